@@ -4,9 +4,8 @@
 static char nothing[1]; /* what arrays of length zero point to; never written */
 
 static void *allocate(berth_ctx *ctx, void *ptr, size_t osize, size_t nsize) {
-  void *p;
   if (ctx->n_spare && nsize > osize) berth_i_spare_make_room(ctx, nsize - osize);
-  p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
+  void *p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
   if (!p && berth_i_spare_drop(ctx)) p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
   if (!p) return NULL;
   ctx->used += nsize - osize;
@@ -44,10 +43,9 @@ void *berth_i_realloc(berth_ctx *ctx, void *ptr, size_t n_old, size_t n_new, siz
 
 berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, size_t size) {
   size_t n = *cap < 8 ? 8 : *cap;
-  void *p;
   if (need <= *cap) return BERTH_OK;
   while (n < need) n += n / 2;
-  p = berth_i_realloc(ctx, *ptr, *cap, n, size);
+  void *p = berth_i_realloc(ctx, *ptr, *cap, n, size);
   if (!p) return berth_i_nomem(ctx);
   *ptr = p;
   *cap = n;

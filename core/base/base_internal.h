@@ -52,9 +52,8 @@ berth_status berth_i_grow(berth_ctx *ctx, void **ptr, size_t *cap, size_t need, 
 /** Room for one more byte than `used` and the terminating zero; 64 KiB at first. */
 static inline berth_status berth_i_grow_text(berth_ctx *ctx, char **text, size_t *size, size_t used) {
   void *data = *text;
-  berth_status st;
   if (used + 2 <= *size) return BERTH_OK;
-  st = berth_i_grow(ctx, &data, size, used + 2 > 65536 ? used + 2 : 65536, 1);
+  berth_status st = berth_i_grow(ctx, &data, size, used + 2 > 65536 ? used + 2 : 65536, 1);
   *text = data;
   return st;
 }
@@ -111,9 +110,8 @@ void berth_i_names_release(berth_ctx *ctx, berth_i_names *names);
 
 /* Times in quanta, as published codes with integer clocks do. q == 0: unchanged. */
 static inline double berth_i_quantise_op(double t, double q) {
-  double k;
   if (q <= 0 || isinf(t)) return t;
-  k = nearbyint(t / q);
+  double k = nearbyint(t / q);
   return k < 1 ? 1 : k;
 }
 static inline double berth_i_quantise_transfer(double t, double q) {

@@ -34,13 +34,12 @@ const char *berth_version(void) { return BERTH_VERSION; }
 
 berth_status berth_ctx_new(const berth_hooks *hooks, berth_ctx **out) {
   berth_hooks h = { 0 };
-  berth_ctx *ctx;
   if (hooks) h = *hooks;
   if (!h.alloc) {
     h.alloc = default_alloc;
     h.alloc_ud = NULL;
   }
-  ctx = h.alloc(h.alloc_ud, NULL, 0, sizeof *ctx);
+  berth_ctx *ctx = h.alloc(h.alloc_ud, NULL, 0, sizeof *ctx);
   if (!ctx) return BERTH_ENOMEM;
   memset(ctx, 0, sizeof *ctx);
   ctx->hooks = h;
@@ -108,13 +107,12 @@ berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, .
 berth_status berth_i_nomem(berth_ctx *ctx) { return berth_i_fail(ctx, BERTH_ENOMEM, "out of memory"); }
 
 void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) {
-  char text[sizeof ctx->error];
   va_list args;
-  size_t n;
   va_start(args, format);
+  char text[sizeof ctx->error];
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  n = strlen(text);
+  size_t n = strlen(text);
   snprintf(text + n, sizeof text - n, "%s", ctx->error);
   memcpy(ctx->error, text, sizeof text);
 }

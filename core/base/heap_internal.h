@@ -65,10 +65,9 @@ static inline void berth_i_heap_push(berth_i_heap *h, int32_t item, double key) 
 }
 static inline void berth_i_heap_remove(berth_i_heap *h, int32_t item) {
   int32_t i = h->slot[item];
-  berth_i_heap_entry last;
   if (i < 0) return;
   h->slot[item] = -1;
-  last = h->at[--h->n];
+  berth_i_heap_entry last = h->at[--h->n];
   if (i == h->n) return;
   if (i > 0 && berth_i_heap_before(last, h->at[(i - 1) / 2])) {
     berth_i_heap_up(h, i, last);

@@ -19,12 +19,13 @@ static size_t probe(const berth_i_names *names, const char *text, uint32_t h) {
 }
 
 static berth_status rehash(berth_ctx *ctx, berth_i_names *names) {
-  size_t n = names->n_slots ? 2 * names->n_slots : 16, at;
+  size_t n = names->n_slots ? 2 * names->n_slots : 16;
   berth_i_name_slot *slot = berth_i_alloc(ctx, n, sizeof *slot);
   if (!slot) return berth_i_nomem(ctx);
   for (size_t i = 0; i < n; i++) slot[i] = (berth_i_name_slot){ 0, BERTH_NONE };
   for (size_t i = 0; i < names->n_slots; i++) {
     if (names->slot[i].id < 0) continue;
+    size_t at;
     for (at = names->slot[i].hash & (n - 1); slot[at].id >= 0; at = (at + 1) & (n - 1)) {}
     slot[at] = names->slot[i];
   }
@@ -38,14 +39,13 @@ berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char 
   void *list = names->text;
   uint32_t h = hash(text);
   berth_status st;
-  size_t i;
-  char *copy;
   if (2 * ((size_t)names->n + 1) > names->n_slots && (st = rehash(ctx, names)) != BERTH_OK) return st;
-  i = probe(names, text, h);
+  size_t i = probe(names, text, h);
   if (names->slot[i].id < 0) {
     st = berth_i_grow(ctx, &list, &names->cap, (size_t)names->n + 1, sizeof *names->text);
     names->text = list;
     if (st != BERTH_OK) return st;
+    char *copy;
     if (!(copy = berth_i_strdup(ctx, text))) return berth_i_nomem(ctx);
     names->text[names->n] = copy;
     names->slot[i] = (berth_i_name_slot){ h, names->n++ };

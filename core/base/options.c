@@ -47,9 +47,9 @@ static berth_status out_of_range(berth_ctx *ctx, const berth_option *o, const ch
 /* Arrays: their length, and each number. */
 static berth_status check_list(berth_ctx *ctx, const berth_option *o, const void *options) {
   int32_t n = *(const int32_t *)((const char *)options + o->count);
-  char place[16];
   if (n < 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "option %s: there are %d numbers", o->key, (int)n);
+  char place[16];
   for (int32_t i = 0; i < n; i++) {
     double x = o->type == BERTH_OPTION_NUMBERS ? (*(const double *const *)field_of(o, options))[i]
                                                : (*(const int32_t *const *)field_of(o, options))[i];
@@ -118,8 +118,8 @@ bool berth_i_option_is_default(const berth_option_table *table, const berth_opti
 }
 
 const char *berth_option_default(const berth_option_table *table, const berth_option *o, char *buf, size_t size) {
-  double x;
   if (o->fallback) return o->fallback;
+  double x;
   if (!default_number(table, o, &x)) return copy("none", buf, size);
   if (o->type == BERTH_OPTION_FLAG) return copy(x != 0 ? "true" : "false", buf, size);
   if (o->type == BERTH_OPTION_QUANTITY) return berth_quantity_format(x, o->unit, buf, size);

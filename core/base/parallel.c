@@ -19,9 +19,8 @@ typedef struct Worker {
 } Worker;
 
 static int32_t take(Loop *loop) {
-  int32_t job;
   pthread_mutex_lock(&loop->lock);
-  job = loop->next < loop->n ? loop->next++ : -1;
+  int32_t job = loop->next < loop->n ? loop->next++ : -1;
   pthread_mutex_unlock(&loop->lock);
   return job;
 }
@@ -41,11 +40,11 @@ int32_t berth_i_parallel_width(int32_t threads, int32_t n) {
 }
 
 void berth_i_parallel(int32_t threads, int32_t n, berth_i_work_fn work, void *ud) {
-  pthread_t id[MAX_THREADS];
   Worker worker[MAX_THREADS];
   Loop loop = { PTHREAD_MUTEX_INITIALIZER, 0, n, work, ud };
   int32_t width = berth_i_parallel_width(threads, n), started = 1;
   for (int32_t i = 0; i < width; i++) worker[i] = (Worker){ &loop, i };
+  pthread_t id[MAX_THREADS];
   while (started < width && pthread_create(&id[started], NULL, run, &worker[started]) == 0) started++;
   run(&worker[0]);
   for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);
@@ -109,14 +108,13 @@ static void *run_hand(void *ud) {
 /* @return all jobs are done */
 static bool wait_a_little(Crew *c) {
   struct timespec until;
-  bool all;
   clock_gettime(CLOCK_REALTIME, &until); /* only to wait by */
   until.tv_nsec += WATCH_NS;
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
   pthread_mutex_lock(&c->lock);
   if (c->done < c->n) pthread_cond_timedwait(&c->finished, &c->lock, &until);
-  all = c->done == c->n;
+  bool all = c->done == c->n;
   pthread_mutex_unlock(&c->lock);
   return all;
 }
@@ -133,12 +131,12 @@ static void look_after(Crew *c) {
 }
 
 void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_crew *crew) {
-  pthread_t id[MAX_THREADS];
   Hand hand[MAX_THREADS];
   Crew c = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, crew, n, 0, 0, 0, false };
   int32_t width = berth_i_parallel_width(threads, n), started = 1;
   for (int32_t i = 0; i < width; i++) hand[i] = (Hand){ &c, i };
   c.alone = width == 1;
+  pthread_t id[MAX_THREADS];
   while (started < width && pthread_create(&id[started], NULL, run_hand, &hand[started]) == 0) started++;
   look_after(&c);
   for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);

@@ -30,10 +30,9 @@ void *berth_i_pool_realloc(berth_i_pool *p, void *ptr, size_t n_old, size_t n, s
 }
 
 void *berth_i_pool_alloc(berth_i_pool *p, size_t n, size_t size) {
-  void *ptr;
   if (p->refused) return NULL;
   if (n == 0) return berth_i_alloc(p->ctx, 0, size);
-  ptr = berth_i_pool_realloc(p, NULL, 0, n, size);
+  void *ptr = berth_i_pool_realloc(p, NULL, 0, n, size);
   p->refused = !ptr;
   return ptr;
 }
@@ -54,9 +53,9 @@ char *berth_i_pool_strdup(berth_i_pool *p, const char *s) { return berth_i_pool_
 
 berth_status berth_i_pool_grow(berth_i_pool *p, void **ptr, size_t *cap, size_t need, size_t size) {
   size_t n = *cap < 8 ? 8 : *cap;
-  void *grown;
   if (need <= *cap) return BERTH_OK;
   while (n < need) n += n / 2;
+  void *grown;
   if (!(grown = berth_i_pool_realloc(p, *ptr, *cap, n, size))) return berth_i_nomem(p->ctx);
   *ptr = grown;
   *cap = n;

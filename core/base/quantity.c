@@ -70,10 +70,10 @@ static Scale flop_scale(const char *word, size_t n) {
 }
 
 static Scale unit_scale(const char *word, size_t n, berth_unit unit) {
-  size_t k;
   if (n == 0 || unit == BERTH_SECONDS) return find(times, word, n);
   if (unit == BERTH_BYTES) return data_scale(word, n);
   if (unit == BERTH_FLOP) return flop_scale(word, n);
+  size_t k;
   if (!(k = ends(word, n, "/s"))) return (Scale){ NULL, 0, 0 };
   return unit == BERTH_FLOP_PER_SECOND ? flop_scale(word, n - k) : data_scale(word, n - k);
 }
@@ -91,15 +91,15 @@ static const char *skip_digits(const char *s) {
 
 /* @return what follows the number; NULL: there is none */
 static const char *read_number(const char *s, Number *number) {
-  const char *from = s, *end, *sign;
+  const char *from = s;
   if (*s == '-' || *s == '+') s++;
-  end = skip_digits(s);
+  const char *end = skip_digits(s);
   if (*end == '.') end = skip_digits(end + 1);
   if (end - s < 1 || (end - s == 1 && *s == '.') || (size_t)(end - from) >= sizeof number->digits) return NULL;
   memcpy(number->digits, from, (size_t)(end - from));
   number->digits[end - from] = '\0';
   number->exponent = 0;
-  sign = end + 1;
+  const char *sign = end + 1;
   if (*end != 'e' && *end != 'E') return end;
   if (*sign == '-' || *sign == '+') sign++;
   if (!isdigit((unsigned char)*sign)) return end; /* a unit that begins with e: the unit's table refuses it */
@@ -108,10 +108,10 @@ static const char *read_number(const char *s, Number *number) {
 }
 
 static double value_of(const Number *number, Scale scale) {
-  char text[96];
   long exponent = number->exponent;
   if (exponent > 9999) exponent = 9999;
   if (exponent < -9999) exponent = -9999;
+  char text[96];
   snprintf(text, sizeof text, "%se%ld", number->digits, exponent + scale.power);
   for (char *c = text; *c; c++)
     if (*c == '.') *c = localeconv()->decimal_point[0];
@@ -124,22 +124,19 @@ static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, s
 }
 
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
-  const char *s = text, *word;
+  const char *s = text;
   Number number = { "", 0 };
-  bool infinite;
-  double value;
-  Scale scale;
-  size_t n;
   while (isspace((unsigned char)*s)) s++;
-  infinite = strncmp(s, "inf", 3) == 0;
+  bool infinite = strncmp(s, "inf", 3) == 0;
   if (!(s = infinite ? s + 3 : read_number(s, &number)))
     return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is not a number of %s", text, expected(unit));
+  const char *word;
   for (word = s; isspace((unsigned char)*word); word++) {}
-  n = strlen(word);
+  size_t n = strlen(word);
   while (n > 0 && isspace((unsigned char)word[n - 1])) n--;
-  scale = unit_scale(word, n, unit);
+  Scale scale = unit_scale(word, n, unit);
   if (scale.factor == 0) return refuse(ctx, text, word, n, unit);
-  value = infinite ? INFINITY : value_of(&number, scale);
+  double value = infinite ? INFINITY : value_of(&number, scale);
   if (!(value >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is negative", text);
   if (isinf(value) && !infinite) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
   *out = value;

@@ -38,10 +38,10 @@ int32_t berth_rng_below(berth_rng *rng, int32_t n) {
 
 /* Marsaglia's polar method, second value dropped: no state beside the stream's. */
 double berth_rng_normal(berth_rng *rng) {
-  double x, y, r;
+  double x, r;
   do {
     x = 2 * berth_rng_uniform(rng) - 1;
-    y = 2 * berth_rng_uniform(rng) - 1;
+    double y = 2 * berth_rng_uniform(rng) - 1;
     r = x * x + y * y;
   } while (r >= 1 || r == 0);
   return x * sqrt(-2 * log(r) / r);

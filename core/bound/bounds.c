@@ -24,9 +24,8 @@ static berth_status alloc_levels(berth_i_pool *pool, size_t n, levels *l) {
 
 /* An op runs where its whole group can. */
 static double least_time(const berth_i_units *u, int32_t op) {
-  int32_t d;
   double least = INFINITY;
-  for (d = 0; d < u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (berth_i_unit_can_run(u, u->of[op], d)) least = fmin(least, berth_i_op_time(u->cost, op, d));
   }
   return least;
@@ -34,13 +33,12 @@ static double least_time(const berth_i_units *u, int32_t op) {
 
 static berth_status fill_levels(const berth_i_units *u, levels *l, double *critical) {
   const berth_graph *g = u->cost->g;
+  for (int32_t i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
   berth_status st;
-  int32_t i;
-  for (i = 0; i < u->n_ops; i++) l->least[i] = least_time(u, i);
   if ((st = berth_i_t_level(g, l->least, NULL, l->meets, l->head)) != BERTH_OK) return st;
   if ((st = berth_i_b_level(g, l->least, NULL, l->meets, l->tail)) != BERTH_OK) return st;
   *critical = 0;
-  for (i = 0; i < u->n_ops; i++) {
+  for (int32_t i = 0; i < u->n_ops; i++) {
     *critical = fmax(*critical, l->tail[i]);
     l->tail[i] = fmax(0, l->tail[i] - l->least[i]);
   }
@@ -50,19 +48,17 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
 /* Heads and tails with transfers, in place of those without. */
 static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l, double *longest) {
   berth_status st = berth_i_waits_on(u, links, l->meets, l->least, l->head, l->tail);
-  int32_t i;
   if (st != BERTH_OK) return st;
   *longest = 0;
-  for (i = 0; i < u->n_ops; i++) *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
+  for (int32_t i = 0; i < u->n_ops; i++) *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
   return BERTH_OK;
 }
 
 /* ---- work of one machine ------------------------------------------------------------------- */
 
 static double unit_least(const berth_i_units *u, int32_t unit) {
-  int32_t d;
   double least = INFINITY;
-  for (d = 0; d < u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (berth_i_unit_can_run(u, unit, d)) least = fmin(least, berth_i_unit_time(u, unit, d));
   }
   return least;
@@ -71,8 +67,7 @@ static double unit_least(const berth_i_units *u, int32_t unit) {
 /* One device runs a group one op after another: none starts before the least head, and the least tail follows the last. */
 static double group_bound(const berth_i_units *u, const levels *l, int32_t unit) {
   double head = INFINITY, tail = INFINITY;
-  int32_t i;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     head = fmin(head, l->head[u->ops[i]]);
     tail = fmin(tail, l->tail[u->ops[i]]);
   }
@@ -82,12 +77,12 @@ static double group_bound(const berth_i_units *u, const levels *l, int32_t unit)
 /* The same for everything that is pinned to one device.  @param sum, head, tail [devices] scratch */
 static double pinned_bound(const berth_i_units *u, const levels *l, double *sum, double *head, double *tail) {
   double most = 0;
-  int32_t d, unit, i;
+  int32_t d;
   for (d = 0; d < u->cost->n_devices; d++) sum[d] = 0, head[d] = tail[d] = INFINITY;
-  for (unit = 0; unit < u->n; unit++) {
+  for (int32_t unit = 0; unit < u->n; unit++) {
     if ((d = u->pin[unit]) == BERTH_NONE) continue;
     sum[d] += berth_i_unit_time(u, unit, d);
-    for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+    for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
       head[d] = fmin(head[d], l->head[u->ops[i]]);
       tail[d] = fmin(tail[d], l->tail[u->ops[i]]);
     }
@@ -101,12 +96,10 @@ static double pinned_bound(const berth_i_units *u, const levels *l, double *sum,
 /* Of k D + 1 units some device runs k + 1, at least the k + 1 smallest of them.  @param least [n] is sorted */
 static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
   double most = 0;
-  int64_t k;
-  int32_t i;
   berth_i_sort_numbers_down(least, n);
-  for (k = 1; k * devices < n; k++) {
+  for (int64_t k = 1; k * devices < n; k++) {
     double sum = 0;
-    for (i = 0; i <= k; i++) sum += least[k * devices - i];
+    for (int32_t i = 0; i <= k; i++) sum += least[k * devices - i];
     most = fmax(most, sum);
     if (k >= 64) break; /* from there on the average says as much */
   }
@@ -118,10 +111,9 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
   size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
   double *least = berth_i_pool_alloc(&pool, n, sizeof *least), *scratch = berth_i_pool_alloc(&pool, 3 * devices, sizeof *scratch);
   berth_status st = berth_i_pool_status(&pool);
-  int32_t i;
   if (st == BERTH_OK) {
     *out = pinned_bound(u, l, scratch, scratch + devices, scratch + 2 * devices);
-    for (i = 0; i < u->n; i++) {
+    for (int32_t i = 0; i < u->n; i++) {
       least[i] = unit_least(u, i);
       if (u->at[i + 1] - u->at[i] > 1) *out = fmax(*out, group_bound(u, l, i));
     }
@@ -139,8 +131,7 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
  * the critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
 static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < devices && i < (n + 1) / 2; i++) sum += price[i] * sorted[i];
+  for (int32_t i = 0; i < devices && i < (n + 1) / 2; i++) sum += price[i] * sorted[i];
   return sum;
 }
 
@@ -150,10 +141,10 @@ typedef struct idle {
 } idle;
 
 static berth_status idle_init(berth_i_pool *pool, const levels *l, int32_t n, idle *s) {
-  berth_status st;
   s->n = n;
   s->head = berth_i_pool_copy(pool, l->head, (size_t)n, sizeof *s->head);
   s->tail = berth_i_pool_copy(pool, l->tail, (size_t)n, sizeof *s->tail);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   berth_i_sort_numbers(s->head, n);
   berth_i_sort_numbers(s->tail, n);
@@ -164,8 +155,7 @@ static berth_status idle_init(berth_i_pool *pool, const levels *l, int32_t n, id
 
 /* @param price [devices] scratch */
 static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s, double *price) {
-  int32_t d;
-  for (d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
+  for (int32_t d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
   berth_i_sort_numbers_down(price, k->devices);
   return p->value + idle_at_end(s->head, s->n, price, k->devices) + idle_at_end(s->tail, s->n, price, k->devices);
 }
@@ -175,12 +165,11 @@ static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool wit
   size_t n = (size_t)k->n, all = 2 * n + (size_t)k->devices;
   double *room = berth_i_zalloc(ctx, all, sizeof *room);
   berth_i_prices p = { room, room ? room + n : NULL, 0 };
-  berth_status st;
-  size_t i;
-  int pass;
   if (!room) return berth_i_nomem(ctx);
   *out = 0;
-  for (i = 0; i < n; i++) p.time[i] = 1.0 / k->devices;
+  for (size_t i = 0; i < n; i++) p.time[i] = 1.0 / k->devices;
+  berth_status st;
+  int pass;
   for (pass = 0, st = BERTH_OK; pass <= with_memory && st == BERTH_OK; pass++) {
     st = berth_i_prices_raise(ctx, k, pass == 1, &p);
     if (st == BERTH_OK) *out = fmax(*out, with_idle(k, &p, s, room + 2 * n));
@@ -199,8 +188,7 @@ static berth_status work_bound(const berth_i_units *u, const idle *s, double *ou
 }
 
 static bool any_limit(const berth_i_kinds *k) {
-  int32_t j;
-  for (j = 0; j < k->n; j++) {
+  for (int32_t j = 0; j < k->n; j++) {
     if (!isinf(k->limit[j])) return true;
   }
   return false;
@@ -223,8 +211,7 @@ static berth_status memory_bound(const berth_i_units *u, const idle *s, double *
 
 static double longest_op(const berth_cost *c, int32_t op) {
   double most = 0;
-  int32_t k;
-  for (k = 0; k < c->n_classes; k++) {
+  for (int32_t k = 0; k < c->n_classes; k++) {
     double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
     if (!isinf(s)) most = fmax(most, s);
   }
@@ -236,8 +223,7 @@ static size_t all_pairs(const berth_cost *c) { return (size_t)c->n_devices * (si
 /* As slow as any route, in each respect. */
 static berth_link slowest_route(const berth_topology *t, size_t pairs) {
   berth_link slow = { INFINITY, 0 };
-  size_t i;
-  for (i = 0; i < pairs; i++) {
+  for (size_t i = 0; i < pairs; i++) {
     if (isinf(t->latency[i])) continue;
     slow.latency = fmax(slow.latency, t->latency[i]);
     slow.bandwidth = fmin(slow.bandwidth, t->bandwidth[i]);
@@ -248,9 +234,8 @@ static berth_link slowest_route(const berth_topology *t, size_t pairs) {
 static double longest_transfer(const berth_cost *c, int32_t tensor, const berth_link *slow) {
   const double *row = c->table ? c->table + (size_t)tensor * all_pairs(c) : NULL;
   double most = 0;
-  size_t i;
   if (!row) return berth_i_route_seconds(c, slow->latency, slow->bandwidth, c->g->tensor_bytes[tensor]);
-  for (i = 0; i < all_pairs(c); i++) {
+  for (size_t i = 0; i < all_pairs(c); i++) {
     if (!isinf(row[i])) most = fmax(most, row[i]);
   }
   return most;
@@ -262,9 +247,8 @@ static double longest_schedule(const berth_cost *c) {
   const berth_graph *g = c->g;
   const berth_link slow = slowest_route(c->t, all_pairs(c));
   double sum = g->n_collectives > 0 ? DBL_MAX / 1e6 : 0;
-  int32_t i;
-  for (i = 0; i < g->n_ops; i++) sum += longest_op(c, i);
-  for (i = 0; i < g->n_tensors; i++) sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
+  for (int32_t i = 0; i < g->n_ops; i++) sum += longest_op(c, i);
+  for (int32_t i = 0; i < g->n_tensors; i++) sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
   return sum;
 }
 
@@ -310,9 +294,9 @@ static berth_status take_bites(const berth_i_units *u, const berth_bounds_option
   const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
   berth_i_bites bites = { NAN, NAN, 0 }, cheap = bites;
   berth_i_bite_scope scope = { NULL, NULL, 0, o->links, meets };
+  if (u->n_ops > plan->ops) return BERTH_OK;
   berth_i_kinds k;
   berth_status st;
-  if (u->n_ops > plan->ops) return BERTH_OK;
   if ((st = berth_i_kinds_init(u, u->memory, &k)) != BERTH_OK) return st;
   if (any_limit(&k)) scope.kinds = &k;
   st = deep ? begin_cheaply(u, &scope, &cheap, why) : BERTH_OK;
@@ -329,9 +313,9 @@ static berth_status take_bites(const berth_i_units *u, const berth_bounds_option
 static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
   berth_lp_options o = berth_lp_default();
   berth_lp *lp = NULL;
-  berth_status st;
   o.times = BERTH_LP_LEAST;
   o.gap = gap;
+  berth_status st;
   if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) return st;
   *lower = berth_lp_get(lp)->lower;
   berth_lp_release(lp);
@@ -407,10 +391,10 @@ static berth_status compute_all(const berth_i_units *u, const berth_bounds_optio
 
 berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
   berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
-  berth_i_units u;
   berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
   berth_status st;
   if ((st = berth_options_check(cost->ctx, berth_bounds_option_table(), &o)) != BERTH_OK) return st;
+  berth_i_units u;
   if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
   st = compute_all(&u, &o, &b, why);
   berth_i_units_release(&u);

@@ -32,9 +32,8 @@ static double brought(const facts *f, int32_t op) {
 /* Of an op that is refused: what it would bring and its workspace, or that of an op that is there. */
 static void sum_demand(const facts *f, double *all, double *largest) {
   double most = 0, workspace = 0;
-  int32_t op;
   *all = 0;
-  for (op = 0; op < f->cost->g->n_ops; op++) {
+  for (int32_t op = 0; op < f->cost->g->n_ops; op++) {
     double own = brought(f, op), scratch = berth_i_workspace(f->cost->g, op);
     *all += own;
     most = fmax(most, own + scratch);
@@ -46,18 +45,17 @@ static void sum_demand(const facts *f, double *all, double *largest) {
 /* The smallest remainders of limits that sum up to all that is brought, at most.  @param left [devices] */
 static int32_t most_closed(const facts *f, double *left) {
   double all, largest, sum = 0;
-  int32_t d, closed = 0;
+  int32_t closed = 0;
   sum_demand(f, &all, &largest);
-  for (d = 0; d < f->n; d++) left[d] = fmax(0, f->cost->t->devices[d].memory - largest);
+  for (int32_t d = 0; d < f->n; d++) left[d] = fmax(0, f->cost->t->devices[d].memory - largest);
   berth_i_sort_numbers(left, f->n);
   while (closed < f->n && (sum += left[closed]) <= all * (1 + 1e-9)) closed++;
   return closed;
 }
 
 static berth_status count_closed(facts *f) {
-  double *left;
   if (!berth_i_memory_counts(f->cost, f->o->memory)) return BERTH_OK;
-  left = berth_i_alloc(f->cost->ctx, (size_t)f->n, sizeof *left);
+  double *left = berth_i_alloc(f->cost->ctx, (size_t)f->n, sizeof *left);
   if (!left) return berth_i_nomem(f->cost->ctx);
   f->closed = most_closed(f, left);
   berth_i_free(f->cost->ctx, left, (size_t)f->n, sizeof *left);
@@ -71,11 +69,10 @@ static bool is_read(const berth_graph *g, int32_t t) { return g->use_at[t] < g->
 static berth_status price_transfers(facts *f) {
   berth_i_pair_times least, most = { 0 };
   const berth_graph *g = f->cost->g;
-  int32_t t;
   berth_status st = berth_i_pair_times_init(f->cost, NULL, false, &least);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_pair_times_init(f->cost, NULL, true, &most)) != BERTH_OK) goto done;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     f->cross[t] = is_read(g, t) ? berth_i_pair_time(&most, t) : 0;
     f->uneven += f->n > 1 && is_read(g, t) && berth_i_pair_time(&least, t) < f->cross[t];
   }
@@ -88,11 +85,10 @@ done:
 /* For tables, too: a tensor that cannot cross somewhere. */
 static void count_cut(facts *f) {
   const berth_graph *g = f->cost->g;
-  int32_t a, b, t;
-  for (a = 0; a < f->n; a++) {
-    for (b = 0; b < f->n; b++) {
+  for (int32_t a = 0; a < f->n; a++) {
+    for (int32_t b = 0; b < f->n; b++) {
       bool cut = false;
-      for (t = 0; t < g->n_tensors && !cut; t++) {
+      for (int32_t t = 0; t < g->n_tensors && !cut; t++) {
         cut = is_read(g, t) && isinf(berth_i_transfer_time(f->cost, t, a, b));
         if (!f->cost->table) break; /* the others need the same way */
       }
@@ -104,11 +100,10 @@ static void count_cut(facts *f) {
 /* Pairs of ops with several tensors between them.  @param stamp [ops] all BERTH_NONE */
 static void count_doubled(facts *f, int32_t *stamp) {
   const berth_graph *g = f->cost->g;
-  int32_t op, i, j;
-  for (op = 0; op < g->n_ops; op++) {
-    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t op = 0; op < g->n_ops; op++) {
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
       int32_t t = g->out[i];
-      for (j = g->use_at[t]; f->cross[t] > 0 && j < g->use_at[t + 1]; j++) {
+      for (int32_t j = g->use_at[t]; f->cross[t] > 0 && j < g->use_at[t + 1]; j++) {
         f->doubled += stamp[g->use[j]] == op;
         stamp[g->use[j]] = op;
       }
@@ -121,8 +116,8 @@ static void count_doubled(facts *f, int32_t *stamp) {
 /* @param seen [groups] zero: members so far */
 static void count_grouped(facts *f, int32_t *seen) {
   const berth_graph *g = f->cost->g;
-  int32_t i, k;
-  for (i = 0; i < g->n_ops; i++) {
+  int32_t k;
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if ((k = berth_i_group(g, i)) == BERTH_NONE) continue;
     f->grouped += ++seen[k] == 1 ? 0 : seen[k] == 2 ? 2 : 1;
   }
@@ -138,15 +133,14 @@ static bool is_picky(const berth_cost *c, int32_t op) {
 static void read_ops(facts *f) {
   const berth_graph *g = f->cost->g;
   double least = INFINITY, most = 0;
-  int32_t i;
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     f->work += f->op[i];
     f->instant += f->op[i] == 0;
     f->pinned += berth_i_pin(g, i) != BERTH_NONE;
     f->picky += is_picky(f->cost, i);
     least = fmin(least, f->op[i]);
   }
-  for (i = 0; i < g->n_tensors; i++) most = fmax(most, f->cross[i]);
+  for (int32_t i = 0; i < g->n_tensors; i++) most = fmax(most, f->cross[i]);
   f->rho = most == 0 ? 0 : least == 0 ? INFINITY : most / least;
 }
 
@@ -162,8 +156,7 @@ static double path_value(path_sums s, double q) { return s.cross - q * s.work; }
 static path_sums best_path_to(const facts *f, int32_t op, double q, const path_sums *to) {
   const berth_graph *g = f->cost->g;
   path_sums best = { 0, f->op[op] };
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     path_sums s = to[g->producer[g->in[i]]];
     s.cross += f->cross[g->in[i]];
     s.work += f->op[op];
@@ -175,8 +168,7 @@ static path_sums best_path_to(const facts *f, int32_t op, double q, const path_s
 static path_sums best_path(const facts *f, double q, path_sums *to) {
   const berth_graph *g = f->cost->g;
   path_sums best = { 0, 0 };
-  int32_t i;
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     int32_t op = g->topo[i];
     to[op] = best_path_to(f, op, q, to);
     if (path_value(to[op], q) > path_value(best, q)) best = to[op];
@@ -187,10 +179,9 @@ static path_sums best_path(const facts *f, double q, path_sums *to) {
 /* Only there a path has transfers, but takes no time. */
 static bool crosses_between_instant(const facts *f) {
   const berth_graph *g = f->cost->g;
-  int32_t t, j;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     if (f->cross[t] == 0 || f->op[g->producer[t]] > 0) continue;
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       if (f->op[g->use[j]] == 0) return true;
     }
   }
@@ -202,8 +193,7 @@ static bool crosses_between_instant(const facts *f) {
 static double largest_ratio(const facts *f, path_sums *to) {
   enum { MOST_ROUNDS = 60 };
   double q = 0;
-  int round;
-  for (round = 0; round < MOST_ROUNDS; round++) {
+  for (int round = 0; round < MOST_ROUNDS; round++) {
     path_sums best = best_path(f, q, to);
     if (isinf(best.cross) || isinf(best.work)) break;
     if (!(path_value(best, q) > 1e-13 * best.cross)) return q;
@@ -215,9 +205,9 @@ static double largest_ratio(const facts *f, path_sums *to) {
 /* On a path of k ops there are k - 1 transfers: the ratio is below max c / min op time. */
 static berth_status find_path_rho(facts *f) {
   size_t n = (size_t)f->cost->g->n_ops;
-  path_sums *to;
   f->path_rho = f->rho;
   if (f->rho == 0 || f->cut > 0 || crosses_between_instant(f)) return BERTH_OK;
+  path_sums *to;
   if (!(to = berth_i_alloc(f->cost->ctx, n, sizeof *to))) return berth_i_nomem(f->cost->ctx);
   f->path_rho = fmin(f->rho, largest_ratio(f, to));
   berth_i_free(f->cost->ctx, to, n, sizeof *to);
@@ -229,11 +219,11 @@ static berth_status find_path_rho(facts *f) {
 static berth_status count_pairs(facts *f) {
   berth_i_pool scratch = berth_i_pool_empty(f->cost->ctx);
   size_t ops = (size_t)f->cost->g->n_ops, groups = (size_t)f->cost->g->n_groups;
-  int32_t i, *stamp = berth_i_pool_alloc(&scratch, ops, sizeof *stamp);
+  int32_t *stamp = berth_i_pool_alloc(&scratch, ops, sizeof *stamp);
   int32_t *seen = berth_i_pool_zalloc(&scratch, groups, sizeof *seen);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
-    for (i = 0; i < f->cost->g->n_ops; i++) stamp[i] = BERTH_NONE;
+    for (int32_t i = 0; i < f->cost->g->n_ops; i++) stamp[i] = BERTH_NONE;
     count_doubled(f, stamp);
     count_grouped(f, seen);
   }
@@ -271,9 +261,9 @@ static const char *links_name(berth_links links) {
 /* One more reason; what has no room is cut off. */
 static void deny(berth_guarantee *k, const char *format, ...) {
   size_t used = strlen(k->why);
-  va_list args;
   if (used > 0) used += (size_t)snprintf(k->why + used, sizeof k->why - used, "; ");
   if (used >= sizeof k->why) return;
+  va_list args;
   va_start(args, format);
   vsnprintf(k->why + used, sizeof k->why - used, format, args);
   va_end(args);
@@ -285,8 +275,7 @@ static void deny_count(berth_guarantee *k, int64_t n, const char *noun, const ch
 
 static int64_t count_communication(const berth_graph *g) {
   int64_t n = 0;
-  int32_t i;
-  for (i = 0; i < g->n_ops; i++) n += berth_i_is_communication(g, i);
+  for (int32_t i = 0; i < g->n_ops; i++) n += berth_i_is_communication(g, i);
   return n;
 }
 
@@ -333,11 +322,10 @@ static double graham(double rho, double n, double open) { return n / open + 1 + 
 static berth_status greedy_seconds(const facts *f, double open, double *scratch, double *seconds) {
   const berth_graph *g = f->cost->g;
   double *level = scratch + g->n_ops, longest = 0;
-  int32_t i;
+  for (int32_t i = 0; i < g->n_ops; i++) scratch[i] = (1 - 1 / open) * f->op[i];
   berth_status st;
-  for (i = 0; i < g->n_ops; i++) scratch[i] = (1 - 1 / open) * f->op[i];
   if ((st = berth_b_level(g, scratch, f->cross, level)) != BERTH_OK) return st;
-  for (i = 0; i < g->n_ops; i++) longest = fmax(longest, level[i]);
+  for (int32_t i = 0; i < g->n_ops; i++) longest = fmax(longest, level[i]);
   *seconds = f->work / open + longest;
   return BERTH_OK;
 }
@@ -354,13 +342,13 @@ static void set_seconds(const facts *f, berth_guarantee *k, double seconds) {
 
 static berth_status list_greedy(const facts *f, double *scratch, berth_guarantees *out, int *n) {
   static const char *const placers = "m-etf, etf, m-sct";
-  berth_guarantee *k;
-  double open = f->n - f->closed, seconds;
-  berth_status st;
-  k = begin(out, n, "etf", placers);
+  double open = f->n - f->closed;
+  berth_guarantee *k = begin(out, n, "etf", placers);
   k->ratio = graham(f->path_rho, f->n, f->n);
   need_greedy(f, k), need_path_rho(f, k), need_all_open(f, k, "; see etf memory");
   k = begin(out, n, "etf seconds", placers);
+  double seconds;
+  berth_status st;
   if ((st = greedy_seconds(f, f->n, scratch, &seconds)) != BERTH_OK) return st;
   set_seconds(f, k, seconds);
   need_greedy(f, k), need_all_open(f, k, "; see etf memory seconds");
@@ -377,9 +365,8 @@ static berth_status list_greedy(const facts *f, double *scratch, berth_guarantee
 
 static void list_favourites(const facts *f, berth_guarantees *out, int *n) {
   static const char *const placers = "m-sct";
-  berth_guarantee *k;
   double open = f->n - f->closed;
-  k = begin(out, n, "sct unlimited", placers);
+  berth_guarantee *k = begin(out, n, "sct unlimited", placers);
   k->ratio = f->rounded;
   need_greedy(f, k), need_small_transfers(f, k);
   if (f->n < f->cost->g->n_ops) deny(k, "there are fewer devices than ops");
@@ -393,11 +380,11 @@ static void list_favourites(const facts *f, berth_guarantees *out, int *n) {
 }
 
 static berth_status list_all(const facts *f, double *scratch, berth_guarantees *out) {
-  int i, n = 0;
+  int n = 0;
   berth_status st = list_greedy(f, scratch, out, &n);
   if (st != BERTH_OK) return st;
   list_favourites(f, out, &n);
-  for (i = 0; i < n; i++) out->of[i].valid = !*out->of[i].why;
+  for (int i = 0; i < n; i++) out->of[i].valid = !*out->of[i].why;
   out->rho = f->rho;
   out->path_rho = f->path_rho;
   out->devices = f->n;
@@ -454,12 +441,11 @@ berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_op
   size_t ops = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;
   facts f = { .o = &o, .cost = cost, .n = cost->n_devices };
   berth_guarantees found = { 0 };
-  double *scratch;
   berth_status st = check_options(cost->ctx, &o);
   if (st != BERTH_OK) return st;
   f.op = berth_i_pool_alloc(&pool, ops, sizeof *f.op);
   f.cross = berth_i_pool_alloc(&pool, tensors, sizeof *f.cross);
-  scratch = berth_i_pool_alloc(&pool, 2 * ops, sizeof *scratch);
+  double *scratch = berth_i_pool_alloc(&pool, 2 * ops, sizeof *scratch);
   if ((st = berth_i_pool_status(&pool)) != BERTH_OK) goto done;
   if ((st = gather(&f)) != BERTH_OK) goto done;
   if ((st = list_all(&f, scratch, &found)) == BERTH_OK) *out = found;

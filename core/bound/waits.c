@@ -11,26 +11,24 @@ static bool covers(const berth_link *a, const berth_link *b, bool most) {
 }
 
 static bool covered(const berth_i_pair_times *p, const berth_link *l) {
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (covers(&p->links[i], l, p->most)) return true;
   }
   return false;
 }
 
 static void drop_covered(berth_i_pair_times *p, const berth_link *l) {
-  int32_t i, kept = 0;
-  for (i = 0; i < p->n; i++) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < p->n; i++) {
     if (!covers(l, &p->links[i], p->most)) p->links[kept++] = p->links[i];
   }
   p->n = kept;
 }
 
 static berth_status add_link(berth_i_pair_times *p, berth_link l) {
-  berth_status st;
   if (covered(p, &l)) return BERTH_OK;
   drop_covered(p, &l);
-  st = berth_i_pool_grow(&p->pool, (void **)&p->links, &p->cap, (size_t)p->n + 1, sizeof *p->links);
+  berth_status st = berth_i_pool_grow(&p->pool, (void **)&p->links, &p->cap, (size_t)p->n + 1, sizeof *p->links);
   if (st == BERTH_OK) p->links[p->n++] = l;
   return st;
 }
@@ -38,15 +36,13 @@ static berth_status add_link(berth_i_pair_times *p, berth_link l) {
 static bool counts(const berth_i_pair_times *p, int32_t a, int32_t b) { return p->part ? p->part[a] != p->part[b] : a != b; }
 
 berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p) {
-  int32_t a, b;
   *p = (berth_i_pair_times){ .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .part = part, .most = most };
   if (cost->table) return BERTH_OK; /* asked tensor by tensor */
-  for (a = 0; a < cost->n_devices; a++) {
-    for (b = 0; b < cost->n_devices; b++) {
+  for (int32_t a = 0; a < cost->n_devices; a++) {
+    for (int32_t b = 0; b < cost->n_devices; b++) {
       size_t pair = berth_i_pair(cost->t, a, b);
-      berth_status st;
       if (!counts(p, a, b) || isinf(cost->t->latency[pair])) continue;
-      st = add_link(p, (berth_link){ cost->t->bandwidth[pair], cost->t->latency[pair] });
+      berth_status st = add_link(p, (berth_link){ cost->t->bandwidth[pair], cost->t->latency[pair] });
       if (st == BERTH_OK) continue;
       berth_i_pool_free(&p->pool);
       return st;
@@ -59,9 +55,8 @@ static double better(const berth_i_pair_times *p, double a, double b) { return p
 
 static double table_time(const berth_i_pair_times *p, int32_t tensor) {
   double best = p->most ? 0 : INFINITY;
-  int32_t a, b;
-  for (a = 0; a < p->cost->n_devices; a++) {
-    for (b = 0; b < p->cost->n_devices; b++) {
+  for (int32_t a = 0; a < p->cost->n_devices; a++) {
+    for (int32_t b = 0; b < p->cost->n_devices; b++) {
       double s = berth_i_transfer_time(p->cost, tensor, a, b);
       if (counts(p, a, b) && !isinf(s)) best = better(p, best, s);
     }
@@ -75,9 +70,8 @@ double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor) {
 
 double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes) {
   double best = p->most ? 0 : INFINITY;
-  int32_t i;
   if (p->n > 0 && bytes == 0 && p->cost->free_control) return 0;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     best = better(p, best, berth_i_route_seconds(p->cost, p->links[i].latency, p->links[i].bandwidth, bytes));
   }
   return best;
@@ -146,9 +140,9 @@ static void join_double(const waits *w, source *to, const source *x) {
 }
 
 static void join_doubles(waits *w) {
-  int32_t i, kept = 0;
+  int32_t kept = 0;
   sort_by_op(w->list, (size_t)w->n);
-  for (i = 0; i < w->n; i++) {
+  for (int32_t i = 0; i < w->n; i++) {
     if (kept > 0 && w->list[kept - 1].op == w->list[i].op) {
       join_double(w, &w->list[kept - 1], &w->list[i]);
     } else {
@@ -159,10 +153,9 @@ static void join_doubles(waits *w) {
 }
 
 static void sort_sources(waits *w) {
-  int32_t i;
   join_doubles(w);
   sort_by_arrival(w->list, (size_t)w->n);
-  for (i = 0; i < w->n; i++) w->list[i].rank = i;
+  for (int32_t i = 0; i < w->n; i++) w->list[i].rank = i;
   memcpy(w->by_head, w->list, (size_t)w->n * sizeof *w->list);
   sort_by_head(w->by_head, (size_t)w->n);
 }
@@ -170,8 +163,7 @@ static void sort_sources(waits *w) {
 /* The first k of the list, one after another on one device. Grows with k. */
 static double done_together(const waits *w, int32_t k) {
   double t = 0;
-  int32_t i;
-  for (i = 0; i < w->n; i++) {
+  for (int32_t i = 0; i < w->n; i++) {
     if (w->by_head[i].rank < k) t = fmax(t, w->by_head[i].head) + w->by_head[i].length;
   }
   return t;
@@ -185,8 +177,7 @@ static double last_arrival(const waits *w, int32_t k) { return k < w->n ? w->lis
 /* Of the first k, ready from then on. */
 static double load_from(const waits *w, int32_t k, double from) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < k; i++) sum += w->list[i].head >= from ? w->list[i].length : 0;
+  for (int32_t i = 0; i < k; i++) sum += w->list[i].head >= from ? w->list[i].length : 0;
   return sum;
 }
 
@@ -194,14 +185,14 @@ static double load_from(const waits *w, int32_t k, double from) {
 static double port_wait(const waits *w, int32_t k) {
   berth_i_port_item *a = w->item + w->far;
   double most = 0;
-  int32_t i, n = w->far;
+  int32_t n = w->far;
   memcpy(a, w->item, (size_t)w->far * sizeof *a);
-  for (i = k; i < w->n; i++) {
+  for (int32_t i = k; i < w->n; i++) {
     const source *s = &w->list[i];
     if (s->port > 0) a[n++] = (berth_i_port_item){ s->head, s->head + s->length, i == k ? INFINITY : s->length, s->port };
   }
   n = berth_i_port_order(a, n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double from = isinf(a[i].p) ? a[i].end : a[i].head;
     most = fmax(most, berth_i_port_split(a, n, from, load_from(w, k, from)));
   }
@@ -211,9 +202,8 @@ static double port_wait(const waits *w, int32_t k) {
 /* The least over all k: those that stay are the latest. */
 static double least_through_port(waits *w) {
   double best = INFINITY;
-  int32_t k;
   sort_sources(w);
-  for (k = 0; k <= w->n; k++) {
+  for (int32_t k = 0; k <= w->n; k++) {
     double together = done_together(w, k);
     if (together >= best) break;
     together = fmax(together, last_arrival(w, k));
@@ -226,12 +216,12 @@ static double least_through_port(waits *w) {
 
 /* The least of the larger of the two. */
 static double least_wait(waits *w) {
-  int32_t low = 0, high;
+  int32_t low = 0;
   if (w->n == 0 && w->far == 0) return w->apart;
   if (berth_i_ports_count(&w->ports) && w->n + w->far <= MOST_THROUGH_PORT) return least_through_port(w);
   if (w->n == 0) return w->apart;
   sort_sources(w);
-  high = w->n;
+  int32_t high = w->n;
   while (low < high) {
     int32_t k = low + (high - low) / 2;
     if (done_together(w, k) >= last_arrival(w, k)) high = k;
@@ -247,24 +237,21 @@ static double after_meets(const waits *w, int dir, int32_t op) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
   double h = 0;
-  int32_t i;
-  for (i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) h = fmax(h, w->met[list[i]] + w->meets[list[i]]);
+  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) h = fmax(h, w->met[list[i]] + w->meets[list[i]]);
   return h;
 }
 
 static void tell_meets(waits *w, int dir, int32_t op, double done) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
-  int32_t i;
-  for (i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) w->met[list[i]] = fmax(w->met[list[i]], done);
+  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) w->met[list[i]] = fmax(w->met[list[i]], done);
 }
 
 static double head_of(waits *w, int32_t op, const double *head) {
   const berth_graph *g = w->u->cost->g;
-  int32_t i;
   w->n = w->far = 0;
   w->apart = after_meets(w, 0, op);
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], from = g->producer[t];
     add_source(w, 0, op, from, head[from], t);
   }
@@ -273,21 +260,20 @@ static double head_of(waits *w, int32_t op, const double *head) {
 
 static double tail_of(waits *w, int32_t op, const double *tail) {
   const berth_graph *g = w->u->cost->g;
-  int32_t i, j;
   w->n = w->far = 0;
   w->apart = after_meets(w, 1, op);
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_source(w, 1, op, g->use[j], tail[g->use[j]], t);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_source(w, 1, op, g->use[j], tail[g->use[j]], t);
   }
   return least_wait(w);
 }
 
 static int32_t most_neighbours(const berth_graph *g) {
-  int32_t op, i, most = 0;
-  for (op = 0; op < g->n_ops; op++) {
+  int32_t most = 0;
+  for (int32_t op = 0; op < g->n_ops; op++) {
     int32_t in = g->in_at[op + 1] - g->in_at[op], out = 0;
-    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) out += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) out += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
     if (in > most) most = in;
     if (out > most) most = out;
   }
@@ -297,25 +283,23 @@ static int32_t most_neighbours(const berth_graph *g) {
 static berth_status fill_cross(const berth_i_units *u, double *cross) {
   berth_i_pair_times p;
   berth_status st = berth_i_pair_times_init(u->cost, NULL, false, &p);
-  int32_t t;
   if (st != BERTH_OK) return st;
-  for (t = 0; t < u->cost->g->n_tensors; t++) cross[t] = berth_i_pair_time(&p, t);
+  for (int32_t t = 0; t < u->cost->g->n_tensors; t++) cross[t] = berth_i_pair_time(&p, t);
   berth_i_pool_free(&p.pool);
   return BERTH_OK;
 }
 
 static void forget_meets(waits *w) {
-  int32_t k;
-  for (k = 0; k < w->u->cost->g->n_collectives; k++) w->met[k] = 0;
+  for (int32_t k = 0; k < w->u->cost->g->n_collectives; k++) w->met[k] = 0;
 }
 
 static void sweep(waits *w, double *head, double *tail) {
   const int32_t *topo = w->u->cost->g->topo;
-  int32_t i, n = w->u->n_ops;
+  int32_t n = w->u->n_ops;
   forget_meets(w);
-  for (i = 0; i < n; i++) head[topo[i]] = head_of(w, topo[i], head), tell_meets(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
+  for (int32_t i = 0; i < n; i++) head[topo[i]] = head_of(w, topo[i], head), tell_meets(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
   forget_meets(w);
-  for (i = n - 1; i >= 0; i--) {
+  for (int32_t i = n - 1; i >= 0; i--) {
     tail[topo[i]] = tail_of(w, topo[i], tail);
     tell_meets(w, 1, topo[i], tail[topo[i]] + w->least[topo[i]]);
   }
@@ -331,12 +315,12 @@ berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const d
   size_t tensors = (size_t)u->cost->g->n_tensors, cap = (size_t)most_neighbours(u->cost->g);
   size_t collectives = (size_t)u->cost->g->n_collectives;
   waits w = { .u = u, .least = least, .meets = meets };
-  berth_status st;
   w.cross = berth_i_pool_alloc(&scratch, tensors, sizeof *w.cross);
   w.list = berth_i_pool_alloc(&scratch, cap, sizeof *w.list);
   w.by_head = berth_i_pool_alloc(&scratch, cap, sizeof *w.by_head);
   w.item = berth_i_pool_alloc(&scratch, 2 * cap, sizeof *w.item);
   w.met = berth_i_pool_alloc(&scratch, collectives, sizeof *w.met);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = berth_i_ports_init(u->cost, links, NULL, u->cost->n_devices, &w.ports)) != BERTH_OK) goto done;
   if ((st = fill_cross(u, w.cross)) == BERTH_OK) sweep(&w, head, tail);

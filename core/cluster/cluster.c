@@ -66,8 +66,8 @@ static berth_status check_jobs(berth_ctx *ctx, int32_t n, const berth_job *jobs)
 static size_t cells(const berth_cluster *c) { return (size_t)c->o.machines * (size_t)c->o.resources; }
 
 void berth_cluster_release(berth_cluster *c) {
-  berth_ctx *ctx;
   if (!c) return;
+  berth_ctx *ctx;
   ctx = c->ctx;
   berth_i_heap_release(ctx, &c->ends);
   berth_i_pool_free(&c->pool);
@@ -76,13 +76,13 @@ void berth_cluster_release(berth_cluster *c) {
 
 static berth_status get_arrays(berth_cluster *c) {
   size_t machines = (size_t)c->o.machines, n = (size_t)c->n;
-  berth_status st;
   c->capacity = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->capacity);
   c->room = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->room);
   c->users = berth_i_pool_zalloc(&c->pool, machines, sizeof *c->users);
   c->named = berth_i_pool_zalloc(&c->pool, machines, sizeof *c->named);
   c->job = berth_i_pool_alloc(&c->pool, n, sizeof *c->job);
   c->at = berth_i_pool_alloc(&c->pool, n, sizeof *c->at);
+  berth_status st;
   if ((st = berth_i_pool_status(&c->pool)) != BERTH_OK) return st;
   return berth_i_heap_init(c->ctx, &c->ends, c->n, n);
 }
@@ -103,10 +103,10 @@ berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts
                                berth_cluster **out) {
   berth_cluster_options o = *opts;
   berth_status st = check_options(ctx, &o);
-  berth_cluster *c;
   if (st == BERTH_OK)
     st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n) : check_jobs(ctx, n, jobs);
   if (st != BERTH_OK) return st;
+  berth_cluster *c;
   if (!(c = berth_i_pool_object(ctx, sizeof *c))) return berth_i_nomem(ctx);
   c->ctx = ctx;
   c->o = o;

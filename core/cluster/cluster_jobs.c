@@ -199,9 +199,8 @@ berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate) 
 
 berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
   berth_status st = check(c, job, BERTH_JOB_RUNNING, "pause");
-  berth_i_cluster_job *j;
   if (st != BERTH_OK) return st;
-  j = &c->at[job];
+  berth_i_cluster_job *j = &c->at[job];
   settle(c, job);
   berth_i_heap_remove(&c->ends, job);
   berth_i_cluster_give_back(c, job);

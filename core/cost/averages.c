@@ -17,8 +17,7 @@ const berth_choice *const *berth_average_choices(void) { return berth_i_average_
 static double mean_over_classes(const berth_cost *c, const double *row) {
   double first = INFINITY, sum = 0, n = 0;
   bool agree = true;
-  int32_t k;
-  for (k = 0; k < c->n_classes; k++) {
+  for (int32_t k = 0; k < c->n_classes; k++) {
     if (isinf(row[k])) continue;
     if (n == 0) first = row[k];
     agree &= row[k] == first;
@@ -30,14 +29,12 @@ static double mean_over_classes(const berth_cost *c, const double *row) {
 
 static double least_over_classes(const berth_cost *c, const double *row) {
   double least = INFINITY;
-  int32_t k;
-  for (k = 0; k < c->n_classes; k++) least = fmin(least, row[k]);
+  for (int32_t k = 0; k < c->n_classes; k++) least = fmin(least, row[k]);
   return least;
 }
 
 static void fold_ops(const berth_cost *c, double (*fold)(const berth_cost *, const double *), double *out) {
-  int32_t op;
-  for (op = 0; op < c->g->n_ops; op++) {
+  for (int32_t op = 0; op < c->g->n_ops; op++) {
     int32_t pin = berth_i_pin(c->g, op);
     out[op] = pin != BERTH_NONE ? berth_i_op_time(c, op, pin) : fold(c, c->op + (size_t)op * (size_t)c->n_classes);
   }
@@ -61,9 +58,8 @@ typedef struct Pairs {
 
 static Pairs mean_pair(const berth_topology *t) {
   Pairs sum = { 0, 0, 0 };
-  int32_t a, b;
-  for (a = 0; a < t->n_devices; a++)
-    for (b = 0; b < t->n_devices; b++) {
+  for (int32_t a = 0; a < t->n_devices; a++)
+    for (int32_t b = 0; b < t->n_devices; b++) {
       size_t p = berth_i_pair(t, a, b);
       if (a == b || isinf(t->latency[p])) continue;
       sum.latency += t->latency[p];
@@ -88,9 +84,8 @@ static double share(double ordered_pairs, int32_t n_devices) { return ordered_pa
 
 static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how) {
   double sum = 0, n = 0;
-  int32_t a, b;
-  for (a = 0; a < c->n_devices; a++)
-    for (b = 0; b < c->n_devices; b++) {
+  for (int32_t a = 0; a < c->n_devices; a++)
+    for (int32_t b = 0; b < c->n_devices; b++) {
       double s = berth_i_transfer_time(c, tensor, a, b);
       if (a == b || isinf(s)) continue;
       sum += s;
@@ -104,12 +99,11 @@ berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, d
   Pairs mean = { 0, 0, 0 };
   bool by_row = c->table || (c->whole_us && !c->uniform);
   double scale = 1;
-  int32_t k;
   if (how != BERTH_AVERAGE_TEXTBOOK && how != BERTH_AVERAGE_SAGA)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "no way of averaging has number %d", (int)how);
   if (!by_row) mean = mean_pair(c->t);
   if (how == BERTH_AVERAGE_SAGA) scale = share(mean.n, c->n_devices);
-  for (k = 0; k < c->g->n_tensors; k++) {
+  for (int32_t k = 0; k < c->g->n_tensors; k++) {
     if (by_row) out[k] = mean_of_row(c, k, how);
     else out[k] = (c->uniform ? c->uniform[k] : mean_by_links(c, k, &mean)) * scale;
   }
@@ -118,9 +112,8 @@ berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, d
 
 static double largest_transfer_of(const berth_cost *c, int32_t tensor) {
   double largest = 0;
-  int32_t a, b;
-  for (a = 0; a < c->n_devices; a++)
-    for (b = 0; b < c->n_devices; b++) {
+  for (int32_t a = 0; a < c->n_devices; a++)
+    for (int32_t b = 0; b < c->n_devices; b++) {
       double s = berth_i_transfer_time(c, tensor, a, b);
       if (!isinf(s)) largest = fmax(largest, s);
     }
@@ -130,9 +123,9 @@ static double largest_transfer_of(const berth_cost *c, int32_t tensor) {
 /* Without a table the tensor of most bytes is the slowest on every pair. */
 static double largest_transfer(const berth_cost *c) {
   double largest = 0;
-  int32_t k, most = 0;
+  int32_t most = 0;
   if (c->g->n_tensors == 0) return 0;
-  for (k = 0; k < c->g->n_tensors; k++) {
+  for (int32_t k = 0; k < c->g->n_tensors; k++) {
     if (c->table) largest = fmax(largest, largest_transfer_of(c, k));
     if (c->g->tensor_bytes[k] > c->g->tensor_bytes[most]) most = k;
   }
@@ -141,10 +134,9 @@ static double largest_transfer(const berth_cost *c) {
 
 static double least_positive_op(const berth_cost *c) {
   double least = INFINITY;
-  int32_t op, k;
-  for (op = 0; op < c->g->n_ops; op++) {
+  for (int32_t op = 0; op < c->g->n_ops; op++) {
     int32_t pin = berth_i_pin(c->g, op);
-    for (k = 0; k < c->n_classes; k++) {
+    for (int32_t k = 0; k < c->n_classes; k++) {
       double s = c->op[(size_t)op * (size_t)c->n_classes + (size_t)k];
       if (s > 0 && (pin == BERTH_NONE || c->class_of[pin] == k)) least = fmin(least, s);
     }

@@ -18,8 +18,8 @@ typedef double (*Formula)(const Job *j, double k, double a, double w);
 /* ---- shapes ------------------------------------------------------------------------------- */
 
 static double ceil_log2(double k) {
-  double steps = 0, reach;
-  for (reach = 1; reach < k; reach *= 2) steps++;
+  double steps = 0;
+  for (double reach = 1; reach < k; reach *= 2) steps++;
   return steps;
 }
 
@@ -31,9 +31,8 @@ static double power_below(double k) {
 
 /* Bits set in the numbers below n. */
 static double bits_below(int32_t n) {
-  int64_t bit;
   double bits = 0;
-  for (bit = 1; bit < n; bit *= 2) {
+  for (int64_t bit = 1; bit < n; bit *= 2) {
     int64_t rest = n % (2 * bit);
     bits += (double)((int64_t)n / (2 * bit) * bit + (rest > bit ? rest - bit : 0));
   }
@@ -71,9 +70,9 @@ static double tree(const Job *j, double k, double a, double w) {
 }
 
 static double two_trees(double k, double a, double b) {
-  double steps = 2 * ceil_log2(k), root;
+  double steps = 2 * ceil_log2(k);
   if (b * steps < a) return (steps + 1) * (a + b);
-  root = sqrt(steps * a) + sqrt(b);
+  double root = sqrt(steps * a) + sqrt(b);
   return root * root;
 }
 
@@ -151,13 +150,12 @@ static void look(const Job *j, Formula f, double k, int32_t src, int32_t dst, Mo
 /* All pairs of devices are alike if the prices of transfers say so. */
 static Most slowest(const Job *j, Formula f, double k) {
   Most m = { 0, 0 };
-  int32_t i, q;
   if (j->c->uniform) {
     look(j, f, k, j->devices[0], j->devices[1], &m);
     return m;
   }
-  for (i = 0; i < j->n; i++) {
-    for (q = 0; q < j->n; q++) {
+  for (int32_t i = 0; i < j->n; i++) {
+    for (int32_t q = 0; q < j->n; q++) {
       if (i != q) look(j, f, k, j->devices[i], j->devices[q], &m);
     }
   }
@@ -169,36 +167,33 @@ static Most slowest(const Job *j, Formula f, double k) {
 static int32_t group_of(const Job *j, int32_t i) { return j->c->device_group[j->devices[i]]; }
 
 static bool leads(const Job *j, int32_t i) {
-  int32_t q;
-  for (q = 0; q < i; q++) {
+  for (int32_t q = 0; q < i; q++) {
     if (group_of(j, q) == group_of(j, i)) return false;
   }
   return true;
 }
 
 static int32_t size_of_group(const Job *j, int32_t i) {
-  int32_t q, size = 0;
-  for (q = 0; q < j->n; q++) size += group_of(j, q) == group_of(j, i);
+  int32_t size = 0;
+  for (int32_t q = 0; q < j->n; q++) size += group_of(j, q) == group_of(j, i);
   return size;
 }
 
 static void count_groups(Job *j) {
-  int32_t i, size;
   j->groups = j->most = 0;
-  for (i = 0; i < j->n; i++) {
+  for (int32_t i = 0; i < j->n; i++) {
     if (!leads(j, i)) continue;
     j->groups++;
-    size = size_of_group(j, i);
+    int32_t size = size_of_group(j, i);
     j->most = size > j->most ? size : j->most;
   }
 }
 
 static Most slowest_in_groups(const Job *j) {
   Most m = { 0, 0 };
-  int32_t i, q, size;
-  for (i = 0; i < j->n; i++) {
-    size = size_of_group(j, i);
-    for (q = 0; q < j->n; q++) {
+  for (int32_t i = 0; i < j->n; i++) {
+    int32_t size = size_of_group(j, i);
+    for (int32_t q = 0; q < j->n; q++) {
       if (i != q && group_of(j, i) == group_of(j, q)) look(j, within, size, j->devices[i], j->devices[q], &m);
     }
   }
@@ -207,9 +202,8 @@ static Most slowest_in_groups(const Job *j) {
 
 static Most slowest_among_leaders(const Job *j) {
   Most m = { 0, 0 };
-  int32_t i, q;
-  for (i = 0; i < j->n; i++) {
-    for (q = 0; q < j->n && leads(j, i); q++) {
+  for (int32_t i = 0; i < j->n; i++) {
+    for (int32_t q = 0; q < j->n && leads(j, i); q++) {
       if (i != q && leads(j, q)) look(j, between, j->groups, j->devices[i], j->devices[q], &m);
     }
   }
@@ -217,11 +211,10 @@ static Most slowest_among_leaders(const Job *j) {
 }
 
 static Most hierarchical(Job *j) {
-  Most in, out;
   count_groups(j);
   if (j->groups == 1 || j->most == 1) return slowest(j, ring, j->n);
-  in = slowest_in_groups(j);
-  out = slowest_among_leaders(j);
+  Most in = slowest_in_groups(j);
+  Most out = slowest_among_leaders(j);
   in.seconds += out.seconds;
   in.latency += out.latency;
   return in;
@@ -233,8 +226,7 @@ static Most parameter_server(const Job *j) {
   const berth_topology *t = j->c->t;
   double faster = j->c->collective_bandwidth;
   Most m = { 0, 0 };
-  int32_t i;
-  for (i = 1; i < j->n; i++) {
+  for (int32_t i = 1; i < j->n; i++) {
     size_t push = berth_i_pair(t, j->devices[i], j->devices[0]), pull = berth_i_pair(t, j->devices[0], j->devices[i]);
     m.latency += t->latency[push] + t->latency[pull];
     m.seconds += t->latency[push] + j->bytes / (t->bandwidth[push] * faster) +
@@ -245,10 +237,9 @@ static Most parameter_server(const Job *j) {
 
 static double least_bandwidth(const Job *j) {
   double least = INFINITY;
-  int32_t i, q;
   if (j->c->uniform) return j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[0], j->devices[1])];
-  for (i = 0; i < j->n; i++) {
-    for (q = 0; q < j->n; q++) {
+  for (int32_t i = 0; i < j->n; i++) {
+    for (int32_t q = 0; q < j->n; q++) {
       if (i != q) least = fmin(least, j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[i], j->devices[q])]);
     }
   }
@@ -296,12 +287,11 @@ static Most by_way(Job *j, berth_collective_algorithm a) {
 }
 
 static Most best_way(Job *j, berth_collective_algorithm *best) {
-  Most least = by_way(j, BERTH_COLLECTIVE_RING), m;
-  int a;
+  Most least = by_way(j, BERTH_COLLECTIVE_RING);
   *best = BERTH_COLLECTIVE_RING;
-  for (a = BERTH_COLLECTIVE_TREE; a <= BERTH_COLLECTIVE_HIERARCHICAL; a++) {
+  for (int a = BERTH_COLLECTIVE_TREE; a <= BERTH_COLLECTIVE_HIERARCHICAL; a++) {
     if (!has_way(j->kind, (berth_collective_algorithm)a)) continue;
-    m = by_way(j, (berth_collective_algorithm)a);
+    Most m = by_way(j, (berth_collective_algorithm)a);
     if (!(m.seconds < least.seconds)) continue;
     least = m;
     *best = (berth_collective_algorithm)a;
@@ -320,9 +310,8 @@ static Most price(Job *j, berth_collective_algorithm *a) {
 }
 
 static bool find_gap(const Job *j, berth_i_collective_price *p) {
-  int32_t i, q;
-  for (i = 0; i < j->n && !j->c->uniform; i++) {
-    for (q = 0; q < j->n; q++) {
+  for (int32_t i = 0; i < j->n && !j->c->uniform; i++) {
+    for (int32_t q = 0; q < j->n; q++) {
       if (!isinf(j->c->t->latency[berth_i_pair(j->c->t, j->devices[i], j->devices[q])])) continue;
       p->src = j->devices[i];
       p->dst = j->devices[q];
@@ -341,9 +330,8 @@ berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collec
                                                const int32_t *devices) {
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
   Job j = { c, kind, bytes, n, devices, 0, 0 };
-  Most m;
   if (find_gap(&j, &p)) return p;
-  m = price(&j, &p.algorithm);
+  Most m = price(&j, &p.algorithm);
   p.seconds = m.seconds * c->transfer_factor;
   p.latency = m.latency * c->transfer_factor;
   return p;
@@ -370,8 +358,9 @@ berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collect
 enum { FEW = 64 };
 
 static int32_t distinct(int32_t n, const int32_t *devices, int32_t *out) {
-  int32_t k, q, found = 0;
-  for (k = 0; k < n; k++) {
+  int32_t found = 0;
+  for (int32_t k = 0; k < n; k++) {
+    int32_t q;
     for (q = 0; q < found && out[q] != devices[k]; q++) continue;
     if (q == found) out[found++] = devices[k];
   }
@@ -380,10 +369,10 @@ static int32_t distinct(int32_t n, const int32_t *devices, int32_t *out) {
 
 static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
                              berth_collective_algorithm *algorithm) {
-  int32_t few[FEW], *own = n > FEW ? berth_i_alloc(c->ctx, (size_t)n, sizeof *own) : NULL, *different = own ? own : few, found;
+  int32_t few[FEW], *own = n > FEW ? berth_i_alloc(c->ctx, (size_t)n, sizeof *own) : NULL, *different = own ? own : few;
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
   if (n > FEW && !own) return berth_i_nomem(c->ctx);
-  found = distinct(n, devices, different);
+  int32_t found = distinct(n, devices, different);
   if (found > 1) p = berth_i_collective_built_in(c, collective, found, different);
   berth_i_free(c->ctx, own, (size_t)n, sizeof *own);
   if (p.src != BERTH_NONE) return berth_i_collective_unreachable(c, collective, p.src, p.dst);
@@ -393,13 +382,12 @@ static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n,
 }
 
 static berth_status check(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices) {
-  int32_t k;
   if (collective < 0 || collective >= c->g->n_collectives)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: the graph has %d", (int)collective, (int)c->g->n_collectives);
   if (n != c->g->collectives[collective].n_members)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: %d devices for %d members", (int)collective, (int)n,
                         (int)c->g->collectives[collective].n_members);
-  for (k = 0; k < n; k++)
+  for (int32_t k = 0; k < n; k++)
     if (devices[k] < 0 || devices[k] >= c->n_devices)
       return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: member %d on device %d of %d", (int)collective, (int)k,
                           (int)devices[k], (int)c->n_devices);

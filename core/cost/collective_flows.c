@@ -31,25 +31,23 @@ static double around(const Wires *x) {
 }
 
 static void pairwise(const Wires *x) {
-  int32_t i, k;
-  for (i = 0; i < x->n; i++) {
-    for (k = 0; k < x->n; k++) put(x, i, k, x->k->bytes / x->n);
+  for (int32_t i = 0; i < x->n; i++) {
+    for (int32_t k = 0; k < x->n; k++) put(x, i, k, x->k->bytes / x->n);
   }
 }
 
 /* A broadcast does not come back to where it began. */
 static void ring(const Wires *x) {
-  int32_t i, n = x->n - (x->k->kind == BERTH_BROADCAST);
+  int32_t n = x->n - (x->k->kind == BERTH_BROADCAST);
   if (x->k->kind == BERTH_ALLTOALL) {
     pairwise(x);
     return;
   }
-  for (i = 0; i < n; i++) put(x, i, (i + 1) % x->n, around(x));
+  for (int32_t i = 0; i < n; i++) put(x, i, (i + 1) % x->n, around(x));
 }
 
 static void server(const Wires *x) {
-  int32_t i;
-  for (i = 1; i < x->n; i++) {
+  for (int32_t i = 1; i < x->n; i++) {
     put(x, i, 0, x->k->bytes);
     put(x, 0, i, x->k->bytes);
   }
@@ -65,8 +63,7 @@ static double below(const Wires *x, int32_t i) {
 
 static void binomial(const Wires *x) {
   double b = x->k->bytes, n = x->n;
-  int32_t i;
-  for (i = 1; i < x->n; i++) {
+  for (int32_t i = 1; i < x->n; i++) {
     int32_t parent = i & (i - 1);
     double up = b, down = b;
     switch (x->k->kind) {
@@ -103,8 +100,8 @@ static void half(const Wires *x, int32_t child, int32_t parent) {
 
 /* A broadcast reaches the root of the second tree first. */
 static void two_trees(const Wires *x) {
-  int32_t i, root = second(0, x->n);
-  for (i = 1; i < x->n; i++) {
+  int32_t root = second(0, x->n);
+  for (int32_t i = 1; i < x->n; i++) {
     int32_t parent = in_order_parent(i, x->n);
     half(x, i, parent);
     half(x, second(i, x->n), second(parent, x->n));
@@ -121,33 +118,32 @@ static int32_t power_below(int32_t n) {
 }
 
 static void halve(const Wires *x, bool and_double) {
-  int32_t p = power_below(x->n), i, bit;
+  int32_t p = power_below(x->n);
   double b = x->k->bytes, back = and_double ? b : b / x->n;
-  for (i = p; i < x->n; i++) {
+  for (int32_t i = p; i < x->n; i++) {
     put(x, i, i - p, b);
     put(x, i - p, i, back);
   }
-  for (bit = 1; bit < p; bit *= 2) {
-    for (i = 0; i < p; i++) put(x, i, i ^ bit, (and_double ? 2 : 1) * b * bit / p);
+  for (int32_t bit = 1; bit < p; bit *= 2) {
+    for (int32_t i = 0; i < p; i++) put(x, i, i ^ bit, (and_double ? 2 : 1) * b * bit / p);
   }
 }
 
 /* Step by step to the device that is 1, 2, 4 ... further; `bytes` of one block. */
 static void dissemination(const Wires *x, double bytes, bool bruck) {
-  int32_t i, step, blocks, v;
-  for (step = 1; step < x->n; step = step > x->n / 2 ? x->n : 2 * step) {
-    blocks = step < x->n - step ? step : x->n - step;
+  int32_t v;
+  for (int32_t step = 1; step < x->n; step = step > x->n / 2 ? x->n : 2 * step) {
+    int32_t blocks = step < x->n - step ? step : x->n - step;
     if (bruck) {
       for (blocks = 0, v = 0; v < x->n; v++) blocks += (v & step) != 0;
     }
-    for (i = 0; i < x->n; i++) put(x, i, (i + step) % x->n, blocks * bytes);
+    for (int32_t i = 0; i < x->n; i++) put(x, i, (i + step) % x->n, blocks * bytes);
   }
 }
 
 static void scatter_allgather(const Wires *x) {
   double share = x->k->bytes / x->n;
-  int32_t i;
-  for (i = 1; i < x->n; i++) put(x, i & (i - 1), i, below(x, i) * share);
+  for (int32_t i = 1; i < x->n; i++) put(x, i & (i - 1), i, below(x, i) * share);
   dissemination(x, share, false);
 }
 
@@ -175,16 +171,14 @@ static int32_t leader_of(const Wires *x, int32_t i) {
 
 /* The next device after i of its group; BERTH_NONE. */
 static int32_t next_in_group(const Wires *x, int32_t i) {
-  int32_t q;
-  for (q = i + 1; q < x->n; q++) {
+  for (int32_t q = i + 1; q < x->n; q++) {
     if (group_of(x, q) == group_of(x, i)) return q;
   }
   return BERTH_NONE;
 }
 
 static int32_t next_leader(const Wires *x, int32_t i) {
-  int32_t q;
-  for (q = i + 1; q < x->n; q++) {
+  for (int32_t q = i + 1; q < x->n; q++) {
     if (leader_of(x, q) == q) return q;
   }
   return BERTH_NONE;
@@ -232,10 +226,10 @@ static void ring_of_leaders(const Wires *x, int32_t groups, int32_t most) {
 }
 
 static void hierarchical(const Wires *x) {
-  int32_t i, groups = 0, most = 0, size;
-  for (i = 0; i < x->n; i++) {
+  int32_t groups = 0, most = 0;
+  for (int32_t i = 0; i < x->n; i++) {
     if (leader_of(x, i) != i) continue;
-    size = left_in_group(x, i);
+    int32_t size = left_in_group(x, i);
     groups++;
     most = size > most ? size : most;
   }
@@ -243,7 +237,7 @@ static void hierarchical(const Wires *x) {
     ring(x);
     return;
   }
-  for (i = 0; i < x->n; i++) {
+  for (int32_t i = 0; i < x->n; i++) {
     int32_t next = next_in_group(x, i);
     if (next != BERTH_NONE) chain(x, i, next);
   }

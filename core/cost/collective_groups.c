@@ -5,9 +5,8 @@
 /* The larger of the two neighbours, in ascending order, with the largest ratio; NAN: all are alike. Ties: the largest. */
 static double cut(double *x, size_t n) {
   double best = 1, at = (double)NAN;
-  size_t i;
   berth_i_sort_numbers(x, n);
-  for (i = 1; i < n; i++) {
+  for (size_t i = 1; i < n; i++) {
     double ratio = x[i] == x[i - 1] ? 1 : x[i] / x[i - 1];
     if (ratio <= 1 || ratio < best) continue;
     best = ratio;
@@ -24,9 +23,8 @@ static double speed(const berth_topology *t, size_t pair, bool by_latency) {
 
 static double least_fast(const berth_topology *t, bool by_latency, double *scratch) {
   size_t n = 0;
-  int32_t a, b;
-  for (a = 0; a < t->n_devices; a++) {
-    for (b = 0; b < t->n_devices; b++) {
+  for (int32_t a = 0; a < t->n_devices; a++) {
+    for (int32_t b = 0; b < t->n_devices; b++) {
       size_t pair = berth_i_pair(t, a, b);
       if (a != b && !isinf(t->latency[pair])) scratch[n++] = speed(t, pair, by_latency);
     }
@@ -39,17 +37,15 @@ static bool fast(const berth_topology *t, int32_t a, int32_t b, bool by_latency,
 }
 
 static void merge(int32_t n, int32_t *group, int32_t from, int32_t into) {
-  int32_t d;
-  for (d = 0; d < n; d++) {
+  for (int32_t d = 0; d < n; d++) {
     if (group[d] == from) group[d] = into;
   }
 }
 
 static void join(const berth_topology *t, bool by_latency, double least, int32_t *group) {
-  int32_t a, b;
-  for (a = 0; a < t->n_devices; a++) group[a] = a;
-  for (a = 0; a < t->n_devices; a++) {
-    for (b = a + 1; b < t->n_devices; b++) {
+  for (int32_t a = 0; a < t->n_devices; a++) group[a] = a;
+  for (int32_t a = 0; a < t->n_devices; a++) {
+    for (int32_t b = a + 1; b < t->n_devices; b++) {
       int32_t x = group[a], y = group[b];
       if (x == y || !fast(t, a, b, by_latency, least)) continue;
       merge(t->n_devices, group, x < y ? y : x, x < y ? x : y);
@@ -59,15 +55,13 @@ static void join(const berth_topology *t, bool by_latency, double least, int32_t
 
 berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int32_t *group) {
   size_t pairs = (size_t)t->n_devices * (size_t)t->n_devices;
-  double *scratch = berth_i_alloc(ctx, pairs, sizeof *scratch), least;
-  bool by_latency;
-  int32_t d;
+  double *scratch = berth_i_alloc(ctx, pairs, sizeof *scratch);
   if (!scratch) return berth_i_nomem(ctx);
-  least = least_fast(t, false, scratch);
-  by_latency = isnan(least);
+  double least = least_fast(t, false, scratch);
+  bool by_latency = isnan(least);
   if (by_latency) least = least_fast(t, true, scratch);
   if (isnan(least)) {
-    for (d = 0; d < t->n_devices; d++) group[d] = 0;
+    for (int32_t d = 0; d < t->n_devices; d++) group[d] = 0;
   } else {
     join(t, by_latency, least, group);
   }

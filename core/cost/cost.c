@@ -35,9 +35,8 @@ const berth_option_table *berth_cost_option_table(void) {
 
 /* Index into the graph's types: a graph of one unnamed type fits all devices. BERTH_NONE: the graph does not know it. */
 static int32_t graph_type(const berth_graph *g, const char *type) {
-  int32_t i;
   if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
-  for (i = 0; i < g->n_types; i++)
+  for (int32_t i = 0; i < g->n_types; i++)
     if (strcmp(g->types[i], type) == 0) return i;
   return BERTH_NONE;
 }
@@ -49,8 +48,7 @@ static bool same_price(const berth_graph *g, const berth_device *a, const berth_
 
 static int32_t find_class(const berth_cost *c, int32_t device) {
   const berth_device *d = c->t->devices;
-  int32_t k;
-  for (k = 0; k < c->n_classes; k++)
+  for (int32_t k = 0; k < c->n_classes; k++)
     if (same_price(c->g, &d[c->class_device[k]], &d[device])) return k;
   return c->n_classes;
 }
@@ -68,13 +66,12 @@ static void put_in_class(berth_cost *c, int32_t device, int32_t k) {
 /* With a user's op function every device is a class of its own. */
 static berth_status make_classes(berth_cost *c, bool own) {
   size_t n = (size_t)c->n_devices;
-  berth_status st;
-  int32_t d;
   c->class_of = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_of);
   c->class_device = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_device);
   c->class_size = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_size);
+  berth_status st;
   if ((st = berth_i_pool_status(&c->pool)) != BERTH_OK) return st;
-  for (d = 0; d < c->n_devices; d++) put_in_class(c, d, own ? c->n_classes : find_class(c, d));
+  for (int32_t d = 0; d < c->n_devices; d++) put_in_class(c, d, own ? c->n_classes : find_class(c, d));
   return BERTH_OK;
 }
 
@@ -116,8 +113,7 @@ static bool has_profile(const berth_graph *g, int32_t op) {
 static double longest_profile(const berth_graph *g, int32_t op) {
   const double *s = g->seconds + (size_t)op * (size_t)g->n_types;
   double most = 0;
-  int32_t k;
-  for (k = 0; k < g->n_types; k++) most = fmax(most, s[k]);
+  for (int32_t k = 0; k < g->n_types; k++) most = fmax(most, s[k]);
   return most;
 }
 
@@ -126,10 +122,9 @@ static double longest_profile(const berth_graph *g, int32_t op) {
 static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
   double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
   bool profiled = has_profile(g, op);
-  double s;
   if (profiled && type != BERTH_NONE) return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
   if (!profiled && flop == 0 && bytes == 0) return 0;
-  s = roofline(flop, bytes, d);
+  double s = roofline(flop, bytes, d);
   if (profiled && isnan(s) && berth_i_is_communication(g, op)) return longest_profile(g, op) / d->speed;
   return profiled && isnan(s) ? BERTH_UNSUPPORTED : s;
 }
@@ -145,11 +140,10 @@ static double priced(const berth_cost *c, double seconds) {
 }
 
 static berth_status price_built_in(berth_cost *c) {
-  int32_t k, op;
-  for (k = 0; k < c->n_classes; k++) {
+  for (int32_t k = 0; k < c->n_classes; k++) {
     const berth_device *d = &c->t->devices[c->class_device[k]];
     int32_t type = graph_type(c->g, d->type);
-    for (op = 0; op < c->g->n_ops; op++) {
+    for (int32_t op = 0; op < c->g->n_ops; op++) {
       double s = built_in_time(c->g, op, type, d);
       if (isnan(s) && pin_allows(c, op, k)) return no_price(c, op, c->class_device[k]);
       if (isnan(s)) s = BERTH_UNSUPPORTED;
@@ -166,11 +160,10 @@ static berth_status bad_op_time(const berth_cost *c, int32_t op, int32_t device,
 }
 
 static berth_status price_by_function(berth_cost *c, const berth_cost_model *m) {
-  int32_t op, d;
   berth_status st;
-  for (op = 0; op < c->g->n_ops; op++) {
+  for (int32_t op = 0; op < c->g->n_ops; op++) {
     if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
-    for (d = 0; d < c->n_devices; d++) {
+    for (int32_t d = 0; d < c->n_devices; d++) {
       double s = NAN;
       if ((st = m->op(m->ud, op, d, &s)) != BERTH_OK) return st;
       if (!(s >= 0)) return bad_op_time(c, op, d, s);
@@ -182,8 +175,7 @@ static berth_status price_by_function(berth_cost *c, const berth_cost_model *m) 
 
 static bool runs_somewhere(const berth_cost *c, int32_t op) {
   const double *row = c->op + (size_t)op * (size_t)c->n_classes;
-  int32_t k;
-  for (k = 0; k < c->n_classes; k++)
+  for (int32_t k = 0; k < c->n_classes; k++)
     if (!isinf(row[k])) return true;
   return false;
 }
@@ -207,12 +199,11 @@ static bool runs_at_all(const berth_cost *c, int32_t op) {
 
 static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
-  int32_t op;
   if ((st = make_classes(c, m->op != NULL)) != BERTH_OK) return st;
   c->op = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_ops * (size_t)c->n_classes, sizeof *c->op);
   if (!c->op) return berth_i_nomem(c->ctx);
   st = m->op ? price_by_function(c, m) : price_built_in(c);
-  for (op = 0; op < c->g->n_ops && st == BERTH_OK; op++)
+  for (int32_t op = 0; op < c->g->n_ops && st == BERTH_OK; op++)
     if (!runs_at_all(c, op)) st = refuse_op(c, op);
   return st;
 }
@@ -221,10 +212,9 @@ static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
 
 static bool pairs_alike(const berth_topology *t) {
   size_t first = berth_i_pair(t, 0, 1);
-  int32_t a, b;
   if (t->n_devices < 2) return false;
-  for (a = 0; a < t->n_devices; a++)
-    for (b = 0; b < t->n_devices; b++) {
+  for (int32_t a = 0; a < t->n_devices; a++)
+    for (int32_t b = 0; b < t->n_devices; b++) {
       size_t p = berth_i_pair(t, a, b);
       if (a != b && (isinf(t->latency[p]) || t->latency[p] != t->latency[first] || t->bandwidth[p] != t->bandwidth[first]))
         return false;
@@ -234,27 +224,25 @@ static bool pairs_alike(const berth_topology *t) {
 
 static berth_status price_alike(berth_cost *c) {
   double *column = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, sizeof *column);
-  int32_t k;
   if (!column) return berth_i_nomem(c->ctx);
-  for (k = 0; k < c->g->n_tensors; k++) column[k] = berth_i_transfer_time(c, k, 0, 1);
+  for (int32_t k = 0; k < c->g->n_tensors; k++) column[k] = berth_i_transfer_time(c, k, 0, 1);
   c->uniform = column;
   return BERTH_OK;
 }
 
 static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst, double s) {
   Labels l;
-  char to[128];
   label(c, c->g->producer[tensor], src, &l);
+  char to[128];
   return berth_i_fail(c->ctx, BERTH_EINVAL, "tensor %d of %s from %s to %s: the cost function gave %g s", (int)tensor, l.op,
                       l.device, berth_i_device_label(c->t, dst, to, sizeof to), s);
 }
 
 static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t tensor, double *row) {
-  int32_t a, b;
   berth_status st;
   bool control = c->free_control && c->g->tensor_bytes[tensor] == 0;
-  for (a = 0; a < c->n_devices; a++)
-    for (b = 0; b < c->n_devices; b++) {
+  for (int32_t a = 0; a < c->n_devices; a++)
+    for (int32_t b = 0; b < c->n_devices; b++) {
       double s = 0;
       if (a != b && (st = m->transfer(m->ud, tensor, a, b, &s)) != BERTH_OK) return st;
       if (!(s >= 0)) return bad_transfer(c, tensor, a, b, s);
@@ -269,10 +257,9 @@ static size_t pair_count(const berth_cost *c) { return (size_t)c->n_devices * (s
 static berth_status price_table(berth_cost *c, const berth_cost_model *m) {
   size_t pairs = pair_count(c);
   berth_status st = BERTH_OK;
-  int32_t k;
   /* pairs * size of an element cannot overflow: the topology has such arrays */
   if (!(c->table = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, pairs * sizeof *c->table))) return berth_i_nomem(c->ctx);
-  for (k = 0; k < c->g->n_tensors && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < c->g->n_tensors && st == BERTH_OK; k++) {
     if ((st = berth_i_interrupted(c->ctx)) == BERTH_OK) st = fill_row(c, m, k, c->table + (size_t)k * pairs);
   }
   return st;
@@ -293,12 +280,11 @@ static berth_status take_factor(berth_ctx *ctx, const char *name, double given, 
 }
 
 static berth_status take_lines(berth_cost *c, const double *lines, double bandwidth) {
-  int k;
   if (!(bandwidth >= 0) || isinf(bandwidth))
     return berth_i_fail(c->ctx, BERTH_EINVAL, "lines_bandwidth is %g B/s (a finite number from 0)", bandwidth);
   c->lines_bandwidth = bandwidth;
   if (!lines) return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm lines needs collective_lines");
-  for (k = 0; k < 4; k++) {
+  for (int k = 0; k < 4; k++) {
     if (isnan(lines[k]) || isinf(lines[k]))
       return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines[%d] is %g: not a finite number", k, lines[k]);
     c->lines[k] = lines[k];
@@ -307,10 +293,9 @@ static berth_status take_lines(berth_cost *c, const double *lines, double bandwi
 }
 
 static berth_status take_groups(berth_cost *c, const int32_t *group) {
-  int32_t d;
   if (!(c->device_group = berth_i_pool_alloc(&c->pool, (size_t)c->n_devices, sizeof *group))) return berth_i_nomem(c->ctx);
   if (!group) return berth_i_device_groups(c->ctx, c->t, c->device_group);
-  for (d = 0; d < c->n_devices; d++) {
+  for (int32_t d = 0; d < c->n_devices; d++) {
     if (group[d] < 0) return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group[%d] is %d (from 0)", (int)d, (int)group[d]);
     c->device_group[d] = group[d];
   }
@@ -370,8 +355,8 @@ berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_
   static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING, NULL, NULL, 0, 0, 0 };
   const berth_cost_model *m = model ? model : &built_in;
   berth_cost *c = make_empty(g, t);
-  berth_status st;
   if (!c) return berth_i_nomem(g->ctx);
+  berth_status st;
   if ((st = take_model(c, m)) != BERTH_OK) goto done;
   if ((st = price_ops(c, m)) != BERTH_OK) goto done;
   if ((st = price_transfers(c, m)) != BERTH_OK) goto done;
@@ -385,8 +370,8 @@ done:
 void berth_cost_retain(berth_cost *c) { c->refs++; }
 
 void berth_cost_release(berth_cost *c) {
-  berth_ctx *ctx;
   if (!c || --c->refs > 0) return;
+  berth_ctx *ctx;
   ctx = c->ctx;
   berth_topology_release(c->t);
   berth_graph_release(c->g);

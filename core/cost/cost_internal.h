@@ -89,13 +89,11 @@ static inline bool berth_i_can_run(const berth_cost *c, int32_t op, int32_t devi
 }
 /** Seconds from src to dst; 0 if they are the same; INFINITY if unreachable. */
 static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst) {
-  size_t pair;
-  double bytes;
   if (src == dst) return 0;
   if (c->uniform) return c->uniform[tensor];
-  pair = berth_i_pair(c->t, src, dst);
+  size_t pair = berth_i_pair(c->t, src, dst);
   if (c->table) return c->table[(size_t)tensor * (size_t)c->n_devices * (size_t)c->n_devices + pair];
-  bytes = c->g->tensor_bytes[tensor];
+  double bytes = c->g->tensor_bytes[tensor];
   if (bytes == 0 && c->free_control) return isinf(c->t->latency[pair]) ? INFINITY : 0;
   return berth_i_route_seconds(c, c->t->latency[pair], c->t->bandwidth[pair], bytes);
 }

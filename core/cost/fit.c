@@ -10,8 +10,7 @@ static double weight(double y, int relative) { return relative ? 1 / (y * y) : 1
 
 static berth_status check_points(berth_ctx *ctx, int32_t n, const double *x, const double *y, int relative) {
   bool differ = false;
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (!(x[i] >= 0) || isinf(x[i]) || !(y[i] >= 0) || isinf(y[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in %g s: both must be at least 0 and finite", (int)i, x[i],
                           y[i]);
@@ -25,14 +24,13 @@ static berth_status check_points(berth_ctx *ctx, int32_t n, const double *x, con
 
 static Sums sum_up(int32_t n, const double *x, const double *y, int relative) {
   Sums s = { 0, 0, 0, 0, 0, 0 };
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double w = weight(y[i], relative);
     s.w += w;
     s.mean_x += (x[i] - s.mean_x) * (w / s.w);
     s.mean_y += (y[i] - s.mean_y) * (w / s.w);
   }
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double w = weight(y[i], relative), dx = x[i] - s.mean_x, dy = y[i] - s.mean_y;
     s.xx += w * dx * dx;
     s.xy += w * dx * dy;
@@ -43,8 +41,7 @@ static Sums sum_up(int32_t n, const double *x, const double *y, int relative) {
 
 static double slope_through_origin(int32_t n, const double *x, const double *y, int relative) {
   double xx = 0, xy = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double w = weight(y[i], relative);
     xx += w * x[i] * x[i];
     xy += w * x[i] * y[i];
@@ -54,8 +51,7 @@ static double slope_through_origin(int32_t n, const double *x, const double *y, 
 
 static double determination(int32_t n, const double *x, const double *y, int relative, double a, double b, const Sums *s) {
   double left = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double e = y[i] - (a + b * x[i]);
     left += weight(y[i], relative) * e * e;
   }
@@ -64,19 +60,17 @@ static double determination(int32_t n, const double *x, const double *y, int rel
 
 berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, int relative, berth_link *out,
                             double *r2) {
-  Sums s;
-  double a, b, fit;
   berth_status st = check_points(ctx, n, bytes, seconds, relative);
   if (st != BERTH_OK) return st;
-  s = sum_up(n, bytes, seconds, relative);
-  b = s.xy / s.xx;
-  a = s.mean_y - b * s.mean_x;
+  Sums s = sum_up(n, bytes, seconds, relative);
+  double b = s.xy / s.xx;
+  double a = s.mean_y - b * s.mean_x;
   if (b > 0 && a < 0) {
     a = 0;
     b = slope_through_origin(n, bytes, seconds, relative);
   }
   if (!(b > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte", b);
-  fit = determination(n, bytes, seconds, relative, a, b, &s);
+  double fit = determination(n, bytes, seconds, relative, a, b, &s);
   if (!isfinite(a) || !isfinite(1 / b) || 1 / b == 0 || !isfinite(fit))
     return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range: %g s + %g s per byte", a, b);
   out->latency = a;

@@ -21,8 +21,7 @@ static berth_status check_time(berth_ctx *ctx, int32_t i, double bytes, double s
 }
 
 static berth_status check_points(berth_ctx *ctx, const Points *p) {
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     berth_status st = check_time(ctx, i, p->bytes[i], p->seconds[i]);
     if (st != BERTH_OK) return st;
     if (p->devices[i] < 2)
@@ -40,8 +39,7 @@ typedef struct Sums {
 
 static Sums sum_up(const Points *p) {
   Sums s = { 0, 0, 0, 0, 0, 0, 0, 0 };
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     double w = weight(p, i), k = steps(p, i), b = sent(p, i), y = p->seconds[i];
     s.kk += w * k * k;
     s.kb += w * k * b;
@@ -57,8 +55,7 @@ static Sums sum_up(const Points *p) {
 
 static double determination(const Points *p, const Sums *s, double latency, double per_byte) {
   double left = 0;
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     double e = p->seconds[i] - latency * steps(p, i) - per_byte * sent(p, i);
     left += weight(p, i) * e * e;
   }
@@ -68,22 +65,20 @@ static double determination(const Points *p, const Sums *s, double latency, doub
 berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *bytes, const int32_t *devices,
                                   const double *seconds, int relative, berth_link *out, double *r2) {
   Points p = { count, bytes, seconds, devices, relative };
-  double det, latency, per_byte, fit;
-  Sums s;
   berth_status st = check_points(ctx, &p);
   if (st != BERTH_OK) return st;
-  s = sum_up(&p);
-  det = s.kk * s.bb - s.kb * s.kb;
+  Sums s = sum_up(&p);
+  double det = s.kk * s.bb - s.kb * s.kb;
   if (!(det > 1e-14 * s.kk * s.bb))
     return berth_i_fail(ctx, BERTH_EINVAL, "a fit needs measurements that differ in size or in devices");
-  latency = (s.ky * s.bb - s.by * s.kb) / det;
-  per_byte = (s.by * s.kk - s.ky * s.kb) / det;
+  double latency = (s.ky * s.bb - s.by * s.kb) / det;
+  double per_byte = (s.by * s.kk - s.ky * s.kb) / det;
   if (per_byte > 0 && latency < 0) {
     latency = 0;
     per_byte = s.by / s.bb;
   }
   if (!(per_byte > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte", per_byte);
-  fit = determination(&p, &s, latency, per_byte);
+  double fit = determination(&p, &s, latency, per_byte);
   if (!isfinite(latency) || !isfinite(1 / per_byte) || 1 / per_byte == 0 || isnan(fit))
     return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range: %g s + %g s per byte", latency, per_byte);
   out->latency = latency;
@@ -121,15 +116,14 @@ static double trust(const Branch *b, const Line *l, int32_t i) {
 /* Weighted least squares about the means, with weights by the line before. @return false: one size only */
 static bool refit(const Branch *b, Line *l) {
   double sum = 0, x = 0, y = 0, xx = 0, xy = 0;
-  int32_t i;
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     double w = inside(b, i) ? trust(b, l, i) : 0;
     if (w == 0) continue;
     sum += w;
     x += (kib(b, i) - x) * (w / sum);
     y += (b->seconds[i] * 1e6 - y) * (w / sum);
   }
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     double w = inside(b, i) ? trust(b, l, i) : 0, dx = kib(b, i) - x;
     xx += w * dx * dx;
     xy += w * dx * (b->seconds[i] * 1e6 - y);
@@ -143,8 +137,7 @@ static bool refit(const Branch *b, Line *l) {
 /* The scale at which Huber's loss, with the scale as a parameter of its own, is least for this line. */
 static double scale_of(const Branch *b, const Line *l) {
   double squares = 0, n = 0, beyond = 0;
-  int32_t i;
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     double e = error(b, l, i);
     if (!inside(b, i)) continue;
     n++;
@@ -156,8 +149,7 @@ static double scale_of(const Branch *b, const Line *l) {
 
 static berth_status fit_branch(berth_ctx *ctx, const Branch *b, double *out) {
   Line l = { 0, 0, INFINITY };
-  int pass;
-  for (pass = 0; pass < MOST_PASSES; pass++) {
+  for (int pass = 0; pass < MOST_PASSES; pass++) {
     Line before = l;
     if (!refit(b, &l))
       return berth_i_fail(ctx, BERTH_EINVAL, "the lines need measurements of two sizes at least between %g and %g B", b->above,
@@ -174,10 +166,9 @@ static berth_status fit_branch(berth_ctx *ctx, const Branch *b, double *out) {
 
 berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, double *lines) {
   Branch small = { n, bytes, seconds, -1, 256 * KIB }, large = { n, bytes, seconds, 1024 * KIB, INFINITY };
-  double fitted[4];
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < n && st == BERTH_OK; i++) st = check_time(ctx, i, bytes[i], seconds[i]);
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = check_time(ctx, i, bytes[i], seconds[i]);
+  double fitted[4];
   if (st != BERTH_OK || (st = fit_branch(ctx, &small, fitted)) != BERTH_OK) return st;
   if ((st = fit_branch(ctx, &large, fitted + 2)) != BERTH_OK) return st;
   memcpy(lines, fitted, sizeof fitted);

@@ -34,8 +34,8 @@ static const double *prior_of(walk *w, int32_t decision) {
 }
 
 static int32_t any_legal(berth_decider *d, int32_t decision) {
-  int32_t a, n = 0;
-  for (a = 0; a < d->p.n_actions; a++)
+  int32_t n = 0;
+  for (int32_t a = 0; a < d->p.n_actions; a++)
     if (berth_i_legal(d, decision, a)) d->pick[n++] = a;
   return d->pick[berth_rng_below(&d->walk_rng, n)];
 }
@@ -43,12 +43,11 @@ static int32_t any_legal(berth_decider *d, int32_t decision) {
 /* By the prior, but for one in four: what is costly by itself may pay in all. */
 static int32_t draw(walk *w, int32_t decision) {
   berth_decider *d = w->d;
-  const double *p;
-  double u;
   int32_t last = BERTH_NONE;
   if (!w->guided || !d->p.prior || berth_rng_below(&d->walk_rng, 4) == 0) return any_legal(d, decision);
+  const double *p;
   if (!(p = prior_of(w, decision))) return w->cur[decision];
-  u = berth_rng_uniform(&d->walk_rng);
+  double u = berth_rng_uniform(&d->walk_rng);
   for (int32_t a = 0; a < d->p.n_actions; a++)
     if (p[a] > 0) {
       last = a;
@@ -85,10 +84,9 @@ static void segment_at(const walk *w, int32_t *low, int32_t *high) {
 /* By weight, or, for every other one, alike. */
 static int32_t some_decision(walk *w) {
   const berth_decider *d = w->d;
-  double u;
   int32_t i = 0;
   if (!w->guided || !d->p.weight || below(w, 2) == 0) return below(w, d->p.n);
-  u = d->total_weight * berth_rng_uniform(&w->d->walk_rng);
+  double u = d->total_weight * berth_rng_uniform(&w->d->walk_rng);
   while (i + 1 < d->p.n && (u -= d->p.weight[i]) >= 0) i++;
   return i;
 }
@@ -142,10 +140,9 @@ static void run(walk *w) {
 /* A segment of another good assignment. */
 static void cross(walk *w) {
   const berth_decider *d = w->d;
-  const int32_t *other;
-  int32_t low, high;
   if (w->n_elite == 0) return;
-  other = berth_i_known_key(d, w->elite[below(w, w->n_elite)]);
+  const int32_t *other = berth_i_known_key(d, w->elite[below(w, w->n_elite)]);
+  int32_t low, high;
   segment_at(w, &low, &high);
   for (int32_t k = low; k < high; k++) d->row[d->near[k]] = other[d->near[k]];
 }
@@ -191,10 +188,10 @@ static const double guided_share[N_MOVES] = { 0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.0
 static move choose(walk *w) {
   const double *share = w->guided ? guided_share : plain_share;
   const int32_t n = w->guided ? N_MOVES : BORDER;
-  double chance[N_MOVES], sum = 0, u;
+  double chance[N_MOVES], sum = 0;
   int32_t m = 0;
   for (int32_t k = 0; k < n; k++) sum += chance[k] = share[k] * w->gain[k];
-  u = sum * berth_rng_uniform(&w->d->walk_rng);
+  double u = sum * berth_rng_uniform(&w->d->walk_rng);
   while (m + 1 < n && (u -= chance[m]) >= 0) m++;
   return (move)m;
 }
@@ -235,10 +232,10 @@ static void anything(const walk *w) {
 /* `lost`: moves lead to what is known. */
 static void step(walk *w, double temperature, bool lost) {
   berth_decider *d = w->d;
-  int32_t done;
   const move m = lost ? N_MOVES : choose(w);
   if (lost) anything(w);
   else make_move(w, m);
+  int32_t done;
   if (w->status == BERTH_OK) w->status = berth_i_decide_values(d, 1, &done);
   if (w->status != BERTH_OK || done == 0) return;
   if (!lost && w->guided) w->gain[m] += LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);

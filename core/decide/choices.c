@@ -90,9 +90,9 @@ static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p, 
 }
 
 static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int32_t *spare) {
-  berth_status st;
   for (int32_t a = 0; a < p->n; a++) c->order[a] = a;
   sort(p, c->order, p->n, spare);
+  berth_status st;
   if ((st = check(ctx, p, c->order)) != BERTH_OK) return st;
   lay_out(p, c, spare);
   link_kids(c);
@@ -105,13 +105,12 @@ berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p, 
   berth_i_pool scratch = berth_i_pool_empty(pool->ctx);
   int32_t *spare = berth_i_pool_alloc(&scratch, n, sizeof *spare), *at = NULL;
   paths one = { p->path_at, p->path, p->n_actions };
-  berth_status st;
   if (!p->path_at) {
     at = berth_i_pool_alloc(&scratch, n, sizeof *at);
     for (size_t i = 0; at && i < n; i++) at[i] = (int32_t)i;
     one.at = one.step = at;
   }
-  st = berth_i_pool_status(&scratch);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = alloc_choices(pool, p, c);
   if (st == BERTH_OK) st = make(pool->ctx, &one, c, spare);
   berth_i_pool_free(&scratch);

@@ -86,7 +86,6 @@ static berth_status check_weights(berth_ctx *ctx, const berth_decisions *p) {
 }
 
 static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
-  berth_status st;
   if (p->n < 1 || p->n_actions < 1 || p->n_starts < 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "%d decisions, %d actions, %d starts: expected at least 1, 1 and 0", (int)p->n,
                         (int)p->n_actions, (int)p->n_starts);
@@ -97,6 +96,7 @@ static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
   for (int32_t i = 0; i < p->n && p->position; i++)
     if (!isfinite(p->position[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "the position of decision %d is %g", (int)i, p->position[i]);
+  berth_status st;
   if ((st = check_weights(ctx, p)) != BERTH_OK) return st;
   if ((st = check_legal(ctx, p)) != BERTH_OK) return st;
   if ((st = check_instead(ctx, p)) != BERTH_OK) return st;
@@ -252,10 +252,10 @@ static void number_positions(berth_decider *d) {
 }
 
 static berth_status fill_in(berth_decider *d, const berth_decisions *p) {
-  berth_status st;
   copy_tables(d, p);
   if (!d->p.position) number_positions(d);
   alloc_scratch(d);
+  berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   if ((st = berth_i_choices_make(&d->pool, &d->p, &d->choices)) != BERTH_OK) return st;
   d->way = berth_i_pool_alloc(&d->pool, (size_t)d->choices.n, sizeof *d->way);
@@ -277,7 +277,6 @@ static void drop(berth_decider *d) {
 
 static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *o, berth_decider **out) {
   berth_decider *d = berth_i_pool_object(ctx, sizeof *d);
-  berth_status st;
   if (!d) return berth_i_nomem(ctx);
   berth_ctx_retain(d->ctx = ctx);
   d->refs = 1;
@@ -290,6 +289,7 @@ static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_d
   d->start.value = d->start.excess = INFINITY;
   berth_rng_init(&d->tree_rng, o->seed, 1);
   berth_rng_init(&d->walk_rng, o->seed, 2);
+  berth_status st;
   if ((st = fill_in(d, p)) != BERTH_OK) {
     drop(d);
     return st;

@@ -34,8 +34,8 @@ int32_t berth_i_known_find(const berth_decider *d, const int32_t *row) {
 static berth_status widen(berth_decider *d) {
   berth_i_known *t = &d->known;
   const size_t n = t->n_slots ? 2 * t->n_slots : 64;
-  int32_t *slot;
   if (2 * (size_t)(t->n + 1) <= t->n_slots) return BERTH_OK;
+  int32_t *slot;
   slot = berth_i_pool_realloc(&d->pool, t->slot, t->n_slots, n, sizeof *slot);
   if (!slot) return berth_i_nomem(d->ctx);
   t->slot = slot;
@@ -113,9 +113,8 @@ static berth_status look_up(berth_decider *d, int32_t first, int32_t k, int32_t 
   for (*done = 0; *done < k; ++*done) {
     const int32_t *key = &d->row[(size_t)*done * (size_t)d->p.n];
     const uint64_t hash = hash_of(key, d->p.n);
-    size_t at;
     if ((st = room_for_one(d)) != BERTH_OK) return st;
-    at = find(d, key, hash);
+    size_t at = find(d, key, hash);
     if (d->known.slot[at] < 0) {
       if (d->known.n - first >= left) return BERTH_OK;
       add(d, key, hash);
@@ -138,9 +137,8 @@ static berth_status read_worth(berth_decider *d, double value, double excess, be
 
 static berth_status ask(berth_decider *d, int32_t first) {
   const int32_t k = d->known.n - first;
-  berth_status st;
   for (int32_t i = 0; i < k; i++) d->value[i] = d->excess[i] = 0;
-  st = d->p.value(d->p.ud, k, berth_i_known_key(d, first), d->value, d->excess);
+  berth_status st = d->p.value(d->p.ud, k, berth_i_known_key(d, first), d->value, d->excess);
   for (int32_t i = 0; i < k && st == BERTH_OK; i++) st = read_worth(d, d->value[i], d->excess[i], &d->known.worth[first + i]);
   return st;
 }
@@ -172,8 +170,8 @@ berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done) {
 }
 
 berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth, int32_t *known) {
-  berth_status st;
   if ((*known = berth_i_known_find(d, row)) != BERTH_NONE) return BERTH_OK;
+  berth_status st;
   if ((st = room_for_one(d)) != BERTH_OK) return st;
   add(d, row, hash_of(row, d->p.n));
   *known = d->known.n - 1;

@@ -20,11 +20,10 @@ static double scaled(double reference, double scale, double value) {
 
 static double reward(berth_decider *d, berth_i_worth w) {
   const bool scales = d->o.scale > 0;
-  double v;
   if (isinf(w.excess) || isinf(w.value) || (w.excess > 0 && !scales)) return -1;
   if (scales && isinf(w.value = berth_i_penalised(w, PER_EXCESS))) return -1;
   if (isnan(d->reference)) d->reference = w.value;
-  v = scales ? scaled(d->reference, d->o.scale, w.value) : published(d->reference, w.value);
+  double v = scales ? scaled(d->reference, d->o.scale, w.value) : published(d->reference, w.value);
   return v >= -1 ? fmin(v, MOST) : -1;
 }
 
@@ -41,9 +40,8 @@ static void set_reference(berth_decider *d) {
 /* ---- selection ---------------------------------------------------------------------------------- */
 
 static int32_t considered(const berth_decider *d, const berth_i_node *x) {
-  double most;
   if (!(d->o.widening > 0)) return x->n_kids;
-  most = ceil(d->o.widening * pow((double)(x->visits + x->pending), d->o.widening_power));
+  double most = ceil(d->o.widening * pow((double)(x->visits + x->pending), d->o.widening_power));
   return most < 1 ? 1 : most < x->n_kids ? (int32_t)most : x->n_kids;
 }
 
@@ -70,8 +68,9 @@ static void select_kid(const berth_decider *d, int32_t node, int32_t *kid) {
   const berth_i_node *x = &t->node[node];
   const double factor = d->o.exploration * sqrt(x->n_kids / 10.0) * sqrt((double)(x->visits + x->pending));
   const double first_play = d->o.first_play ? berth_i_tree_q(d, x) - d->o.first_play_loss : 0;
-  double best = -INFINITY, s;
+  double best = -INFINITY;
   *kid = BERTH_NONE;
+  double s;
   for (int32_t k = x->first; k != BERTH_NONE; k = t->node[k].next)
     if (!(d->skips && is_done(d, &t->node[k])) && (s = score(d, factor, first_play, &t->node[k])) > best) {
       best = s;
@@ -153,12 +152,12 @@ static bool is_to_expand(const berth_decider *d, int32_t node) {
 
 static berth_status expand(berth_decider *d, int32_t n) {
   int32_t k = 0;
-  berth_status st;
   for (int32_t i = 0; i < n; i++) {
     const int32_t decided = d->tree.node[d->leaf[i]].decided;
     if (is_to_expand(d, d->leaf[i])) d->ask[k++] =
           (berth_leaf){ &d->row[(size_t)i * (size_t)d->p.n], d->order ? d->p.n : decided, berth_i_decision(d, decided) };
   }
+  berth_status st;
   if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
   k = 0;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++)

@@ -6,10 +6,9 @@
 static berth_status add(berth_decider *d, int32_t parent, int32_t *out) {
   berth_i_tree *t = &d->tree;
   const size_t n = (size_t)t->n + 1;
-  berth_i_node *x;
   berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->node, &t->node_cap, n, sizeof *t->node);
   if (st != BERTH_OK) return st;
-  x = &t->node[*out = t->n++];
+  berth_i_node *x = &t->node[*out = t->n++];
   memset(x, 0, sizeof *x);
   x->parent = parent;
   x->first = x->last = x->next = x->action = BERTH_NONE;
@@ -55,10 +54,9 @@ static void swap_kids(berth_i_tree *t, size_t a, size_t b) {
 
 berth_status berth_i_tree_open(berth_decider *d, int32_t node, int32_t kid, int32_t *out) {
   berth_i_tree *t = &d->tree;
-  size_t at;
   berth_status st = add(d, node, out);
   if (st != BERTH_OK) return st;
-  at = t->node[node].kids + (size_t)t->node[node].opened;
+  size_t at = t->node[node].kids + (size_t)t->node[node].opened;
   swap_kids(t, at, t->node[node].kids + (size_t)kid);
   t->node[*out].prior = t->kid_prior[at];
   enter(d, &t->node[*out], t->kid[at]);

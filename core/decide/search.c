@@ -54,16 +54,15 @@ static berth_status search(berth_decider *d) {
 }
 
 berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double seconds) {
-  berth_status st;
   if (evaluations == 0 && seconds == 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "neither evaluations nor seconds are limited");
-  st = enter(d, evaluations, seconds);
+  berth_status st = enter(d, evaluations, seconds);
   return st == BERTH_OK ? leave(d, settle(d, search(d))) : st;
 }
 
 berth_status berth_decider_run(berth_decider *d, int64_t visits) {
-  berth_status st;
   if (visits < 0 || visits == INT64_MAX) return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld visits", (long long)visits);
+  berth_status st;
   if ((st = enter(d, 0, 0)) != BERTH_OK) return st;
   st = berth_i_decide_starts(d);
   if (st == BERTH_OK) st = berth_i_tree_run(d, visits);
@@ -86,8 +85,8 @@ berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p, const berth_
 
 static berth_status expand_root(berth_decider *d) {
   const int32_t root = d->tree.root, decided = d->tree.node[root].decided;
-  berth_status st;
   if (d->tree.node[root].n_kids >= 0) return BERTH_OK;
+  berth_status st;
   if ((st = berth_i_tree_row(d, root, d->row)) != BERTH_OK) return st;
   d->ask[0] = (berth_leaf){ d->row, decided, decided };
   if ((st = berth_i_decide_prior(d, 1)) != BERTH_OK) return st;
@@ -103,11 +102,10 @@ static int32_t listed(const berth_decider *d, int32_t node, int32_t place) {
 
 /* One choice further, to this place. */
 static berth_status step_to(berth_decider *d, int32_t *node, int32_t place) {
-  int32_t kid;
   berth_status st = BERTH_OK;
   if (d->tree.node[*node].n_kids < 0) st = berth_i_tree_expand(d, *node, NULL);
   if (st != BERTH_OK) return st;
-  kid = berth_i_tree_kid(d, *node, place);
+  int32_t kid = berth_i_tree_kid(d, *node, place);
   if (kid == BERTH_NONE) st = berth_i_tree_open(d, *node, listed(d, *node, place), &kid);
   if (st == BERTH_OK) *node = kid;
   return st;
@@ -123,16 +121,17 @@ static int32_t way_to(const berth_decider *d, int32_t action, int32_t *way) {
 }
 
 static berth_status advance(berth_decider *d, int32_t action) {
-  int32_t node = d->tree.root, n, decided;
+  int32_t node = d->tree.root;
   berth_status st = berth_i_tree_begin(d);
   if (st != BERTH_OK) return st;
   node = d->tree.root;
+  int32_t decided;
   decided = d->tree.node[node].decided;
   if (decided == d->p.n) return berth_i_fail(d->ctx, BERTH_EINVAL, "all %d decisions are made", (int)d->p.n);
   if (action < 0 || action >= d->p.n_actions || !berth_i_legal(d, decided, action))
     return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action, (int)decided);
   if ((st = expand_root(d)) != BERTH_OK) return st;
-  n = way_to(d, action, d->way);
+  int32_t n = way_to(d, action, d->way);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = step_to(d, &node, d->way[k]);
   if (st == BERTH_OK) d->tree.root = node;
   return st;

@@ -36,9 +36,8 @@ static berth_status check_own(const berth_decider *d, const int32_t *row) {
 
 static berth_status own(berth_decider *d, int32_t decided, int32_t *row) {
   const size_t made = (size_t)decided * sizeof *row;
-  berth_status st;
   memcpy(d->pick, row, made);
-  st = d->p.own_fill(d->p.ud, decided, row);
+  berth_status st = d->p.own_fill(d->p.ud, decided, row);
   memcpy(row, d->pick, made);
   return st == BERTH_OK ? check_own(d, row) : st;
 }
@@ -146,11 +145,11 @@ static berth_status take_told(berth_decider *d, int32_t start) {
 /* As many at once as are not known. */
 static berth_status ask_some(berth_decider *d, int32_t n, int32_t *done) {
   int32_t k = 1;
-  berth_status st;
   while (k < least(d->o.batch, n - d->n_started) && !is_told(d, d->n_started + k)) k++;
   berth_i_decide_first(d, d->row);
   if (d->p.n_starts > 0)
     memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n], (size_t)k * (size_t)d->p.n * sizeof *d->row);
+  berth_status st;
   if ((st = berth_i_decide_values(d, k, done)) != BERTH_OK) return st;
   for (int32_t i = 0; i < *done; i++) keep_start(d, d->row_known[i], d->n_started + i);
   return BERTH_OK;
@@ -177,8 +176,8 @@ static berth_status likelihood(berth_decider *d, double *sum) {
   for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] = 0;
   for (int32_t i = 0; i < d->p.n && d->p.prior; i += d->o.batch) {
     const int32_t k = least(d->o.batch, d->p.n - i);
-    berth_status st;
     for (int32_t j = 0; j < k; j++) d->ask[j] = (berth_leaf){ row, d->p.n, i + j };
+    berth_status st;
     if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
     for (int32_t j = 0; j < k; j++)
       for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] += d->weight[(size_t)j * (size_t)d->p.n_actions + (size_t)a];
@@ -218,8 +217,9 @@ static berth_status value_uniform(berth_decider *d, int32_t n, const int32_t *or
   berth_status st = BERTH_OK;
   if (!all && most < INT64_MAX) d->budget.most = d->evaluations + (int64_t)ceil(d->o.uniform_part * (double)left);
   for (int32_t i = 0; i < n && st == BERTH_OK && berth_i_decide_goes_on(d); i += d->o.batch) {
-    int32_t k = least(d->o.batch, n - i), done;
+    int32_t k = least(d->o.batch, n - i);
     for (int32_t j = 0; j < k; j++) everywhere(d, order[i + j], &d->row[(size_t)j * (size_t)d->p.n]);
+    int32_t done;
     st = berth_i_decide_values(d, k, &done);
   }
   d->budget.most = most;
@@ -232,8 +232,9 @@ static void rank_good(berth_decider *d) {
   int32_t *known = d->pick;
   d->n_good = 0;
   for (int32_t a = 0; a < d->p.n_actions; a++) {
-    int32_t one, i = d->n_good;
+    int32_t i = d->n_good;
     everywhere(d, a, d->row);
+    int32_t one;
     if ((one = berth_i_known_find(d, d->row)) == BERTH_NONE) continue;
     for (; i > 0 && berth_i_better(worth[one], worth[known[i - 1]]); i--) {
       known[i] = known[i - 1];
@@ -277,8 +278,8 @@ static berth_status follow_prior(berth_decider *d, const int32_t *row, int32_t *
   const size_t actions = (size_t)d->p.n_actions;
   for (int32_t i = 0; i < d->p.n; i += d->o.batch) {
     const int32_t k = least(d->o.batch, d->p.n - i);
-    berth_status st;
     for (int32_t j = 0; j < k; j++) d->ask[j] = (berth_leaf){ row, d->p.n, i + j };
+    berth_status st;
     if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
     for (int32_t j = 0; j < k; j++) {
       const double *p = &d->weight[(size_t)j * actions];
@@ -294,9 +295,9 @@ static berth_status follow_prior(berth_decider *d, const int32_t *row, int32_t *
 static berth_status inform(berth_decider *d, int32_t *row) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < d->n_good && st == BERTH_OK && berth_i_decide_goes_on(d); i++) {
-    int32_t done;
     if (d->p.everywhere && !d->p.everywhere[d->good[i]]) continue;
     everywhere(d, d->good[i], row);
+    int32_t done;
     if ((st = follow_prior(d, row, d->row)) == BERTH_OK) st = berth_i_decide_values(d, 1, &done);
   }
   return st;
@@ -306,16 +307,15 @@ berth_status berth_i_decide_informed(berth_decider *d) {
   const berth_i_budget whole = d->budget;
   const size_t n = (size_t)d->p.n;
   const double part = d->o.informed_part;
-  int32_t *row;
-  berth_status st;
   if (!d->p.prior || part == 0) return BERTH_OK;
+  int32_t *row;
   if (!(row = berth_i_alloc(d->ctx, n, sizeof *row))) return berth_i_nomem(d->ctx);
   if (whole.most < INT64_MAX) d->budget.most = d->evaluations + (int64_t)ceil(part * (double)(whole.most - d->evaluations));
   if (whole.until < INFINITY) {
     const double now = berth_i_ctx_clock(d->ctx);
     d->budget.until = now + part * (whole.until - now);
   }
-  st = inform(d, row);
+  berth_status st = inform(d, row);
   d->budget = whole;
   berth_i_free(d->ctx, row, n, sizeof *row);
   return st;

@@ -15,11 +15,10 @@ typedef struct around {
 
 static berth_status run(berth_decider *d, share s, double part) {
   const berth_i_budget whole = d->budget;
-  berth_status st;
   d->budget.most = d->evaluations + (int64_t)(part * s.evaluations);
   if (d->budget.most > whole.most) d->budget.most = whole.most;
   if (s.seconds < INFINITY) d->budget.until = fmin(whole.until, berth_i_ctx_clock(d->ctx) + part * s.seconds);
-  st = berth_i_tree_run(d, INT64_MAX);
+  berth_status st = berth_i_tree_run(d, INT64_MAX);
   d->budget = whole;
   return st;
 }
@@ -36,11 +35,10 @@ static berth_status grow(berth_decider *d, around *x, share s, double part) {
   const berth_i_tree kept = d->tree;
   const berth_fill fill = d->p.fill;
   const int32_t base = d->base, first = d->known.n;
-  berth_status st;
   d->tree = x->tree;
   d->p.fill = BERTH_FILL_START;
   d->order = d->by_weight;
-  st = berth_i_tree_begin(d);
+  berth_status st = berth_i_tree_begin(d);
   d->base = x->base;
   if (st == BERTH_OK) st = run(d, s, part);
   x->tree = d->tree;
@@ -78,11 +76,9 @@ static berth_status halve(berth_decider *d, around *x, int32_t n, share s) {
 
 static berth_status around_known(berth_decider *d, share s) {
   around x[BASES];
-  int32_t n;
-  berth_status st;
   memset(x, 0, sizeof x);
-  n = choose_bases(d, x);
-  st = halve(d, x, n, s);
+  int32_t n = choose_bases(d, x);
+  berth_status st = halve(d, x, n, s);
   for (int32_t k = 0; k < n; k++) {
     berth_i_tree kept = d->tree;
     d->tree = x[k].tree;
@@ -97,13 +93,12 @@ berth_status berth_i_decide_trees(berth_decider *d) {
   const berth_i_budget *b = &d->budget;
   const double half = d->o.tree_part / (d->p.prior ? 2 : 4); /* without a prior they are worth less */
   share s = { 0.5 * PER_CHOICE * ((double)d->p.n + d->p.n_actions), INFINITY };
-  berth_status st;
   if (b->most < INT64_MAX) {
     const double left = (double)(b->most - d->evaluations); /* of little, trees get more */
     s.evaluations = fmin(s.evaluations, fmax(half * left, fmin(SMALL, 0.3 * left)));
   }
   if (b->until < INFINITY) s.seconds = half * (b->until - berth_i_ctx_clock(d->ctx));
   if (half == 0) return BERTH_OK;
-  st = around_known(d, s);
+  berth_status st = around_known(d, s);
   return st == BERTH_OK ? run(d, s, 1) : st;
 }

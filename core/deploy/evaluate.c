@@ -23,19 +23,17 @@ static void note_memory(const berth_deploy *d, int32_t device, double peak, bert
 }
 
 static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_value *out) {
-  int32_t k;
   out->over = 0;
   out->worst = BERTH_NONE;
   out->peak = out->shortfall = out->excess = 0;
-  for (k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
+  for (int32_t k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
 }
 
 static void read_state(const berth_deploy *d, const berth_i_sim_plan *p, const berth_i_sim_state *s, double *peak,
                        berth_deploy_value *out) {
-  int32_t k;
   out->seconds = s->now * p->unit;
   read_memory(d, s->memory ? s->memory->peak : NULL, out);
-  for (k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
+  for (int32_t k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
 }
 
 static bool is_late(berth_i_fault_kind kind) {
@@ -63,8 +61,8 @@ done:
 }
 
 static int32_t count_marks(const uint8_t *mark, int32_t n) {
-  int32_t i, sum = 0;
-  for (i = 0; mark && i < n; i++) sum += mark[i] != 0;
+  int32_t sum = 0;
+  for (int32_t i = 0; mark && i < n; i++) sum += mark[i] != 0;
   return sum;
 }
 
@@ -130,8 +128,7 @@ static void note_wait(const reader *r, int32_t k, double start) {
 }
 
 static void read_ops(const reader *r) {
-  int32_t k;
-  for (k = 0; k < r->e->graph.n_ops; k++) {
+  for (int32_t k = 0; k < r->e->graph.n_ops; k++) {
     int32_t op = r->e->origin[k];
     if (r->start[k] < r->first[op]) r->first[op] = r->start[k];
     if (r->finish[k] > r->last[op]) r->last[op] = r->finish[k];
@@ -141,10 +138,9 @@ static void read_ops(const reader *r) {
 /* Readers on the same device; elsewhere the transfer is what waits. */
 static void read_neighbours(const reader *r) {
   const berth_graph *g = &r->e->graph;
-  int32_t t, k;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     int32_t from = g->producer[t];
-    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
       int32_t to = g->use[k];
       if (r->e->device[to] != r->e->device[from] || r->e->origin[to] == r->e->origin[from]) continue;
       note_wait(r, from, r->start[to]);
@@ -155,11 +151,11 @@ static void read_neighbours(const reader *r) {
 static void read_traffic(const reader *r, const berth_result *result) {
   const berth_transfer *sent;
   const berth_collective_run *met;
-  int32_t n = berth_result_transfers(result, &sent), m = berth_result_collectives(result, &met), i, k;
-  for (i = 0; i < n; i++) note_wait(r, r->e->graph.producer[sent[i].tensor], sent[i].start);
-  for (i = 0; i < m; i++) {
+  int32_t n = berth_result_transfers(result, &sent), m = berth_result_collectives(result, &met);
+  for (int32_t i = 0; i < n; i++) note_wait(r, r->e->graph.producer[sent[i].tensor], sent[i].start);
+  for (int32_t i = 0; i < m; i++) {
     const berth_collective *c = &r->e->graph.collectives[i];
-    for (k = 0; k < c->n_members; k++) note_wait(r, c->members[k], met[i].start);
+    for (int32_t k = 0; k < c->n_members; k++) note_wait(r, c->members[k], met[i].start);
   }
 }
 
@@ -167,8 +163,7 @@ static double span(double first, double last) { return last > first ? last - fir
 
 static double group_span(const berth_deploy *d, const reader *r, int32_t group) {
   double first = INFINITY, last = -INFINITY;
-  int32_t i;
-  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     first = fmin(first, r->first[d->group_op[i]]);
     last = fmax(last, r->last[d->group_op[i]]);
   }
@@ -176,21 +171,20 @@ static double group_span(const berth_deploy *d, const reader *r, int32_t group) 
 }
 
 static void tell_ops(const berth_deploy *d, const reader *r, berth_deploy_feedback *f) {
-  int32_t i;
-  for (i = 0; f->makespan && i < d->n_ops; i++) f->makespan[i] = span(r->first[i], r->last[i]);
-  for (i = 0; f->idle_after && i < d->n_ops; i++) f->idle_after[i] = isinf(r->idle[i]) ? 0 : r->idle[i];
-  for (i = 0; f->group_makespan && i < d->n_groups; i++) f->group_makespan[i] = group_span(d, r, i);
+  for (int32_t i = 0; f->makespan && i < d->n_ops; i++) f->makespan[i] = span(r->first[i], r->last[i]);
+  for (int32_t i = 0; f->idle_after && i < d->n_ops; i++) f->idle_after[i] = isinf(r->idle[i]) ? 0 : r->idle[i];
+  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++) f->group_makespan[i] = group_span(d, r, i);
 }
 
 static berth_status read_times(berth_deploy *d, const berth_i_emission *e, const berth_result *result, berth_deploy_feedback *f) {
-  size_t n = (size_t)d->n_ops, i;
+  size_t n = (size_t)d->n_ops;
   double *scratch = berth_i_alloc(d->ctx, n, 3 * sizeof *scratch);
   reader r = { e, berth_result_start(result), berth_result_finish(result), NULL, NULL, NULL };
   if (!scratch) return berth_i_nomem(d->ctx);
   r.first = scratch;
   r.last = scratch + n;
   r.idle = scratch + 2 * n;
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     r.first[i] = r.idle[i] = INFINITY;
     r.last[i] = -INFINITY;
   }
@@ -203,8 +197,7 @@ static berth_status read_times(berth_deploy *d, const berth_i_emission *e, const
 }
 
 static void shares_of(const double *busy, int32_t n, double of, double *out) {
-  int32_t i;
-  for (i = 0; out && i < n; i++) out[i] = of > 0 ? busy[i] / of : 0;
+  for (int32_t i = 0; out && i < n; i++) out[i] = of > 0 ? busy[i] / of : 0;
 }
 
 static berth_status read_result(berth_deploy *d, const berth_i_emission *e, const berth_result *r, berth_deploy_feedback *f,
@@ -214,11 +207,10 @@ static berth_status read_result(berth_deploy *d, const berth_i_emission *e, cons
   double seconds = berth_result_makespan(r);
   bool timed = f->makespan || f->idle_after || f->group_makespan;
   berth_status st = timed ? read_times(d, e, r, f) : BERTH_OK;
-  int32_t k;
   if (st != BERTH_OK) return st;
   shares_of(berth_result_busy(r), d->n_devices, seconds, f->busy);
   shares_of(berth_result_link_busy(r), d->t->n_links, seconds, f->link_busy);
-  for (k = 0; f->peak && k < d->n_devices; k++) f->peak[k] = accounted ? peak[k] : 0;
+  for (int32_t k = 0; f->peak && k < d->n_devices; k++) f->peak[k] = accounted ? peak[k] : 0;
   out->seconds = seconds;
   read_memory(d, accounted ? peak : NULL, out);
   return BERTH_OK;

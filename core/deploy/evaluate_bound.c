@@ -12,9 +12,9 @@ typedef struct counts {
 static size_t most_counts(const berth_deploy *d) { return 2 * (size_t)d->place_at[d->n_places] + (size_t)d->n_devices; }
 
 static void add_count(counts *c, int32_t device, int32_t samples) {
-  int32_t *end = &c->at[device + 1], k;
+  int32_t *end = &c->at[device + 1];
   if (samples < 1) return;
-  for (k = c->at[device]; k < *end; k++) {
+  for (int32_t k = c->at[device]; k < *end; k++) {
     if (c->samples[k] == samples) return;
   }
   c->samples[(*end)++] = samples;
@@ -22,13 +22,12 @@ static void add_count(counts *c, int32_t device, int32_t samples) {
 
 /* Of one device, behind those of the devices before it. */
 static void count_device(const berth_deploy *d, counts *c, int32_t device) {
-  int32_t place, k, cut;
   c->at[device + 1] = c->at[device];
   add_count(c, device, d->batch);
-  for (place = 0; place < d->n_places; place++) {
-    for (k = 0; k < berth_i_place_size(d, place); k++) {
+  for (int32_t place = 0; place < d->n_places; place++) {
+    for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
       if (berth_i_place_devices(d, place)[k] != device) continue;
-      for (cut = BERTH_I_CUT_EVEN; cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++) {
+      for (int32_t cut = BERTH_I_CUT_EVEN; cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++) {
         add_count(c, device, berth_i_form_samples(d, berth_i_form_of(place, (berth_i_cut)cut), k));
       }
     }
@@ -36,11 +35,10 @@ static void count_device(const berth_deploy *d, counts *c, int32_t device) {
 }
 
 static berth_status make_counts(berth_deploy *d, counts *c) {
-  int32_t k;
   c->at = berth_i_pool_zalloc(&c->pool, (size_t)d->n_devices + 1, sizeof *c->at);
   c->samples = berth_i_pool_alloc(&c->pool, most_counts(d), sizeof *c->samples);
   if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (k = 0; k < d->n_devices; k++) count_device(d, c, k);
+  for (int32_t k = 0; k < d->n_devices; k++) count_device(d, c, k);
   return BERTH_OK;
 }
 
@@ -52,16 +50,14 @@ static double seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t
 
 static double least_seconds(const berth_deploy *d, const counts *c, int32_t op, int32_t device) {
   double least = INFINITY;
-  int32_t k;
-  for (k = c->at[device]; k < c->at[device + 1]; k++) least = fmin(least, seconds(d, op, device, c->samples[k]));
+  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++) least = fmin(least, seconds(d, op, device, c->samples[k]));
   return least;
 }
 
 /* The largest s with t(b) >= o + s b. */
 static double least_slope(const berth_deploy *d, const counts *c, int32_t op, int32_t device, double o) {
   double least = INFINITY;
-  int32_t k;
-  for (k = c->at[device]; k < c->at[device + 1]; k++) {
+  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++) {
     least = fmin(least, (seconds(d, op, device, c->samples[k]) - o) / c->samples[k]);
   }
   return least > 0 ? least : 0;
@@ -76,9 +72,8 @@ static double work_of(const berth_deploy *d, const counts *c, int32_t op, int32_
 }
 
 static void fill_work(const berth_deploy *d, const counts *c, double *work) {
-  int32_t op, k;
-  for (k = 0; k < d->n_devices; k++) {
-    for (op = 0; op < d->n_ops; op++) work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
+  for (int32_t k = 0; k < d->n_devices; k++) {
+    for (int32_t op = 0; op < d->n_ops; op++) work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
   }
 }
 
@@ -89,9 +84,9 @@ typedef struct prices {
 } prices;
 
 static void find_kinds(const berth_deploy *d, const double *work, prices *p) {
-  int32_t k, q;
-  for (k = 0; k < d->n_devices; k++) {
+  for (int32_t k = 0; k < d->n_devices; k++) {
     const double *column = work + (size_t)k * (size_t)d->n_ops;
+    int32_t q;
     for (q = 0; q < p->n && memcmp(p->column[q], column, (size_t)d->n_ops * sizeof *column) != 0; q++) continue;
     if (q == p->n) {
       p->column[p->n++] = column;
@@ -104,17 +99,15 @@ static void find_kinds(const berth_deploy *d, const double *work, prices *p) {
 /* So that all devices together have 1. */
 static void normalise(prices *p) {
   double sum = 0;
-  int32_t q;
-  for (q = 0; q < p->n; q++) sum += p->count[q] * p->price[q];
-  for (q = 0; q < p->n; q++) p->price[q] /= sum;
+  for (int32_t q = 0; q < p->n; q++) sum += p->count[q] * p->price[q];
+  for (int32_t q = 0; q < p->n; q++) p->price[q] /= sum;
 }
 
 /* By speed: the best prices if devices differ by a factor only. Ops that cannot run there count as free. */
 static void first_prices(prices *p) {
-  int32_t q, op;
-  for (q = 0; q < p->n; q++) {
+  for (int32_t q = 0; q < p->n; q++) {
     double sum = 0;
-    for (op = 0; op < p->n_ops; op++) sum += isinf(p->column[q][op]) ? 0 : p->column[q][op];
+    for (int32_t op = 0; op < p->n_ops; op++) sum += isinf(p->column[q][op]) ? 0 : p->column[q][op];
     p->price[q] = 1 / (sum > 0 ? sum : 1);
   }
   normalise(p);
@@ -123,11 +116,10 @@ static void first_prices(prices *p) {
 /* The bound at these prices; load: what each kind gets to do. */
 static double priced(prices *p) {
   double sum = 0;
-  int32_t q, op;
-  for (q = 0; q < p->n; q++) p->load[q] = 0;
-  for (op = 0; op < p->n_ops; op++) {
+  for (int32_t q = 0; q < p->n; q++) p->load[q] = 0;
+  for (int32_t op = 0; op < p->n_ops; op++) {
     int32_t best = 0;
-    for (q = 1; q < p->n; q++) {
+    for (int32_t q = 1; q < p->n; q++) {
       if (p->price[q] * p->column[q][op] < p->price[best] * p->column[best][op]) best = q;
     }
     sum += p->price[best] * p->column[best][op];
@@ -139,9 +131,8 @@ static double priced(prices *p) {
 /* Who has much to do gets dearer. */
 static void reprice(prices *p, double step) {
   double most = 0;
-  int32_t q;
-  for (q = 0; q < p->n; q++) most = fmax(most, p->load[q]);
-  for (q = 0; q < p->n && most > 0; q++) p->price[q] *= exp(step * p->load[q] / most);
+  for (int32_t q = 0; q < p->n; q++) most = fmax(most, p->load[q]);
+  for (int32_t q = 0; q < p->n && most > 0; q++) p->price[q] *= exp(step * p->load[q] / most);
   normalise(p);
 }
 
@@ -149,9 +140,8 @@ enum { ROUNDS = 200 };
 
 static double best_priced(prices *p) {
   double best = 0;
-  int32_t round;
   first_prices(p);
-  for (round = 0; round < ROUNDS; round++) {
+  for (int32_t round = 0; round < ROUNDS; round++) {
     double bound = priced(p);
     if (!isinf(bound)) best = fmax(best, bound);
     reprice(p, 0.3 / (1 + round * 0.1));
@@ -185,8 +175,7 @@ static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
 /* o + B / sum (1 / c_d): all devices at once, each as long. */
 static double spread(const berth_deploy *d, const counts *c, int32_t op, double o) {
   double speed = 0;
-  int32_t k;
-  for (k = 0; k < d->n_devices; k++) {
+  for (int32_t k = 0; k < d->n_devices; k++) {
     if (!isinf(berth_i_deploy_seconds(d, op, k, d->batch))) speed += 1 / least_slope(d, c, op, k, o);
   }
   return o + d->batch / speed;
@@ -194,8 +183,7 @@ static double spread(const berth_deploy *d, const counts *c, int32_t op, double 
 
 static double on_path(const berth_deploy *d, const counts *c, int32_t op) {
   double least = INFINITY;
-  int32_t k;
-  for (k = 0; k < d->n_devices; k++) {
+  for (int32_t k = 0; k < d->n_devices; k++) {
     least = fmin(least, d->cut_op[op] ? least_seconds(d, c, op, k) : seconds(d, op, k, d->batch));
   }
   if (!d->cut_op[op] || d->o.positional) return least;
@@ -205,12 +193,11 @@ static double on_path(const berth_deploy *d, const counts *c, int32_t op) {
 static berth_status path_bound(berth_deploy *d, const counts *c, double *out) {
   const berth_graph *g = d->g;
   double *end = berth_i_alloc(d->ctx, (size_t)d->n_ops, sizeof *end), most = 0;
-  int32_t i, k;
   if (!end) return berth_i_nomem(d->ctx);
-  for (i = 0; i < d->n_ops; i++) {
+  for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t op = g->topo[i];
     double start = 0;
-    for (k = g->in_at[op]; k < g->in_at[op + 1]; k++) start = fmax(start, end[g->producer[g->in[k]]]);
+    for (int32_t k = g->in_at[op]; k < g->in_at[op + 1]; k++) start = fmax(start, end[g->producer[g->in[k]]]);
     end[op] = start + on_path(d, c, op);
     most = fmax(most, end[op]);
   }
@@ -223,9 +210,9 @@ static berth_status path_bound(berth_deploy *d, const counts *c, double *out) {
 berth_status berth_deploy_bound(berth_deploy *d, double *out, const char **which) {
   double work = 0, path = 0;
   counts c = { .pool = berth_i_pool_empty(d->ctx) };
-  berth_status st;
   if (d->sim.noise > 0)
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "a bound on step times: with noise of %g there is none", d->sim.noise);
+  berth_status st;
   if ((st = make_counts(d, &c)) == BERTH_OK) st = work_bound(d, &c, &work);
   if (st == BERTH_OK) st = path_bound(d, &c, &path);
   berth_i_pool_free(&c.pool);

@@ -21,8 +21,7 @@ static int32_t samples_at(const berth_deploy *d, int32_t size) {
 
 static double group_on_device(const berth_deploy *d, int32_t group, int32_t device, int32_t samples) {
   double sum = 0;
-  int32_t i;
-  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     sum += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
   }
   return sum;
@@ -31,8 +30,8 @@ static double group_on_device(const berth_deploy *d, int32_t group, int32_t devi
 /* Mean over those devices of the device group that can run all; 0 without. */
 static double mean_on(const berth_deploy *d, int32_t group, int32_t device_group, int32_t samples) {
   double sum = 0;
-  int32_t k, n = 0;
-  for (k = 0; k < d->n_devices; k++) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < d->n_devices; k++) {
     double t;
     if (d->device_group[k] != device_group || isinf(t = group_on_device(d, group, k, samples))) continue;
     sum += t;
@@ -44,12 +43,11 @@ static double mean_on(const berth_deploy *d, int32_t group, int32_t device_group
 static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
   size_t n = (size_t)d->n_groups * (size_t)d->n_device_groups;
   double *x = v->place_seconds;
-  int32_t g, m, k;
   if (x) return BERTH_OK;
   if (!(x = v->place_seconds = berth_i_pool_alloc(&v->pool, n, SIZES * sizeof *x))) return berth_i_pool_status(&v->pool);
-  for (g = 0; g < d->n_groups; g++) {
-    for (m = 0; m < d->n_device_groups; m++) {
-      for (k = 0; k < SIZES; k++) *x++ = mean_on(d, g, m, samples_at(d, k));
+  for (int32_t g = 0; g < d->n_groups; g++) {
+    for (int32_t m = 0; m < d->n_device_groups; m++) {
+      for (int32_t k = 0; k < SIZES; k++) *x++ = mean_on(d, g, m, samples_at(d, k));
     }
   }
   return BERTH_OK;
@@ -74,17 +72,15 @@ static double mean_seconds(const scale *s, int32_t group, int32_t k) {
   const berth_deploy *d = s->d;
   const double *x = s->v->place_seconds + (size_t)group * (size_t)d->n_device_groups * SIZES;
   double sum = 0;
-  int32_t m;
-  for (m = 0; m < d->n_device_groups; m++) sum += x[m * SIZES + k] * s->size[m];
+  for (int32_t m = 0; m < d->n_device_groups; m++) sum += x[m * SIZES + k] * s->size[m];
   return sum / d->n_devices;
 }
 
 /* The slowest pair; within a group of one device: infinite; 0: no route. */
 static double bandwidth_between(const berth_deploy *d, int32_t a, int32_t b) {
   double least = INFINITY;
-  int32_t i, k;
-  for (i = 0; i < d->n_devices; i++) {
-    for (k = 0; k < d->n_devices; k++) {
+  for (int32_t i = 0; i < d->n_devices; i++) {
+    for (int32_t k = 0; k < d->n_devices; k++) {
       size_t pair = berth_i_pair(d->t, i, k);
       if (i == k || d->device_group[i] != a || d->device_group[k] != b) continue;
       least = fmin(least, isinf(d->t->latency[pair]) ? 0 : d->t->bandwidth[pair]);
@@ -96,12 +92,11 @@ static double bandwidth_between(const berth_deploy *d, int32_t a, int32_t b) {
 static void find_scale(scale *s) {
   const berth_deploy *d = s->d;
   double squares = 0;
-  int32_t g, a, b;
-  for (g = 0; g < d->n_groups; g++) squares += mean_seconds(s, g, 0) * mean_seconds(s, g, 0);
+  for (int32_t g = 0; g < d->n_groups; g++) squares += mean_seconds(s, g, 0) * mean_seconds(s, g, 0);
   s->seconds = squares > 0 ? sqrt(squares) : 1;
   s->bandwidth = 0;
-  for (a = 0; a < d->n_device_groups; a++) {
-    for (b = 0; b < d->n_device_groups; b++) {
+  for (int32_t a = 0; a < d->n_device_groups; a++) {
+    for (int32_t b = 0; b < d->n_device_groups; b++) {
       double w = bandwidth_between(d, a, b);
       if (!isinf(w)) s->bandwidth = fmax(s->bandwidth, w);
     }
@@ -119,19 +114,17 @@ typedef struct state {
 
 static double group_mean(const berth_deploy *d, int32_t group, const double *x) {
   double sum = 0;
-  int32_t i;
-  for (i = d->group_at[group]; x && i < d->group_at[group + 1]; i++) sum += x[d->group_op[i]];
+  for (int32_t i = d->group_at[group]; x && i < d->group_at[group + 1]; i++) sum += x[d->group_op[i]];
   return sum / berth_i_group_size(d, group);
 }
 
 static void op_row(const scale *s, const state *now, int32_t group, float *row) {
   const berth_deploy *d = s->d;
   berth_deploy_option option = d->action[now->action[group]].option;
-  int32_t k;
-  for (k = 0; k < SIZES; k++) row[k] = of_seconds(s, mean_seconds(s, group, k));
+  for (int32_t k = 0; k < SIZES; k++) row[k] = of_seconds(s, mean_seconds(s, group, k));
   row[OP_PARAMS] = of_bytes(s, s->v->params[group]);
   row[OP_INNER] = of_bytes(s, s->v->inner[group]);
-  for (k = 0; k < 3; k++) row[OP_OPTION + k] = (int)option == k;
+  for (int32_t k = 0; k < 3; k++) row[OP_OPTION + k] = (int)option == k;
   row[OP_MAKESPAN] = of_seconds(s, group_mean(d, group, now->f.makespan));
   row[OP_IDLE] = of_seconds(s, group_mean(d, group, now->f.idle_after));
   row[OP_DECIDED] = group < now->decided;
@@ -141,8 +134,7 @@ static void op_row(const scale *s, const state *now, int32_t group, float *row) 
 static void device_row(const scale *s, const state *now, int32_t m, float *row) {
   const berth_deploy *d = s->d;
   double memory = INFINITY, fullest = 0, busy = 0;
-  int32_t k;
-  for (k = 0; k < d->n_devices; k++) {
+  for (int32_t k = 0; k < d->n_devices; k++) {
     double holds = berth_i_memory_of(d, k);
     if (d->device_group[k] != m) continue;
     memory = fmin(memory, holds);
@@ -158,17 +150,16 @@ static void device_row(const scale *s, const state *now, int32_t m, float *row) 
 
 static double placed_share(const scale *s, const state *now, int32_t group, int32_t m) {
   const int32_t *list;
-  int32_t n = berth_deploy_set(s->d, s->d->action[now->action[group]].set, &list), k, found = 0;
-  for (k = 0; k < n; k++) found += s->d->device_group[list[k]] == m;
+  int32_t n = berth_deploy_set(s->d, s->d->action[now->action[group]].set, &list), found = 0;
+  for (int32_t k = 0; k < n; k++) found += s->d->device_group[list[k]] == m;
   return (double)found / s->size[m];
 }
 
 static void place_rows(const scale *s, const state *now, float *row) {
   const double *x = s->v->place_seconds;
-  int32_t g, m, k;
-  for (g = 0; g < s->d->n_groups; g++) {
-    for (m = 0; m < s->d->n_device_groups; m++, row += PLACE) {
-      for (k = 0; k < SIZES; k++) row[k] = of_seconds(s, *x++);
+  for (int32_t g = 0; g < s->d->n_groups; g++) {
+    for (int32_t m = 0; m < s->d->n_device_groups; m++, row += PLACE) {
+      for (int32_t k = 0; k < SIZES; k++) row[k] = of_seconds(s, *x++);
       row[SIZES] = (float)placed_share(s, now, g, m);
     }
   }
@@ -176,14 +167,13 @@ static void place_rows(const scale *s, const state *now, float *row) {
 
 static void fill(const scale *s, const state *now, berth_deploy_features *out) {
   const berth_deploy *d = s->d;
-  int32_t i, k;
-  for (i = 0; out->op && i < d->n_groups; i++) op_row(s, now, i, out->op + (size_t)i * OP);
-  for (i = 0; out->device && i < d->n_device_groups; i++) device_row(s, now, i, out->device + (size_t)i * DEVICE);
-  for (i = 0; out->edge && i < s->v->n_crossings; i++) {
+  for (int32_t i = 0; out->op && i < d->n_groups; i++) op_row(s, now, i, out->op + (size_t)i * OP);
+  for (int32_t i = 0; out->device && i < d->n_device_groups; i++) device_row(s, now, i, out->device + (size_t)i * DEVICE);
+  for (int32_t i = 0; out->edge && i < s->v->n_crossings; i++) {
     out->edge[i] = of_bytes(s, s->v->crossing[i].cut + s->v->crossing[i].whole);
   }
-  for (i = 0; out->link && i < d->n_device_groups; i++) {
-    for (k = 0; k < d->n_device_groups; k++) {
+  for (int32_t i = 0; out->link && i < d->n_device_groups; i++) {
+    for (int32_t k = 0; k < d->n_device_groups; k++) {
       out->link[(size_t)i * (size_t)d->n_device_groups + (size_t)k] = of_bandwidth(s, bandwidth_between(d, i, k));
     }
   }
@@ -205,8 +195,8 @@ static berth_status check(berth_deploy *d, int32_t decided, int32_t deciding, be
 /* The arrays of the feedback are slices of scratch: [2 * ops + 2 * devices]. */
 static berth_status simulate(berth_deploy *d, const uint8_t *duplicate, double *scratch, state *now, berth_deploy_value *value) {
   size_t n = (size_t)d->n_ops, m = (size_t)d->n_devices;
-  berth_deploy_value own;
   now->f = (berth_deploy_feedback){ scratch, scratch + n, NULL, scratch + 2 * n, scratch + 2 * n + m, NULL };
+  berth_deploy_value own;
   return berth_deploy_simulate(d, now->action, duplicate, &now->f, value ? value : &own);
 }
 
@@ -216,11 +206,11 @@ berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action, co
   size_t n = 2 * ((size_t)d->n_ops + (size_t)d->n_devices), m = (size_t)d->n_device_groups;
   state now = { action, decided, deciding, { NULL, NULL, NULL, NULL, NULL, NULL } };
   double *scratch = NULL;
-  int32_t *size = NULL, k;
-  berth_i_values *v;
+  int32_t *size = NULL;
   berth_status st;
   if ((st = check(d, decided, deciding, how)) != BERTH_OK) return st;
   if ((st = berth_i_deploy_check_strategy(d, action)) != BERTH_OK) return st;
+  berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
   if ((st = make_seconds(d, v)) != BERTH_OK) return st;
   scratch = berth_i_alloc(d->ctx, n, sizeof *scratch);
@@ -229,7 +219,7 @@ berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action, co
     st = berth_i_nomem(d->ctx);
     goto done;
   }
-  for (k = 0; k < d->n_devices; k++) size[d->device_group[k]]++;
+  for (int32_t k = 0; k < d->n_devices; k++) size[d->device_group[k]]++;
   if (feedback && (st = simulate(d, duplicate, scratch, &now, value)) != BERTH_OK) goto done;
   {
     scale s = { d, v, size, 1, 1, how == BERTH_DEPLOY_SCALE_LOG };

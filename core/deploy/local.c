@@ -5,18 +5,18 @@
 
 static double replica_seconds(const berth_deploy *d, int32_t group, berth_i_stance s, int32_t k) {
   berth_i_form f = berth_i_form_of(s.place, (berth_i_cut)s.manner);
-  int32_t device = berth_i_place_devices(d, s.place)[k], samples = berth_i_form_samples(d, f, k), i;
+  int32_t device = berth_i_place_devices(d, s.place)[k], samples = berth_i_form_samples(d, f, k);
   double sum = 0;
-  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     sum += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
   }
   return sum;
 }
 
 static double slowest_replica(const berth_deploy *d, int32_t group, berth_i_stance s) {
-  int32_t k, n = berth_i_place_size(d, s.place);
+  int32_t n = berth_i_place_size(d, s.place);
   double most = 0;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     double t = replica_seconds(d, group, s, k);
     most = t > most ? t : most;
   }
@@ -39,20 +39,19 @@ static int32_t device_of(const dealt *x, int32_t op) {
 
 static double arrival(const dealt *x, int32_t tensor, int32_t op) {
   const berth_deploy *d = x->d;
-  int32_t from = d->g->producer[tensor], src, dst;
-  double ready;
+  int32_t from = d->g->producer[tensor];
   if (d->group[from] != x->group) return 0;
-  ready = x->end[x->v->index[from]];
-  src = device_of(x, from);
-  dst = device_of(x, op);
+  double ready = x->end[x->v->index[from]];
+  int32_t src = device_of(x, from);
+  int32_t dst = device_of(x, op);
   return src == dst ? ready : ready + berth_i_transfer_time(d->cost, tensor, src, dst);
 }
 
 static void deal_op(const dealt *x, int32_t op) {
   const berth_graph *g = x->d->g;
-  int32_t i, at = x->v->index[op];
+  int32_t at = x->v->index[op];
   double t = berth_i_deploy_seconds(x->d, op, device_of(x, op), x->d->batch), start = 0;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     double ready = arrival(x, g->in[i], op);
     start = ready > start ? ready : start;
   }
@@ -62,20 +61,19 @@ static void deal_op(const dealt *x, int32_t op) {
 
 static double largest(const double *x, int32_t n) {
   double most = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) most = x[i] > most ? x[i] : most;
+  for (int32_t i = 0; i < n; i++) most = x[i] > most ? x[i] : most;
   return most;
 }
 
 static berth_status dealt_out(berth_deploy *d, berth_i_values *v, int32_t group, int32_t place, double *out) {
-  int32_t n = berth_i_place_size(d, place), ops = berth_i_group_size(d, group), i;
+  int32_t n = berth_i_place_size(d, place), ops = berth_i_group_size(d, group);
   dealt x = { d, v, group, place, NULL, NULL, NULL };
   berth_status st = berth_i_deploy_dealt(d, group, n, &x.part);
   if (st != BERTH_OK) return st;
   x.end = berth_i_alloc(d->ctx, (size_t)ops, sizeof *x.end);
   x.load = berth_i_zalloc(d->ctx, (size_t)n, sizeof *x.load);
   if (x.end && x.load) {
-    for (i = 0; i < ops; i++) deal_op(&x, v->in_order[d->group_at[group] + i]);
+    for (int32_t i = 0; i < ops; i++) deal_op(&x, v->in_order[d->group_at[group] + i]);
     *out = fmax(largest(x.end, ops), largest(x.load, n));
   } else {
     st = berth_i_nomem(d->ctx);
@@ -103,12 +101,12 @@ static berth_status group_seconds(berth_deploy *d, berth_i_values *v, int32_t gr
 
 /* An op group on its own: no action is refused for what others hold. */
 static bool holds_params(const berth_deploy *d, const berth_i_values *v, int32_t group, int32_t action) {
-  int32_t place = berth_i_action_place(d, action), n = berth_i_place_size(d, place), k;
+  int32_t place = berth_i_action_place(d, action), n = berth_i_place_size(d, place);
   const int32_t *list = berth_i_place_devices(d, place);
   double bytes = v->params[group] * d->sim.param_multiple, room = 0;
   bool parts = d->action[action].option == BERTH_DEPLOY_SPLIT && n > 1;
   if (d->sim.memory == BERTH_MEMORY_NONE) return true;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (!parts && bytes > berth_i_memory_of(d, list[k])) return false;
     room += berth_i_memory_of(d, list[k]);
   }
@@ -146,11 +144,10 @@ static berth_status add_crossing(berth_deploy *d, berth_i_values *v, const berth
 static berth_status boundary_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action, int32_t group, int32_t with,
                                      double *sum) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = v->out_at[group]; i < v->out_at[group + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = v->out_at[group]; i < v->out_at[group + 1] && st == BERTH_OK; i++) {
     st = add_crossing(d, v, &v->crossing[i], with, action[v->to[i]], sum);
   }
-  for (i = v->in_at[group]; i < v->in_at[group + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = v->in_at[group]; i < v->in_at[group + 1] && st == BERTH_OK; i++) {
     st = add_crossing(d, v, &v->crossing[v->in[i]], action[v->from[v->in[i]]], with, sum);
   }
   return st;
@@ -158,11 +155,13 @@ static berth_status boundary_seconds(berth_deploy *d, berth_i_values *v, const i
 
 static berth_status local_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action, int32_t group, int32_t with,
                                   double *out) {
-  double work, sync, boundary = 0;
-  berth_status st;
+  double boundary = 0;
   *out = INFINITY;
   if (!berth_i_is_legal(d, group, with) || !holds_params(d, v, group, with)) return BERTH_OK;
+  double work;
+  berth_status st;
   if ((st = group_seconds(d, v, group, with, &work)) != BERTH_OK) return st;
+  double sync;
   if ((st = sync_seconds(d, v, group, with, &sync)) != BERTH_OK) return st;
   if ((st = boundary_seconds(d, v, action, group, with, &boundary)) != BERTH_OK) return st;
   *out = work + sync + boundary;
@@ -170,13 +169,12 @@ static berth_status local_seconds(berth_deploy *d, berth_i_values *v, const int3
 }
 
 berth_status berth_deploy_local(berth_deploy *d, const int32_t *action, int32_t group, double *seconds) {
-  berth_i_values *v;
   berth_status st = berth_i_deploy_check_strategy(d, action);
-  int32_t a;
   if (st != BERTH_OK) return st;
   if (group < 0 || group >= d->n_groups)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: there are %d", (int)group, (int)d->n_groups);
+  berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
-  for (a = 0; a < d->n_actions && st == BERTH_OK; a++) st = local_seconds(d, v, action, group, a, &seconds[a]);
+  for (int32_t a = 0; a < d->n_actions && st == BERTH_OK; a++) st = local_seconds(d, v, action, group, a, &seconds[a]);
   return st;
 }

@@ -4,24 +4,22 @@
 /* ---- traffic on links -------------------------------------------------------------------------- */
 
 bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst, double bytes, double *latency) {
-  const int32_t *links;
-  int32_t n, k;
-  double lag;
   if (src == dst || bytes == 0) return true;
+  const int32_t *links;
+  int32_t n;
   if ((n = berth_topology_route(d->t, src, dst, &links)) < 0) return false;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (v->load[links[k]] == 0) v->touched[v->n_touched++] = links[k];
     v->load[links[k]] += bytes;
   }
-  lag = d->t->latency[berth_i_pair(d->t, src, dst)];
+  double lag = d->t->latency[berth_i_pair(d->t, src, dst)];
   if (latency && lag > *latency) *latency = lag;
   return true;
 }
 
 double berth_i_load_take(const berth_deploy *d, berth_i_values *v) {
   double most = 0;
-  int32_t k;
-  for (k = 0; k < v->n_touched; k++) {
+  for (int32_t k = 0; k < v->n_touched; k++) {
     double s = v->load[v->touched[k]] / d->t->links[v->touched[k]].bandwidth;
     most = s > most ? s : most;
     v->load[v->touched[k]] = 0;
@@ -49,8 +47,8 @@ static berth_i_form form_of(berth_i_stance s) {
 
 static bool is_in(const berth_deploy *d, int32_t place, int32_t device) {
   const int32_t *list = berth_i_place_devices(d, place);
-  int32_t k, n = berth_i_place_size(d, place);
-  for (k = 0; k < n; k++) {
+  int32_t n = berth_i_place_size(d, place);
+  for (int32_t k = 0; k < n; k++) {
     if (list[k] == device) return true;
   }
   return false;
@@ -69,17 +67,17 @@ static double share_of(const way *w, berth_i_stance s, int32_t k) {
 /* Who has all of it on the spot sends nothing; else the first replica does. */
 static void from_replicas(way *w, berth_i_stance a, berth_i_stance b) {
   const int32_t *src = berth_i_place_devices(w->d, a.place), *dst = berth_i_place_devices(w->d, b.place);
-  int32_t k, n = berth_i_place_size(w->d, b.place);
-  for (k = 0; k < n; k++) {
+  int32_t n = berth_i_place_size(w->d, b.place);
+  for (int32_t k = 0; k < n; k++) {
     if (!is_in(w->d, a.place, dst[k])) send(w, src[0], dst[k], share_of(w, b, k));
   }
 }
 
 static void to_all(way *w, berth_i_stance a, berth_i_stance b) {
   const int32_t *src = berth_i_place_devices(w->d, a.place), *dst = berth_i_place_devices(w->d, b.place);
-  int32_t i, k, n = berth_i_place_size(w->d, a.place), m = berth_i_place_size(w->d, b.place);
-  for (i = 0; i < n; i++) {
-    for (k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
+  int32_t n = berth_i_place_size(w->d, a.place), m = berth_i_place_size(w->d, b.place);
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
   }
 }
 
@@ -87,8 +85,7 @@ static berth_status cut_to_cut(way *w, berth_i_stance a, berth_i_stance b) {
   const int32_t *src = berth_i_place_devices(w->d, a.place), *dst = berth_i_place_devices(w->d, b.place);
   const berth_i_moves *moves;
   berth_status st = berth_i_deploy_moves(w->d, form_of(a), form_of(b), &moves);
-  int32_t k;
-  for (k = 0; st == BERTH_OK && k < moves->n; k++) {
+  for (int32_t k = 0; st == BERTH_OK && k < moves->n; k++) {
     const berth_i_move *m = &moves->move[k];
     send(w, src[m->src], dst[m->dst], (double)m->samples / w->d->batch);
   }
@@ -111,11 +108,11 @@ static berth_i_stance alone(const berth_deploy *d, berth_i_stance s, int32_t k) 
 /* Dealt out: the mean over the devices that an op may be on, at each end. */
 static berth_status mean_seconds(way *w, berth_i_stance a, berth_i_stance b, double *seconds) {
   bool by_a = a.manner == BERTH_I_BY_SPLIT, by_b = b.manner == BERTH_I_BY_SPLIT;
-  int32_t n = by_a ? berth_i_place_size(w->d, a.place) : 1, m = by_b ? berth_i_place_size(w->d, b.place) : 1, i, k;
+  int32_t n = by_a ? berth_i_place_size(w->d, a.place) : 1, m = by_b ? berth_i_place_size(w->d, b.place) : 1;
   double sum = 0, s = 0;
   berth_status st = BERTH_OK;
-  for (i = 0; i < n; i++) {
-    for (k = 0; k < m && st == BERTH_OK; k++, sum += s) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t k = 0; k < m && st == BERTH_OK; k++, sum += s) {
       st = replicated(w, by_a ? alone(w->d, a, i) : a, by_b ? alone(w->d, b, k) : b, &s);
     }
   }
@@ -124,23 +121,24 @@ static berth_status mean_seconds(way *w, berth_i_stance a, berth_i_stance b, dou
 }
 
 static berth_status make_table(berth_i_values *v) {
-  size_t i, n = (size_t)v->n_stances * (size_t)v->n_stances;
+  size_t n = (size_t)v->n_stances * (size_t)v->n_stances;
   if (v->rate) return BERTH_OK;
   if (!(v->rate = berth_i_pool_alloc(&v->pool, n, sizeof *v->rate))) return berth_i_pool_status(&v->pool);
-  for (i = 0; i < n; i++) v->rate[i].cut = NAN;
+  for (size_t i = 0; i < n; i++) v->rate[i].cut = NAN;
   return BERTH_OK;
 }
 
 berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to, const berth_i_rate **out) {
   way w = { d, v, true, 0, false };
-  double cut, whole;
-  berth_i_rate *r;
   berth_status st = make_table(v);
   if (st != BERTH_OK) return st;
+  berth_i_rate *r;
   *out = r = &v->rate[(size_t)from * (size_t)v->n_stances + (size_t)to];
   if (!isnan(r->cut)) return BERTH_OK;
+  double cut;
   if ((st = mean_seconds(&w, v->stance[from], v->stance[to], &cut)) != BERTH_OK) return st;
   w.cut = false;
+  double whole;
   if ((st = mean_seconds(&w, v->stance[from], v->stance[to], &whole)) != BERTH_OK) return st;
   r->cut = w.apart ? INFINITY : (float)cut;
   r->whole = w.apart ? INFINITY : (float)whole;

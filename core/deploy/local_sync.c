@@ -2,10 +2,9 @@
 #include "values_internal.h"
 
 static double collective_seconds(const berth_deploy *d, berth_collective_kind kind, int32_t place, double bytes) {
-  berth_i_collective_price p;
   int32_t n = berth_i_place_size(d, place);
   if (n < 2 || bytes == 0) return 0;
-  p = berth_i_collective_of(d->cost, kind, bytes, n, berth_i_place_devices(d, place));
+  berth_i_collective_price p = berth_i_collective_of(d->cost, kind, bytes, n, berth_i_place_devices(d, place));
   return p.src == BERTH_NONE ? p.seconds : INFINITY;
 }
 
@@ -16,12 +15,12 @@ double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double by
 /* One concatenation, which all read. */
 static double concat_seconds(const berth_deploy *d, int32_t place, double bytes) {
   const int32_t *list = berth_i_place_devices(d, place);
-  int32_t n = berth_i_place_size(d, place), k;
-  double latency = 0, in;
+  int32_t n = berth_i_place_size(d, place);
+  double latency = 0;
   bool joined = true;
-  for (k = 1; k < n; k++) joined = berth_i_load_add(d, d->values, list[k], list[0], bytes / n, &latency) && joined;
-  in = berth_i_load_take(d, d->values);
-  for (k = 1; k < n; k++) joined = berth_i_load_add(d, d->values, list[0], list[k], bytes, &latency) && joined;
+  for (int32_t k = 1; k < n; k++) joined = berth_i_load_add(d, d->values, list[k], list[0], bytes / n, &latency) && joined;
+  double in = berth_i_load_take(d, d->values);
+  for (int32_t k = 1; k < n; k++) joined = berth_i_load_add(d, d->values, list[0], list[k], bytes, &latency) && joined;
   in += berth_i_load_take(d, d->values) + 2 * latency * d->cost->transfer_factor;
   return joined ? in : INFINITY;
 }
@@ -37,8 +36,7 @@ double berth_i_gradient_bytes(const berth_deploy *d, int32_t tensor, int32_t pla
 
 static double by_allreduce(const berth_deploy *d, const berth_i_values *v, int32_t group, int32_t place) {
   double sum = 0, bytes = 0;
-  int32_t k;
-  for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
     double more = berth_i_gradient_bytes(d, v->gradient[k], place);
     bool closes = d->o.bucket == BERTH_BUCKET_NONE || (d->o.bucket == BERTH_BUCKET_BYTES && bytes + more > d->o.bucket_bytes);
     if (closes && bytes > 0) {
@@ -51,8 +49,7 @@ static double by_allreduce(const berth_deploy *d, const berth_i_values *v, int32
 }
 
 static int32_t update_of(const berth_deploy *d, int32_t tensor) {
-  int32_t k;
-  for (k = d->g->use_at[tensor]; k < d->g->use_at[tensor + 1]; k++) {
+  for (int32_t k = d->g->use_at[tensor]; k < d->g->use_at[tensor + 1]; k++) {
     if (d->update_number[d->g->use[k]] != BERTH_NONE) return d->update_number[d->g->use[k]];
   }
   return 0;
@@ -61,12 +58,12 @@ static int32_t update_of(const berth_deploy *d, int32_t tensor) {
 /* To the servers, or back. */
 static double server_seconds(const berth_deploy *d, berth_i_values *v, int32_t group, int32_t place, bool back, bool *apart) {
   const int32_t *list = berth_i_place_devices(d, place);
-  int32_t n = berth_i_place_size(d, place), k, i;
+  int32_t n = berth_i_place_size(d, place);
   double latency = 0;
-  for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
     int32_t server = list[update_of(d, v->gradient[k]) % n];
     double bytes = berth_i_gradient_bytes(d, v->gradient[k], place);
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
       if (!berth_i_load_add(d, v, back ? server : list[i], back ? list[i] : server, bytes, &latency)) *apart = true;
     }
   }
@@ -81,8 +78,8 @@ static double by_servers(const berth_deploy *d, berth_i_values *v, int32_t group
 
 double berth_i_group_sync(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action) {
   int32_t place = berth_i_action_place(d, action);
-  double rows;
   if (!berth_i_is_data_parallel(d, action)) return 0;
+  double rows;
   rows = berth_i_gather_seconds(d, place, v->rows[group]);
   return rows + (d->action[action].option == BERTH_DEPLOY_PS ? by_servers(d, v, group, place) : by_allreduce(d, v, group, place));
 }

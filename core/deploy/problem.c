@@ -141,14 +141,13 @@ static void take_sim(berth_deploy *d, const berth_sim_options *sim) {
 static berth_status check_sim(const berth_deploy *d) {
   berth_sim_options o = d->sim;
   berth_sim *sim = NULL;
-  berth_status st;
   if (o.order == BERTH_ORDER_READY)
     return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "order ready knows no collectives, which keep replicas in step");
   if (d->o.order == BERTH_DEPLOY_RANK) {
     o.dispatch = BERTH_DISPATCH_STATIC;
     o.rank = d->rank;
   }
-  st = berth_sim_new(d->cost, &o, &sim);
+  berth_status st = berth_sim_new(d->cost, &o, &sim);
   berth_sim_release(sim);
   return st;
 }
@@ -156,8 +155,8 @@ static berth_status check_sim(const berth_deploy *d) {
 berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim, const berth_deploy_options *opts,
                               berth_deploy **out) {
   berth_status st = check(cost, opts);
-  berth_deploy *d;
   if (st != BERTH_OK) return st;
+  berth_deploy *d;
   if (!(d = make_empty(cost, opts))) return berth_i_nomem(cost->ctx);
   take_sim(d, sim);
   if ((st = take_analysis(d, opts->analysis)) != BERTH_OK) goto done;
@@ -177,8 +176,8 @@ done:
 void berth_deploy_retain(berth_deploy *d) { d->refs++; }
 
 void berth_deploy_release(berth_deploy *d) {
-  berth_ctx *ctx;
   if (!d || --d->refs > 0) return;
+  berth_ctx *ctx;
   ctx = d->ctx;
   if (d->baselines) berth_i_baselines_drop(d->baselines);
   berth_i_values_release(d);
@@ -225,20 +224,18 @@ static berth_status check_set(const berth_deploy *d, int32_t set) {
 berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_deploy_shares shares, int32_t *out) {
   berth_i_cut cut = shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   berth_status st = check_set(d, set);
-  int32_t k;
   if (st != BERTH_OK) return st;
-  for (k = 0; k < berth_i_place_size(d, set); k++) out[k] = berth_i_form_samples(d, berth_i_form_of(set, cut), k);
+  for (int32_t k = 0; k < berth_i_place_size(d, set); k++) out[k] = berth_i_form_samples(d, berth_i_form_of(set, cut), k);
   return BERTH_OK;
 }
 
 berth_status berth_deploy_owners(const berth_deploy *d, int32_t set, berth_deploy_shares shares, int32_t *out) {
   int kind = shares == BERTH_SHARES_SPEED;
   berth_status st = check_set(d, set);
-  int32_t i, s;
   if (st != BERTH_OK) return st;
-  for (i = d->run_at[kind][set]; i < d->run_at[kind][set + 1]; i++) {
+  for (int32_t i = d->run_at[kind][set]; i < d->run_at[kind][set + 1]; i++) {
     int32_t end = i + 1 < d->run_at[kind][set + 1] ? d->run[kind][i + 1].first : d->batch;
-    for (s = d->run[kind][i].first; s < end; s++) out[s] = berth_i_place_devices(d, set)[d->run[kind][i].owner];
+    for (int32_t s = d->run[kind][i].first; s < end; s++) out[s] = berth_i_place_devices(d, set)[d->run[kind][i].owner];
   }
   return BERTH_OK;
 }

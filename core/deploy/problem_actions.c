@@ -17,8 +17,7 @@ static berth_status add_replicas(berth_deploy *d, size_t *cap, int32_t set, bert
 
 static berth_status add_all(berth_deploy *d, size_t *cap) {
   berth_status st = BERTH_OK;
-  int32_t set;
-  for (set = 0; set < d->n_sets && st == BERTH_OK; set++) {
+  for (int32_t set = 0; set < d->n_sets && st == BERTH_OK; set++) {
     bool alone = berth_i_place_size(d, set) == 1;
     st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN) : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
     if (alone || st != BERTH_OK) continue;
@@ -33,11 +32,10 @@ static berth_status add_all(berth_deploy *d, size_t *cap) {
 
 /* The first op of the group and device of the set that do not go together. Inputs go where they can. */
 static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32_t *op, int32_t *device) {
-  int32_t i, k;
-  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     *op = d->group_op[i];
     if (d->role[*op] == BERTH_ROLE_INPUT) continue;
-    for (k = 0; k < berth_i_place_size(d, set); k++) {
+    for (int32_t k = 0; k < berth_i_place_size(d, set); k++) {
       *device = berth_i_place_devices(d, set)[k];
       if (!berth_i_can_run(d->cost, *op, *device)) return true;
     }
@@ -48,8 +46,8 @@ static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32
 /* SPLIT has something to deal out. */
 static bool has_two_units(const berth_deploy *d, int32_t group) {
   const int32_t *op = d->group_op + d->group_at[group];
-  int32_t i, n = d->group_at[group + 1] - d->group_at[group], first = berth_i_group(d->g, op[0]);
-  for (i = 1; i < n; i++) {
+  int32_t n = d->group_at[group + 1] - d->group_at[group], first = berth_i_group(d->g, op[0]);
+  for (int32_t i = 1; i < n; i++) {
     if (first == BERTH_NONE || berth_i_group(d->g, op[i]) != first) return true;
   }
   return false;
@@ -57,8 +55,7 @@ static bool has_two_units(const berth_deploy *d, int32_t group) {
 
 static bool equal_shares(const berth_deploy *d, const berth_action *a) {
   berth_i_form f = berth_i_form_of(a->set, a->shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN);
-  int32_t k;
-  for (k = 1; k < berth_i_place_size(d, a->set); k++) {
+  for (int32_t k = 1; k < berth_i_place_size(d, a->set); k++) {
     if (berth_i_form_samples(d, f, k) != berth_i_form_samples(d, f, 0)) return false;
   }
   return true;
@@ -67,8 +64,7 @@ static bool equal_shares(const berth_deploy *d, const berth_action *a) {
 /* A reader of what is summed, or put together row by row, where the op group is replicated. */
 static bool reads_reduced(const berth_deploy *d, int32_t op) {
   const berth_graph *g = d->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     berth_i_kind kind = berth_i_tensor_kind(d, g->in[i]);
     if (kind == BERTH_I_PARTIAL && d->cut_op[g->producer[g->in[i]]]) return true;
     if (kind == BERTH_I_CUT && d->role[op] == BERTH_ROLE_SCATTER) return true;
@@ -77,9 +73,8 @@ static bool reads_reduced(const berth_deploy *d, int32_t op) {
 }
 
 int berth_deploy_reduces(const berth_deploy *d, int32_t group) {
-  int32_t i;
   if (group < 0 || group >= d->n_groups) return 0;
-  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     if (reads_reduced(d, d->group_op[i])) return true;
   }
   return false;
@@ -97,14 +92,14 @@ static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, b
 static void mark_group(berth_deploy *d, int32_t group) {
   uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
   bool servers = d->o.redundant || berth_deploy_reduces(d, group);
-  int32_t k, op, device;
-  for (k = 0; k < d->n_actions; k++) {
+  int32_t op, device;
+  for (int32_t k = 0; k < d->n_actions; k++) {
     const berth_action *a = &d->action[k];
     bool new_set = k == 0 || a[-1].set != a->set;
     uint8_t fits = new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
     legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a, servers)));
   }
-  for (k = 0; k < d->n_actions; k++) legal[k] &= 1;
+  for (int32_t k = 0; k < d->n_actions; k++) legal[k] &= 1;
 }
 
 static bool has_legal(const berth_deploy *d, int32_t group) {
@@ -112,12 +107,12 @@ static bool has_legal(const berth_deploy *d, int32_t group) {
 }
 
 static berth_status no_action(const berth_deploy *d, int32_t group) {
-  char label[80], where[80];
   int32_t op = 0, device = 0;
   if (!find_misfit(d, group, d->action[0].set, &op, &device)) {
     return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set gives equal shares of a batch of %ld", (long)group,
                         (long)d->batch);
   }
+  char label[80], where[80];
   return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set can run all of its %ld ops: %s not on %s",
                       (long)group, (long)(d->group_at[group + 1] - d->group_at[group]),
                       berth_i_op_label(d->g, op, label, sizeof label), berth_i_device_label(d->t, device, where, sizeof where));
@@ -125,11 +120,10 @@ static berth_status no_action(const berth_deploy *d, int32_t group) {
 
 berth_status berth_i_deploy_actions(berth_deploy *d) {
   berth_status st = add_all(d, &d->action_cap);
-  int32_t group;
   if (st != BERTH_OK) return st;
   d->legal = berth_i_pool_alloc(&d->pool, (size_t)d->n_groups, (size_t)d->n_actions);
   if (!d->legal) return berth_i_nomem(d->ctx);
-  for (group = 0; group < d->n_groups; group++) {
+  for (int32_t group = 0; group < d->n_groups; group++) {
     mark_group(d, group);
     if (!has_legal(d, group)) return no_action(d, group);
   }
@@ -152,18 +146,18 @@ int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action) {
 }
 
 int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action) {
-  int32_t twin;
   if (is_legal(d, group, action)) return action;
-  twin = berth_i_deploy_twin(d, action);
+  int32_t twin = berth_i_deploy_twin(d, action);
   return twin != BERTH_NONE && is_legal(d, group, twin) ? twin : BERTH_NONE;
 }
 
 static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {
   static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
   const berth_action *a = &d->action[k];
-  char label[80], where[80], what[64];
-  int32_t op, device;
+  char what[64];
   snprintf(what, sizeof what, "op group %ld: action %ld (%s)", (long)group, (long)k, option_name[a->option]);
+  char label[80], where[80];
+  int32_t op, device;
   if (find_misfit(d, group, a->set, &op, &device)) {
     return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what, berth_i_op_label(d->g, op, label, sizeof label),
                         berth_i_device_label(d->t, device, where, sizeof where));
@@ -174,8 +168,7 @@ static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {
 }
 
 berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action) {
-  int32_t group;
-  for (group = 0; group < d->n_groups; group++) {
+  for (int32_t group = 0; group < d->n_groups; group++) {
     int32_t k = action[group];
     if (k < 0 || k >= d->n_actions)
       return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %ld: there is no action %ld (there are %ld)", (long)group, (long)k,

@@ -9,8 +9,7 @@ static bool changes_variable(uint8_t role) { return role == BERTH_ROLE_UPDATE ||
 
 static void find_cut_ops(berth_deploy *d) {
   const uint8_t *from_input = berth_analysis_from_input(d->analysis);
-  int32_t op;
-  for (op = 0; op < d->n_ops; op++)
+  for (int32_t op = 0; op < d->n_ops; op++)
     d->cut_op[op] = from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
 }
 
@@ -29,16 +28,15 @@ static void find_scaling(berth_deploy *d) {
 }
 
 static void number_updates(berth_deploy *d) {
-  int32_t op, n = 0;
-  for (op = 0; op < d->n_ops; op++) d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
+  int32_t n = 0;
+  for (int32_t op = 0; op < d->n_ops; op++) d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
 }
 
 static void find_levels(berth_deploy *d) {
   const berth_graph *g = d->g;
-  int32_t i, j;
-  for (i = 0; i < d->n_ops; i++) {
+  for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t v = g->topo[i], most = 0;
-    for (j = g->in_at[v]; j < g->in_at[v + 1]; j++) {
+    for (int32_t j = g->in_at[v]; j < g->in_at[v + 1]; j++) {
       int32_t u = g->producer[g->in[j]], level = d->level[u] + (d->update_number[u] != BERTH_NONE);
       if (level > most) most = level;
     }
@@ -48,10 +46,9 @@ static void find_levels(berth_deploy *d) {
 
 static int32_t first_reader(const berth_deploy *d, int32_t op) {
   const berth_graph *g = d->g;
-  int32_t i, j;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       if (d->role[g->use[j]] != BERTH_ROLE_INPUT) return g->use[j];
     }
   }
@@ -62,9 +59,9 @@ static int32_t first_reader(const berth_deploy *d, int32_t op) {
 
 static double mean_at(const berth_deploy *d, int32_t op, int32_t samples) {
   double sum = 0;
-  int32_t device, n = 0;
+  int32_t n = 0;
   if (samples == d->batch) return d->mean_seconds[op];
-  for (device = 0; device < d->n_devices; device++) {
+  for (int32_t device = 0; device < d->n_devices; device++) {
     if (!berth_i_can_run(d->cost, op, device)) continue;
     sum += berth_i_deploy_seconds(d, op, device, samples);
     n++;
@@ -76,30 +73,27 @@ static berth_status group_ops(berth_deploy *d) {
   const berth_i_grouping o = { .groups = d->o.op_groups, .top_k = d->o.top_k != 0, .seed = d->o.seed };
   size_t n = (size_t)d->n_ops;
   double *seconds = berth_i_alloc(d->ctx, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
-  int32_t k, op;
-  berth_status st;
   if (!seconds) return berth_i_nomem(d->ctx);
-  for (k = 0; k < BERTH_I_GROUP_TIMES; k++) {
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++) {
     int32_t samples = d->batch >> k > 0 ? d->batch >> k : 1;
-    for (op = 0; op < d->n_ops; op++) seconds[(size_t)k * n + (size_t)op] = mean_at(d, op, samples);
+    for (int32_t op = 0; op < d->n_ops; op++) seconds[(size_t)k * n + (size_t)op] = mean_at(d, op, samples);
   }
-  st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
+  berth_status st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
   berth_i_free(d->ctx, seconds, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
   return st;
 }
 
 static berth_status list_groups(berth_deploy *d) {
   size_t n = (size_t)d->n_groups;
-  int32_t k, op;
   d->group_at = berth_i_pool_zalloc(&d->pool, n + 1, sizeof *d->group_at);
   d->group_seconds = berth_i_pool_zalloc(&d->pool, n, sizeof *d->group_seconds);
   if (!d->group_at || !d->group_seconds) return berth_i_nomem(d->ctx);
-  for (op = 0; op < d->n_ops; op++) {
+  for (int32_t op = 0; op < d->n_ops; op++) {
     d->group_at[d->group[op]]++;
     d->group_seconds[d->group[op]] += d->mean_seconds[op];
   }
-  for (k = 1; k <= d->n_groups; k++) d->group_at[k] += d->group_at[k - 1];
-  for (op = d->n_ops - 1; op >= 0; op--) d->group_op[--d->group_at[d->group[op]]] = op;
+  for (int32_t k = 1; k <= d->n_groups; k++) d->group_at[k] += d->group_at[k - 1];
+  for (int32_t op = d->n_ops - 1; op >= 0; op--) d->group_op[--d->group_at[d->group[op]]] = op;
   return BERTH_OK;
 }
 
@@ -108,8 +102,8 @@ static berth_status list_groups(berth_deploy *d) {
 /* An op that makes gradients only: its own way to the end is short, but whoever is to sum them waits for them. */
 static bool makes_gradients(const berth_deploy *d, int32_t op) {
   const berth_graph *g = d->g;
-  int32_t i, n = 0;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  int32_t n = 0;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     if (berth_i_is_control(g, g->out[i])) continue;
     if (d->cut_tensor[g->out[i]]) return false;
     n++;
@@ -121,9 +115,8 @@ static bool makes_gradients(const berth_deploy *d, int32_t op) {
 static double way_beside(const berth_deploy *d, const uint8_t *aside, const double *way, int32_t op) {
   const berth_graph *g = d->g;
   double best = -1;
-  int32_t i, j;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
       if (!aside[g->use[j]]) best = fmax(best, way[g->use[j]]);
     }
   }
@@ -133,8 +126,8 @@ static double way_beside(const berth_deploy *d, const uint8_t *aside, const doub
 /* As if it were on the way of those who read what it reads last. */
 static void lift(const berth_deploy *d, const uint8_t *aside, double *way, int32_t op) {
   const berth_graph *g = d->g;
-  int32_t i, last = BERTH_NONE;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  int32_t last = BERTH_NONE;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (last == BERTH_NONE || way[u] < way[last]) last = u;
   }
@@ -153,16 +146,15 @@ static berth_status find_rank(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
   Place *place = berth_i_alloc(d->ctx, n, sizeof *place);
   uint8_t *aside = berth_i_alloc(d->ctx, n, 1);
-  int32_t op, i;
   berth_status st = place && aside ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
   if (st != BERTH_OK) goto done;
-  for (op = 0; op < d->n_ops; op++) aside[op] = makes_gradients(d, op);
-  for (i = 0; i < d->n_ops; i++) {
+  for (int32_t op = 0; op < d->n_ops; op++) aside[op] = makes_gradients(d, op);
+  for (int32_t i = 0; i < d->n_ops; i++) {
     if (aside[d->g->topo[i]]) lift(d, aside, d->rank, d->g->topo[i]);
   }
-  for (op = 0; op < d->n_ops; op++) place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
+  for (int32_t op = 0; op < d->n_ops; op++) place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
   sort_by_rank(place, n);
-  for (op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
+  for (int32_t op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
 done:
   berth_i_free(d->ctx, place, n, sizeof *place);
   berth_i_free(d->ctx, aside, n, 1);
@@ -185,7 +177,6 @@ static berth_status alloc_ops(berth_deploy *d) {
 }
 
 berth_status berth_i_deploy_ops(berth_deploy *d) {
-  int32_t op;
   berth_status st;
   if ((st = alloc_ops(d)) != BERTH_OK) return st;
   d->role = berth_analysis_role(d->analysis);
@@ -194,7 +185,7 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
   find_scaling(d);
   number_updates(d);
   find_levels(d);
-  for (op = 0; op < d->n_ops; op++) d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;
+  for (int32_t op = 0; op < d->n_ops; op++) d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;
   if ((st = group_ops(d)) != BERTH_OK) return st;
   if ((st = list_groups(d)) != BERTH_OK) return st;
   return find_rank(d);

@@ -22,10 +22,10 @@ static bool same_group(const berth_deploy *d, const int32_t *given, int32_t a, i
 }
 
 static berth_status find_groups(berth_deploy *d, const int32_t *given) {
-  int32_t a, b;
-  for (a = 0; a < d->n_devices; a++) {
+  for (int32_t a = 0; a < d->n_devices; a++) {
     if (given && given[a] < 0)
       return berth_i_fail(d->ctx, BERTH_EINVAL, "device_group[%ld] is %ld: from 0", (long)a, (long)given[a]);
+    int32_t b;
     for (b = 0; b < a && !same_group(d, given, a, b); b++) continue;
     d->device_group[a] = b < a ? d->device_group[b] : d->n_device_groups++;
   }
@@ -50,8 +50,8 @@ static berth_status add_device(Sets *s, int32_t *n, int32_t device) {
 
 static bool is_marked(const Sets *s, int32_t place, int32_t size) {
   const berth_deploy *d = s->d;
-  int32_t k;
   if (berth_i_place_size(d, place) != size) return false;
+  int32_t k;
   for (k = 0; k < size && s->in[berth_i_place_devices(d, place)[k]]; k++) continue;
   return k == size;
 }
@@ -60,14 +60,14 @@ static bool is_marked(const Sets *s, int32_t place, int32_t size) {
 static berth_status add_marked(Sets *s) {
   berth_deploy *d = s->d;
   berth_status st = begin_place(s);
-  int32_t device, place, n, size = 0;
+  int32_t size = 0;
   if (st != BERTH_OK) return st;
-  for (device = 0; device < d->n_devices; device++) size += s->in[device];
-  for (place = 0; place < d->n_places; place++) {
+  for (int32_t device = 0; device < d->n_devices; device++) size += s->in[device];
+  for (int32_t place = 0; place < d->n_places; place++) {
     if (is_marked(s, place, size)) return BERTH_OK;
   }
-  n = d->place_at[d->n_places];
-  for (device = 0; device < d->n_devices && st == BERTH_OK; device++) {
+  int32_t n = d->place_at[d->n_places];
+  for (int32_t device = 0; device < d->n_devices && st == BERTH_OK; device++) {
     if (s->in[device]) st = add_device(s, &n, device);
   }
   if (st == BERTH_OK) d->place_at[++d->n_places] = n;
@@ -76,10 +76,9 @@ static berth_status add_marked(Sets *s) {
 
 static berth_status add_unions(Sets *s) {
   const berth_deploy *d = s->d;
-  int32_t mask, device;
   berth_status st = BERTH_OK;
-  for (mask = 1; mask < 1 << d->n_device_groups && st == BERTH_OK; mask++) {
-    for (device = 0; device < d->n_devices; device++) s->in[device] = (mask >> d->device_group[device]) & 1;
+  for (int32_t mask = 1; mask < 1 << d->n_device_groups && st == BERTH_OK; mask++) {
+    for (int32_t device = 0; device < d->n_devices; device++) s->in[device] = (mask >> d->device_group[device]) & 1;
     st = add_marked(s);
   }
   return st;
@@ -99,12 +98,10 @@ static bool together(const berth_deploy *d, int way, int32_t a, int32_t b) {
 /* Of many groups: the unions that are likely. */
 static berth_status add_likely(Sets *s) {
   const berth_deploy *d = s->d;
-  int32_t a, b;
-  int way;
   berth_status st = BERTH_OK;
-  for (way = 0; way < WAYS; way++) {
-    for (a = 0; a < d->n_devices && st == BERTH_OK; a++) {
-      for (b = 0; b < d->n_devices; b++) s->in[b] = together(d, way, a, b);
+  for (int way = 0; way < WAYS; way++) {
+    for (int32_t a = 0; a < d->n_devices && st == BERTH_OK; a++) {
+      for (int32_t b = 0; b < d->n_devices; b++) s->in[b] = together(d, way, a, b);
       st = add_marked(s);
     }
   }
@@ -112,10 +109,9 @@ static berth_status add_likely(Sets *s) {
 }
 
 static berth_status add_singles(Sets *s) {
-  int32_t a, b;
   berth_status st = BERTH_OK;
-  for (a = 0; a < s->d->n_devices && st == BERTH_OK; a++) {
-    for (b = 0; b < s->d->n_devices; b++) s->in[b] = a == b;
+  for (int32_t a = 0; a < s->d->n_devices && st == BERTH_OK; a++) {
+    for (int32_t b = 0; b < s->d->n_devices; b++) s->in[b] = a == b;
     st = add_marked(s);
   }
   return st;
@@ -128,14 +124,13 @@ static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t devic
 static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t set) {
   berth_deploy *d = s->d;
   berth_status st = begin_place(s);
-  int32_t i, device, n;
   if (st != BERTH_OK) return st;
-  n = d->place_at[d->n_places];
+  int32_t n = d->place_at[d->n_places];
   if (o->set_at[set + 1] <= o->set_at[set] || o->set_at[0] != 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has no devices", (long)set);
   memset(s->in, 0, (size_t)d->n_devices);
-  for (i = o->set_at[set]; i < o->set_at[set + 1] && st == BERTH_OK; i++) {
-    device = o->set_device[i];
+  for (int32_t i = o->set_at[set]; i < o->set_at[set + 1] && st == BERTH_OK; i++) {
+    int32_t device = o->set_device[i];
     if (device < 0 || device >= d->n_devices) return bad_device(d, set, device, ", which does not exist");
     if (s->in[device]) return bad_device(d, set, device, " twice");
     s->in[device] = 1;
@@ -147,8 +142,7 @@ static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t se
 
 static berth_status add_sets(Sets *s, const berth_deploy_options *o) {
   berth_status st = BERTH_OK;
-  int32_t set;
-  for (set = 0; set < o->n_sets && st == BERTH_OK; set++) st = add_given(s, o, set);
+  for (int32_t set = 0; set < o->n_sets && st == BERTH_OK; set++) st = add_given(s, o, set);
   if (o->n_sets == 0) {
     st = s->d->n_device_groups <= MOST_UNITED ? add_unions(s) : add_likely(s);
     if (st == BERTH_OK) st = add_singles(s);
@@ -162,8 +156,8 @@ static berth_status add_sets(Sets *s, const berth_deploy_options *o) {
 static berth_status add_alone(Sets *s) {
   berth_deploy *d = s->d;
   berth_status st = BERTH_OK;
-  int32_t device, n;
-  for (device = 0; device < d->n_devices && st == BERTH_OK; device++) {
+  int32_t n;
+  for (int32_t device = 0; device < d->n_devices && st == BERTH_OK; device++) {
     if ((st = begin_place(s)) != BERTH_OK) return st;
     n = d->place_at[d->n_places];
     if ((st = add_device(s, &n, device)) == BERTH_OK) d->place_at[++d->n_places] = n;
@@ -173,14 +167,13 @@ static berth_status add_alone(Sets *s) {
 
 static berth_status index_places(berth_deploy *d) {
   size_t n = (size_t)d->n_places;
-  int32_t place, k;
   d->set_place = berth_i_pool_alloc(&d->pool, (size_t)d->n_sets, sizeof *d->set_place);
   d->position = berth_i_pool_alloc(&d->pool, n, (size_t)d->n_devices * sizeof *d->position);
   if (berth_i_pool_status(&d->pool) != BERTH_OK) return BERTH_ENOMEM;
   memset(d->position, 0xff, n * (size_t)d->n_devices * sizeof *d->position);
-  for (place = 0; place < d->n_places; place++) {
+  for (int32_t place = 0; place < d->n_places; place++) {
     const int32_t *device = berth_i_place_devices(d, place);
-    for (k = 0; k < berth_i_place_size(d, place); k++) d->position[(size_t)place * (size_t)d->n_devices + (size_t)device[k]] = k;
+    for (int32_t k = 0; k < berth_i_place_size(d, place); k++) d->position[(size_t)place * (size_t)d->n_devices + (size_t)device[k]] = k;
     if (place < d->n_sets) d->set_place[place] = berth_i_place_size(d, place) == 1 ? d->n_sets + device[0] : place;
   }
   return BERTH_OK;

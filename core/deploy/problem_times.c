@@ -8,12 +8,12 @@
 
 static berth_status check_point(const berth_deploy *d, const berth_deploy_options *o, int32_t k) {
   const berth_cost *c = o->point_cost[k];
-  int32_t j;
   if (o->point_batch[k] < 1)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld has a batch of %ld: needs 1 or more", (long)k, (long)o->point_batch[k]);
   if (c->g->n_ops != d->n_ops || c->t != d->t)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld is of another %s than the cost", (long)k,
                         c->t != d->t ? "topology" : "graph");
+  int32_t j;
   for (j = 0; j < k && o->point_batch[j] != o->point_batch[k]; j++) continue;
   if (j < k || o->point_batch[k] == d->batch)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld has a batch of %ld, as another one has", (long)k,
@@ -35,12 +35,11 @@ static void insert_point(berth_deploy *d, int32_t batch, berth_cost *c) {
 
 static berth_status take_points(berth_deploy *d, const berth_deploy_options *o) {
   size_t n = (size_t)o->n_points + 1;
-  int32_t k;
   d->point_batch = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_batch);
   d->point_cost = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_cost);
   if (berth_i_pool_status(&d->pool) != BERTH_OK) return BERTH_ENOMEM;
   insert_point(d, d->batch, d->cost);
-  for (k = 0; k < o->n_points; k++) {
+  for (int32_t k = 0; k < o->n_points; k++) {
     berth_status st = check_point(d, o, k);
     if (st != BERTH_OK) return st;
     insert_point(d, o->point_batch[k], o->point_cost[k]);
@@ -65,12 +64,11 @@ static double on_line(const berth_deploy *d, int32_t op, int32_t device, double 
 /* The line through the two points around it. */
 static double between_points(const berth_deploy *d, int32_t op, int32_t device, double samples) {
   int32_t k = 1;
-  double width, low, high;
   while (k < d->n_points - 1 && d->point_batch[k] < samples) k++;
-  low = berth_i_op_time(d->point_cost[k - 1], op, device);
-  high = berth_i_op_time(d->point_cost[k], op, device);
+  double low = berth_i_op_time(d->point_cost[k - 1], op, device);
+  double high = berth_i_op_time(d->point_cost[k], op, device);
   if (isinf(low) || isinf(high)) return on_line(d, op, device, samples / d->batch);
-  width = d->point_batch[k] - d->point_batch[k - 1];
+  double width = d->point_batch[k] - d->point_batch[k - 1];
   return fmax(0, high * ((samples - d->point_batch[k - 1]) / width) + low * ((d->point_batch[k] - samples) / width));
 }
 
@@ -86,8 +84,7 @@ double berth_i_deploy_seconds(const berth_deploy *d, int32_t op, int32_t device,
 /* The whole graph on it; a device takes as long as others do on the mean for what it cannot run. */
 static double total_on(const berth_deploy *d, int32_t device) {
   double total = 0;
-  int32_t op;
-  for (op = 0; op < d->n_ops; op++) {
+  for (int32_t op = 0; op < d->n_ops; op++) {
     double s = berth_i_op_time(d->cost, op, device);
     total += isinf(s) ? d->mean_seconds[op] : s;
   }
@@ -102,13 +99,12 @@ static double speed_of(double total, double least) {
 
 static void find_speeds(berth_deploy *d) {
   double least = INFINITY, sum = 0;
-  int32_t device;
-  for (device = 0; device < d->n_devices; device++) {
+  for (int32_t device = 0; device < d->n_devices; device++) {
     d->speed[device] = total_on(d, device);
     if (d->speed[device] > 0 && d->speed[device] < least) least = d->speed[device];
   }
-  for (device = 0; device < d->n_devices; device++) sum += d->speed[device] = speed_of(d->speed[device], least);
-  for (device = 0; device < d->n_devices; device++) d->speed[device] /= sum;
+  for (int32_t device = 0; device < d->n_devices; device++) sum += d->speed[device] = speed_of(d->speed[device], least);
+  for (int32_t device = 0; device < d->n_devices; device++) d->speed[device] /= sum;
 }
 
 static bool has_profile(const berth_graph *g, int32_t op) {
@@ -121,13 +117,12 @@ static bool has_roofline(const berth_graph *g, int32_t op) {
 
 berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o) {
   berth_status st = take_points(d, o);
-  int32_t op;
   if (st != BERTH_OK) return st;
   d->roofline = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, 1);
   d->mean_seconds = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, sizeof *d->mean_seconds);
   d->speed = berth_i_pool_alloc(&d->pool, (size_t)d->n_devices, sizeof *d->speed);
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
-  for (op = 0; op < d->n_ops; op++) d->roofline[op] = has_roofline(d->g, op);
+  for (int32_t op = 0; op < d->n_ops; op++) d->roofline[op] = has_roofline(d->g, op);
   if ((st = berth_cost_mean_ops(d->cost, d->mean_seconds)) != BERTH_OK) return st;
   find_speeds(d);
   return BERTH_OK;

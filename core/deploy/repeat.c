@@ -8,10 +8,9 @@
 /* A reader of a tensor that is not cut would have to be repeated, too. */
 static bool drags_others(const berth_deploy *d, int32_t op) {
   const berth_graph *g = d->g;
-  int32_t i, k;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (k = g->use_at[t]; k < g->use_at[t + 1] && !d->cut_tensor[t]; k++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && !d->cut_tensor[t]; k++) {
       int32_t to = g->use[k];
       if (d->update_number[to] == BERTH_NONE && d->cut_op[to]) return true;
     }
@@ -25,9 +24,9 @@ static bool may_repeat(const berth_deploy *d, int32_t op) {
 
 /* Time that the slowest replica takes longer. */
 static double more_work(const berth_deploy *d, int32_t op, berth_i_form f) {
-  int32_t place = berth_i_form_place(f), n = berth_i_place_size(d, place), k;
+  int32_t place = berth_i_form_place(f), n = berth_i_place_size(d, place);
   double most = 0;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     int32_t device = berth_i_place_devices(d, place)[k];
     double more = berth_i_deploy_seconds(d, op, device, d->batch) -
                   berth_i_deploy_seconds(d, op, device, berth_i_form_samples(d, f, k));
@@ -48,8 +47,7 @@ typedef struct choice {
 static double reduced_bytes(const choice *r, int32_t op) {
   const berth_graph *g = r->d->g;
   double sum = 0;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     if (r->v->reduced[g->out[i]]) sum += berth_i_gradient_bytes(r->d, g->out[i], r->place);
   }
   return sum;
@@ -58,8 +56,7 @@ static double reduced_bytes(const choice *r, int32_t op) {
 /* Some op of the group that is repeated already reads it. */
 static bool is_gathered(const choice *r, int32_t tensor) {
   const berth_graph *g = r->d->g;
-  int32_t k;
-  for (k = g->use_at[tensor]; k < g->use_at[tensor + 1]; k++) {
+  for (int32_t k = g->use_at[tensor]; k < g->use_at[tensor + 1]; k++) {
     int32_t to = g->use[k];
     if (r->d->group[to] == r->group && r->sfb->flag[r->v->index[to]]) return true;
   }
@@ -69,8 +66,7 @@ static bool is_gathered(const choice *r, int32_t tensor) {
 static double gather_seconds(const choice *r, int32_t op) {
   const berth_graph *g = r->d->g;
   double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
     if (r->d->cut_tensor[t] && !is_gathered(r, t)) sum += berth_i_gather_seconds(r->d, r->place, g->tensor_bytes[t]);
   }
@@ -84,9 +80,9 @@ static double saved_seconds(const choice *r, double bytes) {
 }
 
 static void try_op(choice *r, int32_t op) {
-  double bytes = reduced_bytes(r, op), gain;
+  double bytes = reduced_bytes(r, op);
   if (bytes == 0 || !may_repeat(r->d, op)) return;
-  gain = saved_seconds(r, bytes) - more_work(r->d, op, r->form) - gather_seconds(r, op);
+  double gain = saved_seconds(r, bytes) - more_work(r->d, op, r->form) - gather_seconds(r, op);
   if (!(gain > 0)) return;
   r->sfb->flag[r->v->index[op]] = 1;
   r->sfb->saved += gain;
@@ -95,11 +91,10 @@ static void try_op(choice *r, int32_t op) {
 
 static void apply_rule(choice *r) {
   const berth_deploy *d = r->d;
-  int32_t i;
-  for (i = r->v->gradient_at[r->group]; i < r->v->gradient_at[r->group + 1]; i++) {
+  for (int32_t i = r->v->gradient_at[r->group]; i < r->v->gradient_at[r->group + 1]; i++) {
     r->bytes += berth_i_gradient_bytes(d, r->v->gradient[i], r->place);
   }
-  for (i = d->group_at[r->group]; i < d->group_at[r->group + 1]; i++) try_op(r, d->group_op[i]);
+  for (int32_t i = d->group_at[r->group]; i < d->group_at[r->group + 1]; i++) try_op(r, d->group_op[i]);
 }
 
 const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action) {
@@ -119,12 +114,11 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
 }
 
 static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
-  int32_t g, i;
-  for (g = 0; g < d->n_groups; g++) {
-    const berth_i_local_sfb *sfb;
+  for (int32_t g = 0; g < d->n_groups; g++) {
     if (!berth_i_reduces_all(d, action[g])) continue;
+    const berth_i_local_sfb *sfb;
     if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
-    for (i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
+    for (int32_t i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
   }
   return BERTH_OK;
 }
@@ -160,13 +154,13 @@ static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut
   const double reference = 1 << 20;
   int32_t a = action[d->group[op]], place = berth_i_action_place(d, a), n = berth_i_place_size(d, place);
   berth_i_cut shares = d->action[a].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
-  double gather, part = 1 - 1.0 / n;
+  double part = 1 - 1.0 / n;
   c->barred[op] = !berth_i_reduces_all(d, a) || !may_repeat(d, op);
   c->replicas[op] = n;
   c->seconds[op] = 0;
   c->bandwidth[op] = INFINITY;
   if (n < 2 || !berth_i_reduces_all(d, a)) return;
-  gather = berth_i_gather_seconds(d, place, reference);
+  double gather = berth_i_gather_seconds(d, place, reference);
   if (isinf(gather)) c->barred[op] = 1;
   else if (gather > 0) c->bandwidth[op] = part * reference / gather;
   c->seconds[op] = more_work(d, op, berth_i_form_of(place, shares)) / part;
@@ -174,9 +168,9 @@ static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut
 
 static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, cut *c) {
   const berth_graph *g = d->g;
-  int32_t k, n = c->p.tensors, at = c->first[n];
+  int32_t n = c->p.tensors, at = c->first[n];
   if (!d->cut_tensor[t]) return;
-  for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+  for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
     if (berth_i_reduces_all(d, action[d->group[g->use[k]]])) c->consumer[at++] = g->use[k];
   }
   if (at == c->first[n]) return;
@@ -187,12 +181,12 @@ static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, 
 
 /* Gradients of a bucket share its time by their bytes. Without a route there is no time to spare. */
 static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const int32_t *action, int32_t group, cut *c) {
-  int32_t place = berth_i_action_place(d, action[group]), k;
-  double sum = 0, all;
-  for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) sum += berth_i_gradient_bytes(d, v->gradient[k], place);
-  all = berth_i_allreduce_seconds(d, place, sum);
+  int32_t place = berth_i_action_place(d, action[group]);
+  double sum = 0;
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) sum += berth_i_gradient_bytes(d, v->gradient[k], place);
+  double all = berth_i_allreduce_seconds(d, place, sum);
   if (isinf(all)) return;
-  for (k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
     double bytes = berth_i_gradient_bytes(d, v->gradient[k], place);
     bool shared = d->o.bucket == BERTH_BUCKET_GROUP && sum > 0;
     c->gradient_op[c->p.gradients] = d->g->producer[v->gradient[k]];
@@ -202,12 +196,11 @@ static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const 
 }
 
 static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32_t *action, cut *c) {
-  int32_t i;
   c->p.ops = d->n_ops;
   c->first[0] = 0;
-  for (i = 0; i < d->n_ops; i++) cut_op(d, action, i, c);
-  for (i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, c);
-  for (i = 0; i < d->n_groups; i++) {
+  for (int32_t i = 0; i < d->n_ops; i++) cut_op(d, action, i, c);
+  for (int32_t i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, c);
+  for (int32_t i = 0; i < d->n_groups; i++) {
     if (berth_i_reduces_all(d, action[i])) cut_gradients(d, v, action, i, c);
   }
   c->p.seconds = c->seconds;
@@ -224,12 +217,12 @@ static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32
 }
 
 static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
-  berth_sfb_value worth;
   cut c;
-  berth_status st;
   memset(&c, 0, sizeof c);
   c.pool = berth_i_pool_empty(d->ctx);
   c.p = berth_sfb_default(BERTH_SFB_PER_DEVICE);
+  berth_sfb_value worth;
+  berth_status st;
   if ((st = cut_alloc(d, &c)) == BERTH_OK) {
     cut_fill(d, v, action, &c);
     st = berth_sfb_choose(d->ctx, &c.p, duplicate, NULL, NULL, &worth);
@@ -239,11 +232,11 @@ static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t
 }
 
 berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate) {
-  berth_i_values *v;
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK) return st;
   if (rule != BERTH_DEPLOY_SFB_NONE && rule != BERTH_DEPLOY_SFB_LOCAL && rule != BERTH_DEPLOY_SFB_CUT)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no rule %d for repeated ops", (int)rule);
+  berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
   memset(duplicate, 0, (size_t)d->n_ops);
   if (rule == BERTH_DEPLOY_SFB_LOCAL) return repeat_local(d, v, action, duplicate);

@@ -12,10 +12,9 @@ typedef struct layer {
 
 static void join_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up) {
   const berth_graph *g = d->g;
-  int32_t t, k;
-  for (k = 0; k < d->n_ops; k++) up[k] = k;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (k = g->use_at[t]; k < g->use_at[t + 1] && duplicate[g->producer[t]]; k++) {
+  for (int32_t k = 0; k < d->n_ops; k++) up[k] = k;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && duplicate[g->producer[t]]; k++) {
       if (duplicate[g->use[k]]) berth_i_sets_join(up, g->producer[t], g->use[k]);
     }
   }
@@ -23,8 +22,7 @@ static void join_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t
 
 static double bytes_read(const berth_deploy *d, int32_t op) {
   double sum = 0;
-  int32_t k;
-  for (k = d->g->in_at[op]; k < d->g->in_at[op + 1]; k++) {
+  for (int32_t k = d->g->in_at[op]; k < d->g->in_at[op + 1]; k++) {
     if (d->cut_tensor[d->g->in[k]]) sum += d->g->tensor_bytes[d->g->in[k]];
   }
   return sum;
@@ -34,8 +32,8 @@ BERTH_I_SORT(sort_by_bytes, layer, BERTH_I_DOWN(bytes) BERTH_I_UP(number))
 
 /* slot [ops] scratch */
 static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up, int32_t *slot, layer *list) {
-  int32_t n = 0, i;
-  for (i = 0; i < d->n_ops; i++) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t root = berth_i_sets_root(up, i);
     if (!duplicate[i]) continue;
     if (root == i) {
@@ -62,11 +60,10 @@ typedef struct guard {
 static bool no_worse(const berth_deploy_value *a, const berth_deploy_value *b) { return !berth_i_value_better(b, a); }
 
 static berth_status try_without(guard *x, int32_t number) {
-  size_t n = (size_t)x->d->n_ops, i;
+  size_t n = (size_t)x->d->n_ops;
+  for (size_t i = 0; i < n; i++) x->trial[i] = x->now[i] && berth_i_sets_root(x->up, (int32_t)i) != number;
   berth_deploy_value value;
-  berth_status st;
-  for (i = 0; i < n; i++) x->trial[i] = x->now[i] && berth_i_sets_root(x->up, (int32_t)i) != number;
-  st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value);
+  berth_status st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value);
   x->left--;
   if (st != BERTH_OK || !no_worse(&value, &x->best)) return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
   x->best = value;
@@ -75,25 +72,23 @@ static berth_status try_without(guard *x, int32_t number) {
 }
 
 static berth_status try_layers(guard *x) {
-  int32_t n, k;
   berth_status st = BERTH_OK;
   join_layers(x->d, x->now, x->up);
-  n = list_layers(x->d, x->now, x->up, x->slot, x->list);
-  for (k = 0; k < n && x->left > 0 && st == BERTH_OK; k++) st = try_without(x, x->list[k].number);
+  int32_t n = list_layers(x->d, x->now, x->up, x->slot, x->list);
+  for (int32_t k = 0; k < n && x->left > 0 && st == BERTH_OK; k++) st = try_without(x, x->list[k].number);
   return st;
 }
 
 /* Layer by layer from all; then against none at all. */
 static berth_status run(guard *x) {
   size_t n = (size_t)x->d->n_ops;
-  berth_deploy_value none;
-  bool any;
   berth_status st = berth_deploy_evaluate(x->d, x->action, x->now, NULL, &x->best);
   if (st != BERTH_OK || x->best.repeated == 0) return st;
   x->left -= 2;
   memset(x->trial, 0, n);
+  berth_deploy_value none;
   st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &none);
-  any = st == BERTH_OK;
+  bool any = st == BERTH_OK;
   if (any || st == BERTH_EUNREACHABLE) st = try_layers(x);
   if (st != BERTH_OK || !any || !no_worse(&none, &x->best)) return st;
   x->best = none;
@@ -106,13 +101,13 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
   size_t n = (size_t)d->n_ops;
   guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0, 0 } };
   berth_i_pool scratch = berth_i_pool_empty(d->ctx);
-  berth_status st;
   if (most < 2) return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
   x.now = berth_i_pool_alloc(&scratch, n, 1);
   x.trial = berth_i_pool_alloc(&scratch, n, 1);
   x.up = berth_i_pool_alloc(&scratch, n, sizeof *x.up);
   x.slot = berth_i_pool_alloc(&scratch, n, sizeof *x.slot);
   x.list = berth_i_pool_alloc(&scratch, n, sizeof *x.list);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     memcpy(x.now, duplicate, n);
     st = run(&x);
@@ -132,12 +127,12 @@ static bool repeats(const uint8_t *duplicate, int32_t n) { return memchr(duplica
 berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate,
                                         double *peak, berth_deploy_value *out) {
   const size_t n = (size_t)d->n_devices;
-  berth_deploy_value with;
   double *more = NULL;
   berth_status st = berth_deploy_repeat(d, action, rule, duplicate);
   if (st != BERTH_OK || (st = berth_deploy_evaluate(d, action, NULL, peak, out)) != BERTH_OK) return st;
   if (!repeats(duplicate, d->n_ops)) return BERTH_OK;
   if (!(more = berth_i_alloc(d->ctx, n, sizeof *more))) return berth_i_nomem(d->ctx);
+  berth_deploy_value with;
   st = berth_deploy_evaluate(d, action, duplicate, more, &with);
   if (st == BERTH_EUNREACHABLE || (st == BERTH_OK && berth_i_value_better(out, &with))) {
     memset(duplicate, 0, (size_t)d->n_ops);

@@ -34,8 +34,7 @@ const berth_option_table *berth_sfb_option_table(void) {
 static bool is_amount(double x) { return x >= 0 && !isinf(x); }
 
 static berth_status check_ops(berth_ctx *ctx, const berth_sfb_problem *p) {
-  int32_t i;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     if (!is_amount(p->seconds[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "op %d takes %g s: not a finite number of at least 0", (int)i, p->seconds[i]);
     if (p->replicas[i] < 1) return berth_i_fail(ctx, BERTH_EINVAL, "op %d has %d replicas", (int)i, (int)p->replicas[i]);
@@ -52,13 +51,12 @@ static berth_status check_op(berth_ctx *ctx, const berth_sfb_problem *p, int32_t
 
 static berth_status check_tensor(berth_ctx *ctx, const berth_sfb_problem *p, int32_t k) {
   berth_status st = check_op(ctx, p, p->producer[k], "tensor", k);
-  int32_t e;
   if (st != BERTH_OK) return st;
   if (!is_amount(p->bytes[k]))
     return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d has %g B: not a finite number of at least 0", (int)k, p->bytes[k]);
   if (p->first[k + 1] < p->first[k] || (k == 0 && p->first[0] != 0))
     return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d: first does not rise from 0", (int)k);
-  for (e = p->first[k]; e < p->first[k + 1] && st == BERTH_OK; e++) st = check_op(ctx, p, p->consumer[e], "tensor", k);
+  for (int32_t e = p->first[k]; e < p->first[k + 1] && st == BERTH_OK; e++) st = check_op(ctx, p, p->consumer[e], "tensor", k);
   return st;
 }
 
@@ -79,7 +77,6 @@ static berth_status check_gradient(berth_ctx *ctx, const berth_sfb_problem *p, i
 
 static berth_status check(berth_ctx *ctx, const berth_sfb_problem *p) {
   berth_status st = BERTH_OK;
-  int32_t k;
   if (p->ops < 0 || p->tensors < 0 || p->gradients < 0)
     return berth_i_fail(ctx, BERTH_EINVAL, "%d ops, %d tensors, %d gradients: none may be below 0", (int)p->ops, (int)p->tensors,
                         (int)p->gradients);
@@ -88,8 +85,8 @@ static berth_status check(berth_ctx *ctx, const berth_sfb_problem *p) {
   if (!is_amount(p->per_op))
     return berth_i_fail(ctx, BERTH_EINVAL, "per_op is %g s: not a finite number of at least 0", p->per_op);
   st = check_ops(ctx, p);
-  for (k = 0; k < p->tensors && st == BERTH_OK; k++) st = check_tensor(ctx, p, k);
-  for (k = 0; k < p->gradients && st == BERTH_OK; k++) st = check_gradient(ctx, p, k);
+  for (int32_t k = 0; k < p->tensors && st == BERTH_OK; k++) st = check_tensor(ctx, p, k);
+  for (int32_t k = 0; k < p->gradients && st == BERTH_OK; k++) st = check_gradient(ctx, p, k);
   return st;
 }
 
@@ -115,15 +112,14 @@ static double sync_of(const berth_sfb_problem *p, int32_t k) {
 
 /* How many times tensor k is gathered. */
 static int32_t gathers(const berth_sfb_problem *p, const uint8_t *duplicated, int32_t k) {
-  int32_t e, n = 0;
+  int32_t n = 0;
   if (duplicated[p->producer[k]]) return 0;
-  for (e = p->first[k]; e < p->first[k + 1]; e++) n += duplicated[p->consumer[e]] != 0;
+  for (int32_t e = p->first[k]; e < p->first[k + 1]; e++) n += duplicated[p->consumer[e]] != 0;
   return p->cost == BERTH_SFB_COMPAT || n < 1 ? n : 1;
 }
 
 static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered, berth_sfb_value *v) {
-  int32_t k;
-  for (k = 0; k < p->tensors; k++) {
+  for (int32_t k = 0; k < p->tensors; k++) {
     int32_t n = gathers(p, duplicated, k);
     v->gather += n * gather_of(p, k);
     v->gathered += n > 0;
@@ -132,8 +128,7 @@ static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, u
 }
 
 static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *removed, berth_sfb_value *v) {
-  int32_t k;
-  for (k = 0; k < p->gradients; k++) {
+  for (int32_t k = 0; k < p->gradients; k++) {
     bool gone = duplicated[p->gradient_op[k]];
     if (gone) v->sync += sync_of(p, k);
     v->removed += gone;
@@ -143,8 +138,7 @@ static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated,
 
 static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered, uint8_t *removed) {
   berth_sfb_value v = { 0, 0, 0, 0, 0, 0, 0 };
-  int32_t i;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     if (!duplicated[i]) continue;
     v.work += work_of(p, i);
     v.duplicated++;
@@ -158,9 +152,8 @@ static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *dupli
 berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered,
                                uint8_t *removed, berth_sfb_value *out) {
   berth_status st = check(ctx, p);
-  int32_t i;
   if (st != BERTH_OK) return st;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     if (duplicated[i] && p->barred && p->barred[i]) return berth_i_fail(ctx, BERTH_EINVAL, "op %d is barred", (int)i);
   }
   *out = value_of(p, duplicated, gathered, removed);
@@ -209,10 +202,9 @@ static int32_t node_of(const berth_sfb_problem *p, const Net *x, int32_t i) {
 }
 
 static void add_ops(const berth_sfb_problem *p, Net *x) {
-  int32_t i, k;
-  for (i = 0; i < p->ops; i++) x->net[i] = work_of(p, i);
-  for (k = 0; k < p->gradients; k++) x->net[p->gradient_op[k]] -= sync_of(p, k);
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) x->net[i] = work_of(p, i);
+  for (int32_t k = 0; k < p->gradients; k++) x->net[p->gradient_op[k]] -= sync_of(p, k);
+  for (int32_t i = 0; i < p->ops; i++) {
     if (node_of(p, x, i) == x->source) continue;
     if (x->net[i] > 0) arc(x, x->source, i, x->net[i]);
     else arc(x, i, x->target, -x->net[i]);
@@ -222,33 +214,32 @@ static void add_ops(const berth_sfb_problem *p, Net *x) {
 static void add_tensor(const berth_sfb_problem *p, Net *x, int32_t k) {
   bool each = p->cost == BERTH_SFB_COMPAT;
   double w = gather_of(p, k);
-  int32_t e, node = p->ops + k, maker = node_of(p, x, p->producer[k]);
+  int32_t node = p->ops + k, maker = node_of(p, x, p->producer[k]);
   if (!each) arc(x, maker, node, w);
-  for (e = p->first[k]; e < p->first[k + 1]; e++)
+  for (int32_t e = p->first[k]; e < p->first[k + 1]; e++)
     arc(x, each ? maker : node, node_of(p, x, p->consumer[e]), each ? w : INFINITY);
 }
 
 /* To whole numbers that add up to 2^50 at most, so that a flow is exact; what is never cut gets more than all of these. */
 static berth_status make_whole(berth_ctx *ctx, Net *x) {
   double sum = 0;
-  int32_t k, exponent;
-  for (k = 0; k < x->arcs; k++) {
+  for (int32_t k = 0; k < x->arcs; k++) {
     if (x->capacity[k] < INFINITY) sum += x->capacity[k];
   }
   if (!isfinite(sum)) return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: they add up to %g s", sum);
+  int32_t exponent;
   frexp(sum, &exponent);
-  for (k = 0; k < x->arcs; k++)
+  for (int32_t k = 0; k < x->arcs; k++)
     x->capacity[k] = x->capacity[k] < INFINITY ? nearbyint(ldexp(x->capacity[k], 50 - exponent)) : ldexp(1, 52);
   return BERTH_OK;
 }
 
 static berth_status check_prices(berth_ctx *ctx, const berth_sfb_problem *p, const Net *x) {
-  int32_t i, k;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     if (!isfinite(x->net[i]))
       return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i, x->net[i]);
   }
-  for (k = 0; k < p->tensors; k++) {
+  for (int32_t k = 0; k < p->tensors; k++) {
     double w = gather_of(p, k);
     if (!isfinite(w)) return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: tensor %d costs %g s", (int)k, w);
   }
@@ -258,13 +249,12 @@ static berth_status check_prices(berth_ctx *ctx, const berth_sfb_problem *p, con
 berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_t *duplicated, uint8_t *gathered, uint8_t *removed,
                               berth_sfb_value *out) {
   berth_status st = check(ctx, p);
-  int32_t k;
-  Net x;
   if (st != BERTH_OK) return st;
+  Net x;
   if ((st = net_init(ctx, p, &x)) != BERTH_OK) goto done;
   add_ops(p, &x);
   if ((st = check_prices(ctx, p, &x)) != BERTH_OK) goto done;
-  for (k = 0; k < p->tensors; k++) add_tensor(p, &x, k);
+  for (int32_t k = 0; k < p->tensors; k++) add_tensor(p, &x, k);
   if ((st = make_whole(ctx, &x)) != BERTH_OK) goto done;
   st = berth_i_min_cut(ctx, x.n, x.arcs, x.from, x.to, x.capacity, x.source, x.target, x.side);
   if (st != BERTH_OK) goto done;

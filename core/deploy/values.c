@@ -17,13 +17,13 @@ typedef struct gatherer {
 static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int32_t to) {
   int32_t from = d->group[d->g->producer[tensor]];
   double bytes = d->g->tensor_bytes[tensor];
-  berth_status st;
   if (x->seen[to] == tensor + 1) return BERTH_OK;
   x->seen[to] = tensor + 1;
   if (from == to) {
     d->values->inner[from] += bytes;
     return BERTH_OK;
   }
+  berth_status st;
   if ((st = berth_i_pool_grow(&x->pool, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list)) != BERTH_OK) return st;
   x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0, d->cut_tensor[tensor] ? 0 : bytes };
   return BERTH_OK;
@@ -32,9 +32,8 @@ static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int
 static berth_status gather(berth_deploy *d, gatherer *x) {
   const berth_graph *g = d->g;
   berth_status st;
-  int32_t t, k;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
       if ((st = add_reader(d, x, t, d->group[g->use[k]])) != BERTH_OK) return st;
     }
   }
@@ -43,9 +42,8 @@ static berth_status gather(berth_deploy *d, gatherer *x) {
 
 /* Sorted: those of one pair become one. */
 static int32_t merge(berth_i_crossing *list, size_t n) {
-  size_t i;
   int32_t last = -1;
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     if (last >= 0 && list[last].from == list[i].from && list[last].to == list[i].to) {
       list[last].cut += list[i].cut;
       list[last].whole += list[i].whole;
@@ -59,7 +57,6 @@ static int32_t merge(berth_i_crossing *list, size_t n) {
 static berth_status keep_crossings(berth_deploy *d, const gatherer *x) {
   berth_i_values *v = d->values;
   size_t n = (size_t)(v->n_crossings = x->n > 0 ? merge(x->list, x->n) : 0);
-  size_t i;
   v->crossing = berth_i_pool_alloc(&v->pool, n, sizeof *v->crossing);
   v->from = berth_i_pool_alloc(&v->pool, n, sizeof *v->from);
   v->to = berth_i_pool_alloc(&v->pool, n, sizeof *v->to);
@@ -67,7 +64,7 @@ static berth_status keep_crossings(berth_deploy *d, const gatherer *x) {
   v->out_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->out_at);
   v->in_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->in_at);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     v->crossing[i] = x->list[i];
     v->from[i] = x->list[i].from;
     v->to[i] = x->list[i].to;
@@ -76,24 +73,23 @@ static berth_status keep_crossings(berth_deploy *d, const gatherer *x) {
 }
 
 static void index_crossings(const berth_deploy *d, berth_i_values *v) {
-  int32_t i, g;
-  for (i = 0; i < v->n_crossings; i++) {
+  for (int32_t i = 0; i < v->n_crossings; i++) {
     v->out_at[v->from[i] + 1]++;
     v->in_at[v->to[i] + 1]++;
   }
-  for (g = 0; g < d->n_groups; g++) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
     v->out_at[g + 1] += v->out_at[g];
     v->in_at[g + 1] += v->in_at[g];
   }
-  for (i = 0; i < v->n_crossings; i++) v->in[v->in_at[v->to[i]]++] = i;
-  for (g = d->n_groups; g > 0; g--) v->in_at[g] = v->in_at[g - 1];
+  for (int32_t i = 0; i < v->n_crossings; i++) v->in[v->in_at[v->to[i]]++] = i;
+  for (int32_t g = d->n_groups; g > 0; g--) v->in_at[g] = v->in_at[g - 1];
   v->in_at[0] = 0;
 }
 
 static berth_status make_crossings(berth_deploy *d) {
   gatherer x = { berth_i_pool_empty(d->ctx), NULL, 0, 0, NULL };
-  berth_status st;
   x.seen = berth_i_pool_zalloc(&x.pool, (size_t)d->n_groups, sizeof *x.seen);
+  berth_status st;
   if ((st = berth_i_pool_status(&x.pool)) != BERTH_OK) goto done;
   if ((st = gather(d, &x)) != BERTH_OK) goto done;
   sort_crossings(x.list, x.n);
@@ -108,13 +104,13 @@ done:
 
 static berth_status make_orders(berth_deploy *d) {
   berth_i_values *v = d->values;
-  int32_t *next = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *next), g, i;
+  int32_t *next = berth_i_alloc(d->ctx, (size_t)d->n_groups, sizeof *next);
   v->in_order = berth_i_pool_alloc(&v->pool, (size_t)d->n_ops, sizeof *v->in_order);
   v->index = berth_i_pool_alloc(&v->pool, (size_t)d->n_ops, sizeof *v->index);
   if (next && v->index) {
-    for (g = 0; g < d->n_groups; g++) next[g] = d->group_at[g];
-    for (i = 0; i < d->n_ops; i++) v->in_order[next[d->group[d->g->topo[i]]]++] = d->g->topo[i];
-    for (i = 0; i < d->n_ops; i++) {
+    for (int32_t g = 0; g < d->n_groups; g++) next[g] = d->group_at[g];
+    for (int32_t i = 0; i < d->n_ops; i++) v->in_order[next[d->group[d->g->topo[i]]]++] = d->g->topo[i];
+    for (int32_t i = 0; i < d->n_ops; i++) {
       int32_t op = d->group_op[i];
       v->index[op] = i - d->group_at[d->group[op]];
       v->params[d->group[op]] += berth_i_param(d->g, op);
@@ -126,8 +122,7 @@ static berth_status make_orders(berth_deploy *d) {
 
 static bool is_for_update(const berth_deploy *d, int32_t t) {
   const berth_graph *g = d->g;
-  int32_t k;
-  for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+  for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
     if (d->update_number[g->use[k]] != BERTH_NONE) return true;
   }
   return false;
@@ -140,18 +135,18 @@ static bool is_reduced(const berth_deploy *d, int32_t t) {
 static berth_status make_gradients(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t n = (size_t)d->g->n_tensors;
-  int32_t t, g;
   v->reduced = berth_i_pool_alloc(&v->pool, n, sizeof *v->reduced);
   v->gradient = berth_i_pool_alloc(&v->pool, n, sizeof *v->gradient);
   v->gradient_at = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups + 1, sizeof *v->gradient_at);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (t = 0; t < d->g->n_tensors; t++) {
+  int32_t g;
+  for (int32_t t = 0; t < d->g->n_tensors; t++) {
     g = d->group[d->g->producer[t]];
     if ((v->reduced[t] = is_reduced(d, t))) v->gradient_at[g + 1]++;
     else if (d->cut_tensor[t] && is_for_update(d, t)) v->rows[g] += d->g->tensor_bytes[t];
   }
   for (g = 0; g < d->n_groups; g++) v->gradient_at[g + 1] += v->gradient_at[g];
-  for (t = 0; t < d->g->n_tensors; t++) {
+  for (int32_t t = 0; t < d->g->n_tensors; t++) {
     if (v->reduced[t]) v->gradient[v->gradient_at[d->group[d->g->producer[t]]]++] = t;
   }
   for (g = d->n_groups; g > 0; g--) v->gradient_at[g] = v->gradient_at[g - 1];
@@ -173,8 +168,7 @@ static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
 
 /* Actions stand by set: only the last ones are looked at. */
 static int32_t find_stance(const berth_i_values *v, berth_i_stance s) {
-  int32_t k;
-  for (k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--) {
+  for (int32_t k = v->n_stances - 1; k >= 0 && v->stance[k].place == s.place; k--) {
     if (v->stance[k].manner == s.manner) return k;
   }
   return v->n_stances;
@@ -183,11 +177,10 @@ static int32_t find_stance(const berth_i_values *v, berth_i_stance s) {
 static berth_status make_stances(berth_deploy *d) {
   berth_i_values *v = d->values;
   size_t n = (size_t)d->n_actions;
-  int32_t a;
   v->stance = berth_i_pool_alloc(&v->pool, n, sizeof *v->stance);
   v->stance_of = berth_i_pool_alloc(&v->pool, n, sizeof *v->stance_of);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (a = 0; a < d->n_actions; a++) {
+  for (int32_t a = 0; a < d->n_actions; a++) {
     berth_i_stance s = stance_of(d, a);
     int32_t k = v->stance_of[a] = find_stance(v, s);
     v->stance[k] = s;
@@ -198,15 +191,15 @@ static berth_status make_stances(berth_deploy *d) {
 
 static berth_status make_tables(berth_deploy *d) {
   berth_i_values *v = d->values;
-  size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions, i;
+  size_t s = (size_t)v->n_stances, g = (size_t)d->n_groups, a = (size_t)d->n_actions;
   v->seconds = berth_i_pool_alloc(&v->pool, g * s, sizeof *v->seconds);
   v->sync = berth_i_pool_alloc(&v->pool, g * a, sizeof *v->sync);
   v->sfb = berth_i_pool_zalloc(&v->pool, g * a, sizeof *v->sfb);
   v->load = berth_i_pool_zalloc(&v->pool, (size_t)d->t->n_links, sizeof *v->load);
   v->touched = berth_i_pool_alloc(&v->pool, (size_t)d->t->n_links, sizeof *v->touched);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (i = 0; i < g * s; i++) v->seconds[i] = NAN;
-  for (i = 0; i < g * a; i++) v->sync[i] = NAN;
+  for (size_t i = 0; i < g * s; i++) v->seconds[i] = NAN;
+  for (size_t i = 0; i < g * a; i++) v->sync[i] = NAN;
   return BERTH_OK;
 }
 
@@ -214,11 +207,11 @@ static berth_status make_tables(berth_deploy *d) {
 
 static berth_status fill(berth_deploy *d) {
   berth_i_values *v = d->values;
-  berth_status st;
   v->inner = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->inner);
   v->params = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->params);
   v->rows = berth_i_pool_zalloc(&v->pool, (size_t)d->n_groups, sizeof *v->rows);
   if (berth_i_pool_status(&v->pool) != BERTH_OK) return BERTH_ENOMEM;
+  berth_status st;
   if ((st = make_crossings(d)) != BERTH_OK) return st;
   if ((st = make_orders(d)) != BERTH_OK) return st;
   if ((st = make_gradients(d)) != BERTH_OK) return st;

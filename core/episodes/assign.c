@@ -47,8 +47,8 @@ const berth_option_table *berth_assign_option_table(void) {
 void berth_assign_retain(berth_assign *a) { a->refs++; }
 
 void berth_assign_release(berth_assign *a) {
-  berth_ctx *ctx;
   if (!a || --a->refs > 0) return;
+  berth_ctx *ctx;
   ctx = a->ctx;
   berth_cost_release(a->cost);
   berth_i_pool_free(&a->pool);
@@ -65,10 +65,10 @@ static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
 berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts, berth_assign **out) {
   berth_ctx *ctx = cost->ctx;
   berth_assign_options o = opts ? *opts : berth_assign_default();
-  berth_assign *a;
   berth_status st;
   if ((st = berth_options_check(ctx, berth_assign_option_table(), &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost->g)) != BERTH_OK) return st;
+  berth_assign *a;
   if (!(a = berth_i_pool_object(ctx, sizeof *a))) return berth_i_nomem(ctx);
   a->ctx = ctx;
   a->refs = 1;

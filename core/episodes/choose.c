@@ -3,16 +3,16 @@
 
 /* Uniform among those that are not ruled out; at least one is not. */
 static int32_t any(berth_rng *rng, const float *score, int32_t n, int32_t legal) {
-  int32_t k = berth_rng_below(rng, legal), i;
-  for (i = 0; i < n; i++) {
+  int32_t k = berth_rng_below(rng, legal);
+  for (int32_t i = 0; i < n; i++) {
     if (score[i] != -INFINITY && k-- == 0) return i;
   }
   return n - 1;
 }
 
 static int32_t largest(berth_rng *rng, const float *score, int32_t n, bool random) {
-  int32_t best = 0, equal = 1, i;
-  for (i = 1; i < n; i++) {
+  int32_t best = 0, equal = 1;
+  for (int32_t i = 1; i < n; i++) {
     if (score[i] > score[best]) {
       best = i;
       equal = 1;
@@ -24,12 +24,12 @@ static int32_t largest(berth_rng *rng, const float *score, int32_t n, bool rando
 }
 
 static int32_t sample(berth_rng *rng, const float *score, int32_t n) {
-  double sum = 0, most = score[0], at;
-  int32_t i, last = 0;
-  for (i = 1; i < n; i++) most = fmax(most, score[i]);
-  for (i = 0; i < n; i++) sum += exp(score[i] - most);
-  at = berth_rng_uniform(rng) * sum;
-  for (i = 0; i < n; i++) {
+  double sum = 0, most = score[0];
+  int32_t last = 0;
+  for (int32_t i = 1; i < n; i++) most = fmax(most, score[i]);
+  for (int32_t i = 0; i < n; i++) sum += exp(score[i] - most);
+  double at = berth_rng_uniform(rng) * sum;
+  for (int32_t i = 0; i < n; i++) {
     double p = exp(score[i] - most);
     if (p > 0) last = i;
     if ((at -= p) < 0) return i;

@@ -27,17 +27,15 @@ static void of_partners(const berth_assign *a, const berth_i_episode *s, int32_t
 /* Earliest start there, after the work that is reserved: the device will be busy with it. Reserved is what units have left, the
  * difference is exact where they have none: no rounding breaks ties. */
 static double earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t d) {
-  double at;
   if (!berth_i_may(a, op, d)) return INFINITY;
-  at = berth_i_earliest(a, s, op, d);
+  double at = berth_i_earliest(a, s, op, d);
   if (s->reserved[d] == 0 || berth_i_is_communication(a->cost->g, op)) return at;
   return at + fmax(s->load[d] - s->placed[d], 0);
 }
 
 /* Source: DOPPLER, 4.3. */
 static void fill(const berth_assign *a, const berth_i_episode *s, int32_t op, double *out) {
-  int32_t d;
-  for (d = 0; d < a->n_devices; d++) {
+  for (int32_t d = 0; d < a->n_devices; d++) {
     double *f = out + (size_t)d * (size_t)a->width;
     f[LOAD] = s->load[d];
     f[PRODUCERS] = f[LAST_END] = 0;
@@ -46,7 +44,7 @@ static void fill(const berth_assign *a, const berth_i_episode *s, int32_t op, do
   }
   of_producers(a, s, op, out);
   if (a->o.partners) of_partners(a, s, op, out);
-  for (d = 0; d < a->n_devices; d++) {
+  for (int32_t d = 0; d < a->n_devices; d++) {
     double *f = out + (size_t)d * (size_t)a->width;
     if (f[FIRST_START] < 0) f[FIRST_START] = 0;
     f[EARLIEST] = earliest(a, s, op, d);
@@ -98,9 +96,9 @@ static double b_level(const berth_assign *a, int32_t op) { return a->feature[(si
 /* Returns how many candidates have the largest b-level; marks them. */
 static int32_t mark_highest(const berth_assign *a, const berth_i_episode *s, uint8_t *best) {
   double most = -1;
-  int32_t i, n = 0;
-  for (i = 0; i < s->n_ready; i++) most = fmax(most, b_level(a, s->ready[i]));
-  for (i = 0; i < s->n_ready; i++) n += best[i] = b_level(a, s->ready[i]) == most;
+  int32_t n = 0;
+  for (int32_t i = 0; i < s->n_ready; i++) most = fmax(most, b_level(a, s->ready[i]));
+  for (int32_t i = 0; i < s->n_ready; i++) n += best[i] = b_level(a, s->ready[i]) == most;
   return n;
 }
 
@@ -108,8 +106,8 @@ static int32_t mark_highest(const berth_assign *a, const berth_i_episode *s, uin
 static void mark_eldest(const berth_i_episode *s, int32_t k, uint8_t *best) {
   for (int32_t i = 0; i < s->n_ready; i++) best[i] = 0;
   for (; k > 0; k--) {
-    int32_t i, eldest = BERTH_NONE;
-    for (i = 0; i < s->n_ready; i++) {
+    int32_t eldest = BERTH_NONE;
+    for (int32_t i = 0; i < s->n_ready; i++) {
       if (!best[i] && (eldest == BERTH_NONE || s->since[s->ready[i]] < s->since[s->ready[eldest]])) eldest = i;
     }
     best[eldest] = 1;

@@ -59,13 +59,12 @@ static bool too_large(const berth_assign *a, int32_t n) {
 }
 
 berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out) {
-  berth_episodes *e;
-  berth_status st;
   if (n < 1 || too_large(a, n)) {
     return berth_i_fail(a->ctx, BERTH_EINVAL,
                         "episodes: %d at once, of %d steps on %d devices: at least one, and fewer numbers in all", (int)n,
                         (int)a->steps, (int)a->n_devices);
   }
+  berth_episodes *e;
   if (!(e = berth_i_pool_object(a->ctx, sizeof *e))) return berth_i_nomem(a->ctx);
   e->ctx = a->ctx;
   e->refs = 1;
@@ -73,6 +72,7 @@ berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out
   e->n = n;
   berth_ctx_retain(e->ctx);
   berth_assign_retain(a);
+  berth_status st;
   if ((st = alloc_arrays(e)) != BERTH_OK) {
     release(e);
     return st;
@@ -138,8 +138,8 @@ static int32_t position(const int32_t *list, int32_t op) {
 /* Room for what this step adds; nothing is recorded yet. */
 static berth_status make_room(berth_episodes *e) {
   size_t done = (size_t)e->step * (size_t)e->n, need = (size_t)e->history_first[done] + (size_t)e->first[e->n];
-  berth_status st;
   if (need > INT32_MAX) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: more than %d candidates in all", INT32_MAX);
+  berth_status st;
   if ((st = berth_i_pool_grow(&e->pool, (void **)&e->history, &e->cap_history, need, sizeof *e->history)) != BERTH_OK) return st;
   if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_pool_alloc(&e->pool, all_answers(e), sizeof *e->seen)))
     return berth_i_pool_status(&e->pool);

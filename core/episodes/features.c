@@ -8,12 +8,11 @@ enum { COMP, B_LEVEL, T_LEVEL, IN, OUT };
 static berth_status price(berth_assign *a) {
   const berth_graph *g = a->cost->g;
   double *transfer = berth_i_alloc(a->ctx, (size_t)g->n_tensors, sizeof *transfer);
-  berth_status st;
-  int32_t t;
   if (!transfer) return berth_i_nomem(a->ctx);
+  berth_status st;
   if ((st = berth_cost_mean_ops(a->cost, a->comp)) != BERTH_OK) goto done;
   if ((st = berth_cost_mean_transfers(a->cost, BERTH_AVERAGE_TEXTBOOK, transfer)) != BERTH_OK) goto done;
-  for (t = 0; t < g->n_tensors; t++) a->comm[g->producer[t]] += transfer[t];
+  for (int32_t t = 0; t < g->n_tensors; t++) a->comm[g->producer[t]] += transfer[t];
   if (a->n_devices == 1) memset(a->comm, 0, (size_t)a->n * sizeof *a->comm);
 done:
   berth_i_free(a->ctx, transfer, (size_t)g->n_tensors, sizeof *transfer);
@@ -25,10 +24,10 @@ done:
 static void levels(const berth_assign *a, const berth_i_reads *r, bool up, int32_t column, int32_t *next) {
   const int32_t *topo = a->cost->g->topo;
   for (int32_t i = 0; i < a->n; i++) {
-    int32_t v = topo[up ? a->n - 1 - i : i], k;
+    int32_t v = topo[up ? a->n - 1 - i : i];
     double most = 0, *level = a->feature + column;
     next[v] = BERTH_NONE;
-    for (k = r->at[v]; k < r->at[v + 1]; k++) {
+    for (int32_t k = r->at[v]; k < r->at[v + 1]; k++) {
       double other = level[(size_t)r->op[k] * BERTH_I_FEATURES];
       if (next[v] != BERTH_NONE && other <= most) continue;
       next[v] = r->op[k];
@@ -64,12 +63,12 @@ static void rest(berth_assign *a, double *f, int32_t v) {
 
 berth_status berth_i_assign_features(berth_assign *a) {
   size_t n = (size_t)a->n;
-  berth_status st;
   a->comp = berth_i_pool_alloc(&a->pool, n, sizeof *a->comp);
   a->comm = berth_i_pool_zalloc(&a->pool, n, sizeof *a->comm);
   a->feature = berth_i_pool_zalloc(&a->pool, n * BERTH_I_FEATURES, sizeof *a->feature);
   a->b_next = berth_i_pool_alloc(&a->pool, n, sizeof *a->b_next);
   a->t_next = berth_i_pool_alloc(&a->pool, n, sizeof *a->t_next);
+  berth_status st;
   if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
   if ((st = price(a)) != BERTH_OK) return st;
   levels(a, &a->after, true, B_LEVEL, a->b_next);

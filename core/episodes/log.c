@@ -33,11 +33,11 @@ static void copy_row(berth_episodes *e, size_t from, size_t to) {
 }
 
 berth_status berth_episodes_log(berth_episodes *e, berth_episode_log *out) {
-  berth_status st;
   size_t steps = (size_t)e->a->steps;
   if (e->step < e->a->steps) {
     return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: only %d of %d steps are taken", (int)e->step, (int)e->a->steps);
   }
+  berth_status st;
   if ((st = alloc_log(e)) != BERTH_OK) return st;
   e->log.first[0] = 0;
   for (size_t i = 0; i < (size_t)e->n; i++) {

@@ -17,28 +17,26 @@ static int32_t pair_with(berth_i_reads *r, int32_t at, int32_t op, int32_t *late
 }
 
 static void list_producers(const berth_graph *g, berth_i_reads *r, int32_t *latest, int32_t *pair) {
-  int32_t v, i, k;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     r->at[v] = r->n;
-    for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
       pair[i] = pair_with(r, v, g->producer[g->in[i]], latest);
       r->tensor_at[pair[i] + 1]++;
     }
   }
   r->at[g->n_ops] = r->n;
-  for (k = 0; k < r->n; k++) r->tensor_at[k + 1] += r->tensor_at[k];
-  for (i = g->n_edges - 1; i >= 0; i--) r->tensor[--r->tensor_at[pair[i] + 1]] = g->in[i];
+  for (int32_t k = 0; k < r->n; k++) r->tensor_at[k + 1] += r->tensor_at[k];
+  for (int32_t i = g->n_edges - 1; i >= 0; i--) r->tensor[--r->tensor_at[pair[i] + 1]] = g->in[i];
   /* each end has moved to its beginning */
-  for (k = 0; k < r->n; k++) r->tensor_at[k] = r->tensor_at[k + 1];
+  for (int32_t k = 0; k < r->n; k++) r->tensor_at[k] = r->tensor_at[k + 1];
   r->tensor_at[r->n] = g->n_edges;
 }
 
 static void list_consumers(const berth_graph *g, berth_i_reads *r, int32_t *latest) {
-  int32_t v, i, j;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     r->at[v] = r->n;
-    for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-      for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) pair_with(r, v, g->use[j], latest);
+    for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+      for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) pair_with(r, v, g->use[j], latest);
     }
   }
   r->at[g->n_ops] = r->n;

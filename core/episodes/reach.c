@@ -2,20 +2,19 @@
 #include "episodes_internal.h"
 
 static bool all_pairs(const berth_cost *c) {
-  size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices, i;
+  size_t pairs = (size_t)c->n_devices * (size_t)c->n_devices;
   size_t n = c->table ? pairs * (size_t)c->g->n_tensors : pairs;
   const double *seconds = c->table ? c->table : c->t->latency;
   if (c->uniform) return true;
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     if (isinf(seconds[i])) return false;
   }
   return true;
 }
 
 bool berth_i_assign_restricts(const berth_assign *a) {
-  int32_t u, d;
-  for (u = 0; u < a->n_units; u++) {
-    for (d = 0; a->fixed[u] == BERTH_NONE && d < a->n_devices; d++) {
+  for (int32_t u = 0; u < a->n_units; u++) {
+    for (int32_t d = 0; a->fixed[u] == BERTH_NONE && d < a->n_devices; d++) {
       if (!a->may[(size_t)u * (size_t)a->n_devices + (size_t)d]) return true;
     }
   }
@@ -45,10 +44,10 @@ static bool to_pinned(const berth_assign *a, int32_t op, int32_t d) {
 }
 
 void berth_i_allowed(const berth_assign *a, const int32_t *device, int32_t op, uint8_t *out) {
-  int32_t d, n = 0;
+  int32_t n = 0;
   const uint8_t *may = a->may + (size_t)a->unit[op] * (size_t)a->n_devices;
   memcpy(out, may, (size_t)a->n_devices);
   if (!a->restricted) return;
-  for (d = 0; d < a->n_devices; d++) n += out[d] = may[d] && from_producers(a, device, op, d) && to_pinned(a, op, d);
+  for (int32_t d = 0; d < a->n_devices; d++) n += out[d] = may[d] && from_producers(a, device, op, d) && to_pinned(a, op, d);
   if (n == 0) memcpy(out, may, (size_t)a->n_devices);
 }

@@ -47,9 +47,9 @@ static void put_all_due(const berth_assign *a, berth_i_episode *s) {
 
 /* Candidates of a unit whose device is known now: `first` ahead of the others. */
 static void ready_to_due(const berth_assign *a, berth_i_episode *s, int32_t first) {
-  int32_t i, n = 0;
+  int32_t n = 0;
   s->due[s->n_due++] = first;
-  for (i = 0; i < s->n_ready; i++) {
+  for (int32_t i = 0; i < s->n_ready; i++) {
     int32_t op = s->ready[i];
     if (a->unit[op] != a->unit[first]) s->ready[n++] = op;
     else if (op != first) s->due[s->n_due++] = op;
@@ -70,19 +70,18 @@ void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, 
 }
 
 void berth_i_episode_start(const berth_assign *a, berth_i_episode *s) {
-  int32_t i;
-  for (i = 0; i < a->n_devices; i++) s->load[i] = s->placed[i] = s->free_at[i] = s->reserved[i] = 0;
-  for (i = 0; i < a->n_units; i++) {
+  for (int32_t i = 0; i < a->n_devices; i++) s->load[i] = s->placed[i] = s->free_at[i] = s->reserved[i] = 0;
+  for (int32_t i = 0; i < a->n_units; i++) {
     s->unit_device[i] = BERTH_NONE;
     if (a->fixed[i] != BERTH_NONE) fix(a, s, i, a->fixed[i]);
   }
   s->n_ready = s->n_due = s->at_due = 0;
   s->stamps = 0;
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) {
     s->device[i] = BERTH_NONE;
     s->open[i] = a->before.at[i + 1] - a->before.at[i];
   }
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) {
     if (s->open[i] == 0) become_candidate(a, s, i);
   }
   put_all_due(a, s);

@@ -12,15 +12,15 @@ BERTH_I_SORT(sort_by_label, labelled, BERTH_I_UP(label) BERTH_I_UP(op))
 
 /* Ops with one label go together; labels are as large as they like, so they are sorted. */
 static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *label) {
-  size_t n = (size_t)a->n, i;
-  labelled *sorted;
-  for (i = 0; i < n; i++) {
+  size_t n = (size_t)a->n;
+  for (size_t i = 0; i < n; i++) {
     if (label[i] < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "assignment: unit %d of op %d is negative", (int)label[i], (int)i);
   }
+  labelled *sorted;
   if (!(sorted = berth_i_alloc(a->ctx, n, sizeof *sorted))) return berth_i_nomem(a->ctx);
-  for (i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
+  for (size_t i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
   sort_by_label(sorted, n);
-  for (i = 1; i < n; i++) {
+  for (size_t i = 1; i < n; i++) {
     if (sorted[i].label == sorted[i - 1].label) berth_i_sets_join(up, sorted[i - 1].op, sorted[i].op);
   }
   berth_i_free(a->ctx, sorted, n, sizeof *sorted);
@@ -39,8 +39,7 @@ static berth_status join_as_searches_do(berth_assign *a, int32_t *up, bool contr
 }
 
 static void number_units(berth_assign *a, int32_t *up) {
-  int32_t i;
-  for (i = 0; i < a->n; i++) a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
+  for (int32_t i = 0; i < a->n; i++) a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
 }
 
 static berth_status alloc_units(berth_assign *a) {
@@ -53,9 +52,9 @@ static berth_status alloc_units(berth_assign *a) {
 }
 
 static berth_status weigh(berth_assign *a) {
-  int32_t i, d, u;
   memset(a->may, 1, (size_t)a->n_units * (size_t)a->n_devices);
-  for (u = 0; u < a->n_units; u++) a->fixed[u] = BERTH_NONE;
+  for (int32_t u = 0; u < a->n_units; u++) a->fixed[u] = BERTH_NONE;
+  int32_t i, d;
   for (i = 0; i < a->n; i++) {
     a->unit_size[a->unit[i]]++;
     if (berth_i_pin(a->cost->g, i) != BERTH_NONE) a->fixed[a->unit[i]] = berth_i_pin(a->cost->g, i);
@@ -65,24 +64,24 @@ static berth_status weigh(berth_assign *a) {
       a->unit_work[at] += berth_i_busy(a, i, d);
     }
   }
-  for (u = 0; u < a->n_units; u++) {
+  for (int32_t u = 0; u < a->n_units; u++) {
     for (d = 0; d < a->n_devices && !a->may[(size_t)u * (size_t)a->n_devices + (size_t)d]; d++) {}
     if (d < a->n_devices) continue;
     for (i = 0; a->unit[i] != u; i++) {}
     return berth_i_fail(a->ctx, BERTH_EINFEASIBLE, "assignment: no device can run all of the unit of op %d", (int)i);
   }
-  for (u = 0; u < a->n_units; u++) a->steps += a->fixed[u] == BERTH_NONE;
+  for (int32_t u = 0; u < a->n_units; u++) a->steps += a->fixed[u] == BERTH_NONE;
   return BERTH_OK;
 }
 
 berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit) {
-  int32_t i, *up = berth_i_alloc(a->ctx, (size_t)a->n, sizeof *up);
+  int32_t *up = berth_i_alloc(a->ctx, (size_t)a->n, sizeof *up);
   berth_status st = BERTH_ENOMEM;
   if (!up || !(a->unit = berth_i_pool_alloc(&a->pool, (size_t)a->n, sizeof *a->unit))) {
     berth_i_nomem(a->ctx);
     goto done;
   }
-  for (i = 0; i < a->n; i++) up[i] = i;
+  for (int32_t i = 0; i < a->n; i++) up[i] = i;
   if (unit && (st = join_labels(a, up, unit)) != BERTH_OK) goto done;
   if ((st = join_as_searches_do(a, up, a->o.contract && !unit)) != BERTH_OK) goto done;
   number_units(a, up);

@@ -19,12 +19,12 @@ double berth_i_exec_now(void) {
 }
 
 bool berth_i_exec_wait_until(pthread_cond_t *wake, pthread_mutex_t *lock, double until) {
-  struct timespec t;
   double whole = floor(until);
   if (!(until < 1e9)) { /* some thirty years */
     pthread_cond_wait(wake, lock);
     return true;
   }
+  struct timespec t;
   t.tv_sec = (time_t)whole;
   t.tv_nsec = (long)((until - whole) * 1e9);
   return pthread_cond_timedwait(wake, lock, &t) != ETIMEDOUT;

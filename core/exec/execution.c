@@ -43,7 +43,6 @@ static berth_status check(berth_executor *x, berth_execution *r) {
 
 berth_status berth_i_execution_new(berth_executor *x, berth_execution **out) {
   berth_execution *r = berth_i_pool_object(x->ctx, sizeof *r);
-  berth_status st;
   if (!r) return berth_i_nomem(x->ctx);
   r->ctx = x->ctx;
   r->cost = x->cost;
@@ -52,6 +51,7 @@ berth_status berth_i_execution_new(berth_executor *x, berth_execution **out) {
   r->n_devices = x->n_devices;
   r->n_transfers = x->n_copies;
   r->wrong = BERTH_NONE;
+  berth_status st;
   if ((st = alloc_arrays(r)) != BERTH_OK) goto fail;
   fill_ops(x, r);
   fill_transfers(x, r);
@@ -64,8 +64,8 @@ fail:
 }
 
 void berth_execution_release(berth_execution *r) {
-  berth_cost *cost;
   if (!r) return;
+  berth_cost *cost;
   cost = r->cost;
   berth_i_pool_free(&r->pool);
   berth_cost_release(cost); /* last: it may hold the context */

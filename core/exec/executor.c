@@ -51,11 +51,11 @@ const berth_option_table *berth_exec_option_table(void) {
 }
 
 static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
-  const char *needs;
   switch (o->links) {
     case BERTH_LINKS_FREE: case BERTH_LINKS_CHANNEL: case BERTH_LINKS_DUPLEX: case BERTH_LINKS_PAIR: break;
     default: return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
   }
+  const char *needs;
   needs = berth_i_dispatch_of(o->dispatch)->needs;
   if (!needs) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "dispatch %s requires option %s, which the executor does not have",
@@ -64,9 +64,8 @@ static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
 
 /* One that takes no time is an op like any other: beside the device's work or not is the same. */
 static bool takes_time_beside(const berth_cost *cost, int32_t op) {
-  int32_t c;
   if (!(berth_i_flags(cost->g, op) & BERTH_OP_COMMUNICATION)) return false;
-  for (c = 0; c < cost->n_classes; c++) {
+  for (int32_t c = 0; c < cost->n_classes; c++) {
     double seconds = cost->op[(size_t)op * (size_t)cost->n_classes + (size_t)c];
     if (seconds > 0 && !isinf(seconds)) return true;
   }
@@ -75,11 +74,10 @@ static bool takes_time_beside(const berth_cost *cost, int32_t op) {
 
 static berth_status check_graph(berth_ctx *ctx, const berth_cost *cost) {
   const berth_graph *g = cost->g;
-  char label[80];
-  int32_t op;
   if (g->n_collectives > 0)
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%d collectives in the graph: expand them first", (int)g->n_collectives);
-  for (op = 0; op < g->n_ops; op++) {
+  char label[80];
+  for (int32_t op = 0; op < g->n_ops; op++) {
     if (takes_time_beside(cost, op))
       return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%s is a communication op that takes time: the executor has none",
                           berth_i_op_label(g, op, label, sizeof label));
@@ -125,11 +123,10 @@ static berth_status alloc_run_arrays(berth_executor *x) {
 
 static berth_status alloc_device_arrays(berth_executor *x) {
   size_t d = (size_t)x->n_devices;
-  berth_status st;
   x->arena = berth_i_pool_zalloc(&x->pool, d, sizeof *x->arena);
   x->dev = berth_i_pool_zalloc(&x->pool, d, sizeof *x->dev);
   x->thread = berth_i_pool_zalloc(&x->pool, (size_t)n_threads(x), sizeof *x->thread);
-  st = berth_i_pool_status(&x->pool);
+  berth_status st = berth_i_pool_status(&x->pool);
   for (size_t i = 0; i < d && st == BERTH_OK; i++) st = berth_i_operands_new(x, &x->pool, &x->dev[i].args);
   return st;
 }
@@ -142,10 +139,10 @@ static void free_arenas(berth_executor *x) {
 
 static int start_thread(berth_executor *x, int32_t k, berth_i_spawn_fn spawn) {
   berth_i_exec_thread *t = &x->thread[k];
-  int failed;
   t->x = x;
   t->number = k;
   t->first = BERTH_NONE;
+  int failed;
   if ((failed = berth_i_exec_cond_init(&t->wake)) != 0) return failed;
   failed = spawn(&t->id, NULL, k < x->n_devices ? berth_i_exec_device_main : berth_i_exec_copier_main, t);
   if (failed) pthread_cond_destroy(&t->wake);
@@ -154,9 +151,10 @@ static int start_thread(berth_executor *x, int32_t k, berth_i_spawn_fn spawn) {
 
 /* They leave signals to the other threads of the program. */
 static berth_status start_threads(berth_executor *x, berth_i_spawn_fn spawn) {
-  sigset_t all, before;
+  sigset_t all;
   int failed = 0;
   sigfillset(&all);
+  sigset_t before;
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (x->n_started < n_threads(x) && !failed) {
     failed = start_thread(x, x->n_started, spawn);
@@ -204,11 +202,11 @@ static berth_status fill(berth_executor *x, berth_i_spawn_fn spawn) {
 berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_i_spawn_fn spawn, berth_executor **out) {
   berth_exec_options o = opts ? *opts : berth_exec_default();
   berth_ctx *ctx = cost->ctx;
-  berth_executor *x;
   berth_status st;
   if ((st = berth_options_check(ctx, berth_exec_option_table(), &o)) != BERTH_OK) return st;
   if ((st = check_choices(ctx, &o)) != BERTH_OK) return st;
   if ((st = check_graph(ctx, cost)) != BERTH_OK) return st;
+  berth_executor *x;
   if (!(x = berth_i_pool_object(ctx, sizeof *x))) return berth_i_nomem(ctx);
   x->ctx = ctx;
   x->cost = cost;
@@ -233,8 +231,8 @@ berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts
 }
 
 void berth_executor_release(berth_executor *x) {
-  berth_cost *cost;
   if (!x) return;
+  berth_cost *cost;
   cost = x->cost;
   join_threads(x);
   pthread_cond_destroy(&x->news);

@@ -47,10 +47,10 @@ double berth_i_kernel_amount(const berth_i_kernel *k, int32_t n_in, double secon
 
 /* to[i] += in[(first + i) mod length] */
 static void add_cyclic(float *to, int64_t first, int64_t n, const float *in, int64_t length) {
-  int64_t from = first % length, i, j;
-  for (i = 0; i < n; from = 0) {
+  int64_t from = first % length;
+  for (int64_t i = 0; i < n; from = 0) {
     int64_t piece = length - from < n - i ? length - from : n - i;
-    for (j = 0; j < piece; j++) to[i + j] += in[from + j];
+    for (int64_t j = 0; j < piece; j++) to[i + j] += in[from + j];
     i += piece;
   }
 }
@@ -63,17 +63,17 @@ static void soften(float *x, int64_t n) {
 
 /* Every second input goes into a, the others into b; a single one into b backwards. */
 static void fill_matrices(const berth_i_operands *x, int64_t n, float *a, float *b) {
-  int64_t i, size = n * n;
+  int64_t size = n * n;
   memset(a, 0, (size_t)size * sizeof *a);
   memset(b, 0, (size_t)size * sizeof *b);
-  for (i = 0; i < x->n_in; i++) add_cyclic(i % 2 ? b : a, 0, size, x->in[i], x->in_length[i]);
+  for (int64_t i = 0; i < x->n_in; i++) add_cyclic(i % 2 ? b : a, 0, size, x->in[i], x->in_length[i]);
   soften(a, size);
   if (x->n_in < 2) {
-    for (i = 0; i < size; i++) b[i] = a[size - 1 - i];
+    for (int64_t i = 0; i < size; i++) b[i] = a[size - 1 - i];
   } else {
     soften(b, size);
   }
-  for (i = 0; i < size; i++) a[i] /= (float)n;
+  for (int64_t i = 0; i < size; i++) a[i] /= (float)n;
 }
 
 /* Of two rows of a, n numbers each, with COLUMNS columns of b: the trip count lets compilers keep the tile in vector registers. */

@@ -109,8 +109,8 @@ void berth_i_exec_operands(const berth_executor *x, int32_t op, berth_i_operands
 }
 
 void berth_i_exec_give(const berth_executor *x, int32_t op, float *out) {
-  berth_rng rng;
   if (!is_bare(x->g->in_at, op)) return;
+  berth_rng rng;
   berth_rng_init(&rng, x->o.seed, (uint64_t)op);
   for (int32_t i = 0; i < BERTH_I_EXEC_GIVEN; i++) out[i] = (float)(2 * berth_rng_uniform(&rng) - 1);
 }

@@ -147,8 +147,8 @@ static berth_status plan_keys(berth_executor *x) {
 berth_status berth_i_exec_plan(berth_executor *x) {
   size_t n = (size_t)x->g->n_ops;
   double *mean = berth_i_alloc(x->ctx, n, sizeof *mean);
-  berth_status st;
   if (!mean) return berth_i_nomem(x->ctx);
+  berth_status st;
   if ((st = berth_cost_mean_ops(x->cost, mean)) != BERTH_OK) goto done;
   if ((st = plan_time_scale(x, mean)) != BERTH_OK) goto done;
   plan_lengths(x);

@@ -40,8 +40,8 @@ static void call_off(berth_executor *x) {
 /* The lock is open while hooks run. */
 static berth_status ask_hooks(berth_executor *x) {
   double done = 1 - (double)x->left / (x->g->n_ops + x->n_copies);
-  berth_status st;
   pthread_mutex_unlock(&x->lock);
+  berth_status st;
   if ((st = berth_i_interrupted(x->ctx)) == BERTH_OK) berth_i_progress(x->ctx, "execute", done > 0 ? done : 0);
   pthread_mutex_lock(&x->lock);
   return st;
@@ -49,12 +49,11 @@ static berth_status ask_hooks(berth_executor *x) {
 
 static berth_status run_once(berth_executor *x, int32_t run) {
   berth_status st = berth_i_interrupted(x->ctx);
-  double ask;
   if (st != BERTH_OK) return st;
   reset(x, run);
   pthread_mutex_lock(&x->lock);
   x->origin = berth_i_exec_now();
-  ask = x->origin + POLL_SECONDS;
+  double ask = x->origin + POLL_SECONDS;
   berth_i_exec_begin(x);
   while (x->left > 0 && st == BERTH_OK) {
     if (berth_i_exec_wait_until(&x->news, &x->lock, ask) || x->left == 0) continue;
@@ -130,11 +129,10 @@ static berth_status run_placement(berth_executor *x, const int32_t *device, int3
 }
 
 berth_status berth_executor_run(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
-  berth_status st;
   if (x->running) return berth_i_fail(x->ctx, BERTH_EINVAL, "executor: busy: called from within its own run");
   if (repeats < 1) return berth_i_fail(x->ctx, BERTH_EINVAL, "repeats: %d is not positive", (int)repeats);
   x->running = true;
-  st = run_placement(x, device, repeats, out);
+  berth_status st = run_placement(x, device, repeats, out);
   x->running = false;
   return st;
 }

@@ -31,7 +31,7 @@ static bool goes_before(const berth_executor *x, int32_t a, int32_t b) {
 
 /* O(ready) */
 static int32_t choose(berth_executor *x, berth_i_exec_device *d) {
-  int32_t best = 0, op;
+  int32_t best = 0;
   if (x->o.dispatch == BERTH_DISPATCH_RANDOM) {
     best = berth_rng_below(&x->rng, d->n_ready);
   } else {
@@ -39,7 +39,7 @@ static int32_t choose(berth_executor *x, berth_i_exec_device *d) {
       if (goes_before(x, d->ready[i], d->ready[best])) best = i;
     }
   }
-  op = d->ready[best];
+  int32_t op = d->ready[best];
   d->ready[best] = d->ready[--d->n_ready];
   return op;
 }
@@ -64,15 +64,15 @@ static void channels_of(const berth_executor *x, const berth_i_copy *c, size_t *
 }
 
 static bool is_free(const berth_executor *x, const berth_i_copy *c) {
-  size_t out, in;
   if (x->o.links == BERTH_LINKS_FREE) return true;
+  size_t out, in;
   channels_of(x, c, &out, &in);
   return !x->channel[out] && !x->channel[in];
 }
 
 static void hold(berth_executor *x, const berth_i_copy *c, uint8_t held) {
-  size_t out, in;
   if (x->o.links == BERTH_LINKS_FREE) return;
+  size_t out, in;
   channels_of(x, c, &out, &in);
   x->channel[out] = x->channel[in] = held;
 }

@@ -21,12 +21,11 @@ struct berth_i_cholesky {
 
 /* CHOLMOD does not check its input. */
 static bool is_pattern(int32_t n, const int32_t *at, const int32_t *row) {
-  int32_t j, i;
   if (n < 1 || at[0] != 0) return false;
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     bool diagonal = false;
     if (at[j + 1] < at[j]) return false;
-    for (i = at[j]; i < at[j + 1]; i++) {
+    for (int32_t i = at[j]; i < at[j + 1]; i++) {
       if (row[i] < 0 || row[i] > j) return false;
       diagonal |= row[i] == j;
     }
@@ -72,12 +71,11 @@ static cholmod_sparse as_matrix(int32_t n, const int32_t *at, const int32_t *row
 
 static berth_status analyse(berth_i_cholesky *k, const int32_t *at, const int32_t *row, int ordering) {
   cholmod_sparse a = as_matrix(k->n, at, row, NULL);
-  berth_status st;
   k->common.method[0].ordering = ordering;
   k->common.postorder = ordering != CHOLMOD_NATURAL;
   cholmod_free_factor(&k->factor, &k->common);
   k->factor = cholmod_analyze(&a, &k->common);
-  st = outcome(k);
+  berth_status st = outcome(k);
   return st == BERTH_OK && !k->factor ? berth_i_nomem(k->ctx) : st;
 }
 
@@ -86,16 +84,15 @@ static int32_t column_of(const berth_i_cholesky *k, int32_t a, int32_t b) { retu
 
 /* @param rank, next [n] scratch */
 static void permute(berth_i_cholesky *k, const int32_t *at, const int32_t *row, int32_t *rank, int32_t *next) {
-  int32_t j, i;
-  for (j = 0; j < k->n; j++) rank[k->order[j]] = j;
-  for (j = 0; j < k->n; j++)
-    for (i = at[j]; i < at[j + 1]; i++) k->at[column_of(k, rank[j], rank[row[i]]) + 1]++;
-  for (j = 0; j < k->n; j++) {
+  for (int32_t j = 0; j < k->n; j++) rank[k->order[j]] = j;
+  for (int32_t j = 0; j < k->n; j++)
+    for (int32_t i = at[j]; i < at[j + 1]; i++) k->at[column_of(k, rank[j], rank[row[i]]) + 1]++;
+  for (int32_t j = 0; j < k->n; j++) {
     k->at[j + 1] += k->at[j];
     next[j] = k->at[j];
   }
-  for (j = 0; j < k->n; j++)
-    for (i = at[j]; i < at[j + 1]; i++) {
+  for (int32_t j = 0; j < k->n; j++)
+    for (int32_t i = at[j]; i < at[j + 1]; i++) {
       int32_t a = rank[j], b = rank[row[i]], column = column_of(k, a, b), new_place = next[column]++;
       k->place[i] = new_place;
       k->row[new_place] = a + b - column;
@@ -134,17 +131,17 @@ static berth_status make_room(berth_i_cholesky *k) {
 }
 
 berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *row, berth_i_cholesky **out) {
-  berth_i_cholesky *k;
-  berth_status st;
   if (!is_pattern(n, at, row)) {
     return berth_i_fail(ctx, BERTH_EINVAL, "Cholesky factorisation: not the pattern of an upper triangle");
   }
+  berth_i_cholesky *k;
   if (!(k = berth_i_pool_object(ctx, sizeof *k))) return berth_i_nomem(ctx);
   k->ctx = ctx;
   k->n = n;
   k->entries = at[n];
   cholmod_start(&k->common);
   set_options(&k->common);
+  berth_status st;
   if ((st = make_room(k)) != BERTH_OK || (st = analyse(k, at, row, CHOLMOD_AMD)) != BERTH_OK
       || (st = reorder(k, at, row)) != BERTH_OK || (st = settle(k)) != BERTH_OK) {
     berth_i_cholesky_release(k);
@@ -182,16 +179,14 @@ static berth_status factor_blocks(berth_i_cholesky *k, bool *definite) {
 
 static berth_status factor_columns(berth_i_cholesky *k, bool *definite) {
   cholmod_sparse a = as_matrix(k->n, k->at, k->row, k->value);
-  berth_status st;
   cholmod_factorize(&a, k->factor, &k->common);
-  st = outcome(k);
+  berth_status st = outcome(k);
   if (st == BERTH_OK) *definite = k->factor->minor == k->factor->n;
   return st;
 }
 
 berth_status berth_i_cholesky_factor(berth_i_cholesky *k, const double *value, bool *definite) {
-  int32_t i;
-  for (i = 0; i < k->entries; i++) k->value[k->place[i]] = value[i];
+  for (int32_t i = 0; i < k->entries; i++) k->value[k->place[i]] = value[i];
   return k->factor->is_super ? factor_blocks(k, definite) : factor_columns(k, definite);
 }
 
@@ -199,18 +194,17 @@ berth_status berth_i_cholesky_factor(berth_i_cholesky *k, const double *value, b
 static berth_status solve_columns(berth_i_cholesky *k) {
   size_t n = (size_t)k->n;
   cholmod_dense b = { .nrow = n, .ncol = 1, .nzmax = n, .d = n, .x = k->rhs, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE };
-  berth_status st;
   cholmod_solve2(CHOLMOD_A, k->factor, &b, NULL, &k->x, NULL, &k->y, &k->e, &k->common);
+  berth_status st;
   if ((st = outcome(k)) == BERTH_OK) memcpy(k->rhs, k->x->x, n * sizeof *k->rhs);
   return st;
 }
 
 berth_status berth_i_cholesky_solve(berth_i_cholesky *k, double *x) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < k->n; i++) k->rhs[i] = x[k->order[i]];
+  for (int32_t i = 0; i < k->n; i++) k->rhs[i] = x[k->order[i]];
   if (k->blocks) berth_i_blocks_solve(k->blocks, k->rhs);
   else if ((st = solve_columns(k)) != BERTH_OK) return st;
-  for (i = 0; i < k->n; i++) x[k->order[i]] = k->rhs[i];
+  for (int32_t i = 0; i < k->n; i++) x[k->order[i]] = k->rhs[i];
   return BERTH_OK;
 }

@@ -45,8 +45,7 @@ static bool is_container(const Node *v) { return v->kind >= BERTH_I_JSON_ARRAY; 
 
 static int line_of(const berth_i_json *doc, const char *at) {
   int line = 1;
-  const char *p;
-  for (p = doc->text; p < at; p++) line += *p == '\n';
+  for (const char *p = doc->text; p < at; p++) line += *p == '\n';
   return line;
 }
 
@@ -72,11 +71,11 @@ static const char *after_space(const char *p, const char *end) {
 static const char *value_at(const berth_i_json *doc, int64_t index) {
   const char *p = doc->text, *end = doc->text + doc->len;
   while (p < end) {
-    const char *next;
     if (is_space(*p) || strchr(",]}:", *p)) {
       p++;
       continue;
     }
+    const char *next;
     if (*p == '"') {
       next = after_string(p, end);
       if (after_space(next, end) < end && *after_space(next, end) == ':') { /* a key */
@@ -103,13 +102,13 @@ typedef struct search {
 } search;
 
 static bool locate(search *s, const Node *item, int depth) {
-  const Node *child;
   int64_t k = 0;
   if (item == s->target) {
     s->depth = depth;
     return true;
   }
   s->index++;
+  const Node *child;
   for (child = is_container(item) ? item->u.child : NULL; child; child = child->next, k++) {
     s->step[depth].key = child->key;
     s->step[depth].position = k;
@@ -121,9 +120,8 @@ static bool locate(search *s, const Node *item, int depth) {
 /* "graph.ops[17].seconds"; a path that does not fit is cut. */
 static void path_text(const search *s, char *buf, size_t size) {
   size_t used = 0;
-  int i;
   if (s->depth == 0) snprintf(buf, size, "the document");
-  for (i = 0; i < s->depth && used < size; i++) {
+  for (int i = 0; i < s->depth && used < size; i++) {
     const char *key = s->step[i].key;
     int n = key ? snprintf(buf + used, size - used, "%s%s", i ? "." : "", key)
                 : snprintf(buf + used, size - used, "[%lld]", (long long)s->step[i].position);
@@ -133,28 +131,29 @@ static void path_text(const search *s, char *buf, size_t size) {
 
 /* The text of a scalar, cut at MAX_QUOTE. */
 static void quote(const char *p, const char *end, char *buf) {
-  size_t n = (size_t)((*p == '"' ? after_string(p, end) : after_scalar(p, end)) - p), i;
+  size_t n = (size_t)((*p == '"' ? after_string(p, end) : after_scalar(p, end)) - p);
   bool cut = n > MAX_QUOTE;
   if (cut) n = MAX_QUOTE;
-  for (i = 0; i < n; i++) buf[i] = (unsigned char)p[i] < 32 ? ' ' : p[i];
+  for (size_t i = 0; i < n; i++) buf[i] = (unsigned char)p[i] < 32 ? ' ' : p[i];
   memcpy(buf + n, cut ? "..." : "", cut ? 4 : 1);
 }
 
 berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value *v, const char *reason, ...) {
-  char path[160], why[400], text[MAX_QUOTE + 4] = "";
-  search s;
-  const char *at;
+  char text[MAX_QUOTE + 4] = "";
   bool joins = *reason == ':', scalar = !joins && berth_i_json_kind_of(v) < BERTH_I_JSON_ARRAY;
   va_list args;
   va_start(args, reason);
+  char why[400];
   vsnprintf(why, sizeof why, reason, args);
   va_end(args);
+  search s;
   s.target = inside(v);
   s.index = 0;
   s.depth = 0;
   locate(&s, doc->root, 0);
+  char path[160];
   path_text(&s, path, sizeof path);
-  at = value_at(doc, s.index);
+  const char *at = value_at(doc, s.index);
   if (scalar && at < doc->text + doc->len) quote(at, doc->text + doc->len, text);
   return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: %s%s%s%s%s%s", doc->name, line_of(doc, at), path, joins ? "" : " ", why,
                       scalar ? " (" : "", text, scalar ? ")" : "");
@@ -163,9 +162,8 @@ berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value
 /* ---- parsing ------------------------------------------------------------------------------ */
 
 static int depth_at(const berth_i_json *doc, const char *at) {
-  const char *p;
   int depth = 0;
-  for (p = doc->text; p < at; p++) {
+  for (const char *p = doc->text; p < at; p++) {
     if (*p == '"') p = after_string(p, at) - 1;
     depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
   }
@@ -182,7 +180,6 @@ static const char *comma_before(const berth_i_json *doc, const char *at) {
 
 static berth_status syntax_error(const berth_i_json *doc, const char *at) {
   const char *end = doc->text + doc->len, *comma = comma_before(doc, at);
-  char text[MAX_QUOTE + 4];
   if (comma) {
     return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a comma with nothing behind it", doc->name, line_of(doc, comma));
   }
@@ -194,6 +191,7 @@ static berth_status syntax_error(const berth_i_json *doc, const char *at) {
     return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: JSON is nested deeper than %d", doc->name, line_of(doc, at),
                         CJSON_NESTING_LIMIT);
   }
+  char text[MAX_QUOTE + 4];
   quote(at, end, text);
   if (!*text) snprintf(text, sizeof text, "%c", *at);
   return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not valid JSON here (%s)", doc->name, line_of(doc, at), text);
@@ -252,12 +250,12 @@ static berth_i_json_kind kind_of(const cJSON *item) {
 static berth_status copy_item(berth_i_json *doc, const cJSON *item, Node **out) {
   berth_status st = new_node(doc, kind_of(item), out);
   Node *n = *out, **last = &n->u.child;
-  const cJSON *child;
   if (st == BERTH_OK && item->string) st = keep_key(doc, item->string, &n->key);
   if (st != BERTH_OK) return st;
   if (n->kind == BERTH_I_JSON_STRING) return keep_string(doc, item->valuestring, &n->u.string);
   if (n->kind == BERTH_I_JSON_NUMBER) n->u.number = item->valuedouble;
   if (n->kind == BERTH_I_JSON_BOOL) n->u.number = cJSON_IsTrue(item);
+  const cJSON *child;
   for (child = is_container(n) ? item->child : NULL; child; child = child->next) {
     if ((st = copy_item(doc, child, last)) != BERTH_OK) return st;
     last = &(*last)->next;
@@ -280,10 +278,10 @@ static berth_status parse_value(berth_i_json *doc, const char **p, int depth, No
 static const char *skip_space(const berth_i_json *doc, const char *p) { return after_space(p, doc->text + doc->len); }
 
 static berth_status parse_key(berth_i_json *doc, const char **p, const char **key) {
-  Node *name;
-  berth_status st;
   *p = skip_space(doc, *p);
   if (**p != '"') return syntax_error(doc, *p);
+  Node *name;
+  berth_status st;
   if ((st = parse_piece(doc, p, &name)) != BERTH_OK) return st;
   *p = skip_space(doc, *p);
   if (**p != ':') return syntax_error(doc, *p);
@@ -327,9 +325,8 @@ static const char *after_digits(const char *p) {
 
 /* NULL: not a number of JSON. */
 static const char *after_number(const char *p) {
-  const char *from;
   if (*p == '-') p++;
-  from = p;
+  const char *from = p;
   p = after_digits(p);
   if (p == from || (*from == '0' && p > from + 1)) return NULL;
   if (*p == '.') {
@@ -394,13 +391,13 @@ static berth_status check_characters(const berth_i_json *doc) {
 
 static berth_status parse_document(berth_i_json *doc) {
   const char *p = doc->text, *zero = memchr(doc->text, 0, doc->len);
-  const char *odd;
-  berth_status st;
   if (zero) return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: zero byte in the text", doc->name, line_of(doc, zero));
+  const char *odd;
   if ((odd = berth_i_utf8_error(doc->text))) {
     return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not UTF-8 here (byte 0x%02x)", doc->name, line_of(doc, odd),
                         (unsigned char)*odd);
   }
+  berth_status st;
   if ((st = check_characters(doc)) != BERTH_OK) return st;
   if ((st = parse_value(doc, &p, 0, &doc->root)) != BERTH_OK) return st;
   p = skip_space(doc, p);
@@ -409,12 +406,12 @@ static berth_status parse_document(berth_i_json *doc) {
 
 berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out) {
   berth_i_json *doc = berth_i_pool_object(ctx, sizeof *doc);
-  berth_status st;
   if (!doc) return berth_i_nomem(ctx);
   doc->ctx = ctx;
   doc->name = name;
   doc->text = text;
   doc->len = len;
+  berth_status st;
   if ((st = parse_document(doc)) != BERTH_OK) {
     berth_i_json_release(doc);
     return st;

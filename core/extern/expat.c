@@ -124,17 +124,16 @@ static berth_status failed(const Reading *r) {
 
 /* In chunks, since expat copies what it is given. */
 static berth_status read_chunks(Reading *r, const char *text, size_t len) {
-  berth_status st;
-  size_t n;
   XML_SetUserData(r->parser, r);
   XML_SetElementHandler(r->parser, on_open, on_close);
   XML_SetCharacterDataHandler(r->parser, on_text);
   XML_SetEntityDeclHandler(r->parser, on_entity);
   XML_SetSkippedEntityHandler(r->parser, on_skipped);
   XML_SetUnknownEncodingHandler(r->parser, on_encoding, r);
+  berth_status st;
   do {
     if ((st = berth_i_interrupted(r->ctx)) != BERTH_OK) return st;
-    n = len < CHUNK ? len : CHUNK;
+    size_t n = len < CHUNK ? len : CHUNK;
     if (XML_Parse(r->parser, text, (int)n, n == len) != XML_STATUS_OK) return failed(r);
     text += n;
     len -= n;
@@ -146,10 +145,9 @@ berth_status berth_i_xml_read(berth_ctx *ctx, const char *name, const char *text
   static const XML_Memory_Handling_Suite of_context = { allocate, resize, release };
   Reading r = { .ctx = ctx, .name = name, .events = events };
   berth_ctx *outer = present;
-  berth_status st;
   present = ctx;
   r.parser = XML_ParserCreate_MM(NULL, &of_context, "\n");
-  st = r.parser ? read_chunks(&r, text, len) : berth_i_nomem(ctx);
+  berth_status st = r.parser ? read_chunks(&r, text, len) : berth_i_nomem(ctx);
   if (r.parser) XML_ParserFree(r.parser);
   berth_i_strfree(ctx, r.root);
   present = outer;

@@ -35,8 +35,8 @@ static int on_text(void *info, const char *text) {
 }
 
 static bool stopped(task *t) {
-  bool stop;
   pthread_mutex_lock(&t->lock);
+  bool stop;
   stop = t->stop;
   pthread_mutex_unlock(&t->lock);
   return stop;
@@ -44,9 +44,8 @@ static bool stopped(task *t) {
 
 static void add_rows(glp_prob *lp, const berth_i_glpk_mip *p) {
   static const int kind[] = { [BERTH_I_AT_MOST] = GLP_UP, [BERTH_I_EQUAL] = GLP_FX, [BERTH_I_AT_LEAST] = GLP_LO };
-  int32_t i;
   if (p->rows > 0) glp_add_rows(lp, p->rows);
-  for (i = 0; i < p->rows; i++) glp_set_row_bnds(lp, i + 1, kind[p->sense[i]], p->bound[i], p->bound[i]);
+  for (int32_t i = 0; i < p->rows; i++) glp_set_row_bnds(lp, i + 1, kind[p->sense[i]], p->bound[i], p->bound[i]);
 }
 
 static bool is_whole(const berth_i_glpk_mip *p, int32_t j) { return p->whole && p->whole[j]; }
@@ -67,10 +66,10 @@ static void bound_column(glp_prob *lp, const berth_i_glpk_mip *p, int32_t j) {
 
 /* GLPK counts from 1. */
 static void add_column(glp_prob *lp, const berth_i_glpk_mip *p, int32_t j) {
-  int32_t n = p->at[j + 1] - p->at[j], i;
+  int32_t n = p->at[j + 1] - p->at[j];
   int *row = glp_alloc(n + 1, sizeof *row);
   double *value = glp_alloc(n + 1, sizeof *value);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     row[i + 1] = p->row[p->at[j] + i] + 1;
     value[i + 1] = p->value[p->at[j] + i];
   }
@@ -84,17 +83,15 @@ static void add_column(glp_prob *lp, const berth_i_glpk_mip *p, int32_t j) {
 
 static glp_prob *build(const berth_i_glpk_mip *p) {
   glp_prob *lp = glp_create_prob();
-  int32_t j;
   glp_set_obj_dir(lp, p->minimise ? GLP_MIN : GLP_MAX);
   add_rows(lp, p);
   if (p->columns > 0) glp_add_cols(lp, p->columns);
-  for (j = 0; j < p->columns; j++) add_column(lp, p, j);
+  for (int32_t j = 0; j < p->columns; j++) add_column(lp, p, j);
   return lp;
 }
 
 static bool none_between(const berth_i_glpk_mip *p) {
-  int32_t j;
-  for (j = 0; j < p->columns; j++)
+  for (int32_t j = 0; j < p->columns; j++)
     if (least_of(p, j) > most_of(p, j)) return true;
   return false;
 }
@@ -127,9 +124,8 @@ static outcome run_simplex(task *t, glp_prob *lp) {
 }
 
 static void read_relaxed(task *t, glp_prob *lp) {
-  int32_t i;
-  for (i = 0; i < t->p.columns; i++) t->a.x[i] = glp_get_col_prim(lp, i + 1);
-  for (i = 0; i < t->p.rows && t->a.dual; i++) t->a.dual[i] = glp_get_row_dual(lp, i + 1);
+  for (int32_t i = 0; i < t->p.columns; i++) t->a.x[i] = glp_get_col_prim(lp, i + 1);
+  for (int32_t i = 0; i < t->p.rows && t->a.dual; i++) t->a.dual[i] = glp_get_row_dual(lp, i + 1);
   t->a.feasible = t->a.proved = true;
   t->a.value = t->a.bound = glp_get_obj_val(lp);
 }
@@ -144,8 +140,8 @@ static void note_bound(task *t, glp_tree *tree) {
 
 static void on_node(glp_tree *tree, void *info) {
   task *t = info;
-  int all;
   if (glp_ios_reason(tree) != GLP_ISELECT) return;
+  int all;
   glp_ios_tree_size(tree, NULL, NULL, &all);
   t->a.nodes = all;
   note_bound(t, tree);
@@ -153,10 +149,9 @@ static void on_node(glp_tree *tree, void *info) {
 }
 
 static void read_whole(task *t, glp_prob *lp) {
-  int32_t j;
   t->a.feasible = true;
   t->a.value = glp_get_obj_coef(lp, 0);
-  for (j = 0; j < t->p.columns; j++) {
+  for (int32_t j = 0; j < t->p.columns; j++) {
     double x = glp_mip_col_val(lp, j + 1);
     t->a.x[j] = is_whole(&t->p, j) ? nearbyint(x) : x;
     t->a.value += t->p.cost[j] * t->a.x[j];
@@ -192,17 +187,15 @@ static outcome run_branching(task *t, glp_prob *lp) {
 }
 
 static bool has_whole(const berth_i_glpk_mip *p) {
-  int32_t j;
-  for (j = 0; j < p->columns; j++)
+  for (int32_t j = 0; j < p->columns; j++)
     if (is_whole(p, j)) return true;
   return false;
 }
 
 static outcome solve(task *t) {
-  glp_prob *lp;
   if (none_between(&t->p)) return nothing_feasible(t);
   if (t->p.megabytes) glp_mem_limit(t->p.megabytes);
-  lp = build(&t->p);
+  glp_prob *lp = build(&t->p);
   if (!t->start_at_zero) {
     glp_scale_prob(lp, GLP_SF_AUTO);
     glp_adv_basis(lp, 0);
@@ -240,7 +233,6 @@ static void *work(void *ud) {
 /* @return it has ended */
 static bool wait_a_little(task *t, bool stop) {
   struct timespec until;
-  bool done;
   clock_gettime(CLOCK_REALTIME, &until); /* only to wait by */
   until.tv_nsec += WAIT_NS;
   until.tv_sec += until.tv_nsec / 1000000000;
@@ -248,6 +240,7 @@ static bool wait_a_little(task *t, bool stop) {
   pthread_mutex_lock(&t->lock);
   t->stop = stop;
   if (!t->done) pthread_cond_timedwait(&t->ended, &t->lock, &until);
+  bool done;
   done = t->done;
   pthread_mutex_unlock(&t->lock);
   return done;
@@ -274,11 +267,10 @@ static berth_status watch(berth_ctx *ctx, task *t) {
 
 static berth_status run(berth_ctx *ctx, task *t) {
   pthread_t thread;
-  berth_status st;
   if (pthread_create(&thread, NULL, work, t) != 0) {
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "no thread can be had for GLPK");
   }
-  st = watch(ctx, t);
+  berth_status st = watch(ctx, t);
   pthread_join(thread, NULL);
   pthread_mutex_destroy(&t->lock);
   pthread_cond_destroy(&t->ended);
@@ -298,8 +290,8 @@ berth_status berth_i_glpk_maximise(berth_ctx *ctx, const berth_i_glpk_program *p
   berth_i_glpk_mip mip = { .rows = p->rows, .columns = p->columns, .sense = p->equal, .bound = p->bound, .cost = p->cost,
                            .most = p->most, .at = p->at, .row = p->row, .value = p->value, .megabytes = p->megabytes };
   task t = new_task(&mip, &(berth_i_glpk_answer){ .x = x, .dual = dual });
-  berth_status st;
   t.start_at_zero = true;
+  berth_status st;
   if ((st = run(ctx, &t)) != BERTH_OK) return st;
   if (!t.a.feasible) return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK's simplex method found nothing feasible where 0 is");
   *iterations = t.a.iterations;

@@ -24,9 +24,9 @@ static void keep_reason(const char *reason, const char *file, int line, igraph_e
 }
 
 static Guard enter(void) {
-  Guard g;
   pthread_mutex_lock(&lock);
   *first_reason = 0;
+  Guard g;
   g.error = igraph_set_error_handler(keep_reason);
   g.warning = igraph_set_warning_handler(igraph_warning_handler_ignore);
   g.attributes = igraph_set_attribute_table(NULL);
@@ -43,9 +43,8 @@ static void leave(const Guard *g) {
 static igraph_error_t make_graph(igraph_t *g, int32_t n, int32_t m, const int32_t *from, const int32_t *to) {
   igraph_vector_int_t edges;
   igraph_error_t code = igraph_vector_int_init(&edges, 2 * (igraph_integer_t)m);
-  int32_t k;
   if (code) return code;
-  for (k = 0; k < m; k++) {
+  for (int32_t k = 0; k < m; k++) {
     VECTOR(edges)[2 * (igraph_integer_t)k] = from[k];
     VECTOR(edges)[2 * (igraph_integer_t)k + 1] = to[k];
   }
@@ -61,9 +60,8 @@ enum { LAYOUT_SWEEPS = 100 };
 static igraph_error_t sugiyama(const igraph_t *g, int32_t n, const int32_t *layer, igraph_matrix_t *at) {
   igraph_vector_int_t layers;
   igraph_error_t code = igraph_vector_int_init(&layers, n);
-  int32_t k;
   if (code) return code;
-  for (k = 0; k < n; k++) VECTOR(layers)[k] = layer[k];
+  for (int32_t k = 0; k < n; k++) VECTOR(layers)[k] = layer[k];
   code = igraph_layout_sugiyama(g, at, NULL, NULL, &layers, 1, 1, LAYOUT_SWEEPS, NULL);
   igraph_vector_int_destroy(&layers);
   return code;
@@ -72,10 +70,9 @@ static igraph_error_t sugiyama(const igraph_t *g, int32_t n, const int32_t *laye
 static igraph_error_t layered(const igraph_t *g, int32_t n, const int32_t *layer, double *x, double *y) {
   igraph_matrix_t at;
   igraph_error_t code = igraph_matrix_init(&at, 0, 0);
-  int32_t k;
   if (code) return code;
   if (!(code = sugiyama(g, n, layer, &at))) {
-    for (k = 0; k < n; k++) {
+    for (int32_t k = 0; k < n; k++) {
       x[k] = MATRIX(at, k, 0);
       y[k] = layer[k];
     }
@@ -105,12 +102,11 @@ berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t
 /* igraph's second part is what still reaches the target in the residual graph. */
 static igraph_error_t cut_apart(const igraph_t *g, const igraph_vector_t *capacity, int32_t source, int32_t target, uint8_t *side) {
   igraph_vector_int_t reached;
-  igraph_integer_t k;
-  igraph_real_t value;
   igraph_error_t code = igraph_vector_int_init(&reached, 0);
   if (code) return code;
+  igraph_real_t value;
   code = igraph_maxflow(g, &value, NULL, NULL, NULL, &reached, source, target, capacity, NULL);
-  for (k = 0; !code && k < igraph_vector_int_size(&reached); k++) side[VECTOR(reached)[k]] = 1;
+  for (igraph_integer_t k = 0; !code && k < igraph_vector_int_size(&reached); k++) side[VECTOR(reached)[k]] = 1;
   igraph_vector_int_destroy(&reached);
   return code;
 }
@@ -118,11 +114,11 @@ static igraph_error_t cut_apart(const igraph_t *g, const igraph_vector_t *capaci
 berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const double *capacity,
                              int32_t source, int32_t target, uint8_t *side) {
   berth_status st = BERTH_OK;
+  Guard guard = enter();
+  memset(side, 0, (size_t)n);
   igraph_vector_t view;
   igraph_error_t code;
   igraph_t g;
-  Guard guard = enter();
-  memset(side, 0, (size_t)n);
   if (!(code = make_graph(&g, n, m, from, to))) {
     code = cut_apart(&g, igraph_vector_view(&view, capacity, m), source, target, side);
     igraph_destroy(&g);

@@ -11,9 +11,8 @@ static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static berth_status bad(berth_ctx *ctx, const char *what) { return berth_i_fail(ctx, BERTH_EINVAL, "partition: %s", what); }
 
 static berth_status check_offsets(berth_ctx *ctx, const berth_i_partition *p) {
-  int32_t v;
   if (p->at[0] != 0) return bad(ctx, "offsets do not begin at 0");
-  for (v = 0; v < p->n; v++) {
+  for (int32_t v = 0; v < p->n; v++) {
     if (p->at[v + 1] < p->at[v]) return bad(ctx, "offsets fall");
   }
   return BERTH_OK;
@@ -23,15 +22,14 @@ static berth_status check_offsets(berth_ctx *ctx, const berth_i_partition *p) {
  * @param next [n] scratch */
 static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p, int32_t *next) {
   int64_t sum = 0;
-  int32_t v, i;
-  for (v = 0; v < p->n; v++) next[v] = p->at[v];
-  for (v = 0; v < p->n; v++) {
-    for (i = p->at[v]; i < p->at[v + 1]; i++) {
-      int32_t w = p->adjacent[i], j;
+  for (int32_t v = 0; v < p->n; v++) next[v] = p->at[v];
+  for (int32_t v = 0; v < p->n; v++) {
+    for (int32_t i = p->at[v]; i < p->at[v + 1]; i++) {
+      int32_t w = p->adjacent[i];
       if (w < 0 || w >= p->n || w == v) return bad(ctx, "a neighbour is out of range or the vertex itself");
       if (p->edge_weight[i] < 1) return bad(ctx, "an edge weight is below 1");
       sum += p->edge_weight[i];
-      j = next[w]++;
+      int32_t j = next[w]++;
       if (j >= p->at[w + 1] || p->adjacent[j] != v || p->edge_weight[j] != p->edge_weight[i]) {
         return bad(ctx, "an edge goes one way only, or neighbours are not in order");
       }
@@ -41,10 +39,9 @@ static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p, int3
 }
 
 static berth_status check_weights(berth_ctx *ctx, const berth_i_partition *p) {
-  int32_t c, v;
-  for (c = 0; c < p->constraints; c++) {
+  for (int32_t c = 0; c < p->constraints; c++) {
     int64_t sum = 0;
-    for (v = 0; v < p->n; v++) {
+    for (int32_t v = 0; v < p->n; v++) {
       int32_t w = p->weight[(size_t)v * (size_t)p->constraints + (size_t)c];
       if (w < 0) return bad(ctx, "a vertex weight is negative");
       sum += w;
@@ -56,18 +53,17 @@ static berth_status check_weights(berth_ctx *ctx, const berth_i_partition *p) {
 }
 
 static berth_status check_shares(berth_ctx *ctx, const berth_i_partition *p) {
-  int32_t i;
-  for (i = 0; i < p->parts * p->constraints; i++) {
+  for (int32_t i = 0; i < p->parts * p->constraints; i++) {
     if (!(p->share[i] > 0 && p->share[i] <= 1)) return bad(ctx, "a share is not in (0, 1]");
   }
   return BERTH_OK;
 }
 
 static berth_status check(berth_ctx *ctx, const berth_i_partition *p) {
-  berth_status st;
-  int32_t *next;
   if (p->constraints < 1 || p->parts < 2 || p->parts > p->n) return bad(ctx, "2 to n parts, 1 constraint at least");
+  berth_status st;
   if ((st = check_offsets(ctx, p)) != BERTH_OK) return st;
+  int32_t *next;
   if (!(next = berth_i_alloc(ctx, (size_t)p->n, sizeof *next))) return berth_i_nomem(ctx);
   st = check_edges(ctx, p, next);
   berth_i_free(ctx, next, (size_t)p->n, sizeof *next);
@@ -123,10 +119,9 @@ static int call(piece *g, uint64_t seed, method how) {
 
 static berth_status call_alone(berth_ctx *ctx, piece *g, uint64_t seed, method how) {
   char state[128], *before; /* 128: the size of the state that rand() starts with, so that srand gives the usual numbers */
-  int answer;
   pthread_mutex_lock(&one_at_a_time);
   before = initstate(1, state, sizeof state);
-  answer = call(g, seed, how);
+  int answer = call(g, seed, how);
   if (before) setstate(before);
   pthread_mutex_unlock(&one_at_a_time);
   if (answer == METIS_OK) return BERTH_OK;
@@ -137,19 +132,16 @@ static berth_status call_alone(berth_ctx *ctx, piece *g, uint64_t seed, method h
 /* ---- k-way ------------------------------------------------------------------------------- */
 
 static void copy_ids(const int32_t *from, idx_t *to, size_t n) {
-  size_t i;
-  for (i = 0; i < n; i++) to[i] = (idx_t)from[i];
+  for (size_t i = 0; i < n; i++) to[i] = (idx_t)from[i];
 }
 
 static void copy_reals(const double *from, real_t *to, size_t n) {
-  size_t i;
-  for (i = 0; i < n; i++) to[i] = (real_t)from[i];
+  for (size_t i = 0; i < n; i++) to[i] = (real_t)from[i];
 }
 
 static berth_status by_kway(berth_ctx *ctx, const berth_i_partition *p, int32_t *part) {
   piece g;
   size_t n = (size_t)p->n, c = (size_t)p->constraints, m = (size_t)p->at[p->n];
-  int32_t v;
   berth_status st = piece_alloc(ctx, p->n, m, p->constraints, p->parts, &g);
   if (st != BERTH_OK) goto done;
   copy_ids(p->at, g.at, n + 1);
@@ -159,7 +151,7 @@ static berth_status by_kway(berth_ctx *ctx, const berth_i_partition *p, int32_t 
   copy_reals(p->share, g.share, (size_t)p->parts * c);
   copy_reals(p->slack, g.slack, c);
   if ((st = call_alone(ctx, &g, p->seed, KWAY)) != BERTH_OK) goto done;
-  for (v = 0; v < p->n; v++) part[v] = (int32_t)g.part[v];
+  for (int32_t v = 0; v < p->n; v++) part[v] = (int32_t)g.part[v];
 done:
   berth_i_pool_free(&g.pool);
   return st;
@@ -188,40 +180,36 @@ static double slack_of(const berth_i_partition *p, int32_t constraint) {
 
 static void fill_piece(halving *h, const int32_t *vertices, piece *g) {
   const berth_i_partition *p = h->p;
-  idx_t i, k = 0, c = g->constraints;
-  int32_t j;
-  for (i = 0; i < g->n; i++) {
+  idx_t k = 0, c = g->constraints;
+  for (idx_t i = 0; i < g->n; i++) {
     int32_t v = vertices[i];
-    for (j = p->at[v]; j < p->at[v + 1]; j++) {
+    for (int32_t j = p->at[v]; j < p->at[v + 1]; j++) {
       if (h->local[p->adjacent[j]] == BERTH_NONE) continue;
       g->adjacent[k] = h->local[p->adjacent[j]];
       g->edge_weight[k++] = p->edge_weight[j];
     }
     g->at[i + 1] = k;
-    for (j = 0; j < c; j++) g->weight[i * c + j] = p->weight[(size_t)v * (size_t)c + (size_t)j];
+    for (int32_t j = 0; j < c; j++) g->weight[i * c + j] = p->weight[(size_t)v * (size_t)c + (size_t)j];
   }
 }
 
 static size_t count_edges(const halving *h, const int32_t *vertices, int32_t n) {
   const berth_i_partition *p = h->p;
   size_t m = 0;
-  int32_t i, j;
-  for (i = 0; i < n; i++) {
-    for (j = p->at[vertices[i]]; j < p->at[vertices[i] + 1]; j++) m += h->local[p->adjacent[j]] != BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t j = p->at[vertices[i]]; j < p->at[vertices[i] + 1]; j++) m += h->local[p->adjacent[j]] != BERTH_NONE;
   }
   return m;
 }
 
 /* Sides of n vertices: 0 for parts low..mid, 1 for mid..high.  @param side [n] out */
 static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_t low, int32_t mid, int32_t high, int32_t *side) {
+  for (int32_t i = 0; i < n; i++) h->local[vertices[i]] = i;
   piece g;
-  int32_t i, c;
-  berth_status st;
-  for (i = 0; i < n; i++) h->local[vertices[i]] = i;
-  st = piece_alloc(h->ctx, n, count_edges(h, vertices, n), h->p->constraints, 2, &g);
+  berth_status st = piece_alloc(h->ctx, n, count_edges(h, vertices, n), h->p->constraints, 2, &g);
   if (st == BERTH_OK) {
     fill_piece(h, vertices, &g);
-    for (c = 0; c < h->p->constraints; c++) {
+    for (int32_t c = 0; c < h->p->constraints; c++) {
       double left = share_of(h->p, low, mid, c), all = share_of(h->p, low, high, c);
       g.share[c] = (real_t)(left / all);
       g.share[h->p->constraints + c] = (real_t)(1 - left / all);
@@ -229,17 +217,17 @@ static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_
     }
     st = call_alone(h->ctx, &g, h->p->seed, BISECTION);
   }
-  for (i = 0; i < n; i++) h->local[vertices[i]] = BERTH_NONE;
-  for (i = 0; i < n && st == BERTH_OK; i++) side[i] = (int32_t)g.part[i];
+  for (int32_t i = 0; i < n; i++) h->local[vertices[i]] = BERTH_NONE;
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) side[i] = (int32_t)g.part[i];
   berth_i_pool_free(&g.pool);
   return st;
 }
 
 /* Stable: each side keeps the order of its vertices.  @return size of the left side */
 static int32_t split_order(halving *h, int32_t from, int32_t n, const int32_t *side) {
-  int32_t i, left = 0, right = 0, *v = h->order + from;
-  for (i = 0; i < n; i++) left += side[i] == 0;
-  for (i = 0; i < n; i++) {
+  int32_t left = 0, right = 0, *v = h->order + from;
+  for (int32_t i = 0; i < n; i++) left += side[i] == 0;
+  for (int32_t i = 0; i < n; i++) {
     if (side[i] == 0) v[i - right] = v[i];
     else h->spare[right++] = v[i];
   }
@@ -248,8 +236,8 @@ static int32_t split_order(halving *h, int32_t from, int32_t n, const int32_t *s
 }
 
 static int32_t largest_share(const berth_i_partition *p, int32_t low, int32_t high) {
-  int32_t i, best = low;
-  for (i = low + 1; i < high; i++) {
+  int32_t best = low;
+  for (int32_t i = low + 1; i < high; i++) {
     if (p->share[i * p->constraints] > p->share[best * p->constraints]) best = i;
   }
   return best;
@@ -257,15 +245,15 @@ static int32_t largest_share(const berth_i_partition *p, int32_t low, int32_t hi
 
 /* Depth log2(parts). METIS itself never sees an empty piece this way: it would print a complaint. */
 static berth_status by_halves(halving *h, int32_t from, int32_t n, int32_t low, int32_t high) {
-  int32_t i, left, mid = low + (high - low) / 2, *side;
-  berth_status st;
+  int32_t mid = low + (high - low) / 2;
   if (n <= 1 || high - low == 1) {
-    for (i = 0; i < n; i++) h->part[h->order[from + i]] = largest_share(h->p, low, high);
+    for (int32_t i = 0; i < n; i++) h->part[h->order[from + i]] = largest_share(h->p, low, high);
     return BERTH_OK;
   }
+  int32_t *side;
   if (!(side = berth_i_alloc(h->ctx, (size_t)n, sizeof *side))) return berth_i_nomem(h->ctx);
-  st = halve(h, h->order + from, n, low, mid, high, side);
-  left = st == BERTH_OK ? split_order(h, from, n, side) : 0;
+  berth_status st = halve(h, h->order + from, n, low, mid, high, side);
+  int32_t left = st == BERTH_OK ? split_order(h, from, n, side) : 0;
   berth_i_free(h->ctx, side, (size_t)n, sizeof *side);
   if (st == BERTH_OK) st = by_halves(h, from, left, low, mid);
   if (st == BERTH_OK) st = by_halves(h, from + left, n - left, mid, high);
@@ -276,10 +264,10 @@ static berth_status by_bisection(berth_ctx *ctx, const berth_i_partition *p, int
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   size_t n = (size_t)p->n;
   halving h = { ctx, p, part, NULL, NULL, NULL };
-  berth_status st;
   h.local = berth_i_pool_alloc(&scratch, n, sizeof *h.local);
   h.order = berth_i_pool_alloc(&scratch, n, sizeof *h.order);
   h.spare = berth_i_pool_alloc(&scratch, n, sizeof *h.spare);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     for (int32_t i = 0; i < p->n; i++) h.local[i] = BERTH_NONE, h.order[i] = i;
     st = by_halves(&h, 0, p->n, 0, p->parts);
@@ -293,12 +281,11 @@ static berth_status by_bisection(berth_ctx *ctx, const berth_i_partition *p, int
 /* METIS's k-way method starts from a coarse graph of some 30 vertices per part, none much heavier than the others unless it was
  * so before. With small parts, heavy or few vertices a part of that start may stay empty: METIS prints a complaint then. */
 static bool is_smooth(const berth_i_partition *p) {
-  int32_t c, v, i;
   if (p->n < 64 * p->parts) return false;
-  for (c = 0; c < p->constraints; c++) {
+  for (int32_t c = 0; c < p->constraints; c++) {
     double sum = 0, most = 0, least = 1;
-    for (i = 0; i < p->parts; i++) least = fmin(least, p->share[i * p->constraints + c]);
-    for (v = 0; v < p->n; v++) {
+    for (int32_t i = 0; i < p->parts; i++) least = fmin(least, p->share[i * p->constraints + c]);
+    for (int32_t v = 0; v < p->n; v++) {
       double w = p->weight[(size_t)v * (size_t)p->constraints + (size_t)c];
       sum += w;
       most = fmax(most, w);

@@ -21,13 +21,13 @@ static int32_t height(const berth_i_blocks *b, int32_t s) { return b->p.row_at[s
 /* Largest product of a block's rows with those of them that lie in one other block; panels need room too. */
 static size_t update_room(const berth_i_blocks *b) {
   size_t most = 1;
-  int32_t s, k, i;
-  for (s = 0; s < b->p.blocks; s++) {
+  int32_t i;
+  for (int32_t s = 0; s < b->p.blocks; s++) {
     const int32_t *row = b->p.row + b->p.row_at[s];
     int32_t rows = height(b, s);
     size_t need = (size_t)rows * PANEL;
     if (need > most) most = need;
-    for (k = width(b, s); k < rows; k = i) {
+    for (int32_t k = width(b, s); k < rows; k = i) {
       for (i = k; i < rows && b->of[row[i]] == b->of[row[k]]; i++) continue;
       need = (size_t)(rows - k) * (size_t)(i - k);
       if (need > most) most = need;
@@ -38,12 +38,12 @@ static size_t update_room(const berth_i_blocks *b) {
 
 static berth_status make_room(berth_i_blocks *b) {
   size_t n = (size_t)b->p.n, blocks = (size_t)b->p.blocks;
-  berth_status st;
   b->of = berth_i_pool_alloc(&b->pool, n, sizeof *b->of);
   b->local = berth_i_pool_alloc(&b->pool, n, sizeof *b->local);
   b->head = berth_i_pool_alloc(&b->pool, blocks, sizeof *b->head);
   b->next = berth_i_pool_alloc(&b->pool, blocks, sizeof *b->next);
   b->done = berth_i_pool_alloc(&b->pool, blocks, sizeof *b->done);
+  berth_status st;
   if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
   for (int32_t s = 0; s < b->p.blocks; s++)
     for (int32_t j = b->p.first[s]; j < b->p.first[s + 1]; j++) b->of[j] = s;
@@ -54,9 +54,9 @@ static berth_status make_room(berth_i_blocks *b) {
 
 berth_status berth_i_blocks_new(berth_ctx *ctx, const berth_i_blocks_pattern *pattern, berth_i_blocks **out) {
   berth_i_blocks *b = berth_i_pool_object(ctx, sizeof *b);
-  berth_status st;
   if (!b) return berth_i_nomem(ctx);
   b->p = *pattern;
+  berth_status st;
   if ((st = make_room(b)) == BERTH_OK) *out = b;
   else berth_i_blocks_release(b);
   return st;
@@ -117,35 +117,33 @@ static void multiply(const double *a, size_t ld, int32_t m, int32_t n, int32_t k
 
 /* x has `rows` rows; columns from..until-1 are final but for one another. */
 static bool finish_panel(double *x, size_t rows, int32_t from, int32_t until) {
-  int32_t j, l;
-  size_t i;
-  for (j = from; j < until; j++) {
-    double *column = x + (size_t)j * rows, pivot;
-    for (l = from; l < j; l++) {
+  for (int32_t j = from; j < until; j++) {
+    double *column = x + (size_t)j * rows;
+    for (int32_t l = from; l < j; l++) {
       const double *left = x + (size_t)l * rows;
       double factor = left[j];
-      for (i = (size_t)j; i < rows; i++) column[i] -= left[i] * factor;
+      for (size_t i = (size_t)j; i < rows; i++) column[i] -= left[i] * factor;
     }
     if (!(column[j] > 0)) return false;
-    pivot = sqrt(column[j]);
+    double pivot = sqrt(column[j]);
     column[j] = pivot;
-    for (i = (size_t)j + 1; i < rows; i++) column[i] /= pivot;
+    for (size_t i = (size_t)j + 1; i < rows; i++) column[i] /= pivot;
   }
   return true;
 }
 
 static bool factor_block(berth_i_blocks *b, int32_t s) {
   double *x = b->value + b->p.value_at[s];
-  int32_t rows = height(b, s), columns = width(b, s), from, until, i, j;
-  for (from = 0; from < columns; from = until) {
-    int32_t m = rows - from, n;
+  int32_t rows = height(b, s), columns = width(b, s), until;
+  for (int32_t from = 0; from < columns; from = until) {
+    int32_t m = rows - from;
     until = from + PANEL < columns ? from + PANEL : columns;
-    n = until - from;
+    int32_t n = until - from;
     if (from > 0) multiply(x + from, (size_t)rows, m, n, from, b->update);
-    for (j = 0; from > 0 && j < n; j++) {
+    for (int32_t j = 0; from > 0 && j < n; j++) {
       double *column = x + (size_t)(from + j) * (size_t)rows + from;
       const double *u = b->update + (size_t)j * (size_t)m;
-      for (i = j; i < m; i++) column[i] -= u[i];
+      for (int32_t i = j; i < m; i++) column[i] -= u[i];
     }
     if (!finish_panel(x, (size_t)rows, from, until)) return false;
   }
@@ -154,18 +152,17 @@ static bool factor_block(berth_i_blocks *b, int32_t s) {
 
 static void load(berth_i_blocks *b, int32_t s, const int32_t *at, const int32_t *row, const double *value) {
   const int32_t *rows = b->p.row + b->p.row_at[s];
-  int32_t i, j, n = height(b, s);
+  int32_t n = height(b, s);
   double *x = b->value + b->p.value_at[s];
   memset(x, 0, (size_t)n * (size_t)width(b, s) * sizeof *x);
-  for (i = 0; i < n; i++) b->local[rows[i]] = i;
-  for (j = b->p.first[s]; j < b->p.first[s + 1]; j++, x += n)
-    for (i = at[j]; i < at[j + 1]; i++) x[b->local[row[i]]] = value[i];
+  for (int32_t i = 0; i < n; i++) b->local[rows[i]] = i;
+  for (int32_t j = b->p.first[s]; j < b->p.first[s + 1]; j++, x += n)
+    for (int32_t i = at[j]; i < at[j + 1]; i++) x[b->local[row[i]]] = value[i];
 }
 
 static void hand_on(berth_i_blocks *b, int32_t d) {
-  int32_t heir;
   if (b->done[d] >= height(b, d)) return;
-  heir = b->of[b->p.row[b->p.row_at[d] + b->done[d]]];
+  int32_t heir = b->of[b->p.row[b->p.row_at[d] + b->done[d]]];
   b->next[d] = b->head[heir];
   b->head[heir] = d;
 }
@@ -173,24 +170,24 @@ static void hand_on(berth_i_blocks *b, int32_t d) {
 /* Subtracts from block s what block d has for it. */
 static void take(berth_i_blocks *b, int32_t s, int32_t d) {
   const int32_t *row = b->p.row + b->p.row_at[d] + b->done[d];
-  int32_t rows = height(b, d), m = rows - b->done[d], n = 0, i, j;
+  int32_t rows = height(b, d), m = rows - b->done[d], n = 0;
   double *x = b->value + b->p.value_at[s];
   while (n < m && row[n] < b->p.first[s + 1]) n++;
   multiply(b->value + b->p.value_at[d] + b->done[d], (size_t)rows, m, n, width(b, d), b->update);
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     double *column = x + (size_t)(row[j] - b->p.first[s]) * (size_t)height(b, s);
     const double *u = b->update + (size_t)j * (size_t)m;
-    for (i = j; i < m; i++) column[b->local[row[i]]] -= u[i];
+    for (int32_t i = j; i < m; i++) column[b->local[row[i]]] -= u[i];
   }
   b->done[d] += n;
 }
 
 bool berth_i_blocks_factor(berth_i_blocks *b, const int32_t *at, const int32_t *row, const double *value) {
-  int32_t s, d, after;
-  for (s = 0; s < b->p.blocks; s++) b->head[s] = BERTH_NONE;
-  for (s = 0; s < b->p.blocks; s++) {
+  for (int32_t s = 0; s < b->p.blocks; s++) b->head[s] = BERTH_NONE;
+  int32_t after;
+  for (int32_t s = 0; s < b->p.blocks; s++) {
     load(b, s, at, row, value);
-    for (d = b->head[s]; d != BERTH_NONE; d = after) {
+    for (int32_t d = b->head[s]; d != BERTH_NONE; d = after) {
       after = b->next[d];
       take(b, s, d);
       hand_on(b, d);
@@ -205,23 +202,22 @@ bool berth_i_blocks_factor(berth_i_blocks *b, const int32_t *at, const int32_t *
 /* ---- solution ------------------------------------------------------------------------------ */
 
 void berth_i_blocks_solve(const berth_i_blocks *b, double *x) {
-  int32_t s, j, i;
-  for (s = 0; s < b->p.blocks; s++) {
+  for (int32_t s = 0; s < b->p.blocks; s++) {
     const int32_t *row = b->p.row + b->p.row_at[s];
     const double *l = b->value + b->p.value_at[s];
     int32_t rows = height(b, s);
-    for (j = 0; j < width(b, s); j++, l += rows) {
+    for (int32_t j = 0; j < width(b, s); j++, l += rows) {
       double y = x[row[j]] /= l[j];
-      for (i = j + 1; i < rows; i++) x[row[i]] -= l[i] * y;
+      for (int32_t i = j + 1; i < rows; i++) x[row[i]] -= l[i] * y;
     }
   }
-  for (s = b->p.blocks - 1; s >= 0; s--) {
+  for (int32_t s = b->p.blocks - 1; s >= 0; s--) {
     const int32_t *row = b->p.row + b->p.row_at[s];
     int32_t rows = height(b, s);
-    for (j = width(b, s) - 1; j >= 0; j--) {
+    for (int32_t j = width(b, s) - 1; j >= 0; j--) {
       const double *l = b->value + b->p.value_at[s] + (size_t)j * (size_t)rows;
       double sum = x[row[j]];
-      for (i = j + 1; i < rows; i++) sum -= l[i] * x[row[i]];
+      for (int32_t i = j + 1; i < rows; i++) sum -= l[i] * x[row[i]];
       x[row[j]] = sum / l[j];
     }
   }

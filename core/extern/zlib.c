@@ -30,10 +30,9 @@ static void feed(Unpack *u) {
 }
 
 static berth_status inflate_some(Unpack *u, int *code) {
-  size_t room;
   berth_status st = berth_i_grow_text(u->ctx, &u->text, &u->cap, u->used);
   if (st != BERTH_OK) return st;
-  room = u->cap - u->used - 1;
+  size_t room = u->cap - u->used - 1;
   if (room > UINT_MAX) room = UINT_MAX;
   feed(u);
   u->z.next_out = (Bytef *)u->text + u->used;
@@ -64,9 +63,8 @@ static berth_status inflate_all(Unpack *u) {
 berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len, char **out, size_t *len,
                             size_t *size) {
   Unpack u = { .ctx = ctx, .name = name, .in = packed, .n_in = packed_len };
-  berth_status st;
   if (inflateInit2(&u.z, 15 + 16) != Z_OK) return berth_i_nomem(ctx);
-  st = inflate_all(&u);
+  berth_status st = inflate_all(&u);
   inflateEnd(&u.z);
   if (st != BERTH_OK) {
     berth_i_free(ctx, u.text, u.cap, 1);

@@ -65,9 +65,7 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   size_t n = (size_t)g->n;
   fluid f = { 0 };
   totals t = { 0 };
-  double *work;
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
-  berth_status st;
   if (g->o.rate || g->rule->speed)
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "gang: bounds: only for jobs that take the same time wherever they run");
   if ((!g->cap && g->n > 0) || berth_cluster_jobs(c) != g->n)
@@ -75,7 +73,8 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   f.gpus = g->total;
   f.left = berth_i_pool_alloc(&scratch, n, sizeof *f.left);
   f.moments = berth_i_pool_zalloc(&scratch, n, sizeof *f.moments);
-  work = berth_i_pool_alloc(&scratch, n, sizeof *work);
+  double *work = berth_i_pool_alloc(&scratch, n, sizeof *work);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK || (st = play(g, c, &f, work, &t)) != BERTH_OK) goto done;
   *out = (berth_gang_bound){ NAN, t.makespan };

@@ -34,9 +34,8 @@ static bool beats(const program *p, int32_t b, int32_t a) {
 }
 
 static bool is_useful(const program *p, int32_t job, int32_t c) {
-  int32_t b;
   if (!fits(p, c)) return false;
-  for (b = p->jobs->first[job]; b < p->jobs->first[job + 1]; b++)
+  for (int32_t b = p->jobs->first[job]; b < p->jobs->first[job + 1]; b++)
     if (beats(p, b, c)) return false;
   return true;
 }
@@ -73,21 +72,19 @@ static void add_use(program *p, int32_t moment) {
 }
 
 static void add_rows(program *p) {
-  int32_t i;
   p->lp.rows = p->jobs->n + p->spans->moments;
-  for (i = 0; i < p->lp.rows; i++) {
+  for (int32_t i = 0; i < p->lp.rows; i++) {
     p->equal[i] = i >= p->jobs->n;
     p->bound[i] = !p->equal[i];
   }
 }
 
 static void fill(program *p) {
-  int32_t i, c;
   add_rows(p);
-  for (i = 0; i < p->jobs->n; i++)
-    for (c = p->jobs->first[i]; c < p->jobs->first[i + 1]; c++)
+  for (int32_t i = 0; i < p->jobs->n; i++)
+    for (int32_t c = p->jobs->first[i]; c < p->jobs->first[i + 1]; c++)
       if (is_useful(p, i, c)) add_choice(p, i, c);
-  for (i = 0; i < p->spans->moments; i++) add_use(p, i);
+  for (int32_t i = 0; i < p->spans->moments; i++) add_use(p, i);
   p->lp.bound = p->bound;
   p->lp.equal = p->equal;
   p->lp.cost = p->cost;
@@ -121,8 +118,7 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
 /* A server is worth at a moment what a begin then costs less one at the next. */
 static void read_prices(berth_clairvoyant *c, const program *p) {
   const double *begin = p->dual + c->n;
-  int32_t k;
-  for (k = 0; k < p->spans->moments; k++) {
+  for (int32_t k = 0; k < p->spans->moments; k++) {
     double next = k + 1 < p->spans->moments ? begin[k + 1] : 0;
     c->price[p->spans->job[k]] = begin[k] > next ? begin[k] - next : 0;
   }
@@ -132,17 +128,16 @@ static void read_prices(berth_clairvoyant *c, const program *p) {
 static double shrink(const berth_clairvoyant *c, const program *p, double *use) {
   const berth_clairvoyant_jobs *jobs = p->jobs;
   double worst = 1, now = 0;
-  int32_t i, k;
-  for (i = 0; i < c->n; i++) {
+  for (int32_t i = 0; i < c->n; i++) {
     double sum = 0;
-    for (k = jobs->first[i]; k < jobs->first[i + 1]; k++) {
+    for (int32_t k = jobs->first[i]; k < jobs->first[i + 1]; k++) {
       sum += c->share[k];
       use[p->spans->from[i]] += c->share[k] * jobs->choice[k].servers;
       use[p->spans->to[k]] -= c->share[k] * jobs->choice[k].servers;
     }
     if (sum > worst) worst = sum;
   }
-  for (k = 0; k < p->spans->moments; k++) {
+  for (int32_t k = 0; k < p->spans->moments; k++) {
     now += use[k];
     if (now > worst * jobs->servers) worst = now / jobs->servers;
   }
@@ -151,12 +146,11 @@ static double shrink(const berth_clairvoyant *c, const program *p, double *use) 
 
 static berth_status read_shares(berth_clairvoyant *c, const program *p) {
   size_t room = (size_t)p->spans->moments + 1;
-  double *use = berth_i_zalloc(c->ctx, room, sizeof *use), part;
-  int32_t k;
+  double *use = berth_i_zalloc(c->ctx, room, sizeof *use);
   if (!use) return berth_i_nomem(c->ctx);
-  for (k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
-  part = shrink(c, p, use);
-  for (k = 0; k < c->choices; k++) {
+  for (int32_t k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
+  double part = shrink(c, p, use);
+  for (int32_t k = 0; k < c->choices; k++) {
     c->share[k] *= part;
     c->summary.value += c->share[k];
   }
@@ -216,8 +210,8 @@ berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs 
 }
 
 void berth_clairvoyant_release(berth_clairvoyant *c) {
-  berth_ctx *ctx;
   if (!c) return;
+  berth_ctx *ctx;
   ctx = c->ctx;
   berth_i_pool_free(&c->pool);
   berth_ctx_release(ctx);

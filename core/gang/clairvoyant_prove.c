@@ -19,7 +19,6 @@ static berth_status check_choice(berth_ctx *ctx, const berth_clairvoyant_jobs *j
 
 static berth_status check_job(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, int32_t i) {
   berth_status st = BERTH_OK;
-  int32_t c;
   if (!(jobs->arrival[i] >= 0) || isinf(jobs->arrival[i])) {
     return berth_i_fail(ctx, BERTH_EINVAL, "job %d: arrival %g s: expected a finite time of at least 0", (int)i,
                         jobs->arrival[i]);
@@ -31,7 +30,7 @@ static berth_status check_job(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs
   if (jobs->first[i + 1] < jobs->first[i]) {
     return berth_i_fail(ctx, BERTH_EINVAL, "job %d: its choices end before they begin", (int)i);
   }
-  for (c = jobs->first[i]; c < jobs->first[i + 1] && st == BERTH_OK; c++) st = check_choice(ctx, jobs, i, c);
+  for (int32_t c = jobs->first[i]; c < jobs->first[i + 1] && st == BERTH_OK; c++) st = check_choice(ctx, jobs, i, c);
   return st;
 }
 
@@ -40,7 +39,6 @@ enum { MOST_CHOICES = INT32_MAX / 8 };
 
 static berth_status check(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs) {
   berth_status st = BERTH_OK;
-  int32_t i;
   if (jobs->n < 0 || jobs->n > MOST_CHOICES) return berth_i_fail(ctx, BERTH_EINVAL, "%d jobs", (int)jobs->n);
   if (jobs->servers < 1) return berth_i_fail(ctx, BERTH_EINVAL, "%d servers: expected at least 1", (int)jobs->servers);
   if (!(jobs->slack >= 0) || isinf(jobs->slack)) {
@@ -48,7 +46,7 @@ static berth_status check(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs) {
   }
   if (jobs->first[0] != 0) return berth_i_fail(ctx, BERTH_EINVAL, "the first choice is number %d, not 0", (int)jobs->first[0]);
   if (jobs->first[jobs->n] > MOST_CHOICES) return berth_i_fail(ctx, BERTH_EINVAL, "%d choices", (int)jobs->first[jobs->n]);
-  for (i = 0; i < jobs->n && st == BERTH_OK; i++) st = check_job(ctx, jobs, i);
+  for (int32_t i = 0; i < jobs->n && st == BERTH_OK; i++) st = check_job(ctx, jobs, i);
   return st;
 }
 
@@ -66,14 +64,13 @@ static int32_t end_of(const berth_clairvoyant_jobs *jobs, const berth_i_spans *s
 }
 
 static void find(const berth_clairvoyant_jobs *jobs, berth_i_spans *s) {
-  int32_t i, c;
   s->moments = 0;
-  for (i = 0; i < jobs->n; i++) {
+  for (int32_t i = 0; i < jobs->n; i++) {
     if (i == 0 || jobs->arrival[i] > jobs->arrival[i - 1]) s->job[s->moments++] = i;
     s->from[i] = s->moments - 1;
   }
-  for (i = 0; i < jobs->n; i++)
-    for (c = jobs->first[i]; c < jobs->first[i + 1]; c++)
+  for (int32_t i = 0; i < jobs->n; i++)
+    for (int32_t c = jobs->first[i]; c < jobs->first[i + 1]; c++)
       s->to[c] = end_of(jobs, s, s->from[i], jobs->arrival[i] + jobs->choice[c].seconds);
 }
 
@@ -93,8 +90,7 @@ berth_status berth_i_spans_init(berth_i_pool *pool, const berth_clairvoyant_jobs
 /* What a job is worth beyond the servers of its best choice; 0: it is better lost.  @param before [moments + 1] sums of prices */
 static double worth(const berth_clairvoyant_jobs *jobs, const berth_i_spans *s, const double *before, int32_t job) {
   double best = 0;
-  int32_t c;
-  for (c = jobs->first[job]; c < jobs->first[job + 1]; c++) {
+  for (int32_t c = jobs->first[job]; c < jobs->first[job + 1]; c++) {
     double cost = jobs->choice[c].servers * (before[s->to[c]] - before[s->from[job]]);
     if (jobs->choice[c].servers <= jobs->servers && 1 - cost > best) best = 1 - cost;
   }
@@ -103,26 +99,24 @@ static double worth(const berth_clairvoyant_jobs *jobs, const berth_i_spans *s, 
 
 static berth_status sum_prices(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, const berth_i_spans *s, const double *price,
                                double *before) {
-  int32_t i;
-  for (i = 0; i < jobs->n; i++) {
+  for (int32_t i = 0; i < jobs->n; i++) {
     if (!(price[i] >= 0) || isinf(price[i])) {
       return berth_i_fail(ctx, BERTH_EINVAL, "price %d is %g: expected a finite number of at least 0", (int)i, price[i]);
     }
     before[s->from[i] + 1] += price[i];
   }
-  for (i = 0; i < s->moments; i++) before[i + 1] += before[i];
+  for (int32_t i = 0; i < s->moments; i++) before[i + 1] += before[i];
   return BERTH_OK;
 }
 
 berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, const double *price, double *bound) {
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_i_spans s = { 0 };
-  double *before, sum;
   berth_status st = berth_i_spans_init(&scratch, jobs, &s);
   if (st != BERTH_OK) goto done;
-  before = berth_i_pool_zalloc(&scratch, (size_t)s.moments + 1, sizeof *before);
+  double *before = berth_i_pool_zalloc(&scratch, (size_t)s.moments + 1, sizeof *before);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK || (st = sum_prices(ctx, jobs, &s, price, before)) != BERTH_OK) goto done;
-  sum = before[s.moments] * jobs->servers;
+  double sum = before[s.moments] * jobs->servers;
   for (int32_t i = 0; i < jobs->n; i++) sum += worth(jobs, &s, before, i);
   *bound = sum;
 done:

@@ -58,9 +58,9 @@ berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elasti
   berth_i_heap best = { 0 };
   berth_status st = check(ctx, n, jobs, gpus);
   int32_t to = 0;
-  double g;
   if (st != BERTH_OK || (st = berth_i_heap_init(ctx, &best, n, (size_t)n)) != BERTH_OK) return st;
   gpus = give_least(n, jobs, gpus, count);
+  double g;
   for (int32_t i = 0; i < n; i++)
     if (count[i] > 0 && (g = gain(&jobs[i], count[i], gpus, &to)) > 0) berth_i_heap_push(&best, i, -g);
   while (best.n > 0 && gpus > 0) {
@@ -116,15 +116,13 @@ berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic
   berth_status st = check(ctx, n, jobs, gpus);
   size_t width = (size_t)(gpus < 0 ? 0 : gpus) + 1;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  double *best;
-  int32_t *from;
   if (st != BERTH_OK) return st;
   if (!(power <= 1) || isinf(power))
     return berth_i_fail(ctx, BERTH_EINVAL, "elastic: power: expected a finite number of at most 1, got %g", power);
   if (!(floor > 0) || isinf(floor))
     return berth_i_fail(ctx, BERTH_EINVAL, "elastic: floor: expected a finite number above 0, got %g", floor);
-  best = berth_i_pool_zalloc(&scratch, 2 * width, sizeof *best);
-  from = berth_i_pool_alloc(&scratch, (size_t)n * width, sizeof *from);
+  double *best = berth_i_pool_zalloc(&scratch, 2 * width, sizeof *best);
+  int32_t *from = berth_i_pool_alloc(&scratch, (size_t)n * width, sizeof *from);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   for (int32_t i = 0; i < n; i++)
     add_job(&jobs[i], gpus, power, floor, best + (i % 2 ? width : 0), best + (i % 2 ? 0 : width), from + (size_t)i * width);

@@ -20,8 +20,8 @@ static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const 
 /* ---- life ------------------------------------------------------------------------------------------------ */
 
 void berth_gang_release(berth_gang *g) {
-  berth_ctx *ctx;
   if (!g) return;
+  berth_ctx *ctx;
   ctx = g->ctx;
   berth_i_heap_release(ctx, &g->due);
   berth_i_heap_release(ctx, &g->up);
@@ -42,7 +42,6 @@ static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
 static berth_status init_rule(berth_gang *g, const void *own) {
   union { double align; void *pointer; char bytes[256]; } defaults;
   const berth_option_table *table = g->rule->about.options ? g->rule->about.options() : NULL;
-  berth_status st;
   if (!table)
     return own ? berth_i_fail(g->ctx, BERTH_EINVAL, "gang: %s has no options of its own",
                               g->rule->about.choice.name)
@@ -52,19 +51,19 @@ static berth_status init_rule(berth_gang *g, const void *own) {
     table->defaults(&defaults);
     own = &defaults;
   }
-  st = berth_options_check(g->ctx, table, own);
+  berth_status st = berth_options_check(g->ctx, table, own);
   return st == BERTH_OK ? g->rule->init(g, own) : st;
 }
 
 static berth_status get_arrays(berth_gang *g) {
   size_t n = (size_t)g->n;
-  berth_status st;
   g->job = berth_i_pool_zalloc(&g->pool, n, sizeof *g->job);
   g->running = berth_i_pool_alloc(&g->pool, n, sizeof *g->running);
   g->fresh = berth_i_pool_alloc(&g->pool, n, sizeof *g->fresh);
   g->start = berth_i_pool_alloc(&g->pool, n, sizeof *g->start);
   g->pause = berth_i_pool_alloc(&g->pool, n, sizeof *g->pause);
   g->keep = berth_i_pool_alloc(&g->pool, n, sizeof *g->keep);
+  berth_status st;
   if ((st = berth_i_pool_status(&g->pool)) != BERTH_OK) return st;
   if ((st = berth_i_gang_queue_init(&g->pool, &g->waiting, g->n)) != BERTH_OK) return st;
   if ((st = berth_i_heap_init(g->ctx, &g->due, g->n, n)) != BERTH_OK) return st;
@@ -73,8 +72,8 @@ static berth_status get_arrays(berth_gang *g) {
 
 berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *opts, berth_gang **out) {
   berth_status st = check(ctx, n, size, opts);
-  berth_gang *g;
   if (st != BERTH_OK) return st;
+  berth_gang *g;
   if (!(g = berth_i_pool_object(ctx, sizeof *g))) return berth_i_nomem(ctx);
   berth_ctx_retain(g->ctx = ctx);
   g->n = n;
@@ -127,11 +126,11 @@ static berth_status count_units(berth_gang *g, const berth_cluster *c) {
 }
 
 static berth_status attach(berth_gang *g, berth_cluster *c) {
-  berth_status st;
   void *reserved = NULL;
   if (berth_cluster_jobs(c) != g->n)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the cluster has %d jobs, expected %d", (int)berth_cluster_jobs(c), (int)g->n);
   if (g->cap) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: has had a run already");
+  berth_status st;
   if ((st = get_places(g, c)) != BERTH_OK || (st = count_units(g, c)) != BERTH_OK) return st;
   g->c = c;
   st = berth_i_pool_grow(&g->pool, &reserved, &g->cap_reserved,
@@ -145,13 +144,12 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
 static berth_status note_counts(berth_gang *g, double now) {
   berth_gang_count at = { now, g->idle, g->left, g->waiting.n }, *last = g->n_counts > 0 ? &g->counts[g->n_counts - 1] : NULL;
   void *counts = g->counts;
-  berth_status st;
   if (last && last->idle == at.idle && last->left == at.left && last->waiting == at.waiting) return BERTH_OK;
   if (last && last->time == now) {
     *last = at;
     return BERTH_OK;
   }
-  st = berth_i_pool_grow(&g->pool, &counts, &g->cap_counts, (size_t)g->n_counts + 1, sizeof *g->counts);
+  berth_status st = berth_i_pool_grow(&g->pool, &counts, &g->cap_counts, (size_t)g->n_counts + 1, sizeof *g->counts);
   g->counts = counts;
   if (st == BERTH_OK) g->counts[g->n_counts++] = at;
   return st;
@@ -160,9 +158,8 @@ static berth_status note_counts(berth_gang *g, double now) {
 /* Once per instant: after the last event of it. */
 static berth_status decide(berth_gang *g) {
   double now = berth_cluster_now(g->c);
-  berth_status st;
   if (berth_cluster_upcoming(g->c) <= now) return BERTH_OK;
-  st = g->rule->decide(g, now);
+  berth_status st = g->rule->decide(g, now);
   g->anew = false;
   return st == BERTH_OK ? note_counts(g, now) : st;
 }

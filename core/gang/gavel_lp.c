@@ -114,17 +114,17 @@ static void build(program *g) {
 }
 
 static berth_status maximise(berth_ctx *ctx, program *g) {
-  int32_t iterations;
   berth_i_glpk_program lp = { .rows = g->rows, .columns = g->columns, .bound = g->bound, .equal = g->equal, .cost = g->cost,
                               .most = g->most, .at = g->at, .row = g->row, .value = g->value };
   build(g);
+  int32_t iterations;
   return berth_i_glpk_maximise(ctx, &lp, g->x, g->dual, &iterations);
 }
 
 /* z, by what each job needs. */
 static berth_status maximise_needs(berth_ctx *ctx, program *g, double *z) {
-  berth_status st;
   g->cost[g->columns - 1] = 1;
+  berth_status st;
   if ((st = maximise(ctx, g)) == BERTH_OK) *z = g->x[g->columns - 1] / g->scale;
   return st;
 }
@@ -153,9 +153,9 @@ static berth_status max_min(berth_ctx *ctx, program *g, double *objective) {
 }
 
 static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
+  for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i];
   double z;
   berth_status st;
-  for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i];
   if ((st = maximise_needs(ctx, g, &z)) == BERTH_OK) *objective = 1 / z;
   return st;
 }
@@ -168,10 +168,10 @@ static double largest_ratio(const program *g) {
 
 /* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more than that, it falls. */
 static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
-  double z, ratio;
+  double z;
   berth_status st = makespan(ctx, g, &z);
   for (int k = 0; k < 100 && st == BERTH_OK; k++) {
-    ratio = largest_ratio(g);
+    double ratio = largest_ratio(g);
     for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i] / (ratio * g->p->alone[i] - g->p->elapsed[i]);
     *objective = ratio;
     if ((st = maximise_needs(ctx, g, &z)) != BERTH_OK || z <= 1 + 1e-10) return st;
@@ -180,8 +180,8 @@ static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
 }
 
 static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
-  berth_status st;
   for (size_t c = 0; c < cells(g->p); c++) g->cost[c] = g->p->throughput[c];
+  berth_status st;
   if ((st = maximise(ctx, g)) != BERTH_OK) return st;
   *objective = 0;
   for (int32_t i = 0; i < g->p->n; i++) *objective += throughput(g, i);
@@ -193,8 +193,8 @@ berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_ga
   berth_status st = check(ctx, p, goal);
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   double reached = NAN;
-  program g;
   if (st != BERTH_OK) return st;
+  program g;
   if ((st = get(&scratch, p, &g)) == BERTH_OK && p->n > 0) st = goals[goal](ctx, &g, &reached);
   if (st == BERTH_OK) {
     for (size_t c = 0; c < cells(p); c++) share[c] = fmin(1, fmax(0, g.x[c]));

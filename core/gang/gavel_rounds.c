@@ -83,9 +83,9 @@ static berth_status check(berth_gang *g, const berth_gang_gavel_options *o) {
 
 static berth_status init(berth_gang *g, const void *own) {
   const berth_gang_gavel_options *o = own;
-  gavel *v;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
+  gavel *v;
   if (!(v = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *v))) return berth_i_nomem(g->ctx);
   v->types = o->n_types;
   v->goal = (berth_gavel_goal)o->goal;
@@ -144,7 +144,6 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
   gavel *v = of(g);
   size_t types = (size_t)v->types;
   berth_gavel p = { n, v->types, v->throughput_of, v->gang_of, v->priority_of, v->gpus, v->left, v->elapsed, v->alone_of };
-  double objective;
   berth_status st;
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
@@ -157,6 +156,7 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
     v->elapsed[i] = now - v->arrival[job];
     v->alone_of[i] = fmax(v->alone[job], 1e-9);
   }
+  double objective;
   if ((st = berth_gavel_allocate(g->ctx, &p, v->goal, v->share_of, &objective)) != BERTH_OK)
     return st;
   for (int32_t i = 0; i < n; i++)
@@ -229,11 +229,10 @@ static berth_status begin(berth_gang *g, int32_t job, double now) {
 }
 
 static berth_status decide(berth_gang *g, double now) {
-  int32_t n;
-  berth_status st;
   berth_i_gang_queue_fresh(g);
   if (!g->anew) return BERTH_OK;
-  n = berth_i_gang_list_all(g);
+  int32_t n = berth_i_gang_list_all(g);
+  berth_status st;
   if (of(g)->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
   choose_types(g, n);
   if ((st = stop_some(g, n, now)) != BERTH_OK) return st;

@@ -102,9 +102,9 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 
 static berth_status decide(berth_gang *g, double now) {
   const gittins *h = of(g);
-  berth_status st;
   catch_up(g, now);
   if (h->learns && h->n_seen > h->n + h->n / 4) learn(g, now);
+  berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
   return berth_cluster_wake(g->c, g->waiting.n > 0 && g->due.n > 0 ? fmax(now, g->due.at[0].key) : INFINITY);
 }

@@ -61,14 +61,15 @@ berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t 
                                 double *out) {
   static const double golden = 0.6180339887498949;
   berth_status st = check(ctx, g, gpus, machines);
-  double low = g->batch, high, x, y;
+  double low = g->batch;
   if (st != BERTH_OK) return st;
-  high = upper_end(g, gpus, machines);
+  double high = upper_end(g, gpus, machines);
   if (low > high) {
     if (batch) *batch = 0;
     *out = 0;
     return BERTH_OK;
   }
+  double x, y;
   for (int i = 0; i < 200 && high - low > 1e-9 * high; i++) {
     x = high - golden * (high - low);
     y = low + golden * (high - low);

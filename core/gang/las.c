@@ -110,13 +110,11 @@ static void settle(berth_gang *g) {
 }
 
 static berth_status decide(berth_gang *g, double now) {
-  bool changed;
-  berth_status st;
-  int64_t tie;
   berth_i_gang_queue_fresh(g);
-  tie = g->next_tie;
+  int64_t tie = g->next_tie;
   change_queues(g, now);
-  changed = g->next_tie != tie;
+  bool changed = g->next_tie != tie;
+  berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
   if (changed || g->n_start > 0) settle(g);
   return wake(g, now);
@@ -181,8 +179,8 @@ static berth_status check(berth_ctx *ctx, const berth_gang_las_options *o) {
 static berth_status init(berth_gang *g, const void *own) {
   const berth_gang_las_options *o = own;
   berth_status st = check(g->ctx, o);
-  las *l;
   if (st != BERTH_OK) return st;
+  las *l;
   if (!(l = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *l))) return berth_i_nomem(g->ctx);
   l->o = *o;
   l->o.limits = l->limit = berth_i_pool_copy(&g->pool, o->limits, (size_t)o->n_limits, sizeof *l->limit);

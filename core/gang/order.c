@@ -202,9 +202,9 @@ static berth_status start_all(berth_gang *g, double now) {
   int32_t from = 0;
   for (int32_t i = 0; i < g->n_start; i++) {
     int32_t job = g->start[i];
-    berth_status st;
     if (berth_i_gang_by_place(g)) pick_reserved(g, job, &from);
     else berth_i_gang_find(g, g->room, job);
+    berth_status st;
     if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -217,7 +217,6 @@ static void prepare_places(berth_gang *g) {
 
 berth_status berth_i_gang_choose(berth_gang *g, double now) {
   walk w = { now, 0, BERTH_NONE, before_all, g->total, g->total - g->left, 0, 0, 0 };
-  berth_status st;
   g->now_tie = g->next_tie;
   g->next_tie += g->n_running;
   if (g->waiting.n + g->n_fresh > 0 && g->rule->moves) berth_i_gang_sort(g, now);
@@ -234,6 +233,7 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   g->reserved[w.reserved].job = BERTH_NONE;
   put_together(g, &w);
   for (int32_t i = 0; i < g->n_start; i++) berth_i_gang_queue_remove(&g->waiting, g->start[i]);
+  berth_status st;
   if ((st = pause_all(g, now)) != BERTH_OK) return st;
   return start_all(g, now);
 }

@@ -108,9 +108,9 @@ static const double *amounts(berth_gang *g) {
 }
 
 berth_status berth_i_gang_rate(berth_gang *g, int32_t job, double *rate) {
-  berth_status st;
   *rate = g->rule->speed ? g->rule->speed(g, job) : 1;
   if (g->rule->speed || !g->o.rate) return BERTH_OK;
+  berth_status st;
   if ((st = g->o.rate(g->o.ud, job, g->pick.n, g->pick.machine, amounts(g), rate)) != BERTH_OK) return st;
   if (*rate > 0 && isfinite(*rate)) return BERTH_OK;
   return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: rate: expected a finite number above 0, got %g", (int)job, *rate);

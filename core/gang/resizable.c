@@ -50,9 +50,9 @@ static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
 static berth_status init(berth_gang *g, const void *own) {
   const berth_gang_resize_options *o = own;
   size_t n = (size_t)g->n;
-  elastic *e;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
+  elastic *e;
   if (!(e = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *e))) return berth_i_nomem(g->ctx);
   e->o = *o;
   e->first = berth_i_pool_copy(&g->pool, o->first, n + 1, sizeof *e->first);
@@ -161,11 +161,11 @@ static berth_status keep_some(berth_gang *g, int32_t n, double now) {
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
     bool runs = g->job[job].run != BERTH_NONE, same = e->count[i] > 0 && e->count[i] == e->given[job];
-    berth_status st;
     if (same && runs) keep_running(g, job);
     else if (same) keep_places_of(g, job, n_old);
     if (same) continue;
     if (runs) {
+      berth_status st;
       if ((st = berth_i_gang_pause(g, job, now)) != BERTH_OK) return st;
       berth_i_gang_drop(g, job);
       berth_i_gang_enqueue(g, job, (berth_i_gang_rank){ 0, job });
@@ -212,7 +212,6 @@ static berth_status begin_ready(berth_gang *g, double now) {
   int32_t left = 0;
   for (int32_t i = 0, next; i < e->n_place; i = next) {
     int32_t job = e->place[i].job;
-    berth_status st;
     for (next = i; next < e->n_place && e->place[next].job == job; next++) {}
     if (e->ready[job] > now) {
       memmove(e->place + left, e->place + i, (size_t)(next - i) * sizeof *e->place);
@@ -227,6 +226,7 @@ static berth_status begin_ready(berth_gang *g, double now) {
     g->job[job].size = e->given[job];
     e->ready[job] = NAN;
     berth_i_gang_queue_remove(&g->waiting, job);
+    berth_status st;
     if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
     g->running[g->n_running++] = job;
   }
@@ -241,8 +241,8 @@ static berth_status wake(berth_gang *g) {
 }
 
 static berth_status decide(berth_gang *g, double now) {
-  berth_status st;
   berth_i_gang_queue_fresh(g);
+  berth_status st;
   if (g->anew) {
     int32_t n = berth_i_gang_list_all(g);
     if ((st = choose(g, n, now)) != BERTH_OK || (st = keep_some(g, n, now)) != BERTH_OK || (st = place_all(g, now)) != BERTH_OK)

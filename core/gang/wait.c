@@ -38,8 +38,8 @@ static berth_status fifo(berth_gang *g, double now) {
 
 static berth_status fit_first(berth_gang *g, double now) {
   berth_i_gang_rank cursor = before_all;
-  int32_t job;
   berth_i_gang_queue_fresh(g);
+  int32_t job;
   while ((job = berth_i_gang_queue_next(&g->waiting, cursor, g->left, INFINITY)) != BERTH_NONE) {
     berth_status st = BERTH_OK;
     cursor = g->job[job].rank;
@@ -77,25 +77,23 @@ static int32_t next_candidate(const berth_gang *g, berth_i_gang_rank cursor, con
 }
 
 static berth_status try_candidate(berth_gang *g, int32_t job, reservation *r, double now) {
-  double rate;
-  bool in_time;
-  berth_status st;
   if (!berth_i_gang_find(g, g->room, job)) return BERTH_OK;
+  double rate;
+  berth_status st;
   if ((st = berth_i_gang_rate(g, job, &rate)) != BERTH_OK) return st;
-  in_time = now + g->job[job].left / rate <= r->time;
+  bool in_time = now + g->job[job].left / rate <= r->time;
   if (!in_time && g->job[job].size > r->spare) return BERTH_OK;
   if (!in_time) r->spare -= g->job[job].size;
   return begin(g, job, now);
 }
 
 static berth_status backfill(berth_gang *g, double now) {
-  int32_t head, job;
+  int32_t head;
   berth_status st = begin_in_order(g, now, &head);
-  reservation r;
-  berth_i_gang_rank cursor;
   if (st != BERTH_OK || head == BERTH_NONE || g->left == 0) return st;
-  r = reserve(g, head);
-  cursor = g->job[head].rank;
+  reservation r = reserve(g, head);
+  berth_i_gang_rank cursor = g->job[head].rank;
+  int32_t job;
   while (st == BERTH_OK && (job = next_candidate(g, cursor, &r, now)) != BERTH_NONE) {
     cursor = g->job[job].rank;
     st = try_candidate(g, job, &r, now);

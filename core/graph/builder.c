@@ -19,10 +19,9 @@ static void init_column(berth_i_column *c, size_t width, int blank) {
 
 static void init_columns(berth_graph_builder *b) {
   berth_i_column *c = b->column;
-  int k;
   init_column(&c[BERTH_I_SECONDS], sizeof(double), 0xff);
-  for (k = BERTH_I_FLOP; k <= BERTH_I_WORKSPACE; k++) init_column(&c[k], sizeof(double), 0);
-  for (k = BERTH_I_GROUP; k <= BERTH_I_PIN; k++) init_column(&c[k], sizeof(int32_t), 0xff);
+  for (int k = BERTH_I_FLOP; k <= BERTH_I_WORKSPACE; k++) init_column(&c[k], sizeof(double), 0);
+  for (int k = BERTH_I_GROUP; k <= BERTH_I_PIN; k++) init_column(&c[k], sizeof(int32_t), 0xff);
   init_column(&c[BERTH_I_FLAGS], sizeof(uint8_t), 0);
   init_column(&c[BERTH_I_NAME], sizeof(int32_t), 0xff);
   init_column(&c[BERTH_I_KIND], sizeof(int32_t), 0xff);
@@ -60,8 +59,8 @@ berth_status berth_graph_builder_new(berth_ctx *ctx, berth_graph_builder **out) 
 }
 
 void berth_graph_builder_release(berth_graph_builder *b) {
-  berth_ctx *ctx;
   if (!b) return;
+  berth_ctx *ctx;
   ctx = b->ctx;
   berth_i_pool_free(&b->columns);
   berth_i_pool_free(&b->edges);
@@ -124,8 +123,7 @@ static void write_cell(berth_graph_builder *b, const cell *x) {
 
 static berth_status make_room_for_row(berth_graph_builder *b, const cell *row, int n) {
   berth_status st;
-  int k;
-  for (k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++) {
     if (row[k].blank && !b->column[row[k].column].data) continue;
     if ((st = make_room(b, row[k].column, 1)) != BERTH_OK) return st;
   }
@@ -134,8 +132,7 @@ static berth_status make_room_for_row(berth_graph_builder *b, const cell *row, i
 
 /* Needs the room; the caller counts the row. */
 static void write_row(berth_graph_builder *b, const cell *row, int n) {
-  int k;
-  for (k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++) {
     if (b->column[row[k].column].data) write_cell(b, &row[k]);
   }
 }
@@ -151,11 +148,12 @@ typedef struct subject {
 
 static berth_status refuse(berth_ctx *ctx, subject s, const char *format, ...) BERTH_PRINTF(3, 4);
 static berth_status refuse(berth_ctx *ctx, subject s, const char *format, ...) {
-  char text[160], label[96];
   va_list args;
   va_start(args, format);
+  char text[160];
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  char label[96];
   if (s.name) {
     berth_i_label(s.id, s.name, label, sizeof label);
   } else {
@@ -172,9 +170,8 @@ static berth_status check_amount(berth_ctx *ctx, subject s, const char *what, do
 }
 
 static berth_status check_seconds(berth_graph_builder *b, subject s, const double *seconds) {
-  int32_t k;
   berth_status st;
-  for (k = 0; seconds && k < b->n_types; k++) {
+  for (int32_t k = 0; seconds && k < b->n_types; k++) {
     if (seconds[k] == BERTH_UNSUPPORTED) continue;
     if ((st = check_amount(b->ctx, s, "time", seconds[k], "s")) != BERTH_OK) return st;
   }
@@ -237,11 +234,10 @@ static berth_status check_edge(berth_graph_builder *b, int32_t tensor, int32_t o
 }
 
 static berth_status check_op_list(berth_graph_builder *b, subject s, const char *what, int32_t n, const int32_t *ops) {
-  int32_t k;
-  berth_status st;
   if (n < 0) return refuse(b->ctx, s, "number of %ss %ld is negative", what, (long)n);
   if (n > 0 && !ops) return refuse(b->ctx, s, "%ld %ss, but no list of them", (long)n, what);
-  for (k = 0; k < n; k++) {
+  berth_status st;
+  for (int32_t k = 0; k < n; k++) {
     if ((st = check_op_exists(b, s, what, ops[k])) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -250,9 +246,9 @@ static berth_status check_op_list(berth_graph_builder *b, subject s, const char 
 static berth_status check_collective(berth_graph_builder *b, const berth_collective *c) {
   const subject s = { "collective", b->n_collectives, NULL };
   berth_ctx *ctx = b->ctx;
-  berth_status st;
   if ((int)c->kind < BERTH_ALLREDUCE || (int)c->kind > BERTH_PARAMETER_SERVER)
     return refuse(ctx, s, "unknown kind %d", (int)c->kind);
+  berth_status st;
   if ((st = check_amount(ctx, s, "size", c->bytes, "B")) != BERTH_OK) return st;
   if (c->count < 1) return refuse(ctx, s, "count %ld is below 1", (long)c->count);
   if (c->n_members < 1) return refuse(ctx, s, "%ld members, needs 1 or more", (long)c->n_members);
@@ -266,14 +262,13 @@ static berth_status check_collective(berth_graph_builder *b, const berth_collect
 /* ---- adding ----------------------------------------------------------------------------- */
 
 static berth_status check_types(berth_graph_builder *b, int32_t n, const char *const *names) {
-  int32_t i, k;
   if (b->n_ops > 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "device types must be named before the first op");
   if (n < 1) return berth_i_fail(b->ctx, BERTH_EINVAL, "%ld device types, needs 1 or more", (long)n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (!names[i] || (n > 1 && !*names[i])) return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld has no name", (long)i);
     if (berth_i_utf8_error(names[i]))
       return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld: the name is not UTF-8", (long)i);
-    for (k = 0; k < i; k++) {
+    for (int32_t k = 0; k < i; k++) {
       if (strcmp(names[i], names[k]) == 0) {
         return berth_i_fail(b->ctx, BERTH_EINVAL, "device type \"%s\" is named twice", names[i]);
       }
@@ -284,8 +279,8 @@ static berth_status check_types(berth_graph_builder *b, int32_t n, const char *c
 
 berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const char *const *names) {
   berth_status st;
-  char **types;
   if ((st = check_types(b, n, names)) != BERTH_OK) return st;
+  char **types;
   if ((st = berth_i_types_copy(&b->columns, n, names, &types)) != BERTH_OK) return st;
   b->column[BERTH_I_SECONDS].data = NULL; /* may exist, without rows, after a refused allocation */
   b->column[BERTH_I_SECONDS].cap = 0;
@@ -310,14 +305,13 @@ static berth_status reserve_rows(berth_graph_builder *b, int column, size_t rows
 
 /* Columns that may stay away get the hint only. */
 berth_status berth_graph_builder_reserve(berth_graph_builder *b, int32_t ops, int32_t tensors, int32_t edges) {
-  berth_status st;
-  int k;
   if (ops < 0 || tensors < 0 || edges < 0) {
     return berth_i_fail(b->ctx, BERTH_EINVAL, "capacity of %ld ops, %ld tensors, %ld edges is negative", (long)ops, (long)tensors,
                         (long)edges);
   }
-  for (k = 0; k <= BERTH_I_KIND; k++) b->column[k].hint = (size_t)ops;
-  for (k = BERTH_I_PRODUCER; k <= BERTH_I_TENSOR_FLAGS; k++) b->column[k].hint = (size_t)tensors;
+  for (int k = 0; k <= BERTH_I_KIND; k++) b->column[k].hint = (size_t)ops;
+  for (int k = BERTH_I_PRODUCER; k <= BERTH_I_TENSOR_FLAGS; k++) b->column[k].hint = (size_t)tensors;
+  berth_status st;
   if ((st = reserve_rows(b, BERTH_I_PRODUCER, (size_t)tensors)) != BERTH_OK) return st;
   if ((st = reserve_rows(b, BERTH_I_TENSOR_BYTES, (size_t)tensors)) != BERTH_OK) return st;
   if ((st = reserve_rows(b, BERTH_I_EDGE_TENSOR, (size_t)edges)) != BERTH_OK) return st;
@@ -412,11 +406,11 @@ berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_
 }
 
 berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t tensor, int32_t op) {
-  berth_status st;
   if (tensor < 0 || tensor >= b->n_tensors) {
     return berth_i_fail(b->ctx, BERTH_EINVAL, "tensor %ld does not exist (there are %ld tensors)", (long)tensor,
                         (long)b->n_tensors);
   }
+  berth_status st;
   if ((st = check_edge(b, tensor, op)) != BERTH_OK) return st;
   if ((st = make_room_for_edge(b)) != BERTH_OK) return st;
   append_edge(b, tensor, op);
@@ -425,11 +419,11 @@ berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t te
 
 berth_status berth_graph_builder_connect(berth_graph_builder *b, int32_t src, int32_t dst, double bytes, int32_t *tensor) {
   const berth_tensor t = { .producer = src, .bytes = bytes, .resident_bytes = -1 };
-  int32_t id;
   berth_status st;
   if ((st = check_tensor(b, &t)) != BERTH_OK) return st;
   if ((st = check_edge(b, b->n_tensors, dst)) != BERTH_OK) return st;
   if ((st = make_room_for_edge(b)) != BERTH_OK) return st;
+  int32_t id;
   if ((st = append_tensor(b, &t, &id)) != BERTH_OK) return st;
   append_edge(b, id, dst);
   if (tensor) *tensor = id;

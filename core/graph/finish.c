@@ -40,8 +40,7 @@ static void view_columns(const berth_graph_builder *b, berth_graph *g) {
 
 static void view_collectives(berth_graph *g) {
   const int32_t *next = g->coll_ops;
-  int32_t k;
-  for (k = 0; k < g->n_collectives; k++) {
+  for (int32_t k = 0; k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
     c->members = next;
     next += c->n_members;
@@ -71,20 +70,20 @@ static void view(const berth_graph_builder *b, berth_graph *g) {
 /* ---- twins, groups, pins ---------------------------------------------------------------- */
 
 static berth_status bad_twin(const berth_graph *g, int32_t v, int32_t w) {
-  char one[LABEL], two[LABEL], three[LABEL];
+  char one[LABEL];
   berth_i_op_label(g, v, one, sizeof one);
   if (w >= g->n_ops) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: twin op %ld does not exist (there are %ld ops)", one, (long)w, (long)g->n_ops);
   }
   if (w == v) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s is its own twin", one);
+  char two[LABEL], three[LABEL];
   return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: its twin %s is the twin of %s", one, berth_i_op_label(g, w, two, sizeof two),
                       berth_i_op_label(g, g->twin[w], three, sizeof three));
 }
 
 static berth_status check_twins(const berth_graph *g) {
-  int32_t v, w;
-  for (v = 0; g->twin && v < g->n_ops; v++) {
-    w = g->twin[v];
+  for (int32_t v = 0; g->twin && v < g->n_ops; v++) {
+    int32_t w = g->twin[v];
     if (w == BERTH_NONE) continue;
     if (w >= g->n_ops || w == v || (g->twin[w] != BERTH_NONE && g->twin[w] != v)) return bad_twin(g, v, w);
   }
@@ -95,9 +94,9 @@ static berth_status check_twins(const berth_graph *g) {
  * that could be added later would make that right, so what was set until then may stay. */
 static berth_status link_twins(berth_graph *g) {
   berth_status st = check_twins(g);
-  int32_t v, w;
   if (st != BERTH_OK || !g->twin) return st;
-  for (v = 0; v < g->n_ops; v++) {
+  int32_t w;
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if ((w = g->twin[v]) == BERTH_NONE) continue;
     if (g->twin[w] != BERTH_NONE && g->twin[w] != v) return bad_twin(g, v, w);
     g->twin[w] = v;
@@ -128,17 +127,17 @@ static berth_status bad_pins(const berth_graph *g, int32_t v, int32_t w) {
 static bool pinned_in_group(const berth_graph *g, int32_t op) { return g->pin[op] != BERTH_NONE && g->group[op] != BERTH_NONE; }
 
 static berth_status check_pins(const berth_graph *g) {
-  size_t n = 0, size, i;
-  int32_t v, *table;
+  size_t n = 0;
   berth_status st = BERTH_OK;
   if (!g->group || !g->pin) return BERTH_OK;
-  for (v = 0; v < g->n_ops; v++) n += pinned_in_group(g, v);
-  size = table_size(n);
+  for (int32_t v = 0; v < g->n_ops; v++) n += pinned_in_group(g, v);
+  size_t size = table_size(n);
+  int32_t *table;
   if (!(table = berth_i_alloc(g->ctx, size, sizeof *table))) return berth_i_nomem(g->ctx);
   memset(table, 0xff, size * sizeof *table);
-  for (v = 0; v < g->n_ops && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++) {
     if (!pinned_in_group(g, v)) continue;
-    i = group_slot(g, table, size, v);
+    size_t i = group_slot(g, table, size, v);
     if (table[i] == BERTH_NONE) table[i] = v;
     if (g->pin[table[i]] != g->pin[v]) st = bad_pins(g, table[i], v);
   }
@@ -149,22 +148,20 @@ static berth_status check_pins(const berth_graph *g) {
 /* ---- lists ------------------------------------------------------------------------------ */
 
 void berth_i_counts_to_ends(int32_t *at, int32_t n_keys) {
-  int32_t k, sum = 0;
-  for (k = 0; k < n_keys; k++) at[k] = sum += at[k];
+  int32_t sum = 0;
+  for (int32_t k = 0; k < n_keys; k++) at[k] = sum += at[k];
   at[n_keys] = sum;
 }
 
 void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list) {
-  int32_t i;
   memset(at, 0, ((size_t)n_keys + 1) * sizeof *at);
-  for (i = 0; i < n; i++) at[key[i]]++;
+  for (int32_t i = 0; i < n; i++) at[key[i]]++;
   berth_i_counts_to_ends(at, n_keys);
-  for (i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
+  for (int32_t i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
 }
 
 static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor, const int32_t *edge_op) {
   size_t ops = (size_t)g->n_ops, tensors = (size_t)g->n_tensors, edges = (size_t)g->n_edges;
-  berth_status st;
   g->in_at = berth_i_pool_alloc(&g->pool, ops + 1, sizeof(int32_t));
   g->in = berth_i_pool_alloc(&g->pool, edges, sizeof(int32_t));
   g->out_at = berth_i_pool_alloc(&g->pool, ops + 1, sizeof(int32_t));
@@ -172,6 +169,7 @@ static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor, cons
   g->use_at = berth_i_pool_alloc(&g->pool, tensors + 1, sizeof(int32_t));
   g->use = berth_i_pool_alloc(&g->pool, edges, sizeof(int32_t));
   g->topo = berth_i_pool_alloc(&g->pool, ops, sizeof(int32_t));
+  berth_status st;
   if ((st = berth_i_pool_status(&g->pool)) != BERTH_OK) return st;
   berth_i_sort_lists(g->n_ops, g->n_edges, edge_op, edge_tensor, g->in_at, g->in);
   berth_i_sort_lists(g->n_ops, g->n_tensors, g->producer, NULL, g->out_at, g->out);
@@ -191,20 +189,18 @@ static side side_of(const berth_graph *g, int32_t k, bool consumers) {
 }
 
 static void count_side(const berth_graph *g, bool consumers, int32_t *at) {
-  int32_t k, j;
   memset(at, 0, ((size_t)g->n_ops + 1) * sizeof *at);
-  for (k = 0; k < g->n_collectives; k++) {
+  for (int32_t k = 0; k < g->n_collectives; k++) {
     side s = side_of(g, k, consumers);
-    for (j = 0; j < s.n; j++) at[s.ops[j]]++;
+    for (int32_t j = 0; j < s.n; j++) at[s.ops[j]]++;
   }
   berth_i_counts_to_ends(at, g->n_ops);
 }
 
 static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32_t *list) {
-  int32_t k, j;
-  for (k = g->n_collectives - 1; k >= 0; k--) {
+  for (int32_t k = g->n_collectives - 1; k >= 0; k--) {
     side s = side_of(g, k, consumers);
-    for (j = 0; j < s.n; j++) list[--at[s.ops[j]]] = k;
+    for (int32_t j = 0; j < s.n; j++) list[--at[s.ops[j]]] = k;
   }
 }
 
@@ -217,8 +213,8 @@ static berth_status build_side(berth_graph *g, bool consumers, int32_t **at, int
 }
 
 static berth_status build_collective_lists(berth_graph *g) {
-  berth_status st;
   if (g->n_collectives == 0) return BERTH_OK;
+  berth_status st;
   if ((st = build_side(g, false, &g->wait_at, &g->wait)) != BERTH_OK) return st;
   return build_side(g, true, &g->after_at, &g->after);
 }
@@ -227,8 +223,7 @@ static berth_status build_collective_lists(berth_graph *g) {
 
 /* First op that stands twice in the list, or BERTH_NONE; `last` has the stamp of the last list that each op stood in. */
 static int32_t first_double(side s, int32_t stamp, int32_t *last) {
-  int32_t j;
-  for (j = 0; j < s.n; j++) {
+  for (int32_t j = 0; j < s.n; j++) {
     if (last[s.ops[j]] == stamp) return s.ops[j];
     last[s.ops[j]] = stamp;
   }
@@ -236,11 +231,10 @@ static int32_t first_double(side s, int32_t stamp, int32_t *last) {
 }
 
 static berth_status check_consumers(const berth_graph *g, int32_t *last) {
-  char one[LABEL], two[LABEL];
-  int32_t t, twice;
   memset(last, 0xff, (size_t)g->n_ops * sizeof *last);
-  for (t = 0; t < g->n_tensors; t++) {
-    twice = first_double((side){ g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t] }, t, last);
+  char one[LABEL], two[LABEL];
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    int32_t twice = first_double((side){ g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t] }, t, last);
     if (twice == BERTH_NONE) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "tensor %ld of %s: consumer %s is given twice", (long)t,
                         berth_i_op_label(g, g->producer[t], one, sizeof one), berth_i_op_label(g, twice, two, sizeof two));
@@ -249,12 +243,11 @@ static berth_status check_consumers(const berth_graph *g, int32_t *last) {
 }
 
 static berth_status check_members(const berth_graph *g, int32_t *last) {
-  char label[LABEL];
-  int32_t k, s, twice;
   memset(last, 0xff, (size_t)g->n_ops * sizeof *last);
-  for (k = 0; k < g->n_collectives; k++) {
-    for (s = 0; s < 2; s++) {
-      twice = first_double(side_of(g, k, s == 1), 2 * k + s, last);
+  char label[LABEL];
+  for (int32_t k = 0; k < g->n_collectives; k++) {
+    for (int32_t s = 0; s < 2; s++) {
+      int32_t twice = first_double(side_of(g, k, s == 1), 2 * k + s, last);
       if (twice == BERTH_NONE) continue;
       return berth_i_fail(g->ctx, BERTH_EINVAL, "collective %ld: %s %s is given twice", (long)k, s ? "consumer" : "member",
                           berth_i_op_label(g, twice, label, sizeof label));
@@ -272,20 +265,18 @@ typedef struct pending {
 } pending;
 
 static int32_t take(int32_t n, const int32_t *ops, int32_t *left, int32_t *queue, int32_t tail) {
-  int32_t j;
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     if (--left[ops[j]] == 0) queue[tail++] = ops[j];
   }
   return tail;
 }
 
 static int32_t take_consumers(const berth_graph *g, int32_t u, pending *p, int32_t tail) {
-  int32_t i, t;
-  for (i = g->out_at[u]; i < g->out_at[u + 1]; i++) {
-    t = g->out[i];
+  for (int32_t i = g->out_at[u]; i < g->out_at[u + 1]; i++) {
+    int32_t t = g->out[i];
     tail = take(g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t], p->op, g->topo, tail);
   }
-  for (i = g->wait ? g->wait_at[u] : 0; g->wait && i < g->wait_at[u + 1]; i++) {
+  for (int32_t i = g->wait ? g->wait_at[u] : 0; g->wait && i < g->wait_at[u + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
     if (--p->collective[g->wait[i]] == 0) tail = take(c->n_consumers, c->consumers, p->op, g->topo, tail);
   }
@@ -293,25 +284,24 @@ static int32_t take_consumers(const berth_graph *g, int32_t u, pending *p, int32
 }
 
 static int32_t take_sources(const berth_graph *g, pending *p) {
-  int32_t v, tail = 0;
-  for (v = 0; v < g->n_ops; v++) {
+  int32_t tail = 0;
+  for (int32_t v = 0; v < g->n_ops; v++) {
     p->op[v] = g->in_at[v + 1] - g->in_at[v] + (g->after ? g->after_at[v + 1] - g->after_at[v] : 0);
     if (p->op[v] == 0) g->topo[tail++] = v;
   }
-  for (v = 0; v < g->n_collectives; v++) p->collective[v] = g->collectives[v].n_members;
+  for (int32_t v = 0; v < g->n_collectives; v++) p->collective[v] = g->collectives[v].n_members;
   return tail;
 }
 
 /* An op that v waits for and that was never taken: there is one for every op never taken. */
 static int32_t untaken_predecessor(const berth_graph *g, const pending *p, int32_t v) {
-  int32_t i, j, u;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
-    u = g->producer[g->in[i]];
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    int32_t u = g->producer[g->in[i]];
     if (p->op[u] != 0) return u;
   }
-  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
     const berth_collective *c = &g->collectives[g->after[i]];
-    for (j = 0; p->collective[g->after[i]] > 0 && j < c->n_members; j++) {
+    for (int32_t j = 0; p->collective[g->after[i]] > 0 && j < c->n_members; j++) {
       if (p->op[c->members[j]] != 0) return c->members[j];
     }
   }
@@ -320,13 +310,13 @@ static int32_t untaken_predecessor(const berth_graph *g, const pending *p, int32
 
 /* Writes the ops of one cycle against their edges, from its lowest op back to before it; returns their number. */
 static int32_t find_cycle(const berth_graph *g, pending *p, int32_t *cycle) {
-  int32_t v = 0, lowest, n = 0;
+  int32_t v = 0, n = 0;
   while (p->op[v] == 0) v++;
   while (p->op[v] > 0) { /* a visited op is marked by its sign */
     p->op[v] = -p->op[v];
     v = untaken_predecessor(g, p, v);
   }
-  lowest = v;
+  int32_t lowest = v;
   for (int32_t u = untaken_predecessor(g, p, v); u != v; u = untaken_predecessor(g, p, u)) {
     if (u < lowest) lowest = u;
   }
@@ -340,9 +330,9 @@ static int32_t find_cycle(const berth_graph *g, pending *p, int32_t *cycle) {
 
 static berth_status report_cycle(const berth_graph *g, const int32_t *cycle, int32_t n) {
   char text[(CYCLE_LABELS + 1) * (LABEL + 8)], label[LABEL];
-  int32_t j, shown = n < CYCLE_LABELS ? n : CYCLE_LABELS;
+  int32_t shown = n < CYCLE_LABELS ? n : CYCLE_LABELS;
   size_t len = 0;
-  for (j = 0; j < shown; j++) {
+  for (int32_t j = 0; j < shown; j++) {
     berth_i_op_label(g, cycle[(n - j) % n], label, sizeof label);
     len += (size_t)snprintf(text + len, sizeof text - len, "%s -> ", label);
   }
@@ -352,8 +342,8 @@ static berth_status report_cycle(const berth_graph *g, const int32_t *cycle, int
 
 /* Kahn's algorithm with the order itself as the queue. O(ops + edges + members and consumers) */
 static berth_status find_order(berth_graph *g, pending *p) {
-  int32_t head, tail = take_sources(g, p);
-  for (head = 0; head < tail; head++) tail = take_consumers(g, g->topo[head], p, tail);
+  int32_t tail = take_sources(g, p);
+  for (int32_t head = 0; head < tail; head++) tail = take_consumers(g, g->topo[head], p, tail);
   return tail == g->n_ops ? BERTH_OK : report_cycle(g, g->topo, find_cycle(g, p, g->topo));
 }
 
@@ -392,11 +382,11 @@ static void hand_over(berth_graph_builder *b) {
 }
 
 berth_status berth_graph_builder_finish(berth_graph_builder *b, berth_graph **out) {
-  berth_graph *g;
-  berth_status st;
   if (b->n_ops == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "graph has no ops");
+  berth_status st;
   if ((st = fit_columns(b)) != BERTH_OK) return st;
   if ((st = name_default_type(b)) != BERTH_OK) return st;
+  berth_graph *g;
   if (!(g = berth_i_pool_object(b->ctx, sizeof *g))) return berth_i_nomem(b->ctx);
   view(b, g);
   if ((st = derive(g, b)) != BERTH_OK) goto fail;

@@ -7,8 +7,8 @@
 
 berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names, char ***out) {
   char **types = berth_i_pool_alloc(pool, (size_t)n, sizeof *types);
-  berth_status st;
   for (int32_t k = 0; types && k < n; k++) types[k] = berth_i_pool_strdup(pool, names[k]);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) == BERTH_OK) *out = types;
   return st;
 }
@@ -18,8 +18,8 @@ berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const
 void berth_graph_retain(berth_graph *g) { g->refs++; }
 
 void berth_graph_release(berth_graph *g) {
-  berth_ctx *ctx;
   if (!g || --g->refs > 0) return;
+  berth_ctx *ctx;
   ctx = g->ctx;
   berth_i_names_release(ctx, &g->names);
   berth_i_names_release(ctx, &g->kinds);
@@ -75,9 +75,8 @@ static int32_t find_from(const berth_graph *g, int32_t name, int32_t op) {
 
 int32_t berth_graph_find(const berth_graph *g, const char *name) {
   int32_t id = name && *name && g->op_name ? berth_i_names_find(&g->names, name) : BERTH_NONE;
-  int32_t op;
   if (id == BERTH_NONE) return BERTH_NONE;
-  op = find_from(g, id, 0);
+  int32_t op = find_from(g, id, 0);
   return op < g->n_ops && find_from(g, id, op + 1) == g->n_ops ? op : BERTH_NONE;
 }
 

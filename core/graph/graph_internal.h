@@ -80,8 +80,7 @@ static inline bool berth_i_is_communication(const berth_graph *g, int32_t op) {
 }
 /** The first such op; BERTH_NONE. */
 static inline int32_t berth_i_first_communication(const berth_graph *g) {
-  int32_t i;
-  for (i = 0; g->flags && i < g->n_ops; i++) {
+  for (int32_t i = 0; g->flags && i < g->n_ops; i++) {
     if (g->flags[i] & BERTH_OP_COMMUNICATION) return i;
   }
   return BERTH_NONE;

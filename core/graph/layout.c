@@ -21,18 +21,16 @@ static void add(pairs *p, int32_t from, int32_t to) {
 }
 
 static void add_tensors(const berth_graph *g, pairs *p) {
-  int32_t t, j;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) add(p, g->producer[t], g->use[j]);
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) add(p, g->producer[t], g->use[j]);
   }
 }
 
 static void add_collectives(const berth_graph *g, pairs *p) {
-  int32_t k, i, j;
-  for (k = 0; k < g->n_collectives; k++) {
+  for (int32_t k = 0; k < g->n_collectives; k++) {
     const berth_collective *c = &g->collectives[k];
-    for (i = 0; i < c->n_members && p->n <= MOST_PASSED; i++) {
-      for (j = 0; j < c->n_consumers; j++) add(p, c->members[i], c->consumers[j]);
+    for (int32_t i = 0; i < c->n_members && p->n <= MOST_PASSED; i++) {
+      for (int32_t j = 0; j < c->n_consumers; j++) add(p, c->members[i], c->consumers[j]);
     }
   }
 }
@@ -52,13 +50,13 @@ static berth_status check_pair(const berth_graph *g, const int32_t *layer, int32
 }
 
 static berth_status check_collective(const berth_graph *g, const int32_t *layer, const berth_collective *c) {
-  int32_t i, last = c->members[0], first;
-  berth_status st;
-  for (i = 1; i < c->n_members; i++) {
+  int32_t last = c->members[0];
+  for (int32_t i = 1; i < c->n_members; i++) {
     if (layer[c->members[i]] > layer[last]) last = c->members[i];
   }
-  for (i = 0; i < c->n_consumers; i++) {
-    first = c->consumers[i];
+  berth_status st;
+  for (int32_t i = 0; i < c->n_consumers; i++) {
+    int32_t first = c->consumers[i];
     if ((st = check_pair(g, layer, last, first)) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -66,26 +64,24 @@ static berth_status check_collective(const berth_graph *g, const int32_t *layer,
 
 static berth_status check_layers(const berth_graph *g, const int32_t *layer) {
   berth_status st = BERTH_OK;
-  int32_t t, j, k;
-  for (k = 0; k < g->n_ops; k++) {
+  for (int32_t k = 0; k < g->n_ops; k++) {
     if (layer[k] >= 0) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "layout: layer %ld of op %ld is negative", (long)layer[k], (long)k);
   }
-  for (t = 0; t < g->n_tensors; t++) {
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       if ((st = check_pair(g, layer, g->producer[t], g->use[j])) != BERTH_OK) return st;
     }
   }
-  for (k = 0; k < g->n_collectives && st == BERTH_OK; k++) st = check_collective(g, layer, &g->collectives[k]);
+  for (int32_t k = 0; k < g->n_collectives && st == BERTH_OK; k++) st = check_collective(g, layer, &g->collectives[k]);
   return st;
 }
 
 static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *x, double *y) {
   pairs p = { layer, NULL, NULL, 0, 0 };
-  berth_status st;
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
-  size_t n;
   all_pairs(g, &p);
+  size_t n;
   n = (size_t)p.n;
   if (p.passed > MOST_PASSED || p.n > MOST_PASSED) {
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "layout: the edges pass %.0f layers, %.0f are the most that are drawn",
@@ -93,6 +89,7 @@ static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *
   }
   p.from = berth_i_pool_alloc(&scratch, n, sizeof *p.from);
   p.to = berth_i_pool_alloc(&scratch, n, sizeof *p.to);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     all_pairs(g, &p);
     st = berth_i_layered(g->ctx, g->n_ops, (int32_t)n, p.from, p.to, layer, x, y);
@@ -103,9 +100,9 @@ static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *
 
 berth_status berth_graph_layout(const berth_graph *g, const int32_t *layer, double *x, double *y) {
   size_t n = (size_t)g->n_ops;
-  int32_t *depth;
   berth_status st;
   if (layer) return (st = check_layers(g, layer)) != BERTH_OK ? st : lay_out(g, layer, x, y);
+  int32_t *depth;
   if (!(depth = berth_i_alloc(g->ctx, n, sizeof *depth))) return berth_i_nomem(g->ctx);
   if ((st = berth_depth(g, depth)) == BERTH_OK) st = lay_out(g, depth, x, y);
   berth_i_free(g->ctx, depth, n, sizeof *depth);

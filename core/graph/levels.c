@@ -22,18 +22,18 @@ static berth_status bad_time(const berth_graph *g, const char *label, const char
 }
 
 static berth_status bad_comm(const berth_graph *g, int32_t t, double x) {
-  char label[LABEL], what[48];
+  char what[48];
   snprintf(what, sizeof what, "transfer time of its tensor %ld", (long)t);
+  char label[LABEL];
   return bad_time(g, berth_i_op_label(g, g->producer[t], label, sizeof label), what, x);
 }
 
 static berth_status check_times(const berth_graph *g, const double *comp, const double *comm) {
   char label[LABEL];
-  int32_t i;
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (!(comp[i] >= 0)) return bad_time(g, berth_i_op_label(g, i, label, sizeof label), "time", comp[i]);
   }
-  for (i = 0; comm && i < g->n_tensors; i++) {
+  for (int32_t i = 0; comm && i < g->n_tensors; i++) {
     if (!(comm[i] >= 0)) return bad_comm(g, i, comm[i]);
   }
   return BERTH_OK;
@@ -58,14 +58,13 @@ static double meet_of(const sweep *s, int32_t k) { return s->meet[k] + (s->throu
 static double way_on(const sweep *s, const double *bl, int32_t v) {
   const berth_graph *g = s->g;
   double best = 0, x;
-  int32_t i, j, t;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-    t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    int32_t t = g->out[i];
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       if ((x = comm_of(s, t) + bl[g->use[j]]) > best) best = x;
     }
   }
-  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
     if (meet_of(s, g->wait[i]) > best) best = meet_of(s, g->wait[i]);
   }
   return best;
@@ -74,18 +73,16 @@ static double way_on(const sweep *s, const double *bl, int32_t v) {
 /* Tells the collectives that v waits for how long the way is from v on. */
 static void meet_backwards(const sweep *s, double bl, int32_t v) {
   const berth_graph *g = s->g;
-  int32_t i, k;
-  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
-    k = g->after[i];
+  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+    int32_t k = g->after[i];
     if (s->next && (bl > s->meet[k] || s->next[k] == BERTH_NONE || (bl == s->meet[k] && v < s->next[k]))) s->next[k] = v;
     if (bl > s->meet[k]) s->meet[k] = bl;
   }
 }
 
 static void b_levels(const sweep *s, double *bl) {
-  int32_t i, v;
-  for (i = s->g->n_ops - 1; i >= 0; i--) {
-    v = s->g->topo[i];
+  for (int32_t i = s->g->n_ops - 1; i >= 0; i--) {
+    int32_t v = s->g->topo[i];
     bl[v] = s->comp[v] + way_on(s, bl, v);
     meet_backwards(s, bl[v], v);
   }
@@ -94,13 +91,12 @@ static void b_levels(const sweep *s, double *bl) {
 static double way_to(const sweep *s, const double *tl, int32_t v) {
   const berth_graph *g = s->g;
   double best = 0, x;
-  int32_t i, t, u;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
-    t = g->in[i];
-    u = g->producer[t];
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    int32_t t = g->in[i];
+    int32_t u = g->producer[t];
     if ((x = tl[u] + s->comp[u] + comm_of(s, t)) > best) best = x;
   }
-  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
     if (meet_of(s, g->after[i]) > best) best = meet_of(s, g->after[i]);
   }
   return best;
@@ -108,24 +104,21 @@ static double way_to(const sweep *s, const double *tl, int32_t v) {
 
 static void meet_forwards(const sweep *s, double finish, int32_t v) {
   const berth_graph *g = s->g;
-  int32_t i;
-  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
     if (finish > s->meet[g->wait[i]]) s->meet[g->wait[i]] = finish;
   }
 }
 
 static void t_levels(const sweep *s, double *tl) {
-  int32_t i, v;
-  for (i = 0; i < s->g->n_ops; i++) {
-    v = s->g->topo[i];
+  for (int32_t i = 0; i < s->g->n_ops; i++) {
+    int32_t v = s->g->topo[i];
     tl[v] = way_to(s, tl, v);
     meet_forwards(s, tl[v] + s->comp[v], v);
   }
 }
 
 static void forget(const sweep *s) {
-  int32_t k;
-  for (k = 0; k < s->g->n_collectives; k++) s->meet[k] = 0;
+  for (int32_t k = 0; k < s->g->n_collectives; k++) s->meet[k] = 0;
 }
 
 /* Checks the times and makes the scratch. */
@@ -176,17 +169,15 @@ static double slack_of(double length, double through) {
 
 static double max_of(const double *x, int32_t n) {
   double best = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) best = x[i] > best ? x[i] : best;
+  for (int32_t i = 0; i < n; i++) best = x[i] > best ? x[i] : best;
   return best;
 }
 
 berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm, double *out) {
   sweep s;
-  double *bl, length;
-  int32_t v;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
+  double *bl;
   if (!(bl = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *bl))) {
     end(&s);
     return berth_i_nomem(g->ctx);
@@ -194,8 +185,8 @@ berth_status berth_slack(const berth_graph *g, const double *comp, const double 
   b_levels(&s, bl);
   forget(&s);
   t_levels(&s, out);
-  length = max_of(bl, g->n_ops);
-  for (v = 0; v < g->n_ops; v++) out[v] = slack_of(length, out[v] + bl[v]);
+  double length = max_of(bl, g->n_ops);
+  for (int32_t v = 0; v < g->n_ops; v++) out[v] = slack_of(length, out[v] + bl[v]);
   berth_i_free(g->ctx, bl, (size_t)g->n_ops, sizeof *bl);
   end(&s);
   return BERTH_OK;
@@ -219,8 +210,7 @@ static bool is_source(const berth_graph *g, int32_t v) {
 
 static choice first_on_path(const berth_graph *g, const double *bl) {
   choice best = { 0, BERTH_NONE };
-  int32_t v;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (is_source(g, v)) consider(&best, bl[v], v);
   }
   return best;
@@ -229,12 +219,11 @@ static choice first_on_path(const berth_graph *g, const double *bl) {
 static int32_t next_on_path(const sweep *s, const double *bl, int32_t v) {
   const berth_graph *g = s->g;
   choice best = { 0, BERTH_NONE };
-  int32_t i, j, t;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-    t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) consider(&best, comm_of(s, t) + bl[g->use[j]], g->use[j]);
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    int32_t t = g->out[i];
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) consider(&best, comm_of(s, t) + bl[g->use[j]], g->use[j]);
   }
-  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
     if (s->next[g->wait[i]] != BERTH_NONE) consider(&best, bl[s->next[g->wait[i]]], s->next[g->wait[i]]);
   }
   return best.op;
@@ -253,19 +242,16 @@ berth_status berth_critical_path(const berth_graph *g, const double *comp, const
                                  double *length) {
   size_t collectives = (size_t)g->n_collectives;
   sweep s;
-  double *bl;
-  choice first;
-  int32_t steps;
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
-  bl = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *bl);
+  double *bl = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *bl);
   s.next = berth_i_pool_alloc(&scratch, collectives, sizeof *s.next);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if (collectives > 0) memset(s.next, 0xff, collectives * sizeof *s.next);
   b_levels(&s, bl);
-  first = first_on_path(g, bl);
-  steps = walk_path(&s, bl, first.op, path);
+  choice first = first_on_path(g, bl);
+  int32_t steps = walk_path(&s, bl, first.op, path);
   if (n) *n = steps;
   if (length) *length = first.way;
 done:
@@ -279,24 +265,23 @@ done:
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *meet, int32_t v) {
-  int32_t i, best = 0;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) best = larger(best, depth[g->producer[g->in[i]]] + 1);
-  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) best = larger(best, meet[g->after[i]] + 1);
+  int32_t best = 0;
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) best = larger(best, depth[g->producer[g->in[i]]] + 1);
+  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) best = larger(best, meet[g->after[i]] + 1);
   return best;
 }
 
 static void meet_depth(const berth_graph *g, int32_t depth, int32_t *meet, int32_t v) {
-  int32_t i;
-  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
     meet[g->wait[i]] = larger(meet[g->wait[i]], depth);
   }
 }
 
 berth_status berth_depth(const berth_graph *g, int32_t *out) {
-  int32_t i, v, *meet = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *meet);
+  int32_t *meet = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *meet);
   if (!meet) return berth_i_nomem(g->ctx);
-  for (i = 0; i < g->n_ops; i++) {
-    v = g->topo[i];
+  for (int32_t i = 0; i < g->n_ops; i++) {
+    int32_t v = g->topo[i];
     out[v] = depth_of(g, out, meet, v);
     meet_depth(g, out[v], meet, v);
   }

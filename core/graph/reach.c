@@ -29,28 +29,25 @@ static void visit(search *s, int32_t op) {
 }
 
 static void visit_all(search *s, int32_t n, const int32_t *ops) {
-  int32_t j;
-  for (j = 0; j < n; j++) visit(s, ops[j]);
+  for (int32_t j = 0; j < n; j++) visit(s, ops[j]);
 }
 
 static void expand_tensors(search *s, int32_t op) {
   const berth_graph *g = s->g;
-  int32_t i, t;
   if (!s->forward) {
-    for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) visit(s, g->producer[g->in[i]]);
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) visit(s, g->producer[g->in[i]]);
     return;
   }
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    t = g->out[i];
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    int32_t t = g->out[i];
     visit_all(s, g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t]);
   }
 }
 
 static void expand_collectives(search *s, int32_t op) {
   const int32_t *at = s->forward ? s->g->wait_at : s->g->after_at, *list = s->forward ? s->g->wait : s->g->after;
-  int32_t i;
   if (!list) return;
-  for (i = at[op]; i < at[op + 1]; i++) {
+  for (int32_t i = at[op]; i < at[op + 1]; i++) {
     const berth_collective *c = &s->g->collectives[list[i]];
     if (s->met[list[i]]) continue;
     s->met[list[i]] = 1;
@@ -74,9 +71,9 @@ static berth_status check_op(const berth_graph *g, int32_t op) {
 }
 
 berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t *mark) {
-  search s;
   berth_status st = check_op(g, op);
   if (st != BERTH_OK) return st;
+  search s;
   if ((st = open_search(g, forward != 0, mark, &s)) == BERTH_OK) {
     memset(mark, 0, (size_t)g->n_ops * sizeof *mark);
     run_search(&s, op, BERTH_NONE);
@@ -86,10 +83,10 @@ berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t 
 }
 
 berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *yes) {
-  search s;
   berth_status st;
   if ((st = check_op(g, a)) != BERTH_OK) return st;
   if ((st = check_op(g, b)) != BERTH_OK) return st;
+  search s;
   if ((st = open_search(g, true, NULL, &s)) == BERTH_OK) {
     run_search(&s, a, b);
     *yes = s.mark[b];
@@ -101,34 +98,32 @@ berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *ye
 /* ---- components ------------------------------------------------------------------------- */
 
 static void join_collectives(const berth_graph *g, int32_t *parent) {
-  int32_t k, j;
-  for (k = 0; k < g->n_collectives; k++) {
+  for (int32_t k = 0; k < g->n_collectives; k++) {
     const berth_collective *c = &g->collectives[k];
-    for (j = 1; j < c->n_members; j++) berth_i_sets_join(parent, c->members[0], c->members[j]);
-    for (j = 0; j < c->n_consumers; j++) berth_i_sets_join(parent, c->members[0], c->consumers[j]);
+    for (int32_t j = 1; j < c->n_members; j++) berth_i_sets_join(parent, c->members[0], c->members[j]);
+    for (int32_t j = 0; j < c->n_consumers; j++) berth_i_sets_join(parent, c->members[0], c->consumers[j]);
   }
 }
 
 static void join_edges(const berth_graph *g, int32_t *parent) {
-  int32_t t, j;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) berth_i_sets_join(parent, g->producer[t], g->use[j]);
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) berth_i_sets_join(parent, g->producer[t], g->use[j]);
   }
 }
 
 static int32_t number_roots(const berth_graph *g, int32_t *parent, int32_t *component) {
-  int32_t v, count = 0;
-  for (v = 0; v < g->n_ops; v++) component[v] = parent[v] == v ? count++ : component[berth_i_sets_root(parent, v)];
+  int32_t count = 0;
+  for (int32_t v = 0; v < g->n_ops; v++) component[v] = parent[v] == v ? count++ : component[berth_i_sets_root(parent, v)];
   return count;
 }
 
 berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n) {
-  int32_t v, count, *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
+  int32_t *parent = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *parent);
   if (!parent) return berth_i_nomem(g->ctx);
-  for (v = 0; v < g->n_ops; v++) parent[v] = v;
+  for (int32_t v = 0; v < g->n_ops; v++) parent[v] = v;
   join_edges(g, parent);
   join_collectives(g, parent);
-  count = number_roots(g, parent, component);
+  int32_t count = number_roots(g, parent, component);
   if (n) *n = count;
   berth_i_free(g->ctx, parent, (size_t)g->n_ops, sizeof *parent);
   return BERTH_OK;

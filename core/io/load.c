@@ -104,15 +104,13 @@ static bool looks_like_json(const berth_i_source *src) {
 static berth_status read_source(berth_i_source *src, berth_bundle *out) {
   const berth_i_format *format = src->opts.format ? berth_i_format_find(src->opts.format) : NULL;
   berth_bundle found = { NULL, NULL, NULL, NULL };
-  bool json;
-  berth_status st;
   if (src->len >= 3 && memcmp(src->text, "\xef\xbb\xbf", 3) == 0) {
     src->text += 3;
     src->len -= 3;
   }
   if (src->len == 0) return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: the file is empty", src->name);
-  json = format ? format->read_json != NULL : looks_like_json(src);
-  st = (json ? read_json : read_text)(src, format, &found);
+  bool json = format ? format->read_json != NULL : looks_like_json(src);
+  berth_status st = (json ? read_json : read_text)(src, format, &found);
   if (st == BERTH_OK) *out = found;
   else berth_bundle_release(&found);
   return st;

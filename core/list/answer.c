@@ -11,16 +11,15 @@ static bool starts_before(const berth_plan *p, int32_t a, int32_t b) {
 
 static bool in_order(const berth_plan *p) {
   const int32_t *s = p->answer->sequence;
-  int32_t i;
-  for (i = 1; i < p->n; i++) {
+  for (int32_t i = 1; i < p->n; i++) {
     if (starts_before(p, s[i], s[i - 1])) return false;
   }
   return true;
 }
 
 static void merge(const berth_plan *p, const int32_t *from, int32_t *to, int32_t low, int32_t mid, int32_t high) {
-  int32_t i = low, j = mid, k;
-  for (k = low; k < high; k++) {
+  int32_t i = low, j = mid;
+  for (int32_t k = low; k < high; k++) {
     bool right = i == mid || (j < high && starts_before(p, from[j], from[i]));
     to[k] = right ? from[j++] : from[i++];
   }
@@ -28,14 +27,15 @@ static void merge(const berth_plan *p, const int32_t *from, int32_t *to, int32_t
 
 /* Merge sort from below: stable. O(ops log) */
 static berth_status sort_sequence(berth_plan *p) {
-  int32_t *from = p->answer->sequence, *to, *spare;
-  int64_t width, low, n = p->n;
+  int32_t *from = p->answer->sequence;
+  int64_t n = p->n;
   if (in_order(p)) return BERTH_OK;
-  to = spare = berth_i_alloc(p->ctx, (size_t)n, sizeof *spare);
+  int32_t *spare;
+  int32_t *to = spare = berth_i_alloc(p->ctx, (size_t)n, sizeof *spare);
   if (!spare) return berth_i_nomem(p->ctx);
-  for (width = 1; width < n; width *= 2) {
+  for (int64_t width = 1; width < n; width *= 2) {
     int32_t *swap = from;
-    for (low = 0; low < n; low += 2 * width) {
+    for (int64_t low = 0; low < n; low += 2 * width) {
       int64_t mid = low + width < n ? low + width : n, high = low + 2 * width < n ? low + 2 * width : n;
       merge(p, from, to, (int32_t)low, (int32_t)mid, (int32_t)high);
     }
@@ -49,8 +49,7 @@ static berth_status sort_sequence(berth_plan *p) {
 
 static void to_seconds(berth_plan *p) {
   double end = 0;
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     p->start[i] *= p->unit;
     p->finish[i] *= p->unit;
     if (p->finish[i] > end) end = p->finish[i];
@@ -78,8 +77,8 @@ berth_status berth_i_plan_answer(berth_plan *p, berth_placement **out) {
 /* ---- being stuck ---- */
 
 static int32_t find_stuck(const berth_plan *p) {
-  int32_t op, best = BERTH_NONE;
-  for (op = 0; op < p->n; op++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t op = 0; op < p->n; op++) {
     if (p->device[op] != BERTH_NONE || p->pending[op] > 0) continue;
     if (best == BERTH_NONE || p->priority[op] > p->priority[best]) best = op;
   }
@@ -88,12 +87,12 @@ static int32_t find_stuck(const berth_plan *p) {
 
 /* d: a device that could run it */
 static berth_status refused(berth_plan *p, int32_t op, int32_t d, berth_obstacle *why) {
-  char label[160];
   if (why) {
     why->op = op;
     why->device = BERTH_NONE;
     why->missing = 0;
   }
+  char label[160];
   berth_i_op_label(p->g, op, label, sizeof label);
   if (isinf(p->ready[d] + berth_i_plan_length(p, op, d)))
     return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the end of %s is no finite number: its times are too large",
@@ -103,30 +102,29 @@ static berth_status refused(berth_plan *p, int32_t op, int32_t d, berth_obstacle
 }
 
 static berth_status unreachable(berth_plan *p, int32_t op, berth_obstacle *why) {
-  char label[160];
   if (why) {
     why->op = op;
     why->device = BERTH_NONE;
     why->missing = 0;
   }
+  char label[160];
   return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "%s: no device that can run %s has routes from the devices of its producers",
                       p->setup->placer, berth_i_op_label(p->g, op, label, sizeof label));
 }
 
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) {
-  int32_t d, closest = BERTH_NONE;
+  int32_t closest = BERTH_NONE;
   double least = INFINITY;
   bool cut = false;
   if (op == BERTH_NONE) op = find_stuck(p);
   berth_i_ready_row(p, op, p->ready);
-  for (d = 0; d < p->devices; d++) {
-    double missing;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!berth_i_plan_may(p, op, d)) continue;
     if (isinf(p->ready[d])) {
       cut = true;
       continue;
     }
-    missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
+    double missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
     if (missing <= 0) return refused(p, op, d, why);
     if (!(missing < least)) continue;
     least = missing;
@@ -141,12 +139,11 @@ void berth_i_plan_vain(berth_plan *p, int32_t op) {
 }
 
 berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why) {
-  int32_t d, op = p->tired_of, closest = BERTH_NONE;
+  int32_t op = p->tired_of, closest = BERTH_NONE;
   double least = INFINITY;
-  for (d = 0; d < p->devices; d++) {
-    double missing;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!berth_i_plan_may(p, op, d)) continue;
-    missing = berth_i_store_missing(p, op, d, berth_i_plan_open_at(p, d));
+    double missing = berth_i_store_missing(p, op, d, berth_i_plan_open_at(p, d));
     if (missing > 0 && missing < least) least = missing, closest = d;
   }
   if (closest == BERTH_NONE) return berth_i_plan_stuck(p, BERTH_NONE, why);

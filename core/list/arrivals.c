@@ -4,8 +4,8 @@
 /* ---- wires ---- */
 
 static size_t most_inputs(const berth_graph *g) {
-  int32_t op, most = 0;
-  for (op = 0; op < g->n_ops; op++) {
+  int32_t most = 0;
+  for (int32_t op = 0; op < g->n_ops; op++) {
     if (g->in_at[op + 1] - g->in_at[op] > most) most = g->in_at[op + 1] - g->in_at[op];
   }
   return (size_t)most;
@@ -83,8 +83,7 @@ static double arrival_of(const berth_plan *p, int32_t tensor, int32_t device) {
 static double try_fetch(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double ready = berth_i_meets_ready(p, op);
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1] && !isinf(ready); i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1] && !isinf(ready); i++) {
     int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
     double at = p->finish[u];
     if (src != device && berth_i_has_copy(p, t, device)) {
@@ -102,9 +101,9 @@ static double try_fetch(berth_plan *p, int32_t op, int32_t device) {
 }
 
 static bool producer_before(const berth_graph *g, int32_t op, int32_t i) {
-  int32_t j, u = g->producer[g->in[i]];
+  int32_t u = g->producer[g->in[i]];
   if (g->out_at[u + 1] - g->out_at[u] < 2) return false;
-  for (j = g->in_at[op]; j < i; j++) {
+  for (int32_t j = g->in_at[op]; j < i; j++) {
     if (g->producer[g->in[j]] == u) return true;
   }
   return false;
@@ -113,11 +112,11 @@ static bool producer_before(const berth_graph *g, int32_t op, int32_t i) {
 /* Published: what one producer has to send counts as one transfer, which sees the channels as they are now. */
 static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int32_t device) {
   const berth_graph *g = p->g;
-  int32_t i, u = g->producer[g->in[first]], src = p->device[u];
+  int32_t u = g->producer[g->in[first]], src = p->device[u];
   bool alone = g->out_at[u + 1] - g->out_at[u] < 2;
-  double ready = p->finish[u], time = 0, sent, arrived;
+  double ready = p->finish[u], time = 0;
   bool missing = false;
-  for (i = first; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = first; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
     if (g->producer[t] == u && berth_i_has_copy(p, t, device)) ready = later(ready, arrival_of(p, t, device));
     if (g->producer[t] == u && !berth_i_has_copy(p, t, device)) {
@@ -127,6 +126,7 @@ static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int3
     if (alone) break;
   }
   if (!missing || isinf(time)) return missing ? time : ready;
+  double sent, arrived;
   windows(p, p->finish[u], time, *wire_out(p, src, device), *wire_in(p, src, device), &sent, &arrived);
   return later(ready, arrived);
 }
@@ -134,8 +134,7 @@ static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int3
 static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double ready = berth_i_meets_ready(p, op);
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (p->device[u] == device) {
       ready = later(ready, p->finish[u]);
@@ -149,8 +148,7 @@ static double blind_ready(const berth_plan *p, int32_t op, int32_t device) {
 static double free_ready(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double ready = berth_i_meets_ready(p, op);
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     ready = later(ready, p->finish[u] + berth_i_plan_cross(p, t, p->device[u], device));
   }
@@ -165,31 +163,29 @@ double berth_i_ready_at(berth_plan *p, int32_t op, int32_t device) {
 /* All devices but the producer's alike: one transfer time for the row. */
 static void uniform_row(const berth_plan *p, int32_t op, double *row) {
   const berth_graph *g = p->g;
-  int32_t i, d;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
     double here = p->finish[u], there = here + berth_i_quantise_transfer(p->cost->uniform[t], p->setup->quantum);
     double kept = later(row[src], here);
-    for (d = 0; d < p->devices; d++) row[d] = row[d] > there ? row[d] : there;
+    for (int32_t d = 0; d < p->devices; d++) row[d] = row[d] > there ? row[d] : there;
     row[src] = kept;
   }
 }
 
 void berth_i_ready_row(berth_plan *p, int32_t op, double *row) {
-  int32_t d;
   if (!berth_i_plan_contended(p) && p->cost->uniform) {
-    for (d = 0; d < p->devices; d++) row[d] = berth_i_meets_ready(p, op);
+    for (int32_t d = 0; d < p->devices; d++) row[d] = berth_i_meets_ready(p, op);
     uniform_row(p, op, row);
     return;
   }
-  for (d = 0; d < p->devices; d++) row[d] = berth_i_ready_at(p, op, d);
+  for (int32_t d = 0; d < p->devices; d++) row[d] = berth_i_ready_at(p, op, d);
 }
 
 /* ---- for good ---- */
 
 static berth_status send_copy(berth_plan *p, int32_t tensor, int32_t device, double *at) {
   int32_t u = p->g->producer[tensor], src = p->device[u];
-  double time = berth_i_plan_cross(p, tensor, src, device), *row;
+  double time = berth_i_plan_cross(p, tensor, src, device);
   if (berth_i_plan_contended(p)) {
     *at = send(p, p->finish[u], time, src, device);
     p->wires.landed[p->wires.n_landed++] = tensor;
@@ -197,6 +193,7 @@ static berth_status send_copy(berth_plan *p, int32_t tensor, int32_t device, dou
     *at = p->finish[u] + time;
   }
   if (!p->copies.row) return BERTH_OK;
+  double *row;
   if (!(row = berth_i_copy_row(p, tensor))) return berth_i_nomem(p->ctx);
   row[device] = *at;
   return berth_i_store_copy(p, tensor, device, p->finish[u]);
@@ -209,10 +206,9 @@ static void read_once(berth_plan *p, int32_t tensor) {
 
 berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready) {
   const berth_graph *g = p->g;
-  int32_t i;
   *ready = berth_i_meets_ready(p, op);
   p->wires.n_landed = 0;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     double at = p->finish[u];
     berth_status st;

@@ -17,13 +17,13 @@ typedef struct picker {
 
 static void number_priorities(picker *k, berth_i_keyed *r) {
   const berth_plan *p = k->plan;
-  int32_t i, number = 0;
-  for (i = 0; i < p->n; i++) {
+  int32_t number = 0;
+  for (int32_t i = 0; i < p->n; i++) {
     r[i].key = p->priority[i];
     r[i].id = i;
   }
   berth_i_sort_keyed(r, p->n);
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (i > 0 && r[i].key != r[i - 1].key) number++;
     k->of[r[i].id] = number;
   }
@@ -31,14 +31,14 @@ static void number_priorities(picker *k, berth_i_keyed *r) {
 
 static berth_status init_picker(picker *k, berth_plan *p) {
   size_t n = (size_t)p->n;
-  berth_status st;
-  berth_i_keyed *r;
   memset(k, 0, sizeof *k);
   k->plan = p;
   if (p->setup->tie != BERTH_I_TIE_RANDOM) return BERTH_OK;
   k->of = berth_i_pool_alloc(&p->pool, n, sizeof *k->of);
   k->clock = berth_i_pool_zalloc(&p->pool, n, sizeof *k->clock);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
+  berth_i_keyed *r;
   if (!(r = berth_i_alloc(p->ctx, n, sizeof *r))) return berth_i_nomem(p->ctx);
   number_priorities(k, r);
   berth_i_free(p->ctx, r, n, sizeof *r);
@@ -52,20 +52,18 @@ static double ring(picker *k, int32_t op) {
 
 static berth_status offer(picker *k, int32_t op) {
   berth_plan *p = k->plan;
-  berth_status st;
   if (p->setup->tie != BERTH_I_TIE_DOPPLER) {
     return berth_i_queue_push(&p->pool, &k->queue, -p->priority[op], ring(k, op), op);
   }
-  st = berth_i_pool_grow(&p->pool, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
+  berth_status st = berth_i_pool_grow(&p->pool, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
   if (st == BERTH_OK) k->list[k->n_list++] = op;
   return st;
 }
 
 static berth_status offer_fresh(picker *k) {
   berth_plan *p = k->plan;
-  size_t i;
   berth_status st = BERTH_OK;
-  for (i = 0; i < p->n_fresh && st == BERTH_OK; i++) {
+  for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) {
     st = berth_i_plan_select(p, p->fresh[i]);
     if (st == BERTH_OK) st = offer(k, p->fresh[i]);
   }
@@ -77,12 +75,12 @@ static berth_status offer_fresh(picker *k) {
 static int32_t pick_listed(picker *k) {
   const double *priority = k->plan->priority;
   double most = -INFINITY;
-  int32_t maxima = 0, op;
+  int32_t maxima = 0;
   size_t i;
   for (i = 0; i < k->n_list; i++) most = fmax(most, priority[k->list[i]]);
   for (i = 0; i < k->n_list; i++) maxima += priority[k->list[i]] == most;
   i = (size_t)berth_rng_below(&k->plan->rng, maxima);
-  op = k->list[i];
+  int32_t op = k->list[i];
   k->n_list--;
   memmove(k->list + i, k->list + i + 1, (k->n_list - i) * sizeof *k->list);
   return op;
@@ -91,9 +89,8 @@ static int32_t pick_listed(picker *k) {
 static bool any(const picker *k) { return k->queue.n > 0 || k->n_list > 0; }
 
 static int32_t pick(picker *k) {
-  berth_i_entry e;
   if (k->n_list > 0) return pick_listed(k);
-  e = berth_i_queue_pop(&k->queue);
+  berth_i_entry e = berth_i_queue_pop(&k->queue);
   if (k->of) k->clock[k->of[e.item]] = e.second;
   return e.item;
 }
@@ -101,8 +98,8 @@ static int32_t pick(picker *k) {
 /* @return BERTH_NONE: nowhere */
 static int32_t best_device(berth_plan *p, const double *score) {
   bool draw = p->setup->tie == BERTH_I_TIE_RANDOM || p->setup->tie == BERTH_I_TIE_DOPPLER;
-  int32_t d, best = BERTH_NONE, ties = 0;
-  for (d = 0; d < p->devices; d++) {
+  int32_t best = BERTH_NONE, ties = 0;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (score[d] == INFINITY || (best != BERTH_NONE && score[d] > score[best])) continue;
     ties = best != BERTH_NONE && score[d] == score[best] ? ties + 1 : 1;
     if (ties == 1 || (draw && berth_rng_below(&p->rng, ties) == 0)) best = d;
@@ -111,8 +108,7 @@ static int32_t best_device(berth_plan *p, const double *score) {
 }
 
 static bool no_room(const berth_plan *p) {
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!isinf(p->est[d])) return false;
   }
   return true;
@@ -131,19 +127,17 @@ static berth_status put_aside(picker *k, int32_t op, double wake, berth_obstacle
 
 static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
   berth_plan *p = k->plan;
-  double wake;
-  int32_t device;
-  berth_status st;
   berth_i_ready_row(p, op, p->ready);
   berth_i_plan_estimate(p, op, p->ready, p->est, p->eft);
+  double wake;
+  berth_status st;
   if ((st = berth_i_plan_score(p, op, p->est, p->eft, p->score, &wake)) != BERTH_OK) return st;
-  device = best_device(p, p->score);
+  int32_t device = best_device(p, p->score);
   return device != BERTH_NONE ? berth_i_plan_put(p, op, device) : put_aside(k, op, wake, why);
 }
 
 static bool any_idle(const berth_plan *p) {
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (p->free_at[d] <= p->now) return true;
   }
   return false;
@@ -176,8 +170,7 @@ static berth_status retry_parked(picker *k) {
   berth_plan *p = k->plan;
   berth_i_queue *q = &k->parked;
   berth_status st = BERTH_OK;
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     while (st == BERTH_OK && q->n > 0 && !berth_i_store_full(p, d, q->at[0].key)) st = offer(k, berth_i_queue_pop(q).item);
   }
   return st;

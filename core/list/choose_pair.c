@@ -169,10 +169,10 @@ static void compare(hall *h, desk *k, int32_t d) {
 
 static berth_status find_best(hall *h, int32_t d) {
   desk *k = &h->desks[d];
-  berth_status st;
   tidy(h, &k->open);
   tidy(h, &k->waiting);
   tidy(h, &k->coming);
+  berth_status st;
   if ((st = settle(h, k, d)) != BERTH_OK) return st;
   if ((st = check_open(h, k, d)) != BERTH_OK) return st;
   if ((h->by_eft || k->open.n == 0) && (st = check_waiting(h, k, d)) != BERTH_OK) return st;
@@ -184,8 +184,7 @@ static berth_status find_best(hall *h, int32_t d) {
 
 static double first_free(const berth_plan *p) {
   double least = berth_i_plan_open_at(p, 0);
-  int32_t d;
-  for (d = 1; d < p->devices; d++) least = fmin(least, berth_i_plan_open_at(p, d));
+  for (int32_t d = 1; d < p->devices; d++) least = fmin(least, berth_i_plan_open_at(p, d));
   return least;
 }
 
@@ -199,9 +198,8 @@ static void settle_shared(hall *h, berth_status *st) {
 
 /* Some device that is free by then has room. */
 static bool fits_by(hall *h, int32_t op, double start) {
-  int32_t d;
   if (h->plan->setup->rule == BERTH_I_RULE_NONE) return true;
-  for (d = 0; d < h->plan->devices; d++) {
+  for (int32_t d = 0; d < h->plan->devices; d++) {
     if (berth_i_plan_open_at(h->plan, d) <= start && fits(h, d, op, start)) return true;
   }
   return false;
@@ -211,9 +209,8 @@ static bool fits_by(hall *h, int32_t op, double start) {
 static berth_status unshare(hall *h, int32_t op) {
   berth_plan *p = h->plan;
   berth_status st = BERTH_OK;
-  int32_t d;
   berth_i_ready_row(p, op, p->ready);
-  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = push(h, d, op, p->ready[d]);
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = push(h, d, op, p->ready[d]);
   return st;
 }
 
@@ -257,9 +254,8 @@ static berth_status find_shared(hall *h) {
 
 /* Of the devices on which the best op starts (or ends) at the same best time. */
 static bool prefers(const hall *h, int32_t d, int32_t best, double *most) {
-  double bytes;
   if (h->plan->setup->tie != BERTH_I_TIE_INPUTS) return best == BERTH_NONE;
-  bytes = berth_i_plan_input_bytes(h->plan, h->best.item, d);
+  double bytes = berth_i_plan_input_bytes(h->plan, h->best.item, d);
   if (best != BERTH_NONE && bytes <= *most) return false;
   *most = bytes;
   return true;
@@ -271,21 +267,20 @@ static bool ties(const hall *h, int32_t d) {
 }
 
 static void pick_desk(hall *h) {
-  int32_t d;
   double most = 0;
   h->best_device = BERTH_NONE;
-  for (d = 0; d < h->plan->devices; d++) {
+  for (int32_t d = 0; d < h->plan->devices; d++) {
     if (ties(h, d) && prefers(h, d, h->best_device, &most)) h->best_device = d;
   }
 }
 
 static void pick_open_device(hall *h) {
   berth_plan *p = h->plan;
-  int32_t d, op = h->best.item;
+  int32_t op = h->best.item;
   double most = 0;
   h->best_device = BERTH_NONE;
   berth_i_ready_row(p, op, p->ready);
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     double open_at = berth_i_plan_open_at(p, d);
     if ((p->ready[d] > open_at ? p->ready[d] : open_at) != h->best.key || !berth_i_plan_may(p, op, d)) continue;
     if (fits(h, d, op, h->best.key) && prefers(h, d, h->best_device, &most)) h->best_device = d;
@@ -297,11 +292,10 @@ static void offer(hall *h, const berth_i_entry *e) {
 }
 
 static berth_status best_pair(hall *h) {
-  int32_t d;
   berth_status st = BERTH_OK;
   h->best.item = BERTH_NONE;
   if (h->shares && (st = find_shared(h)) != BERTH_OK) return st; /* first: it may push to the others */
-  for (d = 0; d < h->plan->devices && st == BERTH_OK; d++) {
+  for (int32_t d = 0; d < h->plan->devices && st == BERTH_OK; d++) {
     if (!h->desks[d].known) st = find_best(h, d);
     offer(h, &h->desks[d].best);
   }
@@ -327,9 +321,8 @@ static bool may_be_tied(const berth_plan *p, int32_t op) {
 static double latest(const hall *h, int32_t op) {
   const berth_plan *p = h->plan;
   double most = 0;
-  int32_t d;
   if (!h->shares || berth_i_group(p->g, op) != BERTH_NONE || may_be_tied(p, op)) return INFINITY;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!berth_i_plan_may(p, op, d)) return INFINITY;
     most = fmax(most, p->ready[d]);
   }
@@ -345,16 +338,14 @@ static berth_status share(hall *h, int32_t op, double everywhere) {
 
 static berth_status admit(hall *h, int32_t op) {
   berth_plan *p = h->plan;
-  double everywhere;
-  int32_t d;
   berth_status st = berth_i_plan_select(p, op);
   if (st != BERTH_OK) return st;
   h->live++;
   berth_i_ready_row(p, op, p->ready);
-  everywhere = latest(h, op);
+  double everywhere = latest(h, op);
   if (!isinf(everywhere)) st = share(h, op, everywhere);
   if (everywhere <= h->first_free) return st;
-  for (d = 0; d < p->devices && st == BERTH_OK; d++) {
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) {
     if (p->ready[d] < everywhere && berth_i_plan_may(p, op, d)) st = push(h, d, op, p->ready[d]);
   }
   return st;
@@ -362,8 +353,7 @@ static berth_status admit(hall *h, int32_t op) {
 
 static berth_status admit_fresh(hall *h) {
   berth_status st = BERTH_OK;
-  size_t i;
-  for (i = 0; i < h->plan->n_fresh && st == BERTH_OK; i++) st = admit(h, h->plan->fresh[i]);
+  for (size_t i = 0; i < h->plan->n_fresh && st == BERTH_OK; i++) st = admit(h, h->plan->fresh[i]);
   h->plan->n_fresh = 0;
   return st;
 }
@@ -373,12 +363,10 @@ static berth_status spare_transfers(hall *h, int32_t tensor, int32_t d) {
   berth_plan *p = h->plan;
   const berth_graph *g = p->g;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = g->use_at[tensor]; i < g->use_at[tensor + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1] && st == BERTH_OK; i++) {
     int32_t op = g->use[i];
-    double ready;
     if (p->pending[op] > 0 || dead(h, d, op) || g->in_at[op + 1] - g->in_at[op] < 2) continue;
-    ready = berth_i_ready_at(p, op, d);
+    double ready = berth_i_ready_at(p, op, d);
     if (!isinf(ready)) st = push(h, d, op, ready);
   }
   return st;
@@ -387,9 +375,8 @@ static berth_status spare_transfers(hall *h, int32_t tensor, int32_t d) {
 static berth_status retry_parked(hall *h) {
   berth_plan *p = h->plan;
   berth_status st = BERTH_OK;
-  int32_t d;
   p->store.released = false;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     berth_i_queue *q = &h->desks[d].parked;
     while (st == BERTH_OK && q->n > 0 && (!berth_i_store_full(p, d, q->at[0].key) || dead(h, d, q->at[0].item))) {
       int32_t op = berth_i_queue_pop(q).item;
@@ -408,8 +395,7 @@ static bool far_reaching(const berth_plan *p) {
 static void forget(hall *h, int32_t op, int32_t device) {
   const berth_plan *p = h->plan;
   bool all = far_reaching(p);
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (all || d == device || h->desks[d].best.item == op) h->desks[d].known = false;
   }
   if (all || h->shared.best.item == op) h->shared.known = false;
@@ -418,13 +404,12 @@ static void forget(hall *h, int32_t op, int32_t device) {
 static berth_status decide(hall *h) {
   berth_plan *p = h->plan;
   int32_t op = h->best.item, d = h->best_device;
-  berth_status st;
-  size_t i;
   h->live--;
+  berth_status st;
   if ((st = berth_i_plan_put(p, op, d)) != BERTH_OK) return st;
   forget(h, op, d);
   st = admit_fresh(h);
-  for (i = 0; i < p->wires.n_landed && st == BERTH_OK; i++) st = spare_transfers(h, p->wires.landed[i], d);
+  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++) st = spare_transfers(h, p->wires.landed[i], d);
   /* under PROFILE also a later start may make room */
   if (st == BERTH_OK && (p->store.released || p->setup->rule == BERTH_I_RULE_PROFILE)) st = retry_parked(h);
   return st;
@@ -437,10 +422,9 @@ static bool finish_first(const hall *h) {
 }
 
 static void pass_time(hall *h, double now) {
-  int32_t d;
   if (now <= h->plan->now) return;
   h->plan->now = now;
-  for (d = 0; h->plan->setup->clamp && d < h->plan->devices; d++) h->desks[d].known = false;
+  for (int32_t d = 0; h->plan->setup->clamp && d < h->plan->devices; d++) h->desks[d].known = false;
   if (h->plan->setup->clamp) h->shared.known = false;
 }
 
@@ -466,13 +450,13 @@ static bool may_share(const berth_plan *p, bool by_eft) {
 
 berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why) {
   hall h = { 0 };
-  berth_status st;
   h.plan = p;
   h.by_eft = p->setup->policy.score == NULL;
   h.frees = p->setup->rule == BERTH_I_RULE_PROFILE || p->setup->rule == BERTH_I_RULE_BAECHI_TF;
   h.shares = may_share(p, h.by_eft);
   h.desks = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *h.desks);
   if (!h.desks) return berth_i_nomem(p->ctx);
+  berth_status st;
   do {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = admit_fresh(&h)) != BERTH_OK) break;
     if (p->placed == p->n) break;

@@ -23,7 +23,6 @@ static double *row_of(const bench *b, int32_t seat) { return b->rows + 4 * (size
 /* All four arrays or none: a new bench takes over what the old one holds. */
 static berth_status grow(bench *b) {
   bench big = *b;
-  berth_status st;
   size_t n = (size_t)b->n, cap = b->cap < 16 ? 32 : 2 * (size_t)b->cap, width = 4 * (size_t)b->plan->devices;
   big.pool = berth_i_pool_empty(b->plan->ctx);
   big.cap = (int32_t)cap;
@@ -31,6 +30,7 @@ static berth_status grow(bench *b) {
   big.wake = berth_i_pool_alloc(&big.pool, cap, sizeof *big.wake);
   big.asked = berth_i_pool_alloc(&big.pool, cap, sizeof *big.asked);
   big.rows = berth_i_pool_alloc(&big.pool, cap * width, sizeof *big.rows);
+  berth_status st;
   if ((st = berth_i_pool_status(&big.pool)) != BERTH_OK) {
     berth_i_pool_free(&big.pool);
     return st;
@@ -70,8 +70,7 @@ static void unseat(bench *b, int32_t seat) {
 static berth_status seat_fresh(bench *b) {
   berth_plan *p = b->plan;
   berth_status st = BERTH_OK;
-  size_t i;
-  for (i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = seat_op(b, p->fresh[i]);
+  for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = seat_op(b, p->fresh[i]);
   p->n_fresh = 0;
   return st;
 }
@@ -79,22 +78,19 @@ static berth_status seat_fresh(bench *b) {
 /* ---- scores ---- */
 
 static bool startable(const berth_plan *p, const double *est) {
-  int32_t d;
   if (!berth_i_plan_finished(p)) return true;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (est[d] <= p->now) return true;
   }
   return false;
 }
 
 static void no_score(double *score, int32_t n) {
-  int32_t d;
-  for (d = 0; d < n; d++) score[d] = INFINITY;
+  for (int32_t d = 0; d < n; d++) score[d] = INFINITY;
 }
 
 static bool all_infinite(const double *x, int32_t n) {
-  int32_t d;
-  for (d = 0; d < n; d++) {
+  for (int32_t d = 0; d < n; d++) {
     if (x[d] != INFINITY) return false;
   }
   return true;
@@ -103,12 +99,10 @@ static bool all_infinite(const double *x, int32_t n) {
 static berth_status refresh(bench *b, int32_t seat) {
   berth_plan *p = b->plan;
   size_t bytes = (size_t)p->devices * sizeof(double);
-  double *ready = row_of(b, seat), *est = ready + p->devices, *eft = est + p->devices, *score = eft + p->devices, wake;
-  bool same;
-  berth_status st;
+  double *ready = row_of(b, seat), *est = ready + p->devices, *eft = est + p->devices, *score = eft + p->devices;
   if (berth_i_plan_contended(p)) berth_i_ready_row(p, b->op[seat], ready);
   berth_i_plan_estimate(p, b->op[seat], ready, p->est, p->eft);
-  same = b->asked[seat] == p->now && memcmp(est, p->est, bytes) == 0 && memcmp(eft, p->eft, bytes) == 0;
+  bool same = b->asked[seat] == p->now && memcmp(est, p->est, bytes) == 0 && memcmp(eft, p->eft, bytes) == 0;
   memcpy(est, p->est, bytes);
   memcpy(eft, p->eft, bytes);
   if (same) return BERTH_OK;
@@ -117,6 +111,8 @@ static berth_status refresh(bench *b, int32_t seat) {
     no_score(score, p->devices);
     return BERTH_OK;
   }
+  double wake;
+  berth_status st;
   if ((st = berth_i_plan_score(p, b->op[seat], est, eft, score, &wake)) != BERTH_OK) return st;
   b->asked[seat] = p->now;
   b->wake[seat] = wake > p->now && !isinf(wake) && all_infinite(score, p->devices) ? wake : -INFINITY;
@@ -125,8 +121,7 @@ static berth_status refresh(bench *b, int32_t seat) {
 
 static berth_status refresh_all(bench *b) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < b->n && st == BERTH_OK; i++) st = refresh(b, i);
+  for (int32_t i = 0; i < b->n && st == BERTH_OK; i++) st = refresh(b, i);
   return st;
 }
 
@@ -134,9 +129,9 @@ static berth_status refresh_all(bench *b) {
 
 static bool better(const bench *b, double score, int32_t seat, const pick *than) {
   const double *priority = b->plan->priority;
-  int32_t op = b->op[seat], other;
+  int32_t op = b->op[seat];
   if (than->seat == BERTH_NONE || score != than->score) return than->seat == BERTH_NONE || score < than->score;
-  other = b->op[than->seat];
+  int32_t other = b->op[than->seat];
   if (priority[op] != priority[other]) return priority[op] > priority[other];
   return op < other;
 }
@@ -152,16 +147,14 @@ static void consider(const bench *b, int32_t seat, int32_t d, pick *best) {
 
 static pick best_on(const bench *b, int32_t d) {
   pick best = { BERTH_NONE, BERTH_NONE, 0 };
-  int32_t i;
-  for (i = 0; i < b->n; i++) consider(b, i, d, &best);
+  for (int32_t i = 0; i < b->n; i++) consider(b, i, d, &best);
   return best;
 }
 
 static pick best_of_all(const bench *b) {
   pick best = { BERTH_NONE, BERTH_NONE, 0 };
-  int32_t i, d;
-  for (i = 0; i < b->n; i++) {
-    for (d = 0; d < b->plan->devices; d++) consider(b, i, d, &best);
+  for (int32_t i = 0; i < b->n; i++) {
+    for (int32_t d = 0; d < b->plan->devices; d++) consider(b, i, d, &best);
   }
   return best;
 }
@@ -174,11 +167,10 @@ static berth_status take(bench *b, const pick *c) {
 
 /* Each idle device in turn. */
 static berth_status devices_choose(bench *b, bool *took) {
-  int32_t d;
-  for (d = 0; d < b->plan->devices; d++) {
+  for (int32_t d = 0; d < b->plan->devices; d++) {
     pick c = best_on(b, d);
-    berth_status st;
     if (c.seat == BERTH_NONE) continue;
+    berth_status st;
     if ((st = take(b, &c)) != BERTH_OK || (st = refresh_all(b)) != BERTH_OK) return st;
     *took = true;
   }
@@ -189,11 +181,9 @@ static berth_status devices_choose(bench *b, bool *took) {
 static berth_status first_device_chooses(bench *b, bool *took) {
   const berth_plan *p = b->plan;
   pick best = { BERTH_NONE, BERTH_NONE, 0 };
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
-    pick c;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (best.seat != BERTH_NONE && p->free_at[d] >= p->free_at[best.device]) continue;
-    c = best_on(b, d);
+    pick c = best_on(b, d);
     if (c.seat != BERTH_NONE) best = c;
   }
   if (best.seat == BERTH_NONE) return BERTH_OK;
@@ -203,12 +193,11 @@ static berth_status first_device_chooses(bench *b, bool *took) {
 
 static berth_status choose(bench *b, bool *took) {
   const berth_policy *policy = &b->plan->setup->policy;
-  pick c;
   *took = false;
   if (policy->choose == BERTH_CHOOSE_DEVICE) {
     return berth_i_plan_finished(b->plan) ? devices_choose(b, took) : first_device_chooses(b, took);
   }
-  c = best_of_all(b);
+  pick c = best_of_all(b);
   if (c.seat == BERTH_NONE) return BERTH_OK;
   *took = true;
   return take(b, &c);
@@ -219,11 +208,10 @@ static berth_status choose(bench *b, bool *took) {
 static double next_time(const bench *b) {
   const berth_plan *p = b->plan;
   double next = p->running.n > 0 ? p->running.at[0].key : INFINITY;
-  int32_t i, d;
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     const double *est = row_of(b, i) + p->devices;
     if (b->wake[i] > p->now) next = fmin(next, b->wake[i]);
-    for (d = 0; d < p->devices; d++) {
+    for (int32_t d = 0; d < p->devices; d++) {
       if (est[d] > p->now) next = fmin(next, est[d]);
     }
   }
@@ -244,17 +232,17 @@ static berth_status end_due(berth_plan *p) {
 }
 
 static berth_status step(bench *b, berth_obstacle *why) {
-  bool took;
   berth_status st;
   if ((st = refresh_all(b)) != BERTH_OK) return st;
+  bool took;
   if ((st = choose(b, &took)) != BERTH_OK || took) return st;
   return pass_time(b, why);
 }
 
 berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why) {
   bench b = { 0 };
-  berth_status st;
   b.plan = p;
+  berth_status st;
   do {
     if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(p)) != BERTH_OK || (st = seat_fresh(&b)) != BERTH_OK) break;
     if (p->placed == p->n) break;

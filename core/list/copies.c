@@ -4,13 +4,12 @@
 berth_status berth_i_copies_init(berth_plan *p) {
   berth_i_copies *c = &p->copies;
   const berth_graph *g = p->g;
-  berth_status st;
-  int32_t t;
   c->width = p->setup->rule == BERTH_I_RULE_PROFILE ? 2 * p->devices : p->devices;
   c->row = berth_i_pool_alloc(&p->pool, (size_t)g->n_tensors, sizeof *c->row);
   c->left = berth_i_pool_alloc(&p->pool, (size_t)g->n_tensors, sizeof *c->left);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     c->row[t] = BERTH_NONE;
     c->left[t] = g->use_at[t + 1] - g->use_at[t];
   }
@@ -27,13 +26,12 @@ static bool grow_copies(berth_plan *p) {
 
 double *berth_i_copy_row(berth_plan *p, int32_t tensor) {
   berth_i_copies *c = &p->copies;
-  double *row;
-  int32_t i;
   if (c->row[tensor] == BERTH_NONE) {
     if (c->n_idle == 0 && (size_t)c->n_rows == c->cap && !grow_copies(p)) return NULL;
     c->row[tensor] = c->n_idle > 0 ? c->idle[--c->n_idle] : c->n_rows++;
+    double *row;
     row = c->pool + (size_t)c->row[tensor] * (size_t)c->width;
-    for (i = 0; i < c->width; i++) row[i] = NAN;
+    for (int32_t i = 0; i < c->width; i++) row[i] = NAN;
   }
   return c->pool + (size_t)c->row[tensor] * (size_t)c->width;
 }

@@ -32,8 +32,7 @@ berth_i_demand berth_i_store_demand(const berth_plan *p, int32_t op) {
 
 static void bar(berth_plan *p, int32_t group, int32_t op) {
   uint8_t *barred = p->groups.barred + (size_t)group * (size_t)p->devices;
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!berth_i_can_run(p->cost, op, d)) barred[d] = 1;
   }
 }
@@ -50,15 +49,14 @@ static void add_member(berth_plan *p, int32_t group, int32_t op) {
 berth_status berth_i_groups_init(berth_plan *p) {
   berth_i_groups *s = &p->groups;
   size_t n = (size_t)p->g->n_groups;
-  berth_status st;
-  int32_t i;
   s->bound = berth_i_pool_alloc(&p->pool, n, sizeof *s->bound);
   s->permanent = berth_i_pool_zalloc(&p->pool, n, sizeof *s->permanent);
   s->temporary = berth_i_pool_zalloc(&p->pool, n, sizeof *s->temporary);
   s->barred = berth_i_pool_zalloc(&p->pool, n * (size_t)p->devices, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->g->n_groups; i++) s->bound[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n; i++) {
     int32_t group = berth_i_group(p->g, i);
     if (group != BERTH_NONE) add_member(p, group, i);
   }

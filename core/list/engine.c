@@ -45,8 +45,8 @@ static berth_status choose(berth_plan *p, berth_obstacle *why) {
 berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out, berth_obstacle *why) {
   berth_i_setup own = *setup;
   berth_plan *p = NULL;
-  berth_status st;
   if (!berth_i_memory_counts(cost, own.memory)) own.rule = BERTH_I_RULE_NONE;
+  berth_status st;
   if ((st = berth_i_plan_new(cost, &own, &p)) != BERTH_OK) return st;
   if ((st = berth_i_plan_prepare(p)) != BERTH_OK) goto done;
   if ((st = choose(p, why)) != BERTH_OK) goto done;

@@ -214,8 +214,7 @@ static inline bool berth_i_plan_contended(const berth_plan *p) { return p->wires
 static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (p->device[g->producer[g->in[i]]] == device) sum += g->tensor_bytes[g->in[i]];
   }
   return sum;

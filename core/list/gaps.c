@@ -15,19 +15,18 @@ struct berth_i_gap_block {
 };
 
 static void measure(berth_i_gap_block *b) {
-  int32_t i;
   b->end = b->at[b->n - 1].finish;
   b->longest = 0;
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     double length = b->at[i].finish - b->at[i].start;
     if (length > b->longest) b->longest = length;
   }
 }
 
 static berth_status insert_block(berth_i_pool *pool, berth_i_gaps *gaps, size_t i) {
-  gap *at;
   berth_status st = berth_i_pool_grow(pool, (void **)&gaps->block, &gaps->cap, gaps->n + 1, sizeof *gaps->block);
   if (st != BERTH_OK) return st;
+  gap *at;
   if (!(at = berth_i_pool_alloc(pool, GAPS_PER_BLOCK, sizeof *at))) return berth_i_pool_status(pool);
   memmove(&gaps->block[i + 1], &gaps->block[i], (gaps->n - i) * sizeof *gaps->block);
   gaps->block[i].at = at;
@@ -37,8 +36,8 @@ static berth_status insert_block(berth_i_pool *pool, berth_i_gaps *gaps, size_t 
 }
 
 berth_status berth_i_gaps_init(berth_i_pool *pool, berth_i_gaps *gaps) {
-  berth_status st;
   memset(gaps, 0, sizeof *gaps);
+  berth_status st;
   if ((st = insert_block(pool, gaps, 0)) != BERTH_OK) return st;
   gaps->block[0].at[0].start = 0;
   gaps->block[0].at[0].finish = INFINITY;
@@ -72,9 +71,8 @@ double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length) 
   size_t i = block_at(gaps, ready);
   for (;; i++) {
     const berth_i_gap_block *b = &gaps->block[i];
-    int32_t k;
     if (too_tight(b, length)) continue;
-    for (k = 0; k < b->n; k++) {
+    for (int32_t k = 0; k < b->n; k++) {
       double start = start_in(&b->at[k], ready);
       if (start + length <= b->at[k].finish) return start;
     }
@@ -82,11 +80,10 @@ double berth_i_gaps_find(const berth_i_gaps *gaps, double ready, double length) 
 }
 
 static berth_status split_block(berth_i_pool *pool, berth_i_gaps *gaps, size_t i) {
-  berth_i_gap_block *low, *high;
   berth_status st = insert_block(pool, gaps, i + 1);
   if (st != BERTH_OK) return st;
-  low = &gaps->block[i];
-  high = &gaps->block[i + 1];
+  berth_i_gap_block *low = &gaps->block[i];
+  berth_i_gap_block *high = &gaps->block[i + 1];
   high->n = low->n - low->n / 2;
   low->n -= high->n;
   memcpy(high->at, low->at + low->n, (size_t)high->n * sizeof(gap));
@@ -122,13 +119,12 @@ static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
 
 berth_status berth_i_gaps_take(berth_i_pool *pool, berth_i_gaps *gaps, double start, double finish) {
   size_t i = block_at(gaps, finish);
-  berth_i_gap_block *b;
-  berth_status st;
   if (gaps->block[i].n == GAPS_PER_BLOCK) {
+    berth_status st;
     if ((st = split_block(pool, gaps, i)) != BERTH_OK) return st;
     i = block_at(gaps, finish);
   }
-  b = &gaps->block[i];
+  berth_i_gap_block *b = &gaps->block[i];
   cut(b, gap_at(b, start), start, finish);
   measure(b);
   return BERTH_OK;

@@ -20,24 +20,22 @@ static berth_status alloc_plan(berth_plan *p) {
 
 static berth_status init_gaps(berth_plan *p) {
   berth_status st = BERTH_OK;
-  int32_t d;
   if (p->setup->policy.fit != BERTH_FIT_INSERTION) return BERTH_OK;
   p->gaps = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *p->gaps);
   if (!p->gaps) return berth_i_nomem(p->ctx);
-  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = berth_i_gaps_init(&p->pool, &p->gaps[d]);
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = berth_i_gaps_init(&p->pool, &p->gaps[d]);
   return st;
 }
 
 static berth_status fill_plan(berth_plan *p) {
   berth_status st;
-  int32_t d;
   if ((st = berth_i_placement_make(p->ctx, p->n, p->setup->placer, true, &p->answer)) != BERTH_OK) return st;
   p->answer->links = (int32_t)p->setup->links;
   p->device = p->answer->device;
   p->start = p->answer->start;
   p->finish = p->answer->finish;
   if ((st = alloc_plan(p)) != BERTH_OK) return st;
-  for (d = 0; d < p->devices; d++) p->last[d] = BERTH_NONE;
+  for (int32_t d = 0; d < p->devices; d++) p->last[d] = BERTH_NONE;
   if ((st = init_gaps(p)) != BERTH_OK) return st;
   if ((st = berth_i_meets_init(p)) != BERTH_OK) return st;
   if ((st = berth_i_arrivals_init(p)) != BERTH_OK) return st;
@@ -52,7 +50,6 @@ static double patience_of(const berth_plan *p) {
 
 berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, berth_plan **out) {
   berth_plan *p = berth_i_pool_object(cost->ctx, sizeof *p);
-  berth_status st;
   if (!p) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
   p->cost = cost;
@@ -64,6 +61,7 @@ berth_status berth_i_plan_new(berth_cost *cost, const berth_i_setup *setup, bert
   p->patience = patience_of(p);
   p->tired_of = BERTH_NONE;
   berth_rng_init(&p->rng, setup->seed, setup->stream);
+  berth_status st;
   if ((st = fill_plan(p)) != BERTH_OK) {
     berth_i_plan_release(p);
     return st;
@@ -116,8 +114,7 @@ static berth_status push_fresh(berth_plan *p, int32_t op) {
 
 static berth_status release_each(berth_plan *p, int32_t n, const int32_t *ops) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     if (--p->pending[ops[i]] == 0) st = push_fresh(p, ops[i]);
   }
   return st;
@@ -126,8 +123,7 @@ static berth_status release_each(berth_plan *p, int32_t n, const int32_t *ops) {
 static berth_status release_met(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1] && st == BERTH_OK; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
     bool over;
     st = berth_i_meets_leave(p, op, g->wait[i], &over);
@@ -139,8 +135,7 @@ static berth_status release_met(berth_plan *p, int32_t op) {
 static berth_status release_consumers(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1] && st == BERTH_OK; i++) {
     int32_t t = g->out[i];
     st = release_each(p, g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t]);
   }
@@ -157,12 +152,11 @@ static berth_status callback_failed(berth_plan *p, int32_t op, const char *what)
 berth_status berth_i_plan_prepare(berth_plan *p) {
   const berth_policy *policy = &p->setup->policy;
   berth_status st = BERTH_OK;
-  int32_t i;
   if (policy->prepare && (st = policy->prepare(policy->ud, p, p->priority)) != BERTH_OK) return st;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (isnan(p->priority[i])) return callback_failed(p, i, "priority");
   }
-  for (i = 0; i < p->n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) {
     p->pending[i] = p->g->in_at[i + 1] - p->g->in_at[i];
     if (p->g->after) p->pending[i] += p->g->after_at[i + 1] - p->g->after_at[i];
     if (p->pending[i] == 0) st = push_fresh(p, i);
@@ -172,8 +166,8 @@ berth_status berth_i_plan_prepare(berth_plan *p) {
 
 berth_status berth_i_plan_select(berth_plan *p, int32_t op) {
   const berth_policy *policy = &p->setup->policy;
-  berth_status st;
   if (!policy->select) return BERTH_OK;
+  berth_status st;
   if ((st = policy->select(policy->ud, p, op, &p->priority[op])) != BERTH_OK) return st;
   return isnan(p->priority[op]) ? callback_failed(p, op, "priority") : BERTH_OK;
 }
@@ -187,20 +181,18 @@ berth_status berth_i_plan_next_finish(berth_plan *p) {
 /* ---- estimates and scores ---- */
 
 double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length) {
-  double from = p->setup->clamp && ready < p->now ? p->now : ready, open;
+  double from = p->setup->clamp && ready < p->now ? p->now : ready;
   if (berth_i_is_communication(p->g, op)) return from;
   if (p->gaps) return berth_i_gaps_find(&p->gaps[device], from, length);
-  open = berth_i_plan_open_at(p, device);
+  double open = berth_i_plan_open_at(p, device);
   return from > open ? from : open;
 }
 
 void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est, double *eft) {
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
-    double length;
+  for (int32_t d = 0; d < p->devices; d++) {
     est[d] = eft[d] = INFINITY;
     if (isinf(ready[d]) || !berth_i_plan_may(p, op, d)) continue;
-    length = berth_i_plan_length(p, op, d);
+    double length = berth_i_plan_length(p, op, d);
     est[d] = berth_i_plan_slot(p, op, d, ready[d], length);
     eft[d] = est[d] + length;
     if (!berth_i_store_fits(p, op, d, est[d])) est[d] = eft[d] = INFINITY;
@@ -215,34 +207,31 @@ berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const 
 }
 
 static void scale(double *x, int32_t n, double by) {
-  int32_t i;
-  for (i = 0; i < n; i++) x[i] *= by;
+  for (int32_t i = 0; i < n; i++) x[i] *= by;
 }
 
 static berth_status ask(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake) {
   const berth_policy *policy = &p->setup->policy;
   size_t bytes = (size_t)p->devices * sizeof *score;
   double *shown_eft = p->shown + p->devices;
-  berth_status st;
   if (p->unit == 1) return policy->score(policy->ud, p, op, est, eft, score, wake);
   memcpy(p->shown, est, bytes);
   memcpy(shown_eft, eft, bytes);
   scale(p->shown, 2 * p->devices, p->unit);
   scale(score, p->devices, p->unit);
-  st = policy->score(policy->ud, p, op, p->shown, shown_eft, score, wake);
+  berth_status st = policy->score(policy->ud, p, op, p->shown, shown_eft, score, wake);
   *wake /= p->unit;
   return st;
 }
 
 berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake) {
-  berth_status st;
-  int32_t d;
   *wake = INFINITY;
   memcpy(score, eft, (size_t)p->devices * sizeof *score);
   if (!p->setup->policy.score) return BERTH_OK;
+  berth_status st;
   if ((st = ask(p, op, est, eft, score, wake)) != BERTH_OK) return st;
   if (isnan(*wake)) return callback_failed(p, op, "time to wake");
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (isnan(score[d])) return callback_failed(p, op, "score");
     if (isinf(est[d])) score[d] = INFINITY;
   }
@@ -257,8 +246,8 @@ static void bind_group(berth_plan *p, int32_t op, int32_t device) {
 }
 
 static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double ready) {
-  double length = berth_i_plan_length(p, op, device), start;
-  start = p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, op, device, ready, length);
+  double length = berth_i_plan_length(p, op, device);
+  double start = p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, op, device, ready, length);
   p->device[op] = device;
   p->start[op] = start;
   p->finish[op] = start + length;

@@ -2,16 +2,16 @@
 #include "engine_internal.h"
 
 static size_t most_members(const berth_graph *g) {
-  int32_t k, most = 0;
-  for (k = 0; k < g->n_collectives; k++) {
+  int32_t most = 0;
+  for (int32_t k = 0; k < g->n_collectives; k++) {
     if (g->collectives[k].n_members > most) most = g->collectives[k].n_members;
   }
   return (size_t)most;
 }
 
 static bool any_unreachable(const berth_topology *t) {
-  size_t i, n = (size_t)t->n_devices * (size_t)t->n_devices;
-  for (i = 0; i < n; i++) {
+  size_t n = (size_t)t->n_devices * (size_t)t->n_devices;
+  for (size_t i = 0; i < n; i++) {
     if (isinf(t->latency[i])) return true;
   }
   return false;
@@ -21,24 +21,22 @@ berth_status berth_i_meets_init(berth_plan *p) {
   const berth_graph *g = p->g;
   berth_i_meets *m = &p->meets;
   size_t n = (size_t)g->n_collectives;
-  berth_status st;
-  int32_t k;
   if (n == 0) return BERTH_OK;
   m->left = berth_i_pool_alloc(&p->pool, n, sizeof *m->left);
   m->end = berth_i_pool_zalloc(&p->pool, n, sizeof *m->end);
   m->device = berth_i_pool_alloc(&p->pool, most_members(g), sizeof *m->device);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (k = 0; k < g->n_collectives; k++) m->left[k] = g->collectives[k].n_members;
+  for (int32_t k = 0; k < g->n_collectives; k++) m->left[k] = g->collectives[k].n_members;
   m->apart = any_unreachable(p->cost->t);
   return BERTH_OK;
 }
 
 static berth_status price(berth_plan *p, int32_t k, double *length) {
   const berth_collective *c = &p->g->collectives[k];
+  for (int32_t i = 0; i < c->n_members; i++) p->meets.device[i] = p->device[c->members[i]];
   double seconds;
   berth_status st;
-  int32_t i;
-  for (i = 0; i < c->n_members; i++) p->meets.device[i] = p->device[c->members[i]];
   if ((st = berth_cost_collective(p->cost, k, c->n_members, p->meets.device, &seconds)) != BERTH_OK) return st;
   if (isinf(seconds)) {
     return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "%s: collective %d cannot take place between the devices of its members",
@@ -51,10 +49,10 @@ static berth_status price(berth_plan *p, int32_t k, double *length) {
 berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *over) {
   berth_i_meets *m = &p->meets;
   double length = 0;
-  berth_status st;
   if (p->finish[op] > m->end[k]) m->end[k] = p->finish[op];
   *over = --m->left[k] == 0;
   if (!*over) return BERTH_OK;
+  berth_status st;
   if ((st = price(p, k, &length)) == BERTH_OK) m->end[k] += length;
   return st;
 }
@@ -63,18 +61,16 @@ berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *ove
 static berth_status ends_at(berth_plan *p, int32_t k, double *end) {
   const berth_collective *c = &p->g->collectives[k];
   double length = 0;
-  berth_status st;
-  int32_t i;
   *end = 0;
-  for (i = 0; i < c->n_members; i++) *end = fmax(*end, p->finish[c->members[i]]);
+  for (int32_t i = 0; i < c->n_members; i++) *end = fmax(*end, p->finish[c->members[i]]);
+  berth_status st;
   if ((st = price(p, k, &length)) == BERTH_OK) *end += length * p->unit;
   return st;
 }
 
 berth_status berth_i_meets_last(berth_plan *p, double *end) {
   berth_status st = BERTH_OK;
-  int32_t k;
-  for (k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) {
     double e = p->meets.end[k] * p->unit;
     if (p->meets.left[k] > 0) st = ends_at(p, k, &e);
     if (st == BERTH_OK) *end = fmax(*end, e);
@@ -85,9 +81,8 @@ berth_status berth_i_meets_last(berth_plan *p, double *end) {
 double berth_i_meets_ready(const berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
   double ready = 0;
-  int32_t i;
   if (!g->after) return 0;
-  for (i = g->after_at[op]; i < g->after_at[op + 1]; i++) {
+  for (int32_t i = g->after_at[op]; i < g->after_at[op + 1]; i++) {
     if (p->meets.end[g->after[i]] > ready) ready = p->meets.end[g->after[i]];
   }
   return ready;
@@ -99,10 +94,9 @@ static bool reach(const berth_topology *t, int32_t a, int32_t b) {
 
 bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  int32_t i, j;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
-    for (j = 0; j < c->n_members; j++) {
+    for (int32_t j = 0; j < c->n_members; j++) {
       int32_t other = p->device[c->members[j]];
       if (other == BERTH_NONE) other = berth_i_pin(g, c->members[j]);
       if (other != BERTH_NONE && !reach(p->cost->t, other, device)) return false;
@@ -112,8 +106,7 @@ bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device) {
 }
 
 static bool has_other(const berth_plan *p, const berth_collective *c, int32_t op, int32_t device) {
-  int32_t j;
-  for (j = 0; j < c->n_members; j++) {
+  for (int32_t j = 0; j < c->n_members; j++) {
     if (c->members[j] != op && p->device[c->members[j]] == device) return true;
   }
   return false;
@@ -128,9 +121,8 @@ static double held_bytes(const berth_plan *p, const berth_collective *c) {
 double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double sum = 0;
-  int32_t i;
   if (!g->wait || p->devices < 2) return 0;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
     if (!has_other(p, c, op, device)) sum += held_bytes(p, c);
   }

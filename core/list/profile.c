@@ -76,11 +76,10 @@ static int32_t insert(berth_i_profile *f, int32_t i, int32_t fresh) {
 }
 
 berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time, double bytes) {
-  berth_i_profile_node *v;
-  berth_status st;
   if (bytes == 0) return BERTH_OK;
+  berth_status st;
   if ((st = berth_i_pool_grow(pool, (void **)&f->node, &f->cap, f->n + 1, sizeof *f->node)) != BERTH_OK) return st;
-  v = &f->node[f->n];
+  berth_i_profile_node *v = &f->node[f->n];
   v->time = time;
   v->change = v->sum = bytes;
   v->most = bytes > 0 ? bytes : 0;

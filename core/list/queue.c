@@ -45,12 +45,12 @@ berth_i_entry berth_i_queue_pop(berth_i_queue *q) {
 }
 
 void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item), const void *ud) {
-  size_t i, kept = 0;
-  for (i = 0; i < q->n; i++) {
+  size_t kept = 0;
+  for (size_t i = 0; i < q->n; i++) {
     if (keep(ud, q->at[i].item)) q->at[kept++] = q->at[i];
   }
   q->n = kept;
-  for (i = kept / 4 + 1; i-- > 0;) {
+  for (size_t i = kept / 4 + 1; i-- > 0;) {
     if (i < kept) sink(q, i, q->at[i]);
   }
 }

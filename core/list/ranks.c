@@ -10,9 +10,9 @@ berth_status berth_i_static_level(const berth_plan *p, double *out) {
 }
 
 berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool *pool, double **ops, double **transfers) {
-  berth_status st;
   *ops = berth_i_pool_alloc(pool, (size_t)p->n, sizeof **ops);
   *transfers = berth_i_pool_alloc(pool, (size_t)p->g->n_tensors, sizeof **transfers);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   st = berth_cost_mean_ops(p->cost, *ops);
   return st == BERTH_OK ? berth_cost_mean_transfers(p->cost, how, *transfers) : st;
@@ -21,13 +21,11 @@ berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool 
 /* Members dealt out to the devices in turn, pins kept: no average, but a price that the collective can have. */
 static berth_status spread_price(const berth_plan *p, int32_t k, int32_t *device, double *out) {
   const berth_collective *c = &p->g->collectives[k];
-  berth_status st;
-  int32_t i;
-  for (i = 0; i < c->n_members; i++) {
+  for (int32_t i = 0; i < c->n_members; i++) {
     int32_t pin = berth_i_pin(p->g, c->members[i]);
     device[i] = pin != BERTH_NONE ? pin : i % p->devices;
   }
-  st = berth_cost_collective(p->cost, k, c->n_members, device, out);
+  berth_status st = berth_cost_collective(p->cost, k, c->n_members, device, out);
   if (st == BERTH_OK && !isinf(*out)) return BERTH_OK;
   *out = 0;
   return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
@@ -36,10 +34,9 @@ static berth_status spread_price(const berth_plan *p, int32_t k, int32_t *device
 berth_status berth_i_spread_prices(const berth_plan *p, berth_i_pool *pool, double **out) {
   size_t n = (size_t)p->g->n_collectives;
   berth_status st = BERTH_OK;
-  int32_t k;
   *out = berth_i_pool_alloc(pool, n, sizeof **out);
   if (!*out) return berth_i_nomem(p->ctx);
-  for (k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) st = spread_price(p, k, p->meets.device, &(*out)[k]);
+  for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) st = spread_price(p, k, p->meets.device, &(*out)[k]);
   return st;
 }
 

@@ -23,9 +23,10 @@ static double end_of(const berth_plan *p, int32_t op) {
 /* The backward one of two twins is the one that comes later in topological order. */
 static berth_status mark_backward(berth_plan *p) {
   const berth_graph *g = p->g;
-  uint8_t *seen, *backward;
   if (p->setup->memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
+  uint8_t *backward;
   if (!(p->store.backward = backward = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1))) return berth_i_nomem(p->ctx);
+  uint8_t *seen;
   if (!(seen = berth_i_zalloc(p->ctx, (size_t)p->n, 1))) return berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < p->n; i++) {
     int32_t op = g->topo[i], twin = g->twin[op];
@@ -43,26 +44,25 @@ static bool held_for_twin(const berth_plan *p, int32_t op) {
 
 static void count_waits(berth_plan *p) {
   const berth_graph *g = p->g;
-  int32_t t, i;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     p->store.waits[t] = g->use_at[t + 1] - g->use_at[t] + held_for_twin(p, g->producer[t]);
-    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) p->store.waits[t] += held_for_twin(p, g->use[i]);
+    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) p->store.waits[t] += held_for_twin(p, g->use[i]);
   }
 }
 
 berth_status berth_i_residency_init(berth_plan *p) {
   berth_i_store *s = &p->store;
   size_t tensors = (size_t)p->g->n_tensors;
-  int32_t i, inputs = 0;
-  berth_status st;
-  for (i = 0; i < p->n; i++) {
+  int32_t inputs = 0;
+  for (int32_t i = 0; i < p->n; i++) {
     if (p->g->in_at[i + 1] - p->g->in_at[i] > inputs) inputs = p->g->in_at[i + 1] - p->g->in_at[i];
   }
   s->profile = berth_i_pool_alloc(&p->pool, (size_t)p->devices, sizeof *s->profile);
   s->waits = berth_i_pool_alloc(&p->pool, tensors, sizeof *s->waits);
   s->until = berth_i_pool_zalloc(&p->pool, tensors, sizeof *s->until);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (i = 0; i < p->devices; i++) berth_i_profile_init(&s->profile[i]);
+  for (int32_t i = 0; i < p->devices; i++) berth_i_profile_init(&s->profile[i]);
   st = berth_i_pool_grow(&p->pool, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at);
   if (st != BERTH_OK) return st;
   if ((st = mark_backward(p)) != BERTH_OK) return st;
@@ -75,8 +75,7 @@ berth_status berth_i_residency_init(berth_plan *p) {
 /* New copies by the time from which they may be held. */
 static void list_copies(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     if (p->device[u] == device || (p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) continue;
     berth_i_queue_push(&p->pool, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t); /* there is room */
@@ -86,8 +85,7 @@ static void list_copies(berth_plan *p, int32_t op, int32_t device) {
 static double new_copies(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
     if (p->device[g->producer[t]] != device && !(p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) {
       sum += berth_i_resident(g, t);
@@ -99,9 +97,9 @@ static double new_copies(const berth_plan *p, int32_t op, int32_t device) {
 /* What it brings comes on top of no more than was ever there, and of no less than stays. */
 bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double start) {
   const berth_i_profile *f = &p->store.profile[device];
-  double limit = p->store.limit[device], own;
+  double limit = p->store.limit[device];
   if (isinf(limit)) return true;
-  own = p->store.held[device] + berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
+  double own = p->store.held[device] + berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
   own += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   if (berth_i_excess(own + berth_i_profile_last(f), limit) > 0) return false;
   own += new_copies(p, op, device);
@@ -130,11 +128,9 @@ double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, doub
 static berth_status let_go(berth_plan *p, int32_t tensor) {
   const double *used = last_use(p, tensor);
   double bytes = berth_i_resident(p->g, tensor);
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
-    berth_status st;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (isnan(used[d])) continue;
-    st = berth_i_profile_add(&p->pool, &p->store.profile[d], fmax(used[d], p->store.until[tensor]), -bytes);
+    berth_status st = berth_i_profile_add(&p->pool, &p->store.profile[d], fmax(used[d], p->store.until[tensor]), -bytes);
     if (st != BERTH_OK) return st;
   }
   p->store.released = true;
@@ -150,13 +146,13 @@ static berth_status wait_less(berth_plan *p, int32_t tensor) {
 
 static berth_status read_inputs(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
-  int32_t i, device = p->device[op];
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  int32_t device = p->device[op];
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], home = p->device[g->producer[t]];
     double *used = last_use(p, t);
-    berth_status st;
     if (home != device) raise_to(&used[home], used[device - p->devices]); /* its arrival: the send is over by then */
     raise_to(&used[device], end_of(p, op));
+    berth_status st;
     if ((st = wait_less(p, t)) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -164,12 +160,11 @@ static berth_status read_inputs(berth_plan *p, int32_t op) {
 
 static berth_status write_outputs(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    berth_status st;
     if (!berth_i_copy_row(p, t)) return berth_i_nomem(p->ctx);
     raise_to(&last_use(p, t)[p->device[op]], end_of(p, op));
+    berth_status st;
     /* nobody reads it, or twins came first */
     if (p->store.waits[t] == 0 && (st = let_go(p, t)) != BERTH_OK) return st;
   }
@@ -177,10 +172,9 @@ static berth_status write_outputs(berth_plan *p, int32_t op) {
 }
 
 static berth_status release_twin(berth_plan *p, int32_t op, const int32_t *tensors, int32_t n) {
-  int32_t i;
-  for (i = 0; i < n; i++) {
-    berth_status st;
+  for (int32_t i = 0; i < n; i++) {
     p->store.until[tensors[i]] = fmax(p->store.until[tensors[i]], end_of(p, op));
+    berth_status st;
     if ((st = wait_less(p, tensors[i])) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -188,10 +182,9 @@ static berth_status release_twin(berth_plan *p, int32_t op, const int32_t *tenso
 
 static berth_status end_backward(berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
-  int32_t x;
-  berth_status st;
   if (!p->store.backward || !p->store.backward[op]) return BERTH_OK;
-  x = berth_i_twin(g, op);
+  int32_t x = berth_i_twin(g, op);
+  berth_status st;
   if ((st = release_twin(p, op, g->out + g->out_at[x], g->out_at[x + 1] - g->out_at[x])) != BERTH_OK) return st;
   return release_twin(p, op, g->in + g->in_at[x], g->in_at[x + 1] - g->in_at[x]);
 }
@@ -200,8 +193,8 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   int32_t device = p->device[op];
   berth_i_profile *f = &p->store.profile[device];
   double workspace = berth_i_workspace(p->g, op);
-  berth_status st;
   p->store.held[device] += berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
+  berth_status st;
   if ((st = berth_i_profile_add(&p->pool, f, p->start[op], berth_i_output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
   if ((st = berth_i_profile_add(&p->pool, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
   if ((st = write_outputs(p, op)) != BERTH_OK) return st;

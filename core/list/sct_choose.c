@@ -29,10 +29,10 @@ static bool better(const berth_i_sct *s, const pick *a, const pick *b) {
 static berth_status ask_all(berth_i_sct *s, pick *best, double *wake) {
   berth_plan *p = s->plan;
   const berth_i_offer nothing = { BERTH_NONE, false, INFINITY };
-  pick c;
-  berth_status st;
   best->offer.op = BERTH_NONE;
   *wake = INFINITY;
+  pick c;
+  berth_status st;
   for (c.device = 0; c.device < p->devices; c.device++) {
     if (p->free_at[c.device] > p->now) continue;
     c.offer = nothing;
@@ -64,9 +64,8 @@ static berth_status step(berth_i_sct *s, berth_obstacle *why) {
 static berth_status end_due(berth_i_sct *s) {
   berth_plan *p = s->plan;
   berth_status st = BERTH_OK;
-  size_t i;
   while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now) st = berth_i_plan_next_finish(p);
-  for (i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = berth_i_sct_admit(s, p->fresh[i]);
+  for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = berth_i_sct_admit(s, p->fresh[i]);
   p->n_fresh = 0;
   return st;
 }
@@ -83,8 +82,6 @@ static berth_status run(berth_i_sct *s, berth_obstacle *why) {
 
 static berth_status init(berth_i_sct *s, berth_plan *p) {
   size_t n = (size_t)p->n;
-  berth_status st;
-  int32_t i;
   s->plan = p;
   s->favourite = p->setup->favourite;
   s->ask = p->setup->published ? berth_i_sct_ask_published : berth_i_sct_ask;
@@ -92,9 +89,10 @@ static berth_status init(berth_i_sct *s, berth_plan *p) {
   s->line = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *s->line);
   s->candidate = berth_i_pool_alloc(&p->pool, n, sizeof *s->candidate);
   s->seat = berth_i_pool_alloc(&p->pool, n, sizeof *s->seat);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (i = 0; i < p->n; i++) s->seat[i] = BERTH_NONE;
-  for (i = 0; i < p->devices; i++) s->line[i].kept = BERTH_NONE;
+  for (int32_t i = 0; i < p->n; i++) s->seat[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->devices; i++) s->line[i].kept = BERTH_NONE;
   if (p->setup->published) berth_i_sct_measure_published(s);
   if (berth_i_plan_contended(p) || p->setup->published) return BERTH_OK;
   s->everywhere = berth_i_pool_alloc(&p->pool, n, sizeof *s->everywhere);

@@ -95,9 +95,9 @@ static berth_status check_waiting(berth_i_sct *s, int32_t d) {
 
 berth_status berth_i_sct_settle(berth_i_sct *s, int32_t d) {
   berth_i_line *k = &s->line[d];
-  berth_status st;
   tidy(s, &k->open);
   tidy(s, &k->waiting);
+  berth_status st;
   if ((st = open_due(s, d)) != BERTH_OK || (st = berth_i_sct_check_open(s, d)) != BERTH_OK) return st;
   return check_waiting(s, d);
 }
@@ -106,8 +106,7 @@ berth_status berth_i_sct_settle(berth_i_sct *s, int32_t d) {
 
 double berth_i_sct_latest(const berth_plan *p, int32_t op) {
   double most = 0;
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (berth_i_plan_may(p, op, d)) most = fmax(most, p->ready[d]);
   }
   return most;
@@ -116,13 +115,12 @@ double berth_i_sct_latest(const berth_plan *p, int32_t op) {
 berth_status berth_i_sct_admit(berth_i_sct *s, int32_t op) {
   berth_plan *p = s->plan;
   berth_status st = berth_i_plan_select(p, op);
-  int32_t d;
   if (st != BERTH_OK) return st;
   s->seat[op] = s->n;
   s->candidate[s->n++] = op;
   berth_i_ready_row(p, op, p->ready);
   if (s->everywhere) s->everywhere[op] = berth_i_sct_latest(p, op);
-  for (d = 0; d < p->devices && st == BERTH_OK; d++) {
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) {
     if (!isinf(p->ready[d]) && berth_i_plan_may(p, op, d)) st = berth_i_sct_push(s, d, op, p->ready[d]);
   }
   return st;
@@ -140,12 +138,10 @@ static berth_status spare_transfers(berth_i_sct *s, int32_t tensor, int32_t d) {
   berth_plan *p = s->plan;
   const berth_graph *g = p->g;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = g->use_at[tensor]; i < g->use_at[tensor + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1] && st == BERTH_OK; i++) {
     int32_t op = g->use[i];
-    double ready;
     if (s->seat[op] == BERTH_NONE || berth_i_sct_dead(s, op, d)) continue;
-    ready = berth_i_ready_at(p, op, d);
+    double ready = berth_i_ready_at(p, op, d);
     if (!isinf(ready)) st = berth_i_sct_push(s, d, op, ready);
   }
   return st;
@@ -165,14 +161,12 @@ static berth_status retry_parked(berth_i_sct *s, int32_t d) {
 berth_status berth_i_sct_after(berth_i_sct *s, int32_t op) {
   berth_plan *p = s->plan;
   berth_status st = BERTH_OK;
-  int32_t d;
-  size_t i;
   leave(s, op);
-  for (i = 0; i < p->wires.n_landed && st == BERTH_OK; i++) st = spare_transfers(s, p->wires.landed[i], p->device[op]);
+  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++) st = spare_transfers(s, p->wires.landed[i], p->device[op]);
   /* under PROFILE also a later start may make room */
   if (!p->store.released && p->setup->rule != BERTH_I_RULE_PROFILE) return st;
   p->store.released = false;
-  for (d = 0; d < p->devices && st == BERTH_OK; d++) st = retry_parked(s, d);
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = retry_parked(s, d);
   return st;
 }
 

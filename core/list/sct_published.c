@@ -7,9 +7,8 @@
 /* Published: memory alone, what is still asked for a group apart. */
 static bool fits_alone(const berth_i_sct *s, int32_t op, int32_t d) {
   const berth_plan *p = s->plan;
-  berth_i_demand need;
   if (p->setup->rule != BERTH_I_RULE_BAECHI_TF) return berth_i_sct_fits(s, op, d, p->now);
-  need = berth_i_op_demand(p->g, op, BERTH_MEMORY_TOTAL, p->setup->param_multiple);
+  berth_i_demand need = berth_i_op_demand(p->g, op, BERTH_MEMORY_TOTAL, p->setup->param_multiple);
   return berth_i_excess(p->store.held[d] + need.permanent + need.temporary, p->store.limit[d]) <= 0;
 }
 
@@ -24,8 +23,7 @@ static double est(const berth_i_sct *s, int32_t op, int32_t d) {
 /* When it could start anywhere. */
 static double urgent_time(const berth_i_sct *s, int32_t op) {
   double most = -1;
-  int32_t d;
-  for (d = 0; d < s->plan->devices; d++) {
+  for (int32_t d = 0; d < s->plan->devices; d++) {
     double at = est(s, op, d);
     if (!isinf(at)) most = fmax(most, at);
   }
@@ -35,8 +33,7 @@ static double urgent_time(const berth_i_sct *s, int32_t op) {
 /* A busy device with room for anything makes nothing urgent before its op ends. */
 static bool nothing_urgent(const berth_i_sct *s) {
   const berth_plan *p = s->plan;
-  int32_t d;
-  for (d = 0; s->free_choice && d < p->devices; d++) {
+  for (int32_t d = 0; s->free_choice && d < p->devices; d++) {
     if (p->free_at[d] <= p->now) continue;
     if (p->setup->rule == BERTH_I_RULE_NONE) return true;
     if (berth_i_excess(fmax(p->store.held[d], p->store.temporary[d]) + s->largest, p->store.limit[d]) <= 0) return true;
@@ -47,10 +44,10 @@ static bool nothing_urgent(const berth_i_sct *s) {
 /* @return BERTH_NONE: none, `at` INFINITY */
 static int32_t most_urgent(const berth_i_sct *s, int32_t d, double *at) {
   const berth_plan *p = s->plan;
-  int32_t i, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   *at = INFINITY;
   if (nothing_urgent(s)) return best;
-  for (i = 0; i < s->n; i++) {
+  for (int32_t i = 0; i < s->n; i++) {
     int32_t op = s->candidate[i];
     double time;
     if (!berth_i_plan_may(p, op, d) || !fits_alone(s, op, d) || (time = urgent_time(s, op)) > *at) continue;
@@ -64,9 +61,9 @@ static int32_t most_urgent(const berth_i_sct *s, int32_t d, double *at) {
 /* @return the favourite that it would wait for; BERTH_NONE: the device is free */
 static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   const berth_plan *p = s->plan;
-  int32_t e, f = p->last[d] == BERTH_NONE ? BERTH_NONE : s->favourite[p->last[d]];
+  int32_t f = p->last[d] == BERTH_NONE ? BERTH_NONE : s->favourite[p->last[d]];
   if (f == BERTH_NONE || s->seat[f] == BERTH_NONE || isinf(*here = est(s, f, d))) return BERTH_NONE;
-  for (e = 0; e < p->devices; e++) {
+  for (int32_t e = 0; e < p->devices; e++) {
     if (e != d && est(s, f, e) < *here) return BERTH_NONE;
   }
   return f;
@@ -87,11 +84,11 @@ berth_status berth_i_sct_ask_published(berth_i_sct *s, int32_t d, berth_i_offer 
   berth_i_line *k = &s->line[d];
   double here = INFINITY;
   int32_t child = awaited(s, d, &here);
-  berth_status st;
   if (child != BERTH_NONE) {
     wait_for(s, d, child, here, out);
     return BERTH_OK;
   }
+  berth_status st;
   if ((st = berth_i_sct_settle(s, d)) != BERTH_OK) return st;
   if (k->open.n > 0) out->op = k->open.at[0].item;
   if (k->waiting.n > 0) out->wake = k->waiting.at[0].key;
@@ -102,9 +99,9 @@ berth_status berth_i_sct_ask_published(berth_i_sct *s, int32_t d, berth_i_offer 
 
 static bool runs_anywhere(const berth_plan *p) {
   const double *op = p->cost->op;
-  size_t i, n = (size_t)p->n * (size_t)p->cost->n_classes;
+  size_t n = (size_t)p->n * (size_t)p->cost->n_classes;
   if (p->g->pin || p->g->n_groups > 0 || p->setup->forced) return false;
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     if (isinf(op[i])) return false;
   }
   return true;
@@ -112,9 +109,8 @@ static bool runs_anywhere(const berth_plan *p) {
 
 void berth_i_sct_measure_published(berth_i_sct *s) {
   const berth_plan *p = s->plan;
-  int32_t i;
   s->free_choice = runs_anywhere(p);
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     berth_i_demand need = berth_i_op_demand(p->g, i, BERTH_MEMORY_TOTAL, p->setup->param_multiple);
     s->largest = fmax(s->largest, need.permanent + need.temporary + berth_i_input_bytes(p->g, i));
   }

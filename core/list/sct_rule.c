@@ -10,11 +10,10 @@ enum { MOST_ASIDE = 32 };
 
 static bool all_producers_placed(const berth_plan *p, int32_t op) {
   const berth_graph *g = p->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (p->device[g->producer[g->in[i]]] == BERTH_NONE) return false;
   }
-  for (i = g->after ? g->after_at[op] : 0; g->after && i < g->after_at[op + 1]; i++) {
+  for (int32_t i = g->after ? g->after_at[op] : 0; g->after && i < g->after_at[op + 1]; i++) {
     if (p->meets.left[g->after[i]] > 0) return false; /* nobody knows yet when it is over */
   }
   return true;
@@ -23,8 +22,7 @@ static bool all_producers_placed(const berth_plan *p, int32_t op) {
 /* Could it start anywhere else before `here`? */
 static bool earlier_elsewhere(const berth_i_sct *s, int32_t op, int32_t device, double here) {
   const berth_plan *p = s->plan;
-  int32_t e;
-  for (e = 0; e < p->devices; e++) {
+  for (int32_t e = 0; e < p->devices; e++) {
     double start = fmax(p->ready[e], berth_i_plan_open_at(p, e));
     if (e == device || fmax(start, p->now) >= here || !berth_i_plan_may(p, op, e)) continue;
     if (berth_i_sct_fits(s, op, e, start)) return true;
@@ -36,10 +34,9 @@ static bool earlier_elsewhere(const berth_i_sct *s, int32_t op, int32_t device, 
 static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   berth_plan *p = s->plan;
   int32_t last = p->last[d], f = last == BERTH_NONE ? BERTH_NONE : s->favourite[last];
-  double start;
   if (f == BERTH_NONE || berth_i_sct_dead(s, f, d) || !all_producers_placed(p, f)) return BERTH_NONE;
   berth_i_ready_row(p, f, p->ready);
-  start = fmax(p->ready[d], berth_i_plan_open_at(p, d));
+  double start = fmax(p->ready[d], berth_i_plan_open_at(p, d));
   *here = fmax(start, p->now);
   if (isinf(start) || !berth_i_sct_fits(s, f, d, start) || earlier_elsewhere(s, f, d, *here)) return BERTH_NONE;
   return f;

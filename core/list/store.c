@@ -5,8 +5,7 @@
 static double copy_bytes(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
     if (p->device[g->producer[t]] == device || berth_i_has_copy(p, t, device)) continue;
     sum += berth_i_resident(g, t);
@@ -18,8 +17,7 @@ static double copy_bytes(const berth_plan *p, int32_t op, int32_t device) {
 static double remote_bytes(const berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (p->device[g->producer[g->in[i]]] != device) sum += berth_i_resident(g, g->in[i]);
   }
   return sum;
@@ -97,9 +95,8 @@ static void charge_strict(berth_plan *p, int32_t op, int32_t device) {
 /* The outputs of a producer go, parameters apart, when its last reader is scheduled. */
 static void charge_tf(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
-  int32_t i;
   p->store.held[device] += berth_i_demand_alone(p, op).permanent;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (--p->store.readers[u] > 0) continue;
     p->store.held[p->device[u]] -= berth_i_output_bytes(g, u);
@@ -132,8 +129,8 @@ berth_status berth_i_store_charge(berth_plan *p, int32_t op) {
 
 /* The one device that is left for an op; BERTH_NONE: none or several. */
 static int32_t only_device(const berth_plan *p, int32_t op) {
-  int32_t d, only = BERTH_NONE;
-  for (d = 0; d < p->devices; d++) {
+  int32_t only = BERTH_NONE;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!berth_i_plan_may(p, op, d)) continue;
     if (only != BERTH_NONE) return BERTH_NONE;
     only = d;
@@ -155,12 +152,11 @@ static void reserve(berth_plan *p, int32_t op, int32_t device) {
 
 /* What can run on one device only is counted there from the start, so that nothing else takes its place. */
 static berth_status reserve_forced(berth_plan *p) {
-  int32_t op;
   bool choice = p->devices > 1 && p->cost->n_classes == 1 && !p->g->pin && !p->setup->forced;
   if (choice) return BERTH_OK;
   p->prepaid = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1);
   if (!p->prepaid) return berth_i_nomem(p->ctx);
-  for (op = 0; op < p->n; op++) {
+  for (int32_t op = 0; op < p->n; op++) {
     int32_t device = berth_i_demand_reserved(p, op) ? BERTH_NONE : only_device(p, op);
     if (device != BERTH_NONE) reserve(p, op, device);
   }
@@ -170,11 +166,10 @@ static berth_status reserve_forced(berth_plan *p) {
 /* Readers count by (tensor, reader) pair. */
 static berth_status count_readers(berth_plan *p) {
   const berth_graph *g = p->g;
-  int32_t op, i;
   p->store.readers = berth_i_pool_zalloc(&p->pool, (size_t)p->n, sizeof *p->store.readers);
   if (!p->store.readers) return berth_i_nomem(p->ctx);
-  for (op = 0; op < p->n; op++) {
-    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) p->store.readers[op] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
+  for (int32_t op = 0; op < p->n; op++) {
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) p->store.readers[op] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
   }
   return BERTH_OK;
 }
@@ -182,13 +177,12 @@ static berth_status count_readers(berth_plan *p) {
 berth_status berth_i_store_init(berth_plan *p) {
   berth_i_store *s = &p->store;
   size_t n = (size_t)p->devices;
-  int32_t d;
-  berth_status st;
   s->held = berth_i_pool_zalloc(&p->pool, n, sizeof *s->held);
   s->temporary = berth_i_pool_zalloc(&p->pool, n, sizeof *s->temporary);
   s->limit = berth_i_pool_alloc(&p->pool, n, sizeof *s->limit);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (d = 0; d < p->devices; d++) s->limit[d] = p->cost->t->devices[d].memory;
+  for (int32_t d = 0; d < p->devices; d++) s->limit[d] = p->cost->t->devices[d].memory;
   if (p->g->n_groups > 0 && (st = berth_i_groups_init(p)) != BERTH_OK) return st;
   switch (p->setup->rule) {
     case BERTH_I_RULE_NONE:

@@ -20,10 +20,9 @@ typedef berth_i_lp_entropic_state entropic;
 static double measure_gains(entropic *s) {
   const berth_i_lp_problem *q = s->q;
   double all = 0;
-  int32_t e, k;
   memset(s->gain, 0, (size_t)s->n_parts * sizeof *s->gain);
-  for (e = 0; e < q->m; e++) s->gain[s->part_in[q->head[e]]] += q->c[e] * s->flow[e];
-  for (k = 0; k < s->n_parts; k++) all += s->gain[k];
+  for (int32_t e = 0; e < q->m; e++) s->gain[s->part_in[q->head[e]]] += q->c[e] * s->flow[e];
+  for (int32_t k = 0; k < s->n_parts; k++) all += s->gain[k];
   return all;
 }
 
@@ -35,8 +34,7 @@ static double wanted_heat(const entropic *s, int32_t part, double budget, double
 
 static void first_heats(entropic *s, double budget) {
   double all = measure_gains(s);
-  int32_t k;
-  for (k = 0; k < s->n_parts; k++) s->heat[k] = wanted_heat(s, k, budget, all > 0 ? all : 1);
+  for (int32_t k = 0; k < s->n_parts; k++) s->heat[k] = wanted_heat(s, k, budget, all > 0 ? all : 1);
 }
 
 static double inverse_of(double log_inverse) { return fmin(berth_i_lp_exp(log_inverse), BERTH_I_LP_MOST_INVERSE); }
@@ -46,24 +44,23 @@ static double limited(double factor) { return fmin(fmax(factor, 0.7), 1.3); }
 /* What is in log space is in units of the temperature: it is rescaled, so that only the smoothing changes. */
 static void retune(entropic *s, double value, double entropy) {
   const berth_i_lp_problem *q = s->q;
-  double budget = 0.5 * s->smoothing * value, all = measure_gains(s), cold;
-  int32_t i, e, k;
+  double budget = 0.5 * s->smoothing * value, all = measure_gains(s);
   double factor = limited(budget / (entropy + 0.1) / s->tau);
   s->tau *= factor;
-  for (e = 0; e < q->m; e++) s->length[e] /= factor;
+  for (int32_t e = 0; e < q->m; e++) s->length[e] /= factor;
   if (!(all > 0)) return;
-  for (k = 0; k < s->n_parts; k++) {
+  for (int32_t k = 0; k < s->n_parts; k++) {
     factor = limited(wanted_heat(s, k, budget, all) / s->heat[k]);
     s->heat[k] *= factor;
     s->gain[k] = factor;
   }
-  for (i = 0; i < q->n; i++) {
-    cold = 1 / s->gain[s->part_in[i]];
+  for (int32_t i = 0; i < q->n; i++) {
+    double cold = 1 / s->gain[s->part_in[i]];
     s->col[i] *= cold;
     s->row[i] /= s->gain[s->part_out[i]];
     s->col_inverse[i] = inverse_of(s->col[i]);
     s->row_inverse[i] = inverse_of(s->row[i]);
-    for (e = q->in_at[i]; e < q->in_at[i + 1]; e++) s->pull[e] *= cold;
+    for (int32_t e = q->in_at[i]; e < q->in_at[i + 1]; e++) s->pull[e] *= cold;
   }
 }
 
@@ -79,23 +76,20 @@ typedef struct watch {
 static void certify_average(entropic *s, berth_i_lp_point *pt) {
   const berth_i_lp_problem *q = s->q;
   double each = 1.0 / s->averaged;
-  int32_t i, e;
-  for (e = 0; e < q->m; e++) s->trial[e] = s->sum_y[e] * each;
+  for (int32_t e = 0; e < q->m; e++) s->trial[e] = s->sum_y[e] * each;
   berth_i_lp_upper(q, s->trial, s->scratch, pt);
-  for (e = 0; e < q->m; e++) s->trial[e] = s->sum_flow[e] * each;
-  for (i = 0; i < q->n; i++) s->sum[i] = s->sum_potential[i] * each;
+  for (int32_t e = 0; e < q->m; e++) s->trial[e] = s->sum_flow[e] * each;
+  for (int32_t i = 0; i < q->n; i++) s->sum[i] = s->sum_potential[i] * each;
   berth_i_lp_lower(q, s->trial, s->sum_ends, s->sum, s->scratch, pt);
 }
 
 /* @return gap of this iterate, not of the best */
 static double certify(entropic *s, berth_i_lp_point *pt) {
   const berth_i_lp_problem *q = s->q;
-  double upper, lower;
-  int32_t j;
   if (q->m > 0) memcpy(s->trial, s->y, (size_t)q->m * sizeof *s->trial);
-  upper = berth_i_lp_upper(q, s->trial, s->scratch, pt);
-  for (j = 0; j < q->n; j++) s->sum[j] = s->col[j] * s->heat[s->part_in[j]];
-  lower = berth_i_lp_lower(q, s->share, s->ends, s->sum, s->scratch, pt);
+  double upper = berth_i_lp_upper(q, s->trial, s->scratch, pt);
+  for (int32_t j = 0; j < q->n; j++) s->sum[j] = s->col[j] * s->heat[s->part_in[j]];
+  double lower = berth_i_lp_lower(q, s->share, s->ends, s->sum, s->scratch, pt);
   return (upper - lower) / fmax(lower, pt->lower);
 }
 
@@ -116,11 +110,10 @@ static bool mark(entropic *s, watch *w, double current) {
 
 /* @return true: go on */
 static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_point *pt) {
-  double current = certify(s, pt), best;
-  bool marked;
+  double current = certify(s, pt);
   certify_average(s, pt);
   if (s->averaged >= WINDOW * s->step) berth_i_lp_entropic_forget(s);
-  best = berth_i_lp_gap(pt);
+  double best = berth_i_lp_gap(pt);
   w->checks++;
   if (best <= gap) return false;
   if (best < 0.98 * w->gap) {
@@ -128,7 +121,7 @@ static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_
     w->improved = w->checks;
   }
   if (w->checks - w->improved > PATIENCE) return false;
-  marked = mark(s, w, current);
+  bool marked = mark(s, w, current);
   if (marked || w->checks <= WARM_CHECKS || w->checks % RETUNE_EVERY == 0) {
     retune(s, (pt->upper + pt->lower) / 2, entropy);
   }
@@ -141,10 +134,9 @@ static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_
 static double longest(entropic *s, bool timed) {
   const berth_i_lp_problem *q = s->q;
   double most = 0;
-  int32_t j, e;
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     double x = 0;
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) x = fmax(x, s->sum[q->tail[e]] + (timed ? q->c[e] : 1));
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) x = fmax(x, s->sum[q->tail[e]] + (timed ? q->c[e] : 1));
     s->sum[j] = x + (timed ? q->p[j] : 0);
     most = fmax(most, s->sum[j]);
   }
@@ -154,8 +146,7 @@ static double longest(entropic *s, bool timed) {
 /* y = 1 / (competitors on the more crowded side). */
 static void first_matching(entropic *s) {
   const berth_i_lp_problem *q = s->q;
-  int32_t e;
-  for (e = 0; e < q->m; e++) {
+  for (int32_t e = 0; e < q->m; e++) {
     int32_t i = q->tail[e], j = q->head[e];
     int32_t crowd = q->out_at[i + 1] - q->out_at[i], in = q->in_at[j + 1] - q->in_at[j];
     if (in > crowd) crowd = in;
@@ -168,11 +159,10 @@ static void first_matching(entropic *s) {
 static void begin(entropic *s) {
   const berth_i_lp_problem *q = s->q;
   double value = q->floor > 0 ? q->floor : longest(s, true);
-  int32_t i;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     if (q->out_at[i] == q->out_at[i + 1]) s->sink[s->n_sinks++] = i;
   }
-  for (i = 0; i < q->n; i++) s->row_inverse[i] = s->col_inverse[i] = s->row_fitted[i] = s->col_fitted[i] = 1;
+  for (int32_t i = 0; i < q->n; i++) s->row_inverse[i] = s->col_inverse[i] = s->row_fitted[i] = s->col_fitted[i] = 1;
   s->step = 10;
   s->bias = 1;
   s->smoothing = FIRST_SMOOTHING;
@@ -186,10 +176,9 @@ static berth_status run(entropic *s, double gap, int32_t iterations, berth_i_lp_
   watch w = { 0, 0, INFINITY, 0, INFINITY };
   berth_status st = BERTH_OK;
   bool on = true;
-  double entropy;
   begin(s);
   for (pt->iterations = 0; on && pt->iterations < iterations && st == BERTH_OK;) {
-    entropy = berth_i_lp_entropic_step(s);
+    double entropy = berth_i_lp_entropic_step(s);
     pt->iterations++;
     if (pt->iterations % CHECK_EVERY != 0 && pt->iterations < iterations) continue;
     on = check(s, &w, gap, entropy, pt);
@@ -200,13 +189,12 @@ static berth_status run(entropic *s, double gap, int32_t iterations, berth_i_lp_
 }
 
 berth_status berth_i_lp_entropic(const berth_i_lp_problem *q, double gap, int32_t iterations, berth_i_lp_point *pt) {
-  entropic s;
-  berth_status st;
   if (q->m == 0) {
     pt->upper = pt->lower = q->floor;
     return BERTH_OK;
   }
-  st = berth_i_lp_entropic_init(q, &s);
+  entropic s;
+  berth_status st = berth_i_lp_entropic_init(q, &s);
   if (st == BERTH_OK) st = run(&s, gap, iterations > 0 ? iterations : ITERATIONS, pt);
   berth_i_pool_free(&s.pool);
   return st;

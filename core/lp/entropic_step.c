@@ -14,9 +14,8 @@ typedef berth_i_lp_entropic_state entropic;
 
 /* The out-side of tail i is i, the in-side of head j is n + j.  @param up [2n] scratch */
 static void join_sides(const berth_i_lp_problem *q, int32_t *up) {
-  int32_t e;
   berth_i_sets_init(up, 2 * q->n);
-  for (e = 0; e < q->m; e++) {
+  for (int32_t e = 0; e < q->m; e++) {
     if (q->c[e] != 0) berth_i_sets_join(up, q->tail[e], q->n + q->head[e]);
   }
 }
@@ -33,9 +32,8 @@ static void number_parts(entropic *s, int32_t *up) {
 
 static berth_status find_parts(entropic *s) {
   const berth_i_lp_problem *q = s->q;
-  berth_status st;
   size_t n2 = 2 * (size_t)q->n;
-  int32_t e, *up = berth_i_alloc(q->ctx, n2, sizeof *up);
+  int32_t *up = berth_i_alloc(q->ctx, n2, sizeof *up);
   if (!up) return berth_i_nomem(q->ctx);
   join_sides(q, up);
   number_parts(s, up);
@@ -43,8 +41,9 @@ static berth_status find_parts(entropic *s) {
   s->heat = berth_i_pool_alloc(&s->pool, (size_t)s->n_parts, sizeof *s->heat);
   s->gain = berth_i_pool_alloc(&s->pool, (size_t)s->n_parts, sizeof *s->gain);
   s->edges = berth_i_pool_zalloc(&s->pool, (size_t)s->n_parts, sizeof *s->edges);
+  berth_status st;
   if ((st = berth_i_pool_status(&s->pool)) != BERTH_OK) return st;
-  for (e = 0; e < q->m; e++) s->edges[s->part_in[q->head[e]]] += q->c[e] > 0;
+  for (int32_t e = 0; e < q->m; e++) s->edges[s->part_in[q->head[e]]] += q->c[e] > 0;
   return BERTH_OK;
 }
 
@@ -65,7 +64,6 @@ static void alloc_edges(entropic *s) {
 
 berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
-  berth_status st;
   memset(s, 0, sizeof *s);
   s->q = q;
   s->pool = berth_i_pool_empty(q->ctx);
@@ -75,7 +73,7 @@ berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) 
   s->sink = berth_i_pool_alloc(&s->pool, n, sizeof *s->sink);
   s->part_in = berth_i_pool_alloc(&s->pool, n, sizeof *s->part_in);
   s->part_out = berth_i_pool_alloc(&s->pool, n, sizeof *s->part_out);
-  st = berth_i_pool_status(&s->pool);
+  berth_status st = berth_i_pool_status(&s->pool);
   return st == BERTH_OK ? find_parts(s) : st;
 }
 
@@ -84,9 +82,8 @@ berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) 
 /* What arrives at j, and from where.  @return log weight of the paths that end before j */
 static double arrive(entropic *s, int32_t from, int32_t to) {
   const berth_i_lp_problem *q = s->q;
-  double most = -INFINITY, sum = 0, arrival;
-  int32_t e;
-  for (e = from; e < to; e++) {
+  double most = -INFINITY, sum = 0;
+  for (int32_t e = from; e < to; e++) {
     double x = s->depart[q->tail[e]] + s->length[e];
     s->log_share[e] = x;
     if (x > most) most = x;
@@ -96,10 +93,10 @@ static double arrive(entropic *s, int32_t from, int32_t to) {
     s->log_share[from] = 0;
     return most;
   }
-  for (e = from; e < to; e++) sum += s->share[e] = berth_i_lp_exp(s->log_share[e] - most);
-  arrival = most + berth_i_lp_log(sum);
+  for (int32_t e = from; e < to; e++) sum += s->share[e] = berth_i_lp_exp(s->log_share[e] - most);
+  double arrival = most + berth_i_lp_log(sum);
   sum = 1 / sum;
-  for (e = from; e < to; e++) {
+  for (int32_t e = from; e < to; e++) {
     s->share[e] *= sum;
     s->log_share[e] -= arrival;
   }
@@ -109,8 +106,7 @@ static double arrive(entropic *s, int32_t from, int32_t to) {
 static void lengthen(entropic *s, double rho) {
   const berth_i_lp_problem *q = s->q;
   double take = (1 - rho) / s->tau;
-  int32_t e;
-  for (e = 0; e < q->m; e++) {
+  for (int32_t e = 0; e < q->m; e++) {
     double ahead = s->y[e] + rho * (s->y[e] - s->last_y[e]);
     s->length[e] = rho * s->length[e] + take * q->c[e] * (1 - ahead);
   }
@@ -119,10 +115,9 @@ static void lengthen(entropic *s, double rho) {
 static void sweep_forward(entropic *s) {
   const berth_i_lp_problem *q = s->q;
   double *swap = s->log_share, cold = 1 / s->tau;
-  int32_t j;
   s->log_share = s->last_log_share;
   s->last_log_share = swap;
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     int32_t from = q->in_at[j], to = q->in_at[j + 1];
     s->arrival[j] = from < to ? arrive(s, from, to) : 0;
     s->depart[j] = s->arrival[j] + q->p[j] * cold;
@@ -132,10 +127,9 @@ static void sweep_forward(entropic *s) {
 /* @return entropy of where paths end */
 static double choose_ends(entropic *s) {
   double most = -INFINITY, sum = 0, entropy = 0;
-  int32_t k;
-  for (k = 0; k < s->n_sinks; k++) most = fmax(most, s->depart[s->sink[k]]);
-  for (k = 0; k < s->n_sinks; k++) sum += s->ends[s->sink[k]] = berth_i_lp_exp(s->depart[s->sink[k]] - most);
-  for (k = 0; k < s->n_sinks; k++) {
+  for (int32_t k = 0; k < s->n_sinks; k++) most = fmax(most, s->depart[s->sink[k]]);
+  for (int32_t k = 0; k < s->n_sinks; k++) sum += s->ends[s->sink[k]] = berth_i_lp_exp(s->depart[s->sink[k]] - most);
+  for (int32_t k = 0; k < s->n_sinks; k++) {
     int32_t i = s->sink[k];
     s->ends[i] /= sum;
     entropy -= s->ends[i] * (s->depart[i] - most - berth_i_lp_log(sum));
@@ -152,11 +146,10 @@ typedef struct moves {
 
 static void sweep_backward(entropic *s, moves *mv) {
   const berth_i_lp_problem *q = s->q;
-  int32_t j, e;
   memcpy(s->through, s->ends, (size_t)q->n * sizeof *s->through);
-  for (j = q->n - 1; j >= 0; j--) {
+  for (int32_t j = q->n - 1; j >= 0; j--) {
     double here = s->through[j];
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
       double f = here * s->share[e];
       s->moved[e] = f - s->flow[e];
       s->flow[e] = f;
@@ -187,8 +180,7 @@ static double fit(double *inverse, double *fitted, double sum) {
 /* Brings the column of j to at most 1. */
 static void fit_column(entropic *s, int32_t j, double sum) {
   double factor = fit(&s->col_inverse[j], &s->col_fitted[j], sum);
-  int32_t e;
-  for (e = s->q->in_at[j]; e < s->q->in_at[j + 1]; e++) {
+  for (int32_t e = s->q->in_at[j]; e < s->q->in_at[j + 1]; e++) {
     s->y[e] *= factor;
     s->sum[s->q->tail[e]] += s->y[e];
   }
@@ -196,14 +188,12 @@ static void fit_column(entropic *s, int32_t j, double sum) {
 
 /* The same for all rows; leaves the factors in sum. */
 static void fit_rows(entropic *s) {
-  int32_t i;
-  for (i = 0; i < s->q->n; i++) s->sum[i] = fit(&s->row_inverse[i], &s->row_fitted[i], s->sum[i]);
+  for (int32_t i = 0; i < s->q->n; i++) s->sum[i] = fit(&s->row_inverse[i], &s->row_fitted[i], s->sum[i]);
 }
 
 /* Logs again. An inverse at its largest says no more than that its side is crowded. */
 static void keep_fit(double *log_inverse, double *inverse, double *fitted, int32_t n) {
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (inverse[i] == 1) log_inverse[i] = 0;
     else if (fitted[i] != 1) log_inverse[i] -= berth_i_lp_log(fitted[i]);
     if (inverse[i] > BERTH_I_LP_MOST_INVERSE) inverse[i] = BERTH_I_LP_MOST_INVERSE;
@@ -213,11 +203,10 @@ static void keep_fit(double *log_inverse, double *inverse, double *fitted, int32
 
 static void first_fit(entropic *s, double rho) {
   const berth_i_lp_problem *q = s->q;
-  int32_t j, e;
   memset(s->sum, 0, (size_t)q->n * sizeof *s->sum);
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     double take = (1 - rho) / s->heat[s->part_in[j]], sum = 0;
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
       s->pull[e] = rho * s->pull[e] + take * q->c[e] * s->flow[e];
       sum += s->y[e] = q->c[e] > 0 ? berth_i_lp_exp(s->pull[e] - s->row[q->tail[e]] - s->col[j]) : 0;
     }
@@ -228,12 +217,11 @@ static void first_fit(entropic *s, double rho) {
 
 static void second_fit(entropic *s) {
   const berth_i_lp_problem *q = s->q;
-  int32_t j, e;
-  for (e = 0; e < q->m; e++) s->y[e] *= s->sum[q->tail[e]];
+  for (int32_t e = 0; e < q->m; e++) s->y[e] *= s->sum[q->tail[e]];
   memset(s->sum, 0, (size_t)q->n * sizeof *s->sum);
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     double sum = 0;
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) sum += s->y[e];
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) sum += s->y[e];
     fit_column(s, j, sum);
   }
   fit_rows(s);
@@ -243,10 +231,9 @@ static void second_fit(entropic *s) {
 
 static void finish_fit(entropic *s, moves *mv) {
   const berth_i_lp_problem *q = s->q;
-  int32_t j, e;
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     double heat = s->heat[s->part_in[j]], part = 0;
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
       double log_y = s->pull[e] - s->row[q->tail[e]] - s->col[j];
       s->y[e] *= s->sum[q->tail[e]];
       mv->cross += q->c[e] * (s->y[e] - s->last_y[e]) * s->moved[e];
@@ -270,9 +257,9 @@ static void match(entropic *s, double rho, moves *mv) {
 
 /* The step is as long as the curvature that was met allows. */
 static void adapt_step(entropic *s, const moves *mv) {
-  double divergence = s->tau * fabs(mv->flow) + fabs(mv->matching), need;
+  double divergence = s->tau * fabs(mv->flow) + fabs(mv->matching);
   if (!(divergence > 0)) return;
-  need = s->bias * fabs(mv->cross) / divergence;
+  double need = s->bias * fabs(mv->cross) / divergence;
   if (need > 0.95 * (s->step - 1)) {
     s->step = fmin(1.3 * s->step, 1 + 1.05 * need);
   } else if (need < 0.8 * (s->step - 1)) {
@@ -283,11 +270,10 @@ static void adapt_step(entropic *s, const moves *mv) {
 
 static void average(entropic *s) {
   const berth_i_lp_problem *q = s->q;
-  int32_t i, e;
-  for (e = 0; e < q->m; e++) s->sum_y[e] += s->y[e];
-  for (e = 0; e < q->m; e++) s->sum_flow[e] += s->flow[e];
-  for (i = 0; i < q->n; i++) s->sum_ends[i] += s->ends[i];
-  for (i = 0; i < q->n; i++) s->sum_potential[i] += s->col[i] * s->heat[s->part_in[i]];
+  for (int32_t e = 0; e < q->m; e++) s->sum_y[e] += s->y[e];
+  for (int32_t e = 0; e < q->m; e++) s->sum_flow[e] += s->flow[e];
+  for (int32_t i = 0; i < q->n; i++) s->sum_ends[i] += s->ends[i];
+  for (int32_t i = 0; i < q->n; i++) s->sum_potential[i] += s->col[i] * s->heat[s->part_in[i]];
   s->averaged++;
 }
 

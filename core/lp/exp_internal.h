@@ -9,19 +9,17 @@
 
 /** 0 below -700 and for what is not a number; at most exp(700). */
 static inline double berth_i_lp_exp(double x) {
-  double r, r2, r4, low, high, y;
-  int32_t k;
-  uint64_t bits;
   if (!(x > -700)) return 0;
   if (x > 700) x = 700;
-  k = (int32_t)(x * 1.4426950408889634 + 1024.5) - 1024; /* nearest: what is converted is positive */
-  r = x - k * 0.693147180369123816490 - k * 1.90821492927058770002e-10;
-  r2 = r * r;
-  r4 = r2 * r2;
-  low = (1 + r) + r2 * (1.0 / 2 + r * (1.0 / 6));
-  high = (1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720 + r * (1.0 / 5040))
+  int32_t k = (int32_t)(x * 1.4426950408889634 + 1024.5) - 1024; /* nearest: what is converted is positive */
+  double r = x - k * 0.693147180369123816490 - k * 1.90821492927058770002e-10;
+  double r2 = r * r;
+  double r4 = r2 * r2;
+  double low = (1 + r) + r2 * (1.0 / 2 + r * (1.0 / 6));
+  double high = (1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720 + r * (1.0 / 5040))
        + r4 * ((1.0 / 40320 + r * (1.0 / 362880)) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800)));
-  y = low + r4 * high;
+  double y = low + r4 * high;
+  uint64_t bits;
   memcpy(&bits, &y, sizeof bits);
   bits += (uint64_t)(int64_t)k << 52;
   memcpy(&y, &bits, sizeof y);
@@ -30,21 +28,19 @@ static inline double berth_i_lp_exp(double x) {
 
 /** -INFINITY below the least normal number; x must not be infinite or not a number. */
 static inline double berth_i_lp_log(double x) {
-  uint64_t bits;
-  int32_t k;
-  double s, z, sum;
   if (!(x >= 2.2250738585072014e-308)) return -INFINITY;
+  uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
-  k = (int32_t)(bits >> 52) - 1023;
+  int32_t k = (int32_t)(bits >> 52) - 1023;
   bits = (bits & 0x000fffffffffffffu) | 0x3ff0000000000000u;
   memcpy(&x, &bits, sizeof x);
   if (x > 1.4142135623730951) {
     x *= 0.5;
     k++;
   }
-  s = (x - 1) / (x + 1);
-  z = s * s;
-  sum = 1.0 / 17 + z * (1.0 / 19 + z * (1.0 / 21));
+  double s = (x - 1) / (x + 1);
+  double z = s * s;
+  double sum = 1.0 / 17 + z * (1.0 / 19 + z * (1.0 / 21));
   sum = 1.0 / 9 + z * (1.0 / 11 + z * (1.0 / 13 + z * (1.0 / 15 + z * sum)));
   sum = 1 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * sum)));
   return k * 0.693147180559945309417 + 2 * s * sum;

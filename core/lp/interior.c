@@ -66,24 +66,24 @@ static berth_status make_room(solver *s) {
 static void certify_upper(solver *s) {
   const berth_i_lp_model *a = &s->a;
   const double *y = s->primal + a->arcs + a->rows;
-  int32_t e, v;
-  for (e = 0; e < s->q->m; e++) s->y[e] = a->fixed[e];
-  for (v = 0; v < a->matchable; v++) s->y[a->edge[a->arc[v]]] = y[v];
+  for (int32_t e = 0; e < s->q->m; e++) s->y[e] = a->fixed[e];
+  for (int32_t v = 0; v < a->matchable; v++) s->y[a->edge[a->arc[v]]] = y[v];
   berth_i_lp_upper(s->q, s->y, s->scratch, s->pt);
 }
 
 static void certify_lower(solver *s) {
   const berth_i_lp_model *a = &s->a;
   const double *alpha = s->dual + a->arcs;
-  int32_t k, r, n = s->q->n;
+  int32_t n = s->q->n;
   memset(s->ends, 0, (size_t)n * sizeof *s->ends);
   memset(s->v, 0, (size_t)n * sizeof *s->v);
   if (s->q->m > 0) memset(s->weight, 0, (size_t)s->q->m * sizeof *s->weight);
+  int32_t k;
   for (k = 0; k < a->edges; k++) s->weight[a->edge[k]] = s->dual[k];
   for (; k < a->arcs; k++) {
     if (a->to[k] == n) s->ends[a->from[k]] = s->dual[k];
   }
-  for (r = 0; r < a->rows; r++) {
+  for (int32_t r = 0; r < a->rows; r++) {
     if (a->side[r] >= n) s->v[a->side[r] - n] = alpha[r] * a->scale;
   }
   berth_i_lp_lower(s->q, s->weight, s->ends, s->v, s->scratch, s->pt);
@@ -98,8 +98,7 @@ static void certify(solver *s) {
 
 static double mean_product(const solver *s, double step_primal, double step_dual) {
   double sum = 0;
-  int32_t k;
-  for (k = 0; k < s->true_pairs; k++) {
+  for (int32_t k = 0; k < s->true_pairs; k++) {
     sum += (s->primal[k] + step_primal * s->d_primal[k]) * (s->dual[k] + step_dual * s->d_dual[k]);
   }
   return sum / s->true_pairs;
@@ -108,29 +107,26 @@ static double mean_product(const solver *s, double step_primal, double step_dual
 /* The longest step, at most 1, that keeps x + step d >= 0. */
 static double longest_step(const double *x, const double *d, int32_t n) {
   double step = 1;
-  int32_t k;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (x[k] + step * d[k] < 0) step = -x[k] / d[k];
   }
   return step;
 }
 
 static berth_status factor(solver *s, bool *good) {
-  int32_t k;
-  for (k = 0; k < s->true_pairs; k++) s->ratio[k] = s->dual[k] / s->primal[k];
+  for (int32_t k = 0; k < s->true_pairs; k++) s->ratio[k] = s->dual[k] / s->primal[k];
   return berth_i_lp_system_factor(&s->s, s->ratio, good);
 }
 
 /* Towards products equal to target. Duals need not be feasible: the equations ask for those that are. */
 static berth_status find_direction(solver *s) {
-  berth_status st;
-  int32_t k;
-  for (k = 0; k < s->true_pairs; k++) s->goal[k] = s->target[k] / s->primal[k];
+  for (int32_t k = 0; k < s->true_pairs; k++) s->goal[k] = s->target[k] / s->primal[k];
   berth_i_lp_backward(&s->a, s->goal, s->s.rhs);
   s->s.rhs[s->q->n] -= 1;
+  berth_status st;
   if ((st = berth_i_lp_system_solve(&s->s, s->x)) != BERTH_OK) return st;
   berth_i_lp_forward(&s->a, s->x, s->d_primal);
-  for (k = 0; k < s->true_pairs; k++) s->d_dual[k] = s->goal[k] - s->dual[k] - s->ratio[k] * s->d_primal[k];
+  for (int32_t k = 0; k < s->true_pairs; k++) s->d_dual[k] = s->goal[k] - s->dual[k] - s->ratio[k] * s->d_primal[k];
   return BERTH_OK;
 }
 
@@ -152,17 +148,15 @@ static steps longest_steps(const solver *s) {
 static berth_status correct(solver *s, double mu, double *aim) {
   steps t = longest_steps(s);
   double ratio = fmin(mean_product(s, t.primal, t.dual) / mu, 1);
-  int32_t k;
   *aim = ratio * ratio * ratio * mu;
-  for (k = 0; k < s->true_pairs; k++) s->target[k] = *aim - s->d_primal[k] * s->d_dual[k];
+  for (int32_t k = 0; k < s->true_pairs; k++) s->target[k] = *aim - s->d_primal[k] * s->d_dual[k];
   return find_direction(s);
 }
 
 /* Products after steps somewhat longer than the present ones are brought near to aim. */
 static void correct_target(solver *s, steps now, double aim) {
   double p = fmin(1, now.primal + LONGER), d = fmin(1, now.dual + LONGER), low = 0.1 * aim, high = 10 * aim;
-  int32_t k;
-  for (k = 0; k < s->true_pairs; k++) {
+  for (int32_t k = 0; k < s->true_pairs; k++) {
     double product = (s->primal[k] + p * s->d_primal[k]) * (s->dual[k] + d * s->d_dual[k]);
     if (product < low) s->target[k] += low - product;
     else if (product > high) s->target[k] += fmax(high - product, -high);
@@ -180,13 +174,11 @@ static void swap_directions(solver *s) {
 /* More solutions with the same factor, as long as each lengthens the steps. */
 static berth_status centre(solver *s, double aim, steps *now) {
   berth_status st;
-  int32_t k;
-  for (k = 0; k < CORRECTORS && fmin(now->primal, now->dual) < ENOUGH; k++) {
-    steps then;
+  for (int32_t k = 0; k < CORRECTORS && fmin(now->primal, now->dual) < ENOUGH; k++) {
     correct_target(s, *now, aim);
     swap_directions(s);
     if ((st = find_direction(s)) != BERTH_OK) return st;
-    then = longest_steps(s);
+    steps then = longest_steps(s);
     if (then.primal + then.dual < now->primal + now->dual + WORTH) {
       swap_directions(s);
       break;
@@ -197,20 +189,19 @@ static berth_status centre(solver *s, double aim, steps *now) {
 }
 
 static void move(double *x, const double *d, int32_t n, double step) {
-  int32_t k;
-  for (k = 0; k < n; k++) x[k] += step * d[k];
+  for (int32_t k = 0; k < n; k++) x[k] += step * d[k];
 }
 
 /* @param moved  out: false if there is no way on */
 static berth_status iterate(solver *s, bool *moved) {
-  double mu = mean_product(s, 0, 0), aim;
-  steps step;
-  berth_status st;
+  double mu = mean_product(s, 0, 0);
   *moved = false;
   if (!(mu * s->true_pairs > ROUNDING) || isinf(mu)) return BERTH_OK;
+  berth_status st;
   if ((st = factor(s, moved)) != BERTH_OK || !*moved) return st;
+  double aim;
   if ((st = predict(s)) != BERTH_OK || (st = correct(s, mu, &aim)) != BERTH_OK) return st;
-  step = longest_steps(s);
+  steps step = longest_steps(s);
   if ((st = centre(s, aim, &step)) != BERTH_OK) return st;
   move(s->primal, s->d_primal, s->pairs, TO_THE_BOUNDARY * step.primal);
   move(s->dual, s->d_dual, s->true_pairs, TO_THE_BOUNDARY * step.dual);
@@ -224,8 +215,8 @@ static berth_status run(solver *s, double gap, int32_t iterations) {
   double best = INFINITY;
   int32_t since = 0;
   bool moved = true;
-  berth_status st;
   certify(s);
+  berth_status st;
   while (moved && s->pt->iterations < iterations && since < PATIENCE && berth_i_lp_gap(s->pt) > gap) {
     if ((st = berth_i_interrupted(s->q->ctx)) != BERTH_OK) return st;
     if ((st = iterate(s, &moved)) != BERTH_OK) return st;
@@ -238,9 +229,8 @@ static berth_status run(solver *s, double gap, int32_t iterations) {
 }
 
 static berth_status open_solver(const berth_i_lp_problem *q, solver *s) {
-  berth_status st;
   *s = (solver){ .pool = berth_i_pool_empty(q->ctx), .q = q };
-  st = berth_i_lp_model_init(q, &s->pool, &s->a);
+  berth_status st = berth_i_lp_model_init(q, &s->pool, &s->a);
   return st == BERTH_OK ? berth_i_lp_system_init(&s->a, &s->s) : st;
 }
 
@@ -258,13 +248,13 @@ static berth_status check_size(const solver *s) {
 }
 
 berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_t iterations, bool warm, berth_i_lp_point *pt) {
-  solver s;
-  berth_status st;
   pt->iterations = 0;
   if (q->n == 0) {
     pt->upper = pt->lower = q->floor;
     return BERTH_OK;
   }
+  solver s;
+  berth_status st;
   if ((st = open_solver(q, &s)) != BERTH_OK) goto done;
   if ((st = check_size(&s)) != BERTH_OK) goto done;
   if ((st = make_room(&s)) != BERTH_OK) goto done;
@@ -278,12 +268,12 @@ done:
 }
 
 berth_status berth_i_lp_interior_cost(const berth_i_lp_problem *q, double *flops) {
-  solver s;
-  berth_status st;
   if (q->n == 0) {
     *flops = 0;
     return BERTH_OK;
   }
+  solver s;
+  berth_status st;
   if ((st = open_solver(q, &s)) == BERTH_OK) *flops = berth_i_cholesky_price(s.s.factor).flops;
   close_solver(&s);
   return st;

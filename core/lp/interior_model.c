@@ -21,29 +21,26 @@ static bool is_hub(const berth_i_lp_problem *q, int32_t k) {
 
 /* Drops i -> j where i -> k -> j is there with p_k >= c_ij. Dropped edges may be witnesses: theirs are longer paths still. */
 static void drop_beside(const berth_i_lp_problem *q, int32_t k, const int32_t *seen, uint8_t *dropped) {
-  int32_t x;
-  for (x = q->out_at[k]; x < q->out_at[k + 1]; x++) {
+  for (int32_t x = q->out_at[k]; x < q->out_at[k + 1]; x++) {
     int32_t e = seen[q->head[q->out[x]]];
     if (e != BERTH_NONE && q->c[e] <= q->p[k]) dropped[e] = 1;
   }
 }
 
 static void drop_dominated(const berth_i_lp_problem *q, int32_t *seen, uint8_t *dropped) {
-  int32_t i, x;
-  for (i = 0; i < q->n; i++) seen[i] = BERTH_NONE;
-  for (i = 0; i < q->n; i++) {
-    for (x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = q->out[x];
-    for (x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
+  for (int32_t i = 0; i < q->n; i++) seen[i] = BERTH_NONE;
+  for (int32_t i = 0; i < q->n; i++) {
+    for (int32_t x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = q->out[x];
+    for (int32_t x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
       int32_t k = q->head[q->out[x]];
       if (!is_hub(q, k)) drop_beside(q, k, seen, dropped);
     }
-    for (x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = BERTH_NONE;
+    for (int32_t x = q->out_at[i]; x < q->out_at[i + 1]; x++) seen[q->head[q->out[x]]] = BERTH_NONE;
   }
 }
 
 static void count_worthy(const berth_i_lp_problem *q, counts *k) {
-  int32_t e;
-  for (e = 0; e < q->m; e++) {
+  for (int32_t e = 0; e < q->m; e++) {
     bool worthy = !k->dropped[e] && q->c[e] > 0;
     k->outs[q->tail[e]] += worthy;
     k->ins[q->head[e]] += worthy;
@@ -81,13 +78,12 @@ static void add_tree(berth_i_lp_model *a, int32_t d) {
 
 static void measure(berth_i_lp_model *a, const counts *k) {
   const berth_i_lp_problem *q = a->q;
-  int32_t e, i;
-  for (e = 0; e < q->m; e++) {
+  for (int32_t e = 0; e < q->m; e++) {
     a->edges += !k->dropped[e];
     a->matchable += is_worthy(q, k, e) && !is_lone(q, k, e);
   }
   a->arcs = a->edges;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     a->arcs += (q->in_at[i] == q->in_at[i + 1]) + (q->out_at[i] == q->out_at[i + 1]);
     add_tree(a, k->outs[i]);
     add_tree(a, k->ins[i]);
@@ -117,10 +113,9 @@ static berth_status make_room(berth_i_lp_model *a) {
 /* The longest path with every c is about the size of the answer. */
 static double choose_scale(const berth_i_lp_problem *q, double *end) {
   double most = q->floor;
-  int32_t j, e;
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     end[j] = 0;
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]] + q->c[e]);
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]] + q->c[e]);
     end[j] += q->p[j];
     most = fmax(most, end[j]);
   }
@@ -151,14 +146,14 @@ static void add_end(berth_i_lp_model *a, int32_t arc, int32_t from, int32_t to) 
 
 static void fill_arcs(berth_i_lp_model *a, const counts *k) {
   const berth_i_lp_problem *q = a->q;
-  int32_t e, i, arc = 0;
-  for (e = 0; e < q->m; e++) {
+  int32_t arc = 0;
+  for (int32_t e = 0; e < q->m; e++) {
     if (!k->dropped[e]) add_edge(a, k, arc++, e);
   }
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     if (q->in_at[i] == q->in_at[i + 1]) add_end(a, arc++, BERTH_NONE, i);
   }
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     if (q->out_at[i] == q->out_at[i + 1]) add_end(a, arc++, i, q->n);
   }
 }
@@ -179,8 +174,8 @@ static void add_row(berth_i_lp_model *a, int32_t side, const int32_t *member, in
 static void add_rows(berth_i_lp_model *a, int32_t side, int32_t *member, int32_t d) {
   if (d < 2) return;
   while (d > WIDE_ROW) {
-    int32_t groups = count_groups(d), g, from = 0;
-    for (g = 0; g < groups; g++) {
+    int32_t groups = count_groups(d), from = 0;
+    for (int32_t g = 0; g < groups; g++) {
       int32_t until = (int32_t)((int64_t)d * (g + 1) / groups);
       add_row(a, side, member + from, until - from, a->vars);
       member[g] = a->vars++;
@@ -194,8 +189,8 @@ static void add_rows(berth_i_lp_model *a, int32_t side, int32_t *member, int32_t
 /* @param var_of [m] variable of an edge or BERTH_NONE  @param member [most edges of a node] scratch */
 static void fill_rows(berth_i_lp_model *a, const int32_t *var_of, int32_t *member) {
   const berth_i_lp_problem *q = a->q;
-  int32_t i, x, d;
-  for (i = 0; i < q->n; i++) {
+  int32_t x, d;
+  for (int32_t i = 0; i < q->n; i++) {
     for (d = 0, x = q->out_at[i]; x < q->out_at[i + 1]; x++) {
       if (var_of[q->out[x]] != BERTH_NONE) member[d++] = var_of[q->out[x]];
     }
@@ -225,11 +220,11 @@ static berth_status add_all_rows(berth_i_lp_model *a) {
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
-  berth_status st;
   drop_dominated(a->q, k->seen, k->dropped);
   count_worthy(a->q, k);
   a->scale = choose_scale(a->q, end);
   measure(a, k);
+  berth_status st;
   if ((st = make_room(a)) != BERTH_OK) return st;
   fill_arcs(a, k);
   return add_all_rows(a);
@@ -238,17 +233,15 @@ static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
 berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *pool, berth_i_lp_model *a) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
   berth_i_pool scratch = berth_i_pool_empty(q->ctx);
-  counts k;
-  double *end;
-  berth_status st;
   *a = (berth_i_lp_model){ .q = q, .ctx = q->ctx, .pool = pool };
+  counts k;
   k.dropped = berth_i_pool_zalloc(&scratch, m, sizeof *k.dropped);
   k.outs = berth_i_pool_zalloc(&scratch, n, sizeof *k.outs);
   k.ins = berth_i_pool_zalloc(&scratch, n, sizeof *k.ins);
   k.seen = berth_i_pool_alloc(&scratch, n, sizeof *k.seen);
-  end = berth_i_pool_alloc(&scratch, n, sizeof *end);
+  double *end = berth_i_pool_alloc(&scratch, n, sizeof *end);
   a->fixed = berth_i_pool_zalloc(pool, m, sizeof *a->fixed);
-  st = berth_i_pool_status(&scratch);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_pool_status(pool);
   if (st == BERTH_OK) st = build(a, &k, end);
   berth_i_pool_free(&scratch);

@@ -11,14 +11,13 @@ static double signed_by(const berth_i_lp_model *a, int32_t r, int32_t i, double 
 void berth_i_lp_forward(const berth_i_lp_model *a, const double *x, double *out) {
   const double *y = x + a->q->n + 1;
   double *row = out + a->arcs;
-  int32_t k, r, i;
-  for (k = 0; k < a->arcs; k++) {
+  for (int32_t k = 0; k < a->arcs; k++) {
     out[k] = x[a->to[k]] - (a->from[k] == BERTH_NONE ? 0 : x[a->from[k]]);
     if (a->var[k] != BERTH_NONE) out[k] += a->c[k] * y[a->var[k]];
   }
-  for (r = 0; r < a->rows; r++) {
+  for (int32_t r = 0; r < a->rows; r++) {
     double sum = 0;
-    for (i = a->row_at[r]; i < a->row_at[r + 1]; i++) sum += signed_by(a, r, i, y[a->row_var[i]]);
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++) sum += signed_by(a, r, i, y[a->row_var[i]]);
     row[r] = -sum;
   }
   memcpy(row + a->rows, y, (size_t)a->vars * sizeof *y);
@@ -27,17 +26,16 @@ void berth_i_lp_forward(const berth_i_lp_model *a, const double *x, double *out)
 void berth_i_lp_backward(const berth_i_lp_model *a, const double *pairs, double *out) {
   const double *row = pairs + a->arcs;
   double *y = out + a->q->n + 1;
-  int32_t k, r, i;
   memset(out, 0, (size_t)(a->q->n + 1) * sizeof *out);
   memcpy(y, row + a->rows, (size_t)a->matchable * sizeof *y);
   memset(y + a->matchable, 0, (size_t)(a->vars - a->matchable) * sizeof *y);
-  for (k = 0; k < a->arcs; k++) {
+  for (int32_t k = 0; k < a->arcs; k++) {
     out[a->to[k]] += pairs[k];
     if (a->from[k] != BERTH_NONE) out[a->from[k]] -= pairs[k];
     if (a->var[k] != BERTH_NONE) y[a->var[k]] += a->c[k] * pairs[k];
   }
-  for (r = 0; r < a->rows; r++) {
-    for (i = a->row_at[r]; i < a->row_at[r + 1]; i++) y[a->row_var[i]] -= signed_by(a, r, i, row[r]);
+  for (int32_t r = 0; r < a->rows; r++) {
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++) y[a->row_var[i]] -= signed_by(a, r, i, row[r]);
   }
 }
 
@@ -47,9 +45,8 @@ void berth_i_lp_backward(const berth_i_lp_model *a, const double *pairs, double 
 
 static int64_t count_entries(const berth_i_lp_model *a) {
   int64_t sum = berth_i_lp_unknowns(a);
-  int32_t k, r;
-  for (k = 0; k < a->arcs; k++) sum += (a->from[k] != BERTH_NONE) + (a->var[k] != BERTH_NONE ? 2 : 0);
-  for (r = 0; r < a->rows; r++) {
+  for (int32_t k = 0; k < a->arcs; k++) sum += (a->from[k] != BERTH_NONE) + (a->var[k] != BERTH_NONE ? 2 : 0);
+  for (int32_t r = 0; r < a->rows; r++) {
     int64_t d = a->row_at[r + 1] - a->row_at[r];
     sum += d * (d - 1) / 2;
   }
@@ -66,28 +63,27 @@ static void take(berth_i_lp_system *s, int32_t *column, int32_t *row, int32_t i,
 
 static void take_all(berth_i_lp_system *s, int32_t *column, int32_t *row) {
   const berth_i_lp_model *a = s->a;
-  int32_t first = a->q->n + 1, k, r, i, j;
-  for (k = 0; k < s->n; k++) take(s, column, row, k, k);
-  for (k = 0; k < a->arcs; k++) {
+  int32_t first = a->q->n + 1;
+  for (int32_t k = 0; k < s->n; k++) take(s, column, row, k, k);
+  for (int32_t k = 0; k < a->arcs; k++) {
     if (a->from[k] != BERTH_NONE) take(s, column, row, a->from[k], a->to[k]);
     if (a->var[k] == BERTH_NONE) continue;
     take(s, column, row, a->from[k], first + a->var[k]);
     take(s, column, row, a->to[k], first + a->var[k]);
   }
-  for (r = 0; r < a->rows; r++) {
-    for (i = a->row_at[r]; i < a->row_at[r + 1]; i++)
-      for (j = a->row_at[r]; j < i; j++) take(s, column, row, first + a->row_var[i], first + a->row_var[j]);
+  for (int32_t r = 0; r < a->rows; r++) {
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++)
+      for (int32_t j = a->row_at[r]; j < i; j++) take(s, column, row, first + a->row_var[i], first + a->row_var[j]);
   }
 }
 
 /* Bucket sort by columns.  @param next [n] scratch */
 static void sort_entries(berth_i_lp_system *s, const int32_t *column, const int32_t *row, int32_t *next) {
-  int32_t e, j;
-  for (j = 0; j < s->n; j++) {
+  for (int32_t j = 0; j < s->n; j++) {
     s->at[j + 1] += s->at[j];
     next[j] = s->at[j];
   }
-  for (e = 0; e < s->entries; e++) {
+  for (int32_t e = 0; e < s->entries; e++) {
     s->place[e] = next[column[e]]++;
     s->row[s->place[e]] = row[e];
   }
@@ -122,7 +118,6 @@ static berth_status make_room(berth_i_lp_system *s, size_t entries) {
 
 berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system *s) {
   int64_t entries = count_entries(a);
-  berth_status st;
   memset(s, 0, sizeof *s);
   s->a = a;
   s->n = berth_i_lp_unknowns(a);
@@ -130,6 +125,7 @@ berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system
     return berth_i_fail(a->ctx, BERTH_EUNSUPPORTED, "favourite-child LP: a linear system of %.3g entries is too large",
                         (double)entries);
   }
+  berth_status st;
   if ((st = make_room(s, (size_t)entries)) != BERTH_OK) return st;
   if ((st = build_pattern(s, (size_t)entries)) != BERTH_OK) return st;
   return berth_i_cholesky_new(a->ctx, s->n, s->at, s->row, &s->factor);
@@ -141,42 +137,40 @@ static void put_diagonal(const berth_i_lp_system *s, const double *ratio, double
   const berth_i_lp_model *a = s->a;
   const double *row = ratio + a->arcs;
   double *sum = s->rest, *y = sum + a->q->n + 1;
-  int32_t k, r, i;
   memset(sum, 0, (size_t)(a->q->n + 1) * sizeof *sum);
   memcpy(y, row + a->rows, (size_t)a->vars * sizeof *y);
-  for (k = 0; k < a->arcs; k++) {
+  for (int32_t k = 0; k < a->arcs; k++) {
     sum[a->to[k]] += ratio[k];
     if (a->from[k] != BERTH_NONE) sum[a->from[k]] += ratio[k];
     if (a->var[k] != BERTH_NONE) y[a->var[k]] += a->c[k] * a->c[k] * ratio[k];
   }
-  for (r = 0; r < a->rows; r++) {
-    for (i = a->row_at[r]; i < a->row_at[r + 1]; i++) y[a->row_var[i]] += row[r];
+  for (int32_t r = 0; r < a->rows; r++) {
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++) y[a->row_var[i]] += row[r];
   }
-  for (k = 0; k < s->n; k++) s->value[s->place[k]] = sum[k] * (1 + more);
+  for (int32_t k = 0; k < s->n; k++) s->value[s->place[k]] = sum[k] * (1 + more);
 }
 
 static void put_rest(const berth_i_lp_system *s, const double *ratio) {
   const berth_i_lp_model *a = s->a;
   const int32_t *place = s->place + s->n;
   const double *row = ratio + a->arcs;
-  int32_t k, r, i, j;
-  for (k = 0; k < a->arcs; k++) {
+  for (int32_t k = 0; k < a->arcs; k++) {
     if (a->from[k] != BERTH_NONE) s->value[*place++] = -ratio[k];
     if (a->var[k] == BERTH_NONE) continue;
     s->value[*place++] = -a->c[k] * ratio[k];
     s->value[*place++] = a->c[k] * ratio[k];
   }
-  for (r = 0; r < a->rows; r++) {
-    for (i = a->row_at[r]; i < a->row_at[r + 1]; i++)
-      for (j = a->row_at[r]; j < i; j++) s->value[*place++] = signed_by(a, r, i, row[r]);
+  for (int32_t r = 0; r < a->rows; r++) {
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++)
+      for (int32_t j = a->row_at[r]; j < i; j++) s->value[*place++] = signed_by(a, r, i, row[r]);
   }
 }
 
 berth_status berth_i_lp_system_factor(berth_i_lp_system *s, const double *ratio, bool *good) {
   double more = 0;
-  berth_status st;
   s->ratio = ratio;
   put_rest(s, ratio);
+  berth_status st;
   do {
     put_diagonal(s, ratio, more);
     if ((st = berth_i_cholesky_factor(s->factor, s->value, good)) != BERTH_OK) return st;
@@ -189,33 +183,31 @@ berth_status berth_i_lp_system_factor(berth_i_lp_system *s, const double *ratio,
 
 static double largest(const double *x, int32_t n) {
   double most = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  for (int32_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
   return most;
 }
 
 /* rest = rhs - matrix x, by the operator: nothing of the factor or of its regularisation is in it.  @return its size */
 static double residual(berth_i_lp_system *s, const double *x) {
-  int32_t k, pairs = berth_i_lp_true_pairs(s->a);
+  int32_t pairs = berth_i_lp_true_pairs(s->a);
   berth_i_lp_forward(s->a, x, s->pairs);
-  for (k = 0; k < pairs; k++) s->pairs[k] *= s->ratio[k];
+  for (int32_t k = 0; k < pairs; k++) s->pairs[k] *= s->ratio[k];
   berth_i_lp_backward(s->a, s->pairs, s->rest);
-  for (k = 0; k < s->n; k++) s->rest[k] = s->rhs[k] - s->rest[k];
+  for (int32_t k = 0; k < s->n; k++) s->rest[k] = s->rhs[k] - s->rest[k];
   return largest(s->rest, s->n);
 }
 
 berth_status berth_i_lp_system_solve(berth_i_lp_system *s, double *x) {
   enum { REFINEMENTS = 3 };
   double goal = 1e-10 * largest(s->rhs, s->n), before = INFINITY;
-  berth_status st;
-  int32_t k, pass;
   memcpy(x, s->rhs, (size_t)s->n * sizeof *x);
+  berth_status st;
   if ((st = berth_i_cholesky_solve(s->factor, x)) != BERTH_OK) return st;
-  for (pass = 0; pass < REFINEMENTS; pass++) {
+  for (int32_t pass = 0; pass < REFINEMENTS; pass++) {
     double size = residual(s, x);
     if (!(size > goal) || !(size < 0.5 * before)) break;
     if ((st = berth_i_cholesky_solve(s->factor, s->rest)) != BERTH_OK) return st;
-    for (k = 0; k < s->n; k++) x[k] += s->rest[k];
+    for (int32_t k = 0; k < s->n; k++) x[k] += s->rest[k];
     before = size;
   }
   return BERTH_OK;

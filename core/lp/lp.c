@@ -83,9 +83,9 @@ static berth_status solve_entropic(const solver *s) { return entropic(s, s->o->g
 /* To an easy gap, then an interior point from there; where there is no factor or it does not get there, more of the same.
  * @param first iterations of the first part; 0: the method's own limit */
 static berth_status solve_in_turn(const solver *s, double easy, int32_t first) {
-  bool unable;
   berth_status st = entropic(s, fmax(s->o->gap, easy), s->o->iterations > 0 ? s->o->iterations : first);
   if (st != BERTH_OK || done(s)) return st;
+  bool unable;
   st = interior(s, true, &unable);
   if (st != BERTH_OK || done(s) || s->o->iterations > 0 || (first == 0 && s->o->gap >= easy)) return st;
   return solve_entropic(s);
@@ -94,19 +94,18 @@ static berth_status solve_in_turn(const solver *s, double easy, int32_t first) {
 /* Cold where that works, else from where a few entropic steps lead. */
 static berth_status solve_interior(const solver *s) {
   double from = fmax(EASY_GAP, 4 * s->o->gap);
-  bool unable;
-  berth_status st;
   if (s->q->n > COLD_NODES) return solve_in_turn(s, from, 0);
-  st = interior(s, false, &unable);
+  bool unable;
+  berth_status st = interior(s, false, &unable);
   if (st != BERTH_OK || done(s) || (s->o->iterations > 0 && !unable)) return st;
   return unable ? solve_entropic(s) : solve_in_turn(s, from, 0);
 }
 
 static berth_status solve_auto(const solver *s) {
-  double flops;
-  berth_status st;
   bool easy = s->o->gap >= EASY_GAP && s->q->m > CROWDED * s->q->n;
   if (easy || s->q->n > COLD_NODES) return solve_in_turn(s, EASY_GAP, FIRST_ITERATIONS);
+  double flops;
+  berth_status st;
   if ((st = price_interior(s, &flops)) != BERTH_OK) return st;
   return flops <= COLD_FLOPS ? solve_interior(s) : solve_in_turn(s, EASY_GAP, FIRST_ITERATIONS);
 }
@@ -124,11 +123,10 @@ static berth_status solve(const solver *s) {
 
 /* What flows through a node: on one side all of it runs on edges, unless a path starts or ends there.  @param node [nodes] out */
 static void node_flows(const berth_i_lp_problem *q, const double *flow, double *node) {
-  int32_t i, k;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     double in = 0, out = 0;
-    for (k = q->in_at[i]; k < q->in_at[i + 1]; k++) in += flow[k];
-    for (k = q->out_at[i]; k < q->out_at[i + 1]; k++) out += flow[q->out[k]];
+    for (int32_t k = q->in_at[i]; k < q->in_at[i + 1]; k++) in += flow[k];
+    for (int32_t k = q->out_at[i]; k < q->out_at[i + 1]; k++) out += flow[q->out[k]];
     node[i] = fmax(in, out);
   }
 }
@@ -136,8 +134,7 @@ static void node_flows(const berth_i_lp_problem *q, const double *flow, double *
 /* @param node [nodes] */
 static void map_back(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, const berth_i_lp_point *pt, const double *node,
                      berth_lp *lp) {
-  int32_t e;
-  for (e = 0; e < a->m; e++) {
+  for (int32_t e = 0; e < a->m; e++) {
     int32_t edge = r->edge[e], at = r->node[a->src[e]];
     lp->y[e] = r->fate[e] == BERTH_I_LP_EDGE ? pt->y[edge] : r->fate[e] != BERTH_I_LP_DROPPED && a->c[e] > 0;
     lp->flow[e] = edge != BERTH_NONE ? pt->flow[edge] : r->fate[e] == BERTH_I_LP_MERGED && at != BERTH_NONE ? node[at] : 0;
@@ -146,14 +143,14 @@ static void map_back(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, con
 
 /* The flow that proves the floor: all along one longest path without c.  @param after levels without c */
 static void flow_on_longest(const berth_i_lp_pairs *a, const double *after, double *flow) {
-  int32_t i, k, op = 0;
-  for (k = 0; k < a->m; k++) flow[k] = 0;
-  for (i = 1; i < a->n; i++) {
+  int32_t op = 0;
+  for (int32_t k = 0; k < a->m; k++) flow[k] = 0;
+  for (int32_t i = 1; i < a->n; i++) {
     if (after[i] > after[op]) op = i;
   }
   while (a->out_at[op] < a->out_at[op + 1]) {
     int32_t best = a->out_at[op];
-    for (k = best + 1; k < a->out_at[op + 1]; k++) {
+    for (int32_t k = best + 1; k < a->out_at[op + 1]; k++) {
       if (after[a->dst[k]] > after[a->dst[best]]) best = k;
     }
     flow[best] = 1;
@@ -163,16 +160,14 @@ static void flow_on_longest(const berth_i_lp_pairs *a, const double *after, doub
 
 /* The longest path under y in the whole graph, whatever the solvers say.  @param left [m] scratch */
 static double whole_upper(const berth_i_lp_pairs *a, const berth_lp *lp, double *left, double *before, double *after) {
-  int32_t e;
-  for (e = 0; e < a->m; e++) left[e] = a->c[e] * (1 - lp->y[e]);
+  for (int32_t e = 0; e < a->m; e++) left[e] = a->c[e] * (1 - lp->y[e]);
   return berth_i_lp_pair_levels(a, left, NULL, before, after);
 }
 
 static double largest_c_to_least_p(const berth_i_lp_pairs *a) {
   double c = 0, p = INFINITY;
-  int32_t i;
-  for (i = 0; i < a->m; i++) c = fmax(c, a->c[i]);
-  for (i = 0; i < a->n; i++) p = fmin(p, a->p[i]);
+  for (int32_t i = 0; i < a->m; i++) c = fmax(c, a->c[i]);
+  for (int32_t i = 0; i < a->n; i++) p = fmin(p, a->p[i]);
   if (c == 0) return 0;
   return p > 0 ? c / p : INFINITY;
 }
@@ -206,8 +201,8 @@ static void fill(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const berth_i
 void berth_lp_retain(berth_lp *lp) { lp->refs++; }
 
 void berth_lp_release(berth_lp *lp) {
-  berth_ctx *ctx;
   if (!lp || --lp->refs > 0) return;
+  berth_ctx *ctx;
   ctx = lp->ctx;
   berth_i_pool_free(&lp->pool);
   berth_ctx_release(ctx);
@@ -234,10 +229,10 @@ static berth_status make(const berth_i_lp_pairs *a, berth_lp **out) {
 
 static berth_status solve_pairs(const berth_i_lp_pairs *a, const berth_lp_options *o, berth_lp *lp) {
   berth_i_lp_reduced r;
-  berth_i_lp_point pt;
   double *node = NULL;
   berth_status st = berth_i_lp_reduce(a, &r);
   if (st != BERTH_OK) return st;
+  berth_i_lp_point pt;
   st = berth_i_lp_point_init(a->ctx, &r.q, &pt);
   if (st == BERTH_OK && !(node = berth_i_pool_alloc(&pt.pool, (size_t)r.q.n, sizeof *node))) st = berth_i_nomem(a->ctx);
   if (st == BERTH_OK) st = solve(&(solver){ &r.q, o, &pt, &lp->summary });

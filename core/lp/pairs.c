@@ -21,10 +21,10 @@ static double sum_of(double a, double b) { return a + b; }
  * @param how several tensors go from one op to another */
 static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer, double (*how)(double, double), int32_t *at) {
   const berth_graph *g = a->g;
-  int32_t i, k, first = a->m;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  int32_t first = a->m;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
       int32_t to = g->use[k];
       if (at[to] >= first) {
         a->c[at[to]] = how(a->c[at[to]], transfer[t]);
@@ -48,17 +48,15 @@ static size_t met_pairs(const berth_collective *c) {
 
 static size_t all_met_pairs(const berth_graph *g) {
   size_t n = 0;
-  int32_t k;
-  for (k = 0; k < g->n_collectives; k++) n += met_pairs(&g->collectives[k]);
+  for (int32_t k = 0; k < g->n_collectives; k++) n += met_pairs(&g->collectives[k]);
   return n;
 }
 
 static void collect_met(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t *at) {
   const berth_graph *g = a->g;
-  int32_t i, k;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
-    for (k = 0; met_pairs(c) > 0 && k < c->n_consumers; k++) {
+    for (int32_t k = 0; met_pairs(c) > 0 && k < c->n_consumers; k++) {
       int32_t to = c->consumers[k];
       if (at[to] >= first) continue;
       at[to] = a->m;
@@ -70,10 +68,9 @@ static void collect_met(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t 
 }
 
 static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(double, double), int32_t *at) {
-  int32_t i;
   a->m = 0;
-  for (i = 0; i < a->n; i++) at[i] = BERTH_NONE;
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) at[i] = BERTH_NONE;
+  for (int32_t i = 0; i < a->n; i++) {
     a->out_at[i] = a->m;
     collect_from(a, i, transfer, how, at);
     if (a->g->wait) collect_met(a, i, a->out_at[i], at);
@@ -83,11 +80,10 @@ static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(d
 
 /* @param at [n] scratch */
 static void index_consumers(berth_i_lp_pairs *a, int32_t *at) {
-  int32_t i;
-  for (i = 0; i < a->m; i++) a->in_at[a->dst[i] + 1]++;
-  for (i = 0; i < a->n; i++) a->in_at[i + 1] += a->in_at[i];
-  for (i = 0; i < a->n; i++) at[i] = a->in_at[i];
-  for (i = 0; i < a->m; i++) a->in[at[a->dst[i]]++] = i;
+  for (int32_t i = 0; i < a->m; i++) a->in_at[a->dst[i] + 1]++;
+  for (int32_t i = 0; i < a->n; i++) a->in_at[i + 1] += a->in_at[i];
+  for (int32_t i = 0; i < a->n; i++) at[i] = a->in_at[i];
+  for (int32_t i = 0; i < a->m; i++) a->in[at[a->dst[i]]++] = i;
 }
 
 /* ---- least times --------------------------------------------------------------------------- */
@@ -97,17 +93,16 @@ BERTH_I_SORT(sort_by_latency, berth_link, BERTH_I_UP(latency) BERTH_I_DOWN(bandw
 /* Of the routes between different devices those that are the fastest for some size: latency and bandwidth both rise.
  * @param law [devices^2] out */
 static size_t fastest_routes(const berth_topology *t, berth_link *law) {
-  size_t n = 0, kept = 0, i;
-  int32_t x, y;
-  for (x = 0; x < t->n_devices; x++)
-    for (y = 0; y < t->n_devices; y++) {
+  size_t n = 0, kept = 0;
+  for (int32_t x = 0; x < t->n_devices; x++)
+    for (int32_t y = 0; y < t->n_devices; y++) {
       size_t pair = berth_i_pair(t, x, y);
       if (x == y || isinf(t->latency[pair])) continue;
       law[n].latency = t->latency[pair];
       law[n++].bandwidth = t->bandwidth[pair];
     }
   sort_by_latency(law, n);
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     if (kept == 0 || law[i].bandwidth > law[kept - 1].bandwidth) law[kept++] = law[i];
   }
   return kept;
@@ -115,17 +110,15 @@ static size_t fastest_routes(const berth_topology *t, berth_link *law) {
 
 static double least_by_routes(const berth_cost *cost, int32_t tensor, const berth_link *law, size_t n) {
   double bytes = cost->g->tensor_bytes[tensor], least = INFINITY;
-  size_t i;
   if (n > 0 && bytes == 0 && cost->free_control) return 0;
-  for (i = 0; i < n; i++) least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
+  for (size_t i = 0; i < n; i++) least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
   return least;
 }
 
 static double least_of_row(const berth_cost *cost, int32_t tensor) {
   double least = INFINITY;
-  int32_t x, y;
-  for (x = 0; x < cost->n_devices; x++)
-    for (y = 0; y < cost->n_devices; y++) {
+  for (int32_t x = 0; x < cost->n_devices; x++)
+    for (int32_t y = 0; y < cost->n_devices; y++) {
       if (x != y) least = fmin(least, berth_i_transfer_time(cost, tensor, x, y));
     }
   return least;
@@ -133,12 +126,11 @@ static double least_of_row(const berth_cost *cost, int32_t tensor) {
 
 /* Infinite where no two devices reach one another: then nothing crosses, and 0 is low enough. */
 static berth_status least_transfers(const berth_cost *cost, double *out) {
-  size_t pairs = (size_t)cost->n_devices * (size_t)cost->n_devices, n;
+  size_t pairs = (size_t)cost->n_devices * (size_t)cost->n_devices;
   berth_link *law = berth_i_alloc(cost->ctx, pairs, sizeof *law);
-  int32_t t;
   if (!law) return berth_i_nomem(cost->ctx);
-  n = fastest_routes(cost->t, law);
-  for (t = 0; t < cost->g->n_tensors; t++) {
+  size_t n = fastest_routes(cost->t, law);
+  for (int32_t t = 0; t < cost->g->n_tensors; t++) {
     double least = cost->table ? least_of_row(cost, t) : least_by_routes(cost, t, law, n);
     out[t] = isinf(least) ? 0 : least;
   }
@@ -165,23 +157,21 @@ static double least_of_others(const two_least *l, int32_t pair) { return l->at =
 /* No pair counts more than the least op time of another child of its producer, or of another parent of its consumer: no two
  * children that start sooner than that after their parent can share its device, nor can two such parents. */
 static void cap_by_relatives(berth_i_lp_pairs *a) {
-  int32_t i, k;
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) {
     two_least kids = { INFINITY, INFINITY, BERTH_NONE }, parents = kids;
-    for (k = a->out_at[i]; k < a->out_at[i + 1]; k++) two_least_add(&kids, a->p[a->dst[k]], k);
-    for (k = a->out_at[i]; k < a->out_at[i + 1]; k++) a->c[k] = fmin(a->c[k], least_of_others(&kids, k));
-    for (k = a->in_at[i]; k < a->in_at[i + 1]; k++) two_least_add(&parents, a->p[a->src[a->in[k]]], a->in[k]);
-    for (k = a->in_at[i]; k < a->in_at[i + 1]; k++) a->c[a->in[k]] = fmin(a->c[a->in[k]], least_of_others(&parents, a->in[k]));
+    for (int32_t k = a->out_at[i]; k < a->out_at[i + 1]; k++) two_least_add(&kids, a->p[a->dst[k]], k);
+    for (int32_t k = a->out_at[i]; k < a->out_at[i + 1]; k++) a->c[k] = fmin(a->c[k], least_of_others(&kids, k));
+    for (int32_t k = a->in_at[i]; k < a->in_at[i + 1]; k++) two_least_add(&parents, a->p[a->src[a->in[k]]], a->in[k]);
+    for (int32_t k = a->in_at[i]; k < a->in_at[i + 1]; k++) a->c[a->in[k]] = fmin(a->c[a->in[k]], least_of_others(&parents, a->in[k]));
   }
 }
 
 /* ---- all together -------------------------------------------------------------------------- */
 
 static berth_status transfers(const berth_cost *cost, berth_lp_times times, double *out) {
-  int32_t t;
   if (cost->n_devices > 1) return times == BERTH_LP_MEAN ? berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, out)
                                                                : least_transfers(cost, out);
-  for (t = 0; t < cost->g->n_tensors; t++) out[t] = 0;
+  for (int32_t t = 0; t < cost->g->n_tensors; t++) out[t] = 0;
   return BERTH_OK;
 }
 

@@ -11,20 +11,19 @@ static bool left_out(const uint8_t *fate, int32_t pair) { return fate && fate[pa
 
 double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const uint8_t *fate, double *before, double *after) {
   double most = 0;
-  int32_t i, k;
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) {
     int32_t op = a->g->topo[i];
     before[op] = 0;
-    for (k = a->in_at[op]; k < a->in_at[op + 1]; k++) {
+    for (int32_t k = a->in_at[op]; k < a->in_at[op + 1]; k++) {
       int32_t e = a->in[k], from = a->src[e];
       double x = before[from] + a->p[from] + (c ? c[e] : 0);
       if (x > before[op] && !left_out(fate, e)) before[op] = x;
     }
   }
-  for (i = a->n - 1; i >= 0; i--) {
+  for (int32_t i = a->n - 1; i >= 0; i--) {
     int32_t op = a->g->topo[i];
     double on = 0;
-    for (k = a->out_at[op]; k < a->out_at[op + 1]; k++) {
+    for (int32_t k = a->out_at[op]; k < a->out_at[op + 1]; k++) {
       double x = (c ? c[k] : 0) + after[a->dst[k]];
       if (x > on && !left_out(fate, k)) on = x;
     }
@@ -47,12 +46,11 @@ typedef struct fates {
 
 static void count_pairs(fates *f) {
   size_t bytes = (size_t)f->a->n * sizeof(int32_t);
-  int32_t e;
   memset(f->out, 0, bytes);
   memset(f->in, 0, bytes);
   memset(f->all_out, 0, bytes);
   memset(f->all_in, 0, bytes);
-  for (e = 0; e < f->a->m; e++) {
+  for (int32_t e = 0; e < f->a->m; e++) {
     int32_t i = f->a->src[e], j = f->a->dst[e];
     if (left_out(f->fate, e)) continue;
     f->all_out[i]++;
@@ -66,8 +64,7 @@ static void count_pairs(fates *f) {
 /* Without dropped pairs, and where c > 0 only with itself: y = 1 is best. With nothing else at all: one node. */
 static bool free_lone(fates *f) {
   bool changed = false;
-  int32_t e;
-  for (e = 0; e < f->a->m; e++) {
+  for (int32_t e = 0; e < f->a->m; e++) {
     int32_t i = f->a->src[e], j = f->a->dst[e];
     if (f->fate[e] >= BERTH_I_LP_MERGED) continue;
     if (f->c[e] > 0 && f->out[i] == 1 && f->in[j] == 1) {
@@ -82,9 +79,8 @@ static bool free_lone(fates *f) {
 
 static bool drop_short(fates *f, double floor) {
   bool changed = false;
-  int32_t e;
   berth_i_lp_pair_levels(f->a, f->c, f->fate, f->before, f->after);
-  for (e = 0; e < f->a->m; e++) {
+  for (int32_t e = 0; e < f->a->m; e++) {
     int32_t i = f->a->src[e];
     if (f->fate[e] >= BERTH_I_LP_MERGED || f->before[i] + f->a->p[i] + f->c[e] + f->after[f->a->dst[e]] > floor) continue;
     f->fate[e] = f->fate[e] == BERTH_I_LP_FREE ? BERTH_I_LP_SPARE : BERTH_I_LP_DROPPED;
@@ -95,11 +91,9 @@ static bool drop_short(fates *f, double floor) {
 
 static berth_status decide(fates *f, double floor) {
   berth_status st = BERTH_OK;
-  int round;
-  for (round = 0; round < MOST_ROUNDS && st == BERTH_OK; round++) {
-    bool changed;
+  for (int round = 0; round < MOST_ROUNDS && st == BERTH_OK; round++) {
     count_pairs(f);
-    changed = free_lone(f);
+    bool changed = free_lone(f);
     if (!drop_short(f, floor) && !changed) break;
     st = berth_i_interrupted(f->a->ctx);
   }
@@ -115,8 +109,7 @@ static bool stays(const berth_i_lp_reduced *r, int32_t pair) {
 }
 
 static int32_t merged_parent(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, int32_t op) {
-  int32_t k;
-  for (k = a->in_at[op]; k < a->in_at[op + 1]; k++) {
+  for (int32_t k = a->in_at[op]; k < a->in_at[op + 1]; k++) {
     if (r->fate[a->in[k]] == BERTH_I_LP_MERGED) return a->src[a->in[k]];
   }
   return BERTH_NONE;
@@ -126,14 +119,13 @@ static int32_t merged_parent(const berth_i_lp_pairs *a, const berth_i_lp_reduced
  * topological order, and those that no such pair touches need no number.
  * @param first [n] out: first op of the chain  @param last [n] out, at first ops: its last op */
 static void find_chains(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, int32_t *first, int32_t *last, uint8_t *touched) {
-  int32_t i, e;
   memset(touched, 0, (size_t)a->n);
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) {
     int32_t op = a->g->topo[i], parent = merged_parent(a, r, op);
     first[op] = parent == BERTH_NONE ? op : first[parent];
     last[first[op]] = op;
   }
-  for (e = 0; e < a->m; e++) {
+  for (int32_t e = 0; e < a->m; e++) {
     if (stays(r, e)) touched[first[a->src[e]]] = touched[first[a->dst[e]]] = 1;
   }
 }
@@ -141,8 +133,8 @@ static void find_chains(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, 
 /* @param number [nodes] out: first op of each */
 static void number_nodes(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const int32_t *first, const uint8_t *touched,
                          int32_t *number) {
-  int32_t i, n = 0;
-  for (i = 0; i < a->n; i++) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < a->n; i++) {
     int32_t op = a->g->topo[i], head = first[op];
     if (!touched[head]) {
       r->node[op] = BERTH_NONE;
@@ -158,16 +150,14 @@ static void number_nodes(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const
 }
 
 static void to_offsets(int32_t *at, int32_t n) {
-  int32_t i;
-  for (i = 0; i < n; i++) at[i + 1] += at[i];
+  for (int32_t i = 0; i < n; i++) at[i + 1] += at[i];
 }
 
 /* By head, then by tail.  @param next [n] scratch */
 static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const double *c, const int32_t *number,
                          const int32_t *last, int32_t *next) {
   berth_i_lp_problem *q = &r->q;
-  int32_t i, e;
-  for (e = 0; e < a->m; e++) {
+  for (int32_t e = 0; e < a->m; e++) {
     r->edge[e] = BERTH_NONE;
     if (!stays(r, e)) continue;
     q->in_at[r->node[a->dst[e]] + 1]++;
@@ -175,10 +165,10 @@ static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const
   }
   to_offsets(q->in_at, q->n);
   to_offsets(q->out_at, q->n);
-  for (i = 0; i < q->n; i++) next[i] = q->in_at[i];
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) next[i] = q->in_at[i];
+  for (int32_t i = 0; i < q->n; i++) {
     int32_t op = last[number[i]];
-    for (e = a->out_at[op]; e < a->out_at[op + 1]; e++) {
+    for (int32_t e = a->out_at[op]; e < a->out_at[op + 1]; e++) {
       if (!stays(r, e)) continue;
       r->edge[e] = next[r->node[a->dst[e]]]++;
       q->tail[r->edge[e]] = i;
@@ -186,8 +176,8 @@ static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const
       q->c[r->edge[e]] = c[e];
     }
   }
-  for (i = 0; i < q->n; i++) next[i] = q->out_at[i];
-  for (e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
+  for (int32_t i = 0; i < q->n; i++) next[i] = q->out_at[i];
+  for (int32_t e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
 }
 
 static berth_status alloc_problem(berth_i_pool *pool, berth_i_lp_problem *q) {
@@ -203,18 +193,18 @@ static berth_status alloc_problem(berth_i_pool *pool, berth_i_lp_problem *q) {
 }
 
 static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first, const uint8_t *touched) {
-  int32_t i, n = 0;
-  for (i = 0; i < a->n; i++) n += first[i] == i && touched[i];
+  int32_t n = 0;
+  for (int32_t i = 0; i < a->n; i++) n += first[i] == i && touched[i];
   return n;
 }
 
 /* @param work [4n] scratch */
 static berth_status build(const berth_i_lp_pairs *a, const double *c, int32_t *work, uint8_t *touched, berth_i_lp_reduced *r) {
-  int32_t *first = work, *last = first + a->n, *number = last + a->n, *next = number + a->n, e;
-  berth_status st;
+  int32_t *first = work, *last = first + a->n, *number = last + a->n, *next = number + a->n;
   find_chains(a, r, first, last, touched);
   r->q.n = count_touched(a, first, touched);
-  for (e = 0; e < a->m; e++) r->q.m += stays(r, e);
+  for (int32_t e = 0; e < a->m; e++) r->q.m += stays(r, e);
+  berth_status st;
   if ((st = alloc_problem(&r->pool, &r->q)) != BERTH_OK) return st;
   number_nodes(a, r, first, touched, number);
   number_edges(a, r, c, number, last, next);

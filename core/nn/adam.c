@@ -31,9 +31,9 @@ static berth_status check_options(berth_ctx *ctx, const berth_adam_options *o) {
 
 berth_status berth_adam_new(berth_params *p, const berth_adam_options *opts, berth_adam **out) {
   berth_adam_options o = opts ? *opts : berth_adam_default();
-  berth_adam *a;
   berth_status st = check_options(p->ctx, &o);
   if (st != BERTH_OK) return st;
+  berth_adam *a;
   if (!(a = berth_i_pool_object(p->ctx, sizeof *a))) return berth_i_nomem(p->ctx);
   if (!(a->first = berth_i_pool_zalloc(&a->pool, 2 * (size_t)p->size, sizeof *a->first))) {
     berth_i_pool_free(&a->pool);
@@ -54,8 +54,8 @@ berth_status berth_adam_new(berth_params *p, const berth_adam_options *opts, ber
 void berth_adam_retain(berth_adam *a) { a->refs++; }
 
 void berth_adam_release(berth_adam *a) {
-  berth_ctx *ctx;
   if (!a || --a->refs > 0) return;
+  berth_ctx *ctx;
   ctx = a->ctx;
   berth_params_release(a->params);
   berth_i_pool_free(&a->pool);
@@ -135,14 +135,13 @@ static void update(const Factors *restrict f, int64_t n, const float *restrict g
 
 berth_status berth_adam_step(berth_adam *a, double rate) {
   const berth_params *p = a->params;
-  Factors f;
   berth_status st = berth_i_adam_check(a);
   if (st == BERTH_OK) st = check_gradients(p);
   if (st == BERTH_OK && !(rate >= 0 && rate < INFINITY)) {
     st = berth_i_fail(a->ctx, BERTH_EINVAL, "adam: rate is %g, must be finite and not negative", rate);
   }
   if (st != BERTH_OK) return st;
-  f = factors(a, rate);
+  Factors f = factors(a, rate);
   for (int64_t i = 0, at = 0; i < p->n; i++) {
     berth_array *x = p->item[i].array;
     update(&f, x->size, x->gradient->data, a->first + at, a->second + at, x->data);

@@ -14,11 +14,10 @@ static size_t bytes_of(const berth_array *a) { return HEAD + (size_t)a->size * s
 static berth_status check_shape(berth_ctx *ctx, int32_t rank, const int32_t *shape, int64_t *size) {
   int64_t n = 1;
   bool empty = false;
-  int32_t i;
   if (rank < 1 || rank > BERTH_NN_RANK) {
     return berth_i_fail(ctx, BERTH_EINVAL, "array: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
   }
-  for (i = 0; i < rank; i++) {
+  for (int32_t i = 0; i < rank; i++) {
     if (shape[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "array: axis %d has %d numbers", (int)i, (int)shape[i]);
     empty = empty || shape[i] == 0;
     if (shape[i] > 0 && n > INT64_MAX / 8 / shape[i]) return berth_i_fail(ctx, BERTH_ENOMEM, "array: too many numbers");
@@ -29,16 +28,15 @@ static berth_status check_shape(berth_ctx *ctx, int32_t rank, const int32_t *sha
 }
 
 berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shape, berth_array **out) {
-  berth_array *a;
   int64_t size = 0;
   berth_status st = check_shape(ctx, rank, shape, &size);
-  int32_t i;
   if (st != BERTH_OK) return st;
+  berth_array *a;
   if (!(a = berth_i_block_alloc(ctx, HEAD + (size_t)size * sizeof(float)))) return berth_i_nomem(ctx);
   a->ctx = ctx;
   a->refs = 1;
   a->rank = rank;
-  for (i = 0; i < BERTH_NN_RANK; i++) a->shape[i] = i < rank ? shape[i] : 1;
+  for (int32_t i = 0; i < BERTH_NN_RANK; i++) a->shape[i] = i < rank ? shape[i] : 1;
   a->size = size;
   a->data = (float *)(void *)((char *)a + HEAD);
   a->gradient = NULL;
@@ -59,8 +57,8 @@ berth_status berth_array_new(berth_ctx *ctx, int32_t rank, const int32_t *shape,
 void berth_array_retain(berth_array *a) { a->refs++; }
 
 void berth_array_release(berth_array *a) {
-  berth_ctx *ctx;
   if (!a || --a->refs > 0) return;
+  berth_ctx *ctx;
   ctx = a->ctx;
   berth_array_release(a->gradient);
   berth_i_block_free(ctx, a, bytes_of(a));

@@ -70,9 +70,9 @@ static void take_inputs(const berth_i_node *node, const Sizes *z, int32_t b, int
 
 /* softmax(scale s) of every row, in place. */
 static void probabilities(float *s, const float *mask, const Sizes *z) {
-  int64_t i, m = z->m;
-  for (i = 0; i < z->n * m; i++) s[i] *= z->scale;
-  for (i = 0; i < z->n; i++) berth_i_softmax_run(s + i * m, mask ? mask + i * m : NULL, z->m, s + i * m);
+  int64_t m = z->m;
+  for (int64_t i = 0; i < z->n * m; i++) s[i] *= z->scale;
+  for (int64_t i = 0; i < z->n; i++) berth_i_softmax_run(s + i * m, mask ? mask + i * m : NULL, z->m, s + i * m);
 }
 
 static void head_forward(const berth_i_node *node, const Sizes *z, const berth_array *mask, int32_t b, int32_t h, Pack *p) {
@@ -130,10 +130,10 @@ static void head_back(const berth_i_node *node, const Sizes *z, const float *d, 
 
 static berth_status attention_back(berth_tape *t, const berth_i_node *node, const float *d) {
   Sizes z = sizes_of(node);
-  Pack p;
   berth_status st = BERTH_OK;
   float *g[3];
   for (int i = 0; i < 3; i++) g[i] = berth_i_gradient_of(t, node->in[i], &st);
+  Pack p;
   if (st != BERTH_OK || (st = pack_new(node->out->ctx, &z, &p)) != BERTH_OK) return st;
   for (int32_t b = 0; b < z.batch; b++) {
     for (int32_t h = 0; h < z.heads; h++) head_back(node, &z, d, b, h, g, &p);
@@ -163,9 +163,9 @@ static berth_status check_heads(const berth_array *q, const berth_array *v, int3
 }
 
 static berth_status check_mask(const berth_array *q, const berth_array *k, const berth_array *mask) {
-  int32_t r = q->rank, s;
+  int32_t r = q->rank;
   if (!mask) return BERTH_OK;
-  s = mask->rank;
+  int32_t s = mask->rank;
   if ((s != 2 && s != r) || mask->shape[s - 2] != q->shape[r - 2] || mask->shape[s - 1] != k->shape[r - 2]
       || (s == 3 && mask->shape[0] != q->shape[0])) {
     return berth_i_shapes("attention, q and the mask", q, mask);

@@ -156,9 +156,9 @@ static berth_status shape_of_both(const char *what, const berth_array *a, const 
 berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, berth_array *b, berth_array **out) {
   static const char *const names[] = { "add", "sub", "mul", "div", "max", "min" };
   berth_i_node node = { .backward = binary_back, .in = { a, b }, .k = { (int32_t)f } };
+  if ((unsigned)f > BERTH_NN_MIN) return berth_i_fail(a->ctx, BERTH_EINVAL, "apply2: no function %d", (int)f);
   berth_status st;
   pattern p;
-  if ((unsigned)f > BERTH_NN_MIN) return berth_i_fail(a->ctx, BERTH_EINVAL, "apply2: no function %d", (int)f);
   if ((st = shape_of_both(names[f], a, b, &p, &node.out)) != BERTH_OK) return st;
   fold(&p);
   if (node.out->size > 0) combine(f, &p, a->data, b->data, node.out->data);
@@ -226,8 +226,8 @@ static berth_status unary_back(berth_tape *t, const berth_i_node *node, const fl
 
 berth_status berth_nn_apply(berth_tape *t, berth_nn_unary f, double p, berth_array *a, berth_array **out) {
   berth_i_node node = { .backward = unary_back, .in = { a }, .k = { (int32_t)f }, .p = { p } };
-  berth_status st;
   if ((unsigned)f > BERTH_NN_GELU) return berth_i_fail(a->ctx, BERTH_EINVAL, "apply: no function %d", (int)f);
+  berth_status st;
   if ((st = berth_i_array_like(a, &node.out)) != BERTH_OK) return st;
   berth_i_map(f, (float)p, a->size, a->data, node.out->data);
   return berth_i_settle(t, &node, BERTH_OK, out);

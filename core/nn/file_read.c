@@ -43,8 +43,8 @@ static berth_status read_some(Reader *r, void *to, size_t n, size_t *got) {
 }
 
 static berth_status refill(Reader *r) {
-  berth_status st;
   r->at = 0;
+  berth_status st;
   if ((st = read_some(r, r->buf, BERTH_I_FILE_BUFFER, &r->have)) != BERTH_OK) return st;
   return r->have > 0 ? BERTH_OK : damaged(r, "it became shorter while it was read");
 }
@@ -52,13 +52,12 @@ static berth_status refill(Reader *r) {
 /* @param to NULL: skipped */
 static berth_status take(Reader *r, void *to, uint64_t n, const char *what) {
   unsigned char *out = to;
-  berth_status st;
   if (n > r->left) return damaged(r, what);
   r->left -= n;
+  berth_status st;
   while (n > 0) {
-    size_t k;
     if (r->at == r->have && (st = refill(r)) != BERTH_OK) return st;
-    k = r->have - r->at;
+    size_t k = r->have - r->at;
     if (k > n) k = (size_t)n;
     if (out) memcpy(out, r->buf + r->at, k);
     if (out) out += k;
@@ -80,9 +79,8 @@ static berth_status take_floats(Reader *r, float *x, int64_t n) {
   berth_status st = take(r, x, (uint64_t)n * 4, "it has too few numbers");
   for (int64_t i = 0; st == BERTH_OK && i < n; i++) {
     unsigned char le[4];
-    uint32_t bits;
     memcpy(le, &x[i], sizeof le);
-    bits = (uint32_t)berth_i_from_le(le, 4);
+    uint32_t bits = (uint32_t)berth_i_from_le(le, 4);
     memcpy(&x[i], &bits, sizeof bits);
   }
   return st;
@@ -90,11 +88,10 @@ static berth_status take_floats(Reader *r, float *x, int64_t n) {
 
 /* A zero-terminated text of n bytes.  @param text freed with berth_i_strfree */
 static berth_status take_text(Reader *r, uint64_t n, const char *what, char **text) {
-  char *s;
-  berth_status st;
   if (n > r->left) return damaged(r, what);
+  char *s;
   if (!(s = berth_i_alloc(r->ctx, (size_t)n + 1, 1))) return berth_i_nomem(r->ctx);
-  st = take(r, s, n, what);
+  berth_status st = take(r, s, n, what);
   s[n] = 0;
   if (st == BERTH_OK && memchr(s, 0, (size_t)n)) st = damaged(r, what);
   if (st == BERTH_OK) *text = s;
@@ -105,18 +102,17 @@ static berth_status take_text(Reader *r, uint64_t n, const char *what, char **te
 /* ---- is it a whole file of ours? ---------------------------------------------------------------------- */
 
 static berth_status check_kind(Reader *r, const unsigned char *b, size_t n, uint64_t size) {
-  uint64_t version, whole;
   if (n < 8 || memcmp(b, BERTH_I_FILE_MAGIC, 8) != 0) {
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is not a file of parameters", r->path);
   }
   if (n < BERTH_I_FILE_HEADER) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is cut off in its header", r->path);
-  version = berth_i_from_le(b + 8, 4);
+  uint64_t version = berth_i_from_le(b + 8, 4);
   if (version != BERTH_I_FILE_VERSION) {
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is of version %llu, this library reads version %d", r->path,
                         (unsigned long long)version, BERTH_I_FILE_VERSION);
   }
   if (berth_i_from_le(b + 12, 4) != BERTH_I_FILE_MARK) return damaged(r, "its byte-order mark is wrong");
-  whole = berth_i_from_le(b + 16, 8);
+  uint64_t whole = berth_i_from_le(b + 16, 8);
   if (size == whole) return size >= BERTH_I_FILE_HEADER + BERTH_I_FILE_CHECKSUM ? BERTH_OK : damaged(r, "it is too short");
   return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is %s: %llu bytes, of %llu", r->path, size < whole ? "cut off" : "too long",
                       (unsigned long long)size, (unsigned long long)whole);
@@ -130,7 +126,6 @@ static Header header_of(const unsigned char *b) {
 
 static berth_status check_sum(Reader *r, uint64_t size) {
   uint64_t left = size - BERTH_I_FILE_CHECKSUM, sum = 0;
-  unsigned char le[BERTH_I_FILE_CHECKSUM];
   size_t got;
   berth_status st;
   while (left > 0) {
@@ -140,6 +135,7 @@ static berth_status check_sum(Reader *r, uint64_t size) {
     sum = berth_i_checksum(sum, r->buf, n);
     left -= n;
   }
+  unsigned char le[BERTH_I_FILE_CHECKSUM];
   if ((st = read_some(r, le, sizeof le, &got)) != BERTH_OK) return st;
   return got == sizeof le && berth_i_from_le(le, 8) == sum ? BERTH_OK : damaged(r, "its checksum does not match");
 }
@@ -168,9 +164,9 @@ static void close_file(Reader *r) {
 
 /* Opens a file, finds it whole, and stands behind its header. On failure there is nothing to close. */
 static berth_status open_file(berth_ctx *ctx, const char *path, Reader *r) {
-  struct stat s;
   berth_status st = BERTH_OK;
   *r = (Reader){ .ctx = ctx, .path = path, .fd = -1 };
+  struct stat s;
   if (stat(path, &s) != 0) return berth_i_file_error(ctx, path, "cannot be opened");
   if (!S_ISREG(s.st_mode)) return berth_i_fail(ctx, BERTH_EIO, "%s: cannot be read: it is not a regular file", path);
   if (!(r->buf = berth_i_alloc(ctx, BERTH_I_FILE_BUFFER, 1))) return berth_i_nomem(ctx);
@@ -197,11 +193,12 @@ void berth_nn_free_note(berth_ctx *ctx, char *note) { berth_i_strfree(ctx, note)
 /* ---- the same network? ---------------------------------------------------------------------------------- */
 
 static berth_status take_shape(Reader *r, berth_array *shape) {
-  uint32_t rank, extent;
+  uint32_t rank;
   berth_status st = take_u32(r, &rank, "a shape is cut off");
   if (st != BERTH_OK) return st;
   if (rank < 1 || rank > BERTH_NN_RANK) return damaged(r, "a shape has a wrong rank");
   shape->rank = (int32_t)rank;
+  uint32_t extent;
   for (uint32_t k = 0; k < rank; k++) {
     if ((st = take_u32(r, &extent, "a shape is cut off")) != BERTH_OK) return st;
     if (extent > INT32_MAX) return damaged(r, "a shape is too large");
@@ -211,12 +208,12 @@ static berth_status take_shape(Reader *r, berth_array *shape) {
 }
 
 static berth_status compare(Reader *r, int32_t i, const char *name, const berth_array *shape, const berth_i_param *here) {
-  char there_text[BERTH_I_SHAPE_TEXT], here_text[BERTH_I_SHAPE_TEXT];
   if (strcmp(name, here->name) != 0) {
     return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: is of another network: its array %d is \"%.60s\", here \"%.60s\"", r->path,
                         i + 1, name, here->name);
   }
   if (berth_i_same_shape(shape, here->array)) return BERTH_OK;
+  char there_text[BERTH_I_SHAPE_TEXT], here_text[BERTH_I_SHAPE_TEXT];
   return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: is of another network: its \"%.60s\" is %s, here %s", r->path, name,
                       berth_i_shape_text(shape, there_text), berth_i_shape_text(here->array, here_text));
 }
@@ -235,9 +232,9 @@ static berth_status compare_next(Reader *r, int32_t i, const berth_i_param *here
 }
 
 static berth_status compare_network(Reader *r, const berth_params *p) {
-  uint32_t i, n = r->h.arrays < (uint32_t)p->n ? r->h.arrays : (uint32_t)p->n;
+  uint32_t n = r->h.arrays < (uint32_t)p->n ? r->h.arrays : (uint32_t)p->n;
   berth_status st = take(r, NULL, r->h.note, "its note is cut off");
-  for (i = 0; st == BERTH_OK && i < n; i++) st = compare_next(r, (int32_t)i, &p->item[i]);
+  for (uint32_t i = 0; st == BERTH_OK && i < n; i++) st = compare_next(r, (int32_t)i, &p->item[i]);
   if (st != BERTH_OK) return st;
   if (r->h.arrays != (uint32_t)p->n) {
     return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: is of another network: it has %lu arrays, here are %d", r->path,
@@ -260,8 +257,8 @@ static berth_status check_rest(Reader *r, const berth_adam *adam) {
 static berth_status load(Reader *r, berth_params *p, berth_adam *adam) {
   int64_t n = p->size * (adam ? 3 : 1);
   float *x = berth_i_alloc(r->ctx, (size_t)n, sizeof *x);
-  berth_status st;
   if (!x) return berth_i_nomem(r->ctx);
+  berth_status st;
   if ((st = take_floats(r, x, n)) != BERTH_OK) goto done;
   berth_params_set(p, 0, x);
   if (!adam) goto done;
@@ -273,10 +270,10 @@ done:
 }
 
 berth_status berth_params_load(berth_params *p, berth_adam *adam, const char *path) {
-  Reader r;
   berth_status st = BERTH_OK;
   if (adam && adam->params != p) return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");
   if (adam) st = berth_i_adam_check(adam);
+  Reader r;
   if (st == BERTH_OK) st = open_file(p->ctx, path, &r);
   if (st != BERTH_OK) return st;
   st = compare_network(&r, p);

@@ -120,8 +120,8 @@ static void put_all(Writer *w, const berth_params *p, const berth_adam *adam, co
 
 /* A new file beside `path`, open for writing; its name goes to temp. */
 static int open_beside(const char *path, char *temp, size_t size) {
-  int fd = -1, k;
-  for (k = 0; k < 100 && fd < 0; k++) {
+  int fd = -1;
+  for (int k = 0; k < 100 && fd < 0; k++) {
     snprintf(temp, size, "%s.%ld.%d.tmp", path, (long)getpid(), k);
     fd = open(temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (fd < 0 && errno != EEXIST) break;
@@ -169,13 +169,12 @@ static berth_status check_adam(const berth_params *p, const berth_adam *adam) {
 berth_status berth_params_save(const berth_params *p, const berth_adam *adam, const char *note, const char *path) {
   struct stat old;
   bool exists = stat(path, &old) == 0;
-  char *real;
   berth_status st = check_adam(p, adam);
   if (st != BERTH_OK) return st;
   if (exists && !S_ISREG(old.st_mode)) {
     return berth_i_fail(p->ctx, BERTH_EIO, "%s: cannot be written: it is not a regular file", path);
   }
-  real = exists ? realpath(path, NULL) : NULL; /* a symbolic link stays one */
+  char *real = exists ? realpath(path, NULL) : NULL; /* a symbolic link stays one */
   st = replace(p, adam, note ? note : "", real ? real : path, exists ? &old : NULL);
   free(real);
   return st;

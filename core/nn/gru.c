@@ -10,10 +10,9 @@ enum { IN_X, IN_H, IN_WX, IN_WH, IN_BX, IN_BH };
 
 static void gates_row(const float *restrict x, const float *restrict h, int32_t m, float *restrict gate) {
   float *r = gate, *n = gate + 2 * m, *u = gate + 3 * m;
-  int32_t j;
-  for (j = 0; j < 2 * m; j++) gate[j] = berth_i_sigmoid(x[j] + h[j]);
+  for (int32_t j = 0; j < 2 * m; j++) gate[j] = berth_i_sigmoid(x[j] + h[j]);
   memcpy(u, h + 2 * m, (size_t)m * sizeof *u);
-  for (j = 0; j < m; j++) n[j] = berth_i_tanh(x[2 * m + j] + r[j] * u[j]);
+  for (int32_t j = 0; j < m; j++) n[j] = berth_i_tanh(x[2 * m + j] + r[j] * u[j]);
 }
 
 static void mix_row(const float *restrict gate, const float *restrict h, int32_t m, float *restrict out) {
@@ -77,8 +76,8 @@ static berth_status project_back(berth_tape *t, berth_array *x, berth_array *w, 
 }
 
 static void add_passed_on(const berth_i_node *node, const float *restrict d, float *restrict g) {
-  int64_t i, n = node->out->shape[0], m = node->out->shape[1];
-  for (i = 0; i < n; i++) {
+  int64_t n = node->out->shape[0], m = node->out->shape[1];
+  for (int64_t i = 0; i < n; i++) {
     const float *z = node->kept[0]->data + i * 4 * m + m;
     for (int64_t j = 0; j < m; j++) g[i * m + j] += d[i * m + j] * z[j];
   }
@@ -89,13 +88,12 @@ static berth_status gru_back(berth_tape *t, const berth_i_node *node, const floa
   int32_t m = h->shape[1], shape[2] = { h->shape[0], 3 * m };
   berth_array *dx = NULL, *dh = NULL;
   berth_status st;
-  float *g;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &dx)) != BERTH_OK) goto done;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &dh)) != BERTH_OK) goto done;
   for (int64_t i = 0; i < shape[0]; i++) {
     gates_row_back(node->kept[0]->data + i * 4 * m, h->data + i * m, d + i * m, m, dx->data + i * 3 * m, dh->data + i * 3 * m);
   }
-  g = berth_i_gradient_of(t, h, &st);
+  float *g = berth_i_gradient_of(t, h, &st);
   if (st != BERTH_OK) goto done;
   if (g) add_passed_on(node, d, g);
   if ((st = project_back(t, in[IN_X], in[IN_WX], in[IN_BX], dx->data)) != BERTH_OK) goto done;
@@ -118,8 +116,8 @@ static berth_status check_weight(const char *what, const berth_array *x, const b
 
 static berth_status check_gru(const berth_i_node *node) {
   berth_array *const *in = node->in, *x = in[IN_X], *h = in[IN_H];
-  berth_status st;
   if (x->rank != 2 || h->rank != 2 || x->shape[0] != h->shape[0]) return berth_i_shapes("gru", x, h);
+  berth_status st;
   if ((st = check_weight("gru, weights of the input", x, in[IN_WX], h->shape[1])) != BERTH_OK) return st;
   if ((st = check_weight("gru, weights of the state", h, in[IN_WH], h->shape[1])) != BERTH_OK) return st;
   if ((st = check_bias(in[IN_WX], in[IN_BX])) != BERTH_OK) return st;

@@ -2,12 +2,11 @@
 #include "nn_internal.h"
 
 berth_status berth_index_new(berth_ctx *ctx, int32_t n, const int32_t *ids, berth_index **out) {
-  berth_index *x;
-  int32_t i;
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "index: %d ids", (int)n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (ids[i] < BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "index: id %d at %d", (int)ids[i], (int)i);
   }
+  berth_index *x;
   if (!(x = berth_i_pool_object(ctx, sizeof *x))) return berth_i_nomem(ctx);
   if (!(x->ids = berth_i_pool_alloc(&x->pool, (size_t)n, sizeof *x->ids))) {
     berth_i_pool_free(&x->pool);
@@ -19,7 +18,7 @@ berth_status berth_index_new(berth_ctx *ctx, int32_t n, const int32_t *ids, bert
   x->n = n;
   x->least = n ? INT32_MAX : BERTH_NONE;
   x->largest = BERTH_NONE;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (ids[i] < x->least) x->least = ids[i];
     if (ids[i] > x->largest) x->largest = ids[i];
   }
@@ -31,8 +30,8 @@ berth_status berth_index_new(berth_ctx *ctx, int32_t n, const int32_t *ids, bert
 void berth_index_retain(berth_index *x) { x->refs++; }
 
 void berth_index_release(berth_index *x) {
-  berth_ctx *ctx;
   if (!x || --x->refs > 0) return;
+  berth_ctx *ctx;
   ctx = x->ctx;
   berth_i_pool_free(&x->pool);
   berth_ctx_release(ctx);
@@ -52,15 +51,14 @@ berth_status berth_i_check_index(const char *what, const char *unit, const berth
 }
 
 berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length, berth_segments **out) {
-  berth_segments *s;
   int64_t rows = 0;
-  int32_t i;
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "segments: %d of them", (int)n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (length[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "segments: length %d at %d", (int)length[i], (int)i);
     rows += length[i];
   }
   if (rows > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "segments: more than %d rows", INT32_MAX);
+  berth_segments *s;
   if (!(s = berth_i_pool_object(ctx, sizeof *s))) return berth_i_nomem(ctx);
   if (!(s->first = berth_i_pool_alloc(&s->pool, (size_t)n + 1, sizeof *s->first))) {
     berth_i_pool_free(&s->pool);
@@ -70,7 +68,7 @@ berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length
   s->refs = 1;
   s->n = n;
   s->first[0] = 0;
-  for (i = 0; i < n; i++) s->first[i + 1] = s->first[i] + length[i];
+  for (int32_t i = 0; i < n; i++) s->first[i + 1] = s->first[i] + length[i];
   berth_ctx_retain(ctx);
   *out = s;
   return BERTH_OK;
@@ -79,8 +77,8 @@ berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length
 void berth_segments_retain(berth_segments *s) { s->refs++; }
 
 void berth_segments_release(berth_segments *s) {
-  berth_ctx *ctx;
   if (!s || --s->refs > 0) return;
+  berth_ctx *ctx;
   ctx = s->ctx;
   berth_i_pool_free(&s->pool);
   berth_ctx_release(ctx);

@@ -35,9 +35,8 @@ static void subtract(float *restrict x, const float *restrict y, double times, i
 /* Row `done` of q [.., m] from a new draw, against those before it.  @return what is left of its length */
 static double orthogonal_row(float *q, int32_t done, int64_t m, berth_rng *rng) {
   float *x = q + done * m;
-  double length;
   normal(x, m, 1, rng);
-  length = sqrt(dot(x, x, m));
+  double length = sqrt(dot(x, x, m));
   for (int pass = 0; pass < PASSES; pass++) {
     for (int32_t j = 0; j < done; j++) subtract(x, q + j * m, dot(x, q + j * m, m), m);
   }
@@ -47,21 +46,19 @@ static double orthogonal_row(float *q, int32_t done, int64_t m, berth_rng *rng) 
 static void orthonormal_rows(float *q, int32_t n, int64_t m, berth_rng *rng) {
   for (int32_t i = 0; i < n; i++) {
     float *x = q + i * m;
-    double f;
     while (!(orthogonal_row(q, i, m, rng) > 1e-3)) continue; /* as good as dependent: once in thousands */
-    f = 1 / sqrt(dot(x, x, m));
+    double f = 1 / sqrt(dot(x, x, m));
     for (int64_t j = 0; j < m; j++) x[j] = (float)(x[j] * f);
   }
 }
 
 /* @param flat [n * m] scratch, NULL: n <= m */
 static void orthogonal_matrix(float *a, int32_t n, int32_t m, double p, berth_rng *rng, float *flat) {
-  int64_t i, j;
   orthonormal_rows(flat ? flat : a, flat ? m : n, flat ? n : m, rng);
-  for (i = 0; flat && i < n; i++) {
-    for (j = 0; j < m; j++) a[i * m + j] = flat[j * n + i];
+  for (int64_t i = 0; flat && i < n; i++) {
+    for (int64_t j = 0; j < m; j++) a[i * m + j] = flat[j * n + i];
   }
-  for (i = 0; i < (int64_t)n * m; i++) a[i] = (float)(a[i] * p);
+  for (int64_t i = 0; i < (int64_t)n * m; i++) a[i] = (float)(a[i] * p);
 }
 
 static berth_status orthogonal(berth_array *a, double p, berth_rng *rng) {

@@ -49,14 +49,13 @@ static berth_status matmul_back(berth_tape *t, const berth_i_node *node, const f
 
 berth_status berth_nn_matmul(berth_tape *t, berth_array *a, int transpose_a, berth_array *b, int transpose_b, berth_array **out) {
   berth_i_node node = { .backward = matmul_back, .in = { a, b }, .k = { transpose_a != 0, transpose_b != 0 } };
-  berth_status st;
   product p;
-  int32_t shape[3];
   if (!plan(a, node.k[0], b, node.k[1], &p)) return berth_i_shapes("matmul", a, b);
+  int32_t shape[3];
   shape[0] = p.count;
   shape[1] = p.m;
   shape[2] = p.n;
-  st = a->rank == 3 ? berth_i_array_raw(a->ctx, 3, shape, &node.out) : berth_i_array_raw(a->ctx, 2, shape + 1, &node.out);
+  berth_status st = a->rank == 3 ? berth_i_array_raw(a->ctx, 3, shape, &node.out) : berth_i_array_raw(a->ctx, 2, shape + 1, &node.out);
   if (st != BERTH_OK) return st;
   for (int64_t i = 0; i < p.count; i++) {
     berth_i_gemm(p.ta, p.tb, p.m, p.n, p.k, a->data + i * p.a_step, b->data + i * p.b_step, 0, node.out->data + i * p.out_step);
@@ -107,14 +106,14 @@ static berth_status check_rows(const berth_array *x) {
 berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, berth_array *b, berth_nn_unary f, double p,
                              berth_array **out) {
   berth_i_node node = { .backward = linear_back, .in = { x, w, b }, .k = { (int32_t)f }, .p = { p } };
-  int32_t shape[BERTH_NN_RANK];
-  berth_status st;
   if (!layer_function(f) || (f == BERTH_NN_LEAKY_RELU && !(p > 0))) {
     return berth_i_fail(x->ctx, BERTH_EINVAL, "linear: function %d with slope %g is not for layers", (int)f, p);
   }
   if (w->rank != 2 || berth_i_last(x) != w->shape[0]) return berth_i_shapes("linear", x, w);
   if (b && (b->rank != 1 || b->shape[0] != w->shape[1])) return berth_i_shapes("linear: weights and bias", w, b);
+  berth_status st;
   if ((st = check_rows(x)) != BERTH_OK) return st;
+  int32_t shape[BERTH_NN_RANK];
   memcpy(shape, x->shape, sizeof shape);
   shape[x->rank - 1] = w->shape[1];
   if ((st = berth_i_array_raw(x->ctx, x->rank, shape, &node.out)) != BERTH_OK) return st;
@@ -142,13 +141,13 @@ static berth_status grouped_back(berth_tape *t, const berth_i_node *node, const 
 
 berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segments *s, berth_array *w, berth_array **out) {
   berth_i_node node = { .backward = grouped_back, .in = { x, w }, .segments = s };
-  int32_t shape[2];
-  berth_status st;
   if (x->rank != 2 || w->rank != 3 || x->shape[1] != w->shape[1]) return berth_i_shapes("grouped matmul", x, w);
   if (s->n != w->shape[0]) {
     return berth_i_fail(x->ctx, BERTH_EINVAL, "grouped matmul: %d segments and %d matrices", (int)s->n, (int)w->shape[0]);
   }
+  berth_status st;
   if ((st = berth_i_check_segments("grouped matmul", x, s)) != BERTH_OK) return st;
+  int32_t shape[2];
   shape[0] = x->shape[0];
   shape[1] = w->shape[2];
   if ((st = berth_i_array_raw(x->ctx, 2, shape, &node.out)) != BERTH_OK) return st;

@@ -36,8 +36,8 @@ static berth_status distance(berth_tape *t, const char *what, berth_array *a, be
                              berth_array **out) {
   berth_i_node node = { .backward = distance_back, .in = { a, b }, .p = { delta, times } };
   double sum = 0;
-  berth_status st;
   if (!berth_i_same_shape(a, b)) return berth_i_shapes(what, a, b);
+  berth_status st;
   if ((st = one_number(a, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < a->size; i++) sum += half_square_or_line((double)a->data[i] - b->data[i], delta);
   node.out->data[0] = a->size ? (float)(times * sum / (double)a->size) : 0;
@@ -58,12 +58,12 @@ berth_status berth_nn_huber(berth_tape *t, berth_array *a, berth_array *b, doubl
 
 static berth_status cross_entropy_back(berth_tape *t, const berth_i_node *node, const float *d) {
   const berth_array *e = node->kept[0], *inverse = node->kept[1];
-  int64_t i, j, n = e->shape[0], m = e->shape[1];
+  int64_t n = e->shape[0], m = e->shape[1];
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient(t, node->in[0], &st), f = n ? d[0] / (float)n : 0;
-  for (i = 0; g && i < n; i++) {
+  for (int64_t i = 0; g && i < n; i++) {
     float scale = f * inverse->data[i];
-    for (j = 0; j < m; j++) g[i * m + j] += scale * e->data[i * m + j];
+    for (int64_t j = 0; j < m; j++) g[i * m + j] += scale * e->data[i * m + j];
     g[i * m + node->index->ids[i]] -= f;
   }
   return st;
@@ -71,11 +71,10 @@ static berth_status cross_entropy_back(berth_tape *t, const berth_i_node *node, 
 
 /* -log softmax(x)[right] */
 static double surprise(const float *x, int64_t m, int32_t right, float *restrict e, float *inverse) {
-  float most = x[0], sum;
-  int64_t j;
-  for (j = 1; j < m; j++) most = x[j] > most ? x[j] : most;
-  for (j = 0; j < m; j++) e[j] = berth_i_exp(x[j] - most);
-  sum = berth_i_sum(e, m);
+  float most = x[0];
+  for (int64_t j = 1; j < m; j++) most = x[j] > most ? x[j] : most;
+  for (int64_t j = 0; j < m; j++) e[j] = berth_i_exp(x[j] - most);
+  float sum = berth_i_sum(e, m);
   *inverse = 1 / sum;
   return log((double)sum) - ((double)x[right] - most);
 }
@@ -92,12 +91,12 @@ static berth_status check_answers(const berth_array *a, const berth_index *index
 berth_status berth_nn_cross_entropy(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {
   berth_i_node node = { .backward = cross_entropy_back, .in = { a }, .index = index };
   double sum = 0;
-  int64_t i, n = a->shape[0], m = berth_i_last(a);
+  int64_t n = a->shape[0], m = berth_i_last(a);
   berth_status st = check_answers(a, index);
   if (st == BERTH_OK) st = berth_i_array_like(a, &node.kept[0]);
   if (st == BERTH_OK) st = berth_i_array_raw(a->ctx, 1, a->shape, &node.kept[1]);
   if (st == BERTH_OK) st = one_number(a, &node.out);
-  for (i = 0; st == BERTH_OK && i < n; i++) {
+  for (int64_t i = 0; st == BERTH_OK && i < n; i++) {
     sum += surprise(a->data + i * m, m, index->ids[i], node.kept[0]->data + i * m, node.kept[1]->data + i);
   }
   if (st == BERTH_OK) node.out->data[0] = n ? (float)(sum / (double)n) : 0;

@@ -97,8 +97,7 @@ void berth_i_gemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *
 
 /** y += x, n numbers. */
 static inline void berth_i_add_to(float *restrict y, const float *restrict x, int64_t n) {
-  int64_t i;
-  for (i = 0; i < n; i++) y[i] += x[i];
+  for (int64_t i = 0; i < n; i++) y[i] += x[i];
 }
 
 #endif

@@ -10,60 +10,55 @@
  * of equal floats is then exact, so that constant is found as such. */
 
 static void means(const float *x, int32_t n, int64_t m, double *restrict mean) {
-  int64_t j;
-  for (j = 0; j < m; j++) mean[j] = 0;
+  for (int64_t j = 0; j < m; j++) mean[j] = 0;
   for (int32_t i = 0; i < n; i++) {
-    for (j = 0; j < m; j++) mean[j] += x[i * m + j];
+    for (int64_t j = 0; j < m; j++) mean[j] += x[i * m + j];
   }
-  for (j = 0; j < m; j++) mean[j] /= n;
+  for (int64_t j = 0; j < m; j++) mean[j] /= n;
 }
 
 static void deviations(const float *x, int32_t n, int64_t m, const double *restrict mean, double *restrict dev) {
-  int64_t j;
-  for (j = 0; j < m; j++) dev[j] = 0;
+  for (int64_t j = 0; j < m; j++) dev[j] = 0;
   for (int32_t i = 0; i < n; i++) {
-    for (j = 0; j < m; j++) {
+    for (int64_t j = 0; j < m; j++) {
       double v = x[i * m + j] - mean[j];
       dev[j] += v * v;
     }
   }
-  for (j = 0; j < m; j++) dev[j] = sqrt(dev[j] / n);
+  for (int64_t j = 0; j < m; j++) dev[j] = sqrt(dev[j] / n);
 }
 
 /* @param column [2 m] scratch  @param inverse, ratio [m] */
 static void zscore(const float *x, int32_t n, int64_t m, double epsilon, double *column, float *restrict inverse,
                    float *restrict ratio, float *restrict y) {
   double *restrict mean = column, *restrict dev = column + m;
-  int64_t j;
   means(x, n, m, mean);
   deviations(x, n, m, mean, dev);
-  for (j = 0; j < m; j++) {
+  for (int64_t j = 0; j < m; j++) {
     inverse[j] = (float)(dev[j] == 0 ? 0 : 1 / (dev[j] + epsilon));
     ratio[j] = (float)(dev[j] == 0 ? 0 : (dev[j] + epsilon) / dev[j]);
   }
   for (int32_t i = 0; i < n; i++) {
-    for (j = 0; j < m; j++) y[i * m + j] = (float)(x[i * m + j] - mean[j]) * inverse[j];
+    for (int64_t j = 0; j < m; j++) y[i * m + j] = (float)(x[i * m + j] - mean[j]) * inverse[j];
   }
 }
 
 static void zscore_back(const float *y, const float *d, int32_t n, int64_t m, double *column, const float *restrict inverse,
                         const float *restrict ratio, float *restrict g) {
   double *restrict mean = column, *restrict along = column + m;
-  int64_t j, at;
-  int32_t i;
-  for (j = 0; j < 2 * m; j++) column[j] = 0;
-  for (i = 0; i < n; i++) {
-    for (j = 0, at = i * m; j < m; j++, at++) {
+  for (int64_t j = 0; j < 2 * m; j++) column[j] = 0;
+  for (int32_t i = 0; i < n; i++) {
+    for (int64_t j = 0, at = i * m; j < m; j++, at++) {
       mean[j] += d[at];
       along[j] += (double)d[at] * y[at];
     }
   }
-  for (j = 0; j < m; j++) {
+  for (int64_t j = 0; j < m; j++) {
     mean[j] /= n;
     along[j] *= ratio[j] / n;
   }
-  for (i = 0; i < n; i++) {
-    for (j = 0, at = i * m; j < m; j++, at++) g[at] += (float)(d[at] - mean[j] - y[at] * along[j]) * inverse[j];
+  for (int32_t i = 0; i < n; i++) {
+    for (int64_t j = 0, at = i * m; j < m; j++, at++) g[at] += (float)(d[at] - mean[j] - y[at] * along[j]) * inverse[j];
   }
 }
 
@@ -77,14 +72,15 @@ static berth_status zscores_back(berth_tape *t, const berth_i_node *node, const 
   const berth_array *y = node->out;
   const float *kept = node->kept[0]->data;
   int64_t m = berth_i_stride(y);
-  int32_t i, begin, n, count = node->segments ? node->segments->n : 1;
-  double *column;
+  int32_t count = node->segments ? node->segments->n : 1;
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient(t, node->in[0], &st);
   if (!g) return st;
+  double *column;
   if (!(column = berth_i_alloc(y->ctx, (size_t)(2 * m), sizeof *column))) return berth_i_nomem(y->ctx);
-  for (i = 0; i < count; i++) {
-    n = segment(node->segments, y, i, &begin);
+  int32_t begin;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t n = segment(node->segments, y, i, &begin);
     zscore_back(y->data + begin * m, d + begin * m, n, m, column, kept + 2 * m * i, kept + 2 * m * i + m, g + begin * m);
   }
   berth_i_free(y->ctx, column, (size_t)(2 * m), sizeof *column);
@@ -101,12 +97,13 @@ static berth_status keep_columns(const berth_array *a, const berth_segments *s, 
 
 static berth_status zscores(const berth_array *a, const berth_segments *s, double epsilon, berth_i_node *node) {
   int64_t m = berth_i_stride(a);
-  int32_t i, begin, n, count = s ? s->n : 1;
+  int32_t count = s ? s->n : 1;
   float *kept = node->kept[0]->data;
   double *column = berth_i_alloc(a->ctx, (size_t)(2 * m), sizeof *column);
   if (!column) return berth_i_nomem(a->ctx);
-  for (i = 0; i < count; i++) {
-    n = segment(s, a, i, &begin);
+  int32_t begin;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t n = segment(s, a, i, &begin);
     zscore(a->data + begin * m, n, m, epsilon, column, kept + 2 * m * i, kept + 2 * m * i + m, node->out->data + begin * m);
   }
   berth_i_free(a->ctx, column, (size_t)(2 * m), sizeof *column);
@@ -145,25 +142,24 @@ static void scale_row(float *y, const float *x, const float *gain, const float *
 
 static void norm_row_back(const float *x, const float *d, const float *gain, int32_t m, float inverse, float *g) {
   double mean = 0, along = 0;
-  int32_t j;
-  for (j = 0; j < m; j++) {
+  for (int32_t j = 0; j < m; j++) {
     double v = gain ? (double)d[j] * gain[j] : d[j];
     mean += v;
     along += v * x[j];
   }
   mean /= m;
   along /= m;
-  for (j = 0; j < m; j++) g[j] += (float)((gain ? (double)d[j] * gain[j] : d[j]) - mean - x[j] * along) * inverse;
+  for (int32_t j = 0; j < m; j++) g[j] += (float)((gain ? (double)d[j] * gain[j] : d[j]) - mean - x[j] * along) * inverse;
 }
 
 static berth_status layer_norm_back(berth_tape *t, const berth_i_node *node, const float *d) {
   const float *x = node->kept[0]->data, *inverse = node->kept[1]->data, *gain = node->in[1] ? node->in[1]->data : NULL;
-  int64_t i, n = berth_i_rows(node->out), m = berth_i_last(node->out);
+  int64_t n = berth_i_rows(node->out), m = berth_i_last(node->out);
   berth_status st = BERTH_OK;
   float *ga = berth_i_gradient_of(t, node->in[0], &st), *ggain = berth_i_gradient_of(t, node->in[1], &st);
   float *gbias = berth_i_gradient_of(t, node->in[2], &st);
   if (st != BERTH_OK) return st;
-  for (i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n; i++) {
     if (ga) norm_row_back(x + i * m, d + i * m, gain, (int32_t)m, inverse[i], ga + i * m);
     for (int64_t j = 0; ggain && j < m; j++) ggain[j] += d[i * m + j] * x[i * m + j];
   }
@@ -178,8 +174,8 @@ static berth_status check_scale(const berth_array *a, const berth_array *b) {
 static berth_status keep_norms(const berth_array *a, berth_i_node *node) {
   int64_t n = berth_i_rows(a);
   int32_t rows = (int32_t)n;
-  berth_status st;
   if (n > INT32_MAX) return berth_i_fail(a->ctx, BERTH_EINVAL, "layer_norm: %lld rows are too many", (long long)n);
+  berth_status st;
   if ((st = berth_i_array_like(a, &node->kept[0])) != BERTH_OK) return st;
   return berth_i_array_raw(a->ctx, 1, &rows, &node->kept[1]);
 }
@@ -187,8 +183,8 @@ static berth_status keep_norms(const berth_array *a, berth_i_node *node) {
 static void layer_norm(const berth_i_node *node, double epsilon) {
   const berth_array *a = node->in[0];
   const float *gain = node->in[1] ? node->in[1]->data : NULL, *bias = node->in[2] ? node->in[2]->data : NULL;
-  int64_t i, n = berth_i_rows(a), m = berth_i_last(a);
-  for (i = 0; i < n; i++) {
+  int64_t n = berth_i_rows(a), m = berth_i_last(a);
+  for (int64_t i = 0; i < n; i++) {
     float *y = node->out->data + i * m, *x = node->kept[0] ? node->kept[0]->data + i * m : y;
     float inverse = norm_row(a->data + i * m, (int32_t)m, epsilon, x);
     if (node->kept[1]) node->kept[1]->data[i] = inverse;

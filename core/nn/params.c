@@ -16,8 +16,8 @@ berth_status berth_params_new(berth_ctx *ctx, berth_params **out) {
 void berth_params_retain(berth_params *p) { p->refs++; }
 
 void berth_params_release(berth_params *p) {
-  berth_ctx *ctx;
   if (!p || --p->refs > 0) return;
+  berth_ctx *ctx;
   ctx = p->ctx;
   for (int32_t i = 0; i < p->n; i++) berth_array_release(p->item[i].array);
   berth_i_pool_free(&p->pool);
@@ -109,11 +109,10 @@ static void shrink(float *x, int64_t n, float f) {
 
 berth_status berth_params_clip(berth_params *p, double most, double *norm) {
   double sum = 0;
-  int32_t i;
   if (!(most > 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "gradients clipped to a norm of %g, must be above 0", most);
-  for (i = 0; i < p->n; i++) sum += berth_i_moment(half(p, i, 1)->data, half(p, i, 1)->size, 0, 2);
+  for (int32_t i = 0; i < p->n; i++) sum += berth_i_moment(half(p, i, 1)->data, half(p, i, 1)->size, 0, 2);
   sum = sqrt(sum);
-  for (i = 0; sum > most && isfinite(sum) && i < p->n; i++) shrink(half(p, i, 1)->data, half(p, i, 1)->size, (float)(most / sum));
+  for (int32_t i = 0; sum > most && isfinite(sum) && i < p->n; i++) shrink(half(p, i, 1)->data, half(p, i, 1)->size, (float)(most / sum));
   if (norm) *norm = sum;
   return BERTH_OK;
 }

@@ -7,7 +7,7 @@
 
 /* Every row before the one it leads to.  @param order [n]  @param waits [n] scratch.  @return rows ordered; fewer: a cycle */
 static int32_t order_rows(const int32_t *next, int32_t n, int32_t *order, int32_t *waits) {
-  int32_t v, head, tail = 0;
+  int32_t v, tail = 0;
   for (v = 0; v < n; v++) waits[v] = 0;
   for (v = 0; v < n; v++) {
     if (next[v] != BERTH_NONE) waits[next[v]]++;
@@ -15,7 +15,7 @@ static int32_t order_rows(const int32_t *next, int32_t n, int32_t *order, int32_
   for (v = 0; v < n; v++) {
     if (waits[v] == 0) order[tail++] = v;
   }
-  for (head = 0; head < tail; head++) {
+  for (int32_t head = 0; head < tail; head++) {
     v = next[order[head]];
     if (v != BERTH_NONE && --waits[v] == 0) order[tail++] = v;
   }
@@ -24,10 +24,10 @@ static int32_t order_rows(const int32_t *next, int32_t n, int32_t *order, int32_
 
 static berth_status path_order(berth_ctx *ctx, const berth_index *next, berth_index **out) {
   size_t n = (size_t)next->n;
-  int32_t *order = berth_i_alloc(ctx, 2 * n, sizeof *order), ordered;
-  berth_status st;
+  int32_t *order = berth_i_alloc(ctx, 2 * n, sizeof *order);
   if (!order) return berth_i_nomem(ctx);
-  ordered = order_rows(next->ids, next->n, order, order + n);
+  int32_t ordered = order_rows(next->ids, next->n, order, order + n);
+  berth_status st;
   if (ordered == next->n) st = berth_index_new(ctx, next->n, order, out);
   else st = berth_i_fail(ctx, BERTH_ECYCLE, "path_sum: %d of %d rows are on a cycle", next->n - ordered, next->n);
   berth_i_free(ctx, order, 2 * n, sizeof *order);
@@ -41,8 +41,9 @@ static berth_status path_sum_back(berth_tape *t, const berth_i_node *node, const
   const int32_t *next = node->index->ids, *order = node->index2->ids;
   size_t size = (size_t)node->out->size;
   int64_t m = berth_i_stride(node->out);
-  float *g = berth_i_gradient(t, node->in[0], &st), *sum;
+  float *g = berth_i_gradient(t, node->in[0], &st);
   if (!g) return st;
+  float *sum;
   if (!(sum = berth_i_alloc(ctx, size, sizeof *sum))) return berth_i_nomem(ctx);
   memcpy(sum, d, size * sizeof *sum);
   for (int32_t i = 0; i < node->index->n; i++) {
@@ -89,8 +90,9 @@ static berth_status running_sum_back(berth_tape *t, const berth_i_node *node, co
   berth_ctx *ctx = node->out->ctx;
   const int32_t *row = node->index->ids, *bin = node->index2->ids, *first = node->segments->first;
   int64_t m = node->out->shape[2], block = node->k[0] * m;
-  float *g = berth_i_gradient(t, node->in[0], &st), *later;
+  float *g = berth_i_gradient(t, node->in[0], &st);
   if (!g) return st;
+  float *later;
   if (!(later = berth_i_alloc(ctx, (size_t)block, sizeof *later))) return berth_i_nomem(ctx);
   for (int32_t e = 0; e < node->segments->n; e++) {
     memset(later, 0, (size_t)block * sizeof *later);
@@ -119,7 +121,6 @@ static void running_sum(const berth_i_node *node) {
 
 static berth_status check_steps(const berth_array *a, const berth_segments *s, const berth_index *row, const berth_index *bin,
                                 int32_t bins) {
-  berth_status st;
   int32_t n = berth_segments_rows(s);
   char text[BERTH_I_SHAPE_TEXT];
   if (a->rank != 2) {
@@ -129,6 +130,7 @@ static berth_status check_steps(const berth_array *a, const berth_segments *s, c
     return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %d steps, but %d rows and %d bins for them", n, row->n, bin->n);
   }
   if (bins < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %d bins", bins);
+  berth_status st;
   if ((st = berth_i_check_index("running_sum", "row", row, a->shape[0], true)) != BERTH_OK) return st;
   return berth_i_check_index("running_sum", "bin", bin, bins, true);
 }

@@ -82,16 +82,15 @@ static int32_t shape_without(const berth_array *a, int32_t axis, int32_t *shape)
 
 berth_status berth_nn_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, int32_t axis, berth_array **out) {
   berth_i_node node = { .backward = reduce_back, .in = { a }, .k = { (int32_t)f, axis } };
-  int32_t shape[BERTH_NN_RANK], rank;
-  berth_status st;
-  runs r;
   if ((unsigned)f > BERTH_NN_LARGEST) return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: no function %d", (int)f);
   if (axis < BERTH_NONE || axis >= a->rank) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: there is no axis %d (axes are 0..%d)", (int)axis, (int)a->rank - 1);
   }
-  rank = shape_without(a, axis, shape);
+  int32_t shape[BERTH_NN_RANK];
+  int32_t rank = shape_without(a, axis, shape);
+  berth_status st;
   if ((st = berth_i_array_raw(a->ctx, rank, shape, &node.out)) != BERTH_OK) return st;
-  r = runs_of(a, axis);
+  runs r = runs_of(a, axis);
   for (int64_t o = 0; o < r.outer; o++) reduce_run(f, a->data + o * r.n * r.inner, r.n, r.inner, node.out->data + o * r.inner);
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
@@ -127,8 +126,8 @@ static berth_status segment_reduce_back(berth_tape *t, const berth_i_node *node,
 berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_segments *s, berth_array **out) {
   berth_i_node node = { .backward = segment_reduce_back, .in = { a }, .segments = s, .k = { (int32_t)f } };
   int64_t m = row_size(a);
-  berth_status st;
   if ((unsigned)f > BERTH_NN_LARGEST) return berth_i_fail(a->ctx, BERTH_EINVAL, "segment reduce: no function %d", (int)f);
+  berth_status st;
   if ((st = berth_i_check_segments("segment reduce", a, s)) != BERTH_OK) return st;
   if ((st = rows_of_segments(a, s->n, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < s->n; i++) {
@@ -152,10 +151,10 @@ static berth_status segment_repeat_back(berth_tape *t, const berth_i_node *node,
 berth_status berth_nn_segment_repeat(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
   berth_i_node node = { .backward = segment_repeat_back, .in = { a }, .segments = s };
   int64_t m = row_size(a);
-  berth_status st;
   if (s->n != a->shape[0]) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "segment repeat: %d segments for %d rows", (int)s->n, (int)a->shape[0]);
   }
+  berth_status st;
   if ((st = rows_of_segments(a, s->first[s->n], &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < s->n; i++) {
     for (int64_t r = s->first[i]; r < s->first[i + 1]; r++)

@@ -77,13 +77,13 @@ static void gather_reduce_rows(const berth_i_node *node, const berth_array *a, i
 berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_index *index, berth_segments *s,
                                     berth_array **out) {
   berth_i_node node = { .backward = gather_reduce_back, .in = { a }, .index = index, .segments = s, .k = { (int32_t)f } };
-  berth_status st;
   if (f != BERTH_NN_SUM && f != BERTH_NN_MEAN) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: no function %d: sums and means only", (int)f);
   }
   if (index->n != s->first[s->n]) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: %d ids in segments of %d rows", (int)index->n, (int)s->first[s->n]);
   }
+  berth_status st;
   if ((st = berth_i_check_index("gather reduce", "row", index, a->shape[0], true)) != BERTH_OK) return st;
   if ((st = rows_like(a, s->n, false, &node.out)) != BERTH_OK) return st;
   gather_reduce_rows(&node, a, a->shape[0] ? berth_i_stride(a) : s->n ? node.out->size / s->n : 0);
@@ -105,11 +105,11 @@ static berth_status scatter_back(berth_tape *t, const berth_i_node *node, const 
 
 berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index, int32_t rows, berth_array **out) {
   berth_i_node node = { .backward = scatter_back, .in = { a }, .index = index };
-  berth_status st;
   if (rows < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d rows", (int)rows);
   if (index->n != a->shape[0]) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d ids for %d rows", (int)index->n, (int)a->shape[0]);
   }
+  berth_status st;
   if ((st = berth_i_check_index("scatter", "row", index, rows, true)) != BERTH_OK) return st;
   if ((st = rows_like(a, rows, true, &node.out)) != BERTH_OK) return st;
   send_rows(index, berth_i_stride(a), a->data, node.out->data);
@@ -126,11 +126,11 @@ static berth_status pick_back(berth_tape *t, const berth_i_node *node, const flo
 
 berth_status berth_nn_pick(berth_tape *t, berth_array *a, berth_index *index, berth_array **out) {
   berth_i_node node = { .backward = pick_back, .in = { a }, .index = index };
-  berth_status st;
   if (a->rank != 2 || index->n != a->shape[0]) {
     char text[BERTH_I_SHAPE_TEXT];
     return berth_i_fail(a->ctx, BERTH_EINVAL, "pick: %d ids from %s", (int)index->n, berth_i_shape_text(a, text));
   }
+  berth_status st;
   if ((st = berth_i_check_index("pick", "column", index, a->shape[1], false)) != BERTH_OK) return st;
   if ((st = berth_i_array_raw(a->ctx, 1, a->shape, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < index->n; i++) node.out->data[i] = a->data[i * a->shape[1] + index->ids[i]];

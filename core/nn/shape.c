@@ -28,16 +28,16 @@ static bool settle_extents(int64_t size, int32_t rank, int32_t *shape) {
 
 berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const int32_t *shape, berth_array **out) {
   berth_i_node node = { .backward = same_numbers_back, .in = { a } };
-  int32_t own[BERTH_NN_RANK];
-  char text[BERTH_I_SHAPE_TEXT];
-  berth_status st;
   if (rank < 1 || rank > BERTH_NN_RANK)
     return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
+  int32_t own[BERTH_NN_RANK];
   memcpy(own, shape, (size_t)rank * sizeof *own);
+  char text[BERTH_I_SHAPE_TEXT];
   if (!settle_extents(a->size, rank, own)) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: the %.0f numbers of %s do not fit", (double)a->size,
                         berth_i_shape_text(a, text));
   }
+  berth_status st;
   if ((st = berth_i_array_raw(a->ctx, rank, own, &node.out)) != BERTH_OK) return st;
   memcpy(node.out->data, a->data, (size_t)a->size * sizeof(float));
   return berth_i_settle(t, &node, BERTH_OK, out);
@@ -73,12 +73,12 @@ static berth_status transpose_back(berth_tape *t, const berth_i_node *node, cons
 
 berth_status berth_nn_transpose(berth_tape *t, berth_array *a, berth_array **out) {
   berth_i_node node = { .backward = transpose_back, .in = { a } };
-  int32_t shape[BERTH_NN_RANK];
-  berth_status st;
   if (a->rank < 2) return berth_i_fail(a->ctx, BERTH_EINVAL, "transpose: one axis is not two");
+  int32_t shape[BERTH_NN_RANK];
   memcpy(shape, a->shape, sizeof shape);
   shape[a->rank - 1] = a->shape[a->rank - 2];
   shape[a->rank - 2] = berth_i_last(a);
+  berth_status st;
   if ((st = berth_i_array_raw(a->ctx, a->rank, shape, &node.out)) != BERTH_OK) return st;
   exchange(a->data, matrices(a), a->shape[a->rank - 2], berth_i_last(a), false, node.out->data);
   return berth_i_settle(t, &node, BERTH_OK, out);
@@ -168,19 +168,18 @@ static berth_status slice_back(berth_tape *t, const berth_i_node *node, const fl
 
 berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t begin, int32_t end, berth_array **out) {
   berth_i_node node = { .backward = slice_back, .in = { a }, .k = { axis, begin } };
-  int32_t shape[BERTH_NN_RANK];
-  int64_t outer, inner, run;
   berth_status st;
   if ((st = check_axis("slice", a, axis)) != BERTH_OK) return st;
   if (begin < 0 || end < begin || end > a->shape[axis]) {
     return berth_i_fail(a->ctx, BERTH_EINVAL, "slice: %d to %d of %d", (int)begin, (int)end, (int)a->shape[axis]);
   }
+  int32_t shape[BERTH_NN_RANK];
   memcpy(shape, a->shape, sizeof shape);
   shape[axis] = end - begin;
   if ((st = berth_i_array_raw(a->ctx, a->rank, shape, &node.out)) != BERTH_OK) return st;
-  outer = outer_of(a, axis);
-  inner = inner_of(a, axis);
-  run = shape[axis] * inner;
+  int64_t outer = outer_of(a, axis);
+  int64_t inner = inner_of(a, axis);
+  int64_t run = shape[axis] * inner;
   for (int64_t o = 0; o < outer; o++) {
     memcpy(node.out->data + o * run, a->data + (o * a->shape[axis] + begin) * inner, (size_t)run * sizeof(float));
   }

@@ -18,8 +18,9 @@ static float nothing_or_nan(const float *x, const float *mask, int32_t n) {
 /* The largest that is let in; -INFINITY: none, and then all of the run comes out as if masked. */
 static float largest(const float *x, const float *mask, int32_t n) {
   float lane[BERTH_I_LANES], most = -INFINITY;
-  int32_t j, whole = mask ? 0 : n - n % BERTH_I_LANES;
+  int32_t whole = mask ? 0 : n - n % BERTH_I_LANES;
   for (int k = 0; k < BERTH_I_LANES; k++) lane[k] = -INFINITY;
+  int32_t j;
   for (j = 0; j < whole; j += BERTH_I_LANES) {
     for (int k = 0; k < BERTH_I_LANES; k++) lane[k] = x[j + k] > lane[k] ? x[j + k] : lane[k];
   }
@@ -40,22 +41,22 @@ static float powers(const float *x, const float *mask, int32_t n, float most, fl
 }
 
 void berth_i_softmax_run(const float *x, const float *mask, int32_t n, float *out) {
-  float most = largest(x, mask, n), f;
+  float most = largest(x, mask, n);
   if (most == -INFINITY) {
     fill(out, n, 0);
     return;
   }
-  f = 1 / powers(x, mask, n, most, out);
+  float f = 1 / powers(x, mask, n, most, out);
   for (int32_t j = 0; j < n; j++) out[j] *= f;
 }
 
 static void log_run(const float *x, const float *mask, int32_t n, float *out) {
-  float most = largest(x, mask, n), shift;
+  float most = largest(x, mask, n);
   if (most == -INFINITY) {
     fill(out, n, -INFINITY);
     return;
   }
-  shift = logf(powers(x, mask, n, most, out));
+  float shift = logf(powers(x, mask, n, most, out));
   for (int32_t j = 0; j < n; j++) out[j] = x[j] - most - shift;
   for (int32_t j = 0; mask && j < n; j++) out[j] = mask[j] == 0 ? -INFINITY : out[j];
 }
@@ -84,21 +85,21 @@ static berth_status rows_back(berth_tape *t, const berth_i_node *node, const flo
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient(t, node->in[0], &st);
   const float *y = node->out->data;
-  int64_t i, n = berth_i_rows(node->out), m = berth_i_last(node->out);
-  for (i = 0; g && i < n; i++) run_back(node->k[0] != 0, y + i * m, d + i * m, (int32_t)m, g + i * m);
+  int64_t n = berth_i_rows(node->out), m = berth_i_last(node->out);
+  for (int64_t i = 0; g && i < n; i++) run_back(node->k[0] != 0, y + i * m, d + i * m, (int32_t)m, g + i * m);
   return st;
 }
 
 static berth_status rows(berth_tape *t, bool log, berth_array *a, const berth_array *mask, berth_array **out) {
   const char *what = log ? "log_softmax" : "softmax";
   int32_t m = berth_i_last(a);
-  int64_t i, n = berth_i_rows(a);
+  int64_t n = berth_i_rows(a);
   bool one = mask && mask->rank == 1 && mask->shape[0] == m;
   berth_i_node node = { .backward = rows_back, .in = { a }, .k = { log } };
-  berth_status st;
   if (mask && !one && !berth_i_same_shape(a, mask)) return berth_i_shapes(what, a, mask);
+  berth_status st;
   if ((st = berth_i_array_like(a, &node.out)) != BERTH_OK) return st;
-  for (i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n; i++) {
     const float *seen = mask ? mask->data + (one ? 0 : i * m) : NULL;
     if (log) log_run(a->data + i * m, seen, m, node.out->data + i * m);
     else berth_i_softmax_run(a->data + i * m, seen, m, node.out->data + i * m);
@@ -131,40 +132,36 @@ static void columns_largest(const float *x, int32_t n, int64_t m, float *restric
 /* A column of nothing but -INFINITY: 0, or -INFINITY. */
 static void columns_forward(bool log, const float *x, int32_t n, int64_t m, const Columns *c, float *out) {
   float *restrict most = c->most, *restrict sum = c->sum;
-  int64_t j;
-  int32_t i;
   columns_largest(x, n, m, most);
-  for (j = 0; j < m; j++) {
+  for (int64_t j = 0; j < m; j++) {
     most[j] = most[j] == -INFINITY ? INFINITY : most[j];
     sum[j] = 0;
   }
-  for (i = 0; i < n; i++) {
-    for (j = 0; j < m; j++) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < m; j++) {
       float e = berth_i_exp(x[i * m + j] - most[j]);
       sum[j] += e;
       out[i * m + j] = e;
     }
   }
-  for (j = 0; j < m; j++) sum[j] = sum[j] == 0 ? 1 : sum[j];
-  for (i = 0; !log && i < n; i++) {
-    for (j = 0; j < m; j++) out[i * m + j] /= sum[j];
+  for (int64_t j = 0; j < m; j++) sum[j] = sum[j] == 0 ? 1 : sum[j];
+  for (int32_t i = 0; !log && i < n; i++) {
+    for (int64_t j = 0; j < m; j++) out[i * m + j] /= sum[j];
   }
-  for (j = 0; log && j < m; j++) sum[j] = logf(sum[j]);
-  for (i = 0; log && i < n; i++) {
-    for (j = 0; j < m; j++) out[i * m + j] = x[i * m + j] - most[j] - sum[j];
+  for (int64_t j = 0; log && j < m; j++) sum[j] = logf(sum[j]);
+  for (int32_t i = 0; log && i < n; i++) {
+    for (int64_t j = 0; j < m; j++) out[i * m + j] = x[i * m + j] - most[j] - sum[j];
   }
 }
 
 static void columns_back(bool log, const float *y, const float *d, int32_t n, int64_t m, float *restrict sum, float *restrict g) {
   const float out_of_play = log ? -INFINITY : 0;
-  int64_t j, at;
-  int32_t i;
-  for (j = 0; j < m; j++) sum[j] = 0;
-  for (i = 0; i < n; i++) {
-    for (j = 0, at = i * m; j < m; j++, at++) sum[j] += y[at] == out_of_play ? 0 : (log ? 1 : y[at]) * d[at];
+  for (int64_t j = 0; j < m; j++) sum[j] = 0;
+  for (int32_t i = 0; i < n; i++) {
+    for (int64_t j = 0, at = i * m; j < m; j++, at++) sum[j] += y[at] == out_of_play ? 0 : (log ? 1 : y[at]) * d[at];
   }
-  for (i = 0; i < n; i++) {
-    for (j = 0, at = i * m; j < m; j++, at++) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int64_t j = 0, at = i * m; j < m; j++, at++) {
       float v = log ? d[at] - berth_i_exp(y[at]) * sum[j] : y[at] * (d[at] - sum[j]);
       g[at] += y[at] == out_of_play ? 0 : v;
     }
@@ -173,12 +170,13 @@ static void columns_back(bool log, const float *y, const float *d, int32_t n, in
 
 static berth_status segments_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_status st = BERTH_OK;
-  float *g = berth_i_gradient(t, node->in[0], &st), *sum;
+  float *g = berth_i_gradient(t, node->in[0], &st);
   const float *y = node->out->data;
   const int32_t *first = node->segments->first;
   int64_t m = berth_i_stride(node->out);
   bool log = node->k[0] != 0;
   if (!g) return st;
+  float *sum;
   if (!(sum = berth_i_alloc(node->out->ctx, (size_t)m, sizeof *sum))) return berth_i_nomem(node->out->ctx);
   for (int32_t i = 0; i < node->segments->n; i++) {
     int64_t at = first[i] * m;
@@ -203,10 +201,10 @@ static void segments_forward(bool log, const float *x, const berth_segments *s, 
 static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segments *s, berth_array **out) {
   const char *what = log ? "segment_log_softmax" : "segment_softmax";
   int64_t m = berth_i_stride(a);
-  Columns c;
   berth_i_node node = { .backward = segments_back, .in = { a }, .segments = s, .k = { log } };
   berth_status st = berth_i_check_segments(what, a, s);
   if (st != BERTH_OK) return st;
+  Columns c;
   if (!(c.most = berth_i_alloc(a->ctx, (size_t)(2 * m), sizeof *c.most))) return berth_i_nomem(a->ctx);
   c.sum = c.most + m;
   st = berth_i_array_like(a, &node.out);

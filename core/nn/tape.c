@@ -43,12 +43,11 @@ int32_t berth_tape_length(const berth_tape *t) { return (int32_t)t->n_nodes; }
 /* ---- forgetting ------------------------------------------------------------------------- */
 
 static void release_node(berth_i_node *node) {
-  int32_t i;
-  for (i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
+  for (int32_t i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
     berth_array_release(node->in[i]);
     berth_array_release(node->kept[i]);
   }
-  for (i = 0; i < node->n_more; i++) berth_array_release(node->more_in[i]);
+  for (int32_t i = 0; i < node->n_more; i++) berth_array_release(node->more_in[i]);
   berth_index_release(node->index);
   berth_index_release(node->index2);
   berth_segments_release(node->segments);
@@ -64,14 +63,13 @@ static void drop_gradient(berth_tape *t, slot *s) {
 }
 
 static void forget_operations(berth_tape *t) {
-  size_t i;
-  for (i = 0; i < t->n_slots; i++) {
+  for (size_t i = 0; i < t->n_slots; i++) {
     slot *s = &t->slots[i];
     if (s->gradient) drop_gradient(t, s);
     if (s->array->tape == t->epoch) s->array->tape = 0;
     if (s->held) berth_array_release(s->array);
   }
-  for (i = 0; i < t->n_nodes; i++) release_node(&t->node[i]);
+  for (size_t i = 0; i < t->n_nodes; i++) release_node(&t->node[i]);
   berth_i_pool_free(&t->lists);
   t->n_nodes = t->n_slots = 0;
   t->epoch = berth_i_ctx_number(t->ctx);
@@ -88,8 +86,8 @@ void berth_tape_clear(berth_tape *t) {
 }
 
 void berth_tape_release(berth_tape *t) {
-  berth_ctx *ctx;
   if (!t || --t->refs > 0) return;
+  berth_ctx *ctx;
   ctx = t->ctx;
   berth_tape_clear(t);
   berth_i_pool_free(&t->pool);
@@ -130,12 +128,11 @@ berth_status berth_tape_watch(berth_tape *t, berth_array *a) {
 }
 
 static void retain_node(berth_i_node *node) {
-  int32_t i;
-  for (i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
+  for (int32_t i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
     if (node->in[i]) berth_array_retain(node->in[i]);
     if (node->kept[i]) berth_array_retain(node->kept[i]);
   }
-  for (i = 0; i < node->n_more; i++) berth_array_retain(node->more_in[i]);
+  for (int32_t i = 0; i < node->n_more; i++) berth_array_retain(node->more_in[i]);
   if (node->index) berth_index_retain(node->index);
   if (node->index2) berth_index_retain(node->index2);
   if (node->segments) berth_segments_retain(node->segments);
@@ -156,10 +153,9 @@ berth_status berth_i_record(berth_tape *t, const berth_i_node *node) {
 /* ---- walking back ----------------------------------------------------------------------- */
 
 float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
-  slot *s;
   if (*st != BERTH_OK || !berth_i_wanted(t, a)) return NULL;
   if (!find_slot(t, a) && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL; /* a parameter, for the first time */
-  s = find_slot(t, a);
+  slot *s = find_slot(t, a);
   if (s->gradient) return s->gradient;
   if (!(s->gradient = berth_i_block_alloc(t->ctx, bytes_of(a)))) *st = berth_i_nomem(t->ctx);
   else memset(s->gradient, 0, bytes_of(a));
@@ -172,8 +168,8 @@ static berth_status walk(berth_tape *t) {
   while (i-- > 0) {
     const berth_i_node *node = &t->node[i];
     ptrdiff_t at = find_slot(t, node->out) - t->slots; /* slots may move while it walks */
-    berth_status st;
     if (!t->slots[at].gradient) continue;
+    berth_status st;
     if ((st = node->backward(t, node, t->slots[at].gradient)) != BERTH_OK) return st;
     if (!t->slots[at].watched) drop_gradient(t, &t->slots[at]);
   }
@@ -183,10 +179,10 @@ static berth_status walk(berth_tape *t) {
 static berth_status keep_watched(berth_tape *t) {
   for (size_t i = 0; i < t->n_slots; i++) {
     slot *s = &t->slots[i];
-    berth_array *copy;
-    berth_status st;
     if (!s->watched) continue;
+    berth_status st;
     if ((st = berth_i_pool_grow(&t->pool, (void **)&t->kept, &t->cap_kept, t->n_kept + 2, sizeof *t->kept)) != BERTH_OK) return st;
+    berth_array *copy;
     if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK) return st;
     if (s->gradient) memcpy(copy->data, s->gradient, (size_t)copy->size * sizeof(float));
     berth_array_retain(s->array);
@@ -205,11 +201,11 @@ static void add_to_parameters(berth_tape *t) {
 
 berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
   berth_status st = BERTH_OK;
-  float *seed;
   if (loss->size != 1)
     return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one", (double)loss->size);
   if (!berth_i_wanted(t, loss)) return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: nothing on this tape leads to the loss");
   forget_kept(t);
+  float *seed;
   if ((seed = berth_i_gradient(t, loss, &st)) == NULL) goto done;
   seed[0] = 1;
   if ((st = walk(t)) != BERTH_OK) goto done;

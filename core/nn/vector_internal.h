@@ -21,17 +21,19 @@
 static inline float berth_i_exp(float x) {
   const float magic = 0x1.8p23f, low = -86.5f, high = 88.72f;
   float c = x < low ? low : x > high ? high : x, shifted = c * 1.44269504088896341f + magic, n = shifted - magic;
-  float r = (c - n * 0.693359375f) - n * -2.12194440e-4f, y, scale;
-  uint32_t bits, base = 0x4B400000u;
-  y = 1.9875691500e-4f;
+  float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
+  uint32_t base = 0x4B400000u;
+  float y = 1.9875691500e-4f;
   y = y * r + 1.3981999507e-3f;
   y = y * r + 8.3334519073e-3f;
   y = y * r + 4.1665795894e-2f;
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = y * r * r + r + 1;
+  uint32_t bits;
   memcpy(&bits, &shifted, sizeof bits);
   bits = (bits - base + 126) << 23; /* 2^(n - 1): n may be 128 */
+  float scale;
   memcpy(&scale, &bits, sizeof scale);
   y = y * scale * 2;
   return x < low ? 0 : x > high ? INFINITY : y;
@@ -41,13 +43,13 @@ static inline float berth_i_sigmoid(float x) { return 1 / (1 + berth_i_exp(-x));
 
 /** To 3 units in the last place. Source: Moshier, Cephes, tanhf. */
 static inline float berth_i_tanh(float x) {
-  float s = x * x, a = fabsf(x), y = -5.70498872745e-3f, far;
+  float s = x * x, a = fabsf(x), y = -5.70498872745e-3f;
   y = y * s + 2.06390887954e-2f;
   y = y * s - 5.37397155531e-2f;
   y = y * s + 1.33314422036e-1f;
   y = y * s - 3.33332819422e-1f;
   y = y * s * x + x;
-  far = 1 - 2 / (berth_i_exp(2 * a) + 1);
+  float far = 1 - 2 / (berth_i_exp(2 * a) + 1);
   far = x < 0 ? -far : far;
   return a < 0.625f ? y : x != x ? x : far;
 }

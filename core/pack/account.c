@@ -16,18 +16,19 @@ static size_t tell_device(const berth_i_packing *k, int32_t d, char *buf, size_t
 /* "; device 0 "d0" holds 10 B of 12 B, ... and 3 more" */
 static void tell_devices(const berth_i_packing *k, char *buf, size_t size) {
   size_t used = 0;
-  int32_t d, devices = k->cost->n_devices;
+  int32_t devices = k->cost->n_devices;
   buf[0] = 0;
-  for (d = 0; d < devices && d < MOST_TOLD && used < size; d++) used += tell_device(k, d, buf + used, size - used);
+  for (int32_t d = 0; d < devices && d < MOST_TOLD && used < size; d++) used += tell_device(k, d, buf + used, size - used);
   if (devices > MOST_TOLD && used < size) snprintf(buf + used, size - used, " and %d more", (int)(devices - MOST_TOLD));
 }
 
 berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const char *placer, bool unfit,
                                      const berth_place_options *opts, berth_obstacle *why) {
-  char reason[400], devices[800];
   berth_status st = berth_i_packing_refuse(k, placer, left_out, opts, why);
   if (st != BERTH_EINFEASIBLE) return st;
+  char reason[400];
   snprintf(reason, sizeof reason, "%s", berth_errmsg(k->cost->ctx));
+  char devices[800];
   tell_devices(k, devices, sizeof devices);
   return berth_i_fail(k->cost->ctx, st, "%s%s%s", reason, devices,
                       unfit && k->u->share == 1 ? "; no choice of devices holds in every order of execution" : "");

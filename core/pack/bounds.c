@@ -18,10 +18,10 @@ typedef struct sizes {
 } sizes;
 
 static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t units, sizes *s) {
-  berth_status st;
   *s = (sizes){ .pool = berth_i_pool_empty(ctx) };
   s->at = berth_i_pool_copy(&s->pool, bytes, (size_t)units, sizeof *s->at);
   s->count = berth_i_pool_zalloc(&s->pool, (size_t)units, sizeof *s->count);
+  berth_status st;
   if ((st = berth_i_pool_status(&s->pool)) != BERTH_OK) return st;
   berth_i_sort_numbers_down(s->at, units);
   for (int32_t i = 0; i < units && s->at[i] > 0; i++) {
@@ -39,8 +39,7 @@ static berth_status sizes_init(berth_ctx *ctx, const double *bytes, int32_t unit
 /* Of whole bytes only, else 0. */
 static double common_divisor(const sizes *s) {
   double g = 0;
-  int32_t i;
-  for (i = 0; i < s->n; i++) {
+  for (int32_t i = 0; i < s->n; i++) {
     double a = g, b = s->at[i];
     if (b != floor(b) || b > 9007199254740992.0) return 0;
     while (b > 0) {
@@ -59,8 +58,7 @@ static double common_divisor(const sizes *s) {
  * what it holds. For any limits. */
 static double pieces_needed(const sizes *s, double piece) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < s->n; i++) sum += s->count[i] * floor(s->at[i] / piece);
+  for (int32_t i = 0; i < s->n; i++) sum += s->count[i] * floor(s->at[i] / piece);
   return sum;
 }
 
@@ -70,8 +68,7 @@ static double pieces_on(const berth_i_kinds *k, int32_t kind, double piece) {
 
 static double pieces_held(const berth_i_kinds *k, double piece) {
   double sum = 0;
-  int32_t j;
-  for (j = 0; j < k->n; j++) sum += k->size[j] * pieces_on(k, j, piece);
+  for (int32_t j = 0; j < k->n; j++) sum += k->size[j] * pieces_on(k, j, piece);
   return sum;
 }
 
@@ -79,8 +76,7 @@ static double pieces_held(const berth_i_kinds *k, double piece) {
  * units of which a device has `whole`. */
 static double devices_by_complement(const sizes *s, double limit, double piece) {
   double whole = 2 * floor(limit / piece), sum = 0;
-  int32_t i;
-  for (i = 0; i < s->n; i++) {
+  for (int32_t i = 0; i < s->n; i++) {
     double x = s->at[i];
     if (2 * x < limit) sum += s->count[i] * 2 * floor(x / piece);
     else sum += s->count[i] * fmax(whole / 2, whole - 2 * floor((limit - x) / piece + 1e-12 * limit / piece));
@@ -91,8 +87,7 @@ static double devices_by_complement(const sizes *s, double limit, double piece) 
 /* Martello and Toth's: beside a unit of more than limit - least nothing of `least` or more has room. */
 static double devices_by_threshold(const sizes *s, double limit, double least) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < s->n && s->at[i] >= least; i++) {
+  for (int32_t i = 0; i < s->n && s->at[i] >= least; i++) {
     sum += s->count[i] * (s->at[i] > limit * (1 + 1e-12) - least ? limit : s->at[i]);
   }
   return sum / limit;
@@ -102,11 +97,10 @@ static double devices_by_threshold(const sizes *s, double limit, double least) {
 
 static berth_status say_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double piece, double need,
                                double held, berth_obstacle *why) {
-  char each[32], lacks[32];
   double least = INFINITY;
-  int32_t j;
-  for (j = 0; j < k->n; j++) least = fmin(least, (pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
+  for (int32_t j = 0; j < k->n; j++) least = fmin(least, (pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, least, why);
+  char each[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
                       "%s: cannot fit: in pieces of %s, each op or group on one device, %.0f are needed, and all %d devices hold "
                       "%.0f: %s or more are missing", placer, berth_quantity_format(piece, BERTH_BYTES, each, sizeof each), need,
@@ -115,9 +109,9 @@ static berth_status say_pieces(const berth_i_units *u, const berth_i_kinds *k, c
 
 static berth_status say_devices(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double needed,
                                 berth_obstacle *why) {
-  char room[32];
   double missing = (needed - k->devices) * k->limit[0];
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, missing, why);
+  char room[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
                       "%s: cannot fit: by a bound of bin packing %.0f devices of %s are needed, and there are %d", placer,
                       ceil(needed - 1e-9), berth_quantity_format(k->limit[0], BERTH_BYTES, room, sizeof room), (int)k->devices);
@@ -126,8 +120,7 @@ static berth_status say_devices(const berth_i_units *u, const berth_i_kinds *k, 
 /* ---- all of them ------------------------------------------------------------------------- */
 
 static bool alike(const berth_i_kinds *k) {
-  int32_t j;
-  for (j = 1; j < k->n; j++) {
+  for (int32_t j = 1; j < k->n; j++) {
     if (k->limit[j] != k->limit[0]) return false;
   }
   return !isinf(k->limit[0]);
@@ -152,10 +145,10 @@ static berth_status prove_by_sizes(const berth_i_units *u, const berth_i_kinds *
                                    berth_obstacle *why) {
   double g = common_divisor(s);
   berth_status st = g > 0 ? prove_by_piece(u, k, s, g, placer, why) : BERTH_OK;
-  int32_t i, part, step = s->n / MOST_PIECES + 1;
+  int32_t step = s->n / MOST_PIECES + 1;
   bool equal = alike(k);
-  for (i = 0; i < s->n && st == BERTH_OK; i += step) {
-    for (part = 1; part <= 3 && st == BERTH_OK; part++) st = prove_by_piece(u, k, s, s->at[i] / part, placer, why);
+  for (int32_t i = 0; i < s->n && st == BERTH_OK; i += step) {
+    for (int32_t part = 1; part <= 3 && st == BERTH_OK; part++) st = prove_by_piece(u, k, s, s->at[i] / part, placer, why);
     if (st == BERTH_OK && equal) st = prove_by_devices(u, k, s, s->at[i], placer, why);
   }
   return st;
@@ -174,11 +167,10 @@ berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, 
 static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double missing,
                                   berth_obstacle *why) {
   double all = 0, room = 0;
-  char bytes[32], has[32], lacks[32];
-  int32_t i;
-  for (i = 0; i < u->n; i++) all += k->least.held[i];
-  for (i = 0; i < k->n; i++) room += k->limit[i] * k->size[i];
+  for (int32_t i = 0; i < u->n; i++) all += k->least.held[i];
+  for (int32_t i = 0; i < k->n; i++) room += k->limit[i] * k->size[i];
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, missing, why);
+  char bytes[32], has[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
                       "%s: cannot fit: all ways to share out %d ops or groups of %s in all among %d devices of %s in all are "
                       "ruled out, each would have some device run out of memory, by %s or more", placer, (int)u->n,
@@ -188,25 +180,23 @@ static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k
 }
 
 static void fill_limits(const berth_i_kinds *k, double more, double *limit) {
-  int32_t d;
-  for (d = 0; d < k->devices; d++) limit[d] = k->limit[k->of[d]] * (1 + k->slack) + more;
+  for (int32_t d = 0; d < k->devices; d++) limit[d] = k->limit[k->of[d]] * (1 + k->slack) + more;
 }
 
 /* Copies on top: under TOTAL what is read from outside stays, too.  @param none [units] zeros */
 static berth_status search_with_copies(const berth_i_units *u, const berth_i_kinds *k, double *none, const double *limit,
                                        int32_t *device, int32_t *order, bool *unfit) {
   berth_i_units held = *u;
-  berth_i_packing packing;
   int64_t tries = 60000;
-  int32_t i;
   bool found = false;
-  berth_status st;
   held.permanent = k->least.held;
   held.temporary = none;
   held.share = 1;
+  berth_i_packing packing;
+  berth_status st;
   if ((st = berth_i_packing_init(&held, u->memory, device, &packing)) != BERTH_OK) return st;
   memcpy(packing.limit, limit, (size_t)k->devices * sizeof *limit);
-  for (i = 0; i < u->n; i++) order[i] = i;
+  for (int32_t i = 0; i < u->n; i++) order[i] = i;
   st = berth_i_packing_search(&packing, order, &tries, NULL, NULL, &found);
   *unfit = st == BERTH_OK && !found && tries > 0;
   berth_i_pool_free(&packing.pool);
@@ -219,9 +209,8 @@ static double cases_work(const berth_i_units *u) { return fmin(MOST_CASES_WORK, 
 static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, double work, const double *limit, double *none,
                             int32_t *at, bool *unfit) {
   berth_i_verdict verdict = BERTH_I_UNKNOWN;
-  berth_status st;
   *unfit = false;
-  st = berth_i_pack_complete(u, limit, k->least.param, k->least.moment, work, at, &verdict);
+  berth_status st = berth_i_pack_complete(u, limit, k->least.param, k->least.moment, work, at, &verdict);
   if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->memory == BERTH_MEMORY_TOTAL) {
     st = berth_i_pack_complete(u, limit, k->least.held, none, work, at, &verdict);
     if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->n <= FEW_UNITS) {
@@ -238,10 +227,9 @@ static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k
                                   double *missing) {
   double low = 0, high = 0;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < k->n; i++) low = fmax(low, 1e-12 * k->limit[i]);
-  for (i = 0; i < u->n; i++) high = fmax(high, k->least.need[i]);
-  for (i = 0; i < HALVINGS && st == BERTH_OK && high > low; i++) {
+  for (int32_t i = 0; i < k->n; i++) low = fmax(low, 1e-12 * k->limit[i]);
+  for (int32_t i = 0; i < u->n; i++) high = fmax(high, k->least.need[i]);
+  for (int32_t i = 0; i < HALVINGS && st == BERTH_OK && high > low; i++) {
     double middle = low + (high - low) / 2;
     bool unfit = false;
     fill_limits(k, middle, limit);

@@ -49,8 +49,7 @@ static bool alike(const ranked *a, const ranked *b) {
 
 /* Units without bytes are left out: they can be anywhere. */
 static void rank_units(completion *c, const double *size, const double *temporary) {
-  int32_t i, d;
-  for (i = 0; i < c->u->n; i++) {
+  for (int32_t i = 0; i < c->u->n; i++) {
     ranked *r = &c->order[c->n];
     if (!(size[i] > 0) && !(temporary[i] > 0)) continue;
     c->n++;
@@ -59,7 +58,7 @@ static void rank_units(completion *c, const double *size, const double *temporar
     r->temporary = temporary[i];
     r->devices = 0;
     r->choices = 0;
-    for (d = 0; d < c->devices; d++) {
+    for (int32_t d = 0; d < c->devices; d++) {
       if (!berth_i_unit_can_run(c->u, i, d)) continue;
       r->devices |= 1u << d;
       r->choices++;
@@ -69,9 +68,8 @@ static void rank_units(completion *c, const double *size, const double *temporar
 }
 
 static void count_sorts(completion *c) {
-  int32_t i;
   c->sorts = 0;
-  for (i = 0; i < c->n; i++) {
+  for (int32_t i = 0; i < c->n; i++) {
     const ranked *r = &c->order[i];
     sort_of_unit *s = &c->sort[c->sorts];
     if (i > 0 && alike(r, r - 1)) {
@@ -85,24 +83,23 @@ static void count_sorts(completion *c) {
     s->count = 1;
     c->sorts++;
   }
-  for (i = 0; i < c->sorts; i++) {
+  for (int32_t i = 0; i < c->sorts; i++) {
     c->sort[i].left = c->sort[i].count;
     c->size_left += c->sort[i].size * c->sort[i].count;
   }
 }
 
 static bool same_device(const completion *c, int32_t a, int32_t b) {
-  int32_t i;
   if (c->limit[a] != c->limit[b]) return false;
-  for (i = 0; i < c->sorts; i++) {
+  for (int32_t i = 0; i < c->sorts; i++) {
     if ((c->sort[i].devices >> a & 1) != (c->sort[i].devices >> b & 1)) return false;
   }
   return true;
 }
 
 static void find_alike(completion *c) {
-  int32_t d, e;
-  for (d = 0; d < c->devices; d++) {
+  for (int32_t d = 0; d < c->devices; d++) {
+    int32_t e;
     for (e = 0; e < d && !same_device(c, e, d); e++) continue;
     c->alike[d] = e;
     c->open |= 1u << d;
@@ -127,8 +124,7 @@ static bool takes(const completion *c, const filling *f, const sort_of_unit *s) 
 
 /* Nothing that is left would fit on top, so no other content holds more. */
 static bool is_maximal(const completion *c, const filling *f) {
-  int32_t i;
-  for (i = 0; i < c->sorts; i++) {
+  for (int32_t i = 0; i < c->sorts; i++) {
     if (c->sort[i].left > 0 && takes(c, f, &c->sort[i])) return false;
   }
   return true;
@@ -136,13 +132,12 @@ static bool is_maximal(const completion *c, const filling *f) {
 
 static outcome close_device(completion *c, const filling *f) {
   double room = c->room_left - c->limit[f->device];
-  outcome o;
   c->work -= c->sorts;
   /* size_left no longer counts what the device has */
   if (c->size_left > room + c->error || !is_maximal(c, f)) return DEAD_END;
   c->room_left = room;
   c->open &= ~(1u << f->device);
-  o = pack_rest(c);
+  outcome o = pack_rest(c);
   if (o == SOLVED) return o;
   c->open |= 1u << f->device;
   c->room_left = room + c->limit[f->device];
@@ -153,9 +148,8 @@ static outcome close_device(completion *c, const filling *f) {
 static bool can_still_fill(const completion *c, const filling *f, int32_t from) {
   double more = 0, waste = c->room_left - c->size_left - f->held; /* what is packed here is in neither sum of sizes */
   double lacking = c->limit[f->device] - f->held - fmax(waste, 0);
-  int32_t i;
   if (f->held + c->size_left > c->room_left + c->error) return false;
-  for (i = from; i < c->sorts && more < lacking; i++) {
+  for (int32_t i = from; i < c->sorts && more < lacking; i++) {
     if (c->sort[i].devices >> f->device & 1) more += c->sort[i].size * c->sort[i].left;
   }
   return more >= lacking - c->error;
@@ -196,19 +190,18 @@ static outcome complete(completion *c, filling f, int32_t from) {
 }
 
 static bool tried_alike(const completion *c, int32_t d) {
-  int32_t e;
-  for (e = 0; e < d; e++) {
+  for (int32_t e = 0; e < d; e++) {
     if ((c->open >> e & 1) && c->alike[e] == c->alike[d]) return true;
   }
   return false;
 }
 
 static outcome pack_rest(completion *c) {
-  int32_t d, i = 0;
+  int32_t i = 0;
   outcome o = DEAD_END;
   while (i < c->sorts && c->sort[i].left == 0) i++;
   if (i == c->sorts) return SOLVED;
-  for (d = 0; d < c->devices && o == DEAD_END; d++) {
+  for (int32_t d = 0; d < c->devices && o == DEAD_END; d++) {
     filling f = { d, 0, 0 };
     double saved = c->size_left;
     if (!(c->open >> d & 1) || tried_alike(c, d) || !takes(c, &f, &c->sort[i])) continue;
@@ -224,13 +217,12 @@ static outcome pack_rest(completion *c) {
 /* ---- answer ------------------------------------------------------------------------------ */
 
 static void read_answer(const completion *c, int32_t *at) {
-  int32_t i, d;
-  for (i = 0; i < c->u->n; i++) {
+  for (int32_t i = 0; i < c->u->n; i++) {
     for (at[i] = 0; !berth_i_unit_can_run(c->u, i, at[i]); at[i]++) continue;
   }
-  for (i = 0; i < c->sorts; i++) {
+  for (int32_t i = 0; i < c->sorts; i++) {
     int32_t next = c->sort[i].first;
-    for (d = 0; d < c->devices; d++) {
+    for (int32_t d = 0; d < c->devices; d++) {
       int32_t k = c->take[(size_t)d * (size_t)c->sorts + (size_t)i];
       for (; k > 0; k--) at[c->order[next++].unit] = d;
     }
@@ -240,16 +232,14 @@ static void read_answer(const completion *c, int32_t *at) {
 /* A device without a limit would take everything: sums are finite here. */
 static void cap_limits(completion *c) {
   double all = 0;
-  int32_t i, d;
-  for (i = 0; i < c->n; i++) all += c->order[i].size + c->order[i].temporary;
-  for (d = 0; d < c->devices; d++) c->limit[d] = fmin(c->limit[d], 2 * all + 1);
+  for (int32_t i = 0; i < c->n; i++) all += c->order[i].size + c->order[i].temporary;
+  for (int32_t d = 0; d < c->devices; d++) c->limit[d] = fmin(c->limit[d], 2 * all + 1);
 }
 
 static void run(completion *c, int32_t *at, berth_i_verdict *verdict) {
-  outcome o;
   if ((int64_t)c->sorts * c->devices > MOST_FRAMES) return;
   find_alike(c);
-  o = pack_rest(c);
+  outcome o = pack_rest(c);
   if (o == SOLVED) read_answer(c, at);
   *verdict = o == SOLVED ? BERTH_I_FITS : o == DEAD_END ? BERTH_I_UNFIT : BERTH_I_UNKNOWN;
 }
@@ -259,11 +249,11 @@ berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, 
   completion c = { .u = u, .devices = u->cost->n_devices, .work = work };
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
-  berth_status st;
   *verdict = BERTH_I_UNKNOWN;
   if (devices > MOST_DEVICES) return BERTH_OK;
   c.order = berth_i_pool_alloc(&scratch, n, sizeof *c.order);
   c.sort = berth_i_pool_zalloc(&scratch, n, sizeof *c.sort);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   memcpy(c.limit, limit, devices * sizeof *limit);
   rank_units(&c, size, temporary);

@@ -36,9 +36,8 @@ static void keep_better(retry *r, berth_placement *p) {
 
 static bool is_weightless(const berth_i_units *u, int32_t unit) {
   const berth_graph *g = u->cost->g;
-  int32_t i;
   if (u->permanent[unit] > 0 || u->temporary[unit] > 0) return false;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     if (berth_i_input_bytes(g, u->ops[i]) > 0 || berth_i_output_bytes(g, u->ops[i]) > 0) return false;
   }
   return true;
@@ -48,14 +47,12 @@ static bool is_weightless(const berth_i_units *u, int32_t unit) {
 static berth_status run_on(retry *r, bool freely, berth_obstacle *why) {
   berth_i_setup again = *r->setup;
   berth_placement *p = NULL;
-  berth_status st;
-  int32_t i;
-  for (i = 0; i < r->u.n_ops; i++) {
+  for (int32_t i = 0; i < r->u.n_ops; i++) {
     r->forced[i] = freely && is_weightless(&r->u, r->u.of[i]) ? BERTH_NONE : r->device[i];
   }
   again.forced = r->forced;
   again.partial = NULL;
-  st = berth_i_engine_run(r->cost, &again, &p, why);
+  berth_status st = berth_i_engine_run(r->cost, &again, &p, why);
   if (st == BERTH_OK) keep_better(r, p);
   return st;
 }
@@ -69,13 +66,13 @@ static berth_status plan_on(retry *r, berth_obstacle *why) {
 
 static berth_status holds_as_planned(retry *r, const berth_placement *p, bool *holds) {
   berth_sim_options o = berth_i_fifo_options(r->cost, r->opts);
-  berth_sim_summary sum;
   berth_sim *sim = NULL;
-  berth_status st;
   o.links = BERTH_LINKS_FREE;
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = p->sequence;
+  berth_status st;
   if ((st = berth_sim_new(r->cost, &o, &sim)) != BERTH_OK) return st;
+  berth_sim_summary sum;
   st = berth_sim_run(sim, p->device, &sum);
   *holds = st == BERTH_OK && sum.oom_op == BERTH_NONE;
   berth_sim_release(sim);
@@ -84,11 +81,11 @@ static berth_status holds_as_planned(retry *r, const berth_placement *p, bool *h
 
 static berth_status plan_in_turn(retry *r) {
   berth_placement *p = NULL;
-  berth_oom oom;
   bool holds = false;
   berth_status st = berth_i_placement_make(r->cost->ctx, r->u.n_ops, r->setup->placer, true, &p);
   if (st != BERTH_OK) return st;
   if (p->n > 0) memcpy(p->device, r->device, (size_t)p->n * sizeof *p->device);
+  berth_oom oom;
   if ((st = berth_i_plan_fifo(r->cost, r->opts, p, &oom, NULL)) == BERTH_OK) st = holds_as_planned(r, p, &holds);
   if (st == BERTH_OK && holds) keep_better(r, p);
   else berth_placement_release(p);
@@ -99,12 +96,11 @@ static berth_status plan_in_turn(retry *r) {
 static berth_status imagine(retry *r) {
   berth_i_setup own = *r->setup;
   berth_placement *p = NULL;
-  berth_obstacle ignored;
-  berth_status st;
   own.rule = BERTH_I_RULE_NONE;
   own.partial = NULL;
   r->ideal = INFINITY;
-  st = berth_i_engine_run(r->cost, &own, &p, &ignored);
+  berth_obstacle ignored;
+  berth_status st = berth_i_engine_run(r->cost, &own, &p, &ignored);
   if (st == BERTH_OK) {
     if (p->n > 0) memcpy(r->ample, p->device, (size_t)p->n * sizeof *p->device);
     r->ideal = p->estimate;
@@ -117,19 +113,17 @@ static berth_status imagine(retry *r) {
 
 static berth_status pack_near(retry *r, const int32_t *start, bool *found) {
   berth_i_packing k;
-  int32_t d;
   berth_status st = berth_i_packing_init(&r->u, r->setup->memory, r->device, &k);
   if (st != BERTH_OK) return st;
   memcpy(k.limit, r->limit, (size_t)r->cost->n_devices * sizeof *r->limit);
   st = berth_i_pack_near(&k, start, r->at, found);
-  for (d = 0; d < r->cost->n_devices; d++) r->held[d] = k.used[d] + k.temporary[d];
+  for (int32_t d = 0; d < r->cost->n_devices; d++) r->held[d] = k.used[d] + k.temporary[d];
   berth_i_pool_free(&k.pool);
   return st;
 }
 
 static void reset_limits(retry *r) {
-  int32_t d;
-  for (d = 0; d < r->cost->n_devices; d++) r->limit[d] = r->cost->t->devices[d].memory;
+  for (int32_t d = 0; d < r->cost->n_devices; d++) r->limit[d] = r->cost->t->devices[d].memory;
 }
 
 static int32_t rounds_for(const retry *r) {
@@ -172,11 +166,11 @@ static berth_status try_devices(retry *r, bool first, berth_obstacle *where, boo
 
 /* Under INFERENCE and TRAINING outputs may pile up on a device more than its packing counts: then it is packed for less. */
 static berth_status try_near(retry *r, const int32_t *start, bool *done) {
-  int32_t round, rounds = rounds_for(r);
+  int32_t rounds = rounds_for(r);
   berth_status st = BERTH_OK;
   *done = false;
   reset_limits(r);
-  for (round = 0; round < rounds && st == BERTH_OK && !*done; round++) {
+  for (int32_t round = 0; round < rounds && st == BERTH_OK && !*done; round++) {
     berth_obstacle where = { BERTH_NONE, BERTH_NONE, 0 };
     bool found = false;
     if ((st = pack_near(r, start, &found)) != BERTH_OK || !found) return st;
@@ -207,10 +201,10 @@ static berth_status try_packed(retry *r, berth_obstacle *why) {
 static berth_status try_in_turn(retry *r) {
   berth_place_options free = *r->opts;
   bool found = false;
-  berth_status st;
   free.links = BERTH_LINKS_FREE;
   berth_i_units_size(&r->u, 0);
   reset_limits(r);
+  berth_status st;
   if ((st = pack_near(r, r->partial, &found)) != BERTH_OK || !found) return st;
   if ((st = berth_i_repair(&r->u, &free, r->device, &found)) != BERTH_OK || !found) return st;
   return plan_in_turn(r);
@@ -228,14 +222,14 @@ static berth_status try_share(retry *r, berth_obstacle *why) {
 
 /* First as loosely as may be, then so that any order holds. What stops the former is the better reason. */
 static berth_status try_shares(retry *r, berth_obstacle *why) {
-  char reason[1400];
-  berth_obstacle ignored;
-  berth_status strict, st = imagine(r);
+  berth_status st = imagine(r);
   if (st == BERTH_OK) st = try_share(r, why);
   if (!is_stuck(st) || r->u.share == 1) return st;
+  char reason[1400];
   snprintf(reason, sizeof reason, "%s", berth_errmsg(r->cost->ctx));
   berth_i_units_size(&r->u, 1);
-  strict = try_share(r, &ignored);
+  berth_obstacle ignored;
+  berth_status strict = try_share(r, &ignored);
   if (is_stuck(strict)) strict = try_in_turn(r);
   if (strict == BERTH_OK && !r->best) strict = BERTH_EINFEASIBLE;
   return is_stuck(strict) ? berth_i_fail(r->cost->ctx, st, "%s", reason) : strict;
@@ -258,9 +252,8 @@ static berth_status alloc_retry(retry *r) {
 /* Parameters alone come close to all that there is: then a proof may save a long vain run. */
 static bool is_tight(const berth_cost *cost, const berth_i_setup *setup) {
   double bytes = 0, room = 0;
-  int32_t i;
-  for (i = 0; i < cost->g->n_ops; i++) bytes += berth_i_param(cost->g, i) * setup->param_multiple;
-  for (i = 0; i < cost->n_devices; i++) room += cost->t->devices[i].memory;
+  for (int32_t i = 0; i < cost->g->n_ops; i++) bytes += berth_i_param(cost->g, i) * setup->param_multiple;
+  for (int32_t i = 0; i < cost->n_devices; i++) room += cost->t->devices[i].memory;
   return bytes > 0.9 * room;
 }
 
@@ -287,8 +280,8 @@ berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, co
   bool published = setup->rule == BERTH_I_RULE_BAECHI_TF || setup->rule == BERTH_I_RULE_BAECHI_PT;
   berth_i_setup own = *setup;
   size_t n = (size_t)cost->g->n_ops;
-  berth_status st;
   if (published || !berth_i_memory_counts(cost, setup->memory)) return berth_i_engine_run(cost, setup, out, why);
+  berth_status st;
   if (is_tight(cost, setup)) {
     st = berth_i_prove_infeasible(cost, setup->placer, setup->memory, setup->param_multiple, why);
     if (st != BERTH_OK) return st;

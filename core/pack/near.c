@@ -6,18 +6,18 @@ static const double WORK = 1e3, MOST_WORK = 5e6; /* steps of local search a unit
 /* Of the devices of its members the one that has most of its bytes, then most members; BERTH_NONE: none is placed. */
 static int32_t wanted_device(const berth_i_units *u, int32_t unit, const int32_t *start, double *bytes, int32_t *members) {
   const berth_graph *g = u->cost->g;
-  int32_t i, d, best = BERTH_NONE;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  int32_t d, best = BERTH_NONE;
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     int32_t op = u->ops[i];
     if ((d = start[op]) == BERTH_NONE) continue;
     bytes[d] += berth_i_param(g, op) * u->param_multiple + berth_i_output_bytes(g, op);
     members[d]++;
   }
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     if ((d = start[u->ops[i]]) == BERTH_NONE) continue;
     if (best == BERTH_NONE || bytes[d] > bytes[best] || (bytes[d] == bytes[best] && members[d] > members[best])) best = d;
   }
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     if ((d = start[u->ops[i]]) != BERTH_NONE) bytes[d] = 0, members[d] = 0;
   }
   return best;
@@ -25,8 +25,8 @@ static int32_t wanted_device(const berth_i_units *u, int32_t unit, const int32_t
 
 /* @param left [devices] bytes */
 static int32_t roomiest(const berth_i_units *u, int32_t unit, const double *left) {
-  int32_t d, best = BERTH_NONE;
-  for (d = 0; d < u->cost->n_devices; d++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (berth_i_unit_can_run(u, unit, d) && (best == BERTH_NONE || left[d] > left[best])) best = d;
   }
   return best;
@@ -36,10 +36,9 @@ static int32_t roomiest(const berth_i_units *u, int32_t unit, const double *left
 static int32_t device_for(const berth_i_units *u, int32_t unit, const int32_t *at, const double *left) {
   const berth_graph *g = u->cost->g;
   double need = u->permanent[unit] + u->temporary[unit];
-  int32_t i, j;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     int32_t op = u->ops[i];
-    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
       int32_t d = at[u->of[g->producer[g->in[j]]]];
       if (d != BERTH_NONE && left[d] >= need && berth_i_unit_can_run(u, unit, d)) return d;
     }
@@ -48,13 +47,12 @@ static int32_t device_for(const berth_i_units *u, int32_t unit, const int32_t *a
 }
 
 static void put_units(const berth_i_units *u, const int32_t *start, int32_t *at, double *left, double *bytes, int32_t *members) {
-  int32_t i;
-  for (i = 0; i < u->n; i++) {
+  for (int32_t i = 0; i < u->n; i++) {
     at[i] = wanted_device(u, i, start, bytes, members);
     if (at[i] != BERTH_NONE && !berth_i_unit_can_run(u, i, at[i])) at[i] = BERTH_NONE;
     if (at[i] != BERTH_NONE) left[at[i]] -= u->permanent[i];
   }
-  for (i = 0; i < u->n; i++) {
+  for (int32_t i = 0; i < u->n; i++) {
     if (at[i] != BERTH_NONE) continue;
     at[i] = device_for(u, i, at, left);
     left[at[i]] -= u->permanent[i];
@@ -77,13 +75,11 @@ static berth_status first_devices(const berth_i_units *u, const double *limit, c
 
 /* Where there are no routes to the neighbours every other device is cheaper. */
 static berth_status heal_routes(berth_i_stow *s) {
-  berth_status st;
-  uint8_t *near;
-  int32_t i;
   if (!s->cut) return BERTH_OK;
+  uint8_t *near;
   if (!(near = berth_i_zalloc(s->ctx, (size_t)s->n, 1))) return berth_i_nomem(s->ctx);
-  for (i = 0; i < s->n; i++) near[i] = !berth_i_stow_may(s, i, s->at[i]);
-  st = berth_i_stow_refine(s, near);
+  for (int32_t i = 0; i < s->n; i++) near[i] = !berth_i_stow_may(s, i, s->at[i]);
+  berth_status st = berth_i_stow_refine(s, near);
   berth_i_free(s->ctx, near, (size_t)s->n, 1);
   return st;
 }

@@ -15,13 +15,12 @@ static berth_status alloc_packing(berth_i_packing *k) {
 }
 
 berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k) {
-  int32_t i;
-  berth_status st;
   *k = (berth_i_packing){ .pool = berth_i_pool_empty(u->cost->ctx), .cost = u->cost, .u = u, .device = device };
-  for (i = 0; i < u->n_ops; i++) device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < u->n_ops; i++) device[i] = BERTH_NONE;
   k->copy_share = berth_i_memory_counts(u->cost, memory) ? u->share : 0;
+  berth_status st;
   if ((st = alloc_packing(k)) != BERTH_OK) berth_i_pool_free(&k->pool);
-  for (i = 0; i < u->cost->n_devices && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < u->cost->n_devices && st == BERTH_OK; i++) {
     k->limit[i] = memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory;
   }
   return st;
@@ -37,8 +36,8 @@ static size_t bit_of(const berth_i_packing *k, int32_t tensor, int32_t device) {
 
 static void charge(berth_i_packing *k, int32_t tensor, int32_t device) {
   size_t bit = bit_of(k, tensor, device);
-  berth_i_copy copy;
   if (k->copy_share == 0 || (k->here[bit / 8] >> (bit % 8) & 1)) return;
+  berth_i_copy copy;
   copy.tensor = tensor;
   copy.device = device;
   copy.used = k->used[device];
@@ -48,8 +47,7 @@ static void charge(berth_i_packing *k, int32_t tensor, int32_t device) {
 }
 
 static void set_devices(berth_i_packing *k, int32_t unit, int32_t device) {
-  int32_t i;
-  for (i = k->u->at[unit]; i < k->u->at[unit + 1]; i++) k->device[k->u->ops[i]] = device;
+  for (int32_t i = k->u->at[unit]; i < k->u->at[unit + 1]; i++) k->device[k->u->ops[i]] = device;
 }
 
 static bool crosses(berth_i_packing *k, int32_t tensor, int32_t src, int32_t dst) {
@@ -61,14 +59,13 @@ static bool crosses(berth_i_packing *k, int32_t tensor, int32_t src, int32_t dst
 /* Both directions: with groups, and out of topological order, consumers may be there before their producer. */
 static bool connect_op(berth_i_packing *k, int32_t op, int32_t device) {
   const berth_graph *g = k->cost->g;
-  int32_t i, j;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t src = k->device[g->producer[g->in[i]]];
     if (src != BERTH_NONE && src != device && !crosses(k, g->in[i], src, device)) return false;
   }
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       int32_t dst = k->device[g->use[j]];
       if (dst != BERTH_NONE && dst != device && !crosses(k, t, device, dst)) return false;
     }
@@ -82,8 +79,7 @@ static double excess(const berth_i_packing *k, int32_t device) {
 
 static double worst_excess(const berth_i_packing *k, const berth_i_packed *p) {
   double worst = excess(k, p->device);
-  size_t i;
-  for (i = p->copies; i < k->n_copies; i++) worst = fmax(worst, excess(k, k->copies[i].device));
+  for (size_t i = p->copies; i < k->n_copies; i++) worst = fmax(worst, excess(k, k->copies[i].device));
   return worst;
 }
 
@@ -114,20 +110,18 @@ void berth_i_packing_pop(berth_i_packing *k) {
 
 double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device) {
   double missing = NAN;
-  int32_t i;
   bool joined = true;
   if (!berth_i_unit_can_run(k->u, unit, device)) return INFINITY;
   push(k, unit, device);
-  for (i = k->u->at[unit]; i < k->u->at[unit + 1] && joined; i++) joined = connect_op(k, k->u->ops[i], device);
+  for (int32_t i = k->u->at[unit]; i < k->u->at[unit + 1] && joined; i++) joined = connect_op(k, k->u->ops[i], device);
   if (joined && (missing = worst_excess(k, &k->packed[k->n_packed - 1])) == 0) return 0;
   berth_i_packing_pop(k);
   return missing;
 }
 
 bool berth_i_packing_load(berth_i_packing *k, const int32_t *at) {
-  int32_t i;
   berth_i_packing_clear(k);
-  for (i = 0; i < k->u->n; i++) {
+  for (int32_t i = 0; i < k->u->n; i++) {
     if (berth_i_packing_try(k, i, at[i]) != 0) return false;
   }
   return true;
@@ -142,10 +136,10 @@ static berth_status unreachable(berth_i_packing *k, const char *placer, int32_t 
 
 berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
                                     berth_obstacle *why) {
-  int32_t d, closest = BERTH_NONE, op = berth_i_unit_largest(k->u, unit, opts->memory, opts->param_multiple);
+  int32_t closest = BERTH_NONE, op = berth_i_unit_largest(k->u, unit, opts->memory, opts->param_multiple);
   double least = INFINITY;
   bool cut = false;
-  for (d = 0; d < k->cost->n_devices; d++) {
+  for (int32_t d = 0; d < k->cost->n_devices; d++) {
     double missing = berth_i_packing_try(k, unit, d);
     if (missing == 0) berth_i_packing_pop(k);
     if (isnan(missing)) cut = true;

@@ -11,10 +11,10 @@ typedef struct market {
 } market;
 
 static berth_status market_init(berth_i_stow *s, market *m) {
-  berth_status st;
   *m = (market){ .pool = berth_i_pool_empty(s->ctx), .s = s };
   m->load = berth_i_pool_zalloc(&m->pool, (size_t)s->devices, sizeof *m->load);
   m->near = berth_i_pool_zalloc(&m->pool, (size_t)s->n, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(&m->pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < s->n; i++) m->load[s->at[i]] += berth_i_unit_time(s->u, i, s->at[i]);
   for (int32_t i = 0; i < s->devices; i++) m->mean += m->load[i] / s->devices;
@@ -27,8 +27,8 @@ static berth_status market_init(berth_i_stow *s, market *m) {
 static double sent_from(const berth_i_stow *s, int32_t tensor, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;
   double sum = 0;
-  int32_t i, last = BERTH_NONE;
-  for (i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
+  int32_t last = BERTH_NONE;
+  for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
     int32_t reader = s->u->of[g->use[i]], to = s->at[reader];
     if (reader == unit || to == last) continue;
     sum += berth_i_transfer_time(s->cost, tensor, device, to);
@@ -41,14 +41,13 @@ static double sent_from(const berth_i_stow *s, int32_t tensor, int32_t unit, int
 static double transfers_on(const berth_i_stow *s, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;
   double sum = 0;
-  int32_t i, j;
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
-    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
       int32_t from = s->u->of[g->producer[g->in[j]]];
       if (from != unit) sum += berth_i_transfer_time(s->cost, g->in[j], s->at[from], device);
     }
-    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) sum += sent_from(s, g->out[j], unit, device);
+    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) sum += sent_from(s, g->out[j], unit, device);
   }
   return sum;
 }
@@ -72,12 +71,11 @@ static void mark(market *m, int32_t unit) { m->near[unit] = 1; }
 static void mark_neighbours(market *m, int32_t unit) {
   const berth_i_stow *s = m->s;
   const berth_graph *g = s->cost->g;
-  int32_t i, j, k;
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
-    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) mark(m, s->u->of[g->producer[g->in[j]]]);
-    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
-      for (k = g->use_at[g->out[j]]; k < g->use_at[g->out[j] + 1]; k++) mark(m, s->u->of[g->use[k]]);
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) mark(m, s->u->of[g->producer[g->in[j]]]);
+    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
+      for (int32_t k = g->use_at[g->out[j]]; k < g->use_at[g->out[j] + 1]; k++) mark(m, s->u->of[g->use[k]]);
     }
   }
   m->near[unit] = 0;
@@ -118,8 +116,7 @@ static berth_status offer_to(market *m, int32_t unit, int32_t to) {
 
 static berth_status offer_unit(market *m, int32_t unit) {
   berth_status st = BERTH_OK;
-  int32_t d;
-  for (d = 0; d < m->s->devices && st == BERTH_OK; d++) {
+  for (int32_t d = 0; d < m->s->devices && st == BERTH_OK; d++) {
     if (berth_i_stow_over(m->s, d) < 0) st = offer_to(m, unit, d);
   }
   return st;
@@ -129,18 +126,18 @@ static berth_status offer_unit(market *m, int32_t unit) {
 static berth_status offer_neighbours(market *m, int32_t unit, int32_t from) {
   const berth_i_stow *s = m->s;
   const berth_graph *g = s->cost->g;
-  int32_t i, j, k, to = s->at[unit];
+  int32_t to = s->at[unit];
   berth_status st = BERTH_OK;
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
-    for (j = g->in_at[op]; j < g->in_at[op + 1] && st == BERTH_OK; j++) {
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1] && st == BERTH_OK; j++) {
       int32_t v = s->u->of[g->producer[g->in[j]]];
       if (s->at[v] == from) st = offer_to(m, v, to);
     }
-    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
+    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
       int32_t first = g->use_at[g->out[j]], last = g->use_at[g->out[j] + 1];
       if (last - first > 64) continue; /* a hub: its readers are offered anyway */
-      for (k = first; k < last && st == BERTH_OK; k++) {
+      for (int32_t k = first; k < last && st == BERTH_OK; k++) {
         int32_t v = s->u->of[g->use[k]];
         if (s->at[v] == from) st = offer_to(m, v, to);
       }
@@ -158,10 +155,10 @@ static berth_status take_offer(market *m, int32_t from) {
   berth_i_stow *s = m->s;
   berth_i_entry e = berth_i_queue_pop(&m->queue);
   int32_t unit = e.item / s->devices, to = e.item % s->devices;
-  double bytes, key;
   if (s->at[unit] != from || berth_i_stow_over(s, to) >= 0) return BERTH_OK;
+  double bytes;
   if (!((bytes = relief(s, unit, from)) > 0)) return BERTH_OK;
-  key = price(m, unit, to) / bytes;
+  double key = price(m, unit, to) / bytes;
   if (outdated(m, &e, key)) return berth_i_queue_push(&m->pool, &m->queue, key, bytes, e.item);
   if (!try_move(m, unit, to)) return BERTH_OK;
   mark_neighbours(m, unit);
@@ -171,9 +168,8 @@ static berth_status take_offer(market *m, int32_t from) {
 static berth_status relieve_device(market *m, int32_t from) {
   berth_i_stow *s = m->s;
   berth_status st = BERTH_OK;
-  int32_t i;
   m->queue.n = 0;
-  for (i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i]) st = offer_unit(m, i);
+  for (int32_t i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i]) st = offer_unit(m, i);
   while (st == BERTH_OK && m->queue.n > 0 && berth_i_stow_over(s, from) > 0) st = take_offer(m, from);
   return st;
 }
@@ -183,12 +179,11 @@ static berth_status relieve_device(market *m, int32_t from) {
 static int32_t cheaper_device(const market *m, int32_t unit) {
   const berth_i_stow *s = m->s;
   double least = -1e-9 * m->mean;
-  int32_t d, best = BERTH_NONE;
-  for (d = 0; d < s->devices; d++) {
-    double p;
+  int32_t best = BERTH_NONE;
+  for (int32_t d = 0; d < s->devices; d++) {
     if (d == s->at[unit] || berth_i_excess(s->held[d] + s->size[unit], s->limit[d]) > 0) continue;
     if (!berth_i_stow_may(s, unit, d)) continue;
-    p = price(m, unit, d);
+    double p = price(m, unit, d);
     if (p < least) least = p, best = d;
   }
   return best;
@@ -196,10 +191,10 @@ static int32_t cheaper_device(const market *m, int32_t unit) {
 
 /* Each move lowers a sum of prices, so this ends; the count of rounds keeps it short. */
 static void refine(market *m) {
-  int32_t i, d, round, moved = 1;
-  for (round = 0; round < 8 && moved > 0; round++) {
+  int32_t d, moved = 1;
+  for (int32_t round = 0; round < 8 && moved > 0; round++) {
     moved = 0;
-    for (i = 0; i < m->s->n; i++) {
+    for (int32_t i = 0; i < m->s->n; i++) {
       if (!m->near[i]) continue;
       m->near[i] = 0;
       if ((d = cheaper_device(m, i)) == BERTH_NONE || !try_move(m, i, d)) continue;
@@ -221,8 +216,8 @@ berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near) {
 }
 
 static int32_t fullest(const berth_i_stow *s, const uint8_t *done) {
-  int32_t d, worst = BERTH_NONE;
-  for (d = 0; d < s->devices; d++) {
+  int32_t worst = BERTH_NONE;
+  for (int32_t d = 0; d < s->devices; d++) {
     if (done[d] || !(berth_i_stow_over(s, d) > 0)) continue;
     if (worst == BERTH_NONE || berth_i_stow_over(s, d) > berth_i_stow_over(s, worst)) worst = d;
   }
@@ -230,14 +225,13 @@ static int32_t fullest(const berth_i_stow *s, const uint8_t *done) {
 }
 
 berth_status berth_i_stow_relieve(berth_i_stow *s) {
-  market m;
-  int32_t d;
-  berth_status st;
   uint8_t *done = NULL;
   if ((int64_t)s->n * s->devices > INT32_MAX) return BERTH_OK; /* offers are numbered by pairs */
-  st = market_init(s, &m);
+  market m;
+  berth_status st = market_init(s, &m);
   if (st == BERTH_OK && !(done = berth_i_pool_zalloc(&m.pool, (size_t)s->devices, 1))) st = berth_i_nomem(s->ctx);
   if (st == BERTH_OK) {
+    int32_t d;
     while (st == BERTH_OK && (d = fullest(s, done)) != BERTH_NONE) {
       done[d] = 1;
       st = relieve_device(&m, d);

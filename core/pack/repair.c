@@ -30,10 +30,9 @@ static int32_t budget(const berth_i_units *u) {
 /* ---- one run ----------------------------------------------------------------------------- */
 
 static void measure(repair *r, const berth_result *run) {
-  int32_t d;
   r->over = 0;
   r->worst = BERTH_NONE;
-  for (d = 0; d < r->u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
     double over = berth_i_excess(berth_result_peak(run)[d], r->u->cost->t->devices[d].memory);
     r->left[d] = -over;
     if (over <= 0) continue;
@@ -62,9 +61,9 @@ static void add_culprit(repair *r, int32_t unit, double bytes) {
 static void find_culprits(repair *r, const berth_result *run) {
   const int32_t *ops;
   const double *bytes;
-  int32_t i, n = berth_result_peak_ops(run, r->worst, &ops, &bytes);
+  int32_t n = berth_result_peak_ops(run, r->worst, &ops, &bytes);
   r->n_culprits = 0;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (r->device[ops[i]] == r->worst) add_culprit(r, r->u->of[ops[i]], bytes[i]);
   }
 }
@@ -86,14 +85,13 @@ static berth_status try_run(repair *r, bool blame) {
 /* ---- moves ------------------------------------------------------------------------------- */
 
 static void set_unit(repair *r, int32_t unit, int32_t device) {
-  int32_t i;
-  for (i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
+  for (int32_t i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
 }
 
 /* Of the devices that are not tried yet, the one with most room.  @param room [devices] -INFINITY: tried */
 static int32_t roomiest(const repair *r, const double *room) {
-  int32_t d, best = BERTH_NONE;
-  for (d = 0; d < r->u->cost->n_devices; d++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
     if (room[d] > -INFINITY && (best == BERTH_NONE || room[d] > room[best])) best = d;
   }
   return best;
@@ -101,11 +99,12 @@ static int32_t roomiest(const repair *r, const double *room) {
 
 /* Moves a unit where that leaves fewer bytes over.  @param room [devices] scratch */
 static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room, bool *moved) {
-  int32_t d, from = r->device[r->u->ops[r->u->at[unit]]];
+  int32_t from = r->device[r->u->ops[r->u->at[unit]]];
   double before = r->over;
   berth_status st = BERTH_OK;
   memcpy(room, left, (size_t)r->u->cost->n_devices * sizeof *room);
   room[from] = -INFINITY;
+  int32_t d;
   while (r->runs > 0 && (d = roomiest(r, room)) != BERTH_NONE) {
     room[d] = -INFINITY;
     if (!berth_i_unit_can_run(r->u, unit, d)) continue;
@@ -124,12 +123,11 @@ static berth_status climb(repair *r, double *left, double *room) {
   bool moved = true;
   berth_status st = BERTH_OK;
   while (moved && r->runs > 0) {
-    int32_t i;
     moved = false;
     if ((st = try_run(r, true)) != BERTH_OK) return st;
     if (r->over == 0 || isinf(r->over)) return BERTH_OK;
     memcpy(left, r->left, (size_t)r->u->cost->n_devices * sizeof *left);
-    for (i = 0; i < r->n_culprits && !moved; i++) {
+    for (int32_t i = 0; i < r->n_culprits && !moved; i++) {
       if ((st = move_unit(r, r->culprits[i].unit, left, room, &moved)) != BERTH_OK) return st;
     }
   }
@@ -146,36 +144,33 @@ typedef struct repack {
 } repack;
 
 static void set_devices(repair *r, const int32_t *at) {
-  int32_t i;
-  for (i = 0; i < r->u->n_ops; i++) r->device[i] = at[r->u->of[i]];
+  for (int32_t i = 0; i < r->u->n_ops; i++) r->device[i] = at[r->u->of[i]];
 }
 
 /* What ops on other devices left there is base: it stays, whatever moves. */
 static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_stow *s) {
-  int32_t d, i;
   memset(w->size, 0, (size_t)r->u->n * sizeof *w->size);
-  for (d = 0; d < s->devices; d++) {
+  for (int32_t d = 0; d < s->devices; d++) {
     const int32_t *ops;
     const double *bytes;
     int32_t n = berth_result_peak_ops(run, d, &ops, &bytes);
     s->base[d] = berth_result_peak(run)[d];
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
       if (r->device[ops[i]] != d) continue;
       w->size[r->u->of[ops[i]]] += bytes[i];
       s->base[d] -= bytes[i];
     }
   }
-  for (i = 0; i < r->u->n; i++) w->size[i] = fmax(w->size[i], r->u->permanent[i]);
+  for (int32_t i = 0; i < r->u->n; i++) w->size[i] = fmax(w->size[i], r->u->permanent[i]);
 }
 
 /* Packed for less where the last packing was promised too much. */
 static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
   bool fits = false;
-  berth_status st;
-  int32_t d, i;
-  for (i = 0; i < r->u->n; i++) w->at[i] = r->device[r->u->ops[r->u->at[i]]];
-  for (d = 0; d < s->devices; d++) s->limit[d] = r->u->cost->t->devices[d].memory - w->over[d];
+  for (int32_t i = 0; i < r->u->n; i++) w->at[i] = r->device[r->u->ops[r->u->at[i]]];
+  for (int32_t d = 0; d < s->devices; d++) s->limit[d] = r->u->cost->t->devices[d].memory - w->over[d];
   berth_i_stow_load(s, w->at);
+  berth_status st;
   if ((st = berth_i_stow_relieve(s)) != BERTH_OK) return st;
   if ((st = berth_i_stow_settle(s, 2e3 * s->n + 2e4, &fits)) != BERTH_OK) return st;
   set_devices(r, s->at);
@@ -185,13 +180,11 @@ static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
 /* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper, and limits are looked at
  * later. */
 static berth_status gather(repair *r, berth_i_stow *s) {
-  berth_status st;
-  int32_t d;
   uint8_t *near = berth_i_alloc(s->ctx, (size_t)s->n, 1);
   if (!near) return berth_i_nomem(s->ctx);
   if (s->n > 0) memset(near, 1, (size_t)s->n);
-  for (d = 0; d < s->devices; d++) s->limit[d] = 1.02 * fmax(s->held[d], r->u->cost->t->devices[d].memory);
-  st = berth_i_stow_refine(s, near);
+  for (int32_t d = 0; d < s->devices; d++) s->limit[d] = 1.02 * fmax(s->held[d], r->u->cost->t->devices[d].memory);
+  berth_status st = berth_i_stow_refine(s, near);
   berth_i_free(s->ctx, near, (size_t)s->n, 1);
   if (st == BERTH_OK) set_devices(r, s->at);
   return st;
@@ -200,13 +193,12 @@ static berth_status gather(repair *r, berth_i_stow *s) {
 static berth_status run_peaks(repair *r, repack *w, berth_i_stow *s) {
   berth_result *run = NULL;
   berth_status st = berth_simulate(r->u->cost, r->device, &r->sim, &run);
-  int32_t d;
   r->runs--;
   r->over = INFINITY;
   if (st == BERTH_EUNREACHABLE) return BERTH_OK;
   if (st != BERTH_OK) return st;
   measure(r, run);
-  for (d = 0; d < s->devices; d++) {
+  for (int32_t d = 0; d < s->devices; d++) {
     if (r->left[d] < 0) w->over[d] -= r->left[d] / 2;
   }
   if (r->over > 0) weigh(r, run, w, s);
@@ -227,16 +219,16 @@ static void restore_best(repair *r, const repack *w) {
 }
 
 static berth_status repack_peaks(repair *r, repack *w) {
-  berth_i_stow s;
-  int32_t i, rounds = r->runs < MOST_REPACKS ? r->runs / 2 : MOST_REPACKS, idle = 0;
+  int32_t rounds = r->runs < MOST_REPACKS ? r->runs / 2 : MOST_REPACKS, idle = 0;
   const berth_topology *t = r->u->cost->t;
   bool gathered = false;
+  for (int32_t i = 0; i < r->u->cost->n_devices; i++) w->over[i] = t->devices[i].memory;
+  berth_i_stow s;
   berth_status st;
-  for (i = 0; i < r->u->cost->n_devices; i++) w->over[i] = t->devices[i].memory;
   if ((st = berth_i_stow_init(r->u, w->over, w->size, w->none, 0, &s)) != BERTH_OK) return st;
   memset(w->over, 0, (size_t)s.devices * sizeof *w->over);
   w->least = INFINITY;
-  for (i = 0; i < rounds && idle < 8 && st == BERTH_OK; i++, idle++) {
+  for (int32_t i = 0; i < rounds && idle < 8 && st == BERTH_OK; i++, idle++) {
     if ((st = run_peaks(r, w, &s)) != BERTH_OK || isinf(r->over)) break;
     if (keep_best(r, w)) idle = 0;
     if (r->over == 0) break;
@@ -255,8 +247,7 @@ static berth_status repack_peaks(repair *r, repack *w) {
 /* @param part [devices] less where a run took more of the limit than elsewhere */
 static void adjust_parts(const repair *r, double *part) {
   const berth_device *device = r->u->cost->t->devices;
-  int32_t d;
-  for (d = 0; d < r->u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
     double peak = device[d].memory - r->left[d];
     if (!isinf(device[d].memory) && peak > 0) part[d] *= fmin(2, fmax(0.5, device[d].memory / peak));
   }
@@ -275,11 +266,11 @@ static berth_status cut_slices(repair *r, repack *w, double *part) {
   const berth_i_units *u = r->u;
   berth_status st = BERTH_OK;
   double all = 0;
-  int32_t i, cuts = r->runs / 2 < MOST_CUTS ? r->runs / 2 : MOST_CUTS;
-  for (i = 0; i < u->n; i++) all += u->permanent[i];
-  for (i = 0; i < u->cost->n_devices; i++) part[i] = fmin(u->cost->t->devices[i].memory, 1 + 2 * all);
+  int32_t cuts = r->runs / 2 < MOST_CUTS ? r->runs / 2 : MOST_CUTS;
+  for (int32_t i = 0; i < u->n; i++) all += u->permanent[i];
+  for (int32_t i = 0; i < u->cost->n_devices; i++) part[i] = fmin(u->cost->t->devices[i].memory, 1 + 2 * all);
   w->least = INFINITY;
-  for (i = 0; i < cuts && w->least > 0; i++) {
+  for (int32_t i = 0; i < cuts && w->least > 0; i++) {
     if ((st = try_slices(r, w, part)) != BERTH_OK || isinf(r->over)) return st;
     keep_best(r, w);
     adjust_parts(r, part);
@@ -313,12 +304,12 @@ static berth_status repack_all(repair *r) {
   berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t n = (size_t)r->u->n, ops = (size_t)r->u->n_ops, devices = (size_t)r->u->cost->n_devices;
   repack w = { 0 };
-  berth_status st;
   w.size = berth_i_pool_zalloc(&scratch, n, sizeof *w.size);
   w.none = berth_i_pool_zalloc(&scratch, n, sizeof *w.none);
   w.over = berth_i_pool_zalloc(&scratch, devices, sizeof *w.over);
   w.at = berth_i_pool_alloc(&scratch, n, sizeof *w.at);
   w.best = berth_i_pool_alloc(&scratch, ops, sizeof *w.best);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = repack_peaks(r, &w);
   if (st == BERTH_OK && r->over > 0 && r->u->n > FEW_UNITS) st = repack_slices(r, &w);
   berth_i_pool_free(&scratch);
@@ -329,10 +320,10 @@ static berth_status repack_all(repair *r) {
 
 static berth_status accept(void *ud, const int32_t *device, bool *yes) {
   repair *r = ud;
-  berth_status st;
   *yes = false;
   if (r->runs <= 0) return BERTH_OK;
   memcpy(r->device, device, (size_t)r->u->n_ops * sizeof *device);
+  berth_status st;
   if ((st = try_run(r, false)) == BERTH_OK) *yes = r->over == 0;
   return st;
 }
@@ -340,12 +331,12 @@ static berth_status accept(void *ud, const int32_t *device, bool *yes) {
 static berth_status try_all(repair *r, bool *found) {
   berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t ops = (size_t)r->u->n_ops, n = (size_t)r->u->n;
-  int32_t i, *device = berth_i_pool_alloc(&scratch, ops, sizeof *device), *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
+  int32_t *device = berth_i_pool_alloc(&scratch, ops, sizeof *device), *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
   int64_t tries;
   berth_i_packing k;
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK && (st = berth_i_packing_init(r->u, r->sim.memory, device, &k)) == BERTH_OK) {
-    for (i = 0; i < r->u->n; i++) order[i] = i;
+    for (int32_t i = 0; i < r->u->n; i++) order[i] = i;
     r->runs = budget(r->u);
     tries = 20 * (int64_t)r->runs;
     st = berth_i_packing_search(&k, order, &tries, accept, r, found);
@@ -361,7 +352,6 @@ berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *o
   berth_ctx *ctx = u->cost->ctx;
   size_t devices = (size_t)u->cost->n_devices;
   repair r = { 0 };
-  berth_status st;
   double *room = berth_i_alloc(ctx, 3 * devices, sizeof *room);
   if (!room) return berth_i_nomem(ctx);
   r.u = u;
@@ -370,7 +360,7 @@ berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *o
   r.left = room;
   r.runs = budget(u);
   r.over = INFINITY;
-  st = repack_all(&r);
+  berth_status st = repack_all(&r);
   if (st == BERTH_OK && r.over > 0) st = climb(&r, room + devices, room + 2 * devices);
   *found = r.over == 0;
   if (st == BERTH_OK && !*found && u->n <= FEW_UNITS) st = try_all(&r, found);

@@ -19,30 +19,28 @@ BERTH_I_SORT(sort_by_difficulty, rank, BERTH_I_UP(choices) BERTH_I_DOWN(bytes) B
 BERTH_I_SORT(sort_forced_first, rank, BERTH_I_KEY(a->choices != 1, b->choices != 1) BERTH_I_UP(unit))
 
 static void rank_units(const berth_i_packing *k, rank *order) {
-  int32_t i, d;
-  for (i = 0; i < k->u->n; i++) {
+  for (int32_t i = 0; i < k->u->n; i++) {
     order[i].unit = i;
     order[i].choices = 0;
     order[i].bytes = k->u->permanent[i] + k->u->temporary[i];
-    for (d = 0; d < k->cost->n_devices; d++) order[i].choices += berth_i_unit_can_run(k->u, i, d);
+    for (int32_t d = 0; d < k->cost->n_devices; d++) order[i].choices += berth_i_unit_can_run(k->u, i, d);
   }
 }
 
 static bool first_fit(berth_i_packing *k, int32_t unit, int32_t from) {
-  int32_t i, devices = k->cost->n_devices;
-  for (i = 0; i < devices; i++) {
+  int32_t devices = k->cost->n_devices;
+  for (int32_t i = 0; i < devices; i++) {
     if (berth_i_packing_try(k, unit, (from + i) % devices) == 0) return true;
   }
   return false;
 }
 
 static bool tightest_fit(berth_i_packing *k, int32_t unit, double sign) {
-  int32_t d, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   double least = INFINITY;
-  for (d = 0; d < k->cost->n_devices; d++) {
-    double left;
+  for (int32_t d = 0; d < k->cost->n_devices; d++) {
     if (berth_i_packing_try(k, unit, d) != 0) continue;
-    left = sign * berth_i_packing_left(k, d);
+    double left = sign * berth_i_packing_left(k, d);
     berth_i_packing_pop(k);
     if (best != BERTH_NONE && !(left < least)) continue;
     least = left;
@@ -63,8 +61,8 @@ static bool put(berth_i_packing *k, int32_t unit, fit_rule rule) {
 
 /* @return index in order of the unit that got stuck, n: none */
 static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
-  int32_t i;
   berth_i_packing_clear(k);
+  int32_t i;
   for (i = 0; i < k->u->n; i++) {
     if (!put(k, order[i].unit, rule)) break;
   }
@@ -76,13 +74,12 @@ static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
 /* @param unfit no packing exists */
 static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found, bool *unfit) {
   berth_ctx *ctx = k->cost->ctx;
-  size_t i, n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
+  size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
   int64_t tries = k->u->n <= FEW_UNITS ? 60000 : 20000 + 4 * (int64_t)(n * devices);
   int32_t *units = berth_i_alloc(ctx, n, sizeof *units);
-  berth_status st;
   if (!units) return berth_i_nomem(ctx);
-  for (i = 0; i < n; i++) units[i] = order[i].unit;
-  st = berth_i_packing_search(k, units, &tries, NULL, NULL, found);
+  for (size_t i = 0; i < n; i++) units[i] = order[i].unit;
+  berth_status st = berth_i_packing_search(k, units, &tries, NULL, NULL, found);
   *unfit = st == BERTH_OK && !*found && tries > 0;
   berth_i_free(ctx, units, n, sizeof *units);
   return st;
@@ -104,11 +101,10 @@ static berth_status complete(berth_i_packing *k, int32_t *at, bool *found, bool 
 
 /* Largest first, each where there is most room, whether it fits or not.  @param left [devices] scratch */
 static void spread(const berth_i_packing *k, const rank *order, int32_t *at, double *left) {
-  int32_t i, d;
   memcpy(left, k->limit, (size_t)k->cost->n_devices * sizeof *left);
-  for (i = 0; i < k->u->n; i++) {
+  for (int32_t i = 0; i < k->u->n; i++) {
     int32_t unit = order[i].unit, best = BERTH_NONE;
-    for (d = 0; d < k->cost->n_devices; d++) {
+    for (int32_t d = 0; d < k->cost->n_devices; d++) {
       if (berth_i_unit_can_run(k->u, unit, d) && (best == BERTH_NONE || left[d] > left[best])) best = d;
     }
     at[unit] = best;
@@ -120,11 +116,12 @@ static void spread(const berth_i_packing *k, const rank *order, int32_t *at, dou
 static void slice(const berth_i_packing *k, int32_t *at, double *left) {
   const berth_i_units *u = k->u;
   double all = 0, room = 0;
-  int32_t i, d, now = 0;
-  for (i = 0; i < u->n; i++) all += u->permanent[i];
+  int32_t now = 0;
+  for (int32_t i = 0; i < u->n; i++) all += u->permanent[i];
+  int32_t d;
   for (d = 0; d < k->cost->n_devices; d++) room += fmin(k->limit[d], all);
   for (d = 0; d < k->cost->n_devices; d++) left[d] = room > 0 ? all * (fmin(k->limit[d], all) / room) : 0;
-  for (i = 0; i < u->n; i++) {
+  for (int32_t i = 0; i < u->n; i++) {
     while (now + 1 < k->cost->n_devices && left[now] < u->permanent[i] / 2) now++;
     for (at[i] = now, d = 0; !berth_i_unit_can_run(u, i, at[i]); d++) at[i] = d;
     left[at[i]] -= u->permanent[i];
@@ -135,8 +132,8 @@ static void slice(const berth_i_packing *k, int32_t *at, double *left) {
 static berth_status settle(berth_i_packing *k, berth_i_stow *s, const int32_t *begin, double work, int32_t *at, double *least,
                            bool *found) {
   bool fits = false;
-  berth_status st;
   berth_i_stow_load(s, begin);
+  berth_status st;
   if ((st = berth_i_stow_settle(s, work, &fits)) != BERTH_OK) return st;
   *found = fits && berth_i_packing_load(k, s->at);
   if (berth_i_stow_overflow(s) < *least) memcpy(at, s->at, (size_t)s->n * sizeof *at);
@@ -147,8 +144,7 @@ static berth_status settle(berth_i_packing *k, berth_i_stow *s, const int32_t *b
 /* Next to nothing overflows: it is worth while to go on. */
 static bool is_close(const berth_i_packing *k, double over) {
   double room = 0;
-  int32_t d;
-  for (d = 0; d < k->cost->n_devices; d++) room += k->limit[d];
+  for (int32_t d = 0; d < k->cost->n_devices; d++) room += k->limit[d];
   return over < 1e-4 * room;
 }
 
@@ -185,11 +181,10 @@ static bool fits_by_rule(berth_i_packing *k, rank *order) {
 
 /* @param at [2 * units]  @param unfit there is none; else, if none was found, at is what comes closest */
 static berth_status fits_by_search(berth_i_packing *k, const rank *order, int32_t *at, double *left, bool *found, bool *unfit) {
-  double work;
   berth_status st = complete(k, at, found, unfit);
   if (st != BERTH_OK || *found) return st;
   if (k->u->n <= FEW_UNITS && !*unfit) st = search_packing(k, order, found, unfit);
-  work = *unfit ? ACCOUNT_WORK : SETTLE_WORK;
+  double work = *unfit ? ACCOUNT_WORK : SETTLE_WORK;
   if (st == BERTH_OK && !*found) st = settle_both(k, order, fmin(MOST_SETTLE_WORK, work * k->u->n), at, left, found);
   if (st != BERTH_OK || *found || *unfit || k->u->n <= FEW_UNITS) return st;
   return search_packing(k, order, found, unfit);
@@ -200,10 +195,10 @@ static bool is_packed(const berth_i_packing *k, int32_t unit) { return k->device
 /* Packs what comes closest, large units first, then the others where they fit.
  * @return the smallest unit that fits nowhere; BERTH_NONE: all are packed */
 static int32_t leave_out(berth_i_packing *k, const rank *order, const int32_t *at) {
-  int32_t i, out = BERTH_NONE;
+  int32_t out = BERTH_NONE;
   berth_i_packing_clear(k);
-  for (i = 0; i < k->u->n; i++) berth_i_packing_try(k, order[i].unit, at[order[i].unit]);
-  for (i = 0; i < k->u->n; i++) {
+  for (int32_t i = 0; i < k->u->n; i++) berth_i_packing_try(k, order[i].unit, at[order[i].unit]);
+  for (int32_t i = 0; i < k->u->n; i++) {
     if (!is_packed(k, order[i].unit) && !first_fit(k, order[i].unit, 0)) out = order[i].unit;
   }
   return out;
@@ -215,16 +210,16 @@ static bool is_proposal(const berth_i_packing *k) { return k->u->share > 0 && k-
 static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double *left, const char *placer,
                            const berth_place_options *opts, berth_obstacle *why) {
   bool found = false, unfit = false;
-  int32_t out;
-  berth_status st;
   rank_units(k, order);
   if (fits_by_rule(k, order)) return BERTH_OK;
+  berth_status st;
   if (!is_proposal(k)) { /* a proof is sooner found than a packing is not */
     st = berth_i_prove_infeasible(k->cost, placer, opts->memory, opts->param_multiple, why);
     if (st != BERTH_OK) return st;
   }
   st = is_proposal(k) ? settle_both(k, order, ACCOUNT_WORK * k->u->n, at, left, &found)
                       : fits_by_search(k, order, at, left, &found, &unfit);
+  int32_t out;
   if (st != BERTH_OK || found || (out = leave_out(k, order, at)) == BERTH_NONE) return st;
   return berth_i_packing_account(k, out, placer, unfit, opts, why);
 }

@@ -50,9 +50,8 @@ static bundle alone(double bytes, int32_t unit) {
 
 static berth_status add(settle *w, bundles *list, const bundle *a, const bundle *b, const bundle *c) {
   berth_status st = berth_i_pool_grow(&w->arrays, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
-  bundle *x;
   if (st != BERTH_OK) return st;
-  x = &list->at[list->n++];
+  bundle *x = &list->at[list->n++];
   *x = *a;
   if (b) x->bytes += b->bytes, x->unit[1] = b->unit[0];
   if (c) x->bytes += c->bytes, x->unit[2] = c->unit[0];
@@ -62,9 +61,9 @@ static berth_status add(settle *w, bundles *list, const bundle *a, const bundle 
 /* Of units that are alike in all that counts here, `level` are enough. */
 static int32_t drop_repeats(const settle *w, int32_t n, int32_t level) {
   const berth_i_stow *s = w->s;
-  int32_t i, kept = 0, run = 0;
+  int32_t kept = 0, run = 0;
   if (s->copy_share > 0) return n;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     bool same = i > 0 && w->pool[i].bytes == w->pool[i - 1].bytes
              && s->temporary[w->pool[i].unit[0]] == s->temporary[w->pool[i - 1].unit[0]];
     run = same ? run + 1 : 0;
@@ -75,10 +74,9 @@ static int32_t drop_repeats(const settle *w, int32_t n, int32_t level) {
 
 /* Evenly over all sizes, from a random one on. */
 static int32_t thin_out(settle *w, int32_t n, int32_t most) {
-  int32_t i, shift;
   if (n <= most) return n;
-  shift = berth_rng_below(&w->rng, n / most + 1);
-  for (i = 0; i < most; i++) {
+  int32_t shift = berth_rng_below(&w->rng, n / most + 1);
+  for (int32_t i = 0; i < most; i++) {
     int64_t from = (int64_t)i * n / most + shift;
     w->pool[i] = w->pool[from < n ? from : n - 1];
   }
@@ -88,8 +86,8 @@ static int32_t thin_out(settle *w, int32_t n, int32_t most) {
 /* Units on one device that the other could take. */
 static int32_t list_units(settle *w, int32_t on, int32_t to, int32_t level) {
   berth_i_stow *s = w->s;
-  int32_t i, n = 0;
-  for (i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
+  int32_t n = 0;
+  for (int32_t i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
     w->work -= 1;
     if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0) && berth_i_stow_may(s, i, to)) {
       w->pool[n++] = alone(s->size[i], i);
@@ -102,13 +100,12 @@ static int32_t list_units(settle *w, int32_t on, int32_t to, int32_t level) {
 
 static berth_status combine(settle *w, bundles *list, int32_t n, int32_t level) {
   const bundle *p = w->pool;
-  int32_t i, j, k;
   berth_status st = BERTH_OK;
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     st = add(w, list, &p[i], NULL, NULL);
-    for (j = i + 1; level > 1 && j < n && st == BERTH_OK; j++) {
+    for (int32_t j = i + 1; level > 1 && j < n && st == BERTH_OK; j++) {
       st = add(w, list, &p[i], &p[j], NULL);
-      for (k = j + 1; level > 2 && k < n && st == BERTH_OK; k++) st = add(w, list, &p[i], &p[j], &p[k]);
+      for (int32_t k = j + 1; level > 2 && k < n && st == BERTH_OK; k++) st = add(w, list, &p[i], &p[j], &p[k]);
     }
   }
   return st;
@@ -128,8 +125,7 @@ static berth_status list_bundles(settle *w, bundles *list, int32_t on, int32_t t
 /* ---- exchanges ---- */
 
 static void move_bundle(settle *w, const bundle *b, int32_t to) {
-  int32_t i;
-  for (i = 0; i < MOST_LEVELS; i++) {
+  for (int32_t i = 0; i < MOST_LEVELS; i++) {
     if (b->unit[i] != BERTH_NONE) berth_i_stow_move(w->s, b->unit[i], to);
   }
 }
@@ -158,12 +154,12 @@ static double worth_of(double shift, double need, double room) {
 /* For each bundle the two that come closest to a shift of all that is needed, or all that there is room for. */
 static void match(settle *w, double need, double room) {
   double wanted = fmin(need, room);
-  size_t i, j = 0, e;
+  size_t j = 0;
   w->n_top = 0;
-  for (i = 0; i < w->out.n; i++) {
+  for (size_t i = 0; i < w->out.n; i++) {
     const bundle *a = &w->out.at[i];
     while (j + 1 < w->back.n && w->back.at[j + 1].bytes <= a->bytes - wanted) j++;
-    for (e = j; e < j + 2 && e < w->back.n; e++) {
+    for (size_t e = j; e < j + 2 && e < w->back.n; e++) {
       double worth = worth_of(a->bytes - w->back.at[e].bytes, need, room);
       if (worth > 0) keep_choice(w, worth, a, &w->back.at[e]);
     }
@@ -174,11 +170,11 @@ static void match(settle *w, double need, double room) {
 /* Sums of the devices as they were: adding and taking off again rounds. */
 static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
   berth_i_stow *s = w->s;
-  double held_a = s->held[a], held_b = s->held[b], before = pair_over(s, a, b), after;
+  double held_a = s->held[a], held_b = s->held[b], before = pair_over(s, a, b);
   move_bundle(w, &c->out, b);
   move_bundle(w, &c->back, a);
   w->work -= 20;
-  after = pair_over(s, a, b);
+  double after = pair_over(s, a, b);
   if (after < before - 1e-12 * before) return true;
   move_bundle(w, &c->out, a);
   move_bundle(w, &c->back, b);
@@ -191,11 +187,10 @@ static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
  * that counts, that of the largest temporary. */
 static bool move_top(settle *w, int32_t a, int32_t b) {
   berth_i_stow *s = w->s;
-  choice c;
-  int32_t unit;
   if (s->top[a] == s->n) return false;
-  unit = s->order[s->top[a]];
+  int32_t unit = s->order[s->top[a]];
   if (!berth_i_stow_may(s, unit, b)) return false;
+  choice c;
   c.worth = 0;
   c.out = alone(s->size[unit], unit);
   c.back = alone(0, BERTH_NONE);
@@ -205,24 +200,23 @@ static bool move_top(settle *w, int32_t a, int32_t b) {
 static berth_status exchange(settle *w, int32_t a, int32_t b, int32_t level, bool *better) {
   berth_i_stow *s = w->s;
   double need = berth_i_stow_over(s, a), room = -berth_i_stow_over(s, b);
-  berth_status st;
-  int32_t i;
   *better = level == 1 && move_top(w, a, b);
   if (*better) return BERTH_OK;
+  berth_status st;
   if ((st = list_bundles(w, &w->out, a, b, level, false)) != BERTH_OK) return st;
   if ((st = list_bundles(w, &w->back, b, a, level, true)) != BERTH_OK) return st;
   match(w, need, fmax(room, s->temporary[s->order[0]] > 0 ? 1e-9 * need : 0));
-  for (i = 0; i < w->n_top && !*better; i++) *better = try_exchange(w, &w->top[i], a, b);
+  for (int32_t i = 0; i < w->n_top && !*better; i++) *better = try_exchange(w, &w->top[i], a, b);
   return BERTH_OK;
 }
 
 static berth_status sweep(settle *w, int32_t level, bool *better) {
   berth_i_stow *s = w->s;
   berth_status st = BERTH_OK;
-  int32_t a, i, shift = berth_rng_below(&w->rng, s->devices);
+  int32_t shift = berth_rng_below(&w->rng, s->devices);
   *better = false;
-  for (a = 0; a < s->devices && st == BERTH_OK; a++) {
-    for (i = 0; i < s->devices && st == BERTH_OK && w->work > 0; i++) {
+  for (int32_t a = 0; a < s->devices && st == BERTH_OK; a++) {
+    for (int32_t i = 0; i < s->devices && st == BERTH_OK && w->work > 0; i++) {
       int32_t b = (i + shift) % s->devices;
       bool done = false;
       if (a == b || !(berth_i_stow_over(s, a) > 0) || berth_i_stow_over(s, b) > 0) continue;
@@ -257,8 +251,8 @@ static berth_status descend(settle *w) {
 /* A few units go anywhere. */
 static void kick(settle *w) {
   berth_i_stow *s = w->s;
-  int32_t i, n = 2 + berth_rng_below(&w->rng, 4);
-  for (i = 0; i < n; i++) {
+  int32_t n = 2 + berth_rng_below(&w->rng, 4);
+  for (int32_t i = 0; i < n; i++) {
     int32_t unit = berth_rng_below(&w->rng, s->n), to = berth_rng_below(&w->rng, s->devices);
     if (berth_i_stow_may(s, unit, to)) berth_i_stow_move(s, unit, to);
   }
@@ -266,23 +260,20 @@ static void kick(settle *w) {
 }
 
 static void return_to_best(settle *w) {
-  int32_t i;
-  for (i = 0; i < w->s->n; i++) berth_i_stow_move(w->s, i, w->best[i]);
+  for (int32_t i = 0; i < w->s->n; i++) berth_i_stow_move(w->s, i, w->best[i]);
 }
 
 /* So much that a few units here or there will not do. */
 static bool is_hopeless(const settle *w) {
   double largest = 0;
-  int32_t i;
-  for (i = 0; i < w->s->n; i++) largest = fmax(largest, w->s->size[i]);
+  for (int32_t i = 0; i < w->s->n; i++) largest = fmax(largest, w->s->size[i]);
   return w->least > HOPELESS * largest;
 }
 
 static berth_status climb(settle *w) {
   berth_status st = descend(w);
-  int32_t round;
   if (st != BERTH_OK || is_hopeless(w)) return st;
-  for (round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1; round++) {
+  for (int32_t round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1; round++) {
     if (round % 4 == 0) return_to_best(w);
     if (round % 16 == 0 && (st = berth_i_interrupted(w->s->ctx)) != BERTH_OK) break;
     kick(w);
@@ -300,12 +291,12 @@ static void confirm(settle *w, bool *fits) {
 
 berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits) {
   settle w = { .arrays = berth_i_pool_empty(s->ctx), .s = s, .work = work, .least = INFINITY };
-  berth_status st;
   *fits = !(berth_i_stow_overflow(s) > 0);
   if (*fits || s->n == 0) return BERTH_OK;
   berth_rng_init(&w.rng, 0, 0);
   w.pool = berth_i_pool_alloc(&w.arrays, (size_t)s->n, sizeof *w.pool);
   w.best = berth_i_pool_alloc(&w.arrays, (size_t)s->n, sizeof *w.best);
+  berth_status st;
   if ((st = berth_i_pool_status(&w.arrays)) == BERTH_OK) st = climb(&w);
   if (st == BERTH_OK) confirm(&w, fits);
   berth_i_pool_free(&w.arrays);

@@ -17,8 +17,7 @@ static int32_t twin_unit(const berth_i_units *u, int32_t op) {
 /* Under TRAINING outputs wait for the twin of their producer: at one moment all of them are there. */
 static double kept_bytes(const berth_i_units *u, int32_t unit) {
   double sum = u->permanent[unit];
-  int32_t i;
-  for (i = u->at[unit]; u->memory == BERTH_MEMORY_TRAINING && i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; u->memory == BERTH_MEMORY_TRAINING && i < u->at[unit + 1]; i++) {
     if (twin_unit(u, u->ops[i]) > unit) sum += berth_i_output_bytes(u->cost->g, u->ops[i]);
   }
   return sum;
@@ -26,11 +25,11 @@ static double kept_bytes(const berth_i_units *u, int32_t unit) {
 
 static void share_out(slices *s, const double *part) {
   const berth_i_units *u = s->u;
-  int32_t i, d, devices = u->cost->n_devices;
+  int32_t devices = u->cost->n_devices;
   double all = 0, parts = 0;
-  for (i = 0; i < u->n; i++) all += kept_bytes(u, i);
-  for (d = 0; d < devices; d++) parts += part[d];
-  for (d = 0; d < devices; d++) s->left[d] = parts > 0 ? all * (part[d] / parts) : 0;
+  for (int32_t i = 0; i < u->n; i++) all += kept_bytes(u, i);
+  for (int32_t d = 0; d < devices; d++) parts += part[d];
+  for (int32_t d = 0; d < devices; d++) s->left[d] = parts > 0 ? all * (part[d] / parts) : 0;
 }
 
 static void put(slices *s, int32_t unit) {
@@ -41,9 +40,8 @@ static void put(slices *s, int32_t unit) {
 }
 
 static void put_with_twins(slices *s, int32_t unit) {
-  int32_t i;
   put(s, unit);
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t other = twin_unit(s->u, s->u->ops[i]);
     if (other != BERTH_NONE && s->at[other] == BERTH_NONE) put(s, other);
   }
@@ -51,9 +49,8 @@ static void put_with_twins(slices *s, int32_t unit) {
 
 /* Who numbers ops as a program runs them keeps together what belongs together, more than the topological order does. */
 static bool numbered_in_order(const berth_graph *g) {
-  int32_t t, i;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
       if (g->use[i] < g->producer[t]) return false;
     }
   }
@@ -65,11 +62,10 @@ berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int
   size_t devices = (size_t)u->cost->n_devices;
   bool numbered = numbered_in_order(u->cost->g);
   slices s = { u, berth_i_alloc(ctx, devices, sizeof *s.left), at, 0 };
-  int32_t i;
   if (!s.left) return berth_i_nomem(ctx);
   share_out(&s, part);
-  for (i = 0; i < u->n; i++) at[i] = BERTH_NONE;
-  for (i = 0; i < u->n_ops; i++) {
+  for (int32_t i = 0; i < u->n; i++) at[i] = BERTH_NONE;
+  for (int32_t i = 0; i < u->n_ops; i++) {
     int32_t unit = u->of[numbered ? i : u->cost->g->topo[i]];
     if (at[unit] != BERTH_NONE) continue;
     while (s.now + 1 < u->cost->n_devices && s.left[s.now] < kept_bytes(u, unit) / 2) s.now++;

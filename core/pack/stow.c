@@ -28,15 +28,14 @@ static berth_status alloc_stow(berth_i_stow *s, const double *limit) {
 /* ---- order by temporary bytes ---- */
 
 static berth_status rank_temporaries(berth_i_stow *s) {
-  int32_t i;
   berth_i_keyed *r = berth_i_alloc(s->ctx, (size_t)s->n, sizeof *r);
   if (!r) return berth_i_nomem(s->ctx);
-  for (i = 0; i < s->n; i++) {
+  for (int32_t i = 0; i < s->n; i++) {
     r[i].key = s->temporary[i];
     r[i].id = i;
   }
   berth_i_sort_keyed_down(r, s->n);
-  for (i = 0; i < s->n; i++) {
+  for (int32_t i = 0; i < s->n; i++) {
     s->order[i] = r[i].id;
     s->rank[r[i].id] = i;
   }
@@ -45,11 +44,10 @@ static berth_status rank_temporaries(berth_i_stow *s) {
 }
 
 static bool has_cuts(const berth_cost *c) {
-  int32_t i, j;
   if (c->uniform) return false;
   if (c->table) return true; /* a user's prices: any of them may be infinite */
-  for (i = 0; i < c->n_devices; i++) {
-    for (j = 0; j < c->n_devices; j++) {
+  for (int32_t i = 0; i < c->n_devices; i++) {
+    for (int32_t j = 0; j < c->n_devices; j++) {
       if (i != j && isinf(c->t->latency[berth_i_pair(c->t, i, j)])) return true;
     }
   }
@@ -58,11 +56,10 @@ static bool has_cuts(const berth_cost *c) {
 
 berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
                                double copy_share, berth_i_stow *s) {
-  berth_status st;
   *s = (berth_i_stow){ .pool = berth_i_pool_empty(u->cost->ctx), .ctx = u->cost->ctx, .cost = u->cost, .u = u, .n = u->n,
                        .devices = u->cost->n_devices, .size = size, .temporary = temporary, .copy_share = copy_share,
                        .cut = has_cuts(u->cost) };
-  st = alloc_stow(s, limit);
+  berth_status st = alloc_stow(s, limit);
   if (st == BERTH_OK) st = rank_temporaries(s);
   if (st != BERTH_OK) berth_i_pool_free(&s->pool);
   return st;
@@ -87,19 +84,17 @@ static void touch(berth_i_stow *s, int32_t tensor) {
 
 static void touch_unit(berth_i_stow *s, int32_t unit) {
   const berth_graph *g = s->cost->g;
-  int32_t i, j;
   s->n_touched = 0;
   s->epoch++;
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
-    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) touch(s, g->in[j]);
-    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) touch(s, g->out[j]);
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) touch(s, g->in[j]);
+    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) touch(s, g->out[j]);
   }
 }
 
 static void charge_touched(berth_i_stow *s, int32_t from, int32_t to, double sign) {
-  int32_t i;
-  for (i = 0; i < s->n_touched; i++) {
+  for (int32_t i = 0; i < s->n_touched; i++) {
     charge(s, s->touched[i], from, sign);
     charge(s, s->touched[i], to, sign);
   }
@@ -107,10 +102,9 @@ static void charge_touched(berth_i_stow *s, int32_t from, int32_t to, double sig
 
 static void count_reads(berth_i_stow *s, int32_t unit, int32_t device, int32_t by) {
   const berth_graph *g = s->cost->g;
-  int32_t i, j;
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
-    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) reads_of(s, g->in[j])[device] += by;
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) reads_of(s, g->in[j])[device] += by;
   }
 }
 
@@ -158,18 +152,17 @@ void berth_i_stow_move(berth_i_stow *s, int32_t unit, int32_t device) {
 }
 
 void berth_i_stow_load(berth_i_stow *s, const int32_t *at) {
-  int32_t i, d;
-  for (d = 0; d < s->devices; d++) {
+  for (int32_t d = 0; d < s->devices; d++) {
     s->held[d] = s->base[d];
     s->first[d] = BERTH_NONE;
     s->top[d] = s->n;
   }
-  for (i = s->n - 1; i >= 0; i--) link_unit(s, i, at[i]);
+  for (int32_t i = s->n - 1; i >= 0; i--) link_unit(s, i, at[i]);
   if (!s->reads) return;
   memset(s->reads, 0, n_reads(s) * sizeof *s->reads);
-  for (i = 0; i < s->n; i++) count_reads(s, i, s->at[i], 1);
-  for (i = 0; i < s->cost->g->n_tensors; i++) {
-    for (d = 0; d < s->devices; d++) charge(s, i, d, 1);
+  for (int32_t i = 0; i < s->n; i++) count_reads(s, i, s->at[i], 1);
+  for (int32_t i = 0; i < s->cost->g->n_tensors; i++) {
+    for (int32_t d = 0; d < s->devices; d++) charge(s, i, d, 1);
   }
 }
 
@@ -177,13 +170,12 @@ void berth_i_stow_load(berth_i_stow *s, const int32_t *at) {
 
 static bool reaches(const berth_i_stow *s, int32_t op, int32_t unit, int32_t device) {
   const berth_graph *g = s->cost->g;
-  int32_t i, j;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t from = s->u->of[g->producer[g->in[i]]];
     if (from != unit && isinf(berth_i_transfer_time(s->cost, g->in[i], s->at[from], device))) return false;
   }
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
       int32_t to = s->u->of[g->use[j]];
       if (to != unit && isinf(berth_i_transfer_time(s->cost, g->out[i], device, s->at[to]))) return false;
     }
@@ -192,10 +184,9 @@ static bool reaches(const berth_i_stow *s, int32_t op, int32_t unit, int32_t dev
 }
 
 bool berth_i_stow_may(const berth_i_stow *s, int32_t unit, int32_t device) {
-  int32_t i;
   if (!berth_i_unit_can_run(s->u, unit, device)) return false;
   if (!s->cut) return true;
-  for (i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
+  for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     if (!reaches(s, s->u->ops[i], unit, device)) return false;
   }
   return true;
@@ -203,7 +194,6 @@ bool berth_i_stow_may(const berth_i_stow *s, int32_t unit, int32_t device) {
 
 double berth_i_stow_overflow(const berth_i_stow *s) {
   double sum = 0;
-  int32_t d;
-  for (d = 0; d < s->devices; d++) sum += fmax(0, berth_i_stow_over(s, d));
+  for (int32_t d = 0; d < s->devices; d++) sum += fmax(0, berth_i_stow_over(s, d));
   return sum;
 }

@@ -15,9 +15,8 @@ typedef struct tree {
 /* An empty device that is like an earlier empty one. */
 static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
   const berth_cost *c = t->k->cost;
-  int32_t e;
   if (!c->uniform || t->load[d] > 0 || t->pinned[d] || t->k->u->pin[unit] != BERTH_NONE) return false;
-  for (e = 0; e < d; e++) {
+  for (int32_t e = 0; e < d; e++) {
     if (t->load[e] == 0 && !t->pinned[e] && c->class_of[e] == c->class_of[d] && t->k->limit[e] == t->k->limit[d]) return true;
   }
   return false;
@@ -26,11 +25,10 @@ static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
 /* Units that are told apart by nothing but their number go to devices in that order. */
 static bool is_twin(const tree *t, int32_t level) {
   const berth_i_units *u = t->k->u;
-  int32_t a, b, c;
   if (!t->first || level == 0 || t->k->copy_share > 0 || !t->k->cost->uniform) return false;
-  a = t->order[level - 1];
-  b = t->order[level];
-  for (c = 0; c < u->n_classes; c++) {
+  int32_t a = t->order[level - 1];
+  int32_t b = t->order[level];
+  for (int32_t c = 0; c < u->n_classes; c++) {
     size_t k = (size_t)u->n_classes;
     if (isinf(u->time[(size_t)a * k + (size_t)c]) != isinf(u->time[(size_t)b * k + (size_t)c])) return false;
   }
@@ -40,8 +38,7 @@ static bool is_twin(const tree *t, int32_t level) {
 /* A device counts for what it has left, if the smallest unit to come fits. Rounding is forgiven. */
 static bool has_room(const tree *t, int32_t level) {
   double room = 0;
-  int32_t d;
-  for (d = 0; d < t->k->cost->n_devices; d++) {
+  for (int32_t d = 0; d < t->k->cost->n_devices; d++) {
     double left = berth_i_packing_left(t->k, d), error = 2e-12 * t->k->limit[d];
     if (left >= t->least[level] - error) room += fmax(0, left) + error;
   }
@@ -49,10 +46,10 @@ static bool has_room(const tree *t, int32_t level) {
 }
 
 static bool descend(tree *t, int32_t level) {
-  int32_t d, unit = t->order[level];
+  int32_t unit = t->order[level];
   if (t->next[level] == 0 && !has_room(t, level)) return false;
   if (t->next[level] == 0 && is_twin(t, level)) t->next[level] = t->next[level - 1] - 1;
-  for (d = t->next[level]; d < t->k->cost->n_devices && t->tries > 0; d++) {
+  for (int32_t d = t->next[level]; d < t->k->cost->n_devices && t->tries > 0; d++) {
     if (is_repetition(t, unit, d)) continue;
     t->tries--;
     if (berth_i_packing_try(t->k, unit, d) != 0) continue;
@@ -88,13 +85,13 @@ static berth_status search(tree *t, berth_i_accept_fn accept, void *ud, bool *fo
 }
 
 static void sum_up(tree *t) {
-  int32_t i, n = t->k->u->n;
+  int32_t n = t->k->u->n;
   t->sum[n] = 0;
   t->least[n] = INFINITY;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (t->k->u->pin[i] != BERTH_NONE) t->pinned[t->k->u->pin[i]] = 1;
   }
-  for (i = n - 1; i >= 0; i--) {
+  for (int32_t i = n - 1; i >= 0; i--) {
     t->sum[i] = t->sum[i + 1] + t->k->u->permanent[t->order[i]];
     t->least[i] = fmin(t->least[i + 1], t->k->u->permanent[t->order[i]]);
   }
@@ -105,13 +102,13 @@ berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, in
   size_t n = (size_t)k->u->n + 1, devices = (size_t)k->cost->n_devices;
   berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   tree t = { .k = k, .order = order, .tries = *tries, .first = accept == NULL };
-  berth_status st;
   t.next = berth_i_pool_alloc(&scratch, n, sizeof *t.next);
   t.load = berth_i_pool_zalloc(&scratch, devices, sizeof *t.load);
   t.sum = berth_i_pool_alloc(&scratch, n, sizeof *t.sum);
   t.least = berth_i_pool_alloc(&scratch, n, sizeof *t.least);
   t.pinned = berth_i_pool_zalloc(&scratch, devices, 1);
   berth_i_packing_clear(k);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     sum_up(&t);
     st = search(&t, accept, ud, found);

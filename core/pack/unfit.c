@@ -19,8 +19,8 @@ static int32_t largest(const berth_i_units *u, int32_t unit) {
 static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, int32_t unit, const char *placer,
                                berth_obstacle *why) {
   double need = k->least.need[unit], least = INFINITY;
-  int32_t j, closest = BERTH_NONE;
-  for (j = 0; j < k->n; j++) {
+  int32_t closest = BERTH_NONE;
+  for (int32_t j = 0; j < k->n; j++) {
     if (fits_kind(k, unit, j)) return BERTH_OK;
     if (!berth_i_unit_can_run(u, unit, k->sample[j]) || !(need - k->limit[j] < least)) continue;
     least = need - k->limit[j];
@@ -51,17 +51,15 @@ static double load_bytes(load l) { return fmax(l.held, l.param + l.moment); }
 
 static uint32_t kinds_of(const berth_i_kinds *k, int32_t unit) {
   uint32_t set = 0;
-  int32_t j;
-  for (j = 0; j < k->n; j++) set |= (uint32_t)fits_kind(k, unit, j) << j;
+  for (int32_t j = 0; j < k->n; j++) set |= (uint32_t)fits_kind(k, unit, j) << j;
   return set;
 }
 
 /* After it, sums[S] is that over all subsets of S.  @param sums [1 << bits] */
 static void gather_subsets(load *sums, int32_t bits) {
-  uint32_t set, all = 1u << bits;
-  int32_t j;
-  for (j = 0; j < bits; j++) {
-    for (set = 0; set < all; set++) {
+  uint32_t all = 1u << bits;
+  for (int32_t j = 0; j < bits; j++) {
+    for (uint32_t set = 0; set < all; set++) {
       if (set >> j & 1) add_load(&sums[set], sums[set ^ 1u << j]);
     }
   }
@@ -69,8 +67,7 @@ static void gather_subsets(load *sums, int32_t bits) {
 
 static double room_of(const berth_i_kinds *k, uint32_t set) {
   double room = 0;
-  int32_t j;
-  for (j = 0; j < k->n; j++) {
+  for (int32_t j = 0; j < k->n; j++) {
     if (set >> j & 1) room += k->limit[j] * k->size[j];
   }
   return room;
@@ -79,11 +76,12 @@ static double room_of(const berth_i_kinds *k, uint32_t set) {
 /* @param device the only one that can take it; BERTH_NONE: `devices` share it */
 static berth_status say_sum(const berth_i_units *u, const char *placer, double need, double room, int32_t device,
                             int32_t devices, berth_obstacle *why) {
-  char bytes[32], has[32], lacks[32], where[160];
   bool all = devices == u->cost->n_devices;
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, device, need - room, why);
+  char where[160];
   if (device != BERTH_NONE) berth_i_device_label(u->cost->t, device, where, sizeof where);
   else snprintf(where, sizeof where, all ? "all %d devices" : "the %d devices that can take it", (int)devices);
+  char bytes[32], has[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
                       "%s: cannot fit: %s must be held by %s, with room for %s: %s are missing", placer,
                       berth_quantity_format(need, BERTH_BYTES, bytes, sizeof bytes), where,
@@ -92,8 +90,8 @@ static berth_status say_sum(const berth_i_units *u, const char *placer, double n
 }
 
 static int32_t devices_in(const berth_i_kinds *k, uint32_t set) {
-  int32_t j, n = 0;
-  for (j = 0; j < k->n; j++) n += set >> j & 1 ? k->size[j] : 0;
+  int32_t n = 0;
+  for (int32_t j = 0; j < k->n; j++) n += set >> j & 1 ? k->size[j] : 0;
   return n;
 }
 
@@ -107,11 +105,9 @@ static int32_t sample_of(const berth_i_kinds *k, uint32_t set) {
 /* Units that fit only within S must share the room of S. */
 static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, load *sums,
                                berth_obstacle *why) {
-  uint32_t set;
-  int32_t i;
-  for (i = 0; i < u->n; i++) add_load(&sums[kinds_of(k, i)], unit_load(k, i));
+  for (int32_t i = 0; i < u->n; i++) add_load(&sums[kinds_of(k, i)], unit_load(k, i));
   gather_subsets(sums, k->n);
-  for (set = 1; set < 1u << k->n; set++) {
+  for (uint32_t set = 1; set < 1u << k->n; set++) {
     double need = load_bytes(sums[set]), room = room_of(k, set);
     int32_t devices = devices_in(k, set);
     if (!berth_i_exceeds(k, need, room)) continue;
@@ -124,13 +120,12 @@ static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, c
 static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   load all = { 0, 0, 0 };
   double room = 0;
-  int32_t i, j;
-  for (j = 0; j < k->n; j++) room += k->limit[j] * k->size[j];
-  for (i = 0; i < u->n; i++) add_load(&all, unit_load(k, i));
+  for (int32_t j = 0; j < k->n; j++) room += k->limit[j] * k->size[j];
+  for (int32_t i = 0; i < u->n; i++) add_load(&all, unit_load(k, i));
   if (berth_i_exceeds(k, load_bytes(all), room)) return say_sum(u, placer, load_bytes(all), room, BERTH_NONE, k->devices, why);
-  for (j = 0; j < k->n; j++) {
+  for (int32_t j = 0; j < k->n; j++) {
     load own = { 0, 0, 0 };
-    for (i = 0; i < u->n; i++) {
+    for (int32_t i = 0; i < u->n; i++) {
       if (u->pin[i] != BERTH_NONE && k->of[u->pin[i]] == j) add_load(&own, unit_load(k, i));
     }
     if (!berth_i_exceeds(k, load_bytes(own), k->limit[j])) continue;
@@ -142,11 +137,10 @@ static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *
 static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t all = (size_t)1 << (k->n <= MOST_KINDS ? k->n : 0);
-  load *sums;
-  berth_status st;
   if (k->n > MOST_KINDS) return prove_few_sets(u, k, placer, why);
+  load *sums;
   if (!(sums = berth_i_zalloc(ctx, all, sizeof *sums))) return berth_i_nomem(ctx);
-  st = prove_sets(u, k, placer, sums, why);
+  berth_status st = prove_sets(u, k, placer, sums, why);
   berth_i_free(ctx, sums, all, sizeof *sums);
   return st;
 }
@@ -161,21 +155,20 @@ static double pieces_on(const berth_i_kinds *k, int32_t kind, double size) {
 /* How many all devices hold; counted only up to n. */
 static double pieces(const berth_i_kinds *k, double size, int32_t n) {
   double sum = 0;
-  int32_t j;
-  for (j = 0; j < k->n && sum < n; j++) sum += k->size[j] * fmin(n, pieces_on(k, j, size));
+  for (int32_t j = 0; j < k->n && sum < n; j++) sum += k->size[j] * fmin(n, pieces_on(k, j, size));
   return sum;
 }
 
 static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, const char *placer, int32_t op, double size,
                               int32_t count, double fit, berth_obstacle *why) {
-  char each[32], lacks[32], label[160], where[160];
-  int32_t j, best = 0;
+  int32_t best = 0;
   double least = INFINITY;
-  for (j = 0; j < k->n; j++) { /* bytes up to one piece more */
+  for (int32_t j = 0; j < k->n; j++) { /* bytes up to one piece more */
     double more = (pieces_on(k, j, size) + 1) * size - k->limit[j];
     if (more < least) least = more, best = j;
   }
   berth_i_cannot_fit(u->cost, placer, op, k->sample[best], least, why);
+  char each[32], lacks[32], label[160], where[160];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
                       "%s: cannot fit: %d ops or groups need at least %s each, and all devices hold %d such: %s does not fit, "
                       "%s comes closest, %s are missing", placer, (int)count,
@@ -189,15 +182,14 @@ static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, co
 static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   size_t n = (size_t)u->n;
   berth_status st = BERTH_OK;
-  int32_t i;
   berth_i_keyed *order = berth_i_alloc(u->cost->ctx, n, sizeof *order);
   if (!order) return berth_i_nomem(u->cost->ctx);
-  for (i = 0; i < u->n; i++) {
+  for (int32_t i = 0; i < u->n; i++) {
     order[i].key = k->least.held[i];
     order[i].id = i;
   }
   berth_i_sort_keyed_down(order, (int32_t)n);
-  for (i = 0; i < u->n && order[i].key > 0 && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < u->n && order[i].key > 0 && st == BERTH_OK; i++) {
     double fit = pieces(k, order[i].key, u->n);
     if (fit < i + 1) st = say_piece(u, k, placer, largest(u, order[i].id), order[i].key, i + 1, fit, why);
   }
@@ -207,8 +199,7 @@ static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k,
 
 berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < u->n && st == BERTH_OK; i++) st = prove_unit(u, k, i, placer, why);
+  for (int32_t i = 0; i < u->n && st == BERTH_OK; i++) st = prove_unit(u, k, i, placer, why);
   if (st == BERTH_OK) st = prove_sums(u, k, placer, why);
   if (st == BERTH_OK) st = prove_pieces(u, k, placer, why);
   if (st == BERTH_OK) st = berth_i_prove_bins(u, k, placer, why);
@@ -218,9 +209,9 @@ berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k,
 static berth_status prove(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                           berth_obstacle *why) {
   berth_i_units u;
-  berth_i_kinds k;
   berth_status st = berth_i_units_init(cost, placer, memory, param_multiple, &u, why);
   if (st != BERTH_OK) return st;
+  berth_i_kinds k;
   if ((st = berth_i_kinds_init(&u, memory, &k)) == BERTH_OK) {
     st = berth_i_prove_unfit(&u, &k, placer, why);
     if (st == BERTH_OK) st = berth_i_prove_all_cases(&u, &k, placer, why);
@@ -233,8 +224,8 @@ static berth_status prove(berth_cost *cost, const char *placer, berth_memory_pol
 /* Several placers, and one of them at several steps, ask the same. */
 berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                                       berth_obstacle *why) {
-  berth_status st;
   if (cost->unproved && cost->unproved_memory == (int)memory && cost->unproved_multiple == param_multiple) return BERTH_OK;
+  berth_status st;
   if ((st = prove(cost, placer, memory, param_multiple, why)) != BERTH_OK) return st;
   cost->unproved = true;
   cost->unproved_memory = (int)memory;

@@ -20,8 +20,8 @@ static berth_status check_process(berth_ctx *ctx, const berth_pacml_process *p) 
 }
 
 void berth_pacml_ahead_release(berth_pacml_ahead *a) {
-  berth_ctx *ctx;
   if (!a) return;
+  berth_ctx *ctx;
   ctx = a->f.env->ramp->ctx;
   berth_ctx_retain(ctx);
   berth_i_free(ctx, a->w, (size_t)a->n_weights, sizeof *a->w);
@@ -70,8 +70,9 @@ static void set_rule(berth_pacml_ahead *a) {
 
 static berth_status fill(berth_pacml_ahead *a, const berth_pacml_process *p) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
-  double *beta, sum = 0;
+  double sum = 0;
   a->process = *p;
+  double *beta;
   a->process.beta = a->process.mass = beta = berth_i_alloc(ctx, (size_t)p->n, sizeof *beta);
   if (!beta || !(a->cumulative = berth_i_alloc(ctx, (size_t)p->n, sizeof *a->cumulative)) ||
       !(a->w = berth_i_zalloc(ctx, (size_t)a->n_weights, sizeof *a->w)))
@@ -89,7 +90,6 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
                                    const berth_pacml_process *process, berth_pacml_ahead **out) {
   berth_ctx *ctx = p->ramp->ctx;
   berth_status st = check_process(ctx, process);
-  berth_pacml_ahead *a;
   if (st == BERTH_OK && (hidden < 1 || hidden > BERTH_I_AHEAD_HIDDEN))
     st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: hidden: expected 1 to 1024 units, got %d", (int)hidden);
   if (st == BERTH_OK && (blocks < 1 || blocks > 8))
@@ -97,6 +97,7 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   if (st == BERTH_OK && !(discount >= 0 && discount < 1))
     st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: discount: expected 0 to below 1, got %g", discount);
   if (st != BERTH_OK) return st;
+  berth_pacml_ahead *a;
   if (!(a = berth_i_zalloc(ctx, 1, sizeof *a))) return berth_i_nomem(ctx);
   if ((st = berth_i_fast_new(p, &a->f)) != BERTH_OK) {
     berth_i_free(ctx, a, 1, sizeof *a);

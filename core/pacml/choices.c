@@ -62,19 +62,19 @@ static int32_t harm(const berth_pacml_ahead *a, uint64_t taken, const berth_i_bl
 /* The first block that fits, and those that do least harm; of equals the first. */
 static int32_t list_blocks(const berth_pacml_ahead *a, const berth_i_fast_cut *cut, int32_t index, uint64_t busy,
                            const berth_i_blocks *whole, berth_i_choice *choice) {
-  int32_t size = cut->size[0], n = 0, cost[8];
+  int32_t size = cut->size[0], n = 0;
   uint64_t first = berth_i_fast_place(&a->f, cut, busy, 0);
   if (!first) return 0;
   choice[n++] = (berth_i_choice){ index, 0, first, cut->jct };
   if (a->n_blocks < 2) return n;
+  int32_t cost[8];
   cost[0] = INT32_MIN;
   for (int32_t i = a->f.first[size]; i < a->f.first[size + 1]; i++) {
     uint64_t block = a->f.block[i], servers;
-    int32_t c, at;
     if ((block & busy) || !(servers = berth_i_fast_place(&a->f, cut, busy, block)) || servers == first) continue;
-    c = harm(a, servers, whole);
+    int32_t c = harm(a, servers, whole);
     if (n == a->n_blocks && c >= cost[n - 1]) continue;
-    at = n < a->n_blocks ? n++ : n - 1;
+    int32_t at = n < a->n_blocks ? n++ : n - 1;
     for (; at > 1 && cost[at - 1] > c; at--) cost[at] = cost[at - 1], choice[at] = choice[at - 1];
     cost[at] = c;
     choice[at] = (berth_i_choice){ index, block, servers, cut->jct };

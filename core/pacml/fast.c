@@ -62,9 +62,9 @@ void berth_i_fast_release(berth_i_fast *f) {
 
 static berth_status fill(berth_i_fast *f) {
   const berth_pacml *env = f->env;
-  berth_status st;
   f->first = berth_i_pool_alloc(&f->pool, (size_t)sizes(env) + 1, sizeof *f->first);
   f->cut = berth_i_pool_zalloc(&f->pool, (size_t)env->n * (size_t)env->n_decisions, sizeof *f->cut);
+  berth_status st;
   if ((st = berth_i_pool_status(&f->pool)) != BERTH_OK) return st;
   f->n_blocks = collect_all(f);
   f->block = berth_i_pool_alloc(&f->pool, f->n_blocks, sizeof *f->block);
@@ -77,7 +77,6 @@ static berth_status fill(berth_i_fast *f) {
 }
 
 berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f) {
-  berth_status st;
   *f = (berth_i_fast){ .pool = berth_i_pool_empty(env->ramp->ctx), .env = env, .servers = env->ramp->servers };
   if (f->servers > BERTH_I_FAST_SERVERS || env->n_decisions > BERTH_I_FAST_DECISIONS)
     return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED,
@@ -85,6 +84,7 @@ berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f) {
                         (int)BERTH_I_FAST_SERVERS, (int)BERTH_I_FAST_DECISIONS, (int)f->servers, (int)env->n_decisions);
   f->all = f->servers == 64 ? ~(uint64_t)0 : ((uint64_t)1 << f->servers) - 1;
   berth_pacml_retain(env);
+  berth_status st;
   if ((st = fill(f)) != BERTH_OK) berth_i_fast_release(f);
   return st;
 }

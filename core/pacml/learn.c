@@ -69,9 +69,8 @@ static void learn_from(Learner *l, const double *before, const double *x, bool b
 static int32_t list_best(const Learner *l, int32_t *best) {
   int32_t n = 0;
   for (int32_t i = 0; i <= l->v.n; i++) {
-    int32_t at;
     if (n == l->o->choices && l->expected[i] >= l->expected[best[n - 1]]) continue;
-    at = n < l->o->choices ? n++ : n - 1;
+    int32_t at = n < l->o->choices ? n++ : n - 1;
     for (; at > 0 && l->expected[best[at - 1]] > l->expected[i]; at--) best[at] = best[at - 1];
     best[at] = i;
   }
@@ -89,14 +88,16 @@ static double roll(Learner *l, int32_t i, uint64_t seed) {
 static void learn_choices(Learner *l, double rate) {
   berth_pacml_ahead *a = l->a;
   int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best);
-  double rolled[BERTH_I_AHEAD_CHOICES + 1], x[BERTH_I_AHEAD_INPUTS], mean = 0;
+  double mean = 0;
   uint64_t seed = berth_rng_u64(l->rng);
   if (n < 2) return;
+  double rolled[BERTH_I_AHEAD_CHOICES + 1];
   for (int32_t i = 0; i < n; i++) {
     rolled[i] = roll(l, best[i], seed);
     mean += (rolled[i] - l->expected[best[i]]) / n;
   }
   memset(l->gradient, 0, (size_t)a->n_weights * sizeof *l->gradient);
+  double x[BERTH_I_AHEAD_INPUTS];
   for (int32_t i = 0; i < n; i++) {
     double error = rolled[i] - l->expected[best[i]] - mean;
     berth_i_ahead_inputs(a, &l->s, choice_of(l, best[i]), l->v.limit, x);
@@ -111,11 +112,10 @@ static void learn_choices(Learner *l, double rate) {
 /* A job comes and is decided about by the network, now and then at random. Following the rollouts instead would teach the network
  * what it is worth to be where it does not come by itself.  @param x [inputs] out  @return whether it is turned away */
 static bool play(Learner *l, const berth_pacml_job *job, double share, double rate, double *x) {
-  int32_t at;
   l->s.now = job->arrival;
   l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice), berth_i_ahead_limit(l->a, job),
                                INFINITY };
-  at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
+  int32_t at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
   if (l->o->futures > 0) learn_choices(l, rate);
   if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
   berth_i_ahead_inputs(l->a, &l->s, choice_of(l, at), l->v.limit, x);
@@ -157,8 +157,8 @@ berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_lea
   berth_ctx *ctx = a->f.env->ramp->ctx;
   size_t n = (size_t)a->n_weights;
   berth_status st = check(a, &o);
-  Learner *l;
   if (st != BERTH_OK) return st;
+  Learner *l;
   if (!(l = berth_i_zalloc(ctx, 1, sizeof *l))) return berth_i_nomem(ctx);
   l->a = a;
   l->o = &o;

@@ -43,8 +43,8 @@ static berth_status fill(berth_pacml *p, berth_ramp_model *const *models) {
 berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *models, int32_t steps, int32_t most,
                              berth_pacml **out) {
   berth_status st = check(r, n, models, steps, most);
-  berth_pacml *p;
   if (st != BERTH_OK) return st;
+  berth_pacml *p;
   if (!(p = berth_i_pool_object(r->ctx, sizeof *p))) return berth_i_nomem(r->ctx);
   p->ramp = r;
   p->refs = 1;
@@ -99,9 +99,10 @@ static berth_i_pacml_known *find(const berth_pacml *p, const uint64_t hash[2]) {
 }
 
 static berth_status grow(berth_pacml *p) {
-  berth_i_pacml_known *old = p->known, *made;
+  berth_i_pacml_known *old = p->known;
   size_t before = p->n_slots, n = before > 0 ? 2 * before : 64;
   if (2 * (p->n_known + 1) <= before) return BERTH_OK;
+  berth_i_pacml_known *made;
   if (!(made = berth_i_zalloc(p->ramp->ctx, n, sizeof *made))) return berth_i_nomem(p->ramp->ctx);
   p->known = made;
   p->n_slots = n;
@@ -113,12 +114,11 @@ static berth_status grow(berth_pacml *p) {
 
 static berth_status look(berth_pacml *p, int32_t model, int32_t decision, berth_ramp_outcome *out) {
   const berth_ramp_model *m = p->model[model];
-  berth_i_pacml_known *known;
-  uint64_t hash[2];
   berth_status st = grow(p);
   if (st != BERTH_OK) return st;
+  uint64_t hash[2];
   hash_placement(p->planner, 2 * m->n, model, decision, hash);
-  known = find(p, hash);
+  berth_i_pacml_known *known = find(p, hash);
   if (known->hash[1] == 0) {
     if ((st = berth_i_ramp_schedule(p->planner, m, out)) != BERTH_OK) return st;
     if ((st = berth_i_ramp_look(p->planner, m, out)) != BERTH_OK) return st;

@@ -4,12 +4,10 @@
 bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s, const berth_pacml_job *job, double horizon, double *x) {
   berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
   berth_i_ahead_view v = { choice, 0, berth_i_ahead_limit(a, job), horizon };
-  const berth_i_choice *c;
-  int32_t at;
   s->now = job->arrival;
   v.n = berth_i_ahead_choices(a, s, job, choice);
-  at = berth_i_ahead_prefer(a, s, &v, true, NULL);
-  c = at < v.n ? &choice[at] : NULL;
+  int32_t at = berth_i_ahead_prefer(a, s, &v, true, NULL);
+  const berth_i_choice *c = at < v.n ? &choice[at] : NULL;
   if (x) berth_i_ahead_inputs(a, s, c, v.limit, x);
   if (!c) return true;
   berth_i_ahead_hold(s, c);
@@ -20,18 +18,18 @@ double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_stat
                             const berth_pacml_ahead_options *o, uint64_t stream) {
   berth_i_ahead_state s = *now;
   double sum = c == NULL || s.now + c->jct > o->horizon + BERTH_I_AHEAD_SLACK, weight = 1, time = s.now;
-  double x[BERTH_I_AHEAD_INPUTS], unit[BERTH_I_AHEAD_HIDDEN];
   berth_rng rng;
   berth_rng_init(&rng, o->seed, stream);
   if (c) berth_i_ahead_hold(&s, c);
+  double x[BERTH_I_AHEAD_INPUTS];
   for (int32_t k = 0; k < o->depth; k++) {
-    berth_pacml_job job;
     time += berth_i_ahead_gap(a, &rng);
     if (time > o->horizon) return sum;
-    job = berth_i_ahead_draw(a, &rng, time);
+    berth_pacml_job job = berth_i_ahead_draw(a, &rng, time);
     weight *= a->discount;
     if (berth_i_ahead_step(a, &s, &job, o->horizon, k + 1 < o->depth ? NULL : x)) sum += weight;
   }
+  double unit[BERTH_I_AHEAD_HIDDEN];
   return sum + weight * a->discount * berth_i_ahead_value(a, x, unit);
 }
 
@@ -113,10 +111,10 @@ static berth_status roll(const berth_pacml_ahead *a, const berth_i_ahead_state *
                          const berth_i_choice *choice, int32_t preferred, const berth_pacml_ahead_options *o, int32_t *best) {
   Runner r[BERTH_I_AHEAD_CHOICES + 1];
   int32_t count = 0, last = o->reject ? n : n - 1;
-  berth_status st;
   if (preferred <= last) r[count++] = (Runner){ preferred, 0 };
   for (int32_t i = 0; i <= last; i++)
     if (i != preferred) r[count++] = (Runner){ i, 0 };
+  berth_status st;
   if (count > 1 && (st = race(a, now, job, choice, n, count, r, o)) != BERTH_OK) return st;
   *best = r[0].choice;
   return BERTH_OK;
@@ -152,15 +150,14 @@ berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, 
   berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
   berth_i_ahead_view v = { choice, 0, 0, o.horizon };
   berth_status st = check(a, r, &o);
-  berth_i_ahead_state s;
-  int32_t at;
   if (st != BERTH_OK) return st;
+  berth_i_ahead_state s;
   s.now = r->jobs[r->job].arrival;
   for (int32_t k = 0; k < a->f.servers; k++) s.free_at[k] = r->busy[k] ? r->free_at[k] : -1;
   v.limit = berth_i_ahead_limit(a, &r->jobs[r->job]);
   v.n = berth_i_ahead_choices(a, &s, &r->jobs[r->job], choice);
   if ((st = confirm(a, r, choice, &v.n)) != BERTH_OK) return st;
-  at = berth_i_ahead_prefer(a, &s, &v, o.reject != 0, NULL);
+  int32_t at = berth_i_ahead_prefer(a, &s, &v, o.reject != 0, NULL);
   if (v.n > 0 && o.futures > 0 && (st = roll(a, &s, r->job, v.n, choice, at, &o, &at)) != BERTH_OK) return st;
   *decision = at < v.n ? a->f.env->decisions[choice[at].index] : 0;
   *n_block = at < v.n ? list_servers(choice[at].block, block) : 0;

@@ -2,9 +2,8 @@
 #include "pacml_internal.h"
 
 void berth_pacml_run_release(berth_pacml_run *r) {
-  berth_pacml *p;
   if (!r) return;
-  p = r->env;
+  berth_pacml *p = r->env;
   berth_cluster_release(r->cluster);
   berth_i_pool_free(&r->pool);
   berth_pacml_release(p);
@@ -33,14 +32,13 @@ static berth_status make_cluster(berth_pacml_run *r, const berth_pacml_job *jobs
   berth_ctx *ctx = r->env->ramp->ctx;
   berth_cluster_options o = berth_cluster_default(r->env->ramp->servers);
   berth_job *list = berth_i_alloc(ctx, (size_t)r->n, sizeof *list);
-  berth_status st;
   if (!list) return berth_i_nomem(ctx);
   for (int32_t j = 0; j < r->n; j++) {
     double sequential = berth_pacml_sequential(r->env, jobs[j].model);
     list[j] = (berth_job){ jobs[j].arrival, sequential, jobs[j].beta * sequential, jobs[j].model };
   }
   o.slack = slack(r, jobs);
-  st = berth_cluster_new(ctx, &o, r->n, list, &r->cluster);
+  berth_status st = berth_cluster_new(ctx, &o, r->n, list, &r->cluster);
   berth_i_free(ctx, list, (size_t)r->n, sizeof *list);
   return st;
 }
@@ -111,8 +109,8 @@ berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider 
 
 berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs, berth_pacml_run **out) {
   berth_status st = check_jobs(p, n, jobs);
-  berth_pacml_run *r;
   if (st != BERTH_OK) return st;
+  berth_pacml_run *r;
   if (!(r = berth_i_pool_object(p->ramp->ctx, sizeof *r))) return berth_i_nomem(p->ramp->ctx);
   r->env = p;
   r->n = n > 0 ? n : 0;
@@ -160,9 +158,8 @@ static void recall(berth_pacml_run *r, int32_t model, berth_ramp_outcome *o) {
 }
 
 static void remember(berth_pacml_run *r, const berth_i_pacml_answer *a) {
-  berth_ramp_outcome *first;
   if (!r->env->ramp->o.compat || isnan(a->outcome.jct)) return;
-  first = first_of(r, r->jobs[r->job].model, a->ramp.pieces);
+  berth_ramp_outcome *first = first_of(r, r->jobs[r->job].model, a->ramp.pieces);
   if (first->ticks == 0) *first = a->ramp;
 }
 
@@ -234,12 +231,11 @@ static berth_status accept(berth_pacml_run *r, int32_t slot) {
 
 berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block,
                                    berth_pacml_outcome *out) {
-  const berth_i_pacml_answer *a;
   int32_t slot;
   berth_status st = check_decision(r, decision);
   if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
-  a = &r->answer[slot];
+  const berth_i_pacml_answer *a = &r->answer[slot];
   st = a->outcome.cause == BERTH_PACML_ACCEPTED ? accept(r, slot)
                                                 : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
   if (st != BERTH_OK) return st;
@@ -273,9 +269,9 @@ berth_status berth_pacml_mask(const berth_pacml_run *r, uint8_t *mask) {
 berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
   berth_status st = check_decision(r, 0);
   for (int32_t d = 0; st == BERTH_OK && d <= r->env->most; d++) {
-    int32_t slot;
     mask[d] = d == 0;
     if (d == 0 || !r->env->legal[d]) continue;
+    int32_t slot;
     if ((st = ask(r, d, 0, NULL, &slot)) == BERTH_OK) mask[d] = r->answer[slot].outcome.cause == BERTH_PACML_ACCEPTED;
   }
   return st;

@@ -123,10 +123,11 @@ static double value_after(const berth_pacml_ahead *a, const Outlook *o, const do
 
 int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_ahead_view *v, bool reject,
                              double *each) {
-  double base[BERTH_I_AHEAD_HIDDEN], least = INFINITY;
+  double least = INFINITY;
   int32_t at = v->n;
   Outlook o;
   look_out(a, s, &o);
+  double base[BERTH_I_AHEAD_HIDDEN];
   set_units(a, MOMENTS * (a->n_counted + 1), o.x, base);
   if (v->n == 0 || reject || each) {
     double away = 1 + a->discount * value_after(a, &o, base, NULL, v->limit);

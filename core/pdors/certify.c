@@ -18,8 +18,7 @@ typedef struct spot {
 
 static double unit_cost(const certifier *c, const double *demand, const double *price) {
   double sum = 0;
-  int32_t r;
-  for (r = 0; r < c->resources; r++) sum += demand[r] * price[r];
+  for (int32_t r = 0; r < c->resources; r++) sum += demand[r] * price[r];
   return sum;
 }
 
@@ -42,8 +41,7 @@ static spot spot_at(const certifier *c, int32_t job, int32_t slot) {
   const double *price = c->price + (size_t)slot * (size_t)c->types * (size_t)c->resources;
   double best[3] = { INFINITY, INFINITY, INFINITY };
   spot s = { .in_type = BERTH_NONE, .worker_type = BERTH_NONE, .server_type = BERTH_NONE };
-  int32_t k;
-  for (k = 0; k < c->types; k++) look_at_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
+  for (int32_t k = 0; k < c->types; k++) look_at_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
   if (s.in_type != BERTH_NONE) {
     s.in = q->most_in / q->inside;
     s.in_cost = q->most_in * best[2];
@@ -58,8 +56,8 @@ static spot spot_at(const certifier *c, int32_t job, int32_t slot) {
 static void offer(const certifier *c, int32_t job, int32_t slot, berth_i_pdors_fill *f) {
   spot s = spot_at(c, job, slot);
   berth_i_pdors_part part[2];
-  int32_t k, n = berth_i_pdors_hull(s.in, s.in_cost, s.out, s.out_cost, part);
-  for (k = 0; k < n; k++) {
+  int32_t n = berth_i_pdors_hull(s.in, s.in_cost, s.out, s.out_cost, part);
+  for (int32_t k = 0; k < n; k++) {
     part[k].slot = slot;
     berth_i_pdors_fill_put(f, part[k]);
   }
@@ -71,13 +69,12 @@ static double payoff(const certifier *c, int32_t job, int32_t *last) {
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
   berth_i_pdors_fill f = { c->heap, 0, 0, c->job[job].work };
   double best = 0;
-  int32_t t;
   *last = BERTH_NONE;
-  for (t = j->arrival; t < c->slots; t++) {
-    double worth = berth_ps_utility(j, t - j->arrival), here;
+  for (int32_t t = j->arrival; t < c->slots; t++) {
+    double worth = berth_ps_utility(j, t - j->arrival);
     if (worth <= best) break;
     offer(c, job, t, &f);
-    here = worth - berth_i_pdors_fill_cost(&f);
+    double here = worth - berth_i_pdors_fill_cost(&f);
     if (!(here > best)) continue;
     best = here;
     *last = t;
@@ -90,8 +87,7 @@ static double payoff(const certifier *c, int32_t job, int32_t *last) {
 static void use(certifier *c, int32_t slot, int32_t type, const double *demand, double units) {
   size_t at = ((size_t)slot * (size_t)c->types + (size_t)type) * (size_t)c->resources;
   const double *room = c->room + (size_t)type * (size_t)c->resources;
-  int32_t r;
-  for (r = 0; r < c->resources; r++)
+  for (int32_t r = 0; r < c->resources; r++)
     if (demand[r] > 0) c->slope[at + (size_t)r] -= demand[r] * units / room[r];
 }
 
@@ -108,48 +104,45 @@ static void use_part(certifier *c, int32_t job, const berth_i_pdors_part *p) {
   spot s = spot_at(c, job, p->slot);
   berth_i_pdors_part part[2];
   int32_t n = berth_i_pdors_hull(s.in, s.in_cost, s.out, s.out_cost, part);
-  bool in_is_low = s.in <= s.out, one_is_in;
+  bool in_is_low = s.in <= s.out;
   double share = p->amount / part[p->which].amount;
   if (n == 2) {
     if (p->which == 1) use_end(c, job, p->slot, &s, in_is_low, -share);
     use_end(c, job, p->slot, &s, p->which == 0 ? in_is_low : !in_is_low, share);
     return;
   }
-  one_is_in = s.in > s.out || (s.in == s.out && s.in_cost <= s.out_cost);
+  bool one_is_in = s.in > s.out || (s.in == s.out && s.in_cost <= s.out_cost);
   use_end(c, job, p->slot, &s, one_is_in, share);
 }
 
 static void use_job(certifier *c, int32_t job, int32_t last) {
   berth_i_pdors_fill f = { c->heap, 0, 0, c->job[job].work };
-  int32_t t, i;
-  for (t = berth_ps_job_at(c->d->ps, job)->arrival; t <= last; t++) offer(c, job, t, &f);
-  for (i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
+  for (int32_t t = berth_ps_job_at(c->d->ps, job)->arrival; t <= last; t++) offer(c, job, t, &f);
+  for (int32_t i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
 }
 
 /* ---- the value of prices ------------------------------------------------------------------------------- */
 
 static void read_prices(certifier *c, const double *value) {
-  size_t t, k, of_slot = (size_t)c->types * (size_t)c->resources;
-  for (t = 0; t < (size_t)c->slots; t++)
-    for (k = 0; k < of_slot; k++) c->price[t * of_slot + k] = c->room[k] > 0 ? value[t * of_slot + k] / c->room[k] : 0;
+  size_t of_slot = (size_t)c->types * (size_t)c->resources;
+  for (size_t t = 0; t < (size_t)c->slots; t++)
+    for (size_t k = 0; k < of_slot; k++) c->price[t * of_slot + k] = c->room[k] > 0 ? value[t * of_slot + k] / c->room[k] : 0;
 }
 
 /* @param value [cells] of all there is of each resource, type and slot  @param slope whether c->slope is made, too
  * O(jobs slots (types resources + log slots)) */
 static berth_status evaluate(certifier *c, const double *value, bool slope, berth_pdors_certificate *out) {
-  size_t i;
-  int32_t job, last;
   berth_status st = BERTH_OK;
   read_prices(c, value);
   out->prices = out->jobs = 0;
-  for (i = 0; i < c->cells; i++) {
+  for (size_t i = 0; i < c->cells; i++) {
     out->prices += value[i];
     c->slope[i] = 1;
   }
-  for (job = 0; job < c->jobs; job++) {
-    double pays;
+  int32_t last;
+  for (int32_t job = 0; job < c->jobs; job++) {
     if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
-    pays = payoff(c, job, &last);
+    double pays = payoff(c, job, &last);
     out->jobs += pays;
     if (slope && last != BERTH_NONE) use_job(c, job, last);
   }
@@ -173,8 +166,7 @@ static berth_status try_value(certifier *c, const double *value, bool slope, dou
 /* ---- better prices --------------------------------------------------------------------------------------- */
 
 static berth_status try_scaled(certifier *c, const double *value, double by, double *bound) {
-  size_t i;
-  for (i = 0; i < c->cells; i++) c->value[i] = value[i] * by;
+  for (size_t i = 0; i < c->cells; i++) c->value[i] = value[i] * by;
   return try_value(c, c->value, false, bound);
 }
 
@@ -192,8 +184,9 @@ static berth_status scale(certifier *c, const double *value) {
     else break;
   }
   for (i = 0, step = 2; i < HALVINGS && st == BERTH_OK; i++, step = sqrt(step)) {
-    double up, down;
+    double up;
     if ((st = try_scaled(c, value, at * step, &up)) != BERTH_OK) break;
+    double down;
     if ((st = try_scaled(c, value, at / step, &down)) != BERTH_OK) break;
     if (up < best && up <= down) at *= step, best = up;
     else if (down < best) at /= step, best = down;
@@ -204,27 +197,25 @@ static berth_status scale(certifier *c, const double *value) {
 /* Prices of 0 cannot fall: their part of the slope counts only where it wants them up. */
 static double length2(const certifier *c) {
   double sum = 0;
-  size_t i;
-  for (i = 0; i < c->cells; i++)
+  for (size_t i = 0; i < c->cells; i++)
     if (c->value[i] > 0 || c->slope[i] < 0) sum += c->slope[i] * c->slope[i];
   return sum;
 }
 
 static void move(certifier *c, double by) {
-  size_t i;
-  for (i = 0; i < c->cells; i++) c->value[i] = fmax(0, c->value[i] - by * c->slope[i]);
+  for (size_t i = 0; i < c->cells; i++) c->value[i] = fmax(0, c->value[i] - by * c->slope[i]);
 }
 
 enum { PATIENCE = 8 };
 
 /* Polyak's steps towards a value that is supposed to be there: the gap to it shrinks when it is not found. */
 static berth_status descend(certifier *c, double utility, int32_t steps) {
-  double part = 0.3, bound = c->best.bound, length;
-  int32_t i, idle = 0;
+  double part = 0.3, bound = c->best.bound;
+  int32_t idle = 0;
   berth_status st = BERTH_OK;
   memcpy(c->value, c->best_value, c->cells * sizeof *c->value);
-  for (i = 0; i < steps && st == BERTH_OK; i++) {
-    double before = c->best.bound, target;
+  for (int32_t i = 0; i < steps && st == BERTH_OK; i++) {
+    double before = c->best.bound;
     if ((st = try_value(c, c->value, true, &bound)) != BERTH_OK) break;
     idle = c->best.bound < before ? 0 : idle + 1;
     if (idle > PATIENCE) {
@@ -233,8 +224,8 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
       memcpy(c->value, c->best_value, c->cells * sizeof *c->value);
       continue;
     }
-    target = fmax(utility, c->best.bound * (1 - part));
-    length = length2(c);
+    double target = fmax(utility, c->best.bound * (1 - part));
+    double length = length2(c);
     if (!(length > 0) || !(bound > target)) break;
     move(c, (bound - target) / length);
   }
@@ -246,11 +237,10 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
 /* As committed; the mean over each type. */
 static void present_values(certifier *c) {
   const berth_pdors *d = c->d;
-  int32_t t, h, r;
   memset(c->start, 0, c->cells * sizeof *c->start);
-  for (t = 0; t < c->slots; t++)
-    for (h = 0; h < d->c.machines; h++)
-      for (r = 0; r < c->resources; r++) {
+  for (int32_t t = 0; t < c->slots; t++)
+    for (int32_t h = 0; h < d->c.machines; h++)
+      for (int32_t r = 0; r < c->resources; r++) {
         double capacity = d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
         size_t group = (size_t)berth_i_pdors_group(d, d->types.of[h]);
         size_t at = ((size_t)t * (size_t)c->types + group) * (size_t)c->resources + (size_t)r;
@@ -260,14 +250,13 @@ static void present_values(certifier *c) {
 
 /* All of each slot is worth the same. */
 static void even_values(certifier *c) {
-  size_t i;
-  for (i = 0; i < c->cells; i++) c->start[i] = c->room[i % ((size_t)c->types * (size_t)c->resources)] > 0;
+  for (size_t i = 0; i < c->cells; i++) c->start[i] = c->room[i % ((size_t)c->types * (size_t)c->resources)] > 0;
 }
 
 /* What jobs give at no prices at all. */
 static berth_status free_values(certifier *c) {
-  double bound;
   memset(c->value, 0, c->cells * sizeof *c->value);
+  double bound;
   return try_value(c, c->value, false, &bound);
 }
 
@@ -280,20 +269,19 @@ static berth_status improve(certifier *c, double utility, int32_t steps) {
 }
 
 static berth_status certify(certifier *c, double utility, int32_t steps) {
-  double bound;
-  berth_status st;
   present_values(c);
   memcpy(c->value, c->start, c->cells * sizeof *c->value);
+  double bound;
+  berth_status st;
   if ((st = try_value(c, c->value, false, &bound)) != BERTH_OK) return st;
   return steps > 0 ? improve(c, utility, steps) : BERTH_OK;
 }
 
 berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps, berth_pdors_certificate *out) {
-  certifier c;
-  berth_status st;
   if (!(utility >= 0 && utility < INFINITY) || steps < 0)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: a certificate of utility %g in %d steps: both at least 0", utility, steps);
-  st = berth_i_pdors_certifier_init(&c, d);
+  certifier c;
+  berth_status st = berth_i_pdors_certifier_init(&c, d);
   if (st == BERTH_OK) st = certify(&c, utility, steps);
   if (st == BERTH_OK) {
     c.best.utility = utility;

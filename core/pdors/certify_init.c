@@ -12,8 +12,7 @@ static void set_job(certifier *c, const berth_pdors *any, int32_t job) {
 }
 
 static bool fits(const certifier *c, const double *demand, const double *capacity) {
-  int32_t r;
-  for (r = 0; r < c->resources; r++)
+  for (int32_t r = 0; r < c->resources; r++)
     if (demand[r] > capacity[r] * (1 + 1e-9)) return false;
   return true;
 }
@@ -31,30 +30,28 @@ static void set_type(certifier *c, int32_t job, int32_t type) {
 /* OASiS, too, is measured by what can be done without its pools. */
 static void set_jobs(certifier *c) {
   berth_pdors any = *c->d;
-  int32_t i, k;
-  for (k = 0; k < c->resources && any.families == 2; k++) any.family[0].room[k] += any.family[1].room[k];
+  for (int32_t k = 0; k < c->resources && any.families == 2; k++) any.family[0].room[k] += any.family[1].room[k];
   any.families = 1;
   any.split = any.c.machines;
-  for (i = 0; i < c->jobs; i++) {
+  for (int32_t i = 0; i < c->jobs; i++) {
     set_job(c, &any, i);
-    for (k = 0; k < c->d->types.n; k++) set_type(c, i, k);
+    for (int32_t k = 0; k < c->d->types.n; k++) set_type(c, i, k);
   }
 }
 
 static void set_room(certifier *c) {
-  int32_t h, r;
-  for (h = 0; h < c->d->c.machines; h++)
-    for (r = 0; r < c->resources; r++)
+  for (int32_t h = 0; h < c->d->c.machines; h++)
+    for (int32_t r = 0; r < c->resources; r++)
       c->room[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources + (size_t)r] +=
           c->d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
 }
 
 berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   int32_t types = d->types.n < BERTH_I_PDORS_GROUPS ? d->types.n : BERTH_I_PDORS_GROUPS;
-  size_t pairs, jobs = (size_t)berth_ps_jobs(d->ps), of_slot = (size_t)types * (size_t)d->c.resources;
+  size_t jobs = (size_t)berth_ps_jobs(d->ps), of_slot = (size_t)types * (size_t)d->c.resources;
   *c = (certifier){ .pool = berth_i_pool_empty(d->ctx), .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs,
                     .slots = d->c.slots, .types = types, .resources = d->c.resources };
-  pairs = jobs * (size_t)c->types;
+  size_t pairs = jobs * (size_t)c->types;
   c->cells = (size_t)c->slots * of_slot;
   c->best.bound = INFINITY;
   c->job = berth_i_pool_alloc(&c->pool, jobs, sizeof *c->job);
@@ -79,9 +76,8 @@ berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
 /* Least room in units, over machines with room for one. */
 static double least_packing(const berth_pdors *d, const berth_ps_job *j) {
   double least = j->batch;
-  int32_t t, r;
-  for (t = 0; t < d->types.n; t++)
-    for (r = 0; r < d->c.resources; r++) {
+  for (int32_t t = 0; t < d->types.n; t++)
+    for (int32_t r = 0; r < d->c.resources; r++) {
       double capacity = d->c.capacity[(size_t)d->types.first[t] * (size_t)d->c.resources + (size_t)r];
       if (j->worker[r] > 0 && capacity >= j->worker[r]) least = fmin(least, capacity / j->worker[r]);
       if (j->server[r] > 0 && capacity >= j->server[r]) least = fmin(least, capacity / j->server[r]);
@@ -93,17 +89,15 @@ static double least_packing(const berth_pdors *d, const berth_ps_job *j) {
 static double least_covering(const berth_pdors *d, int32_t job) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   berth_i_pdors_rates r;
-  double workers;
   berth_i_pdors_rates_of(d, job, &r);
-  workers = fmin(r.work, berth_i_pdors_quantum(d, &r)) * r.scale * r.outside;
+  double workers = fmin(r.work, berth_i_pdors_quantum(d, &r)) * r.scale * r.outside;
   return workers / fmax(1, j->ratio);
 }
 
 static double factor(const berth_pdors *d) {
   double most = 0, rows = d->o.favour == BERTH_PDORS_PACKING ? (double)d->cells + 1 : 2;
-  int32_t i;
   if (d->o.gdelta == BERTH_GDELTA_GIVEN) return d->o.factor;
-  for (i = 0; i < berth_ps_jobs(d->ps); i++) {
+  for (int32_t i = 0; i < berth_ps_jobs(d->ps); i++) {
     const berth_ps_job *j = berth_ps_job_at(d->ps, i);
     double w = d->o.favour == BERTH_PDORS_PACKING ? least_packing(d, j) : least_covering(d, i);
     most = fmax(most, berth_gdelta(d->o.favour, d->o.gdelta, rows, d->o.delta, w));
@@ -113,9 +107,8 @@ static double factor(const berth_pdors *d) {
 
 static double spread(const berth_pdors *d) {
   double most = 1;
-  int32_t i, r;
-  for (i = 0; i < d->families; i++)
-    for (r = 0; r < d->c.resources; r++)
+  for (int32_t i = 0; i < d->families; i++)
+    for (int32_t r = 0; r < d->c.resources; r++)
       if (d->family[i].wanted[r]) most = fmax(most, d->family[i].log_high[r] - d->family[i].log_low);
   return most;
 }

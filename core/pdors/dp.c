@@ -98,19 +98,18 @@ static double way(berth_i_pdors_search *s, int32_t i, int32_t left, int32_t v) {
 }
 
 static void look_ahead(berth_i_pdors_search *s) {
-  int32_t i, left, v;
-  for (left = 0; left <= s->quanta; left++) ahead_of(s, s->n)[left] = -INFINITY;
-  for (i = s->n - 1; i >= 0; i--)
-    for (left = 1; left <= s->quanta; left++) {
+  for (int32_t left = 0; left <= s->quanta; left++) ahead_of(s, s->n)[left] = -INFINITY;
+  for (int32_t i = s->n - 1; i >= 0; i--)
+    for (int32_t left = 1; left <= s->quanta; left++) {
       double best = way(s, i, left, 0);
-      for (v = 1; v <= s->most && v <= left; v++) best = fmax(best, way(s, i, left, v));
+      for (int32_t v = 1; v <= s->most && v <= left; v++) best = fmax(best, way(s, i, left, v));
       ahead_of(s, i)[left] = best;
     }
 }
 
 static int32_t best_way(berth_i_pdors_search *s, int32_t i, int32_t left) {
-  int32_t v, best = 0;
-  for (v = 1; v <= s->most && v <= left; v++)
+  int32_t best = 0;
+  for (int32_t v = 1; v <= s->most && v <= left; v++)
     if (way(s, i, left, v) > way(s, i, left, best)) best = v;
   return best;
 }
@@ -120,13 +119,13 @@ static int32_t best_way(berth_i_pdors_search *s, int32_t i, int32_t left) {
 static berth_status follow(berth_pdors *d, bool *news) {
   berth_i_pdors_search *s = &d->search;
   double spent = 0;
-  int32_t i, left = s->quanta;
+  int32_t left = s->quanta;
   *news = false;
-  for (i = 0; i < s->n && left > 0; i++) {
+  for (int32_t i = 0; i < s->n && left > 0; i++) {
     int32_t v = best_way(s, i, left), class = s->class_of[i];
-    berth_status st;
     if (v == 0) continue;
     *news |= !known_of(s, class, v)->known;
+    berth_status st;
     if ((st = look(d, class, v)) != BERTH_OK) return st;
     spent += *lower_of(s, class, v);
     if (isinf(spent)) return BERTH_OK;
@@ -142,9 +141,8 @@ static berth_status find_incumbent(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   berth_status st = BERTH_OK;
   bool news = true;
-  int32_t round;
   look_ahead(s);
-  for (round = 0; round < ROUNDS && news && st == BERTH_OK; round++) {
+  for (int32_t round = 0; round < ROUNDS && news && st == BERTH_OK; round++) {
     if (!(ahead_of(s, 0)[s->quanta] > s->incumbent - dust(s->incumbent))) return BERTH_OK;
     st = follow(d, &news);
     look_ahead(s);
@@ -158,18 +156,17 @@ static berth_status find_incumbent(berth_pdors *d) {
 static bool may_help(berth_i_pdors_search *s, int32_t i, int32_t v) {
   const double *before = behind_of(s, i);
   double mark = s->incumbent - dust(s->incumbent) - dust(s->worth[0]);
-  int32_t done;
   if (isinf(*lower_of(s, s->class_of[i], v))) return false;
-  for (done = 0; done + v <= s->quanta; done++)
+  for (int32_t done = 0; done + v <= s->quanta; done++)
     if (way(s, i, s->quanta - done, v) - before[done] >= mark) return true;
   return false;
 }
 
 static berth_status price_slot(berth_pdors *d, int32_t i) {
   berth_i_pdors_search *s = &d->search;
-  int32_t v, class = s->class_of[i];
+  int32_t class = s->class_of[i];
   berth_status st = berth_i_interrupted(d->ctx);
-  for (v = 1; v <= s->most && st == BERTH_OK; v++)
+  for (int32_t v = 1; v <= s->most && st == BERTH_OK; v++)
     if (may_help(s, i, v)) st = look(d, class, v);
   return st;
 }
@@ -179,11 +176,11 @@ static void step(berth_i_pdors_search *s, int32_t i) {
   const double *before = behind_of(s, i);
   double *after = behind_of(s, i + 1);
   int16_t *chosen = s->chosen + (size_t)i * (size_t)(s->quanta + 1);
-  int32_t done, v, class = s->class_of[i];
-  for (done = 0; done <= s->quanta; done++) {
+  int32_t class = s->class_of[i];
+  for (int32_t done = 0; done <= s->quanta; done++) {
     after[done] = before[done];
     chosen[done] = 0;
-    for (v = 1; v <= s->most && v <= done; v++) {
+    for (int32_t v = 1; v <= s->most && v <= done; v++) {
       double cost = known_of(s, class, v)->known ? before[done - v] + *lower_of(s, class, v) : INFINITY;
       if (!(cost < after[done])) continue;
       after[done] = cost;
@@ -196,8 +193,7 @@ static void step(berth_i_pdors_search *s, int32_t i) {
 static bool is_over(berth_i_pdors_search *s, int32_t i) {
   const double *after = behind_of(s, i + 1);
   double mark = s->incumbent - dust(s->incumbent) - dust(s->worth[0]);
-  int32_t done;
-  for (done = 0; done < s->quanta; done++)
+  for (int32_t done = 0; done < s->quanta; done++)
     if (ahead_of(s, i + 1)[s->quanta - done] - after[done] >= mark) return false;
   return true;
 }
@@ -206,15 +202,13 @@ static bool is_over(berth_i_pdors_search *s, int32_t i) {
 static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
   berth_i_pdors_search *s = &d->search;
   berth_status st = BERTH_OK;
-  int32_t i;
   *best = BERTH_NONE;
   *payoff = -INFINITY;
-  for (i = 0; i <= s->quanta; i++) behind_of(s, 0)[i] = i == 0 ? 0 : INFINITY;
-  for (i = 0; i < s->n && st == BERTH_OK; i++) {
-    double here;
+  for (int32_t i = 0; i <= s->quanta; i++) behind_of(s, 0)[i] = i == 0 ? 0 : INFINITY;
+  for (int32_t i = 0; i < s->n && st == BERTH_OK; i++) {
     if ((st = price_slot(d, i)) != BERTH_OK) break;
     step(s, i);
-    here = s->worth[i] - behind_of(s, i + 1)[s->quanta];
+    double here = s->worth[i] - behind_of(s, i + 1)[s->quanta];
     if (here > *payoff) {
       *payoff = here;
       *best = i;
@@ -242,18 +236,17 @@ static int32_t chosen_at(const berth_i_pdors_search *s, int32_t i, int32_t done)
 static berth_status read_plan(berth_pdors *d, int32_t last, berth_pdors_plan *out) {
   berth_i_pdors_search *s = &d->search;
   int32_t i, done, v;
-  size_t n = 0, at;
-  berth_status st;
+  size_t n = 0;
   for (i = last, done = s->quanta; done > 0; done -= v, i--)
     if ((v = chosen_at(s, i, done)) > 0) n += (size_t)known_of(s, s->class_of[i], v)->n;
+  berth_status st;
   if ((st = room_for_plan(d, n)) != BERTH_OK) return st;
+  size_t at;
   for (i = last, done = s->quanta, at = n; done > 0; done -= v, i--) {
-    const berth_i_pdors_known *k;
-    int32_t p;
     if ((v = chosen_at(s, i, done)) == 0) continue;
-    k = known_of(s, s->class_of[i], v);
+    const berth_i_pdors_known *k = known_of(s, s->class_of[i], v);
     at -= (size_t)k->n;
-    for (p = 0; p < k->n; p++) {
+    for (int32_t p = 0; p < k->n; p++) {
       s->plan_slot[at + (size_t)p] = s->from + i;
       s->plan_place[at + (size_t)p] = s->place[k->place + (size_t)p];
     }
@@ -267,28 +260,27 @@ static berth_status read_plan(berth_pdors *d, int32_t last, berth_pdors_plan *ou
 static void begin_search(berth_pdors *d, int32_t job, int32_t from) {
   berth_i_pdors_search *s = &d->search;
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  int32_t i;
   s->job = job;
   s->from = from;
   s->n = d->c.slots - from;
   s->begun = BERTH_NONE;
   s->place_n = 0;
   s->incumbent = 0;
-  for (i = 0; i < s->n; i++) s->worth[i] = berth_ps_utility(j, from + i - j->arrival);
+  for (int32_t i = 0; i < s->n; i++) s->worth[i] = berth_ps_utility(j, from + i - j->arrival);
   choose_quanta(d, s);
 }
 
 static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
   berth_i_pdors_search *s = &d->search;
-  int32_t last;
-  double payoff;
-  berth_status st;
   berth_i_pdors_classify(d);
+  berth_status st;
   if ((st = berth_i_pdors_room_by_class(d)) != BERTH_OK) return st;
   berth_i_pdors_lower(d);
   out->bound = berth_i_pdors_relaxed(d);
   if (!(out->bound > 0)) return BERTH_OK;
   if ((st = berth_i_pdors_room_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK) return st;
+  int32_t last;
+  double payoff;
   if ((st = go_forward(d, &last, &payoff)) != BERTH_OK || last == BERTH_NONE) return st;
   out->payoff = payoff;
   out->utility = s->worth[last];

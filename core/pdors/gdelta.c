@@ -15,10 +15,9 @@ static double by_formula(berth_pdors_favour favour, double log_term, double w) {
 
 /* Root x of e^x - 1 - x = a, a > 0, on the side of 0 that is asked for; G = e^x. Convex: Newton's steps from outside stay there. */
 static double tight_exponent(double a, bool above) {
-  double x = above ? fmin(sqrt(2 * a), log1p(a + sqrt(2 * a))) : -(a + 1), step;
-  int i;
-  for (i = 0; i < 100; i++) {
-    step = (expm1(x) - x - a) / expm1(x);
+  double x = above ? fmin(sqrt(2 * a), log1p(a + sqrt(2 * a))) : -(a + 1);
+  for (int i = 0; i < 100; i++) {
+    double step = (expm1(x) - x - a) / expm1(x);
     if (!(fabs(step) > 1e-15 * fabs(x))) break;
     x -= step;
   }
@@ -26,10 +25,9 @@ static double tight_exponent(double a, bool above) {
 }
 
 double berth_gdelta(berth_pdors_favour favour, berth_pdors_gdelta form, double n, double delta, double w) {
-  double log_term;
   if (!(n >= 1 && w > 0 && delta > 0 && delta < 1) || isinf(n)) return NAN;
   if (isinf(w)) return 1;
-  log_term = log(3 * n / delta);
+  double log_term = log(3 * n / delta);
   if (form == BERTH_GDELTA_FORMULA) return by_formula(favour, log_term, w);
   return exp(tight_exponent(log_term / w, favour == BERTH_PDORS_COVERING));
 }

@@ -26,10 +26,9 @@ static int32_t class_for(berth_pdors *d, int32_t slot) {
 /* O(slots), where hashes differ if slots do. */
 void berth_i_pdors_classify(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
-  int32_t i;
   s->classes = 0;
-  for (i = 0; i < (int32_t)s->table_room; i++) s->table[i] = BERTH_NONE;
-  for (i = 0; i < s->n; i++) s->class_of[i] = class_for(d, s->from + i);
+  for (int32_t i = 0; i < (int32_t)s->table_room; i++) s->table[i] = BERTH_NONE;
+  for (int32_t i = 0; i < s->n; i++) s->class_of[i] = class_for(d, s->from + i);
 }
 
 /* ---- costs of one class ------------------------------------------------------------------------------- */
@@ -49,12 +48,11 @@ typedef struct needs {
 } needs;
 
 static void needs_of(const berth_pdors *d, const berth_ps_job *j, needs *q) {
-  int32_t r;
   q->n = 0;
   q->per_server = d->search.rates.per_server;
   q->most = d->search.rates.most_out;
   q->most_servers = berth_i_pdors_servers(j, q->most);
-  for (r = 0; r < d->c.resources; r++)
+  for (int32_t r = 0; r < d->c.resources; r++)
     if (j->worker[r] > 0 || j->server[r] > 0) {
       q->resource[q->n] = r;
       q->worker[q->n] = j->worker[r];
@@ -73,8 +71,7 @@ typedef struct shelf {
 
 static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s, int32_t h, shelf *out) {
   size_t at = (size_t)h * (size_t)d->c.resources;
-  int32_t i;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     size_t k = at + (size_t)q->resource[i];
     out->price[i] = s->price[k];
     out->room[i] = s->left[k] + 1e-9 * d->c.capacity[k];
@@ -84,8 +81,7 @@ static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_s
 /* Resources of which a unit takes none may have no price at all. */
 static double cost(const needs *q, const double *demand, const shelf *m) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     if (!(demand[i] > 0)) continue;
     if (demand[i] > m->room[i]) return INFINITY;
     sum += demand[i] * m->price[i];
@@ -95,8 +91,7 @@ static double cost(const needs *q, const double *demand, const shelf *m) {
 
 static double most_workers(const needs *q, const shelf *m) {
   double most = INFINITY;
-  int32_t i;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     most = least(most, m->room[i] / q->mixed[i]);
     if (q->worker[i] > 0) most = least(most, (m->room[i] - q->server[i]) / q->worker[i]);
     else if (q->server[i] > m->room[i]) most = 0;
@@ -106,8 +101,7 @@ static double most_workers(const needs *q, const shelf *m) {
 
 static double units(const needs *q, const double *demand, const shelf *m) {
   double most = INFINITY;
-  int32_t i;
-  for (i = 0; i < q->n; i++)
+  for (int32_t i = 0; i < q->n; i++)
     if (demand[i] > 0) most = least(most, floor(m->room[i] / demand[i]));
   return most;
 }
@@ -128,8 +122,7 @@ static void look_at_machine(const berth_pdors *d, const needs *q, const shelf *m
 static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s) {
   floors f = { INFINITY, INFINITY, INFINITY, INFINITY, 0, 0, 0 };
   shelf m;
-  int32_t h;
-  for (h = 0; h < d->c.machines; h++) {
+  for (int32_t h = 0; h < d->c.machines; h++) {
     shelf_of(d, q, s, h, &m);
     look_at_machine(d, q, &m, h, &f);
   }
@@ -151,12 +144,12 @@ static double outside(const berth_i_pdors_search *s, const berth_ps_job *j, cons
 
 static void bound_class(berth_pdors *d, const berth_ps_job *j, const floors *f, int32_t class) {
   berth_i_pdors_search *s = &d->search;
-  double *lower = s->lower + (size_t)class * (size_t)(s->most + 1), in, out;
+  double *lower = s->lower + (size_t)class * (size_t)(s->most + 1);
   double a = fmin(s->rates.most_in, floor(f->most_in));
   double b = fmin(s->rates.most_out, fmin(f->workers, floor(f->servers * j->ratio * (1 + 1e-12))));
-  int32_t v;
   lower[0] = 0;
-  for (v = 1; v <= s->most; v++) {
+  double in, out;
+  for (int32_t v = 1; v <= s->most; v++) {
     double samples = fmin(v * s->quantum, s->rates.work) * s->rates.scale;
     in = inside(s, j, f, samples);
     out = outside(s, j, f, samples);
@@ -173,9 +166,8 @@ void berth_i_pdors_lower(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   const berth_ps_job *j = berth_ps_job_at(d->ps, s->job);
   needs q;
-  int32_t class;
   needs_of(d, j, &q);
-  for (class = 0; class < s->classes; class++) {
+  for (int32_t class = 0; class < s->classes; class++) {
     floors f = floors_of(d, &q, berth_i_pdors_slot_at(d, s->slot_of[class]));
     bound_class(d, j, &f, class);
   }
@@ -215,9 +207,8 @@ void berth_i_pdors_fill_put(berth_i_pdors_fill *f, berth_i_pdors_part part) {
 
 double berth_i_pdors_fill_cost(const berth_i_pdors_fill *f) {
   double sum = 0;
-  int32_t i;
   if (f->have < f->want * (1 - 1e-9)) return INFINITY;
-  for (i = 0; i < f->n; i++) sum += f->part[i].amount * f->part[i].slope;
+  for (int32_t i = 0; i < f->n; i++) sum += f->part[i].amount * f->part[i].slope;
   return sum;
 }
 
@@ -225,9 +216,8 @@ double berth_i_pdors_relaxed(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   berth_i_pdors_fill f = { s->heap, 0, 0, s->rates.work };
   double best = -INFINITY;
-  int32_t i, k;
-  for (i = 0; i < s->n; i++) {
-    for (k = 0; k < 2; k++) berth_i_pdors_fill_put(&f, s->hull[2 * (size_t)s->class_of[i] + (size_t)k]);
+  for (int32_t i = 0; i < s->n; i++) {
+    for (int32_t k = 0; k < 2; k++) berth_i_pdors_fill_put(&f, s->hull[2 * (size_t)s->class_of[i] + (size_t)k]);
     best = fmax(best, s->worth[i] - berth_i_pdors_fill_cost(&f));
   }
   return best;

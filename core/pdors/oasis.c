@@ -27,8 +27,7 @@ BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))
 static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t machine) {
   size_t at = (size_t)machine * (size_t)d->c.resources;
   double cost = 0, room = INT32_MAX;
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++, at++) {
+  for (int32_t r = 0; r < d->c.resources; r++, at++) {
     if (!(demand[r] > 0)) continue;
     cost += demand[r] * state->price[at];
     room = fmin(room, floor((state->left[at] + 1e-9 * d->c.capacity[at]) / demand[r]));
@@ -39,8 +38,8 @@ static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const
 /* @return number of spots with room, cheapest first, at `out` */
 static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t from, int32_t to,
                       spot *out) {
-  int32_t h, n = 0;
-  for (h = from; h < to; h++) {
+  int32_t n = 0;
+  for (int32_t h = from; h < to; h++) {
     spot s = spot_at(d, state, demand, h);
     if (s.room > 0 && s.cost < INFINITY) out[n++] = s;
   }
@@ -58,8 +57,7 @@ void berth_i_oasis_begin(berth_pdors *d, int32_t job, const berth_i_slot_state *
 
 /* @return what could not be placed */
 static int32_t fill(const spot *s, int32_t n, int32_t units, bool workers, berth_i_slot_answer *out) {
-  int32_t i;
-  for (i = 0; i < n && units > 0; i++) {
+  for (int32_t i = 0; i < n && units > 0; i++) {
     int32_t here = units < s[i].room ? units : s[i].room;
     out->place[out->n++] = (berth_ps_place){ s[i].machine, workers ? here : 0, workers ? 0 : here };
     out->cost += here * s[i].cost;

@@ -41,8 +41,8 @@ static void add_member(program *p, int32_t h) {
 
 /* The first of several in its rack. */
 static bool leads_rack(const berth_ps_options *o, int32_t h) {
-  int32_t k, others = 0;
-  for (k = 0; k < o->machines; k++) {
+  int32_t others = 0;
+  for (int32_t k = 0; k < o->machines; k++) {
     if (k < h && o->rack[k] == o->rack[h]) return false;
     others += k > h && o->rack[k] == o->rack[h];
   }
@@ -50,23 +50,22 @@ static bool leads_rack(const berth_ps_options *o, int32_t h) {
 }
 
 static berth_status set_modes(program *p) {
-  int32_t h, k;
   p->mode = berth_i_pool_alloc(&p->pool, 2 * (size_t)p->o->machines + 1, sizeof *p->mode);
   p->member = berth_i_pool_alloc(&p->pool, 3 * (size_t)p->o->machines, sizeof *p->member);
   if (berth_i_pool_status(&p->pool) != BERTH_OK) return BERTH_ENOMEM;
-  for (h = 0; h < p->o->machines; h++) {
+  for (int32_t h = 0; h < p->o->machines; h++) {
     add_mode(p, true, false);
     add_member(p, h);
   }
-  for (h = 0; p->o->rack && h < p->o->machines; h++) {
+  for (int32_t h = 0; p->o->rack && h < p->o->machines; h++) {
     if (!leads_rack(p->o, h)) continue;
     add_mode(p, false, true);
-    for (k = h; k < p->o->machines; k++)
+    for (int32_t k = h; k < p->o->machines; k++)
       if (p->o->rack[k] == p->o->rack[h]) add_member(p, k);
   }
   if (p->o->machines == 1) return BERTH_OK;
   add_mode(p, false, false);
-  for (h = 0; h < p->o->machines; h++) add_member(p, h);
+  for (int32_t h = 0; h < p->o->machines; h++) add_member(p, h);
   return BERTH_OK;
 }
 
@@ -77,16 +76,14 @@ static double slots_of(const berth_ps_job *j, const mode *m) {
 }
 
 static bool has(const program *p, const mode *m, int32_t machine) {
-  int32_t k;
-  for (k = 0; k < m->n; k++)
+  for (int32_t k = 0; k < m->n; k++)
     if (p->member[m->first + k] == machine) return true;
   return false;
 }
 
 /* All machines of b are of a, and more. */
 static bool wider(const program *p, const mode *a, const mode *b) {
-  int32_t k;
-  for (k = 0; k < b->n; k++)
+  for (int32_t k = 0; k < b->n; k++)
     if (!has(p, a, p->member[b->first + k])) return false;
   return a->n > b->n;
 }
@@ -94,16 +91,15 @@ static bool wider(const program *p, const mode *a, const mode *b) {
 /* ---- rows ----------------------------------------------------------------------------------------------- */
 
 static int32_t count_pairs(const program *p) {
-  int32_t a, b, n = 0;
-  for (a = 0; a < p->modes; a++)
-    for (b = 0; b < p->modes; b++) n += wider(p, &p->mode[a], &p->mode[b]);
+  int32_t n = 0;
+  for (int32_t a = 0; a < p->modes; a++)
+    for (int32_t b = 0; b < p->modes; b++) n += wider(p, &p->mode[a], &p->mode[b]);
   return n;
 }
 
 static int32_t rows_from(program *p, int32_t *first, int32_t n, berth_i_glpk_row sense, double bound) {
-  int32_t i;
   *first = p->mip.rows;
-  for (i = 0; p->sense && i < n; i++) {
+  for (int32_t i = 0; p->sense && i < n; i++) {
     p->sense[p->mip.rows + i] = (uint8_t)sense;
     p->bound[p->mip.rows + i] = bound;
   }
@@ -112,7 +108,7 @@ static int32_t rows_from(program *p, int32_t *first, int32_t n, berth_i_glpk_row
 
 /* Called twice: to count, and to fill. */
 static void set_rows(program *p) {
-  int32_t slot, k, cells = p->o->machines * p->o->resources;
+  int32_t cells = p->o->machines * p->o->resources;
   p->mip.rows = 0;
   rows_from(p, &p->one_mode, p->spans, BERTH_I_AT_MOST, 1);
   rows_from(p, &p->batch, p->spans * p->modes, BERTH_I_AT_MOST, 0);
@@ -121,14 +117,13 @@ static void set_rows(program *p) {
   rows_from(p, &p->work, p->spans, BERTH_I_AT_LEAST, 0);
   rows_from(p, &p->wider, p->spans * p->pairs, BERTH_I_AT_LEAST, 0);
   rows_from(p, &p->room, p->o->slots * cells, BERTH_I_AT_MOST, 0);
-  for (slot = 0; p->sense && slot < p->o->slots; slot++)
-    for (k = 0; k < cells; k++) p->bound[p->room + slot * cells + k] = p->o->capacity[k];
+  for (int32_t slot = 0; p->sense && slot < p->o->slots; slot++)
+    for (int32_t k = 0; k < cells; k++) p->bound[p->room + slot * cells + k] = p->o->capacity[k];
 }
 
 static berth_status init_rows(program *p) {
-  int32_t i;
   if (!(p->span = berth_i_pool_zalloc(&p->pool, (size_t)p->jobs + 1, sizeof *p->span))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < p->jobs; i++) p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
+  for (int32_t i = 0; i < p->jobs; i++) p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
   p->spans = p->span[p->jobs];
   p->pairs = count_pairs(p);
   set_rows(p);
@@ -159,8 +154,8 @@ static berth_status begin_column(program *p, double cost, double most) {
 }
 
 static berth_status put(program *p, int32_t row, double value) {
-  berth_status st;
   if (value == 0) return BERTH_OK;
+  berth_status st;
   if ((st = berth_i_pool_grow(&p->pool, (void **)&p->row, &p->entries_cap[0], p->entries + 1, sizeof *p->row)) != BERTH_OK
       || (st = berth_i_pool_grow(&p->pool, (void **)&p->value, &p->entries_cap[1], p->entries + 1, sizeof *p->value)) != BERTH_OK)
     return st;
@@ -173,25 +168,24 @@ static berth_status put(program *p, int32_t row, double value) {
 /* Work is counted in parts of the job: done by that slot, and so by all later ones. */
 static berth_status add_done(program *p, int32_t job, int32_t slot) {
   const berth_ps_job *j = berth_ps_job_at(p->ps, job);
-  int32_t i, at = p->span[job] + slot - j->arrival;
-  berth_status st;
+  int32_t at = p->span[job] + slot - j->arrival;
   p->done[at] = p->mip.columns;
+  berth_status st;
   if ((st = begin_column(p, berth_ps_utility(j, slot - j->arrival), 1)) != BERTH_OK) return st;
   if ((st = put(p, p->once + job, 1)) != BERTH_OK) return st;
-  for (i = at; i < p->span[job + 1] && st == BERTH_OK; i++) st = put(p, p->work + i, -(1 - 1e-9));
+  for (int32_t i = at; i < p->span[job + 1] && st == BERTH_OK; i++) st = put(p, p->work + i, -(1 - 1e-9));
   return st;
 }
 
 /* Where everything on fewer machines is slower, a mode is not to be had by such places. */
 static berth_status put_wider(program *p, int32_t job, int32_t span, int32_t m, int32_t machine, double value) {
   const berth_ps_job *j = berth_ps_job_at(p->ps, job);
-  int32_t a, b, pair = 0;
+  int32_t pair = 0;
   berth_status st = BERTH_OK;
-  for (a = 0; a < p->modes; a++)
-    for (b = 0; b < p->modes; b++) {
-      bool slower;
+  for (int32_t a = 0; a < p->modes; a++)
+    for (int32_t b = 0; b < p->modes; b++) {
       if (!wider(p, &p->mode[a], &p->mode[b])) continue;
-      slower = a == m && slots_of(j, &p->mode[b]) > slots_of(j, &p->mode[a]);
+      bool slower = a == m && slots_of(j, &p->mode[b]) > slots_of(j, &p->mode[a]);
       if (slower && (machine == BERTH_NONE || !has(p, &p->mode[b], machine)))
         if ((st = put(p, p->wider + span * p->pairs + pair, value)) != BERTH_OK) return st;
       pair++;
@@ -208,9 +202,8 @@ static berth_status add_mode_column(program *p, int32_t job, int32_t span, int32
 }
 
 static berth_status put_room(program *p, int32_t slot, int32_t machine, const double *demand) {
-  int32_t r;
   berth_status st = BERTH_OK;
-  for (r = 0; r < p->o->resources && st == BERTH_OK; r++)
+  for (int32_t r = 0; r < p->o->resources && st == BERTH_OK; r++)
     st = put(p, p->room + (slot * p->o->machines + machine) * p->o->resources + r, demand[r]);
   return st;
 }
@@ -218,11 +211,10 @@ static berth_status put_room(program *p, int32_t slot, int32_t machine, const do
 static berth_status add_workers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
   const berth_ps_job *j = berth_ps_job_at(p->ps, job);
   double part = 1 / slots_of(j, &p->mode[m]) / (j->epochs * j->samples);
-  int32_t i;
   berth_status st = begin_column(p, 0, j->batch);
   if (st != BERTH_OK || (st = put(p, p->batch + span * p->modes + m, 1)) != BERTH_OK) return st;
   if ((st = put(p, p->servers + span * p->modes + m, 1)) != BERTH_OK) return st;
-  for (i = span; i < p->span[job + 1]; i++)
+  for (int32_t i = span; i < p->span[job + 1]; i++)
     if ((st = put(p, p->work + i, part)) != BERTH_OK) return st;
   if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
   return put_room(p, j->arrival + span - p->span[job], machine, j->worker);
@@ -237,11 +229,10 @@ static berth_status add_servers(program *p, int32_t job, int32_t span, int32_t m
 }
 
 static berth_status add_span(program *p, int32_t job, int32_t span) {
-  int32_t m, k;
   berth_status st = add_done(p, job, berth_ps_job_at(p->ps, job)->arrival + span - p->span[job]);
-  for (m = 0; m < p->modes && st == BERTH_OK; m++) {
+  for (int32_t m = 0; m < p->modes && st == BERTH_OK; m++) {
     st = add_mode_column(p, job, span, m);
-    for (k = 0; k < p->mode[m].n && st == BERTH_OK; k++) {
+    for (int32_t k = 0; k < p->mode[m].n && st == BERTH_OK; k++) {
       int32_t machine = p->member[p->mode[m].first + k];
       if ((st = add_workers(p, job, span, m, machine)) == BERTH_OK) st = add_servers(p, job, span, m, machine);
     }
@@ -250,18 +241,17 @@ static berth_status add_span(program *p, int32_t job, int32_t span) {
 }
 
 static berth_status init_columns(program *p) {
-  int32_t i, k;
   berth_status st = BERTH_OK;
-  for (i = 0; i < p->jobs && st == BERTH_OK; i++)
-    for (k = p->span[i]; k < p->span[i + 1] && st == BERTH_OK; k++) st = add_span(p, i, k);
+  for (int32_t i = 0; i < p->jobs && st == BERTH_OK; i++)
+    for (int32_t k = p->span[i]; k < p->span[i + 1] && st == BERTH_OK; k++) st = add_span(p, i, k);
   return st;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
 
 static void read_utility(const program *p, double *utility_of) {
-  int32_t i, k;
-  for (i = 0; i < p->jobs; i++)
+  int32_t k;
+  for (int32_t i = 0; i < p->jobs; i++)
     for (utility_of[i] = 0, k = p->span[i]; k < p->span[i + 1]; k++)
       if (p->x[p->done[k]] > 0.5) utility_of[i] = p->cost[p->done[k]];
 }
@@ -291,12 +281,11 @@ static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, d
 enum { LARGEST = 20000 }; /* columns: more than branch and bound gets through */
 
 static berth_status check_problem(const program *p, int32_t nodes) {
-  int32_t i;
   double columns = 0;
   if (nodes < 0) return berth_i_fail(p->ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
   if (p->o->comm == BERTH_PS_SHARED)
     return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: speed on shared links is not linear");
-  for (i = 0; i < p->jobs; i++) {
+  for (int32_t i = 0; i < p->jobs; i++) {
     const berth_ps_job *j = berth_ps_job_at(p->ps, i);
     if (j->moving > 0) return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: job %d loses time when it moves", i);
     columns += (p->o->slots - j->arrival) * (2.0 + 4 * p->o->machines);

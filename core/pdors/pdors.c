@@ -80,9 +80,8 @@ const berth_option_table *berth_pdors_option_table(void) {
 }
 
 static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, int32_t resources) {
-  int32_t r;
   if (!(o->low > 0 && o->low < INFINITY)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: low is %g: above 0", o->low);
-  for (r = 0; r < resources; r++)
+  for (int32_t r = 0; r < resources; r++)
     if (!(o->high[r] > 0 && o->high[r] < INFINITY))
       return berth_i_fail(ctx, BERTH_EINVAL, "pdors: high of resource %d is %g: above 0", r, o->high[r]);
   return BERTH_OK;
@@ -105,9 +104,8 @@ typedef struct keyed {
 } keyed;
 
 static int same_order(const keyed *x, const keyed *y) {
-  int32_t r;
   if (x->pool != y->pool) return x->pool < y->pool ? -1 : 1;
-  for (r = 0; r < x->columns; r++)
+  for (int32_t r = 0; r < x->columns; r++)
     if (x->row[r] != y->row[r]) return x->row[r] < y->row[r] ? -1 : 1;
   return 0;
 }
@@ -115,8 +113,7 @@ static int same_order(const keyed *x, const keyed *y) {
 BERTH_I_SORT(sort_keyed, keyed, BERTH_I_KEY(same_order(a, b), 0) BERTH_I_UP(machine))
 
 static void number_types(berth_i_pdors_types *t, const keyed *k, int32_t machines) {
-  int32_t i;
-  for (i = 0; i < machines; i++) {
+  for (int32_t i = 0; i < machines; i++) {
     if (i == 0 || same_order(&k[i - 1], &k[i]) != 0) {
       t->first[t->n] = k[i].machine;
       t->count[t->n++] = 0;
@@ -130,7 +127,6 @@ static berth_status types_init(berth_pdors *d) {
   berth_i_pdors_types *t = &d->types;
   size_t n = (size_t)d->c.machines;
   keyed *k = berth_i_alloc(d->ctx, n, sizeof *k);
-  int32_t h;
   t->of = berth_i_pool_alloc(&d->pool, n, sizeof *t->of);
   t->first = berth_i_pool_alloc(&d->pool, n, sizeof *t->first);
   t->count = berth_i_pool_alloc(&d->pool, n, sizeof *t->count);
@@ -138,7 +134,7 @@ static berth_status types_init(berth_pdors *d) {
     berth_i_free(d->ctx, k, n, sizeof *k);
     return berth_i_nomem(d->ctx);
   }
-  for (h = 0; h < d->c.machines; h++)
+  for (int32_t h = 0; h < d->c.machines; h++)
     k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources, h >= d->split, h };
   sort_keyed(k, n);
   number_types(t, k, d->c.machines);
@@ -149,12 +145,12 @@ static berth_status types_init(berth_pdors *d) {
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
 static berth_status init(berth_pdors *d) {
-  int32_t i, jobs = berth_ps_jobs(d->ps);
-  berth_status st;
+  int32_t jobs = berth_ps_jobs(d->ps);
   d->last = berth_i_pool_alloc(&d->pool, (size_t)jobs, sizeof *d->last);
   d->late = berth_i_pool_alloc(&d->pool, (size_t)jobs, sizeof *d->late);
+  berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
-  for (i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
+  for (int32_t i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
   if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK) return st;
   if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK || (st = berth_i_pdors_search_init(d)) != BERTH_OK) return st;
   return d->families == 2 ? berth_i_oasis_new(d) : berth_i_slot_solver_new(d->ps, &d->o, &d->solver);
@@ -163,9 +159,9 @@ static berth_status init(berth_pdors *d) {
 berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth_pdors **out) {
   berth_ctx *ctx = berth_ps_ctx(p);
   const berth_ps_options *c = berth_ps_options_of(p);
-  berth_pdors *d;
   berth_status st = check_options(ctx, opts, c);
   if (st != BERTH_OK) return st;
+  berth_pdors *d;
   if (!(d = berth_i_pool_object(ctx, sizeof *d))) return berth_i_nomem(ctx);
   berth_ps_retain(p);
   d->ps = p;
@@ -184,9 +180,8 @@ berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth
 }
 
 void berth_pdors_release(berth_pdors *d) {
-  berth_ps *p;
   if (!d) return;
-  p = d->ps;
+  berth_ps *p = d->ps;
   berth_i_slot_solver_release(d->solver);
   berth_i_pool_free(&d->pool);
   berth_ps_release(p);
@@ -202,11 +197,11 @@ berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *o
 }
 
 berth_status berth_pdors_admit(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
-  berth_pdors_plan plan;
-  berth_status st;
   if (berth_ps_job_at(d->ps, job) && d->last[job] != UNDECIDED)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: job %d was %s before", job,
                         d->last[job] == REFUSED ? "refused" : "admitted");
+  berth_pdors_plan plan;
+  berth_status st;
   if ((st = berth_pdors_decide(d, job, &plan)) != BERTH_OK) return st;
   if (!plan.admitted) d->last[job] = REFUSED;
   else if ((st = berth_i_pdors_commit(d, job, &plan)) != BERTH_OK) return st;

@@ -16,9 +16,9 @@ static berth_status check_problem(const berth_pdors *d, const berth_ps_run *r) {
 
 static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
   berth_pdors *d = ud;
-  berth_pdors_plan plan;
   berth_status st = check_problem(d, r);
   if (st != BERTH_OK) return st;
+  berth_pdors_plan plan;
   if ((st = berth_pdors_admit(d, job, &plan)) != BERTH_OK || plan.admitted) return st;
   return berth_ps_refuse(r, job, isinf(plan.bound) ? NO_SCHEDULE : NO_PAYOFF);
 }
@@ -32,8 +32,7 @@ static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
 /* Plans that ended with the slot before, too early. */
 static void find_late(berth_pdors *d, const berth_ps_run *r, int32_t at) {
   const berth_i_pdors_slot *s = &d->slot[at - 1];
-  size_t i;
-  for (i = 0; i < s->n; i++) {
+  for (size_t i = 0; i < s->n; i++) {
     int32_t job = s->entry[i].job;
     if ((i > 0 && s->entry[i - 1].job == job) || d->last[job] != at - 1) continue;
     if (berth_ps_run_left(r, job) > 0) d->late[d->n_late++] = job;
@@ -42,9 +41,9 @@ static void find_late(berth_pdors *d, const berth_ps_run *r, int32_t at) {
 
 /* What is left of late ones is planned as if it came now; what finds no place waits for another slot. */
 static berth_status plan_late(berth_pdors *d, const berth_ps_run *r, int32_t at) {
-  int32_t i, kept = 0, n = d->n_late;
+  int32_t kept = 0, n = d->n_late;
   berth_status st = BERTH_OK;
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     int32_t job = d->late[i];
     berth_pdors_plan plan;
     if ((st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan)) != BERTH_OK) break;
@@ -69,9 +68,9 @@ static berth_status assign(const berth_pdors *d, berth_ps_run *r, const berth_i_
 
 static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
   berth_pdors *d = ud;
-  berth_status st;
   if (d->o.extend && at > 0) {
     find_late(d, r, at);
+    berth_status st;
     if ((st = plan_late(d, r, at)) != BERTH_OK) return st;
   }
   return assign(d, r, &d->slot[at]);

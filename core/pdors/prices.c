@@ -23,8 +23,7 @@ static void note_top(const berth_pdors *d, berth_i_pdors_family *f, int32_t fami
   double bandwidth = d->families == 1 ? j->inside : j->across;
   double slots = berth_ps_worker_slots(j, bandwidth);
   double best = berth_ps_utility(j, ceil(j->epochs * j->samples * slots / j->batch * (1 - 1e-12)));
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++) {
+  for (int32_t r = 0; r < d->c.resources; r++) {
     double demand = demand_of(d, family, j, r);
     if (!(demand > 0)) continue;
     f->wanted[r] = true;
@@ -35,8 +34,7 @@ static void note_top(const berth_pdors *d, berth_i_pdors_family *f, int32_t fami
 /* Cheapest: what it is worth in the last slot, per unit of all that it takes at the lowest speed. */
 static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t family, const berth_ps_job *j) {
   double use = 0, worth = fmax(berth_ps_utility(j, d->c.slots - j->arrival), d->o.floor * j->importance);
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++) use += demand_of(d, family, j, r);
+  for (int32_t r = 0; r < d->c.resources; r++) use += demand_of(d, family, j, r);
   use *= worker_slots(j, j->across);
   if (!(use > 0) || !(worth > 0)) return;
   f->least_use = fmin(f->least_use, use);
@@ -47,24 +45,21 @@ static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t fa
  * for each of its pools. */
 static double log_low(const berth_pdors *d, const berth_i_pdors_family *f) {
   double room = 0;
-  int32_t r;
   if (d->o.per_job) return log(f->least_worth);
-  for (r = 0; r < d->c.resources; r++) room += f->wanted[r] ? f->room[r] : 0;
+  for (int32_t r = 0; r < d->c.resources; r++) room += f->wanted[r] ? f->room[r] : 0;
   return log(f->least_worth) + log(f->least_use) - log(2.0 * d->families * d->c.slots * room);
 }
 
 static void set_bounds(const berth_pdors *d, berth_i_pdors_family *f) {
   double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
-  int32_t r;
   f->ready = true;
   f->log_low = log_low(d, f) - widened + log(d->o.low_scale);
-  for (r = 0; r < d->c.resources; r++) f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
+  for (int32_t r = 0; r < d->c.resources; r++) f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
 }
 
 static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
-  int32_t r;
   if (isinf(f->least_use)) return false;
-  for (r = 0; r < d->c.resources; r++)
+  for (int32_t r = 0; r < d->c.resources; r++)
     if (f->wanted[r] && f->room[r] > 0) return true;
   return false;
 }
@@ -72,28 +67,25 @@ static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
 /* Jobs that nobody can do have no part in it. */
 static void note(berth_pdors *d, int32_t job) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  berth_i_pdors_rates rates;
-  int32_t i;
   d->seen[job] = 1;
+  berth_i_pdors_rates rates;
   berth_i_pdors_rates_of(d, job, &rates);
   if (!berth_i_pdors_can_finish(d, &rates, j->arrival)) return;
-  for (i = 0; i < d->families; i++) {
+  for (int32_t i = 0; i < d->families; i++) {
     note_top(d, &d->family[i], i, j);
     note_least(d, &d->family[i], i, j);
   }
 }
 
 static void refresh(berth_pdors *d) {
-  int32_t i;
   d->epoch++;
-  for (i = 0; i < d->families; i++)
+  for (int32_t i = 0; i < d->families; i++)
     if (has_bounds(d, &d->family[i])) set_bounds(d, &d->family[i]);
 }
 
 static void set_prior(berth_pdors *d) {
-  int32_t i, r;
-  for (i = 0; i < d->families; i++)
-    for (r = 0; r < d->c.resources; r++) {
+  for (int32_t i = 0; i < d->families; i++)
+    for (int32_t r = 0; r < d->c.resources; r++) {
       d->family[i].ready = d->family[i].wanted[r] = true;
       d->family[i].log_low = log(d->o.low) + log(d->o.low_scale);
       d->family[i].log_high[r] = fmax(log(d->o.high[r]) + log(d->o.high_scale), d->family[i].log_low + 1);
@@ -101,27 +93,26 @@ static void set_prior(berth_pdors *d) {
 }
 
 static void measure_room(berth_pdors *d) {
-  int32_t h, r, i;
-  for (i = 0; i < d->families; i++) d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
-  for (h = 0; h < d->c.machines; h++)
-    for (r = 0; r < d->c.resources; r++) d->family[family_of(d, h)].room[r] += capacity_of(d, h)[r];
+  for (int32_t i = 0; i < d->families; i++) d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
+  for (int32_t h = 0; h < d->c.machines; h++)
+    for (int32_t r = 0; r < d->c.resources; r++) d->family[family_of(d, h)].room[r] += capacity_of(d, h)[r];
 }
 
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
-  int32_t i, jobs = berth_ps_jobs(d->ps);
+  int32_t jobs = berth_ps_jobs(d->ps);
   if (!(d->seen = berth_i_pool_zalloc(&d->pool, (size_t)jobs, 1))) return berth_i_nomem(d->ctx);
   measure_room(d);
   if (d->o.bounds == BERTH_PDORS_PRIOR) set_prior(d);
   if (d->o.bounds == BERTH_PDORS_ORACLE) {
-    for (i = 0; i < jobs; i++) note(d, i);
+    for (int32_t i = 0; i < jobs; i++) note(d, i);
     refresh(d);
   }
   return BERTH_OK;
 }
 
 void berth_i_pdors_look_at(berth_pdors *d, int32_t job) {
-  berth_i_pdors_family before[BERTH_I_PDORS_FAMILIES];
   if (d->o.bounds != BERTH_PDORS_ONLINE || d->seen[job]) return;
+  berth_i_pdors_family before[BERTH_I_PDORS_FAMILIES];
   memcpy(before, d->family, sizeof before);
   note(d, job);
   if (memcmp(before, d->family, sizeof before) != 0) refresh(d);
@@ -137,12 +128,10 @@ double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t res
 }
 
 berth_status berth_pdors_range(const berth_pdors *d, int32_t machine, int32_t resource, double *low, double *high) {
-  const berth_i_pdors_family *f;
-  bool none;
   if (machine < 0 || machine >= d->c.machines || resource < 0 || resource >= d->c.resources)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no resource %d of a machine %d", resource, machine);
-  f = &d->family[family_of(d, machine)];
-  none = !f->ready || !f->wanted[resource];
+  const berth_i_pdors_family *f = &d->family[family_of(d, machine)];
+  bool none = !f->ready || !f->wanted[resource];
   *low = none ? 0 : exp(f->log_low);
   *high = none ? 0 : exp(f->log_high[resource]);
   return BERTH_OK;

@@ -4,8 +4,7 @@
 /* Units of one kind that find room on an empty machine; at most `limit`. */
 static double units(const berth_pdors *d, const double *demand, int32_t machine, double limit) {
   const double *c = d->c.capacity + (size_t)machine * (size_t)d->c.resources;
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++)
+  for (int32_t r = 0; r < d->c.resources; r++)
     if (demand[r] > 0) limit = fmin(limit, floor(c[r] / demand[r] * (1 + 1e-9)));
   return limit;
 }
@@ -13,8 +12,7 @@ static double units(const berth_pdors *d, const double *demand, int32_t machine,
 static bool fits(const berth_pdors *d, const berth_ps_job *j, int32_t machine, double workers) {
   const double *c = d->c.capacity + (size_t)machine * (size_t)d->c.resources;
   double servers = berth_i_pdors_servers(j, workers);
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++)
+  for (int32_t r = 0; r < d->c.resources; r++)
     if (j->worker[r] * workers + j->server[r] * servers > c[r] * (1 + 1e-9)) return false;
   return true;
 }
@@ -32,8 +30,7 @@ int32_t berth_i_pdors_most_inside(const berth_pdors *d, const berth_ps_job *j, i
 /* All machines as if they were one. */
 static double most_together(const berth_pdors *d, const berth_ps_job *j) {
   double most = j->batch;
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++) {
+  for (int32_t r = 0; r < d->c.resources; r++) {
     double demand = j->worker[r] + j->server[r] / j->ratio;
     if (demand > 0) most = fmin(most, floor(d->family[0].room[r] / demand * (1 + 1e-9)));
   }
@@ -43,8 +40,7 @@ static double most_together(const berth_pdors *d, const berth_ps_job *j) {
 /* Workers and servers each as if the others were not there. */
 static int32_t most_outside(const berth_pdors *d, const berth_ps_job *j) {
   double workers = 0, servers = 0, most = d->families == 1 ? most_together(d, j) : j->batch;
-  int32_t t;
-  for (t = 0; t < d->types.n; t++) {
+  for (int32_t t = 0; t < d->types.n; t++) {
     int32_t machine = d->types.first[t];
     if (machine < d->split) workers += d->types.count[t] * units(d, j->worker, machine, j->batch);
     if (d->families == 1 || machine >= d->split) servers += d->types.count[t] * units(d, j->server, machine, 1e15);
@@ -54,9 +50,9 @@ static int32_t most_outside(const berth_pdors *d, const berth_ps_job *j) {
 
 /* As many workers as k servers can have, for some k; with many servers about the ratio. */
 static double per_server(const berth_ps_job *j, int32_t most) {
-  double best = 0, k;
+  double best = 0;
   if (most > 64 * j->ratio) return j->ratio;
-  for (k = 1; k <= 64; k++) {
+  for (double k = 1; k <= 64; k++) {
     double w = fmax(1, fmin(most, floor(k * j->ratio * (1 + 1e-12))));
     best = fmax(best, w / berth_i_pdors_servers(j, w));
   }
@@ -72,11 +68,10 @@ static double outside_slots(const berth_pdors *d, const berth_ps_job *j) {
 /* O(types resources log batch) */
 void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rates *out) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  int32_t t;
   *out = (berth_i_pdors_rates){ .work = j->epochs * j->samples, .inside = berth_ps_worker_slots(j, j->inside) };
   out->outside = outside_slots(d, j);
   out->most_out = most_outside(d, j);
-  for (t = 0; t < d->types.n && d->families == 1 && out->most_in < j->batch; t++) {
+  for (int32_t t = 0; t < d->types.n && d->families == 1 && out->most_in < j->batch; t++) {
     int32_t here = berth_i_pdors_most_inside(d, j, d->types.first[t]);
     if (here > out->most_in) out->most_in = here;
   }

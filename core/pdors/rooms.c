@@ -2,8 +2,8 @@
 #include "pdors_internal.h"
 
 static berth_status room_for(berth_pdors *d, void **ptr, size_t *have, size_t need, size_t size) {
-  void *more;
   if (*ptr && *have >= need) return BERTH_OK;
+  void *more;
   if (!(more = berth_i_pool_realloc(&d->pool, *ptr, *have, need, size))) return berth_i_nomem(d->ctx);
   *ptr = more;
   *have = need;

@@ -27,7 +27,6 @@ static berth_status make_rooms(berth_i_slot_solver *s) {
 berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, berth_i_slot_solver **out) {
   berth_ctx *ctx = berth_ps_ctx(p);
   berth_i_slot_solver *s = berth_i_pool_object(ctx, sizeof *s);
-  berth_status st;
   if (!s) return berth_i_nomem(ctx);
   berth_ctx_retain(ctx);
   berth_ps_retain(p);
@@ -36,6 +35,7 @@ berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, 
   s->o = *o;
   s->c = *berth_ps_options_of(p);
   s->whole = o->mode != BERTH_PDORS_FAITHFUL;
+  berth_status st;
   if ((st = make_rooms(s)) != BERTH_OK) {
     berth_i_slot_solver_release(s);
     return st;
@@ -45,8 +45,8 @@ berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, 
 }
 
 void berth_i_slot_solver_release(berth_i_slot_solver *s) {
-  berth_ctx *ctx;
   if (!s) return;
+  berth_ctx *ctx;
   ctx = s->ctx;
   berth_ps_release(s->ps);
   berth_i_pool_free(&s->pool);
@@ -58,10 +58,9 @@ const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s) { re
 /* ---- a state ---------------------------------------------------------------------------------------- */
 
 static void list_regions(berth_i_slot_solver *s) {
-  int32_t k;
   s->regions = 1;
   s->region[0] = (berth_i_slot_region){ 0, s->classes, 0, berth_ps_worker_slots(s->job, s->job->across) };
-  for (k = 0; s->racks && k < s->classes; k++) {
+  for (int32_t k = 0; s->racks && k < s->classes; k++) {
     berth_i_slot_region *last = &s->region[s->regions - 1];
     if (k > 0 && s->class[k].rack == s->class[k - 1].rack) last->n++;
     else s->region[s->regions++] = (berth_i_slot_region){ k, 1, s->classes + k, s->rack_slots };
@@ -92,9 +91,8 @@ static bool wanted(const berth_i_slot_solver *s, double samples, double slots, b
 /* Lowest machine among equals. */
 static void solve_inside(berth_i_slot_solver *s, double samples) {
   berth_i_slot_want want;
-  int32_t k;
   if (!wanted(s, samples, s->inside_slots, &want)) return;
-  for (k = 0; k < s->classes; k++) {
+  for (int32_t k = 0; k < s->classes; k++) {
     const berth_i_slot_class *c = &s->class[k];
     double cost = want.units[0] * c->worker + want.units[1] * c->server;
     if (!(cost < s->best_cost || (cost == s->best_cost && s->best_n == 1 && s->member[c->first] < s->best[0].machine))) continue;
@@ -128,9 +126,9 @@ static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_regi
   berth_i_slot_want want;
   double least;
   bool always = s->o.mode == BERTH_PDORS_FAITHFUL;
-  berth_status st;
   if (!wanted(s, samples, g->slots, &want) || isinf(least = at_least(s, g, want))) return BERTH_OK;
   if (least >= s->best_cost && !always) return BERTH_OK;
+  berth_status st;
   if ((st = berth_i_slot_relax(s, g, want)) != BERTH_OK) return st;
   *bound = fmin(*bound, s->lp.bound);
   if (isinf(s->lp.bound) || (s->lp.bound >= s->best_cost && !always)) return BERTH_OK;
@@ -150,14 +148,12 @@ static void answer(const berth_i_slot_solver *s, double bound, berth_i_slot_answ
 berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream, berth_i_slot_answer *out) {
   berth_status st = BERTH_OK;
   berth_rng rng;
-  double bound;
-  int32_t i;
   berth_rng_init(&rng, s->o.seed, stream);
   s->best_n = 0;
   s->best_cost = INFINITY;
   solve_inside(s, samples);
-  bound = s->best_cost;
-  for (i = 1; i < s->regions && st == BERTH_OK; i++) st = solve_region(s, &s->region[i], samples, &rng, &bound);
+  double bound = s->best_cost;
+  for (int32_t i = 1; i < s->regions && st == BERTH_OK; i++) st = solve_region(s, &s->region[i], samples, &rng, &bound);
   if (st == BERTH_OK) st = solve_region(s, &s->region[0], samples, &rng, &bound);
   if (st == BERTH_OK) answer(s, bound, out);
   return st;

@@ -5,9 +5,8 @@
 /* ---- the job ---------------------------------------------------------------------------------------- */
 
 static void list_resources(berth_i_slot_solver *s) {
-  int32_t r;
   s->resources = 0;
-  for (r = 0; r < s->c.resources; r++) {
+  for (int32_t r = 0; r < s->c.resources; r++) {
     if (!(s->job->worker[r] > 0 || s->job->server[r] > 0)) continue;
     s->resource[s->resources] = r;
     s->takes[0][s->resources] = s->job->worker[r];
@@ -20,10 +19,10 @@ static void list_resources(berth_i_slot_solver *s) {
 int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind, int32_t workers, int32_t servers,
                           int32_t most) {
   double fit = most;
-  int32_t r, n, more[2];
-  for (r = 0; r < s->resources; r++)
+  for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[kind][r] > 0)
       fit = fmin(fit, (c->room[r] - s->takes[0][r] * workers - s->takes[1][r] * servers) / s->takes[kind][r] + 1e-6);
+  int32_t n, more[2];
   for (n = fit > 0 ? (int32_t)fit : 0; n > 0; n--) { /* the quotient may be one too large */
     more[0] = workers + (kind == 0 ? n : 0);
     more[1] = servers + (kind == 1 ? n : 0);
@@ -35,16 +34,14 @@ int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class
 /* A resource of which a unit takes none may have no price at all. */
 static double price(const berth_i_slot_solver *s, const double *prices, int32_t kind) {
   double sum = 0;
-  int32_t r;
-  for (r = 0; r < s->resources; r++)
+  for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[kind][r] > 0) sum += s->takes[kind][r] * prices[s->resource[r]];
   return sum;
 }
 
 static void look_at(const berth_i_slot_solver *s, const berth_i_slot_state *state, int32_t machine, berth_i_slot_class *c) {
   size_t at = (size_t)machine * (size_t)s->c.resources;
-  int32_t r;
-  for (r = 0; r < s->resources; r++) {
+  for (int32_t r = 0; r < s->resources; r++) {
     size_t cell = at + (size_t)s->resource[r];
     c->room[r] = state->left[cell] + 0.9e-9 * s->c.capacity[cell]; /* a little less than what is let through at last */
   }
@@ -64,15 +61,13 @@ static uint64_t mix(uint64_t h, double x) {
 
 static uint64_t hash(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
   uint64_t h = mix(mix((uint64_t)(uint32_t)c->rack, c->worker), c->server);
-  int32_t r;
-  for (r = 0; r < s->resources; r++) h = mix(h, c->room[r]);
+  for (int32_t r = 0; r < s->resources; r++) h = mix(h, c->room[r]);
   return h * 0xbf58476d1ce4e5b9u >> 20;
 }
 
 static bool alike(const berth_i_slot_solver *s, const berth_i_slot_class *a, const berth_i_slot_class *b) {
-  int32_t r;
   if (a->rack != b->rack || a->worker != b->worker || a->server != b->server) return false;
-  for (r = 0; r < s->resources; r++)
+  for (int32_t r = 0; r < s->resources; r++)
     if (a->room[r] != b->room[r]) return false;
   return true;
 }
@@ -93,19 +88,18 @@ static void put(berth_i_slot_solver *s, berth_i_slot_class *c, int32_t machine) 
 BERTH_I_SORT(sort_by_rack, berth_i_slot_class, BERTH_I_UP(rack) BERTH_I_UP(first))
 
 static void stand_by_rack(berth_i_slot_solver *s) {
-  int32_t k, h;
   sort_by_rack(s->class, (size_t)s->classes);
-  for (k = 0; k < s->classes; k++) s->next[s->class_of[s->class[k].first]] = k;
-  for (h = 0; h < s->c.machines; h++) s->class_of[h] = s->next[s->class_of[h]];
+  for (int32_t k = 0; k < s->classes; k++) s->next[s->class_of[s->class[k].first]] = k;
+  for (int32_t h = 0; h < s->c.machines; h++) s->class_of[h] = s->next[s->class_of[h]];
 }
 
 static void list_members(berth_i_slot_solver *s) {
-  int32_t k, h, at = 0;
-  for (k = 0; k < s->classes; k++) {
+  int32_t at = 0;
+  for (int32_t k = 0; k < s->classes; k++) {
     s->class[k].first = s->next[k] = at;
     at += s->class[k].count;
   }
-  for (h = 0; h < s->c.machines; h++) s->member[s->next[s->class_of[h]]++] = h;
+  for (int32_t h = 0; h < s->c.machines; h++) s->member[s->next[s->class_of[h]]++] = h;
 }
 
 static void find_room(berth_i_slot_solver *s, berth_i_slot_class *c) {
@@ -117,20 +111,19 @@ static void find_room(berth_i_slot_solver *s, berth_i_slot_class *c) {
 
 /* O(machines * resources), and a sort of classes with racks. */
 void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state) {
-  int32_t h, k;
   list_resources(s);
   s->racks = s->c.rack && s->job->rack > 0;
   s->sorted = s->drawn = false;
   s->classes = 0;
-  for (k = 0; k < (int32_t)s->table_room; k++) s->table[k] = BERTH_NONE;
-  for (h = 0; h < s->c.machines; h++) {
+  for (int32_t k = 0; k < (int32_t)s->table_room; k++) s->table[k] = BERTH_NONE;
+  for (int32_t h = 0; h < s->c.machines; h++) {
     berth_i_slot_class c = { 0 };
     look_at(s, state, h, &c);
     put(s, &c, h);
   }
   if (s->racks) stand_by_rack(s);
   list_members(s);
-  for (k = 0; k < s->classes; k++) find_room(s, &s->class[k]);
+  for (int32_t k = 0; k < s->classes; k++) find_room(s, &s->class[k]);
 }
 
 /* ---- by price --------------------------------------------------------------------------------------- */
@@ -139,8 +132,7 @@ BERTH_I_SORT(sort_by_price, berth_i_slot_priced, BERTH_I_UP(price) BERTH_I_UP(cl
 
 static void sort_region(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind) {
   berth_i_slot_priced *list = s->cheap[kind] + g->list;
-  int32_t k;
-  for (k = 0; k < g->n; k++) {
+  for (int32_t k = 0; k < g->n; k++) {
     const berth_i_slot_class *c = &s->class[g->from + k];
     list[k] = (berth_i_slot_priced){ kind == 0 ? c->worker : c->server, g->from + k };
   }
@@ -148,10 +140,9 @@ static void sort_region(berth_i_slot_solver *s, const berth_i_slot_region *g, in
 }
 
 void berth_i_slot_sort(berth_i_slot_solver *s) {
-  int32_t i;
   if (s->sorted) return;
   s->sorted = true;
-  for (i = 0; i < s->regions; i++) {
+  for (int32_t i = 0; i < s->regions; i++) {
     sort_region(s, &s->region[i], 0);
     sort_region(s, &s->region[i], 1);
   }

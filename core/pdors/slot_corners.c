@@ -13,8 +13,7 @@ static berth_status put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) 
   berth_i_slot_corners *l = &s->corners;
   double **array[3] = { &l->units[0], &l->units[1], &l->cost };
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < 3 && st == BERTH_OK; i++)
+  for (int32_t i = 0; i < 3 && st == BERTH_OK; i++)
     st = berth_i_pool_grow(&s->pool, (void **)array[i], &l->cap[i], (size_t)l->n + 1, sizeof **array[i]);
   if (st != BERTH_OK) return st;
   l->units[0][l->n] = p.workers;
@@ -51,9 +50,9 @@ static void uncover(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
 
 /* O(workers * resources) */
 static berth_status draw_whole(berth_i_slot_solver *s, berth_i_slot_class *c) {
-  int32_t w, most = most_servers(s, c);
+  int32_t most = most_servers(s, c);
   berth_status st = BERTH_OK;
-  for (w = 0; w <= c->most_workers && st == BERTH_OK; w++) {
+  for (int32_t w = 0; w <= c->most_workers && st == BERTH_OK; w++) {
     point p = { w, berth_i_slot_room(s, c, 1, w, 0, most) };
     if (w == 0 && p.servers == 0) continue;
     uncover(s, c, p);
@@ -70,37 +69,35 @@ typedef struct line {
 } line;
 
 static int32_t list_lines(const berth_i_slot_solver *s, const berth_i_slot_class *c, line *out) {
-  int32_t r, n = 0;
+  int32_t n = 0;
   out[n++] = (line){ most_servers(s, c) < c->most_servers || c->most_servers == 0 ? most_servers(s, c) : INFINITY, 0 };
-  for (r = 0; r < s->resources && c->most_servers > 0; r++)
+  for (int32_t r = 0; r < s->resources && c->most_servers > 0; r++)
     if (s->takes[1][r] > 0) out[n++] = (line){ c->room[r] / s->takes[1][r], s->takes[0][r] / s->takes[1][r] };
   return n;
 }
 
 static double most_workers(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
   double most = c->most_workers > 0 ? s->job->batch : 0;
-  int32_t r;
-  for (r = 0; r < s->resources; r++)
+  for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[0][r] > 0) most = fmin(most, c->room[r] / s->takes[0][r]);
   return most;
 }
 
 /* Lowest where it starts; the steepest of several. */
 static int32_t first_line(const line *l, int32_t n) {
-  int32_t i, best = 0;
-  for (i = 1; i < n; i++)
+  int32_t best = 0;
+  for (int32_t i = 1; i < n; i++)
     if (l[i].at_0 < l[best].at_0 || (l[i].at_0 == l[best].at_0 && l[i].slope > l[best].slope)) best = i;
   return best;
 }
 
 /* The steeper one that cuts it first. */
 static int32_t next_line(const line *l, int32_t n, int32_t at, double *where) {
-  int32_t i, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   *where = INFINITY;
-  for (i = 0; i < n; i++) {
-    double cut;
+  for (int32_t i = 0; i < n; i++) {
     if (!(l[i].slope > l[at].slope)) continue;
-    cut = (l[i].at_0 - l[at].at_0) / (l[i].slope - l[at].slope);
+    double cut = (l[i].at_0 - l[at].at_0) / (l[i].slope - l[at].slope);
     if (cut > *where || (cut == *where && l[i].slope < l[best].slope)) continue;
     *where = cut;
     best = i;
@@ -138,9 +135,9 @@ static berth_status draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
 
 static berth_status draw(berth_i_slot_solver *s, berth_i_slot_class *c) {
   berth_i_slot_corners *l = &s->corners;
-  berth_status st;
   c->corner = l->n;
   c->corners = 0;
+  berth_status st;
   if ((st = put(s, c, (point){ 0, 0 })) != BERTH_OK) return st;
   if ((st = s->whole && c->most_workers <= MOST_POINTS ? draw_whole(s, c) : draw_plain(s, c)) != BERTH_OK) return st;
   if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0) st = put(s, c, (point){ l->units[0][l->n - 1], 0 });
@@ -149,10 +146,9 @@ static berth_status draw(berth_i_slot_solver *s, berth_i_slot_class *c) {
 
 berth_status berth_i_slot_draw(berth_i_slot_solver *s) {
   berth_status st = BERTH_OK;
-  int32_t k;
   if (s->drawn) return BERTH_OK;
   s->corners.n = 0;
-  for (k = 0; k < s->classes && st == BERTH_OK; k++) st = draw(s, &s->class[k]);
+  for (int32_t k = 0; k < s->classes && st == BERTH_OK; k++) st = draw(s, &s->class[k]);
   s->drawn = st == BERTH_OK;
   return st;
 }

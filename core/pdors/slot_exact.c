@@ -43,19 +43,18 @@ static double cost_of(const berth_i_slot_class *c, int32_t workers, int32_t serv
 static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c, const double *price) {
   const berth_i_slot_corners *l = &s->corners;
   double best = 0;
-  int32_t j;
-  for (j = c->corner; j < c->corner + c->corners; j++)
+  for (int32_t j = c->corner; j < c->corner + c->corners; j++)
     best = fmin(best, l->cost[j] - price[0] * l->units[0][j] - price[1] * l->units[1][j]);
   return best;
 }
 
 static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
   double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) }, best = best_of(s, c, price);
-  int32_t w, p, workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
+  int32_t workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
   berth_status st;
-  for (w = 0; w <= workers; w++) {
+  for (int32_t w = 0; w <= workers; w++) {
     int32_t servers = berth_i_slot_room(s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
-    for (p = 0; p <= servers; p++) {
+    for (int32_t p = 0; p <= servers; p++) {
       double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
       if (loss > t->gap) continue;
       if ((st = berth_i_pool_grow(&t->pool, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK)
@@ -69,14 +68,14 @@ static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i
 /* More machines of a class than there are units never have any. */
 static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
   size_t first = t->options;
-  int32_t i, n = t->want.units[0] + t->want.units[1];
+  int32_t n = t->want.units[0] + t->want.units[1];
   berth_status st = list_options(s, t, c);
   if (st != BERTH_OK) return st;
   if (t->options == first + 1 && t->option[first].units[0] + t->option[first].units[1] == 0) {
     t->options = first;
     return BERTH_OK;
   }
-  for (i = 0; i < c->count && i < n; i++) {
+  for (int32_t i = 0; i < c->count && i < n; i++) {
     st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer);
     if (st != BERTH_OK) return st;
     t->layer[t->layers++] = (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };
@@ -88,13 +87,11 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
 
 static void extend(table *t, const layer *l, uint16_t *chosen, int32_t workers, int32_t servers) {
   double so_far = t->loss[state_of(t, workers, servers)];
-  int32_t i;
-  for (i = 0; i < l->n; i++) {
+  for (int32_t i = 0; i < l->n; i++) {
     const option *x = &t->option[l->first + (size_t)i];
     double loss = so_far + x->loss;
-    size_t to;
     if (workers + x->units[0] > t->want.units[0] || servers + x->units[1] > t->want.units[1] || loss > t->gap) continue;
-    to = state_of(t, workers + x->units[0], servers + x->units[1]);
+    size_t to = state_of(t, workers + x->units[0], servers + x->units[1]);
     if (!(loss < t->next[to])) continue;
     t->next[to] = loss;
     chosen[to] = (uint16_t)i;
@@ -104,11 +101,9 @@ static void extend(table *t, const layer *l, uint16_t *chosen, int32_t workers, 
 static void fill_layer(table *t, size_t at) {
   uint16_t *chosen = t->chosen + at * t->states;
   double *swap = t->loss;
-  size_t i;
-  int32_t w, p;
-  for (i = 0; i < t->states; i++) t->next[i] = INFINITY;
-  for (w = 0; w <= t->want.units[0]; w++)
-    for (p = 0; p <= t->want.units[1]; p++) {
+  for (size_t i = 0; i < t->states; i++) t->next[i] = INFINITY;
+  for (int32_t w = 0; w <= t->want.units[0]; w++)
+    for (int32_t p = 0; p <= t->want.units[1]; p++) {
       if (isinf(t->loss[state_of(t, w, p)])) continue;
       t->nodes++;
       extend(t, &t->layer[at], chosen, w, p);
@@ -119,19 +114,17 @@ static void fill_layer(table *t, size_t at) {
 
 /* @return whether the end was reached within the limit of nodes */
 static bool fill(table *t, int32_t most) {
-  size_t i;
-  for (i = 0; i < t->states; i++) t->loss[i] = INFINITY;
+  for (size_t i = 0; i < t->states; i++) t->loss[i] = INFINITY;
   t->loss[0] = 0;
-  for (i = 0; i < t->layers && t->nodes <= most; i++) fill_layer(t, i);
+  for (size_t i = 0; i < t->layers && t->nodes <= most; i++) fill_layer(t, i);
   return t->nodes <= most;
 }
 
 /* Backwards. */
 static void read_answer(berth_i_slot_solver *s, const table *t) {
   int32_t w = t->want.units[0], p = t->want.units[1];
-  size_t i;
   berth_i_slot_draft_clear(s);
-  for (i = t->layers; i-- > 0;) {
+  for (size_t i = t->layers; i-- > 0;) {
     const layer *l = &t->layer[i];
     const option *x = &t->option[l->first + t->chosen[i * t->states + state_of(t, w, p)]];
     berth_i_slot_draft_put(s, l->machine, x->units[0], x->units[1]);
@@ -144,14 +137,12 @@ static void read_answer(berth_i_slot_solver *s, const table *t) {
 
 static berth_status list_layers(berth_i_slot_solver *s, const berth_i_slot_region *g, table *t) {
   berth_status st = BERTH_OK;
-  int32_t k;
-  for (k = g->from; k < g->from + g->n && st == BERTH_OK; k++) st = list_class(s, t, &s->class[k]);
+  for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++) st = list_class(s, t, &s->class[k]);
   return st;
 }
 
 static bool is_small(const table *t) {
-  size_t i;
-  for (i = 0; i < t->layers; i++)
+  for (size_t i = 0; i < t->layers; i++)
     if (t->layer[i].n > MOST_OPTIONS) return false;
   return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
 }
@@ -178,7 +169,6 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
 
 berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
   table t = { .pool = berth_i_pool_empty(s->ctx), .want = want };
-  berth_status st;
   t.gap = (s->best_cost - s->lp.bound) * (1 + 1e-9);
   if (t.gap <= 1e-12 * s->lp.bound) return BERTH_OK;
   t.states = states_for(want);
@@ -187,6 +177,7 @@ berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_regio
     s->counts.unproved++;
     return BERTH_OK;
   }
+  berth_status st;
   if ((st = list_layers(s, g, &t)) == BERTH_OK) st = solve(s, &t);
   berth_i_pool_free(&t.pool);
   if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1]) berth_i_slot_keep(s, g);

@@ -9,8 +9,7 @@ static double price_of(const berth_i_slot_class *c, int32_t kind) { return kind 
 
 void berth_i_slot_draft_clear(berth_i_slot_solver *s) {
   berth_i_slot_draft *d = &s->draft;
-  int32_t i;
-  for (i = 0; i < d->n; i++) {
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     d->units[0][h] = d->units[1][h] = d->is_touched[h] = 0;
   }
@@ -39,11 +38,10 @@ void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t wor
 /* Which kind to take from an over-full machine: one of which there are too many in all, else the dearer. */
 static int32_t spare_kind(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine) {
   const berth_i_slot_draft *d = &s->draft;
-  bool extra[2];
-  int32_t kind;
-  for (kind = 0; kind < 2; kind++)
+  for (int32_t kind = 0; kind < 2; kind++)
     if (d->units[1 - kind][machine] == 0) return kind;
-  for (kind = 0; kind < 2; kind++) extra[kind] = d->all[kind] > want.units[kind];
+  bool extra[2];
+  for (int32_t kind = 0; kind < 2; kind++) extra[kind] = d->all[kind] > want.units[kind];
   if (extra[0] != extra[1]) return extra[0] ? 0 : 1;
   return class_of(s, machine)->worker >= class_of(s, machine)->server ? 0 : 1;
 }
@@ -59,8 +57,7 @@ static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, in
 
 static void relieve(berth_i_slot_solver *s, berth_i_slot_want want) {
   const berth_i_slot_draft *d = &s->draft;
-  int32_t i;
-  for (i = 0; i < d->n; i++) {
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     while (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h])) {
       int32_t kind = spare_kind(s, want, h);
@@ -71,12 +68,11 @@ static void relieve(berth_i_slot_solver *s, berth_i_slot_want want) {
 
 static int32_t dearest(const berth_i_slot_solver *s, int32_t kind) {
   const berth_i_slot_draft *d = &s->draft;
-  int32_t i, found = BERTH_NONE;
-  for (i = 0; i < d->n; i++) {
+  int32_t found = BERTH_NONE;
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
-    double more;
     if (d->units[kind][h] == 0) continue;
-    more = found == BERTH_NONE ? 1 : price_of(class_of(s, h), kind) - price_of(class_of(s, found), kind);
+    double more = found == BERTH_NONE ? 1 : price_of(class_of(s, h), kind) - price_of(class_of(s, found), kind);
     if (more > 0 || (more == 0 && h > found)) found = h;
   }
   return found;
@@ -94,8 +90,7 @@ static void trim(berth_i_slot_solver *s, int32_t kind, int32_t want) {
 
 static void fill_class(berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind, int32_t want) {
   const berth_i_slot_draft *d = &s->draft;
-  int32_t i;
-  for (i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
+  for (int32_t i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
     int32_t h = s->member[i];
     add(s, h, kind, berth_i_slot_room(s, c, kind, d->units[0][h], d->units[1][h], (int32_t)(want - d->all[kind])));
   }
@@ -104,17 +99,15 @@ static void fill_class(berth_i_slot_solver *s, const berth_i_slot_class *c, int3
 /* Cheapest first. */
 static bool fill(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t kind, int32_t want) {
   const berth_i_slot_priced *list = s->cheap[kind] + g->list;
-  int32_t k;
-  for (k = 0; k < g->n && s->draft.all[kind] < want && list[k].price < INFINITY; k++)
+  for (int32_t k = 0; k < g->n && s->draft.all[kind] < want && list[k].price < INFINITY; k++)
     fill_class(s, &s->class[list[k].class], kind, want);
   return s->draft.all[kind] >= want;
 }
 
 bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, int32_t first) {
-  int32_t kind;
   berth_i_slot_sort(s);
   relieve(s, want);
-  for (kind = 0; kind < 2; kind++) trim(s, kind, want.units[kind]);
+  for (int32_t kind = 0; kind < 2; kind++) trim(s, kind, want.units[kind]);
   return fill(s, g, first, want.units[first]) && fill(s, g, 1 - first, want.units[1 - first]);
 }
 
@@ -123,8 +116,7 @@ bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, b
 static double cost_on(const berth_i_slot_solver *s, int32_t machine) {
   const berth_i_slot_class *c = class_of(s, machine);
   double sum = 0;
-  int32_t kind;
-  for (kind = 0; kind < 2; kind++)
+  for (int32_t kind = 0; kind < 2; kind++)
     if (s->draft.units[kind][machine] > 0) sum += s->draft.units[kind][machine] * price_of(c, kind);
   return sum;
 }
@@ -133,8 +125,8 @@ static double cost_on(const berth_i_slot_solver *s, int32_t machine) {
 static bool is_spread(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_draft *d = &s->draft;
   bool racks_slower = s->racks && g == s->region && s->rack_slots > g->slots, spread = false, racks = false;
-  int32_t i, one = BERTH_NONE;
-  for (i = 0; i < d->n; i++) {
+  int32_t one = BERTH_NONE;
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     if (d->units[0][h] + d->units[1][h] == 0) continue;
     if (one == BERTH_NONE) one = h;
@@ -149,10 +141,10 @@ BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
 void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_draft *d = &s->draft;
   double cost = 0;
-  int32_t i, n = 0;
-  for (i = 0; i < d->n; i++) cost += cost_on(s, d->touched[i]);
+  int32_t n = 0;
+  for (int32_t i = 0; i < d->n; i++) cost += cost_on(s, d->touched[i]);
   if (!(cost < s->best_cost) || !is_spread(s, g)) return;
-  for (i = 0; i < d->n; i++) {
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     if (d->units[0][h] + d->units[1][h] > 0) s->best[n++] = (berth_ps_place){ h, d->units[0][h], d->units[1][h] };
   }

@@ -118,8 +118,7 @@ enum { BERTH_I_SURPLUS_WORKERS = -1, BERTH_I_SURPLUS_SERVERS = -2 };
 void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state);
 /** Both kinds on one machine of a class. */
 static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t workers, int32_t servers) {
-  int32_t r;
-  for (r = 0; r < s->resources; r++)
+  for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[0][r] * workers + s->takes[1][r] * servers > c->room[r]) return false;
   return true;
 }

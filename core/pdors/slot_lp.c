@@ -20,9 +20,9 @@ typedef struct pivot {
 
 static berth_i_slot_column column_of(const berth_i_slot_solver *s, int32_t corner, int32_t class) {
   const berth_i_slot_corners *l = &s->corners;
-  int32_t key;
   if (corner == BERTH_I_SURPLUS_WORKERS) return (berth_i_slot_column){ corner, BERTH_NONE, { -1, 0 }, 0, 0 };
   if (corner == BERTH_I_SURPLUS_SERVERS) return (berth_i_slot_column){ corner, BERTH_NONE, { 0, -1 }, 0, 0 };
+  int32_t key;
   key = s->lp.key[class];
   return (berth_i_slot_column){ corner, class, { l->units[0][corner] - l->units[0][key], l->units[1][corner] - l->units[1][key] },
                                 l->cost[corner] - l->cost[key], 0 };
@@ -30,11 +30,10 @@ static berth_i_slot_column column_of(const berth_i_slot_solver *s, int32_t corne
 
 static void begin(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
   berth_i_slot_lp *p = &s->lp;
-  int32_t k, i;
-  for (k = g->from; k < g->from + g->n; k++) p->key[k] = s->class[k].corner;
+  for (int32_t k = g->from; k < g->from + g->n; k++) p->key[k] = s->class[k].corner;
   p->column[0] = column_of(s, BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
   p->column[1] = column_of(s, BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
-  for (i = 0; i < 2; i++) {
+  for (int32_t i = 0; i < 2; i++) {
     p->base[i] = 0;
     p->want[i] = want.units[i];
   }
@@ -54,16 +53,15 @@ static void compute(berth_i_slot_lp *p, pivot *v) {
 static double key_amount(const berth_i_slot_solver *s, int32_t class) {
   const berth_i_slot_lp *p = &s->lp;
   double amount = s->class[class].count;
-  int32_t i;
-  for (i = 0; i < 2; i++)
+  for (int32_t i = 0; i < 2; i++)
     if (p->column[i].class == class) amount -= p->column[i].amount;
   return amount;
 }
 
 static void move_key(berth_i_slot_solver *s, int32_t class, int32_t corner) {
   berth_i_slot_lp *p = &s->lp;
-  int32_t i, old = p->key[class];
-  for (i = 0; i < 2; i++) p->base[i] += s->class[class].count * (s->corners.units[i][corner] - s->corners.units[i][old]);
+  int32_t old = p->key[class];
+  for (int32_t i = 0; i < 2; i++) p->base[i] += s->class[class].count * (s->corners.units[i][corner] - s->corners.units[i][old]);
   p->key[class] = corner;
 }
 
@@ -83,14 +81,14 @@ static void swap_key(berth_i_slot_solver *s, int32_t i, pivot *v) {
 static int32_t leaving(berth_i_slot_solver *s, pivot *v) {
   berth_i_slot_lp *p = &s->lp;
   double least = -NOTHING * (1 + p->want[0] + p->want[1]);
-  int32_t i, found = BERTH_NONE, order = INT32_MAX;
+  int32_t found = BERTH_NONE, order = INT32_MAX;
   bool key = false;
-  for (i = 0; i < 4; i++) {
+  for (int32_t i = 0; i < 4; i++) {
     const berth_i_slot_column *c = &p->column[i & 1];
-    double amount;
-    int32_t corner;
     if (i >= 2 && c->class == BERTH_NONE) continue;
+    double amount;
     amount = i < 2 ? c->amount : key_amount(s, c->class);
+    int32_t corner;
     corner = i < 2 ? c->corner : p->key[c->class];
     if (!(amount < least) || (v->bland && corner >= order)) continue;
     if (!v->bland) least = amount;
@@ -105,9 +103,8 @@ static int32_t leaving(berth_i_slot_solver *s, pivot *v) {
 /* ---- what enters ------------------------------------------------------------------------------------ */
 
 static void offer(pivot *v, double reduced, double alpha, int32_t corner, int32_t class) {
-  double ratio;
   if (!(alpha < -NOTHING)) return;
-  ratio = reduced > 0 ? reduced / -alpha : 0;
+  double ratio = reduced > 0 ? reduced / -alpha : 0;
   if (ratio > v->ratio || (ratio == v->ratio && (v->bland ? corner >= v->corner : alpha >= v->alpha))) return;
   v->ratio = ratio;
   v->alpha = alpha;
@@ -137,14 +134,14 @@ static bool is_too_dear(const berth_i_slot_class *c, const double *price, const 
 static void offer_class(const berth_i_slot_solver *s, pivot *v, int32_t class, bool all) {
   const berth_i_slot_class *c = &s->class[class];
   const berth_i_slot_corners *l = &s->corners;
-  int32_t j, key = s->lp.key[class], last = c->corner + c->corners - 1;
+  int32_t key = s->lp.key[class], last = c->corner + c->corners - 1;
   from_key k = { { l->units[0][key], l->units[1][key] }, l->cost[key], s->lp.price };
   if (c->corners == 1 || (!all && key == c->corner && is_too_dear(c, s->lp.price, v))) return;
   if (!all) {
     offer_corner(l, v, &k, key > c->corner ? key - 1 : last, class);
     offer_corner(l, v, &k, key < last ? key + 1 : c->corner, class);
   }
-  for (j = c->corner; j <= last && all; j++) offer_corner(l, v, &k, j, class);
+  for (int32_t j = c->corner; j <= last && all; j++) offer_corner(l, v, &k, j, class);
 }
 
 static bool is_column(const berth_i_slot_lp *p, int32_t corner) {
@@ -156,7 +153,6 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
   const berth_i_slot_lp *p = &s->lp;
   const berth_i_slot_column *other = &p->column[1 - leaves];
   double sign = leaves == 0 ? 1 : -1;
-  int32_t k;
   v->row[0] = sign * other->units[1] / v->det;
   v->row[1] = -sign * other->units[0] / v->det;
   v->ratio = INFINITY;
@@ -164,8 +160,8 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
   v->corner = INT32_MAX;
   if (!is_column(p, BERTH_I_SURPLUS_WORKERS)) offer(v, p->price[0], -v->row[0], BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
   if (!is_column(p, BERTH_I_SURPLUS_SERVERS)) offer(v, p->price[1], -v->row[1], BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
-  for (k = v->g->from; k < v->g->from + v->g->n; k++) offer_class(s, v, k, v->all);
-  for (k = v->g->from; k < v->g->from + v->g->n && isinf(v->ratio); k++) offer_class(s, v, k, true);
+  for (int32_t k = v->g->from; k < v->g->from + v->g->n; k++) offer_class(s, v, k, v->all);
+  for (int32_t k = v->g->from; k < v->g->from + v->g->n && isinf(v->ratio); k++) offer_class(s, v, k, true);
   return v->ratio < INFINITY;
 }
 
@@ -175,11 +171,10 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
 static double bound_by_prices(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_corners *l = &s->corners;
   double w = fmax(0, s->lp.price[0]), p = fmax(0, s->lp.price[1]), sum = w * s->lp.want[0] + p * s->lp.want[1];
-  int32_t k, j;
-  for (k = g->from; k < g->from + g->n; k++) {
+  for (int32_t k = g->from; k < g->from + g->n; k++) {
     const berth_i_slot_class *c = &s->class[k];
     double least = 0;
-    for (j = c->corner; j < c->corner + c->corners; j++) least = fmin(least, l->cost[j] - w * l->units[0][j] - p * l->units[1][j]);
+    for (int32_t j = c->corner; j < c->corner + c->corners; j++) least = fmin(least, l->cost[j] - w * l->units[0][j] - p * l->units[1][j]);
     sum += c->count * least;
   }
   return fmax(0, sum);
@@ -189,8 +184,9 @@ static double bound_by_prices(const berth_i_slot_solver *s, const berth_i_slot_r
 static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region *g, bool all) {
   berth_i_slot_lp *p = &s->lp;
   pivot v = { .g = g, .all = all };
-  int32_t n, idle = 0, most = 1000 + 20 * s->corners.n, leaves;
+  int32_t idle = 0, most = 1000 + 20 * s->corners.n;
   compute(p, &v);
+  int32_t n, leaves;
   for (n = 0; n < most && (leaves = leaving(s, &v)) != BERTH_NONE; n++) {
     if (!entering(s, &v, leaves)) return false;
     idle = v.ratio > 0 ? 0 : idle + 1;
@@ -206,8 +202,7 @@ static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region
 static double cost_of_basis(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_lp *p = &s->lp;
   double sum = p->column[0].cost * p->column[0].amount + p->column[1].cost * p->column[1].amount;
-  int32_t k;
-  for (k = g->from; k < g->from + g->n; k++) sum += s->class[k].count * s->corners.cost[p->key[k]];
+  for (int32_t k = g->from; k < g->from + g->n; k++) sum += s->class[k].count * s->corners.cost[p->key[k]];
   return sum;
 }
 
@@ -241,13 +236,12 @@ typedef struct filling {
 static berth_status pour(berth_i_slot_solver *s, filling *f, int32_t corner, double amount) {
   berth_status st;
   while (amount > NOTHING) {
-    double part;
     if (f->room <= NOTHING) {
       if (f->next >= f->c->count) return BERTH_OK;
       if ((st = share(s, s->member[f->c->first + f->next++], &f->last)) != BERTH_OK) return st;
       f->room = 1;
     }
-    part = fmin(amount, f->room);
+    double part = fmin(amount, f->room);
     f->last->workers += part * s->corners.units[0][corner];
     f->last->servers += part * s->corners.units[1][corner];
     f->room -= part;
@@ -261,9 +255,9 @@ static berth_status share_class(berth_i_slot_solver *s, int32_t class) {
   const berth_i_slot_class *c = &s->class[class];
   filling f = { c, 0, 0, NULL };
   berth_status st = BERTH_OK;
-  int32_t i, first = p->column[0].corner <= p->column[1].corner ? 0 : 1;
+  int32_t first = p->column[0].corner <= p->column[1].corner ? 0 : 1;
   if (p->key[class] != c->corner) st = pour(s, &f, p->key[class], key_amount(s, class));
-  for (i = 0; i < 2 && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < 2 && st == BERTH_OK; i++) {
     const berth_i_slot_column *x = &p->column[i == 0 ? first : 1 - first];
     if (x->class == class && x->corner != c->corner) st = pour(s, &f, x->corner, x->amount);
   }
@@ -272,9 +266,8 @@ static berth_status share_class(berth_i_slot_solver *s, int32_t class) {
 
 static berth_status share_out(berth_i_slot_solver *s, const berth_i_slot_region *g) {
   berth_status st = BERTH_OK;
-  int32_t k;
   s->lp.shares = 0;
-  for (k = g->from; k < g->from + g->n && st == BERTH_OK; k++) {
+  for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++) {
     bool used = s->lp.key[k] != s->class[k].corner || s->lp.column[0].class == k || s->lp.column[1].class == k;
     if (used) st = share_class(s, k);
   }

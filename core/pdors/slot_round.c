@@ -7,11 +7,10 @@
 /* Least ratio of a bound to a coefficient in a packing row. Kinds of which a machine has no room for one are not variables. */
 static double least_packing(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   double least = s->job->batch;
-  int32_t k, r, kind;
-  for (k = g->from; k < g->from + g->n; k++) {
+  for (int32_t k = g->from; k < g->from + g->n; k++) {
     const berth_i_slot_class *c = &s->class[k];
-    for (kind = 0; kind < 2; kind++)
-      for (r = 0; r < s->resources && (kind == 0 ? c->most_workers : c->most_servers) > 0; r++)
+    for (int32_t kind = 0; kind < 2; kind++)
+      for (int32_t r = 0; r < s->resources && (kind == 0 ? c->most_workers : c->most_servers) > 0; r++)
         if (s->takes[kind][r] > 0) least = fmin(least, c->room[r] / s->takes[kind][r]);
   }
   return least;
@@ -19,10 +18,9 @@ static double least_packing(const berth_i_slot_solver *s, const berth_i_slot_reg
 
 double berth_i_slot_factor(const berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
   double rows = 1, covering = fmin(want.units[0], want.units[1]);
-  int32_t k;
   if (s->o.gdelta == BERTH_GDELTA_GIVEN) return s->o.factor;
   if (s->o.favour == BERTH_PDORS_COVERING) return berth_gdelta(s->o.favour, s->o.gdelta, 2, s->o.delta, covering);
-  for (k = g->from; k < g->from + g->n; k++) rows += (double)s->class[k].count * s->resources;
+  for (int32_t k = g->from; k < g->from + g->n; k++) rows += (double)s->class[k].count * s->resources;
   return berth_gdelta(s->o.favour, s->o.gdelta, rows, s->o.delta, least_packing(s, g));
 }
 
@@ -36,9 +34,8 @@ static int32_t rounded(double x, berth_rng *rng) {
 }
 
 static void round_all(berth_i_slot_solver *s, double factor, berth_rng *rng) {
-  int32_t i;
   berth_i_slot_draft_clear(s);
-  for (i = 0; i < s->lp.shares; i++) {
+  for (int32_t i = 0; i < s->lp.shares; i++) {
     const berth_i_slot_share *x = &s->lp.share[i];
     int32_t workers = rounded(factor * x->workers, rng), servers = rounded(factor * x->servers, rng);
     berth_i_slot_draft_put(s, x->machine, workers, servers);
@@ -50,10 +47,9 @@ static void round_all(berth_i_slot_solver *s, double factor, berth_rng *rng) {
 
 static bool is_feasible(const berth_i_slot_solver *s, berth_i_slot_want want) {
   const berth_i_slot_draft *d = &s->draft;
-  int32_t i;
   if (d->all[0] < want.units[0] || d->all[0] > s->job->batch) return false;
   if (d->all[1] < want.units[1] || (double)d->all[1] < ceil((double)d->all[0] / s->job->ratio * (1 - 1e-12))) return false;
-  for (i = 0; i < d->n; i++) {
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     if (!berth_i_slot_fits(s, &s->class[s->class_of[h]], d->units[0][h], d->units[1][h])) return false;
   }
@@ -62,8 +58,7 @@ static bool is_feasible(const berth_i_slot_solver *s, berth_i_slot_want want) {
 
 void berth_i_slot_round_faithfully(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng) {
   double factor = berth_i_slot_factor(s, g, want);
-  int32_t i;
-  for (i = 0; i < s->o.tries; i++) {
+  for (int32_t i = 0; i < s->o.tries; i++) {
     round_all(s, factor, rng);
     if (!is_feasible(s, want)) continue;
     berth_i_slot_keep(s, g);
@@ -83,8 +78,7 @@ static void repair_and_keep(berth_i_slot_solver *s, const berth_i_slot_region *g
 
 /* From the answer rounded down, and from nothing. */
 static void try_low(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
-  int32_t i;
-  for (i = 0; i < 4 && !is_best(s); i++) {
+  for (int32_t i = 0; i < 4 && !is_best(s); i++) {
     if (i < 2) round_all(s, 1, NULL);
     else berth_i_slot_draft_clear(s);
     repair_and_keep(s, g, want, i % 2);
@@ -94,9 +88,8 @@ static void try_low(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_
 /* Half of the roundings scale by the factor, half do not. */
 void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng) {
   double factor = berth_i_slot_factor(s, g, want);
-  int32_t i;
   try_low(s, g, want);
-  for (i = 0; i < s->o.tries && s->lp.shares > 0 && !is_best(s); i++) {
+  for (int32_t i = 0; i < s->o.tries && s->lp.shares > 0 && !is_best(s); i++) {
     round_all(s, i % 2 == 0 ? 1 : factor, rng);
     repair_and_keep(s, g, want, i / 2 % 2);
   }

@@ -14,8 +14,7 @@ static uint64_t mixed(uint64_t x) {
 /* 0 for a machine on which nothing is used. The hash of a slot is the sum over machines: it is kept up one machine at a time. */
 static uint64_t hash_of_row(const berth_pdors *d, const berth_i_pdors_slot *s, int32_t machine) {
   uint64_t h = 0, bits;
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++) {
+  for (int32_t r = 0; r < d->c.resources; r++) {
     memcpy(&bits, &s->used[row(d, machine) + (size_t)r], sizeof bits);
     if (bits) h += mixed(bits + mixed(((uint64_t)(uint32_t)machine << 8 | (uint64_t)r) + 0x9e3779b97f4a7c15u));
   }
@@ -24,16 +23,14 @@ static uint64_t hash_of_row(const berth_pdors *d, const berth_i_pdors_slot *s, i
 
 static void price_row(const berth_pdors *d, berth_i_pdors_slot *s, int32_t machine) {
   size_t at = row(d, machine);
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++, at++) {
+  for (int32_t r = 0; r < d->c.resources; r++, at++) {
     s->left[at] = fmax(0, d->c.capacity[at] - s->used[at]);
     s->price[at] = berth_i_pdors_price_at(d, machine, r, s->used[at]);
   }
 }
 
 static void price_all(berth_pdors *d, berth_i_pdors_slot *s) {
-  int32_t h;
-  for (h = 0; h < d->c.machines; h++) price_row(d, s, h);
+  for (int32_t h = 0; h < d->c.machines; h++) price_row(d, s, h);
   s->epoch = d->epoch;
 }
 
@@ -67,8 +64,7 @@ static double amount(const berth_ps_job *j, const berth_ps_place *p, int32_t r) 
 
 static berth_status check(const berth_pdors *d, int32_t job, int32_t slot, const berth_ps_place *p) {
   const double *used = d->slot[slot].used;
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++) {
+  for (int32_t r = 0; r < d->c.resources; r++) {
     size_t at = row(d, p->machine) + (size_t)r;
     double more = amount(berth_ps_job_at(d->ps, job), p, r);
     if (used[at] + more > d->c.capacity[at] * (1 + 1e-9))
@@ -83,8 +79,8 @@ static berth_status check(const berth_pdors *d, int32_t job, int32_t slot, const
 /* All that can fail. */
 static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
   berth_status st = BERTH_OK;
-  size_t i, same = 0;
-  for (i = 0; i < plan->n && st == BERTH_OK; i++) {
+  size_t same = 0;
+  for (size_t i = 0; i < plan->n && st == BERTH_OK; i++) {
     berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
     same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
     if ((st = make_room(d, s)) != BERTH_OK) break;
@@ -96,8 +92,7 @@ static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan 
 
 static void take(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  int32_t r;
-  for (r = 0; r < d->c.resources; r++) s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
+  for (int32_t r = 0; r < d->c.resources; r++) s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
 }
 
 static void put(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
@@ -110,9 +105,8 @@ static void put(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_
 
 berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
   berth_status st = prepare(d, job, plan);
-  size_t i;
   if (st != BERTH_OK) return st;
-  for (i = 0; i < plan->n; i++) put(d, &d->slot[plan->slot[i]], job, &plan->place[i]);
+  for (size_t i = 0; i < plan->n; i++) put(d, &d->slot[plan->slot[i]], job, &plan->place[i]);
   d->last[job] = plan->done;
   return BERTH_OK;
 }
@@ -137,14 +131,12 @@ static bool strike(berth_pdors *d, berth_i_pdors_slot *s, int32_t job) {
 }
 
 static void add_again(berth_pdors *d, berth_i_pdors_slot *s) {
-  size_t i;
-  for (i = 0; i < s->n; i++)
+  for (size_t i = 0; i < s->n; i++)
     if (d->mark[s->entry[i].place.machine] == d->stamp) take(d, s, s->entry[i].job, &s->entry[i].place);
 }
 
 static void close_rows(berth_pdors *d, berth_i_pdors_slot *s) {
-  int32_t h;
-  for (h = 0; h < d->c.machines; h++)
+  for (int32_t h = 0; h < d->c.machines; h++)
     if (d->mark[h] == d->stamp) {
       s->hash += hash_of_row(d, s, h);
       price_row(d, s, h);
@@ -152,8 +144,7 @@ static void close_rows(berth_pdors *d, berth_i_pdors_slot *s) {
 }
 
 void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from) {
-  int32_t t;
-  for (t = from; t <= d->last[job]; t++) {
+  for (int32_t t = from; t <= d->last[job]; t++) {
     d->stamp++;
     if (!d->slot[t].used || !strike(d, &d->slot[t], job)) continue;
     add_again(d, &d->slot[t]);

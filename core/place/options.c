@@ -27,8 +27,8 @@ static berth_status check_device(berth_cost *cost, int32_t device) {
 berth_status berth_i_check_policy(berth_cost *cost, const berth_place_options *o) {
   berth_ctx *ctx = cost->ctx;
   const berth_policy *p = o->policy;
-  berth_status st;
   if (!p) return berth_i_fail(ctx, BERTH_EINVAL, "placer \"policy\" needs the option policy");
+  berth_status st;
   if ((st = check_enum(ctx, "policy.ready", (int)p->ready, BERTH_READY_FINISHED)) != BERTH_OK) return st;
   if ((st = check_enum(ctx, "policy.fit", (int)p->fit, BERTH_FIT_INSERTION)) != BERTH_OK) return st;
   return check_enum(ctx, "policy.choose", (int)p->choose, BERTH_CHOOSE_DEVICE);

@@ -47,11 +47,11 @@ static const char *label(const berth_member *m) {
 
 /* Options of what a member runs; the user's own function has none. */
 static berth_status check_entry(berth_cost *cost, int32_t i, berth_i_entry *e) {
-  berth_status st;
   if (e->member.place) return BERTH_OK;
   if (e->member.placer && strcmp(e->member.placer, "portfolio") == 0) {
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "portfolio: member %d (%s): is a portfolio itself", (int)i, label(&e->member));
   }
+  berth_status st;
   if ((e->placer = berth_i_placer_find(e->member.placer))) st = berth_i_placer_check(cost, e->placer, &e->member.options);
   else st = berth_i_placer_unknown(cost->ctx, e->member.placer);
   if (st == BERTH_EINVAL) berth_i_prefix_error(cost->ctx, "portfolio: member %d (%s): ", (int)i, label(&e->member));
@@ -148,9 +148,8 @@ static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o
 
 berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o, berth_portfolio **out) {
   bool given = o->n_members > 0;
-  int32_t i, n = given ? o->n_members : count_built_in();
+  int32_t n = given ? o->n_members : count_built_in();
   berth_portfolio *p = berth_i_pool_object(cost->ctx, sizeof *p);
-  berth_status st;
   if (!p) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
   p->n = n;
@@ -158,8 +157,8 @@ berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_optio
   berth_ctx_retain(p->ctx);
   p->entry = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->entry);
   p->report = berth_i_pool_zalloc(&p->pool, (size_t)n, sizeof *p->report);
-  st = berth_i_pool_status(&p->pool);
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  berth_status st = berth_i_pool_status(&p->pool);
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     if (given) take_given(&o->members[i], &p->entry[i]);
     else take_built_in(i, &o->place, &p->entry[i]);
     if ((st = check_entry(cost, i, &p->entry[i])) == BERTH_OK) st = name_entry(p, i);
@@ -170,11 +169,10 @@ berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_optio
 }
 
 void berth_portfolio_release(berth_portfolio *p) {
-  berth_ctx *ctx;
-  int32_t i;
   if (!p) return;
+  berth_ctx *ctx;
   ctx = p->ctx;
-  for (i = 0; p->report && i < p->n; i++) berth_placement_release(p->report[i].placement);
+  for (int32_t i = 0; p->report && i < p->n; i++) berth_placement_release(p->report[i].placement);
   berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }
@@ -194,8 +192,7 @@ const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int3
 /* ---- running ------------------------------------------------------------------------------- */
 
 static void choose(berth_portfolio *p) {
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     const berth_member_report *r = &p->report[i];
     if (!r->placement || r->oom) continue;
     if (p->winner == BERTH_NONE || r->makespan < p->report[p->winner].makespan) p->winner = i;
@@ -221,8 +218,7 @@ static berth_sim_options judge_of(const berth_cost *cost, const berth_portfolio_
 /* What is proved to fit nowhere need not be tried by the built-in members, each of which would find that out in its own time. */
 static berth_status refuse_at_once(berth_i_run *r, berth_obstacle *why) {
   berth_status st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
-  int32_t i;
-  for (i = 0; i < r->p->n && st == BERTH_EINFEASIBLE; i++) {
+  for (int32_t i = 0; i < r->p->n && st == BERTH_EINFEASIBLE; i++) {
     r->p->report[i].status = st;
     r->p->report[i].why = *why;
     snprintf(r->p->entry[i].text, sizeof r->p->entry[i].text, "%s", berth_errmsg(r->cost->ctx));
@@ -245,12 +241,12 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
   berth_portfolio_options o = opts ? *opts : berth_portfolio_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   berth_i_run r = { 0 };
-  berth_status st;
   *out = NULL;
   r.pool = berth_i_pool_empty(cost->ctx);
   r.cost = cost;
   r.o = &o;
   r.judge = judge_of(cost, &o);
+  berth_status st;
   if ((st = check_run(cost->ctx, &o)) != BERTH_OK) return st;
   if ((st = check_clock(cost->ctx, &o, berth_i_ctx_has_clock(cost->ctx))) != BERTH_OK) return st;
   if ((st = berth_i_portfolio_new(cost, &o, &r.p)) != BERTH_OK) return st;
@@ -266,9 +262,8 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
 static berth_status run(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
   berth_portfolio_options o = berth_portfolio_default(cost->g);
   berth_portfolio *p = NULL;
-  berth_status st;
   o.place = *opts;
-  st = berth_portfolio_run(cost, &o, &p, why);
+  berth_status st = berth_portfolio_run(cost, &o, &p, why);
   if (st == BERTH_OK) {
     *out = berth_portfolio_best(p);
     berth_placement_retain(*out);

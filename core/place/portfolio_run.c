@@ -58,29 +58,29 @@ static void add_job(berth_i_run *r, int32_t member) {
 
 /* Those that wait for the linear program go last, behind it. */
 static void list_jobs(berth_i_run *r) {
-  int32_t i, waiting = 0;
-  for (i = 0; i < r->p->n; i++) {
+  int32_t waiting = 0;
+  for (int32_t i = 0; i < r->p->n; i++) {
     if (waits(r, i)) waiting++;
     else add_job(r, i);
   }
   if (waiting > 0) add_job(r, BERTH_NONE);
-  for (i = 0; i < r->p->n; i++) {
+  for (int32_t i = 0; i < r->p->n; i++) {
     if (waits(r, i)) add_job(r, i);
   }
 }
 
 static berth_status make_favourites(berth_i_run *r) {
-  int32_t i, k;
+  int32_t i;
   for (i = 0; i < r->p->n && !waits(r, i);) i++;
-  for (k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++)
+  for (int32_t k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++)
     r->favourite[k] = berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
   return berth_i_pool_status(&r->pool);
 }
 
 static berth_status make_jobs(berth_i_run *r) {
-  berth_status st;
   r->job = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->job);
   r->home = berth_i_pool_alloc(&r->pool, (size_t)r->p->n + 1, sizeof *r->home);
+  berth_status st;
   if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   list_jobs(r);
   return make_favourites(r);
@@ -89,8 +89,8 @@ static berth_status make_jobs(berth_i_run *r) {
 /* ---- workers ------------------------------------------------------------------------------- */
 
 static int32_t count_threads(const berth_i_run *r) {
-  int32_t i, others = 0, threads = r->o->threads;
-  for (i = 0; i < r->n_jobs; i++) others += !r->home[i];
+  int32_t others = 0, threads = r->o->threads;
+  for (int32_t i = 0; i < r->n_jobs; i++) others += !r->home[i];
   if (!berth_i_ctx_default_alloc(r->cost->ctx)) return 1;
   if (threads == 0 && (int64_t)r->cost->g->n_ops * r->n_jobs < SMALL) return 1;
   return berth_i_parallel_width(threads, others < r->n_jobs ? others + 1 : others);
@@ -110,11 +110,11 @@ static void borrow(berth_i_worker *w, const berth_cost *cost) {
 
 /* Fewer workers do as well. */
 static berth_status make_workers(berth_i_run *r) {
-  int32_t i, n = count_threads(r);
+  int32_t n = count_threads(r);
   r->worker = berth_i_pool_zalloc(&r->pool, (size_t)n, sizeof *r->worker);
   if (!r->worker) return berth_i_nomem(r->cost->ctx);
   r->workers = n;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_i_worker *w = &r->worker[i];
     w->run = r;
     w->ctx = r->cost->ctx;
@@ -136,8 +136,7 @@ static int32_t ready_workers(const berth_i_run *r) {
 }
 
 static void bring_home(berth_i_run *r) {
-  int32_t i;
-  for (i = 0; i < r->p->n; i++) {
+  for (int32_t i = 0; i < r->p->n; i++) {
     berth_placement *p = r->p->report[i].placement;
     if (p && p->ctx != r->cost->ctx) berth_i_placement_move(p, r->cost->ctx);
   }
@@ -145,11 +144,10 @@ static void bring_home(berth_i_run *r) {
 
 static void free_workers(berth_i_run *r) {
   size_t peak = 0;
-  int32_t i;
-  for (i = 1; i < r->workers && r->worker[i].ctx; i++) peak += berth_ctx_memory_peak(r->worker[i].ctx);
+  for (int32_t i = 1; i < r->workers && r->worker[i].ctx; i++) peak += berth_ctx_memory_peak(r->worker[i].ctx);
   berth_i_ctx_count_peak(r->cost->ctx, peak);
   bring_home(r);
-  for (i = 0; i < r->workers; i++) {
+  for (int32_t i = 0; i < r->workers; i++) {
     berth_sim_release(r->worker[i].sim);
     if (i > 0) berth_ctx_release(r->worker[i].ctx);
   }
@@ -161,10 +159,9 @@ static void free_workers(berth_i_run *r) {
 static berth_status check_judge(berth_i_run *r) {
   berth_sim_options o = r->judge;
   berth_sim *sim = NULL;
-  berth_status st;
   r->own_sequence = o.dispatch == BERTH_DISPATCH_PLANNED && !o.sequence;
   if (r->own_sequence) o.sequence = r->cost->g->topo;
-  st = berth_sim_new(r->cost, &o, &sim);
+  berth_status st = berth_sim_new(r->cost, &o, &sim);
   if (st == BERTH_EINVAL) berth_i_prefix_error(r->cost->ctx, "portfolio: judge: ");
   if (st == BERTH_OK && !r->own_sequence) r->worker[0].sim = sim;
   else berth_sim_release(sim);
@@ -179,8 +176,7 @@ static void do_job(void *ud, int32_t thread, int32_t job) {
 
 static berth_status outcome(const berth_i_run *r) {
   bool failed = false, refused = false;
-  int32_t i;
-  for (i = 0; i < r->p->n; i++) {
+  for (int32_t i = 0; i < r->p->n; i++) {
     failed |= r->p->report[i].status == BERTH_ECALLBACK;
     refused |= r->p->report[i].status == BERTH_ENOMEM;
   }
@@ -203,10 +199,10 @@ static void run_all(berth_i_run *r) {
 }
 
 berth_status berth_i_portfolio_execute(berth_i_run *r) {
-  berth_status st;
   berth_hooks none = { 0 };
   r->hooks = berth_i_ctx_swap_hooks(r->cost->ctx, &none);
   take_hooks_back(r);
+  berth_status st;
   if ((st = make_jobs(r)) != BERTH_OK) goto done;
   if ((st = make_workers(r)) != BERTH_OK) goto done;
   if ((st = check_judge(r)) != BERTH_OK) goto done;

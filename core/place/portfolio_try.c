@@ -12,22 +12,20 @@ static berth_status solve(berth_i_worker *w) {
   static const double tau[BERTH_I_MATCHINGS] = { 0, 0.5, 0.1 };
   berth_i_run *r = w->run;
   berth_lp_options o = berth_lp_default();
-  berth_lp *lp;
-  berth_status st;
-  int k;
   if (atomic_load(&r->stopped) || time_is_up(r)) return berth_i_fail(w->ctx, BERTH_EINTERRUPT, "interrupted");
   o.gap = r->o->place.gap;
+  berth_lp *lp;
+  berth_status st;
   if ((st = berth_lp_solve(w->cost, &o, &lp)) != BERTH_OK) return st;
-  for (k = 0; k < BERTH_I_MATCHINGS && st == BERTH_OK; k++) st = berth_lp_favourites(lp, tau[k], r->favourite[k]);
+  for (int k = 0; k < BERTH_I_MATCHINGS && st == BERTH_OK; k++) st = berth_lp_favourites(lp, tau[k], r->favourite[k]);
   berth_lp_release(lp);
   return st;
 }
 
 void berth_i_portfolio_solve(berth_i_worker *w) {
   berth_i_run *r = w->run;
-  berth_status st;
   w->immune = false;
-  st = solve(w);
+  berth_status st = solve(w);
   pthread_mutex_lock(&r->lock);
   r->lp_done = true;
   r->lp_status = st;
@@ -39,10 +37,9 @@ void berth_i_portfolio_solve(berth_i_worker *w) {
 /* The calling thread solves it before all that waits for it. */
 static berth_status await_solution(berth_i_worker *w) {
   berth_i_run *r = w->run;
-  berth_status st;
   pthread_mutex_lock(&r->lock);
   while (!r->lp_done) pthread_cond_wait(&r->solved, &r->lock);
-  st = r->lp_status;
+  berth_status st = r->lp_status;
   pthread_mutex_unlock(&r->lock);
   if (st == BERTH_EINTERRUPT && !atomic_load(&r->asked)) w->timed_out = true;
   return st == BERTH_OK ? st : berth_i_fail(w->ctx, st, "%s", r->lp_text);
@@ -58,17 +55,16 @@ static berth_status check_own(berth_i_worker *w, const berth_placement *p) {
 }
 
 static berth_status place_own(berth_i_worker *w, berth_i_entry *e, berth_placement **out, berth_obstacle *why) {
-  berth_status st;
   berth_i_fail(w->ctx, BERTH_OK, "%s", ""); /* what was said before is not this member's reason */
-  st = e->member.place(e->member.ud, w->cost, out, why, e->text, sizeof e->text);
+  berth_status st = e->member.place(e->member.ud, w->cost, out, why, e->text, sizeof e->text);
   return st == BERTH_OK ? check_own(w, *out) : st;
 }
 
 static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement **out, berth_obstacle *why) {
   berth_place_options o = e->member.options;
-  berth_status st;
   if (e->member.place) return place_own(w, e, out, why);
   if (e->matching != BERTH_I_MATCHING_NONE) {
+    berth_status st;
     if ((st = await_solution(w)) != BERTH_OK) return st;
     o.favourites = BERTH_FAVOURITES_GIVEN;
     o.favourite = w->run->favourite[e->matching - 1];
@@ -83,9 +79,9 @@ static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement *
 /* Where memory runs out first, and what that device lacks at its peak. */
 static berth_status measure_lack(berth_i_worker *w, const berth_sim_options *o, const int32_t *device, berth_obstacle *why) {
   berth_result *r;
-  berth_oom oom;
   berth_status st = berth_simulate(w->cost, device, o, &r);
   if (st != BERTH_OK) return st;
+  berth_oom oom;
   if (berth_result_oom(r, &oom)) {
     why->op = oom.op;
     why->device = oom.device;

@@ -5,9 +5,8 @@
  * while it runs. */
 berth_i_demand berth_i_op_demand(const berth_graph *g, int32_t op, berth_memory_policy policy, double param_multiple) {
   berth_i_demand d = { 0, 0 };
-  double outputs;
   if (policy == BERTH_MEMORY_NONE) return d;
-  outputs = berth_i_output_bytes(g, op);
+  double outputs = berth_i_output_bytes(g, op);
   d.permanent = berth_i_param(g, op) * param_multiple;
   d.temporary = berth_i_workspace(g, op);
   if (policy == BERTH_MEMORY_TOTAL) {
@@ -27,13 +26,15 @@ static void note(berth_obstacle *why, int32_t op, int32_t device, double missing
 
 static berth_status say_bytes(berth_cost *cost, const char *placer, const char *verdict, int32_t op, int32_t device,
                               double missing) {
-  char who[160] = "the graph", where[160], bytes[32];
+  char who[160] = "the graph";
   if (op != BERTH_NONE) berth_i_op_label(cost->g, op, who, sizeof who);
+  char bytes[32];
   berth_quantity_format(missing, BERTH_BYTES, bytes, sizeof bytes);
   if (device == BERTH_NONE) {
     return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE, "%s: %s: %s does not fit on any device: %s are missing", placer, verdict,
                         who, bytes);
   }
+  char where[160];
   berth_i_device_label(cost->t, device, where, sizeof where);
   return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE, "%s: %s: %s does not fit: %s comes closest, %s are missing", placer, verdict,
                       who, where, bytes);
@@ -55,8 +56,8 @@ berth_status berth_i_cannot_fit(berth_cost *cost, const char *placer, int32_t op
 }
 
 berth_status berth_i_runs_out(berth_cost *cost, const char *placer, const berth_oom *oom, berth_obstacle *why) {
-  char who[160], where[160], bytes[32];
   note(why, oom->op, oom->device, oom->shortfall);
+  char who[160], where[160], bytes[32];
   return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE,
                       "%s: no placement found: first in, first out, %s runs out of memory on %s: %s are missing", placer,
                       berth_i_op_label(cost->g, oom->op, who, sizeof who),

@@ -20,8 +20,7 @@ typedef struct slot {
 BERTH_I_SORT(sort_by_start, slot, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
 
 static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     int32_t op = g->topo[i];
     slots[i].start = p->start[op];
     slots[i].finish = p->finish[op];
@@ -29,7 +28,7 @@ static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
     slots[i].op = op;
   }
   sort_by_start(slots, (size_t)p->n);
-  for (i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
+  for (int32_t i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
 }
 
 /* Workspace at the peak counts as if it were outputs: too large a share rather than too small a one. */
@@ -37,13 +36,13 @@ static double live_share(berth_cost *cost, const berth_result *r, double param_m
   const berth_graph *g = cost->g;
   const berth_transfer *sent;
   double live = berth_result_peak(r)[device], all = 0;
-  int32_t i, n = berth_result_transfers(r, &sent);
-  for (i = 0; i < g->n_ops; i++) {
+  int32_t n = berth_result_transfers(r, &sent);
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (berth_result_device(r)[i] != device) continue;
     live -= berth_i_param(g, i) * param_multiple;
     all += berth_i_output_bytes(g, i);
   }
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (sent[i].dst == device) all += berth_i_resident(g, sent[i].tensor);
   }
   return all > 0 ? fmin(1, fmax(0, live / all)) : 1;
@@ -72,9 +71,9 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
 
 berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
                                double *live) {
-  berth_status st;
   slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
   if (!slots) return berth_i_nomem(cost->ctx);
+  berth_status st;
   if ((st = simulate_fifo(cost, opts, p, oom, live)) == BERTH_OK) order_ops(cost->g, p, slots);
   berth_i_free(cost->ctx, slots, (size_t)p->n, sizeof *slots);
   return st;

@@ -13,10 +13,9 @@ static berth_status alloc_least(berth_i_pool *pool, size_t n, berth_i_least *l) 
 static double outside_inputs(const berth_i_units *u, int32_t unit, int32_t *stamp) {
   const berth_graph *g = u->cost->g;
   double sum = 0;
-  int32_t i, k;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     int32_t op = u->ops[i];
-    for (k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
+    for (int32_t k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
       int32_t t = g->in[k];
       if (stamp[t] == unit || u->of[g->producer[t]] == unit) continue;
       stamp[t] = unit;
@@ -28,8 +27,7 @@ static double outside_inputs(const berth_i_units *u, int32_t unit, int32_t *stam
 
 static double least_workspace(const berth_i_units *u, int32_t unit) {
   double least = INFINITY;
-  int32_t i;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) least = fmin(least, berth_i_workspace(u->cost->g, u->ops[i]));
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) least = fmin(least, berth_i_workspace(u->cost->g, u->ops[i]));
   return least;
 }
 
@@ -43,8 +41,7 @@ static double moment_of(const berth_i_units *u, int32_t op, berth_memory_policy 
 static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy memory, int32_t *stamp, berth_i_least *l) {
   const berth_graph *g = u->cost->g;
   double held = 0, param = 0, moment = 0;
-  int32_t i;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     int32_t op = u->ops[i];
     param += berth_i_param(g, op) * u->param_multiple;
     if (memory == BERTH_MEMORY_TOTAL) held += berth_i_output_bytes(g, op);
@@ -62,12 +59,12 @@ static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy
 berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_pool *pool, berth_i_least *l) {
   berth_ctx *ctx = u->cost->ctx;
   size_t tensors = (size_t)u->cost->g->n_tensors;
-  int32_t i, *stamp;
   berth_status st = alloc_least(pool, (size_t)u->n, l);
   if (st != BERTH_OK || memory == BERTH_MEMORY_NONE) return st;
+  int32_t *stamp;
   if (!(stamp = berth_i_alloc(ctx, tensors, sizeof *stamp))) return berth_i_nomem(ctx);
-  for (i = 0; i < u->cost->g->n_tensors; i++) stamp[i] = BERTH_NONE;
-  for (i = 0; i < u->n; i++) count_unit(u, i, memory, stamp, l);
+  for (int32_t i = 0; i < u->cost->g->n_tensors; i++) stamp[i] = BERTH_NONE;
+  for (int32_t i = 0; i < u->n; i++) count_unit(u, i, memory, stamp, l);
   berth_i_free(ctx, stamp, tensors, sizeof *stamp);
   return BERTH_OK;
 }

@@ -14,10 +14,9 @@ static berth_status alloc_arrays(berth_placement *p, const char *placer, bool pl
 }
 
 static void blank(berth_placement *p) {
-  int32_t i;
-  for (i = 0; i < p->n; i++) p->device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n; i++) p->device[i] = BERTH_NONE;
   if (!p->sequence) return;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     p->sequence[i] = BERTH_NONE;
     p->start[i] = p->finish[i] = NAN;
   }
@@ -25,7 +24,6 @@ static void blank(berth_placement *p) {
 
 berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out) {
   berth_placement *p = berth_i_pool_object(ctx, sizeof *p);
-  berth_status st;
   if (!p) return berth_i_nomem(ctx);
   p->ctx = ctx;
   p->refs = 1;
@@ -33,6 +31,7 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
   p->estimate = p->bound = NAN;
   p->links = BERTH_NONE;
   berth_ctx_retain(ctx);
+  berth_status st;
   if ((st = alloc_arrays(p, placer, planned)) != BERTH_OK) {
     berth_placement_release(p);
     return st;
@@ -45,8 +44,8 @@ berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *place
 void berth_placement_retain(berth_placement *p) { p->refs++; }
 
 void berth_placement_release(berth_placement *p) {
-  berth_ctx *ctx;
   if (!p || --p->refs > 0) return;
+  berth_ctx *ctx;
   ctx = p->ctx;
   berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
@@ -58,8 +57,7 @@ void berth_i_placement_move(berth_placement *p, berth_ctx *to) {
 }
 
 static berth_status check_devices(berth_ctx *ctx, int32_t n, const int32_t *device) {
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (device[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)i, (int)device[i]);
   }
   return BERTH_OK;
@@ -67,10 +65,9 @@ static berth_status check_devices(berth_ctx *ctx, int32_t n, const int32_t *devi
 
 static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *sequence) {
   berth_status st = BERTH_OK;
-  int32_t i;
   uint8_t *seen = berth_i_zalloc(ctx, (size_t)n, 1);
   if (!seen) return berth_i_nomem(ctx);
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     int32_t op = sequence[i];
     if (op < 0 || op >= n) {
       st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: there is no op %d among %d", (int)i, (int)op, (int)n);
@@ -84,11 +81,11 @@ static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *seq
 
 berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
                                  double estimate, berth_placement **out) {
-  berth_status st;
   berth_placement *p = NULL;
   if (ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d ops: the number is negative", (int)ops);
   if (ops > 0 && !device) return berth_i_fail(ctx, BERTH_EINVAL, "a placement needs the device of every op");
   if (estimate < 0) return berth_i_fail(ctx, BERTH_EINVAL, "estimate: %g s is negative", estimate);
+  berth_status st;
   if ((st = check_devices(ctx, ops, device)) != BERTH_OK) goto done;
   if (sequence && (st = check_sequence(ctx, ops, sequence)) != BERTH_OK) goto done;
   if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK) goto done;

@@ -31,8 +31,7 @@ static inline double berth_i_excess(double bytes, double limit) {
 }
 /** Some device has a limit, and the policy counts. */
 static inline bool berth_i_memory_counts(const berth_cost *cost, berth_memory_policy memory) {
-  int32_t d;
-  for (d = 0; memory != BERTH_MEMORY_NONE && d < cost->n_devices; d++) {
+  for (int32_t d = 0; memory != BERTH_MEMORY_NONE && d < cost->n_devices; d++) {
     if (!isinf(cost->t->devices[d].memory)) return true;
   }
   return false;
@@ -41,14 +40,12 @@ static inline bool berth_i_memory_counts(const berth_cost *cost, berth_memory_po
 /** Resident bytes of what an op produces, and of what it reads: all of them are on its device while it runs. */
 static inline double berth_i_output_bytes(const berth_graph *g, int32_t op) {
   double sum = 0;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) sum += berth_i_resident(g, g->out[i]);
   return sum;
 }
 static inline double berth_i_input_bytes(const berth_graph *g, int32_t op) {
   double sum = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) sum += berth_i_resident(g, g->in[i]);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) sum += berth_i_resident(g, g->in[i]);
   return sum;
 }
 

@@ -31,13 +31,12 @@ static void add_device(const berth_i_units *u, int32_t device, double limit, con
 }
 
 static berth_status find_kinds(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
-  int32_t i;
   uint8_t *pinned = berth_i_zalloc(u->cost->ctx, (size_t)k->devices, 1);
   if (!pinned) return berth_i_nomem(u->cost->ctx);
-  for (i = 0; i < u->n; i++) {
+  for (int32_t i = 0; i < u->n; i++) {
     if (u->pin[i] != BERTH_NONE) pinned[u->pin[i]] = 1;
   }
-  for (i = 0; i < k->devices; i++) {
+  for (int32_t i = 0; i < k->devices; i++) {
     add_device(u, i, memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory, pinned, k);
   }
   berth_i_free(u->cost->ctx, pinned, (size_t)k->devices, 1);
@@ -45,9 +44,8 @@ static berth_status find_kinds(const berth_i_units *u, berth_memory_policy memor
 }
 
 static void fill_times(const berth_i_units *u, berth_i_kinds *k) {
-  int32_t i, j;
-  for (i = 0; i < u->n; i++) {
-    for (j = 0; j < k->n; j++) {
+  for (int32_t i = 0; i < u->n; i++) {
+    for (int32_t j = 0; j < k->n; j++) {
       bool can = berth_i_unit_can_run(u, i, k->sample[j]) && !berth_i_exceeds(k, k->least.need[i], k->limit[j]);
       k->time[(size_t)i * (size_t)k->n + (size_t)j] = can ? berth_i_unit_time(u, i, k->sample[j]) : INFINITY;
     }
@@ -73,12 +71,12 @@ static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memor
 }
 
 berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
-  berth_status st;
   memset(k, 0, sizeof *k);
   k->ctx = u->cost->ctx;
   k->pool = berth_i_pool_empty(k->ctx);
   k->devices = u->cost->n_devices;
   k->units = u->n;
+  berth_status st;
   if ((st = fill_kinds(u, memory, k)) != BERTH_OK) berth_i_kinds_release(k);
   return st;
 }
@@ -101,21 +99,20 @@ typedef struct ascent {
 } ascent;
 
 static void set_rates(const ascent *a, const double *x) {
-  int32_t j, n = a->k->n;
-  for (j = 0; j < n; j++) {
+  int32_t n = a->k->n;
+  for (int32_t j = 0; j < n; j++) {
     a->rate[j] = x[j] / a->k->size[j];
     a->rate[n + j] = x[n + j] * a->scale;
   }
 }
 
 static int32_t cheapest(const ascent *a, int32_t unit, double *price) {
-  int32_t j, n = a->k->n, at = 0;
+  int32_t n = a->k->n, at = 0;
   const double *time = a->k->time + (size_t)unit * (size_t)n;
   *price = INFINITY;
-  for (j = 0; j < n; j++) {
-    double c;
+  for (int32_t j = 0; j < n; j++) {
     if (isinf(time[j])) continue;
-    c = a->rate[j] * time[j] + a->rate[n + j] * a->k->bytes[unit];
+    double c = a->rate[j] * time[j] + a->rate[n + j] * a->k->bytes[unit];
     if (c < *price) *price = c, at = j;
   }
   return at;
@@ -124,15 +121,16 @@ static int32_t cheapest(const ascent *a, int32_t unit, double *price) {
 /* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. Bytes bought and sold almost cancel at times:
  * what rounding may have added is taken off. */
 static double evaluate(const ascent *a, const double *x, double *slope) {
-  int32_t i, j, n = a->k->n;
+  int32_t n = a->k->n;
   double sum = 0, sold = 0;
   set_rates(a, x);
   if (slope) memset(slope, 0, 2 * (size_t)n * sizeof *slope);
+  int32_t j;
   for (j = 0; j < n; j++) {
     if (a->rate[n + j] > 0) sold += a->rate[n + j] * a->k->size[j] * a->k->limit[j];
     if (slope && !isinf(a->k->limit[j])) slope[n + j] = -a->k->limit[j] * a->k->size[j] * a->scale;
   }
-  for (i = 0; i < a->k->units; i++) {
+  for (int32_t i = 0; i < a->k->units; i++) {
     double price;
     j = cheapest(a, i, &price);
     sum += price;
@@ -153,11 +151,12 @@ static void keep_if_better(ascent *a, const double *x, double value) {
 
 /* Onto masses >= 0 of sum 1: subtract the one number that makes it so. */
 static void project(double *x, int32_t n) {
-  double low = -INFINITY, high = -INFINITY, mid = 0, sum;
-  int32_t i, step;
+  double low = -INFINITY, high = -INFINITY, mid = 0;
+  int32_t i;
   for (i = 0; i < n; i++) high = fmax(high, x[i]);
   low = high - 1;
-  for (step = 0; step < 60; step++) {
+  double sum;
+  for (int32_t step = 0; step < 60; step++) {
     mid = (low + high) / 2;
     for (i = 0, sum = 0; i < n; i++) sum += fmax(x[i] - mid, 0);
     if (sum > 1) low = mid;
@@ -169,30 +168,30 @@ static void project(double *x, int32_t n) {
 
 /* Memory prices that are 0 and would fall do not count; nor do kinds without a limit. */
 static double trim_slope(const ascent *a) {
-  int32_t j, n = a->k->n;
+  int32_t n = a->k->n;
   double mean = 0, norm = 0;
-  for (j = 0; j < n; j++) mean += a->slope[j] / n;
-  for (j = 0; j < n; j++) a->slope[j] -= mean;
-  for (j = n; j < 2 * n; j++) {
+  for (int32_t j = 0; j < n; j++) mean += a->slope[j] / n;
+  for (int32_t j = 0; j < n; j++) a->slope[j] -= mean;
+  for (int32_t j = n; j < 2 * n; j++) {
     bool fixed = !a->with_memory || isinf(a->k->limit[j - n]) || (a->x[j] == 0 && a->slope[j] < 0)
               || (a->x[j] == HIGHEST && a->slope[j] > 0);
     if (fixed) a->slope[j] = 0;
   }
-  for (j = 0; j < 2 * n; j++) norm += a->slope[j] * a->slope[j];
+  for (int32_t j = 0; j < 2 * n; j++) norm += a->slope[j] * a->slope[j];
   return norm;
 }
 
 /* A slope that points back is bent along the last step, or steps would go to and fro across a ridge (Camerini, Fratta and
  * Maffioli, 1975).  @return squared length */
 static double set_course(ascent *a, double norm) {
-  int32_t j, n = 2 * a->k->n;
+  int32_t n = 2 * a->k->n;
   double dot = 0, old = 0, bend = 0, sum = 0;
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     dot += a->slope[j] * a->course[j];
     old += a->course[j] * a->course[j];
   }
   if (dot < 0) bend = -1.5 * dot / old;
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     a->course[j] = a->slope[j] + bend * a->course[j];
     sum += a->course[j] * a->course[j];
   }
@@ -202,15 +201,15 @@ static double set_course(ascent *a, double norm) {
 }
 
 static bool step_up(ascent *a, double ahead) {
-  int32_t j, n = a->k->n;
-  double value = evaluate(a, a->x, a->slope), norm = trim_slope(a), length;
+  int32_t n = a->k->n;
+  double value = evaluate(a, a->x, a->slope), norm = trim_slope(a);
   keep_if_better(a, a->x, value);
   if (norm == 0) return false; /* a maximum */
   norm = set_course(a, norm);
-  length = (a->value * (1 + ahead) - value) / norm;
-  for (j = 0; j < 2 * n; j++) a->x[j] += length * a->course[j];
+  double length = (a->value * (1 + ahead) - value) / norm;
+  for (int32_t j = 0; j < 2 * n; j++) a->x[j] += length * a->course[j];
   project(a->x, n);
-  for (j = n; j < 2 * n; j++) a->x[j] = fmin(fmax(a->x[j], 0), HIGHEST);
+  for (int32_t j = n; j < 2 * n; j++) a->x[j] = fmin(fmax(a->x[j], 0), HIGHEST);
   return true;
 }
 
@@ -218,8 +217,8 @@ static bool step_up(ascent *a, double ahead) {
 static void climb(ascent *a) {
   double ahead = 0.5, before = a->value;
   double work = (double)a->k->units * a->k->n;
-  int32_t i, idle = 0, steps = (int32_t)fmin(600, fmax(60, 4e7 / fmax(work, 1)));
-  for (i = 0; i < steps && ahead > 1e-7; i++) {
+  int32_t idle = 0, steps = (int32_t)fmin(600, fmax(60, 4e7 / fmax(work, 1)));
+  for (int32_t i = 0; i < steps && ahead > 1e-7; i++) {
     if (!step_up(a, ahead)) return;
     idle = a->value > before * (1 + ahead / 8) ? 0 : idle + 1;
     if (idle == 0) before = a->value;
@@ -244,8 +243,7 @@ static double shifted(ascent *a, int32_t i, int32_t j, double t) {
 static void search_line(ascent *a, int32_t i, int32_t j, double low, double high) {
   const double g = 0.6180339887498949;
   double l = high - g * (high - low), r = low + g * (high - low), fl = shifted(a, i, j, l), fr = shifted(a, i, j, r);
-  int32_t step;
-  for (step = 0; step < 40 && high > low; step++) {
+  for (int32_t step = 0; step < 40 && high > low; step++) {
     if (fl < fr) {
       low = l, l = r, fl = fr;
       fr = shifted(a, i, j, r = low + g * (high - low));
@@ -260,9 +258,9 @@ static void search_line(ascent *a, int32_t i, int32_t j, double low, double high
 
 /* With two kinds and no memory this is the whole problem. */
 static void polish(ascent *a) {
-  int32_t i, j, n = a->k->n;
-  for (i = 0; i < n; i++) {
-    for (j = i + 1; j < n; j++) search_line(a, i, j, -a->best[i], a->best[j]);
+  int32_t n = a->k->n;
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t j = i + 1; j < n; j++) search_line(a, i, j, -a->best[i], a->best[j]);
     if (!a->with_memory || isinf(a->k->limit[i])) continue;
     search_line(a, n + i, BERTH_NONE, -a->best[n + i], fmax(2 * a->best[n + i], 0.01));
   }
@@ -270,17 +268,17 @@ static void polish(ascent *a) {
 
 static void load_prices(ascent *a, const berth_i_prices *p) {
   double total = 0;
-  int32_t i, j, n = a->k->n;
-  for (i = 0; i < a->k->units; i++) total += a->k->bytes[i];
-  for (j = 0; j < n; j++) a->x[j] = p->time[j] * a->k->size[j];
+  int32_t n = a->k->n;
+  for (int32_t i = 0; i < a->k->units; i++) total += a->k->bytes[i];
+  for (int32_t j = 0; j < n; j++) a->x[j] = p->time[j] * a->k->size[j];
   project(a->x, n);
   a->scale = 1;
   a->value = -INFINITY;
-  for (j = 0; j < n; j++) a->x[n + j] = 0;
+  for (int32_t j = 0; j < n; j++) a->x[n + j] = 0;
   keep_if_better(a, a->x, evaluate(a, a->x, NULL));
   a->scale = total > 0 && a->value > 0 ? a->value / total : 1;
   if (!a->with_memory) return;
-  for (j = 0; j < n; j++) a->x[n + j] = p->memory[j] / a->scale;
+  for (int32_t j = 0; j < n; j++) a->x[n + j] = p->memory[j] / a->scale;
   keep_if_better(a, a->x, evaluate(a, a->x, NULL));
 }
 

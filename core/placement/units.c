@@ -36,18 +36,16 @@ static berth_status number_units(berth_i_units *u) {
 /* at[] counts, then points at the ends, then is moved back to the beginnings by filling from the last. */
 static void list_members(berth_i_units *u) {
   const int32_t *topo = u->cost->g->topo;
-  int32_t i;
-  for (i = 0; i < u->n_ops; i++) u->at[u->of[i]]++;
-  for (i = 1; i <= u->n; i++) u->at[i] += u->at[i - 1];
-  for (i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[topo[i]]]] = topo[i];
+  for (int32_t i = 0; i < u->n_ops; i++) u->at[u->of[i]]++;
+  for (int32_t i = 1; i <= u->n; i++) u->at[i] += u->at[i - 1];
+  for (int32_t i = u->n_ops - 1; i >= 0; i--) u->ops[--u->at[u->of[topo[i]]]] = topo[i];
 }
 
 /* Communication ops take no time off their device, but may not run everywhere. */
 static void add_time(berth_i_units *u, int32_t unit, int32_t op) {
   bool beside = berth_i_is_communication(u->cost->g, op);
-  int32_t c;
   size_t k = (size_t)u->n_classes;
-  for (c = 0; c < u->n_classes; c++) {
+  for (int32_t c = 0; c < u->n_classes; c++) {
     double time = u->cost->op[(size_t)op * k + (size_t)c];
     u->time[(size_t)unit * k + (size_t)c] += beside && !isinf(time) ? 0 : time;
   }
@@ -66,28 +64,27 @@ static void add_bytes(berth_i_units *u, int32_t unit, int32_t op) {
 }
 
 void berth_i_units_size(berth_i_units *u, double share) {
-  int32_t unit, i;
   u->share = share;
-  for (unit = 0; unit < u->n; unit++) {
+  for (int32_t unit = 0; unit < u->n; unit++) {
     u->permanent[unit] = u->temporary[unit] = 0;
     if (u->memory == BERTH_MEMORY_NONE) continue;
-    for (i = u->at[unit]; i < u->at[unit + 1]; i++) add_bytes(u, unit, u->ops[i]);
+    for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) add_bytes(u, unit, u->ops[i]);
   }
 }
 
 /* The graph's builder refuses groups whose members are pinned apart. */
 static int32_t pin_of(const berth_i_units *u, int32_t unit) {
-  int32_t i, pin = BERTH_NONE;
-  for (i = u->at[unit]; i < u->at[unit + 1] && pin == BERTH_NONE; i++) pin = berth_i_pin(u->cost->g, u->ops[i]);
+  int32_t pin = BERTH_NONE;
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1] && pin == BERTH_NONE; i++) pin = berth_i_pin(u->cost->g, u->ops[i]);
   return pin;
 }
 
 /* Of a group that no device can run, the first op that leaves its predecessors without one. */
 static int32_t odd_one_out(const berth_i_units *u, int32_t unit) {
-  int32_t i, d, j;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  int32_t j;
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     bool some = false;
-    for (d = 0; d < u->cost->n_devices && !some; d++) {
+    for (int32_t d = 0; d < u->cost->n_devices && !some; d++) {
       for (j = u->at[unit], some = true; j <= i && some; j++) some = berth_i_can_run(u->cost, u->ops[j], d);
     }
     if (!some) return u->ops[i];
@@ -96,8 +93,7 @@ static int32_t odd_one_out(const berth_i_units *u, int32_t unit) {
 }
 
 static berth_status check_runnable(const berth_i_units *u, const char *placer, int32_t unit, berth_obstacle *why) {
-  int32_t d;
-  for (d = 0; d < u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (berth_i_unit_can_run(u, unit, d)) return BERTH_OK;
   }
   return berth_i_infeasible(u->cost, placer, odd_one_out(u, unit), BERTH_NONE, 0, why);
@@ -105,10 +101,9 @@ static berth_status check_runnable(const berth_i_units *u, const char *placer, i
 
 static berth_status fill_units(berth_i_units *u, const char *placer, berth_obstacle *why) {
   berth_status st = BERTH_OK;
-  int32_t i, unit;
   list_members(u);
-  for (unit = 0; unit < u->n && st == BERTH_OK; unit++) {
-    for (i = u->at[unit]; i < u->at[unit + 1]; i++) add_time(u, unit, u->ops[i]);
+  for (int32_t unit = 0; unit < u->n && st == BERTH_OK; unit++) {
+    for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) add_time(u, unit, u->ops[i]);
     u->pin[unit] = pin_of(u, unit);
     st = check_runnable(u, placer, unit, why);
   }
@@ -118,7 +113,6 @@ static berth_status fill_units(berth_i_units *u, const char *placer, berth_obsta
 
 berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
                                 berth_i_units *u, berth_obstacle *why) {
-  berth_status st;
   memset(u, 0, sizeof *u);
   u->pool = berth_i_pool_empty(cost->ctx);
   u->cost = cost;
@@ -127,7 +121,7 @@ berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memo
   u->memory = memory;
   u->param_multiple = param_multiple;
   u->of = berth_i_pool_alloc(&u->pool, (size_t)u->n_ops, sizeof *u->of);
-  st = berth_i_pool_status(&u->pool);
+  berth_status st = berth_i_pool_status(&u->pool);
   if (st == BERTH_OK) st = number_units(u);
   if (st == BERTH_OK) st = alloc_units(u);
   if (st == BERTH_OK) st = fill_units(u, placer, why);
@@ -136,9 +130,9 @@ berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memo
 }
 
 int32_t berth_i_unit_largest(const berth_i_units *u, int32_t unit, berth_memory_policy memory, double param_multiple) {
-  int32_t i, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   double most = -1;
-  for (i = u->at[unit]; i < u->at[unit + 1]; i++) {
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     berth_i_demand d = berth_i_op_demand(u->cost->g, u->ops[i], memory, param_multiple);
     if (d.permanent + d.temporary <= most) continue;
     most = d.permanent + d.temporary;

@@ -37,11 +37,10 @@ static void give_back(berth_ps_run *r, int32_t job, berth_i_ps_stretch s) {
 
 static void drop(berth_ps_run *r, int32_t job) {
   berth_i_ps_state *s = &r->at[job];
-  int32_t other;
   if (s->now.n == 0) return;
   give_back(r, job, s->now);
   s->now.n = 0;
-  other = r->given[s->given] = r->given[--r->n_given];
+  int32_t other = r->given[s->given] = r->given[--r->n_given];
   r->at[other].given = s->given;
 }
 
@@ -115,14 +114,13 @@ static berth_status check_places(berth_ps_run *r, int32_t job, int32_t n, const 
 /* Writes them behind all others, where they do not count yet. */
 static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *p) {
   void *list = r->place;
-  berth_ps_place *to;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = check_place(r, job, &p[i]);
   if (st != BERTH_OK) return st;
   st = berth_i_pool_grow(&r->pool, &list, &r->cap_places, r->n_places + (size_t)n, sizeof *r->place);
   r->place = list;
   if (st != BERTH_OK) return st;
-  to = r->place + r->n_places;
+  berth_ps_place *to = r->place + r->n_places;
   if (n > 0) memcpy(to, p, (size_t)n * sizeof *to);
   if (!in_order(n, to)) sort_by_machine(to, (size_t)n);
   return check_places(r, job, n, to);
@@ -152,10 +150,9 @@ berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const bert
 }
 
 berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause) {
-  berth_i_ps_state *s;
   berth_status st = check_job(r, job, "refuse");
   if (st != BERTH_OK) return st;
-  s = &r->at[job];
+  berth_i_ps_state *s = &r->at[job];
   s->r.left = berth_ps_run_left(r, job);
   if (s->r.state == BERTH_JOB_RUNNING) st = berth_cluster_pause(r->cluster, job);
   if (st == BERTH_OK) st = berth_cluster_refuse(r->cluster, job, cause);
@@ -226,12 +223,10 @@ static void note(berth_ps_run *r, int32_t job) {
 static berth_status run(berth_ps_run *r, int32_t job) {
   berth_i_ps_state *s = &r->at[job];
   bool moves = s->last.n > 0 && s->now.first != s->last.first;
-  double rate;
-  berth_status st;
   s->r.moves += moves;
   if (moves) s->owed = r->ps->job[job].moving;
-  rate = rate_of(r, job);
-  st = s->r.state == BERTH_JOB_RUNNING ? berth_cluster_set_rate(r->cluster, job, rate) : start(r, job, rate);
+  double rate = rate_of(r, job);
+  berth_status st = s->r.state == BERTH_JOB_RUNNING ? berth_cluster_set_rate(r->cluster, job, rate) : start(r, job, rate);
   if (st != BERTH_OK) return st;
   s->r.state = BERTH_JOB_RUNNING;
   note(r, job);

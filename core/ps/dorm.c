@@ -173,7 +173,6 @@ static berth_status choose(berth_i_dorm *d, const berth_ps_run *r) {
 
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   berth_i_dorm *d = (berth_i_dorm *)s;
-  berth_status st;
   if (!s->changed) return berth_i_ps_keep_all(s, r);
   d->n = s->n_jobs;
   d->running = 0;
@@ -182,7 +181,7 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
     d->running += d->list[k].runs;
   }
   share_fairly(d);
-  st = choose(d, r);
+  berth_status st = choose(d, r);
   if (st == BERTH_OK) st = put_all(d, r);
   return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
 }

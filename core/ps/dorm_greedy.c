@@ -30,9 +30,9 @@ static berth_i_dorm_job *next(berth_i_dorm *d) { return d->queue.n > 0 ? &d->lis
 /* Those farthest from fair come down to it; the others that run stay as they are: `most` says so. */
 static void free_some(berth_i_dorm *d, state *s) {
   int32_t left = berth_i_dorm_adjustable(d);
-  berth_i_dorm_job *x;
   for (int32_t k = 0; k < d->n; k++)
     if (d->list[k].runs) berth_i_heap_push(&d->queue, k, -distance(&d->list[k], d->list[k].before));
+  berth_i_dorm_job *x;
   while ((x = next(d))) {
     bool may = left > 0 && distance(x, x->before) > 0;
     left -= may;
@@ -43,7 +43,6 @@ static void free_some(berth_i_dorm *d, state *s) {
 
 void berth_i_dorm_greedy(berth_i_dorm *d) {
   state s = { { 0 }, 0 };
-  berth_i_dorm_job *x;
   memcpy(s.room, d->base.total, sizeof s.room);
   for (int32_t k = 0; k < d->n; k++) {
     d->list[k].chosen = 0;
@@ -54,6 +53,7 @@ void berth_i_dorm_greedy(berth_i_dorm *d) {
   for (int32_t k = 0; k < d->n; k++)
     if (!d->list[k].runs) add(d, &s, &d->list[k]);
   for (int32_t k = 0; k < d->n; k++) berth_i_heap_push(&d->queue, k, -d->list[k].use);
+  berth_i_dorm_job *x;
   while ((x = next(d)))
     while (add(d, &s, x)) continue;
 }

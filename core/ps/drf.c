@@ -55,9 +55,8 @@ static const berth_i_ps_rules rules = { sizeof(drf), NULL, slot, release };
 berth_status berth_ps_drf_new(berth_ps *p, berth_ps_scheduler **out) {
   berth_ps_scheduler *s;
   berth_status st = berth_i_ps_scheduler_new(p, &rules, &s);
-  drf *d;
   if (st != BERTH_OK) return st;
-  d = (drf *)s;
+  drf *d = (drf *)s;
   st = berth_i_heap_init(s->ctx, &d->queue, p->n, (size_t)p->n);
   d->bundles = berth_i_pool_alloc(&s->pool, (size_t)p->n, sizeof *d->bundles);
   if (st == BERTH_OK) st = berth_i_pool_status(&s->pool);

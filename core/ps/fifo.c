@@ -40,10 +40,9 @@ static berth_status place(fifo *f, int32_t job, int32_t *turn, bool *done) {
 /* On an empty cluster. */
 static berth_status arrival(berth_ps_scheduler *s, berth_ps_run *r, int32_t job) {
   int32_t turn = 0;
-  bool done;
-  berth_status st;
   berth_i_ps_pack_reset(&s->pack);
-  st = place((fifo *)s, job, &turn, &done);
+  bool done;
+  berth_status st = place((fifo *)s, job, &turn, &done);
   return st != BERTH_OK || done ? st : berth_ps_refuse(r, job, TOO_LARGE);
 }
 
@@ -57,10 +56,9 @@ static berth_status keep_running(berth_ps_scheduler *s, berth_ps_run *r) {
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   fifo *f = (fifo *)s;
   bool done = true;
-  berth_status st;
   if (!s->changed) return berth_i_ps_keep_all(s, r);
   berth_i_ps_pack_reset(&s->pack);
-  st = keep_running(s, r);
+  berth_status st = keep_running(s, r);
   if (s->pack.n == 0) f->turn = 0;
   for (int32_t i = 0; st == BERTH_OK && i < s->n_jobs && (done || f->o.backfill); i++)
     if (!berth_i_ps_runs(r, s->jobs[i])) st = place(f, s->jobs[i], &f->turn, &done);

@@ -57,9 +57,8 @@ static double time_of(const optimus *o, int32_t job, size s) {
 
 static size with_more(const optimus *o, int32_t job, int what) {
   size s = o->at[job];
-  int32_t needed;
   if (what == SERVER) return (size){ s.workers, s.servers + (s.servers < INT32_MAX) };
-  needed = berth_i_ps_servers(&o->base.ps->job[job], s.workers + 1);
+  int32_t needed = berth_i_ps_servers(&o->base.ps->job[job], s.workers + 1);
   return (size){ s.workers + 1, needed > s.servers ? needed : s.servers };
 }
 
@@ -134,8 +133,8 @@ static bool find_machines(optimus *o, int32_t job, int32_t n) {
   int32_t from = 0;
   for (int32_t i = 0; i < n; i++) {
     berth_ps_place *at = &o->base.pack.place[i];
-    double demand[BERTH_PS_RESOURCES];
     *at = part(o, job, n, i);
+    double demand[BERTH_PS_RESOURCES];
     for (int32_t r = 0; r < o->base.ps->o.resources; r++) demand[r] = berth_i_ps_demand(j, at, r);
     at->machine = from < o->base.ps->o.machines ? berth_i_ps_pack_find(&o->base.pack, from, demand) : BERTH_NONE;
     if (at->machine < from) return false; /* none, or one of those before */
@@ -188,10 +187,9 @@ static berth_status put_all(optimus *o) {
 
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   optimus *o = (optimus *)s;
-  berth_status st;
   begin(o, r);
   grow(o);
-  st = put_all(o);
+  berth_status st = put_all(o);
   return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
 }
 

@@ -40,16 +40,16 @@ static bool solve(const triangle *t, double *x) {
 /* Some of the terms.  @return the residual; INFINITY: some would be below 0 */
 static double try_terms(const triangle *all, unsigned terms, double theta[TERMS]) {
   triangle t = { 1, { { 0 } } };
-  double x[TERMS];
   int n = 0;
   for (int j = 0; j < TERMS; j++) t.width += terms >> j & 1;
   for (int i = 0; i < WIDTH; i++) {
-    double row[WIDTH];
     n = 0;
+    double row[WIDTH];
     for (int j = 0; j < WIDTH; j++)
       if (j == TERMS || terms >> j & 1) row[n++] = all->at[i][j];
     feed(&t, row);
   }
+  double x[TERMS];
   if (!solve(&t, x)) return INFINITY;
   n = 0;
   for (int j = 0; j < TERMS; j++) theta[j] = terms >> j & 1 ? x[n++] : 0;

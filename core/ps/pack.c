@@ -42,10 +42,10 @@ static bool enough(const berth_i_ps_pack *k, int32_t i, const double *demand) {
 
 /* First leaf at or after `from` below node i, which has leaves first .. first + width - 1. */
 static int32_t find_below(const berth_i_ps_pack *k, int32_t i, int32_t first, int32_t width, int32_t from, const double *demand) {
-  int32_t half = width / 2, found;
+  int32_t half = width / 2;
   if (first + width <= from || !enough(k, i, demand)) return BERTH_NONE;
   if (width == 1) return first;
-  found = find_below(k, 2 * i, first, half, from, demand);
+  int32_t found = find_below(k, 2 * i, first, half, from, demand);
   return found != BERTH_NONE ? found : find_below(k, 2 * i + 1, first + half, half, from, demand);
 }
 

@@ -2,9 +2,8 @@
 #include "policies_internal.h"
 
 void berth_ps_scheduler_release(berth_ps_scheduler *s) {
-  berth_ps *p;
   if (!s) return;
-  p = s->ps;
+  berth_ps *p = s->ps;
   if (s->rules->release) s->rules->release(s);
   berth_i_pool_free(&s->pool);
   berth_ps_release(p);
@@ -12,14 +11,13 @@ void berth_ps_scheduler_release(berth_ps_scheduler *s) {
 
 berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules, berth_ps_scheduler **out) {
   berth_ps_scheduler *s = berth_i_pool_object(p->ctx, rules->size);
-  berth_status st;
   if (!s) return berth_i_nomem(p->ctx);
   s->rules = rules;
   s->ps = p;
   s->ctx = p->ctx;
   berth_ps_retain(p);
   s->jobs = berth_i_pool_alloc(&s->pool, (size_t)p->n, sizeof *s->jobs);
-  st = berth_i_ps_pack_init(&s->pack, &s->pool, p);
+  berth_status st = berth_i_ps_pack_init(&s->pack, &s->pool, p);
   for (int32_t m = 0; m < p->o.machines; m++)
     for (int32_t r = 0; r < p->o.resources; r++) s->total[r] += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)r];
   if (st == BERTH_OK) *out = s;
@@ -75,9 +73,8 @@ berth_status berth_i_ps_keep(berth_ps_scheduler *s, berth_ps_run *r, int32_t job
 berth_status berth_i_ps_keep_all(berth_ps_scheduler *s, berth_ps_run *r) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < s->n_jobs; i++) {
-    int32_t n;
     if (!berth_i_ps_runs(r, s->jobs[i])) continue;
-    n = berth_ps_run_places(r, s->jobs[i], s->ps->o.machines, s->pack.place);
+    int32_t n = berth_ps_run_places(r, s->jobs[i], s->ps->o.machines, s->pack.place);
     st = berth_ps_assign(r, s->jobs[i], n, s->pack.place);
   }
   return st;

@@ -138,18 +138,18 @@ static size_t cells(const berth_ps *p) { return (size_t)p->o.machines * (size_t)
 void berth_ps_retain(berth_ps *p) { p->references++; }
 
 void berth_ps_release(berth_ps *p) {
-  berth_ctx *ctx;
   if (!p || --p->references > 0) return;
+  berth_ctx *ctx;
   ctx = p->ctx;
   berth_i_pool_free(&p->pool);
   berth_ctx_release(ctx);
 }
 
 static berth_status fill(berth_ps *p, const berth_ps_job *jobs) {
-  berth_status st;
   p->capacity = berth_i_pool_copy(&p->pool, p->o.capacity, cells(p), sizeof *p->capacity);
   p->rack = berth_i_pool_copy(&p->pool, p->o.rack, (size_t)p->o.machines, sizeof *p->rack);
   p->job = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->job);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   p->o.capacity = p->capacity;
   p->o.rack = p->rack;
@@ -162,9 +162,9 @@ static berth_status fill(berth_ps *p, const berth_ps_job *jobs) {
 
 berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t n, const berth_ps_job *jobs, berth_ps **out) {
   berth_status st = check_options(ctx, opts);
-  berth_ps *p;
   if (st == BERTH_OK) st = check_jobs(ctx, opts, n, jobs);
   if (st != BERTH_OK) return st;
+  berth_ps *p;
   if (!(p = berth_i_pool_object(ctx, sizeof *p))) return berth_i_nomem(ctx);
   p->ctx = ctx;
   p->o = *opts;

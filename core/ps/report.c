@@ -25,8 +25,8 @@ double berth_ps_run_left(const berth_ps_run *r, int32_t job) {
 }
 
 int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity, berth_ps_place *places) {
-  berth_i_ps_stretch last;
   if (job < 0 || job >= r->ps->n) return 0;
+  berth_i_ps_stretch last;
   last = r->at[job].last;
   for (int32_t i = 0; i < last.n && i < capacity; i++) places[i] = r->place[last.first + (size_t)i];
   return last.n;

@@ -6,9 +6,8 @@
 static size_t cells(const berth_ps_run *r) { return (size_t)r->ps->o.machines * (size_t)r->ps->o.resources; }
 
 void berth_ps_run_release(berth_ps_run *r) {
-  berth_ps *p;
   if (!r) return;
-  p = r->ps;
+  berth_ps *p = r->ps;
   berth_cluster_release(r->cluster);
   berth_i_pool_free(&r->pool);
   berth_ps_release(p);
@@ -62,11 +61,11 @@ static void fill(berth_ps_run *r) {
 
 berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
   berth_ps_run *r = berth_i_pool_object(p->ctx, sizeof *r);
-  berth_status st;
   if (!r) return berth_i_nomem(p->ctx);
   r->ps = p;
   r->ctx = p->ctx;
   berth_ps_retain(p);
+  berth_status st;
   if ((st = get_arrays(r)) == BERTH_OK) st = make_cluster(r);
   if (st != BERTH_OK) {
     berth_ps_run_release(r);
@@ -125,10 +124,9 @@ static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
 
 static berth_status on_slot(void *ud, berth_cluster *c) {
   berth_ps_run *r = ud;
-  berth_status st;
   r->slot++;
   berth_i_ps_clear(r);
-  st = tell_ends(r);
+  berth_status st = tell_ends(r);
   if (r->slot >= r->ps->o.slots) berth_cluster_stop(c);
   else if (st == BERTH_OK) st = assign(r);
   return told(r, st);
@@ -149,10 +147,10 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
 
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
   berth_scheduler s = { on_arrival, on_end, on_slot, NULL, r };
-  berth_status st;
   if (r->policy || r->over)
     return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
   r->policy = policy;
+  berth_status st;
   if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) st = stop(r);
   r->policy = NULL;
   return st;

@@ -222,9 +222,8 @@ berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
   berth_status st = BERTH_OK;
   begin(&k, m);
   while (k.pieces > 0 || k.parts > 0) {
-    double tick;
     if (p->n_rows > SOON && (st = berth_i_interrupted(p->ramp->ctx)) != BERTH_OK) return st;
-    tick = one_tick(&k);
+    double tick = one_tick(&k);
     if (isinf(tick)) return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "ramp: a step takes longer than can be counted");
     out->ticks++;
     out->step += tick;

@@ -26,14 +26,14 @@ static berth_status check_op(berth_ctx *ctx, int32_t id, const berth_op *op) {
 }
 
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
-  berth_op op;
   if (berth_graph_collectives(g) > 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph has collectives: cutting makes them");
   if (berth_graph_ops(g) == 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph is empty");
   if (berth_graph_types(g) > 1)
     return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op times for %d device types: servers are all alike", (int)berth_graph_types(g));
+  berth_op op;
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
-    berth_status st;
     berth_graph_op(g, v, &op);
+    berth_status st;
     if ((st = check_op(ctx, v, &op)) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -224,10 +224,10 @@ static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_
 }
 
 static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32_t *order, const berth_i_ramp_edge *edge) {
-  berth_status st;
   for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
   fill_lists(m, g);
   fill_columns(m, g);
+  berth_status st;
   if ((st = check_columns(m)) != BERTH_OK) return st;
   if ((st = find_backward(m, g)) != BERTH_OK) return st;
   share_memory(m);

@@ -101,9 +101,8 @@ static double room_each(const berth_ramp_planner *p, int32_t u) {
 static bool join_producer(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) {
     int32_t u = m->edge[m->in[i]].src;
-    double room;
     if (p->where[u] == BERTH_NONE || p->pieces[u] != p->pieces[v]) continue;
-    room = m->ramp->o.compat ? room_together(p, u) : room_each(p, u) * p->pieces[u];
+    double room = m->ramp->o.compat ? room_together(p, u) : room_each(p, u) * p->pieces[u];
     if (room < weight(m, v)) continue;
     settle(p, v, p->where[u], weight(m, v) / p->pieces[v]);
     return true;
@@ -173,10 +172,11 @@ static bool place_all(berth_ramp_planner *p, const berth_ramp_model *m, int32_t 
 }
 
 berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy, berth_ramp_outcome *out) {
-  int32_t most = 1, stuck;
+  int32_t most = 1;
   berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
   if (st != BERTH_OK) return st;
   clear(p, m, busy);
+  int32_t stuck;
   if (!place_all(p, m, &stuck)) {
     out->cause = BERTH_RAMP_NO_BLOCK;
     out->op = stuck;

@@ -16,8 +16,8 @@ enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
 berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need) {
   if (need <= p->cap[kind]) return BERTH_OK;
   for (size_t i = 0; i < N_ARRAYS; i++) {
-    void *at;
     if (arrays[i].kind != kind) continue;
+    void *at;
     memcpy(&at, (const char *)p + arrays[i].offset, sizeof at);
     if (!(at = berth_i_pool_realloc(&p->pool, at, p->cap[kind], need, arrays[i].size))) return berth_i_nomem(p->ramp->ctx);
     memcpy((char *)p + arrays[i].offset, &at, sizeof at);
@@ -28,12 +28,11 @@ berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, 
 
 berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
   berth_ramp_planner *p = berth_i_pool_object(r->ctx, sizeof *p);
-  berth_status st;
   if (!p) return berth_i_nomem(r->ctx);
   p->ramp = r;
   p->words = (r->servers + 63) / 64;
   berth_ramp_retain(r);
-  st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers);
+  berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers);
   if (st == BERTH_OK) st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_CHANNELS, (size_t)r->servers * (size_t)p->words);
   if (st == BERTH_OK) *out = p;
   else berth_ramp_planner_release(p);
@@ -41,9 +40,8 @@ berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
 }
 
 void berth_ramp_planner_release(berth_ramp_planner *p) {
-  berth_ramp *r;
   if (!p) return;
-  r = p->ramp;
+  berth_ramp *r = p->ramp;
   berth_i_pool_free(&p->pool);
   berth_ramp_release(r);
 }

@@ -56,8 +56,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_ramp_options *o) {
 berth_status berth_ramp_new(berth_ctx *ctx, const berth_ramp_options *opts, berth_ramp **out) {
   berth_ramp_options o = opts ? *opts : berth_ramp_default(0);
   berth_status st = check_options(ctx, &o);
-  berth_ramp *r;
   if (st != BERTH_OK) return st;
+  berth_ramp *r;
   if (!(r = berth_i_alloc(ctx, 1, sizeof *r))) return berth_i_nomem(ctx);
   *r = (berth_ramp){ ctx, 1, o.groups * o.racks * o.slots, o };
   berth_ctx_retain(ctx);
@@ -68,8 +68,8 @@ berth_status berth_ramp_new(berth_ctx *ctx, const berth_ramp_options *opts, bert
 void berth_ramp_retain(berth_ramp *r) { r->refs++; }
 
 void berth_ramp_release(berth_ramp *r) {
-  berth_ctx *ctx;
   if (!r || --r->refs > 0) return;
+  berth_ctx *ctx;
   ctx = r->ctx;
   berth_i_free(ctx, r, 1, sizeof *r);
   berth_ctx_release(ctx);

@@ -152,11 +152,11 @@ static int32_t aim(berth_ramp_planner *p, int32_t row, int32_t piece, int32_t ds
 }
 
 static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, double size, berth_ramp_outcome *out) {
-  int32_t at = p->n_rows, away;
+  int32_t at = p->n_rows;
   p->row[at] = row;
   p->source[at] = piece;
   p->row_left[at] = row.time;
-  away = aim(p, at, piece, row.dst, row.near);
+  int32_t away = aim(p, at, piece, row.dst, row.near);
   if (away == 0 && p->row[at].local == BERTH_NONE) return;
   p->n_rows++;
   if (row.free) return;

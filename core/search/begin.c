@@ -66,9 +66,8 @@ static bool may_ask(const berth_i_walk *w) { return w->p->o->calls == 0 || w->ca
 static berth_status listed(berth_i_walk *w, berth_i_starts *a) {
   berth_i_problem *p = w->p;
   bool found = false;
-  berth_status st;
   if (!may_ask(w)) return BERTH_OK;
-  st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
+  berth_status st = berth_i_start_listed(p, &p->units, a->trial, w->held, &found);
   if (st == BERTH_OK && !found) st = berth_i_start_listed(p, &p->atoms, a->trial, w->held, &found);
   return st == BERTH_OK && found ? weigh(w, a, insert) : st;
 }
@@ -83,8 +82,7 @@ static berth_status in_turn(berth_i_walk *w, berth_i_starts *a) {
 static berth_status further(berth_i_walk *w, berth_i_starts *a) {
   const berth_search_options *o = w->p->o;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < o->n_further && st == BERTH_OK && may_ask(w); i++) {
+  for (int32_t i = 0; i < o->n_further && st == BERTH_OK && may_ask(w); i++) {
     const int32_t *device = &o->further[(size_t)i * (size_t)w->p->n];
     if (!is_legal(w, device)) continue;
     copy(w->p, a, device);
@@ -104,8 +102,8 @@ static berth_status own(berth_i_walk *w, berth_i_starts *a) {
 
 berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone) {
   berth_i_problem *p = w->p;
-  berth_status st;
   if (berth_i_interrupted(p->ctx) != BERTH_OK) return BERTH_EINTERRUPT;
+  berth_status st;
   if (p->o->start) {
     st = given_start(w, a);
     if (st == BERTH_OK && !alone && !isinf(a->rival_value)) st = own(w, a);

@@ -15,8 +15,7 @@ static uint8_t *row(const forest *f, int32_t x) { return &f->may[(size_t)x * (si
 
 static bool have_room(const forest *f, int32_t a, int32_t b) {
   const berth_device *dev = f->p->cost->t->devices;
-  int32_t d;
-  for (d = 0; d < f->p->n_devices; d++) {
+  for (int32_t d = 0; d < f->p->n_devices; d++) {
     if (!row(f, a)[d] || !row(f, b)[d]) continue;
     if (!f->bytes || f->bytes[a] + f->bytes[b] <= f->most * dev[d].memory) return true;
   }
@@ -25,7 +24,6 @@ static bool have_room(const forest *f, int32_t a, int32_t b) {
 
 /* The lower root stays. */
 static void join(forest *f, int32_t a, int32_t b, bool force) {
-  int32_t d;
   a = berth_i_sets_root(f->up, a);
   b = berth_i_sets_root(f->up, b);
   if (a == b || (!force && !have_room(f, a, b))) return;
@@ -35,27 +33,26 @@ static void join(forest *f, int32_t a, int32_t b, bool force) {
     b = swap;
   }
   berth_i_sets_join(f->up, a, b);
-  for (d = 0; d < f->p->n_devices; d++) row(f, a)[d] &= row(f, b)[d];
+  for (int32_t d = 0; d < f->p->n_devices; d++) row(f, a)[d] &= row(f, b)[d];
   if (f->bytes) f->bytes[a] += f->bytes[b];
 }
 
 static void plant(forest *f) {
   const berth_i_problem *p = f->p;
-  int32_t i, d;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     f->up[i] = i;
-    for (d = 0; d < p->n_devices; d++) row(f, i)[d] = berth_i_can_run(p->cost, i, d);
+    for (int32_t d = 0; d < p->n_devices; d++) row(f, i)[d] = berth_i_can_run(p->cost, i, d);
   }
 }
 
 static berth_status join_groups(forest *f) {
   const berth_graph *g = f->p->cost->g;
   size_t n_groups = (size_t)g->n_groups;
-  int32_t i, *first;
   if (!g->group) return BERTH_OK;
+  int32_t *first;
   if (!(first = berth_i_alloc(f->p->ctx, n_groups, sizeof *first))) return berth_i_nomem(f->p->ctx);
-  for (i = 0; i < g->n_groups; i++) first[i] = BERTH_NONE;
-  for (i = 0; i < f->p->n; i++) {
+  for (int32_t i = 0; i < g->n_groups; i++) first[i] = BERTH_NONE;
+  for (int32_t i = 0; i < f->p->n; i++) {
     int32_t group = g->group[i];
     if (group == BERTH_NONE) continue;
     if (first[group] == BERTH_NONE) first[group] = i;
@@ -67,23 +64,21 @@ static berth_status join_groups(forest *f) {
 
 static void join_heavy(forest *f, double heavy) {
   const berth_graph *g = f->p->cost->g;
-  int32_t i, k, t;
-  for (i = 0; i < f->p->n; i++) {
+  for (int32_t i = 0; i < f->p->n; i++) {
     int32_t op = g->topo[i];
-    for (k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
-      int32_t u;
-      t = g->out[k];
+    for (int32_t k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
+      int32_t t = g->out[k];
       if (!(f->p->comm[t] >= heavy)) continue;
-      for (u = g->use_at[t]; u < g->use_at[t + 1]; u++) join(f, op, g->use[u], false);
+      for (int32_t u = g->use_at[t]; u < g->use_at[t + 1]; u++) join(f, op, g->use[u], false);
     }
   }
 }
 
 /* All consumers of the op are one op; BERTH_NONE: there are several, or none. */
 static int32_t only_consumer(const berth_graph *g, int32_t op) {
-  int32_t k, u, one = BERTH_NONE;
-  for (k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
-    for (u = g->use_at[g->out[k]]; u < g->use_at[g->out[k] + 1]; u++) {
+  int32_t one = BERTH_NONE;
+  for (int32_t k = g->out_at[op]; k < g->out_at[op + 1]; k++) {
+    for (int32_t u = g->use_at[g->out[k]]; u < g->use_at[g->out[k] + 1]; u++) {
       if (one != BERTH_NONE && g->use[u] != one) return BERTH_NONE;
       one = g->use[u];
     }
@@ -92,8 +87,7 @@ static int32_t only_consumer(const berth_graph *g, int32_t op) {
 }
 
 static bool only_producer(const berth_graph *g, int32_t op, int32_t from) {
-  int32_t k;
-  for (k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
+  for (int32_t k = g->in_at[op]; k < g->in_at[op + 1]; k++) {
     if (g->producer[g->in[k]] != from) return false;
   }
   return true;
@@ -101,8 +95,7 @@ static bool only_producer(const berth_graph *g, int32_t op, int32_t from) {
 
 static void join_lines(forest *f, double light) {
   const berth_graph *g = f->p->cost->g;
-  int32_t i;
-  for (i = 0; i < f->p->n; i++) {
+  for (int32_t i = 0; i < f->p->n; i++) {
     int32_t to = only_consumer(g, i);
     if (to == BERTH_NONE || !(f->p->comp[i] < light) || !(f->p->comp[to] < light)) continue;
     if (only_producer(g, to, i)) join(f, i, to, false);
@@ -113,13 +106,12 @@ static void join_lines(forest *f, double light) {
 
 static void number_blocks(const forest *f, berth_i_clumps *b) {
   const berth_graph *g = f->p->cost->g;
-  int32_t i;
-  for (i = 0; i < f->p->n; i++) b->of[i] = BERTH_NONE;
-  for (i = 0; i < f->p->n; i++) {
+  for (int32_t i = 0; i < f->p->n; i++) b->of[i] = BERTH_NONE;
+  for (int32_t i = 0; i < f->p->n; i++) {
     int32_t root = berth_i_sets_root(f->up, g->topo[i]);
     if (b->of[root] == BERTH_NONE) b->of[root] = b->n++;
   }
-  for (i = 0; i < f->p->n; i++) {
+  for (int32_t i = 0; i < f->p->n; i++) {
     int32_t root = berth_i_sets_root(f->up, i);
     if (root != i) b->of[i] = b->of[root];
   }
@@ -143,15 +135,14 @@ static berth_status alloc_blocks(const berth_i_problem *p, berth_i_clumps *b) {
 static void fill_blocks(const forest *f, berth_i_clumps *b) {
   const berth_i_problem *p = f->p;
   const int32_t *topo = p->cost->g->topo;
-  int32_t i;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     b->at[b->of[i]]++;
     b->work[b->of[i]] += p->comp[i];
     if (p->bytes) b->bytes[b->of[i]] += p->bytes[i];
   }
-  for (i = 1; i <= b->n; i++) b->at[i] += b->at[i - 1];
-  for (i = p->n - 1; i >= 0; i--) b->ops[--b->at[b->of[topo[i]]]] = topo[i];
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 1; i <= b->n; i++) b->at[i] += b->at[i - 1];
+  for (int32_t i = p->n - 1; i >= 0; i--) b->ops[--b->at[b->of[topo[i]]]] = topo[i];
+  for (int32_t i = 0; i < b->n; i++) {
     int32_t root = berth_i_sets_root(f->up, b->ops[b->at[i]]);
     memcpy(&b->may[(size_t)i * (size_t)p->n_devices], row(f, root), (size_t)p->n_devices);
   }
@@ -170,17 +161,17 @@ static bool alike(const likeness *a, const likeness *b) { return a->size == b->s
 
 static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
   likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
-  int32_t i, first = 0;
+  int32_t first = 0;
   if (!l) return berth_i_nomem(p->ctx);
-  for (i = 0; i < b->n; i++) l[i] = (likeness){ b->work[i], b->at[i + 1] - b->at[i], i };
+  for (int32_t i = 0; i < b->n; i++) l[i] = (likeness){ b->work[i], b->at[i + 1] - b->at[i], i };
   sort_by_likeness(l, (size_t)b->n);
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     if (!alike(&l[first], &l[i])) first = i;
     b->by_class[i] = l[i].block;
     b->class_first[l[i].block] = first;
     b->class_size[l[first].block] = i - first + 1;
   }
-  for (i = 0; i < b->n; i++) b->class_size[i] = b->class_size[b->by_class[b->class_first[i]]];
+  for (int32_t i = 0; i < b->n; i++) b->class_size[i] = b->class_size[b->by_class[b->class_first[i]]];
   berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
   return BERTH_OK;
 }
@@ -190,11 +181,10 @@ BERTH_I_SORT(sort_by_bytes, likeness, BERTH_I_DOWN(work) BERTH_I_UP(block))
 
 static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
   likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
-  int32_t i;
   if (!l) return berth_i_nomem(p->ctx);
-  for (i = 0; i < b->n; i++) l[i] = (likeness){ b->bytes[i], 0, i };
+  for (int32_t i = 0; i < b->n; i++) l[i] = (likeness){ b->bytes[i], 0, i };
   if (p->bytes) sort_by_bytes(l, (size_t)b->n);
-  for (i = 0; i < b->n; i++) b->by_bytes[i] = l[i].block;
+  for (int32_t i = 0; i < b->n; i++) b->by_bytes[i] = l[i].block;
   berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
   return BERTH_OK;
 }
@@ -202,8 +192,8 @@ static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b) {
-  berth_status st;
   plant(f);
+  berth_status st;
   if ((st = join_groups(f)) != BERTH_OK) return st;
   if (!isinf(c->heavy)) join_heavy(f, c->heavy);
   if (c->light > 0) join_lines(f, c->light);
@@ -219,12 +209,11 @@ berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contrac
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   berth_i_clumps b = { .pool = berth_i_pool_empty(p->ctx) };
   forest f = { .p = p, .most = c->most };
-  berth_status st;
   f.up = berth_i_pool_alloc(&scratch, n, sizeof *f.up);
   f.may = berth_i_pool_alloc(&scratch, n * (size_t)p->n_devices, 1);
   f.bytes = berth_i_pool_copy(&scratch, p->bytes, n, sizeof *f.bytes);
   b.of = berth_i_pool_alloc(&b.pool, n, sizeof *b.of);
-  st = berth_i_pool_status(&scratch);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_pool_status(&b.pool);
   if (st == BERTH_OK) st = grow(&f, c, &b);
   berth_i_pool_free(&scratch);

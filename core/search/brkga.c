@@ -42,9 +42,9 @@ static bool decode(const breeder *y, berth_i_walk *w, int32_t row) {
 static void weigh_row(void *ud, int32_t thread, int32_t job) {
   breeder *y = ud;
   berth_i_walk *w = &y->walk[thread];
-  double value;
   if (thread == 0) berth_i_search_look(y->s);
   if (is_over(y) || !decode(y, w, y->from + job)) return;
+  double value;
   w->status = berth_i_walk_ask(w, w->order, y->limit, &value);
   if (w->status != BERTH_OK) atomic_store(&y->s->stopped, true);
   else if (value <= y->limit) y->value[y->from + job] = value;
@@ -54,8 +54,7 @@ static void watch(void *ud) { berth_i_search_watch(((breeder *)ud)->s); }
 
 static void keep_best(breeder *y) {
   berth_i_walk *w = &y->walk[0];
-  int32_t i;
-  for (i = y->from; i < y->from + y->n_rows; i++) {
+  for (int32_t i = y->from; i < y->from + y->n_rows; i++) {
     if (y->value[i] < w->best_value && decode(y, w, i)) berth_i_walk_take(w, w->order, y->value[i]);
   }
 }
@@ -70,8 +69,7 @@ static bool worth_threads(const breeder *y) {
 static void weigh_rows(breeder *y) {
   const int64_t left = y->p->o->calls - (int64_t)atomic_load(&y->s->calls);
   berth_i_crew crew = { weigh_row, NULL, watch, y };
-  int32_t i;
-  for (i = y->from; i < y->size; i++) y->value[i] = INFINITY;
+  for (int32_t i = y->from; i < y->size; i++) y->value[i] = INFINITY;
   y->n_rows = y->size - y->from;
   if (y->p->o->calls > 0 && left < y->n_rows) y->n_rows = (int32_t)left;
   berth_i_parallel_watched(worth_threads(y) ? y->n_walks : 1, y->n_rows, &crew);
@@ -86,40 +84,35 @@ BERTH_I_SORT(sort_by_value, ranked, BERTH_I_UP(value) BERTH_I_UP(row))
 BERTH_I_SORT(sort_by_row, ranked, BERTH_I_UP(row))
 
 static void rank_rows(breeder *y) {
-  int32_t i;
-  for (i = 0; i < y->size; i++) y->rank[i] = (ranked){ y->value[i], i };
+  for (int32_t i = 0; i < y->size; i++) y->rank[i] = (ranked){ y->value[i], i };
   sort_by_value(y->rank, (size_t)y->size);
   sort_by_row(y->rank + y->elite, (size_t)(y->size - y->elite));
 }
 
 static void draw_keys(breeder *y, double *key) {
-  int32_t i;
-  for (i = 0; i < y->b->n; i++) key[i] = berth_rng_uniform(&y->rng);
+  for (int32_t i = 0; i < y->b->n; i++) key[i] = berth_rng_uniform(&y->rng);
 }
 
 static void cross(breeder *y, double *child) {
   const int32_t elite = berth_rng_below(&y->rng, y->elite), other = y->elite + berth_rng_below(&y->rng, y->size - y->elite);
   const double *a = row_of(y, y->key, y->rank[elite].row), *b = row_of(y, y->key, y->rank[other].row);
-  int32_t i;
-  for (i = 0; i < y->b->n; i++) child[i] = berth_rng_uniform(&y->rng) < y->p->o->bias ? a[i] : b[i];
+  for (int32_t i = 0; i < y->b->n; i++) child[i] = berth_rng_uniform(&y->rng) < y->p->o->bias ? a[i] : b[i];
 }
 
 static void keep_elites(breeder *y) {
-  int32_t i;
-  for (i = 0; i < y->elite; i++) {
+  for (int32_t i = 0; i < y->elite; i++) {
     memcpy(row_of(y, y->next, i), row_of(y, y->key, y->rank[i].row), (size_t)y->b->n * sizeof *y->key);
   }
-  for (i = 0; i < y->elite; i++) y->value[i] = y->rank[i].value;
+  for (int32_t i = 0; i < y->elite; i++) y->value[i] = y->rank[i].value;
 }
 
 static void next_generation(breeder *y) {
-  double *swap;
-  int32_t i;
   rank_rows(y);
   keep_elites(y);
+  int32_t i;
   for (i = y->elite; i < y->size - y->mutants; i++) cross(y, row_of(y, y->next, i));
   for (; i < y->size; i++) draw_keys(y, row_of(y, y->next, i));
-  swap = y->key;
+  double *swap = y->key;
   y->key = y->next;
   y->next = swap;
   y->from = y->elite;
@@ -129,11 +122,10 @@ static void next_generation(breeder *y) {
 /* The middle of the keys that lead a unit to where its first op is. */
 static void encode(breeder *y, const int32_t *device, double *key) {
   const int32_t devices = y->p->n_devices;
-  int32_t i, d;
-  for (i = 0; i < y->b->n; i++) {
+  for (int32_t i = 0; i < y->b->n; i++) {
     const uint8_t *may = &y->b->may[(size_t)i * (size_t)devices];
     int32_t before = 0, all = 0, at = device[y->b->ops[y->b->at[i]]];
-    for (d = 0; d < devices; d++) {
+    for (int32_t d = 0; d < devices; d++) {
       before += may[d] && d < at;
       all += may[d];
     }
@@ -142,8 +134,7 @@ static void encode(breeder *y, const int32_t *device, double *key) {
 }
 
 static void first_generation(breeder *y, const berth_i_starts *start) {
-  int32_t i;
-  for (i = 0; i < y->size; i++) {
+  for (int32_t i = 0; i < y->size; i++) {
     if (i < start->n) encode(y, start->device[i], row_of(y, y->key, i));
     else if (i == start->n && !isinf(start->rival_value)) encode(y, start->rival, row_of(y, y->key, i));
     else draw_keys(y, row_of(y, y->key, i));
@@ -179,7 +170,6 @@ berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_st
   const int32_t size = berth_i_population(p);
   const size_t keys = (size_t)size * (size_t)p->units.n;
   breeder y = { walk, walk->s, p, &p->units, n_walks, size, 1, 0, 0, 0, NULL, NULL, NULL, NULL, INFINITY, { { 0 } } };
-  berth_status st;
   y.elite = (int32_t)(p->o->elite * size) > 1 ? (int32_t)(p->o->elite * size) : 1;
   y.mutants = (int32_t)(p->o->mutants * size);
   berth_rng_init(&y.rng, p->o->seed, 0);
@@ -187,6 +177,7 @@ berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_st
   y.next = berth_i_pool_alloc(&scratch, keys, sizeof *y.next);
   y.value = berth_i_pool_alloc(&scratch, (size_t)size, sizeof *y.value);
   y.rank = berth_i_pool_alloc(&scratch, (size_t)size, sizeof *y.rank);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) breed(&y, start);
   berth_i_pool_free(&scratch);
   return st;

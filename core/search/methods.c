@@ -3,8 +3,8 @@
 
 /* u is drawn before the move is weighed, so that the simulation knows when to stop. */
 void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold, double single) {
-  double done;
   if (w->p->n == 0 || !(hot > 0)) return;
+  double done;
   while (berth_i_walk_goes_on(w, &done)) {
     double temperature = hot * pow(cold / hot, done);
     double u = 1 - berth_rng_uniform(&w->rng); /* (0, 1] */
@@ -18,18 +18,16 @@ void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, d
 static double just_below(double x) { return nextafter(x, -INFINITY); }
 
 static void shuffled(berth_i_walk *w, int32_t n) {
-  int32_t i;
-  for (i = 0; i < n; i++) w->order[i] = i;
+  for (int32_t i = 0; i < n; i++) w->order[i] = i;
   berth_rng_shuffle(&w->rng, w->order, n);
 }
 
 /* Blocks in random order, each on every device: what improves stays. @return something did */
 static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
   bool improved = false;
-  int32_t i, d;
   shuffled(w, b->n);
-  for (i = 0; i < b->n; i++) {
-    for (d = 0; d < w->p->n_devices; d++) {
+  for (int32_t i = 0; i < b->n; i++) {
+    for (int32_t d = 0; d < w->p->n_devices; d++) {
       if (!berth_i_walk_goes_on(w, NULL)) return false;
       w->vain = 0; /* all are tried once: that ends */
       berth_i_walk_put_block(w, b, w->order[i], d);
@@ -43,13 +41,12 @@ static bool first_pass(berth_i_walk *w, const berth_i_clumps *b) {
 /* The best of all; ties: the first. */
 static bool steepest_pass(berth_i_walk *w, const berth_i_clumps *b) {
   double least = w->cur;
-  int32_t i, d, block = BERTH_NONE, device = BERTH_NONE;
-  for (i = 0; i < b->n; i++) {
-    for (d = 0; d < w->p->n_devices && berth_i_walk_goes_on(w, NULL); d++) {
-      double value;
+  int32_t block = BERTH_NONE, device = BERTH_NONE;
+  for (int32_t i = 0; i < b->n; i++) {
+    for (int32_t d = 0; d < w->p->n_devices && berth_i_walk_goes_on(w, NULL); d++) {
       w->vain = 0;
       berth_i_walk_put_block(w, b, i, d);
-      value = berth_i_walk_probe(w, just_below(least));
+      double value = berth_i_walk_probe(w, just_below(least));
       if (isinf(value)) continue;
       least = value;
       block = i;
@@ -57,7 +54,7 @@ static bool steepest_pass(berth_i_walk *w, const berth_i_clumps *b) {
     }
   }
   if (block == BERTH_NONE) return false;
-  for (i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
+  for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
   berth_i_walk_take(w, memcpy(w->order, w->device, (size_t)w->p->n * sizeof *w->order), least);
   return true;
 }
@@ -76,11 +73,10 @@ static void to_the_bottom(berth_i_walk *w) {
  * @return it is allowed */
 static bool scatter(berth_i_walk *w) {
   const berth_i_clumps *b = &w->p->units;
-  int32_t i;
-  for (i = 0; i < b->n; i++) berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
+  for (int32_t i = 0; i < b->n; i++) berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
   if (berth_i_walk_has_room(w)) return berth_i_walk_try(w, INFINITY);
   berth_i_walk_undo(w);
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     int32_t before = w->n_undo, block = berth_rng_below(&w->rng, b->n);
     if (w->touched[b->ops[b->at[block]]]) continue;
     berth_i_walk_put_block(w, b, block, berth_rng_below(&w->rng, w->p->n_devices));
@@ -92,8 +88,7 @@ static bool scatter(berth_i_walk *w) {
 
 /* The given start, or the first of units, is where the walk is. */
 static void from_other_starts(berth_i_walk *w, const berth_i_starts *a) {
-  int32_t i;
-  for (i = w->p->o->start ? 0 : 1; i < a->n && berth_i_walk_goes_on(w, NULL); i++) {
+  for (int32_t i = w->p->o->start ? 0 : 1; i < a->n && berth_i_walk_goes_on(w, NULL); i++) {
     if (!berth_i_starts_near(a, i)) continue;
     berth_i_walk_take(w, a->device[i], a->value[i]);
     to_the_bottom(w);

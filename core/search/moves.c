@@ -5,20 +5,20 @@ static int32_t below(berth_i_walk *w, int32_t n) { return berth_rng_below(&w->rn
 
 /* Another one than the present, where the block may be. */
 static void to_random(berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
-  int32_t now = berth_i_block_device(w, b, block), d;
+  int32_t now = berth_i_block_device(w, b, block);
   if (w->p->n_devices < 2) return;
-  d = below(w, w->p->n_devices - 1);
+  int32_t d = below(w, w->p->n_devices - 1);
   berth_i_walk_put_block(w, b, block, d + (d >= now));
 }
 
 /* One that reads from the op or that it reads from; BERTH_NONE. */
 static int32_t random_neighbour(berth_i_walk *w, int32_t op) {
   const berth_graph *g = w->p->cost->g;
-  int32_t ins = g->in_at[op + 1] - g->in_at[op], outs = g->out_at[op + 1] - g->out_at[op], k, t;
+  int32_t ins = g->in_at[op + 1] - g->in_at[op], outs = g->out_at[op + 1] - g->out_at[op];
   if (ins + outs == 0) return BERTH_NONE;
-  k = below(w, ins + outs);
+  int32_t k = below(w, ins + outs);
   if (k < ins) return g->producer[g->in[g->in_at[op] + k]];
-  t = g->out[g->out_at[op] + k - ins];
+  int32_t t = g->out[g->out_at[op] + k - ins];
   if (g->use_at[t] == g->use_at[t + 1]) return BERTH_NONE;
   return g->use[g->use_at[t] + below(w, g->use_at[t + 1] - g->use_at[t])];
 }
@@ -30,26 +30,27 @@ static void to_neighbour(berth_i_walk *w, const berth_i_clumps *b, int32_t block
 
 /* k blocks of a class go round: each to the device of the next. */
 static void rotate(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t k) {
-  int32_t size = b->class_size[block], from, first, i, device[5], chosen[5];
+  int32_t size = b->class_size[block];
   if (size < 2) return;
   if (k > size) k = size;
-  from = below(w, size);
-  for (i = 0; i < k; i++) { /* neighbours in a shuffled stretch would be as good: a stride that meets each once */
-    int32_t at = b->class_first[block] + (i == 0 ? from : below(w, size)), j;
+  int32_t from = below(w, size);
+  int32_t device[5], chosen[5];
+  for (int32_t i = 0; i < k; i++) { /* neighbours in a shuffled stretch would be as good: a stride that meets each once */
+    int32_t at = b->class_first[block] + (i == 0 ? from : below(w, size));
     chosen[i] = b->by_class[at];
+    int32_t j;
     for (j = 0; j < i && chosen[j] != chosen[i]; j++) continue;
     if (j < i) return; /* met twice: no move */
     device[i] = berth_i_block_device(w, b, chosen[i]);
   }
-  first = device[0];
-  for (i = 0; i < k; i++) berth_i_walk_put_block(w, b, chosen[i], i + 1 < k ? device[i + 1] : first);
+  int32_t first = device[0];
+  for (int32_t i = 0; i < k; i++) berth_i_walk_put_block(w, b, chosen[i], i + 1 < k ? device[i + 1] : first);
 }
 
 /* ---- the critical chain ------------------------------------------------------------------------------ */
 
 static bool reads_from(const berth_graph *g, int32_t op, int32_t from) {
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (g->producer[g->in[i]] == from) return true;
   }
   return false;
@@ -63,19 +64,19 @@ static bool useful(const berth_i_walk *w, const berth_i_clumps *b, int32_t link)
 }
 
 static int32_t random_link(berth_i_walk *w, const berth_i_clumps *b) {
-  int32_t i, n = 0;
-  for (i = 0; i + 1 < w->n_chain; i++) {
+  int32_t n = 0;
+  for (int32_t i = 0; i + 1 < w->n_chain; i++) {
     if (useful(w, b, i)) w->order[n++] = i;
   }
   return n > 0 ? w->order[below(w, n)] : BERTH_NONE;
 }
 
 static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
-  int32_t link = random_link(w, b), op, cause, coin;
+  int32_t link = random_link(w, b);
   if (link == BERTH_NONE) return;
-  op = w->chain[link];
-  cause = w->chain[link + 1];
-  coin = below(w, 2);
+  int32_t op = w->chain[link];
+  int32_t cause = w->chain[link + 1];
+  int32_t coin = below(w, 2);
   if (w->device[op] == w->device[cause]) to_random(w, b, b->of[coin ? op : cause]);
   else if (coin) berth_i_walk_put_block(w, b, b->of[op], w->device[cause]);
   else berth_i_walk_put_block(w, b, b->of[cause], w->device[op]);
@@ -86,16 +87,14 @@ static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
 static double lacks(const berth_i_walk *w, int32_t d) { return w->held[d] - w->p->cost->t->devices[d].memory * (1 + 1e-9); }
 
 static int32_t overfull(const berth_i_walk *w) {
-  int32_t d;
-  for (d = 0; d < w->p->n_devices; d++) {
+  for (int32_t d = 0; d < w->p->n_devices; d++) {
     if (lacks(w, d) > 0) return d;
   }
   return BERTH_NONE;
 }
 
 static bool untouched(const berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
-  int32_t i;
-  for (i = b->at[block]; i < b->at[block + 1]; i++) {
+  for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) {
     if (w->touched[b->ops[i]]) return false;
   }
   return true;
@@ -105,8 +104,8 @@ static bool untouched(const berth_i_walk *w, const berth_i_clumps *b, int32_t bl
 static int32_t pick_to_leave(berth_i_walk *w, const berth_i_clumps *b, int32_t d) {
   enum { SOME = 3, LOOKS = 6 };
   const double need = lacks(w, d);
-  int32_t i, met = 0, best = BERTH_NONE;
-  for (i = 0; i < LOOKS * w->p->n_devices && met < SOME; i++) {
+  int32_t met = 0, best = BERTH_NONE;
+  for (int32_t i = 0; i < LOOKS * w->p->n_devices && met < SOME; i++) {
     int32_t block = below(w, b->n);
     if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || !untouched(w, b, block)) continue;
     met++;
@@ -121,10 +120,10 @@ static bool fits(const berth_i_walk *w, const berth_i_clumps *b, int32_t block, 
 
 /* Where what came was before, as in a swap; else anywhere. */
 static int32_t place_to_go(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t from) {
-  int32_t d = w->undo_device[0], i;
+  int32_t d = w->undo_device[0];
   if (d != from && fits(w, b, block, d)) return d;
   d = below(w, w->p->n_devices);
-  for (i = 0; i < w->p->n_devices; i++, d = (d + 1) % w->p->n_devices) {
+  for (int32_t i = 0; i < w->p->n_devices; i++, d = (d + 1) % w->p->n_devices) {
     if (d != from && fits(w, b, block, d)) return d;
   }
   return BERTH_NONE;
@@ -132,9 +131,9 @@ static int32_t place_to_go(berth_i_walk *w, const berth_i_clumps *b, int32_t blo
 
 void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b) {
   enum { MOST = 8 };
-  int32_t i, d, block, to;
   if (!w->p->bytes || w->n_undo == 0) return;
-  for (i = 0; i < MOST && (d = overfull(w)) != BERTH_NONE; i++) {
+  int32_t d, block, to;
+  for (int32_t i = 0; i < MOST && (d = overfull(w)) != BERTH_NONE; i++) {
     if ((block = pick_to_leave(w, b, d)) == BERTH_NONE) return;
     if ((to = place_to_go(w, b, block, d)) == BERTH_NONE) return;
     berth_i_walk_put_block(w, b, block, to);

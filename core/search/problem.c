@@ -4,8 +4,7 @@
 enum { TRIES = 8 };
 
 static bool memory_counts(const berth_i_problem *p) {
-  int32_t d;
-  for (d = 0; p->judge.memory != BERTH_MEMORY_NONE && d < p->n_devices; d++) {
+  for (int32_t d = 0; p->judge.memory != BERTH_MEMORY_NONE && d < p->n_devices; d++) {
     if (!isinf(p->cost->t->devices[d].memory)) return true;
   }
   return false;
@@ -14,10 +13,9 @@ static bool memory_counts(const berth_i_problem *p) {
 /* Parameters; and outputs, where nothing is freed. */
 static void fill_bytes(berth_i_problem *p) {
   const berth_graph *g = p->cost->g;
-  int32_t i, k;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     p->bytes[i] = berth_i_param(g, i) * p->judge.param_multiple;
-    for (k = g->out_at[i]; p->judge.memory == BERTH_MEMORY_TOTAL && k < g->out_at[i + 1]; k++) {
+    for (int32_t k = g->out_at[i]; p->judge.memory == BERTH_MEMORY_TOTAL && k < g->out_at[i + 1]; k++) {
       p->bytes[i] += berth_i_resident(g, g->out[k]);
     }
   }
@@ -36,14 +34,13 @@ static bool may_be_apart(const berth_cost *c) {
 }
 
 static berth_status price(berth_i_problem *p) {
-  berth_status st;
-  int32_t i;
   p->comp = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->comp);
   p->comm = berth_i_pool_alloc(&p->pool, (size_t)p->cost->g->n_tensors, sizeof *p->comm);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   if ((st = berth_cost_mean_ops(p->cost, p->comp)) != BERTH_OK) return st;
   if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, p->comm)) != BERTH_OK) return st;
-  for (i = 0; i < p->n; i++) p->work += p->comp[i];
+  for (int32_t i = 0; i < p->n; i++) p->work += p->comp[i];
   if (!memory_counts(p)) return BERTH_OK;
   if (!(p->bytes = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->bytes))) return berth_i_nomem(p->ctx);
   fill_bytes(p);
@@ -54,13 +51,11 @@ static bool are_few(const berth_i_problem *p, const berth_i_clumps *b) { return 
 
 static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *b, bool *out) {
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
-  berth_status st;
-  int32_t *device;
-  double *held;
   *out = true;
   if (!p->bytes) return BERTH_OK;
-  device = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *device);
-  held = berth_i_pool_alloc(&scratch, (size_t)p->n_devices, sizeof *held);
+  int32_t *device = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *device);
+  double *held = berth_i_pool_alloc(&scratch, (size_t)p->n_devices, sizeof *held);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) *out = berth_i_start_in_turn(p, b, device, held);
   berth_i_pool_free(&scratch);
   return st;
@@ -70,10 +65,9 @@ static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *
 static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps *out) {
   double share = p->work / p->n_devices;
   berth_i_contract c = { share / 20, all_lines ? INFINITY : share / 100, 1 };
-  int32_t k;
   bool packs = true;
   berth_status st = berth_i_clumps_make(p, &c, out);
-  for (k = 0; st == BERTH_OK && (st = has_packing(p, out, &packs)) == BERTH_OK; k++) {
+  for (int32_t k = 0; st == BERTH_OK && (st = has_packing(p, out, &packs)) == BERTH_OK; k++) {
     const bool few = are_few(p, out);
     if (k == TRIES || (!few && packs)) break;
     if (few) {
@@ -118,7 +112,6 @@ static berth_status check_further(berth_ctx *ctx, const berth_search_options *o)
 
 static berth_status check(berth_cost *cost, const berth_search_options *o) {
   berth_ctx *ctx = cost->ctx;
-  berth_status st;
   if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL && o->method != BERTH_SEARCH_BRKGA) {
     return berth_i_fail(ctx, BERTH_EINVAL, "search: there is no method %d", (int)o->method);
   }
@@ -135,6 +128,7 @@ static berth_status check(berth_cost *cost, const berth_search_options *o) {
     return berth_i_fail(ctx, BERTH_EINVAL, "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->hot,
                         o->cold);
   }
+  berth_status st;
   if (o->method == BERTH_SEARCH_BRKGA && (st = check_brkga(ctx, o)) != BERTH_OK) return st;
   if ((st = check_further(ctx, o)) != BERTH_OK) return st;
   if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx)) {
@@ -152,7 +146,6 @@ static berth_status fill(berth_i_problem *p) {
 }
 
 berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p) {
-  berth_status st;
   memset(p, 0, sizeof *p);
   p->pool = berth_i_pool_empty(p->ctx = cost->ctx);
   p->cost = cost;
@@ -160,6 +153,7 @@ berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *
   p->n = cost->g->n_ops;
   p->n_devices = cost->n_devices;
   p->judge = o->judge ? *o->judge : berth_sim_default(cost->g);
+  berth_status st;
   if ((st = check(cost, o)) != BERTH_OK) return st;
   if (!memory_counts(p)) p->judge.memory = BERTH_MEMORY_NONE; /* the same times, sooner */
   p->any_order = p->judge.memory == BERTH_MEMORY_TOTAL;

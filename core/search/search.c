@@ -146,8 +146,8 @@ static void walk_job(void *ud, int32_t thread, int32_t job) {
 static void watch(void *ud) { berth_i_search_watch(&((team *)ud)->s); }
 
 static int32_t best_walk(const team *t) {
-  int32_t i, best = 0;
-  for (i = 1; i < t->n; i++) {
+  int32_t best = 0;
+  for (int32_t i = 1; i < t->n; i++) {
     if (t->walk[i].best_value < t->walk[best].best_value) best = i;
   }
   return best;
@@ -183,17 +183,16 @@ static bool is_long(const berth_search_options *o, int32_t walks) {
 
 static berth_status init_team(berth_i_problem *p, team *t) {
   const berth_search_options *o = p->o;
-  berth_status st;
-  int32_t i;
   t->pool = berth_i_pool_empty(p->ctx);
   t->s.p = p;
   t->n = count_walks(p);
   t->polishes = t->n >= MANY && o->method == BERTH_SEARCH_ANNEAL;
   t->is_long = is_long(o, t->n);
   t->two_phases = o->method == BERTH_SEARCH_ANNEAL && t->is_long;
+  berth_status st;
   if ((st = berth_i_starts_init(p, &t->pool, &t->start)) != BERTH_OK) return st;
   if (!(t->walk = berth_i_pool_zalloc(&t->pool, (size_t)t->n, sizeof *t->walk))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, &t->pool, i, &t->walk[i]);
+  for (int32_t i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, &t->pool, i, &t->walk[i]);
   return st;
 }
 
@@ -205,8 +204,7 @@ static void release_team(team *t) {
 }
 
 static berth_status failure(const team *t) {
-  int32_t i;
-  for (i = 0; i < t->n; i++) {
+  for (int32_t i = 0; i < t->n; i++) {
     if (t->walk[i].status != BERTH_OK) return t->walk[i].status;
   }
   return BERTH_OK;
@@ -225,9 +223,8 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
 
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
   const berth_search_options *o = t->s.p->o;
-  berth_status st;
   if (o->seconds > 0) t->s.began = berth_i_ctx_clock(t->s.p->ctx);
-  st = berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
+  berth_status st = berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
   if (st != BERTH_OK) return st;
   t->spent = t->walk[0].calls;
   if (o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
@@ -241,9 +238,9 @@ static berth_status run_team(team *t, int32_t *device, berth_search_report *repo
 berth_status berth_search(berth_cost *cost, const berth_search_options *opts, int32_t *device, berth_search_report *report) {
   berth_search_options o = opts ? *opts : berth_search_default();
   berth_i_problem p;
-  team t;
   berth_status st = berth_i_problem_init(cost, &o, &p);
   if (st != BERTH_OK) return st;
+  team t;
   memset(&t, 0, sizeof t);
   if ((st = init_team(&p, &t)) == BERTH_OK) st = run_team(&t, device, report);
   release_team(&t);

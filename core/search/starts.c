@@ -8,24 +8,23 @@ static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t 
 }
 
 static void put_block(const berth_i_clumps *b, int32_t block, int32_t d, int32_t *device, double *held) {
-  int32_t i;
-  for (i = b->at[block]; i < b->at[block + 1]; i++) device[b->ops[i]] = d;
+  for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) device[b->ops[i]] = d;
   held[d] += b->bytes[block];
 }
 
 static void clear_held(const berth_i_problem *p, double *held) {
-  int32_t d;
-  for (d = 0; d < p->n_devices; d++) held[d] = 0;
+  for (int32_t d = 0; d < p->n_devices; d++) held[d] = 0;
 }
 
 /* In the order of the graph, or the largest first. */
 static int32_t block_at(const berth_i_clumps *b, bool sorted, int32_t i) { return sorted ? b->by_bytes[i] : i; }
 
 static bool in_turn(const berth_i_problem *p, const berth_i_clumps *b, bool sorted, int32_t *device, double *held) {
-  int32_t k, i, next = 0;
+  int32_t next = 0;
   clear_held(p, held);
-  for (k = 0; k < b->n; k++) {
+  for (int32_t k = 0; k < b->n; k++) {
     int32_t block = block_at(b, sorted, k);
+    int32_t i;
     for (i = 0; i < p->n_devices && !has_room(p, b, block, (next + i) % p->n_devices, held); i++) continue;
     if (i == p->n_devices) return false;
     next = (next + i) % p->n_devices;
@@ -42,11 +41,11 @@ bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, in
 /* Each block on the device of its key, or the next one that has room. */
 static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, double key, const double *held) {
   const uint8_t *may = &b->may[(size_t)block * (size_t)p->n_devices];
-  int32_t d, i, all = 0, left;
+  int32_t d, all = 0;
   for (d = 0; d < p->n_devices; d++) all += may[d];
-  left = (int32_t)(key * all);
+  int32_t left = (int32_t)(key * all);
   for (d = 0; d < p->n_devices && (!may[d] || left > 0); d++) left -= may[d];
-  for (i = 0; i < p->n_devices; i++) {
+  for (int32_t i = 0; i < p->n_devices; i++) {
     int32_t at = (d + i) % p->n_devices;
     if (has_room(p, b, block, at, held)) return at;
   }
@@ -55,9 +54,8 @@ static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t
 
 static bool by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, bool sorted, int32_t *device,
                     double *held) {
-  int32_t k;
   clear_held(p, held);
-  for (k = 0; k < b->n; k++) {
+  for (int32_t k = 0; k < b->n; k++) {
     int32_t block = block_at(b, sorted, k), d = by_key(p, b, block, key[block], held);
     if (d == BERTH_NONE) return false;
     put_block(b, block, d, device, held);
@@ -90,10 +88,9 @@ typedef struct lister {
 static double members_end(const lister *l, int32_t op) {
   const berth_graph *g = l->p->cost->g;
   double end = 0;
-  int32_t i, j;
-  for (i = g->after_at[op]; i < g->after_at[op + 1]; i++) {
+  for (int32_t i = g->after_at[op]; i < g->after_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->after[i]];
-    for (j = 0; j < c->n_members; j++) end = fmax(end, l->finish[c->members[j]]);
+    for (int32_t j = 0; j < c->n_members; j++) end = fmax(end, l->finish[c->members[j]]);
   }
   return end;
 }
@@ -101,8 +98,7 @@ static double members_end(const lister *l, int32_t op) {
 static double ready_on(const lister *l, int32_t op, int32_t d) {
   const berth_graph *g = l->p->cost->g;
   double ready = 0;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], from = g->producer[t];
     double at = l->finish[from] + berth_i_transfer_time(l->p->cost, t, l->device[from], d);
     if (at > ready) ready = at;
@@ -114,12 +110,11 @@ static double start_on(const lister *l, int32_t op, int32_t d) { return fmax(rea
 
 /* Where the op can start first, behind the work that waits for units that are there. */
 static int32_t choose(const lister *l, int32_t op) {
-  int32_t d, best = BERTH_NONE, block = l->b->of[op];
+  int32_t best = BERTH_NONE, block = l->b->of[op];
   double least = INFINITY;
-  for (d = 0; d < l->p->n_devices; d++) {
-    double score;
+  for (int32_t d = 0; d < l->p->n_devices; d++) {
     if (!has_room(l->p, l->b, block, d, l->held)) continue;
-    score = start_on(l, op, d) + l->reserved[d] + berth_i_op_time(l->p->cost, op, d) - l->p->comp[op];
+    double score = start_on(l, op, d) + l->reserved[d] + berth_i_op_time(l->p->cost, op, d) - l->p->comp[op];
     if (best != BERTH_NONE && !(score < least)) continue;
     least = score;
     best = d;
@@ -128,23 +123,22 @@ static int32_t choose(const lister *l, int32_t op) {
 }
 
 static bool fix_unit(lister *l, int32_t op) {
-  int32_t i, block = l->b->of[op], d;
+  int32_t block = l->b->of[op], d;
   if ((d = choose(l, op)) == BERTH_NONE) return false;
   put_block(l->b, block, d, l->device, l->held);
-  for (i = l->b->at[block]; i < l->b->at[block + 1]; i++) l->reserved[d] += berth_i_op_time(l->p->cost, l->b->ops[i], d);
+  for (int32_t i = l->b->at[block]; i < l->b->at[block + 1]; i++) l->reserved[d] += berth_i_op_time(l->p->cost, l->b->ops[i], d);
   return true;
 }
 
 static bool list_all(lister *l) {
-  int32_t i, n = l->p->n;
-  for (i = 0; i < n; i++) l->device[i] = BERTH_NONE;
+  int32_t n = l->p->n;
+  for (int32_t i = 0; i < n; i++) l->device[i] = BERTH_NONE;
   clear_held(l->p, l->held);
-  for (i = 0; i < n; i++) {
-    int32_t op = l->rank[i].op, d;
-    double time;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t op = l->rank[i].op;
     if (l->device[op] == BERTH_NONE && !fix_unit(l, op)) return false;
-    d = l->device[op];
-    time = berth_i_op_time(l->p->cost, op, d);
+    int32_t d = l->device[op];
+    double time = berth_i_op_time(l->p->cost, op, d);
     l->finish[op] = l->free_at[d] = start_on(l, op, d) + time;
     l->reserved[d] -= time;
   }
@@ -155,8 +149,7 @@ static berth_status rank_ops(lister *l) {
   const berth_i_problem *p = l->p;
   double *level = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *level);
   berth_status st = level ? berth_b_level(p->cost->g, p->comp, p->comm, level) : berth_i_nomem(p->ctx);
-  int32_t i;
-  for (i = 0; i < p->n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) {
     int32_t op = p->cost->g->topo[i];
     l->rank[i] = (ranked){ level[op], i, op };
   }
@@ -169,11 +162,11 @@ berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   size_t n = (size_t)p->n, devices = (size_t)p->n_devices;
   lister l = { p, b, device, held, NULL, NULL, NULL, NULL };
-  berth_status st;
   l.free_at = berth_i_pool_zalloc(&scratch, devices, sizeof *l.free_at);
   l.reserved = berth_i_pool_zalloc(&scratch, devices, sizeof *l.reserved);
   l.finish = berth_i_pool_alloc(&scratch, n, sizeof *l.finish);
   l.rank = berth_i_pool_alloc(&scratch, n, sizeof *l.rank);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = rank_ops(&l);
   if (st == BERTH_OK) *found = list_all(&l);
   berth_i_pool_free(&scratch);

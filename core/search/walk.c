@@ -10,10 +10,9 @@ static bool has_base(const berth_i_walk *w) { return w->delta && w->delta->has_b
 /* What was put differs from the base by what can be undone. */
 static double simulated_moves(berth_i_walk *w, double limit) {
   const berth_i_sim_plan *plan = w->p->plan;
-  berth_i_verdict v;
-  int32_t i;
   berth_i_delta_begin(w->delta);
-  for (i = 0; i < w->n_undo; i++) berth_i_delta_move(w->delta, w->undo_op[i], w->device[w->undo_op[i]]);
+  for (int32_t i = 0; i < w->n_undo; i++) berth_i_delta_move(w->delta, w->undo_op[i], w->device[w->undo_op[i]]);
+  berth_i_verdict v;
   if (!berth_i_delta_try(w->delta, limit / plan->unit, &v) || v.cut || v.oom_op != BERTH_NONE) return INFINITY;
   return v.makespan * plan->unit;
 }
@@ -67,7 +66,6 @@ static berth_status init_simulation(berth_i_walk *w) {
 }
 
 berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream, berth_i_walk *w) {
-  berth_status st;
   memset(w, 0, sizeof *w);
   w->s = s;
   w->p = s->p;
@@ -79,6 +77,7 @@ berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t st
   } else {
     w->f = (berth_objective){ simulated, simulated_chain, w };
   }
+  berth_status st;
   if ((st = alloc_walk(w, pool)) != BERTH_OK) return st;
   if (s->p->any_order && berth_i_any_order_init(s->p->cost, &w->room) != BERTH_OK) return BERTH_ENOMEM;
   return init_simulation(w);
@@ -101,9 +100,8 @@ static bool crosses(const berth_i_problem *p, int32_t tensor, int32_t src, int32
 /* Collectives and what memory does take a simulation. */
 static bool all_cross(const berth_i_problem *p, const int32_t *device) {
   const berth_graph *g = p->cost->g;
-  int32_t t, i;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
       if (!crosses(p, t, device[g->producer[t]], device[g->use[i]])) return false;
     }
   }
@@ -113,10 +111,10 @@ static bool all_cross(const berth_i_problem *p, const int32_t *device) {
 /* What a user's objective is not asked about. */
 static bool cannot_run(berth_i_walk *w, const int32_t *device) {
   const berth_i_problem *p = w->p;
-  double value;
   if (!p->o->objective) return false;
   if (p->apart && !all_cross(p, device)) return true;
   if (!p->bytes && !(p->apart && p->cost->g->n_collectives > 0)) return false;
+  double value;
   simulated(w, device, INFINITY, &value);
   return isinf(value);
 }
@@ -146,10 +144,9 @@ static void keep_moves(berth_i_walk *w) {
 }
 
 void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value) {
-  int32_t i;
   keep_moves(w);
-  for (i = 0; i < w->p->n_devices; i++) w->held[i] = 0;
-  for (i = 0; i < w->p->n; i++) {
+  for (int32_t i = 0; i < w->p->n_devices; i++) w->held[i] = 0;
+  for (int32_t i = 0; i < w->p->n; i++) {
     w->device[i] = device[i];
     if (w->p->bytes) w->held[device[i]] += w->p->bytes[i];
   }
@@ -186,9 +183,8 @@ void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device) {
 }
 
 void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device) {
-  int32_t i;
   if (!berth_i_block_may(w, b, block, device)) return;
-  for (i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
+  for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
 }
 
 void berth_i_walk_undo_to(berth_i_walk *w, int32_t n) {
@@ -203,8 +199,7 @@ void berth_i_walk_undo(berth_i_walk *w) { berth_i_walk_undo_to(w, 0); }
 
 /* Only what is certain: sums that have been added and taken off for long are not exact. */
 bool berth_i_walk_has_room(const berth_i_walk *w) {
-  int32_t d;
-  for (d = 0; w->p->bytes && d < w->p->n_devices; d++) {
+  for (int32_t d = 0; w->p->bytes && d < w->p->n_devices; d++) {
     if (w->held[d] > w->p->cost->t->devices[d].memory * (1 + 1e-9)) return false;
   }
   return true;
@@ -212,13 +207,13 @@ bool berth_i_walk_has_room(const berth_i_walk *w) {
 
 /* @return the value, if it is allowed and at most limit; else INFINITY */
 static double weigh(berth_i_walk *w, double limit) {
-  double value;
-  berth_status st;
   if (w->n_undo == 0 || !berth_i_walk_has_room(w)) {
     w->vain++;
     return INFINITY;
   }
   w->vain = 0;
+  double value;
+  berth_status st;
   if ((st = berth_i_walk_ask(w, w->device, limit, &value)) != BERTH_OK) {
     w->status = st;
     atomic_store(&w->s->stopped, true);
@@ -252,11 +247,11 @@ double berth_i_walk_probe(berth_i_walk *w, double limit) {
 static double part(double from, double at, double to) { return to > from ? (at - from) / (to - from) : 1; }
 
 bool berth_i_walk_goes_on(berth_i_walk *w, double *done) {
-  double used = 0, now;
+  double used = 0;
   if (w->home) berth_i_search_look(w->s);
   if (atomic_load(&w->s->stopped) || w->vain > PATIENCE) return false;
   if (w->most_calls > 0) used = part((double)w->from_calls, (double)w->calls, (double)w->most_calls);
-  now = atomic_load_explicit(&w->s->elapsed, memory_order_relaxed);
+  double now = atomic_load_explicit(&w->s->elapsed, memory_order_relaxed);
   if (!isinf(w->to_time)) used = fmax(used, part(w->from_time, now, w->to_time));
   if (done) *done = used;
   return used < 1;

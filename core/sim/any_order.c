@@ -31,10 +31,10 @@ static void add_op(const berth_cost *c, int32_t op, int32_t d, double multiple, 
 /* Once on each device that makes or reads it. */
 static void add_tensor(const berth_graph *g, int32_t t, const int32_t *device, berth_i_any_order *a) {
   double bytes = berth_i_resident(g, t);
-  int32_t i, home = device[g->producer[t]];
+  int32_t home = device[g->producer[t]];
   a->held[home] += bytes;
   a->stamp[home] = t;
-  for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
+  for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
     int32_t d = device[g->use[i]];
     if (a->stamp[d] == t) continue;
     a->stamp[d] = t;
@@ -43,14 +43,13 @@ static void add_tensor(const berth_graph *g, int32_t t, const int32_t *device, b
 }
 
 static void clear_stamps(berth_i_any_order *a, int32_t n) {
-  int32_t d;
-  for (d = 0; d < n; d++) a->stamp[d] = BERTH_NONE;
+  for (int32_t d = 0; d < n; d++) a->stamp[d] = BERTH_NONE;
 }
 
 /* @return devices of the members, stamped with k */
 static int32_t stamp_members(const berth_collective *c, int32_t k, const int32_t *device, berth_i_any_order *a) {
-  int32_t i, n = 0;
-  for (i = 0; i < c->n_members; i++) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < c->n_members; i++) {
     if (a->stamp[device[c->members[i]]] == k) continue;
     a->stamp[device[c->members[i]]] = k;
     n++;
@@ -60,24 +59,23 @@ static int32_t stamp_members(const berth_collective *c, int32_t k, const int32_t
 
 static void add_collective(const berth_graph *g, int32_t k, int32_t devices, const int32_t *device, berth_i_any_order *a) {
   const berth_collective *c = &g->collectives[k];
-  int32_t d, n = stamp_members(c, k, device, a);
+  int32_t n = stamp_members(c, k, device, a);
   double bytes = c->kind == BERTH_ALLGATHER ? c->bytes * n : c->bytes;
   if (c->kind == BERTH_BARRIER || c->n_members < 2) return;
-  for (d = 0; d < devices; d++) {
+  for (int32_t d = 0; d < devices; d++) {
     if (a->stamp[d] == k) a->held[d] += bytes;
   }
 }
 
 int32_t berth_i_any_order_over(const berth_cost *c, double multiple, const int32_t *device, berth_i_any_order *a) {
   const berth_graph *g = c->g;
-  int32_t i;
-  for (i = 0; i < c->n_devices; i++) a->held[i] = a->workspace[i] = 0;
-  for (i = 0; i < g->n_ops; i++) add_op(c, i, device[i], multiple, a);
+  for (int32_t i = 0; i < c->n_devices; i++) a->held[i] = a->workspace[i] = 0;
+  for (int32_t i = 0; i < g->n_ops; i++) add_op(c, i, device[i], multiple, a);
   clear_stamps(a, c->n_devices);
-  for (i = 0; i < g->n_tensors; i++) add_tensor(g, i, device, a);
+  for (int32_t i = 0; i < g->n_tensors; i++) add_tensor(g, i, device, a);
   clear_stamps(a, c->n_devices);
-  for (i = 0; c->n_devices > 1 && i < g->n_collectives; i++) add_collective(g, i, c->n_devices, device, a);
-  for (i = 0; i < c->n_devices; i++) {
+  for (int32_t i = 0; c->n_devices > 1 && i < g->n_collectives; i++) add_collective(g, i, c->n_devices, device, a);
+  for (int32_t i = 0; i < c->n_devices; i++) {
     if (a->held[i] + a->workspace[i] > c->t->devices[i].memory * (1 + 1e-12)) return i;
   }
   return BERTH_NONE;

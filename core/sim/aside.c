@@ -4,16 +4,16 @@
 
 berth_status berth_i_asides_plan(berth_i_sim_plan *p) {
   const berth_graph *g = p->cost->g;
-  berth_status st;
-  int32_t i, n = 0;
-  for (i = 0; i < p->n_ops; i++) n += berth_i_is_communication(g, i);
+  int32_t n = 0;
+  for (int32_t i = 0; i < p->n_ops; i++) n += berth_i_is_communication(g, i);
   if ((p->n_asides = n) == 0) return BERTH_OK;
   p->aside_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
   p->aside_slot += p->n_collectives > 0;
   p->aside = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->aside);
   p->is_aside = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->is_aside);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
-  for (i = n = 0; i < p->n_ops; i++) {
+  for (int32_t i = n = 0; i < p->n_ops; i++) {
     p->is_aside[i] = berth_i_is_communication(g, i);
     if (p->is_aside[i]) p->aside[n++] = i;
   }

@@ -24,8 +24,7 @@ static bool can_cross(const berth_i_sim_plan *p, int32_t tensor, int32_t src, in
 }
 
 static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t e;
-  for (e = 0; e < p->n_edges; e++) {
+  for (int32_t e = 0; e < p->n_edges; e++) {
     int32_t t = p->edge_tensor[e], src = berth_i_copy_src(p, s, e), dst = berth_i_copy_dst(p, s, e);
     if (src == dst || can_cross(p, t, src, dst)) continue;
     berth_i_sim_refuse(s, BERTH_I_FAULT_UNREACHABLE, p->cost->g->producer[t], src, dst);
@@ -46,8 +45,8 @@ static int32_t late_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, in
 }
 
 static bool find_late_op(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t d, first = BERTH_NONE;
-  for (d = 0; d < p->n_devices; d++) {
+  int32_t first = BERTH_NONE;
+  for (int32_t d = 0; d < p->n_devices; d++) {
     int32_t op = late_op(p, s, d);
     if (op != BERTH_NONE && (first == BERTH_NONE || op < first)) first = op;
   }
@@ -69,8 +68,7 @@ static double arrival_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, 
 }
 
 static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t e;
-  for (e = 0; e < p->n_edges; e++) {
+  for (int32_t e = 0; e < p->n_edges; e++) {
     int32_t t = p->edge_tensor[e];
     if (!(arrival_of(p, s, e) > p->horizon)) continue;
     berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_TENSOR, p->cost->g->producer[t], berth_i_copy_dst(p, s, e), 0);
@@ -82,9 +80,8 @@ static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 /* Its time would be over too late, or flows of it that share links never come to an end; BERTH_NONE. */
 static int32_t late_meeting(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
-  int32_t k;
   if (s->meet.n_under_way > 0 && s->meet.under_way[0].time > p->horizon) return s->meet.under_way[0].op;
-  for (k = 0; k < p->n_collectives; k++) {
+  for (int32_t k = 0; k < p->n_collectives; k++) {
     if (s->meet.one[k].flows > 0) return k;
   }
   return BERTH_NONE;
@@ -102,8 +99,7 @@ static bool find_late_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 static bool never_ran(const berth_i_sim_state *s, int32_t op) {
   const berth_i_sim_device *v = &s->dev[s->ops[op].device];
-  int32_t k;
-  for (k = v->head; k < v->end; k++) {
+  for (int32_t k = v->head; k < v->end; k++) {
     if (s->order[k] == op) return true;
   }
   return false;
@@ -112,13 +108,12 @@ static bool never_ran(const berth_i_sim_state *s, int32_t op) {
 /* Also through a collective. */
 static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i, k;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (never_ran(s, g->producer[g->in[i]])) return g->producer[g->in[i]];
   }
-  for (i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
+  for (int32_t i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->after[i]];
-    for (k = 0; k < c->n_members; k++) {
+    for (int32_t k = 0; k < c->n_members; k++) {
       if (never_ran(s, c->members[k])) return c->members[k];
     }
   }
@@ -126,8 +121,7 @@ static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_
 }
 
 static bool find_deadlock(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t d;
-  for (d = 0; s->order && d < p->n_devices; d++) {
+  for (int32_t d = 0; s->order && d < p->n_devices; d++) {
     const berth_i_sim_device *v = &s->dev[d];
     if (v->head >= v->end) continue;
     berth_i_sim_refuse(s, BERTH_I_FAULT_DEADLOCK, s->order[v->head], d, unfinished_producer(p, s, s->order[v->head]));
@@ -187,9 +181,10 @@ static berth_status report_deadlock(const berth_i_sim_plan *p, const berth_i_fau
 }
 
 berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault *f) {
-  char op[64] = "", device[64] = "", other[64];
+  char op[64] = "", device[64] = "";
   if (f->op >= 0) berth_i_op_label(p->cost->g, f->op, op, sizeof op);
   if (f->device >= 0 && f->device < p->n_devices) berth_i_device_label(p->cost->t, f->device, device, sizeof device);
+  char other[64];
   switch (f->kind) {
   case BERTH_I_FAULT_NONE: break;
   case BERTH_I_FAULT_DEVICE: return report_device(p, f, op);

@@ -4,19 +4,17 @@
 static double least_work(const berth_i_sim_plan *p, int32_t op) {
   const double *w = &p->work[(size_t)op * (size_t)p->cost->n_classes];
   double least = INFINITY;
-  int32_t c;
-  for (c = 0; c < p->cost->n_classes; c++) least = w[c] < least ? w[c] : least;
+  for (int32_t c = 0; c < p->cost->n_classes; c++) least = w[c] < least ? w[c] : least;
   return least;
 }
 
 /* With noise every time is another one: then only what has passed counts. */
 static void fill_tails(const berth_i_sim_plan *p, double *tail) {
   const berth_graph *g = p->cost->g;
-  int32_t i, e;
-  for (i = p->n_ops - 1; i >= 0; i--) {
+  for (int32_t i = p->n_ops - 1; i >= 0; i--) {
     int32_t op = g->topo[i];
     double after = 0;
-    for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+    for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
       if (tail[p->edge_to[e]] > after) after = tail[p->edge_to[e]];
     }
     tail[op] = p->o.noise > 0 ? 0 : least_work(p, op) + after;
@@ -24,8 +22,8 @@ static void fill_tails(const berth_i_sim_plan *p, double *tail) {
 }
 
 berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p) {
-  double *tail;
   if (p->tail) return BERTH_OK;
+  double *tail;
   if (!(tail = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *tail))) return berth_i_pool_status(&p->pool);
   fill_tails(p, tail);
   p->tail = tail;
@@ -37,9 +35,9 @@ berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p) {
 /* Plain runs note the op before it on the device and the end. Waits for its device, or for the input that came last. */
 static int32_t plain_cause(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i, d = s->ops[op].device, before = s->ops[op].last, cause = BERTH_NONE;
+  int32_t d = s->ops[op].device, before = s->ops[op].last, cause = BERTH_NONE;
   double ready = 0;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t from = g->producer[g->in[i]], there = s->ops[from].device;
     double at = s->ops[from].time + (there == d ? 0 : berth_i_transfer_units(p, s, g->in[i], there, d));
     if (cause != BERTH_NONE && !(at > ready)) continue;
@@ -55,8 +53,7 @@ static double end_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, cons
 
 /* A collective that ends after all ops: its last member. */
 static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end, int32_t last) {
-  int32_t k;
-  for (k = 0; k < p->n_collectives; k++) {
+  for (int32_t k = 0; k < p->n_collectives; k++) {
     if (!(s->meet.one[k].end > end)) continue;
     end = s->meet.one[k].end;
     last = s->meet.one[k].last;
@@ -65,9 +62,9 @@ static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, d
 }
 
 static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
-  int32_t d, last = BERTH_NONE;
+  int32_t last = BERTH_NONE;
   double end = 0;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     const berth_i_sim_device *v = &s->dev[d];
     if (v->prev == BERTH_NONE || (last != BERTH_NONE && !(end_of(p, s, v) > end))) continue;
     end = end_of(p, s, v);
@@ -81,9 +78,9 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
 }
 
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops) {
-  int32_t op, n = 0;
+  int32_t n = 0;
   if (p->n_ops == 0 || s->cut || s->fault.kind != BERTH_I_FAULT_NONE || s->done < p->n_ops) return 0;
-  for (op = last_op(p, s); op != BERTH_NONE && n < p->n_ops; op = p->plain ? plain_cause(p, s, op) : s->ops[op].last) {
+  for (int32_t op = last_op(p, s); op != BERTH_NONE && n < p->n_ops; op = p->plain ? plain_cause(p, s, op) : s->ops[op].last) {
     ops[n++] = op;
   }
   return n;

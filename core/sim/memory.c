@@ -37,8 +37,7 @@ static void discharge(berth_i_memory *m, int32_t device, double bytes) { m->used
 
 static double op_bytes(const berth_graph *g, int32_t op) {
   double bytes = berth_i_workspace(g, op);
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) bytes += berth_i_resident(g, g->out[i]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) bytes += berth_i_resident(g, g->out[i]);
   return bytes;
 }
 
@@ -73,8 +72,7 @@ static void add_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t devi
 static double held_on(const berth_i_memory *m, int32_t device) { return m->used[device] > 0 ? m->used[device] : 0; }
 
 static void keep_first(const berth_i_sim_plan *p, berth_i_memory *m) {
-  int32_t d;
-  for (d = 0; d < p->n_devices && !m->lost; d++) add_level(p, m, d, 0, held_on(m, d));
+  for (int32_t d = 0; d < p->n_devices && !m->lost; d++) add_level(p, m, d, 0, held_on(m, d));
 }
 
 static void keep_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now) {
@@ -105,9 +103,8 @@ static int32_t forward_of(const berth_i_sim_plan *p, int32_t thing) {
 /* When all that starts in an instant is charged. */
 static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
-  int32_t i;
-  for (i = 0; i < m->n_starting; i++) keep_level(p, m, device_of_start(p, s, m->starting[i]), now);
-  for (i = 0; i < m->n_ending; i++) {
+  for (int32_t i = 0; i < m->n_starting; i++) keep_level(p, m, device_of_start(p, s, m->starting[i]), now);
+  for (int32_t i = 0; i < m->n_ending; i++) {
     int32_t thing = m->ending[i], forward = thing >= 0 ? forward_of(p, thing) : BERTH_NONE;
     keep_level(p, m, thing < 0 ? berth_i_copy_src(p, s, ~thing) : device_of_run(p, s, thing), now);
     if (forward != BERTH_NONE) keep_level(p, m, s->ops[forward].device, now);
@@ -117,8 +114,7 @@ static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, d
 /* When what came and went in it is taken off: only where something started. */
 static void keep_rests(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
-  int32_t i;
-  for (i = 0; i < m->n_starting; i++) keep_rest(p, m, device_of_start(p, s, m->starting[i]), now);
+  for (int32_t i = 0; i < m->n_starting; i++) keep_rest(p, m, device_of_start(p, s, m->starting[i]), now);
 }
 
 /* ---- running out: the first instant, of its devices the lowest, there the op that brought most ------- */
@@ -148,9 +144,8 @@ static int32_t op_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int3
 static void run_out_while_starting(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
   double most = -1;
-  int32_t i;
   run_out(p, m, now);
-  for (i = 0; i < m->n_starting; i++) {
+  for (int32_t i = 0; i < m->n_starting; i++) {
     int32_t thing = m->starting[i], op = op_of(p, s, thing);
     if (s->ops[op].device == m->oom.device) suspect(m, op, thing < 0 ? copy_bytes(p, ~thing) : run_bytes(p, s, thing), &most);
   }
@@ -190,15 +185,13 @@ static void leave_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 
 static void leave_outputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) leave_home(p, s, g->out[i]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) leave_home(p, s, g->out[i]);
 }
 
 /* What `op` reads, where it reads it. */
 static void leave_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t copy = s->lead[p->in_edge[i]];
     if (copy == BERTH_NONE) {
       leave_home(p, s, g->in[i]);
@@ -241,11 +234,10 @@ static void start_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 static void drop_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
   const berth_i_memory *m = s->memory;
-  int32_t i;
   if (!(m->op_state[op] & ENDED)) return;
   drop_workspace(p, s, op);
   if (op >= p->n_ops) return;
-  for (i = g->out_at[op]; m->home_left && i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; m->home_left && i < g->out_at[op + 1]; i++) {
     if (m->home_left[g->out[i]] == 0) drop_home(p, s, g->out[i]);
   }
 }
@@ -269,8 +261,7 @@ static void list(berth_i_memory *m, bool starts, int32_t thing) {
 
 static void end_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_i_memory *m = s->memory;
-  int32_t i;
-  for (i = 0; i < m->n_ending; i++) {
+  for (int32_t i = 0; i < m->n_ending; i++) {
     int32_t thing = m->ending[i];
     if (thing < 0) {
       leave_home(p, s, p->edge_tensor[~thing]);
@@ -282,8 +273,7 @@ static void end_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 static void start_things(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
   const berth_i_memory *m = s->memory;
-  int32_t i;
-  for (i = 0; i < m->n_starting; i++) {
+  for (int32_t i = 0; i < m->n_starting; i++) {
     int32_t thing = m->starting[i];
     if (thing < 0) {
       start_copy(p, s, ~thing, now);
@@ -295,8 +285,7 @@ static void start_things(const berth_i_sim_plan *p, berth_i_sim_state *s, double
 
 static void drop_things(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_i_memory *m = s->memory;
-  int32_t i;
-  for (i = 0; i < m->n_starting; i++) {
+  for (int32_t i = 0; i < m->n_starting; i++) {
     int32_t thing = m->starting[i];
     if (thing >= 0) {
       drop_op(p, s, thing);
@@ -359,15 +348,13 @@ void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 }
 
 void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
-  int32_t i;
   advance(p, s, s->now);
-  for (i = 0; i < s->meet.one[k].n_devices; i++) note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
 }
 
 void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  int32_t i;
   advance(p, s, s->now);
-  for (i = 0; i < s->meet.one[k].n_devices; i++) list(s->memory, false, p->n_ops + p->seat_at[k] + i);
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) list(s->memory, false, p->n_ops + p->seat_at[k] + i);
 }
 
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
@@ -399,10 +386,9 @@ void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s) { adv
 /* At home: the end of its producer, of readers there and of sends; elsewhere: of readers there. */
 static void count_readers(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_memory *m = s->memory;
-  int32_t t, e;
-  for (t = 0; t < p->cost->g->n_tensors; t++) m->home_left[t] = 1;
+  for (int32_t t = 0; t < p->cost->g->n_tensors; t++) m->home_left[t] = 1;
   memset(m->copy_left, 0, (size_t)p->n_edges * sizeof *m->copy_left);
-  for (e = 0; e < p->n_edges; e++) {
+  for (int32_t e = 0; e < p->n_edges; e++) {
     int32_t lead = s->lead[e];
     if (lead == BERTH_NONE || lead == e) m->home_left[p->edge_tensor[e]]++;
     if (lead != BERTH_NONE) m->copy_left[lead]++;
@@ -412,12 +398,11 @@ static void count_readers(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 static void count_twins(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_graph *g = p->cost->g;
   berth_i_memory *m = s->memory;
-  int32_t op, i;
-  for (op = 0; op < p->n_ops; op++) {
+  for (int32_t op = 0; op < p->n_ops; op++) {
     int32_t forward = p->forward_of[op];
     if (forward == BERTH_NONE) continue;
-    for (i = g->out_at[forward]; i < g->out_at[forward + 1]; i++) m->home_left[g->out[i]]++;
-    for (i = g->in_at[forward]; i < g->in_at[forward + 1]; i++) {
+    for (int32_t i = g->out_at[forward]; i < g->out_at[forward + 1]; i++) m->home_left[g->out[i]]++;
+    for (int32_t i = g->in_at[forward]; i < g->in_at[forward + 1]; i++) {
       int32_t copy = s->lead[p->in_edge[i]];
       ++*(copy == BERTH_NONE ? &m->home_left[g->in[i]] : &m->copy_left[copy]);
     }
@@ -429,12 +414,11 @@ static void charge_parameters(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const double *params = p->cost->g->param_bytes;
   berth_i_memory *m = s->memory;
   double most = -1;
-  int32_t op;
   if (!params) return;
-  for (op = 0; op < p->n_ops; op++) charge(p, m, s->ops[op].device, params[op] * p->o.param_multiple, 0);
+  for (int32_t op = 0; op < p->n_ops; op++) charge(p, m, s->ops[op].device, params[op] * p->o.param_multiple, 0);
   if (!m->over) return;
   run_out(p, m, 0);
-  for (op = 0; op < p->n_ops; op++) {
+  for (int32_t op = 0; op < p->n_ops; op++) {
     if (s->ops[op].device == m->oom.device) suspect(m, op, params[op], &most);
   }
 }
@@ -449,8 +433,7 @@ static void clear_clocks(const berth_i_sim_plan *p, berth_i_memory *m) {
 
 void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_memory *m = s->memory;
-  int32_t d;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     m->used[d] = m->peak[d] = m->peak_time[d] = 0;
     m->peak_clock[d] = 0;
   }

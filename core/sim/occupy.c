@@ -32,9 +32,8 @@ double berth_i_fetch_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int
   const berth_graph *g = p->cost->g;
   berth_i_sim_op *op = &s->ops[id];
   double there = s->now;
-  int32_t i;
   op->missing = 0;
-  for (i = g->in_at[id]; i < g->in_at[id + 1]; i++) {
+  for (int32_t i = g->in_at[id]; i < g->in_at[id + 1]; i++) {
     int32_t copy = s->lead[p->in_edge[i]];
     if (copy == BERTH_NONE || s->copy[copy] == BERTH_I_COPY_THERE) continue;
     if (p->contended) {
@@ -73,12 +72,12 @@ static void end_stretch(berth_i_sim_state *s, berth_i_sim_device *v, double done
 
 void berth_i_suspend(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v) {
   berth_i_sim_op *op = &s->ops[v->op];
-  berth_i_ready e;
   if (v->phase == BERTH_I_RUNNING) {
     double left = v->due - s->now, done = op->work - left;
     op->work = left;
     end_stretch(s, v, done);
   }
+  berth_i_ready e;
   e.time = v->key;
   e.seq = v->place;
   e.op = v->op;

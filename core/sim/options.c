@@ -85,9 +85,8 @@ const berth_option_table *berth_sim_option_table(void) {
 }
 
 static bool has_twins(const berth_graph *g) {
-  int32_t i;
   if (!g || !g->twin) return false;
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (g->twin[i] != BERTH_NONE) return true;
   }
   return false;
@@ -139,10 +138,9 @@ berth_status berth_sim_preset(berth_ctx *ctx, const char *name, berth_sim_option
 }
 
 static berth_status check_rank(berth_ctx *ctx, const berth_graph *g, const double *rank) {
-  char label[64];
-  int32_t i;
   if (!rank) return berth_i_fail(ctx, BERTH_EINVAL, "dispatch static needs a rank for every op");
-  for (i = 0; i < g->n_ops; i++) {
+  char label[64];
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (!isnan(rank[i])) continue;
     return berth_i_fail(ctx, BERTH_EINVAL, "%s: rank is not a number", berth_i_op_label(g, i, label, sizeof label));
   }
@@ -150,13 +148,12 @@ static berth_status check_rank(berth_ctx *ctx, const berth_graph *g, const doubl
 }
 
 static berth_status check_sequence(berth_ctx *ctx, const berth_graph *g, const int32_t *sequence) {
-  char label[64];
   berth_status st = BERTH_OK;
-  uint8_t *seen;
-  int32_t i;
   if (!sequence) return berth_i_fail(ctx, BERTH_EINVAL, "dispatch planned needs a sequence of all ops");
+  uint8_t *seen;
   if (!(seen = berth_i_zalloc(ctx, (size_t)g->n_ops, 1))) return berth_i_nomem(ctx);
-  for (i = 0; i < g->n_ops && st == BERTH_OK; i++) {
+  char label[64];
+  for (int32_t i = 0; i < g->n_ops && st == BERTH_OK; i++) {
     int32_t op = sequence[i];
     if (op < 0 || op >= g->n_ops) {
       st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d] is %d: there are %d ops", (int)i, (int)op, (int)g->n_ops);
@@ -169,9 +166,9 @@ static berth_status check_sequence(berth_ctx *ctx, const berth_graph *g, const i
 }
 
 static berth_status check_no_communication(const berth_cost *cost, const char *order) {
-  char label[64];
   int32_t op = berth_i_first_communication(cost->g);
   if (op == BERTH_NONE) return BERTH_OK;
+  char label[64];
   return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "%s simulator, knows no communication ops: %s is one", order,
                       berth_i_op_label(cost->g, op, label, sizeof label));
 }
@@ -192,11 +189,11 @@ static berth_status check_task_order(const berth_cost *cost, const berth_sim_opt
 
 static berth_status check_ready_order(const berth_cost *cost, const berth_sim_options *o) {
   berth_ctx *ctx = cost->ctx;
-  berth_status st;
   if (cost->g->n_collectives > 0) {
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "order ready, of Baechi's simulator, knows no collectives: the graph has %d",
                         (int)cost->g->n_collectives);
   }
+  berth_status st;
   if ((st = check_no_communication(cost, "order ready, of Baechi's")) != BERTH_OK) return st;
   if ((st = check_simple(ctx, o, "ready")) != BERTH_OK) return st;
   if (berth_i_on_links(o->links)) {

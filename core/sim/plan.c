@@ -27,12 +27,12 @@ static void decide_mode(berth_i_sim_plan *p, bool record) {
 
 static void number_edges(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
-  int32_t op, i, k, n = 0;
-  for (op = 0; op < g->n_ops; op++) {
+  int32_t n = 0;
+  for (int32_t op = 0; op < g->n_ops; op++) {
     p->edge_at[op] = n;
-    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
       int32_t t = g->out[i];
-      for (k = g->use_at[t]; k < g->use_at[t + 1]; k++, n++) {
+      for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++, n++) {
         p->edge_to[n] = g->use[k];
         p->edge_tensor[n] = t;
       }
@@ -44,23 +44,21 @@ static void number_edges(berth_i_sim_plan *p) {
 /* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [n_tensors], cursor: [n_ops]. */
 static void match_inputs(berth_i_sim_plan *p, int32_t *sorted, int32_t *mark, int32_t *cursor) {
   const berth_graph *g = berth_i_plan_graph(p);
-  int32_t op, e, i;
-  for (op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
-  for (e = 0; e < p->n_edges; e++) sorted[cursor[p->edge_to[e]]++] = e;
-  for (op = 0; op < g->n_ops; op++) {
-    for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) mark[p->edge_tensor[sorted[i]]] = sorted[i];
-    for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) p->in_edge[i] = mark[g->in[i]];
+  for (int32_t op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
+  for (int32_t e = 0; e < p->n_edges; e++) sorted[cursor[p->edge_to[e]]++] = e;
+  for (int32_t op = 0; op < g->n_ops; op++) {
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) mark[p->edge_tensor[sorted[i]]] = sorted[i];
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) p->in_edge[i] = mark[g->in[i]];
   }
 }
 
 berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p) {
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
-  int32_t *sorted, *mark, *cursor;
-  berth_status st;
   if (p->in_edge) return BERTH_OK;
-  sorted = berth_i_pool_alloc(&scratch, (size_t)p->n_edges, sizeof *sorted);
-  mark = berth_i_pool_alloc(&scratch, (size_t)berth_i_plan_graph(p)->n_tensors, sizeof *mark);
-  cursor = berth_i_pool_alloc(&scratch, (size_t)p->n_ops, sizeof *cursor);
+  int32_t *sorted = berth_i_pool_alloc(&scratch, (size_t)p->n_edges, sizeof *sorted);
+  int32_t *mark = berth_i_pool_alloc(&scratch, (size_t)berth_i_plan_graph(p)->n_tensors, sizeof *mark);
+  int32_t *cursor = berth_i_pool_alloc(&scratch, (size_t)p->n_ops, sizeof *cursor);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     p->in_edge = berth_i_pool_alloc(&p->pool, (size_t)p->n_edges, sizeof *p->in_edge);
     if ((st = berth_i_pool_status(&p->pool)) == BERTH_OK) match_inputs(p, sorted, mark, cursor);
@@ -71,16 +69,15 @@ berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p) {
 
 static berth_status make_edges(berth_i_sim_plan *p) {
   size_t m = (size_t)p->n_edges;
-  int32_t e;
-  berth_status st;
   p->edge_at = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops + 1, sizeof *p->edge_at);
   p->edge_to = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_to);
   p->edge_tensor = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_tensor);
+  berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   number_edges(p);
   if (p->cost->uniform && p->o.noise == 0) {
     if (!(p->edge_time = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_time))) return berth_i_nomem(p->ctx);
-    for (e = 0; e < p->n_edges; e++) {
+    for (int32_t e = 0; e < p->n_edges; e++) {
       p->edge_time[e] = berth_i_quantise_transfer(p->cost->uniform[p->edge_tensor[e]], p->o.quantum);
     }
   }
@@ -93,10 +90,10 @@ static bool is_root(const berth_graph *g, int32_t op) {
 
 static berth_status make_roots(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
-  int32_t i, n = 0;
-  for (i = 0; i < g->n_ops; i++) p->n_roots += is_root(g, i);
+  int32_t n = 0;
+  for (int32_t i = 0; i < g->n_ops; i++) p->n_roots += is_root(g, i);
   if (!(p->roots = berth_i_pool_alloc(&p->pool, (size_t)p->n_roots, sizeof *p->roots))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (is_root(g, i)) p->roots[n++] = i;
   }
   return BERTH_OK;
@@ -105,11 +102,11 @@ static berth_status make_roots(berth_i_sim_plan *p) {
 /* ---- times and keys ------------------------------------------------------------------------------ */
 
 static berth_status make_work(berth_i_sim_plan *p) {
-  size_t i, n = (size_t)p->n_ops * (size_t)p->cost->n_classes;
+  size_t n = (size_t)p->n_ops * (size_t)p->cost->n_classes;
   p->work = p->cost->op;
   if (p->o.quantum <= 0) return BERTH_OK;
   if (!(p->own_work = berth_i_pool_alloc(&p->pool, n, sizeof *p->own_work))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < n; i++) p->own_work[i] = berth_i_op_units(p, p->cost->op[i]);
+  for (size_t i = 0; i < n; i++) p->own_work[i] = berth_i_op_units(p, p->cost->op[i]);
   p->work = p->own_work;
   return BERTH_OK;
 }
@@ -130,21 +127,19 @@ static berth_status make_keys(berth_i_sim_plan *p, const berth_sim_options *o) {
 
 static berth_status make_numbers(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
-  int32_t i;
   if (p->o.order != BERTH_ORDER_READY) return BERTH_OK;
   if (!(p->number = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->number))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < p->n_ops; i++) p->number[g->topo[i]] = i;
+  for (int32_t i = 0; i < p->n_ops; i++) p->number[g->topo[i]] = i;
   return BERTH_OK;
 }
 
 /* The twin that comes later in the graph is the backward one, whether flagged or not. */
 static berth_status make_twins(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
-  int32_t i;
   if (p->o.memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
   if (!(p->forward_of = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->forward_of))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not met yet */
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not met yet */
+  for (int32_t i = 0; i < p->n_ops; i++) {
     int32_t op = g->topo[i], twin = g->twin[op];
     p->forward_of[op] = twin != BERTH_NONE && p->forward_of[twin] != -2 ? twin : BERTH_NONE;
   }
@@ -155,9 +150,9 @@ static berth_status make_twins(berth_i_sim_plan *p) {
 
 berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out) {
   berth_sim_options o = opts ? *opts : berth_sim_default(cost->g);
-  berth_i_sim_plan *p;
   berth_status st = berth_i_sim_check_options(cost, &o);
   if (st != BERTH_OK) return st;
+  berth_i_sim_plan *p;
   if (!(p = berth_i_pool_object(cost->ctx, sizeof *p))) return berth_i_nomem(cost->ctx);
   p->ctx = cost->ctx;
   p->cost = cost;
@@ -187,8 +182,8 @@ fail:
 }
 
 void berth_i_sim_plan_release(berth_i_sim_plan *p) {
-  berth_cost *cost;
   if (!p) return;
+  berth_cost *cost;
   cost = p->cost;
   berth_i_pool_free(&p->pool);
   berth_cost_release(cost); /* last: it may hold the context */

@@ -30,8 +30,7 @@ static void run_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, 
 }
 
 static void release(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double finish) {
-  int32_t e;
-  for (e = p->edge_at[id]; e < p->edge_at[id + 1]; e++) {
+  for (int32_t e = p->edge_at[id]; e < p->edge_at[id + 1]; e++) {
     int32_t copy = s->lead[e];
     double arrival = finish;
     if (copy != BERTH_NONE) arrival = copy == e ? berth_i_links_send(p, s, e, finish) : s->arrival[copy];
@@ -40,8 +39,7 @@ static void release(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id,
 }
 
 bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll) {
-  int32_t i;
-  for (i = 0; i < p->n_roots; i++) ready(p, s, p->roots[i]);
+  for (int32_t i = 0; i < p->n_roots; i++) ready(p, s, p->roots[i]);
   while (s->queue.n > 0) {
     double at;
     int32_t id = p->cost->g->topo[berth_i_heap_pop(&s->queue, &at)];

@@ -36,15 +36,13 @@ void berth_result_release(berth_result *r) {
 /* ---- filling -------------------------------------------------------------------------------------- */
 
 static void scale(double *x, int32_t n, double unit) {
-  int32_t i;
-  for (i = 0; unit != 1 && i < n; i++) x[i] *= unit;
+  for (int32_t i = 0; unit != 1 && i < n; i++) x[i] *= unit;
 }
 
 static void fill_devices(berth_result *r, const berth_i_sim_state *s) {
-  int32_t d, i;
   r->makespan = s->now * r->plan->unit;
-  for (i = 0; i < r->plan->n_ops; i++) r->device[i] = s->ops[i].device;
-  for (d = 0; d < r->plan->n_devices; d++) {
+  for (int32_t i = 0; i < r->plan->n_ops; i++) r->device[i] = s->ops[i].device;
+  for (int32_t d = 0; d < r->plan->n_devices; d++) {
     r->busy[d] = s->dev[d].busy * r->plan->unit;
     if (!s->memory) continue;
     r->peak[d] = s->memory->peak[d];
@@ -59,34 +57,32 @@ static void fill_devices(berth_result *r, const berth_i_sim_state *s) {
 static void scale_trace(berth_result *r) {
   berth_i_trace *t = r->trace;
   double unit = r->plan->unit;
-  int32_t i;
   scale(t->start, r->plan->n_ops, unit);
   scale(t->finish, r->plan->n_ops, unit);
   if (t->stretch) scale(t->stretch, 2 * (t->n_log - t->n_sent - t->n_met), unit);
   if (t->window) scale(t->window, r->plan->n_edges, unit);
-  for (i = 0; unit != 1 && i < t->n_sent; i++) {
+  for (int32_t i = 0; unit != 1 && i < t->n_sent; i++) {
     t->sent[i].start *= unit;
     t->sent[i].finish *= unit;
   }
 }
 
 static bool in_order(const berth_i_trace *t) {
-  int32_t i;
-  for (i = 1; i < t->n_sent; i++) {
+  for (int32_t i = 1; i < t->n_sent; i++) {
     if (t->sent[i].start < t->sent[i - 1].start) return false;
   }
   return true;
 }
 
 static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a, int32_t mid, int32_t end) {
-  int32_t i = a, j = mid, k;
-  for (k = a; k < end; k++) to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
+  int32_t i = a, j = mid;
+  for (int32_t k = a; k < end; k++) to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
 }
 
 static void merge_pass(const berth_transfer *from, berth_transfer *to, int32_t n, int32_t width) {
-  int32_t a, mid, end;
-  for (a = 0; a < n; a = end) {
-    mid = width < n - a ? a + width : n;
+  int32_t end;
+  for (int32_t a = 0; a < n; a = end) {
+    int32_t mid = width < n - a ? a + width : n;
     end = width < n - mid ? mid + width : n;
     merge_runs(from, to, a, mid, end);
   }
@@ -94,17 +90,16 @@ static void merge_pass(const berth_transfer *from, berth_transfer *to, int32_t n
 
 /* Stable, by start; O(n log n). Nothing to do unless a transfer was decided ahead of its start. */
 static berth_status sort_transfers(berth_result *r) {
-  int32_t n = r->trace->n_sent, width;
+  int32_t n = r->trace->n_sent;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  berth_transfer *from, *to, *swap;
-  berth_status st;
   if (in_order(r->trace)) return BERTH_OK;
-  from = berth_i_pool_copy(&scratch, r->trace->sent, (size_t)n, sizeof *from);
-  to = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *to);
+  berth_transfer *from = berth_i_pool_copy(&scratch, r->trace->sent, (size_t)n, sizeof *from);
+  berth_transfer *to = berth_i_pool_alloc(&scratch, (size_t)n, sizeof *to);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  for (width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
+  for (int32_t width = 1; width < n; width = width > n / 2 ? n : 2 * width) {
     merge_pass(from, to, n, width);
-    swap = from;
+    berth_transfer *swap = from;
     from = to;
     to = swap;
   }
@@ -121,14 +116,13 @@ static double held_at_peak(const berth_result *r, const berth_i_memory *m, int32
   const berth_graph *g = p->cost->g;
   uint32_t clock = m->peak_clock[r->device[op]];
   double bytes = berth_i_param(g, op) * p->o.param_multiple;
-  int32_t i;
   if (m->op_born[op] <= clock) {
     if (clock < m->op_died[op]) bytes += berth_i_workspace(g, op);
-    for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
       if (clock < m->home_died[g->out[i]]) bytes += berth_i_resident(g, g->out[i]);
     }
   }
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t e = p->in_edge[i];
     if (r->lead[e] == e && m->copy_born[e] <= clock && clock < m->copy_died[e]) bytes += berth_i_resident(g, g->in[i]);
   }
@@ -137,17 +131,17 @@ static double held_at_peak(const berth_result *r, const berth_i_memory *m, int32
 
 /* Counting sort by device. */
 static void list_holders(berth_result *r, const double *held) {
-  int32_t n = r->plan->n_ops, devices = r->plan->n_devices, d, i, *at = r->peak_at;
-  for (i = 0; i < n; i++) {
+  int32_t n = r->plan->n_ops, devices = r->plan->n_devices, *at = r->peak_at;
+  for (int32_t i = 0; i < n; i++) {
     if (held[i] > 0) at[r->device[i] + 1]++;
   }
-  for (d = 0; d < devices; d++) at[d + 1] += at[d];
-  for (i = 0; i < n; i++) {
+  for (int32_t d = 0; d < devices; d++) at[d + 1] += at[d];
+  for (int32_t i = 0; i < n; i++) {
     if (!(held[i] > 0)) continue;
     r->peak_op[at[r->device[i]]] = i;
     r->peak_bytes[at[r->device[i]]++] = held[i];
   }
-  for (d = devices; d > 0; d--) at[d] = at[d - 1]; /* each had moved to the begin of the next */
+  for (int32_t d = devices; d > 0; d--) at[d] = at[d - 1]; /* each had moved to the begin of the next */
   at[0] = 0;
 }
 
@@ -155,9 +149,8 @@ static void list_holders(berth_result *r, const double *held) {
 static void add_collectives(const berth_result *r, const berth_i_sim_state *s, double *held) {
   const berth_i_sim_plan *p = r->plan;
   const berth_i_memory *m = s->memory;
-  int32_t k, i;
-  for (k = 0; k < p->n_collectives; k++) {
-    for (i = p->seat_at[k]; i < p->seat_at[k] + s->meet.one[k].n_devices; i++) {
+  for (int32_t k = 0; k < p->n_collectives; k++) {
+    for (int32_t i = p->seat_at[k]; i < p->seat_at[k] + s->meet.one[k].n_devices; i++) {
       uint32_t clock = m->peak_clock[s->meet.device[i]];
       if (m->op_born[p->n_ops + i] > clock || clock >= m->op_died[p->n_ops + i]) continue;
       held[berth_i_seat_op(p, s, i)] += berth_i_meeting_bytes(p, s, k);
@@ -167,11 +160,11 @@ static void add_collectives(const berth_result *r, const berth_i_sim_state *s, d
 
 static berth_status fill_peak(berth_result *r, const berth_i_sim_state *s) {
   const berth_i_memory *m = s->memory;
-  int32_t n = r->plan->n_ops, i;
-  double *held;
+  int32_t n = r->plan->n_ops;
   if (!m) return BERTH_OK;
+  double *held;
   if (!(held = berth_i_alloc(r->ctx, (size_t)n, sizeof *held))) return berth_i_nomem(r->ctx);
-  for (i = 0; i < n; i++) held[i] = held_at_peak(r, m, i);
+  for (int32_t i = 0; i < n; i++) held[i] = held_at_peak(r, m, i);
   add_collectives(r, s, held);
   list_holders(r, held);
   berth_i_free(r->ctx, held, (size_t)n, sizeof *held);
@@ -180,8 +173,7 @@ static berth_status fill_peak(berth_result *r, const berth_i_sim_state *s) {
 
 /* A collective that ends after all ops: its last member. */
 static int32_t last_met(const berth_result *r, double end, int32_t op) {
-  int32_t k;
-  for (k = 0; k < r->plan->n_collectives; k++) {
+  for (int32_t k = 0; k < r->plan->n_collectives; k++) {
     if (!(r->meetings[k].finish > end)) continue;
     end = r->meetings[k].finish;
     op = r->meetings[k].last;
@@ -191,14 +183,14 @@ static int32_t last_met(const berth_result *r, double end, int32_t op) {
 
 static void fill_critical(berth_result *r) {
   const berth_i_trace *t = r->trace;
-  int32_t i, op = BERTH_NONE, n = 0;
-  for (i = 0; i < r->plan->n_ops; i++) {
+  int32_t op = BERTH_NONE, n = 0;
+  for (int32_t i = 0; i < r->plan->n_ops; i++) {
     if (op == BERTH_NONE || t->finish[i] > t->finish[op]) op = i;
   }
   if (op != BERTH_NONE) op = last_met(r, t->finish[op], op);
   for (; op != BERTH_NONE && n < r->plan->n_ops; op = t->cause[op]) r->critical[n++] = op;
   r->n_critical = n;
-  for (i = 0; i < n / 2; i++) {
+  for (int32_t i = 0; i < n / 2; i++) {
     int32_t swap = r->critical[i];
     r->critical[i] = r->critical[n - 1 - i];
     r->critical[n - 1 - i] = swap;
@@ -206,13 +198,13 @@ static void fill_critical(berth_result *r) {
 }
 
 static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
-  berth_status st;
   r->kept = s->kept;
   s->kept = berth_i_pool_empty(r->ctx);
   r->trace = s->trace;
   r->lead = s->lead;
   r->meeting_device = s->meet.device;
   if (s->memory) r->levels = s->memory->levels;
+  berth_status st;
   if ((st = result_arrays(r)) != BERTH_OK) return st;
   fill_devices(r, s);
   scale_trace(r);
@@ -280,11 +272,10 @@ int berth_result_oom(const berth_result *r, berth_oom *out) {
 }
 
 int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops, const double **bytes) {
-  int32_t from;
   *ops = NULL;
   *bytes = NULL;
   if (device < 0 || device >= r->plan->n_devices) return 0;
-  from = r->peak_at[device];
+  int32_t from = r->peak_at[device];
   *ops = r->peak_op + from;
   *bytes = r->peak_bytes + from;
   return r->peak_at[device + 1] - from;
@@ -307,8 +298,8 @@ int32_t berth_result_critical(const berth_result *r, const int32_t **ops) {
 const double *berth_result_slack(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
   size_t n = (size_t)r->plan->n_ops;
-  double *slack;
   if (r->slack || berth_i_sim_plan_inputs(r->plan) != BERTH_OK) return r->slack;
+  double *slack;
   if (!(slack = berth_i_alloc(r->ctx, n, sizeof *slack))) {
     berth_i_nomem(r->ctx);
     return NULL;

@@ -6,8 +6,8 @@
 berth_status berth_sim_new(berth_cost *cost, const berth_sim_options *opts, berth_sim **out) {
   berth_ctx *ctx = cost->ctx;
   berth_sim *sim = berth_i_zalloc(ctx, 1, sizeof *sim);
-  berth_status st;
   if (!sim) return berth_i_nomem(ctx);
+  berth_status st;
   if ((st = berth_i_sim_plan_new(cost, opts, false, &sim->plan)) != BERTH_OK) goto fail;
   if ((st = berth_i_sim_state_new(sim->plan, &sim->state)) != BERTH_OK) goto fail;
   *out = sim;
@@ -19,8 +19,8 @@ fail:
 }
 
 void berth_sim_release(berth_sim *sim) {
-  berth_i_sim_plan *plan;
   if (!sim) return;
+  berth_i_sim_plan *plan;
   plan = sim->plan;
   berth_i_delta_release(sim->delta);
   berth_i_sim_plan_release(sim->fast);
@@ -31,11 +31,10 @@ void berth_sim_release(berth_sim *sim) {
 
 static berth_sim_summary summarise(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
   berth_sim_summary r;
-  int32_t d;
   r.makespan = s->now * p->unit;
   r.peak = 0;
   r.oom_op = s->memory ? s->memory->oom.op : BERTH_NONE;
-  for (d = 0; s->memory && d < p->n_devices; d++) {
+  for (int32_t d = 0; s->memory && d < p->n_devices; d++) {
     if (s->memory->peak[d] > r.peak) r.peak = s->memory->peak[d];
   }
   return r;
@@ -54,10 +53,9 @@ berth_status berth_i_sim_idle(const berth_sim *sim) {
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
   const berth_i_sim_plan *p = sim->plan;
   berth_status st = berth_i_sim_idle(sim);
-  bool ran;
   if (st != BERTH_OK) return st;
   sim->running = true;
-  ran = berth_i_sim_execute(p, sim->state, device, p->o.seed, true);
+  bool ran = berth_i_sim_execute(p, sim->state, device, p->o.seed, true);
   sim->running = false;
   note_run(sim);
   if (!ran) return berth_i_fault_report(p, &sim->state->fault);
@@ -75,12 +73,11 @@ static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const bert
 berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out) {
   berth_i_sim_plan *p = sim->plan;
   berth_status st = berth_i_sim_idle(sim);
-  bool ran;
   if (st != BERTH_OK) return st;
   if (!(limit >= 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
   if (limit < INFINITY && (st = berth_i_sim_plan_tails(p)) != BERTH_OK) return st;
   sim->running = true;
-  ran = berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit);
+  bool ran = berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit);
   sim->running = false;
   note_run(sim);
   if (!ran) return berth_i_fault_report(p, &sim->state->fault);
@@ -107,9 +104,9 @@ const double *berth_i_sim_peaks(const berth_sim *sim) {
 /* Plain runs, and those that were rewound, keep no busy times: but then every op runs once, for as long as priced. */
 static void add_up_work(const berth_sim *sim, double *busy) {
   const berth_i_sim_plan *p = sim->plan;
-  int32_t i, d;
+  int32_t d;
   for (d = 0; d < p->n_devices; d++) busy[d] = 0;
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) {
     d = sim->last_is_delta ? sim->delta->device[i] : sim->state->ops[i].device;
     busy[d] += p->work[(size_t)i * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
   }
@@ -117,13 +114,12 @@ static void add_up_work(const berth_sim *sim, double *busy) {
 
 void berth_i_sim_busy(const berth_sim *sim, double *busy) {
   const berth_i_sim_plan *p = sim->plan;
-  int32_t d;
   if (p->plain || last_state(sim) != sim->state) {
     add_up_work(sim, busy);
   } else {
-    for (d = 0; d < p->n_devices; d++) busy[d] = sim->state->dev[d].busy;
+    for (int32_t d = 0; d < p->n_devices; d++) busy[d] = sim->state->dev[d].busy;
   }
-  for (d = 0; d < p->n_devices; d++) busy[d] *= p->unit;
+  for (int32_t d = 0; d < p->n_devices; d++) busy[d] *= p->unit;
 }
 
 /* ---- batches ------------------------------------------------------------------------------------- */
@@ -170,15 +166,13 @@ static void run_rows(void *ud, int32_t thread, int32_t job) {
 
 static berth_status batch_verdict(const batch *b) {
   const worker *lowest = NULL;
-  berth_status st;
-  int32_t i;
   if (b->stopped) return berth_i_fail(b->plan->ctx, BERTH_EINTERRUPT, "interrupted");
-  for (i = 0; i < b->n_workers; i++) {
+  for (int32_t i = 0; i < b->n_workers; i++) {
     const worker *w = &b->workers[i];
     if (w->failed_row != BERTH_NONE && (!lowest || w->failed_row < lowest->failed_row)) lowest = w;
   }
   if (!lowest) return BERTH_OK;
-  st = berth_i_fault_report(b->plan, &lowest->fault);
+  berth_status st = berth_i_fault_report(b->plan, &lowest->fault);
   berth_i_prefix_error(b->plan->ctx, "placement %d: ", (int)lowest->failed_row);
   return st;
 }
@@ -196,8 +190,7 @@ static berth_status batch_run(batch *b, int32_t k, int32_t threads) {
 }
 
 static berth_status batch_workers(batch *b) {
-  int32_t i;
-  for (i = 0; i < b->n_workers; i++) {
+  for (int32_t i = 0; i < b->n_workers; i++) {
     berth_status st = berth_i_sim_state_new(b->plan, &b->workers[i].state);
     if (st != BERTH_OK) return st;
     b->workers[i].failed_row = BERTH_NONE;
@@ -210,11 +203,10 @@ berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, in
   berth_ctx *ctx = cost->ctx;
   berth_i_sim_plan *plan = NULL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  berth_status st;
   batch b;
-  int32_t i;
   memset(&b, 0, sizeof b);
   if (k < 0 || threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d placements on %d threads", (int)k, (int)threads);
+  berth_status st;
   if ((st = berth_i_sim_plan_new(cost, opts, false, &plan)) != BERTH_OK) return st;
   b.plan = plan;
   b.device = device;
@@ -227,7 +219,7 @@ berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, in
   if ((st = batch_run(&b, k, threads)) != BERTH_OK) goto done;
   memcpy(out, b.out, (size_t)k * sizeof *out);
 done:
-  for (i = 0; b.workers && i < b.n_workers; i++) berth_i_sim_state_release(plan, b.workers[i].state);
+  for (int32_t i = 0; b.workers && i < b.n_workers; i++) berth_i_sim_state_release(plan, b.workers[i].state);
   berth_i_pool_free(&scratch);
   berth_i_sim_plan_release(plan);
   return st;

@@ -104,8 +104,8 @@ BERTH_I_INLINE void start_next(const berth_i_sim_plan *p, berth_i_sim_state *s, 
 /* A busy device has new ready ops: the best of them may take over. */
 static void reconsider(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d) {
   berth_i_sim_device *v = &s->dev[d];
-  berth_i_ready running;
   berth_i_absorb_pending(p, s, v, s->now);
+  berth_i_ready running;
   running.time = v->key;
   running.seq = v->place;
   running.op = v->op;
@@ -119,15 +119,14 @@ static void reconsider(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 
 /* First op in line of an idle device, as far as its ready time is known. */
 BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_device *v, berth_i_ready *e, mode m) {
-  const berth_i_ready *first;
   if (m.planned) {
-    const berth_i_sim_op *op;
     if (v->head >= v->end) return false;
-    op = &s->ops[s->order[v->head]];
+    const berth_i_sim_op *op = &s->ops[s->order[v->head]];
     e->time = op->time;
     e->seq = op->seq;
     return op->missing == 0;
   }
+  const berth_i_ready *first;
   if (!(first = berth_i_pending_first(s, v))) return false;
   *e = *first;
   return true;
@@ -136,9 +135,9 @@ BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_
 /* The device has just ended an op, by the event (now, seq). */
 BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, uint64_t seq, mode m) {
   berth_i_sim_device *v = &s->dev[d];
-  berth_i_ready e;
   v->op = BERTH_NONE;
   v->phase = BERTH_I_IDLE;
+  berth_i_ready e;
   if (m.choosy && v->n_ready > 0) {
     berth_i_slot_set(&s->slots, d, now, seq | BERTH_I_CHOOSE);
   } else if (!first_in_line(s, v, &e, m)) {
@@ -162,9 +161,9 @@ BERTH_I_INLINE double only_if(bool yes, double x) {
 }
 
 BERTH_I_INLINE void release_plain(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double now, mode m) {
-  int32_t e, end = p->edge_at[id + 1], d = s->ops[id].device;
+  int32_t end = p->edge_at[id + 1], d = s->ops[id].device;
   uint32_t seq = s->seq;
-  for (e = p->edge_at[id]; e < end; e++) {
+  for (int32_t e = p->edge_at[id]; e < end; e++) {
     int32_t to = p->edge_to[e], there = s->ops[to].device;
     double arrival = now;
     if (m.uniform) {
@@ -178,8 +177,7 @@ BERTH_I_INLINE void release_plain(const berth_i_sim_plan *p, berth_i_sim_state *
 }
 
 static void release_copies(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, mode m) {
-  int32_t e;
-  for (e = p->edge_at[id]; e < p->edge_at[id + 1]; e++) {
+  for (int32_t e = p->edge_at[id]; e < p->edge_at[id + 1]; e++) {
     int32_t copy = s->lead[e];
     double arrival = s->now;
     if (copy != BERTH_NONE && p->o.send == BERTH_SEND_PUSH) {
@@ -226,10 +224,10 @@ static void arrive_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 }
 
 static void end_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender, mode m) {
-  int32_t copy = berth_i_links_end(p, s, sender), tensor, e;
+  int32_t copy = berth_i_links_end(p, s, sender);
   if (copy == BERTH_NONE) return;
-  tensor = p->edge_tensor[copy];
-  for (e = copy; e < p->n_edges && p->edge_tensor[e] == tensor; e++) {
+  int32_t tensor = p->edge_tensor[copy];
+  for (int32_t e = copy; e < p->n_edges && p->edge_tensor[e] == tensor; e++) {
     if (s->lead[e] == copy) arrive_for(p, s, p->edge_to[e], p->cost->g->producer[tensor], m);
   }
 }
@@ -237,13 +235,12 @@ static void end_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 /* ---- ends of collectives -------------------------------------------------------------------------------------------- */
 
 static void end_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
-  int32_t k = berth_i_meeting_end(p, s), i;
-  const berth_collective *c;
+  int32_t k = berth_i_meeting_end(p, s);
   if (k == BERTH_NONE) return;
-  c = &p->cost->g->collectives[k];
+  const berth_collective *c = &p->cost->g->collectives[k];
   if (m.watched) s->watch->ended[s->done] = p->n_ops + k;
   s->done++;
-  for (i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
+  for (int32_t i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
 }
 
 /* ---- communication ops ------------------------------------------------------------------------------------------------ */
@@ -356,8 +353,7 @@ static bool interrupted(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 void berth_i_sim_begin(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   mode m = mode_of(p, s);
-  int32_t i;
-  for (i = 0; i < p->n_roots; i++) {
+  for (int32_t i = 0; i < p->n_roots; i++) {
     s->ops[p->roots[i]].seq = s->seq++;
     become_known(p, s, p->roots[i], m);
   }

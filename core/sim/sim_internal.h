@@ -470,11 +470,9 @@ BERTH_I_INLINE berth_i_leader berth_i_leader_of(berth_i_leader a, berth_i_leader
 
 /** Slot of the earliest event. */
 BERTH_I_INLINE int32_t berth_i_slots_next(const berth_i_slots *q) {
-  berth_i_leader best;
-  int32_t k;
   if (q->winner) return q->winner[1];
-  best = berth_i_leader_of(berth_i_leader_at(q, 0), berth_i_leader_at(q, 1));
-  for (k = 2; k < q->n; k += 2) {
+  berth_i_leader best = berth_i_leader_of(berth_i_leader_at(q, 0), berth_i_leader_at(q, 1));
+  for (int32_t k = 2; k < q->n; k += 2) {
     best = berth_i_leader_of(best, berth_i_leader_of(berth_i_leader_at(q, k), berth_i_leader_at(q, k + 1)));
   }
   return (int32_t)best.slot;

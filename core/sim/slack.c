@@ -62,9 +62,9 @@ static void use(next_use *u, double start, double play) {
 /* A transfer holds all links of its route at once. */
 static double route_play(slack_pass *k, const berth_transfer *x, double play) {
   const int32_t *links;
-  int32_t i, n = berth_topology_route(k->p->cost->t, x->src, x->dst, &links);
-  for (i = 0; i < n; i++) narrow(&play, gap(x->finish, k->channel[links[i]]));
-  for (i = 0; i < n; i++) use(&k->channel[links[i]], x->start, play);
+  int32_t n = berth_topology_route(k->p->cost->t, x->src, x->dst, &links);
+  for (int32_t i = 0; i < n; i++) narrow(&play, gap(x->finish, k->channel[links[i]]));
+  for (int32_t i = 0; i < n; i++) use(&k->channel[links[i]], x->start, play);
   return play;
 }
 
@@ -72,11 +72,10 @@ static double route_play(slack_pass *k, const berth_transfer *x, double play) {
 static double transfer_play(slack_pass *k, int32_t copy, const berth_transfer *x, double play) {
   const berth_i_sim_plan *p = k->p;
   double window = k->t->window ? k->t->window[copy] : 0, received = x->finish - window;
-  next_use *out, *in;
   if (p->o.links == BERTH_LINKS_FREE || p->o.links == BERTH_LINKS_FAIR) return play; /* FAIR: as long as it took */
   if (p->o.links == BERTH_LINKS_ROUTE) return route_play(k, x, play);
-  out = &k->channel[out_channel(p, x->src, x->dst)];
-  in = &k->channel[in_channel(p, x->src, x->dst)];
+  next_use *out = &k->channel[out_channel(p, x->src, x->dst)];
+  next_use *in = &k->channel[in_channel(p, x->src, x->dst)];
   narrow(&play, gap(x->finish, *in));
   if (p->o.split_windows) {
     use(in, received, play);
@@ -99,8 +98,7 @@ static void pass_transfer(slack_pass *k, int32_t copy, const berth_transfer *x) 
 
 static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
   const berth_graph *g = k->p->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t copy = k->r->lead[k->p->in_edge[i]], u = g->producer[g->in[i]];
     if (copy == BERTH_NONE) {
       narrow(&k->op[u], start - k->t->finish[u] + play);
@@ -113,8 +111,7 @@ static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
 /* Ends of collectives that the op waits for. */
 static void pass_meetings(slack_pass *k, int32_t op, double start, double play) {
   const berth_graph *g = k->p->cost->g;
-  int32_t i;
-  for (i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
+  for (int32_t i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
     narrow(&k->meet[g->after[i]], start - k->r->meetings[g->after[i]].finish + play);
   }
 }
@@ -155,22 +152,21 @@ static void hold_pair(void *ud, int32_t src, int32_t dst, double bytes) {
   held *x = ud;
   const berth_topology *t = x->k->p->cost->t;
   const int32_t *links;
-  int32_t i, n = berth_topology_route(t, src, dst, &links);
+  int32_t n = berth_topology_route(t, src, dst, &links);
   (void)bytes;
   if (x->k->p->o.links == BERTH_LINKS_PAIR) hold(x, berth_i_pair(t, src, dst));
-  for (i = 0; i < n && x->k->p->o.links == BERTH_LINKS_ROUTE; i++) hold(x, (size_t)links[i]);
+  for (int32_t i = 0; i < n && x->k->p->o.links == BERTH_LINKS_ROUTE; i++) hold(x, (size_t)links[i]);
 }
 
 static void hold_all(held *x, int32_t meeting) {
   const berth_i_sim_plan *p = x->k->p;
   const berth_collective_run *m = &x->k->r->meetings[meeting];
   const int32_t *device = &x->k->r->meeting_device[p->seat_at[meeting]];
-  int32_t i;
   if (m->n_devices < 2) return;
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
     hold(x, link_channels(p));
   } else if (p->o.links == BERTH_LINKS_CHANNEL || p->o.links == BERTH_LINKS_DUPLEX) {
-    for (i = 0; i < m->n_devices; i++) {
+    for (int32_t i = 0; i < m->n_devices; i++) {
       hold(x, (size_t)device[i]);
       if (p->o.links == BERTH_LINKS_DUPLEX) hold(x, (size_t)(p->n_devices + device[i]));
     }
@@ -183,16 +179,15 @@ static void pass_meeting(slack_pass *k, int32_t meeting) {
   const berth_collective_run *m = &k->r->meetings[meeting];
   const berth_collective *c = &k->p->cost->g->collectives[meeting];
   held x = { k, m->start, m->finish, lesser(k->meet[meeting], k->r->makespan - m->finish), false };
-  int32_t i;
   hold_all(&x, meeting);
   x.take = true;
   hold_all(&x, meeting);
-  for (i = 0; i < c->n_members; i++) narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
+  for (int32_t i = 0; i < c->n_members; i++) narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
 }
 
 static void read_log(slack_pass *k) {
-  int32_t i, n_sent = 0;
-  for (i = 0; i < k->t->n_log; i++) {
+  int32_t n_sent = 0;
+  for (int32_t i = 0; i < k->t->n_log; i++) {
     int32_t what = k->t->log[i];
     if (what < 0) {
       k->arrival[~what] = k->t->sent[n_sent++].finish;
@@ -203,21 +198,19 @@ static void read_log(slack_pass *k) {
 }
 
 static void clear_plays(slack_pass *k) {
-  size_t c;
-  int32_t i;
-  for (i = 0; i < k->p->n_devices; i++) use(&k->device[i], k->r->makespan, 0);
-  for (c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
-  for (i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
-  for (i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
-  for (i = 0; i < k->p->n_collectives; i++) k->meet[i] = INFINITY;
+  for (int32_t i = 0; i < k->p->n_devices; i++) use(&k->device[i], k->r->makespan, 0);
+  for (size_t c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
+  for (int32_t i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
+  for (int32_t i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
+  for (int32_t i = 0; i < k->p->n_collectives; i++) k->meet[i] = INFINITY;
 }
 
 static void run_pass(slack_pass *k) {
   const berth_i_trace *t = k->t;
-  int32_t i, sent = t->n_sent, stretch = t->n_log - t->n_sent - t->n_met;
+  int32_t sent = t->n_sent, stretch = t->n_log - t->n_sent - t->n_met;
   read_log(k);
   clear_plays(k);
-  for (i = t->n_log - 1; i >= 0; i--) {
+  for (int32_t i = t->n_log - 1; i >= 0; i--) {
     int32_t what = t->log[i];
     if (what < 0) {
       pass_transfer(k, ~what, &t->sent[--sent]);
@@ -233,10 +226,9 @@ static void run_pass(slack_pass *k) {
 }
 
 berth_status berth_i_result_slack(const berth_result *r, double *slack) {
-  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges, i;
+  size_t n = (size_t)r->plan->n_ops, m = (size_t)r->plan->n_edges;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   slack_pass k;
-  berth_status st;
   memset(&k, 0, sizeof k);
   k.r = r;
   k.p = r->plan;
@@ -249,9 +241,10 @@ berth_status berth_i_result_slack(const berth_result *r, double *slack) {
   k.copy = berth_i_pool_alloc(&scratch, m, sizeof *k.copy);
   k.stretches = berth_i_pool_zalloc(&scratch, n, sizeof *k.stretches);
   k.ended = berth_i_pool_zalloc(&scratch, n, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     run_pass(&k);
-    for (i = 0; i < n; i++) slack[i] = slack[i] > 0 ? slack[i] : 0;
+    for (size_t i = 0; i < n; i++) slack[i] = slack[i] > 0 ? slack[i] : 0;
   }
   berth_i_pool_free(&scratch);
   return st;

@@ -18,18 +18,16 @@ static int32_t slots_better(const berth_i_slots *q, int32_t a, int32_t b) {
 }
 
 void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
-  int32_t i;
-  for (i = (k + q->width) / 2; i > 0; i /= 2) q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
+  for (int32_t i = (k + q->width) / 2; i > 0; i /= 2) q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
 }
 
 void berth_i_slots_clear(berth_i_slots *q) {
-  size_t i, n = slots_padded(q);
-  int32_t k;
-  for (i = 0; i < n; i++) {
+  size_t n = slots_padded(q);
+  for (size_t i = 0; i < n; i++) {
     q->at[i].time = berth_i_time_bits(INFINITY);
     q->at[i].seq = UINT64_MAX;
   }
   if (!q->winner) return;
-  for (k = 0; k < q->width; k++) q->winner[q->width + k] = k;
-  for (k = q->width - 1; k > 0; k--) q->winner[k] = slots_better(q, q->winner[2 * k], q->winner[2 * k + 1]);
+  for (int32_t k = 0; k < q->width; k++) q->winner[q->width + k] = k;
+  for (int32_t k = q->width - 1; k > 0; k--) q->winner[k] = slots_better(q, q->winner[2 * k], q->winner[2 * k + 1]);
 }

@@ -5,7 +5,6 @@
 
 static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t m = (size_t)p->n_edges;
-  berth_status st;
   s->lead = berth_i_pool_alloc(&s->kept, m, sizeof *s->lead);
   s->lead_of = berth_i_pool_alloc(&s->pool, (size_t)p->n_devices, sizeof *s->lead_of);
   s->arrival = berth_i_pool_alloc(&s->pool, m, sizeof *s->arrival);
@@ -15,6 +14,7 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   berth_i_links_init(p, &s->pool, &s->links);
   if (p->o.order == BERTH_ORDER_TASK) berth_i_tasks_init(p, &s->pool, &s->tasks);
   if (p->o.memory != BERTH_MEMORY_NONE) s->memory = berth_i_memory_new(p, &s->pool);
+  berth_status st;
   if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || p->o.order != BERTH_ORDER_READY) return st;
   return berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops);
 }
@@ -44,9 +44,9 @@ static berth_status state_init(const berth_i_sim_plan *p, berth_i_sim_state *s) 
 
 berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state **out) {
   berth_i_sim_state *s = berth_i_pool_object(p->ctx, sizeof *s);
-  berth_status st;
   if (!s) return berth_i_nomem(p->ctx);
   s->kept = berth_i_pool_empty(p->ctx);
+  berth_status st;
   if ((st = state_init(p, s)) != BERTH_OK) {
     berth_i_sim_state_release(p, s);
     return st;
@@ -65,7 +65,6 @@ static size_t log_length(const berth_i_sim_plan *p) {
 berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t n = (size_t)p->n_ops;
   berth_i_trace *t = berth_i_pool_zalloc(&s->kept, 1, sizeof *t);
-  berth_status st;
   if (!t) return berth_i_pool_status(&s->kept);
   s->trace = t;
   t->start = berth_i_pool_alloc(&s->kept, n, sizeof *t->start);
@@ -75,6 +74,7 @@ berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state 
   t->sent = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->sent);
   if (p->preempt) t->stretch = berth_i_pool_alloc(&s->kept, 2 * most_stretches(p), sizeof *t->stretch);
   if (p->o.split_windows) t->window = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->window);
+  berth_status st;
   if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || !s->memory) return st;
   return berth_i_memory_trace(p, s);
 }
@@ -89,8 +89,7 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
 /* ---- noise ------------------------------------------------------------------------------------- */
 
 static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t i;
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) {
     double t = berth_i_op_time(p->cost, i, s->ops[i].device) * berth_i_sim_noise(p, s, 2 * (uint64_t)i);
     s->ops[i].work = berth_i_op_units(p, t);
   }
@@ -100,8 +99,7 @@ static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 static bool check_pins(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
   const int32_t *pin = p->cost->g->pin;
-  int32_t i;
-  for (i = 0; pin && i < p->n_ops; i++) {
+  for (int32_t i = 0; pin && i < p->n_ops; i++) {
     if (pin[i] != BERTH_NONE && pin[i] != device[i]) return berth_i_sim_refuse(s, BERTH_I_FAULT_PIN, i, device[i], pin[i]);
   }
   return true;
@@ -109,13 +107,12 @@ static bool check_pins(const berth_i_sim_plan *p, berth_i_sim_state *s, const in
 
 static bool check_groups(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
   if (!g->group) return true;
-  for (i = 0; i < g->n_groups; i++) s->group_device[i] = BERTH_NONE;
-  for (i = 0; i < p->n_ops; i++) {
-    int32_t group = g->group[i], *home;
+  for (int32_t i = 0; i < g->n_groups; i++) s->group_device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n_ops; i++) {
+    int32_t group = g->group[i];
     if (group == BERTH_NONE) continue;
-    home = &s->group_device[group];
+    int32_t *home = &s->group_device[group];
     if (*home == BERTH_NONE) *home = device[i];
     if (*home != device[i]) return berth_i_sim_refuse(s, BERTH_I_FAULT_GROUP, i, device[i], *home);
   }
@@ -131,8 +128,8 @@ static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int
   const int32_t *in_at = p->cost->g->in_at, *class_of = p->cost->class_of;
   const double *work = p->work;
   double horizon = p->horizon;
-  int32_t i, n = p->n_ops, n_devices = p->n_devices, classes = p->cost->n_classes;
-  for (i = 0; i < n; i++, work += classes) {
+  int32_t n = p->n_ops, n_devices = p->n_devices, classes = p->cost->n_classes;
+  for (int32_t i = 0; i < n; i++, work += classes) {
     berth_i_sim_op *op = &s->ops[i];
     int32_t d = device[i];
     if (d < 0 || d >= n_devices) return berth_i_sim_refuse(s, BERTH_I_FAULT_DEVICE, i, d, 0);
@@ -149,8 +146,7 @@ static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int
 }
 
 static void clear_devices(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t d;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     berth_i_sim_device *v = &s->dev[d];
     memset(v, 0, sizeof *v);
     v->op = v->prev = BERTH_NONE;
@@ -160,19 +156,18 @@ static void clear_devices(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 /* Communication ops take no place in the lists of their devices. */
 static void leave_out_asides(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t i;
-  for (i = 0; i < p->n_asides; i++) s->dev[s->ops[p->aside[i]].device].end--;
+  for (int32_t i = 0; i < p->n_asides; i++) s->dev[s->ops[p->aside[i]].device].end--;
 }
 
 /* dev[d].end holds the number of ops of the device on entry. */
 static void slice_arrays(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t d, i, at = 0;
-  for (d = 0; d < p->n_devices; d++) {
+  int32_t at = 0;
+  for (int32_t d = 0; d < p->n_devices; d++) {
     berth_i_sim_device *v = &s->dev[d];
     v->base = v->head = v->tail = at;
     at = v->end += at;
   }
-  for (i = 0; s->order && i < p->n_ops; i++) {
+  for (int32_t i = 0; s->order && i < p->n_ops; i++) {
     int32_t op = p->o.sequence[i];
     if (berth_i_is_aside(p, op)) continue;
     s->order[s->dev[s->ops[op].device].tail++] = op;
@@ -182,9 +177,9 @@ static void slice_arrays(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 /* One pass per tensor: the first consumer on each remote device leads. */
 static void find_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const int32_t *producer = p->cost->g->producer;
-  int32_t d, e, first = 0;
+  int32_t d, first = 0;
   for (d = 0; d < p->n_devices; d++) s->lead_of[d] = BERTH_NONE;
-  for (e = 0; e < p->n_edges; e++) {
+  for (int32_t e = 0; e < p->n_edges; e++) {
     int32_t t = p->edge_tensor[e];
     if (e == 0 || t != p->edge_tensor[e - 1]) first = e;
     d = s->ops[p->edge_to[e]].device;

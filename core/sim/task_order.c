@@ -65,8 +65,7 @@ static void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to,
 }
 
 static void begin_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  int32_t e;
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     if (s->lead[e] == BERTH_NONE) push(s, s->now, p->n_ops + e);
     else if (s->lead[e] == e) push(s, berth_i_links_send(p, s, e, s->now), p->n_ops + e);
   }
@@ -75,9 +74,8 @@ static void begin_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 /* Those for which it was the last member have begun, now or ahead: their ends are known. */
 static void begin_collectives(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
   berth_i_meetings_leave(p, s, op);
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     int32_t k = g->wait[i];
     if (s->meet.one[k].missing == 0) push(s, s->meet.one[k].end, p->n_ops + p->n_edges + k);
   }
@@ -86,22 +84,22 @@ static void begin_collectives(const berth_i_sim_plan *p, berth_i_sim_state *s, i
 /* ---- what ends ----------------------------------------------------------------------------------------- */
 
 static void end_edge(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t edge) {
-  int32_t tensor = p->edge_tensor[edge], from = p->cost->g->producer[tensor], e;
+  int32_t tensor = p->edge_tensor[edge], from = p->cost->g->producer[tensor];
   if (s->lead[edge] == BERTH_NONE) {
     deliver(p, s, p->edge_to[edge], from);
     return;
   }
   s->copy[edge] = BERTH_I_COPY_THERE;
-  for (e = edge; e < p->n_edges && p->edge_tensor[e] == tensor; e++) {
+  for (int32_t e = edge; e < p->n_edges && p->edge_tensor[e] == tensor; e++) {
     if (s->lead[e] == edge) deliver(p, s, p->edge_to[e], from);
   }
 }
 
 static void end_collective(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t k = berth_i_meeting_end(p, s), i;
+  int32_t k = berth_i_meeting_end(p, s);
   const berth_collective *c = &p->cost->g->collectives[k];
   s->done++;
-  for (i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->meet.one[k].last);
+  for (int32_t i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->meet.one[k].last);
 }
 
 static void end_task(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t task) {
@@ -118,9 +116,9 @@ static void end_task(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t ta
 
 bool berth_i_sim_task_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll) {
   uint32_t turns = 0;
-  int32_t i, task;
   s->tasks.n_later = s->tasks.n_now = 0;
-  for (i = 0; i < p->n_roots; i++) begin_op(p, s, p->roots[i]);
+  for (int32_t i = 0; i < p->n_roots; i++) begin_op(p, s, p->roots[i]);
+  int32_t task;
   while (!s->cut && pop(p, s, &task)) {
     end_task(p, s, task);
     if (poll && (++turns & 0xffff) == 0 && berth_i_interrupted(p->ctx) != BERTH_OK) {

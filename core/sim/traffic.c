@@ -13,9 +13,8 @@ int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out
 
 berth_status berth_i_result_meetings(berth_result *r, const berth_i_sim_state *s) {
   const berth_i_sim_plan *p = r->plan;
-  int32_t k;
   if (!(r->meetings = berth_i_pool_alloc(&r->pool, (size_t)p->n_collectives, sizeof *r->meetings))) return berth_i_nomem(r->ctx);
-  for (k = 0; k < p->n_collectives; k++) {
+  for (int32_t k = 0; k < p->n_collectives; k++) {
     const berth_i_meeting *x = &s->meet.one[k];
     berth_collective_run *y = &r->meetings[k];
     y->start = x->start * p->unit;
@@ -70,8 +69,8 @@ typedef struct route_walk {
 static void along(void *ud, int32_t src, int32_t dst, double bytes) {
   const route_walk *w = ud;
   const int32_t *route;
-  int32_t i, n = berth_topology_route(w->t, src, dst, &route);
-  for (i = 0; i < n; i++) w->visit(w->ud, route[i], bytes);
+  int32_t n = berth_topology_route(w->t, src, dst, &route);
+  for (int32_t i = 0; i < n; i++) w->visit(w->ud, route[i], bytes);
 }
 
 /* A link may come up several times for a collective. */
@@ -112,8 +111,8 @@ typedef struct turn {
 BERTH_I_SORT(sort_by_start, turn, BERTH_I_UP(start) BERTH_I_UP(collective))
 
 static void sort_collectives(const berth_result *r, turn *t) {
-  int32_t k, n = r->plan->n_collectives;
-  for (k = 0; k < n; k++) t[k] = (turn){ r->meetings[k].start, k };
+  int32_t n = r->plan->n_collectives;
+  for (int32_t k = 0; k < n; k++) t[k] = (turn){ r->meetings[k].start, k };
   sort_by_start(t, (size_t)n);
 }
 
@@ -153,9 +152,9 @@ typedef struct edge {
 BERTH_I_SORT(sort_ends_first, edge, BERTH_I_UP(time) BERTH_I_UP(starts) BERTH_I_UP(load))
 
 static size_t list_edges(const berth_result *r, const berth_transfer *x, edge *e) {
-  int32_t i, n = r->trace->n_sent + r->plan->n_collectives;
+  int32_t n = r->trace->n_sent + r->plan->n_collectives;
   size_t k = 0;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     span s = span_of(r, x, i);
     if (!(s.start < s.finish)) continue;
     e[k++] = (edge){ s.start, i, true };
@@ -181,20 +180,19 @@ static void count_on_link(void *ud, int32_t link, double bytes) {
 
 const int32_t *berth_result_link_sharing(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
-  size_t links = (size_t)r->plan->cost->t->n_links, n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives), k, i;
+  size_t links = (size_t)r->plan->cost->t->n_links, n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives);
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  const berth_transfer *x;
   crowd c = { 0 };
-  edge *e;
   if (r->sharing) return r->sharing;
-  e = berth_i_pool_alloc(&scratch, n, sizeof *e);
+  edge *e = berth_i_pool_alloc(&scratch, n, sizeof *e);
   c.peak = berth_i_pool_zalloc(&scratch, links, sizeof *c.peak);
   c.now = berth_i_pool_zalloc(&scratch, links, sizeof *c.now);
   c.seen = berth_i_pool_zalloc(&scratch, links, sizeof *c.seen);
+  const berth_transfer *x;
   if (berth_i_pool_status(&scratch) == BERTH_OK) {
     berth_result_transfers(r, &x);
-    k = list_edges(r, x, e);
-    for (i = 0; i < k; i++) {
+    size_t k = list_edges(r, x, e);
+    for (size_t i = 0; i < k; i++) {
       c.event++;
       c.step = e[i].starts ? 1 : -1;
       walk_links(r, x, e[i].load, count_on_link, &c);
@@ -225,12 +223,12 @@ static size_t put_span(change *c, size_t at, int32_t device, span s, bool comput
 
 static size_t put_stretches(const berth_result *r, change *c) {
   const berth_i_trace *t = r->trace;
-  int32_t i, stretch = 0;
+  int32_t stretch = 0;
   size_t at = 0;
-  for (i = 0; i < t->n_log; i++) {
+  for (int32_t i = 0; i < t->n_log; i++) {
     int32_t op = t->log[i];
-    span s;
     if (op < 0 || op >= r->plan->n_ops) continue;
+    span s;
     s.start = t->stretch ? t->stretch[2 * stretch] : t->start[op];
     s.finish = t->stretch ? t->stretch[2 * stretch + 1] : t->finish[op];
     stretch++;
@@ -242,10 +240,10 @@ static size_t put_stretches(const berth_result *r, change *c) {
 
 static size_t put_loads(const berth_result *r, change *c, size_t at) {
   const berth_transfer *x;
-  int32_t i, k, n = berth_result_transfers(r, &x);
-  for (i = 0; i < n; i++) at = put_span(c, at, x[i].dst, span_of(r, x, i), false);
-  for (k = 0; k < r->plan->n_collectives; k++) {
-    for (i = 0; i < r->meetings[k].n_devices && r->meetings[k].n_devices > 1; i++) {
+  int32_t n = berth_result_transfers(r, &x);
+  for (int32_t i = 0; i < n; i++) at = put_span(c, at, x[i].dst, span_of(r, x, i), false);
+  for (int32_t k = 0; k < r->plan->n_collectives; k++) {
+    for (int32_t i = 0; i < r->meetings[k].n_devices && r->meetings[k].n_devices > 1; i++) {
       at = put_span(c, at, r->meeting_device[r->plan->seat_at[k] + i], span_of(r, x, n + k), false);
     }
   }
@@ -267,23 +265,20 @@ static void observe(watch *w, berth_overlap *o, const change *c) {
 
 const berth_overlap *berth_result_overlap(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
-  size_t d = (size_t)r->plan->n_devices + 1, n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats), i, k;
+  size_t d = (size_t)r->plan->n_devices + 1, n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats);
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  berth_overlap *o;
-  change *c;
-  watch *w;
   if (r->overlap) return r->overlap;
-  c = berth_i_pool_alloc(&scratch, n, sizeof *c);
-  w = berth_i_pool_zalloc(&scratch, d, sizeof *w);
-  o = berth_i_pool_zalloc(&scratch, d, sizeof *o);
+  change *c = berth_i_pool_alloc(&scratch, n, sizeof *c);
+  watch *w = berth_i_pool_zalloc(&scratch, d, sizeof *w);
+  berth_overlap *o = berth_i_pool_zalloc(&scratch, d, sizeof *o);
   if (berth_i_pool_status(&scratch) == BERTH_OK) {
-    k = put_loads(r, c, put_stretches(r, c));
+    size_t k = put_loads(r, c, put_stretches(r, c));
     sort_by_time(c, k);
-    for (i = 0; i < k; i++) {
+    for (size_t i = 0; i < k; i++) {
       observe(&w[c[i].device], &o[c[i].device], &c[i]);
       observe(&w[d - 1], &o[d - 1], &c[i]);
     }
-    for (i = 0; i < d; i++) o[i].communication = o[i].exposed + o[i].overlapped;
+    for (size_t i = 0; i < d; i++) o[i].communication = o[i].exposed + o[i].overlapped;
     cached->overlap = berth_i_result_keep(cached, o, d, sizeof *o);
   }
   berth_i_pool_free(&scratch);

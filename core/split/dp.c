@@ -36,16 +36,14 @@ static double least_work(const berth_i_split_model *m, int32_t u) { return m->cp
 
 static double relief_of(const berth_i_split_model *m) {
   double most = 0;
-  int32_t u;
-  for (u = 0; u < m->n; u++)
+  for (int32_t u = 0; u < m->n; u++)
     if (m->cpu[u] > 0 && !isinf(m->acc[u])) most = fmax(most, m->acc[u] / m->cpu[u]);
   return most;
 }
 
 double berth_i_split_bound(const berth_i_split_model *m) {
   double total = 0, widest = 0, share = m->sorts.n_acc + m->sorts.n_cpu * relief_of(m);
-  int32_t u;
-  for (u = 0; u < m->n; u++) {
+  for (int32_t u = 0; u < m->n; u++) {
     total += m->sorts.n_cpu ? least_work(m, u) : m->acc[u];
     widest = fmax(widest, fmin(m->acc[u], m->cpu[u]));
   }
@@ -55,8 +53,7 @@ double berth_i_split_bound(const berth_i_split_model *m) {
 /* The units of an ideal are found along its first link from below; `mark` counts the units of nets in it. */
 static double cut_delta(const berth_i_split_model *m, int32_t u, int32_t *count) {
   double d = 0;
-  int32_t e;
-  for (e = m->of_at[u]; e < m->of_at[u + 1]; e++) {
+  for (int32_t e = m->of_at[u]; e < m->of_at[u + 1]; e++) {
     int32_t k = m->of[e], size = m->net_at[k + 1] - m->net_at[k];
     if (count[k] == 0) d += m->price[k];
     if (++count[k] == size) d -= m->price[k];
@@ -65,66 +62,64 @@ static double cut_delta(const berth_i_split_model *m, int32_t u, int32_t *count)
 }
 
 static void uncount(const berth_i_split_model *m, int32_t u, int32_t *count) {
-  int32_t e;
-  for (e = m->of_at[u]; e < m->of_at[u + 1]; e++) count[m->of[e]]--;
+  for (int32_t e = m->of_at[u]; e < m->of_at[u + 1]; e++) count[m->of[e]]--;
 }
 
 /* Depth first from the empty ideal over all: rest and open. */
 static void measure_ideals(program *p, double total) {
   const berth_i_ideals *d = p->ideals;
-  int32_t depth = 0, i;
-  for (i = 0; i < d->n; i++) p->seen[i] = BERTH_NONE;
+  int32_t depth = 0;
+  for (int32_t i = 0; i < d->n; i++) p->seen[i] = BERTH_NONE;
   p->path[0] = (step){ 0, d->at[0], BERTH_NONE, 0, 0, 0, 0 };
   p->rest[0] = total;
   p->open[0] = 0;
   p->seen[0] = 0;
   while (depth >= 0) {
     step *t = &p->path[depth];
-    int32_t to, u;
     if (t->cursor == d->at[t->ideal + 1]) {
       if (t->unit != BERTH_NONE) uncount(p->m, t->unit, p->count);
       depth--;
       continue;
     }
+    int32_t to;
     to = d->to[t->cursor];
-    u = d->add[t->cursor++];
+    int32_t u = d->add[t->cursor++];
     if (p->seen[to] == 0) continue;
     p->seen[to] = 0;
     p->open[to] = fmax(0, p->open[t->ideal] + cut_delta(p->m, u, p->count));
     p->rest[to] = fmax(0, p->rest[t->ideal] - least_work(p->m, u));
     p->path[++depth] = (step){ to, d->at[to], u, 0, 0, 0, 0 };
   }
-  for (i = 0; i < d->n; i++) p->seen[i] = BERTH_NONE;
+  for (int32_t i = 0; i < d->n; i++) p->seen[i] = BERTH_NONE;
 }
 
 /* ---- states ------------------------------------------------------------------------------- */
 
 /* Nothing below the limit can come of it: what is left does not fit in the devices that are left. */
 static bool hopeless(const program *p, int32_t ideal, int32_t acc, int32_t cpu) {
-  double left = p->rest[ideal], room;
+  double left = p->rest[ideal];
   if (p->s->sum) return false;
   if (ideal == p->ideals->n - 1) return false;
   if (cpu == 0) left += p->open[ideal];
-  room = (acc + p->relief * cpu) * p->s->limit;
+  double room = (acc + p->relief * cpu) * p->s->limit;
   return left > room * (1 + ROUNDING) || acc + cpu == 0;
 }
 
 /* A state is dead that one with fewer devices is no worse than. */
 static bool dominated(const program *p, const double *value, int32_t k, int32_t c) {
-  int32_t a, b;
-  for (a = 0; a <= k; a++)
-    for (b = 0; b <= c; b++)
+  for (int32_t a = 0; a <= k; a++)
+    for (int32_t b = 0; b <= c; b++)
       if ((a < k || b < c) && value[a * p->columns + b] <= value[k * p->columns + c]) return true;
   return false;
 }
 
 static void find_live(program *p, int32_t ideal) {
   const double *value = p->value + (size_t)ideal * (size_t)p->n_states;
-  int32_t acc = p->m->sorts.n_acc, cpu = p->m->sorts.n_cpu, k, c;
+  int32_t acc = p->m->sorts.n_acc, cpu = p->m->sorts.n_cpu;
   p->n_live = 0;
   p->use_acc = p->use_cpu = false;
-  for (k = 0; k <= acc; k++) {
-    for (c = 0; c <= cpu; c++) {
+  for (int32_t k = 0; k <= acc; k++) {
+    for (int32_t c = 0; c <= cpu; c++) {
       int32_t s = k * p->columns + c;
       if (!(value[s] < p->s->limit) || hopeless(p, ideal, acc - k, cpu - c) || dominated(p, value, k, c)) continue;
       p->live[p->n_live++] = s;
@@ -147,11 +142,11 @@ static void offer(program *p, int32_t from, int32_t to, int32_t old, int32_t s, 
 }
 
 static void offer_all(program *p, int32_t from, const step *t) {
-  int32_t acc = p->m->sorts.n_acc, i;
+  int32_t acc = p->m->sorts.n_acc;
   double load = t->acc + t->transfers;
   bool on_acc = p->use_acc && load < p->s->limit && t->bytes <= p->m->sorts.memory * (1 + ROUNDING);
   bool on_cpu = p->use_cpu && t->cpu < p->s->limit;
-  for (i = 0; i < p->n_live; i++) {
+  for (int32_t i = 0; i < p->n_live; i++) {
     int32_t s = p->live[i];
     if (on_acc && s / p->columns < acc) offer(p, from, t->ideal, s, s + p->columns, load, false);
     if (on_cpu && s % p->columns < p->columns - 1) offer(p, from, t->ideal, s, s + 1, t->cpu, true);
@@ -184,14 +179,14 @@ static berth_status go_on_from(program *p, int32_t from) {
   step *t = p->path;
   *t = (step){ from, d->at[from], BERTH_NONE, 0, 0, 0, 0 };
   while (t >= p->path) {
-    int32_t to, u;
     if (t->cursor == d->at[t->ideal + 1] || st != BERTH_OK || p->s->stopped) {
       if (t->unit != BERTH_NONE) uncount(p->m, t->unit, p->count);
       t--;
       continue;
     }
+    int32_t to;
     to = d->to[t->cursor];
-    u = d->add[t->cursor++];
+    int32_t u = d->add[t->cursor++];
     if (p->seen[to] == from) continue;
     p->seen[to] = from;
     if (!may_grow(p, t->acc + p->m->acc[u], t->cpu + p->m->cpu[u], t->bytes + p->m->bytes[u])) continue;
@@ -215,12 +210,11 @@ static void assign(program *p, int32_t high, int32_t low, int32_t device, const 
 /* For each ideal above `low`, one link from an ideal above `low` as well. O(ideals + links) */
 static void links_from(program *p, int32_t low, int32_t *below, int32_t *unit_below) {
   const berth_i_ideals *d = p->ideals;
-  int32_t i, e;
-  for (i = 0; i < d->n; i++) below[i] = BERTH_NONE;
+  for (int32_t i = 0; i < d->n; i++) below[i] = BERTH_NONE;
   below[low] = low;
-  for (i = low; i < d->n; i++) {
+  for (int32_t i = low; i < d->n; i++) {
     if (below[i] == BERTH_NONE) continue;
-    for (e = d->at[i]; e < d->at[i + 1]; e++) {
+    for (int32_t e = d->at[i]; e < d->at[i + 1]; e++) {
       if (below[d->to[e]] != BERTH_NONE) continue;
       below[d->to[e]] = i;
       unit_below[d->to[e]] = d->add[e];
@@ -230,8 +224,8 @@ static void links_from(program *p, int32_t low, int32_t *below, int32_t *unit_be
 
 static int32_t best_state(const program *p, int32_t ideal) {
   const double *value = p->value + (size_t)ideal * (size_t)p->n_states;
-  int32_t s, best = 0;
-  for (s = 1; s < p->n_states; s++)
+  int32_t best = 0;
+  for (int32_t s = 1; s < p->n_states; s++)
     if (value[s] < value[best]) best = s;
   return best;
 }
@@ -258,15 +252,14 @@ double berth_i_split_dp_bytes(const berth_i_split_model *m, int32_t ideals) {
 
 static berth_status solve(program *p) {
   berth_status st = BERTH_OK;
-  size_t i, n = (size_t)p->ideals->n * (size_t)p->n_states;
+  size_t n = (size_t)p->ideals->n * (size_t)p->n_states;
   double total = 0;
-  int32_t u;
-  for (u = 0; u < p->m->n; u++) total += least_work(p->m, u);
+  for (int32_t u = 0; u < p->m->n; u++) total += least_work(p->m, u);
   p->relief = relief_of(p->m);
   measure_ideals(p, total);
-  for (i = 0; i < n; i++) p->value[i] = INFINITY;
+  for (size_t i = 0; i < n; i++) p->value[i] = INFINITY;
   p->value[0] = 0;
-  for (u = 0; u < p->ideals->n - 1 && st == BERTH_OK && !p->s->stopped; u++) {
+  for (int32_t u = 0; u < p->ideals->n - 1 && st == BERTH_OK && !p->s->stopped; u++) {
     find_live(p, u);
     if (p->n_live) st = go_on_from(p, u);
   }
@@ -278,10 +271,9 @@ berth_status berth_i_split_dp(berth_i_split_search *s) {
   const berth_i_split_model *m = s->m;
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   program p = { .s = s, .m = m, .ideals = s->ideals, .columns = m->sorts.n_cpu + 1 };
-  size_t n = (size_t)s->ideals->n, cells;
-  berth_status st;
+  size_t n = (size_t)s->ideals->n;
   p.n_states = (m->sorts.n_acc + 1) * p.columns;
-  cells = n * (size_t)p.n_states;
+  size_t cells = n * (size_t)p.n_states;
   p.value = berth_i_pool_alloc(&scratch, cells, sizeof *p.value);
   p.from = berth_i_pool_alloc(&scratch, cells + n, sizeof *p.from);
   p.rest = berth_i_pool_alloc(&scratch, n, sizeof *p.rest);
@@ -290,6 +282,7 @@ berth_status berth_i_split_dp(berth_i_split_search *s) {
   p.count = berth_i_pool_zalloc(&scratch, (size_t)m->n_nets, sizeof *p.count);
   p.path = berth_i_pool_alloc(&scratch, (size_t)m->n + 1, sizeof *p.path);
   p.live = berth_i_pool_alloc(&scratch, (size_t)p.n_states, sizeof *p.live);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = solve(&p);
   berth_i_pool_free(&scratch);
   return st;

@@ -16,8 +16,7 @@ typedef struct lister {
 
 static size_t hash_of(const uint64_t *b, size_t words) {
   uint64_t h = 0x9E3779B97F4A7C15u;
-  size_t i;
-  for (i = 0; i < words; i++) {
+  for (size_t i = 0; i < words; i++) {
     h = (h ^ b[i]) * 0xBF58476D1CE4E5B9u;
     h ^= h >> 29;
   }
@@ -32,13 +31,13 @@ static size_t slot_of(const lister *l, const uint64_t *b) {
 }
 
 static berth_status rehash(lister *l) {
-  size_t n = l->n_slots ? 2 * l->n_slots : 256, k;
-  int32_t i, *slot = berth_i_pool_realloc(&l->pool, l->slot, l->n_slots, n, sizeof *slot);
+  size_t n = l->n_slots ? 2 * l->n_slots : 256;
+  int32_t *slot = berth_i_pool_realloc(&l->pool, l->slot, l->n_slots, n, sizeof *slot);
   if (!slot) return berth_i_nomem(l->ctx);
-  for (k = 0; k < n; k++) slot[k] = BERTH_NONE;
+  for (size_t k = 0; k < n; k++) slot[k] = BERTH_NONE;
   l->slot = slot;
   l->n_slots = n;
-  for (i = 0; i < l->out->n; i++) l->slot[slot_of(l, l->bits + (size_t)i * l->words)] = i;
+  for (int32_t i = 0; i < l->out->n; i++) l->slot[slot_of(l, l->bits + (size_t)i * l->words)] = i;
   return BERTH_OK;
 }
 
@@ -48,10 +47,10 @@ static double held(const lister *l) {
 }
 
 static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
-  size_t at, n = (size_t)l->out->n;
+  size_t n = (size_t)l->out->n;
   berth_status st;
   if (2 * (n + 1) > l->n_slots && (st = rehash(l)) != BERTH_OK) return st;
-  at = slot_of(l, b);
+  size_t at = slot_of(l, b);
   if (l->slot[at] == BERTH_NONE) {
     st = berth_i_pool_grow(&l->pool, (void **)&l->bits, &l->cap_bits, (n + 1) * l->words, sizeof *l->bits);
     if (st != BERTH_OK) return st;
@@ -73,17 +72,16 @@ static berth_status add_link(berth_i_ideals *out, int32_t to, int32_t unit) {
 
 static bool ready(const lister *l, const uint64_t *b, int32_t u) {
   const uint64_t *before = l->before + (size_t)u * l->words;
-  size_t i;
   if (b[u / 64] >> (u % 64) & 1) return false;
-  for (i = 0; i < l->words; i++)
+  for (size_t i = 0; i < l->words; i++)
     if (before[i] & ~b[i]) return false;
   return true;
 }
 
 static berth_status extend(lister *l, int32_t id) {
   berth_status st = BERTH_OK;
-  int32_t u, to = 0;
-  for (u = 0; u < l->m->n && st == BERTH_OK; u++) {
+  int32_t to = 0;
+  for (int32_t u = 0; u < l->m->n && st == BERTH_OK; u++) {
     const uint64_t *b = l->bits + (size_t)id * l->words;
     if (!ready(l, b, u)) continue;
     memcpy(l->next, b, l->words * sizeof *b);
@@ -112,20 +110,19 @@ static berth_status list_all(lister *l) {
 }
 
 static void mark_before(lister *l) {
-  int32_t u, e;
-  for (u = 0; u < l->m->n; u++)
-    for (e = l->m->pred_at[u]; e < l->m->pred_at[u + 1]; e++)
+  for (int32_t u = 0; u < l->m->n; u++)
+    for (int32_t e = l->m->pred_at[u]; e < l->m->pred_at[u + 1]; e++)
       l->before[(size_t)u * l->words + (size_t)(l->m->pred[e] / 64)] |= (uint64_t)1 << (l->m->pred[e] % 64);
 }
 
 berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, berth_i_ideals *out) {
   berth_ctx *ctx = m->cost->ctx;
   lister l = { .pool = berth_i_pool_empty(ctx), .m = m, .ctx = ctx, .out = out, .bytes = bytes };
-  berth_status st;
   l.words = ((size_t)m->n + 63) / 64;
   *out = (berth_i_ideals){ .pool = berth_i_pool_empty(ctx) };
   l.before = berth_i_pool_zalloc(&l.pool, (size_t)m->n * l.words, sizeof *l.before);
   l.next = berth_i_pool_zalloc(&l.pool, l.words, sizeof *l.next);
+  berth_status st;
   if ((st = berth_i_pool_status(&l.pool)) == BERTH_OK) {
     mark_before(&l);
     st = list_all(&l);
@@ -136,9 +133,8 @@ berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, ber
 }
 
 berth_status berth_i_ideals_chain(const berth_i_split_model *m, const int32_t *order, berth_i_ideals *out) {
-  berth_status st;
   *out = (berth_i_ideals){ .pool = berth_i_pool_empty(m->cost->ctx), .n = m->n + 1, .complete = true };
-  st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)out->n + 1, sizeof *out->at);
+  berth_status st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)out->n + 1, sizeof *out->at);
   for (int32_t i = 0; i < m->n && st == BERTH_OK; i++) {
     out->at[i] = i;
     st = add_link(out, i + 1, order[i]);

@@ -19,8 +19,7 @@ static double net_load(const improver *p, int32_t net, int32_t d) {
 /* Adds (by 1) or takes away (by -1) a unit. Loads of other devices do not change. */
 static void shift(improver *p, int32_t u, int32_t d, int32_t by) {
   const berth_i_split_model *m = p->m;
-  int32_t e;
-  for (e = m->of_at[u]; e < m->of_at[u + 1]; e++) {
+  for (int32_t e = m->of_at[u]; e < m->of_at[u + 1]; e++) {
     int32_t k = m->of[e];
     double before = net_load(p, k, d);
     p->count[(size_t)k * (size_t)p->n_devices + (size_t)d] += by;
@@ -43,8 +42,8 @@ static void exchange(improver *p, int32_t u, int32_t v, int32_t a, int32_t b) {
 
 /* u of device a to b, v of b (or none) back; kept if the larger load of the two becomes smaller. */
 static bool attempt(improver *p, int32_t u, int32_t v) {
-  int32_t a = p->device[u], b = v == BERTH_NONE ? BERTH_NONE : p->device[v], d;
-  for (d = v == BERTH_NONE ? 0 : b; d < (v == BERTH_NONE ? p->n_devices : b + 1); d++) {
+  int32_t a = p->device[u], b = v == BERTH_NONE ? BERTH_NONE : p->device[v];
+  for (int32_t d = v == BERTH_NONE ? 0 : b; d < (v == BERTH_NONE ? p->n_devices : b + 1); d++) {
     double la = p->load[a], lb = p->load[d], ba = p->bytes[a], bb = p->bytes[d];
     if (d == a || !can_run(p, u, d) || (v != BERTH_NONE && !can_run(p, v, a))) continue;
     exchange(p, u, v, a, d);
@@ -63,29 +62,28 @@ static bool attempt(improver *p, int32_t u, int32_t v) {
 }
 
 static int32_t busiest(const improver *p) {
-  int32_t d, best = 0;
-  for (d = 1; d < p->n_devices; d++)
+  int32_t best = 0;
+  for (int32_t d = 1; d < p->n_devices; d++)
     if (p->load[d] > p->load[best]) best = d;
   return best;
 }
 
 /* Only what unburdens the busiest device counts; each step lowers the loads, sorted, as words are ordered: it ends. */
 static bool improve_once(improver *p) {
-  int32_t u, v, n = p->m->n, d = busiest(p);
-  for (u = 0; u < n; u++)
+  int32_t n = p->m->n, d = busiest(p);
+  for (int32_t u = 0; u < n; u++)
     if (p->device[u] == d && attempt(p, u, BERTH_NONE)) return true;
-  for (u = 0; u < n; u++) {
+  for (int32_t u = 0; u < n; u++) {
     if (p->device[u] != d) continue;
-    for (v = 0; v < n; v++)
+    for (int32_t v = 0; v < n; v++)
       if (p->device[v] != d && attempt(p, u, v)) return true;
   }
   return false;
 }
 
 static void place_all(improver *p) {
-  int32_t u, d;
-  for (d = 0; d < p->n_devices; d++) p->load[d] = p->bytes[d] = 0;
-  for (u = 0; u < p->m->n; u++) shift(p, u, p->device[u], 1);
+  for (int32_t d = 0; d < p->n_devices; d++) p->load[d] = p->bytes[d] = 0;
+  for (int32_t u = 0; u < p->m->n; u++) shift(p, u, p->device[u], 1);
 }
 
 berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device) {
@@ -93,10 +91,10 @@ berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   improver p = { .m = m, .device = device, .n_devices = m->cost->n_devices };
   size_t d = (size_t)p.n_devices;
-  berth_status st;
   p.count = berth_i_pool_zalloc(&scratch, (size_t)m->n_nets * d, sizeof *p.count);
   p.load = berth_i_pool_alloc(&scratch, d, sizeof *p.load);
   p.bytes = berth_i_pool_alloc(&scratch, d, sizeof *p.bytes);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     place_all(&p);
     while (berth_i_interrupted(ctx) == BERTH_OK && improve_once(&p)) continue;
@@ -108,14 +106,14 @@ berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device
 /* The devices form a chain of ideals if and only if the graph of devices, by forward edges, has no circle. */
 berth_status berth_i_split_contiguous(const berth_i_split_model *m, const int32_t *device, bool *yes) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
-  int32_t u, e, n = 0, count = 0, d = m->cost->n_devices;
+  int32_t n = 0, count = 0, d = m->cost->n_devices;
   int32_t *from = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *from), *at = NULL;
   int32_t *into = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *into), *to = NULL;
   int32_t *component = berth_i_pool_alloc(&scratch, (size_t)d, sizeof *component);
   berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
-  for (u = 0; u < m->n; u++) {
-    for (e = m->succ_at[u]; e < m->succ_at[u + 1]; e++) {
+  for (int32_t u = 0; u < m->n; u++) {
+    for (int32_t e = m->succ_at[u]; e < m->succ_at[u + 1]; e++) {
       if (device[u] == device[m->succ[e]]) continue;
       from[n] = device[u];
       into[n++] = device[m->succ[e]];

@@ -7,26 +7,25 @@
 static void kahn(const berth_i_split_model *m, bool against, bool fifo, int32_t *order, int32_t *waits, int32_t *ready) {
   const int32_t *in = against ? m->succ_at : m->pred_at, *at = against ? m->pred_at : m->succ_at;
   const int32_t *to = against ? m->pred : m->succ;
-  int32_t i, u, e, head = 0, tail = 0;
-  for (i = 0; i < m->n; i++) {
+  int32_t u, head = 0, tail = 0;
+  for (int32_t i = 0; i < m->n; i++) {
     u = against ? m->n - 1 - i : i;
     waits[u] = in[u + 1] - in[u];
     if (waits[u] == 0) ready[tail++] = u;
   }
-  for (i = 0; i < m->n; i++) {
+  for (int32_t i = 0; i < m->n; i++) {
     u = fifo ? ready[head++] : ready[--tail];
     order[against ? m->n - 1 - i : i] = u;
-    for (e = at[u]; e < at[u + 1]; e++)
+    for (int32_t e = at[u]; e < at[u + 1]; e++)
       if (--waits[to[e]] == 0) ready[tail++] = to[e];
   }
 }
 
 bool berth_i_split_order(const berth_i_split_model *m, int k, int32_t *order, int32_t *scratch) {
-  int32_t u;
   if (k > 4) return false;
   if (k < 4) kahn(m, k >= 2, k % 2 == 1, order, scratch, scratch + m->n);
   else
-    for (u = 0; u < m->n; u++) order[u] = u;
+    for (int32_t u = 0; u < m->n; u++) order[u] = u;
   return true;
 }
 
@@ -41,14 +40,13 @@ static double least_time(const berth_cost *c, const berth_i_sorts *s, int32_t op
 berth_status berth_i_split_latency_bound(const berth_i_split_model *m, double *bound) {
   const berth_cost *c = m->cost;
   double longest = 0, *t = berth_i_zalloc(c->ctx, (size_t)m->n_ops, sizeof *t);
-  int32_t i, k, e;
   if (!t) return berth_i_nomem(c->ctx);
-  for (i = 0; i < m->n_ops; i++) {
+  for (int32_t i = 0; i < m->n_ops; i++) {
     int32_t op = c->g->topo[i];
     t[op] += least_time(c, &m->sorts, op);
     longest = fmax(longest, t[op]);
-    for (k = c->g->out_at[op]; k < c->g->out_at[op + 1]; k++)
-      for (e = c->g->use_at[c->g->out[k]]; e < c->g->use_at[c->g->out[k] + 1]; e++)
+    for (int32_t k = c->g->out_at[op]; k < c->g->out_at[op + 1]; k++)
+      for (int32_t e = c->g->use_at[c->g->out[k]]; e < c->g->use_at[c->g->out[k] + 1]; e++)
         t[c->g->use[e]] = fmax(t[c->g->use[e]], t[op]);
   }
   berth_i_free(c->ctx, t, (size_t)m->n_ops, sizeof *t);
@@ -62,8 +60,7 @@ berth_status berth_i_split_latency_bound(const berth_i_split_model *m, double *b
  * the innermost part can be on an accelerator then, and what is outside on CPUs, where ops run one by one. The units of `order`
  * from `from` on are the core. */
 void berth_i_split_core(const berth_i_split_model *m, const int32_t *order, int32_t from, int32_t *device) {
-  int32_t i;
-  for (i = 0; i < m->n; i++) {
+  for (int32_t i = 0; i < m->n; i++) {
     int32_t u = order[i], d = i < from || isinf(m->acc[u]) ? m->sorts.cpu[0] : m->sorts.acc[0];
     device[u] = isinf(m->cpu[u]) ? m->sorts.acc[0] : d;
   }
@@ -87,19 +84,18 @@ typedef struct climber {
 } climber;
 
 static berth_status value_of(climber *k, double *latency) {
+  for (int32_t v = 0; v < k->m->n_ops; v++) k->op_device[v] = k->device[k->m->unit[v]];
   berth_split_value value;
-  int32_t v;
   berth_status st;
-  for (v = 0; v < k->m->n_ops; v++) k->op_device[v] = k->device[k->m->unit[v]];
   if ((st = berth_i_split_value(k->m->cost, &k->m->sorts, k->op_device, NULL, &value)) != BERTH_OK) return st;
   *latency = value.over == BERTH_NONE ? value.latency : (double)INFINITY;
   return BERTH_OK;
 }
 
 static int32_t list_cut(climber *k) {
-  int32_t u, e, n = 0;
-  for (u = 0; u < k->m->n; u++)
-    for (e = k->m->succ_at[u]; e < k->m->succ_at[u + 1]; e++)
+  int32_t n = 0;
+  for (int32_t u = 0; u < k->m->n; u++)
+    for (int32_t e = k->m->succ_at[u]; e < k->m->succ_at[u + 1]; e++)
       if (k->device[u] != k->device[k->m->succ[e]]) k->cut[n++] = e;
   return n;
 }
@@ -123,10 +119,10 @@ static void move(climber *k, int32_t u, int32_t to) {
 /* With u all that is on its device before it (up), or behind it: two devices in a row stay so. */
 static void move_closure(climber *k, int32_t u, int32_t to, bool up) {
   const int32_t *at = up ? k->m->pred_at : k->m->succ_at, *other = up ? k->m->pred : k->m->succ;
-  int32_t from = k->device[u], i, e;
+  int32_t from = k->device[u];
   move(k, u, to);
-  for (i = 0; i < k->n_moved; i++)
-    for (e = at[k->moved[i]]; e < at[k->moved[i] + 1]; e++)
+  for (int32_t i = 0; i < k->n_moved; i++)
+    for (int32_t e = at[k->moved[i]]; e < at[k->moved[i] + 1]; e++)
       if (k->device[other[e]] == from) move(k, other[e], to);
 }
 
@@ -139,15 +135,15 @@ static void undo(climber *k) {
 
 /* One end of a cut edge and the device of the other; else, or if there is none, any unit and any device. */
 static int32_t choose(climber *k, bool *head, int32_t *to) {
-  int32_t n = list_cut(k), e, u, v;
+  int32_t n = list_cut(k);
   *head = berth_rng_below(&k->rng, 2);
   if (n == 0 || berth_rng_below(&k->rng, 10) == 0) {
     *to = berth_rng_below(&k->rng, k->m->cost->n_devices);
     return berth_rng_below(&k->rng, k->m->n);
   }
-  e = k->cut[berth_rng_below(&k->rng, n)];
-  u = source_of(k->m, e);
-  v = k->m->succ[e];
+  int32_t e = k->cut[berth_rng_below(&k->rng, n)];
+  int32_t u = source_of(k->m, e);
+  int32_t v = k->m->succ[e];
   *to = k->device[*head ? u : v];
   return *head ? v : u;
 }
@@ -165,9 +161,10 @@ static bool propose(climber *k) {
 
 /* A move may cost up to `warmth`, more seldom the more. */
 static berth_status try_move(climber *k, double warmth) {
-  double latency, u = berth_rng_uniform(&k->rng);
-  berth_status st;
+  double u = berth_rng_uniform(&k->rng);
   if (!propose(k)) return BERTH_OK;
+  double latency;
+  berth_status st;
   if ((st = value_of(k, &latency)) != BERTH_OK) return st;
   if (isinf(latency) || latency > k->latency + warmth * u * u) {
     undo(k);
@@ -182,9 +179,8 @@ static berth_status try_move(climber *k, double warmth) {
 
 /* From warm to nothing. */
 static berth_status walk(climber *k, double trials, double warmth) {
-  double t;
   berth_status st = BERTH_OK;
-  for (t = 0; t < trials && st == BERTH_OK; t++) {
+  for (double t = 0; t < trials && st == BERTH_OK; t++) {
     double left = 1 - t / trials;
     if (fmod(t, POLL) == 0 && berth_i_interrupted(k->m->cost->ctx) != BERTH_OK) break;
     st = try_move(k, warmth * left * left * left);
@@ -194,9 +190,9 @@ static berth_status walk(climber *k, double trials, double warmth) {
 
 /* Each walk from the best so far. */
 static berth_status anneal(climber *k, double trials) {
-  size_t i, walks = sizeof WARMTH / sizeof *WARMTH;
+  size_t walks = sizeof WARMTH / sizeof *WARMTH;
   berth_status st = BERTH_OK;
-  for (i = 0; i < walks && st == BERTH_OK; i++) {
+  for (size_t i = 0; i < walks && st == BERTH_OK; i++) {
     memcpy(k->device, k->best, (size_t)k->m->n * sizeof *k->best);
     k->latency = k->least;
     st = walk(k, trials / (double)walks, WARMTH[i] * k->least);
@@ -209,13 +205,13 @@ berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t 
   size_t n = (size_t)m->n;
   climber k = { .m = m, .best = device };
   double trials = fmin(visits, fmin(MOST_TRIALS, TRIALS_BY_SIZE / (1.0 + m->n_ops + m->cost->g->n_edges)));
-  berth_status st;
   k.device = berth_i_pool_copy(&scratch, device, n, sizeof *k.device);
   k.moved = berth_i_pool_alloc(&scratch, n, sizeof *k.moved);
   k.before = berth_i_pool_alloc(&scratch, n, sizeof *k.before);
   k.op_device = berth_i_pool_alloc(&scratch, (size_t)m->n_ops, sizeof *k.op_device);
   k.cut = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *k.cut);
   berth_rng_init(&k.rng, 1, 0);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = value_of(&k, &k.latency)) != BERTH_OK) goto done;
   k.least = k.latency;

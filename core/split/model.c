@@ -3,13 +3,13 @@
 
 berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
                          int32_t **items) {
-  int32_t i, *a = berth_i_pool_zalloc(pool, (size_t)n + 1, sizeof *a), *x = berth_i_pool_alloc(pool, (size_t)m, sizeof *x);
+  int32_t *a = berth_i_pool_zalloc(pool, (size_t)n + 1, sizeof *a), *x = berth_i_pool_alloc(pool, (size_t)m, sizeof *x);
   berth_status st = berth_i_pool_status(pool);
   if (st != BERTH_OK) return st;
-  for (i = 0; i < m; i++) a[key[i] + 1]++;
-  for (i = 0; i < n; i++) a[i + 1] += a[i];
-  for (i = 0; i < m; i++) x[a[key[i]]++] = item[i];
-  for (i = n; i > 0; i--) a[i] = a[i - 1];
+  for (int32_t i = 0; i < m; i++) a[key[i] + 1]++;
+  for (int32_t i = 0; i < n; i++) a[i + 1] += a[i];
+  for (int32_t i = 0; i < m; i++) x[a[key[i]]++] = item[i];
+  for (int32_t i = n; i > 0; i--) a[i] = a[i - 1];
   a[0] = 0;
   *at = a;
   *items = x;
@@ -68,10 +68,10 @@ typedef struct maker {
 static bool backward(const berth_graph *g, int32_t op) { return g->flags && (g->flags[op] & BERTH_OP_BACKWARD); }
 
 static berth_status join_groups(maker *k) {
-  int32_t v, *first = berth_i_alloc(k->ctx, (size_t)k->g->n_groups, sizeof *first);
+  int32_t *first = berth_i_alloc(k->ctx, (size_t)k->g->n_groups, sizeof *first);
   if (!first) return berth_i_nomem(k->ctx);
-  for (v = 0; v < k->g->n_groups; v++) first[v] = BERTH_NONE;
-  for (v = 0; v < k->g->n_ops; v++) {
+  for (int32_t v = 0; v < k->g->n_groups; v++) first[v] = BERTH_NONE;
+  for (int32_t v = 0; v < k->g->n_ops; v++) {
     int32_t group = berth_i_group(k->g, v);
     if (group == BERTH_NONE) {
       k->unit[v] = k->n++;
@@ -97,20 +97,17 @@ static berth_status forward_edges(maker *k) {
   const berth_graph *g = k->g;
   uint8_t *forward = berth_i_zalloc(k->ctx, (size_t)k->n, sizeof *forward);
   berth_status st = forward ? BERTH_OK : berth_i_nomem(k->ctx);
-  int32_t t, e, v;
-  for (v = 0; v < g->n_ops && st == BERTH_OK; v++)
+  for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++)
     if (!backward(g, v)) forward[k->unit[v]] = 1;
-  for (t = 0; t < g->n_tensors && st == BERTH_OK; t++)
-    for (e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++) st = forward_edge(k, forward, g->producer[t], g->use[e]);
+  for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++)
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++) st = forward_edge(k, forward, g->producer[t], g->use[e]);
   berth_i_free(k->ctx, forward, (size_t)k->n, sizeof *forward);
   return st == BERTH_OK ? distinct(k->ctx, k->n, &k->edges) : st;
 }
 
 static berth_status renumber(maker *k, const int32_t *to, int32_t n) {
-  size_t i;
-  int32_t v;
-  for (v = 0; v < k->g->n_ops; v++) k->unit[v] = to[k->unit[v]];
-  for (i = 0; i < k->edges.n; i++) {
+  for (int32_t v = 0; v < k->g->n_ops; v++) k->unit[v] = to[k->unit[v]];
+  for (size_t i = 0; i < k->edges.n; i++) {
     k->edges.u[i] = to[k->edges.u[i]];
     k->edges.v[i] = to[k->edges.v[i]];
   }
@@ -131,33 +128,30 @@ static berth_status fuse_circles(maker *k) {
 }
 
 static void mark_timed(maker *k, const berth_i_sorts *s) {
-  int32_t v;
-  for (v = 0; v < k->g->n_ops; v++) {
+  for (int32_t v = 0; v < k->g->n_ops; v++) {
     if (s->n_acc && berth_i_op_time(k->cost, v, s->acc[0]) > 0) k->timed[k->unit[v]] = 1;
     if (s->n_cpu && berth_i_op_time(k->cost, v, s->cpu[0]) > 0) k->timed[k->unit[v]] = 1;
   }
 }
 
 static int32_t living_neighbour(const int32_t *at, const int32_t *near, const int32_t *to, int32_t v) {
-  int32_t i;
-  for (i = at[v]; i < at[v + 1]; i++)
+  for (int32_t i = at[v]; i < at[v + 1]; i++)
     if (to[near[i]] == near[i]) return near[i];
   return BERTH_NONE;
 }
 
 /* to[v]: v, or what it joined. The list is a queue of all that may join: each enters at most twice. */
 static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, int32_t *to, int32_t *degree, int32_t *queue) {
-  int32_t v, head, n = 0;
+  int32_t v, n = 0;
   for (v = 0; v < k->n; v++) {
     to[v] = v;
     degree[v] = at[v + 1] - at[v];
     if (!k->timed[v] && degree[v] == 1) queue[n++] = v;
   }
-  for (head = 0; head < n; head++) {
-    int32_t w;
+  for (int32_t head = 0; head < n; head++) {
     v = queue[head];
     if (degree[v] != 1 || to[v] != v) continue;
-    w = living_neighbour(at, near, to, v);
+    int32_t w = living_neighbour(at, near, to, v);
     to[v] = w;
     if (--degree[w] == 1 && !k->timed[w]) queue[n++] = w;
   }
@@ -165,13 +159,13 @@ static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, i
 
 /* Chains of joins; then numbers without gaps, in the old order, which stays topological for leaves that go. */
 static int32_t resolve(int32_t *to, int32_t n, int32_t *number) {
-  int32_t v, count = 0;
-  for (v = 0; v < n; v++) {
+  int32_t count = 0;
+  for (int32_t v = 0; v < n; v++) {
     int32_t w = v;
     while (to[w] != w) w = to[w];
     if (w == v) number[v] = count++;
   }
-  for (v = 0; v < n; v++) {
+  for (int32_t v = 0; v < n; v++) {
     int32_t w = v;
     while (to[w] != w) w = to[w];
     if (w != v) number[v] = number[w];
@@ -184,8 +178,7 @@ static berth_status merge_units(maker *k) {
   berth_i_pool scratch = berth_i_pool_empty(k->ctx);
   int32_t n = k->n, *at = NULL, *near = NULL, *block = berth_i_pool_alloc(&scratch, 5 * (size_t)n, sizeof *block);
   berth_status st = berth_i_pool_status(&scratch);
-  size_t i;
-  for (i = 0; i < k->edges.n && st == BERTH_OK; i++) {
+  for (size_t i = 0; i < k->edges.n && st == BERTH_OK; i++) {
     st = add_pair(&scratch, &both, k->edges.u[i], k->edges.v[i]);
     if (st == BERTH_OK) st = add_pair(&scratch, &both, k->edges.v[i], k->edges.u[i]);
   }
@@ -202,13 +195,12 @@ static berth_status merge_units(maker *k) {
 
 static berth_status sum_units(berth_i_split_model *m) {
   const berth_cost *c = m->cost;
-  berth_status st;
-  int32_t v;
   m->acc = berth_i_pool_zalloc(&m->pool, (size_t)m->n, sizeof *m->acc);
   m->cpu = berth_i_pool_zalloc(&m->pool, (size_t)m->n, sizeof *m->cpu);
   m->bytes = berth_i_pool_zalloc(&m->pool, (size_t)m->n, sizeof *m->bytes);
+  berth_status st;
   if ((st = berth_i_pool_status(&m->pool)) != BERTH_OK) return st;
-  for (v = 0; v < m->n_ops; v++) {
+  for (int32_t v = 0; v < m->n_ops; v++) {
     int32_t u = m->unit[v];
     m->acc[u] += m->sorts.n_acc ? berth_i_op_time(c, v, m->sorts.acc[0]) : (double)INFINITY;
     m->cpu[u] += m->sorts.n_cpu ? berth_i_op_time(c, v, m->sorts.cpu[0]) : (double)INFINITY;
@@ -219,10 +211,10 @@ static berth_status sum_units(berth_i_split_model *m) {
 
 static int32_t net_units(const berth_i_split_model *m, int32_t t, int32_t *mark, int32_t *out) {
   const berth_graph *g = m->cost->g;
-  int32_t e, n = 0, u = m->unit[g->producer[t]];
+  int32_t n = 0, u = m->unit[g->producer[t]];
   mark[u] = t;
   out[n++] = u;
-  for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+  for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
     u = m->unit[g->use[e]];
     if (mark[u] == t) continue;
     mark[u] = t;
@@ -235,19 +227,19 @@ static berth_status make_nets(berth_i_split_model *m) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   const berth_graph *g = m->cost->g;
   size_t most = (size_t)g->n_edges + (size_t)g->n_tensors;
-  int32_t t, i, *mark = berth_i_pool_alloc(&scratch, (size_t)m->n, sizeof *mark);
+  int32_t *mark = berth_i_pool_alloc(&scratch, (size_t)m->n, sizeof *mark);
   int32_t *owner = berth_i_pool_alloc(&scratch, most, sizeof *owner);
   int32_t *pins = berth_i_pool_alloc(&scratch, most, sizeof *pins);
   berth_status st = berth_i_pool_status(&scratch);
   m->price = berth_i_pool_alloc(&m->pool, (size_t)g->n_tensors, sizeof *m->price);
   if (st == BERTH_OK) st = berth_i_pool_status(&m->pool);
   if (st != BERTH_OK) goto done;
-  for (i = 0; i < m->n; i++) mark[i] = BERTH_NONE;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t i = 0; i < m->n; i++) mark[i] = BERTH_NONE;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     double price = berth_i_host_time(m->cost, t);
     int32_t n = price > 0 ? net_units(m, t, mark, pins + m->n_pins) : 0;
     if (n < 2) continue;
-    for (i = 0; i < n; i++) owner[m->n_pins++] = m->n_nets;
+    for (int32_t i = 0; i < n; i++) owner[m->n_pins++] = m->n_nets;
     m->price[m->n_nets++] = price;
   }
   if ((st = berth_i_csr(&m->pool, m->n_nets, m->n_pins, owner, pins, &m->net_at, &m->net)) != BERTH_OK) goto done;
@@ -260,9 +252,8 @@ done:
 /* ---- all together ------------------------------------------------------------------------- */
 
 static berth_status take_edges(maker *k, berth_i_split_model *m) {
-  berth_status st;
   m->n_edges = (int32_t)k->edges.n;
-  st = berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
+  berth_status st = berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
   return st == BERTH_OK ? berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.v, k->edges.u, &m->pred_at, &m->pred) : st;
 }
 
@@ -278,8 +269,8 @@ static berth_status contract(maker *k, berth_i_split_model *m) {
 berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu, berth_i_split_model *m) {
   berth_ctx *ctx = cost->ctx;
   maker k = { .pool = berth_i_pool_empty(ctx), .cost = cost, .g = cost->g, .ctx = ctx };
-  berth_status st;
   *m = (berth_i_split_model){ .pool = berth_i_pool_empty(ctx), .cost = cost, .n_ops = cost->g->n_ops };
+  berth_status st;
   if ((st = berth_i_sorts_make(cost, cpu, &m->pool, &m->sorts)) != BERTH_OK) goto done;
   m->unit = k.unit = berth_i_pool_alloc(&m->pool, (size_t)m->n_ops, sizeof *m->unit);
   k.timed = berth_i_pool_zalloc(&k.pool, (size_t)m->n_ops, sizeof *k.timed);

@@ -2,8 +2,7 @@
 #include "split_internal.h"
 
 static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t n) {
-  int32_t i;
-  for (i = 1; i < n; i++) {
+  for (int32_t i = 1; i < n; i++) {
     if (c->class_of[d[i]] != c->class_of[d[0]])
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
                           "split: devices %d and %d are of one sort and take different times for an op", (int)d[0], (int)d[i]);
@@ -12,8 +11,7 @@ static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t
 }
 
 static berth_status same_memory(const berth_cost *c, const berth_i_sorts *s) {
-  int32_t i;
-  for (i = 1; i < s->n_acc; i++) {
+  for (int32_t i = 1; i < s->n_acc; i++) {
     double a = c->t->devices[s->acc[0]].memory, b = c->t->devices[s->acc[i]].memory;
     if (a != b)
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: accelerators %d and %d have different memories: %g and %g bytes",
@@ -24,12 +22,12 @@ static berth_status same_memory(const berth_cost *c, const berth_i_sorts *s) {
 
 /* One transfer time per tensor, whoever sends to whom. O(devices^2), or as much for every tensor with a table */
 static berth_status same_transfers(const berth_cost *c) {
-  int32_t t, a, b, n = c->n_devices;
+  int32_t n = c->n_devices;
   if (c->uniform || n < 2) return BERTH_OK;
-  for (t = 0; t < c->g->n_tensors; t++) {
+  for (int32_t t = 0; t < c->g->n_tensors; t++) {
     double first = berth_i_transfer_time(c, t, 0, 1);
-    for (a = 0; a < n; a++)
-      for (b = 0; b < n; b++)
+    for (int32_t a = 0; a < n; a++)
+      for (int32_t b = 0; b < n; b++)
         if (a != b && berth_i_transfer_time(c, t, a, b) != first)
           return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
                               "split: tensor %d takes %g s from device 0 to 1, %g s from %d to %d: all pairs must be alike",
@@ -39,16 +37,14 @@ static berth_status same_transfers(const berth_cost *c) {
 }
 
 static berth_status check_transfers(const berth_cost *c) {
-  int32_t t;
   berth_status st = same_transfers(c);
-  for (t = 0; st == BERTH_OK && c->n_devices > 1 && t < c->g->n_tensors; t++)
+  for (int32_t t = 0; st == BERTH_OK && c->n_devices > 1 && t < c->g->n_tensors; t++)
     if (isinf(berth_i_host_time(c, t))) st = berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: tensor %d cannot cross", (int)t);
   return st;
 }
 
 berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_pool *pool, berth_i_sorts *s) {
-  int32_t d, n = c->n_devices;
-  berth_status st;
+  int32_t n = c->n_devices;
   memset(s, 0, sizeof *s);
   if (c->g->n_collectives) return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has collectives");
   if (berth_i_first_communication(c->g) != BERTH_NONE) {
@@ -57,8 +53,9 @@ berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_po
   s->acc = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->acc);
   s->cpu = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->cpu);
   s->is_cpu = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->is_cpu);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
-  for (d = 0; d < n; d++) {
+  for (int32_t d = 0; d < n; d++) {
     s->is_cpu[d] = strcmp(c->t->devices[d].type, cpu) == 0;
     if (s->is_cpu[d]) s->cpu[s->n_cpu++] = d;
     else s->acc[s->n_acc++] = d;

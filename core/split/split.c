@@ -51,13 +51,12 @@ berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const 
                                  berth_split_value *out) {
   berth_split_options o = opts ? *opts : berth_split_default();
   berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
-  berth_i_sorts sorts;
   berth_status st = check_options(cost->ctx, &o);
-  int32_t v;
-  for (v = 0; v < cost->g->n_ops && st == BERTH_OK; v++)
+  for (int32_t v = 0; v < cost->g->n_ops && st == BERTH_OK; v++)
     if (device[v] < 0 || device[v] >= cost->n_devices)
       st = berth_i_fail(cost->ctx, BERTH_EINVAL, "split: op %d is on device %d, of %d", (int)v, (int)device[v],
                         (int)cost->n_devices);
+  berth_i_sorts sorts;
   if (st == BERTH_OK) st = berth_i_sorts_make(cost, o.cpu, &scratch, &sorts);
   if (st == BERTH_OK) st = berth_i_split_value(cost, &sorts, device, loads, out);
   berth_i_pool_free(&scratch);
@@ -67,8 +66,7 @@ berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const 
 /* ---- what cannot be ----------------------------------------------------------------------- */
 
 static berth_status check_pins(const berth_cost *c) {
-  int32_t v;
-  for (v = 0; v < c->g->n_ops; v++)
+  for (int32_t v = 0; v < c->g->n_ops; v++)
     if (berth_i_pin(c->g, v) != BERTH_NONE)
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: op %d is pinned to device %d: splits know no pins", (int)v,
                           (int)berth_i_pin(c->g, v));
@@ -82,11 +80,11 @@ static int32_t first_op(const berth_i_split_model *m, int32_t unit) {
 }
 
 static berth_status no_room(const berth_i_split_model *m, int32_t op, double needs, double has, berth_obstacle *why) {
-  char label[64];
   *why = (berth_obstacle){ op, m->sorts.n_acc ? m->sorts.acc[0] : BERTH_NONE, fmax(0, needs - has) };
   if (op == BERTH_NONE)
     return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: all ops need %g bytes, the accelerators have %g in all", needs,
                         has);
+  char label[64];
   return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: %s and what must be with it needs %g bytes, an accelerator has %g",
                       berth_i_op_label(m->cost->g, op, label, sizeof label), needs, has);
 }
@@ -94,8 +92,7 @@ static berth_status no_room(const berth_i_split_model *m, int32_t op, double nee
 static berth_status check_room(const berth_i_split_model *m, berth_obstacle *why) {
   double total = 0;
   char label[64];
-  int32_t u;
-  for (u = 0; u < m->n; u++) {
+  for (int32_t u = 0; u < m->n; u++) {
     if (isinf(m->acc[u]) && isinf(m->cpu[u])) {
       *why = (berth_obstacle){ first_op(m, u), BERTH_NONE, 0 };
       return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: %s and what must be with it can run together on no device",
@@ -123,8 +120,7 @@ typedef struct course {
 } course;
 
 static berth_status expand(course *k, const int32_t *unit_device, berth_split_value *value) {
-  int32_t v;
-  for (v = 0; v < k->m.n_ops; v++) k->device[v] = unit_device[k->m.unit[v]];
+  for (int32_t v = 0; v < k->m.n_ops; v++) k->device[v] = unit_device[k->m.unit[v]];
   return berth_i_split_value(k->m.cost, &k->m.sorts, k->device, NULL, value);
 }
 
@@ -153,11 +149,10 @@ static berth_status search(course *k, const berth_i_ideals *ideals, double limit
 
 static berth_status start(course *k, bool sum) {
   berth_status st = BERTH_OK;
-  int i;
-  for (i = 0; st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + k->m.n); i++) {
+  for (int i = 0; st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + k->m.n); i++) {
     berth_i_ideals chain;
-    bool none;
     if ((st = berth_i_ideals_chain(&k->m, k->order, &chain)) != BERTH_OK) break;
+    bool none;
     st = search(k, &chain, sum ? (double)INFINITY : k->best, sum, &none);
     berth_i_pool_free(&chain.pool);
   }
@@ -166,11 +161,11 @@ static berth_status start(course *k, bool sum) {
 
 /* Below each threshold in turn: an answer is the optimum; none raises the bound. */
 static berth_status close_gap(course *k, const berth_i_ideals *ideals) {
-  size_t i, n = isinf(k->best) ? 0 : sizeof THRESHOLDS / sizeof *THRESHOLDS;
+  size_t n = isinf(k->best) ? 0 : sizeof THRESHOLDS / sizeof *THRESHOLDS;
   double low = k->report.bound, high = k->best;
   berth_status st = BERTH_OK;
   bool none = true;
-  for (i = 0; i <= n && none && st == BERTH_OK && !k->stopped; i++) {
+  for (size_t i = 0; i <= n && none && st == BERTH_OK && !k->stopped; i++) {
     double limit = i < n ? low + (high - low) * THRESHOLDS[i] : high;
     st = search(k, ideals, limit, false, &none);
     if (none) k->report.bound = fmax(k->report.bound, limit);
@@ -198,8 +193,8 @@ static berth_status exact(course *k) {
 }
 
 static berth_status by_load(course *k) {
-  berth_status st;
   k->report.bound = berth_i_split_bound(&k->m);
+  berth_status st;
   if ((st = start(k, false)) != BERTH_OK) return st;
   if (!k->stopped && (st = exact(k)) != BERTH_OK) return st;
   if (isinf(k->best)) return BERTH_OK;
@@ -212,9 +207,8 @@ static berth_status by_load(course *k) {
 
 /* Splits of training graphs often have no latency; one device always has. */
 static berth_status try_alone(course *k, const int32_t *devices, int32_t n) {
-  int32_t u;
   if (n == 0) return BERTH_OK;
-  for (u = 0; u < k->m.n; u++) k->trial[u] = devices[0];
+  for (int32_t u = 0; u < k->m.n; u++) k->trial[u] = devices[0];
   return keep_if_better(k, k->trial);
 }
 
@@ -223,10 +217,10 @@ enum { CORES = 64 };
 
 static berth_status try_cores(course *k) {
   berth_status st = BERTH_OK;
-  int32_t i, j, n = k->m.n;
+  int32_t n = k->m.n;
   if (k->m.sorts.n_acc == 0 || k->m.sorts.n_cpu == 0) return BERTH_OK;
-  for (i = 0; !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + n); i++) {
-    for (j = 1; j < CORES && st == BERTH_OK; j++) {
+  for (int32_t i = 0; !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + n); i++) {
+    for (int32_t j = 1; j < CORES && st == BERTH_OK; j++) {
       berth_i_split_core(&k->m, k->order, (int32_t)((int64_t)n * j / CORES), k->trial);
       st = keep_if_better(k, k->trial);
     }
@@ -237,7 +231,6 @@ static berth_status try_cores(course *k) {
 /* The least sum of the loads of all contiguous splits, if their ideals are few enough. */
 static berth_status best_sum(course *k) {
   berth_i_ideals ideals;
-  bool none;
   double visits = k->visits, allowed = fmin(visits, SUM_VISITS);
   berth_status st = berth_i_ideals_list(&k->m, k->o.memory / 2, &ideals);
   if (st == BERTH_EINTERRUPT) {
@@ -248,6 +241,7 @@ static berth_status best_sum(course *k) {
   k->report.ideals = ideals.n;
   k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
   k->visits = allowed;
+  bool none;
   if (k->report.complete) st = search(k, &ideals, INFINITY, true, &none);
   k->visits = fmax(0, visits - (allowed - k->visits));
   k->stopped = k->interrupted || k->visits == 0;
@@ -283,9 +277,9 @@ static berth_status nothing(course *k, berth_obstacle *why) {
 }
 
 static berth_status answer(course *k, berth_placement **out, berth_obstacle *why) {
-  berth_status st;
   bool yes = false;
   if (isinf(k->best)) return nothing(k, why);
+  berth_status st;
   if ((st = expand(k, k->unit_device, &k->report.value)) != BERTH_OK) return st;
   if ((st = berth_i_split_contiguous(&k->m, k->unit_device, &yes)) != BERTH_OK) return st;
   k->report.contiguous = yes;
@@ -310,11 +304,11 @@ static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
 berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts, berth_placement **out,
                               berth_split_report *report, berth_obstacle *why) {
   course k = { .o = opts ? *opts : berth_split_default(), .best = INFINITY };
-  berth_obstacle unread;
   berth_status st = check_options(cost->ctx, &k.o);
   if (st != BERTH_OK || (st = check_pins(cost)) != BERTH_OK) return st;
   if ((st = berth_i_split_model_make(cost, k.o.cpu, &k.m)) != BERTH_OK) return st;
   k.visits = k.o.visits;
+  berth_obstacle unread;
   st = run(&k, out, why ? why : &unread);
   if (st == BERTH_OK && report) *report = k.report;
   berth_i_pool_free(&k.m.pool);

@@ -17,9 +17,9 @@ static void enter(strong *s, int32_t v) {
 }
 
 static void leave(strong *s, int32_t v, int32_t index) {
-  int32_t w;
   s->n_path--;
   if (s->low[v] == index) {
+    int32_t w;
     do {
       w = s->open[--s->n_open];
       s->component[w] = s->count;
@@ -34,12 +34,12 @@ static void from(strong *s, int32_t *index, int32_t root) {
   enter(s, root);
   index[root] = s->clock;
   while (s->n_path) {
-    int32_t v = s->path[s->n_path - 1], w;
+    int32_t v = s->path[s->n_path - 1];
     if (s->next[v] == s->at[v + 1]) {
       leave(s, v, index[v]);
       continue;
     }
-    w = s->succ[s->next[v]++];
+    int32_t w = s->succ[s->next[v]++];
     if (!s->low[w]) {
       enter(s, w);
       index[w] = s->clock;
@@ -52,14 +52,14 @@ static void from(strong *s, int32_t *index, int32_t root) {
 berth_status berth_i_strong(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *succ, int32_t *component,
                             int32_t *count) {
   size_t k = (size_t)n;
-  int32_t v, *block = berth_i_zalloc(ctx, 5 * k, sizeof *block);
+  int32_t *block = berth_i_zalloc(ctx, 5 * k, sizeof *block);
   strong s = { at, succ, block, NULL, NULL, NULL, component, 0, 0, 0, 0 };
   if (!block) return berth_i_nomem(ctx);
   s.next = block + k;
   s.path = block + 2 * k;
   s.open = block + 3 * k;
-  for (v = 0; v < n; v++) component[v] = BERTH_NONE;
-  for (v = 0; v < n; v++)
+  for (int32_t v = 0; v < n; v++) component[v] = BERTH_NONE;
+  for (int32_t v = 0; v < n; v++)
     if (!s.low[v]) from(&s, block + 4 * k, v);
   *count = s.count;
   berth_i_free(ctx, block, 5 * k, sizeof *block);

@@ -23,9 +23,9 @@ static void charge(valuer *v, int32_t d, int32_t t, double price) {
 
 static void charge_tensor(valuer *v, int32_t t) {
   const berth_graph *g = v->c->g;
-  int32_t e, home = v->device[g->producer[t]];
+  int32_t home = v->device[g->producer[t]];
   double price = berth_i_host_time(v->c, t);
-  for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+  for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
     int32_t d = v->device[g->use[e]];
     if (d == home) continue;
     charge(v, d, t, price);
@@ -34,24 +34,22 @@ static void charge_tensor(valuer *v, int32_t t) {
 }
 
 static void sum_loads(valuer *v) {
-  int32_t op, t, d;
-  for (d = 0; d < v->c->n_devices; d++) {
+  for (int32_t d = 0; d < v->c->n_devices; d++) {
     v->load[d] = v->bytes[d] = 0;
     v->mark[d] = BERTH_NONE;
   }
-  for (op = 0; op < v->c->g->n_ops; op++) {
+  for (int32_t op = 0; op < v->c->g->n_ops; op++) {
     v->load[v->device[op]] += berth_i_op_time(v->c, op, v->device[op]);
     v->bytes[v->device[op]] += berth_i_param(v->c->g, op);
   }
-  for (t = 0; t < v->c->g->n_tensors; t++) charge_tensor(v, t);
+  for (int32_t t = 0; t < v->c->g->n_tensors; t++) charge_tensor(v, t);
 }
 
 static void judge(const valuer *v, berth_split_value *out) {
-  int32_t d;
   out->busiest = 0;
   out->over = BERTH_NONE;
   out->missing = 0;
-  for (d = 0; d < v->c->n_devices; d++) {
+  for (int32_t d = 0; d < v->c->n_devices; d++) {
     double over = v->sorts->is_cpu[d] ? 0 : v->bytes[d] - v->sorts->memory * (1 + 1e-12);
     if (v->load[d] > v->load[out->busiest]) out->busiest = d;
     if (over <= out->missing) continue;
@@ -71,11 +69,11 @@ static int32_t job_of(const valuer *v, int32_t op) {
 
 static void count_waits(valuer *v) {
   const berth_graph *g = v->c->g;
-  int32_t t, e, j;
+  int32_t j;
   for (j = 0; j < v->c->n_devices + g->n_ops; j++) v->waits[j] = 0;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     int32_t from = job_of(v, g->producer[t]);
-    for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
       j = job_of(v, g->use[e]);
       if (j != from) v->waits[j]++;
     }
@@ -90,10 +88,9 @@ static double *time_of(valuer *v, int32_t job) {
 static int32_t send(valuer *v, int32_t op, int32_t from, int32_t n) {
   const berth_graph *g = v->c->g;
   double at = *time_of(v, from);
-  int32_t i, e;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
       int32_t j = job_of(v, g->use[e]);
       if (j == from) continue;
       *time_of(v, j) = fmax(*time_of(v, j), at);
@@ -105,9 +102,10 @@ static int32_t send(valuer *v, int32_t op, int32_t from, int32_t n) {
 
 /* at, ops: the ops of each accelerator. */
 static double run_jobs(valuer *v, const int32_t *at, const int32_t *ops) {
-  int32_t n_devices = v->c->n_devices, n_ops = v->c->g->n_ops, n = 0, head, j, i, jobs = 0;
+  int32_t n_devices = v->c->n_devices, n_ops = v->c->g->n_ops, n = 0, jobs = 0;
   double latency = 0;
   count_waits(v);
+  int32_t j;
   for (j = 0; j < n_devices + n_ops; j++) {
     bool there = j < n_devices ? !v->sorts->is_cpu[j] : v->sorts->is_cpu[v->device[j - n_devices]];
     *time_of(v, j) = 0;
@@ -115,22 +113,22 @@ static double run_jobs(valuer *v, const int32_t *at, const int32_t *ops) {
     jobs++;
     if (v->waits[j] == 0) v->queue[n++] = j;
   }
-  for (head = 0; head < n; head++) {
+  for (int32_t head = 0; head < n; head++) {
     j = v->queue[head];
     *time_of(v, j) += j < n_devices ? v->load[j] : berth_i_op_time(v->c, j - n_devices, v->device[j - n_devices]);
     latency = fmax(latency, *time_of(v, j));
     if (j >= n_devices) n = send(v, j - n_devices, j, n);
     else
-      for (i = at[j]; i < at[j + 1]; i++) n = send(v, ops[i], j, n);
+      for (int32_t i = at[j]; i < at[j + 1]; i++) n = send(v, ops[i], j, n);
   }
   return n == jobs ? latency : (double)INFINITY;
 }
 
 static berth_status find_latency(valuer *v, berth_i_pool *pool, double *latency) {
-  int32_t op, n = v->c->g->n_ops, *at = NULL, *ops = NULL, *all = berth_i_pool_alloc(pool, (size_t)n, sizeof *all);
-  berth_status st;
+  int32_t n = v->c->g->n_ops, *at = NULL, *ops = NULL, *all = berth_i_pool_alloc(pool, (size_t)n, sizeof *all);
   if (!all) return berth_i_pool_status(pool);
-  for (op = 0; op < n; op++) all[op] = op;
+  for (int32_t op = 0; op < n; op++) all[op] = op;
+  berth_status st;
   if ((st = berth_i_csr(pool, v->c->n_devices, n, v->device, all, &at, &ops)) == BERTH_OK) *latency = run_jobs(v, at, ops);
   return st;
 }

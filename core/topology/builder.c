@@ -53,8 +53,8 @@ static void empty(berth_topology_builder *b) {
 }
 
 void berth_topology_builder_release(berth_topology_builder *b) {
-  berth_ctx *ctx;
   if (!b) return;
+  berth_ctx *ctx;
   ctx = b->ctx;
   berth_i_pool_free(&b->contents);
   berth_i_free(ctx, b, 1, sizeof *b);
@@ -62,8 +62,8 @@ void berth_topology_builder_release(berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name) {
-  char *copy;
   if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the topology's name is not UTF-8");
+  char *copy;
   if ((copy = berth_i_pool_strdup(&b->contents, name ? name : ""))) b->name = copy;
   return berth_i_pool_status(&b->contents);
 }
@@ -100,8 +100,8 @@ static const char *name_or(const char *given, const char *letters, int32_t numbe
 
 static berth_status push_node(berth_topology_builder *b, const char *name, int32_t device) {
   berth_status st = berth_i_pool_grow(&b->contents, (void **)&b->nodes, &b->cap_nodes, (size_t)b->n_nodes + 1, sizeof *b->nodes);
-  char *copy;
   if (st != BERTH_OK) return st;
+  char *copy;
   if (!(copy = berth_i_pool_strdup(&b->contents, name))) return berth_i_pool_status(&b->contents);
   b->nodes[b->n_nodes].name = copy;
   b->nodes[b->n_nodes++].device = device;
@@ -109,15 +109,16 @@ static berth_status push_node(berth_topology_builder *b, const char *name, int32
 }
 
 berth_status berth_topology_builder_add_device(berth_topology_builder *b, const berth_device *d, int32_t *device, int32_t *node) {
-  char buf[32], *type;
-  const char *name;
-  berth_status st;
   if (!d) return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
+  char buf[32];
+  const char *name;
   name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
+  berth_status st;
   if ((st = check_name(b, "device", b->n_devices, name)) != BERTH_OK) return st;
   if ((st = check_device(b, d, name)) != BERTH_OK) return st;
   st = berth_i_pool_grow(&b->contents, (void **)&b->devices, &b->cap_devices, (size_t)b->n_devices + 1, sizeof *b->devices);
   if (st != BERTH_OK) return st;
+  char *type;
   if (!(type = berth_i_pool_strdup(&b->contents, d->type ? d->type : ""))) return berth_i_pool_status(&b->contents);
   if ((st = push_node(b, name, b->n_devices)) != BERTH_OK) return st;
   b->devices[b->n_devices].d = *d;
@@ -152,12 +153,12 @@ berth_status berth_i_check_link(berth_ctx *ctx, const char *what, const berth_li
 }
 
 static berth_status check_ends(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l) {
-  char what[48];
   if (from < 0 || from >= b->n_nodes || to < 0 || to >= b->n_nodes)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "link %d from node %d to node %d: there are %d nodes", (int)b->n_links, (int)from,
                         (int)to, (int)b->n_nodes);
   if (from == to)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "link %d leads from \"%s\" to itself", (int)b->n_links, b->nodes[from].name);
+  char what[48];
   snprintf(what, sizeof what, "link %d", (int)b->n_links);
   return berth_i_check_link(b->ctx, what, l);
 }
@@ -194,15 +195,14 @@ berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_
 /* ---- routes by hand ---------------------------------------------------------------------- */
 
 static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n, const int32_t *links) {
-  int32_t i, at;
   if (src < 0 || src >= b->n_devices || dst < 0 || dst >= b->n_devices || src == dst)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: must be two different ones of %d", (int)src,
                         (int)dst, (int)b->n_devices);
   if (n < 1)
     return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: %d links, must be at least 1", (int)src,
                         (int)dst, (int)n);
-  at = b->devices[src].node;
-  for (i = 0; i < n; i++) {
+  int32_t at = b->devices[src].node;
+  for (int32_t i = 0; i < n; i++) {
     if (links[i] < 0 || links[i] >= b->n_links)
       return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: link %d of %d", (int)src, (int)dst,
                           (int)links[i], (int)b->n_links);
@@ -219,7 +219,6 @@ static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t 
 
 berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n,
                                               const int32_t *links) {
-  berth_i_forced *f;
   berth_status st = check_route(b, src, dst, n, links);
   if (st != BERTH_OK) return st;
   st = berth_i_pool_grow(&b->contents, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)n, sizeof *b->pool);
@@ -227,7 +226,7 @@ berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t
   st = berth_i_pool_grow(&b->contents, (void **)&b->forced, &b->cap_forced, b->n_forced + 1, sizeof *b->forced);
   if (st != BERTH_OK) return st;
   memcpy(b->pool + b->n_pool, links, (size_t)n * sizeof *links);
-  f = &b->forced[b->n_forced++];
+  berth_i_forced *f = &b->forced[b->n_forced++];
   f->src = src;
   f->dst = dst;
   f->n = n;
@@ -260,8 +259,8 @@ static berth_status alloc_parts(berth_topology *t, const berth_topology_builder 
 static berth_status check_names(const berth_topology_builder *b) {
   berth_i_names seen = { 0 };
   berth_status st = BERTH_OK;
-  int32_t i, id;
-  for (i = 0; i < b->n_nodes && st == BERTH_OK; i++) {
+  int32_t id;
+  for (int32_t i = 0; i < b->n_nodes && st == BERTH_OK; i++) {
     st = berth_i_names_add(b->ctx, &seen, b->nodes[i].name, &id);
     if (st == BERTH_OK && id < i)
       st = berth_i_fail(b->ctx, BERTH_EINVAL, "nodes %d and %d are both named \"%s\"", (int)id, (int)i, b->nodes[i].name);
@@ -272,20 +271,18 @@ static berth_status check_names(const berth_topology_builder *b) {
 
 static berth_status copy_devices(berth_topology *t, const berth_topology_builder *b) {
   berth_status st;
-  int32_t i;
-  for (i = 0; i < b->n_devices; i++) {
+  for (int32_t i = 0; i < b->n_devices; i++) {
     if ((st = berth_i_names_add(t->ctx, &t->types, b->devices[i].d.type, &t->type[i])) != BERTH_OK) return st;
     t->devices[i] = b->devices[i].d;
     t->devices[i].name = t->node_name[b->devices[i].node];
     t->device_node[i] = b->devices[i].node;
   }
-  for (i = 0; i < b->n_devices; i++) t->devices[i].type = t->types.text[t->type[i]];
+  for (int32_t i = 0; i < b->n_devices; i++) t->devices[i].type = t->types.text[t->type[i]];
   return BERTH_OK;
 }
 
 static void copy_links(berth_topology *t, const berth_topology_builder *b) {
-  int32_t i;
-  for (i = 0; i < b->n_links; i++) {
+  for (int32_t i = 0; i < b->n_links; i++) {
     t->from[i] = b->links[i].from;
     t->to[i] = b->links[i].to;
     t->links[i] = b->links[i].link;
@@ -302,10 +299,10 @@ static berth_status fill(berth_topology *t, const berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_finish(berth_topology_builder *b, berth_topology **out) {
-  berth_topology *t;
-  berth_status st;
   if (b->n_devices == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology needs at least one device");
+  berth_status st;
   if ((st = check_names(b)) != BERTH_OK) return st;
+  berth_topology *t;
   if (!(t = berth_i_pool_object(b->ctx, sizeof *t))) return berth_i_nomem(b->ctx);
   t->ctx = b->ctx;
   t->refs = 1;

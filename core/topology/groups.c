@@ -25,9 +25,8 @@ static berth_status check_group(berth_ctx *ctx, const berth_groups *s, int32_t g
 }
 
 static berth_status check_between(berth_ctx *ctx, const berth_groups *s) {
-  int32_t g, h;
-  for (g = 0; g < s->n; g++)
-    for (h = 0; h < s->n; h++)
+  for (int32_t g = 0; g < s->n; g++)
+    for (int32_t h = 0; h < s->n; h++)
       if (berth_i_groups_meet(s, g, h) && !(berth_i_groups_between(s, g, h) > 0))
         return berth_i_fail(ctx, BERTH_EINVAL, "groups: bandwidth %g from group %d to group %d must be above 0",
                             berth_i_groups_between(s, g, h), (int)g, (int)h);
@@ -36,13 +35,12 @@ static berth_status check_between(berth_ctx *ctx, const berth_groups *s) {
 
 static berth_status check_spec(berth_ctx *ctx, const berth_groups *s) {
   berth_status st = BERTH_OK;
-  int32_t g;
   if (!s || s->n < 1 || !s->group || !s->between) return berth_i_fail(ctx, BERTH_EINVAL, "groups: no groups or bandwidths given");
   if (!(s->latency >= 0) || isinf(s->latency))
     return berth_i_fail(ctx, BERTH_EINVAL, "groups: latency %g must be at least 0 and finite", s->latency);
   if (s->links < BERTH_GROUPS_TAG || s->links > BERTH_GROUPS_TREE)
     return berth_i_fail(ctx, BERTH_EINVAL, "groups: %d is no kind of links", (int)s->links);
-  for (g = 0; g < s->n && st == BERTH_OK; g++) st = check_group(ctx, s, g);
+  for (int32_t g = 0; g < s->n && st == BERTH_OK; g++) st = check_group(ctx, s, g);
   return st == BERTH_OK ? check_between(ctx, s) : st;
 }
 
@@ -50,8 +48,7 @@ static berth_status check_spec(berth_ctx *ctx, const berth_groups *s) {
 
 static berth_status count_all(Net *t) {
   int64_t n = 0;
-  int32_t g;
-  for (g = 0; g < t->spec->n; g++) {
+  for (int32_t g = 0; g < t->spec->n; g++) {
     n += t->spec->group[g].count;
     t->n_machines += n <= INT32_MAX ? t->spec->group[g].machines : 0;
     if (t->spec->group[g].rack >= t->n_racks) t->n_racks = t->spec->group[g].rack + 1;
@@ -63,12 +60,12 @@ static berth_status count_all(Net *t) {
 
 static berth_status open_net(Net *t) {
   size_t n = (size_t)t->n;
-  berth_status st;
   t->first = berth_i_pool_alloc(&t->pool, (size_t)t->spec->n + 1, sizeof *t->first);
   t->group = berth_i_pool_alloc(&t->pool, n, sizeof *t->group);
   t->machine = berth_i_pool_alloc(&t->pool, n, sizeof *t->machine);
   t->enter = berth_i_pool_alloc(&t->pool, n, sizeof *t->enter);
   t->leave = berth_i_pool_alloc(&t->pool, n, sizeof *t->leave);
+  berth_status st;
   if ((st = berth_i_pool_status(&t->pool)) != BERTH_OK) return st;
   return berth_topology_builder_new(t->ctx, &t->b);
 }
@@ -77,10 +74,9 @@ static berth_status add_group(Net *t, int32_t g, int32_t *device, int32_t *machi
   const berth_device_group *s = &t->spec->group[g];
   berth_device d = s->device;
   berth_status st = BERTH_OK;
-  int32_t k;
   d.name = NULL;
   d.machine = g;
-  for (k = 0; k < s->count && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < s->count && st == BERTH_OK; k++) {
     t->group[*device] = g;
     t->machine[*device] = *machine + (int32_t)((int64_t)k * s->machines / s->count);
     st = berth_topology_builder_add_device(t->b, &d, NULL, NULL);
@@ -91,9 +87,9 @@ static berth_status add_group(Net *t, int32_t g, int32_t *device, int32_t *machi
 }
 
 static berth_status add_devices(Net *t) {
-  int32_t g, device = 0, machine = 0;
+  int32_t device = 0, machine = 0;
   berth_status st = BERTH_OK;
-  for (g = 0; g < t->spec->n && st == BERTH_OK; g++) {
+  for (int32_t g = 0; g < t->spec->n && st == BERTH_OK; g++) {
     t->first[g] = device;
     st = add_group(t, g, &device, &machine);
   }
@@ -105,9 +101,9 @@ static berth_status add_devices(Net *t) {
 
 static berth_status add_private_links(Net *t) {
   berth_status st = BERTH_OK;
-  int32_t i, j, link;
-  for (i = 0; i < t->n; i++)
-    for (j = t->first[t->group[i]]; j < t->first[t->group[i] + 1] && st == BERTH_OK; j++) {
+  int32_t link;
+  for (int32_t i = 0; i < t->n; i++)
+    for (int32_t j = t->first[t->group[i]]; j < t->first[t->group[i] + 1] && st == BERTH_OK; j++) {
       if (i == j) continue;
       st = berth_i_groups_link(t, i, j, t->spec->group[t->group[i]].bandwidth, t->spec->latency, &link);
       if (st == BERTH_OK) st = berth_topology_builder_set_route(t->b, i, j, 1, &link);
@@ -118,8 +114,7 @@ static berth_status add_private_links(Net *t) {
 /* Free links between the devices of a group and a switch: enter[] towards it, leave[] from it. */
 static berth_status add_free_links(Net *t, int32_t g, int32_t node, bool out) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = t->first[g]; i < t->first[g + 1] && st == BERTH_OK; i++)
+  for (int32_t i = t->first[g]; i < t->first[g + 1] && st == BERTH_OK; i++)
     st = out ? berth_i_groups_link(t, i, node, INFINITY, 0, &t->enter[i])
              : berth_i_groups_link(t, node, i, INFINITY, 0, &t->leave[i]);
   return st;
@@ -128,10 +123,10 @@ static berth_status add_free_links(Net *t, int32_t g, int32_t node, bool out) {
 /* Every device of g to every one of h: enter, the n middle links, leave. */
 static berth_status set_group_routes(Net *t, int32_t g, int32_t h, int32_t n, const int32_t *middle) {
   berth_status st = BERTH_OK;
-  int32_t i, j, route[8];
+  int32_t route[8];
   memcpy(route + 1, middle, (size_t)n * sizeof *middle);
-  for (i = t->first[g]; i < t->first[g + 1]; i++)
-    for (j = t->first[h]; j < t->first[h + 1] && st == BERTH_OK; j++) {
+  for (int32_t i = t->first[g]; i < t->first[g + 1]; i++)
+    for (int32_t j = t->first[h]; j < t->first[h + 1] && st == BERTH_OK; j++) {
       route[0] = t->enter[i];
       route[n + 1] = t->leave[j];
       st = berth_topology_builder_set_route(t->b, i, j, n + 2, route);
@@ -156,11 +151,10 @@ typedef struct Shared {
 } Shared;
 
 static berth_status open_shared(Net *t, Shared *s) {
-  berth_status st;
-  int32_t g, h;
-  for (g = 0; g < t->spec->n; g++)
-    for (h = 0; h < t->spec->n; h++)
+  for (int32_t g = 0; g < t->spec->n; g++)
+    for (int32_t h = 0; h < t->spec->n; h++)
       if (g != h && between(t, g, h) > s->bandwidth) s->bandwidth = between(t, g, h);
+  berth_status st;
   if ((st = berth_i_groups_switch(t, "network", 0, -1, &s->head)) != BERTH_OK) return st;
   if ((st = berth_i_groups_switch(t, "network", 1, -1, &s->tail)) != BERTH_OK) return st;
   return berth_i_groups_link(t, s->head, s->tail, s->bandwidth, t->spec->latency, &s->link);
@@ -183,11 +177,10 @@ static berth_status add_heterog_pair(Net *t, const Shared *s, int32_t g, int32_t
 static berth_status add_gates(Net *t) {
   Shared s = { 0, 0, 0, 0 };
   berth_status st = add_private_links(t);
-  int32_t g, h;
   bool one = t->spec->links == BERTH_GROUPS_HETEROG;
   if (st == BERTH_OK && one && t->spec->n > 1) st = open_shared(t, &s);
-  for (g = 0; g < t->spec->n; g++)
-    for (h = 0; h < t->spec->n && st == BERTH_OK; h++)
+  for (int32_t g = 0; g < t->spec->n; g++)
+    for (int32_t h = 0; h < t->spec->n && st == BERTH_OK; h++)
       if (g != h) st = one ? add_heterog_pair(t, &s, g, h) : add_tag_pair(t, g, h);
   return st;
 }

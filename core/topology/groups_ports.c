@@ -41,9 +41,8 @@ static void raise_to(double *most, double x) {
 
 static void set_capacities(Ports *p) {
   const berth_groups *s = p->net->spec;
-  int32_t g, h;
-  for (g = 0; g < s->n; g++)
-    for (h = 0; h < s->n; h++) {
+  for (int32_t g = 0; g < s->n; g++)
+    for (int32_t h = 0; h < s->n; h++) {
       double x = berth_i_groups_between(s, g, h);
       if (!berth_i_groups_meet(s, g, h)) continue;
       raise_to(&p->card_out[g], x);
@@ -63,9 +62,8 @@ static double allowed(const Ports *p, int32_t g, int32_t h) {
 
 static bool any_limited(const Ports *p) {
   const berth_groups *s = p->net->spec;
-  int32_t g, h;
-  for (g = 0; g < s->n; g++)
-    for (h = 0; h < s->n; h++)
+  for (int32_t g = 0; g < s->n; g++)
+    for (int32_t h = 0; h < s->n; h++)
       if (berth_i_groups_meet(s, g, h) && berth_i_groups_between(s, g, h) < allowed(p, g, h)) return true;
   return false;
 }
@@ -88,8 +86,7 @@ static berth_status add_rack(Ports *p, int32_t r) {
 
 static berth_status add_racks(Ports *p) {
   berth_status st = p->net->n_racks > 1 ? add_halves(p, "core", 0, &p->core_out, &p->core_in) : BERTH_OK;
-  int32_t r;
-  for (r = 0; r < p->net->n_racks && st == BERTH_OK; r++) st = add_rack(p, r);
+  for (int32_t r = 0; r < p->net->n_racks && st == BERTH_OK; r++) st = add_rack(p, r);
   return st;
 }
 
@@ -112,9 +109,8 @@ static berth_status add_device_ports(Ports *p, int32_t i) {
 static berth_status add_all(Ports *p) {
   Net *t = p->net;
   berth_status st = add_racks(p);
-  int32_t k;
-  for (k = 0; k < t->n_machines && st == BERTH_OK; k++) st = add_machine(p, k);
-  for (k = 0; k < t->n && st == BERTH_OK; k++) st = add_device_ports(p, k);
+  for (int32_t k = 0; k < t->n_machines && st == BERTH_OK; k++) st = add_machine(p, k);
+  for (int32_t k = 0; k < t->n && st == BERTH_OK; k++) st = add_device_ports(p, k);
   return st;
 }
 
@@ -140,10 +136,10 @@ static berth_status way(Ports *p, int32_t m, int32_t k, int32_t *route, int32_t 
 
 static berth_status set_machine_routes(Ports *p, int32_t m, int32_t k) {
   Net *t = p->net;
-  int32_t i, j, n = 0, route[8];
+  int32_t n = 0, route[8];
   berth_status st = m == k ? BERTH_OK : way(p, m, k, route + 1, &n);
-  for (i = p->first[m]; i < p->first[m + 1]; i++)
-    for (j = p->first[k]; j < p->first[k + 1] && st == BERTH_OK; j++) {
+  for (int32_t i = p->first[m]; i < p->first[m + 1]; i++)
+    for (int32_t j = p->first[k]; j < p->first[k + 1] && st == BERTH_OK; j++) {
       if (i == j) continue;
       route[0] = t->enter[i];
       route[n + 1] = t->leave[j];
@@ -154,16 +150,14 @@ static berth_status set_machine_routes(Ports *p, int32_t m, int32_t k) {
 
 static berth_status set_routes(Ports *p) {
   berth_status st = BERTH_OK;
-  int32_t m, k;
-  for (m = 0; m < p->net->n_machines; m++)
-    for (k = 0; k < p->net->n_machines && st == BERTH_OK; k++) st = set_machine_routes(p, m, k);
+  for (int32_t m = 0; m < p->net->n_machines; m++)
+    for (int32_t k = 0; k < p->net->n_machines && st == BERTH_OK; k++) st = set_machine_routes(p, m, k);
   return st;
 }
 
 static void number_machines(Ports *p) {
   const Net *t = p->net;
-  int32_t i;
-  for (i = t->n - 1; i >= 0; i--) {
+  for (int32_t i = t->n - 1; i >= 0; i--) {
     p->group[t->machine[i]] = t->group[i];
     p->first[t->machine[i]] = i;
   }
@@ -172,11 +166,11 @@ static void number_machines(Ports *p) {
 
 static berth_status open_ports(Ports *p) {
   berth_i_pool *pool = &p->net->pool;
-  berth_status st;
   size_t g = (size_t)p->net->spec->n, m = (size_t)p->net->n_machines, r = (size_t)p->net->n_racks;
   p->card_out = berth_i_pool_zalloc(pool, 2 * (g + r), sizeof *p->card_out);
   p->group = berth_i_pool_alloc(pool, 5 * m + 1, sizeof *p->group);
   p->up = berth_i_pool_alloc(pool, 4 * r, sizeof *p->up);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   p->card_in = p->card_out + g;
   p->rack_up = p->card_in + g;
@@ -193,8 +187,8 @@ static berth_status open_ports(Ports *p) {
 
 berth_status berth_i_groups_ports(berth_i_net *t) {
   Ports p = { 0 };
-  berth_status st;
   p.net = t;
+  berth_status st;
   if ((st = open_ports(&p)) != BERTH_OK) return st;
   number_machines(&p);
   set_capacities(&p);

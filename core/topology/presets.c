@@ -21,15 +21,14 @@ const char *const *berth_device_presets(void) { return preset_names; }
 
 static berth_status unknown(berth_ctx *ctx, const char *name) {
   char list[160] = "";
-  size_t i, len = 0;
-  for (i = 0; preset_names[i]; i++)
+  size_t len = 0;
+  for (size_t i = 0; preset_names[i]; i++)
     len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", preset_names[i]);
   return berth_i_fail(ctx, BERTH_EINVAL, "no device preset \"%s\"; there are %s", name ? name : "", list);
 }
 
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out) {
-  size_t i;
-  for (i = 0; name && preset_names[i]; i++) {
+  for (size_t i = 0; name && preset_names[i]; i++) {
     if (strcmp(name, preset_names[i]) != 0) continue;
     *out = berth_device_default();
     out->type = preset_names[i];

@@ -37,25 +37,24 @@ typedef struct Router {
 
 static berth_status list_links(Router *r) {
   const berth_topology *t = r->t;
-  berth_status st;
-  int32_t l, v;
   r->out_at = berth_i_pool_zalloc(&r->pool, (size_t)t->n_nodes + 1, sizeof *r->out_at);
   r->out = berth_i_pool_alloc(&r->pool, (size_t)t->n_links, sizeof *r->out);
   r->tight_next = berth_i_pool_alloc(&r->pool, (size_t)t->n_links, sizeof *r->tight_next);
+  berth_status st;
   if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
-  for (l = 0; l < t->n_links; l++) r->out_at[t->from[l] + 1]++;
-  for (v = 0; v < t->n_nodes; v++) r->out_at[v + 1] += r->out_at[v];
-  for (l = 0; l < t->n_links; l++) r->out[r->out_at[t->from[l]]++] = l;
-  for (v = t->n_nodes; v > 0; v--) r->out_at[v] = r->out_at[v - 1];
+  for (int32_t l = 0; l < t->n_links; l++) r->out_at[t->from[l] + 1]++;
+  for (int32_t v = 0; v < t->n_nodes; v++) r->out_at[v + 1] += r->out_at[v];
+  for (int32_t l = 0; l < t->n_links; l++) r->out[r->out_at[t->from[l]]++] = l;
+  for (int32_t v = t->n_nodes; v > 0; v--) r->out_at[v] = r->out_at[v - 1];
   r->out_at[0] = 0;
   return BERTH_OK;
 }
 
 static berth_status router_init(Router *r, berth_topology *t) {
-  size_t n = (size_t)t->n_nodes, i;
+  size_t n = (size_t)t->n_nodes;
   int32_t **const columns[] = { &r->hops, &r->tight, &r->via, &r->rank, &r->mark, &r->queue, &r->bucket, &r->bucket_next };
   *r = (Router){ .pool = berth_i_pool_empty(t->ctx), .t = t };
-  for (i = 0; i < sizeof columns / sizeof *columns; i++) *columns[i] = berth_i_pool_alloc(&r->pool, n, sizeof **columns[i]);
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) *columns[i] = berth_i_pool_alloc(&r->pool, n, sizeof **columns[i]);
   r->width = berth_i_pool_alloc(&r->pool, n, sizeof *r->width);
   r->latency = berth_i_pool_alloc(&r->pool, n, sizeof *r->latency);
   r->arrivals = berth_i_pool_alloc(&r->pool, n, sizeof *r->arrivals);
@@ -66,8 +65,7 @@ static berth_status router_init(Router *r, berth_topology *t) {
 /* ---- one source -------------------------------------------------------------------------- */
 
 static void start_sweep(Router *r, int32_t source) {
-  int32_t v;
-  for (v = 0; v < r->t->n_nodes; v++) r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
+  for (int32_t v = 0; v < r->t->n_nodes; v++) r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
   r->hops[source] = 0;
   r->width[source] = INFINITY;
   r->queue[0] = source;
@@ -94,12 +92,12 @@ static int take_link(Router *r, int32_t link, int32_t *tail) {
  * layer of the last device: a full mesh is done when the source's own links are. */
 static void sweep(Router *r, int32_t source) {
   const berth_topology *t = r->t;
-  int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0, k;
+  int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0;
   start_sweep(r, source);
   for (; head < tail; head++) {
     int32_t u = r->queue[head];
     if (missing == 0 && r->hops[u] >= last) break;
-    for (k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
+    for (int32_t k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
       if (!take_link(r, r->out[k], &tail) || t->node_device[t->to[r->out[k]]] == BERTH_NONE) continue;
       missing--;
       last = r->hops[u] + 1;
@@ -112,8 +110,8 @@ BERTH_I_SORT(sort_targets, Target, BERTH_I_DOWN(width) BERTH_I_DOWN(hops) BERTH_
 
 static void list_targets(Router *r, int32_t src) {
   const berth_topology *t = r->t;
-  int32_t d, n = 0;
-  for (d = 0; d < t->n_devices; d++) {
+  int32_t n = 0;
+  for (int32_t d = 0; d < t->n_devices; d++) {
     int32_t v = t->device_node[d];
     if (d == src || r->hops[v] < 0) continue;
     r->targets[n].width = r->width[v];
@@ -134,20 +132,18 @@ static void want(Router *r, int32_t v, int32_t group) {
 /* Marks what lies between the source and the targets over links of at least their width. The farthest target is first. */
 static void want_ways(Router *r, const Target *targets, int32_t n, int32_t group) {
   const berth_topology *t = r->t;
-  int32_t i, h, v, l;
-  for (i = 0; i < n; i++) want(r, t->device_node[targets[i].device], group);
-  for (h = targets[0].hops; h > 1; h--)
-    for (v = r->bucket[h]; v >= 0; v = r->bucket_next[v])
-      for (l = r->tight[v]; l >= 0; l = r->tight_next[l])
+  for (int32_t i = 0; i < n; i++) want(r, t->device_node[targets[i].device], group);
+  for (int32_t h = targets[0].hops; h > 1; h--)
+    for (int32_t v = r->bucket[h]; v >= 0; v = r->bucket_next[v])
+      for (int32_t l = r->tight[v]; l >= 0; l = r->tight_next[l])
         if (t->links[l].bandwidth >= targets[0].width) want(r, t->from[l], group);
 }
 
 /* Leaves the latency infinite if no way of that width arrives. */
 static void arrive(Router *r, int32_t v, double width) {
   const berth_topology *t = r->t;
-  int32_t l;
   r->latency[v] = INFINITY;
-  for (l = r->tight[v]; l >= 0; l = r->tight_next[l]) {
+  for (int32_t l = r->tight[v]; l >= 0; l = r->tight_next[l]) {
     int32_t u = t->from[l], best = r->via[v];
     double latency = r->latency[u] + t->links[l].latency;
     if (t->links[l].bandwidth < width || isinf(latency) || latency > r->latency[v]) continue;
@@ -160,17 +156,16 @@ static void arrive(Router *r, int32_t v, double width) {
 BERTH_I_SORT(sort_arrivals, Arrival, BERTH_I_UP(rank) BERTH_I_UP(link))
 
 static void rank_layer(Router *r, int32_t n) {
-  int32_t i;
   sort_arrivals(r->arrivals, (size_t)n);
-  for (i = 0; i < n; i++) r->rank[r->arrivals[i].node] = i;
+  for (int32_t i = 0; i < n; i++) r->rank[r->arrivals[i].node] = i;
 }
 
 /* Best paths to all marked nodes, layer by layer up to `last`. */
 static void settle(Router *r, int32_t source, double width, int32_t last) {
-  int32_t h, v, n;
   r->latency[source] = 0;
   r->rank[source] = 0;
-  for (h = 1; h <= last; h++) {
+  int32_t v, n;
+  for (int32_t h = 1; h <= last; h++) {
     for (n = 0, v = r->bucket[h]; v >= 0; v = r->bucket_next[v]) {
       arrive(r, v, width);
       if (isinf(r->latency[v])) continue;
@@ -207,8 +202,8 @@ static berth_status refuse_latency(const berth_topology *t, int32_t src, int32_t
 static berth_status write_route(Router *r, int32_t src, Target target) {
   berth_topology *t = r->t;
   int32_t v = t->device_node[target.device], left = target.hops;
-  berth_status st;
   if (isinf(r->latency[v])) return refuse_latency(t, src, target.device, left, r->tight[v]);
+  berth_status st;
   if ((st = reserve_links(r, (size_t)left)) != BERTH_OK) return st;
   for (; left > 0; left--) {
     int32_t d = t->node_device[v];
@@ -222,9 +217,8 @@ static berth_status write_route(Router *r, int32_t src, Target target) {
 }
 
 static berth_status write_group(Router *r, int32_t src, const Target *targets, int32_t n) {
-  int32_t i;
   berth_status st;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (r->t->route_len[berth_i_pair(r->t, src, targets[i].device)] >= 0) continue;
     if ((st = write_route(r, src, targets[i])) != BERTH_OK) return st;
   }
@@ -232,11 +226,12 @@ static berth_status write_group(Router *r, int32_t src, const Target *targets, i
 }
 
 static berth_status route_from(Router *r, int32_t src) {
-  int32_t source = r->t->device_node[src], first, end;
-  berth_status st;
+  int32_t source = r->t->device_node[src];
   sweep(r, source);
   list_targets(r, src);
-  for (first = 0; first < r->n_targets; first = end) {
+  int32_t end;
+  berth_status st;
+  for (int32_t first = 0; first < r->n_targets; first = end) {
     double width = r->targets[first].width;
     for (end = first + 1; end < r->n_targets && r->targets[end].width == width; end++) {}
     want_ways(r, r->targets + first, end - first, first);
@@ -249,16 +244,16 @@ static berth_status route_from(Router *r, int32_t src) {
 /* ---- all --------------------------------------------------------------------------------- */
 
 static berth_status alloc_pairs(berth_topology *t) {
-  size_t n = (size_t)t->n_devices, pairs = n * n, i;
-  berth_status st;
+  size_t n = (size_t)t->n_devices, pairs = n * n;
   t->route_first = berth_i_pool_zalloc(&t->pool, pairs, sizeof *t->route_first);
   t->route_len = berth_i_pool_alloc(&t->pool, pairs, sizeof *t->route_len);
   t->latency = berth_i_pool_alloc(&t->pool, pairs, sizeof *t->latency);
   t->bandwidth = berth_i_pool_alloc(&t->pool, pairs, sizeof *t->bandwidth);
   t->route_set = berth_i_pool_zalloc(&t->pool, pairs, sizeof *t->route_set);
+  berth_status st;
   if ((st = berth_i_pool_status(&t->pool)) != BERTH_OK) return st;
-  for (i = 0; i < pairs; i++) set_pair(t, i, 0, -1, INFINITY, INFINITY);
-  for (i = 0; i < n; i++) set_pair(t, i * n + i, 0, 0, 0, INFINITY);
+  for (size_t i = 0; i < pairs; i++) set_pair(t, i, 0, -1, INFINITY, INFINITY);
+  for (size_t i = 0; i < n; i++) set_pair(t, i * n + i, 0, 0, 0, INFINITY);
   return BERTH_OK;
 }
 
@@ -266,10 +261,9 @@ static berth_status write_forced(Router *r, const berth_i_forced *f, const int32
   berth_topology *t = r->t;
   size_t pair = berth_i_pair(t, f->src, f->dst);
   double latency = 0, bandwidth = INFINITY;
-  int32_t i;
   berth_status st = reserve_links(r, (size_t)f->n);
   if (st != BERTH_OK) return st;
-  for (i = 0; i < f->n; i++) {
+  for (int32_t i = 0; i < f->n; i++) {
     latency += t->links[links[i]].latency;
     bandwidth = fmin(bandwidth, t->links[links[i]].bandwidth);
     t->route[t->n_route + (size_t)i] = links[i];
@@ -282,14 +276,12 @@ static berth_status write_forced(Router *r, const berth_i_forced *f, const int32
 }
 
 static berth_status route_everything(Router *r, const berth_i_forced *forced, size_t n_forced, const int32_t *pool) {
-  int32_t src;
-  size_t i;
   berth_status st;
-  for (src = 0; src < r->t->n_devices; src++) {
+  for (int32_t src = 0; src < r->t->n_devices; src++) {
     if ((st = berth_i_interrupted(r->t->ctx)) != BERTH_OK) return st;
     if ((st = route_from(r, src)) != BERTH_OK) return st;
   }
-  for (i = 0; i < n_forced; i++)
+  for (size_t i = 0; i < n_forced; i++)
     if ((st = write_forced(r, &forced[i], pool + forced[i].at)) != BERTH_OK) return st;
   return BERTH_OK;
 }

@@ -5,8 +5,8 @@
 void berth_topology_retain(berth_topology *t) { t->refs++; }
 
 void berth_topology_release(berth_topology *t) {
-  berth_ctx *ctx;
   if (!t || --t->refs > 0) return;
+  berth_ctx *ctx;
   ctx = t->ctx;
   berth_i_names_release(ctx, &t->types);
   berth_i_pool_free(&t->pool);
@@ -46,20 +46,18 @@ berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t 
 static bool is_device(const berth_topology *t, int32_t d) { return d >= 0 && d < t->n_devices; }
 
 int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst, const int32_t **links) {
-  size_t pair;
   if (links) *links = NULL;
   if (!is_device(t, src) || !is_device(t, dst)) return -1;
-  pair = berth_i_pair(t, src, dst);
+  size_t pair = berth_i_pair(t, src, dst);
   if (links && t->route_len[pair] > 0) *links = t->route + t->route_first[pair];
   return t->route_len[pair];
 }
 
 berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t dst, berth_link *out) {
-  char a[96], b[96];
-  size_t pair;
   if (!is_device(t, src)) return out_of_range(t, "device", src, t->n_devices);
   if (!is_device(t, dst)) return out_of_range(t, "device", dst, t->n_devices);
-  pair = berth_i_pair(t, src, dst);
+  size_t pair = berth_i_pair(t, src, dst);
+  char a[96], b[96];
   if (t->route_len[pair] < 0)
     return berth_i_fail(t->ctx, BERTH_EUNREACHABLE, "no route from %s to %s", berth_i_device_label(t, src, a, sizeof a),
                         berth_i_device_label(t, dst, b, sizeof b));

@@ -12,8 +12,8 @@
 enum { TOWERS = 3, LAYERS = 7, OPS = TOWERS * LAYERS + 2 };
 
 static double now(void *ud) {
-  struct timespec t;
   (void)ud;
+  struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -56,8 +56,8 @@ static berth_status make_cost(berth_ctx *ctx, berth_graph *g, double memory, ber
   berth_device device = berth_device_default();
   berth_link link = { 12e9, 5e-6 };
   berth_topology *t = NULL;
-  berth_status st;
   device.memory = memory;
+  berth_status st;
   if ((st = berth_topology_mesh(ctx, 4, &device, &link, &t)) != BERTH_OK) return st;
   st = berth_cost_new(g, t, NULL, out);
   berth_topology_release(t); /* the cost has a reference of its own */
@@ -76,9 +76,9 @@ static void print_rows(const berth_portfolio *p) {
 static berth_status run_portfolio(berth_cost *cost, berth_placement **out, double *makespan) {
   berth_portfolio_options o = berth_portfolio_default(berth_cost_graph(cost));
   berth_portfolio *p = NULL;
-  berth_status st;
   o.place.links = BERTH_LINKS_DUPLEX;
   o.seconds = 1;
+  berth_status st;
   if ((st = berth_portfolio_run(cost, &o, &p, NULL)) == BERTH_OK) {
     *makespan = berth_portfolio_report(p, berth_portfolio_winner(p))->makespan;
     berth_placement_retain(*out = berth_portfolio_best(p));
@@ -93,9 +93,9 @@ static berth_status run_portfolio(berth_cost *cost, berth_placement **out, doubl
 static berth_status print_bounds(berth_cost *cost, double makespan) {
   berth_bounds_options o = berth_bounds_default(berth_cost_graph(cost));
   berth_lp *lp = NULL;
+  o.thorough = 1;
   berth_bounds b;
   berth_status st;
-  o.thorough = 1;
   if ((st = berth_bounds_compute(cost, &o, &b, NULL)) != BERTH_OK) return st;
   printf("bound: %.3f ms (%s); at most %.2f times the optimum\n", 1e3 * b.best, b.name, makespan / b.best);
   if ((st = berth_lp_solve(cost, NULL, &lp)) != BERTH_OK) return st;
@@ -108,10 +108,10 @@ static berth_status print_bounds(berth_cost *cost, double makespan) {
 static berth_status repair(berth_ctx *ctx, berth_graph *g, const berth_placement *p, double memory) {
   berth_cost *cost = NULL;
   berth_placement *mended = NULL;
-  berth_obstacle why;
   berth_status st = make_cost(ctx, g, memory, &cost);
   int32_t moved = 0;
   if (st != BERTH_OK) return st;
+  berth_obstacle why;
   st = berth_place_repair(cost, berth_placement_device(p), NULL, &mended, &why);
   if (st == BERTH_OK) {
     for (int32_t i = 0; i < OPS; i++) moved += berth_placement_device(mended)[i] != berth_placement_device(p)[i];
@@ -132,9 +132,9 @@ int main(void) {
   berth_cost *cost = NULL;
   berth_placement *p = NULL;
   double makespan = NAN;
-  berth_status st;
   hooks.clock = now; /* without it there is no time limit */
   if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) return 1;
+  berth_status st;
   if ((st = make_graph(ctx, &g)) != BERTH_OK) goto done;
   if ((st = make_cost(ctx, g, 16e9, &cost)) != BERTH_OK) goto done;
   if ((st = run_portfolio(cost, &p, &makespan)) != BERTH_OK) goto done;

@@ -14,10 +14,10 @@ typedef struct inputs {
 } inputs;
 
 static void open_inputs(inputs *in, const char *shared, const char *file) {
-  char path[4096];
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
   memset(in, 0, sizeof *in);
+  char path[4096];
   snprintf(path, sizeof path, "%s/data/doppler/%s", shared, file);
   if (berth_ctx_new(NULL, &in->ctx) != BERTH_OK) exit(1);
   must(in->ctx, berth_load(in->ctx, path, NULL, &in->bundle), path);
@@ -78,9 +78,9 @@ static void measure(const char *shared, const char *file, int led) {
   static double features[EPISODES * DEVICES * BERTH_ASSIGN_OP_FEATURES];
   inputs in;
   uint32_t random = 1;
-  double decisions = 0, start, spent = 0;
+  double decisions = 0, spent = 0;
   open_inputs(&in, shared, file);
-  start = cpu_seconds();
+  double start = cpu_seconds();
   for (int64_t round = 0; spent < 0.5; round++, spent = cpu_seconds() - start) {
     berth_episodes_start(in.episodes, 1, round * EPISODES);
     if (led) led_steps(&in, features);

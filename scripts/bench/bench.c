@@ -16,8 +16,8 @@ static layered make_layered(const char *work, int32_t n) {
   layered m;
   berth_device device = berth_device_default();
   berth_link link = { 1e6 / 0.0001754, 134e-6 };
-  char path[4096];
   must(NULL, berth_ctx_new(NULL, &m.ctx), "context");
+  char path[4096];
   snprintf(path, sizeof path, "%s/layered-%d.json", work, n);
   if (!(m.g = read_layered(m.ctx, path, n))) {
     fprintf(stderr, "bench: no %s\n", path);
@@ -39,21 +39,22 @@ static void place_layered(const char *work, int32_t n, const char *placer, berth
   layered m = make_layered(work, n);
   berth_placement *p = NULL;
   berth_place_options opts = berth_place_default(NULL);
-  char peak[256], input[256];
-  double best = INFINITY, from, total = 0;
+  double best = INFINITY, total = 0;
   int repeats = n > 100000 ? 1 : 5;
   opts.links = links;
   for (int i = 0; i < repeats; i++) {
     berth_placement_release(p);
-    from = cpu_seconds();
+    double from = cpu_seconds();
     must(m.ctx, berth_place(m.cost, placer, &opts, &p, NULL), placer);
     from = cpu_seconds() - from;
     total += from;
     if (from < best) best = from;
   }
+  char input[256];
   snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; planned %.6g s", n,
            berth_placement_estimate(p));
   report(label, best, "CPU s", input, total);
+  char peak[256];
   snprintf(peak, sizeof peak, "%s, peak of graph, cost and engine", label);
   report(peak, (double)berth_ctx_memory_peak(m.ctx) / n, "bytes/op", input, total);
   berth_placement_release(p);
@@ -65,20 +66,19 @@ static void run_portfolio(const char *work, int32_t n, berth_links links, const 
   layered m = make_layered(work, n);
   berth_portfolio_options opts = berth_portfolio_default(m.g);
   berth_portfolio *p = NULL;
-  const berth_member_report *won;
-  char input[256];
-  double best = INFINITY, from, total = 0;
+  double best = INFINITY, total = 0;
   opts.place.links = links;
   opts.threads = 1;
   for (int i = 0; i < (n > 20000 ? 1 : 3); i++) {
     berth_portfolio_release(p);
-    from = cpu_seconds();
+    double from = cpu_seconds();
     must(m.ctx, berth_portfolio_run(m.cost, &opts, &p, NULL), "portfolio");
     from = cpu_seconds() - from;
     total += from;
     if (from < best) best = from;
   }
-  won = berth_portfolio_report(p, berth_portfolio_winner(p));
+  const berth_member_report *won = berth_portfolio_report(p, berth_portfolio_winner(p));
+  char input[256];
   snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; %d members, %s wins with %.6g s", n,
            (int)berth_portfolio_members(p), won->name, won->makespan);
   report(label, best, "CPU s", input, total);
@@ -92,29 +92,28 @@ enum { PLACEMENTS = 64, DEVICES = 4 };
 
 static double mean_simulation(const char *path, double *cpu) {
   berth_ctx *ctx;
-  berth_bundle bundle;
-  berth_topology *t;
-  berth_cost *cost;
-  berth_sim *sim;
-  berth_sim_options opts;
-  berth_sim_summary out;
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
-  berth_rng rng;
-  int32_t n, *where, rounds = 40;
-  double from;
+  int32_t rounds = 40;
   must(NULL, berth_ctx_new(NULL, &ctx), "context");
+  berth_bundle bundle;
   must(ctx, berth_load(ctx, path, NULL, &bundle), path);
+  berth_topology *t;
   must(ctx, berth_topology_mesh(ctx, DEVICES, &device, &link, &t), "topology");
+  berth_cost *cost;
   must(ctx, berth_cost_new(bundle.graph, t, NULL, &cost), "cost");
+  berth_sim_options opts;
   must(ctx, berth_sim_preset(ctx, "doppler", &opts), "preset");
+  berth_sim *sim;
   must(ctx, berth_sim_new(cost, &opts, &sim), "simulator");
-  n = berth_graph_ops(bundle.graph);
-  where = malloc(sizeof *where * PLACEMENTS * (size_t)n);
+  int32_t n = berth_graph_ops(bundle.graph);
+  int32_t *where = malloc(sizeof *where * PLACEMENTS * (size_t)n);
+  berth_rng rng;
   berth_rng_init(&rng, 1, 0);
   for (int32_t i = 0; i < PLACEMENTS * n; i++) where[i] = berth_rng_below(&rng, DEVICES);
+  berth_sim_summary out;
   for (int32_t k = 0; k < PLACEMENTS; k++) must(ctx, berth_sim_run(sim, where + k * n, &out), "warm-up");
-  from = cpu_seconds();
+  double from = cpu_seconds();
   for (int32_t r = 0; r < rounds; r++)
     for (int32_t k = 0; k < PLACEMENTS; k++) must(ctx, berth_sim_run(sim, where + k * n, &out), "simulation");
   from = cpu_seconds() - from;
@@ -133,10 +132,11 @@ static void simulate_doppler(const char *shared) {
                                        "gdp_full_transformer_layer_261nodes", "8gpu_transformer_block", "8gpu_full_transformer" };
   double sum = 0, cpu = 0;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    char path[4096], label[128];
-    double one = 0, mean;
+    char path[4096];
+    double one = 0;
     snprintf(path, sizeof path, "%s/data/doppler/%s.txt", shared, files[i]);
-    mean = mean_simulation(path, &one);
+    double mean = mean_simulation(path, &one);
+    char label[128];
     snprintf(label, sizeof label, "simulation, %s", files[i]);
     report(label, 1e6 * mean, "us", "preset doppler, 4 devices, 64 random placements, seed 1", one);
     sum += mean;

@@ -36,15 +36,15 @@ static int32_t draw_producers(uint64_t *state, int32_t i, int32_t *out) {
 
 static void add_op(dag *d, berth_graph_builder *b, uint64_t *state, int32_t i) {
   berth_op op = berth_op_default();
-  double seconds;
-  int32_t id, from[3], n;
   d->host[i] = draw_below(state, HOSTS);
-  seconds = 0.001 + 0.009 * draw(state);
+  double seconds = 0.001 + 0.009 * draw(state);
   op.seconds = &seconds;
   d->sequence[i] = i;
+  int32_t id;
   must(d->ctx, berth_graph_builder_add_op(b, &op, &id), "op");
   if (i < WIDTH) return;
-  n = draw_producers(state, i, from);
+  int32_t from[3];
+  int32_t n = draw_producers(state, i, from);
   for (int32_t k = 0; k < n; k++) {
     must(d->ctx, berth_graph_builder_connect(b, from[k], i, 1e4 + 1e6 * draw(state), NULL), "edge");
   }
@@ -53,9 +53,9 @@ static void add_op(dag *d, berth_graph_builder *b, uint64_t *state, int32_t i) {
 
 static dag make_dag(int32_t n) {
   uint64_t state = SEED * 2862933555777941757u + 3037000493u;
-  berth_graph_builder *b;
   dag d = { 0 };
   must(NULL, berth_ctx_new(NULL, &d.ctx), "context");
+  berth_graph_builder *b;
   must(d.ctx, berth_graph_builder_new(d.ctx, &b), "builder");
   d.n = n;
   d.host = malloc(sizeof *d.host * (size_t)n);
@@ -87,8 +87,9 @@ static void connect_mesh(berth_ctx *ctx, berth_topology_builder *b) {
 /* One link for all, both ways. */
 static void connect_bus(berth_ctx *ctx, berth_topology_builder *b) {
   berth_link tap = { INFINITY, 0 };
-  int32_t in, out;
+  int32_t in;
   must(ctx, berth_topology_builder_add_switch(b, "in", &in), "switch");
+  int32_t out;
   must(ctx, berth_topology_builder_add_switch(b, "out", &out), "switch");
   must(ctx, berth_topology_builder_add_link(b, in, out, &wire, NULL), "link");
   for (int32_t i = 0; i < HOSTS; i++) {
@@ -99,7 +100,6 @@ static void connect_bus(berth_ctx *ctx, berth_topology_builder *b) {
 
 static berth_topology *make_topology(const dag *d, int bus) {
   berth_topology_builder *b;
-  berth_topology *t;
   must(d->ctx, berth_topology_builder_new(d->ctx, &b), "topology");
   for (int32_t h = 0; h < HOSTS; h++) {
     berth_device device = berth_device_default();
@@ -107,6 +107,7 @@ static berth_topology *make_topology(const dag *d, int bus) {
     must(d->ctx, berth_topology_builder_add_device(b, &device, NULL, NULL), "device");
   }
   (bus ? connect_bus : connect_mesh)(d->ctx, b);
+  berth_topology *t;
   must(d->ctx, berth_topology_builder_finish(b, &t), "topology");
   berth_topology_builder_release(b);
   return t;
@@ -133,15 +134,15 @@ static figure measure(const dag *d, int which, int repeats) {
   berth_topology *t = make_topology(d, cases[which].bus);
   berth_sim_options opts = berth_sim_default(d->g);
   figure f = { INFINITY, 0, 0, 0 };
-  berth_sim_summary out;
   berth_cost *cost;
-  berth_sim *sim;
   must(d->ctx, berth_cost_new(d->g, t, NULL, &cost), "cost");
   opts.memory = BERTH_MEMORY_NONE;
   opts.dispatch = BERTH_DISPATCH_PLANNED;
   opts.sequence = d->sequence;
   opts.links = cases[which].links;
+  berth_sim *sim;
   must(d->ctx, berth_sim_new(cost, &opts, &sim), "simulator");
+  berth_sim_summary out;
   for (int i = 0; i < repeats; i++) {
     double from = cpu_seconds();
     must(d->ctx, berth_sim_run(sim, d->host, &out), "simulation");
@@ -171,9 +172,11 @@ static void measure_all(int32_t n, int repeats, figure *out) {
 }
 
 int main(void) {
-  figure small[CASES], middle[CASES], large[CASES];
+  figure small[CASES];
   measure_all(SMALL, 20, small);
+  figure middle[CASES];
   measure_all(MIDDLE, 5, middle);
+  figure large[CASES];
   measure_all(LARGE, 2, large);
   for (int k = 0; k < CASES; k++) {
     char name[128];

@@ -74,9 +74,9 @@ static void draw_moves(const input *x, double from, double to, int32_t k, move *
   berth_rng rng;
   berth_rng_init(&rng, 1, 0);
   for (int32_t i = 0; i < k; i++) {
-    int32_t first = (int32_t)(from * x->n), span = (int32_t)((to - from) * x->n), d;
+    int32_t first = (int32_t)(from * x->n), span = (int32_t)((to - from) * x->n);
     out[i].op = x->by_start[first + berth_rng_below(&rng, span > 0 ? span : 1)];
-    d = berth_rng_below(&rng, x->devices - 1);
+    int32_t d = berth_rng_below(&rng, x->devices - 1);
     out[i].to = d + (d >= x->device[out[i].op]);
   }
 }
@@ -87,13 +87,12 @@ typedef struct tally {
 
 static tally tries(const input *x, const move *m, int32_t k, double limit, double *sum) {
   berth_sim *sim = NULL;
-  berth_sim_summary s;
-  tally t;
-  double from;
   must(x->ctx, berth_sim_new(x->cost, &x->o, &sim), "simulator");
+  berth_sim_summary s;
   must(x->ctx, berth_sim_base(sim, x->device, &s), "base");
+  tally t;
   t.ended = (double)berth_sim_ended(sim);
-  from = cpu_seconds();
+  double from = cpu_seconds();
   for (int32_t i = 0; i < k; i++) {
     must(x->ctx, berth_sim_try(sim, 1, &m[i].op, &m[i].to, limit, &s), "try");
     *sum += s.makespan <= limit ? s.makespan : 1;
@@ -106,13 +105,12 @@ static tally tries(const input *x, const move *m, int32_t k, double limit, doubl
 
 static tally runs(const input *x, const move *m, int32_t k, double limit, double *sum) {
   berth_sim *sim = NULL;
-  berth_sim_summary s;
-  tally t;
-  double from;
   must(x->ctx, berth_sim_new(x->cost, &x->o, &sim), "simulator");
+  berth_sim_summary s;
   must(x->ctx, berth_sim_run_limited(sim, x->device, limit, &s), "run");
+  tally t;
   t.ended = (double)berth_sim_ended(sim);
-  from = cpu_seconds();
+  double from = cpu_seconds();
   for (int32_t i = 0; i < k; i++) {
     int32_t before = x->device[m[i].op];
     x->device[m[i].op] = m[i].to;
@@ -130,12 +128,10 @@ static void compare(const input *x, const char *which, double from, double to, d
   int32_t k = x->n < 1000 ? 2000 : x->n < 10000 ? 300 : x->n < 50000 ? 60 : 16;
   move *m = malloc(sizeof *m * (size_t)k);
   double limit = over < 0 ? INFINITY : x->makespan * (1 + over), a = 0, b = 0;
-  tally delta, full, again;
-  char label[160], what[160];
   draw_moves(x, from, to, k, m);
-  delta = tries(x, m, k, limit, &a);
-  full = runs(x, m, k, limit, &b);
-  again = tries(x, m, k, limit, &a);
+  tally delta = tries(x, m, k, limit, &a);
+  tally full = runs(x, m, k, limit, &b);
+  tally again = tries(x, m, k, limit, &a);
   if (again.seconds < delta.seconds) delta.seconds = again.seconds;
   again = runs(x, m, k, limit, &b);
   if (again.seconds < full.seconds) full.seconds = again.seconds;
@@ -143,7 +139,9 @@ static void compare(const input *x, const char *which, double from, double to, d
     fprintf(stderr, "bench: %s, %s: tries and runs differ\n", x->name, which);
     exit(1);
   }
+  char label[160];
   snprintf(label, sizeof label, "delta, %s, %s%s", x->name, which, over < 0 ? "" : ", limit");
+  char what[160];
   snprintf(what, sizeof what, "ends %.4f of %.0f; time %.4f of %.4g us", delta.ended / full.ended, full.ended / k,
            delta.seconds / full.seconds, 1e6 * full.seconds / k);
   report(label, full.seconds / delta.seconds, "times", what, 2 * (delta.seconds + full.seconds));
@@ -225,7 +223,6 @@ static void search_both(const input *x) {
   double tries_took = INFINITY, runs_took = INFINITY;
   berth_objective f = { run_limited, chain_of, NULL };
   berth_sim *sim = NULL;
-  char label[160], what[160];
   must(x->ctx, berth_sim_new(x->cost, &x->o, &sim), "simulator");
   f.ud = sim;
   for (int i = 0; i < 3; i++) {
@@ -236,7 +233,9 @@ static void search_both(const input *x) {
     fprintf(stderr, "bench: %s: the searches differ\n", x->name);
     exit(1);
   }
+  char label[160];
   snprintf(label, sizeof label, "delta, %s, search", x->name);
+  char what[160];
   snprintf(what, sizeof what, "anneal, %lld calls, seed 1; runs with a limit take %.4g s", (long long)calls, runs_took);
   report(label, runs_took / tries_took, "times", what, 3 * (tries_took + runs_took));
   berth_sim_release(sim);
@@ -248,11 +247,11 @@ static void search_both(const input *x) {
 
 static void doppler(const char *shared, const char *file, int32_t devices) {
   input x = { 0 };
-  berth_bundle bundle;
   berth_link link = { 1, 0 };
-  char path[4096];
   must(NULL, berth_ctx_new(NULL, &x.ctx), "context");
+  char path[4096];
   snprintf(path, sizeof path, "%s/data/doppler/%s.txt", shared, file);
+  berth_bundle bundle;
   must(x.ctx, berth_load(x.ctx, path, NULL, &bundle), path);
   x.g = bundle.graph;
   x.devices = devices;
@@ -268,8 +267,8 @@ static void doppler(const char *shared, const char *file, int32_t devices) {
 static void from_work(const char *work, const char *file, int32_t n, int32_t devices) {
   input x = { 0 };
   berth_link link = { 1e6 / 0.0001754, 134e-6 };
-  char path[4096];
   must(NULL, berth_ctx_new(NULL, &x.ctx), "context");
+  char path[4096];
   snprintf(path, sizeof path, "%s/%s", work, file);
   x.g = read_layered(x.ctx, path, n);
   if (!x.g) {
@@ -288,17 +287,17 @@ static void from_work(const char *work, const char *file, int32_t n, int32_t dev
 
 static void bert(const char *work) {
   input x = { 0 };
-  berth_bundle bundle;
   berth_link link = { 25e9, 5e-6 };
   char path[4096];
-  FILE *f;
   snprintf(path, sizeof path, "%s/bert.json", work);
+  FILE *f;
   if (!(f = fopen(path, "r"))) {
     fprintf(stderr, "bench: no %s\n", path);
     exit(1);
   }
   fclose(f);
   must(NULL, berth_ctx_new(NULL, &x.ctx), "context");
+  berth_bundle bundle;
   must(x.ctx, berth_load(x.ctx, path, NULL, &bundle), path);
   x.g = bundle.graph;
   x.devices = 4;

@@ -7,16 +7,16 @@ enum { REPEATS = 3 };
 static berth_cost *layered_cost(berth_ctx *ctx, const char *work, int32_t n) {
   berth_device device = berth_device_default();
   berth_link link = { 1e6 / 0.0001754, 134e-6 };
-  berth_topology *t;
-  berth_graph *g;
-  berth_cost *cost;
   char path[4096];
   snprintf(path, sizeof path, "%s/layered-%d.json", work, (int)n);
+  berth_graph *g;
   if (!(g = read_layered(ctx, path, n))) {
     fprintf(stderr, "lp: no %s\n", path);
     exit(1);
   }
+  berth_topology *t;
   must(ctx, berth_topology_mesh(ctx, 4, &device, &link, &t), "topology");
+  berth_cost *cost;
   must(ctx, berth_cost_new(g, t, NULL, &cost), "cost");
   berth_topology_release(t);
   berth_graph_release(g);
@@ -25,13 +25,10 @@ static berth_cost *layered_cost(berth_ctx *ctx, const char *work, int32_t n) {
 
 static void solve_layered(const char *work, int32_t n, const berth_lp_options *opts, const char *label) {
   berth_ctx *ctx;
-  berth_cost *cost;
   berth_lp *lp = NULL;
-  const berth_lp_summary *s;
   double best = INFINITY, total = 0;
-  char name[128], input[256];
   must(NULL, berth_ctx_new(NULL, &ctx), "context");
-  cost = layered_cost(ctx, work, n);
+  berth_cost *cost = layered_cost(ctx, work, n);
   berth_ctx_memory_reset_peak(ctx);
   for (int i = 0; i < REPEATS; i++) {
     double from = cpu_seconds();
@@ -41,8 +38,10 @@ static void solve_layered(const char *work, int32_t n, const berth_lp_options *o
     total += from;
     if (from < best) best = from;
   }
-  s = berth_lp_get(lp);
+  const berth_lp_summary *s = berth_lp_get(lp);
+  char name[128];
   snprintf(name, sizeof name, "favourites, %d ops, %s", (int)n, label);
+  char input[256];
   snprintf(input, sizeof input, "gen_layered.py %d 20 1; value in [%.8g, %.8g] us; gap %.2g; %d + %d iterations", (int)n,
            1e6 * s->lower, 1e6 * s->upper, s->gap, (int)s->entropic, (int)s->interior);
   report(name, best, "CPU s", input, total);

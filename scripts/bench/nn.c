@@ -32,9 +32,8 @@ static void tiny(const char *name, berth_tape *t) {
   enum { LENGTH = 100, TIMES = 1000 };
   const int32_t shape[2] = { 20, 32 };
   berth_array *x = NULL, *w = parameter(name, 32, 32);
-  double start;
   if (berth_array_new(ctx, 2, shape, &x) != BERTH_OK) exit(1);
-  start = cpu_seconds();
+  double start = cpu_seconds();
   for (int i = 0; i < TIMES; i++) chain(x, w, LENGTH, t);
   report(name, (cpu_seconds() - start) / (LENGTH * TIMES) * 1e9, "ns/op", "tanh layer, 20 x 32 by 32 x 32", cpu_seconds() - start);
   berth_array_release(x);
@@ -44,9 +43,9 @@ static void large(const char *name, berth_tape *t) {
   enum { ROWS = 1024, IN = 512, OUT = 64, TIMES = 50 };
   const int32_t shape[2] = { ROWS, IN };
   berth_array *x = NULL, *w = parameter(name, IN, OUT);
-  double start, flop = 2.0 * ROWS * IN * OUT * (t ? 3 : 1) * TIMES;
+  double flop = 2.0 * ROWS * IN * OUT * (t ? 3 : 1) * TIMES;
   if (berth_array_new(ctx, 2, shape, &x) != BERTH_OK) exit(1);
-  start = cpu_seconds();
+  double start = cpu_seconds();
   for (int i = 0; i < TIMES; i++) {
     berth_array *y = NULL, *loss = NULL;
     if (t && berth_tape_watch(t, x) != BERTH_OK) exit(1);
@@ -64,9 +63,8 @@ static void rows(const char *name, berth_tape *t) {
   enum { ROWS = 20000, WIDTH = 64, ROUNDS = 4, TIMES = 20 };
   const int32_t shape[2] = { ROWS, WIDTH };
   berth_array *x = NULL, *w = parameter(name, WIDTH, WIDTH);
-  double start;
   if (berth_array_new(ctx, 2, shape, &x) != BERTH_OK) exit(1);
-  start = cpu_seconds();
+  double start = cpu_seconds();
   for (int i = 0; i < TIMES; i++) {
     berth_array *h = x, *loss = NULL;
     berth_array_retain(h);
@@ -94,7 +92,6 @@ static void bins(const char *name, berth_tape *t) {
   berth_array *a = parameter(name, EPISODES * STEPS, WIDTH);
   berth_segments *s = NULL;
   berth_index *rows_of = NULL, *bins_of = NULL;
-  double start;
   for (int i = 0; i < EPISODES; i++) length[i] = STEPS;
   for (int i = 0; i < EPISODES * STEPS; i++) {
     row[i] = i;
@@ -103,7 +100,7 @@ static void bins(const char *name, berth_tape *t) {
   must(ctx, berth_segments_new(ctx, EPISODES, length, &s), name);
   must(ctx, berth_index_new(ctx, EPISODES * STEPS, row, &rows_of), name);
   must(ctx, berth_index_new(ctx, EPISODES * STEPS, bin, &bins_of), name);
-  start = cpu_seconds();
+  double start = cpu_seconds();
   for (int i = 0; i < TIMES; i++) {
     berth_array *y = NULL, *loss = NULL;
     must(ctx, berth_nn_running_sum(t, a, s, rows_of, bins_of, BINS, &y), name);

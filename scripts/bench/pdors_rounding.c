@@ -41,13 +41,12 @@ static int fail(berth_ctx *ctx) {
 static double between(berth_rng *rng, double a, double b) { return a + (b - a) * berth_rng_uniform(rng); }
 
 static void draw(slot *s, berth_rng *rng) {
-  int i;
   s->job = (berth_ps_job){
     .epochs = 1, .samples = 1e4, .batch = 200, .tau = 1e-3, .bytes = 1, .ratio = (double)WORKERS / SERVERS, .inside = 1e9, .across = 1e8,
     .worker = { berth_rng_below(rng, 5), between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) },
     .server = { 0, between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) }, .importance = 1, .urgency = 0.1, .target = 5
   };
-  for (i = 0; i < CELLS; i++) {
+  for (int i = 0; i < CELLS; i++) {
     s->capacity[i] = 18 * mean[i % RESOURCES];
     s->left[i] = s->capacity[i] * between(rng, 0.1, 1);
     s->price[i] = exp(berth_rng_normal(rng)) / mean[i % RESOURCES];
@@ -76,9 +75,8 @@ static int32_t rounded(double x, berth_rng *rng) {
 }
 
 static void round_all(berth_i_slot_solver *s, double g, berth_rng *rng) {
-  int32_t i;
   berth_i_slot_draft_clear(s);
-  for (i = 0; i < s->lp.shares; i++) {
+  for (int32_t i = 0; i < s->lp.shares; i++) {
     const berth_i_slot_share *x = &s->lp.share[i];
     int32_t workers = rounded(g * x->workers, rng), servers = rounded(g * x->servers, rng);
     berth_i_slot_draft_put(s, x->machine, workers, servers);
@@ -87,8 +85,7 @@ static void round_all(berth_i_slot_solver *s, double g, berth_rng *rng) {
 
 static bool all_fit(const berth_i_slot_solver *s) {
   const berth_i_slot_draft *d = &s->draft;
-  int32_t i;
-  for (i = 0; i < d->n; i++) {
+  for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     if (!berth_i_slot_fits(s, &s->class[s->class_of[h]], d->units[0][h], d->units[1][h])) return false;
   }
@@ -96,12 +93,11 @@ static bool all_fit(const berth_i_slot_solver *s) {
 }
 
 static void roll(berth_i_slot_solver *s, double g, berth_rng *rng, chances *c) {
-  int i, any = 0;
-  for (i = 0; i < ROUNDINGS; i++) {
-    bool fit, covered;
+  int any = 0;
+  for (int i = 0; i < ROUNDINGS; i++) {
     round_all(s, g, rng);
-    fit = all_fit(s);
-    covered = s->draft.all[0] >= WORKERS && s->draft.all[1] >= SERVERS;
+    bool fit = all_fit(s);
+    bool covered = s->draft.all[0] >= WORKERS && s->draft.all[1] >= SERVERS;
     c->packing += fit / (double)ROUNDINGS;
     c->covering += covered / (double)ROUNDINGS;
     any |= fit && covered;
@@ -113,10 +109,9 @@ static void roll(berth_i_slot_solver *s, double g, berth_rng *rng, chances *c) {
 
 /* @param g 0: down  @param tries roundings, of which the best is taken; 0: nothing is rounded, from nothing */
 static double repaired(berth_i_slot_solver *s, double g, int tries, berth_rng *rng) {
-  int i;
   s->best_cost = INFINITY;
   s->best_n = 0;
-  for (i = 0; i < (tries > 0 ? tries : 2); i++) {
+  for (int i = 0; i < (tries > 0 ? tries : 2); i++) {
     if (tries > 0) round_all(s, g > 0 ? g : 1, g > 0 ? rng : NULL);
     else berth_i_slot_draft_clear(s);
     if (berth_i_slot_repair(s, s->region, want, tries > 1 ? i % 2 : i)) berth_i_slot_keep(s, s->region);
@@ -164,21 +159,19 @@ static berth_status relax(berth_i_slot_solver *s, bool whole) {
 }
 
 static berth_status best_of_all(berth_i_slot_solver *s, berth_rng *rng, double *cost) {
-  berth_status st;
   s->best_cost = INFINITY;
   s->best_n = 0;
   factor_of(s, FIXED);
   berth_i_slot_round_and_repair(s, s->region, want, rng);
   cost[6] = s->best_cost;
-  st = berth_i_slot_exact(s, s->region, want);
+  berth_status st = berth_i_slot_exact(s, s->region, want);
   cost[7] = s->best_cost;
   return st;
 }
 
 /* With the published program's answer in s->lp. */
 static void look_published(berth_i_slot_solver *s, berth_rng *rng, study *out, double *cost) {
-  int i;
-  for (i = 0; i < FACTORS; i++) {
+  for (int i = 0; i < FACTORS; i++) {
     double g = factor_of(s, i);
     out->factor[i] += g;
     roll(s, g, rng, &out->chances[i]);
@@ -191,34 +184,32 @@ static void look_published(berth_i_slot_solver *s, berth_rng *rng, study *out, d
 }
 
 static berth_status look(berth_i_slot_solver *s, berth_rng *rng, study *out) {
-  double published, cost[WAYS];
-  berth_status st;
-  int i;
   out->slots++;
+  berth_status st;
   if ((st = relax(s, false)) != BERTH_OK || isinf(s->lp.bound)) return st;
-  published = s->lp.bound;
+  double published = s->lp.bound;
   out->feasible++;
+  double cost[WAYS];
   look_published(s, rng, out, cost);
   if ((st = relax(s, true)) != BERTH_OK || isinf(s->lp.bound)) return st;
   cost[5] = repaired(s, 0, 1, rng);
   if ((st = best_of_all(s, rng, cost)) != BERTH_OK) return st;
-  for (i = 0; i < WAYS; i++) count(&out->ways[i], cost[i], published, cost[7]);
+  for (int i = 0; i < WAYS; i++) count(&out->ways[i], cost[i], published, cost[7]);
   return BERTH_OK;
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
 static void print(const study *s) {
-  int i;
   printf("Roundings without repair, %d slots of which %d can hold what is wanted by the linear program, %d roundings each:\n\n",
          s->slots, s->feasible, ROUNDINGS);
   printf("| G | mean G | Pr(all packing) | Pr(all covering) | slots with any feasible |\n|---|---|---|---|---|\n");
-  for (i = 0; i < FACTORS; i++)
+  for (int i = 0; i < FACTORS; i++)
     printf("| %s | %.3f | %.3f | %.3f | %d of %d |\n", factor_names[i], s->factor[i] / s->feasible, s->chances[i].packing / s->feasible,
            s->chances[i].covering / s->feasible, s->chances[i].any, s->feasible);
   printf("\nCost in whole numbers over the published program's value, and over the best:\n\n");
   printf("| way | slots | mean | most | most over the best |\n|---|---|---|---|---|\n");
-  for (i = 0; i < WAYS; i++) {
+  for (int i = 0; i < WAYS; i++) {
     const ratios *r = &s->ways[i];
     printf("| %s | %d | %.4f | %.4f | %.4f |\n", way_names[i], r->n, r->sum / r->n, r->most, r->of_best);
   }
@@ -226,18 +217,17 @@ static void print(const study *s) {
 
 int main(int argc, char **argv) {
   uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  int i, slots = argc > 2 ? atoi(argv[2]) : 20;
+  int slots = argc > 2 ? atoi(argv[2]) : 20;
   study s = { 0 };
-  slot at;
-  berth_rng rng;
   berth_ctx *ctx;
   if (slots < 1 || slots > MOST_SLOTS || berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
-  for (i = 0; i < slots; i++) {
+  slot at;
+  berth_rng rng;
+  for (int i = 0; i < slots; i++) {
     berth_i_slot_solver *solver = NULL;
-    berth_status st;
     berth_rng_init(&rng, seed, (uint64_t)i);
     draw(&at, &rng);
-    st = open_solver(ctx, &at, &solver);
+    berth_status st = open_solver(ctx, &at, &solver);
     if (st == BERTH_OK) st = look(solver, &rng, &s);
     berth_i_slot_solver_release(solver);
     if (st != BERTH_OK) return fail(ctx);

@@ -37,11 +37,10 @@ static void must(berth_ctx *ctx, berth_status st, const char *what) {
 }
 
 static cJSON *read_json(const char *shared, const char *name) {
-  char path[4096], *text;
-  FILE *f;
+  char path[4096];
   long n;
-  cJSON *json;
   snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared, name);
+  FILE *f;
   if (!(f = fopen(path, "rb"))) {
     fprintf(stderr, "sct_vertices: no %s\n", path);
     exit(1);
@@ -49,10 +48,10 @@ static cJSON *read_json(const char *shared, const char *name) {
   fseek(f, 0, SEEK_END);
   n = ftell(f);
   rewind(f);
-  text = calloc((size_t)n + 1, 1);
+  char *text = calloc((size_t)n + 1, 1);
   if (fread(text, 1, (size_t)n, f) != (size_t)n) exit(1);
   fclose(f);
-  json = cJSON_Parse(text);
+  cJSON *json = cJSON_Parse(text);
   free(text);
   return json;
 }
@@ -102,9 +101,6 @@ static void load(study *s, const char *shared, const char *name) {
   size_t n = (size_t)cJSON_GetArraySize(nodes), m = (size_t)cJSON_GetArraySize(edges);
   berth_device device = berth_device_default();
   berth_link link = { 1e6, 0 };
-  berth_graph_builder *b;
-  berth_graph *g;
-  berth_topology *t;
   int32_t *tensor = malloc(n * sizeof *tensor);
   s->p = malloc(n * sizeof *s->p);
   s->child = malloc(n * sizeof *s->child);
@@ -114,12 +110,15 @@ static void load(study *s, const char *shared, const char *name) {
   s->src = malloc(m * sizeof *s->src);
   s->dst = malloc(m * sizeof *s->dst);
   for (size_t i = 0; i < n; i++) tensor[i] = BERTH_NONE;
+  berth_graph_builder *b;
   must(s->ctx, berth_graph_builder_new(s->ctx, &b), "builder");
   add_ops(s, b, nodes);
   add_edges(s, b, nodes, edges, tensor);
+  berth_graph *g;
   must(s->ctx, berth_graph_builder_finish(b, &g), "graph");
   berth_graph_builder_release(b);
   device.memory = number(json, "maxSizePerFPGA");
+  berth_topology *t;
   must(s->ctx, berth_topology_mesh(s->ctx, (int32_t)number(json, "maxFPGAs"), &device, &link, &t), "topology");
   must(s->ctx, berth_cost_new(g, t, NULL, &s->cost), "cost");
   berth_graph_release(g);
@@ -142,14 +141,13 @@ static void unload(study *s) {
 
 /* ms: parallel: planned; queue: planned, then run by the published simulator. */
 static double judge(study *s, bool queue, berth_place_options o) {
-  berth_placement *p;
-  berth_sim_options so;
-  berth_result *r;
-  double ms;
   o.variant = queue ? "baechi-tf" : "baechi-pt";
   o.quantum = 1e-6;
+  berth_placement *p;
   must(s->ctx, berth_place(s->cost, "m-sct", &o, &p, NULL), "m-sct");
-  ms = 1e3 * berth_placement_estimate(p);
+  double ms = 1e3 * berth_placement_estimate(p);
+  berth_sim_options so;
+  berth_result *r;
   if (queue) {
     must(s->ctx, berth_sim_preset(s->ctx, "baechi-tf", &so), "preset");
     must(s->ctx, berth_simulate(s->cost, berth_placement_device(p), &so, &r), "simulation");
@@ -197,9 +195,9 @@ static void row(const model *m, const char *what, double published, double rough
 static void run(const char *shared, const model *m, int vertices) {
   study s = { 0 };
   range queue = { 0 }, parallel = { 0 };
-  berth_rng rng;
   must(NULL, berth_ctx_new(NULL, &s.ctx), "context");
   load(&s, shared, m->file);
+  berth_rng rng;
   berth_rng_init(&rng, 1, 0);
   for (int k = 0; k < vertices; k++) {
     /* in turn: weights of both signs, such that few edges have x < 1, such that many have x = 0 */

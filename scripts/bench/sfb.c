@@ -18,13 +18,12 @@ static void tensor(berth_sfb_problem *p, int32_t from, double size, int32_t a, i
 /* Op 4l is forward, 4l + 1 an activation, 4l + 2 the gradient of its input, 4l + 3 that of its weights. */
 static berth_sfb_problem problem(berth_rng *rng) {
   berth_sfb_problem p = berth_sfb_default(BERTH_SFB_PER_DEVICE);
-  int32_t i, l;
-  for (i = 0; i < OPS; i++) {
+  for (int32_t i = 0; i < OPS; i++) {
     seconds[i] = 1e-5 + 1e-3 * berth_rng_uniform(rng);
     replicas[i] = 8;
     bandwidth[i] = 2810e6;
   }
-  for (l = 0; l < LAYERS; l++) {
+  for (int32_t l = 0; l < LAYERS; l++) {
     double size = 1e4 + 4e6 * berth_rng_uniform(rng);
     tensor(&p, 4 * l, size, 4 * l + 1, 4 * l + 2);
     if (l + 1 < LAYERS) tensor(&p, 4 * l + 1, size, 4 * l + 4, 4 * l + 7);
@@ -44,18 +43,16 @@ int main(void) {
   static const char *const names[] = { "sfb per-device", "sfb compat" };
   static uint8_t duplicated[OPS];
   berth_ctx *ctx;
-  berth_rng rng;
-  berth_sfb_problem p;
-  int cost, run;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_rng rng;
   berth_rng_init(&rng, 1, 0);
-  p = problem(&rng);
-  for (cost = 0; cost < 2; cost++) {
-    double start = cpu_seconds(), used;
-    berth_sfb_value v;
+  berth_sfb_problem p = problem(&rng);
+  for (int cost = 0; cost < 2; cost++) {
+    double start = cpu_seconds();
     p.cost = (berth_sfb_cost)cost;
-    for (run = 0; run < RUNS; run++) must(ctx, berth_sfb_choose(ctx, &p, duplicated, NULL, NULL, &v), "sfb");
-    used = cpu_seconds() - start;
+    berth_sfb_value v;
+    for (int run = 0; run < RUNS; run++) must(ctx, berth_sfb_choose(ctx, &p, duplicated, NULL, NULL, &v), "sfb");
+    double used = cpu_seconds() - start;
     report(names[cost], 1e3 * used / RUNS, "ms", "2000 ops", used);
     fprintf(stderr, "%s: %d ops duplicated, %g s\n", names[cost], (int)v.duplicated, v.total);
   }

@@ -27,31 +27,32 @@ static berth_status chains(const berth_graph *g, berth_graph **out) { return ber
 
 static void measure(berth_ctx *ctx, const berth_graph *g, const char *what, transform_fn f, const char *input) {
   double best = INFINITY;
-  char name[80];
-  int k;
-  for (k = 0; k < REPEATS; k++) {
+  for (int k = 0; k < REPEATS; k++) {
     berth_graph *out;
-    double start = cpu_seconds(), taken;
+    double start = cpu_seconds();
     must(ctx, f(g, &out), what);
-    taken = cpu_seconds() - start;
+    double taken = cpu_seconds() - start;
     best = taken < best ? taken : best;
     berth_graph_release(out);
   }
+  char name[80];
   snprintf(name, sizeof name, "transform %s", what);
   report(name, best, "s", input, best);
 }
 
 static void measure_layered(const char *work, int32_t n) {
-  char path[4096], input[80];
-  berth_ctx *ctx;
-  berth_graph *g, *grouped;
+  char path[4096];
   snprintf(path, sizeof path, "%s/layered-%d.json", work, (int)n);
+  char input[80];
   snprintf(input, sizeof input, "layered %d", (int)n);
+  berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) exit(1);
+  berth_graph *g;
   if (!(g = read_layered(ctx, path, n))) {
     fprintf(stderr, "transforms: no %s\n", path);
     exit(1);
   }
+  berth_graph *grouped;
   must(ctx, coplace(g, &grouped), "coplace");
   measure(ctx, g, "coplace", coplace, input);
   measure(ctx, grouped, "fuse after coplace", fuse_groups, input);

@@ -5,13 +5,12 @@
 enum { STEPS = 200000000 };
 
 int main(int argc, char **argv) {
-  double from = cpu_seconds(), took;
-  volatile uint64_t sink;
+  double from = cpu_seconds();
   uint64_t x = 1;
   for (int i = 0; i < STEPS; i++) x = x * 6364136223846793005u + 1;
-  sink = x;
+  volatile uint64_t sink = x;
   (void)sink;
-  took = cpu_seconds() - from;
+  double took = cpu_seconds() - from;
   if (argc > 1 && strcmp(argv[1], "plain") == 0) {
     printf("%.2f ns a step\n", 1e9 * took / STEPS);
   } else {

@@ -69,13 +69,12 @@ static inline int check_runs(int few, int all) { return getenv("BERTH_FULL") ? a
 /** The folder of test data, or NULL: `$BERTH_SHARED`, else ../shared. */
 static inline const char *check_shared(void) {
   static const char *dir;
-  FILE *f;
-  char path[4096];
   if (dir) return dir[0] ? dir : NULL;
   dir = getenv("BERTH_SHARED");
   if (!dir) dir = "../shared";
+  char path[4096];
   snprintf(path, sizeof path, "%s/data/stg/README.md", dir);
-  f = fopen(path, "r");
+  FILE *f = fopen(path, "r");
   if (f) fclose(f);
   else dir = "";
   return dir[0] ? dir : NULL;

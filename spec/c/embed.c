@@ -6,8 +6,8 @@ static berth_status make_graph(berth_ctx *ctx, berth_graph **out) {
   berth_graph_builder *b;
   berth_status st = berth_graph_builder_new(ctx, &b);
   double seconds[4] = { 2e-3, 3e-3, 3e-3, 1e-3 };
-  int32_t id;
   if (st != BERTH_OK) return st;
+  int32_t id;
   for (int i = 0; i < 4 && st == BERTH_OK; i++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[i];
@@ -29,7 +29,6 @@ int main(void) {
   berth_cost *cost = NULL;
   berth_placement *p = NULL;
   berth_result *r = NULL;
-  berth_bounds bounds;
   berth_device device = berth_device_default();
   berth_link link = { 10e9, 1e-6 };
   int bad = 1;
@@ -40,6 +39,7 @@ int main(void) {
   if (berth_cost_new(g, t, NULL, &cost) != BERTH_OK) goto done;
   if (berth_place(cost, "m-etf", NULL, &p, NULL) != BERTH_OK) goto done;
   if (berth_simulate(cost, berth_placement_device(p), NULL, &r) != BERTH_OK) goto done;
+  berth_bounds bounds;
   if (berth_bounds_compute(cost, NULL, &bounds, NULL) != BERTH_OK) goto done;
   printf("step time %.6f s, bound %.6f s (%s)\n", berth_result_makespan(r), bounds.best, bounds.name);
   /* the middle ops run side by side: 2 + 3 + 1 ms and one crossing of 101 us, whichever device the last op is on */

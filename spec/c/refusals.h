@@ -12,8 +12,8 @@ static inline void refuse_in_turn(berth_status (*work)(berth_ctx *ctx), int sign
   long at = 0;
   while (s.calls >= sign * s.fail_at && at < 2000) {
     berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL };
-    berth_ctx *ctx;
     s.fail_at = 0;
+    berth_ctx *ctx;
     CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
     s.fail_at = sign * (s.calls + ++at);
     st = work(ctx);

@@ -27,17 +27,16 @@ BERTH_I_SORT(sort_by_length, tree_edge, BERTH_I_UP(length) BERTH_I_UP(b))
 
 /* Prim's.  O(devices^2) */
 static void span(tree *t) {
-  int32_t i, d;
-  for (d = 1; d < t->n; d++) t->near[d] = distance(t, 0, d), t->from[d] = 0;
+  for (int32_t d = 1; d < t->n; d++) t->near[d] = distance(t, 0, d), t->from[d] = 0;
   t->from[0] = BERTH_NONE;
-  for (i = 0; i + 1 < t->n; i++) {
+  for (int32_t i = 0; i + 1 < t->n; i++) {
     int32_t best = BERTH_NONE;
-    for (d = 1; d < t->n; d++) {
+    for (int32_t d = 1; d < t->n; d++) {
       if (t->from[d] != BERTH_NONE && (best == BERTH_NONE || t->near[d] < t->near[best])) best = d;
     }
     t->edge[i] = (tree_edge){ t->near[best], t->from[best], best };
     t->from[best] = BERTH_NONE;
-    for (d = 1; d < t->n; d++) {
+    for (int32_t d = 1; d < t->n; d++) {
       double far = t->from[d] == BERTH_NONE ? 0 : distance(t, best, d);
       if (t->from[d] != BERTH_NONE && far < t->near[d]) t->near[d] = far, t->from[d] = best;
     }
@@ -46,24 +45,23 @@ static void span(tree *t) {
 }
 
 static void rename_part(tree *t, int32_t from, int32_t to) {
-  int32_t d;
-  for (d = 0; d < t->n; d++) {
+  for (int32_t d = 0; d < t->n; d++) {
     if (t->part[d] == from) t->part[d] = to;
   }
 }
 
 /* Parts that the first n edges of the tree join.  @return their number */
 static int32_t join_parts(tree *t, int32_t n) {
-  int32_t i, d, parts = 0;
-  for (d = 0; d < t->n; d++) t->part[d] = d;
-  for (i = 0; i < n; i++) {
+  int32_t parts = 0;
+  for (int32_t d = 0; d < t->n; d++) t->part[d] = d;
+  for (int32_t i = 0; i < n; i++) {
     int32_t a = t->part[t->edge[i].a], b = t->part[t->edge[i].b];
     rename_part(t, a > b ? a : b, a > b ? b : a);
   }
-  for (d = 0; d < t->n; d++) { /* the least member names a part */
+  for (int32_t d = 0; d < t->n; d++) { /* the least member names a part */
     if (t->part[d] == d) rename_part(t, d, t->n + parts++);
   }
-  for (d = 0; d < t->n; d++) t->part[d] -= t->n;
+  for (int32_t d = 0; d < t->n; d++) t->part[d] -= t->n;
   return parts;
 }
 
@@ -76,9 +74,9 @@ static double step_at(const tree *t, int32_t n) {
 
 /* The largest step below `above`; of equal ones the last.  @return edges before it; 0: none */
 static int32_t next_step(const tree *t, double above, int32_t before) {
-  int32_t i, best = 0;
+  int32_t best = 0;
   double most = 0;
-  for (i = 1; i + 1 < t->n; i++) {
+  for (int32_t i = 1; i + 1 < t->n; i++) {
     double step = step_at(t, i);
     bool taken = step > above || (step == above && i >= before);
     if (!taken && step > 0 && step >= most) most = step, best = i;
@@ -89,15 +87,15 @@ static int32_t next_step(const tree *t, double above, int32_t before) {
 static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan, int32_t most,
                             tree *t, double *out) {
   double above = INFINITY;
-  int32_t i, at = t->n;
+  int32_t at = t->n;
   berth_status st = BERTH_OK;
-  for (i = 0; i < most && st == BERTH_OK; i++) {
-    berth_i_bites bites;
+  for (int32_t i = 0; i < most && st == BERTH_OK; i++) {
     berth_i_bite_scope scope = *whole;
     if ((at = next_step(t, above, at)) == 0) break;
     above = step_at(t, at);
     scope.part = t->part;
     scope.parts = join_parts(t, at);
+    berth_i_bites bites;
     st = berth_i_bite_bound(u, &scope, plan, &bites);
     if (st == BERTH_OK) *out = fmax(*out, isnan(bites.intervals) ? bites.clusters : bites.intervals);
   }
@@ -105,8 +103,8 @@ static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *wh
 }
 
 static int32_t largest_tensor(const berth_graph *g) {
-  int32_t i, best = BERTH_NONE;
-  for (i = 0; i < g->n_tensors; i++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t i = 0; i < g->n_tensors; i++) {
     if (g->use_at[i] < g->use_at[i + 1] && (best == BERTH_NONE || g->tensor_bytes[i] > g->tensor_bytes[best])) best = i;
   }
   return best;
@@ -117,13 +115,13 @@ berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope 
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->cost->n_devices;
   tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };
-  berth_status st;
   *out = NAN;
   if (u->n_ops > plan->ops || n < 3 || n > MOST_DEVICES || t.tensor == BERTH_NONE) return BERTH_OK;
   t.edge = berth_i_pool_alloc(&scratch, n, sizeof *t.edge);
   t.near = berth_i_pool_alloc(&scratch, n, sizeof *t.near);
   t.from = berth_i_pool_alloc(&scratch, n, sizeof *t.from);
   t.part = berth_i_pool_alloc(&scratch, n, sizeof *t.part);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
     span(&t);
     st = cut_all(u, whole, plan, most, &t, out);

@@ -41,12 +41,12 @@ void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g) {
 
 /* at[] counts, then ends, then beginnings. */
 static void list_edges(berth_i_bite_dag *g, int dir) {
-  int32_t *at = g->at[dir], i;
+  int32_t *at = g->at[dir];
   const int32_t *end = g->end[!dir];
-  for (i = 0; i <= g->n; i++) at[i] = 0;
-  for (i = 0; i < g->m; i++) at[end[i]]++;
-  for (i = 1; i <= g->n; i++) at[i] += at[i - 1];
-  for (i = g->m - 1; i >= 0; i--) g->edge[dir][--at[end[i]]] = i;
+  for (int32_t i = 0; i <= g->n; i++) at[i] = 0;
+  for (int32_t i = 0; i < g->m; i++) at[end[i]]++;
+  for (int32_t i = 1; i <= g->n; i++) at[i] += at[i - 1];
+  for (int32_t i = g->m - 1; i >= 0; i--) g->edge[dir][--at[end[i]]] = i;
 }
 
 typedef struct pair {
@@ -76,9 +76,9 @@ static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pa
 }
 
 static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e, int32_t n) {
-  int32_t i, kept = 0, last = BERTH_NONE;
+  int32_t kept = 0, last = BERTH_NONE;
   sort_by_ends(e, (size_t)n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     bool again = kept > 0 && e[kept - 1].src == e[i].src && e[kept - 1].dst == e[i].dst;
     if (again && e[i].tensor == last) continue;
     last = e[i].tensor;
@@ -90,21 +90,21 @@ static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times
 
 static int32_t list_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e) {
   const berth_graph *g = b->u->cost->g;
-  int32_t t, i, n = 0;
-  for (t = 0; t < g->n_tensors; t++) {
+  int32_t n = 0;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     double c = g->use_at[t] < g->use_at[t + 1] ? berth_i_pair_time(times, t) : 0, bytes = g->tensor_bytes[t];
     pair p = { b->row[g->producer[t]], 0, t, c, bytes, berth_i_port_time(&b->ports, 0, bytes, c),
                berth_i_port_time(&b->ports, 1, bytes, c), g->use_at[t + 1] - g->use_at[t] > 1 };
-    for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) p.dst = b->row[g->use[i]], e[n++] = p;
+    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) p.dst = b->row[g->use[i]], e[n++] = p;
   }
   return join_pairs(b, times, e, n);
 }
 
 /* Where it may run, its memory being large enough. */
 static double least_time(const berth_i_bite *b, int32_t row) {
-  int32_t op = b->op[row], d;
+  int32_t op = b->op[row];
   double least = INFINITY;
-  for (d = 0; d < b->u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < b->u->cost->n_devices; d++) {
     bool can = b->masks && !b->part ? b->can[row] >> d & 1 : berth_i_unit_can_run(b->u, b->u->of[op], d);
     if (can) least = fmin(least, berth_i_op_time(b->u->cost, op, d));
   }
@@ -112,13 +112,12 @@ static double least_time(const berth_i_bite *b, int32_t row) {
 }
 
 static void fill_whole(berth_i_bite *b, const pair *e, berth_i_bite_dag *g) {
-  int32_t i;
-  for (i = 0; i < g->n; i++) {
+  for (int32_t i = 0; i < g->n; i++) {
     g->id[i] = i;
     g->p[i] = least_time(b, i);
     g->h[0][i] = g->h[1][i] = 0;
   }
-  for (i = 0; i < g->m; i++) {
+  for (int32_t i = 0; i < g->m; i++) {
     g->end[0][i] = e[i].src, g->end[1][i] = e[i].dst, g->c[i] = e[i].c;
     g->w[0][i] = e[i].in, g->w[1][i] = e[i].out, g->tensor[i] = e[i].tensor;
   }
@@ -148,8 +147,8 @@ static bool is_before(const berth_i_bite *b, int dir, int32_t x, int32_t v) {
 }
 
 static int32_t mark_part(berth_i_bite *b, int dir, int32_t v) {
-  int32_t x, n = 0;
-  for (x = 0; x < b->n; x++) b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
+  int32_t n = 0;
+  for (int32_t x = 0; x < b->n; x++) b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
   return n;
 }
 
@@ -158,8 +157,8 @@ static bool is_inside(const berth_i_bite *b, const berth_i_bite_dag *g, int32_t 
 }
 
 static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g) {
-  int32_t x, e, k = 0;
-  for (x = 0; x < whole->n; x++) {
+  int32_t k = 0;
+  for (int32_t x = 0; x < whole->n; x++) {
     int32_t i = b->mark[x];
     if (i == BERTH_NONE) continue;
     g->id[i] = x;
@@ -167,7 +166,7 @@ static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int 
     g->h[dir][i] = whole->h[dir][x];
     g->h[!dir][i] = 0;
   }
-  for (e = 0; e < whole->m; e++) {
+  for (int32_t e = 0; e < whole->m; e++) {
     if (!is_inside(b, whole, e)) continue;
     g->end[0][k] = b->mark[whole->end[0][e]];
     g->end[1][k] = b->mark[whole->end[1][e]];
@@ -181,10 +180,10 @@ static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int 
 }
 
 berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g) {
-  int32_t n = mark_part(b, dir, v), m = 0, e;
-  berth_status st;
-  for (e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
+  int32_t n = mark_part(b, dir, v), m = 0;
+  for (int32_t e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
   b->work += whole->n + whole->m;
+  berth_status st;
   if ((st = alloc_dag(b, n, m, g)) == BERTH_OK) fill_part(b, whole, dir, v, g);
   return st;
 }

@@ -36,8 +36,7 @@ static berth_i_bite_frontier pop(berth_i_bite *b, growth *w) { return frontier_p
 static void push_inputs(berth_i_bite *b, growth *w, int32_t z) {
   const berth_i_bite_dag *g = w->g;
   double after = z == w->v ? 0 : g->p[z] + path_to(b, w, z);
-  int32_t i;
-  for (i = g->at[w->dir][z]; i < g->at[w->dir][z + 1]; i++) {
+  for (int32_t i = g->at[w->dir][z]; i < g->at[w->dir][z + 1]; i++) {
     int32_t e = g->edge[w->dir][i], y = g->end[w->dir][e];
     double arrival = g->h[w->dir][y] + g->p[y] + g->c[e] + after;
     if (b->stamp[y] != b->epoch && arrival > w->low) push(b, w, (berth_i_bite_frontier){ arrival, e });
@@ -64,13 +63,13 @@ static void add_op(berth_i_bite *b, growth *w, int32_t x, double arrival) {
 
 /* With all of its group that comes before v. */
 static void add(berth_i_bite *b, growth *w, int32_t x, double arrival) {
-  int32_t unit = b->u->of[b->op[x]], i, first = w->n;
+  int32_t unit = b->u->of[b->op[x]], first = w->n;
   add_op(b, w, x, arrival);
-  for (i = b->u->at[unit]; i < b->u->at[unit + 1]; i++) {
+  for (int32_t i = b->u->at[unit]; i < b->u->at[unit + 1]; i++) {
     int32_t y = b->row[b->u->ops[i]];
     if (b->stamp[y] != b->epoch && path_to(b, w, y) >= 0) add_op(b, w, y, arrival);
   }
-  for (i = first; i < w->n; i++) push_inputs(b, w, b->list[i]);
+  for (int32_t i = first; i < w->n; i++) push_inputs(b, w, b->list[i]);
 }
 
 /* Until no arrival matters, or no device can have all that.  @return ops that are sure to be together, by arrival */
@@ -89,16 +88,15 @@ static void grow(berth_i_bite *b, growth *w) {
 
 /* Once, for all beginnings of the list. */
 static void sort_by_head(berth_i_bite *b, growth *w) {
-  int32_t i;
-  for (i = 0; i < w->n; i++) w->by_head[i] = (berth_i_keyed){ w->g->h[w->dir][b->list[i]], i };
+  for (int32_t i = 0; i < w->n; i++) w->by_head[i] = (berth_i_keyed){ w->g->h[w->dir][b->list[i]], i };
   berth_i_sort_keyed(w->by_head, w->n);
   b->work += 8 * w->n;
 }
 
 /* The first n of the list, one after another, then v. */
 static double done(berth_i_bite *b, const growth *w, int32_t n) {
-  int32_t i, items = 0;
-  for (i = 0; i < w->n; i++) {
+  int32_t items = 0;
+  for (int32_t i = 0; i < w->n; i++) {
     int32_t x = b->list[w->by_head[i].id];
     if (w->by_head[i].id >= n || x == w->v) continue;
     b->item[items++] = (berth_i_bite_item){ w->by_head[i].key, w->g->p[x] / b->width, path_to(b, w, x) };
@@ -114,25 +112,23 @@ static double arrival_after(const growth *w, int32_t n) { return n < w->n ? w->b
  * never done. */
 static double meet(berth_i_bite *b, const growth *w) {
   int32_t low = 1, high = w->n;
-  double before;
   while (low < high) {
     int32_t k = low + (high - low) / 2;
     if (done(b, w, k) >= arrival_after(w, k)) high = k;
     else low = k + 1;
   }
-  before = low > 1 ? w->below[low - 1] : INFINITY;
+  double before = low > 1 ? w->below[low - 1] : INFINITY;
   if (low == w->n && !w->can) return before;
   return fmin(before, fmax(done(b, w, low), arrival_after(w, low)));
 }
 
 double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low) {
   growth w = { g, dir, v, 0, 0, low, b->real, { 0, 0, 0 }, ~(uint64_t)0, (berth_i_keyed *)(void *)(b->real + b->n) };
-  double head;
   b->epoch++;
   add(b, &w, v, INFINITY);
   if (!w.can) return low; /* alone it fits nowhere: somebody else's business */
   grow(b, &w);
   sort_by_head(b, &w);
-  head = meet(b, &w);
+  double head = meet(b, &w);
   return isinf(head) ? low : fmax(low, head);
 }

@@ -7,9 +7,9 @@ const berth_i_bite_plan berth_i_bite_cut = { BERTH_I_BITE_ALL, 20, 0, 60000000, 
 const berth_i_bite_plan berth_i_bite_thorough = { BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5 };
 
 static int32_t most_edges(const berth_i_bite_dag *g) {
-  int32_t i, dir, most = 0;
-  for (dir = 0; dir < 2; dir++) {
-    for (i = 0; i < g->n; i++) {
+  int32_t most = 0;
+  for (int32_t dir = 0; dir < 2; dir++) {
+    for (int32_t i = 0; i < g->n; i++) {
       int32_t n = g->at[dir][i + 1] - g->at[dir][i];
       if (n > most) most = n;
     }
@@ -48,17 +48,16 @@ static bool may_run(const berth_i_bite *b, int32_t unit, int32_t device) {
 
 static berth_status fill_devices(berth_i_bite *b, const room *k) {
   const berth_cost *c = b->u->cost;
-  berth_status st;
-  int32_t i, d;
   b->can = berth_i_pool_zalloc(&b->pool, k->ops, sizeof *b->can);
   b->class_of = berth_i_pool_zalloc(&b->pool, k->classes, sizeof *b->class_of);
   b->row = berth_i_pool_alloc(&b->pool, k->ops, sizeof *b->row);
+  berth_status st;
   if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
-  for (i = 0; i < b->n; i++) b->row[b->op[i]] = i;
-  for (d = 0; b->masks && d < c->n_devices; d++) {
+  for (int32_t i = 0; i < b->n; i++) b->row[b->op[i]] = i;
+  for (int32_t d = 0; b->masks && d < c->n_devices; d++) {
     int32_t place = b->part ? b->part[d] : d;
     b->class_of[b->part ? 0 : c->class_of[d]] |= (uint64_t)1 << place;
-    for (i = 0; i < b->n; i++) {
+    for (int32_t i = 0; i < b->n; i++) {
       if (may_run(b, b->u->of[b->op[i]], d)) b->can[i] |= (uint64_t)1 << place;
     }
   }
@@ -67,12 +66,11 @@ static berth_status fill_devices(berth_i_bite *b, const room *k) {
 
 /* From each row, in topological order.  O(ops * edges) */
 static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
-  int32_t x, v, i;
-  for (x = 0; x < b->n; x++) {
+  for (int32_t x = 0; x < b->n; x++) {
     double *to = b->path + (size_t)x * (size_t)b->n;
-    for (v = 0; v < b->n; v++) to[v] = -1;
-    for (v = x + 1; v < b->n; v++) {
-      for (i = g->at[0][v]; i < g->at[0][v + 1]; i++) {
+    for (int32_t v = 0; v < b->n; v++) to[v] = -1;
+    for (int32_t v = x + 1; v < b->n; v++) {
+      for (int32_t i = g->at[0][v]; i < g->at[0][v + 1]; i++) {
         int32_t u = g->end[0][g->edge[0][i]];
         if (u == x) to[v] = fmax(to[v], 0);
         else if (u > x && to[u] >= 0) to[v] = fmax(to[v], to[u] + g->p[u]);
@@ -88,22 +86,19 @@ static double after_meets(const berth_i_bite *b, int dir, int32_t v) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
   double h = 0;
-  int32_t i;
-  for (i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
+  for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
   return h;
 }
 
 static void tell_meets(berth_i_bite *b, int dir, int32_t v, double done) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
-  int32_t i;
-  for (i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) b->meet[list[i]] = fmax(b->meet[list[i]], done);
+  for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) b->meet[list[i]] = fmax(b->meet[list[i]], done);
 }
 
 static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v) {
   double h = b->price ? fmax(g->h[dir][v], after_meets(b, dir, v)) : g->h[dir][v];
-  int32_t i;
-  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t u = g->end[dir][g->edge[dir][i]];
     h = fmax(h, g->h[dir][u] + g->p[u]);
   }
@@ -111,8 +106,6 @@ static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int 
 }
 
 static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32_t v, double step) {
-  berth_i_bite_dag part;
-  berth_status st;
   g->h[dir][v] = simple_head(b, g, dir, v);
   if ((b->rules & BERTH_I_BITE_DEEP) && b->deep_work < b->deep_most) {
     int64_t begun = b->work;
@@ -120,6 +113,8 @@ static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32
     b->deep_work += b->work - begun;
   }
   if (g->at[dir][v + 1] - g->at[dir][v] < 2 || b->work >= b->most) return BERTH_OK;
+  berth_i_bite_dag part;
+  berth_status st;
   if ((st = berth_i_bite_dag_part(b, g, dir, v, &part)) != BERTH_OK) return st;
   g->h[dir][v] = berth_i_bite_raise(b, &part, g->h[dir][v], step);
   berth_i_bite_dag_release(b, &part);
@@ -128,10 +123,9 @@ static berth_status head_of(berth_i_bite *b, berth_i_bite_dag *g, int dir, int32
 
 static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, double step) {
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < b->u->cost->g->n_collectives; i++) b->meet[i] = 0;
+  for (int32_t i = 0; i < b->u->cost->g->n_collectives; i++) b->meet[i] = 0;
   b->deep_most = b->deep_work + b->deep_share;
-  for (i = 0; i < g->n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < g->n && st == BERTH_OK; i++) {
     int32_t v = dir ? g->n - 1 - i : i;
     st = head_of(b, g, dir, v, step);
     if (b->price) tell_meets(b, dir, v, g->h[dir][v] + g->p[v]);
@@ -141,8 +135,7 @@ static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, dou
 
 static double simple_bound(const berth_i_bite *b, const berth_i_bite_dag *g) {
   double low = 0, sum = 0;
-  int32_t i;
-  for (i = 0; i < g->n; i++) {
+  for (int32_t i = 0; i < g->n; i++) {
     low = fmax(low, g->h[0][i] + g->p[i] + g->h[1][i]);
     sum += g->p[i];
   }
@@ -176,9 +169,9 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
   unsigned no_loads = plan->rules & ~(unsigned)BERTH_I_BITE_LOADS;
   bool recurse = plan->rules & BERTH_I_BITE_RECURSE;
   double low = 0;
-  berth_status st;
   b->most = 0; /* nothing but paths */
   b->deep_share = plan->work / 4;
+  berth_status st;
   if ((st = both_heads(b, g, 0)) != BERTH_OK) return st;
   if ((st = stage(b, g, plan, no_loads, recurse, &low)) != BERTH_OK) return st;
   out->clusters = low;
@@ -190,10 +183,10 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
 
 /* Devices of a part at most. */
 static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
-  int32_t most = 1, i, d;
-  for (i = 0; i < scope->parts; i++) {
+  int32_t most = 1;
+  for (int32_t i = 0; i < scope->parts; i++) {
     int32_t n = 0;
-    for (d = 0; d < devices; d++) n += scope->part[d] == i;
+    for (int32_t d = 0; d < devices; d++) n += scope->part[d] == i;
     if (n > most) most = n;
   }
   return most;
@@ -203,7 +196,6 @@ static int32_t width_of(const berth_i_bite_scope *scope, int32_t devices) {
 static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i_bite_scope *scope,
                           const berth_i_bite_plan *plan, room *k) {
   bool parts = scope && scope->part;
-  berth_status st;
   b->ctx = u->cost->ctx, b->u = u, b->op = u->cost->g->topo;
   b->n = u->n_ops, b->devices = u->cost->n_devices, b->classes = parts ? 1 : u->n_classes;
   b->part = parts ? scope->part : NULL;
@@ -213,7 +205,7 @@ static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i
   b->unused = b->width > 1 ? BERTH_I_BITE_EDGE_FINDING : 0;
   b->kinds = scope && plan->rules & BERTH_I_BITE_MEMORY ? scope->kinds : NULL;
   b->price = scope && u->cost->g->wait ? scope->price : NULL;
-  st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part, b->places, &b->ports);
+  berth_status st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part, b->places, &b->ports);
   if (!berth_i_ports_count(&b->ports)) b->unused |= BERTH_I_BITE_PORTS;
   b->rules = plan->rules & ~b->unused;
   k->ops = (size_t)b->n;
@@ -228,9 +220,9 @@ berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope
   berth_i_bite b = { .pool = berth_i_pool_empty(u->cost->ctx) };
   berth_i_bite_dag g = { 0 };
   room k = { 0 };
-  berth_status st;
   out->clusters = out->intervals = NAN;
   if (u->n_ops > plan->ops) return BERTH_OK;
+  berth_status st;
   if ((st = begin(&b, u, scope, plan, &k)) != BERTH_OK) goto done;
   if ((st = fill_devices(&b, &k)) != BERTH_OK) goto done;
   if ((st = berth_i_bite_dag_whole(&b, &g)) != BERTH_OK) goto done;

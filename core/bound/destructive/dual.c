@@ -9,26 +9,22 @@ static double rounded(double x, int k) {
 
 static bool exceeds_rounded(const double *x, int32_t n, int32_t bins, int k) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) sum += rounded(x[i], k);
+  for (int32_t i = 0; i < n; i++) sum += rounded(x[i], k);
   return sum > bins + 1e-6;
 }
 
 /* Items below `least` dropped, those above 1 - least are whole bins. */
 static bool exceeds_cut(const double *x, int32_t n, int32_t bins, double least) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) sum += x[i] > 1 - least + 1e-9 ? 1 : x[i] >= least ? x[i] : 0;
+  for (int32_t i = 0; i < n; i++) sum += x[i] > 1 - least + 1e-9 ? 1 : x[i] >= least ? x[i] : 0;
   return sum > bins + 1e-6;
 }
 
 bool berth_i_bite_overfull(const double *x, int32_t n, int32_t bins) {
-  int32_t i;
-  int k;
-  for (k = 1; k <= 12; k++) {
+  for (int k = 1; k <= 12; k++) {
     if (exceeds_rounded(x, n, bins, k)) return true;
   }
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (x[i] > 0 && x[i] <= 0.5 && exceeds_cut(x, n, bins, x[i])) return true;
   }
   return false;

@@ -10,9 +10,10 @@ BERTH_I_SORT(sort_by_release, berth_i_bite_item, BERTH_I_UP(r))
 
 /* Mostly sorted already: ids are in topological order.  @return steps */
 static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
-  int32_t i, j, moves = 0;
+  int32_t i, moves = 0;
   for (i = 1; i < n; i++) {
     berth_i_bite_item x = a[i];
+    int32_t j;
     for (j = i; j > 0 && a[j - 1].r > x.r; j--) a[j] = a[j - 1];
     moves += i - j;
     a[j] = x;
@@ -32,10 +33,9 @@ double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
   memcpy(a, b->item, (size_t)n * sizeof *a);
   b->work += 2 * n + sort_items(a, n);
   while (next < n || size > 0) {
-    double until;
     if (size == 0) now = fmax(now, a[next].r);
     while (next < n && a[next].r <= now) released_up(a, size++, a[next]), next++;
-    until = next < n ? a[next].r : INFINITY;
+    double until = next < n ? a[next].r : INFINITY;
     if (now + a->p <= until) {
       now += a->p;
       end = fmax(end, now + a->q);

@@ -32,9 +32,9 @@ static void add_to_cluster(loads *w, int32_t op, int32_t k) {
 
 static void list_heavy(berth_i_bite *b, loads *w) {
   const berth_i_bite_state *s = w->s;
-  int32_t x, *of_label = b->scratch;
-  for (x = 0; x < s->g->n; x++) of_label[x] = w->cluster[x] = BERTH_NONE;
-  for (x = 0; x < s->g->n; x++) {
+  int32_t *of_label = b->scratch;
+  for (int32_t x = 0; x < s->g->n; x++) of_label[x] = w->cluster[x] = BERTH_NONE;
+  for (int32_t x = 0; x < s->g->n; x++) {
     int32_t *k = &of_label[s->label[x]];
     if (s->p[x] < s->limit / 2000) continue;
     if (*k == BERTH_NONE) {
@@ -63,8 +63,8 @@ static void join_group(loads *w, int32_t k, int32_t next_to, double apart) {
 static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t home) {
   const berth_i_bite_state *s = w->s;
   const berth_i_bite_dag *g = s->g;
-  int32_t i, n = 0;
-  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+  int32_t n = 0;
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e], k = w->cluster[u];
     double reach = s->h[!dir][v] + s->p[v] + g->c[e];
     if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_BITE_OPEN || w->group[k] != BERTH_NONE || isinf(g->c[e])) continue;
@@ -78,12 +78,12 @@ static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t hom
 /* Every cluster is in one group at most. */
 static void list_groups(berth_i_bite *b, loads *w, int dir) {
   const berth_i_bite_state *s = w->s;
-  int32_t v, *home_of = b->scratch;
-  for (v = 0; v < s->g->n; v++) home_of[v] = BERTH_NONE;
-  for (v = 0; v < s->g->n; v++) {
+  int32_t *home_of = b->scratch;
+  for (int32_t v = 0; v < s->g->n; v++) home_of[v] = BERTH_NONE;
+  for (int32_t v = 0; v < s->g->n; v++) {
     if (w->cluster[v] != BERTH_NONE) home_of[s->label[v]] = w->cluster[v];
   }
-  for (v = 0; v < s->g->n; v++) {
+  for (int32_t v = 0; v < s->g->n; v++) {
     int32_t home = home_of[s->label[v]], n = gather(b, w, dir, v, home);
     if (n == 0) continue;
     if (home != BERTH_NONE && w->group[home] == BERTH_NONE) join_group(w, home, BERTH_NONE, 0);
@@ -102,16 +102,15 @@ static double work_apart(const loads *w, int32_t k) {
   const berth_i_bite_state *s = w->s;
   int32_t u = w->next_to[k];
   double head = s->h[0][u], due = berth_i_bite_due(s, u), p = s->p[u];
-  double before = least_work(head, due, p, w->from, w->to), after;
+  double before = least_work(head, due, p, w->from, w->to);
   if (w->group[k] < w->joins) due = fmin(due, fmax(w->apart[k], head + p));
   else head = fmax(head, fmin(w->apart[k], due - p));
-  after = least_work(head, due, p, w->from, w->to);
+  double after = least_work(head, due, p, w->from, w->to);
   return fmax(w->weight[k], w->sum[k] - before + after);
 }
 
 static void open_groups(loads *w) {
-  int32_t g;
-  for (g = 0; g < w->groups; g++) {
+  for (int32_t g = 0; g < w->groups; g++) {
     w->group_sum[g] = w->group_all[g] = w->group_due[g] = 0;
     w->group_head[g] = INFINITY;
   }
@@ -121,9 +120,9 @@ static void open_groups(loads *w) {
  * @return what the groups must do beyond the weights of their clusters */
 static double group_extra(loads *w) {
   double extra = 0;
-  int32_t k, g;
   open_groups(w);
-  for (k = 0; k < w->clusters; k++) {
+  int32_t g;
+  for (int32_t k = 0; k < w->clusters; k++) {
     if ((g = w->group[k]) == BERTH_NONE) continue;
     w->group_sum[g] += w->weight[k];
     w->group_all[g] += w->next_to[k] == BERTH_NONE ? w->whole[k] : fmin(w->whole[k], work_apart(w, k));
@@ -142,14 +141,13 @@ static double group_extra(loads *w) {
 static double weigh(berth_i_bite *b, loads *w) {
   const berth_i_bite_state *s = w->s;
   double total = 0;
-  int32_t i, k;
-  for (k = 0; k < w->clusters; k++) w->sum[k] = 0;
-  for (i = 0; i < w->heavy; i++) {
+  for (int32_t k = 0; k < w->clusters; k++) w->sum[k] = 0;
+  for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
     w->least[i] = least_work(s->h[0][x], berth_i_bite_due(s, x), s->p[x], w->from, w->to);
     w->sum[w->cluster[x]] += w->least[i];
   }
-  for (k = 0; k < w->clusters; k++) {
+  for (int32_t k = 0; k < w->clusters; k++) {
     double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
     w->weight[k] = fmax(w->sum[k], w->whole[k] - w->width * out);
     total += w->weight[k];
@@ -161,11 +159,10 @@ static double weigh(berth_i_bite *b, loads *w) {
 /* An op that cannot run as early (late) as it might, for want of devices. The groups' extra is not in here: it may be its own. */
 static void adjust(berth_i_bite *b, berth_i_bite_state *s, const loads *w, double total) {
   double capacity = b->devices * (w->to - w->from);
-  int32_t i, dir;
-  for (i = 0; i < w->heavy && !s->impossible; i++) {
+  for (int32_t i = 0; i < w->heavy && !s->impossible; i++) {
     int32_t x = w->op[i], k = w->cluster[x];
     double slack = capacity - (total - w->weight[k]) - (w->sum[k] - w->least[i]);
-    for (dir = 0; dir < 2; dir++) {
+    for (int32_t dir = 0; dir < 2; dir++) {
       double from = dir ? s->limit - w->to : w->from, to = dir ? s->limit - w->from : w->to, h = s->h[dir][x];
       double early = fmin(h + s->p[x], to) - fmax(h, from);
       if (early > slack + s->slip && slack >= 0) berth_i_bite_lift(s, dir, x, to - slack);
@@ -182,9 +179,9 @@ static double cost_at(const berth_i_bite *b, const loads *w, int32_t k, const be
 
 static void sum_at(berth_i_bite *b, loads *w, const berth_i_bite_rate *rate) {
   const berth_i_bite_state *s = w->s;
-  int32_t i, k;
+  int32_t k;
   for (k = 0; k < w->clusters; k++) w->rate_sum[k] = w->rate_all[k] = 0;
-  for (i = 0; i < w->heavy; i++) {
+  for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
     double p = b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)rate->class_of];
     if (!(s->can[s->label[x]] & rate->places)) p = INFINITY;
@@ -199,31 +196,29 @@ static void sum_at(berth_i_bite *b, loads *w, const berth_i_bite_rate *rate) {
  * the interval. */
 static bool too_dear(berth_i_bite *b, loads *w) {
   double *least = w->rate_least, total = 0;
-  int32_t j, k;
   if (b->rates == 0) return false;
-  for (k = 0; k < w->clusters; k++) least[k] = INFINITY;
-  for (j = 0; j < b->rates; j++) {
+  for (int32_t k = 0; k < w->clusters; k++) least[k] = INFINITY;
+  for (int32_t j = 0; j < b->rates; j++) {
     sum_at(b, w, &b->rate[j]);
-    for (k = 0; k < w->clusters; k++) {
+    for (int32_t k = 0; k < w->clusters; k++) {
       if (!isinf(w->rate_all[k])) least[k] = fmin(least[k], cost_at(b, w, k, &b->rate[j]));
     }
   }
-  for (k = 0; k < w->clusters; k++) total += least[k];
+  for (int32_t k = 0; k < w->clusters; k++) total += least[k];
   return total > (w->to - w->from) * (1 + 1e-9) + w->s->slip;
 }
 
 static bool too_large(const berth_i_bite_state *s, const loads *w) {
-  int32_t k;
-  for (k = 0; k < w->clusters; k++) {
+  for (int32_t k = 0; k < w->clusters; k++) {
     if (w->weight[k] > w->width * (w->to - w->from + s->slip)) return true;
   }
   return false;
 }
 
 static bool unpackable(berth_i_bite *b, loads *w) {
-  int32_t k, n = 0;
+  int32_t n = 0;
   double *x = w->group_sum; /* not in use any more */
-  for (k = 0; k < w->clusters; k++) {
+  for (int32_t k = 0; k < w->clusters; k++) {
     double part = w->weight[k] / (w->width * (w->to - w->from));
     if (part > 1e-3) x[n++] = fmin(1, part);
   }
@@ -244,13 +239,13 @@ static void check_interval(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
 
 /* Near-equal ones once (the earliest, or the latest), and not more than POINTS. */
 static int32_t thin(double *x, int32_t n, double near, bool latest) {
-  int32_t i, kept = 0;
+  int32_t kept = 0;
   berth_i_sort_numbers(x, n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (kept == 0 || x[i] - x[kept - 1] > near) x[kept++] = x[i];
     else if (latest) x[kept - 1] = x[i];
   }
-  for (i = 0; kept > BERTH_I_BITE_POINTS && i < BERTH_I_BITE_POINTS; i++) {
+  for (int32_t i = 0; kept > BERTH_I_BITE_POINTS && i < BERTH_I_BITE_POINTS; i++) {
     x[i] = x[(int64_t)i * (kept - 1) / (BERTH_I_BITE_POINTS - 1)];
   }
   return kept < BERTH_I_BITE_POINTS ? kept : BERTH_I_BITE_POINTS;
@@ -258,8 +253,7 @@ static int32_t thin(double *x, int32_t n, double near, bool latest) {
 
 static void list_points(berth_i_bite *b, const loads *w, double *from, int32_t *nf, double *to, int32_t *nt) {
   const berth_i_bite_state *s = w->s;
-  int32_t i;
-  for (i = 0; i < w->heavy; i++) {
+  for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
     from[2 * i] = s->h[0][x], from[2 * i + 1] = berth_i_bite_due(s, x) - s->p[x];
     to[2 * i] = berth_i_bite_due(s, x), to[2 * i + 1] = s->h[0][x] + s->p[x];
@@ -285,16 +279,16 @@ static void init_loads(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
 
 void berth_i_bite_loads(berth_i_bite *b, berth_i_bite_state *s) {
   loads w;
-  double *from, *to;
-  int32_t i, j, nf, nt;
   init_loads(b, s, &w);
   list_heavy(b, &w);
   if (w.heavy == 0) return;
   if (b->rules & BERTH_I_BITE_GROUPS) list_all_groups(b, &w);
+  double *from, *to;
   from = w.rate_least + b->n, to = from + 2 * (size_t)b->n;
+  int32_t nf, nt;
   list_points(b, &w, from, &nf, to, &nt);
-  for (i = 0; i < nf; i++) {
-    for (j = 0; j < nt && !s->impossible && b->work < b->most; j++) {
+  for (int32_t i = 0; i < nf; i++) {
+    for (int32_t j = 0; j < nt && !s->impossible && b->work < b->most; j++) {
       w.from = from[i], w.to = to[j];
       if (w.to - w.from > s->limit / 1000) check_interval(b, s, &w);
     }

@@ -8,8 +8,7 @@ enum { MOST_SETS = 16, MOST_PIECES = 24 };
 
 static void part_pairs(berth_i_bite *b, berth_i_bite_state *s) {
   const berth_i_bite_dag *g = s->g;
-  int32_t e;
-  for (e = 0; e < g->m && !s->impossible; e++) {
+  for (int32_t e = 0; e < g->m && !s->impossible; e++) {
     int32_t x = s->label[g->end[0][e]], y = s->label[g->end[1][e]];
     berth_i_bite_bytes both = s->bytes[x];
     if (s->edge[e] != BERTH_I_BITE_OPEN || x == y) continue;
@@ -30,8 +29,7 @@ static int32_t count_bits(uint64_t x) {
 /* What the places of a set hold together. */
 static double room_of(const berth_i_bite *b, uint64_t set) {
   double room = 0;
-  int32_t j;
-  for (j = 0; j < b->sizes; j++) {
+  for (int32_t j = 0; j < b->sizes; j++) {
     int32_t n = b->masks ? count_bits(b->size_of[j] & set) : b->size_count[j];
     if (n > 0) room += n * b->size[j];
   }
@@ -41,8 +39,7 @@ static double room_of(const berth_i_bite *b, uint64_t set) {
 /* Clusters that can only be within the set.  @param whole what else there is counts, too */
 static bool overflows(const berth_i_bite *b, const berth_i_bite_state *s, uint64_t set, bool whole) {
   berth_i_bite_bytes sum = { 0, 0, 0 };
-  int32_t x;
-  for (x = 0; x < s->g->n; x++) {
+  for (int32_t x = 0; x < s->g->n; x++) {
     if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_bite_add_bytes(&sum, s->bytes[x]);
   }
   if (whole) berth_i_bite_add_bytes(&sum, s->rest);
@@ -50,10 +47,12 @@ static bool overflows(const berth_i_bite *b, const berth_i_bite_state *s, uint64
 }
 
 static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
-  uint64_t set[MOST_SETS], all = ~(uint64_t)0;
-  int32_t x, i, n = 0;
+  uint64_t all = ~(uint64_t)0;
+  int32_t n = 0;
   if (overflows(b, s, all, true)) return true;
-  for (x = 0; b->masks && x < s->g->n && n < MOST_SETS; x++) {
+  uint64_t set[MOST_SETS];
+  int32_t i;
+  for (int32_t x = 0; b->masks && x < s->g->n && n < MOST_SETS; x++) {
     if (s->label[x] != x) continue;
     for (i = 0; i < n && set[i] != s->can[x]; i++) continue;
     if (i == n) set[n++] = s->can[x];
@@ -68,32 +67,30 @@ static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
 /* In pieces of that size, each cluster on one device. */
 static bool too_many_pieces(const berth_i_bite *b, const double *x, int32_t n, double piece) {
   double need = 0, held = 0;
-  int32_t i;
-  for (i = 0; i < n && x[i] >= piece; i++) need += floor(x[i] / piece);
-  for (i = 0; i < b->sizes; i++) held += b->size_count[i] * floor(b->size[i] * (1 + 1e-12 + b->kinds->slack) / piece);
+  for (int32_t i = 0; i < n && x[i] >= piece; i++) need += floor(x[i] / piece);
+  for (int32_t i = 0; i < b->sizes; i++) held += b->size_count[i] * floor(b->size[i] * (1 + 1e-12 + b->kinds->slack) / piece);
   return need > held;
 }
 
 /* All places alike. Martello and Toth: beside more than limit - least nothing of `least` or more has room. */
 static bool too_many_devices(const berth_i_bite *b, const double *x, int32_t n, double least) {
   double limit = b->size[0] * (1 + 1e-12 + b->kinds->slack), sum = 0;
-  int32_t i;
-  for (i = 0; i < n && x[i] >= least; i++) sum += x[i] > limit - least ? limit : x[i];
+  for (int32_t i = 0; i < n && x[i] >= least; i++) sum += x[i] > limit - least ? limit : x[i];
   return sum > limit * b->places * (1 + 1e-9);
 }
 
 static bool unpackable(berth_i_bite *b, const berth_i_bite_state *s) {
   double *x = b->real;
   bool equal = b->sizes == 1 && !isinf(b->size[0]);
-  int32_t i, n = 0, part, tried = 0;
-  for (i = 0; i < s->g->n; i++) {
+  int32_t n = 0, tried = 0;
+  for (int32_t i = 0; i < s->g->n; i++) {
     if (s->label[i] == i && s->bytes[i].held > 0) x[n++] = s->bytes[i].held;
   }
   berth_i_sort_numbers_down(x, n);
-  for (i = 0; i < n && tried < MOST_PIECES; i++) {
+  for (int32_t i = 0; i < n && tried < MOST_PIECES; i++) {
     if (i > 0 && x[i] == x[i - 1]) continue;
     tried++;
-    for (part = 1; part <= 3; part++) {
+    for (int32_t part = 1; part <= 3; part++) {
       if (too_many_pieces(b, x, n, x[i] / part)) return true;
     }
     if (equal && 2 * x[i] <= b->size[0] && too_many_devices(b, x, n, x[i])) return true;

@@ -6,9 +6,8 @@
 
 void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
   const berth_i_bite_dag *g = s->g;
-  int32_t i;
-  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) b->side[s->label[g->end[dir][g->edge[dir][i]]]] = BERTH_I_BITE_EITHER;
-  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) b->side[s->label[g->end[dir][g->edge[dir][i]]]] = BERTH_I_BITE_EITHER;
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i];
     if (s->edge[e] == BERTH_I_BITE_APART) b->side[s->label[g->end[dir][e]]] = BERTH_I_BITE_ELSEWHERE;
   }
@@ -43,9 +42,9 @@ static void join_consumer(berth_i_port_item *x, const berth_i_port_item *y) {
 
 static int32_t list_items(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
   const berth_i_bite_dag *g = s->g;
-  int32_t i, n = 0;
+  int32_t n = 0;
   if (dir) forget_slots(b);
-  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e];
     int side = b->side[s->label[u]];
     double head = s->h[dir][u], w = g->w[dir][e];
@@ -60,17 +59,16 @@ static int32_t list_items(berth_i_bite *b, const berth_i_bite_state *s, int dir,
 
 static double load_from(const berth_i_bite *b, int32_t items, double from) {
   double load = 0;
-  int32_t i;
-  for (i = 0; i < items; i++) load += b->item[i].r >= from ? b->item[i].p : 0;
+  for (int32_t i = 0; i < items; i++) load += b->item[i].r >= from ? b->item[i].p : 0;
   return load;
 }
 
 double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, int32_t items) {
-  int32_t i, n = list_items(b, s, dir, v);
+  int32_t n = list_items(b, s, dir, v);
   double most = 0;
   if (n == 0) return 0;
   n = berth_i_port_order(b->port, n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double from = isinf(b->port[i].p) ? b->port[i].end : b->port[i].head;
     most = fmax(most, berth_i_port_split(b->port, n, from, load_from(b, items, from)));
   }
@@ -89,14 +87,13 @@ static double taken(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, i
 /* Of edges between the cluster and elsewhere. `dir` 0: into it. What one tensor is for ends last where it counts. */
 static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t label) {
   const berth_i_bite_dag *g = s->g;
-  int32_t x = label, i, n = 0;
+  int32_t x = label, n = 0;
   forget_slots(b);
   do {
-    for (i = g->at[dir][x]; i < g->at[dir][x + 1]; i++) {
+    for (int32_t i = g->at[dir][x]; i < g->at[dir][x + 1]; i++) {
       int32_t e = g->edge[dir][i], src = g->end[0][e], dst = g->end[1][e];
-      berth_i_port_item *to;
       if (s->edge[e] != BERTH_I_BITE_APART || !(g->w[dir][e] > 0)) continue;
-      to = &b->port[slot_of(b, g->tensor[e], &n)];
+      berth_i_port_item *to = &b->port[slot_of(b, g->tensor[e], &n)];
       to->head = s->h[0][src] + s->p[src];
       to->p = fmax(to->p, s->p[dst] + s->h[1][dst]);
       to->w = fmax(to->w, taken(b, g, dir, e));
@@ -108,15 +105,13 @@ static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int 
 }
 
 static bool in_time(berth_i_bite *b, const berth_i_bite_state *s, int32_t n) {
-  int32_t i;
-  for (i = 0; i < n; i++) b->item[i] = (berth_i_bite_item){ b->port[i].head, b->port[i].w, b->port[i].p };
+  for (int32_t i = 0; i < n; i++) b->item[i] = (berth_i_bite_item){ b->port[i].head, b->port[i].w, b->port[i].p };
   return berth_i_bite_jackson(b, n) <= s->limit + s->slip;
 }
 
 void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s) {
-  int32_t x, dir;
-  for (x = 0; x < s->g->n && !s->impossible; x++) {
-    for (dir = 0; dir < 2 && s->label[x] == x && !s->impossible; dir++) {
+  for (int32_t x = 0; x < s->g->n && !s->impossible; x++) {
+    for (int32_t dir = 0; dir < 2 && s->label[x] == x && !s->impossible; dir++) {
       int32_t n = list_crossings(b, s, dir, x);
       if (n > 1 && !in_time(b, s, n)) s->impossible = true;
     }

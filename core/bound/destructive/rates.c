@@ -4,18 +4,16 @@
 enum { MOST_RATES = 16 };
 
 static void fill_rates(berth_i_bite *b, const berth_i_kinds *k, const double *price) {
-  int32_t j, d;
-  for (j = 0; j < k->n; j++) b->rate[j] = (berth_i_bite_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
-  for (d = 0; d < k->devices; d++) b->rate[k->of[d]].places |= (uint64_t)1 << d;
+  for (int32_t j = 0; j < k->n; j++) b->rate[j] = (berth_i_bite_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
+  for (int32_t d = 0; d < k->devices; d++) b->rate[k->of[d]].places |= (uint64_t)1 << d;
   b->rates = k->n;
 }
 
 /* @param room [2 * kinds] zeros */
 static berth_status raise_rates(berth_i_bite *b, const berth_i_kinds *k, double *room) {
   berth_i_prices p = { room, room + k->n, 0 };
+  for (int32_t j = 0; j < k->n; j++) p.time[j] = 1.0 / k->devices;
   berth_status st;
-  int32_t j;
-  for (j = 0; j < k->n; j++) p.time[j] = 1.0 / k->devices;
   if ((st = berth_i_prices_raise(b->ctx, k, false, &p)) != BERTH_OK) return st;
   b->rate = berth_i_pool_alloc(&b->pool, (size_t)k->n, sizeof *b->rate);
   if (!b->rate) return berth_i_nomem(b->ctx);
@@ -24,12 +22,11 @@ static berth_status raise_rates(berth_i_bite *b, const berth_i_kinds *k, double 
 }
 
 berth_status berth_i_bite_rates(berth_i_bite *b) {
-  berth_i_kinds k;
-  double *room;
-  berth_status st;
   if (!(b->rules & BERTH_I_BITE_RATES) || b->classes < 2 || !b->masks) return BERTH_OK;
+  berth_i_kinds k;
+  berth_status st;
   if ((st = berth_i_kinds_init(b->u, BERTH_MEMORY_NONE, &k)) != BERTH_OK) return st;
-  room = berth_i_zalloc(b->ctx, 2 * (size_t)k.n, sizeof *room);
+  double *room = berth_i_zalloc(b->ctx, 2 * (size_t)k.n, sizeof *room);
   st = !room ? berth_i_nomem(b->ctx) : k.n <= MOST_RATES ? raise_rates(b, &k, room) : BERTH_OK;
   berth_i_free(b->ctx, room, 2 * (size_t)k.n, sizeof *room);
   berth_i_kinds_release(&k);

@@ -5,8 +5,7 @@ enum { ROUNDS = 12 };
 
 static void force(berth_i_bite *b, berth_i_bite_state *s) {
   const berth_i_bite_dag *g = s->g;
-  int32_t e;
-  for (e = 0; e < g->m && !s->impossible; e++) {
+  for (int32_t e = 0; e < g->m && !s->impossible; e++) {
     int32_t x = g->end[0][e], y = g->end[1][e];
     bool together = s->label[x] == s->label[y];
     if (s->edge[e] == BERTH_I_BITE_APART && together) s->impossible = true;
@@ -23,8 +22,7 @@ static void force(berth_i_bite *b, berth_i_bite_state *s) {
 static bool exhausted(const berth_i_bite *b) { return b->st != BERTH_OK || b->work >= b->most; }
 
 static bool sound(const berth_i_bite_state *s) {
-  int32_t x;
-  for (x = 0; x < s->g->n; x++) {
+  for (int32_t x = 0; x < s->g->n; x++) {
     if (s->h[0][x] + s->p[x] + s->h[1][x] > s->limit + s->slip) return false;
   }
   return true;
@@ -32,10 +30,9 @@ static bool sound(const berth_i_bite_state *s) {
 
 /* @return false: a contradiction */
 static bool propagate(berth_i_bite *b, berth_i_bite_state *s) {
-  int round;
   s->impossible = !sound(s);
   s->changed = true;
-  for (round = 0; round < ROUNDS && s->changed && !s->impossible && !exhausted(b); round++) {
+  for (int round = 0; round < ROUNDS && s->changed && !s->impossible && !exhausted(b); round++) {
     s->changed = false;
     berth_i_bite_join(b, s, 0);
     if (!s->impossible) berth_i_bite_join(b, s, 1);
@@ -52,12 +49,11 @@ static bool propagate(berth_i_bite *b, berth_i_bite_state *s) {
 static int32_t tightest(const berth_i_bite_state *s) {
   const berth_i_bite_dag *g = s->g;
   double least = INFINITY;
-  int32_t e, best = BERTH_NONE;
-  for (e = 0; e < g->m; e++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t e = 0; e < g->m; e++) {
     int32_t x = g->end[0][e], y = g->end[1][e];
-    double slack;
     if (s->edge[e] != BERTH_I_BITE_OPEN || g->c[e] < s->limit / 200 || s->label[x] == s->label[y]) continue;
-    slack = s->limit - s->h[1][y] - s->p[y] - s->h[0][x] - s->p[x] - g->c[e];
+    double slack = s->limit - s->h[1][y] - s->p[y] - s->h[0][x] - s->p[x] - g->c[e];
     if (slack < least) least = slack, best = e;
   }
   return best;
@@ -79,34 +75,32 @@ static bool refute_state(berth_i_bite *b, berth_i_bite_state *s, int32_t *nodes)
 
 static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge, int32_t *nodes) {
   berth_i_bite_state child;
-  bool refuted;
   if ((b->st = berth_i_bite_state_copy(b, s, &child)) != BERTH_OK) return false;
   berth_i_bite_decide(b, &child, edge, BERTH_I_BITE_APART);
-  refuted = refute_state(b, &child, nodes);
+  bool refuted = refute_state(b, &child, nodes);
   berth_i_bite_state_release(b, &child);
   return refuted && b->st == BERTH_OK;
 }
 
 bool berth_i_bite_refute(berth_i_bite *b, const berth_i_bite_dag *g, double limit) {
-  berth_i_bite_state s;
   int32_t nodes = b->nodes;
-  bool refuted;
   if (exhausted(b) || (b->st = berth_i_interrupted(b->ctx)) != BERTH_OK) return false;
+  berth_i_bite_state s;
   if ((b->st = berth_i_bite_state_init(b, g, limit, &s)) != BERTH_OK) return false;
-  refuted = refute_state(b, &s, &nodes);
+  bool refuted = refute_state(b, &s, &nodes);
   berth_i_bite_state_release(b, &s);
   return refuted && b->st == BERTH_OK;
 }
 
 double berth_i_bite_raise(berth_i_bite *b, const berth_i_bite_dag *g, double low, double step) {
-  double stride = step, high;
+  double stride = step;
   if (!(step > 0) || !berth_i_bite_refute(b, g, low + step)) return low;
   low += step;
   while (berth_i_bite_refute(b, g, low + 2 * stride)) {
     stride *= 2;
     low += stride;
   }
-  high = low + 2 * stride;
+  double high = low + 2 * stride;
   while (high - low > step && !exhausted(b)) {
     double middle = low + (high - low) / 2;
     if (berth_i_bite_refute(b, g, middle)) low = middle;

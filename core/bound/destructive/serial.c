@@ -27,9 +27,9 @@ BERTH_I_SORT(sort_by_arrival, berth_i_bite_input, BERTH_I_DOWN(arrival) BERTH_I_
 /* @param base out: v starts no earlier in any case.  @return inputs whose crossing would delay v, the latest first */
 static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, double *base) {
   const berth_i_bite_dag *g = s->g;
-  int32_t i, n = 0;
+  int32_t n = 0;
   *base = s->h[dir][v];
-  for (i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e];
     double done = s->h[dir][u] + s->p[u];
     *base = fmax(*base, done + (s->edge[e] == BERTH_I_BITE_APART ? g->c[e] : 0));
@@ -58,16 +58,15 @@ static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, in
  * the last to be tried if its cluster is elsewhere. */
 static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
   double base, best = INFINITY;
-  int32_t k, items, n = late_inputs(b, s, dir, v, &base);
+  int32_t n = late_inputs(b, s, dir, v, &base);
   if (!(b->rules & BERTH_I_BITE_JOIN)) return base;
   if (n == 0 && s->next[v] == v && !(b->rules & BERTH_I_BITE_PORTS)) return base;
-  items = add_cluster(b, s, dir, v, v, 0);
+  int32_t items = add_cluster(b, s, dir, v, v, 0);
   berth_i_bite_sides(b, s, dir, v);
-  for (k = 0; k <= n; k++) {
+  for (int32_t k = 0; k <= n; k++) {
     uint8_t *side = k < n ? &b->side[s->label[b->input[k].op]] : NULL;
-    double local;
     if (side && *side == BERTH_I_BITE_HERE) continue;
-    local = fmax(base, berth_i_bite_jackson(b, items));
+    double local = fmax(base, berth_i_bite_jackson(b, items));
     if (local < best) best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
     if (k == n || local >= best || *side == BERTH_I_BITE_ELSEWHERE) break;
     items = add_cluster(b, s, dir, b->input[k].op, v, items);
@@ -77,8 +76,8 @@ static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, 
 }
 
 void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir) {
-  int32_t i, n = s->g->n;
-  for (i = 0; i < n && !s->impossible; i++) {
+  int32_t n = s->g->n;
+  for (int32_t i = 0; i < n && !s->impossible; i++) {
     int32_t v = dir ? n - 1 - i : i;
     berth_i_bite_lift(s, dir, v, join_value(b, s, dir, v));
   }
@@ -97,8 +96,7 @@ static int32_t list_cluster(berth_i_bite *b, const berth_i_bite_state *s, int32_
 }
 
 static bool fits_serially(berth_i_bite *b, const berth_i_bite_state *s, int32_t n, int32_t kind) {
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     int32_t x = b->list[i];
     double p = s->p[x];
     if (b->classes > 1 && s->g->p[x] > 0) {
@@ -112,8 +110,7 @@ static bool fits_serially(berth_i_bite *b, const berth_i_bite_state *s, int32_t 
 /* Classes of devices on which the cluster cannot run in time are out. */
 static void check_cluster(berth_i_bite *b, berth_i_bite_state *s, int32_t label, int32_t n) {
   bool some = false;
-  int32_t k;
-  for (k = 0; k < b->classes && !some; k++) {
+  for (int32_t k = 0; k < b->classes && !some; k++) {
     if (b->masks && !(s->can[label] & b->class_of[k])) continue;
     some = fits_serially(b, s, n, k);
     if (!some && b->masks) s->can[label] &= ~b->class_of[k];
@@ -123,8 +120,7 @@ static void check_cluster(berth_i_bite *b, berth_i_bite_state *s, int32_t label,
 
 /* An op that cannot be followed by any of those that fill (from, to) comes after all of them. */
 static void follow(berth_i_bite_state *s, int dir, const int32_t *x, int32_t n, double from, double to, double load) {
-  int32_t i;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double h = s->h[dir][x[i]];
     if (h >= from && s->limit - s->h[!dir][x[i]] <= to) continue;
     if (fmin(h, from) + load + s->p[x[i]] > to + s->slip) berth_i_bite_lift(s, dir, x[i], from + load);
@@ -132,12 +128,11 @@ static void follow(berth_i_bite_state *s, int dir, const int32_t *x, int32_t n, 
 }
 
 static void find_edges(berth_i_bite *b, berth_i_bite_state *s, int dir, int32_t n) {
-  int32_t i, j, k;
-  for (i = 0; i < n; i++) {
-    for (j = 0; j < n && !s->impossible; j++) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t j = 0; j < n && !s->impossible; j++) {
       double from = s->h[dir][b->list[i]], to = s->limit - s->h[!dir][b->list[j]], load = 0;
       if (to <= from) continue;
-      for (k = 0; k < n; k++) {
+      for (int32_t k = 0; k < n; k++) {
         int32_t x = b->list[k];
         if (s->h[dir][x] >= from && s->limit - s->h[!dir][x] <= to) load += s->p[x];
       }
@@ -148,18 +143,17 @@ static void find_edges(berth_i_bite *b, berth_i_bite_state *s, int dir, int32_t 
 }
 
 static int32_t keep_heavy(const berth_i_bite *b, const berth_i_bite_state *s, int32_t n) {
-  int32_t i, kept = 0;
-  for (i = 0; i < n; i++) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < n; i++) {
     if (s->p[b->list[i]] >= s->limit / 200) b->list[kept++] = b->list[i];
   }
   return kept;
 }
 
 void berth_i_bite_serial(berth_i_bite *b, berth_i_bite_state *s) {
-  int32_t x, n;
-  for (x = 0; x < s->g->n && !s->impossible; x++) {
+  for (int32_t x = 0; x < s->g->n && !s->impossible; x++) {
     if (s->label[x] != x || s->next[x] == x) continue;
-    n = list_cluster(b, s, x);
+    int32_t n = list_cluster(b, s, x);
     check_cluster(b, s, x, n);
     if (s->impossible || !(b->rules & BERTH_I_BITE_EDGE_FINDING)) continue;
     n = keep_heavy(b, s, n);

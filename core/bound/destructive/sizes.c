@@ -23,16 +23,15 @@ static int32_t size_at(berth_i_bite *b, double bytes) {
 
 berth_status berth_i_bite_sizes(berth_i_bite *b) {
   size_t n = (size_t)b->places;
-  double *room;
-  berth_status st;
-  int32_t i;
   b->size_of = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_of);
   b->size = berth_i_pool_alloc(&b->pool, n, sizeof *b->size);
   b->size_count = berth_i_pool_zalloc(&b->pool, n, sizeof *b->size_count);
+  berth_status st;
   if ((st = berth_i_pool_status(&b->pool)) != BERTH_OK) return st;
+  double *room;
   if (!(room = berth_i_zalloc(b->ctx, n, sizeof *room))) return berth_i_nomem(b->ctx);
-  for (i = 0; i < b->devices; i++) room[place_of(b, i)] += b->kinds->limit[b->kinds->of[i]];
-  for (i = 0; i < b->places; i++) {
+  for (int32_t i = 0; i < b->devices; i++) room[place_of(b, i)] += b->kinds->limit[b->kinds->of[i]];
+  for (int32_t i = 0; i < b->places; i++) {
     int32_t k = size_at(b, room[i]);
     b->size_count[k]++;
     if (b->masks) b->size_of[k] |= (uint64_t)1 << i;
@@ -45,8 +44,7 @@ uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_
   double need = berth_i_bite_least_bytes(bytes);
   uint64_t out = can;
   bool some = false;
-  int32_t j;
-  for (j = 0; j < b->sizes; j++) {
+  for (int32_t j = 0; j < b->sizes; j++) {
     bool holds = !berth_i_exceeds(b->kinds, need, b->size[j]);
     some = some || holds;
     if (!holds && b->masks) out &= ~b->size_of[j];

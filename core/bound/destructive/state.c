@@ -3,13 +3,12 @@
 
 static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, berth_i_bite_state *s) {
   size_t n = (size_t)g->n;
-  char *at;
   memset(s, 0, sizeof *s);
   s->g = g;
   s->size = n * (3 * sizeof(double) + sizeof(uint64_t) + 2 * sizeof(int32_t)) + (size_t)g->m;
   if (b->kinds) s->size += n * sizeof *s->bytes;
   if (!(s->block = berth_i_alloc(b->ctx, s->size, 1))) return berth_i_nomem(b->ctx);
-  at = s->block;
+  char *at = s->block;
   s->h[0] = (double *)(void *)at;
   s->h[1] = s->h[0] + n;
   s->p = s->h[1] + n;
@@ -53,8 +52,7 @@ void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value)
 static double time_within(const berth_i_bite *b, int32_t op, uint64_t can) {
   const double *time = b->u->cost->op + (size_t)op * (size_t)b->classes;
   double least = INFINITY;
-  int32_t k;
-  for (k = 0; k < b->classes; k++) {
+  for (int32_t k = 0; k < b->classes; k++) {
     if (can & b->class_of[k]) least = fmin(least, time[k]);
   }
   return least;
@@ -76,10 +74,11 @@ static void narrow(berth_i_bite *b, berth_i_bite_state *s, int32_t label, uint64
 }
 
 static void merge(berth_i_bite *b, berth_i_bite_state *s, int32_t x, int32_t y) {
-  int32_t keep = s->label[x], drop = s->label[y], i, rest;
-  uint64_t can;
+  int32_t keep = s->label[x], drop = s->label[y];
   if (keep == drop) return;
+  int32_t i;
   if (drop < keep) i = keep, keep = drop, drop = i;
+  uint64_t can;
   can = s->can[keep] & s->can[drop];
   i = drop;
   do {
@@ -87,7 +86,7 @@ static void merge(berth_i_bite *b, berth_i_bite_state *s, int32_t x, int32_t y) 
     i = s->next[i];
     b->work++;
   } while (i != drop);
-  rest = s->next[keep];
+  int32_t rest = s->next[keep];
   s->next[keep] = s->next[drop];
   s->next[drop] = rest;
   s->changed = s->merged = true;
@@ -111,15 +110,15 @@ static int pinned_to(uint64_t can) { return can && !(can & (can - 1)); }
 
 /* Groups, and what is pinned to one device.  b->mark: first op of a unit */
 static void merge_given(berth_i_bite *b, berth_i_bite_state *s) {
-  int32_t first[64], i, d;
+  int32_t first[64], d;
   for (d = 0; d < 64; d++) first[d] = BERTH_NONE;
-  for (i = 0; i < b->n; i++) b->mark[i] = BERTH_NONE;
-  for (i = 0; i < s->g->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) b->mark[i] = BERTH_NONE;
+  for (int32_t i = 0; i < s->g->n; i++) {
     int32_t *mate = &b->mark[b->u->of[b->op[s->g->id[i]]]];
     if (*mate != BERTH_NONE) merge(b, s, *mate, i);
     *mate = i;
   }
-  for (i = 0; b->masks && i < s->g->n; i++) {
+  for (int32_t i = 0; b->masks && i < s->g->n; i++) {
     uint64_t can = s->can[s->label[i]];
     if (!pinned_to(can)) continue;
     for (d = 0; !(can >> d & 1); d++) continue;
@@ -131,15 +130,14 @@ static void merge_given(berth_i_bite *b, berth_i_bite_state *s) {
 /* The bytes of a unit are with its first op here.  b->mark: 1: counted */
 static void fill_bytes(berth_i_bite *b, berth_i_bite_state *s) {
   static const berth_i_bite_bytes none = { 0, 0, 0 };
-  int32_t i;
   if (!s->bytes) return;
-  for (i = 0; i < b->n; i++) b->mark[i] = 0;
-  for (i = 0; i < s->g->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) b->mark[i] = 0;
+  for (int32_t i = 0; i < s->g->n; i++) {
     int32_t unit = b->u->of[b->op[s->g->id[i]]];
     s->bytes[i] = b->mark[unit] ? none : berth_i_bite_unit_bytes(b, unit);
     b->mark[unit] = 1;
   }
-  for (i = 0; i < b->u->n; i++) {
+  for (int32_t i = 0; i < b->u->n; i++) {
     if (!b->mark[i]) berth_i_bite_add_bytes(&s->rest, berth_i_bite_unit_bytes(b, i));
   }
   s->merged = true;
@@ -148,14 +146,13 @@ static void fill_bytes(berth_i_bite *b, berth_i_bite_state *s) {
 berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s) {
   size_t n = (size_t)g->n;
   berth_status st = alloc_state(b, g, s);
-  int32_t i;
   if (st != BERTH_OK) return st;
   s->limit = limit;
   s->slip = 1e-11 * limit;
-  for (i = 0; i < 2; i++) memcpy(s->h[i], g->h[i], n * sizeof(double));
+  for (int32_t i = 0; i < 2; i++) memcpy(s->h[i], g->h[i], n * sizeof(double));
   memcpy(s->p, g->p, n * sizeof *s->p);
   memset(s->edge, BERTH_I_BITE_OPEN, (size_t)g->m);
-  for (i = 0; i < g->n; i++) {
+  for (int32_t i = 0; i < g->n; i++) {
     s->label[i] = s->next[i] = i;
     s->can[i] = b->masks ? b->can[g->id[i]] : ~(uint64_t)0;
   }

@@ -51,8 +51,7 @@ static bool carries(const analysing *x, int32_t t) {
 }
 
 static bool reads_nothing(const berth_graph *g, int32_t op) {
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (!berth_i_is_control(g, g->in[i])) return false;
   }
   return true;
@@ -61,17 +60,15 @@ static bool reads_nothing(const berth_graph *g, int32_t op) {
 /* Its outputs have their flags. */
 static bool is_source(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  int32_t i;
   if (x->a->role[op] == BERTH_ROLE_INPUT) return true;
-  for (i = g->out_at[op]; i < g->out_at[op + 1] && reads_nothing(g, op); i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1] && reads_nothing(g, op); i++) {
     if (x->a->batch[g->out[i]]) return true;
   }
   return false;
 }
 
 static bool descends(const analysing *x, int32_t op) {
-  int32_t i;
-  for (i = x->g->in_at[op]; i < x->g->in_at[op + 1]; i++) {
+  for (int32_t i = x->g->in_at[op]; i < x->g->in_at[op + 1]; i++) {
     if (carries(x, x->g->in[i])) return true;
   }
   return false;
@@ -81,8 +78,7 @@ static bool descends(const analysing *x, int32_t op) {
 
 static bool any_input(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (x->a->batch[g->in[i]]) return true;
   }
   return false;
@@ -91,8 +87,7 @@ static bool any_input(const analysing *x, int32_t op) {
 /* Of those that descend from the input: neither a parameter nor a constant says anything about the batch. */
 static bool first_input(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (carries(x, g->in[i])) return x->a->batch[g->in[i]];
   }
   return false;
@@ -112,8 +107,7 @@ static bool flagged(const berth_graph *g, int32_t t) { return g->tensor_flags &&
 static void flag_outputs(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
   bool by_flags = x->flags && !x->rule[op].given, yes = !by_flags && makes_batch(x, op), first = true;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
     if (berth_i_is_control(g, t)) continue;
     x->a->batch[t] = by_flags ? flagged(g, t) : yes && (first || x->rule[op].all_outputs);
@@ -122,8 +116,7 @@ static void flag_outputs(const analysing *x, int32_t op) {
 }
 
 static bool has_flags(const berth_graph *g) {
-  int32_t t;
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     if (flagged(g, t)) return true;
   }
   return false;
@@ -132,17 +125,15 @@ static bool has_flags(const berth_graph *g) {
 /* Gradients are summed; what scatters is concatenated, whatever else reads it. */
 static void settle_updates(const analysing *x, uint8_t role, uint8_t batch) {
   const berth_graph *g = x->g;
-  int32_t v, i;
-  for (v = 0; v < g->n_ops; v++) {
-    for (i = g->in_at[v]; x->a->role[v] == role && i < g->in_at[v + 1]; i++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    for (int32_t i = g->in_at[v]; x->a->role[v] == role && i < g->in_at[v + 1]; i++) {
       if (carries(x, g->in[i])) x->a->batch[g->in[i]] = batch;
     }
   }
 }
 
 static void find_marks(const analysing *x) {
-  int32_t k;
-  for (k = 0; k < x->g->n_ops; k++) {
+  for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
     flag_outputs(x, v);
     x->a->from_input[v] = is_source(x, v) || descends(x, v);
@@ -155,10 +146,9 @@ static void find_marks(const analysing *x) {
 
 static void find_gradients(const analysing *x) {
   const berth_graph *g = x->g;
-  int32_t v, i;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (x->a->role[v] != BERTH_ROLE_UPDATE && x->a->role[v] != BERTH_ROLE_SCATTER) continue;
-    for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
       int32_t t = g->in[i];
       x->a->gradient[t] = carries(x, t);
     }
@@ -176,9 +166,8 @@ static berth_status find_unknown(const analysing *x) {
   const berth_graph *g = x->g;
   size_t n = (size_t)g->kinds.n + 1;
   uint8_t *seen = berth_i_zalloc(g->ctx, n, 1);
-  int32_t v;
   if (!seen) return berth_i_nomem(g->ctx);
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     int32_t kind = g->op_kind && g->op_kind[v] != BERTH_NONE ? g->op_kind[v] : g->kinds.n;
     if (!is_unknown(x, v) || seen[kind]) continue;
     seen[kind] = 1;
@@ -192,9 +181,8 @@ static berth_status find_unknown(const analysing *x) {
 
 static void seed(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  int32_t i;
   x->seeded[op] = 1;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (x->a->role[u] != BERTH_ROLE_VARIABLE) continue;
     x->seeded[u] = 1;
@@ -205,8 +193,7 @@ static void seed(const analysing *x, int32_t op) {
 static void join_makers(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
   bool glued = !x->flags && !x->rule[op].known;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     if (berth_i_is_control(g, t) || (x->a->batch[t] && !glued)) continue;
     if (x->a->from_input[u] || x->seeded[u]) berth_i_sets_join(x->parent, op, u);
@@ -216,9 +203,8 @@ static void join_makers(const analysing *x, int32_t op) {
 /* @param first [groups] scratch */
 static void join_colocated(const analysing *x, int32_t *first) {
   const berth_graph *g = x->g;
-  int32_t v;
   memset(first, 0xff, (size_t)g->n_groups * sizeof *first);
-  for (v = 0; g->group && v < g->n_ops; v++) {
+  for (int32_t v = 0; g->group && v < g->n_ops; v++) {
     if (g->group[v] == BERTH_NONE) continue;
     if (first[g->group[v]] == BERTH_NONE) first[g->group[v]] = v;
     else berth_i_sets_join(x->parent, first[g->group[v]], v);
@@ -227,8 +213,8 @@ static void join_colocated(const analysing *x, int32_t *first) {
 
 /* A root is the lowest op of its set, so it has its number before the others ask. */
 static void number_base(const analysing *x) {
-  int32_t v, n = 0;
-  for (v = 0; v < x->g->n_ops; v++) {
+  int32_t n = 0;
+  for (int32_t v = 0; v < x->g->n_ops; v++) {
     int32_t root = berth_i_sets_root(x->parent, v);
     x->a->base[v] = root == v ? n++ : x->a->base[root];
   }
@@ -238,13 +224,13 @@ static void number_base(const analysing *x) {
 static berth_status find_base(const analysing *x) {
   const berth_graph *g = x->g;
   size_t groups = (size_t)g->n_groups;
-  int32_t v, *first = berth_i_alloc(g->ctx, groups, sizeof *first);
+  int32_t *first = berth_i_alloc(g->ctx, groups, sizeof *first);
   if (!first) return berth_i_nomem(g->ctx);
-  for (v = 0; v < g->n_ops; v++) x->parent[v] = v;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) x->parent[v] = v;
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (writes_variable(x->a->role[v])) seed(x, v);
   }
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (x->a->from_input[v]) join_makers(x, v);
   }
   join_colocated(x, first);
@@ -267,10 +253,9 @@ static berth_status alloc_arrays(berth_analysis *a) {
 }
 
 static berth_status fill(analysing *x, const berth_analysis_options *o) {
-  int32_t v;
   berth_status st = berth_i_op_rules(x->g, o, x->rule);
   if (st != BERTH_OK) return st;
-  for (v = 0; v < x->g->n_ops; v++) x->a->role[v] = x->rule[v].role;
+  for (int32_t v = 0; v < x->g->n_ops; v++) x->a->role[v] = x->rule[v].role;
   x->flags = o->flags == BERTH_FLAGS_GRAPH || (o->flags == BERTH_FLAGS_AUTO && has_flags(x->g));
   find_marks(x);
   find_gradients(x);
@@ -282,10 +267,10 @@ static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) 
   berth_i_pool scratch = berth_i_pool_empty(a->g->ctx);
   size_t ops = (size_t)a->g->n_ops;
   analysing x = { .g = a->g, .a = a };
-  berth_status st;
   x.rule = berth_i_pool_alloc(&scratch, ops, sizeof *x.rule);
   x.parent = berth_i_pool_alloc(&scratch, ops, sizeof *x.parent);
   x.seeded = berth_i_pool_zalloc(&scratch, ops, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = alloc_arrays(a);
   if (st == BERTH_OK) st = fill(&x, o);
   berth_i_pool_free(&scratch);
@@ -294,7 +279,6 @@ static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) 
 
 berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, berth_analysis **out) {
   const berth_analysis_options defaults = berth_analysis_default(), *o = opts ? opts : &defaults;
-  berth_analysis *a;
   berth_status st = berth_options_check(g->ctx, berth_analysis_option_table(), o);
   if (st == BERTH_OK) st = berth_i_check_rules(g, o);
   if (st != BERTH_OK) return st;
@@ -302,6 +286,7 @@ berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, b
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
   }
+  berth_analysis *a;
   if (!(a = berth_i_pool_object(g->ctx, sizeof *a))) return berth_i_nomem(g->ctx);
   a->refs = 1;
   a->g = g;
@@ -315,8 +300,8 @@ berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, b
 void berth_analysis_retain(berth_analysis *a) { a->refs++; }
 
 void berth_analysis_release(berth_analysis *a) {
-  berth_graph *g;
   if (!a || --a->refs > 0) return;
+  berth_graph *g;
   g = a->g;
   berth_i_pool_free(&a->pool);
   berth_graph_release(g);

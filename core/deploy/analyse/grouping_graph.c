@@ -20,9 +20,9 @@ static double elements_of(double bytes) { return bytes > 0 ? bytes / 4 : 1000; }
 /* A tensor is sent to a set once, however many of its ops read it.  @param stamp [n] */
 static void add_tensor(const berth_graph *g, const int32_t *of, int32_t t, int32_t *stamp, edges *e) {
   double elements = elements_of(g->tensor_bytes[t]);
-  int32_t i, src = of[g->producer[t]];
+  int32_t src = of[g->producer[t]];
   stamp[src] = t;
-  for (i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
+  for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {
     int32_t dst = of[g->use[i]];
     if (dst == BERTH_NONE || stamp[dst] == t) continue;
     stamp[dst] = t;
@@ -32,31 +32,27 @@ static void add_tensor(const berth_graph *g, const int32_t *of, int32_t t, int32
 }
 
 static void add_op(const berth_graph *g, const int32_t *of, int32_t op, int32_t *stamp, edges *e) {
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) add_tensor(g, of, g->out[i], stamp, e);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) add_tensor(g, of, g->out[i], stamp, e);
 }
 
 static size_t count_uses(const berth_graph *g, int32_t op) {
   size_t n = 0;
-  int32_t i;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) n += (size_t)(g->use_at[g->out[i] + 1] - g->use_at[g->out[i]]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) n += (size_t)(g->use_at[g->out[i] + 1] - g->use_at[g->out[i]]);
   return n;
 }
 
 /* Stable. @param count [keys + 1] scratch */
 static void sort_by(const edge *from, edge *to, size_t n, int32_t keys, bool second, int32_t *count) {
-  size_t i;
-  int32_t v;
   memset(count, 0, ((size_t)keys + 1) * sizeof *count);
-  for (i = 0; i < n; i++) count[(second ? from[i].b : from[i].a) + 1]++;
-  for (v = 0; v < keys; v++) count[v + 1] += count[v];
-  for (i = 0; i < n; i++) to[count[second ? from[i].b : from[i].a]++] = from[i];
+  for (size_t i = 0; i < n; i++) count[(second ? from[i].b : from[i].a) + 1]++;
+  for (int32_t v = 0; v < keys; v++) count[v + 1] += count[v];
+  for (size_t i = 0; i < n; i++) to[count[second ? from[i].b : from[i].a]++] = from[i];
 }
 
 /* Both mirrors of an edge add up in the order of the tensors: to the same sum. */
 static void merge(edges *e) {
-  size_t i, n = 0;
-  for (i = 0; i < e->n; i++) {
+  size_t n = 0;
+  for (size_t i = 0; i < e->n; i++) {
     edge *last = n > 0 ? &e->list[n - 1] : NULL;
     if (last && last->a == e->list[i].a && last->b == e->list[i].b) last->elements += e->list[i].elements;
     else e->list[n++] = e->list[i];
@@ -65,27 +61,24 @@ static void merge(edges *e) {
 }
 
 static berth_status to_csr(const edges *e, berth_i_set_graph *s) {
-  size_t i;
-  int32_t v;
   s->adjacent = berth_i_pool_alloc(&s->pool, e->n, sizeof *s->adjacent);
   s->elements = berth_i_pool_alloc(&s->pool, e->n, sizeof *s->elements);
   if (berth_i_pool_status(&s->pool) != BERTH_OK) return BERTH_ENOMEM;
   memset(s->at, 0, ((size_t)s->n + 1) * sizeof *s->at);
-  for (i = 0; i < e->n; i++) {
+  for (size_t i = 0; i < e->n; i++) {
     s->at[e->list[i].a + 1]++;
     s->adjacent[i] = e->list[i].b;
     s->elements[i] = e->list[i].elements;
   }
-  for (v = 0; v < s->n; v++) s->at[v + 1] += s->at[v];
+  for (int32_t v = 0; v < s->n; v++) s->at[v + 1] += s->at[v];
   return BERTH_OK;
 }
 
 /* @param stamp [n + 1] scratch */
 static berth_status fill(const berth_graph *g, int32_t m, const int32_t *op, const int32_t *of, edges *e, int32_t *stamp,
                          berth_i_set_graph *s) {
-  int32_t k;
   memset(stamp, 0xff, ((size_t)s->n + 1) * sizeof *stamp);
-  for (k = 0; k < m; k++) add_op(g, of, op ? op[k] : k, stamp, e);
+  for (int32_t k = 0; k < m; k++) add_op(g, of, op ? op[k] : k, stamp, e);
   sort_by(e->list, e->spare, e->n, s->n, true, stamp);
   sort_by(e->spare, e->list, e->n, s->n, false, stamp);
   merge(e);
@@ -97,13 +90,13 @@ berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_
   berth_ctx *ctx = g->ctx;
   edges e = { NULL, NULL, 0, 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  int32_t k, *stamp = berth_i_pool_alloc(&scratch, (size_t)n + 1, sizeof *stamp);
-  berth_status st;
+  int32_t *stamp = berth_i_pool_alloc(&scratch, (size_t)n + 1, sizeof *stamp);
   *out = (berth_i_set_graph){ .pool = berth_i_pool_empty(ctx), .n = n };
-  for (k = 0; k < m; k++) e.cap += 2 * count_uses(g, op ? op[k] : k);
+  for (int32_t k = 0; k < m; k++) e.cap += 2 * count_uses(g, op ? op[k] : k);
   e.list = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.list);
   e.spare = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.spare);
   out->at = berth_i_pool_alloc(&out->pool, (size_t)n + 1, sizeof *out->at);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = berth_i_pool_status(&out->pool);
   if (st == BERTH_OK && e.cap > INT32_MAX) st = berth_i_fail(ctx, BERTH_EUNSUPPORTED, "more edges than METIS can number");
   if (st == BERTH_OK) st = fill(g, m, op, of, &e, stamp, out);
@@ -115,11 +108,10 @@ berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_
 
 /* Whole numbers of which all add up to INT_TOTAL and n at most; smaller ones as they are. */
 static void scale(const double *x, size_t n, int32_t least, int32_t *out) {
-  double total = 0, factor;
-  size_t i;
-  for (i = 0; i < n; i++) total += x[i];
-  factor = total > INT_TOTAL ? INT_TOTAL / total : 1;
-  for (i = 0; i < n; i++) {
+  double total = 0;
+  for (size_t i = 0; i < n; i++) total += x[i];
+  double factor = total > INT_TOTAL ? INT_TOTAL / total : 1;
+  for (size_t i = 0; i < n; i++) {
     double w = nearbyint(x[i] * factor);
     out[i] = w < least ? least : (int32_t)w;
   }
@@ -129,7 +121,7 @@ static berth_status cut(const berth_i_set_graph *s, const double *weight, int32_
                         int32_t *part) {
   size_t n = (size_t)s->n, m = (size_t)s->at[s->n];
   berth_i_pool scratch = berth_i_pool_empty(s->pool.ctx);
-  int32_t k, *edge_weight = berth_i_pool_alloc(&scratch, m, sizeof *edge_weight);
+  int32_t *edge_weight = berth_i_pool_alloc(&scratch, m, sizeof *edge_weight);
   int32_t *whole = berth_i_pool_alloc(&scratch, n, sizeof *whole);
   double *share = berth_i_pool_alloc(&scratch, (size_t)parts, sizeof *share);
   berth_status st = berth_i_pool_status(&scratch);
@@ -137,7 +129,7 @@ static berth_status cut(const berth_i_set_graph *s, const double *weight, int32_
     berth_i_partition p = { s->n, 1, parts, s->at, s->adjacent, edge_weight, whole, share, &slack, seed, true };
     scale(s->elements, m, 1, edge_weight);
     scale(weight, n, 0, whole);
-    for (k = 0; k < parts; k++) share[k] = 1.0 / parts;
+    for (int32_t k = 0; k < parts; k++) share[k] = 1.0 / parts;
     st = berth_i_metis_partition(s->pool.ctx, &p, part);
   }
   berth_i_pool_free(&scratch);
@@ -146,8 +138,7 @@ static berth_status cut(const berth_i_set_graph *s, const double *weight, int32_
 
 berth_status berth_i_set_graph_cut(const berth_i_set_graph *s, const double *weight, int32_t parts, double slack, uint64_t seed,
                                    int32_t *part) {
-  int32_t k;
   if (parts > 1 && s->n > parts) return cut(s, weight, parts, slack, seed, part);
-  for (k = 0; k < s->n; k++) part[k] = parts > 1 ? k : 0;
+  for (int32_t k = 0; k < s->n; k++) part[k] = parts > 1 ? k : 0;
   return BERTH_OK;
 }

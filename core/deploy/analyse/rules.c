@@ -54,8 +54,7 @@ int32_t berth_kind_rules(const berth_kind_rule **rules) {
 /* ---- rules of ops ------------------------------------------------------------------------- */
 
 static const berth_kind_rule *find(const berth_kind_rule *rules, int32_t n, const char *kind) {
-  int32_t k;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (strcmp(rules[k].kind, kind) == 0) return &rules[k];
   }
   return NULL;
@@ -91,16 +90,15 @@ static void apply_flags(uint32_t flags, berth_i_op_rule *x) {
 
 berth_status berth_i_op_rules(const berth_graph *g, const berth_analysis_options *o, berth_i_op_rule *rule) {
   size_t kinds = (size_t)g->kinds.n;
-  int32_t k;
   const berth_i_op_rule of_none = rule_of_kind(o, NULL);
   berth_i_op_rule *of_kind = berth_i_alloc(g->ctx, kinds, sizeof *of_kind);
   if (!of_kind) return berth_i_nomem(g->ctx);
-  for (k = 0; k < g->kinds.n; k++) of_kind[k] = rule_of_kind(o, g->kinds.text[k]);
-  for (k = 0; k < g->n_ops; k++) {
+  for (int32_t k = 0; k < g->kinds.n; k++) of_kind[k] = rule_of_kind(o, g->kinds.text[k]);
+  for (int32_t k = 0; k < g->n_ops; k++) {
     rule[k] = g->op_kind && g->op_kind[k] != BERTH_NONE ? of_kind[g->op_kind[k]] : of_none;
     apply_flags(berth_i_flags(g, k), &rule[k]);
   }
-  for (k = 0; k < o->n_ops; k++) apply(&o->op_rule[k], true, &rule[o->op[k]]);
+  for (int32_t k = 0; k < o->n_ops; k++) apply(&o->op_rule[k], true, &rule[o->op[k]]);
   berth_i_free(g->ctx, of_kind, kinds, sizeof *of_kind);
   return BERTH_OK;
 }
@@ -118,16 +116,15 @@ static berth_status check_rule(berth_ctx *ctx, const char *list, int32_t k, cons
 }
 
 berth_status berth_i_check_rules(const berth_graph *g, const berth_analysis_options *o) {
-  int32_t k;
   berth_status st = BERTH_OK;
   if (o->n_rules < 0 || o->n_ops < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "a number of rules is negative");
-  for (k = 0; k < o->n_rules && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < o->n_rules && st == BERTH_OK; k++) {
     if (!o->rules[k].kind || !*o->rules[k].kind) {
       return berth_i_fail(g->ctx, BERTH_EINVAL, "rule %ld has no kind", (long)k);
     }
     st = check_rule(g->ctx, "rule", k, &o->rules[k]);
   }
-  for (k = 0; k < o->n_ops && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < o->n_ops && st == BERTH_OK; k++) {
     if (o->op[k] < 0 || o->op[k] >= g->n_ops) {
       return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops", (long)o->op[k], (long)g->n_ops);
     }

@@ -39,10 +39,10 @@ static bool writes_variable(uint8_t role) {
 
 /* @return how many */
 static int32_t mark_sinks(const simplifying *x, uint8_t *sink) {
-  int32_t k, n = x->o->n_sinks;
+  int32_t n = x->o->n_sinks;
   memset(sink, 0, (size_t)x->g->n_ops);
-  for (k = 0; k < x->o->n_sinks; k++) sink[x->o->sink[k]] = 1;
-  for (k = 0; x->o->n_sinks == 0 && k < x->g->n_ops; k++) {
+  for (int32_t k = 0; k < x->o->n_sinks; k++) sink[x->o->sink[k]] = 1;
+  for (int32_t k = 0; x->o->n_sinks == 0 && k < x->g->n_ops; k++) {
     sink[k] = writes_variable(x->rule[k].role);
     n += sink[k];
   }
@@ -52,13 +52,12 @@ static int32_t mark_sinks(const simplifying *x, uint8_t *sink) {
 /* Control dependencies count. A NoOp hands on that it is a sink. */
 static void mark_needed(const simplifying *x, uint8_t *sink) {
   const berth_graph *g = x->g;
-  int32_t k, i;
   if (mark_sinks(x, sink) == 0) memset(x->needed, 1, (size_t)g->n_ops);
   else memcpy(x->needed, sink, (size_t)g->n_ops);
-  for (k = g->n_ops - 1; k >= 0; k--) {
+  for (int32_t k = g->n_ops - 1; k >= 0; k--) {
     int32_t v = g->topo[k];
     bool hands_on = sink[v] && !x->o->control && is_kind(g, v, "NoOp");
-    for (i = g->in_at[v]; x->needed[v] && i < g->in_at[v + 1]; i++) {
+    for (int32_t i = g->in_at[v]; x->needed[v] && i < g->in_at[v + 1]; i++) {
       x->needed[g->producer[g->in[i]]] = 1;
       sink[g->producer[g->in[i]]] |= hands_on;
     }
@@ -89,14 +88,13 @@ static void join(const simplifying *x, int32_t head, int32_t v) {
 }
 
 static void start(const simplifying *x) {
-  int32_t v, t;
-  for (v = 0; v < x->g->n_ops; v++) {
+  for (int32_t v = 0; v < x->g->n_ops; v++) {
     x->into[v] = x->needed[v] ? v : BERTH_NONE;
     x->group[v] = berth_i_group(x->g, v);
     x->pin[v] = berth_i_pin(x->g, v);
     x->timed[v] = berth_i_profiled(x->g, v) ? BERTH_I_BY_PROFILE : berth_i_is_free(x->g, v) ? 0 : BERTH_I_BY_ROOFLINE;
   }
-  for (t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
+  for (int32_t t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
 }
 
 /* ---- ops that do nothing ---------------------------------------------------------------------- */
@@ -104,8 +102,8 @@ static void start(const simplifying *x) {
 /* The one tensor that it reads. BERTH_NONE: none; BERTH_I_SEVERAL. */
 static int32_t one_input(const simplifying *x, int32_t v) {
   const berth_graph *g = x->g;
-  int32_t i, found = BERTH_NONE;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+  int32_t found = BERTH_NONE;
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     if (!berth_i_stays(x, g->in[i])) continue;
     found = found == BERTH_NONE ? g->in[i] : BERTH_I_SEVERAL;
   }
@@ -114,8 +112,7 @@ static int32_t one_input(const simplifying *x, int32_t v) {
 
 static bool gives_data_only(const simplifying *x, int32_t v) {
   const berth_graph *g = x->g;
-  int32_t i;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
     if (berth_i_stays(x, g->out[i]) && berth_i_is_control(g, g->out[i])) return false;
   }
   return true;
@@ -123,8 +120,7 @@ static bool gives_data_only(const simplifying *x, int32_t v) {
 
 static bool gives_nothing(const simplifying *x, int32_t v) {
   const berth_graph *g = x->g;
-  int32_t i;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
     if (berth_i_stays(x, g->out[i])) return false;
   }
   return true;
@@ -138,21 +134,19 @@ static void drop_noop(const simplifying *x, int32_t v) {
 /* It has one predecessor: so no way leads from that to it around, whoever else reads from there. */
 static void pass_on(const simplifying *x, int32_t v, int32_t t) {
   const berth_graph *g = x->g;
-  int32_t i, head;
   t = x->source[t];
-  head = x->into[g->producer[t]];
+  int32_t head = x->into[g->producer[t]];
   if (berth_i_is_control(g, t) || !gives_data_only(x, v) || !may_join(x, head, v)) return;
   join(x, head, v);
   x->passes[v] = 1;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) x->source[g->out[i]] = t;
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) x->source[g->out[i]] = t;
 }
 
 static void remove_idle(const simplifying *x, const uint8_t *sink) {
-  int32_t k;
-  for (k = 0; k < x->g->n_ops; k++) {
-    int32_t v = x->g->topo[k], t;
+  for (int32_t k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k];
     if (!x->needed[v] || sink[v] || !(is_kind(x->g, v, "Identity") || is_kind(x->g, v, "NoOp"))) continue;
-    t = one_input(x, v);
+    int32_t t = one_input(x, v);
     if (t >= 0) pass_on(x, v, t);
     else if (t == BERTH_NONE) drop_noop(x, v);
   }
@@ -162,10 +156,9 @@ static void remove_idle(const simplifying *x, const uint8_t *sink) {
 
 static void find_readers(const simplifying *x) {
   const berth_graph *g = x->g;
-  int32_t v, i;
-  for (v = 0; v < g->n_ops; v++) x->sole[v] = BERTH_NONE;
-  for (v = 0; v < g->n_ops; v++) {
-    for (i = g->in_at[v]; x->into[v] == v && i < g->in_at[v + 1]; i++) {
+  for (int32_t v = 0; v < g->n_ops; v++) x->sole[v] = BERTH_NONE;
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    for (int32_t i = g->in_at[v]; x->into[v] == v && i < g->in_at[v + 1]; i++) {
       int32_t u = g->producer[x->source[g->in[i]]];
       if (!berth_i_stays(x, g->in[i])) continue;
       x->sole[u] = x->sole[u] == BERTH_NONE || x->sole[u] == v ? v : BERTH_I_SEVERAL;
@@ -174,10 +167,10 @@ static void find_readers(const simplifying *x) {
 }
 
 static bool is_cheap(const simplifying *x, int32_t v, double most) {
-  int32_t k, n = x->o->n_kinds < 0 ? (int32_t)(sizeof cheap_kinds / sizeof *cheap_kinds) : x->o->n_kinds;
+  int32_t n = x->o->n_kinds < 0 ? (int32_t)(sizeof cheap_kinds / sizeof *cheap_kinds) : x->o->n_kinds;
   const char *const *kinds = x->o->n_kinds < 0 ? cheap_kinds : x->o->kinds;
   if (x->seconds && x->seconds[v] <= most) return true;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (is_kind(x->g, v, kinds[k])) return true;
   }
   return false;
@@ -187,12 +180,12 @@ static bool is_cheap(const simplifying *x, int32_t v, double most) {
  * @param level out: longest number of edges before v */
 static int32_t deepest(const simplifying *x, int32_t v, int32_t *level) {
   const berth_graph *g = x->g;
-  int32_t i, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   *level = 0;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
-    int32_t u = g->producer[x->source[g->in[i]]], l;
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+    int32_t u = g->producer[x->source[g->in[i]]];
     if (!berth_i_stays(x, g->in[i])) continue;
-    l = x->level[x->into[u]] + 1;
+    int32_t l = x->level[x->into[u]] + 1;
     if (l > *level) best = BERTH_NONE;
     if (l >= *level && !berth_i_is_control(g, g->in[i]) && (best == BERTH_NONE || u < best)) best = u;
     if (l > *level) *level = l;
@@ -202,26 +195,23 @@ static int32_t deepest(const simplifying *x, int32_t v, int32_t *level) {
 
 /* Who is the only reader of its parent can join it: no other way leads from there to here. */
 static bool joins(const simplifying *x, int32_t u, int32_t v) {
-  int32_t head;
   if (u == BERTH_NONE || x->sole[u] != v || x->rule[v].role != BERTH_ROLE_COMPUTE) return false;
-  head = x->into[u];
+  int32_t head = x->into[u];
   return x->rule[head].role == BERTH_ROLE_COMPUTE && may_join(x, head, v);
 }
 
 static double limit(const simplifying *x) {
   double total = 0;
-  int32_t v;
-  for (v = 0; x->seconds && v < x->g->n_ops; v++) total += x->needed[v] ? x->seconds[v] : 0;
+  for (int32_t v = 0; x->seconds && v < x->g->n_ops; v++) total += x->needed[v] ? x->seconds[v] : 0;
   return total * x->o->cheap;
 }
 
 static void join_cheap(const simplifying *x, const uint8_t *sink) {
   double most = limit(x);
-  int32_t k;
-  for (k = 0; k < x->g->n_ops; k++) {
-    int32_t v = x->g->topo[k], u;
+  for (int32_t k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k];
     if (x->into[v] != v) continue;
-    u = deepest(x, v, &x->level[v]);
+    int32_t u = deepest(x, v, &x->level[v]);
     if (sink[v] || !is_cheap(x, v, most) || !joins(x, u, v) || sink[x->into[u]]) continue;
     join(x, x->into[u], v);
   }
@@ -229,8 +219,7 @@ static void join_cheap(const simplifying *x, const uint8_t *sink) {
 
 /* What was removed goes with whom its parent has joined since. */
 static void settle(const simplifying *x) {
-  int32_t k;
-  for (k = 0; k < x->g->n_ops; k++) {
+  for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
     if (x->into[v] != BERTH_NONE) x->into[v] = x->into[x->into[v]];
   }
@@ -241,8 +230,8 @@ static void settle(const simplifying *x) {
 static double mean_profile(const berth_graph *g, int32_t op) {
   const double *s = g->seconds + (size_t)op * (size_t)g->n_types;
   double sum = 0;
-  int32_t k, n = 0;
-  for (k = 0; k < g->n_types; k++) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < g->n_types; k++) {
     if (isinf(s[k])) continue;
     sum += s[k];
     n++;
@@ -252,10 +241,9 @@ static double mean_profile(const berth_graph *g, int32_t op) {
 
 static berth_status find_times(const simplifying *x) {
   const berth_graph *g = x->g;
-  char label[80];
-  int32_t v;
   if (x->o->cost) return berth_cost_mean_ops(x->o->cost, x->seconds);
-  for (v = 0; v < g->n_ops; v++) {
+  char label[80];
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (!berth_i_profiled(g, v) && !berth_i_is_free(g, v)) {
       return berth_i_fail(g->ctx, BERTH_EINVAL, "option cheap needs times, and %s has none: give a cost",
                           berth_i_op_label(g, v, label, sizeof label));
@@ -268,7 +256,6 @@ static berth_status find_times(const simplifying *x) {
 /* ---- the whole ---------------------------------------------------------------------------------------- */
 
 static berth_status check(const berth_graph *g, const berth_simplify_options *o) {
-  int32_t k;
   if (g->n_collectives > 0) {
     return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
@@ -279,7 +266,7 @@ static berth_status check(const berth_graph *g, const berth_simplify_options *o)
     return berth_i_fail(g->ctx, BERTH_EINVAL, "the cost is of another graph");
   }
   if (o->n_sinks < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld sinks", (long)o->n_sinks);
-  for (k = 0; k < o->n_sinks; k++) {
+  for (int32_t k = 0; k < o->n_sinks; k++) {
     if (o->sink[k] < 0 || o->sink[k] >= g->n_ops) {
       return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops", (long)o->sink[k], (long)g->n_ops);
     }
@@ -322,10 +309,9 @@ berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *
   const berth_simplify_options defaults = berth_simplify_default(), *o = opts ? opts : &defaults;
   simplifying x = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = o };
   size_t ops = (size_t)g->n_ops;
-  uint8_t *sink;
   berth_status st = check(g, o);
   if (st != BERTH_OK) return st;
-  sink = berth_i_pool_alloc(&x.pool, ops, 1);
+  uint8_t *sink = berth_i_pool_alloc(&x.pool, ops, 1);
   if ((st = alloc(&x)) == BERTH_OK) st = run(&x, sink, out, map);
   berth_i_pool_free(&x.pool);
   return st;

@@ -25,8 +25,7 @@ static int32_t find_type(int32_t n, const char *const *types, const char *name) 
 }
 
 static void take_types_of_graph(building *m) {
-  int32_t k;
-  for (k = 0; k < m->g->n_types; k++) m->types[k] = m->g->types[k];
+  for (int32_t k = 0; k < m->g->n_types; k++) m->types[k] = m->g->types[k];
   m->n_types = m->g->n_types;
 }
 
@@ -34,12 +33,11 @@ static void take_types_of_graph(building *m) {
 static berth_status take_types(building *m) {
   const berth_topology *t = m->x->o->cost ? m->x->o->cost->t : NULL;
   bool unnamed = false;
-  int32_t d;
   if (!t) {
     take_types_of_graph(m);
     return BERTH_OK;
   }
-  for (d = 0; d < t->n_devices; d++) {
+  for (int32_t d = 0; d < t->n_devices; d++) {
     unnamed |= !*t->devices[d].type;
     if (find_type(m->n_types, m->types, t->devices[d].type) == BERTH_NONE) m->types[m->n_types++] = t->devices[d].type;
   }
@@ -56,8 +54,7 @@ static berth_status take_types(building *m) {
 static double longest(const building *m, int32_t op, const char *type) {
   const berth_cost *c = m->x->o->cost;
   double most = 0;
-  int32_t d;
-  for (d = 0; d < c->n_devices; d++) {
+  for (int32_t d = 0; d < c->n_devices; d++) {
     const berth_device *at = &c->t->devices[d];
     if (m->n_types > 1 && strcmp(at->type, type) != 0) continue;
     most = fmax(most, c->op[(size_t)op * (size_t)c->n_classes + (size_t)c->class_of[d]] * at->speed / c->op_factor);
@@ -74,17 +71,15 @@ static double time_of(const building *m, int32_t op, int32_t type) {
 
 static bool has_times(const building *m, int32_t head) {
   bool joined = m->first[head] != BERTH_NONE, profiled = berth_i_profiled(m->g, head);
-  int32_t v;
-  for (v = m->first[head]; v != BERTH_NONE; v = m->next[v]) profiled |= berth_i_profiled(m->g, v);
+  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) profiled |= berth_i_profiled(m->g, v);
   return profiled || (joined && m->x->o->cost);
 }
 
 static const double *add_times(const building *m, int32_t head) {
-  int32_t k, v;
   if (!has_times(m, head)) return NULL;
-  for (k = 0; k < m->n_types; k++) {
+  for (int32_t k = 0; k < m->n_types; k++) {
     m->seconds[k] = time_of(m, head, k);
-    for (v = m->first[head]; v != BERTH_NONE; v = m->next[v]) m->seconds[k] += time_of(m, v, k);
+    for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) m->seconds[k] += time_of(m, v, k);
   }
   return m->seconds;
 }
@@ -93,16 +88,16 @@ static const double *add_times(const building *m, int32_t head) {
 
 static void list_members(const building *m, int32_t *last) {
   const berth_graph *g = m->g;
-  int32_t k, n = 0;
-  for (k = 0; k < g->n_ops; k++) m->first[k] = m->next[k] = BERTH_NONE, last[k] = k;
-  for (k = 0; k < g->n_ops; k++) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < g->n_ops; k++) m->first[k] = m->next[k] = BERTH_NONE, last[k] = k;
+  for (int32_t k = 0; k < g->n_ops; k++) {
     int32_t v = g->topo[k], head = m->x->into[v];
     if (head == BERTH_NONE || head == v) continue;
     if (last[head] == head) m->first[head] = v;
     else m->next[last[head]] = v;
     last[head] = v;
   }
-  for (k = 0; k < g->n_ops; k++) m->number[k] = m->x->into[k] == k ? n++ : BERTH_NONE;
+  for (int32_t k = 0; k < g->n_ops; k++) m->number[k] = m->x->into[k] == k ? n++ : BERTH_NONE;
 }
 
 static void add_member(const building *m, int32_t v, berth_op *op) {
@@ -115,10 +110,9 @@ static void add_member(const building *m, int32_t v, berth_op *op) {
 
 static berth_status add_op(const building *m, int32_t head) {
   berth_op op;
-  int32_t v;
   berth_status st = berth_graph_op(m->g, head, &op);
   if (st != BERTH_OK) return st;
-  for (v = m->first[head]; v != BERTH_NONE; v = m->next[v]) add_member(m, v, &op);
+  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) add_member(m, v, &op);
   op.seconds = add_times(m, head);
   op.group = m->x->group[head];
   op.pin = m->x->pin[head];
@@ -137,10 +131,10 @@ static bool is_gone(const building *m, int32_t t) {
 }
 
 static berth_status add_tensor(const building *m, int32_t t) {
-  berth_tensor x;
-  berth_status st;
   m->tensor[t] = m->stamp[t] = BERTH_NONE;
   if (is_gone(m, t)) return BERTH_OK;
+  berth_tensor x;
+  berth_status st;
   if ((st = berth_graph_tensor(m->g, t, &x)) != BERTH_OK) return st;
   x.producer = m->number[m->x->into[x.producer]];
   return berth_graph_builder_add_tensor(m->b, &x, &m->tensor[t]);
@@ -148,9 +142,8 @@ static berth_status add_tensor(const building *m, int32_t t) {
 
 static berth_status add_inputs(const building *m, int32_t head, int32_t v) {
   const berth_graph *g = m->g;
-  int32_t i;
   berth_status st = BERTH_OK;
-  for (i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
     int32_t t = m->x->source[g->in[i]];
     if (!berth_i_stays(m->x, g->in[i]) || m->tensor[t] == BERTH_NONE || m->stamp[t] == head) continue;
     if (m->x->into[g->producer[t]] == head) continue;
@@ -162,8 +155,7 @@ static berth_status add_inputs(const building *m, int32_t head, int32_t v) {
 
 static berth_status add_readers(const building *m, int32_t head) {
   berth_status st = add_inputs(m, head, head);
-  int32_t v;
-  for (v = m->first[head]; v != BERTH_NONE && st == BERTH_OK; v = m->next[v]) st = add_inputs(m, head, v);
+  for (int32_t v = m->first[head]; v != BERTH_NONE && st == BERTH_OK; v = m->next[v]) st = add_inputs(m, head, v);
   return st;
 }
 
@@ -171,23 +163,21 @@ static berth_status add_readers(const building *m, int32_t head) {
 
 static berth_status add_all(building *m, berth_graph **out) {
   const berth_graph *g = m->g;
-  int32_t k;
   berth_status st = take_types(m);
   if (st == BERTH_OK) st = berth_graph_builder_types(m->b, m->n_types, m->types);
   if (st == BERTH_OK) st = berth_graph_builder_name(m->b, g->name);
-  for (k = 0; k < g->n_ops && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++) {
     if (m->number[k] != BERTH_NONE) st = add_op(m, k);
   }
-  for (k = 0; k < g->n_tensors && st == BERTH_OK; k++) st = add_tensor(m, k);
-  for (k = 0; k < g->n_ops && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_tensors && st == BERTH_OK; k++) st = add_tensor(m, k);
+  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++) {
     if (m->number[k] != BERTH_NONE) st = add_readers(m, k);
   }
   return st == BERTH_OK ? berth_graph_builder_finish(m->b, out) : st;
 }
 
 static void fill_map(const building *m, int32_t *map) {
-  int32_t v;
-  for (v = 0; v < m->g->n_ops; v++) map[v] = m->x->into[v] == BERTH_NONE ? BERTH_NONE : m->number[m->x->into[v]];
+  for (int32_t v = 0; v < m->g->n_ops; v++) map[v] = m->x->into[v] == BERTH_NONE ? BERTH_NONE : m->number[m->x->into[v]];
 }
 
 berth_status berth_i_simplify_build(const berth_i_simplifying *x, berth_graph **out, int32_t *map) {

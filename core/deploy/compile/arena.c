@@ -88,9 +88,8 @@ berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, si
 
 static double auxiliary_seconds(const berth_deploy *d, int32_t device, double bytes) {
   const berth_device *x = &d->t->devices[device];
-  double seconds;
   if (d->o.free_auxiliary || !(x->memory_bandwidth > 0)) return 0;
-  seconds = bytes / x->memory_bandwidth / x->speed * d->cost->op_factor;
+  double seconds = bytes / x->memory_bandwidth / x->speed * d->cost->op_factor;
   return d->cost->whole_us ? berth_i_whole_us(seconds) : seconds;
 }
 

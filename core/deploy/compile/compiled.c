@@ -39,10 +39,9 @@ static void copy_lists(berth_i_pool *pool, berth_graph *g, const berth_graph *e)
 }
 
 static void copy_collectives(berth_i_pool *pool, berth_graph *g, const berth_graph *e) {
-  int32_t k;
   g->collectives = COPY(e->collectives, g->n_collectives);
   g->coll_ops = COPY(e->coll_ops, g->n_coll_ops);
-  for (k = 0; g->coll_ops && k < g->n_collectives; k++) {
+  for (int32_t k = 0; g->coll_ops && k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
     c->members = g->coll_ops + (c->members - e->coll_ops);
     if (c->consumers) c->consumers = g->coll_ops + (c->consumers - e->coll_ops);
@@ -61,18 +60,18 @@ static const char *text_of(const int32_t *column, const berth_i_names *names, in
 static berth_status name_op(berth_compiled *c, const int32_t *replicas, int32_t v) {
   const berth_graph *old = c->d->g;
   const char *name = text_of(old->op_name, &old->names, c->origin[v]);
-  char text[256], number[24];
+  char number[24];
   bool auxiliary = c->part[v] != BERTH_PART_REPLICA;
-  int32_t shown;
   snprintf(number, sizeof number, "op%ld", (long)c->origin[v]);
   if (!auxiliary && replicas[c->origin[v]] == 1) {
     if (!name) return BERTH_OK;
     return berth_i_names_add(c->d->ctx, &c->g->names, name, &c->g->op_name[v]);
   }
   if (!name) name = number;
-  shown = (int32_t)strlen(name);
+  int32_t shown = (int32_t)strlen(name);
   if (shown > 200) shown = 200;
   while (shown > 0 && shown < (int32_t)strlen(name) && ((unsigned char)name[shown] & 0xc0) == 0x80) shown--;
+  char text[256];
   snprintf(text, sizeof text, "%s%s%.*s@%ld", part_names[c->part[v]], auxiliary ? " " : "", (int)shown, name, (long)c->device[v]);
   return berth_i_names_add(c->d->ctx, &c->g->names, text, &c->g->op_name[v]);
 }
@@ -86,16 +85,17 @@ static berth_status name_kind(berth_compiled *c, int32_t v) {
 static berth_status name_all(berth_compiled *c) {
   berth_ctx *ctx = c->d->ctx;
   size_t n = (size_t)c->g->n_ops, old = (size_t)c->d->n_ops;
-  int32_t v, *replicas = berth_i_zalloc(ctx, old, sizeof *replicas);
-  berth_status st;
+  int32_t *replicas = berth_i_zalloc(ctx, old, sizeof *replicas);
   c->g->op_name = berth_i_pool_alloc(&c->g->pool, n, sizeof *c->g->op_name);
   c->g->op_kind = berth_i_pool_alloc(&c->g->pool, n, sizeof *c->g->op_kind);
+  berth_status st;
   if (!replicas || !c->g->op_name || !c->g->op_kind) {
     st = berth_i_nomem(ctx);
     goto done;
   }
   memset(c->g->op_name, 0xff, n * sizeof *c->g->op_name);
   memset(c->g->op_kind, 0xff, n * sizeof *c->g->op_kind);
+  int32_t v;
   for (v = 0; v < c->g->n_ops; v++) replicas[c->origin[v]] += c->part[v] == BERTH_PART_REPLICA;
   for (st = BERTH_OK, v = 0; v < c->g->n_ops && st == BERTH_OK; v++) {
     if ((st = name_op(c, replicas, v)) == BERTH_OK) st = name_kind(c, v);
@@ -131,13 +131,12 @@ static berth_graph *graph_like(const berth_graph *e) {
 
 /* Profiles hold at speed 1. */
 static void undo_speed(berth_compiled *c) {
-  int32_t v;
-  for (v = 0; v < c->g->n_ops; v++) c->g->seconds[v] *= c->d->t->devices[c->device[v]].speed;
+  for (int32_t v = 0; v < c->g->n_ops; v++) c->g->seconds[v] *= c->d->t->devices[c->device[v]].speed;
 }
 
 static berth_status copy_graph(berth_compiled *c, const berth_graph *e) {
-  berth_status st;
   if (!(c->g = graph_like(e))) return berth_i_nomem(e->ctx);
+  berth_status st;
   if ((st = name_graph(c->g, c->d->g)) != BERTH_OK) return st;
   copy_ops(&c->g->pool, c->g, e);
   copy_tensors(&c->g->pool, c->g, e);
@@ -173,8 +172,7 @@ static berth_status price(berth_compiled *c) {
 
 /* To the bit what the evaluator simulates: speeds are multiplied and divided again. */
 static void keep_prices(berth_compiled *c, const double *seconds) {
-  int32_t v;
-  for (v = 0; v < c->g->n_ops; v++)
+  for (int32_t v = 0; v < c->g->n_ops; v++)
     c->cost->op[(size_t)v * (size_t)c->cost->n_classes + (size_t)c->cost->class_of[c->device[v]]] = seconds[v];
 }
 
@@ -185,8 +183,8 @@ static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *
 
 berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_compiled **out) {
   berth_status st = emit(d, action, duplicate);
-  berth_compiled *c;
   if (st != BERTH_OK) return st;
+  berth_compiled *c;
   if (!(c = berth_i_pool_object(d->ctx, sizeof *c))) return berth_i_nomem(d->ctx);
   c->refs = 1;
   berth_deploy_retain(c->d = d);
@@ -206,8 +204,8 @@ done:
 void berth_compiled_retain(berth_compiled *c) { c->refs++; }
 
 void berth_compiled_release(berth_compiled *c) {
-  berth_ctx *ctx;
   if (!c || --c->refs > 0) return;
+  berth_ctx *ctx;
   ctx = c->d->ctx;
   berth_cost_release(c->cost);
   berth_graph_release(c->g);

@@ -9,8 +9,8 @@ static bool may_share(const berth_i_check *x, int32_t op) {
 }
 
 static berth_status list_replicas(berth_i_check *x) {
-  int32_t v, op, n;
-  for (v = 0; v < x->g->n_ops; v++) {
+  int32_t op;
+  for (int32_t v = 0; v < x->g->n_ops; v++) {
     op = x->c->origin[v];
     if (op < 0 || op >= x->old->n_ops) return berth_i_check_wrong(x, v, "its origin is op %d of %d", op, x->old->n_ops);
     if (x->c->device[v] < 0 || x->c->device[v] >= x->d->n_devices || berth_i_pin(x->g, v) != x->c->device[v])
@@ -18,8 +18,8 @@ static berth_status list_replicas(berth_i_check *x) {
     x->replica_at[op + 1] += x->c->part[v] == BERTH_PART_REPLICA;
   }
   for (op = 0; op < x->old->n_ops; op++) x->replica_at[op + 1] += x->replica_at[op];
-  n = x->replica_at[x->old->n_ops];
-  for (v = x->g->n_ops - 1; v >= 0; v--) {
+  int32_t n = x->replica_at[x->old->n_ops];
+  for (int32_t v = x->g->n_ops - 1; v >= 0; v--) {
     if (x->c->part[v] == BERTH_PART_REPLICA) x->replica[--x->replica_at[x->c->origin[v] + 1]] = v;
   }
   memmove(x->replica_at, x->replica_at + 1, (size_t)x->old->n_ops * sizeof *x->replica_at);
@@ -28,9 +28,8 @@ static berth_status list_replicas(berth_i_check *x) {
 }
 
 static berth_status check_devices(const berth_i_check *x, int32_t op) {
-  int32_t i, j;
-  for (i = x->replica_at[op]; i < x->replica_at[op + 1]; i++) {
-    for (j = x->replica_at[op]; j < i; j++) {
+  for (int32_t i = x->replica_at[op]; i < x->replica_at[op + 1]; i++) {
+    for (int32_t j = x->replica_at[op]; j < i; j++) {
       if (x->c->device[x->replica[i]] == x->c->device[x->replica[j]])
         return berth_i_check_wrong(x, x->replica[i], "another replica is on device %d, too (replica %d)",
                                    x->c->device[x->replica[i]], j - x->replica_at[op]);
@@ -40,15 +39,15 @@ static berth_status check_devices(const berth_i_check *x, int32_t op) {
 }
 
 static berth_status check_shares(berth_i_check *x, int32_t op) {
-  char label[96];
-  int32_t i, n = berth_i_count_replicas(x, op), whole = 0;
+  int32_t n = berth_i_count_replicas(x, op), whole = 0;
   int64_t sum = 0;
-  for (i = x->replica_at[op]; i < x->replica_at[op + 1]; i++) {
+  for (int32_t i = x->replica_at[op]; i < x->replica_at[op + 1]; i++) {
     whole += x->c->samples[x->replica[i]] == x->d->batch;
     sum += x->c->samples[x->replica[i]];
   }
   x->cut[op] = whole < n;
   if (n > 0 && (whole == n || (may_share(x, op) && sum == x->d->batch))) return check_devices(x, op);
+  char label[96];
   return berth_i_fail(x->g->ctx, BERTH_EINVAL,
                       "%s has %ld replicas, of which %ld do all of the batch, with %ld of %ld samples in all",
                       berth_i_op_label(x->old, op, label, sizeof label), (long)n, (long)whole, (long)sum, (long)x->d->batch);
@@ -56,8 +55,7 @@ static berth_status check_shares(berth_i_check *x, int32_t op) {
 
 static berth_status check_replicas(berth_i_check *x) {
   berth_status st = list_replicas(x);
-  int32_t op;
-  for (op = 0; op < x->old->n_ops && st == BERTH_OK; op++) st = check_shares(x, op);
+  for (int32_t op = 0; op < x->old->n_ops && st == BERTH_OK; op++) st = check_shares(x, op);
   return st;
 }
 
@@ -72,8 +70,7 @@ static double bytes_due(const berth_i_check *x, int32_t tensor) {
 }
 
 static berth_status check_sizes(const berth_i_check *x) {
-  int32_t i;
-  for (i = 0; i < x->g->n_tensors; i++) {
+  for (int32_t i = 0; i < x->g->n_tensors; i++) {
     int32_t v = x->g->producer[i], t = x->c->source[i];
     if (t < 0 || t >= x->old->n_tensors || x->old->producer[t] != x->c->origin[v])
       return berth_i_check_wrong(x, v, "its tensor %d says that it is tensor %d, which another op makes", i, t);
@@ -90,16 +87,16 @@ static berth_status check_sizes(const berth_i_check *x) {
 /* Takes away what waits for nothing more, ops and collectives alike. seen is the stack. */
 static int32_t release_op(const berth_i_check *x, int32_t v, int32_t top) {
   const berth_graph *g = x->g;
-  int32_t i, j, k;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-    for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
       if (--x->left[g->use[j]] == 0) x->seen[top++] = g->use[j];
     }
   }
-  for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+  int32_t k;
+  for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
     const berth_collective *c = &g->collectives[k = g->wait[i]];
     if (--x->left[g->n_ops + k] > 0) continue;
-    for (j = 0; j < c->n_consumers; j++) {
+    for (int32_t j = 0; j < c->n_consumers; j++) {
       if (--x->left[c->consumers[j]] == 0) x->seen[top++] = c->consumers[j];
     }
   }
@@ -108,12 +105,12 @@ static int32_t release_op(const berth_i_check *x, int32_t v, int32_t top) {
 
 static berth_status check_acyclic(const berth_i_check *x) {
   const berth_graph *g = x->g;
-  int32_t v, k, top = 0, done = 0;
+  int32_t v, top = 0, done = 0;
   for (v = 0; v < g->n_ops; v++) {
     x->left[v] = g->in_at[v + 1] - g->in_at[v] + (g->after ? g->after_at[v + 1] - g->after_at[v] : 0);
     if (x->left[v] == 0) x->seen[top++] = v;
   }
-  for (k = 0; k < g->n_collectives; k++) x->left[g->n_ops + k] = g->collectives[k].n_members;
+  for (int32_t k = 0; k < g->n_collectives; k++) x->left[g->n_ops + k] = g->collectives[k].n_members;
   for (; top > 0; done++) {
     v = x->seen[--top];
     top = release_op(x, v, top);

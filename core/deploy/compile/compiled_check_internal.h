@@ -40,10 +40,10 @@ static inline bool berth_i_is_sized(const berth_i_check *x, int32_t t) { return 
 
 /* Of a tensor of the compiled graph, from its bytes; -1: none that is whole. */
 static inline int32_t berth_i_samples_in(const berth_i_check *x, int32_t tensor) {
-  double all = x->old->tensor_bytes[x->c->source[tensor]], n;
+  double all = x->old->tensor_bytes[x->c->source[tensor]];
   if (x->c->part[x->g->producer[tensor]] == BERTH_PART_REPLICA) return x->c->samples[x->g->producer[tensor]];
   if (!(all > 0)) return x->c->samples[x->g->producer[tensor]];
-  n = x->g->tensor_bytes[tensor] / all * x->d->batch;
+  double n = x->g->tensor_bytes[tensor] / all * x->d->batch;
   return fabs(n - nearbyint(n)) < 1e-6 * (1 + n) ? (int32_t)nearbyint(n) : -1;
 }
 

@@ -3,11 +3,12 @@
 #include <stdio.h>
 
 berth_status berth_i_check_wrong(const berth_i_check *x, int32_t v, const char *format, ...) {
-  char label[96], text[200];
   va_list args;
   va_start(args, format);
+  char text[200];
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  char label[96];
   return berth_i_fail(x->g->ctx, BERTH_EINVAL, "%s: %s", berth_i_op_label(x->g, v, label, sizeof label), text);
 }
 
@@ -15,10 +16,10 @@ berth_status berth_i_check_wrong(const berth_i_check *x, int32_t v, const char *
 
 /* Inputs are different, all of the tensor of the output, from replicas or what handles their outputs. @return samples in all */
 static int64_t sum_inputs(const berth_i_check *x, int32_t v, int32_t t) {
-  int32_t i, n;
+  int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, v, &n);
   int64_t sum = 0;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (x->c->source[in[i]] != t) return -1;
     sum += berth_i_samples_in(x, in[i]);
   }
@@ -27,19 +28,18 @@ static int64_t sum_inputs(const berth_i_check *x, int32_t v, int32_t t) {
 
 static int64_t sum_outputs(const berth_i_check *x, int32_t v) {
   int64_t sum = 0;
-  int32_t i;
-  for (i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) sum += berth_i_samples_in(x, x->g->out[i]);
+  for (int32_t i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) sum += berth_i_samples_in(x, x->g->out[i]);
   return sum;
 }
 
 static berth_status check_split(const berth_i_check *x, int32_t v) {
-  int32_t n, t;
+  int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, v, &n);
-  int64_t given, taken = sum_outputs(x, v);
+  int64_t taken = sum_outputs(x, v);
   if (n != 1) return berth_i_check_wrong(x, v, "splits %d tensors", n);
-  t = x->c->source[in[0]];
+  int32_t t = x->c->source[in[0]];
   if (!x->batch[t]) return berth_i_check_wrong(x, v, "splits tensor %d, which has no batch", t);
-  given = berth_i_samples_in(x, in[0]);
+  int64_t given = berth_i_samples_in(x, in[0]);
   if (!berth_i_is_sized(x, t)) return BERTH_OK;
   if (taken > given || (x->cut[x->old->producer[t]] && taken < given))
     return berth_i_check_wrong(x, v, "splits %ld samples into %ld", (long)given, (long)taken);
@@ -54,8 +54,8 @@ static int32_t waits_for(const berth_i_check *x, int32_t v) {
 
 /* Each replica of the op is a member once, and what else is one brings nothing. */
 static bool all_are_members(const berth_i_check *x, const berth_collective *c, int32_t op) {
-  int32_t i, found = 0;
-  for (i = 0; i < c->n_members; i++) {
+  int32_t found = 0;
+  for (int32_t i = 0; i < c->n_members; i++) {
     int32_t m = c->members[i];
     if (x->c->origin[m] != op) return false;
     if (x->c->part[m] == BERTH_PART_REPLICA) found++;
@@ -65,8 +65,7 @@ static bool all_are_members(const berth_i_check *x, const berth_collective *c, i
 }
 
 static bool is_seat(const berth_i_check *x, const berth_collective *c, int32_t device) {
-  int32_t i;
-  for (i = 0; i < c->n_members; i++) {
+  for (int32_t i = 0; i < c->n_members; i++) {
     if (x->c->device[c->members[i]] == device) return true;
   }
   return false;
@@ -85,12 +84,11 @@ static berth_status check_gathered(const berth_i_check *x, int32_t v, int32_t t)
 }
 
 static berth_status check_concat(const berth_i_check *x, int32_t v) {
-  int32_t t;
-  int64_t in, out = sum_outputs(x, v);
+  int64_t out = sum_outputs(x, v);
   if (x->g->out_at[v + 1] != x->g->out_at[v] + 1) return berth_i_check_wrong(x, v, "concatenates into several tensors");
-  t = x->c->source[x->g->out[x->g->out_at[v]]];
+  int32_t t = x->c->source[x->g->out[x->g->out_at[v]]];
   if (!x->batch[t]) return berth_i_check_wrong(x, v, "concatenates tensor %d, which has no batch", t);
-  in = sum_inputs(x, v, t);
+  int64_t in = sum_inputs(x, v, t);
   if (in < 0) return berth_i_check_wrong(x, v, "reads something else than tensor %d", t);
   if (waits_for(x, v) != BERTH_NONE && out == x->d->batch) return check_gathered(x, v, t);
   if (in == out || !berth_i_is_sized(x, t)) return BERTH_OK;
@@ -99,11 +97,11 @@ static berth_status check_concat(const berth_i_check *x, int32_t v) {
 
 /* One partial from each replica. */
 static berth_status check_sum(const berth_i_check *x, int32_t v) {
-  int32_t i, n, t;
+  int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, v, &n);
   if (x->g->out_at[v + 1] != x->g->out_at[v] + 1) return berth_i_check_wrong(x, v, "sums into several tensors");
-  t = x->c->source[x->g->out[x->g->out_at[v]]];
-  for (i = 0; i < n; i++) {
+  int32_t t = x->c->source[x->g->out[x->g->out_at[v]]];
+  for (int32_t i = 0; i < n; i++) {
     if (x->c->source[in[i]] != t || x->c->part[x->g->producer[in[i]]] != BERTH_PART_REPLICA)
       return berth_i_check_wrong(x, v, "its input %d is no replica's tensor %d", i, t);
   }
@@ -116,8 +114,7 @@ static berth_status check_sum(const berth_i_check *x, int32_t v) {
 
 berth_status berth_i_check_auxiliary(const berth_i_check *x) {
   berth_status st = BERTH_OK;
-  int32_t v;
-  for (v = 0; v < x->g->n_ops && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v < x->g->n_ops && st == BERTH_OK; v++) {
     switch (x->c->part[v]) {
     case BERTH_PART_SPLIT: st = check_split(x, v); break;
     case BERTH_PART_CONCAT: st = check_concat(x, v); break;
@@ -132,17 +129,17 @@ berth_status berth_i_check_auxiliary(const berth_i_check *x) {
 
 /* How often the member brings in what this replica of the producer makes of t. */
 static int32_t brings(const berth_i_check *x, int32_t member, int32_t t) {
-  int32_t i, n, found = 0;
+  int32_t n, found = 0;
   const int32_t *in = berth_i_inputs_of(x->g, member, &n);
   if (x->c->part[member] == BERTH_PART_REPLICA) return x->c->origin[member] == x->old->producer[t];
-  for (i = 0; i < n; i++) found += x->c->source[in[i]] == t && x->c->part[x->g->producer[in[i]]] == BERTH_PART_REPLICA;
+  for (int32_t i = 0; i < n; i++) found += x->c->source[in[i]] == t && x->c->part[x->g->producer[in[i]]] == BERTH_PART_REPLICA;
   return found;
 }
 
 static bool reduces(const berth_i_check *x, const berth_collective *c, int32_t t) {
-  int32_t i, found = 0;
+  int32_t found = 0;
   if (c->kind != BERTH_ALLREDUCE) return false;
-  for (i = 0; i < c->n_members; i++) {
+  for (int32_t i = 0; i < c->n_members; i++) {
     int32_t n = brings(x, c->members[i], t);
     if (n > 1) return false;
     found += n;
@@ -152,16 +149,16 @@ static bool reduces(const berth_i_check *x, const berth_collective *c, int32_t t
 
 /* Gradients of one op that the replica reads by an AllReduce each cannot be told apart: as many as there are collectives. */
 static int32_t count_reductions(const berth_i_check *x, int32_t v, int32_t t) {
-  int32_t i, n = 0;
-  for (i = x->g->after ? x->g->after_at[v] : 0; x->g->after && i < x->g->after_at[v + 1]; i++)
+  int32_t n = 0;
+  for (int32_t i = x->g->after ? x->g->after_at[v] : 0; x->g->after && i < x->g->after_at[v + 1]; i++)
     n += reduces(x, &x->g->collectives[x->g->after[i]], t);
   return n;
 }
 
 static int32_t count_partials(const berth_i_check *x, int32_t op, int32_t maker) {
-  int32_t i, n = 0, inputs;
+  int32_t n = 0, inputs;
   const int32_t *in = berth_i_inputs_of(x->old, op, &inputs);
-  for (i = 0; i < inputs; i++) n += x->old->producer[in[i]] == maker && berth_i_is_partial(x, in[i]);
+  for (int32_t i = 0; i < inputs; i++) n += x->old->producer[in[i]] == maker && berth_i_is_partial(x, in[i]);
   return n;
 }
 
@@ -178,9 +175,9 @@ static berth_status check_reduced(const berth_i_check *x, int32_t v, int32_t t, 
 
 /* The input of v that is tensor t; BERTH_NONE: none, -2: several. */
 static int32_t find_input(const berth_i_check *x, int32_t v, int32_t t) {
-  int32_t i, n, found = BERTH_NONE;
+  int32_t n, found = BERTH_NONE;
   const int32_t *in = berth_i_inputs_of(x->g, v, &n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (x->c->source[in[i]] != t) continue;
     if (found != BERTH_NONE) return -2;
     found = in[i];
@@ -195,7 +192,7 @@ static berth_status check_rows(const berth_i_check *x, int32_t v, int32_t t, int
 }
 
 static berth_status check_input(const berth_i_check *x, int32_t v, int32_t t) {
-  int32_t tensor = find_input(x, v, t), needed = x->c->samples[v], maker;
+  int32_t tensor = find_input(x, v, t), needed = x->c->samples[v];
   bool whole = !x->cut[x->c->origin[v]];
   if (tensor == BERTH_NONE && berth_i_carries(x, t) && x->batch[t] && needed == 0) return BERTH_OK;
   if (tensor == BERTH_NONE) return berth_i_check_wrong(x, v, "does not read tensor %d", t);
@@ -203,7 +200,7 @@ static berth_status check_input(const berth_i_check *x, int32_t v, int32_t t) {
   if (!berth_i_carries(x, t)) return BERTH_OK;
   if (x->batch[t]) return check_rows(x, v, t, tensor);
   if (berth_i_is_partial(x, t) && whole) return check_reduced(x, v, t, tensor);
-  maker = x->g->producer[tensor];
+  int32_t maker = x->g->producer[tensor];
   if (x->c->part[maker] != BERTH_PART_REPLICA)
     return berth_i_check_wrong(x, v, "reads tensor %d from op %d, which is no replica", t, maker);
   if (berth_i_is_partial(x, t) && (x->c->device[maker] != x->c->device[v] || x->c->samples[maker] != needed))
@@ -213,12 +210,11 @@ static berth_status check_input(const berth_i_check *x, int32_t v, int32_t t) {
 
 berth_status berth_i_check_reads(const berth_i_check *x) {
   berth_status st = BERTH_OK;
-  int32_t v, i, n, due;
-  for (v = 0; v < x->g->n_ops; v++) {
-    const int32_t *in;
+  int32_t n, due;
+  for (int32_t v = 0; v < x->g->n_ops; v++) {
     if (x->c->part[v] != BERTH_PART_REPLICA) continue;
-    in = berth_i_inputs_of(x->old, x->c->origin[v], &due);
-    for (i = 0; i < due && st == BERTH_OK; i++) st = check_input(x, v, in[i]);
+    const int32_t *in = berth_i_inputs_of(x->old, x->c->origin[v], &due);
+    for (int32_t i = 0; i < due && st == BERTH_OK; i++) st = check_input(x, v, in[i]);
     if (st != BERTH_OK) return st;
     berth_i_inputs_of(x->g, v, &n);
     if (n > due) return berth_i_check_wrong(x, v, "reads %d tensors, its op %d", n, due);
@@ -230,27 +226,25 @@ berth_status berth_i_check_reads(const berth_i_check *x) {
 
 /* What one member brings to an AllReduce, by the buckets; a replica as member brings one gradient. */
 static double bucket_bytes(const berth_i_check *x, int32_t member, int32_t *count) {
-  int32_t i, n;
+  int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, member, &n);
   double sum = 0;
-  for (i = 0; i < n; i++) sum += x->g->tensor_bytes[in[i]];
+  for (int32_t i = 0; i < n; i++) sum += x->g->tensor_bytes[in[i]];
   *count = n;
   return sum;
 }
 
 static bool makes_one_of(const berth_i_check *x, int32_t v, double bytes) {
-  int32_t i;
-  for (i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) {
+  for (int32_t i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) {
     if (berth_i_is_partial(x, x->c->source[x->g->out[i]]) && berth_i_is_near(x->g->tensor_bytes[x->g->out[i]], bytes)) return true;
   }
   return false;
 }
 
 berth_status berth_i_check_collectives(const berth_i_check *x) {
-  int32_t k, i;
-  for (k = 0; k < x->g->n_collectives; k++) {
+  for (int32_t k = 0; k < x->g->n_collectives; k++) {
     const berth_collective *c = &x->g->collectives[k];
-    for (i = 0; i < c->n_members; i++) {
+    for (int32_t i = 0; i < c->n_members; i++) {
       int32_t m = c->members[i], count = 1;
       bool bucket = x->c->part[m] == BERTH_PART_BUCKET;
       double bytes = bucket ? bucket_bytes(x, m, &count) : c->bytes;

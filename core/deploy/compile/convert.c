@@ -36,8 +36,7 @@ static int32_t nearest(const Job *j, int32_t k) {
 }
 
 static void copy(const Job *j) {
-  int32_t k;
-  for (k = 0; k < j->n_to; k++) j->ids[k] = replica(j, nearest(j, k));
+  for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = replica(j, nearest(j, k));
 }
 
 /* ---- splits and concatenations ----------------------------------------------------------------- */
@@ -64,12 +63,12 @@ static int32_t samples_to(const Job *j, int32_t k) { return berth_i_form_samples
 static int32_t server(const Job *j, int32_t k) { return j->d->o.positional ? 0 : nearest(j, k); }
 
 static berth_status split_at(const Job *j, int32_t source) {
-  int32_t k, samples = 0, op = BERTH_NONE;
+  int32_t samples = 0, op = BERTH_NONE;
   berth_status st = BERTH_OK;
-  for (k = 0; k < j->n_to; k++) samples += server(j, k) == source ? samples_to(j, k) : 0;
+  for (int32_t k = 0; k < j->n_to; k++) samples += server(j, k) == source ? samples_to(j, k) : 0;
   if (samples == 0) return BERTH_OK;
   if ((st = add_split(j, replica(j, source), j->from_device[source], samples, &op)) != BERTH_OK) return st;
-  for (k = 0; k < j->n_to && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) {
     if (server(j, k) == source && samples_to(j, k) > 0) st = add_piece(j, op, samples_to(j, k), &j->ids[k]);
   }
   return st;
@@ -77,8 +76,7 @@ static berth_status split_at(const Job *j, int32_t source) {
 
 static berth_status cut_up(const Job *j) {
   berth_status st = BERTH_OK;
-  int32_t k;
-  for (k = 0; k < j->n_from && st == BERTH_OK; k++) st = split_at(j, k);
+  for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++) st = split_at(j, k);
   return st;
 }
 
@@ -86,8 +84,8 @@ static berth_status cut_up(const Job *j) {
 
 /* What each source gives away, and how many pieces each target gets: sources and targets with one piece of all need no op. */
 static int32_t count_pieces(const berth_i_moves *m, int32_t k, bool source) {
-  int32_t i, n = 0;
-  for (i = 0; i < m->n; i++) n += (source ? m->move[i].src : m->move[i].dst) == k;
+  int32_t n = 0;
+  for (int32_t i = 0; i < m->n; i++) n += (source ? m->move[i].src : m->move[i].dst) == k;
   return n;
 }
 
@@ -119,9 +117,9 @@ static berth_status join(const Job *j, const berth_i_moves *m, int32_t dst, int3
 
 static berth_status exchange(const Job *j) {
   const berth_i_moves *m;
-  int32_t i, op = BERTH_NONE, piece = BERTH_NONE;
+  int32_t op = BERTH_NONE, piece = BERTH_NONE;
   berth_status st = berth_i_deploy_moves(j->a->d, j->from, j->to, &m);
-  for (i = 0; st == BERTH_OK && i < m->n; i++) {
+  for (int32_t i = 0; st == BERTH_OK && i < m->n; i++) {
     if ((st = piece_of(j, m, i, &op, &piece)) == BERTH_OK) st = join(j, m, m->move[i].dst, piece);
   }
   return st;
@@ -139,13 +137,14 @@ static int32_t greatest_common(int32_t a, int32_t b) {
 /* As published: one concatenation and one split for each of the largest equal groups of sources and targets, on the first source
  * of the group. */
 static berth_status regroup(const Job *j, int32_t group, int32_t sources, int32_t targets) {
-  int32_t k, samples = 0, whole, op, device = j->from_device[group * sources];
+  int32_t samples = 0, device = j->from_device[group * sources];
   berth_status st = BERTH_OK;
-  for (k = 0; k < targets; k++) samples += samples_to(j, group * targets + k);
-  whole = replica(j, group * sources);
+  for (int32_t k = 0; k < targets; k++) samples += samples_to(j, group * targets + k);
+  int32_t whole = replica(j, group * sources);
+  int32_t op;
   if (sources > 1) {
     st = add_concat(j, device, samples, false, &op, &whole);
-    for (k = 0; k < sources && st == BERTH_OK; k++) {
+    for (int32_t k = 0; k < sources && st == BERTH_OK; k++) {
       if (berth_i_form_samples(j->d, j->from, group * sources + k) > 0)
         st = berth_i_add_edge(j->a, replica(j, group * sources + k), op);
     }
@@ -153,7 +152,7 @@ static berth_status regroup(const Job *j, int32_t group, int32_t sources, int32_
   if (targets == 1) j->ids[group] = samples > 0 ? whole : BERTH_NONE;
   if (st != BERTH_OK || targets == 1) return st;
   st = add_split(j, whole, device, samples, &op);
-  for (k = group * targets; k < (group + 1) * targets && st == BERTH_OK; k++) {
+  for (int32_t k = group * targets; k < (group + 1) * targets && st == BERTH_OK; k++) {
     if (samples_to(j, k) > 0) st = add_piece(j, op, samples_to(j, k), &j->ids[k]);
   }
   return st;
@@ -161,30 +160,30 @@ static berth_status regroup(const Job *j, int32_t group, int32_t sources, int32_
 
 /* Uneven shares need not add up in these groups. */
 static bool groups_agree(const Job *j, int32_t groups) {
-  int32_t g, k, sources = j->n_from / groups, targets = j->n_to / groups;
-  for (g = 0; g < groups; g++) {
+  int32_t sources = j->n_from / groups, targets = j->n_to / groups;
+  for (int32_t g = 0; g < groups; g++) {
     int32_t balance = 0;
-    for (k = 0; k < sources; k++) balance += berth_i_form_samples(j->d, j->from, g * sources + k);
-    for (k = 0; k < targets; k++) balance -= samples_to(j, g * targets + k);
+    for (int32_t k = 0; k < sources; k++) balance += berth_i_form_samples(j->d, j->from, g * sources + k);
+    for (int32_t k = 0; k < targets; k++) balance -= samples_to(j, g * targets + k);
     if (balance != 0) return false;
   }
   return true;
 }
 
 static berth_status exchange_published(const Job *j) {
-  int32_t g, groups = greatest_common(j->n_from, j->n_to);
+  int32_t groups = greatest_common(j->n_from, j->n_to);
   berth_status st = BERTH_OK;
   if (!groups_agree(j, groups)) return exchange(j);
-  for (g = 0; g < groups && st == BERTH_OK; g++) st = regroup(j, g, j->n_from / groups, j->n_to / groups);
+  for (int32_t g = 0; g < groups && st == BERTH_OK; g++) st = regroup(j, g, j->n_from / groups, j->n_to / groups);
   return st;
 }
 
 /* ---- cut -> whole ------------------------------------------------------------------------------ */
 
 static berth_status join_at(const Job *j, int32_t k) {
-  int32_t i, op;
+  int32_t op;
   berth_status st = add_concat(j, j->to_device[k], j->d->batch, false, &op, &j->ids[k]);
-  for (i = 0; i < j->n_from && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < j->n_from && st == BERTH_OK; i++) {
     if (berth_i_form_samples(j->d, j->from, i) > 0) st = berth_i_add_edge(j->a, replica(j, i), op);
   }
   return st;
@@ -192,22 +191,20 @@ static berth_status join_at(const Job *j, int32_t k) {
 
 static berth_status join_once(const Job *j, int32_t at) {
   berth_status st = join_at(j, at);
-  int32_t k;
-  for (k = 0; k < j->n_to; k++) j->ids[k] = j->ids[at];
+  for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = j->ids[at];
   return st;
 }
 
 static berth_status join_everywhere(const Job *j) {
   berth_status st = BERTH_OK;
-  int32_t k;
-  for (k = 0; k < j->n_to && st == BERTH_OK; k++) st = join_at(j, k);
+  for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) st = join_at(j, k);
   return st;
 }
 
 /* The target that has most of it. */
 static int32_t richest(const Job *j) {
-  int32_t k, best = 0, most = -1;
-  for (k = 0; k < j->n_to; k++) {
+  int32_t best = 0, most = -1;
+  for (int32_t k = 0; k < j->n_to; k++) {
     int32_t i = position_of(j->d, berth_i_form_place(j->from), j->to_device[k]);
     int32_t samples = i == BERTH_NONE ? 0 : berth_i_form_samples(j->d, j->from, i);
     if (samples > most) best = k, most = samples;
@@ -216,17 +213,17 @@ static int32_t richest(const Job *j) {
 }
 
 static int32_t count_new_devices(const Job *j) {
-  int32_t k, n = 0;
-  for (k = 0; k < j->n_to; k++) n += position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) == BERTH_NONE;
+  int32_t n = 0;
+  for (int32_t k = 0; k < j->n_to; k++) n += position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) == BERTH_NONE;
   return n;
 }
 
 /* Devices that have nothing of it take part with a bucket that waits for nothing. */
 static berth_status meet(const Job *j) {
   berth_status st = BERTH_OK;
-  int32_t k, op;
-  for (k = 0; k < j->n_from && st == BERTH_OK; k++) st = berth_i_add_member(j->a, j->a->first_op[j->u] + k);
-  for (k = 0; k < j->n_to && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++) st = berth_i_add_member(j->a, j->a->first_op[j->u] + k);
+  int32_t op;
+  for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) {
     if (position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) != BERTH_NONE) continue;
     if ((st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_BUCKET, j->to_device[k], 0, 0, &op)) == BERTH_OK)
       st = berth_i_add_member(j->a, op);
@@ -246,9 +243,8 @@ static berth_status land(const Job *j, int32_t k) {
 static berth_status all_gather(const Job *j, int32_t members) {
   double bytes = j->d->g->tensor_bytes[j->t] / members;
   berth_status st = berth_i_begin_collective(j->a, BERTH_ALLGATHER, bytes, 1);
-  int32_t k;
   if (st == BERTH_OK) st = meet(j);
-  for (k = 0; k < j->n_to && st == BERTH_OK; k++) st = land(j, k);
+  for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) st = land(j, k);
   return st;
 }
 
@@ -286,8 +282,7 @@ static berth_i_form form_read(const berth_i_arena *a, int32_t tensor, int32_t re
 
 static const int32_t *find_version(const berth_i_arena *a, int32_t tensor, berth_i_form form) {
   const berth_i_version *all = a->versions.at;
-  int32_t k;
-  for (k = a->version[tensor]; k != BERTH_NONE; k = all[k].next) {
+  for (int32_t k = a->version[tensor]; k != BERTH_NONE; k = all[k].next) {
     if (all[k].form == form) return (const int32_t *)a->ids.at + all[k].first;
   }
   return NULL;
@@ -311,15 +306,15 @@ static Job job_of(berth_i_arena *a, int32_t tensor, berth_i_form to, int32_t *id
 
 berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, const int32_t **ids) {
   berth_i_form to = form_read(a, tensor, reader);
-  int32_t k, first, n = berth_i_place_size(a->d, berth_i_form_place(to)), *made;
+  int32_t n = berth_i_place_size(a->d, berth_i_form_place(to));
   bool keep = true;
-  berth_status st;
-  Job j;
   if ((*ids = find_version(a, tensor, to)) != NULL) return BERTH_OK;
+  int32_t first, *made;
+  berth_status st;
   if ((st = berth_i_items_take(a, &a->ids, (size_t)n, sizeof *made, &first)) != BERTH_OK) return st;
   made = (int32_t *)a->ids.at + first;
-  for (k = 0; k < n; k++) made[k] = BERTH_NONE;
-  j = job_of(a, tensor, to, made);
+  for (int32_t k = 0; k < n; k++) made[k] = BERTH_NONE;
+  Job j = job_of(a, tensor, to, made);
   st = needs_sum(a, tensor) ? berth_i_reduce(a, tensor, reader, made, &keep) : convert(&j, reader);
   if (st == BERTH_OK && keep) st = keep_version(a, tensor, to, first);
   *ids = made;

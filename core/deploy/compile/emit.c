@@ -35,13 +35,12 @@ static void add_replica(berth_i_arena *a, int32_t op, int32_t k, int32_t device,
 static berth_status add_replicas(berth_i_arena *a) {
   const berth_deploy *d = a->d;
   berth_status st = BERTH_OK;
-  int32_t op, k;
-  for (op = 0; op < d->n_ops && st == BERTH_OK; op++) {
+  for (int32_t op = 0; op < d->n_ops && st == BERTH_OK; op++) {
     int32_t place = berth_i_form_place(a->form[op]), n = berth_i_place_size(d, place);
     Price last = { -1, 0, 0 };
     st = berth_i_arena_ops(a, n);
     a->first_op[op] = a->n_ops;
-    for (k = 0; k < n && st == BERTH_OK; k++) add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
+    for (int32_t k = 0; k < n && st == BERTH_OK; k++) add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
   }
   return st;
 }
@@ -49,11 +48,10 @@ static berth_status add_replicas(berth_i_arena *a) {
 /* Twins that are on the same devices stay twins. */
 static void link_twins(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
-  int32_t op, k;
-  for (op = 0; g->twin && op < g->n_ops; op++) {
+  for (int32_t op = 0; g->twin && op < g->n_ops; op++) {
     int32_t twin = g->twin[op], place = berth_i_form_place(a->form[op]);
     if (twin == BERTH_NONE || berth_i_form_place(a->form[twin]) != place) continue;
-    for (k = 0; k < berth_i_place_size(a->d, place); k++) a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
+    for (int32_t k = 0; k < berth_i_place_size(a->d, place); k++) a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
   }
 }
 
@@ -62,12 +60,11 @@ static void link_twins(berth_i_arena *a) {
 static berth_status add_tensors(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
   berth_status st = BERTH_OK;
-  int32_t t, k;
-  for (t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
+  for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
     int32_t u = g->producer[t], n = berth_i_place_size(a->d, berth_i_form_place(a->form[u]));
     st = berth_i_arena_tensors(a, n);
     a->first_tensor[t] = a->n_tensors;
-    for (k = 0; k < n && st == BERTH_OK; k++) {
+    for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
       double share = berth_i_tensor_share(a->d, t, a->form[u], k);
       int32_t x = a->n_tensors++;
       a->producer[x] = a->first_op[u] + k;
@@ -83,10 +80,10 @@ static berth_status add_tensors(berth_i_arena *a) {
 /* ---- edges --------------------------------------------------------------------------------------- */
 
 static berth_status read_own(berth_i_arena *a, int32_t t, int32_t v) {
-  int32_t k, n = berth_i_place_size(a->d, berth_i_form_place(a->form[v])), e = a->n_edges;
+  int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[v])), e = a->n_edges;
   berth_status st = berth_i_arena_edges(a, n);
   if (st != BERTH_OK) return st;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     a->edge_tensor[e + k] = a->first_tensor[t] + k;
     a->edge_op[e + k] = a->first_op[v] + k;
   }
@@ -96,9 +93,9 @@ static berth_status read_own(berth_i_arena *a, int32_t t, int32_t v) {
 
 static berth_status read_converted(berth_i_arena *a, int32_t t, int32_t v) {
   const int32_t *ids;
-  int32_t k, n = berth_i_place_size(a->d, berth_i_form_place(a->form[v]));
+  int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[v]));
   berth_status st = berth_i_convert(a, t, v, &ids);
-  for (k = 0; k < n && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     if (ids[k] != BERTH_NONE) st = berth_i_add_edge(a, ids[k], a->first_op[v] + k);
   }
   return st;
@@ -108,9 +105,8 @@ static berth_status read_converted(berth_i_arena *a, int32_t t, int32_t v) {
 static berth_status add_edges(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
   berth_status st = BERTH_OK;
-  int32_t v, i;
-  for (v = 0; v < g->n_ops; v++) {
-    for (i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
       bool same = a->form[g->producer[g->in[i]]] == a->form[v];
       st = same ? read_own(a, g->in[i], v) : read_converted(a, g->in[i], v);
     }
@@ -122,9 +118,9 @@ static berth_status add_edges(berth_i_arena *a) {
 
 berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_emission *e) {
   berth_i_arena *a = e->arena;
-  berth_status st;
   berth_i_arena_empty(a);
   a->action = action;
+  berth_status st;
   if ((st = berth_i_deploy_forms(d, action, duplicate, a->form, a->repeated)) != BERTH_OK) return st;
   if ((st = add_replicas(a)) != BERTH_OK) return st;
   if ((st = add_tensors(a)) != BERTH_OK) return st;

@@ -8,13 +8,14 @@ static size_t dealt_slots(const berth_deploy *d) { return (size_t)d->n_groups * 
 
 berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, const int32_t **part) {
   const berth_i_dealing o = { .parts = n, .number = group, .published = d->o.split_parameters != 0, .seed = d->o.seed };
-  int32_t first = d->group_at[group], count = d->group_at[group + 1] - first, **slot, *made;
-  berth_status st;
+  int32_t first = d->group_at[group], count = d->group_at[group + 1] - first;
   if (!d->dealt && !(d->dealt = berth_i_pool_zalloc(&d->pool, dealt_slots(d), sizeof *d->dealt)))
     return berth_i_pool_status(&d->pool);
-  slot = &d->dealt[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
+  int32_t **slot = &d->dealt[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
   if (!*slot) {
+    int32_t *made;
     if (!(made = berth_i_pool_alloc(&d->pool, (size_t)count, sizeof *made))) return berth_i_pool_status(&d->pool);
+    berth_status st;
     if ((st = berth_i_deploy_split(d->g, count, d->group_op + first, d->mean_seconds, &o, made)) != BERTH_OK) return st;
     *slot = made;
   }
@@ -26,8 +27,7 @@ berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, con
 
 static bool reads_repeated(const berth_deploy *d, int32_t op, const uint8_t *repeated) {
   const berth_graph *g = d->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
     if (repeated[u] && !d->cut_tensor[t] && !berth_i_is_control(g, t)) return true;
   }
@@ -36,8 +36,7 @@ static bool reads_repeated(const berth_deploy *d, int32_t op, const uint8_t *rep
 
 /* Inputs follow their readers. */
 static void spread_repeats(const berth_deploy *d, const uint8_t *duplicate, uint8_t *repeated) {
-  int32_t i;
-  for (i = 0; i < d->n_ops; i++) {
+  for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t v = d->g->topo[i];
     bool may = d->cut_op[v] && d->role[v] != BERTH_ROLE_INPUT;
     repeated[v] = may && (duplicate[v] || reads_repeated(d, v, repeated));
@@ -48,20 +47,20 @@ static void spread_repeats(const berth_deploy *d, const uint8_t *duplicate, uint
 
 static berth_status deal_out(berth_deploy *d, int32_t group, int32_t place, berth_i_form *form) {
   const int32_t *part, *device = berth_i_place_devices(d, place);
-  int32_t i, first = d->group_at[group];
+  int32_t first = d->group_at[group];
   berth_status st = berth_i_deploy_dealt(d, group, berth_i_place_size(d, place), &part);
   if (st != BERTH_OK) return st;
-  for (i = first; i < d->group_at[group + 1]; i++)
+  for (int32_t i = first; i < d->group_at[group + 1]; i++)
     form[d->group_op[i]] = berth_i_form_of(d->n_sets + device[part[i - first]], BERTH_I_WHOLE);
   return BERTH_OK;
 }
 
 static berth_status form_group(berth_deploy *d, int32_t group, const berth_action *a, const uint8_t *repeated, berth_i_form *form) {
-  int32_t i, place = d->set_place[a->set];
+  int32_t place = d->set_place[a->set];
   bool cut = berth_i_place_size(d, place) > 1 && (a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE);
   berth_i_cut how = a->shares == BERTH_SHARES_SPEED && d->uneven[place] ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   if (a->option == BERTH_DEPLOY_SPLIT) return deal_out(d, group, place, form);
-  for (i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     int32_t op = d->group_op[i];
     form[op] = berth_i_form_of(place, cut && d->cut_op[op] && !repeated[op] ? how : BERTH_I_WHOLE);
   }
@@ -69,16 +68,14 @@ static berth_status form_group(berth_deploy *d, int32_t group, const berth_actio
 }
 
 static bool runs_all_over(const berth_deploy *d, int32_t op, int32_t place) {
-  int32_t k;
-  for (k = 0; k < berth_i_place_size(d, place); k++) {
+  for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
     if (!berth_i_can_run(d->cost, op, berth_i_place_devices(d, place)[k])) return false;
   }
   return true;
 }
 
 static bool makes_uncut(const berth_deploy *d, int32_t op) {
-  int32_t i;
-  for (i = d->g->out_at[op]; i < d->g->out_at[op + 1]; i++) {
+  for (int32_t i = d->g->out_at[op]; i < d->g->out_at[op + 1]; i++) {
     if (!d->cut_tensor[d->g->out[i]] && !berth_i_is_control(d->g, d->g->out[i])) return true;
   }
   return false;
@@ -102,11 +99,10 @@ static void form_input(const berth_deploy *d, int32_t op, berth_i_form *form) {
 berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_form *form,
                                   uint8_t *repeated) {
   berth_status st = berth_i_deploy_check_strategy(d, action);
-  int32_t i;
   if (duplicate) spread_repeats(d, duplicate, repeated);
   else memset(repeated, 0, (size_t)d->n_ops);
-  for (i = 0; i < d->n_groups && st == BERTH_OK; i++) st = form_group(d, i, &d->action[action[i]], repeated, form);
-  for (i = 0; i < d->n_ops && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++) st = form_group(d, i, &d->action[action[i]], repeated, form);
+  for (int32_t i = 0; i < d->n_ops && st == BERTH_OK; i++) {
     if (d->role[i] == BERTH_ROLE_INPUT) form_input(d, i, form);
   }
   return st;

@@ -7,8 +7,8 @@
 
 /* The position that is done first with one sample more, of those that have not got it yet. */
 static int32_t least_loaded(int32_t n, const double *speed, const int32_t *samples, const uint8_t *given) {
-  int32_t k, best = BERTH_NONE;
-  for (k = 0; k < n; k++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t k = 0; k < n; k++) {
     if (given[k]) continue;
     if (best == BERTH_NONE || (samples[k] + 1) / speed[k] < (samples[best] + 1) / speed[best]) best = k;
   }
@@ -52,9 +52,8 @@ static void add_run(Layout *l, int32_t first, int32_t owner) {
 /* Samples first..end-1, which no device of the place keeps. */
 static void hand_out(Layout *l, int32_t first, int32_t end) {
   while (first < end) {
-    int32_t some;
     while (l->open[l->next] == 0) l->next++;
-    some = l->open[l->next] < end - first ? l->open[l->next] : end - first;
+    int32_t some = l->open[l->next] < end - first ? l->open[l->next] : end - first;
     add_run(l, first, l->next);
     l->open[l->next] -= some;
     first += some;
@@ -63,13 +62,13 @@ static void hand_out(Layout *l, int32_t first, int32_t end) {
 
 static void keep_own(Layout *l, int32_t place, const int32_t *samples) {
   const int32_t *position = l->d->position + (size_t)place * (size_t)l->d->n_devices;
-  int32_t device, first = 0, k, n = berth_i_place_size(l->d, place);
+  int32_t first = 0, k, n = berth_i_place_size(l->d, place);
   for (k = 0; k < n; k++) {
     int32_t own = l->all[berth_i_place_devices(l->d, place)[k]];
     l->open[k] = samples[k] > own ? samples[k] - own : 0;
   }
   l->next = 0;
-  for (device = 0; device < l->d->n_devices; device++) {
+  for (int32_t device = 0; device < l->d->n_devices; device++) {
     int32_t own = l->all[device], kept = 0;
     k = position[device];
     if (k != BERTH_NONE) kept = own < samples[k] ? own : samples[k];
@@ -80,8 +79,8 @@ static void keep_own(Layout *l, int32_t place, const int32_t *samples) {
 }
 
 static void in_order(Layout *l, int32_t n, const int32_t *samples) {
-  int32_t k, first = 0;
-  for (k = 0; k < n; k++) {
+  int32_t first = 0;
+  for (int32_t k = 0; k < n; k++) {
     if (samples[k] > 0) add_run(l, first, k);
     first += samples[k];
   }
@@ -89,8 +88,8 @@ static void in_order(Layout *l, int32_t n, const int32_t *samples) {
 
 static void lay_out_place(Layout *l, int32_t place, bool speed, int32_t *samples) {
   const berth_deploy *d = l->d;
-  int32_t k, n = berth_i_place_size(d, place);
-  for (k = 0; k < n; k++) l->speed[k] = d->speed[berth_i_place_devices(d, place)[k]];
+  int32_t n = berth_i_place_size(d, place);
+  for (int32_t k = 0; k < n; k++) l->speed[k] = d->speed[berth_i_place_devices(d, place)[k]];
   share_out(d->batch, n, l->speed, !speed, l->given, samples);
   l->n = 0;
   if (d->o.positional) in_order(l, n, samples);
@@ -101,12 +100,11 @@ static void lay_out_place(Layout *l, int32_t place, bool speed, int32_t *samples
 static size_t most_runs(const berth_deploy *d) { return 3 * (size_t)d->n_devices + 1; }
 
 static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
-  int32_t place, total = d->place_at[d->n_places];
+  int32_t total = d->place_at[d->n_places];
   size_t n = 0;
-  berth_status st;
   share_out(d->batch, d->n_devices, d->speed, kind == 0, l->given, l->all);
-  for (place = 0; place < d->n_places; place++) {
-    st = berth_i_pool_grow(&d->pool, (void **)&d->run[kind], &d->run_cap[kind], n + most_runs(d), sizeof *d->run[kind]);
+  for (int32_t place = 0; place < d->n_places; place++) {
+    berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->run[kind], &d->run_cap[kind], n + most_runs(d), sizeof *d->run[kind]);
     if (st != BERTH_OK) return st;
     l->run = d->run[kind] + n;
     d->run_at[kind][place] = (int32_t)n;
@@ -118,8 +116,8 @@ static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
 }
 
 static void compare(berth_deploy *d) {
-  int32_t place, total = d->place_at[d->n_places];
-  for (place = 0; place < d->n_places; place++) {
+  int32_t total = d->place_at[d->n_places];
+  for (int32_t place = 0; place < d->n_places; place++) {
     const int32_t *even = d->samples + d->place_at[place];
     d->uneven[place] = memcmp(even, even + total, (size_t)berth_i_place_size(d, place) * sizeof *even) != 0;
   }
@@ -129,15 +127,14 @@ berth_status berth_i_deploy_lay_out(berth_deploy *d) {
   size_t n = (size_t)d->n_devices;
   Layout l = { .d = d };
   berth_i_pool scratch = berth_i_pool_empty(d->ctx);
-  berth_status st;
-  int kind;
   l.all = berth_i_pool_alloc(&scratch, n, sizeof *l.all);
   l.speed = berth_i_pool_alloc(&scratch, n, sizeof *l.speed);
   l.given = berth_i_pool_alloc(&scratch, n, 1);
   l.open = berth_i_pool_alloc(&scratch, n, sizeof *l.open);
   d->samples = berth_i_pool_alloc(&d->pool, (size_t)d->place_at[d->n_places], 2 * sizeof *d->samples);
   d->uneven = berth_i_pool_alloc(&d->pool, (size_t)d->n_places, sizeof *d->uneven);
-  for (kind = 0; kind < 2; kind++) d->run_at[kind] = berth_i_pool_alloc(&d->pool, (size_t)d->n_places + 1, sizeof *d->run_at[kind]);
+  for (int kind = 0; kind < 2; kind++) d->run_at[kind] = berth_i_pool_alloc(&d->pool, (size_t)d->n_places + 1, sizeof *d->run_at[kind]);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK || (st = berth_i_pool_status(&d->pool)) != BERTH_OK) goto done;
   if ((st = lay_out_all(d, 0, &l)) != BERTH_OK) goto done;
   if ((st = lay_out_all(d, 1, &l)) != BERTH_OK) goto done;
@@ -178,16 +175,16 @@ static int32_t count_moves(Runs a, Runs b, int32_t n_to, int32_t *count) {
 
 static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_form from, berth_i_form to) {
   int32_t n_from = berth_i_place_size(d, berth_i_form_place(from)), n_to = berth_i_place_size(d, berth_i_form_place(to));
-  int32_t i, n, *count = berth_i_zalloc(d->ctx, (size_t)n_from, (size_t)n_to * sizeof *count);
+  int32_t *count = berth_i_zalloc(d->ctx, (size_t)n_from, (size_t)n_to * sizeof *count);
   berth_i_move *move = NULL;
   if (count) {
-    n = count_moves(runs_of(d, from), runs_of(d, to), n_to, count);
+    int32_t n = count_moves(runs_of(d, from), runs_of(d, to), n_to, count);
     move = berth_i_alloc(d->ctx, (size_t)n, sizeof *move);
   }
   if (move) {
     berth_i_free(d->ctx, m->move, (size_t)m->n, sizeof *m->move);
     *m = (berth_i_moves){ from, to, 0, move };
-    for (i = 0; i < n_from * n_to; i++) {
+    for (int32_t i = 0; i < n_from * n_to; i++) {
       if (count[i] > 0) move[m->n++] = (berth_i_move){ i / n_to, i % n_to, count[i] };
     }
   }
@@ -196,18 +193,16 @@ static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_f
 }
 
 static berth_status make_slots(berth_deploy *d) {
-  int32_t i;
   if (!(d->moves = berth_i_pool_zalloc(&d->pool, BERTH_I_MOVE_SLOTS, sizeof *d->moves))) return berth_i_pool_status(&d->pool);
-  for (i = 0; i < BERTH_I_MOVE_SLOTS; i++) d->moves[i].from = -1;
+  for (int32_t i = 0; i < BERTH_I_MOVE_SLOTS; i++) d->moves[i].from = -1;
   return BERTH_OK;
 }
 
 berth_status berth_i_deploy_moves(berth_deploy *d, berth_i_form from, berth_i_form to, const berth_i_moves **out) {
   uint32_t hash = (uint32_t)from * 2654435761u ^ (uint32_t)to * 2246822519u;
   berth_status st = d->moves ? BERTH_OK : make_slots(d);
-  berth_i_moves *m;
   if (st != BERTH_OK) return st;
-  m = &d->moves[(hash >> 8) % BERTH_I_MOVE_SLOTS];
+  berth_i_moves *m = &d->moves[(hash >> 8) % BERTH_I_MOVE_SLOTS];
   if (m->from != from || m->to != to) st = fill_slot(d, m, from, to);
   if (st == BERTH_OK) *out = m;
   return st;

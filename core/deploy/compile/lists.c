@@ -5,8 +5,7 @@
 
 static void place_members(berth_i_arena *a) {
   const int32_t *next = a->coll_ops;
-  int32_t k;
-  for (k = 0; k < a->n_collectives; k++) {
+  for (int32_t k = 0; k < a->n_collectives; k++) {
     berth_collective *c = &a->collective[k];
     c->members = next;
     next += c->n_members;
@@ -16,46 +15,43 @@ static void place_members(berth_i_arena *a) {
 }
 
 static void sort_side(const berth_i_arena *a, bool waiting, int32_t *at, int32_t *list) {
-  int32_t k, j;
   memset(at, 0, ((size_t)a->n_ops + 1) * sizeof *at);
-  for (k = 0; k < a->n_collectives; k++) {
+  for (int32_t k = 0; k < a->n_collectives; k++) {
     const berth_collective *c = &a->collective[k];
-    for (j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) at[waiting ? c->consumers[j] : c->members[j]]++;
+    for (int32_t j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) at[waiting ? c->consumers[j] : c->members[j]]++;
   }
   berth_i_counts_to_ends(at, a->n_ops);
-  for (k = a->n_collectives - 1; k >= 0; k--) {
+  for (int32_t k = a->n_collectives - 1; k >= 0; k--) {
     const berth_collective *c = &a->collective[k];
-    for (j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) list[--at[waiting ? c->consumers[j] : c->members[j]]] = k;
+    for (int32_t j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) list[--at[waiting ? c->consumers[j] : c->members[j]]] = k;
   }
 }
 
 /* ---- order: Kahn's algorithm with the order itself as the queue ------------------------------------ */
 
 static int32_t take_sources(berth_i_arena *a) {
-  int32_t v, tail = 0;
-  for (v = 0; v < a->n_ops; v++) {
+  int32_t tail = 0;
+  for (int32_t v = 0; v < a->n_ops; v++) {
     a->left[v] = a->in_at[v + 1] - a->in_at[v] + a->after_at[v + 1] - a->after_at[v];
     if (a->left[v] == 0) a->topo[tail++] = v;
   }
-  for (v = 0; v < a->n_collectives; v++) a->met[v] = a->collective[v].n_members;
+  for (int32_t v = 0; v < a->n_collectives; v++) a->met[v] = a->collective[v].n_members;
   return tail;
 }
 
 static int32_t take(berth_i_arena *a, int32_t n, const int32_t *ops, int32_t tail) {
-  int32_t j;
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     if (--a->left[ops[j]] == 0) a->topo[tail++] = ops[j];
   }
   return tail;
 }
 
 static int32_t take_readers(berth_i_arena *a, int32_t v, int32_t tail) {
-  int32_t i;
-  for (i = a->out_at[v]; i < a->out_at[v + 1]; i++) {
+  for (int32_t i = a->out_at[v]; i < a->out_at[v + 1]; i++) {
     int32_t t = a->out[i];
     tail = take(a, a->use_at[t + 1] - a->use_at[t], a->use + a->use_at[t], tail);
   }
-  for (i = a->wait_at[v]; i < a->wait_at[v + 1]; i++) {
+  for (int32_t i = a->wait_at[v]; i < a->wait_at[v + 1]; i++) {
     const berth_collective *c = &a->collective[a->wait[i]];
     if (--a->met[a->wait[i]] == 0) tail = take(a, c->n_consumers, c->consumers, tail);
   }
@@ -63,8 +59,8 @@ static int32_t take_readers(berth_i_arena *a, int32_t v, int32_t tail) {
 }
 
 static berth_status find_order(berth_i_arena *a) {
-  int32_t head, tail = take_sources(a);
-  for (head = 0; head < tail; head++) tail = take_readers(a, a->topo[head], tail);
+  int32_t tail = take_sources(a);
+  for (int32_t head = 0; head < tail; head++) tail = take_readers(a, a->topo[head], tail);
   if (tail == a->n_ops) return BERTH_OK;
   return berth_i_fail(a->d->ctx, BERTH_ECYCLE, "the compiled graph has a cycle: %ld of %ld ops are on it or behind it",
                       (long)(a->n_ops - tail), (long)a->n_ops);

@@ -11,14 +11,15 @@ static int32_t server_of(const berth_deploy *d, int32_t reader, int32_t n) {
 
 static berth_status sum(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
   const berth_deploy *d = a->d;
-  int32_t u = d->g->producer[t], place = berth_i_form_place(a->form[reader]), n = berth_i_place_size(d, place), k, op, out;
+  int32_t u = d->g->producer[t], place = berth_i_form_place(a->form[reader]), n = berth_i_place_size(d, place), op;
   int32_t parts = berth_i_place_size(d, berth_i_form_place(a->form[u]));
   int32_t device = berth_i_place_devices(d, place)[server_of(d, reader, n)];
   double bytes = d->g->tensor_bytes[t] * (parts * berth_i_tensor_share(d, t, a->form[u], 0) + 1);
   berth_status st = berth_i_add_auxiliary(a, u, BERTH_PART_SUM, device, d->batch, bytes, &op);
-  for (k = 0; k < parts && st == BERTH_OK; k++) st = berth_i_add_edge(a, a->first_tensor[t] + k, op);
+  for (int32_t k = 0; k < parts && st == BERTH_OK; k++) st = berth_i_add_edge(a, a->first_tensor[t] + k, op);
+  int32_t out;
   if (st == BERTH_OK) st = berth_i_add_piece(a, op, t, 1, &out);
-  for (k = 0; k < n && st == BERTH_OK; k++) ids[k] = out;
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) ids[k] = out;
   return st;
 }
 
@@ -48,10 +49,10 @@ static berth_status add_reader(berth_i_arena *a, int32_t t, int32_t reader) {
 
 /* It is reduced in place: readers read what they wait for. */
 static berth_status all_reduce(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
-  int32_t k, n = berth_i_place_size(a->d, berth_i_form_place(a->form[reader]));
+  int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[reader]));
   berth_status st = a->reduction[t] == BERTH_NONE ? new_reduction(a, t, reader) : BERTH_OK;
   if (st == BERTH_OK) st = add_reader(a, t, reader);
-  for (k = 0; k < n; k++) ids[k] = a->first_tensor[t] + k;
+  for (int32_t k = 0; k < n; k++) ids[k] = a->first_tensor[t] + k;
   return st;
 }
 
@@ -80,13 +81,13 @@ static bool takes(const berth_i_arena *a, const berth_i_bucket *b, const berth_i
 /* Of gradients that go together none waits for an update of another: they are of one level. A full bucket stays shut. */
 static berth_status find_bucket(berth_i_arena *a, const berth_i_reduction *r, int32_t *out) {
   bool together = a->d->o.bucket != BERTH_BUCKET_NONE && !r->alone;
-  int32_t key = a->d->o.bucket == BERTH_BUCKET_GROUP ? r->group : r->place, k;
-  berth_status st;
-  for (k = together ? a->key_bucket[key] : BERTH_NONE; k != BERTH_NONE; k = bucket_at(a, k)->next) {
+  int32_t key = a->d->o.bucket == BERTH_BUCKET_GROUP ? r->group : r->place;
+  for (int32_t k = together ? a->key_bucket[key] : BERTH_NONE; k != BERTH_NONE; k = bucket_at(a, k)->next) {
     if (!takes(a, bucket_at(a, k), r)) continue;
     *out = k;
     return BERTH_OK;
   }
+  berth_status st;
   if ((st = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket), out)) != BERTH_OK) return st;
   *bucket_at(a, *out) = (berth_i_bucket){ r->place, a->d->level[a->d->g->producer[r->tensor]], 0, BERTH_NONE, BERTH_NONE,
                                           together ? a->key_bucket[key] : BERTH_NONE, 0 };
@@ -97,9 +98,8 @@ static berth_status find_bucket(berth_i_arena *a, const berth_i_reduction *r, in
 static berth_status put_in_bucket(berth_i_arena *a, int32_t reduction) {
   int32_t k = 0;
   berth_status st = find_bucket(a, reduction_at(a, reduction), &k);
-  berth_i_bucket *b;
   if (st != BERTH_OK) return st;
-  b = bucket_at(a, k);
+  berth_i_bucket *b = bucket_at(a, k);
   if (b->n++ == 0) b->first = reduction;
   else reduction_at(a, b->last)->next = reduction;
   b->last = reduction;
@@ -111,10 +111,9 @@ static berth_status put_in_bucket(berth_i_arena *a, int32_t reduction) {
 static berth_status fill_buckets(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
   berth_status st = BERTH_OK;
-  int32_t i, j;
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     int32_t u = g->topo[i];
-    for (j = g->out_at[u]; j < g->out_at[u + 1] && st == BERTH_OK; j++) {
+    for (int32_t j = g->out_at[u]; j < g->out_at[u + 1] && st == BERTH_OK; j++) {
       if (a->reduction[g->out[j]] != BERTH_NONE) st = put_in_bucket(a, a->reduction[g->out[j]]);
     }
   }
@@ -125,12 +124,12 @@ static berth_status fill_buckets(berth_i_arena *a) {
 
 /* One gradient: who makes it is the member. */
 static berth_status add_member(berth_i_arena *a, const berth_i_bucket *b, int32_t k) {
-  int32_t first = reduction_at(a, b->first)->tensor, u = a->d->g->producer[first], op, r;
-  berth_status st;
+  int32_t first = reduction_at(a, b->first)->tensor, u = a->d->g->producer[first];
   if (b->n == 1) return berth_i_add_member(a, a->first_op[u] + k);
-  st = berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
+  int32_t op;
+  berth_status st = berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
                              berth_i_form_samples(a->d, a->form[u], k), 0, &op);
-  for (r = b->first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
+  for (int32_t r = b->first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
     st = berth_i_add_edge(a, a->first_tensor[reduction_at(a, r)->tensor] + k, op);
   return st == BERTH_OK ? berth_i_add_member(a, op) : st;
 }
@@ -138,11 +137,11 @@ static berth_status add_member(berth_i_arena *a, const berth_i_bucket *b, int32_
 static berth_status add_readers(berth_i_arena *a, const berth_i_reduction *r, int32_t bucket) {
   const berth_i_link *link = a->links.at;
   berth_status st = BERTH_OK;
-  int32_t i, k, n = berth_i_place_size(a->d, r->place);
-  for (i = r->reader; i != BERTH_NONE; i = link[i].next) {
+  int32_t n = berth_i_place_size(a->d, r->place);
+  for (int32_t i = r->reader; i != BERTH_NONE; i = link[i].next) {
     if (a->stamp[link[i].op] == bucket) continue;
     a->stamp[link[i].op] = bucket;
-    for (k = 0; k < n && st == BERTH_OK; k++) st = berth_i_add_waiting(a, a->first_op[link[i].op] + k);
+    for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = berth_i_add_waiting(a, a->first_op[link[i].op] + k);
   }
   return st;
 }
@@ -150,16 +149,15 @@ static berth_status add_readers(berth_i_arena *a, const berth_i_reduction *r, in
 static berth_status add_collective(berth_i_arena *a, int32_t bucket) {
   const berth_i_bucket b = *bucket_at(a, bucket);
   berth_status st = berth_i_begin_collective(a, BERTH_ALLREDUCE, b.bytes, b.n);
-  int32_t k, r, n = berth_i_place_size(a->d, b.place);
-  for (k = 0; k < n && st == BERTH_OK; k++) st = add_member(a, &b, k);
-  for (r = b.first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
+  int32_t n = berth_i_place_size(a->d, b.place);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = add_member(a, &b, k);
+  for (int32_t r = b.first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
     st = add_readers(a, reduction_at(a, r), bucket);
   return st;
 }
 
 berth_status berth_i_add_reductions(berth_i_arena *a) {
   berth_status st = fill_buckets(a);
-  size_t k;
-  for (k = 0; k < a->buckets.n && st == BERTH_OK; k++) st = add_collective(a, (int32_t)k);
+  for (size_t k = 0; k < a->buckets.n && st == BERTH_OK; k++) st = add_collective(a, (int32_t)k);
   return st;
 }

@@ -8,8 +8,7 @@
 /* Of actions that come to the same for all, one. */
 static bool legal_for_all(const berth_deploy *d, int32_t action) {
   bool itself = false;
-  int32_t g;
-  for (g = 0; g < d->n_groups; g++) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
     if (berth_i_deploy_instead(d, g, action) == BERTH_NONE) return false;
     itself |= berth_i_is_legal(d, g, action);
   }
@@ -19,8 +18,7 @@ static bool legal_for_all(const berth_deploy *d, int32_t action) {
 /* BERTH_NONE: there is none that is legal for the op group. */
 static int32_t find_action(const berth_deploy *d, int32_t group, int32_t set, berth_deploy_option option,
                            berth_deploy_shares shares) {
-  int32_t a;
-  for (a = 0; a < d->n_actions; a++) {
+  for (int32_t a = 0; a < d->n_actions; a++) {
     const berth_action *x = &d->action[a];
     if (x->set == set && x->option == option && x->shares == shares) return berth_i_deploy_instead(d, group, a);
   }
@@ -29,8 +27,7 @@ static int32_t find_action(const berth_deploy *d, int32_t group, int32_t set, be
 
 static int32_t set_of_size(const berth_deploy *d, int32_t n, int32_t with) {
   const int32_t *list;
-  int32_t s;
-  for (s = 0; s < d->n_sets; s++) {
+  for (int32_t s = 0; s < d->n_sets; s++) {
     if (berth_deploy_set(d, s, &list) == n && (with == BERTH_NONE || list[0] == with)) return s;
   }
   return BERTH_NONE;
@@ -55,15 +52,14 @@ static berth_status add(berth_deploy_list *l, const char *name, const int32_t *a
 }
 
 static void fill(const berth_deploy *d, int32_t a, int32_t *action) {
-  int32_t g;
-  for (g = 0; g < d->n_groups; g++) action[g] = berth_i_deploy_instead(d, g, a);
+  for (int32_t g = 0; g < d->n_groups; g++) action[g] = berth_i_deploy_instead(d, g, a);
 }
 
 static berth_status add_uniform(berth_deploy_list *l, int32_t a, int32_t *action) {
-  char name[32];
-  berth_status st;
   fill(l->d, a, action);
+  char name[32];
   snprintf(name, sizeof name, "uniform-%d", (int)a + 1);
+  berth_status st;
   if ((st = add(l, name, action, BERTH_DEPLOY_SFB_NONE)) != BERTH_OK) return st;
   snprintf(name, sizeof name, "uniform-%d-sfb", (int)a + 1);
   return l->d->action[a].option == BERTH_DEPLOY_ALLREDUCE ? add(l, name, action, BERTH_DEPLOY_SFB_LOCAL) : BERTH_OK;
@@ -71,8 +67,7 @@ static berth_status add_uniform(berth_deploy_list *l, int32_t a, int32_t *action
 
 static berth_status add_all_uniform(berth_deploy_list *l, int32_t *action) {
   berth_status st = BERTH_OK;
-  int32_t a;
-  for (a = 0; a < l->d->n_actions && st == BERTH_OK; a++) {
+  for (int32_t a = 0; a < l->d->n_actions && st == BERTH_OK; a++) {
     if (legal_for_all(l->d, a)) st = add_uniform(l, a, action);
   }
   return st;
@@ -94,8 +89,8 @@ enum { ON_ALL = sizeof on_all / sizeof *on_all, OF_HETEROG = 4 };
 /* One op cannot be dealt out: such a group goes to one device of the set, in turn. */
 static int32_t in_turn(const berth_deploy *d, int32_t set, int32_t group) {
   const int32_t *list;
-  int32_t n = berth_deploy_set(d, set, &list), a, device = list[group % n];
-  for (a = 0; a < d->n_actions; a++) {
+  int32_t n = berth_deploy_set(d, set, &list), device = list[group % n];
+  for (int32_t a = 0; a < d->n_actions; a++) {
     int32_t place = berth_i_action_place(d, a);
     if (berth_i_place_size(d, place) != 1 || berth_i_place_devices(d, place)[0] != device) continue;
     if (berth_i_is_legal(d, group, a)) return a;
@@ -106,9 +101,8 @@ static int32_t in_turn(const berth_deploy *d, int32_t set, int32_t group) {
 /* @return false: some op group has no such action */
 static bool fill_on_all(const berth_deploy *d, int32_t set, berth_deploy_option option, berth_deploy_shares shares,
                         int32_t *action) {
-  int32_t g, a;
-  for (g = 0; g < d->n_groups; g++) {
-    a = find_action(d, g, set, option, shares);
+  for (int32_t g = 0; g < d->n_groups; g++) {
+    int32_t a = find_action(d, g, set, option, shares);
     if (a == BERTH_NONE && option == BERTH_DEPLOY_SPLIT) a = in_turn(d, set, g);
     if (a == BERTH_NONE) return false;
     action[g] = a;
@@ -119,8 +113,7 @@ static bool fill_on_all(const berth_deploy *d, int32_t set, berth_deploy_option 
 static berth_status add_on_all(berth_deploy_list *l, int32_t *action) {
   int32_t set = whole_set(l->d);
   berth_status st = BERTH_OK;
-  size_t k;
-  for (k = 0; set != BERTH_NONE && k < ON_ALL && st == BERTH_OK; k++) {
+  for (size_t k = 0; set != BERTH_NONE && k < ON_ALL && st == BERTH_OK; k++) {
     if (!fill_on_all(l->d, set, on_all[k].option, on_all[k].shares, action)) continue;
     st = add(l, on_all[k].name, action, BERTH_DEPLOY_SFB_NONE);
   }
@@ -129,28 +122,26 @@ static berth_status add_on_all(berth_deploy_list *l, int32_t *action) {
 
 /* Devices of one group are alike. */
 static bool leads_group(const berth_deploy *d, int32_t device) {
-  int32_t k;
-  for (k = 0; k < device; k++) {
+  for (int32_t k = 0; k < device; k++) {
     if (d->device_group[k] == d->device_group[device]) return false;
   }
   return true;
 }
 
 static int32_t single_action(const berth_deploy *d, int32_t device) {
-  int32_t set = set_of_size(d, 1, device), a;
+  int32_t set = set_of_size(d, 1, device);
   if (set == BERTH_NONE) return BERTH_NONE;
-  a = find_action(d, 0, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t a = find_action(d, 0, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   return a != BERTH_NONE && legal_for_all(d, a) ? a : BERTH_NONE;
 }
 
 static berth_status add_single(berth_deploy_list *l, int32_t *action) {
   berth_deploy_value value, best = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
-  int32_t k, a, found = BERTH_NONE;
-  berth_status st;
-  for (k = 0; k < l->d->n_devices; k++) {
+  int32_t a, found = BERTH_NONE;
+  for (int32_t k = 0; k < l->d->n_devices; k++) {
     if (!leads_group(l->d, k) || (a = single_action(l->d, k)) == BERTH_NONE) continue;
     fill(l->d, a, action);
-    st = value_of(l, action, BERTH_DEPLOY_SFB_NONE, &value);
+    berth_status st = value_of(l, action, BERTH_DEPLOY_SFB_NONE, &value);
     l->passed_over |= st == BERTH_EUNREACHABLE;
     if (st == BERTH_EUNREACHABLE) continue;
     if (st != BERTH_OK) return st;
@@ -172,8 +163,8 @@ static bool is_heterog(const berth_deploy *d, int32_t a) {
 }
 
 static int32_t best_choice(const berth_deploy *d, int32_t now, const double *seconds) {
-  int32_t a, best = BERTH_NONE;
-  for (a = 0; a < d->n_actions; a++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t a = 0; a < d->n_actions; a++) {
     if (a == now || isinf(seconds[a]) || !is_heterog(d, a)) continue;
     if (best == BERTH_NONE || seconds[a] < seconds[best]) best = a;
   }
@@ -182,14 +173,14 @@ static int32_t best_choice(const berth_deploy *d, int32_t now, const double *sec
 
 static berth_status improve(berth_deploy *d, int32_t *action) {
   double *seconds = berth_i_alloc(d->ctx, (size_t)d->n_actions, sizeof *seconds);
-  berth_deploy_value best, value;
-  berth_status st;
-  int32_t g;
   if (!seconds) return berth_i_nomem(d->ctx);
-  st = berth_deploy_evaluate(d, action, NULL, NULL, &best);
-  for (g = 0; g < d->n_groups && st == BERTH_OK; g++) {
-    int32_t before = action[g], choice;
+  berth_deploy_value best;
+  berth_status st = berth_deploy_evaluate(d, action, NULL, NULL, &best);
+  berth_deploy_value value;
+  for (int32_t g = 0; g < d->n_groups && st == BERTH_OK; g++) {
+    int32_t before = action[g];
     if ((st = berth_deploy_local(d, action, g, seconds)) != BERTH_OK) break;
+    int32_t choice;
     if ((choice = best_choice(d, before, seconds)) == BERTH_NONE) continue;
     action[g] = choice;
     st = berth_deploy_evaluate(d, action, NULL, NULL, &value);
@@ -202,8 +193,7 @@ static berth_status improve(berth_deploy *d, int32_t *action) {
 }
 
 static bool all_heterog(const berth_deploy *d, const int32_t *action) {
-  int32_t g;
-  for (g = 0; g < d->n_groups; g++) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
     if (!is_heterog(d, action[g])) return false;
   }
   return true;
@@ -212,8 +202,7 @@ static bool all_heterog(const berth_deploy *d, const int32_t *action) {
 /* The best of those that HeteroG could say with one choice for all. */
 static const berth_i_named *start_of_heterog(const berth_deploy_list *l) {
   const berth_i_named *best = NULL;
-  size_t k;
-  for (k = 0; k < l->n; k++) {
+  for (size_t k = 0; k < l->n; k++) {
     const berth_i_named *x = &l->one[k];
     if (!all_heterog(l->d, x->action)) continue;
     if (!best || berth_i_value_better(&x->value, &best->value)) best = x;
@@ -223,9 +212,9 @@ static const berth_i_named *start_of_heterog(const berth_deploy_list *l) {
 
 static berth_status add_heterog(berth_deploy_list *l, int32_t *action) {
   const berth_i_named *start = start_of_heterog(l);
-  berth_status st;
   if (!start) return BERTH_OK;
   memcpy(action, start->action, (size_t)l->d->n_groups * sizeof *action);
+  berth_status st;
   if ((st = improve(l->d, action)) != BERTH_OK) return st;
   return add(l, "heterog", action, BERTH_DEPLOY_SFB_NONE);
 }

@@ -30,9 +30,10 @@ static bool is_forward(const berth_deploy *d, int32_t op) {
 /* A backward op stands where its forward op is, more or less. */
 static void find_places(chain *x, double *count) {
   const berth_deploy *d = x->d;
-  int32_t i, g, forward = 0;
-  for (i = 0; i < d->n_ops; i++) forward += is_forward(d, i);
-  for (i = 0; i < d->n_ops; i++) {
+  int32_t forward = 0;
+  for (int32_t i = 0; i < d->n_ops; i++) forward += is_forward(d, i);
+  int32_t g;
+  for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t op = d->g->topo[i];
     bool counts = is_forward(d, op);
     g = d->group[op];
@@ -46,21 +47,19 @@ static void find_places(chain *x, double *count) {
       x->place[g] /= count[g];
       continue;
     }
-    for (i = 0; i < d->n_ops; i++) sum += d->group[d->g->topo[i]] == g ? d->n_ops - 1 - i : 0;
+    for (int32_t i = 0; i < d->n_ops; i++) sum += d->group[d->g->topo[i]] == g ? d->n_ops - 1 - i : 0;
     x->place[g] = sum / berth_i_group_size(d, g) * forward / (d->n_ops > forward ? d->n_ops - forward : 1);
   }
 }
 
 /* ids 0..n-1 by key, then id. list: [n] scratch */
 static void sort_ids(berth_i_keyed *list, int32_t n, int32_t *out) {
-  int32_t i;
   berth_i_sort_keyed(list, n);
-  for (i = 0; i < n; i++) out[i] = list[i].id;
+  for (int32_t i = 0; i < n; i++) out[i] = list[i].id;
 }
 
 static void order_groups(chain *x, berth_i_keyed *list) {
-  int32_t g;
-  for (g = 0; g < x->d->n_groups; g++) list[g] = (berth_i_keyed){ x->place[g], g };
+  for (int32_t g = 0; g < x->d->n_groups; g++) list[g] = (berth_i_keyed){ x->place[g], g };
   sort_ids(list, x->d->n_groups, x->order);
 }
 
@@ -68,22 +67,21 @@ static void order_groups(chain *x, berth_i_keyed *list) {
 
 static void estimate(chain *x) {
   const berth_deploy *d = x->d;
-  int32_t g, t;
-  for (g = 0; g < d->n_groups; g++) x->fixed[g] = d->values->params[g] * d->sim.param_multiple;
-  for (t = 0; t < d->g->n_tensors; t++) {
+  for (int32_t g = 0; g < d->n_groups; g++) x->fixed[g] = d->values->params[g] * d->sim.param_multiple;
+  for (int32_t t = 0; t < d->g->n_tensors; t++) {
     if (is_forward(d, d->g->producer[t])) x->moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
   }
 }
 
 static void correct(chain *x) {
   const berth_deploy *d = x->d;
-  int32_t g, k;
+  int32_t k;
   for (k = 0; k < d->n_devices; k++) x->sum_fixed[k] = x->sum_moving[k] = 0;
-  for (g = 0; g < d->n_groups; g++) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
     x->sum_fixed[x->on[g]] += x->fixed[g];
     x->sum_moving[x->on[g]] += x->moving[g];
   }
-  for (g = 0; g < d->n_groups; g++) {
+  for (int32_t g = 0; g < d->n_groups; g++) {
     k = x->on[g];
     if (x->sum_moving[k] > 0) x->factor[g] = fmax(0, x->peak[k] - x->sum_fixed[k]) / x->sum_moving[k];
   }
@@ -97,9 +95,8 @@ static bool may_go(const chain *x, int32_t group, int32_t device) {
 
 /* The present device, or, for a group that cannot be there, the first that can. */
 static int32_t device_for(const chain *x, int32_t group, int32_t at) {
-  int32_t k;
   if (may_go(x, group, x->device[at])) return x->device[at];
-  for (k = 0; k < x->n; k++) {
+  for (int32_t k = 0; k < x->n; k++) {
     if (may_go(x, group, x->device[k])) return x->device[k];
   }
   return BERTH_NONE;
@@ -107,17 +104,16 @@ static int32_t device_for(const chain *x, int32_t group, int32_t at) {
 
 static double time_share(const chain *x, int32_t at) {
   double all = 0, speeds = 0;
-  int32_t i;
-  for (i = 0; i < x->d->n_groups; i++) all += x->d->group_seconds[i];
-  for (i = 0; i < x->n; i++) speeds += x->d->speed[x->device[i]];
+  for (int32_t i = 0; i < x->d->n_groups; i++) all += x->d->group_seconds[i];
+  for (int32_t i = 0; i < x->n; i++) speeds += x->d->speed[x->device[i]];
   return all * x->d->speed[x->device[at]] / speeds;
 }
 
 /* by_time: a device is also full when it has its share of the time.  @return false: some group can go nowhere */
 static bool pack(chain *x, bool by_time) {
   double held = 0, time = 0;
-  int32_t i, at = 0;
-  for (i = 0; i < x->d->n_groups; i++) {
+  int32_t at = 0;
+  for (int32_t i = 0; i < x->d->n_groups; i++) {
     int32_t g = x->order[i];
     double bytes = x->fixed[g] + x->factor[g] * x->moving[g];
     bool full = held + bytes > FULL * berth_i_memory_of(x->d, x->device[at]);
@@ -135,12 +131,10 @@ static bool pack(chain *x, bool by_time) {
 
 static berth_status try_packing(chain *x, bool by_time) {
   size_t bytes = (size_t)x->d->n_groups * sizeof *x->action;
+  for (int32_t g = 0; g < x->d->n_groups; g++) x->factor[g] = 1;
   berth_deploy_value value;
-  berth_status st;
-  int32_t round, g;
-  for (g = 0; g < x->d->n_groups; g++) x->factor[g] = 1;
-  for (round = 0; round < ROUNDS && pack(x, by_time); round++) {
-    st = berth_deploy_evaluate(x->d, x->action, NULL, x->peak, &value);
+  for (int32_t round = 0; round < ROUNDS && pack(x, by_time); round++) {
+    berth_status st = berth_deploy_evaluate(x->d, x->action, NULL, x->peak, &value);
     if (st != BERTH_OK) return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
     if (!x->any || berth_i_value_better(&value, &x->value)) {
       x->any = true;
@@ -160,9 +154,8 @@ static double by_memory(const berth_deploy *d, int32_t device) { return -berth_i
 static double by_speed(const berth_deploy *d, int32_t device) { return -d->speed[device]; }
 
 static void order_devices(chain *x, device_key key, berth_i_keyed *list) {
-  int32_t k;
   x->n = 0;
-  for (k = 0; k < x->d->n_devices; k++) {
+  for (int32_t k = 0; k < x->d->n_devices; k++) {
     if (x->single[k] != BERTH_NONE) list[x->n++] = (berth_i_keyed){ key(x->d, k), k };
   }
   sort_ids(list, x->n, x->device);
@@ -170,9 +163,8 @@ static void order_devices(chain *x, device_key key, berth_i_keyed *list) {
 
 static void find_singles(chain *x) {
   const berth_deploy *d = x->d;
-  int32_t k, a;
-  for (k = 0; k < d->n_devices; k++) x->single[k] = BERTH_NONE;
-  for (a = d->n_actions - 1; a >= 0; a--) {
+  for (int32_t k = 0; k < d->n_devices; k++) x->single[k] = BERTH_NONE;
+  for (int32_t a = d->n_actions - 1; a >= 0; a--) {
     int32_t place = berth_i_action_place(d, a);
     if (berth_i_place_size(d, place) == 1) x->single[berth_i_place_devices(d, place)[0]] = a;
   }
@@ -181,9 +173,8 @@ static void find_singles(chain *x) {
 static berth_status try_all(chain *x, berth_i_keyed *list) {
   static const device_key keys[] = { as_numbered, by_memory, by_speed };
   berth_status st = BERTH_OK;
-  size_t k;
   find_singles(x);
-  for (k = 0; k < sizeof keys / sizeof *keys && st == BERTH_OK; k++) {
+  for (size_t k = 0; k < sizeof keys / sizeof *keys && st == BERTH_OK; k++) {
     order_devices(x, keys[k], list);
     if (x->n == 0) return BERTH_OK;
     st = try_packing(x, false);

@@ -5,9 +5,9 @@
 berth_status berth_i_baselines_append(berth_deploy_list *l, const char *name, const int32_t *action, berth_deploy_sfb rule,
                                       const berth_deploy_value *value) {
   size_t n = (size_t)l->d->n_groups;
-  berth_i_named *one;
   berth_status st = berth_i_pool_grow(&l->pool, (void **)&l->one, &l->cap, l->n + 1, sizeof *l->one);
   if (st != BERTH_OK) return st;
+  berth_i_named *one;
   one = &l->one[l->n];
   if (!(one->action = berth_i_pool_copy(&l->pool, action, n, sizeof *one->action))) return berth_i_pool_status(&l->pool);
   l->n++;

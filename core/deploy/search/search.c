@@ -68,10 +68,10 @@ typedef struct seam {
 
 static berth_status value_one(seam *s, const int32_t *assignment, double *value, double *excess) {
   berth_deploy *d = s->d;
-  berth_deploy_value v;
   bool any;
   berth_status st = berth_i_space_decode(d, &s->space, assignment, s->action, s->duplicate, &any);
   if (st != BERTH_OK) return st;
+  berth_deploy_value v;
   if (s->space.chooses) st = berth_deploy_evaluate(d, s->action, any ? s->duplicate : NULL, NULL, &v);
   else st = berth_deploy_evaluate_rule(d, s->action, s->o.sfb, s->duplicate, NULL, &v);
   if (st == BERTH_EUNREACHABLE) {
@@ -111,9 +111,9 @@ static berth_status part_costs(seam *s, int32_t group, double *x) {
   if (!space->chooses && s->o.sfb != BERTH_DEPLOY_SFB_NONE) return BERTH_OK;
   for (int32_t a = d->n_actions; a < space->n_actions; a++) x[a] = INFINITY;
   for (int32_t a = 0; a < d->n_actions; a++) {
-    const berth_i_local_sfb *sfb;
     const int32_t with = space->with[a];
     if (isinf(x[a]) || !berth_i_reduces_all(d, a)) continue;
+    const berth_i_local_sfb *sfb;
     if (!(sfb = berth_i_local_sfb_of(d, d->values, group, a))) return BERTH_ENOMEM;
     if (with != BERTH_NONE && space->legal[(size_t)group * (size_t)space->n_actions + (size_t)with]) x[with] = x[a];
     x[a] += sfb->saved;
@@ -195,12 +195,12 @@ static void release(void *ud) {
 
 static berth_status make_seam(berth_deploy *d, const berth_deploy_search_options *o, seam **out) {
   seam *s = berth_i_pool_object(d->ctx, sizeof *s);
-  berth_status st;
   if (!s) return berth_i_nomem(d->ctx);
   berth_deploy_retain(s->d = d);
   s->o = *o;
   s->action = berth_i_pool_zalloc(&s->pool, (size_t)d->n_groups, sizeof *s->action);
   s->duplicate = berth_i_pool_zalloc(&s->pool, (size_t)d->n_ops, sizeof *s->duplicate);
+  berth_status st;
   if ((st = berth_i_pool_status(&s->pool)) == BERTH_OK) st = berth_i_space_make(d, o, &s->space);
   if (st == BERTH_OK) *out = s;
   else release(s);
@@ -290,14 +290,13 @@ static berth_decisions decisions_of(seam *s, tables *t) {
 }
 
 static berth_status make(seam *s, tables *t, berth_decider **out) {
-  berth_decisions p;
   berth_status st = alloc_tables(s->d, s->space.n_actions, t);
   if (st == BERTH_OK) st = fill_tables(s, t);
   if (st != BERTH_OK) {
     release(s);
     return st;
   }
-  p = decisions_of(s, t);
+  berth_decisions p = decisions_of(s, t);
   return berth_decider_new(s->d->ctx, &p, &s->o.decide, out);
 }
 

@@ -53,12 +53,12 @@ static berth_status mark_legal(berth_deploy *d, berth_i_space *x) {
 
 berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_options *o, berth_i_space *x) {
   const size_t actions = (size_t)d->n_actions;
-  berth_status st;
   x->pool = berth_i_pool_empty(d->ctx);
   x->of = berth_i_pool_alloc(&x->pool, 2 * actions, sizeof *x->of);
   x->with = berth_i_pool_alloc(&x->pool, actions, sizeof *x->with);
   x->instead = berth_i_pool_alloc(&x->pool, 2 * actions, sizeof *x->instead);
   x->legal = berth_i_pool_alloc(&x->pool, (size_t)d->n_groups * 2 * actions, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(&x->pool)) == BERTH_OK) {
     x->chooses = chooses(o);
     number_actions(d, x->chooses, x);
@@ -99,9 +99,9 @@ berth_status berth_i_space_decode(berth_deploy *d, const berth_i_space *x, const
   memset(duplicate, 0, (size_t)d->n_ops);
   *any = false;
   for (int32_t g = 0; g < d->n_groups; g++) {
-    const berth_i_local_sfb *sfb;
     action[g] = x->of[assignment[g]];
     if (assignment[g] < d->n_actions) continue;
+    const berth_i_local_sfb *sfb;
     if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
     for (int32_t i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
     *any = true;
@@ -139,12 +139,12 @@ static berth_status check_assignment(const berth_deploy *d, const berth_i_space 
 berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *o, const int32_t *assignment,
                                    int32_t *action, uint8_t *duplicate) {
   berth_i_space x = { 0 };
-  berth_deploy_value v;
-  bool any;
   berth_status st = berth_i_space_make(d, o, &x);
   if (st != BERTH_OK) return st;
   st = check_assignment(d, &x, assignment);
+  bool any;
   if (st == BERTH_OK) st = berth_i_space_decode(d, &x, assignment, action, duplicate, &any);
+  berth_deploy_value v;
   if (st == BERTH_OK && !x.chooses && o->sfb != BERTH_DEPLOY_SFB_NONE)
     st = berth_deploy_evaluate_rule(d, action, o->sfb, duplicate, NULL, &v);
   berth_i_pool_free(&x.pool);

@@ -43,12 +43,11 @@ static void append(berth_i_adjacency *a, int32_t x, int32_t pair) {
 
 static void fill_adjacency(berth_i_clusters *c) {
   size_t n = (size_t)c->n_nodes;
-  int32_t e;
   memset(c->out.head, 0xff, n * sizeof *c->out.head);
   memset(c->in.head, 0xff, n * sizeof *c->in.head);
   memset(c->out.n, 0, n * sizeof *c->out.n);
   memset(c->in.n, 0, n * sizeof *c->in.n);
-  for (e = 0; e < c->pairs->n; e++) {
+  for (int32_t e = 0; e < c->pairs->n; e++) {
     append(&c->out, c->pairs->src[e], e);
     append(&c->in, c->pairs->dst[e], e);
   }
@@ -74,10 +73,10 @@ static bool is_spare(berth_i_clusters *c, int32_t x, int32_t y) {
 
 /* Pairs within x, and those to `except` but for one, are unlinked on the way, so that they are passed once only. */
 int32_t berth_i_cluster_neighbour(berth_i_clusters *c, berth_i_adjacency *a, int32_t x, int32_t except) {
-  int32_t e, y, before = BERTH_NONE;
+  int32_t before = BERTH_NONE;
   bool met = false;
-  for (e = a->head[x]; e != BERTH_NONE; e = a->next[e]) {
-    y = a->end[e] = berth_i_cluster(c, a->end[e]);
+  for (int32_t e = a->head[x]; e != BERTH_NONE; e = a->next[e]) {
+    int32_t y = a->end[e] = berth_i_cluster(c, a->end[e]);
     if (y != x && y != except) return y;
     if (y == x || met) {
       unlink_pair(a, x, before, e);
@@ -90,9 +89,9 @@ int32_t berth_i_cluster_neighbour(berth_i_clusters *c, berth_i_adjacency *a, int
 }
 
 static bool has_end(berth_i_clusters *c, berth_i_adjacency *a, int32_t x, int32_t y) {
-  int32_t e, z = x, before = BERTH_NONE;
+  int32_t z = x, before = BERTH_NONE;
   c->pass++;
-  for (e = a->head[x]; e != BERTH_NONE && z != y; e = a->next[e]) {
+  for (int32_t e = a->head[x]; e != BERTH_NONE && z != y; e = a->next[e]) {
     z = a->end[e] = berth_i_cluster(c, a->end[e]);
     if (is_spare(c, x, z)) {
       unlink_pair(a, x, before, e);
@@ -121,11 +120,10 @@ static void concatenate(berth_i_adjacency *a, int32_t root, int32_t other) {
 /* ---- spanning tree: the parent of a node is the latest of its predecessors ----------------- */
 
 static void find_parents(berth_i_clusters *c, const int32_t *order, const int32_t *place, int32_t *parent) {
-  int32_t k, e, v;
-  for (k = 0; k < c->n_nodes; k++) {
-    v = order[k];
+  for (int32_t k = 0; k < c->n_nodes; k++) {
+    int32_t v = order[k];
     parent[v] = BERTH_NONE;
-    for (e = c->in.head[v]; e != BERTH_NONE; e = c->in.next[e]) {
+    for (int32_t e = c->in.head[v]; e != BERTH_NONE; e = c->in.next[e]) {
       int32_t u = c->pairs->src[e];
       if (parent[v] == BERTH_NONE || place[u] > place[parent[v]]) parent[v] = u;
     }
@@ -134,17 +132,16 @@ static void find_parents(berth_i_clusters *c, const int32_t *order, const int32_
 
 /* at: places in preorder; `high` holds sizes, then ends, `low` the next free place within the stretch, then its begin. */
 static void number_tree(berth_i_clusters *c, const int32_t *order, const int32_t *parent) {
-  int32_t k, v, size, roots = 0;
+  int32_t v, roots = 0;
   for (v = 0; v < c->n_nodes; v++) c->high[v] = 1;
-  for (k = c->n_nodes - 1; k >= 0; k--) {
+  for (int32_t k = c->n_nodes - 1; k >= 0; k--) {
     v = order[k];
     if (parent[v] != BERTH_NONE) c->high[parent[v]] += c->high[v];
   }
-  for (k = 0; k < c->n_nodes; k++) {
-    int32_t *next;
+  for (int32_t k = 0; k < c->n_nodes; k++) {
     v = order[k];
-    next = parent[v] == BERTH_NONE ? &roots : &c->low[parent[v]];
-    size = c->high[v];
+    int32_t *next = parent[v] == BERTH_NONE ? &roots : &c->low[parent[v]];
+    int32_t size = c->high[v];
     c->at[v] = *next;
     *next += size;
     c->low[v] = c->at[v] + 1;
@@ -159,12 +156,12 @@ static bool is_above(const berth_i_clusters *c, int32_t y, int32_t x) { return c
 /* ---- order of all nodes: that of the graph, collectives after their last members ------------ */
 
 static void find_order(const berth_graph *g, int32_t *left, int32_t *order) {
-  int32_t k, i, n = 0;
-  for (k = 0; k < g->n_collectives; k++) left[k] = g->collectives[k].n_members;
-  for (k = 0; k < g->n_ops; k++) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < g->n_collectives; k++) left[k] = g->collectives[k].n_members;
+  for (int32_t k = 0; k < g->n_ops; k++) {
     int32_t v = g->topo[k];
     order[n++] = v;
-    for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
       if (--left[g->wait[i]] == 0) order[n++] = g->n_ops + g->wait[i];
     }
   }
@@ -172,12 +169,12 @@ static void find_order(const berth_graph *g, int32_t *left, int32_t *order) {
 
 /* The lists of the searches serve as scratch: order and parents. */
 static berth_status prepare(berth_i_clusters *c, berth_i_pool *pool) {
-  int32_t k, *order = c->ahead.list, *parent = c->back.list, *place;
+  int32_t *order = c->ahead.list, *parent = c->back.list, *place;
   berth_ctx *ctx = c->g->ctx;
   if (!(place = berth_i_alloc(ctx, (size_t)c->n_nodes, sizeof *place))) return berth_i_nomem(ctx);
   fill_adjacency(c);
   find_order(c->g, place, order);
-  for (k = 0; k < c->n_nodes; k++) place[order[k]] = k;
+  for (int32_t k = 0; k < c->n_nodes; k++) place[order[k]] = k;
   find_parents(c, order, place, parent);
   number_tree(c, order, parent);
   berth_i_free(ctx, place, (size_t)c->n_nodes, sizeof *place);
@@ -186,9 +183,8 @@ static berth_status prepare(berth_i_clusters *c, berth_i_pool *pool) {
 
 berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_pool *pool,
                                    berth_i_clusters *c) {
-  berth_status st;
   *c = (berth_i_clusters){ .g = g, .sharing = sharing, .pairs = pairs, .n_nodes = pairs->n_nodes };
-  st = alloc(c, pool);
+  berth_status st = alloc(c, pool);
   return st == BERTH_OK ? prepare(c, pool) : st;
 }
 
@@ -228,10 +224,10 @@ static int32_t expand(const search *s, bool ahead) {
   berth_i_clusters *c = s->c;
   berth_i_front *f = ahead ? &c->ahead : &c->back;
   berth_i_adjacency *a = ahead ? &c->out : &c->in;
-  int32_t e, y, x = f->list[f->done++], before = BERTH_NONE, found = BERTH_NONE;
+  int32_t x = f->list[f->done++], before = BERTH_NONE, found = BERTH_NONE;
   c->pass++;
-  for (e = a->head[x]; e != BERTH_NONE && found == BERTH_NONE; e = a->next[e]) {
-    y = a->end[e] = berth_i_cluster(c, a->end[e]);
+  for (int32_t e = a->head[x]; e != BERTH_NONE && found == BERTH_NONE; e = a->next[e]) {
+    int32_t y = a->end[e] = berth_i_cluster(c, a->end[e]);
     f->scanned++;
     if (is_spare(c, x, y)) {
       unlink_pair(a, x, before, e);
@@ -275,10 +271,9 @@ BERTH_I_SORT(sort_by_label, berth_i_placed, BERTH_I_UP(label))
 
 /* Moves what a side reached, its first node apart, right behind `after`, in the order that it has. */
 static void move_behind(berth_i_clusters *c, const berth_i_front *f, int32_t after) {
-  int32_t k;
-  for (k = 1; k < f->n; k++) c->moving[k - 1] = (berth_i_placed){ c->line.label[f->list[k]], f->list[k] };
+  for (int32_t k = 1; k < f->n; k++) c->moving[k - 1] = (berth_i_placed){ c->line.label[f->list[k]], f->list[k] };
   sort_by_label(c->moving, (size_t)f->n - 1);
-  for (k = 0; k < f->n - 1; k++) {
+  for (int32_t k = 0; k < f->n - 1; k++) {
     int32_t x = c->moving[k].node;
     berth_i_line_remove(&c->line, x);
     berth_i_line_insert(&c->line, x, after);
@@ -316,10 +311,9 @@ static void join_trees(berth_i_clusters *c, int32_t root, int32_t u, int32_t v) 
 
 int32_t berth_i_cluster_join(berth_i_clusters *c, int32_t u, int32_t v, bool searched, bool lone) {
   bool at_v = searched ? c->ahead.done == c->ahead.n : lone;
-  int32_t root, other;
   if (searched) make_way(c, u, v, at_v);
-  root = berth_i_sharing_join(c->sharing, u, v);
-  other = root == u ? v : u;
+  int32_t root = berth_i_sharing_join(c->sharing, u, v);
+  int32_t other = root == u ? v : u;
   take_place(c, root, other, at_v ? v : u);
   join_trees(c, root, u, v);
   concatenate(&c->out, root, other);

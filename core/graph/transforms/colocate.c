@@ -25,8 +25,6 @@ static berth_status check_pair(const naming *c, int32_t k) {
 
 /* Numbers come in order of first use, so an id not below `known` is new. */
 static berth_status join_pair(naming *c, int32_t k, int32_t *known) {
-  int32_t a, b;
-  berth_i_apart why;
   berth_status st = check_pair(c, k);
   if (st == BERTH_OK) st = berth_i_names_add(c->g->ctx, &c->names, c->name[k], &c->id[k]);
   if (st != BERTH_OK) return st;
@@ -34,10 +32,10 @@ static berth_status join_pair(naming *c, int32_t k, int32_t *known) {
     c->first[(*known)++] = c->op[k];
     return BERTH_OK;
   }
-  a = berth_i_sharing_root(&c->sharing, c->first[c->id[k]]);
-  b = berth_i_sharing_root(&c->sharing, c->op[k]);
+  int32_t a = berth_i_sharing_root(&c->sharing, c->first[c->id[k]]);
+  int32_t b = berth_i_sharing_root(&c->sharing, c->op[k]);
   if (a == b) return BERTH_OK;
-  why = berth_i_sharing_apart(&c->sharing, a, b);
+  berth_i_apart why = berth_i_sharing_apart(&c->sharing, a, b);
   if (why != BERTH_I_TOGETHER) return berth_i_sharing_refuse(&c->sharing, "colocate", c->first[c->id[k]], c->op[k], why);
   berth_i_sharing_join(&c->sharing, a, b);
   return BERTH_OK;
@@ -49,25 +47,23 @@ static bool stands_before(const char *a, const char *b) {
 }
 
 static void find_best(naming *c) {
-  int32_t k, root;
   memset(c->best, 0xff, (size_t)c->g->n_ops * sizeof *c->best);
-  for (k = 0; k < c->n; k++) {
-    root = berth_i_sharing_root(&c->sharing, c->op[k]);
+  for (int32_t k = 0; k < c->n; k++) {
+    int32_t root = berth_i_sharing_root(&c->sharing, c->op[k]);
     if (c->best[root] == BERTH_NONE || stands_before(c->name[k], c->name[c->best[root]])) c->best[root] = k;
   }
 }
 
 static void write_same(naming *c, int32_t *same) {
-  int32_t k;
   if (!same) return;
   find_best(c);
-  for (k = 0; k < c->n; k++) same[k] = c->best[berth_i_sharing_root(&c->sharing, c->op[k])];
+  for (int32_t k = 0; k < c->n; k++) same[k] = c->best[berth_i_sharing_root(&c->sharing, c->op[k])];
 }
 
 static berth_status join_all(naming *c) {
-  int32_t k, known = 0;
+  int32_t known = 0;
   berth_status st = berth_i_sharing_join_groups(&c->sharing, "colocate", true);
-  for (k = 0; k < c->n && st == BERTH_OK; k++) st = join_pair(c, k, &known);
+  for (int32_t k = 0; k < c->n && st == BERTH_OK; k++) st = join_pair(c, k, &known);
   return st == BERTH_OK ? berth_i_sharing_groups(&c->sharing, c->group) : st;
 }
 
@@ -77,8 +73,8 @@ berth_status berth_graph_colocate(const berth_graph *g, int32_t n, const int32_t
   naming c = { .g = g, .n = n, .op = op, .name = name };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   size_t pairs = n > 0 ? (size_t)n : 0, ops = (size_t)g->n_ops;
-  berth_status st;
   if (n < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "colocate: %ld pairs", (long)n);
+  berth_status st;
   if ((st = berth_i_sharing_init(g, "colocate", &free_of_limits, &scratch, &c.sharing)) != BERTH_OK) goto done;
   c.id = berth_i_pool_alloc(&scratch, pairs, sizeof *c.id);
   c.first = berth_i_pool_alloc(&scratch, pairs, sizeof *c.first);

@@ -80,13 +80,13 @@ static berth_status note_witness(contraction *k, int32_t e, int which, int32_t n
 }
 
 static berth_status refuse(contraction *k, int32_t e, int32_t u, int32_t v, int32_t one, int32_t two) {
-  berth_status st;
-  int32_t id;
   set_state(k, e, REFUSED);
+  berth_status st;
   if ((st = note_witness(k, e, 0, one)) != BERTH_OK) return st;
   if ((st = note_witness(k, e, 1, two)) != BERTH_OK) return st;
   if (k->state[e] & NOTED) return BERTH_OK;
   k->state[e] |= NOTED;
+  int32_t id;
   if ((st = write_note(k, e, k->refused, u, &id)) != BERTH_OK) return st;
   return write_note(k, e, k->refused, v, &id);
 }
@@ -102,10 +102,10 @@ static bool is_witness(const contraction *k, int32_t e, int32_t root) {
 
 /* Notes at a witness that are still good move to `other`; those of pairs that end there wake up. */
 static void pass_watched(contraction *k, int32_t from, int32_t other) {
-  int32_t id, next, e;
-  for (id = k->watched[from]; id != BERTH_NONE; id = next) {
+  int32_t next;
+  for (int32_t id = k->watched[from]; id != BERTH_NONE; id = next) {
     next = k->notes[id].next;
-    e = k->notes[id].pair;
+    int32_t e = k->notes[id].pair;
     if (state_of(k, e) != REFUSED || (k->current[2 * e] != id && k->current[2 * e + 1] != id)) continue;
     if (has_end_in(k, e, other)) enqueue(k, e);
     else put_note(k, id, k->watched, other);
@@ -113,10 +113,10 @@ static void pass_watched(contraction *k, int32_t from, int32_t other) {
 }
 
 static void pass_refused(contraction *k, int32_t from, int32_t other) {
-  int32_t id, next, e;
-  for (id = k->refused[from]; id != BERTH_NONE; id = next) {
+  int32_t next;
+  for (int32_t id = k->refused[from]; id != BERTH_NONE; id = next) {
     next = k->notes[id].next;
-    e = k->notes[id].pair;
+    int32_t e = k->notes[id].pair;
     if (state_of(k, e) == SETTLED) continue;
     if (state_of(k, e) == REFUSED && is_witness(k, e, other)) enqueue(k, e);
     put_note(k, id, k->refused, other);
@@ -151,13 +151,13 @@ static void join_wholes(contraction *k, int32_t u, int32_t v) {
 
 static void join(contraction *k, int32_t u, int32_t v, bool searched, bool lone) {
   bool u_has_fewer = k->n_notes[u] < k->n_notes[v];
-  int32_t fewer = u_has_fewer ? u : v, more = u_has_fewer ? v : u, root;
+  int32_t fewer = u_has_fewer ? u : v, more = u_has_fewer ? v : u;
   int32_t partner = k->partner ? joint_partner(k, u, v) : BERTH_NONE;
   int32_t group = k->group[u] != BERTH_NONE ? k->group[u] : k->group[v];
   uint8_t price = k->price[u] | k->price[v];
   pass_watched(k, fewer, more);
   pass_refused(k, fewer, more);
-  root = berth_i_cluster_join(k->c, u, v, searched, lone);
+  int32_t root = berth_i_cluster_join(k->c, u, v, searched, lone);
   take_notes(k, more, root);
   if (k->partner) join_partners(k, u, v, root, partner);
   if (k->whole) join_wholes(k, u, v);
@@ -183,8 +183,8 @@ static bool groups_allow(const contraction *k, int32_t u, int32_t v) {
 
 /* Who joins an op of a group goes where the whole group does. */
 static bool wholes_allow(const contraction *k, int32_t u, int32_t v) {
-  int32_t roots[2];
   if (!k->whole) return true;
+  int32_t roots[2];
   roots[0] = berth_i_sharing_root(k->whole, u);
   roots[1] = berth_i_sharing_root(k->whole, v);
   return roots[0] == roots[1] || berth_i_sharing_compatible(k->whole, 2, roots);
@@ -192,8 +192,8 @@ static bool wholes_allow(const contraction *k, int32_t u, int32_t v) {
 
 /* The same for two pairs at once, each of which may be contracted alone: they may meet in one group. */
 static bool wholes_allow_both(const contraction *k, int32_t u, int32_t v, int32_t from, int32_t to) {
-  int32_t r[4];
   if (!k->whole) return true;
+  int32_t r[4];
   r[0] = berth_i_sharing_root(k->whole, u);
   r[1] = berth_i_sharing_root(k->whole, v);
   r[2] = berth_i_sharing_root(k->whole, from);
@@ -242,10 +242,9 @@ static void join_now(contraction *k, int32_t u, int32_t v) {
 
 /* The pair of their twins in its direction, if it must be contracted along with u -> v. */
 static bool has_twin_pair(const contraction *k, int32_t u, int32_t v, int32_t *from, int32_t *to) {
-  int32_t x, y;
   if (!k->partner) return false;
-  x = k->partner[u];
-  y = k->partner[v];
+  int32_t x = k->partner[u];
+  int32_t y = k->partner[v];
   if (x == BERTH_NONE || y == BERTH_NONE || x == v) return false;
   *from = berth_i_cluster_follows(k->c, y, x) ? y : x;
   *to = *from == y ? x : y;
@@ -263,12 +262,12 @@ static bool twins_allow(contraction *k, int32_t u, int32_t v, int32_t from, int3
 /* ---- the queue ----------------------------------------------------------------------------- */
 
 static berth_status try_pair(contraction *k, int32_t e) {
-  int32_t u = berth_i_cluster(k->c, k->c->pairs->src[e]), v = berth_i_cluster(k->c, k->c->pairs->dst[e]), from, to;
-  verdict x;
+  int32_t u = berth_i_cluster(k->c, k->c->pairs->src[e]), v = berth_i_cluster(k->c, k->c->pairs->dst[e]);
   set_state(k, e, SETTLED);
   if (u == v || !may_ever(k, u, v)) return BERTH_OK;
-  x = judge(k, u, v);
+  verdict x = judge(k, u, v);
   if (!x.yes) return refuse(k, e, u, v, x.one, x.two);
+  int32_t from, to;
   if (!has_twin_pair(k, u, v, &from, &to)) {
     join(k, u, v, x.searched, x.lone);
     return BERTH_OK;
@@ -309,12 +308,11 @@ static berth_status alloc(contraction *k) {
 static void fill(contraction *k) {
   const berth_graph *g = k->c->g;
   size_t p = (size_t)k->n_pairs, n = (size_t)k->c->n_nodes;
-  int32_t v;
   memset(k->witness, 0xff, 2 * p * sizeof *k->witness);
   memset(k->current, 0xff, 2 * p * sizeof *k->current);
   memset(k->watched, 0xff, n * sizeof *k->watched);
   memset(k->refused, 0xff, n * sizeof *k->refused);
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     k->group[v] = berth_i_group(g, v);
     k->price[v] = price_of(g, v);
     if (k->partner) k->partner[v] = berth_i_twin(g, v);
@@ -322,22 +320,22 @@ static void fill(contraction *k) {
 }
 
 static berth_status init_wholes(contraction *k, berth_i_sharing *whole) {
-  berth_status st;
   if (!k->c->g->group || k->o->scope == BERTH_FUSE_GROUPS) return BERTH_OK;
   k->free = berth_share_default();
   k->free.n_devices = k->o->share.n_devices;
   k->free.device_type = k->o->share.device_type;
   k->free.runs = k->o->share.runs;
   k->whole = whole;
+  berth_status st;
   if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, &k->pool, whole)) != BERTH_OK) return st;
   return berth_i_sharing_join_groups(whole, "fuse", false);
 }
 
 berth_status berth_i_contract(berth_i_clusters *c, const berth_fuse_options *o, berth_i_check check, const int32_t *place) {
   contraction k = { .pool = berth_i_pool_empty(c->g->ctx), .c = c, .o = o, .check = check, .n_pairs = c->pairs->n };
-  berth_i_sharing whole;
   berth_status st = alloc(&k);
   if (st == BERTH_OK) st = berth_i_pairs_by_weight(c->g, c->pairs, place, k.queue);
+  berth_i_sharing whole;
   if (st == BERTH_OK) st = init_wholes(&k, &whole);
   if (st == BERTH_OK) {
     fill(&k);

@@ -31,28 +31,26 @@ static bool counts(const coplacing *c, int32_t e) {
 
 /* Is this the one edge of its producer? */
 static bool is_only_edge(const coplacing *c, int32_t e) {
-  int32_t u = c->pairs.src[e], k, n = 0;
+  int32_t u = c->pairs.src[e], n = 0;
   if (u >= c->g->n_ops || c->pairs.dst[e] >= c->g->n_ops || !counts(c, e)) return false;
-  for (k = c->pairs.at[u]; k < c->pairs.at[u + 1] && n < 2; k++) n += counts(c, k);
+  for (int32_t k = c->pairs.at[u]; k < c->pairs.at[u + 1] && n < 2; k++) n += counts(c, k);
   return n == 1;
 }
 
 static void follow(coplacing *c, int32_t e) {
-  int32_t a, b;
   if (!is_only_edge(c, e)) return;
-  a = berth_i_sharing_root(&c->sharing, c->pairs.src[e]);
-  b = berth_i_sharing_root(&c->sharing, c->pairs.dst[e]);
+  int32_t a = berth_i_sharing_root(&c->sharing, c->pairs.src[e]);
+  int32_t b = berth_i_sharing_root(&c->sharing, c->pairs.dst[e]);
   if (a != b && berth_i_sharing_apart(&c->sharing, a, b) != BERTH_I_TOGETHER) return;
   if (a != b) berth_i_sharing_join(&c->sharing, a, b);
   c->joined++;
 }
 
 static berth_status join_all(coplacing *c) {
-  int32_t k;
   berth_status st = berth_i_sharing_join_groups(&c->sharing, "coplace", false);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_pairs_by_weight(c->g, &c->pairs, NULL, c->order)) != BERTH_OK) return st;
-  for (k = 0; k < c->pairs.n; k++) follow(c, c->order[k]);
+  for (int32_t k = 0; k < c->pairs.n; k++) follow(c, c->order[k]);
   return berth_i_sharing_groups(&c->sharing, c->group);
 }
 

@@ -87,10 +87,9 @@ static berth_status check_options(berth_ctx *ctx, const berth_expand_options *o)
 }
 
 static berth_status check_devices(const berth_graph *g, int32_t n_devices, const int32_t *device) {
-  char label[80];
-  int32_t v;
   if (n_devices < 1) return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %d devices, needs 1 or more", (int)n_devices);
-  for (v = 0; v < g->n_ops; v++) {
+  char label[80];
+  for (int32_t v = 0; v < g->n_ops; v++) {
     int32_t pin = berth_i_pin(g, v);
     if (device[v] < 0 || device[v] >= n_devices)
       return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %s is on device %d of %d", berth_i_op_label(g, v, label, sizeof label),
@@ -115,9 +114,8 @@ static berth_status note_op(berth_expansion *x, int32_t device, int32_t collecti
 }
 
 static const double *reducing_seconds(expander *e, double bytes) {
-  int32_t i;
   if (bytes == 0 || isinf(e->o->reduce_rate)) return NULL;
-  for (i = 0; i < e->g->n_types; i++) e->seconds[i] = bytes / e->o->reduce_rate;
+  for (int32_t i = 0; i < e->g->n_types; i++) e->seconds[i] = bytes / e->o->reduce_rate;
   return e->seconds;
 }
 
@@ -126,7 +124,6 @@ static berth_status add_op(expander *e, int32_t position, int32_t step, double a
   const char *kind = kind_names[e->c->kind];
   char name[64];
   berth_op op = berth_op_default();
-  berth_status st;
   if (step == BERTH_NONE) snprintf(name, sizeof name, "%s%ld.in", kind, (long)e->k);
   else snprintf(name, sizeof name, "%s%ld.step%ld", kind, (long)e->k, (long)step);
   op.name = name;
@@ -134,6 +131,7 @@ static berth_status add_op(expander *e, int32_t position, int32_t step, double a
   op.pin = e->at[position];
   op.flags = BERTH_OP_COMMUNICATION;
   op.seconds = reducing_seconds(e, adds);
+  berth_status st;
   if ((st = berth_graph_builder_add_op(e->b, &op, id)) != BERTH_OK) return st;
   return note_op(e->x, op.pin, e->k);
 }
@@ -180,8 +178,8 @@ static berth_i_message nth(const expander *e, const play *how, size_t i) {
 }
 
 static berth_status receive(expander *e, const play *how, berth_i_message m) {
-  berth_status st;
   if (e->next[m.dst] == BERTH_NONE) {
+    berth_status st;
     if ((st = add_op(e, m.dst, e->steps + m.step, e->added[m.dst], &e->next[m.dst])) != BERTH_OK) return st;
     if ((st = order_only(e, e->state[m.dst], e->next[m.dst])) != BERTH_OK) return st;
   }
@@ -192,19 +190,17 @@ static berth_status receive(expander *e, const play *how, berth_i_message m) {
 
 /* Messages first..end-1 are those of one step: all are sent from what was there before it. */
 static berth_status play_step(expander *e, const play *how, size_t first, size_t end) {
-  size_t i;
-  int32_t j;
   berth_status st = BERTH_OK;
-  for (j = 0; j < e->n; j++) {
+  for (int32_t j = 0; j < e->n; j++) {
     e->next[j] = BERTH_NONE;
     e->added[j] = 0;
   }
-  for (i = first; how->backwards && i < end; i++) {
+  for (size_t i = first; how->backwards && i < end; i++) {
     berth_i_message m = nth(e, how, i);
     e->added[m.dst] += m.count * how->block;
   }
-  for (i = first; i < end && st == BERTH_OK; i++) st = receive(e, how, nth(e, how, i));
-  for (j = 0; j < e->n; j++) {
+  for (size_t i = first; i < end && st == BERTH_OK; i++) st = receive(e, how, nth(e, how, i));
+  for (int32_t j = 0; j < e->n; j++) {
     if (e->next[j] != BERTH_NONE) e->state[j] = e->next[j];
   }
   return st;
@@ -226,18 +222,16 @@ static berth_status play_all(expander *e, const play *how) {
 
 static berth_status gather(expander *e, double block, bool backwards) {
   const play how = { block, e->n, backwards };
-  berth_status st;
   berth_i_schedule_clear(&e->schedule);
-  st = berth_i_gather(&e->schedule, e->o->algorithm, &e->rounds, backwards ? -1 : 1);
+  berth_status st = berth_i_gather(&e->schedule, e->o->algorithm, &e->rounds, backwards ? -1 : 1);
   return st == BERTH_OK ? play_all(e, &how) : st;
 }
 
 /* The whole vector from one position to all, or, added up, from all to one. */
 static berth_status spread(expander *e, berth_expand_algorithm by, int32_t root, double bytes, bool backwards) {
   const play how = { bytes, 1, backwards };
-  berth_status st;
   berth_i_schedule_clear(&e->schedule);
-  st = berth_i_spread(&e->schedule, by, &e->rounds, root);
+  berth_status st = berth_i_spread(&e->schedule, by, &e->rounds, root);
   return st == BERTH_OK ? play_all(e, &how) : st;
 }
 
@@ -247,9 +241,8 @@ static berth_status there_and_back(expander *e, berth_expand_algorithm by, int32
 }
 
 static berth_status all_reduce(expander *e, double bytes) {
-  berth_status st;
   if (e->o->algorithm == BERTH_EXPAND_TREE) return there_and_back(e, BERTH_EXPAND_TREE, 0, bytes);
-  st = gather(e, bytes / e->n, true);
+  berth_status st = gather(e, bytes / e->n, true);
   return st == BERTH_OK ? gather(e, bytes / e->n, false) : st;
 }
 
@@ -261,33 +254,31 @@ static berth_status barrier(expander *e) {
 
 static berth_status exchange(expander *e) {
   const play how = { e->c->bytes / e->n, e->n, false };
-  berth_status st;
   berth_i_schedule_clear(&e->schedule);
-  st = berth_i_exchange(&e->schedule, e->o->algorithm, &e->rounds);
+  berth_status st = berth_i_exchange(&e->schedule, e->o->algorithm, &e->rounds);
   return st == BERTH_OK ? play_all(e, &how) : st;
 }
 
 /* A segment is passed on as soon as it is there. */
 static berth_status pass_segment(expander *e, const berth_i_message *m, int32_t segment, int32_t *got) {
   int32_t segments = e->o->segments, *own = &got[(size_t)m->dst * (size_t)segments + (size_t)segment];
-  int32_t from = got[(size_t)m->src * (size_t)segments + (size_t)segment], before;
+  int32_t from = got[(size_t)m->src * (size_t)segments + (size_t)segment];
   berth_status st = add_op(e, m->dst, m->step + segment, 0, own);
   if (st != BERTH_OK) return st;
-  before = segment > 0 ? own[-1] : e->state[m->dst];
+  int32_t before = segment > 0 ? own[-1] : e->state[m->dst];
   if ((st = order_only(e, before, *own)) != BERTH_OK) return st;
   return connect(e, from, *own, e->c->bytes / segments,
                  (berth_piece){ .step = m->step + segment, .blocks = segments, .first = segment, .count = 1, .stride = 1 });
 }
 
 static berth_status pass_segments(expander *e, int32_t root, int32_t *got) {
-  int32_t segments = e->o->segments, k, j;
-  size_t i;
+  int32_t segments = e->o->segments;
   berth_status st = BERTH_OK;
-  for (k = 0; k < segments; k++) got[(size_t)root * (size_t)segments + (size_t)k] = e->state[root];
-  for (k = 0; k < segments; k++) {
-    for (i = 0; i < e->schedule.n && st == BERTH_OK; i++) st = pass_segment(e, &e->schedule.at[i], k, got);
+  for (int32_t k = 0; k < segments; k++) got[(size_t)root * (size_t)segments + (size_t)k] = e->state[root];
+  for (int32_t k = 0; k < segments; k++) {
+    for (size_t i = 0; i < e->schedule.n && st == BERTH_OK; i++) st = pass_segment(e, &e->schedule.at[i], k, got);
   }
-  for (j = 0; j < e->n && st == BERTH_OK; j++) e->state[j] = got[(size_t)(j + 1) * (size_t)segments - 1];
+  for (int32_t j = 0; j < e->n && st == BERTH_OK; j++) e->state[j] = got[(size_t)(j + 1) * (size_t)segments - 1];
   return st;
 }
 
@@ -301,9 +292,8 @@ static berth_status check_segments(const expander *e) {
 static berth_status broadcast_whole(expander *e, int32_t root) {
   size_t n = (size_t)e->n * (size_t)e->o->segments;
   berth_status st = check_segments(e);
-  int32_t *got;
   if (st != BERTH_OK) return st;
-  got = berth_i_alloc(e->g->ctx, n, sizeof *got);
+  int32_t *got = berth_i_alloc(e->g->ctx, n, sizeof *got);
   if (!got) return berth_i_nomem(e->g->ctx);
   berth_i_schedule_clear(&e->schedule);
   st = berth_i_spread(&e->schedule, e->o->algorithm, &e->rounds, root);
@@ -314,10 +304,9 @@ static berth_status broadcast_whole(expander *e, int32_t root) {
 
 static berth_status broadcast(expander *e, int32_t root) {
   const play how = { e->c->bytes / e->n, e->n, false };
-  berth_status st;
   if (e->o->algorithm != BERTH_EXPAND_HALVING) return broadcast_whole(e, root);
   berth_i_schedule_clear(&e->schedule);
-  st = berth_i_scatter(&e->schedule, e->n, root);
+  berth_status st = berth_i_scatter(&e->schedule, e->n, root);
   if (st == BERTH_OK) st = play_all(e, &how);
   return st == BERTH_OK ? gather(e, e->c->bytes / e->n, false) : st;
 }
@@ -344,11 +333,11 @@ static int32_t group_of(const expander *e, int32_t device) {
 }
 
 static void find_positions(expander *e) {
-  int32_t i, d;
   e->n = e->rounds.n_groups = 0;
+  int32_t d;
   for (d = 0; d < e->n_devices; d++) e->position[d] = BERTH_NONE;
-  for (i = 0; i < e->c->n_members; i++) e->position[e->device[e->c->members[i]]] = 0;
-  for (i = 0; i < e->n_devices; i++) {
+  for (int32_t i = 0; i < e->c->n_members; i++) e->position[e->device[e->c->members[i]]] = 0;
+  for (int32_t i = 0; i < e->n_devices; i++) {
     d = e->order[i];
     if (e->position[d] == BERTH_NONE) continue;
     if (e->n == 0 || group_of(e, d) != group_of(e, e->at[e->n - 1])) {
@@ -365,10 +354,9 @@ static void find_positions(expander *e) {
 }
 
 static berth_status meet_members(expander *e) {
-  int32_t i;
   berth_status st = BERTH_OK;
-  for (i = 0; i < e->n && st == BERTH_OK; i++) st = add_op(e, i, BERTH_NONE, 0, &e->state[i]);
-  for (i = 0; i < e->c->n_members && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < e->n && st == BERTH_OK; i++) st = add_op(e, i, BERTH_NONE, 0, &e->state[i]);
+  for (int32_t i = 0; i < e->c->n_members && st == BERTH_OK; i++) {
     int32_t member = e->c->members[i];
     st = order_only(e, member, e->state[e->position[e->device[member]]]);
   }
@@ -381,9 +369,9 @@ static bool is_told(const expander *e, int32_t consumer, int32_t position) {
 }
 
 static berth_status tell_from(expander *e, int32_t position) {
-  int32_t i, t = BERTH_NONE;
+  int32_t t = BERTH_NONE;
   berth_status st = BERTH_OK;
-  for (i = 0; i < e->c->n_consumers && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < e->c->n_consumers && st == BERTH_OK; i++) {
     if (!is_told(e, e->c->consumers[i], position)) continue;
     if (t == BERTH_NONE) st = add_tensor(e, e->state[position], 0, (berth_piece){ .step = BERTH_NONE }, &t);
     if (st == BERTH_OK) st = berth_graph_builder_add_consumer(e->b, t, e->c->consumers[i]);
@@ -392,15 +380,14 @@ static berth_status tell_from(expander *e, int32_t position) {
 }
 
 static berth_status expand_one(expander *e, int32_t k) {
-  int32_t i;
-  berth_status st;
   e->k = k;
   e->c = &e->g->collectives[k];
   e->steps = 0;
   find_positions(e);
+  berth_status st;
   if ((st = meet_members(e)) != BERTH_OK) return st;
   if (e->n > 1 && (st = communicate(e)) != BERTH_OK) return st;
-  for (i = 0; i < e->n && st == BERTH_OK; i++) st = tell_from(e, i);
+  for (int32_t i = 0; i < e->n && st == BERTH_OK; i++) st = tell_from(e, i);
   return st == BERTH_OK ? berth_i_interrupted(e->g->ctx) : st;
 }
 
@@ -413,20 +400,19 @@ static int32_t lowest_of_group(const expander *e, int32_t device) {
 }
 
 static void order_devices(expander *e) {
-  int32_t d, i, n = 0;
-  for (d = 0; d < e->n_devices; d++) e->first[d] = lowest_of_group(e, d);
-  for (d = 0; d < e->n_devices; d++) {
-    for (i = d; e->first[d] == d && i < e->n_devices; i++) {
+  int32_t n = 0;
+  for (int32_t d = 0; d < e->n_devices; d++) e->first[d] = lowest_of_group(e, d);
+  for (int32_t d = 0; d < e->n_devices; d++) {
+    for (int32_t i = d; e->first[d] == d && i < e->n_devices; i++) {
       if (e->first[i] == d) e->order[n++] = i;
     }
   }
 }
 
 static berth_status copy_graph(expander *e) {
-  int32_t v;
   berth_op op;
   berth_status st = BERTH_OK;
-  for (v = 0; v < e->g->n_ops && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v < e->g->n_ops && st == BERTH_OK; v++) {
     if ((st = berth_graph_op(e->g, v, &op)) != BERTH_OK) return st;
     if ((st = berth_graph_builder_add_op(e->b, &op, NULL)) == BERTH_OK) st = note_op(e->x, e->device[v], BERTH_NONE);
   }
@@ -435,18 +421,16 @@ static berth_status copy_graph(expander *e) {
 
 /* What was read before is read in the same order; what collectives send comes behind. */
 static void restore_inputs(const berth_graph *g, berth_graph *more) {
-  int32_t v;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     size_t n = (size_t)(g->in_at[v + 1] - g->in_at[v]);
     memcpy(more->in + more->in_at[v], g->in + g->in_at[v], n * sizeof *g->in);
   }
 }
 
 static berth_status expand_all(expander *e) {
-  int32_t k;
   berth_status st = copy_graph(e);
   order_devices(e);
-  for (k = 0; k < e->g->n_collectives && st == BERTH_OK; k++) st = expand_one(e, k);
+  for (int32_t k = 0; k < e->g->n_collectives && st == BERTH_OK; k++) st = expand_one(e, k);
   if (st == BERTH_OK) st = berth_graph_builder_finish(e->b, &e->x->g);
   if (st == BERTH_OK) restore_inputs(e->g, e->x->g);
   return st;
@@ -497,8 +481,8 @@ done:
 }
 
 void berth_expansion_release(berth_expansion *x) {
-  berth_graph *g;
   if (!x) return;
+  berth_graph *g;
   g = x->g;
   berth_i_pool_free(&x->pool);
   berth_graph_release(g); /* last: it may hold the context */

@@ -24,16 +24,15 @@ static int32_t wrap(int64_t i, int32_t n) {
 static int32_t lesser(int32_t a, int32_t b) { return a < b ? a : b; }
 
 static bool equal_groups(const berth_i_rounds *r) {
-  int32_t a;
-  for (a = 1; a < r->n_groups; a++) {
+  for (int32_t a = 1; a < r->n_groups; a++) {
     if (r->size[a] != r->size[0]) return false;
   }
   return true;
 }
 
 static int32_t largest_group(const berth_i_rounds *r) {
-  int32_t a, most = 0;
-  for (a = 0; a < r->n_groups; a++) {
+  int32_t most = 0;
+  for (int32_t a = 0; a < r->n_groups; a++) {
     if (r->size[a] > most) most = r->size[a];
   }
   return most;
@@ -42,10 +41,9 @@ static int32_t largest_group(const berth_i_rounds *r) {
 /* ---- all-gather ----------------------------------------------------------------------------- */
 
 static berth_status gather_ring(berth_i_schedule *s, int32_t n, int32_t way) {
-  int32_t step, i;
   berth_status st = BERTH_OK;
-  for (step = 0; step < n - 1; step++) {
-    for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (int32_t step = 0; step < n - 1; step++) {
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
       int32_t block = wrap((int64_t)i - (int64_t)step * way, n);
       st = emit(s, (berth_i_message){ step, i, wrap((int64_t)i + way, n), block, 1, 1 });
     }
@@ -55,21 +53,19 @@ static berth_status gather_ring(berth_i_schedule *s, int32_t n, int32_t way) {
 
 /* Recursive doubling for any number (Bruck et al., 1997): what position i has is i, i + 1, ..., twice as many after each step. */
 static berth_status gather_doubling(berth_i_schedule *s, int32_t n) {
-  int32_t i, step = 0;
-  int64_t k;
+  int32_t step = 0;
   berth_status st = BERTH_OK;
-  for (k = 1; k < n; k *= 2, step++) {
+  for (int64_t k = 1; k < n; k *= 2, step++) {
     int32_t count = lesser((int32_t)k, n - (int32_t)k);
-    for (i = 0; i < n && st == BERTH_OK; i++) st = emit(s, (berth_i_message){ step, i, wrap(i - k, n), i, count, 1 });
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = emit(s, (berth_i_message){ step, i, wrap(i - k, n), i, count, 1 });
   }
   return st;
 }
 
 static berth_status gather_direct(berth_i_schedule *s, int32_t n) {
-  int32_t i, j;
   berth_status st = BERTH_OK;
-  for (i = 0; i < n; i++) {
-    for (j = 1; j < n && st == BERTH_OK; j++) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t j = 1; j < n && st == BERTH_OK; j++) {
       st = emit(s, (berth_i_message){ 0, i, wrap((int64_t)i + j, n), i, 1, 1 });
     }
   }
@@ -78,17 +74,17 @@ static berth_status gather_direct(berth_i_schedule *s, int32_t n) {
 
 /* Positions of one rank in all groups form a ring; then each group is one, and passes on what a rank has as a whole. */
 static berth_status gather_two_rings(berth_i_schedule *s, const berth_i_rounds *r, int32_t way) {
-  int32_t groups = r->n_groups, size = r->size[0], step, i, a;
+  int32_t groups = r->n_groups, size = r->size[0];
   berth_status st = BERTH_OK;
-  for (step = 0; step < groups - 1; step++) {
-    for (i = 0; i < r->n && st == BERTH_OK; i++) {
+  for (int32_t step = 0; step < groups - 1; step++) {
+    for (int32_t i = 0; i < r->n && st == BERTH_OK; i++) {
       int32_t to = wrap((int64_t)i + (int64_t)way * size, r->n);
       st = emit(s, (berth_i_message){ step, i, to, wrap((int64_t)i - (int64_t)step * way * size, r->n), 1, 1 });
     }
   }
-  for (step = 0; step < size - 1; step++) {
-    for (a = 0; a < groups; a++) {
-      for (i = 0; i < size && st == BERTH_OK; i++) {
+  for (int32_t step = 0; step < size - 1; step++) {
+    for (int32_t a = 0; a < groups; a++) {
+      for (int32_t i = 0; i < size && st == BERTH_OK; i++) {
         int32_t src = a * size + i, dst = a * size + wrap((int64_t)i + way, size);
         int32_t rank = wrap((int64_t)i - (int64_t)step * way, size);
         st = emit(s, (berth_i_message){ groups - 1 + step, src, dst, rank, groups, size });
@@ -102,9 +98,8 @@ static berth_status gather_two_rings(berth_i_schedule *s, const berth_i_rounds *
 
 /* Binomial tree of a group: i hangs below i without its lowest bit, with those behind it up to the next one of its level. */
 static berth_status to_first(berth_i_schedule *s, const berth_i_rounds *r, int32_t a, int32_t step, int64_t k) {
-  int64_t i;
   berth_status st = BERTH_OK;
-  for (i = k; i < r->size[a] && st == BERTH_OK; i += 2 * k) {
+  for (int64_t i = k; i < r->size[a] && st == BERTH_OK; i += 2 * k) {
     int32_t from = r->start[a] + (int32_t)i, count = lesser((int32_t)k, r->size[a] - (int32_t)i);
     st = emit(s, (berth_i_message){ step, from, from - (int32_t)k, from, count, 1 });
   }
@@ -113,9 +108,8 @@ static berth_status to_first(berth_i_schedule *s, const berth_i_rounds *r, int32
 
 /* All but what the child has had from the start and from below. */
 static berth_status from_first(berth_i_schedule *s, const berth_i_rounds *r, int32_t a, int32_t step, int64_t k) {
-  int64_t i;
   berth_status st = BERTH_OK;
-  for (i = k; i < r->size[a] && st == BERTH_OK; i += 2 * k) {
+  for (int64_t i = k; i < r->size[a] && st == BERTH_OK; i += 2 * k) {
     int32_t to = r->start[a] + (int32_t)i, has = lesser((int32_t)k, r->size[a] - (int32_t)i);
     if (has < r->n) st = emit(s, (berth_i_message){ step, to - (int32_t)k, to, wrap((int64_t)to + has, r->n), r->n - has, 1 });
   }
@@ -123,10 +117,10 @@ static berth_status from_first(berth_i_schedule *s, const berth_i_rounds *r, int
 }
 
 static berth_status firsts_ring(berth_i_schedule *s, const berth_i_rounds *r, int32_t step, int32_t way) {
-  int32_t k, a, groups = r->n_groups;
+  int32_t groups = r->n_groups;
   berth_status st = BERTH_OK;
-  for (k = 0; k < groups - 1; k++) {
-    for (a = 0; a < groups && st == BERTH_OK; a++) {
+  for (int32_t k = 0; k < groups - 1; k++) {
+    for (int32_t a = 0; a < groups && st == BERTH_OK; a++) {
       int32_t to = wrap((int64_t)a + way, groups), of = wrap((int64_t)a - (int64_t)k * way, groups);
       st = emit(s, (berth_i_message){ step + k, r->start[a], r->start[to], r->start[of], r->size[of], 1 });
     }
@@ -135,16 +129,16 @@ static berth_status firsts_ring(berth_i_schedule *s, const berth_i_rounds *r, in
 }
 
 static berth_status gather_by_firsts(berth_i_schedule *s, const berth_i_rounds *r, int32_t way) {
-  int32_t a, step = 0;
+  int32_t step = 0;
   int64_t k, most = largest_group(r);
   berth_status st = BERTH_OK;
   for (k = 1; k < most; k *= 2, step++) {
-    for (a = 0; a < r->n_groups && st == BERTH_OK; a++) st = to_first(s, r, a, step, k);
+    for (int32_t a = 0; a < r->n_groups && st == BERTH_OK; a++) st = to_first(s, r, a, step, k);
   }
   if (st == BERTH_OK) st = firsts_ring(s, r, step, way);
   step += r->n_groups - 1;
   for (k /= 2; k >= 1; k /= 2, step++) {
-    for (a = 0; a < r->n_groups && st == BERTH_OK; a++) st = from_first(s, r, a, step, k);
+    for (int32_t a = 0; a < r->n_groups && st == BERTH_OK; a++) st = from_first(s, r, a, step, k);
   }
   return st;
 }
@@ -170,10 +164,9 @@ berth_status berth_i_gather(berth_i_schedule *s, berth_expand_algorithm how, con
 
 /* @param in_turn in n - 1 steps, one partner each */
 static berth_status exchange_pairs(berth_i_schedule *s, int32_t n, bool in_turn) {
-  int32_t i, j;
   berth_status st = BERTH_OK;
-  for (j = 1; j < n; j++) {
-    for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (int32_t j = 1; j < n; j++) {
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
       st = emit(s, (berth_i_message){ in_turn ? j - 1 : 0, i, wrap((int64_t)i + j, n), BERTH_NONE, 1, 0 });
     }
   }
@@ -181,35 +174,34 @@ static berth_status exchange_pairs(berth_i_schedule *s, int32_t n, bool in_turn)
 }
 
 static int32_t count_with_bit(int32_t n, int64_t bit) {
-  int32_t j, count = 0;
-  for (j = 1; j < n; j++) count += (j & bit) != 0;
+  int32_t count = 0;
+  for (int32_t j = 1; j < n; j++) count += (j & bit) != 0;
   return count;
 }
 
 /* A block for the position j further on moves by each bit of j in turn (Bruck et al., 1997). */
 static berth_status exchange_by_bits(berth_i_schedule *s, int32_t n) {
-  int32_t i, step = 0;
-  int64_t k;
+  int32_t step = 0;
   berth_status st = BERTH_OK;
-  for (k = 1; k < n; k *= 2, step++) {
+  for (int64_t k = 1; k < n; k *= 2, step++) {
     int32_t count = count_with_bit(n, k);
-    for (i = 0; i < n && st == BERTH_OK; i++) st = emit(s, (berth_i_message){ step, i, wrap(i + k, n), BERTH_NONE, count, 0 });
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = emit(s, (berth_i_message){ step, i, wrap(i + k, n), BERTH_NONE, count, 0 });
   }
   return st;
 }
 
 /* First to the one in the own group that has the rank of the receiver, then across. */
 static berth_status exchange_by_rank(berth_i_schedule *s, const berth_i_rounds *r) {
-  int32_t groups = r->n_groups, size = r->size[0], i, j;
+  int32_t groups = r->n_groups, size = r->size[0];
   berth_status st = BERTH_OK;
-  for (j = 1; j < size; j++) {
-    for (i = 0; i < r->n && st == BERTH_OK; i++) {
+  for (int32_t j = 1; j < size; j++) {
+    for (int32_t i = 0; i < r->n && st == BERTH_OK; i++) {
       int32_t first = i / size * size, to = first + wrap((int64_t)i - first + j, size);
       st = emit(s, (berth_i_message){ j - 1, i, to, BERTH_NONE, groups, 0 });
     }
   }
-  for (j = 1; j < groups; j++) {
-    for (i = 0; i < r->n && st == BERTH_OK; i++) {
+  for (int32_t j = 1; j < groups; j++) {
+    for (int32_t i = 0; i < r->n && st == BERTH_OK; i++) {
       st = emit(s, (berth_i_message){ size - 1 + j - 1, i, wrap((int64_t)i + (int64_t)j * size, r->n), BERTH_NONE, size, 0 });
     }
   }
@@ -237,10 +229,9 @@ static int64_t power_below(int32_t n) {
 /* Binomial tree over the n positions from `first` on, its root `root` behind that. The longest way first: few ways are long then,
  * and between neighbouring groups there are no more than there must be. */
 static berth_status spread_binomial(berth_i_schedule *s, int32_t first, int32_t n, int32_t root, int32_t step) {
-  int64_t i, k;
   berth_status st = BERTH_OK;
-  for (k = power_below(n); n > 1 && k >= 1; k /= 2, step++) {
-    for (i = 0; i + k < n && st == BERTH_OK; i += 2 * k) {
+  for (int64_t k = power_below(n); n > 1 && k >= 1; k /= 2, step++) {
+    for (int64_t i = 0; i + k < n && st == BERTH_OK; i += 2 * k) {
       st = pass(s, step, first + wrap(root + i, n), first + wrap(root + i + k, n));
     }
   }
@@ -255,16 +246,15 @@ static int32_t group_of(const berth_i_rounds *r, int32_t position) {
 
 /* The root stands for its group, the first for the others. */
 static berth_status spread_groups(berth_i_schedule *s, const berth_i_rounds *r, int32_t root) {
-  int32_t home = group_of(r, root), groups = r->n_groups, a, step = 0;
-  int64_t i, k;
+  int32_t home = group_of(r, root), groups = r->n_groups, step = 0;
   berth_status st = BERTH_OK;
-  for (k = power_below(groups); groups > 1 && k >= 1; k /= 2, step++) {
-    for (i = 0; i + k < groups && st == BERTH_OK; i += 2 * k) {
+  for (int64_t k = power_below(groups); groups > 1 && k >= 1; k /= 2, step++) {
+    for (int64_t i = 0; i + k < groups && st == BERTH_OK; i += 2 * k) {
       int32_t from = wrap(home + i, groups), to = wrap(home + i + k, groups);
       st = pass(s, step, from == home ? root : r->start[from], r->start[to]);
     }
   }
-  for (a = 0; a < groups && st == BERTH_OK; a++) {
+  for (int32_t a = 0; a < groups && st == BERTH_OK; a++) {
     st = spread_binomial(s, r->start[a], r->size[a], a == home ? root - r->start[a] : 0, step);
   }
   return st;
@@ -272,11 +262,10 @@ static berth_status spread_groups(berth_i_schedule *s, const berth_i_rounds *r, 
 
 /* The blocks of what the root has: every position gets its own, and on the way those of the positions behind it in the tree. */
 berth_status berth_i_scatter(berth_i_schedule *s, int32_t n, int32_t root) {
-  int64_t i, k;
   int32_t step = 0;
   berth_status st = BERTH_OK;
-  for (k = power_below(n); n > 1 && k >= 1; k /= 2, step++) {
-    for (i = k; i < n && st == BERTH_OK; i += 2 * k) {
+  for (int64_t k = power_below(n); n > 1 && k >= 1; k /= 2, step++) {
+    for (int64_t i = k; i < n && st == BERTH_OK; i += 2 * k) {
       int32_t count = lesser((int32_t)k, n - (int32_t)i), block = wrap(root + i, n);
       st = emit(s, (berth_i_message){ step, wrap(root + i - k, n), block, block, count, 1 });
     }
@@ -285,11 +274,10 @@ berth_status berth_i_scatter(berth_i_schedule *s, int32_t n, int32_t root) {
 }
 
 berth_status berth_i_spread(berth_i_schedule *s, berth_expand_algorithm how, const berth_i_rounds *r, int32_t root) {
-  int32_t i;
   berth_status st = BERTH_OK;
   if (how == BERTH_EXPAND_TREE) return spread_binomial(s, 0, r->n, root, 0);
   if (how == BERTH_EXPAND_HIERARCHICAL) return spread_groups(s, r, root);
-  for (i = 1; i < r->n && st == BERTH_OK; i++) {
+  for (int32_t i = 1; i < r->n && st == BERTH_OK; i++) {
     int32_t from = how == BERTH_EXPAND_RING ? wrap((int64_t)root + i - 1, r->n) : root;
     st = pass(s, how == BERTH_EXPAND_RING ? i - 1 : 0, from, wrap((int64_t)root + i, r->n));
   }

@@ -32,11 +32,10 @@ static bool is_late_twin(const passes *p, int32_t v) {
 
 static bool follows_backward(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
-  int32_t i;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     if (!p->forward[g->producer[g->in[i]]]) return true;
   }
-  for (i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
+  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
     if (p->tainted[g->after[i]]) return true;
   }
   return false;
@@ -46,34 +45,33 @@ static bool is_flagged(const berth_graph *g, int32_t v) { return berth_i_flags(g
 
 static void classify(passes *p) {
   const berth_graph *g = p->g;
-  int32_t k, i, v;
-  for (k = 0; k < g->n_ops; k++) p->place[g->topo[k]] = k;
-  for (k = 0; k < g->n_ops; k++) {
-    v = g->topo[k];
+  for (int32_t k = 0; k < g->n_ops; k++) p->place[g->topo[k]] = k;
+  for (int32_t k = 0; k < g->n_ops; k++) {
+    int32_t v = g->topo[k];
     p->forward[v] = !is_flagged(g, v) && !is_late_twin(p, v) && !follows_backward(p, v);
-    for (i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) p->tainted[g->wait[i]] |= !p->forward[v];
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) p->tainted[g->wait[i]] |= !p->forward[v];
   }
 }
 
 static berth_status check_collective(const passes *p, int32_t k) {
   const berth_collective *c = &p->g->collectives[k];
-  char one[80], two[80];
-  int32_t j, yes = BERTH_NONE, no = BERTH_NONE;
-  for (j = 0; j < c->n_members; j++) {
+  int32_t yes = BERTH_NONE, no = BERTH_NONE;
+  for (int32_t j = 0; j < c->n_members; j++) {
     if (p->forward[c->members[j]]) yes = c->members[j];
     else no = c->members[j];
   }
   if (yes == BERTH_NONE || no == BERTH_NONE) return BERTH_OK;
+  char one[80], two[80];
   return berth_i_fail(p->g->ctx, BERTH_EINVAL, "forward: collective %ld has forward and other members: %s, %s", (long)k,
                       berth_i_op_label(p->g, yes, one, sizeof one), berth_i_op_label(p->g, no, two, sizeof two));
 }
 
 static berth_status check_passes(const passes *p) {
-  int32_t k, n = 0;
+  int32_t n = 0;
   berth_status st = BERTH_OK;
-  for (k = 0; k < p->g->n_ops; k++) n += p->forward[k];
+  for (int32_t k = 0; k < p->g->n_ops; k++) n += p->forward[k];
   if (n == 0) return berth_i_fail(p->g->ctx, BERTH_EINVAL, "forward: no op is a forward op");
-  for (k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) st = check_collective(p, k);
+  for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) st = check_collective(p, k);
   return st;
 }
 
@@ -81,8 +79,8 @@ static berth_status check_passes(const passes *p) {
 
 static int32_t with_most_parameters(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
-  int32_t i, best = BERTH_NONE;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     int32_t u = p->image[g->producer[g->in[i]]];
     double bytes = u == BERTH_NONE ? 0 : berth_i_param(g, u), most = best == BERTH_NONE ? 0 : berth_i_param(g, best);
     if (bytes > most || (bytes > 0 && bytes == most && u < best)) best = u;
@@ -92,9 +90,9 @@ static int32_t with_most_parameters(const passes *p, int32_t v) {
 
 static int32_t with_most_bytes(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
-  int32_t i, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   double most = -1;
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     int32_t t = g->in[i], u = p->image[g->producer[t]];
     if (u == BERTH_NONE || g->tensor_bytes[t] < most || (g->tensor_bytes[t] == most && u > best)) continue;
     best = u;
@@ -114,9 +112,9 @@ static int32_t image_of(const passes *p, int32_t v) {
 
 static int32_t image_of_readers(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
-  int32_t i, j, lowest = BERTH_NONE;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-    for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+  int32_t lowest = BERTH_NONE;
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
       int32_t w = g->use[j];
       if (p->image[w] != BERTH_NONE && (lowest == BERTH_NONE || w < lowest)) lowest = w;
     }
@@ -125,9 +123,8 @@ static int32_t image_of_readers(const passes *p, int32_t v) {
 }
 
 static void find_leads(passes *p) {
-  int32_t v;
   memset(p->lead, 0xff, (size_t)p->g->n_ops * sizeof *p->lead);
-  for (v = p->g->n_ops - 1; v >= 0; v--) {
+  for (int32_t v = p->g->n_ops - 1; v >= 0; v--) {
     if (p->forward[v]) p->lead[berth_i_sharing_root(&p->sharing, v)] = v;
   }
 }
@@ -135,32 +132,30 @@ static void find_leads(passes *p) {
 /* Along the order from producers; against it from readers; what is left, to the lowest forward op. */
 static void find_images(passes *p) {
   const berth_graph *g = p->g;
-  int32_t k, lowest = 0;
+  int32_t lowest = 0;
   while (!p->forward[lowest]) lowest++;
   memset(p->image, 0xff, (size_t)g->n_ops * sizeof *p->image);
-  for (k = 0; k < g->n_ops; k++) p->image[g->topo[k]] = image_of(p, g->topo[k]);
-  for (k = g->n_ops - 1; k >= 0; k--) {
+  for (int32_t k = 0; k < g->n_ops; k++) p->image[g->topo[k]] = image_of(p, g->topo[k]);
+  for (int32_t k = g->n_ops - 1; k >= 0; k--) {
     if (p->image[g->topo[k]] == BERTH_NONE) p->image[g->topo[k]] = image_of_readers(p, g->topo[k]);
   }
-  for (k = 0; k < g->n_ops; k++) {
+  for (int32_t k = 0; k < g->n_ops; k++) {
     if (p->image[k] == BERTH_NONE) p->image[k] = lowest;
   }
 }
 
 static berth_status tie(passes *p, int32_t v) {
   int32_t a = berth_i_sharing_root(&p->sharing, v), b = berth_i_sharing_root(&p->sharing, p->image[v]);
-  berth_i_apart why;
   if (a == b) return BERTH_OK;
-  why = berth_i_sharing_apart(&p->sharing, a, b);
+  berth_i_apart why = berth_i_sharing_apart(&p->sharing, a, b);
   if (why != BERTH_I_TOGETHER) return berth_i_sharing_refuse(&p->sharing, "forward", v, p->image[v], why);
   berth_i_sharing_join(&p->sharing, a, b);
   return BERTH_OK;
 }
 
 static berth_status tie_all(passes *p) {
-  int32_t v;
   berth_status st = BERTH_OK;
-  for (v = 0; v < p->g->n_ops && st == BERTH_OK; v++) st = tie(p, v);
+  for (int32_t v = 0; v < p->g->n_ops && st == BERTH_OK; v++) st = tie(p, v);
   return st;
 }
 
@@ -182,23 +177,21 @@ static void number_groups(passes *p) {
 static double running_bytes(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
   double sum = berth_i_workspace(g, v);
-  int32_t i;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) sum += berth_i_resident(g, g->out[i]);
-  for (i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) sum += berth_i_resident(g, g->out[i]);
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     if (!p->forward[g->producer[g->in[i]]]) sum += berth_i_resident(g, g->in[i]);
   }
   return sum;
 }
 
 static void count_memory(passes *p) {
-  int32_t v, f;
-  for (v = 0; v < p->g->n_ops; v++) {
+  for (int32_t v = 0; v < p->g->n_ops; v++) {
     p->param[v] = berth_i_param(p->g, v);
     p->workspace[v] = berth_i_workspace(p->g, v);
   }
-  for (v = 0; p->o->memory == BERTH_FORWARD_TRAINING && v < p->g->n_ops; v++) {
+  for (int32_t v = 0; p->o->memory == BERTH_FORWARD_TRAINING && v < p->g->n_ops; v++) {
     if (p->forward[v]) continue;
-    f = p->image[v];
+    int32_t f = p->image[v];
     p->param[f] += berth_i_param(p->g, v);
     p->workspace[f] = fmax(p->workspace[f], running_bytes(p, v));
   }
@@ -221,8 +214,7 @@ static berth_status refuse_type(const passes *p, int32_t v, int32_t type) {
 
 /* Times of types that an op which goes with it cannot run are taken from it. */
 static berth_status limit_types(passes *p, int32_t v, berth_op *op) {
-  int32_t k;
-  for (k = 0; k < p->g->n_types; k++) {
+  for (int32_t k = 0; k < p->g->n_types; k++) {
     bool can = can_run(p, v, k);
     if (!op->seconds && !can) return refuse_type(p, v, k);
     p->seconds[k] = can && op->seconds ? op->seconds[k] : BERTH_UNSUPPORTED;
@@ -250,20 +242,20 @@ static berth_status add_op(passes *p, int32_t v) {
 static berth_status add_tensor(passes *p, int32_t t) {
   const berth_graph *g = p->g;
   berth_tensor x;
-  int32_t j, id;
   berth_status st = berth_graph_tensor(g, t, &x);
   x.producer = p->number[x.producer];
   x.resident_bytes /= p->o->memory_fraction;
+  int32_t id;
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(p->b, &x, &id);
-  for (j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) {
+  for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) {
     if (p->forward[g->use[j]]) st = berth_graph_builder_add_consumer(p->b, id, p->number[g->use[j]]);
   }
   return st;
 }
 
 static int32_t keep_forward(const passes *p, int32_t n, const int32_t *ops, int32_t *list) {
-  int32_t j, m = 0;
-  for (j = 0; j < n; j++) {
+  int32_t m = 0;
+  for (int32_t j = 0; j < n; j++) {
     if (p->forward[ops[j]]) list[m++] = p->number[ops[j]];
   }
   return m;
@@ -283,23 +275,22 @@ static berth_status add_collective(passes *p, int32_t k, int32_t *list) {
 
 static berth_status add_collectives(passes *p) {
   const berth_graph *g = p->g;
-  int32_t k, *list;
   berth_status st = BERTH_OK;
   if (g->n_collectives == 0) return BERTH_OK;
+  int32_t *list;
   if (!(list = berth_i_alloc(g->ctx, g->n_coll_ops, sizeof *list))) return berth_i_nomem(g->ctx);
-  for (k = 0; k < g->n_collectives && st == BERTH_OK; k++) st = add_collective(p, k, list);
+  for (int32_t k = 0; k < g->n_collectives && st == BERTH_OK; k++) st = add_collective(p, k, list);
   berth_i_free(g->ctx, list, g->n_coll_ops, sizeof *list);
   return st;
 }
 
 static berth_status build(passes *p, berth_graph **out) {
   const berth_graph *g = p->g;
-  int32_t k;
   berth_status st = berth_i_builder_like(g, &p->b);
-  for (k = 0; k < g->n_ops && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_ops && st == BERTH_OK; k++) {
     if (p->forward[k]) st = add_op(p, k);
   }
-  for (k = 0; k < g->n_tensors && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_tensors && st == BERTH_OK; k++) {
     if (p->forward[g->producer[k]]) st = add_tensor(p, k);
   }
   if (st == BERTH_OK) st = add_collectives(p);
@@ -345,8 +336,8 @@ static berth_status alloc(passes *p) {
 }
 
 static berth_status run(passes *p, berth_graph **out) {
-  berth_status st;
   classify(p);
+  berth_status st;
   if ((st = check_passes(p)) != BERTH_OK) return st;
   if ((st = berth_i_sharing_join_groups(&p->sharing, "forward", true)) != BERTH_OK) return st;
   find_leads(p);
@@ -361,13 +352,12 @@ berth_status berth_graph_forward(const berth_graph *g, const berth_forward_optio
   const berth_forward_options defaults = berth_forward_default();
   const berth_share_options free_of_limits = berth_share_default();
   passes p = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = opts ? opts : &defaults };
-  int32_t v;
   berth_status st = berth_options_check(g->ctx, berth_forward_option_table(), p.o);
   if (st != BERTH_OK) return st;
   st = berth_i_sharing_init(g, "forward", &free_of_limits, &p.pool, &p.sharing);
   if (st == BERTH_OK) st = alloc(&p);
   if (st == BERTH_OK) st = run(&p, out);
-  for (v = 0; st == BERTH_OK && map && v < g->n_ops; v++) map[v] = p.number[p.image[v]];
+  for (int32_t v = 0; st == BERTH_OK && map && v < g->n_ops; v++) map[v] = p.number[p.image[v]];
   berth_i_pool_free(&p.pool);
   berth_graph_builder_release(p.b);
   return st;

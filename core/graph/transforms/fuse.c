@@ -46,8 +46,8 @@ const berth_option_table *berth_chains_option_table(void) {
 
 /* Places in the order of the line, which is that of the graph. */
 static void number_places(const berth_i_clusters *c, int32_t *place) {
-  int32_t x, n = 0;
-  for (x = c->line.next[c->n_nodes]; x != c->n_nodes; x = c->line.next[x]) place[x] = n++;
+  int32_t n = 0;
+  for (int32_t x = c->line.next[c->n_nodes]; x != c->n_nodes; x = c->line.next[x]) place[x] = n++;
 }
 
 static berth_status contract(const berth_graph *g, const berth_fuse_options *o, berth_i_check check, berth_i_sharing *sharing,
@@ -67,10 +67,10 @@ static berth_status contract(const berth_graph *g, const berth_fuse_options *o, 
 
 /* @param number [ops] scratch */
 static int32_t number_roots(const berth_i_sharing *s, int32_t *number, int32_t *map) {
-  int32_t v, root, n = 0;
+  int32_t n = 0;
   memset(number, 0xff, (size_t)s->g->n_ops * sizeof *number);
-  for (v = 0; v < s->g->n_ops; v++) {
-    root = berth_i_sharing_root(s, v);
+  for (int32_t v = 0; v < s->g->n_ops; v++) {
+    int32_t root = berth_i_sharing_root(s, v);
     if (number[root] == BERTH_NONE) number[root] = n++;
     map[v] = number[root];
   }
@@ -80,17 +80,16 @@ static int32_t number_roots(const berth_i_sharing *s, int32_t *number, int32_t *
 static berth_status fuse(const berth_graph *g, const char *who, const berth_fuse_options *o, berth_i_check check,
                          berth_graph **out, int32_t *map) {
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
-  berth_i_sharing sharing;
   size_t ops = (size_t)g->n_ops;
-  int32_t *place, *own, n;
   berth_status st = berth_options_check(g->ctx, berth_fuse_option_table(), o);
   if (st != BERTH_OK) return st;
+  berth_i_sharing sharing;
   if ((st = berth_i_sharing_init(g, who, &o->share, &scratch, &sharing)) != BERTH_OK) goto done;
-  place = berth_i_pool_alloc(&scratch, ops + (size_t)g->n_collectives, sizeof *place);
-  own = berth_i_pool_alloc(&scratch, ops, sizeof *own);
+  int32_t *place = berth_i_pool_alloc(&scratch, ops + (size_t)g->n_collectives, sizeof *place);
+  int32_t *own = berth_i_pool_alloc(&scratch, ops, sizeof *own);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = contract(g, o, check, &sharing, place)) != BERTH_OK) goto done;
-  n = number_roots(&sharing, place, own);
+  int32_t n = number_roots(&sharing, place, own);
   st = berth_i_quotient(g, n, own, o->inner, out);
   if (st == BERTH_OK && map) memcpy(map, own, ops * sizeof *map);
 done:

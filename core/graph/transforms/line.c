@@ -6,15 +6,15 @@
 
 berth_status berth_i_line_init(berth_i_pool *pool, int32_t n, const int32_t *order, berth_i_line *l) {
   uint64_t gap = TOP / ((uint64_t)n + 1);
-  int32_t k, last = n;
-  berth_status st;
+  int32_t last = n;
   *l = (berth_i_line){ .n = n };
   l->next = berth_i_pool_alloc(pool, (size_t)n + 1, sizeof *l->next);
   l->prev = berth_i_pool_alloc(pool, (size_t)n + 1, sizeof *l->prev);
   l->label = berth_i_pool_alloc(pool, (size_t)n + 1, sizeof *l->label);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   l->label[n] = 0;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     l->next[last] = order[k];
     l->prev[order[k]] = last;
     l->label[order[k]] = ((uint64_t)k + 1) * gap;
@@ -35,8 +35,8 @@ static uint64_t label_behind(const berth_i_line *l, int32_t x) { return l->next[
 /* From `first`, `count` things on labels evenly over [low, low + size). The end keeps 0, which is where its stretch begins. */
 static void spread(berth_i_line *l, int32_t first, int32_t count, uint64_t low, uint64_t size) {
   uint64_t gap = size / (uint64_t)count;
-  int32_t k, x = first;
-  for (k = 0; k < count; k++, x = l->next[x]) l->label[x] = low + (uint64_t)k * gap;
+  int32_t x = first;
+  for (int32_t k = 0; k < count; k++, x = l->next[x]) l->label[x] = low + (uint64_t)k * gap;
 }
 
 /* A stretch of 2^i labels may hold (2 / 1.5)^i things. */
@@ -61,9 +61,8 @@ static void thin_out(berth_i_line *l, int32_t x) {
 }
 
 void berth_i_line_insert(berth_i_line *l, int32_t x, int32_t after) {
-  int32_t behind;
   if (label_behind(l, after) - l->label[after] < 2) thin_out(l, after);
-  behind = l->next[after];
+  int32_t behind = l->next[after];
   l->label[x] = l->label[after] + (label_behind(l, after) - l->label[after]) / 2;
   l->prev[x] = after;
   l->next[x] = behind;

@@ -24,8 +24,8 @@ static bool alike(const runs *r, int32_t first, int32_t op) {
 }
 
 static int32_t number_runs(const runs *r, int32_t *set) {
-  int32_t i, first = 0, n = 0;
-  for (i = 0; i < r->g->n_ops; i++) {
+  int32_t first = 0, n = 0;
+  for (int32_t i = 0; i < r->g->n_ops; i++) {
     if (i > 0 && !alike(r, first, i)) n++, first = i;
     set[i] = n;
   }
@@ -33,11 +33,10 @@ static int32_t number_runs(const runs *r, int32_t *set) {
 }
 
 static berth_status check_runs(const berth_graph *g, const double *comp, double tolerance) {
-  int32_t i;
   if (!(tolerance >= 0 && tolerance < 1)) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: tolerance %g is not in 0..1", tolerance);
   }
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (!(comp[i] >= 0)) return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: time %g s of op %d", comp[i], (int)i);
   }
   return BERTH_OK;
@@ -45,13 +44,13 @@ static berth_status check_runs(const berth_graph *g, const double *comp, double 
 
 berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance, int32_t *set, int32_t *n) {
   runs r = { g, comp, NULL, tolerance };
-  int32_t count, *depth;
   berth_status st = check_runs(g, comp, tolerance);
   if (st != BERTH_OK) return st;
+  int32_t *depth;
   if (!(depth = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *depth))) return berth_i_nomem(g->ctx);
   if ((st = berth_depth(g, depth)) != BERTH_OK) goto done;
   r.depth = depth;
-  count = number_runs(&r, set);
+  int32_t count = number_runs(&r, set);
   if (n) *n = count;
 done:
   berth_i_free(g->ctx, depth, (size_t)g->n_ops, sizeof *depth);

@@ -51,7 +51,6 @@ const berth_option_table *berth_mirror_option_table(void) {
 /* ---- checks ----------------------------------------------------------------------------- */
 
 static berth_status check_forward_op(const berth_graph *g, int32_t v) {
-  char label[80];
   const char *what = NULL;
   if (berth_i_twin(g, v) != BERTH_NONE) {
     what = "has a twin";
@@ -61,29 +60,28 @@ static berth_status check_forward_op(const berth_graph *g, int32_t v) {
     what = "is an optimiser step";
   }
   if (!what) return BERTH_OK;
+  char label[80];
   return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s %s already", berth_i_op_label(g, v, label, sizeof label), what);
 }
 
 static berth_status check_graph(const berth_graph *g) {
-  int32_t v;
   berth_status st = BERTH_OK;
   if (g->n_collectives > 0) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: graph has %ld collectives", (long)g->n_collectives);
   }
   if (g->n_ops > INT32_MAX / 2) return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: too many ops: %ld", (long)g->n_ops);
-  for (v = 0; v < g->n_ops && st == BERTH_OK; v++) st = check_forward_op(g, v);
+  for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++) st = check_forward_op(g, v);
   return st;
 }
 
 static berth_status check_seconds(const berth_graph *g, const double *seconds) {
-  char label[80];
-  int32_t v;
   if (!seconds) return BERTH_OK;
   if (g->n_types != 1) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: backward times need a graph of one device type, this has %ld",
                         (long)g->n_types);
   }
-  for (v = 0; v < g->n_ops; v++) {
+  char label[80];
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (seconds[v] >= 0) continue;
     berth_i_op_label(g, v, label, sizeof label);
     if (isnan(seconds[v])) return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time is not a number", label);
@@ -106,18 +104,17 @@ static int32_t twin_of(const mirror *m, int32_t v) { return 2 * m->g->n_ops - 1 
 static double scaled(double seconds, double ratio) { return isinf(seconds) ? BERTH_UNSUPPORTED : seconds * ratio; }
 
 static const double *backward_seconds(mirror *m, int32_t v, const double *forward) {
-  int32_t k;
   if (m->opts->seconds) return &m->opts->seconds[v];
-  for (k = 0; forward && k < m->g->n_types; k++) m->seconds[k] = scaled(forward[k], m->opts->ratio);
+  for (int32_t k = 0; forward && k < m->g->n_types; k++) m->seconds[k] = scaled(forward[k], m->opts->ratio);
   return forward ? m->seconds : NULL;
 }
 
 static berth_status backward_name(mirror *m, const char *forward, const char **out) {
   size_t n = forward ? strlen(forward) : 0;
   void *buf = m->name;
-  berth_status st;
   *out = NULL;
   if (n == 0) return BERTH_OK;
+  berth_status st;
   if ((st = berth_i_pool_grow(&m->pool, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK) return st;
   m->name = buf;
   memcpy(m->name, forward, n);
@@ -149,10 +146,9 @@ static berth_status add_backward_op(mirror *m, int32_t v) {
 }
 
 static berth_status add_ops(mirror *m) {
-  int32_t v;
   berth_status st = BERTH_OK;
-  for (v = 0; v < m->g->n_ops && st == BERTH_OK; v++) st = add_forward_op(m, v);
-  for (v = m->g->n_ops - 1; v >= 0 && st == BERTH_OK; v--) st = add_backward_op(m, v);
+  for (int32_t v = 0; v < m->g->n_ops && st == BERTH_OK; v++) st = add_forward_op(m, v);
+  for (int32_t v = m->g->n_ops - 1; v >= 0 && st == BERTH_OK; v--) st = add_backward_op(m, v);
   return st;
 }
 
@@ -160,10 +156,9 @@ static berth_status add_ops(mirror *m) {
 
 static berth_status add_forward_tensor(mirror *m, int32_t t) {
   berth_tensor x;
-  int32_t j;
   berth_status st = berth_graph_tensor(m->g, t, &x);
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(m->b, &x, NULL);
-  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
+  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
     st = berth_graph_builder_add_consumer(m->b, t, m->g->use[j]);
   }
   return st;
@@ -178,28 +173,26 @@ static void size_as_output(const berth_graph *g, int32_t v, berth_tensor *x) {
 /* twin(v) -> twin(u) for one u -> v of tensor t. */
 static berth_status add_gradient(mirror *m, int32_t t, int32_t v) {
   berth_tensor x;
-  int32_t id, twin_u;
   berth_status st = berth_graph_tensor(m->g, t, &x);
   if (st != BERTH_OK) return st;
-  twin_u = twin_of(m, x.producer);
+  int32_t twin_u = twin_of(m, x.producer);
   x.producer = twin_of(m, v);
   x.flags &= ~(uint32_t)BERTH_TENSOR_GRADIENT;
   if (m->opts->gradients == BERTH_GRADIENT_AS_OUTPUT) size_as_output(m->g, v, &x);
+  int32_t id;
   if ((st = berth_graph_builder_add_tensor(m->b, &x, &id)) != BERTH_OK) return st;
   return berth_graph_builder_add_consumer(m->b, id, twin_u);
 }
 
 static berth_status add_gradients(mirror *m, int32_t t) {
-  int32_t j;
   berth_status st = BERTH_OK;
-  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) st = add_gradient(m, t, m->g->use[j]);
+  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) st = add_gradient(m, t, m->g->use[j]);
   return st;
 }
 
 static bool is_sink(const berth_graph *g, int32_t v) {
-  int32_t i, t;
-  for (i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-    t = g->out[i];
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+    int32_t t = g->out[i];
     if (g->use_at[t] < g->use_at[t + 1]) return false;
   }
   return true;
@@ -208,41 +201,37 @@ static bool is_sink(const berth_graph *g, int32_t v) {
 /* The twin reads what the op produces, or waits for it if that is nothing. */
 static berth_status join_twin(mirror *m, int32_t v) {
   const berth_graph *g = m->g;
-  int32_t i;
   berth_status st = BERTH_OK;
   if (g->out_at[v] == g->out_at[v + 1]) return berth_graph_builder_connect(m->b, v, twin_of(m, v), 0, NULL);
-  for (i = g->out_at[v]; i < g->out_at[v + 1] && st == BERTH_OK; i++) {
+  for (int32_t i = g->out_at[v]; i < g->out_at[v + 1] && st == BERTH_OK; i++) {
     st = berth_graph_builder_add_consumer(m->b, g->out[i], twin_of(m, v));
   }
   return st;
 }
 
 static berth_status add_joins(mirror *m) {
-  int32_t v;
   berth_status st = BERTH_OK;
   if (m->opts->join == BERTH_JOIN_LAST) return join_twin(m, m->g->n_ops - 1);
-  for (v = 0; v < m->g->n_ops && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v < m->g->n_ops && st == BERTH_OK; v++) {
     if (is_sink(m->g, v)) st = join_twin(m, v);
   }
   return st;
 }
 
 static berth_status add_activations(mirror *m, int32_t t) {
-  int32_t j;
   berth_status st = BERTH_OK;
-  for (j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
+  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) {
     st = berth_graph_builder_add_consumer(m->b, t, twin_of(m, m->g->use[j]));
   }
   return st;
 }
 
 static berth_status add_tensors(mirror *m) {
-  int32_t t;
   berth_status st = BERTH_OK;
-  for (t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_forward_tensor(m, t);
+  for (int32_t t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_forward_tensor(m, t);
   if (st == BERTH_OK) st = add_joins(m);
-  for (t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_gradients(m, t);
-  for (t = 0; m->opts->activations && t < m->g->n_tensors && st == BERTH_OK; t++) st = add_activations(m, t);
+  for (int32_t t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_gradients(m, t);
+  for (int32_t t = 0; m->opts->activations && t < m->g->n_tensors && st == BERTH_OK; t++) st = add_activations(m, t);
   return st;
 }
 
@@ -260,8 +249,7 @@ static berth_status build(mirror *m, berth_graph **out) {
 }
 
 static void write_origin(const berth_graph *g, int32_t *origin) {
-  int32_t v;
-  for (v = 0; origin && v < g->n_ops; v++) origin[v] = origin[2 * g->n_ops - 1 - v] = v;
+  for (int32_t v = 0; origin && v < g->n_ops; v++) origin[v] = origin[2 * g->n_ops - 1 - v] = v;
 }
 
 berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin) {

@@ -33,8 +33,7 @@ typedef struct quotient {
 /* ---- sets -------------------------------------------------------------------------------- */
 
 static void start_sets(quotient *q) {
-  int32_t k;
-  for (k = 0; k < q->n; k++) {
+  for (int32_t k = 0; k < q->n; k++) {
     q->set[k] = (common){ .first = BERTH_NONE, .pin = BERTH_NONE, .group = BERTH_NONE, .twin = NONE_YET, .all = UINT32_MAX,
                           .one_kind = true, .inner_all = UINT32_MAX };
   }
@@ -44,10 +43,10 @@ static int32_t kind_of(const berth_graph *g, int32_t op) { return g->op_kind ? g
 
 static void add_times(quotient *q, int32_t k, int32_t op) {
   const double *seconds = berth_i_profile_of(q->g, op);
-  int32_t i, types = q->g->n_types;
+  int32_t types = q->g->n_types;
   if (!seconds) return;
   q->set[k].has_times = true;
-  for (i = 0; i < types; i++) q->seconds[(size_t)k * (size_t)types + (size_t)i] += seconds[i];
+  for (int32_t i = 0; i < types; i++) q->seconds[(size_t)k * (size_t)types + (size_t)i] += seconds[i];
 }
 
 static void add_member(quotient *q, int32_t op) {
@@ -82,8 +81,7 @@ static void note_twin(quotient *q, int32_t op) {
 
 /* Twins of twins: only where all twins of one set are in the other, and the other way round. */
 static void match_twins(quotient *q) {
-  int32_t k;
-  for (k = 0; k < q->n; k++) {
+  for (int32_t k = 0; k < q->n; k++) {
     int32_t other = q->set[k].twin;
     if (other >= 0 && q->set[other].twin != k) q->set[k].twin = SEVERAL;
   }
@@ -99,8 +97,8 @@ static uint32_t flags_of(const common *x, bool forward_inside) {
 
 static bool is_inner(const quotient *q, int32_t t) {
   const berth_graph *g = q->g;
-  int32_t j, own = q->map[g->producer[t]];
-  for (j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
+  int32_t own = q->map[g->producer[t]];
+  for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
     if (q->map[g->use[j]] != own) return false;
   }
   return g->use_at[t] < g->use_at[t + 1];
@@ -115,12 +113,12 @@ static void swallow(quotient *q, int32_t t) {
 static berth_status add_leaving(quotient *q, int32_t t, int32_t *id) {
   const berth_graph *g = q->g;
   berth_tensor x;
-  int32_t j, to, own = q->map[g->producer[t]];
+  int32_t own = q->map[g->producer[t]];
   berth_status st = berth_graph_tensor(g, t, &x);
   x.producer = own;
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(q->b, &x, id);
-  for (j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) {
-    to = q->map[g->use[j]];
+  for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) {
+    int32_t to = q->map[g->use[j]];
     if (to == own || q->met[to] == t) continue;
     q->met[to] = t;
     st = berth_graph_builder_add_consumer(q->b, *id, to);
@@ -134,14 +132,14 @@ static berth_status add_kept(quotient *q, int32_t k) {
 }
 
 static berth_status add_tensors(quotient *q) {
-  int32_t t, k, id;
   berth_status st = BERTH_OK;
   memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
-  for (t = 0; t < q->g->n_tensors && st == BERTH_OK; t++) {
+  int32_t id;
+  for (int32_t t = 0; t < q->g->n_tensors && st == BERTH_OK; t++) {
     if (is_inner(q, t)) swallow(q, t);
     else st = add_leaving(q, t, &id);
   }
-  for (k = 0; q->inner == BERTH_INNER_KEEP && k < q->n && st == BERTH_OK; k++) st = add_kept(q, k);
+  for (int32_t k = 0; q->inner == BERTH_INNER_KEEP && k < q->n && st == BERTH_OK; k++) st = add_kept(q, k);
   return st;
 }
 
@@ -155,10 +153,9 @@ static const char *name_of(const berth_graph *g, int32_t op) {
 static berth_status joint_name(quotient *q, const common *x, const char **out) {
   const char *first = name_of(q->g, x->first), *last = name_of(q->g, x->last);
   void *buf = q->name;
-  berth_status st;
   *out = first ? first : last;
   if (x->size == 1 || !first || !last) return BERTH_OK;
-  st = berth_i_pool_grow(&q->pool, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
+  berth_status st = berth_i_pool_grow(&q->pool, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
   q->name = buf;
   if (st != BERTH_OK) return st;
   if (x->size == 2) snprintf(q->name, q->name_cap, "%s+%s", first, last);
@@ -187,23 +184,21 @@ static berth_status add_op(quotient *q, int32_t k, bool forward_inside) {
 
 /* Is some op of the set neither backward nor update? @param met [n] scratch: 0 where there is one */
 static void find_forward(quotient *q) {
-  int32_t v;
   memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
-  for (v = 0; v < q->g->n_ops; v++) {
+  for (int32_t v = 0; v < q->g->n_ops; v++) {
     if (!(berth_i_flags(q->g, v) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE))) q->met[q->map[v]] = 0;
   }
 }
 
 static berth_status add_ops(quotient *q) {
-  int32_t v, k;
   berth_status st = BERTH_OK;
   start_sets(q);
-  for (v = 0; v < q->g->n_ops; v++) add_member(q, v);
-  for (v = 0; v < q->g->n_ops; v++) note_place(q, q->g->topo[v]);
-  for (v = 0; q->g->twin && v < q->g->n_ops; v++) note_twin(q, v);
+  for (int32_t v = 0; v < q->g->n_ops; v++) add_member(q, v);
+  for (int32_t v = 0; v < q->g->n_ops; v++) note_place(q, q->g->topo[v]);
+  for (int32_t v = 0; q->g->twin && v < q->g->n_ops; v++) note_twin(q, v);
   match_twins(q);
   find_forward(q);
-  for (k = 0; k < q->n && st == BERTH_OK; k++) st = add_op(q, k, q->met[k] == 0);
+  for (int32_t k = 0; k < q->n && st == BERTH_OK; k++) st = add_op(q, k, q->met[k] == 0);
   return st;
 }
 
@@ -211,8 +206,8 @@ static berth_status add_ops(quotient *q) {
 
 /* @param stamp another one for each list */
 static int32_t map_list(quotient *q, int32_t n, const int32_t *ops, int32_t stamp, int32_t *list) {
-  int32_t j, m = 0;
-  for (j = 0; j < n; j++) {
+  int32_t m = 0;
+  for (int32_t j = 0; j < n; j++) {
     int32_t k = q->map[ops[j]];
     if (q->met[k] == stamp) continue;
     q->met[k] = stamp;
@@ -233,10 +228,9 @@ static berth_status add_collective(quotient *q, int32_t k) {
 }
 
 static berth_status add_collectives(quotient *q) {
-  int32_t k;
   berth_status st = BERTH_OK;
   memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
-  for (k = 0; k < q->g->n_collectives && st == BERTH_OK; k++) st = add_collective(q, k);
+  for (int32_t k = 0; k < q->g->n_collectives && st == BERTH_OK; k++) st = add_collective(q, k);
   return st;
 }
 

@@ -16,10 +16,9 @@ berth_status berth_i_builder_like(const berth_graph *g, berth_graph_builder **ou
 }
 
 static berth_status add_ops(const berth_graph *g, const int32_t *group, berth_graph_builder *b) {
-  int32_t v;
   berth_op op;
   berth_status st = BERTH_OK;
-  for (v = 0; v < g->n_ops && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++) {
     if ((st = berth_graph_op(g, v, &op)) != BERTH_OK) return st;
     op.group = group[v];
     st = berth_graph_builder_add_op(b, &op, NULL);
@@ -28,10 +27,9 @@ static berth_status add_ops(const berth_graph *g, const int32_t *group, berth_gr
 }
 
 static berth_status add_tensors(const berth_graph *g, berth_graph_builder *b) {
-  int32_t t;
   berth_tensor x;
   berth_status st = BERTH_OK;
-  for (t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
+  for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
     if ((st = berth_graph_tensor(g, t, &x)) == BERTH_OK) st = berth_graph_builder_add_tensor(b, &x, NULL);
   }
   return st;
@@ -39,10 +37,9 @@ static berth_status add_tensors(const berth_graph *g, berth_graph_builder *b) {
 
 /* By the tensor: so inputs come in the order of tensors, which need not be that of g. */
 static berth_status add_consumers(const berth_graph *g, berth_graph_builder *b) {
-  int32_t t, j;
   berth_status st = BERTH_OK;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) st = berth_graph_builder_add_consumer(b, t, g->use[j]);
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) st = berth_graph_builder_add_consumer(b, t, g->use[j]);
   }
   return st;
 }
@@ -53,9 +50,8 @@ berth_status berth_i_copy_tensors(const berth_graph *g, berth_graph_builder *b) 
 }
 
 static berth_status add_collectives(const berth_graph *g, berth_graph_builder *b) {
-  int32_t k;
   berth_status st = BERTH_OK;
-  for (k = 0; k < g->n_collectives && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < g->n_collectives && st == BERTH_OK; k++) {
     st = berth_graph_builder_add_collective(b, &g->collectives[k], NULL);
   }
   return st;

@@ -29,8 +29,8 @@ const berth_option_table *berth_share_option_table(void) {
 }
 
 static berth_status check_time(const berth_graph *g, const char *who, const berth_share_options *o, int32_t op) {
-  char label[80];
   if (o->seconds ? o->seconds[op] >= 0 : berth_i_profile_of(g, op) != NULL) return BERTH_OK;
+  char label[80];
   berth_i_op_label(g, op, label, sizeof label);
   if (o->seconds) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option seconds: %s: %g s is no time", who, label, o->seconds[op]);
@@ -40,15 +40,14 @@ static berth_status check_time(const berth_graph *g, const char *who, const bert
 }
 
 static berth_status check_devices(const berth_graph *g, const char *who, const berth_share_options *o) {
-  char label[80];
-  int32_t d, v;
   if (o->n_devices < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %ld devices", who, (long)o->n_devices);
-  for (d = 0; d < o->n_devices; d++) {
+  for (int32_t d = 0; d < o->n_devices; d++) {
     if (o->device_type[d] >= BERTH_NONE && o->device_type[d] < g->n_types) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: device %ld: type %ld does not exist (there are %ld)", who, (long)d,
                         (long)o->device_type[d], (long)g->n_types);
   }
-  for (v = 0; o->n_devices > 0 && v < g->n_ops; v++) {
+  char label[80];
+  for (int32_t v = 0; o->n_devices > 0 && v < g->n_ops; v++) {
     if (berth_i_pin(g, v) < o->n_devices) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %s is pinned to device %ld, there are %ld", who,
                         berth_i_op_label(g, v, label, sizeof label), (long)berth_i_pin(g, v), (long)o->n_devices);
@@ -58,9 +57,8 @@ static berth_status check_devices(const berth_graph *g, const char *who, const b
 
 static berth_status check_options(const berth_graph *g, const char *who, const berth_share_options *o) {
   berth_status st = berth_options_check(g->ctx, berth_share_option_table(), o);
-  int32_t v;
   if (st != BERTH_OK) return st;
-  for (v = 0; (o->seconds || !isinf(o->max_seconds)) && v < g->n_ops; v++) {
+  for (int32_t v = 0; (o->seconds || !isinf(o->max_seconds)) && v < g->n_ops; v++) {
     if ((st = check_time(g, who, o, v)) != BERTH_OK) return st;
   }
   return check_devices(g, who, o);
@@ -77,28 +75,25 @@ static void set_types(const berth_i_sharing *s, int32_t op) {
   const berth_graph *g = s->g;
   const double *seconds = berth_i_profile_of(g, op);
   uint64_t *can = s->can + (size_t)op * (size_t)s->words;
-  int32_t k;
-  for (k = 0; k < g->n_types; k++) {
+  for (int32_t k = 0; k < g->n_types; k++) {
     if (!seconds || !isinf(seconds[k])) set_bit(can, k);
   }
   if (!is_any_type(g) && (!seconds || berth_i_has_rates(g, op))) set_bit(can, g->n_types);
 }
 
 static void set_present(const berth_i_sharing *s, uint64_t *present) {
-  int32_t d, other = s->g->n_types;
-  for (d = 0; d < s->o->n_devices; d++) set_bit(present, s->o->device_type[d] == BERTH_NONE ? other : s->o->device_type[d]);
+  int32_t other = s->g->n_types;
+  for (int32_t d = 0; d < s->o->n_devices; d++) set_bit(present, s->o->device_type[d] == BERTH_NONE ? other : s->o->device_type[d]);
 }
 
 static void keep_only(const berth_i_sharing *s, int32_t op, const uint64_t *bits) {
-  int32_t k;
-  for (k = 0; k < s->words; k++) s->can[(size_t)op * (size_t)s->words + (size_t)k] &= bits[k];
+  for (int32_t k = 0; k < s->words; k++) s->can[(size_t)op * (size_t)s->words + (size_t)k] &= bits[k];
 }
 
 /* A pinned op runs on the type of its device only. `bits` is [words] of zeros and is left so. */
 static void keep_pin_type(const berth_i_sharing *s, int32_t op, uint64_t *bits) {
-  int32_t type;
   if (s->pin[op] == BERTH_NONE || s->o->n_devices == 0) return;
-  type = s->o->device_type[s->pin[op]] == BERTH_NONE ? s->g->n_types : s->o->device_type[s->pin[op]];
+  int32_t type = s->o->device_type[s->pin[op]] == BERTH_NONE ? s->g->n_types : s->o->device_type[s->pin[op]];
   set_bit(bits, type);
   keep_only(s, op, bits);
   bits[type / 64] = 0;
@@ -106,17 +101,15 @@ static void keep_pin_type(const berth_i_sharing *s, int32_t op, uint64_t *bits) 
 
 static void set_runs(const berth_i_sharing *s, int32_t op) {
   const uint8_t *may = s->o->runs + (size_t)op * (size_t)s->o->n_devices;
-  int32_t d;
-  for (d = 0; d < s->o->n_devices; d++) {
+  for (int32_t d = 0; d < s->o->n_devices; d++) {
     if (may[d] && (s->pin[op] == BERTH_NONE || s->pin[op] == d)) set_bit(s->runs + (size_t)op * (size_t)s->run_words, d);
   }
 }
 
 static void set_bytes(const berth_i_sharing *s, int32_t op) {
   const berth_graph *g = s->g;
-  int32_t i;
   s->bytes[op] = berth_i_param(g, op) * s->o->param_multiple;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) s->bytes[op] += berth_i_resident(g, g->out[i]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) s->bytes[op] += berth_i_resident(g, g->out[i]);
 }
 
 static void set_seconds(const berth_i_sharing *s, int32_t op) {
@@ -126,9 +119,8 @@ static void set_seconds(const berth_i_sharing *s, int32_t op) {
 
 /* @param bits [2 * words] zeros */
 static void fill(berth_i_sharing *s, uint64_t *bits) {
-  int32_t v;
   set_present(s, bits);
-  for (v = 0; v < s->g->n_ops; v++) {
+  for (int32_t v = 0; v < s->g->n_ops; v++) {
     s->parent[v] = v;
     s->size[v] = 1;
     s->pin[v] = berth_i_pin(s->g, v);
@@ -155,12 +147,12 @@ static berth_status alloc(berth_i_pool *pool, berth_i_sharing *s) {
 
 berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const berth_share_options *o, berth_i_pool *pool,
                                   berth_i_sharing *s) {
-  uint64_t *bits;
   size_t words = (size_t)(g->n_types + 64) / 64;
-  berth_status st;
   *s = (berth_i_sharing){ .g = g, .o = o, .words = (int32_t)words, .columns = o->seconds ? 1 : g->n_types };
+  berth_status st;
   if ((st = check_options(g, who, o)) != BERTH_OK) return st;
   s->run_words = o->n_devices / 64 + 1;
+  uint64_t *bits;
   if (!(bits = berth_i_zalloc(g->ctx, 2 * words, sizeof *bits))) return berth_i_nomem(g->ctx);
   if ((st = alloc(pool, s)) == BERTH_OK) fill(s, bits);
   berth_i_free(g->ctx, bits, 2 * words, sizeof *bits);
@@ -184,8 +176,7 @@ static bool share_a_type(const berth_i_sharing *s, int32_t a, int32_t b) {
 static bool too_long(const berth_i_sharing *s, int32_t a, int32_t b) {
   const double *x = s->seconds + (size_t)a * (size_t)s->columns, *y = s->seconds + (size_t)b * (size_t)s->columns;
   double longest = 0;
-  int32_t k;
-  for (k = 0; k < s->columns; k++) {
+  for (int32_t k = 0; k < s->columns; k++) {
     if (!isinf(x[k] + y[k])) longest = fmax(longest, x[k] + y[k]);
   }
   return longest > s->o->max_seconds;
@@ -204,10 +195,9 @@ berth_i_apart berth_i_sharing_apart(const berth_i_sharing *s, int32_t a, int32_t
 }
 
 static bool all_share_a_bit(const uint64_t *bits, int32_t words, int32_t n, const int32_t *roots) {
-  int32_t k, i;
-  for (k = 0; k < words; k++) {
+  for (int32_t k = 0; k < words; k++) {
     uint64_t common = ~(uint64_t)0;
-    for (i = 0; i < n; i++) common &= bits[(size_t)roots[i] * (size_t)words + (size_t)k];
+    for (int32_t i = 0; i < n; i++) common &= bits[(size_t)roots[i] * (size_t)words + (size_t)k];
     if (common) return true;
   }
   return false;
@@ -218,8 +208,8 @@ static bool all_share_a_type(const berth_i_sharing *s, int32_t n, const int32_t 
 }
 
 bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
-  int32_t i, pin = BERTH_NONE;
-  for (i = 0; i < n; i++) {
+  int32_t pin = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
     int32_t own = s->pin[roots[i]];
     if (own != BERTH_NONE && pin != BERTH_NONE && own != pin) return false;
     if (own != BERTH_NONE) pin = own;
@@ -228,25 +218,26 @@ bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32
 }
 
 int32_t berth_i_sharing_join(berth_i_sharing *s, int32_t a, int32_t b) {
-  int32_t k, root = s->size[a] > s->size[b] || (s->size[a] == s->size[b] && a < b) ? a : b, other = root == a ? b : a;
+  int32_t root = s->size[a] > s->size[b] || (s->size[a] == s->size[b] && a < b) ? a : b, other = root == a ? b : a;
   s->parent[other] = root;
   s->size[root] += s->size[other];
   if (s->pin[root] == BERTH_NONE) s->pin[root] = s->pin[other];
   keep_only(s, root, s->can + (size_t)other * (size_t)s->words);
-  for (k = 0; s->runs && k < s->run_words; k++) {
+  for (int32_t k = 0; s->runs && k < s->run_words; k++) {
     s->runs[(size_t)root * (size_t)s->run_words + (size_t)k] &= s->runs[(size_t)other * (size_t)s->run_words + (size_t)k];
   }
   if (s->bytes) s->bytes[root] += s->bytes[other];
-  for (k = 0; s->seconds && k < s->columns; k++) {
+  for (int32_t k = 0; s->seconds && k < s->columns; k++) {
     s->seconds[(size_t)root * (size_t)s->columns + (size_t)k] += s->seconds[(size_t)other * (size_t)s->columns + (size_t)k];
   }
   return root;
 }
 
 berth_status berth_i_sharing_refuse(const berth_i_sharing *s, const char *who, int32_t a, int32_t b, berth_i_apart why) {
-  char one[80], two[80];
+  char one[80];
   int32_t ra = berth_i_sharing_root(s, a), rb = berth_i_sharing_root(s, b);
   berth_i_op_label(s->g, a, one, sizeof one);
+  char two[80];
   berth_i_op_label(s->g, b, two, sizeof two);
   if (why == BERTH_I_PINS) {
     return berth_i_fail(s->g->ctx, BERTH_EINVAL, "%s: %s and %s must share a device, but one is bound to device %ld, the other "
@@ -264,8 +255,7 @@ BERTH_I_SORT(sort_by_group, member, BERTH_I_UP(group) BERTH_I_UP(op))
 
 static size_t list_members(const berth_graph *g, member *list) {
   size_t n = 0;
-  int32_t v;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     if (g->group[v] != BERTH_NONE) list[n++] = (member){ g->group[v], v };
   }
   sort_by_group(list, n);
@@ -274,9 +264,8 @@ static size_t list_members(const berth_graph *g, member *list) {
 
 static berth_status join_members(berth_i_sharing *s, const char *who, bool strict, int32_t first, int32_t op) {
   int32_t a = berth_i_sharing_root(s, first), b = berth_i_sharing_root(s, op);
-  berth_i_apart why;
   if (a == b) return BERTH_OK;
-  why = berth_i_sharing_apart(s, a, b);
+  berth_i_apart why = berth_i_sharing_apart(s, a, b);
   if (strict && (why == BERTH_I_PINS || why == BERTH_I_TYPES)) return berth_i_sharing_refuse(s, who, first, op, why);
   berth_i_sharing_join(s, a, b);
   return BERTH_OK;
@@ -285,13 +274,12 @@ static berth_status join_members(berth_i_sharing *s, const char *who, bool stric
 /* Sorted, since group ids may be sparse. */
 berth_status berth_i_sharing_join_groups(berth_i_sharing *s, const char *who, bool strict) {
   const berth_graph *g = s->g;
-  member *list;
-  size_t n, k;
   berth_status st = BERTH_OK;
   if (!g->group) return BERTH_OK;
+  member *list;
   if (!(list = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *list))) return berth_i_nomem(g->ctx);
-  n = list_members(g, list);
-  for (k = 1; k < n && st == BERTH_OK; k++) {
+  size_t n = list_members(g, list);
+  for (size_t k = 1; k < n && st == BERTH_OK; k++) {
     if (list[k].group == list[k - 1].group) st = join_members(s, who, strict, list[k - 1].op, list[k].op);
   }
   berth_i_free(g->ctx, list, (size_t)g->n_ops, sizeof *list);
@@ -299,11 +287,11 @@ berth_status berth_i_sharing_join_groups(berth_i_sharing *s, const char *who, bo
 }
 
 berth_status berth_i_sharing_groups(const berth_i_sharing *s, int32_t *group) {
-  int32_t v, root, n = 0, *number = berth_i_alloc(s->g->ctx, (size_t)s->g->n_ops, sizeof *number);
+  int32_t n = 0, *number = berth_i_alloc(s->g->ctx, (size_t)s->g->n_ops, sizeof *number);
   if (!number) return berth_i_nomem(s->g->ctx);
   memset(number, 0xff, (size_t)s->g->n_ops * sizeof *number);
-  for (v = 0; v < s->g->n_ops; v++) {
-    root = berth_i_sharing_root(s, v);
+  for (int32_t v = 0; v < s->g->n_ops; v++) {
+    int32_t root = berth_i_sharing_root(s, v);
     if (s->size[root] > 1 && number[root] == BERTH_NONE) number[root] = n++;
     group[v] = number[root];
   }

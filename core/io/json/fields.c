@@ -7,8 +7,7 @@ typedef const berth_i_json_value *Value;
 
 /* Objects of one array have their keys in one order, as a rule: the search begins after the last hit. */
 static int find_key(const char *key, const char *const *keys, int n, int from) {
-  int i;
-  for (i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++) {
     int k = from + i < n ? from + i : from + i - n;
     if (strcmp(key, keys[k]) == 0) return k;
   }
@@ -16,11 +15,10 @@ static int find_key(const char *key, const char *const *keys, int n, int from) {
 }
 
 berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *const *keys, int n, bool strict, Value *found) {
-  Value v;
   int k, from = 0;
   for (k = 0; k < n; k++) found[k] = NULL;
   if (berth_i_json_kind_of(object) != BERTH_I_JSON_OBJECT) return berth_i_json_fail(doc, object, "is not an object");
-  for (v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
+  for (Value v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
     k = find_key(berth_i_json_key(v), keys, n, from);
     if (k < 0 && strict) return berth_i_json_fail(doc, v, "is an unknown key");
     if (k < 0) continue;
@@ -43,9 +41,8 @@ berth_status berth_i_get_text(const berth_i_json *doc, Value v, const char **out
 }
 
 berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
-  berth_i_json_kind kind;
   if (!v) return BERTH_OK;
-  kind = berth_i_json_kind_of(v);
+  berth_i_json_kind kind = berth_i_json_kind_of(v);
   if (kind == BERTH_I_JSON_BOOL) {
     *out = berth_i_json_true(v);
   } else if (kind == BERTH_I_JSON_NUMBER && (berth_i_json_number(v) == 0 || berth_i_json_number(v) == 1)) {
@@ -68,11 +65,10 @@ static berth_status check_number(const berth_i_json *doc, Value v) {
 }
 
 berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int32_t max, int32_t *out) {
-  berth_status st;
-  double x;
   if (!v) return BERTH_OK;
+  berth_status st;
   if ((st = check_number(doc, v)) != BERTH_OK) return st;
-  x = berth_i_json_number(v);
+  double x = berth_i_json_number(v);
   if (x != floor(x)) return berth_i_json_fail(doc, v, "is not a whole number");
   if (x < min || x > max) return berth_i_json_fail(doc, v, "is not in %d..%d", (int)min, (int)max);
   *out = (int32_t)x;
@@ -80,8 +76,8 @@ berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int3
 }
 
 berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
-  berth_status st;
   if (!v) return BERTH_OK;
+  berth_status st;
   if ((st = check_number(doc, v)) != BERTH_OK) return st;
   if (berth_i_json_number(v) < 0) return berth_i_json_fail(doc, v, "is negative");
   *out = berth_i_json_number(v);
@@ -89,11 +85,10 @@ berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
 }
 
 berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit unit, bool infinite, double *out) {
-  berth_status st;
   double x = 0;
   if (!v) return BERTH_OK;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING) return berth_i_get_amount(doc, v, out);
-  st = berth_quantity_parse(berth_i_json_ctx(doc), berth_i_json_string(v), unit, &x);
+  berth_status st = berth_quantity_parse(berth_i_json_ctx(doc), berth_i_json_string(v), unit, &x);
   if (st != BERTH_OK) return berth_i_blame(doc, v, st);
   if (isinf(x) && !infinite) return berth_i_json_fail(doc, v, "is infinite");
   *out = x;
@@ -101,11 +96,11 @@ berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit u
 }
 
 berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, int32_t *n) {
-  int64_t count;
   *first = NULL;
   *n = 0;
   if (!v) return BERTH_OK;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) return berth_i_json_fail(doc, v, "is not an array");
+  int64_t count;
   if ((count = berth_i_json_count(v)) >= INT32_MAX) return berth_i_json_fail(doc, v, "has too many members");
   *first = berth_i_json_first(v);
   *n = (int32_t)count;
@@ -115,8 +110,8 @@ berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, i
 static bool knows_no_file(berth_status st) { return st == BERTH_EINVAL || st == BERTH_ECYCLE; }
 
 berth_status berth_i_blame(const berth_i_json *doc, Value v, berth_status st) {
-  char message[320];
   if (!knows_no_file(st)) return st;
+  char message[320];
   snprintf(message, sizeof message, "%s", berth_errmsg(berth_i_json_ctx(doc)));
   berth_i_json_fail(doc, v, ": %s", message);
   return st == BERTH_ECYCLE ? st : BERTH_EPARSE;
@@ -131,14 +126,13 @@ berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status s
 /* ---- identifiers -------------------------------------------------------------------------- */
 
 berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t size, const char **out) {
-  berth_status st;
-  double x;
   if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
     *out = berth_i_json_string(v);
     return BERTH_OK;
   }
+  berth_status st;
   if ((st = check_number(doc, v)) != BERTH_OK) return st;
-  x = berth_i_json_number(v);
+  double x = berth_i_json_number(v);
   if (x != floor(x)) return berth_i_json_fail(doc, v, "is not a whole number");
   if (fabs(x) > INT32_MAX) return berth_i_json_fail(doc, v, "is beyond 32 bits");
   snprintf(buf, size, "%ld", (long)x);
@@ -149,9 +143,10 @@ berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t
 berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what, berth_i_names *ids) {
   char buf[32];
   const char *text = "";
-  int32_t id, expected = ids->n;
+  int32_t expected = ids->n;
   berth_status st = berth_i_id_text(doc, v, buf, sizeof buf, &text);
   if (st != BERTH_OK) return st;
+  int32_t id;
   if ((st = berth_i_names_add(berth_i_json_ctx(doc), ids, text, &id)) != BERTH_OK) return st;
   return id == expected ? BERTH_OK : berth_i_json_fail(doc, v, "is the id of a second %s", what);
 }
@@ -159,10 +154,9 @@ berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what, 
 berth_status berth_i_find_id(const berth_i_json *doc, Value v, const char *what, const berth_i_names *ids, int32_t *out) {
   char buf[32];
   const char *text = "";
-  int32_t id;
   berth_status st = berth_i_id_text(doc, v, buf, sizeof buf, &text);
   if (st != BERTH_OK) return st;
-  id = ids->n ? berth_i_names_find(ids, text) : BERTH_NONE;
+  int32_t id = ids->n ? berth_i_names_find(ids, text) : BERTH_NONE;
   if (id == BERTH_NONE) return berth_i_json_fail(doc, v, "is the id of no %s", what);
   *out = id;
   return BERTH_OK;

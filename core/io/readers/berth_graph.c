@@ -53,8 +53,7 @@ static berth_status read_name(Reader *r) {
 static berth_status set_types(Reader *r, Value first, int32_t n) {
   const char **names = berth_i_alloc(r->ctx, (size_t)n, sizeof *names);
   berth_status st = names ? BERTH_OK : berth_i_nomem(r->ctx);
-  int32_t k;
-  for (k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first)) st = berth_i_get_text(r->doc, first, &names[k]);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first)) st = berth_i_get_text(r->doc, first, &names[k]);
   if (st == BERTH_OK) st = berth_i_blame(r->doc, r->g[G_TYPES], berth_graph_builder_types(r->b, n, names));
   berth_i_free(r->ctx, names, (size_t)n, sizeof *names);
   return st;
@@ -82,16 +81,16 @@ static berth_status read_time(Reader *r, Value v, double *out) {
 }
 
 static berth_status read_seconds(Reader *r, Value v) {
-  Value x;
-  int32_t n, k;
-  berth_status st;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
     return r->n_types == 1 ? read_time(r, v, r->seconds)
                            : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
   }
+  Value x;
+  int32_t n;
+  berth_status st;
   if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
   if (n != r->n_types) return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
-  for (k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = read_time(r, x, &r->seconds[k]);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = read_time(r, x, &r->seconds[k]);
   return st;
 }
 
@@ -154,9 +153,8 @@ static berth_status read_op(Reader *r, Value v, int32_t id) {
 
 /* Names of ops, for references to later ones. Wrong ones are refused when the op itself is read. */
 static berth_status list_names(Reader *r, Value v) {
-  int32_t i;
   if (!(r->names = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->names))) return berth_i_nomem(r->ctx);
-  for (i = 0; v; i++, v = berth_i_json_next(v)) {
+  for (int32_t i = 0; v; i++, v = berth_i_json_next(v)) {
     Value name = berth_i_json_kind_of(v) == BERTH_I_JSON_OBJECT ? berth_i_json_get(v, "name") : NULL;
     if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING) r->names[i] = berth_i_json_string(name);
   }
@@ -167,10 +165,9 @@ static berth_status list_names(Reader *r, Value v) {
 
 static berth_status read_ops(Reader *r) {
   Value v;
-  int32_t i;
   berth_status st = berth_i_get_array(r->doc, r->g[G_OPS], &v, &r->ops.n);
   if (st == BERTH_OK) st = list_names(r, v);
-  for (i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_op(r, v, i);
+  for (int32_t i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_op(r, v, i);
   return st;
 }
 
@@ -205,11 +202,11 @@ static berth_status read_tensor(Reader *r, Value v, int32_t id) {
 }
 
 static berth_status refuse_repeated_consumers(Reader *r) {
-  int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0, e;
+  int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0;
   Value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
   for (; v && st == BERTH_OK; t++, v = berth_i_json_next(v)) {
-    for (e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) {
+    for (int32_t e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) {
       if (seen[r->use[e]] == t + 1) st = berth_i_json_fail(r->doc, v, "has op %d as a consumer twice", (int)r->use[e]);
       seen[r->use[e]] = t + 1;
     }
@@ -220,11 +217,10 @@ static berth_status refuse_repeated_consumers(Reader *r) {
 
 static berth_status read_tensors(Reader *r) {
   Value v;
-  int32_t i;
   berth_status st = berth_i_get_array(r->doc, r->g[G_TENSORS], &v, &r->tensors.n);
   if (st != BERTH_OK) return st;
   if (!(r->use_at = berth_i_pool_zalloc(&r->pool, (size_t)r->tensors.n + 1, sizeof *r->use_at))) return berth_i_nomem(r->ctx);
-  for (i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_tensor(r, v, i);
+  for (int32_t i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_tensor(r, v, i);
   return st == BERTH_OK ? refuse_repeated_consumers(r) : st;
 }
 
@@ -239,24 +235,24 @@ typedef struct Inputs {
 } Inputs;
 
 static void fill_default_inputs(const Reader *r, Inputs *x) {
-  int32_t t, e, v;
-  for (t = 0; t < r->tensors.n; t++)
-    for (e = r->use_at[t]; e < r->use_at[t + 1]; e++) {
+  for (int32_t t = 0; t < r->tensors.n; t++)
+    for (int32_t e = r->use_at[t]; e < r->use_at[t + 1]; e++) {
       x->tensor[e] = t;
       x->at[r->use[e] + 1]++;
     }
-  for (v = 0; v < r->ops.n; v++) x->at[v + 1] += x->at[v];
-  for (e = (int32_t)r->n_use - 1; e >= 0; e--) x->list[--x->at[r->use[e] + 1]] = x->tensor[e];
-  for (v = 0; v < r->ops.n; v++) x->at[v] = x->at[v + 1];
+  for (int32_t v = 0; v < r->ops.n; v++) x->at[v + 1] += x->at[v];
+  for (int32_t e = (int32_t)r->n_use - 1; e >= 0; e--) x->list[--x->at[r->use[e] + 1]] = x->tensor[e];
+  for (int32_t v = 0; v < r->ops.n; v++) x->at[v] = x->at[v + 1];
   x->at[r->ops.n] = (int32_t)r->n_use;
 }
 
 /* The list must name the tensors that name the op, each once. */
 static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
-  int32_t *at = x->list + x->at[op], *list = NULL, n = x->at[op + 1] - x->at[op], given = 0, k;
+  int32_t *at = x->list + x->at[op], *list = NULL, n = x->at[op + 1] - x->at[op], given = 0;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   berth_status st = berth_i_get_refs(r->doc, r->inputs[op], &r->tensors, &scratch, &list, &given);
   if (st != BERTH_OK) goto done;
+  int32_t k;
   for (k = 0; k < n; k++) x->stamp[at[k]] = op + 1;
   for (k = 0; k < given; k++) {
     if (x->stamp[list[k]] != op + 1) break;
@@ -273,9 +269,8 @@ done:
 static berth_status order_edges(Reader *r, Inputs *x) {
   berth_status st = BERTH_OK;
   bool ok = false;
-  int32_t v;
   fill_default_inputs(r, x);
-  for (v = 0; v < r->ops.n && st == BERTH_OK; v++)
+  for (int32_t v = 0; v < r->ops.n && st == BERTH_OK; v++)
     if (r->inputs[v]) st = reorder_inputs(r, x, v);
   if (st == BERTH_OK) st = berth_i_merge_order(r->ctx, r->ops.n, r->tensors.n, r->use_at, r->use, x->at, x->list, x->order, &ok);
   if (st == BERTH_OK && !ok)
@@ -284,7 +279,7 @@ static berth_status order_edges(Reader *r, Inputs *x) {
 }
 
 static berth_status add_ordered_edges(Reader *r) {
-  size_t m = r->n_use, i;
+  size_t m = r->n_use;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Inputs x = { berth_i_pool_zalloc(&scratch, (size_t)r->ops.n + 1, sizeof(int32_t)),
                berth_i_pool_alloc(&scratch, m, sizeof(int32_t)),
@@ -292,17 +287,16 @@ static berth_status add_ordered_edges(Reader *r) {
                berth_i_pool_alloc(&scratch, m, sizeof(int32_t)), berth_i_pool_alloc(&scratch, m, sizeof(int32_t)) };
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = order_edges(r, &x);
-  for (i = 0; i < m && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(r->b, x.tensor[x.order[i]], r->use[x.order[i]]);
+  for (size_t i = 0; i < m && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(r->b, x.tensor[x.order[i]], r->use[x.order[i]]);
   berth_i_pool_free(&scratch);
   return st;
 }
 
 static berth_status add_edges(Reader *r) {
   berth_status st = BERTH_OK;
-  int32_t t, e;
   if (r->inputs) return add_ordered_edges(r);
-  for (t = 0; t < r->tensors.n; t++)
-    for (e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) st = berth_graph_builder_add_consumer(r->b, t, r->use[e]);
+  for (int32_t t = 0; t < r->tensors.n; t++)
+    for (int32_t e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) st = berth_graph_builder_add_consumer(r->b, t, r->use[e]);
   return st;
 }
 
@@ -310,10 +304,9 @@ static berth_status add_edges(Reader *r) {
 
 static berth_status read_collective_kind(const Reader *r, Value v, berth_collective_kind *kind) {
   const char *name = "";
-  int k;
   berth_status st = berth_i_get_text(r->doc, v, &name);
   if (st != BERTH_OK) return st;
-  for (k = 0; berth_i_collective_names[k]; k++) {
+  for (int k = 0; berth_i_collective_names[k]; k++) {
     if (strcmp(berth_i_collective_names[k], name) != 0) continue;
     *kind = (berth_collective_kind)k;
     return BERTH_OK;

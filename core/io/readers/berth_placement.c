@@ -30,14 +30,14 @@ static const char *listed_name(const void *names, int32_t i) { return ((const ch
 
 static berth_status read_names(Reader *r, Value list, const char ***out, int32_t *n) {
   Value v;
-  const char **names;
-  int32_t k, count = 0;
+  int32_t count = 0;
   berth_status st = berth_i_get_array(r->doc, list, &v, &count);
   if (st != BERTH_OK || !list) return st;
+  const char **names;
   if (!(names = berth_i_pool_zalloc(&r->pool, (size_t)count, sizeof *names))) return berth_i_pool_status(&r->pool);
   *out = names;
   *n = count;
-  for (k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = berth_i_get_text(r->doc, v, &names[k]);
+  for (int32_t k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = berth_i_get_text(r->doc, v, &names[k]);
   return st;
 }
 
@@ -46,10 +46,9 @@ static berth_status compare_names(Reader *r, Value list, const char *const *name
                                   const char *(*name)(const void *, int32_t), const void *ud, int32_t n_things,
                                   const char *what) {
   Value v = list ? berth_i_json_first(list) : NULL;
-  int32_t k;
   if (!list || !ud) return BERTH_OK;
   if (n != n_things) return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things, what);
-  for (k = 0; k < n; k++, v = berth_i_json_next(v)) {
+  for (int32_t k = 0; k < n; k++, v = berth_i_json_next(v)) {
     const char *is = name(ud, k);
     if (strcmp(is ? is : "", names[k]) != 0)
       return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k, is ? is : "");
@@ -102,8 +101,7 @@ static berth_status check_sequence(Reader *r, const int32_t *sequence, int32_t n
   uint8_t *seen = berth_i_zalloc(r->ctx, (size_t)n, 1);
   Value v = berth_i_json_first(r->p[P_SEQUENCE]);
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
-  int32_t k;
-  for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
     if (seen[sequence[k]]++) st = berth_i_json_fail(r->doc, v, "comes a second time");
   }
   berth_i_free(r->ctx, seen, (size_t)n, 1);
@@ -121,14 +119,14 @@ static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, 
 
 static berth_status read_seconds(Reader *r, Value list, berth_placement *p, double **out) {
   const int32_t n = p->n;
-  Value v;
-  int32_t count, k;
-  berth_status st;
   if (!list) return BERTH_OK;
+  Value v;
+  int32_t count;
+  berth_status st;
   if ((st = berth_i_get_array(r->doc, list, &v, &count)) != BERTH_OK) return st;
   if (count != n) return berth_i_json_fail(r->doc, list, "is of length %d, for %d ops", (int)count, (int)n);
   if (!(*out = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof **out))) return berth_i_pool_status(&p->pool);
-  for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
     st = berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, &(*out)[k]);
   }
   return st;
@@ -136,19 +134,18 @@ static berth_status read_seconds(Reader *r, Value list, berth_placement *p, doub
 
 static berth_status check_plan(Reader *r, const berth_placement *p) {
   Value v = berth_i_json_first(r->p[P_FINISH]);
-  int32_t k;
-  for (k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
+  for (int32_t k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
     if (p->finish[k] < p->start[k]) return berth_i_json_fail(r->doc, v, "is before the start, %g s", p->start[k]);
   }
   return BERTH_OK;
 }
 
 static berth_status read_plan(Reader *r, berth_placement *p) {
-  berth_status st;
   if (!r->p[P_START] != !r->p[P_FINISH]) {
     Value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
   }
+  berth_status st;
   if ((st = read_seconds(r, r->p[P_START], p, &p->start)) != BERTH_OK) return st;
   if ((st = read_seconds(r, r->p[P_FINISH], p, &p->finish)) != BERTH_OK) return st;
   return p->finish ? check_plan(r, p) : BERTH_OK;

@@ -90,11 +90,12 @@ static berth_status make_room(Reader *r) {
 }
 
 static berth_status list_parts(Reader *r) {
-  Value device, sw;
+  Value device;
   int32_t part = 0;
   berth_status st;
   int32_t devices = 0, switches = 0;
   if ((st = berth_i_get_array(r->doc, r->p[P_DEVICES], &device, &devices)) != BERTH_OK) return st;
+  Value sw;
   if ((st = berth_i_get_array(r->doc, r->p[P_SWITCHES], &sw, &switches)) != BERTH_OK) return st;
   if (switches >= INT32_MAX - devices) return berth_i_json_fail(r->doc, r->p[P_SWITCHES], "has too many members");
   r->n_devices = devices;
@@ -108,15 +109,16 @@ static berth_status list_parts(Reader *r) {
 /* "nodes" lists all devices and switches by name, in the order of their node numbers; devices must keep their own order. */
 static berth_status order_nodes(Reader *r) {
   size_t n = parts_of(r);
-  Value v;
-  int32_t count, k, part = 0, devices = 0;
-  berth_status st;
-  for (k = 0; k < (int32_t)n; k++) r->node_part[k] = k;
+  int32_t part = 0, devices = 0;
+  for (int32_t k = 0; k < (int32_t)n; k++) r->node_part[k] = k;
   if (!r->p[P_NODES]) return BERTH_OK;
+  Value v;
+  int32_t count;
+  berth_status st;
   if ((st = berth_i_get_array(r->doc, r->p[P_NODES], &v, &count)) != BERTH_OK) return st;
   if ((size_t)count != n)
     return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches", (int)count, n);
-  for (k = 0; k < count; k++, v = berth_i_json_next(v)) {
+  for (int32_t k = 0; k < count; k++, v = berth_i_json_next(v)) {
     if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
     if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");
     if (part < r->n_devices && part != devices++) return berth_i_json_fail(r->doc, v, "is a device out of order");
@@ -127,9 +129,9 @@ static berth_status order_nodes(Reader *r) {
 }
 
 static berth_status add_nodes(Reader *r) {
-  int32_t n = (int32_t)parts_of(r), k;
+  int32_t n = (int32_t)parts_of(r);
   berth_status st = BERTH_OK;
-  for (k = 0; k < n && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     int32_t part = r->node_part[k];
     r->node_names[k] = r->names[part];
     st = part < r->n_devices ? read_device(r, part) : berth_topology_builder_add_switch(r->b, r->names[part], NULL);
@@ -144,9 +146,8 @@ static berth_status read_link(Reader *r, Value v) {
   int32_t from = 0, to = 0;
   bool duplex = false;
   Value f[N_L];
-  int k;
   berth_status st = berth_i_fields(r->doc, v, LINK, N_L, true, f);
-  for (k = L_FROM; k <= L_RATE && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], LINK[k]);
+  for (int k = L_FROM; k <= L_RATE && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], LINK[k]);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[L_FROM], &r->nodes, &from)) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[L_TO], &r->nodes, &to)) != BERTH_OK) return st;
@@ -163,9 +164,8 @@ static berth_status read_route(Reader *r, Value v) {
   int32_t from = 0, to = 0, n = 0, *links = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Value f[N_R];
-  int k;
   berth_status st = berth_i_fields(r->doc, v, ROUTE, N_R, true, f);
-  for (k = 0; k < N_R && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], ROUTE[k]);
+  for (int k = 0; k < N_R && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], ROUTE[k]);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[R_FROM], &r->devices, &from)) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[R_TO], &r->devices, &to)) != BERTH_OK) return st;

@@ -39,8 +39,7 @@ static void release(Reader *r) {
 static berth_status read_top(Reader *r) {
   Value root = berth_i_json_root(r->doc);
   berth_status st = berth_i_fields(r->doc, root, TOP, N_TOP, false, r->top);
-  int k;
-  for (k = 0; k < N_TOP && st == BERTH_OK; k++) {
+  for (int k = 0; k < N_TOP && st == BERTH_OK; k++) {
     if (k != F_CPUS) st = berth_i_need(r->doc, root, r->top[k], TOP[k]);
   }
   return st;
@@ -51,12 +50,11 @@ static berth_status read_top(Reader *r) {
 static berth_status add_devices(berth_topology_builder *b, int32_t n, const char *type, double memory) {
   berth_device d = berth_device_default();
   berth_status st = BERTH_OK;
-  char name[32];
-  int32_t k;
   d.type = type;
   d.memory = memory;
+  char name[32];
   d.name = name;
-  for (k = 0; k < n && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     snprintf(name, sizeof name, "%s%d", type, (int)k);
     st = berth_topology_builder_add_device(b, &d, NULL, NULL);
   }
@@ -65,9 +63,8 @@ static berth_status add_devices(berth_topology_builder *b, int32_t n, const char
 
 static berth_status join_all(berth_topology_builder *b, int32_t n, const berth_link *link) {
   berth_status st = BERTH_OK;
-  int32_t i, k;
-  for (i = 0; i < n; i++)
-    for (k = i + 1; k < n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(b, i, k, link, NULL);
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t k = i + 1; k < n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(b, i, k, link, NULL);
   return st;
 }
 
@@ -94,10 +91,10 @@ done:
 /* ---- nodes -------------------------------------------------------------------------------- */
 
 static berth_status read_class(Reader *r, Value v, int32_t node) {
-  char buf[32];
   const char *text = "";
-  berth_status st;
   if (!v || berth_i_json_kind_of(v) == BERTH_I_JSON_NULL) return BERTH_OK;
+  char buf[32];
+  berth_status st;
   if ((st = berth_i_id_text(r->doc, v, buf, sizeof buf, &text)) != BERTH_OK) return st;
   return berth_i_names_add(r->ctx, &r->classes, text, &r->group[node]);
 }
@@ -152,13 +149,12 @@ static void note(int32_t *only, int32_t node) { *only = *only == BERTH_NONE ? no
 
 static berth_status find_twins(Reader *r) {
   size_t n = 2 * (size_t)r->classes.n;
-  int32_t *only = berth_i_alloc(r->ctx, n, sizeof *only), k;
-  size_t i;
+  int32_t *only = berth_i_alloc(r->ctx, n, sizeof *only);
   if (!only) return berth_i_nomem(r->ctx);
-  for (i = 0; i < n; i++) only[i] = BERTH_NONE;
-  for (k = 0; k < r->n_nodes; k++)
+  for (size_t i = 0; i < n; i++) only[i] = BERTH_NONE;
+  for (int32_t k = 0; k < r->n_nodes; k++)
     if (r->group[k] != BERTH_NONE) note(&only[2 * r->group[k] + r->backward[k]], k);
-  for (i = 0; i < n; i += 2) {
+  for (size_t i = 0; i < n; i += 2) {
     if (only[i] < 0 || only[i + 1] < 0) continue;
     r->twin[only[i]] = only[i + 1];
     r->twin[only[i + 1]] = only[i];
@@ -168,25 +164,27 @@ static berth_status find_twins(Reader *r) {
 }
 
 static berth_status make_room(Reader *r) {
-  size_t n = (size_t)r->n_nodes, i;
-  berth_status st;
+  size_t n = (size_t)r->n_nodes;
   r->group = berth_i_pool_alloc(&r->pool, n, sizeof *r->group);
   r->twin = berth_i_pool_alloc(&r->pool, n, sizeof *r->twin);
   r->backward = berth_i_pool_zalloc(&r->pool, n, sizeof *r->backward);
+  berth_status st;
   if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
-  for (i = 0; i < n; i++) r->group[i] = r->twin[i] = BERTH_NONE;
+  for (size_t i = 0; i < n; i++) r->group[i] = r->twin[i] = BERTH_NONE;
   return BERTH_OK;
 }
 
 static berth_status read_nodes(Reader *r) {
   static const char *const types[] = { "accelerator", "cpu" };
-  Value first, v;
-  int32_t k, n = 0;
+  Value first;
+  int32_t n = 0;
   berth_status st = berth_i_get_array(r->doc, r->top[F_NODES], &first, &n);
   if (st != BERTH_OK) return st;
   r->n_nodes = n;
   if ((st = make_room(r)) != BERTH_OK) return st;
   if ((st = berth_graph_builder_types(r->b, r->opts->cpus ? 2 : 1, types)) != BERTH_OK) return st;
+  Value v;
+  int32_t k;
   for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = scan_node(r, v, k);
   if (st == BERTH_OK) st = find_twins(r);
   for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_node(r, v, k);
@@ -200,9 +198,8 @@ static berth_status read_edge(Reader *r, Value v) {
   berth_i_edge edge = { 0, 0, 0, 0, v };
   double seconds = 0;
   Value f[3];
-  int k;
   berth_status st = berth_i_fields(r->doc, v, keys, 3, false, f);
-  for (k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], keys[k]);
+  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], keys[k]);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(r->doc, f[0], "node", &r->ids, &edge.src)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(r->doc, f[1], "node", &r->ids, &edge.dst)) != BERTH_OK) return st;

@@ -76,8 +76,7 @@ static berth_status read_vertex(berth_i_lines *l, berth_graph_builder *b, double
 
 static berth_status read_vertices(berth_i_lines *l, int32_t n, berth_graph_builder *b, double *transfer) {
   berth_status st = BERTH_OK;
-  int32_t k;
-  for (k = 0; k < n && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     if (!berth_i_lines_next_filled(l)) return berth_i_lines_fail(l, "%d of %d vertices are missing", (int)(n - k), (int)n);
     st = read_vertex(l, b, &transfer[k]);
   }
@@ -105,7 +104,6 @@ static berth_status read_doppler(const berth_i_source *src, berth_bundle *out) {
   berth_i_edges e = { NULL, 0, 0 };
   double *transfer = NULL;
   int32_t n = 0;
-  size_t k;
   berth_status st = berth_graph_builder_new(src->ctx, &b);
   if (st != BERTH_OK) return st;
   if ((st = read_count(&l, &n)) != BERTH_OK || (st = drop_inputs(&l, &n)) != BERTH_OK) goto done;
@@ -115,7 +113,7 @@ static berth_status read_doppler(const berth_i_source *src, berth_bundle *out) {
     goto done;
   }
   if ((st = read_vertices(&l, n, b, transfer)) != BERTH_OK) goto done;
-  for (k = 0; k < e.n; k++) e.at[k].bytes = transfer[e.at[k].src];
+  for (size_t k = 0; k < e.n; k++) e.at[k].bytes = transfer[e.at[k].src];
   if ((st = refuse_repeated(src, &e, n)) != BERTH_OK) goto done;
   if ((st = berth_i_edges_build(src->ctx, &e, n, -1, b)) != BERTH_OK) goto done;
   st = berth_i_edges_blame(src, &e, berth_graph_builder_finish(b, &out->graph));
@@ -128,8 +126,8 @@ done:
 
 /* A number, then no line of STG. */
 static berth_i_match match_doppler(berth_i_lines first) {
-  bool commas;
   if (!berth_i_lines_is_number(&first)) return BERTH_I_MATCH_NONE;
+  bool commas;
   int words = berth_i_lines_next_words(&first, &commas);
   return berth_i_match_if(words < 3 || commas, BERTH_I_MATCH_SHAPE);
 }

@@ -131,9 +131,9 @@ static bool is_one_of(const char *text, const char *const *words) {
 }
 
 static berth_status parse_quantity(const Reader *r, const char *text, berth_unit unit, double *out) {
-  char message[256];
   berth_status st = berth_quantity_parse(r->ctx, text, unit, out);
   if (st != BERTH_EINVAL) return st;
+  char message[256];
   snprintf(message, sizeof message, "%s", berth_errmsg(r->ctx));
   return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s: %s", r->src->name, (int)r->line, r->key->name, message);
 }
@@ -153,8 +153,8 @@ static berth_status read_number(const Reader *r, const char *text, const Attribu
 
 static berth_status read_whole(const Reader *r, const char *text, const Attribute *a, int32_t *out) {
   double x;
-  berth_status st;
   if (!berth_i_decimal(text, &x) || x != floor(x)) return fail(r, r->key->name, "is not a whole number", text);
+  berth_status st;
   if ((st = read_number(r, text, a, &x)) != BERTH_OK) return st;
   if (x >= INT32_MAX) return fail(r, r->key->name, "is beyond 32 bits", text);
   *out = (int32_t)x;
@@ -177,7 +177,6 @@ static berth_status read_value(Reader *r, int32_t column, Element *e, Text *text
   const Attribute *a = column < N_ATTRIBUTES ? &attributes[column] : &seconds_attribute;
   void *at = (char *)e + a->offset;
   char *text = r->value.at, *end = text + r->value.len;
-  double x;
   berth_status st;
   if (a->type == TEXT) {
     st = set_text(r, &texts[a->detail], text, r->value.len);
@@ -189,6 +188,7 @@ static berth_status read_value(Reader *r, int32_t column, Element *e, Text *text
   if (!*text) return BERTH_OK;
   if (a->type == FLAG) return read_flag(r, text, a->detail, at);
   if (a->type == WHOLE) return read_whole(r, text, a, at);
+  double x;
   if ((st = read_number(r, text, a, &x)) == BERTH_OK) *(a == &seconds_attribute ? seconds : (double *)at) = x;
   return st;
 }
@@ -209,14 +209,14 @@ static berth_status need(const Reader *r, const char *element, const char *const
 static berth_status find_column(Reader *r, const Key *key, Place place, int32_t *column) {
   size_t n = strlen(seconds_attribute.name);
   const char *rest = key->name + n;
-  int32_t k, type;
-  berth_status st;
   *column = UNREAD;
+  int32_t type;
   if (place == IN_NODE && strncmp(key->name, seconds_attribute.name, n) == 0 && (!*rest || *rest == ':')) {
+    berth_status st;
     if ((st = berth_i_names_add(r->ctx, &r->types, *rest ? rest + 1 : "", &type)) != BERTH_OK) return st;
     *column = N_ATTRIBUTES + type;
   }
-  for (k = 0; k < N_ATTRIBUTES; k++) {
+  for (int32_t k = 0; k < N_ATTRIBUTES; k++) {
     const Attribute *a = &attributes[k];
     if (a->place == place && strcmp(a->name, key->name) == 0 && (a->type != DEVICE || key->number)) *column = k;
   }
@@ -241,7 +241,6 @@ static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
 
 static berth_status open_key(Reader *r, const char *const *list) {
   const char *id;
-  int32_t k;
   berth_status st = need(r, "key", list, "id", &id);
   if (st != BERTH_OK) return st;
   if (r->begun) return fail(r, "key", "stands behind nodes, edges or data", id);
@@ -249,6 +248,7 @@ static berth_status open_key(Reader *r, const char *const *list) {
   st = berth_i_pool_grow(&r->g.pool, (void **)&r->keys, &r->keys_cap, (size_t)r->key_ids.n + 1, sizeof *r->keys);
   if (st != BERTH_OK) return st;
   r->keys[r->key_ids.n] = (Key){ .seconds = NAN };
+  int32_t k;
   if ((st = berth_i_names_add(r->ctx, &r->key_ids, id, &k)) != BERTH_OK) return st;
   r->key = &r->keys[k];
   return fill_key(r, r->key, list);
@@ -276,12 +276,12 @@ static berth_status close_default(Reader *r) {
 /* All keys are known. */
 static berth_status begin(Reader *r) {
   size_t n = (size_t)r->types.n;
-  berth_status st;
   if (r->begun) return BERTH_OK;
   r->begun = true;
   r->now[IN_GRAPH] = r->first[IN_GRAPH];
   r->seen = berth_i_pool_zalloc(&r->g.pool, N_ATTRIBUTES + n, sizeof *r->seen);
   r->seconds = berth_i_pool_alloc(&r->g.pool, 2 * n, sizeof *r->seconds);
+  berth_status st;
   if ((st = berth_i_pool_status(&r->g.pool)) != BERTH_OK) return st;
   for (size_t k = n; k < 2 * n; k++) r->seconds[k] = NAN;
   for (int32_t k = 0; k < r->key_ids.n; k++) {
@@ -298,11 +298,13 @@ static Place place_of(State s) { return s == NODE ? IN_NODE : s == EDGE ? IN_EDG
 static berth_status open_data(Reader *r, const char *const *list) {
   State in = r->state[r->depth - 1];
   const char *id;
-  int32_t k, column, element = in == GRAPH ? 1 : r->n_elements;
+  int32_t element = in == GRAPH ? 1 : r->n_elements;
   berth_status st = need(r, "data", list, "key", &id);
   if (st != BERTH_OK || (st = begin(r)) != BERTH_OK) return st;
+  int32_t k;
   if ((k = berth_i_names_find(&r->key_ids, id)) == BERTH_NONE) return fail(r, "data", "has a key that is not declared", id);
   r->key = &r->keys[k];
+  int32_t column;
   column = r->key->column[place_of(in)];
   if (column == NOT_FOR) return fail(r, state_names[in], "has data of a key for other elements", id);
   if (column == UNREAD) r->state[r->depth] = UNREAD_DATA;
@@ -337,8 +339,8 @@ static berth_status open_node(Reader *r, const char *const *list) {
 static const char *name_of(const Reader *r) {
   const Element *e = &r->now[IN_NODE];
   const char *id = r->g.names.text[r->node_id];
-  char usual[24];
   if (r->named) return e->text[NAME];
+  char usual[24];
   snprintf(usual, sizeof usual, "n%d", (int)r->n_nodes);
   return strcmp(id, usual) == 0 ? e->text[LABEL] : id;
 }
@@ -372,13 +374,13 @@ static berth_status place_op(Reader *r, int32_t op) {
 /* An op has times for all types or for none. */
 static berth_status close_node(Reader *r) {
   Element *e = &r->now[IN_NODE];
-  int32_t k, given = 0, *op = &r->g.op_of[r->node_id];
+  int32_t given = 0, *op = &r->g.op_of[r->node_id];
+  r->line = r->node_line;
   char number[24];
   berth_status st;
-  r->line = r->node_line;
   if (*e->text[COLLECTIVE]) st = add_collective(r);
   else {
-    for (k = 0; k < r->types.n; k++) given += !isnan(r->seconds[k]);
+    for (int32_t k = 0; k < r->types.n; k++) given += !isnan(r->seconds[k]);
     snprintf(number, sizeof number, "%d", (int)given);
     if (given > 0 && given < r->types.n) return fail(r, "seconds", "is given for some device types, but not for all", number);
     e->op.name = name_of(r);
@@ -400,9 +402,9 @@ static berth_status read_placement(Reader *r, berth_placement **out) {
 /* ---- graph and edges ---------------------------------------------------------------------- */
 
 static berth_status open_graph(Reader *r, const char *const *list) {
+  if (r->n_graphs++ > 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name, (int)r->line);
   const char *direction;
   berth_status st;
-  if (r->n_graphs++ > 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name, (int)r->line);
   if ((st = need(r, "graph", list, "edgedefault", &direction)) != BERTH_OK) return st;
   r->undirected = strcmp(direction, "undirected") == 0;
   if (r->undirected || strcmp(direction, "directed") == 0) return BERTH_OK;
@@ -411,14 +413,16 @@ static berth_status open_graph(Reader *r, const char *const *list) {
 
 static berth_status open_edge(Reader *r, const char *const *list) {
   static const char *const yes[] = { "true", "1", NULL };
-  const char *directed = attribute_of(list, "directed"), *from, *to;
+  const char *directed = attribute_of(list, "directed");
   berth_i_graphml_edge *e = &r->now[IN_EDGE].edge;
   berth_status st = begin(r);
   if (st != BERTH_OK) return st;
   if (directed ? !is_one_of(directed, yes) : r->undirected) {
     return fail(r, "edge", "is undirected", directed ? directed : "edgedefault=\"undirected\"");
   }
+  const char *from;
   if ((st = need(r, "edge", list, "source", &from)) != BERTH_OK) return st;
+  const char *to;
   if ((st = need(r, "edge", list, "target", &to)) != BERTH_OK) return st;
   r->n_elements++;
   *e = r->first[IN_EDGE].edge;
@@ -453,13 +457,12 @@ static bool is_passed_over(const Reader *r, State in, const char *name) {
 static berth_status open_element(void *ud, const char *name, const char *const *list, int32_t line) {
   Reader *r = ud;
   State in = r->state[r->depth];
-  size_t k;
   if (is_passed_over(r, in, name)) {
     r->skipped++;
     return BERTH_OK;
   }
   r->line = line;
-  for (k = 0; k < sizeof rules / sizeof *rules; k++) {
+  for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
     if (rules[k].in != in || strcmp(rules[k].name, name) != 0) continue;
     r->state[++r->depth] = rules[k].to;
     return rules[k].open ? rules[k].open(r, list) : BERTH_OK;
@@ -486,9 +489,8 @@ static berth_status close_element(void *ud) {
 static berth_status add_text(void *ud, const char *text, size_t len) {
   Reader *r = ud;
   Text *v = &r->value;
-  berth_status st;
   if (r->skipped > 0 || (r->state[r->depth] != DATA && r->state[r->depth] != DEFAULT)) return BERTH_OK;
-  st = berth_i_pool_grow(&r->g.pool, (void **)&v->at, &v->cap, v->len + len + 1, 1);
+  berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&v->at, &v->cap, v->len + len + 1, 1);
   if (st != BERTH_OK) return st;
   memcpy(v->at + v->len, text, len);
   v->len += len;
@@ -508,11 +510,11 @@ static void release(Reader *r) {
 
 static berth_status read_elements(Reader *r) {
   berth_i_xml_events events = { open_element, close_element, add_text, r };
-  berth_status st;
   for (int k = 0; k < N_PLACES; k++) {
     r->first[k] = (Element){ berth_op_default(), { .resident_bytes = -1, .tensor = INFINITY }, 1, NAN, { "", "", "", "" } };
     r->now[k] = r->first[k];
   }
+  berth_status st;
   if ((st = berth_graph_builder_new(r->ctx, &r->g.b)) != BERTH_OK) return st;
   if ((st = berth_i_xml_read(r->ctx, r->src->name, r->src->text, r->src->len, &events)) != BERTH_OK) return st;
   if (r->n_graphs == 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: there is no <graph>", r->src->name);

@@ -63,10 +63,10 @@ static berth_status add_tensors(berth_i_graphml *g, const Share *share, size_t n
     berth_tensor t = { e->from, e->bytes, e->resident_bytes, e->flags };
     bool shared = k > 0 && isfinite(e->tensor) && e->tensor == share[k - 1].tensor;
     char number[BERTH_I_NUMBER_SIZE];
-    berth_status st;
     if (shared && !same_tensor(e, &g->edges[share[k - 1].edge])) {
       return fail(g, e, "tensor has edges that differ in source, size or flags", berth_i_number_text(e->tensor, number));
     }
+    berth_status st;
     if (shared) tensor[share[k].edge] = tensor[share[k - 1].edge];
     else if ((st = berth_graph_builder_add_tensor(g->b, &t, &tensor[share[k].edge])) != BERTH_OK) return st;
   }
@@ -77,14 +77,14 @@ static berth_status connect_ops(berth_i_graphml *g) {
   berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
   Share *share = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *share);
   int32_t *tensor = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *tensor);
-  size_t n = 0, k;
+  size_t n = 0;
   berth_status st = berth_i_pool_status(&scratch);
-  for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
+  for (size_t k = 0; st == BERTH_OK && k < g->n_edges; k++) {
     if (g->edges[k].from >= 0 && g->edges[k].to >= 0) share[n++] = (Share){ g->edges[k].tensor, k };
   }
   sort_shares(share, n);
   if (st == BERTH_OK) st = add_tensors(g, share, n, tensor);
-  for (k = 0; st == BERTH_OK && k < g->n_edges; k++) {
+  for (size_t k = 0; st == BERTH_OK && k < g->n_edges; k++) {
     const berth_i_graphml_edge *e = &g->edges[k];
     if (e->from >= 0 && e->to >= 0) st = berth_graph_builder_add_consumer(g->b, tensor[k], e->to);
   }
@@ -103,12 +103,12 @@ static int32_t list_of(const berth_i_graphml_edge *e, int32_t *op) {
 
 /* Lists by counting.  @param at [2 n + 2] zeros; then list k of ops is at[k] to at[k + 1]  @param ops [edges] out */
 static void sort_lists(const berth_i_graphml *g, int32_t *at, int32_t *ops) {
-  size_t lists = 2 * g->n_collectives, k;
+  size_t lists = 2 * g->n_collectives;
   int32_t op, list;
-  for (k = 0; k < g->n_edges; k++)
+  for (size_t k = 0; k < g->n_edges; k++)
     if ((list = list_of(&g->edges[k], &op)) >= 0) at[list + 2]++;
-  for (k = 1; k <= lists; k++) at[k + 1] += at[k];
-  for (k = 0; k < g->n_edges; k++)
+  for (size_t k = 1; k <= lists; k++) at[k + 1] += at[k];
+  for (size_t k = 0; k < g->n_edges; k++)
     if ((list = list_of(&g->edges[k], &op)) >= 0) ops[at[list + 1]++] = op;
 }
 
@@ -116,10 +116,9 @@ static berth_status connect_collectives(berth_i_graphml *g) {
   berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
   int32_t *at = berth_i_pool_zalloc(&scratch, 2 * g->n_collectives + 2, sizeof *at);
   int32_t *ops = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *ops);
-  size_t k;
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) sort_lists(g, at, ops);
-  for (k = 0; st == BERTH_OK && k < g->n_collectives; k++) {
+  for (size_t k = 0; st == BERTH_OK && k < g->n_collectives; k++) {
     berth_collective *c = &g->collectives[k];
     const int32_t *start = at + 2 * k;
     c->members = ops + start[0];

@@ -50,8 +50,8 @@ static bool starts(berth_i_lines *l, const char *word) {
 }
 
 static berth_status read_node_id(berth_i_lines *field, int32_t *id) {
-  berth_status st;
   if (!starts(field, "node")) return berth_i_lines_fail(field, "\"node\" and a number are missing");
+  berth_status st;
   if ((st = berth_i_lines_id(field, "", "node number", id)) != BERTH_OK) return st;
   return berth_i_lines_is_blank(field) ? BERTH_OK : berth_i_lines_fail(field, "something follows node %d", (int)*id);
 }
@@ -75,10 +75,9 @@ static berth_status read_list(berth_i_lines *f, const char *what, double *sum) {
 }
 
 static berth_status read_value(berth_i_lines *f, const char *key, double *out) {
-  berth_status st;
   if (!starts(f, key) || !starts(f, "=")) return berth_i_lines_fail(f, "\"%s=\" is missing", key);
   berth_i_lines_skip_blanks(f);
-  st = f->at < f->end && *f->at == '[' ? read_list(f, key, out) : berth_i_lines_amount(f, ",", key, out);
+  berth_status st = f->at < f->end && *f->at == '[' ? read_list(f, key, out) : berth_i_lines_amount(f, ",", key, out);
   if (st != BERTH_OK) return st;
   if (!starts(f, ",") && !berth_i_lines_is_blank(f)) return berth_i_lines_fail(f, "something follows \"%s\"", key);
   return BERTH_OK;
@@ -112,10 +111,10 @@ static berth_status add_node(Profile *p, const Node *node) {
 
 static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines *description, Profile *p) {
   Node node = { .id = id, .line = l->line };
-  berth_i_lines f;
-  berth_status st;
   take_kind(description, &node);
+  berth_i_lines f;
   if (!next_field(l, &f)) return berth_i_lines_fail(l, "the numbers of node %d are missing", (int)id);
+  berth_status st;
   if ((st = read_values(&f, &node)) != BERTH_OK) return st;
   if (next_field(l, &f) && !starts(&f, "stage_id="))
     return berth_i_lines_fail(l, "something follows the numbers of node %d", (int)id);
@@ -126,8 +125,8 @@ static berth_status read_line(berth_i_lines *l, Profile *p) {
   berth_i_edge edge = { 0, 0, 0, l->line, NULL };
   berth_i_lines f;
   bool indented = *l->at == '\t' || *l->at == ' ';
-  berth_status st;
   next_field(l, &f);
+  berth_status st;
   if ((st = read_node_id(&f, &edge.src)) != BERTH_OK) return st;
   if (!next_field(l, &f)) return berth_i_lines_fail(l, "node %d is followed by nothing", (int)edge.src);
   if (!indented) return read_node(l, edge.src, &f, p);
@@ -141,9 +140,8 @@ static berth_status read_line(berth_i_lines *l, Profile *p) {
 BERTH_I_SORT(sort_ids, Node, BERTH_I_UP(id) BERTH_I_UP(line))
 
 static berth_status sort_nodes(const berth_i_lines *l, Profile *p) {
-  int32_t k;
   sort_ids(p->nodes, (size_t)p->n);
-  for (k = 1; k < p->n; k++) {
+  for (int32_t k = 1; k < p->n; k++) {
     berth_i_lines at = *l;
     if (p->nodes[k].id != p->nodes[k - 1].id) continue;
     at.line = p->nodes[k].line;
@@ -165,9 +163,7 @@ static int32_t op_of(const Profile *p, int32_t id) {
 static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
   const berth_i_edge *twice = NULL;
   berth_i_lines at = *l;
-  berth_status st;
-  size_t k;
-  for (k = 0; k < p->edges.n; k++) {
+  for (size_t k = 0; k < p->edges.n; k++) {
     berth_i_edge *e = &p->edges.at[k];
     int32_t src = op_of(p, e->src), dst = op_of(p, e->dst);
     at.line = e->line;
@@ -177,6 +173,7 @@ static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
     e->src = src;
     e->dst = dst;
   }
+  berth_status st;
   if ((st = berth_i_edges_repeated(p->ctx, &p->edges, p->n, &twice)) != BERTH_OK || !twice) return st;
   at.line = twice->line;
   return berth_i_lines_fail(&at, "edge node%d -> node%d is given twice", (int)p->nodes[twice->src].id,
@@ -185,10 +182,11 @@ static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
 
 static berth_status add_op(const Node *node, berth_graph_builder *b) {
   berth_op op = berth_op_default();
-  char name[24], kind[MAX_KIND];
+  char name[24];
   size_t n = node->kind_len < MAX_KIND ? node->kind_len : MAX_KIND - 1;
   double seconds = node->forward * 1e-3;
   snprintf(name, sizeof name, "node%d", (int)node->id);
+  char kind[MAX_KIND];
   memcpy(kind, node->kind, n);
   kind[n] = 0;
   op.name = name;
@@ -201,15 +199,13 @@ static berth_status add_op(const Node *node, berth_graph_builder *b) {
 /* Every op has its activation as one tensor, read or not: tensor id = op id. */
 static berth_status build_forward(const Profile *p, berth_graph_builder *b, berth_graph **out) {
   berth_status st;
-  int32_t k;
-  size_t e;
-  for (k = 0; k < p->n; k++)
+  for (int32_t k = 0; k < p->n; k++)
     if ((st = add_op(&p->nodes[k], b)) != BERTH_OK) return st;
-  for (k = 0; k < p->n; k++) {
+  for (int32_t k = 0; k < p->n; k++) {
     berth_tensor t = { k, p->nodes[k].activation, -1, BERTH_TENSOR_BATCH };
     if ((st = berth_graph_builder_add_tensor(b, &t, NULL)) != BERTH_OK) return st;
   }
-  for (e = 0; e < p->edges.n; e++)
+  for (size_t e = 0; e < p->edges.n; e++)
     if ((st = berth_graph_builder_add_consumer(b, p->edges.at[e].src, p->edges.at[e].dst)) != BERTH_OK) return st;
   return berth_graph_builder_finish(b, out);
 }
@@ -228,11 +224,10 @@ static berth_status mirror(const Profile *p, int way, berth_graph **g) {
   berth_mirror_options o = mirror_options(way);
   berth_graph *both = NULL;
   double *backward = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *backward);
-  berth_status st;
-  int32_t k;
   if (!backward) return berth_i_nomem(p->ctx);
-  for (k = 0; k < p->n; k++) backward[k] = p->nodes[k].backward * 1e-3;
+  for (int32_t k = 0; k < p->n; k++) backward[k] = p->nodes[k].backward * 1e-3;
   o.seconds = backward;
+  berth_status st;
   if ((st = berth_graph_mirror(*g, &o, &both, NULL)) == BERTH_OK) {
     berth_graph_release(*g);
     *g = both;

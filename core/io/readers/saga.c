@@ -66,10 +66,9 @@ static berth_status add_link(Workflow *w, Value v, berth_topology_builder *tb) {
   static const char *const keys[] = { "a", "b", "bandwidth" };
   berth_link link = { 0, 0 };
   int32_t a = 0, b = 0;
-  int k;
   Value f[3];
   berth_status st = berth_i_fields(w->doc, v, keys, 3, false, f);
-  for (k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
+  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[0], "node", &w->node_ids, &a)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[1], "node", &w->node_ids, &b)) != BERTH_OK) return st;
@@ -89,14 +88,14 @@ static berth_status refuse_repeated_links(const Workflow *w) {
 static berth_status read_topology(Workflow *w, berth_topology **out) {
   berth_topology_builder *tb = NULL;
   const char *name = "";
-  Value v;
-  int32_t n;
   berth_status st = berth_topology_builder_new(w->ctx, &tb);
   if (st != BERTH_OK) return st;
   if ((st = read_name(w, &name)) != BERTH_OK || (st = berth_topology_builder_name(tb, name)) != BERTH_OK) goto done;
+  Value v;
   if ((st = berth_i_get_array(w->doc, w->nodes, &v, &w->n_nodes)) != BERTH_OK) goto done;
   for (; v; v = berth_i_json_next(v))
     if ((st = add_node(w, v, tb)) != BERTH_OK) goto done;
+  int32_t n;
   if ((st = berth_i_get_array(w->doc, w->links, &v, &n)) != BERTH_OK) goto done;
   for (; v; v = berth_i_json_next(v))
     if ((st = add_link(w, v, tb)) != BERTH_OK) goto done;
@@ -111,11 +110,11 @@ done:
 
 static berth_status read_exec(Workflow *w, Value v) {
   Value x;
-  int32_t n, k;
+  int32_t n;
   berth_status st = berth_i_get_array(w->doc, v, &x, &n);
   if (st != BERTH_OK) return st;
   if (n != w->n_types) return berth_i_json_fail(w->doc, v, "is of length %d, for %d nodes", (int)n, (int)w->n_types);
-  for (k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
   return st;
 }
 
@@ -139,10 +138,9 @@ static berth_status add_task(Workflow *w, Value v) {
 static berth_status read_edge(Workflow *w, Value v, berth_i_edges *e) {
   static const char *const keys[] = { "src", "dst", "size" };
   berth_i_edge edge = { 0, 0, 0, 0, v };
-  int k;
   Value f[3];
   berth_status st = berth_i_fields(w->doc, v, keys, 3, false, f);
-  for (k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
+  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_i_need(w->doc, v, f[k], keys[k]);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[0], "task", &w->task_ids, &edge.src)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[1], "task", &w->task_ids, &edge.dst)) != BERTH_OK) return st;
@@ -153,10 +151,9 @@ static berth_status read_edge(Workflow *w, Value v, berth_i_edges *e) {
 /* Every edge is a tensor of its own: its data are for its consumer alone. */
 static berth_status connect_all(Workflow *w, const berth_i_edges *e) {
   const berth_i_edge *twice = NULL;
-  size_t k;
   berth_status st = berth_i_edges_repeated(w->ctx, e, w->n_tasks, &twice);
   if (st == BERTH_OK && twice) return berth_i_json_fail(w->doc, twice->origin, "is given twice");
-  for (k = 0; k < e->n && st == BERTH_OK; k++) {
+  for (size_t k = 0; k < e->n && st == BERTH_OK; k++) {
     st = berth_graph_builder_connect(w->b, e->at[k].src, e->at[k].dst, e->at[k].bytes, NULL);
   }
   return st;
@@ -182,11 +179,11 @@ static berth_status prepare_types(Workflow *w) {
 
 static berth_status read_graph(Workflow *w, berth_graph **out) {
   const char *name = "";
-  Value v;
   berth_status st = berth_graph_builder_new(w->ctx, &w->b);
   if (st != BERTH_OK) return st;
   if ((st = read_name(w, &name)) != BERTH_OK || (st = berth_graph_builder_name(w->b, name)) != BERTH_OK) return st;
   if ((st = prepare_types(w)) != BERTH_OK) return st;
+  Value v;
   if ((st = berth_i_get_array(w->doc, w->tasks, &v, &w->n_tasks)) != BERTH_OK) return st;
   for (; v; v = berth_i_json_next(v))
     if ((st = add_task(w, v)) != BERTH_OK) return st;

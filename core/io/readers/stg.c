@@ -2,9 +2,9 @@
 #include "io/formats_internal.h"
 
 static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_t id, int32_t n) {
-  int32_t k, count = 0;
+  int32_t count = 0;
   berth_status st = berth_i_lines_id(l, "", "number of predecessors", &count);
-  for (k = 0; k < count && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < count && st == BERTH_OK; k++) {
     berth_i_edge edge = { 0, id, 0, l->line, NULL };
     if ((st = berth_i_lines_id(l, "", "predecessor", &edge.src)) != BERTH_OK) return st;
     if (edge.src >= n)
@@ -40,8 +40,8 @@ static bool next_task_line(berth_i_lines *l) {
 }
 
 static berth_status read_count(berth_i_lines *l, int32_t *n) {
-  berth_status st;
   if (!next_task_line(l)) return berth_i_lines_fail(l, "number of tasks is missing");
+  berth_status st;
   if ((st = berth_i_lines_id(l, "", "number of tasks", n)) != BERTH_OK) return st;
   if (!berth_i_lines_is_blank(l)) return berth_i_lines_fail(l, "something follows the number of tasks");
   if (*n > INT32_MAX - 2) return berth_i_lines_fail(l, "number of tasks is too large (%d)", (int)*n);
@@ -50,10 +50,10 @@ static berth_status read_count(berth_i_lines *l, int32_t *n) {
 }
 
 static berth_status read_tasks(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e, int32_t *count) {
-  int32_t n = 0, k;
+  int32_t n = 0;
   berth_status st = read_count(l, &n);
   *count = n;
-  for (k = 0; k < n && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     if (!next_task_line(l)) return berth_i_lines_fail(l, "%d of %d tasks are missing", (int)(n - k), (int)n);
     st = read_task(l, b, e, k, n);
   }
@@ -88,8 +88,8 @@ done:
 
 /* A number, then a line of three numbers or more without commas: DOPPLER's have commas. */
 static berth_i_match match_stg(berth_i_lines first) {
-  bool commas;
   if (!berth_i_lines_is_number(&first)) return BERTH_I_MATCH_NONE;
+  bool commas;
   int words = berth_i_lines_next_words(&first, &commas);
   return berth_i_match_if(words >= 3 && !commas, BERTH_I_MATCH_SHAPE);
 }

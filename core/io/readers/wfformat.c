@@ -20,11 +20,10 @@ static void release(Workflow *w) {
 static berth_status check_version(const Workflow *w, Value root, Value v) {
   static const char *const known[] = { "1.3", "1.4", "1.5", "1.6" };
   const char *version = "";
-  size_t k;
   berth_status st = berth_i_need(w->doc, root, v, "schemaVersion");
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, v, &version);
   if (st != BERTH_OK) return st;
-  for (k = 0; k < sizeof known / sizeof *known; k++)
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
     if (strcmp(version, known[k]) == 0) return BERTH_OK;
   return berth_i_json_fail(w->doc, v, "is none of 1.3 to 1.6, which are read");
 }
@@ -41,10 +40,11 @@ static berth_status old_parts(Workflow *w, Value workflow) {
 
 static berth_status new_parts(Workflow *w, Value workflow, Value specification, Value execution) {
   static const char *const spec_keys[] = { "tasks", "files" }, *const exec_keys[] = { "tasks", "machines" };
-  Value s[2], e[2];
+  Value s[2];
   berth_status st = berth_i_need(w->doc, workflow, execution, "execution");
   if (st == BERTH_OK) st = berth_i_fields(w->doc, specification, spec_keys, 2, false, s);
   if (st == BERTH_OK) st = berth_i_need(w->doc, specification, s[0], "tasks");
+  Value e[2];
   if (st == BERTH_OK) st = berth_i_fields(w->doc, execution, exec_keys, 2, false, e);
   if (st == BERTH_OK) st = berth_i_need(w->doc, execution, e[0], "tasks");
   if (st != BERTH_OK) return st;
@@ -58,11 +58,12 @@ static berth_status new_parts(Workflow *w, Value workflow, Value specification, 
 
 static berth_status read_parts(Workflow *w) {
   static const char *const keys[] = { "name", "schemaVersion", "workflow" }, *const parts[] = { "specification", "execution" };
-  Value f[3], p[2], root = berth_i_json_root(w->doc);
+  Value f[3], root = berth_i_json_root(w->doc);
   berth_status st = berth_i_fields(w->doc, root, keys, 3, false, f);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[0], &w->name);
   if (st == BERTH_OK) st = check_version(w, root, f[1]);
   if (st == BERTH_OK) st = berth_i_need(w->doc, root, f[2], "workflow");
+  Value p[2];
   if (st == BERTH_OK) st = berth_i_fields(w->doc, f[2], parts, 2, false, p);
   if (st != BERTH_OK) return st;
   return p[0] ? new_parts(w, f[2], p[0], p[1]) : old_parts(w, f[2]);
@@ -73,19 +74,19 @@ static berth_status read_parts(Workflow *w) {
 /* In bytes, or, up to 1.3, in "memory" by the thousand. */
 static berth_status get_memory(const Workflow *w, Value bytes, Value kilobytes, double *out) {
   double kb = 0;
-  berth_status st;
   if (bytes || !kilobytes) return berth_i_get_amount(w->doc, bytes, out);
+  berth_status st;
   if ((st = berth_i_get_amount(w->doc, kilobytes, &kb)) == BERTH_OK) *out = kb * 1e3;
   return st;
 }
 
 static berth_status get_clock(const Workflow *w, Value cpu, double *mhz) {
   static const char *const keys[] = { "speedInMHz", "speed" };
-  Value f[2], v;
-  berth_status st;
   if (!cpu) return BERTH_OK;
+  Value f[2];
+  berth_status st;
   if ((st = berth_i_fields(w->doc, cpu, keys, 2, false, f)) != BERTH_OK) return st;
-  v = f[0] ? f[0] : f[1];
+  Value v = f[0] ? f[0] : f[1];
   if (!v) return BERTH_OK;
   if ((st = berth_i_get_amount(w->doc, v, mhz)) != BERTH_OK) return st;
   return *mhz > 0 ? BERTH_OK : berth_i_json_fail(w->doc, v, "is not positive");
@@ -118,11 +119,10 @@ static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *t
 /* Around one switch: a record tells nothing of the network. */
 static berth_status join_machines(const Workflow *w, berth_topology_builder *tb) {
   berth_link link = { w->bandwidth, 0 };
-  int32_t k, hub;
-  berth_status st;
   if (w->machine_ids.n < 2) return BERTH_OK;
-  st = berth_topology_builder_add_switch(tb, "network", &hub);
-  for (k = 0; k < w->machine_ids.n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(tb, k, hub, &link, NULL);
+  int32_t hub;
+  berth_status st = berth_topology_builder_add_switch(tb, "network", &hub);
+  for (int32_t k = 0; k < w->machine_ids.n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(tb, k, hub, &link, NULL);
   return st;
 }
 
@@ -173,13 +173,13 @@ static berth_status add_task(Workflow *w, Value v, int32_t task) {
 
 static berth_status read_tasks(Workflow *w) {
   Value v;
-  int32_t n, k;
+  int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->tasks, &v, &n);
   if (st != BERTH_OK) return st;
   if (n == 0) return berth_i_json_fail(w->doc, w->tasks, "is empty");
   if (!(w->task = berth_i_pool_zalloc(&w->pool, (size_t)n, sizeof *w->task))) return berth_i_pool_status(&w->pool);
   w->n_tasks = n;
-  for (k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_task(w, v, k);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_task(w, v, k);
   return st;
 }
 
@@ -223,10 +223,10 @@ static berth_status read_later_time(Workflow *w, Value v) {
 
 static berth_status read_times(Workflow *w) {
   Value v;
-  int32_t n, k;
+  int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->times, &v, &n);
-  for (k = 0; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = w->parted ? read_later_time(w, v) : read_time(w, v, k);
-  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++)
+  for (int32_t k = 0; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = w->parted ? read_later_time(w, v) : read_time(w, v, k);
+  for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++)
     if (w->task[k].seconds < 0)
       st = berth_i_json_fail(w->doc, w->task[k].origin, "has no time: it is not among the tasks of \"execution\"");
   return st;
@@ -236,8 +236,7 @@ static berth_status read_times(Workflow *w) {
 
 static berth_status add_ops(Workflow *w) {
   berth_status st = BERTH_OK;
-  int32_t k;
-  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
     berth_op op = berth_op_default();
     op.name = w->task[k].name;
     op.seconds = &w->task[k].seconds;

@@ -71,13 +71,12 @@ static berth_status find_link(const Workflow *w, Value v, bool *input) {
 /* A file is what is at its path, which may be given apart from its name. */
 static berth_status name_file(Workflow *w, Value name, Value path, int32_t *file) {
   const char *last = "", *first = "";
-  size_t a, b;
-  char *whole;
   berth_status st = berth_i_get_text(w->doc, name, &last);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, path, &first);
   if (st != BERTH_OK) return st;
-  a = strlen(first);
-  b = strlen(last) + 1;
+  size_t a = strlen(first);
+  size_t b = strlen(last) + 1;
+  char *whole;
   if (!(whole = berth_i_alloc(w->ctx, a + b, 1))) return berth_i_nomem(w->ctx);
   memcpy(whole, first, a);
   memcpy(whole + a, last, b);
@@ -115,13 +114,13 @@ static berth_status read_old_list(Workflow *w, int32_t task) {
 }
 
 berth_status berth_i_wf_read_files(Workflow *w) {
-  Value v;
-  int32_t n, k;
   berth_status st = list_make(w, &w->in);
   if (st == BERTH_OK) st = list_make(w, &w->out);
+  Value v;
+  int32_t n;
   if (st == BERTH_OK) st = berth_i_get_array(w->doc, w->files, &v, &n);
   for (; st == BERTH_OK && v; v = berth_i_json_next(v)) st = read_file(w, v);
-  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
     w->in.at[k + 1] = w->in.at[k];
     w->out.at[k + 1] = w->out.at[k];
     st = w->parted ? read_new_lists(w, k) : read_old_list(w, k);
@@ -160,9 +159,8 @@ static berth_status add_declared(Workflow *w, Value array, int32_t task, bool pa
 static berth_status read_declared(Workflow *w, berth_i_edges *e) {
   static const char *const keys[] = { "parents", "children" };
   Value f[2];
-  int32_t k;
   berth_status st = BERTH_OK;
-  for (k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++) {
     st = berth_i_fields(w->doc, w->task[k].origin, keys, 2, false, f);
     if (st == BERTH_OK) st = add_declared(w, f[0], k, true, e);
     if (st == BERTH_OK) st = add_declared(w, f[1], k, false, e);
@@ -172,10 +170,10 @@ static berth_status read_declared(Workflow *w, berth_i_edges *e) {
 
 /* writer [files], child [tasks]: has a parent */
 static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint8_t *child, berth_i_edges *e) {
-  int32_t k, i, from;
+  int32_t from;
   berth_status st = BERTH_OK;
-  for (k = 0; k < w->n_tasks; k++) {
-    for (i = w->in.at[k]; !child[k] && i < w->in.at[k + 1] && st == BERTH_OK; i++) {
+  for (int32_t k = 0; k < w->n_tasks; k++) {
+    for (int32_t i = w->in.at[k]; !child[k] && i < w->in.at[k + 1] && st == BERTH_OK; i++) {
       if ((from = writer[w->in.file[i]]) != BERTH_NONE && from != k)
         st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ from, k, 0, 0, w->task[k].origin });
     }
@@ -186,15 +184,14 @@ static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint
 /* A task without declared parents follows the writers of what it reads. */
 static berth_status infer(Workflow *w, berth_i_edges *e) {
   berth_i_pool scratch = berth_i_pool_empty(w->ctx);
-  size_t i;
-  int32_t k, f, *writer = berth_i_pool_alloc(&scratch, (size_t)w->file_ids.n, sizeof *writer);
+  int32_t *writer = berth_i_pool_alloc(&scratch, (size_t)w->file_ids.n, sizeof *writer);
   uint8_t *child = berth_i_pool_zalloc(&scratch, (size_t)w->n_tasks, 1);
   berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK) goto done;
-  for (f = 0; f < w->file_ids.n; f++) writer[f] = BERTH_NONE;
-  for (i = 0; i < e->n; i++) child[e->at[i].dst] = 1;
-  for (k = w->n_tasks - 1; k >= 0; k--)
-    for (f = w->out.at[k]; f < w->out.at[k + 1]; f++) writer[w->out.file[f]] = k;
+  for (int32_t f = 0; f < w->file_ids.n; f++) writer[f] = BERTH_NONE;
+  for (size_t i = 0; i < e->n; i++) child[e->at[i].dst] = 1;
+  for (int32_t k = w->n_tasks - 1; k >= 0; k--)
+    for (int32_t f = w->out.at[k]; f < w->out.at[k + 1]; f++) writer[w->out.file[f]] = k;
   st = join_by_files(w, writer, child, e);
 done:
   berth_i_pool_free(&scratch);
@@ -205,9 +202,9 @@ BERTH_I_SORT(sort_by_ends, berth_i_edge, BERTH_I_UP(src) BERTH_I_UP(dst))
 
 /* A dependency is told by either end or by both. */
 static void sort_and_merge(berth_i_edges *e) {
-  size_t i, n = 0;
+  size_t n = 0;
   sort_by_ends(e->at, e->n);
-  for (i = 0; i < e->n; i++)
+  for (size_t i = 0; i < e->n; i++)
     if (n == 0 || sort_by_ends_compare(&e->at[n - 1], &e->at[i]) != 0) e->at[n++] = e->at[i];
   e->n = n;
 }
@@ -215,9 +212,8 @@ static void sort_and_merge(berth_i_edges *e) {
 /* @param mark [files]: the number of the edge, counted from 1, that has seen the file as written by its source */
 static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t number, int32_t *mark) {
   double sum = 0;
-  int32_t i;
-  for (i = w->out.at[e->src]; i < w->out.at[e->src + 1]; i++) mark[w->out.file[i]] = number;
-  for (i = w->in.at[e->dst]; i < w->in.at[e->dst + 1]; i++) {
+  for (int32_t i = w->out.at[e->src]; i < w->out.at[e->src + 1]; i++) mark[w->out.file[i]] = number;
+  for (int32_t i = w->in.at[e->dst]; i < w->in.at[e->dst + 1]; i++) {
     if (mark[w->in.file[i]] != number) continue;
     mark[w->in.file[i]] = 0;
     sum += w->size[w->in.file[i]];
@@ -227,10 +223,10 @@ static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t nu
 
 /* Files lie on disks: they take no memory of a device. */
 static berth_status add_tensors(Workflow *w, const berth_i_edges *e) {
-  size_t files = (size_t)w->file_ids.n, i;
+  size_t files = (size_t)w->file_ids.n;
   int32_t id, *mark = berth_i_zalloc(w->ctx, files, sizeof *mark);
   berth_status st = mark ? BERTH_OK : berth_i_nomem(w->ctx);
-  for (i = 0; i < e->n && st == BERTH_OK; i++) {
+  for (size_t i = 0; i < e->n && st == BERTH_OK; i++) {
     berth_tensor t = { e->at[i].src, bytes_between(w, &e->at[i], (int32_t)i + 1, mark), 0, 0 };
     st = berth_i_blame(w->doc, e->at[i].origin, berth_graph_builder_add_tensor(w->b, &t, &id));
     if (st == BERTH_OK) st = berth_graph_builder_add_consumer(w->b, id, e->at[i].dst);

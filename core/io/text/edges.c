@@ -19,14 +19,13 @@ typedef struct Index {
 
 static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n, int32_t (*key)(const void *ud, size_t i),
                                const void *ud, Index *x) {
-  berth_status st;
-  size_t i;
   x->at = berth_i_pool_zalloc(pool, n_keys + 2, sizeof *x->at);
   x->list = berth_i_pool_alloc(pool, n, sizeof *x->list);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
-  for (i = 0; i < n; i++) x->at[key(ud, i) + 2]++;
-  for (i = 1; i < n_keys; i++) x->at[i + 1] += x->at[i];
-  for (i = 0; i < n; i++) x->list[x->at[key(ud, i) + 1]++] = (int32_t)i;
+  for (size_t i = 0; i < n; i++) x->at[key(ud, i) + 2]++;
+  for (size_t i = 1; i < n_keys; i++) x->at[i + 1] += x->at[i];
+  for (size_t i = 0; i < n; i++) x->list[x->at[key(ud, i) + 1]++] = (int32_t)i;
   return BERTH_OK;
 }
 
@@ -36,11 +35,11 @@ berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int3
   Index by = { 0 };
   const berth_i_edge *first = NULL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  int32_t *seen = berth_i_pool_zalloc(&scratch, (size_t)n_ops, sizeof *seen), s, k;
+  int32_t *seen = berth_i_pool_zalloc(&scratch, (size_t)n_ops, sizeof *seen);
   berth_status st = index_make(&scratch, (size_t)n_ops, e->n, source_of, e, &by);
   if (st != BERTH_OK) goto done;
-  for (s = 0; s < n_ops; s++) {
-    for (k = by.at[s]; k < by.at[s + 1]; k++) {
+  for (int32_t s = 0; s < n_ops; s++) {
+    for (int32_t k = by.at[s]; k < by.at[s + 1]; k++) {
       const berth_i_edge *edge = &e->at[by.list[k]];
       if (seen[edge->dst] == s + 1 && (!first || edge < first)) first = edge;
       seen[edge->dst] = s + 1;
@@ -56,8 +55,8 @@ berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges 
   const char *op = strstr(berth_errmsg(src->ctx), ": op ");
   long on_cycle = op ? strtol(op + 5, NULL, 10) : BERTH_NONE;
   int32_t line = 1;
-  size_t k;
   if (st != BERTH_ECYCLE) return berth_i_blame_file(src->ctx, src->name, st);
+  size_t k;
   for (k = 0; k < e->n && e->at[k].dst != on_cycle; k++) {}
   if (k < e->n) line = e->at[k].line;
   berth_i_prefix_error(src->ctx, "%s:%d: ", src->name, (int)line);
@@ -74,11 +73,10 @@ BERTH_I_SORT(sort_kin, Kin, BERTH_I_UP(src) BERTH_I_UP(bytes) BERTH_I_UP(edge))
 
 static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t *leader) {
   Kin *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
-  size_t i;
   if (!kin) return berth_i_nomem(ctx);
-  for (i = 0; i < e->n; i++) kin[i] = (Kin){ e->at[i].src, (int32_t)i, e->at[i].bytes };
+  for (size_t i = 0; i < e->n; i++) kin[i] = (Kin){ e->at[i].src, (int32_t)i, e->at[i].bytes };
   sort_kin(kin, e->n);
-  for (i = 0; i < e->n; i++) {
+  for (size_t i = 0; i < e->n; i++) {
     bool same = i > 0 && kin[i].src == kin[i - 1].src && kin[i].bytes == kin[i - 1].bytes;
     leader[kin[i].edge] = same ? leader[kin[i - 1].edge] : kin[i].edge;
   }
@@ -90,8 +88,7 @@ static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t
 static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident, berth_graph_builder *b,
                                  int32_t *tensor) {
   berth_status st;
-  size_t i;
-  for (i = 0; i < e->n; i++) {
+  for (size_t i = 0; i < e->n; i++) {
     int32_t k = by->list[i], lead = tensor[k];
     berth_tensor t = { e->at[k].src, e->at[k].bytes, resident, 0 };
     if (lead != k) tensor[k] = tensor[lead];
@@ -103,12 +100,11 @@ static berth_status make_tensors(const berth_i_edges *e, const Index *by, double
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b) {
   Index by = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  size_t i;
   int32_t *tensor = berth_i_pool_alloc(&scratch, e->n, sizeof *tensor);
   berth_status st = index_make(&scratch, (size_t)n_ops, e->n, source_of, e, &by);
   if (st == BERTH_OK) st = find_leaders(ctx, e, tensor);
   if (st == BERTH_OK) st = make_tensors(e, &by, resident, b, tensor);
-  for (i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
+  for (size_t i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -126,9 +122,8 @@ typedef struct Merge {
 static int32_t consumer_of(const void *ud, size_t i) { return ((const int32_t *)ud)[i]; }
 
 static void number_pairs(Merge *m) {
-  int32_t t, e;
-  for (t = 0; t < m->n_tensors; t++) {
-    for (e = m->use_at[t]; e < m->use_at[t + 1]; e++) {
+  for (int32_t t = 0; t < m->n_tensors; t++) {
+    for (int32_t e = m->use_at[t]; e < m->use_at[t + 1]; e++) {
       m->tensor[e] = t;
       m->blockers[e] = e > m->use_at[t];
     }
@@ -137,11 +132,10 @@ static void number_pairs(Merge *m) {
 
 /* Chains the pairs of every op in the order of its inputs. pair_of is scratch over tensors. */
 static void chain_inputs(Merge *m, const Index *by_op, int32_t *pair_of) {
-  int32_t v, k;
-  for (v = 0; v < m->n_ops; v++) {
+  for (int32_t v = 0; v < m->n_ops; v++) {
     int32_t last = -1;
-    for (k = by_op->at[v]; k < by_op->at[v + 1]; k++) pair_of[m->tensor[by_op->list[k]]] = by_op->list[k];
-    for (k = m->in_at[v]; k < m->in_at[v + 1]; k++) {
+    for (int32_t k = by_op->at[v]; k < by_op->at[v + 1]; k++) pair_of[m->tensor[by_op->list[k]]] = by_op->list[k];
+    for (int32_t k = m->in_at[v]; k < m->in_at[v + 1]; k++) {
       int32_t e = pair_of[m->in[k]];
       m->next[e] = -1;
       if (last >= 0) {
@@ -172,10 +166,10 @@ berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensor
   Index by_op = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *pair_of = berth_i_pool_alloc(&scratch, (size_t)n_tensors, sizeof *pair_of);
-  berth_status st;
   m.tensor = berth_i_pool_alloc(&scratch, n, sizeof *m.tensor);
   m.next = berth_i_pool_alloc(&scratch, n, sizeof *m.next);
   m.blockers = berth_i_pool_alloc(&scratch, n, sizeof *m.blockers);
+  berth_status st;
   if ((st = index_make(&scratch, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK) goto done;
   number_pairs(&m);
   chain_inputs(&m, &by_op, pair_of);

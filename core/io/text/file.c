@@ -40,10 +40,10 @@ berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, siz
 
 /* What `text` holds, unpacked if need be; it is replaced then. */
 static berth_status unpack(berth_ctx *ctx, const char *path, char **text, size_t *len, size_t *size) {
+  if (!berth_i_is_gzip(*text, *len)) return BERTH_OK;
   char *plain;
   size_t plain_len, plain_size;
   berth_status st;
-  if (!berth_i_is_gzip(*text, *len)) return BERTH_OK;
   if ((st = berth_i_gunzip(ctx, path, *text, *len, &plain, &plain_len, &plain_size)) != BERTH_OK) return st;
   berth_i_free(ctx, *text, *size, 1);
   *text = plain;
@@ -81,8 +81,8 @@ static bool write_all(int fd, const char *data, size_t len) {
 
 /* A new file beside `path`, open for writing; its name goes to temp. */
 static int open_beside(const char *path, char *temp, size_t size) {
-  int fd = -1, k;
-  for (k = 0; k < 100 && fd < 0; k++) {
+  int fd = -1;
+  for (int k = 0; k < 100 && fd < 0; k++) {
     snprintf(temp, size, "%s.%ld.%d.tmp", path, (long)getpid(), k);
     fd = open(temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (fd < 0 && errno != EEXIST) break;
@@ -94,14 +94,13 @@ static berth_status replace(berth_ctx *ctx, const char *path, const struct stat 
   size_t size = strlen(path) + 40;
   char *temp = berth_i_alloc(ctx, size, 1);
   berth_status st = BERTH_OK;
-  bool good;
-  int fd;
   if (!temp) return berth_i_nomem(ctx);
+  int fd;
   if ((fd = open_beside(path, temp, size)) < 0) {
     st = io_error(ctx, path, "cannot be written");
     goto done;
   }
-  good = write_all(fd, text->data, text->len) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
+  bool good = write_all(fd, text->data, text->len) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
   if (close(fd) != 0) good = false;
   if (!good || rename(temp, path) != 0) {
     st = io_error(ctx, path, "cannot be written");

@@ -41,32 +41,31 @@ bool berth_i_lines_next_filled(berth_i_lines *l) {
 }
 
 berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...) {
-  char why[320];
   va_list args;
   va_start(args, format);
+  char why[320];
   vsnprintf(why, sizeof why, format, args);
   va_end(args);
   return berth_i_fail(l->src->ctx, BERTH_EPARSE, "%s:%d: %s", l->src->name, (int)(l->line ? l->line : 1), why);
 }
 
 size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t size) {
-  size_t n = 0, kept;
-  const char *from;
+  size_t n = 0;
   berth_i_lines_skip_blanks(l);
-  from = l->at;
+  const char *from = l->at;
   while (l->at < l->end && *l->at && !is_blank(*l->at) && !strchr(stop, *l->at)) l->at++;
   n = (size_t)(l->at - from);
-  kept = n < size ? n : size - 1;
+  size_t kept = n < size ? n : size - 1;
   memcpy(buf, from, kept);
   buf[kept] = 0;
   return n;
 }
 
 bool berth_i_decimal(const char *word, double *out) {
-  char buf[72], *end;
   const char *point = localeconv()->decimal_point;
   size_t n = 0;
   if (!*word) return false;
+  char buf[72];
   for (; *word; word++) {
     if (n + 8 > sizeof buf || !strchr("0123456789+-.eE", *word)) return false;
     if (*word == '.') {
@@ -76,6 +75,7 @@ bool berth_i_decimal(const char *word, double *out) {
     }
   }
   buf[n] = 0;
+  char *end;
   *out = strtod(buf, &end);
   return *end == 0;
 }
@@ -88,9 +88,9 @@ static berth_status read_word(berth_i_lines *l, const char *stop, const char *wh
 
 berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out) {
   char word[64];
-  double x;
   berth_status st = read_word(l, stop, what, word, sizeof word);
   if (st != BERTH_OK) return st;
+  double x;
   if (!berth_i_decimal(word, &x)) return berth_i_lines_fail(l, "%s is not a number (%.40s)", what, word);
   if (isinf(x)) return berth_i_lines_fail(l, "%s is too large (%.40s)", what, word);
   if (x < 0) return berth_i_lines_fail(l, "%s is negative (%.40s)", what, word);
@@ -113,13 +113,12 @@ berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *wh
 
 bool berth_i_lines_is_number(berth_i_lines *l) {
   char word[64];
-  double number;
   berth_i_lines_word(l, "", word, sizeof word);
+  double number;
   return berth_i_decimal(word, &number) && berth_i_lines_is_blank(l);
 }
 
 int berth_i_lines_next_words(berth_i_lines *l, bool *commas) {
-  char word[16];
   int words = 0;
   *commas = false;
   do {
@@ -127,6 +126,7 @@ int berth_i_lines_next_words(berth_i_lines *l, bool *commas) {
     berth_i_lines_skip_blanks(l);
   } while (*l->at == '#');
   *commas = berth_i_has(l->at, l->end, ",");
+  char word[16];
   while (berth_i_lines_word(l, "", word, sizeof word)) words++;
   return words;
 }

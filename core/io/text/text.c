@@ -45,11 +45,10 @@ void berth_i_put_n(berth_i_out *o, const char *s, size_t n) {
 void berth_i_put(berth_i_out *o, const char *s) { berth_i_put_n(o, s, strlen(s)); }
 
 void berth_i_putf(berth_i_out *o, const char *format, ...) {
-  char few[128];
   va_list args;
-  int n;
   va_start(args, format);
-  n = vsnprintf(few, sizeof few, format, args);
+  char few[128];
+  int n = vsnprintf(few, sizeof few, format, args);
   va_end(args);
   if (n < 0 || (size_t)n < sizeof few) {
     berth_i_put_n(o, few, n < 0 ? 0 : (size_t)n);
@@ -73,13 +72,12 @@ static void dot_for_locale(char *buf) {
 }
 
 const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]) {
-  int digits;
   if (x == floor(x) && fabs(x) < 1e15 && !(x == 0 && signbit(x))) {
     snprintf(buf, BERTH_I_NUMBER_SIZE, "%lld", (long long)x);
     return buf;
   }
   if (x == 0) return "-0";
-  for (digits = 15; digits <= 17; digits++) {
+  for (int digits = 15; digits <= 17; digits++) {
     snprintf(buf, BERTH_I_NUMBER_SIZE, "%.*g", digits, x);
     if (strtod(buf, NULL) == x) break;
   }

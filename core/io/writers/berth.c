@@ -45,18 +45,16 @@ static void put_flag(Members *m, const char *key, bool on) {
 }
 
 static void put_ids(Members *m, const char *key, int32_t n, const int32_t *ids) {
-  int32_t k;
   put_key(m, key);
   berth_i_put(m->o, "[");
-  for (k = 0; k < n; k++) berth_i_putf(m->o, k ? ", %d" : "%d", (int)ids[k]);
+  for (int32_t k = 0; k < n; k++) berth_i_putf(m->o, k ? ", %d" : "%d", (int)ids[k]);
   berth_i_put(m->o, "]");
 }
 
 static void put_amounts(Members *m, const char *key, int32_t n, const double *x) {
-  int32_t k;
   put_key(m, key);
   berth_i_put(m->o, "[");
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (k) berth_i_put(m->o, ", ");
     berth_i_put_number(m->o, x[k]);
   }
@@ -66,10 +64,9 @@ static void put_amounts(Members *m, const char *key, int32_t n, const double *x)
 /* A list of objects, one a line; `put` writes the members of each. */
 static void put_list(berth_i_out *o, const char *key, int32_t n, void (*put)(Members *m, const void *ud, int32_t i),
                      const void *ud) {
-  int32_t i;
   if (n == 0) return;
   berth_i_putf(o, ",\n  \"%s\": [", key);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     Members m = { o, false };
     berth_i_put(o, i ? ",\n    {" : "\n    {");
     put(&m, ud, i);
@@ -94,11 +91,10 @@ static void put_time(berth_i_out *o, double seconds) {
 }
 
 static void put_seconds(Members *m, const double *seconds, int32_t n) {
-  int32_t k;
   if (!seconds) return;
   put_key(m, "seconds");
   if (n > 1) berth_i_put(m->o, "[");
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (k) berth_i_put(m->o, ", ");
     put_time(m->o, seconds[k]);
   }
@@ -158,10 +154,9 @@ static void put_collective(Members *m, const void *graph, int32_t i) {
 }
 
 static void put_types(berth_i_out *o, const berth_graph *g) {
-  int32_t k;
   if (g->n_types == 1 && !*berth_graph_type(g, 0)) return;
   berth_i_put(o, ",\n  \"types\": [");
-  for (k = 0; k < g->n_types; k++) {
+  for (int32_t k = 0; k < g->n_types; k++) {
     if (k) berth_i_put(o, ", ");
     berth_i_put_string(o, berth_graph_type(g, k));
   }
@@ -197,10 +192,9 @@ static bool is_way_back(const berth_topology *t, int32_t a, int32_t b) {
 }
 
 static void put_links(berth_i_out *o, const berth_topology *t) {
-  int32_t k;
   if (t->n_links == 0) return;
   berth_i_put(o, ",\n  \"links\": [");
-  for (k = 0; k < t->n_links; k++) {
+  for (int32_t k = 0; k < t->n_links; k++) {
     Members m = { o, false };
     bool duplex = is_way_back(t, k, k + 1);
     berth_i_put(o, k ? ",\n    {" : "\n    {");
@@ -223,11 +217,10 @@ static bool switches_come_last(const berth_topology *t) {
 
 /* Switches, and the order of all nodes where it is not the usual one. */
 static void put_switches(berth_i_out *o, const berth_topology *t) {
-  int32_t k;
   bool any = false;
   if (t->n_nodes == t->n_devices) return;
   berth_i_put(o, ",\n  \"switches\": [");
-  for (k = 0; k < t->n_nodes; k++) {
+  for (int32_t k = 0; k < t->n_nodes; k++) {
     if (t->node_device[k] != BERTH_NONE) continue;
     if (any) berth_i_put(o, ", ");
     any = true;
@@ -235,7 +228,7 @@ static void put_switches(berth_i_out *o, const berth_topology *t) {
   }
   berth_i_put(o, "]");
   if (switches_come_last(t)) return;
-  for (k = 0; k < t->n_nodes; k++) {
+  for (int32_t k = 0; k < t->n_nodes; k++) {
     berth_i_put(o, k ? ", " : ",\n  \"nodes\": [");
     berth_i_put_string(o, t->node_name[k]);
   }
@@ -255,10 +248,9 @@ static void put_route(berth_i_out *o, const berth_topology *t, int32_t src, int3
 
 static void put_routes(berth_i_out *o, const berth_topology *t) {
   bool any = false;
-  int32_t src, dst;
   if (!t->route_set) return;
-  for (src = 0; src < t->n_devices; src++) {
-    for (dst = 0; dst < t->n_devices; dst++) {
+  for (int32_t src = 0; src < t->n_devices; src++) {
+    for (int32_t dst = 0; dst < t->n_devices; dst++) {
       if (!t->route_set[berth_i_pair(t, src, dst)]) continue;
       put_route(o, t, src, dst, !any);
       any = true;
@@ -279,11 +271,10 @@ static void put_topology(berth_i_out *o, const berth_topology *t) {
 /* ---- placement ---------------------------------------------------------------------------- */
 
 static void put_op_names(Members *m, const berth_graph *g) {
-  int32_t k;
-  berth_op op;
   if (!g || !g->op_name) return;
   berth_i_put(m->o, ",\n  \"op_names\": [");
-  for (k = 0; k < g->n_ops && berth_graph_op(g, k, &op) == BERTH_OK; k++) {
+  berth_op op;
+  for (int32_t k = 0; k < g->n_ops && berth_graph_op(g, k, &op) == BERTH_OK; k++) {
     if (k) berth_i_put(m->o, ", ");
     berth_i_put_string(m->o, op.name ? op.name : "");
   }
@@ -291,10 +282,9 @@ static void put_op_names(Members *m, const berth_graph *g) {
 }
 
 static void put_device_names(Members *m, const berth_topology *t) {
-  int32_t k;
   if (!t) return;
   berth_i_put(m->o, ",\n  \"device_names\": [");
-  for (k = 0; k < t->n_devices; k++) {
+  for (int32_t k = 0; k < t->n_devices; k++) {
     if (k) berth_i_put(m->o, ", ");
     berth_i_put_string(m->o, t->devices[k].name);
   }
@@ -320,10 +310,9 @@ static void put_placement(berth_i_out *o, const berth_placement *p, const berth_
 /* ---- files -------------------------------------------------------------------------------- */
 
 static berth_status check_fit(const berth_placement *p, const berth_graph *g, const berth_topology *t) {
-  int32_t k;
   if (g && p->n != g->n_ops)
     return berth_i_fail(p->ctx, BERTH_EINVAL, "placement of %d ops, graph of %d", (int)p->n, (int)g->n_ops);
-  for (k = 0; t && k < p->n; k++) {
+  for (int32_t k = 0; t && k < p->n; k++) {
     if (p->device[k] < t->n_devices) continue;
     return berth_i_fail(p->ctx, BERTH_EINVAL, "placement: op %d is on device %d, topology has %d", (int)k, (int)p->device[k],
                         (int)t->n_devices);
@@ -353,9 +342,8 @@ berth_status berth_write_topology(berth_topology *t, berth_text *out) { return w
 
 berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out) {
   berth_status st = check_fit(p, g, t);
-  berth_i_out o;
   if (st != BERTH_OK) return st;
-  o = berth_i_out_open(p->ctx, out);
+  berth_i_out o = berth_i_out_open(p->ctx, out);
   open_file(&o);
   put_placement(&o, p, g, t);
   close_file(&o);

@@ -14,11 +14,10 @@ static void put_quoted(berth_i_out *o, const char *s) {
 }
 
 static void put_time(berth_i_out *o, const double *seconds, int32_t n) {
-  char buf[32];
-  int32_t k;
   if (!seconds) return;
   berth_i_put(o, "\\n");
-  for (k = 0; k < n; k++) {
+  char buf[32];
+  for (int32_t k = 0; k < n; k++) {
     berth_i_put(o, k ? " / " : "");
     berth_i_put(o, isinf(seconds[k]) ? "-" : berth_quantity_format(seconds[k], BERTH_SECONDS, buf, sizeof buf));
   }
@@ -52,8 +51,7 @@ static void put_op(berth_i_out *o, const berth_graph *g, int32_t v, const int32_
 
 static void put_tensor(berth_i_out *o, const berth_graph *g, int32_t t) {
   char buf[32];
-  int32_t e;
-  for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
+  for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
     berth_i_putf(o, "  n%d -> n%d", (int)g->producer[t], (int)g->use[e]);
     if (g->tensor_bytes[t] == 0) berth_i_put(o, " [style=dashed];\n");
     else berth_i_putf(o, " [label=\"%s\"];\n", berth_quantity_format(g->tensor_bytes[t], BERTH_BYTES, buf, sizeof buf));
@@ -63,22 +61,20 @@ static void put_tensor(berth_i_out *o, const berth_graph *g, int32_t t) {
 static void put_collective(berth_i_out *o, const berth_graph *g, int32_t k) {
   const berth_collective *c = &g->collectives[k];
   char buf[32];
-  int32_t i;
   berth_i_putf(o, "  c%d [label=\"%s\\n%s\", shape=hexagon];\n", (int)k, berth_i_collective_names[c->kind],
                berth_quantity_format(c->bytes, BERTH_BYTES, buf, sizeof buf));
-  for (i = 0; i < c->n_members; i++) berth_i_putf(o, "  n%d -> c%d;\n", (int)c->members[i], (int)k);
-  for (i = 0; i < c->n_consumers; i++) berth_i_putf(o, "  c%d -> n%d;\n", (int)k, (int)c->consumers[i]);
+  for (int32_t i = 0; i < c->n_members; i++) berth_i_putf(o, "  n%d -> c%d;\n", (int)c->members[i], (int)k);
+  for (int32_t i = 0; i < c->n_consumers; i++) berth_i_putf(o, "  c%d -> n%d;\n", (int)k, (int)c->consumers[i]);
 }
 
 static berth_status write_dot(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_i_out o = berth_i_out_open(g->ctx, out);
-  int32_t k;
   berth_i_put(&o, "digraph \"");
   put_quoted(&o, berth_graph_name(g));
   berth_i_put(&o, "\" {\n  node [shape=box, style=filled, fillcolor=white];\n");
-  for (k = 0; k < g->n_ops; k++) put_op(&o, g, k, device);
-  for (k = 0; k < g->n_collectives; k++) put_collective(&o, g, k);
-  for (k = 0; k < g->n_tensors; k++) put_tensor(&o, g, k);
+  for (int32_t k = 0; k < g->n_ops; k++) put_op(&o, g, k, device);
+  for (int32_t k = 0; k < g->n_collectives; k++) put_collective(&o, g, k);
+  for (int32_t k = 0; k < g->n_tensors; k++) put_tensor(&o, g, k);
   berth_i_put(&o, "}\n");
   return berth_i_out_close(&o);
 }

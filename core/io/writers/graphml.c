@@ -24,9 +24,9 @@ static void sheet_make(berth_i_pool *pool, int32_t rows, int32_t cap, Sheet *s) 
 
 /* A column of nothing but missing values. */
 static int32_t add_column(Sheet *s, const char *name, const char *type) {
-  int32_t k = s->n++, i;
+  int32_t k = s->n++;
   s->columns[k] = (Column){ name, type };
-  for (i = 0; i < s->rows; i++) s->cell[(size_t)k * (size_t)s->rows + (size_t)i] = MISSING;
+  for (int32_t i = 0; i < s->rows; i++) s->cell[(size_t)k * (size_t)s->rows + (size_t)i] = MISSING;
   return k;
 }
 
@@ -79,44 +79,39 @@ static double workspace_of(const berth_op *op) { return op->workspace_bytes; }
 /* Calls set(row) for every op; a column that would stay empty is not made. */
 static void put_names(Writer *w, bool kinds) {
   const berth_graph *g = w->g;
-  int32_t v, k;
-  berth_op op;
   if (kinds ? !g->op_kind : !g->op_name) return;
-  k = add_column(&w->nodes, kinds ? "kind" : "name", "string");
-  for (v = 0; v < g->n_ops && berth_graph_op(g, v, &op) == BERTH_OK; v++) set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
+  int32_t k = add_column(&w->nodes, kinds ? "kind" : "name", "string");
+  berth_op op;
+  for (int32_t v = 0; v < g->n_ops && berth_graph_op(g, v, &op) == BERTH_OK; v++) set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
 }
 
 static void put_amount(Writer *w, const double *column, const char *name, Amount amount) {
-  int32_t v, k;
-  berth_op op;
   if (!column) return;
-  k = add_column(&w->nodes, name, "double");
-  for (v = 0; v < w->g->n_ops && berth_graph_op(w->g, v, &op) == BERTH_OK; v++)
+  int32_t k = add_column(&w->nodes, name, "double");
+  berth_op op;
+  for (int32_t v = 0; v < w->g->n_ops && berth_graph_op(w->g, v, &op) == BERTH_OK; v++)
     if (amount(&op) != 0) set_number(&w->nodes, k, v, amount(&op));
 }
 
 static void put_ids(Writer *w, const int32_t *column, const char *name) {
-  int32_t v, k;
   if (!column) return;
-  k = add_column(&w->nodes, name, "int");
-  for (v = 0; v < w->g->n_ops; v++)
+  int32_t k = add_column(&w->nodes, name, "int");
+  for (int32_t v = 0; v < w->g->n_ops; v++)
     if (column[v] != BERTH_NONE) set_number(&w->nodes, k, v, column[v]);
 }
 
 static void put_flag(Sheet *s, const uint8_t *column, int32_t n, unsigned bit, const char *name) {
-  int32_t v, k;
   bool any = false;
-  for (v = 0; column && v < n; v++) any = any || column[v] & bit;
+  for (int32_t v = 0; column && v < n; v++) any = any || column[v] & bit;
   if (!any) return;
-  k = add_column(s, name, "boolean");
-  for (v = 0; v < n; v++) set_text(s, k, v, column[v] & bit ? "true" : "false");
+  int32_t k = add_column(s, name, "boolean");
+  for (int32_t v = 0; v < n; v++) set_text(s, k, v, column[v] & bit ? "true" : "false");
 }
 
 /* "seconds:type", or "seconds" for the one type "". */
 static berth_status label_times(Writer *w, berth_ctx *ctx) {
   berth_i_out o = berth_i_out_open(ctx, &w->labels);
-  int32_t k;
-  for (k = 0; k < w->g->n_types; k++) {
+  for (int32_t k = 0; k < w->g->n_types; k++) {
     const char *type = berth_graph_type(w->g, k);
     berth_i_put(&o, w->g->n_types == 1 && !*type ? "seconds" : "seconds:");
     put_xml(&o, type, true);
@@ -128,12 +123,11 @@ static berth_status label_times(Writer *w, berth_ctx *ctx) {
 static void put_times(Writer *w) {
   const berth_graph *g = w->g;
   const char *label = w->labels.data;
-  int32_t type, v, k;
   bool plain = g->n_types == 1 && !*berth_graph_type(g, 0);
   if (!g->seconds && plain) return;
-  for (type = 0; type < g->n_types; type++, label += strlen(label) + 1) {
-    k = add_column(&w->nodes, label, "double");
-    for (v = 0; g->seconds && v < g->n_ops; v++) {
+  for (int32_t type = 0; type < g->n_types; type++, label += strlen(label) + 1) {
+    int32_t k = add_column(&w->nodes, label, "double");
+    for (int32_t v = 0; g->seconds && v < g->n_ops; v++) {
       double s = g->seconds[(size_t)v * (size_t)g->n_types + (size_t)type];
       if (!isnan(s)) set_number(&w->nodes, k, v, s);
     }
@@ -141,27 +135,26 @@ static void put_times(Writer *w) {
 }
 
 static void put_device(Writer *w) {
-  int32_t v, k;
   if (!w->device) return;
-  k = add_column(&w->nodes, "device", "int");
-  for (v = 0; v < w->g->n_ops; v++) set_number(&w->nodes, k, v, w->device[v]);
+  int32_t k = add_column(&w->nodes, "device", "int");
+  for (int32_t v = 0; v < w->g->n_ops; v++) set_number(&w->nodes, k, v, w->device[v]);
 }
 
 static int32_t find_column(Sheet *s, const char *name, const char *type) {
-  int32_t k;
-  for (k = 0; k < s->n; k++)
+  for (int32_t k = 0; k < s->n; k++)
     if (strcmp(s->columns[k].name, name) == 0) return k;
   return add_column(s, name, type);
 }
 
 static void put_collectives(Writer *w) {
   const berth_graph *g = w->g;
-  int32_t kind, bytes, count, c;
   if (g->n_collectives == 0) return;
-  kind = add_column(&w->nodes, "collective", "string");
+  int32_t kind = add_column(&w->nodes, "collective", "string");
+  int32_t bytes;
   bytes = find_column(&w->nodes, "bytes", "double");
+  int32_t count;
   count = add_column(&w->nodes, "count", "int");
-  for (c = 0; c < g->n_collectives; c++) {
+  for (int32_t c = 0; c < g->n_collectives; c++) {
     const berth_collective *x = &g->collectives[c];
     set_text(&w->nodes, kind, g->n_ops + c, berth_i_collective_names[x->kind]);
     set_number(&w->nodes, bytes, g->n_ops + c, x->bytes);
@@ -201,14 +194,14 @@ static double number_of(const berth_graph *g, int32_t t) { return (void)g, t; }
 
 static void put_edge_column(Writer *w, const char *name, const char *type, const int32_t *tensor,
                             double (*amount)(const berth_graph *, int32_t)) {
-  int32_t k = add_column(&w->edges, name, type), e;
-  for (e = 0; e < w->edges.rows; e++) put_edge_amount(w, k, e, tensor, amount);
+  int32_t k = add_column(&w->edges, name, type);
+  for (int32_t e = 0; e < w->edges.rows; e++) put_edge_amount(w, k, e, tensor, amount);
 }
 
 static void put_edge_flag(Writer *w, const char *name, unsigned bit, const int32_t *tensor) {
   const uint8_t *flags = w->g->tensor_flags;
-  int32_t e, k = BERTH_NONE;
-  for (e = 0; flags && e < w->edges.rows; e++) {
+  int32_t k = BERTH_NONE;
+  for (int32_t e = 0; flags && e < w->edges.rows; e++) {
     if (tensor[e] == BERTH_NONE || !(flags[tensor[e]] & bit)) continue;
     if (k == BERTH_NONE) k = add_column(&w->edges, name, "boolean");
     set_text(&w->edges, k, e, "true");
@@ -229,21 +222,21 @@ static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
   size_t n = (size_t)g->n_edges;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *order = berth_i_pool_alloc(&scratch, n, sizeof *order), *of = berth_i_pool_alloc(&scratch, n, sizeof *of);
-  int32_t t, e, c, i, row = 0;
+  int32_t row = 0;
   bool ok = false;
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_merge_order(ctx, g->n_ops, g->n_tensors, g->use_at, g->use, g->in_at, g->in, order, &ok);
-  for (t = 0; st == BERTH_OK && t < g->n_tensors; t++)
-    for (e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
-  for (e = 0; st == BERTH_OK && e < g->n_edges; e++, row++) {
+  for (int32_t t = 0; st == BERTH_OK && t < g->n_tensors; t++)
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
+  for (int32_t e = 0; st == BERTH_OK && e < g->n_edges; e++, row++) {
     int32_t pair = ok ? order[e] : e;
     tensor[row] = of[pair];
     w->from[row] = g->producer[of[pair]];
     w->to[row] = g->use[pair];
   }
-  for (c = 0; st == BERTH_OK && c < g->n_collectives; c++) {
+  for (int32_t c = 0; st == BERTH_OK && c < g->n_collectives; c++) {
     const berth_collective *x = &g->collectives[c];
-    for (i = 0; i < x->n_members + x->n_consumers; i++, row++) {
+    for (int32_t i = 0; i < x->n_members + x->n_consumers; i++, row++) {
       bool member = i < x->n_members;
       tensor[row] = BERTH_NONE;
       w->from[row] = member ? x->members[i] : g->n_ops + c;
@@ -290,7 +283,6 @@ static void put_data(berth_i_out *o, const Sheet *s, char prefix, int32_t row) {
 static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
   berth_i_out o = berth_i_out_open(ctx, out);
   const char *name = berth_graph_name(w->g);
-  int32_t k;
   berth_i_put(&o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"\n"
                   "         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"\n"
                   "         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns\n"
@@ -304,12 +296,12 @@ static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
     put_xml(&o, name, false);
     berth_i_put(&o, "</data>\n");
   }
-  for (k = 0; k < w->nodes.rows; k++) {
+  for (int32_t k = 0; k < w->nodes.rows; k++) {
     berth_i_putf(&o, "    <node id=\"n%d\">\n", (int)k);
     put_data(&o, &w->nodes, 'v', k);
     berth_i_put(&o, "    </node>\n");
   }
-  for (k = 0; k < w->edges.rows; k++) {
+  for (int32_t k = 0; k < w->edges.rows; k++) {
     berth_i_putf(&o, "    <edge source=\"n%d\" target=\"n%d\">\n", (int)w->from[k], (int)w->to[k]);
     put_data(&o, &w->edges, 'e', k);
     berth_i_put(&o, "    </edge>\n");
@@ -319,22 +311,22 @@ static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
 }
 
 static int32_t count_rows(const berth_graph *g) {
-  int32_t rows = g->n_edges, c;
-  for (c = 0; c < g->n_collectives; c++) rows += g->collectives[c].n_members + g->collectives[c].n_consumers;
+  int32_t rows = g->n_edges;
+  for (int32_t c = 0; c < g->n_collectives; c++) rows += g->collectives[c].n_members + g->collectives[c].n_consumers;
   return rows;
 }
 
 berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_ctx *ctx = g->ctx;
   Writer w = { .g = g, .device = device };
-  int32_t rows = count_rows(g), *tensor;
+  int32_t rows = count_rows(g);
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  berth_status st;
   sheet_make(&scratch, g->n_ops + g->n_collectives, N_NODE_COLUMNS + g->n_types, &w.nodes);
   sheet_make(&scratch, rows, N_EDGE_COLUMNS, &w.edges);
-  tensor = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *tensor);
+  int32_t *tensor = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *tensor);
   w.from = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *w.from);
   w.to = berth_i_pool_alloc(&scratch, (size_t)rows, sizeof *w.to);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((st = list_edges(&w, ctx, tensor)) != BERTH_OK) goto done;
   if ((st = fill(&w, ctx, tensor)) == BERTH_OK) st = print(&w, ctx, out);

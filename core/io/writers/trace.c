@@ -43,10 +43,10 @@ BERTH_I_SORT(sort_slices, Slice, BERTH_I_UP(device) BERTH_I_UP(start) BERTH_I_UP
 
 /* The lane that has been free longest, or a new one. O(n log n) */
 static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t *lane, int32_t *lanes) {
-  size_t k;
-  for (k = 0; k < n; k++) {
-    int32_t *used = &lanes[slice[k].device], at;
+  for (size_t k = 0; k < n; k++) {
+    int32_t *used = &lanes[slice[k].device];
     if (k == 0 || slice[k].device != slice[k - 1].device) berth_i_heap_clear(ends);
+    int32_t at;
     at = ends->n > 0 && ends->at[0].key <= slice[k].start ? ends->at[0].item : (*used)++;
     berth_i_heap_push(ends, at, slice[k].finish);
     lane[slice[k].id] = at;
@@ -66,10 +66,10 @@ static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t
 /* On each of its devices. */
 static void slice_collectives(const Trace *x, Slice *slice) {
   const int32_t *devices;
-  int32_t k, i, n, at = 0;
-  for (k = 0; k < x->g->n_collectives; k++) {
-    n = berth_result_collective_devices(x->r, k, &devices);
-    for (i = 0; i < n; i++, at++) slice[at] = (Slice){ x->met[k].start, x->met[k].finish, devices[i], at };
+  int32_t at = 0;
+  for (int32_t k = 0; k < x->g->n_collectives; k++) {
+    int32_t n = berth_result_collective_devices(x->r, k, &devices);
+    for (int32_t i = 0; i < n; i++, at++) slice[at] = (Slice){ x->met[k].start, x->met[k].finish, devices[i], at };
   }
 }
 
@@ -78,14 +78,12 @@ static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 static berth_status assign_all_lanes(Trace *x) {
   size_t n = (size_t)larger(x->g->n_ops, larger(x->n_transfers, x->n_seats));
   Slice *slice = berth_i_alloc(x->ctx, n, sizeof *slice);
-  berth_status st;
-  int32_t k;
   if (!slice) return berth_i_nomem(x->ctx);
-  for (k = 0; k < x->g->n_ops; k++) slice[k] = (Slice){ x->start[k], x->finish[k], x->device[k], k };
-  st = assign_lanes(x->ctx, slice, (size_t)x->g->n_ops, x->op_lane, x->lanes[ROW_COMPUTE]);
-  for (k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].src, k };
+  for (int32_t k = 0; k < x->g->n_ops; k++) slice[k] = (Slice){ x->start[k], x->finish[k], x->device[k], k };
+  berth_status st = assign_lanes(x->ctx, slice, (size_t)x->g->n_ops, x->op_lane, x->lanes[ROW_COMPUTE]);
+  for (int32_t k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].src, k };
   if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->send_lane, x->lanes[ROW_SEND]);
-  for (k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
+  for (int32_t k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
   if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->receive_lane, x->lanes[ROW_RECEIVE]);
   slice_collectives(x, slice);
   if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_seats, x->met_lane, x->lanes[ROW_COLLECTIVE]);
@@ -123,10 +121,9 @@ static void put_sort_index(Trace *x, const char *what, int32_t device, int threa
 
 static void put_rows(Trace *x, int32_t device) {
   char name[48];
-  int row, index = 0;
-  int32_t lane;
-  for (row = 0; row < N_ROWS; row++) {
-    for (lane = 0; lane < x->lanes[row][device]; lane++) {
+  int index = 0;
+  for (int row = 0; row < N_ROWS; row++) {
+    for (int32_t lane = 0; lane < x->lanes[row][device]; lane++) {
       if (lane == 0) snprintf(name, sizeof name, "%s", ROW_NAMES[row]);
       else snprintf(name, sizeof name, "%s %d", ROW_NAMES[row], (int)lane + 1);
       put_metadata(x, "thread_name", device, thread_of(row, lane), name);
@@ -151,8 +148,8 @@ static void put_span(Trace *x, double start, double finish) {
 
 static void put_op(Trace *x, int32_t v) {
   berth_op op;
-  char label[80];
   if (berth_graph_op(x->g, v, &op) != BERTH_OK) return;
+  char label[80];
   if (!op.name || !*op.name) op.name = berth_i_op_label(x->g, v, label, sizeof label);
   open_event(x, "X", op.name, x->device[v], thread_of(ROW_COMPUTE, x->op_lane[v]));
   put_span(x, x->start[v], x->finish[v]);
@@ -186,8 +183,8 @@ static void put_arrow(Trace *x, const char *phase, int32_t id, int32_t device, i
 
 /* The consumer on the receiving device that starts first. */
 static int32_t first_reader(const Trace *x, const berth_transfer *t) {
-  int32_t best = BERTH_NONE, e;
-  for (e = x->g->use_at[t->tensor]; e < x->g->use_at[t->tensor + 1]; e++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t e = x->g->use_at[t->tensor]; e < x->g->use_at[t->tensor + 1]; e++) {
     int32_t v = x->g->use[e];
     if (x->device[v] == t->dst && (best == BERTH_NONE || x->start[v] < x->start[best])) best = v;
   }
@@ -222,17 +219,17 @@ static void put_seat(Trace *x, int32_t k, int32_t device, int32_t lane) {
 
 static void put_collectives(Trace *x) {
   const int32_t *devices;
-  int32_t k, i, n, at = 0;
-  for (k = 0; k < x->g->n_collectives; k++) {
-    n = berth_result_collective_devices(x->r, k, &devices);
-    for (i = 0; i < n; i++, at++) put_seat(x, k, devices[i], x->met_lane[at]);
+  int32_t at = 0;
+  for (int32_t k = 0; k < x->g->n_collectives; k++) {
+    int32_t n = berth_result_collective_devices(x->r, k, &devices);
+    for (int32_t i = 0; i < n; i++, at++) put_seat(x, k, devices[i], x->met_lane[at]);
   }
 }
 
 static void put_counter(Trace *x, int32_t device) {
   const double *time, *bytes;
-  int32_t k, n = x->r ? berth_result_memory(x->r, device, &time, &bytes) : 0;
-  for (k = 0; k < n; k++) {
+  int32_t n = x->r ? berth_result_memory(x->r, device, &time, &bytes) : 0;
+  for (int32_t k = 0; k < n; k++) {
     open_event(x, "C", "memory", device, 0);
     put_number(x, "ts", time[k] * 1e6);
     berth_i_put(&x->o, ", \"args\": {\"bytes\": ");
@@ -242,38 +239,36 @@ static void put_counter(Trace *x, int32_t device) {
 }
 
 static void put_events(Trace *x) {
-  int32_t k;
   berth_i_put(&x->o, "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"generator\": \"berth " BERTH_VERSION "\", \"graph\": ");
   berth_i_put_string(&x->o, berth_graph_name(x->g));
   put_number(x, "makespan_seconds", x->makespan);
   berth_i_put(&x->o, "},\n\"traceEvents\": [");
-  for (k = 0; k < x->t->n_devices; k++) put_device(x, k);
-  for (k = 0; k < x->g->n_ops; k++) put_op(x, k);
-  for (k = 0; k < x->n_transfers; k++) put_transfer(x, k);
+  for (int32_t k = 0; k < x->t->n_devices; k++) put_device(x, k);
+  for (int32_t k = 0; k < x->g->n_ops; k++) put_op(x, k);
+  for (int32_t k = 0; k < x->n_transfers; k++) put_transfer(x, k);
   put_collectives(x);
-  for (k = 0; k < x->t->n_devices; k++) put_counter(x, k);
+  for (int32_t k = 0; k < x->t->n_devices; k++) put_counter(x, k);
   berth_i_put(&x->o, "\n]}\n");
 }
 
 static berth_status alloc_lanes(Trace *x) {
   size_t n = (size_t)x->n_transfers;
-  int row;
   x->op_lane = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->op_lane);
   x->send_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->send_lane);
   x->receive_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->receive_lane);
   x->met_lane = berth_i_pool_alloc(&x->pool, (size_t)x->n_seats, sizeof *x->met_lane);
-  for (row = 0; row < N_ROWS; row++) x->lanes[row] = berth_i_pool_zalloc(&x->pool, (size_t)x->t->n_devices, sizeof *x->lanes[row]);
+  for (int row = 0; row < N_ROWS; row++) x->lanes[row] = berth_i_pool_zalloc(&x->pool, (size_t)x->t->n_devices, sizeof *x->lanes[row]);
   return berth_i_pool_status(&x->pool);
 }
 
 static void count_seats(Trace *x) {
-  int32_t k, n = berth_result_collectives(x->r, &x->met);
-  for (k = 0; k < n; k++) x->n_seats += x->met[k].n_devices;
+  int32_t n = berth_result_collectives(x->r, &x->met);
+  for (int32_t k = 0; k < n; k++) x->n_seats += x->met[k].n_devices;
 }
 
 static berth_status write_all(Trace *x, berth_text *out) {
-  berth_status st;
   x->pool = berth_i_pool_empty(x->ctx);
+  berth_status st;
   if ((st = alloc_lanes(x)) != BERTH_OK || (st = assign_all_lanes(x)) != BERTH_OK) goto done;
   x->o = berth_i_out_open(x->ctx, out);
   put_events(x);

@@ -56,9 +56,8 @@ static bool placed(const branch *b, int32_t op) { return b->done >> op & 1; }
 
 static bool alike_to(const branch *b, int32_t tensor, int32_t d, int32_t e) {
   const berth_cost *c = b->cost;
-  int32_t x;
   if (berth_i_transfer_time(c, tensor, d, e) != berth_i_transfer_time(c, tensor, e, d)) return false;
-  for (x = 0; x < b->devices; x++) {
+  for (int32_t x = 0; x < b->devices; x++) {
     if (x == d || x == e) continue;
     if (berth_i_transfer_time(c, tensor, d, x) != berth_i_transfer_time(c, tensor, e, x)) return false;
     if (berth_i_transfer_time(c, tensor, x, d) != berth_i_transfer_time(c, tensor, x, e)) return false;
@@ -67,14 +66,13 @@ static bool alike_to(const branch *b, int32_t tensor, int32_t d, int32_t e) {
 }
 
 static bool exchangeable(const branch *b, int32_t d, int32_t e) {
-  int32_t i, t;
   if (b->cost->class_of[d] != b->cost->class_of[e]) return false;
   if (b->cost->t->devices[d].memory != b->cost->t->devices[e].memory) return false;
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     int32_t pin = berth_i_pin(b->g, i);
     if (pin == d || pin == e) return false;
   }
-  for (t = 0; t < b->g->n_tensors; t++) {
+  for (int32_t t = 0; t < b->g->n_tensors; t++) {
     if (!alike_to(b, t, d, e)) return false;
   }
   return true;
@@ -82,8 +80,8 @@ static bool exchangeable(const branch *b, int32_t d, int32_t e) {
 
 /* Exchangeable with the lowest of its kind, and so with each of them. */
 static void find_same(branch *b) {
-  int32_t d, e;
-  for (d = 0; d < b->devices; d++) {
+  for (int32_t d = 0; d < b->devices; d++) {
+    int32_t e;
     for (e = 0; e < d && !(b->same[e] == e && exchangeable(b, e, d)); e++) {}
     b->same[d] = e;
   }
@@ -91,9 +89,8 @@ static void find_same(branch *b) {
 
 /* Of equal devices without ops the lowest stands for all. */
 static bool first_of_idle(const branch *b, int32_t d) {
-  int32_t e;
   if (b->used[d] > 0) return true;
-  for (e = 0; e < d; e++) {
+  for (int32_t e = 0; e < d; e++) {
     if (b->used[e] == 0 && b->same[e] == b->same[d]) return false;
   }
   return true;
@@ -114,8 +111,7 @@ static bool may(const branch *b, int32_t op, int32_t d) {
 /* Earliest start of an op on d, taking of producers that are not placed what is certain. */
 static double earliest(const branch *b, int32_t op, int32_t d) {
   double ready = fmax(b->free_at[d], b->now);
-  int32_t k;
-  for (k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
+  for (int32_t k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
     int32_t t = b->g->in[k], u = b->g->producer[t];
     ready = fmax(ready, placed(b, u) ? b->finish[u] + berth_i_transfer_time(b->cost, t, b->device[u], d) : b->early[u]);
   }
@@ -151,8 +147,7 @@ static void take_back(branch *b, double free_at, double held) {
 
 static double least_end(const branch *b, int32_t op) {
   double least = INFINITY;
-  int32_t d;
-  for (d = 0; d < b->devices; d++) {
+  for (int32_t d = 0; d < b->devices; d++) {
     if (may(b, op, d)) least = fmin(least, earliest(b, op, d) + berth_i_op_time(b->cost, op, d));
   }
   return fmax(least, b->head[op] + b->least[op]);
@@ -161,12 +156,11 @@ static double least_end(const branch *b, int32_t op) {
 /* Longest path behind what is placed, and the work that is left, spread evenly. */
 static double bound_of(branch *b) {
   double most = 0, load = 0;
-  int32_t i, d;
-  for (d = 0; d < b->devices; d++) {
+  for (int32_t d = 0; d < b->devices; d++) {
     most = fmax(most, b->free_at[d]);
     load += fmax(b->free_at[d], b->now);
   }
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     int32_t op = b->g->topo[i];
     if (placed(b, op)) {
       most = fmax(most, b->finish[op] + b->tail[op]);
@@ -188,11 +182,12 @@ static bool live(const branch *b, int32_t op) { return placed(b, op) && (b->afte
  * differ by their names look alike. place[i] is the i-th of
  * that order, name[d] the rank of d. */
 static void rename_devices(const branch *b) {
-  int32_t i, j, *lowest = b->lowest;
-  for (i = 0; i < b->devices; i++) lowest[i] = b->n;
-  for (i = b->n - 1; i >= 0; i--)
+  int32_t *lowest = b->lowest;
+  for (int32_t i = 0; i < b->devices; i++) lowest[i] = b->n;
+  for (int32_t i = b->n - 1; i >= 0; i--)
     if (live(b, i)) lowest[b->device[i]] = i;
-  for (i = 0; i < b->devices; i++) {
+  for (int32_t i = 0; i < b->devices; i++) {
+    int32_t j;
     for (j = i; j > 0; j--) {
       int32_t x = b->place[j - 1];
       if (b->same[x] < b->same[i]) break;
@@ -202,23 +197,23 @@ static void rename_devices(const branch *b) {
     }
     b->place[j] = i;
   }
-  for (i = 0; i < b->devices; i++) b->name[b->place[i]] = i;
+  for (int32_t i = 0; i < b->devices; i++) b->name[b->place[i]] = i;
 }
 
 /* What decides how a partial schedule can go on: when devices are free, ops with consumers to come, groups half placed.
  * @return length of `row`; the first `exact` of them must be equal, the others no later */
 static int32_t describe(const branch *b, int32_t *exact) {
-  int32_t k = 0, i, d;
+  int32_t k = 0;
   rename_devices(b);
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     if (live(b, i)) b->row[k++] = b->name[b->device[i]];
   }
-  for (i = 0; i < b->g->n_groups; i++) b->row[k++] = b->bound_to[i] == BERTH_NONE ? BERTH_NONE : b->name[b->bound_to[i]];
+  for (int32_t i = 0; i < b->g->n_groups; i++) b->row[k++] = b->bound_to[i] == BERTH_NONE ? BERTH_NONE : b->name[b->bound_to[i]];
   *exact = k;
   b->row[k++] = b->now;
-  for (d = 0; d < b->devices; d++) b->row[k++] = fmax(b->free_at[b->place[d]], b->now);
-  for (d = 0; d < b->devices && b->counts; d++) b->row[k++] = b->held[b->place[d]];
-  for (i = 0; i < b->n; i++) {
+  for (int32_t d = 0; d < b->devices; d++) b->row[k++] = fmax(b->free_at[b->place[d]], b->now);
+  for (int32_t d = 0; d < b->devices && b->counts; d++) b->row[k++] = b->held[b->place[d]];
+  for (int32_t i = 0; i < b->n; i++) {
     if (live(b, i)) b->row[k++] = b->finish[i];
   }
   return k;
@@ -243,18 +238,17 @@ static uint64_t mixed(uint64_t x) {
 
 /* @param hidden out: another partial schedule of the same ops is nowhere worse. Else this one is kept, while there is room */
 static berth_status look_back(branch *b, bool *hidden) {
-  int32_t exact, k = describe(b, &exact), i;
+  int32_t exact, k = describe(b, &exact);
   uint64_t h = mixed(b->done);
-  berth_status st;
-  for (i = 0; i < exact; i++) h = mixed(h ^ (uint64_t)(int64_t)b->row[i]);
+  for (int32_t i = 0; i < exact; i++) h = mixed(h ^ (uint64_t)(int64_t)b->row[i]);
   h &= SLOTS - 1;
   *hidden = false;
-  for (i = b->slot[h]; i >= 0; i = b->seen[i].next) {
+  for (int32_t i = b->slot[h]; i >= 0; i = b->seen[i].next) {
     if (b->seen[i].done == b->done && covers(b->pool + b->seen[i].at, b->row, exact, k)) *hidden = true;
     if (*hidden) return BERTH_OK;
   }
   if (b->n_pool + (size_t)k > POOL) return BERTH_OK;
-  st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen);
+  berth_status st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen);
   if (st != BERTH_OK) return st;
   st = berth_i_pool_grow(&b->arrays, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool);
   if (st != BERTH_OK) return st;
@@ -272,9 +266,9 @@ static bool takes_time(const branch *b, int32_t op) { return berth_i_op_time(b->
 /* Stable: ops that start together keep the order in which they were put, which no device contradicts; but what takes no time
  * comes first. n is at most 64. */
 static void sort_order(const branch *b, int32_t *sequence) {
-  int32_t i, j;
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     int32_t op = b->order[i];
+    int32_t j;
     for (j = i; j > 0; j--) {
       int32_t x = sequence[j - 1];
       if (b->begin[x] < b->begin[op]) break;
@@ -289,8 +283,6 @@ static void sort_order(const branch *b, int32_t *sequence) {
 static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds) {
   berth_sim_options o = berth_i_fifo_options(b->cost, b->o);
   berth_result *r = NULL;
-  berth_oom oom;
-  berth_status st;
   *holds = true;
   if (!b->counts) return BERTH_OK;
   if (b->o->memory == BERTH_MEMORY_TOTAL) {
@@ -300,7 +292,9 @@ static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.links = BERTH_LINKS_FREE;
   o.sequence = sequence;
+  berth_status st;
   if ((st = berth_simulate(b->cost, b->device, &o, &r)) != BERTH_OK) return st;
+  berth_oom oom;
   *holds = !berth_result_oom(r, &oom);
   berth_result_release(r);
   return BERTH_OK;
@@ -309,12 +303,11 @@ static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds
 /* As early as the devices, each in its order, and the producers allow.  @return makespan */
 static double move_forward(branch *b) {
   double most = 0;
-  int32_t i;
-  for (i = 0; i < b->devices; i++) b->end[i] = 0;
-  for (i = 0; i < b->n; i++) {
-    int32_t op = b->order[i], d = b->device[op], k;
+  for (int32_t i = 0; i < b->devices; i++) b->end[i] = 0;
+  for (int32_t i = 0; i < b->n; i++) {
+    int32_t op = b->order[i], d = b->device[op];
     double ready = b->end[d];
-    for (k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
+    for (int32_t k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
       int32_t t = b->g->in[k], u = b->g->producer[t];
       ready = fmax(ready, b->begin[u] + berth_i_op_time(b->cost, u, b->device[u])
                               + berth_i_transfer_time(b->cost, t, b->device[u], d));
@@ -328,12 +321,12 @@ static double move_forward(branch *b) {
 
 static berth_status complete(branch *b) {
   berth_i_best *x = b->best;
-  int32_t sequence[BERTH_I_EXACT_OPS], i;
+  int32_t sequence[BERTH_I_EXACT_OPS];
   size_t n = (size_t)b->n;
   double makespan = move_forward(b);
+  sort_order(b, sequence);
   bool holds;
   berth_status st;
-  sort_order(b, sequence);
   if ((st = memory_holds(b, sequence, &holds)) != BERTH_OK) return st;
   if (!holds) {
     x->refused = fmin(x->refused, makespan);
@@ -342,7 +335,7 @@ static berth_status complete(branch *b) {
   memcpy(x->sequence, sequence, n * sizeof *sequence);
   memcpy(x->device, b->device, n * sizeof *b->device);
   memcpy(x->start, b->begin, n * sizeof *b->begin);
-  for (i = 0; i < b->n; i++) x->finish[i] = b->begin[i] + berth_i_op_time(b->cost, i, b->device[i]);
+  for (int32_t i = 0; i < b->n; i++) x->finish[i] = b->begin[i] + berth_i_op_time(b->cost, i, b->device[i]);
   x->makespan = makespan;
   return BERTH_OK;
 }
@@ -364,10 +357,10 @@ static void add_child(branch *b, int32_t op, int32_t d, child *list, int32_t *k)
 
 /* early[] is that of the last bound; an op is put only when all its producers are. */
 static int32_t list_children(branch *b, child *list) {
-  int32_t op, d, k = 0;
-  for (op = 0; op < b->n; op++) {
+  int32_t k = 0;
+  for (int32_t op = 0; op < b->n; op++) {
     if (placed(b, op) || (b->before[op] & ~b->done)) continue;
-    for (d = 0; d < b->devices; d++) {
+    for (int32_t d = 0; d < b->devices; d++) {
       if (may(b, op, d) && first_of_idle(b, d)) add_child(b, op, d, list, &k);
     }
   }
@@ -381,26 +374,24 @@ static berth_status descend(branch *b, double bound);
 
 static berth_status try_child(branch *b, const child *c) {
   double free_at = b->free_at[c->device], held = b->held[c->device];
-  berth_status st;
   put(b, c->op, c->device);
-  st = descend(b, c->bound);
+  berth_status st = descend(b, c->bound);
   take_back(b, free_at, held);
   return st;
 }
 
 static berth_status descend(branch *b, double bound) {
   child *list = b->children + (size_t)b->depth * (size_t)b->n * (size_t)b->devices;
-  int32_t i, k;
-  bool hidden;
-  berth_status st;
   if (b->depth == b->n) return complete(b);
   if (stop(b)) {
     b->best->open = fmin(b->best->open, bound);
     return BERTH_OK;
   }
+  bool hidden;
+  berth_status st;
   if ((st = look_back(b, &hidden)) != BERTH_OK || hidden) return st;
-  k = list_children(b, list);
-  for (i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++) st = try_child(b, &list[i]);
+  int32_t k = list_children(b, list);
+  for (int32_t i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++) st = try_child(b, &list[i]);
   return st;
 }
 
@@ -442,9 +433,8 @@ static void cut_rows(branch *b) {
 
 static void fill_neighbours(branch *b) {
   const berth_graph *g = b->g;
-  int32_t t, k;
-  for (t = 0; t < g->n_tensors; t++) {
-    for (k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
       b->after[g->producer[t]] |= (uint64_t)1 << g->use[k];
       b->before[g->use[k]] |= (uint64_t)1 << g->producer[t];
     }
@@ -452,15 +442,14 @@ static void fill_neighbours(branch *b) {
 }
 
 static berth_status prepare(branch *b) {
-  int32_t i, d;
   cut_rows(b);
   fill_neighbours(b);
-  for (i = 0; i < SLOTS; i++) b->slot[i] = -1;
-  for (i = 0; i < b->g->n_groups; i++) b->bound_to[i] = BERTH_NONE;
+  for (int32_t i = 0; i < SLOTS; i++) b->slot[i] = -1;
+  for (int32_t i = 0; i < b->g->n_groups; i++) b->bound_to[i] = BERTH_NONE;
   find_same(b);
-  for (i = 0; i < b->n; i++) {
+  for (int32_t i = 0; i < b->n; i++) {
     b->least[i] = INFINITY;
-    for (d = 0; d < b->devices; d++) {
+    for (int32_t d = 0; d < b->devices; d++) {
       if (may(b, i, d)) b->least[i] = fmin(b->least[i], berth_i_op_time(b->cost, i, d));
     }
     if (isinf(b->least[i])) b->least[i] = 0; /* memory alone forbids it everywhere: the placers have told so */
@@ -471,8 +460,8 @@ static berth_status prepare(branch *b) {
 berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes, bool whole, berth_i_best *best) {
   branch b = { .arrays = berth_i_pool_empty(cost->ctx), .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops,
                .devices = cost->n_devices, .left = nodes, .whole = whole, .counts = berth_i_memory_counts(cost, o->memory) };
-  berth_status st;
   if (b.n == 0 || b.n > BERTH_I_EXACT_OPS) return BERTH_OK;
+  berth_status st;
   if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL)) != BERTH_OK) return st;
   if ((st = alloc_rows(&b)) == BERTH_OK) st = berth_i_any_order_init(cost, &b.room);
   if (st == BERTH_OK) st = prepare(&b);

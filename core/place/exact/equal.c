@@ -40,17 +40,15 @@ static berth_i_keyed pop(heap *h) { return item_pop(h->at, h->n--); }
 
 static void begin(search *s, int side) {
   const int32_t *at = s->e->at[1 - side];
-  int32_t i;
   s->ready.n = s->running.n = 0;
-  for (i = 0; i < s->e->n; i++) {
+  for (int32_t i = 0; i < s->e->n; i++) {
     s->pending[i] = at[i + 1] - at[i];
     if (s->pending[i] == 0) push(&s->ready, s->priority[i], i);
   }
 }
 
 static void finish(search *s, int side, int32_t op) {
-  int32_t k;
-  for (k = s->e->at[side][op]; k < s->e->at[side][op + 1]; k++) {
+  for (int32_t k = s->e->at[side][op]; k < s->e->at[side][op + 1]; k++) {
     int32_t v = s->e->to[side][k];
     if (--s->pending[v] == 0) push(&s->ready, s->priority[v], v);
   }
@@ -59,8 +57,8 @@ static void finish(search *s, int side, int32_t op) {
 /* No device waits while an op is ready. O((n + edges) log n) */
 static void list_schedule(search *s, int side, sheet *out) {
   double now = 0;
-  int32_t idle = s->e->m, i;
-  for (i = 0; i < idle; i++) s->idle[i] = idle - 1 - i;
+  int32_t idle = s->e->m;
+  for (int32_t i = 0; i < idle; i++) s->idle[i] = idle - 1 - i;
   begin(s, side);
   while (s->ready.n + s->running.n > 0) {
     while (idle > 0 && s->ready.n > 0) {
@@ -82,8 +80,8 @@ static void list_schedule(search *s, int side, sheet *out) {
 
 /* The device that is free latest, but by then; else the first that is. */
 static int32_t best_fit(const search *s, double ready) {
-  int32_t d, best = 0;
-  for (d = 1; d < s->e->m; d++) {
+  int32_t best = 0;
+  for (int32_t d = 1; d < s->e->m; d++) {
     double f = s->free_at[d], g = s->free_at[best];
     if (g <= ready ? f <= ready && f > g : f < g) best = d;
   }
@@ -94,18 +92,18 @@ static int32_t best_fit(const search *s, double ready) {
  * of no time ends with what it follows: the order of the graph breaks the tie. O(n log n + n m + edges) */
 static void push_back(search *s, int side, const sheet *from, sheet *out) {
   const berth_i_equal *e = s->e;
-  int32_t i, k, d;
-  for (i = 0; i < e->n; i++) {
+  for (int32_t i = 0; i < e->n; i++) {
     int32_t op = e->topo[side ? e->n - 1 - i : i];
     s->order[i] = (berth_i_keyed){ -(from->start[op] + e->p[op]), i };
   }
   berth_i_sort_keyed(s->order, e->n);
+  int32_t d;
   for (d = 0; d < e->m; d++) s->free_at[d] = 0;
   out->makespan = 0;
-  for (i = 0; i < e->n; i++) {
+  for (int32_t i = 0; i < e->n; i++) {
     int32_t op = e->topo[side ? e->n - 1 - s->order[i].id : s->order[i].id];
     double ready = 0;
-    for (k = e->at[1 - side][op]; k < e->at[1 - side][op + 1]; k++) {
+    for (int32_t k = e->at[1 - side][op]; k < e->at[1 - side][op + 1]; k++) {
       int32_t u = e->to[1 - side][k];
       ready = fmax(ready, out->start[u] + e->p[u]);
     }
@@ -136,21 +134,20 @@ static void swap(sheet *a, sheet *b) {
 /* Ops of no time first among those that start together, then the order of the graph. */
 static void take_order(search *s) {
   berth_i_best *b = s->best;
-  int32_t i, n = s->e->n;
-  for (i = 0; i < n; i++) {
+  int32_t n = s->e->n;
+  for (int32_t i = 0; i < n; i++) {
     int32_t op = s->e->topo[i];
     s->order[i] = (berth_i_keyed){ b->start[op], b->finish[op] > b->start[op] ? n + i : i };
   }
   berth_i_sort_keyed(s->order, n);
-  for (i = 0; i < n; i++) b->sequence[i] = s->e->topo[s->order[i].id % n];
+  for (int32_t i = 0; i < n; i++) b->sequence[i] = s->e->topo[s->order[i].id % n];
 }
 
 /* x counts from the sources. */
 static void record(search *s, const sheet *x) {
   berth_i_best *b = s->best;
-  int32_t i;
   if (!(x->makespan < b->makespan)) return;
-  for (i = 0; i < s->e->n; i++) {
+  for (int32_t i = 0; i < s->e->n; i++) {
     b->device[i] = x->device[i];
     b->start[i] = x->start[i];
     b->finish[i] = x->start[i] + s->e->p[i];
@@ -161,11 +158,11 @@ static void record(search *s, const sheet *x) {
 
 /* Pushes to and fro until it gets no shorter; ends as it began: from the sources on. */
 static void settle(search *s, int side) {
-  double was;
   if (side == 1) {
     push_back(s, 0, &s->now, &s->next);
     swap(&s->now, &s->next);
   }
+  double was;
   do {
     was = s->now.makespan;
     push_back(s, 1, &s->now, &s->next);
@@ -181,9 +178,8 @@ static bool enough(const search *s) { return s->left <= 0 || berth_i_reaches(s->
 /* Longest remaining path and the levels with shared ancestors, from both ends. */
 static void first_schedules(search *s) {
   const berth_i_equal *e = s->e;
-  int side, i;
-  for (side = 0; side < 2 && (side == 0 || !enough(s)); side++) {
-    for (i = 0; i < e->n; i++) s->priority[i] = -(e->p[i] + (side ? e->head[i] : e->tail[i]));
+  for (int side = 0; side < 2 && (side == 0 || !enough(s)); side++) {
+    for (int i = 0; i < e->n; i++) s->priority[i] = -(e->p[i] + (side ? e->head[i] : e->tail[i]));
     list_schedule(s, side, &s->now);
     settle(s, side);
     if (side == 0 || s->now.makespan < s->keep.makespan) copy(s, &s->now, &s->keep);
@@ -196,8 +192,7 @@ static void perturb(search *s, int side) {
   const berth_i_equal *e = s->e;
   double noise = sizes[berth_rng_below(&s->rng, 5)] * s->keep.makespan, end = s->keep.makespan;
   bool levels = berth_rng_below(&s->rng, 4) == 0;
-  int32_t i;
-  for (i = 0; i < e->n; i++) {
+  for (int32_t i = 0; i < e->n; i++) {
     double level = side ? end - s->keep.start[i] - e->p[i] : s->keep.start[i];
     if (levels) level = -(e->p[i] + (side ? e->head[i] : e->tail[i]));
     s->priority[i] = level + noise * berth_rng_uniform(&s->rng);
@@ -205,8 +200,7 @@ static void perturb(search *s, int side) {
 }
 
 static void improve(search *s) {
-  int32_t round;
-  for (round = 0; !enough(s); round++) {
+  for (int32_t round = 0; !enough(s); round++) {
     int side = (int)(round & 1);
     if (round % 64 == 0 && berth_i_best_stopped(s->e->ctx, s->best)) return;
     perturb(s, side);

@@ -97,13 +97,12 @@ static berth_status list_placers(berth_cost *cost, const berth_place_options *o,
                                                    &berth_i_placer_peft, &berth_i_placer_minmin };
   size_t tried = equal ? 1 : sizeof placers / sizeof *placers; /* list schedules of its own follow */
   berth_place_options plain = berth_place_default(cost->g);
-  berth_status first = BERTH_OK, st;
-  size_t k;
+  berth_status first = BERTH_OK;
   plain.memory = o->memory;
   plain.param_multiple = o->param_multiple;
-  for (k = 0; k < tried && !done(b); k++) {
+  for (size_t k = 0; k < tried && !done(b); k++) {
     berth_placement *p = NULL;
-    st = berth_i_placer_run(cost, placers[k], &plain, &p, first == BERTH_OK ? why : NULL);
+    berth_status st = berth_i_placer_run(cost, placers[k], &plain, &p, first == BERTH_OK ? why : NULL);
     if (st == BERTH_EINTERRUPT && !isinf(b->makespan)) b->interrupted = true;
     else if (st != BERTH_OK && st != BERTH_EINFEASIBLE && st != BERTH_EUNREACHABLE) return st;
     if (st == BERTH_OK) take(b, p);
@@ -116,11 +115,11 @@ static berth_status list_placers(berth_cost *cost, const berth_place_options *o,
 
 static berth_status root_bound(berth_cost *cost, const berth_place_options *o, berth_i_best *b, berth_obstacle *why) {
   berth_bounds_options bo = berth_bounds_default(cost->g);
-  berth_bounds found;
-  berth_status st;
   bo.memory = o->memory;
   bo.param_multiple = o->param_multiple;
   if (cost->g->n_ops <= 2000) bo.thorough = 1;
+  berth_bounds found;
+  berth_status st;
   if ((st = berth_bounds_compute(cost, &bo, &found, why)) == BERTH_OK) b->bound = found.best;
   return st;
 }
@@ -196,11 +195,11 @@ static berth_status run_exact(berth_cost *cost, const berth_place_options *opts,
   berth_exact_options o = berth_exact_default(cost->g);
   berth_placement *p = NULL;
   berth_oom oom = { BERTH_NONE, BERTH_NONE, 0, 0 };
-  berth_status st;
   o.place.memory = opts->memory;
   o.place.param_multiple = opts->param_multiple;
   o.place.seed = opts->seed;
   if (opts->search) o.seconds = opts->search->seconds;
+  berth_status st;
   if ((st = berth_exact(cost, &o, &p, NULL, why)) != BERTH_OK) return st;
   if (opts->links != BERTH_LINKS_FREE || opts->quantum > 0) st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
   if (st == BERTH_OK && oom.op != BERTH_NONE) st = berth_i_runs_out(cost, "exact", &oom, why);
@@ -210,7 +209,6 @@ static berth_status run_exact(berth_cost *cost, const berth_place_options *opts,
 }
 
 static berth_status check(berth_cost *cost, const berth_place_options *o) {
-  char label[64];
   int32_t op = berth_i_first_communication(cost->g);
   (void)o;
   if (cost->g->n_collectives > 0) {
@@ -218,6 +216,7 @@ static berth_status check(berth_cost *cost, const berth_place_options *o) {
                         (int)cost->g->n_collectives);
   }
   if (op == BERTH_NONE) return BERTH_OK;
+  char label[64];
   return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: %s is a communication op; search (anneal, local) takes them",
                       berth_i_op_label(cost->g, op, label, sizeof label));
 }

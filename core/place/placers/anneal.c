@@ -63,8 +63,7 @@ static int32_t count_quick(const berth_search_options *o) {
 /* A placer that has no answer leaves one start less. */
 static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
   const size_t ops = (size_t)cost->g->n_ops;
-  int32_t i;
-  for (i = 0; i < most; i++) {
+  for (int32_t i = 0; i < most; i++) {
     berth_place_options plan = as_judged(cost, o, quick[i].coarsen);
     berth_placement *p = NULL;
     berth_status st = berth_i_placer_run(cost, quick[i].placer, &plan, &p, NULL);
@@ -80,11 +79,10 @@ static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, i
 
 static berth_status make_further(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
   berth_hooks none = { 0 }, before = berth_i_ctx_swap_hooks(cost->ctx, &none), ask = { 0 };
-  berth_status st;
   ask.interrupt = before.interrupt;
   ask.ud = before.ud;
   if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &ask); /* no progress: that is the search's alone */
-  st = ask_quick(cost, o, most, device, n);
+  berth_status st = ask_quick(cost, o, most, device, n);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   return st;
 }
@@ -95,8 +93,8 @@ static berth_status search_from_quick(berth_cost *cost, const berth_search_optio
   const size_t all = (size_t)most * (size_t)cost->g->n_ops;
   berth_search_options with = *o;
   int32_t n = 0, *further = berth_i_alloc(cost->ctx, all, sizeof *further);
-  berth_status st;
   if (!further) return berth_i_nomem(cost->ctx);
+  berth_status st;
   if ((st = make_further(cost, o, most, further, &n)) == BERTH_OK) {
     with.further = further;
     with.n_further = n;
@@ -112,12 +110,12 @@ static berth_status search_from_quick(berth_cost *cost, const berth_search_optio
 static berth_status finish(berth_cost *cost, const berth_place_options *opts, const char *name, const int32_t *device,
                            double value, berth_placement **out) {
   berth_placement *p = NULL;
-  berth_hooks none = { 0 }, before;
-  berth_oom oom;
+  berth_hooks none = { 0 };
   berth_status st = berth_i_placement_make(cost->ctx, cost->g->n_ops, name, true, &p);
   if (st != BERTH_OK) return st;
   if (p->n > 0) memcpy(p->device, device, (size_t)p->n * sizeof *device);
-  before = berth_i_ctx_swap_hooks(cost->ctx, &none); /* what has interrupted the search leaves its answer */
+  berth_hooks before = berth_i_ctx_swap_hooks(cost->ctx, &none); /* what has interrupted the search leaves its answer */
+  berth_oom oom;
   st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   p->estimate = value;
@@ -133,11 +131,11 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, const
   berth_sim_options judge = berth_i_fifo_options(cost, opts);
   size_t n = (size_t)cost->g->n_ops;
   int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);
-  berth_status st;
   if (!device) return berth_i_nomem(cost->ctx);
   o.method = method;
   o.seed = opts->seed;
   if (!o.judge) o.judge = &judge;
+  berth_status st;
   if (o.start || o.further) st = berth_search(cost, &o, device, &report);
   else st = search_from_quick(cost, &o, device, &report);
   if (st == BERTH_EINFEASIBLE) st = search_again(cost, opts, &o, device, &report, why);

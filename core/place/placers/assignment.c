@@ -31,12 +31,11 @@ static berth_i_price reduced(const solver *s, int32_t row, int32_t column) {
 
 /* Takes the last column of the tree into account.  @return the column nearest to the tree */
 static int32_t extend(solver *s, int32_t last) {
-  int32_t j, nearest = 0;
+  int32_t nearest = 0;
   s->reached[last] = 1;
-  for (j = 1; j <= s->columns; j++) {
-    berth_i_price p;
+  for (int32_t j = 1; j <= s->columns; j++) {
     if (s->reached[j]) continue;
-    p = reduced(s, s->row[last], j);
+    berth_i_price p = reduced(s, s->row[last], j);
     if (below(p, s->least[j])) {
       s->least[j] = p;
       s->before[j] = last;
@@ -48,8 +47,7 @@ static int32_t extend(solver *s, int32_t last) {
 
 /* Potentials move so that the nearest column is reached at no price. */
 static void shift(solver *s, berth_i_price by) {
-  int32_t j;
-  for (j = 0; j <= s->columns; j++) {
+  for (int32_t j = 0; j <= s->columns; j++) {
     if (s->reached[j]) {
       s->of_row[s->row[j]] = plus(s->of_row[s->row[j]], by);
       s->of_column[j] = minus(s->of_column[j], by);
@@ -78,14 +76,13 @@ static void augment(solver *s, int32_t row) {
 }
 
 static void solve(solver *s, int32_t *column) {
-  int32_t i, j;
-  for (i = 0; i <= s->rows; i++) s->of_row[i] = nothing;
-  for (j = 0; j <= s->columns; j++) {
+  for (int32_t i = 0; i <= s->rows; i++) s->of_row[i] = nothing;
+  for (int32_t j = 0; j <= s->columns; j++) {
     s->of_column[j] = nothing;
     s->row[j] = 0;
   }
-  for (i = 1; i <= s->rows; i++) augment(s, i);
-  for (j = 1; j <= s->columns; j++) {
+  for (int32_t i = 1; i <= s->rows; i++) augment(s, i);
+  for (int32_t j = 1; j <= s->columns; j++) {
     if (s->row[j] != 0) column[s->row[j] - 1] = j - 1;
   }
 }
@@ -94,7 +91,6 @@ berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, c
   size_t n = (size_t)rows + 1, m = (size_t)columns + 1;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   solver s = { .rows = rows, .columns = columns, .price = price };
-  berth_status st;
   if (rows == 0) return BERTH_OK;
   s.of_row = berth_i_pool_alloc(&scratch, n, sizeof *s.of_row);
   s.of_column = berth_i_pool_alloc(&scratch, m, sizeof *s.of_column);
@@ -102,6 +98,7 @@ berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, c
   s.row = berth_i_pool_alloc(&scratch, m, sizeof *s.row);
   s.before = berth_i_pool_zalloc(&scratch, m, sizeof *s.before);
   s.reached = berth_i_pool_alloc(&scratch, m, sizeof *s.reached);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) solve(&s, column);
   berth_i_pool_free(&scratch);
   return st;
@@ -120,8 +117,7 @@ typedef struct trial {
 } trial;
 
 static bool equal_columns(const trial *t, int32_t a, int32_t b) {
-  int32_t i;
-  for (i = 0; i < t->rows; i++) {
+  for (int32_t i = 0; i < t->rows; i++) {
     const berth_i_price *p = t->price + (size_t)i * (size_t)t->columns;
     if (berth_i_price_compare(p[a], p[b]) != 0) return false;
   }
@@ -129,8 +125,7 @@ static bool equal_columns(const trial *t, int32_t a, int32_t b) {
 }
 
 static void find_twins(trial *t) {
-  int32_t j;
-  for (j = 0; j < t->columns; j++) {
+  for (int32_t j = 0; j < t->columns; j++) {
     t->twin[j] = 0;
     while (!equal_columns(t, t->twin[j], j)) t->twin[j]++;
   }
@@ -138,22 +133,20 @@ static void find_twins(trial *t) {
 
 /* Of equal columns that are free, only the first is tried. */
 static bool is_first(const trial *t, int32_t column) {
-  int32_t j;
-  for (j = t->twin[column]; j < column; j++) {
+  for (int32_t j = t->twin[column]; j < column; j++) {
     if (!t->taken[j] && t->twin[j] == t->twin[column]) return false;
   }
   return true;
 }
 
 static void descend(trial *t, int32_t row, berth_i_price sum) {
-  int32_t j;
   if (!below(sum, t->best)) return;
   if (row == t->rows) {
     t->best = sum;
     memcpy(t->column, t->at, (size_t)row * sizeof *t->column);
     return;
   }
-  for (j = 0; j < t->columns; j++) {
+  for (int32_t j = 0; j < t->columns; j++) {
     if (t->taken[j] || !is_first(t, j)) continue;
     t->taken[j] = true;
     t->at[row] = j;

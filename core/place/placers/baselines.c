@@ -13,8 +13,7 @@ typedef struct single_fit {
 static single_fit fit_on(const berth_i_units *u, int32_t device) {
   single_fit f = { BERTH_NONE, 0, 0, 0, false };
   double permanent = 0, temporary = 0;
-  int32_t i;
-  for (i = 0; i < u->n; i++) {
+  for (int32_t i = 0; i < u->n; i++) {
     if (!berth_i_unit_can_run(u, i, device)) {
       if (f.n_unfit++ == 0) f.first_unfit = i;
       continue;
@@ -35,13 +34,13 @@ static bool better_single(const single_fit *a, const single_fit *b) {
 }
 
 static berth_status refuse_single(const berth_i_units *u, int32_t device, const single_fit *f, berth_obstacle *why) {
-  char op[160], where[160];
-  int32_t i, first = BERTH_NONE;
+  int32_t first = BERTH_NONE;
   if (f->n_unfit == 0) return berth_i_infeasible(u->cost, "single", BERTH_NONE, device, f->missing, why);
-  for (i = u->at[f->first_unfit]; i < u->at[f->first_unfit + 1] && first == BERTH_NONE; i++) {
+  for (int32_t i = u->at[f->first_unfit]; i < u->at[f->first_unfit + 1] && first == BERTH_NONE; i++) {
     if (!berth_i_can_run(u->cost, u->ops[i], device)) first = u->ops[i];
   }
   berth_i_infeasible(u->cost, "single", first, device, 0, why);
+  char op[160], where[160];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE, "single: %s cannot run on %s (type or pin)",
                       berth_i_op_label(u->cost->g, first, op, sizeof op),
                       berth_i_device_label(u->cost->t, device, where, sizeof where));
@@ -49,8 +48,8 @@ static berth_status refuse_single(const berth_i_units *u, int32_t device, const 
 
 /* @return BERTH_NONE: all are tried */
 static int32_t next_single(const berth_cost *cost, const single_fit *fits) {
-  int32_t d, best = BERTH_NONE;
-  for (d = 0; d < cost->n_devices; d++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t d = 0; d < cost->n_devices; d++) {
     if (!fits[d].tried && (best == BERTH_NONE || better_single(&fits[d], &fits[best]))) best = d;
   }
   return best;
@@ -58,8 +57,7 @@ static int32_t next_single(const berth_cost *cost, const single_fit *fits) {
 
 /* Devices that are alike fare alike. */
 static void mark_tried(const berth_cost *cost, int32_t device, single_fit *fits) {
-  int32_t d;
-  for (d = 0; d < cost->n_devices; d++) {
+  for (int32_t d = 0; d < cost->n_devices; d++) {
     if (cost->class_of[d] != cost->class_of[device]) continue;
     if (cost->t->devices[d].memory == cost->t->devices[device].memory) fits[d].tried = true;
   }
@@ -67,8 +65,7 @@ static void mark_tried(const berth_cost *cost, int32_t device, single_fit *fits)
 
 static berth_status run_on(berth_cost *cost, const berth_place_options *opts, int32_t device, berth_placement *p,
                            berth_oom *oom) {
-  int32_t i;
-  for (i = 0; i < p->n; i++) p->device[i] = device;
+  for (int32_t i = 0; i < p->n; i++) p->device[i] = device;
   return berth_i_plan_fifo(cost, opts, p, oom, NULL);
 }
 
@@ -93,10 +90,9 @@ static berth_status place_single(const berth_i_units *u, const berth_place_optio
   size_t devices = (size_t)u->cost->n_devices;
   single_fit *fits = berth_i_alloc(ctx, devices, sizeof *fits);
   berth_placement *p = NULL;
-  int32_t d;
   berth_status st = fits ? BERTH_OK : berth_i_nomem(ctx);
   if (st == BERTH_OK) st = berth_i_placement_make(ctx, u->n_ops, "single", true, &p);
-  for (d = 0; d < u->cost->n_devices && st == BERTH_OK; d++) {
+  for (int32_t d = 0; d < u->cost->n_devices && st == BERTH_OK; d++) {
     fits[d] = fit_on(u, d);
     fits[d].tried = opts->device != BERTH_NONE && d != opts->device;
   }
@@ -122,19 +118,19 @@ typedef bool (*choose_fn)(berth_i_packing *k, int32_t unit, int32_t place, berth
 
 /* place: of the unit's first op in topological order */
 static bool put_in_turn(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng, int32_t *fits) {
-  int32_t i, devices = k->cost->n_devices;
+  int32_t devices = k->cost->n_devices;
   (void)rng;
   (void)fits;
-  for (i = 0; i < devices; i++) {
+  for (int32_t i = 0; i < devices; i++) {
     if (berth_i_packing_try(k, unit, (place + i) % devices) == 0) return true;
   }
   return false;
 }
 
 static bool put_at_random(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng, int32_t *fits) {
-  int32_t d, n = 0;
+  int32_t n = 0;
   (void)place;
-  for (d = 0; d < k->cost->n_devices; d++) {
+  for (int32_t d = 0; d < k->cost->n_devices; d++) {
     if (berth_i_packing_try(k, unit, d) != 0) continue;
     berth_i_packing_pop(k);
     fits[n++] = d;
@@ -145,9 +141,9 @@ static bool put_at_random(berth_i_packing *k, int32_t unit, int32_t place, berth
 static bool put_all(berth_i_packing *k, choose_fn choose, uint64_t seed, int32_t *fits) {
   const berth_graph *g = k->cost->g;
   berth_rng rng;
-  int32_t i, next = 0;
+  int32_t next = 0;
   berth_rng_init(&rng, seed, 0);
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (k->u->of[g->topo[i]] != next) continue;
     if (!choose(k, next++, i, &rng, fits)) return false;
   }

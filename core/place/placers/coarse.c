@@ -19,18 +19,16 @@ typedef struct view {
 /* ---- the coarse graph ---------------------------------------------------------------------- */
 
 static int32_t graph_type(const berth_graph *g, const char *type) {
-  int32_t i;
   if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
-  for (i = 0; i < g->n_types; i++) {
+  for (int32_t i = 0; i < g->n_types; i++) {
     if (strcmp(g->types[i], type) == 0) return i;
   }
   return BERTH_NONE;
 }
 
 static void set_limits(const berth_cost *cost, const berth_place_options *o, int32_t *types, berth_share_options *share) {
-  int32_t d;
   double least = INFINITY;
-  for (d = 0; d < cost->n_devices; d++) {
+  for (int32_t d = 0; d < cost->n_devices; d++) {
     types[d] = graph_type(cost->g, cost->t->devices[d].type);
     least = fmin(least, cost->t->devices[d].memory);
   }
@@ -44,8 +42,8 @@ static void set_limits(const berth_cost *cost, const berth_place_options *o, int
 static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_options *fuse, berth_graph **out, int32_t *map) {
   berth_coplace_options o = berth_coplace_default();
   berth_graph *grouped = NULL;
-  berth_status st;
   o.share = fuse->share;
+  berth_status st;
   if ((st = berth_graph_coplace(g, &o, &grouped, NULL)) != BERTH_OK) return st;
   st = berth_graph_fuse(grouped, fuse, out, map);
   berth_graph_release(grouped);
@@ -61,11 +59,10 @@ static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse
 
 /* What a user's function allows: each device is then a class of its own. NULL: types say it all. */
 static uint8_t *devices_of_ops(const berth_cost *c, berth_i_pool *pool) {
-  size_t i, n = (size_t)c->g->n_ops, k = (size_t)c->n_devices;
-  uint8_t *runs;
+  size_t n = (size_t)c->g->n_ops, k = (size_t)c->n_devices;
   if (c->n_classes < c->n_devices) return NULL;
-  runs = berth_i_pool_alloc(pool, n, k);
-  for (i = 0; runs && i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
+  uint8_t *runs = berth_i_pool_alloc(pool, n, k);
+  for (size_t i = 0; runs && i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
   return runs;
 }
 
@@ -74,10 +71,9 @@ static berth_status coarsen(view *v, const berth_place_options *o) {
   berth_fuse_options fuse = berth_fuse_default();
   berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
   int32_t *types = berth_i_pool_alloc(&scratch, (size_t)cost->n_devices, sizeof *types);
-  berth_status st;
   fuse.share.runs = devices_of_ops(cost, &scratch);
   v->map = berth_i_pool_alloc(&v->pool, (size_t)cost->g->n_ops, sizeof *v->map);
-  st = berth_i_pool_status(&scratch);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = berth_i_pool_status(&v->pool);
   if (st == BERTH_OK) {
     set_limits(cost, o, types, &fuse.share);
@@ -91,13 +87,12 @@ static berth_status coarsen(view *v, const berth_place_options *o) {
 
 static berth_status price_ops(view *v) {
   const berth_cost *cost = v->cost;
-  size_t classes = (size_t)cost->n_classes, cell;
-  int32_t op;
+  size_t classes = (size_t)cost->n_classes;
   v->seen.op = berth_i_pool_zalloc(&v->pool, (size_t)v->g->n_ops * classes, sizeof *v->seen.op);
   if (!v->seen.op) return berth_i_nomem(cost->ctx);
-  for (op = 0; op < cost->g->n_ops; op++) {
+  for (int32_t op = 0; op < cost->g->n_ops; op++) {
     double *sum = v->seen.op + (size_t)v->map[op] * classes;
-    for (cell = 0; cell < classes; cell++) sum[cell] += cost->op[(size_t)op * classes + cell];
+    for (size_t cell = 0; cell < classes; cell++) sum[cell] += cost->op[(size_t)op * classes + cell];
   }
   return BERTH_OK;
 }
@@ -105,8 +100,8 @@ static berth_status price_ops(view *v) {
 /* A user's function may forbid what types do not. */
 static berth_status check_ops(const view *v) {
   char label[160];
-  int32_t op, d;
-  for (op = 0; op < v->g->n_ops; op++) {
+  for (int32_t op = 0; op < v->g->n_ops; op++) {
+    int32_t d;
     for (d = 0; d < v->cost->n_devices && !berth_i_can_run(&v->seen, op, d);) d++;
     if (d < v->cost->n_devices) continue;
     return berth_i_fail(v->cost->ctx, BERTH_EUNSUPPORTED, "coarsen: by the cost function no device runs all ops of set %s",
@@ -117,8 +112,8 @@ static berth_status check_ops(const view *v) {
 
 static bool leaves_its_set(const view *v, int32_t tensor) {
   const berth_graph *g = v->cost->g;
-  int32_t j, own = v->map[g->producer[tensor]];
-  for (j = g->use_at[tensor]; j < g->use_at[tensor + 1]; j++) {
+  int32_t own = v->map[g->producer[tensor]];
+  for (int32_t j = g->use_at[tensor]; j < g->use_at[tensor + 1]; j++) {
     if (v->map[g->use[j]] != own) return true;
   }
   return g->use_at[tensor] == g->use_at[tensor + 1];
@@ -126,10 +121,10 @@ static bool leaves_its_set(const view *v, int32_t tensor) {
 
 /* Tensors that leave a set keep their order; behind them stand those that nobody reads. */
 static berth_status find_tensors(view *v) {
-  int32_t t, n = 0;
+  int32_t n = 0;
   v->tensor = berth_i_pool_alloc(&v->pool, (size_t)v->g->n_tensors, sizeof *v->tensor);
   if (!v->tensor) return berth_i_nomem(v->cost->ctx);
-  for (t = 0; t < v->cost->g->n_tensors; t++) {
+  for (int32_t t = 0; t < v->cost->g->n_tensors; t++) {
     if (leaves_its_set(v, t)) v->tensor[n++] = t;
   }
   while (n < v->g->n_tensors) v->tensor[n++] = BERTH_NONE;
@@ -139,14 +134,12 @@ static berth_status find_tensors(view *v) {
 /* width times for each tensor, weighed. */
 static berth_status price_tensors(view *v, const double *from, size_t width, double weight, double **out) {
   const berth_graph *g = v->seen.g;
-  size_t i;
-  int32_t t;
   if (!from) return BERTH_OK;
   *out = berth_i_pool_zalloc(&v->pool, (size_t)g->n_tensors, width * sizeof **out);
   if (!*out) return berth_i_nomem(v->cost->ctx);
-  for (t = 0; t < g->n_tensors; t++) {
+  for (int32_t t = 0; t < g->n_tensors; t++) {
     int32_t old = v->tensor ? v->tensor[t] : t;
-    for (i = 0; old != BERTH_NONE && i < width; i++) (*out)[(size_t)t * width + i] = weight * from[(size_t)old * width + i];
+    for (size_t i = 0; old != BERTH_NONE && i < width; i++) (*out)[(size_t)t * width + i] = weight * from[(size_t)old * width + i];
   }
   return BERTH_OK;
 }
@@ -184,14 +177,12 @@ static berth_status choose_devices(view *v, const berth_i_placer *p, const berth
   berth_place_options plain = *o;
   berth_obstacle ignored = { BERTH_NONE, BERTH_NONE, 0 };
   berth_placement *coarse = NULL;
-  berth_status st;
-  int32_t op;
   plain.coarsen = BERTH_COARSEN_NONE;
   plain.coarsen_ops = 0;
   plain.transfer_weight = 1;
-  st = p->run(&v->seen, &plain, &coarse, &ignored);
+  berth_status st = p->run(&v->seen, &plain, &coarse, &ignored);
   if (st != BERTH_OK && st != BERTH_EINFEASIBLE) return st;
-  for (op = 0; op < v->cost->g->n_ops; op++) device[op] = st == BERTH_OK ? coarse->device[v->map ? v->map[op] : op] : BERTH_NONE;
+  for (int32_t op = 0; op < v->cost->g->n_ops; op++) device[op] = st == BERTH_OK ? coarse->device[v->map ? v->map[op] : op] : BERTH_NONE;
   berth_placement_release(coarse);
   return BERTH_OK;
 }
@@ -215,11 +206,11 @@ static berth_status carry_over(berth_cost *cost, const int32_t *device, const ch
                                berth_placement **out, berth_obstacle *why) {
   berth_place_options plain = berth_place_default(cost->g);
   berth_placement *p = NULL;
-  berth_status st;
   plain.links = o->links;
   plain.memory = o->memory;
   plain.param_multiple = o->param_multiple;
   plain.quantum = o->quantum;
+  berth_status st;
   if ((st = berth_place_repair(cost, device, &plain, &p, why)) == BERTH_OK) st = label(p, placer);
   if (st == BERTH_OK) {
     *out = p;

@@ -14,8 +14,8 @@ typedef struct cpop {
 /* SAGA adds the op's own time at mean speed, 1 / mean(1 / time), where the paper adds the producer's mean time. */
 static double own_time_at_mean_speed(const berth_cost *cost, int32_t op) {
   double speed = 0;
-  int32_t d, n = 0;
-  for (d = 0; d < cost->n_devices; d++) {
+  int32_t n = 0;
+  for (int32_t d = 0; d < cost->n_devices; d++) {
     double time = berth_i_op_time(cost, op, d);
     if (isinf(time)) continue;
     if (time == 0) return 0;
@@ -29,21 +29,19 @@ static double own_time_at_mean_speed(const berth_cost *cost, int32_t op) {
 static double way_through(const berth_plan *p, int32_t k, const double *met, const double *down) {
   const berth_collective *c = &p->g->collectives[k];
   double most = 0;
-  int32_t i;
-  for (i = 0; i < c->n_members; i++) most = fmax(most, down[c->members[i]]);
+  for (int32_t i = 0; i < c->n_members; i++) most = fmax(most, down[c->members[i]]);
   return most + met[k];
 }
 
 static void saga_downward_rank(const berth_plan *p, const double *transfers, const double *met, double *down) {
   const berth_graph *g = p->g;
-  int32_t i, j;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     int32_t op = g->topo[i];
     down[op] = 0;
-    for (j = g->after ? g->after_at[op] : 0; g->after && j < g->after_at[op + 1]; j++) {
+    for (int32_t j = g->after ? g->after_at[op] : 0; g->after && j < g->after_at[op + 1]; j++) {
       down[op] = fmax(down[op], way_through(p, g->after[j], met, down));
     }
-    for (j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) {
       int32_t t = g->in[j];
       down[op] = fmax(down[op], down[g->producer[t]] + transfers[t]);
     }
@@ -59,16 +57,16 @@ static berth_status downward_rank(const cpop *k, const berth_plan *p, const doub
 }
 
 static int32_t best_of(const double *priority, const int32_t *ops, int32_t n) {
-  int32_t i, best = BERTH_NONE;
-  for (i = 0; i < n; i++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
     if (best == BERTH_NONE || priority[ops[i]] > priority[best]) best = ops[i];
   }
   return best;
 }
 
 static int32_t best_entry(const berth_plan *p, const double *priority) {
-  int32_t op, best = BERTH_NONE;
-  for (op = 0; op < p->n; op++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t op = 0; op < p->n; op++) {
     if (p->g->in_at[op + 1] > p->g->in_at[op] || (p->g->after && p->g->after_at[op + 1] > p->g->after_at[op])) continue;
     if (best == BERTH_NONE || priority[op] > priority[best]) best = op;
   }
@@ -83,12 +81,12 @@ static int32_t better_of(const double *priority, int32_t a, int32_t b) {
 
 static int32_t best_consumer(const berth_plan *p, const double *priority, int32_t op) {
   const berth_graph *g = p->g;
-  int32_t i, best = BERTH_NONE;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
     best = better_of(priority, best, best_of(priority, g->use + g->use_at[t], g->use_at[t + 1] - g->use_at[t]));
   }
-  for (i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
     best = better_of(priority, best, best_of(priority, c->consumers, c->n_consumers));
   }
@@ -97,25 +95,23 @@ static int32_t best_consumer(const berth_plan *p, const double *priority, int32_
 
 /* Textbook: from the best entry op on, always the consumer of largest priority. */
 static void walk_critical(const cpop *k, const berth_plan *p, const double *priority) {
-  int32_t op;
-  for (op = best_entry(p, priority); op != BERTH_NONE; op = best_consumer(p, priority, op)) k->critical[op] = 1;
+  for (int32_t op = best_entry(p, priority); op != BERTH_NONE; op = best_consumer(p, priority, op)) k->critical[op] = 1;
 }
 
 /* SAGA: all ops whose priority equals the entry's. */
 static void mark_equal(const cpop *k, const berth_plan *p, const double *priority) {
-  int32_t op, entry = best_entry(p, priority);
-  for (op = 0; op < p->n; op++) {
+  int32_t entry = best_entry(p, priority);
+  for (int32_t op = 0; op < p->n; op++) {
     k->critical[op] = fabs(priority[op] - priority[entry]) <= 1e-9 * fabs(priority[entry]);
   }
 }
 
 static void choose_device(cpop *k, const berth_plan *p) {
   double least = INFINITY;
-  int32_t op, d;
   k->device = BERTH_NONE;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     double total = 0;
-    for (op = 0; op < p->n; op++) {
+    for (int32_t op = 0; op < p->n; op++) {
       if (k->critical[op]) total += berth_i_plan_may(p, op, d) ? berth_i_op_time(p->cost, op, d) : INFINITY;
     }
     if (!(total < least)) continue;
@@ -129,12 +125,11 @@ static berth_status cpop_prepare(void *ud, const berth_plan *p, double *priority
   cpop *k = ud;
   double *ops, *transfers, *met = NULL, *down = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *down);
   berth_status st = berth_i_means(p, k->how, &scratch, &ops, &transfers);
-  int32_t op;
   if (p->n > 0) memset(k->critical, 0, (size_t)p->n);
   if (st == BERTH_OK) st = berth_i_spread_prices(p, &scratch, &met);
   if (st == BERTH_OK) st = berth_i_b_level(p->g, ops, transfers, met, priority);
   if (st == BERTH_OK) st = downward_rank(k, p, ops, transfers, met, down);
-  for (op = 0; op < p->n && st == BERTH_OK; op++) priority[op] += down[op];
+  for (int32_t op = 0; op < p->n && st == BERTH_OK; op++) priority[op] += down[op];
   if (st == BERTH_OK && p->n > 0) {
     (k->how == BERTH_AVERAGE_TEXTBOOK ? walk_critical : mark_equal)(k, p, priority);
     choose_device(k, p);
@@ -147,10 +142,9 @@ static berth_status cpop_prepare(void *ud, const berth_plan *p, double *priority
 static berth_status cpop_score(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
                                double *wake) {
   const cpop *k = ud;
-  int32_t d;
   (void)eft, (void)wake;
   if (!k->critical[op] || k->device == BERTH_NONE || isinf(est[k->device])) return BERTH_OK;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (d != k->device) score[d] = INFINITY;
   }
   return BERTH_OK;
@@ -161,9 +155,8 @@ static berth_status run_cpop(berth_cost *cost, const berth_place_options *opts, 
   cpop k = { opts->averages, BERTH_NONE, berth_i_zalloc(cost->ctx, n, 1) };
   berth_policy policy = { .name = "cpop", .fit = BERTH_FIT_INSERTION, .prepare = cpop_prepare, .score = cpop_score, .ud = &k };
   berth_i_setup s = berth_i_setup_from("cpop", &policy, opts);
-  berth_status st;
   if (!k.critical) return berth_i_nomem(cost->ctx);
-  st = berth_i_list_place(cost, &s, opts, out, why);
+  berth_status st = berth_i_list_place(cost, &s, opts, out, why);
   berth_i_free(cost->ctx, k.critical, n, 1);
   return st;
 }
@@ -179,8 +172,7 @@ typedef struct peft {
 static double go_on(const peft *k, const berth_plan *p, int32_t tensor, double mean, int32_t c, int32_t d) {
   const double *row = k->table + (size_t)c * (size_t)p->devices;
   double least = INFINITY;
-  int32_t e;
-  for (e = 0; e < p->devices; e++) {
+  for (int32_t e = 0; e < p->devices; e++) {
     double cross = e == d ? 0 : k->how == BERTH_AVERAGE_SAGA ? berth_i_transfer_time(p->cost, tensor, d, e) : mean;
     double total = row[e] + berth_i_op_time(p->cost, c, e) + cross;
     if (total < least) least = total;
@@ -192,28 +184,25 @@ static double go_on(const peft *k, const berth_plan *p, int32_t tensor, double m
 static void extend_by_mean(const peft *k, const berth_plan *p, double mean, int32_t c, double *row) {
   const double *next = k->table + (size_t)c * (size_t)p->devices;
   double least = INFINITY;
-  int32_t d;
-  for (d = 0; d < p->devices; d++) least = fmin(least, next[d] + berth_i_op_time(p->cost, c, d));
-  for (d = 0; d < p->devices; d++) row[d] = fmax(row[d], fmin(least + mean, next[d] + berth_i_op_time(p->cost, c, d)));
+  for (int32_t d = 0; d < p->devices; d++) least = fmin(least, next[d] + berth_i_op_time(p->cost, c, d));
+  for (int32_t d = 0; d < p->devices; d++) row[d] = fmax(row[d], fmin(least + mean, next[d] + berth_i_op_time(p->cost, c, d)));
 }
 
 static void extend(const peft *k, const berth_plan *p, int32_t tensor, double mean, int32_t c, double *row) {
-  int32_t d;
   if (k->how == BERTH_AVERAGE_TEXTBOOK) {
     extend_by_mean(k, p, mean, c, row);
     return;
   }
-  for (d = 0; d < p->devices; d++) row[d] = fmax(row[d], go_on(k, p, tensor, mean, c, d));
+  for (int32_t d = 0; d < p->devices; d++) row[d] = fmax(row[d], go_on(k, p, tensor, mean, c, d));
 }
 
 /* Least that is left from the end of a collective, on the best device for each consumer. */
 static double go_on_after(const peft *k, const berth_plan *p, const berth_collective *c) {
   double most = 0;
-  int32_t i, d;
-  for (i = 0; i < c->n_consumers; i++) {
+  for (int32_t i = 0; i < c->n_consumers; i++) {
     const double *row = k->table + (size_t)c->consumers[i] * (size_t)p->devices;
     double least = INFINITY;
-    for (d = 0; d < p->devices; d++) least = fmin(least, row[d] + berth_i_op_time(p->cost, c->consumers[i], d));
+    for (int32_t d = 0; d < p->devices; d++) least = fmin(least, row[d] + berth_i_op_time(p->cost, c->consumers[i], d));
     most = fmax(most, least);
   }
   return most;
@@ -223,25 +212,23 @@ static double go_on_after(const peft *k, const berth_plan *p, const berth_collec
 static void extend_by_collectives(const peft *k, const berth_plan *p, const double *prices, double *met, int32_t op,
                                   double *row) {
   const berth_graph *g = p->g;
-  int32_t i, d;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     int32_t m = g->wait[i];
     if (met[m] < 0) met[m] = prices[m] + go_on_after(k, p, &g->collectives[m]);
-    for (d = 0; d < p->devices; d++) row[d] = fmax(row[d], met[m]);
+    for (int32_t d = 0; d < p->devices; d++) row[d] = fmax(row[d], met[m]);
   }
 }
 
 /* O(edges x devices), for real transfer times O(edges x devices^2).  @param met [collectives] scratch */
 static void fill_table(const peft *k, const berth_plan *p, const double *transfers, const double *prices, double *met) {
   const berth_graph *g = p->g;
-  int32_t i, j, l;
-  for (i = 0; i < g->n_collectives; i++) met[i] = -1;
-  for (i = p->n - 1; i >= 0; i--) {
+  for (int32_t i = 0; i < g->n_collectives; i++) met[i] = -1;
+  for (int32_t i = p->n - 1; i >= 0; i--) {
     int32_t op = g->topo[i];
     double *row = k->table + (size_t)op * (size_t)p->devices;
-    for (j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
+    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
       int32_t t = g->out[j];
-      for (l = g->use_at[t]; l < g->use_at[t + 1]; l++) extend(k, p, t, transfers[t], g->use[l], row);
+      for (int32_t l = g->use_at[t]; l < g->use_at[t + 1]; l++) extend(k, p, t, transfers[t], g->use[l], row);
     }
     if (g->wait) extend_by_collectives(k, p, prices, met, op, row);
   }
@@ -250,8 +237,8 @@ static void fill_table(const peft *k, const berth_plan *p, const double *transfe
 static double mean_row(const peft *k, const berth_plan *p, int32_t op) {
   const double *row = k->table + (size_t)op * (size_t)p->devices;
   double sum = 0;
-  int32_t d, n = 0;
-  for (d = 0; d < p->devices; d++) {
+  int32_t n = 0;
+  for (int32_t d = 0; d < p->devices; d++) {
     if (isinf(row[d])) continue;
     sum += row[d];
     n++;
@@ -266,13 +253,12 @@ static berth_status peft_prepare(void *ud, const berth_plan *p, double *priority
   double *met = berth_i_pool_alloc(&scratch, (size_t)p->g->n_collectives, sizeof *met);
   berth_status st = berth_i_pool_status(&scratch);
   double *prices;
-  int32_t op;
   if (st == BERTH_OK) st = berth_i_spread_prices(p, &scratch, &prices);
   if (st == BERTH_OK) st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, transfers);
   if (st == BERTH_OK) {
     memset(k->table, 0, (size_t)p->n * (size_t)p->devices * sizeof *k->table);
     fill_table(k, p, transfers, prices, met);
-    for (op = 0; op < p->n; op++) priority[op] = mean_row(k, p, op);
+    for (int32_t op = 0; op < p->n; op++) priority[op] = mean_row(k, p, op);
   }
   berth_i_pool_free(&scratch);
   return st;
@@ -282,9 +268,8 @@ static berth_status peft_score(void *ud, const berth_plan *p, int32_t op, const 
                                double *wake) {
   const peft *k = ud;
   const double *row = k->table + (size_t)op * (size_t)p->devices;
-  int32_t d;
   (void)est, (void)wake;
-  for (d = 0; d < p->devices; d++) score[d] = eft[d] + row[d];
+  for (int32_t d = 0; d < p->devices; d++) score[d] = eft[d] + row[d];
   return BERTH_OK;
 }
 
@@ -293,9 +278,8 @@ static berth_status run_peft(berth_cost *cost, const berth_place_options *opts, 
   peft k = { opts->averages, berth_i_alloc(cost->ctx, n, sizeof *k.table) };
   berth_policy policy = { .name = "peft", .fit = BERTH_FIT_INSERTION, .prepare = peft_prepare, .score = peft_score, .ud = &k };
   berth_i_setup s = berth_i_setup_from("peft", &policy, opts);
-  berth_status st;
   if (!k.table) return berth_i_nomem(cost->ctx);
-  st = berth_i_list_place(cost, &s, opts, out, why);
+  berth_status st = berth_i_list_place(cost, &s, opts, out, why);
   berth_i_free(cost->ctx, k.table, n, sizeof *k.table);
   return st;
 }

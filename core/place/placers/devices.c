@@ -37,10 +37,9 @@ static bool order_matters(const attempt *a) {
 
 /* Asks the rule with a share.  @param live in: as when memory ran out; out: as it is now  @param fits the rule found something */
 static berth_status ask(attempt *a, double share, double *live, bool *fits) {
-  berth_obstacle ignored;
-  berth_status st;
   berth_i_units_size(&a->u, share);
-  st = a->fill(&a->u, a->opts, a->p->device, &ignored);
+  berth_obstacle ignored;
+  berth_status st = a->fill(&a->u, a->opts, a->p->device, &ignored);
   *fits = st == BERTH_OK;
   if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
   return st == BERTH_OK ? judge(a, live) : st;
@@ -50,8 +49,7 @@ static berth_status ask(attempt *a, double share, double *live, bool *fits) {
 static berth_status tighten(attempt *a, double live) {
   double low = 0, high = INFINITY, share = live;
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < MOST_SHARES && st == BERTH_OK && !a->done && low < 1; i++) {
+  for (int32_t i = 0; i < MOST_SHARES && st == BERTH_OK && !a->done && low < 1; i++) {
     bool fits = false;
     share = isinf(high) ? fmin(1, fmax(live, 2 * low)) : (low + high) / 2;
     st = ask(a, share, &live, &fits);
@@ -70,9 +68,8 @@ static berth_status propose(attempt *a, berth_obstacle *why) {
 
 static berth_status mend(attempt *a) {
   bool found = false;
-  berth_status st;
   berth_i_units_size(&a->u, 0);
-  st = berth_i_repair(&a->u, a->opts, a->best, &found);
+  berth_status st = berth_i_repair(&a->u, a->opts, a->best, &found);
   if (st != BERTH_OK || !found) return st;
   memcpy(a->p->device, a->best, (size_t)a->p->n * sizeof *a->best);
   return judge(a, NULL);

@@ -10,10 +10,9 @@
 
 /* Pinned units first, so that the others take what is left; members of groups that have a place count for its device. */
 static berth_status list_units(berth_i_walk *w, int32_t set) {
-  int32_t i;
   w->n_units = 0;
   memset(w->share, 0, (size_t)w->u->cost->n_devices * sizeof *w->share);
-  for (i = w->set_at[set]; i < w->set_at[set + 1]; i++) {
+  for (int32_t i = w->set_at[set]; i < w->set_at[set + 1]; i++) {
     int32_t op = w->order[i], unit = w->u->of[op], at = w->packing.device[op];
     if (at != BERTH_NONE) w->share[at]++;
     else if (w->u->pin[unit] != BERTH_NONE) {
@@ -34,8 +33,7 @@ static berth_i_walk_fn rule_of(const char *variant) {
 static berth_status walk_all(berth_i_walk *w) {
   berth_i_walk_fn rule = rule_of(w->opts->variant);
   berth_status st = BERTH_OK;
-  int32_t i;
-  for (i = 0; i < w->n_sets && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < w->n_sets && st == BERTH_OK; i++) {
     if ((st = berth_i_interrupted(w->u->cost->ctx)) == BERTH_OK) st = list_units(w, i);
     if (st == BERTH_OK) st = rule(w);
   }
@@ -46,19 +44,19 @@ static berth_status walk_all(berth_i_walk *w) {
 
 /* Over all classes of devices: infinite if one of them cannot run the op. */
 static void sum_times(const berth_cost *c, double *sum) {
-  int32_t i, k;
-  for (i = 0; i < c->g->n_ops; i++) {
+  int32_t k;
+  for (int32_t i = 0; i < c->g->n_ops; i++) {
     for (sum[i] = 0, k = 0; k < c->n_classes; k++) sum[i] += c->op[(size_t)i * (size_t)c->n_classes + (size_t)k];
   }
 }
 
 /* A set has one depth, so that sets in order of depth are in topological order. Counts, then fills; sets keep the order of ids. */
 static void sort_sets(berth_i_walk *w, const int32_t *set, const int32_t *depth, int32_t *next) {
-  int32_t i, n = w->u->n_ops, at = 0, last = BERTH_NONE;
+  int32_t n = w->u->n_ops, at = 0, last = BERTH_NONE;
   memset(next, 0, ((size_t)n + 1) * sizeof *next);
-  for (i = 0; i < n; i++) next[depth[i] + 1]++;
-  for (i = 0; i < n; i++) next[i + 1] += next[i];
-  for (i = 0; i < n; i++) w->order[next[depth[i]]++] = i;
+  for (int32_t i = 0; i < n; i++) next[depth[i] + 1]++;
+  for (int32_t i = 0; i < n; i++) next[i + 1] += next[i];
+  for (int32_t i = 0; i < n; i++) w->order[next[depth[i]]++] = i;
   for (w->n_sets = 0; at < n; at++) {
     if (set[w->order[at]] != last) w->set_at[w->n_sets++] = at;
     last = set[w->order[at]];

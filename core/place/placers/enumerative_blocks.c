@@ -11,8 +11,7 @@ typedef struct plan {
 
 static double largest(const double *x, int32_t n) {
   double most = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) most = fmax(most, x[i]);
+  for (int32_t i = 0; i < n; i++) most = fmax(most, x[i]);
   return most;
 }
 
@@ -25,9 +24,9 @@ static bool better(const plan *a, const plan *b) {
 
 /* The one op that reads what op makes, and nothing else; BERTH_NONE. */
 static int32_t only_reader(const berth_graph *g, int32_t op) {
-  int32_t i, j, reader = BERTH_NONE;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    for (j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
+  int32_t reader = BERTH_NONE;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
       if (reader != BERTH_NONE && reader != g->use[j]) return BERTH_NONE;
       reader = g->use[j];
     }
@@ -49,18 +48,17 @@ static bool is_partial(const berth_i_walk *w, int32_t src, int32_t op) {
 /* All that op reads are such partial products, so it reads from no op twice. */
 static bool sums_up(const berth_i_walk *w, int32_t op) {
   const berth_graph *g = w->u->cost->g;
-  int32_t i;
   if (!stands_alone(w, op) || g->in_at[op + 1] - g->in_at[op] < 2) return false;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (!is_partial(w, g->producer[g->in[i]], op)) return false;
   }
   return true;
 }
 
 static int32_t sum_of(const berth_i_walk *w, int32_t unit) {
-  int32_t op = w->u->ops[w->u->at[unit]], sum;
+  int32_t op = w->u->ops[w->u->at[unit]];
   if (!stands_alone(w, op)) return BERTH_NONE;
-  sum = only_reader(w->u->cost->g, op);
+  int32_t sum = only_reader(w->u->cost->g, op);
   return sum != BERTH_NONE && sums_up(w, sum) ? sum : BERTH_NONE;
 }
 
@@ -85,10 +83,9 @@ static void add_crossing(berth_i_walk *w, int32_t tensor, int32_t src, int32_t d
 
 static void price_sum(berth_i_walk *w, int32_t sum, plan *p) {
   const berth_graph *g = w->u->cost->g;
-  int32_t i;
   memcpy(w->trial, w->busy, (size_t)w->u->cost->n_devices * sizeof *w->trial);
   p->total = 0;
-  for (i = g->in_at[sum]; i < g->in_at[sum + 1]; i++) {
+  for (int32_t i = g->in_at[sum]; i < g->in_at[sum + 1]; i++) {
     int32_t at = p->first + (i - g->in_at[sum]) % p->size;
     add_unit(w, w->u->of[g->producer[g->in[i]]], at, p);
     add_crossing(w, g->in[i], at, p->last, p);
@@ -136,8 +133,7 @@ static bool put(berth_i_walk *w, int32_t unit, int32_t device) {
 static bool put_sum(berth_i_walk *w, int32_t sum) {
   const berth_graph *g = w->u->cost->g;
   plan p = best_for_sum(w, sum);
-  int32_t i;
-  for (i = g->in_at[sum]; i < g->in_at[sum + 1]; i++) {
+  for (int32_t i = g->in_at[sum]; i < g->in_at[sum + 1]; i++) {
     int32_t src = g->producer[g->in[i]];
     if (!put(w, w->u->of[src], p.first + (i - g->in_at[sum]) % p.size)) return false;
     w->busy[w->packing.device[src]] += berth_i_transfer_time(w->u->cost, g->in[i], w->packing.device[src], p.last);
@@ -146,9 +142,8 @@ static bool put_sum(berth_i_walk *w, int32_t sum) {
 }
 
 berth_status berth_i_walk_blocks(berth_i_walk *w) {
-  int32_t i;
   memset(w->busy, 0, (size_t)w->u->cost->n_devices * sizeof *w->busy); /* an operator is balanced by itself */
-  for (i = 0; i < w->n_units; i++) {
+  for (int32_t i = 0; i < w->n_units; i++) {
     int32_t unit = w->unit[i], sum = sum_of(w, unit);
     if (w->packing.device[w->u->ops[w->u->at[unit]]] != BERTH_NONE) continue;
     if (sum != BERTH_NONE ? !put_sum(w, sum) : !put(w, unit, best_for_unit(w, unit).first)) return BERTH_EINFEASIBLE;
@@ -161,14 +156,12 @@ berth_status berth_i_walk_blocks(berth_i_walk *w) {
 /* What a unit reads is charged to both ends. */
 static void charge_inputs(const berth_i_walk *w, int32_t unit, int32_t device, double *busy, double *total) {
   const berth_cost *c = w->u->cost;
-  int32_t i, j;
-  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     int32_t op = w->u->ops[i];
-    for (j = c->g->in_at[op]; j < c->g->in_at[op + 1]; j++) {
+    for (int32_t j = c->g->in_at[op]; j < c->g->in_at[op + 1]; j++) {
       int32_t t = c->g->in[j], src = w->packing.device[c->g->producer[t]];
-      double seconds;
       if (src == BERTH_NONE || src == device || berth_i_walk_is_copied(w, t, device)) continue;
-      seconds = berth_i_transfer_time(c, t, src, device);
+      double seconds = berth_i_transfer_time(c, t, src, device);
       busy[src] += seconds;
       busy[device] += seconds;
       *total += 2 * seconds;
@@ -197,8 +190,7 @@ static int32_t least_busy(berth_i_walk *w, int32_t unit) {
 }
 
 berth_status berth_i_walk_greedy(berth_i_walk *w) {
-  int32_t i;
-  for (i = 0; i < w->n_units; i++) {
+  for (int32_t i = 0; i < w->n_units; i++) {
     int32_t d = least_busy(w, w->unit[i]);
     double total = 0;
     memcpy(w->trial, w->busy, (size_t)w->u->cost->n_devices * sizeof *w->trial);

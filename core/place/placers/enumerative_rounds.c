@@ -7,8 +7,7 @@
 static double inputs_to(const berth_i_walk *w, int32_t op, int32_t device) {
   const berth_cost *c = w->u->cost;
   double sum = 0;
-  int32_t i;
-  for (i = c->g->in_at[op]; i < c->g->in_at[op + 1]; i++) {
+  for (int32_t i = c->g->in_at[op]; i < c->g->in_at[op + 1]; i++) {
     int32_t t = c->g->in[i], src = w->packing.device[c->g->producer[t]];
     if (src != BERTH_NONE && !berth_i_walk_is_copied(w, t, device)) sum += berth_i_transfer_time(c, t, src, device);
   }
@@ -19,10 +18,9 @@ static double inputs_to(const berth_i_walk *w, int32_t op, int32_t device) {
 static double outputs_from(const berth_i_walk *w, int32_t op, int32_t device) {
   const berth_cost *c = w->u->cost;
   double sum = 0;
-  int32_t i, j;
-  for (i = c->g->out_at[op]; i < c->g->out_at[op + 1]; i++) {
+  for (int32_t i = c->g->out_at[op]; i < c->g->out_at[op + 1]; i++) {
     int32_t t = c->g->out[i];
-    for (j = c->g->use_at[t]; j < c->g->use_at[t + 1]; j++) {
+    for (int32_t j = c->g->use_at[t]; j < c->g->use_at[t + 1]; j++) {
       int32_t dst = w->packing.device[c->g->use[j]];
       if (dst != BERTH_NONE) sum += berth_i_transfer_time(c, t, device, dst);
     }
@@ -32,8 +30,7 @@ static double outputs_from(const berth_i_walk *w, int32_t op, int32_t device) {
 
 double berth_i_walk_moves(const berth_i_walk *w, int32_t unit, int32_t device) {
   double sum = 0;
-  int32_t i;
-  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     sum += inputs_to(w, w->u->ops[i], device) + outputs_from(w, w->u->ops[i], device);
   }
   return sum;
@@ -41,8 +38,7 @@ double berth_i_walk_moves(const berth_i_walk *w, int32_t unit, int32_t device) {
 
 static double least_time(const berth_i_units *u, int32_t unit) {
   double least = INFINITY;
-  int32_t d;
-  for (d = 0; d < u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (berth_i_unit_can_run(u, unit, d)) least = fmin(least, berth_i_unit_time(u, unit, d));
   }
   return least;
@@ -51,9 +47,8 @@ static double least_time(const berth_i_units *u, int32_t unit) {
 /* Where devices are unlike, the time that a unit loses on a slow one counts like a transfer. */
 static berth_i_price price_of(const berth_i_walk *w, int32_t unit, int32_t device, double least) {
   berth_i_price p = { 1, 0, 0 };
-  double moves;
   if (!berth_i_unit_can_run(w->u, unit, device)) return p;
-  moves = berth_i_walk_moves(w, unit, device);
+  double moves = berth_i_walk_moves(w, unit, device);
   if (isinf(moves)) return p;
   p.refused = 0;
   p.cost = moves + (berth_i_unit_time(w->u, unit, device) - least);
@@ -65,19 +60,17 @@ static berth_i_price price_of(const berth_i_walk *w, int32_t unit, int32_t devic
 
 static void mark_copies(berth_i_walk *w, int32_t op, int32_t device) {
   const berth_graph *g = w->u->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     size_t bit = (size_t)device * (size_t)g->n_tensors + (size_t)g->in[i];
     w->copied[bit / 8] |= (uint8_t)(1u << (bit % 8));
   }
 }
 
 bool berth_i_walk_settle(berth_i_walk *w, int32_t unit, int32_t device) {
-  int32_t i;
   if (berth_i_packing_try(&w->packing, unit, device) != 0) return false;
   w->load[device] += berth_i_unit_time(w->u, unit, device);
   w->share[device]++;
-  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) mark_copies(w, w->u->ops[i], device);
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) mark_copies(w, w->u->ops[i], device);
   return true;
 }
 
@@ -90,8 +83,8 @@ static bool takes(berth_i_walk *w, int32_t unit, int32_t device) {
 bool berth_i_walk_cheapest(berth_i_walk *w, int32_t unit) {
   double least = least_time(w->u, unit);
   berth_i_price best = { 1, 0, 0 };
-  int32_t d, where = BERTH_NONE;
-  for (d = 0; d < w->u->cost->n_devices; d++) {
+  int32_t where = BERTH_NONE;
+  for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
     berth_i_price p = price_of(w, unit, d, least);
     if (p.refused > 0 || !takes(w, unit, d)) continue;
     if (where != BERTH_NONE && berth_i_price_compare(p, best) >= 0) continue;
@@ -105,8 +98,9 @@ bool berth_i_walk_cheapest(berth_i_walk *w, int32_t unit) {
 
 /* Devices that can run some unit of the meta-op by type.  @return how many */
 static int32_t find_useful(berth_i_walk *w) {
-  int32_t d, i, n = 0;
-  for (d = 0; d < w->u->cost->n_devices; d++) {
+  int32_t n = 0;
+  for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
+    int32_t i;
     for (i = 0; i < w->n_units && !berth_i_unit_can_run(w->u, w->unit[i], d); i++) {}
     n += w->useful[d] = i < w->n_units;
   }
@@ -115,18 +109,17 @@ static int32_t find_useful(berth_i_walk *w) {
 
 /* Useful devices that have had no more than `round` units of the meta-op: each gets its next one when all have had theirs. */
 static int32_t find_columns(berth_i_walk *w, int32_t round) {
-  int32_t d, n = 0;
-  for (d = 0; d < w->u->cost->n_devices; d++) {
+  int32_t n = 0;
+  for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
     if (w->useful[d] && w->share[d] <= round) w->column[n++] = d;
   }
   return n;
 }
 
 static berth_status assign_round(berth_i_walk *w, int32_t rows, int32_t columns) {
-  int32_t i, j;
-  for (i = 0; i < rows; i++) {
+  for (int32_t i = 0; i < rows; i++) {
     double least = least_time(w->u, w->unit[i]);
-    for (j = 0; j < columns; j++) w->price[(size_t)i * (size_t)columns + (size_t)j] = price_of(w, w->unit[i], w->column[j], least);
+    for (int32_t j = 0; j < columns; j++) w->price[(size_t)i * (size_t)columns + (size_t)j] = price_of(w, w->unit[i], w->column[j], least);
   }
   if (strcmp(w->opts->variant, "enumerate") == 0 && columns <= BERTH_I_MOST_PERMUTED) {
     berth_i_assignment_enumerate(rows, columns, w->price, w->chosen);
@@ -156,9 +149,9 @@ static berth_status settle_first(berth_i_walk *w) {
 }
 
 berth_status berth_i_walk_rounds(berth_i_walk *w) {
-  int32_t round, useful = find_useful(w);
+  int32_t useful = find_useful(w);
   berth_status st = BERTH_OK;
-  for (round = 0; w->n_units > 0 && st == BERTH_OK; round++) {
+  for (int32_t round = 0; w->n_units > 0 && st == BERTH_OK; round++) {
     int32_t columns = find_columns(w, round), rows = columns < w->n_units ? columns : w->n_units;
     if ((st = assign_round(w, rows, columns)) != BERTH_OK) return st;
     if (settle_round(w, rows) == 0 && columns == useful) st = settle_first(w);

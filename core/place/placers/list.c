@@ -19,9 +19,8 @@ static berth_status by_b_level(void *ud, const berth_plan *p, double *priority) 
 
 /* First to last. */
 static berth_status by_topological_number(void *ud, const berth_plan *p, double *priority) {
-  int32_t i;
   (void)ud;
-  for (i = 0; i < p->n; i++) priority[p->g->topo[i]] = -i;
+  for (int32_t i = 0; i < p->n; i++) priority[p->g->topo[i]] = -i;
   return BERTH_OK;
 }
 
@@ -70,8 +69,8 @@ static berth_status run_m_etf(berth_cost *cost, const berth_place_options *opts,
     .prepare = berth_i_prepare_ties(opts), .score = berth_i_score_est
   };
   berth_i_setup s = berth_i_setup_from("m-etf", &policy, opts);
-  berth_status st;
   s.tie = BERTH_I_TIE_INPUTS;
+  berth_status st;
   if (opts->variant[0] && (st = berth_i_set_baechi(cost, opts, &s)) != BERTH_OK) return st;
   return berth_i_list_place(cost, &s, opts, out, why);
 }
@@ -98,12 +97,12 @@ static berth_status run_blevel(berth_cost *cost, const berth_place_options *opts
 
 /* What the tries are compared by: the plan, or, where the plan is none, the published simulator. */
 static berth_status value_of(berth_cost *cost, const berth_i_setup *s, const berth_placement *p, double *value) {
-  berth_sim_options o;
-  berth_result *r;
-  berth_status st;
   *value = p->estimate;
   if (!s->load_only) return BERTH_OK;
+  berth_sim_options o;
+  berth_status st;
   if ((st = berth_sim_preset(cost->ctx, "doppler", &o)) != BERTH_OK) return st;
+  berth_result *r;
   if ((st = berth_simulate(cost, p->device, &o, &r)) != BERTH_OK) return st;
   *value = berth_result_makespan(r);
   berth_result_release(r);
@@ -134,14 +133,14 @@ static berth_status run_critical_path(berth_cost *cost, const berth_place_option
                                       berth_obstacle *why) {
   berth_policy policy = { .name = "critical-path", .prepare = by_b_level, .score = berth_i_score_est };
   berth_i_setup s = berth_i_setup_from("critical-path", &policy, opts);
-  berth_placement *best = NULL, *p;
+  berth_placement *best = NULL;
   double least = INFINITY;
   berth_status st = BERTH_OK;
-  int32_t i;
   s.load_only = strcmp(opts->variant, "code") == 0;
   s.tie = s.load_only ? BERTH_I_TIE_DOPPLER : BERTH_I_TIE_RANDOM;
   if (s.load_only && (st = check_published(cost, opts, BERTH_LINKS_FREE)) != BERTH_OK) return st;
-  for (i = 0; i < opts->tries && st == BERTH_OK; i++) {
+  berth_placement *p;
+  for (int32_t i = 0; i < opts->tries && st == BERTH_OK; i++) {
     s.stream = (uint64_t)i;
     if (i > 0 && (st = next_try(cost->ctx, i, opts->tries)) != BERTH_OK) break;
     if ((st = berth_i_list_place(cost, &s, opts, &p, why)) != BERTH_OK) break;

@@ -34,11 +34,10 @@ static double star_factor(int32_t k, int32_t devices) {
 
 static void add_tensor(model *m, int32_t tensor, double seconds, int32_t *stamp) {
   const berth_graph *g = m->u->cost->g;
-  int32_t i, src = m->u->of[g->producer[tensor]];
+  int32_t src = m->u->of[g->producer[tensor]];
   size_t first = m->n_edges;
-  double factor;
   stamp[src] = tensor;
-  for (i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
+  for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
     int32_t dst = m->u->of[g->use[i]];
     if (stamp[dst] == tensor) continue;
     stamp[dst] = tensor;
@@ -46,25 +45,23 @@ static void add_tensor(model *m, int32_t tensor, double seconds, int32_t *stamp)
     m->edges[m->n_edges++].b = src < dst ? dst : src;
   }
   if (m->n_edges == first) return;
-  factor = isfinite(seconds) ? star_factor((int32_t)(m->n_edges - first), m->parts) : 0;
+  double factor = isfinite(seconds) ? star_factor((int32_t)(m->n_edges - first), m->parts) : 0;
   for (; first < m->n_edges; first++) m->edges[first].weight = factor > 0 ? seconds * factor : 0;
 }
 
 static void sort_by(const edge *from, edge *to, size_t n, int32_t keys, bool second, int32_t *count) {
-  size_t i;
-  int32_t v;
   memset(count, 0, ((size_t)keys + 1) * sizeof *count);
-  for (i = 0; i < n; i++) count[(second ? from[i].b : from[i].a) + 1]++;
-  for (v = 0; v < keys; v++) count[v + 1] += count[v];
-  for (i = 0; i < n; i++) to[count[second ? from[i].b : from[i].a]++] = from[i];
+  for (size_t i = 0; i < n; i++) count[(second ? from[i].b : from[i].a) + 1]++;
+  for (int32_t v = 0; v < keys; v++) count[v + 1] += count[v];
+  for (size_t i = 0; i < n; i++) to[count[second ? from[i].b : from[i].a]++] = from[i];
 }
 
 /* Two counting sorts, then parallel edges add up. */
 static void merge_edges(model *m, int32_t *count) {
-  size_t i, n = 0;
+  size_t n = 0;
   sort_by(m->edges, m->spare, m->n_edges, m->u->n, true, count);
   sort_by(m->spare, m->edges, m->n_edges, m->u->n, false, count);
-  for (i = 0; i < m->n_edges; i++) {
+  for (size_t i = 0; i < m->n_edges; i++) {
     edge *last = n > 0 ? &m->edges[n - 1] : NULL;
     if (last && last->a == m->edges[i].a && last->b == m->edges[i].b) last->weight += m->edges[i].weight;
     else m->edges[n++] = m->edges[i];
@@ -76,11 +73,11 @@ static berth_status list_edges(model *m) {
   berth_i_pool scratch = berth_i_pool_empty(m->u->cost->ctx);
   berth_cost *cost = m->u->cost;
   double *seconds = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_tensors, sizeof *seconds);
-  int32_t t, *stamp = berth_i_pool_alloc(&scratch, (size_t)m->u->n + 1, sizeof *stamp);
+  int32_t *stamp = berth_i_pool_alloc(&scratch, (size_t)m->u->n + 1, sizeof *stamp);
   berth_status st = berth_i_pool_status(&scratch);
   if (st != BERTH_OK || (st = berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, seconds)) != BERTH_OK) goto done;
-  for (t = 0; t < m->u->n; t++) stamp[t] = BERTH_NONE;
-  for (t = 0; t < cost->g->n_tensors; t++) add_tensor(m, t, seconds[t], stamp);
+  for (int32_t t = 0; t < m->u->n; t++) stamp[t] = BERTH_NONE;
+  for (int32_t t = 0; t < cost->g->n_tensors; t++) add_tensor(m, t, seconds[t], stamp);
   merge_edges(m, stamp);
 done:
   berth_i_pool_free(&scratch);
@@ -94,23 +91,22 @@ static int32_t scaled(double value, double total, int32_t least) {
 
 /* Lists are to be ascending, and edges come by (a, b): filled from the last, larger neighbours first, then the smaller. */
 static void fill_csr(model *m) {
-  int32_t v, n = m->u->n, *at = m->at;
+  int32_t n = m->u->n, *at = m->at;
   double total = 0;
-  size_t i;
   memset(at, 0, ((size_t)n + 1) * sizeof *at);
-  for (i = 0; i < m->n_edges; i++) {
+  for (size_t i = 0; i < m->n_edges; i++) {
     total += m->edges[i].weight;
     at[m->edges[i].a]++;
     at[m->edges[i].b]++;
   }
-  for (v = 0; v < n; v++) at[v + 1] += at[v];
-  for (i = m->n_edges; i-- > 0;) {
+  for (int32_t v = 0; v < n; v++) at[v + 1] += at[v];
+  for (size_t i = m->n_edges; i-- > 0;) {
     const edge *e = &m->edges[i];
     int32_t w = scaled(e->weight, total, 1);
     m->adjacent[--at[e->a]] = e->b;
     m->edge_weight[at[e->a]] = w;
   }
-  for (i = m->n_edges; i-- > 0;) {
+  for (size_t i = m->n_edges; i-- > 0;) {
     const edge *e = &m->edges[i];
     int32_t w = scaled(e->weight, total, 1);
     m->adjacent[--at[e->b]] = e->a;
@@ -121,9 +117,9 @@ static void fill_csr(model *m) {
 /* ---- weights and shares ------------------------------------------------------------------ */
 
 static double unit_mean(const berth_i_units *u, int32_t unit) {
-  int32_t d, k = 0;
+  int32_t k = 0;
   double sum = 0;
-  for (d = 0; d < u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (!berth_i_unit_can_run(u, unit, d)) continue;
     sum += berth_i_unit_time(u, unit, d);
     k++;
@@ -134,9 +130,8 @@ static double unit_mean(const berth_i_units *u, int32_t unit) {
 /* How many times faster than the mean a device is on what it can run; at most the share of the work that it can run at all. */
 static void find_speed(model *m, int32_t device, double total) {
   double mean = 0, here = 0;
-  int32_t i;
   bool some = false;
-  for (i = 0; i < m->u->n; i++) {
+  for (int32_t i = 0; i < m->u->n; i++) {
     if (!berth_i_unit_can_run(m->u, i, device)) continue;
     some = true;
     mean += m->seconds[i];
@@ -149,17 +144,15 @@ static void find_speed(model *m, int32_t device, double total) {
 
 static void find_shares(model *m) {
   double total = 0, sum = 0;
-  int32_t i, d;
-  for (i = 0; i < m->u->n; i++) total += m->seconds[i] = unit_mean(m->u, i);
-  for (d = 0; d < m->u->cost->n_devices; d++) find_speed(m, d, total);
-  for (i = 0; i < m->parts; i++) sum += m->speed[m->part_device[i]];
-  for (i = 0; i < m->parts; i++) m->speed[m->part_device[i]] /= sum;
+  for (int32_t i = 0; i < m->u->n; i++) total += m->seconds[i] = unit_mean(m->u, i);
+  for (int32_t d = 0; d < m->u->cost->n_devices; d++) find_speed(m, d, total);
+  for (int32_t i = 0; i < m->parts; i++) sum += m->speed[m->part_device[i]];
+  for (int32_t i = 0; i < m->parts; i++) m->speed[m->part_device[i]] /= sum;
 }
 
 static bool memory_counts(const model *m, double bytes) {
-  int32_t i;
   if (m->opts->memory == BERTH_MEMORY_NONE || !(bytes > 0)) return false;
-  for (i = 0; i < m->parts; i++) {
+  for (int32_t i = 0; i < m->parts; i++) {
     if (!isinf(m->u->cost->t->devices[m->part_device[i]].memory)) return true;
   }
   return false;
@@ -168,38 +161,34 @@ static bool memory_counts(const model *m, double bytes) {
 /* METIS divides by shares: none may vanish. */
 static void even_out(double *share, int32_t parts, int32_t step) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < parts; i++) sum += share[i * step] = fmax(share[i * step], 1e-3 / parts);
-  for (i = 0; i < parts; i++) share[i * step] /= sum;
+  for (int32_t i = 0; i < parts; i++) sum += share[i * step] = fmax(share[i * step], 1e-3 / parts);
+  for (int32_t i = 0; i < parts; i++) share[i * step] /= sum;
 }
 
 /* Memory as second constraint: targets in proportion to the room, so that the same slack is left on all. @return that slack */
 static double memory_shares(const model *m, double bytes, double *share) {
   double room = 0, most = 0;
-  int32_t i;
-  for (i = 0; i < m->u->n; i++) most = fmax(most, m->u->temporary[i]);
-  for (i = 0; i < m->parts; i++) {
+  for (int32_t i = 0; i < m->u->n; i++) most = fmax(most, m->u->temporary[i]);
+  for (int32_t i = 0; i < m->parts; i++) {
     double limit = m->u->cost->t->devices[m->part_device[i]].memory - most;
     share[i * 2 + 1] = fmin(fmax(limit, 0), bytes);
     room += share[i * 2 + 1];
   }
-  for (i = 0; i < m->parts; i++) share[i * 2 + 1] = room > 0 ? share[i * 2 + 1] / room : 1.0 / m->parts;
+  for (int32_t i = 0; i < m->parts; i++) share[i * 2 + 1] = room > 0 ? share[i * 2 + 1] / room : 1.0 / m->parts;
   even_out(share + 1, m->parts, 2);
   return fmax(room / bytes, 1.001);
 }
 
 static double permanent_bytes(const berth_i_units *u) {
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < u->n; i++) sum += u->permanent[i];
+  for (int32_t i = 0; i < u->n; i++) sum += u->permanent[i];
   return sum;
 }
 
 static void fill_weights(const model *m, int32_t constraints, double bytes, int32_t *weight) {
   double total = 0;
-  int32_t i;
-  for (i = 0; i < m->u->n; i++) total += m->seconds[i];
-  for (i = 0; i < m->u->n; i++) {
+  for (int32_t i = 0; i < m->u->n; i++) total += m->seconds[i];
+  for (int32_t i = 0; i < m->u->n; i++) {
     weight[i * constraints] = total > 0 ? scaled(m->seconds[i], total, m->seconds[i] > 0) : 1;
     if (constraints == 2) weight[i * 2 + 1] = scaled(m->u->permanent[i], bytes, 0);
   }
@@ -209,7 +198,7 @@ static berth_status call_metis(model *m) {
   berth_i_pool scratch = berth_i_pool_empty(m->u->cost->ctx);
   berth_ctx *ctx = m->u->cost->ctx;
   double bytes = permanent_bytes(m->u), slack[2] = { 1.03, 0 };
-  int32_t i, constraints = memory_counts(m, bytes) ? 2 : 1;
+  int32_t constraints = memory_counts(m, bytes) ? 2 : 1;
   size_t k = (size_t)constraints;
   int32_t *weight = berth_i_pool_alloc(&scratch, (size_t)m->u->n * k, sizeof *weight);
   double *share = berth_i_pool_alloc(&scratch, (size_t)m->parts * k, sizeof *share);
@@ -218,13 +207,13 @@ static berth_status call_metis(model *m) {
     berth_i_partition p = { m->u->n, constraints, m->parts, m->at, m->adjacent, m->edge_weight, weight, share, slack,
                             m->opts->seed, false };
     fill_weights(m, constraints, bytes, weight);
-    for (i = 0; i < m->parts; i++) share[i * constraints] = m->speed[m->part_device[i]];
+    for (int32_t i = 0; i < m->parts; i++) share[i * constraints] = m->speed[m->part_device[i]];
     even_out(share, m->parts, constraints);
     if (constraints == 2) slack[1] = memory_shares(m, bytes, share);
     st = berth_i_metis_partition(ctx, &p, m->preferred);
   }
   if (st == BERTH_OK) st = berth_i_map_parts(m->u, m->parts, m->preferred, m->part_device);
-  for (i = 0; i < m->u->n && st == BERTH_OK; i++) m->preferred[i] = m->part_device[m->preferred[i]];
+  for (int32_t i = 0; i < m->u->n && st == BERTH_OK; i++) m->preferred[i] = m->part_device[m->preferred[i]];
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -232,8 +221,8 @@ static berth_status call_metis(model *m) {
 /* ---- without METIS: nothing to cut, or fewer units than it can handle ----------------------- */
 
 static int32_t earliest(const model *m, int32_t unit, const double *load) {
-  int32_t d, best = BERTH_NONE;
-  for (d = 0; d < m->u->cost->n_devices; d++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t d = 0; d < m->u->cost->n_devices; d++) {
     if (!berth_i_unit_can_run(m->u, unit, d)) continue;
     if (best == BERTH_NONE || load[d] + berth_i_unit_time(m->u, unit, d) < load[best] + berth_i_unit_time(m->u, unit, best)) {
       best = d;
@@ -249,13 +238,12 @@ static berth_status spread(model *m) {
   berth_i_keyed *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
   double *load = berth_i_pool_zalloc(&scratch, devices, sizeof *load);
   berth_status st = berth_i_pool_status(&scratch);
-  size_t i;
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (size_t i = 0; i < n && st == BERTH_OK; i++) {
     order[i].key = m->seconds[i];
     order[i].id = (int32_t)i;
   }
   if (st == BERTH_OK) berth_i_sort_keyed_down(order, (int32_t)n);
-  for (i = 0; i < n && st == BERTH_OK; i++) {
+  for (size_t i = 0; i < n && st == BERTH_OK; i++) {
     int32_t unit = order[i].id, d = earliest(m, unit, load);
     m->preferred[unit] = d;
     load[d] += berth_i_unit_time(m->u, unit, d);
@@ -268,9 +256,8 @@ static berth_status spread(model *m) {
 
 /* Seconds of edges to units already on each device.  @param pull [devices] out */
 static void find_pull(const model *m, const berth_i_packing *k, int32_t unit, double *pull) {
-  int32_t i;
   memset(pull, 0, (size_t)k->cost->n_devices * sizeof *pull);
-  for (i = m->at[unit]; i < m->at[unit + 1]; i++) {
+  for (int32_t i = m->at[unit]; i < m->at[unit + 1]; i++) {
     int32_t d = k->device[m->u->ops[m->u->at[m->adjacent[i]]]];
     if (d != BERTH_NONE) pull[d] += m->edge_weight[i];
   }
@@ -278,10 +265,10 @@ static void find_pull(const model *m, const berth_i_packing *k, int32_t unit, do
 
 /* The device that METIS says, else of those that take the unit the one with most of its neighbours, then with most room. */
 static bool put_near(const model *m, berth_i_packing *k, int32_t unit, double *pull) {
-  int32_t d, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   if (berth_i_packing_try(k, unit, m->preferred[unit]) == 0) return true;
   find_pull(m, k, unit, pull);
-  for (d = 0; d < k->cost->n_devices; d++) {
+  for (int32_t d = 0; d < k->cost->n_devices; d++) {
     if (berth_i_packing_try(k, unit, d) != 0) continue;
     berth_i_packing_pop(k);
     if (best == BERTH_NONE || pull[d] > pull[best]
@@ -294,9 +281,8 @@ static bool put_near(const model *m, berth_i_packing *k, int32_t unit, double *p
 
 /* Pinned units first: the others can give way. */
 static bool put_all(const model *m, berth_i_packing *k, double *pull) {
-  int32_t i, pass;
-  for (pass = 0; pass < 2; pass++) {
-    for (i = 0; i < m->u->n; i++) {
+  for (int32_t pass = 0; pass < 2; pass++) {
+    for (int32_t i = 0; i < m->u->n; i++) {
       if ((m->u->pin[i] == BERTH_NONE) == (pass == 1) && !put_near(m, k, i, pull)) return false;
     }
   }
@@ -307,10 +293,9 @@ static berth_status make_fit(const model *m, int32_t *device, berth_obstacle *wh
   berth_ctx *ctx = m->u->cost->ctx;
   size_t devices = (size_t)m->u->cost->n_devices;
   berth_i_packing k;
-  double *pull;
   berth_status st = berth_i_packing_init(m->u, m->opts->memory, device, &k);
   if (st != BERTH_OK) return st;
-  pull = berth_i_alloc(ctx, devices, sizeof *pull);
+  double *pull = berth_i_alloc(ctx, devices, sizeof *pull);
   if (!pull) st = berth_i_nomem(ctx);
   else if (!put_all(m, &k, pull)) st = berth_i_packing_rescue(&k, "metis", m->opts, why);
   berth_i_free(ctx, pull, devices, sizeof *pull);

@@ -32,8 +32,7 @@ static double size_of(const walk *w, int32_t op) {
 
 static double uniform_cap(const walk *w) {
   double sum = 0, most = 0;
-  int32_t i;
-  for (i = 0; i < w->u->n_ops; i++) {
+  for (int32_t i = 0; i < w->u->n_ops; i++) {
     double m = size_of(w, i);
     sum += m;
     most = fmax(most, m);
@@ -44,8 +43,7 @@ static double uniform_cap(const walk *w) {
 /* TensorFlow tests a group by its parameters and largest temporary, strictly, though it charges the sum of the sizes. */
 static double tf_group_need(const walk *w, int32_t unit) {
   double persistent = 0, temporary = 0;
-  int32_t i;
-  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     int32_t op = w->u->ops[i];
     persistent += berth_i_param(w->u->cost->g, op) * w->opts->param_multiple;
     temporary = fmax(temporary, berth_i_workspace(w->u->cost->g, op));
@@ -60,8 +58,7 @@ static bool is_group(const walk *w, int32_t unit) {
 /* PyTorch tests the sum and the largest temporary, though its cap knows nothing of the latter. */
 static double pt_need(const walk *w, int32_t unit) {
   double permanent = 0, temporary = 0;
-  int32_t i;
-  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     berth_i_demand d = demand(w, w->u->ops[i]);
     permanent += d.permanent;
     temporary = fmax(temporary, d.temporary);
@@ -71,16 +68,14 @@ static double pt_need(const walk *w, int32_t unit) {
 
 /* Bytes over the cap that stop the unit; negative: it fits. */
 static double over(const walk *w, int32_t unit, int32_t device) {
-  double over_cap;
   if (!w->tf) return w->used[device] + pt_need(w, unit) - w->cap;
   if (!is_group(w, unit)) return w->used[device] + size_of(w, w->u->ops[w->u->at[unit]]) - w->cap;
-  over_cap = w->used[device] + tf_group_need(w, unit) - w->cap;
+  double over_cap = w->used[device] + tf_group_need(w, unit) - w->cap;
   return over_cap == 0 ? 1 : over_cap; /* strict: a full byte short */
 }
 
 static void settle(walk *w, int32_t unit, int32_t device) {
-  int32_t i;
-  for (i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     w->device[w->u->ops[i]] = device;
     w->used[device] += size_of(w, w->u->ops[i]);
   }
@@ -89,8 +84,7 @@ static void settle(walk *w, int32_t unit, int32_t device) {
 /* Types and pins are unknown to the published programs: a unit that they keep from the present device goes to the first one that
  * takes it, and the walk goes on where it was. */
 static bool settle_elsewhere(walk *w, int32_t unit) {
-  int32_t d;
-  for (d = 0; d < w->u->cost->n_devices; d++) {
+  for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
     if (!berth_i_unit_can_run(w->u, unit, d) || over(w, unit, d) > 0) continue;
     settle(w, unit, d);
     return true;
@@ -110,9 +104,9 @@ static bool settle_unit(walk *w, int32_t unit) {
 
 /* Real limits are not what stops it. */
 static berth_status say_share(const walk *w, int32_t op, int32_t device, double missing, berth_obstacle *why) {
-  char label[160], where[160], cap[32], lacks[32];
   berth_ctx *ctx = w->u->cost->ctx;
   berth_i_infeasible(w->u->cost, "m-topo", op, device, missing, why);
+  char label[160], where[160], cap[32], lacks[32];
   return berth_i_fail(ctx, BERTH_EINFEASIBLE,
                       "m-topo: no placement found: %s does not fit into the share of a device by the rule of \"%s\", %s: on %s, "
                       "where it comes closest, it is exceeded by %s", berth_i_op_label(w->u->cost->g, op, label, sizeof label),
@@ -122,8 +116,8 @@ static berth_status say_share(const walk *w, int32_t op, int32_t device, double 
 }
 
 static berth_status refuse_walk(const walk *w, int32_t unit, berth_obstacle *why) {
-  int32_t d, closest = BERTH_NONE, op = berth_i_unit_largest(w->u, unit, sizing(w->opts), w->opts->param_multiple);
-  for (d = 0; d < w->u->cost->n_devices; d++) {
+  int32_t closest = BERTH_NONE, op = berth_i_unit_largest(w->u, unit, sizing(w->opts), w->opts->param_multiple);
+  for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
     if (!berth_i_unit_can_run(w->u, unit, d)) continue;
     if (closest == BERTH_NONE || over(w, unit, d) < over(w, unit, closest)) closest = d;
   }
@@ -132,8 +126,8 @@ static berth_status refuse_walk(const walk *w, int32_t unit, berth_obstacle *why
 
 /* TensorFlow walks in topological order, PyTorch by id. */
 static berth_status walk_ops(walk *w, berth_obstacle *why) {
-  int32_t i, n = w->u->n_ops;
-  for (i = 0; i < n; i++) {
+  int32_t n = w->u->n_ops;
+  for (int32_t i = 0; i < n; i++) {
     int32_t op = w->tf ? w->u->cost->g->topo[i] : i;
     if (w->device[op] != BERTH_NONE) continue;
     if (!settle_unit(w, w->u->of[op])) return refuse_walk(w, w->u->of[op], why);
@@ -145,7 +139,6 @@ static berth_status fill_published(const berth_i_units *u, const berth_place_opt
                                    berth_obstacle *why) {
   walk w = { 0 };
   size_t devices = (size_t)u->cost->n_devices;
-  berth_status st;
   w.u = u;
   w.opts = opts;
   w.tf = strcmp(opts->variant, "baechi-tf") == 0;
@@ -153,7 +146,7 @@ static berth_status fill_published(const berth_i_units *u, const berth_place_opt
   w.used = berth_i_zalloc(u->cost->ctx, devices, sizeof *w.used);
   if (!w.used) return berth_i_nomem(u->cost->ctx);
   w.cap = uniform_cap(&w);
-  st = walk_ops(&w, why);
+  berth_status st = walk_ops(&w, why);
   berth_i_free(u->cost->ctx, w.used, devices, sizeof *w.used);
   return st;
 }
@@ -168,12 +161,12 @@ typedef struct fill {
 
 /* The level L with sum over devices of min(limit, L) = bytes: the mean, raised by what small devices cannot take. */
 static double water_level(const berth_i_packing *k, double bytes) {
-  int32_t d, e, devices = k->cost->n_devices;
+  int32_t devices = k->cost->n_devices;
   double level = bytes / devices;
-  for (d = 0; d < devices; d++) { /* each round fixes at least one more small device, or ends */
+  for (int32_t d = 0; d < devices; d++) { /* each round fixes at least one more small device, or ends */
     double taken = 0;
     int32_t open = 0;
-    for (e = 0; e < devices; e++) {
+    for (int32_t e = 0; e < devices; e++) {
       if (k->limit[e] < level) taken += k->limit[e];
       else open++;
     }
@@ -185,8 +178,7 @@ static double water_level(const berth_i_packing *k, double bytes) {
 
 static double corrected_cap(const berth_i_packing *k) {
   double sum = 0, most = 0;
-  int32_t i;
-  for (i = 0; i < k->u->n; i++) {
+  for (int32_t i = 0; i < k->u->n; i++) {
     sum += k->u->permanent[i];
     most = fmax(most, k->u->permanent[i] + k->u->temporary[i]);
   }
@@ -208,8 +200,8 @@ static bool fill_one(fill *f, int32_t unit, int32_t device, bool capped) {
 
 /* Onwards from the present device, which moves on only if the unit was too large for it; then anywhere within real limits. */
 static bool fill_unit(fill *f, int32_t unit, int32_t *now) {
-  int32_t i, devices = f->k->cost->n_devices;
-  for (i = 0; i < 2 * devices; i++) {
+  int32_t devices = f->k->cost->n_devices;
+  for (int32_t i = 0; i < 2 * devices; i++) {
     int32_t device = (*now + i) % devices;
     if (!fill_one(f, unit, device, i < devices)) continue;
     if (device > *now && berth_i_unit_can_run(f->k->u, unit, *now)) *now = device;
@@ -219,8 +211,8 @@ static bool fill_unit(fill *f, int32_t unit, int32_t *now) {
 }
 
 static bool fill_all(fill *f) {
-  int32_t i, now = 0;
-  for (i = 0; i < f->k->u->n; i++) {
+  int32_t now = 0;
+  for (int32_t i = 0; i < f->k->u->n; i++) {
     if (!fill_unit(f, i, &now)) return false;
   }
   return true;
@@ -230,10 +222,9 @@ static berth_status fill_packing(berth_i_packing *k, const berth_place_options *
   size_t devices = (size_t)k->cost->n_devices;
   berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   fill f = { k, NULL, NULL, corrected_cap(k) };
-  berth_status st;
   f.load = berth_i_pool_zalloc(&scratch, devices, sizeof *f.load);
   f.temporary = berth_i_pool_zalloc(&scratch, devices, sizeof *f.temporary);
-  st = berth_i_pool_status(&scratch);
+  berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK && !fill_all(&f)) st = berth_i_packing_rescue(k, "m-topo", opts, why);
   berth_i_pool_free(&scratch);
   return st;
@@ -254,12 +245,12 @@ static berth_status run_published(berth_cost *cost, const berth_place_options *o
   berth_i_units u;
   berth_placement *p = NULL;
   berth_place_options unlimited = *opts;
-  berth_oom none;
   berth_status st = berth_i_units_init(cost, "m-topo", sizing(opts), opts->param_multiple, &u, why);
   if (st != BERTH_OK) return st;
   unlimited.memory = BERTH_MEMORY_NONE;
   if ((st = berth_i_placement_make(cost->ctx, cost->g->n_ops, "m-topo", true, &p)) != BERTH_OK) goto done;
   if ((st = fill_published(&u, opts, p->device, why)) != BERTH_OK) goto done;
+  berth_oom none;
   if ((st = berth_i_plan_fifo(cost, &unlimited, p, &none, NULL)) != BERTH_OK) goto done;
   *out = p;
   p = NULL;

@@ -13,8 +13,8 @@ enum { MOST_ROUNDS = 20 };
 /* A tensor crosses to a part once.  @param stamp [parts] scratch */
 static void add_traffic(part_map *m, const berth_i_units *u, const int32_t *part, int32_t tensor, int32_t *stamp) {
   const berth_graph *g = u->cost->g;
-  int32_t i, src = part[u->of[g->producer[tensor]]];
-  for (i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
+  int32_t src = part[u->of[g->producer[tensor]]];
+  for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
     int32_t dst = part[u->of[g->use[i]]];
     size_t at = (size_t)src * (size_t)m->parts + (size_t)dst;
     if (dst == src || stamp[dst] == tensor) continue;
@@ -34,8 +34,7 @@ static double one_way(const part_map *m, int32_t p, int32_t q) {
 /* Seconds of all transfers from and to two parts. */
 static double seconds_of(const part_map *m, int32_t p, int32_t q) {
   double sum = one_way(m, p, q) + one_way(m, q, p);
-  int32_t r;
-  for (r = 0; r < m->parts; r++) {
+  for (int32_t r = 0; r < m->parts; r++) {
     if (r != p && r != q) sum += one_way(m, p, r) + one_way(m, r, p) + one_way(m, q, r) + one_way(m, r, q);
   }
   return sum;
@@ -53,13 +52,11 @@ static bool alike(const part_map *m, int32_t p, int32_t q) {
 }
 
 static bool improve(part_map *m) {
-  int32_t p, q;
   bool any = false;
-  for (p = 0; p < m->parts; p++) {
-    for (q = p + 1; q < m->parts; q++) {
-      double before;
+  for (int32_t p = 0; p < m->parts; p++) {
+    for (int32_t q = p + 1; q < m->parts; q++) {
       if (!alike(m, p, q)) continue;
-      before = seconds_of(m, p, q);
+      double before = seconds_of(m, p, q);
       swap(m, p, q);
       if (seconds_of(m, p, q) < before * (1 - 1e-9)) any = true;
       else swap(m, p, q);
@@ -73,16 +70,15 @@ berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int3
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)parts, cells = n * n;
   part_map m = { u->cost, parts, NULL, NULL, device };
-  int32_t i, *stamp = NULL;
-  berth_status st;
+  int32_t *stamp = NULL;
   if (u->cost->uniform || u->cost->table) return BERTH_OK;
   m.bytes = berth_i_pool_zalloc(&scratch, cells, sizeof *m.bytes);
   m.count = berth_i_pool_zalloc(&scratch, cells, sizeof *m.count);
   stamp = berth_i_pool_alloc(&scratch, n, sizeof *stamp);
-  st = berth_i_pool_status(&scratch);
-  for (i = 0; i < parts && st == BERTH_OK; i++) stamp[i] = BERTH_NONE;
-  for (i = 0; i < u->cost->g->n_tensors && st == BERTH_OK; i++) add_traffic(&m, u, part, i, stamp);
-  for (i = 0; i < MOST_ROUNDS && st == BERTH_OK && improve(&m); i++) st = berth_i_interrupted(ctx);
+  berth_status st = berth_i_pool_status(&scratch);
+  for (int32_t i = 0; i < parts && st == BERTH_OK; i++) stamp[i] = BERTH_NONE;
+  for (int32_t i = 0; i < u->cost->g->n_tensors && st == BERTH_OK; i++) add_traffic(&m, u, part, i, stamp);
+  for (int32_t i = 0; i < MOST_ROUNDS && st == BERTH_OK && improve(&m); i++) st = berth_i_interrupted(ctx);
   berth_i_pool_free(&scratch);
   return st;
 }

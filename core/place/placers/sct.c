@@ -37,11 +37,11 @@ static berth_status run_with(berth_cost *cost, const berth_place_options *opts, 
                              berth_obstacle *why) {
   berth_policy policy = { .name = "m-sct", .ready = BERTH_READY_FINISHED, .choose = BERTH_CHOOSE_DEVICE };
   berth_i_setup s = berth_i_setup_from("m-sct", &policy, opts);
-  berth_status st;
   s.tie = BERTH_I_TIE_INPUTS;
   s.favourite = favourite;
   s.published = opts->variant[0] != 0;
   s.policy.prepare = berth_i_prepare_ties(opts);
+  berth_status st;
   if (s.published && (st = berth_i_set_baechi(cost, opts, &s)) != BERTH_OK) return st;
   return berth_i_list_place(cost, &s, opts, out, why);
 }
@@ -50,9 +50,8 @@ static berth_status run_m_sct(berth_cost *cost, const berth_place_options *opts,
   berth_ctx *ctx = cost->ctx;
   size_t n = (size_t)cost->g->n_ops;
   int32_t *favourite;
-  berth_status st;
   if (!(favourite = berth_i_alloc(ctx, n, sizeof *favourite))) return berth_i_nomem(ctx);
-  st = berth_i_sct_favourites(cost, opts, favourite);
+  berth_status st = berth_i_sct_favourites(cost, opts, favourite);
   if (st == BERTH_OK) st = run_with(cost, opts, favourite, out, why);
   berth_i_free(ctx, favourite, n, sizeof *favourite);
   return st;

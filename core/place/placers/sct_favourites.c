@@ -5,8 +5,7 @@
 /* ---- given ---- */
 
 static bool reads(const berth_graph *g, int32_t op, int32_t from) {
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (g->producer[g->in[i]] == from) return true;
   }
   return false;
@@ -20,8 +19,8 @@ static berth_status refuse(const berth_cost *cost, int32_t op, int32_t child, co
 
 /* @param parent [ops] scratch: BERTH_NONE */
 static berth_status check_given(const berth_cost *cost, const int32_t *child, int32_t *parent) {
-  int32_t op, n = cost->g->n_ops;
-  for (op = 0; op < n; op++) {
+  int32_t n = cost->g->n_ops;
+  for (int32_t op = 0; op < n; op++) {
     int32_t c = child[op];
     if (c == BERTH_NONE) continue;
     if (c < 0 || c >= n) {
@@ -42,8 +41,8 @@ static berth_status check_given(const berth_cost *cost, const int32_t *child, in
 static void round_published(const berth_lp *lp, double tau, int32_t *child, int32_t *back) {
   const int32_t *src, *dst;
   const double *y;
-  int32_t i, n = berth_lp_edges(lp, &src, &dst, NULL, &y, NULL);
-  for (i = 0; i < n; i++) {
+  int32_t n = berth_lp_edges(lp, &src, &dst, NULL, &y, NULL);
+  for (int32_t i = 0; i < n; i++) {
     if (1 - y[i] - tau + 0.5 > 0.5) continue;
     if (back[dst[i]] != BERTH_NONE) child[back[dst[i]]] = BERTH_NONE;
     child[src[i]] = dst[i];
@@ -59,8 +58,8 @@ static double published_tau(const berth_place_options *opts) {
 static berth_status from_lp(berth_cost *cost, const berth_place_options *opts, int32_t *out, int32_t *back) {
   berth_lp_options lo = berth_lp_default();
   berth_lp *lp = NULL;
-  berth_status st;
   lo.gap = opts->gap;
+  berth_status st;
   if ((st = berth_lp_solve(cost, &lo, &lp)) != BERTH_OK) return st;
   if (opts->variant[0]) {
     round_published(lp, published_tau(opts), out, back);
@@ -74,13 +73,11 @@ static berth_status from_lp(berth_cost *cost, const berth_place_options *opts, i
 /* ---- all together ---- */
 
 static void nobody(int32_t *child, int32_t n) {
-  int32_t i;
-  for (i = 0; i < n; i++) child[i] = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) child[i] = BERTH_NONE;
 }
 
 static berth_status find(berth_cost *cost, const berth_place_options *opts, int32_t *out, int32_t *scratch) {
   int32_t n = cost->g->n_ops;
-  berth_status st;
   nobody(out, n);
   nobody(scratch, n);
   switch (opts->favourites) {
@@ -89,6 +86,7 @@ static berth_status find(berth_cost *cost, const berth_place_options *opts, int3
     case BERTH_FAVOURITES_LP: return from_lp(cost, opts, out, scratch);
     default: break;
   }
+  berth_status st;
   if ((st = check_given(cost, opts->favourite, scratch)) != BERTH_OK || n == 0) return st;
   memcpy(out, opts->favourite, (size_t)n * sizeof *out);
   return BERTH_OK;
@@ -97,9 +95,8 @@ static berth_status find(berth_cost *cost, const berth_place_options *opts, int3
 berth_status berth_i_sct_favourites(berth_cost *cost, const berth_place_options *opts, int32_t *out) {
   size_t n = (size_t)cost->g->n_ops;
   int32_t *scratch = berth_i_alloc(cost->ctx, n, sizeof *scratch);
-  berth_status st;
   if (!scratch) return berth_i_nomem(cost->ctx);
-  st = find(cost, opts, out, scratch);
+  berth_status st = find(cost, opts, out, scratch);
   berth_i_free(cost->ctx, scratch, n, sizeof *scratch);
   return st;
 }

@@ -65,8 +65,7 @@ static bool is_group(const berth_i_units *u, int32_t unit) {
 static berth_status check_devices(const adjusting *a) {
   const berth_graph *g = a->cost->g;
   char label[160], where[160];
-  int32_t v;
-  for (v = 0; v < g->n_ops; v++) {
+  for (int32_t v = 0; v < g->n_ops; v++) {
     berth_i_op_label(g, v, label, sizeof label);
     if (a->from[v] < 0 || a->from[v] >= a->cost->n_devices) {
       return berth_i_fail(a->cost->ctx, BERTH_EINVAL, "adjust: %s: device %ld does not exist (there are %ld)", label,
@@ -125,12 +124,11 @@ BERTH_I_SORT(sort_by_score, choice, BERTH_I_DOWN(score) BERTH_I_UP(tie))
 
 /* The devices of its ops, best first. */
 static void rank_devices(adjusting *a, int32_t unit) {
-  int32_t i;
-  for (i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = BERTH_NONE;
+  for (int32_t i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = BERTH_NONE;
   a->n_choices = 0;
-  for (i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) weigh(a, a->units.ops[i]);
+  for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) weigh(a, a->units.ops[i]);
   sort_by_score(a->choices, (size_t)a->n_choices);
-  for (i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = i;
+  for (int32_t i = 0; i < a->n_choices; i++) a->slot[a->choices[i].device] = i;
 }
 
 /* The k-th device to try, or BERTH_NONE: it is among the ranked ones already. */
@@ -142,17 +140,17 @@ static int32_t kth_device(const adjusting *a, int32_t k) {
 /* ---- without looking at memory -------------------------------------------------------------- */
 
 static void put(adjusting *a, int32_t unit, int32_t device) {
-  int32_t i;
-  for (i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) a->p->device[a->units.ops[i]] = device;
+  for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) a->p->device[a->units.ops[i]] = device;
 }
 
 static void choose(adjusting *a, int32_t unit) {
-  int32_t k = 0, device;
+  int32_t k = 0;
   if (!is_group(&a->units, unit)) {
     put(a, unit, a->from[a->units.ops[a->units.at[unit]]]);
     return;
   }
   rank_devices(a, unit);
+  int32_t device;
   do device = kth_device(a, k++);
   while (device == BERTH_NONE || !berth_i_unit_can_run(&a->units, unit, device));
   put(a, unit, device);
@@ -161,11 +159,11 @@ static void choose(adjusting *a, int32_t unit) {
 /* ---- where there is room --------------------------------------------------------------------- */
 
 static bool put_where_it_fits(adjusting *a, int32_t unit) {
-  int32_t k, device, n = a->cost->n_devices;
+  int32_t n = a->cost->n_devices;
   if (!is_group(&a->units, unit)) return berth_i_packing_try(&a->packing, unit, a->from[a->units.ops[a->units.at[unit]]]) == 0;
   rank_devices(a, unit);
-  for (k = 0; k < a->n_choices + n; k++) {
-    device = kth_device(a, k);
+  for (int32_t k = 0; k < a->n_choices + n; k++) {
+    int32_t device = kth_device(a, k);
     if (device != BERTH_NONE && berth_i_packing_try(&a->packing, unit, device) == 0) return true;
   }
   return false;
@@ -181,12 +179,11 @@ BERTH_I_SORT(sort_by_size, sized, BERTH_I_UP(group) BERTH_I_DOWN(bytes) BERTH_I_
 /* Ops that stay first, then groups, the largest first. */
 static berth_status order_units(adjusting *a) {
   const berth_i_units *u = &a->units;
-  int32_t i;
   sized *all = berth_i_pool_alloc(&a->pool, (size_t)u->n, sizeof *all);
   if (!all) return berth_i_nomem(a->cost->ctx);
-  for (i = 0; i < u->n; i++) all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
+  for (int32_t i = 0; i < u->n; i++) all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
   sort_by_size(all, (size_t)u->n);
-  for (i = 0; i < u->n; i++) a->order[i] = all[i].unit;
+  for (int32_t i = 0; i < u->n; i++) a->order[i] = all[i].unit;
   return BERTH_OK;
 }
 
@@ -199,11 +196,10 @@ static berth_status refuse_fixed(adjusting *a, int32_t unit, berth_obstacle *why
 }
 
 static berth_status fit(adjusting *a, berth_obstacle *why) {
-  int32_t i;
   berth_status st = berth_i_packing_init(&a->units, a->o->place.memory, a->p->device, &a->packing);
   if (st != BERTH_OK) return st;
   st = order_units(a);
-  for (i = 0; i < a->units.n && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < a->units.n && st == BERTH_OK; i++) {
     int32_t unit = a->order[i];
     if (put_where_it_fits(a, unit)) continue;
     st = is_group(&a->units, unit) ? berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why)
@@ -216,23 +212,22 @@ static berth_status fit(adjusting *a, berth_obstacle *why) {
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
 static berth_status move_groups(adjusting *a, berth_obstacle *why) {
-  int32_t i;
   if (a->o->fit) return fit(a, why);
-  for (i = 0; i < a->units.n; i++) choose(a, i);
+  for (int32_t i = 0; i < a->units.n; i++) choose(a, i);
   return BERTH_OK;
 }
 
 static berth_status adjust(adjusting *a, berth_obstacle *why) {
   berth_ctx *ctx = a->cost->ctx;
-  berth_oom oom;
-  berth_status st;
   a->choices = berth_i_pool_alloc(&a->pool, (size_t)a->cost->n_devices, sizeof *a->choices);
   a->slot = berth_i_pool_alloc(&a->pool, (size_t)a->cost->n_devices, sizeof *a->slot);
   a->order = berth_i_pool_alloc(&a->pool, (size_t)a->units.n, sizeof *a->order);
+  berth_status st;
   if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
   memset(a->slot, 0xff, (size_t)a->cost->n_devices * sizeof *a->slot);
   if ((st = berth_i_placement_make(ctx, a->cost->g->n_ops, "adjust", true, &a->p)) != BERTH_OK) return st;
   if ((st = move_groups(a, why)) != BERTH_OK) return st;
+  berth_oom oom;
   if ((st = berth_i_plan_fifo(a->cost, &a->o->place, a->p, &oom, NULL)) != BERTH_OK) return st;
   return a->o->fit && oom.op != BERTH_NONE ? berth_i_runs_out(a->cost, "adjust", &oom, why) : BERTH_OK;
 }

@@ -20,8 +20,7 @@ typedef struct mending {
 
 static berth_status check_devices(berth_cost *cost, const int32_t *device) {
   char label[160];
-  int32_t i;
-  for (i = 0; i < cost->g->n_ops; i++) {
+  for (int32_t i = 0; i < cost->g->n_ops; i++) {
     if (device[i] >= BERTH_NONE && device[i] < cost->n_devices) continue;
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "%s: %s is on device %d, and there are %d", NAME,
                         berth_i_op_label(cost->g, i, label, sizeof label), (int)device[i], (int)cost->n_devices);
@@ -45,12 +44,11 @@ const berth_option_table *berth_repair_option_table(void) {
 /* The options that are read are those of a placer that chooses devices only. */
 static berth_status check_all(berth_cost *cost, const int32_t *device, const berth_place_options *opts) {
   berth_place_options read = berth_place_default(cost->g);
-  berth_status st;
   read.links = opts->links;
   read.memory = opts->memory;
   read.param_multiple = opts->param_multiple;
   read.quantum = opts->quantum;
-  st = berth_i_placer_check(cost, &berth_i_placer_m_topo, &read);
+  berth_status st = berth_i_placer_check(cost, &berth_i_placer_m_topo, &read);
   return st == BERTH_OK ? check_devices(cost, device) : st;
 }
 
@@ -79,12 +77,12 @@ static berth_status pack(mending *m, bool *found, berth_obstacle *why) {
 
 /* What a run tells moves units; what that cannot is packed so that any order holds. */
 static berth_status mend(mending *m) {
-  berth_obstacle ignored;
   bool found = false;
   berth_status st = berth_i_repair(&m->u, m->opts, m->p->device, &found);
   if (st != BERTH_OK) return st;
   if (found) return judge(m);
   berth_i_units_size(&m->u, 1);
+  berth_obstacle ignored;
   st = pack(m, &found, &ignored);
   if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) return BERTH_OK;
   return st == BERTH_OK ? judge(m) : st;
@@ -114,9 +112,8 @@ static berth_status repair(mending *m, berth_obstacle *why) {
 }
 
 static berth_status give_reason(berth_cost *cost, const berth_place_options *opts, berth_obstacle *why) {
-  berth_status st;
   if (why->op == BERTH_NONE || !(why->missing > 0)) return BERTH_EINFEASIBLE;
-  st = berth_i_prove_infeasible(cost, NAME, opts->memory, opts->param_multiple, why);
+  berth_status st = berth_i_prove_infeasible(cost, NAME, opts->memory, opts->param_multiple, why);
   return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
 }
 
@@ -125,8 +122,8 @@ berth_status berth_place_repair(berth_cost *cost, const int32_t *device, const b
   berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   mending m = { 0 };
-  berth_status st;
   o.variant = "";
+  berth_status st;
   if ((st = check_all(cost, device, &o)) != BERTH_OK) return st;
   m.cost = cost;
   m.opts = &o;

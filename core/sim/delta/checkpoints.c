@@ -37,9 +37,8 @@ static void set_steps(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
 
 static berth_status alloc_states(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
   berth_status st = BERTH_OK;
-  int32_t i;
   if (!(c->at = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->at))) return berth_i_nomem(p->ctx);
-  for (i = 0; i < c->n && st == BERTH_OK; i++) st = berth_i_sim_state_new(p, &c->at[i]);
+  for (int32_t i = 0; i < c->n && st == BERTH_OK; i++) st = berth_i_sim_state_new(p, &c->at[i]);
   return st;
 }
 
@@ -56,20 +55,19 @@ static berth_status alloc_lists(const berth_i_sim_plan *p, berth_i_checkpoints *
 }
 
 static void fill_lists(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
-  int32_t i;
-  for (i = 0; c->turn && i < p->n_ops; i++) c->turn[p->o.sequence[i]] = i;
-  for (i = 0; c->backward_of && i < p->n_ops; i++) c->backward_of[i] = BERTH_NONE;
-  for (i = 0; c->backward_of && i < p->n_ops; i++) {
+  for (int32_t i = 0; c->turn && i < p->n_ops; i++) c->turn[p->o.sequence[i]] = i;
+  for (int32_t i = 0; c->backward_of && i < p->n_ops; i++) c->backward_of[i] = BERTH_NONE;
+  for (int32_t i = 0; c->backward_of && i < p->n_ops; i++) {
     if (p->forward_of[i] != BERTH_NONE) c->backward_of[p->forward_of[i]] = i;
   }
 }
 
 berth_status berth_i_checkpoints_new(const berth_i_sim_plan *p, berth_i_checkpoints **out) {
   berth_i_checkpoints *c = berth_i_pool_object(p->ctx, sizeof *c);
-  berth_status st;
   if (!c) return berth_i_nomem(p->ctx);
   *out = c;
   set_steps(p, c);
+  berth_status st;
   if ((st = alloc_lists(p, c)) != BERTH_OK) return st;
   fill_lists(p, c);
   if ((st = berth_i_graft_init(p, &c->pool, &c->graft)) != BERTH_OK) return st;
@@ -78,9 +76,8 @@ berth_status berth_i_checkpoints_new(const berth_i_sim_plan *p, berth_i_checkpoi
 }
 
 void berth_i_checkpoints_release(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
-  int32_t i;
   if (!c) return;
-  for (i = 0; c->at && i < c->n; i++) berth_i_sim_state_release(p, c->at[i]);
+  for (int32_t i = 0; c->at && i < c->n; i++) berth_i_sim_state_release(p, c->at[i]);
   berth_i_pool_free(&c->pool);
 }
 
@@ -93,10 +90,10 @@ static void lower(int32_t *a, int32_t b) {
 /* Of what has producers: their first end. Else the end of the last collective that it waits for. */
 static int32_t first_word(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i, first = n_ends(p), last = 0;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) lower(&first, c->rank[g->producer[g->in[i]]]);
+  int32_t first = n_ends(p), last = 0;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) lower(&first, c->rank[g->producer[g->in[i]]]);
   if (g->in_at[op] < g->in_at[op + 1]) return first;
-  for (i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
+  for (int32_t i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
     int32_t end = c->rank[p->n_ops + g->after[i]];
     if (end > last) last = end;
   }
@@ -109,9 +106,8 @@ static void lower_to_twin(const berth_i_checkpoints *c, int32_t op, int32_t *pla
 }
 
 static void lower_to_twins(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t *place) {
-  int32_t e;
   lower_to_twin(c, op, place);
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) lower_to_twin(c, p->edge_to[e], place);
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) lower_to_twin(c, p->edge_to[e], place);
 }
 
 /* PLANNED: the end of the op after which it would be the device's turn to wait for this one. */
@@ -123,20 +119,20 @@ static int32_t turn_on(const berth_i_sim_plan *p, const berth_i_checkpoints *c, 
 
 static int32_t matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t from, int32_t to) {
   const berth_graph *g = p->cost->g;
-  int32_t i, place = first_word(p, c, op);
+  int32_t place = first_word(p, c, op);
   if (c->turn) {
     lower(&place, turn_on(p, c, op, from));
     lower(&place, turn_on(p, c, op, to));
   }
   if (!c->backward_of) return place;
   lower_to_twins(p, c, op, &place);
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) lower_to_twins(p, c, g->producer[g->in[i]], &place);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) lower_to_twins(p, c, g->producer[g->in[i]], &place);
   return place;
 }
 
 static int32_t first_that_matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, const berth_i_moves *m) {
-  int32_t i, place = n_ends(p);
-  for (i = 0; i < m->n; i++) lower(&place, matters(p, c, m->op[i], m->before[i], m->device[m->op[i]]));
+  int32_t place = n_ends(p);
+  for (int32_t i = 0; i < m->n; i++) lower(&place, matters(p, c, m->op[i], m->before[i], m->device[m->op[i]]));
   return place;
 }
 
@@ -171,9 +167,8 @@ static bool has_started(const berth_i_sim_plan *p, const berth_i_sim_state *s, i
 }
 
 static void count_left(const berth_i_sim_plan *p, berth_i_checkpoints *c, const berth_i_sim_state *s) {
-  int32_t i;
-  for (i = 0; i < p->n_devices; i++) c->watch.left[i] = 0;
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_devices; i++) c->watch.left[i] = 0;
+  for (int32_t i = 0; i < p->n_ops; i++) {
     if (!has_started(p, s, i)) c->watch.left[s->ops[i].device] += s->ops[i].work;
   }
 }
@@ -202,8 +197,8 @@ static bool go_on(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim
 }
 
 static void take_ends(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
-  int32_t i, end = n_ends(p);
-  for (i = c->from; i < end; i++) {
+  int32_t end = n_ends(p);
+  for (int32_t i = c->from; i < end; i++) {
     c->ended[i] = c->ended_now[i];
     c->rank[c->ended[i]] = i;
   }
@@ -222,13 +217,12 @@ bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c,
 
 bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const berth_i_moves *m,
                              double limit, int64_t *ended) {
-  int32_t done;
-  bool whole;
   c->from = first_that_matters(p, c, m);
   if (!take_up(p, c, s, m->device)) return false;
+  int32_t done;
   done = s->done;
   set_limit(p, c, s, m, limit);
-  whole = go_on(p, c, s);
+  bool whole = go_on(p, c, s);
   berth_i_paths_back(&c->paths);
   *ended += s->done - done;
   return whole;
@@ -236,9 +230,8 @@ bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c, 
 
 void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *c, const berth_i_sim_state *s,
                                 const berth_i_moves *m) {
-  int32_t i;
   if (c->n_valid > c->from / c->step) c->n_valid = c->from / c->step;
   take_ends(p, c);
-  for (i = 0; i < m->n; i++) c->device[m->op[i]] = m->device[m->op[i]];
+  for (int32_t i = 0; i < m->n; i++) c->device[m->op[i]] = m->device[m->op[i]];
   berth_i_paths_keep(p, &c->paths, s, m);
 }

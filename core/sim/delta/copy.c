@@ -13,7 +13,6 @@ static void copy(void *to, const void *from, size_t n, size_t size) {
 /* ---- scratch ----------------------------------------------------------------------------------- */
 
 berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_graft *x) {
-  berth_status st;
   size_t n = (size_t)p->n_ops;
   x->op = berth_i_pool_alloc(pool, n, sizeof *x->op);
   x->source = berth_i_pool_alloc(pool, n, sizeof *x->source);
@@ -22,6 +21,7 @@ berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, b
   x->lead_of = berth_i_pool_alloc(pool, (size_t)p->n_devices, sizeof *x->lead_of);
   x->shift = berth_i_pool_zalloc(pool, (size_t)p->n_devices, sizeof *x->shift);
   x->next = berth_i_pool_alloc(pool, (size_t)p->n_devices, sizeof *x->next);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
   for (size_t i = 0; p->forward_of && i < n; i++) {
     if (p->forward_of[i] != BERTH_NONE) x->is_forward[p->forward_of[i]] = 1;
@@ -40,14 +40,13 @@ static bool add_whole(double *sum, double bytes) {
 bool berth_i_graft_counts_whole(const berth_i_sim_plan *p) {
   const berth_graph *g = p->cost->g;
   double sum = 0;
-  int32_t i;
   bool whole = true;
-  for (i = 0; i < p->n_ops && whole; i++) {
+  for (int32_t i = 0; i < p->n_ops && whole; i++) {
     whole = add_whole(&sum, berth_i_workspace(g, i)) && add_whole(&sum, berth_i_graft_params(p, i));
   }
-  for (i = 0; i < g->n_tensors && whole; i++) whole = add_whole(&sum, berth_i_resident(g, i));
-  for (i = 0; i < p->n_edges && whole; i++) whole = add_whole(&sum, berth_i_resident(g, p->edge_tensor[i]));
-  for (i = 0; i < p->n_collectives && whole; i++) {
+  for (int32_t i = 0; i < g->n_tensors && whole; i++) whole = add_whole(&sum, berth_i_resident(g, i));
+  for (int32_t i = 0; i < p->n_edges && whole; i++) whole = add_whole(&sum, berth_i_resident(g, p->edge_tensor[i]));
+  for (int32_t i = 0; i < p->n_collectives && whole; i++) {
     double bytes = g->collectives[i].bytes;
     whole = bytes == floor(bytes) && add_whole(&sum, bytes * p->n_devices * p->n_devices);
   }
@@ -61,8 +60,7 @@ double berth_i_graft_params(const berth_i_sim_plan *p, int32_t op) {
 
 static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s, const int32_t *device) {
   bool any = false;
-  int32_t i;
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) {
     double bytes;
     if (s->ops[i].device == device[i] || !((bytes = berth_i_graft_params(p, i)) > 0)) continue;
     x->shift[s->ops[i].device] -= bytes;
@@ -75,9 +73,8 @@ static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_si
 /* Not if memory has run out, or would have, on a device of which more or less is held: then the first time may be another one. */
 bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s, const int32_t *device) {
   bool can = true;
-  int32_t d;
   if (!s->memory || !p->cost->g->param_bytes || !shifts(p, x, s, device)) return true;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     double peak = s->memory->peak[d];
     if (x->shift[d] != 0) can &= x->whole && !berth_i_memory_overflows(p, d, peak) &&
                                 !berth_i_memory_overflows(p, d, peak + x->shift[d]);
@@ -174,13 +171,13 @@ static void copy_numbers(berth_i_sim_state *dst, const berth_i_sim_state *src) {
 /* ---- devices and their slices --------------------------------------------------------------------------- */
 
 static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, const berth_i_graft *x) {
-  int32_t d, i, at = 0;
-  for (d = 0; d < p->n_devices; d++) dst->dev[d].end = src->dev[d].end - src->dev[d].base;
-  for (i = 0; i < x->n; i++) {
+  int32_t at = 0;
+  for (int32_t d = 0; d < p->n_devices; d++) dst->dev[d].end = src->dev[d].end - src->dev[d].base;
+  for (int32_t i = 0; i < x->n; i++) {
     dst->dev[src->ops[x->op[i]].device].end--;
     dst->dev[dst->ops[x->op[i]].device].end++;
   }
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     berth_i_sim_device *v = &dst->dev[d];
     int32_t move = at - src->dev[d].base;
     v->base = at;
@@ -191,20 +188,18 @@ static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const 
 }
 
 static void fill_order(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_graft *x) {
-  int32_t d, i;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     x->next[d] = s->dev[d].base;
     s->dev[d].tail = s->dev[d].end;
   }
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) {
     int32_t op = p->o.sequence[i];
     s->order[x->next[s->ops[op].device]++] = op;
   }
 }
 
 static void copy_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src) {
-  int32_t d;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     const berth_i_sim_device *v = &dst->dev[d], *w = &src->dev[d];
     copy(&dst->pending[v->head], &src->pending[w->head], (size_t)(w->tail - w->head), sizeof *dst->pending);
     copy(&dst->over[v->base], &src->over[w->base], (size_t)w->n_over, sizeof *dst->over);
@@ -234,10 +229,9 @@ static double work_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int
 
 static void copy_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, const int32_t *device,
                      berth_i_graft *x) {
-  int32_t i;
   COPY(ops, p->n_ops);
   x->n = 0;
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) {
     if (dst->ops[i].device == device[i]) continue;
     x->op[x->n++] = i;
     dst->ops[i].device = device[i];
@@ -253,20 +247,19 @@ static void add_source(berth_i_graft *x, int32_t op) {
 
 static void find_sources(const berth_i_sim_plan *p, berth_i_graft *x) {
   const berth_graph *g = p->cost->g;
-  int32_t i, j;
   x->n_sources = 0;
-  for (i = 0; i < x->n; i++) {
+  for (int32_t i = 0; i < x->n; i++) {
     add_source(x, x->op[i]);
-    for (j = g->in_at[x->op[i]]; j < g->in_at[x->op[i] + 1]; j++) add_source(x, g->producer[g->in[j]]);
+    for (int32_t j = g->in_at[x->op[i]]; j < g->in_at[x->op[i] + 1]; j++) add_source(x, g->producer[g->in[j]]);
   }
-  for (i = 0; i < x->n_sources; i++) x->is_source[x->source[i]] = 0;
+  for (int32_t i = 0; i < x->n_sources; i++) x->is_source[x->source[i]] = 0;
 }
 
 /* The first consumer of a tensor on each remote device leads. */
 static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_graft *x, int32_t op) {
-  int32_t e, first = p->edge_at[op], home = s->ops[op].device;
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) x->lead_of[s->ops[p->edge_to[e]].device] = BERTH_NONE;
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+  int32_t first = p->edge_at[op], home = s->ops[op].device;
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) x->lead_of[s->ops[p->edge_to[e]].device] = BERTH_NONE;
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     int32_t d = s->ops[p->edge_to[e]].device;
     if (p->edge_tensor[e] != p->edge_tensor[first]) first = e;
     s->lead[e] = BERTH_NONE;
@@ -280,10 +273,9 @@ static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_
 static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const berth_i_graft *x, int32_t op) {
   const berth_graph *g = p->cost->g;
   berth_i_memory *m = s->memory;
-  int32_t i, e;
-  for (i = g->out_at[op]; i < g->out_at[op + 1]; i++) m->home_left[g->out[i]] = 1 + x->is_forward[op];
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) m->copy_left[e] = 0;
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) m->home_left[g->out[i]] = 1 + x->is_forward[op];
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) m->copy_left[e] = 0;
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     int32_t lead = s->lead[e], readers = 1 + x->is_forward[p->edge_to[e]], *home = &m->home_left[p->edge_tensor[e]];
     if (lead == BERTH_NONE) {
       *home += readers;
@@ -296,21 +288,19 @@ static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const b
 
 static bool price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     if (!berth_i_meeting_price_again(p, s, g->wait[i])) return false;
   }
   return true;
 }
 
 static bool move_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, berth_i_graft *x) {
-  int32_t i;
   find_sources(p, x);
-  for (i = 0; i < x->n_sources; i++) {
+  for (int32_t i = 0; i < x->n_sources; i++) {
     lead_edges(p, dst, x, x->source[i]);
     if (dst->memory && dst->memory->home_left) count_waits(p, dst, x, x->source[i]);
   }
-  for (i = 0; i < x->n; i++) {
+  for (int32_t i = 0; i < x->n; i++) {
     int32_t op = x->op[i];
     if (dst->memory) shift_params(p, dst->memory, op, src->ops[op].device, dst->ops[op].device);
     if (p->n_collectives > 0 && !price_again(p, dst, op)) return false;

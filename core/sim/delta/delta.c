@@ -34,14 +34,13 @@ bool berth_i_delta_pays(const berth_i_sim_plan *p, const berth_i_sim_plan *fast)
 static berth_status init_groups(berth_i_delta *d) {
   const berth_graph *g = d->plan->cost->g;
   size_t groups = (size_t)g->n_groups;
-  berth_status st;
-  int32_t i;
   if (!g->group) return BERTH_OK;
   d->group_size = berth_i_pool_zalloc(&d->pool, groups, sizeof *d->group_size);
   d->group_moved = berth_i_pool_zalloc(&d->pool, groups, sizeof *d->group_moved);
   d->group_first = berth_i_pool_alloc(&d->pool, groups, sizeof *d->group_first);
+  berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     if (g->group[i] != BERTH_NONE && d->group_size[g->group[i]]++ == 0) d->group_first[g->group[i]] = i;
   }
   return BERTH_OK;
@@ -54,11 +53,11 @@ static bool needs_checkpoints(const berth_i_delta *d) {
 
 static berth_status init(berth_i_delta *d) {
   size_t n = (size_t)d->plan->n_ops;
-  berth_status st;
   d->device = berth_i_pool_alloc(&d->pool, n, sizeof *d->device);
   d->moved = berth_i_pool_alloc(&d->pool, n, sizeof *d->moved);
   d->before = berth_i_pool_alloc(&d->pool, n, sizeof *d->before);
   d->is_moved = berth_i_pool_zalloc(&d->pool, n, sizeof *d->is_moved);
+  berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   if ((st = init_groups(d)) != BERTH_OK) return st;
   if (needs_checkpoints(d) && (st = berth_i_checkpoints_new(d->plan, &d->checkpoints)) != BERTH_OK) return st;
@@ -70,11 +69,11 @@ static berth_status init(berth_i_delta *d) {
 berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast, berth_i_sim_state *state,
                                berth_i_delta **out) {
   berth_i_delta *d = berth_i_pool_object(p->ctx, sizeof *d);
-  berth_status st;
   if (!d) return berth_i_nomem(p->ctx);
   d->plan = p;
   d->fast = fast ? fast : p;
   d->state = state;
+  berth_status st;
   if ((st = init(d)) == BERTH_OK) *out = d;
   else berth_i_delta_release(d);
   return st;
@@ -91,7 +90,6 @@ void berth_i_delta_release(berth_i_delta *d) {
 /* ---- verdicts --------------------------------------------------------------------------------------- */
 
 static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim_state *s, berth_i_verdict *out) {
-  int32_t i;
   out->cut = s->cut;
   out->makespan = s->cut ? s->limit : s->now;
   out->peak = 0;
@@ -100,7 +98,7 @@ static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim
   d->last = s;
   if (s->cut || !s->memory) return;
   out->oom_op = s->memory->oom.op;
-  for (i = 0; i < p->n_devices; i++) {
+  for (int32_t i = 0; i < p->n_devices; i++) {
     if (s->memory->peak[i] > out->peak) out->peak = s->memory->peak[i];
   }
 }
@@ -179,8 +177,8 @@ static void move_back(berth_i_delta *d) {
 }
 
 static void drop_unmoved(berth_i_delta *d) {
-  int32_t i, kept = 0;
-  for (i = 0; i < d->n_moved; i++) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < d->n_moved; i++) {
     d->is_moved[d->moved[i]] = 0;
     if (d->device[d->moved[i]] == d->before[i]) continue;
     d->moved[kept] = d->moved[i];
@@ -205,18 +203,17 @@ static int32_t *moved_of_group(berth_i_delta *d, int32_t i) {
 /* All members of a group moved, to one device. */
 static bool keeps_groups(berth_i_delta *d) {
   bool together = true;
-  int32_t i;
-  for (i = 0; i < d->n_moved; i++) {
+  for (int32_t i = 0; i < d->n_moved; i++) {
     int32_t *moved = moved_of_group(d, i);
     if (moved) ++*moved;
   }
-  for (i = 0; i < d->n_moved; i++) {
+  for (int32_t i = 0; i < d->n_moved; i++) {
     const int32_t *moved = moved_of_group(d, i);
     if (!moved) continue;
     together &= *moved == d->group_size[moved - d->group_moved];
     together &= d->device[d->moved[i]] == d->device[d->group_first[moved - d->group_moved]];
   }
-  for (i = 0; i < d->n_moved; i++) {
+  for (int32_t i = 0; i < d->n_moved; i++) {
     int32_t *moved = moved_of_group(d, i);
     if (moved) *moved = 0;
   }
@@ -224,8 +221,7 @@ static bool keeps_groups(berth_i_delta *d) {
 }
 
 static bool allowed(berth_i_delta *d) {
-  int32_t i;
-  for (i = 0; i < d->n_moved; i++) {
+  for (int32_t i = 0; i < d->n_moved; i++) {
     if (!may_run(d, d->moved[i])) return false;
   }
   return keeps_groups(d);

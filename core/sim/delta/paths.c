@@ -5,34 +5,31 @@
 
 berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_paths *x) {
   size_t n = (size_t)p->n_ops;
-  berth_status st;
-  int32_t i;
   x->tail = berth_i_pool_alloc(pool, n, sizeof *x->tail);
   x->rank = berth_i_pool_alloc(pool, n, sizeof *x->rank);
   x->op = berth_i_pool_alloc(pool, n, sizeof *x->op);
   x->before = berth_i_pool_alloc(pool, n, sizeof *x->before);
   x->flagged = berth_i_pool_zalloc(pool, n, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(pool)) != BERTH_OK) return st;
-  for (i = 0; i < p->n_ops; i++) x->rank[p->cost->g->topo[i]] = i;
+  for (int32_t i = 0; i < p->n_ops; i++) x->rank[p->cost->g->topo[i]] = i;
   return BERTH_OK;
 }
 
 static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *device) {
   const int32_t *topo = p->cost->g->topo;
-  int32_t i;
-  for (i = p->n_ops - 1; i >= 0; i--) x->tail[topo[i]] = berth_i_placed_tail(p, x->tail, s, device, topo[i]);
+  for (int32_t i = p->n_ops - 1; i >= 0; i--) x->tail[topo[i]] = berth_i_placed_tail(p, x->tail, s, device, topo[i]);
   x->known = true;
 }
 
 static void flag_producers(const berth_i_sim_plan *p, berth_i_paths *x, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->flagged[g->producer[g->in[i]]] = 1;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->flagged[g->producer[g->in[i]]] = 1;
 }
 
 static int32_t flag_moved(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_moves *m) {
-  int32_t i, last = -1;
-  for (i = 0; i < m->n; i++) {
+  int32_t last = -1;
+  for (int32_t i = 0; i < m->n; i++) {
     x->flagged[m->op[i]] = 1;
     flag_producers(p, x, m->op[i]);
     if (x->rank[m->op[i]] > last) last = x->rank[m->op[i]];
@@ -42,13 +39,12 @@ static int32_t flag_moved(const berth_i_sim_plan *p, berth_i_paths *x, const ber
 
 static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const berth_i_moves *m) {
   const int32_t *topo = p->cost->g->topo;
-  int32_t i;
   x->n = 0;
-  for (i = flag_moved(p, x, m); i >= 0; i--) {
+  for (int32_t i = flag_moved(p, x, m); i >= 0; i--) {
     int32_t op = topo[i];
-    double tail;
     if (!x->flagged[op]) continue;
     x->flagged[op] = 0;
+    double tail;
     tail = berth_i_placed_tail(p, x->tail, s, m->device, op);
     if (tail == x->tail[op]) continue;
     x->op[x->n] = op;

@@ -20,7 +20,6 @@ bool berth_i_rewind_goes(const berth_i_sim_plan *p) {
 berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out) {
   size_t n = (size_t)p->n_ops, d = (size_t)p->n_devices, marks = n_marks(p);
   berth_i_rewind *r = berth_i_pool_object(p->ctx, sizeof *r);
-  berth_status st;
   if (!r) return berth_i_nomem(p->ctx);
   *out = r;
   r->step = step_of(p);
@@ -43,6 +42,7 @@ berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out)
   r->set = berth_i_pool_alloc(&r->pool, n, sizeof *r->set);
   r->tail_before = berth_i_pool_alloc(&r->pool, n, sizeof *r->tail_before);
   r->in_set = berth_i_pool_zalloc(&r->pool, n, sizeof *r->in_set);
+  berth_status st;
   if ((st = berth_i_pool_status(&r->pool)) != BERTH_OK) return st;
   berth_i_rewind_ranks(p, r);
   return BERTH_OK;
@@ -67,11 +67,11 @@ static int32_t log_length(const berth_i_sim_plan *p) { return 2 * p->n_ops; }
 /* From the mark before `place` on. Sums are never taken from: they do not drift. */
 static void set_marks(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_t *device, int32_t place) {
   size_t d = (size_t)p->n_devices, mark = (size_t)(place / r->step);
-  int32_t i, end = log_length(p);
+  int32_t end = log_length(p);
   memcpy(r->load, &r->begun[mark * d], d * sizeof *r->load);
   memcpy(r->run, &r->on[mark * d], d * sizeof *r->run);
   r->n_ended = r->ended[mark];
-  for (i = (int32_t)mark * r->step; i < end; i++) {
+  for (int32_t i = (int32_t)mark * r->step; i < end; i++) {
     int32_t op = r->at[i];
     if (i % r->step == 0) {
       mark = (size_t)(i / r->step);
@@ -89,8 +89,7 @@ static void set_marks(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_
 }
 
 static void clear_first_mark(const berth_i_sim_plan *p, berth_i_rewind *r) {
-  int32_t d;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     r->begun[d] = 0;
     r->on[d] = BERTH_NONE;
   }
@@ -98,8 +97,8 @@ static void clear_first_mark(const berth_i_sim_plan *p, berth_i_rewind *r) {
 }
 
 static int32_t last_on(const berth_i_sim_plan *p, const berth_i_rewind *r, const int32_t *device, int32_t d, int32_t place) {
-  int32_t i, mark = place / r->step, op = r->on[(size_t)mark * (size_t)p->n_devices + (size_t)d];
-  for (i = mark * r->step; i < place; i++) {
+  int32_t mark = place / r->step, op = r->on[(size_t)mark * (size_t)p->n_devices + (size_t)d];
+  for (int32_t i = mark * r->step; i < place; i++) {
     if (r->at[i] >= 0 && device[r->at[i]] == d) op = r->at[i];
   }
   return op;
@@ -107,12 +106,11 @@ static int32_t last_on(const berth_i_sim_plan *p, const berth_i_rewind *r, const
 
 /* What has happened before `from`: the ops on the devices, the work left after it, ends. */
 static void look_back(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_t *device) {
-  size_t d, n = (size_t)p->n_devices, mark = (size_t)(r->from / r->step);
-  int32_t i;
+  size_t n = (size_t)p->n_devices, mark = (size_t)(r->from / r->step);
   memcpy(r->run, &r->on[mark * n], n * sizeof *r->run);
-  for (d = 0; d < n; d++) r->notes.left[d] = r->load_moved[d] - r->begun[mark * n + d];
+  for (size_t d = 0; d < n; d++) r->notes.left[d] = r->load_moved[d] - r->begun[mark * n + d];
   r->n_ended = r->ended[mark];
-  for (i = (int32_t)mark * r->step; i < r->from; i++) {
+  for (int32_t i = (int32_t)mark * r->step; i < r->from; i++) {
     int32_t op = r->at[i];
     if (op < 0) {
       r->n_ended++;
@@ -146,18 +144,18 @@ static int32_t place_of(const berth_i_sim_plan *p, const berth_i_rewind *r, doub
 static int32_t known_inputs(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device,
                             int32_t op, int32_t place, berth_i_ready *e) {
   const berth_graph *g = p->cost->g;
-  int32_t i, missing = 0;
+  int32_t missing = 0;
   e->time = 0;
   e->seq = r->op[op].touched < 0 ? (uint32_t)~r->op[op].touched : 0;
   e->op = op;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t edge = p->in_edge[i], from = g->producer[g->in[i]];
     const berth_i_record *x = &r->op[from];
-    berth_i_ready input;
     if (x->end_at >= place) {
       missing++;
       continue;
     }
+    berth_i_ready input;
     input.time = arrival_of(p, s, edge, x->finish, device[from], device[op]);
     input.seq = r->seq[x->end_at] + (uint32_t)(edge - p->edge_at[from]);
     input.op = op;
@@ -169,11 +167,12 @@ static int32_t known_inputs(const berth_i_sim_plan *p, const berth_i_rewind *r, 
 /* Where the op begins to matter on the device that it comes to; `before` if not before that. */
 static int32_t comes_in(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device,
                         int32_t op, int32_t before) {
-  berth_i_ready mine, next;
-  int32_t place, on;
+  berth_i_ready mine;
+  int32_t place;
   if (known_inputs(p, r, s, device, op, before, &mine) > 0 || (place = place_of(p, r, mine.time)) >= before) return before;
-  on = last_on(p, r, device, device[op], place);
+  int32_t on = last_on(p, r, device, device[op], place);
   if (on == BERTH_NONE || r->op[on].end_at < place) return place; /* the device is idle */
+  berth_i_ready next;
   for (; (place = r->op[on].end_at) < before; on = next.op) {
     next.op = place + 1 < log_length(p) ? r->at[place + 1] : BERTH_NONE;
     if (next.op < 0 || r->op[next.op].before != on) return place;
@@ -208,8 +207,8 @@ static void line_up(berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e
 }
 
 static void clear_devices(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_i_sim_state *s) {
-  int32_t d, at = 0;
-  for (d = 0; d < p->n_devices; d++) {
+  int32_t at = 0;
+  for (int32_t d = 0; d < p->n_devices; d++) {
     berth_i_sim_device *v = &s->dev[d];
     memset(v, 0, sizeof *v);
     v->op = BERTH_NONE;
@@ -259,7 +258,7 @@ static void show_device(const berth_i_rewind *r, berth_i_sim_state *s, int32_t d
 }
 
 static void rewind_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const int32_t *device) {
-  int32_t i, d, end = log_length(p);
+  int32_t end = log_length(p);
   s->seq = r->seq[r->from];
   s->done = r->n_ended;
   s->now = 0;
@@ -267,10 +266,10 @@ static void rewind_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_s
   s->fault.kind = BERTH_I_FAULT_NONE;
   clear_devices(p, r, s);
   berth_i_slots_clear(&s->slots);
-  for (i = r->from; i < end; i++) {
+  for (int32_t i = r->from; i < end; i++) {
     if (r->at[i] >= 0) put_back(p, r, s, device, r->at[i]);
   }
-  for (d = 0; d < p->n_devices; d++) show_device(r, s, d);
+  for (int32_t d = 0; d < p->n_devices; d++) show_device(r, s, d);
 }
 
 /* ---- runs --------------------------------------------------------------------------------------- */
@@ -284,18 +283,17 @@ static bool go_on(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_stat
 }
 
 static void first_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s) {
-  berth_i_ready e;
-  int32_t i, d;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     r->notes.left[d] = 0;
     r->count_moved[d] = s->dev[d].end - s->dev[d].base;
     r->run[d] = BERTH_NONE;
   }
-  for (i = 0; i < p->n_ops; i++) {
+  for (int32_t i = 0; i < p->n_ops; i++) {
     r->notes.left[s->ops[i].device] += s->ops[i].work;
     r->op[i].touched = INT32_MAX;
   }
-  for (i = 0; i < p->n_roots; i++) {
+  berth_i_ready e;
+  for (int32_t i = 0; i < p->n_roots; i++) {
     e.time = 0;
     e.seq = s->ops[p->roots[i]].seq = s->seq++;
     e.op = p->roots[i];
@@ -303,7 +301,7 @@ static void first_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_si
     line_up(s, &s->dev[s->ops[e.op].device], e);
   }
   r->from = 0;
-  for (d = 0; d < p->n_devices; d++) show_device(r, s, d);
+  for (int32_t d = 0; d < p->n_devices; d++) show_device(r, s, d);
 }
 
 bool berth_i_rewind_base(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s) {
@@ -320,10 +318,9 @@ bool berth_i_rewind_base(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_s
 
 static void count_moves(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_moves *m) {
   size_t d = (size_t)p->n_devices;
-  int32_t i;
   memcpy(r->load_moved, r->load, d * sizeof *r->load);
   memcpy(r->count_moved, r->count, d * sizeof *r->count);
-  for (i = 0; i < m->n; i++) {
+  for (int32_t i = 0; i < m->n; i++) {
     int32_t op = m->op[i], to = m->device[op];
     r->load_moved[m->before[i]] -= work_of(p, op, m->before[i]);
     r->load_moved[to] += work_of(p, op, to);
@@ -335,10 +332,10 @@ static void count_moves(const berth_i_sim_plan *p, berth_i_rewind *r, const bert
 /* What a device has left after what it does now. */
 static bool ends_late(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_i_sim_state *s) {
   double now = 0;
-  int32_t d, i = r->from;
+  int32_t i = r->from;
   while (i > 0 && r->at[i - 1] >= 0) i--;
   if (i > 0) now = r->op[~r->at[i - 1]].finish;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     const berth_i_record *x = r->run[d] == BERTH_NONE ? NULL : &r->op[r->run[d]];
     double free_at = x && x->finish > now ? x->finish : now;
     if (!(r->notes.left[d] > 0) || !(free_at + r->notes.left[d] > s->limit)) continue;
@@ -351,7 +348,6 @@ static bool ends_late(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_
 
 bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const berth_i_moves *m, double limit,
                         int64_t *ended) {
-  bool whole;
   s->limit = limit;
   s->cut = false;
   count_moves(p, r, m);
@@ -362,7 +358,7 @@ bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_si
   r->notes.tail = limit < INFINITY ? berth_i_rewind_tails(p, r, s, m) : r->tail;
   if (r->from < r->valid) r->valid = r->from;
   rewind_state(p, r, s, m->device);
-  whole = go_on(p, r, s);
+  bool whole = go_on(p, r, s);
   *ended += s->done - r->n_ended;
   return whole;
 }
@@ -370,24 +366,24 @@ bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_si
 /* ---- a new base ------------------------------------------------------------------------------------ */
 
 static void note_first_inputs(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t place) {
-  int32_t e, op = ~r->at[place];
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+  int32_t op = ~r->at[place];
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     int32_t *touched = &r->op[p->edge_to[e]].touched;
     if (*touched > place) *touched = place;
   }
 }
 
 static void forget_first_inputs(const berth_i_sim_plan *p, berth_i_rewind *r) {
-  int32_t i, end = log_length(p);
-  for (i = r->from; i < end; i++) {
+  int32_t end = log_length(p);
+  for (int32_t i = r->from; i < end; i++) {
     int32_t op = r->notes.at[i];
     if (op >= 0 && r->op[op].touched >= r->from) r->op[op].touched = INT32_MAX;
   }
 }
 
 static void take_log(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s) {
-  int32_t i, end = log_length(p);
-  for (i = r->from; i < end; i++) {
+  int32_t end = log_length(p);
+  for (int32_t i = r->from; i < end; i++) {
     int32_t op = r->notes.at[i];
     r->at[i] = op;
     r->seq[i] = r->notes.seq[i];
@@ -403,8 +399,7 @@ static void take_log(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i
 }
 
 void berth_i_rewind_restore(berth_i_rewind *r, berth_i_sim_state *s, const int32_t *device) {
-  int32_t i;
-  for (i = r->valid; i < r->from; i++) {
+  for (int32_t i = r->valid; i < r->from; i++) {
     int32_t id = ~r->at[i];
     if (id < 0) continue;
     s->ops[id].time = r->op[id].finish;

@@ -2,8 +2,8 @@
 #include "delta_internal.h"
 
 static berth_status need_delta(berth_sim *sim) {
-  berth_status st;
   if (sim->delta) return BERTH_OK;
+  berth_status st;
   if (!sim->fast && (st = berth_i_delta_plans(sim->plan, &sim->fast)) != BERTH_OK) return st;
   return berth_i_delta_new(sim->plan, sim->fast, sim->state, &sim->delta);
 }
@@ -17,12 +17,11 @@ static berth_sim_summary summary_of(const berth_sim *sim, const berth_i_verdict 
 }
 
 berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
-  berth_i_verdict v;
   berth_status st = berth_i_sim_idle(sim);
-  bool ran;
   if (st != BERTH_OK || (st = berth_i_interrupted(sim->plan->ctx)) != BERTH_OK || (st = need_delta(sim)) != BERTH_OK) return st;
   sim->last_is_delta = sim->running = true;
-  ran = berth_i_delta_base(sim->delta, device, &v);
+  berth_i_verdict v;
+  bool ran = berth_i_delta_base(sim->delta, device, &v);
   sim->running = false;
   if (!ran) return berth_i_fault_report(sim->plan, &sim->state->fault);
   *out = summary_of(sim, &v);
@@ -32,12 +31,11 @@ berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_sum
 static berth_status check_try(const berth_sim *sim, int32_t n, const int32_t *op, double limit) {
   berth_ctx *ctx = sim->plan->ctx;
   berth_status st = berth_i_interrupted(ctx); /* first: the hook may use the simulator */
-  int32_t i;
   if (st != BERTH_OK) return st;
   if (!sim->delta || !sim->delta->has_base) return berth_i_fail(ctx, BERTH_EINVAL, "there is no base to try changes of");
   if (!(limit >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d moves", (int)n);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (op[i] >= 0 && op[i] < sim->plan->n_ops) continue;
     return berth_i_fail(ctx, BERTH_EINVAL, "move %d: there is no op %d: there are %d", (int)i, (int)op[i], (int)sim->plan->n_ops);
   }
@@ -46,17 +44,15 @@ static berth_status check_try(const berth_sim *sim, int32_t n, const int32_t *op
 
 berth_status berth_sim_try(berth_sim *sim, int32_t n, const int32_t *op, const int32_t *device, double limit,
                            berth_sim_summary *out) {
-  berth_i_verdict v;
-  int32_t i;
   berth_status st = berth_i_sim_idle(sim);
-  bool ran;
   if (st != BERTH_OK) return st;
   st = check_try(sim, n, op, limit);
   if (sim->delta) berth_i_delta_begin(sim->delta); /* what is refused is not to be taken for the try before it */
   if (st != BERTH_OK) return st;
   sim->last_is_delta = sim->running = true;
-  for (i = 0; i < n; i++) berth_i_delta_move(sim->delta, op[i], device[i]);
-  ran = berth_i_delta_try(sim->delta, limit / sim->plan->unit, &v);
+  for (int32_t i = 0; i < n; i++) berth_i_delta_move(sim->delta, op[i], device[i]);
+  berth_i_verdict v;
+  bool ran = berth_i_delta_try(sim->delta, limit / sim->plan->unit, &v);
   sim->running = false;
   if (!ran) return berth_i_fault_report(sim->plan, &sim->state->fault);
   *out = summary_of(sim, &v);

@@ -5,8 +5,7 @@
 #include "rewind_internal.h"
 
 void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r) {
-  int32_t i;
-  for (i = 0; i < p->n_ops; i++) r->rank[p->cost->g->topo[i]] = i;
+  for (int32_t i = 0; i < p->n_ops; i++) r->rank[p->cost->g->topo[i]] = i;
 }
 
 /* A tensor that cannot come at all is told by the run. */
@@ -17,9 +16,9 @@ static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s,
 
 double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const berth_i_sim_state *s, const int32_t *device,
                            int32_t op) {
-  int32_t e, d = device[op];
+  int32_t d = device[op];
   double after = 0;
-  for (e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     int32_t to = p->edge_to[e];
     double t = tail[to];
     if (device[to] != d) t += transfer_of(p, s, e, d, device[to]);
@@ -30,8 +29,7 @@ double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const 
 
 void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device) {
   const int32_t *topo = p->cost->g->topo;
-  int32_t i;
-  for (i = p->n_ops - 1; i >= 0; i--) r->tail[topo[i]] = berth_i_placed_tail(p, r->tail, s, device, topo[i]);
+  for (int32_t i = p->n_ops - 1; i >= 0; i--) r->tail[topo[i]] = berth_i_placed_tail(p, r->tail, s, device, topo[i]);
 }
 
 /* ---- for a try ------------------------------------------------------------------------------------ */
@@ -44,15 +42,14 @@ static void include(berth_i_rewind *r, int32_t op) {
 
 static void include_producers(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) include(r, g->producer[g->in[i]]);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) include(r, g->producer[g->in[i]]);
 }
 
 /* The moved ops and what leads to them from `from` on. @return there are few */
 static bool gather(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_moves *m) {
-  int32_t i, most = 64 + p->n_ops / 16 + m->n;
-  for (i = 0; i < m->n; i++) include(r, m->op[i]);
-  for (i = 0; i < r->n_set && r->n_set <= most; i++) include_producers(p, r, r->set[i]);
+  int32_t most = 64 + p->n_ops / 16 + m->n;
+  for (int32_t i = 0; i < m->n; i++) include(r, m->op[i]);
+  for (int32_t i = 0; i < r->n_set && r->n_set <= most; i++) include_producers(p, r, r->set[i]);
   return r->n_set <= most;
 }
 
@@ -61,30 +58,27 @@ BERTH_I_HEAP(rank, int32_t, is_less)
 
 /* Latest in topological order first: a heap of ranks, the least of which go to its end. */
 static void sort_set(const berth_i_sim_plan *p, const berth_i_rewind *r) {
-  int32_t i, n;
-  for (i = 0; i < r->n_set; i++) rank_up(r->set, i, r->rank[r->set[i]]);
-  for (n = r->n_set; n > 1; n--) {
+  for (int32_t i = 0; i < r->n_set; i++) rank_up(r->set, i, r->rank[r->set[i]]);
+  for (int32_t n = r->n_set; n > 1; n--) {
     int32_t least = rank_pop(r->set, n);
     r->set[n - 1] = least;
   }
-  for (i = 0; i < r->n_set; i++) r->set[i] = p->cost->g->topo[r->set[i]];
+  for (int32_t i = 0; i < r->n_set; i++) r->set[i] = p->cost->g->topo[r->set[i]];
 }
 
 static void forget_set(berth_i_rewind *r) {
-  int32_t i;
-  for (i = 0; i < r->n_set; i++) r->in_set[r->set[i]] = 0;
+  for (int32_t i = 0; i < r->n_set; i++) r->in_set[r->set[i]] = 0;
   r->n_set = 0;
 }
 
 const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
                                    const berth_i_moves *m) {
-  int32_t i;
   if (!gather(p, r, m)) {
     forget_set(r);
     return p->tail; /* those without transfers hold for every placement */
   }
   sort_set(p, r);
-  for (i = 0; i < r->n_set; i++) {
+  for (int32_t i = 0; i < r->n_set; i++) {
     r->tail_before[i] = r->tail[r->set[i]];
     r->tail[r->set[i]] = berth_i_placed_tail(p, r->tail, s, m->device, r->set[i]);
   }
@@ -92,8 +86,7 @@ const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
 }
 
 void berth_i_rewind_tails_back(berth_i_rewind *r) {
-  int32_t i;
-  for (i = 0; i < r->n_set; i++) r->tail[r->set[i]] = r->tail_before[i];
+  for (int32_t i = 0; i < r->n_set; i++) r->tail[r->set[i]] = r->tail_before[i];
   forget_set(r);
 }
 
@@ -101,25 +94,24 @@ void berth_i_rewind_tails_back(berth_i_rewind *r) {
 
 static void flag_producers(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->in_at[op]; i < g->in_at[op + 1]; i++) r->in_set[g->producer[g->in[i]]] = 1;
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) r->in_set[g->producer[g->in[i]]] = 1;
 }
 
 void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
                               const berth_i_moves *m) {
   const int32_t *topo = p->cost->g->topo;
-  int32_t i, last = -1;
+  int32_t last = -1;
   berth_i_rewind_tails_back(r);
-  for (i = 0; i < m->n; i++) {
+  for (int32_t i = 0; i < m->n; i++) {
     r->in_set[m->op[i]] = 1;
     flag_producers(p, r, m->op[i]);
     if (r->rank[m->op[i]] > last) last = r->rank[m->op[i]];
   }
-  for (i = last; i >= 0; i--) {
+  for (int32_t i = last; i >= 0; i--) {
     int32_t op = topo[i];
-    double tail;
     if (!r->in_set[op]) continue;
     r->in_set[op] = 0;
+    double tail;
     tail = berth_i_placed_tail(p, r->tail, s, m->device, op);
     if (tail == r->tail[op]) continue;
     r->tail[op] = tail;

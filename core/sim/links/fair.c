@@ -81,8 +81,8 @@ static void count_stream(void *ud, int32_t src, int32_t dst, double bytes) {
 /* Each class gets room for all copies, and flows of collectives, that can be flows of it. */
 static void slice_flows(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   flows *k = s->links.fair->k;
-  int32_t e, i, n, at = 0;
-  for (e = 0; e < p->n_edges; e++) {
+  int32_t i, at = 0;
+  for (int32_t e = 0; e < p->n_edges; e++) {
     if (s->lead[e] != e) continue;
     i = class_of(p, s, e);
     if (i != BERTH_NONE) k[i].base++;
@@ -91,6 +91,7 @@ static void slice_flows(const berth_i_sim_plan *p, berth_i_sim_state *s) {
     streams x = { p, s, i };
     if (s->meet.one[i].factor > 0) berth_i_meeting_flows(p, s, i, count_stream, &x);
   }
+  int32_t n;
   for (i = 0; i < p->classes->n; i++, at += n) {
     n = k[i].base;
     k[i].base = at;
@@ -108,16 +109,14 @@ void berth_i_fair_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 /* The slices have moved, and may be longer or shorter. */
 static void copy_flows(const berth_i_sim_plan *p, berth_i_fair *dst, const berth_i_fair *src) {
-  int32_t i;
-  for (i = 0; i < p->classes->n; i++) {
+  for (int32_t i = 0; i < p->classes->n; i++) {
     const flows *k = &src->k[i];
     if (k->n > 0) memcpy(&dst->flow[dst->k[i].base], &src->flow[k->base], (size_t)k->n * sizeof *dst->flow);
   }
 }
 
 static void slice_again(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t i;
-  for (i = 0; i < p->classes->n; i++) s->links.fair->k[i].base = 0;
+  for (int32_t i = 0; i < p->classes->n; i++) s->links.fair->k[i].base = 0;
   slice_flows(p, s);
 }
 
@@ -144,9 +143,8 @@ void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const 
 static void mark_changed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_fair *f = s->links.fair;
   const berth_i_classes *c = p->classes;
-  int32_t i;
   f->k[k].touched = true;
-  for (i = c->at[k]; i < c->at[k + 1]; i++) {
+  for (int32_t i = c->at[k]; i < c->at[k + 1]; i++) {
     shared_link *l = &f->link[c->link[i]];
     if (l->changed) continue;
     l->changed = true;
@@ -157,8 +155,7 @@ static void mark_changed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 
 static void activate(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k) {
   const berth_i_classes *c = p->classes;
-  int32_t i;
-  for (i = c->at[k]; i < c->at[k + 1]; i++) {
+  for (int32_t i = c->at[k]; i < c->at[k + 1]; i++) {
     int32_t link = c->link[i];
     f->place[i] = f->link[link].n++;
     f->active[c->on_link[link] + f->place[i]] = i;
@@ -168,8 +165,7 @@ static void activate(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k) {
 /* The last one of each slice takes the place. */
 static void deactivate(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k) {
   const berth_i_classes *c = p->classes;
-  int32_t i;
-  for (i = c->at[k]; i < c->at[k + 1]; i++) {
+  for (int32_t i = c->at[k]; i < c->at[k + 1]; i++) {
     int32_t *slice = &f->active[c->on_link[c->link[i]]], last = slice[--f->link[c->link[i]].n];
     slice[f->place[i]] = last;
     f->place[last] = f->place[i];
@@ -186,12 +182,12 @@ static void bring_up(flows *k, double now) {
 static void join(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, int32_t copy, uint32_t seq, double bytes) {
   berth_i_fair *f = s->links.fair;
   flows *k = &f->k[id];
-  berth_i_ready e;
   if (k->n == 0) {
     k->had = k->rate = 0;
     activate(p, f, id);
   }
   bring_up(k, s->now);
+  berth_i_ready e;
   e.time = k->had + bytes;
   e.seq = seq;
   e.op = copy;
@@ -222,28 +218,26 @@ static void include_link(berth_i_fair *f, int32_t link) {
 }
 
 static void include_class(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k) {
-  int32_t i;
   if (f->k[k].in) return;
   f->k[k].in = true;
   f->classes[f->n_classes++] = k;
-  for (i = p->classes->at[k]; i < p->classes->at[k + 1]; i++) include_link(f, p->classes->link[i]);
+  for (int32_t i = p->classes->at[k]; i < p->classes->at[k + 1]; i++) include_link(f, p->classes->link[i]);
 }
 
 /* All that hangs together with a change; the list of links grows on the way. */
 static void gather(const berth_i_sim_plan *p, berth_i_fair *f) {
-  int32_t i, j;
   f->n_links = f->n_classes = 0;
-  for (i = 0; i < f->n_changed; i++) {
+  for (int32_t i = 0; i < f->n_changed; i++) {
     f->link[f->changed[i]].changed = false;
     include_link(f, f->changed[i]);
   }
   f->n_changed = 0;
-  for (i = 0; i < f->n_links; i++) {
+  for (int32_t i = 0; i < f->n_links; i++) {
     shared_link *l = &f->link[f->links[i]];
     const int32_t *slice = &f->active[p->classes->on_link[f->links[i]]];
     l->left = p->cost->t->links[f->links[i]].bandwidth;
     l->wanting = 0;
-    for (j = 0; j < l->n; j++) {
+    for (int32_t j = 0; j < l->n; j++) {
       int32_t k = p->classes->owner[slice[j]];
       l->wanting += f->k[k].n;
       include_class(p, f, k);
@@ -253,15 +247,14 @@ static void gather(const berth_i_sim_plan *p, berth_i_fair *f) {
 
 /* Drops links that are done. @return the one that gives each flow least; BERTH_NONE: all have their rate */
 static int32_t tightest(berth_i_fair *f, double *share) {
-  int32_t i, kept = 0, best = BERTH_NONE;
-  for (i = 0; i < f->n_links; i++) {
+  int32_t kept = 0, best = BERTH_NONE;
+  for (int32_t i = 0; i < f->n_links; i++) {
     int32_t link = f->links[i];
     shared_link *l = &f->link[link];
-    double each;
     l->in = l->wanting > 0;
     if (!l->in) continue;
     f->links[kept++] = link;
-    each = l->left / l->wanting;
+    double each = l->left / l->wanting;
     if (best != BERTH_NONE && (each > *share || (each == *share && link > best))) continue;
     *share = each;
     best = link;
@@ -273,9 +266,8 @@ static int32_t tightest(berth_i_fair *f, double *share) {
 static void give(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double rate) {
   berth_i_fair *f = s->links.fair;
   flows *k = &f->k[id];
-  int32_t i;
   k->fixed = true;
-  for (i = p->classes->at[id]; i < p->classes->at[id + 1]; i++) {
+  for (int32_t i = p->classes->at[id]; i < p->classes->at[id + 1]; i++) {
     shared_link *l = &f->link[p->classes->link[i]];
     l->wanting -= k->n;
     l->left -= rate * k->n;
@@ -290,11 +282,11 @@ static void give(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, do
 static void fill(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_fair *f = s->links.fair;
   double level = 0, share = 0;
-  int32_t link, j;
+  int32_t link;
   while ((link = tightest(f, &share)) != BERTH_NONE) {
     const int32_t *slice = &f->active[p->classes->on_link[link]];
     if (share > level) level = share;
-    for (j = 0; j < f->link[link].n; j++) {
+    for (int32_t j = 0; j < f->link[link].n; j++) {
       int32_t k = p->classes->owner[slice[j]];
       if (!f->k[k].fixed) give(p, s, k, level);
     }
@@ -326,11 +318,10 @@ static void show_next_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_fair *f = s->links.fair;
-  int32_t i;
   berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
   gather(p, f);
   fill(p, s);
-  for (i = 0; i < f->n_classes; i++) show_end(s, f->classes[i]);
+  for (int32_t i = 0; i < f->n_classes; i++) show_end(s, f->classes[i]);
   show_next_end(p, s);
 }
 
@@ -360,11 +351,11 @@ void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   const berth_topology *t = p->cost->t;
   size_t pair = berth_i_pair(t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
   bool control = p->cost->g->tensor_bytes[p->edge_tensor[copy]] == 0 && p->cost->free_control;
-  berth_i_ready e;
   s->copy[copy] = BERTH_I_COPY_SENT;
   s->arrival[copy] = INFINITY; /* nobody knows yet; if the run stops short, it is one that comes too late */
   if (t->route_len[pair] < 0) return;
   note_request(p, s, copy);
+  berth_i_ready e;
   e.time = s->now + (control ? 0 : t->latency[pair] * factor_of(p, s, copy));
   e.seq = s->seq++;
   e.op = copy;
@@ -398,10 +389,10 @@ static void begin_streams(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_fair *f = s->links.fair;
   berth_i_meeting *x = &s->meet.one[k];
-  berth_i_ready e;
   berth_i_meeting_start(p, s, k, s->now);
   if (!(x->factor > 0)) return;
   x->flows = 1;
+  berth_i_ready e;
   e.time = s->now + x->latency;
   e.seq = s->seq++;
   e.op = p->n_edges + k;
@@ -419,15 +410,13 @@ static int32_t come(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t wha
 static int32_t end_latency(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_fair *f = s->links.fair;
   berth_i_ready e = berth_i_ready_pop(f->waiting, f->n_waiting--);
-  double bytes;
-  int32_t k;
   show_next_latency(p, s);
   if (e.op >= p->n_edges) {
     begin_streams(p, s, e.op - p->n_edges);
     return BERTH_NONE;
   }
-  bytes = p->cost->g->tensor_bytes[p->edge_tensor[e.op]];
-  k = class_of(p, s, e.op);
+  double bytes = p->cost->g->tensor_bytes[p->edge_tensor[e.op]];
+  int32_t k = class_of(p, s, e.op);
   if (bytes > 0) bytes *= factor_of(p, s, e.op);
   if (!(bytes > 0) || k == BERTH_NONE) return arrive(p, s, e.op);
   join(p, s, k, e.op, e.seq, bytes);
@@ -435,9 +424,8 @@ static int32_t end_latency(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t which) {
-  int32_t copy;
   if (which == 0) return end_latency(p, s);
-  copy = leave(p, s, berth_i_slots_next(&s->links.fair->ends));
+  int32_t copy = leave(p, s, berth_i_slots_next(&s->links.fair->ends));
   show_next_end(p, s);
   return come(p, s, copy);
 }

@@ -16,21 +16,21 @@ typedef struct making {
 static int32_t finite_links(making *m, int32_t src, int32_t dst) {
   const berth_topology *t = m->p->cost->t;
   const int32_t *route;
-  int32_t hops = berth_topology_route(t, src, dst, &route), n = 0, i, k;
-  for (i = 0; i < hops; i++) {
+  int32_t hops = berth_topology_route(t, src, dst, &route), n = 0;
+  for (int32_t i = 0; i < hops; i++) {
     if (isinf(t->links[route[i]].bandwidth) || m->on[route[i]]) continue;
     m->on[route[i]] = 1;
+    int32_t k;
     for (k = n++; k > 0 && m->found[k - 1] > route[i]; k--) m->found[k] = m->found[k - 1];
     m->found[k] = route[i];
   }
-  for (i = 0; i < n; i++) m->on[m->found[i]] = 0;
+  for (int32_t i = 0; i < n; i++) m->on[m->found[i]] = 0;
   return n;
 }
 
 static uint32_t hash_of(const int32_t *links, int32_t n) {
   uint64_t h = 1469598103934665603u;
-  int32_t i;
-  for (i = 0; i < n; i++) h = (h ^ (uint64_t)links[i]) * 1099511628211u;
+  for (int32_t i = 0; i < n; i++) h = (h ^ (uint64_t)links[i]) * 1099511628211u;
   return (uint32_t)(h ^ (h >> 32));
 }
 
@@ -52,9 +52,9 @@ static berth_status add_class(making *m, int32_t n) {
 
 static berth_status class_of_pair(making *m, int32_t src, int32_t dst, int32_t *out) {
   int32_t n = finite_links(m, src, dst);
-  uint32_t i;
   *out = BERTH_NONE;
   if (n == 0) return BERTH_OK;
+  uint32_t i;
   for (i = hash_of(m->found, n) & (m->width - 1); m->table[i] != BERTH_NONE; i = (i + 1) & (m->width - 1)) {
     if (!same_links(m->c, m->table[i], m->found, n)) continue;
     *out = m->table[i];
@@ -65,12 +65,12 @@ static berth_status class_of_pair(making *m, int32_t src, int32_t dst, int32_t *
 }
 
 static berth_status classify(making *m) {
-  int32_t d = m->p->n_devices, src, dst;
+  int32_t d = m->p->n_devices;
   berth_status st;
   if ((st = berth_i_pool_grow(&m->p->pool, (void **)&m->c->at, &m->cap_at, 1, sizeof *m->c->at)) != BERTH_OK) return st;
   m->c->at[0] = 0;
-  for (src = 0; src < d; src++) {
-    for (dst = 0; dst < d; dst++) {
+  for (int32_t src = 0; src < d; src++) {
+    for (int32_t dst = 0; dst < d; dst++) {
       st = class_of_pair(m, src, dst, &m->c->of_pair[berth_i_pair(m->p->cost->t, src, dst)]);
       if (st != BERTH_OK) return st;
     }
@@ -79,13 +79,12 @@ static berth_status classify(making *m) {
 }
 
 static berth_status index_links(berth_i_sim_plan *p, berth_i_classes *c) {
-  int32_t i, k;
   if (!(c->owner = berth_i_pool_alloc(&p->pool, (size_t)c->at[c->n], sizeof *c->owner))) return berth_i_nomem(p->ctx);
-  for (k = 0; k < c->n; k++) {
-    for (i = c->at[k]; i < c->at[k + 1]; i++) c->owner[i] = k;
+  for (int32_t k = 0; k < c->n; k++) {
+    for (int32_t i = c->at[k]; i < c->at[k + 1]; i++) c->owner[i] = k;
   }
-  for (i = 0; i < c->at[c->n]; i++) c->on_link[c->link[i] + 1]++;
-  for (i = 0; i < p->cost->t->n_links; i++) c->on_link[i + 1] += c->on_link[i];
+  for (int32_t i = 0; i < c->at[c->n]; i++) c->on_link[c->link[i] + 1]++;
+  for (int32_t i = 0; i < p->cost->t->n_links; i++) c->on_link[i + 1] += c->on_link[i];
   return BERTH_OK;
 }
 
@@ -100,10 +99,10 @@ berth_status berth_i_classes_new(berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices, links = (size_t)p->cost->t->n_links;
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   making m = { .p = p, .width = width_for(d * d) };
-  berth_status st;
   m.table = berth_i_pool_alloc(&scratch, m.width, sizeof *m.table);
   m.found = berth_i_pool_alloc(&scratch, links, sizeof *m.found);
   m.on = berth_i_pool_zalloc(&scratch, links, 1);
+  berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   if ((m.c = p->classes = berth_i_pool_zalloc(&p->pool, 1, sizeof *m.c))) {
     m.c->of_pair = berth_i_pool_alloc(&p->pool, d * d, sizeof *m.c->of_pair);

@@ -36,17 +36,17 @@ void berth_i_links_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_l
 
 void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
-  size_t d = (size_t)p->n_devices, i;
+  size_t d = (size_t)p->n_devices;
   if (l->route) berth_i_route_reset(p, l->route);
   if (l->fair) berth_i_fair_reset(p, s);
-  for (i = 0; l->until && i < berth_i_links_channels(p); i++) l->until[i] = 0;
+  for (size_t i = 0; l->until && i < berth_i_links_channels(p); i++) l->until[i] = 0;
   if (!l->out_busy) return;
   memset(l->out_busy, 0, d);
   memset(l->in_busy, 0, d);
   memset(l->is_touched, 0, d);
   memset(l->from_waiting, 0, d * sizeof *l->from_waiting);
   memset(l->to_waiting, 0, d * sizeof *l->to_waiting);
-  for (i = 0; i < d * d; i++) l->head[i] = BERTH_NONE;
+  for (size_t i = 0; i < d * d; i++) l->head[i] = BERTH_NONE;
   l->n_touched = 0;
   l->n_requests = 0;
 }
@@ -85,17 +85,17 @@ static windows both_channels(double *out, double *in, double from, double c) {
 /* All links of the route, from when the last of them is free; without a route it never arrives. */
 static windows whole_route(const berth_i_sim_plan *p, double *until, int32_t src, int32_t dst, double from, double c) {
   const int32_t *links;
-  int32_t i, n = berth_topology_route(p->cost->t, src, dst, &links);
+  int32_t n = berth_topology_route(p->cost->t, src, dst, &links);
   windows w;
   w.start = from;
-  for (i = 0; i < n; i++) w.start = later(w.start, until[links[i]]);
+  for (int32_t i = 0; i < n; i++) w.start = later(w.start, until[links[i]]);
   w.sent = w.arrival = n < 0 ? INFINITY : w.start + c;
-  for (i = 0; i < n; i++) until[links[i]] = w.sent;
+  for (int32_t i = 0; i < n; i++) until[links[i]] = w.sent;
   return w;
 }
 
 static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src, int32_t dst, double from, double c) {
-  double none = 0, *out, *in;
+  double none = 0;
   switch (p->o.links) {
   case BERTH_LINKS_FREE: return one_channel(&none, from, c);
   case BERTH_LINKS_PAIR: return one_channel(&l->until[berth_i_pair(p->cost->t, src, dst)], from, c);
@@ -104,8 +104,8 @@ static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src,
   case BERTH_LINKS_DUPLEX:
   case BERTH_LINKS_FAIR: break;
   }
-  out = &l->until[src];
-  in = &l->until[p->o.links == BERTH_LINKS_DUPLEX ? p->n_devices + dst : dst];
+  double *out = &l->until[src];
+  double *in = &l->until[p->o.links == BERTH_LINKS_DUPLEX ? p->n_devices + dst : dst];
   return p->o.split_windows ? two_windows(out, in, from, c) : both_channels(out, in, from, c);
 }
 
@@ -136,17 +136,17 @@ static int32_t channels_of(const berth_i_sim_plan *p, int32_t src, int32_t dst, 
 static void look_at_pair(void *ud, int32_t src, int32_t dst, double bytes) {
   pair_windows *x = ud;
   const int32_t *channels;
-  int32_t pair, i, n = channels_of(x->p, src, dst, &pair, &channels);
+  int32_t pair, n = channels_of(x->p, src, dst, &pair, &channels);
   (void)bytes;
-  for (i = 0; i < n; i++) x->latest = later(x->latest, x->until[channels[i]]);
+  for (int32_t i = 0; i < n; i++) x->latest = later(x->latest, x->until[channels[i]]);
 }
 
 static void take_pair(void *ud, int32_t src, int32_t dst, double bytes) {
   pair_windows *x = ud;
   const int32_t *channels;
-  int32_t pair, i, n = channels_of(x->p, src, dst, &pair, &channels);
+  int32_t pair, n = channels_of(x->p, src, dst, &pair, &channels);
   (void)bytes;
-  for (i = 0; i < n; i++) x->until[channels[i]] = x->end;
+  for (int32_t i = 0; i < n; i++) x->until[channels[i]] = x->end;
 }
 
 /* PAIR and ROUTE: what the pairs that it uses have. */
@@ -163,9 +163,8 @@ static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, i
   const int32_t *device = &s->meet.device[p->seat_at[k]];
   size_t in = p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0;
   double *until = s->links.until, latest = s->now;
-  int32_t i;
-  for (i = 0; i < s->meet.one[k].n_devices; i++) latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
-  for (i = 0; i < s->meet.one[k].n_devices; i++) until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
   return latest;
 }
 
@@ -249,18 +248,18 @@ static int32_t older(const berth_i_links *l, int32_t a, int32_t b) {
 }
 
 static int32_t oldest_from(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
-  int32_t d, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   if (l->out_busy[device] || l->from_waiting[device] == 0) return BERTH_NONE;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     if (!l->in_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, device, d)]);
   }
   return best;
 }
 
 static int32_t oldest_to(const berth_i_sim_plan *p, const berth_i_links *l, int32_t device) {
-  int32_t d, best = BERTH_NONE;
+  int32_t best = BERTH_NONE;
   if (l->in_busy[device] || l->to_waiting[device] == 0) return BERTH_NONE;
-  for (d = 0; d < p->n_devices; d++) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
     if (!l->out_busy[d]) best = older(l, best, l->head[berth_i_pair(p->cost->t, d, device)]);
   }
   return best;
@@ -292,8 +291,8 @@ BERTH_I_INLINE void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state 
 /* Index in touched of the oldest that can start; choices that went stale are looked up again on the way. */
 BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
-  int32_t i, best = BERTH_NONE;
-  for (i = 0; i < l->n_touched; i++) {
+  int32_t best = BERTH_NONE;
+  for (int32_t i = 0; i < l->n_touched; i++) {
     int32_t *choice = &l->choice[i];
     if (*choice != BERTH_NONE && !can_start(p, s, *choice)) *choice = oldest_of(p, l, l->touched[i]);
     if (*choice != BERTH_NONE && (best == BERTH_NONE || l->age[*choice] < l->age[l->choice[best]])) best = i;
@@ -303,8 +302,7 @@ BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state 
 
 static bool all_free(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
   const int32_t *device = &s->meet.device[p->seat_at[k]];
-  int32_t i;
-  for (i = 0; i < s->meet.one[k].n_devices; i++) {
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) {
     if (s->links.out_busy[device[i]] || s->links.in_busy[device[i]]) return false;
   }
   return true;
@@ -319,8 +317,7 @@ static int32_t first_free(const berth_i_sim_plan *p, const berth_i_sim_state *s)
 
 static void set_channels(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, uint8_t busy) {
   const int32_t *device = &s->meet.device[p->seat_at[k]];
-  int32_t i;
-  for (i = 0; i < s->meet.one[k].n_devices; i++) s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
 }
 
 static void start_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t at) {
@@ -344,25 +341,24 @@ static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   const int32_t *device = &s->meet.device[p->seat_at[k]];
-  int32_t i;
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) return;
   if (s->links.route) berth_i_route_part(p, s, k);
   if (!s->links.out_busy) return;
   set_channels(p, s, k, 0);
-  for (i = 0; i < s->meet.one[k].n_devices; i++) touch(s, device[i]);
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) touch(s, device[i]);
 }
 
 static void pump_queues(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
-  int32_t i, best;
   berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
-  for (i = 0; i < l->n_touched; i++) l->choice[i] = oldest_of(p, l, l->touched[i]);
+  for (int32_t i = 0; i < l->n_touched; i++) l->choice[i] = oldest_of(p, l, l->touched[i]);
   if (p->n_collectives > 0) {
     while (start_oldest(p, s)) continue;
   } else {
+    int32_t best;
     while ((best = best_choice(p, s)) != BERTH_NONE) start_transfer(p, s, l->choice[best]);
   }
-  for (i = 0; i < l->n_touched; i++) l->is_touched[l->touched[i]] = 0;
+  for (int32_t i = 0; i < l->n_touched; i++) l->is_touched[l->touched[i]] = 0;
   l->n_touched = 0;
 }
 

@@ -54,9 +54,9 @@ berth_i_route *berth_i_route_new(const berth_i_sim_plan *p, berth_i_pool *pool) 
 }
 
 void berth_i_route_reset(const berth_i_sim_plan *p, berth_i_route *r) {
-  size_t i, links = (size_t)p->cost->t->n_links;
-  for (i = 0; i < n_pairs(p); i++) r->head[i] = BERTH_NONE;
-  for (i = 0; i < links; i++) r->root[i] = BERTH_NONE;
+  size_t links = (size_t)p->cost->t->n_links;
+  for (size_t i = 0; i < n_pairs(p); i++) r->head[i] = BERTH_NONE;
+  for (size_t i = 0; i < links; i++) r->root[i] = BERTH_NONE;
   memset(r->busy, 0, links);
   memset(r->is_freed, 0, links);
   r->n_freed = r->n_awake = r->n_under_way = 0;
@@ -92,11 +92,10 @@ static int32_t rank_of(const berth_i_route *r, int32_t pair) { return pair == BE
 
 /* O(log); the depth of the calls is the length of the right spines. */
 static int32_t meld(berth_i_route *r, int32_t a, int32_t b) {
-  parked *top;
   if (a == BERTH_NONE) return b;
   if (b == BERTH_NONE) return a;
   if (age_of(r, b) < age_of(r, a)) return meld(r, b, a);
-  top = &r->pair[a];
+  parked *top = &r->pair[a];
   top->right = meld(r, top->right, b);
   if (rank_of(r, top->left) < rank_of(r, top->right)) {
     int32_t swap = top->left;
@@ -161,14 +160,14 @@ void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 
 static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair, const int32_t *links, int32_t n) {
   berth_i_route *r = s->links.route;
-  int32_t copy = r->head[pair], i;
+  int32_t copy = r->head[pair];
   double end = s->now + berth_i_copy_units(p, s, copy);
-  berth_i_ready e;
-  for (i = 0; i < n; i++) r->busy[links[i]] = 1;
+  for (int32_t i = 0; i < n; i++) r->busy[links[i]] = 1;
   r->head[pair] = r->next[copy];
   if (r->head[pair] != BERTH_NONE) park(r, pair, links[0]);
   s->arrival[copy] = end;
   berth_i_links_note(p, s, copy, s->now, end, end);
+  berth_i_ready e;
   e.time = end;
   e.seq = s->seq++;
   e.op = copy;
@@ -187,9 +186,9 @@ typedef struct party {
 static void find_busy(void *ud, int32_t src, int32_t dst, double bytes) {
   party *x = ud;
   const int32_t *links;
-  int32_t i, n = berth_topology_route(x->p->cost->t, src, dst, &links);
+  int32_t n = berth_topology_route(x->p->cost->t, src, dst, &links);
   (void)bytes;
-  for (i = 0; i < n && x->blocked == BERTH_NONE; i++) {
+  for (int32_t i = 0; i < n && x->blocked == BERTH_NONE; i++) {
     if (x->r->busy[links[i]]) x->blocked = links[i];
   }
 }
@@ -197,9 +196,9 @@ static void find_busy(void *ud, int32_t src, int32_t dst, double bytes) {
 static void take_links(void *ud, int32_t src, int32_t dst, double bytes) {
   party *x = ud;
   const int32_t *links;
-  int32_t i, n = berth_topology_route(x->p->cost->t, src, dst, &links);
+  int32_t n = berth_topology_route(x->p->cost->t, src, dst, &links);
   (void)bytes;
-  for (i = 0; i < n; i++) x->r->busy[links[i]] = 1;
+  for (int32_t i = 0; i < n; i++) x->r->busy[links[i]] = 1;
 }
 
 static void free_link(berth_i_route *r, int32_t link) {
@@ -212,9 +211,9 @@ static void free_link(berth_i_route *r, int32_t link) {
 static void free_links(void *ud, int32_t src, int32_t dst, double bytes) {
   party *x = ud;
   const int32_t *links;
-  int32_t i, n = berth_topology_route(x->p->cost->t, src, dst, &links);
+  int32_t n = berth_topology_route(x->p->cost->t, src, dst, &links);
   (void)bytes;
-  for (i = 0; i < n; i++) free_link(x->r, links[i]);
+  for (int32_t i = 0; i < n; i++) free_link(x->r, links[i]);
 }
 
 static void look_at_party(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
@@ -245,13 +244,13 @@ void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 /* Starts the oldest request of the pair, or parks it. */
 static void look_at(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair) {
   berth_i_route *r = s->links.route;
-  const int32_t *links;
-  int32_t n, i = 0;
+  int32_t i = 0;
   if (pair >= r->n_pairs) {
     look_at_party(p, s, pair - r->n_pairs);
     return;
   }
-  n = route_of(p, pair, &links);
+  const int32_t *links;
+  int32_t n = route_of(p, pair, &links);
   while (i < n && !r->busy[links[i]]) i++;
   if (i < n) {
     park(r, pair, links[i]);
@@ -262,9 +261,8 @@ static void look_at(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pai
 
 void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_route *r = s->links.route;
-  int32_t i;
   berth_i_slot_set(&s->slots, s->slots.n - 1, INFINITY, BERTH_I_PUMP);
-  for (i = 0; i < r->n_freed; i++) {
+  for (int32_t i = 0; i < r->n_freed; i++) {
     r->is_freed[r->freed[i]] = 0;
     wake_oldest(r, r->freed[i]);
   }
@@ -279,10 +277,10 @@ void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_route *r = s->links.route;
-  int32_t copy = berth_i_ready_pop(r->under_way, r->n_under_way--).op, i;
+  int32_t copy = berth_i_ready_pop(r->under_way, r->n_under_way--).op;
   const int32_t *links;
   int32_t n = berth_topology_route(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), &links);
-  for (i = 0; i < n; i++) free_link(r, links[i]);
+  for (int32_t i = 0; i < n; i++) free_link(r, links[i]);
   s->copy[copy] = BERTH_I_COPY_THERE;
   show_next_end(p, s);
   berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);

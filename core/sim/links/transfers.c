@@ -2,8 +2,8 @@
 #include "sim/sim_internal.h"
 
 double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream) {
-  berth_rng rng;
   if (p->o.noise == 0) return 1;
+  berth_rng rng;
   berth_rng_init(&rng, s->seed, stream);
   return exp(p->o.noise * berth_rng_normal(&rng));
 }

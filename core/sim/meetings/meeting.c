@@ -9,16 +9,14 @@ static int32_t room_for(const berth_i_sim_plan *p, int32_t k) {
 }
 
 static void fill_seats(berth_i_sim_plan *p) {
-  int32_t k, i;
-  for (k = 0; k < p->n_collectives; k++) {
-    for (i = p->seat_at[k]; i < p->seat_at[k + 1]; i++) p->seat_owner[i] = k;
+  for (int32_t k = 0; k < p->n_collectives; k++) {
+    for (int32_t i = p->seat_at[k]; i < p->seat_at[k + 1]; i++) p->seat_owner[i] = k;
   }
 }
 
 static berth_status count_flows(berth_i_sim_plan *p) {
   size_t flows = 0;
-  int32_t k;
-  for (k = 0; k < p->n_collectives && p->o.links == BERTH_LINKS_FAIR; k++) {
+  for (int32_t k = 0; k < p->n_collectives && p->o.links == BERTH_LINKS_FAIR; k++) {
     flows += berth_i_collective_most_flows(p->cost->g->collectives[k].kind, room_for(p, k));
   }
   if (flows > INT32_MAX) {
@@ -29,11 +27,10 @@ static berth_status count_flows(berth_i_sim_plan *p) {
 }
 
 berth_status berth_i_meetings_plan(berth_i_sim_plan *p) {
-  int32_t k;
   p->meeting_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
   if (!(p->seat_at = berth_i_pool_alloc(&p->pool, (size_t)p->n_collectives + 1, sizeof *p->seat_at))) return berth_i_nomem(p->ctx);
   p->seat_at[0] = 0;
-  for (k = 0; k < p->n_collectives; k++) p->seat_at[k + 1] = p->seat_at[k] + room_for(p, k);
+  for (int32_t k = 0; k < p->n_collectives; k++) p->seat_at[k + 1] = p->seat_at[k] + room_for(p, k);
   p->n_seats = p->seat_at[p->n_collectives];
   if (!(p->seat_owner = berth_i_pool_alloc(&p->pool, (size_t)p->n_seats, sizeof *p->seat_owner))) return berth_i_nomem(p->ctx);
   fill_seats(p);
@@ -43,8 +40,8 @@ berth_status berth_i_meetings_plan(berth_i_sim_plan *p) {
 /* ---- life ----------------------------------------------------------------------------------------- */
 
 static size_t most_members(const berth_i_sim_plan *p) {
-  int32_t k, most = 0;
-  for (k = 0; k < p->n_collectives; k++) {
+  int32_t most = 0;
+  for (int32_t k = 0; k < p->n_collectives; k++) {
     int32_t n = p->cost->g->collectives[k].n_members;
     most = n > most ? n : most;
   }
@@ -66,8 +63,8 @@ void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_
 
 static void find_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   const berth_collective *c = &p->cost->g->collectives[k];
-  int32_t *device = &s->meet.device[p->seat_at[k]], i, n = 0;
-  for (i = 0; i < c->n_members; i++) {
+  int32_t *device = &s->meet.device[p->seat_at[k]], n = 0;
+  for (int32_t i = 0; i < c->n_members; i++) {
     int32_t d = s->ops[c->members[i]].device;
     if (s->meet.seen[d] == k) continue;
     s->meet.seen[d] = k;
@@ -83,8 +80,7 @@ static bool refuse_meeting(berth_i_sim_state *s, berth_i_fault_kind kind, int32_
 
 static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, berth_i_collective_price *price) {
   const berth_collective *c = &p->cost->g->collectives[k];
-  int32_t i;
-  for (i = 0; i < c->n_members; i++) s->meet.member_device[i] = s->ops[c->members[i]].device;
+  for (int32_t i = 0; i < c->n_members; i++) s->meet.member_device[i] = s->ops[c->members[i]].device;
   price->algorithm = BERTH_COLLECTIVE_FUNCTION;
   s->fault.status = berth_i_collective_function(p->cost, k, c->n_members, s->meet.member_device, &price->seconds);
   return s->fault.status == BERTH_OK || refuse_meeting(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
@@ -131,10 +127,9 @@ static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 
 bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_meeting *x = &s->meet.one[k];
-  int32_t i, missing = x->missing, last = x->last;
-  bool priced;
-  for (i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
-  priced = price_meeting(p, s, k);
+  int32_t missing = x->missing, last = x->last;
+  for (int32_t i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
+  bool priced = price_meeting(p, s, k);
   x->missing = missing;
   x->last = last;
   return priced;
@@ -144,16 +139,14 @@ bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s
 
 static double longest_tail(const double *tail, int32_t n, const int32_t *ops) {
   double most = 0;
-  int32_t i;
-  for (i = 0; i < n; i++) most = tail[ops[i]] > most ? tail[ops[i]] : most;
+  for (int32_t i = 0; i < n; i++) most = tail[ops[i]] > most ? tail[ops[i]] : most;
   return most;
 }
 
 static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
   double after = longest_tail(s->meet.tail, p->edge_at[op + 1] - p->edge_at[op], &p->edge_to[p->edge_at[op]]);
-  int32_t i;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     berth_i_meeting *x = &s->meet.one[g->wait[i]];
     const berth_collective *c = &g->collectives[g->wait[i]];
     if (x->after < 0) x->after = longest_tail(s->meet.tail, c->n_consumers, c->consumers);
@@ -165,9 +158,8 @@ static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 /* Consumers come later in the topological order than members: `after` is looked up once for all of them. */
 void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = 0; i < p->n_collectives; i++) s->meet.one[i].after = p->o.noise > 0 ? 0 : -1;
-  for (i = p->n_ops - 1; i >= 0; i--) {
+  for (int32_t i = 0; i < p->n_collectives; i++) s->meet.one[i].after = p->o.noise > 0 ? 0 : -1;
+  for (int32_t i = p->n_ops - 1; i >= 0; i--) {
     int32_t op = g->topo[i];
     s->meet.tail[op] = p->o.noise > 0 ? 0 : s->ops[op].work + tail_after(p, s, op);
   }
@@ -175,14 +167,13 @@ void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const int32_t *after_at = p->cost->g->after_at;
-  int32_t i;
   s->meet.n_under_way = s->meet.n_waiting = 0;
   s->meet.queue_free = 0;
-  for (i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
-  for (i = 0; i < p->n_collectives; i++) {
+  for (int32_t i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
+  for (int32_t i = 0; i < p->n_collectives; i++) {
     if (!price_meeting(p, s, i)) return false;
   }
-  for (i = 0; i < p->n_ops; i++) s->ops[i].missing += after_at[i + 1] - after_at[i];
+  for (int32_t i = 0; i < p->n_ops; i++) s->ops[i].missing += after_at[i + 1] - after_at[i];
   if (s->limit < INFINITY) berth_i_meetings_tails(p, s);
   return true;
 }
@@ -202,8 +193,8 @@ void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s
 
 int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat) {
   const berth_collective *c = &p->cost->g->collectives[p->seat_owner[seat]];
-  int32_t i, lowest = BERTH_NONE;
-  for (i = 0; i < c->n_members; i++) {
+  int32_t lowest = BERTH_NONE;
+  for (int32_t i = 0; i < c->n_members; i++) {
     int32_t op = c->members[i];
     if (s->ops[op].device == s->meet.device[seat] && (lowest == BERTH_NONE || op < lowest)) lowest = op;
   }

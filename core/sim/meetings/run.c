@@ -12,8 +12,7 @@ static void ask_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) 
 
 void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  int32_t i;
-  for (i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
+  for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     berth_i_meeting *x = &s->meet.one[g->wait[i]];
     x->last = op;
     if (--x->missing == 0) ask_for(p, s, g->wait[i]);

@@ -13,21 +13,19 @@ static void push_metatable(lua_State *L, const bl_class *c) {
 }
 
 const char *bl_kind(lua_State *L, int i) {
-  const bl_class *c;
   if (lua_isnone(L, i)) return "nil";
   if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return luaL_typename(L, i);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  c = lua_touserdata(L, -1);
+  const bl_class *c = lua_touserdata(L, -1);
   lua_pop(L, 1);
   return c ? c->name : "userdata";
 }
 
 void *bl_test(lua_State *L, int i, const bl_class *c) {
   void *box = lua_touserdata(L, i);
-  bool same;
   if (!box || !lua_getmetatable(L, i)) return NULL;
   push_metatable(L, c);
-  same = lua_rawequal(L, -1, -2);
+  bool same = lua_rawequal(L, -1, -2);
   lua_pop(L, 2);
   return same ? box : NULL;
 }
@@ -143,9 +141,8 @@ static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) 
 /* A misspelt name is told, not taken for nil. */
 static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists, const char *name) {
   char fields[300] = "", methods[700] = "close";
-  size_t n;
   add_names(fields, sizeof fields, 0, c->fields);
-  n = add_names(methods, sizeof methods, strlen(methods), c->methods);
+  size_t n = add_names(methods, sizeof methods, strlen(methods), c->methods);
   n = add_names(methods, sizeof methods, n, c->more_methods);
   for (; lists && *lists; lists++) n = add_names(methods, sizeof methods, n, *lists);
   return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name, *fields ? fields : "none", methods);
@@ -207,9 +204,8 @@ static void push_functions(lua_State *L, const luaL_Reg *functions) {
 
 /* Classes of hidden boxes are registered by whoever needs them first. */
 static bool is_registered(lua_State *L, const bl_class *c) {
-  bool yes;
   push_metatable(L, c);
-  yes = !lua_isnil(L, -1);
+  bool yes = !lua_isnil(L, -1);
   lua_pop(L, 1);
   return yes;
 }

@@ -62,9 +62,8 @@ void bl_note_thread(lua_State *L) {
 /* Is the function on the top of L's stack marked? Pops it. */
 static bool is_marked(lua_State *L) {
   bool yes = false;
-  int k;
   if (lua_iscfunction(L, -1))
-    for (k = 1; !yes && lua_getupvalue(L, -1, k); k++) {
+    for (int k = 1; !yes && lua_getupvalue(L, -1, k); k++) {
       yes = lua_touserdata(L, -1) == (const void *)&mark;
       lua_pop(L, 1);
     }
@@ -75,8 +74,8 @@ static bool is_marked(lua_State *L) {
 /* Is a marked function on the stack of `of`, from this level on? Quadratic in the depth, as Lua counts levels from the top.
  * A coroutine that does not run cannot be within a C function; one that died of an error still shows its stack. */
 static bool is_within(lua_State *L, lua_State *of, int level) {
-  lua_Debug ar;
   if (lua_status(of) != LUA_OK || !lua_checkstack(of, 4)) return false;
+  lua_Debug ar;
   for (; lua_getstack(of, level, &ar); level++) {
     lua_getinfo(of, "f", &ar);
     if (of != L) lua_xmove(of, L, 1);
@@ -86,11 +85,11 @@ static bool is_within(lua_State *L, lua_State *of, int level) {
 }
 
 static bool is_any_within(lua_State *L) {
-  lua_State *of, *main = bl_main_thread(L);
+  lua_State *main = bl_main_thread(L);
   bool yes = main != L && is_within(L, main, 0);
   push_threads(L);
   for (lua_pushnil(L); lua_next(L, -2) != 0;) {
-    of = lua_tothread(L, -2);
+    lua_State *of = lua_tothread(L, -2);
     if (of != L && of != main) yes = yes || is_within(L, of, 0);
     lua_pop(L, 1);
   }

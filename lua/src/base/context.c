@@ -18,8 +18,8 @@ enum { FIRST_THRESHOLD = 64 << 20 };
 static const char context_key = 0, home_key = 0; /* addresses are registry keys */
 
 static double monotonic_clock(void *ud) {
-  struct timespec t;
   (void)ud;
+  struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -47,10 +47,9 @@ static void registry_set(lua_State *L, const void *key) {
 
 static context_box *make_context(lua_State *L) {
   berth_hooks hooks = { 0 };
-  context_box *box;
   hooks.clock = monotonic_clock;
   bl_register(L, &context_class);
-  box = bl_new(L, &context_class, sizeof *box);
+  context_box *box = bl_new(L, &context_class, sizeof *box);
   box->threshold = FIRST_THRESHOLD;
   bl_hooks_init(L, &box->hooks, &hooks);
   bl_interrupts_init(L);
@@ -60,9 +59,8 @@ static context_box *make_context(lua_State *L) {
 }
 
 static context_box *get_context(lua_State *L) {
-  context_box *box;
   registry_get(L, &context_key);
-  box = lua_touserdata(L, -1);
+  context_box *box = lua_touserdata(L, -1);
   lua_pop(L, 1);
   if (box && !box->ctx) luaL_error(L, "berth: its Lua state is closing"); /* a finaliser that came after the context's own */
   return box ? box : make_context(L);
@@ -90,12 +88,10 @@ static bool is_ours(const lua_Debug *ar, const char *home) {
 
 /* Pushes "file:line: " of the user's code. */
 static void push_where(lua_State *L) {
-  lua_Debug ar;
-  int level;
-  const char *home;
   registry_get(L, &home_key);
-  home = lua_tostring(L, -1);
-  for (level = 1; lua_getstack(L, level, &ar); level++) {
+  const char *home = lua_tostring(L, -1);
+  lua_Debug ar;
+  for (int level = 1; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
     if (is_ours(&ar, home)) continue;
     lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
@@ -122,9 +118,9 @@ static int set_home(lua_State *L) {
 /* ---- errors ----------------------------------------------------------------------------- */
 
 int bl_error(lua_State *L, const char *format, ...) {
-  char text[1024];
   va_list args;
   va_start(args, format);
+  char text[1024];
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   push_where(L);
@@ -144,9 +140,8 @@ static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "t
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {
-  int k;
   if (s > begin && isalnum((unsigned char)s[-1])) return 0;
-  for (k = 0; numbered[k]; k++) {
+  for (int k = 0; numbered[k]; k++) {
     size_t n = strlen(numbered[k]);
     if (strncmp(s, numbered[k], n) == 0 && isdigit((unsigned char)s[n])) return n;
   }
@@ -158,9 +153,9 @@ static const char *add_shifted(luaL_Buffer *b, const char *s) {
   static const char *const joints[] = { ", ", " -> ", " and ", " to ", "..", NULL };
   for (;;) {
     unsigned long id = 0;
-    int k;
     for (; isdigit((unsigned char)*s); s++) id = id * 10 + (unsigned long)(*s - '0');
     bl_add_format(b, "%lu", id + 1);
+    int k;
     for (k = 0; joints[k]; k++) {
       size_t n = strlen(joints[k]);
       if (strncmp(s, joints[k], n) == 0 && isdigit((unsigned char)s[n])) break;

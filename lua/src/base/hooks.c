@@ -75,10 +75,9 @@ static void on_progress(void *ud, const char *what, double done) {
 }
 
 void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core) {
-  int slot;
   lua_pushlightuserdata(L, (void *)&hooks_key);
   lua_createtable(L, N_SLOTS, 0);
-  for (slot = 1; slot <= N_SLOTS; slot++) {
+  for (int slot = 1; slot <= N_SLOTS; slot++) {
     lua_pushboolean(L, 0);
     lua_rawseti(L, -2, slot);
   }
@@ -135,9 +134,10 @@ static bool get_hook(lua_State *L, int t, const bl_where *w, const char *key) {
 
 static void set_hooks(lua_State *L, int t, const bl_where *w) {
   bl_hooks *h = bl_hooks_of(L);
-  bool interrupt, progress;
   push_hooks(L);
+  bool interrupt;
   interrupt = get_hook(L, t, w, "interrupt");
+  bool progress;
   progress = get_hook(L, t, w, "progress");
   lua_rawseti(L, -3, PROGRESS);
   lua_rawseti(L, -2, INTERRUPT);
@@ -161,7 +161,6 @@ static int hooks(lua_State *L) {
 /* progress(what, done): from the Lua modules; the hook's error just passes through them */
 static int progress(lua_State *L) {
   bl_hooks *h = bl_hooks_of(L);
-  bool failed;
   if (!h->progress || h->asking) return 0;
   lua_settop(L, 2);
   push_hooks(L);
@@ -169,7 +168,7 @@ static int progress(lua_State *L) {
   lua_insert(L, 1);
   lua_settop(L, 3);
   h->asking = true;
-  failed = lua_pcall(L, 2, 0, 0) != LUA_OK;
+  bool failed = lua_pcall(L, 2, 0, 0) != LUA_OK;
   h->asking = false;
   return failed ? lua_error(L) : 0;
 }

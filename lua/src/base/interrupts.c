@@ -56,8 +56,7 @@ bool bl_take_interrupt(const bl_hooks *h, lua_State *L) {
 /* "file:line: " of the innermost Lua function, or "". */
 static void push_position(lua_State *L) {
   lua_Debug ar;
-  int level;
-  for (level = 0; lua_getstack(L, level, &ar); level++) {
+  for (int level = 0; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
     if (ar.currentline <= 0) continue;
     lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
@@ -105,10 +104,9 @@ static void begin(lua_State *main, const bl_hooks *h) {
 
 /* A signal without effect so far is passed on. */
 static void end(void) {
-  bool late;
   sigaction(SIGINT, &caught.before, NULL);
   caught.owner = NULL;
-  late = pending > 0;
+  bool late = pending > 0;
   if (late) unset_debug_hook(NULL);
   pending = taken = 0;
   if (late) raise(SIGINT);
@@ -132,14 +130,13 @@ void bl_interrupts_init(lua_State *L) {
 }
 
 lua_State *bl_main_thread(lua_State *L) {
-  lua_State *main;
 #if LUA_VERSION_NUM < 502
   lua_pushlightuserdata(L, (void *)&main_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
 #else
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 #endif
-  main = lua_tothread(L, -1);
+  lua_State *main = lua_tothread(L, -1);
   lua_pop(L, 1);
   return main;
 }

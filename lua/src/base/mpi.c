@@ -52,13 +52,11 @@ static void need_running(lua_State *L, const char *fn) {
 /* NULL: something else. */
 static array_box *test_array(lua_State *L, int i) {
   array_box *box = lua_touserdata(L, i);
-  const char *key;
-  int same;
   if (!box || !lua_getmetatable(L, i)) return NULL;
   lua_pushliteral(L, "__metatable"); /* not to be set from Lua: these metatables are closed to it */
   lua_rawget(L, -2);
-  key = lua_tostring(L, -1);
-  same = key && strcmp(key, "berth.array") == 0;
+  const char *key = lua_tostring(L, -1);
+  int same = key && strcmp(key, "berth.array") == 0;
   lua_pop(L, 2);
   return same ? box : NULL;
 }
@@ -81,10 +79,11 @@ static int to_root(lua_State *L, int i, const char *fn) {
 
 /* init(): true; nil, message, code. Begun already: true. */
 static int init(lua_State *L) {
-  int over = 0, begun = 0, error;
+  int over = 0, begun = 0;
   MPI_Finalized(&over);
   if (over) return luaL_error(L, "berth.mpi.init: MPI is finalized, and does not begin again in one process");
   MPI_Initialized(&begun);
+  int error;
   if (!begun && (error = MPI_Init(NULL, NULL)) != MPI_SUCCESS) return failed(L, error);
   return done(L, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 }
@@ -129,16 +128,14 @@ enum { PIECE = 1 << 28 };
 static int piece(int64_t left) { return left < PIECE ? (int)left : PIECE; }
 
 static int sum_floats(float *x, int64_t n) {
-  int64_t i;
   int error = MPI_SUCCESS;
-  for (i = 0; i < n && error == MPI_SUCCESS; i += PIECE)
+  for (int64_t i = 0; i < n && error == MPI_SUCCESS; i += PIECE)
     error = MPI_Allreduce(MPI_IN_PLACE, x + i, piece(n - i), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   return error;
 }
 
 static int read_numbers(lua_State *L, int i, double *x, int n) {
-  int k;
-  for (k = 0; k < n; k++, lua_pop(L, 1)) {
+  for (int k = 0; k < n; k++, lua_pop(L, 1)) {
     lua_rawgeti(L, i, k + 1);
     if (lua_type(L, -1) != LUA_TNUMBER)
       return luaL_error(L, "berth.mpi.sum: numbers[%d]: expected a number, got %s", k + 1, luaL_typename(L, -1));
@@ -148,15 +145,14 @@ static int read_numbers(lua_State *L, int i, double *x, int n) {
 }
 
 static int sum_numbers(lua_State *L) {
-  size_t n = lua_rawlen(L, 1), k;
-  double *x;
-  int error;
+  size_t n = lua_rawlen(L, 1);
   if (n > PIECE) return luaL_error(L, "berth.mpi.sum: numbers: more than %d", (int)PIECE);
-  x = lua_newuserdata(L, (n + 1) * sizeof *x);
+  double *x = lua_newuserdata(L, (n + 1) * sizeof *x);
   read_numbers(L, 1, x, (int)n);
+  int error;
   if ((error = MPI_Allreduce(MPI_IN_PLACE, x, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)) != MPI_SUCCESS) return failed(L, error);
   lua_createtable(L, (int)n, 0);
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     lua_pushnumber(L, x[k]);
     lua_rawseti(L, -2, (int)k + 1);
   }
@@ -209,8 +205,8 @@ static void add_rows(const block *b, float *sums) {
 static int add_block(const block *b, int64_t at, int64_t left) {
   const int each = b->count * b->width;
   int64_t n = (int64_t)b->ranks * b->width;
-  int error;
   pack(b, at, left);
+  int error;
   if ((error = MPI_Alltoall(b->out, each, MPI_FLOAT, b->in, each, MPI_FLOAT, MPI_COMM_WORLD)) != MPI_SUCCESS) return error;
   add_rows(b, b->out);
   if ((error = MPI_Allgather(b->out, b->width, MPI_FLOAT, b->in, b->width, MPI_FLOAT, MPI_COMM_WORLD)) != MPI_SUCCESS) return error;
@@ -221,9 +217,9 @@ static int add_block(const block *b, int64_t at, int64_t left) {
 enum { BLOCK = 1 << 20 }; /* floats sent at once, unless there are more rows */
 
 static int add_all(block *b, int64_t n) {
-  int64_t at, step = (int64_t)b->ranks * b->width;
+  int64_t step = (int64_t)b->ranks * b->width;
   int error = MPI_SUCCESS;
-  for (at = 0; at < n && error == MPI_SUCCESS; at += step) error = add_block(b, at, n - at);
+  for (int64_t at = 0; at < n && error == MPI_SUCCESS; at += step) error = add_block(b, at, n - at);
   return error;
 }
 
@@ -231,9 +227,8 @@ static int add_all(block *b, int64_t n) {
 static int64_t read_rows(lua_State *L, block *b, const char *fn) {
   int64_t n = 0;
   for (int32_t k = 0; k < b->count; k++, lua_pop(L, 1)) {
-    const array_box *box;
     lua_rawgeti(L, 1, k + 1);
-    box = test_array(L, lua_gettop(L));
+    const array_box *box = test_array(L, lua_gettop(L));
     if (!box || !box->array) return luaL_error(L, "%s: arrays[%d]: expected an array of berth.nn", fn, (int)k + 1);
     if (k > 0 && box->size != n) return luaL_error(L, "%s: arrays[%d]: is not of the size of the first", fn, (int)k + 1);
     n = box->size;
@@ -247,16 +242,15 @@ static int64_t read_rows(lua_State *L, block *b, const char *fn) {
 static int add_up(lua_State *L) {
   static const char fn[] = "berth.mpi.add_up";
   block b = { 0 };
-  int64_t n, row;
-  size_t count;
   need_running(L, fn);
   if (!lua_istable(L, 1)) return luaL_error(L, "%s: expected a table of arrays of berth.nn, got %s", fn, luaL_typename(L, 1));
+  size_t count;
   if ((count = lua_rawlen(L, 1)) < 1 || count > BLOCK) return luaL_error(L, "%s: arrays: 1 to %d of them", fn, (int)BLOCK);
   b.count = (int32_t)count;
   b.rows = lua_newuserdata(L, count * sizeof *b.rows);
-  n = read_rows(L, &b, fn);
+  int64_t n = read_rows(L, &b, fn);
   MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-  row = (int64_t)b.ranks * b.count;
+  int64_t row = (int64_t)b.ranks * b.count;
   b.width = row < BLOCK ? (int)(BLOCK / row) : 1;
   if (b.width > (n + b.ranks - 1) / b.ranks) b.width = (int)((n + b.ranks - 1) / b.ranks);
   b.out = lua_newuserdata(L, ((size_t)row * (size_t)b.width + 1) * sizeof(float));
@@ -269,9 +263,8 @@ static int add_up(lua_State *L) {
 /* ---- broadcasts -------------------------------------------------------------------------- */
 
 static int broadcast_bytes(void *data, int64_t n, int root) {
-  int64_t i;
   int error = MPI_SUCCESS;
-  for (i = 0; i < n && error == MPI_SUCCESS; i += PIECE)
+  for (int64_t i = 0; i < n && error == MPI_SUCCESS; i += PIECE)
     error = MPI_Bcast((char *)data + i, piece(n - i), MPI_BYTE, root, MPI_COMM_WORLD);
   return error;
 }
@@ -281,11 +274,11 @@ static int broadcast_string(lua_State *L, int root) {
   size_t own = 0;
   const char *text = lua_tolstring(L, 1, &own);
   int64_t n = (int64_t)own;
-  int me = 0, error;
-  char *copy;
+  int me = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  int error;
   if ((error = MPI_Bcast(&n, 1, MPI_INT64_T, root, MPI_COMM_WORLD)) != MPI_SUCCESS) return failed(L, error);
-  copy = lua_newuserdata(L, (size_t)n + 1);
+  char *copy = lua_newuserdata(L, (size_t)n + 1);
   if (me == root) memcpy(copy, text, own);
   if ((error = broadcast_bytes(copy, n, root)) != MPI_SUCCESS) return failed(L, error);
   lua_pushlstring(L, copy, (size_t)n);
@@ -296,9 +289,8 @@ static int broadcast_string(lua_State *L, int root) {
 static int broadcast(lua_State *L) {
   static const char fn[] = "berth.mpi.broadcast";
   array_box *box = test_array(L, 1);
-  int root;
   need_running(L, fn);
-  root = to_root(L, 2, fn);
+  int root = to_root(L, 2, fn);
   if (box) return done(L, broadcast_bytes(check_open(L, box, fn)->data, box->size * (int64_t)sizeof(float), root));
   if (lua_type(L, 1) == LUA_TSTRING) return broadcast_string(L, root);
   return luaL_error(L, "%s: expected an array of berth.nn or a string, got %s", fn, luaL_typename(L, 1));

@@ -115,10 +115,9 @@ int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const 
 }
 
 bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key, const berth_choice *const *choices, int *out) {
-  bool given;
   if (!t) return false;
   lua_getfield(L, t, key);
-  given = !lua_isnil(L, -1);
+  bool given = !lua_isnil(L, -1);
   if (given) *out = bl_to_choice(L, -1, w, key, choices);
   lua_pop(L, 1);
   return given;
@@ -148,7 +147,7 @@ static void read_field(lua_State *L, const bl_where *w, const berth_option *o, v
 /* The array on the top; it stays on the stack, and the numbers in scratch above it. */
 static void read_list(lua_State *L, const bl_where *w, const berth_option *o, char *options) {
   int at = lua_gettop(L);
-  int32_t n = bl_to_length(L, at, w, o->key), *whole;
+  int32_t n = bl_to_length(L, at, w, o->key);
   *(int32_t *)(options + o->count) = n;
   if (o->type == BERTH_OPTION_NUMBERS) {
     const double *x = *(const double **)(options + o->offset) =
@@ -157,6 +156,7 @@ static void read_list(lua_State *L, const bl_where *w, const berth_option *o, ch
       in_range(L, &(bl_where){ w->fn, o->key, (int)k + 1 }, NULL, o, x[k]);
     return;
   }
+  int32_t *whole;
   *(const int32_t **)(options + o->offset) = whole = bl_scratch(L, (size_t)n, sizeof *whole);
   for (int32_t k = 0; k < n; k++) {
     bl_where item = { w->fn, o->key, (int)k + 1 };
@@ -224,11 +224,11 @@ static const char *type_name(const berth_option *o) {
 }
 
 static void push_option(lua_State *L, const berth_option_table *table, const berth_option *o) {
-  char text[64];
   lua_newtable(L);
   bl_set_string(L, "key", o->key);
   bl_set_string(L, "type", type_name(o));
   bl_set_string(L, "text", o->text);
+  char text[64];
   bl_set_string(L, "default", berth_option_default(table, o, text, sizeof text));
   bl_set_string(L, "was", o->was);
   if (o->low != 0) bl_set_number(L, "low", o->low);

@@ -25,8 +25,7 @@ static void push_completer(lua_State *L) {
 }
 
 static void free_matches(char **matches) {
-  size_t i;
-  for (i = 0; matches && matches[i]; i++) free(matches[i]);
+  for (size_t i = 0; matches && matches[i]; i++) free(matches[i]);
   free(matches);
 }
 
@@ -40,14 +39,13 @@ static char *copy(const char *s, size_t n) {
 
 /* Length of the prefix that all strings of the array at the top share. */
 static size_t common_prefix(lua_State *L, size_t n) {
-  size_t shared = 0, i, k;
-  const char *first;
+  size_t shared = 0;
   lua_rawgeti(L, -1, 1);
-  first = lua_tolstring(L, -1, &shared);
-  for (i = 2; i <= n; i++) {
-    const char *s;
+  const char *first = lua_tolstring(L, -1, &shared);
+  for (size_t i = 2; i <= n; i++) {
     lua_rawgeti(L, -2, (int)i);
-    s = lua_tostring(L, -1);
+    const char *s = lua_tostring(L, -1);
+    size_t k;
     for (k = 0; k < shared && s[k] == first[k]; k++) continue;
     shared = k;
     lua_pop(L, 1);
@@ -57,9 +55,8 @@ static size_t common_prefix(lua_State *L, size_t n) {
 }
 
 static int all_strings(lua_State *L, size_t n) {
-  size_t i;
   int ok = 1;
-  for (i = 1; i <= n && ok; i++) {
+  for (size_t i = 1; i <= n && ok; i++) {
     lua_rawgeti(L, -1, (int)i);
     ok = lua_type(L, -1) == LUA_TSTRING;
     lua_pop(L, 1);
@@ -68,15 +65,13 @@ static int all_strings(lua_State *L, size_t n) {
 }
 
 static int fill_matches(lua_State *L, char **matches, size_t n) {
-  size_t i;
   lua_rawgeti(L, -1, 1);
   matches[0] = copy(lua_tostring(L, -1), 0);
   lua_pop(L, 1);
-  for (i = 1; i <= n; i++) {
-    size_t len;
-    const char *s;
+  for (size_t i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, (int)i);
-    s = lua_tolstring(L, -1, &len);
+    size_t len;
+    const char *s = lua_tolstring(L, -1, &len);
     matches[i] = copy(s, len);
     lua_pop(L, 1);
     if (!matches[i]) return 0;
@@ -86,16 +81,15 @@ static int fill_matches(lua_State *L, char **matches, size_t n) {
 
 /* What libedit expects: the common prefix, then the candidates, then NULL; all freed by it. */
 static char **matches_of(lua_State *L) {
-  size_t n, shared;
-  char **matches;
+  size_t n;
   if (lua_type(L, -1) != LUA_TTABLE || (n = lua_rawlen(L, -1)) == 0 || !all_strings(L, n)) return NULL;
-  matches = calloc(n + 2, sizeof *matches);
+  char **matches = calloc(n + 2, sizeof *matches);
   if (!matches) return NULL;
   if (!fill_matches(L, matches, n)) {
     free_matches(matches);
     return NULL;
   }
-  shared = common_prefix(L, n);
+  size_t shared = common_prefix(L, n);
   free(matches[0]);
   matches[0] = copy(matches[1], shared);
   return matches;
@@ -112,11 +106,10 @@ static int call_completer(lua_State *L, const char *text, int start) {
 static char **complete(const char *text, int start, int end) {
   lua_State *L = active;
   char **matches = NULL;
-  int top;
   (void)end;
   rl_attempted_completion_over = 1; /* never file names */
   if (!L || !lua_checkstack(L, 8)) return NULL;
-  top = lua_gettop(L);
+  int top = lua_gettop(L);
   if (call_completer(L, text, start)) matches = matches_of(L);
   lua_settop(L, top);
   rl_completion_append_character = '\0';
@@ -139,11 +132,10 @@ static void set_event_hook(void) {
 /** readline(prompt): a line without its end; nil at the end of input; false if it was interrupted. */
 static int read_line(lua_State *L) {
   const char *prompt = luaL_checkstring(L, 1);
-  char *line;
   rl_attempted_completion_function = complete;
   set_event_hook();
   active = L;
-  line = readline(prompt);
+  char *line = readline(prompt);
   active = NULL;
   if (is_interrupted()) {
     if (!line) fputc('\n', rl_outstream ? rl_outstream : stdout); /* GNU readline has ended the line */

@@ -6,11 +6,12 @@
 #include <string.h>
 
 int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *format, ...) {
-  char text[700], place[200];
   va_list args;
   va_start(args, format);
+  char text[700];
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  char place[200];
   if (w->list && key) {
     snprintf(place, sizeof place, "%s[%d].%s", w->list, w->i, key);
   } else if (w->list) {
@@ -76,9 +77,8 @@ const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) 
 }
 
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key) {
-  double x;
   if (lua_type(L, i) != LUA_TNUMBER) bl_wrong(L, w, key, "expected a number, got %s", bl_kind(L, i));
-  x = (double)lua_tonumber(L, i);
+  double x = (double)lua_tonumber(L, i);
   if (isnan(x)) bl_wrong(L, w, key, "is not a number (NaN)");
   return x;
 }
@@ -107,10 +107,9 @@ double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, doub
 static const char *article(const char *noun) { return strchr("aeio", noun[0]) ? "an" : "a"; }
 
 int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun) {
-  double x;
   if (lua_type(L, i) != LUA_TNUMBER)
     bl_wrong(L, w, key, "expected a number, the id of %s %s; got %s", article(noun), noun, bl_kind(L, i));
-  x = (double)lua_tonumber(L, i);
+  double x = (double)lua_tonumber(L, i);
   if (x != floor(x)) bl_wrong(L, w, key, "%.14g is no %s id: ids are whole numbers", x, noun);
   if (!(x >= 1 && x <= n)) bl_wrong(L, w, key, "there is no %s %.14g (ids are 1..%d)", noun, x, (int)n);
   return (int32_t)x - 1;
@@ -129,9 +128,8 @@ static void check_no_holes(lua_State *L, int i, const bl_where *w, const char *k
 }
 
 int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key) {
-  size_t n;
   if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, i));
-  n = lua_rawlen(L, i);
+  size_t n = lua_rawlen(L, i);
   if (n > INT32_MAX - 1) bl_wrong(L, w, key, "has too many entries");
   check_no_holes(L, i, w, key, n);
   return (int32_t)n;
@@ -152,12 +150,10 @@ static void check_length(lua_State *L, int i, const bl_where *w, const char *key
 static const char *item_name(lua_State *L, const char *key, int32_t k) { return lua_pushfstring(L, "%s[%d]", key, (int)k); }
 
 double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per) {
-  int32_t k;
-  double *x;
   i = lua_absindex(L, i);
   check_length(L, i, w, key, n, per);
-  x = bl_scratch(L, (size_t)n, sizeof *x);
-  for (k = 0; k < n; k++) {
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
     x[k] = (double)lua_tonumber(L, -1);
     if (lua_type(L, -1) != LUA_TNUMBER || isnan(x[k])) {
@@ -170,14 +166,12 @@ double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, i
 }
 
 int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun) {
-  int32_t k, *ids;
   i = lua_absindex(L, i);
   check_length(L, i, w, key, n, NULL);
-  ids = bl_scratch(L, (size_t)n, sizeof *ids);
-  for (k = 0; k < n; k++) {
-    double x;
+  int32_t *ids = bl_scratch(L, (size_t)n, sizeof *ids);
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
-    x = (double)lua_tonumber(L, -1);
+    double x = (double)lua_tonumber(L, -1);
     if (lua_type(L, -1) != LUA_TNUMBER || !(x >= 1 && x <= n_things) || x != floor(x)) {
       const char *name = item_name(L, key, k + 1);
       bl_to_id(L, -2, w, name, n_things, noun);
@@ -200,10 +194,9 @@ static bool field(lua_State *L, int t, const char *key) {
 }
 
 bool bl_is_given(lua_State *L, int t, const char *key) {
-  bool given;
   if (!t) return false;
   lua_getfield(L, t, key);
-  given = !lua_isnil(L, -1);
+  bool given = !lua_isnil(L, -1);
   lua_pop(L, 1);
   return given;
 }
@@ -216,9 +209,8 @@ bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, be
 }
 
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
-  double x;
   if (!field(L, t, key)) return false;
-  x = bl_to_number(L, -1, w, key);
+  double x = bl_to_number(L, -1, w, key);
   if (!(x >= 0) || isinf(x)) bl_wrong(L, w, key, "expected a finite number not below 0, got %.14g", x);
   *out = x;
   lua_pop(L, 1);
@@ -248,13 +240,12 @@ bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64
 }
 
 bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int *out) {
-  const char *s;
-  char legal[300];
-  int k;
   if (!field(L, t, key)) return false;
-  s = lua_type(L, -1) == LUA_TSTRING ? bl_to_text(L, -1, w, key) : bl_kind(L, -1);
+  const char *s = lua_type(L, -1) == LUA_TSTRING ? bl_to_text(L, -1, w, key) : bl_kind(L, -1);
+  int k;
   for (k = 0; names[k]; k++)
     if (lua_type(L, -1) == LUA_TSTRING && strcmp(s, names[k]) == 0) break;
+  char legal[300];
   join(legal, sizeof legal, names);
   if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, key, "expected one of: %s; got %s", legal, s);
   if (!names[k]) bl_wrong(L, w, key, "'%s' is none of: %s", s, legal);
@@ -284,18 +275,16 @@ bool bl_get_function(lua_State *L, int t, const bl_where *w, const char *key) {
 /* ---- writing ---------------------------------------------------------------------------- */
 
 void bl_push_numbers(lua_State *L, int32_t n, const double *x) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushnumber(L, x[k]);
     lua_rawseti(L, -2, k + 1);
   }
 }
 
 void bl_push_ids(lua_State *L, int32_t n, const int32_t *ids) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushinteger(L, ids[k] + 1);
     lua_rawseti(L, -2, k + 1);
   }
@@ -336,9 +325,9 @@ void bl_set_string(lua_State *L, const char *key, const char *s) {
 }
 
 void bl_add_format(luaL_Buffer *b, const char *format, ...) {
-  char text[300];
   va_list args;
   va_start(args, format);
+  char text[300];
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   luaL_addstring(b, text);

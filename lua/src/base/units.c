@@ -23,9 +23,8 @@ static int quantity(lua_State *L) {
   static const bl_where w = { "berth.quantity", NULL, 0 };
   berth_unit unit = check_unit(L, 2, w.fn);
   double x = 0;
-  berth_status st;
   if (lua_type(L, 1) == LUA_TSTRING) {
-    st = berth_quantity_parse(bl_ctx(L), bl_to_text(L, 1, &w, "quantity"), unit, &x);
+    berth_status st = berth_quantity_parse(bl_ctx(L), bl_to_text(L, 1, &w, "quantity"), unit, &x);
     if (st != BERTH_OK) return bl_failed(L, st);
   } else {
     x = bl_to_quantity(L, 1, &w, "quantity", unit);
@@ -36,9 +35,9 @@ static int quantity(lua_State *L) {
 
 static int format(lua_State *L) {
   static const bl_where w = { "berth.format", NULL, 0 };
-  char text[64];
   berth_unit unit = check_unit(L, 2, w.fn);
   if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
+  char text[64];
   lua_pushstring(L, berth_quantity_format((double)lua_tonumber(L, 1), unit, text, sizeof text));
   return 1;
 }
@@ -46,9 +45,9 @@ static int format(lua_State *L) {
 /* number_text(x, digits): the same on every interpreter; their own formats differ where halves are rounded */
 static int number_text(lua_State *L) {
   static const bl_where w = { "number_text", NULL, 0 };
-  char text[48];
   int digits = lua_isnoneornil(L, 2) ? 0 : (int)bl_to_whole(L, 2, &w, "digits", 1, 17);
   if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "x", "expected a number, got %s", bl_kind(L, 1));
+  char text[48];
   lua_pushstring(L, berth_number_text((double)lua_tonumber(L, 1), digits, text, sizeof text));
   return 1;
 }
@@ -101,17 +100,17 @@ static int rng_below(lua_State *L) {
 static int rng_shuffle(lua_State *L) {
   static const bl_where w = { "rng:shuffle", NULL, 0 };
   berth_rng *r = check_rng(L, w.fn);
-  int32_t k, *order, n = bl_to_length(L, 2, &w, "array");
+  int32_t n = bl_to_length(L, 2, &w, "array");
   lua_settop(L, 2);
-  order = bl_scratch(L, (size_t)n, sizeof *order);
-  for (k = 0; k < n; k++) order[k] = k + 1;
+  int32_t *order = bl_scratch(L, (size_t)n, sizeof *order);
+  for (int32_t k = 0; k < n; k++) order[k] = k + 1;
   berth_rng_shuffle(r, order, n);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, 2, order[k]);
     lua_rawseti(L, 4, k + 1);
   }
-  for (k = 1; k <= n; k++) {
+  for (int32_t k = 1; k <= n; k++) {
     lua_rawgeti(L, 4, k);
     lua_rawseti(L, 2, k);
   }

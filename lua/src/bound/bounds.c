@@ -5,12 +5,12 @@
 berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_links links, berth_bounds *out,
                        berth_obstacle *why) {
   berth_bounds_options o = berth_bounds_default(NULL);
-  berth_status st;
   if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple || box->bounds_links != links) {
     box->has_bounds = false;
     o.memory = memory;
     o.param_multiple = multiple;
     o.links = links;
+    berth_status st;
     if ((st = berth_bounds_compute(box->cost, &o, &box->bounds, why)) != BERTH_OK) return st;
     box->has_bounds = true;
     box->bounds_memory = memory;
@@ -92,9 +92,8 @@ static void push_guarantee(lua_State *L, const berth_guarantee *k) {
 }
 
 static void push_guarantees(lua_State *L, const berth_guarantees *k) {
-  int i;
   lua_createtable(L, BERTH_GUARANTEES, 0);
-  for (i = 0; i < BERTH_GUARANTEES; i++) {
+  for (int i = 0; i < BERTH_GUARANTEES; i++) {
     push_guarantee(L, &k->of[i]);
     lua_rawseti(L, -2, i + 1);
   }
@@ -124,23 +123,20 @@ static void push_answer(lua_State *L, const berth_bounds *b, const berth_guarant
 /* bounds(graph, topology, options): table; nil, message, code, obstacle */
 int bl_bounds_table(lua_State *L) {
   static const bl_where w = { "berth.bounds", NULL, 0 };
-  int t;
-  bl_cost_box *box;
-  berth_cost *cost;
-  asked a;
-  berth_bounds b;
-  berth_guarantees k;
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  bl_call call;
-  berth_status st;
   lua_settop(L, 3);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  t = bl_option_table(L, 2, &w, bl_bounds_tables);
-  box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
+  int t = bl_option_table(L, 2, &w, bl_bounds_tables);
+  bl_cost_box *box = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
+  asked a;
   read_asked(L, t, &w, berth_cost_graph(box->cost), &a);
+  berth_cost *cost;
   cost = box->cost;
   berth_cost_retain(cost);
-  call = bl_enter(L);
+  bl_call call = bl_enter(L);
+  berth_bounds b;
+  berth_guarantees k;
   st = bl_leave(&call, compute(box, cost, &a, &b, &k, &why));
   berth_cost_release(cost);
   if (st != BERTH_OK) return bl_failed(L, st) + bl_push_obstacle(L, st, &why);

@@ -11,12 +11,10 @@ static berth_cluster *self(lua_State *L, const char *fn) { return ((bl_cluster_b
 /* Column `key` of the jobs at t, into jobs; nil: left as it is. */
 static void read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n, size_t offset, berth_job **jobs) {
   static const berth_job plain = { 0, 0, INFINITY, 0 };
-  int32_t found;
-  int at;
   lua_getfield(L, t, key);
-  at = lua_gettop(L);
+  int at = lua_gettop(L);
   if (!lua_istable(L, at)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, at));
-  found = bl_to_length(L, at, w, key);
+  int32_t found = bl_to_length(L, at, w, key);
   if (*n < 0) {
     *jobs = bl_scratch(L, (size_t)found, sizeof **jobs);
     for (int32_t j = 0; j < found; j++) (*jobs)[j] = plain;
@@ -25,9 +23,8 @@ static void read_column(lua_State *L, int t, const bl_where *w, const char *key,
   if (found != *n) bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
   for (int32_t j = 0; j < found; j++) {
     bl_where item = { w->fn, key, (int)j + 1 };
-    double x;
     lua_rawgeti(L, at, j + 1);
-    x = bl_to_number(L, -1, &item, NULL);
+    double x = bl_to_number(L, -1, &item, NULL);
     memcpy((char *)(*jobs + j) + offset, &x, sizeof x);
     lua_pop(L, 1);
   }
@@ -50,22 +47,20 @@ const bl_table bl_cluster_tables[] = { berth_cluster_option_table, NULL };
 static int cluster(lua_State *L) {
   static const bl_where w = { "berth.cluster.new", NULL, 0 };
   berth_cluster_options o = berth_cluster_default(0);
-  bl_cluster_box *box;
-  berth_job *jobs;
-  berth_status st;
-  int32_t n, cells;
-  int t;
   lua_settop(L, 3);
+  int t;
   if (!(t = bl_option_table(L, 2, &w, bl_cluster_tables)))
     bl_wrong(L, &w, "options", "expected a table, got nil");
   bl_read_options(L, t, &w, berth_cluster_option_table(), &o);
   if (o.machines == 0) bl_wrong(L, &w, "machines", "is missing");
   if (!lua_isnil(L, 3)) o.resources = (int32_t)bl_to_whole(L, 3, &w, "resources", 1, 1024);
+  int32_t cells;
   if (bl_get_array(L, t, &w, "capacity", &cells))
     o.capacity = bl_to_numbers(L, lua_gettop(L), &w, "capacity", o.machines * o.resources, "machine and resource");
-  jobs = read_jobs(L, 1, &w, &n);
-  box = bl_new(L, &bl_cluster_class, sizeof *box);
-  st = berth_cluster_new(bl_ctx(L), &o, n, jobs, &box->cluster);
+  int32_t n;
+  berth_job *jobs = read_jobs(L, 1, &w, &n);
+  bl_cluster_box *box = bl_new(L, &bl_cluster_class, sizeof *box);
+  berth_status st = berth_cluster_new(bl_ctx(L), &o, n, jobs, &box->cluster);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_track(L);
   return 1;
@@ -101,13 +96,12 @@ static int32_t to_job(lua_State *L, const berth_cluster *c, const bl_where *w) {
 /* Amounts at i: an array per machine, or a number each if there is one resource. In scratch that stays on the stack. */
 static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, const bl_where *w, int32_t n) {
   int32_t resources = berth_cluster_resources(c);
-  double *out;
   if (lua_isnoneornil(L, i)) return NULL;
   if (!lua_istable(L, i)) bl_wrong(L, w, "amounts", "expected an array, got %s", bl_kind(L, i));
   lua_rawgeti(L, i, 1);
   if (!lua_istable(L, -1)) return bl_to_numbers(L, i, w, "amounts", n * resources, "machine and resource");
   if (bl_to_length(L, i, w, "amounts") != n) bl_wrong(L, w, "amounts", "expected %d entries (one per machine)", (int)n);
-  out = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *out);
+  double *out = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *out);
   for (int32_t k = 0; k < n; k++) {
     bl_where item = { w->fn, "amounts", (int)k + 1 };
     lua_rawgeti(L, i, k + 1);
@@ -129,16 +123,15 @@ static int start(lua_State *L) {
   static const char *const keys[] = { "amounts", "rate", NULL };
   static const bl_where w = { "cluster:start", NULL, 0 };
   berth_cluster *c = self(L, w.fn);
-  int32_t job, n;
-  const int32_t *machines;
   const double *amounts = NULL;
   double rate = 1;
-  int t;
   lua_settop(L, 4);
-  job = to_job(L, c, &w);
+  int32_t job = to_job(L, c, &w);
   if (!lua_istable(L, 3)) bl_wrong(L, &w, "machines", "expected an array, got %s", bl_kind(L, 3));
-  n = bl_to_length(L, 3, &w, "machines");
+  int32_t n = bl_to_length(L, 3, &w, "machines");
+  const int32_t *machines;
   machines = bl_to_ids(L, 3, &w, "machines", n, berth_cluster_machines(c), "machine");
+  int t;
   if ((t = bl_options(L, 4, &w, keys))) {
     lua_getfield(L, t, "rate");
     if (!lua_isnil(L, -1)) rate = bl_to_number(L, -1, &w, "rate");
@@ -273,10 +266,10 @@ static int idle(lua_State *L) {
 static int waiting(lua_State *L) {
   static const bl_where w = { "cluster:waiting", NULL, 0 };
   berth_cluster *c = self(L, w.fn);
-  int32_t n = berth_cluster_waiting(c, 0, NULL), *jobs;
+  int32_t n = berth_cluster_waiting(c, 0, NULL);
   double most = lua_isnoneornil(L, 2) ? n : bl_to_whole(L, 2, &w, "most", 0, INT32_MAX);
   int32_t some = most < n ? (int32_t)most : n;
-  jobs = bl_scratch(L, (size_t)some, sizeof *jobs);
+  int32_t *jobs = bl_scratch(L, (size_t)some, sizeof *jobs);
   berth_cluster_waiting(c, some, jobs);
   bl_push_ids(L, some, jobs);
   return 1;

@@ -42,13 +42,11 @@ int bl_cluster_run(lua_State *L) {
   berth_cluster *c = ((bl_cluster_box *)bl_self(L, &bl_cluster_class, w.fn))->cluster;
   bl_events e;
   berth_scheduler s = { on_arrival, on_end, on_slot, on_wake, &e };
-  berth_status st;
-  bl_call call;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
   if (!lua_istable(L, 2)) bl_wrong(L, &w, "scheduler", "expected a table of functions, got %s", bl_kind(L, 2));
   e = bl_read_events(L, 2, &w, names);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_cluster_run(c, &s));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_cluster_run(c, &s));
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);
 }

@@ -123,12 +123,11 @@ static berth_status call_collective(void *ud, int32_t collective, int32_t n, con
 
 /* Slopes and offsets of LINES may be negative. */
 static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *c) {
-  int32_t n, k;
-  double *x;
+  int32_t n;
   if (!bl_get_array(L, t, w, "collective_lines", &n)) return;
   if (n != 4) bl_wrong(L, w, "collective_lines", "has %d entries, expected 4: us per KiB and us of two lines", (int)n);
-  x = bl_scratch(L, 4, sizeof *x);
-  for (k = 0; k < 4; k++) {
+  double *x = bl_scratch(L, 4, sizeof *x);
+  for (int32_t k = 0; k < 4; k++) {
     lua_rawgeti(L, -2, k + 1);
     x[k] = bl_to_number(L, -1, w, "collective_lines");
     lua_pop(L, 1);
@@ -195,25 +194,23 @@ static berth_status make_cost(lua_State *L, const char *fn, int gi, int ti, int 
   berth_graph *g = bl_check_graph(L, gi, fn, "graph");
   berth_topology *topology = bl_check_topology(L, ti, fn, "topology");
   model m = { 0 };
-  berth_cost_model c;
   bl_cost_box *box = bl_new(L, &bl_cost_class, sizeof *box);
   int self_at = lua_gettop(L);
-  bl_call call;
-  berth_status st;
   luaL_checkstack(L, 20, fn);
   anchor_field(L, self_at, "graph", gi);
   anchor_field(L, self_at, "topology", ti);
   anchor_field(L, self_at, "model", t);
+  berth_cost_model c;
   read_model(L, t, &w, &m, &c);
   read_arrays(L, t, &w, berth_topology_devices(topology), &c);
   keep_collective(L, self_at, m.collective);
   c.ud = box;
   berth_graph_retain(g); /* a function may close them */
   berth_topology_retain(topology);
-  call = bl_enter(L);
+  bl_call call = bl_enter(L);
   box->hooks = call.hooks;
   box->making = &m;
-  st = bl_leave(&call, berth_cost_new(g, topology, &c, &box->cost));
+  berth_status st = bl_leave(&call, berth_cost_new(g, topology, &c, &box->cost));
   box->making = NULL;
   berth_graph_release(g);
   berth_topology_release(topology);
@@ -228,15 +225,13 @@ const bl_table bl_cost_tables[] = { berth_cost_option_table, NULL };
 
 static int cost_new(lua_State *L) {
   static const bl_where w = { "berth.cost", NULL, 0 };
-  berth_status st;
   lua_settop(L, 3);
-  st = make_cost(L, w.fn, 1, 2, bl_option_table(L, 3, &w, bl_cost_tables));
+  berth_status st = make_cost(L, w.fn, 1, 2, bl_option_table(L, 3, &w, bl_cost_tables));
   return st == BERTH_OK ? 1 : bl_failed(L, st);
 }
 
 /* The cost of (graph, topology) without options, kept with the graph for its last topology. */
 static berth_status plain_cost(lua_State *L, const char *fn) {
-  berth_status st;
   int anchor = lua_gettop(L) + 1;
   compat_getanchor(L, 1);
   lua_getfield(L, anchor, "topology");
@@ -247,6 +242,7 @@ static berth_status plain_cost(lua_State *L, const char *fn) {
     return BERTH_OK;
   }
   lua_settop(L, anchor);
+  berth_status st;
   if ((st = make_cost(L, fn, 1, 2, 0)) != BERTH_OK) return st;
   lua_pushvalue(L, 2);
   lua_setfield(L, anchor, "topology");
@@ -267,7 +263,6 @@ static void push_model(lua_State *L, int i) {
 
 berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
   bl_where w = { fn, NULL, 0 };
-  berth_status st;
   int top = lua_gettop(L);
   if (bl_test(L, 1, &bl_cost_class)) {
     bl_check_cost(L, 1, fn, "cost");
@@ -280,6 +275,7 @@ berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
   bl_check_graph(L, 1, fn, "graph");
   bl_check_topology(L, 2, fn, "topology");
   push_model(L, options + 1);
+  berth_status st;
   if (lua_isnil(L, -1)) {
     st = plain_cost(L, fn);
   } else {
@@ -297,7 +293,6 @@ berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
 /* priced(fn, graph, topology, model or nil): cost; nil, message, code. For the Lua modules. */
 static int priced(lua_State *L) {
   const char *fn = luaL_checkstring(L, 1);
-  berth_status st;
   lua_settop(L, 4);
   lua_createtable(L, 0, 1);
   lua_pushvalue(L, 4);
@@ -305,7 +300,7 @@ static int priced(lua_State *L) {
   lua_replace(L, 4);
   lua_pushvalue(L, 1); /* the name stays alive, behind the arguments */
   lua_remove(L, 1);
-  st = bl_cost_first(L, fn, 2);
+  berth_status st = bl_cost_first(L, fn, 2);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_settop(L, 1);
   return 1;
@@ -370,17 +365,16 @@ static int cost_collective(lua_State *L) {
   static const bl_where w = { "cost:collective", NULL, 0 };
   berth_cost *c = self(L, w.fn);
   const berth_graph *g = berth_cost_graph(c);
-  int32_t n, *devices, id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
+  int32_t id = bl_to_id(L, 2, &w, "collective", berth_graph_collectives(g), "collective");
   berth_collective_algorithm how = BERTH_COLLECTIVE_RING;
   double seconds = 0;
-  bl_call call;
-  berth_status st;
   lua_settop(L, 3);
-  n = bl_to_length(L, 3, &w, "devices");
+  int32_t n = bl_to_length(L, 3, &w, "devices");
+  int32_t *devices;
   devices = bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
   berth_cost_retain(c); /* the function may close it */
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_cost_collective_by(c, id, n, devices, &seconds, &how));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_cost_collective_by(c, id, n, devices, &seconds, &how));
   berth_cost_release(c);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, seconds);
@@ -413,15 +407,13 @@ static int mean_transfers(lua_State *L) {
   const berth_cost *c = self(L, w.fn);
   int32_t n = berth_graph_tensors(berth_cost_graph(c));
   int how = BERTH_AVERAGE_TEXTBOOK;
-  double *x;
-  berth_status st;
   lua_settop(L, 2);
   lua_createtable(L, 0, 1);
   lua_pushvalue(L, 2);
   lua_setfield(L, 3, "averages");
   bl_get_choice(L, 3, &w, "averages", berth_average_choices(), &how);
-  x = bl_scratch(L, (size_t)n, sizeof *x);
-  st = berth_cost_mean_transfers(c, (berth_average)how, x);
+  double *x = bl_scratch(L, (size_t)n, sizeof *x);
+  berth_status st = berth_cost_mean_transfers(c, (berth_average)how, x);
   if (st != BERTH_OK) return bl_failed(L, st);
   bl_push_numbers(L, n, x);
   return 1;
@@ -452,8 +444,8 @@ static int to_string(lua_State *L) {
   lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)), (int)devices,
                   devices == 1 ? "" : "s");
   for (const berth_option *o = berth_cost_option_table()->options; o->key && lua_istable(L, -2); o++) {
-    char text[64];
     lua_getfield(L, -2, o->key);
+    char text[64];
     describe_option(L, o->key, text, sizeof text);
     lua_pop(L, 1);
     lua_pushstring(L, text);

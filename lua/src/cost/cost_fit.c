@@ -3,13 +3,12 @@
 
 /* Quantities in scratch, which stays on the stack. */
 static double *measured(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, berth_unit unit, const char *per) {
-  int32_t k, got = bl_to_length(L, i, w, key);
+  int32_t got = bl_to_length(L, i, w, key);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
   if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
-  for (k = 0; k < n; k++) {
-    const char *name;
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
-    name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
+    const char *name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
     x[k] = bl_to_quantity(L, -2, w, name, unit);
     lua_pop(L, 2);
   }
@@ -29,28 +28,28 @@ static int fit_link(lua_State *L) {
   static const char *const keys[] = { "relative", NULL };
   static const bl_where w = { "berth.fit_link", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "bytes");
-  int t, relative = 0;
-  double *bytes, *seconds, r2 = 0;
-  berth_link l;
-  berth_status st;
+  int relative = 0;
+  double r2 = 0;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, keys);
+  int t = bl_options(L, 3, &w, keys);
   bl_get_bool(L, t, &w, "relative", &relative);
+  double *bytes;
   bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
+  double *seconds;
   seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
-  st = berth_fit_link(bl_ctx(L), n, bytes, seconds, relative, &l, &r2);
+  berth_link l;
+  berth_status st = berth_fit_link(bl_ctx(L), n, bytes, seconds, relative, &l, &r2);
   if (st != BERTH_OK) return bl_failed(L, st);
   return push_fit(L, &l, r2);
 }
 
 /* Numbers of devices in scratch, which stays on the stack. */
 static int32_t *counted(lua_State *L, int i, const bl_where *w, int32_t n) {
-  int32_t k, got = bl_to_length(L, i, w, "devices"), *x = bl_scratch(L, (size_t)n, sizeof *x);
+  int32_t got = bl_to_length(L, i, w, "devices"), *x = bl_scratch(L, (size_t)n, sizeof *x);
   if (got != n) bl_wrong(L, w, "devices", "has %d entries, expected %d (one per measurement)", (int)got, (int)n);
-  for (k = 0; k < n; k++) {
-    double count;
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
-    count = bl_to_number(L, -1, w, "devices");
+    double count = bl_to_number(L, -1, w, "devices");
     if (count != (double)(int32_t)count) bl_wrong(L, w, "devices", "%g is no number of devices", count);
     x[k] = (int32_t)count;
     lua_pop(L, 1);
@@ -62,18 +61,19 @@ static int32_t *counted(lua_State *L, int i, const bl_where *w, int32_t n) {
 static int fit_collective(lua_State *L) {
   static const char *const keys[] = { "relative", NULL };
   static const bl_where w = { "berth.fit_collective", NULL, 0 };
-  int32_t n = bl_to_length(L, 1, &w, "bytes"), *devices;
-  int t, relative = 0;
-  double *bytes, *seconds, r2 = 0;
-  berth_link l;
-  berth_status st;
+  int32_t n = bl_to_length(L, 1, &w, "bytes");
+  int relative = 0;
+  double r2 = 0;
   lua_settop(L, 4);
-  t = bl_options(L, 4, &w, keys);
+  int t = bl_options(L, 4, &w, keys);
   bl_get_bool(L, t, &w, "relative", &relative);
+  double *bytes;
   bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
-  devices = counted(L, 2, &w, n);
+  int32_t *devices = counted(L, 2, &w, n);
+  double *seconds;
   seconds = measured(L, 3, &w, "seconds", n, BERTH_SECONDS, "size");
-  st = berth_fit_collective(bl_ctx(L), n, bytes, devices, seconds, relative, &l, &r2);
+  berth_link l;
+  berth_status st = berth_fit_collective(bl_ctx(L), n, bytes, devices, seconds, relative, &l, &r2);
   return st == BERTH_OK ? push_fit(L, &l, r2) : bl_failed(L, st);
 }
 
@@ -81,11 +81,13 @@ static int fit_collective(lua_State *L) {
 static int fit_lines(lua_State *L) {
   static const bl_where w = { "berth.fit_lines", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "bytes");
-  double *bytes, *seconds, lines[4];
-  berth_status st;
   lua_settop(L, 2);
+  double *bytes;
   bytes = measured(L, 1, &w, "bytes", n, BERTH_BYTES, "measurement");
+  double *seconds;
   seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
+  double lines[4];
+  berth_status st;
   if ((st = berth_fit_lines(bl_ctx(L), n, bytes, seconds, lines)) != BERTH_OK) return bl_failed(L, st);
   bl_push_numbers(L, 4, lines);
   return 1;

@@ -126,8 +126,8 @@ static int ask_fill(lua_State *L) {
   lua_call(L, 2, 1);
   if (!lua_istable(L, -1)) return fault(q->box, "fill: gave %s, expected an assignment", bl_kind(L, -1));
   for (int32_t i = q->decided; i < decisions(q->box); i++) {
-    double a;
     lua_rawgeti(L, -1, i + 1);
+    double a;
     if (!read_number(L, -1, &a) || !(a >= 1 && a <= actions(q->box)) || a != floor(a))
       return fault(q->box, "fill: no action stands at [%d]", (int)i + 1);
     q->row[i] = (int32_t)a - 1;

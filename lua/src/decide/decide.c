@@ -11,8 +11,7 @@ static int32_t actions(const bl_tree_box *box) { return berth_decider_actions(bo
 static void release_tree(void *box) { berth_decider_release(((bl_tree_box *)box)->decider); }
 
 bl_tree_box *bl_new_tree(lua_State *L, const char *fn) {
-  bl_tree_box *box;
-  box = bl_new(L, &bl_tree_class, sizeof *box);
+  bl_tree_box *box = bl_new(L, &bl_tree_class, sizeof *box);
   box->hooks = bl_hooks_of(L);
   box->fn = fn;
   box->assignment = "assignment";
@@ -58,9 +57,8 @@ static int push_function(lua_State *L, int anchor, const char *key) {
 static tree_call enter(lua_State *L, int at) {
   bl_tree_box *box = lua_touserdata(L, at);
   tree_call c = { { NULL, NULL }, box, box->L, box->value, box->prior, box->fill };
-  int anchor;
   compat_getanchor(L, at);
-  anchor = lua_gettop(L);
+  int anchor = lua_gettop(L);
   box->value = push_function(L, anchor, "value");
   box->prior = push_function(L, anchor, "prior");
   box->fill = push_function(L, anchor, "fill");
@@ -73,12 +71,12 @@ static tree_call enter(lua_State *L, int at) {
 static berth_status leave(const tree_call *c, berth_status st) {
   bl_tree_box *box = c->box;
   lua_State *L = box->L;
-  char text[sizeof box->fault];
   st = bl_leave(&c->call, st);
   box->L = c->outer;
   box->value = c->value;
   box->prior = c->prior;
   box->fill = c->fill;
+  char text[sizeof box->fault];
   memcpy(text, box->fault, sizeof text);
   *box->fault = 0;
   if (*text) bl_error(L, "%s: %s", box->fn, text);
@@ -219,12 +217,12 @@ static int visits(lua_State *L) {
 static int node(lua_State *L) {
   static const bl_where w = { "tree:node", NULL, 0 };
   bl_tree_box *box = self(L, w.fn);
-  berth_decide_node x;
-  int32_t n, *way = NULL;
-  berth_status st;
+  int32_t *way = NULL;
   lua_settop(L, 2);
-  n = lua_isnil(L, 2) ? 0 : bl_to_length(L, 2, &w, "actions");
+  int32_t n = lua_isnil(L, 2) ? 0 : bl_to_length(L, 2, &w, "actions");
   if (n > 0) way = bl_to_ids(L, 2, &w, "actions", n, actions(box), "action");
+  berth_decide_node x;
+  berth_status st;
   if ((st = berth_decider_node(box->decider, n, way, &x)) != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, (lua_Number)x.visits);
   lua_pushnumber(L, x.q);

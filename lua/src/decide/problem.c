@@ -40,10 +40,9 @@ static void read_fill(lua_State *L, int t, const bl_where *w, bool published, be
 berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   enum { PUBLISHED = BERTH_DECIDE_REFINE + 1 };
   const berth_option_table *table = berth_decide_option_table();
-  berth_decide_options o;
   int method = BERTH_DECIDE_MCTS;
   bl_get_choice(L, t, w, "method", bl_choices(table, "method"), &method);
-  o = berth_decide_default(method == PUBLISHED);
+  berth_decide_options o = berth_decide_default(method == PUBLISHED);
   if (bl_is_given(L, t, "seconds")) o.calls = 0;
   bl_read_options(L, t, w, table, &o);
   if (method == PUBLISHED) o.method = BERTH_DECIDE_TREE;
@@ -55,40 +54,36 @@ berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, b
 
 /* legal[decision]: array of actions */
 static void read_legal(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  uint8_t *legal;
   int32_t n;
-  int at;
   if (!bl_get_array(L, t, w, "legal", &n)) return;
   if (n != p->n) bl_wrong(L, w, "legal", "has %d entries, expected %d (one per decision)", (int)n, (int)p->n);
-  at = lua_gettop(L);
+  int at = lua_gettop(L);
+  uint8_t *legal;
   p->legal = legal = bl_scratch(L, (size_t)p->n * (size_t)p->n_actions, 1);
   memset(legal, 0, (size_t)p->n * (size_t)p->n_actions);
   for (int32_t i = 0; i < n; i++) {
-    int32_t k, *ids;
     char key[32];
     snprintf(key, sizeof key, "legal[%d]", (int)i + 1);
     lua_rawgeti(L, at, i + 1);
     if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array of actions, got %s", bl_kind(L, -1));
-    k = bl_to_length(L, -1, w, key);
-    ids = bl_to_ids(L, -1, w, key, k, p->n_actions, "action");
+    int32_t k = bl_to_length(L, -1, w, key);
+    int32_t *ids = bl_to_ids(L, -1, w, key, k, p->n_actions, "action");
     while (k-- > 0) legal[(size_t)i * (size_t)p->n_actions + (size_t)ids[k]] = 1;
     lua_settop(L, at + 1);
   }
 }
 
 static int32_t *read_starts(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  int32_t n, *start;
-  int at;
+  int32_t n;
   if (!bl_get_array(L, t, w, "starts", &n) || n == 0) return NULL;
-  at = lua_gettop(L);
-  start = bl_scratch(L, (size_t)n * (size_t)p->n, sizeof *start);
+  int at = lua_gettop(L);
+  int32_t *start = bl_scratch(L, (size_t)n * (size_t)p->n, sizeof *start);
   for (int32_t i = 0; i < n; i++) {
-    int32_t *ids;
     char key[32];
     snprintf(key, sizeof key, "starts[%d]", (int)i + 1);
     lua_rawgeti(L, at, i + 1);
     if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an assignment, got %s", bl_kind(L, -1));
-    ids = bl_to_ids(L, -1, w, key, p->n, p->n_actions, "action");
+    int32_t *ids = bl_to_ids(L, -1, w, key, p->n, p->n_actions, "action");
     memcpy(start + (size_t)i * (size_t)p->n, ids, (size_t)p->n * sizeof *ids);
     lua_settop(L, at + 1);
   }
@@ -98,11 +93,11 @@ static int32_t *read_starts(lua_State *L, int t, const bl_where *w, berth_decisi
 
 /* paths[action]: array of choices */
 static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  int32_t n, *at, *path;
-  int list;
+  int32_t n;
   if (!bl_get_array(L, t, w, "paths", &n)) return;
   if (n != p->n_actions) bl_wrong(L, w, "paths", "has %d entries, expected %d (one per action)", (int)n, (int)p->n_actions);
-  list = lua_gettop(L);
+  int list = lua_gettop(L);
+  int32_t *at;
   p->path_at = at = bl_scratch(L, (size_t)n + 1, sizeof *at);
   at[0] = 0;
   for (int32_t a = 0; a < n; a++) {
@@ -111,6 +106,7 @@ static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *
     at[a + 1] = at[a] + bl_to_length(L, -1, w, "paths");
     lua_pop(L, 1);
   }
+  int32_t *path;
   p->path = path = bl_scratch(L, (size_t)at[n], sizeof *path);
   for (int32_t a = 0; a < n; a++) {
     lua_rawgeti(L, list, a + 1);
@@ -124,10 +120,10 @@ static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *
 }
 
 static void read_everywhere(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  uint8_t *everywhere;
-  int32_t n, *ids;
+  int32_t n;
   if (!bl_get_array(L, t, w, "everywhere", &n)) return;
-  ids = bl_to_ids(L, -1, w, "everywhere", n, p->n_actions, "action");
+  int32_t *ids = bl_to_ids(L, -1, w, "everywhere", n, p->n_actions, "action");
+  uint8_t *everywhere;
   p->everywhere = everywhere = bl_scratch(L, (size_t)p->n_actions, 1);
   memset(everywhere, 0, (size_t)p->n_actions);
   while (n-- > 0) everywhere[ids[n]] = 1;
@@ -140,10 +136,9 @@ static bool get_sparse(lua_State *L, int t, const bl_where *w, const char *key, 
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
   lua_pushnil(L);
   while (lua_next(L, -2)) {
-    double k;
     lua_pop(L, 1);
     if (lua_type(L, -1) != LUA_TNUMBER) bl_wrong(L, w, key, "a key is a %s, expected the number of %s", bl_kind(L, -1), noun);
-    k = (double)lua_tonumber(L, -1);
+    double k = (double)lua_tonumber(L, -1);
     if (!(k >= 1 && k <= n) || k != floor(k)) bl_wrong(L, w, key, "[%.14g] is for no %s (1 to %d)", k, noun, (int)n);
   }
   return true;
@@ -158,16 +153,15 @@ static bool is_given(lua_State *L) {
 
 /* instead[action]: what stands for it */
 static void read_instead(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
-  int32_t *instead;
-  int at;
   if (!get_sparse(L, t, w, "instead", p->n_actions, "action")) return;
-  at = lua_gettop(L);
+  int at = lua_gettop(L);
+  int32_t *instead;
   p->instead = instead = bl_scratch(L, (size_t)p->n_actions, sizeof *instead);
   for (int32_t a = 0; a < p->n_actions; a++) {
-    char key[32];
     instead[a] = BERTH_NONE;
     lua_rawgeti(L, at, a + 1);
     if (!is_given(L)) continue;
+    char key[32];
     snprintf(key, sizeof key, "instead[%d]", (int)a + 1);
     instead[a] = bl_to_id(L, -1, w, key, p->n_actions, "action");
     lua_pop(L, 1);
@@ -177,16 +171,14 @@ static void read_instead(lua_State *L, int t, const bl_where *w, berth_decisions
 /* What is known of starts. @return NULL: of none */
 static const double *read_known(lua_State *L, int t, const bl_where *w, const char *what, double unknown,
                                 const berth_decisions *p) {
-  double *known;
-  int at;
   if (!get_sparse(L, t, w, what, p->n_starts, "start")) return NULL;
-  at = lua_gettop(L);
-  known = bl_scratch(L, (size_t)p->n_starts, sizeof *known);
+  int at = lua_gettop(L);
+  double *known = bl_scratch(L, (size_t)p->n_starts, sizeof *known);
   for (int32_t i = 0; i < p->n_starts; i++) {
-    char key[32];
     known[i] = unknown;
     lua_rawgeti(L, at, i + 1);
     if (!is_given(L)) continue;
+    char key[32];
     snprintf(key, sizeof key, "%s[%d]", what, (int)i + 1);
     known[i] = bl_to_number(L, -1, w, key);
     lua_pop(L, 1);
@@ -195,10 +187,10 @@ static const double *read_known(lua_State *L, int t, const bl_where *w, const ch
 }
 
 static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_decisions *p) {
-  int32_t n;
   if (!bl_get_whole(L, t, w, "decisions", 1, 1000000, &p->n)) bl_wrong(L, w, "decisions", "expected a number, got nil");
   if (!bl_get_whole(L, t, w, "actions", 1, 1000000, &p->n_actions)) bl_wrong(L, w, "actions", "expected a number, got nil");
   read_legal(L, t, w, p);
+  int32_t n;
   if (bl_get_array(L, t, w, "position", &n)) p->position = bl_to_numbers(L, lua_gettop(L), w, "position", p->n, "decision");
   read_instead(L, t, w, p);
   p->start = read_starts(L, t, w, p);
@@ -243,17 +235,15 @@ const bl_table bl_decide_tables[] = {
 static int decision_tree(lua_State *L) {
   bl_where w = { "berth.decision_tree", NULL, 0 };
   berth_decisions p = { 0 };
-  berth_decide_options o;
-  berth_status st;
-  int t;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
   if (lua_isstring(L, 2)) w.fn = "berth.decide";
   if (!lua_istable(L, 1)) bl_error(L, "%s: expected a table, got %s", w.fn, bl_kind(L, 1));
-  t = bl_option_table(L, 1, &w, bl_decide_tables);
+  int t = bl_option_table(L, 1, &w, bl_decide_tables);
   bl_new_tree(L, w.fn);
-  o = bl_decide_options(L, t, &w, &p);
+  berth_decide_options o = bl_decide_options(L, t, &w, &p);
   read_problem(L, 3, t, &w, &p);
+  berth_status st;
   if ((st = bl_tree_make(L, 3, &p, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushvalue(L, 3);
   bl_track(L);
@@ -262,11 +252,10 @@ static int decision_tree(lua_State *L) {
 
 /* decide(problem): the best, as a table; nil, message, code */
 static int decide(lua_State *L) {
-  const bl_tree_box *box;
   lua_settop(L, 1);
   lua_pushliteral(L, "berth.decide");
   if (decision_tree(L) != 1) return 3;
-  box = lua_touserdata(L, -1);
+  const bl_tree_box *box = lua_touserdata(L, -1);
   lua_replace(L, 1);
   lua_settop(L, 1);
   return bl_tree_search(L, 1, box->calls, box->seconds);

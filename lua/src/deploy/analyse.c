@@ -19,9 +19,8 @@ static int32_t n_ops(const berth_analysis *a) { return berth_graph_ops(berth_ana
 static int32_t n_tensors(const berth_analysis *a) { return berth_graph_tensors(berth_analysis_graph(a)); }
 
 static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushboolean(L, mark[k]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -44,9 +43,9 @@ MARKS(from_input, n_ops, berth_analysis_from_input)
 static void build_role(lua_State *L) {
   const berth_analysis *a = self(L, "analysis.role");
   const uint8_t *role = berth_analysis_role(a);
-  int32_t k, n = n_ops(a);
+  int32_t n = n_ops(a);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushstring(L, role_names[role[k]]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -68,10 +67,10 @@ static int get_base(lua_State *L) {
 }
 
 static void build_unknown(lua_State *L) {
-  int32_t k, n;
+  int32_t n;
   const char *const *kind = berth_analysis_unknown(self(L, "analysis.unknown"), &n);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushstring(L, kind[k]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -98,13 +97,12 @@ typedef struct counts {
 
 static counts count(const berth_analysis *a) {
   counts c = { n_ops(a), n_tensors(a), 0, 0, 0, 0, { 0 } };
-  int32_t k;
   berth_analysis_base(a, &c.base);
-  for (k = 0; k < c.tensors; k++) {
+  for (int32_t k = 0; k < c.tensors; k++) {
     c.batch += berth_analysis_batch(a)[k];
     c.gradients += berth_analysis_gradient(a)[k];
   }
-  for (k = 0; k < c.ops; k++) {
+  for (int32_t k = 0; k < c.ops; k++) {
     c.from_input += berth_analysis_from_input(a)[k];
     c.role[berth_analysis_role(a)[k]]++;
   }
@@ -113,7 +111,6 @@ static counts count(const berth_analysis *a) {
 
 static int get_counts(lua_State *L) {
   counts c = count(self(L, "analysis.counts"));
-  int k;
   lua_newtable(L);
   bl_set_count(L, "ops", c.ops);
   bl_set_count(L, "tensors", c.tensors);
@@ -121,7 +118,7 @@ static int get_counts(lua_State *L) {
   bl_set_count(L, "batch", c.batch);
   bl_set_count(L, "gradient", c.gradients);
   bl_set_count(L, "from_input", c.from_input);
-  for (k = 0; k < BERTH_ROLE_AUTO; k++) bl_set_count(L, role_names[k], c.role[k]);
+  for (int k = 0; k < BERTH_ROLE_AUTO; k++) bl_set_count(L, role_names[k], c.role[k]);
   return 1;
 }
 
@@ -151,9 +148,9 @@ const bl_class bl_analysis_class = {
 /* deploy_rules(): array of { kind, role, batch, outputs } */
 static int deploy_rules(lua_State *L) {
   const berth_kind_rule *rule;
-  int32_t k, n = berth_kind_rules(&rule);
+  int32_t n = berth_kind_rules(&rule);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_newtable(L);
     bl_set_string(L, "kind", rule[k].kind);
     bl_set_string(L, "role", role_names[rule[k].role]);
@@ -166,8 +163,9 @@ static int deploy_rules(lua_State *L) {
 
 /* The table on the top. */
 static void read_rule(lua_State *L, const bl_where *w, berth_kind_rule *r) {
-  int t = lua_gettop(L), k;
+  int t = lua_gettop(L);
   *r = (berth_kind_rule){ NULL, BERTH_ROLE_AUTO, BERTH_BATCH_AUTO, 0 };
+  int k;
   if (bl_get_enum(L, t, w, "role", role_names, &k)) r->role = (berth_role)k;
   if (bl_get_enum(L, t, w, "batch", batch_names, &k)) r->batch = (berth_batch_rule)k;
   if (bl_get_enum(L, t, w, "outputs", output_names, &k)) r->all_outputs = k;
@@ -186,12 +184,11 @@ static int entry(lua_State *L, bl_where *w, int32_t k, const char *const *keys) 
 static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_options *o) {
   static const char *const keys[] = { "kind", "role", "batch", "outputs", NULL };
   bl_where w = { fn, NULL, 0 }, item = { fn, "rules", 0 };
-  berth_kind_rule *rules;
-  int32_t k, n;
+  int32_t n;
   if (!bl_get_array(L, t, &w, "rules", &n)) return;
-  rules = bl_scratch(L, (size_t)n, sizeof *rules);
+  berth_kind_rule *rules = bl_scratch(L, (size_t)n, sizeof *rules);
   lua_getfield(L, t, "rules");
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     int at = entry(L, &item, k, keys);
     read_rule(L, &item, &rules[k]);
     if (!(rules[k].kind = bl_get_string(L, at, &item, "kind"))) bl_wrong(L, &item, "kind", "is missing");
@@ -202,8 +199,8 @@ static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_optio
 }
 
 static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_graph *g) {
-  int32_t op;
   lua_getfield(L, at, "op");
+  int32_t op;
   if (lua_type(L, -1) == LUA_TSTRING) {
     op = berth_graph_find(g, lua_tostring(L, -1));
     if (op == BERTH_NONE) bl_wrong(L, item, "op", "there is no op \"%s\", or there are several", lua_tostring(L, -1));
@@ -217,13 +214,12 @@ static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_
 static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g, berth_analysis_options *o) {
   static const char *const keys[] = { "op", "role", "batch", "outputs", NULL };
   bl_where w = { fn, NULL, 0 }, item = { fn, "ops", 0 };
-  berth_kind_rule *rules;
-  int32_t k, n, *op;
+  int32_t n;
   if (!bl_get_array(L, t, &w, "ops", &n)) return;
-  rules = bl_scratch(L, (size_t)n, sizeof *rules);
-  op = bl_scratch(L, (size_t)n, sizeof *op);
+  berth_kind_rule *rules = bl_scratch(L, (size_t)n, sizeof *rules);
+  int32_t *op = bl_scratch(L, (size_t)n, sizeof *op);
   lua_getfield(L, t, "ops");
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     int at = entry(L, &item, k, keys);
     op[k] = named_op(L, at, &item, g);
     read_rule(L, &item, &rules[k]);
@@ -241,18 +237,15 @@ const bl_table bl_simplify_tables[] = { berth_simplify_option_table, NULL };
 static int deploy_analyse(lua_State *L) {
   static const bl_where w = { "berth.deploy.analyse", NULL, 0 };
   berth_analysis_options o = berth_analysis_default();
-  berth_analysis *a;
-  berth_graph *g;
-  bl_box *box;
-  berth_status st;
-  int t;
   lua_settop(L, 2);
-  g = bl_check_graph(L, 1, w.fn, "graph");
-  t = bl_option_table(L, 2, &w, bl_analysis_tables);
-  box = bl_new(L, &bl_analysis_class, sizeof *box);
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
+  int t = bl_option_table(L, 2, &w, bl_analysis_tables);
+  bl_box *box = bl_new(L, &bl_analysis_class, sizeof *box);
   bl_read_options(L, t, &w, berth_analysis_option_table(), &o);
   if (t) read_kinds(L, t, w.fn, &o);
   if (t) read_ops(L, t, w.fn, g, &o);
+  berth_analysis *a;
+  berth_status st;
   if ((st = berth_analyse(g, &o, &a)) != BERTH_OK) return bl_refused(L, w.fn, st);
   box->object = a;
   lua_pushvalue(L, 3);
@@ -263,12 +256,11 @@ static int deploy_analyse(lua_State *L) {
 /* ---- simplification ------------------------------------------------------------------------ */
 
 static void read_cheap_kinds(lua_State *L, int t, const bl_where *w, berth_simplify_options *o) {
-  const char **kinds;
-  int32_t k, n;
+  int32_t n;
   if (!bl_get_array(L, t, w, "kinds", &n)) return;
-  kinds = bl_scratch(L, (size_t)n, sizeof *kinds);
+  const char **kinds = bl_scratch(L, (size_t)n, sizeof *kinds);
   lua_getfield(L, t, "kinds");
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, -1, k + 1);
     kinds[k] = bl_to_text(L, lua_gettop(L), w, "kinds");
     lua_pop(L, 1);
@@ -285,9 +277,8 @@ static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph
 }
 
 static void push_map(lua_State *L, int32_t n, const int32_t *map) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (map[k] == BERTH_NONE) lua_pushboolean(L, 0);
     else bl_push_id(L, map[k]);
     lua_rawseti(L, -2, k + 1);
@@ -298,15 +289,11 @@ static void push_map(lua_State *L, int32_t n, const int32_t *map) {
 static int deploy_simplify(lua_State *L) {
   static const bl_where w = { "berth.deploy.simplify", NULL, 0 };
   berth_simplify_options o = berth_simplify_default();
-  berth_graph *g, **out;
-  berth_status st;
-  int32_t *map;
-  int t;
   lua_settop(L, 2);
-  g = bl_check_graph(L, 1, w.fn, "graph");
-  t = bl_option_table(L, 2, &w, bl_simplify_tables);
-  out = bl_new_graph(L);
-  map = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *map);
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
+  int t = bl_option_table(L, 2, &w, bl_simplify_tables);
+  berth_graph **out = bl_new_graph(L);
+  int32_t *map = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *map);
   bl_read_options(L, t, &w, berth_simplify_option_table(), &o);
   if (t) {
     read_cheap_kinds(L, t, &w, &o);
@@ -314,6 +301,7 @@ static int deploy_simplify(lua_State *L) {
     lua_getfield(L, t, "cost");
     if (!lua_isnil(L, -1)) o.cost = bl_check_cost(L, lua_gettop(L), w.fn, "cost");
   }
+  berth_status st;
   if ((st = berth_simplify(g, &o, out, map)) != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushvalue(L, 3);
   bl_track(L);

@@ -28,9 +28,8 @@ static void push_cost(lua_State *L, const berth_compiled *c) {
 }
 
 static void push_parts(lua_State *L, int32_t n, const uint8_t *part) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushstring(L, part_names[part[k]]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -83,15 +82,13 @@ static const bl_class compiled_class = {
 /* compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank, simulation }; nil, message, code */
 int bl_deploy_compile(lua_State *L) {
   static const bl_where w = { "deploy:compile", NULL, 0 };
-  const int32_t *action;
-  const uint8_t *duplicate;
-  bl_box *box;
-  berth_status st;
   bl_check_deploy(L, 1, w.fn, "self");
   lua_settop(L, 2);
   bl_register(L, &compiled_class);
-  box = bl_new(L, &compiled_class, sizeof *box);
-  st = bl_read_strategy(L, 2, &w, bl_check_deploy(L, 1, w.fn, "self"), &action, &duplicate);
+  bl_box *box = bl_new(L, &compiled_class, sizeof *box);
+  const int32_t *action;
+  const uint8_t *duplicate;
+  berth_status st = bl_read_strategy(L, 2, &w, bl_check_deploy(L, 1, w.fn, "self"), &action, &duplicate);
   if (st == BERTH_OK)
     st = berth_deploy_compile(bl_check_deploy(L, 1, w.fn, "self"), action, duplicate, (berth_compiled **)&box->object);
   if (st == BERTH_OK) st = berth_compiled_check(box->object);

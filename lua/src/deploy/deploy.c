@@ -26,9 +26,8 @@ void bl_deploy_anchor(lua_State *L, int box, const char *key, int value) {
 }
 
 void bl_push_counts(lua_State *L, int32_t n, const int32_t *x) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushinteger(L, x[k]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -45,14 +44,12 @@ static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const
 
 /* NULL: there is no `duplicate`. */
 static const uint8_t *read_marks(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
-  const int32_t *ids;
-  int32_t k, n;
-  uint8_t *marks;
+  int32_t n;
   if (!bl_get_array(L, i, w, "duplicate", &n)) return NULL;
-  ids = bl_to_ids(L, lua_gettop(L), w, "duplicate", n, ops_of(d), "op");
-  marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  const int32_t *ids = bl_to_ids(L, lua_gettop(L), w, "duplicate", n, ops_of(d), "op");
+  uint8_t *marks = bl_scratch(L, (size_t)ops_of(d), 1);
   memset(marks, 0, (size_t)ops_of(d));
-  for (k = 0; k < n; k++) marks[ids[k]] = 1;
+  for (int32_t k = 0; k < n; k++) marks[ids[k]] = 1;
   return marks;
 }
 
@@ -66,11 +63,11 @@ void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *
 berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t *action,
                               const uint8_t **duplicate) {
   int rule = BERTH_DEPLOY_SFB_NONE;
-  uint8_t *marks;
   *duplicate = read_marks(L, i, w, d);
   if (*duplicate || !bl_get_choice(L, i, w, "sfb", berth_deploy_sfb_choices(), &rule)
       || rule == BERTH_DEPLOY_SFB_NONE)
     return BERTH_OK;
+  uint8_t *marks;
   *duplicate = marks = bl_scratch(L, (size_t)ops_of(d), 1);
   return berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }
@@ -88,15 +85,15 @@ berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_depl
 static int groups(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:groups");
   const int32_t *group = berth_deploy_group(d);
-  int32_t k, n = berth_deploy_groups(d), op;
+  int32_t n = berth_deploy_groups(d);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     int32_t count = 0;
     lua_createtable(L, 0, 3);
     bl_set_number(L, "seconds", berth_deploy_group_seconds(d)[k]);
     bl_set_bool(L, "reduces", berth_deploy_reduces(d, k));
     lua_newtable(L);
-    for (op = 0; op < ops_of(d); op++) {
+    for (int32_t op = 0; op < ops_of(d); op++) {
       if (group[op] != k) continue;
       bl_push_id(L, op);
       lua_rawseti(L, -2, ++count);
@@ -117,9 +114,9 @@ static int group_of(lua_State *L) {
 /* sets(): arrays of device ids */
 static int sets(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:sets");
-  int32_t k, n = berth_deploy_sets(d);
+  int32_t n = berth_deploy_sets(d);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     const int32_t *device;
     int32_t size = berth_deploy_set(d, k, &device);
     bl_push_ids(L, size, device);
@@ -147,9 +144,9 @@ static void push_samples(lua_State *L, const berth_deploy *d, int32_t set, berth
 static int actions(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:actions");
   const berth_action *a;
-  int32_t k, n = berth_deploy_actions(d, &a);
+  int32_t n = berth_deploy_actions(d, &a);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_createtable(L, 0, 4);
     bl_set_id(L, "set", a[k].set);
     bl_set_string(L, "option", bl_deploy_option_names[a[k].option]);
@@ -167,10 +164,10 @@ static int actions(lua_State *L) {
 static int legal(lua_State *L) {
   static const bl_where w = { "deploy:legal", NULL, 0 };
   const berth_deploy *d = self(L, w.fn);
-  int32_t k, count = 0, n = berth_deploy_actions(d, NULL), group = bl_to_id(L, 2, &w, "group", berth_deploy_groups(d), "op group");
+  int32_t count = 0, n = berth_deploy_actions(d, NULL), group = bl_to_id(L, 2, &w, "group", berth_deploy_groups(d), "op group");
   const uint8_t *row = berth_deploy_legal(d) + (size_t)group * (size_t)n;
   lua_newtable(L);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (!row[k]) continue;
     bl_push_id(L, k);
     lua_rawseti(L, -2, ++count);

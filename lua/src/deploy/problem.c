@@ -23,9 +23,8 @@ const bl_table bl_deploy_tables[] = { berth_deploy_option_table, own_options, NU
 
 /* Pushes a copy of the table in that field, to which defaults are added. */
 static void push_copy(lua_State *L, int t, const bl_where *w, const char *key) {
-  int copy;
   lua_newtable(L);
-  copy = lua_gettop(L);
+  int copy = lua_gettop(L);
   lua_getfield(L, t, key);
   if (!lua_isnil(L, -1) && !lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
   if (lua_istable(L, -1)) {
@@ -60,9 +59,8 @@ static void default_lines(lua_State *L) {
 }
 
 static bool is_lines(lua_State *L) {
-  bool yes;
   lua_getfield(L, -1, "collective_algorithm");
-  yes = lua_isnil(L, -1) || (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "lines") == 0);
+  bool yes = lua_isnil(L, -1) || (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "lines") == 0);
   lua_pop(L, 1);
   return yes;
 }
@@ -118,23 +116,22 @@ static const char *push_set(lua_State *L, const bl_where *w, int32_t k) {
 
 /* Arrays of device ids, which stay in scratch below. */
 static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices, berth_deploy_options *o) {
-  int32_t k, n, total = 0, *at, *device;
-  int list;
+  int32_t total = 0;
   if (!bl_get_array(L, t, w, "sets", &o->n_sets)) return;
   if (o->n_sets == 0) bl_wrong(L, w, "sets", "is empty");
-  at = bl_scratch(L, (size_t)o->n_sets + 1, sizeof *at);
+  int32_t *at = bl_scratch(L, (size_t)o->n_sets + 1, sizeof *at);
   lua_getfield(L, t, "sets");
-  list = lua_gettop(L);
-  for (k = at[0] = 0; k < o->n_sets; k++) {
+  int list = lua_gettop(L);
+  for (int32_t k = at[0] = 0; k < o->n_sets; k++) {
     const char *name = push_set(L, w, k);
     at[k + 1] = total += bl_to_length(L, lua_gettop(L), w, name);
     lua_settop(L, list);
   }
-  device = bl_scratch(L, (size_t)total, sizeof *device);
+  int32_t *device = bl_scratch(L, (size_t)total, sizeof *device);
   lua_insert(L, list);
-  for (k = 0; k < o->n_sets; k++) {
+  for (int32_t k = 0; k < o->n_sets; k++) {
     const char *name = push_set(L, w, k);
-    n = at[k + 1] - at[k];
+    int32_t n = at[k + 1] - at[k];
     memcpy(device + at[k], bl_to_ids(L, lua_gettop(L), w, name, n, devices, "device"), (size_t)n * sizeof *device);
     lua_settop(L, list + 1);
   }
@@ -154,7 +151,6 @@ static int price_point(lua_State *L) {
 
 /* The cost of entry k, on the top: its own, or its graph priced as the cost of the problem was. Leaves it in place of the entry. */
 static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at) {
-  berth_cost *cost;
   int entry = lua_gettop(L);
   lua_getfield(L, entry, "cost");
   if (lua_isnil(L, -1)) {
@@ -172,6 +168,7 @@ static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at
     lua_pop(L, 1);
   }
   lua_replace(L, entry);
+  berth_cost *cost;
   cost = bl_check_cost(L, entry, item->fn, lua_pushfstring(L, "points[%d].cost", item->i));
   lua_settop(L, entry);
   return cost;
@@ -181,17 +178,15 @@ static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at
 static void read_points(lua_State *L, int t, const bl_where *w, int cost_at, berth_deploy_options *o) {
   static const char *const point_keys[] = { "batch", "cost", "graph", NULL };
   bl_where item = { w->fn, "points", 0 };
-  int32_t k, *batch;
-  berth_cost **cost;
-  int list;
   if (!bl_get_array(L, t, w, "points", &o->n_points)) return;
+  int32_t *batch;
   o->point_batch = batch = bl_scratch(L, (size_t)o->n_points, sizeof *batch);
-  cost = bl_scratch(L, (size_t)o->n_points, sizeof *cost);
+  berth_cost **cost = bl_scratch(L, (size_t)o->n_points, sizeof *cost);
   o->point_cost = cost;
   lua_getfield(L, t, "points");
-  list = lua_gettop(L);
+  int list = lua_gettop(L);
   luaL_checkstack(L, (int)o->n_points + 20, w->fn);
-  for (k = 0; k < o->n_points; k++) {
+  for (int32_t k = 0; k < o->n_points; k++) {
     item.i = (int)k + 1;
     lua_rawgeti(L, list, k + 1);
     if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected a table, got %s", bl_kind(L, -1));
@@ -230,18 +225,14 @@ static berth_sim_options read_sim(lua_State *L, int physics) {
 static int make(lua_State *L, int physics) {
   bl_deploy_box *box = bl_new(L, &bl_deploy_class, sizeof *box);
   int self_at = lua_gettop(L);
-  berth_deploy_options o;
-  berth_sim_options sim;
-  bl_call call;
-  berth_status st;
   luaL_checkstack(L, 40, problem_fn);
   bl_deploy_anchor(L, self_at, "cost", 1);
   lua_pushstring(L, physics_choices[physics]->name);
   bl_deploy_anchor(L, self_at, "physics", lua_gettop(L));
-  sim = read_sim(L, physics);
-  o = read_options(L, physics);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_deploy_new(bl_check_cost(L, 1, problem_fn, "cost"), &sim, &o, &box->deploy));
+  berth_sim_options sim = read_sim(L, physics);
+  berth_deploy_options o = read_options(L, physics);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_deploy_new(bl_check_cost(L, 1, problem_fn, "cost"), &sim, &o, &box->deploy));
   if (st != BERTH_OK) return bl_refused(L, problem_fn, st);
   lua_settop(L, self_at);
   bl_track(L);
@@ -250,12 +241,12 @@ static int make(lua_State *L, int physics) {
 
 /* Makes (graph, topology, options) into (cost, options); the physics add to the cost model. */
 static berth_status price(lua_State *L, const bl_where *w, int physics) {
-  berth_status st;
   if (bl_test(L, 1, &bl_cost_class)) return bl_cost_first(L, w->fn, 2);
   lua_newtable(L);
   push_model(L, 3, w, physics);
   lua_setfield(L, -2, "cost");
   lua_insert(L, 3);
+  berth_status st;
   if ((st = bl_cost_first(L, w->fn, 2)) == BERTH_OK) lua_remove(L, 2);
   return st;
 }
@@ -264,11 +255,11 @@ static berth_status price(lua_State *L, const bl_where *w, int physics) {
 static int problem(lua_State *L) {
   static const bl_where w = { problem_fn, NULL, 0 };
   int t = bl_test(L, 1, &bl_cost_class) ? 2 : 3, physics = 0;
-  berth_status st;
   lua_settop(L, t);
   if (!bl_option_table(L, t, &w, bl_deploy_tables))
     bl_wrong(L, &w, "batch", "is missing: samples in a step");
   bl_get_choice(L, t, &w, "physics", physics_choices, &physics);
+  berth_status st;
   if ((st = price(L, &w, physics)) != BERTH_OK) return bl_failed(L, st);
   return make(L, physics);
 }

@@ -48,11 +48,11 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int
   int32_t *action;
   uint8_t *duplicate;
   berth_deploy_value v;
-  luaL_Buffer b;
   berth_status st = strategy_of(L, box, assignment, &action, &duplicate);
   if (st == BERTH_OK) st = berth_deploy_evaluate(box->object, action, duplicate, NULL, &v);
   if (st != BERTH_OK) return bl_refused(L, box->fn, st);
   lua_pushnil(L);
+  luaL_Buffer b;
   luaL_buffinit(L, &b);
   if (evaluations > 0) bl_add_format(&b, "none of %lld strategies fits", (long long)evaluations);
   else luaL_addstring(&b, "none of the strategies to begin with fits");
@@ -75,16 +75,14 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, co
   const int32_t groups = berth_deploy_groups(d);
   const int at = lua_gettop(L);
   const bl_where w = { fn, "start", (int)k + 1 };
-  int32_t n, *ids;
-  const uint8_t *marks;
-  berth_status st;
   if (!lua_istable(L, at)) bl_wrong(L, &w, NULL, "expected a strategy, got %s", bl_kind(L, at));
   lua_getfield(L, at, "action");
   if (lua_isnil(L, -1)) lua_pushvalue(L, at);
-  n = bl_to_length(L, lua_gettop(L), &w, "action");
+  int32_t n = bl_to_length(L, lua_gettop(L), &w, "action");
   if (n != groups) bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
-  ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
-  st = bl_read_repeated(L, at, &w, d, ids, &marks);
+  int32_t *ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
+  const uint8_t *marks;
+  berth_status st = bl_read_repeated(L, at, &w, d, ids, &marks);
   if (st == BERTH_OK) st = berth_deploy_assignment(d, o, ids, marks, out);
   lua_settop(L, at);
   return st;
@@ -92,12 +90,11 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, co
 
 static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d, berth_deploy_search_options *o) {
   const size_t groups = (size_t)berth_deploy_groups(d);
-  int32_t n, *start;
+  int32_t n;
   berth_status st = BERTH_OK;
-  int at;
   if (!t || !bl_get_array(L, t, w, "start", &n) || n == 0) return BERTH_OK;
-  at = lua_gettop(L);
-  start = bl_scratch(L, (size_t)n * groups, sizeof *start);
+  int at = lua_gettop(L);
+  int32_t *start = bl_scratch(L, (size_t)n * groups, sizeof *start);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     lua_rawgeti(L, at, k + 1);
     st = read_start(L, w->fn, d, o, k, start + (size_t)k * groups);
@@ -124,10 +121,9 @@ static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_dep
 }
 
 static bool is_published(lua_State *L, int t) {
-  bool yes;
   if (!t) return false;
   lua_getfield(L, t, "method");
-  yes = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "published") == 0;
+  bool yes = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "published") == 0;
   lua_pop(L, 1);
   return yes;
 }
@@ -154,19 +150,13 @@ static berth_deploy_search_options read_options(lua_State *L, int at, int t, con
 
 /* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
 static int make(lua_State *L, const bl_where *w, bool by_hand) {
-  berth_deploy_search_options o;
-  bl_tree_box *box;
-  berth_deploy *d;
-  berth_status st;
-  bl_call call;
-  int t;
   bl_check_deploy(L, 1, w->fn, "self");
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w->fn);
-  t = bl_option_table(L, 2, w, bl_deploy_search_tables);
-  box = bl_new_tree(L, w->fn);
-  d = bl_check_deploy(L, 1, w->fn, "self");
-  o = read_options(L, 3, t, w, by_hand);
+  int t = bl_option_table(L, 2, w, bl_deploy_search_tables);
+  bl_tree_box *box = bl_new_tree(L, w->fn);
+  berth_deploy *d = bl_check_deploy(L, 1, w->fn, "self");
+  berth_deploy_search_options o = read_options(L, 3, t, w, by_hand);
   box->assignment = "action";
   box->value_name = "seconds";
   box->object = d;
@@ -177,8 +167,8 @@ static int make(lua_State *L, const bl_where *w, bool by_hand) {
   box->refuse = refuse;
   box->calls = o.decide.calls;
   box->seconds = o.decide.seconds;
-  st = read_starts(L, t, w, d, &o);
-  call = bl_enter(L);
+  berth_status st = read_starts(L, t, w, d, &o);
+  bl_call call = bl_enter(L);
   st = bl_leave(&call, st == BERTH_OK ? berth_deploy_decider(d, &o, &box->decider) : st);
   if (st != BERTH_OK) return bl_refused(L, w->fn, st);
   lua_pushvalue(L, 3);
@@ -206,9 +196,8 @@ int bl_deploy_tree(lua_State *L) {
 /* deploy:search(options): the best strategy; nil, message, code */
 int bl_deploy_search(lua_State *L) {
   static const bl_where w = { "deploy:search", NULL, 0 };
-  const bl_tree_box *box;
   if (make(L, &w, false) != 1) return 3;
-  box = lua_touserdata(L, -1);
+  const bl_tree_box *box = lua_touserdata(L, -1);
   lua_replace(L, 2);
   lua_settop(L, 2);
   return bl_tree_search(L, 2, box->calls, box->seconds);

@@ -29,9 +29,8 @@ static int entry(lua_State *L, bl_where *w, int32_t k, const char *const *keys) 
 }
 
 static int32_t id_field(lua_State *L, int t, const bl_where *w, const char *key, int32_t n) {
-  int32_t id;
   lua_getfield(L, t, key);
-  id = bl_to_id(L, lua_gettop(L), w, key, n, "op");
+  int32_t id = bl_to_id(L, lua_gettop(L), w, key, n, "op");
   lua_pop(L, 1);
   return id;
 }
@@ -43,18 +42,21 @@ static void must_have(lua_State *L, bool there, const bl_where *w, const char *k
 /* The arrays are in scratch below the list, so that they stay. */
 static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "ops", 0 };
-  double bandwidth = INFINITY, *seconds, *rates;
-  int32_t all = 1, k, *replicas;
-  uint8_t *barred;
+  double bandwidth = INFINITY;
+  int32_t all = 1;
   bl_get_whole(L, t, &w, "replicas", 1, INT32_MAX, &all);
   bl_get_quantity(L, t, &w, "bandwidth", BERTH_BYTES_PER_SECOND, &bandwidth);
   must_have(L, bl_get_array(L, t, &w, "ops", &p->ops), &w, "ops");
+  double *seconds;
   p->seconds = seconds = bl_scratch(L, (size_t)p->ops, sizeof *seconds);
+  double *rates;
   p->bandwidth = rates = bl_scratch(L, (size_t)p->ops, sizeof *rates);
+  int32_t *replicas;
   p->replicas = replicas = bl_scratch(L, (size_t)p->ops, sizeof *replicas);
+  uint8_t *barred;
   p->barred = barred = bl_scratch(L, (size_t)p->ops, sizeof *barred);
   lua_getfield(L, t, "ops");
-  for (k = 0; k < p->ops; k++) {
+  for (int32_t k = 0; k < p->ops; k++) {
     int at = entry(L, &item, k, op_keys), no = 0;
     seconds[k] = 0, replicas[k] = all, rates[k] = bandwidth;
     bl_get_quantity(L, at, &item, "seconds", BERTH_SECONDS, &seconds[k]);
@@ -68,8 +70,8 @@ static void read_ops(lua_State *L, int t, const char *fn, berth_sfb_problem *p) 
 
 /* How many readers all tensors have; the list is on the top. */
 static int32_t count_readers(lua_State *L, bl_where *item, int32_t n) {
-  int32_t k, sum = 0;
-  for (k = 0; k < n; k++) {
+  int32_t sum = 0;
+  for (int32_t k = 0; k < n; k++) {
     int at = entry(L, item, k, tensor_keys);
     int32_t readers = 0;
     must_have(L, bl_get_array(L, at, item, "to", &readers), item, "to");
@@ -81,22 +83,24 @@ static int32_t count_readers(lua_State *L, bl_where *item, int32_t n) {
 
 static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "tensors", 0 };
-  int32_t k, readers, *producer, *first, *consumer;
-  double *bytes;
   if (!bl_get_array(L, t, &w, "tensors", &p->tensors)) return;
-  readers = count_readers(L, &item, p->tensors);
+  int32_t readers = count_readers(L, &item, p->tensors);
+  int32_t *producer;
   p->producer = producer = bl_scratch(L, (size_t)p->tensors, sizeof *producer);
+  double *bytes;
   p->bytes = bytes = bl_scratch(L, (size_t)p->tensors, sizeof *bytes);
+  int32_t *first;
   p->first = first = bl_scratch(L, (size_t)p->tensors + 1, sizeof *first);
+  int32_t *consumer;
   p->consumer = consumer = bl_scratch(L, (size_t)readers, sizeof *consumer);
   lua_getfield(L, t, "tensors");
-  for (k = first[0] = 0; k < p->tensors; k++) {
+  for (int32_t k = first[0] = 0; k < p->tensors; k++) {
     int at = entry(L, &item, k, tensor_keys);
-    int32_t n = 0, *ids;
+    int32_t n = 0;
     producer[k] = id_field(L, at, &item, "from", p->ops);
     must_have(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
     bl_get_array(L, at, &item, "to", &n);
-    ids = bl_to_ids(L, lua_gettop(L), &item, "to", n, p->ops, "op");
+    int32_t *ids = bl_to_ids(L, lua_gettop(L), &item, "to", n, p->ops, "op");
     memcpy(consumer + first[k], ids, (size_t)n * sizeof *ids);
     first[k + 1] = first[k] + n;
     lua_settop(L, at - 1);
@@ -105,14 +109,15 @@ static void read_tensors(lua_State *L, int t, const char *fn, berth_sfb_problem 
 
 static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_problem *p) {
   bl_where w = { fn, NULL, 0 }, item = { fn, "gradients", 0 };
-  int32_t k, *op;
-  double *bytes, *seconds;
   if (!bl_get_array(L, t, &w, "gradients", &p->gradients)) return;
+  int32_t *op;
   p->gradient_op = op = bl_scratch(L, (size_t)p->gradients, sizeof *op);
+  double *bytes;
   p->gradient_bytes = bytes = bl_scratch(L, (size_t)p->gradients, sizeof *bytes);
+  double *seconds;
   p->gradient_seconds = seconds = bl_scratch(L, (size_t)p->gradients, sizeof *seconds);
   lua_getfield(L, t, "gradients");
-  for (k = 0; k < p->gradients; k++) {
+  for (int32_t k = 0; k < p->gradients; k++) {
     int at = entry(L, &item, k, gradient_keys);
     op[k] = id_field(L, at, &item, "op", p->ops);
     must_have(L, bl_get_quantity(L, at, &item, "bytes", BERTH_BYTES, &bytes[k]), &item, "bytes");
@@ -125,11 +130,10 @@ static void read_gradients(lua_State *L, int t, const char *fn, berth_sfb_proble
 static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
   bl_where w = { fn, NULL, 0 };
   int cost = 0;
-  berth_sfb_problem p;
   if (!lua_istable(L, 1)) bl_wrong(L, &w, "problem", "expected a table, got %s", bl_kind(L, 1));
   bl_check_options(L, 1, &w, bl_sfb_tables);
   bl_get_choice(L, 1, &w, "cost", bl_choices(berth_sfb_option_table(), "cost"), &cost);
-  p = berth_sfb_default((berth_sfb_cost)cost);
+  berth_sfb_problem p = berth_sfb_default((berth_sfb_cost)cost);
   bl_read_options(L, 1, &w, berth_sfb_option_table(), &p);
   read_ops(L, 1, fn, &p);
   read_tensors(L, 1, fn, &p);
@@ -138,10 +142,9 @@ static berth_sfb_problem read_problem(lua_State *L, const char *fn) {
 }
 
 static void set_marked(lua_State *L, const char *key, int32_t n, const uint8_t *marks) {
-  int32_t k;
   int count = 0;
   lua_newtable(L);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (!marks[k]) continue;
     bl_push_id(L, k);
     lua_rawseti(L, -2, ++count);
@@ -164,16 +167,13 @@ static void push_answer(lua_State *L, const berth_sfb_problem *p, const berth_sf
 /* sfb(problem): { duplicated, gathered, removed, work, gather, sync, total }; nil, message, code */
 static int sfb(lua_State *L) {
   static const char fn[] = "berth.deploy.sfb";
-  uint8_t *duplicated, *gathered, *removed;
-  berth_sfb_problem p;
-  berth_sfb_value v;
-  berth_status st;
   lua_settop(L, 1);
-  p = read_problem(L, fn);
-  duplicated = bl_scratch(L, (size_t)p.ops, 1);
-  gathered = bl_scratch(L, (size_t)p.tensors, 1);
-  removed = bl_scratch(L, (size_t)p.gradients, 1);
-  st = berth_sfb_choose(bl_ctx(L), &p, duplicated, gathered, removed, &v);
+  berth_sfb_problem p = read_problem(L, fn);
+  uint8_t *duplicated = bl_scratch(L, (size_t)p.ops, 1);
+  uint8_t *gathered = bl_scratch(L, (size_t)p.tensors, 1);
+  uint8_t *removed = bl_scratch(L, (size_t)p.gradients, 1);
+  berth_sfb_value v;
+  berth_status st = berth_sfb_choose(bl_ctx(L), &p, duplicated, gathered, removed, &v);
   if (st != BERTH_OK) return bl_refused(L, fn, st);
   push_answer(L, &p, &v, duplicated, gathered, removed);
   return 1;
@@ -182,21 +182,17 @@ static int sfb(lua_State *L) {
 /* sfb_measure(problem, ops): the same for these ops */
 static int sfb_measure(lua_State *L) {
   static const bl_where w = { "berth.deploy.sfb_measure", NULL, 0 };
-  uint8_t *duplicated, *gathered, *removed;
-  int32_t n, k, *ids;
-  berth_sfb_problem p;
-  berth_sfb_value v;
-  berth_status st;
   lua_settop(L, 2);
-  p = read_problem(L, w.fn);
-  n = bl_to_length(L, 2, &w, "ops");
-  ids = bl_to_ids(L, 2, &w, "ops", n, p.ops, "op");
-  duplicated = bl_scratch(L, (size_t)p.ops, 1);
-  gathered = bl_scratch(L, (size_t)p.tensors, 1);
-  removed = bl_scratch(L, (size_t)p.gradients, 1);
+  berth_sfb_problem p = read_problem(L, w.fn);
+  int32_t n = bl_to_length(L, 2, &w, "ops");
+  int32_t *ids = bl_to_ids(L, 2, &w, "ops", n, p.ops, "op");
+  uint8_t *duplicated = bl_scratch(L, (size_t)p.ops, 1);
+  uint8_t *gathered = bl_scratch(L, (size_t)p.tensors, 1);
+  uint8_t *removed = bl_scratch(L, (size_t)p.gradients, 1);
   memset(duplicated, 0, (size_t)p.ops);
-  for (k = 0; k < n; k++) duplicated[ids[k]] = 1;
-  st = berth_sfb_measure(bl_ctx(L), &p, duplicated, gathered, removed, &v);
+  for (int32_t k = 0; k < n; k++) duplicated[ids[k]] = 1;
+  berth_sfb_value v;
+  berth_status st = berth_sfb_measure(bl_ctx(L), &p, duplicated, gathered, removed, &v);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   push_answer(L, &p, &v, duplicated, gathered, removed);
   return 1;
@@ -217,16 +213,18 @@ static int batch_time(lua_State *L) {
   static const char *const keys[] = { "whole_us", NULL };
   static const bl_where w = { "berth.deploy.batch_time", NULL, 0 };
   int32_t n = bl_to_length(L, 1, &w, "batches");
-  double *batches, *seconds, batch, out;
-  int t, whole_us = 0;
-  berth_status st;
+  int whole_us = 0;
   lua_settop(L, 4);
+  double batch;
   batch = bl_to_number(L, 3, &w, "batch");
-  t = bl_options(L, 4, &w, keys);
+  int t = bl_options(L, 4, &w, keys);
   bl_get_bool(L, t, &w, "whole_us", &whole_us);
+  double *batches;
   batches = bl_to_numbers(L, 1, &w, "batches", n, "batch size");
+  double *seconds;
   seconds = bl_to_numbers(L, 2, &w, "seconds", n, "batch size");
-  st = berth_batch_time(bl_ctx(L), n, batches, seconds, batch, whole_us, &out);
+  double out;
+  berth_status st = berth_batch_time(bl_ctx(L), n, batches, seconds, batch, whole_us, &out);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, out);
   return 1;

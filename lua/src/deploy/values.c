@@ -23,10 +23,9 @@ static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_
 }
 
 static void push_marked(lua_State *L, int32_t n, const uint8_t *marks) {
-  int32_t k;
   int count = 0;
   lua_newtable(L);
-  for (k = 0; marks && k < n; k++) {
+  for (int32_t k = 0; marks && k < n; k++) {
     if (!marks[k]) continue;
     bl_push_id(L, k);
     lua_rawseti(L, -2, ++count);
@@ -53,15 +52,12 @@ static void set_numbers(lua_State *L, const char *key, int32_t n, const double *
 /* d:evaluate(strategy): { seconds, peak, over, worst, shortfall, repeated, peaks }; nil, message, code */
 static int evaluate(lua_State *L) {
   static const bl_where w = { "deploy:evaluate", NULL, 0 };
-  berth_deploy *d;
-  berth_deploy_value v;
-  double *peaks;
-  berth_status st;
-  strategy s;
   lua_settop(L, 2);
-  d = self(L, w.fn);
-  st = read_strategy(L, 2, &w, d, &s);
-  peaks = bl_scratch(L, (size_t)devices_of(d), sizeof *peaks);
+  berth_deploy *d = self(L, w.fn);
+  strategy s;
+  berth_status st = read_strategy(L, 2, &w, d, &s);
+  double *peaks = bl_scratch(L, (size_t)devices_of(d), sizeof *peaks);
+  berth_deploy_value v;
   if (st == BERTH_OK) st = berth_deploy_evaluate(d, s.action, s.duplicate, peaks, &v);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
@@ -73,20 +69,18 @@ static int evaluate(lua_State *L) {
 /* d:feedback(strategy): the same and makespan, idle_after by op, group_makespan, busy by device, link_busy */
 static int feedback(lua_State *L) {
   static const bl_where w = { "deploy:feedback", NULL, 0 };
-  berth_deploy *d;
-  berth_deploy_value v;
-  berth_deploy_feedback f;
-  berth_status st;
-  strategy s;
   lua_settop(L, 2);
-  d = self(L, w.fn);
-  st = read_strategy(L, 2, &w, d, &s);
+  berth_deploy *d = self(L, w.fn);
+  strategy s;
+  berth_status st = read_strategy(L, 2, &w, d, &s);
+  berth_deploy_feedback f;
   f.makespan = bl_scratch(L, (size_t)ops_of(d), sizeof *f.makespan);
   f.idle_after = bl_scratch(L, (size_t)ops_of(d), sizeof *f.idle_after);
   f.group_makespan = bl_scratch(L, (size_t)berth_deploy_groups(d), sizeof *f.group_makespan);
   f.busy = bl_scratch(L, (size_t)devices_of(d), sizeof *f.busy);
   f.peak = bl_scratch(L, (size_t)devices_of(d), sizeof *f.peak);
   f.link_busy = bl_scratch(L, (size_t)links_of(d), sizeof *f.link_busy);
+  berth_deploy_value v;
   if (st == BERTH_OK) st = berth_deploy_simulate(d, s.action, s.duplicate, &f, &v);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_newtable(L);
@@ -103,18 +97,16 @@ static int feedback(lua_State *L) {
 /* d:local_costs(strategy, group): { s by action }, infinite where it cannot be */
 static int local_costs(lua_State *L) {
   static const bl_where w = { "deploy:local_costs", NULL, 0 };
-  berth_deploy *d;
-  const berth_action *actions;
-  double *seconds;
-  berth_status st;
-  int32_t n, group;
-  strategy s;
   lua_settop(L, 3);
-  d = self(L, w.fn);
+  berth_deploy *d = self(L, w.fn);
+  int32_t group;
   group = bl_to_id(L, 3, &w, "group", berth_deploy_groups(d), "op group");
+  strategy s;
   bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
-  n = berth_deploy_actions(d, &actions);
-  seconds = bl_scratch(L, (size_t)n, sizeof *seconds);
+  const berth_action *actions;
+  int32_t n = berth_deploy_actions(d, &actions);
+  double *seconds = bl_scratch(L, (size_t)n, sizeof *seconds);
+  berth_status st;
   if ((st = berth_deploy_local(d, s.action, group, seconds)) != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_push_numbers(L, n, seconds);
   return 1;
@@ -138,19 +130,16 @@ static int bound(lua_State *L) {
 static int repeated(lua_State *L) {
   static const bl_where w = { "deploy:repeated", NULL, 0 };
   int rule = BERTH_DEPLOY_SFB_LOCAL;
-  berth_deploy *d;
-  uint8_t *marks;
-  berth_status st;
-  strategy s;
   lua_settop(L, 3);
-  d = self(L, w.fn);
+  berth_deploy *d = self(L, w.fn);
   lua_newtable(L);
   lua_pushvalue(L, 3);
   lua_setfield(L, 4, "rule");
   bl_get_choice(L, 4, &w, "rule", berth_deploy_sfb_choices(), &rule);
+  strategy s;
   bl_to_strategy(L, 2, &w, d, &s.action, &s.duplicate);
-  marks = bl_scratch(L, (size_t)ops_of(d), 1);
-  st = berth_deploy_repeat(d, s.action, (berth_deploy_sfb)rule, marks);
+  uint8_t *marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  berth_status st = berth_deploy_repeat(d, s.action, (berth_deploy_sfb)rule, marks);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   push_marked(L, ops_of(d), marks);
   return 1;
@@ -174,24 +163,18 @@ const bl_table bl_guard_tables[] = { guard_option, NULL };
 static int guard(lua_State *L) {
   static const bl_where w = { "deploy:guard", NULL, 0 };
   guarding most = { 50 };
-  berth_deploy *d;
-  berth_deploy_value v;
-  int64_t before;
-  uint8_t *marks;
-  berth_status st;
-  bl_call call;
-  strategy s;
-  int t;
   lua_settop(L, 3);
-  d = self(L, w.fn);
-  before = berth_deploy_evaluations(d);
-  t = bl_option_table(L, 3, &w, bl_guard_tables);
+  berth_deploy *d = self(L, w.fn);
+  int64_t before = berth_deploy_evaluations(d);
+  int t = bl_option_table(L, 3, &w, bl_guard_tables);
   bl_read_options(L, t, &w, guard_option(), &most);
-  st = read_strategy(L, 2, &w, d, &s);
-  marks = bl_scratch(L, (size_t)ops_of(d), 1);
+  strategy s;
+  berth_status st = read_strategy(L, 2, &w, d, &s);
+  uint8_t *marks = bl_scratch(L, (size_t)ops_of(d), 1);
   if (s.duplicate) memcpy(marks, s.duplicate, (size_t)ops_of(d));
   else memset(marks, 0, (size_t)ops_of(d));
-  call = bl_enter(L);
+  bl_call call = bl_enter(L);
+  berth_deploy_value v;
   if (st == BERTH_OK) st = berth_deploy_guard(d, s.action, marks, most.calls, &v);
   st = bl_leave(&call, st);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
@@ -225,23 +208,18 @@ static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deplo
 /* d:baselines(): array of { name, action, sfb, seconds, peak, over, worst, shortfall, repeated } */
 static int baselines(lua_State *L) {
   static const char fn[] = "deploy:baselines";
-  berth_deploy *d;
   berth_deploy_list *l = NULL;
-  bl_box *box;
-  berth_status st;
-  bl_call call;
-  int32_t k, n;
   lua_settop(L, 1);
-  d = self(L, fn);
+  berth_deploy *d = self(L, fn);
   bl_register(L, &list_class);
-  box = bl_new(L, &list_class, sizeof *box);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_deploy_baselines(d, &l));
+  bl_box *box = bl_new(L, &list_class, sizeof *box);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_deploy_baselines(d, &l));
   box->object = l; /* also where a hook has raised */
   if (st != BERTH_OK) return bl_failed(L, st);
-  n = berth_deploy_list_size(l);
+  int32_t n = berth_deploy_list_size(l);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     push_baseline(L, d, l, k);
     lua_rawseti(L, -2, k + 1);
   }
@@ -260,9 +238,9 @@ static float *set_array(lua_State *L, const char *key, int32_t rows, int32_t col
 
 /* Ids count..count - 1 of a grid of rows by columns: of the row, or of the column. */
 static void set_grid(lua_State *L, const char *key, int32_t rows, int32_t columns, bool by_row) {
-  int32_t *ids = bl_scratch(L, (size_t)rows * (size_t)columns, sizeof *ids), i, k;
-  for (i = 0; i < rows; i++) {
-    for (k = 0; k < columns; k++) ids[i * columns + k] = by_row ? i : k;
+  int32_t *ids = bl_scratch(L, (size_t)rows * (size_t)columns, sizeof *ids);
+  for (int32_t i = 0; i < rows; i++) {
+    for (int32_t k = 0; k < columns; k++) ids[i * columns + k] = by_row ? i : k;
   }
   bl_push_index(L, rows * columns, ids);
   lua_remove(L, -2);
@@ -309,25 +287,23 @@ static int features(lua_State *L) {
   static const char *const keys[] = { "deciding", "decided", "scale", "feedback", NULL };
   static const char *const scales[] = { "raw", "log", NULL };
   static const bl_where w = { "deploy:features", NULL, 0 };
-  int32_t decided = 0, deciding;
-  int scale = BERTH_DEPLOY_SCALE_RAW, simulated = 1, t;
-  berth_deploy *d;
-  berth_deploy_shape shape;
-  berth_deploy_features f;
-  berth_deploy_value v;
-  berth_status st;
-  strategy s;
+  int32_t decided = 0;
+  int scale = BERTH_DEPLOY_SCALE_RAW, simulated = 1;
   lua_settop(L, 3);
-  d = self(L, w.fn);
-  t = bl_options(L, 3, &w, keys);
+  berth_deploy *d = self(L, w.fn);
+  int t = bl_options(L, 3, &w, keys);
   bl_get_whole(L, t, &w, "decided", 0, berth_deploy_groups(d), &decided);
   bl_get_enum(L, t, &w, "scale", scales, &scale);
   bl_get_bool(L, t, &w, "feedback", &simulated);
-  deciding = opt_group(L, t, &w, d);
+  int32_t deciding = opt_group(L, t, &w, d);
+  berth_status st;
+  strategy s;
   if ((st = read_strategy(L, 2, &w, d, &s)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  berth_deploy_shape shape;
   if ((st = berth_deploy_features_shape(d, &shape)) != BERTH_OK) return bl_failed(L, st);
   lua_newtable(L);
-  f = set_features(L, &shape);
+  berth_deploy_features f = set_features(L, &shape);
+  berth_deploy_value v;
   st = berth_deploy_features_of(d, s.action, s.duplicate, decided, deciding, (berth_deploy_scale)scale, simulated, &f, &v);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   if (simulated) set_value(L, &v);

@@ -39,13 +39,12 @@ const bl_table bl_assign_tables[] = { berth_assign_option_table, bl_cost_option,
 
 /* [ops] whole numbers from 0 on, in scratch, which stays on the stack; NULL: none given */
 static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t n_ops) {
-  int32_t n, i, *out;
-  int at;
+  int32_t n;
   if (!bl_get_array(L, t, w, "unit", &n)) return NULL;
-  at = lua_gettop(L);
+  int at = lua_gettop(L);
   if (n != n_ops) bl_wrong(L, w, "unit", "has %d numbers for %d ops", (int)n, (int)n_ops);
-  out = bl_scratch(L, (size_t)n, sizeof *out);
-  for (i = 0; i < n; i++) {
+  int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
+  for (int32_t i = 0; i < n; i++) {
     lua_rawgeti(L, at, i + 1);
     out[i] = (int32_t)bl_to_whole(L, -1, w, "unit", 0, INT32_MAX - 1);
     lua_pop(L, 1);
@@ -57,18 +56,16 @@ static const int32_t *read_units(lua_State *L, int t, const bl_where *w, int32_t
 static int assignment(lua_State *L) {
   static const bl_where w = { "berth.assignment", NULL, 0 };
   berth_assign_options o = berth_assign_default();
-  bl_assignment_box *box;
-  berth_cost *cost;
-  berth_status st;
-  int t, at;
   lua_settop(L, 3);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  berth_cost *cost;
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_option_table(L, 2, &w, bl_assign_tables);
+  int t = bl_option_table(L, 2, &w, bl_assign_tables);
   bl_read_options(L, t, &w, berth_assign_option_table(), &o);
   o.unit = read_units(L, t, &w, berth_graph_ops(berth_cost_graph(cost)));
-  box = bl_new(L, &bl_assignment_class, sizeof *box);
-  at = lua_gettop(L);
+  bl_assignment_box *box = bl_new(L, &bl_assignment_class, sizeof *box);
+  int at = lua_gettop(L);
   if ((st = berth_assign_new(cost, &o, &box->assign)) != BERTH_OK) return bl_refused(L, w.fn, st);
   compat_getanchor(L, at);
   lua_pushvalue(L, 1);
@@ -117,14 +114,14 @@ static int edges(lua_State *L) {
   const berth_assign *a = self(L, "assignment:edges");
   const int32_t *src, *dst;
   const double *seconds;
-  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), n = ops_of(a), i, *length;
+  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), n = ops_of(a);
   const int32_t shape[2] = { m, 1 };
   bl_push_index(L, m, src);
   bl_push_index(L, m, dst);
   bl_push_array_of(L, 2, shape, seconds);
-  length = bl_scratch(L, (size_t)n, sizeof *length);
-  for (i = 0; i < n; i++) length[i] = 0;
-  for (i = 0; i < m; i++) length[dst[i]]++;
+  int32_t *length = bl_scratch(L, (size_t)n, sizeof *length);
+  for (int32_t i = 0; i < n; i++) length[i] = 0;
+  for (int32_t i = 0; i < m; i++) length[dst[i]]++;
   bl_push_segments(L, n, length);
   lua_remove(L, -2);
   return 4;
@@ -146,13 +143,13 @@ static int edge_groups(lua_State *L) {
   const berth_assign *a = self(L, "assignment:edge_groups");
   const int32_t *src, *dst;
   const double *seconds;
-  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), i, k = -1, shape[2] = { 0, 1 };
+  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), k = -1, shape[2] = { 0, 1 };
   valued *v = bl_scratch(L, (size_t)m, sizeof *v);
   int32_t *order = bl_scratch(L, (size_t)m, sizeof *order), *length = bl_scratch(L, (size_t)m, sizeof *length);
   double *value = bl_scratch(L, (size_t)m, sizeof *value);
-  for (i = 0; i < m; i++) v[i] = (valued){ seconds[i], i };
+  for (int32_t i = 0; i < m; i++) v[i] = (valued){ seconds[i], i };
   if (m > 1) qsort(v, (size_t)m, sizeof *v, by_value);
-  for (i = 0; i < m; i++) {
+  for (int32_t i = 0; i < m; i++) {
     order[i] = v[i].edge;
     if (k < 0 || value[k] != v[i].seconds) {
       value[++k] = v[i].seconds;
@@ -172,13 +169,13 @@ static int graph_edges(lua_State *L) {
   const berth_assign *a = self(L, "assignment:graph_edges");
   const int32_t *src, *dst, *order = bl_scratch(L, (size_t)ops_of(a), sizeof *order);
   const double *seconds;
-  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), i, n = 0, *place, *from, *to;
+  int32_t m = berth_assign_edges(a, &src, &dst, &seconds), n = 0;
   bl_must(L, berth_topo_order(berth_cost_graph(berth_assign_cost(a)), (int32_t *)order));
-  place = bl_scratch(L, (size_t)ops_of(a), sizeof *place);
-  from = bl_scratch(L, (size_t)m, sizeof *from);
-  to = bl_scratch(L, (size_t)m, sizeof *to);
-  for (i = 0; i < ops_of(a); i++) place[order[i]] = i;
-  for (i = 0; i < m; i++) {
+  int32_t *place = bl_scratch(L, (size_t)ops_of(a), sizeof *place);
+  int32_t *from = bl_scratch(L, (size_t)m, sizeof *from);
+  int32_t *to = bl_scratch(L, (size_t)m, sizeof *to);
+  for (int32_t i = 0; i < ops_of(a); i++) place[order[i]] = i;
+  for (int32_t i = 0; i < m; i++) {
     if (place[src[i]] > place[dst[i]]) continue;
     from[n] = src[i];
     to[n++] = dst[i];

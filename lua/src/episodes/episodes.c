@@ -122,11 +122,9 @@ static const char *const choice_names[] = { "sample", "greedy", "random-ties", N
 
 /* The place of the string at i in names; nil: 0. */
 static int one_of(lua_State *L, int i, const bl_where *w, const char *key, const char *const *names) {
-  const char *text;
-  int k;
   if (lua_isnoneornil(L, i)) return 0;
-  text = bl_to_text(L, i, w, key);
-  for (k = 0; names[k]; k++) {
+  const char *text = bl_to_text(L, i, w, key);
+  for (int k = 0; names[k]; k++) {
     if (strcmp(names[k], text) == 0) return k;
   }
   return bl_wrong(L, w, key, "'%s' is unknown (legal: %s, %s%s%s)", text, names[0], names[1], names[2] ? ", " : "",
@@ -147,10 +145,10 @@ static int teacher_ops(lua_State *L) {
 
 /* Where the segments of scores begin: given, or all alike. Scratch, on the stack. */
 static int32_t *choice_segments(lua_State *L, int i, const episodes_box *box, int64_t scores, const bl_where *w) {
-  int32_t n = berth_episodes_count(box->episodes), k, *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
+  int32_t n = berth_episodes_count(box->episodes), *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
   if (lua_isnoneornil(L, i)) {
     if (scores % n != 0) bl_wrong(L, w, "scores", "%d numbers are not as many for each of %d episodes", (int)scores, (int)n);
-    for (k = 0; k <= n; k++) first[k] = (int32_t)(scores / n) * k;
+    for (int32_t k = 0; k <= n; k++) first[k] = (int32_t)(scores / n) * k;
   } else {
     const berth_segments *s = bl_to_segments(L, i, w, "segments");
     if (berth_segments_count(s) != n || berth_segments_rows(s) != scores) {
@@ -168,19 +166,19 @@ static int choose(lua_State *L) {
   static const char *const legal[] = { "how", "epsilon", NULL };
   episodes_box *box = self(L, w.fn);
   bl_array_box *scores = bl_check_array(L, 2, w.fn, "scores");
-  int32_t n = berth_episodes_count(box->episodes), *first, *out;
+  int32_t n = berth_episodes_count(box->episodes);
   double epsilon = 0;
-  int t, how = 0;
+  int how = 0;
   lua_settop(L, 4);
-  t = bl_options(L, 4, &w, legal);
+  int t = bl_options(L, 4, &w, legal);
   bl_get_enum(L, t, &w, "how", choice_names, &how);
   if (t) {
     lua_getfield(L, t, "epsilon");
     if (!lua_isnil(L, -1)) epsilon = bl_to_number(L, -1, &w, "epsilon");
     lua_pop(L, 1);
   }
-  first = choice_segments(L, 3, box, scores->size, &w);
-  out = bl_scratch(L, (size_t)n, sizeof *out);
+  int32_t *first = choice_segments(L, 3, box, scores->size, &w);
+  int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
   must(L, w.fn, berth_episodes_choose(box->episodes, first, scores->data, (berth_episodes_choice)how, epsilon, out));
   bl_push_index(L, n, out);
   return 1;
@@ -189,20 +187,18 @@ static int choose(lua_State *L) {
 /* select(ops, segments, positions): the op at its position in each segment */
 static int select_ops(lua_State *L) {
   static const bl_where w = { "episodes:select", NULL, 0 };
-  const berth_index *ops, *at;
-  const berth_segments *s;
-  int32_t i, n, *out;
   self(L, w.fn);
+  const berth_index *ops;
   ops = bl_to_index(L, 2, &w, "ops");
-  s = bl_to_segments(L, 3, &w, "segments");
-  at = bl_to_index(L, 4, &w, "positions");
-  n = berth_segments_count(s);
+  const berth_segments *s = bl_to_segments(L, 3, &w, "segments");
+  const berth_index *at = bl_to_index(L, 4, &w, "positions");
+  int32_t n = berth_segments_count(s);
   if (berth_index_size(at) != n || berth_segments_rows(s) != berth_index_size(ops)) {
     bl_wrong(L, &w, "positions", "%d positions, %d segments of %d rows and %d ops do not go together", (int)berth_index_size(at),
              (int)n, (int)berth_segments_rows(s), (int)berth_index_size(ops));
   }
-  out = bl_scratch(L, (size_t)n, sizeof *out);
-  for (i = 0; i < n; i++) {
+  int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
+  for (int32_t i = 0; i < n; i++) {
     int32_t first = berth_segments_first(s)[i], k = berth_index_ids(at)[i];
     if (k < 0 || k >= berth_segments_first(s)[i + 1] - first)
       bl_wrong(L, &w, "positions", "segment %d has no row %d", (int)i + 1, (int)k + 1);
@@ -248,12 +244,11 @@ static int placements(lua_State *L) {
 
 /* One placement that needs a route which is not there stops a batch. Here it counts like one that runs out of memory. */
 static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o, const berth_episodes *e, berth_sim_summary *out) {
-  int32_t n = berth_episodes_count(e), ops = berth_graph_ops(berth_cost_graph(cost)), i;
-  for (i = 0; i < n; i++) {
+  int32_t n = berth_episodes_count(e), ops = berth_graph_ops(berth_cost_graph(cost));
+  for (int32_t i = 0; i < n; i++) {
     berth_sim_options own = *o;
-    berth_status st;
     own.seed += (uint64_t)i; /* as in the batch */
-    st = berth_sim_batch(cost, &own, 1, berth_episodes_placement(e) + (size_t)i * (size_t)ops, 1, &out[i]);
+    berth_status st = berth_sim_batch(cost, &own, 1, berth_episodes_placement(e) + (size_t)i * (size_t)ops, 1, &out[i]);
     if (st != BERTH_OK && st != BERTH_EUNREACHABLE) return st;
     if (st == BERTH_EUNREACHABLE) out[i] = (berth_sim_summary){ .makespan = INFINITY, .oom_op = BERTH_NONE };
   }
@@ -271,17 +266,12 @@ static int simulate(lua_State *L) {
   static const bl_where w = { "episodes:simulate", NULL, 0 };
   episodes_box *box = self(L, w.fn);
   berth_episodes *e = box->episodes;
-  int32_t n = berth_episodes_count(e), i, threads = 1;
-  berth_cost *cost;
-  berth_sim_options o;
-  berth_sim_summary *out;
-  berth_status st;
-  bl_call call;
-  int t;
+  int32_t n = berth_episodes_count(e), threads = 1;
   lua_settop(L, 3);
+  berth_cost *cost;
   cost = lua_isnil(L, 2) ? berth_assign_cost(box->assign) : bl_check_cost(L, 2, w.fn, "cost");
-  t = bl_option_table(L, 3, &w, bl_batch_tables);
-  o = bl_sim_options(L, t, &w, cost, NULL);
+  int t = bl_option_table(L, 3, &w, bl_batch_tables);
+  berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
   if (berth_episodes_step(e) < berth_assign_steps(box->assign)) {
     bl_wrong(L, &w, "self", "only %d of %d steps are taken", (int)berth_episodes_step(e), (int)berth_assign_steps(box->assign));
@@ -289,16 +279,16 @@ static int simulate(lua_State *L) {
   if (berth_graph_ops(berth_cost_graph(cost)) != ops_of(box)) {
     bl_wrong(L, &w, "cost", "is of %d ops, the episodes are of %d", (int)berth_graph_ops(berth_cost_graph(cost)), (int)ops_of(box));
   }
-  out = bl_scratch(L, (size_t)n, sizeof *out);
+  berth_sim_summary *out = bl_scratch(L, (size_t)n, sizeof *out);
   berth_episodes_retain(e);
   berth_cost_retain(cost);
-  call = bl_enter(L);
-  st = bl_leave(&call, simulate_all(cost, &o, threads, e, out));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, simulate_all(cost, &o, threads, e, out));
   berth_cost_release(cost);
   berth_episodes_release(e);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_createtable(L, n, 0);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     lua_pushnumber(L, out[i].oom_op == BERTH_NONE ? out[i].makespan : INFINITY);
     lua_rawseti(L, -2, i + 1);
   }
@@ -317,7 +307,7 @@ static void push_log_devices(lua_State *L, const episodes_box *box, const berth_
 static int record(lua_State *L) {
   static const char *const fn = "episodes:log";
   episodes_box *box = self(L, fn);
-  int32_t n = berth_episodes_count(box->episodes), steps = berth_assign_steps(box->assign), i, *length;
+  int32_t n = berth_episodes_count(box->episodes), steps = berth_assign_steps(box->assign);
   berth_episode_log log;
   must(L, fn, berth_episodes_log(box->episodes, &log));
   lua_createtable(L, 0, 7);
@@ -340,8 +330,8 @@ static int record(lua_State *L) {
     bl_push_marks(L, 2, shape, log.allowed);
     lua_setfield(L, -2, "allowed");
   }
-  length = bl_scratch(L, (size_t)n, sizeof *length);
-  for (i = 0; i < n; i++) length[i] = steps;
+  int32_t *length = bl_scratch(L, (size_t)n, sizeof *length);
+  for (int32_t i = 0; i < n; i++) length[i] = steps;
   bl_push_segments(L, n, length);
   lua_setfield(L, -3, "episodes");
   lua_pop(L, 1);

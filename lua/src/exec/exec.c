@@ -33,14 +33,13 @@ const bl_table bl_exec_tables[] = { berth_exec_option_table, bl_cost_option, NUL
 static int executor(lua_State *L) {
   static const bl_where w = { "berth.executor", NULL, 0 };
   berth_exec_options o = berth_exec_default();
-  executor_box *box;
-  berth_cost *cost;
-  berth_status st;
   lua_settop(L, 3);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
   bl_check_cost(L, 1, w.fn, "cost");
   bl_read_options(L, bl_option_table(L, 2, &w, bl_exec_tables), &w, berth_exec_option_table(), &o);
-  box = bl_new(L, &bl_executor_class, sizeof *box);
+  executor_box *box = bl_new(L, &bl_executor_class, sizeof *box);
+  berth_cost *cost;
   cost = bl_check_cost(L, 1, w.fn, "cost");
   if ((st = berth_executor_new(cost, &o, &box->x)) != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_cost_retain(box->cost = cost);
@@ -59,12 +58,10 @@ static berth_status run_held(lua_State *L, executor_box *box, const int32_t *dev
   berth_placement *held = p ? p->placement : NULL;
   berth_executor *x = box->x;
   berth_cost *cost = box->cost;
-  bl_call call;
-  berth_status st;
   if (held) berth_placement_retain(held);
   box->busy++;
-  call = bl_enter_with(L, box->hooks);
-  st = bl_leave(&call, berth_executor_run(x, device, repeats, out));
+  bl_call call = bl_enter_with(L, box->hooks);
+  berth_status st = bl_leave(&call, berth_executor_run(x, device, repeats, out));
   if (--box->busy == 0 && !box->x) release_all(x, cost);
   berth_placement_release(held);
   return st;
@@ -74,23 +71,19 @@ static berth_status run_held(lua_State *L, executor_box *box, const int32_t *dev
 static int run(lua_State *L) {
   static const char *const keys[] = { "repeats", NULL };
   static const bl_where w = { "executor:run", NULL, 0 };
-  bl_execution_box *r;
-  const int32_t *device;
   int32_t repeats = 1;
-  berth_status st;
-  int t;
   self_executor(L, w.fn);
   lua_settop(L, 3);
-  r = bl_new(L, &bl_execution_class, sizeof *r);
+  bl_execution_box *r = bl_new(L, &bl_execution_class, sizeof *r);
   compat_getanchor(L, -1);
   compat_getanchor(L, 1);
   lua_getfield(L, -1, "cost");
   lua_setfield(L, -3, "cost");
   lua_pop(L, 2);
-  t = bl_options(L, 3, &w, keys);
+  int t = bl_options(L, 3, &w, keys);
   bl_get_whole(L, t, &w, "repeats", 1, 1000000, &repeats);
-  device = bl_to_devices(L, 2, self_executor(L, w.fn)->cost, &w, "placement");
-  st = run_held(L, self_executor(L, w.fn), device, repeats, &r->execution);
+  const int32_t *device = bl_to_devices(L, 2, self_executor(L, w.fn)->cost, &w, "placement");
+  berth_status st = run_held(L, self_executor(L, w.fn), device, repeats, &r->execution);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_settop(L, 4);
   bl_track(L);
@@ -212,11 +205,9 @@ static const void *part_checksums(const berth_execution *r, int32_t *n) {
 
 /* Pushes a copy in scratch: a finaliser may close the execution while tables are made of it. */
 static void *copied(lua_State *L, const char *fn, part of, size_t size, int32_t *n) {
-  void *copy;
-  const void *from;
   of(self(L, fn), n);
-  copy = bl_scratch(L, (size_t)*n, size);
-  from = of(self(L, fn), n);
+  void *copy = bl_scratch(L, (size_t)*n, size);
+  const void *from = of(self(L, fn), n);
   if (*n > 0) memcpy(copy, from, (size_t)*n * size);
   return copy;
 }
@@ -248,10 +239,10 @@ static void build_transfers(lua_State *L) {
 }
 
 static void build_turns(lua_State *L) {
-  int32_t k, n;
+  int32_t n;
   const berth_exec_turns *x = copied(L, "execution.turns", part_turns, sizeof *x, &n);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_createtable(L, 0, 3);
     bl_set_count(L, "ready", (double)x[k].ready);
     bl_set_count(L, "start", (double)x[k].start);
@@ -263,11 +254,11 @@ static void build_turns(lua_State *L) {
 
 /* 64 bits do not fit a LuaJIT number. */
 static void build_checksums(lua_State *L) {
-  int32_t k, n;
+  int32_t n;
   const uint64_t *sums = copied(L, "execution.checksums", part_checksums, sizeof *sums, &n);
-  char text[20];
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  char text[20];
+  for (int32_t k = 0; k < n; k++) {
     snprintf(text, sizeof text, "%08lx%08lx", (unsigned long)(sums[k] >> 32), (unsigned long)(sums[k] & 0xffffffffu));
     lua_pushstring(L, text);
     lua_rawseti(L, -2, k + 1);
@@ -292,8 +283,8 @@ ARRAY(checksums)
 static int to_string(lua_State *L) {
   const berth_execution *r = self(L, "tostring");
   int32_t n, wrong = berth_execution_wrong(r);
-  luaL_Buffer b;
   berth_execution_times(r, &n);
+  luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "execution: ");
   bl_add_quantity(&b, berth_execution_makespan(r), BERTH_SECONDS);

@@ -10,9 +10,9 @@ static const bl_class clairvoyant_class = {
 /* @param count [n] choices of each job  @return [n + 1] */
 static int32_t *read_first(lua_State *L, int i, const bl_where *w, int32_t n, int32_t choices) {
   double *count = bl_to_numbers(L, i, w, "count", n, "job");
-  int32_t *first = bl_scratch(L, (size_t)n + 1, sizeof *first), k;
+  int32_t *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
   first[0] = 0;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (!(count[k] >= 0 && count[k] <= choices - first[k])) bl_wrong(L, w, "count", "[%d] is %.14g", (int)k + 1, count[k]);
     first[k + 1] = first[k] + (int32_t)count[k];
   }
@@ -23,8 +23,7 @@ static int32_t *read_first(lua_State *L, int i, const bl_where *w, int32_t n, in
 static berth_clairvoyant_choice *read_choices(lua_State *L, int i, const bl_where *w, int32_t n) {
   double *servers = bl_to_numbers(L, i, w, "servers", n, "choice"), *seconds = bl_to_numbers(L, i + 1, w, "seconds", n, "choice");
   berth_clairvoyant_choice *choice = bl_scratch(L, (size_t)n, sizeof *choice);
-  int32_t k;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (!(servers[k] >= 1 && servers[k] <= INT32_MAX)) bl_wrong(L, w, "servers", "[%d] is %.14g", (int)k + 1, servers[k]);
     choice[k] = (berth_clairvoyant_choice){ seconds[k], (int32_t)servers[k] };
   }
@@ -57,17 +56,13 @@ static void push_summary(lua_State *L, const berth_clairvoyant_summary *s) {
 /* clairvoyant(arrivals, count, servers, seconds, capacity, slack): table; nil, message, code */
 static int clairvoyant(lua_State *L) {
   static const bl_where w = { "berth.pacml.bound", NULL, 0 };
-  berth_clairvoyant_jobs jobs;
   berth_clairvoyant *c = NULL;
-  bl_box *box;
-  bl_call call;
-  berth_status st;
   lua_settop(L, 6);
-  jobs = read_jobs(L, &w);
+  berth_clairvoyant_jobs jobs = read_jobs(L, &w);
   bl_register(L, &clairvoyant_class);
-  box = bl_new(L, &clairvoyant_class, sizeof *box);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_clairvoyant_new(bl_ctx(L), &jobs, &c));
+  bl_box *box = bl_new(L, &clairvoyant_class, sizeof *box);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_clairvoyant_new(bl_ctx(L), &jobs, &c));
   box->object = c;
   if (st != BERTH_OK) return bl_failed(L, st);
   push_summary(L, berth_clairvoyant_get(c));
@@ -83,12 +78,10 @@ static int clairvoyant(lua_State *L) {
 /* clairvoyant_prove(arrivals, count, servers, seconds, capacity, slack, prices): bound */
 static int prove(lua_State *L) {
   static const bl_where w = { "berth.pacml.bound", NULL, 0 };
-  berth_clairvoyant_jobs jobs;
   double bound = 0;
-  berth_status st;
   lua_settop(L, 7);
-  jobs = read_jobs(L, &w);
-  st = berth_clairvoyant_prove(bl_ctx(L), &jobs, bl_to_numbers(L, 7, &w, "prices", jobs.n, "job"), &bound);
+  berth_clairvoyant_jobs jobs = read_jobs(L, &w);
+  berth_status st = berth_clairvoyant_prove(bl_ctx(L), &jobs, bl_to_numbers(L, 7, &w, "prices", jobs.n, "job"), &bound);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, bound);
   return 1;

@@ -35,13 +35,11 @@ static void read_job(lua_State *L, const bl_where *item, berth_elastic_job *job)
 
 /* Their speeds stay in a table on the stack. */
 static berth_elastic_job *read_jobs(lua_State *L, int i, const bl_where *w, int32_t *n) {
-  berth_elastic_job *jobs;
-  int kept;
   if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "jobs");
-  jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
+  berth_elastic_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
   lua_createtable(L, *n, 0);
-  kept = lua_gettop(L);
+  int kept = lua_gettop(L);
   for (int32_t k = 0; k < *n; k++) {
     bl_where item = { w->fn, "jobs", (int)k + 1 };
     lua_rawgeti(L, i, k + 1);
@@ -65,12 +63,12 @@ static int push_counts(lua_State *L, const char *fn, berth_status st, int32_t n,
 /* optimus(jobs, gpus): GPUs of each */
 static int optimus(lua_State *L) {
   static const bl_where w = { "berth.cluster.optimus", NULL, 0 };
-  int32_t n, gpus, *count;
-  berth_elastic_job *jobs;
   lua_settop(L, 2);
+  int32_t gpus;
   gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
-  jobs = read_jobs(L, 1, &w, &n);
-  count = bl_scratch(L, (size_t)n, sizeof *count);
+  int32_t n;
+  berth_elastic_job *jobs = read_jobs(L, 1, &w, &n);
+  int32_t *count = bl_scratch(L, (size_t)n, sizeof *count);
   return push_counts(L, w.fn, berth_elastic_optimus(bl_ctx(L), n, jobs, gpus, count), n, count);
 }
 
@@ -78,15 +76,15 @@ static int optimus(lua_State *L) {
 static int pollux(lua_State *L) {
   static const char *const keys[] = { "power", "floor", NULL };
   static const bl_where w = { "berth.cluster.pollux", NULL, 0 };
-  int32_t n, gpus, *count;
-  berth_elastic_job *jobs;
   berth_gang_resize_options o = berth_gang_resize_default();
   lua_settop(L, 3);
+  int32_t gpus;
   gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 0, 1 << 24);
   bl_read_options(L, bl_options(L, 3, &w, keys), &w,
                   berth_gang_describe(BERTH_GANG_POLLUX)->options(), &o);
-  jobs = read_jobs(L, 1, &w, &n);
-  count = bl_scratch(L, (size_t)n, sizeof *count);
+  int32_t n;
+  berth_elastic_job *jobs = read_jobs(L, 1, &w, &n);
+  int32_t *count = bl_scratch(L, (size_t)n, sizeof *count);
   return push_counts(
       L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, o.power, o.floor, count), n, count);
 }
@@ -111,16 +109,17 @@ static int goodput(lua_State *L) {
                                       "batch", "most_batch", "most_per_gpu", NULL };
   static const bl_where w = { "berth.cluster.goodput", NULL, 0 };
   berth_goodput g = { .overlap = 1, .noise = INFINITY, .most_batch = INFINITY, .most_per_gpu = INFINITY };
-  double best, batch;
-  int32_t gpus, machines;
-  berth_status st;
-  int t;
   lua_settop(L, 3);
+  int t;
   if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "model", "expected a table, got nil");
   for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
     read_number(L, t, &w, fields[k].key, (double *)((char *)&g + fields[k].offset));
+  int32_t gpus;
   gpus = (int32_t)bl_to_whole(L, 2, &w, "gpus", 1, 1 << 24);
+  int32_t machines;
   machines = lua_isnil(L, 3) ? 1 : (int32_t)bl_to_whole(L, 3, &w, "machines", 1, 1 << 24);
+  double best, batch;
+  berth_status st;
   if ((st = berth_goodput_best(bl_ctx(L), &g, gpus, machines, &batch, &best)) != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, best);
   if (!(batch > 0)) return 1;
@@ -133,13 +132,12 @@ static int goodput(lua_State *L) {
 /* ---- Gavel ---------------------------------------------------------------------------------------- */
 
 static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n, int32_t least) {
-  int32_t found, *x;
-  int at;
+  int32_t found;
   if (!bl_get_array(L, t, w, key, &found)) return NULL;
   if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d entries, expected %d", (int)found, (int)*n);
   *n = found;
-  at = lua_gettop(L);
-  x = bl_scratch(L, (size_t)found, sizeof *x);
+  int at = lua_gettop(L);
+  int32_t *x = bl_scratch(L, (size_t)found, sizeof *x);
   for (int32_t k = 0; k < found; k++) {
     bl_where item = { w->fn, key, (int)k + 1 };
     lua_rawgeti(L, at, k + 1);
@@ -179,12 +177,10 @@ static int gavel(lua_State *L) {
   static const char *const keys[] = { "throughputs", "gpus", "gangs", "priorities", "left", "elapsed", "alone", NULL };
   static const bl_where w = { "berth.cluster.gavel", NULL, 0 };
   berth_gavel p = { .n = -1, .types = -1 };
-  double *share, objective;
-  berth_status st;
-  bl_call call;
-  int goal = BERTH_GAVEL_MAX_MIN, t;
+  int goal = BERTH_GAVEL_MAX_MIN;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
+  int t;
   if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "problem", "expected a table, got nil");
   if (!lua_isnil(L, 2)) goal = bl_to_choice(L, 2, &w, "goal", berth_gavel_goals());
   if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0))) bl_wrong(L, &w, "gpus", "is missing");
@@ -198,9 +194,10 @@ static int gavel(lua_State *L) {
     p.elapsed = numbers(L, t, &w, "elapsed", p.n, "job");
     p.alone = numbers(L, t, &w, "alone", p.n, "job");
   }
-  share = bl_scratch(L, (size_t)p.n * (size_t)p.types, sizeof *share);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_gavel_allocate(bl_ctx(L), &p, (berth_gavel_goal)goal, share, &objective));
+  double *share = bl_scratch(L, (size_t)p.n * (size_t)p.types, sizeof *share);
+  bl_call call = bl_enter(L);
+  double objective;
+  berth_status st = bl_leave(&call, berth_gavel_allocate(bl_ctx(L), &p, (berth_gavel_goal)goal, share, &objective));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   return push_shares(L, &p, share, objective);
 }

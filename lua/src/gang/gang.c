@@ -69,9 +69,9 @@ static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *m
 
 /* The array at 2. */
 static int32_t *read_sizes(lua_State *L, const bl_where *w, int32_t n) {
-  int32_t found, *size = bl_scratch(L, (size_t)n, sizeof *size);
+  int32_t *size = bl_scratch(L, (size_t)n, sizeof *size);
   if (!lua_istable(L, 2)) bl_wrong(L, w, "sizes", "expected an array, got %s", bl_kind(L, 2));
-  found = bl_to_length(L, 2, w, "sizes");
+  int32_t found = bl_to_length(L, 2, w, "sizes");
   if (found != n) bl_wrong(L, w, "sizes", "has %d entries, expected %d (one per job)", (int)found, (int)n);
   for (int32_t j = 0; j < n; j++) {
     bl_where item = { w->fn, "sizes", (int)j + 1 };
@@ -84,12 +84,10 @@ static int32_t *read_sizes(lua_State *L, const bl_where *w, int32_t n) {
 
 static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
   int32_t found;
-  uint8_t *flag;
-  int at;
   if (!bl_get_array(L, t, w, "consolidate", &found)) return NULL;
   if (found != n) bl_wrong(L, w, "consolidate", "has %d entries, expected %d (one per job)", (int)found, (int)n);
-  at = lua_gettop(L);
-  flag = bl_scratch(L, (size_t)n, sizeof *flag);
+  int at = lua_gettop(L);
+  uint8_t *flag = bl_scratch(L, (size_t)n, sizeof *flag);
   for (int32_t j = 0; j < n; j++) {
     lua_rawgeti(L, at, j + 1);
     flag[j] = (uint8_t)lua_toboolean(L, -1);
@@ -100,20 +98,18 @@ static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
 
 /* The rule comes first: it says which options there are. */
 static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
-  const berth_option_table *common = berth_gang_option_table(), *table;
+  const berth_option_table *common = berth_gang_option_table();
   berth_gang_options o = berth_gang_default(BERTH_GANG_FIFO);
-  const berth_gang_about *about;
   int rule = BERTH_GANG_FIFO;
-  void *own;
   bl_get_choice(L, t, w, "rule", berth_option_find(common, "rule")->choices, &rule);
-  about = berth_gang_describe(rule);
+  const berth_gang_about *about = berth_gang_describe(rule);
   bl_table tables[] = { berth_gang_option_table, about->options, NULL };
   bl_check_options(L, t, w, tables);
   bl_read_options(L, t, w, common, &o);
   o.consolidate = read_flags(L, t, w, n);
   if (about->options) {
-    table = about->options();
-    own = bl_scratch(L, 1, table->size);
+    const berth_option_table *table = about->options();
+    void *own = bl_scratch(L, 1, table->size);
     table->defaults(own);
     bl_read_options(L, t, w, table, own);
     o.own = own;
@@ -142,13 +138,10 @@ static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rati
 }
 
 static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang_box *box, const rating *r) {
-  berth_scheduler s;
-  berth_status st;
-  bl_call call;
   if (!box) return 3; /* nil, message, code */
-  s = berth_gang_scheduler(box->gang);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_cluster_run(c, &s));
+  berth_scheduler s = berth_gang_scheduler(box->gang);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_cluster_run(c, &s));
   if (*r->fault) bl_error(L, "%s: %s", w->fn, r->fault);
   if (st != BERTH_OK) return bl_refused(L, w->fn, st);
   bl_track(L);
@@ -161,22 +154,20 @@ static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang
 static int gang(lua_State *L) {
   static const bl_where w = { "berth.cluster.simulate", NULL, 0 };
   rating r = { L, 0, 0, "" };
-  berth_cluster *c;
-  bl_gang_box *box;
   lua_settop(L, 3);
   luaL_checkstack(L, 50, w.fn);
-  c = ((bl_cluster_box *)bl_check(L, 1, &bl_cluster_class, w.fn, "cluster"))->cluster;
+  berth_cluster *c = ((bl_cluster_box *)bl_check(L, 1, &bl_cluster_class, w.fn, "cluster"))->cluster;
   if (!lua_istable(L, 3)) bl_wrong(L, &w, "options", "expected a table, got %s", bl_kind(L, 3));
   r.resources = berth_cluster_resources(c);
-  box = make(L, 3, &w, berth_cluster_jobs(c), &r);
+  bl_gang_box *box = make(L, 3, &w, berth_cluster_jobs(c), &r);
   return play(L, &w, c, box, &r);
 }
 
 /* gang_rules(): array of { name, text, source, reads, options }: these are of all rules, and its
  * own */
 static int gang_rules(lua_State *L) {
-  const berth_gang_about *about;
   lua_newtable(L);
+  const berth_gang_about *about;
   for (int k = 0; (about = berth_gang_describe(k)); k++) {
     const bl_table tables[] = { berth_gang_option_table, about->options, NULL };
     lua_newtable(L);

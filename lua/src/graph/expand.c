@@ -16,21 +16,20 @@ static const bl_class expansion_class = {
 };
 
 static berth_expansion **new_expansion(lua_State *L) {
-  berth_expansion **box;
   bl_register(L, &expansion_class);
-  box = bl_new(L, &expansion_class, sizeof *box);
+  berth_expansion **box = bl_new(L, &expansion_class, sizeof *box);
   *box = NULL;
   return box;
 }
 
 /* A copy: the interrupt hook may close the placement. */
 static const int32_t *to_devices(lua_State *L, int i, const bl_where *w, int32_t n, int32_t n_devices) {
-  int32_t *own, got;
+  int32_t got;
   if (bl_test(L, i, &bl_placement_class)) {
     berth_placement *p = bl_check_placement(L, i, w->fn, "placement");
     got = berth_placement_ops(p);
     if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
-    own = bl_scratch(L, (size_t)n, sizeof *own);
+    int32_t *own = bl_scratch(L, (size_t)n, sizeof *own);
     memcpy(own, berth_placement_device(p), (size_t)n * sizeof *own);
     return own;
   }
@@ -47,9 +46,10 @@ static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topolog
 }
 
 static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t, berth_expand_options *o) {
-  int32_t n, devices = berth_topology_devices(t);
+  int32_t devices = berth_topology_devices(t);
   *o = berth_expand_default();
   bl_read_options(L, at, w, berth_expand_option_table(), o);
+  int32_t n;
   if (bl_get_array(L, at, w, "groups", &n)) {
     if (n != devices) bl_wrong(L, w, "groups", "%d groups for %d devices", (int)n, (int)devices);
     o->groups = bl_to_ids(L, lua_gettop(L), w, "groups", n, INT32_MAX, "group");
@@ -60,9 +60,8 @@ static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology 
 
 /* Per op the collective that it is there for; false: it is one of the graph given. */
 static void push_origins(lua_State *L, int32_t n, const int32_t *collective) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (collective[k] == BERTH_NONE) lua_pushboolean(L, 0);
     else lua_pushinteger(L, collective[k] + 1);
     lua_rawseti(L, -2, k + 1);
@@ -84,21 +83,16 @@ static int expand(lua_State *L) {
   static const bl_where w = { "berth.expand", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "graph");
   berth_topology *t = bl_check_topology(L, 2, w.fn, "topology");
-  berth_expand_options o;
-  berth_expansion **x;
-  const int32_t *device;
-  berth_status st;
-  bl_call call;
-  int at;
   lua_settop(L, 4);
-  at = bl_option_table(L, 4, &w, bl_expand_tables);
-  x = new_expansion(L);
-  device = to_devices(L, 3, &w, berth_graph_ops(g), berth_topology_devices(t));
+  int at = bl_option_table(L, 4, &w, bl_expand_tables);
+  berth_expansion **x = new_expansion(L);
+  const int32_t *device = to_devices(L, 3, &w, berth_graph_ops(g), berth_topology_devices(t));
+  berth_expand_options o;
   read_expand(L, at, &w, t, &o);
   berth_graph_retain(g); /* the interrupt hook may close it */
   *bl_new_graph(L) = g;
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_graph_expand(g, berth_topology_devices(t), device, &o, x));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_graph_expand(g, berth_topology_devices(t), device, &o, x));
   return st != BERTH_OK ? bl_failed(L, st) : answer(L, *x);
 }
 

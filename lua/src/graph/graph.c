@@ -59,9 +59,9 @@ static int get_groups(lua_State *L) {
 
 static int get_types(lua_State *L) {
   const berth_graph *g = self(L, "graph.types");
-  int32_t k, n = berth_graph_types(g);
+  int32_t n = berth_graph_types(g);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushstring(L, berth_graph_type(g, k));
     lua_rawseti(L, -2, k + 1);
   }
@@ -228,12 +228,12 @@ static void append_once(lua_State *L, int list, int32_t id) {
 static int predecessors(lua_State *L) {
   const berth_graph *g = self(L, "graph:predecessors");
   const int32_t *tensors;
-  berth_tensor t;
-  int32_t k, n = berth_graph_inputs(g, op_arg(L, 2, g, "graph:predecessors", "op"), &tensors);
+  int32_t n = berth_graph_inputs(g, op_arg(L, 2, g, "graph:predecessors", "op"), &tensors);
   lua_settop(L, 2);
   lua_newtable(L);
   lua_newtable(L);
-  for (k = 0; k < n; k++)
+  berth_tensor t;
+  for (int32_t k = 0; k < n; k++)
     if (berth_graph_tensor(g, tensors[k], &t) == BERTH_OK) append_once(L, 3, t.producer);
   lua_settop(L, 3);
   return 1;
@@ -241,14 +241,15 @@ static int predecessors(lua_State *L) {
 
 static int successors(lua_State *L) {
   const berth_graph *g = self(L, "graph:successors");
-  const int32_t *tensors, *ops;
-  int32_t k, j, m, n = berth_graph_outputs(g, op_arg(L, 2, g, "graph:successors", "op"), &tensors);
+  const int32_t *tensors;
+  int32_t n = berth_graph_outputs(g, op_arg(L, 2, g, "graph:successors", "op"), &tensors);
   lua_settop(L, 2);
   lua_newtable(L);
   lua_newtable(L);
-  for (k = 0; k < n; k++) {
-    m = berth_graph_consumers(g, tensors[k], &ops);
-    for (j = 0; j < m; j++) append_once(L, 3, ops[j]);
+  const int32_t *ops;
+  for (int32_t k = 0; k < n; k++) {
+    int32_t m = berth_graph_consumers(g, tensors[k], &ops);
+    for (int32_t j = 0; j < m; j++) append_once(L, 3, ops[j]);
   }
   lua_settop(L, 3);
   return 1;
@@ -268,25 +269,23 @@ const bl_table bl_mirror_tables[] = { berth_mirror_option_table, NULL };
 
 static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_options *o) {
   static const bl_where w = { "graph:mirror", NULL, 0 };
-  int32_t n;
   int t = bl_option_table(L, 2, &w, bl_mirror_tables);
   *o = berth_mirror_default();
   bl_read_options(L, t, &w, berth_mirror_option_table(), o);
+  int32_t n;
   if (bl_get_array(L, t, &w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");
 }
 
 /* mirror(options): graph, array of origins; nil, message, code */
 static int mirror(lua_State *L) {
   berth_graph *g = self(L, "graph:mirror");
-  berth_mirror_options o;
-  int32_t *origin, n = berth_graph_ops(g);
-  berth_graph **out;
-  berth_status st;
+  int32_t n = berth_graph_ops(g);
   lua_settop(L, 2);
+  berth_mirror_options o;
   mirror_options(L, g, &o);
-  origin = bl_scratch(L, 2 * (size_t)n, sizeof *origin);
-  out = bl_new_graph(L);
-  st = berth_graph_mirror(g, &o, out, origin);
+  int32_t *origin = bl_scratch(L, 2 * (size_t)n, sizeof *origin);
+  berth_graph **out = bl_new_graph(L);
+  berth_status st = berth_graph_mirror(g, &o, out, origin);
   if (st != BERTH_OK) return bl_failed(L, st);
   bl_track(L);
   bl_push_ids(L, berth_graph_ops(*out), origin);

@@ -36,7 +36,6 @@ static int entry(lua_State *L, int t, const bl_where *w) {
 /* An op by id or by unique name. */
 static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
   lua_State *L = m->L;
-  int32_t id;
   if (lua_type(L, i) != LUA_TSTRING) return bl_to_id(L, i, w, key, m->n_ops, "op");
   i = lua_absindex(L, i);
   bl_to_text(L, i, w, key);
@@ -44,7 +43,7 @@ static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
   lua_rawget(L, m->names);
   if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no op named \"%s\"", lua_tostring(L, i));
   if (lua_isboolean(L, -1)) bl_wrong(L, w, key, "several ops are named \"%s\": give the id", lua_tostring(L, i));
-  id = (int32_t)lua_tointeger(L, -1) - 1;
+  int32_t id = (int32_t)lua_tointeger(L, -1) - 1;
   lua_pop(L, 1);
   return id;
 }
@@ -112,22 +111,20 @@ static bool has_names(lua_State *L) {
 
 static const double *op_seconds(build *m, int t, const bl_where *w) {
   lua_State *L = m->L;
-  int32_t k;
   lua_getfield(L, t, "seconds");
   if (lua_isnil(L, -1)) return NULL;
   if (!lua_istable(L, -1)) {
     double x = bl_to_quantity(L, -1, w, "seconds", BERTH_SECONDS);
-    for (k = 0; k < m->n_types; k++) m->seconds[k] = x;
+    for (int32_t k = 0; k < m->n_types; k++) m->seconds[k] = x;
     return m->seconds;
   }
   if (has_names(L))
     bl_wrong(L, w, "seconds", "is an array, one entry per device type in the order of `types`, not a table by name");
   if (bl_to_length(L, -1, w, "seconds") != m->n_types)
     bl_wrong(L, w, "seconds", "has %d entries, expected %d (one per device type)", (int)lua_rawlen(L, -1), (int)m->n_types);
-  for (k = 0; k < m->n_types; k++) {
-    const char *name;
+  for (int32_t k = 0; k < m->n_types; k++) {
     lua_rawgeti(L, -1, k + 1);
-    name = lua_pushfstring(L, "seconds[%d]", (int)k + 1);
+    const char *name = lua_pushfstring(L, "seconds[%d]", (int)k + 1);
     m->seconds[k] = bl_to_quantity(L, -2, w, name, BERTH_SECONDS);
     lua_pop(L, 2);
   }
@@ -162,15 +159,14 @@ static void add_op(build *m, int ops, int32_t i) {
 /* The field `to`: one op, or an array of them. */
 static void add_consumers(build *m, int t, const bl_where *w, int32_t tensor) {
   lua_State *L = m->L;
-  int32_t k, n;
   lua_getfield(L, t, "to");
   if (lua_isnil(L, -1)) return;
   if (!lua_istable(L, -1)) {
     must(m, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
     return;
   }
-  n = bl_to_length(L, -1, w, "to");
-  for (k = 1; k <= n; k++) {
+  int32_t n = bl_to_length(L, -1, w, "to");
+  for (int32_t k = 1; k <= n; k++) {
     lua_rawgeti(L, -1, k);
     must(m, w, berth_graph_builder_add_consumer(m->b, tensor, op_at(m, -1, w, "to")));
     lua_pop(L, 1);
@@ -181,7 +177,6 @@ static void add_tensor(build *m, int tensors, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "tensors", i };
   berth_tensor x = { BERTH_NONE, 0, -1, 0 };
-  int32_t id;
   int t = entry(L, tensors, &w);
   bl_check_keys(L, t, &w, bl_tensor_fields, false);
   check_own_id(L, t, &w);
@@ -189,6 +184,7 @@ static void add_tensor(build *m, int tensors, int32_t i) {
   bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &x.bytes);
   bl_get_quantity(L, t, &w, "resident", BERTH_BYTES, &x.resident_bytes);
   x.flags = flag(L, t, &w, "batch", BERTH_TENSOR_BATCH) | flag(L, t, &w, "gradient", BERTH_TENSOR_GRADIENT);
+  int32_t id;
   must(m, &w, berth_graph_builder_add_tensor(m->b, &x, &id));
   add_consumers(m, t, &w, id);
   lua_settop(L, t - 1);
@@ -200,14 +196,15 @@ static void add_edge(build *m, int edges, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "edges", i };
   double bytes = 0;
-  int32_t from, to;
   int t = entry(L, edges, &w);
   bl_check_keys(L, t, &w, none, true);
   if (lua_rawlen(L, t) < 2 || lua_rawlen(L, t) > 3) bl_wrong(L, &w, NULL, "expected { from, to, bytes }");
   lua_rawgeti(L, t, 1);
   lua_rawgeti(L, t, 2);
   lua_rawgeti(L, t, 3);
+  int32_t from;
   from = op_at(m, t + 1, &w, "from");
+  int32_t to;
   to = op_at(m, t + 2, &w, "to");
   if (!lua_isnil(L, t + 3)) bytes = bl_to_quantity(L, t + 3, &w, "bytes", BERTH_BYTES);
   must(m, &w, berth_graph_builder_connect(m->b, from, to, bytes, NULL));
@@ -217,11 +214,10 @@ static void add_edge(build *m, int edges, int32_t i) {
 /* An array of ops in scratch; both stay on the stack. */
 static const int32_t *op_list(build *m, int t, const bl_where *w, const char *key, int32_t *n) {
   lua_State *L = m->L;
-  int32_t k, *ids;
   *n = 0;
   if (!bl_get_array(L, t, w, key, n)) return NULL;
-  ids = bl_scratch(L, (size_t)*n, sizeof *ids);
-  for (k = 0; k < *n; k++) {
+  int32_t *ids = bl_scratch(L, (size_t)*n, sizeof *ids);
+  for (int32_t k = 0; k < *n; k++) {
     lua_rawgeti(L, -2, k + 1);
     ids[k] = op_at(m, -1, w, key);
     lua_pop(L, 1);
@@ -253,15 +249,14 @@ static void add_collective(build *m, int collectives, int32_t i) {
 static void set_types(build *m) {
   static const bl_where w = { FN, NULL, 0 };
   lua_State *L = m->L;
-  const char **names;
-  int32_t k, n;
   m->n_types = 1;
+  int32_t n;
   if (bl_get_array(L, 1, &w, "types", &n)) {
     int t = lua_gettop(L);
     if (n < 1) bl_wrong(L, &w, "types", "is empty");
     luaL_checkstack(L, n + 8, "types");
-    names = bl_scratch(L, (size_t)n, sizeof *names);
-    for (k = 0; k < n; k++) {
+    const char **names = bl_scratch(L, (size_t)n, sizeof *names);
+    for (int32_t k = 0; k < n; k++) {
       lua_rawgeti(L, t, k + 1);
       if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, "types", "entry %d is no string", (int)k + 1);
       names[k] = bl_to_text(L, -1, &w, "types");
@@ -283,22 +278,20 @@ static void set_name(build *m) {
 
 static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
   static const bl_where w = { FN, NULL, 0 };
-  int32_t i, n;
+  int32_t n;
   if (!bl_get_array(m->L, 1, &w, key, &n)) return;
-  for (i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
+  for (int32_t i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
   lua_pop(m->L, 1);
 }
 
 static void add_ops(build *m) {
   static const bl_where w = { FN, NULL, 0 };
   lua_State *L = m->L;
-  int ops;
-  int32_t i;
   if (!bl_get_array(L, 1, &w, "ops", &m->n_ops)) bl_wrong(L, &w, "ops", "is missing");
-  ops = lua_gettop(L);
-  for (i = 1; i <= m->n_ops; i++) name_op(m, ops, i);
+  int ops = lua_gettop(L);
+  for (int32_t i = 1; i <= m->n_ops; i++) name_op(m, ops, i);
   must(m, &w, berth_graph_builder_reserve(m->b, m->n_ops, m->n_ops, m->n_ops));
-  for (i = 1; i <= m->n_ops; i++) add_op(m, ops, i);
+  for (int32_t i = 1; i <= m->n_ops; i++) add_op(m, ops, i);
   lua_pop(L, 1);
 }
 
@@ -306,15 +299,13 @@ int bl_graph_build(lua_State *L) {
   static const char *const keys[] = { "name", "types", "ops", "tensors", "edges", "collectives", NULL };
   static const bl_where w = { FN, NULL, 0 };
   build m = { 0 };
-  bl_box *box;
-  berth_graph **g;
-  berth_status st;
   if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
   bl_check_keys(L, 1, &w, keys, false);
   lua_settop(L, 1);
   m.L = L;
   bl_register(L, &builder_class);
-  box = bl_new(L, &builder_class, sizeof *box);
+  bl_box *box = bl_new(L, &builder_class, sizeof *box);
+  berth_status st;
   if ((st = berth_graph_builder_new(bl_ctx(L), &m.b)) != BERTH_OK) return bl_failed(L, st);
   box->object = m.b;
   lua_newtable(L);
@@ -325,7 +316,7 @@ int bl_graph_build(lua_State *L) {
   each(&m, "tensors", add_tensor);
   each(&m, "edges", add_edge);
   each(&m, "collectives", add_collective);
-  g = bl_new_graph(L);
+  berth_graph **g = bl_new_graph(L);
   st = berth_graph_builder_finish(m.b, g);
   box->object = NULL;
   berth_graph_builder_release(m.b);

@@ -20,10 +20,10 @@ static int no_profile(lua_State *L, const bl_where *w, int32_t op, const char *n
 
 /* The profile of the first device type. */
 static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
-  int32_t k, n = berth_graph_ops(g);
+  int32_t n = berth_graph_ops(g);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
   berth_op op;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (berth_graph_op(g, k, &op) != BERTH_OK) break;
     if (!op.seconds) no_profile(L, w, k, op.name ? op.name : "");
     x[k] = op.seconds[0];
@@ -32,10 +32,9 @@ static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
 }
 
 static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w, times *out) {
-  double *comp, *comm;
   if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
-  comp = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *comp);
-  comm = bl_scratch(L, (size_t)berth_graph_tensors(g), sizeof *comm);
+  double *comp = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *comp);
+  double *comm = bl_scratch(L, (size_t)berth_graph_tensors(g), sizeof *comm);
   if (berth_cost_mean_ops(c, comp) != BERTH_OK || berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, comm) != BERTH_OK)
     bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
   out->comp = comp;
@@ -46,14 +45,13 @@ static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
   static const char *const keys[] = { "comp", "comm", "cost", NULL };
   bl_where w = { fn, NULL, 0 };
   times out = { NULL, NULL };
-  int32_t n;
-  int t;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
+  int t = bl_options(L, 2, &w, keys);
   if (t) {
     lua_getfield(L, t, "cost");
     if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, fn, "cost"), &w, &out);
   }
+  int32_t n;
   if (bl_get_array(L, t, &w, "comp", &n)) out.comp = bl_to_numbers(L, -1, &w, "comp", berth_graph_ops(g), "op");
   if (bl_get_array(L, t, &w, "comm", &n)) out.comm = bl_to_numbers(L, -1, &w, "comm", berth_graph_tensors(g), "tensor");
   if (!out.comp) out.comp = profile(L, g, &w);
@@ -103,11 +101,11 @@ static int topo_order(lua_State *L) {
 /* depth(): number of edges on the longest path from a source, per op */
 static int depth(lua_State *L) {
   const berth_graph *g = self(L, "graph:depth");
-  int32_t k, n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);
+  int32_t n = berth_graph_ops(g), *out = bl_scratch(L, (size_t)n, sizeof *out);
   berth_status st = berth_depth(g, out);
   if (st != BERTH_OK) return bl_failed(L, st);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushinteger(L, out[k]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -120,20 +118,20 @@ static int meta_ops(lua_State *L) {
   static const char FN[] = "graph:meta_ops";
   bl_where w = { FN, NULL, 0 };
   const berth_graph *g = self(L, FN);
-  int32_t k, n = berth_graph_ops(g), sets = 0, *out;
+  int32_t n = berth_graph_ops(g), sets = 0;
   const double *comp = NULL;
   double tolerance = 0;
-  berth_status st;
-  int t;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
+  int t = bl_options(L, 2, &w, keys);
   if (t) {
     lua_getfield(L, t, "tolerance");
     if (!lua_isnil(L, -1)) tolerance = bl_to_number(L, -1, &w, "tolerance");
   }
+  int32_t k;
   if (bl_get_array(L, t, &w, "comp", &k)) comp = bl_to_numbers(L, -1, &w, "comp", n, "op");
   if (!comp) comp = profile(L, g, &w);
-  out = bl_scratch(L, (size_t)n, sizeof *out);
+  int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
+  berth_status st;
   if ((st = berth_meta_ops(g, comp, tolerance, out, &sets)) != BERTH_OK) return bl_refused(L, FN, st);
   bl_push_ids(L, n, out);
   lua_pushinteger(L, sets);
@@ -153,10 +151,9 @@ static int reachable(lua_State *L) {
 
 /* Ids, ascending, of all marked ops but the op itself. */
 static void push_marked(lua_State *L, int32_t n, const uint8_t *mark, int32_t but) {
-  int32_t k;
   int count = 0;
   lua_newtable(L);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (!mark[k] || k == but) continue;
     lua_pushinteger(L, k + 1);
     lua_rawseti(L, -2, ++count);

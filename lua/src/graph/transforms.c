@@ -21,17 +21,17 @@ const bl_table bl_chains_tables[] = {
 const bl_table bl_forward_tables[] = { berth_forward_option_table, NULL };
 
 static int32_t type_of(const berth_graph *g, const char *type) {
-  int32_t k, n = berth_graph_types(g);
+  int32_t n = berth_graph_types(g);
   if (n == 1 && !*berth_graph_type(g, 0)) return 0;
-  for (k = 0; k < n; k++)
+  for (int32_t k = 0; k < n; k++)
     if (strcmp(berth_graph_type(g, k), type) == 0) return k;
   return BERTH_NONE;
 }
 
 static void device_types(lua_State *L, const berth_graph *g, const berth_topology *t, berth_share_options *o) {
-  int32_t d, n = berth_topology_devices(t), *type = bl_scratch(L, (size_t)n, sizeof *type);
+  int32_t n = berth_topology_devices(t), *type = bl_scratch(L, (size_t)n, sizeof *type);
   berth_device device;
-  for (d = 0; d < n; d++) {
+  for (int32_t d = 0; d < n; d++) {
     type[d] = BERTH_NONE;
     if (berth_topology_device(t, d, &device) == BERTH_OK) type[d] = type_of(g, device.type ? device.type : "");
   }
@@ -40,9 +40,8 @@ static void device_types(lua_State *L, const berth_graph *g, const berth_topolog
 }
 
 static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w, berth_share_options *o) {
-  double *seconds;
   if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
-  seconds = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *seconds);
+  double *seconds = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *seconds);
   if (berth_cost_mean_ops(c, seconds) != BERTH_OK) bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
   o->seconds = seconds;
   device_types(L, g, berth_cost_topology(c), o);
@@ -50,7 +49,6 @@ static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const 
 
 /* Leaves what it needs on the stack. */
 static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_share_options *o) {
-  int32_t n;
   *o = berth_share_default();
   if (!t) return;
   lua_getfield(L, t, "topology");
@@ -58,15 +56,15 @@ static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph
   lua_getfield(L, t, "cost");
   if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, w->fn, "cost"), w, o);
   bl_read_options(L, t, w, berth_share_option_table(), o);
+  int32_t n;
   if (bl_get_array(L, t, w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, w, "seconds", berth_graph_ops(g), "op");
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
 static void push_identity(lua_State *L, int32_t n) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushinteger(L, k + 1);
     lua_rawseti(L, -2, k + 1);
   }
@@ -86,16 +84,15 @@ static int answer(lua_State *L, int at, int32_t n, const int32_t *map) {
 /* coplace(options): graph, map, number of edges followed */
 int bl_graph_coplace(lua_State *L) {
   static const bl_where w = { "graph:coplace", NULL, 0 };
-  berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   berth_coplace_options o = berth_coplace_default();
-  berth_status st;
-  int32_t joined;
-  int t;
   lua_settop(L, 2);
-  t = bl_option_table(L, 2, &w, bl_coplace_tables);
-  out = bl_new_graph(L);
+  int t = bl_option_table(L, 2, &w, bl_coplace_tables);
+  berth_graph **out = bl_new_graph(L);
   read_share(L, t, &w, g, &o.share);
   bl_read_options(L, t, &w, berth_coplace_option_table(), &o);
+  berth_status st;
+  int32_t joined;
   if ((st = berth_graph_coplace(g, &o, out, &joined)) != BERTH_OK) return bl_failed(L, st);
   answer(L, 3, berth_graph_ops(g), NULL);
   lua_pushinteger(L, joined);
@@ -124,14 +121,13 @@ static void add_name(naming *m, int i, int32_t op) {
 /* The value at the top: nil or false, a name, or an array of names. */
 static void add_names(naming *m, int32_t op) {
   lua_State *L = m->L;
-  int32_t k, n;
   if (lua_isnil(L, -1) || (lua_isboolean(L, -1) && !lua_toboolean(L, -1))) return;
   if (!lua_istable(L, -1)) {
     add_name(m, lua_gettop(L), op);
     return;
   }
-  n = bl_to_length(L, -1, m->w, "names");
-  for (k = 1; k <= n; k++) {
+  int32_t n = bl_to_length(L, -1, m->w, "names");
+  for (int32_t k = 1; k <= n; k++) {
     lua_rawgeti(L, -1, k);
     add_name(m, lua_gettop(L), op);
     lua_pop(L, 1);
@@ -155,10 +151,9 @@ static void check_name_keys(lua_State *L, int t, const bl_where *w, const berth_
 /* By id, then by name, in the order of ops. */
 static void table_names(naming *m, int t, const berth_graph *g) {
   lua_State *L = m->L;
-  int32_t op;
-  berth_op x;
   check_name_keys(L, t, m->w, g);
-  for (op = 0; op < berth_graph_ops(g); op++) {
+  berth_op x;
+  for (int32_t op = 0; op < berth_graph_ops(g); op++) {
     lua_rawgeti(L, t, op + 1);
     add_names(m, op);
     lua_pop(L, 1);
@@ -170,8 +165,7 @@ static void table_names(naming *m, int t, const berth_graph *g) {
 }
 
 static void function_names(naming *m, int f, int32_t n) {
-  int32_t op;
-  for (op = 0; op < n; op++) {
+  for (int32_t op = 0; op < n; op++) {
     lua_pushvalue(m->L, f);
     lua_pushinteger(m->L, op + 1);
     lua_call(m->L, 1, 1);
@@ -182,22 +176,20 @@ static void function_names(naming *m, int f, int32_t n) {
 
 static void gather_names(naming *m, int t, const berth_graph *g) {
   lua_State *L = m->L;
-  int at;
   lua_newtable(L);
   m->anchor = lua_gettop(L);
   lua_newtable(L);
   m->ops = lua_gettop(L);
   if (t) lua_getfield(L, t, "names");
   else lua_pushnil(L);
-  at = lua_gettop(L);
+  int at = lua_gettop(L);
   if (lua_isfunction(L, at)) function_names(m, at, berth_graph_ops(g));
   else if (lua_istable(L, at)) table_names(m, at, g);
   else bl_wrong(L, m->w, "names", "expected a table or a function, got %s", bl_kind(L, at));
 }
 
 static void fill_pairs(naming *m, int32_t *op, const char **name) {
-  int32_t k;
-  for (k = 0; k < m->n; k++) {
+  for (int32_t k = 0; k < m->n; k++) {
     lua_rawgeti(m->L, m->ops, k + 1);
     op[k] = (int32_t)lua_tointeger(m->L, -1);
     lua_rawgeti(m->L, m->anchor, k + 1);
@@ -209,14 +201,13 @@ static void fill_pairs(naming *m, int32_t *op, const char **name) {
 /* Array: name that stands for each group. Groups without a name have false. */
 static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, const int32_t *op, const char *const *name,
                              const int32_t *same) {
-  berth_op x;
-  int32_t k;
   lua_createtable(L, berth_graph_groups(g), 0);
-  for (k = 0; k < berth_graph_groups(g); k++) {
+  for (int32_t k = 0; k < berth_graph_groups(g); k++) {
     lua_pushboolean(L, 0);
     lua_rawseti(L, -2, k + 1);
   }
-  for (k = 0; k < n; k++) {
+  berth_op x;
+  for (int32_t k = 0; k < n; k++) {
     if (berth_graph_op(g, op[k], &x) != BERTH_OK || x.group == BERTH_NONE) continue;
     lua_pushstring(L, name[same[k]]);
     lua_rawseti(L, -2, x.group + 1);
@@ -227,22 +218,19 @@ static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, cons
 int bl_graph_colocate(lua_State *L) {
   static const char *const keys[] = { "names", NULL };
   static const bl_where w = { "graph:colocate", NULL, 0 };
-  berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   naming m = { L, &w, 0, 0, 0 };
-  int32_t *op, *same;
-  const char **name;
-  berth_status st;
-  int box;
   lua_settop(L, 2);
   berth_graph_retain(g); /* a function may close it: then it is the hold's */
   *bl_new_graph(L) = g;
   gather_names(&m, bl_options(L, 2, &w, keys), g);
-  op = bl_scratch(L, (size_t)m.n, sizeof *op);
-  name = bl_scratch(L, (size_t)m.n, sizeof *name);
-  same = bl_scratch(L, (size_t)m.n, sizeof *same);
+  int32_t *op = bl_scratch(L, (size_t)m.n, sizeof *op);
+  const char **name = bl_scratch(L, (size_t)m.n, sizeof *name);
+  int32_t *same = bl_scratch(L, (size_t)m.n, sizeof *same);
   fill_pairs(&m, op, name);
-  out = bl_new_graph(L);
-  box = lua_gettop(L);
+  berth_graph **out = bl_new_graph(L);
+  int box = lua_gettop(L);
+  berth_status st;
   if ((st = berth_graph_colocate(g, m.n, op, name, out, same)) != BERTH_OK) return bl_failed(L, st);
   answer(L, box, berth_graph_ops(g), NULL);
   push_group_names(L, *out, m.n, op, name, same);
@@ -254,22 +242,19 @@ int bl_graph_colocate(lua_State *L) {
 typedef berth_status (*fuse_fn)(const berth_graph *g, const berth_fuse_options *o, berth_graph **out, int32_t *map);
 
 static int fuse_with(lua_State *L, const bl_where *w, const bl_table *tables, fuse_fn f) {
-  berth_graph *g = bl_check_graph(L, 1, w->fn, "self"), **out;
-  int32_t *map, n = berth_graph_ops(g);
+  berth_graph *g = bl_check_graph(L, 1, w->fn, "self");
+  int32_t n = berth_graph_ops(g);
   berth_fuse_options o = berth_fuse_default();
-  berth_status st;
-  bl_call call;
-  int t;
   lua_settop(L, 2);
-  t = bl_option_table(L, 2, w, tables);
-  out = bl_new_graph(L);
-  map = bl_scratch(L, (size_t)n, sizeof *map);
+  int t = bl_option_table(L, 2, w, tables);
+  berth_graph **out = bl_new_graph(L);
+  int32_t *map = bl_scratch(L, (size_t)n, sizeof *map);
   read_share(L, t, w, g, &o.share);
   bl_read_options(L, t, w, tables[1](), &o);
   berth_graph_retain(g); /* the interrupt hook may close it, a topology and a cost are copied */
   *bl_new_graph(L) = g;
-  call = bl_enter(L);
-  st = bl_leave(&call, f(g, &o, out, map));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, f(g, &o, out, map));
   return st != BERTH_OK ? bl_failed(L, st) : answer(L, 3, n, map);
 }
 
@@ -290,15 +275,15 @@ int bl_graph_chains(lua_State *L) {
 /* forward(options): graph, map */
 int bl_graph_forward(lua_State *L) {
   static const bl_where w = { "graph:forward", NULL, 0 };
-  berth_graph *g = bl_check_graph(L, 1, w.fn, "self"), **out;
+  berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   berth_forward_options o = berth_forward_default();
-  int32_t *map, n = berth_graph_ops(g);
-  berth_status st;
+  int32_t n = berth_graph_ops(g);
   lua_settop(L, 2);
   bl_read_options(L, bl_option_table(L, 2, &w, bl_forward_tables), &w,
                   berth_forward_option_table(), &o);
-  out = bl_new_graph(L);
-  map = bl_scratch(L, (size_t)n, sizeof *map);
+  berth_graph **out = bl_new_graph(L);
+  int32_t *map = bl_scratch(L, (size_t)n, sizeof *map);
+  berth_status st;
   if ((st = berth_graph_forward(g, &o, out, map)) != BERTH_OK) return bl_failed(L, st);
   return answer(L, 3, n, map);
 }
@@ -315,20 +300,16 @@ static int adjust(lua_State *L) {
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost));
   int32_t *device; /* a copy: the interrupt hook may close the placement */
-  bl_placement_box *box;
-  berth_status st;
-  bl_call call;
-  int t;
   lua_settop(L, 3);
-  t = bl_option_table(L, 3, &w, bl_adjust_tables);
-  box = bl_new_placement(L);
+  int t = bl_option_table(L, 3, &w, bl_adjust_tables);
+  bl_placement_box *box = bl_new_placement(L);
   device = bl_scratch(L, n, sizeof *device);
   memcpy(device, bl_to_devices(L, 2, cost, &w, "placement"), n * sizeof *device);
   bl_read_options(L, t, &w, berth_adjust_option_table(), &o);
   berth_cost_retain(cost); /* the interrupt hook may close it; then it is the placement's */
   box->cost = cost;
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_adjust(cost, device, &o, &box->placement, &why));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_adjust(cost, device, &o, &box->placement, &why));
   if (st != BERTH_OK) {
     box->cost = NULL;
     berth_cost_release(cost);

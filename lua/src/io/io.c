@@ -23,9 +23,8 @@ static const bl_class bundle_class = {
 };
 
 static berth_text *new_text(lua_State *L) {
-  text_box *box;
   bl_register(L, &text_class);
-  box = bl_new(L, &text_class, sizeof *box);
+  text_box *box = bl_new(L, &text_class, sizeof *box);
   box->text.ctx = bl_ctx(L);
   box->open = &box->text;
   return box->open;
@@ -56,13 +55,13 @@ static const char *const graph_keys[] = { "format", "placement", NULL };
 
 /* The device column for the option `placement`, or NULL. A plain array may name any device. */
 static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl_where *w) {
-  int32_t n = berth_graph_ops(g), got;
+  int32_t n = berth_graph_ops(g);
   if (!t) return NULL;
   lua_getfield(L, t, "placement");
   if (lua_isnil(L, -1)) return NULL;
   if (bl_test(L, -1, &bl_placement_class)) {
     berth_placement *p = bl_check_placement(L, -1, w->fn, "placement");
-    got = berth_placement_ops(p);
+    int32_t got = berth_placement_ops(p);
     if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
     return berth_placement_device(p);
   }
@@ -97,11 +96,9 @@ int bl_graph_save(lua_State *L) {
   static const bl_where w = { "graph:save", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
   const char *path = path_arg(L, 2, w.fn);
-  berth_text *text;
-  int t;
   lua_settop(L, 3);
-  t = bl_options(L, 3, &w, graph_keys);
-  text = new_text(L);
+  int t = bl_options(L, 3, &w, graph_keys);
+  berth_text *text = new_text(L);
   return save_text(L, path, text, write_graph(L, g, t, &w, text));
 }
 
@@ -110,7 +107,6 @@ int bl_graph_to_string(lua_State *L) {
   static const char *const keys[] = { "placement", NULL };
   static const bl_where w = { "graph:to_string", NULL, 0 };
   berth_graph *g = bl_check_graph(L, 1, w.fn, "self");
-  berth_text *text;
   lua_settop(L, 3);
   bl_options(L, 3, &w, keys);
   lua_createtable(L, 0, 2);
@@ -120,7 +116,7 @@ int bl_graph_to_string(lua_State *L) {
     lua_getfield(L, 3, "placement");
     lua_setfield(L, 4, "placement");
   }
-  text = new_text(L);
+  berth_text *text = new_text(L);
   return push_text(L, text, write_graph(L, g, 4, &w, text));
 }
 
@@ -146,19 +142,16 @@ static berth_status write_placement(lua_State *L, const char *fn, berth_text *te
 
 int bl_placement_save(lua_State *L) {
   static const char fn[] = "placement:save";
-  const char *path;
-  berth_text *text;
   bl_check_placement(L, 1, fn, "self");
-  path = path_arg(L, 2, fn);
-  text = new_text(L);
+  const char *path = path_arg(L, 2, fn);
+  berth_text *text = new_text(L);
   return save_text(L, path, text, write_placement(L, fn, text));
 }
 
 int bl_placement_to_string(lua_State *L) {
   static const char fn[] = "placement:to_string";
-  berth_text *text;
   bl_check_placement(L, 1, fn, "self");
-  text = new_text(L);
+  berth_text *text = new_text(L);
   return push_text(L, text, write_placement(L, fn, text));
 }
 
@@ -219,8 +212,9 @@ static berth_load_options load_options(lua_State *L, int i, const bl_where *w,
   const berth_option_table *table = berth_load_option_table();
   const berth_choice *const *formats = berth_option_find(table, "format")->choices;
   berth_load_options o = berth_load_default();
-  int t = bl_option_table(L, i, w, tables), k;
+  int t = bl_option_table(L, i, w, tables);
   bl_read_options(L, t, w, table, &o);
+  int k;
   if (bl_get_choice(L, t, w, "format", formats, &k)) o.format = formats[k]->name;
   return o;
 }
@@ -252,9 +246,8 @@ static int push_bundle(lua_State *L, berth_bundle *b) {
 }
 
 static berth_bundle *new_bundle(lua_State *L) {
-  bundle_box *box;
   bl_register(L, &bundle_class);
-  box = bl_new(L, &bundle_class, sizeof *box);
+  bundle_box *box = bl_new(L, &bundle_class, sizeof *box);
   box->open = &box->bundle;
   return box->open;
 }
@@ -285,15 +278,11 @@ static berth_status check_read(lua_State *L, int t, const berth_bundle *b) {
 static int load(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.load"), NULL, 0 };
   const char *path = path_arg(L, 1, w.fn);
-  berth_load_options o;
-  berth_bundle *b;
-  bl_call call;
-  berth_status st;
   lua_settop(L, 3);
-  o = load_options(L, 2, &w, bl_load_tables);
-  b = new_bundle(L);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
+  berth_load_options o = load_options(L, 2, &w, bl_load_tables);
+  berth_bundle *b = new_bundle(L);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_load(bl_ctx(L), path, &o, b));
   if (st == BERTH_OK) st = check_read(L, 2, b);
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
@@ -301,20 +290,16 @@ static int load(lua_State *L) {
 /* parse(text, options): as load; the option `name` stands for the file in messages */
 static int parse(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.parse"), NULL, 0 };
-  const char *text, *name;
-  size_t len;
-  berth_load_options o;
-  berth_bundle *b;
-  bl_call call;
-  berth_status st;
   if (lua_type(L, 1) != LUA_TSTRING) return bl_wrong(L, &w, "text", "expected a string, got %s", bl_kind(L, 1));
   lua_settop(L, 3);
-  text = lua_tolstring(L, 1, &len);
-  o = load_options(L, 2, &w, bl_parse_tables);
+  size_t len;
+  const char *text = lua_tolstring(L, 1, &len);
+  berth_load_options o = load_options(L, 2, &w, bl_parse_tables);
+  const char *name;
   name = lua_istable(L, 2) ? bl_get_string(L, 2, &w, "name") : NULL;
-  b = new_bundle(L);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
+  berth_bundle *b = new_bundle(L);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_parse(bl_ctx(L), name ? name : "text", text, len, &o, b));
   if (st == BERTH_OK) st = check_read(L, 2, b);
   return st == BERTH_OK ? push_bundle(L, b) : load_failed(L, st);
 }
@@ -322,9 +307,8 @@ static int parse(lua_State *L) {
 /* read(path, fn): the whole file as it is, unpacked if it is gzip; nil, message, code */
 static int read(lua_State *L) {
   const char *path = path_arg(L, 1, luaL_optstring(L, 2, "berth.read"));
-  berth_text *text;
   lua_settop(L, 2);
-  text = new_text(L);
+  berth_text *text = new_text(L);
   return push_text(L, text, berth_read(bl_ctx(L), path, text));
 }
 
@@ -347,13 +331,12 @@ static void push_item(lua_State *L, const berth_json_item *x) {
 static int json(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
-  bl_box *box;
-  berth_json_item x;
   lua_settop(L, 2);
   bl_register(L, &json_class);
-  box = bl_new(L, &json_class, sizeof *box);
+  bl_box *box = bl_new(L, &json_class, sizeof *box);
   berth_status st = berth_json_open(bl_ctx(L), name, text, len, (berth_json **)&box->object);
   if (st != BERTH_OK) return bl_failed(L, st);
+  berth_json_item x;
   for (int base = lua_gettop(L); berth_json_next(box->object, &x);) {
     lua_settop(L, base + x.depth);
     luaL_checkstack(L, 4, NULL);

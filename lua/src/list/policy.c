@@ -112,9 +112,9 @@ static const char *given(lua_State *L, int i, char *buf, size_t size) {
 }
 
 static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double *out) {
-  char got[40];
   *out = (double)lua_tonumber(y->L, i);
   if (lua_type(y->L, i) == LUA_TNUMBER && !isnan(*out)) return true;
+  char got[40];
   snprintf(y->fault, sizeof y->fault, "%s gave %s as priority of op %d, expected a number", who, given(y->L, i, got, sizeof got),
            (int)op + 1);
   return false;
@@ -124,7 +124,6 @@ static berth_status call_prepare(void *ud, const berth_plan *p, double *priority
   bl_policy *y = ud;
   lua_State *L = y->L;
   int top = lua_gettop(L);
-  int32_t k;
   y->plan->object = (void *)p;
   lua_pushvalue(L, y->prepare);
   lua_pushvalue(L, y->plan_at);
@@ -142,7 +141,7 @@ static berth_status call_prepare(void *ud, const berth_plan *p, double *priority
                (int)y->n_ops);
       return BERTH_ECALLBACK;
     }
-    for (k = 0; k < y->n_ops; k++) {
+    for (int32_t k = 0; k < y->n_ops; k++) {
       lua_rawgeti(L, top + 1, k + 1);
       if (!to_priority(y, -1, "prepare", k, &priority[k])) return BERTH_ECALLBACK;
       lua_settop(L, top + 1);
@@ -166,16 +165,14 @@ static berth_status call_select(void *ud, const berth_plan *p, int32_t op, doubl
 }
 
 static void fill(lua_State *L, int table, int32_t n, const double *x) {
-  int32_t d;
-  for (d = 0; d < n; d++) {
+  for (int32_t d = 0; d < n; d++) {
     lua_pushnumber(L, x[d]);
     lua_rawseti(L, table, d + 1);
   }
 }
 
 static void forbid_all(bl_policy *y, double *score) {
-  int32_t d;
-  for (d = 0; d < y->n_devices; d++) score[d] = INFINITY;
+  for (int32_t d = 0; d < y->n_devices; d++) score[d] = INFINITY;
 }
 
 /* Second result: when to ask again. */
@@ -200,14 +197,13 @@ static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *w
 static berth_status take_device(bl_policy *y, int32_t op, const double *est, const double *eft, double *score) {
   lua_State *L = y->L;
   double x = (double)lua_tonumber(L, -2);
-  int32_t d;
   if (lua_type(L, -2) != LUA_TNUMBER || !(x >= 1 && x <= y->n_devices) || x != floor(x)) {
     char got[40];
     snprintf(y->fault, sizeof y->fault, "device gave %s for op %d, expected a device id (1..%d) or nil",
              given(L, -2, got, sizeof got), (int)op + 1, (int)y->n_devices);
     return BERTH_ECALLBACK;
   }
-  d = (int32_t)x - 1;
+  int32_t d = (int32_t)x - 1;
   if (isinf(est[d])) {
     snprintf(y->fault, sizeof y->fault, "device gave %d for op %d, which cannot run there (est is math.huge)", (int)d + 1,
              (int)op + 1);
@@ -270,8 +266,8 @@ static int parameters(lua_State *L) {
   int n = 4;
   int top = lua_gettop(L);
 #if LUA_VERSION_NUM >= 502
-  lua_Debug ar;
   lua_pushvalue(L, -1);
+  lua_Debug ar;
   lua_getinfo(L, ">u", &ar);
   if (!ar.isvararg && lua_iscfunction(L, -1) == 0) n = ar.nparams;
 #else /* LuaJIT tells through its library, lua5.1 does not */
@@ -316,11 +312,11 @@ static void read_settings(lua_State *L, int i, const bl_where *w, bl_policy *y) 
 
 /* The function at the top answers for devices. */
 static void set_pick(lua_State *L, int i, const bl_where *w, bl_policy *y, bool scores) {
-  int wants;
   y->pick = lua_gettop(L);
   y->scores = scores;
   y->c.score = call_pick;
   y->arguments = parameters(L);
+  int wants;
   if (lua_istable(L, i) && bl_get_bool(L, i, w, "eft", &wants)) y->arguments = wants ? 4 : 3;
   if (y->arguments > 4) y->arguments = 4;
   if (y->arguments < 1) y->arguments = 1;
@@ -369,8 +365,8 @@ void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy 
     lua_pushvalue(L, i);
     set_pick(L, i, &in_policy, y, false);
   } else {
-    const char *name;
     check_policy_keys(L, i, &in_policy);
+    const char *name;
     if ((name = bl_get_string(L, i, &in_policy, "name"))) y->c.name = name;
     read_settings(L, i, &in_policy, y);
     read_functions(L, i, &in_policy, y);

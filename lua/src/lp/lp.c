@@ -49,9 +49,8 @@ static void push_edges(lua_State *L, const berth_lp *lp) {
 
 /* An array without holes: false stands for nobody. */
 static void push_children(lua_State *L, int32_t n, const int32_t *child) {
-  int32_t i;
   lua_createtable(L, n, 0);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     if (child[i] == BERTH_NONE) lua_pushboolean(L, 0);
     else lua_pushinteger(L, child[i] + 1);
     lua_rawseti(L, -2, i + 1);
@@ -59,11 +58,9 @@ static void push_children(lua_State *L, int32_t n, const int32_t *child) {
 }
 
 static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o, berth_lp **lp) {
-  bl_call call;
-  berth_status st;
   berth_cost_retain(cost); /* a hook may close it */
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_lp_solve(cost, o, lp));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_lp_solve(cost, o, lp));
   berth_cost_release(cost);
   return st;
 }
@@ -73,22 +70,19 @@ static int favourites(lua_State *L) {
   static const bl_where w = { "berth.favourites", NULL, 0 };
   berth_lp_options o = berth_lp_default();
   double tau = 0;
-  berth_cost *cost;
   berth_lp *lp = NULL;
-  int32_t n, *child;
-  bl_box *box;
-  berth_status st;
-  int t;
   lua_settop(L, 3);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
-  t = bl_option_table(L, 2, &w, bl_favourites_tables);
+  int t = bl_option_table(L, 2, &w, bl_favourites_tables);
+  berth_cost *cost;
   cost = bl_check_cost(L, 1, w.fn, "cost");
   bl_read_options(L, t, &w, berth_lp_option_table(), &o);
   bl_read_options(L, t, &w, tau_option(), &tau);
-  n = berth_graph_ops(berth_cost_graph(cost));
-  child = bl_scratch(L, (size_t)n, sizeof *child);
+  int32_t n = berth_graph_ops(berth_cost_graph(cost));
+  int32_t *child = bl_scratch(L, (size_t)n, sizeof *child);
   bl_register(L, &lp_class);
-  box = bl_new(L, &lp_class, sizeof *box);
+  bl_box *box = bl_new(L, &lp_class, sizeof *box);
   st = solve(L, cost, &o, &lp);
   box->object = lp;
   if (st == BERTH_OK) st = berth_lp_favourites(lp, tau, child);

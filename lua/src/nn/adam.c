@@ -30,15 +30,13 @@ const bl_table bl_adam_tables[] = { berth_adam_option_table, own_options, NULL }
 /* adam(parameters, { rate, beta1, beta2, epsilon, decay, clip }): object */
 static int adam_new(lua_State *L) {
   static const bl_where w = { "berth.nn.adam", NULL, 0 };
-  bl_params_box *p;
   int t = bl_option_table(L, 2, &w, bl_adam_tables);
   berth_adam_options o = berth_adam_default();
   own more = { 1e-3, INFINITY };
-  adam_box *box;
   bl_read_options(L, t, &w, berth_adam_option_table(), &o);
   bl_read_options(L, t, &w, own_options(), &more);
-  box = bl_new(L, &bl_adam_class, sizeof *box);
-  p = bl_check(L, 1, &bl_parameters_class, w.fn, "parameters");
+  adam_box *box = bl_new(L, &bl_adam_class, sizeof *box);
+  bl_params_box *p = bl_check(L, 1, &bl_parameters_class, w.fn, "parameters");
   bl_must(L, berth_adam_new(p->params, &o, &box->adam));
   berth_params_retain(box->params = p->params);
   box->rate = more.rate;
@@ -95,9 +93,8 @@ static void push_adam(lua_State *L, int t) {
 
 /* What push_adam pushed to i, which must train these parameters. */
 static berth_adam *check_adam(lua_State *L, int i, const bl_where *w, const bl_params_box *p) {
-  adam_box *box;
   if (lua_isnil(L, i)) return NULL;
-  box = bl_check(L, i, &bl_adam_class, w->fn, "adam");
+  adam_box *box = bl_check(L, i, &bl_adam_class, w->fn, "adam");
   if (box->params != p->params) bl_wrong(L, w, "adam", "is for other parameters");
   return box->adam;
 }
@@ -111,13 +108,13 @@ static const char *check_path(lua_State *L, int i, const bl_where *w) {
 int bl_params_save(lua_State *L) {
   static const char *const keys[] = { "adam", "note", NULL };
   static const bl_where w = { "parameters:save", NULL, 0 };
-  const char *path = check_path(L, 2, &w), *note;
-  int t = bl_options(L, 3, &w, keys), adam;
-  bl_params_box *box;
+  const char *path = check_path(L, 2, &w);
+  int t = bl_options(L, 3, &w, keys);
   push_adam(L, t);
-  adam = lua_gettop(L);
+  int adam = lua_gettop(L);
+  const char *note;
   note = bl_get_string(L, t, &w, "note");
-  box = bl_self(L, &bl_parameters_class, w.fn);
+  bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   return bl_done(L, berth_params_save(box->params, check_adam(L, adam, &w, box), note, path));
 }
 
@@ -126,9 +123,8 @@ int bl_params_load(lua_State *L) {
   static const char *const keys[] = { "adam", NULL };
   static const bl_where w = { "parameters:load", NULL, 0 };
   const char *path = check_path(L, 2, &w);
-  bl_params_box *box;
   push_adam(L, bl_options(L, 3, &w, keys));
-  box = bl_self(L, &bl_parameters_class, w.fn);
+  bl_params_box *box = bl_self(L, &bl_parameters_class, w.fn);
   return bl_done(L, berth_params_load(box->params, check_adam(L, lua_gettop(L), &w, box), path));
 }
 
@@ -150,9 +146,8 @@ static int read_note(lua_State *L) {
   static const bl_where w = { "berth.nn.read_note", NULL, 0 };
   note_holder h = { bl_ctx(L), NULL };
   berth_status st = berth_params_note(h.ctx, check_path(L, 1, &w), &h.note);
-  int failed;
   if (st != BERTH_OK) return bl_failed(L, st);
-  failed = compat_cpcall(L, copy_note, &h);
+  int failed = compat_cpcall(L, copy_note, &h);
   berth_nn_free_note(h.ctx, h.note);
   if (failed) return lua_error(L);
   lua_getfield(L, LUA_REGISTRYINDEX, "berth.note");

@@ -11,9 +11,8 @@ static const bl_class nn_class = {
 };
 
 static bl_nn *make_nn(lua_State *L) {
-  bl_nn *nn;
   bl_register(L, &nn_class);
-  nn = bl_new_light(L, &nn_class, sizeof *nn);
+  bl_nn *nn = bl_new_light(L, &nn_class, sizeof *nn);
   berth_ctx_retain(nn->ctx = bl_ctx(L));
   nn->threshold = FIRST_GARBAGE;
   lua_pushlightuserdata(L, (void *)&nn_key);
@@ -23,10 +22,9 @@ static bl_nn *make_nn(lua_State *L) {
 }
 
 bl_nn *bl_nn_of(lua_State *L) {
-  bl_nn *nn;
   lua_pushlightuserdata(L, (void *)&nn_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  nn = lua_touserdata(L, -1);
+  bl_nn *nn = lua_touserdata(L, -1);
   lua_pop(L, 1);
   if (nn && !nn->ctx) bl_error(L, "berth.nn: its Lua state is closing");
   return nn ? nn : make_nn(L);
@@ -77,10 +75,9 @@ void bl_must(lua_State *L, berth_status st) {
 
 /* The core's memory is not seen by Lua: its garbage is collected when as much has come as there was, or as Lua itself holds. */
 static void collect(lua_State *L, bl_nn *nn) {
-  size_t held, own;
   lua_gc(L, LUA_GCCOLLECT, 0);
-  held = berth_ctx_memory(nn->ctx);
-  own = (size_t)lua_gc(L, LUA_GCCOUNT, 0) << 10;
+  size_t held = berth_ctx_memory(nn->ctx);
+  size_t own = (size_t)lua_gc(L, LUA_GCCOUNT, 0) << 10;
   if (own < FIRST_GARBAGE) own = FIRST_GARBAGE;
   nn->threshold = held + (held > own ? held : own);
 }
@@ -102,9 +99,9 @@ bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape) {
 /* ---- arguments --------------------------------------------------------------------------- */
 
 int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest, int32_t shape[BERTH_NN_RANK]) {
-  int32_t k, n = bl_to_length(L, i, w, key), open = 0;
+  int32_t n = bl_to_length(L, i, w, key), open = 0;
   if (n < 1 || n > BERTH_NN_RANK) bl_wrong(L, w, key, "has %d extents, expected 1 to %d", (int)n, BERTH_NN_RANK);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
     shape[k] = (int32_t)bl_to_whole(L, -1, w, key, rest ? -1 : 0, INT32_MAX);
     lua_pop(L, 1);
@@ -131,8 +128,7 @@ static int zeros(lua_State *L) {
 }
 
 static void fill_with(bl_array_box *a, float x) {
-  int64_t i;
-  for (i = 0; i < a->size; i++) a->data[i] = x;
+  for (int64_t i = 0; i < a->size; i++) a->data[i] = x;
 }
 
 static int full(lua_State *L) {
@@ -154,9 +150,8 @@ static int uniform(lua_State *L) {
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
   double low = bl_opt_number(L, 3, &w, "low", 0), high = bl_opt_number(L, 4, &w, "high", 1);
   bl_array_box *a = bl_push_zeros(L, rank, shape);
-  int64_t i;
   rng = check_rng(L, w.fn);
-  for (i = 0; i < a->size; i++) a->data[i] = (float)(low + (high - low) * berth_rng_uniform(rng));
+  for (int64_t i = 0; i < a->size; i++) a->data[i] = (float)(low + (high - low) * berth_rng_uniform(rng));
   return 1;
 }
 
@@ -165,9 +160,8 @@ static int normal(lua_State *L) {
   berth_rng *rng = check_rng(L, w.fn);
   int32_t shape[BERTH_NN_RANK], rank = bl_to_shape(L, 2, &w, "shape", false, shape);
   bl_array_box *a = bl_push_zeros(L, rank, shape);
-  int64_t i;
   rng = check_rng(L, w.fn);
-  for (i = 0; i < a->size; i++) a->data[i] = (float)berth_rng_normal(rng);
+  for (int64_t i = 0; i < a->size; i++) a->data[i] = (float)berth_rng_normal(rng);
   return 1;
 }
 
@@ -175,9 +169,9 @@ static int normal(lua_State *L) {
 
 static int get_shape(lua_State *L) {
   const bl_array_box *a = bl_hold_array(L, "array.shape");
-  int32_t k, rank = berth_array_rank(a->array);
+  int32_t rank = berth_array_rank(a->array);
   lua_createtable(L, rank, 0);
-  for (k = 0; k < rank; k++) {
+  for (int32_t k = 0; k < rank; k++) {
     lua_pushinteger(L, berth_array_shape(a->array)[k]);
     lua_rawseti(L, -2, k + 1);
   }
@@ -202,12 +196,12 @@ static int length(lua_State *L) {
 static int to_string(lua_State *L) {
   enum { SHOWN = 8 };
   const bl_array_box *a = bl_check_array(L, 1, "tostring", "self");
-  int32_t k, rank = berth_array_rank(a->array);
+  int32_t rank = berth_array_rank(a->array);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "array");
-  for (k = 0; k < rank; k++) bl_add_format(&b, k ? " x %d" : " %d", (int)berth_array_shape(a->array)[k]);
-  for (k = 0; k < a->size && k < SHOWN; k++) bl_add_format(&b, k ? " %.6g" : ": %.6g", (double)a->data[k]);
+  for (int32_t k = 0; k < rank; k++) bl_add_format(&b, k ? " x %d" : " %d", (int)berth_array_shape(a->array)[k]);
+  for (int32_t k = 0; k < a->size && k < SHOWN; k++) bl_add_format(&b, k ? " %.6g" : ": %.6g", (double)a->data[k]);
   if (a->size > SHOWN) luaL_addstring(&b, " ...");
   luaL_pushresult(&b);
   return 1;

@@ -12,14 +12,12 @@ bl_segments_box *bl_new_segments(lua_State *L) { return bl_new_light(L, &bl_segm
 
 /* Whole numbers >= 0, less `shift`, of the table at i, in scratch on the stack. */
 static int32_t *read_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t shift, int32_t *n) {
-  int32_t k, *out;
   if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a table of numbers, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, key);
-  out = bl_scratch(L, (size_t)*n, sizeof *out);
-  for (k = 0; k < *n; k++) {
-    double x;
+  int32_t *out = bl_scratch(L, (size_t)*n, sizeof *out);
+  for (int32_t k = 0; k < *n; k++) {
     lua_rawgeti(L, i, k + 1);
-    x = lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : -1;
+    double x = lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : -1;
     if (!(x >= 0 && x <= INT32_MAX) || x != floor(x)) {
       const char *name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
       bl_to_whole(L, -2, w, name, 0, INT32_MAX);
@@ -109,11 +107,11 @@ enum { SHOWN = 8 };
 
 static int index_string(lua_State *L) {
   const berth_index *x = self_index(L, "tostring");
-  int32_t k, n = berth_index_size(x);
+  int32_t n = berth_index_size(x);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "index of %d", (int)n);
-  for (k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)berth_index_ids(x)[k] + 1);
+  for (int32_t k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)berth_index_ids(x)[k] + 1);
   if (n > SHOWN) luaL_addstring(&b, " ...");
   luaL_pushresult(&b);
   return 1;
@@ -149,11 +147,10 @@ static int segments_rows(lua_State *L) {
 
 static int segments_table(lua_State *L) {
   bl_segments_box *own = bl_new_segments(L); /* likewise */
-  int32_t k, n;
   berth_segments_retain(own->segments = self_segments(L, "segments:lengths"));
-  n = berth_segments_count(own->segments);
+  int32_t n = berth_segments_count(own->segments);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_pushinteger(L, length_of(own->segments, k));
     lua_rawseti(L, -2, k + 1);
   }
@@ -162,11 +159,11 @@ static int segments_table(lua_State *L) {
 
 static int segments_string(lua_State *L) {
   const berth_segments *s = self_segments(L, "tostring");
-  int32_t k, n = berth_segments_count(s);
+  int32_t n = berth_segments_count(s);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "segments: %d of %d rows", (int)n, (int)berth_segments_rows(s));
-  for (k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)length_of(s, k));
+  for (int32_t k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)length_of(s, k));
   if (n > SHOWN) luaL_addstring(&b, " ...");
   luaL_pushresult(&b);
   return 1;

@@ -12,9 +12,8 @@ static int params_new(lua_State *L) {
   static const char *const keys[] = { "seed", NULL };
   static const bl_where w = { "berth.nn.parameters", NULL, 0 };
   uint64_t seed = 1;
-  bl_params_box *box;
   bl_get_seed(L, bl_options(L, 1, &w, keys), &w, "seed", &seed);
-  box = bl_new(L, &bl_parameters_class, sizeof *box);
+  bl_params_box *box = bl_new(L, &bl_parameters_class, sizeof *box);
   berth_rng_init(&box->rng, seed, 0);
   bl_must(L, berth_params_new(bl_ctx(L), &box->params));
   return 1;
@@ -35,8 +34,7 @@ static const start starts[] = { { "zeros", BERTH_NN_ZEROS, 0 },   { "constant", 
 
 static const start *find_start(lua_State *L, int i, const bl_where *w) {
   const char *name = lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : bl_kind(L, i);
-  int k;
-  for (k = 0; starts[k].name; k++)
+  for (int k = 0; starts[k].name; k++)
     if (strcmp(starts[k].name, name) == 0) return &starts[k];
   bl_wrong(L, w, "init", "'%s' is none of: zeros, constant, uniform, normal, xavier, he, orthogonal", name);
   return NULL;
@@ -61,13 +59,12 @@ static const start *to_start(lua_State *L, int i, const bl_where *w, double *val
 
 /* Array i, called as the string at 2 says, as one box. */
 static int push_kept(lua_State *L, const char *fn, int32_t i) {
-  bl_array_box *out;
   compat_getanchor(L, 1);
   lua_pushvalue(L, 2);
   lua_rawget(L, -2);
   if (!lua_isnil(L, -1)) return 1;
   lua_pop(L, 1);
-  out = bl_new_array(L);
+  bl_array_box *out = bl_new_array(L);
   berth_array_retain(out->array = berth_params_array(self(L, fn)->params, i));
   bl_give(L, out, BERTH_OK);
   lua_pushvalue(L, 2);
@@ -79,10 +76,8 @@ static int push_kept(lua_State *L, const char *fn, int32_t i) {
 /* A name that a field or method has could not be read. */
 static void check_free(lua_State *L, const bl_where *w, const char *name) {
   const luaL_Reg *const lists[] = { bl_parameters_class.methods, bl_parameters_class.fields };
-  size_t k;
-  for (k = 0; k < 2; k++) {
-    const luaL_Reg *r;
-    for (r = lists[k]; r->name; r++)
+  for (size_t k = 0; k < 2; k++) {
+    for (const luaL_Reg *r = lists[k]; r->name; r++)
       if (strcmp(r->name, name) == 0) bl_wrong(L, w, "name", "'%s' is a method or field of parameters", name);
   }
   if (strcmp(name, "close") == 0) bl_wrong(L, w, "name", "'close' is a method or field of parameters");
@@ -92,16 +87,16 @@ static void check_free(lua_State *L, const bl_where *w, const char *name) {
 static int add(lua_State *L) {
   static const bl_where w = { "parameters:add", NULL, 0 };
   bl_params_box *box = self(L, w.fn);
-  int32_t shape[BERTH_NN_RANK], rank;
-  const char *name;
   double value = 0;
   berth_nn_init init = BERTH_NN_ZEROS;
-  berth_array *a;
   if (lua_type(L, 2) != LUA_TSTRING) bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  const char *name;
   name = bl_to_text(L, 2, &w, "name");
   check_free(L, &w, name);
-  rank = bl_to_shape(L, 3, &w, "shape", false, shape);
+  int32_t shape[BERTH_NN_RANK];
+  int32_t rank = bl_to_shape(L, 3, &w, "shape", false, shape);
   if (!lua_isnoneornil(L, 4)) init = to_start(L, 4, &w, &value)->init;
+  berth_array *a;
   bl_must(L, berth_params_add(box->params, name, rank, shape, init, value, &box->rng, &a));
   return push_kept(L, w.fn, berth_params_count(box->params) - 1);
 }
@@ -131,11 +126,10 @@ void bl_params_register(lua_State *L) {
 
 static int names(lua_State *L) {
   bl_params_box *own = bl_new(L, &bl_parameters_class, sizeof *own); /* a finaliser may close the other one */
-  int32_t i, n;
   berth_params_retain(own->params = self(L, "parameters:names")->params);
-  n = berth_params_count(own->params);
+  int32_t n = berth_params_count(own->params);
   lua_createtable(L, n, 0);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     lua_pushstring(L, berth_params_name(own->params, i));
     lua_rawseti(L, -2, i + 1);
   }
@@ -183,11 +177,10 @@ static int flat(lua_State *L) {
   const bl_params_box *box = self(L, w.fn);
   int gradients = to_half(L, &w);
   int64_t size = berth_params_size(box->params);
-  int32_t shape[1];
-  berth_status st;
   if (size > INT32_MAX) bl_wrong(L, &w, "self", "has too many numbers");
+  int32_t shape[1];
   shape[0] = (int32_t)size;
-  st = berth_array_new(out->nn->ctx, 1, shape, &out->array);
+  berth_status st = berth_array_new(out->nn->ctx, 1, shape, &out->array);
   if (st == BERTH_OK) berth_params_get(box->params, gradients, berth_array_data(out->array));
   return bl_give(L, out, st);
 }

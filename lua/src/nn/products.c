@@ -12,12 +12,12 @@ static berth_array *array_of(const bl_array_box *box) { return box ? box->array 
 static int matmul(lua_State *L) {
   static const char *const keys[] = { "transpose_a", "transpose_b", NULL };
   static const bl_where w = { "array:matmul", NULL, 0 };
-  bl_array_box *out = bl_result(L, 3), *a, *b;
+  bl_array_box *out = bl_result(L, 3);
   int t = bl_options(L, 3, &w, keys), transpose_a = 0, transpose_b = 0;
   bl_get_bool(L, t, &w, "transpose_a", &transpose_a);
   bl_get_bool(L, t, &w, "transpose_b", &transpose_b);
-  a = self(L, w.fn);
-  b = bl_check_array(L, 2, w.fn, "other");
+  bl_array_box *a = self(L, w.fn);
+  bl_array_box *b = bl_check_array(L, 2, w.fn, "other");
   return bl_give(L, out, berth_nn_matmul(a->nn->tape, a->array, transpose_a, b->array, transpose_b, &out->array));
 }
 
@@ -27,8 +27,7 @@ static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
   static const berth_nn_unary functions[] = { BERTH_NN_IDENTITY, BERTH_NN_RELU, BERTH_NN_LEAKY_RELU, BERTH_NN_SIGMOID,
                                               BERTH_NN_TANH };
   const char *name = lua_isnoneornil(L, i) ? "none" : lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : bl_kind(L, i);
-  int k;
-  for (k = 0; activation_names[k]; k++)
+  for (int k = 0; activation_names[k]; k++)
     if (strcmp(activation_names[k], name) == 0) return functions[k];
   bl_wrong(L, w, "activation", "'%s' is none of: none, relu, leaky_relu, sigmoid, tanh", name);
   return BERTH_NN_IDENTITY;
@@ -57,8 +56,8 @@ static int grouped_matmul(lua_State *L) {
 /* The array on the top, the k-th of a list. */
 static berth_array *list_item(lua_State *L, const bl_where *w, int32_t k) {
   const bl_array_box *a = bl_test(L, -1, &bl_array_class);
-  char name[32];
   if (a && a->array) return a->array;
+  char name[32];
   snprintf(name, sizeof name, "arrays[%d]", (int)k + 1);
   return bl_check_array(L, -1, w->fn, name)->array;
 }
@@ -72,8 +71,7 @@ static berth_array **room_for_arrays(lua_State *L, const bl_where *w, int32_t *n
 
 /* The table keeps them. */
 static void read_arrays(lua_State *L, const bl_where *w, int32_t n, berth_array **list) {
-  int32_t k;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, 1, k + 1);
     list[k] = list_item(L, w, k);
     lua_pop(L, 1);
@@ -83,14 +81,12 @@ static void read_arrays(lua_State *L, const bl_where *w, int32_t n, berth_array 
 /* concat({ a, b, ... }, axis) */
 static int concat(lua_State *L) {
   static const bl_where w = { "berth.nn.concat", NULL, 0 };
-  int32_t n, axis;
-  berth_array **list;
-  bl_array_box *out;
   lua_settop(L, 2);
-  list = room_for_arrays(L, &w, &n);
-  out = bl_new_array(L);
+  int32_t n;
+  berth_array **list = room_for_arrays(L, &w, &n);
+  bl_array_box *out = bl_new_array(L);
   read_arrays(L, &w, n, list);
-  axis = lua_isnil(L, 2) ? 0 : bl_to_axis(L, 2, &w, list[0]);
+  int32_t axis = lua_isnil(L, 2) ? 0 : bl_to_axis(L, 2, &w, list[0]);
   return bl_give(L, out, berth_nn_concat(out->nn->tape, n, list, axis, &out->array));
 }
 
@@ -99,8 +95,7 @@ static int gru(lua_State *L) {
   static const char fn[] = "berth.nn.gru";
   static const char *const what[] = { "x", "h", "wx", "wh", "bx", "bh" };
   bl_array_box *out = bl_result(L, 6), *a[6];
-  int k;
-  for (k = 0; k < 6; k++) a[k] = bl_check_array(L, k + 1, fn, what[k]);
+  for (int k = 0; k < 6; k++) a[k] = bl_check_array(L, k + 1, fn, what[k]);
   return bl_give(L, out, berth_nn_gru(out->nn->tape, a[0]->array, a[1]->array, a[2]->array, a[3]->array, a[4]->array, a[5]->array,
                                       &out->array));
 }

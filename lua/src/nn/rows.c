@@ -14,13 +14,11 @@ static int gather(lua_State *L) {
 }
 
 static int gather_reduce(lua_State *L, const bl_where *w, berth_nn_reduction f) {
-  bl_array_box *out = bl_result(L, 3), *a;
-  berth_segments *s;
-  berth_index *x;
+  bl_array_box *out = bl_result(L, 3);
   bl_convert_index(L, 2, w, "index");
-  s = bl_to_segments(L, 3, w, "segments");
-  x = bl_to_index(L, 2, w, "index");
-  a = self(L, w->fn);
+  berth_segments *s = bl_to_segments(L, 3, w, "segments");
+  berth_index *x = bl_to_index(L, 2, w, "index");
+  bl_array_box *a = self(L, w->fn);
   return bl_give(L, out, berth_nn_gather_reduce(a->nn->tape, f, a->array, x, s, &out->array));
 }
 
@@ -61,16 +59,16 @@ static int path_sum(lua_State *L) {
 
 static int running_sum(lua_State *L) {
   static const bl_where w = { "array:running_sum", NULL, 0 };
-  bl_array_box *out = bl_result(L, 5), *a;
+  bl_array_box *out = bl_result(L, 5);
   int32_t bins = (int32_t)bl_to_whole(L, 5, &w, "bins", 0, INT32_MAX);
-  berth_segments *s;
-  berth_index *row, *bin;
   bl_convert_segments(L, 2, &w, "segments");
   bl_convert_index(L, 3, &w, "row");
+  berth_index *bin;
   bin = bl_to_index(L, 4, &w, "bin");
-  s = bl_to_segments(L, 2, &w, "segments");
+  berth_segments *s = bl_to_segments(L, 2, &w, "segments");
+  berth_index *row;
   row = bl_to_index(L, 3, &w, "row");
-  a = self(L, w.fn);
+  bl_array_box *a = self(L, w.fn);
   return bl_give(L, out, berth_nn_running_sum(a->nn->tape, a->array, s, row, bin, bins, &out->array));
 }
 

@@ -23,11 +23,10 @@ static int record(lua_State *L) {
   tape_box *box = self(L, w.fn);
   bl_nn *nn = box->nn;
   berth_tape *tape = box->tape, *before = nn->tape;
-  int failed;
   if (lua_isnoneornil(L, 2)) bl_wrong(L, &w, "f", "expected a function, got %s", bl_kind(L, 2));
   berth_tape_retain(tape);
   nn->tape = tape;
-  failed = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  int failed = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
   nn->tape = before;
   berth_tape_release(tape);
   if (failed) return lua_error(L);
@@ -38,12 +37,10 @@ static int backward(lua_State *L) {
   static const char fn[] = "tape:backward";
   berth_tape *tape = self(L, fn)->tape;
   berth_array *loss = bl_check_array(L, 2, fn, "loss")->array;
-  berth_status st;
-  bl_call call;
   berth_tape_retain(tape); /* a hook may close them */
   berth_array_retain(loss);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_tape_backward(tape, loss));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_tape_backward(tape, loss));
   berth_array_release(loss);
   berth_tape_release(tape);
   bl_must(L, st);

@@ -14,11 +14,10 @@ typedef struct reader {
 
 /* "data[2][3]", on the stack. */
 static const char *place(reader *r, int32_t depth) {
-  int32_t k;
   luaL_Buffer b;
   luaL_buffinit(r->L, &b);
   luaL_addstring(&b, "data");
-  for (k = 0; k < depth; k++) bl_add_format(&b, "[%d]", (int)r->at[k] + 1);
+  for (int32_t k = 0; k < depth; k++) bl_add_format(&b, "[%d]", (int)r->at[k] + 1);
   luaL_pushresult(&b);
   return lua_tostring(r->L, -1);
 }
@@ -46,14 +45,14 @@ static void read_number(reader *r, int32_t depth) {
 /* The table on the top, `depth` deep. */
 static void read_table(reader *r, int32_t depth) {
   int t = lua_gettop(r->L);
-  int32_t k, n = r->shape[depth];
+  int32_t n = r->shape[depth];
   if (!lua_istable(r->L, t) || lua_rawlen(r->L, t) != (size_t)n) {
     const char *where = place(r, depth);
     int got = lua_istable(r->L, t) ? (int)lua_rawlen(r->L, t) : 0;
     if (!lua_istable(r->L, t)) bl_wrong(r->L, &r->w, where, "expected a table of %d, got %s", (int)n, bl_kind(r->L, t));
     bl_wrong(r->L, &r->w, where, "has %d entries, expected %d", got, (int)n);
   }
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     r->at[depth] = k;
     lua_rawgeti(r->L, t, k + 1);
     if (depth + 1 < r->rank) {
@@ -101,9 +100,9 @@ int bl_nn_array(lua_State *L) {
 
 /* Pushes what begins at x, from axis `depth` on.  @return behind it */
 static const float *push_nested(lua_State *L, const berth_array *a, int32_t depth, const float *x) {
-  int32_t k, n = berth_array_shape(a)[depth];
+  int32_t n = berth_array_shape(a)[depth];
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (depth + 1 < berth_array_rank(a)) {
       x = push_nested(L, a, depth + 1, x);
     } else {
@@ -122,9 +121,8 @@ static int to_table(lua_State *L) {
 
 static int flat(lua_State *L) {
   const bl_array_box *a = bl_hold_array(L, "array:flat");
-  int64_t i;
   lua_createtable(L, (int)a->size, 0);
-  for (i = 0; i < a->size; i++) {
+  for (int64_t i = 0; i < a->size; i++) {
     lua_pushnumber(L, (lua_Number)a->data[i]);
     lua_rawseti(L, -2, (int)i + 1);
   }
@@ -135,11 +133,11 @@ static int flat(lua_State *L) {
 
 /* The number whose indices begin at argument `first`. */
 static float *element(lua_State *L, const bl_array_box *a, int first, const bl_where *w) {
-  int32_t k, rank = berth_array_rank(a->array);
+  int32_t rank = berth_array_rank(a->array);
   int64_t at = 0;
   if (lua_gettop(L) - first + 1 != rank)
     bl_wrong(L, w, "index", "expected %d (one per axis), got %d", (int)rank, lua_gettop(L) - first + 1);
-  for (k = 0; k < rank; k++) {
+  for (int32_t k = 0; k < rank; k++) {
     int32_t n = berth_array_shape(a->array)[k];
     at = at * n + (int64_t)bl_to_whole(L, first + k, w, "index", 1, n) - 1;
   }
@@ -192,8 +190,7 @@ static int fill(lua_State *L) {
   static const bl_where w = { "array:fill", NULL, 0 };
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self");
   double x = bl_to_number(L, 2, &w, "value");
-  int64_t i;
-  for (i = 0; i < a->size; i++) a->data[i] = (float)x;
+  for (int64_t i = 0; i < a->size; i++) a->data[i] = (float)x;
   lua_settop(L, 1);
   return 1;
 }
@@ -217,15 +214,13 @@ static int add_rows(lua_State *L) {
   const berth_index *x = bl_to_index(L, 2, &w, "index");
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
   const float scale = (float)bl_opt_number(L, 4, &w, "scale", 1);
-  int64_t m, k;
-  int32_t i;
   check_rows(L, &w, a, x, b);
-  m = row_size(b);
-  for (i = 0; i < berth_index_size(x); i++) {
+  int64_t m = row_size(b);
+  for (int32_t i = 0; i < berth_index_size(x); i++) {
     float *to = a->data + m * berth_index_ids(x)[i];
     const float *from = b->data + m * i;
     if (berth_index_ids(x)[i] != BERTH_NONE)
-      for (k = 0; k < m; k++) to[k] += scale * from[k];
+      for (int64_t k = 0; k < m; k++) to[k] += scale * from[k];
   }
   lua_settop(L, 1);
   return 1;
@@ -236,11 +231,9 @@ static int set_rows(lua_State *L) {
   static const bl_where w = { "array:set_rows", NULL, 0 };
   const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
   const berth_index *x = bl_to_index(L, 2, &w, "index");
-  size_t m;
-  int32_t i;
   check_rows(L, &w, a, x, b);
-  m = (size_t)row_size(b);
-  for (i = 0; i < berth_index_size(x); i++) {
+  size_t m = (size_t)row_size(b);
+  for (int32_t i = 0; i < berth_index_size(x); i++) {
     int32_t row = berth_index_ids(x)[i];
     if (row != BERTH_NONE && m) memmove(a->data + m * (size_t)row, b->data + m * (size_t)i, m * sizeof *a->data);
   }

@@ -40,13 +40,10 @@ static int planner(lua_State *L) {
   static const bl_where w = { "berth.pacml.planner", NULL, 0 };
   bl_pacml_box *env = bl_check(L, 1, &bl_pacml_class, w.fn, "env");
   berth_pacml_process p = { .n = -1 };
-  bl_pacml_ahead_box *box;
   int32_t hidden = 16, blocks = 3;
   double discount = 0.97;
-  berth_status st;
-  int t;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
+  int t = bl_options(L, 2, &w, keys);
   if (t == 0) bl_wrong(L, &w, "options", "expected a table");
   bl_get_whole(L, t, &w, "hidden", 1, 1024, &hidden);
   bl_get_whole(L, t, &w, "blocks", 1, 8, &blocks);
@@ -54,9 +51,9 @@ static int planner(lua_State *L) {
   read_gap(L, t, &w, &p);
   p.beta = read_column(L, t, &w, "beta", &p.n);
   p.mass = read_column(L, t, &w, "mass", &p.n);
-  box = bl_new(L, &bl_pacml_ahead_class, sizeof *box);
+  bl_pacml_ahead_box *box = bl_new(L, &bl_pacml_ahead_class, sizeof *box);
   box->models = env->models;
-  st = berth_pacml_ahead_new(env->pacml, hidden, blocks, discount, &p, &box->ahead);
+  berth_status st = berth_pacml_ahead_new(env->pacml, hidden, blocks, discount, &p, &box->ahead);
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
@@ -114,13 +111,11 @@ static int learn(lua_State *L) {
   bl_box *rng = bl_check(L, 2, &bl_rng_class, w.fn, "rng");
   berth_pacml_learn_options o = berth_pacml_learn_default();
   double blocked = 0;
-  berth_status st;
-  bl_call call;
   lua_settop(L, 3);
   bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_learn_tables), &w,
                   berth_pacml_learn_option_table(), &o);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pacml_ahead_learn(box->ahead, &o, rng->object, &blocked));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, blocked);
   return 1;
@@ -143,15 +138,13 @@ static int decide(lua_State *L) {
   bl_pacml_ahead_box *box = self(L, w.fn);
   bl_pacml_run_box *run = bl_check(L, 2, &bl_pacml_run_class, w.fn, "run");
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
-  int32_t decision = 0, n = 0, *block;
-  berth_status st;
-  bl_call call;
+  int32_t decision = 0, n = 0;
   lua_settop(L, 3);
   bl_read_options(L, bl_option_table(L, 3, &w, bl_pacml_ahead_tables), &w,
                   berth_pacml_ahead_option_table(), &o);
-  block = bl_scratch(L, (size_t)run->servers, sizeof *block);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));
+  int32_t *block = bl_scratch(L, (size_t)run->servers, sizeof *block);
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushinteger(L, decision);
   if (n == 0) lua_pushnil(L);

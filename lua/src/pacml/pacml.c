@@ -7,32 +7,31 @@
 /* ---- traces -------------------------------------------------------------------------------- */
 
 static double number_at(lua_State *L, int t, int32_t k, const bl_where *w, const char *key) {
-  double x;
   lua_rawgeti(L, t, k);
-  x = bl_to_number(L, -1, w, key);
+  double x = bl_to_number(L, -1, w, key);
   lua_pop(L, 1);
   return x;
 }
 
 static int column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
-  int32_t found;
   lua_getfield(L, t, key);
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
-  found = bl_to_length(L, lua_gettop(L), w, key);
+  int32_t found = bl_to_length(L, lua_gettop(L), w, key);
   if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
   *n = found;
   return lua_gettop(L);
 }
 
 berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t models, int32_t *n) {
-  berth_pacml_job *jobs;
-  int model, beta, arrival;
   if (!lua_istable(L, i)) bl_wrong(L, w, "trace", "expected a table, got %s", bl_kind(L, i));
   *n = -1;
+  int model;
   model = column(L, i, w, "model", n);
+  int beta;
   beta = column(L, i, w, "beta", n);
+  int arrival;
   arrival = column(L, i, w, "arrival", n);
-  jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
+  berth_pacml_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
   for (int32_t j = 0; j < *n; j++) {
     lua_rawgeti(L, model, j + 1);
     jobs[j].model = bl_to_id(L, -1, w, "model", models, "model");
@@ -44,9 +43,8 @@ berth_pacml_job *bl_to_trace(lua_State *L, int i, const bl_where *w, int32_t mod
 }
 
 void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
-  int t;
   lua_createtable(L, 0, 3);
-  t = lua_gettop(L);
+  int t = lua_gettop(L);
   for (int which = 0; which < 3; which++) {
     lua_createtable(L, n, 0);
     for (int32_t j = 0; j < n; j++) {
@@ -65,16 +63,13 @@ static bl_pacml_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_
 
 /* Models in scratch, on the stack. */
 static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, int32_t *n, berth_ramp **ramp) {
-  berth_ramp_model **models;
-  int at;
   if (!bl_get_array(L, t, w, "models", n)) bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
   if (*n == 0) bl_wrong(L, w, "models", "is empty");
-  at = lua_gettop(L);
-  models = bl_scratch(L, (size_t)*n, sizeof *models);
+  int at = lua_gettop(L);
+  berth_ramp_model **models = bl_scratch(L, (size_t)*n, sizeof *models);
   for (int32_t i = 0; i < *n; i++) {
-    bl_ramp_model_box *box;
     lua_rawgeti(L, at, i + 1);
-    box = bl_check(L, -1, &bl_ramp_model_class, w->fn, "models");
+    bl_ramp_model_box *box = bl_check(L, -1, &bl_ramp_model_class, w->fn, "models");
     models[i] = box->model;
     if (i == 0) *ramp = box->ramp;
     lua_pop(L, 1);
@@ -86,20 +81,17 @@ static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, in
 static int pacml(lua_State *L) {
   static const char *const keys[] = { "models", "steps", "most", NULL };
   static const bl_where w = { "berth.pacml.env", NULL, 0 };
-  int32_t n, steps = 50, most = 16;
-  berth_ramp_model **models;
+  int32_t steps = 50, most = 16;
   berth_ramp *ramp = NULL;
-  bl_pacml_box *box;
-  berth_status st;
-  int t;
   lua_settop(L, 1);
-  t = bl_options(L, 1, &w, keys);
+  int t = bl_options(L, 1, &w, keys);
   bl_get_whole(L, t, &w, "steps", 1, INT32_MAX, &steps);
   bl_get_whole(L, t, &w, "most", 1, 1024, &most);
-  models = read_models(L, &w, t, &n, &ramp);
-  box = bl_new(L, &bl_pacml_class, sizeof *box);
+  int32_t n;
+  berth_ramp_model **models = read_models(L, &w, t, &n, &ramp);
+  bl_pacml_box *box = bl_new(L, &bl_pacml_class, sizeof *box);
   box->models = n;
-  st = berth_pacml_new(ramp, n, models, steps, most, &box->pacml);
+  berth_status st = berth_pacml_new(ramp, n, models, steps, most, &box->pacml);
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
@@ -143,15 +135,12 @@ static bl_pacml_run_box *self_run(lua_State *L, const char *fn) { return bl_self
 static int run(lua_State *L) {
   static const bl_where w = { "pacml:run", NULL, 0 };
   bl_pacml_box *env = self(L, w.fn);
-  bl_pacml_run_box *box;
-  berth_pacml_job *jobs;
-  berth_status st;
-  int32_t n;
-  int at;
   lua_settop(L, 2);
-  jobs = bl_to_trace(L, 2, &w, env->models, &n);
-  box = bl_new(L, &bl_pacml_run_class, sizeof *box);
-  at = lua_gettop(L);
+  int32_t n;
+  berth_pacml_job *jobs = bl_to_trace(L, 2, &w, env->models, &n);
+  bl_pacml_run_box *box = bl_new(L, &bl_pacml_run_class, sizeof *box);
+  int at = lua_gettop(L);
+  berth_status st;
   if ((st = berth_pacml_run_new(env->pacml, n, jobs, &box->run)) != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_pacml_retain(box->pacml = env->pacml);
   box->n = n;
@@ -293,12 +282,11 @@ static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl
 static int look(lua_State *L) {
   static const bl_where w = { "pacml run:look", NULL, 0 };
   bl_pacml_run_box *b = self_run(L, w.fn);
-  int32_t n, d = to_decision(L, b, &w), *list;
+  int32_t n, d = to_decision(L, b, &w);
   const int32_t *block = to_block(L, b, &w, &n);
+  int32_t *list = bl_scratch(L, (size_t)b->servers, sizeof *list);
   berth_pacml_outcome o;
-  berth_status st;
-  list = bl_scratch(L, (size_t)b->servers, sizeof *list);
-  st = berth_pacml_look_on(b->run, d, n, block, &o, list);
+  berth_status st = berth_pacml_look_on(b->run, d, n, block, &o, list);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   if (isnan(o.jct)) {
     lua_pushnil(L);
@@ -341,14 +329,12 @@ static int play(lua_State *L) {
   berth_pacml_run *r = self_run(L, w.fn)->run;
   bl_events e;
   berth_pacml_decider decider = { on_arrival, on_end, &e };
-  berth_status st;
-  bl_call call;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
   if (!lua_istable(L, 2)) bl_wrong(L, &w, "decider", "expected a table of functions, got %s", bl_kind(L, 2));
   e = bl_read_events(L, 2, &w, names);
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_pacml_run_play(r, &decider));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_pacml_run_play(r, &decider));
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);
 }
 
@@ -401,10 +387,10 @@ static int report(lua_State *L) {
   static const bl_where w = { "pacml run:report", NULL, 0 };
   bl_pacml_run_box *b = self_run(L, w.fn);
   double horizon = INFINITY;
-  berth_pacml_report o;
-  berth_status st;
   lua_settop(L, 2);
   bl_get_quantity(L, bl_options(L, 2, &w, keys), &w, "horizon", BERTH_SECONDS, &horizon);
+  berth_pacml_report o;
+  berth_status st;
   if ((st = berth_pacml_run_report(b->run, horizon, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_createtable(L, 0, 24);
   push_counts(L, &o);

@@ -14,10 +14,10 @@ static bl_pdors_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_
 const bl_table bl_pdors_tables[] = { berth_pdors_option_table, NULL };
 
 static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources, berth_pdors_options *o) {
-  int32_t n;
-  const double *high;
   bl_get_positive(L, t, w, "low", &o->low);
+  int32_t n;
   if (!bl_get_array(L, t, w, "high", &n)) return;
+  const double *high;
   high = bl_to_numbers(L, lua_gettop(L), w, "high", resources, "resource");
   for (int32_t r = 0; r < resources; r++) o->high[r] = high[r];
 }
@@ -36,14 +36,11 @@ static berth_pdors_options read_options(lua_State *L, int i, const bl_where *w, 
 static int pdors(lua_State *L) {
   static const bl_where w = { "berth.pdors.scheduler", NULL, 0 };
   berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
-  berth_pdors_options o;
-  bl_pdors_box *box;
-  berth_status st;
   lua_settop(L, 2);
   luaL_checkstack(L, 40, w.fn);
-  o = read_options(L, 2, &w, p);
-  box = bl_new(L, &bl_pdors_class, sizeof *box);
-  st = berth_pdors_new(p, &o, &box->pdors);
+  berth_pdors_options o = read_options(L, 2, &w, p);
+  bl_pdors_box *box = bl_new(L, &bl_pdors_class, sizeof *box);
+  berth_status st = berth_pdors_new(p, &o, &box->pdors);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_ps_retain(p);
   box->ps = p;
@@ -219,12 +216,12 @@ static int gdelta(lua_State *L) {
   static const bl_where w = { "berth.pdors.gdelta", NULL, 0 };
   int t = bl_options(L, 1, &w, names);
   int favour = choice_of(L, t, &w, "favour", "favour"), form = choice_of(L, t, &w, "form", "gdelta");
-  double rows = 0, delta = berth_pdors_default().delta, width = 0, g;
+  double rows = 0, delta = berth_pdors_default().delta, width = 0;
   if (form == BERTH_GDELTA_GIVEN) bl_wrong(L, &w, "form", "expected formula or tight");
   if (!bl_get_positive(L, t, &w, "rows", &rows)) bl_wrong(L, &w, "rows", "is missing");
   if (!bl_get_positive(L, t, &w, "width", &width)) bl_wrong(L, &w, "width", "is missing");
   bl_get_positive(L, t, &w, "delta", &delta);
-  g = berth_gdelta((berth_pdors_favour)favour, (berth_pdors_gdelta)form, rows, delta, width);
+  double g = berth_gdelta((berth_pdors_favour)favour, (berth_pdors_gdelta)form, rows, delta, width);
   if (isnan(g)) bl_wrong(L, &w, "rows, delta, width", "expected at least 1, between 0 and 1, above 0");
   lua_pushnumber(L, g);
   return 1;

@@ -19,22 +19,17 @@ static int exact(lua_State *L) {
   static const bl_where w = { "berth.exact", NULL, 0 };
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  berth_exact_summary summary;
-  berth_exact_options o;
-  bl_placement_box *box;
-  bl_call call;
-  berth_status st;
-  int at;
   lua_settop(L, 2);
-  o = berth_exact_default(berth_cost_graph(cost));
+  berth_exact_options o = berth_exact_default(berth_cost_graph(cost));
   bl_read_options(L, bl_option_table(L, 2, &w, bl_exact_tables), &w, berth_exact_option_table(),
                   &o);
-  box = bl_new_placement(L);
-  at = lua_gettop(L);
+  bl_placement_box *box = bl_new_placement(L);
+  int at = lua_gettop(L);
   berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
   box->cost = cost;
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_exact(cost, &o, &box->placement, &summary, &why));
+  bl_call call = bl_enter(L);
+  berth_exact_summary summary;
+  berth_status st = bl_leave(&call, berth_exact(cost, &o, &box->placement, &summary, &why));
   if (st != BERTH_OK) {
     box->cost = NULL;
     berth_cost_release(cost);

@@ -14,8 +14,7 @@ typedef struct lua_member {
 } lua_member;
 
 static berth_status status_of(const char *code) {
-  int st;
-  for (st = BERTH_OK + 1; code && st <= BERTH_EINTERRUPT; st++) {
+  for (int st = BERTH_OK + 1; code && st <= BERTH_EINTERRUPT; st++) {
     if (strcmp(berth_status_name((berth_status)st), code) == 0) return (berth_status)st;
   }
   return BERTH_EINVAL;
@@ -55,13 +54,12 @@ static berth_status call_member(void *ud, berth_cost *cost, berth_placement **ou
   const lua_member *m = ud;
   lua_State *L = m->L;
   int top = lua_gettop(L);
-  bl_placement_box *box;
   berth_status st = BERTH_OK;
   (void)cost;
   lua_pushvalue(L, m->run);
   lua_pushvalue(L, m->cost);
   if (lua_pcall(L, 1, 4, 0) != LUA_OK) return BERTH_ECALLBACK;
-  box = bl_test(L, top + 1, &bl_placement_class);
+  bl_placement_box *box = bl_test(L, top + 1, &bl_placement_class);
   if (box && bl_is_open(L, top + 1)) {
     berth_placement_retain(*out = box->placement);
   } else {
@@ -99,7 +97,7 @@ static const char *known_placer(lua_State *L, const bl_where *w, const char *nam
 static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_member *m, lua_member *own) {
   static const char *const keys[] = { "name", "placer", "options", "run", NULL };
   bl_where w = { "berth.portfolio", "members", (int)i + 1 };
-  int t = lua_gettop(L), options;
+  int t = lua_gettop(L);
   luaL_checkstack(L, 20, w.fn);
   if (!lua_istable(L, t)) bl_error(L, "%s: members[%d]: expected a table, got %s", w.fn, (int)i + 1, bl_kind(L, t));
   bl_check_keys(L, t, &w, keys, false);
@@ -115,20 +113,19 @@ static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_m
   }
   m->placer = known_placer(L, &w, bl_get_string(L, t, &w, "placer"));
   lua_getfield(L, t, "options");
-  options = lua_istable(L, -1) ? lua_gettop(L) : 0;
+  int options = lua_istable(L, -1) ? lua_gettop(L) : 0;
   if (options) bl_check_options(L, options, &w, bl_place_tables);
   bl_place_options(L, options, &w, cost, m->placer, &m->options);
 }
 
 static void read_members(lua_State *L, int t, const bl_where *w, const berth_cost *cost, portfolio_call *c) {
-  int32_t i, n;
-  int list;
+  int32_t n;
   if (!bl_get_array(L, t, w, "members", &n)) return;
-  list = lua_gettop(L);
+  int list = lua_gettop(L);
   if (n < 1 || n > MOST_MEMBERS) bl_wrong(L, w, "members", "%d are not from 1 to %d", (int)n, (int)MOST_MEMBERS);
   c->member = bl_scratch(L, (size_t)n, sizeof *c->member);
   c->own = bl_scratch(L, (size_t)n, sizeof *c->own);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     luaL_checkstack(L, 20, w->fn);
     lua_rawgeti(L, list, i + 1);
     read_member(L, i, cost, &c->member[i], &c->own[i]);
@@ -139,10 +136,9 @@ static void read_members(lua_State *L, int t, const bl_where *w, const berth_cos
 
 static void read_judge(lua_State *L, int t, const bl_where *w, const berth_cost *cost, portfolio_call *c) {
   static const bl_where in_judge = { "berth.portfolio: judge", NULL, 0 };
-  int judge;
   if (t) lua_getfield(L, t, "judge");
   if (!t || lua_isnil(L, -1)) return;
-  judge = lua_gettop(L);
+  int judge = lua_gettop(L);
   if (!lua_istable(L, judge)) bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
   bl_check_options(L, judge, &in_judge, bl_judge_tables);
   c->judge = bl_judge_options(L, judge, &in_judge, cost);
@@ -226,8 +222,8 @@ static void push_row(lua_State *L, const portfolio_call *c, const berth_portfoli
 
 /* As with a result: none where the times are not those that it is made of. */
 static void set_bound(lua_State *L, bl_cost_box *box, const berth_sim_options *judge) {
-  berth_bounds b;
   if (judge->noise > 0 || judge->quantum > 0 || !box->cost) return;
+  berth_bounds b;
   if (bl_bounds(box, judge->memory, judge->param_multiple, judge->links, &b, NULL) != BERTH_OK) return;
   bl_set_number(L, "bound", b.best);
   bl_set_string(L, "bound_name", b.name);
@@ -235,13 +231,13 @@ static void set_bound(lua_State *L, bl_cost_box *box, const berth_sim_options *j
 
 static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfolio *p, bl_cost_box *box, berth_cost *cost) {
   berth_sim_options judge = berth_sim_default(berth_cost_graph(cost));
-  int32_t i, n = berth_portfolio_members(p);
+  int32_t n = berth_portfolio_members(p);
   judge.links = c->o.place.links;
   judge.memory = c->o.place.memory;
   judge.param_multiple = c->o.place.param_multiple;
   judge.quantum = c->o.place.quantum;
   lua_createtable(L, n, 4);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     push_row(L, c, p, i, cost);
     lua_rawseti(L, -2, i + 1);
   }
@@ -252,17 +248,17 @@ static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfol
 /* Does the text have the member's words in it, behind its name? */
 static bool quotes(const char *text, const berth_member_report *m) {
   static const char none[] = "no placement found: ";
-  const char *tail = strstr(m->message, none), *at;
+  const char *tail = strstr(m->message, none);
   size_t n = strlen(m->name) + 2;
   tail = tail ? tail + strlen(none) : m->message;
-  at = *tail ? strstr(text, tail) : NULL;
+  const char *at = *tail ? strstr(text, tail) : NULL;
   return at && (size_t)(at - text) >= n && strncmp(at - n, m->name, n - 2) == 0;
 }
 
 /* Words of a member in Lua are not of ids from 0. */
 static void push_reason(lua_State *L, const portfolio_call *c, const berth_portfolio *p, const char *text) {
-  int32_t i, n = p && c->member ? berth_portfolio_members(p) : 0;
-  for (i = 0; i < n; i++) {
+  int32_t n = p && c->member ? berth_portfolio_members(p) : 0;
+  for (int32_t i = 0; i < n; i++) {
     if (c->member[i].place && quotes(text, berth_portfolio_report(p, i))) {
       lua_pushstring(L, text);
       return;
@@ -316,26 +312,22 @@ static int portfolio(lua_State *L) {
   static const bl_where w = { "berth.portfolio", NULL, 0 };
   bl_cost_box *cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  portfolio_call c;
-  run_box *box;
-  bl_call call;
-  berth_status st;
-  int t, n;
   lua_settop(L, 2);
-  t = bl_option_table(L, 2, &w, bl_portfolio_tables);
+  int t = bl_option_table(L, 2, &w, bl_portfolio_tables);
   bl_register(L, &run_class);
-  box = bl_new(L, &run_class, sizeof *box);
+  run_box *box = bl_new(L, &run_class, sizeof *box);
+  portfolio_call c;
   read_call(L, t, &w, cost->cost, &c);
   berth_cost_retain(box->cost = cost->cost); /* a member in Lua may close it */
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_portfolio_run(box->cost, &c.o, &box->p, &why));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_portfolio_run(box->cost, &c.o, &box->p, &why));
   if (st == BERTH_ECALLBACK) {
     close_run(box);
     return lua_error(L);
   }
   if (st == BERTH_EINTERRUPT) bl_raise_failure(L);
   luaL_checkstack(L, 20, w.fn);
-  n = push_outcome(L, &c, box, cost, st, &why);
+  int n = push_outcome(L, &c, box, cost, st, &why);
   close_run(box);
   bl_track(L);
   return n;

@@ -8,23 +8,17 @@ static int repair(lua_State *L) {
   static const bl_where w = { "berth.repair", NULL, 0 };
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  berth_place_options o;
-  const int32_t *device;
-  bl_placement_box *box;
-  bl_call call;
-  berth_status st;
-  int at;
   lua_settop(L, 3);
-  o = berth_place_default(berth_cost_graph(cost));
+  berth_place_options o = berth_place_default(berth_cost_graph(cost));
   bl_read_options(L, bl_option_table(L, 3, &w, bl_repair_tables), &w, berth_repair_option_table(),
                   &o);
-  device = bl_to_devices(L, 2, cost, &w, "placement");
-  box = bl_new_placement(L);
-  at = lua_gettop(L);
+  const int32_t *device = bl_to_devices(L, 2, cost, &w, "placement");
+  bl_placement_box *box = bl_new_placement(L);
+  int at = lua_gettop(L);
   berth_cost_retain(cost); /* a hook may close it; then it is the placement's */
   box->cost = cost;
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_place_repair(cost, device, &o, &box->placement, &why));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_place_repair(cost, device, &o, &box->placement, &why));
   if (st != BERTH_OK) {
     box->cost = NULL;
     berth_cost_release(cost);

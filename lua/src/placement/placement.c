@@ -24,21 +24,20 @@ static berth_placement *self(lua_State *L, const char *fn) { return bl_check_pla
 static int placement_new(lua_State *L) {
   static const char *const keys[] = { "sequence", "placer", "estimate", NULL };
   static const bl_where w = { "berth.placement", NULL, 0 };
-  int32_t n, m, *device, *sequence = NULL;
-  const char *placer;
+  int32_t *sequence = NULL;
   double estimate = NAN;
-  bl_placement_box *box;
-  berth_status st;
-  int t;
   lua_settop(L, 2);
-  t = bl_options(L, 2, &w, keys);
-  n = bl_to_length(L, 1, &w, "devices");
+  int t = bl_options(L, 2, &w, keys);
+  int32_t n = bl_to_length(L, 1, &w, "devices");
+  int32_t *device;
   device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
+  int32_t m;
   if (bl_get_array(L, t, &w, "sequence", &m)) sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
+  const char *placer;
   placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
   bl_get_quantity(L, t, &w, "estimate", BERTH_SECONDS, &estimate);
-  box = bl_new_placement(L);
-  st = berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);
+  bl_placement_box *box = bl_new_placement(L);
+  berth_status st = berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_track(L);
   return 1;
@@ -49,25 +48,24 @@ static int wrong_length(lua_State *L, const bl_where *w, const char *key, int go
 }
 
 const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key) {
-  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost)), got;
+  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
   if (bl_test(L, i, &bl_placement_class)) {
     berth_placement *p = bl_check_placement(L, i, w->fn, key);
     if (berth_placement_ops(p) != n) wrong_length(L, w, key, berth_placement_ops(p), n);
     return berth_placement_device(p);
   }
   if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
-  got = bl_to_length(L, i, w, key);
+  int32_t got = bl_to_length(L, i, w, key);
   if (got != n) wrong_length(L, w, key, got, n);
   return bl_to_ids(L, i, w, key, n, m, "device");
 }
 
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out) {
-  int32_t k, n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
+  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
   if ((int32_t)lua_rawlen(L, i) != n) return NULL;
-  for (k = 0; k < n; k++) {
-    double x;
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
-    x = (double)lua_tonumber(L, -1);
+    double x = (double)lua_tonumber(L, -1);
     if (lua_type(L, -1) != LUA_TNUMBER || !(x >= 1 && x <= m) || x != floor(x)) return NULL;
     out[k] = (int32_t)x - 1;
     lua_pop(L, 1);
@@ -152,11 +150,11 @@ static int length(lua_State *L) {
 
 /* Number of different devices; O(ops) time, O(highest device) memory. */
 static int count_used(lua_State *L, const berth_placement *p) {
-  int32_t k, n = berth_placement_ops(p), top = 0;
+  int32_t n = berth_placement_ops(p), top = 0;
   const int32_t *device = berth_placement_device(p);
   int used = 0;
   lua_newtable(L); /* ids can be anything here: a set, not a bitmap */
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (device[k] == top - 1) continue;
     top = device[k] + 1;
     lua_rawgeti(L, -1, top);
@@ -230,12 +228,11 @@ static void read_variant(lua_State *L, int t, const bl_where *w, const char *pla
 
 /* An array of the favourite child of each op; 0 or false: none. The one at the top of the stack. */
 static const int32_t *read_favourite(lua_State *L, const bl_where *w, int32_t n) {
-  int32_t k, *child;
   if ((int32_t)lua_rawlen(L, -1) != n) {
     bl_wrong(L, w, "favourites", "has %d entries, expected %d (one per op)", (int)lua_rawlen(L, -1), (int)n);
   }
-  child = bl_scratch(L, (size_t)n, sizeof *child);
-  for (k = 0; k < n; k++) {
+  int32_t *child = bl_scratch(L, (size_t)n, sizeof *child);
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, -2, k + 1);
     child[k] = BERTH_NONE;
     if (lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) != 0 : !lua_isboolean(L, -1) || lua_toboolean(L, -1)) {
@@ -282,13 +279,12 @@ void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *
 
 /* The placer at i: its name, or "policy" and the policy read onto the stack. */
 static const char *read_placer(lua_State *L, int i, const bl_where *w, bl_policy *policy) {
-  const berth_placer *p;
   if (lua_istable(L, i) || lua_isfunction(L, i)) {
     bl_policy_read(L, i, 1, w, policy);
     return "policy";
   }
   if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "placer", "expected a name or a policy, got %s", bl_kind(L, i));
-  p = berth_placer_find(lua_tostring(L, i));
+  const berth_placer *p = berth_placer_find(lua_tostring(L, i));
   if (p && strcmp(p->name, "policy") != 0) return p->name;
   bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", lua_tostring(L, i));
   return NULL;
@@ -300,17 +296,12 @@ static int place(lua_State *L) {
   berth_cost *cost = bl_check_cost(L, 1, w.fn, "cost");
   bl_policy policy = { 0 };
   bl_search search = { 0 };
-  bl_placement_box *box;
-  bl_call call;
-  berth_place_options o;
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  berth_status st;
-  const char *placer;
-  int t;
   lua_settop(L, 3);
-  t = bl_option_table(L, 3, &w, bl_place_tables);
-  box = bl_new_placement(L);
-  placer = read_placer(L, 2, &w, &policy);
+  int t = bl_option_table(L, 3, &w, bl_place_tables);
+  bl_placement_box *box = bl_new_placement(L);
+  const char *placer = read_placer(L, 2, &w, &policy);
+  berth_place_options o;
   bl_place_options(L, t, &w, cost, placer, &o);
   o.policy = policy.L ? &policy.c : NULL;
   bl_search_read(L, t, &w, cost, placer, &search);
@@ -318,8 +309,8 @@ static int place(lua_State *L) {
   o.search_report = &search.report;
   berth_cost_retain(cost); /* a policy may close it; then it is the placement's */
   box->cost = cost;
-  call = bl_enter(L);
-  st = bl_leave(&call, berth_place(cost, placer, &o, &box->placement, &why));
+  bl_call call = bl_enter(L);
+  berth_status st = bl_leave(&call, berth_place(cost, placer, &o, &box->placement, &why));
   if (st != BERTH_OK) {
     box->cost = NULL;
     berth_cost_release(cost);

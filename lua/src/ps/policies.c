@@ -38,19 +38,16 @@ static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w, bert
 /* fit = { { theta0 .. theta4 }, ... }, one per job */
 static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *w, int32_t jobs) {
   int32_t n;
-  berth_ps_speed_fit *fit;
-  int at;
   if (!bl_get_array(L, t, w, "fit", &n)) return NULL;
   if (n != jobs) bl_wrong(L, w, "fit", "has %d entries, expected %d (one per job)", (int)n, (int)jobs);
-  at = lua_gettop(L);
-  fit = bl_scratch(L, (size_t)n, sizeof *fit);
+  int at = lua_gettop(L);
+  berth_ps_speed_fit *fit = bl_scratch(L, (size_t)n, sizeof *fit);
   for (int32_t j = 0; j < n; j++) {
     bl_where item = { w->fn, "fit", (int)j + 1 };
     int top = lua_gettop(L);
-    const double *theta;
     lua_rawgeti(L, at, j + 1);
     if (!lua_istable(L, top + 1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, top + 1));
-    theta = bl_to_numbers(L, top + 1, &item, NULL, 5, "term");
+    const double *theta = bl_to_numbers(L, top + 1, &item, NULL, 5, "term");
     for (int k = 0; k < 5; k++) fit[j].theta[k] = theta[k];
     lua_settop(L, top);
   }
@@ -72,12 +69,10 @@ static int ps_policy(lua_State *L) {
   berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
   int k = luaL_checkoption(L, 2, NULL, names);
   berth_ps_scheduler *made = NULL;
-  bl_ps_policy_box *box;
-  berth_status st;
   lua_settop(L, 3);
   luaL_checkstack(L, 40, w.fn);
-  box = bl_new(L, &bl_ps_policy_class, sizeof *box);
-  st = makers[k](L, p, &w, &made);
+  bl_ps_policy_box *box = bl_new(L, &bl_ps_policy_class, sizeof *box);
+  berth_status st = makers[k](L, p, &w, &made);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   box->scheduler = made;
   lua_settop(L, 4);
@@ -88,19 +83,20 @@ static int ps_policy(lua_State *L) {
 /* ps_speed_fit(batch, workers, servers, speed): { theta0 .. theta4 } */
 static int ps_speed_fit(lua_State *L) {
   static const bl_where w = { "berth.pdors.fit_speed", NULL, 0 };
-  int32_t batch = (int32_t)bl_to_whole(L, 1, &w, "batch", 1, INT32_MAX), n;
-  const double *workers, *servers, *speed;
-  berth_ps_speed_fit fit;
-  berth_status st;
+  int32_t batch = (int32_t)bl_to_whole(L, 1, &w, "batch", 1, INT32_MAX);
   static const char *const keys[] = { "workers", "servers", "speed" };
   lua_settop(L, 4);
   for (int k = 0; k < 3; k++)
     if (!lua_istable(L, k + 2)) bl_wrong(L, &w, keys[k], "expected an array, got %s", bl_kind(L, k + 2));
-  n = bl_to_length(L, 2, &w, "workers");
+  int32_t n = bl_to_length(L, 2, &w, "workers");
+  const double *workers;
   workers = bl_to_numbers(L, 2, &w, "workers", n, "measurement");
+  const double *servers;
   servers = bl_to_numbers(L, 3, &w, "servers", n, "measurement");
+  const double *speed;
   speed = bl_to_numbers(L, 4, &w, "speed", n, "measurement");
-  st = berth_ps_speed_fit_to(bl_ctx(L), batch, n, workers, servers, speed, &fit);
+  berth_ps_speed_fit fit;
+  berth_status st = berth_ps_speed_fit_to(bl_ctx(L), batch, n, workers, servers, speed, &fit);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_push_numbers(L, 5, fit.theta);
   return 1;

@@ -24,9 +24,8 @@ static const number_field fields_of_jobs[] = {
 
 static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources, double *out) {
   int32_t n;
-  const double *x;
   if (!bl_get_array(L, t, w, key, &n)) bl_wrong(L, w, key, "is missing");
-  x = bl_to_numbers(L, lua_gettop(L), w, key, resources, "resource");
+  const double *x = bl_to_numbers(L, lua_gettop(L), w, key, resources, "resource");
   for (int32_t r = 0; r < resources; r++) out[r] = x[r];
 }
 
@@ -47,10 +46,9 @@ static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_opti
 }
 
 static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const berth_ps_options *o, int32_t *n) {
-  berth_ps_job *jobs;
   if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "jobs");
-  jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
+  berth_ps_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
   for (int32_t j = 0; j < *n; j++) {
     bl_where item = { w->fn, "jobs", (int)j + 1 };
     int top = lua_gettop(L);
@@ -62,12 +60,11 @@ static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const ber
 }
 
 static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machines) {
-  int32_t n, *rack;
-  int at;
+  int32_t n;
   if (!bl_get_array(L, t, w, "rack", &n)) return NULL;
   if (n != machines) bl_wrong(L, w, "rack", "has %d entries, expected %d (one per machine)", (int)n, (int)machines);
-  at = lua_gettop(L);
-  rack = bl_scratch(L, (size_t)n, sizeof *rack);
+  int at = lua_gettop(L);
+  int32_t *rack = bl_scratch(L, (size_t)n, sizeof *rack);
   for (int32_t m = 0; m < n; m++) {
     bl_where item = { w->fn, "rack", (int)m + 1 };
     lua_rawgeti(L, at, m + 1);
@@ -82,12 +79,12 @@ const bl_table bl_ps_tables[] = { berth_ps_option_table, NULL };
 static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
   berth_ps_options o = berth_ps_default(0, 0, 0, NULL);
   int t = bl_option_table(L, i, w, bl_ps_tables);
-  int32_t n;
   bl_read_options(L, t, w, berth_ps_option_table(), &o);
   if (!o.machines) bl_wrong(L, w, "machines", "is missing");
   if (!o.resources) bl_wrong(L, w, "resources", "is missing");
   if (!o.slots) bl_wrong(L, w, "slots", "is missing");
   o.rack = read_racks(L, t, w, o.machines);
+  int32_t n;
   if (!bl_get_array(L, t, w, "capacity", &n)) bl_wrong(L, w, "capacity", "is missing");
   o.capacity = bl_to_numbers(L, lua_gettop(L), w, "capacity", o.machines * o.resources,
                              "machine and resource");
@@ -97,18 +94,14 @@ static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
 /* ps(jobs, { machines, resources, slots, capacity = [machines * resources], rack = [machines], slot_seconds, comm }): object */
 static int ps(lua_State *L) {
   static const bl_where w = { "berth.pdors.problem", NULL, 0 };
-  berth_ps_options o;
-  berth_ps_job *jobs;
-  bl_ps_box *box;
-  berth_status st;
-  int32_t n;
   lua_settop(L, 2);
   luaL_checkstack(L, 40, w.fn);
   if (!lua_istable(L, 2)) bl_wrong(L, &w, "cluster", "expected a table, got %s", bl_kind(L, 2));
-  o = read_options(L, 2, &w);
-  jobs = read_jobs(L, 1, &w, &o, &n);
-  box = bl_new(L, &bl_ps_class, sizeof *box);
-  st = berth_ps_new(bl_ctx(L), &o, n, jobs, &box->ps);
+  berth_ps_options o = read_options(L, 2, &w);
+  int32_t n;
+  berth_ps_job *jobs = read_jobs(L, 1, &w, &o, &n);
+  bl_ps_box *box = bl_new(L, &bl_ps_class, sizeof *box);
+  berth_status st = berth_ps_new(bl_ctx(L), &o, n, jobs, &box->ps);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_track(L);
   return 1;
@@ -121,19 +114,17 @@ int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) 
 }
 
 static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const char *what) {
-  int32_t n;
   lua_rawgeti(L, t, k);
-  n = (int32_t)bl_to_whole(L, -1, w, what, 0, INT32_MAX);
+  int32_t n = (int32_t)bl_to_whole(L, -1, w, what, 0, INT32_MAX);
   lua_pop(L, 1);
   return n;
 }
 
 berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth_ps *p, int32_t *n) {
   int32_t machines = berth_ps_options_of(p)->machines;
-  berth_ps_place *out;
   if (!lua_istable(L, i)) bl_wrong(L, w, "places", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "places");
-  out = bl_scratch(L, (size_t)*n, sizeof *out);
+  berth_ps_place *out = bl_scratch(L, (size_t)*n, sizeof *out);
   for (int32_t k = 0; k < *n; k++) {
     bl_where item = { w->fn, "places", (int)k + 1 };
     int t = lua_gettop(L) + 1;

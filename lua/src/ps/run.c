@@ -48,15 +48,12 @@ static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, bl_even
 static int play(lua_State *L) {
   static const bl_where w = { "run:play", NULL, 0 };
   berth_ps_run *r = self(L, w.fn);
-  bl_events e;
-  berth_ps_policy policy;
-  berth_status st;
-  bl_call under_way;
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
-  policy = to_policy(L, 2, &w, &e);
-  under_way = bl_enter(L);
-  st = bl_leave(&under_way, berth_ps_run_play(r, &policy));
+  bl_events e;
+  berth_ps_policy policy = to_policy(L, 2, &w, &e);
+  bl_call under_way = bl_enter(L);
+  berth_status st = bl_leave(&under_way, berth_ps_run_play(r, &policy));
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);
 }
 
@@ -163,12 +160,10 @@ static void set_places(lua_State *L, int32_t n, const berth_ps_place *place) {
 static int log_of(lua_State *L) {
   berth_ps_run *r = self(L, "run:log");
   size_t n = berth_ps_run_log(r, 0, NULL, NULL, NULL);
-  int32_t *slot, *job;
-  berth_ps_place *place;
   if (n > INT32_MAX / 2) return bl_error(L, "run:log: too long for a table");
-  slot = bl_scratch(L, n, sizeof *slot);
-  job = bl_scratch(L, n, sizeof *job);
-  place = bl_scratch(L, n, sizeof *place);
+  int32_t *slot = bl_scratch(L, n, sizeof *slot);
+  int32_t *job = bl_scratch(L, n, sizeof *job);
+  berth_ps_place *place = bl_scratch(L, n, sizeof *place);
   berth_ps_run_log(r, n, slot, job, place);
   lua_createtable(L, 0, 5);
   lua_createtable(L, (int)n, 0);

@@ -19,17 +19,14 @@ const bl_table bl_ramp_tables[] = { berth_ramp_option_table, NULL };
 /* ramp(options): object */
 static int ramp_new(lua_State *L) {
   static const bl_where w = { "berth.ramp", NULL, 0 };
-  berth_ramp_options o;
-  bl_ramp_box *box;
-  berth_status st;
-  int t, compat = 0;
+  int compat = 0;
   lua_settop(L, 1);
-  t = bl_option_table(L, 1, &w, bl_ramp_tables);
+  int t = bl_option_table(L, 1, &w, bl_ramp_tables);
   bl_get_bool(L, t, &w, "compat", &compat);
-  o = berth_ramp_default(compat);
+  berth_ramp_options o = berth_ramp_default(compat);
   bl_read_options(L, t, &w, berth_ramp_option_table(), &o);
-  box = bl_new(L, &bl_ramp_class, sizeof *box);
-  st = berth_ramp_new(bl_ctx(L), &o, &box->ramp);
+  bl_ramp_box *box = bl_new(L, &bl_ramp_class, sizeof *box);
+  berth_status st = berth_ramp_new(bl_ctx(L), &o, &box->ramp);
   return st == BERTH_OK ? 1 : bl_refused(L, w.fn, st);
 }
 
@@ -47,12 +44,12 @@ static int transfer(lua_State *L) {
 static int collective(lua_State *L) {
   static const bl_where w = { "ramp:collective", NULL, 0 };
   const berth_ramp *r = self(L, w.fn);
-  int32_t n = bl_to_length(L, 2, &w, "servers"), *server;
+  int32_t n = bl_to_length(L, 2, &w, "servers");
   double bytes = bl_to_quantity(L, 3, &w, "bytes", BERTH_BYTES), seconds = 0;
-  berth_status st;
   if (n == 0) bl_wrong(L, &w, "servers", "is empty: expected at least one end point");
+  int32_t *server;
   server = bl_to_ids(L, 2, &w, "servers", n, berth_ramp_servers(r), "server");
-  st = berth_ramp_collective(r, n, server, bytes, &seconds);
+  berth_status st = berth_ramp_collective(r, n, server, bytes, &seconds);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, seconds);
   return 1;
@@ -70,24 +67,21 @@ static int legal(lua_State *L) {
 
 /* true and 1: busy; false and 0: free */
 static uint8_t to_mark(lua_State *L, const bl_where *w, const char *key, int32_t k) {
-  double x;
   if (lua_type(L, -1) == LUA_TBOOLEAN) return (uint8_t)lua_toboolean(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER)
     bl_wrong(L, w, key, "[%d]: expected true, false, 0 or 1, got %s", (int)k, bl_kind(L, -1));
-  x = (double)lua_tonumber(L, -1);
+  double x = (double)lua_tonumber(L, -1);
   if (x != 0 && x != 1) bl_wrong(L, w, key, "[%d]: expected 0 or 1, got %.14g", (int)k, x);
   return x == 1;
 }
 
 const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t servers) {
-  int32_t n, k;
-  uint8_t *busy;
-  int at;
+  int32_t n;
   if (!bl_get_array(L, t, w, "busy", &n)) return NULL;
-  at = lua_gettop(L);
+  int at = lua_gettop(L);
   if (n != servers) bl_wrong(L, w, "busy", "has %d entries, expected %d (one per server)", (int)n, (int)servers);
-  busy = bl_scratch(L, (size_t)n, sizeof *busy);
-  for (k = 0; k < n; k++) {
+  uint8_t *busy = bl_scratch(L, (size_t)n, sizeof *busy);
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, at, k + 1);
     busy[k] = to_mark(L, w, "busy", k + 1);
     lua_pop(L, 1);
@@ -110,25 +104,25 @@ static void push_numbers_of(lua_State *L, const berth_ramp_outcome *o) {
 }
 
 static double number_of(lua_State *L, const char *key) {
-  double x;
   lua_getfield(L, 1, key);
-  x = lua_isnumber(L, -1) ? (double)lua_tonumber(L, -1) : NAN;
+  double x = lua_isnumber(L, -1) ? (double)lua_tonumber(L, -1) : NAN;
   lua_pop(L, 1);
   return x;
 }
 
 /* Of whatever is in the table now; `look = false` leaves no step. */
 static int plan_to_string(lua_State *L) {
-  double pieces, step;
-  luaL_Buffer b;
   luaL_checktype(L, 1, LUA_TTABLE);
+  double pieces;
   pieces = number_of(L, "pieces");
+  double step;
   step = number_of(L, "step");
   lua_getfield(L, 1, "servers");
   if (lua_isnil(L, -1)) {
     lua_pushfstring(L, "ramp plan: not placed: op %d in %d pieces", (int)number_of(L, "op"), (int)pieces);
     return 1;
   }
+  luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "ramp plan: %.0f pieces on %d servers", pieces, (int)lua_rawlen(L, 2));
   if (!isnan(step)) {
@@ -182,11 +176,10 @@ static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *
                               berth_ramp_outcome *o) {
   berth_ramp_planner *p = box->planner;
   berth_status st = p ? BERTH_OK : berth_ramp_planner_new(box->ramp, &p);
-  bl_call call;
   if (st != BERTH_OK) return st;
   box->planner = NULL;
   berth_ramp_model_retain(m);
-  call = bl_enter(L);
+  bl_call call = bl_enter(L);
   st = bl_leave(&call, work(p, m, w, servers, o));
   berth_ramp_model_release(m);
   if (box->ramp && !box->planner) box->planner = p;
@@ -206,17 +199,16 @@ static int plan(lua_State *L) {
   static const bl_where w = { "ramp:plan", NULL, 0 };
   bl_ramp_box *box = self_box(L, w.fn);
   bl_ramp_model_box *m = bl_check(L, 2, &bl_ramp_model_class, w.fn, "model");
-  int32_t n = berth_ramp_servers(box->ramp), *servers;
+  int32_t n = berth_ramp_servers(box->ramp);
   Wish wish = { (int32_t)bl_to_whole(L, 3, &w, "most", 1, INT32_MAX), 0, NULL, NULL, 1 };
   berth_ramp_outcome o = { 0 };
-  berth_status st;
-  int t;
   lua_settop(L, 4);
-  t = bl_options(L, 4, &w, names);
+  int t = bl_options(L, 4, &w, names);
   bl_get_bool(L, t, &w, "look", &wish.look);
   wish.busy = bl_get_busy(L, t, &w, n);
   read_block(L, t, &w, n, &wish);
-  servers = bl_scratch(L, (size_t)n, sizeof *servers);
+  int32_t *servers = bl_scratch(L, (size_t)n, sizeof *servers);
+  berth_status st;
   if ((st = plan_with(L, box, m->model, &wish, servers, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
   push_outcome(L, &o, servers, wish.look);
   return 1;
@@ -256,15 +248,12 @@ static int model(lua_State *L) {
   static const bl_where w = { "ramp:model", NULL, 0 };
   berth_ramp *r = self(L, w.fn);
   berth_graph *g = bl_check_graph(L, 2, w.fn, "graph");
-  const int32_t *order;
-  bl_ramp_model_box *box;
-  berth_status st;
-  int at;
   lua_settop(L, 3);
   drop_origins(L);
-  order = read_order(L, bl_options(L, 3, &w, names), &w, g);
-  box = bl_new(L, &bl_ramp_model_class, sizeof *box);
-  at = lua_gettop(L);
+  const int32_t *order = read_order(L, bl_options(L, 3, &w, names), &w, g);
+  bl_ramp_model_box *box = bl_new(L, &bl_ramp_model_class, sizeof *box);
+  int at = lua_gettop(L);
+  berth_status st;
   if ((st = berth_ramp_model_new(r, g, order, &box->model)) != BERTH_OK) return bl_refused(L, w.fn, st);
   berth_graph_retain(box->graph = g);
   berth_ramp_retain(box->ramp = r);
@@ -295,10 +284,9 @@ static int model_bytes(lua_State *L) {
 
 /* Pushes what is anchored under key, if it is an open object of that class; says whether it is. */
 static bool push_open(lua_State *L, const char *key, const bl_class *c) {
-  bl_box *box;
   compat_getanchor(L, 1);
   lua_getfield(L, -1, key);
-  box = bl_test(L, -1, c);
+  bl_box *box = bl_test(L, -1, c);
   return box && box->object;
 }
 

@@ -11,9 +11,8 @@ static int ask(lua_State *L) {
   bl_search *s = lua_touserdata(L, 1);
   const int32_t *device = lua_touserdata(L, 2);
   bl_cost_box *cost = lua_touserdata(L, 4);
-  bl_placement_box *box;
   lua_pushvalue(L, 3);
-  box = bl_new_placement(L);
+  bl_placement_box *box = bl_new_placement(L);
   if (berth_placement_new(bl_ctx(L), berth_graph_ops(berth_cost_graph(cost->cost)), device, NULL, NULL, NAN, &box->placement)
       != BERTH_OK) {
     lua_pushstring(L, berth_errmsg(bl_ctx(L)));
@@ -59,10 +58,9 @@ static void read_objective(lua_State *L, int t, const bl_where *w, bl_search *s)
 
 static void read_judge(lua_State *L, int t, const berth_cost *cost, const bl_where *w, bl_search *s) {
   static const bl_where in_judge = { "berth.place: judge", NULL, 0 };
-  int judge;
   lua_getfield(L, t, "judge");
   if (lua_isnil(L, -1)) return;
-  judge = lua_gettop(L);
+  int judge = lua_gettop(L);
   if (!lua_istable(L, judge)) bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
   bl_check_options(L, judge, &in_judge, bl_judge_tables);
   s->judge = bl_judge_options(L, judge, &in_judge, cost);
@@ -70,13 +68,13 @@ static void read_judge(lua_State *L, int t, const berth_cost *cost, const bl_whe
 }
 
 void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer, bl_search *s) {
-  bool limited, searches = berth_placer_reads(berth_placer_find(placer), "calls");
+  bool searches = berth_placer_reads(berth_placer_find(placer), "calls");
   s->o = berth_search_default();
   if (t) bl_read_options(L, t, w, berth_search_option_table(), &s->o);
   if (!t || !searches) return;
   luaL_checkstack(L, 20, w->fn);
   lua_getfield(L, t, "calls");
-  limited = !lua_isnil(L, -1);
+  bool limited = !lua_isnil(L, -1);
   lua_pop(L, 1);
   if (!limited && s->o.seconds > 0) s->o.calls = 0;
   read_judge(L, t, cost, w, s);

@@ -25,11 +25,10 @@ bl_result_box *bl_new_result(lua_State *L, int cost) {
 
 /* Noise and quanta change the times that the bound is made of. A memory bound holds for placements that fit. */
 berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o) {
+  if (o->noise > 0 || o->quantum > 0 || !cost->cost) return BERTH_OK; /* a hook may have closed the cost */
   berth_oom oom;
   berth_bounds b;
-  berth_status st;
-  if (o->noise > 0 || o->quantum > 0 || !cost->cost) return BERTH_OK; /* a hook may have closed the cost */
-  st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, o->links, &b,
+  berth_status st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, o->links, &b,
                  NULL);
   if (st == BERTH_EINFEASIBLE) st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, o->links, &b, NULL);
   if (st != BERTH_OK) return st == BERTH_ENOMEM ? st : BERTH_OK;
@@ -41,8 +40,8 @@ berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_
 /* Where no bound holds, neither does this one. */
 void bl_result_know(lua_State *L, int t, const bl_where *w, bl_result_box *box) {
   double best = 0;
-  berth_oom oom;
   bl_get_quantity(L, t, w, "best", BERTH_SECONDS, &best);
+  berth_oom oom;
   if (!(best > box->bound) || berth_result_oom(box->result, &oom)) return;
   snprintf(box->given_name, sizeof box->given_name, "%s", bl_get_string(L, t, w, "name"));
   lua_pop(L, 1);
@@ -131,9 +130,8 @@ static int get_device(lua_State *L) {
 }
 
 void bl_push_transfers(lua_State *L, int32_t n, const berth_transfer *t) {
-  int32_t k;
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_createtable(L, 0, 5);
     bl_set_id(L, "tensor", t[k].tensor);
     bl_set_id(L, "from", t[k].src);
@@ -159,10 +157,10 @@ static void build_links(lua_State *L) {
   const berth_result *r = self(L, "result.links");
   const double *bytes = berth_result_link_bytes(r), *busy = berth_result_link_busy(r);
   const int32_t *sharing = berth_result_link_sharing(r);
-  int32_t k, n = n_links(r);
+  int32_t n = n_links(r);
   if (!sharing) luaL_error(L, "result.links: out of memory");
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_createtable(L, 0, 3);
     bl_set_number(L, "bytes", bytes[k]);
     bl_set_number(L, "busy", busy[k]);
@@ -180,10 +178,10 @@ static int get_links(lua_State *L) {
 static void build_collectives(lua_State *L) {
   const berth_result *r = self(L, "result.collectives");
   const berth_collective_run *c;
-  const int32_t *devices;
-  int32_t k, members, n = berth_result_collectives(r, &c);
+  int32_t n = berth_result_collectives(r, &c);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  const int32_t *devices;
+  for (int32_t k = 0; k < n; k++) {
     lua_createtable(L, 0, 7);
     bl_set_number(L, "start", c[k].start);
     bl_set_number(L, "finish", c[k].finish);
@@ -191,7 +189,7 @@ static void build_collectives(lua_State *L) {
     bl_set_number(L, "bytes", c[k].bytes);
     bl_set_id(L, "last", c[k].last);
     bl_set_string(L, "algorithm", berth_collective_algorithm_name(c[k].algorithm));
-    members = berth_result_collective_devices(r, k, &devices);
+    int32_t members = berth_result_collective_devices(r, k, &devices);
     bl_push_ids(L, members, devices);
     lua_setfield(L, -2, "devices");
     lua_rawseti(L, -2, k + 1);
@@ -230,9 +228,9 @@ static int get_overlapped(lua_State *L) {
 
 static void build_overlap(lua_State *L) {
   const berth_result *r = self(L, "result.overlap");
-  int32_t d, n = n_devices(r);
+  int32_t n = n_devices(r);
   lua_createtable(L, n, 0);
-  for (d = 0; d < n; d++) {
+  for (int32_t d = 0; d < n; d++) {
     const berth_overlap *o = overlap_of(L, r, d);
     lua_createtable(L, 0, 3);
     bl_set_number(L, "communication", o->communication);
@@ -263,12 +261,12 @@ static int get_oom(lua_State *L) {
 static int peak_ops(lua_State *L) {
   static const bl_where w = { "result:peak_ops", NULL, 0 };
   const berth_result *r = self(L, w.fn);
-  int32_t k, n, device = bl_to_id(L, 2, &w, "device", n_devices(r), "device");
+  int32_t device = bl_to_id(L, 2, &w, "device", n_devices(r), "device");
   const int32_t *ops;
   const double *bytes;
-  n = berth_result_peak_ops(r, device, &ops, &bytes);
+  int32_t n = berth_result_peak_ops(r, device, &ops, &bytes);
   lua_createtable(L, n, 0);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     lua_createtable(L, 0, 2);
     bl_set_id(L, "op", ops[k]);
     bl_set_number(L, "bytes", bytes[k]);
@@ -313,11 +311,10 @@ static int to_table(lua_State *L) {
     { "options", get_options },     { "collectives", get_collectives }, { "communication", get_communication },
     { "exposed", get_exposed },     { "overlapped", get_overlapped }, { "overlap", get_overlap }, { NULL, NULL }
   };
-  const luaL_Reg *p;
   self(L, "result:to_table");
   lua_settop(L, 1);
   lua_createtable(L, 0, 14);
-  for (p = parts; p->name; p++) {
+  for (const luaL_Reg *p = parts; p->name; p++) {
     lua_pushcfunction(L, p->func);
     lua_pushvalue(L, 1);
     lua_call(L, 1, 1);
@@ -330,8 +327,8 @@ static int to_table(lua_State *L) {
 
 static void add_devices(luaL_Buffer *b, const berth_result *r) {
   const double *busy = berth_result_busy(r);
-  int32_t d, n = n_devices(r), used = 0;
-  for (d = 0; d < n; d++) used += busy[d] > 0;
+  int32_t n = n_devices(r), used = 0;
+  for (int32_t d = 0; d < n; d++) used += busy[d] > 0;
   if (used < n && used > 0) {
     bl_add_format(b, " on %d of %d devices", (int)used, (int)n);
   } else {
@@ -363,8 +360,8 @@ static void add_op_name(luaL_Buffer *b, const berth_result *r, int32_t op) {
 
 static void add_peak(luaL_Buffer *b, const berth_result *r) {
   const double *peak = berth_result_peak(r);
-  int32_t d, n = n_devices(r), top = 0;
-  for (d = 1; d < n; d++)
+  int32_t n = n_devices(r), top = 0;
+  for (int32_t d = 1; d < n; d++)
     if (peak[d] > peak[top]) top = d;
   if (n == 0 || !(peak[top] > 0)) return;
   luaL_addstring(b, ", peak ");

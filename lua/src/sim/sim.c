@@ -26,28 +26,21 @@ static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
 /* simulate(graph, topology, placement, options): result; nil, message, code */
 static int simulate(lua_State *L) {
   static const bl_where w = { "berth.simulate", NULL, 0 };
-  bl_cost_box *cost;
-  bl_placement_box *p;
-  berth_placement *held;
-  bl_result_box *box;
-  berth_sim_options o;
-  const int32_t *device;
-  bl_call call;
-  berth_status st;
-  int t, known;
-  bool bound;
   lua_settop(L, 4);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
+  bl_cost_box *cost;
   cost = bl_check(L, 1, &bl_cost_class, w.fn, "cost");
-  t = bl_option_table(L, 3, &w, bl_sim_tables);
-  device = bl_to_devices(L, 2, cost->cost, &w, "placement");
-  p = bl_test(L, 2, &bl_placement_class);
-  o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
-  bound = read_bound(L, t, &w, &known);
-  box = bl_new_result(L, 1);
-  held = p ? p->placement : NULL; /* a hook may close it */
+  int t = bl_option_table(L, 3, &w, bl_sim_tables);
+  const int32_t *device = bl_to_devices(L, 2, cost->cost, &w, "placement");
+  bl_placement_box *p = bl_test(L, 2, &bl_placement_class);
+  berth_sim_options o = bl_sim_options(L, t, &w, cost->cost, p ? p->placement : NULL);
+  int known;
+  bool bound = read_bound(L, t, &w, &known);
+  bl_result_box *box = bl_new_result(L, 1);
+  berth_placement *held = p ? p->placement : NULL; /* a hook may close it */
   if (held) berth_placement_retain(held);
-  call = bl_enter(L);
+  bl_call call = bl_enter(L);
   st = bl_leave(&call, berth_simulate(cost->cost, device, &o, &box->result));
   berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -66,15 +59,14 @@ static int32_t count_placements(lua_State *L, int i, const bl_where *w) {
 
 /* Rows of devices of the k placements in the array at i, in scratch on the stack. */
 static int32_t *read_rows(lua_State *L, int i, int32_t k, berth_cost *cost, const char *fn) {
-  size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost)), j;
-  int32_t row, *rows = bl_scratch(L, (size_t)k * n, sizeof *rows);
+  size_t n = (size_t)berth_graph_ops(berth_cost_graph(cost));
+  int32_t *rows = bl_scratch(L, (size_t)k * n, sizeof *rows);
   int top = lua_gettop(L);
-  for (row = 0; row < k; row++) {
+  for (int32_t row = 0; row < k; row++) {
     bl_where w = { fn, "placements", row + 1 };
-    const int32_t *device;
     lua_rawgeti(L, i, row + 1);
-    device = bl_to_devices(L, lua_gettop(L), cost, &w, "devices");
-    for (j = 0; j < n; j++) rows[(size_t)row * n + j] = device[j];
+    const int32_t *device = bl_to_devices(L, lua_gettop(L), cost, &w, "devices");
+    for (size_t j = 0; j < n; j++) rows[(size_t)row * n + j] = device[j];
     lua_settop(L, top);
   }
   return rows;
@@ -82,11 +74,10 @@ static int32_t *read_rows(lua_State *L, int i, int32_t k, berth_cost *cost, cons
 
 /* Three arrays: makespans, peaks, ops at which memory ran out (false: it held). */
 static int push_summaries(lua_State *L, int32_t k, const berth_sim_summary *s) {
-  int32_t i;
   lua_createtable(L, k, 0);
   lua_createtable(L, k, 0);
   lua_createtable(L, k, 0);
-  for (i = 0; i < k; i++) {
+  for (int32_t i = 0; i < k; i++) {
     lua_pushnumber(L, s[i].makespan);
     lua_rawseti(L, -4, i + 1);
     lua_pushnumber(L, s[i].peak);
@@ -104,23 +95,19 @@ static int push_summaries(lua_State *L, int32_t k, const berth_sim_summary *s) {
 /* simulate_batch(graph, topology, placements, options) */
 static int simulate_batch(lua_State *L) {
   static const bl_where w = { "berth.simulate_batch", NULL, 0 };
-  berth_cost *cost;
-  berth_sim_options o;
-  berth_sim_summary *out;
-  int32_t k, *rows, threads = 0;
-  bl_call call;
-  berth_status st;
-  int t;
+  int32_t threads = 0;
   lua_settop(L, 4);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
+  berth_cost *cost;
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_option_table(L, 3, &w, bl_batch_tables);
-  k = count_placements(L, 2, &w);
-  rows = read_rows(L, 2, k, cost, w.fn);
-  o = bl_sim_options(L, t, &w, cost, NULL);
+  int t = bl_option_table(L, 3, &w, bl_batch_tables);
+  int32_t k = count_placements(L, 2, &w);
+  int32_t *rows = read_rows(L, 2, k, cost, w.fn);
+  berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
-  out = bl_scratch(L, (size_t)k, sizeof *out);
-  call = bl_enter(L);
+  berth_sim_summary *out = bl_scratch(L, (size_t)k, sizeof *out);
+  bl_call call = bl_enter(L);
   st = bl_leave(&call, berth_sim_batch(cost, &o, k, rows, threads, out));
   if (st != BERTH_OK) return bl_failed(L, st);
   return push_summaries(L, k, out);
@@ -152,15 +139,13 @@ static int run(lua_State *L) {
   bl_placement_box *p = bl_test(L, 1, &bl_placement_class);
   berth_placement *held = p ? p->placement : NULL;
   const int32_t *device = NULL;
-  berth_sim_summary s;
-  bl_call call;
-  berth_status st;
   if (lua_istable(L, 1) && r->busy == 0) device = bl_fill_devices(L, 1, r->cost, scratch);
   if (!device) device = bl_to_devices(L, 1, r->cost, &w, "placement");
   if (held) berth_placement_retain(held); /* a hook may close it */
   r->busy++;
-  call = bl_enter_with(L, r->hooks);
-  st = bl_leave(&call, berth_sim_run(r->sim, device, &s));
+  bl_call call = bl_enter_with(L, r->hooks);
+  berth_sim_summary s;
+  berth_status st = bl_leave(&call, berth_sim_run(r->sim, device, &s));
   r->busy--;
   berth_placement_release(held);
   if (st != BERTH_OK) return bl_failed(L, st);
@@ -174,18 +159,15 @@ static int run(lua_State *L) {
 /* simulator(graph, topology, options): function placement -> makespan, peak, op that ran out of memory or nothing */
 static int simulator(lua_State *L) {
   static const bl_where w = { "berth.simulator", NULL, 0 };
-  berth_cost *cost;
-  berth_sim_options o;
-  runner_box *r;
-  berth_status st;
-  int t;
   lua_settop(L, 3);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 2)) != BERTH_OK) return bl_failed(L, st);
+  berth_cost *cost;
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_option_table(L, 2, &w, bl_run_tables);
-  o = bl_sim_options(L, t, &w, cost, NULL);
+  int t = bl_option_table(L, 2, &w, bl_run_tables);
+  berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   bl_register(L, &runner_class);
-  r = bl_new(L, &runner_class, sizeof *r);
+  runner_box *r = bl_new(L, &runner_class, sizeof *r);
   if ((st = berth_sim_new(cost, &o, &r->sim)) != BERTH_OK) return bl_failed(L, st);
   berth_cost_retain(cost);
   r->cost = cost;

@@ -51,11 +51,9 @@ static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where
   bl_placement_box *p = bl_test(L, i, &bl_placement_class);
   const int32_t *device = bl_to_devices(L, i, box->cost, w, "placement");
   berth_placement *held = p ? p->placement : NULL; /* a hook may close it */
-  berth_status st;
-  tries_call c;
   if (held) berth_placement_retain(held);
-  c = enter(L, box);
-  st = leave(&c, berth_sim_base(c.sim, device, s));
+  tries_call c = enter(L, box);
+  berth_status st = leave(&c, berth_sim_base(c.sim, device, s));
   berth_placement_release(held);
   return st;
 }
@@ -78,9 +76,10 @@ static int32_t count_pairs(lua_State *L, int t) {
 
 /* Devices by op from the table at 2, in scratch: ops first, then devices. */
 static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w, int32_t **out) {
-  int32_t n = 0, most, *op;
+  int32_t n = 0;
   if (!lua_istable(L, 2)) bl_wrong(L, w, "moves", "expected a table of devices by op, got %s", bl_kind(L, 2));
-  most = count_pairs(L, 2);
+  int32_t most = count_pairs(L, 2);
+  int32_t *op;
   *out = op = bl_scratch(L, 2 * (size_t)most, sizeof *op);
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
     op[n] = bl_to_id(L, -2, w, "moves", berth_graph_ops(berth_cost_graph(box->cost)), "op");
@@ -136,19 +135,15 @@ const bl_class bl_tries_class = {
 /* tries(graph, topology, placement, options): object, makespan, peak, op; nil, message, code */
 static int tries(lua_State *L) {
   static const bl_where w = { "berth.tries", NULL, 0 };
-  berth_sim_options o;
-  berth_sim_summary s;
-  tries_box *box;
-  berth_cost *cost;
-  berth_status st;
-  int t, at;
   lua_settop(L, 4);
+  berth_status st;
   if ((st = bl_cost_first(L, w.fn, 3)) != BERTH_OK) return bl_failed(L, st);
+  berth_cost *cost;
   cost = bl_check_cost(L, 1, w.fn, "cost");
-  t = bl_option_table(L, 3, &w, bl_run_tables);
-  o = bl_sim_options(L, t, &w, cost, NULL);
-  box = bl_new(L, &bl_tries_class, sizeof *box);
-  at = lua_gettop(L);
+  int t = bl_option_table(L, 3, &w, bl_run_tables);
+  berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
+  tries_box *box = bl_new(L, &bl_tries_class, sizeof *box);
+  int at = lua_gettop(L);
   if ((st = berth_sim_new(cost, &o, &box->sim)) != BERTH_OK) return bl_failed(L, st);
   berth_cost_retain(cost);
   box->cost = cost;
@@ -156,6 +151,7 @@ static int tries(lua_State *L) {
   compat_getanchor(L, at);
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "cost");
+  berth_sim_summary s;
   if ((st = set_base(L, box, 2, &w, &s)) != BERTH_OK) return bl_failed(L, st);
   lua_pushvalue(L, at);
   bl_track(L);

@@ -39,12 +39,12 @@ typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device 
 static int simple(lua_State *L, const char *fn, const char *what, simple_fn make) {
   static const char *const legal[] = { COMMON, NULL };
   bl_where w = { fn, NULL, 0 };
+  int32_t n = count_arg(L, 1, &w, what);
+  lua_settop(L, 2);
   berth_device d;
   berth_link l;
-  int32_t n = count_arg(L, 1, &w, what);
-  bl_call call;
-  lua_settop(L, 2);
   read_common(L, 2, &w, legal, &d, &l);
+  bl_call call;
   return finish(L, fn, &call, make(bl_ctx(L), n, &d, &l, begin(L, &call)));
 }
 
@@ -56,60 +56,57 @@ static int fat_tree(lua_State *L) { return simple(L, "berth.topology.fat_tree", 
 static int pcie_tree(lua_State *L) {
   static const char *const legal[] = { COMMON, "fan_out", "up_bandwidth", "up_latency", NULL };
   static const bl_where w = { "berth.topology.pcie_tree", NULL, 0 };
-  berth_device d;
-  berth_link down, up;
   int32_t n = count_arg(L, 1, &w, "n"), fan_out = 4;
-  bl_call call;
-  int t;
   lua_settop(L, 2);
-  t = read_common(L, 2, &w, legal, &d, &down);
+  berth_device d;
+  berth_link down;
+  int t = read_common(L, 2, &w, legal, &d, &down);
   bl_get_whole(L, t, &w, "fan_out", 1, 1 << 20, &fan_out);
-  up = bl_get_link(L, t, &w, "up_bandwidth", "up_latency", down);
+  berth_link up = bl_get_link(L, t, &w, "up_bandwidth", "up_latency", down);
+  bl_call call;
   return finish(L, w.fn, &call, berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, begin(L, &call)));
 }
 
 static int dgx1(lua_State *L) {
   static const char *const legal[] = { COMMON, "pcie_bandwidth", "pcie_latency", NULL };
   static const bl_where w = { "berth.topology.dgx1", NULL, 0 };
-  berth_device d;
-  berth_link nvlink, pcie;
-  bl_call call;
-  int t;
   lua_settop(L, 1);
-  t = read_common(L, 1, &w, legal, &d, &nvlink);
-  pcie = bl_get_link(L, t, &w, "pcie_bandwidth", "pcie_latency", bl_default_link);
+  berth_device d;
+  berth_link nvlink;
+  int t = read_common(L, 1, &w, legal, &d, &nvlink);
+  berth_link pcie = bl_get_link(L, t, &w, "pcie_bandwidth", "pcie_latency", bl_default_link);
+  bl_call call;
   return finish(L, w.fn, &call, berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, begin(L, &call)));
 }
 
 static int torus(lua_State *L) {
   static const char *const legal[] = { COMMON, NULL };
   static const bl_where w = { "berth.topology.torus", NULL, 0 };
-  berth_device d;
-  berth_link l;
-  int32_t k, *dims, n = bl_to_length(L, 1, &w, "dims");
-  bl_call call;
+  int32_t n = bl_to_length(L, 1, &w, "dims");
   lua_settop(L, 2);
-  dims = bl_scratch(L, (size_t)n, sizeof *dims);
-  for (k = 0; k < n; k++) {
+  int32_t *dims = bl_scratch(L, (size_t)n, sizeof *dims);
+  for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, 1, k + 1);
     dims[k] = count_arg(L, -1, &w, "dims");
     lua_pop(L, 1);
   }
+  berth_device d;
+  berth_link l;
   read_common(L, 2, &w, legal, &d, &l);
+  bl_call call;
   return finish(L, w.fn, &call, berth_topology_torus(bl_ctx(L), n, dims, &d, &l, begin(L, &call)));
 }
 
 static int two_level(lua_State *L) {
   static const char *const legal[] = { COMMON, "between_bandwidth", "between_latency", NULL };
   static const bl_where w = { "berth.topology.two_level", NULL, 0 };
-  berth_device d;
-  berth_link inside, between;
   int32_t machines = count_arg(L, 1, &w, "machines"), per_machine = count_arg(L, 2, &w, "per_machine");
-  bl_call call;
-  int t;
   lua_settop(L, 3);
-  t = read_common(L, 3, &w, legal, &d, &inside);
-  between = bl_get_link(L, t, &w, "between_bandwidth", "between_latency", inside);
+  berth_device d;
+  berth_link inside;
+  int t = read_common(L, 3, &w, legal, &d, &inside);
+  berth_link between = bl_get_link(L, t, &w, "between_bandwidth", "between_latency", inside);
+  bl_call call;
   return finish(L, w.fn, &call,
                 berth_topology_two_level(bl_ctx(L), machines, per_machine, &d, &inside, &between, begin(L, &call)));
 }
@@ -122,10 +119,9 @@ static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_devic
   static const char *const legal[] = { "preset", "type", "speed", "flops", "memory", "memory_bandwidth", "overhead",
                                        "count", "machines", "rack", "bandwidth", NULL };
   bl_where w = { "berth.topology.groups", "groups", g + 1 };
-  int t;
   luaL_checkstack(L, 8, NULL);
   lua_rawgeti(L, list, g + 1);
-  t = lua_gettop(L);
+  int t = lua_gettop(L);
   if (!lua_istable(L, t)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, t));
   bl_check_keys(L, t, &w, legal, false);
   *d = (berth_device_group){ berth_device_default(), 1, 1, 0, bl_default_link.bandwidth };
@@ -138,10 +134,9 @@ static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_devic
 
 static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
   bl_where w = { "berth.topology.groups", "between", g + 1 };
-  int32_t h;
   if (!lua_istable(L, -1)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, -1));
   if (bl_to_length(L, -1, &w, NULL) != n) bl_wrong(L, &w, NULL, "must have %d bandwidths, one for each group", (int)n);
-  for (h = 0; h < n; h++) {
+  for (int32_t h = 0; h < n; h++) {
     lua_rawgeti(L, -1, h + 1);
     out[h] = bl_to_quantity(L, -1, &w, NULL, BERTH_BYTES_PER_SECOND);
     lua_pop(L, 1);
@@ -150,19 +145,18 @@ static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
 
 /* One bandwidth, or a table with a row for each group. */
 static void read_between(lua_State *L, int t, const bl_where *w, int32_t n, double *out) {
-  int32_t k;
   double x = bl_default_link.bandwidth;
   lua_getfield(L, t, "between");
   if (lua_istable(L, -1)) {
     if (bl_to_length(L, -1, w, "between") != n) bl_wrong(L, w, "between", "must have %d rows, one for each group", (int)n);
-    for (k = 0; k < n; k++) {
+    for (int32_t k = 0; k < n; k++) {
       lua_rawgeti(L, -1, k + 1);
       read_row(L, k, n, out + (size_t)k * (size_t)n);
       lua_pop(L, 1);
     }
   } else {
     if (!lua_isnil(L, -1)) x = bl_to_quantity(L, -1, w, "between", BERTH_BYTES_PER_SECOND);
-    for (k = 0; k < n * n; k++) out[k] = x;
+    for (int32_t k = 0; k < n * n; k++) out[k] = x;
   }
   lua_pop(L, 1);
 }
@@ -178,18 +172,14 @@ static int groups(lua_State *L) {
   static const char *const legal[] = { "groups", "between", "links", "latency", NULL };
   static const bl_where w = { "berth.topology.groups", NULL, 0 };
   berth_groups spec = { 0, NULL, NULL, 12e-6, BERTH_GROUPS_NIC };
-  berth_device_group *group;
-  double *between;
-  int kind = BERTH_GROUPS_NIC, list;
-  int32_t g;
-  bl_call call;
+  int kind = BERTH_GROUPS_NIC;
   lua_settop(L, 1);
   if (!bl_options(L, 1, &w, legal) || !bl_get_array(L, 1, &w, "groups", &spec.n)) bl_wrong(L, &w, "groups", "is missing");
-  list = lua_gettop(L);
+  int list = lua_gettop(L);
   if (spec.n > 1024) bl_wrong(L, &w, "groups", "has %d entries: at most 1024", (int)spec.n);
-  group = bl_scratch(L, (size_t)spec.n, sizeof *group);
-  between = bl_scratch(L, (size_t)spec.n * (size_t)spec.n, sizeof *between);
-  for (g = 0; g < spec.n; g++) read_group(L, list, g, spec.n, &group[g]);
+  berth_device_group *group = bl_scratch(L, (size_t)spec.n, sizeof *group);
+  double *between = bl_scratch(L, (size_t)spec.n * (size_t)spec.n, sizeof *between);
+  for (int32_t g = 0; g < spec.n; g++) read_group(L, list, g, spec.n, &group[g]);
   read_between(L, 1, &w, spec.n, between);
   bl_get_quantity(L, 1, &w, "latency", BERTH_SECONDS, &spec.latency);
   bl_get_enum(L, 1, &w, "links", group_links, &kind);
@@ -197,14 +187,14 @@ static int groups(lua_State *L) {
   spec.group = group;
   spec.between = between;
   check_racks(L, &spec);
+  bl_call call;
   return finish(L, w.fn, &call, berth_topology_groups(bl_ctx(L), &spec, begin(L, &call)));
 }
 
 static int device_presets(lua_State *L) {
   const char *const *names = berth_device_presets();
-  int k;
   lua_newtable(L);
-  for (k = 0; names[k]; k++) {
+  for (int k = 0; names[k]; k++) {
     lua_pushstring(L, names[k]);
     lua_rawseti(L, -2, k + 1);
   }

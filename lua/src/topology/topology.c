@@ -22,8 +22,8 @@ const char *const bl_device_fields[] = { "name",  "type",  "preset", "speed", "f
 
 void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
-  const char *type;
   if (preset && berth_device_preset(bl_ctx(L), preset, d) != BERTH_OK) bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
+  const char *type;
   if ((type = bl_get_string(L, t, w, "type"))) d->type = type;
   bl_get_positive(L, t, w, "speed", &d->speed);
   if (d->speed <= 0) bl_wrong(L, w, "speed", "must be above 0");
@@ -83,9 +83,9 @@ static void add_device(build *m, int devices, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "devices", i };
   berth_device d = berth_device_default();
-  int32_t id;
   int t = entry(L, devices, &w);
   bl_check_keys(L, t, &w, bl_device_fields, false);
+  int32_t id;
   if (bl_get_whole(L, t, &w, "id", 1, INT32_MAX, &id) && id != i)
     bl_wrong(L, &w, "id", "is %d: ids are positions; leave it out or keep the order", (int)id);
   bl_get_device(L, t, &w, &d);
@@ -99,9 +99,9 @@ static void add_device(build *m, int devices, int32_t i) {
 static void add_switch(build *m, int switches, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "switches", i };
-  int32_t node;
   lua_rawgeti(L, switches, i);
   if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, NULL, "expected a name, got %s", bl_kind(L, -1));
+  int32_t node;
   must(m, &w, berth_topology_builder_add_switch(m->b, bl_to_text(L, -1, &w, NULL), &node));
   remember(m, &w, lua_tostring(L, -1), node);
   lua_pop(L, 1);
@@ -110,8 +110,8 @@ static void add_switch(build *m, int switches, int32_t i) {
 /* A node by name, or a device by id: entry `item` of the table at t. */
 static int32_t node_at(build *m, int t, const bl_where *w, int item, const char *key) {
   lua_State *L = m->L;
-  int32_t node;
   lua_rawgeti(L, t, item);
+  int32_t node;
   if (lua_type(L, -1) != LUA_TSTRING) {
     node = m->node[bl_to_id(L, -1, w, key, m->n_devices, "device")];
   } else {
@@ -128,15 +128,13 @@ static void add_link(build *m, int links, int32_t i) {
   static const char *const keys[] = { "bandwidth", "latency", "directed", NULL };
   lua_State *L = m->L;
   bl_where w = { FN, "links", i };
-  berth_link l;
   int directed = 0;
   int t = entry(L, links, &w);
-  int32_t a, c;
   bl_check_keys(L, t, &w, keys, true);
   if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two ends of the link");
-  a = node_at(m, t, &w, 1, "from");
-  c = node_at(m, t, &w, 2, "to");
-  l = bl_get_link(L, t, &w, "bandwidth", "latency", bl_default_link);
+  int32_t a = node_at(m, t, &w, 1, "from");
+  int32_t c = node_at(m, t, &w, 2, "to");
+  berth_link l = bl_get_link(L, t, &w, "bandwidth", "latency", bl_default_link);
   bl_get_bool(L, t, &w, "directed", &directed);
   must(m, &w, directed ? berth_topology_builder_add_link(m->b, a, c, &l, NULL)
                        : berth_topology_builder_add_duplex(m->b, a, c, &l, NULL));
@@ -146,8 +144,8 @@ static void add_link(build *m, int links, int32_t i) {
 
 /* The device, not the node, at entry `item`. */
 static int32_t device_at(build *m, int t, const bl_where *w, int item, const char *key) {
-  int32_t k, node = node_at(m, t, w, item, key);
-  for (k = 0; k < m->n_devices; k++)
+  int32_t node = node_at(m, t, w, item, key);
+  for (int32_t k = 0; k < m->n_devices; k++)
     if (m->node[k] == node) return k;
   bl_wrong(m->L, w, key, "is a switch: routes lead from device to device");
   return BERTH_NONE;
@@ -157,23 +155,23 @@ static void add_route(build *m, int routes, int32_t i) {
   static const char *const keys[] = { "via", NULL };
   lua_State *L = m->L;
   bl_where w = { FN, "routes", i };
-  int32_t n = 0, *links, src, dst;
+  int32_t n = 0;
   int t = entry(L, routes, &w);
   bl_check_keys(L, t, &w, keys, true);
   if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two devices of the route");
-  src = device_at(m, t, &w, 1, "from");
-  dst = device_at(m, t, &w, 2, "to");
+  int32_t src = device_at(m, t, &w, 1, "from");
+  int32_t dst = device_at(m, t, &w, 2, "to");
   if (!bl_get_array(L, t, &w, "via", &n)) bl_wrong(L, &w, "via", "is missing: an array of link ids");
-  links = bl_to_ids(L, -1, &w, "via", n, m->n_links, "link");
+  int32_t *links = bl_to_ids(L, -1, &w, "via", n, m->n_links, "link");
   must(m, &w, berth_topology_builder_set_route(m->b, src, dst, n, links));
   lua_settop(L, t - 1);
 }
 
 static void each(build *m, const char *key, void (*add)(build *m, int list, int32_t i)) {
   static const bl_where w = { FN, NULL, 0 };
-  int32_t i, n;
+  int32_t n;
   if (!bl_get_array(m->L, 1, &w, key, &n)) return;
-  for (i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
+  for (int32_t i = 1; i <= n; i++) add(m, lua_gettop(m->L), i);
   lua_pop(m->L, 1);
 }
 
@@ -196,16 +194,13 @@ static int topology_build(lua_State *L) {
   static const char *const keys[] = { "name", "devices", "switches", "links", "routes", NULL };
   static const bl_where w = { FN, NULL, 0 };
   build m = { 0 };
-  bl_box *box;
-  bl_call call;
-  berth_topology **t;
-  berth_status st;
   if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));
   bl_check_keys(L, 1, &w, keys, false);
   lua_settop(L, 1);
   m.L = L;
   bl_register(L, &builder_class);
-  box = bl_new(L, &builder_class, sizeof *box);
+  bl_box *box = bl_new(L, &builder_class, sizeof *box);
+  berth_status st;
   if ((st = berth_topology_builder_new(bl_ctx(L), &m.b)) != BERTH_OK) return bl_failed(L, st);
   box->object = m.b;
   lua_newtable(L);
@@ -216,8 +211,8 @@ static int topology_build(lua_State *L) {
   each(&m, "switches", add_switch);
   each(&m, "links", add_link);
   each(&m, "routes", add_route);
-  t = bl_new_topology(L);
-  call = bl_enter(L);
+  berth_topology **t = bl_new_topology(L);
+  bl_call call = bl_enter(L);
   st = bl_leave(&call, berth_topology_builder_finish(m.b, t));
   box->object = NULL;
   berth_topology_builder_release(m.b);
@@ -368,10 +363,10 @@ static int length(lua_State *L) {
 }
 
 static void add_memory(luaL_Buffer *b, const berth_topology *t) {
-  int32_t k, n = berth_topology_devices(t);
+  int32_t n = berth_topology_devices(t);
   berth_device d;
   double least = INFINITY, most = 0;
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     if (berth_topology_device(t, k, &d) != BERTH_OK) return;
     if (d.memory < least) least = d.memory;
     if (d.memory > most) most = d.memory;

@@ -32,10 +32,7 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
   berth_cost *cost = NULL;
   berth_placement *p = NULL;
   berth_result *r = NULL;
-  berth_bounds bounds;
   berth_bounds_options asked = berth_bounds_default(NULL);
-  berth_guarantees proved;
-  berth_sim_options opts;
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
   berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
@@ -43,13 +40,16 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
   if (st == BERTH_OK) st = berth_topology_ring(ctx, 3, &device, &link, &t);
   if (st == BERTH_OK) st = berth_cost_new(b.graph, t, NULL, &cost);
   if (st == BERTH_OK) st = berth_place(cost, step->placer, NULL, &p, NULL);
+  berth_sim_options opts;
   if (st == BERTH_OK) st = berth_sim_preset(ctx, step->preset, &opts);
   if (st == BERTH_OK) {
     opts.memory = BERTH_MEMORY_INFERENCE;
     st = berth_simulate(cost, berth_placement_device(p), &opts, &r);
   }
   asked.thorough = 1;
+  berth_bounds bounds;
   if (st == BERTH_OK) st = berth_bounds_compute(cost, &asked, &bounds, NULL);
+  berth_guarantees proved;
   if (st == BERTH_OK) st = berth_guarantees_compute(cost, NULL, &proved);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = write_all(ctx, &b, t, p, r);
@@ -67,9 +67,9 @@ static void fail_in_turn(const Step *step, long sign) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1, last = 0; s.calls >= last; n += 1 + n / 100) { /* some refusals are made good */
-    berth_ctx *ctx;
     s = (check_alloc_state){ 0, sign * n, 0 };
     last = n;
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx, step);
     if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));

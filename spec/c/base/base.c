@@ -8,11 +8,10 @@
 static void test_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_ctx *ctx;
-  void *p;
   TEST("counts what it holds, and the peak");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
-  p = berth_i_alloc(ctx, 10, 8);
+  void *p = berth_i_alloc(ctx, 10, 8);
   p = berth_i_realloc(ctx, p, 10, 20, 8);
   CHECK(berth_ctx_memory(ctx) == 160);
   berth_i_free(ctx, p, 20, 8);
@@ -25,9 +24,9 @@ static void test_memory(void) {
 
 static void test_names(berth_ctx *ctx) {
   berth_i_names names = { 0 };
+  TEST("interns each text once");
   char text[16];
   int32_t id;
-  TEST("interns each text once");
   for (int i = 0; i < 1000; i++) {
     snprintf(text, sizeof text, "n%d", i % 500);
     CHECK_STATUS(berth_i_names_add(ctx, &names, text, &id), BERTH_OK);
@@ -39,18 +38,20 @@ static void test_names(berth_ctx *ctx) {
 }
 
 static void test_heap(berth_ctx *ctx) {
-  berth_i_heap h;
-  berth_rng rng;
-  double key[200], last = -1, k;
+  double last = -1;
   TEST("heap pops in key order after random changes, ties by item");
+  berth_rng rng;
   berth_rng_init(&rng, 7, 0);
+  berth_i_heap h;
   CHECK_STATUS(berth_i_heap_init(ctx, &h, 200, 200), BERTH_OK);
+  double key[200];
   for (int i = 0; i < 5000; i++) {
     int32_t item = berth_rng_below(&rng, 200);
     key[item] = berth_rng_below(&rng, 20);
     if (i % 7 == 0) berth_i_heap_remove(&h, item);
     else berth_i_heap_push(&h, item, key[item]);
   }
+  double k;
   for (int32_t item, before = -1; h.n > 0; before = item) {
     item = berth_i_heap_pop(&h, &k);
     CHECK(k == key[item] && (k > last || (k == last && item > before)));
@@ -72,11 +73,11 @@ BERTH_I_SORT(sort_items, item, BERTH_I_UP(time) BERTH_I_DOWN(place[0]) BERTH_I_U
 BERTH_I_SORT(sort_by_size, double, BERTH_I_KEY(fabs(*b), fabs(*a)))
 
 static void test_sort(void) {
-  item list[300], heap[300];
   double few[] = { 1, -3, 2 };
-  berth_rng rng;
   TEST("sorts by several keys, up and down, as a plain heap does");
+  berth_rng rng;
   berth_rng_init(&rng, 7, 0);
+  item list[300], heap[300];
   for (int32_t i = 0; i < 300; i++) {
     list[i] = (item){ berth_rng_below(&rng, 5), { (int32_t)berth_rng_below(&rng, 5), i } };
     item_up(heap, i, list[i]);
@@ -94,11 +95,12 @@ static void test_sort(void) {
 }
 
 static void test_rng(void) {
-  berth_rng a, b;
   double sum = 0, square = 0;
   int count[6] = { 0 };
   TEST("random streams: same seed same numbers, sane moments");
+  berth_rng a;
   berth_rng_init(&a, 42, 0);
+  berth_rng b;
   berth_rng_init(&b, 42, 0);
   for (int i = 0; i < 100; i++) CHECK(berth_rng_u64(&a) == berth_rng_u64(&b));
   berth_rng_init(&b, 42, 1);
@@ -140,9 +142,8 @@ static void test_quantities(berth_ctx *ctx) {
     { 999.4e-6, BERTH_SECONDS, "999 us" },
     { 123456, BERTH_SECONDS, "123456 s" }, { 566957965312.0, BERTH_SECONDS, "5.67e+11 s" }, { 1e21, BERTH_BYTES, "1e+06 PB" },
   };
-  char buf[32];
-  double x;
   TEST("quantities: units are checked");
+  double x;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     CHECK_STATUS(berth_quantity_parse(ctx, good[i].text, good[i].unit, &x), BERTH_OK);
     CHECK(x == good[i].want); /* to the last bit */
@@ -150,6 +151,7 @@ static void test_quantities(berth_ctx *ctx) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK_STATUS(berth_quantity_parse(ctx, bad[i].text, bad[i].unit, &x), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "1 2") != NULL);
+  char buf[32];
   for (size_t i = 0; i < sizeof out / sizeof *out; i++)
     CHECK_TEXT(berth_quantity_format(out[i].value, out[i].unit, buf, sizeof buf), out[i].want);
 }

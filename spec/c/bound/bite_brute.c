@@ -73,19 +73,17 @@ int main(int argc, char **argv) {
   enum { SETS = sizeof rules / sizeof *rules };
   int n = argc > 1 ? atoi(argv[1]) : 1600, tight = 0, used = 0;
   double gap = 0;
-  berth_rng rng;
   berth_ctx_new(NULL, &ctx);
   TEST("no schedule beats them: joins, forks, uneven devices, pins, groups; each rule alone")
+  berth_rng rng;
   berth_rng_init(&rng, 404, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     problem p;
-    berth_i_bites b;
-    double best;
     random_case(&p, &rng, i);
-    best = optimum(&p, 0);
+    double best = optimum(&p, 0);
     check_below(&p, best, BERTH_I_BITE_ALL, i);
     check_below(&p, best, rules[i % SETS], i);
-    b = bite(&p, BERTH_I_BITE_ALL);
+    berth_i_bites b = bite(&p, BERTH_I_BITE_ALL);
     if (!(largest(&b) > 0)) continue;
     used++;
     tight += largest(&b) >= best * (1 - 1e-3);

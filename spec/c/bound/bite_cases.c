@@ -32,8 +32,8 @@ static void no_edges(problem *p, int32_t n, int32_t devices, double time) {
 }
 
 static void rules(void) {
-  problem p;
   TEST("transfers that take too long make a join and its producers one cluster, which runs serially");
+  problem p;
   join_of(&p, 3, 4, 100);
   check_raise(&p, FORCE, SERIAL, 2, 4);
   CHECK_NEAR(bite(&p, FORCE | BERTH_I_BITE_JOIN), 4, 1e-2);
@@ -99,15 +99,14 @@ static int stop_when_armed(void *ud) {
 static void interrupts(void) {
   stopper stop = { 0, 0 };
   berth_hooks hooks = { .interrupt = stop_when_armed, .ud = &stop };
-  berth_bounds b;
-  berth_ctx *other;
-  problem p;
-  made m;
   TEST("an interrupt ends it");
+  berth_ctx *other;
   CHECK_STATUS(berth_ctx_new(&hooks, &other), BERTH_OK);
+  problem p;
   join_of(&p, 6, 4, 3);
-  m = problem_make(other, &p);
+  made m = problem_make(other, &p);
   stop.armed = 1;
+  berth_bounds b;
   CHECK_STATUS(berth_bounds_compute(m.c, NULL, &b, NULL), BERTH_EINTERRUPT);
   CHECK(stop.asked > 0);
   unmake(&m);
@@ -116,14 +115,13 @@ static void interrupts(void) {
 
 static void limits(void) {
   berth_i_bite_plan plan = { BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP, 8, 3, 0, 64, true, 1e-4 };
-  berth_i_bites b;
-  berth_i_units u;
-  problem p;
-  made m;
   TEST("without work nothing is raised; beyond the number of ops nothing is said");
+  problem p;
   join_of(&p, 6, 4, 3);
-  m = problem_make(ctx, &p);
+  made m = problem_make(ctx, &p);
+  berth_i_units u;
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", BERTH_MEMORY_NONE, 1, &u, NULL), BERTH_OK);
+  berth_i_bites b;
   CHECK_STATUS(berth_i_bite_bound(&u, NULL, &plan, &b), BERTH_OK);
   CHECK_NEAR(b.clusters, 2, 1e-12);
   plan.ops = 6;
@@ -146,7 +144,6 @@ static berth_status refuse(berth_ctx *in) {
   berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *c = NULL;
-  berth_bounds b;
   berth_op op = berth_op_default();
   double second = 1;
   op.seconds = &second;
@@ -166,6 +163,7 @@ static berth_status refuse(berth_ctx *in) {
     d.memory = 30;
     if ((st = berth_topology_two_level(in, 2, 2, &d, &inside, &between, &t)) != BERTH_OK) goto done; }
   if ((st = berth_cost_new(g, t, NULL, &c)) != BERTH_OK) goto done;
+  berth_bounds b;
   st = berth_bounds_compute(c, NULL, &b, NULL);
 done:
   berth_cost_release(c);

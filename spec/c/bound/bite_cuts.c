@@ -36,13 +36,11 @@ static berth_bounds bounds_of(const made *m, berth_memory_policy memory, bool th
 
 static void by_hand(void) {
   berth_link quick = { INFINITY, 0 }, slow = { 1, 0 }, same = { 10, 0 };
-  problem p;
-  made m;
-  berth_bounds b;
   TEST("a join with all its producers is on one machine, if the link between machines is slow")
+  problem p;
   join_of(&p, 7, 4, 100);
-  m = make_machines(&p, quick, slow);
-  b = bounds_of(&m, BERTH_MEMORY_NONE, false);
+  made m = make_machines(&p, quick, slow);
+  berth_bounds b = bounds_of(&m, BERTH_MEMORY_NONE, false);
   CHECK_NEAR(b.link_cut, 4.5, 1e-3); /* seven of 1 s on two devices, then one; 2 at best by the path, 2.25 by the work */
   CHECK_NEAR(b.best, b.link_cut, 0);
   CHECK_TEXT(b.name, "link cut");
@@ -149,19 +147,18 @@ static void random_case(problem *p, berth_rng *rng, int round) {
 
 static void against_all(int n) {
   int used = 0, cut = 0;
-  berth_rng rng;
   TEST("no schedule on two machines beats them")
+  berth_rng rng;
   berth_rng_init(&rng, 407, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     berth_link close = { 4 + 8 * berth_rng_uniform(&rng), 0 };
     berth_link far = { 0.3 + 2 * berth_rng_uniform(&rng), berth_rng_below(&rng, 4) };
     bool thorough = i % 2 ? false : true;
     berth_bounds_options o = { BERTH_MEMORY_INFERENCE, 1, thorough, 1e-3, BERTH_LINKS_FREE };
-    berth_bounds b;
     problem p;
-    made m;
     random_case(&p, &rng, i);
-    m = make_machines(&p, close, far);
+    made m = make_machines(&p, close, far);
+    berth_bounds b;
     if (berth_bounds_compute(m.c, &o, &b, NULL) == BERTH_OK) {
       double best = best_of_all(&p, &m);
       CHECK(isinf(best) || b.best <= best * (1 + 1e-9));

@@ -27,10 +27,10 @@ static berth_i_bites bite(berth_cost *cost, const berth_i_bite_plan *plan) {
 
 static void check_cheap(berth_cost *cost, double least, double most) {
   berth_i_bites a = bite(cost, &berth_i_bite_cheap), b = bite(cost, &berth_i_bite_cheap);
-  berth_bounds whole;
   CHECK(a.intervals >= least * 1e10 && a.intervals <= most * 1e10);
   CHECK(a.work <= 4000000); /* some 0.03 s */
   CHECK(a.intervals == b.intervals && a.clusters == b.clusters && a.work == b.work);
+  berth_bounds whole;
   CHECK_STATUS(berth_bounds_compute(cost, NULL, &whole, NULL), BERTH_OK);
   CHECK(whole.intervals == a.intervals && whole.clusters == a.clusters && whole.best >= a.intervals);
 }
@@ -38,11 +38,10 @@ static void check_cheap(berth_cost *cost, double least, double most) {
 static void check_cell(const char *dir, int k, int wide) {
   doppler_graph *d = doppler_read(dir, known[k].file);
   double bound = known[k].bound[wide], schedule = known[k].schedule[wide] * (1 + 1e-6);
-  berth_i_bites b;
   setup s;
   doppler_setup(&s, d, wide ? 8 : 4, 1);
   check_cheap(s.cost, known[k].cheap[wide], schedule);
-  b = bite(s.cost, &berth_i_bite_thorough);
+  berth_i_bites b = bite(s.cost, &berth_i_bite_thorough);
   printf("# %s on %d devices: %.4f (published %.4f), %.1f million steps\n", known[k].file, wide ? 8 : 4, b.intervals / 1e10,
          bound, (double)b.work / 1e6);
   CHECK(b.intervals >= bound * 1e10 * (1 - 1e-4));

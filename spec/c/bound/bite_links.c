@@ -22,19 +22,18 @@ static berth_ctx *ctx;
 /* ---- making ------------------------------------------------------------------------------------------- */
 
 static void add_tensor(links_case *c, berth_rng *rng, int32_t producer) {
-  int32_t t = c->tensors, u;
+  int32_t t = c->tensors;
   c->producer[t] = producer;
   c->bytes[t] = 1 + berth_rng_below(rng, 8);
   c->n_users[t] = 0;
-  for (u = producer + 1; u < c->ops; u++) {
+  for (int32_t u = producer + 1; u < c->ops; u++) {
     if (berth_rng_below(rng, 2)) c->user[t][c->n_users[t]++] = u;
   }
   c->tensors += c->n_users[t] > 0;
 }
 
 static void join_shape(links_case *c, berth_rng *rng, bool fork) {
-  int32_t i;
-  for (i = 0; i + 1 < c->ops; i++) {
+  for (int32_t i = 0; i + 1 < c->ops; i++) {
     int32_t t = c->tensors++;
     c->producer[t] = fork ? 0 : i;
     c->n_users[t] = 1;
@@ -57,23 +56,23 @@ static void add_collectives(links_case *c, berth_rng *rng) {
 }
 
 static void random_case(links_case *c, berth_rng *rng, int round) {
-  int32_t i, kind = round % 4;
+  int32_t kind = round % 4;
   memset(c, 0, sizeof *c);
   c->ops = 2 + berth_rng_below(rng, 4);
   c->devices = 2 + berth_rng_below(rng, 2);
   c->shape = berth_rng_below(rng, 3);
   c->bandwidth = 1 + berth_rng_below(rng, 3);
   c->latency = berth_rng_below(rng, 3) / 2.0;
-  for (i = 0; i < c->ops; i++) {
+  for (int32_t i = 0; i < c->ops; i++) {
     c->seconds[i] = berth_rng_below(rng, 8);
     c->pin[i] = berth_rng_below(rng, 3) == 0 ? berth_rng_below(rng, c->devices) : BERTH_NONE;
     c->group[i] = c->pin[i] == BERTH_NONE && berth_rng_below(rng, 5) == 0 ? 0 : BERTH_NONE;
   }
   if (kind == 1) join_shape(c, rng, false);
   else if (kind == 2) join_shape(c, rng, true);
-  else for (i = 0; i < 7; i++) add_tensor(c, rng, berth_rng_below(rng, c->ops));
+  else for (int32_t i = 0; i < 7; i++) add_tensor(c, rng, berth_rng_below(rng, c->ops));
   if (kind == 3) {
-    for (i = 0; i < c->ops; i++) c->group[i] = BERTH_NONE;
+    for (int32_t i = 0; i < c->ops; i++) c->group[i] = BERTH_NONE;
     add_collectives(c, rng);
   }
 }
@@ -81,21 +80,20 @@ static void random_case(links_case *c, berth_rng *rng, int round) {
 static berth_graph *graph_of(links_case *c) {
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i, k;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < c->ops; i++) {
+  for (int32_t i = 0; i < c->ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = &c->seconds[i];
     op.pin = c->pin[i];
     op.group = c->group[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i < c->tensors; i++) {
+  for (int32_t i = 0; i < c->tensors; i++) {
     berth_tensor t = { c->producer[i], c->bytes[i], 0, 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
-    for (k = 0; k < c->n_users[i]; k++) CHECK_STATUS(berth_graph_builder_add_consumer(b, i, c->user[i][k]), BERTH_OK);
+    for (int32_t k = 0; k < c->n_users[i]; k++) CHECK_STATUS(berth_graph_builder_add_consumer(b, i, c->user[i][k]), BERTH_OK);
   }
-  for (i = 0; i < c->collectives; i++) {
+  for (int32_t i = 0; i < c->collectives; i++) {
     c->collective[i].members = c->member[i];
     c->collective[i].consumers = c->after[i];
     CHECK_STATUS(berth_graph_builder_add_collective(b, &c->collective[i], NULL), BERTH_OK);
@@ -113,18 +111,18 @@ static void add_wire(berth_topology_builder *b, int32_t x, int32_t y, double ban
 static berth_topology *topology_of(const links_case *c) {
   berth_topology_builder *b;
   berth_topology *t = NULL;
-  int32_t i, j, node = BERTH_NONE;
+  int32_t node = BERTH_NONE;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < c->devices; i++) {
+  for (int32_t i = 0; i < c->devices; i++) {
     berth_device d = berth_device_default();
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
   if (c->shape == 1) CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &node), BERTH_OK);
-  for (i = 0; i < c->devices && c->shape == 1; i++) add_wire(b, i, node, c->bandwidth * (1 + i), c->latency);
-  for (i = 0; i < c->devices && c->shape == 0; i++) {
-    for (j = i + 1; j < c->devices; j++) add_wire(b, i, j, c->bandwidth, c->latency);
+  for (int32_t i = 0; i < c->devices && c->shape == 1; i++) add_wire(b, i, node, c->bandwidth * (1 + i), c->latency);
+  for (int32_t i = 0; i < c->devices && c->shape == 0; i++) {
+    for (int32_t j = i + 1; j < c->devices; j++) add_wire(b, i, j, c->bandwidth, c->latency);
   }
-  for (i = 0; i + 1 < c->devices && c->shape == 2; i++) add_wire(b, i, i + 1, i ? c->bandwidth : 8 * c->bandwidth, c->latency);
+  for (int32_t i = 0; i + 1 < c->devices && c->shape == 2; i++) add_wire(b, i, i + 1, i ? c->bandwidth : 8 * c->bandwidth, c->latency);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
   return t;
@@ -140,8 +138,8 @@ typedef struct attempt {
 } attempt;
 
 static bool may_be(const links_case *c, const int32_t *device) {
-  int32_t i, together = BERTH_NONE;
-  for (i = 0; i < c->ops; i++) {
+  int32_t together = BERTH_NONE;
+  for (int32_t i = 0; i < c->ops; i++) {
     if (c->pin[i] != BERTH_NONE && c->pin[i] != device[i]) return false;
     if (c->group[i] == BERTH_NONE) continue;
     if (together != BERTH_NONE && together != device[i]) return false;
@@ -167,13 +165,12 @@ static void run_all(attempt *t, const berth_sim_options *o) {
 
 /* Orders that contradict the graph are refused one by one. */
 static void run_orders(attempt *t, berth_sim_options o, int32_t *sequence, int32_t n) {
-  int32_t i;
   if (n == t->c->ops) {
     o.sequence = sequence;
     run_all(t, &o);
     return;
   }
-  for (i = n; i < t->c->ops; i++) {
+  for (int32_t i = n; i < t->c->ops; i++) {
     int32_t x = sequence[n];
     sequence[n] = sequence[i], sequence[i] = x;
     run_orders(t, o, sequence, n + 1);
@@ -185,10 +182,10 @@ static double shortest(berth_cost *cost, const links_case *c, berth_links links)
   static const berth_dispatch rules[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_BLEVEL };
   attempt t = { cost, c, NULL, INFINITY };
   berth_sim_options o = berth_sim_default(NULL);
-  int32_t i, sequence[OPS] = { 0, 1, 2, 3, 4, 5 };
+  int32_t sequence[OPS] = { 0, 1, 2, 3, 4, 5 };
   o.links = links;
   o.memory = BERTH_MEMORY_NONE;
-  for (i = 0; i < 6; i++) {
+  for (int32_t i = 0; i < 6; i++) {
     o.dispatch = rules[i / 2];
     o.send = i % 2 ? BERTH_SEND_PULL : BERTH_SEND_PUSH;
     run_all(&t, &o);
@@ -275,8 +272,8 @@ static void pinned_join(links_case *c, int32_t producers) {
 }
 
 static void check_joins(void) {
-  links_case c;
   TEST("three inputs through one channel: one after another; with a way for each at once")
+  links_case c;
   pinned_join(&c, 3);
   for (int i = 0; i < 3; i++) c.bytes[i] = 4;
   berth_graph *g = graph_of(&c);
@@ -326,8 +323,8 @@ static void check_port(void) {
 }
 
 static void check_collective(void) {
-  links_case c;
   TEST("a collective between pinned members takes what it is priced, with a consumer and without")
+  links_case c;
   for (int consumers = 0; consumers < 2; consumers++) {
     memset(&c, 0, sizeof c);
     c.ops = 3, c.devices = 2, c.bandwidth = 1, c.collectives = 1;

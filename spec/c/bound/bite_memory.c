@@ -9,9 +9,9 @@ static double bite(const problem *p, berth_memory_policy memory, unsigned rules)
   berth_i_bite_plan plan = { rules, 8, 3, 100000000, 64, true, 1e-4 };
   berth_i_bites b = { NAN, NAN, 0 };
   berth_i_units u;
-  berth_i_kinds k;
   made m = problem_make(ctx, p);
   CHECK_STATUS(berth_i_units_init(m.c, "bounds", memory, 1, &u, NULL), BERTH_OK);
+  berth_i_kinds k;
   CHECK_STATUS(berth_i_kinds_init(&u, memory, &k), BERTH_OK);
   if (berth_i_prove_unfit(&u, &k, "bounds", NULL) == BERTH_OK) {
     berth_i_bite_scope scope = { &k, NULL, 0, BERTH_LINKS_FREE, NULL };
@@ -40,8 +40,8 @@ static void chain(problem *p, int32_t n, int32_t devices, const double *bytes, d
 static void by_hand(void) {
   static const double rising[] = { 9, 5, 7, 3, 8 };
   enum { FORCE = BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL | BERTH_I_BITE_MEMORY, DEEP = FORCE | BERTH_I_BITE_DEEP };
-  problem p;
   TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on each side")
+  problem p;
   chain(&p, 6, 2, rising, 3);
   check_raise(&p, DEEP, 6, 6 + 7);
   TEST("a third of it: two crossings, after the second and the fourth")
@@ -104,15 +104,14 @@ static void random_case(problem *p, berth_rng *rng, int round) {
 static void against_schedules(int n) {
   int tight = 0, used = 0, unfit = 0, by_memory = 0;
   double gap = 0;
-  berth_rng rng;
   TEST("no schedule that fits beats them: pins, groups, types, uneven memory")
+  berth_rng rng;
   berth_rng_init(&rng, 405, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     problem p;
-    double best, bound;
     random_case(&p, &rng, i);
-    best = optimum_within(&p);
-    bound = bite(&p, BERTH_MEMORY_INFERENCE, i % 3 ? BERTH_I_BITE_ALL : BERTH_I_BITE_ALL & ~(1u << i / 3 % 10));
+    double best = optimum_within(&p);
+    double bound = bite(&p, BERTH_MEMORY_INFERENCE, i % 3 ? BERTH_I_BITE_ALL : BERTH_I_BITE_ALL & ~(1u << i / 3 % 10));
     if (isinf(best) || isnan(bound)) {
       CHECK(isinf(best) || !isnan(bound));
       unfit++;
@@ -167,18 +166,17 @@ static double least_simulated(const problem *p, berth_memory_policy memory) {
 
 static void against_simulations(int n) {
   int used = 0, tight = 0;
-  berth_rng rng;
   TEST("no simulation that fits beats them, outputs and copies counted")
+  berth_rng rng;
   berth_rng_init(&rng, 406, 0);
   for (int i = 0; i < n && !check_bad; i++) {
     berth_memory_policy memory = i % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     problem p;
-    double best, bound;
     random_case(&p, &rng, i);
     p.resident = 1;
     for (int32_t d = 0; d < p.devices; d++) p.memory[d] += 2 + berth_rng_below(&rng, 30);
-    bound = bite(&p, memory, BERTH_I_BITE_ALL);
-    best = least_simulated(&p, memory);
+    double bound = bite(&p, memory, BERTH_I_BITE_ALL);
+    double best = least_simulated(&p, memory);
     if (isinf(best) || isnan(bound)) {
       CHECK(isinf(best) || !isnan(bound));
       continue;

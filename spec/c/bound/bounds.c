@@ -21,12 +21,12 @@ static void set_time(problem *p, int32_t op, double t0, double t1) {
 }
 
 static void test_hand_made(void) {
-  problem p;
-  berth_bounds b;
   TEST("a chain is bounded by its path, each op at its best device");
+  problem p;
   problem_clear(&p, 3, 2);
   set_time(&p, 0, 4, 3), set_time(&p, 1, 2, 5), set_time(&p, 2, 1, 1);
   problem_edge(&p, 0, 1, 0), problem_edge(&p, 1, 2, 0);
+  berth_bounds b;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
   CHECK_NEAR(b.critical_path, 6, 1e-12);
   CHECK_NEAR(b.best, 6, 1e-12);
@@ -85,11 +85,11 @@ static void test_hand_made(void) {
 }
 
 static void test_unfit(void) {
-  problem p;
   berth_bounds b = { 0 };
   berth_obstacle why = { 7, 7, 7 };
   b.best = -1;
   TEST("infeasible: an op larger than every device");
+  problem p;
   problem_clear(&p, 2, 2);
   p.param[1] = 10, p.memory[0] = 4, p.memory[1] = 7;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, &why), BERTH_EINFEASIBLE);
@@ -165,8 +165,8 @@ static void check_against_all(const problem *p, tally *sum) {
 
 static void test_random(void) {
   tally sum = { 0 };
-  berth_rng rng;
   TEST("no schedule beats a bound, nothing that fits is called infeasible");
+  berth_rng rng;
   berth_rng_init(&rng, 11, 0);
   for (int32_t i = 0; i < 1500; i++) {
     problem p;
@@ -187,22 +187,19 @@ static void test_refusals(void) {
     check_alloc_state state = { 0, 0, 0 };
     berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_ctx *own, *kept = ctx;
-    problem p;
-    berth_bounds_options o;
-    berth_bounds b;
-    berth_status st;
-    made m;
     CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+    problem p;
     problem_clear(&p, 5, 3);
     p.param[0] = 2, p.memory[0] = 3, p.group[1] = p.group[2] = 0, p.pin[3] = 1;
     problem_edge(&p, 0, 1, 0);
     ctx = own;
-    m = problem_make(own, &p);
+    made m = problem_make(own, &p);
     state.calls = 0;
     state.fail_at = fail_at;
-    o = asked(BERTH_MEMORY_TOTAL, 1);
+    berth_bounds_options o = asked(BERTH_MEMORY_TOTAL, 1);
     o.thorough = 1;
-    st = berth_bounds_compute(m.c, &o, &b, NULL);
+    berth_bounds b;
+    berth_status st = berth_bounds_compute(m.c, &o, &b, NULL);
     unmake(&m);
     berth_ctx_release(own);
     ctx = kept;

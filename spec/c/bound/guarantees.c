@@ -22,12 +22,11 @@ static berth_guarantee_options total(void) {
 }
 
 static void test_values(void) {
-  problem p;
   berth_guarantee_options o = total();
-  berth_guarantees k;
   TEST("rho 1, path rho 1/2 on 4 devices: 5/2 - 1/4, 7/3 - 1/3; unlimited 4/3");
+  problem p;
   join_of(&p, 3, 4, 1);
-  k = proved(&p, &o);
+  berth_guarantees k = proved(&p, &o);
   CHECK_NEAR(k.rho, 1, 0);
   CHECK_NEAR(k.path_rho, 0.5, 0);
   CHECK(k.devices == 4 && k.closed == 0 && isnan(k.achieved));
@@ -81,9 +80,9 @@ static void denied(const problem *p, const berth_guarantee_options *o, int which
 }
 
 static void test_reasons(void) {
-  problem p;
   berth_guarantee_options o = total();
   TEST("why a guarantee does not hold");
+  problem p;
   join_of(&p, 3, 4, 1);
   o.links = BERTH_LINKS_DUPLEX;
   denied(&p, &o, ETF_SECONDS, "links duplex");
@@ -123,10 +122,9 @@ static void test_reasons(void) {
 /* All paths of a small graph, one after another. */
 static double path_rho_by_hand(const problem *p, int32_t op, double cross, double work) {
   double most = 0;
-  int32_t e;
   work += p->time[op][0];
   if (cross > 0) most = work > 0 ? cross / work : INFINITY;
-  for (e = 0; e < p->edges; e++) {
+  for (int32_t e = 0; e < p->edges; e++) {
     if (p->src[e] == op) most = fmax(most, path_rho_by_hand(p, p->dst[e], cross + p->bytes[e] / p->bandwidth, work));
   }
   return most;
@@ -136,9 +134,9 @@ static void random_alike(problem *p, berth_rng *rng, int small);
 
 static void test_path_rho(void) {
   berth_guarantee_options o = total();
-  berth_rng rng;
   int infinite = 0, sharper = 0;
   TEST("the largest share of transfers on a path: against all paths");
+  berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   for (int i = 0; i < 400 && !check_bad; i++) {
     problem p;
@@ -155,17 +153,16 @@ static void test_path_rho(void) {
 }
 
 static void test_uneven_links(void) {
-  problem p;
-  berth_topology_builder *b;
   berth_topology *t = NULL;
   berth_cost *c = NULL;
   berth_device d = berth_device_default();
   berth_guarantee_options o = total();
-  berth_guarantees k;
   TEST("uneven links: the largest time counts; it is above that of the linear program");
+  problem p;
   join_of(&p, 3, 1, 6);
   made m = problem_make(ctx, &p);
   d.type = "t0";
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   for (int i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   for (int i = 1; i < 3; i++) {
@@ -175,6 +172,7 @@ static void test_uneven_links(void) {
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(m.g, t, NULL, &c), BERTH_OK);
+  berth_guarantees k;
   CHECK_STATUS(berth_guarantees_compute(c, &o, &k), BERTH_OK);
   CHECK_NEAR(k.rho, 2, 0);
   CHECK(k.of[ETF].valid && !k.of[SCT].valid && strstr(k.of[SCT].why, "rho is 2"));
@@ -184,12 +182,11 @@ static void test_uneven_links(void) {
 }
 
 static void test_wrong(void) {
-  problem p;
   berth_guarantees k = { 0 };
-  made m;
   TEST("wrong options");
+  problem p;
   join_of(&p, 3, 2, 1);
-  m = problem_make(ctx, &p);
+  made m = problem_make(ctx, &p);
   k.devices = -7;
   for (int i = 0; i < 12; i++) {
     berth_guarantee_options o = berth_guarantee_default(m.g);
@@ -243,17 +240,17 @@ static void check_placer(const made *m, const char *placer, const berth_place_op
 
 /* Small transfers or large ones, one in four with ops of no time. */
 static void random_alike(problem *p, berth_rng *rng, int small) {
-  int32_t i, d, none = berth_rng_below(rng, 4) == 0;
+  int32_t none = berth_rng_below(rng, 4) == 0;
   problem_clear(p, 3 + berth_rng_below(rng, 4), 2 + berth_rng_below(rng, 2));
   p->bandwidth = 1;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     double t = (small ? 4 : 1) + berth_rng_below(rng, 5);
     if (!small && none && berth_rng_below(rng, 3) == 0) t = 0;
-    for (d = 0; d < p->devices; d++) p->time[i][d] = t;
+    for (int32_t d = 0; d < p->devices; d++) p->time[i][d] = t;
   }
   if (small) { /* one tensor a pair */
-    for (i = 1; i < p->ops; i++) {
-      for (d = 0; d < i; d++) {
+    for (int32_t i = 1; i < p->ops; i++) {
+      for (int32_t d = 0; d < i; d++) {
         if (berth_rng_below(rng, 2) == 0) problem_edge(p, d, i, 1 + berth_rng_below(rng, 4));
       }
     }
@@ -264,14 +261,13 @@ static void random_alike(problem *p, berth_rng *rng, int small) {
 
 static void limit_memory(problem *p, berth_rng *rng) {
   double sum = 0;
-  int32_t i;
   p->resident = berth_rng_below(rng, 2);
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     sum += p->param[i] = 1 + berth_rng_below(rng, 3);
     p->workspace[i] = berth_rng_below(rng, 3) == 0;
   }
-  for (i = 0; i < p->edges; i++) sum += p->resident ? 2 * p->bytes[i] : 0;
-  for (i = 0; i < p->devices; i++) p->memory[i] = floor(sum * (0.5 + berth_rng_uniform(rng)));
+  for (int32_t i = 0; i < p->edges; i++) sum += p->resident ? 2 * p->bytes[i] : 0;
+  for (int32_t i = 0; i < p->devices; i++) p->memory[i] = floor(sum * (0.5 + berth_rng_uniform(rng)));
 }
 
 static void check_all_placers(const problem *p, berth_memory_policy memory, tally *sum) {
@@ -279,11 +275,11 @@ static void check_all_placers(const problem *p, berth_memory_policy memory, tall
   made m = problem_make(ctx, p);
   berth_guarantee_options o = berth_guarantee_default(m.g);
   berth_place_options po = berth_place_default(m.g);
-  berth_guarantees k;
   double best = optimum(p, 1);
   po.memory = o.memory = memory;
   o.best = thorough(ctx, p).best;
   CHECK(o.best <= best * (1 + 1e-9));
+  berth_guarantees k;
   CHECK_STATUS(berth_guarantees_compute(m.c, &o, &k), BERTH_OK);
   for (int i = 0; i < 3; i++) {
     for (int ties = BERTH_TIES_LEVEL; ties <= (i == 1 ? BERTH_TIES_LEVEL : BERTH_TIES_TOPOLOGICAL); ties++) {
@@ -296,8 +292,8 @@ static void check_all_placers(const problem *p, berth_memory_policy memory, tall
 
 static void test_placers(void) {
   tally sum = { 0 };
-  berth_rng rng;
   TEST("placers keep their guarantees, and place wherever the memory form holds");
+  berth_rng rng;
   berth_rng_init(&rng, 23, 0);
   for (int i = 0; i < 600 && !check_bad; i++) {
     problem p;
@@ -324,16 +320,14 @@ static void test_refusals(void) {
     berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_ctx *own;
     berth_guarantees k = { 0 };
-    berth_status st;
-    problem p;
-    made m;
     CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+    problem p;
     join_of(&p, 4, 3, 1);
     p.memory[0] = 3, p.group[1] = p.group[2] = 0;
-    m = problem_make(own, &p);
+    made m = problem_make(own, &p);
     state.calls = 0;
     state.fail_at = fail_at;
-    st = berth_guarantees_compute(m.c, NULL, &k);
+    berth_status st = berth_guarantees_compute(m.c, NULL, &k);
     unmake(&m);
     berth_ctx_release(own);
     CHECK(state.held == 0);

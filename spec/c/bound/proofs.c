@@ -24,16 +24,15 @@ static berth_graph *tiny_graph(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_
   const char *types[] = { "x", "y" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i, k, c;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
-  for (i = 0; i < n; i++) add_op(b, rng, i, devices);
-  for (i = 0; i < n; i++) {
-    for (k = berth_rng_below(rng, 3); k > 0; k--) {
+  for (int32_t i = 0; i < n; i++) add_op(b, rng, i, devices);
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t k = berth_rng_below(rng, 3); k > 0; k--) {
       berth_tensor t = { i, berth_rng_below(rng, 3), berth_rng_below(rng, 9), 0 };
       int32_t id;
       CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
-      for (c = i + 1; c < n; c++) {
+      for (int32_t c = i + 1; c < n; c++) {
         if (berth_rng_below(rng, 2)) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
       }
     }
@@ -71,10 +70,11 @@ typedef struct world {
 } world;
 
 static void try_devices(world *w) {
-  int32_t n = berth_graph_ops(w->x->g), devices = berth_topology_devices(w->x->t), device[OPS] = { 0 }, i;
+  int32_t n = berth_graph_ops(w->x->g), devices = berth_topology_devices(w->x->t), device[OPS] = { 0 };
   berth_sim *sim = NULL;
   w->so.sequence = w->sequence;
   if (!CHECK_STATUS(berth_sim_new(w->x->cost, &w->so, &sim), BERTH_OK)) return;
+  int32_t i;
   do {
     berth_sim_summary s;
     if (berth_sim_run(sim, device, &s) == BERTH_OK && s.oom_op == BERTH_NONE) w->best = fmin(w->best, s.makespan);
@@ -85,8 +85,8 @@ static void try_devices(world *w) {
 
 static int is_ready(const world *w, int32_t op) {
   const int32_t *in;
-  int32_t i, n = berth_graph_inputs(w->x->g, op, &in);
-  for (i = 0; i < n; i++) {
+  int32_t n = berth_graph_inputs(w->x->g, op, &in);
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t;
     berth_graph_tensor(w->x->g, in[i], &t);
     if (!(w->done >> t.producer & 1)) return 0;
@@ -95,9 +95,9 @@ static int is_ready(const world *w, int32_t op) {
 }
 
 static void try_orders(world *w) {
-  int32_t op, n = berth_graph_ops(w->x->g);
+  int32_t n = berth_graph_ops(w->x->g);
   if (w->placed == n) try_devices(w);
-  for (op = 0; op < n; op++) {
+  for (int32_t op = 0; op < n; op++) {
     if ((w->done >> op & 1) || !is_ready(w, op)) continue;
     w->sequence[w->placed++] = op;
     w->done |= 1u << op;

@@ -6,11 +6,10 @@ static berth_ctx *ctx;
 /* ---- bounds by hand --------------------------------------------------------------------------- */
 
 static void test_transfers(void) {
-  problem p;
-  berth_bounds b;
   TEST("a join waits for the transfers of those that its device cannot run in time");
+  problem p;
   join_of(&p, 6, 4, 3); /* 4 on its device are done at 4, when the tensors of the other two are there */
-  b = thorough(ctx, &p);
+  berth_bounds b = thorough(ctx, &p);
   CHECK_NEAR(b.critical_path, 2, 1e-12);
   CHECK_NEAR(b.transfers, 5, 1e-12);
   CHECK_TEXT(b.name, "transfers");
@@ -81,13 +80,11 @@ static double cheap_gap(const problem *p, double best) {
 
 static void test_bounds(void) {
   tally sum = { 0 };
-  berth_rng rng;
   TEST("no schedule with transfers beats a bound: uneven devices, groups, pins, any rho");
+  berth_rng rng;
   berth_rng_init(&rng, 21, 0);
   for (int i = 0; i < 500 && !check_bad; i++) {
     problem p;
-    berth_bounds b;
-    double best;
     problem_clear(&p, 1 + berth_rng_below(&rng, 6), 2 + berth_rng_below(&rng, 2));
     random_times(&p, &rng, i % 2);
     p.bandwidth = 1 + berth_rng_below(&rng, 4), p.latency = berth_rng_below(&rng, 3);
@@ -99,8 +96,8 @@ static void test_bounds(void) {
       for (d = 0; p.group[k] == 0 && d < p.devices; d++) p.time[k][d] = isinf(p.time[k][d]) ? 9 : p.time[k][d];
     }
     add_edges(&p, &rng, 1 + berth_rng_below(&rng, 20));
-    best = optimum(&p, 0);
-    b = thorough(ctx, &p);
+    double best = optimum(&p, 0);
+    berth_bounds b = thorough(ctx, &p);
     CHECK(b.transfers <= best * (1 + 1e-9) && b.lp <= best * (1 + 1e-9) && b.work <= best * (1 + 1e-9));
     CHECK(b.transfers >= b.critical_path * (1 - 1e-12) && b.lp >= b.critical_path * (1 - 1e-6));
     CHECK(b.clusters <= best * (1 + 1e-9) && b.intervals <= best * (1 + 1e-9) && b.intervals >= b.clusters);
@@ -129,37 +126,35 @@ static berth_status ask_price(void *ud, int32_t tensor, int32_t src, int32_t dst
 }
 
 static void test_table(void) {
-  berth_rng rng;
   int cut = 0, feasible = 0;
   TEST("prices by pair of devices, some pairs without a way: bounds hold, guarantees tell");
+  berth_rng rng;
   berth_rng_init(&rng, 24, 0);
   for (int i = 0; i < 150 && !check_bad; i++) {
     berth_bounds_options o = { BERTH_MEMORY_NONE, 1, true, 1e-6, BERTH_LINKS_FREE };
     berth_guarantee_options go = berth_guarantee_default(NULL);
     berth_cost_model model = { .transfer = ask_price };
-    berth_bounds b;
-    berth_guarantees k;
     berth_cost *c = NULL;
     problem p;
-    prices x;
-    made m;
-    double best;
     int cuts = 0;
     problem_clear(&p, 2 + berth_rng_below(&rng, 4), 2 + i % 2);
     random_times(&p, &rng, berth_rng_below(&rng, 2));
     add_edges(&p, &rng, 1);
+    prices x;
     x.devices = p.devices;
     for (int j = 0; j < p.edges * p.devices * p.devices; j++) {
       int diagonal = j / p.devices % p.devices == j % p.devices;
       x.table[j] = berth_rng_below(&rng, 12) ? berth_rng_below(&rng, 9) : INFINITY;
       cuts += isinf(x.table[j]) && !diagonal;
     }
-    m = problem_make(ctx, &p);
+    made m = problem_make(ctx, &p);
     model.ud = &x;
     CHECK_STATUS(berth_cost_new(m.g, m.t, &model, &c), BERTH_OK);
-    best = optimum_by(&p, x.table, 0);
+    double best = optimum_by(&p, x.table, 0);
+    berth_bounds b;
     CHECK_STATUS(berth_bounds_compute(c, &o, &b, NULL), BERTH_OK);
     CHECK(b.best <= best * (1 + 1e-9));
+    berth_guarantees k;
     CHECK_STATUS(berth_guarantees_compute(c, &go, &k), BERTH_OK);
     CHECK(!cuts || !k.of[1].valid);
     cut += cuts && strstr(k.of[0].why, "without a way between them");
@@ -185,10 +180,11 @@ typedef struct world {
 } world;
 
 static void try_devices(world *w) {
-  int32_t device[TINY] = { 0 }, i;
+  int32_t device[TINY] = { 0 };
   berth_sim *sim = NULL;
   w->so.sequence = w->sequence;
   if (!CHECK_STATUS(berth_sim_new(w->cost, &w->so, &sim), BERTH_OK)) return;
+  int32_t i;
   do {
     berth_sim_summary s;
     if (berth_sim_run(sim, device, &s) == BERTH_OK) w->best = fmin(w->best, s.makespan);
@@ -226,21 +222,18 @@ static double best_on(const problem *p, berth_cost *cost, berth_links links, ber
 }
 
 static void test_links(void) {
-  berth_rng rng;
   TEST("contention only makes the best schedule longer: bounds hold on every discipline");
+  berth_rng rng;
   berth_rng_init(&rng, 22, 0);
   for (int i = 0; i < 40 && !check_bad; i++) {
     problem p;
-    berth_bounds b;
-    double best_free;
-    made m;
     problem_clear(&p, 2 + berth_rng_below(&rng, TINY - 1), 2 + i % 2);
     random_times(&p, &rng, berth_rng_below(&rng, 2));
     p.bandwidth = 2;
     add_edges(&p, &rng, 12);
-    b = thorough(ctx, &p);
-    best_free = optimum(&p, 0);
-    m = problem_make(ctx, &p);
+    berth_bounds b = thorough(ctx, &p);
+    double best_free = optimum(&p, 0);
+    made m = problem_make(ctx, &p);
     for (int links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
       double push = best_on(&p, m.c, (berth_links)links, BERTH_SEND_PUSH);
       double pull = best_on(&p, m.c, (berth_links)links, BERTH_SEND_PULL);

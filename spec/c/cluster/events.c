@@ -35,8 +35,6 @@ static void test_rates_and_pauses(void) {
   static const berth_job jobs[] = { { 0, 6, INFINITY, 0 }, { 1, 1, 5, 7 } };
   static const int32_t both[] = { 1, 0 };
   berth_cluster *c = make(berth_cluster_default(2), 2, jobs);
-  berth_cluster_summary s;
-  berth_job job;
   int32_t places[2] = { -1, -1 };
   double amounts[2] = { 0, 0 };
   TEST("rates, pauses, refusals, sums")
@@ -67,9 +65,10 @@ static void test_rates_and_pauses(void) {
   expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
   CHECK(record(c, 0).state == BERTH_JOB_DONE && record(c, 0).pauses == 1 && record(c, 0).held == 5 && record(c, 0).start == 0);
   CHECK(record(c, 1).state == BERTH_JOB_REFUSED && record(c, 1).cause == 42 && record(c, 1).end == 2 && isnan(record(c, 1).start));
+  berth_job job;
   CHECK_STATUS(berth_cluster_job(c, 1, &job), BERTH_OK);
   CHECK(job.kind == 7 && job.deadline == 5);
-  s = berth_cluster_summarise(c);
+  berth_cluster_summary s = berth_cluster_summarise(c);
   CHECK(s.arrived == 2 && s.done == 1 && s.refused == 1 && s.running == 0 && s.waiting == 0);
   CHECK(s.running_seconds == 3 && s.machine_seconds == 5 && s.share_seconds == 5 && s.time == 4);
   berth_cluster_release(c);
@@ -110,9 +109,8 @@ static void test_same_instant(void) {
   static const berth_job jobs[] = { { 0, 4, INFINITY, 0 }, { 0, 4, INFINITY, 0 }, { 4, 1, INFINITY, 0 }, { 4, 0, INFINITY, 0 } };
   berth_cluster_options o = berth_cluster_default(2);
   static const int32_t first = 0, second = 1;
-  berth_cluster *c;
   o.slot = 4;
-  c = make(o, 4, jobs);
+  berth_cluster *c = make(o, 4, jobs);
   TEST("at the same instant: ends by job, wakes, slots, arrivals by job")
   expect(c, BERTH_CLUSTER_SLOT, 0, BERTH_NONE);
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
@@ -137,10 +135,9 @@ static void test_horizon_and_slack(void) {
   static const berth_job jobs[] = { { 0, 1.05, INFINITY, 0 }, { 1, 9, INFINITY, 0 } };
   berth_cluster_options o = berth_cluster_default(1);
   static const int32_t machine = 0;
-  berth_cluster *c;
   o.horizon = 5;
   o.slack = 0.1;
-  c = make(o, 2, jobs);
+  berth_cluster *c = make(o, 2, jobs);
   TEST("an end within the slack comes first; nothing happens at the horizon")
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
   CHECK_STATUS(berth_cluster_start(c, 0, 1, &machine, NULL, 1), BERTH_OK);
@@ -162,10 +159,9 @@ static void test_decision_errors(void) {
   static const int32_t both[] = { 0, 1 }, twice[] = { 1, 1 }, far[] = { 0, 2 };
   static const double some[] = { 3, 60, 1, 1 }, much[] = { 1, 1, 5, 1 }, bad[] = { 1, NAN, 1, 1 }, rest[] = { 5, 4.5, 0, 0 };
   berth_cluster_options o = berth_cluster_default(2);
-  berth_cluster *c;
   o.resources = 2;
   o.capacity = capacity;
-  c = make(o, 3, jobs);
+  berth_cluster *c = make(o, 3, jobs);
   TEST("decisions: errors")
   refused(berth_cluster_start(c, 0, 1, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 0 has not arrived");
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
@@ -243,10 +239,10 @@ static berth_status admit(Fifo *f, berth_cluster *c) {
   const int32_t *users = berth_cluster_users(c);
   for (; f->next < f->arrived; f->next++) {
     int32_t n = 0;
-    berth_status st;
     for (int32_t m = 0; m < berth_cluster_machines(c) && n < f->need[f->next]; m++)
       if (users[m] == 0) f->list[n++] = m;
     if (n < f->need[f->next]) return BERTH_OK;
+    berth_status st;
     if ((st = berth_cluster_start(c, f->next, n, f->list, NULL, 1)) != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -267,9 +263,9 @@ static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, c
   Fifo f = { 0, 0, 0, need, list };
   berth_scheduler s = { on_arrival, on_end, NULL, NULL, &f };
   berth_cluster *c = NULL;
-  berth_status st;
   for (int i = 0; i < 64; i++) capacity[i] = 8;
   o.capacity = capacity;
+  berth_status st;
   if ((st = berth_cluster_new(in, &o, n, jobs, &c)) != BERTH_OK) return st;
   if ((st = berth_cluster_run(c, &s)) == BERTH_OK) *out = berth_cluster_summarise(c);
   berth_cluster_release(c);
@@ -294,12 +290,11 @@ static void test_steps(void) {
   berth_cluster_options o = berth_cluster_default(1);
   int asked = 0;
   berth_scheduler s = { NULL, NULL, stop_at_two, NULL, &asked }, failing = { fail, NULL, NULL, NULL, NULL };
-  berth_cluster_event e;
-  berth_cluster *c;
   o.slot = 1;
   o.horizon = 100;
-  c = make(o, 3, jobs);
+  berth_cluster *c = make(o, 3, jobs);
   TEST("a step is one event, which its function hears of; without a function it only happens")
+  berth_cluster_event e;
   CHECK_STATUS(berth_cluster_step(c, &s, &e), BERTH_OK);
   CHECK(e.kind == BERTH_CLUSTER_SLOT && asked == 1);
   CHECK_STATUS(berth_cluster_step(c, &s, &e), BERTH_OK);
@@ -321,10 +316,10 @@ static berth_job many[MANY];
 static int32_t needs[MANY];
 
 static void test_many(void) {
-  berth_rng rng;
   berth_cluster_summary s = { 0 };
   double now = 0, want = 0;
   TEST("82,000 jobs on 64 machines, first in first out")
+  berth_rng rng;
   berth_rng_init(&rng, 3, 0);
   for (int j = 0; j < MANY; j++) {
     many[j] = (berth_job){ now += 0.8 * berth_rng_uniform(&rng), 10 * berth_rng_uniform(&rng), INFINITY, 0 };
@@ -343,9 +338,9 @@ static void test_allocations(void) {
   for (long n = 1; st == BERTH_ENOMEM; n++) {
     check_alloc_state s = { 0, n, 0 };
     berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-    berth_cluster_summary sum;
     berth_ctx *own;
     if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;
+    berth_cluster_summary sum;
     st = whole_run(own, 200, many, needs, &sum);
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     berth_ctx_release(own);

@@ -52,7 +52,6 @@ static void try_start(World *w, int j) {
   int32_t list[MACHINES] = { 0, 1, 2, 3, 4 }, n = 1 + (int32_t)berth_rng_below(&w->rng, MACHINES);
   double amount[MACHINES * RESOURCES], rate = 0.2 + 2 * berth_rng_uniform(&w->rng);
   int fits = 1;
-  berth_status st;
   for (int i = 0; i < n; i++) {
     int k = i + (int)berth_rng_below(&w->rng, (uint64_t)(MACHINES - i));
     int32_t m = list[k];
@@ -63,7 +62,7 @@ static void try_start(World *w, int j) {
       fits = fits && x <= w->capacity[m * RESOURCES + r] - used(w, m, r) + 1e-9;
     }
   }
-  st = berth_cluster_start(w->c, j, n, list, amount, rate);
+  berth_status st = berth_cluster_start(w->c, j, n, list, amount, rate);
   CHECK_STATUS(st, fits ? BERTH_OK : BERTH_EINFEASIBLE);
   if (st != BERTH_OK) return;
   w->at[j].state = BERTH_JOB_RUNNING;
@@ -146,8 +145,6 @@ static void compare_waiting(const World *w) {
 static void play(berth_ctx *ctx, uint64_t seed) {
   static World w;
   berth_cluster_options o = berth_cluster_default(MACHINES);
-  berth_cluster_event e;
-  berth_cluster_summary s;
   double now = 0;
   int decided = 1;
   memset(&w, 0, sizeof w);
@@ -165,6 +162,7 @@ static void play(berth_ctx *ctx, uint64_t seed) {
   o.slot = w.slot = 1.5;
   o.horizon = 200;
   if (!CHECK_STATUS(berth_cluster_new(ctx, &o, JOBS, w.job, &w.c), BERTH_OK)) return;
+  berth_cluster_event e;
   do {
     double before = w.now;
     CHECK_STATUS(berth_cluster_next(w.c, &e), BERTH_OK);
@@ -176,7 +174,7 @@ static void play(berth_ctx *ctx, uint64_t seed) {
     compare(&w);
     compare_waiting(&w);
   } while (check_bad < 5);
-  s = berth_cluster_summarise(w.c);
+  berth_cluster_summary s = berth_cluster_summarise(w.c);
   CHECK(s.done == w.done && s.refused == w.refused && s.arrived <= JOBS);
   berth_cluster_release(w.c);
 }

@@ -99,8 +99,8 @@ static berth_topology *machines(berth_ctx *ctx) {
   berth_topology *t = NULL;
   berth_device d = berth_device_default();
   berth_link fast = { 16, 0.25 }, slow = { 4, 0.5 };
-  int32_t node[5];
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  int32_t node[5];
   for (int32_t i = 0; i < 4; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_switch(b, "net", &node[4]), BERTH_OK);
   for (int32_t i = 0; i < 4; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[4], &slow, NULL), BERTH_OK);
@@ -183,31 +183,30 @@ static void one_way(berth_ctx *ctx) {
 }
 
 static char *read_golden(void) {
-  char path[4096], *text;
-  FILE *f;
   const char *dir = check_shared();
-  size_t got;
   if (!dir) return NULL;
+  char path[4096];
   snprintf(path, sizeof path, "%s/data/tag/golden_allreduce.json", dir);
+  FILE *f;
   if (!(f = fopen(path, "rb"))) return NULL;
-  text = calloc(1, 1 << 16);
-  got = fread(text, 1, (1 << 16) - 1, f);
+  char *text = calloc(1, 1 << 16);
+  size_t got = fread(text, 1, (1 << 16) - 1, f);
   fclose(f);
   CHECK(got > 0);
   return text;
 }
 
 static void tag(berth_ctx *ctx) {
-  char *text;
-  cJSON *all, *base, *rate, *size;
   int compared = 0;
   TEST("lines: TAG's values");
+  char *text;
   if (!(text = read_golden())) {
     check_skip("no shared data");
     return;
   }
-  all = cJSON_Parse(text);
-  base = cJSON_GetObjectItem(all, "allreduce_base_model_at_2810");
+  cJSON *all = cJSON_Parse(text);
+  cJSON *base = cJSON_GetObjectItem(all, "allreduce_base_model_at_2810");
+  cJSON *rate, *size;
   cJSON_ArrayForEach(rate, cJSON_GetObjectItem(all, "allreduce_us")) {
     double lines[4];
     for (int i = 0; i < 4; i++) lines[i] = cJSON_GetArrayItem(base, i)->valuedouble * 2810 / strtod(rate->string, NULL);

@@ -12,9 +12,9 @@ static berth_graph *random_graph(berth_ctx *ctx, berth_rng *rng) {
   for (int32_t i = 0; i < N_OPS; i++) {
     berth_op op = berth_op_default();
     double s[2] = { berth_rng_uniform(rng), berth_rng_below(rng, 3) ? berth_rng_uniform(rng) : BERTH_UNSUPPORTED };
-    int32_t id;
     op.seconds = s;
     op.pin = berth_rng_below(rng, 6) ? BERTH_NONE : 0;
+    int32_t id;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
     if (i == 0) continue;
     CHECK_STATUS(berth_graph_builder_connect(b, berth_rng_below(rng, i), i, 100 * berth_rng_below(rng, 5), NULL), BERTH_OK);
@@ -45,8 +45,9 @@ static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
 }
 
 static void check_ops(const berth_cost *c) {
-  double mean[N_OPS], least[N_OPS];
+  double mean[N_OPS];
   CHECK_STATUS(berth_cost_mean_ops(c, mean), BERTH_OK);
+  double least[N_OPS];
   CHECK_STATUS(berth_cost_min_ops(c, least), BERTH_OK);
   for (int32_t op = 0; op < N_OPS; op++) {
     double sum = 0, n = 0, low = INFINITY;
@@ -121,24 +122,24 @@ static void test_random(berth_ctx *ctx) {
 
 static void test_alike(berth_ctx *ctx) {
   berth_device d = berth_device_default();
-  berth_graph_builder *b;
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *c;
   berth_op op = berth_op_default();
-  double mean[3];
-  int32_t id;
   TEST("three equal devices: means are exact; one device: transfers cost nothing");
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  int32_t id;
   for (int i = 0; i < 3; i++) {
     op.seconds = (double[]){ i * 0.1 };
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0.7, NULL), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
+  berth_cost *c;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  double mean[3];
   CHECK_STATUS(berth_cost_mean_ops(c, mean), BERTH_OK);
   CHECK(mean[0] == 0 && mean[1] == 0.1 && mean[2] == 0.2);
   CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
@@ -162,18 +163,18 @@ static void test_alike(berth_ctx *ctx) {
 
 static void test_rho_of_nothing(berth_ctx *ctx) {
   berth_device d = berth_device_default();
-  berth_graph_builder *b;
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *c;
   berth_op op = berth_op_default();
-  int32_t id;
   TEST("rho is infinite where no op takes time");
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  int32_t id;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
+  berth_cost *c;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
   CHECK(berth_cost_op(c, 0, 1) == 0 && isinf(berth_cost_rho(c)));
   berth_cost_release(c);
@@ -184,9 +185,9 @@ static void test_rho_of_nothing(berth_ctx *ctx) {
 /* ---- fits -------------------------------------------------------------------------------- */
 
 static void test_fit(berth_ctx *ctx) {
+  TEST("fit: exact data come back, absolute and relative");
   berth_link l;
   double r2;
-  TEST("fit: exact data come back, absolute and relative");
   for (int relative = 0; relative < 2; relative++) {
     CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 4, 8 }, (double[]){ 2, 3, 4 }, relative, &l, &r2), BERTH_OK);
     CHECK_NEAR(l.latency, 2, 1e-12);
@@ -231,15 +232,16 @@ static void test_fit_refusals(berth_ctx *ctx) {
 
 static void test_fit_noisy(berth_ctx *ctx) {
   enum { N = 400 };
-  double x[N], y[N], r2;
-  berth_rng rng;
-  berth_link l;
   TEST("fit: 5 us and 25 GB/s come back from 1 KiB..1 GiB with 2 % noise within 1 %, when relative");
+  berth_rng rng;
   berth_rng_init(&rng, 5, 0);
+  double x[N], y[N];
   for (int i = 0; i < N; i++) {
     x[i] = 1024 * pow(2, 20.0 * i / (N - 1));
     y[i] = (5e-6 + x[i] / 25e9) * exp(0.02 * berth_rng_normal(&rng));
   }
+  double r2;
+  berth_link l;
   CHECK_STATUS(berth_fit_link(ctx, N, x, y, 1, &l, &r2), BERTH_OK);
   CHECK_NEAR(l.latency, 5e-6, 5e-8);
   CHECK_NEAR(l.bandwidth, 25e9, 25e7);
@@ -248,9 +250,9 @@ static void test_fit_noisy(berth_ctx *ctx) {
 
 static int read_table(double *x, double *intra, double *inter) {
   char path[4096];
-  FILE *f;
   int n = 0;
   snprintf(path, sizeof path, "%s/data/tag/nccl_allreduce.tsv", check_shared() ? check_shared() : "");
+  FILE *f;
   if (!(f = fopen(path, "r"))) return 0;
   if (fscanf(f, "%*[^\n]") == 0)
     while (n < 32 && fscanf(f, "%lf %lf %lf", &x[n], &intra[n], &inter[n]) == 3) n++;
@@ -259,18 +261,20 @@ static int read_table(double *x, double *intra, double *inter) {
 }
 
 static void test_fit_measured(berth_ctx *ctx) {
-  double kib[32], intra[32], inter[32], x[32], y[32], worst = 0, r2;
-  berth_link l;
+  double kib[32], intra[32], inter[32], worst = 0;
   int n = read_table(kib, intra, inter);
   TEST("fit: measured AllReduce times, 1 KiB..256 MiB on four devices, follow 1.5 S / B + a");
   if (n == 0) {
     SKIP("no ../shared/data/tag/nccl_allreduce.tsv");
     return;
   }
+  double x[32], y[32];
   for (int i = 0; i < n; i++) {
     x[i] = kib[i] * 1024 * 1.5;
     y[i] = inter[i] * 1e-6;
   }
+  double r2;
+  berth_link l;
   CHECK_STATUS(berth_fit_link(ctx, n, x, y, 1, &l, &r2), BERTH_OK);
   for (int i = 0; i < n; i++) worst = fmax(worst, fabs(l.latency + x[i] / l.bandwidth - y[i]) / y[i]);
   printf("# %.4g us + bytes / %.4g GB/s, r2 %.4f, worst relative error %.3f\n", l.latency * 1e6, l.bandwidth / 1e9, r2, worst);

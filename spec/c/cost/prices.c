@@ -21,12 +21,12 @@ static berth_graph_builder *graph_builder(berth_ctx *ctx) {
 }
 static void add_op(berth_graph_builder *b, const char *name, const double *seconds, double flop, double bytes, int32_t pin) {
   berth_op op = berth_op_default();
-  int32_t id;
   op.name = name;
   op.seconds = seconds;
   op.flop = flop;
   op.bytes = bytes;
   op.pin = pin;
+  int32_t id;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
 }
 
@@ -75,9 +75,8 @@ static void refuse(berth_graph *g, berth_topology *t, const berth_cost_model *m,
 }
 
 static void test_alpha_beta(berth_ctx *ctx) {
-  berth_cost *c;
   TEST("transfers: latencies plus bytes over the least bandwidth");
-  c = price(chain(ctx, 16, 0), uneven(ctx), NULL);
+  berth_cost *c = price(chain(ctx, 16, 0), uneven(ctx), NULL);
   CHECK(!c->uniform && !c->table);
   CHECK(berth_cost_transfer(c, 0, 0, 0) == 0);
   CHECK(berth_cost_transfer(c, 0, 0, 1) == 3);
@@ -106,9 +105,8 @@ static void test_alpha_beta(berth_ctx *ctx) {
 }
 
 static void test_profiles(berth_ctx *ctx) {
-  berth_cost *c;
   TEST("ops: profile over speed; devices alike share a class");
-  c = price(chain(ctx, 0, 0), uneven(ctx), &(berth_cost_model){ .op_factor = 3 });
+  berth_cost *c = price(chain(ctx, 0, 0), uneven(ctx), &(berth_cost_model){ .op_factor = 3 });
   CHECK(c->n_classes == 2 && c->class_of[0] == 0 && c->class_of[1] == 0 && c->class_of[2] == 1 && c->class_of[3] == 0);
   CHECK(c->class_size[0] == 3 && c->class_device[1] == 2);
   CHECK(berth_cost_op(c, 1, 0) == 9 && berth_cost_op(c, 1, 2) == 18);
@@ -143,14 +141,13 @@ static berth_graph_builder *typed_graph(berth_ctx *ctx) {
 static void test_types(berth_ctx *ctx) {
   static const char *const types[] = { "gpu", "cpu", "tpu" };
   berth_graph_builder *b = typed_graph(ctx);
-  berth_cost *c;
   TEST("ops: a profile holds for the types that the graph names, the roofline for others");
   add_op(b, "both", (double[]){ 4, 1 }, 100, 10, BERTH_NONE);
   add_op(b, "flops", NULL, 100, 10, BERTH_NONE);
   add_op(b, "bytes", NULL, 10, 100, BERTH_NONE);
   add_op(b, "free", NULL, 0, 0, BERTH_NONE);
   add_op(b, "gpu only", (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 5, BERTH_NONE);
-  c = price(finish_graph(b), typed(ctx, 3, types, 10, 5), NULL);
+  berth_cost *c = price(finish_graph(b), typed(ctx, 3, types, 10, 5), NULL);
   CHECK(c->n_classes == 3);
   CHECK(berth_cost_op(c, 0, 0) == 1 && berth_cost_op(c, 0, 1) == 4 && berth_cost_op(c, 0, 2) == 10.5);
   CHECK(berth_cost_op(c, 1, 0) == 10.5 && berth_cost_op(c, 2, 1) == 20.5);
@@ -207,8 +204,8 @@ static void *alloc_before_zeros(void *ud, void *ptr, size_t osize, size_t nsize)
  * or 10 FLOP, which would be no fault on a device that it does not run on. */
 static void test_pin_past_the_end(void) {
   berth_hooks hooks = { .alloc = alloc_before_zeros };
-  berth_ctx *ctx;
   TEST("a pin past the last device is named, whether or not the op has a time");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
   for (int profiled = 0; profiled < 2; profiled++) {
     berth_graph_builder *b = graph_builder(ctx);
@@ -235,10 +232,9 @@ static berth_topology *one_rated(berth_ctx *ctx) {
 static void test_unusable_devices(berth_ctx *ctx) {
   static const char *const types[] = { "gpu", "tpu" };
   berth_graph_builder *b = graph_builder(ctx);
-  berth_cost *c;
   TEST("a device that an op cannot use needs no rates for it");
   add_op(b, NULL, NULL, 10, 0, 0);
-  c = price(finish_graph(b), one_rated(ctx), NULL);
+  berth_cost *c = price(finish_graph(b), one_rated(ctx), NULL);
   CHECK(berth_cost_op(c, 0, 0) == 2 && berth_cost_op(c, 0, 1) == BERTH_UNSUPPORTED);
   berth_cost_release(c);
   b = graph_builder(ctx);
@@ -259,12 +255,11 @@ static void test_unusable_devices(berth_ctx *ctx) {
 
 static void test_pins(berth_ctx *ctx) {
   berth_graph_builder *b = graph_builder(ctx);
-  berth_cost *c;
-  double s[1];
   TEST("a pinned op runs in one place only");
   add_op(b, NULL, (double[]){ 2 }, 0, 0, 2);
-  c = price(finish_graph(b), uneven(ctx), NULL);
+  berth_cost *c = price(finish_graph(b), uneven(ctx), NULL);
   CHECK(berth_cost_op(c, 0, 2) == 4 && berth_cost_op(c, 0, 0) == BERTH_UNSUPPORTED);
+  double s[1];
   CHECK_STATUS(berth_cost_mean_ops(c, s), BERTH_OK);
   CHECK(s[0] == 4);
   CHECK_STATUS(berth_cost_min_ops(c, s), BERTH_OK);
@@ -302,9 +297,8 @@ static void test_functions(berth_ctx *ctx) {
   Calls k = { .bad_op = -1, .bad_tensor = -1 };
   berth_cost_model m = { .op = call_op, .transfer = call_transfer, .collective = call_collective, .ud = &k, .op_factor = 2,
                          .transfer_factor = 3 };
-  berth_cost *c;
   TEST("functions: asked once per op and device, tensor and pair; factors apply");
-  c = price(chain(ctx, 5, 0), uneven(ctx), &m);
+  berth_cost *c = price(chain(ctx, 5, 0), uneven(ctx), &m);
   CHECK(k.ops == 12 && k.transfers == 2 * 12 && c->n_classes == 4 && c->table);
   CHECK(berth_cost_op(c, 2, 3) == 46 && berth_cost_transfer(c, 1, 2, 3) == 3 * 123 && berth_cost_transfer(c, 1, 3, 3) == 0);
   berth_cost_release(c);
@@ -357,10 +351,9 @@ static void test_collectives(berth_ctx *ctx) {
   static const double seconds[] = { 6 * 0.5 + 1.5 * 12, 3 * (0.5 + 12), 3 * (0.5 + 3), 3 * 0.5 + 12, 3 * (0.5 + 3), 3 };
   static const int32_t all[] = { 0, 1, 2, 3 }, two[] = { 0, 1, 1, 0 }, one[] = { 2, 2, 2, 2 };
   Calls k = { .bad = -1 };
-  berth_cost *c;
   double s = -1;
   TEST("collectives on a ring of 4: 96 B per member, 8 B/s, 0.5 s");
-  c = price(with_collectives(ctx, kinds, 6, 96), mesh(ctx, 5, 8, 0.5), NULL);
+  berth_cost *c = price(with_collectives(ctx, kinds, 6, 96), mesh(ctx, 5, 8, 0.5), NULL);
   for (int32_t i = 0; i < 6; i++) {
     check_collective(c, i, all, seconds[i]);
     check_collective(c, i, one, 0);
@@ -392,10 +385,10 @@ static berth_status build_all(berth_ctx *ctx) {
   berth_cost *c = NULL;
   berth_device d = berth_device_default();
   berth_op op = berth_op_default();
-  int32_t id;
-  berth_status st;
   op.seconds = (double[]){ 1 };
+  berth_status st;
   if ((st = berth_graph_builder_new(ctx, &b)) != BERTH_OK) goto done;
+  int32_t id;
   for (int i = 0; i < 3; i++)
     if ((st = berth_graph_builder_add_op(b, &op, &id)) != BERTH_OK) goto done;
   if ((st = berth_graph_builder_connect(b, 0, 1, 8, NULL)) != BERTH_OK) goto done;

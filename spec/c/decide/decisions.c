@@ -56,8 +56,8 @@ static berth_status prior(void *ud, int32_t k, const berth_leaf *leaf, double *p
 static void released(void *ud) { ((Problem *)ud)->released++; }
 
 static void make(Problem *x, uint64_t seed, int32_t n, int32_t actions) {
-  berth_rng r;
   memset(x, 0, sizeof *x);
+  berth_rng r;
   berth_rng_init(&r, seed, 9);
   x->p.n = n;
   x->p.n_actions = actions;
@@ -114,13 +114,13 @@ static void test_enumeration(berth_ctx *ctx) {
   for (uint64_t seed = 0; seed < (uint64_t)check_runs(10, 30); seed++)
     for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
-      berth_decide_report r;
-      int32_t a[MOST];
       make(&x, seed, 5, 4);
       o.method = methods[m];
       o.calls = 2000;
       o.exploration = 1;
       o.seed = seed;
+      berth_decide_report r;
+      int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_OK);
       CHECK(x.twice == 0 && x.illegal == 0 && r.evaluations == x.calls && x.released == 1);
       CHECK(value_of(&x, a) == r.value);
@@ -144,13 +144,13 @@ static void test_budget(berth_ctx *ctx) {
     for (int m = 0; m < N_METHODS; m++)
       for (int32_t batch = 1; batch <= 16; batch += 15) {
         berth_decide_options o = berth_decide_default(0);
-        berth_decide_report r;
-        berth_decider *d;
         make(&x, (uint64_t)b, 10, 9);
         o.method = methods[m];
         o.batch = batch;
+        berth_decider *d;
         CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
         CHECK_STATUS(berth_decider_search(d, budgets[b], 0), BERTH_OK);
+        berth_decide_report r;
         CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
         CHECK(r.evaluations == budgets[b] && x.calls == budgets[b] && x.illegal == 0 && x.most_at_once <= batch);
         CHECK(r.value <= r.start && r.start == value_of(&x, x.start));
@@ -167,11 +167,11 @@ static void test_determined(berth_ctx *ctx) {
   TEST("one seed, one answer; another seed, another way");
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
-    berth_decide_report r[3];
-    int32_t a[3][MOST];
     make(&x, 3, 10, 9);
     o.method = methods[m];
     o.calls = 200;
+    berth_decide_report r[3];
+    int32_t a[3][MOST];
     for (int k = 0; k < 3; k++) {
       o.seed = k == 2;
       CHECK_STATUS(run(ctx, &x, o, a[k], &r[k]), BERTH_OK);
@@ -186,16 +186,15 @@ static void test_not_allowed(berth_ctx *ctx) {
   TEST("what is not allowed is no answer, but a way to one");
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
-    berth_decide_report r;
-    int32_t a[MOST];
-    double best;
     o.method = methods[m];
     make(&x, 5, 5, 4);
     x.endless = 1;
+    berth_decide_report r;
+    int32_t a[MOST];
     CHECK_STATUS(run(ctx, &x, o, a, &r), BERTH_EINFEASIBLE);
     CHECK(isinf(r.excess) && isinf(r.start) && strstr(berth_errmsg(ctx), "none of"));
     make(&x, 5, 5, 4);
-    best = least(&x);
+    double best = least(&x);
     x.wall = best + 0.2;
     CHECK(value_of(&x, x.start) > x.wall);
     o.calls = 1500;
@@ -220,10 +219,10 @@ static void test_interrupt(void) {
       berth_ctx *ctx;
       berth_decide_options o = berth_decide_default(0);
       berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
-      int32_t a[MOST];
       CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
       make(&x, 1, 10, 9);
       o.method = methods[m];
+      int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, o, a, &r), after ? BERTH_OK : BERTH_EINTERRUPT);
       CHECK(r.interrupted == after && (!after || (x.calls > 0 && x.calls <= 60 && r.value == value_of(&x, a))));
       berth_ctx_release(ctx);
@@ -236,15 +235,15 @@ static void test_interrupt_within(berth_ctx *ctx) {
   for (int m = 0; m < N_METHODS; m++)
     for (int32_t at = 1; at < 100; at += 7) {
       berth_decide_options o = berth_decide_default(0);
-      berth_decide_report r;
-      berth_decider *d;
       make(&x, 1, 10, 9);
       x.fail_at = at;
       x.fault = BERTH_EINTERRUPT;
       o.method = methods[m];
       o.batch = 1 + at % 3;
+      berth_decider *d;
       CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
       CHECK_STATUS(berth_decider_search(d, 100, 0), at == 1 ? BERTH_EINTERRUPT : BERTH_OK);
+      berth_decide_report r;
       if (at > 1) {
         CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
         CHECK(r.interrupted && r.evaluations < at);
@@ -261,14 +260,14 @@ static void test_failing(berth_ctx *ctx) {
   TEST("a function that fails ends it with its status, and it can go on");
   for (int32_t at = 1; at < 120; at += 7) {
     berth_decide_options o = berth_decide_default(0);
-    berth_decide_report r;
-    berth_decider *d;
     make(&x, 2, 10, 9);
     x.fail_at = at;
     o.batch = 1 + at % 5;
+    berth_decider *d;
     CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
     CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_ECALLBACK);
     CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_OK);
+    berth_decide_report r;
     CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
     CHECK(r.evaluations >= 150 && r.evaluations < x.calls);
     berth_decider_release(d);
@@ -281,15 +280,15 @@ static void test_seconds(berth_ctx *plain) {
   static Problem x;
   double now = 0;
   berth_hooks h = { NULL, NULL, seconds_now, NULL, NULL, &now };
-  berth_ctx *ctx;
   berth_decide_options o = berth_decide_default(0);
-  berth_decide_report r;
-  int32_t a[MOST];
   TEST("a budget in seconds, by the context's clock");
   o.calls = 0;
   o.seconds = 20;
   make(&x, 1, 10, 9);
+  berth_decide_report r;
+  int32_t a[MOST];
   CHECK_STATUS(run(plain, &x, o, a, &r), BERTH_EUNSUPPORTED);
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
   for (int m = 0; m < N_METHODS; m++) {
     now = 0;
@@ -311,14 +310,14 @@ static void test_any_number(berth_ctx *ctx) {
   for (int m = 0; m < N_METHODS; m++)
     for (int64_t less = 0; less < 2; less++) {
       berth_decide_options o = berth_decide_default(0);
-      berth_decide_report r;
-      berth_decider *d;
       make(&x, 1, 3, 4);
       o.method = methods[m];
       o.uniform_part = o.informed_part = o.tree_part = 1;
+      berth_decider *d;
       CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
       CHECK_STATUS(berth_decider_search(d, 3, 0), BERTH_OK);
       CHECK_STATUS(berth_decider_search(d, INT64_MAX - less, 0), BERTH_OK);
+      berth_decide_report r;
       CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
       CHECK(r.evaluations == x.calls && r.evaluations <= 64 && r.evaluations > 16);
       berth_decider_release(d);
@@ -336,8 +335,6 @@ static void test_wrong(berth_ctx *ctx) {
   static const int32_t at[] = { 0, 1, 3, 4, 5 }, path[] = { 1, 1, 2, 2, 3 };
   berth_decide_options o = berth_decide_default(0);
   double position[5] = { 0, 1, NAN, 3, 4 };
-  berth_decider *d;
-  int32_t decided, a[MOST];
   TEST("what is wrong is told");
   make(&x, 1, 5, 4);
   x.p.path_at = at;
@@ -359,9 +356,12 @@ static void test_wrong(berth_ctx *ctx) {
   o.batch = 0;
   wrong(ctx, &x, &o, "batch");
   CHECK(x.released == 2);
+  berth_decider *d;
   CHECK_STATUS(berth_decider_new(ctx, &x.p, NULL, &d), BERTH_OK);
   CHECK_STATUS(berth_decider_search(d, 0, 0), BERTH_EINVAL);
+  int32_t a[MOST];
   CHECK_STATUS(berth_decider_best(d, a, NULL), BERTH_EINVAL);
+  int32_t decided;
   CHECK_STATUS(berth_decider_root(d, &decided, a), BERTH_OK);
   CHECK(decided == 0 && memcmp(a, x.start, 5 * sizeof *a) == 0);
   for (int32_t i = 0; i < 5; i++) CHECK_STATUS(berth_decider_advance(d, i % 4), BERTH_OK);
@@ -375,11 +375,12 @@ static void test_wrong(berth_ctx *ctx) {
 
 /* Each node's visits are its own and those of its kids; between decisions a node has one visit of its own. */
 static void check_node(const berth_decider *d, int32_t depth, int32_t *way) {
-  berth_decide_node x, kid;
+  berth_decide_node x;
   int64_t sum = 0;
   double priors = 0;
   CHECK_STATUS(berth_decider_node(d, depth, way, &x), BERTH_OK);
   if (x.visits == 0 || depth == berth_decider_decisions(d)) return;
+  berth_decide_node kid;
   for (way[depth] = 0; way[depth] < berth_decider_actions(d); way[depth]++) {
     if (berth_decider_node(d, depth + 1, way, &kid) != BERTH_OK) continue;
     sum += kid.visits;
@@ -396,9 +397,7 @@ static void test_tree(berth_ctx *ctx) {
   TEST("visits add up, in steps too; the root goes on with what is known below");
   for (int steps = 0; steps < 2; steps++) {
     berth_decide_options o = berth_decide_default(1);
-    berth_decide_node before, after;
-    berth_decider *d;
-    int32_t way[MOST], second[2] = { 1, 2 };
+    int32_t second[2] = { 1, 2 };
     make(&x, 7, 4, 9);
     memset(x.legal, 1, 36);
     for (int32_t a = 0; a < 9; a++) {
@@ -410,13 +409,17 @@ static void test_tree(berth_ctx *ctx) {
       x.p.path_at = at;
       x.p.path = path;
     }
+    berth_decider *d;
     CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
     CHECK_STATUS(berth_decider_run(d, 2000), BERTH_OK);
+    berth_decide_node before;
     CHECK_STATUS(berth_decider_node(d, 0, NULL, &before), BERTH_OK);
     CHECK(before.visits == 2000);
+    int32_t way[MOST];
     check_node(d, 0, way);
     CHECK_STATUS(berth_decider_node(d, 2, second, &before), BERTH_OK);
     CHECK_STATUS(berth_decider_advance(d, 1), BERTH_OK);
+    berth_decide_node after;
     CHECK_STATUS(berth_decider_node(d, 1, second + 1, &after), BERTH_OK);
     CHECK(after.visits == before.visits && after.q == before.q);
     CHECK_STATUS(berth_decider_run(d, 2500), BERTH_OK);
@@ -445,7 +448,6 @@ static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_m
   static int32_t at[256], path[8 * 255];
   berth_decide_options o = berth_decide_default(0);
   berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
-  int32_t a[MOST];
   make(x, 1, MOST, 255);
   memset(x->legal, 1, sizeof x->legal);
   x->p.value = sets_value;
@@ -461,17 +463,17 @@ static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_m
   o.calls = evaluations;
   o.several_part = 0;
   o.tree_part = 0.5;
+  int32_t a[MOST];
   CHECK_STATUS(berth_decide(ctx, &x->p, &o, a, &r), BERTH_OK);
   return r.value;
 }
 
 static void test_steps(berth_ctx *ctx) {
   static Problem x;
-  double whole, steps, walk;
   TEST("255 sets of 8 device groups: at once or group by group, trees find more than walking");
-  whole = search_sets(ctx, &x, false, BERTH_DECIDE_MCTS, 2000);
-  steps = search_sets(ctx, &x, true, BERTH_DECIDE_MCTS, 2000);
-  walk = search_sets(ctx, &x, true, BERTH_DECIDE_ANNEAL, 2000);
+  double whole = search_sets(ctx, &x, false, BERTH_DECIDE_MCTS, 2000);
+  double steps = search_sets(ctx, &x, true, BERTH_DECIDE_MCTS, 2000);
+  double walk = search_sets(ctx, &x, true, BERTH_DECIDE_ANNEAL, 2000);
   printf("# whole sets %.2f, in steps %.2f; annealing %.2f\n", whole, steps, walk);
   CHECK(steps < walk && whole < walk);
 }
@@ -482,14 +484,13 @@ static berth_status work(berth_ctx *ctx) {
   static Problem x;
   static const int32_t at[] = { 0, 2, 4, 5, 6 }, path[] = { 0, 0, 0, 1, 1, 2 };
   berth_decide_options o = berth_decide_default(0);
-  int32_t a[MOST];
-  berth_status st;
   make(&x, 4, 6, 4);
   x.p.path_at = at;
   x.p.path = path;
   o.calls = 120;
   o.batch = 4;
-  st = berth_decide(ctx, &x.p, &o, a, NULL);
+  int32_t a[MOST];
+  berth_status st = berth_decide(ctx, &x.p, &o, a, NULL);
   CHECK(x.released == 1);
   return st;
 }

@@ -34,8 +34,8 @@ static void released(void *ud) { ((Problem *)ud)->released++; }
 
 /* Action 0 is legal everywhere; what stands for another has a smaller number. */
 static void make(Problem *x, uint64_t seed, int32_t n) {
-  berth_rng r;
   memset(x, 0, sizeof *x);
+  berth_rng r;
   berth_rng_init(&r, seed, 31);
   for (int32_t i = 0; i < n; i++)
     for (int32_t a = 0; a < ACTIONS; a++) {
@@ -78,10 +78,10 @@ static bool was_asked(const Problem *x, const int32_t *a) {
 
 static void check_uniform(berth_ctx *ctx, Problem *x, berth_decide_method method) {
   berth_decide_options o = berth_decide_default(0);
-  int32_t a[MOST];
   o.method = method;
   o.uniform_part = 1;
   o.calls = ACTIONS + 1;
+  int32_t a[MOST];
   CHECK_STATUS(run(ctx, x, &o, a, NULL), BERTH_OK);
   CHECK(x->wrong == 0);
   for (int32_t k = 0; k < ACTIONS; k++) {
@@ -140,13 +140,13 @@ static void test_batches(berth_ctx *ctx) {
   TEST("the prior is asked about each decision, and about no other, whatever the batch");
   for (int32_t batch = 1; batch <= MOST + 1; batch++) {
     berth_decide_options o = berth_decide_default(0);
-    int32_t a[MOST];
     make(&x, 3, MOST);
     x.p.prior = in_range;
     o.method = BERTH_DECIDE_MCTS;
     o.batch = batch;
     o.informed_part = 0.5;
     o.calls = 60;
+    int32_t a[MOST];
     CHECK_STATUS(run(ctx, &x, &o, a, NULL), BERTH_OK);
     CHECK(x.wrong == 0 && x.calls > 20);
   }
@@ -157,7 +157,6 @@ static void test_fills(berth_ctx *ctx) {
   TEST("decisions that are not made copy what stands for the action");
   for (uint64_t seed = 0; seed < 40; seed++) {
     berth_decide_options o = berth_decide_default(0);
-    int32_t a[MOST];
     make(&x, seed, MOST);
     if (seed % 4 == 3) x.p.instead = NULL;
     x.p.fill = seed % 2 ? BERTH_FILL_FIRST : BERTH_FILL_NEAREST;
@@ -165,6 +164,7 @@ static void test_fills(berth_ctx *ctx) {
     o.method = BERTH_DECIDE_TREE;
     o.uniform = 0;
     o.calls = 200;
+    int32_t a[MOST];
     CHECK_STATUS(run(ctx, &x, &o, a, NULL), BERTH_OK);
     CHECK(x.wrong == 0 && x.calls > 20);
   }
@@ -192,8 +192,6 @@ static void test_segments(berth_ctx *ctx) {
   for (int m = 2; m < N_METHODS; m++)
     for (int with = 0; with < 2; with++) {
       berth_decide_options o = berth_decide_default(0);
-      berth_decide_report r;
-      int32_t a[MOST];
       make(&x, 1, 10);
       x.p.value = ravine;
       x.p.instead = with ? x.instead : NULL;
@@ -206,6 +204,8 @@ static void test_segments(berth_ctx *ctx) {
       o.method = methods[m];
       o.uniform = 0;
       o.calls = 500;
+      berth_decide_report r;
+      int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
       CHECK(r.value == (with ? 1 : 2));
     }
@@ -216,10 +216,10 @@ static void test_none(berth_ctx *ctx) {
   TEST("nothing for any is as no table");
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
-    berth_decide_report r[2];
-    int32_t a[2][MOST];
     o.method = methods[m];
     o.calls = 150;
+    berth_decide_report r[2];
+    int32_t a[2][MOST];
     for (int k = 0; k < 2; k++) {
       make(&x, 6, MOST);
       for (int32_t i = 0; i < ACTIONS; i++) x.instead[i] = BERTH_NONE;
@@ -264,14 +264,14 @@ static void test_told(berth_ctx *ctx) {
     for (int m = 0; m < N_METHODS; m++)
       for (int32_t batch = 1; batch <= 6; batch += 5) {
         berth_decide_options o = berth_decide_default(0);
-        berth_decide_report r;
-        berth_decider *d;
         const int64_t budget = seed % 2 ? 1 : 60;
         make_starts(&x, seed, MOST);
         o.method = methods[m];
         o.batch = batch;
+        berth_decider *d;
         CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
         CHECK_STATUS(berth_decider_search(d, budget, 0), BERTH_OK);
+        berth_decide_report r;
         CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
         CHECK(r.evaluations == budget && x.calls == budget && x.wrong == 0);
         CHECK(r.start == least_told(&x) && r.value <= r.start);
@@ -287,11 +287,9 @@ static void test_nan(berth_ctx *ctx) {
   for (int32_t mask = 0; mask < 16; mask++)
     for (int32_t batch = 1; batch <= 3; batch++) {
       berth_decide_options o = berth_decide_default(0);
-      berth_decide_report r;
-      int32_t a[MOST], unknown = 0;
-      double least;
+      int32_t unknown = 0;
       make_starts(&x, 3, MOST);
-      least = least_told(&x);
+      double least = least_told(&x);
       for (int32_t s = 0; s < 4; s++)
         if (mask >> s & 1) {
           x.told[s] = NAN;
@@ -300,6 +298,8 @@ static void test_nan(berth_ctx *ctx) {
       o.batch = batch;
       o.uniform = 0;
       o.calls = unknown > 0 ? unknown : 1;
+      berth_decide_report r;
+      int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
       CHECK(r.start == least && r.evaluations == o.calls && x.calls == o.calls);
       for (int32_t s = 0; s < 4; s++) CHECK(was_asked(&x, x.start + s * MOST) == (mask >> s & 1));
@@ -311,19 +311,20 @@ static void test_believed(berth_ctx *ctx) {
   TEST("what is told is believed, also when the tables are gone");
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
-    berth_decide_report r;
-    berth_decider *d;
-    int32_t a[MOST], best[MOST];
     make_starts(&x, 5, MOST);
+    int32_t best[MOST];
     memcpy(best, x.start + 2 * MOST, sizeof best);
     x.told[2] = 0.5; /* below all that there is */
     x.p.start_excess = NULL;
     o.method = methods[m];
+    berth_decider *d;
     CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
     memset(x.start, 0, sizeof x.start);
     memset(x.instead, 0, sizeof x.instead);
     memset(x.told, 0, sizeof x.told);
     CHECK_STATUS(berth_decider_search(d, 100, 0), BERTH_OK);
+    berth_decide_report r;
+    int32_t a[MOST];
     CHECK_STATUS(berth_decider_best(d, a, &r), BERTH_OK);
     CHECK(r.value == 0.5 && r.start == 0.5 && memcmp(a, best, sizeof a) == 0);
     berth_decider_release(d);
@@ -334,9 +335,9 @@ static void test_believed(berth_ctx *ctx) {
 static void test_not_allowed(berth_ctx *ctx) {
   static Problem x;
   berth_decide_options o = berth_decide_default(0);
+  TEST("known starts that are not allowed: the least excess, then less value");
   berth_decide_report r;
   int32_t a[MOST];
-  TEST("known starts that are not allowed: the least excess, then less value");
   for (int m = 0; m < N_METHODS; m++) {
     make_starts(&x, 7, MOST);
     x.wall = 0; /* nothing is allowed, and what is valued exceeds by more than 1 */
@@ -367,8 +368,6 @@ static void test_told_late(berth_ctx *ctx) {
   for (int32_t batch = 1; batch <= 3; batch++)
     for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
-      berth_decide_report r;
-      int32_t a[MOST];
       make_starts(&x, 1, MOST);
       memcpy(x.start + 3 * MOST, x.start, MOST * sizeof *x.start);
       x.told[0] = x.told[1] = x.told[2] = NAN;
@@ -376,6 +375,8 @@ static void test_told_late(berth_ctx *ctx) {
       o.method = methods[m];
       o.batch = batch;
       o.calls = 1;
+      berth_decide_report r;
+      int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
       CHECK(r.value == 0.25 && r.start == 0.25 && r.evaluations == 1 && memcmp(a, x.start, sizeof a) == 0);
       CHECK(!was_asked(&x, x.start));
@@ -387,8 +388,6 @@ static void test_all_told(berth_ctx *ctx) {
   TEST("where all is known nothing is asked");
   for (int m = 0; m < N_METHODS; m++) {
     berth_decide_options o = berth_decide_default(0);
-    berth_decide_report r;
-    int32_t a[MOST];
     make_starts(&x, 2, 2);
     memset(x.legal, 0, sizeof x.legal);
     for (int32_t s = 0; s < 4; s++) {
@@ -398,6 +397,8 @@ static void test_all_told(berth_ctx *ctx) {
       x.told[s] = 4 - s;
     }
     o.method = methods[m];
+    berth_decide_report r;
+    int32_t a[MOST];
     CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
     CHECK(x.calls == 0 && r.evaluations == 0 && r.value == 1 && a[0] == 1 && a[1] == 1);
   }
@@ -411,12 +412,12 @@ static int stop(void *ud) {
 static void test_interrupt(void) {
   static Problem x;
   berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL };
-  berth_ctx *ctx;
-  berth_decide_report r;
-  int32_t a[MOST];
   TEST("interrupted before anything is valued: the best that is known");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
   make_starts(&x, 9, MOST);
+  berth_decide_report r;
+  int32_t a[MOST];
   CHECK_STATUS(run(ctx, &x, NULL, a, &r), BERTH_OK);
   CHECK(r.interrupted && x.calls == 0 && r.value == least_told(&x) && sum_of(&x, a) == r.value);
   berth_ctx_release(ctx);
@@ -425,8 +426,8 @@ static void test_interrupt(void) {
 /* ---- refusals ------------------------------------------------------------------------------------ */
 
 static void wrong(berth_ctx *ctx, Problem *x, const char *text) {
-  berth_decider *d;
   x->released = 0;
+  berth_decider *d;
   CHECK_STATUS(berth_decider_new(ctx, &x->p, NULL, &d), BERTH_EINVAL);
   if (!CHECK(strstr(berth_errmsg(ctx), text) != NULL)) printf("# %s\n", berth_errmsg(ctx));
   CHECK(x->released == 1 && x->calls == 0);
@@ -467,13 +468,12 @@ static void test_wrong(berth_ctx *ctx) {
 static berth_status work(berth_ctx *ctx) {
   static Problem x;
   berth_decide_options o = berth_decide_default(0);
-  int32_t a[MOST];
-  berth_status st;
   make_starts(&x, 4, 6);
   x.told[1] = NAN;
   o.calls = 60;
   o.batch = 3;
-  st = run(ctx, &x, &o, a, NULL);
+  int32_t a[MOST];
+  berth_status st = run(ctx, &x, &o, a, NULL);
   CHECK(x.released == 1);
   return st;
 }

@@ -26,10 +26,9 @@ static berth_status connect(berth_graph_builder *b, int32_t src, int32_t dst, do
 static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, const double *params,
                                berth_graph **out) {
   berth_graph_builder *b;
-  int32_t k;
   berth_status st = berth_graph_builder_new(ctx, &b);
   if (st != BERTH_OK) return st;
-  for (k = 0; k < n && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     const char *kind = k == 0 ? "Placeholder" : "Relu";
     if (add_op(b, kind, group ? group[k] : BERTH_NONE, params ? params[k] : 4e6) == BERTH_NONE) st = BERTH_ENOMEM;
     if (k > 0 && st == BERTH_OK) st = connect(b, k - 1, k, bytes ? bytes[k - 1] : 400, 0);
@@ -90,23 +89,27 @@ static void check_balance(int32_t n, const double *seconds, const int32_t *group
 }
 
 static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
-  berth_graph *g;
-  berth_analysis *a;
-  double seconds[BERTH_I_GROUP_TIMES * CHAIN], bytes[CHAIN];
-  int32_t group[CHAIN], again[CHAIN], colocated[CHAIN], groups, same, base, n = 1 + berth_rng_below(rng, CHAIN);
+  double bytes[CHAIN];
+  int32_t colocated[CHAIN], n = 1 + berth_rng_below(rng, CHAIN);
   berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0, (uint64_t)berth_rng_below(rng, 1000) };
   for (int32_t k = 0; k < n; k++) {
     colocated[k] = berth_rng_below(rng, 10) == 0 ? berth_rng_below(rng, 5) : BERTH_NONE;
     bytes[k] = berth_rng_below(rng, 3) == 0 ? 4e9 : 4 * (1 + berth_rng_below(rng, 1000));
   }
+  berth_graph *g;
   CHECK_STATUS(chain(ctx, n, bytes, colocated, &g), BERTH_OK);
+  berth_analysis *a;
   CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  int32_t base;
   berth_analysis_base(a, &base);
+  double seconds[BERTH_I_GROUP_TIMES * CHAIN];
   random_seconds(rng, n, seconds);
+  int32_t group[CHAIN], groups;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &groups), BERTH_OK);
   CHECK(groups <= o.groups && (base > o.groups || groups == base));
   check_groups(a, n, seconds, group, groups);
   if (!o.top_k && base > o.groups) check_balance(n, seconds, group, groups, o.groups);
+  int32_t again[CHAIN], same;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, again, &same), BERTH_OK);
   CHECK(same == groups && memcmp(group, again, (size_t)n * sizeof *group) == 0);
   berth_analysis_release(a);
@@ -118,13 +121,13 @@ static void check_top_k(berth_ctx *ctx) {
   static const double us[8] = { 1, 9, 1, 1, 8, 1, 1, 1 };
   static const int32_t want[8] = { 1, 1, 1, 0, 0, 0, 0, 0 };
   double seconds[BERTH_I_GROUP_TIMES * 8];
-  int32_t group[8], n;
   const berth_i_grouping o = { 3, true, 0 };
-  berth_graph *g;
-  berth_analysis *a;
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * 8; k++) seconds[k] = us[k % 8] * 1e-6;
+  berth_graph *g;
   CHECK_STATUS(chain(ctx, 8, NULL, NULL, &g), BERTH_OK);
+  berth_analysis *a;
   CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  int32_t group[8], n;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
   CHECK(n == 2 && memcmp(group, want, sizeof want) == 0);
   seconds[1] = -1;
@@ -139,8 +142,6 @@ static void check_elements(berth_ctx *ctx) {
   static const int32_t of[] = { 0, 1, 1, 2 }, at[] = { 0, 2, 4, 6 }, adjacent[] = { 1, 2, 0, 2, 0, 1 };
   static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 }; /* unknown: 1,000; 400 / 4 + 80 / 4 */
   berth_graph_builder *b;
-  berth_graph *g;
-  berth_i_set_graph s;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   for (int32_t k = 0; k < 4; k++) add_op(b, "Relu", BERTH_NONE, 0);
   CHECK_STATUS(connect(b, 0, 1, 4000, 0), BERTH_OK);
@@ -149,8 +150,10 @@ static void check_elements(berth_ctx *ctx) {
   CHECK_STATUS(connect(b, 2, 3, 0, 0), BERTH_OK);
   CHECK_STATUS(connect(b, 0, 3, 400, 0), BERTH_OK);
   CHECK_STATUS(connect(b, 0, 3, 80, 0), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_i_set_graph s;
   CHECK_STATUS(berth_i_set_graph_new(g, 4, NULL, 3, of, &s), BERTH_OK);
   CHECK(memcmp(s.at, at, sizeof at) == 0 && memcmp(s.adjacent, adjacent, sizeof adjacent) == 0);
   for (int32_t k = 0; k < 6; k++) CHECK_NEAR(s.elements[k], elements[k], 0);
@@ -162,11 +165,8 @@ static void check_elements(berth_ctx *ctx) {
  * rest 1. The op groups are what METIS makes of these weights. */
 static void check_weights(berth_ctx *ctx) {
   double seconds[BERTH_I_GROUP_TIMES * CHAIN] = { 0 }, weight[CHAIN];
-  int32_t group[CHAIN], part[CHAIN], of[CHAIN], n;
+  int32_t of[CHAIN];
   const berth_i_grouping o = { 8, false, 1 };
-  berth_i_set_graph s;
-  berth_graph *g;
-  berth_analysis *a;
   for (int32_t k = 0; k < CHAIN; k++) {
     of[k] = k;
     weight[k] = k >= 170 ? 101 : k % 40 == 5 ? 501 : k < 60 ? 2 : 1;
@@ -174,10 +174,15 @@ static void check_weights(berth_ctx *ctx) {
       seconds[i * CHAIN + k] = k >= 170 ? (i == 1 || i == 2) * 0.02 : k % 40 == 5 ? 0.25 : k < 60 ? 3e-6 : 0;
     }
   }
+  berth_graph *g;
   CHECK_STATUS(chain(ctx, CHAIN, NULL, NULL, &g), BERTH_OK);
+  berth_analysis *a;
   CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  int32_t group[CHAIN], n;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
+  berth_i_set_graph s;
   CHECK_STATUS(berth_i_set_graph_new(g, CHAIN, NULL, CHAIN, of, &s), BERTH_OK);
+  int32_t part[CHAIN];
   CHECK_STATUS(berth_i_set_graph_cut(&s, weight, 8, 5, 1, part), BERTH_OK);
   for (int32_t k = 0; k < CHAIN; k++) {
     for (int32_t i = 0; i < k; i++) CHECK((group[i] == group[k]) == (part[i] == part[k]));
@@ -190,15 +195,16 @@ static void check_weights(berth_ctx *ctx) {
 /* 8 equal ops, 4 bytes from op 2 to 3, 4e6 between others: of two op groups each may be of any size, so that is the cut. */
 static void check_cheap_cut(berth_ctx *ctx) {
   enum { N = 8 };
-  double bytes[N], seconds[BERTH_I_GROUP_TIMES * N];
-  int32_t group[N], n;
+  double seconds[BERTH_I_GROUP_TIMES * N];
   const berth_i_grouping o = { 2, false, 1 };
-  berth_graph *g;
-  berth_analysis *a;
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-3;
+  double bytes[N];
   for (int32_t k = 0; k < N; k++) bytes[k] = k == 2 ? 4 : 4e6;
+  berth_graph *g;
   CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
+  berth_analysis *a;
   CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
+  int32_t group[N], n;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
   CHECK(n == 2);
   for (int32_t k = 0; k < N - 1; k++) CHECK((group[k] == group[k + 1]) == (k != 2));
@@ -212,15 +218,17 @@ static void check_cheap_cut(berth_ctx *ctx) {
 static void check_halves(berth_ctx *ctx, bool published) {
   enum { N = 40 };
   double bytes[N], seconds[N];
-  int32_t op[N], part[N], turned[N];
+  int32_t op[N];
   berth_i_dealing o = { 2, 0, published, 1 };
-  berth_graph *g;
   for (int32_t k = 0; k < N; k++) op[k] = k, seconds[k] = 1e-3, bytes[k] = k == N / 2 - 1 ? 4 : 4e6;
+  berth_graph *g;
   CHECK_STATUS(chain(ctx, N, bytes, NULL, &g), BERTH_OK);
+  int32_t part[N];
   CHECK_STATUS(berth_i_deploy_split(g, N, op, published ? NULL : seconds, &o, part), BERTH_OK);
   for (int32_t k = 0; k < N; k++) CHECK(part[k] == part[k < N / 2 ? 0 : N - 1]);
   CHECK(part[0] != part[N - 1]);
   o.number = 3;
+  int32_t turned[N];
   CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, turned), BERTH_OK);
   for (int32_t k = 0; k < N; k++) CHECK(turned[k] == (part[k] + 3) % 2);
   berth_graph_release(g);
@@ -231,9 +239,8 @@ static void check_halves(berth_ctx *ctx, bool published) {
 static void check_heavy_pair(berth_ctx *ctx, bool published) {
   enum { N = 10 };
   double bytes[N], seconds[N], params[N];
-  int32_t op[N], part[N];
+  int32_t op[N];
   const berth_i_dealing o = { 2, 0, published, 1 };
-  berth_graph *g;
   for (int32_t k = 0; k < N; k++) {
     bool heavy = k == 1 || k == 2;
     op[k] = k;
@@ -241,7 +248,9 @@ static void check_heavy_pair(berth_ctx *ctx, bool published) {
     seconds[k] = heavy && !published ? 0.5 : 0;
     params[k] = heavy == published ? 4e8 : 0; /* weight 1,001 to 1 */
   }
+  berth_graph *g;
   CHECK_STATUS(chain_with(ctx, N, bytes, NULL, params, &g), BERTH_OK);
+  int32_t part[N];
   CHECK_STATUS(berth_i_deploy_split(g, N, op, seconds, &o, part), BERTH_OK);
   CHECK(part[1] != part[2]);
   berth_graph_release(g);
@@ -249,16 +258,17 @@ static void check_heavy_pair(berth_ctx *ctx, bool published) {
 
 static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
   double seconds[CHAIN];
-  int32_t op[CHAIN], part[CHAIN], colocated[CHAIN], n = 2 + berth_rng_below(rng, CHAIN - 2), first = berth_rng_below(rng, n);
+  int32_t op[CHAIN], colocated[CHAIN], n = 2 + berth_rng_below(rng, CHAIN - 2), first = berth_rng_below(rng, n);
   berth_i_dealing o = { 1 + berth_rng_below(rng, 9), berth_rng_below(rng, 100), false, 5 };
   double total = 0, most = 0, load[9] = { 0 }, unit[CHAIN] = { 0 };
-  berth_graph *g;
   for (int32_t k = 0; k < n; k++) {
     colocated[k] = k < first ? BERTH_NONE : berth_rng_below(rng, 8) == 0 ? 1 + berth_rng_below(rng, 3) : BERTH_NONE;
     seconds[k] = berth_rng_uniform(rng);
     op[k] = k + first;
   }
+  berth_graph *g;
   CHECK_STATUS(chain(ctx, n, NULL, colocated, &g), BERTH_OK);
+  int32_t part[CHAIN];
   CHECK_STATUS(berth_i_deploy_split(g, n - first, op, seconds, &o, part), BERTH_OK);
   for (int32_t k = 0; k < n - first; k++) {
     int32_t group = colocated[op[k]];
@@ -310,14 +320,14 @@ static void check_bad_rules(berth_ctx *ctx) {
 
 static void check_two_holders(berth_ctx *ctx) {
   berth_graph *g;
-  berth_analysis *a;
-  int32_t n;
   CHECK_STATUS(chain(ctx, 3, NULL, NULL, &g), BERTH_OK);
+  berth_analysis *a;
   CHECK_STATUS(berth_analyse(g, NULL, &a), BERTH_OK);
   berth_graph_release(g);
   berth_analysis_retain(a);
   berth_analysis_release(a);
   CHECK(berth_graph_ops(berth_analysis_graph(a)) == 3);
+  int32_t n;
   CHECK(berth_analysis_base(a, &n)[2] == 2 && n == 3);
   CHECK(berth_analysis_role(a)[0] == BERTH_ROLE_INPUT && berth_analysis_from_input(a)[2]);
   CHECK(berth_analysis_batch(a)[1] && !berth_analysis_gradient(a)[1]);
@@ -343,17 +353,18 @@ static berth_status cost_of(berth_ctx *ctx, berth_graph *g, berth_cost **out) {
 
 static berth_status all_of_it(berth_ctx *ctx, berth_graph *g, berth_cost *c, berth_analysis **a, berth_graph **smaller) {
   enum { N = 30 };
-  double seconds[BERTH_I_GROUP_TIMES * N];
-  int32_t group[N], op[N], n;
   const berth_i_grouping metis = { 4, false, 1 }, top = { 4, true, 1 };
   const berth_i_dealing deal = { 3, 1, false, 1 };
   berth_simplify_options o = berth_simplify_default();
   berth_status st = berth_analyse(g, NULL, a);
   (void)ctx;
+  double seconds[BERTH_I_GROUP_TIMES * N];
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES * N; k++) seconds[k] = 1e-4;
+  int32_t op[N];
   for (int32_t k = 0; k < N; k++) op[k] = k;
   o.cost = c;
   o.cheap = 1;
+  int32_t group[N], n;
   if (st == BERTH_OK) st = berth_i_deploy_group(*a, seconds, &metis, group, &n);
   if (st == BERTH_OK) st = berth_i_deploy_group(*a, seconds, &top, group, &n);
   if (st == BERTH_OK) st = berth_i_deploy_split(g, N, op, seconds, &deal, group);
@@ -376,9 +387,9 @@ static berth_status work(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
   berth_rng rng;
   berth_rng_init(&rng, 11, 0);
+  berth_ctx *ctx;
   berth_ctx_new(NULL, &ctx);
   TEST("an analysis lives as long as somebody holds it, and keeps the graph");
   check_two_holders(ctx);

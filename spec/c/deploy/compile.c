@@ -5,15 +5,15 @@
  * and 3 s; 60 and 30 B of the batch of 6, 100 B of parameters. */
 static berth_graph *layer(berth_ctx *ctx) {
   Build x = { NULL, BERTH_OK, 16 };
-  int32_t input, forward, gradient, update, a, y, w;
   if (berth_graph_builder_new(ctx, &x.b) != BERTH_OK) return NULL;
+  int32_t input;
   input = add_op(&x, "input", 0, 0, 0, BERTH_NONE);
-  forward = add_op(&x, "matmul", 1, 100, 0, 0);
-  gradient = add_op(&x, "grad", 2, 0, BERTH_OP_BACKWARD, BERTH_NONE);
-  update = add_op(&x, "sgd", 3, 0, BERTH_OP_UPDATE, 0);
-  a = add_tensor(&x, input, 60, BERTH_TENSOR_BATCH);
-  y = add_tensor(&x, forward, 30, BERTH_TENSOR_BATCH);
-  w = add_tensor(&x, gradient, 100, BERTH_TENSOR_GRADIENT);
+  int32_t forward = add_op(&x, "matmul", 1, 100, 0, 0);
+  int32_t gradient = add_op(&x, "grad", 2, 0, BERTH_OP_BACKWARD, BERTH_NONE);
+  int32_t update = add_op(&x, "sgd", 3, 0, BERTH_OP_UPDATE, 0);
+  int32_t a = add_tensor(&x, input, 60, BERTH_TENSOR_BATCH);
+  int32_t y = add_tensor(&x, forward, 30, BERTH_TENSOR_BATCH);
+  int32_t w = add_tensor(&x, gradient, 100, BERTH_TENSOR_GRADIENT);
   reads(&x, forward, a);
   reads(&x, gradient, a);
   reads(&x, gradient, y);
@@ -23,8 +23,8 @@ static berth_graph *layer(berth_ctx *ctx) {
 
 static int32_t find_action(const berth_deploy *d, int32_t devices_in_set, berth_deploy_option option, berth_deploy_shares shares) {
   const berth_action *a;
-  int32_t k, n = berth_deploy_actions(d, &a);
-  for (k = 0; k < n; k++) {
+  int32_t n = berth_deploy_actions(d, &a);
+  for (int32_t k = 0; k < n; k++) {
     if (berth_deploy_set(d, a[k].set, NULL) == devices_in_set && a[k].option == option && a[k].shares == shares) return k;
   }
   CHECK(!"there is such an action");
@@ -40,16 +40,16 @@ static berth_deploy *layer_problem(berth_ctx *ctx, const double *speed, berth_de
 
 static berth_compiled *compiled(berth_deploy *d, int32_t action, const uint8_t *duplicate) {
   berth_compiled *c = NULL;
-  int32_t all[64], k;
-  for (k = 0; k < 64; k++) all[k] = action;
+  int32_t all[64];
+  for (int32_t k = 0; k < 64; k++) all[k] = action;
   CHECK_STATUS(berth_deploy_compile(d, all, duplicate, &c), BERTH_OK);
   if (!CHECK_STATUS(berth_compiled_check(c), BERTH_OK)) printf("# %s\n", berth_errmsg(d->ctx));
   return c;
 }
 
 static int32_t count_parts(const berth_compiled *c, berth_part part) {
-  int32_t v, n = 0;
-  for (v = 0; v < c->g->n_ops; v++) n += c->part[v] == part;
+  int32_t n = 0;
+  for (int32_t v = 0; v < c->g->n_ops; v++) n += c->part[v] == part;
   return n;
 }
 
@@ -90,21 +90,19 @@ static void check_server(berth_ctx *ctx) {
 /* The speeds are 1 and 2: 2 and 4 samples. */
 static void check_speed(berth_ctx *ctx) {
   const double speed[] = { 1, 2 };
-  int32_t k, owner[6];
   berth_deploy_options o = berth_deploy_default(BERTH_PHYSICAL);
   const int32_t together[] = { 0, 0 };
-  berth_deploy *d;
-  berth_compiled *c;
   o.device_group = together;
-  d = layer_problem(ctx, speed, o);
-  c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_SPEED), NULL);
+  berth_deploy *d = layer_problem(ctx, speed, o);
+  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_SPEED), NULL);
   TEST("shares by speed");
   CHECK(c->samples[2] == 2 && c->samples[3] == 4);
   CHECK_NEAR(seconds_of(c, 2), 2.0 / 6, 1e-15);
   CHECK_NEAR(seconds_of(c, 3), 2.0 / 6, 1e-15);
   CHECK_NEAR(c->g->tensor_bytes[1], 40, 1e-12);
+  int32_t owner[6];
   CHECK_STATUS(berth_deploy_owners(d, 0, BERTH_SHARES_SPEED, owner), BERTH_OK);
-  for (k = 0; k < 6; k++) CHECK(owner[k] == (k >= 2));
+  for (int32_t k = 0; k < 6; k++) CHECK(owner[k] == (k >= 2));
   berth_compiled_release(c);
   berth_deploy_release(d);
 }
@@ -127,11 +125,9 @@ static void check_repeated(berth_ctx *ctx) {
 static void check_gathered_once(berth_ctx *ctx) {
   const uint8_t duplicate[] = { 0, 0, 1, 0 };
   berth_deploy_options o = berth_deploy_default(BERTH_PUBLISHED);
-  berth_deploy *d;
-  berth_compiled *c;
   o.split_gradients = 1;
-  d = layer_problem(ctx, NULL, o);
-  c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), duplicate);
+  berth_deploy *d = layer_problem(ctx, NULL, o);
+  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), duplicate);
   TEST("as published: concatenations on the first device, which all read; partial gradients of half the bytes");
   CHECK(c->g->n_collectives == 0 && count_parts(c, BERTH_PART_CONCAT) == 2 && c->device[8] == 0 && c->device[9] == 0);
   CHECK_NEAR(seconds_of(c, 8), 0, 0);
@@ -145,10 +141,9 @@ static void check_gathered_once(berth_ctx *ctx) {
 static void check_alone(berth_ctx *ctx) {
   berth_deploy *d = layer_problem(ctx, NULL, berth_deploy_default(BERTH_PHYSICAL));
   berth_compiled *c = compiled(d, find_action(d, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN), NULL);
-  int32_t v;
   TEST("one device: the graph as it was");
   CHECK(c->g->n_ops == 4 && c->g->n_tensors == 3 && c->g->n_edges == 4);
-  for (v = 0; v < 4; v++) CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
+  for (int32_t v = 0; v < 4; v++) CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
   berth_compiled_release(c);
   berth_deploy_release(d);
 }
@@ -156,28 +151,30 @@ static void check_alone(berth_ctx *ctx) {
 /* ---- owners ----------------------------------------------------------------------------------------- */
 
 static int32_t count_kept(int32_t n, const int32_t *a, const int32_t *b) {
-  int32_t k, kept = 0;
-  for (k = 0; k < n; k++) kept += a[k] == b[k];
+  int32_t kept = 0;
+  for (int32_t k = 0; k < n; k++) kept += a[k] == b[k];
   return kept;
 }
 
 /* Of 12 samples on 4 devices and on the last 2 of them: these keep their 3 each. */
 static void check_owners(berth_ctx *ctx) {
   const int32_t at[] = { 0, 4, 6, 8 }, device[] = { 0, 1, 2, 3, 3, 2, 0, 2 };
-  int32_t all[12], last[12], other[12], k, samples[4];
   berth_deploy_options o = berth_deploy_default(BERTH_PHYSICAL);
-  berth_deploy *d;
   o.batch = 12;
   o.n_sets = 3;
   o.set_at = at;
   o.set_device = device;
-  d = problem(layer(ctx), devices(ctx, 4, NULL, 0), &o);
+  berth_deploy *d = problem(layer(ctx), devices(ctx, 4, NULL, 0), &o);
   TEST("a device keeps its samples from set to set, as far as its share goes");
+  int32_t all[12];
   CHECK_STATUS(berth_deploy_owners(d, 0, BERTH_SHARES_EVEN, all), BERTH_OK);
+  int32_t last[12];
   CHECK_STATUS(berth_deploy_owners(d, 1, BERTH_SHARES_EVEN, last), BERTH_OK);
+  int32_t other[12];
   CHECK_STATUS(berth_deploy_owners(d, 2, BERTH_SHARES_EVEN, other), BERTH_OK);
-  for (k = 0; k < 12; k++) CHECK(all[k] == k / 3 && (last[k] == all[k] || all[k] < 2));
+  for (int32_t k = 0; k < 12; k++) CHECK(all[k] == k / 3 && (last[k] == all[k] || all[k] < 2));
   CHECK(count_kept(12, all, last) == 6 && count_kept(12, all, other) == 6 && count_kept(12, last, other) >= 3);
+  int32_t samples[4];
   CHECK_STATUS(berth_deploy_samples(d, 1, BERTH_SHARES_EVEN, samples), BERTH_OK);
   CHECK(samples[0] == 6 && samples[1] == 6);
   CHECK_STATUS(berth_deploy_samples(d, 3, BERTH_SHARES_EVEN, samples), BERTH_EINVAL);
@@ -229,8 +226,8 @@ static void refuse(berth_ctx *ctx, const berth_deploy_options *o, const char *te
   berth_graph *g = layer(ctx);
   berth_topology *t = devices(ctx, 2, NULL, 1);
   berth_cost *cost;
-  berth_deploy *d;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_deploy *d;
   CHECK_STATUS(berth_deploy_new(cost, NULL, o, &d), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), text);
   berth_cost_release(cost);
@@ -261,19 +258,18 @@ static void check_options(berth_ctx *ctx) {
 
 static void check_strategies(berth_ctx *ctx) {
   berth_deploy_options o = berth_deploy_default(BERTH_PHYSICAL);
-  berth_compiled *c;
-  int32_t action[8] = { 99, 0, 0, 0, 0, 0, 0, 0 }, split;
-  berth_deploy *d;
+  int32_t action[8] = { 99, 0, 0, 0, 0, 0, 0, 0 };
   o.strict = 1;
   o.batch = 5;
-  d = problem(layer(ctx), devices(ctx, 2, NULL, 1), &o);
+  berth_deploy *d = problem(layer(ctx), devices(ctx, 2, NULL, 1), &o);
   TEST("actions that are not legal are told why");
+  berth_compiled *c;
   CHECK_STATUS(berth_deploy_compile(d, action, NULL, &c), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op group 0: there is no action 99 (there are 5)");
   action[0] = find_action(d, 2, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   CHECK_STATUS(berth_deploy_compile(d, action, NULL, &c), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op group 0: action 0 (PS): the batch of 5 does not divide by 2 devices");
-  split = find_action(d, 2, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN);
+  int32_t split = find_action(d, 2, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN);
   CHECK(!berth_deploy_legal(d)[(size_t)(d->n_groups - 1) * 5 + (size_t)split]); /* the input alone */
   CHECK(berth_deploy_reduces(d, 0) && !berth_deploy_reduces(d, d->n_groups - 1));
   CHECK(!berth_deploy_reduces(d, -1) && !berth_deploy_reduces(d, d->n_groups));

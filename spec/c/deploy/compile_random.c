@@ -19,12 +19,12 @@ static void add_update(Build *x, berth_rng *rng, int32_t i, int32_t back, int32_
 static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t input, int32_t *variable) {
   double bytes = 4 * (1 + berth_rng_below(rng, 100));
   bool has_op = berth_rng_below(rng, 2) == 0;
-  int32_t op, j, holder = has_op ? add_op(x, "Variable", 0, bytes, 0, BERTH_NONE) : BERTH_NONE;
-  op = add_op(x, "layer", 1 + berth_rng_below(rng, 4), has_op ? 0 : bytes, 0, has_op ? BERTH_NONE : i);
+  int32_t holder = has_op ? add_op(x, "Variable", 0, bytes, 0, BERTH_NONE) : BERTH_NONE;
+  int32_t op = add_op(x, "layer", 1 + berth_rng_below(rng, 4), has_op ? 0 : bytes, 0, has_op ? BERTH_NONE : i);
   *variable = has_op ? add_tensor(x, holder, bytes, 0) : BERTH_NONE;
   if (has_op) reads(x, op, *variable);
   if (i == 0) reads(x, op, input);
-  for (j = 0; j < i; j++) {
+  for (int32_t j = 0; j < i; j++) {
     net->reader_of[j][i] = j == i - 1 || berth_rng_below(rng, 4) == 0;
     if (net->reader_of[j][i]) reads(x, op, net->act[j]);
   }
@@ -34,16 +34,16 @@ static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int3
 
 static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t variable) {
   bool apart = berth_rng_below(rng, 2) == 0;
-  int32_t j, op = add_op(x, "back", 1 + berth_rng_below(rng, 4), 0, BERTH_OP_BACKWARD, BERTH_NONE), weights = op;
+  int32_t op = add_op(x, "back", 1 + berth_rng_below(rng, 4), 0, BERTH_OP_BACKWARD, BERTH_NONE), weights = op;
   reads(x, op, net->act[i]);
   if (apart) weights = add_op(x, "weights", 1, 0, BERTH_OP_BACKWARD, BERTH_NONE);
   if (apart) reads(x, weights, net->act[i]);
-  for (j = i + 1; j < net->n; j++) {
+  for (int32_t j = i + 1; j < net->n; j++) {
     if (!net->reader_of[i][j]) continue;
     reads(x, op, net->grad[i][j]);
     if (apart) reads(x, weights, net->grad[i][j]);
   }
-  for (j = 0; j < i; j++) {
+  for (int32_t j = 0; j < i; j++) {
     if (net->reader_of[j][i]) net->grad[j][i] = add_tensor(x, op, 40 * (1 + berth_rng_below(rng, 50)), BERTH_TENSOR_BATCH);
   }
   add_update(x, rng, i, weights, variable, 4 * (1 + berth_rng_below(rng, 200)));
@@ -52,13 +52,14 @@ static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_
 static berth_graph *random_net(berth_ctx *ctx, berth_rng *rng) {
   Build x = { NULL, BERTH_OK, 16 };
   Net net;
-  int32_t i, input, variable[MOST_LAYERS];
   memset(&net, 0, sizeof net);
   net.n = 1 + berth_rng_below(rng, MOST_LAYERS);
   if (berth_graph_builder_new(ctx, &x.b) != BERTH_OK) return NULL;
+  int32_t input;
   input = add_tensor(&x, add_op(&x, "input", 0, 0, 0, BERTH_NONE), 80, BERTH_TENSOR_BATCH);
-  for (i = 0; i < net.n; i++) forward_layer(&x, rng, &net, i, input, &variable[i]);
-  for (i = net.n - 1; i >= 0; i--) backward_layer(&x, rng, &net, i, variable[i]);
+  int32_t variable[MOST_LAYERS];
+  for (int32_t i = 0; i < net.n; i++) forward_layer(&x, rng, &net, i, input, &variable[i]);
+  for (int32_t i = net.n - 1; i >= 0; i--) backward_layer(&x, rng, &net, i, variable[i]);
   return finish(&x);
 }
 
@@ -84,42 +85,41 @@ static berth_deploy *random_problem(berth_ctx *ctx, berth_rng *rng) {
   static const double speeds[] = { 1, 1, 2, 3.5 };
   berth_deploy_options o = random_options(rng);
   double speed[MOST_DEVICES];
-  int32_t k, n = 1 + berth_rng_below(rng, MOST_DEVICES);
-  for (k = 0; k < MOST_DEVICES; k++) speed[k] = speeds[berth_rng_below(rng, 4)];
+  int32_t n = 1 + berth_rng_below(rng, MOST_DEVICES);
+  for (int32_t k = 0; k < MOST_DEVICES; k++) speed[k] = speeds[berth_rng_below(rng, 4)];
   return problem(random_net(ctx, rng), devices(ctx, n, speed, berth_rng_below(rng, 2) ? 100 : 0), &o);
 }
 
 static void random_strategy(const berth_deploy *d, berth_rng *rng, int32_t *action, uint8_t *duplicate) {
   const uint8_t *legal = berth_deploy_legal(d);
   int32_t repeats = 2 + berth_rng_below(rng, 10);
-  int32_t k, n = berth_deploy_actions(d, NULL);
-  for (k = 0; k < d->n_groups; k++) {
+  int32_t n = berth_deploy_actions(d, NULL);
+  for (int32_t k = 0; k < d->n_groups; k++) {
     do action[k] = berth_rng_below(rng, n);
     while (!legal[(size_t)k * (size_t)n + (size_t)action[k]]);
   }
-  for (k = 0; k < d->n_ops; k++) duplicate[k] = berth_rng_below(rng, repeats) == 0;
+  for (int32_t k = 0; k < d->n_ops; k++) duplicate[k] = berth_rng_below(rng, repeats) == 0;
 }
 
 /* What the builder makes of the same ops, tensors, edges and collectives. */
 static berth_graph *built_again(const berth_graph *g) {
   berth_graph_builder *b;
   berth_graph *again = NULL;
-  int32_t i, j;
   CHECK_STATUS(berth_graph_builder_new(g->ctx, &b), BERTH_OK);
-  for (i = 0; i < g->n_ops; i++) {
+  for (int32_t i = 0; i < g->n_ops; i++) {
     berth_op op;
     CHECK_STATUS(berth_graph_op(g, i, &op), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i < g->n_tensors; i++) {
+  for (int32_t i = 0; i < g->n_tensors; i++) {
     berth_tensor t;
     CHECK_STATUS(berth_graph_tensor(g, i, &t), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
   }
-  for (i = 0; i < g->n_ops; i++) {
-    for (j = g->in_at[i]; j < g->in_at[i + 1]; j++) CHECK_STATUS(berth_graph_builder_add_consumer(b, g->in[j], i), BERTH_OK);
+  for (int32_t i = 0; i < g->n_ops; i++) {
+    for (int32_t j = g->in_at[i]; j < g->in_at[i + 1]; j++) CHECK_STATUS(berth_graph_builder_add_consumer(b, g->in[j], i), BERTH_OK);
   }
-  for (i = 0; i < g->n_collectives; i++) CHECK_STATUS(berth_graph_builder_add_collective(b, &g->collectives[i], NULL), BERTH_OK);
+  for (int32_t i = 0; i < g->n_collectives; i++) CHECK_STATUS(berth_graph_builder_add_collective(b, &g->collectives[i], NULL), BERTH_OK);
   if (!CHECK_STATUS(berth_graph_builder_finish(b, &again), BERTH_OK)) printf("# %s\n", berth_errmsg(g->ctx));
   berth_graph_builder_release(b);
   return again;
@@ -129,7 +129,6 @@ static int same(const int32_t *a, const int32_t *b, int32_t n) { return n == 0 |
 
 static void check_lists(const berth_graph *g) {
   berth_graph *h = built_again(g);
-  int32_t k;
   if (!h) return;
   CHECK(same(g->in_at, h->in_at, g->n_ops + 1) && same(g->in, h->in, g->n_edges) && same(g->out_at, h->out_at, g->n_ops + 1));
   CHECK(same(g->out, h->out, g->n_tensors) && same(g->use_at, h->use_at, g->n_tensors + 1));
@@ -138,20 +137,19 @@ static void check_lists(const berth_graph *g) {
     CHECK(same(g->wait_at, h->wait_at, g->n_ops + 1) && same(g->wait, h->wait, g->wait_at[g->n_ops]));
     CHECK(same(g->after_at, h->after_at, g->n_ops + 1) && same(g->after, h->after, g->after_at[g->n_ops]));
   }
-  for (k = 0; k < g->n_tensors; k++) CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
+  for (int32_t k = 0; k < g->n_tensors; k++) CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
   berth_graph_release(h);
 }
 
 static void check_random(berth_ctx *ctx, uint64_t seed) {
   berth_rng rng;
-  berth_deploy *d;
-  int32_t action[16], k;
-  uint8_t duplicate[MOST_LAYERS * 6];
   berth_compiled *c = NULL;
   berth_result *r = NULL;
   berth_rng_init(&rng, seed, 0);
-  d = random_problem(ctx, &rng);
-  for (k = 0; k < 3; k++) {
+  berth_deploy *d = random_problem(ctx, &rng);
+  int32_t action[16];
+  uint8_t duplicate[MOST_LAYERS * 6];
+  for (int32_t k = 0; k < 3; k++) {
     random_strategy(d, &rng, action, duplicate);
     if (!CHECK_STATUS(berth_deploy_compile(d, action, k == 2 ? NULL : duplicate, &c), BERTH_OK)) break;
     if (!CHECK_STATUS(berth_compiled_check(c), BERTH_OK)) printf("# seed %d.%d: %s\n", (int)seed, (int)k, berth_errmsg(ctx));
@@ -165,13 +163,13 @@ static void check_random(berth_ctx *ctx, uint64_t seed) {
 
 static berth_status whole_job(berth_ctx *ctx) {
   berth_rng rng;
-  berth_deploy *d;
   berth_compiled *c = NULL;
-  int32_t action[16];
-  uint8_t duplicate[MOST_LAYERS * 6];
   berth_status st = BERTH_ENOMEM;
   berth_rng_init(&rng, 4, 0);
+  berth_deploy *d;
   if (!(d = random_problem(ctx, &rng))) return st;
+  int32_t action[16];
+  uint8_t duplicate[MOST_LAYERS * 6];
   random_strategy(d, &rng, action, duplicate);
   st = berth_deploy_compile(d, action, duplicate, &c);
   if (st == BERTH_OK) st = berth_compiled_check(c);
@@ -182,10 +180,9 @@ static berth_status whole_job(berth_ctx *ctx) {
 
 int main(void) {
   berth_ctx *ctx;
-  uint64_t seed;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   TEST("random strategies on random graphs pass the checker, are as the builder makes them, and can be simulated");
-  for (seed = 0; seed < CASES; seed++) check_random(ctx, seed);
+  for (uint64_t seed = 0; seed < CASES; seed++) check_random(ctx, seed);
   berth_ctx_release(ctx);
   check_refusals(whole_job);
   return check_done();

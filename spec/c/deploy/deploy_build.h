@@ -51,10 +51,11 @@ static inline berth_graph *finish(Build *x) {
 static inline berth_topology *star_of(berth_ctx *ctx, int32_t n, const berth_device *device, berth_link link) {
   berth_topology_builder *b = NULL;
   berth_topology *t = NULL;
-  int32_t k, hub, node;
   if (berth_topology_builder_new(ctx, &b) != BERTH_OK) return NULL;
+  int32_t hub;
   if (berth_topology_builder_add_switch(b, "hub", &hub) != BERTH_OK) goto done;
-  for (k = 0; k < n; k++) {
+  int32_t node;
+  for (int32_t k = 0; k < n; k++) {
     if (berth_topology_builder_add_device(b, &device[k], NULL, &node) != BERTH_OK) goto done;
     if (berth_topology_builder_add_duplex(b, node, hub, &link, NULL) != BERTH_OK) goto done;
   }

@@ -20,18 +20,18 @@ static inline int32_t op_of(int32_t layer, int32_t what) { return PER_LAYER * la
 /* A chain of n layers. Op BACK of a layer makes the gradient of what its forward op read. */
 static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *layer) {
   Build own = { NULL, BERTH_OK, 0 }, *b = &own;
-  int32_t l, act[MOST_OPS], grad;
   if (berth_graph_builder_new(ctx, &own.b) != BERTH_OK) return NULL;
   add_op(b, "input", 0, 0, 0, BERTH_NONE);
-  for (l = 0; l < n; l++) {
+  for (int32_t l = 0; l < n; l++) {
     add_op(b, "Variable", 0, layer[l].weights, 0, BERTH_NONE);
     add_op(b, "forward", layer[l].seconds, 0, 0, BERTH_NONE);
     add_op(b, "weights", layer[l].seconds, 0, BERTH_OP_BACKWARD, BERTH_NONE);
     add_op(b, "back", layer[l].seconds, 0, BERTH_OP_BACKWARD, BERTH_NONE);
     add_op(b, "update", layer[l].seconds / 100, 0, BERTH_OP_UPDATE, BERTH_NONE);
   }
+  int32_t act[MOST_OPS];
   act[0] = add_tensor(b, INPUT, layer[0].activation, BERTH_TENSOR_BATCH);
-  for (l = 0; l < n; l++) {
+  for (int32_t l = 0; l < n; l++) {
     int32_t w = add_tensor(b, op_of(l, VARIABLE), layer[l].weights, 0);
     act[l + 1] = add_tensor(b, op_of(l, FORWARD), layer[l].activation, BERTH_TENSOR_BATCH);
     reads(b, op_of(l, FORWARD), w);
@@ -40,8 +40,8 @@ static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *laye
     reads(b, op_of(l, FORWARD), act[l]);
     reads(b, op_of(l, WEIGHTS), act[l]);
   }
-  grad = act[n];
-  for (l = n - 1; l >= 0; l--) {
+  int32_t grad = act[n];
+  for (int32_t l = n - 1; l >= 0; l--) {
     int32_t d = add_tensor(b, op_of(l, WEIGHTS), layer[l].weights, BERTH_TENSOR_GRADIENT);
     reads(b, op_of(l, WEIGHTS), grad);
     reads(b, op_of(l, BACK), grad);
@@ -66,14 +66,13 @@ typedef struct Setting {
 
 static inline Setting setting(int32_t devices, int32_t batch, int32_t op_groups) {
   Setting s;
-  int32_t k;
   memset(&s, 0, sizeof s);
   s.batch = batch;
   s.op_groups = op_groups;
   s.devices = devices;
   s.bandwidth = 1e9;
   s.latency = 1e-6;
-  for (k = 0; k < MOST_DEVICES; k++) {
+  for (int32_t k = 0; k < MOST_DEVICES; k++) {
     s.speed[k] = 1;
     s.memory[k] = INFINITY;
   }
@@ -128,8 +127,8 @@ static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_
                            berth_deploy_shares shares) {
   const berth_action *a;
   const int32_t *list;
-  int32_t k, n = berth_deploy_actions(d, &a);
-  for (k = 0; k < n; k++) {
+  int32_t n = berth_deploy_actions(d, &a);
+  for (int32_t k = 0; k < n; k++) {
     if (berth_deploy_set(d, a[k].set, &list) == devices && list[0] == first && a[k].option == option && a[k].shares == shares)
       return k;
   }
@@ -137,8 +136,7 @@ static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_
 }
 
 static inline void uniform(const berth_deploy *d, int32_t action, int32_t *out) {
-  int32_t g;
-  for (g = 0; g < berth_deploy_groups(d); g++) out[g] = action;
+  for (int32_t g = 0; g < berth_deploy_groups(d); g++) out[g] = action;
 }
 
 static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak) {
@@ -153,14 +151,12 @@ static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action
 static inline double draw(berth_rng *r, double low, double high) { return low * pow(high / low, berth_rng_uniform(r)); }
 
 static inline void draw_layers(berth_rng *r, int32_t n, Layer *layer) {
-  int32_t l;
-  for (l = 0; l < n; l++) layer[l] = (Layer){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
+  for (int32_t l = 0; l < n; l++) layer[l] = (Layer){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
 }
 
 static inline Setting draw_setting(berth_rng *r) {
   Setting s = setting(2 + berth_rng_below(r, 4), 3 + berth_rng_below(r, 30), 1 + berth_rng_below(r, 6));
-  int32_t k;
-  for (k = 0; k < s.devices; k++) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
+  for (int32_t k = 0; k < s.devices; k++) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
   s.bandwidth = draw(r, 1e8, 1e11);
   s.o = berth_deploy_default(berth_rng_below(r, 4) == 0 ? BERTH_PUBLISHED : BERTH_PHYSICAL);
   s.o.duplicates = 1;

@@ -9,7 +9,7 @@ static berth_graph *chain(berth_ctx *ctx) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_status st = berth_graph_builder_new(ctx, &b);
-  int32_t tensor = 0, op, forward[LAYERS];
+  int32_t tensor = 0, forward[LAYERS];
   for (int32_t l = 0; l < LAYERS && st == BERTH_OK; l++) {
     const double seconds = 1e-3 * (l + 1);
     berth_op x = berth_op_default();
@@ -22,6 +22,7 @@ static berth_graph *chain(berth_ctx *ctx) {
     t.producer = forward[l];
     if (st == BERTH_OK) st = berth_graph_builder_add_tensor(b, &t, &tensor);
   }
+  int32_t op;
   for (int32_t l = 1; l < LAYERS && st == BERTH_OK; l++) {
     const double seconds = 2e-4;
     berth_op x = berth_op_default();
@@ -43,9 +44,10 @@ static berth_topology *star(berth_ctx *ctx, double memory) {
   berth_topology_builder *b = NULL;
   berth_topology *t = NULL;
   berth_link link = { 2e9, 1e-5 };
-  int32_t hub, node;
+  int32_t hub;
   berth_status st = berth_topology_builder_new(ctx, &b);
   if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, "hub", &hub);
+  int32_t node;
   for (int32_t k = 0; k < check_runs(2, DEVICES) && st == BERTH_OK; k++) {
     berth_device d = berth_device_default();
     d.speed = 1 + k;
@@ -82,8 +84,8 @@ static berth_deploy *problem(berth_ctx *ctx, double memory) {
 /* Value of a strategy with ops repeated by the rule; INFINITY: it does not fit. */
 static double value_of(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule) {
   uint8_t duplicate[64];
-  berth_deploy_value v;
   CHECK_STATUS(berth_deploy_repeat(d, action, rule, duplicate), BERTH_OK);
+  berth_deploy_value v;
   CHECK_STATUS(berth_deploy_evaluate(d, action, duplicate, NULL, &v), BERTH_OK);
   return v.over > 0 ? INFINITY : v.seconds;
 }
@@ -114,13 +116,13 @@ static void check_best(berth_ctx *ctx, double memory) {
     CHECK(count > 100 && count < 100000);
     for (int steps = 0; steps < 2; steps++) {
       berth_deploy_search_options o = berth_deploy_search_default(0);
-      berth_decide_report report;
-      berth_decider *s;
-      int32_t action[8];
       o.sfb = sfb[r];
       o.steps = steps;
+      berth_decider *s;
       CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
       CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
+      berth_decide_report report;
+      int32_t action[8];
       CHECK_STATUS(berth_decider_best(s, action, &report), BERTH_OK);
       CHECK(report.evaluations <= count && report.value == value_of(d, action, sfb[r]));
       CHECK(report.value == best);
@@ -138,8 +140,8 @@ static void test_enumeration(berth_ctx *ctx) {
 
 static void test_memory(berth_ctx *ctx) {
   berth_deploy *d = problem(ctx, 1000);
-  berth_decider *s;
   TEST("where nothing fits, what lacks least is told");
+  berth_decider *s;
   CHECK_STATUS(berth_deploy_decider(d, NULL, &s), BERTH_OK);
   berth_deploy_release(d); /* the search holds it */
   CHECK_STATUS(berth_decider_search(s, 100, 0), BERTH_OK);

@@ -7,13 +7,12 @@ enum { LAYERS = 6, PROBLEMS = 12 };
 
 /* memory: of each device, in parts of three times all weights; 0: any amount */
 static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, double memory) {
-  Layer layer[LAYERS];
-  Setting s;
   berth_rng r;
   double sum = 0;
   berth_rng_init(&r, seed, 3);
-  s = draw_setting(&r);
+  Setting s = draw_setting(&r);
   s.op_groups = 4;
+  Layer layer[LAYERS];
   draw_layers(&r, LAYERS, layer);
   for (int32_t l = 0; l < LAYERS; l++) sum += 3 * layer[l].weights;
   for (int32_t k = 0; k < s.devices && memory > 0; k++) s.memory[k] = memory * sum;
@@ -71,12 +70,12 @@ typedef struct meddler {
 
 static int meddle(void *ud) {
   meddler *x = ud;
-  berth_deploy_list *l;
-  berth_decider *s;
   if (!x->d || x->asking || x->calls++ > 20) return 0;
   x->asking = 1;
+  berth_deploy_list *l;
   CHECK_STATUS(berth_deploy_baselines(x->d, &l), BERTH_OK);
   berth_deploy_list_release(l);
+  berth_decider *s;
   CHECK_STATUS(berth_deploy_decider(x->d, NULL, &s), BERTH_OK);
   CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
   berth_decider_release(s);
@@ -87,13 +86,13 @@ static int meddle(void *ud) {
 static void test_meddled(berth_ctx *plain) {
   meddler x = { NULL, 0, 0 };
   const berth_hooks h = { NULL, NULL, NULL, meddle, NULL, &x };
-  berth_ctx *ctx;
   TEST("hooks may ask the problem that is at work: the same values");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d[2] = { draw_problem(plain, seed, 0), draw_problem(ctx, seed, 0) };
-    berth_deploy_list *l[2];
     x = (meddler){ d[1], 0, 0 };
+    berth_deploy_list *l[2];
     for (int k = 0; k < 2; k++) CHECK_STATUS(berth_deploy_baselines(d[k], &l[k]), BERTH_OK);
     CHECK(x.calls > 0 && berth_deploy_list_size(l[0]) == berth_deploy_list_size(l[1]));
     for (int32_t k = 0; k < berth_deploy_list_size(l[0]); k++)
@@ -112,13 +111,13 @@ static void test_meddled(berth_ctx *plain) {
 static void check_begun(berth_deploy *d, const berth_deploy_list *l, const berth_deploy_search_options *o) {
   const int64_t before = berth_deploy_evaluations(d);
   const double best = best_baseline(l, o->sfb);
-  berth_decide_report r;
   berth_decider *s;
   CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_OK);
   CHECK(berth_deploy_evaluations(d) == before);
   CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
   CHECK(berth_deploy_evaluations(d) == before + 1);
   CHECK_STATUS(berth_decider_search(s, 19, 0), BERTH_OK);
+  berth_decide_report r;
   CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
   CHECK(berth_deploy_evaluations(d) == before + 20 && r.evaluations == 20);
   CHECK(r.start == best && r.value <= best);
@@ -130,9 +129,9 @@ static void test_begun(berth_ctx *ctx) {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t k = 0; k < 3; k++) {
       berth_deploy *d = draw_problem(ctx, seed, 0);
-      berth_deploy_list *l;
       berth_deploy_search_options o = with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
       o.decide.method = (berth_decide_method)(seed % 4);
+      berth_deploy_list *l;
       CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
       check_begun(d, l, &o);
       berth_deploy_list_release(l);
@@ -148,11 +147,11 @@ static void test_valued_again(berth_ctx *ctx) {
       berth_deploy *d = draw_problem(ctx, seed, 0);
       const berth_deploy_search_options o = with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
       berth_deploy_list *l;
-      berth_decide_report r;
-      berth_decider *s;
       CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
+      berth_decider *s;
       CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
       CHECK_STATUS(berth_decider_search(s, 3, 0), BERTH_OK);
+      berth_decide_report r;
       CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
       CHECK(r.evaluations <= 3 && r.value <= best_baseline(l, BERTH_DEPLOY_SFB_NONE));
       if (k == 0) CHECK(r.value <= best_baseline(l, BERTH_DEPLOY_SFB_LOCAL));
@@ -169,12 +168,12 @@ static void test_starts_too(berth_ctx *ctx) {
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 0);
     berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1), plain = o;
-    berth_decide_report r, found;
-    berth_decider *s;
-    int32_t start[MOST_GROUPS];
     plain.baselines = 0;
+    berth_decider *s;
     CHECK_STATUS(berth_deploy_decider(d, &plain, &s), BERTH_OK);
     CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_OK);
+    berth_decide_report found;
+    int32_t start[MOST_GROUPS];
     CHECK_STATUS(berth_decider_best(s, start, &found), BERTH_OK);
     berth_decider_release(s);
     o.n_starts = 1;
@@ -182,6 +181,7 @@ static void test_starts_too(berth_ctx *ctx) {
     CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
     memset(start, -1, sizeof start); /* copied */
     CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
+    berth_decide_report r;
     CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
     CHECK(r.evaluations == 1 && r.start <= found.value && r.value <= found.value);
     berth_decider_release(s);
@@ -228,10 +228,10 @@ static void test_nothing_fits(berth_ctx *ctx) {
     const berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1);
     berth_deploy_list *l;
     berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
-    berth_decider *s;
     double least = INFINITY;
     CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
     for (int32_t k = 0; k < berth_deploy_list_size(l); k++) least = fmin(least, berth_deploy_list_value(l, k)->excess);
+    berth_decider *s;
     CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
     CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
     CHECK_STATUS(berth_decider_best(s, NULL, &r), least > 0 ? BERTH_EINFEASIBLE : BERTH_OK);
@@ -252,11 +252,10 @@ static berth_status work(berth_ctx *ctx) {
   berth_graph *g = chain_of(ctx, 2, layer);
   berth_deploy *d = NULL;
   berth_decider *search = NULL;
-  berth_status st;
   s.o.n_sets = 1;
   s.o.set_at = at;
   s.o.set_device = devices;
-  st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
+  berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
   if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &search);
   if (st == BERTH_OK) st = berth_decider_search(search, 10, 0);
   berth_decider_release(search);

@@ -14,14 +14,14 @@ typedef struct Space {
 } Space;
 
 static Space space_of(berth_deploy *d, const berth_deploy_search_options *o) {
-  const berth_action *a;
-  const int32_t *list;
   Space x;
   memset(&x, 0, sizeof x);
   x.d = d;
   x.o = *o;
   x.groups = berth_deploy_groups(d);
+  const berth_action *a;
   x.n = x.actions = berth_deploy_actions(d, &a);
+  const int32_t *list;
   for (int32_t k = 0; k < x.actions; k++) {
     x.base[k] = k;
     if (o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL && a[k].option == BERTH_DEPLOY_ALLREDUCE &&
@@ -43,10 +43,10 @@ static void some_strategy(const Space *x, int32_t *action) {
 /* The rule LOCAL repeats an op of the group, if it has the action. */
 static bool repeats(const Space *x, int32_t group, int32_t action) {
   int32_t all[MOST_GROUPS], ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d)));
-  uint8_t duplicate[MOST_OPS];
   bool any = false;
   some_strategy(x, all);
   all[group] = action;
+  uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_repeat(x->d, all, BERTH_DEPLOY_SFB_LOCAL, duplicate), BERTH_OK);
   for (int32_t i = 0; i < ops; i++) any = any || (berth_deploy_group(x->d)[i] == group && duplicate[i]);
   return any;
@@ -63,11 +63,10 @@ static void draw_assignment(const Space *x, berth_rng *r, int32_t *out) {
 }
 
 static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, int32_t layers, int32_t groups, int32_t devices) {
-  Layer layer[6];
-  Setting s;
   berth_rng r;
   berth_rng_init(&r, seed, 3);
-  s = draw_setting(&r);
+  Setting s = draw_setting(&r);
+  Layer layer[6];
   draw_layers(&r, layers, layer);
   if (groups > 0) s.op_groups = groups;
   if (devices > 0) s.devices = devices;
@@ -91,9 +90,9 @@ static void test_legal(berth_ctx *ctx) {
       berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
       const berth_deploy_search_options o = options((berth_deploy_sfb)(rule % 3), rule / 3);
       const Space x = space_of(d, &o);
+      CHECK(berth_deploy_search_actions(d, &o) == x.n && (x.n > x.actions) == (rule == 4));
       int32_t a[MOST_GROUPS], action[MOST_GROUPS];
       uint8_t duplicate[MOST_OPS];
-      CHECK(berth_deploy_search_actions(d, &o) == x.n && (x.n > x.actions) == (rule == 4));
       for (int32_t g = 0; g < x.groups; g++)
         for (int32_t k = -1; k <= x.n; k++) {
           const bool fine = k >= 0 && k < x.n && is_legal(&x, g, k);
@@ -119,19 +118,21 @@ static void check_strategy(const Space *x, const int32_t *assignment, const int3
 
 static void test_round_trip(berth_ctx *ctx) {
   int32_t repeated = 0;
-  berth_rng r;
   TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to it");
+  berth_rng r;
   berth_rng_init(&r, 4, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
     const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
     const Space x = space_of(d, &o);
     for (int32_t k = 0; k < 30; k++) {
-      int32_t a[MOST_GROUPS], action[MOST_GROUPS], back[MOST_GROUPS];
-      uint8_t duplicate[MOST_OPS];
+      int32_t a[MOST_GROUPS];
       draw_assignment(&x, &r, a);
+      int32_t action[MOST_GROUPS];
+      uint8_t duplicate[MOST_OPS];
       CHECK_STATUS(berth_deploy_strategy(d, &o, a, action, duplicate), BERTH_OK);
       check_strategy(&x, a, action, duplicate);
+      int32_t back[MOST_GROUPS];
       CHECK_STATUS(berth_deploy_assignment(d, &o, action, duplicate, back), BERTH_OK);
       CHECK(memcmp(a, back, (size_t)x.groups * sizeof *a) == 0);
       for (int32_t g = 0; g < x.groups; g++) repeated += a[g] >= x.actions;
@@ -154,20 +155,22 @@ static int32_t instead(const Space *x, int32_t group, int32_t k) {
 
 static void check_nearest(const Space *x, berth_rng *r, const int32_t *action) {
   const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d)));
-  uint8_t duplicate[MOST_OPS], marked[MOST_GROUPS] = { 0 };
-  int32_t out[MOST_GROUPS], none[MOST_GROUPS], extra[MOST_ACTIONS];
+  uint8_t marked[MOST_GROUPS] = { 0 };
+  int32_t extra[MOST_ACTIONS];
   for (int32_t k = x->actions; k < x->n; k++) extra[x->base[k]] = k;
+  uint8_t duplicate[MOST_OPS];
   for (int32_t i = 0; i < ops; i++)
     if ((duplicate[i] = berth_rng_below(r, 5) == 0)) marked[berth_deploy_group(x->d)[i]] = 1;
+  int32_t out[MOST_GROUPS];
   CHECK_STATUS(berth_deploy_assignment(x->d, &x->o, action, duplicate, out), BERTH_OK);
+  int32_t none[MOST_GROUPS];
   CHECK_STATUS(berth_deploy_assignment(x->d, &x->o, action, NULL, none), BERTH_OK);
   for (int32_t g = 0; g < x->groups; g++) {
     const int32_t a = instead(x, g, action[g]);
     const berth_action *list;
-    const int32_t *devices;
-    bool twice;
     berth_deploy_actions(x->d, &list);
-    twice = marked[g] && list[a].option == BERTH_DEPLOY_ALLREDUCE && berth_deploy_set(x->d, list[a].set, &devices) > 1 &&
+    const int32_t *devices;
+    bool twice = marked[g] && list[a].option == BERTH_DEPLOY_ALLREDUCE && berth_deploy_set(x->d, list[a].set, &devices) > 1 &&
             repeats(x, g, a);
     CHECK(none[g] == a && out[g] == (twice ? extra[a] : a));
   }
@@ -175,8 +178,8 @@ static void check_nearest(const Space *x, berth_rng *r, const int32_t *action) {
 
 static void test_nearest(berth_ctx *ctx) {
   int32_t moved = 0;
-  berth_rng r;
   TEST("strategies at random: what stands for illegal actions, all that the rule repeats or nothing");
+  berth_rng r;
   berth_rng_init(&r, 5, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
@@ -199,17 +202,17 @@ static void test_nearest(berth_ctx *ctx) {
 /* ---- values --------------------------------------------------------------------------------------------------- */
 
 static void check_found(berth_deploy *d, const berth_deploy_search_options *o) {
-  berth_decide_report r;
   berth_decider *s;
-  berth_deploy_value v;
-  int32_t a[MOST_GROUPS], action[MOST_GROUPS];
-  uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_OK);
   CHECK(berth_decider_actions(s) == berth_deploy_search_actions(d, o));
   CHECK_STATUS(berth_decider_search(s, 40, 0), BERTH_OK);
+  berth_decide_report r;
+  int32_t a[MOST_GROUPS];
   CHECK_STATUS(berth_decider_best(s, a, &r), BERTH_OK);
+  int32_t action[MOST_GROUPS];
+  uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_strategy(d, o, a, action, duplicate), BERTH_OK);
-  v = value_of(d, action, duplicate, NULL);
+  berth_deploy_value v = value_of(d, action, duplicate, NULL);
   CHECK(v.seconds == r.value && v.over == 0 && r.value <= r.start);
   berth_decider_release(s);
 }
@@ -263,12 +266,12 @@ static double least(const Space *x, int64_t *count, double *all_or_none) {
 static double check_best(berth_deploy *d) {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
   const Space x = space_of(d, &o);
-  berth_decide_report r;
   berth_decider *s;
   int64_t count;
   double all_or_none, best = least(&x, &count, &all_or_none);
   CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
   CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
+  berth_decide_report r;
   CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
   CHECK(r.value == best && r.evaluations <= count && best <= all_or_none);
   berth_decider_release(s);
@@ -290,11 +293,11 @@ static void test_some(berth_ctx *ctx) {
   static const int32_t at[] = { 0, 4 }, devices[] = { 0, 1, 2, 3 };
   static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 40e-3, 1e4, 10 }, { 2e-3, 1e4, 1.2e7 } };
   Setting s = setting(4, 16, 4);
-  berth_deploy *d;
   TEST("where it pays for one op group and not for another, some is better than all and none");
   s.o.n_sets = 1;
   s.o.set_at = at;
   s.o.set_device = devices;
+  berth_deploy *d;
   if (!(d = problem(ctx, 3, layer, &s))) return;
   CHECK(check_best(d) > 0.01);
   berth_deploy_release(d);
@@ -332,8 +335,8 @@ static void check_halves(berth_decider *s, const Space *x) {
   for (int32_t k = x->actions; k < x->n; k++)
     if (is_legal(x, 0, k)) weight[k] = weight[x->base[k]] /= 2;
   for (int32_t k = 0; k < x->n; k++) {
-    berth_decide_node node;
     if (!is_legal(x, 0, k)) continue;
+    berth_decide_node node;
     CHECK_STATUS(berth_decider_node(s, 1, &k, &node), BERTH_OK);
     if (!x->o.steps || node.visits > 0) CHECK_NEAR(node.prior, weight[k] / sum, 1e-12);
   }
@@ -346,14 +349,13 @@ static void test_own_prior(berth_ctx *ctx) {
       berth_deploy *d = draw_problem(ctx, seed, 6, 0, 0);
       Watch w = { d, 0, 0, 0 };
       berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, batch != 4);
-      berth_decider *s;
-      Space x;
       o.prior = BERTH_DEPLOY_PRIOR_OWN;
       o.own = watch;
       o.ud = &w;
       o.steps = seed % 2;
       o.decide.batch = batch;
-      x = space_of(d, &o);
+      Space x = space_of(d, &o);
+      berth_decider *s;
       CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
       CHECK_STATUS(berth_decider_run(s, 20), BERTH_OK);
       check_halves(s, &x);
@@ -373,10 +375,11 @@ static void test_own_prior(berth_ctx *ctx) {
 static void test_wrong(berth_ctx *ctx) {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
   berth_deploy *d = draw_problem(ctx, 2, 4, 3, 3);
-  int32_t a[MOST_GROUPS] = { 0 }, action[MOST_GROUPS];
-  uint8_t duplicate[MOST_OPS];
+  int32_t a[MOST_GROUPS] = { 0 };
   TEST("what is no assignment, and no strategy, is told");
   a[1] = berth_deploy_search_actions(d, &o);
+  int32_t action[MOST_GROUPS];
+  uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_strategy(d, &o, a, action, duplicate), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "op group 1: action") != NULL);
   CHECK_STATUS(berth_deploy_assignment(d, &o, a, NULL, action), BERTH_EINVAL);
@@ -388,13 +391,12 @@ static void test_wrong(berth_ctx *ctx) {
 static berth_status search_by(berth_deploy *d, berth_deploy_search_options o, const int32_t *start) {
   Watch w = { d, 0, 0, 0 };
   berth_decider *s = NULL;
-  berth_status st;
   o.prior = BERTH_DEPLOY_PRIOR_OWN;
   o.own = watch;
   o.ud = &w;
   o.start = start;
   o.n_starts = 1;
-  st = berth_deploy_decider(d, &o, &s);
+  berth_status st = berth_deploy_decider(d, &o, &s);
   if (st == BERTH_OK) st = berth_decider_search(s, 10, 0);
   berth_decider_release(s);
   return st;
@@ -406,14 +408,15 @@ static berth_status work(berth_ctx *ctx) {
   Setting s = setting(2, 8, 2);
   berth_graph *g = chain_of(ctx, 2, layer);
   berth_deploy *d = NULL;
-  int32_t a[MOST_GROUPS], action[MOST_GROUPS];
-  uint8_t duplicate[MOST_OPS], all[MOST_OPS];
+  uint8_t all[MOST_OPS];
   berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
   memset(all, 1, sizeof all);
+  int32_t a[MOST_GROUPS], action[MOST_GROUPS];
   if (st == BERTH_OK) {
     uniform(d, find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
     st = berth_deploy_assignment(d, &o, action, all, a);
   }
+  uint8_t duplicate[MOST_OPS];
   if (st == BERTH_OK) st = berth_deploy_strategy(d, &o, a, action, duplicate);
   if (st == BERTH_OK) st = search_by(d, o, a);
   berth_deploy_release(d);

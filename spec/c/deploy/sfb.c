@@ -61,12 +61,15 @@ static Case layer(berth_sfb_cost cost, double batch, int32_t devices) {
 
 static void check_layer(berth_ctx *ctx, berth_sfb_cost cost, double batch, int32_t devices, double us) {
   Case c = layer(cost, batch, devices);
-  uint8_t all[3] = { 0, 0, 1 }, x[3], gathered[2], removed[1];
-  berth_sfb_value v, chosen;
+  uint8_t all[3] = { 0, 0, 1 };
   point(&c);
+  uint8_t gathered[2], removed[1];
+  berth_sfb_value v;
   CHECK_STATUS(berth_sfb_measure(ctx, &c.p, all, gathered, removed, &v), BERTH_OK);
   CHECK_NEAR(v.total * 1e6, us, 0.05);
   CHECK(gathered[0] && gathered[1] && removed[0]);
+  uint8_t x[3];
+  berth_sfb_value chosen;
   CHECK_STATUS(berth_sfb_choose(ctx, &c.p, x, gathered, removed, &chosen), BERTH_OK);
   CHECK(x[2] == (us < 0) && !x[0] && !x[1]);
   CHECK(removed[0] == (us < 0) && gathered[0] == (us < 0));
@@ -145,13 +148,14 @@ static uint32_t enumerate(const Case *c, double *best) {
 }
 
 static int check_case(berth_ctx *ctx, Case *c) {
-  uint8_t x[OPS], gathered[TENSORS], removed[GRADIENTS];
-  berth_sfb_value v, again;
   double best;
   uint32_t want = enumerate(c, &best), got = 0;
   point(c);
+  uint8_t x[OPS], gathered[TENSORS], removed[GRADIENTS];
+  berth_sfb_value v;
   if (!CHECK_STATUS(berth_sfb_choose(ctx, &c->p, x, gathered, removed, &v), BERTH_OK)) return 0;
   for (int32_t i = 0; i < c->p.ops; i++) got |= (uint32_t)x[i] << i;
+  berth_sfb_value again;
   CHECK_STATUS(berth_sfb_measure(ctx, &c->p, x, NULL, NULL, &again), BERTH_OK);
   CHECK(v.total == again.total && v.work == again.work && v.gather == again.gather && v.sync == again.sync);
   CHECK(v.duplicated == again.duplicated && v.gathered == again.gathered && v.removed == again.removed);
@@ -164,8 +168,8 @@ static int check_cases(berth_ctx *ctx, berth_sfb_cost cost, uint64_t seed) {
   berth_rng_init(&rng, seed, 0);
   for (int k = 0; k < check_runs(100, 500); k++) {
     Case c = random_case(&rng, cost);
-    double best;
     if (!check_case(ctx, &c)) printf("# case %d\n", k);
+    double best;
     pays += enumerate(&c, &best) != 0;
   }
   return pays;
@@ -175,8 +179,8 @@ static int check_cases(berth_ctx *ctx, berth_sfb_cost cost, uint64_t seed) {
 
 static void check_refusal(berth_ctx *ctx, Case c, const char *text) {
   uint8_t x[3] = { 9, 9, 9 };
-  berth_sfb_value v;
   point(&c);
+  berth_sfb_value v;
   CHECK_STATUS(berth_sfb_choose(ctx, &c.p, x, NULL, NULL, &v), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), text);
   CHECK(x[0] == 9);
@@ -185,7 +189,6 @@ static void check_refusal(berth_ctx *ctx, Case c, const char *text) {
 static void check_refusals(berth_ctx *ctx) {
   Case c = layer(BERTH_SFB_PER_DEVICE, 6, 2), bad = c;
   uint8_t x[3] = { 1, 0, 0 };
-  berth_sfb_value v;
   bad.seconds[1] = NAN;
   check_refusal(ctx, bad, "op 1 takes nan s: not a finite number of at least 0");
   bad = c, bad.replicas[0] = 0;
@@ -207,6 +210,7 @@ static void check_refusals(berth_ctx *ctx) {
   bad = c, bad.bytes[1] = 1e308, bad.bandwidth[1] = 1e-10;
   check_refusal(ctx, bad, "the costs are out of range: tensor 1 costs inf s");
   point(&c);
+  berth_sfb_value v;
   CHECK_STATUS(berth_sfb_measure(ctx, &c.p, x, NULL, NULL, &v), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op 0 is barred");
 }
@@ -217,12 +221,12 @@ static void fail_in_turn(void) {
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM; n++) {
     Case c = layer(BERTH_SFB_PER_DEVICE, 6, 2);
-    uint8_t x[3];
-    berth_sfb_value v;
-    berth_ctx *ctx;
     s = (check_alloc_state){ 0, n, 0 };
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     point(&c);
+    uint8_t x[3];
+    berth_sfb_value v;
     st = berth_sfb_choose(ctx, &c.p, x, NULL, NULL, &v);
     berth_ctx_release(ctx);
     CHECK(s.held == 0);

@@ -9,17 +9,16 @@ static void one_device_takes_all_times(berth_ctx *ctx) {
   const Layer layer = { 8, 100, 40 };
   Setting s = setting(2, 8, 4);
   berth_deploy *d = problem(ctx, 1, &layer, &s);
-  int32_t action[MOST_GROUPS];
-  double seconds[MOST_ACTIONS], peak[MOST_DEVICES], bound = 0;
+  double bound = 0;
   const char *which = NULL;
-  berth_deploy_value v;
-  int32_t one, both;
   if (!d) return;
-  one = find_action(d, 1, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  int32_t one = find_action(d, 1, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
   CHECK(one != BERTH_NONE && both != BERTH_NONE);
+  int32_t action[MOST_GROUPS];
   uniform(d, one, action);
-  v = value_of(d, action, NULL, peak);
+  double peak[MOST_DEVICES];
+  berth_deploy_value v = value_of(d, action, NULL, peak);
   CHECK_NEAR(v.seconds, 24.08, 1e-9);
   CHECK(v.over == 0 && v.worst == BERTH_NONE && v.shortfall == 0 && v.repeated == 0);
   CHECK_NEAR(peak[0], 0, 0);
@@ -27,6 +26,7 @@ static void one_device_takes_all_times(berth_ctx *ctx) {
   CHECK_STATUS(berth_deploy_bound(d, &bound, &which), BERTH_OK);
   CHECK_NEAR(bound, 12.04, 1e-7); /* 24.08 / 2; the path: 2 x 8 / 2 + 0.08 */
   CHECK_TEXT(which, "work");
+  double seconds[MOST_ACTIONS];
   CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_OK);
   CHECK(seconds[both] < seconds[one]);
   uniform(d, both, action);
@@ -38,17 +38,17 @@ static void one_device_takes_all_times(berth_ctx *ctx) {
 static void local_costs_by_hand(berth_ctx *ctx) {
   const Layer layer = { 8, 100, 4e6 };
   Setting s = setting(2, 8, 1);
-  berth_deploy *d;
-  int32_t action[MOST_GROUPS], one, ps, both;
-  double seconds[MOST_ACTIONS];
   s.latency = 0;
   s.bandwidth = 1e6;
+  berth_deploy *d;
   if (!(d = problem(ctx, 1, &layer, &s))) return;
   CHECK(berth_deploy_groups(d) == 1);
-  one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  ps = find_action(d, 2, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  int32_t one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t ps = find_action(d, 2, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  int32_t action[MOST_GROUPS];
   uniform(d, one, action);
+  double seconds[MOST_ACTIONS];
   CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_OK);
   CHECK_NEAR(seconds[one], 24.08, 1e-9);
   CHECK_NEAR(seconds[ps], 12.08 + 4 + 4, 1e-9); /* 4 MB to the server at 1 MB/s, and back */
@@ -60,17 +60,17 @@ static void local_costs_by_hand(berth_ctx *ctx) {
 static void neighbours_count(berth_ctx *ctx) {
   const Layer layers[2] = { { 2, 2e6, 1 }, { 1, 3e6, 1 } };
   Setting s = setting(2, 8, 3);
-  berth_deploy *d;
-  int32_t action[MOST_GROUPS], here, there, both;
-  double seconds[MOST_ACTIONS];
   s.latency = 0;
   s.bandwidth = 1e6;
+  berth_deploy *d;
   if (!(d = problem(ctx, 2, layers, &s))) return;
-  here = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  there = find_action(d, 1, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  int32_t here = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t there = find_action(d, 1, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
   CHECK(berth_deploy_groups(d) == 3);
+  int32_t action[MOST_GROUPS];
   uniform(d, here, action);
+  double seconds[MOST_ACTIONS];
   CHECK_STATUS(berth_deploy_local(d, action, 1, seconds), BERTH_OK);
   CHECK_NEAR(seconds[here], 3.01, 1e-6);
   CHECK_NEAR(seconds[there], 3.01 + 5, 1e-6);
@@ -87,8 +87,8 @@ static void neighbours_count(berth_ctx *ctx) {
 static void draw_strategy(berth_rng *r, const berth_deploy *d, int32_t *action) {
   const berth_action *list;
   const uint8_t *legal = berth_deploy_legal(d);
-  int32_t g, n = berth_deploy_actions(d, &list);
-  for (g = 0; g < berth_deploy_groups(d); g++) {
+  int32_t n = berth_deploy_actions(d, &list);
+  for (int32_t g = 0; g < berth_deploy_groups(d); g++) {
     do action[g] = (int32_t)berth_rng_below(r, (uint32_t)n);
     while (!legal[g * n + action[g]]);
   }
@@ -100,13 +100,12 @@ static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8
   berth_result *r = NULL;
   berth_sim_options o = *berth_deploy_simulation(d);
   berth_status st = berth_deploy_compile(d, action, duplicate, &c);
-  int32_t k;
   CHECK_STATUS(st, BERTH_OK);
   if (st != BERTH_OK) return;
   if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK) o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
   CHECK_STATUS(berth_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o, &r), BERTH_OK);
   CHECK_NEAR(berth_result_makespan(r), v->seconds, 1e-9 * v->seconds);
-  for (k = 0; k < berth_topology_devices(berth_cost_topology(berth_compiled_cost(c))); k++) {
+  for (int32_t k = 0; k < berth_topology_devices(berth_cost_topology(berth_compiled_cost(c))); k++) {
     CHECK_NEAR(berth_result_peak(r)[k], peak[k], 0);
   }
   berth_result_release(r);
@@ -117,30 +116,30 @@ static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8
 static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t *duplicate) {
   double makespan[MOST_OPS], idle[MOST_OPS], whole[MOST_GROUPS], busy[MOST_DEVICES], peak[MOST_DEVICES];
   double link_busy[4 * MOST_DEVICES];
-  double first[MOST_OPS], last[MOST_OPS];
   berth_deploy_feedback f = { makespan, idle, whole, busy, peak, link_busy };
   berth_sim_options o = *berth_deploy_simulation(d);
   berth_deploy_value v;
   berth_compiled *c = NULL;
   berth_result *r = NULL;
-  int32_t i, n = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+  int32_t n = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
   CHECK_STATUS(berth_deploy_simulate(d, action, duplicate, &f, &v), BERTH_OK);
   CHECK_STATUS(berth_deploy_compile(d, action, duplicate, &c), BERTH_OK);
   if (!c) return;
   if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK) o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
   CHECK_STATUS(berth_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o, &r), BERTH_OK);
-  for (i = 0; i < n; i++) first[i] = INFINITY, last[i] = 0;
-  for (i = 0; i < berth_graph_ops(berth_compiled_graph(c)); i++) {
+  double first[MOST_OPS], last[MOST_OPS];
+  for (int32_t i = 0; i < n; i++) first[i] = INFINITY, last[i] = 0;
+  for (int32_t i = 0; i < berth_graph_ops(berth_compiled_graph(c)); i++) {
     int32_t op = berth_compiled_origin(c)[i];
     first[op] = fmin(first[op], berth_result_start(r)[i]);
     last[op] = fmax(last[op], berth_result_finish(r)[i]);
   }
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     CHECK_NEAR(makespan[i], last[i] - first[i], 1e-9 * v.seconds);
     CHECK(idle[i] >= 0 && idle[i] <= v.seconds);
     CHECK(whole[berth_deploy_group(d)[i]] >= makespan[i] && whole[berth_deploy_group(d)[i]] <= v.seconds);
   }
-  for (i = 0; i < berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); i++) {
+  for (int32_t i = 0; i < berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); i++) {
     CHECK(busy[i] >= 0 && busy[i] <= 1 + 1e-12);
     CHECK_NEAR(busy[i] * v.seconds, berth_result_busy(r)[i], 1e-9 * v.seconds);
   }
@@ -153,24 +152,25 @@ enum { PROBLEMS = 60, STRATEGIES = 50 };
 /* Thousands of strategies of random problems: none below the bound; all as compiled and simulated; rules cover what they may. */
 static void random_strategies(berth_ctx *ctx) {
   berth_rng r;
-  int32_t p, k, below = 0, n = 0, wrong = 0;
+  int32_t below = 0, n = 0, wrong = 0;
   double closest = 0;
   berth_rng_init(&r, 5, 0);
-  for (p = 0; p < PROBLEMS; p++) {
+  for (int32_t p = 0; p < PROBLEMS; p++) {
     Layer layer[8];
     Setting s = draw_setting(&r);
-    int32_t layers = 1 + berth_rng_below(&r, 8), action[MOST_GROUPS];
-    double bound = 0, peak[MOST_DEVICES];
-    uint8_t duplicate[MOST_OPS];
-    berth_deploy *d;
+    int32_t layers = 1 + berth_rng_below(&r, 8);
+    double bound = 0;
     draw_layers(&r, layers, layer);
+    berth_deploy *d;
     if (!(d = problem(ctx, layers, layer, &s))) continue;
     CHECK_STATUS(berth_deploy_bound(d, &bound, NULL), BERTH_OK);
-    for (k = 0; k < STRATEGIES; k++, n++) {
-      berth_deploy_value v;
+    int32_t action[MOST_GROUPS];
+    double peak[MOST_DEVICES];
+    uint8_t duplicate[MOST_OPS];
+    for (int32_t k = 0; k < STRATEGIES; k++, n++) {
       draw_strategy(&r, d, action);
       CHECK_STATUS(berth_deploy_repeat(d, action, (berth_deploy_sfb)(k % 3), duplicate), BERTH_OK);
-      v = value_of(d, action, duplicate, peak);
+      berth_deploy_value v = value_of(d, action, duplicate, peak);
       below += !(v.seconds >= bound);
       closest = fmax(closest, bound / v.seconds);
       if (k < 3) same_as_compiled(d, action, duplicate, &v, peak);
@@ -188,24 +188,23 @@ static void random_strategies(berth_ctx *ctx) {
 static void features_by_hand(berth_ctx *ctx) {
   const Layer layers[2] = { { 2, 2e6, 3e6 }, { 1, 4e6, 1e6 } };
   Setting s = setting(3, 8, 3);
-  berth_deploy_shape shape;
   float op[3 * 13], device[2 * 5], edge[6], link[4], place[3 * 2 * 5];
   berth_deploy_features f = { op, device, edge, link, place };
-  berth_deploy_value v;
-  berth_deploy *d;
-  int32_t action[MOST_GROUPS], k;
-  double norm;
   s.bandwidth = 1e6;
   s.speed[2] = 2;
   s.memory[0] = s.memory[1] = 1e9;
+  berth_deploy *d;
   if (!(d = problem(ctx, 2, layers, &s))) return;
+  berth_deploy_shape shape;
   CHECK_STATUS(berth_deploy_features_shape(d, &shape), BERTH_OK);
   CHECK(shape.groups == 3 && shape.device_groups == 2 && shape.edges == 3);
+  int32_t action[MOST_GROUPS];
   uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
+  berth_deploy_value v;
   CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 1, 1, BERTH_DEPLOY_SCALE_RAW, 1, &f, &v), BERTH_OK);
-  norm = hypot(op[0], op[13]);
+  double norm = hypot(op[0], op[13]);
   CHECK_NEAR(norm, 1, 1e-6);
-  for (k = 0; k < 2; k++) {
+  for (int32_t k = 0; k < 2; k++) {
     const float *row = op + 13 * k;
     CHECK(row[1] < row[0] && row[3] < row[2] && row[6] == 0 && row[7] == 1 && row[8] == 0);
     CHECK(row[9] > 0 && row[10] >= 0 && row[11] == (k == 0) && row[12] == (k == 1));
@@ -214,7 +213,7 @@ static void features_by_hand(berth_ctx *ctx) {
   }
   CHECK(device[0] == 0.5f && device[5] == 0.25f && device[1] > 0 && device[6] == 0);
   CHECK(device[2] == 1 && device[3] > 0 && device[8] == 0 && device[4] > 0 && device[9] > 0);
-  for (k = 0; k < 4; k++) CHECK(link[k] == 1);
+  for (int32_t k = 0; k < 4; k++) CHECK(link[k] == 1);
   /* forward, and back; the input: the heaviest first, then numbered */
   CHECK(shape.from[0] == 0 && shape.to[0] == 1 && shape.from[1] == 1 && shape.to[1] == 0);
   CHECK(shape.from[2] == 2 && shape.to[2] == 0 && edge[2] == edge[0] && edge[1] == 2 * edge[0]);
@@ -233,15 +232,15 @@ static void refusals(berth_ctx *ctx) {
   Setting s = setting(2, 8, 1);
   berth_deploy *d = problem(ctx, 1, &layer, &s);
   int32_t action[MOST_GROUPS] = { 0 };
-  double seconds[MOST_ACTIONS];
   uint8_t duplicate[MOST_OPS] = { 0 };
-  berth_deploy_value v;
   if (!d) return;
+  double seconds[MOST_ACTIONS];
   CHECK_STATUS(berth_deploy_local(d, action, 1, seconds), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op group 1: there are 1");
   CHECK_STATUS(berth_deploy_repeat(d, action, (berth_deploy_sfb)9, duplicate), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "there is no rule 9 for repeated ops");
   action[0] = 1000;
+  berth_deploy_value v;
   CHECK_STATUS(berth_deploy_evaluate(d, action, NULL, NULL, &v), BERTH_EINVAL);
   CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_EINVAL);
   CHECK_STATUS(berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_CUT, duplicate), BERTH_EINVAL);
@@ -260,24 +259,25 @@ static berth_status whole_job(berth_ctx *ctx) {
   berth_graph *g = chain_of(ctx, 3, layers);
   berth_deploy *d = NULL;
   berth_deploy_list *l = NULL;
-  berth_deploy_shape shape;
-  int32_t action[MOST_GROUPS] = { 0 }, a;
-  uint8_t duplicate[MOST_OPS];
-  double seconds[MOST_ACTIONS], makespan[MOST_OPS];
+  int32_t action[MOST_GROUPS] = { 0 };
+  double makespan[MOST_OPS];
   float op[3 * 13];
   berth_deploy_feedback f = { makespan, NULL, NULL, NULL, NULL, NULL };
   berth_deploy_features features = { op, NULL, NULL, NULL, NULL };
-  berth_deploy_value v;
   berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
-  a = st == BERTH_OK ? find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN) : BERTH_NONE;
+  int32_t a = st == BERTH_OK ? find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN) : BERTH_NONE;
   if (a != BERTH_NONE) uniform(d, a, action);
+  uint8_t duplicate[MOST_OPS];
   if (st == BERTH_OK) st = berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate);
   if (st == BERTH_OK) st = berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_CUT, duplicate);
+  berth_deploy_value v;
   if (st == BERTH_OK) st = berth_deploy_evaluate(d, action, duplicate, NULL, &v);
   if (st == BERTH_OK) st = berth_deploy_simulate(d, action, duplicate, &f, &v);
   if (st == BERTH_OK) st = berth_deploy_guard(d, action, duplicate, 4, &v);
+  double seconds[MOST_ACTIONS];
   if (st == BERTH_OK) st = berth_deploy_local(d, action, 0, seconds);
   if (st == BERTH_OK) st = berth_deploy_bound(d, seconds, NULL);
+  berth_deploy_shape shape;
   if (st == BERTH_OK) st = berth_deploy_features_shape(d, &shape);
   if (st == BERTH_OK) st = berth_deploy_features_of(d, action, NULL, 0, 0, BERTH_DEPLOY_SCALE_LOG, 1, &features, NULL);
   if (st == BERTH_OK) st = berth_deploy_baselines(d, &l);
@@ -294,18 +294,19 @@ static void guard_reports_failures(void) {
   berth_hooks hooks = { check_alloc, &x, NULL, NULL, NULL, NULL };
   Setting s = setting(3, 9, 3);
   int32_t action[MOST_GROUPS] = { 0 };
-  uint8_t all[MOST_OPS], duplicate[MOST_OPS];
-  berth_deploy *d;
   berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   berth_ctx *ctx;
-  berth_status st;
   long n = 0;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_deploy *d;
   if (!(d = problem(ctx, 3, layers, &s))) return;
   uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
+  uint8_t all[MOST_OPS];
   CHECK_STATUS(berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, all), BERTH_OK);
   CHECK_STATUS(berth_deploy_evaluate(d, action, all, NULL, &v), BERTH_OK);
   CHECK(v.repeated > 0);
+  uint8_t duplicate[MOST_OPS];
+  berth_status st;
   do {
     memcpy(duplicate, all, sizeof all);
     x.fail_at = x.calls + ++n;
@@ -325,9 +326,9 @@ static void fail_in_turn(long sign) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1, last = 0; s.calls >= last; n += 1 + n / 200) { /* some refusals are made good */
-    berth_ctx *ctx;
     s = (check_alloc_state){ 0, sign * n, 0 };
     last = n;
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx);
     if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));

@@ -9,19 +9,18 @@
 static void gradients_are_repeated_where_it_pays(berth_ctx *ctx) {
   const Layer thin = { 40e-6, 6 * 1024 * 4, 4 << 20 }, thick = { 40e-6, 4 << 20, 6 * 1024 * 4 };
   Setting s = setting(2, 6, 1);
-  int32_t k, action[MOST_GROUPS];
   s.bandwidth = 2.81e9;
   s.latency = 0;
-  for (k = 0; k < 2; k++) {
+  int32_t action[MOST_GROUPS];
+  for (int32_t k = 0; k < 2; k++) {
     berth_deploy *d = problem(ctx, 1, k ? &thick : &thin, &s);
-    berth_deploy_sfb rule;
     if (!d) continue;
     uniform(d, find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
-    for (rule = BERTH_DEPLOY_SFB_LOCAL; rule <= BERTH_DEPLOY_SFB_CUT; rule++) {
+    for (berth_deploy_sfb rule = BERTH_DEPLOY_SFB_LOCAL; rule <= BERTH_DEPLOY_SFB_CUT; rule++) {
       uint8_t duplicate[MOST_OPS];
-      int32_t i, sum = 0;
+      int32_t sum = 0;
       CHECK_STATUS(berth_deploy_repeat(d, action, rule, duplicate), BERTH_OK);
-      for (i = 0; i < 6; i++) sum += duplicate[i];
+      for (int32_t i = 0; i < 6; i++) sum += duplicate[i];
       CHECK(sum == (k ? 0 : 1) && duplicate[op_of(0, WEIGHTS)] == (k ? 0 : 1));
     }
     berth_deploy_release(d);
@@ -30,22 +29,24 @@ static void gradients_are_repeated_where_it_pays(berth_ctx *ctx) {
 
 static void guard_keeps_the_better(berth_ctx *ctx) {
   berth_rng r;
-  int32_t p, gained = 0;
+  int32_t gained = 0;
   berth_rng_init(&r, 9, 0);
-  for (p = 0; p < 30; p++) {
+  for (int32_t p = 0; p < 30; p++) {
     Layer layer[6];
     Setting s = draw_setting(&r);
-    int32_t action[MOST_GROUPS], i, n = PER_LAYER * 6 + 1;
-    uint8_t duplicate[MOST_OPS], all[MOST_OPS];
-    berth_deploy_value none, every, kept;
-    berth_deploy *d;
+    int32_t n = PER_LAYER * 6 + 1;
     draw_layers(&r, 6, layer);
+    berth_deploy *d;
     if (!(d = problem(ctx, 6, layer, &s))) continue;
+    int32_t action[MOST_GROUPS];
     uniform(d, find_action(d, s.devices, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
-    for (i = 0; i < n; i++) duplicate[i] = i > 0 && (i - 1) % PER_LAYER == WEIGHTS - 1;
+    uint8_t duplicate[MOST_OPS];
+    for (int32_t i = 0; i < n; i++) duplicate[i] = i > 0 && (i - 1) % PER_LAYER == WEIGHTS - 1;
+    uint8_t all[MOST_OPS];
     memcpy(all, duplicate, (size_t)n);
-    none = value_of(d, action, NULL, NULL);
-    every = value_of(d, action, all, NULL);
+    berth_deploy_value none = value_of(d, action, NULL, NULL);
+    berth_deploy_value every = value_of(d, action, all, NULL);
+    berth_deploy_value kept;
     CHECK_STATUS(berth_deploy_guard(d, action, duplicate, 20, &kept), BERTH_OK);
     CHECK(kept.seconds <= none.seconds && kept.seconds <= every.seconds);
     CHECK(value_of(d, action, duplicate, NULL).seconds == kept.seconds);
@@ -60,8 +61,7 @@ static void guard_keeps_the_better(berth_ctx *ctx) {
 /* ---- strategies to begin with -------------------------------------------------------------------------------- */
 
 static int32_t find_name(const berth_deploy_list *l, const char *name) {
-  int32_t k;
-  for (k = 0; k < berth_deploy_list_size(l); k++) {
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
     if (strcmp(berth_deploy_list_name(l, k), name) == 0) return k;
   }
   return BERTH_NONE;
@@ -73,11 +73,11 @@ static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
   Layer layer[8];
   Setting s = setting(4, 8, 8);
   berth_deploy_list *l = NULL;
-  berth_deploy *d;
   int32_t k;
   for (k = 0; k < 8; k++) layer[k] = (Layer){ 1e-3, 1e4, 1e6 };
   for (k = 0; k < 4; k++) s.memory[k] = 6.5e6 + 1e5 * k;
   s.speed[1] = 2;
+  berth_deploy *d;
   if (!(d = problem(ctx, 8, layer, &s))) return;
   CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
   for (k = 0; l && k < (int32_t)(sizeof names / sizeof *names); k++) {
@@ -103,33 +103,33 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   Setting s = setting(2, 8, 1);
   berth_deploy_search_options o = berth_deploy_search_default(0);
   berth_deploy_list *l = NULL;
-  berth_deploy *d;
   berth_deploy_value v = { -1, 0, 0, BERTH_NONE, 0, 0, 0 };
-  uint8_t duplicate[MOST_OPS];
-  int32_t action[MOST_GROUPS], one, both, k;
   s.speed[1] = 1e-13;
   s.o.uneven = 0;
   s.given = true;
   s.sim = berth_sim_default(NULL);
   s.sim.quantum = 1e-6;
+  berth_deploy *d;
   if (!(d = problem(ctx, 1, &layer, &s))) return;
-  one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
-  both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  int32_t one = find_action(d, 1, 0, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
+  int32_t both = find_action(d, 2, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN);
+  int32_t action[MOST_GROUPS];
   uniform(d, both, action);
   CHECK_STATUS(berth_deploy_evaluate(d, action, NULL, NULL, &v), BERTH_EUNREACHABLE);
   CHECK(strstr(berth_errmsg(ctx), " would end later than 9007199254740992 quanta of 1e-06 s") != NULL && v.seconds == -1);
+  uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_evaluate_rule(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate, NULL, &v), BERTH_EUNREACHABLE);
   uniform(d, one, action);
   CHECK_NEAR(value_of(d, action, NULL, NULL).seconds, 3.01e-3, 1e-5);
   CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
   CHECK(berth_deploy_list_size(l) > 0);
-  for (k = 0; k < berth_deploy_list_size(l); k++) CHECK(berth_deploy_list_action(l, k)[0] == one);
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++) CHECK(berth_deploy_list_action(l, k)[0] == one);
   for (o.baselines = 0; o.baselines < 2; o.baselines++) {
     berth_decider *search = NULL;
-    berth_decide_report r;
     CHECK_STATUS(berth_deploy_decider(d, &o, &search), BERTH_OK);
     if (!search) continue;
     CHECK_STATUS(berth_decider_search(search, 40, 0), BERTH_OK);
+    berth_decide_report r;
     CHECK_STATUS(berth_decider_best(search, action, &r), BERTH_OK);
     CHECK_NEAR(r.value, 3.01e-3, 1e-5);
     berth_decider_release(search);

@@ -3,13 +3,12 @@
 
 /* a (2 s) gives b (3 s) and c (1 s) 5 bytes, and c 1 byte more; b gives d (4 s) 2 bytes, c gives it 7. 1 byte/s on 2 devices. */
 static void diamond(setup *s) {
-  int32_t t;
   setup_begin(s);
   setup_op(s, 2);
   setup_op(s, 3);
   setup_op(s, 1);
   setup_op(s, 4);
-  t = setup_tensor(s, 0, 5);
+  int32_t t = setup_tensor(s, 0, 5);
   setup_use(s, t, 1);
   setup_use(s, t, 2);
   setup_edge(s, 0, 2, 1);
@@ -23,11 +22,11 @@ static void static_features(void) {
   static const double textbook[] = { 2, 20, 0, 0, 12, 3, 9, 8, 6, 2, 1, 12, 8, 6, 7, 4, 4, 16, 9, 0 };
   static const int32_t b_next[] = { 2, 3, 3, BERTH_NONE }, t_next[] = { BERTH_NONE, 0, 0, 2 };
   for (int t = 0; t < 2; t++) {
-    setup s;
-    episode_setup x;
     berth_assign_options o = berth_assign_default();
     o.t_levels = t ? BERTH_T_LEVELS_TEXTBOOK : BERTH_T_LEVELS_CODE;
+    setup s;
     diamond(&s);
+    episode_setup x;
     episode_begin(&x, &s, &o, 1);
     check_doubles(berth_assign_op_features(x.a), t ? textbook : code, 20, "features");
     check_ids(berth_assign_b_next(x.a), b_next, 4, "b-paths");
@@ -41,14 +40,14 @@ static void edges(void) {
   static const int32_t src[] = { 1, 2, 0, 3, 0, 3, 1, 2 }, dst[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
   static const double seconds[2][8] = { { 6, 6, 6, 2, 6, 7, 2, 7 }, { 2, 7, 6, 0, 6, 0, 2, 7 } };
   for (int t = 0; t < 2; t++) {
-    setup s;
-    episode_setup x;
     berth_assign_options o = berth_assign_default();
+    o.edge_costs = t ? BERTH_EDGE_COSTS_CODE : BERTH_EDGE_COSTS_PRODUCER;
+    setup s;
+    diamond(&s);
+    episode_setup x;
+    episode_begin(&x, &s, &o, 1);
     const int32_t *from, *to;
     const double *c;
-    o.edge_costs = t ? BERTH_EDGE_COSTS_CODE : BERTH_EDGE_COSTS_PRODUCER;
-    diamond(&s);
-    episode_begin(&x, &s, &o, 1);
     if (CHECK(berth_assign_edges(x.a, &from, &to, &c) == 8)) {
       check_ids(from, src, 8, "sources");
       check_ids(to, dst, 8, "destinations");
@@ -64,11 +63,11 @@ static void device_features(void) {
   static const double of_b[2][10] = { { 2, 2, 0, 2, 2, 1, 0, 0, 0, 8 }, { 2, 2, 0, 2, 2, 1, 0, 0, 0, 7 } };
   static const double of_d[2][10] = { { 5, 3, 2, 5, 15, 1, 1, 7, 8, 8 }, { 5, 3, 2, 5, 8, 1, 1, 0, 1, 7 } };
   for (int t = 0; t < 2; t++) {
-    setup s;
-    episode_setup x;
     berth_assign_options o = berth_assign_default();
     o.estimates = t ? BERTH_ESTIMATES_LOAD : BERTH_ESTIMATES_EXACT;
+    setup s;
     diamond(&s);
+    episode_setup x;
     episode_begin(&x, &s, &o, 1);
     CHECK(berth_assign_steps(x.a) == 4 && berth_assign_device_features(x.a) == 5);
     check_candidates(x.e, 1, (const int32_t[]){ 0 });
@@ -90,16 +89,15 @@ static void device_features(void) {
 /* Both ways from 0 to 3 are equally long: op 2 is the first in the order of edges, both from 0 and from 3. */
 static void path_ties(void) {
   setup s;
-  episode_setup x;
-  int32_t t;
   setup_begin(&s);
   for (int i = 0; i < 4; i++) setup_op(&s, 1);
-  t = setup_tensor(&s, 0, 1);
+  int32_t t = setup_tensor(&s, 0, 1);
   setup_use(&s, t, 2);
   setup_use(&s, t, 1);
   setup_edge(&s, 2, 3, 1);
   setup_edge(&s, 1, 3, 1);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   check_ids(berth_assign_b_next(x.a), (const int32_t[]){ 2, 3, 3, BERTH_NONE }, 4, "b-paths");
   check_ids(berth_assign_t_next(x.a), (const int32_t[]){ BERTH_NONE, 0, 0, 2 }, 4, "t-paths");
@@ -110,14 +108,12 @@ static void path_ties(void) {
 /* op 1 (3 s, pinned to device 1) reads 4 bytes of op 0 (2 s): its time is reserved before it is placed. */
 static void pins(void) {
   static const double want[] = { 0, 0, 0, 0, 0, 3, 0, 0, 0, 3 };
-  setup s;
-  episode_setup x;
   berth_op pinned = berth_op_default();
   double three = 3;
-  uint8_t may[2], best[2];
   int32_t op = 0;
   pinned.seconds = &three;
   pinned.pin = 1;
+  setup s;
   setup_begin(&s);
   setup_op(&s, 2);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
@@ -125,12 +121,15 @@ static void pins(void) {
   setup_op(&s, 1);
   setup_edge(&s, 1, 2, 1);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK(berth_assign_steps(x.a) == 2);
   check_candidates(x.e, 1, (const int32_t[]){ 0 });
   check_devices(x.e, 0, 10, want);
+  uint8_t may[2];
   CHECK_STATUS(berth_episodes_allowed(x.e, &op, may), BERTH_OK);
   CHECK(may[0] && may[1]);
+  uint8_t best[2];
   CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
   CHECK(best[0] && !best[1]);
   put(x.e, 0, 0);
@@ -144,22 +143,22 @@ static void pins(void) {
 
 /* Everything is pinned: an episode without steps. */
 static void all_pinned(void) {
-  setup s;
-  episode_setup x;
   berth_op pinned = berth_op_default();
-  berth_episode_log log;
   double one = 1;
   int32_t op = 0, device = 0;
   pinned.seconds = &one;
   pinned.pin = 1;
+  setup s;
   setup_begin(&s);
   for (int i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 2);
   CHECK(berth_assign_steps(x.a) == 0);
   check_ids(berth_episodes_placement(x.e), (const int32_t[]){ 1, 1, 1, 1, 1, 1 }, 6, "placement");
   CHECK_STATUS(berth_episodes_assign(x.e, &op, &device), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: all 0 steps are taken");
+  berth_episode_log log;
   if (CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK)) CHECK(log.n_rows == 0 && log.first[0] == 0);
   episode_end(&x);
   setup_end(&s);
@@ -168,11 +167,10 @@ static void all_pinned(void) {
 /* A chain of four: 0 and 2 are a colocation group, 1 and 3 have one unit. */
 static void groups_and_units(void) {
   static const int32_t unit[] = { 4, INT32_MAX, 9, INT32_MAX };
-  setup s;
-  episode_setup x;
   berth_assign_options o = berth_assign_default();
   double one = 1;
   o.unit = unit;
+  setup s;
   setup_begin(&s);
   for (int32_t i = 0; i < 4; i++) {
     berth_op op = berth_op_default();
@@ -182,6 +180,7 @@ static void groups_and_units(void) {
     if (i > 0) setup_edge(&s, i - 1, i, 1);
   }
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, &o, 1);
   CHECK(berth_assign_steps(x.a) == 2);
   check_ids(berth_assign_units(x.a), (const int32_t[]){ 0, 1, 0, 1 }, 4, "units");
@@ -225,12 +224,11 @@ static void impossible_units(void) {
 
 /* a (2 s) -> communication (4 s) -> b (1 s), and c (5 s) by itself: communication holds no device. */
 static void communication(void) {
-  setup s;
-  episode_setup x;
   berth_op op = berth_op_default();
   double four = 4;
   op.seconds = &four;
   op.flags = BERTH_OP_COMMUNICATION;
+  setup s;
   setup_begin(&s);
   setup_op(&s, 2);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
@@ -239,6 +237,7 @@ static void communication(void) {
   setup_edge(&s, 0, 1, 3);
   setup_edge(&s, 1, 2, 3);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   put(x.e, 3, 0);
   put(x.e, 0, 1);
@@ -254,11 +253,9 @@ static void communication(void) {
 static void different_devices(void) {
   static const char *const types[] = { "cpu", "gpu" };
   setup s;
-  episode_setup x;
   berth_topology_builder *b = NULL;
   berth_link link = { 1, 0 };
   const double anywhere[] = { 4, 4 }, cpu_only[] = { 3, BERTH_UNSUPPORTED };
-  uint8_t may[2];
   int32_t one = 1;
   setup_begin(&s);
   CHECK_STATUS(berth_graph_builder_types(s.b, 2, types), BERTH_OK);
@@ -280,10 +277,12 @@ static void different_devices(void) {
   CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   check_doubles(berth_assign_op_features(x.a), (const double[]){ 3, 7, 3, 0, 1, 3, 3, 6, 1, 0 }, 10, "features");
   put(x.e, 0, 1);
   check_devices(x.e, 1, 10, (const double[]){ 0, 0, 0, 0, 3, 2, 2, 0, 2, INFINITY });
+  uint8_t may[2];
   CHECK_STATUS(berth_episodes_allowed(x.e, &one, may), BERTH_OK);
   CHECK(may[0] && !may[1]);
   CHECK_STATUS(berth_episodes_assign(x.e, &one, &one), BERTH_EINVAL);
@@ -295,14 +294,14 @@ static void different_devices(void) {
 
 /* 0 and 1 meet at both 2 and 3: what is known of 0 (2 s) counts twice for 1. */
 static void partners(void) {
-  setup s;
-  episode_setup x;
   berth_assign_options o = berth_assign_default();
   o.partners = 1;
+  setup s;
   setup_begin(&s);
   for (int i = 0; i < 4; i++) setup_op(&s, 2);
   for (int i = 0; i < 4; i++) setup_edge(&s, i / 2, 2 + i % 2, 1);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, &o, 1);
   CHECK(berth_assign_device_features(x.a) == 6);
   put(x.e, 0, 1);
@@ -314,15 +313,15 @@ static void partners(void) {
 /* 0 (1 s), 1 and 2 (5 s) by themselves: of largest b-level are 1 and 2, the first two candidates are 0 and 1. */
 static void teacher(void) {
   setup s;
-  episode_setup x;
-  uint8_t best[3];
   int32_t op = 0;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 5);
   setup_op(&s, 5);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
+  uint8_t best[3];
   CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_TEXTBOOK, best), BERTH_OK);
   CHECK(!best[0] && best[1] && best[2]);
   CHECK_STATUS(berth_episodes_teacher_ops(x.e, BERTH_TEACHER_CODE, best), BERTH_OK);
@@ -339,18 +338,18 @@ static void teacher(void) {
 /* What the teacher says of one op does not disturb what was told of another. */
 static void log_keeps_what_was_told(void) {
   setup s;
-  episode_setup x;
-  berth_episode_log log;
-  double told[10];
-  uint8_t best[2];
   int32_t asked = 0, other = 1;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 2);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
+  berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: only 0 of 2 steps are taken");
+  double told[10];
+  uint8_t best[2];
   for (int round = 0; round < 2; round++) {
     berth_episodes_start(x.e, 1, 0);
     CHECK_STATUS(berth_episodes_devices(x.e, &asked, told), BERTH_OK);
@@ -375,12 +374,13 @@ static void choices(void) {
   static const int32_t first[] = { 0, 3 };
   const float score[] = { -INFINITY, 1, 1 };
   setup s;
-  episode_setup x;
-  int32_t at, seen[3] = { 0 };
+  int32_t seen[3] = { 0 };
   setup_begin(&s);
   setup_op(&s, 1);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
+  int32_t at;
   for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
     for (int i = 0; i < 1000; i++) {
       CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at), BERTH_OK);
@@ -400,11 +400,11 @@ static void refused_choices(void) {
   static const int32_t first[] = { 0, 2 };
   const float none[] = { -INFINITY, -INFINITY }, nan[] = { 1, NAN }, infinite[] = { INFINITY, 0 }, fine[] = { 0, 0 };
   setup s;
-  episode_setup x;
   int32_t at = 7;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK_STATUS(berth_episodes_choose(x.e, first, none, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: segment 0 leaves nothing to choose from");
@@ -422,12 +422,12 @@ static void refused_choices(void) {
 
 static void refusals(void) {
   setup s;
-  episode_setup x;
   berth_episodes *none = NULL;
   int32_t op = 3, device = 2, zero = 0;
-  double told[10];
   diamond(&s);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
+  double told[10];
   CHECK_STATUS(berth_episodes_devices(x.e, &op, told), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: op 3 is no candidate of episode 0");
   CHECK_STATUS(berth_episodes_assign(x.e, &zero, &device), BERTH_EINVAL);

@@ -93,8 +93,9 @@ static void naive_units(naive *v, const int32_t *unit, const int32_t *found) {
   for (int32_t round = 0; round < v->n; round++) {
     for (int32_t i = 0; i < v->n; i++) {
       for (int32_t k = 0; k < v->n; k++) {
-        berth_op a, b;
+        berth_op a;
         berth_graph_op(v->s->g, i, &a);
+        berth_op b;
         berth_graph_op(v->s->g, k, &b);
         if ((a.group != BERTH_NONE && a.group == b.group) || (unit && unit[i] == unit[k])) {
           v->unit[i] = v->unit[k] = v->unit[i] < v->unit[k] ? v->unit[i] : v->unit[k];
@@ -127,7 +128,6 @@ static void naive_levels(naive *v) {
 }
 
 static void naive_begin(naive *v, const setup *s, const berth_assign_options *o, const int32_t *found) {
-  double mean[MOST * 4];
   memset(v, 0, sizeof *v);
   v->s = s;
   v->o = *o;
@@ -137,6 +137,7 @@ static void naive_begin(naive *v, const setup *s, const berth_assign_options *o,
   naive_edges(v);
   naive_units(v, o->unit, found);
   CHECK_STATUS(berth_cost_mean_ops(s->cost, v->comp), BERTH_OK);
+  double mean[MOST * 4];
   CHECK_STATUS(berth_cost_mean_transfers(s->cost, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
   for (int32_t k = 0; k < berth_graph_tensors(s->g) && v->devices > 1; k++) {
     berth_tensor t;
@@ -153,12 +154,12 @@ static int open(const naive *v, int32_t op) {
 }
 
 static double naive_earliest(const naive *v, int32_t op, int32_t d) {
-  const int32_t *in;
   double at = 0;
   for (int32_t i = 0; i < v->placed; i++) { /* the last one counts */
     int32_t u = v->order[i];
     if (v->device[u] == d && !is_communication(v, u) && !is_communication(v, op)) at = v->end[u];
   }
+  const int32_t *in;
   for (int32_t i = berth_graph_inputs(v->s->g, op, &in) - 1; i >= 0; i--) {
     berth_tensor t;
     berth_graph_tensor(v->s->g, in[i], &t);
@@ -203,23 +204,24 @@ static void drain(naive *v, int32_t *queue, int32_t n) {
 }
 
 static void replay(naive *v, int32_t decisions, const int32_t *op, const int32_t *device) {
-  int32_t queue[MOST], n = 0, i, k;
+  int32_t n = 0;
   v->placed = v->stamps = 0;
-  for (i = 0; i < MOST; i++) v->device[i] = v->unit_device[i] = v->since[i] = BERTH_NONE;
-  for (i = 0; i < v->n; i++) {
+  for (int32_t i = 0; i < MOST; i++) v->device[i] = v->unit_device[i] = v->since[i] = BERTH_NONE;
+  for (int32_t i = 0; i < v->n; i++) {
     if (pin_of(v->s, i) != BERTH_NONE) v->unit_device[v->unit[i]] = pin_of(v->s, i);
   }
-  for (i = 0; i < v->n; i++) {
+  int32_t queue[MOST];
+  for (int32_t i = 0; i < v->n; i++) {
     if (!open(v, i)) continue;
     v->since[i] = v->stamps++;
     if (v->unit_device[v->unit[i]] != BERTH_NONE) queue[n++] = i;
   }
   drain(v, queue, n);
-  for (k = 0; k < decisions; k++) {
+  for (int32_t k = 0; k < decisions; k++) {
     n = 0;
     v->unit_device[v->unit[op[k]]] = device[k];
     queue[n++] = op[k];
-    for (i = 0; i < v->n; i++) {
+    for (int32_t i = 0; i < v->n; i++) {
       if (i != op[k] && v->unit[i] == v->unit[op[k]] && open(v, i)) queue[n++] = i;
     }
     drain(v, queue, n);
@@ -261,14 +263,15 @@ static void same_candidates(const naive *v, const int32_t *ops, int32_t n) {
 }
 
 static void same_marks(const naive *v, berth_episodes *e, const int32_t *ops, int32_t n) {
-  uint8_t textbook[MOST], code[MOST];
+  uint8_t textbook[MOST];
   double most = 0;
-  int32_t i, k = 0;
+  int32_t k = 0;
   CHECK_STATUS(berth_episodes_teacher_ops(e, BERTH_TEACHER_TEXTBOOK, textbook), BERTH_OK);
+  uint8_t code[MOST];
   CHECK_STATUS(berth_episodes_teacher_ops(e, BERTH_TEACHER_CODE, code), BERTH_OK);
-  for (i = 0; i < n; i++) most = fmax(most, v->b[ops[i]]);
-  for (i = 0; i < n; i++) k += v->b[ops[i]] == most;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) most = fmax(most, v->b[ops[i]]);
+  for (int32_t i = 0; i < n; i++) k += v->b[ops[i]] == most;
+  for (int32_t i = 0; i < n; i++) {
     int32_t before = 0;
     for (int32_t j = 0; j < n; j++) before += v->since[ops[j]] < v->since[ops[i]];
     CHECK(textbook[i] == (v->b[ops[i]] == most));
@@ -277,11 +280,12 @@ static void same_marks(const naive *v, berth_episodes *e, const int32_t *ops, in
 }
 
 static void same_devices(const naive *v, berth_episodes *e, int32_t op) {
-  double got[DEVICES * WIDTH], want[DEVICES * WIDTH], least = INFINITY;
-  uint8_t best[DEVICES];
+  double got[DEVICES * WIDTH], least = INFINITY;
   int32_t width = v->o.partners ? WIDTH : WIDTH - 1;
   CHECK_STATUS(berth_episodes_devices(e, &op, got), BERTH_OK);
+  uint8_t best[DEVICES];
   CHECK_STATUS(berth_episodes_teacher_devices(e, &op, best), BERTH_OK);
+  double want[DEVICES * WIDTH];
   naive_devices(v, op, want);
   for (int32_t i = 0; i < v->devices * width; i++) CHECK_NEAR(got[i], want[i], 1e-9);
   for (int32_t d = 0; d < v->devices; d++) least = fmin(least, got[d * width + 4]);
@@ -313,17 +317,17 @@ static void same_features(const naive *v, const berth_assign *a) {
 }
 
 static void walk(naive *v, const episode_setup *x, berth_rng *rng) {
-  int32_t op[MOST], device[MOST], step, steps = berth_assign_steps(x->a);
-  for (step = 0; step <= steps; step++) {
+  int32_t op[MOST], device[MOST], steps = berth_assign_steps(x->a);
+  for (int32_t step = 0; step <= steps; step++) {
     const int32_t *first, *ops;
     int32_t n = berth_episodes_candidates(x->e, &first, &ops);
-    uint8_t may[DEVICES];
     replay(v, step, op, device);
     check_ids(berth_episodes_placement(x->e), v->device, v->n, "placement");
     same_candidates(v, ops, n);
     if (step == steps) break;
     same_marks(v, x->e, ops, n);
     op[step] = ops[berth_rng_below(rng, n)];
+    uint8_t may[DEVICES];
     CHECK_STATUS(berth_episodes_allowed(x->e, &op[step], may), BERTH_OK);
     do device[step] = berth_rng_below(rng, v->devices);
     while (!may[device[step]]);
@@ -334,14 +338,14 @@ static void walk(naive *v, const episode_setup *x, berth_rng *rng) {
 }
 
 static void as_the_plain_version(berth_rng *rng) {
-  int32_t unit[MOST], devices = 1 + berth_rng_below(rng, DEVICES);
+  int32_t devices = 1 + berth_rng_below(rng, DEVICES);
   setup s;
-  episode_setup x;
-  naive v;
-  berth_assign_options o;
   random_case(&s, rng, devices);
-  o = random_options(rng, random_units(&s, rng, unit));
+  int32_t unit[MOST];
+  berth_assign_options o = random_options(rng, random_units(&s, rng, unit));
+  episode_setup x;
   episode_begin(&x, &s, &o, 1);
+  naive v;
   naive_begin(&v, &s, &o, berth_assign_units(x.a));
   same_features(&v, x.a);
   for (int round = 0; round < 2; round++) {
@@ -357,21 +361,21 @@ static void as_the_plain_version(berth_rng *rng) {
 /* Samples all decisions of all episodes. */
 static void sampled(berth_episodes *e, const berth_assign *a, uint64_t seed, int64_t from) {
   int32_t n = berth_episodes_count(e), devices = berth_topology_devices(berth_cost_topology(berth_assign_cost(a)));
+  berth_episodes_start(e, seed, from);
   int32_t op[8], device[8], at[9];
   float score[8 * MOST];
   double told[8 * DEVICES * WIDTH];
   uint8_t may[8 * DEVICES];
-  berth_episodes_start(e, seed, from);
   while (berth_episodes_step(e) < berth_assign_steps(a)) {
     const int32_t *first, *ops;
-    int32_t i, k = berth_episodes_candidates(e, &first, &ops);
-    for (i = 0; i < k; i++) score[i] = 0.1f * (float)ops[i];
+    int32_t k = berth_episodes_candidates(e, &first, &ops);
+    for (int32_t i = 0; i < k; i++) score[i] = 0.1f * (float)ops[i];
     CHECK_STATUS(berth_episodes_choose(e, first, score, BERTH_CHOICE_SAMPLE, 0.1, op), BERTH_OK);
-    for (i = 0; i < n; i++) op[i] = ops[first[i] + op[i]];
-    for (i = 0; i <= n; i++) at[i] = i * devices;
+    for (int32_t i = 0; i < n; i++) op[i] = ops[first[i] + op[i]];
+    for (int32_t i = 0; i <= n; i++) at[i] = i * devices;
     CHECK_STATUS(berth_episodes_allowed(e, op, may), BERTH_OK);
     CHECK_STATUS(berth_episodes_devices(e, op, told), BERTH_OK);
-    for (i = 0; i < n * devices; i++) score[i] = may[i] ? (float)(i % devices) : -INFINITY;
+    for (int32_t i = 0; i < n * devices; i++) score[i] = may[i] ? (float)(i % devices) : -INFINITY;
     CHECK_STATUS(berth_episodes_choose(e, at, score, BERTH_CHOICE_RANDOM_TIES, 0.5, device), BERTH_OK);
     CHECK_STATUS(berth_episodes_assign(e, op, device), BERTH_OK);
   }
@@ -392,18 +396,20 @@ static void same_rows(const berth_episode_log *all, const berth_episode_log *one
 
 static void together_as_alone(berth_rng *rng) {
   enum { TOGETHER = 5 };
-  int32_t unit[MOST], devices = 1 + berth_rng_below(rng, DEVICES);
+  int32_t devices = 1 + berth_rng_below(rng, DEVICES);
   setup s;
-  episode_setup x, alone;
-  berth_assign_options o;
-  berth_episode_log all, one;
   random_case(&s, rng, devices);
-  o = random_options(rng, random_units(&s, rng, unit));
+  int32_t unit[MOST];
+  berth_assign_options o = random_options(rng, random_units(&s, rng, unit));
+  episode_setup x;
   episode_begin(&x, &s, &o, TOGETHER);
+  episode_setup alone;
   episode_begin(&alone, &s, &o, 1);
   sampled(x.e, x.a, 1, 100); /* leaves no trace */
   sampled(x.e, x.a, 7, 3);
+  berth_episode_log all;
   CHECK_STATUS(berth_episodes_log(x.e, &all), BERTH_OK);
+  berth_episode_log one;
   for (int32_t i = 0; i < TOGETHER; i++) {
     sampled(alone.e, alone.a, 7, 3 + i);
     if (CHECK_STATUS(berth_episodes_log(alone.e, &one), BERTH_OK)) {
@@ -437,11 +443,12 @@ static berth_status all_steps(berth_episodes *e, const berth_assign *a) {
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && berth_episodes_step(e) < berth_assign_steps(a)) {
     const int32_t *first, *ops;
-    int32_t op[2], before = berth_episodes_step(e);
-    double told[2 * 2 * WIDTH];
+    int32_t before = berth_episodes_step(e);
     berth_episodes_candidates(e, &first, &ops);
+    int32_t op[2];
     op[0] = ops[first[0]];
     op[1] = ops[first[2] - 1];
+    double told[2 * 2 * WIDTH];
     st = berth_episodes_devices(e, op, told);
     if (st == BERTH_OK) st = berth_episodes_assign(e, op, (const int32_t[]){ 0, 1 });
     CHECK(berth_episodes_step(e) == before + (st == BERTH_OK));
@@ -457,13 +464,13 @@ static berth_status whole_job(berth_ctx *ctx, int contract) {
   berth_cost *cost = NULL;
   berth_assign *a = NULL;
   berth_episodes *e = NULL;
-  berth_episode_log log;
   berth_status st = build(ctx, &g, &t, &cost);
   o.partners = 1;
   o.contract = contract;
   o.unit = contract ? NULL : unit;
   if (st == BERTH_OK) st = berth_assign_new(cost, &o, &a);
   if (st == BERTH_OK) st = berth_episodes_new(a, 2, &e);
+  berth_episode_log log;
   for (int round = 0; round < 2 && st == BERTH_OK; round++) {
     berth_episodes_start(e, 1, 0);
     if ((st = all_steps(e, a)) == BERTH_OK) st = berth_episodes_log(e, &log);
@@ -481,8 +488,8 @@ static void fail_in_turn(long sign, int contract) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
-    berth_ctx *ctx;
     s = (check_alloc_state){ 0, sign * n, 0 };
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx, contract);
     berth_ctx_release(ctx);

@@ -31,17 +31,13 @@ static void expect(berth_episodes *e, int32_t op, int a, int b, int c) {
 
 /* Both 0 and 1 give to 2, which gives to 3, pinned to device 1. Devices 0 and 1 reach one another, from 1 a link leads to 2. */
 static void by_hand(void) {
-  setup s;
-  episode_setup x;
   berth_link link = { 1, 0 };
   berth_op pinned = berth_op_default();
-  berth_topology_builder *b;
-  berth_episode_log log;
   double one = 1;
-  uint8_t best[3];
   int32_t op = 2;
   pinned.seconds = &one;
   pinned.pin = 1;
+  setup s;
   setup_begin(&s);
   for (int i = 0; i < 3; i++) setup_op(&s, 1);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
@@ -49,10 +45,11 @@ static void by_hand(void) {
   setup_edge(&s, 1, 2, 1);
   setup_edge(&s, 2, 3, 1);
   finish_graph(&s);
-  b = devices_of(s.ctx, 3);
+  berth_topology_builder *b = devices_of(s.ctx, 3);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_link(b, 1, 2, &link, NULL), BERTH_OK);
   finish_topology(&s, b);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK(berth_assign_restricted(x.a));
   expect(x.e, 0, 1, 1, 1);
@@ -60,9 +57,11 @@ static void by_hand(void) {
   expect(x.e, 1, 1, 1, 1);
   put(x.e, 1, 1);
   expect(x.e, 2, 1, 1, 0); /* from device 2 no link leads to that of op 3 */
+  uint8_t best[3];
   CHECK_STATUS(berth_episodes_teacher_devices(x.e, &op, best), BERTH_OK);
   CHECK(best[0] && !best[1] && !best[2]); /* device 1 is busy with op 3 first */
   put(x.e, 2, 0);
+  berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
   CHECK(log.allowed && log.allowed[3] && log.allowed[6] && log.allowed[7] && !log.allowed[8]);
   berth_episodes_start(x.e, 0, 0);
@@ -75,14 +74,14 @@ static void by_hand(void) {
 
 static void nothing_to_rule_out(void) {
   setup s;
-  episode_setup x;
-  berth_episode_log log;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_mesh(&s, 2, INFINITY);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK(!berth_assign_restricted(x.a));
   put(x.e, 0, 1);
+  berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
   CHECK(!log.allowed);
   episode_end(&x);
@@ -92,10 +91,9 @@ static void nothing_to_rule_out(void) {
 /* ---- any graph, any links -------------------------------------------------------------------- */
 
 static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices) {
-  berth_topology_builder *b;
   setup_random(s, rng, n, 1);
   finish_graph(s);
-  b = devices_of(s->ctx, devices);
+  berth_topology_builder *b = devices_of(s->ctx, devices);
   for (int32_t i = 0; i < devices; i++) {
     for (int32_t k = 0; k < devices; k++) {
       berth_link link = { 1 + berth_rng_below(rng, 3), 0 };
@@ -121,39 +119,40 @@ static bool reaches(const setup *s, const int32_t *device, int32_t op, int32_t d
 
 /* @return whether there was something that could be reached */
 static bool check_allowed(const setup *s, berth_episodes *e, int32_t op, int32_t devices, uint8_t *may) {
-  uint8_t want[DEVICES], best[DEVICES];
-  int32_t d, n = 0;
-  for (d = 0; d < devices; d++) n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
+  uint8_t want[DEVICES];
+  int32_t n = 0;
+  for (int32_t d = 0; d < devices; d++) n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
   CHECK_STATUS(berth_episodes_allowed(e, &op, may), BERTH_OK);
+  uint8_t best[DEVICES];
   CHECK_STATUS(berth_episodes_teacher_devices(e, &op, best), BERTH_OK);
-  for (d = 0; d < devices; d++) CHECK(may[d] == (n > 0 ? want[d] : 1) && best[d] <= may[d]);
+  for (int32_t d = 0; d < devices; d++) CHECK(may[d] == (n > 0 ? want[d] : 1) && best[d] <= may[d]);
   return n > 0;
 }
 
 static void any(berth_rng *rng) {
   int32_t n = 1 + berth_rng_below(rng, MOST), devices = 1 + berth_rng_below(rng, DEVICES), step = 0;
-  uint8_t told[MOST][DEVICES];
   bool reached = true;
   setup s;
-  episode_setup x;
-  berth_episode_log log;
   berth_result *r = NULL;
-  berth_status st;
   random_problem(&s, rng, n, devices);
+  episode_setup x;
   episode_begin(&x, &s, NULL, 1);
+  uint8_t told[MOST][DEVICES];
   for (; berth_episodes_step(x.e) < berth_assign_steps(x.a); step++) {
     const int32_t *first, *ops;
-    int32_t k = berth_episodes_candidates(x.e, &first, &ops), op = ops[berth_rng_below(rng, k)], d;
+    int32_t k = berth_episodes_candidates(x.e, &first, &ops), op = ops[berth_rng_below(rng, k)];
     reached = check_allowed(&s, x.e, op, devices, told[step]) && reached;
+    int32_t d;
     do d = berth_rng_below(rng, devices);
     while (!told[step][d]);
     put(x.e, op, d);
   }
+  berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
   for (int32_t i = 0; i < step; i++) {
     for (int32_t d = 0; d < devices; d++) CHECK(told[i][d] == (log.allowed ? log.allowed[i * devices + d] : 1));
   }
-  st = berth_simulate(s.cost, berth_episodes_placement(x.e), NULL, &r);
+  berth_status st = berth_simulate(s.cost, berth_episodes_placement(x.e), NULL, &r);
   CHECK(st == (reached ? BERTH_OK : BERTH_EUNREACHABLE));
   berth_result_release(r);
   episode_end(&x);
@@ -180,7 +179,6 @@ static berth_status job(berth_ctx *ctx) {
   berth_cost *cost = NULL;
   berth_assign *a = NULL;
   berth_episodes *e = NULL;
-  berth_episode_log log;
   berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
   if (st == BERTH_OK) st = apart(ctx, &t);
   if (st == BERTH_OK) st = berth_cost_new(b.graph, t, NULL, &cost);
@@ -191,6 +189,7 @@ static berth_status job(berth_ctx *ctx) {
     berth_episodes_candidates(e, &first, &ops);
     st = berth_episodes_assign(e, ops, &here);
   }
+  berth_episode_log log;
   if (st == BERTH_OK) st = berth_episodes_log(e, &log);
   if (st == BERTH_OK) CHECK(log.allowed && log.allowed[0] && log.allowed[2 * log.n_rows - 2] && !log.allowed[2 * log.n_rows - 1]);
   berth_episodes_release(e);
@@ -206,8 +205,8 @@ static void refused_allocations(void) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
-    berth_ctx *ctx;
     s = (check_alloc_state){ 0, n, 0 };
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = job(ctx);
     berth_ctx_release(ctx);

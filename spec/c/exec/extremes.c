@@ -141,12 +141,12 @@ static void many(void) {
   int32_t device[N];
   berth_executor *x = NULL;
   berth_execution *r = NULL;
-  setup s;
   for (int32_t i = 0; i < N; i++) device[i] = i * 7 % D;
   o.mode = BERTH_EXEC_PACED;
   o.links = BERTH_LINKS_PAIR;
   o.seconds = 0.05;
   o.memory = 1 << 20;
+  setup s;
   make_wide(&s, N, D);
   setup_mesh(&s, D, INFINITY);
   CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
@@ -172,9 +172,9 @@ typedef struct side {
 static void *run_side(void *ud) {
   side *d = ud;
   berth_exec_options o = berth_exec_default();
-  int32_t device[60];
   o.seconds = 2e-3;
   o.memory = 1 << 16;
+  int32_t device[60];
   for (int32_t i = 0; i < 60; i++) device[i] = i % 3;
   d->wrong = BERTH_NONE;
   for (int k = 0; k < 10 && d->status == BERTH_OK; k++) {
@@ -195,13 +195,13 @@ static void *run_side(void *ud) {
 
 static void contexts_in_threads(void) {
   enum { SIDES = 2 };
-  pthread_t id[SIDES];
   side d[SIDES];
   for (int i = 0; i < SIDES; i++) {
     memset(&d[i], 0, sizeof d[i]);
     make_wide(&d[i].s, 60, 5);
     setup_mesh(&d[i].s, 3, INFINITY);
   }
+  pthread_t id[SIDES];
   for (int i = 0; i < SIDES; i++) CHECK(pthread_create(&id[i], NULL, run_side, &d[i]) == 0);
   for (int i = 0; i < SIDES; i++) CHECK(pthread_join(id[i], NULL) == 0);
   for (int i = 0; i < SIDES; i++) {

@@ -18,12 +18,12 @@ static void refuse(const setup *s, const berth_exec_options *o, berth_status wan
 }
 
 static void options(void) {
-  berth_exec_options o;
   setup s;
   setup_begin(&s);
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
 #define WITH(assignment, status, text) o = berth_exec_default(), o.assignment, refuse(&s, &o, status, text)
+  berth_exec_options o;
   WITH(seconds = 0, BERTH_EINVAL, "option seconds is 0 (a finite number above 0)");
   WITH(seconds = NAN, BERTH_EINVAL, "option seconds is nan (a finite number above 0)");
   WITH(scale = -1, BERTH_EINVAL, "option scale is -1 (a finite number from 0)");
@@ -73,7 +73,6 @@ static void graphs(void) {
 /* What the simulator says of a placement, it says. */
 static void placements(void) {
   int32_t bad[] = { 0, 2, 1 }, good[] = { 0, 1, 0 };
-  char text[200];
   berth_executor *x = NULL;
   berth_execution *r = NULL;
   berth_result *simulated = NULL;
@@ -83,6 +82,7 @@ static void placements(void) {
   setup_mesh(&s, 2, INFINITY);
   CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
   CHECK_STATUS(berth_simulate(s.cost, bad, NULL, &simulated), BERTH_EINVAL);
+  char text[200];
   snprintf(text, sizeof text, "%s", berth_errmsg(s.ctx));
   CHECK(strstr(text, "op 1: device 2") != NULL);
   CHECK_STATUS(berth_executor_run(x, bad, 1, &r), BERTH_EINVAL);
@@ -133,11 +133,11 @@ static void few_threads(void) {
   setup_mesh(&s, 3, INFINITY);
   for (int n = 0; n <= 6; n++) {
     berth_executor *x = NULL;
-    char text[60];
     size_t held = berth_ctx_memory(s.ctx);
     allowed = n;
     CHECK_STATUS(berth_i_executor_new(s.cost, NULL, spawn, &x), n < 6 ? BERTH_EUNSUPPORTED : BERTH_OK);
     if (n == 6) break;
+    char text[60];
     snprintf(text, sizeof text, "%d of 6 threads can be had", n);
     CHECK_TEXT(berth_errmsg(s.ctx), text);
     CHECK(x == NULL && berth_ctx_memory(s.ctx) == held);
@@ -249,8 +249,8 @@ static void fail_in_turn(long sign) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
-    berth_ctx *ctx;
     s = (check_alloc_state){ 0, sign * n, 0 };
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx);
     if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));

@@ -27,20 +27,18 @@ static berth_exec_options paced(double scale) {
 static void chain(void) {
   berth_exec_options o = paced(0.002);
   int32_t apart_[] = { 0, 1 }, together[] = { 1, 1 };
-  const berth_transfer *sent;
-  berth_execution *r;
-  berth_executor *x;
   setup s;
   setup_begin(&s);
   setup_op(&s, 2);
   setup_op(&s, 1);
   setup_edge(&s, 0, 1, 8);
   setup_mesh(&s, 2, INFINITY);
-  x = executor(s.cost, &o);
-  r = run(x, apart_, 1);
+  berth_executor *x = executor(s.cost, &o);
+  berth_execution *r = run(x, apart_, 1);
   CHECK(berth_execution_finish(r)[0] >= 0.004);
   CHECK(berth_execution_start(r)[1] >= 0.020);
   CHECK(berth_execution_makespan(r) >= 0.022);
+  const berth_transfer *sent;
   CHECK(berth_execution_transfers(r, &sent) == 1);
   CHECK(sent[0].tensor == 0 && sent[0].src == 0 && sent[0].dst == 1 && sent[0].finish - sent[0].start >= 0.016 - 1e-9);
   CHECK(berth_execution_busy(r)[1] >= 0.002);
@@ -59,24 +57,22 @@ static void chain(void) {
 /* a (1 s) to b and c (2 s each) to d (1 s), 1 byte each; b apart: d waits for two transfers of 1 s. a's tensor is one. */
 static void diamond(void) {
   berth_exec_options o = paced(0.002);
-  int32_t device[] = { 0, 1, 0, 0 }, t;
-  const berth_transfer *sent;
-  berth_execution *r;
-  berth_executor *x;
+  int32_t device[] = { 0, 1, 0, 0 };
   setup s;
   setup_begin(&s);
   for (int k = 0; k < 4; k++) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
-  t = setup_tensor(&s, 0, 1);
+  int32_t t = setup_tensor(&s, 0, 1);
   setup_use(&s, t, 1);
   setup_use(&s, t, 2);
   setup_edge(&s, 1, 3, 1);
   setup_edge(&s, 2, 3, 1);
   setup_mesh(&s, 2, INFINITY);
-  x = executor(s.cost, &o);
-  r = run(x, device, 3);
+  berth_executor *x = executor(s.cost, &o);
+  berth_execution *r = run(x, device, 3);
   CHECK(berth_execution_start(r)[1] >= 0.004);
   CHECK(berth_execution_start(r)[3] >= 0.010);
   CHECK(berth_execution_makespan(r) >= 0.012);
+  const berth_transfer *sent;
   CHECK(berth_execution_transfers(r, &sent) == 2);
   check_execution(r, &o);
   berth_execution_release(r);
@@ -140,16 +136,14 @@ static void random_runs(void) {
   berth_rng_init(&rng, 11, 0);
   for (int k = 0; k < 20; k++) {
     berth_exec_options o = variant(k);
-    berth_executor *x;
     uint64_t sums[N] = { 0 };
-    int32_t device[N];
     setup s;
     make_mixed(&s, &rng, N, DEVICES, k % 3 == 0);
-    x = executor(s.cost, &o);
+    berth_executor *x = executor(s.cost, &o);
+    int32_t device[N];
     for (int round = 0; round < 3; round++) {
-      berth_execution *r;
       random_devices(&rng, N, round == 2 ? 1 : DEVICES, device);
-      r = run(x, device, 2);
+      berth_execution *r = run(x, device, 2);
       check_execution(r, &o);
       check_same_sums(r, N, sums);
       berth_execution_release(r);
@@ -163,20 +157,19 @@ static void random_runs(void) {
 static void same_results(void) {
   enum { N = 30 };
   uint64_t sums[N] = { 0 };
-  int32_t device[N], differ = 0;
+  int32_t differ = 0;
   berth_rng rng;
-  setup s;
   berth_rng_init(&rng, 12, 0);
+  setup s;
   make_mixed(&s, &rng, N, 2, 0);
+  int32_t device[N];
   random_devices(&rng, N, 2, device);
   for (int k = 0; k < 5; k++) {
     berth_exec_options o = variant(k);
-    berth_execution *r;
-    berth_executor *x;
     o.memory = 65536;
     o.seed = k == 4 ? 6 : 5;
-    x = executor(s.cost, &o);
-    r = run(x, device, 1);
+    berth_executor *x = executor(s.cost, &o);
+    berth_execution *r = run(x, device, 1);
     CHECK(berth_execution_wrong(r) == BERTH_NONE);
     for (int32_t i = 0; k == 4 && i < N; i++) differ += sums[i] != berth_execution_checksums(r)[i];
     if (k < 4) check_same_sums(r, N, sums);
@@ -190,15 +183,14 @@ static void same_results(void) {
 static void spoilt(void) {
   enum { N = 30 };
   berth_exec_options o = variant(0);
-  int32_t device[N];
-  berth_execution *r;
-  berth_executor *x;
   berth_rng rng;
-  setup s;
   berth_rng_init(&rng, 13, 0);
+  setup s;
   make_mixed(&s, &rng, N, 2, 0);
+  int32_t device[N];
   random_devices(&rng, N, 2, device);
-  x = executor(s.cost, &o);
+  berth_executor *x = executor(s.cost, &o);
+  berth_execution *r;
   for (int32_t op = 0; op < N; op += 7) {
     x->corrupt = op;
     r = run(x, device, 1);
@@ -217,18 +209,16 @@ static void spoilt(void) {
 static void spoilt_copy(void) {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0, 1 };
-  uint64_t sums[2];
-  berth_execution *r;
-  berth_executor *x;
   setup s;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 1);
   setup_edge(&s, 0, 1, 1);
   setup_mesh(&s, 2, INFINITY);
-  x = executor(s.cost, &o);
-  r = run(x, device, 1);
+  berth_executor *x = executor(s.cost, &o);
+  berth_execution *r = run(x, device, 1);
   x->device = device;
+  uint64_t sums[2];
   CHECK(berth_i_exec_compare(x, sums) == BERTH_NONE);
   x->copy_at[0][3] += 1;
   CHECK(berth_i_exec_compare(x, sums) == 0);
@@ -240,18 +230,16 @@ static void spoilt_copy(void) {
 
 static void medians(void) {
   berth_exec_options o = paced(0.001);
-  int32_t device[] = { 0 }, n, below = 0;
-  const double *times;
-  berth_execution *r;
-  berth_executor *x;
+  int32_t device[] = { 0 }, below = 0;
   setup s;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_mesh(&s, 1, INFINITY);
-  x = executor(s.cost, &o);
+  berth_executor *x = executor(s.cost, &o);
   CHECK(berth_executor_threads(x) == 1);
-  r = run(x, device, 6);
-  times = berth_execution_times(r, &n);
+  berth_execution *r = run(x, device, 6);
+  int32_t n;
+  const double *times = berth_execution_times(r, &n);
   CHECK(n == 6);
   for (int32_t i = 0; i < n; i++) below += times[i] < berth_execution_makespan(r);
   CHECK(below <= 2);
@@ -262,8 +250,6 @@ static void medians(void) {
 
 /* The same kernel: kind, times, sizes. */
 static void classes(void) {
-  int32_t class_of[5];
-  berth_executor *x;
   setup s;
   setup_begin(&s);
   setup_op(&s, 1);
@@ -275,7 +261,8 @@ static void classes(void) {
   setup_edge(&s, 2, 3, 64);
   setup_edge(&s, 4, 3, 640);
   setup_mesh(&s, 1, INFINITY);
-  x = executor(s.cost, NULL);
+  berth_executor *x = executor(s.cost, NULL);
+  int32_t class_of[5];
   CHECK(berth_executor_kernels(x, class_of) == 4);
   CHECK(class_of[0] == 0 && class_of[1] == 1 && class_of[2] == 0 && class_of[3] == 2 && class_of[4] == 3);
   CHECK_NEAR(berth_executor_scale(x), 0.1 / 6, 1e-15);

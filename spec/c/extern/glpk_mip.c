@@ -16,20 +16,19 @@ typedef struct sample {
 
 /* Small whole numbers; `slack` below 1 makes many infeasible. */
 static void draw(sample *s, berth_rng *rng) {
-  int32_t i, j;
-  for (i = 0; i < ROWS; i++) {
+  for (int32_t i = 0; i < ROWS; i++) {
     s->sense[i] = (uint8_t)(berth_rng_below(rng, 8) == 0 ? BERTH_I_EQUAL
                             : berth_rng_below(rng, 2)    ? BERTH_I_AT_LEAST
                                                          : BERTH_I_AT_MOST);
     s->bound[i] = berth_rng_below(rng, 16) - 3 + (s->sense[i] == BERTH_I_EQUAL ? 0 : 0.5);
   }
-  for (j = 0; j < COLUMNS; j++) {
+  for (int32_t j = 0; j < COLUMNS; j++) {
     s->cost[j] = berth_rng_below(rng, 13) - 6;
     s->least[j] = -berth_rng_below(rng, 3) - (berth_rng_below(rng, 2) ? 0.5 : 0);
     s->most[j] = berth_rng_below(rng, MOST + 1);
     s->whole[j] = 1;
     s->at[j] = j * ROWS;
-    for (i = 0; i < ROWS; i++) {
+    for (int32_t i = 0; i < ROWS; i++) {
       s->row[j * ROWS + i] = i;
       s->value[j * ROWS + i] = berth_rng_below(rng, 9) - 3;
     }
@@ -40,12 +39,11 @@ static void draw(sample *s, berth_rng *rng) {
 }
 
 static int holds(const sample *s, const double *x) {
-  int32_t i, j;
-  for (j = 0; j < COLUMNS; j++)
+  for (int32_t j = 0; j < COLUMNS; j++)
     if (x[j] < s->least[j] - 1e-7 || x[j] > s->most[j] + 1e-7) return 0;
-  for (i = 0; i < ROWS; i++) {
+  for (int32_t i = 0; i < ROWS; i++) {
     double sum = 0;
-    for (j = 0; j < COLUMNS; j++) sum += s->value[j * ROWS + i] * x[j];
+    for (int32_t j = 0; j < COLUMNS; j++) sum += s->value[j * ROWS + i] * x[j];
     if (s->sense[i] != BERTH_I_AT_LEAST && sum > s->bound[i] + 1e-6) return 0;
     if (s->sense[i] != BERTH_I_AT_MOST && sum < s->bound[i] - 1e-6) return 0;
   }
@@ -54,37 +52,36 @@ static int holds(const sample *s, const double *x) {
 
 static double worth(const sample *s, const double *x) {
   double sum = 0;
-  int32_t j;
-  for (j = 0; j < COLUMNS; j++) sum += s->cost[j] * x[j];
+  for (int32_t j = 0; j < COLUMNS; j++) sum += s->cost[j] * x[j];
   return sum;
 }
 
 /* NAN: none is feasible. */
 static double best_of_all(const sample *s) {
-  double x[COLUMNS], best = NAN, sign = s->p.minimise ? -1 : 1;
-  int32_t code, j, n = 1;
-  for (j = 0; j < COLUMNS; j++) n *= MOST + 4;
-  for (code = 0; code < n; code++) {
+  double best = NAN, sign = s->p.minimise ? -1 : 1;
+  int32_t n = 1;
+  for (int32_t j = 0; j < COLUMNS; j++) n *= MOST + 4;
+  double x[COLUMNS];
+  for (int32_t code = 0; code < n; code++) {
     int32_t rest = code;
-    for (j = 0; j < COLUMNS; j++, rest /= MOST + 4) x[j] = rest % (MOST + 4) - 3;
+    for (int32_t j = 0; j < COLUMNS; j++, rest /= MOST + 4) x[j] = rest % (MOST + 4) - 3;
     if (holds(s, x) && !(sign * worth(s, x) <= sign * best)) best = worth(s, x);
   }
   return best;
 }
 
 static void check_brute(void) {
-  sample s;
-  double x[COLUMNS], relaxed[COLUMNS];
   const int32_t n = check_runs(100, 300);
-  int32_t i, feasible = 0;
+  int32_t feasible = 0;
   berth_rng rng;
   berth_rng_init(&rng, 7, 1);
-  for (i = 0; i < n; i++) {
+  sample s;
+  double x[COLUMNS], relaxed[COLUMNS];
+  for (int32_t i = 0; i < n; i++) {
     berth_i_glpk_answer a = { .x = x }, l = { .x = relaxed };
-    double best, sign;
     draw(&s, &rng);
-    best = best_of_all(&s);
-    sign = s.p.minimise ? -1 : 1;
+    double best = best_of_all(&s);
+    double sign = s.p.minimise ? -1 : 1;
     CHECK_STATUS(berth_i_glpk_solve(ctx, &s.p, &a), BERTH_OK);
     CHECK(a.proved && a.feasible == !isnan(best));
     if (!a.feasible) {
@@ -107,17 +104,17 @@ static void check_limit(void) {
   enum { N = 30 };
   double cost[N + 1] = { 0 }, least[N + 1] = { 0 }, most[N + 1], value[3 * (N + 1)], bound[3], x[N + 1];
   uint8_t sense[3] = { BERTH_I_AT_LEAST, BERTH_I_AT_LEAST, BERTH_I_AT_LEAST }, whole[N + 1];
-  int32_t at[N + 2], row[3 * (N + 1)], i, j;
+  int32_t at[N + 2], row[3 * (N + 1)];
   berth_i_glpk_answer a = { .x = x };
   berth_i_glpk_mip p = { true, 3, N + 1, sense, bound, cost, least, most, whole, at, row, value, 20, 0 };
   berth_rng rng;
   berth_rng_init(&rng, 3, 0);
-  for (i = 0; i < 3; i++) bound[i] = 0;
-  for (j = 0; j <= N; j++) {
+  for (int32_t i = 0; i < 3; i++) bound[i] = 0;
+  for (int32_t j = 0; j <= N; j++) {
     at[j] = 3 * j;
     whole[j] = j < N;
     most[j] = j < N ? 1 : INFINITY;
-    for (i = 0; i < 3; i++) {
+    for (int32_t i = 0; i < 3; i++) {
       row[3 * j + i] = i;
       value[3 * j + i] = j < N ? berth_rng_below(&rng, 100) : 1;
       if (j < N) bound[i] += floor(value[3 * j + i] * 0.47);
@@ -173,12 +170,11 @@ static void check_interrupt(void) {
   enum { N = 60 };
   double bound[1], cost[N], most[N], value[N], x[N];
   uint8_t sense[1] = { BERTH_I_EQUAL }, whole[N];
-  int32_t at[N + 1], row[N], j, asked = 0;
+  int32_t at[N + 1], row[N], asked = 0;
   berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
   berth_i_glpk_mip p = { false, 1, N, sense, bound, cost, NULL, most, whole, at, row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x };
-  berth_ctx *own;
-  for (j = 0; j < N; j++) {
+  for (int32_t j = 0; j < N; j++) {
     cost[j] = 1 + j % 3;
     value[j] = 2 * (100 + 17 * j % 61);
     most[j] = whole[j] = 1;
@@ -187,6 +183,7 @@ static void check_interrupt(void) {
   }
   at[N] = N;
   bound[0] = 7001;
+  berth_ctx *own;
   CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
   CHECK_STATUS(berth_i_glpk_solve(own, &p, &a), BERTH_EINTERRUPT);
   CHECK_TEXT(berth_errmsg(own), "interrupted");

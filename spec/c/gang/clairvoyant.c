@@ -35,11 +35,10 @@ static void add_choice(instance *k, int32_t servers, double seconds) {
 static instance *random_instance(berth_rng *rng, int32_t n) {
   instance *k = empty(1 + berth_rng_below(rng, 8));
   double now = 0;
-  int32_t i, c;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     now += berth_rng_below(rng, 3);
     add_job(k, now);
-    for (c = berth_rng_below(rng, CHOICES + 1); c > 0; c--)
+    for (int32_t c = berth_rng_below(rng, CHOICES + 1); c > 0; c--)
       add_choice(k, 1 + berth_rng_below(rng, k->jobs.servers + 1), berth_rng_below(rng, 9));
   }
   return k;
@@ -61,10 +60,9 @@ static int in_use(const instance *k, int32_t job, int32_t c, int32_t at) {
 
 /* The most whole jobs; taken[i]: a choice or -1. */
 static int holds(const instance *k, const int32_t *taken, int32_t n) {
-  int32_t at, i;
-  for (at = 0; at < n; at++) {
+  for (int32_t at = 0; at < n; at++) {
     int32_t sum = 0;
-    for (i = 0; i < n; i++)
+    for (int32_t i = 0; i < n; i++)
       if (taken[i] >= 0 && in_use(k, i, taken[i], at)) sum += k->choice[taken[i]].servers;
     if (sum > k->jobs.servers) return 0;
   }
@@ -72,14 +70,13 @@ static int holds(const instance *k, const int32_t *taken, int32_t n) {
 }
 
 static int32_t most_jobs(const instance *k, int32_t *taken, int32_t i, int32_t so_far) {
-  int32_t best, c, found;
   if (i == k->jobs.n) return so_far;
   taken[i] = -1;
-  best = most_jobs(k, taken, i + 1, so_far);
-  for (c = k->first[i]; c < k->first[i + 1]; c++) {
+  int32_t best = most_jobs(k, taken, i + 1, so_far);
+  for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
     taken[i] = c;
     if (!holds(k, taken, i + 1)) continue;
-    found = most_jobs(k, taken, i + 1, so_far + 1);
+    int32_t found = most_jobs(k, taken, i + 1, so_far + 1);
     if (found > best) best = found;
   }
   return best;
@@ -89,19 +86,17 @@ static int32_t most_jobs(const instance *k, int32_t *taken, int32_t i, int32_t s
 
 static double defined(const instance *k) {
   glp_prob *lp = glp_create_prob();
-  glp_smcp how;
-  int32_t n = k->jobs.n, i, c, at;
-  double optimum;
+  int32_t n = k->jobs.n;
   glp_set_obj_dir(lp, GLP_MAX);
   glp_add_rows(lp, 2 * n);
-  for (i = 1; i <= 2 * n; i++) glp_set_row_bnds(lp, i, GLP_UP, 0, i <= n ? 1 : k->jobs.servers);
-  for (i = 0; i < n; i++)
-    for (c = k->first[i]; c < k->first[i + 1]; c++) {
+  for (int32_t i = 1; i <= 2 * n; i++) glp_set_row_bnds(lp, i, GLP_UP, 0, i <= n ? 1 : k->jobs.servers);
+  for (int32_t i = 0; i < n; i++)
+    for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
       int row[JOBS + 2], used = 1, j = glp_add_cols(lp, 1);
-      double value[JOBS + 2];
       row[1] = i + 1;
+      double value[JOBS + 2];
       value[1] = 1;
-      for (at = 0; at < n; at++) {
+      for (int32_t at = 0; at < n; at++) {
         if (!in_use(k, i, c, at)) continue;
         row[++used] = n + at + 1;
         value[used] = k->choice[c].servers;
@@ -112,10 +107,11 @@ static double defined(const instance *k) {
       else glp_set_col_bnds(lp, j, GLP_LO, 0, 0);
       glp_set_obj_coef(lp, j, 1);
     }
+  glp_smcp how;
   glp_init_smcp(&how);
   how.msg_lev = GLP_MSG_OFF;
   CHECK(glp_simplex(lp, &how) == 0);
-  optimum = glp_get_obj_val(lp);
+  double optimum = glp_get_obj_val(lp);
   glp_delete_prob(lp);
   return optimum;
 }
@@ -124,14 +120,13 @@ static double defined(const instance *k) {
 
 static double proved(const instance *k, const double *price) {
   double sum = 0;
-  int32_t i, c, at;
-  for (at = 0; at < k->jobs.n; at++) sum += price[at] * k->jobs.servers;
-  for (i = 0; i < k->jobs.n; i++) {
+  for (int32_t at = 0; at < k->jobs.n; at++) sum += price[at] * k->jobs.servers;
+  for (int32_t i = 0; i < k->jobs.n; i++) {
     double best = 0;
-    for (c = k->first[i]; c < k->first[i + 1]; c++) {
+    for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
       double worth = 1;
       if (k->choice[c].servers > k->jobs.servers) continue;
-      for (at = 0; at < k->jobs.n; at++) worth -= in_use(k, i, c, at) ? price[at] * k->choice[c].servers : 0;
+      for (int32_t at = 0; at < k->jobs.n; at++) worth -= in_use(k, i, c, at) ? price[at] * k->choice[c].servers : 0;
       if (worth > best) best = worth;
     }
     sum += best;
@@ -142,8 +137,8 @@ static double proved(const instance *k, const double *price) {
 static void check_shares(const instance *k, const berth_clairvoyant *s) {
   const double *share = berth_clairvoyant_share(s);
   double all = 0, sum;
-  int32_t i, c, at;
-  for (at = 0; at < k->jobs.n; at++) {
+  int32_t i, c;
+  for (int32_t at = 0; at < k->jobs.n; at++) {
     for (i = 0, sum = 0; i < k->jobs.n; i++)
       for (c = k->first[i]; c < k->first[i + 1]; c++) sum += in_use(k, i, c, at) ? share[c] * k->choice[c].servers : 0;
     CHECK(sum <= k->jobs.servers * (1 + 1e-12));
@@ -161,13 +156,12 @@ static void check_solution(const instance *k, const berth_clairvoyant *s) {
   const berth_clairvoyant_summary *a = berth_clairvoyant_get(s);
   const double *price = berth_clairvoyant_price(s);
   double optimum = defined(k), again = 0;
-  int32_t i;
   CHECK_NEAR(a->bound, optimum, 1e-9 * (1 + optimum));
   CHECK_NEAR(a->value, optimum, 1e-9 * (1 + optimum));
   CHECK_NEAR(proved(k, price), a->bound, 1e-12 * (1 + a->bound));
   CHECK_STATUS(berth_clairvoyant_prove(ctx, &k->jobs, price, &again), BERTH_OK);
   CHECK(again == a->bound);
-  for (i = 0; i < k->jobs.n; i++) {
+  for (int32_t i = 0; i < k->jobs.n; i++) {
     CHECK(price[i] >= 0);
     CHECK(i == 0 || k->arrival[i] > k->arrival[i - 1] || price[i] == 0);
   }
@@ -177,8 +171,7 @@ static void check_solution(const instance *k, const berth_clairvoyant *s) {
 /* Any prices prove a bound, no lower one than the optimum. */
 static void check_any_prices(const instance *k, double optimum, berth_rng *rng) {
   double price[JOBS], bound = -1;
-  int32_t i;
-  for (i = 0; i < k->jobs.n; i++) price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
+  for (int32_t i = 0; i < k->jobs.n; i++) price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
   CHECK_STATUS(berth_clairvoyant_prove(ctx, &k->jobs, price, &bound), BERTH_OK);
   CHECK_NEAR(bound, proved(k, price), 1e-12 * (1 + bound));
   CHECK(bound >= optimum - 1e-9);
@@ -232,8 +225,8 @@ static void check_allocation(const instance *k) {
   long n;
   for (n = 1; st == BERTH_ENOMEM; n++) {
     berth_clairvoyant *c = NULL;
-    berth_ctx *own;
     s = (check_alloc_state){ 0, n, 0 };
+    berth_ctx *own;
     if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;
     st = berth_clairvoyant_new(own, &k->jobs, &c);
     berth_clairvoyant_release(c);
@@ -245,20 +238,17 @@ static void check_allocation(const instance *k) {
 }
 
 int main(void) {
-  berth_rng rng;
-  berth_clairvoyant *s;
-  instance *k;
-  int32_t taken[JOBS], i;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 11, 0);
 
   TEST("two servers, three jobs of one server for ever: two")
-  k = empty(2);
-  for (i = 0; i < 3; i++) {
+  instance *k = empty(2);
+  for (int32_t i = 0; i < 3; i++) {
     add_job(k, i);
     add_choice(k, 1, INFINITY);
   }
-  s = solve(k);
+  berth_clairvoyant *s = solve(k);
   CHECK_NEAR(berth_clairvoyant_get(s)->bound, 2, 1e-12);
   CHECK(berth_clairvoyant_get(s)->jobs == 2);
   check_solution(k, s);
@@ -266,7 +256,7 @@ int main(void) {
 
   TEST("three servers, jobs of two: one and a half in the relaxation, one job")
   k = empty(3);
-  for (i = 0; i < 2; i++) {
+  for (int32_t i = 0; i < 2; i++) {
     add_job(k, 5);
     add_choice(k, 2, 1);
   }
@@ -309,7 +299,8 @@ int main(void) {
   berth_clairvoyant_release(s);
 
   TEST("300 random instances of up to 7 jobs: no schedule found by enumeration beats the bound")
-  for (i = 0; i < 300; i++) {
+  int32_t taken[JOBS];
+  for (int32_t i = 0; i < 300; i++) {
     k = random_instance(&rng, berth_rng_below(&rng, 8));
     s = solve(k);
     CHECK(most_jobs(k, taken, 0, 0) <= berth_clairvoyant_get(s)->jobs);
@@ -317,7 +308,7 @@ int main(void) {
   }
 
   TEST("200 random instances of up to 40 jobs: the optimum of the program as defined, a proof and shares that hold")
-  for (i = 0; i < 200; i++) {
+  for (int32_t i = 0; i < 200; i++) {
     k = random_instance(&rng, 1 + berth_rng_below(&rng, JOBS));
     s = solve(k);
     check_solution(k, s);

@@ -9,11 +9,10 @@ static berth_ctx *ctx;
 static int stop(void *ud) { return ++*(int *)ud > 1; }
 
 static void many_jobs(berth_clairvoyant_jobs *k, double *arrival, int32_t *first, berth_clairvoyant_choice *choice, int32_t n) {
-  int32_t i, c;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     arrival[i] = i;
     first[i + 1] = 9 * (i + 1);
-    for (c = 0; c < 9; c++) choice[9 * i + c] = (berth_clairvoyant_choice){ 700.0 * (1 + i % 7) / (c + 1) + c * 0.37, c + 1 };
+    for (int32_t c = 0; c < 9; c++) choice[9 * i + c] = (berth_clairvoyant_choice){ 700.0 * (1 + i % 7) / (c + 1) + c * 0.37, c + 1 };
   }
   first[0] = 0;
   *k = (berth_clairvoyant_jobs){ n, arrival, first, choice, 32, 1e-7 };
@@ -28,21 +27,20 @@ static berth_status in_memory(int32_t megabytes, double *value) {
   static const uint8_t equal[1] = { 0 };
   berth_i_glpk_program p = { 1, N, bound, equal, cost, most, at, row, entry, megabytes };
   int32_t j, steps = 0;
-  berth_status st;
   for (j = 0; j < N; j++) {
     cost[j] = entry[j] = 1;
     most[j] = 1;
     at[j + 1] = j + 1;
   }
-  st = berth_i_glpk_maximise(ctx, &p, x, dual, &steps);
+  berth_status st = berth_i_glpk_maximise(ctx, &p, x, dual, &steps);
   for (j = 0, *value = 0; j < N; j++) *value += x[j];
   return st;
 }
 
 static void check_solver(void) {
   glp_prob *own = glp_create_prob(); /* the caller's, on the caller's thread */
-  double value;
   glp_add_rows(own, 3);
+  double value;
   CHECK_STATUS(in_memory(1, &value), BERTH_ENOMEM);
   CHECK_TEXT(berth_errmsg(ctx), "GLPK is out of memory");
   CHECK_STATUS(in_memory(0, &value), BERTH_OK);
@@ -59,9 +57,9 @@ static void check_interrupt(void) {
   berth_clairvoyant_jobs k;
   int asked = 0;
   berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
-  berth_ctx *own;
   berth_clairvoyant *s = NULL;
   many_jobs(&k, arrival, first, choice, N);
+  berth_ctx *own;
   CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
   CHECK_STATUS(berth_clairvoyant_new(own, &k, &s), BERTH_EINTERRUPT);
   CHECK_TEXT(berth_errmsg(own), "interrupted");
@@ -75,10 +73,9 @@ static void check_large(void) {
   static berth_clairvoyant_choice choice[9 * N];
   berth_clairvoyant_jobs k;
   berth_clairvoyant *s = NULL;
-  const berth_clairvoyant_summary *a;
   many_jobs(&k, arrival, first, choice, N);
   CHECK_STATUS(berth_clairvoyant_new(ctx, &k, &s), BERTH_OK);
-  a = berth_clairvoyant_get(s);
+  const berth_clairvoyant_summary *a = berth_clairvoyant_get(s);
   CHECK_NEAR(a->value, a->bound, 1e-7 * a->bound);
   CHECK(a->jobs == (int32_t)floor(a->bound) && a->moments == N);
   berth_clairvoyant_release(s);

@@ -22,20 +22,17 @@ static void test_backfill(void) {
   berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
   berth_cluster *c = pool(ctx, 1, &four, 0, 4, jobs);
   berth_gang *g = NULL;
-  berth_scheduler s;
-  const berth_gang_run *run;
-  const berth_gang_count *count;
-  berth_gang_bound bound;
-  const int32_t *amount, *machine;
-  int32_t n;
   TEST("backfill")
   o.amounts = 1;
   CHECK_STATUS(berth_gang_new(ctx, 4, size, &o, &g), BERTH_OK);
-  s = berth_gang_scheduler(g);
+  berth_scheduler s = berth_gang_scheduler(g);
   CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
-  run = berth_gang_runs(g, &n);
-  machine = berth_gang_places(g, &amount);
+  int32_t n;
+  const berth_gang_run *run = berth_gang_runs(g, &n);
+  const int32_t *amount;
+  const int32_t *machine = berth_gang_places(g, &amount);
   CHECK(n == 4);
+  berth_gang_bound bound;
   CHECK_STATUS(berth_gang_bounds(g, c, &bound), BERTH_OK);
   CHECK(bound.makespan == 14 && bound.mean_jct > 0 && bound.mean_jct < (10 + 11 + 6 + 20) / 4.0);
   for (int32_t i = 0; i < n; i++) {
@@ -43,7 +40,7 @@ static void test_backfill(void) {
     CHECK_NEAR(run[i].end, start[run[i].job] + jobs[run[i].job].work, 1e-12);
     CHECK(run[i].n == 1 && machine[run[i].first] == 0 && amount[run[i].first] == size[run[i].job]);
   }
-  count = berth_gang_counts(g, &n);
+  const berth_gang_count *count = berth_gang_counts(g, &n);
   CHECK(n > 3 && count[0].time == 0 && count[0].idle == 0 && count[0].waiting == 0 && count[1].time == 1 && count[1].waiting == 1);
   CHECK(count[n - 1].time == 23 && count[n - 1].idle == 1);
   berth_cluster_release(c);
@@ -68,7 +65,6 @@ static void test_other_resources(void) {
   berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
   berth_cluster *c = NULL;
   berth_gang *g = NULL;
-  berth_scheduler s;
   int asked = 0;
   TEST("a gang takes none of the other resources")
   k.capacity = capacity;
@@ -78,7 +74,7 @@ static void test_other_resources(void) {
   o.rate = rate_of_first;
   o.ud = &asked;
   CHECK_STATUS(berth_gang_new(ctx, 1, &size, &o, &g), BERTH_OK);
-  s = berth_gang_scheduler(g);
+  berth_scheduler s = berth_gang_scheduler(g);
   CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
   CHECK(asked > 0);
   berth_cluster_release(c);
@@ -163,17 +159,17 @@ static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_clu
   berth_gang_options o = options(rule, placement, &mine);
   berth_job jobs[MANY];
   int32_t size[MANY];
-  berth_cluster *c;
   berth_gang *g = NULL;
-  berth_gang_bound bound;
   berth_status st = BERTH_ENOMEM;
   draw(5, jobs, size);
+  berth_cluster *c;
   if (!(c = pool(own, 3, capacity,
                  rule == BERTH_GANG_GAVEL                       ? 40
                  : rule >= BERTH_GANG_OPTIMUS && placement == 1 ? 2
                                                                 : 0,
                  MANY, jobs)))
     return st;
+  berth_gang_bound bound;
   if ((st = berth_gang_new(own, MANY, size, &o, &g)) == BERTH_OK) {
     berth_scheduler s = berth_gang_scheduler(g);
     st = berth_cluster_run(c, &s);
@@ -228,7 +224,6 @@ static void test_errors(void) {
   berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
   berth_gang *g = NULL;
   berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
-  berth_scheduler s;
   TEST("mistakes are told, with the value")
   refused(berth_gang_new(ctx, 1, none, &o, &g), "gang: job 0: size: expected at least 1, got 0");
   refused(berth_gang_new(ctx, -1, none, &o, &g), "gang: jobs: expected at least 0, got -1");
@@ -240,7 +235,7 @@ static void test_errors(void) {
   CHECK(g == NULL);
   o = berth_gang_default(BERTH_GANG_FIFO);
   CHECK_STATUS(berth_gang_new(ctx, 1, one, &o, &g), BERTH_OK);
-  s = berth_gang_scheduler(g);
+  berth_scheduler s = berth_gang_scheduler(g);
   refused(berth_cluster_run(c, &s), "gang: the cluster has 2 jobs, expected 1");
   berth_gang_release(g);
   berth_gang_release(NULL);
@@ -290,15 +285,13 @@ static double finish_of_two(const void *own) {
   static const int32_t size[] = { 1, 1 };
   berth_gang_options o = berth_gang_default(BERTH_GANG_LAS);
   berth_cluster *c = pool(ctx, 1, NULL, 0, 2, jobs);
-  berth_cluster_summary sum;
   berth_job_record r = { 0 };
   berth_gang *g = NULL;
-  berth_scheduler s;
   o.own = own;
   CHECK_STATUS(berth_gang_new(ctx, 2, size, &o, &g), BERTH_OK);
-  s = berth_gang_scheduler(g);
+  berth_scheduler s = berth_gang_scheduler(g);
   CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
-  sum = berth_cluster_summarise(c);
+  berth_cluster_summary sum = berth_cluster_summarise(c);
   CHECK(sum.done == 2);
   CHECK_STATUS(berth_cluster_record(c, 1, &r), BERTH_OK);
   berth_cluster_release(c);
@@ -359,12 +352,11 @@ static berth_status ask_alone(berth_ctx *own) {
   static const int32_t gpus[] = { 2, 3 };
   berth_gavel p = { 3, TYPES, throughput, NULL, NULL, gpus, left, elapsed, alone };
   berth_elastic_job jobs[3];
-  int32_t count[3];
-  double share[3 * TYPES], objective;
-  berth_status st;
   for (int i = 0; i < 3; i++) jobs[i] = (berth_elastic_job){ MOST, speed + i * MOST, left[i], i, 0.9 };
-  st = berth_elastic_optimus(own, 3, jobs, 10, count);
+  int32_t count[3];
+  berth_status st = berth_elastic_optimus(own, 3, jobs, 10, count);
   for (int k = 0; k < 20 && st == BERTH_OK; k++) st = berth_elastic_pollux(own, 3, jobs, 10, -1, 0.01, count);
+  double share[3 * TYPES], objective;
   return st == BERTH_OK ? berth_gavel_allocate(own, &p, BERTH_GAVEL_FINISH_TIME, share, &objective) : st;
 }
 

@@ -81,19 +81,19 @@ static void check_rich_ops(const berth_graph *g) {
 
 static void check_rich_rest(const berth_graph *g) {
   berth_tensor t;
-  berth_collective c;
-  const int32_t *ids;
   CHECK_STATUS(berth_graph_tensor(g, 0, &t), BERTH_OK);
   CHECK(t.producer == 0 && t.bytes == 8 && t.resident_bytes == 8 && t.flags == 0);
   CHECK_STATUS(berth_graph_tensor(g, 1, &t), BERTH_OK);
   CHECK(t.producer == 1 && t.bytes == 0 && t.resident_bytes == 16 && t.flags == BERTH_TENSOR_BATCH);
   CHECK_STATUS(berth_graph_tensor(g, 2, &t), BERTH_OK);
   CHECK(t.bytes == 4 && t.resident_bytes == 4);
+  const int32_t *ids;
   CHECK(berth_graph_consumers(g, 0, &ids) == 2 && ids[0] == 3 && ids[1] == 1);
   CHECK(berth_graph_inputs(g, 3, &ids) == 2 && ids[0] == 2 && ids[1] == 0);
   CHECK(berth_graph_outputs(g, 0, &ids) == 2 && ids[0] == 0 && ids[1] == 2);
   CHECK(berth_graph_inputs(g, 4, &ids) == 0 && !ids);
   CHECK(berth_graph_inputs(g, 0, NULL) == 0);
+  berth_collective c;
   CHECK_STATUS(berth_graph_collective(g, 0, &c), BERTH_OK);
   CHECK(c.kind == BERTH_ALLGATHER && c.bytes == 64 && c.count == 2);
   CHECK(same_ids(c.members, c.n_members, IDS(2, 0)) && same_ids(c.consumers, c.n_consumers, IDS(3)));
@@ -112,16 +112,16 @@ static void check_rich(const berth_graph *g) {
 static void rich(berth_ctx *ctx) {
   berth_graph_builder *b = new_builder(ctx);
   berth_graph *g = NULL;
-  berth_op op;
-  berth_tensor t;
-  berth_collective c;
   CHECK_STATUS(build_rich(b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   check_rich(g);
+  berth_op op;
   CHECK_STATUS(berth_graph_op(g, 4, &op), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op 4 does not exist (there are 4)");
+  berth_tensor t;
   CHECK_STATUS(berth_graph_tensor(g, -1, &t), BERTH_EINVAL);
+  berth_collective c;
   CHECK_STATUS(berth_graph_collective(g, 1, &c), BERTH_EINVAL);
   berth_graph_retain(g);
   berth_graph_release(g);
@@ -264,9 +264,9 @@ static berth_graph_builder *linked(berth_ctx *ctx, int32_t twin0, int32_t twin1,
 static void twins(berth_ctx *ctx) {
   berth_graph_builder *b = linked(ctx, 2, -1, -1);
   berth_graph *g;
-  berth_op op;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_op op;
   CHECK_STATUS(berth_graph_op(g, 2, &op), BERTH_OK);
   CHECK(op.twin == 0);
   berth_graph_release(g);
@@ -278,8 +278,7 @@ static void twins(berth_ctx *ctx) {
 
 static void pins(berth_ctx *ctx) {
   berth_graph_builder *b = new_builder(ctx);
-  int32_t k;
-  for (k = 0; k < 100; k++) add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
+  for (int32_t k = 0; k < 100; k++) add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
   add_linked_op(b, BERTH_NONE, BERTH_NONE, 3);
   add_linked_op(b, BERTH_NONE, 49000000, 7);
   refused(ctx, b, BERTH_EINVAL, "group 49000000: op 49 is pinned to device 49, op 101 to device 7");
@@ -290,7 +289,6 @@ static void cycles(berth_ctx *ctx) {
   berth_graph *g = NULL;
   const int32_t members[] = { 0, 1 }, consumers[] = { 2 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 1, consumers };
-  int32_t v;
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 1, 0, NULL), BERTH_OK);
   refused(ctx, b, BERTH_ECYCLE, "cycle of 1 op: op 1 \"b\" -> op 1 \"b\"");
   b = with_ops(ctx, 4);
@@ -304,7 +302,7 @@ static void cycles(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_connect(b, 2, 1, 0, NULL), BERTH_OK);
   refused(ctx, b, BERTH_ECYCLE, "cycle of 2 ops: op 1 \"b\" -> op 2 \"c\" -> op 1 \"b\"");
   b = with_ops(ctx, 8);
-  for (v = 0; v < 8; v++) CHECK_STATUS(berth_graph_builder_connect(b, v, (v + 1) % 8, 0, NULL), BERTH_OK);
+  for (int32_t v = 0; v < 8; v++) CHECK_STATUS(berth_graph_builder_connect(b, v, (v + 1) % 8, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_ECYCLE);
   refused(ctx, b, BERTH_ECYCLE,
           "cycle of 8 ops: op 0 \"a\" -> op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 4 \"e\" -> ... -> op 0 \"a\"");
@@ -312,10 +310,11 @@ static void cycles(berth_ctx *ctx) {
 
 /* Every step of a named cycle must be an edge. */
 static void check_named_cycle(const flat *f, const char *text) {
-  int32_t from, to, k, steps = 0;
+  int32_t steps = 0;
   const char *at = strstr(text, ": op ");
   if (!CHECK(at != NULL)) return;
-  from = (int32_t)strtol(at + 5, NULL, 10);
+  int32_t from = (int32_t)strtol(at + 5, NULL, 10);
+  int32_t to, k;
   for (at = strstr(at, " -> "); at; at = strstr(at + 4, " -> "), from = to) {
     if (strncmp(at, " -> op ", 7) != 0) return; /* a long one is cut */
     to = (int32_t)strtol(at + 7, NULL, 10);
@@ -328,19 +327,18 @@ static void check_named_cycle(const flat *f, const char *text) {
 
 static void random_cycles(berth_ctx *ctx) {
   berth_rng rng;
-  int32_t k, v, found = 0;
+  int32_t found = 0;
   berth_rng_init(&rng, 11, 0);
-  for (k = 0; k < 500; k++) {
+  for (int32_t k = 0; k < 500; k++) {
     berth_graph_builder *b = new_builder(ctx);
     berth_graph *g = NULL;
-    uint8_t reach[SMALL][SMALL];
     int cyclic = 0;
     flat f;
-    berth_status st;
     random_graph(b, &rng, 1, &f);
+    uint8_t reach[SMALL][SMALL];
     closure(&f, reach);
-    for (v = 0; v < f.n_ops; v++) cyclic |= reach[v][v];
-    st = berth_graph_builder_finish(b, &g);
+    for (int32_t v = 0; v < f.n_ops; v++) cyclic |= reach[v][v];
+    berth_status st = berth_graph_builder_finish(b, &g);
     CHECK_STATUS(st, cyclic ? BERTH_ECYCLE : BERTH_OK);
     if (st == BERTH_ECYCLE) check_named_cycle(&f, berth_errmsg(ctx));
     found += cyclic;
@@ -354,13 +352,13 @@ static void random_cycles(berth_ctx *ctx) {
 static void kept_after_failure(berth_ctx *ctx) {
   berth_graph_builder *b = linked(ctx, -1, 3, -1);
   berth_graph *g = NULL;
-  berth_op op;
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 8, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_EINVAL);
   add_linked_op(b, BERTH_NONE, BERTH_NONE, BERTH_NONE);
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 3, 8, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK(berth_graph_ops(g) == 4 && berth_graph_edges(g) == 2);
+  berth_op op;
   CHECK_STATUS(berth_graph_op(g, 3, &op), BERTH_OK);
   CHECK(op.twin == 1);
   berth_graph_builder_release(b);
@@ -377,9 +375,9 @@ static void refused_memory(void) {
     berth_ctx *ctx = NULL;
     berth_graph_builder *b = NULL;
     berth_graph *g = NULL;
-    berth_status st;
     state.calls = 0;
     state.fail_at = n;
+    berth_status st;
     if ((st = berth_ctx_new(&hooks, &ctx)) == BERTH_OK && (st = berth_graph_builder_new(ctx, &b)) == BERTH_OK &&
         (st = build_rich(b)) == BERTH_OK) {
       if ((st = berth_graph_builder_finish(b, &g)) == BERTH_ENOMEM) CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -398,21 +396,20 @@ static void refused_memory(void) {
 enum { MANY = 1000000 };
 
 static berth_status add_many(berth_graph_builder *b, int32_t n, int named) {
-  int32_t v;
   double seconds = 1e-3;
   char name[16] = "";
   berth_op op = berth_op_default();
   berth_tensor t = { .bytes = 100, .resident_bytes = -1 };
   berth_status st = BERTH_OK;
   op.seconds = &seconds;
-  for (v = 0; v < n && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v < n && st == BERTH_OK; v++) {
     if (named) snprintf(name, sizeof name, "op%d", v);
     op.name = named ? name : NULL;
     if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) break;
     t.producer = v;
     st = berth_graph_builder_add_tensor(b, &t, NULL);
   }
-  for (v = 0; v + 1 < n && st == BERTH_OK; v++) {
+  for (int32_t v = 0; v + 1 < n && st == BERTH_OK; v++) {
     if ((st = berth_graph_builder_add_consumer(b, v, v + 1)) != BERTH_OK) break;
     if (v + 1000 < n) st = berth_graph_builder_add_consumer(b, v, v + 2 + (v * 7) % 990);
   }
@@ -423,16 +420,15 @@ static void many(berth_ctx *ctx, int named, double bytes_per_op) {
   berth_graph_builder *b = new_builder(ctx);
   berth_graph *g = NULL;
   clock_t start = clock();
-  double *level = malloc(MANY * sizeof *level), *comp = malloc(MANY * sizeof *comp), peak;
-  int32_t v;
+  double *level = malloc(MANY * sizeof *level), *comp = malloc(MANY * sizeof *comp);
   berth_ctx_memory_reset_peak(ctx);
   CHECK_STATUS(add_many(b, MANY, named), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  peak = (double)berth_ctx_memory_peak(ctx) / MANY;
+  double peak = (double)berth_ctx_memory_peak(ctx) / MANY;
   printf("# %d ops, %d edges%s: %.3f s of processor time, peak %.1f B per op, then %.1f\n", MANY, (int)berth_graph_edges(g),
          named ? ", named" : "", (double)(clock() - start) / CLOCKS_PER_SEC, peak, (double)berth_ctx_memory(ctx) / MANY);
   CHECK(peak < bytes_per_op);
-  for (v = 0; v < MANY; v++) comp[v] = 1;
+  for (int32_t v = 0; v < MANY; v++) comp[v] = 1;
   start = clock();
   CHECK_STATUS(berth_b_level(g, comp, NULL, level), BERTH_OK);
   printf("# b-levels: %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
@@ -489,10 +485,9 @@ static void huge_hints(void) {
   check_alloc_state state = { 0, 0, 0 };
   const berth_hooks hooks = { .alloc = small_alloc, .alloc_ud = &state };
   berth_ctx *ctx = NULL;
-  berth_graph_builder *b;
   berth_graph *g = NULL;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
-  b = with_ops(ctx, 1);
+  berth_graph_builder *b = with_ops(ctx, 1);
   CHECK_STATUS(berth_graph_builder_reserve(b, INT32_MAX, INT32_MAX, INT32_MAX), BERTH_ENOMEM);
   add_linked_op(b, BERTH_NONE, 1, 1);
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 5, NULL), BERTH_OK);
@@ -507,14 +502,14 @@ static void huge_hints(void) {
 /* Labels in messages stay whole: long names are cut, never within a character. */
 static void labels(berth_ctx *ctx) {
   berth_graph_builder *b = new_builder(ctx);
-  char name[200] = "x", label[64];
+  char name[200] = "x";
   berth_op op = berth_op_default();
-  int k;
-  for (k = 1; k < 199; k += 2) memcpy(name + k, "\303\266", 2);
+  for (int k = 1; k < 199; k += 2) memcpy(name + k, "\303\266", 2);
   op.name = name;
   op.flop = -1;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "\303\266...\": work -1 FLOP is negative") != NULL);
+  char label[64];
   berth_i_label(INT32_MAX, "a name that is as long as it may be, but not", label, 40);
   CHECK_TEXT(label, "op 2147483647 \"a name that is as lo...\"");
   berth_graph_builder_release(b);

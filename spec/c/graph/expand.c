@@ -17,10 +17,10 @@ typedef struct job {
 static berth_graph *build(berth_ctx *in, const job *j, berth_status *status) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
-  int32_t i, members[MOST_MEMBERS], consumers[MOST_MEMBERS];
+  int32_t members[MOST_MEMBERS], consumers[MOST_MEMBERS];
   berth_collective c = { j->kind, j->bytes, 1, j->members, members, j->consumers, consumers };
   berth_status st = berth_graph_builder_new(in, &b);
-  for (i = 0; i < j->members + j->consumers && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < j->members + j->consumers && st == BERTH_OK; i++) {
     double seconds = i < j->members ? 1 : 0;
     berth_op op = berth_op_default();
     op.seconds = &seconds;
@@ -38,20 +38,19 @@ static berth_graph *build(berth_ctx *in, const job *j, berth_status *status) {
 
 static job random_job(berth_rng *rng, berth_collective_kind kind) {
   job j = { .kind = kind, .bytes = 1 + berth_rng_below(rng, 1000), .devices = 1 + berth_rng_below(rng, MOST_DEVICES) };
-  int32_t i, groups = 1 + berth_rng_below(rng, 4);
+  int32_t groups = 1 + berth_rng_below(rng, 4);
   j.members = 1 + berth_rng_below(rng, MOST_MEMBERS);
   j.consumers = berth_rng_below(rng, MOST_MEMBERS);
-  for (i = 0; i < j.members + j.consumers; i++) j.device[i] = berth_rng_below(rng, j.devices);
-  for (i = 0; i < j.devices; i++) j.group[i] = 7 - berth_rng_below(rng, groups);
+  for (int32_t i = 0; i < j.members + j.consumers; i++) j.device[i] = berth_rng_below(rng, j.devices);
+  for (int32_t i = 0; i < j.devices; i++) j.group[i] = 7 - berth_rng_below(rng, groups);
   return j;
 }
 
 /* One member on each of n devices, and one consumer. */
 static job one_each(berth_collective_kind kind, double bytes, int32_t n) {
   job j = { .kind = kind, .bytes = bytes, .devices = n, .members = n, .consumers = n };
-  int32_t i;
-  for (i = 0; i < n; i++) j.device[i] = j.device[n + i] = i;
-  for (i = 0; i < n; i++) j.group[i] = i / 2;
+  for (int32_t i = 0; i < n; i++) j.device[i] = j.device[n + i] = i;
+  for (int32_t i = 0; i < n; i++) j.group[i] = i / 2;
   return j;
 }
 
@@ -74,11 +73,10 @@ static int32_t lowest(const job *j, int32_t device) {
 }
 
 static void find_positions(replay *r, int grouped) {
-  int32_t d, e, i;
-  for (d = 0; d < r->j->devices; d++) r->position[d] = BERTH_NONE;
-  for (i = 0; i < r->j->members; i++) r->position[r->j->device[i]] = 0;
-  for (e = 0; e < r->j->devices; e++) {
-    for (d = 0; d < r->j->devices; d++) {
+  for (int32_t d = 0; d < r->j->devices; d++) r->position[d] = BERTH_NONE;
+  for (int32_t i = 0; i < r->j->members; i++) r->position[r->j->device[i]] = 0;
+  for (int32_t e = 0; e < r->j->devices; e++) {
+    for (int32_t d = 0; d < r->j->devices; d++) {
       if (r->position[d] == BERTH_NONE || (grouped ? lowest(r->j, d) : 0) != e) continue;
       r->position[d] = r->n;
       r->at[r->n++] = d;
@@ -92,8 +90,7 @@ static uint32_t *has(const replay *r, int32_t op) { return r->has + (size_t)op *
 static uint32_t all_of(const replay *r) { return ((uint32_t)1 << r->n) - 1; }
 
 static void start_holding(const replay *r, int32_t op, int32_t position) {
-  int32_t k;
-  for (k = 0; k < FULL_BLOCKS; k++) {
+  for (int32_t k = 0; k < FULL_BLOCKS; k++) {
     bool own = r->j->kind == BERTH_ALLGATHER ? k == position : r->j->kind == BERTH_BROADCAST ? position == r->root : true;
     has(r, op)[k] = own ? (uint32_t)1 << position : 0;
   }
@@ -114,7 +111,7 @@ static void take_block(replay *r, int32_t src, int32_t dst, int32_t block, int r
 
 static void take_piece(replay *r, int32_t src, int32_t dst, const berth_tensor *t, const berth_piece *p) {
   const int32_t *device = berth_expansion_device(r->x);
-  int32_t from = r->position[device[src]], to = r->position[device[dst]], i;
+  int32_t from = r->position[device[src]], to = r->position[device[dst]];
   CHECK(from != to && p->count > 0 && p->blocks > 0);
   CHECK_NEAR(t->bytes, p->count * block_bytes(r, p), 1e-9 * t->bytes);
   CHECK(t->resident_bytes == 0);
@@ -123,18 +120,18 @@ static void take_piece(replay *r, int32_t src, int32_t dst, const berth_tensor *
   if (p->reduces) r->added[from] += t->bytes;
   else r->copied[to] += t->bytes;
   if (p->first == BERTH_NONE) return;
-  for (i = 0; i < p->count; i++) take_block(r, src, dst, (p->first + i * p->stride) % p->blocks, p->reduces);
+  for (int32_t i = 0; i < p->count; i++) take_block(r, src, dst, (p->first + i * p->stride) % p->blocks, p->reduces);
 }
 
 static void replay_op(replay *r, int32_t op) {
   const int32_t *in, *of = berth_expansion_collective(r->x), *device = berth_expansion_device(r->x);
-  int32_t i, pass, locals = 0, n = berth_graph_inputs(r->g, op, &in);
+  int32_t locals = 0, n = berth_graph_inputs(r->g, op, &in);
   if (of[op] == BERTH_NONE) return;
-  for (pass = 0; pass < 2; pass++) { /* what the device has, then what it receives */
-    for (i = 0; i < n; i++) {
+  for (int32_t pass = 0; pass < 2; pass++) { /* what the device has, then what it receives */
+    for (int32_t i = 0; i < n; i++) {
       berth_tensor t;
-      berth_piece p;
       berth_graph_tensor(r->g, in[i], &t);
+      berth_piece p;
       CHECK_STATUS(berth_expansion_piece(r->x, in[i], &p), BERTH_OK);
       CHECK(p.collective == of[op]);
       if (p.step == BERTH_NONE && pass == 0) {
@@ -151,8 +148,8 @@ static void replay_op(replay *r, int32_t op) {
 }
 
 static void check_result(const replay *r, int32_t op, int32_t position) {
-  int32_t k, pieces = r->how == BERTH_EXPAND_HALVING ? r->n : 8;
-  for (k = 0; k < FULL_BLOCKS; k++) {
+  int32_t pieces = r->how == BERTH_EXPAND_HALVING ? r->n : 8;
+  for (int32_t k = 0; k < FULL_BLOCKS; k++) {
     if (r->j->kind == BERTH_BROADCAST) CHECK(has(r, op)[k] == (uint32_t)1 << r->root || k >= pieces);
     if (r->j->kind == BERTH_ALLGATHER && k < r->n) CHECK(has(r, op)[k] == (uint32_t)1 << k);
     if (r->j->kind == BERTH_REDUCESCATTER && k == position) CHECK(has(r, op)[k] == all_of(r));
@@ -164,8 +161,8 @@ static void check_result(const replay *r, int32_t op, int32_t position) {
 /* A consumer has the result of its device, or hears of the end on all. */
 static void check_consumer(const replay *r, int32_t op) {
   const int32_t *in, *of = berth_expansion_collective(r->x), *device = berth_expansion_device(r->x);
-  int32_t i, heard = 0, n = berth_graph_inputs(r->g, op, &in), own = r->position[device[op]];
-  for (i = 0; i < n; i++) {
+  int32_t heard = 0, n = berth_graph_inputs(r->g, op, &in), own = r->position[device[op]];
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t;
     berth_graph_tensor(r->g, in[i], &t);
     if (of[t.producer] == BERTH_NONE) continue;
@@ -179,10 +176,10 @@ static void check_consumer(const replay *r, int32_t op) {
 
 /* All members are waited for, whatever is sent: but of a broadcast only the root and one's own. */
 static void check_waiting(const replay *r, int32_t op) {
-  int32_t i, own = r->position[berth_expansion_device(r->x)[op]];
+  int32_t own = r->position[berth_expansion_device(r->x)[op]];
   uint8_t *before = calloc((size_t)berth_graph_ops(r->g), 1);
   CHECK_STATUS(berth_reach(r->g, op, 0, before), BERTH_OK);
-  for (i = 0; i < r->j->members; i++) {
+  for (int32_t i = 0; i < r->j->members; i++) {
     int32_t position = r->position[r->j->device[i]];
     if (r->j->kind != BERTH_BROADCAST || position == r->root || position == own) CHECK(before[i]);
   }
@@ -193,8 +190,7 @@ static void check_bytes(const replay *r) {
   berth_expand_algorithm how = r->how;
   double b = r->j->bytes, n = r->n, share = b * (n - 1) / n, total = 0, tol = 1e-9 * b * n;
   bool even = how == BERTH_EXPAND_RING || how == BERTH_EXPAND_HALVING || how == BERTH_EXPAND_DIRECT;
-  int32_t i;
-  for (i = 0; i < r->n; i++) {
+  for (int32_t i = 0; i < r->n; i++) {
     total += r->sent[i];
     switch (r->j->kind) {
       case BERTH_ALLREDUCE:
@@ -222,13 +218,14 @@ static void check_bytes(const replay *r) {
 }
 
 static void check_originals(const replay *r, const berth_graph *g) {
-  const int32_t *in, *then, *device = berth_expansion_device(r->x), *of = berth_expansion_collective(r->x);
-  int32_t v, i;
+  const int32_t *device = berth_expansion_device(r->x), *of = berth_expansion_collective(r->x);
   CHECK(berth_graph_collectives(r->g) == 0);
+  const int32_t *in, *then;
+  int32_t v;
   for (v = 0; v < berth_graph_ops(g); v++) {
     int32_t n = berth_graph_inputs(g, v, &in);
     CHECK(device[v] == r->j->device[v] && of[v] == BERTH_NONE && berth_graph_inputs(r->g, v, &then) >= n);
-    for (i = 0; i < n; i++) CHECK(in[i] == then[i]);
+    for (int32_t i = 0; i < n; i++) CHECK(in[i] == then[i]);
   }
   for (; v < berth_graph_ops(r->g); v++) {
     berth_op op;
@@ -242,7 +239,6 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
   replay r = { .j = j, .how = how };
   berth_status st;
   berth_graph *g = build(ctx, j, &st);
-  int32_t i, *order;
   o.algorithm = how;
   o.groups = grouped ? j->group : NULL;
   find_positions(&r, grouped);
@@ -250,12 +246,12 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
   if (!CHECK_STATUS(berth_graph_expand(g, j->devices, j->device, &o, &r.x), BERTH_OK)) return;
   r.g = berth_expansion_graph(r.x);
   r.has = calloc((size_t)berth_graph_ops(r.g) * FULL_BLOCKS, sizeof *r.has);
-  order = malloc((size_t)berth_graph_ops(r.g) * sizeof *order);
+  int32_t *order = malloc((size_t)berth_graph_ops(r.g) * sizeof *order);
   CHECK_STATUS(berth_topo_order(r.g, order), BERTH_OK);
   check_originals(&r, g);
-  for (i = 0; i < berth_graph_ops(r.g); i++) replay_op(&r, order[i]);
-  for (i = 0; i < j->consumers; i++) check_consumer(&r, j->members + i);
-  for (i = 0; i < j->consumers; i++) check_waiting(&r, j->members + i);
+  for (int32_t i = 0; i < berth_graph_ops(r.g); i++) replay_op(&r, order[i]);
+  for (int32_t i = 0; i < j->consumers; i++) check_consumer(&r, j->members + i);
+  for (int32_t i = 0; i < j->consumers; i++) check_waiting(&r, j->members + i);
   check_bytes(&r);
   free(order);
   free(r.has);
@@ -264,13 +260,12 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
 }
 
 static void every_contribution_once(void) {
-  int32_t kind, how, k;
-  berth_rng rng;
   TEST("every consumer gets what it is due, every contribution is added once, and the bytes are those of the textbook");
+  berth_rng rng;
   berth_rng_init(&rng, 5, 0);
-  for (kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
-    for (how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
-      for (k = 0; k < 12; k++) {
+  for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
+    for (int32_t how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
+      for (int32_t k = 0; k < 12; k++) {
         job j = random_job(&rng, (berth_collective_kind)kind);
         check_expansion(&j, (berth_expand_algorithm)how, how == BERTH_EXPAND_HIERARCHICAL || k % 2);
       }
@@ -279,11 +274,10 @@ static void every_contribution_once(void) {
 }
 
 static void every_number_of_devices(void) {
-  int32_t kind, how, n;
   TEST("the same for 1 to 13 devices with a member each, in groups of two");
-  for (kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
-    for (how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
-      for (n = 1; n <= MOST_DEVICES; n++) {
+  for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
+    for (int32_t how = BERTH_EXPAND_RING; how <= BERTH_EXPAND_DIRECT; how++) {
+      for (int32_t n = 1; n <= MOST_DEVICES; n++) {
         job j = one_each((berth_collective_kind)kind, 64, n);
         check_expansion(&j, (berth_expand_algorithm)how, 1);
       }
@@ -310,12 +304,11 @@ static double expanded_seconds(const job *j, const berth_expand_options *o, bert
   berth_result *r = NULL;
   berth_status st;
   berth_graph *g = build(ctx, j, &st);
-  double seconds;
   sim.links = links;
   CHECK_STATUS(berth_graph_expand(g, j->devices, j->device, o, &x), BERTH_OK);
   CHECK_STATUS(berth_cost_new(berth_expansion_graph(x), t, NULL, &cost), BERTH_OK);
   CHECK_STATUS(berth_simulate(cost, berth_expansion_device(x), &sim, &r), BERTH_OK);
-  seconds = berth_result_makespan(r) - 1;
+  double seconds = berth_result_makespan(r) - 1;
   berth_result_release(r);
   berth_cost_release(cost);
   berth_expansion_release(x);
@@ -342,19 +335,18 @@ static double priced_seconds(const job *j, berth_collective_algorithm by) {
 static void agree(berth_collective_kind kind, int32_t n, berth_expand_algorithm how, berth_collective_algorithm by) {
   const job j = one_each(kind, 100, n);
   berth_expand_options o = berth_expand_default();
-  double want = priced_seconds(&j, by), duplex;
+  double want = priced_seconds(&j, by);
   o.algorithm = how;
   o.segments = 1;
-  duplex = expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX);
+  double duplex = expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX);
   CHECK_NEAR(duplex, want, 1e-9 * want);
   if (how == BERTH_EXPAND_TREE || kind == BERTH_PARAMETER_SERVER) return; /* one device sends to several at once */
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_FREE), want, 1e-9 * want);
 }
 
 static void as_priced(void) {
-  int32_t n;
   TEST("on a uniform mesh rings take what they are priced, and so do trees and halving where they are the same algorithm");
-  for (n = 2; n <= 9; n++) {
+  for (int32_t n = 2; n <= 9; n++) {
     agree(BERTH_ALLREDUCE, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
     agree(BERTH_ALLGATHER, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
     agree(BERTH_REDUCESCATTER, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
@@ -394,7 +386,6 @@ static void bad_input(void) {
   job j = one_each(BERTH_ALLREDUCE, 8, 4);
   berth_expand_options o = berth_expand_default();
   berth_expansion *x = NULL;
-  berth_piece piece;
   berth_status st;
   berth_graph *g = build(ctx, &j, &st);
   TEST("bad devices and options are named, and nothing is made");
@@ -420,6 +411,7 @@ static void bad_input(void) {
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, &o, &x), BERTH_EINVAL);
   CHECK(!x);
   CHECK_STATUS(berth_graph_expand(g, 4, j.device, NULL, &x), BERTH_OK);
+  berth_piece piece;
   CHECK_STATUS(berth_expansion_piece(x, 0, &piece), BERTH_OK);
   CHECK(piece.collective == BERTH_NONE);
   CHECK_STATUS(berth_expansion_piece(x, -1, &piece), BERTH_EINVAL);
@@ -432,11 +424,11 @@ static void bad_input(void) {
 static void pins_hold(void) {
   int32_t members[] = { 0, 1 }, device[] = { 1, 0 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
-  berth_graph_builder *b;
   berth_graph *g = NULL;
   berth_expansion *x = NULL;
   berth_op op = berth_op_default();
   TEST("pins of the graph are kept");
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   op.pin = 1;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
@@ -455,9 +447,8 @@ static void pins_hold(void) {
 }
 
 static berth_status expand_each(berth_ctx *in) {
-  int32_t kind;
   berth_status st = BERTH_OK;
-  for (kind = BERTH_ALLREDUCE; kind <= BERTH_BROADCAST && st == BERTH_OK; kind += 3) {
+  for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_BROADCAST && st == BERTH_OK; kind += 3) {
     const job j = one_each((berth_collective_kind)kind, 8, 3);
     berth_expand_options o = berth_expand_default();
     berth_expansion *x = NULL;

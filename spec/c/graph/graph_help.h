@@ -30,8 +30,8 @@ static inline void add_plain_op(berth_graph_builder *b, const char *name, double
 
 /* Writes a random subset of 0..n-1 without what `banned` marks into ids, shuffled; returns its size. */
 static inline int32_t random_subset(berth_rng *rng, int32_t n, double share, const uint8_t *banned, int32_t *ids) {
-  int32_t v, count = 0;
-  for (v = 0; v < n; v++) {
+  int32_t count = 0;
+  for (int32_t v = 0; v < n; v++) {
     if (!banned[v] && berth_rng_uniform(rng) < share) ids[count++] = v;
   }
   berth_rng_shuffle(rng, ids, count);
@@ -40,21 +40,20 @@ static inline int32_t random_subset(berth_rng *rng, int32_t n, double share, con
 
 /* Marks what may not come after op u: all of rank below or equal. `rank` NULL: nothing is banned (cycles arise). */
 static inline void ban(const int32_t *rank, int32_t n, int32_t u, uint8_t *banned) {
-  int32_t v;
-  for (v = 0; v < n; v++) {
+  for (int32_t v = 0; v < n; v++) {
     if (rank && rank[v] <= rank[u]) banned[v] = 1;
   }
 }
 
 static inline void random_tensors(berth_graph_builder *b, berth_rng *rng, const int32_t *rank, double share, flat *f) {
-  int32_t k, j, n, ids[SMALL], tensors = berth_rng_below(rng, 2 * f->n_ops + 1);
-  for (k = 0; k < tensors; k++) {
+  int32_t ids[SMALL], tensors = berth_rng_below(rng, 2 * f->n_ops + 1);
+  for (int32_t k = 0; k < tensors; k++) {
     uint8_t banned[SMALL] = { 0 };
     berth_tensor t = { .producer = berth_rng_below(rng, f->n_ops), .bytes = berth_rng_below(rng, 4), .resident_bytes = -1 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
     ban(rank, f->n_ops, t.producer, banned);
-    n = random_subset(rng, f->n_ops, share, banned, ids);
-    for (j = 0; j < n; j++) {
+    int32_t n = random_subset(rng, f->n_ops, share, banned, ids);
+    for (int32_t j = 0; j < n; j++) {
       CHECK_STATUS(berth_graph_builder_add_consumer(b, k, ids[j]), BERTH_OK);
       flat_add(f, t.producer, ids[j], k);
     }
@@ -63,39 +62,39 @@ static inline void random_tensors(berth_graph_builder *b, berth_rng *rng, const 
 }
 
 static inline void random_collective(berth_graph_builder *b, berth_rng *rng, const int32_t *rank, flat *f) {
-  int32_t i, j, members[SMALL], consumers[SMALL];
+  int32_t members[SMALL], consumers[SMALL];
   uint8_t banned[SMALL] = { 0 }, none[SMALL] = { 0 };
   berth_collective c = { .kind = BERTH_ALLREDUCE, .bytes = 8, .count = 1, .members = members, .consumers = consumers };
   c.n_members = random_subset(rng, f->n_ops, 0.35, none, members);
   if (c.n_members == 0) members[c.n_members++] = berth_rng_below(rng, f->n_ops);
-  for (i = 0; i < c.n_members; i++) ban(rank, f->n_ops, members[i], banned);
+  for (int32_t i = 0; i < c.n_members; i++) ban(rank, f->n_ops, members[i], banned);
   c.n_consumers = random_subset(rng, f->n_ops, 0.4, banned, consumers);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
-  for (i = 0; i < c.n_members; i++) {
-    for (j = 0; j < c.n_consumers; j++) flat_add(f, members[i], consumers[j], BERTH_NONE);
+  for (int32_t i = 0; i < c.n_members; i++) {
+    for (int32_t j = 0; j < c.n_consumers; j++) flat_add(f, members[i], consumers[j], BERTH_NONE);
   }
 }
 
 /* A random graph of 1..SMALL ops; acyclic, but not in id order, unless `cyclic`. */
 static inline void random_graph(berth_graph_builder *b, berth_rng *rng, int cyclic, flat *f) {
-  int32_t v, k, rank[SMALL], collectives = berth_rng_below(rng, 3);
+  int32_t collectives = berth_rng_below(rng, 3);
   *f = (flat){ .n_ops = 1 + berth_rng_below(rng, SMALL) };
-  for (v = 0; v < f->n_ops; v++) {
+  int32_t rank[SMALL];
+  for (int32_t v = 0; v < f->n_ops; v++) {
     rank[v] = v;
     add_plain_op(b, NULL, 1);
   }
   berth_rng_shuffle(rng, rank, f->n_ops);
   random_tensors(b, rng, cyclic ? NULL : rank, cyclic ? 0.08 : 0.3, f);
-  for (k = 0; k < collectives && !cyclic; k++) random_collective(b, rng, rank, f);
+  for (int32_t k = 0; k < collectives && !cyclic; k++) random_collective(b, rng, rank, f);
 }
 
 static inline void closure(const flat *f, uint8_t reach[SMALL][SMALL]) {
-  int32_t i, j, k;
   memset(reach, 0, SMALL * SMALL);
-  for (k = 0; k < f->n_edges; k++) reach[f->edge[k].src][f->edge[k].dst] = 1;
-  for (k = 0; k < f->n_ops; k++) {
-    for (i = 0; i < f->n_ops; i++) {
-      for (j = 0; j < f->n_ops; j++) reach[i][j] |= reach[i][k] & reach[k][j];
+  for (int32_t k = 0; k < f->n_edges; k++) reach[f->edge[k].src][f->edge[k].dst] = 1;
+  for (int32_t k = 0; k < f->n_ops; k++) {
+    for (int32_t i = 0; i < f->n_ops; i++) {
+      for (int32_t j = 0; j < f->n_ops; j++) reach[i][j] |= reach[i][k] & reach[k][j];
     }
   }
 }

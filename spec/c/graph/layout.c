@@ -9,13 +9,12 @@ static berth_status tree(berth_ctx *ctx, berth_graph **out) {
   berth_graph_builder *b = NULL;
   berth_status st = berth_graph_builder_new(ctx, &b);
   char name[16];
-  int32_t i;
-  for (i = 0; i < OPS && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < OPS && st == BERTH_OK; i++) {
     snprintf(name, sizeof name, "op%d", (int)i);
     op.name = name;
     st = berth_graph_builder_add_op(b, &op, NULL);
   }
-  for (i = 1; i < OPS && st == BERTH_OK; i++) {
+  for (int32_t i = 1; i < OPS && st == BERTH_OK; i++) {
     berth_tensor t = { .producer = (i - 1) / 2, .bytes = 1, .resident_bytes = -1 };
     int32_t id;
     if ((st = berth_graph_builder_add_tensor(b, &t, &id)) == BERTH_OK) st = berth_graph_builder_add_consumer(b, id, i);
@@ -36,14 +35,14 @@ static berth_status lay_out(berth_ctx *ctx) {
 
 static void layers(berth_ctx *ctx) {
   berth_graph *g = NULL;
-  int32_t depth[OPS], i, j;
-  double x[OPS], y[OPS];
   CHECK_STATUS(tree(ctx, &g), BERTH_OK);
+  int32_t depth[OPS];
   CHECK_STATUS(berth_depth(g, depth), BERTH_OK);
+  double x[OPS], y[OPS];
   CHECK_STATUS(berth_graph_layout(g, NULL, x, y), BERTH_OK);
-  for (i = 0; i < OPS; i++) {
+  for (int32_t i = 0; i < OPS; i++) {
     CHECK(y[i] == depth[i]);
-    for (j = 0; j < i; j++) CHECK(y[i] != y[j] || fabs(x[i] - x[j]) >= 1 - 1e-9);
+    for (int32_t j = 0; j < i; j++) CHECK(y[i] != y[j] || fabs(x[i] - x[j]) >= 1 - 1e-9);
   }
   depth[OPS - 1] = 200000;
   CHECK_STATUS(berth_graph_layout(g, depth, x, y), BERTH_EUNSUPPORTED);

@@ -11,30 +11,28 @@ static double comm_of(const times *x, int32_t tensor) { return tensor == BERTH_N
 
 /* Longest path by walking every path. */
 static double onward(const flat *f, const times *x, int32_t v) {
-  double best = 0, way;
-  int32_t k;
-  for (k = 0; k < f->n_edges; k++) {
+  double best = 0;
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].src != v) continue;
-    way = comm_of(x, f->edge[k].tensor) + onward(f, x, f->edge[k].dst);
+    double way = comm_of(x, f->edge[k].tensor) + onward(f, x, f->edge[k].dst);
     if (way > best) best = way;
   }
   return x->comp[v] + best;
 }
 
 static double before(const flat *f, const times *x, int32_t v) {
-  double best = 0, way;
-  int32_t k;
-  for (k = 0; k < f->n_edges; k++) {
+  double best = 0;
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst != v) continue;
-    way = before(f, x, f->edge[k].src) + x->comp[f->edge[k].src] + comm_of(x, f->edge[k].tensor);
+    double way = before(f, x, f->edge[k].src) + x->comp[f->edge[k].src] + comm_of(x, f->edge[k].tensor);
     if (way > best) best = way;
   }
   return best;
 }
 
 static int32_t deep(const flat *f, int32_t v) {
-  int32_t k, best = 0, way;
-  for (k = 0; k < f->n_edges; k++) {
+  int32_t best = 0, way;
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst == v && (way = deep(f, f->edge[k].src) + 1) > best) best = way;
   }
   return best;
@@ -42,20 +40,21 @@ static int32_t deep(const flat *f, int32_t v) {
 
 /* Small integers: sums are exact in any order. */
 static void random_times(berth_rng *rng, const flat *f, times *x) {
-  int32_t i;
-  for (i = 0; i < f->n_ops; i++) x->comp[i] = berth_rng_below(rng, 4);
-  for (i = 0; i < f->n_tensors; i++) x->comm[i] = berth_rng_below(rng, 3);
+  for (int32_t i = 0; i < f->n_ops; i++) x->comp[i] = berth_rng_below(rng, 4);
+  for (int32_t i = 0; i < f->n_tensors; i++) x->comm[i] = berth_rng_below(rng, 3);
 }
 
 static void check_levels(const berth_graph *g, const flat *f, const times *x) {
-  double bl[SMALL], tl[SMALL], slack[SMALL], longest = 0;
-  int32_t v, depth[SMALL];
+  double bl[SMALL], longest = 0;
   CHECK_STATUS(berth_b_level(g, x->comp, x->comm, bl), BERTH_OK);
+  double tl[SMALL];
   CHECK_STATUS(berth_t_level(g, x->comp, x->comm, tl), BERTH_OK);
+  double slack[SMALL];
   CHECK_STATUS(berth_slack(g, x->comp, x->comm, slack), BERTH_OK);
+  int32_t depth[SMALL];
   CHECK_STATUS(berth_depth(g, depth), BERTH_OK);
-  for (v = 0; v < f->n_ops; v++) longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
-  for (v = 0; v < f->n_ops; v++) {
+  for (int32_t v = 0; v < f->n_ops; v++) longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
+  for (int32_t v = 0; v < f->n_ops; v++) {
     CHECK_NEAR(bl[v], onward(f, x, v), 0);
     CHECK_NEAR(tl[v], before(f, x, v), 0);
     CHECK_NEAR(slack[v], longest - before(f, x, v) - onward(f, x, v), 0);
@@ -64,8 +63,7 @@ static void check_levels(const berth_graph *g, const flat *f, const times *x) {
 }
 
 static int has_edge_into(const flat *f, int32_t v) {
-  int32_t k;
-  for (k = 0; k < f->n_edges; k++) {
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst == v) return 1;
   }
   return 0;
@@ -73,11 +71,11 @@ static int has_edge_into(const flat *f, int32_t v) {
 
 /* The longest way on from v: greatest, then lowest id. */
 static int32_t best_next(const flat *f, const times *x, int32_t v) {
-  double best = -1, way;
-  int32_t k, next = BERTH_NONE;
-  for (k = 0; k < f->n_edges; k++) {
+  double best = -1;
+  int32_t next = BERTH_NONE;
+  for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].src != v) continue;
-    way = comm_of(x, f->edge[k].tensor) + onward(f, x, f->edge[k].dst);
+    double way = comm_of(x, f->edge[k].tensor) + onward(f, x, f->edge[k].dst);
     if (way > best || (way == best && f->edge[k].dst < next)) {
       best = way;
       next = f->edge[k].dst;
@@ -87,13 +85,15 @@ static int32_t best_next(const flat *f, const times *x, int32_t v) {
 }
 
 static void check_path(const berth_graph *g, const flat *f, const times *x) {
-  int32_t v, i, n, path[SMALL], first = BERTH_NONE;
+  int32_t n, path[SMALL], first = BERTH_NONE;
   double length;
   CHECK_STATUS(berth_critical_path(g, x->comp, x->comm, path, &n, &length), BERTH_OK);
+  int32_t v;
   for (v = 0; v < f->n_ops; v++) {
     if (!has_edge_into(f, v) && (first == BERTH_NONE || onward(f, x, v) > onward(f, x, first))) first = v;
   }
   CHECK_NEAR(length, onward(f, x, first), 0);
+  int32_t i;
   for (v = first, i = 0; v != BERTH_NONE; v = best_next(f, x, v), i++) CHECK(i < n && path[i] == v);
   CHECK(i == n);
   CHECK_STATUS(berth_critical_path(g, x->comp, NULL, NULL, NULL, NULL), BERTH_OK);
@@ -101,34 +101,35 @@ static void check_path(const berth_graph *g, const flat *f, const times *x) {
 
 /* Queue as an array, one edge at a time. Edges of a source: by tensor, then by collective, as they were added. */
 static void naive_order(const flat *f, int32_t *order) {
-  int32_t left[SMALL] = { 0 }, head, k, v, n = 0;
-  for (k = 0; k < f->n_edges; k++) left[f->edge[k].dst]++;
-  for (v = 0; v < f->n_ops; v++) {
+  int32_t left[SMALL] = { 0 }, n = 0;
+  for (int32_t k = 0; k < f->n_edges; k++) left[f->edge[k].dst]++;
+  for (int32_t v = 0; v < f->n_ops; v++) {
     if (left[v] == 0) order[n++] = v;
   }
-  for (head = 0; head < n; head++) {
-    for (k = 0; k < f->n_edges; k++) {
+  for (int32_t head = 0; head < n; head++) {
+    for (int32_t k = 0; k < f->n_edges; k++) {
       if (f->edge[k].src == order[head] && --left[f->edge[k].dst] == 0) order[n++] = f->edge[k].dst;
     }
   }
 }
 
 static void check_order(const berth_graph *g, const flat *f) {
-  int32_t order[SMALL], want[SMALL];
+  int32_t order[SMALL];
   CHECK_STATUS(berth_topo_order(g, order), BERTH_OK);
+  int32_t want[SMALL];
   naive_order(f, want);
   CHECK(memcmp(order, want, (size_t)f->n_ops * sizeof *order) == 0);
 }
 
 static void check_reach(const berth_graph *g, const flat *f) {
-  uint8_t reach[SMALL][SMALL], down[SMALL], up[SMALL];
-  int32_t a, b;
-  int yes;
+  uint8_t reach[SMALL][SMALL];
   closure(f, reach);
-  for (a = 0; a < f->n_ops; a++) {
+  uint8_t down[SMALL], up[SMALL];
+  int yes;
+  for (int32_t a = 0; a < f->n_ops; a++) {
     CHECK_STATUS(berth_reach(g, a, 1, down), BERTH_OK);
     CHECK_STATUS(berth_reach(g, a, 0, up), BERTH_OK);
-    for (b = 0; b < f->n_ops; b++) {
+    for (int32_t b = 0; b < f->n_ops; b++) {
       CHECK_STATUS(berth_reachable(g, a, b, &yes), BERTH_OK);
       CHECK(yes == (a == b || reach[a][b]));
       CHECK(down[b] == (a == b || reach[a][b]));
@@ -140,21 +141,23 @@ static void check_reach(const berth_graph *g, const flat *f) {
 /* Members of one collective are joined even without consumers: two-way edges between them. */
 static void check_components(const berth_graph *g, const flat *f) {
   flat both = *f;
-  uint8_t reach[SMALL][SMALL];
+  int32_t count = 0;
+  for (int32_t k = 0; k < f->n_edges; k++) flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
   berth_collective c;
-  int32_t k, j, a, b, n, component[SMALL], lowest, count = 0;
-  for (k = 0; k < f->n_edges; k++) flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
-  for (k = 0; k < berth_graph_collectives(g); k++) {
+  for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
     CHECK_STATUS(berth_graph_collective(g, k, &c), BERTH_OK);
-    for (j = 1; j < c.n_members; j++) {
+    for (int32_t j = 1; j < c.n_members; j++) {
       flat_add(&both, c.members[0], c.members[j], BERTH_NONE);
       flat_add(&both, c.members[j], c.members[0], BERTH_NONE);
     }
   }
+  uint8_t reach[SMALL][SMALL];
   closure(&both, reach);
+  int32_t n, component[SMALL];
   CHECK_STATUS(berth_components(g, component, &n), BERTH_OK);
-  for (a = 0; a < f->n_ops; a++) {
-    for (b = 0; b < f->n_ops; b++) CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
+  for (int32_t a = 0; a < f->n_ops; a++) {
+    for (int32_t b = 0; b < f->n_ops; b++) CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
+    int32_t lowest;
     for (lowest = 0; lowest < a && component[lowest] != component[a]; lowest++) { }
     if (lowest == a) CHECK(component[a] == count++);
   }
@@ -163,15 +166,14 @@ static void check_components(const berth_graph *g, const flat *f) {
 
 static void random_graphs(berth_ctx *ctx) {
   berth_rng rng;
-  int32_t k;
   berth_rng_init(&rng, 7, 0);
-  for (k = 0; k < GRAPHS; k++) {
+  for (int32_t k = 0; k < GRAPHS; k++) {
     berth_graph_builder *b;
-    berth_graph *g;
-    flat f;
-    times x;
     CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+    flat f;
     random_graph(b, &rng, 0, &f);
+    berth_graph *g;
+    times x;
     if (CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK)) {
       random_times(&rng, &f, &x);
       check_order(g, &f);
@@ -203,14 +205,15 @@ static berth_graph *fork_graph(berth_ctx *ctx) {
 static void by_hand(berth_ctx *ctx) {
   berth_graph *g = fork_graph(ctx);
   const double comp[] = { 2, 3, 1 }, comm[] = { 4, 0 };
-  double x[3], length;
-  int32_t path[3], n;
+  double x[3];
   CHECK_STATUS(berth_b_level(g, comp, comm, x), BERTH_OK);
   CHECK(x[0] == 9 && x[1] == 3 && x[2] == 1);
   CHECK_STATUS(berth_t_level(g, comp, comm, x), BERTH_OK);
   CHECK(x[0] == 0 && x[1] == 6 && x[2] == 2);
   CHECK_STATUS(berth_slack(g, comp, comm, x), BERTH_OK);
   CHECK(x[0] == 0 && x[1] == 0 && x[2] == 6);
+  double length;
+  int32_t path[3], n;
   CHECK_STATUS(berth_critical_path(g, comp, comm, path, &n, &length), BERTH_OK);
   CHECK(n == 2 && path[0] == 0 && path[1] == 1 && length == 9);
   CHECK_STATUS(berth_b_level(g, comp, NULL, x), BERTH_OK);
@@ -241,18 +244,19 @@ static void bad_times(berth_ctx *ctx) {
 static void rounding(berth_ctx *ctx) {
   enum { CHAIN = 1000 };
   berth_graph_builder *b;
-  berth_graph *g;
-  double comp[CHAIN], slack[CHAIN];
-  int32_t v, bad = 0;
+  int32_t bad = 0;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (v = 0; v < CHAIN; v++) {
+  double comp[CHAIN];
+  for (int32_t v = 0; v < CHAIN; v++) {
     comp[v] = 0.1 + v % 7 * 0.3;
     add_plain_op(b, NULL, comp[v]);
     if (v > 0) CHECK_STATUS(berth_graph_builder_connect(b, v - 1, v, 0, NULL), BERTH_OK);
   }
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  double slack[CHAIN];
   CHECK_STATUS(berth_slack(g, comp, NULL, slack), BERTH_OK);
-  for (v = 0; v < CHAIN; v++) bad += slack[v] != 0;
+  for (int32_t v = 0; v < CHAIN; v++) bad += slack[v] != 0;
   CHECK(bad == 0);
   berth_graph_release(g);
   berth_graph_builder_release(b);
@@ -262,13 +266,12 @@ static void rounding(berth_ctx *ctx) {
 static void wide_collective(berth_ctx *ctx) {
   enum { SIDE = 100000 };
   berth_graph_builder *b;
-  berth_graph *g;
-  int32_t v, *ids = malloc(2 * SIDE * sizeof *ids), *path = malloc(2 * SIDE * sizeof *path), n;
-  double *comp = malloc(2 * SIDE * sizeof *comp), *out = malloc(2 * SIDE * sizeof *out), length;
+  int32_t *ids = malloc(2 * SIDE * sizeof *ids), *path = malloc(2 * SIDE * sizeof *path);
+  double *comp = malloc(2 * SIDE * sizeof *comp), *out = malloc(2 * SIDE * sizeof *out);
   uint8_t *mark = malloc(2 * SIDE);
   berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = SIDE, .n_consumers = SIDE };
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (v = 0; v < 2 * SIDE; v++) {
+  for (int32_t v = 0; v < 2 * SIDE; v++) {
     berth_op op = berth_op_default();
     CHECK(berth_graph_builder_add_op(b, &op, NULL) == BERTH_OK);
     ids[v] = v;
@@ -277,11 +280,14 @@ static void wide_collective(berth_ctx *ctx) {
   c.members = ids;
   c.consumers = ids + SIDE;
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK_STATUS(berth_b_level(g, comp, NULL, out), BERTH_OK);
   CHECK(out[0] == 3 && out[SIDE - 1] == 4 && out[SIDE] == 1);
   CHECK_STATUS(berth_t_level(g, comp, NULL, out), BERTH_OK);
   CHECK(out[0] == 0 && out[SIDE] == 2);
+  int32_t n;
+  double length;
   CHECK_STATUS(berth_critical_path(g, comp, NULL, path, &n, &length), BERTH_OK);
   CHECK(n == 2 && path[0] == SIDE - 1 && path[1] == SIDE + 5 && length == 4);
   CHECK_STATUS(berth_reach(g, 3, 1, mark), BERTH_OK);

@@ -27,12 +27,12 @@ static void move(berth_i_line *l, int32_t *want, int32_t from, int32_t after) {
 
 static void test(berth_ctx *ctx, const char *name, int32_t after) {
   berth_i_pool pool = berth_i_pool_empty(ctx);
-  berth_i_line l;
-  berth_rng rng;
-  int32_t want[THINGS];
   TEST(name);
+  berth_rng rng;
   berth_rng_init(&rng, 1, 0);
+  int32_t want[THINGS];
   for (int32_t i = 0; i < THINGS; i++) want[i] = i;
+  berth_i_line l;
   CHECK_STATUS(berth_i_line_init(&pool, THINGS, want, &l), BERTH_OK);
   for (int32_t i = 0; i < 400; i++) {
     move(&l, want, berth_rng_below(&rng, THINGS),

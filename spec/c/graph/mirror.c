@@ -57,12 +57,12 @@ static void check_ops(const berth_graph *m) {
 
 static void defaults(berth_ctx *ctx) {
   berth_graph *g = forward_graph(ctx), *m = NULL;
-  int32_t origin[8], v;
+  int32_t origin[8];
   CHECK_STATUS(berth_graph_mirror(g, NULL, &m, origin), BERTH_OK);
   berth_graph_release(g);
   CHECK_TEXT(berth_graph_name(m), "net");
   CHECK(berth_graph_ops(m) == 8 && berth_graph_tensors(m) == 7);
-  for (v = 0; v < 8; v++) CHECK(origin[v] == (v < 4 ? v : 7 - v));
+  for (int32_t v = 0; v < 8; v++) CHECK(origin[v] == (v < 4 ? v : 7 - v));
   check_ops(m);
   check_tensor(m, 0, 0, 8, LIST(1, 2, 6, 5)); /* uses, then the backward ops of these uses */
   check_tensor(m, 1, 1, 3, LIST(3, 4));
@@ -78,7 +78,6 @@ static void options(berth_ctx *ctx) {
   berth_graph *g = forward_graph(ctx), *m = NULL;
   const double seconds[] = { 5, 6, 7, 8 };
   berth_mirror_options o = berth_mirror_default();
-  berth_op op;
   o.ratio = 0;
   o.seconds = seconds;
   o.join = BERTH_JOIN_LAST;
@@ -92,6 +91,7 @@ static void options(berth_ctx *ctx) {
   check_tensor(m, 3, 6, 3, LIST(7)); /* as large as the output of b */
   check_tensor(m, 4, 5, 0, LIST(7)); /* c has none */
   check_tensor(m, 5, 4, 7, LIST(6));
+  berth_op op;
   CHECK_STATUS(berth_graph_op(m, 7, &op), BERTH_OK);
   CHECK(op.seconds[0] == 5 && op.flop == 0 && op.param_bytes == 4);
   CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
@@ -108,14 +108,15 @@ static void options(berth_ctx *ctx) {
 static void two_types(berth_ctx *ctx) {
   const double profile[] = { 1, 3 };
   berth_graph_builder *b;
-  berth_graph *g, *m;
   berth_op op = berth_op_default();
   berth_mirror_options o = berth_mirror_default();
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "cpu", "gpu" }), BERTH_OK);
   op.seconds = profile;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *m;
   CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_op(m, 1, &op), BERTH_OK);
   CHECK(op.seconds[0] == 2 && op.seconds[1] == 6);
@@ -133,7 +134,6 @@ static void refusals(berth_ctx *ctx) {
   const double seconds[] = { 1, -1, 1, 1 };
   int32_t origin[16] = { 99 }, members[] = { 0 };
   berth_mirror_options o = berth_mirror_default();
-  berth_graph_builder *b;
   const berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = 1, .members = members };
   o.ratio = -1;
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
@@ -155,6 +155,7 @@ static void refusals(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "mirror: op 0 \"a\" has a twin already");
   berth_graph_release(m);
   berth_graph_release(g);
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   add_plain_op(b, NULL, 1);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
@@ -166,10 +167,10 @@ static void refusals(berth_ctx *ctx) {
 
 /* Twins reach one another exactly the other way round, and every backward op comes after its forward op. */
 static void check_reversal(const berth_graph *g, const berth_graph *m) {
-  int32_t n = berth_graph_ops(g), u, v;
+  int32_t n = berth_graph_ops(g);
   int yes, back;
-  for (u = 0; u < n; u++) {
-    for (v = 0; v < n; v++) {
+  for (int32_t u = 0; u < n; u++) {
+    for (int32_t v = 0; v < n; v++) {
       CHECK_STATUS(berth_reachable(g, u, v, &yes), BERTH_OK);
       CHECK_STATUS(berth_reachable(m, 2 * n - 1 - v, 2 * n - 1 - u, &back), BERTH_OK);
       CHECK(yes == back);
@@ -181,15 +182,15 @@ static void check_reversal(const berth_graph *g, const berth_graph *m) {
 
 static void random_mirrors(berth_ctx *ctx) {
   berth_rng rng;
-  int32_t k;
   berth_rng_init(&rng, 5, 0);
-  for (k = 0; k < 200; k++) {
+  for (int32_t k = 0; k < 200; k++) {
     berth_graph_builder *b;
-    berth_graph *g, *m = NULL;
+    berth_graph *m = NULL;
     berth_mirror_options o = berth_mirror_default();
-    flat f;
     CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+    flat f;
     random_graph(b, &rng, 0, &f);
+    berth_graph *g;
     CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
     o.activations = k % 2;
     if (berth_graph_collectives(g) == 0 && CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK)) check_reversal(g, m);
@@ -202,16 +203,16 @@ static void random_mirrors(berth_ctx *ctx) {
 /* Order, levels and the rest, with the n-th request refused. */
 static berth_status use_all(const berth_graph *g) {
   double comp[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, x[8];
-  int32_t ids[8], n;
-  uint8_t mark[8];
-  int yes;
   berth_status st;
   if ((st = berth_b_level(g, comp, NULL, x)) != BERTH_OK) return st;
   if ((st = berth_t_level(g, comp, NULL, x)) != BERTH_OK) return st;
   if ((st = berth_slack(g, comp, NULL, x)) != BERTH_OK) return st;
+  int32_t ids[8], n;
   if ((st = berth_critical_path(g, comp, NULL, ids, &n, x)) != BERTH_OK) return st;
   if ((st = berth_depth(g, ids)) != BERTH_OK) return st;
+  uint8_t mark[8];
   if ((st = berth_reach(g, 0, 1, mark)) != BERTH_OK) return st;
+  int yes;
   if ((st = berth_reachable(g, 0, 1, &yes)) != BERTH_OK) return st;
   return berth_components(g, ids, &n);
 }
@@ -222,9 +223,8 @@ static berth_status one_collective(berth_ctx *ctx, berth_graph **out) {
   const berth_op op = berth_op_default();
   berth_graph_builder *b;
   berth_status st = berth_graph_builder_new(ctx, &b);
-  int k;
   if (st != BERTH_OK) return st;
-  for (k = 0; k < 3 && st == BERTH_OK; k++) st = berth_graph_builder_add_op(b, &op, NULL);
+  for (int k = 0; k < 3 && st == BERTH_OK; k++) st = berth_graph_builder_add_op(b, &op, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
   berth_graph_builder_release(b);
@@ -238,14 +238,14 @@ static void refused_memory(void) {
   int done = 0;
   for (n = 1; !done; n++) {
     berth_ctx *ctx = NULL;
-    berth_graph *g, *m = NULL, *c = NULL;
-    berth_status st;
+    berth_graph *m = NULL, *c = NULL;
     int32_t origin[8] = { 99 };
     state.fail_at = 0;
     CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
-    g = forward_graph(ctx);
+    berth_graph *g = forward_graph(ctx);
     state.calls = 0;
     state.fail_at = n;
+    berth_status st;
     if ((st = berth_graph_mirror(g, NULL, &m, origin)) == BERTH_OK && (st = one_collective(ctx, &c)) == BERTH_OK &&
         (st = use_all(c)) == BERTH_OK) {
       st = use_all(m);

@@ -15,9 +15,8 @@ typedef struct edge {
 static berth_graph *letters(int32_t n, int32_t n_edges, const edge *edges, int32_t group) {
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t k;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     char name[2] = { (char)('a' + k), 0 };
     double seconds = k + 1;
     berth_op op = berth_op_default();
@@ -29,7 +28,7 @@ static berth_graph *letters(int32_t n, int32_t n_edges, const edge *edges, int32
     op.param_bytes = 100;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (k = 0; k < n_edges; k++) {
+  for (int32_t k = 0; k < n_edges; k++) {
     CHECK_STATUS(berth_graph_builder_connect(b, edges[k].src, edges[k].dst, edges[k].bytes, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -41,20 +40,20 @@ static void fuses_a_diamond(void) {
   /* a -> b -> d, a -> c -> d, a -> d: never a and d before the rest; in the end one op */
   static const edge edges[] = { { 0, 3, 9 }, { 0, 1, 4 }, { 1, 3, 3 }, { 0, 2, 2 }, { 2, 3, 1 } };
   berth_graph *g = letters(4, 5, edges, 0), *f = NULL;
-  int32_t map[4], n;
-  const int32_t *out;
-  berth_op op;
-  berth_tensor t;
   TEST("a diamond with a short cut becomes one op, the short cut last");
+  int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, NULL, &f, map), BERTH_OK);
   CHECK(berth_graph_ops(f) == 1 && map[0] == 0 && map[3] == 0);
+  berth_op op;
   berth_graph_op(f, 0, &op);
   CHECK_TEXT(op.name, "a..d (4)");
   CHECK_TEXT(op.kind, "k");
   CHECK_NEAR(op.seconds[0], 10, 0);
   CHECK_NEAR(op.param_bytes, 400, 0);
   CHECK_NEAR(op.workspace_bytes, 40, 0);
-  n = berth_graph_outputs(f, 0, &out);
+  const int32_t *out;
+  int32_t n = berth_graph_outputs(f, 0, &out);
+  berth_tensor t;
   CHECK(n == 1 && berth_graph_tensor(f, out[0], &t) == BERTH_OK);
   CHECK_NEAR(t.resident_bytes, 19, 0);
   CHECK_NEAR(t.bytes, 0, 0);
@@ -66,10 +65,10 @@ static void stops_at_limits(void) {
   static const edge edges[] = { { 0, 1, 1 }, { 1, 2, 8 }, { 2, 3, 2 } };
   berth_graph *g = letters(4, 3, edges, BERTH_NONE), *f = NULL;
   berth_fuse_options o = berth_fuse_default();
-  int32_t map[4];
   TEST("limits: heaviest tensors first");
   o.scope = BERTH_FUSE_ALL;
   o.share.max_ops = 2;
+  int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(map[0] == 0 && map[1] == 1 && map[2] == 1 && map[3] == 2);
   berth_graph_release(f);
@@ -96,10 +95,10 @@ static void cheap_leaves_what_exact_takes(void) {
   static const edge edges[] = { { 0, 1, 9 }, { 0, 2, 1 }, { 3, 1, 1 } };
   berth_graph *g = letters(4, 3, edges, BERTH_NONE), *f = NULL;
   berth_fuse_options o = berth_fuse_default();
-  int32_t map[4];
   TEST("the cheap check leaves pairs alone that the exact one takes");
   o.scope = BERTH_FUSE_ALL;
   o.share.max_ops = 2;
+  int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(map[0] == map[1]);
   berth_graph_release(f);
@@ -118,11 +117,11 @@ static void contracts_chains(void) {
   /* a -> b -> c -> d, b -> e: a+b, then c+d; e alone */
   static const edge edges[] = { { 0, 1, 1 }, { 1, 2, 1 }, { 2, 3, 1 }, { 1, 4, 1 } };
   berth_graph *g = letters(5, 4, edges, BERTH_NONE), *f = NULL;
-  int32_t map[5];
-  berth_op op;
   TEST("chains become one op");
+  int32_t map[5];
   CHECK_STATUS(berth_graph_fuse_chains(g, NULL, &f, map), BERTH_OK);
   CHECK(map[0] == 0 && map[1] == 0 && map[2] == 1 && map[3] == 1 && map[4] == 2);
+  berth_op op;
   berth_graph_op(f, 0, &op);
   CHECK_TEXT(op.name, "a+b");
   berth_graph_release(f);
@@ -141,12 +140,12 @@ static berth_graph *mirrored(void) {
 static void fuses_twins_side_by_side(void) {
   berth_graph *g = mirrored(), *f = NULL;
   berth_fuse_options o = berth_fuse_default();
-  berth_op op;
-  int32_t map[4];
   TEST("twins are fused side by side");
   o.share.max_ops = 2;
+  int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(berth_graph_ops(f) == 2 && map[0] == map[1] && map[2] == map[3]);
+  berth_op op;
   berth_graph_op(f, 0, &op);
   CHECK(op.twin == 1);
   CHECK_TEXT(op.name, "a+b");
@@ -171,15 +170,14 @@ static void fuses_twins_side_by_side(void) {
 }
 
 static void keeps_ways_of_pricing_apart(void) {
-  berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
   berth_fuse_options o = berth_fuse_default();
-  berth_op timed = berth_op_default(), rated = berth_op_default(), idle = berth_op_default(), op;
+  berth_op timed = berth_op_default(), rated = berth_op_default(), idle = berth_op_default();
   double seconds = 2;
-  int32_t map[4];
   TEST("ops with times are not fused with such that have FLOP only; what takes no time goes with both");
   timed.seconds = &seconds;
   rated.flop = 8;
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   berth_graph_builder_add_op(b, &timed, NULL);
   berth_graph_builder_add_op(b, &rated, NULL);
@@ -190,8 +188,10 @@ static void keeps_ways_of_pricing_apart(void) {
   berth_graph_builder_connect(b, 2, 3, 3, NULL);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   o.scope = BERTH_FUSE_ALL;
+  int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(map[0] == 0 && map[1] == 1 && map[2] == 1 && map[3] == 1);
+  berth_op op;
   berth_graph_op(f, 1, &op);
   CHECK(!op.seconds && op.flop == 16);
   berth_graph_release(f);
@@ -207,14 +207,13 @@ static void keeps_pins_and_types_apart(void) {
   const double cpu_only[] = { 1, BERTH_UNSUPPORTED }, gpu_only[] = { BERTH_UNSUPPORTED, 1 }, both[] = { 1, 1 };
   const double *const profile[] = { cpu_only, gpu_only, both, both };
   const int32_t device_type[] = { 1, 1 };
-  berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
   berth_fuse_options o = berth_fuse_default();
-  int32_t k, map[4];
   TEST("no op that no type can run, none pinned to two devices");
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   berth_graph_builder_types(b, 2, types);
-  for (k = 0; k < 4; k++) {
+  for (int32_t k = 0; k < 4; k++) {
     berth_op op = berth_op_default();
     op.seconds = profile[k];
     op.pin = k >= 2 ? k - 2 : BERTH_NONE;
@@ -223,6 +222,7 @@ static void keeps_pins_and_types_apart(void) {
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   o.scope = BERTH_FUSE_ALL;
+  int32_t map[4];
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(map[0] == 0 && map[1] == 1 && map[2] == 1 && map[3] == 2);
   berth_graph_release(f);
@@ -241,13 +241,12 @@ static void keeps_pins_and_types_apart(void) {
 /* a (pin 0) -> b (group), c (pin 1) -> d (same group): one of them may join the group, or it would be pinned to two devices. */
 static void keeps_groups_together(void) {
   static const int32_t pin[] = { 0, BERTH_NONE, 1, BERTH_NONE };
-  berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
   berth_fuse_options o = berth_fuse_default();
-  int32_t k, map[4];
   TEST("what joins an op of a group goes where all of the group can");
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k < 4; k++) {
+  for (int32_t k = 0; k < 4; k++) {
     const double second = 1;
     berth_op op = berth_op_default();
     op.seconds = &second;
@@ -258,6 +257,7 @@ static void keeps_groups_together(void) {
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   o.scope = BERTH_FUSE_ALL;
+  int32_t map[4];
   if (CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK)) CHECK(map[0] == 0 && map[1] == 1 && map[2] == 2 && map[3] == 2);
   berth_graph_release(f);
   f = NULL;
@@ -270,8 +270,9 @@ static void keeps_groups_together(void) {
 /* ---- on random graphs -------------------------------------------------------------------------- */
 
 static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scope scope) {
-  berth_op x, y;
+  berth_op x;
   berth_graph_op(f, a, &x);
+  berth_op y;
   berth_graph_op(f, b, &y);
   if (scope == BERTH_FUSE_GROUPS && (x.group == BERTH_NONE || x.group != y.group)) return 0;
   if (x.group != BERTH_NONE && y.group != BERTH_NONE && x.group != y.group) return 0;
@@ -284,9 +285,9 @@ static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scop
 
 /* Nothing that could be contracted is left. */
 static void check_complete(const berth_graph *f, const matrix *m, const berth_fuse_options *o) {
-  int32_t a, b, left = 0;
-  for (a = 0; a < m->ops; a++) {
-    for (b = 0; b < m->ops; b++) {
+  int32_t left = 0;
+  for (int32_t a = 0; a < m->ops; a++) {
+    for (int32_t b = 0; b < m->ops; b++) {
       if (a != b && *cell(m, m->edge, a, b) && may_share(f, a, b, o->scope) && !has_detour(m, a, b)) left++;
     }
   }
@@ -294,17 +295,16 @@ static void check_complete(const berth_graph *f, const matrix *m, const berth_fu
 }
 
 static int several(const matrix *m, int32_t x, int ahead, int32_t except) {
-  int32_t k;
-  for (k = 0; k < m->n; k++) {
+  for (int32_t k = 0; k < m->n; k++) {
     if (k != except && *(ahead ? cell(m, m->edge, x, k) : cell(m, m->edge, k, x))) return 1;
   }
   return 0;
 }
 
 static void check_cheap_complete(const berth_graph *f, const matrix *m, const berth_fuse_options *o, int chains) {
-  int32_t a, b, left = 0;
-  for (a = 0; a < m->ops; a++) {
-    for (b = 0; b < m->ops; b++) {
+  int32_t left = 0;
+  for (int32_t a = 0; a < m->ops; a++) {
+    for (int32_t b = 0; b < m->ops; b++) {
       if (a == b || !*cell(m, m->edge, a, b) || !may_share(f, a, b, o->scope)) continue;
       if (chains) left += !several(m, a, 1, b) && !several(m, b, 0, a);
       else left += !several(m, a, 1, b) || !several(m, b, 0, a);
@@ -316,13 +316,12 @@ static void check_cheap_complete(const berth_graph *f, const matrix *m, const be
 static void check_contraction(const berth_graph *g, const berth_fuse_options *o, int chains, berth_rng *rng) {
   berth_graph *f = NULL;
   int32_t ops = berth_graph_ops(g), *map = must_have((size_t)ops, sizeof *map);
-  matrix m;
   if (!CHECK_STATUS(chains ? berth_graph_fuse_chains(g, o, &f, map) : berth_graph_fuse(g, o, &f, map), BERTH_OK)) {
     printf("# %s\n", berth_errmsg(ctx));
     free(map);
     return;
   }
-  m = new_matrix(f);
+  matrix m = new_matrix(f);
   CHECK(!is_cyclic(&m));
   check_numbering(map, ops, berth_graph_ops(f));
   check_sums(g, f, map);
@@ -336,11 +335,10 @@ static void check_contraction(const berth_graph *g, const berth_fuse_options *o,
 }
 
 static void random_fusions(void) {
-  berth_rng rng;
-  int32_t k;
   TEST("random graphs: no cycle, nothing lost, cuts the same, nothing left that may be contracted");
+  berth_rng rng;
   berth_rng_init(&rng, 5, 0);
-  for (k = 0; k < 700; k++) { /* dense and small, then thin and wide: there an order that is not kept up to date makes cycles */
+  for (int32_t k = 0; k < 700; k++) { /* dense and small, then thin and wide: there an order that is not kept up to date makes cycles */
     recipe r = { .ops = 2 + berth_rng_below(&rng, k < 400 ? 40 : 90), .groups = berth_rng_below(&rng, 4), .types = 1 + k % 2,
                  .collectives = berth_rng_below(&rng, 3), .reach = k < 400 ? 12 : 60 };
     r.density = k < 400 ? 0.02 + 0.3 * berth_rng_uniform(&rng) : 0.005 + 0.03 * berth_rng_uniform(&rng);
@@ -359,9 +357,8 @@ static void random_fusions(void) {
 
 /* Each twin's set has the twins of one set only. */
 static void check_twins(const berth_graph *g, const berth_graph *f, const int32_t *map) {
-  int32_t v;
   berth_op x, y;
-  for (v = 0; v < berth_graph_ops(g); v++) {
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_graph_op(g, v, &x);
     if (x.twin == BERTH_NONE || map[x.twin] == map[v]) continue;
     berth_graph_op(f, map[v], &y);
@@ -370,18 +367,16 @@ static void check_twins(const berth_graph *g, const berth_graph *f, const int32_
 }
 
 static void random_twins(void) {
-  berth_rng rng;
-  int32_t k, fused = 0;
+  int32_t fused = 0;
   TEST("random graphs with twins: all twins of a fused op are in one fused op");
+  berth_rng rng;
   berth_rng_init(&rng, 6, 0);
-  for (k = 0; k < 200; k++) {
+  for (int32_t k = 0; k < 200; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 24), .groups = 2, .types = 1, .twins = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 12 };
     recipe plain = { .ops = 2 + berth_rng_below(&rng, 12), .groups = 2, .types = 1, .density = 0.3, .reach = 6 };
     berth_graph *g, *f = NULL, *forward;
     berth_fuse_options o = berth_fuse_default();
-    int32_t map[64];
-    matrix m;
     if (k % 2) {
       g = random_transformable(ctx, &rng, &r);
     } else {
@@ -391,8 +386,9 @@ static void random_twins(void) {
     }
     o.scope = BERTH_FUSE_ALL;
     o.share.max_ops = 2 + berth_rng_below(&rng, 6);
+    int32_t map[64];
     CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
-    m = new_matrix(f);
+    matrix m = new_matrix(f);
     CHECK(!is_cyclic(&m));
     check_twins(g, f, map);
     check_cuts(g, f, map, &rng);
@@ -439,7 +435,6 @@ static berth_status fuse_all(berth_ctx *other) {
   berth_fuse_options o = berth_fuse_default();
   berth_op op = berth_op_default();
   double seconds = 1;
-  int32_t map[12];
   berth_status st = berth_graph_builder_new(other, &b);
   op.seconds = &seconds;
   op.name = "x";
@@ -454,6 +449,7 @@ static berth_status fuse_all(berth_ctx *other) {
   o.share.max_bytes = 1e9;
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
   if (st == BERTH_OK) st = berth_graph_mirror(g, NULL, &m, NULL);
+  int32_t map[12];
   if (st == BERTH_OK) st = berth_graph_fuse(m, &o, &f, map);
   if (st == BERTH_OK) st = berth_graph_fuse_chains(g, &o, &c, map);
   berth_graph_release(c);

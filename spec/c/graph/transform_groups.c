@@ -14,10 +14,9 @@ static int32_t group_of(const berth_graph *g, int32_t op) {
 static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t k;
   double seconds = 1;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds;
     op.group = group ? group[k] : BERTH_NONE;
@@ -34,8 +33,8 @@ static void colocates_by_names(void) {
   static const int32_t op[] = { 0, 1, 1, 2, 5, 3 };
   static const char *const name[] = { "loc:/a", "loc:/a", "zz", "zz", "alone", "alone too" };
   berth_graph *g = plain(7, group, NULL), *f = NULL;
-  int32_t same[6];
   TEST("names that appear together are one group, with those that are there");
+  int32_t same[6];
   CHECK_STATUS(berth_graph_colocate(g, 6, op, name, &f, same), BERTH_OK);
   CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 0 && group_of(f, 4) == 0);
   CHECK(group_of(f, 3) == BERTH_NONE && group_of(f, 5) == BERTH_NONE && group_of(f, 6) == BERTH_NONE);
@@ -51,10 +50,10 @@ static void chooses_the_shortest_name(void) {
   static const int32_t op[] = { 0, 0, 0, 1 };
   static const char *const name[] = { "abc", "bb", "ba", "abc" };
   berth_graph *g = plain(2, NULL, NULL), *f = NULL;
-  int32_t same[4], k;
   TEST("the shortest name stands for a group, then the lexically smallest");
+  int32_t same[4];
   CHECK_STATUS(berth_graph_colocate(g, 4, op, name, &f, same), BERTH_OK);
-  for (k = 0; k < 4; k++) CHECK_TEXT(name[same[k]], "ba");
+  for (int32_t k = 0; k < 4; k++) CHECK_TEXT(name[same[k]], "ba");
   berth_graph_release(f);
   CHECK_STATUS(berth_graph_colocate(g, 0, NULL, NULL, &f, NULL), BERTH_OK);
   CHECK(berth_graph_groups(f) == 0);
@@ -83,12 +82,12 @@ static void refuses_types_that_cannot_be(void) {
   static const char *const types[] = { "cpu", "gpu" }, *const name[] = { "x", "x" };
   static const int32_t op[] = { 0, 1 };
   const double cpu[] = { 1, BERTH_UNSUPPORTED }, gpu[] = { BERTH_UNSUPPORTED, 1 };
-  berth_graph_builder *b;
   berth_graph *g = NULL, *f = NULL;
   berth_op one = berth_op_default(), two = berth_op_default();
   TEST("names that no type of device can keep together are refused");
   one.seconds = cpu;
   two.seconds = gpu;
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   berth_graph_builder_types(b, 2, types);
   berth_graph_builder_add_op(b, &one, NULL);
@@ -106,9 +105,8 @@ static void refuses_types_that_cannot_be(void) {
 static berth_graph *funnel(void) {
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t k;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k < 5; k++) {
+  for (int32_t k = 0; k < 5; k++) {
     double seconds = k + 1;
     berth_op op = berth_op_default();
     op.seconds = &seconds;
@@ -129,10 +127,10 @@ static berth_graph *funnel(void) {
 static void coplaces(void) {
   berth_graph *g = funnel(), *f = NULL;
   berth_coplace_options o = berth_coplace_default();
-  int32_t joined, k;
   TEST("ops with one consumer join it, most bytes first, within limits");
+  int32_t joined;
   CHECK_STATUS(berth_graph_coplace(g, NULL, &f, &joined), BERTH_OK);
-  for (k = 0; k < 4; k++) CHECK(group_of(f, k) == 0);
+  for (int32_t k = 0; k < 4; k++) CHECK(group_of(f, k) == 0);
   CHECK(group_of(f, 4) == BERTH_NONE && joined == 3);
   berth_graph_release(f);
   o.control = 0; /* e's edge of no bytes is not seen: it has one consumer */
@@ -160,60 +158,59 @@ static void coplaces(void) {
 
 /* Plain reference: ops' sets as labels, joined to a fixpoint. */
 static void label_sets(const berth_graph *g, int control, int32_t *label) {
-  int32_t v, i, j, k, n, m, ops = berth_graph_ops(g), changed = 1;
-  const int32_t *out, *to;
-  for (v = 0; v < ops; v++) {
+  int32_t ops = berth_graph_ops(g), changed = 1;
+  for (int32_t v = 0; v < ops; v++) {
     label[v] = v;
-    for (k = 0; k < v; k++) {
+    for (int32_t k = 0; k < v; k++) {
       if (group_of(g, v) != BERTH_NONE && group_of(g, k) == group_of(g, v)) label[v] = label[k];
     }
   }
+  const int32_t *out, *to;
   while (changed) {
     changed = 0;
-    for (v = 0; v < ops; v++) {
+    for (int32_t v = 0; v < ops; v++) {
       int32_t only = BERTH_NONE, several = 0;
-      n = berth_graph_outputs(g, v, &out);
-      for (i = 0; i < n; i++) {
+      int32_t n = berth_graph_outputs(g, v, &out);
+      for (int32_t i = 0; i < n; i++) {
         berth_tensor t;
         berth_graph_tensor(g, out[i], &t);
-        m = berth_graph_consumers(g, out[i], &to);
-        for (j = 0; j < m && (control || t.bytes > 0); j++) {
+        int32_t m = berth_graph_consumers(g, out[i], &to);
+        for (int32_t j = 0; j < m && (control || t.bytes > 0); j++) {
           several |= only != BERTH_NONE && only != to[j];
           only = to[j];
         }
       }
       if (only == BERTH_NONE || several || label[v] == label[only]) continue;
       int32_t from = label[v], into = label[only];
-      for (k = 0; k < ops; k++) label[k] = label[k] == from ? into : label[k];
+      for (int32_t k = 0; k < ops; k++) label[k] = label[k] == from ? into : label[k];
       changed = 1;
     }
   }
 }
 
 static void random_coplacements(void) {
-  berth_rng rng;
-  int32_t k, a, b, label[40];
   TEST("random graphs: co-placement is the published fixpoint, all else as it was");
+  berth_rng rng;
   berth_rng_init(&rng, 8, 0);
-  for (k = 0; k < 150; k++) {
+  int32_t label[40];
+  for (int32_t k = 0; k < 150; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 30), .groups = berth_rng_below(&rng, 3), .types = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 10 };
     berth_graph *g = random_transformable(ctx, &rng, &r), *f = NULL;
     berth_coplace_options o = berth_coplace_default();
-    matrix m, n;
     o.control = k % 2;
     CHECK_STATUS(berth_graph_coplace(g, &o, &f, NULL), BERTH_OK);
     label_sets(g, o.control, label);
-    for (a = 0; a < r.ops; a++) {
-      for (b = 0; b < a; b++) {
+    for (int32_t a = 0; a < r.ops; a++) {
+      for (int32_t b = 0; b < a; b++) {
         int together = group_of(f, a) != BERTH_NONE && group_of(f, a) == group_of(f, b);
         CHECK(together == (label[a] == label[b]));
       }
     }
-    m = new_matrix(g);
-    n = new_matrix(f);
+    matrix m = new_matrix(g);
+    matrix n = new_matrix(f);
     CHECK(memcmp(m.edge, n.edge, (size_t)m.n * (size_t)m.n) == 0 && berth_graph_tensors(g) == berth_graph_tensors(f));
-    for (a = 0; a < r.ops; a++) { /* inputs keep their order */
+    for (int32_t a = 0; a < r.ops; a++) { /* inputs keep their order */
       const int32_t *x, *y;
       int32_t p = berth_graph_inputs(g, a, &x), q = berth_graph_inputs(f, a, &y);
       CHECK(p == q && (p == 0 || memcmp(x, y, (size_t)p * sizeof *x) == 0));
@@ -239,10 +236,9 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
                                       { B2, U2, 20 }, { U1, SUM, 1 }, { RATE, U2, 0 } };
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  size_t k;
   double seconds = 1;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k < N_OPS; k++) {
+  for (size_t k = 0; k < N_OPS; k++) {
     berth_op op = berth_op_default();
     op.name = name[k];
     op.seconds = &seconds;
@@ -254,7 +250,7 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
     op.group = k == U1 || k == U2 ? group_of_u1_and_u2 : BERTH_NONE;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (k = 0; k < sizeof edges / sizeof *edges; k++) {
+  for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
     CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -266,14 +262,14 @@ static void takes_the_forward_ops(void) {
   static const int32_t expected[] = { 0, 1, 2, 2, 1, 1, 2, 1, 2 };
   berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
   berth_forward_options o = berth_forward_default();
-  int32_t map[N_OPS];
-  const int32_t *to;
-  berth_op op;
   TEST("forward ops, and where the others go");
+  int32_t map[N_OPS];
   CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
   CHECK(berth_graph_ops(f) == 3 && memcmp(map, expected, sizeof map) == 0);
   CHECK(berth_graph_tensors(f) == 4 && berth_graph_edges(f) == 2);
+  const int32_t *to;
   CHECK(berth_graph_consumers(f, 1, &to) == 1 && to[0] == 2);
+  berth_op op;
   berth_graph_op(f, 1, &op);
   CHECK_TEXT(op.name, "f1");
   CHECK(op.twin == BERTH_NONE);
@@ -295,11 +291,12 @@ static void takes_the_forward_ops(void) {
 
 static void keeps_what_binds_the_others(void) {
   berth_graph *g = training(1, 4), *f = NULL;
-  int32_t map[N_OPS];
-  berth_op one, two;
   TEST("pins and groups of what is left out hold for what it goes with");
+  int32_t map[N_OPS];
   CHECK_STATUS(berth_graph_forward(g, NULL, &f, map), BERTH_OK);
+  berth_op one;
   berth_graph_op(f, 1, &one);
+  berth_op two;
   berth_graph_op(f, 2, &two);
   CHECK(one.group == 0 && two.group == 0 && one.pin == 1 && two.pin == 1);
   berth_graph_release(f);
@@ -309,7 +306,6 @@ static void keeps_what_binds_the_others(void) {
 static void refuses_forward(void) {
   berth_graph *g = training(BERTH_NONE, BERTH_NONE), *f = NULL;
   berth_forward_options o = berth_forward_default();
-  berth_graph_builder *b;
   berth_op op = berth_op_default();
   int32_t members[] = { 0, 1 };
   berth_collective c = { .kind = BERTH_ALLREDUCE, .count = 1, .n_members = 2, .members = members };
@@ -320,6 +316,7 @@ static void refuses_forward(void) {
   o.memory_fraction = NAN;
   CHECK_STATUS(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL);
   berth_graph_release(g);
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   op.flags = BERTH_OP_BACKWARD;
   berth_graph_builder_add_op(b, &op, NULL);
@@ -339,21 +336,19 @@ static void refuses_forward(void) {
 }
 
 static void random_forward(void) {
-  berth_rng rng;
-  int32_t k, v;
   TEST("the forward graph of a mirrored graph is the graph; twins go together");
+  berth_rng rng;
   berth_rng_init(&rng, 9, 0);
-  for (k = 0; k < 60; k++) {
+  for (int32_t k = 0; k < 60; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 20), .types = 1, .density = 0.2, .reach = 6 };
     berth_graph *g = random_transformable(ctx, &rng, &r), *m = NULL, *f = NULL;
-    int32_t map[64];
-    matrix x, y;
     CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
+    int32_t map[64];
     CHECK_STATUS(berth_graph_forward(m, NULL, &f, map), BERTH_OK);
     CHECK(berth_graph_ops(f) == r.ops);
-    for (v = 0; v < r.ops; v++) CHECK(map[v] == v && map[2 * r.ops - 1 - v] == v);
-    x = new_matrix(g);
-    y = new_matrix(f);
+    for (int32_t v = 0; v < r.ops; v++) CHECK(map[v] == v && map[2 * r.ops - 1 - v] == v);
+    matrix x = new_matrix(g);
+    matrix y = new_matrix(f);
     CHECK(memcmp(x.edge, y.edge, (size_t)x.n * (size_t)x.n) == 0);
     CHECK(berth_graph_edges(f) == berth_graph_edges(g));
     free_matrix(&x);
@@ -372,7 +367,6 @@ static berth_status transform_all(berth_ctx *other) {
   berth_op x = berth_op_default();
   berth_coplace_options o = berth_coplace_default();
   double seconds = 1;
-  int32_t map[8], same[2];
   berth_status st = berth_graph_builder_new(other, &b);
   x.seconds = &seconds;
   x.name = "x";
@@ -385,8 +379,10 @@ static berth_status transform_all(berth_ctx *other) {
   o.share.max_seconds = 1e6;
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
   if (st == BERTH_OK) st = berth_graph_mirror(g, NULL, &m, NULL);
+  int32_t same[2];
   if (st == BERTH_OK) st = berth_graph_colocate(m, 2, op, name, &l, same);
   if (st == BERTH_OK) st = berth_graph_coplace(m, &o, &c, NULL);
+  int32_t map[8];
   if (st == BERTH_OK) st = berth_graph_forward(m, NULL, &f, map);
   berth_graph_release(l);
   berth_graph_release(c);

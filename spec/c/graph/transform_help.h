@@ -20,10 +20,10 @@ static inline void *must_have(size_t n, size_t size) {
 
 static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, const recipe *r, int32_t id) {
   static const char *const kinds[] = { "matmul", "relu" };
-  double seconds[2];
   char name[32];
   berth_op op = berth_op_default();
   snprintf(name, sizeof name, "n%d", (int)id);
+  double seconds[2];
   seconds[0] = berth_rng_below(rng, 8);
   seconds[1] = r->types > 1 && berth_rng_below(rng, 6) == 0 ? BERTH_UNSUPPORTED : berth_rng_below(rng, 8);
   op.name = name;
@@ -39,15 +39,14 @@ static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, const r
 
 /* Edges lead from lower to higher `rank`, so ids are in no order. */
 static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, const recipe *r, const int32_t *by_rank) {
-  int32_t k, j, t, most;
-  for (k = 0; k < r->ops; k++) {
+  for (int32_t k = 0; k < r->ops; k++) {
     int32_t n = berth_rng_below(rng, 3);
-    for (t = 0; t < n; t++) {
+    for (int32_t t = 0; t < n; t++) {
       int32_t id;
       berth_tensor x = { .producer = by_rank[k], .bytes = berth_rng_below(rng, 6), .resident_bytes = berth_rng_below(rng, 6) };
       CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, &id), BERTH_OK);
-      most = k + 1 + r->reach < r->ops ? k + 1 + r->reach : r->ops;
-      for (j = k + 1; j < most; j++) {
+      int32_t most = k + 1 + r->reach < r->ops ? k + 1 + r->reach : r->ops;
+      for (int32_t j = k + 1; j < most; j++) {
         if (berth_rng_uniform(rng) < r->density) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, by_rank[j]), BERTH_OK);
       }
     }
@@ -55,12 +54,12 @@ static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, co
 }
 
 static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng, const recipe *r, const int32_t *by_rank) {
-  int32_t cut = 1 + berth_rng_below(rng, r->ops - 1), members[4], consumers[3], j, n = 0, m = 0;
+  int32_t cut = 1 + berth_rng_below(rng, r->ops - 1), members[4], consumers[3], n = 0, m = 0;
   berth_collective c = { .kind = BERTH_ALLREDUCE, .bytes = 4, .count = 1, .members = members, .consumers = consumers };
-  for (j = 0; j < cut && n < 4; j++) {
+  for (int32_t j = 0; j < cut && n < 4; j++) {
     if (berth_rng_below(rng, 3) == 0) members[n++] = by_rank[j];
   }
-  for (j = cut; j < r->ops && m < 3; j++) {
+  for (int32_t j = cut; j < r->ops && m < 3; j++) {
     if (berth_rng_below(rng, 3) == 0) consumers[m++] = by_rank[j];
   }
   c.n_members = n;
@@ -70,18 +69,18 @@ static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng,
 
 static inline berth_graph *random_transformable(berth_ctx *ctx, berth_rng *rng, const recipe *r) {
   static const char *const types[] = { "cpu", "gpu" };
-  int32_t k, *by_rank = must_have((size_t)r->ops, sizeof *by_rank);
+  int32_t *by_rank = must_have((size_t)r->ops, sizeof *by_rank);
   berth_graph_builder *b;
   berth_graph *g = NULL;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   if (r->types > 1) CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
-  for (k = 0; k < r->ops; k++) {
+  for (int32_t k = 0; k < r->ops; k++) {
     add_random_op(b, rng, r, k);
     by_rank[k] = k;
   }
   berth_rng_shuffle(rng, by_rank, r->ops);
   add_random_tensors(b, rng, r, by_rank);
-  for (k = 0; k < r->collectives && r->ops > 2; k++) add_random_collective(b, rng, r, by_rank);
+  for (int32_t k = 0; k < r->collectives && r->ops > 2; k++) add_random_collective(b, rng, r, by_rank);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   free(by_rank);
@@ -99,34 +98,32 @@ typedef struct matrix {
 static inline uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) { return of + (size_t)a * (size_t)m->n + b; }
 
 static inline void fill_edges(const berth_graph *g, matrix *m) {
-  int32_t t, j, k, n;
   const int32_t *to;
-  for (t = 0; t < berth_graph_tensors(g); t++) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_tensor x;
     berth_graph_tensor(g, t, &x);
-    n = berth_graph_consumers(g, t, &to);
-    for (j = 0; j < n; j++) *cell(m, m->edge, x.producer, to[j]) = 1;
+    int32_t n = berth_graph_consumers(g, t, &to);
+    for (int32_t j = 0; j < n; j++) *cell(m, m->edge, x.producer, to[j]) = 1;
   }
-  for (k = 0; k < berth_graph_collectives(g); k++) {
+  for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
     berth_collective c;
     berth_graph_collective(g, k, &c);
-    for (j = 0; j < c.n_members; j++) *cell(m, m->edge, c.members[j], m->ops + k) = 1;
-    for (j = 0; j < c.n_consumers; j++) *cell(m, m->edge, m->ops + k, c.consumers[j]) = 1;
+    for (int32_t j = 0; j < c.n_members; j++) *cell(m, m->edge, c.members[j], m->ops + k) = 1;
+    for (int32_t j = 0; j < c.n_consumers; j++) *cell(m, m->edge, m->ops + k, c.consumers[j]) = 1;
   }
 }
 
 static inline matrix new_matrix(const berth_graph *g) {
   matrix m = { .ops = berth_graph_ops(g) };
-  int32_t i, j, k;
   m.n = m.ops + berth_graph_collectives(g);
   m.edge = must_have((size_t)m.n * (size_t)m.n, 1);
   m.path = must_have((size_t)m.n * (size_t)m.n, 1);
   fill_edges(g, &m);
   memcpy(m.path, m.edge, (size_t)m.n * (size_t)m.n);
-  for (k = 0; k < m.n; k++) {
-    for (i = 0; i < m.n; i++) {
+  for (int32_t k = 0; k < m.n; k++) {
+    for (int32_t i = 0; i < m.n; i++) {
       if (!*cell(&m, m.path, i, k)) continue;
-      for (j = 0; j < m.n; j++) *cell(&m, m.path, i, j) |= *cell(&m, m.path, k, j);
+      for (int32_t j = 0; j < m.n; j++) *cell(&m, m.path, i, j) |= *cell(&m, m.path, k, j);
     }
   }
   return m;
@@ -138,16 +135,14 @@ static inline void free_matrix(matrix *m) {
 }
 
 static inline int has_detour(const matrix *m, int32_t a, int32_t b) {
-  int32_t k;
-  for (k = 0; k < m->n; k++) {
+  for (int32_t k = 0; k < m->n; k++) {
     if (k != a && k != b && *cell(m, m->path, a, k) && *cell(m, m->path, k, b)) return 1;
   }
   return 0;
 }
 
 static inline int is_cyclic(const matrix *m) {
-  int32_t k;
-  for (k = 0; k < m->n; k++) {
+  for (int32_t k = 0; k < m->n; k++) {
     if (*cell(m, m->path, k, k)) return 1;
   }
   return 0;
@@ -158,16 +153,15 @@ static inline int is_cyclic(const matrix *m) {
 /* Bytes moved: each tensor once to each other device that reads it. */
 static inline double cut_bytes(const berth_graph *g, const int32_t *device, int32_t devices) {
   double sum = 0;
-  int32_t t, j, n;
   const int32_t *to;
   uint8_t *there = must_have((size_t)devices, 1);
-  for (t = 0; t < berth_graph_tensors(g); t++) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_tensor x;
     berth_graph_tensor(g, t, &x);
-    n = berth_graph_consumers(g, t, &to);
+    int32_t n = berth_graph_consumers(g, t, &to);
     memset(there, 0, (size_t)devices);
     there[device[x.producer]] = 1;
-    for (j = 0; j < n; j++) {
+    for (int32_t j = 0; j < n; j++) {
       sum += there[device[to[j]]] ? 0 : x.bytes;
       there[device[to[j]]] = 1;
     }
@@ -177,18 +171,18 @@ static inline double cut_bytes(const berth_graph *g, const int32_t *device, int3
 }
 
 static inline void check_cuts(const berth_graph *g, const berth_graph *f, const int32_t *map, berth_rng *rng) {
-  int32_t v, n = berth_graph_ops(f), *new_device = must_have((size_t)n, sizeof *new_device);
+  int32_t n = berth_graph_ops(f), *new_device = must_have((size_t)n, sizeof *new_device);
   int32_t *old_device = must_have((size_t)berth_graph_ops(g), sizeof *old_device);
-  for (v = 0; v < n; v++) new_device[v] = berth_rng_below(rng, 3);
-  for (v = 0; v < berth_graph_ops(g); v++) old_device[v] = new_device[map[v]];
+  for (int32_t v = 0; v < n; v++) new_device[v] = berth_rng_below(rng, 3);
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) old_device[v] = new_device[map[v]];
   CHECK_NEAR(cut_bytes(g, old_device, 3), cut_bytes(f, new_device, 3), 1e-9);
   free(new_device);
   free(old_device);
 }
 
 static inline void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
-  int32_t v, next = 0;
-  for (v = 0; v < ops; v++) {
+  int32_t next = 0;
+  for (int32_t v = 0; v < ops; v++) {
     CHECK(map[v] >= 0 && map[v] <= next && map[v] < n);
     next += map[v] == next;
   }
@@ -196,22 +190,22 @@ static inline void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
 }
 
 static inline void check_sums(const berth_graph *g, const berth_graph *f, const int32_t *map) {
-  int32_t k, v, t;
-  for (k = 0; k < berth_graph_ops(f); k++) {
+  for (int32_t k = 0; k < berth_graph_ops(f); k++) {
     double seconds[2] = { 0, 0 }, flop = 0, param = 0, workspace = 0;
-    berth_op x, y;
+    berth_op x;
     CHECK_STATUS(berth_graph_op(f, k, &x), BERTH_OK);
-    for (v = 0; v < berth_graph_ops(g); v++) {
+    berth_op y;
+    for (int32_t v = 0; v < berth_graph_ops(g); v++) {
       if (map[v] != k) continue;
       berth_graph_op(g, v, &y);
-      for (t = 0; t < berth_graph_types(g); t++) seconds[t] += y.seconds[t];
+      for (int32_t t = 0; t < berth_graph_types(g); t++) seconds[t] += y.seconds[t];
       flop += y.flop;
       param += y.param_bytes;
       workspace = fmax(workspace, y.workspace_bytes);
       CHECK(y.pin == BERTH_NONE || y.pin == x.pin);
       CHECK(y.group == BERTH_NONE || y.group == x.group);
     }
-    for (t = 0; t < berth_graph_types(g); t++) CHECK_NEAR(x.seconds[t], seconds[t], 1e-9);
+    for (int32_t t = 0; t < berth_graph_types(g); t++) CHECK_NEAR(x.seconds[t], seconds[t], 1e-9);
     CHECK_NEAR(x.flop, flop, 0);
     CHECK_NEAR(x.param_bytes, param, 0);
     CHECK_NEAR(x.workspace_bytes, workspace, 0);
@@ -220,9 +214,8 @@ static inline void check_sums(const berth_graph *g, const berth_graph *f, const 
 
 static inline double all_resident(const berth_graph *g) {
   double sum = 0;
-  int32_t t;
   berth_tensor x;
-  for (t = 0; t < berth_graph_tensors(g); t++) {
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++) {
     berth_graph_tensor(g, t, &x);
     sum += x.resident_bytes;
   }

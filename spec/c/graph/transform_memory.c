@@ -34,23 +34,22 @@ static berth_graph *timed(berth_rng *rng, int twins) {
   recipe r = { .ops = 2 + berth_rng_below(rng, twins ? 14 : 28), .groups = 0, .types = 1, .density = 0.25, .reach = 8 };
   berth_graph *g = random_transformable(ctx, rng, &r), *scaled = NULL, *m = NULL;
   berth_graph_builder *b;
-  int32_t v, j, n;
-  const int32_t *to;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (v = 0; v < berth_graph_ops(g); v++) {
-    double seconds;
+  for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_op op;
     berth_graph_op(g, v, &op);
+    double seconds;
     seconds = op.seconds[0] + 1;
     op.seconds = &seconds;
     berth_graph_builder_add_op(b, &op, NULL);
   }
-  for (v = 0; v < berth_graph_tensors(g); v++) {
+  const int32_t *to;
+  for (int32_t v = 0; v < berth_graph_tensors(g); v++) {
     berth_tensor x;
     berth_graph_tensor(g, v, &x);
     berth_graph_builder_add_tensor(b, &x, NULL);
-    n = berth_graph_consumers(g, v, &to);
-    for (j = 0; j < n; j++) berth_graph_builder_add_consumer(b, v, to[j]);
+    int32_t n = berth_graph_consumers(g, v, &to);
+    for (int32_t j = 0; j < n; j++) berth_graph_builder_add_consumer(b, v, to[j]);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &scaled), BERTH_OK);
   berth_graph_builder_release(b);
@@ -72,27 +71,26 @@ static berth_graph *fused(berth_rng *rng, const berth_graph *g, berth_fuse_inner
 }
 
 static void total_is_the_same(void) {
-  berth_rng rng;
-  int32_t k, v, d, map[MOST], here[MOST], there[MOST], less = 0;
+  int32_t less = 0;
   berth_topology *t = mesh(DEVICES);
   TEST("policy TOTAL counts the same before and after, on every device; without inner tensors it counts less");
+  berth_rng rng;
   berth_rng_init(&rng, 11, 0);
-  for (k = 0; k < 60; k++) {
+  int32_t map[MOST], here[MOST], there[MOST];
+  for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2);
     berth_fuse_inner inner = k % 3 ? BERTH_INNER_KEEP : BERTH_INNER_DROP;
     berth_graph *f = fused(&rng, g, inner, map);
-    berth_result *a, *b;
-    for (v = 0; v < berth_graph_ops(f); v++) there[v] = berth_rng_below(&rng, DEVICES);
-    for (v = 0; v < berth_graph_ops(g); v++) here[v] = there[map[v]];
-    a = simulate(g, t, here, BERTH_MEMORY_TOTAL, NULL);
-    b = simulate(f, t, there, BERTH_MEMORY_TOTAL, NULL);
-    for (d = 0; d < DEVICES; d++) { /* workspaces meet what is held at another time: in the end only what is held counts */
+    for (int32_t v = 0; v < berth_graph_ops(f); v++) there[v] = berth_rng_below(&rng, DEVICES);
+    for (int32_t v = 0; v < berth_graph_ops(g); v++) here[v] = there[map[v]];
+    berth_result *a = simulate(g, t, here, BERTH_MEMORY_TOTAL, NULL);
+    berth_result *b = simulate(f, t, there, BERTH_MEMORY_TOTAL, NULL);
+    for (int32_t d = 0; d < DEVICES; d++) { /* workspaces meet what is held at another time: in the end only what is held counts */
       const double *times, *old, *new;
-      double before, after;
       int32_t n = berth_result_memory(a, d, &times, &old), m = berth_result_memory(b, d, &times, &new);
       if (!CHECK(n > 0 && m > 0)) continue;
-      before = old[n - 1];
-      after = new[m - 1];
+      double before = old[n - 1];
+      double after = new[m - 1];
       if (inner == BERTH_INNER_KEEP) CHECK_NEAR(after, before, 1e-9);
       else CHECK(after <= before + 1e-9);
       less += after < before - 1e-9;
@@ -108,11 +106,12 @@ static void total_is_the_same(void) {
 
 /* The ops of each fused op in a row, in topological order. */
 static void expand(const berth_graph *g, const berth_graph *f, const int32_t *map, int32_t *sequence) {
-  int32_t order[MOST], old[MOST], i, j, n = 0;
+  int32_t order[MOST], n = 0;
   CHECK_STATUS(berth_topo_order(f, order), BERTH_OK);
+  int32_t old[MOST];
   CHECK_STATUS(berth_topo_order(g, old), BERTH_OK);
-  for (i = 0; i < berth_graph_ops(f); i++) {
-    for (j = 0; j < berth_graph_ops(g); j++) {
+  for (int32_t i = 0; i < berth_graph_ops(f); i++) {
+    for (int32_t j = 0; j < berth_graph_ops(g); j++) {
       if (map[old[j]] == order[i]) sequence[n++] = old[j];
     }
   }
@@ -120,21 +119,22 @@ static void expand(const berth_graph *g, const berth_graph *f, const int32_t *ma
 
 static void never_less_on_one_device(void) {
   static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING, BERTH_MEMORY_TOTAL };
-  berth_rng rng;
-  int32_t k, p, v, map[MOST], zero[MOST] = { 0 }, sequence[MOST], order[MOST];
+  int32_t zero[MOST] = { 0 };
   berth_topology *t = mesh(1);
   TEST("on one device, ops of a fused op in a row: never less than the ops by themselves, at no instant");
+  berth_rng rng;
   berth_rng_init(&rng, 12, 0);
-  for (k = 0; k < 60; k++) {
+  int32_t map[MOST], sequence[MOST], order[MOST];
+  for (int32_t k = 0; k < 60; k++) {
     berth_graph *g = timed(&rng, k % 2), *f = fused(&rng, g, BERTH_INNER_KEEP, map);
     expand(g, f, map, sequence);
     CHECK_STATUS(berth_topo_order(f, order), BERTH_OK);
-    for (p = 0; p < 3; p++) {
+    for (int32_t p = 0; p < 3; p++) {
       berth_result *a = simulate(g, t, zero, policies[p], sequence), *b = simulate(f, t, zero, policies[p], order);
       const double *ta, *tb, *ya, *yb;
-      int32_t na = berth_result_memory(a, 0, &ta, &ya), nb = berth_result_memory(b, 0, &tb, &yb), i;
+      int32_t na = berth_result_memory(a, 0, &ta, &ya), nb = berth_result_memory(b, 0, &tb, &yb);
       CHECK_NEAR(berth_result_makespan(a), berth_result_makespan(b), 1e-9);
-      for (v = 0, i = 0; v < na; v++) { /* level of b from the latest change not after that of a */
+      for (int32_t v = 0, i = 0; v < na; v++) { /* level of b from the latest change not after that of a */
         while (i + 1 < nb && tb[i + 1] <= ta[v] + 1e-9) i++;
         CHECK(ya[v] <= yb[i] + 1e-9 || ta[v] >= berth_result_makespan(a) - 1e-9);
       }

@@ -17,13 +17,11 @@ static void check_file(const char *file, const char *format, const char *status,
   berth_load_options opts = berth_load_default();
   berth_bundle b = { 0 };
   char path[4096];
-  const char *got;
-  berth_status st;
   snprintf(path, sizeof path, "spec/bad/%s", file);
   if (strcmp(format, "-") != 0) opts.format = format;
-  st = berth_load(ctx, path, &opts, &b);
+  berth_status st = berth_load(ctx, path, &opts, &b);
   CHECK_TEXT(berth_status_name(st), status);
-  got = berth_errmsg(ctx);
+  const char *got = berth_errmsg(ctx);
   CHECK(strncmp(got, "spec/bad/", 9) == 0);
   CHECK_TEXT(got + 9, message);
   CHECK(!b.graph && !b.topology && !b.placement);
@@ -31,19 +29,17 @@ static void check_file(const char *file, const char *format, const char *status,
 }
 
 int main(void) {
-  char line[2048];
   FILE *f = fopen("spec/bad/expected.tsv", "r");
   int n = 0;
-  size_t before;
   if (!f || berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  before = berth_ctx_memory(ctx);
+  size_t before = berth_ctx_memory(ctx);
+  char line[2048];
   while (fgets(line, sizeof line, f)) {
-    char *format, *status, *message;
     line[strcspn(line, "\n")] = 0;
     if (line[0] == '#') continue;
-    format = cut(line);
-    status = cut(format);
-    message = cut(status);
+    char *format = cut(line);
+    char *status = cut(format);
+    char *message = cut(status);
     if (!message) continue;
     TEST(line);
     check_file(line, format, status, message);

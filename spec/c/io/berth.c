@@ -5,18 +5,18 @@
 static berth_ctx *ctx;
 
 static int parse(const char *text, berth_bundle *out) {
-  berth_status st;
   memset(out, 0, sizeof *out);
-  st = berth_parse(ctx, "test", text, strlen(text), NULL, out);
+  berth_status st = berth_parse(ctx, "test", text, strlen(text), NULL, out);
   if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
   return CHECK_STATUS(st, BERTH_OK);
 }
 
 static void check_same_op(const berth_graph *a, const berth_graph *b, int32_t v) {
-  const int32_t *in_a, *in_b;
+  const int32_t *in_a;
   int32_t n = berth_graph_inputs(a, v, &in_a);
-  berth_op x, y;
+  berth_op x;
   CHECK_STATUS(berth_graph_op(a, v, &x), BERTH_OK);
+  berth_op y;
   CHECK_STATUS(berth_graph_op(b, v, &y), BERTH_OK);
   CHECK_TEXT(y.name ? y.name : "", x.name ? x.name : "");
   CHECK_TEXT(y.kind ? y.kind : "", x.kind ? x.kind : "");
@@ -24,22 +24,26 @@ static void check_same_op(const berth_graph *a, const berth_graph *b, int32_t v)
   if (x.seconds && y.seconds) CHECK(x.seconds[0] == y.seconds[0] && x.seconds[1] == y.seconds[1]);
   CHECK(x.flop == y.flop && x.bytes == y.bytes && x.param_bytes == y.param_bytes && x.workspace_bytes == y.workspace_bytes);
   CHECK(x.group == y.group && x.twin == y.twin && x.pin == y.pin && x.flags == y.flags);
+  const int32_t *in_b;
   CHECK(berth_graph_inputs(b, v, &in_b) == n && (n == 0 || memcmp(in_a, in_b, (size_t)n * sizeof *in_a) == 0));
 }
 
 static void check_same_tensor(const berth_graph *a, const berth_graph *b, int32_t t) {
-  const int32_t *ops_a, *ops_b;
+  const int32_t *ops_a;
   int32_t n = berth_graph_consumers(a, t, &ops_a);
-  berth_tensor x, y;
+  berth_tensor x;
   CHECK_STATUS(berth_graph_tensor(a, t, &x), BERTH_OK);
+  berth_tensor y;
   CHECK_STATUS(berth_graph_tensor(b, t, &y), BERTH_OK);
   CHECK(x.producer == y.producer && x.bytes == y.bytes && x.resident_bytes == y.resident_bytes && x.flags == y.flags);
+  const int32_t *ops_b;
   CHECK(berth_graph_consumers(b, t, &ops_b) == n && (n == 0 || memcmp(ops_a, ops_b, (size_t)n * sizeof *ops_a) == 0));
 }
 
 static void check_same_collective(const berth_graph *a, const berth_graph *b, int32_t k) {
-  berth_collective x, y;
+  berth_collective x;
   CHECK_STATUS(berth_graph_collective(a, k, &x), BERTH_OK);
+  berth_collective y;
   CHECK_STATUS(berth_graph_collective(b, k, &y), BERTH_OK);
   CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members &&
         x.n_consumers == y.n_consumers);
@@ -48,14 +52,13 @@ static void check_same_collective(const berth_graph *a, const berth_graph *b, in
 }
 
 static void check_same_graph(const berth_graph *a, const berth_graph *b) {
-  int32_t k;
   CHECK_TEXT(berth_graph_name(b), berth_graph_name(a));
   CHECK(berth_graph_ops(a) == berth_graph_ops(b) && berth_graph_tensors(a) == berth_graph_tensors(b));
   CHECK(berth_graph_types(a) == berth_graph_types(b) && berth_graph_collectives(a) == berth_graph_collectives(b));
-  for (k = 0; k < berth_graph_types(a); k++) CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
-  for (k = 0; k < berth_graph_ops(a); k++) check_same_op(a, b, k);
-  for (k = 0; k < berth_graph_tensors(a); k++) check_same_tensor(a, b, k);
-  for (k = 0; k < berth_graph_collectives(a); k++) check_same_collective(a, b, k);
+  for (int32_t k = 0; k < berth_graph_types(a); k++) CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
+  for (int32_t k = 0; k < berth_graph_ops(a); k++) check_same_op(a, b, k);
+  for (int32_t k = 0; k < berth_graph_tensors(a); k++) check_same_tensor(a, b, k);
+  for (int32_t k = 0; k < berth_graph_collectives(a); k++) check_same_collective(a, b, k);
 }
 
 static void graph_round_trip(const char *format) {
@@ -80,14 +83,14 @@ static void topology_round_trip(void) {
   berth_topology *t = NULL;
   berth_text text = { 0 }, again = { 0 };
   berth_bundle b = { 0 };
+  CHECK_STATUS(full_topology(ctx, &t), BERTH_OK);
+  CHECK_STATUS(berth_write_topology(t, &text), BERTH_OK);
+  CHECK(strstr(text.data, "\"nodes\": [\"gpu0\", \"sw\", \"d1\"]") != NULL);
   const int32_t *links;
   berth_link l;
   berth_device d;
   const char *name;
   int32_t from, to, device;
-  CHECK_STATUS(full_topology(ctx, &t), BERTH_OK);
-  CHECK_STATUS(berth_write_topology(t, &text), BERTH_OK);
-  CHECK(strstr(text.data, "\"nodes\": [\"gpu0\", \"sw\", \"d1\"]") != NULL);
   if (parse(text.data, &b)) {
     CHECK(berth_topology_nodes(b.topology) == 3 && berth_topology_links(b.topology) == 6);
     CHECK_STATUS(berth_topology_node(b.topology, 1, &name, &device), BERTH_OK);
@@ -163,10 +166,6 @@ static void plan_round_trip(void) {
 
 static void by_hand(void) {
   berth_bundle b;
-  berth_op op;
-  berth_tensor t;
-  berth_device d;
-  berth_link l;
   if (!parse("{\"berth\": 1,\n"
              "\"graph\": {\"types\": [\"cpu\", \"gpu\"], \"ops\": [\n"
              "  {\"name\": \"a\", \"seconds\": [\"2 ms\", \"unsupported\"], \"twin\": \"b\", \"pin\": \"gpu1\"},\n"
@@ -184,16 +183,20 @@ static void by_hand(void) {
              &b)) {
     return;
   }
+  berth_op op;
   CHECK_STATUS(berth_graph_op(b.graph, 0, &op), BERTH_OK);
   CHECK(op.seconds[0] == 2e-3 && op.seconds[1] == BERTH_UNSUPPORTED && op.twin == 1 && op.pin == 1);
   CHECK_STATUS(berth_graph_op(b.graph, 1, &op), BERTH_OK);
   CHECK(op.param_bytes == 16.0 * 1024 * 1024 && op.twin == 0 && op.seconds[0] == BERTH_UNSUPPORTED);
   CHECK_STATUS(berth_graph_op(b.graph, 2, &op), BERTH_OK);
   CHECK(!op.seconds && op.flop == 2e9 && op.bytes == 8e3);
+  berth_tensor t;
   CHECK_STATUS(berth_graph_tensor(b.graph, 0, &t), BERTH_OK);
   CHECK(t.bytes == 1e9 / 8 && t.resident_bytes == t.bytes);
+  berth_device d;
   CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
   CHECK(d.flops == 312e12 && berth_topology_nodes(b.topology) == 4);
+  berth_link l;
   CHECK_STATUS(berth_topology_path(b.topology, 0, 1, &l), BERTH_OK);
   CHECK(l.bandwidth == 25e9 / 8);
   CHECK_NEAR(l.latency, 5e-6, 1e-20);
@@ -204,9 +207,8 @@ static void by_hand(void) {
 /* Every double is written so that it reads back as itself, in as few digits as that takes. */
 static void numbers(void) {
   berth_rng rng;
-  int k;
   berth_rng_init(&rng, 1, 0);
-  for (k = 0; k < 3000; k++) {
+  for (int k = 0; k < 3000; k++) {
     berth_text text = { 0 };
     berth_bundle b = { 0 };
     berth_graph_builder *builder = NULL;

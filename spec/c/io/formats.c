@@ -7,9 +7,8 @@
 static berth_ctx *ctx;
 
 static int parse(const char *text, const berth_load_options *opts, berth_bundle *out) {
-  berth_status st;
   memset(out, 0, sizeof *out);
-  st = berth_parse(ctx, "test", text, strlen(text), opts, out);
+  berth_status st = berth_parse(ctx, "test", text, strlen(text), opts, out);
   if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
   return CHECK_STATUS(st, BERTH_OK);
 }
@@ -47,8 +46,6 @@ static const char DNN[] =
 static void dnn(void) {
   berth_load_options opts = berth_load_default();
   const int32_t to_b[] = { 0 }, to_b2[] = { 2 };
-  berth_device d;
-  berth_link link;
   berth_bundle b;
   if (!parse(DNN, NULL, &b)) return;
   CHECK_TEXT(b.format, "dnn-partitioning");
@@ -67,6 +64,7 @@ static void dnn(void) {
   CHECK_NEAR(tensor_at(b.graph, 1).resident_bytes, 0, 0);
   CHECK(consumers_are(b.graph, 1, 1, to_b) && consumers_are(b.graph, 2, 1, to_b2));
   CHECK(berth_topology_devices(b.topology) == 2 && berth_topology_links(b.topology) == 2);
+  berth_device d;
   CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
   CHECK_NEAR(d.memory, 1000, 0);
   berth_bundle_release(&b);
@@ -80,6 +78,7 @@ static void dnn(void) {
   CHECK_TEXT(d.type, "cpu");
   CHECK_TEXT(d.name, "cpu2");
   CHECK(isinf(d.memory));
+  berth_link link;
   CHECK_STATUS(berth_topology_path(b.topology, 0, 4, &link), BERTH_OK);
   CHECK_NEAR(link.bandwidth, 1e6, 0);
   CHECK_NEAR(tensor_at(b.graph, 1).bytes / link.bandwidth, 0.5e-3, 1e-18);
@@ -155,8 +154,6 @@ static void stg(void) {
 }
 
 static void saga(void) {
-  berth_device d;
-  berth_link link;
   berth_bundle b;
   if (!parse("{\"name\": \"x\", \"tasks\": [{\"id\": \"t1\", \"cost\": 4}, {\"id\": \"t2\", \"cost\": 6}],"
              "\"edges\": [{\"src\": \"t1\", \"dst\": \"t2\", \"size\": 10}],"
@@ -167,9 +164,11 @@ static void saga(void) {
   CHECK_TEXT(b.format, "saga");
   CHECK_TEXT(berth_graph_name(b.graph), "x");
   CHECK_NEAR(op_at(b.graph, 1).seconds[0], 6, 0);
+  berth_device d;
   CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
   CHECK_NEAR(d.speed, 0.5, 0);
   CHECK_TEXT(d.name, "p2");
+  berth_link link;
   CHECK_STATUS(berth_topology_path(b.topology, 0, 1, &link), BERTH_OK);
   CHECK_NEAR(link.bandwidth, 5, 0);
   CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_EUNREACHABLE);
@@ -219,11 +218,8 @@ static void wfformat(void) {
   static const double bytes[] = { 400, 1000, 600, 40 };
   static const int32_t from[] = { 0, 0, 0, 1 }, to[] = { 1, 2, 3, 3 };
   berth_load_options opts = berth_load_default();
-  berth_device d;
-  berth_link link;
-  berth_bundle b;
-  int32_t k;
   opts.file_bandwidth = 1e8;
+  berth_bundle b;
   if (!parse(WFFORMAT, &opts, &b)) return;
   CHECK_TEXT(b.format, "wfformat");
   CHECK_TEXT(berth_graph_name(b.graph), "w");
@@ -234,12 +230,13 @@ static void wfformat(void) {
   CHECK_NEAR(op_at(b.graph, 3).seconds[0], 4, 0);
   CHECK_NEAR(op_at(b.graph, 0).workspace_bytes, 5000, 0);
   CHECK(berth_graph_tensors(b.graph) == 4);
-  for (k = 0; k < 4; k++) {
+  for (int32_t k = 0; k < 4; k++) {
     CHECK_NEAR(tensor_at(b.graph, k).bytes, bytes[k], 0);
     CHECK_NEAR(tensor_at(b.graph, k).resident_bytes, 0, 0);
     CHECK(tensor_at(b.graph, k).producer == from[k] && consumers_are(b.graph, k, 1, &to[k]));
   }
   CHECK(berth_topology_devices(b.topology) == 3 && berth_topology_nodes(b.topology) == 4);
+  berth_device d;
   CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
   CHECK_TEXT(d.name, "fast");
   CHECK(d.speed == 1.5 && isinf(d.memory) && d.machine == 1);
@@ -247,6 +244,7 @@ static void wfformat(void) {
   CHECK(d.speed == 1);
   CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
   CHECK_NEAR(d.memory, 64000, 0);
+  berth_link link;
   CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_OK);
   CHECK(link.bandwidth == 1e8 && link.latency == 0);
   berth_bundle_release(&b);
@@ -256,9 +254,7 @@ static void wfformat(void) {
 static void wfformat_old(void) {
   static const double bytes[] = { 7, 0, 1 };
   static const int32_t to[] = { 1, 3, 2 };
-  berth_device d;
   berth_bundle b;
-  int32_t k;
   if (!parse("{\"schemaVersion\": \"1.3\", \"workflow\": {\"machines\": [{\"nodeName\": \"n\", \"memory\": 64,"
              " \"cpu\": {\"speed\": 2}}],"
              "\"tasks\": [{\"name\": \"split\", \"id\": \"ID1\", \"runtime\": 5, \"memory\": 3, \"machine\": \"n\","
@@ -274,10 +270,11 @@ static void wfformat_old(void) {
   CHECK_TEXT(op_at(b.graph, 3).name, "end");
   CHECK(op_at(b.graph, 0).seconds[0] == 5 && op_at(b.graph, 0).workspace_bytes == 3000);
   CHECK(berth_graph_tensors(b.graph) == 3);
-  for (k = 0; k < 3; k++) {
+  for (int32_t k = 0; k < 3; k++) {
     CHECK_NEAR(tensor_at(b.graph, k).bytes, bytes[k], 0);
     CHECK(consumers_are(b.graph, k, 1, &to[k]));
   }
+  berth_device d;
   CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
   CHECK(d.memory == 64000 && d.speed == 1 && berth_topology_nodes(b.topology) == 1);
   berth_bundle_release(&b);
@@ -404,9 +401,8 @@ static void check_foreign(const struct Foreign *f, const char *text, size_t len)
     if (op.seconds) p += sprintf(p, " %g", op.seconds[0]);
   }
   for (int32_t t = 0; t < berth_graph_tensors(b.graph); t++) {
-    int32_t n;
     q += sprintf(q, "%s%d>", t ? " " : "", (int)tensor_at(b.graph, t).producer);
-    for (n = 0; n < berth_graph_ops(b.graph); n++)
+    for (int32_t n = 0; n < berth_graph_ops(b.graph); n++)
       if (consumers_are(b.graph, t, 1, &n)) q += sprintf(q, "%d", (int)n);
     q += sprintf(q, ":%g", tensor_at(b.graph, t).bytes);
   }
@@ -416,8 +412,8 @@ static void check_foreign(const struct Foreign *f, const char *text, size_t len)
 }
 
 static void graphml_of_others(void) {
-  size_t n = sizeof FOREIGN / sizeof *FOREIGN, k;
-  for (k = 0; k < n; k++) check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
+  size_t n = sizeof FOREIGN / sizeof *FOREIGN;
+  for (size_t k = 0; k < n; k++) check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
 }
 
 static void graphml_utf16(void) {
@@ -481,8 +477,7 @@ static void encodings(void) {
     "id=\"a\"/>\r\n"
     "</graph>\r\n</graphml>\r\n",
   };
-  size_t k;
-  for (k = 0; k < sizeof texts / sizeof *texts; k++) {
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
     berth_bundle b;
     if (parse(texts[k], NULL, &b)) CHECK(b.graph != NULL);
     berth_bundle_release(&b);

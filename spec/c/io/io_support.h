@@ -16,10 +16,9 @@ static berth_status full_graph(berth_ctx *ctx, berth_graph **out) {
   berth_graph_builder *b = NULL;
   berth_tensor t0 = { 0, 8.5, -1, BERTH_TENSOR_BATCH }, t1 = { 0, 0, 4, BERTH_TENSOR_GRADIENT }, t2 = { 1, 1e9 + 1.0 / 3, -1, 0 };
   berth_status st = berth_graph_builder_new(ctx, &b);
-  int32_t k;
   if (st == BERTH_OK) st = berth_graph_builder_types(b, 2, types);
   if (st == BERTH_OK) st = berth_graph_builder_name(b, "full \xc3\xa9 \"x\"\\");
-  for (k = 0; k < 5 && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < 5 && st == BERTH_OK; k++) {
     berth_op op = berth_op_default();
     op.name = k == 2 ? "" : k == 3 ? "tab\tnew\nline<>&\"" : "same";
     op.kind = k == 1 ? "matmul" : "";

@@ -10,10 +10,10 @@ static const char *listed(berth_ctx *in, const char *text, berth_status *st) {
   static char buf[512];
   char *p = buf;
   berth_json *json = NULL;
-  berth_json_item x;
   *buf = 0;
   *st = berth_json_open(in, "x", text, strlen(text), &json);
   if (*st != BERTH_OK) return buf;
+  berth_json_item x;
   while (berth_json_next(json, &x)) {
     p += sprintf(p, "%s%d.%d%s%s=", p > buf ? " " : "", (int)x.depth, (int)x.index, x.key ? " " : "", x.key ? x.key : "");
     if (x.kind == BERTH_JSON_STRING) p += sprintf(p, "'%s'", x.string);

@@ -113,14 +113,12 @@ static void starve(Action action, const void *what) {
     check_alloc_state state = { 0, 0, 0 };
     berth_hooks hooks = { 0 };
     berth_ctx *ctx = NULL;
-    berth_status st;
-    int all;
     hooks.alloc = check_alloc;
     hooks.alloc_ud = &state;
     if (!CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK)) return;
     state.fail_at = state.calls + n;
-    st = action(ctx, what);
-    all = state.calls < state.fail_at; /* what grows in comfort may go on after a refusal */
+    berth_status st = action(ctx, what);
+    int all = state.calls < state.fail_at; /* what grows in comfort may go on after a refusal */
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     state.fail_at = 0;
     berth_ctx_release(ctx);
@@ -134,8 +132,7 @@ static void starve(Action action, const void *what) {
 }
 
 int main(void) {
-  size_t k;
-  for (k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) {
+  for (size_t k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) {
     TEST("reading") starve(read_text, TEXTS[k]);
   }
   TEST("reading a file, packed") starve(read_file, "spec/bad/gzip_cut.gz");

@@ -9,38 +9,34 @@ static berth_ctx *ctx;
 
 static double sum_seconds(const berth_graph *g, int32_t type) {
   double sum = 0;
-  int32_t v;
   berth_op op;
-  for (v = 0; v < berth_graph_ops(g); v++)
+  for (int32_t v = 0; v < berth_graph_ops(g); v++)
     if (berth_graph_op(g, v, &op) == BERTH_OK && op.seconds) sum += op.seconds[type];
   return sum;
 }
 
 static double sum_params(const berth_graph *g) {
   double sum = 0;
-  int32_t v;
   berth_op op;
-  for (v = 0; v < berth_graph_ops(g); v++)
+  for (int32_t v = 0; v < berth_graph_ops(g); v++)
     if (berth_graph_op(g, v, &op) == BERTH_OK) sum += op.param_bytes;
   return sum;
 }
 
 static double sum_edge_bytes(const berth_graph *g) {
   double sum = 0;
-  int32_t t;
   const int32_t *ops;
   berth_tensor x;
-  for (t = 0; t < berth_graph_tensors(g); t++)
+  for (int32_t t = 0; t < berth_graph_tensors(g); t++)
     if (berth_graph_tensor(g, t, &x) == BERTH_OK) sum += x.bytes * berth_graph_consumers(g, t, &ops);
   return sum;
 }
 
 static int load(const char *name, const berth_load_options *opts, berth_bundle *out) {
   char path[4096];
-  berth_status st;
   snprintf(path, sizeof path, "%s/data/%s", check_shared(), name);
   memset(out, 0, sizeof *out);
-  st = berth_load(ctx, path, opts, out);
+  berth_status st = berth_load(ctx, path, opts, out);
   if (st != BERTH_OK) printf("# %s\n", berth_errmsg(ctx));
   return CHECK_STATUS(st, BERTH_OK);
 }
@@ -104,17 +100,16 @@ static void doppler(void) {
     { "gdp_chain_mm_112nodes", 76, 80, 4800.28 },       { "gdp_ffnn_192nodes", 180, 208, 226.78 },
     { "gdp_transformer_block_215nodes", 182, 234, 388.68 }, { "gdp_full_transformer_layer_261nodes", 229, 284, 388.98 },
   };
-  size_t k;
-  for (k = 0; k < sizeof files / sizeof *files; k++) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     char name[128];
-    berth_bundle b;
-    int32_t v, kinds = 0;
-    berth_op op;
+    int32_t kinds = 0;
     snprintf(name, sizeof name, "doppler/%s.txt", files[k].name);
+    berth_bundle b;
     if (!load(name, NULL, &b)) continue;
     check_sizes(&b, "doppler", files[k].ops, files[k].edges);
     CHECK_NEAR(sum_seconds(b.graph, 0) / 1e10, files[k].comp, 0.005);
-    for (v = 0; v < files[k].ops; v++)
+    berth_op op;
+    for (int32_t v = 0; v < files[k].ops; v++)
       if (berth_graph_op(b.graph, v, &op) == BERTH_OK) kinds += op.kind && strcmp(op.kind, "einsummable") == 0;
     if (strcmp(files[k].name, "gdp_ffnn_192nodes") == 0) CHECK(kinds == 128);
     CHECK((kinds > 0) == (strncmp(files[k].name, "gdp", 3) == 0));
@@ -127,19 +122,19 @@ static void doppler(void) {
 
 static int is_producer(const berth_graph *g, int32_t producer, int32_t op) {
   const int32_t *in;
-  int32_t n = berth_graph_inputs(g, op, &in), k;
+  int32_t n = berth_graph_inputs(g, op, &in);
   berth_tensor x;
-  for (k = 0; k < n; k++)
+  for (int32_t k = 0; k < n; k++)
     if (berth_graph_tensor(g, in[k], &x) == BERTH_OK && x.producer == producer) return 1;
   return 0;
 }
 
 static int feeds_forward(const berth_graph *g, int32_t op) {
   const int32_t *out, *ops;
-  int32_t n = berth_graph_outputs(g, op, &out), k, j, m;
-  for (k = 0; k < n; k++) {
-    m = berth_graph_consumers(g, out[k], &ops);
-    for (j = 0; j < m; j++)
+  int32_t n = berth_graph_outputs(g, op, &out);
+  for (int32_t k = 0; k < n; k++) {
+    int32_t m = berth_graph_consumers(g, out[k], &ops);
+    for (int32_t j = 0; j < m; j++)
       if (ops[j] < berth_graph_ops(g) / 2) return 1;
   }
   return 0;
@@ -147,16 +142,16 @@ static int feeds_forward(const berth_graph *g, int32_t op) {
 
 /* Twins of sinks wait for them, so no backward op can begin at time 0; parameters count once. */
 static void check_physical(const berth_graph *g, int several_sinks) {
-  int32_t v, n = berth_graph_ops(g), sinks = 0;
-  const int32_t *in;
-  berth_op op;
-  for (v = 0; v < n / 2; v++) {
+  int32_t n = berth_graph_ops(g), sinks = 0;
+  for (int32_t v = 0; v < n / 2; v++) {
     if (feeds_forward(g, v)) continue;
     sinks++;
     CHECK(is_producer(g, v, n - 1 - v));
   }
   CHECK(sinks >= 1 + (several_sinks != 0));
-  for (v = n / 2; v < n; v++) {
+  const int32_t *in;
+  berth_op op;
+  for (int32_t v = n / 2; v < n; v++) {
     CHECK_STATUS(berth_graph_op(g, v, &op), BERTH_OK);
     CHECK(op.twin == n - 1 - v && op.param_bytes == 0);
     CHECK(berth_graph_inputs(g, v, &in) > 0);
@@ -175,28 +170,27 @@ static void pipedream(void) {
     { "squeezenet1_0", 136, 153, 587.884, 172.119, 24962622792.0, 27910094856.0 },
     { "vgg16", 82, 83, 251.874, 438.633, 30625298760.0, 29467058184.0 },
   };
-  size_t k;
-  for (k = 0; k < sizeof files / sizeof *files; k++) {
-    char name[128];
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     berth_load_options forward_only = berth_load_default(), pacml = berth_load_default();
-    berth_bundle both, forward, physical;
-    berth_tensor x;
     double activations = 0;
-    int32_t t;
     forward_only.forward_only = 1;
     pacml.mirror = BERTH_MIRROR_PACML;
+    char name[128];
     snprintf(name, sizeof name, "pipedream/%s.txt", files[k].name);
+    berth_bundle physical;
     if (!load(name, NULL, &physical)) continue;
     check_physical(physical.graph, strcmp(files[k].name, "gnmt") == 0);
     CHECK_NEAR(sum_seconds(physical.graph, 0), (files[k].forward + files[k].backward) * 1e-3, 6e-7);
     check_round_trip(&physical);
     berth_bundle_release(&physical);
+    berth_bundle both, forward;
     if (!load(name, &pacml, &both) || !load(name, &forward_only, &forward)) continue;
     check_sizes(&both, "pipedream", files[k].ops, files[k].edges);
     check_sizes(&forward, "pipedream", files[k].ops / 2, (files[k].edges - 1) / 2);
     CHECK_NEAR(sum_seconds(forward.graph, 0), files[k].forward * 1e-3, 1e-9);
     CHECK_NEAR(sum_seconds(both.graph, 0), (files[k].forward + files[k].backward) * 1e-3, 6e-7);
-    for (t = 0; t < berth_graph_tensors(forward.graph); t++)
+    berth_tensor x;
+    for (int32_t t = 0; t < berth_graph_tensors(forward.graph); t++)
       if (berth_graph_tensor(forward.graph, t, &x) == BERTH_OK) activations += x.bytes;
     CHECK_NEAR(2 * (activations + sum_params(forward.graph)), files[k].memory, 1);
     CHECK_NEAR(sum_params(both.graph), 2 * sum_params(forward.graph), 1);
@@ -238,15 +232,13 @@ static void dnn_partitioning(void) {
     { "throughput-inputs/OperatorGraphs/resnet50_inference", 604, 619, 6 },
     { "throughput-inputs/OperatorGraphs/resnet50_training", 1243, 1806, 6 },
   };
-  size_t k;
-  for (k = 0; k < sizeof files / sizeof *files; k++) {
-    char name[160];
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     int latency = strncmp(files[k].name, "latency", 7) == 0, layers = strstr(files[k].name, "Layer") != NULL;
     berth_load_options with_cpus = berth_load_default();
-    berth_bundle plain, cpus;
-    berth_device d;
     with_cpus.cpus = 1;
+    char name[160];
     snprintf(name, sizeof name, "msr-fiddle/%s.json", files[k].name);
+    berth_bundle plain, cpus;
     if (!load(name, NULL, &plain) || !load(name, &with_cpus, &cpus)) continue;
     check_sizes(&plain, "dnn-partitioning", files[k].ops, files[k].edges);
     check_sizes(&cpus, "dnn-partitioning", files[k].ops, files[k].edges);
@@ -254,6 +246,7 @@ static void dnn_partitioning(void) {
       printf("# %s: %d\n", files[k].name, (int)berth_topology_devices(plain.topology));
     }
     CHECK(berth_topology_devices(cpus.topology) == files[k].accelerators + (latency ? 8 : 1));
+    berth_device d;
     CHECK_STATUS(berth_topology_device(plain.topology, 0, &d), BERTH_OK);
     CHECK_TEXT(d.type, "accelerator");
     CHECK(latency ? d.memory == 629145600.0 || d.memory == 2147483648.0 : d.memory >= 17e9 && d.memory < 17.2e9);
@@ -274,11 +267,10 @@ static void dnn_sums(void) {
     double ms;
   } files[] = { { "bert_l-3_training", 123.1 }, { "bert_l-6_training", 193.0 }, { "resnet50_training", 685.5 },
                 { "bert_L-12_training", 1891.8 } };
-  size_t k;
-  for (k = 0; k < 4; k++) {
+  for (size_t k = 0; k < 4; k++) {
     char name[160];
-    berth_bundle b;
     snprintf(name, sizeof name, "msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", files[k].name);
+    berth_bundle b;
     if (!load(name, NULL, &b)) continue;
     CHECK_NEAR(sum_seconds(b.graph, 0), files[k].ms * 1e-3, 1e-3); /* documented with times of at least 1 us each */
     berth_bundle_release(&b);
@@ -286,32 +278,34 @@ static void dnn_sums(void) {
 }
 
 static void stg(void) {
-  char path[4096], line[256];
-  FILE *f;
+  char path[4096];
   int seen = 0;
   double last_work = 0;
   snprintf(path, sizeof path, "%s/data/stg/optimum.csv", check_shared());
+  FILE *f;
   if (!CHECK((f = fopen(path, "r")) != NULL)) return;
+  char line[256];
   while (fgets(line, sizeof line, f)) {
-    char name[64], file[80], status[16];
+    char name[64], status[16];
     int n, procs;
-    double lower, best, path_length, work, order[2048];
-    berth_bundle b;
+    double lower, best, path_length, work;
     if (sscanf(line, "%63[^,],%d,%d,%15[^,],%lf,%lf,%lf,%lf", name, &n, &procs, status, &lower, &best, &path_length, &work) != 8)
       continue;
     if (procs != 2) continue;
+    char file[80];
     snprintf(file, sizeof file, "stg/%s", name);
+    berth_bundle b;
     if (!load(file, NULL, &b)) continue;
     CHECK(berth_graph_ops(b.graph) == n + 2);
     CHECK_NEAR(sum_seconds(b.graph, 0), work, 0);
+    double order[2048];
     {
       double comp[2048], top = 0;
-      int32_t v;
       berth_op op;
-      for (v = 0; v < n + 2; v++)
+      for (int32_t v = 0; v < n + 2; v++)
         if (berth_graph_op(b.graph, v, &op) == BERTH_OK) comp[v] = op.seconds[0];
       CHECK_STATUS(berth_b_level(b.graph, comp, NULL, order), BERTH_OK);
-      for (v = 0; v < n + 2; v++) top = order[v] > top ? order[v] : top;
+      for (int32_t v = 0; v < n + 2; v++) top = order[v] > top ? order[v] : top;
       CHECK_NEAR(top, path_length, 0);
     }
     last_work = work;
@@ -329,11 +323,10 @@ static void stg_applications(void) {
     int tasks;
     double work;
   } files[] = { { "robot", 88, 2483 }, { "fpppp", 334, 7129 }, { "sparse", 96, 1936 } };
-  size_t k;
-  for (k = 0; k < 3; k++) {
+  for (size_t k = 0; k < 3; k++) {
     char name[64];
-    berth_bundle b;
     snprintf(name, sizeof name, "stg/%s.stg", files[k].name);
+    berth_bundle b;
     if (!load(name, NULL, &b)) continue;
     CHECK(berth_graph_ops(b.graph) == files[k].tasks + 2);
     CHECK_NEAR(sum_seconds(b.graph, 0), files[k].work, 0);
@@ -353,11 +346,10 @@ static void saga(void) {
     { "layered_n40_p4_c0.5_het", 42, 4, 1 },           { "layered_n60_p6_c10_het", 62, 6, 1 },
     { "peft10", 10, 3, 3 },     { "topcuoglu10", 10, 3, 3 },
   };
-  size_t k;
-  for (k = 0; k < sizeof files / sizeof *files; k++) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     char name[80];
-    berth_bundle b;
     snprintf(name, sizeof name, "saga_reference/%s.json", files[k].name);
+    berth_bundle b;
     if (!load(name, NULL, &b)) continue;
     CHECK_TEXT(b.format, "saga");
     CHECK_TEXT(berth_graph_name(b.graph), files[k].name);
@@ -376,21 +368,23 @@ static void saga(void) {
 }
 
 static void wfcommons(void) {
-  char path[4096], line[512];
-  FILE *f;
+  char path[4096];
   int seen = 0;
   snprintf(path, sizeof path, "%s/data/wfcommons/index.csv", check_shared());
+  FILE *f;
   if (!CHECK((f = fopen(path, "r")) != NULL)) return;
+  char line[512];
   while (fgets(line, sizeof line, f)) {
-    char name[128], file[160];
+    char name[128];
     int n, m, with_data;
     double work, critical, parallelism, recorded, bytes;
-    berth_bundle b;
     if (sscanf(line, "%127[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", name, &n, &m, &with_data, &work, &critical, &parallelism, &recorded,
                &bytes) != 9) {
       continue;
     }
+    char file[160];
     snprintf(file, sizeof file, "wfcommons/%s.json", name);
+    berth_bundle b;
     if (!load(file, NULL, &b)) continue;
     check_sizes(&b, "wfcommons", n, m);
     CHECK_NEAR(sum_seconds(b.graph, 0), work, 5.01e-4);
@@ -418,9 +412,8 @@ int main(void) {
     { "all 12 SAGA instances", saga },
     { "all 13 workflows", wfcommons },
   };
-  size_t k;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  for (k = 0; k < sizeof tests / sizeof *tests; k++) {
+  for (size_t k = 0; k < sizeof tests / sizeof *tests; k++) {
     TEST(tests[k].name);
     if (check_shared()) tests[k].run();
     else SKIP("the folder of test data, ../shared, is not there");

@@ -22,11 +22,9 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   berth_result *r = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 4, 0 };
-  berth_sim_options o;
   berth_tensor x = { 0, 8, -1, 0 };
-  int32_t k;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k < 3; k++) {
+  for (int32_t k = 0; k < 3; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[k];
     op.name = names[k];
@@ -40,7 +38,7 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &l, &t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  o = berth_sim_default(g);
+  berth_sim_options o = berth_sim_default(g);
   o.memory = memory;
   o.param_multiple = multiple;
   CHECK_STATUS(berth_simulate(cost, device, &o, &r), BERTH_OK);
@@ -63,9 +61,8 @@ static double number_of(const cJSON *event, const char *key) {
 
 static cJSON *trace_of(berth_result *r) {
   berth_text text = { 0 };
-  cJSON *root;
   CHECK_STATUS(berth_write_trace(r, &text), BERTH_OK);
-  root = cJSON_ParseWithLengthOpts(text.data, text.len + 1, NULL, 1);
+  cJSON *root = cJSON_ParseWithLengthOpts(text.data, text.len + 1, NULL, 1);
   CHECK(root != NULL);
   berth_text_release(&text);
   return root;
@@ -101,14 +98,14 @@ static void counters(void) {
   } cases[] = {
     { BERTH_MEMORY_INFERENCE, 1 }, { BERTH_MEMORY_TRAINING, 3 }, { BERTH_MEMORY_TOTAL, 2.5 }, { BERTH_MEMORY_NONE, 1 }
   };
-  size_t k;
-  for (k = 0; k < 4; k++) {
+  for (size_t k = 0; k < 4; k++) {
     berth_result *r = small_result(cases[k].policy, cases[k].multiple);
-    cJSON *root = trace_of(r), *event;
+    cJSON *root = trace_of(r);
     double peak[2] = { 0, 0 };
     const double *time[2], *held[2];
     int32_t told[2], n[2] = { 0, 0 };
     for (int32_t d = 0; d < 2; d++) told[d] = berth_result_memory(r, d, &time[d], &held[d]);
+    cJSON *event;
     cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
       double bytes = number_of(cJSON_GetObjectItemCaseSensitive(event, "args"), "bytes");
       int d = (int)number_of(event, "pid");
@@ -130,8 +127,7 @@ static void counters(void) {
 /* Many transfers at once: no two slices of one row overlap. */
 static void lanes(void) {
   enum { N = 60 };
-  int32_t device[N + 1], k;
-  double seconds = 1, ends[8][512];
+  double seconds = 1;
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_topology *t = NULL;
@@ -139,10 +135,10 @@ static void lanes(void) {
   berth_result *r = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
-  cJSON *root, *event;
   int rows = 0;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (k = 0; k <= N; k++) {
+  int32_t device[N + 1];
+  for (int32_t k = 0; k <= N; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds;
     device[k] = k == 0 ? 0 : 1 + k % 3;
@@ -153,8 +149,10 @@ static void lanes(void) {
   CHECK_STATUS(berth_topology_mesh(ctx, 4, &d, &l, &t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
   CHECK_STATUS(berth_simulate(cost, device, NULL, &r), BERTH_OK);
-  root = trace_of(r);
+  cJSON *root = trace_of(r);
+  double ends[8][512];
   memset(ends, 0, sizeof ends);
+  cJSON *event;
   cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
     int p = (int)number_of(event, "pid"), row = (int)number_of(event, "tid");
     double ts = number_of(event, "ts"), end = ts + number_of(event, "dur");
@@ -218,10 +216,8 @@ static void tiny_numbers(void) {
   berth_text text = { 0 };
   berth_bundle b = { 0 };
   berth_op op = berth_op_default();
-  berth_tensor t;
-  int32_t v;
   CHECK_STATUS(berth_graph_builder_new(ctx, &builder), BERTH_OK);
-  for (v = 0; v < 4; v++) {
+  for (int32_t v = 0; v < 4; v++) {
     op.seconds = &seconds[v];
     op.flop = v == 3 ? 2.3e-308 : 3e-320;
     CHECK_STATUS(berth_graph_builder_add_op(builder, &op, NULL), BERTH_OK);
@@ -229,8 +225,9 @@ static void tiny_numbers(void) {
   CHECK_STATUS(berth_graph_builder_connect(builder, 0, 1, 7e-315, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(builder, &g), BERTH_OK);
   CHECK_STATUS(berth_write_placed(g, "graphml", device, &text), BERTH_OK);
+  berth_tensor t;
   if (CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK)) {
-    for (v = 0; v < 4; v++) {
+    for (int32_t v = 0; v < 4; v++) {
       CHECK_STATUS(berth_graph_op(b.graph, v, &op), BERTH_OK);
       CHECK(*op.seconds == seconds[v] && op.flop == (v == 3 ? 2.3e-308 : 3e-320));
     }
@@ -249,14 +246,13 @@ static void odd_names(void) {
   berth_graph *g = NULL;
   berth_op op = berth_op_default();
   static const char *const formats[] = { "berth", "graphml" };
-  int k;
   op.name = "\xff";
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
   op.name = "\x01 \xef\xbf\xbf \xf0\x9f\x98\x80";
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  for (k = 0; k < 2; k++) {
+  for (int k = 0; k < 2; k++) {
     berth_text text = { 0 };
     berth_bundle back = { 0 };
     CHECK_STATUS(berth_write_graph(g, formats[k], &text), BERTH_OK);
@@ -281,17 +277,20 @@ static void read_back(const char *path, char *buf, size_t size) {
 }
 
 static void saving(void) {
-  char dir[] = "/tmp/berth-io-XXXXXX", path[128], link[128], buf[64];
+  char dir[] = "/tmp/berth-io-XXXXXX";
   berth_text one = { ctx, "one\n", 4, 0 }, two = { ctx, "two\n", 4, 0 };
-  struct stat st;
   if (!CHECK(mkdtemp(dir) != NULL)) return;
+  char path[128];
   snprintf(path, sizeof path, "%s/file", dir);
+  char link[128];
   snprintf(link, sizeof link, "%s/link", dir);
   CHECK_STATUS(berth_save(ctx, path, &one), BERTH_OK);
   CHECK(chmod(path, 0640) == 0 && symlink("file", link) == 0);
   CHECK_STATUS(berth_save(ctx, link, &two), BERTH_OK);
+  char buf[64];
   read_back(path, buf, sizeof buf);
   CHECK_TEXT(buf, "two\n");
+  struct stat st;
   CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
   CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640);
   CHECK_STATUS(berth_save(ctx, dir, &one), BERTH_EIO);
@@ -307,10 +306,10 @@ static void saving(void) {
 static void appending(void) {
   berth_graph *g = NULL;
   berth_text text = { 0 };
-  size_t len;
   const int32_t bad[] = { -1, 0, 0, 0, 0 };
   CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
   CHECK_STATUS(berth_write_graph(g, "dot", &text), BERTH_OK);
+  size_t len;
   len = text.len;
   CHECK_STATUS(berth_write_graph(g, "berth", &text), BERTH_OK);
   CHECK(text.len > len && strncmp(text.data, "digraph", 7) == 0 && strncmp(text.data + len, "{\"berth\": 1", 11) == 0);

@@ -14,9 +14,8 @@ typedef struct edge {
 /* The loader of one tensor per edge: what the published small cases mean. */
 static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, const double *memory, const edge *edges, int m) {
   berth_graph_builder *b;
-  berth_graph *g;
-  int32_t id;
   berth_graph_builder_new(ctx, &b);
+  int32_t id;
   for (int i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &times[i];
@@ -28,6 +27,7 @@ static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, cons
     berth_graph_builder_add_tensor(b, &t, &id);
     berth_graph_builder_add_consumer(b, id, edges[i].dst);
   }
+  berth_graph *g;
   berth_graph_builder_finish(b, &g);
   berth_graph_builder_release(b);
   return g;
@@ -36,10 +36,10 @@ static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, cons
 static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double memory, double bandwidth) {
   berth_device d = berth_device_default();
   berth_link l = { bandwidth, 0 };
-  berth_topology *t;
-  berth_cost *cost;
   d.memory = memory;
+  berth_topology *t;
   berth_topology_mesh(ctx, devices, &d, &l, &t);
+  berth_cost *cost;
   berth_cost_new(g, t, NULL, &cost);
   berth_topology_release(t);
   berth_graph_release(g);
@@ -98,10 +98,10 @@ static void case_d(berth_ctx *ctx) {
                                 { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
   static const int32_t device[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 };
   berth_cost *cost = on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 3, INFINITY, 1);
-  berth_sim_options o;
   berth_result *r = NULL;
   expect(ctx, cost, "baechi-tf", device, 29);
   expect(ctx, cost, "baechi-pt", device, 29);
+  berth_sim_options o;
   CHECK_STATUS(berth_sim_preset(ctx, "baechi-tf", &o), BERTH_OK);
   o.quantum = 1;
   CHECK_STATUS(berth_simulate(cost, device, &o, &r), BERTH_OK);
@@ -114,13 +114,12 @@ static void case_d(berth_ctx *ctx) {
 
 static char *slurp(const char *path) {
   FILE *f = fopen(path, "rb");
-  char *text;
   long n;
   if (!f) return NULL;
   fseek(f, 0, SEEK_END);
   n = ftell(f);
   rewind(f);
-  text = malloc((size_t)n + 1);
+  char *text = malloc((size_t)n + 1);
   text[fread(text, 1, (size_t)n, f)] = '\0';
   fclose(f);
   return text;
@@ -132,14 +131,13 @@ static double number(const cJSON *o, const char *key) { return cJSON_GetObjectIt
 static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
   const cJSON *nodes = cJSON_GetObjectItem(root, "nodes"), *o;
   int n = cJSON_GetArraySize(nodes), most = 0, i = 0;
-  int *by_id;
-  int32_t *tensor, id;
-  berth_graph_builder *b;
   berth_graph *g = NULL;
   cJSON_ArrayForEach(o, nodes) most = number(o, "id") > most ? (int)number(o, "id") : most;
-  by_id = calloc((size_t)most + 1, sizeof *by_id);
-  tensor = malloc((size_t)n * sizeof *tensor);
+  int *by_id = calloc((size_t)most + 1, sizeof *by_id);
+  int32_t *tensor = malloc((size_t)n * sizeof *tensor);
+  berth_graph_builder *b;
   berth_graph_builder_new(ctx, &b);
+  int32_t id;
   cJSON_ArrayForEach(o, nodes) {
     berth_op op = berth_op_default();
     double seconds = 1e-6 * fmax(1, trunc(1000 * number(o, "fpgaLatency")));
@@ -163,15 +161,15 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
 }
 
 static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char *name) {
-  char path[4096], *text;
-  cJSON *root;
-  berth_cost *cost;
+  char path[4096];
   snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared, name);
+  char *text;
+  cJSON *root;
   if (!(text = slurp(path)) || !(root = cJSON_Parse(text))) {
     CHECK(!"the file can be read");
     return NULL;
   }
-  cost = on_mesh(ctx, read_training(ctx, root), (int)number(root, "maxFPGAs"), number(root, "maxSizePerFPGA"), 1e6);
+  berth_cost *cost = on_mesh(ctx, read_training(ctx, root), (int)number(root, "maxFPGAs"), number(root, "maxSizePerFPGA"), 1e6);
   cJSON_Delete(root);
   free(text);
   return cost;
@@ -181,11 +179,11 @@ static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char 
 static void expect_training(berth_ctx *ctx, const char *shared, const char *name, double queue_ms, double parallel_ms) {
   berth_cost *cost = training_cost(ctx, shared, name);
   berth_place_options o = berth_place_default(NULL);
-  berth_sim_options so;
   berth_placement *p = NULL;
   berth_result *r = NULL;
   if (!cost) return;
   o.variant = "baechi-tf";
+  berth_sim_options so;
   if (CHECK_STATUS(berth_place(cost, "m-etf", &o, &p, NULL), BERTH_OK)) {
     CHECK_STATUS(berth_sim_preset(ctx, "baechi-tf", &so), BERTH_OK);
     CHECK_STATUS(berth_simulate(cost, berth_placement_device(p), &so, &r), BERTH_OK);

@@ -14,7 +14,6 @@ typedef struct row {
 /* Ops without edges on devices of the given memory, all linked. */
 static instance loose(berth_ctx *ctx, const row *rows, int n, const double *memory, int devices) {
   berth_graph_builder *b;
-  berth_topology_builder *tb;
   berth_link l = { 1, 0 };
   instance x = { NULL, NULL, NULL };
   berth_graph_builder_new(ctx, &b);
@@ -29,6 +28,7 @@ static instance loose(berth_ctx *ctx, const row *rows, int n, const double *memo
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
   for (int i = 0; i < devices; i++) {
     berth_device d = berth_device_default();
@@ -61,10 +61,10 @@ static void refuses(berth_ctx *ctx, const instance *x, const char *placer, berth
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   berth_obstacle why = { -9, -9, -9 };
-  char text[200];
   o.policy = &mine;
   CHECK_STATUS(berth_place(x->cost, placer, &o, &p, &why), BERTH_EINFEASIBLE);
   CHECK(p == NULL && why.op == want.op && why.device == want.device && fabs(why.missing - want.missing) < 1e-9);
+  char text[200];
   snprintf(text, sizeof text, "%s: %s", strcmp(placer, "policy") == 0 ? "mine" : placer, reason);
   CHECK_TEXT(berth_errmsg(ctx), text);
 }
@@ -183,7 +183,6 @@ static void room_for_pins(berth_ctx *ctx) {
 /* Two islands; the ends of a path are pinned to them, the middle can reach neither both. */
 static void no_route(berth_ctx *ctx) {
   berth_graph_builder *b;
-  berth_topology_builder *tb;
   instance x = { NULL, NULL, NULL };
   berth_device d = berth_device_default();
   double second = 1;
@@ -198,6 +197,7 @@ static void no_route(berth_ctx *ctx) {
   berth_graph_builder_connect(b, 1, 2, 1, NULL);
   CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
   for (int i = 0; i < 2; i++) berth_topology_builder_add_device(tb, &d, NULL, NULL);
   CHECK_STATUS(berth_topology_builder_finish(tb, &x.t), BERTH_OK);
@@ -240,10 +240,10 @@ static void interrupts(void) {
   int calls = -1000000; /* not while the problem is made */
   berth_hooks hooks = { .interrupt = stop, .ud = &calls };
   berth_ctx *ctx;
-  instance x;
-  berth_rng rng;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 1, 0);
+  instance x;
   CHECK(random_instance(ctx, &rng, 0, 5000, 3, &x));
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
@@ -268,10 +268,9 @@ static berth_status refuse_one(check_alloc_state *s, const instance *x, const ch
                                long fail_at) {
   berth_placement *p = NULL;
   long held = s->held;
-  berth_status st;
   s->calls = 0;
   s->fail_at = fail_at;
-  st = berth_place(x->cost, placer, o, &p, NULL);
+  berth_status st = berth_place(x->cost, placer, o, &p, NULL);
   s->fail_at = 0;
   CHECK((st == BERTH_OK) == (p != NULL));
   berth_placement_release(p);
@@ -324,9 +323,9 @@ static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
   berth_ctx *ctx;
+  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
   instance x;
   berth_rng rng;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
   for (uint64_t seed = 0; seed < 3; seed++) {
     berth_rng_init(&rng, 2, seed);
     if (!random_instance(ctx, &rng, seed ? WITH_ALL : WITH_MEMORY | WITH_TWINS, check_runs(20, 60), 3, &x)) continue;

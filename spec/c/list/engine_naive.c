@@ -35,16 +35,15 @@ static double *channel(naive *v, int32_t src, int32_t dst, int in) {
 /* Brings the inputs of op to d; returns when all are there. */
 static double fetch(naive *v, int32_t op, int32_t d) {
   const int32_t *in;
-  int32_t i, k = berth_graph_inputs(v->x->g, op, &in);
+  int32_t k = berth_graph_inputs(v->x->g, op, &in);
   double ready = 0;
-  for (i = 0; i < k; i++) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t;
-    double at, c;
     berth_graph_tensor(v->x->g, in[i], &t);
-    at = v->finish[t.producer];
+    double at = v->finish[t.producer];
     if (v->device[t.producer] != d) {
       if (!v->copied[in[i]][d]) {
-        c = berth_cost_transfer(v->x->cost, in[i], v->device[t.producer], d);
+        double c = berth_cost_transfer(v->x->cost, in[i], v->device[t.producer], d);
         if (v->links != BERTH_LINKS_FREE) {
           double *out = channel(v, v->device[t.producer], d, 0), *into = channel(v, v->device[t.producer], d, 1);
           at = fmax(at, fmax(*out, *into)) + c;
@@ -75,14 +74,13 @@ static int overlaps(const naive *v, int32_t d, double start, double finish) {
 
 static double slot(const naive *v, int32_t d, double ready, double length) {
   double best = ready, end = 0;
-  int32_t i;
-  for (i = 0; i < v->n; i++) {
+  for (int32_t i = 0; i < v->n; i++) {
     if (v->device[i] == d) end = fmax(end, v->finish[i]);
   }
   if (!v->insertion) return fmax(ready, end);
   if (!overlaps(v, d, ready, ready + length)) return ready;
   best = fmax(ready, end);
-  for (i = 0; i < v->n; i++) {
+  for (int32_t i = 0; i < v->n; i++) {
     double at = v->finish[i];
     if (v->device[i] == d && at >= ready && at < best && !overlaps(v, d, at, at + length)) best = at;
   }
@@ -91,16 +89,16 @@ static double slot(const naive *v, int32_t d, double ready, double length) {
 
 static double put(naive *v, int32_t op, int32_t d) {
   const int32_t *outs;
-  berth_op o;
   double length = berth_cost_op(v->x->cost, op, d), ready = fetch(v, op, d);
-  int32_t i, k = berth_graph_outputs(v->x->g, op, &outs);
+  int32_t k = berth_graph_outputs(v->x->g, op, &outs);
   v->start[op] = slot(v, d, ready, length);
   v->finish[op] = v->start[op] + length;
   v->device[op] = d;
+  berth_op o;
   berth_graph_op(v->x->g, op, &o);
   v->held[d] += o.param_bytes;
   v->workspace[d] = fmax(v->workspace[d], o.workspace_bytes);
-  for (i = 0; i < k; i++) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t;
     berth_graph_tensor(v->x->g, outs[i], &t);
     v->held[d] += t.resident_bytes;
@@ -111,18 +109,18 @@ static double put(naive *v, int32_t op, int32_t d) {
 /* Tries it on a copy of everything. */
 static double est(const naive *v, int32_t op, int32_t d) {
   static naive copy;
-  berth_device dev;
   copy = *v;
   if (isinf(berth_cost_op(v->x->cost, op, d))) return INFINITY;
   put(&copy, op, d);
+  berth_device dev;
   berth_topology_device(v->x->t, d, &dev);
   return v->strict && copy.held[d] + copy.workspace[d] > dev.memory ? INFINITY : copy.start[op];
 }
 
 static int inputs_done(const naive *v, int32_t op, double by) {
   const int32_t *in;
-  int32_t i, k = berth_graph_inputs(v->x->g, op, &in);
-  for (i = 0; i < k; i++) {
+  int32_t k = berth_graph_inputs(v->x->g, op, &in);
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t;
     berth_graph_tensor(v->x->g, in[i], &t);
     if (v->device[t.producer] == BERTH_NONE || v->finish[t.producer] > by) return 0;
@@ -132,9 +130,9 @@ static int inputs_done(const naive *v, int32_t op, double by) {
 
 static double input_bytes(const naive *v, int32_t op, int32_t d) {
   const int32_t *in;
-  int32_t i, k = berth_graph_inputs(v->x->g, op, &in);
+  int32_t k = berth_graph_inputs(v->x->g, op, &in);
   double sum = 0;
-  for (i = 0; i < k; i++) {
+  for (int32_t i = 0; i < k; i++) {
     berth_tensor t;
     berth_graph_tensor(v->x->g, in[i], &t);
     if (v->device[t.producer] == d) sum += t.bytes;
@@ -145,8 +143,9 @@ static double input_bytes(const naive *v, int32_t op, int32_t d) {
 /* ---- the four placers, as their definitions read --------------------------------------------- */
 
 static void levels(naive *v, int with_transfers) {
-  double ops[MOST], transfers[MOST * 2];
+  double ops[MOST];
   berth_cost_mean_ops(v->x->cost, ops);
+  double transfers[MOST * 2];
   berth_cost_mean_transfers(v->x->cost, BERTH_AVERAGE_TEXTBOOK, transfers);
   berth_b_level(v->x->g, ops, with_transfers ? transfers : NULL, v->priority);
 }
@@ -155,15 +154,15 @@ static void levels(naive *v, int with_transfers) {
 static int place_pairs(naive *v, int by_eft, int near_inputs, int finished) {
   double now = 0;
   for (int32_t placed = 0; placed < v->n;) {
-    int32_t op, d, best = BERTH_NONE, at = BERTH_NONE;
+    int32_t best = BERTH_NONE, at = BERTH_NONE;
     double least = INFINITY, next = INFINITY;
-    for (op = 0; op < v->n; op++) {
+    for (int32_t op = 0; op < v->n; op++) {
       if (v->device[op] != BERTH_NONE) {
         if (v->finish[op] > now) next = fmin(next, v->finish[op]);
         continue;
       }
       if (!inputs_done(v, op, finished ? now : INFINITY)) continue;
-      for (d = 0; d < v->devices; d++) {
+      for (int32_t d = 0; d < v->devices; d++) {
         double e = est(v, op, d), s = by_eft ? e + berth_cost_op(v->x->cost, op, d) : e;
         if (finished && e > now) {
           next = fmin(next, e);
@@ -192,13 +191,13 @@ static int place_pairs(naive *v, int by_eft, int near_inputs, int finished) {
 
 static int place_by_rank(naive *v) {
   for (int32_t placed = 0; placed < v->n; placed++) {
-    int32_t op, d, best = BERTH_NONE, at = BERTH_NONE;
+    int32_t best = BERTH_NONE, at = BERTH_NONE;
     double least = INFINITY;
-    for (op = 0; op < v->n; op++) {
+    for (int32_t op = 0; op < v->n; op++) {
       if (v->device[op] != BERTH_NONE || !inputs_done(v, op, INFINITY)) continue;
       if (best == BERTH_NONE || v->priority[op] > v->priority[best]) best = op;
     }
-    for (d = 0; d < v->devices; d++) {
+    for (int32_t d = 0; d < v->devices; d++) {
       double e = est(v, best, d) + berth_cost_op(v->x->cost, best, d);
       if (e < least) {
         least = e;
@@ -222,14 +221,13 @@ static void compare(const instance *x, const char *placer, const berth_place_opt
   static naive v;
   berth_placement *p = NULL;
   berth_status st = berth_place(x->cost, placer, o, &p, NULL);
-  int32_t i;
   naive_begin(&v, x, o);
   if (!place_naively(&v, placer)) { /* the placer may still find a way by packing */
     berth_placement_release(p);
     return;
   }
   if (!CHECK_STATUS(st, BERTH_OK)) return;
-  for (i = 0; i < v.n && !check_bad; i++) {
+  for (int32_t i = 0; i < v.n && !check_bad; i++) {
     if (berth_placement_device(p)[i] == v.device[i] && near(berth_placement_start(p)[i], v.start[i])) continue;
     CHECK(!"the same plan");
     printf("# %s, links %d: op %d on %d at %.17g, not on %d at %.17g\n", placer, (int)o->links, (int)i,
@@ -253,14 +251,14 @@ static berth_status score_eft(void *ud, const berth_plan *p, int32_t op, const d
   return BERTH_OK; /* eft is there on entry */
 }
 static berth_status static_level(void *ud, const berth_plan *p, double *priority) {
-  double ops[MOST];
   (void)ud;
+  double ops[MOST];
   berth_cost_mean_ops(berth_plan_cost(p), ops);
   return berth_b_level(berth_cost_graph(berth_plan_cost(p)), ops, NULL, priority);
 }
 
 static void same_as_policy(const instance *x, const char *placer, const berth_place_options *o) {
-  int32_t devices = berth_topology_devices(x->t), i, n = berth_graph_ops(x->g);
+  int32_t devices = berth_topology_devices(x->t), n = berth_graph_ops(x->g);
   berth_policy policy = { .name = "wrapped", .choose = BERTH_CHOOSE_PAIR, .ud = &devices };
   berth_place_options own = *o;
   berth_placement *p = NULL, *q = NULL;
@@ -269,7 +267,7 @@ static void same_as_policy(const instance *x, const char *placer, const berth_pl
   own.policy = &policy;
   if (berth_place(x->cost, "policy", &own, &q, NULL) != BERTH_OK) return;
   if (CHECK_STATUS(berth_place(x->cost, placer, o, &p, NULL), BERTH_OK)) {
-    for (i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++) {
       CHECK(berth_placement_device(p)[i] == berth_placement_device(q)[i]);
       CHECK(near(berth_placement_start(p)[i], berth_placement_start(q)[i]));
     }
@@ -293,10 +291,10 @@ static void one_round(const instance *x, int what) {
 }
 
 static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
-  berth_rng rng;
-  instance x;
   check_begin(name);
+  berth_rng rng;
   berth_rng_init(&rng, 5, (uint64_t)what);
+  instance x;
   for (int i = 0; i < rounds && !check_bad; i++) {
     if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 30), 1 + berth_rng_below(&rng, 4), &x)) continue;
     one_round(&x, what);

@@ -198,9 +198,8 @@ static berth_status bad_select(void *ud, const berth_plan *p, int32_t op, double
 static void refusals(berth_ctx *ctx) {
   instance x = fork_join(ctx, 2);
   berth_placement *p;
-  int ready, choose;
-  for (ready = BERTH_READY_ASSIGNED; ready <= BERTH_READY_FINISHED; ready++) {
-    for (choose = BERTH_CHOOSE_OP; choose <= BERTH_CHOOSE_DEVICE; choose++) {
+  for (int ready = BERTH_READY_ASSIGNED; ready <= BERTH_READY_FINISHED; ready++) {
+    for (int choose = BERTH_CHOOSE_OP; choose <= BERTH_CHOOSE_DEVICE; choose++) {
       berth_policy policy = { .name = "stubborn", .ready = (berth_ready)ready, .choose = (berth_choose)choose, .score = never };
       CHECK_STATUS(place(&x, &policy, &p), BERTH_EINFEASIBLE);
       CHECK(strstr(berth_errmsg(ctx), "stubborn") && strstr(berth_errmsg(ctx), "op 3"));
@@ -236,12 +235,12 @@ static berth_status spread(void *ud, const berth_plan *p, int32_t op, const doub
 
 static void all_settings(berth_ctx *ctx, int what) {
   berth_rng rng;
-  instance x;
   int32_t devices;
   berth_policy policy = { .name = "spread", .ud = &devices };
   berth_place_options o = berth_place_default(NULL);
   berth_rng_init(&rng, 3, (uint64_t)what);
   o.policy = &policy;
+  instance x;
   for (int i = 0; i < 400 && !check_bad; i++) {
     berth_placement *p = NULL;
     devices = 1 + berth_rng_below(&rng, 4);

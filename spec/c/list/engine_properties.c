@@ -31,15 +31,14 @@ static void try_placer(const instance *x, const char *placer, const berth_place_
 static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
   instance x;
   berth_place_options o = berth_place_default(NULL);
-  int i, links, memory;
   if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4), &x)) return;
   o.param_multiple = 1 + berth_rng_below(rng, 2) * 0.25;
   o.seed = berth_rng_u64(rng);
-  for (links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
-    for (memory = BERTH_MEMORY_NONE; memory <= BERTH_MEMORY_TOTAL; memory++) {
+  for (int links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
+    for (int memory = BERTH_MEMORY_NONE; memory <= BERTH_MEMORY_TOTAL; memory++) {
       o.links = (berth_links)links;
       o.memory = (berth_memory_policy)memory;
-      for (i = 0; placers[i] && !check_bad; i++) try_placer(&x, placers[i], &o, count);
+      for (int i = 0; placers[i] && !check_bad; i++) try_placer(&x, placers[i], &o, count);
     }
   }
   release_instance(&x);
@@ -47,10 +46,10 @@ static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count)
 
 static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   tally count = { 0, 0 };
-  berth_rng rng;
-  int i;
   check_begin(name);
+  berth_rng rng;
   berth_rng_init(&rng, 11, (uint64_t)what);
+  int i;
   for (i = 0; i < rounds && !check_bad; i++) try_instance(ctx, &rng, what, &count);
   if (check_bad) printf("# round %d\n", i - 1);
   CHECK(count.placed > 2 * count.refused);
@@ -60,10 +59,10 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
 /* A planner that counts in quanta plans what a simulator that does so finds. */
 static void quanta(berth_ctx *ctx) {
   berth_rng rng;
-  instance x;
   berth_place_options o = berth_place_default(NULL);
   berth_rng_init(&rng, 12, 0);
   o.quantum = 0.3;
+  instance x;
   for (int i = 0; i < check_runs(30, 100) && !check_bad; i++) {
     int what = (i % 2 ? WITH_TYPES | WITH_UNEVEN : 0) | (i >= check_runs(15, 50) ? WITH_COLLECTIVES : 0);
     if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40), 1 + i % 4, &x)) continue;

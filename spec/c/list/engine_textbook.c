@@ -12,28 +12,27 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
                                     { 5, 9, 13 }, { 6, 8, 15 }, { 7, 10, 17 }, { 8, 10, 11 }, { 9, 10, 13 } };
   static const char *const types[] = { "p1", "p2", "p3" };
   berth_graph_builder *b;
-  berth_topology_builder *tb;
   berth_graph *g = NULL;
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
   berth_link link = { 1, 0 };
-  int i, j;
   berth_graph_builder_new(ctx, &b);
   berth_graph_builder_types(b, 3, types);
-  for (i = 0; i < 10; i++) {
+  for (int i = 0; i < 10; i++) {
     berth_op op = berth_op_default();
     op.seconds = times[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i < 15; i++) berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
+  for (int i = 0; i < 15; i++) berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
+  berth_topology_builder *tb;
   berth_topology_builder_new(ctx, &tb);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     berth_topology_builder_add_device(tb, &d, NULL, NULL);
-    for (j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &link, NULL);
+    for (int j = 0; j < i; j++) berth_topology_builder_add_duplex(tb, j, i, &link, NULL);
   }
   CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
   berth_topology_builder_release(tb);
@@ -46,13 +45,12 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
 static double estimate(berth_ctx *ctx, berth_cost *cost, const char *placer, berth_average averages) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
-  double value;
   o.averages = averages;
   if (!CHECK_STATUS(berth_place(cost, placer, &o, &p, NULL), BERTH_OK)) {
     printf("# %s\n", berth_errmsg(ctx));
     return NAN;
   }
-  value = berth_placement_estimate(p);
+  double value = berth_placement_estimate(p);
   berth_placement_release(p);
   return value;
 }
@@ -116,11 +114,12 @@ static const char *placer_of(const char *algorithm) {
 
 /* @return rows that were compared */
 static int saga_table(berth_ctx *ctx, const char *shared, const char *table, berth_average averages) {
-  char path[4096], line[512], *field[8];
-  FILE *f;
+  char path[4096];
   int rows = 0;
   snprintf(path, sizeof path, "%s/data/saga_reference/%s", shared, table);
+  FILE *f;
   if (!CHECK((f = fopen(path, "r")) != NULL)) return 0;
+  char line[512], *field[8];
   while (fgets(line, sizeof line, f)) {
     berth_bundle b = { NULL, NULL, NULL, NULL };
     berth_cost *cost = NULL;
@@ -171,15 +170,16 @@ static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int pr
 
 static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
   const char *shared = check_shared();
-  char path[4096], line[512], *field[12];
-  FILE *f;
   int n = 0;
   if (!shared) {
     SKIP("no folder ../shared beside the project");
     return;
   }
+  char path[4096];
   snprintf(path, sizeof path, "%s/data/stg/%s", shared, table);
+  FILE *f;
   if (!CHECK((f = fopen(path, "r")) != NULL)) return;
+  char line[512], *field[12];
   while (fgets(line, sizeof line, f)) {
     if (split(line, field, 12) <= column || atoi(field[2]) < 1) continue;
     stg_row(ctx, shared, field[0], atoi(field[2]), atof(field[column]));

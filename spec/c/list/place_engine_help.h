@@ -44,12 +44,12 @@ static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int wha
 }
 
 static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what, int32_t from, int32_t n) {
-  int32_t k, c, id, tensors = berth_rng_below(rng, 3);
-  for (k = 0; k < tensors; k++) {
+  int32_t id, tensors = berth_rng_below(rng, 3);
+  for (int32_t k = 0; k < tensors; k++) {
     double bytes = what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng);
     berth_tensor t = { from, bytes, berth_rng_below(rng, 6), 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
-    for (c = from + 1; c < n && c < from + 14; c++) {
+    for (int32_t c = from + 1; c < n && c < from + 14; c++) {
       if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
     }
   }
@@ -57,15 +57,15 @@ static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, in
 
 /* Members come before consumers by id; some have none of these. */
 static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng, int what, int32_t n) {
-  int32_t k, i, cut, members[8], consumers[8];
-  for (k = 0; k < 1 + n / 8 && n > 1; k++) {
+  int32_t members[8], consumers[8];
+  for (int32_t k = 0; k < 1 + n / 8 && n > 1; k++) {
     berth_collective c = { (berth_collective_kind)berth_rng_below(rng, BERTH_BARRIER + 1), 0, 1, 0, members, 0, consumers };
-    cut = 1 + berth_rng_below(rng, n - 1);
+    int32_t cut = 1 + berth_rng_below(rng, n - 1);
     c.bytes = what & WITH_TIES ? berth_rng_below(rng, 4) : 8 * berth_rng_uniform(rng);
-    for (i = cut - 1; i >= 0 && c.n_members < 5; i--) {
+    for (int32_t i = cut - 1; i >= 0 && c.n_members < 5; i--) {
       if (berth_rng_below(rng, 3) == 0) members[c.n_members++] = i;
     }
-    for (i = cut; i < n && c.n_consumers < 5; i++) {
+    for (int32_t i = cut; i < n && c.n_consumers < 5; i++) {
       if (berth_rng_below(rng, 4) == 0) consumers[c.n_consumers++] = i;
     }
     if (c.n_members > 0) CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
@@ -76,11 +76,10 @@ static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, 
   const char *types[] = { "x", "y" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
-  for (i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
-  for (i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
+  for (int32_t i = 0; i < n; i++) add_random_op(b, rng, what, i, devices);
+  for (int32_t i = 0; i < n; i++) add_random_tensors(b, rng, what, i, n);
   if (what & WITH_COLLECTIVES) add_random_collectives(b, rng, what, n);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
@@ -89,14 +88,13 @@ static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, 
 
 static inline double total_bytes(const berth_graph *g) {
   berth_op op;
-  berth_tensor t;
   double sum = 0;
-  int32_t i;
-  for (i = 0; i < berth_graph_ops(g); i++) {
+  for (int32_t i = 0; i < berth_graph_ops(g); i++) {
     berth_graph_op(g, i, &op);
     sum += op.param_bytes;
   }
-  for (i = 0; i < berth_graph_tensors(g); i++) {
+  berth_tensor t;
+  for (int32_t i = 0; i < berth_graph_tensors(g); i++) {
     berth_graph_tensor(g, i, &t);
     sum += t.resident_bytes;
   }
@@ -106,17 +104,16 @@ static inline double total_bytes(const berth_graph *g) {
 static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, double memory) {
   berth_topology_builder *b;
   berth_topology *t = NULL;
-  int32_t i, j;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     if (what & WITH_MEMORY) d.memory = floor(memory / n * (1.1 + 0.8 * berth_rng_uniform(rng))) + 12;
     if (what & WITH_TYPES) d.speed = 1 + 0.5 * berth_rng_below(rng, 2);
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
-  for (i = 0; i < n; i++) {
-    for (j = i + 1; j < n; j++) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t j = i + 1; j < n; j++) {
       berth_link l = { 2, 0.25 };
       if (what & WITH_UNEVEN) l.bandwidth = 1 + berth_rng_below(rng, 3);
       if ((what & WITH_UNEVEN) && j > i + 1 && berth_rng_below(rng, 3) == 0) continue;
@@ -151,12 +148,11 @@ static inline int near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + f
 static inline int check_inputs(const instance *x, const berth_placement *p, int32_t op) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p), *in;
-  int32_t i, n = berth_graph_inputs(x->g, op, &in);
-  for (i = 0; i < n; i++) {
+  int32_t n = berth_graph_inputs(x->g, op, &in);
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t;
-    double arrival;
     berth_graph_tensor(x->g, in[i], &t);
-    arrival = finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
+    double arrival = finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
     if (start[op] < arrival - 1e-9 * (1 + arrival)) return 0;
   }
   return 1;
@@ -164,10 +160,10 @@ static inline int check_inputs(const instance *x, const berth_placement *p, int3
 
 static inline double collective_end(const instance *x, const berth_placement *p, int32_t k) {
   berth_collective c;
-  int32_t i, device[8];
   double end = 0, seconds = NAN;
   berth_graph_collective(x->g, k, &c);
-  for (i = 0; i < c.n_members; i++) {
+  int32_t device[8];
+  for (int32_t i = 0; i < c.n_members; i++) {
     device[i] = berth_placement_device(p)[c.members[i]];
     end = fmax(end, berth_placement_finish(p)[c.members[i]]);
   }
@@ -177,12 +173,12 @@ static inline double collective_end(const instance *x, const berth_placement *p,
 
 /* @return 0: a consumer starts before one is over.  @param last the end of the last one, at least what it is */
 static inline int check_collectives(const instance *x, const berth_placement *p, double *last) {
-  int32_t k, i, ok = 1;
-  for (k = 0; k < berth_graph_collectives(x->g); k++) {
+  int32_t ok = 1;
+  for (int32_t k = 0; k < berth_graph_collectives(x->g); k++) {
     double end = collective_end(x, p, k);
     berth_collective c;
     berth_graph_collective(x->g, k, &c);
-    for (i = 0; i < c.n_consumers; i++) ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
+    for (int32_t i = 0; i < c.n_consumers; i++) ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
     *last = fmax(*last, end);
   }
   return ok;
@@ -191,9 +187,9 @@ static inline int check_collectives(const instance *x, const berth_placement *p,
 static inline int check_ops(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p);
-  int32_t i, n = berth_graph_ops(x->g), at[64], ok = 1;
-  for (i = 0; i < 64; i++) at[i] = BERTH_NONE;
-  for (i = 0; i < n; i++) {
+  int32_t n = berth_graph_ops(x->g), at[64], ok = 1;
+  for (int32_t i = 0; i < 64; i++) at[i] = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
     berth_op op;
     berth_graph_op(x->g, i, &op);
     ok &= CHECK(device[i] >= 0 && device[i] < berth_topology_devices(x->t));
@@ -211,10 +207,10 @@ static inline int check_ops(const instance *x, const berth_placement *p) {
 static inline int check_order(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p), *sequence = berth_placement_sequence(p);
-  int32_t i, n = berth_graph_ops(x->g), ok = 1;
+  int32_t n = berth_graph_ops(x->g), ok = 1;
   double free_at[64] = { 0 }, end = 0;
   char *seen = calloc((size_t)n + 1, 1);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     int32_t op = sequence[i];
     ok &= CHECK(op >= 0 && op < n && !seen[op]);
     if (!ok) break;
@@ -234,21 +230,19 @@ static inline int check_order(const instance *x, const berth_placement *p) {
 static inline int check_replay(const instance *x, const berth_placement *p, const berth_place_options *o, int exact) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_result *r = NULL;
-  berth_oom oom;
-  int32_t i;
-  int ok;
   so.dispatch = BERTH_DISPATCH_PLANNED;
   so.sequence = berth_placement_sequence(p);
   so.memory = o->memory;
   so.param_multiple = o->param_multiple;
   so.quantum = o->quantum;
-  ok = CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK);
+  int ok = CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK);
   if (!ok) return 0;
+  berth_oom oom;
   if (berth_result_oom(r, &oom)) {
     printf("# op %d on device %d at %g: %g bytes short\n", (int)oom.op, (int)oom.device, oom.time, oom.shortfall);
     ok = CHECK(!"memory holds");
   }
-  for (i = 0; i < berth_graph_ops(x->g) && o->links == BERTH_LINKS_FREE; i++) {
+  for (int32_t i = 0; i < berth_graph_ops(x->g) && o->links == BERTH_LINKS_FREE; i++) {
     double planned = berth_placement_start(p)[i], found = berth_result_start(r)[i];
     if (exact ? near(planned, found) : found <= planned + 1e-9 * (1 + planned)) continue;
     printf("# op %d is planned at %.17g and runs at %.17g\n", (int)i, planned, found);

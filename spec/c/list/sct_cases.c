@@ -89,13 +89,12 @@ typedef struct hunt {
 } hunt;
 
 static void try_matching(hunt *h) {
-  char text[MOST + 1];
   berth_placement *p = place(h->cost, h->variant, BERTH_FAVOURITES_GIVEN, h->child);
-  double makespan;
   if (!p) return;
-  makespan = berth_placement_estimate(p);
+  double makespan = berth_placement_estimate(p);
   h->best = fmin(h->best, makespan);
   h->worst = fmax(h->worst, makespan);
+  char text[MOST + 1];
   if (strcmp(vector(p, text), h->k->placed) == 0) {
     h->found++;
     h->seen_at = makespan;
@@ -160,10 +159,11 @@ static void simplex_vertices(berth_ctx *ctx) {
     const small_case *k = &cases[i];
     berth_cost *cost = make(ctx, k);
     vertex_problem v = program(k);
-    double x[MOST], weight[MOST];
-    int parallel = 0, queue = 0, tries;
+    int parallel = 0, queue = 0;
     berth_rng rng;
     berth_rng_init(&rng, 7, (uint64_t)i);
+    double x[MOST], weight[MOST];
+    int tries;
     for (tries = 0; tries < 60 && !(parallel && queue); tries++) {
       for (int32_t e = 0; e < k->m; e++) weight[e] = berth_rng_uniform(&rng) - 0.5;
       CHECK_NEAR(sct_vertex(&v, tries ? weight : NULL, x), k->lp, 1e-6);

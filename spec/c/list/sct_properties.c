@@ -8,15 +8,15 @@ enum { MOST_GIVEN = 64 };
 /* ---- any favourites, any setting --------------------------------------------------------------- */
 
 static void random_favourites(const instance *x, berth_rng *rng, int32_t *child) {
-  int32_t i, k, j, n = berth_graph_ops(x->g);
+  int32_t n = berth_graph_ops(x->g);
   char taken[MOST_GIVEN] = { 0 };
-  for (i = 0; i < n; i++) child[i] = BERTH_NONE;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) child[i] = BERTH_NONE;
+  for (int32_t i = 0; i < n; i++) {
     const int32_t *out, *use;
     int32_t tensors = berth_graph_outputs(x->g, i, &out);
-    for (k = 0; k < tensors && child[i] == BERTH_NONE; k++) {
+    for (int32_t k = 0; k < tensors && child[i] == BERTH_NONE; k++) {
       int32_t readers = berth_graph_consumers(x->g, out[k], &use);
-      for (j = 0; j < readers && child[i] == BERTH_NONE; j++) {
+      for (int32_t j = 0; j < readers && child[i] == BERTH_NONE; j++) {
         if (!taken[use[j]] && berth_rng_below(rng, 3)) child[i] = use[j];
       }
     }
@@ -49,9 +49,9 @@ static void try_options(const instance *x, const berth_place_options *o, tally *
 
 static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
   instance x;
-  int32_t child[MOST_GIVEN];
   berth_place_options o = berth_place_default(NULL);
   if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4), &x)) return;
+  int32_t child[MOST_GIVEN];
   random_favourites(&x, rng, child);
   for (int links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
     for (int memory = BERTH_MEMORY_NONE; memory <= BERTH_MEMORY_TOTAL; memory++) {
@@ -71,10 +71,10 @@ static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count)
 
 static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   tally count = { 0, 0 };
-  berth_rng rng;
-  int i;
   check_begin(name);
+  berth_rng rng;
   berth_rng_init(&rng, 21, (uint64_t)what);
+  int i;
   for (i = 0; i < rounds && !check_bad; i++) try_instance(ctx, &rng, what, &count);
   if (check_bad) printf("# round %d\n", i - 1);
   CHECK(count.placed > 2 * count.refused);
@@ -89,19 +89,18 @@ static void published(berth_ctx *ctx) {
   berth_rng_init(&rng, 22, 0);
   for (int i = 0; i < 120 && !check_bad; i++) {
     instance x;
-    int32_t child[MOST_GIVEN];
     berth_place_options o = berth_place_default(NULL);
     int what = WITH_GROUPS | WITH_MEMORY | (i % 3 ? WITH_PINS | WITH_TYPES | WITH_UNEVEN : 0) | (i % 2 ? WITH_TIES : 0);
     if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 4), &x)) continue;
+    int32_t child[MOST_GIVEN];
     random_favourites(&x, &rng, child);
     o.favourites = BERTH_FAVOURITES_GIVEN;
     o.favourite = child;
     for (int v = 0; v < 2; v++) {
       berth_placement *p = NULL;
-      berth_status st;
       o.variant = v ? "baechi-tf" : "baechi-pt";
       o.quantum = v ? 1e-9 : 0;
-      st = berth_place(x.cost, "m-sct", &o, &p, NULL);
+      berth_status st = berth_place(x.cost, "m-sct", &o, &p, NULL);
       if (st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE) {
         refused++;
         continue;
@@ -120,12 +119,12 @@ static void published(berth_ctx *ctx) {
 
 static double everywhere(const instance *x, const berth_placement *p, int32_t op) {
   const int32_t *in;
-  int32_t i, d, n = berth_graph_inputs(x->g, op, &in);
+  int32_t n = berth_graph_inputs(x->g, op, &in);
   double most = 0;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_tensor t;
     berth_graph_tensor(x->g, in[i], &t);
-    for (d = 0; d < berth_topology_devices(x->t); d++) {
+    for (int32_t d = 0; d < berth_topology_devices(x->t); d++) {
       most = fmax(most, berth_placement_finish(p)[t.producer]
                           + berth_cost_transfer(x->cost, in[i], berth_placement_device(p)[t.producer], d));
     }
@@ -149,11 +148,11 @@ static void urgency(berth_ctx *ctx) {
   berth_rng_init(&rng, 23, 0);
   for (int round = 0; round < 200 && !check_bad; round++) {
     instance x;
-    int32_t child[MOST_GIVEN];
     berth_place_options o = berth_place_default(NULL);
     berth_placement *p = NULL;
     if (!random_instance(ctx, &rng, round % 2 ? WITH_TIES : WITH_UNEVEN, 1 + berth_rng_below(&rng, 40),
                          1 + berth_rng_below(&rng, 5), &x)) continue;
+    int32_t child[MOST_GIVEN];
     random_favourites(&x, &rng, child);
     o.favourites = BERTH_FAVOURITES_GIVEN;
     o.favourite = child;
@@ -199,13 +198,12 @@ static void like_etf(berth_ctx *ctx) {
 
 /* Like devices, op times from 1 to 4, transfers of 1 at most. */
 static void small_transfers(problem *p, berth_rng *rng) {
-  int32_t i, j, d;
   problem_clear(p, 3 + berth_rng_below(rng, 5), 2 + berth_rng_below(rng, 2));
   p->bandwidth = 1;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     double time = 1 + berth_rng_below(rng, 4);
-    for (d = 0; d < p->devices; d++) p->time[i][d] = time;
-    for (j = 0; j < i; j++) {
+    for (int32_t d = 0; d < p->devices; d++) p->time[i][d] = time;
+    for (int32_t j = 0; j < i; j++) {
       if (berth_rng_below(rng, 3) == 0) problem_edge(p, j, i, 0.25 * berth_rng_below(rng, 5));
     }
   }
@@ -217,18 +215,17 @@ static void guarantee(berth_ctx *ctx) {
   berth_rng_init(&rng, 25, 0);
   for (int round = 0; round < 150 && !check_bad; round++) {
     problem q;
-    made m;
     berth_place_options o = berth_place_default(NULL);
     small_transfers(&q, &rng);
-    m = problem_make(ctx, &q);
+    made m = problem_make(ctx, &q);
     o.gap = 1e-7;
     for (int tau = 0; tau < 2; tau++) {
-      double best = best_makespan(&q, 0), limit = 7.0 / 3 - 4.0 / (3 * q.devices), found;
+      double best = best_makespan(&q, 0), limit = 7.0 / 3 - 4.0 / (3 * q.devices);
       berth_placement *p = NULL;
       o.tau = 0.5 * tau;
       CHECK_STATUS(berth_place(m.c, "m-sct", &o, &p, NULL), BERTH_OK);
       if (!p) break;
-      found = berth_placement_estimate(p);
+      double found = berth_placement_estimate(p);
       CHECK(found >= best - 1e-9);
       CHECK(found <= limit * best + 1e-9);
       worst = fmax(worst, found / best);

@@ -29,12 +29,11 @@ static void waits_for_running_parents(berth_ctx *ctx) {
   const double times[] = { 1, 2, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   problem q;
-  made m;
   like(&q, 4, 2, times);
   problem_edge(&q, 0, 2, 5); /* a > f */
   problem_edge(&q, 1, 2, 1); /* b > f */
   problem_edge(&q, 0, 3, 3); /* a > u */
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   {
     berth_place_options o = given(child, "");
     berth_placement *p = place(&m, "m-sct", &o);
@@ -60,13 +59,12 @@ static void runs_what_is_urgent(berth_ctx *ctx) {
   const double times[] = { 1, 20, 1, 1, 1, 10 };
   const int32_t child[] = { 3, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   problem q;
-  made m;
   like(&q, 6, 3, times);
   problem_edge(&q, 0, 3, 6);   /* a > f */
   problem_edge(&q, 2, 3, 4);   /* b > f */
   problem_edge(&q, 0, 4, 0.5); /* a > v */
   problem_edge(&q, 2, 5, 9);   /* b > y */
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int variant = 0; variant < 2; variant++) {
     berth_place_options o = given(child, variant ? "baechi-pt" : "");
     berth_placement *p = place(&m, "m-sct", &o);
@@ -85,14 +83,13 @@ static void waits_on_equal_times(berth_ctx *ctx) {
   const double times[] = { 1, 0.5, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   problem q;
-  made m;
   like(&q, 4, 2, times);
   q.pin[0] = 0;
   q.pin[1] = 1;
   problem_edge(&q, 0, 2, 2);   /* a > f: on b's device at 1 + 2 */
   problem_edge(&q, 1, 2, 2.5); /* b > f: on a's device at 0.5 + 2.5 */
   problem_edge(&q, 0, 3, 3);   /* a > u: on b's device at 1 + 3 */
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int variant = 0; variant < 2; variant++) {
     berth_place_options o = given(child, variant ? "baechi-pt" : "");
     berth_placement *p = place(&m, "m-sct", &o);
@@ -110,14 +107,12 @@ static void urgent_on_equal_times(berth_ctx *ctx) {
   const double times[] = { 1, 1, 1, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   problem q;
-  made m;
-  berth_placement *p;
   berth_place_options o = given(child, "");
   like(&q, 3, 1, times); /* a, v, f */
   problem_edge(&q, 0, 1, 0);
   problem_edge(&q, 0, 2, 0);
-  m = problem_make(ctx, &q);
-  p = place(&m, "m-sct", &o);
+  made m = problem_make(ctx, &q);
+  berth_placement *p = place(&m, "m-sct", &o);
   CHECK_NEAR(berth_placement_start(p)[2], 1, 0);
   berth_placement_release(p);
   unmake(&m);
@@ -141,8 +136,6 @@ static void leaves_urgent_to_others(berth_ctx *ctx) {
   const double times[] = { 1, 4, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
   problem q;
-  made m;
-  berth_placement *p;
   berth_place_options o = given(child, "");
   like(&q, 4, 3, times);
   q.pin[0] = 0;
@@ -150,8 +143,8 @@ static void leaves_urgent_to_others(berth_ctx *ctx) {
   problem_edge(&q, 0, 2, 6); /* a > f */
   problem_edge(&q, 1, 2, 1); /* b > f */
   problem_edge(&q, 0, 3, 0); /* a > v */
-  m = problem_make(ctx, &q);
-  p = place(&m, "m-sct", &o);
+  made m = problem_make(ctx, &q);
+  berth_placement *p = place(&m, "m-sct", &o);
   CHECK(berth_placement_device(p)[2] == 0 && berth_placement_device(p)[3] == 1);
   CHECK_NEAR(berth_placement_start(p)[2], 5, 0);
   CHECK_NEAR(berth_placement_start(p)[3], 1, 0);
@@ -163,16 +156,14 @@ static void leaves_urgent_to_others(berth_ctx *ctx) {
 static void ties(berth_ctx *ctx) {
   const double times[] = { 1, 1, 5 };
   problem q;
-  made m;
   like(&q, 3, 1, times);
   problem_edge(&q, 1, 2, 0);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int k = 0; k < 4; k++) {
     const char *placer = k % 2 ? "m-etf" : "m-sct";
     berth_place_options o = berth_place_default(NULL);
-    berth_placement *p;
     o.ties = k / 2 ? BERTH_TIES_TOPOLOGICAL : BERTH_TIES_DEFAULT;
-    p = place(&m, placer, &o);
+    berth_placement *p = place(&m, placer, &o);
     CHECK(berth_placement_sequence(p)[0] == (k / 2 ? 0 : 1));
     berth_placement_release(p);
     o.ties = k / 2 ? BERTH_TIES_LEVEL : BERTH_TIES_DEFAULT; /* published: the first, unless asked for */
@@ -189,17 +180,15 @@ static void ties_with_transfers(berth_ctx *ctx) {
   static const berth_ties rule[] = { BERTH_TIES_DEFAULT, BERTH_TIES_LEVEL, BERTH_TIES_TOPOLOGICAL, BERTH_TIES_BLEVEL };
   const double times[] = { 1, 1, 5, 1 };
   problem q;
-  made m;
   like(&q, 4, 2, times);
   q.pin[0] = q.pin[1] = 0;
   problem_edge(&q, 0, 2, 0);
   problem_edge(&q, 1, 3, 100);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int k = 0; k < 8; k++) {
     berth_place_options o = berth_place_default(NULL);
-    berth_placement *p;
     o.ties = rule[k / 2];
-    p = place(&m, k % 2 ? "m-etf" : "m-sct", &o);
+    berth_placement *p = place(&m, k % 2 ? "m-etf" : "m-sct", &o);
     CHECK(berth_placement_sequence(p)[0] == (rule[k / 2] == BERTH_TIES_BLEVEL));
     berth_placement_release(p);
   }
@@ -211,12 +200,11 @@ static void full_device(berth_ctx *ctx) {
   const double times[] = { 1, 1 };
   const int32_t child[] = { 1, BERTH_NONE };
   problem q;
-  made m;
   like(&q, 2, 2, times);
   problem_edge(&q, 0, 1, 5);
   q.param[0] = q.param[1] = 3;
   q.memory[0] = q.memory[1] = 4;
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int variant = 0; variant < 3; variant++) {
     static const char *const names[] = { "", "baechi-tf", "baechi-pt" };
     berth_place_options o = given(child, names[variant]);
@@ -231,20 +219,18 @@ static void full_device(berth_ctx *ctx) {
 static void no_time_at_all(berth_ctx *ctx) {
   const double times[] = { 0, 0, 0, 0 };
   problem q;
-  made m;
   like(&q, 4, 2, times);
   problem_edge(&q, 0, 1, 0);
   problem_edge(&q, 0, 2, 0);
   problem_edge(&q, 1, 3, 0);
   problem_edge(&q, 2, 3, 0);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int k = 0; k < 6; k++) {
     static const char *const names[] = { "", "baechi-tf", "baechi-pt" };
     berth_place_options o = berth_place_default(NULL);
-    berth_placement *p;
     o.variant = names[k % 3];
     o.favourites = k / 3 ? BERTH_FAVOURITES_THROUGH : BERTH_FAVOURITES_LP;
-    p = place(&m, "m-sct", &o);
+    berth_placement *p = place(&m, "m-sct", &o);
     if (strcmp(o.variant, "baechi-tf") != 0) CHECK(berth_placement_estimate(p) == 0);
     berth_placement_release(p);
   }
@@ -305,12 +291,11 @@ static void wrong_favourites(berth_ctx *ctx, made *m) {
 static void wrong_options(berth_ctx *ctx) {
   const double times[] = { 1, 1, 1, 1 };
   problem q;
-  made m;
   like(&q, 4, 2, times);
   problem_edge(&q, 0, 2, 1);
   problem_edge(&q, 1, 2, 1);
   problem_edge(&q, 2, 3, 1);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   wrong_numbers(ctx, &m);
   wrong_favourites(ctx, &m);
   {
@@ -325,20 +310,17 @@ static void wrong_options(berth_ctx *ctx) {
 static void thresholds(berth_ctx *ctx) {
   const double times[] = { 1, 1, 1 };
   problem q;
-  made m;
   like(&q, 3, 3, times);
   problem_edge(&q, 0, 1, 1); /* two children alike: the program shares the favour between them */
   problem_edge(&q, 0, 2, 1);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int k = 0; k < 2; k++) {
     berth_place_options o = berth_place_default(NULL);
-    berth_placement *p;
-    const int32_t *d;
     o.tau = k ? 0.5 : 0.1;
     o.gap = 1e-9;
     o.variant = "baechi-pt";
-    p = place(&m, "m-sct", &o);
-    d = berth_placement_device(p);
+    berth_placement *p = place(&m, "m-sct", &o);
+    const int32_t *d = berth_placement_device(p);
     CHECK_NEAR(berth_placement_estimate(p), 3, 1e-9); /* one follows its producer, the other crosses, or follows later */
     CHECK(d[0] == d[1] || d[0] == d[2]);
     berth_placement_release(p);

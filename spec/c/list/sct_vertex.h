@@ -42,14 +42,14 @@ static inline void vertex_favours(glp_prob *lp, const vertex_problem *v, const i
   int *at = malloc(((size_t)v->m + 1) * sizeof *at);
   double *by = malloc(((size_t)v->m + 1) * sizeof *by);
   for (int i = 0; i < v->n; i++) {
-    int k = 0, row;
+    int k = 0;
     for (int e = 0; e < v->m; e++) {
       if (end[e] != i) continue;
       at[++k] = v->n + 2 + e;
       by[k] = 1;
     }
     if (k == 0) continue;
-    row = glp_add_rows(lp, 1);
+    int row = glp_add_rows(lp, 1);
     glp_set_mat_row(lp, row, k, at, by);
     glp_set_row_bnds(lp, row, GLP_LO, k - 1, 0);
   }

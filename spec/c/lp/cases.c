@@ -16,19 +16,18 @@ static berth_lp *solve(berth_cost *cost, berth_lp_times times) { return solve_wi
 
 static lp_case make_case(int32_t n, const double *p, const char *edges) {
   static lp_case k;
-  int src, dst, read;
-  double c;
   k.n = n;
   k.m = 0;
   memcpy(k.p, p, (size_t)n * sizeof *p);
+  int src, dst, read;
+  double c;
   for (; sscanf(edges, " %d>%d:%lf%n", &src, &dst, &c, &read) == 3; edges += read) lp_edge(&k, src, dst, c);
   return k;
 }
 
 static void check_value(const lp_case *k, double want) {
   berth_cost *cost = lp_cost(ctx, k);
-  int method;
-  for (method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
+  for (int method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
     berth_lp *lp = solve_with(cost, BERTH_LP_MEAN, (berth_lp_method)method, method == BERTH_LP_ENTROPIC ? 0.01 : 1e-8);
     const berth_lp_summary *s = berth_lp_get(lp);
     CHECK(s->lower <= want * (1 + 1e-12) && s->upper >= want * (1 - 1e-12));
@@ -108,16 +107,11 @@ static berth_cost *uneven(void) {
   static const char *const types[] = { "x", "y" };
   const double seconds[3][2] = { { 1, 3 }, { 5, BERTH_UNSUPPORTED }, { 2, 7 } };
   berth_graph_builder *b;
-  berth_topology_builder *tb;
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *cost;
   berth_tensor small = { 0, 2, -1, 0 }, large = { 0, 4, -1, 0 };
   berth_link fast = { 1, 0 }, slow = { 1.0 / 3, 0 };
-  int i;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
     op.seconds = seconds[i];
     op.pin = i == 2 ? 1 : BERTH_NONE;
@@ -128,16 +122,20 @@ static berth_cost *uneven(void) {
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 1, 1), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_topology_builder *tb;
   CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
-  for (i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &fast, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_link(tb, 1, 0, &slow, NULL), BERTH_OK);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
+  berth_cost *cost;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
   berth_graph_builder_release(b);
   berth_topology_builder_release(tb);
@@ -188,11 +186,11 @@ static void children(void) {
   berth_cost *cost = lp_cost(ctx, &k);
   berth_lp *lp = solve(cost, BERTH_LP_MEAN);
   lp_answer a = lp_read(lp);
-  int32_t child[5];
   /* 1 - y = 3 (1 - z) on the ways into 3, y + z = 1 */
   CHECK_NEAR(berth_lp_get(lp)->upper, 1 + 9 + 0.75, 1e-6);
   CHECK_NEAR(a.y[1], 0.25, 1e-6);
   CHECK_NEAR(a.y[2], 0.75, 1e-6);
+  int32_t child[5];
   CHECK_STATUS(berth_lp_favourites(lp, 0.5, child), BERTH_OK);
   CHECK(child[1] == 3 && child[2] == BERTH_NONE && child[3] == BERTH_NONE && child[4] == BERTH_NONE);
   CHECK_STATUS(berth_lp_favourites(lp, 0, child), BERTH_OK);
@@ -240,8 +238,7 @@ static void options(void) {
   lp_case k = make_case(3, p, "0>1:1 0>2:1");
   berth_cost *cost = lp_cost(ctx, &k);
   berth_lp *lp = NULL;
-  size_t i;
-  for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK_STATUS(berth_lp_solve(cost, &bad[i].o, &lp), BERTH_EINVAL);
     CHECK(lp == NULL);
     if (bad[i].message) CHECK_TEXT(berth_errmsg(ctx), bad[i].message);
@@ -251,24 +248,23 @@ static void options(void) {
 
 static void no_way(void) {
   const double seconds = 1;
-  berth_graph_builder *b;
-  berth_topology_builder *tb;
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *cost;
   berth_op op = berth_op_default();
   berth_device d = berth_device_default();
-  int i;
   op.seconds = &seconds;
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  for (i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, 0, i, 1, NULL), BERTH_OK);
+  for (int i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (int i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, 0, i, 1, NULL), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_topology_builder *tb;
   CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
-  for (i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  for (int i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
+  berth_cost *cost;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  for (i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; i++) {
     berth_lp *lp = solve(cost, i ? BERTH_LP_LEAST : BERTH_LP_MEAN); /* nothing crosses: all is 0 */
     CHECK_NEAR(berth_lp_get(lp)->lower, 2, 0);
     berth_lp_release(lp);
@@ -284,21 +280,21 @@ static void collectives(void) {
   const double seconds = 1;
   const int32_t members[] = { 0 }, consumers[] = { 1 };
   berth_collective all = { BERTH_ALLREDUCE, 8, 1, 1, members, 1, consumers };
-  berth_graph_builder *b;
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *cost;
   berth_lp *lp = NULL;
   berth_op op = berth_op_default();
   berth_device d = berth_device_default();
   berth_link link = { 1, 0 };
   op.seconds = &seconds;
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &all, NULL), BERTH_OK);
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &link, &t), BERTH_OK);
+  berth_cost *cost;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
   CHECK_STATUS(berth_lp_solve(cost, NULL, &lp), BERTH_OK);
   CHECK_NEAR(berth_lp_get(lp)->upper, 2, 1e-2);
@@ -310,9 +306,8 @@ static void collectives(void) {
 }
 
 static void own_functions(void) {
-  double x;
-  for (x = -699; x < 699; x += 0.137) CHECK_NEAR(berth_i_lp_exp(x) / exp(x), 1, 1e-13);
-  for (x = 1e-300; x < 1e300; x *= 1.37) CHECK_NEAR(berth_i_lp_log(x), log(x), 1e-15 * (1 + fabs(log(x))));
+  for (double x = -699; x < 699; x += 0.137) CHECK_NEAR(berth_i_lp_exp(x) / exp(x), 1, 1e-13);
+  for (double x = 1e-300; x < 1e300; x *= 1.37) CHECK_NEAR(berth_i_lp_log(x), log(x), 1e-15 * (1 + fabs(log(x))));
   CHECK(berth_i_lp_exp(0) == 1 && berth_i_lp_log(1) == 0);
   CHECK(berth_i_lp_exp(-800) == 0 && berth_i_lp_exp(NAN) == 0 && berth_i_lp_exp(800) == berth_i_lp_exp(700));
   CHECK(berth_i_lp_log(0) == -INFINITY && berth_i_lp_log(-1) == -INFINITY);
@@ -328,19 +323,17 @@ static void random_layers(lp_case *k, int32_t n, uint64_t seed) {
 
 static void limits_and_repeats(void) {
   static lp_case k;
-  berth_cost *cost;
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 1e-9, 37 };
-  int method;
   random_layers(&k, 400, 3);
-  cost = lp_cost(ctx, &k);
-  for (method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
-    berth_lp *one, *two;
-    lp_answer a, b;
+  berth_cost *cost = lp_cost(ctx, &k);
+  for (int method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
     o.method = (berth_lp_method)method;
+    berth_lp *one;
     CHECK_STATUS(berth_lp_solve(cost, &o, &one), BERTH_OK);
+    berth_lp *two;
     CHECK_STATUS(berth_lp_solve(cost, &o, &two), BERTH_OK);
-    a = lp_read(one);
-    b = lp_read(two);
+    lp_answer a = lp_read(one);
+    lp_answer b = lp_read(two);
     CHECK(memcmp(berth_lp_get(one), berth_lp_get(two), sizeof(berth_lp_summary)) == 0);
     CHECK(memcmp(a.y, b.y, (size_t)a.m * sizeof *a.y) == 0 && memcmp(a.flow, b.flow, (size_t)a.m * sizeof *a.y) == 0);
     CHECK(berth_lp_get(one)->entropic <= 37 && berth_lp_get(one)->interior <= 37);
@@ -360,20 +353,20 @@ static void count_progress(void *ud, const char *what, double done) {
 
 static void interrupts(void) {
   static lp_case k;
-  int left = 1 << 20, asked;
+  int left = 1 << 20;
   berth_hooks h = { NULL, NULL, NULL, after_some, count_progress, &left };
-  berth_ctx *own, *keep = ctx;
-  berth_cost *cost;
+  berth_ctx *keep = ctx;
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 1e-4, 0 };
   berth_lp *lp = NULL;
   random_layers(&k, 300, 5);
+  berth_ctx *own;
   CHECK_STATUS(berth_ctx_new(&h, &own), BERTH_OK);
   ctx = own;
-  cost = lp_cost(ctx, &k);
+  berth_cost *cost = lp_cost(ctx, &k);
   left = 1 << 20;
   CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
   berth_lp_release(lp);
-  asked = (1 << 20) - left;
+  int asked = (1 << 20) - left;
   CHECK(asked > 4);
   for (left = 0; asked > 0; left = asked) {
     asked /= 2;
@@ -399,21 +392,21 @@ static berth_status solve_all(berth_ctx *own) {
   berth_device d = berth_device_default();
   berth_link link = { 1, 0 };
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 0.01, 0 };
-  int32_t child[9], i;
   berth_status st;
   if ((st = berth_graph_builder_new(own, &b)) != BERTH_OK) goto done;
-  for (i = 0; i < 9; i++) {
+  for (int32_t i = 0; i < 9; i++) {
     berth_op op = berth_op_default();
     op.seconds = &p[i];
     if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) goto done;
   }
-  for (i = 0; i < 12; i++) {
+  for (int32_t i = 0; i < 12; i++) {
     if ((st = berth_graph_builder_connect(b, edges[i][0], edges[i][1], edges[i][2], NULL)) != BERTH_OK) goto done;
   }
   if ((st = berth_graph_builder_finish(b, &g)) != BERTH_OK) goto done;
   if ((st = berth_topology_mesh(own, 2, &d, &link, &t)) != BERTH_OK) goto done;
   if ((st = berth_cost_new(g, t, NULL, &cost)) != BERTH_OK) goto done;
   if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) goto done;
+  int32_t child[9];
   if ((st = berth_lp_favourites(lp, 0, child)) != BERTH_OK) goto done;
   berth_lp_release(lp);
   lp = NULL;

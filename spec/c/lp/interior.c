@@ -14,13 +14,12 @@ static void add_row(glp_prob *lp, int kind, double bound, int n, const int *at, 
 
 /* Columns: 1..n start times, n + 1 makespan, then y. */
 static void add_times(glp_prob *lp, const berth_i_lp_problem *q) {
-  int32_t i, e;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     const int at[] = { 0, q->n + 1, i + 1 };
     const double value[] = { 0, 1, -1 };
     add_row(lp, GLP_LO, q->p[i], 2, at, value);
   }
-  for (e = 0; e < q->m; e++) {
+  for (int32_t e = 0; e < q->m; e++) {
     const int at[] = { 0, q->head[e] + 1, q->tail[e] + 1, q->n + 2 + e };
     const double value[] = { 0, 1, -1, q->c[e] };
     add_row(lp, GLP_LO, q->p[q->tail[e]] + q->c[e], 3, at, value);
@@ -30,10 +29,9 @@ static void add_times(glp_prob *lp, const berth_i_lp_problem *q) {
 static void add_matching(glp_prob *lp, const berth_i_lp_problem *q, const int32_t *end_of) {
   int *at = malloc(sizeof *at * (size_t)(q->m + 2));
   double *value = malloc(sizeof *value * (size_t)(q->m + 2));
-  int32_t i, e;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     int k = 0;
-    for (e = 0; e < q->m; e++) {
+    for (int32_t e = 0; e < q->m; e++) {
       if (end_of[e] != i) continue;
       at[++k] = q->n + 2 + e;
       value[k] = 1;
@@ -46,30 +44,27 @@ static void add_matching(glp_prob *lp, const berth_i_lp_problem *q, const int32_
 
 static double optimum(const berth_i_lp_problem *q) {
   glp_prob *lp = glp_create_prob();
-  glp_smcp options;
-  double value;
-  int k;
   glp_add_cols(lp, q->n + 1 + q->m);
-  for (k = 1; k <= q->n + 1 + q->m; k++) glp_set_col_bnds(lp, k, GLP_LO, 0, 0);
+  for (int k = 1; k <= q->n + 1 + q->m; k++) glp_set_col_bnds(lp, k, GLP_LO, 0, 0);
   glp_set_obj_coef(lp, q->n + 1, 1);
   add_times(lp, q);
   add_matching(lp, q, q->tail);
   add_matching(lp, q, q->head);
+  glp_smcp options;
   glp_init_smcp(&options);
   options.msg_lev = GLP_MSG_OFF;
   options.meth = GLP_DUALP;
   CHECK(glp_simplex(lp, &options) == 0 && glp_get_status(lp) == GLP_OPT);
-  value = glp_get_obj_val(lp);
+  double value = glp_get_obj_val(lp);
   glp_delete_prob(lp);
   return value;
 }
 
 static void compare(berth_ctx *ctx, Draft *d, double gap) {
   berth_i_lp_problem q;
-  double want, got;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
-  want = optimum(&q);
-  got = solve(&q, gap);
+  double want = optimum(&q);
+  double got = solve(&q, gap);
   CHECK_NEAR(got, want, 1e-7 * want + gap * want);
   free_problem(&q);
 }
@@ -94,9 +89,8 @@ static void test_golden(berth_ctx *ctx, Draft *d) {
         { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } },
       77.0 / 3 },
   };
-  size_t k;
   TEST("published small cases: 8, 12.5, 18.2, 25.667");
-  for (k = 0; k < sizeof cases / sizeof *cases; k++) {
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     const Golden *g = &cases[k];
     *d = (Draft){ .n = g->n, .m = g->m };
     memcpy(d->p, g->p, sizeof g->p);
@@ -107,7 +101,6 @@ static void test_golden(berth_ctx *ctx, Draft *d) {
 
 static void test_shapes(berth_ctx *ctx, Draft *d) {
   berth_rng rng;
-  int32_t k;
   berth_rng_init(&rng, 3, 0);
   TEST("no op, one op, ops without edges, a time of nothing");
   *d = (Draft){ .n = 0 };
@@ -120,36 +113,36 @@ static void test_shapes(berth_ctx *ctx, Draft *d) {
   CHECK_NEAR(value_of(ctx, d, 1e-9), 0, 0);
   TEST("a chain pays for no transfer");
   *d = (Draft){ .n = 60 };
-  for (k = 0; k < 60; k++) d->p[k] = k % 7;
-  for (k = 0; k < 59; k++) draft_edge(d, k, k + 1, 100);
+  for (int32_t k = 0; k < 60; k++) d->p[k] = k % 7;
+  for (int32_t k = 0; k < 59; k++) draft_edge(d, k, k + 1, 100);
   CHECK_NEAR(value_of(ctx, d, 1e-9), 174, 1e-6);
   TEST("two children share what one favourite saves: c/2 each");
   *d = (Draft){ .n = 3, .m = 2, .edge = { { 0, 1, 3 }, { 0, 2, 3 } } };
   CHECK_NEAR(value_of(ctx, d, 1e-10), 1.5, 1e-9);
   TEST("a fork of 200 like branches: 1 + c (1 - 1/200) + 1; of 1500 the same way");
   *d = (Draft){ .n = 201, .p = { 1 } };
-  for (k = 1; k <= 200; k++) {
+  for (int32_t k = 1; k <= 200; k++) {
     d->p[k] = 1;
     draft_edge(d, 0, k, 10);
   }
   CHECK_NEAR(value_of(ctx, d, 1e-9), 2 + 10 * (1 - 1 / 200.0), 1e-7);
   *d = (Draft){ .n = 1501 };
-  for (k = 1; k <= 1500; k++) draft_edge(d, 0, k, 10);
+  for (int32_t k = 1; k <= 1500; k++) draft_edge(d, 0, k, 10);
   CHECK_NEAR(value_of(ctx, d, 1e-9), 10 * (1 - 1 / 1500.0), 1e-7);
   TEST("a fork and a join of 200 branches is what an independent solver says");
   draft_fork_join(d, &rng, 200);
   compare(ctx, d, 1e-8);
   TEST("a binary tree is, too");
   *d = (Draft){ .n = 255 };
-  for (k = 0; k < d->n; k++) {
+  for (int32_t k = 0; k < d->n; k++) {
     d->p[k] = draw_p(&rng, EVEN);
     if (k > 0) draft_edge(d, (k - 1) / 2, k, draw_c(&rng, EVEN));
   }
   compare(ctx, d, 1e-8);
   TEST("and so are two parts that know nothing of each other, one of them slight");
   draft_random(d, &rng, 60, 10, 0.3, EVEN);
-  for (k = 30; k < 60; k++) d->p[k] *= 1e-3;
-  for (k = d->m - 1; k >= 0; k--) {
+  for (int32_t k = 30; k < 60; k++) d->p[k] *= 1e-3;
+  for (int32_t k = d->m - 1; k >= 0; k--) {
     if (d->edge[k].tail < 30 && d->edge[k].head >= 30) d->edge[k] = d->edge[--d->m];
   }
   compare(ctx, d, 1e-8);
@@ -160,11 +153,10 @@ static void test_random(berth_ctx *ctx, Draft *d) {
                                       "with lognormal transfers too", "with transfers of ten times the ops too",
                                       "with times of zero too" };
   berth_rng rng;
-  int32_t taste, k;
   berth_rng_init(&rng, 11, 0);
-  for (taste = EVEN; taste <= GAPPY; taste++) {
+  for (int32_t taste = EVEN; taste <= GAPPY; taste++) {
     TEST(name[taste]);
-    for (k = 0; k < 40; k++) {
+    for (int32_t k = 0; k < 40; k++) {
       draft_random(d, &rng, 2 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 12), between(&rng, 0.05, 0.7), (Taste)taste);
       compare(ctx, d, 1e-8);
     }
@@ -176,25 +168,23 @@ static void test_random(berth_ctx *ctx, Draft *d) {
 static void test_scales(berth_ctx *ctx, Draft *d) {
   static const double unit[] = { 1e-9, 1e9, 1e-150 };
   static Draft other;
-  double want;
   berth_rng rng;
-  int32_t k, i;
   berth_rng_init(&rng, 5, 0);
   draft_layers(d, &rng, 10, 8, 2, EVEN);
-  want = value_of(ctx, d, 1e-9);
+  double want = value_of(ctx, d, 1e-9);
   TEST("the value scales with the unit of time");
-  for (k = 0; k < 3; k++) {
+  for (int32_t k = 0; k < 3; k++) {
     other = *d;
-    for (i = 0; i < d->n; i++) other.p[i] *= unit[k];
-    for (i = 0; i < d->m; i++) other.edge[i].c *= unit[k];
+    for (int32_t i = 0; i < d->n; i++) other.p[i] *= unit[k];
+    for (int32_t i = 0; i < d->m; i++) other.edge[i].c *= unit[k];
     CHECK_NEAR(value_of(ctx, &other, 1e-9) / unit[k], want, 1e-8 * want);
   }
   TEST("a gap of 1e-11 can be had on a layered graph; of 0 it stops where rounding begins");
   value_of(ctx, d, 1e-11);
   {
     berth_i_lp_problem q;
-    berth_i_lp_point pt;
     CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
+    berth_i_lp_point pt;
     CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
     CHECK_STATUS(berth_i_lp_interior(&q, -1, 0, false, &pt), BERTH_OK);
     CHECK(pt.iterations < 100 && fabs(berth_i_lp_gap(&pt)) < 1e-12);
@@ -224,16 +214,17 @@ static double field(const berth_i_json_value *v, const char *key) { return berth
 
 /* Op time max(1, trunc(1000 fpgaLatency)) us, transfer round(1000 cost) us. Edges may go against the order of ids. */
 static void draft_operators(Draft *d, const berth_i_json *doc) {
-  const berth_i_json_value *root = berth_i_json_root(doc), *v;
+  const berth_i_json_value *root = berth_i_json_root(doc);
   enum { IDS = 2100 };
-  int32_t rank[IDS] = { 0 }, at[IDS], there[IDS] = { 0 }, changed = 1, k, n = 0, i;
+  int32_t rank[IDS] = { 0 }, there[IDS] = { 0 }, changed = 1, n = 0;
   *d = (Draft){ .n = 0 };
-  for (v = berth_i_json_first(berth_i_json_get(root, "nodes")); v; v = berth_i_json_next(v), n++) {
+  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v; v = berth_i_json_next(v), n++) {
     if (CHECK(field(v, "id") < IDS)) there[(int32_t)field(v, "id")] = 1;
   }
-  for (v = berth_i_json_first(berth_i_json_get(root, "edges")); v; v = berth_i_json_next(v)) {
+  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "edges")); v; v = berth_i_json_next(v)) {
     draft_edge(d, (int32_t)field(v, "sourceId"), (int32_t)field(v, "destId"), round(1000 * field(v, "cost")));
   }
+  int32_t k;
   while (changed) {
     for (changed = 0, k = 0; k < d->m; k++) {
       if (rank[d->edge[k].head] > rank[d->edge[k].tail]) continue;
@@ -241,8 +232,9 @@ static void draft_operators(Draft *d, const berth_i_json *doc) {
       changed = 1;
     }
   }
+  int32_t at[IDS];
   for (k = 0; d->n < n; k++) {
-    for (i = 0; i < IDS; i++) {
+    for (int32_t i = 0; i < IDS; i++) {
       if (there[i] && rank[i] == k) at[i] = d->n++;
     }
   }
@@ -250,7 +242,7 @@ static void draft_operators(Draft *d, const berth_i_json *doc) {
     d->edge[k].tail = at[d->edge[k].tail];
     d->edge[k].head = at[d->edge[k].head];
   }
-  for (v = berth_i_json_first(berth_i_json_get(root, "nodes")); v; v = berth_i_json_next(v)) {
+  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v; v = berth_i_json_next(v)) {
     d->p[at[(int32_t)field(v, "id")]] = fmax(1, trunc(1000 * field(v, "fpgaLatency")));
   }
 }
@@ -262,16 +254,17 @@ static void test_operators(berth_ctx *ctx, Draft *d) {
   } graphs[] = { { "bert_l-3_training", 303333.763 }, { "bert_l-6_training", 343931.638 }, { "resnet50_training", 984615.574 },
                  { "bert_l-3_inference", 50507.669 }, { "bert_l-6_inference", 79835.669 }, { "bert_l-12_inference", 665213.691 },
                  { "resnet50_inference", 433005.333 } };
-  size_t k, len;
   TEST("operator graphs of published networks to 1e-7");
   if (!check_shared()) {
     SKIP("no test data");
     return;
   }
-  for (k = 0; k < sizeof graphs / sizeof *graphs; k++) {
+  size_t len;
+  for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
     berth_i_json *doc = NULL;
-    char path[4096], *text;
+    char path[4096];
     snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", check_shared(), graphs[k].name);
+    char *text;
     if (!(text = read_all(path, &len))) continue;
     CHECK_STATUS(berth_i_json_parse(ctx, path, text, len, &doc), BERTH_OK);
     draft_operators(d, doc);

@@ -46,10 +46,10 @@ static void test_full(berth_ctx *ctx) {
   berth_i_cholesky *k = NULL;
   bool definite = true;
   double off = 0;
-  int32_t i, j, e = 0;
+  int32_t e = 0;
   TEST("a full matrix is factorised by blocks, and refused when not definite");
-  for (j = 0; j < FULL; j++) {
-    for (i = 0; i <= j; i++, e++) {
+  for (int32_t j = 0; j < FULL; j++) {
+    for (int32_t i = 0; i <= j; i++, e++) {
       row[e] = i;
       value[e] = i == j ? 3 : 1;
     }
@@ -65,22 +65,21 @@ static void test_full(berth_ctx *ctx) {
   CHECK_STATUS(berth_i_cholesky_factor(k, value, &definite), BERTH_OK);
   CHECK(definite);
   CHECK_STATUS(berth_i_cholesky_solve(k, x), BERTH_OK);
-  for (j = 0; j < FULL; j++) off = fmax(off, fabs(x[j] - 1));
+  for (int32_t j = 0; j < FULL; j++) off = fmax(off, fabs(x[j] - 1));
   CHECK(off < 1e-12);
   berth_i_cholesky_release(k);
 }
 
 static void test_warm(berth_ctx *ctx, Draft *d) {
-  berth_i_lp_problem q;
-  berth_i_lp_point cold, warm;
   berth_rng rng;
-  double lower;
-  int32_t first;
   berth_rng_init(&rng, 17, 0);
   draft_layers(d, &rng, 60, 12, 3, EVEN);
+  berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
   TEST("from an entropic point it takes fewer iterations than from nothing, to the same value");
+  berth_i_lp_point cold;
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &cold), BERTH_OK);
+  berth_i_lp_point warm;
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &warm), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-3, 0, false, &cold), BERTH_OK);
   CHECK_STATUS(berth_i_lp_entropic(&q, 1e-2, 0, &warm), BERTH_OK);
@@ -92,11 +91,12 @@ static void test_warm(berth_ctx *ctx, Draft *d) {
   check_upper(&q, &warm);
   check_lower(&q, &warm);
   TEST("it goes on from its own point, and takes nothing back");
+  double lower;
   lower = warm.lower;
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-9, 0, true, &warm), BERTH_OK);
   CHECK(berth_i_lp_gap(&warm) <= 1e-9 && warm.lower >= lower);
   TEST("a limit of iterations is kept; what was found until then is certified");
-  first = cold.iterations;
+  int32_t first = cold.iterations;
   berth_i_pool_free(&cold.pool);
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &cold), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-9, 3, false, &cold), BERTH_OK);
@@ -110,15 +110,14 @@ static void test_warm(berth_ctx *ctx, Draft *d) {
 
 /* Split rows start inside too. */
 static void test_warm_fork(berth_ctx *ctx, Draft *d) {
-  berth_i_lp_problem q;
-  berth_i_lp_point pt;
   berth_rng rng;
-  double want;
   berth_rng_init(&rng, 23, 0);
   draft_fork_join(d, &rng, 300);
+  berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
   TEST("a warm start on wide rows");
-  want = solve(&q, 1e-8);
+  double want = solve(&q, 1e-8);
+  berth_i_lp_point pt;
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
   CHECK_STATUS(berth_i_lp_entropic(&q, 5e-2, 0, &pt), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-8, 0, true, &pt), BERTH_OK);
@@ -129,37 +128,36 @@ static void test_warm_fork(berth_ctx *ctx, Draft *d) {
 }
 
 static void test_cost(berth_ctx *ctx, Draft *d) {
-  berth_i_lp_problem q;
-  berth_i_lp_point pt;
-  berth_rng rng;
-  double flops = -1, clique;
-  int32_t k;
+  double flops = -1;
   TEST("the price of a factor: nothing without ops, little for rows of 1500 edges");
   *d = (Draft){ .n = 0 };
+  berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, 0, d->p, 0, d->edge, &q), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior_cost(&q, &flops), BERTH_OK);
   CHECK_NEAR(flops, 0, 0);
   free_problem(&q);
   *d = (Draft){ .n = 1501 };
-  for (k = 1; k <= 1500; k++) draft_edge(d, 0, k, 10);
+  for (int32_t k = 1; k <= 1500; k++) draft_edge(d, 0, k, 10);
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior_cost(&q, &flops), BERTH_OK);
-  clique = 1500.0 * 1500 * 1500 / 3;
+  double clique = 1500.0 * 1500 * 1500 / 3;
   CHECK(flops > 1500 && flops < 1e-3 * clique);
   free_problem(&q);
   TEST("a factor beyond the limits is refused, with its size");
+  berth_rng rng;
   berth_rng_init(&rng, 29, 0);
   draft_layers(d, &rng, 2, 1000, 4, EVEN);
-  for (k = 0; k < 1000; k++) {
+  for (int32_t k = 0; k < 1000; k++) {
     draft_edge(d, k, 1000 + (k * 7 + 1) % 1000, 3); /* twice the same pair now and then: removed below */
   }
   qsort(d->edge, (size_t)d->m, sizeof *d->edge, by_head);
-  for (k = d->m - 1; k > 0; k--) {
+  for (int32_t k = d->m - 1; k > 0; k--) {
     if (by_head(&d->edge[k], &d->edge[k - 1]) == 0) memmove(&d->edge[k], &d->edge[k + 1], sizeof *d->edge * (size_t)(--d->m - k));
   }
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior_cost(&q, &flops), BERTH_OK);
   CHECK(flops > 5e9);
+  berth_i_lp_point pt;
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-2, 0, false, &pt), BERTH_EUNSUPPORTED);
   CHECK(strstr(berth_errmsg(ctx), "operations is above the limits") != NULL);
@@ -168,12 +166,12 @@ static void test_cost(berth_ctx *ctx, Draft *d) {
 }
 
 static void test_dense(berth_ctx *ctx, Draft *d) {
-  berth_i_lp_problem q;
-  berth_rng rng;
   double flops = 0;
   TEST("a wide graph, whose factor is dense, to 1e-8");
+  berth_rng rng;
   berth_rng_init(&rng, 37, 0);
   draft_layers(d, &rng, 8, 100, 2, EVEN);
+  berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior_cost(&q, &flops), BERTH_OK);
   CHECK(flops > 1e7);
@@ -186,15 +184,15 @@ static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 static void test_interrupt(Draft *d) {
   int polls = 0;
   berth_hooks hooks = { .interrupt = stop_at_third, .ud = &polls };
-  berth_i_lp_problem q;
-  berth_i_lp_point pt;
-  berth_ctx *ctx;
-  berth_rng rng;
   TEST("the interrupt hook is asked in every iteration");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 31, 0);
   draft_layers(d, &rng, 10, 8, 2, EVEN);
+  berth_i_lp_problem q;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
+  berth_i_lp_point pt;
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &pt), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-9, 0, false, &pt), BERTH_EINTERRUPT);
   CHECK(polls == 3 && pt.iterations == 2);
@@ -214,12 +212,12 @@ typedef struct Run {
 static void *run_alone(void *ud) {
   Run *r = ud;
   Draft *mine = malloc(sizeof *mine);
-  berth_i_lp_problem q;
-  berth_i_lp_point pt;
-  berth_ctx *ctx;
   *mine = *r->d;
+  berth_ctx *ctx;
   if ((r->st = berth_ctx_new(NULL, &ctx)) != BERTH_OK) return NULL;
+  berth_i_lp_problem q;
   r->st = make_problem(ctx, mine->n, mine->p, mine->m, mine->edge, &q);
+  berth_i_lp_point pt;
   if (r->st == BERTH_OK) r->st = berth_i_lp_point_init(ctx, &q, &pt);
   if (r->st == BERTH_OK) r->st = berth_i_lp_interior(&q, 1e-6, 0, false, &pt);
   r->upper = pt.upper;
@@ -234,17 +232,16 @@ static void *run_alone(void *ud) {
 
 static void test_threads(Draft *d, int32_t layers, int32_t width, const char *name) {
   static Run run[3];
-  pthread_t thread[2];
-  berth_rng rng;
-  int k;
   TEST(name);
+  berth_rng rng;
   berth_rng_init(&rng, 37, 0);
   draft_layers(d, &rng, layers, width, 2, EVEN);
-  for (k = 0; k < 3; k++) run[k] = (Run){ .d = d, .st = BERTH_EIO };
-  for (k = 0; k < 2; k++) CHECK(pthread_create(&thread[k], NULL, run_alone, &run[k]) == 0);
-  for (k = 0; k < 2; k++) pthread_join(thread[k], NULL);
+  for (int k = 0; k < 3; k++) run[k] = (Run){ .d = d, .st = BERTH_EIO };
+  pthread_t thread[2];
+  for (int k = 0; k < 2; k++) CHECK(pthread_create(&thread[k], NULL, run_alone, &run[k]) == 0);
+  for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
   run_alone(&run[2]);
-  for (k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; k++) {
     CHECK_STATUS(run[k].st, BERTH_OK);
     CHECK(run[k].upper == run[2].upper && run[k].lower == run[2].lower && memcmp(run[k].y, run[2].y, sizeof run[k].y) == 0);
   }
@@ -272,13 +269,12 @@ static berth_status all_of_it(berth_ctx *ctx) {
 /* The same with a factor of dense blocks, for one iteration. */
 static berth_status dense_too(berth_ctx *ctx) {
   static Draft d;
-  berth_i_lp_problem q;
-  berth_i_lp_point pt;
   berth_rng rng;
-  berth_status st;
   berth_rng_init(&rng, 41, 0);
   draft_layers(&d, &rng, 3, 70, 4, EVEN);
-  st = make_problem(ctx, d.n, d.p, d.m, d.edge, &q);
+  berth_i_lp_problem q;
+  berth_status st = make_problem(ctx, d.n, d.p, d.m, d.edge, &q);
+  berth_i_lp_point pt;
   if (st == BERTH_OK) {
     st = berth_i_lp_point_init(ctx, &q, &pt);
     if (st == BERTH_OK) st = berth_i_lp_interior(&q, 1e-6, 1, false, &pt);

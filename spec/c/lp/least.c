@@ -20,11 +20,10 @@ static double crossing(const small *k, int32_t tensor, int32_t a, int32_t b) {
 }
 
 static void random_devices(small *k, berth_rng *rng) {
-  int32_t a, b;
   int alike = berth_rng_below(rng, 3) == 0;
   double size = berth_rng_below(rng, 3) ? 1 : 4; /* c > p now and then */
-  for (a = 0; a < k->devices; a++)
-    for (b = 0; b < k->devices; b++) {
+  for (int32_t a = 0; a < k->devices; a++)
+    for (int32_t b = 0; b < k->devices; b++) {
       k->latency[a][b] = alike ? size / 2 : size * berth_rng_uniform(rng);
       k->rate[a][b] = alike ? 1 / size : (0.5 + berth_rng_uniform(rng)) / size;
       if (!alike && berth_rng_below(rng, 8) == 0) k->latency[a][b] = INFINITY;
@@ -32,23 +31,22 @@ static void random_devices(small *k, berth_rng *rng) {
 }
 
 static void random_small(small *k, berth_rng *rng) {
-  int32_t i, j, d, t;
   int like = berth_rng_below(rng, 2), zeros = berth_rng_below(rng, 2), density = 1 + berth_rng_below(rng, 3);
   memset(k, 0, sizeof *k);
   k->devices = 2 + berth_rng_below(rng, 3);
   k->n = 1 + berth_rng_below(rng, k->devices == 2 ? 6 : k->devices == 3 ? 6 : 5);
   random_devices(k, rng);
-  for (i = 0; i < k->n; i++) {
+  for (int32_t i = 0; i < k->n; i++) {
     double p = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.1 + berth_rng_uniform(rng);
     int32_t always = berth_rng_below(rng, k->devices);
-    for (d = 0; d < k->devices; d++) {
+    for (int32_t d = 0; d < k->devices; d++) {
       k->p[i][d] = like ? p : p * (0.5 + berth_rng_uniform(rng));
       if (d != always && berth_rng_below(rng, 8) == 0) k->p[i][d] = INFINITY;
     }
     k->pin[i] = berth_rng_below(rng, 8) == 0 ? always : BERTH_NONE;
-    for (t = 0; t < 2 && i < k->n - 1; t++) {
+    for (int32_t t = 0; t < 2 && i < k->n - 1; t++) {
       int32_t at = k->tensors, any = 0;
-      for (j = i + 1; j < k->n; j++) any += k->reads[at][j] = berth_rng_below(rng, 1 + density) == 0;
+      for (int32_t j = i + 1; j < k->n; j++) any += k->reads[at][j] = berth_rng_below(rng, 1 + density) == 0;
       k->producer[at] = i;
       k->bytes[at] = berth_rng_below(rng, 6) == 0 ? 0 : berth_rng_uniform(rng);
       if (any) k->tensors++;
@@ -68,8 +66,7 @@ typedef struct search {
 /* INFINITY: a producer is not there yet, or there is no way. */
 static double ready(const search *s, int32_t op, int32_t d) {
   double at = 0;
-  int32_t t;
-  for (t = 0; t < s->k->tensors; t++) {
+  for (int32_t t = 0; t < s->k->tensors; t++) {
     int32_t from = s->k->producer[t];
     if (!s->k->reads[t][op]) continue;
     if (s->device[from] == BERTH_NONE) return INFINITY;
@@ -79,17 +76,17 @@ static double ready(const search *s, int32_t op, int32_t d) {
 }
 
 static void extend(search *s, int32_t placed, double last) {
-  int32_t op, d;
   if (last >= s->best) return;
   if (placed == s->k->n) {
     s->best = last;
     return;
   }
-  for (op = 0; op < s->k->n; op++) {
+  for (int32_t op = 0; op < s->k->n; op++) {
     if (s->device[op] != BERTH_NONE) continue;
-    for (d = 0; d < s->k->devices; d++) {
-      double before = s->free_at[d], at;
+    for (int32_t d = 0; d < s->k->devices; d++) {
+      double before = s->free_at[d];
       if (isinf(s->k->p[op][d]) || (s->k->pin[op] != BERTH_NONE && s->k->pin[op] != d)) continue;
+      double at;
       if (isinf(at = ready(s, op, d))) continue;
       s->device[op] = d;
       s->end[op] = s->free_at[d] = fmax(at, before) + s->k->p[op][d];
@@ -102,8 +99,7 @@ static void extend(search *s, int32_t placed, double last) {
 
 static double best_schedule(const small *k) {
   search s = { k, { 0 }, { 0 }, { 0 }, INFINITY };
-  int32_t i;
-  for (i = 0; i < OPS; i++) s.device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
 }
@@ -114,19 +110,18 @@ static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i, t;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, k->devices, types), BERTH_OK);
-  for (i = 0; i < k->n; i++) {
+  for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = k->p[i];
     op.pin = k->pin[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (t = 0; t < k->tensors; t++) {
+  for (int32_t t = 0; t < k->tensors; t++) {
     berth_tensor tensor = { k->producer[t], k->bytes[t], -1, 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &tensor, NULL), BERTH_OK);
-    for (i = 0; i < k->n; i++) {
+    for (int32_t i = 0; i < k->n; i++) {
       if (k->reads[t][i]) CHECK_STATUS(berth_graph_builder_add_consumer(b, t, i), BERTH_OK);
     }
   }
@@ -148,15 +143,14 @@ static berth_cost *cost_of(berth_ctx *ctx, small *k, int table) {
   berth_cost *cost = NULL;
   berth_graph *g = graph_of(ctx, k);
   berth_cost_model model = { 0 };
-  int32_t i, j;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < k->devices; i++) {
+  for (int32_t i = 0; i < k->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
-  for (i = 0; i < k->devices; i++)
-    for (j = 0; j < k->devices; j++) {
+  for (int32_t i = 0; i < k->devices; i++)
+    for (int32_t j = 0; j < k->devices; j++) {
       berth_link link = { k->rate[i][j], table ? 1 : k->latency[i][j] };
       if (i == j || (!table && isinf(k->latency[i][j]))) continue;
       CHECK_STATUS(berth_topology_builder_add_link(b, i, j, &link, NULL), BERTH_OK);
@@ -174,9 +168,8 @@ static berth_cost *cost_of(berth_ctx *ctx, small *k, int table) {
 /* What the topology makes of the links. */
 static void read_prices(small *k, berth_cost *cost) {
   const berth_topology *t = berth_cost_topology(cost);
-  int32_t a, b;
-  for (a = 0; a < k->devices; a++)
-    for (b = 0; b < k->devices; b++) {
+  for (int32_t a = 0; a < k->devices; a++)
+    for (int32_t b = 0; b < k->devices; b++) {
       berth_link l = { 1, INFINITY };
       if (a == b) continue;
       CHECK(berth_topology_path(t, a, b, &l) == BERTH_OK || isinf(l.latency));
@@ -188,16 +181,13 @@ static void read_prices(small *k, berth_cost *cost) {
 static int check_one(berth_ctx *ctx, berth_rng *rng) {
   static const berth_lp_method methods[] = { BERTH_LP_AUTO, BERTH_LP_ENTROPIC, BERTH_LP_INTERIOR };
   small k;
-  berth_cost *cost;
-  double best, lower = 0;
-  size_t i;
-  int table;
+  double lower = 0;
   random_small(&k, rng);
-  table = berth_rng_below(rng, 2);
-  cost = cost_of(ctx, &k, table);
+  int table = berth_rng_below(rng, 2);
+  berth_cost *cost = cost_of(ctx, &k, table);
   if (!table) read_prices(&k, cost);
-  best = best_schedule(&k);
-  for (i = 0; i < sizeof methods / sizeof *methods; i++) {
+  double best = best_schedule(&k);
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     berth_lp_options o = { BERTH_LP_LEAST, methods[i], i == 1 ? 0.01 : 1e-7, 0 };
     berth_lp *lp;
     CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
@@ -211,12 +201,12 @@ static int check_one(berth_ctx *ctx, berth_rng *rng) {
 
 int main(void) {
   berth_ctx *ctx;
-  berth_rng rng;
-  int i, tight = 0;
+  int tight = 0;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 7, 0);
   TEST("with least times it is a lower bound: all schedules of 2000 small graphs on unlike devices")
-  for (i = 0; i < GRAPHS; i++) tight += check_one(ctx, &rng);
+  for (int i = 0; i < GRAPHS; i++) tight += check_one(ctx, &rng);
   TEST("and often a tight one")
   if (!CHECK(tight > GRAPHS / 10)) printf("# %d of %d\n", tight, (int)GRAPHS);
   berth_ctx_release(ctx);

@@ -14,22 +14,21 @@ static berth_lp *solve(berth_cost *cost, berth_lp_method method, double gap) {
 
 static void check_favourites(const lp_answer *a, int32_t n) {
   static const double taus[] = { 0, 0.1, 0.5, 1 };
-  int32_t child[LP_OPS], e;
+  int32_t child[LP_OPS];
   uint8_t taken[LP_OPS] = { 0 };
-  size_t k;
-  for (k = 0; k < sizeof taus / sizeof *taus; k++) {
+  for (size_t k = 0; k < sizeof taus / sizeof *taus; k++) {
     CHECK_STATUS(berth_lp_favourites(a->lp, taus[k], child), BERTH_OK);
     lp_check_children(a, n, child);
-    for (e = 0; e < a->m && taus[k] > 0 && taus[k] <= 0.5; e++) {
+    for (int32_t e = 0; e < a->m && taus[k] > 0 && taus[k] <= 0.5; e++) {
       if (child[a->src[e]] == a->dst[e]) CHECK(1 - a->y[e] <= taus[k] + 1e-8);
       else CHECK(1 - a->y[e] >= taus[k] - 1e-8); /* below a half nobody competes */
     }
   }
   CHECK_STATUS(berth_lp_favourites(a->lp, 0, child), BERTH_OK);
-  for (e = 0; e < n; e++) {
+  for (int32_t e = 0; e < n; e++) {
     if (child[e] != BERTH_NONE) taken[child[e]] = 1;
   }
-  for (e = 0; e < a->m; e++) CHECK(child[a->src[e]] != BERTH_NONE || taken[a->dst[e]]); /* maximal */
+  for (int32_t e = 0; e < a->m; e++) CHECK(child[a->src[e]] != BERTH_NONE || taken[a->dst[e]]); /* maximal */
 }
 
 static void check_answer(const berth_lp *lp, const lp_case *k, double optimum) {
@@ -47,10 +46,9 @@ static void check_answer(const berth_lp *lp, const lp_case *k, double optimum) {
 static void check_case(const lp_case *k, int both) {
   berth_cost *cost = lp_cost(ctx, k);
   double optimum = lp_simplex(k, 1);
-  berth_lp *lp;
-  int32_t method;
   if (both) CHECK_NEAR(lp_simplex(k, 0), optimum, 1e-7 * optimum);
-  for (method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
+  berth_lp *lp;
+  for (int32_t method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
     lp = solve(cost, (berth_lp_method)method, 0.01);
     check_answer(lp, k, optimum);
     CHECK(berth_lp_get(lp)->reached == (berth_lp_get(lp)->gap <= 0.01));
@@ -67,23 +65,22 @@ static void check_case(const lp_case *k, int both) {
 
 int main(void) {
   static lp_case k;
-  berth_rng rng;
-  int i;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 20, 0);
   glp_term_out(GLP_OFF);
   TEST("100 random graphs of up to 40 ops: the value of GLPK's simplex in both formulations, and proofs that hold")
-  for (i = 0; i < 100; i++) {
+  for (int i = 0; i < 100; i++) {
     lp_random(&k, 2 + berth_rng_below(&rng, 39), &rng);
     check_case(&k, 1);
   }
   TEST("12 random graphs of up to 150 ops")
-  for (i = 0; i < 12; i++) {
+  for (int i = 0; i < 12; i++) {
     lp_random(&k, 60 + berth_rng_below(&rng, 91), &rng);
     check_case(&k, 0);
   }
   TEST("4 random graphs of up to 500 ops")
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     lp_random(&k, i == 0 ? 500 : 250 + berth_rng_below(&rng, 150), &rng);
     check_case(&k, 0);
   }

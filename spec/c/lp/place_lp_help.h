@@ -25,25 +25,24 @@ static inline void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
 /* One device type, two devices, 1 B/s without latency: a tensor of c bytes takes c s. Every third edge is two tensors. */
 static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
   berth_graph_builder *b;
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *cost;
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
-  int32_t i;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < k->n; i++) {
+  for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i < k->m; i++) {
+  for (int32_t i = 0; i < k->m; i++) {
     double part = i % 3 == 0 ? k->c[i] / 4 : 0;
     CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], k->c[i] - part, NULL), BERTH_OK);
     if (part > 0) CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], part, NULL), BERTH_OK);
   }
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 2, &device, &link, &t), BERTH_OK);
+  berth_cost *cost;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
   berth_graph_builder_release(b);
   berth_graph_release(g);
@@ -65,16 +64,17 @@ static inline double lp_random_c(berth_rng *rng, int kind, double scale) {
 static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
   int shape = berth_rng_below(rng, 4), kind = berth_rng_below(rng, 4);
   int zeros = berth_rng_below(rng, 3) == 0;
-  int32_t width = 2 + berth_rng_below(rng, 8), i, j, tries;
+  int32_t width = 2 + berth_rng_below(rng, 8);
   double scale = exp(1.2 * berth_rng_normal(rng));
   k->n = n;
   k->m = 0;
-  for (i = 0; i < n; i++) k->p[i] = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.2 + berth_rng_uniform(rng);
-  for (i = 1; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) k->p[i] = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.2 + berth_rng_uniform(rng);
+  int32_t j;
+  for (int32_t i = 1; i < n; i++) {
     uint8_t used[LP_OPS] = { 0 };
     int32_t parents = shape == 2 ? 1 : 1 + berth_rng_below(rng, 3);
     if (shape == 3 && i % (width + 1) == 0) parents = width;
-    for (tries = 0; tries < parents; tries++) {
+    for (int32_t tries = 0; tries < parents; tries++) {
       if (shape == 0) j = (i / width - 1) * width + berth_rng_below(rng, width);
       else if (shape == 2) j = (i - 1) / 2;
       else if (shape == 3) j = i % (width + 1) ? i - i % (width + 1) : i - 1 - tries;
@@ -90,13 +90,12 @@ static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
 
 static inline double lp_run_simplex(glp_prob *lp) {
   glp_smcp opts;
-  double value;
   glp_init_smcp(&opts);
   opts.msg_lev = GLP_MSG_OFF;
   opts.presolve = GLP_ON;
   CHECK(glp_simplex(lp, &opts) == 0);
   CHECK(glp_get_status(lp) == GLP_OPT);
-  value = glp_get_obj_val(lp);
+  double value = glp_get_obj_val(lp);
   glp_delete_prob(lp);
   return value;
 }
@@ -105,15 +104,15 @@ static inline double lp_run_simplex(glp_prob *lp) {
  * Columns: edges from 1, starts from m + 1, makespan last. */
 static inline double lp_simplex(const lp_case *k, int x) {
   glp_prob *lp = glp_create_prob();
-  int32_t i, e, row = 0, out[LP_OPS] = { 0 }, in[LP_OPS] = { 0 };
+  int32_t row = 0, out[LP_OPS] = { 0 }, in[LP_OPS] = { 0 };
   int w = k->m + k->n + 1;
   glp_set_obj_dir(lp, GLP_MIN);
   glp_add_cols(lp, w);
-  for (e = 1; e <= k->m; e++) glp_set_col_bnds(lp, e, GLP_DB, 0, 1);
-  for (i = 1; i <= k->n + 1; i++) glp_set_col_bnds(lp, k->m + i, GLP_LO, 0, 0);
+  for (int32_t e = 1; e <= k->m; e++) glp_set_col_bnds(lp, e, GLP_DB, 0, 1);
+  for (int32_t i = 1; i <= k->n + 1; i++) glp_set_col_bnds(lp, k->m + i, GLP_LO, 0, 0);
   glp_set_obj_coef(lp, w, 1);
   glp_add_rows(lp, k->m + 3 * k->n);
-  for (e = 0; e < k->m; e++) { /* s_j - s_i - c x >= p, or s_j - s_i + c y >= p + c */
+  for (int32_t e = 0; e < k->m; e++) { /* s_j - s_i - c x >= p, or s_j - s_i + c y >= p + c */
     int at[] = { 0, k->m + k->dst[e] + 1, k->m + k->src[e] + 1, e + 1 };
     double value[] = { 0, 1, -1, x ? -k->c[e] : k->c[e] };
     glp_set_mat_row(lp, ++row, 3, at, value);
@@ -121,16 +120,16 @@ static inline double lp_simplex(const lp_case *k, int x) {
     out[k->src[e]]++;
     in[k->dst[e]]++;
   }
-  for (i = 0; i < k->n; i++) {
+  for (int32_t i = 0; i < k->n; i++) {
     int at[] = { 0, w, k->m + i + 1 };
     double value[] = { 0, 1, -1 };
     glp_set_mat_row(lp, ++row, 2, at, value);
     glp_set_row_bnds(lp, row, GLP_LO, k->p[i], 0);
   }
-  for (i = 0; i < 2 * k->n; i++) {
+  for (int32_t i = 0; i < 2 * k->n; i++) {
     int at[LP_PAIRS + 1], op = i / 2, n = 0;
     double value[LP_PAIRS + 1];
-    for (e = 0; e < k->m; e++) {
+    for (int32_t e = 0; e < k->m; e++) {
       if ((i % 2 ? k->dst[e] : k->src[e]) != op) continue;
       at[++n] = e + 1;
       value[n] = 1;
@@ -145,18 +144,17 @@ static inline double lp_simplex(const lp_case *k, int x) {
 /* Largest sum of weights of a matching. */
 static inline double lp_matching(const lp_case *k, const double *weight) {
   glp_prob *lp = glp_create_prob();
-  int32_t i, e;
   glp_set_obj_dir(lp, GLP_MAX);
   glp_add_cols(lp, k->m);
   glp_add_rows(lp, 2 * k->n);
-  for (e = 0; e < k->m; e++) {
+  for (int32_t e = 0; e < k->m; e++) {
     int at[] = { 0, k->src[e] + 1, k->n + k->dst[e] + 1 };
     double one[] = { 0, 1, 1 };
     glp_set_mat_col(lp, e + 1, 2, at, one);
     glp_set_col_bnds(lp, e + 1, GLP_LO, 0, 0);
     glp_set_obj_coef(lp, e + 1, weight[e]);
   }
-  for (i = 1; i <= 2 * k->n; i++) glp_set_row_bnds(lp, i, GLP_UP, 0, 1);
+  for (int32_t i = 1; i <= 2 * k->n; i++) glp_set_row_bnds(lp, i, GLP_UP, 0, 1);
   return lp_run_simplex(lp);
 }
 
@@ -178,23 +176,21 @@ static inline lp_answer lp_read(const berth_lp *lp) {
 
 static inline void lp_check_feasible(const lp_answer *a, int32_t n) {
   double out[LP_OPS] = { 0 }, in[LP_OPS] = { 0 };
-  int32_t e, i;
-  for (e = 0; e < a->m; e++) {
+  for (int32_t e = 0; e < a->m; e++) {
     CHECK(a->y[e] >= 0 && a->y[e] <= 1 + 1e-12);
     CHECK(a->flow[e] >= 0 && a->flow[e] <= 1 + 1e-12);
     out[a->src[e]] += a->y[e];
     in[a->dst[e]] += a->y[e];
   }
-  for (i = 0; i < n; i++) CHECK(out[i] <= 1 + 1e-12 && in[i] <= 1 + 1e-12);
+  for (int32_t i = 0; i < n; i++) CHECK(out[i] <= 1 + 1e-12 && in[i] <= 1 + 1e-12);
 }
 
 /* Longest path with what c leaves under y; ops are numbered along edges. */
 static inline double lp_longest(const lp_answer *a, int32_t n, const double *p) {
   double end[LP_OPS], most = 0;
-  int32_t i, e;
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     double start = 0;
-    for (e = 0; e < a->m; e++) {
+    for (int32_t e = 0; e < a->m; e++) {
       if (a->dst[e] == i) start = fmax(start, end[a->src[e]] + a->c[e] * (1 - a->y[e]));
     }
     end[i] = start + p[i];
@@ -208,15 +204,14 @@ static inline double lp_proved(const lp_answer *a, const lp_case *k) {
   double in[LP_OPS] = { 0 }, out[LP_OPS] = { 0 }, length = 0, begun = 0, most = 0;
   lp_case same = *k;
   double weight[LP_PAIRS];
-  int32_t i, e;
-  for (e = 0; e < a->m; e++) {
+  for (int32_t e = 0; e < a->m; e++) {
     in[a->dst[e]] += a->flow[e];
     out[a->src[e]] += a->flow[e];
     length += weight[e] = a->c[e] * a->flow[e];
     same.src[e] = a->src[e];
     same.dst[e] = a->dst[e];
   }
-  for (i = 0; i < k->n; i++) {
+  for (int32_t i = 0; i < k->n; i++) {
     length += k->p[i] * fmax(in[i], out[i]);
     begun += fmax(0, out[i] - in[i]);
     most = fmax(most, k->p[i]);
@@ -230,8 +225,8 @@ static inline double lp_proved(const lp_answer *a, const lp_case *k) {
 
 static inline void lp_check_children(const lp_answer *a, int32_t n, const int32_t *child) {
   uint8_t taken[LP_OPS] = { 0 };
-  int32_t i, e;
-  for (i = 0; i < n; i++) {
+  int32_t e;
+  for (int32_t i = 0; i < n; i++) {
     if (child[i] == BERTH_NONE) continue;
     CHECK(child[i] >= 0 && child[i] < n && !taken[child[i]]++);
     for (e = 0; e < a->m && !(a->src[e] == i && a->dst[e] == child[i]); e++) {}

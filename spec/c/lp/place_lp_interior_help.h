@@ -30,10 +30,9 @@ static inline void free_problem(berth_i_lp_problem *q) {
 
 static inline double bare_length(const berth_i_lp_problem *q, double *end) {
   double most = 0;
-  int32_t j, e;
-  for (j = 0; j < q->n; j++) {
+  for (int32_t j = 0; j < q->n; j++) {
     end[j] = 0;
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]]);
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]]);
     end[j] += q->p[j];
     most = fmax(most, end[j]);
   }
@@ -41,21 +40,20 @@ static inline double bare_length(const berth_i_lp_problem *q, double *end) {
 }
 
 static inline void fill(berth_i_lp_problem *q, const double *p, const Edge *edge, int32_t *next, double *end) {
-  int32_t e, i;
-  for (i = 0; i < q->n; i++) q->p[i] = p[i];
-  for (e = 0; e < q->m; e++) {
+  for (int32_t i = 0; i < q->n; i++) q->p[i] = p[i];
+  for (int32_t e = 0; e < q->m; e++) {
     q->tail[e] = edge[e].tail;
     q->head[e] = edge[e].head;
     q->c[e] = edge[e].c;
     q->in_at[q->head[e] + 1]++;
     q->out_at[q->tail[e] + 1]++;
   }
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     q->in_at[i + 1] += q->in_at[i];
     q->out_at[i + 1] += q->out_at[i];
     next[i] = q->out_at[i];
   }
-  for (e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
+  for (int32_t e = 0; e < q->m; e++) q->out[next[q->tail[e]]++] = e;
   q->floor = bare_length(q, end);
 }
 
@@ -108,33 +106,31 @@ static inline double draw_p(berth_rng *rng, Taste taste) {
 
 /* Every pair within `reach` is an edge with the given probability. */
 static inline void draft_random(Draft *d, berth_rng *rng, int32_t n, int32_t reach, double share, Taste taste) {
-  int32_t i, j;
   *d = (Draft){ .n = n };
-  for (j = 0; j < n; j++) {
+  for (int32_t j = 0; j < n; j++) {
     d->p[j] = draw_p(rng, taste);
-    for (i = j > reach ? j - reach : 0; i < j; i++) {
+    for (int32_t i = j > reach ? j - reach : 0; i < j; i++) {
       if (berth_rng_uniform(rng) < share) draft_edge(d, i, j, draw_c(rng, taste));
     }
   }
 }
 
 static inline void draft_layers(Draft *d, berth_rng *rng, int32_t layers, int32_t width, int32_t parents, Taste taste) {
-  int32_t v, k, before[1000];
   *d = (Draft){ .n = layers * width };
-  for (v = 0; v < d->n; v++) {
+  int32_t before[1000];
+  for (int32_t v = 0; v < d->n; v++) {
     d->p[v] = draw_p(rng, taste);
     if (v < width) continue;
-    for (k = 0; k < width; k++) before[k] = (v / width - 1) * width + k;
+    for (int32_t k = 0; k < width; k++) before[k] = (v / width - 1) * width + k;
     berth_rng_shuffle(rng, before, width);
-    for (k = 0; k < parents; k++) draft_edge(d, before[k], v, draw_c(rng, taste));
+    for (int32_t k = 0; k < parents; k++) draft_edge(d, before[k], v, draw_c(rng, taste));
   }
 }
 
 static inline void draft_fork_join(Draft *d, berth_rng *rng, int32_t branches) {
-  int32_t k;
   *d = (Draft){ .n = branches + 2 };
-  for (k = 0; k < d->n; k++) d->p[k] = draw_p(rng, EVEN);
-  for (k = 1; k <= branches; k++) {
+  for (int32_t k = 0; k < d->n; k++) d->p[k] = draw_p(rng, EVEN);
+  for (int32_t k = 1; k <= branches; k++) {
     draft_edge(d, 0, k, draw_c(rng, EVEN));
     draft_edge(d, k, branches + 1, draw_c(rng, EVEN));
   }
@@ -146,9 +142,9 @@ static inline void draft_fork_join(Draft *d, berth_rng *rng, int32_t branches) {
 static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
   double *out = calloc((size_t)q->n + 1, sizeof *out), *in = calloc((size_t)q->n + 1, sizeof *in);
   double *end = calloc((size_t)q->n + 1, sizeof *end), most = 0;
-  int32_t j, e, bad = 0;
-  for (j = 0; j < q->n; j++) {
-    for (e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
+  int32_t bad = 0;
+  for (int32_t j = 0; j < q->n; j++) {
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
       bad += !(pt->y[e] >= 0);
       out[q->tail[e]] += pt->y[e];
       in[j] += pt->y[e];
@@ -157,7 +153,7 @@ static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_poi
     end[j] += q->p[j];
     most = fmax(most, end[j]);
   }
-  for (j = 0; j < q->n; j++) bad += !(out[j] <= 1 + 1e-12) + !(in[j] <= 1 + 1e-12);
+  for (int32_t j = 0; j < q->n; j++) bad += !(out[j] <= 1 + 1e-12) + !(in[j] <= 1 + 1e-12);
   CHECK(bad == 0);
   CHECK_NEAR(pt->upper, most, 1e-12 * most);
   free(out);
@@ -167,8 +163,7 @@ static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_poi
 
 static inline double longest_alone(const berth_i_lp_problem *q) {
   double most = 0;
-  int32_t i;
-  for (i = 0; i < q->n; i++) {
+  for (int32_t i = 0; i < q->n; i++) {
     if (q->in_at[i] == q->in_at[i + 1] && q->out_at[i] == q->out_at[i + 1]) most = fmax(most, q->p[i]);
   }
   return most;
@@ -178,14 +173,14 @@ static inline double longest_alone(const berth_i_lp_problem *q) {
  * edges lack of a unit runs through ops without edges. */
 static inline void check_lower(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
   double *balance = calloc((size_t)q->n + 1, sizeof *balance), length = 0, begun = 0, tol = 1e-12 * (pt->upper + 1e-300);
-  int32_t i, e, bad = 0;
-  for (e = 0; e < q->m; e++) {
+  int32_t bad = 0;
+  for (int32_t e = 0; e < q->m; e++) {
     bad += !(pt->flow[e] >= 0) + !(pt->u[q->tail[e]] + pt->v[q->head[e]] >= q->c[e] * pt->flow[e] - tol);
     balance[q->tail[e]] += pt->flow[e];
     length += (q->c[e] + q->p[q->head[e]]) * pt->flow[e];
   }
-  for (e = 0; e < q->m; e++) balance[q->head[e]] -= pt->flow[e];
-  for (i = 0; i < q->n; i++) {
+  for (int32_t e = 0; e < q->m; e++) balance[q->head[e]] -= pt->flow[e];
+  for (int32_t i = 0; i < q->n; i++) {
     begun += fmax(balance[i], 0);
     length += fmax(balance[i], 0) * q->p[i] - pt->u[i] - pt->v[i];
     bad += !(pt->u[i] >= 0) + !(pt->v[i] >= 0);
@@ -201,7 +196,6 @@ static inline void check_lower(const berth_i_lp_problem *q, const berth_i_lp_poi
 /* Solves to `gap` and checks what came out. */
 static inline double solve(const berth_i_lp_problem *q, double gap) {
   berth_i_lp_point pt;
-  double upper;
   CHECK_STATUS(berth_i_lp_point_init(q->ctx, q, &pt), BERTH_OK);
   if (!CHECK_STATUS(berth_i_lp_interior(q, gap, 0, false, &pt), BERTH_OK)) printf("# %s\n", berth_errmsg(q->ctx));
   if (!CHECK(berth_i_lp_gap(&pt) <= gap)) {
@@ -209,6 +203,7 @@ static inline double solve(const berth_i_lp_problem *q, double gap) {
   }
   check_upper(q, &pt);
   check_lower(q, &pt);
+  double upper;
   upper = pt.upper;
   berth_i_pool_free(&pt.pool);
   return upper;
@@ -216,9 +211,8 @@ static inline double solve(const berth_i_lp_problem *q, double gap) {
 
 static inline double value_of(berth_ctx *ctx, Draft *d, double gap) {
   berth_i_lp_problem q;
-  double value;
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
-  value = solve(&q, gap);
+  double value = solve(&q, gap);
   free_problem(&q);
   return value;
 }

@@ -14,13 +14,13 @@ static berth_status whole_transfer(void *ud, int32_t tensor, int32_t src, int32_
 /* ---- gen_layered.py ------------------------------------------------------------------------ */
 
 static char *generate(int n) {
-  char command[4200], *text;
-  size_t cap = 1 << 21, len;
-  FILE *f;
+  char command[4200];
+  size_t cap = 1 << 21;
   snprintf(command, sizeof command, "python3 '%s/reference/gen_layered.py' %d 20 1 2>/dev/null", check_shared(), n);
+  FILE *f;
   if (!(f = popen(command, "r"))) return NULL;
-  text = malloc(cap);
-  len = fread(text, 1, cap - 1, f);
+  char *text = malloc(cap);
+  size_t len = fread(text, 1, cap - 1, f);
   text[len] = '\0';
   if (pclose(f) == 0 && len > 0) return text;
   free(text);
@@ -35,11 +35,9 @@ static double field(const char **at, const char *key) {
 /* @param bytes [n] out: of each op's tensor */
 static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, double *bytes) {
   berth_graph_builder *b;
-  berth_graph *g;
   const char *at = text;
-  int32_t i;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double seconds = field(&at, "\"cost_us\": ") * 1e-6;
     berth_tensor tensor = { i, bytes[i] = field(&at, "\"output_bytes\": "), -1, 0 };
@@ -52,6 +50,7 @@ static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, do
     int32_t src = (int32_t)field(&at, "\"src\": ");
     CHECK_STATUS(berth_graph_builder_add_consumer(b, src, (int32_t)field(&at, "\"dst\": ")), BERTH_OK);
   }
+  berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   return g;
@@ -59,10 +58,9 @@ static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, do
 
 static void check_interval(berth_cost *cost, berth_lp_method method, double gap, double value) {
   berth_lp_options o = { BERTH_LP_MEAN, method, gap, 0 };
-  const berth_lp_summary *s;
   berth_lp *lp;
   CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
-  s = berth_lp_get(lp);
+  const berth_lp_summary *s = berth_lp_get(lp);
   CHECK(s->reached);
   if (!CHECK(s->lower <= value + 1e-9 && s->upper >= value - 1e-9)) printf("# %.10g..%.10g\n", s->lower, s->upper);
   berth_lp_release(lp);
@@ -74,18 +72,17 @@ static void layered(berth_ctx *ctx, int32_t n, double value) {
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
   berth_cost_model model = { 0 };
-  berth_graph *g;
-  berth_topology *t;
-  berth_cost *cost;
   if (!text) {
     SKIP("no python3, which draws the graph");
     return;
   }
-  g = read_layered(ctx, text, n, bytes);
+  berth_graph *g = read_layered(ctx, text, n, bytes);
   free(text);
   model.transfer = whole_transfer;
   model.ud = bytes;
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 2, &device, &link, &t), BERTH_OK);
+  berth_cost *cost;
   CHECK_STATUS(berth_cost_new(g, t, &model, &cost), BERTH_OK);
   check_interval(cost, BERTH_LP_ENTROPIC, 0.01, value);
   check_interval(cost, BERTH_LP_AUTO, 0.01, value);
@@ -99,25 +96,24 @@ static void layered(berth_ctx *ctx, int32_t n, double value) {
 
 static lp_case *case_of(const berth_lp *lp, berth_cost *cost, lp_case *k) {
   lp_answer a = lp_read(lp);
-  int32_t e;
   k->n = berth_graph_ops(berth_cost_graph(cost));
   k->m = 0;
   if (!CHECK(k->n <= LP_OPS && a.m <= LP_PAIRS)) return NULL;
   CHECK_STATUS(berth_cost_mean_ops(cost, k->p), BERTH_OK);
-  for (e = 0; e < a.m; e++) lp_edge(k, a.src[e], a.dst[e], a.c[e]);
+  for (int32_t e = 0; e < a.m; e++) lp_edge(k, a.src[e], a.dst[e], a.c[e]);
   return k;
 }
 
 static void operator_graph(berth_ctx *ctx, const char *name, int oracle) {
   static lp_case k;
   char path[4200];
-  berth_bundle b;
-  berth_cost *cost;
-  berth_lp *lp;
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_AUTO, 1e-6, 0 };
   snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/%s.json", check_shared(), name);
+  berth_bundle b;
   if (!CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK)) return;
+  berth_cost *cost;
   CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK);
+  berth_lp *lp;
   CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
   if (!CHECK(berth_lp_get(lp)->reached)) printf("# %s: gap %g\n", name, berth_lp_get(lp)->gap);
   if (oracle && case_of(lp, cost, &k)) {

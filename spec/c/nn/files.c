@@ -57,7 +57,6 @@ static int same_net(const Net *a, const Net *b) {
 
 static void round_trip(void) {
   Net a = new_net(1, 5), b = new_net(2, 1), c = new_net(3, 2);
-  float x[14], y[14];
   char *note = NULL;
   TEST("what is saved is loaded to the bit, moments and steps as well, and training goes on the same");
   berth_array_data(berth_params_array(a.p, 0))[3] = -0.0f;
@@ -80,7 +79,9 @@ static void round_trip(void) {
   TEST("values alone: moments stay as they are");
   CHECK_STATUS(berth_params_save(a.p, NULL, NULL, path), BERTH_OK);
   CHECK_STATUS(berth_params_load(c.p, NULL, path), BERTH_OK);
+  float x[14];
   berth_params_get(a.p, 0, x);
+  float y[14];
   berth_params_get(c.p, 0, y);
   CHECK(memcmp(x, y, sizeof x) == 0 && berth_adam_steps(c.adam) == 2);
   CHECK_STATUS(berth_params_load(c.p, c.adam, path), BERTH_EINVAL);
@@ -116,12 +117,12 @@ static void larger_file(void) {
 static void replaced_files(void) {
   Net a = new_net(1, 1), b = new_net(2, 1);
   char link[160];
-  struct stat s;
   snprintf(link, sizeof link, "%s.link", path);
   TEST("a file is replaced behind its symbolic link, with its mode");
   CHECK_STATUS(berth_params_save(a.p, a.adam, NULL, path), BERTH_OK);
   CHECK(chmod(path, 0600) == 0 && symlink(path, link) == 0);
   CHECK_STATUS(berth_params_save(b.p, b.adam, NULL, link), BERTH_OK);
+  struct stat s;
   CHECK(lstat(link, &s) == 0 && S_ISLNK(s.st_mode));
   CHECK(stat(path, &s) == 0 && (s.st_mode & 07777) == 0600);
   CHECK_STATUS(berth_params_load(a.p, a.adam, path), BERTH_OK);
@@ -132,13 +133,14 @@ static void replaced_files(void) {
 }
 
 static void refuse_load(berth_params *p, berth_adam *adam, berth_status want, const char *why) {
-  char text[512];
-  float before[64], after[64];
   CHECK(berth_params_size(p) <= 64);
+  float before[64];
   berth_params_get(p, 0, before);
   CHECK_STATUS(berth_params_load(p, adam, path), want);
+  char text[512];
   snprintf(text, sizeof text, "%s: %s", path, why);
   CHECK_TEXT(berth_errmsg(ctx), text);
+  float after[64];
   berth_params_get(p, 0, after);
   CHECK(memcmp(before, after, (size_t)berth_params_size(p) * sizeof *before) == 0);
 }
@@ -207,14 +209,14 @@ static void sign(unsigned char *b, size_t n) {
 
 /* Loads what lies at `path`: refused with everything as before (moments are looked at by the caller, at the end), or taken. */
 static berth_status try_load(Net *n) {
-  float before[14], after[14];
+  float before[14];
   int64_t steps = berth_adam_steps(n->adam);
   char *note = NULL;
-  berth_status st;
   berth_params_get(n->p, 0, before);
-  st = berth_params_load(n->p, n->adam, path);
+  berth_status st = berth_params_load(n->p, n->adam, path);
   if (berth_params_note(ctx, path, &note) == BERTH_OK) berth_nn_free_note(ctx, note);
   if (st == BERTH_OK) return st;
+  float after[14];
   berth_params_get(n->p, 0, after);
   CHECK(st == BERTH_EPARSE || st == BERTH_EINVAL);
   CHECK(memcmp(before, after, sizeof before) == 0 && berth_adam_steps(n->adam) == steps);
@@ -223,10 +225,10 @@ static berth_status try_load(Net *n) {
 
 static void damage(void) {
   Net a = new_net(1, 3), b = new_net(2, 1), untouched = new_net(2, 1);
-  unsigned char good[1024], bad[1024];
-  size_t n, i;
   CHECK_STATUS(berth_params_save(a.p, a.adam, "note", path), BERTH_OK);
-  n = read_bytes(path, good, sizeof good);
+  unsigned char good[1024];
+  size_t n = read_bytes(path, good, sizeof good);
+  unsigned char bad[1024];
   memcpy(bad, good, n);
   sign(bad, n);
   TEST("the file is laid out and signed as described");
@@ -235,7 +237,7 @@ static void damage(void) {
   CHECK(good[8] == 1 && good[12] == 4 && (size_t)(good[16] | good[17] << 8) == n);
   CHECK(good[24] == 3 && good[32] == 14 && good[40] == 4 && good[48] == 2 && good[52] == 1);
   TEST("every byte damaged in five ways is noticed, and changes nothing");
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     static const unsigned char flips[] = { 1, 2, 0x40, 0x80, 0xFF };
     for (size_t k = 0; k < sizeof flips; k++) {
       memcpy(bad, good, n);
@@ -245,7 +247,7 @@ static void damage(void) {
     }
   }
   TEST("cut off at every length, or longer, is noticed");
-  for (i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     write_bytes(path, good, i);
     CHECK(try_load(&b) == BERTH_EPARSE);
   }
@@ -271,15 +273,15 @@ static void damage(void) {
 /* Lengths that lie, under a checksum that is right: never a crash, never room for more than the file has. */
 static void forged(void) {
   Net a = new_net(1, 3), b = new_net(2, 1);
-  unsigned char good[1024], bad[1024];
-  size_t n, most;
   berth_rng rng;
   berth_rng_init(&rng, 7, 0);
   CHECK_STATUS(berth_params_save(a.p, a.adam, "note", path), BERTH_OK);
-  n = read_bytes(path, good, sizeof good);
+  unsigned char good[1024];
+  size_t n = read_bytes(path, good, sizeof good);
   TEST("forged lengths are refused before room is made for them");
   berth_ctx_memory_reset_peak(ctx);
-  most = berth_ctx_memory(ctx) + 200000;
+  size_t most = berth_ctx_memory(ctx) + 200000;
+  unsigned char bad[1024];
   for (int round = 0; round < 3000; round++) {
     int edits = 1 + berth_rng_below(&rng, 3);
     memcpy(bad, good, n);
@@ -317,11 +319,11 @@ static berth_status whole_job(berth_ctx *c) {
   int32_t shape[2] = { 5, 3 };
   berth_params *p = NULL;
   berth_adam *adam = NULL;
-  berth_array *a;
   berth_rng rng;
   char *note = NULL;
   berth_status st = berth_params_new(c, &p);
   berth_rng_init(&rng, 1, 0);
+  berth_array *a;
   if (st == BERTH_OK) st = berth_params_add(p, "w", 2, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &a);
   if (st == BERTH_OK) st = berth_params_add(p, "b", 1, shape, BERTH_NN_ZEROS, 0, NULL, &a);
   if (st == BERTH_OK) st = berth_adam_new(p, NULL, &adam);
@@ -340,8 +342,8 @@ static void fail_in_turn(long sign_of) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM; n++) {
-    berth_ctx *c;
     s = (check_alloc_state){ 0, sign_of * n, 0 };
+    berth_ctx *c;
     if (berth_ctx_new(&hooks, &c) != BERTH_OK) continue;
     st = whole_job(c);
     berth_ctx_release(c);

@@ -121,10 +121,9 @@ static void softmax_of_nan(void) {
 
 static void naive_column(const double *x, int64_t n, int64_t m, double epsilon, double *out) {
   double mean = 0, variance = 0;
-  int64_t i;
-  for (i = 0; i < n; i++) mean += x[i * m] / (double)n;
-  for (i = 0; i < n; i++) variance += (x[i * m] - mean) * (x[i * m] - mean) / (double)n;
-  for (i = 0; i < n; i++) out[i * m] = (x[i * m] - mean) / (sqrt(variance) + epsilon);
+  for (int64_t i = 0; i < n; i++) mean += x[i * m] / (double)n;
+  for (int64_t i = 0; i < n; i++) variance += (x[i * m] - mean) * (x[i * m] - mean) / (double)n;
+  for (int64_t i = 0; i < n; i++) out[i * m] = (x[i * m] - mean) / (sqrt(variance) + epsilon);
 }
 static void naive_zscore(const Case *c, const double *const *in, double *out) {
   int64_t rows = extent(c->in[0], 0), m = berth_array_size(c->in[0]) / rows;
@@ -383,8 +382,8 @@ static void fail_in_turn(long sign) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM; n++) {
-    berth_ctx *c;
     s = (check_alloc_state){ 0, sign * n, 0 };
+    berth_ctx *c;
     if (berth_ctx_new(&hooks, &c) != BERTH_OK) continue;
     st = whole_job(c);
     if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(c));

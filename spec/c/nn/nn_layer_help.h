@@ -41,8 +41,8 @@ static berth_array *normal_array(int32_t rank, int32_t n, int32_t m, int32_t l) 
 /* 0 or 1; the last of several rows sees nothing. */
 static berth_array *mask_array(int32_t rank, int32_t n, int32_t m, int32_t l) {
   berth_array *a = normal_array(rank, n, m, l);
-  int64_t i, size = berth_array_size(a), last = berth_array_shape(a)[rank - 1];
-  for (i = 0; i < size; i++) berth_array_data(a)[i] = berth_array_data(a)[i] > -0.3f && (rank == 1 || i < size - last);
+  int64_t size = berth_array_size(a), last = berth_array_shape(a)[rank - 1];
+  for (int64_t i = 0; i < size; i++) berth_array_data(a)[i] = berth_array_data(a)[i] > -0.3f && (rank == 1 || i < size - last);
   return a;
 }
 
@@ -117,13 +117,13 @@ static void check_gradient(const Case *c, double *const *in, int k, const double
   const double step = 1e-5;
   if (!CHECK(got && berth_array_size(got) == berth_array_size(c->in[k]))) return;
   for (int64_t i = 0; i < berth_array_size(got); i++) {
-    double x = in[k][i], above, below, want;
+    double x = in[k][i];
     in[k][i] = x + step;
-    above = naive_loss(c, in, w, n);
+    double above = naive_loss(c, in, w, n);
     in[k][i] = x - step;
-    below = naive_loss(c, in, w, n);
+    double below = naive_loss(c, in, w, n);
     in[k][i] = x;
-    want = (above - below) / (2 * step);
+    double want = (above - below) / (2 * step);
     CHECK_NEAR(berth_array_data(got)[i], want, 10 * c->tol * (1 + fabs(want)));
   }
 }
@@ -144,11 +144,10 @@ static berth_status weighted(berth_tape *t, berth_array *out, berth_array *w, be
 }
 
 static void check_case(Case *c) {
-  double *in[MOST_IN], w[MOST_OUT];
-  berth_array *out = NULL, *untaped = NULL, *weights, *loss = NULL;
+  berth_array *out = NULL, *untaped = NULL, *loss = NULL;
   berth_tape *t = NULL;
-  int64_t n;
   if (c->tol == 0) c->tol = 2e-6;
+  double *in[MOST_IN];
   to_double(c, in);
   CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
   CHECK_STATUS(c->run(c, t, &untaped), BERTH_OK);
@@ -158,9 +157,10 @@ static void check_case(Case *c) {
   }
   if (!CHECK_STATUS(c->run(c, t, &out), BERTH_OK)) return;
   check_forward(c, in, out);
-  n = berth_array_size(out);
+  int64_t n = berth_array_size(out);
   CHECK(memcmp(berth_array_data(out), berth_array_data(untaped), (size_t)n * sizeof(float)) == 0);
-  weights = array(berth_array_rank(out), berth_array_shape(out));
+  berth_array *weights = array(berth_array_rank(out), berth_array_shape(out));
+  double w[MOST_OUT];
   for (int64_t i = 0; i < n; i++) w[i] = berth_array_data(weights)[i] = (float)berth_rng_normal(&rng);
   CHECK_STATUS(weighted(t, out, weights, &loss), BERTH_OK);
   CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
@@ -183,12 +183,11 @@ static void check_and_free(Case *c) {
 /* n numbers `step` apart, those with mask 0 left out. */
 static void naive_soft(const double *x, const float *mask, int64_t n, int64_t step, int log_of, double *out) {
   double sum = 0, most = -INFINITY;
-  int64_t i;
-  for (i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n; i++) {
     if (!mask || mask[i] != 0) most = fmax(most, x[i * step]);
   }
-  for (i = 0; i < n; i++) sum += !mask || mask[i] != 0 ? exp(x[i * step] - most) : 0;
-  for (i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n; i++) sum += !mask || mask[i] != 0 ? exp(x[i * step] - most) : 0;
+  for (int64_t i = 0; i < n; i++) {
     double p = !mask || mask[i] != 0 ? x[i * step] - most - log(sum) : -INFINITY;
     out[i * step] = log_of ? p : exp(p);
   }

@@ -27,8 +27,9 @@ static int64_t place_in(const berth_array *a, const int32_t *at) {
 }
 
 static void naive_two(const Case *c, const double *const *in, double *out) {
-  int32_t n[BERTH_NN_RANK], at[BERTH_NN_RANK];
+  int32_t n[BERTH_NN_RANK];
   for (int i = 0; i < BERTH_NN_RANK; i++) n[i] = padded(c->in[0], i) == 1 ? padded(c->in[1], i) : padded(c->in[0], i);
+  int32_t at[BERTH_NN_RANK];
   for (at[0] = 0; at[0] < n[0]; at[0]++)
     for (at[1] = 0; at[1] < n[1]; at[1]++)
       for (at[2] = 0; at[2] < n[2]; at[2]++)
@@ -358,7 +359,7 @@ static void check_double(berth_array *gradient, berth_array *a, float factor) {
 
 static void tapes(void) {
   berth_params *p = NULL;
-  berth_array *w = NULL, *loss, *again, *x = normal_array(1, 3, 0, 0);
+  berth_array *w = NULL, *x = normal_array(1, 3, 0, 0);
   berth_tape *t = NULL, *other = NULL;
   const int32_t three = 3;
   TEST("the tape: parameters add up, it is reused, two do not meddle, watched gradients stay until the next");
@@ -366,11 +367,11 @@ static void tapes(void) {
   CHECK_STATUS(berth_params_add(p, "w", 1, &three, BERTH_NN_NORMAL, 1, &rng, &w), BERTH_OK);
   CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
   CHECK_STATUS(berth_tape_new(ctx, &other), BERTH_OK);
-  loss = sum_of_squares(NULL, w);
+  berth_array *loss = sum_of_squares(NULL, w);
   CHECK_STATUS(berth_tape_backward(t, loss), BERTH_EINVAL); /* it was not looking */
   berth_array_release(loss);
   loss = sum_of_squares(t, w);
-  again = sum_of_squares(other, w);
+  berth_array *again = sum_of_squares(other, w);
   CHECK(berth_tape_length(t) == 2 && berth_tape_length(other) == 2);
   CHECK_STATUS(berth_tape_backward(t, again), BERTH_EINVAL); /* of the other tape */
   CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);

@@ -36,12 +36,10 @@ static double orthogonal_error(berth_params *p, const char *name, int32_t n, int
 
 static void initial_values(void) {
   berth_params *p = new_params();
-  double mean, variance, most;
   int32_t shape[3] = { 3, 4, 6 };
-  berth_rng rng;
-  berth_array *a;
   TEST("zeros and constants are what they say");
-  a = add2(p, "zeros", 3, 4, BERTH_NN_ZEROS, 0, 1);
+  berth_array *a = add2(p, "zeros", 3, 4, BERTH_NN_ZEROS, 0, 1);
+  double mean, variance, most;
   moments_of(a, &mean, &variance, &most);
   CHECK(most == 0);
   a = add2(p, "constant", 3, 4, BERTH_NN_CONSTANT, -1.5, 1);
@@ -64,6 +62,7 @@ static void initial_values(void) {
   CHECK_NEAR(orthogonal_error(p, "tall", 50, 16, 2), 0, 4e-6);
   CHECK_NEAR(orthogonal_error(p, "square", 64, 64, 1), 0, 1e-6);
   CHECK_NEAR(fabs(berth_array_data(add2(p, "one", 1, 1, BERTH_NN_ORTHOGONAL, 1, 1))[0]), 1, 1e-6);
+  berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   CHECK_STATUS(berth_params_add(p, "three", 3, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &a), BERTH_OK);
   for (int k = 0; k < 3; k++) CHECK_NEAR(farthest_from_orthonormal(berth_array_data(a) + 24 * k, 4, 6, 1), 0, 1e-6);
@@ -123,8 +122,9 @@ static void flat(void) {
   berth_params *p = new_params();
   float *w = berth_array_data(add2(p, "w", 1, 2, BERTH_NN_CONSTANT, 1, 1));
   float *b = berth_array_data(add2(p, "b", 1, 1, BERTH_NN_CONSTANT, 2, 1));
-  float values[3] = { 7, 8, 9 }, got[3];
+  float values[3] = { 7, 8, 9 };
   TEST("values and gradients go out and in as one array, in order");
+  float got[3];
   berth_params_get(p, 0, got);
   CHECK(got[0] == 1 && got[1] == 1 && got[2] == 2);
   berth_params_set(p, 0, values);
@@ -141,13 +141,14 @@ static void flat(void) {
 
 static void clipping(void) {
   berth_params *p = new_params();
-  float g[3] = { 2, 3, 6 }, got[3];
+  float g[3] = { 2, 3, 6 };
   double norm = 0;
   TEST("gradients above a norm are scaled to it: (2 3 6) has 7");
   add2(p, "w", 1, 2, BERTH_NN_ZEROS, 0, 1);
   add2(p, "b", 1, 1, BERTH_NN_ZEROS, 0, 1);
   berth_params_set(p, 1, g);
   CHECK_STATUS(berth_params_clip(p, 7.5, &norm), BERTH_OK);
+  float got[3];
   berth_params_get(p, 1, got);
   CHECK_NEAR(norm, 7, 1e-12);
   CHECK(memcmp(got, g, sizeof g) == 0);
@@ -179,10 +180,11 @@ typedef struct Naive {
 /* Algorithm 1 of the paper, as printed, and decay as in algorithm 2 of the other. */
 static void naive_step(Naive *s, const float *g, int t, double rate, const berth_adam_options *o) {
   for (int i = 0; i < N_NAIVE; i++) {
-    double m, v;
     s->m[i] = o->beta1 * s->m[i] + (1 - o->beta1) * g[i];
     s->v[i] = o->beta2 * s->v[i] + (1 - o->beta2) * g[i] * g[i];
+    double m;
     m = s->m[i] / (1 - pow(o->beta1, t));
+    double v;
     v = s->v[i] / (1 - pow(o->beta2, t));
     s->x[i] -= rate * (m / (sqrt(v) + o->epsilon) + o->decay * s->x[i]);
   }
@@ -192,12 +194,13 @@ static void beside_naive(const berth_adam_options *o) {
   berth_params *p = new_params();
   berth_adam *adam = NULL;
   Naive s = { { 0 }, { 0 }, { 0 } };
-  float x[N_NAIVE], g[N_NAIVE];
   add2(p, "w", 5, 7, BERTH_NN_NORMAL, 1, 1);
   add2(p, "b", 1, 2, BERTH_NN_NORMAL, 1, 2);
+  float x[N_NAIVE];
   berth_params_get(p, 0, x);
   for (int i = 0; i < N_NAIVE; i++) s.x[i] = x[i];
   CHECK_STATUS(berth_adam_new(p, o, &adam), BERTH_OK);
+  float g[N_NAIVE];
   for (int t = 1; t <= 100; t++) {
     double rate = 0.01 / t;
     fill_gradients(p, (uint64_t)t);
@@ -253,10 +256,10 @@ static void adam_refusals(void) {
   berth_params *p = new_params();
   berth_adam *adam = NULL;
   berth_adam_options o = berth_adam_default();
-  float *x = berth_array_data(add2(p, "w", 1, 9, BERTH_NN_CONSTANT, 1, 1)), *g;
+  float *x = berth_array_data(add2(p, "w", 1, 9, BERTH_NN_CONSTANT, 1, 1));
   static const float bad[] = { NAN, INFINITY, -INFINITY, 2e19f, -3e38f };
   TEST("a gradient that is not finite, or whose square is not, stops a step before anything has changed");
-  g = berth_array_data(berth_params_gradient(p, 0));
+  float *g = berth_array_data(berth_params_gradient(p, 0));
   CHECK_STATUS(berth_adam_new(p, NULL, &adam), BERTH_OK);
   for (int k = 0; k < 5; k++) {
     for (int i = 0; i < 9; i++) g[i] = 1;

@@ -46,10 +46,10 @@ static void soft_run(const double *x, int n, int step, int log_of, double *out) 
 
 /* (x - mean) / (deviation + e), or / sqrt(variance + e), of n numbers `step` apart. */
 static void normalise(const double *x, int n, int step, int layer, double *out) {
-  double mean = 0, variance = 0, by;
+  double mean = 0, variance = 0;
   for (int i = 0; i < n; i++) mean += x[i * step] / n;
   for (int i = 0; i < n; i++) variance += (x[i * step] - mean) * (x[i * step] - mean) / n;
-  by = layer ? sqrt(variance + 0.1) : sqrt(variance) + 0.1;
+  double by = layer ? sqrt(variance + 0.1) : sqrt(variance) + 0.1;
   for (int i = 0; i < n; i++) out[i * step] = (x[i * step] - mean) / by;
 }
 
@@ -372,13 +372,13 @@ static void check_leaf(Graph *g, int i, berth_array *gradient) {
   Value *v = &g->v[i];
   if (!CHECK(gradient != NULL)) return;
   for (int k = 0; k < v->n * v->m; k++) {
-    double x = v->x[k], above, lower, want;
+    double x = v->x[k];
     v->x[k] = x + step;
-    above = loss_of(g);
+    double above = loss_of(g);
     v->x[k] = x - step;
-    lower = loss_of(g);
+    double lower = loss_of(g);
     v->x[k] = x;
-    want = (above - lower) / (2 * step);
+    double want = (above - lower) / (2 * step);
     CHECK_NEAR(berth_array_data(gradient)[k], want, 2e-4 * (1 + fabs(want)));
   }
 }

@@ -18,9 +18,10 @@ static berth_status run_paths(const Case *c, berth_tape *t, berth_array **out) {
 }
 
 static berth_index *random_forest(int32_t n) {
-  int32_t ids[64], names[64];
+  int32_t names[64];
   for (int32_t i = 0; i < n; i++) names[i] = i;
   berth_rng_shuffle(&rng, names, n);
+  int32_t ids[64];
   for (int32_t i = 0; i < n; i++) {
     ids[names[i]] = i == 0 || berth_rng_below(&rng, 5) == 0 ? BERTH_NONE : names[berth_rng_below(&rng, i)];
   }
@@ -31,7 +32,6 @@ static void path_sums(void) {
   enum { LONG = 100000 };
   int32_t shape[2] = { LONG, 1 }, *chain = malloc(sizeof *chain * LONG);
   berth_array *a = array(2, shape), *out = NULL;
-  berth_index *x;
   TEST("path sums over forests");
   for (int k = 0; k < 5; k++) {
     check_and_free(&(Case){ .run = run_paths, .naive = naive_paths, .in = { normal_array(2, 40, 3, 0) },
@@ -44,7 +44,7 @@ static void path_sums(void) {
     chain[i] = i - 1;
     berth_array_data(a)[i] = 1;
   }
-  x = index_of(LONG, chain);
+  berth_index *x = index_of(LONG, chain);
   CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_OK);
   CHECK(berth_array_data(out)[LONG - 1] == LONG && berth_array_data(out)[0] == 1);
   berth_array_release(out);
@@ -123,8 +123,8 @@ static berth_status run_gru(const Case *c, berth_tape *t, berth_array **out) {
 /* Rounds with the same input and weights, as message passing has them. */
 static void naive_rounds(const Case *c, const double *const *in, double *out) {
   const double *now[MOST_IN];
-  double h[MOST_OUT];
   memcpy(now, in, sizeof now);
+  double h[MOST_OUT];
   for (int k = 0; k < c->k; k++) {
     naive_gru(c, now, out);
     memcpy(h, out, sizeof(double) * (size_t)berth_array_size(c->in[1]));
@@ -171,9 +171,9 @@ typedef struct View {
 
 static void naive_query(const Case *c, const View *w, const double *const *in, int64_t b, int64_t h, int64_t i, double *out) {
   int64_t dd = w->d * w->heads, ee = w->e * w->heads;
-  double scores[64], p[64];
   const float *mask = NULL;
   if (c->mask) mask = berth_array_data(c->mask) + (berth_array_rank(c->mask) == 3 ? b * w->n * w->m : 0) + i * w->m;
+  double scores[64];
   for (int64_t j = 0; j < w->m; j++) {
     scores[j] = 0;
     for (int64_t k = h * w->d; k < (h + 1) * w->d; k++) {
@@ -181,6 +181,7 @@ static void naive_query(const Case *c, const View *w, const double *const *in, i
     }
     scores[j] /= sqrt((double)w->d);
   }
+  double p[64];
   naive_soft(scores, mask, w->m, 1, 0, p);
   for (int64_t k = h * w->e; k < (h + 1) * w->e; k++) {
     double sum = 0;

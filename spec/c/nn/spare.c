@@ -13,10 +13,9 @@ enum { LARGE = 64 << 10, WIDTH = 32 };
 
 static void *count_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
   Counter *c = ud;
-  void *p;
   if (c->limit && nsize > osize && c->s.held + (long)(nsize - osize) > c->limit) return NULL;
   c->large += nsize >= LARGE;
-  p = check_alloc(&c->s, ptr, osize, nsize);
+  void *p = check_alloc(&c->s, ptr, osize, nsize);
   if (c->s.held > c->most) c->most = c->s.held;
   return p;
 }
@@ -41,10 +40,9 @@ static berth_status try_net(Net *x, const berth_hooks *hooks) {
   return st;
 }
 static size_t try_close(Net *x) {
-  size_t left;
   berth_tape_release(x->tape);
   berth_params_release(x->params);
-  left = berth_ctx_memory(x->ctx);
+  size_t left = berth_ctx_memory(x->ctx);
   berth_ctx_release(x->ctx);
   return left;
 }
@@ -75,11 +73,10 @@ static void reuse(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
   berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
   float first = 0, loss = 1;
-  size_t held;
-  Net x;
   TEST("the same update again asks for no large block, and comes to the same");
+  Net x;
   open_net(&x, &hooks);
-  held = berth_ctx_memory(x.ctx);
+  size_t held = berth_ctx_memory(x.ctx);
   CHECK_STATUS(update(&x, 1000, &first), BERTH_OK);
   CHECK(c.large > 0);
   c.large = 0;
@@ -98,13 +95,13 @@ static void reuse(void) {
 static void bounds(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
   berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
-  berth_rng rng;
-  float loss;
-  Net x;
   TEST("updates of all sizes: never more than the peak and what is small");
+  berth_rng rng;
   berth_rng_init(&rng, 9, 0);
+  Net x;
   open_net(&x, &hooks);
   c.most = 0;
+  float loss;
   for (int i = 0; i < 60; i++) CHECK_STATUS(update(&x, 1 + berth_rng_below(&rng, 5000), &loss), BERTH_OK);
   CHECK(c.most > 4 * LARGE && (size_t)c.most <= berth_ctx_memory_peak(x.ctx) + 8 * LARGE);
   close_net(&x);
@@ -115,8 +112,8 @@ static void limit(void) {
   Counter c = { { 0, 0, 0 }, 0, 0, 0 };
   berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
   float loss = 0;
-  Net x;
   TEST("they make way for what the allocator would refuse");
+  Net x;
   open_net(&x, &hooks);
   CHECK_STATUS(update(&x, 3000, &loss), BERTH_OK);
   c.limit = c.s.held + 1000; /* no room but theirs */
@@ -133,10 +130,10 @@ static void refusals(long sign) {
   for (long n = 1; st == BERTH_ENOMEM && n < 500; n++) {
     Counter c = { { 0, 0, 0 }, 0, 0, 0 };
     berth_hooks hooks = { count_alloc, &c, NULL, NULL, NULL, NULL };
-    float loss;
     Net x;
     open_net(&x, &hooks);
     c.s.fail_at = sign * (c.s.calls + n);
+    float loss;
     st = update(&x, 700, &loss);
     if (st == BERTH_OK) st = update(&x, 900, &loss);
     c.s.fail_at = 0;
@@ -148,16 +145,17 @@ static void refusals(long sign) {
 
 static void nan_left_over(void) {
   static const int32_t shape[2] = { 600, WIDTH };
-  Net x;
   TEST("what is left in a block of before shows nowhere");
+  Net x;
   open_net(&x, NULL);
   for (int i = 0; i < 8; i++) {
-    berth_array *a[8], *out;
+    berth_array *a[8];
     for (int k = 0; k < 8; k++) {
       CHECK_STATUS(berth_array_new(x.ctx, 2, shape, &a[k]), BERTH_OK);
       for (int64_t j = 0; j < berth_array_size(a[k]); j++) berth_array_data(a[k])[j] = NAN;
     }
     for (int k = 0; k < 8; k++) berth_array_release(a[k]);
+    berth_array *out;
     CHECK_STATUS(berth_array_new(x.ctx, 2, shape, &out), BERTH_OK);
     CHECK(berth_array_data(out)[0] == 0 && berth_array_data(out)[600 * WIDTH - 1] == 0);
     CHECK_STATUS(berth_nn_matmul(x.tape, out, 0, x.w, 0, &a[0]), BERTH_OK);
@@ -200,9 +198,9 @@ static void *train(void *ud) {
 
 static void threads(void) {
   static Training r[3];
-  pthread_t other[2];
   TEST("two contexts in two threads learn what one does alone, to the byte");
   train(&r[0]);
+  pthread_t other[2];
   for (int i = 0; i < 2; i++) CHECK(pthread_create(&other[i], NULL, train, &r[i + 1]) == 0);
   for (int i = 0; i < 2; i++) pthread_join(other[i], NULL);
   CHECK_STATUS(r[0].st, BERTH_OK);

@@ -6,9 +6,8 @@
 static berth_graph *layers(berth_ctx *ctx, berth_rng *rng, int32_t n, int training) {
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i, k, id, last;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double second = 0.1 + berth_rng_uniform(rng);
     op.seconds = &second;
@@ -17,11 +16,12 @@ static berth_graph *layers(berth_ctx *ctx, berth_rng *rng, int32_t n, int traini
     if (training && i >= n / 2) op.twin = n - 1 - i;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i + 1 < n; i++) {
+  int32_t id;
+  for (int32_t i = 0; i + 1 < n; i++) {
     berth_tensor t = { i, 1 + berth_rng_below(rng, 200), -1, 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
-    last = BERTH_NONE;
-    for (k = 0; k < 2; k++) {
+    int32_t last = BERTH_NONE;
+    for (int32_t k = 0; k < 2; k++) {
       int32_t to = i + 1 + berth_rng_below(rng, n - i - 1 < 12 ? n - i - 1 : 12);
       if (to != last) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, to), BERTH_OK);
       last = to;
@@ -36,13 +36,12 @@ static berth_topology *mesh(berth_ctx *ctx, int32_t n, const double *limit) {
   berth_topology_builder *b;
   berth_topology *t = NULL;
   berth_link l = { 400, 0.01 };
-  int32_t i, j;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.memory = limit ? limit[i] : INFINITY;
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-    for (j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+    for (int32_t j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -62,14 +61,13 @@ static void plant(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices, be
   berth_topology *roomy = mesh(ctx, devices, NULL);
   berth_cost *cost = NULL;
   berth_result *r = NULL;
-  double limit[16];
-  int32_t i;
   x->g = layers(ctx, rng, n, memory == BERTH_MEMORY_TRAINING);
-  for (i = 0; i < n; i++) device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
+  for (int32_t i = 0; i < n; i++) device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
   so.memory = memory;
   CHECK_STATUS(berth_cost_new(x->g, roomy, NULL, &cost), BERTH_OK);
   CHECK_STATUS(berth_simulate(cost, device, &so, &r), BERTH_OK);
-  for (i = 0; i < devices; i++) limit[i] = factor * berth_result_peak(r)[i];
+  double limit[16];
+  for (int32_t i = 0; i < devices; i++) limit[i] = factor * berth_result_peak(r)[i];
   berth_result_release(r);
   berth_cost_release(cost);
   berth_topology_release(roomy);
@@ -80,15 +78,14 @@ static void plant(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices, be
 static int keeps(const instance *x, const berth_placement *p, berth_memory_policy memory, int planned) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_result *r = NULL;
-  berth_oom oom;
-  int ok;
   so.memory = memory;
   if (planned) {
     so.dispatch = BERTH_DISPATCH_PLANNED;
     so.sequence = berth_placement_sequence(p);
   }
   if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK)) return 0;
-  ok = CHECK(!berth_result_oom(r, &oom));
+  berth_oom oom;
+  int ok = CHECK(!berth_result_oom(r, &oom));
   berth_result_release(r);
   return ok;
 }
@@ -96,9 +93,8 @@ static int keeps(const instance *x, const berth_placement *p, berth_memory_polic
 static int places(berth_ctx *ctx, const instance *x, const char *placer, berth_memory_policy memory) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
-  berth_status st;
   o.memory = memory;
-  st = berth_place(x->cost, placer, &o, &p, NULL);
+  berth_status st = berth_place(x->cost, placer, &o, &p, NULL);
   if (!CHECK(st == BERTH_OK || (st == BERTH_EINFEASIBLE && !strstr(berth_errmsg(ctx), "cannot fit")))) {
     printf("# %s\n", berth_errmsg(ctx));
   }
@@ -111,11 +107,10 @@ static int places(berth_ctx *ctx, const instance *x, const char *placer, berth_m
 static int repairs(const instance *x, berth_rng *rng, const int32_t *device, berth_memory_policy memory) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
-  int32_t i, n = berth_graph_ops(x->g), devices = berth_topology_devices(x->t), *other = malloc((size_t)n * sizeof *other);
-  berth_status st;
-  for (i = 0; i < n; i++) other[i] = berth_rng_below(rng, 10) ? device[i] : berth_rng_below(rng, devices);
+  int32_t n = berth_graph_ops(x->g), devices = berth_topology_devices(x->t), *other = malloc((size_t)n * sizeof *other);
+  for (int32_t i = 0; i < n; i++) other[i] = berth_rng_below(rng, 10) ? device[i] : berth_rng_below(rng, devices);
   o.memory = memory;
-  st = berth_place_repair(x->cost, other, &o, &p, NULL);
+  berth_status st = berth_place_repair(x->cost, other, &o, &p, NULL);
   if (st == BERTH_OK) keeps(x, p, memory, 0);
   berth_placement_release(p);
   free(other);
@@ -200,11 +195,10 @@ static berth_status refuse_one(check_alloc_state *s, const instance *x, const in
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   long held = s->held;
-  berth_status st;
   o.memory = memory;
   s->calls = 0;
   s->fail_at = at;
-  st = berth_place_repair(x->cost, device, &o, &p, NULL);
+  berth_status st = berth_place_repair(x->cost, device, &o, &p, NULL);
   s->fail_at = 0;
   berth_placement_release(p);
   CHECK(s->held == held);
@@ -215,8 +209,8 @@ static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
   berth_ctx *ctx;
-  berth_rng rng;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 83, 0);
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     int32_t device[24];

@@ -17,41 +17,37 @@ typedef struct problem {
 /* All that is ever there, and the largest workspace. */
 static double needs(const problem *p, int32_t d) {
   double held = 0, workspace = 0;
-  int32_t i, t;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (p->at[i] != d) continue;
     held += p->param[i];
     workspace = fmax(workspace, p->workspace[i]);
   }
-  for (t = 0; t < p->n_tensors; t++) {
+  for (int32_t t = 0; t < p->n_tensors; t++) {
     int there = p->at[p->producer[t]] == d;
-    for (i = 0; i < p->n; i++) there |= (p->readers[t] >> i & 1) && p->at[i] == d;
+    for (int32_t i = 0; i < p->n; i++) there |= (p->readers[t] >> i & 1) && p->at[i] == d;
     if (there) held += p->bytes[t];
   }
   return held + workspace;
 }
 
 static int all_fit(const problem *p) {
-  int32_t d;
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (needs(p, d) > p->limit[d] * (1 + 1e-12)) return 0;
   }
   return 1;
 }
 
 static int may_be(const problem *p, int32_t op, int32_t d) {
-  int32_t i;
   if (!(p->types[op] >> d % 2 & 1) || (p->pin[op] != BERTH_NONE && p->pin[op] != d)) return 0;
-  for (i = 0; i < op; i++) {
+  for (int32_t i = 0; i < op; i++) {
     if (p->group[op] != BERTH_NONE && p->group[i] == p->group[op] && p->at[i] != d) return 0;
   }
   return 1;
 }
 
 static int exists(problem *p, int32_t op) {
-  int32_t d;
   if (op == p->n) return all_fit(p);
-  for (d = 0; d < p->devices; d++) {
+  for (int32_t d = 0; d < p->devices; d++) {
     if (!may_be(p, op, d)) continue;
     p->at[op] = d;
     if (exists(p, op + 1)) return 1;
@@ -76,14 +72,13 @@ static void draw_op(problem *p, berth_rng *rng, int what, int32_t i) {
 }
 
 static void draw_tensors(problem *p, berth_rng *rng, int what) {
-  int32_t i, c;
   p->n_tensors = 0;
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     if (berth_rng_below(rng, 3) == 0) continue;
     p->producer[p->n_tensors] = i;
     p->bytes[p->n_tensors] = what & COPIES ? berth_rng_below(rng, 6) : 0;
     p->readers[p->n_tensors] = 0;
-    for (c = i + 1; c < p->n; c++) p->readers[p->n_tensors] |= (unsigned)(berth_rng_below(rng, 3) == 0) << c;
+    for (int32_t c = i + 1; c < p->n; c++) p->readers[p->n_tensors] |= (unsigned)(berth_rng_below(rng, 3) == 0) << c;
     p->n_tensors++;
   }
 }
@@ -91,20 +86,18 @@ static void draw_tensors(problem *p, berth_rng *rng, int what) {
 static void draw_limits(problem *p, berth_rng *rng, int what) {
   static const double factors[] = { 1.00, 1.02, 1.05, 1.10 };
   double total = 0, f = factors[berth_rng_below(rng, 4)];
-  int32_t i;
-  for (i = 0; i < p->n; i++) total += p->param[i] + (what & WORKSPACES ? p->workspace[i] / 1.3 : 0);
-  for (i = 0; i < p->n_tensors; i++) total += p->bytes[i] * 1.5;
-  for (i = 0; i < p->devices; i++) {
+  for (int32_t i = 0; i < p->n; i++) total += p->param[i] + (what & WORKSPACES ? p->workspace[i] / 1.3 : 0);
+  for (int32_t i = 0; i < p->n_tensors; i++) total += p->bytes[i] * 1.5;
+  for (int32_t i = 0; i < p->devices; i++) {
     double share = what & UNEQUAL ? 0.6 + 0.2 * berth_rng_below(rng, 5) : 1;
     p->limit[i] = f * share * total / p->devices;
   }
 }
 
 static void draw(problem *p, berth_rng *rng, int what) {
-  int32_t i;
   p->devices = 2 + berth_rng_below(rng, MOST_DEVICES - 1);
   p->n = p->devices + berth_rng_below(rng, most_ops[p->devices] - p->devices + 1);
-  for (i = 0; i < p->n; i++) draw_op(p, rng, what, i);
+  for (int32_t i = 0; i < p->n; i++) draw_op(p, rng, what, i);
   draw_tensors(p, rng, what);
   draw_limits(p, rng, what);
 }
@@ -113,10 +106,9 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
   const char *types[] = { "x", "y" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i, c, id;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
-  for (i = 0; i < p->n; i++) {
+  for (int32_t i = 0; i < p->n; i++) {
     double seconds[2] = { p->types[i] & 1 ? 1 + i : BERTH_UNSUPPORTED, p->types[i] & 2 ? 2 + i % 3 : BERTH_UNSUPPORTED };
     berth_op op = berth_op_default();
     op.seconds = seconds;
@@ -126,10 +118,11 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
     op.pin = p->pin[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i < p->n_tensors; i++) {
+  int32_t id;
+  for (int32_t i = 0; i < p->n_tensors; i++) {
     berth_tensor t = { p->producer[i], p->bytes[i], p->bytes[i], 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
-    for (c = 0; c < p->n; c++) {
+    for (int32_t c = 0; c < p->n; c++) {
       if (p->readers[i] >> c & 1) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
     }
   }
@@ -142,14 +135,13 @@ static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *li
   berth_topology_builder *b;
   berth_topology *t = NULL;
   berth_link l = { 4, 0 };
-  int32_t i, j;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
     d.memory = limit[i];
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-    for (j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+    for (int32_t j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -164,10 +156,10 @@ static void holds(const instance *x, const berth_placement *p) {
   so.memory = BERTH_MEMORY_TOTAL;
   for (int i = 0; i < 3; i++) {
     berth_result *r = NULL;
-    berth_oom oom;
     so.dispatch = dispatches[i];
     so.links = (berth_links)(i + 1);
     if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK)) return;
+    berth_oom oom;
     CHECK(!berth_result_oom(r, &oom));
     berth_result_release(r);
   }
@@ -196,12 +188,11 @@ static void agrees(berth_ctx *ctx, int what, int rounds) {
   for (int round = 0; round < rounds && !check_bad; round++) {
     problem p;
     instance x = { NULL, NULL, NULL };
-    int found;
     draw(&p, &rng, what);
     x.g = build_graph(ctx, &p);
     x.t = build_devices(ctx, p.devices, p.limit);
     CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
-    found = exists(&p, 0);
+    int found = exists(&p, 0);
     fit += found;
     unfit += !found;
     try_all(ctx, &x, found, &proved);
@@ -216,31 +207,29 @@ static void agrees(berth_ctx *ctx, int what, int rounds) {
 
 /* Each device is cut into pieces of whole bytes: a perfect packing exists, with no byte to spare. */
 static void plant(berth_rng *rng, int32_t n, int32_t devices, int32_t room, double *size) {
-  int32_t d, i = 0, k, cuts[1200];
-  for (d = 0; d < devices; d++) {
+  int32_t i = 0, cuts[1200];
+  for (int32_t d = 0; d < devices; d++) {
     int32_t pieces = n / devices + (d < n % devices);
-    for (k = 0; k + 1 < pieces; k++) cuts[k] = 1 + berth_rng_below(rng, room - 1);
+    for (int32_t k = 0; k + 1 < pieces; k++) cuts[k] = 1 + berth_rng_below(rng, room - 1);
     cuts[pieces - 1] = room;
-    for (k = 1; k < pieces; k++) { /* insertion sort */
+    for (int32_t k = 1; k < pieces; k++) { /* insertion sort */
       int32_t c = cuts[k], j = k;
       while (j > 0 && cuts[j - 1] > c) cuts[j] = cuts[j - 1], j--;
       cuts[j] = c;
     }
-    for (k = 0; k < pieces; k++) size[i++] = cuts[k] - (k > 0 ? cuts[k - 1] : 0);
+    for (int32_t k = 0; k < pieces; k++) size[i++] = cuts[k] - (k > 0 ? cuts[k - 1] : 0);
   }
 }
 
 static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices, int32_t room) {
-  double size[1200], limit[16], second = 1;
-  berth_graph_builder *b;
+  double size[1200], second = 1;
   instance x = { NULL, NULL, NULL };
   berth_placement *p = NULL;
   berth_place_options o = berth_place_default(NULL);
-  berth_status st;
-  int32_t i;
   plant(rng, n, devices, room, size);
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
     op.param_bytes = size[(i * 7 + n / 3) % n]; /* n is no multiple of 7 */
@@ -249,10 +238,11 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
   berth_graph_builder_release(b);
-  for (i = 0; i < devices; i++) limit[i] = room;
+  double limit[16];
+  for (int32_t i = 0; i < devices; i++) limit[i] = room;
   x.t = build_devices(ctx, devices, limit);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
-  st = berth_place(x.cost, "m-topo", &o, &p, NULL);
+  berth_status st = berth_place(x.cost, "m-topo", &o, &p, NULL);
   CHECK(st == BERTH_OK || (st == BERTH_EINFEASIBLE && strstr(berth_errmsg(ctx), "no placement found")));
   if (st == BERTH_OK) holds(&x, p);
   berth_placement_release(p);

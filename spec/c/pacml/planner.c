@@ -23,9 +23,8 @@ typedef struct World {
 static berth_status load(berth_ctx *ctx, berth_graph **g) {
   berth_load_options o = berth_load_default();
   berth_bundle b = { NULL, NULL, NULL, NULL };
-  berth_status st;
   o.mirror = BERTH_MIRROR_PACML;
-  st = berth_parse(ctx, "profile", profile, strlen(profile), &o, &b);
+  berth_status st = berth_parse(ctx, "profile", profile, strlen(profile), &o, &b);
   *g = b.graph;
   b.graph = NULL;
   berth_bundle_release(&b);
@@ -57,10 +56,10 @@ static void drop(World *w) {
 
 static berth_status decide_all(const World *w, berth_pacml_run *r) {
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
-  int32_t decision, n, block[32];
   berth_status st = BERTH_OK;
   o.futures = 2;
   o.depth = 2;
+  int32_t decision, n, block[32];
   while (st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE) {
     st = berth_pacml_ahead_decide(w->ahead, r, &o, &decision, &n, block);
     if (st == BERTH_OK) st = berth_pacml_decide_on(r, decision, n, block, NULL);
@@ -69,13 +68,12 @@ static berth_status decide_all(const World *w, berth_pacml_run *r) {
 }
 
 static berth_status play(const World *w, berth_pacml_report *out) {
-  berth_pacml_job jobs[JOBS];
   berth_pacml_run *r = NULL;
   berth_rng rng;
-  berth_status st;
   berth_rng_init(&rng, 1, 0);
+  berth_pacml_job jobs[JOBS];
   berth_pacml_ahead_draw(w->ahead, &rng, JOBS, jobs);
-  st = berth_pacml_run_new(w->pacml, JOBS, jobs, &r);
+  berth_status st = berth_pacml_run_new(w->pacml, JOBS, jobs, &r);
   if (st == BERTH_OK) st = decide_all(w, r);
   if (st == BERTH_OK) st = berth_pacml_run_report(r, INFINITY, out);
   berth_pacml_run_release(r);
@@ -91,22 +89,22 @@ static berth_status learn(const World *w, int32_t jobs, double *blocked) {
 }
 
 static berth_status whole(berth_ctx *ctx) {
-  berth_pacml_report report;
   double blocked;
   World w;
   berth_status st = make(ctx, &w);
   if (st == BERTH_OK) st = learn(&w, 50, &blocked);
+  berth_pacml_report report;
   if (st == BERTH_OK) st = play(&w, &report);
   drop(&w);
   return st;
 }
 
 static void run_once(void) {
-  berth_pacml_report report;
   berth_ctx *ctx;
-  World w;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
+  berth_pacml_report report;
   CHECK_STATUS(play(&w, &report), BERTH_OK);
   CHECK(report.arrived == JOBS);
   CHECK(report.completed + report.rejected == JOBS && report.late == 0 && report.unplaced == 0);
@@ -122,8 +120,8 @@ static void discount_futures(void) {
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state full = { .now = 0 };
   berth_ctx *ctx;
-  World w;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   for (int32_t v = 0; v < BERTH_I_FAST_SERVERS; v++) full.free_at[v] = INFINITY;
   o.depth = 3;
@@ -145,8 +143,8 @@ static void beyond_the_horizon(void) {
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state empty = { .now = 0 };
   berth_ctx *ctx;
-  World w;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   o.horizon = 1e-9;
   CHECK(berth_i_ahead_future(w.ahead, &empty, &late, &o, 0) == 1);
@@ -160,14 +158,14 @@ static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 static void interrupt_learning(void) {
   int asked = 0, changed = 0;
   berth_hooks hooks = { NULL, NULL, NULL, stop_at_third, NULL, &asked };
-  double blocked, *weights;
   berth_ctx *ctx;
-  World w;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   asked = 0;
+  double blocked;
   CHECK_STATUS(learn(&w, 1000000, &blocked), BERTH_EINTERRUPT);
-  weights = malloc((size_t)berth_pacml_ahead_weights(w.ahead) * sizeof *weights);
+  double *weights = malloc((size_t)berth_pacml_ahead_weights(w.ahead) * sizeof *weights);
   berth_pacml_ahead_get(w.ahead, weights);
   for (int32_t i = 0; i < berth_pacml_ahead_weights(w.ahead); i++) changed += weights[i] != 0;
   CHECK(changed > 0);

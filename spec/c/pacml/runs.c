@@ -19,9 +19,8 @@ static const char *const profiles[MODELS] = {
 static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text, berth_ramp_model **out) {
   berth_load_options o = berth_load_default();
   berth_bundle b = { NULL, NULL, NULL, NULL };
-  berth_status st;
   o.mirror = BERTH_MIRROR_PACML;
-  st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
+  berth_status st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
   if (st == BERTH_OK) st = berth_ramp_model_new(ramp, b.graph, NULL, out);
   berth_bundle_release(&b);
   return st;
@@ -32,11 +31,10 @@ static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
   berth_ramp_options o = berth_ramp_default(compat);
   berth_ramp *ramp = NULL;
   berth_ramp_model *model[MODELS] = { NULL, NULL };
-  berth_status st;
   o.bandwidth = 40000;
   o.time_scale = 1;
   o.quantum = 0.05;
-  st = berth_ramp_new(ctx, &o, &ramp);
+  berth_status st = berth_ramp_new(ctx, &o, &ramp);
   for (int i = 0; st == BERTH_OK && i < MODELS; i++) st = add_model(ctx, ramp, profiles[i], &model[i]);
   if (st == BERTH_OK) st = berth_pacml_new(ramp, MODELS, model, STEPS, MOST, out);
   for (int i = 0; i < MODELS; i++) berth_ramp_model_release(model[i]);
@@ -101,14 +99,16 @@ static void enter(Book *b, int32_t job, const berth_pacml_job *jobs, const berth
 }
 
 static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job *jobs, berth_rng *rng, Book *b) {
-  int32_t job = berth_pacml_run_job(r), servers[SERVERS], d = (int32_t)berth_rng_below(rng, MOST / 2 + 2);
-  berth_pacml_outcome seen, done;
+  int32_t job = berth_pacml_run_job(r), d = (int32_t)berth_rng_below(rng, MOST / 2 + 2);
   d = d < 2 ? d : 2 * (d - 1);
   if (berth_rng_below(rng, 8) != 0 && !legal(r, d)) d = 1;
   CHECK(berth_cluster_now(berth_pacml_run_cluster(r)) == jobs[job].arrival);
   CHECK(same_servers(b, r, jobs[job].arrival));
+  int32_t servers[SERVERS];
+  berth_pacml_outcome seen;
   CHECK_STATUS(berth_pacml_look(r, d, &seen, servers), BERTH_OK);
   check_outcome(p, b, &jobs[job], d, &seen, servers);
+  berth_pacml_outcome done;
   CHECK_STATUS(berth_pacml_decide(r, d, &done), BERTH_OK);
   CHECK(done.cause == seen.cause && done.n_servers == seen.n_servers && (done.jct == seen.jct || isnan(seen.jct)));
   enter(b, job, jobs, &seen, servers);
@@ -138,15 +138,15 @@ static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const 
 
 static void replay(int compat, uint64_t seed) {
   berth_ctx *ctx;
-  berth_rng rng;
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
-  berth_pacml_job jobs[JOBS];
   Book b = { .free_at = { 0 } };
   int seen[4] = { 0, 0, 0, 0 };
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   CHECK_STATUS(make(ctx, compat, &p), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, seed, 1);
+  berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
   while (berth_pacml_run_job(r) != BERTH_NONE) decide_one(p, r, jobs, &rng, &b);
@@ -164,22 +164,21 @@ static void replay(int compat, uint64_t seed) {
 
 static void first_holds(void) {
   double jct[MODELS][MOST + 1] = { { 0 } };
-  berth_pacml_job jobs[JOBS];
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
   berth_ctx *ctx;
-  berth_rng rng;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   CHECK_STATUS(make(ctx, 1, &p), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 5, 1);
+  berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
   for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) {
     berth_pacml_outcome o;
-    double *first;
     CHECK_STATUS(berth_pacml_decide(r, 2 * (1 + (int32_t)berth_rng_below(&rng, MOST / 2)), &o), BERTH_OK);
     if (isnan(o.jct)) continue;
-    first = &jct[jobs[j].model][o.pieces];
+    double *first = &jct[jobs[j].model][o.pieces];
     CHECK(*first == 0 || *first == o.jct);
     *first = o.jct;
   }
@@ -191,20 +190,20 @@ static void first_holds(void) {
 /* ---- allocation failure --------------------------------------------------------------------------------- */
 
 static berth_status whole_job(berth_ctx *ctx) {
-  berth_pacml_job jobs[20];
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
-  berth_pacml_report report;
-  uint8_t mask[MOST + 1];
   berth_rng rng;
   berth_status st = make(ctx, 0, &p);
   berth_rng_init(&rng, 1, 1);
+  berth_pacml_job jobs[20];
   draw(&rng, 20, jobs);
   if (st == BERTH_OK) st = berth_pacml_run_new(p, 20, jobs, &r);
+  uint8_t mask[MOST + 1];
   for (int32_t d = 0; st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE; d = d < 8 ? d + 2 : 0) {
     st = berth_pacml_accepted(r, mask);
     if (st == BERTH_OK) st = berth_pacml_decide(r, d, NULL);
   }
+  berth_pacml_report report;
   if (st == BERTH_OK) st = berth_pacml_run_report(r, 50, &report);
   berth_pacml_run_release(r);
   berth_pacml_release(p);
@@ -218,12 +217,12 @@ static void decide_after_refusal(void) {
   berth_pacml_job jobs[2] = { { 0, 1, 0 }, { 1, 1, 1 } };
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
-  berth_pacml_outcome o;
   berth_status st = BERTH_ENOMEM;
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
   CHECK_STATUS(make(ctx, 0, &p), BERTH_OK);
   CHECK_STATUS(berth_pacml_run_new(p, 2, jobs, &r), BERTH_OK);
+  berth_pacml_outcome o;
   for (long n = 1; st == BERTH_ENOMEM && n < 1000; n++) {
     s.calls = 0;
     s.fail_at = n;
@@ -271,26 +270,27 @@ static void played(int compat) {
   Player w = { .silent = BERTH_NONE, .fails_at = 20 };
   berth_pacml_decider decider = { on_arrival, on_end, &w };
   berth_hooks hooks = { .interrupt = stops, .ud = &w };
-  berth_pacml_job jobs[JOBS];
-  berth_pacml_report pulled, pushed;
-  berth_pacml_run *r;
   berth_pacml *p = NULL;
   berth_ctx *ctx;
-  berth_rng rng;
-  berth_status st;
   int stopped = 0;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
   while (make(ctx, compat, &p) == BERTH_EINTERRUPT) stopped++;
+  berth_rng rng;
   berth_rng_init(&rng, 7, 1);
+  berth_pacml_job jobs[JOBS];
   draw(&rng, JOBS, jobs);
+  berth_pacml_run *r;
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
   for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) berth_pacml_decide(r, choice(j), NULL);
+  berth_pacml_report pulled;
   CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pulled), BERTH_OK);
   berth_pacml_run_release(r);
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
+  berth_status st;
   for (stopped = 0; (st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT || st == BERTH_ECALLBACK; stopped++)
     CHECK(st != BERTH_ECALLBACK || berth_pacml_run_job(r) == 20);
   CHECK(st == BERTH_OK && stopped > 1 && w.fails_at == BERTH_NONE);
+  berth_pacml_report pushed;
   CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pushed), BERTH_OK);
   CHECK(memcmp(&pulled, &pushed, sizeof pulled) == 0 && w.jobs == JOBS && w.ended <= pushed.completed && w.ended > 0);
   berth_pacml_run_release(r);

@@ -10,7 +10,6 @@ static double pick(const double *list, int32_t n) { return list[berth_rng_below(
 
 static berth_ps_job extreme_job(int32_t arrival) {
   berth_ps_job j = { .arrival = arrival };
-  int32_t r;
   j.epochs = PICK(1, 1e-6, 1e6, 50);
   j.samples = PICK(1, 1e-6, 1e5, 3.3);
   j.batch = (int32_t)PICK(1, 2, 7, 200, 1000);
@@ -20,7 +19,7 @@ static berth_ps_job extreme_job(int32_t arrival) {
   j.inside = PICK(1, 1e9, INFINITY, 1e-3);
   j.across = PICK(1, 1e8, INFINITY, 1e-3);
   j.rack = PICK(0, 1, 1e5, INFINITY);
-  for (r = 0; r < 2; r++) {
+  for (int32_t r = 0; r < 2; r++) {
     j.worker[r] = PICK(0, 1, 1e-9, 2.2, 1e9);
     j.server[r] = PICK(0, 1, 1e-9, 0.7, 1e9);
   }
@@ -38,12 +37,12 @@ typedef struct extreme {
 } extreme;
 
 static void draw(extreme *e) {
-  int32_t i, arrival = 0;
+  int32_t arrival = 0;
   *e = (extreme){ .jobs = 1 + berth_rng_below(&rng, PDORS_JOBS), .machines = 1 + berth_rng_below(&rng, PDORS_MACHINES),
                   .slots = 1 + berth_rng_below(&rng, PDORS_SLOTS) };
-  for (i = 0; i < 2 * e->machines; i++) e->capacity[i] = PICK(0, 1, 5, 1e9, 1e-9, 7.3);
-  for (i = 0; i < e->machines; i++) e->rack[i] = berth_rng_below(&rng, 2);
-  for (i = 0; i < e->jobs; i++) {
+  for (int32_t i = 0; i < 2 * e->machines; i++) e->capacity[i] = PICK(0, 1, 5, 1e9, 1e-9, 7.3);
+  for (int32_t i = 0; i < e->machines; i++) e->rack[i] = berth_rng_below(&rng, 2);
+  for (int32_t i = 0; i < e->jobs; i++) {
     arrival += berth_rng_below(&rng, 3);
     if (arrival >= e->slots) arrival = e->slots - 1;
     e->job[i] = extreme_job(arrival);
@@ -64,13 +63,12 @@ static int32_t played;
 static void play(berth_ps *ps, berth_pdors_options o) {
   berth_pdors *d = make_pdors(ps, o);
   berth_ps_policy policy = berth_pdors_policy(d);
-  berth_pdors_certificate c;
   berth_ps_run *r = NULL;
-  berth_status st;
   CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
-  st = berth_ps_run_play(r, &policy);
+  berth_status st = berth_ps_run_play(r, &policy);
   CHECK(st == BERTH_OK || (st == BERTH_EUNSUPPORTED && o.exact_work));
   ps_judge(r, 0);
+  berth_pdors_certificate c;
   CHECK_STATUS(berth_pdors_certify(d, berth_ps_run_report(r).utility, 10, &c), BERTH_OK);
   CHECK(c.utility <= c.bound * (1 + 1e-9) + 1e-12);
   played += berth_ps_run_report(r).done;
@@ -79,16 +77,14 @@ static void play(berth_ps *ps, berth_pdors_options o) {
 }
 
 int main(void) {
-  int32_t k;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
   berth_rng_init(&rng, 77, 0);
   TEST("extreme numbers");
-  for (k = 0; k < 400; k++) {
+  for (int32_t k = 0; k < 400; k++) {
     extreme e;
-    berth_ps_options po;
     berth_ps *ps = NULL;
     draw(&e);
-    po = berth_ps_default(e.machines, 2, e.slots, e.capacity);
+    berth_ps_options po = berth_ps_default(e.machines, 2, e.slots, e.capacity);
     po.rack = k % 3 == 0 ? e.rack : NULL;
     po.comm = k % 5 == 4 ? BERTH_PS_SHARED : BERTH_PS_CASES;
     CHECK_STATUS(berth_ps_new(ctx, &po, e.jobs, e.job, &ps), BERTH_OK);

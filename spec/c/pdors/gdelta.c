@@ -15,8 +15,7 @@ static const vector vectors[] = {
 };
 
 static void check_vectors(void) {
-  size_t i;
-  for (i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
     const vector *v = &vectors[i];
     CHECK_NEAR(berth_gdelta(v->favour, BERTH_GDELTA_FORMULA, v->n, v->delta, v->w), v->formula, 5.1e-7);
     CHECK_NEAR(berth_gdelta(v->favour, BERTH_GDELTA_TIGHT, v->n, v->delta, v->w), v->tight, 5.1e-7);
@@ -25,10 +24,8 @@ static void check_vectors(void) {
 
 /* G - 1 - ln G = ln(3 n / delta) / w, on the right side of 1. */
 static void check_roots(void) {
-  double w;
-  int favour;
-  for (w = 0.05; w < 1e6; w *= 1.7)
-    for (favour = 0; favour < 2; favour++) {
+  for (double w = 0.05; w < 1e6; w *= 1.7)
+    for (int favour = 0; favour < 2; favour++) {
       double g = berth_gdelta((berth_pdors_favour)favour, BERTH_GDELTA_TIGHT, 41, 0.2, w), want = log(3 * 41 / 0.2) / w;
       CHECK(favour == BERTH_PDORS_PACKING ? g < 1 && g > 0 : g > 1);
       if (want < 600) CHECK_NEAR(g - 1 - log(g), want, 1e-9 * want + 1e-15);
@@ -36,9 +33,8 @@ static void check_roots(void) {
 }
 
 static void check_edges(void) {
-  int f, k;
-  for (f = 0; f < 2; f++)
-    for (k = 0; k < 2; k++) {
+  for (int f = 0; f < 2; f++)
+    for (int k = 0; k < 2; k++) {
       berth_pdors_favour favour = (berth_pdors_favour)f;
       berth_pdors_gdelta form = (berth_pdors_gdelta)k;
       CHECK(isnan(berth_gdelta(favour, form, 0.5, 0.5, 1)));

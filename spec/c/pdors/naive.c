@@ -23,9 +23,8 @@ typedef struct places {
 } places;
 
 static int fits(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, int32_t workers, int32_t servers) {
-  int32_t r;
   if (n->algorithm == BERTH_OASIS && (h < (n->p->machines + 1) / 2 ? servers : workers)) return 0;
-  for (r = 0; r < PDORS_KINDS; r++) {
+  for (int32_t r = 0; r < PDORS_KINDS; r++) {
     int32_t cell = PDORS_KINDS * h + r;
     if (n->used[slot][cell] + j->worker[r] * workers + j->server[r] * servers > n->p->capacity[cell] + 1e-9) return 0;
   }
@@ -34,8 +33,7 @@ static int fits(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, 
 
 static double cost_there(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, int32_t workers, int32_t servers) {
   double sum = 0;
-  int32_t r;
-  for (r = 0; r < PDORS_KINDS; r++) {
+  for (int32_t r = 0; r < PDORS_KINDS; r++) {
     double amount = j->worker[r] * workers + j->server[r] * servers;
     if (amount > 0) sum += amount * price(n, slot, PDORS_KINDS * h + r);
   }
@@ -43,8 +41,8 @@ static double cost_there(const naive *n, const berth_ps_job *j, int32_t slot, in
 }
 
 static double speed(const naive *n, const berth_ps_job *j, const places *a) {
-  int32_t h, workers = 0, servers = 0, machines = 0;
-  for (h = 0; h < n->p->machines; h++) {
+  int32_t workers = 0, servers = 0, machines = 0;
+  for (int32_t h = 0; h < n->p->machines; h++) {
     workers += a->workers[h];
     servers += a->servers[h];
     machines += a->workers[h] + a->servers[h] > 0;
@@ -56,10 +54,9 @@ static double speed(const naive *n, const berth_ps_job *j, const places *a) {
 /* Machines from h on; what is before is in `a` and costs `spent`. */
 static double enumerate(const naive *n, const berth_ps_job *j, int32_t slot, double samples, int32_t h, places *a, double spent) {
   double best = INFINITY;
-  int32_t w, s;
   if (h == n->p->machines) return speed(n, j, a) >= samples * (1 - 1e-9) ? spent : INFINITY;
-  for (w = 0; w <= j->batch && fits(n, j, slot, h, w, 0); w++)
-    for (s = 0; s <= j->batch && fits(n, j, slot, h, w, s); s++) {
+  for (int32_t w = 0; w <= j->batch && fits(n, j, slot, h, w, 0); w++)
+    for (int32_t s = 0; s <= j->batch && fits(n, j, slot, h, w, s); s++) {
       a->workers[h] = w;
       a->servers[h] = s;
       best = fmin(best, enumerate(n, j, slot, samples, h + 1, a, spent + cost_there(n, j, slot, h, w, s)));
@@ -79,18 +76,17 @@ static double theta_of[PDORS_SLOTS][8]; /* of the present job, so that the recur
 
 static double all_slots(const berth_ps_job *j, int32_t slot, int32_t samples) {
   double best = INFINITY;
-  int32_t v;
   if (slot < j->arrival) return samples == 0 ? 0 : INFINITY;
-  for (v = 0; v <= samples; v++) best = fmin(best, theta_of[slot][v] + all_slots(j, slot - 1, samples - v));
+  for (int32_t v = 0; v <= samples; v++) best = fmin(best, theta_of[slot][v] + all_slots(j, slot - 1, samples - v));
   return best;
 }
 
 static double best_payoff(const naive *n, const berth_ps_job *j, int32_t *done) {
   double best = -INFINITY;
-  int32_t t, v, samples = (int32_t)j->samples;
-  for (t = j->arrival; t < n->p->slots; t++)
-    for (v = 0; v <= samples; v++) theta_of[t][v] = theta(n, j, t, v);
-  for (t = j->arrival; t < n->p->slots; t++) {
+  int32_t samples = (int32_t)j->samples;
+  for (int32_t t = j->arrival; t < n->p->slots; t++)
+    for (int32_t v = 0; v <= samples; v++) theta_of[t][v] = theta(n, j, t, v);
+  for (int32_t t = j->arrival; t < n->p->slots; t++) {
     double payoff = berth_ps_utility(j, t - j->arrival) - all_slots(j, t, samples);
     if (!(payoff > best)) continue;
     best = payoff;
@@ -102,18 +98,15 @@ static double best_payoff(const naive *n, const berth_ps_job *j, int32_t *done) 
 /* ---- beside the library --------------------------------------------------------------------------------- */
 
 static void commit(naive *n, const berth_ps_job *j, const berth_pdors_plan *plan) {
-  size_t i;
-  int32_t r;
-  for (i = 0; i < plan->n; i++)
-    for (r = 0; r < PDORS_KINDS; r++)
+  for (size_t i = 0; i < plan->n; i++)
+    for (int32_t r = 0; r < PDORS_KINDS; r++)
       n->used[plan->slot[i]][PDORS_KINDS * plan->place[i].machine + r] +=
           j->worker[r] * plan->place[i].workers + j->server[r] * plan->place[i].servers;
 }
 
 static void check_slots(const naive *n, const berth_pdors *d) {
-  int32_t t, k;
-  for (t = 0; t < n->p->slots; t++)
-    for (k = 0; k < n->p->machines * PDORS_KINDS; k++) {
+  for (int32_t t = 0; t < n->p->slots; t++)
+    for (int32_t k = 0; k < n->p->machines * PDORS_KINDS; k++) {
       CHECK_NEAR(berth_pdors_committed(d, t)[k], n->used[t][k], 1e-9);
       CHECK(n->used[t][k] <= n->p->capacity[k] + 1e-9);
       if (n->p->capacity[k] > 0)
@@ -147,16 +140,14 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
   naive n = { .p = p, .algorithm = algorithm, .low = 0.05, .high = 30 };
   berth_pdors_options o = berth_pdors_default();
   berth_ps *ps = make_problem(ctx, p);
-  berth_pdors *d;
-  int32_t i;
   o.algorithm = algorithm;
   o.mode = BERTH_PDORS_EXACT;
   o.exact_work = true;
   o.bounds = BERTH_PDORS_PRIOR;
   o.low = n.low;
   o.high[0] = o.high[1] = n.high;
-  d = make_pdors(ps, o);
-  for (i = 0; i < p->jobs; i++) {
+  berth_pdors *d = make_pdors(ps, o);
+  for (int32_t i = 0; i < p->jobs; i++) {
     int32_t done = BERTH_NONE;
     double payoff = best_payoff(&n, &p->job[i], &done);
     berth_pdors_plan plan;
@@ -176,18 +167,17 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
 }
 
 int main(void) {
-  berth_rng rng;
-  int32_t k;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
+  berth_rng rng;
   berth_rng_init(&rng, 11, 0);
   TEST("PD-ORS decides as the algorithms written down");
-  for (k = 0; k < 60; k++) {
+  for (int32_t k = 0; k < 60; k++) {
     small_problem p = random_problem(&rng, 5, 1 + berth_rng_below(&rng, 3), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_PDORS);
   }
   CHECK(decided[0] > 20 && decided[1] > 60);
   TEST("OASiS decides as the algorithms written down");
-  for (k = 0; k < 60; k++) {
+  for (int32_t k = 0; k < 60; k++) {
     small_problem p = random_problem(&rng, 5, 2 + berth_rng_below(&rng, 2), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_OASIS);
   }

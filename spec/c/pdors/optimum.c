@@ -28,8 +28,7 @@ static double speed_of(const berth_ps_job *j, const int32_t *w, const int32_t *s
 static void add_option(brute *b, int32_t job, const int32_t *w, const int32_t *s) {
   const berth_ps_job *j = &b->p->job[job];
   option *o = &b->option[job][b->n[job]];
-  int32_t k;
-  for (k = 0; k < CELLS; k++) {
+  for (int32_t k = 0; k < CELLS; k++) {
     o->use[k] = j->worker[k % 2] * w[k / 2] + j->server[k % 2] * s[k / 2];
     if (o->use[k] > b->p->capacity[k] + 1e-9) return;
   }
@@ -38,8 +37,8 @@ static void add_option(brute *b, int32_t job, const int32_t *w, const int32_t *s
 }
 
 static void all_options(brute *b, int32_t job) {
-  int32_t k, most = b->p->job[job].batch + 1;
-  for (k = 0; k < most * most * most * most; k++) {
+  int32_t most = b->p->job[job].batch + 1;
+  for (int32_t k = 0; k < most * most * most * most; k++) {
     int32_t w[2] = { k % most, k / most % most }, s[2] = { k / most / most % most, k / most / most / most };
     add_option(b, job, w, s);
   }
@@ -47,14 +46,14 @@ static void all_options(brute *b, int32_t job) {
 
 static double best_from(brute *b, int32_t slot, int32_t job, const double *left) {
   double best = 0;
-  int32_t k, c;
   if (slot == b->p->slots) return 0;
   if (job == b->p->jobs) return best_from(b, slot + 1, 0, left);
-  for (k = 0; k < b->n[job]; k++) {
+  for (int32_t k = 0; k < b->n[job]; k++) {
     const option *o = &b->option[job][k];
     const berth_ps_job *j = &b->p->job[job];
     double after[2] = { left[0], left[1] }, worth = 0;
     if (o->speed > 0 && (slot < j->arrival || left[job] <= 0)) continue;
+    int32_t c;
     for (c = 0; c < CELLS && o->use[c] <= b->free[slot][c] + 1e-9; c++) {}
     if (c < CELLS) continue;
     after[job] -= o->speed;
@@ -68,36 +67,35 @@ static double best_from(brute *b, int32_t slot, int32_t job, const double *left)
 
 static double brute_force(const small_problem *p) {
   static brute b;
-  double left[2];
-  int32_t t, i, c;
   b.p = p;
-  for (i = 0; i < p->jobs; i++) {
+  double left[2];
+  for (int32_t i = 0; i < p->jobs; i++) {
     left[i] = p->job[i].samples;
     b.n[i] = 0;
     all_options(&b, i);
   }
-  for (t = 0; t < p->slots; t++)
-    for (c = 0; c < CELLS; c++) b.free[t][c] = p->capacity[c];
+  for (int32_t t = 0; t < p->slots; t++)
+    for (int32_t c = 0; c < CELLS; c++) b.free[t][c] = p->capacity[c];
   return best_from(&b, 0, 0, left);
 }
 
 static void beside_brute_force(void) {
-  berth_rng rng;
-  int32_t k, i, above = 0;
+  int32_t above = 0;
   TEST("the integer program finds what brute force finds");
+  berth_rng rng;
   berth_rng_init(&rng, 3, 1);
+  int32_t k;
   for (k = 0; k < check_runs(15, 40); k++) {
     small_problem p = random_problem(&rng, 2, 2, 2);
-    berth_pdors_optimum best;
-    double each[2], found;
-    berth_ps *ps;
-    for (i = 0; i < 2; i++) {
+    for (int32_t i = 0; i < 2; i++) {
       p.job[i].batch = 1 + berth_rng_below(&rng, 2);
       if (k % 8 == 7) p.job[i].across = 2 * p.job[i].inside; /* faster apart than together */
     }
-    ps = make_problem(ctx, &p);
+    berth_ps *ps = make_problem(ctx, &p);
+    berth_pdors_optimum best;
+    double each[2];
     CHECK_STATUS(berth_pdors_offline(ps, 100000, &best, each), BERTH_OK);
-    found = brute_force(&p);
+    double found = brute_force(&p);
     CHECK(best.proved);
     CHECK_NEAR(best.utility, found, 1e-6 * (1 + found));
     CHECK_NEAR(each[0] + each[1], best.utility, 1e-6 * (1 + found));
@@ -113,9 +111,9 @@ static double play(berth_ps *ps, berth_pdors_options o, berth_pdors_certificate 
   berth_pdors *d = make_pdors(ps, o);
   berth_ps_policy policy = berth_pdors_policy(d);
   berth_ps_run *r = NULL;
-  double utility;
   CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  double utility;
   utility = berth_ps_run_report(r).utility;
   CHECK_STATUS(berth_pdors_certify(d, utility, 40, c), BERTH_OK);
   berth_ps_run_release(r);
@@ -124,20 +122,20 @@ static double play(berth_ps *ps, berth_pdors_options o, berth_pdors_certificate 
 }
 
 static void between_run_and_bound(void) {
-  berth_rng rng;
   double sum = 0, sum_best = 0, sum_bound = 0;
   const int32_t n = check_runs(20, 30);
-  int32_t k, m, proved = 0;
+  int32_t proved = 0;
   TEST("run <= optimum <= certificate; the certificate of any run");
+  berth_rng rng;
   berth_rng_init(&rng, 5, 1);
-  for (k = 0; k < n; k++) {
+  for (int32_t k = 0; k < n; k++) {
     small_problem p = random_problem(&rng, 3, 2, 3);
     berth_ps *ps = make_problem(ctx, &p);
     berth_pdors_optimum best;
     CHECK_STATUS(berth_pdors_offline(ps, check_runs(2000, 20000), &best, NULL), BERTH_OK);
     CHECK(best.utility <= best.bound * (1 + 1e-9) + 1e-9);
     proved += best.proved;
-    for (m = 0; m < 4; m++) {
+    for (int32_t m = 0; m < 4; m++) {
       berth_pdors_certificate c;
       berth_pdors_options o = some_options(4 * k + m);
       double utility = play(ps, o, &c);
@@ -162,19 +160,17 @@ static void between_run_and_bound(void) {
 
 static void by_hand(void) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 1, .capacity = { 2, 2 } };
-  berth_pdors_certificate c;
-  berth_pdors_optimum best;
-  berth_ps *ps;
-  berth_pdors *d;
   TEST("two jobs, room for one: the certificate is what the better one is worth");
   p.job[0] = plain_job(0, 1, 1);
   p.job[1] = plain_job(0, 1, 1);
   p.job[1].importance = 30;
-  ps = make_problem(ctx, &p);
-  d = make_pdors(ps, berth_pdors_default());
+  berth_ps *ps = make_problem(ctx, &p);
+  berth_pdors *d = make_pdors(ps, berth_pdors_default());
+  berth_pdors_optimum best;
   CHECK_STATUS(berth_pdors_offline(ps, 100, &best, NULL), BERTH_OK);
   CHECK(best.proved);
   CHECK_NEAR(best.utility, 15, 1e-9);
+  berth_pdors_certificate c;
   CHECK_STATUS(berth_pdors_certify(d, 15, 200, &c), BERTH_OK);
   CHECK(c.bound >= 15 && c.bound <= 15.2);
   TEST("without steps it stands on the prices as they are");
@@ -194,20 +190,19 @@ static void by_hand(void) {
 static void many_types(void) {
   enum { MANY = 40 };
   double capacity[2 * MANY] = { 0 };
-  berth_ps_job job[3];
   berth_ps_options po = berth_ps_default(MANY, 2, 2, capacity);
-  berth_rng rng;
-  int32_t i, k;
   TEST("a certificate of forty different machines");
+  berth_rng rng;
   berth_rng_init(&rng, 9, 1);
-  for (k = 0; k < 3; k++) {
-    berth_pdors_certificate c;
-    berth_pdors_optimum best;
+  berth_ps_job job[3];
+  for (int32_t k = 0; k < 3; k++) {
     berth_ps *ps = NULL;
-    for (i = 0; i < 2 * MANY; i++) capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
-    for (i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
+    for (int32_t i = 0; i < 2 * MANY; i++) capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
+    for (int32_t i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
     CHECK_STATUS(berth_ps_new(ctx, &po, 3, job, &ps), BERTH_OK);
+    berth_pdors_optimum best;
     CHECK_STATUS(berth_pdors_offline(ps, 2000, &best, NULL), BERTH_OK);
+    berth_pdors_certificate c;
     play(ps, berth_pdors_default(), &c);
     CHECK(best.utility <= c.bound * (1 + 1e-6));
     berth_ps_release(ps);

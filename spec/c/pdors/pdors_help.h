@@ -53,12 +53,12 @@ static inline berth_ps_job random_job(berth_rng *rng, int32_t arrival) {
 
 static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t machines, int32_t slots) {
   small_problem p = { .jobs = jobs, .machines = machines, .resources = PDORS_KINDS, .slots = slots };
-  int32_t i, arrival = 0;
-  for (i = 0; i < jobs; i++) {
+  int32_t arrival = 0;
+  for (int32_t i = 0; i < jobs; i++) {
     p.job[i] = random_job(rng, arrival);
     if (berth_rng_below(rng, 2) && arrival + 1 < slots) arrival++;
   }
-  for (i = 0; i < machines; i++) {
+  for (int32_t i = 0; i < machines; i++) {
     p.capacity[PDORS_KINDS * i] = berth_rng_below(rng, 6);
     p.capacity[PDORS_KINDS * i + 1] = 2 + berth_rng_below(rng, 6);
   }
@@ -121,9 +121,9 @@ static inline berth_ps_job big_job(berth_rng *rng, int32_t arrival) {
 }
 
 static inline void fill(big_problem *p, berth_rng *rng) {
-  int32_t i, k = 1 + berth_rng_below(rng, 3);
-  for (i = 0; i < RUN_JOBS; i++) p->job[i] = big_job(rng, i * RUN_SLOTS / RUN_JOBS);
-  for (i = 0; i < RUN_MACHINES; i++) {
+  int32_t k = 1 + berth_rng_below(rng, 3);
+  for (int32_t i = 0; i < RUN_JOBS; i++) p->job[i] = big_job(rng, i * RUN_SLOTS / RUN_JOBS);
+  for (int32_t i = 0; i < RUN_MACHINES; i++) {
     int32_t size = 1 + i % k;
     p->capacity[RUN_KINDS * i] = i % 4 == 3 ? 0 : 6 * size;
     p->capacity[RUN_KINDS * i + 1] = 12.5 * size;

@@ -19,10 +19,9 @@ typedef struct slot_case {
 static double between(berth_rng *rng, double a, double b) { return a + (b - a) * berth_rng_uniform(rng); }
 
 static void draw_job(berth_ps_job *j, berth_rng *rng, int32_t batch) {
-  int32_t r;
   *j = (berth_ps_job){ .epochs = 10, .samples = 1e5, .batch = batch, .tau = 1e-3, .bytes = 1, .ratio = between(rng, 1, 6),
                        .inside = 1e6, .across = 1e3, .importance = 10, .urgency = 0.1, .target = 5 };
-  for (r = 0; r < RESOURCES; r++) {
+  for (int32_t r = 0; r < RESOURCES; r++) {
     j->worker[r] = r == 0 ? berth_rng_below(rng, 4) : between(rng, 1, 4);
     j->server[r] = r == 0 ? 0 : between(rng, 0.5, 4);
   }
@@ -30,9 +29,8 @@ static void draw_job(berth_ps_job *j, berth_rng *rng, int32_t batch) {
 
 /* @param size room of a machine, in mean units of demand  @param kinds so many different machines at most */
 static void draw_state(slot_case *c, berth_rng *rng, double size, int32_t kinds) {
-  int32_t h, r;
-  for (h = 0; h < c->machines; h++)
-    for (r = 0; r < RESOURCES; r++) {
+  for (int32_t h = 0; h < c->machines; h++)
+    for (int32_t r = 0; r < RESOURCES; r++) {
       int32_t at = h * RESOURCES + r, like = (h - kinds) * RESOURCES + r;
       c->capacity[at] = 2 * size;
       c->left[at] = h < kinds ? 2 * size * between(rng, 0.1, 1) : c->left[like];
@@ -43,10 +41,10 @@ static void draw_state(slot_case *c, berth_rng *rng, double size, int32_t kinds)
 
 static berth_status open_case(berth_ctx *ctx, slot_case *c, const berth_pdors_options *o, int racks) {
   berth_ps_options p = berth_ps_default(c->machines, RESOURCES, 10, c->capacity);
-  berth_status st;
   c->p = NULL;
   c->s = NULL;
   if (racks) p.rack = c->rack;
+  berth_status st;
   if ((st = berth_ps_new(ctx, &p, 1, &c->job, &c->p)) != BERTH_OK) return st;
   return berth_i_slot_solver_new(c->p, o, &c->s);
 }
@@ -63,8 +61,7 @@ static void draw_case(slot_case *c, berth_rng *rng, int32_t machines, int32_t ba
 }
 
 static int fits(const slot_case *c, int32_t h, double workers, double servers) {
-  int32_t r;
-  for (r = 0; r < RESOURCES; r++) {
+  for (int32_t r = 0; r < RESOURCES; r++) {
     int32_t at = h * RESOURCES + r;
     if (c->job.worker[r] * workers + c->job.server[r] * servers > c->left[at] + 1e-9 * c->capacity[at]) return 0;
   }
@@ -73,8 +70,7 @@ static int fits(const slot_case *c, int32_t h, double workers, double servers) {
 
 static double unit_price(const slot_case *c, int32_t h, int server) {
   double sum = 0;
-  int32_t r;
-  for (r = 0; r < RESOURCES; r++) {
+  for (int32_t r = 0; r < RESOURCES; r++) {
     double takes = server ? c->job.server[r] : c->job.worker[r];
     if (takes > 0) sum += takes * c->price[h * RESOURCES + r];
   }
@@ -95,17 +91,17 @@ static double by_glpk(berth_ctx *ctx, const slot_case *c, double workers, double
   berth_i_glpk_mip p = { true, 2 + c->machines * RESOURCES, 2 * c->machines, sense, bound, cost, NULL, most, whole ? integer : NULL,
                          at, row, value, 0, 0 };
   berth_i_glpk_answer a = { .x = x };
-  int32_t h, r, k, n = 0;
+  int32_t n = 0;
   bound[0] = workers;
   bound[1] = servers;
   sense[0] = sense[1] = BERTH_I_AT_LEAST;
-  for (h = 0; h < c->machines; h++)
-    for (r = 0; r < RESOURCES; r++) {
+  for (int32_t h = 0; h < c->machines; h++)
+    for (int32_t r = 0; r < RESOURCES; r++) {
       sense[2 + h * RESOURCES + r] = BERTH_I_AT_MOST;
       bound[2 + h * RESOURCES + r] = c->left[h * RESOURCES + r] + 1e-9 * c->capacity[h * RESOURCES + r];
     }
-  for (h = 0; h < c->machines; h++)
-    for (k = 0; k < 2; k++) {
+  for (int32_t h = 0; h < c->machines; h++)
+    for (int32_t k = 0; k < 2; k++) {
       const double *takes = k ? c->job.server : c->job.worker;
       int32_t j = 2 * h + k;
       at[j] = n;
@@ -114,7 +110,7 @@ static double by_glpk(berth_ctx *ctx, const slot_case *c, double workers, double
       most[j] = fits(c, h, 1 - k, k) ? INFINITY : 0; /* no room for one: not a variable */
       row[n] = k;
       value[n++] = 1;
-      for (r = 0; r < RESOURCES; r++) {
+      for (int32_t r = 0; r < RESOURCES; r++) {
         if (!(takes[r] > 0)) continue;
         row[n] = 2 + h * RESOURCES + r;
         value[n++] = takes[r];

@@ -17,15 +17,14 @@ static void by_hand(void) {
   small_problem p = hand();
   berth_ps *ps = make_problem(ctx, &p);
   berth_pdors_options o = berth_pdors_default();
-  berth_pdors *d = make_pdors(ps, o), *scaled;
-  berth_pdors_plan plan;
-  double got_low, got_high;
+  berth_pdors *d = make_pdors(ps, o);
   /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2) worker-slots, each 4 in all: 32; all
    * capacity is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu 32). */
   double high = sigmoid(0.5, 2) / 2, low = sigmoid(0.5, 8) / (2 * 4 * 32);
   TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 1, 1, 7), low, 1e-12 * low);
+  berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.n == 2 && plan.done == 1);
   CHECK(plan.place[0].machine == 0 && plan.place[0].workers == 2 && plan.place[0].servers == 2 && plan.slot[0] == 0);
@@ -36,13 +35,14 @@ static void by_hand(void) {
   CHECK_NEAR(berth_pdors_price(d, 1, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 2), low, 1e-12 * low);
   TEST("L and U can be asked for, and scaled");
+  double got_low, got_high;
   CHECK_STATUS(berth_pdors_range(d, 1, 0, &got_low, &got_high), BERTH_OK);
   CHECK_NEAR(got_low, low, 1e-12 * low);
   CHECK_NEAR(got_high, high, 1e-12 * high);
   CHECK_STATUS(berth_pdors_range(d, 0, 2, &got_low, &got_high), BERTH_EINVAL);
   o.low_scale = 8;
   o.high_scale = 0.5;
-  scaled = make_pdors(ps, o);
+  berth_pdors *scaled = make_pdors(ps, o);
   CHECK_STATUS(berth_pdors_range(scaled, 0, 0, &got_low, &got_high), BERTH_OK);
   CHECK_NEAR(got_low, 8 * low, 1e-12 * low);
   CHECK_NEAR(got_high, high / 2, 1e-12 * high);
@@ -71,12 +71,10 @@ static void by_hand(void) {
 static void corners(void) {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
-  berth_ps *ps;
-  berth_pdors *d;
   p.job[0].worker[0] = p.job[0].server[0] = 0;
   p.capacity[3] = 0;
-  ps = make_problem(ctx, &p);
-  d = make_pdors(ps, o);
+  berth_ps *ps = make_problem(ctx, &p);
+  berth_pdors *d = make_pdors(ps, o);
   TEST("what nobody takes costs nothing, what a machine has none of is not to be had");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 0, 0);
   CHECK(berth_pdors_price(d, 0, 1, 0) > 0 && isinf(berth_pdors_price(d, 1, 1, 0)));
@@ -100,17 +98,13 @@ static void corners(void) {
 static void given_and_learned(void) {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
-  berth_pdors_plan plan;
-  berth_ps *ps;
-  berth_pdors *d;
-  double oracle;
   p.jobs = 2;
   p.job[1] = p.job[0];
   p.job[1].importance = 1000;
   p.job[1].arrival = 3;
-  ps = make_problem(ctx, &p);
-  d = make_pdors(ps, o);
-  oracle = berth_pdors_price(d, 0, 0, 0);
+  berth_ps *ps = make_problem(ctx, &p);
+  berth_pdors *d = make_pdors(ps, o);
+  double oracle = berth_pdors_price(d, 0, 0, 0);
   berth_pdors_release(d);
   TEST("given bounds are the prices of an empty and of a full machine");
   o.bounds = BERTH_PDORS_PRIOR;
@@ -119,6 +113,7 @@ static void given_and_learned(void) {
   o.high[1] = 3;
   d = make_pdors(ps, o);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 1e-3, 1e-15);
+  berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 2, 1e-12);
   CHECK_NEAR(berth_pdors_price(d, 0, 1, 0), 3, 1e-12);
@@ -138,20 +133,17 @@ static void given_and_learned(void) {
 static void pools(void) {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
-  berth_pdors_plan plan;
-  berth_ps *ps;
-  berth_pdors *d;
-  double low;
   p.machines = 3;
   p.capacity[4] = p.capacity[5] = 8;
   o.algorithm = BERTH_OASIS;
-  ps = make_problem(ctx, &p);
-  d = make_pdors(ps, o);
+  berth_ps *ps = make_problem(ctx, &p);
+  berth_pdors *d = make_pdors(ps, o);
   TEST("OASiS: two of three machines have workers, the last has servers; each pool has its prices");
   /* ceil(4 * 2) worker-slots, 2 each; the first pool has 8 * 16 in all, so has the other: L = u(8) / (4 * 8 * 2) * 16 / 128 */
-  low = sigmoid(0.5, 8) / (4 * 128);
+  double low = sigmoid(0.5, 8) / (4 * 128);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 2, 0, 0), low, 1e-12 * low);
+  berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.n == 8 && plan.done == 3);
   CHECK(plan.place[0].machine == 0 && plan.place[0].workers == 2 && plan.place[0].servers == 0);
@@ -174,9 +166,8 @@ static void refuses(berth_ps *ps, berth_pdors_options o, const char *text) {
 static void wrong_options(void) {
   small_problem p = hand();
   berth_pdors_options o = berth_pdors_default();
-  berth_ps *ps;
   p.machines = 1;
-  ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(ctx, &p);
   TEST("wrong options are refused, with their values");
   o.delta = 1;
   refuses(ps, o, "option delta is 1 (below 1)");

@@ -5,12 +5,11 @@
 static berth_status run_of(berth_ps *ps, const berth_pdors_options *o) {
   berth_pdors *d = NULL;
   berth_ps_run *r = NULL;
-  berth_pdors_certificate c;
-  berth_ps_policy policy;
   berth_status st = berth_pdors_new(ps, o, &d);
   if (st != BERTH_OK) return st;
-  policy = berth_pdors_policy(d);
+  berth_ps_policy policy = berth_pdors_policy(d);
   if ((st = berth_ps_run_new(ps, &r)) == BERTH_OK) st = berth_ps_run_play(r, &policy);
+  berth_pdors_certificate c;
   if (st == BERTH_OK) st = berth_pdors_certify(d, berth_ps_run_report(r).utility, 2, &c);
   berth_ps_run_release(r);
   berth_pdors_release(d);
@@ -19,20 +18,17 @@ static berth_status run_of(berth_ps *ps, const berth_pdors_options *o) {
 
 static berth_status work(berth_ctx *c) {
   berth_rng rng;
-  small_problem p;
-  berth_ps_options po;
   berth_ps *ps = NULL;
-  berth_pdors_optimum best;
-  berth_status st;
-  int32_t k;
   berth_rng_init(&rng, 5, 2);
-  p = random_problem(&rng, 3, 3, 4);
-  po = berth_ps_default(p.machines, p.resources, p.slots, p.capacity);
+  small_problem p = random_problem(&rng, 3, 3, 4);
+  berth_ps_options po = berth_ps_default(p.machines, p.resources, p.slots, p.capacity);
+  berth_status st;
   if ((st = berth_ps_new(c, &po, p.jobs, p.job, &ps)) != BERTH_OK) return st;
-  for (k = 0; k < 4 && st == BERTH_OK; k++) {
+  for (int32_t k = 0; k < 4 && st == BERTH_OK; k++) {
     berth_pdors_options o = some_options(k);
     st = run_of(ps, &o);
   }
+  berth_pdors_optimum best;
   if (st == BERTH_OK) st = berth_pdors_offline(ps, 100, &best, NULL);
   berth_ps_release(ps);
   return st;

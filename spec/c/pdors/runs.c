@@ -53,8 +53,7 @@ static berth_ps_run *play(berth_ps *ps, berth_pdors_options o, noted *n) {
 }
 
 static void check_promises(const berth_ps_run *r, const noted *n) {
-  int32_t i;
-  for (i = 0; i < RUN_JOBS; i++) {
+  for (int32_t i = 0; i < RUN_JOBS; i++) {
     berth_ps_record k;
     CHECK_STATUS(berth_ps_run_record(r, i, &k), BERTH_OK);
     CHECK(k.state == (n->due[i] == BERTH_NONE ? BERTH_JOB_REFUSED : BERTH_JOB_DONE));
@@ -65,9 +64,8 @@ static void check_promises(const berth_ps_run *r, const noted *n) {
 }
 
 static void check_committed(const big_problem *p, const berth_pdors *d) {
-  int32_t t, k;
-  for (t = 0; t < RUN_SLOTS; t++)
-    for (k = 0; k < RUN_MACHINES * RUN_KINDS; k++) CHECK(berth_pdors_committed(d, t)[k] <= p->capacity[k] * (1 + 1e-9));
+  for (int32_t t = 0; t < RUN_SLOTS; t++)
+    for (int32_t k = 0; k < RUN_MACHINES * RUN_KINDS; k++) CHECK(berth_pdors_committed(d, t)[k] <= p->capacity[k] * (1 + 1e-9));
 }
 
 static int same_log(const berth_ps_run *a, const berth_ps_run *b) {
@@ -81,27 +79,26 @@ static int same_log(const berth_ps_run *a, const berth_ps_run *b) {
 
 static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
   berth_rng rng;
-  int32_t k, i, admitted = 0;
+  int32_t admitted = 0;
   berth_rng_init(&rng, 17, (uint64_t)(racks + 2 * (moving > 0)));
-  for (k = 0; k < kinds; k++) {
+  for (int32_t k = 0; k < kinds; k++) {
     static big_problem p;
-    noted n, again;
-    berth_ps *ps;
-    berth_ps_run *r, *q;
     berth_pdors_options o = some_options(k);
     if (o.mode == BERTH_PDORS_EXACT) o.nodes = 50;
     fill(&p, &rng);
-    for (i = 0; i < RUN_JOBS; i++) {
+    for (int32_t i = 0; i < RUN_JOBS; i++) {
       p.job[i].moving = moving;
       p.job[i].rack = racks ? 2 * p.job[i].across : 0;
     }
-    ps = make_big(&p, comm, racks);
-    r = play(ps, o, &n);
+    berth_ps *ps = make_big(&p, comm, racks);
+    noted n;
+    berth_ps_run *r = play(ps, o, &n);
     ps_judge(r, 1);
     if (comm == BERTH_PS_CASES) check_promises(r, &n);
     check_committed(&p, n.d);
     admitted += n.admitted;
-    q = play(ps, o, &again);
+    noted again;
+    berth_ps_run *q = play(ps, o, &again);
     CHECK(same_log(r, q));
     berth_ps_run_release(q);
     berth_ps_run_release(r);
@@ -117,27 +114,22 @@ static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
 static void early_end(bool reclaim) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 6, .capacity = { 8, 8 } };
   berth_pdors_options o = berth_pdors_default();
-  berth_ps *thought, *ps;
   berth_ps_run *r = NULL;
-  berth_ps_policy policy;
-  berth_ps_record k;
-  berth_pdors *d;
-  double before;
-  int32_t t;
   p.job[0] = plain_job(0, 4, 2);
   p.job[1] = plain_job(5, 1, 1);
-  ps = make_problem(ctx, &p);
+  berth_ps *ps = make_problem(ctx, &p);
   p.job[0].tau += 1;
-  thought = make_problem(ctx, &p);
+  berth_ps *thought = make_problem(ctx, &p);
   o.reclaim = reclaim;
-  d = make_pdors(thought, o);
-  before = berth_pdors_price(d, 0, 0, 4);
-  policy = berth_pdors_policy(d);
+  berth_pdors *d = make_pdors(thought, o);
+  double before = berth_pdors_price(d, 0, 0, 4);
+  berth_ps_policy policy = berth_pdors_policy(d);
   CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  berth_ps_record k;
   CHECK_STATUS(berth_ps_run_record(r, 0, &k), BERTH_OK);
   CHECK(k.done == 1);
-  for (t = 0; t < 4; t++) {
+  for (int32_t t = 0; t < 4; t++) {
     bool kept = t <= k.done || !reclaim;
     CHECK_NEAR(berth_pdors_committed(d, t)[0], kept ? 4 : 0, 0);
     if (!kept) CHECK_NEAR(berth_pdors_price(d, 0, 0, t), before, 0);
@@ -153,23 +145,20 @@ static int32_t done_when_slower(bool extend) {
   static big_problem p;
   berth_rng rng;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps *thought, *ps;
   berth_ps_run *r = NULL;
-  berth_ps_policy policy;
-  berth_pdors *d;
-  int32_t i, done;
   berth_rng_init(&rng, 23, 1);
   fill(&p, &rng);
-  for (i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
-  thought = make_big(&p, BERTH_PS_CASES, 0);
-  for (i = 0; i < RUN_JOBS; i++) p.job[i].tau *= 2;
-  ps = make_big(&p, BERTH_PS_CASES, 0);
+  for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
+  berth_ps *thought = make_big(&p, BERTH_PS_CASES, 0);
+  for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].tau *= 2;
+  berth_ps *ps = make_big(&p, BERTH_PS_CASES, 0);
   o.extend = extend;
-  d = make_pdors(thought, o);
-  policy = berth_pdors_policy(d);
+  berth_pdors *d = make_pdors(thought, o);
+  berth_ps_policy policy = berth_pdors_policy(d);
   CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   ps_judge(r, 1);
+  int32_t done;
   done = berth_ps_run_report(r).done;
   berth_ps_run_release(r);
   berth_pdors_release(d);
@@ -181,13 +170,11 @@ static int32_t done_when_slower(bool extend) {
 /* Two samples in each slot, and no move: 5 take three slots, though six are planned at first. */
 static void check_trim(void) {
   small_problem p = { .jobs = 1, .machines = 1, .resources = 2, .slots = 6, .capacity = { 4, 4 } };
-  berth_ps *ps;
-  berth_pdors *d;
-  berth_pdors_plan plan;
   p.job[0] = plain_job(0, 5, 2);
   p.job[0].moving = 0.5;
-  ps = make_problem(ctx, &p);
-  d = make_pdors(ps, berth_pdors_default());
+  berth_ps *ps = make_problem(ctx, &p);
+  berth_pdors *d = make_pdors(ps, berth_pdors_default());
+  berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
   CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
@@ -202,14 +189,12 @@ static int64_t solved_of(int32_t slots) {
   berth_ps_options po = berth_ps_default(4, 2, slots, capacity);
   berth_ps_job j = plain_job(0, 60, 12);
   berth_ps *ps = NULL;
-  berth_pdors *d;
-  berth_pdors_plan plan;
-  int64_t n;
   CHECK_STATUS(berth_ps_new(ctx, &po, 1, &j, &ps), BERTH_OK);
-  d = make_pdors(ps, berth_pdors_default());
+  berth_pdors *d = make_pdors(ps, berth_pdors_default());
+  berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_decide(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.payoff <= plan.bound);
-  n = berth_pdors_counted(d).slots_solved;
+  int64_t n = berth_pdors_counted(d).slots_solved;
   berth_pdors_release(d);
   berth_ps_release(ps);
   return n;
@@ -223,16 +208,14 @@ static int stop(void *ud) {
 
 static void interrupts(void) {
   static big_problem p;
-  berth_rng rng;
   berth_ctx *own = NULL;
   berth_hooks hooks = { .interrupt = stop };
   berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
   berth_ps *ps = NULL;
   berth_pdors *d = NULL;
-  berth_pdors_plan plan;
-  berth_pdors_certificate c;
   berth_pdors_options o = berth_pdors_default();
   TEST("a decision and a certificate can be interrupted, and asked again");
+  berth_rng rng;
   berth_rng_init(&rng, 1, 1);
   fill(&p, &rng);
   p.job[0] = plain_job(0, 4, 2);
@@ -241,7 +224,9 @@ static void interrupts(void) {
   stop_after = 1000000;
   CHECK_STATUS(berth_pdors_new(ps, &o, &d), BERTH_OK);
   stop_after = 0;
+  berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_EINTERRUPT);
+  berth_pdors_certificate c;
   CHECK_STATUS(berth_pdors_certify(d, 0, 10, &c), BERTH_EINTERRUPT);
   stop_after = 1000000;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);

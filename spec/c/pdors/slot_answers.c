@@ -8,10 +8,9 @@ static berth_ctx *ctx;
 
 static void check_answer(const slot_case *c, double samples, const berth_i_slot_answer *a) {
   double workers = 0, servers = 0, cost = 0;
-  int32_t i;
   CHECK(a->feasible == (a->cost < INFINITY) && a->bound <= a->cost && a->bound >= 0);
   if (!a->feasible) return;
-  for (i = 0; i < a->n; i++) {
+  for (int32_t i = 0; i < a->n; i++) {
     const berth_ps_place *p = &a->place[i];
     CHECK(p->workers >= 0 && p->servers >= 0 && p->workers + p->servers > 0);
     CHECK(i == 0 || p->machine > a->place[i - 1].machine);
@@ -33,9 +32,9 @@ static double inside_slots(const slot_case *c) { return berth_ps_worker_slots(&c
 static double work_of(const slot_case *c, double workers) { return workers / outside_slots(c); }
 
 static double on_one_machine(const slot_case *c, double samples) {
-  int32_t workers = workers_for(samples, inside_slots(c)), servers = servers_for(c, workers), h;
+  int32_t workers = workers_for(samples, inside_slots(c)), servers = servers_for(c, workers);
   double best = INFINITY;
-  for (h = 0; h < c->machines && workers <= c->job.batch; h++)
+  for (int32_t h = 0; h < c->machines && workers <= c->job.batch; h++)
     if (fits(c, h, workers, servers)) best = fmin(best, workers * unit_price(c, h, 0) + servers * unit_price(c, h, 1));
   return best;
 }
@@ -45,31 +44,30 @@ static double on_one_machine(const slot_case *c, double samples) {
 /* Least cost of the rest from machine h on. */
 static double brute(const slot_case *c, int32_t h, int32_t workers, int32_t servers) {
   double best = INFINITY;
-  int32_t w, s;
   if (workers == 0 && servers == 0) return 0;
   if (h == c->machines) return INFINITY;
-  for (w = 0; w <= workers; w++)
-    for (s = 0; s <= servers; s++)
+  for (int32_t w = 0; w <= workers; w++)
+    for (int32_t s = 0; s <= servers; s++)
       if (fits(c, h, w, s))
         best = fmin(best, w * unit_price(c, h, 0) + s * unit_price(c, h, 1) + brute(c, h + 1, workers - w, servers - s));
   return best;
 }
 
 static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double size, int32_t kinds, int by_mip) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_place place[MOST_MACHINES];
-  double x[2 * MOST_MACHINES];
-  int32_t i, k, several = 0, none = 0;
-  berth_rng rng;
+  int32_t several = 0, none = 0;
   o.mode = BERTH_PDORS_EXACT;
   o.nodes = 10000000;
+  berth_rng rng;
   berth_rng_init(&rng, seed, 0);
-  for (i = 0; i < 60; i++) {
+  slot_case c;
+  berth_ps_place place[MOST_MACHINES];
+  double x[2 * MOST_MACHINES];
+  for (int32_t i = 0; i < 60; i++) {
     draw_case(&c, &rng, machines, batch, size, kinds);
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 1; k <= batch; k += by_mip ? 5 : 1) {
+    for (int32_t k = 1; k <= batch; k += by_mip ? 5 : 1) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
       best = fmin(best, by_mip ? by_glpk(ctx, &c, k, servers_for(&c, k), 1, x) : brute(&c, 0, k, servers_for(&c, k)));
@@ -89,8 +87,8 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
 
 static int greedy_can(slot_case *c, int32_t workers) {
   berth_i_slot_want want = { { workers, servers_for(c, workers) } };
-  int32_t first, can = 0;
-  for (first = 0; first < 2; first++) {
+  int32_t can = 0;
+  for (int32_t first = 0; first < 2; first++) {
     berth_i_slot_draft_clear(c->s);
     can |= berth_i_slot_repair(c->s, c->s->region, want, first);
   }
@@ -105,7 +103,7 @@ typedef struct gaps {
 static void check_amount(slot_case *c, int32_t k, gaps *g) {
   berth_ps_place place[MOST_MACHINES], best_place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place }, best = { .place = best_place };
-  double samples = work_of(c, k), x[2 * MOST_MACHINES];
+  double samples = work_of(c, k);
   CHECK_STATUS(berth_i_slot_solve(c->s, samples, (uint64_t)k, &a), BERTH_OK);
   check_answer(c, samples, &a);
   CHECK(a.feasible || !greedy_can(c, k));
@@ -115,23 +113,23 @@ static void check_amount(slot_case *c, int32_t k, gaps *g) {
   CHECK(best.cost <= a.cost && a.bound <= best.cost);
   if (!a.feasible || a.inside) return;
   g->best = fmax(g->best, a.cost / best.cost);
+  double x[2 * MOST_MACHINES];
   g->published = fmax(g->published, a.cost / by_glpk(ctx, c, k, servers_for(c, k), 0, x));
   g->n++;
 }
 
 static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t kinds, gaps limit) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   gaps g = { 1, 1, 0 };
-  int32_t i, k;
-  berth_rng rng;
   o.nodes = 10000000;
+  berth_rng rng;
   berth_rng_init(&rng, seed, 0);
-  for (i = 0; i < 40; i++) {
+  slot_case c;
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 40, size, kinds);
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 1; k <= 40; k += 3) check_amount(&c, k, &g);
+    for (int32_t k = 1; k <= 40; k += 3) check_amount(&c, k, &g);
     CHECK(berth_i_slot_counts(c.s)->unproved == 0);
     close_case(&c);
   }
@@ -142,22 +140,22 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
 /* ---- faithful ----------------------------------------------------------------------------------------- */
 
 static void check_faithful(void) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_place place[MOST_MACHINES];
-  int32_t i, k, found = 0, several = 0;
+  int32_t found = 0, several = 0;
   int64_t never = 0;
-  berth_rng rng;
   o.mode = BERTH_PDORS_FAITHFUL;
   o.gdelta = BERTH_GDELTA_GIVEN;
   o.factor = 1;
   o.tries = 400;
+  berth_rng rng;
   berth_rng_init(&rng, 11, 0);
-  for (i = 0; i < 40; i++) {
+  slot_case c;
+  berth_ps_place place[MOST_MACHINES];
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, 20, 30, 12, 20);
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 1; k <= 30; k += 4) {
+    for (int32_t k = 1; k <= 30; k += 4) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k);
       CHECK_STATUS(berth_i_slot_solve(c.s, samples, (uint64_t)k, &a), BERTH_OK);
@@ -174,26 +172,28 @@ static void check_faithful(void) {
 /* ---- racks, ties, streams ------------------------------------------------------------------------------ */
 
 static void check_racks(void) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_place place[MOST_MACHINES];
-  int32_t i, k, h, in_rack = 0, apart = 0;
-  berth_rng rng;
+  int32_t in_rack = 0, apart = 0;
   o.mode = BERTH_PDORS_EXACT;
+  berth_rng rng;
   berth_rng_init(&rng, 13, 0);
-  for (i = 0; i < 40; i++) {
+  slot_case c;
+  berth_ps_place place[MOST_MACHINES];
+  int32_t h;
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, 9, 12, 3, 9);
     c.job.tau = 1e-6; /* the links decide */
     c.job.rack = 4e3;
     for (h = 0; h < c.machines; h++) c.rack[h] = h * 7 % 3;
     CHECK_STATUS(open_case(ctx, &c, &o, 1), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 1; k <= 12; k++) {
+    for (int32_t k = 1; k <= 12; k++) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
       slot_case part = c;
-      int32_t r, w = workers_for(samples, berth_ps_worker_slots(&c.job, c.job.rack));
+      int32_t w = workers_for(samples, berth_ps_worker_slots(&c.job, c.job.rack));
       best = fmin(best, brute(&c, 0, k, servers_for(&c, k)));
+      int32_t r;
       for (r = 0; r < 3; r++) {
         for (h = 0; h < c.machines * RESOURCES; h++) part.left[h] = c.rack[h / RESOURCES] == r ? c.left[h] : 0;
         best = fmin(best, brute(&part, 0, w, servers_for(&c, w)));
@@ -212,27 +212,26 @@ static void check_racks(void) {
 
 /* Equal prices: the first machine that has room, and one machine rather than two. */
 static void check_ties(void) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   berth_rng rng;
-  int32_t i;
   berth_rng_init(&rng, 17, 0);
+  slot_case c;
   draw_case(&c, &rng, 6, 12, 10, 1);
   c.job.ratio = 3;
   c.job.across = c.job.inside; /* several machines are as good */
-  for (i = 0; i < 6 * RESOURCES; i++) {
+  for (int32_t i = 0; i < 6 * RESOURCES; i++) {
     c.price[i] = 1;
     c.left[i] = i / RESOURCES == 0 ? 0 : 20;
   }
-  for (i = 0; i < RESOURCES; i++) c.job.worker[i] = c.job.server[i] = 1;
+  for (int32_t i = 0; i < RESOURCES; i++) c.job.worker[i] = c.job.server[i] = 1;
   CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
   CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
   CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
   CHECK(a.inside && a.n == 1 && a.place[0].machine == 1 && a.place[0].workers == 12 && a.place[0].servers == 4);
   CHECK_NEAR(a.bound, a.cost, 0);
-  for (i = RESOURCES; i < 6 * RESOURCES; i++) c.left[i] = 4; /* 16 units: the first four of those that have room */
+  for (int32_t i = RESOURCES; i < 6 * RESOURCES; i++) c.left[i] = 4; /* 16 units: the first four of those that have room */
   CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
   CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
   CHECK(a.n == 4 && a.place[0].machine == 1 && a.place[3].machine == 4);
@@ -248,14 +247,13 @@ static int same(const berth_i_slot_answer *a, const berth_i_slot_answer *b) {
 
 /* The same stream, the same answer, also after others and in another state. */
 static void check_streams(berth_pdors_mode mode) {
-  slot_case c, other;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_place place[2][MOST_MACHINES];
-  berth_rng rng;
-  int32_t i, k;
   o.mode = mode;
+  berth_rng rng;
   berth_rng_init(&rng, 19, 0);
-  for (i = 0; i < 20; i++) {
+  slot_case c, other;
+  berth_ps_place place[2][MOST_MACHINES];
+  for (int32_t i = 0; i < 20; i++) {
     berth_i_slot_answer a = { .place = place[0] }, b = { .place = place[1] };
     draw_case(&c, &rng, 20, 40, 9, 20);
     other = c;
@@ -267,7 +265,7 @@ static void check_streams(berth_pdors_mode mode) {
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &other.state), BERTH_OK);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 9), 4, &b), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 40; k > 17; k -= 4) CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, k), (uint64_t)k, &b), BERTH_OK);
+    for (int32_t k = 40; k > 17; k -= 4) CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, k), (uint64_t)k, &b), BERTH_OK);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &b), BERTH_OK);
     CHECK(same(&a, &b));
     close_case(&c);
@@ -276,47 +274,45 @@ static void check_streams(berth_pdors_mode mode) {
 
 /* What is not to be had at any price. */
 static void check_infinite(void) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   berth_rng rng;
-  int32_t h, i;
   berth_rng_init(&rng, 23, 0);
-  for (i = 0; i < 30; i++) {
+  slot_case c;
+  for (int32_t i = 0; i < 30; i++) {
     draw_case(&c, &rng, 12, 12, 8, 12);
     c.job.worker[0] = 1; /* servers take none of it */
-    for (h = 0; h < 12; h++)
+    for (int32_t h = 0; h < 12; h++)
       if (h % 2) c.price[h * RESOURCES] = INFINITY;
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 10), 1, &a), BERTH_OK);
     check_answer(&c, work_of(&c, 10), &a);
-    for (h = 0; h < a.n; h++) CHECK(a.place[h].workers == 0 || a.place[h].machine % 2 == 0);
+    for (int32_t h = 0; h < a.n; h++) CHECK(a.place[h].workers == 0 || a.place[h].machine % 2 == 0);
     close_case(&c);
   }
 }
 
 /* Workers, or servers, that take nothing; a batch of one; a cluster of one machine. */
 static void check_extremes(berth_pdors_mode mode) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_place place[MOST_MACHINES];
-  berth_rng rng;
-  int32_t i, k, r;
   o.mode = mode;
   o.nodes = 10000000;
   o.tries = 200;
+  berth_rng rng;
   berth_rng_init(&rng, 41, 0);
-  for (i = 0; i < 60; i++) {
+  slot_case c;
+  berth_ps_place place[MOST_MACHINES];
+  for (int32_t i = 0; i < 60; i++) {
     draw_case(&c, &rng, 1 + i % 4, i % 3 == 0 ? 1 : 5, 5, 4);
-    for (r = 0; r < RESOURCES; r++) {
+    for (int32_t r = 0; r < RESOURCES; r++) {
       if (i % 5 < 2) c.job.worker[r] = 0;
       if (i % 5 > 0 && i % 5 < 4) c.job.server[r] = 0;
     }
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 1; k <= c.job.batch + 1; k++) {
+    for (int32_t k = 1; k <= c.job.batch + 1; k++) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
       if (k <= c.job.batch) best = fmin(best, brute(&c, 0, k, servers_for(&c, k)));
@@ -330,25 +326,23 @@ static void check_extremes(berth_pdors_mode mode) {
 
 /* A batch of billions: as many workers as there is room for, at once. */
 static void check_vast(berth_pdors_mode mode) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
-  berth_rng rng;
-  int32_t i, r;
-  double amount;
   o.mode = mode;
   o.favour = BERTH_PDORS_COVERING;
+  berth_rng rng;
   berth_rng_init(&rng, 43, 0);
-  for (i = 0; i < 10; i++) {
+  slot_case c;
+  for (int32_t i = 0; i < 10; i++) {
     draw_case(&c, &rng, 20, INT32_MAX, 10, 20);
-    for (r = 0; r < RESOURCES; r++) {
+    for (int32_t r = 0; r < RESOURCES; r++) {
       c.job.worker[r] = r == 0 ? 0 : c.job.worker[r] * 1e-8;
       c.job.server[r] *= 1e-8;
     }
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (amount = 1; amount <= INT32_MAX; amount = amount * 7 + 1) {
+    for (double amount = 1; amount <= INT32_MAX; amount = amount * 7 + 1) {
       CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, amount), 1, &a), BERTH_OK);
       check_answer(&c, work_of(&c, amount), &a);
       CHECK(a.feasible || amount > 1e8);

@@ -6,8 +6,7 @@ static berth_ctx *ctx;
 /* The answer, machine by machine: feasible, and of that cost. */
 static void check_shares(const slot_case *c, const berth_i_slot_lp *p, double workers, double servers) {
   double w[MOST_MACHINES] = { 0 }, s[MOST_MACHINES] = { 0 }, all_w = 0, all_s = 0, cost = 0;
-  int32_t i;
-  for (i = 0; i < p->shares; i++) {
+  for (int32_t i = 0; i < p->shares; i++) {
     int32_t h = p->share[i].machine;
     CHECK(w[h] + s[h] == 0);
     w[h] = p->share[i].workers;
@@ -42,17 +41,17 @@ static void check_program(slot_case *c, int32_t workers, int32_t servers, int32_
 }
 
 static void check_random(uint64_t seed, int32_t machines, double size, int32_t kinds, double price) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
-  int32_t i, k, feasible = 0;
+  int32_t feasible = 0;
   berth_rng_init(&rng, seed, 0);
-  for (i = 0; i < 40; i++) {
+  slot_case c;
+  for (int32_t i = 0; i < 40; i++) {
     draw_case(&c, &rng, machines, 60, size, kinds);
-    for (k = 0; k < CELLS; k++) c.price[k] = price > 0 ? price : c.price[k];
+    for (int32_t k = 0; k < CELLS; k++) c.price[k] = price > 0 ? price : c.price[k];
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9)) check_program(&c, k, servers_for(&c, k), &feasible);
+    for (int32_t k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9)) check_program(&c, k, servers_for(&c, k), &feasible);
     close_case(&c);
   }
   CHECK(feasible > 20);
@@ -60,18 +59,18 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
 
 /* Prices as they are near full machines, far too far apart for GLPK: the answer is feasible and costs what its duals prove. */
 static void check_spread(double deviation) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
-  int32_t i, k, solved = 0;
+  int32_t solved = 0;
   berth_rng_init(&rng, 37, 0);
-  for (i = 0; i < 200; i++) {
+  slot_case c;
+  for (int32_t i = 0; i < 200; i++) {
     draw_case(&c, &rng, 40, 100, 20, 40);
-    for (k = 0; k < CELLS; k++) c.price[k] = exp(deviation * berth_rng_normal(&rng));
+    for (int32_t k = 0; k < CELLS; k++) c.price[k] = exp(deviation * berth_rng_normal(&rng));
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
     c.s->whole = i % 2 == 0;
-    for (k = 1; k <= 100; k += 9) {
+    for (int32_t k = 1; k <= 100; k += 9) {
       berth_i_slot_want want = { { k, servers_for(&c, k) } };
       CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, want), BERTH_OK);
       if (isinf(c.s->lp.bound)) continue;
@@ -86,17 +85,17 @@ static void check_spread(double deviation) {
 
 /* The same program after others: the same answer. */
 static void check_order(void) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
-  int32_t i, k, n = 0;
-  berth_i_slot_share first[CELLS];
+  int32_t n = 0;
   berth_rng_init(&rng, 5, 0);
+  slot_case c;
   draw_case(&c, &rng, 20, 60, 10, 7);
   CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
   CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-  for (i = 0; i < 2; i++) {
-    for (k = 60; k > 12 && i == 1; k -= 5)
+  berth_i_slot_share first[CELLS];
+  for (int32_t i = 0; i < 2; i++) {
+    for (int32_t k = 60; k > 12 && i == 1; k -= 5)
       CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { k, 9 } }), BERTH_OK);
     CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { 12, 4 } }), BERTH_OK);
     if (i == 0) memcpy(first, c.s->lp.share, (size_t)(n = c.s->lp.shares) * sizeof *first);

@@ -9,11 +9,10 @@ typedef struct answers {
 
 static void draw(slot_case *c) {
   berth_rng rng;
-  int32_t h;
   berth_rng_init(&rng, 29, 0);
   draw_case(c, &rng, 12, 30, 9, 9);
   c->job.rack = 3e3;
-  for (h = 0; h < c->machines; h++) c->rack[h] = h / 4;
+  for (int32_t h = 0; h < c->machines; h++) c->rack[h] = h / 4;
 }
 
 /* A refusal within a solve: once more with the same solver. */
@@ -32,13 +31,12 @@ static berth_status solve(slot_case *c, answers *out) {
 }
 
 static berth_status whole(berth_ctx *ctx, berth_pdors_mode mode, answers *out) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
-  berth_status st;
   o.mode = mode;
   o.nodes = 10000000;
+  slot_case c;
   draw(&c);
-  st = open_case(ctx, &c, &o, 1);
+  berth_status st = open_case(ctx, &c, &o, 1);
   if (st == BERTH_OK) st = solve(&c, out);
   close_case(&c);
   return st;
@@ -47,17 +45,17 @@ static berth_status whole(berth_ctx *ctx, berth_pdors_mode mode, answers *out) {
 static void fail_in_turn(berth_pdors_mode mode, long sign) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  answers usual = { 0 }, again;
+  answers usual = { 0 };
   long n, done = 0, retried = 0;
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   CHECK_STATUS(whole(ctx, mode, &usual), BERTH_OK);
   berth_ctx_release(ctx);
+  answers again;
   for (n = 1; done < 3 && n < 1000; n++) {
-    berth_status st;
     s = (check_alloc_state){ 0, sign * n, 0 };
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole(ctx, mode, &again);
+    berth_status st = whole(ctx, mode, &again);
     berth_ctx_release(ctx);
     CHECK(s.held == 0);
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);

@@ -13,35 +13,32 @@ typedef struct kept {
 /* After a solve with one try the draft is its rounding. */
 static void look(const slot_case *c, const berth_i_slot_draft *d, kept *k) {
   int packing = 1;
-  int32_t h;
-  for (h = 0; h < c->machines; h++) packing &= fits(c, h, d->units[0][h], d->units[1][h]);
+  for (int32_t h = 0; h < c->machines; h++) packing &= fits(c, h, d->units[0][h], d->units[1][h]);
   k->packing += packing;
   k->covering += d->all[0] >= WANTED && d->all[1] >= servers_for(c, WANTED);
   k->all++;
 }
 
 static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size) {
-  slot_case c;
   berth_pdors_options o = berth_pdors_default();
   berth_ps_place place[MOST_MACHINES];
   berth_i_slot_answer a = { .place = place };
   kept k = { 0, 0, 0, 0 };
-  berth_rng rng;
-  int32_t i, n;
   o.mode = BERTH_PDORS_FAITHFUL;
   o.favour = favour;
   o.gdelta = form;
   o.tries = 1;
+  berth_rng rng;
   berth_rng_init(&rng, 31, (uint64_t)favour);
-  for (i = 0; i < STATES; i++) {
-    double g;
+  slot_case c;
+  for (int32_t i = 0; i < STATES; i++) {
     draw_case(&c, &rng, 20, 400, size, 20);
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    g = berth_i_slot_factor(c.s, c.s->region, (berth_i_slot_want){ { WANTED, servers_for(&c, WANTED) } });
+    double g = berth_i_slot_factor(c.s, c.s->region, (berth_i_slot_want){ { WANTED, servers_for(&c, WANTED) } });
     CHECK(favour == BERTH_PDORS_PACKING ? g < 1 : g > 1);
     k.factor += g / STATES;
-    for (n = 0; n < ROUNDINGS && (form == BERTH_GDELTA_TIGHT || g >= 0.5); n++) {
+    for (int32_t n = 0; n < ROUNDINGS && (form == BERTH_GDELTA_TIGHT || g >= 0.5); n++) {
       CHECK_STATUS(berth_i_slot_solve(c.s, WANTED / berth_ps_worker_slots(&c.job, c.job.across), (uint64_t)n, &a), BERTH_OK);
       if (berth_i_slot_counts(c.s)->roundings == n + 1) look(&c, &c.s->draft, &k);
     }

@@ -31,19 +31,20 @@ static double ask(table *t, int32_t job, int32_t slot, int32_t v, double samples
 static double best_payoff(table *t, int32_t job, int32_t *done) {
   const berth_ps_job *j = berth_ps_job_at(t->d->ps, job);
   berth_i_pdors_rates r;
-  double q, cost[MOST_QUANTA + 1], best = -INFINITY;
-  int32_t n, most, slot, k, v;
+  double best = -INFINITY;
   berth_i_pdors_rates_of(t->d, job, &r);
   if (!(r.most > 0)) return best;
-  q = berth_i_pdors_quantum(t->d, &r);
-  n = (int32_t)ceil(r.work / q * (1 - 1e-12));
+  double q = berth_i_pdors_quantum(t->d, &r);
+  int32_t n = (int32_t)ceil(r.work / q * (1 - 1e-12));
   if (n > MOST_QUANTA) return best; /* more slots than there are */
+  int32_t most;
   most = (int32_t)fmin(n, floor(r.most / q * (1 + 1e-12)));
-  for (k = 0; k <= n; k++) cost[k] = k == 0 ? 0 : INFINITY;
-  for (slot = j->arrival; slot < RUN_SLOTS; slot++) {
-    for (v = 1; v <= most; v++) t->cost[slot][v] = ask(t, job, slot, v, fmin(v * q, r.work) * r.scale);
-    for (k = n; k > 0; k--)
-      for (v = 1; v <= most && v <= k; v++) cost[k] = fmin(cost[k], cost[k - v] + t->cost[slot][v]);
+  double cost[MOST_QUANTA + 1];
+  for (int32_t k = 0; k <= n; k++) cost[k] = k == 0 ? 0 : INFINITY;
+  for (int32_t slot = j->arrival; slot < RUN_SLOTS; slot++) {
+    for (int32_t v = 1; v <= most; v++) t->cost[slot][v] = ask(t, job, slot, v, fmin(v * q, r.work) * r.scale);
+    for (int32_t k = n; k > 0; k--)
+      for (int32_t v = 1; v <= most && v <= k; v++) cost[k] = fmin(cost[k], cost[k - v] + t->cost[slot][v]);
     if (!(berth_ps_utility(j, slot - j->arrival) - cost[n] > best)) continue;
     best = berth_ps_utility(j, slot - j->arrival) - cost[n];
     *done = slot;
@@ -55,15 +56,13 @@ static int decided[2];
 
 static void play(berth_ps *ps, berth_pdors_options o) {
   static table t;
-  int32_t i;
   t.d = make_pdors(ps, o);
   CHECK_STATUS(berth_i_slot_solver_new(ps, &t.d->o, &t.solver), BERTH_OK);
-  for (i = 0; i < RUN_JOBS; i++) {
+  for (int32_t i = 0; i < RUN_JOBS; i++) {
     int32_t done = BERTH_NONE;
-    berth_pdors_plan plan;
-    double payoff;
     berth_i_pdors_look_at(t.d, i);
-    payoff = best_payoff(&t, i, &done);
+    double payoff = best_payoff(&t, i, &done);
+    berth_pdors_plan plan;
     CHECK_STATUS(berth_pdors_admit(t.d, i, &plan), BERTH_OK);
     decided[plan.admitted]++;
     if (berth_ps_job_at(ps, i)->moving > 0) { /* cut where it is done */
@@ -82,12 +81,11 @@ static void play(berth_ps *ps, berth_pdors_options o) {
 
 int main(void) {
   static big_problem p;
-  berth_rng rng;
-  int32_t k;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
+  berth_rng rng;
   berth_rng_init(&rng, 29, 0);
   TEST("bounds and classes of slots change nothing");
-  for (k = 0; k < 24; k++) {
+  for (int32_t k = 0; k < 24; k++) {
     berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
     berth_pdors_options o = some_options(k);
     berth_ps *ps = NULL;

@@ -11,8 +11,8 @@ typedef struct part {
 static berth_graph *graph_of(berth_ctx *c, int32_t n, const part *parts) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
-  int32_t k;
   if (berth_graph_builder_new(c, &b) != BERTH_OK) return NULL;
+  int32_t k;
   for (k = 0; k < n; k++) {
     berth_op op = berth_op_default();
     op.seconds = &parts[k].seconds;
@@ -47,14 +47,13 @@ static const int32_t split[] = { 2, 0, 1, 0, 1, 1 };
 static void chooses_by(void) {
   static const int32_t expected[] = { 2, 0, 1, 0, 0, 1 };
   berth_cost *cost = cost_of(ctx, 6, five, 3, INFINITY);
-  int32_t by, k;
   TEST("each rule chooses its device");
-  for (by = BERTH_ADJUST_RANDOM; by <= BERTH_ADJUST_TIME_SUM; by++) {
+  for (int32_t by = BERTH_ADJUST_RANDOM; by <= BERTH_ADJUST_TIME_SUM; by++) {
     berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
     berth_placement *p = NULL;
     o.by = (berth_adjust_by)by;
     CHECK_STATUS(berth_adjust(cost, split, &o, &p, NULL), BERTH_OK);
-    for (k = 0; k < 5; k++) CHECK(berth_placement_device(p)[k] == expected[by]);
+    for (int32_t k = 0; k < 5; k++) CHECK(berth_placement_device(p)[k] == expected[by]);
     CHECK(berth_placement_device(p)[5] == 1);
     CHECK_TEXT(berth_placement_placer(p), "adjust");
     CHECK_NEAR(berth_placement_estimate(p), expected[by] == 1 ? 15 : 12, 1e-12);
@@ -69,11 +68,9 @@ static void finds_room(void) {
   berth_cost *cost = cost_of(ctx, 5, parts, 2, 100);
   berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
   berth_placement *p = NULL;
-  berth_obstacle why;
-  const int32_t *d;
   TEST("with fit, the devices in order until there is room, largest group first");
   CHECK_STATUS(berth_adjust(cost, from, &o, &p, NULL), BERTH_OK);
-  d = berth_placement_device(p);
+  const int32_t *d = berth_placement_device(p);
   CHECK(d[0] == 0 && d[1] == 0 && d[3] == 0 && d[4] == 0); /* 160 bytes on device 0 */
   berth_placement_release(p);
   o.fit = 1; /* 50 stay on 0; 70 go to 1; 40 to 0 */
@@ -83,6 +80,7 @@ static void finds_room(void) {
   berth_placement_release(p);
   p = NULL;
   o.place.param_multiple = 1.3;
+  berth_obstacle why;
   CHECK_STATUS(berth_adjust(cost, from, &o, &p, &why), BERTH_EINFEASIBLE); /* 65; 91; 52 */
   CHECK(p == NULL && why.op == 3 && why.device == 0);
   CHECK_NEAR(why.missing, 17, 1e-9);
@@ -136,32 +134,28 @@ static void refuses(void) {
 }
 
 static void random_adjustments(void) {
-  berth_rng rng;
-  int32_t k, v, w;
   TEST("random placements: groups whole, others untouched, memory kept with fit");
+  berth_rng rng;
   berth_rng_init(&rng, 3, 0);
-  for (k = 0; k < 100; k++) {
+  for (int32_t k = 0; k < 100; k++) {
     part parts[30];
     int32_t from[30], n = 2 + berth_rng_below(&rng, 28);
-    berth_cost *cost;
-    berth_adjust_options o;
     berth_placement *p = NULL;
-    berth_status st;
-    for (v = 0; v < n; v++) {
+    for (int32_t v = 0; v < n; v++) {
       parts[v] = (part){ 1 + berth_rng_below(&rng, 9), berth_rng_below(&rng, 9), berth_rng_below(&rng, 7) - 1, -1 };
       from[v] = berth_rng_below(&rng, 4);
     }
-    cost = cost_of(ctx, n, parts, 4, 10 + berth_rng_below(&rng, 60));
-    o = berth_adjust_default(berth_cost_graph(cost));
+    berth_cost *cost = cost_of(ctx, n, parts, 4, 10 + berth_rng_below(&rng, 60));
+    berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
     o.by = (berth_adjust_by)berth_rng_below(&rng, 6);
     o.fit = k % 2;
     o.place.memory = BERTH_MEMORY_TOTAL;
-    st = berth_adjust(cost, from, &o, &p, NULL);
+    berth_status st = berth_adjust(cost, from, &o, &p, NULL);
     CHECK(st == BERTH_OK || (o.fit && st == BERTH_EINFEASIBLE));
-    for (v = 0; p && v < n; v++) {
+    for (int32_t v = 0; p && v < n; v++) {
       double held = 0;
       CHECK(parts[v].group != BERTH_NONE || berth_placement_device(p)[v] == from[v]);
-      for (w = 0; w < n; w++) {
+      for (int32_t w = 0; w < n; w++) {
         CHECK(parts[v].group == BERTH_NONE || parts[w].group != parts[v].group ||
               berth_placement_device(p)[w] == berth_placement_device(p)[v]);
         if (berth_placement_device(p)[w] == berth_placement_device(p)[v]) held += parts[w].param;

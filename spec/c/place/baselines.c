@@ -14,8 +14,7 @@ static berth_status place(const problem *p, const char *name, const berth_place_
 }
 
 static int devices_are(const berth_placement *p, const char *digits) {
-  int32_t i;
-  for (i = 0; i < berth_placement_ops(p); i++) {
+  for (int32_t i = 0; i < berth_placement_ops(p); i++) {
     if (berth_placement_device(p)[i] != digits[i] - '0') return 0;
   }
   return 1;
@@ -46,11 +45,10 @@ static void case_a(problem *p) {
 }
 
 static void test_m_topo(void) {
-  problem p;
   berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
-  berth_obstacle why;
   TEST("m-topo as published: case A, cap 6, real limits not tested");
+  problem p;
   case_a(&p);
   o.variant = "baechi-tf";
   expect(&p, "m-topo", &o, "000101", 12);
@@ -78,6 +76,7 @@ static void test_m_topo(void) {
   problem_clear(&p, 2, 2);
   for (int32_t i = 0; i < 2; i++) p.param[i] = 2, p.workspace[i] = 9;
   o.variant = "baechi-pt"; /* cap 4 / 2 + 2 = 4 < 11 */
+  berth_obstacle why;
   CHECK_STATUS(place(&p, "m-topo", &o, &r, &why), BERTH_EINFEASIBLE);
   CHECK(why.op == 0 && why.missing == 7);
   o.variant = "baechi-tf"; /* 11 each, cap 22 */
@@ -130,9 +129,9 @@ static void test_single(void) {
 }
 
 static void test_simple(void) {
-  problem p;
   berth_place_options o = berth_place_default(NULL);
   TEST("round-robin: op k of the topological order to device k mod D");
+  problem p;
   problem_clear(&p, 5, 3);
   expect(&p, "round-robin", NULL, "01201", 2);
   TEST("round-robin: the next device where the turn is pinned, unsupported or full");
@@ -167,12 +166,11 @@ static void test_near(void) {
   berth_topology *t = NULL;
   berth_cost *c = NULL;
   berth_placement *r = NULL;
-  berth_graph_builder *b;
   berth_graph *g = NULL;
-  const int32_t *at;
   berth_op op = berth_op_default();
   double second = 1;
   op.seconds = &second;
+  berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   for (int32_t i = 0; i < 32; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   for (int32_t i = 0; i < 32; i++) {
@@ -185,7 +183,7 @@ static void test_near(void) {
   CHECK_STATUS(berth_topology_two_level(ctx, 2, 2, &d, &inside, &between, &t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
   CHECK_STATUS(berth_place(c, "metis", NULL, &r, NULL), BERTH_OK);
-  at = berth_placement_device(r);
+  const int32_t *at = berth_placement_device(r);
   CHECK(at[0] / 2 == at[16] / 2 && at[8] / 2 == at[24] / 2 && at[0] != at[16] && at[8] != at[24] && at[0] / 2 != at[8] / 2);
   berth_placement_release(r);
   berth_cost_release(c);
@@ -196,10 +194,10 @@ static void test_near(void) {
 
 /* Two rings of four ops and a thin bridge. */
 static void test_metis(void) {
-  problem p;
   berth_place_options o = berth_place_default(NULL);
   berth_placement *r = NULL;
   TEST("metis: cuts where little crosses, whatever the seed");
+  problem p;
   problem_clear(&p, 8, 2);
   p.bandwidth = 1;
   for (int32_t i = 0; i < 8; i += 4) {
@@ -208,9 +206,8 @@ static void test_metis(void) {
   }
   problem_edge(&p, 3, 4, 1);
   for (o.seed = 0; o.seed < 20; o.seed++) {
-    const int32_t *d;
     CHECK_STATUS(place(&p, "metis", &o, &r, NULL), BERTH_OK);
-    d = berth_placement_device(r);
+    const int32_t *d = berth_placement_device(r);
     CHECK(d[0] == d[1] && d[1] == d[2] && d[2] == d[3] && d[4] == d[5] && d[5] == d[6] && d[6] == d[7] && d[0] != d[4]);
     berth_placement_release(r);
   }
@@ -315,8 +312,8 @@ static void test_kway(void) {
 }
 
 static void test_copies(void) {
-  problem p;
   TEST("memory total: copies of tensors count on the consumer's device");
+  problem p;
   /* 0 -> 1 of 4 bytes, kept. d0 is full with op 0's output; op 1 (2 bytes) fits on d1 only without the copy of 4. */
   problem_clear(&p, 2, 2);
   problem_edge(&p, 0, 1, 4);
@@ -334,7 +331,6 @@ static void test_copies(void) {
 
 static void test_unreachable(void) {
   TEST("devices without routes between them");
-  berth_topology_builder *b;
   berth_topology *t = NULL;
   berth_device d = berth_device_default();
   berth_cost *c = NULL;
@@ -344,6 +340,7 @@ static void test_unreachable(void) {
   problem_edge(&p, 0, 1, 1), problem_edge(&p, 1, 2, 1);
   berth_graph *g = problem_graph(ctx, &p);
   d.type = "t0";
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
@@ -410,9 +407,9 @@ static void check_any(const problem *p, uint64_t seed, int *unfit) {
 }
 
 static void test_random_problems(void) {
-  berth_rng rng;
   int unfit = 0;
   TEST("rules are kept, and infeasible is said exactly when nothing fits");
+  berth_rng rng;
   berth_rng_init(&rng, 23, 0);
   for (uint64_t i = 0; i < 600; i++) {
     problem p;
@@ -424,31 +421,30 @@ static void test_random_problems(void) {
 
 /* Tensors are kept and copied here; the simulator counts on its own. */
 static void test_simulated(void) {
-  berth_rng rng;
   int placed = 0, copied = 0;
   TEST("what is placed under TOTAL does not run out of memory when simulated");
+  berth_rng rng;
   berth_rng_init(&rng, 31, 0);
   for (uint64_t i = 0; i < 300; i++) {
     problem p;
-    made m;
     random_problem(&p, &rng);
     p.resident = 1;
     p.bandwidth = 1;
     for (int32_t e = 0; e < p.edges; e++) p.bytes[e] = berth_rng_below(&rng, 3);
     for (int32_t d = 0; d < p.devices; d++) p.memory[d] += 2 * berth_rng_below(&rng, 5);
-    m = problem_make(ctx, &p);
+    made m = problem_make(ctx, &p);
     for (int32_t k = 0; k < N_NAMES; k++) {
       berth_placement *r = NULL;
       berth_result *run = NULL;
       berth_sim_options so = berth_sim_default(NULL);
       berth_place_options total = berth_place_default(NULL);
-      const berth_transfer *sent;
-      berth_oom oom;
       if (berth_place(m.c, names[k], &total, &r, NULL) != BERTH_OK) continue;
       so.memory = BERTH_MEMORY_TOTAL;
       CHECK_STATUS(berth_simulate(m.c, berth_placement_device(r), &so, &run), BERTH_OK);
+      berth_oom oom;
       CHECK(!berth_result_oom(run, &oom));
       CHECK_NEAR(berth_result_makespan(run), berth_placement_estimate(r), 0);
+      const berth_transfer *sent;
       copied += berth_result_transfers(run, &sent) > 0;
       placed++;
       berth_result_release(run);
@@ -465,13 +461,12 @@ static void test_simulated(void) {
 static void test_door(void) {
   problem p;
   berth_placement *r = NULL;
-  berth_place_options o;
   problem_clear(&p, 2, 2);
   TEST("unknown placers and variants are refused with a list");
   CHECK_STATUS(place(&p, "hetf", NULL, &r, NULL), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "heft,") && strstr(berth_errmsg(ctx), "hetf"));
   CHECK_STATUS(place(&p, NULL, NULL, &r, NULL), BERTH_EINVAL);
-  o = berth_place_default(NULL);
+  berth_place_options o = berth_place_default(NULL);
   o.variant = "x";
   CHECK_STATUS(place(&p, "m-topo", &o, &r, NULL), BERTH_EINVAL);
   CHECK(strstr(berth_errmsg(ctx), "\"baechi-pt\"") != NULL);
@@ -525,15 +520,14 @@ static void refuse_one(const char *name, long fail_at, check_alloc_state *state,
   berth_hooks hooks = { check_alloc, state, NULL, NULL, NULL, NULL };
   berth_ctx *own, *kept = ctx;
   berth_placement *r = NULL;
-  problem p;
-  made m;
   CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+  problem p;
   problem_clear(&p, 8, 2);
   for (int32_t i = 0; i < 8; i++) p.param[i] = i % 3;
   for (int32_t i = 1; i < 8; i++) problem_edge(&p, i / 2, i, 1);
   p.bandwidth = 1, p.group[1] = p.group[2] = 0, p.memory[1] = 4;
   ctx = own;
-  m = problem_make(own, &p);
+  made m = problem_make(own, &p);
   state->calls = 0;
   state->fail_at = fail_at;
   *st = berth_place(m.c, name, NULL, &r, NULL);

@@ -18,16 +18,15 @@ static void like(problem *q, int32_t ops, int32_t devices) {
 static void weighs_transfers(berth_ctx *ctx) {
   static const double weight[] = { 1, 2, 8, 0.5 };
   problem q;
-  made m;
   like(&q, 3, 2);
   for (int32_t d = 0; d < 2; d++) q.time[1][d] = q.time[2][d] = 4;
   problem_edge(&q, 0, 1, 1.5);
   problem_edge(&q, 0, 2, 1.5);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int k = 0; k < 4; k++) {
     berth_place_options o = berth_place_default(m.g);
-    berth_placement *p;
     o.transfer_weight = weight[k];
+    berth_placement *p;
     CHECK_STATUS(berth_place(m.c, "heft", &o, &p, NULL), BERTH_OK);
     CHECK_NEAR(berth_placement_estimate(p), weight[k] == 8 ? 9 : 6.5, 0); /* true times, whatever it saw */
     CHECK_TEXT(berth_placement_placer(p), "heft");
@@ -47,10 +46,6 @@ static berth_status costly_way(void *ud, int32_t tensor, int32_t src, int32_t ds
 static void prices_by_function(berth_ctx *ctx) {
   problem q;
   berth_cost_model model = { 0 };
-  berth_place_options o;
-  berth_placement *p;
-  berth_cost *c;
-  made m;
   like(&q, 6, 3);
   for (int32_t i = 0; i < 6; i++) q.pin[i] = BERTH_NONE;
   problem_edge(&q, 0, 1, 1);
@@ -61,15 +56,16 @@ static void prices_by_function(berth_ctx *ctx) {
   q.pin[0] = 0;
   q.pin[2] = 1;
   for (int32_t d = 0; d < 2; d++) q.time[5][d] = BERTH_UNSUPPORTED; /* the chain 4 > 5 runs on device 2 */
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   model.transfer = costly_way;
+  berth_cost *c;
   CHECK_STATUS(berth_cost_new(m.g, m.t, &model, &c), BERTH_OK);
-  o = berth_place_default(m.g);
+  berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_CHAINS;
+  berth_placement *p;
   for (int k = 0; takers[k]; k++) {
-    const int32_t *device;
     CHECK_STATUS(berth_place(c, takers[k], &o, &p, NULL), BERTH_OK);
-    device = berth_placement_device(p);
+    const int32_t *device = berth_placement_device(p);
     CHECK(device[0] == 0 && device[1] == 0 && device[2] == 1 && device[3] == 1 && device[4] == 2 && device[5] == 2);
     CHECK_NEAR(berth_placement_estimate(p), 5, 0); /* 2, then 1 of the transfer from 3, then 2 */
     berth_placement_release(p);
@@ -88,12 +84,11 @@ static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
   problem q;
   berth_cost_model model = { 0 };
   berth_placement *p = NULL;
-  berth_cost *c;
-  made m;
   like(&q, 2, 2);
   problem_edge(&q, 0, 1, 1);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   model.op = nowhere_together;
+  berth_cost *c;
   CHECK_STATUS(berth_cost_new(m.g, m.t, &model, &c), BERTH_OK);
   berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_FUSE;
@@ -107,14 +102,13 @@ static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
 /* Sets larger than what is left anywhere do not make it infeasible. */
 static void packs_ops_where_sets_do_not_fit(berth_ctx *ctx) {
   problem q;
-  made m;
   like(&q, 4, 2);
   for (int32_t i = 0; i < 4; i++) q.param[i] = i < 2 ? 3 : 2;
   q.memory[0] = q.memory[1] = 5;
   problem_edge(&q, 0, 1, 0);
   problem_edge(&q, 1, 2, 0);
   problem_edge(&q, 2, 3, 0);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
   for (int how = BERTH_COARSEN_CHAINS; how <= BERTH_COARSEN_FUSE; how++) {
     berth_place_options o = berth_place_default(m.g);
     o.coarsen = (berth_coarsen)how;
@@ -133,15 +127,15 @@ static void packs_ops_where_sets_do_not_fit(berth_ctx *ctx) {
 static void check_answer(const problem *q, const made *m, const berth_placement *p, const berth_place_options *o) {
   const int32_t *device = berth_placement_device(p);
   berth_sim_options s = berth_sim_default(m->g);
-  berth_result *r;
-  berth_oom oom;
   for (int32_t i = 0; i < q->ops; i++) {
     CHECK(!isinf(q->time[i][device[i]]) && (q->pin[i] == BERTH_NONE || q->pin[i] == device[i]));
     for (int32_t j = 0; j < i; j++) CHECK(q->group[i] == BERTH_NONE || q->group[i] != q->group[j] || device[i] == device[j]);
   }
   s.links = o->links;
   s.memory = o->memory;
+  berth_result *r;
   CHECK_STATUS(berth_simulate(m->c, device, &s, &r), BERTH_OK);
+  berth_oom oom;
   CHECK(!berth_result_oom(r, &oom));
   CHECK(berth_result_makespan(r) == berth_placement_estimate(p));
   berth_result_release(r);
@@ -154,26 +148,23 @@ static void at_random(berth_ctx *ctx) {
   berth_rng_init(&rng, 41, 0);
   for (int seed = 0; seed < 400; seed++) {
     problem q;
-    made m;
-    berth_place_options o;
     berth_placement *p = NULL, *plain = NULL;
     const char *placer = takers[seed % 11];
-    berth_status st, bare;
     random_problem(&q, &rng);
     q.bandwidth = 1;
     for (int32_t e = 0; e < q.edges; e++) q.bytes[e] = berth_rng_below(&rng, 4);
-    m = problem_make(ctx, &q);
-    o = berth_place_default(m.g);
+    made m = problem_make(ctx, &q);
+    berth_place_options o = berth_place_default(m.g);
     o.memory = seed % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
     o.links = (berth_links)(seed % 4);
     o.coarsen = (berth_coarsen)(seed % 4);
     o.coarsen_ops = o.coarsen == BERTH_COARSEN_NONE ? 0 : (int32_t)(seed % 3);
     o.transfer_weight = o.coarsen == BERTH_COARSEN_NONE && seed % 3 == 1 ? 2 : weight[seed % 3];
-    st = berth_place(m.c, placer, &o, &p, NULL);
+    berth_status st = berth_place(m.c, placer, &o, &p, NULL);
     o.coarsen = BERTH_COARSEN_NONE;
     o.coarsen_ops = 0;
     o.transfer_weight = 1;
-    bare = berth_place(m.c, placer, &o, &plain, NULL);
+    berth_status bare = berth_place(m.c, placer, &o, &plain, NULL);
     if (st != bare) printf("# %s, seed %d: %d, plain %d: %s\n", placer, seed, st, bare, berth_errmsg(ctx));
     CHECK(st == bare && (st == BERTH_OK || st == BERTH_EINFEASIBLE));
     answers += st == BERTH_OK;
@@ -199,12 +190,11 @@ static void at_random(berth_ctx *ctx) {
 
 static void wrong_options(berth_ctx *ctx) {
   static const int32_t child[] = { 1, BERTH_NONE };
-  berth_place_options o;
   problem q;
-  made m;
   like(&q, 2, 2);
   problem_edge(&q, 0, 1, 1);
-  m = problem_make(ctx, &q);
+  made m = problem_make(ctx, &q);
+  berth_place_options o;
   REFUSED(o.coarsen = (berth_coarsen)4, "heft", "option coarsen is 4 (0 to 3)");
   REFUSED(o.coarsen_ops = 3, "heft", "option coarsen_ops: 3 means nothing without coarsen");
   REFUSED(o.coarsen_ops = -1, "heft", "option coarsen_ops is -1 (a finite number from 0)");

@@ -25,9 +25,9 @@ static double simulated(const instance *x, const int32_t *device, berth_memory_p
 
 static void check_bounds(const instance *x, double makespan, bool thorough) {
   berth_bounds_options o = berth_bounds_default(x->g);
-  berth_bounds b;
   o.memory = BERTH_MEMORY_NONE;
   o.thorough = thorough;
+  berth_bounds b;
   CHECK_STATUS(berth_bounds_compute(x->cost, &o, &b, NULL), BERTH_OK);
   if (!CHECK(b.best <= makespan * (1 + 1e-9))) printf("# %s: %.17g above %.17g\n", b.name, b.best, makespan);
 }
@@ -36,23 +36,20 @@ static void place_all(const instance *x) {
   berth_place_options o = berth_place_default(x->g);
   berth_search_options search = berth_search_default();
   berth_sim_options judge = berth_sim_default(NULL);
-  int i;
   o.memory = BERTH_MEMORY_NONE;
   search.judge = &judge;
   search.calls = 60;
-  for (i = 0; placers[i]; i++) {
+  for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
-    double makespan;
-    berth_status st;
     o.search = i >= 15 && i < 18 ? &search : NULL;
     search.method = i == 16 ? BERTH_SEARCH_LOCAL : i == 17 ? BERTH_SEARCH_BRKGA : BERTH_SEARCH_ANNEAL;
-    st = berth_place(x->cost, placers[i], &o, &p, NULL);
+    berth_status st = berth_place(x->cost, placers[i], &o, &p, NULL);
     if (st == BERTH_EINFEASIBLE && strcmp(placers[i], "single") == 0) continue; /* types and pins */
     if (!CHECK_STATUS(st, BERTH_OK)) {
       printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
       continue;
     }
-    makespan = simulated(x, berth_placement_device(p), BERTH_MEMORY_NONE, NULL);
+    double makespan = simulated(x, berth_placement_device(p), BERTH_MEMORY_NONE, NULL);
     check_bounds(x, makespan, false);
     check_bounds(x, makespan, true);
     berth_placement_release(p);
@@ -61,11 +58,10 @@ static void place_all(const instance *x) {
 
 static void everything_places(void) {
   static const int whats[] = { 0, WITH_TIES, WITH_TYPES | WITH_UNEVEN, WITH_PINS | WITH_GROUPS };
-  berth_rng rng;
-  int i;
   TEST("all placers take collectives; no bound is above what the simulator finds");
+  berth_rng rng;
   berth_rng_init(&rng, 21, 0);
-  for (i = 0; i < 4 && !check_bad; i++) {
+  for (int i = 0; i < 4 && !check_bad; i++) {
     instance x;
     if (!random_instance(ctx, &rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20), 2 + i % 3, &x)) continue;
     place_all(&x);
@@ -75,17 +71,17 @@ static void everything_places(void) {
 
 /* The best of all placements of few ops on two devices is no better than any bound. */
 static void brute_force(void) {
-  berth_rng rng;
-  int i, code, v;
   TEST("bounds are below the best of all placements");
+  berth_rng rng;
   berth_rng_init(&rng, 22, 0);
-  for (i = 0; i < 10 && !check_bad; i++) {
+  for (int i = 0; i < 10 && !check_bad; i++) {
     instance x;
     double best = INFINITY;
-    int32_t n = 3 + berth_rng_below(&rng, 4), device[8];
+    int32_t n = 3 + berth_rng_below(&rng, 4);
     if (!random_instance(ctx, &rng, WITH_COLLECTIVES | (i % 2 ? WITH_TIES : 0), n, 2, &x)) continue;
-    for (code = 0; code < 1 << n; code++) {
-      for (v = 0; v < n; v++) device[v] = code >> v & 1;
+    int32_t device[8];
+    for (int code = 0; code < 1 << n; code++) {
+      for (int v = 0; v < n; v++) device[v] = code >> v & 1;
       best = fmin(best, simulated(&x, device, BERTH_MEMORY_NONE, NULL));
     }
     check_bounds(&x, best, false);
@@ -95,22 +91,22 @@ static void brute_force(void) {
 }
 
 static void mending(void) {
-  berth_rng rng;
-  int i, d, placed = 0;
+  int placed = 0;
   TEST("repair and adjust take collectives, and answers keep memory");
+  berth_rng rng;
   berth_rng_init(&rng, 23, 0);
-  for (i = 0; i < 30 && !check_bad; i++) {
+  for (int i = 0; i < 30 && !check_bad; i++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
-    int32_t device[32], n = 6 + berth_rng_below(&rng, 20), oom = BERTH_NONE;
+    int32_t n = 6 + berth_rng_below(&rng, 20), oom = BERTH_NONE;
     berth_placement *p = NULL, *q = NULL;
-    berth_adjust_options a;
-    berth_status st;
     if (!random_instance(ctx, &rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x)) continue;
-    for (d = 0; d < n; d++) device[d] = berth_rng_below(&rng, 3);
+    int32_t device[32];
+    for (int d = 0; d < n; d++) device[d] = berth_rng_below(&rng, 3);
     o.memory = BERTH_MEMORY_TOTAL;
-    st = berth_place_repair(x.cost, device, &o, &p, NULL);
+    berth_status st = berth_place_repair(x.cost, device, &o, &p, NULL);
     CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE);
+    berth_adjust_options a;
     if (st == BERTH_OK) {
       placed++;
       simulated(&x, berth_placement_device(p), BERTH_MEMORY_TOTAL, &oom);
@@ -136,9 +132,8 @@ static berth_status data_parallel(berth_ctx *in, const berth_cost_model *model, 
   berth_device device = berth_device_default();
   berth_graph_builder *b = NULL;
   berth_status st = berth_graph_builder_new(in, &b);
-  int32_t i;
   memset(x, 0, sizeof *x);
-  for (i = 0; i < 4 && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < 4 && st == BERTH_OK; i++) {
     double seconds = i < 2 ? 1 : 2;
     berth_op op = berth_op_default();
     op.seconds = &seconds;
@@ -154,13 +149,12 @@ static berth_status data_parallel(berth_ctx *in, const berth_cost_model *model, 
 }
 
 static void by_hand(void) {
-  instance x;
   berth_placement *p = NULL;
   berth_place_options o = berth_place_default(NULL);
-  int i;
   TEST("consumers start at 1 + 2 (0.5 + 4/4) s, however candidates become ready");
+  instance x;
   CHECK_STATUS(data_parallel(ctx, NULL, &x), BERTH_OK);
-  for (i = 5; i < 14; i++) {
+  for (int i = 5; i < 14; i++) {
     CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK);
     CHECK_NEAR(berth_placement_start(p)[2], 4, 1e-12);
     CHECK_NEAR(berth_placement_start(p)[3], 4, 1e-12);
@@ -187,13 +181,12 @@ static berth_status ask(void *ud, int32_t collective, int32_t n, const int32_t *
 static void by_function(void) {
   int calls = 0;
   const berth_cost_model model = { .collective = ask, .ud = &calls };
-  instance x;
   berth_placement *p = NULL;
-  berth_portfolio_options o;
   berth_portfolio *all = NULL;
   TEST("a function prices them, on the calling thread, and its failure comes back");
+  instance x;
   CHECK_STATUS(data_parallel(ctx, &model, &x), BERTH_OK);
-  o = berth_portfolio_default(x.g);
+  berth_portfolio_options o = berth_portfolio_default(x.g);
   o.threads = 4;
   if (CHECK_STATUS(berth_portfolio_run(x.cost, &o, &all, NULL), BERTH_OK)) {
     CHECK_NEAR(berth_placement_estimate(berth_portfolio_best(all)), 1 + 7 + 2, 1e-12);
@@ -205,25 +198,24 @@ static void by_function(void) {
 }
 
 static void unreachable(void) {
-  berth_topology_builder *b;
   berth_device device = berth_device_default();
   berth_link link = { 4, 0.5 };
-  instance x;
   berth_placement *p = NULL;
   berth_topology *t = NULL;
-  berth_graph_builder *gb;
   static const int32_t members[] = { 0, 1 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
-  int32_t i;
   TEST("members stay within reach of one another");
+  instance x;
   memset(&x, 0, sizeof x);
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &link, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
+  berth_graph_builder *gb;
   CHECK_STATUS(berth_graph_builder_new(ctx, &gb), BERTH_OK);
-  for (i = 0; i < 2; i++) {
+  for (int32_t i = 0; i < 2; i++) {
     double seconds = 1;
     berth_op op = berth_op_default();
     op.seconds = &seconds;
@@ -235,7 +227,7 @@ static void unreachable(void) {
   berth_graph_builder_release(gb);
   x.t = t;
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
-  for (i = 5; i < 14; i++) {
+  for (int32_t i = 5; i < 14; i++) {
     if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) {
       printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
       continue;
@@ -252,9 +244,8 @@ static berth_status whole_job(berth_ctx *in) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   berth_status st = data_parallel(in, NULL, &x);
-  int i;
   o.averages = BERTH_AVERAGE_SAGA;
-  for (i = 0; each[i] && st == BERTH_OK; i++) {
+  for (int i = 0; each[i] && st == BERTH_OK; i++) {
     st = berth_place(x.cost, each[i], &o, &p, NULL);
     if (st != BERTH_OK) break;
     berth_placement_release(p);

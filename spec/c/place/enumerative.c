@@ -10,10 +10,9 @@ static berth_i_price sum_of(int32_t rows, int32_t columns, const berth_i_price *
   berth_i_price sum = { 0, 0, 0 };
   bool taken[BERTH_I_MOST_PERMUTED] = { false };
   for (int32_t i = 0; i < rows; i++) {
-    const berth_i_price *p;
     if (!CHECK(column[i] >= 0 && column[i] < columns && !taken[column[i]])) return sum;
     taken[column[i]] = true;
-    p = &price[i * columns + column[i]];
+    const berth_i_price *p = &price[i * columns + column[i]];
     sum.refused += p->refused, sum.cost += p->cost, sum.tie += p->tie;
   }
   return sum;
@@ -30,11 +29,11 @@ static void random_prices(berth_rng *rng, int32_t n, berth_i_price *price) {
 }
 
 static void test_assignment(void) {
+  TEST("assignment: as few refusals, as little cost and as low ties as by trying all");
+  berth_rng rng;
+  berth_rng_init(&rng, 5, 0);
   berth_i_price price[BERTH_I_MOST_PERMUTED * BERTH_I_MOST_PERMUTED];
   int32_t fast[BERTH_I_MOST_PERMUTED], slow[BERTH_I_MOST_PERMUTED];
-  berth_rng rng;
-  TEST("assignment: as few refusals, as little cost and as low ties as by trying all");
-  berth_rng_init(&rng, 5, 0);
   for (int i = 0; i < 3000; i++) {
     int32_t columns = 1 + berth_rng_below(&rng, i % 30 ? 6 : 8), rows = 1 + berth_rng_below(&rng, columns);
     random_prices(&rng, rows * columns, price);
@@ -54,18 +53,18 @@ static void test_assignment(void) {
 /* ---- meta-ops ------------------------------------------------------------------------------- */
 
 static void test_meta_ops(void) {
-  problem p;
-  int32_t set[MOST_OPS], n = 0;
+  int32_t n = 0;
   double comp[MOST_OPS] = { 1, 1, 1, 1, 2, 2.01, 1, 1 };
   static const int32_t equal[] = { 0, 0, 1, 1, 2, 3, 4, 5 }, near[] = { 0, 0, 1, 1, 2, 2, 3, 4 };
-  berth_graph *g;
   TEST("meta-ops: runs of equal time, depth and number of inputs");
+  problem p;
   /* 0 1 sources; 2 3 read one each; 4 5 read both; 6 reads 4, 7 reads 4 and 5 */
   problem_clear(&p, 8, 1);
   problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 3, 1), problem_edge(&p, 2, 4, 1), problem_edge(&p, 3, 4, 1);
   problem_edge(&p, 2, 5, 1), problem_edge(&p, 3, 5, 1), problem_edge(&p, 4, 6, 1), problem_edge(&p, 4, 7, 1);
   problem_edge(&p, 5, 7, 1);
-  g = problem_graph(ctx, &p);
+  berth_graph *g = problem_graph(ctx, &p);
+  int32_t set[MOST_OPS];
   CHECK_STATUS(berth_meta_ops(g, comp, 0, set, &n), BERTH_OK);
   CHECK(n == 6 && memcmp(set, equal, sizeof equal) == 0);
   CHECK_STATUS(berth_meta_ops(g, comp, 0.01, set, &n), BERTH_OK);
@@ -106,8 +105,8 @@ static void crossed(problem *p) {
 }
 
 static void test_worked(void) {
-  problem p;
   TEST("blocks go to different devices, each to its inputs");
+  problem p;
   crossed(&p);
   expect(&p, "", "01100"); /* 3 on 0, 2 on 1: nothing crosses; the sum to 3, which sends more */
   expect(&p, "enumerate", "01100");
@@ -133,8 +132,8 @@ static void test_worked(void) {
 }
 
 static void test_relatives(void) {
-  problem p;
   TEST("blocks: partial products that are dear to move are made where their sum is");
+  problem p;
   problem_clear(&p, 6, 2);
   p.bandwidth = 1;
   problem_edge(&p, 0, 4, 9), problem_edge(&p, 1, 4, 9), problem_edge(&p, 2, 5, 9), problem_edge(&p, 3, 5, 9);
@@ -163,20 +162,19 @@ static void test_relatives(void) {
 /* Every variant keeps what the plain form keeps: an answer wherever round-robin has one. */
 static void test_random(void) {
   static const char *const variants[] = { "", "enumerate", "blocks", "greedy" };
-  berth_rng rng;
   int answers = 0;
   TEST("an answer wherever another placer has one, the same each time");
+  berth_rng rng;
   berth_rng_init(&rng, 9, 0);
   for (int i = 0; i < 400; i++) {
     problem p;
-    made m;
     berth_place_options o = berth_place_default(NULL);
     berth_placement *other = NULL;
     random_problem(&p, &rng);
     for (int32_t e = 0; e < p.edges; e++) p.bytes[e] = berth_rng_below(&rng, 3);
     if (p.edges > 0 && i % 2) problem_edge(&p, p.src[0], p.dst[0], 1);
     p.bandwidth = 1;
-    m = problem_make(ctx, &p);
+    made m = problem_make(ctx, &p);
     berth_status st = berth_place(m.c, "round-robin", &o, &other, NULL);
     for (int v = 0; v < 4; v++) {
       berth_placement *a = NULL, *b = NULL;
@@ -203,8 +201,8 @@ static void test_random(void) {
 
 static void test_memory(void) {
   static const char *const variants[] = { "", "blocks", "greedy" };
-  problem p;
   TEST("enumerative: allocation failure at every allocation, no leak");
+  problem p;
   crossed(&p);
   for (int v = 0; v < 3; v++) {
     berth_status st = BERTH_ENOMEM;
@@ -214,9 +212,8 @@ static void test_memory(void) {
       berth_place_options o = berth_place_default(NULL);
       berth_placement *r = NULL;
       berth_ctx *own;
-      made m;
       CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
-      m = problem_make(own, &p);
+      made m = problem_make(own, &p);
       o.variant = variants[v];
       state.calls = 0;
       state.fail_at = fail_at;

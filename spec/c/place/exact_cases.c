@@ -22,12 +22,11 @@ static void exact(const problem *p, const berth_exact_options *o, double makespa
 }
 
 static void test_by_hand(void) {
-  problem p;
-  int32_t i, d;
   TEST("five ops of 3 3 2 2 2 s on two devices: 6 s, where longest first takes 7");
+  problem p;
   problem_clear(&p, 5, 2);
-  for (i = 0; i < 5; i++) {
-    for (d = 0; d < 2; d++) p.time[i][d] = i < 2 ? 3 : 2;
+  for (int32_t i = 0; i < 5; i++) {
+    for (int32_t d = 0; d < 2; d++) p.time[i][d] = i < 2 ? 3 : 2;
   }
   exact(&p, NULL, 6, 1);
   TEST("a transfer that takes longer than the op: both stay on one device");
@@ -103,12 +102,12 @@ static void test_seed(void) {
 static void check_replay(const made *m, const berth_placement *r) {
   berth_sim_options o = berth_sim_default(berth_cost_graph(m->c));
   berth_result *x = NULL;
-  berth_oom oom;
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = berth_placement_sequence(r);
   o.memory = BERTH_MEMORY_TOTAL;
   if (!CHECK_STATUS(berth_simulate(m->c, berth_placement_device(r), &o, &x), BERTH_OK)) return;
   CHECK_NEAR(berth_result_makespan(x), berth_placement_estimate(r), 1e-9);
+  berth_oom oom;
   CHECK(!berth_result_oom(x, &oom));
   berth_result_release(x);
 }
@@ -128,17 +127,16 @@ static double solve(const problem *p, int *proved) {
 }
 
 static void test_random(void) {
-  int32_t i, k;
-  int proved, count = 0;
+  int count = 0;
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   TEST("without transfers, with groups, pins and memory: the best of all schedules, and proved");
-  for (i = 0; i < 400; i++) {
+  int proved;
+  for (int32_t i = 0; i < 400; i++) {
     problem p;
-    double best, got;
     random_problem(&p, &rng);
-    best = best_makespan(&p, 1);
-    got = solve(&p, &proved);
+    double best = best_makespan(&p, 1);
+    double got = solve(&p, &proved);
     if (isinf(best)) CHECK(isinf(got));
     if (isinf(best) || isinf(got)) continue;
     CHECK(got >= best * (1 - 1e-12));
@@ -147,14 +145,14 @@ static void test_random(void) {
   }
   CHECK(count > 200);
   TEST("with transfers: the same");
-  for (i = 0; i < 400; i++) {
+  for (int32_t i = 0; i < 400; i++) {
     problem p;
     search s = { .p = &p, .best = INFINITY };
     random_problem(&p, &rng);
-    for (k = 0; k < MOST_DEVICES; k++) p.memory[k] = INFINITY;
-    for (k = 0; k < p.edges; k++) p.bytes[k] = berth_rng_below(&rng, 8);
+    for (int32_t k = 0; k < MOST_DEVICES; k++) p.memory[k] = INFINITY;
+    for (int32_t k = 0; k < p.edges; k++) p.bytes[k] = berth_rng_below(&rng, 8);
     p.bandwidth = 1;
-    for (k = 0; k < MOST_OPS; k++) s.device[k] = BERTH_NONE;
+    for (int32_t k = 0; k < MOST_OPS; k++) s.device[k] = BERTH_NONE;
     extend(&s, 0, 0);
     if (isinf(s.best)) continue;
     CHECK_NEAR(solve(&p, &proved), s.best, 1e-9);
@@ -164,13 +162,11 @@ static void test_random(void) {
 
 static void test_wrong(void) {
   problem p;
-  made m;
   berth_placement *r = NULL;
-  int i;
   problem_clear(&p, 2, 2);
-  m = problem_make(ctx, &p);
+  made m = problem_make(ctx, &p);
   TEST("wrong options");
-  for (i = 0; i < 7; i++) {
+  for (int i = 0; i < 7; i++) {
     berth_exact_options o = berth_exact_default(NULL);
     if (i == 0) o.nodes = -1;
     if (i == 1) o.schedules = -1;
@@ -195,15 +191,14 @@ static berth_status build_all(berth_ctx *own) {
   berth_link link = { 1, 0 }, swift = { INFINITY, 0 };
   berth_device proto = berth_device_default();
   double times[] = { 3, 3, 2, 2, 2 };
-  int32_t i;
   berth_status st = berth_graph_builder_new(own, &b);
-  for (i = 0; i < 5 && st == BERTH_OK; i++) {
+  for (int32_t i = 0; i < 5 && st == BERTH_OK; i++) {
     op.seconds = &times[i];
     st = berth_graph_builder_add_op(b, &op, NULL);
   }
   if (st == BERTH_OK) st = berth_graph_builder_connect(b, 0, 4, 1, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  for (i = 0; i < 2; i++) { /* branching alone, then list schedules first */
+  for (int32_t i = 0; i < 2; i++) { /* branching alone, then list schedules first */
     if (st == BERTH_OK) st = berth_topology_mesh(own, 2, &proto, i ? &swift : &link, &t);
     if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
     if (st == BERTH_OK) st = berth_exact(c, NULL, &r, NULL, NULL);
@@ -230,19 +225,17 @@ static void test_time(void) {
   berth_hooks hooks = { 0 };
   berth_ctx *plain = ctx;
   double now = 0;
-  problem p;
-  made m;
-  int32_t i;
   hooks.clock = tick;
   hooks.ud = &now;
   if (!CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK)) return;
   TEST("out of time: the best until then, and its bound");
+  problem p;
   problem_clear(&p, 5, 2);
-  for (i = 0; i < 5; i++) {
+  for (int32_t i = 0; i < 5; i++) {
     p.time[i][0] = i < 2 ? 3 : 2;
     p.time[i][1] = p.time[i][0] + 0.25;
   }
-  m = problem_make(ctx, &p);
+  made m = problem_make(ctx, &p);
   o.seconds = 0.5;
   if (CHECK_STATUS(berth_exact(m.c, &o, &r, &s, NULL), BERTH_OK)) {
     CHECK(s.timed_out && !s.proved && !s.interrupted && s.bound <= s.makespan && s.nodes < 20);

@@ -83,9 +83,8 @@ static void inputs_live_at_once(berth_ctx *ctx) {
 static void order_decides(berth_ctx *ctx) {
   for (int devices = 1; devices <= 2; devices++) {
     berth_graph_builder *b = ops_of_a_second(ctx, 8, NULL, NULL);
-    instance x;
     for (int i = 0; i < 4; i++) CHECK_STATUS(berth_graph_builder_connect(b, i, 4 + i, 10, NULL), BERTH_OK);
-    x = on_devices(ctx, b, devices, 25);
+    instance x = on_devices(ctx, b, devices, 25);
     for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       berth_obstacle why = { -9, -9, -9 };
@@ -110,11 +109,10 @@ static void any_order_is_stricter(berth_ctx *ctx) {
   berth_graph_builder *b = ops_of_a_second(ctx, 2, NULL, workspace);
   berth_tensor out = { 1, 8, -1, 0 };
   berth_bounds_options asked = berth_bounds_default(NULL);
-  berth_bounds bounds;
-  instance x;
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_tensor(b, &out, NULL), BERTH_OK);
-  x = on_devices(ctx, b, 1, 10);
+  instance x = on_devices(ctx, b, 1, 10);
+  berth_bounds bounds;
   CHECK_STATUS(berth_bounds_compute(x.cost, &asked, &bounds, NULL), BERTH_OK);
   for (int i = 0; i < PLACERS; i++) {
     berth_placement *p;
@@ -160,8 +158,8 @@ typedef struct tally {
 
 static void holds(const instance *x, const berth_placement *p, const berth_sim_options *so, const char *what) {
   berth_result *r = NULL;
-  berth_oom oom;
   if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), so, &r), BERTH_OK)) return;
+  berth_oom oom;
   if (berth_result_oom(r, &oom)) {
     CHECK(!"memory holds");
     printf("# %s, %s: links %d, memory %d, dispatch %d: op %d on device %d is %g bytes short at %g s\n",
@@ -286,12 +284,11 @@ static void misses_nothing_small(berth_ctx *ctx) {
   for (int round = 0; round < check_runs(100, 300) && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
-    int found;
     int32_t n = 2 + berth_rng_below(&rng, 5), devices = 1 + berth_rng_below(&rng, 3);
     if (!tight_instance(ctx, &rng, WITH_MEMORY | WITH_TWINS | WITH_TYPES, n, devices, &x)) continue;
     o.memory = round % 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TRAINING;
     o.links = (berth_links)(round / 2 % 4);
-    found = any_holds(&x, &o);
+    int found = any_holds(&x, &o);
     fit += found;
     unfit += !found;
     for (int i = 1; i < CHOOSERS; i++) {
@@ -312,10 +309,9 @@ static berth_status refuse_one(check_alloc_state *s, const instance *x, const ch
                                long fail_at) {
   berth_placement *p = NULL;
   long held = s->held;
-  berth_status st;
   s->calls = 0;
   s->fail_at = fail_at;
-  st = berth_place(x->cost, placer, o, &p, NULL);
+  berth_status st = berth_place(x->cost, placer, o, &p, NULL);
   s->fail_at = 0;
   berth_placement_release(p);
   CHECK(s->held == held);
@@ -337,8 +333,8 @@ static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
   berth_ctx *ctx;
-  berth_rng rng;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_rng rng;
   berth_rng_init(&rng, 43, 0);
   for (int round = 0; round < 3; round++) {
     instance x;

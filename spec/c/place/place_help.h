@@ -30,10 +30,9 @@ static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
-  int32_t i;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, p->devices, types), BERTH_OK);
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = p->time[i];
     op.param_bytes = p->param[i];
@@ -42,7 +41,7 @@ static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
     op.pin = p->pin[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (i = 0; i < p->edges; i++) {
+  for (int32_t i = 0; i < p->edges; i++) {
     berth_tensor t = { p->src[i], p->bytes[i], p->resident ? -1 : 0, 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, i, p->dst[i]), BERTH_OK);
@@ -57,16 +56,15 @@ static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p)
   berth_topology_builder *b;
   berth_topology *t = NULL;
   berth_link link = { p->bandwidth, p->latency };
-  int32_t i, j;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (i = 0; i < p->devices; i++) {
+  for (int32_t i = 0; i < p->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
     d.memory = p->memory[i];
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
-  for (i = 0; i < p->devices; i++) {
-    for (j = i + 1; j < p->devices; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
+  for (int32_t i = 0; i < p->devices; i++) {
+    for (int32_t j = i + 1; j < p->devices; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -87,16 +85,15 @@ static inline void unmake(made *m) {
 
 /* Defaults: one op time everywhere, no groups, no pins, no limits, free links. */
 static inline void problem_clear(problem *p, int32_t ops, int32_t devices) {
-  int32_t i, d;
   memset(p, 0, sizeof *p);
   p->ops = ops;
   p->devices = devices;
   p->bandwidth = INFINITY;
-  for (i = 0; i < MOST_OPS; i++) {
+  for (int32_t i = 0; i < MOST_OPS; i++) {
     p->group[i] = p->pin[i] = BERTH_NONE;
-    for (d = 0; d < MOST_DEVICES; d++) p->time[i][d] = 1;
+    for (int32_t d = 0; d < MOST_DEVICES; d++) p->time[i][d] = 1;
   }
-  for (d = 0; d < MOST_DEVICES; d++) p->memory[d] = INFINITY;
+  for (int32_t d = 0; d < MOST_DEVICES; d++) p->memory[d] = INFINITY;
 }
 
 static inline void problem_edge(problem *p, int32_t src, int32_t dst, double bytes) {
@@ -106,11 +103,10 @@ static inline void problem_edge(problem *p, int32_t src, int32_t dst, double byt
 }
 
 static inline void random_times(problem *p, berth_rng *rng, int alike) {
-  int32_t i, d;
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     double t = berth_rng_below(rng, 10);
     int32_t keep = berth_rng_below(rng, p->devices);
-    for (d = 0; d < p->devices; d++) {
+    for (int32_t d = 0; d < p->devices; d++) {
       p->time[i][d] = alike ? t : berth_rng_below(rng, 10);
       if (!alike && d != keep && berth_rng_below(rng, 6) == 0) p->time[i][d] = BERTH_UNSUPPORTED;
     }
@@ -119,11 +115,11 @@ static inline void random_times(problem *p, berth_rng *rng, int alike) {
 
 /* Integer sizes, so that sums are exact; limits around the share of each device. Edges carry nothing: memory is the ops'. */
 static inline void random_problem(problem *p, berth_rng *rng) {
-  int32_t i, j, alike = berth_rng_below(rng, 2), density = 2 + berth_rng_below(rng, 6);
+  int32_t alike = berth_rng_below(rng, 2), density = 2 + berth_rng_below(rng, 6);
   double total = 0;
   problem_clear(p, 1 + berth_rng_below(rng, 6), 1 + berth_rng_below(rng, 3));
   random_times(p, rng, alike);
-  for (i = 0; i < p->ops; i++) {
+  for (int32_t i = 0; i < p->ops; i++) {
     total += p->param[i] = berth_rng_below(rng, 7);
     p->workspace[i] = berth_rng_below(rng, 4) ? 0 : berth_rng_below(rng, 4);
     if (berth_rng_below(rng, 5) == 0) p->group[i] = berth_rng_below(rng, 2);
@@ -131,11 +127,11 @@ static inline void random_problem(problem *p, berth_rng *rng) {
     if (p->group[i] != BERTH_NONE || (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]]))) p->pin[i] = BERTH_NONE;
     if (i == p->ops - 1 && p->group[i] == 0) p->pin[i] = berth_rng_below(rng, 2) ? 0 : BERTH_NONE;
     if (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]])) p->pin[i] = BERTH_NONE;
-    for (j = 0; j < i; j++) {
+    for (int32_t j = 0; j < i; j++) {
       if (berth_rng_below(rng, density) == 0) problem_edge(p, j, i, 0);
     }
   }
-  for (i = 0; i < p->devices; i++) {
+  for (int32_t i = 0; i < p->devices; i++) {
     if (berth_rng_below(rng, 3)) p->memory[i] = floor(total / p->devices * (0.6 + berth_rng_uniform(rng)));
   }
 }
@@ -151,18 +147,17 @@ typedef struct trial {
 } trial;
 
 static inline int trial_fits(const trial *t) {
-  int32_t i, j, d;
-  for (d = 0; d < t->p->devices; d++) {
+  for (int32_t d = 0; d < t->p->devices; d++) {
     double sum = 0, most = 0;
-    for (i = 0; i < t->p->ops; i++) {
+    for (int32_t i = 0; i < t->p->ops; i++) {
       if (t->device[i] != d) continue;
       sum += t->p->param[i];
       most = fmax(most, t->p->workspace[i]);
     }
     if (t->limits && sum + most > t->p->memory[d]) return 0;
   }
-  for (i = 0; i < t->p->ops; i++) {
-    for (j = 0; j < i; j++) {
+  for (int32_t i = 0; i < t->p->ops; i++) {
+    for (int32_t j = 0; j < i; j++) {
       if (t->p->group[i] != BERTH_NONE && t->p->group[i] == t->p->group[j] && t->device[i] != t->device[j]) return 0;
     }
   }
@@ -171,8 +166,7 @@ static inline int trial_fits(const trial *t) {
 
 static inline double trial_ready(const trial *t, int32_t op) {
   double ready = 0;
-  int32_t i;
-  for (i = 0; i < t->p->edges; i++) {
+  for (int32_t i = 0; i < t->p->edges; i++) {
     if (t->p->dst[i] != op) continue;
     if (t->device[t->p->src[i]] == BERTH_NONE) return INFINITY;
     ready = fmax(ready, t->finish[t->p->src[i]]);
@@ -182,16 +176,15 @@ static inline double trial_ready(const trial *t, int32_t op) {
 
 /* Appends every ready op to every device: all orders of all assignments, each as early as can be. No transfer takes time. */
 static inline void trial_extend(trial *t, int32_t placed, double end) {
-  int32_t op, d;
   if (end >= t->best) return;
   if (placed == t->p->ops) {
     if (trial_fits(t)) t->best = end;
     return;
   }
-  for (op = 0; op < t->p->ops; op++) {
+  for (int32_t op = 0; op < t->p->ops; op++) {
     double ready;
     if (t->device[op] != BERTH_NONE || isinf(ready = trial_ready(t, op))) continue;
-    for (d = 0; d < t->p->devices; d++) {
+    for (int32_t d = 0; d < t->p->devices; d++) {
       double before = t->free_at[d];
       if (isinf(t->p->time[op][d]) || (t->p->pin[op] != BERTH_NONE && t->p->pin[op] != d)) continue;
       t->device[op] = d;
@@ -205,8 +198,7 @@ static inline void trial_extend(trial *t, int32_t placed, double end) {
 
 static inline double best_makespan(const problem *p, int limits) {
   trial t = { p, limits, { 0 }, { 0 }, { 0 }, INFINITY };
-  int32_t i;
-  for (i = 0; i < MOST_OPS; i++) t.device[i] = BERTH_NONE;
+  for (int32_t i = 0; i < MOST_OPS; i++) t.device[i] = BERTH_NONE;
   trial_extend(&t, 0, 0);
   return t.best;
 }

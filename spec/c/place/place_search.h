@@ -48,12 +48,11 @@ static inline int has_room(const search *s, int32_t op, int32_t d) {
 }
 
 static inline int may_run(const search *s, int32_t op, int32_t d) {
-  int32_t i;
   if (isinf(s->p->time[op][d]) || (s->p->pin[op] != BERTH_NONE && s->p->pin[op] != d)) return 0;
-  for (i = 0; i < s->p->ops && s->p->group[op] != BERTH_NONE; i++) {
+  for (int32_t i = 0; i < s->p->ops && s->p->group[op] != BERTH_NONE; i++) {
     if (s->p->group[i] == s->p->group[op] && s->device[i] != BERTH_NONE && s->device[i] != d) return 0;
   }
-  for (i = 0; s->alike && i < s->p->ops && d > 0; i++) {
+  for (int32_t i = 0; s->alike && i < s->p->ops && d > 0; i++) {
     if (s->device[i] >= d - 1) return 1; /* it is in use, or the one before it */
   }
   return !s->alike || d == 0;
@@ -103,9 +102,9 @@ static inline void join_of(problem *p, int32_t producers, int32_t devices, doubl
 }
 
 static inline void add_edges(problem *p, berth_rng *rng, int most_bytes) {
-  int32_t i, j, density = 1 + berth_rng_below(rng, 3);
-  for (i = 1; i < p->ops; i++) {
-    for (j = 0; j < i; j++) {
+  int32_t density = 1 + berth_rng_below(rng, 3);
+  for (int32_t i = 1; i < p->ops; i++) {
+    for (int32_t j = 0; j < i; j++) {
       if (berth_rng_below(rng, density + 1) == 0) problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
       if (p->edges + 1 < MOST_EDGES && berth_rng_below(rng, 12) == 0) problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
     }

@@ -18,8 +18,6 @@ static int refusals, overruns;
 static void check_report_alone(berth_cost *c, const berth_member_report *r, const berth_sim_options *judge) {
   berth_placement *p = NULL;
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
-  berth_result *run;
-  berth_oom oom;
   berth_status st = berth_place(c, r->placer, r->options, &p, &why);
   if (!CHECK(st == r->status)) printf("# %s: %d alone, %d in the portfolio: %s\n", r->name, st, r->status, r->message);
   refusals += st != BERTH_OK;
@@ -30,7 +28,9 @@ static void check_report_alone(berth_cost *c, const berth_member_report *r, cons
     return;
   }
   if (!CHECK(r->placement && same_placement(p, r->placement))) printf("# %s: another placement alone\n", r->name);
+  berth_result *run;
   CHECK_STATUS(berth_simulate(c, berth_placement_device(p), judge, &run), BERTH_OK);
+  berth_oom oom;
   CHECK(berth_result_makespan(run) == r->makespan && berth_result_oom(run, &oom) == r->oom);
   if (r->oom) CHECK(r->why.op == oom.op && r->why.device == oom.device && r->why.missing > 0);
   berth_result_release(run);
@@ -40,12 +40,12 @@ static void check_report_alone(berth_cost *c, const berth_member_report *r, cons
 static void check_never_worse(berth_cost *c, const berth_portfolio_options *o, berth_links links) {
   berth_portfolio *p = NULL;
   berth_sim_options judge = berth_sim_default(berth_cost_graph(c));
-  const berth_member_report *r;
   double least = INFINITY;
   int32_t first = BERTH_NONE;
   berth_status st = berth_portfolio_run(c, o, &p, NULL);
   judge.links = links;
   CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE);
+  const berth_member_report *r;
   for (int32_t i = 0; (r = berth_portfolio_report(p, i)); i++) {
     check_report_alone(c, r, &judge);
     if (!r->placement || r->oom || r->makespan >= least) continue;
@@ -89,11 +89,11 @@ static void test_list(void) {
     "peft chains", "etf fuse, transfers x0.5", "minmin fuse, transfers x0.5", "blevel fuse, transfers x0.5", "metis fuse",
     "blevel, transfers x0.5", "m-sct through, transfers x4"
   };
-  berth_ctx *ctx;
-  berth_portfolio *p;
   TEST("the built-in members, in their order; ties go to the first");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 1, 2, INFINITY, 1);
+  berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, NULL, &p, NULL), BERTH_OK);
   CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
   for (int32_t i = 0; i < berth_portfolio_members(p); i++) CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
@@ -106,15 +106,15 @@ static void test_list(void) {
 }
 
 static void test_as_placer(void) {
-  berth_ctx *ctx;
-  berth_portfolio *p;
-  berth_placement *q;
   TEST("the placer \"portfolio\" is the run with defaults");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 60, 3, INFINITY, 5);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.place.links = BERTH_LINKS_DUPLEX;
+  berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
+  berth_placement *q;
   CHECK_STATUS(berth_place(m.c, "portfolio", &o.place, &q, NULL), BERTH_OK);
   CHECK(same_placement(q, berth_portfolio_best(p)));
   berth_portfolio_release(p);
@@ -127,10 +127,8 @@ static void test_as_placer(void) {
 /* ---- the judge ---------------------------------------------------------------------------------------------- */
 
 static void test_judge(void) {
-  berth_ctx *ctx;
-  berth_portfolio *p;
-  berth_result *run;
   TEST("the judge's options decide, each answer in its own order if the judge plans");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 60, 3, INFINITY, 4);
   berth_portfolio_options o = berth_portfolio_default(m.g);
@@ -145,9 +143,11 @@ static void test_judge(void) {
   o.threads = 2;
   judge.links = BERTH_LINKS_CHANNEL;
   judge.dispatch = BERTH_DISPATCH_PLANNED;
+  berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
   CHECK_STATUS(berth_portfolio_report(p, 1)->status, BERTH_EINVAL);
   CHECK_TEXT(berth_portfolio_report(p, 1)->message, "the answer has no order of its own to be judged in");
+  berth_result *run;
   for (int32_t i = 0; i < 3; i += 2) {
     const berth_member_report *r = berth_portfolio_report(p, i);
     judge.sequence = berth_placement_sequence(r->placement);
@@ -200,8 +200,8 @@ static void check_refusal(const instance *m, berth_member *list, const char *mes
 }
 
 static void test_own_members(void) {
-  berth_ctx *ctx;
   TEST("a user's member: each way not to answer is told in its own words, not in those of who spoke before");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 20, 2, INFINITY, 1);
   own_member own = { ctx, BERTH_OK, 0, NULL };
@@ -243,14 +243,14 @@ static berth_graph *chains(berth_ctx *ctx, int32_t n) {
 static void run_chains(berth_ctx *ctx, double memory, const char *message, double missing) {
   berth_device device = berth_device_default();
   berth_link link = { 10, 0 };
-  berth_topology *t;
-  berth_cost *c;
-  berth_portfolio *p;
   berth_obstacle why = { 9, 9, 9 };
   berth_graph *g = chains(ctx, 4);
   device.memory = memory;
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 1, &device, &link, &t), BERTH_OK);
+  berth_cost *c;
   CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(c, NULL, &p, &why), BERTH_EINFEASIBLE);
   CHECK(p && !berth_portfolio_best(p) && berth_portfolio_winner(p) == BERTH_NONE);
   CHECK_TEXT(berth_errmsg(ctx), message);
@@ -262,8 +262,8 @@ static void run_chains(berth_ctx *ctx, double memory, const char *message, doubl
 }
 
 static void test_infeasible(void) {
-  berth_ctx *ctx;
   TEST("nothing fits: the proof, or what came closest, and what would help");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   run_chains(ctx, 5, "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing", 5);
   run_chains(ctx, 25, "portfolio: no placement found: that of m-etf comes closest, but op 2 runs out of memory on "
@@ -281,16 +281,16 @@ static void refused(berth_ctx *ctx, berth_cost *c, const berth_portfolio_options
 }
 
 static void test_bad_options(void) {
-  berth_ctx *ctx;
-  berth_portfolio *p;
   TEST("bad options are refused by name");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 40, 3, INFINITY, 2);
-  berth_portfolio_options good = berth_portfolio_default(m.g), o;
+  berth_portfolio_options good = berth_portfolio_default(m.g);
   berth_place_options plain = berth_place_default(m.g);
   berth_member list[] = { { "a", "etf", plain, NULL, NULL }, { "b", "heft", plain, NULL, NULL } };
   good.members = list;
 #define REFUSED(change, message) o = good, change, refused(ctx, m.c, &o, message)
+  berth_portfolio_options o;
   REFUSED(o.threads = -1, "option threads is -1 (0 to 4096)");
   REFUSED(o.seconds = NAN, "option seconds is nan (a number from 0)");
   REFUSED(o.seconds = -1, "option seconds is -1 (a number from 0)");
@@ -311,6 +311,7 @@ static void test_bad_options(void) {
   list[1].placer = "portfolio";
   REFUSED((void)0, "portfolio: member 1 (b): is a portfolio itself");
   list[1].placer = "x";
+  berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, &good, &p, NULL), BERTH_EINVAL);
   CHECK(strncmp(berth_errmsg(ctx), "portfolio: member 1 (b): unknown placer \"x\"", 43) == 0);
 #undef REFUSED

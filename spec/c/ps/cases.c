@@ -63,10 +63,10 @@ static void racks(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
   berth_ps_options o = berth_ps_default(3, 2, 9, capacity);
   int32_t rack[] = { 5, 5, 6 };
-  berth_ps *p;
   TEST("speed: between two machines of a rack");
   o.rack = rack;
   j.rack = 4;
+  berth_ps *p;
   CHECK_STATUS(berth_ps_new(ctx, &o, 1, &j, &p), BERTH_OK);
   CHECK_NEAR(speed(p, 2, AT(0, 2, 1), AT(1, 1, 1)), 3 / 0.375, 1e-12);
   CHECK_NEAR(speed(p, 2, AT(0, 2, 1), AT(2, 1, 1)), 3 / 0.625, 1e-12);
@@ -82,9 +82,9 @@ static void racks(berth_ctx *ctx) {
 static void shared(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
   berth_ps_options o = berth_ps_default(3, 2, 9, capacity);
-  berth_ps *p;
   TEST("speed: shared links");
   o.comm = BERTH_PS_SHARED;
+  berth_ps *p;
   CHECK_STATUS(berth_ps_new(ctx, &o, 1, &j, &p), BERTH_OK);
   CHECK_NEAR(speed(p, 1, AT(0, 4, 2), none), 4 / (0.125 + 0.125), 1e-12);
   CHECK_NEAR(speed(p, 1, AT(0, 4, 4), none), 4 / (0.125 + 0.0625), 1e-12);
@@ -151,9 +151,9 @@ static void order(berth_ctx *ctx) {
   Script s = { 5, { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) },
                     { 5, 1, AT(1, 2, 1) } }, "", BERTH_OK };
   berth_ps_run *r = play(p, &s);
-  berth_ps_record x;
   TEST("in a slot: ends, arrivals, `slot`; a job ends inside a slot and is worth what that slot is worth");
   CHECK_TEXT(s.told, "a0@0 s0@0 a1@1 s1@1 s2@2 a2@3 s3@3 f0@4 s4@4 s5@5 ");
+  berth_ps_record x;
   CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
   CHECK(x.state == BERTH_JOB_DONE && x.first == 0 && x.done == 3 && x.slots == 4 && x.inside == 4 && x.moves == 0 && x.left == 0);
   CHECK_NEAR(x.end, 3.75, 1e-12); /* 16 a slot: 60 */
@@ -180,14 +180,12 @@ static void order(berth_ctx *ctx) {
 static void last_slot(berth_ctx *ctx) {
   berth_ps_job j = plain(1);
   Script s = { 3, { { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(2, 4, 2) }, { 3, 0, AT(2, 4, 2) } }, "", BERTH_OK };
-  berth_ps *p;
-  berth_ps_run *r;
-  berth_ps_record x;
   TEST("what is done just as the last slot ends is done in it");
   j.samples = 16;
-  p = problem(ctx, 4, 1, &j);
-  r = play(p, &s);
+  berth_ps *p = problem(ctx, 4, 1, &j);
+  berth_ps_run *r = play(p, &s);
   CHECK_TEXT(s.told, "s0@0 a0@1 s1@1 s2@2 s3@3 f0@4 ");
+  berth_ps_record x;
   CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
   CHECK(x.state == BERTH_JOB_DONE && x.done == 3 && x.moves == 1);
   CHECK_NEAR(x.end, 4, 1e-9);
@@ -200,13 +198,11 @@ static void moving(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
   Script s = { 7, { { 0, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(1, 4, 2) }, { 4, 0, AT(1, 4, 2) },
                     { 5, 0, AT(1, 4, 2) }, { 6, 0, AT(1, 4, 2) }, { 7, 0, AT(1, 4, 2) } }, "", BERTH_OK };
-  berth_ps *p;
-  berth_ps_run *r;
-  berth_ps_record x;
   TEST("moving costs time; a pause does not");
   j.moving = 1.25; /* 16 + 16 by slot 3, which is lost; 12 in slot 4, 16 in slot 5: done */
-  p = problem(ctx, 9, 1, &j);
-  r = play(p, &s);
+  berth_ps *p = problem(ctx, 9, 1, &j);
+  berth_ps_run *r = play(p, &s);
+  berth_ps_record x;
   CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
   CHECK(x.moves == 1 && x.done == 5 && x.slots == 5);
   CHECK_NEAR(x.end, 6, 1e-9);
@@ -218,10 +214,10 @@ static void moving(berth_ctx *ctx) {
 static void refusals(berth_ctx *ctx) {
   berth_ps_job j[] = { plain(0), plain(0), plain(5) };
   berth_ps *p = problem(ctx, 6, 3, j);
-  berth_ps_run *r;
   berth_ps_place at = AT(0, 1, 1);
   Script s = { 1, { { 0, 0, AT(1, 5, 1) } }, "", BERTH_EINFEASIBLE };
   TEST("assignments that cannot be are refused, with the place");
+  berth_ps_run *r;
   CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_assign(r, 0, 1, &at), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "ps: assign: job 0: only in `slot`");
@@ -270,12 +266,12 @@ static void replaced(berth_ctx *ctx) {
   berth_ps_job j[] = { plain(0), plain(0) };
   berth_ps *p = problem(ctx, 3, 2, j);
   berth_ps_policy policy = { NULL, NULL, twice, NULL };
-  berth_ps_run *r;
-  int32_t slot[2], job[2];
-  berth_ps_place at[2];
   TEST("a later assignment takes the place of the earlier one; none takes it away");
+  berth_ps_run *r;
   CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
+  int32_t slot[2], job[2];
+  berth_ps_place at[2];
   CHECK(berth_ps_run_log(r, 2, slot, job, at) == 1 && slot[0] == 0 && job[0] == 0 && at[0].machine == 2 && at[0].workers == 1);
   berth_ps_run_release(r);
   berth_ps_release(p);
@@ -291,8 +287,8 @@ static void nobody_left(berth_ctx *ctx) {
   Script s = { 0, { { 0, 0, AT(0, 1, 1) } }, "", BERTH_OK };
   berth_ps_policy policy = { refuse_it, on_finish, on_slot, &s };
   berth_ps *p = problem(ctx, 6, 3, j);
-  berth_ps_run *r;
   TEST("a slot in which all that arrive are refused is asked for, and is the last if nobody is to come");
+  berth_ps_run *r;
   CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   CHECK_TEXT(s.told, "a0@0 s0@0 s1@1 a1@2 a2@2 s2@2 ");
@@ -308,14 +304,13 @@ static void interrupted(void) {
   berth_ps_job j = plain(0);
   Script s = { 4, { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) } }, "", BERTH_OK };
   berth_ps_policy policy = { on_arrival, on_finish, on_slot, &s };
-  berth_status st;
-  berth_ps_run *r;
-  berth_ps *p;
-  berth_ctx *ctx;
   TEST("an interrupted run can be played on; one without jobs is over at once");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
-  p = problem(ctx, 6, 1, &j);
+  berth_ps *p = problem(ctx, 6, 1, &j);
+  berth_ps_run *r;
   CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_status st;
   while ((st = berth_ps_run_play(r, &policy)) == BERTH_EINTERRUPT) stopped++;
   CHECK(st == BERTH_OK && stopped > 1);
   CHECK_TEXT(s.told, "a0@0 s0@0 s1@1 s2@2 s3@3 f0@4 ");
@@ -341,11 +336,12 @@ static void refused(berth_ctx *ctx, const berth_ps_options *o, berth_ps_job j, c
 }
 
 static void door(berth_ctx *ctx) {
-  berth_ps_options good = berth_ps_default(3, 2, 9, capacity), o;
+  berth_ps_options good = berth_ps_default(3, 2, 9, capacity);
   berth_ps_job j = plain(0), two[] = { plain(2), plain(1) };
   double bad[] = { 4, 4, 4, NAN, 4, 4 };
   berth_ps *p = NULL;
   TEST("problems: each wrong number is told with its place, value and what was expected");
+  berth_ps_options o;
   o = good, o.resources = 9;
   refused(ctx, &o, j, "option resources is 9 (1 to 8)");
   o = good, o.slots = 0;

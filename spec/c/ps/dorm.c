@@ -93,9 +93,9 @@ static void try_all(World *w, Numbers *n, int i) {
 
 /* On the cluster's sums. */
 static void fair_shares(World *w) {
-  double room[4];
   int out[JOBS] = { 0 };
   memset(w->fair, 0, sizeof w->fair);
+  double room[4];
   for (int32_t k = 0; k < w->c->resources; k++) room[k] = all_of(w, k);
   for (;;) {
     int job = -1, fit = 1;
@@ -187,17 +187,16 @@ static int judge(berth_ps *p, const berth_ps_run *r, const berth_ps_dorm_options
 }
 
 static berth_ps *small_problem(berth_ctx *ctx, berth_rng *g) {
-  berth_ps_job jobs[JOBS];
   double capacity[2 * MOST_MACHINES];
   int32_t machines = 1 + berth_rng_below(g, MOST_MACHINES);
-  berth_ps_options o;
   berth_ps *p = NULL;
   for (int i = 0; i < 2 * MOST_MACHINES; i++) capacity[i] = 5 + berth_rng_below(g, 10);
+  berth_ps_job jobs[JOBS];
   for (int j = 0; j < JOBS; j++) {
     jobs[j] = ps_random_job(g, (j + 1) / 2, 2, 3);
     jobs[j].batch = (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));
   }
-  o = berth_ps_default(machines, 2, SLOTS, capacity);
+  berth_ps_options o = berth_ps_default(machines, 2, SLOTS, capacity);
   CHECK_STATUS(berth_ps_new(ctx, &o, JOBS, jobs, &p), BERTH_OK);
   return p;
 }
@@ -206,25 +205,22 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
   static const double theta_a[] = { 0, 0.5, 1 };
   berth_ps_dorm_options o = berth_ps_dorm_default();
   berth_ps_scheduler *s = NULL;
-  berth_ps_policy policy;
-  berth_ps_dorm_counts counts;
   berth_ps_run *r = NULL;
   berth_rng g;
-  berth_ps *p;
-  int whole, before[2] = { *programs, *greedy };
+  int before[2] = { *programs, *greedy };
   berth_rng_init(&g, seed, 0);
-  p = small_problem(ctx, &g);
+  berth_ps *p = small_problem(ctx, &g);
   o.theta_f = ps_between(&g, 0.02, 0.4);
   o.theta_a = theta_a[berth_rng_below(&g, 3)];
   o.nodes = 100000;
   if (!exact) o.most_jobs = 0;
   CHECK_STATUS(berth_ps_dorm_new(p, &o, &s), BERTH_OK);
-  policy = berth_ps_scheduler_policy(s);
+  berth_ps_policy policy = berth_ps_scheduler_policy(s);
   CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
-  whole = judge(p, r, &o, exact, programs, greedy);
+  int whole = judge(p, r, &o, exact, programs, greedy);
   ps_judge(r, 1);
-  counts = berth_ps_dorm_counted(s);
+  berth_ps_dorm_counts counts = berth_ps_dorm_counted(s);
   if (exact && whole && !CHECK(counts.proved == *programs - before[0] && counts.greedy == *greedy - before[1]))
     printf("# seed %d: %d proved, %d greedy; should be %d, %d\n", (int)seed, (int)counts.proved, (int)counts.greedy,
            *programs - before[0], *greedy - before[1]);

@@ -7,16 +7,13 @@ static void optimus_cases(berth_ctx *ctx) {
   /* 5 units of worker room. Left / (w (w + 1)) is what a worker takes off: 96 samples against 24. 1, 1; then 2, 1 (48 / 4 > 12 /
    * 4); 3, 1 (16 > 12); then 3, 2 (8 < 12) */
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
-  berth_ps *p;
-  berth_ps_run *r;
-  ps_log g;
   j[0].samples = 96;
   j[1].samples = 24;
   j[0].server[1] = j[1].server[1] = 0.5;
-  p = ps_problem(ctx, 1, 2, 5, 8, 2, j);
+  berth_ps *p = ps_problem(ctx, 1, 2, 5, 8, 2, j);
   TEST("optimus: by what a worker takes off the time that is left");
-  r = ps_judged_play(p, ps_optimus(p, NULL));
-  g = ps_log_of(r);
+  berth_ps_run *r = ps_judged_play(p, ps_optimus(p, NULL));
+  ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 3 && ps_had(&g, 0, 1, 0).workers == 2);
   ps_log_free(&g);
   berth_ps_run_release(r);
@@ -57,15 +54,12 @@ static void optimus_cases(berth_ctx *ctx) {
 
 static void optimus_order(berth_ctx *ctx) {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
-  berth_ps *p;
-  berth_ps_run *r;
-  ps_log g;
   TEST("optimus: who has least left begins first");
   j[0].samples = 96;
   j[1].samples = 24;
-  p = ps_problem(ctx, 1, 1, 1, 8, 2, j); /* room for one worker */
-  r = ps_judged_play(p, ps_optimus(p, NULL));
-  g = ps_log_of(r);
+  berth_ps *p = ps_problem(ctx, 1, 1, 1, 8, 2, j); /* room for one worker */
+  berth_ps_run *r = ps_judged_play(p, ps_optimus(p, NULL));
+  ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 0 && ps_had(&g, 0, 1, 0).workers == 1);
   ps_log_free(&g);
   berth_ps_run_release(r);
@@ -83,15 +77,16 @@ static void optimus_order(berth_ctx *ctx) {
 }
 
 static void fits(berth_ctx *ctx) {
-  double w[24], s[24], v[24], theta[] = { 0.02, 0.003, 0.0007, 0, 0.0001 };
-  berth_ps_speed_fit f;
+  double theta[] = { 0.02, 0.003, 0.0007, 0, 0.0001 };
   int n = 0;
   TEST("speed fit: finds the terms that made the speeds; none below 0");
+  double w[24], s[24], v[24];
   for (int a = 1; a <= 6; a++)
     for (int b = 1; b <= 4; b++, n++) {
       w[n] = a, s[n] = b;
       v[n] = 1 / (8.0 / a * theta[0] + theta[1] + theta[2] * a / b + theta[3] * a + theta[4] * b);
     }
+  berth_ps_speed_fit f;
   CHECK_STATUS(berth_ps_speed_fit_to(ctx, 8, n, w, s, v, &f), BERTH_OK);
   for (int i = 0; i < 5; i++) CHECK_NEAR(f.theta[i], theta[i], 1e-12);
   for (int i = 0; i < n; i++) v[i] = 1 / (0.01 + 0.02 / w[i] + 0.003 * (6 - w[i])); /* would like -0.003 of workers */
@@ -147,9 +142,9 @@ static int one_more(Naive *n, int *out) {
   for (int i = 0; i < JOBS; i++) {
     const berth_ps_job *j = berth_ps_job_at(n->p, i);
     int32_t s = needed(j, n->w[i] + 1) - n->s[i];
-    double c = berth_ps_worker_slots(j, j->across), gain;
+    double c = berth_ps_worker_slots(j, j->across);
     if (!n->there[i] || out[i] || n->w[i] == 0 || n->w[i] >= j->batch) continue;
-    gain = n->left[i] * c * (1.0 / n->w[i] - 1.0 / (n->w[i] + 1)) / cost(n, i, 1, s);
+    double gain = n->left[i] * c * (1.0 / n->w[i] - 1.0 / (n->w[i] + 1)) / cost(n, i, 1, s);
     if (gain > most) best = i, most = gain;
   }
   if (best < 0) return 0;
@@ -180,13 +175,11 @@ static void choose(Naive *n) {
 static void naive_case(berth_ctx *ctx, uint64_t seed) {
   Naive n = { 0 };
   berth_rng g;
-  berth_ps *p;
-  berth_ps_run *r;
-  ps_log log;
   berth_rng_init(&g, seed, 0);
+  berth_ps *p;
   n.p = p = ps_random_problem(ctx, &g, (ps_case){ 1, 3, SLOTS, JOBS, 8, 40 });
-  r = ps_judged_play(p, ps_optimus(p, NULL));
-  log = ps_log_of(r);
+  berth_ps_run *r = ps_judged_play(p, ps_optimus(p, NULL));
+  ps_log log = ps_log_of(r);
   for (int i = 0; i < JOBS; i++) n.left[i] = berth_ps_job_at(p, i)->epochs * berth_ps_job_at(p, i)->samples;
   for (int32_t t = 0; t < SLOTS; t++) {
     for (int i = 0; i < JOBS; i++)

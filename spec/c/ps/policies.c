@@ -26,15 +26,13 @@ static berth_ps_scheduler *dorm(berth_ps *p, const berth_ps_dorm_options *o) {
 static void fifo_order(berth_ctx *ctx) {
   /* one worker each; the second needs more than the cluster has beside the first, the fourth than it has at all */
   berth_ps_job j[] = { ps_plain(0), ps_plain(0), ps_plain(0), ps_plain(1) };
-  berth_ps *p;
-  berth_ps_run *r;
   j[1].worker[0] = 2;
   j[1].samples = 8;
   j[2].samples = 4;
   j[3].worker[0] = 3;
-  p = ps_problem(ctx, 1, 20, 2, 2, 4, j);
+  berth_ps *p = ps_problem(ctx, 1, 20, 2, 2, 4, j);
   TEST("fifo: the head of the line blocks, unless others may go ahead; what never fits is refused");
-  r = ps_judged_play(p, fifo(p, false, 1));
+  berth_ps_run *r = ps_judged_play(p, fifo(p, false, 1));
   CHECK(ps_record_of(r, 0).first == 0 && ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 &&
         ps_record_of(r, 1).done == 13);
   CHECK(ps_record_of(r, 2).first == 14 && ps_record_of(r, 2).done == 14);
@@ -49,15 +47,12 @@ static void fifo_order(berth_ctx *ctx) {
 
 static void fifo_turns(berth_ctx *ctx) {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
-  berth_ps *p;
-  berth_ps_run *r;
-  ps_log g;
   TEST("fifo: workers, then servers, on machines in turn; the same ones to the end");
   j[0].ratio = j[1].ratio = 0.25; /* a worker and four servers, on three machines */
   j[0].samples = 8;
-  p = ps_problem(ctx, 3, 20, 4, 4, 2, j);
-  r = ps_judged_play(p, fifo(p, false, 1));
-  g = ps_log_of(r);
+  berth_ps *p = ps_problem(ctx, 3, 20, 4, 4, 2, j);
+  berth_ps_run *r = ps_judged_play(p, fifo(p, false, 1));
+  ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 1 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).servers == 2 &&
         ps_had(&g, 0, 0, 2).servers == 1);
   CHECK(ps_had(&g, 0, 1, 2).workers == 1 && ps_had(&g, 0, 1, 0).servers == 2 && ps_had(&g, 0, 1, 1).servers == 1 &&
@@ -87,9 +82,6 @@ static void fifo_turns(berth_ctx *ctx) {
    nothing. */
 static void drf_textbook(berth_ctx *ctx) {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
-  berth_ps *p;
-  berth_ps_run *r;
-  ps_log g;
   for (int i = 0; i < 2; i++) {
     j[i].ratio = 1;
     j[i].batch = 9;
@@ -98,10 +90,10 @@ static void drf_textbook(berth_ctx *ctx) {
   }
   j[0].worker[1] = 4;
   j[1].worker[0] = 3, j[1].worker[1] = 1;
-  p = ps_problem(ctx, 1, 2, 9, 18, 2, j);
+  berth_ps *p = ps_problem(ctx, 1, 2, 9, 18, 2, j);
   TEST("drf: the example of its authors");
-  r = ps_judged_play(p, drf(p));
-  g = ps_log_of(r);
+  berth_ps_run *r = ps_judged_play(p, drf(p));
+  ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 3 && ps_had(&g, 0, 1, 0).workers == 2);
   ps_log_free(&g);
   berth_ps_run_release(r);
@@ -111,12 +103,10 @@ static void drf_textbook(berth_ctx *ctx) {
 static void drf_events(berth_ctx *ctx) {
   /* 8 workers' room. Alone, the first has its batch, 6: done are 24 a slot; with the second from slot 1, 4 each */
   berth_ps_job j[] = { ps_plain(0), ps_plain(1) };
-  berth_ps *p;
-  berth_ps_run *r;
   j[0].batch = j[1].batch = 6;
-  p = ps_problem(ctx, 2, 20, 4, 4, 2, j);
+  berth_ps *p = ps_problem(ctx, 2, 20, 4, 4, 2, j);
   TEST("drf: shared out anew when a job comes or ends");
-  r = ps_judged_play(p, drf(p));
+  berth_ps_run *r = ps_judged_play(p, drf(p));
   CHECK_NEAR(ps_record_of(r, 0).end, 2.5, 1e-9);  /* 24, 16, 8 of 16 */
   CHECK_NEAR(ps_record_of(r, 1).end, 1 + 2 + 16.0 / 24, 1e-9);
   CHECK(ps_record_of(r, 0).moves == 1);
@@ -189,18 +179,15 @@ static void naive_drf(Naive *w, const berth_ps *p, const int *there) {
 
 static void drf_naive(berth_ctx *ctx, uint64_t seed) {
   berth_rng g;
-  berth_ps *p;
-  berth_ps_run *r;
-  ps_log log;
   berth_rng_init(&g, seed, 0);
-  p = ps_random_problem(ctx, &g, (ps_case){ 5, 3, 6, 6, 3, 14 });
-  r = ps_judged_play(p, drf(p));
-  log = ps_log_of(r);
+  berth_ps *p = ps_random_problem(ctx, &g, (ps_case){ 5, 3, 6, 6, 3, 14 });
+  berth_ps_run *r = ps_judged_play(p, drf(p));
+  ps_log log = ps_log_of(r);
   for (int32_t t = 0; t < 6; t++) {
     int there[8] = { 0 };
-    Naive w;
     for (int i = 0; i < 6; i++)
       there[i] = berth_ps_job_at(p, i)->arrival <= t && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
+    Naive w;
     naive_drf(&w, p, there);
     for (int i = 0; i < 6; i++)
       for (int m = 0; m < 5; m++) {
@@ -231,10 +218,9 @@ static berth_ps_scheduler *make(berth_ps *p, int kind) {
 static void random_runs(berth_ctx *ctx, int kind) {
   for (uint64_t seed = 0; seed < (kind == 3 ? 12 : 60); seed++) {
     berth_rng g;
-    berth_ps *p;
     double utility = 0;
     berth_rng_init(&g, seed, (uint64_t)kind);
-    p = ps_random_problem(ctx, &g, (ps_case){ 1 + berth_rng_below(&g, 8), 1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
+    berth_ps *p = ps_random_problem(ctx, &g, (ps_case){ 1 + berth_rng_below(&g, 8), 1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
     for (int again = 0; again < 2; again++) {
       berth_ps_run *r = ps_judged_play(p, make(p, kind));
       if (again) CHECK(berth_ps_run_report(r).utility == utility);
@@ -247,9 +233,9 @@ static void random_runs(berth_ctx *ctx, int kind) {
 
 static berth_status all_kinds(berth_ctx *ctx) {
   berth_rng g;
-  berth_ps *p;
   berth_status st = BERTH_OK;
   berth_rng_init(&g, 3, 0);
+  berth_ps *p;
   if (!(p = ps_random_problem(ctx, &g, (ps_case){ 3, 2, 5, 4, 4, 12 }))) return BERTH_ENOMEM;
   for (int kind = 0; st == BERTH_OK && kind < 6; kind++) {
     berth_ps_scheduler *s = make(p, kind);
@@ -266,8 +252,6 @@ static void door(berth_ctx *ctx) {
   berth_ps_scheduler *s = NULL;
   berth_ps_dorm_options d = berth_ps_dorm_default();
   berth_ps_fifo_options f = berth_ps_fifo_default();
-  berth_ps_policy policy;
-  berth_ps_run *r;
   TEST("schedulers: wrong options, and runs of other problems, are refused");
   f.most = 0;
   CHECK_STATUS(berth_ps_fifo_new(p, &f, &s), BERTH_EINVAL);
@@ -277,7 +261,8 @@ static void door(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "option theta_a is 1.5 (0 to 1)");
   CHECK(s == NULL);
   s = drf(p);
-  policy = berth_ps_scheduler_policy(s);
+  berth_ps_policy policy = berth_ps_scheduler_policy(s);
+  berth_ps_run *r;
   CHECK_STATUS(berth_ps_run_new(q, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "ps: the scheduler was made for another problem than the run's");

@@ -75,14 +75,14 @@ static inline double ps_slowest(const berth_ps_options *o, const berth_ps_job *j
 }
 
 static inline double ps_naive_speed(const berth_ps_options *o, const berth_ps_job *j, size_t n, const berth_ps_place *p) {
-  double workers = 0, servers = 0, b;
+  double workers = 0, servers = 0;
   for (size_t i = 0; i < n; i++) {
     workers += p[i].workers;
     servers += p[i].servers;
   }
   if (workers > j->batch) workers = j->batch;
   if (workers == 0 || servers == 0 || servers * j->ratio < workers * (1 - 1e-12)) return 0;
-  b = ps_slowest(o, j, n, p);
+  double b = ps_slowest(o, j, n, p);
   if (o->comm == BERTH_PS_SHARED) return j->batch / (j->tau * j->batch / workers + 2 * j->bytes / servers / b);
   return workers * (1 / (j->tau + 2 * j->bytes * j->ratio / (b * j->batch)));
 }
@@ -97,14 +97,14 @@ static inline int ps_same(const berth_ps_place *a, size_t n, const berth_ps_plac
 /* One job in one slot: entries at .. at + n - 1. */
 static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x, const ps_log *g, size_t at,
                                  size_t n) {
-  double speed = ps_naive_speed(o, j, n, g->place + at), lost, total = j->epochs * j->samples;
+  double speed = ps_naive_speed(o, j, n, g->place + at), total = j->epochs * j->samples;
   CHECK(g->slot[at] >= j->arrival && g->slot[at] < o->slots);
   CHECK(x->done == BERTH_NONE);
   if (x->n_last > 0 && !ps_same(g->place + at, n, g->place + x->last, x->n_last)) {
     x->moves++;
     x->owed = j->moving;
   }
-  lost = fmin(1, x->owed);
+  double lost = fmin(1, x->owed);
   x->owed -= lost;
   x->last = at;
   x->n_last = n;

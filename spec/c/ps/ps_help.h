@@ -91,12 +91,11 @@ static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slo
                                    const berth_ps_job *jobs) {
   double capacity[16];
   berth_ps *p = NULL;
-  berth_ps_options o;
   for (int32_t m = 0; m < machines; m++) {
     capacity[2 * m] = of_workers;
     capacity[2 * m + 1] = of_servers;
   }
-  o = berth_ps_default(machines, 2, slots, capacity);
+  berth_ps_options o = berth_ps_default(machines, 2, slots, capacity);
   CHECK_STATUS(berth_ps_new(ctx, &o, n, jobs, &p), BERTH_OK);
   return p;
 }

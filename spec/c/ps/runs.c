@@ -36,12 +36,12 @@ static berth_ps_job random_job(berth_rng *g, int32_t arrival) {
 }
 
 static berth_ps *random_problem(berth_ctx *ctx, berth_rng *g) {
-  berth_ps_job jobs[JOBS];
   double capacity[MACHINES * RESOURCES] = { 0 };
   int32_t rack[MACHINES] = { 0, 0, 1, 1, 7 };
   berth_ps_options o = berth_ps_default(MACHINES, RESOURCES, SLOTS, capacity);
   berth_ps *p = NULL;
   for (int i = 0; i < MACHINES * RESOURCES; i++) capacity[i] = floor(between(g, 0, 30)) / 10;
+  berth_ps_job jobs[JOBS];
   for (int i = 0; i < JOBS; i++) jobs[i] = random_job(g, i * (SLOTS - 2) / JOBS);
   if (berth_rng_below(g, 2)) o.rack = rack;
   if (berth_rng_below(g, 2)) o.comm = BERTH_PS_SHARED;
@@ -75,10 +75,9 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
     int32_t k = berth_rng_below(&w->rng, 2) ? berth_ps_run_places(r, jobs[i], MACHINES, at) : 0,
             tries = 1 + berth_rng_below(&w->rng, 8);
     while (tries-- > 0) {
-      berth_status st;
       if (k == 0) k = random_places(&w->rng, berth_ps_job_at(berth_ps_run_problem(r), jobs[i]), w->working, at);
       if (w->working && !works(berth_ps_run_problem(r), jobs[i], k, at)) k = 0;
-      st = berth_ps_assign(r, jobs[i], k, at);
+      berth_status st = berth_ps_assign(r, jobs[i], k, at);
       if (st == BERTH_ENOMEM) return st;
       CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE);
       if (st == BERTH_OK && berth_rng_below(&w->rng, 4)) break;
@@ -90,8 +89,8 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
 }
 
 static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
-  berth_ps_record x;
   ((Random *)ud)->finished++;
+  berth_ps_record x;
   CHECK_STATUS(berth_ps_run_record(r, job, &x), BERTH_OK);
   CHECK(x.state == BERTH_JOB_DONE && x.done == berth_ps_run_slot(r) - 1);
   return BERTH_OK;
@@ -107,11 +106,10 @@ static berth_status random_run(berth_ctx *ctx, uint64_t seed) {
   Random w = { .working = (int)(seed & 1) };
   berth_ps_policy policy = { arrival, finish, slot, &w };
   berth_ps_run *r = NULL;
-  berth_ps *p;
-  berth_status st;
   berth_rng_init(&w.rng, seed, 0);
+  berth_ps *p;
   if (!(p = random_problem(ctx, &w.rng))) return BERTH_ENOMEM;
-  st = berth_ps_run_new(p, &r);
+  berth_status st = berth_ps_run_new(p, &r);
   berth_ps_release(p);
   if (st == BERTH_OK) st = berth_ps_run_play(r, &policy);
   if (st == BERTH_OK) {
@@ -147,22 +145,22 @@ static berth_status replay(void *ud, berth_ps_run *r, int32_t s) {
 
 static void replays(berth_ctx *ctx, uint64_t seed) {
   Random w = { .working = 0 };
-  berth_ps_policy random = { NULL, NULL, slot, &w }, again;
-  Replay book;
-  berth_ps_run *a, *b;
-  berth_ps *p;
+  berth_ps_policy random = { NULL, NULL, slot, &w };
   berth_rng_init(&w.rng, seed, 1);
-  p = random_problem(ctx, &w.rng);
+  berth_ps *p = random_problem(ctx, &w.rng);
+  berth_ps_run *a;
   CHECK_STATUS(berth_ps_run_new(p, &a), BERTH_OK);
+  berth_ps_run *b;
   CHECK_STATUS(berth_ps_run_new(p, &b), BERTH_OK);
   berth_ps_release(p);
   CHECK_STATUS(berth_ps_run_play(a, &random), BERTH_OK);
-  book = (Replay){ ps_log_of(a), 1 };
-  again = (berth_ps_policy){ NULL, NULL, replay, &book };
+  Replay book = (Replay){ ps_log_of(a), 1 };
+  berth_ps_policy again = (berth_ps_policy){ NULL, NULL, replay, &book };
   CHECK_STATUS(berth_ps_run_play(b, &again), BERTH_OK);
   for (int32_t j = 0; j < JOBS; j++) {
-    berth_ps_record x, y;
+    berth_ps_record x;
     berth_ps_run_record(a, j, &x);
+    berth_ps_record y;
     berth_ps_run_record(b, j, &y);
     if (x.state != BERTH_JOB_REFUSED) CHECK(x.state == y.state && x.left == y.left && x.done == y.done && x.moves == y.moves);
   }

@@ -13,9 +13,8 @@ static const char profile[] =
 static berth_status load(berth_ctx *ctx, const char *text, berth_graph **g) {
   berth_load_options o = berth_load_default();
   berth_bundle b = { NULL, NULL, NULL, NULL };
-  berth_status st;
   o.mirror = BERTH_MIRROR_PACML;
-  st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
+  berth_status st = berth_parse(ctx, "profile", text, strlen(text), &o, &b);
   *g = b.graph;
   b.graph = NULL;
   berth_bundle_release(&b);
@@ -50,12 +49,11 @@ static void drop(Job *j) {
 
 static berth_status whole_job(berth_ctx *ctx, int compat) {
   berth_ramp_options o = berth_ramp_default(compat);
-  berth_ramp_outcome out;
   int32_t most[] = { 1, 8, 16, 2 };
-  Job j;
-  berth_status st;
   o.quantum = 0.25;
-  st = make(ctx, &o, profile, &j);
+  Job j;
+  berth_status st = make(ctx, &o, profile, &j);
+  berth_ramp_outcome out;
   for (int i = 0; st == BERTH_OK && i < 4; i++) st = berth_ramp_plan(j.planner, j.model, most[i], NULL, 1, NULL, &out);
   drop(&j);
   return st;
@@ -74,20 +72,20 @@ static void plan_after_refusal(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_ramp_options o = berth_ramp_default(1);
-  berth_ramp_outcome want, out;
   berth_ctx *ctx;
   int whole = 0;
-  Job j;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  Job j;
   CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  berth_ramp_outcome want;
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 16, NULL, 1, NULL, &want), BERTH_OK);
+  berth_ramp_outcome out;
   for (long n = 1; !whole; n++) {
     berth_ramp_planner *p;
-    berth_status st;
     CHECK_STATUS(berth_ramp_planner_new(j.ramp, &p), BERTH_OK);
     CHECK_STATUS(berth_ramp_plan(p, j.model, 2, NULL, 1, NULL, &out), BERTH_OK);
     s.fail_at = s.calls + n;
-    st = berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out);
+    berth_status st = berth_ramp_plan(p, j.model, 16, NULL, 1, NULL, &out);
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     whole = st == BERTH_OK;
     s.fail_at = 0;
@@ -105,13 +103,13 @@ static void plan_after_refusal(void) {
 static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32_t slots, const char *text) {
   for (int compat = 0; compat < 2; compat++) {
     berth_ramp_options o = berth_ramp_default(compat);
-    int32_t servers[1024];
-    Job j;
     o.groups = groups;
     o.racks = racks;
     o.slots = slots;
     o.quantum = 1e-6;
+    Job j;
     CHECK_STATUS(make(ctx, &o, text, &j), BERTH_OK);
+    int32_t servers[1024];
     for (int32_t most = 1; most <= check_runs(256, 1024); most = most == 1 ? 2 : 2 * most) {
       berth_ramp_outcome out = { 0 };
       CHECK_STATUS(berth_ramp_plan(j.planner, j.model, most, NULL, 1, servers, &out), BERTH_OK);
@@ -136,12 +134,12 @@ static const char weightless_profile[] =
 static void block_along_groups(berth_ctx *ctx) {
   berth_ramp_options o = berth_ramp_default(1);
   berth_ramp_outcome out = { 0 };
-  int32_t servers[4];
-  Job j;
   o.groups = 4;
   o.racks = o.slots = 1;
+  Job j;
   CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
   CHECK(berth_ramp_legal(j.ramp, 4) && !berth_ramp_legal(j.ramp, 6));
+  int32_t servers[4];
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, servers, &out), BERTH_OK);
   CHECK(out.cause != BERTH_RAMP_NO_BLOCK && out.n_servers == 4 && servers[0] == 0
         && servers[3] == 3);
@@ -170,12 +168,12 @@ static void interrupt_a_large_step(void) {
   berth_hooks hooks = { NULL, NULL, NULL, interrupt, NULL, &asked };
   berth_ramp_options o = berth_ramp_default(1);
   berth_ramp_outcome out = { .step = 7 };
-  berth_ctx *ctx;
-  Job j;
   o.groups = o.racks = 1;
   o.slots = 1024;
   o.quantum = 1e-9;
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  Job j;
   CHECK_STATUS(make(ctx, &o, long_profile(), &j), BERTH_OK);
   asked = 0;
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 1024, NULL, 1, NULL, &out), BERTH_EINTERRUPT);
@@ -191,13 +189,15 @@ static void interrupt_a_large_step(void) {
 
 static void plan_on_blocks(berth_ctx *ctx, int compat) {
   berth_ramp_options o = berth_ramp_default(compat);
-  int32_t servers[32], good[4] = { 1, 3, 9, 11 }, mixed[4] = { 3, 1, 9, 11 }, none[4] = { 0, 2, 9, 11 };
+  int32_t good[4] = { 1, 3, 9, 11 }, mixed[4] = { 3, 1, 9, 11 }, none[4] = { 0, 2, 9, 11 };
   uint8_t busy[32] = { 0 };
-  berth_ramp_outcome out = { 0 }, first;
-  Job j;
+  berth_ramp_outcome out = { 0 };
   o.quantum = 1e-6;
+  Job j;
   CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
+  berth_ramp_outcome first;
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &first), BERTH_OK);
+  int32_t servers[32];
   CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out), BERTH_OK);
   CHECK(out.cause == BERTH_RAMP_PLACED && out.ops == first.ops);
   for (int i = 0; i < 4; i++) CHECK(servers[out.n_servers - 4 + i] == good[i]);

@@ -14,10 +14,11 @@ static double value_of(const setup *s, const berth_sim_options *o, const int32_t
 }
 
 static double brute(const setup *s, const berth_sim_options *o, int32_t n, int32_t devices) {
-  int32_t device[MOST] = { 0 }, i;
+  int32_t device[MOST] = { 0 };
   double best = INFINITY;
   for (;;) {
     best = fmin(best, value_of(s, o, device));
+    int32_t i;
     for (i = 0; i < n && ++device[i] == devices; i++) device[i] = 0;
     if (i == n) return best;
   }
@@ -36,10 +37,8 @@ static void small_graphs(void) {
   berth_rng_init(&rng, 1, 0);
   for (int k = 0; k < 24; k++) {
     setup s;
-    int32_t device[MOST];
     berth_search_options o = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
-    berth_search_report r;
     setup_random(&s, &rng, 7, k % 2);
     if (k % 3 == 0) setup_uneven(&s, 2);
     else setup_mesh(&s, 2, k % 3 == 1 ? INFINITY : 60);
@@ -47,7 +46,8 @@ static void small_graphs(void) {
     o.judge = &judge;
     o.calls = 300;
     o.steepest = k % 4 == 3;
-    r = search(&s, &o, device);
+    int32_t device[MOST];
+    berth_search_report r = search(&s, &o, device);
     CHECK(r.value <= r.start);
     CHECK(r.calls == o.calls);
     CHECK(value_of(&s, &judge, device) == r.value);
@@ -72,7 +72,7 @@ static void same_answers(void) {
   berth_rng_init(&rng, 2, 0);
   for (int k = 0; k < 32; k++) {
     setup s;
-    berth_search_options a = berth_search_default(), b;
+    berth_search_options a = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
     setup_random(&s, &rng, 40, k % 2);
     if (k % 3 == 0) setup_uneven(&s, 3);
@@ -84,6 +84,7 @@ static void same_answers(void) {
     a.restarts = 2 + k % 5;
     a.threads = 1;
     a.seed = (uint64_t)k;
+    berth_search_options b;
     for (b = a; b.threads < 3; ) {
       b.threads++;
       CHECK(same(&s, &a, &b));
@@ -110,19 +111,18 @@ static berth_status prefer_high(void *ud, const int32_t *device, double limit, d
 
 static void own_objective(void) {
   TEST("an objective of the user's: as often as told; what it fails with ends the search")
-  setup s;
   berth_rng rng;
-  int32_t device[MOST];
   asked a = { 20, 0 };
   berth_objective f = { prefer_high, NULL, &a };
   berth_search_options o = berth_search_default();
-  berth_search_report r;
   berth_rng_init(&rng, 3, 0);
+  setup s;
   setup_random(&s, &rng, 20, 1);
   setup_mesh(&s, 4, INFINITY);
   o.objective = &f;
   o.calls = 900;
-  r = search(&s, &o, device);
+  int32_t device[MOST];
+  berth_search_report r = search(&s, &o, device);
   CHECK(a.calls == 900);
   CHECK_NEAR(r.value, 0, 0);
   CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_ECALLBACK);
@@ -161,15 +161,13 @@ static void refused_memory(void) {
   for (long k = 1; k < 400; k++) {
     check_alloc_state a = { 0, 0, 0 };
     berth_hooks h = { 0 };
-    setup s;
-    berth_rng rng;
-    int32_t device[MOST];
-    berth_status st;
     berth_search_options o = berth_search_default();
     berth_ctx *ctx = NULL;
     h.alloc = check_alloc;
     h.alloc_ud = &a;
+    berth_rng rng;
     berth_rng_init(&rng, 4, 0);
+    setup s;
     memset(&s, 0, sizeof s);
     CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
     s.ctx = ctx;
@@ -181,7 +179,8 @@ static void refused_memory(void) {
     o.restarts = 2;
     a.calls = 0;
     a.fail_at = k;
-    st = berth_search(s.cost, &o, device, NULL);
+    int32_t device[MOST];
+    berth_status st = berth_search(s.cost, &o, device, NULL);
     a.fail_at = 0;
     setup_end(&s);
     CHECK(a.held == 0);
@@ -199,23 +198,22 @@ static void doppler(void) {
   static const double best[] = { 1200.0710, 600.0705, 56.6982, 41.6641, 166.7188, 141.3888, 122.6288, 97.2844, 231.3598, 166.7407,
                                  230.8571, 166.7875 };
   const char *dir = check_shared();
-  int32_t device[512];
   double sum = 0;
   if (!dir) {
     SKIP("no test data beside the project");
     return;
   }
+  int32_t device[512];
   for (int i = 0; i < 12; i++) {
     setup s;
     doppler_graph *d = doppler_read(dir, names[i / 2]);
     berth_search_options o = berth_search_default();
-    berth_sim_options judge;
-    double above;
     doppler_setup(&s, d, i % 2 ? 8 : 4, 1);
+    berth_sim_options judge;
     CHECK_STATUS(berth_sim_preset(s.ctx, "doppler", &judge), BERTH_OK);
     o.judge = &judge;
     o.seed = 1;
-    above = search(&s, &o, device).value / 1e10 / best[i];
+    double above = search(&s, &o, device).value / 1e10 / best[i];
     CHECK(above < 1.05);
     sum += log(above);
     setup_end(&s);

@@ -56,11 +56,11 @@ static berth_status look_at(void *ud, const int32_t *device, double limit, doubl
 static long watched(const setup *s, berth_search_options *o, const int32_t *start) {
   seen a = { NULL, 0, 0 };
   berth_objective f = { look_at, NULL, &a };
-  int32_t device[OPS];
-  berth_search_report r;
   CHECK_STATUS(berth_sim_new(s->cost, o->judge, &a.sim), BERTH_OK);
   o->objective = &f;
   o->start = start;
+  int32_t device[OPS];
+  berth_search_report r;
   CHECK_STATUS(berth_search(s->cost, o, device, &r), BERTH_OK);
   berth_sim_release(a.sim);
   o->objective = NULL;
@@ -73,14 +73,13 @@ static void nothing_broken(void) {
   TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the objective")
   long refused = 0;
   for (int k = 0; k < 4 * METHODS; k++) {
-    setup s;
     berth_sim_options judge = berth_sim_default(NULL);
     berth_search_options o = berth_search_default();
-    berth_place_options place;
     berth_placement *p = NULL;
     judge.memory = k % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
+    setup s;
     crowded(&s, (uint64_t)k, k % 4 < 2 ? 1.08 : 1.03, k % 2);
-    place = berth_place_default(s.g);
+    berth_place_options place = berth_place_default(s.g);
     place.memory = judge.memory;
     o.method = methods[k % METHODS];
     o.judge = &judge;
@@ -104,10 +103,9 @@ static void better_than_given(void) {
     setup s;
     berth_search_options o = berth_search_default();
     berth_search_report r = { 0 };
-    berth_place_options place;
     berth_placement *p = NULL, *q = NULL;
     crowded(&s, (uint64_t)(50 + k), 1.04, 1);
-    place = berth_place_default(s.g);
+    berth_place_options place = berth_place_default(s.g);
     place.memory = BERTH_MEMORY_TOTAL;
     if (!CHECK_STATUS(berth_place(s.cost, "heft", &place, &p, NULL), BERTH_OK)) continue;
     o.start = berth_placement_device(p);
@@ -127,9 +125,11 @@ static void better_than_given(void) {
 }
 
 static int same(const setup *s, const berth_search_options *a, const berth_search_options *b) {
-  int32_t x[OPS], y[OPS];
-  berth_search_report p, q;
+  int32_t x[OPS];
+  berth_search_report p;
   CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
+  int32_t y[OPS];
+  berth_search_report q;
   CHECK_STATUS(berth_search(s->cost, b, y, &q), BERTH_OK);
   return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0;
 }
@@ -138,12 +138,11 @@ static void threads(void) {
   TEST("a given start, tight memory, walks from there and from units: the same bytes for any number of threads")
   for (int k = 0; k < METHODS; k++) {
     setup s;
-    berth_search_options a = berth_search_default(), b;
+    berth_search_options a = berth_search_default();
     berth_sim_options judge = berth_sim_default(NULL);
-    berth_place_options place;
     berth_placement *p = NULL;
     crowded(&s, 7, 1.05, 1);
-    place = berth_place_default(s.g);
+    berth_place_options place = berth_place_default(s.g);
     judge.memory = place.memory = BERTH_MEMORY_TOTAL;
     CHECK_STATUS(berth_place(s.cost, "m-etf", &place, &p, NULL), BERTH_OK);
     a.method = methods[k];
@@ -152,7 +151,7 @@ static void threads(void) {
     a.calls = 2500;
     a.restarts = 5;
     a.threads = 1;
-    b = a;
+    berth_search_options b = a;
     for (b.threads = 2; b.threads <= 4; b.threads++) CHECK(same(&s, &a, &b));
     berth_placement_release(p);
     setup_end(&s);
@@ -164,7 +163,7 @@ static void plenty(void) {
   static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING, BERTH_MEMORY_TOTAL };
   for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
-    berth_search_options a = berth_search_default(), b;
+    berth_search_options a = berth_search_default();
     berth_sim_options none = berth_sim_default(NULL), judge = none;
     crowded(&s, (uint64_t)k, k % 2 ? INFINITY : 1e6, 0);
     none.memory = BERTH_MEMORY_NONE;
@@ -172,7 +171,7 @@ static void plenty(void) {
     a.method = methods[k % METHODS];
     a.judge = &none;
     a.calls = 400;
-    b = a;
+    berth_search_options b = a;
     b.judge = &judge;
     for (int i = 0; i < 3; i++) {
       judge.memory = policies[i];
@@ -184,17 +183,17 @@ static void plenty(void) {
 
 static void big_units(void) {
   TEST("units that find no room side by side are made smaller: a start is there, and the chain is cut once")
-  setup s;
-  int32_t device[8];
   berth_search_options o = berth_search_default();
   berth_sim_options judge = berth_sim_default(NULL);
   judge.memory = BERTH_MEMORY_TOTAL;
+  setup s;
   setup_begin(&s);
   for (int i = 0; i < 8; i++) setup_heavy(&s, 1, 10, 0, BERTH_NONE);
   for (int i = 1; i < 8; i++) setup_edge(&s, i - 1, i, 1);
   setup_mesh(&s, 2, 44);
   o.judge = &judge;
   o.calls = 200;
+  int32_t device[8];
   CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_OK); /* 87 bytes on 2 x 44: four ops each */
   CHECK_NEAR(value_of(&s, &judge, device), 9, 1e-9); /* the chain is cut once: 8 s and 1 s for the byte */
   setup_end(&s);

@@ -11,8 +11,8 @@ enum { METHODS = 3 };
 /* Pins, two groups, one op that device 0 cannot run; memory of 0: no limit. Device i is 1 + i / 4 times as fast. */
 static void walled(setup *s, const berth_hooks *hooks, uint64_t seed, double memory, int uneven) {
   berth_topology_builder *b = NULL;
-  berth_rng rng;
   memset(s, 0, sizeof *s);
+  berth_rng rng;
   berth_rng_init(&rng, seed, 0);
   CHECK_STATUS(berth_ctx_new(hooks, &s->ctx), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_new(s->ctx, &s->b), BERTH_OK);
@@ -74,11 +74,9 @@ static void every_step(void) {
   TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is the answer's")
   for (int k = 0; k < 3 * METHODS; k++) {
     setup s;
-    int32_t device[OPS];
     seen a;
     berth_objective f = { look_at, NULL, &a };
     berth_search_options o = berth_search_default();
-    berth_search_report r;
     walled(&s, NULL, (uint64_t)k, k % 2 ? 190 : 140, 1);
     a = (seen){ &s, berth_sim_default(s.g), 0, 0 };
     a.judge.memory = k % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE;
@@ -87,6 +85,8 @@ static void every_step(void) {
     o.objective = &f;
     o.calls = 250;
     o.population = 20;
+    int32_t device[OPS];
+    berth_search_report r;
     CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
     CHECK(a.asked > 50 && a.asked <= 250);
     CHECK(a.broken == 0);
@@ -102,10 +102,8 @@ static void gathered_in_any_order(void) {
   for (int room = 9; room <= 10; room++) {
     static const int32_t members[] = { 0, 1 };
     setup s;
-    int32_t device[3];
     berth_collective c = { BERTH_ALLGATHER, 4, 1, 2, members, 0, NULL };
     berth_search_options o = berth_search_default();
-    berth_sim_options judge;
     setup_begin(&s);
     for (int32_t i = 0; i < 3; i++) {
       berth_op op = berth_op_default();
@@ -117,11 +115,12 @@ static void gathered_in_any_order(void) {
     }
     CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
     setup_mesh(&s, 2, room);
-    judge = berth_sim_default(s.g);
+    berth_sim_options judge = berth_sim_default(s.g);
     judge.memory = BERTH_MEMORY_TOTAL;
     o.judge = &judge;
     o.calls = 10;
     CHECK(simulate(&s, &judge, (const int32_t[]){ 0, 0, 1 }).oom_op == BERTH_NONE);
+    int32_t device[3];
     CHECK_STATUS(berth_search(s.cost, &o, device, NULL), room == 10 ? BERTH_OK : BERTH_EINFEASIBLE);
     setup_end(&s);
   }
@@ -130,9 +129,11 @@ static void gathered_in_any_order(void) {
 /* ---- judges ------------------------------------------------------------------------------------------ */
 
 static int same(const setup *s, const berth_search_options *a, const berth_search_options *b, double *value) {
-  int32_t x[OPS], y[OPS];
-  berth_search_report p, q;
+  int32_t x[OPS];
+  berth_search_report p;
   CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
+  int32_t y[OPS];
+  berth_search_report q;
   CHECK_STATUS(berth_search(s->cost, b, y, &q), BERTH_OK);
   *value = p.value;
   return p.value == q.value && p.calls == q.calls && memcmp(x, y, sizeof x) == 0
@@ -144,11 +145,9 @@ static void judges(void) {
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_ROUTE, BERTH_LINKS_FAIR };
   for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
-    berth_sim_options judge;
-    berth_search_options a = berth_search_default(), b;
-    double value;
+    berth_search_options a = berth_search_default();
     walled(&s, NULL, (uint64_t)k, k % 2 ? 150 : 0, 1);
-    judge = berth_sim_default(s.g);
+    berth_sim_options judge = berth_sim_default(s.g);
     judge.links = links[k % 4];
     a.method = methods[k % METHODS];
     a.judge = &judge;
@@ -157,7 +156,8 @@ static void judges(void) {
     a.restarts = 3;
     a.threads = 1;
     a.seed = 5;
-    b = a;
+    berth_search_options b = a;
+    double value;
     for (b.threads = 2; b.threads <= 4; b.threads += 2) CHECK(same(&s, &a, &b, &value));
     b.no_limit = 1;
     CHECK(same(&s, &a, &b, &value));
@@ -168,18 +168,17 @@ static void judges(void) {
 static void two_phases(void) {
   TEST("walks long enough for two phases: the same bytes for any number of threads")
   setup s;
-  berth_sim_options judge;
-  berth_search_options a = berth_search_default(), b;
-  double value;
+  berth_search_options a = berth_search_default();
   walled(&s, NULL, 3, 150, 0);
-  judge = berth_sim_default(s.g);
+  berth_sim_options judge = berth_sim_default(s.g);
   judge.links = BERTH_LINKS_DUPLEX;
   a.judge = &judge;
   a.calls = 6000;
   a.restarts = 5; /* and a polish */
   a.threads = 1;
-  b = a;
+  berth_search_options b = a;
   b.threads = 3;
+  double value;
   CHECK(same(&s, &a, &b, &value));
   setup_end(&s);
 }
@@ -212,20 +211,20 @@ static void clocks(void) {
   for (int k = 0; k < 3 * METHODS; k++) {
     hand h = { 0, 0, 0, 0, 0, 0 };
     berth_hooks hooks = { 0 };
-    setup s;
-    int32_t device[OPS];
     berth_search_options o = berth_search_default();
-    berth_search_report r;
     hooks.clock = tick;
     hooks.interrupt = stop;
     hooks.progress = told;
     hooks.ud = &h;
+    setup s;
     walled(&s, &hooks, (uint64_t)k, 150, 0);
     o.method = methods[k % METHODS];
     o.threads = 1;
     o.calls = k / METHODS == 0 ? 0 : 3000;
     o.seconds = k / METHODS == 2 ? 0 : 1;
     h.stop_at = k / METHODS == 2 ? 20 : 0;
+    int32_t device[OPS];
+    berth_search_report r;
     CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
     CHECK(r.value <= r.start && r.interrupted == (k / METHODS == 2));
     CHECK(h.back == 0);
@@ -243,18 +242,19 @@ static void starts(void) {
   TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, alone it is refused")
   for (int k = 0; k < METHODS; k++) {
     setup s;
-    int32_t device[OPS], further[2 * OPS] = { 0 };
+    int32_t further[2 * OPS] = { 0 };
     berth_placement *p = NULL;
     berth_search_options o = berth_search_default();
-    berth_search_report r;
     walled(&s, NULL, 9, 150, 1);
     CHECK_STATUS(berth_place(s.cost, "heft", NULL, &p, NULL), BERTH_OK);
+    int32_t device[OPS];
     memcpy(device, berth_placement_device(p), sizeof device);
     memcpy(further + OPS, device, sizeof device); /* the first breaks pins */
     o.method = methods[k];
     o.calls = 4;
     o.further = further;
     o.n_further = 2;
+    berth_search_report r;
     CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
     CHECK(r.value <= simulate(&s, NULL, further + OPS).makespan);
     o.start = further + OPS;
@@ -274,10 +274,9 @@ static void no_worse_than_trivial(void) {
   for (int k = 0; k < 12; k++) {
     setup s;
     berth_search_options o = berth_search_default();
-    berth_place_options place;
     berth_placement *p = NULL, *q = NULL;
     walled(&s, NULL, (uint64_t)k, k % 3 ? 0 : 150, k % 2);
-    place = berth_place_default(s.g);
+    berth_place_options place = berth_place_default(s.g);
     place.links = k % 2 ? BERTH_LINKS_DUPLEX : BERTH_LINKS_FREE;
     place.search = &o;
     o.calls = 10;
@@ -305,10 +304,10 @@ static void refuse(const setup *s, const berth_search_options *o, const char *me
 static void bad_generations(void) {
   TEST("what means nothing for generations is told with its value")
   setup s;
-  berth_search_options d = berth_search_default(), o;
+  berth_search_options d = berth_search_default();
   walled(&s, NULL, 1, 0, 0);
   d.method = BERTH_SEARCH_BRKGA;
-  o = d;
+  berth_search_options o = d;
   o.population = 2;
   refuse(&s, &o, "search: option population: 2 is not from 3 to 100000");
   o = d;
@@ -339,16 +338,16 @@ static void refused_memory(void) {
     for (long k = 1; k < 400 && st != BERTH_OK; k++) {
       check_alloc_state a = { 0, 0, 0 };
       berth_hooks h = { 0 };
-      setup s;
-      int32_t device[OPS];
       berth_search_options o = berth_search_default();
       h.alloc = check_alloc;
       h.alloc_ud = &a;
+      setup s;
       walled(&s, &h, 2, 150, 1);
       o.method = methods[m];
       o.calls = 40;
       a.calls = 0;
       a.fail_at = k;
+      int32_t device[OPS];
       st = berth_search(s.cost, &o, device, NULL);
       a.fail_at = 0;
       setup_end(&s);

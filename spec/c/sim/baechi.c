@@ -18,9 +18,8 @@ static void golden_setup(setup *s) {
 
 static double simulated(setup *s, const berth_sim_options *o, const int32_t *device) {
   berth_result *r = NULL;
-  double m;
   CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
-  m = berth_result_makespan(r);
+  double m = berth_result_makespan(r);
   berth_result_release(r);
   return m;
 }
@@ -28,8 +27,8 @@ static double simulated(setup *s, const berth_sim_options *o, const int32_t *dev
 static void golden(void) {
   static const int32_t etf[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 }, sct[] = { 0, 1, 0, 2, 1, 1, 0, 2, 1 };
   setup s;
-  berth_sim_options o;
   golden_setup(&s);
+  berth_sim_options o;
   CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
   CHECK_NEAR(simulated(&s, &o, etf), 34e-6, 1e-18);
   CHECK_NEAR(simulated(&s, &o, sct), 38e-6, 1e-18);
@@ -59,28 +58,29 @@ static void random_dag(dag *g, berth_rng *rng) {
 }
 
 static int naive(const dag *g, const int32_t *device, const int32_t *number) {
-  int ready[OPS] = { 0 }, waiting[OPS] = { 0 }, queued[OPS], channel[DEVICES] = { 0 }, free_at[DEVICES] = { 0 }, last = 0;
+  int ready[OPS] = { 0 }, waiting[OPS] = { 0 }, channel[DEVICES] = { 0 }, free_at[DEVICES] = { 0 }, last = 0;
   for (int e = 0; e < g->n_edges; e++) waiting[g->dst[e]]++;
+  int queued[OPS];
   for (int i = 0; i < OPS; i++) queued[i] = waiting[i] == 0;
   for (;;) {
-    int best = -1, d, end;
+    int best = -1;
     for (int i = 0; i < OPS; i++) {
       if (queued[i] != 1) continue;
       if (best < 0 || ready[i] < ready[best] || (ready[i] == ready[best] && number[i] < number[best])) best = i;
     }
     if (best < 0) return last;
     queued[best] = 2;
-    d = device[best];
-    end = (free_at[d] > ready[best] ? free_at[d] : ready[best]) + g->p[best];
+    int d = device[best];
+    int end = (free_at[d] > ready[best] ? free_at[d] : ready[best]) + g->p[best];
     free_at[d] = end;
     last = end > last ? end : last;
     for (int e = 0; e < g->n_edges; e++) {
-      int to = g->dst[e], r = device[to], arrival = end, send, receive;
+      int to = g->dst[e], r = device[to], arrival = end;
       if (g->src[e] != best) continue;
       if (r != d) {
-        send = end > channel[d] ? end : channel[d];
+        int send = end > channel[d] ? end : channel[d];
         channel[d] = send + g->c[e];
-        receive = send > channel[r] ? send : channel[r];
+        int receive = send > channel[r] ? send : channel[r];
         arrival = channel[r] = receive + g->c[e];
       }
       ready[to] = arrival > ready[to] ? arrival : ready[to];
@@ -94,25 +94,27 @@ static void against_naive(void) {
   static dag g;
   berth_rng_init(&rng, 21, 0);
   for (int round = 0; round < 200; round++) {
-    setup s;
-    int32_t device[OPS], order[OPS], number[OPS];
     berth_device d = berth_device_default();
     berth_link l = { 1e6, 0 };
-    berth_sim_options o;
-    berth_sim_summary sum;
     berth_sim *sim = NULL;
     random_dag(&g, &rng);
+    int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
+    setup s;
     setup_begin(&s);
     for (int i = 0; i < OPS; i++) setup_op(&s, g.p[i] * 1e-6);
     for (int e = 0; e < g.n_edges; e++) setup_edge(&s, g.src[e], g.dst[e], g.c[e]);
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
     CHECK_STATUS(berth_topology_mesh(s.ctx, DEVICES, &d, &l, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    int32_t order[OPS];
     CHECK_STATUS(berth_topo_order(s.g, order), BERTH_OK);
+    int32_t number[OPS];
     for (int i = 0; i < OPS; i++) number[order[i]] = i;
+    berth_sim_options o;
     CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
     CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    berth_sim_summary sum;
     CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
     CHECK_NEAR(sum.makespan, naive(&g, device, number) * 1e-6, 0);
     berth_sim_release(sim);

@@ -14,12 +14,12 @@ static void expect_busy(visitor *v, berth_status st) {
 static void call_all(visitor *v) {
   static const int32_t other[] = { 1, 1, 1 }, op = 1, device = 0;
   berth_sim_summary s;
-  int32_t chain[3];
   expect_busy(v, berth_sim_run(v->sim, other, &s));
   expect_busy(v, berth_sim_run_limited(v->sim, other, 1, &s));
   expect_busy(v, berth_sim_base(v->sim, other, &s));
   expect_busy(v, berth_sim_try(v->sim, 1, &op, &device, INFINITY, &s));
   expect_busy(v, berth_sim_accept(v->sim));
+  int32_t chain[3];
   CHECK(berth_sim_chain(v->sim, chain) == 0);
   v->inside++;
 }

@@ -26,16 +26,15 @@ static double makespan(setup *s, const int32_t *device, const berth_sim_options 
 static void chain(void) {
   setup s;
   int32_t apart[] = { 0, 1 }, together[] = { 0, 0 };
-  const berth_transfer *x;
-  berth_result *r;
   setup_begin(&s); /* a (2 s) --8 B--> b (1 s) over 1 B/s */
   setup_op(&s, 2);
   setup_op(&s, 1);
   setup_edge(&s, 0, 1, 8);
   setup_mesh(&s, 2, INFINITY);
-  r = run(&s, apart, NULL);
+  berth_result *r = run(&s, apart, NULL);
   CHECK_NEAR(berth_result_start(r)[1], 10, 0);
   CHECK_NEAR(berth_result_makespan(r), 11, 0);
+  const berth_transfer *x;
   CHECK(berth_result_transfers(r, &x) == 1);
   CHECK(x->tensor == 0 && x->src == 0 && x->dst == 1 && x->start == 2 && x->finish == 10);
   CHECK_NEAR(berth_result_link_bytes(r)[0], 8, 0); /* link 0: 0 -> 1, link 1: back */
@@ -53,15 +52,14 @@ static void chain(void) {
 static void shared_tensor(void) {
   setup s;
   int32_t device[] = { 0, 1, 1, 2 };
-  const berth_transfer *x;
   berth_sim_options o = with(BERTH_LINKS_DUPLEX, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  berth_result *r;
   setup_begin(&s);
   for (int i = 0; i < 4; i++) setup_op(&s, 1);
   setup_tensor(&s, 0, 4);
   for (int i = 1; i < 4; i++) setup_use(&s, 0, i);
   setup_mesh(&s, 3, INFINITY);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
+  const berth_transfer *x;
   CHECK(berth_result_transfers(r, &x) == 2);
   CHECK_NEAR(berth_result_start(r)[1], 5, 0); /* sent first */
   CHECK_NEAR(berth_result_start(r)[2], 6, 0); /* there already, behind op 1 */
@@ -101,7 +99,6 @@ static void passing(void) {
   setup s;
   int32_t device[] = { 0, 1, 2, 2, 3 };
   berth_sim_options o = with(BERTH_LINKS_DUPLEX, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  berth_result *r;
   setup_begin(&s);
   setup_op(&s, 1); /* 0 */
   setup_op(&s, 2); /* 1 */
@@ -110,7 +107,7 @@ static void passing(void) {
   setup_edge(&s, 1, 3, 1);  /* 1 -> 2 asked at 2, waits for the way into 2 */
   setup_edge(&s, 1, 4, 3);  /* 1 -> 3 asked later, can start at once */
   setup_mesh(&s, 4, INFINITY);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   CHECK_NEAR(berth_result_start(r)[4], 5, 0);
   CHECK_NEAR(berth_result_start(r)[3], 12, 0); /* 1 -> 2 from 11 to 12 */
   berth_result_release(r);
@@ -119,12 +116,10 @@ static void passing(void) {
 
 /* Published Baechi windows: the sender is free again before the receiver has begun. */
 static void split(void) {
-  setup s;
   int32_t device[] = { 0, 1, 2, 2, 3 };
   berth_sim_options o = with(BERTH_LINKS_CHANNEL, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  const berth_transfer *x;
-  berth_result *r;
   o.split_windows = 1;
+  setup s;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 2);
@@ -133,10 +128,11 @@ static void split(void) {
   setup_edge(&s, 1, 3, 1);  /* 1: 2..3, 2: 11..12 */
   setup_edge(&s, 1, 4, 3);  /* 1: 3..6, 3: 3..6 */
   setup_mesh(&s, 4, INFINITY);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   CHECK_NEAR(berth_result_start(r)[2], 11, 0);
   CHECK_NEAR(berth_result_start(r)[3], 12, 0);
   CHECK_NEAR(berth_result_start(r)[4], 6, 0);
+  const berth_transfer *x;
   CHECK(berth_result_transfers(r, &x) == 3 && x[1].start == 2 && x[1].finish == 12);
   CHECK_NEAR(berth_result_slack(r)[3], 0, 0);
   CHECK_NEAR(berth_result_slack(r)[1], 6, 0); /* sends may begin at 8 and 9: op 4 then ends at 13, op 3 as before */
@@ -152,7 +148,6 @@ static void pull(void) {
   for (int links = 0; links < 4; links++) {
     berth_sim_options push = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
     berth_sim_options late = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PULL);
-    berth_result *r;
     setup_begin(&s);
     setup_op(&s, 1);
     setup_op(&s, 4);
@@ -160,7 +155,7 @@ static void pull(void) {
     setup_edge(&s, 0, 2, 3);
     setup_mesh(&s, 2, INFINITY);
     CHECK_NEAR(makespan(&s, device, &push), 5, 0);
-    r = run(&s, device, &late);
+    berth_result *r = run(&s, device, &late);
     CHECK_NEAR(berth_result_start(r)[2], 7, 0);
     CHECK_NEAR(berth_result_makespan(r), 8, 0);
     CHECK_NEAR(berth_result_slack(r)[0], 3, 0); /* asked for at 4 */
@@ -192,10 +187,9 @@ static void dispatches(void) {
   setup_mesh(&s, 1, INFINITY);
   for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
     berth_sim_options o = with(BERTH_LINKS_FREE, want[k].dispatch, BERTH_SEND_PUSH);
-    berth_result *r;
     o.rank = rank;
     o.sequence = sequence;
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     for (int i = 0; i < 4; i++) CHECK_NEAR(berth_result_start(r)[i], want[k].start[i], 0);
     berth_result_release(r);
   }
@@ -228,7 +222,6 @@ static void preemption(void) {
   const int32_t *op;
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_LIGHT_FIRST, BERTH_SEND_PUSH);
   for (int links = 0; links < 4; links++) {
-    berth_result *r;
     o.links = (berth_links)links;
     setup_begin(&s);
     setup_op(&s, 10);
@@ -240,7 +233,7 @@ static void preemption(void) {
     setup_edge(&s, 2, 4, 0);
     setup_mesh(&s, 3, INFINITY);
     o.preempt = 1;
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     CHECK_NEAR(berth_result_start(r)[0], 0, 0);
     CHECK_NEAR(berth_result_finish(r)[0], 14, 0);
     CHECK_NEAR(berth_result_start(r)[3], 1, 0);
@@ -268,19 +261,17 @@ static void random_preemption(void) {
   berth_rng_init(&rng, 6, 0);
   for (int round = 0; round < 96; round++) {
     setup s;
-    int32_t device[OPS];
-    double rank[OPS];
     berth_sim_options o = with((berth_links)(round % 4), kinds[round / 4 % 4], (berth_send)(round / 16 % 2));
-    berth_result *r;
-    judged j;
     setup_random(&s, &rng, OPS, round % 3 == 0);
     setup_mesh(&s, 3, INFINITY);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 3, device);
+    double rank[OPS];
     for (int i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);
     o.rank = rank;
     o.preempt = 1;
-    r = run(&s, device, &o);
-    j = judge(&s, &o, r);
+    berth_result *r = run(&s, device, &o);
+    judged j = judge(&s, &o, r);
     check_precedence(&j);
     check_devices(&j);
     check_bounds(&j);
@@ -296,7 +287,6 @@ static void quanta(void) {
   setup s;
   int32_t device[] = { 0, 1, 1 };
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  berth_result *r;
   setup_begin(&s);
   setup_op(&s, 0.26);
   setup_op(&s, 0);
@@ -304,7 +294,7 @@ static void quanta(void) {
   setup_edge(&s, 0, 2, 0.1);
   setup_mesh(&s, 2, INFINITY);
   o.quantum = 0.25;
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   CHECK_NEAR(berth_result_finish(r)[0], 0.25, 0);
   CHECK_NEAR(berth_result_finish(r)[1], 0.25, 0); /* at least one quantum */
   CHECK_NEAR(berth_result_start(r)[2], 0.25, 0);  /* 0.1 s rounds to none */
@@ -317,12 +307,11 @@ static void quanta(void) {
 static void noise(void) {
   enum { OPS = 400 };
   setup s;
-  int32_t device[OPS], above = 0, above_sent = 0;
+  int32_t above = 0, above_sent = 0;
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  const berth_transfer *x;
   double sum = 0;
-  berth_result *r;
   setup_begin(&s);
+  int32_t device[OPS];
   for (int i = 0; i < OPS; i++) {
     setup_op(&s, 1);
     device[i] = i % 2;
@@ -330,7 +319,8 @@ static void noise(void) {
   }
   setup_mesh(&s, 2, INFINITY);
   o.noise = 0.5;
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
+  const berth_transfer *x;
   CHECK(berth_result_transfers(r, &x) == OPS - 1);
   for (int i = 0; i < OPS; i++) {
     double f = log(berth_result_finish(r)[i] - berth_result_start(r)[i]);
@@ -352,7 +342,6 @@ static void planned(void) {
   int32_t device[] = { 0, 0, 1 }, sequence[] = { 1, 0, 2 };
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_PLANNED, BERTH_SEND_PUSH);
   for (int pulls = 0; pulls < 2; pulls++) {
-    berth_result *r;
     o.send = (berth_send)pulls;
     o.sequence = sequence;
     setup_begin(&s); /* 2 (on 1) feeds 1, which is planned before 0 */
@@ -361,7 +350,7 @@ static void planned(void) {
     setup_op(&s, 5);
     setup_edge(&s, 2, 1, 3);
     setup_mesh(&s, 2, INFINITY);
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     CHECK_NEAR(berth_result_start(r)[1], 8, 0);
     CHECK_NEAR(berth_result_start(r)[0], 9, 0); /* the device waited */
     berth_result_release(r);

@@ -31,20 +31,19 @@ static void pair(setup *s) {
 
 static void by_hand(void) {
   setup s;
-  const berth_collective_run *m;
-  const int32_t *path, apart[] = { 0, 1, 0, 1 }, one[] = { 1, 1, 1, 1 };
-  const berth_overlap *o;
-  berth_result *r;
+  const int32_t apart[] = { 0, 1, 0, 1 }, one[] = { 1, 1, 1, 1 };
   pair(&s);
   setup_mesh(&s, 2, INFINITY);
-  r = run(&s, apart, NULL);
+  berth_result *r = run(&s, apart, NULL);
+  const berth_collective_run *m;
   CHECK(berth_result_makespan(r) == 16 && berth_result_collectives(r, &m) == 1);
   CHECK(m->start == 3 && m->finish == 11 && m->seconds == 8 && m->bytes == 8 && m->n_devices == 2 && m->last == 1);
   CHECK(m->algorithm == BERTH_COLLECTIVE_RING);
   CHECK(berth_result_slack(r)[0] == 2 && berth_result_slack(r)[1] == 0 && berth_result_slack(r)[2] == 3);
+  const int32_t *path;
   CHECK(berth_result_critical(r, &path) == 2 && path[0] == 1 && path[1] == 3);
   CHECK(berth_result_link_bytes(r)[0] == 8 && berth_result_link_busy(r)[1] == 8 && berth_result_link_sharing(r)[0] == 1);
-  o = berth_result_overlap(r);
+  const berth_overlap *o = berth_result_overlap(r);
   for (int32_t d = 0; d < 3; d++) CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
   berth_result_release(r);
   r = run(&s, one, NULL);
@@ -57,25 +56,25 @@ static void by_hand(void) {
 /* A terminal one sets the makespan; other work on a device hides it there. */
 static void terminal(void) {
   setup s;
-  const int32_t *path, device[] = { 0, 1, 0 };
-  int32_t chain[3];
+  const int32_t device[] = { 0, 1, 0 };
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
-  berth_result *r;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 2);
   setup_op(&s, 4);
   meet(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
   setup_mesh(&s, 2, INFINITY);
-  r = run(&s, device, NULL);
+  berth_result *r = run(&s, device, NULL);
+  const int32_t *path;
   CHECK(berth_result_makespan(r) == 8 && berth_result_critical(r, &path) == 1 && path[0] == 1);
   CHECK(berth_result_slack(r)[0] == 1 && berth_result_slack(r)[1] == 0 && berth_result_slack(r)[2] == 3);
   CHECK(berth_result_overlap(r)[0].exposed == 3 && berth_result_overlap(r)[0].overlapped == 3);
   CHECK(berth_result_overlap(r)[1].exposed == 6 && berth_result_overlap(r)[2].exposed == 3);
   berth_result_release(r);
   CHECK_STATUS(berth_sim_new(s.cost, NULL, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  int32_t chain[3];
   CHECK(sum.makespan == 8 && berth_sim_chain(sim, chain) == 1 && chain[0] == 1);
   CHECK_STATUS(berth_sim_run_limited(sim, device, 8, &sum), BERTH_OK);
   CHECK(sum.makespan == 8);
@@ -90,9 +89,7 @@ static void terminal(void) {
 static void waits(berth_links links, double meets, double makespan) {
   setup s;
   const int32_t device[] = { 0, 0, 1, 2 };
-  const berth_collective_run *m;
   berth_sim_options o = with_links(links);
-  berth_result *r;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 2);
@@ -101,7 +98,8 @@ static void waits(berth_links links, double meets, double makespan) {
   setup_edge(&s, 0, 3, 4);
   meet(&s, BERTH_ALLREDUCE, 4, 2, (int32_t[]){ 1, 2 }, 0, NULL);
   setup_mesh(&s, 3, INFINITY);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
+  const berth_collective_run *m;
   berth_result_collectives(r, &m);
   CHECK(m->start == meets && m->finish == meets + 4 && berth_result_makespan(r) == makespan);
   if (links == BERTH_LINKS_DUPLEX) CHECK(berth_result_slack(r)[0] == 0 && berth_result_slack(r)[2] == 2);
@@ -118,9 +116,9 @@ static void star(setup *s) {
   berth_topology_builder *b = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
-  int32_t node[4];
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  int32_t node[4];
   for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, &node[i], NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_switch(b, "switch", &node[3]), BERTH_OK);
   for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[3], &l, NULL), BERTH_OK);
@@ -134,9 +132,7 @@ static void star(setup *s) {
 static void shared(berth_links links, double meets, double ends) {
   setup s;
   const int32_t device[] = { 0, 1, 2 };
-  const berth_collective_run *m;
   berth_sim_options o = with_links(links);
-  berth_result *r;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 1);
@@ -144,7 +140,8 @@ static void shared(berth_links links, double meets, double ends) {
   setup_edge(&s, 0, 2, 4);
   meet(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
   star(&s);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
+  const berth_collective_run *m;
   berth_result_collectives(r, &m);
   CHECK(m->start == meets);
   CHECK_NEAR(m->finish, ends, 1e-12);
@@ -168,8 +165,6 @@ static void alone(void) {
         berth_device d = berth_device_default();
         berth_link l = { 8, 0.5 };
         berth_sim_options o = with_links((berth_links)links);
-        const berth_collective_run *m;
-        berth_result *r;
         setup s;
         setup_begin(&s);
         for (int32_t i = 0; i < 5; i++) setup_op(&s, 1);
@@ -178,7 +173,8 @@ static void alone(void) {
         CHECK_STATUS(berth_topology_mesh(s.ctx, 5, &d, &l, &s.t), BERTH_OK);
         if (a >= 4) model.device_group = groups;
         CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
-        r = run(&s, device, &o);
+        berth_result *r = run(&s, device, &o);
+        const berth_collective_run *m;
         berth_result_collectives(r, &m);
         CHECK_NEAR(m->finish, 1 + m->seconds, 1e-9);
         CHECK_NEAR(berth_result_makespan(r), 1 + m->seconds, 1e-9);
@@ -197,19 +193,18 @@ static void memory(void) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int32_t device[] = { 0, 1 };
-    const int32_t *ops;
-    const double *bytes;
-    berth_result *r;
-    berth_oom oom;
     setup s;
     setup_begin(&s);
     setup_heavy(&s, 1, 3, 2, BERTH_NONE);
     setup_heavy(&s, 2, 1, 1, BERTH_NONE);
     meet(&s, cases[i].kind, 8, 2, device, 0, NULL);
     setup_mesh(&s, 2, 10);
-    r = run(&s, device, NULL);
+    berth_result *r = run(&s, device, NULL);
     CHECK(berth_result_peak(r)[0] == fmax(5, 3 + cases[i].bytes) && berth_result_peak(r)[1] == fmax(2, 1 + cases[i].bytes));
+    const int32_t *ops;
+    const double *bytes;
     CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 1 && bytes[0] == berth_result_peak(r)[0]);
+    berth_oom oom;
     CHECK(berth_result_oom(r, &oom) == (3 + cases[i].bytes > 10));
     if (3 + cases[i].bytes > 10)
       CHECK(oom.op == 0 && oom.device == 0 && oom.time == 2 && oom.shortfall == 3 + cases[i].bytes - 10);
@@ -261,22 +256,22 @@ static berth_status own_price(void *ud, int32_t collective, int32_t n, const int
 
 static void own_function(void) {
   enum { ROWS = 40 };
-  int32_t device[4 * ROWS];
   asked a = { 0, 0 };
   berth_cost_model model = { .collective = own_price, .ud = &a };
-  berth_sim_summary out[ROWS];
   berth_result *r = NULL;
-  const berth_collective_run *m;
   setup s;
   pair(&s);
   setup_mesh(&s, 2, INFINITY);
   berth_cost_release(s.cost);
   CHECK_STATUS(berth_cost_new(s.g, s.t, &model, &s.cost), BERTH_OK);
+  int32_t device[4 * ROWS];
   for (int32_t i = 0; i < 4 * ROWS; i++) device[i] = i / 4 % 2 ? 1 : i % 2;
+  berth_sim_summary out[ROWS];
   CHECK_STATUS(berth_sim_batch(s.cost, NULL, ROWS, device, 4, out), BERTH_OK);
   CHECK(a.calls == ROWS);
   for (int32_t i = 0; i < ROWS; i++) CHECK(out[i].makespan == (i % 2 ? 4 + 3 + 7 : 3 + 3 + 5));
   r = run(&s, device, &(berth_sim_options){ .links = BERTH_LINKS_FAIR, .param_multiple = 1 });
+  const berth_collective_run *m;
   CHECK(berth_result_collectives(r, &m) == 1 && m->algorithm == BERTH_COLLECTIVE_FUNCTION && m->finish == 6);
   berth_result_release(r);
   a.fail = 1;
@@ -291,14 +286,12 @@ static void own_function(void) {
 static void disturbed(void) {
   const int32_t apart[] = { 0, 1, 0, 1 };
   berth_sim_options o = berth_sim_default(NULL);
-  const berth_collective_run *m;
-  berth_result *r;
-  double first;
   setup s;
   pair(&s);
   setup_mesh(&s, 2, INFINITY);
   o.quantum = 3;
-  r = run(&s, apart, &o); /* 1, 3, 2, 5 s are 1, 1, 1, 2 quanta, 8 s are 3 */
+  berth_result *r = run(&s, apart, &o); /* 1, 3, 2, 5 s are 1, 1, 1, 2 quanta, 8 s are 3 */
+  const berth_collective_run *m;
   berth_result_collectives(r, &m);
   CHECK(m->start == 3 && m->finish == 12 && m->seconds == 8 && berth_result_makespan(r) == 18);
   berth_result_release(r);
@@ -306,7 +299,7 @@ static void disturbed(void) {
   o.noise = 0.3;
   r = run(&s, apart, &o);
   berth_result_collectives(r, &m);
-  first = m->finish - m->start;
+  double first = m->finish - m->start;
   CHECK(first != 8 && m->seconds == 8);
   berth_result_release(r);
   o.links = BERTH_LINKS_FAIR;
@@ -330,9 +323,9 @@ typedef struct naive {
 /* NAN: not known yet. */
 static double naive_meet(const naive *x, int32_t k) {
   berth_collective c;
-  int32_t at[64];
   double done = 0, price = 0;
   CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
+  int32_t at[64];
   for (int32_t i = 0; i < c.n_members; i++) {
     at[i] = x->device[c.members[i]];
     if (isnan(x->end[c.members[i]])) return (double)NAN;
@@ -364,9 +357,9 @@ static double naive_ready(const naive *x, int32_t op) {
 }
 /* On a device: as soon as it is free and something is ready, the least rank of what is. */
 static int32_t naive_choice(const naive *x, int32_t device, double *start) {
-  double ready[OPS];
   int32_t best = BERTH_NONE;
   *start = INFINITY;
+  double ready[OPS];
   for (int32_t i = 0; i < x->n; i++) {
     ready[i] = isnan(x->end[i]) && x->device[i] == device ? naive_ready(x, i) : (double)NAN;
     if (!isnan(ready[i])) *start = fmin(*start, fmax(ready[i], x->free_at[device]));
@@ -403,8 +396,8 @@ static double naive_makespan(naive *x) {
 
 static void limits(setup *s, const berth_sim_options *o, const int32_t *device, double makespan, berth_rng *rng) {
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   for (int32_t i = 0; i < 4; i++) {
     double limit = makespan * (i == 0 ? 1 : 2 * berth_rng_uniform(rng));
     CHECK_STATUS(berth_sim_run_limited(sim, device, limit, &sum), BERTH_OK);
@@ -418,27 +411,27 @@ static void against_naive(int even) {
   berth_rng rng;
   berth_rng_init(&rng, 21, (uint64_t)even);
   for (int32_t round = 0; round < 60; round++) {
-    int32_t device[OPS], n = 2 + berth_rng_below(&rng, OPS - 1), devices = 3 + berth_rng_below(&rng, 3);
+    int32_t n = 2 + berth_rng_below(&rng, OPS - 1), devices = 3 + berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(NULL);
-    double rank[OPS];
-    berth_result *r;
-    naive x;
     setup s;
     setup_random(&s, &rng, n, 0);
     setup_collectives(&s, &rng, n, 1 + n / 6, 0);
     if (even) setup_mesh(&s, devices, INFINITY);
     else setup_uneven(&s, devices);
+    int32_t device[OPS];
     random_devices(&rng, n, devices, device);
+    naive x;
     memset(&x, 0, sizeof x);
     x.s = &s;
     x.n = n;
     x.devices = devices;
     x.device = device;
+    double rank[OPS];
     x.rank = o.rank = rank;
     o.dispatch = BERTH_DISPATCH_STATIC;
     for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
     for (int32_t i = 0; i < n; i++) x.end[i] = (double)NAN;
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     CHECK_NEAR(berth_result_makespan(r), naive_makespan(&x), 1e-9);
     for (int32_t i = 0; i < n; i++) CHECK_NEAR(berth_result_finish(r)[i], x.end[i], 1e-9);
     limits(&s, &o, device, berth_result_makespan(r), &rng);
@@ -469,7 +462,6 @@ static berth_status whole_job(berth_ctx *ctx, berth_links links) {
   berth_cost *cost = NULL;
   berth_result *r = NULL;
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
   double one = 1;
   berth_op op = berth_op_default();
   berth_status st = berth_graph_builder_new(ctx, &b);
@@ -482,6 +474,7 @@ static berth_status whole_job(berth_ctx *ctx, berth_links links) {
   if (st == BERTH_OK) st = berth_simulate(cost, device, &o, &r);
   if (st == BERTH_OK && (!berth_result_slack(r) || !berth_result_overlap(r) || !berth_result_link_sharing(r))) st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = berth_sim_new(cost, &o, &sim);
+  berth_sim_summary sum;
   if (st == BERTH_OK) st = berth_sim_run_limited(sim, device, 5, &sum);
   berth_sim_release(sim);
   berth_result_release(r);
@@ -498,8 +491,8 @@ static void refused(void) {
     berth_status st = BERTH_ENOMEM;
     for (long at = 1; a.calls >= at - 1; at++) { /* some refusals are made good */
       berth_hooks h = { check_alloc, &a, NULL, NULL, NULL, NULL };
-      berth_ctx *ctx;
       a = (check_alloc_state){ 0, at, 0 };
+      berth_ctx *ctx;
       if (berth_ctx_new(&h, &ctx) != BERTH_OK) continue;
       st = whole_job(ctx, (berth_links)links);
       CHECK(st == BERTH_OK || st == BERTH_ENOMEM);

@@ -21,12 +21,11 @@ static berth_result *run(setup *s, const int32_t *device, const berth_sim_option
 
 /* a (1 s) sends 1 byte to c, a communication op of 2 s on the other device, which computes b from 0 to 10; d reads c there. */
 static void by_hand(setup *s) {
-  int32_t a, b, c, d;
   setup_begin(s);
-  a = setup_op(s, 1);
-  b = setup_op(s, 10);
-  c = beside_op(s, 2);
-  d = setup_op(s, 1);
+  int32_t a = setup_op(s, 1);
+  int32_t b = setup_op(s, 10);
+  int32_t c = beside_op(s, 2);
+  int32_t d = setup_op(s, 1);
   setup_edge(s, a, c, 1);
   setup_edge(s, c, d, 0);
   (void)b;
@@ -39,16 +38,15 @@ static void hand_case(void) {
     for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
       setup s;
       berth_sim_options o = berth_sim_default(NULL);
-      berth_result *r;
-      const int32_t *chain;
       by_hand(&s);
       o.links = (berth_links)links;
       o.send = (berth_send)send;
       o.memory = BERTH_MEMORY_INFERENCE;
-      r = run(&s, device, &o);
+      berth_result *r = run(&s, device, &o);
       CHECK(berth_result_start(r)[2] == 2 && berth_result_finish(r)[2] == 4 && berth_result_start(r)[3] == 4);
       CHECK(berth_result_makespan(r) == 10 && berth_result_busy(r)[0] == 2 && berth_result_busy(r)[1] == 10);
       CHECK(berth_result_slack(r)[0] == 5 && berth_result_slack(r)[2] == 5 && berth_result_slack(r)[3] == 5);
+      const int32_t *chain;
       CHECK(berth_result_slack(r)[1] == 0 && berth_result_critical(r, &chain) == 1 && chain[0] == 1);
       CHECK(berth_result_overlap(r)[1].overlapped == 1 && berth_result_overlap(r)[1].exposed == 0);
       CHECK(berth_result_peak(r)[1] == 5 && berth_result_peak_time(r)[1] == 2); /* workspace and the byte that it reads */
@@ -60,11 +58,10 @@ static void hand_case(void) {
     setup s;
     berth_sim_options o = berth_sim_default(NULL);
     static const int32_t planned[] = { 2, 1, 0, 3 };
-    berth_result *r;
     by_hand(&s);
     o.dispatch = BERTH_DISPATCH_PLANNED;
     o.sequence = planned;
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     CHECK(berth_result_makespan(r) == 10 && berth_result_start(r)[2] == 2);
     berth_result_release(r);
     o.sequence = sequence; /* d before a on device 0: d waits for a through c */
@@ -79,16 +76,16 @@ static void many_at_once(void) {
   static const int32_t device[] = { 0, 0, 0, 0 };
   setup s;
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
   berth_sim_options o = berth_sim_default(NULL);
-  int32_t chain[4], a;
   setup_begin(&s);
-  a = setup_op(&s, 1);
+  int32_t a = setup_op(&s, 1);
   for (int32_t i = 0; i < 3; i++) setup_edge(&s, a, beside_op(&s, 3 + i), 7);
   setup_mesh(&s, 2, INFINITY);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   CHECK(sum.makespan == 6 && sum.peak == 33); /* three workspaces of 4, three tensors of 7 */
+  int32_t chain[4];
   CHECK(berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0);
   CHECK_STATUS(berth_sim_run_limited(sim, device, 5.5, &sum), BERTH_OK);
   CHECK(sum.makespan == 6);
@@ -139,13 +136,14 @@ static void random_runs(void) {
   berth_rng_init(&rng, 21, 0);
   for (int32_t round = 0; round < 200; round++) {
     setup s;
-    int32_t device[OPS], n = 1 + berth_rng_below(&rng, OPS), devices = 2 + berth_rng_below(&rng, 3);
-    double rank[OPS];
+    int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 2 + berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(NULL);
     static const berth_dispatch by[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_STATIC };
     random_graph(&s, &rng, n);
     if (round % 2) setup_mesh(&s, devices, INFINITY);
     else setup_uneven(&s, devices + 1);
+    int32_t device[OPS];
+    double rank[OPS];
     for (int32_t i = 0; i < n; i++) {
       device[i] = berth_rng_below(&rng, devices);
       rank[i] = berth_rng_uniform(&rng);
@@ -164,10 +162,11 @@ static void random_runs(void) {
 static double best_of_all(setup *s, int32_t n, int32_t devices) {
   berth_sim_options o = berth_sim_default(NULL);
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
-  int32_t device[8] = { 0 }, i;
+  int32_t device[8] = { 0 };
   double best = INFINITY;
   CHECK_STATUS(berth_sim_new(s->cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum;
+  int32_t i;
   do {
     CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
     best = fmin(best, sum.makespan);
@@ -183,15 +182,13 @@ static void bounds_hold(void) {
   berth_rng_init(&rng, 22, 0);
   for (int32_t round = 0; round < 60; round++) {
     setup s;
-    berth_bounds b;
     int32_t n = 3 + berth_rng_below(&rng, 5), devices = 2;
-    berth_bounds_options o;
-    double best;
     random_graph(&s, &rng, n);
     setup_mesh(&s, devices, INFINITY);
-    best = best_of_all(&s, n, devices);
-    o = berth_bounds_default(s.g);
+    double best = best_of_all(&s, n, devices);
+    berth_bounds_options o = berth_bounds_default(s.g);
     o.thorough = 1;
+    berth_bounds b;
     CHECK_STATUS(berth_bounds_compute(s.cost, &o, &b, NULL), BERTH_OK);
     CHECK(b.best <= best * (1 + 1e-9) && b.best > 0);
     paths += b.best == b.critical_path;
@@ -230,11 +227,10 @@ static void estimate_is_exact(void) {
   for (size_t k = 0; k < 3; k++) {
     setup s;
     berth_placement *p = NULL;
-    int32_t a, b, c;
     setup_begin(&s);
-    a = setup_op(&s, 1);
-    c = beside_op(&s, 5);
-    b = setup_op(&s, 4);
+    int32_t a = setup_op(&s, 1);
+    int32_t c = beside_op(&s, 5);
+    int32_t b = setup_op(&s, 4);
     setup_edge(&s, a, c, 0);
     setup_edge(&s, a, b, 100);
     setup_mesh(&s, 1, INFINITY);

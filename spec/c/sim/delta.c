@@ -46,11 +46,12 @@ static void one_try(pair *p, berth_rng *rng, double base) {
   int32_t op[OPS], to[OPS], there[OPS], k = some_moves(rng, p, op, to);
   int32_t kind = berth_rng_below(rng, 4);
   double limit = kind == 0 ? INFINITY : base * (0.6 + 0.6 * berth_rng_uniform(rng));
-  berth_sim_summary a, b;
   moved(p, k, op, to, there);
   tries_ended -= berth_sim_ended(p->delta);
   runs_ended -= berth_sim_ended(p->fresh);
+  berth_sim_summary a;
   CHECK_STATUS(berth_sim_try(p->delta, k, op, to, limit, &a), BERTH_OK);
+  berth_sim_summary b;
   CHECK_STATUS(berth_sim_run(p->fresh, there, &b), BERTH_OK);
   tries_ended += berth_sim_ended(p->delta);
   runs_ended += berth_sim_ended(p->fresh);
@@ -68,11 +69,12 @@ static void one_try(pair *p, berth_rng *rng, double base) {
 }
 
 static void sequence(pair *p, berth_rng *rng) {
-  berth_sim_summary a, b;
   CHECK_STATUS(berth_sim_new(p->s.cost, &p->o, &p->delta), BERTH_OK);
   CHECK_STATUS(berth_sim_new(p->s.cost, &p->o, &p->fresh), BERTH_OK);
   random_devices(rng, p->n, p->devices, p->device);
+  berth_sim_summary a;
   CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
+  berth_sim_summary b;
   CHECK_STATUS(berth_sim_run(p->fresh, p->device, &b), BERTH_OK);
   CHECK(same(&a, &b) && same_chain(p->delta, p->fresh));
   for (int32_t i = 0; i < TRIES; i++) {
@@ -90,13 +92,15 @@ static void sequence(pair *p, berth_rng *rng) {
 
 /* Of some ops of the first half, for some of the second. */
 static void add_collective(pair *p, berth_rng *rng) {
-  int32_t members[OPS], consumers[OPS], half = p->n / 2;
+  int32_t half = p->n / 2;
   berth_collective c;
   memset(&c, 0, sizeof c);
   c.kind = BERTH_ALLREDUCE;
   c.count = 1;
   c.bytes = 4 * berth_rng_uniform(rng);
+  int32_t members[OPS];
   c.members = members;
+  int32_t consumers[OPS];
   c.consumers = consumers;
   for (int32_t i = 0; i < half; i++) {
     if (berth_rng_below(rng, 4) == 0) members[c.n_members++] = i;
@@ -170,11 +174,11 @@ static void build_mixed(pair *p, berth_rng *rng, int32_t round) {
 
 static void every_option(void) {
   berth_rng rng;
-  double rank[OPS];
-  int32_t order[OPS];
   berth_rng_init(&rng, 22, 0);
   tries_ended = runs_ended = 0;
+  double rank[OPS];
   for (int32_t i = 0; i < OPS; i++) rank[i] = berth_rng_uniform(&rng);
+  int32_t order[OPS];
   for (int32_t i = 0; i < OPS; i++) order[i] = i;
   for (int32_t round = 0; round < 420; round++) {
     pair p;

@@ -46,12 +46,12 @@ static void refused(setup *s, berth_sim *sim, int32_t n, const int32_t *op, cons
 static void bad_moves(berth_links links, berth_memory_policy memory) {
   static const int32_t all[] = { 0, 0, 0, 0, 0 }, split[] = { 0, 1, 0, 0, 0 };
   static const int32_t op[] = { 0, 1, 2, 3, 4, 5 }, to[] = { 1, 1, 1, 3, 1, 0 }, apart[] = { 1, 2 };
-  setup s;
   berth_sim *sim = NULL;
   berth_sim_summary sum = { -1, -1, -1 };
   berth_sim_options o = berth_sim_default(NULL);
   o.links = links;
   o.memory = memory;
+  setup s;
   build(&s);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
   CHECK_STATUS(berth_sim_try(sim, 0, NULL, NULL, INFINITY, &sum), BERTH_EINVAL);
@@ -80,24 +80,24 @@ static void bad_moves(berth_links links, berth_memory_policy memory) {
 
 /* A queue on one device: by hand. */
 static void by_hand(void) {
-  setup s;
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
   static const int32_t base[] = { 0, 0, 0, 0 };
-  int32_t op = 3, to = 1, chain[4];
-  int64_t ended;
+  int32_t op = 3, to = 1;
   berth_sim_options o = berth_sim_default(NULL);
   o.memory = BERTH_MEMORY_NONE;
+  setup s;
   setup_begin(&s);
   for (int32_t i = 0; i < 4; i++) setup_op(&s, i + 1);
   setup_edge(&s, 0, 3, 5); /* a(1) -> d(4), 5 s to another device */
   setup_mesh(&s, 2, INFINITY);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_base(sim, base, &sum), BERTH_OK);
   CHECK(sum.makespan == 10 && berth_sim_ended(sim) == 4);
   CHECK_STATUS(berth_sim_try(sim, 1, &op, &to, INFINITY, &sum), BERTH_OK);
+  int32_t chain[4];
   CHECK(sum.makespan == 10 && berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0); /* 1 + 5 + 4 */
-  ended = berth_sim_ended(sim);
+  int64_t ended = berth_sim_ended(sim);
   CHECK(ended < 8); /* d matters from 6 s on: a and b have ended */
   CHECK_STATUS(berth_sim_try(sim, 1, &op, &to, 9, &sum), BERTH_OK);
   CHECK(sum.makespan == 10 && berth_sim_ended(sim) - ended < 2); /* d cannot end in time: seen at its start, at the latest */
@@ -109,20 +109,22 @@ static void by_hand(void) {
 /* More devices than a scan of slots is for; more log than one mark. */
 static void wide(void) {
   enum { N = 1500, D = 90 };
-  setup s;
-  berth_rng rng;
   berth_sim *sim = NULL, *fresh = NULL;
-  berth_sim_summary a, b;
   berth_sim_options o = berth_sim_default(NULL);
-  int32_t *device = malloc(N * sizeof *device), *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), n;
+  int32_t *device = malloc(N * sizeof *device), *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
   o.memory = BERTH_MEMORY_NONE;
+  berth_rng rng;
   berth_rng_init(&rng, 9, 0);
+  setup s;
   setup_random(&s, &rng, N, 0);
   setup_mesh(&s, D, INFINITY);
   random_devices(&rng, N, D, device);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &fresh), BERTH_OK);
+  berth_sim_summary a;
   CHECK_STATUS(berth_sim_base(sim, device, &a), BERTH_OK);
+  berth_sim_summary b;
+  int32_t n;
   for (int32_t i = 0; i < 200; i++) {
     int32_t op = berth_rng_below(&rng, N), to = berth_rng_below(&rng, i % 2 ? D : 4), before = device[op];
     CHECK_STATUS(berth_sim_try(sim, 1, &op, &to, INFINITY, &a), BERTH_OK);
@@ -173,9 +175,9 @@ static berth_status try_and_accept(berth_sim *sim) {
 static berth_status some_tries(berth_cost *cost, berth_links links, berth_memory_policy memory) {
   berth_sim *sim = NULL;
   berth_sim_options o = berth_sim_default(NULL);
-  berth_status st;
   o.links = links;
   o.memory = memory;
+  berth_status st;
   if ((st = berth_sim_new(cost, &o, &sim)) != BERTH_OK) return st;
   if (try_and_accept(sim) != BERTH_OK) {
     CHECK_STATUS(try_and_accept(sim), BERTH_OK);

@@ -8,13 +8,14 @@ static double number(const cJSON *o, const char *key) { return cJSON_GetObjectIt
 
 static double makespan_of(const cJSON *c, const doppler_graph *d, int perturbed, int record) {
   setup s;
-  berth_sim_options o;
   berth_sim_summary sum = { 0, 0, 0 };
-  int32_t device[MAX_OPS], n = 0;
-  const cJSON *x;
+  int32_t n = 0;
   doppler_setup(&s, d, (int32_t)number(c, "D"), perturbed);
+  int32_t device[MAX_OPS];
+  const cJSON *x;
   cJSON_ArrayForEach(x, cJSON_GetObjectItem(c, "assign")) device[n++] = x->valueint;
   CHECK(n == d->n);
+  berth_sim_options o;
   CHECK_STATUS(berth_sim_preset(s.ctx, "doppler", &o), BERTH_OK);
   if (record) {
     berth_result *r = NULL;

@@ -13,9 +13,8 @@ static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, 
   berth_sim_summary sum = { -1, -1, -1 }, batch[2] = { { -1, -1, -1 }, { -1, -1, -1 } };
   berth_sim *sim = NULL;
   int32_t two[6] = { device[0], device[1], device[2], device[0], device[1], device[2] };
-  berth_status st;
   check_refused(s, device, o, want, what);
-  st = berth_sim_new(s->cost, o, &sim);
+  berth_status st = berth_sim_new(s->cost, o, &sim);
   if (st == BERTH_OK) st = berth_sim_run(sim, device, &sum);
   CHECK_STATUS(st, want);
   CHECK(says(s, what) && sum.makespan == -1);
@@ -94,7 +93,7 @@ static void options(void) {
   static const double nan_rank[] = { 0, NAN, 0 };
   static const int32_t twice[] = { 0, 1, 1 }, outside[] = { 0, 1, 3 }, in_order[] = { 0, 1, 2 };
   int32_t device[] = { 0, 1, 0 };
-  berth_sim_options o = berth_sim_default(NULL), keep;
+  berth_sim_options o = berth_sim_default(NULL);
   setup s;
   small(&s);
   setup_mesh(&s, 2, INFINITY);
@@ -125,7 +124,7 @@ static void options(void) {
   BAD(o.preempt = 1; o.dispatch = BERTH_DISPATCH_RANDOM, "light-first, blevel, lifo or static");
   BAD(o.preempt = 1; o.dispatch = BERTH_DISPATCH_PLANNED; o.sequence = in_order, "preempt");
   BAD(o.noise = 10.5, "noise is 10.5 (0 to 10)");
-  keep = o;
+  berth_sim_options keep = o;
   CHECK_STATUS(berth_sim_preset(s.ctx, "nonsense", &o), BERTH_EINVAL);
   CHECK(says(&s, "doppler, baechi-tf, baechi-pt") && memcmp(&o, &keep, sizeof o) == 0);
   setup_end(&s);
@@ -179,11 +178,11 @@ static void collectives(void) {
   static const int32_t members[] = { 0, 1 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
   int32_t device[] = { 0, 1, 0 };
-  berth_sim_options o;
   setup s;
   small(&s);
   CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
+  berth_sim_options o;
   CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
   refuse(&s, device, &o, BERTH_EUNSUPPORTED, "order ready");
   setup_end(&s);
@@ -194,11 +193,10 @@ static int stop(void *ud) { return ++*(int *)ud > 2; }
 /* Asked at once and then once per row by the calling thread, which may find that the others have done all the rest. */
 static void interrupted_batch(setup *s, int *calls, int32_t threads) {
   static int32_t device[1000 * 3];
-  berth_sim_summary out[1000];
-  berth_status st;
   *calls = threads == 1 ? -20 : 1;
+  berth_sim_summary out[1000];
   out[0].makespan = -1;
-  st = berth_sim_batch(s->cost, NULL, 1000, device, threads, out);
+  berth_status st = berth_sim_batch(s->cost, NULL, 1000, device, threads, out);
   if (threads > 1 && *calls < 3) return;
   CHECK_STATUS(st, BERTH_EINTERRUPT);
   CHECK_TEXT(berth_errmsg(s->ctx), "interrupted");
@@ -210,7 +208,6 @@ static void interrupts(void) {
   berth_hooks h = { 0 };
   int32_t device[] = { 0, 1, 0 };
   berth_result *r = NULL;
-  berth_sim_summary sum[1];
   setup s;
   small(&s);
   berth_graph_builder_release(s.b);
@@ -228,6 +225,7 @@ static void interrupts(void) {
   r = NULL;
   calls = 2;
   CHECK_STATUS(berth_simulate(s.cost, device, NULL, &r), BERTH_EINTERRUPT);
+  berth_sim_summary sum[1];
   CHECK_STATUS(berth_sim_batch(s.cost, NULL, 1, device, 1, sum), BERTH_EINTERRUPT);
   CHECK(r == NULL);
   for (int32_t threads = 1; threads <= 3; threads++) interrupted_batch(&s, &calls, threads);
@@ -239,10 +237,10 @@ static void interrupts(void) {
 static berth_status whole(setup *s, const berth_sim_options *o, const int32_t *device) {
   berth_result *r = NULL;
   berth_sim *sim = NULL;
-  berth_sim_summary sum[3];
   berth_status st = berth_simulate(s->cost, device, o, &r);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = berth_sim_new(s->cost, o, &sim);
+  berth_sim_summary sum[3];
   if (st == BERTH_OK) st = berth_sim_run(sim, device, sum);
   if (st == BERTH_OK) st = berth_sim_batch(s->cost, o, 3, device, 2, sum);
   berth_sim_release(sim);
@@ -254,7 +252,6 @@ static void fail_each(const berth_sim_options *o, int devices) {
   check_alloc_state a = { 0, 0, 0 };
   berth_hooks h = { 0 };
   int32_t device[] = { 0, 1, 0, 1, 1, 0, 0, 0, 1 };
-  double held;
   long before, n;
   berth_status st = BERTH_ENOMEM;
   setup s;
@@ -268,7 +265,7 @@ static void fail_each(const berth_sim_options *o, int devices) {
   setup_edge(&s, 1, 2, 4);
   setup_mesh(&s, devices, INFINITY);
   before = a.held;
-  held = (double)berth_ctx_memory(s.ctx);
+  double held = (double)berth_ctx_memory(s.ctx);
   for (n = 1; st != BERTH_OK && n < 500; n++) {
     a.calls = 0;
     a.fail_at = n;

@@ -21,12 +21,13 @@ static int is_on(const flow *f, int32_t link) {
 /* Progressive filling: raise all rates together; what crosses a full link keeps its rate. */
 static void fill_rates(const berth_topology *t, flow *f, int32_t n, double now) {
   double room[MOST_LINKS];
-  int open[MOST_FLOWS], any = 1;
+  int any = 1;
   for (int32_t l = 0; l < berth_topology_links(t); l++) {
     berth_link link;
     berth_topology_link(t, l, NULL, NULL, &link);
     room[l] = link.bandwidth;
   }
+  int open[MOST_FLOWS];
   for (int32_t i = 0; i < n; i++) {
     open[i] = f[i].begin <= now && f[i].left > 0;
     f[i].rate = 0;
@@ -83,8 +84,8 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
   if (!CHECK(n <= MOST_FLOWS)) return;
   for (int32_t i = 0; i < n; i++) {
     berth_link path;
-    berth_tensor tensor;
     CHECK_STATUS(berth_topology_path(s->t, x[i].src, x[i].dst, &path), BERTH_OK);
+    berth_tensor tensor;
     CHECK_STATUS(berth_graph_tensor(s->g, x[i].tensor, &tensor), BERTH_OK);
     f[i].n = berth_topology_route(s->t, x[i].src, x[i].dst, &f[i].links);
     f[i].begin = f[i].finish = x[i].start + path.latency * factor;
@@ -102,8 +103,8 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
 static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, const int32_t *to, const double *bytes) {
   berth_sim_options o = berth_sim_default(NULL);
   berth_result *r = NULL;
-  int32_t device[16];
   setup_begin(s);
+  int32_t device[16];
   for (int32_t i = 0; i < n; i++) {
     device[2 * i] = from[i];
     device[2 * i + 1] = to[i];
@@ -177,14 +178,14 @@ static void max_min_on_a_line(void) {
 
 static void one_random(berth_rng *rng, int32_t round, int ties) {
   setup s;
-  int32_t device[OPS], n = 2 + berth_rng_below(rng, OPS - 1), devices = 2 + berth_rng_below(rng, 4);
+  int32_t n = 2 + berth_rng_below(rng, OPS - 1), devices = 2 + berth_rng_below(rng, 4);
   berth_sim_options o = berth_sim_default(NULL);
   berth_result *r = NULL;
-  berth_sim_summary sum[3];
   berth_sim *sim = NULL;
   setup_random(&s, rng, n, ties);
   if (round % 2) setup_mesh(&s, devices, INFINITY);
   else setup_uneven(&s, devices < 3 ? 3 : devices);
+  int32_t device[OPS];
   random_devices(rng, n, devices, device);
   o.links = BERTH_LINKS_FAIR;
   o.send = round % 3 == 0 ? BERTH_SEND_PULL : BERTH_SEND_PUSH;
@@ -194,6 +195,7 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
   check_against_fluid(&s, r, 1);
   CHECK(berth_result_slack(r) != NULL);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum[3];
   for (int k = 0; k < 2; k++) {
     CHECK_STATUS(berth_sim_run(sim, device, &sum[k]), BERTH_OK);
     CHECK(sum[k].makespan == berth_result_makespan(r));

@@ -17,15 +17,14 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
 static berth_status simulate(berth_cost *cost, berth_links links) {
   static const int32_t device[] = { 0, 1, 2, 3, 2, 1 };
   berth_sim_options o = berth_sim_default(NULL);
-  berth_sim_summary sum[2];
   berth_result *r = NULL;
   int32_t rows[12];
-  berth_status st;
   memcpy(rows, device, sizeof device);
   memcpy(rows + 6, device, sizeof device);
   o.links = links;
-  st = berth_simulate(cost, device, &o, &r);
+  berth_status st = berth_simulate(cost, device, &o, &r);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
+  berth_sim_summary sum[2];
   if (st == BERTH_OK) st = berth_sim_batch(cost, &o, 2, rows, 1, sum);
   if (st == BERTH_OK) CHECK(sum[0].makespan == sum[1].makespan && sum[0].makespan == berth_result_makespan(r));
   berth_result_release(r);

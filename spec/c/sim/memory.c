@@ -32,14 +32,13 @@ static void policies(void) {
   setup s;
   int32_t device[] = { 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  const int32_t *ops;
-  const double *bytes;
-  berth_result *r;
   straight(&s);
   setup_mesh(&s, 2, INFINITY);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 135, 1); /* b runs: 100 + 10 + 5 + 20 */
   check_peak(r, 1, 0, 0);
+  const int32_t *ops;
+  const double *bytes;
   CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 2 && ops[0] == 0 && bytes[0] == 110 && ops[1] == 1 && bytes[1] == 25);
   CHECK(berth_result_peak_ops(r, 1, &ops, &bytes) == 0 && berth_result_peak_ops(r, 7, &ops, &bytes) == 0);
   berth_result_release(r);
@@ -60,7 +59,6 @@ static void copies(void) {
   setup s;
   int32_t device[] = { 0, 1, 0, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  berth_result *r;
   setup_begin(&s);
   setup_heavy(&s, 1, 0, 0, BERTH_NONE);
   setup_heavy(&s, 1, 0, 0, BERTH_NONE);
@@ -69,7 +67,7 @@ static void copies(void) {
   setup_edge(&s, 0, 1, 3);                 /* 0 -> 1: from 1 to 4 */
   setup_edge(&s, 2, 3, 0);
   setup_mesh(&s, 2, INFINITY);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 4, 1);
   check_peak(r, 1, 100, 6); /* the copy is gone at 5 */
   berth_result_release(r);
@@ -85,7 +83,6 @@ static void twins(void) {
   setup s;
   int32_t device[] = { 0, 0, 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
-  berth_result *r;
   setup_begin(&s);
   setup_heavy(&s, 1, 0, 0, 3);
   setup_heavy(&s, 1, 0, 0, 2);
@@ -98,7 +95,7 @@ static void twins(void) {
   setup_edge(&s, 3, 4, 0);
   setup_mesh(&s, 1, INFINITY);
   CHECK(berth_sim_default(s.g).memory == BERTH_MEMORY_TRAINING);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   check_peak(r, 0, 60, 2); /* 20 + 40 */
   berth_result_release(r);
   r = run(&s, device, NULL);
@@ -114,12 +111,8 @@ static void random_twins(void) {
   berth_rng_init(&rng, 8, 0);
   for (int round = 0; round < 48; round++) {
     setup s;
-    int32_t device[2 * OPS];
     berth_graph *forward = NULL;
     berth_mirror_options m = berth_mirror_default();
-    berth_sim_options o;
-    berth_result *r;
-    judged j;
     setup_random(&s, &rng, OPS, 0);
     m.activations = round % 2;
     CHECK_STATUS(berth_graph_builder_finish(s.b, &forward), BERTH_OK);
@@ -129,13 +122,14 @@ static void random_twins(void) {
     berth_link l = { 1, 0 };
     CHECK_STATUS(berth_topology_mesh(s.ctx, 3, &d, &l, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
+    int32_t device[2 * OPS];
     random_devices(&rng, OPS, 3, device);
     for (int32_t v = 0; v < OPS; v++) device[2 * OPS - 1 - v] = round % 3 ? device[v] : berth_rng_below(&rng, 3);
-    o = berth_sim_default(s.g);
+    berth_sim_options o = berth_sim_default(s.g);
     o.links = (berth_links)(round % 4);
     o.send = (berth_send)(round / 4 % 2);
-    r = run(&s, device, &o);
-    j = judge(&s, &o, r);
+    berth_result *r = run(&s, device, &o);
+    judged j = judge(&s, &o, r);
     check_memory(&j);
     berth_result_release(r);
     setup_end(&s);
@@ -147,17 +141,16 @@ static void running_out(void) {
   int32_t device[] = { 0, 0, 0 }, apart[] = { 0, 1, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
   berth_oom oom = { 0, 0, 0, 0 };
-  berth_sim_summary sum;
   berth_sim *sim = NULL;
-  berth_result *r;
   straight(&s);
   setup_mesh(&s, 2, 130);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   CHECK(berth_result_oom(r, &oom) == 1);
   CHECK(oom.op == 1 && oom.device == 0 && oom.time == 1 && oom.shortfall == 5);
   CHECK_NEAR(berth_result_makespan(r), 3, 0); /* a result, not an error */
   berth_result_release(r);
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   CHECK(sum.oom_op == 1 && sum.peak == 135);
   CHECK_STATUS(berth_sim_run(sim, apart, &sum), BERTH_OK);
@@ -176,13 +169,12 @@ static void arriving(void) {
   int32_t device[] = { 0, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
   berth_oom oom = { 0, 0, 0, 0 };
-  berth_result *r;
   setup_begin(&s);
   setup_heavy(&s, 1, 0, 0, BERTH_NONE);
   setup_heavy(&s, 1, 8, 0, BERTH_NONE);
   setup_edge(&s, 0, 1, 10);
   setup_mesh(&s, 2, 16);
-  r = run(&s, device, &o);
+  berth_result *r = run(&s, device, &o);
   CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 1 && oom.device == 1 && oom.time == 1 && oom.shortfall == 2);
   berth_result_release(r);
   setup_end(&s);
@@ -194,14 +186,13 @@ static void instants(void) {
   int32_t device[] = { 0, 0, 0 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
   for (int order = 0; order < 2; order++) {
-    berth_result *r;
     o.order = (berth_event_order)order;
     setup_begin(&s);
     setup_heavy(&s, 1, 0, 7, BERTH_NONE);
     setup_heavy(&s, 0, 0, 9, BERTH_NONE);
     setup_heavy(&s, 1, 0, 8, BERTH_NONE);
     setup_mesh(&s, 1, INFINITY);
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     check_peak(r, 0, 17, 1); /* 9 and 8: the op of no length counts at its instant */
     berth_result_release(r);
     setup_end(&s);
@@ -213,22 +204,21 @@ static void two_devices_one_instant(void) {
   static const int32_t orders[][4] = { { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 1, 0, 3, 2 } }; /* ids of P, X, Q, C */
   for (int k = 0; k < 32; k++) {
     const int32_t *id = orders[k % 4];
-    int32_t device[4];
     berth_sim_options o = policy(k < 16 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
     berth_tensor t = { id[0], 1, 10, 0 };
-    berth_oom oom;
-    berth_result *r;
-    setup s;
     o.links = (berth_links)(k / 4 % 4);
+    setup s;
     setup_begin(&s);
     for (int32_t i = 0; i < 4; i++) setup_heavy(&s, 1, 0, i == id[1] ? 10 : 0, BERTH_NONE);
     CHECK_STATUS(berth_graph_builder_add_tensor(s.b, &t, NULL), BERTH_OK);
     setup_use(&s, 0, id[3]);
     setup_mesh(&s, 2, 15);
+    int32_t device[4];
     device[id[0]] = device[id[2]] = 0;
     device[id[1]] = device[id[3]] = 1;
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     check_peak(r, 1, 10, 0);
+    berth_oom oom;
     CHECK(berth_result_oom(r, &oom) == 0);
     berth_result_release(r);
     setup_end(&s);
@@ -242,15 +232,13 @@ static void no_time(void) {
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
     berth_device d = berth_device_default();
     berth_link l = { INFINITY, 0 };
-    berth_oom oom;
-    berth_result *r;
-    setup s;
     o.links = (berth_links)(k % 4);
     if (k / 4 == 1) o.dispatch = BERTH_DISPATCH_BLEVEL;
     if (k / 4 == 2) o.dispatch = BERTH_DISPATCH_LIFO;
     if (k / 4 == 3) o.dispatch = BERTH_DISPATCH_BLEVEL, o.preempt = 1;
     if (k / 4 == 4) o.order = BERTH_ORDER_READY;
     if (k / 4 == 5) o.send = BERTH_SEND_PULL;
+    setup s;
     setup_begin(&s);
     setup_heavy(&s, 1, 0, 0, BERTH_NONE);
     setup_heavy(&s, 1, 0, 10, BERTH_NONE);
@@ -261,9 +249,10 @@ static void no_time(void) {
     d.memory = 15;
     CHECK_STATUS(berth_topology_mesh(s.ctx, 2, &d, &l, &s.t), BERTH_OK);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     check_peak(r, 0, 10, 0);
     check_peak(r, 1, 13, 1); /* copy and reader come and go at 1 */
+    berth_oom oom;
     CHECK(berth_result_oom(r, &oom) == 0);
     berth_result_release(r);
     setup_end(&s);
@@ -276,7 +265,6 @@ static void unread(void) {
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy((berth_memory_policy)memory);
-    berth_result *r;
     setup s;
     setup_begin(&s);
     setup_heavy(&s, 1, 0, 0, BERTH_NONE);
@@ -290,7 +278,7 @@ static void unread(void) {
     setup_edge(&s, 1, 2, 0);
     setup_edge(&s, 2, 3, 0);
     setup_mesh(&s, 1, INFINITY);
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     check_peak(r, 0, want[memory], 2);
     berth_result_release(r);
     setup_end(&s);
@@ -310,8 +298,6 @@ static void exact_fit(void) {
     for (int params = 0; params < 2; params++) {
       int32_t device[] = { 0, 0 };
       berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
-      berth_oom oom;
-      berth_result *r;
       setup s;
       setup_begin(&s);
       for (int i = 0; i < 2; i++) {
@@ -319,7 +305,8 @@ static void exact_fit(void) {
         if (!params) setup_tensor(&s, i, cases[k].bytes[i]);
       }
       setup_mesh(&s, 1, cases[k].limit);
-      r = run(&s, device, &o);
+      berth_result *r = run(&s, device, &o);
+      berth_oom oom;
       CHECK(berth_result_oom(r, &oom) == !cases[k].fits);
       berth_result_release(r);
       setup_end(&s);
@@ -335,7 +322,6 @@ static void culprits(void) {
     int32_t device[] = { 1, 1, 1, 1 };
     berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
     berth_oom oom = { BERTH_NONE, 1, 0, 0 };
-    berth_result *r;
     double sum = 0;
     setup s;
     setup_begin(&s);
@@ -344,7 +330,7 @@ static void culprits(void) {
       sum += workspace[k][i];
     }
     setup_mesh(&s, 2, 32);
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     CHECK(berth_result_oom(r, &oom) == (sum > 32));
     CHECK(oom.op == want[k] && oom.device == 1 && oom.time == 0);
     if (sum > 32) CHECK_NEAR(oom.shortfall, sum - 32, 0);
@@ -361,20 +347,18 @@ static void random_limits(void) {
   berth_rng rng;
   berth_rng_init(&rng, 10, 0);
   for (int round = 0; round < 160; round++) {
-    setup s;
-    int32_t device[OPS];
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
-    berth_result *r;
-    judged j;
     o.links = (berth_links)(round / 2 % 4);
     o.dispatch = round % 3 ? BERTH_DISPATCH_FIFO : BERTH_DISPATCH_BLEVEL;
     if (round % 9 == 1) o.order = BERTH_ORDER_READY;
     if (round % 9 == 2) o.send = BERTH_SEND_PULL;
+    setup s;
     setup_random(&s, &rng, OPS, round % 4 != 0);
     setup_mesh(&s, 3, limits[round % 5]);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 3, device);
-    r = run(&s, device, &o);
-    j = judge(&s, &o, r);
+    berth_result *r = run(&s, device, &o);
+    judged j = judge(&s, &o, r);
     check_memory(&j);
     check_oom(&j, limits[round % 5]);
     berth_result_release(r);
@@ -388,18 +372,16 @@ static void ready_order(void) {
   berth_rng rng;
   berth_rng_init(&rng, 9, 0);
   for (int round = 0; round < 30; round++) {
-    setup s;
-    int32_t device[OPS];
     berth_sim_options o = policy(round % 2 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
-    berth_result *r;
-    judged j;
     o.order = BERTH_ORDER_READY;
     o.links = (berth_links)(round % 4);
+    setup s;
     setup_random(&s, &rng, OPS, 0);
     setup_mesh(&s, 3, INFINITY);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 3, device);
-    r = run(&s, device, &o);
-    j = judge(&s, &o, r);
+    berth_result *r = run(&s, device, &o);
+    judged j = judge(&s, &o, r);
     check_precedence(&j);
     check_devices(&j);
     check_bounds(&j);
@@ -422,12 +404,10 @@ static void over_time(void) {
   static const double none[] = { 0 }, times[] = { 0, 0, 0, 1, 2, 3 }, bytes[] = { 100, 117, 110, 135, 120, 100 };
   static const double total_times[] = { 0, 0, 0, 1, 2 }, total[] = { 100, 117, 110, 135, 130 };
   for (int k = 0; k < 4; k++) {
-    setup s;
     int32_t device[] = { 0, 0, 0, 0 };
     berth_sim_options o = policy(k < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL);
-    const double *t, *b;
-    berth_result *r;
     o.order = (berth_event_order)(k % 2);
+    setup s;
     setup_begin(&s);
     setup_heavy(&s, 0, 0, 7, BERTH_NONE);
     setup_heavy(&s, 1, 100, 0, BERTH_NONE);
@@ -436,10 +416,11 @@ static void over_time(void) {
     setup_edge(&s, 1, 2, 10);
     setup_edge(&s, 2, 3, 20);
     setup_mesh(&s, 2, INFINITY);
-    r = run(&s, device, &o);
+    berth_result *r = run(&s, device, &o);
     if (k < 2) check_levels(r, 0, 6, times, bytes);
     if (k >= 2) check_levels(r, 0, 5, total_times, total);
     check_levels(r, 1, 1, none, none);
+    const double *t, *b;
     CHECK(berth_result_memory(r, 2, &t, &b) == 0 && !t && !b && berth_result_memory(r, -1, &t, &b) == 0);
     berth_result_release(r);
     o.memory = BERTH_MEMORY_NONE;
@@ -456,11 +437,7 @@ static void over_time_in_any_discipline(void) {
   berth_rng rng;
   berth_rng_init(&rng, 12, 0);
   for (int round = 0; round < 192; round++) {
-    setup s;
-    int32_t device[OPS];
     berth_sim_options o = policy((berth_memory_policy)(1 + round % 3));
-    berth_result *r;
-    judged j;
     o.links = (berth_links)(round / 3 % 4);
     o.param_multiple = 1 + round % 5 * 0.7;
     if (round % 5 == 1) o.order = BERTH_ORDER_READY;
@@ -469,11 +446,13 @@ static void over_time_in_any_discipline(void) {
     if (round % 5 == 4) o.noise = 0.3;
     if (round % 7 == 1) o.quantum = 0.1;
     if (round % 2 && (o.links == BERTH_LINKS_CHANNEL || o.links == BERTH_LINKS_DUPLEX)) o.split_windows = 1;
+    setup s;
     setup_random(&s, &rng, OPS, round % 3);
     setup_uneven(&s, 3);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 3, device);
-    r = run(&s, device, &o);
-    j = judge(&s, &o, r);
+    berth_result *r = run(&s, device, &o);
+    judged j = judge(&s, &o, r);
     if (o.split_windows && o.memory != BERTH_MEMORY_TOTAL) {
       for (int32_t d = 0; d < 3; d++) check_timeline_shape(&j, d);
     } else {
@@ -498,11 +477,11 @@ static void refused(void) {
     berth_topology *t = NULL;
     berth_cost *cost = NULL;
     berth_result *r = NULL;
-    berth_ctx *ctx;
-    int32_t device[OPS];
     a = (check_alloc_state){ 0, n, 0 };
+    berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = berth_graph_builder_new(ctx, &b);
+    int32_t device[OPS];
     for (int32_t i = 0; i < OPS && st == BERTH_OK; i++) {
       berth_op op = berth_op_default();
       double seconds = i % 4;
@@ -536,16 +515,14 @@ static void options(void) {
   setup s;
   int32_t device[] = { 0, 0, 0 }, sequence[] = { 0, 1, 2 };
   berth_sim_options o = policy(BERTH_MEMORY_TOTAL);
-  const berth_sim_options *told;
-  berth_result *r;
   straight(&s);
   setup_mesh(&s, 1, INFINITY);
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = sequence;
   o.param_multiple = 3;
   o.seed = 9;
-  r = run(&s, device, &o);
-  told = berth_result_options(r);
+  berth_result *r = run(&s, device, &o);
+  const berth_sim_options *told = berth_result_options(r);
   CHECK(told->memory == BERTH_MEMORY_TOTAL && told->param_multiple == 3 && told->seed == 9);
   CHECK(told->dispatch == BERTH_DISPATCH_PLANNED && !told->sequence && !told->rank);
   berth_result_release(r);

@@ -9,11 +9,11 @@ static berth_status all_ways(setup *s, const int32_t *device, const berth_sim_op
   berth_sim_summary sum = { -1, -1, -1 }, batch[2] = { { -1, -1, -1 }, { -1, -1, -1 } };
   berth_sim *sim = NULL;
   int32_t n = berth_graph_ops(s->g), *two = malloc(2 * ((size_t)n + 1) * sizeof *two);
-  berth_status st = berth_simulate(s->cost, device, o, &r), other;
+  berth_status st = berth_simulate(s->cost, device, o, &r);
   snprintf(said, size, "%s", st == BERTH_OK ? "" : berth_errmsg(s->ctx));
   CHECK((st == BERTH_OK) == (r != NULL) && (st == BERTH_OK || said[0] != '\0'));
   if (r) CHECK(is_number(berth_result_makespan(r)));
-  other = berth_sim_new(s->cost, o, &sim);
+  berth_status other = berth_sim_new(s->cost, o, &sim);
   if (other == BERTH_OK) other = berth_sim_run(sim, device, &sum);
   CHECK_STATUS(other, st);
   if (st == BERTH_OK) CHECK(sum.makespan == berth_result_makespan(r));
@@ -146,13 +146,13 @@ static void no_route(void) {
   for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 0, 1, 0 };
     berth_sim_options o = way(k);
-    berth_cost_model m;
     setup s;
     setup_begin(&s);
     for (int i = 0; i < 4; i++) setup_op(&s, i == 3 ? 1e308 : 1);
     setup_edge(&s, 0, 2, 1e300);
     connect(&s, 2, 1e-10, 0);
     berth_cost_release(s.cost);
+    berth_cost_model m;
     memset(&m, 0, sizeof m);
     m.transfer = no_way;
     CHECK_STATUS(berth_cost_new(s.g, s.t, &m, &s.cost), BERTH_OK);
@@ -191,12 +191,12 @@ static void quanta(void) {
 static void noise(void) {
   int32_t device[] = { 0, 1, 0, 1 };
   setup s;
-  char said[512];
   setup_begin(&s);
   for (int i = 0; i < 4; i++) setup_op(&s, 1);
   setup_edge(&s, 0, 1, 1);
   setup_edge(&s, 1, 2, 1);
   connect(&s, 2, 1, 0);
+  char said[512];
   for (int k = 0; k < WAYS; k++) {
     berth_sim_options o = way(k);
     o.noise = 1e4;
@@ -215,12 +215,10 @@ static void any_size(void) {
   berth_rng_init(&rng, 12, 0);
   for (int round = 0; round < 600; round++) {
     setup s;
-    int32_t device[OPS], sequence[OPS];
-    double rank[OPS];
-    char said[512];
     berth_sim_options o = way(round % WAYS);
-    berth_status st;
     setup_begin(&s);
+    int32_t sequence[OPS];
+    double rank[OPS];
     for (int32_t i = 0; i < OPS; i++) {
       setup_heavy(&s, pow(10, 308 * berth_rng_uniform(&rng)), 1, 1, BERTH_NONE);
       sequence[i] = i;
@@ -228,12 +226,14 @@ static void any_size(void) {
     }
     for (int32_t i = 1; i < OPS; i++) setup_edge(&s, berth_rng_below(&rng, i), i, pow(10, 306 * berth_rng_uniform(&rng)));
     connect(&s, 3, pow(10, 3 * berth_rng_uniform(&rng)), round % 2);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 3, device);
     o.sequence = sequence;
     o.rank = rank;
     if (round % 3 == 0) o.quantum = pow(10, 300 * berth_rng_uniform(&rng));
     if (round % 5 == 0) o.noise = 2;
-    st = all_ways(&s, device, &o, said, sizeof said);
+    char said[512];
+    berth_status st = all_ways(&s, device, &o, said, sizeof said);
     CHECK(st == BERTH_OK || (st == BERTH_EINVAL && strstr(said, " would ")));
     fine += st == BERTH_OK;
     late += st != BERTH_OK;

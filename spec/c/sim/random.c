@@ -16,13 +16,11 @@ static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send, 
 static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int ties) {
   berth_result *r = NULL;
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
-  judged j;
   if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) {
     printf("# %s\n", berth_errmsg(s->ctx));
     return;
   }
-  j = judge(s, o, r);
+  judged j = judge(s, o, r);
   j.tied = ties;
   check_precedence(&j);
   check_devices(&j);
@@ -37,6 +35,7 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
     if (o->send == BERTH_SEND_PUSH) check_slack(&j);
   }
   CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   CHECK(sum.makespan == berth_result_makespan(r)); /* recording changes nothing */
   berth_sim_release(sim);
@@ -65,16 +64,16 @@ static void many_runs(int ties, int even, int meetings) {
     for (int32_t k = 0; k < 6; k++) {
       for (int32_t round = 0; round < check_runs(2, 6); round++) {
         setup s;
-        int32_t device[OPS], n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
-        double rank[OPS];
-        berth_sim_options o;
+        int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
         setup_random(&s, &rng, n, ties);
         if (meetings) setup_collectives(&s, &rng, n, 1 + n / 8, ties);
         if (even) setup_mesh(&s, devices, INFINITY);
         else setup_uneven(&s, devices);
+        int32_t device[OPS];
         random_devices(&rng, n, devices, device);
+        double rank[OPS];
         for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
-        o = options(0, dispatches[k], round % 2, rank);
+        berth_sim_options o = options(0, dispatches[k], round % 2, rank);
         set_links(&o, links);
         o.collectives = meetings == 2 ? BERTH_COLLECTIVES_QUEUE : BERTH_COLLECTIVES_LINKS;
         if (k == 0 && round == 2 && links != BERTH_LINKS_ROUTE) o.order = BERTH_ORDER_TASK;
@@ -112,17 +111,20 @@ static void relabelled(void) {
   berth_rng_init(&rng, 4, 0);
   for (int32_t round = 0; round < 20; round++) {
     setup s;
-    int32_t device[OPS], other[OPS], name[4] = { 0, 1, 2, 3 };
+    int32_t name[4] = { 0, 1, 2, 3 };
     berth_sim_options o = options(round % 4, 0, 0, NULL);
-    berth_sim_summary a, b;
     berth_sim *sim = NULL;
     setup_random(&s, &rng, OPS, 0);
     setup_mesh(&s, 4, INFINITY);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 4, device);
     berth_rng_shuffle(&rng, name, 4);
+    int32_t other[OPS];
     for (int32_t i = 0; i < OPS; i++) other[i] = name[device[i]];
     CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    berth_sim_summary a;
     CHECK_STATUS(berth_sim_run(sim, device, &a), BERTH_OK);
+    berth_sim_summary b;
     CHECK_STATUS(berth_sim_run(sim, other, &b), BERTH_OK);
     CHECK_NEAR(a.makespan, b.makespan, 1e-9);
     CHECK_NEAR(a.peak, b.peak, 1e-6);
@@ -135,15 +137,16 @@ static void relabelled(void) {
 static void large(void) {
   enum { WIDE = 3000 };
   berth_rng rng;
-  setup s;
   int32_t *device = malloc(2 * WIDE * sizeof *device);
-  double last = 0, ready[WIDE];
+  double last = 0;
   berth_sim_options o = options(BERTH_LINKS_FREE, 0, 0, NULL);
   berth_result *r = NULL;
   berth_rng_init(&rng, 5, 0);
+  setup s;
   setup_begin(&s);
   for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0); /* all at once, arrivals in random order */
   for (int32_t i = 0; i < WIDE; i++) setup_op(&s, 0.001);
+  double ready[WIDE];
   for (int32_t i = 0; i < WIDE; i++) {
     setup_edge(&s, i, WIDE + i, ready[i] = 1000 * berth_rng_uniform(&rng));
     device[i] = 1 + i % 39;

@@ -319,14 +319,14 @@ static inline void check_channels(const judged *j) {
 static inline void check_collectives(const judged *j) {
   for (int32_t k = 0; k < j->n_met; k++) {
     const berth_collective_run *m = &j->met[k];
-    const int32_t *different;
-    int32_t at[64], n;
     berth_collective c;
     double price = -1, done = members_done(j, k);
     CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+    int32_t at[64];
     for (int32_t i = 0; i < c.n_members; i++) at[i] = j->device[c.members[i]];
     CHECK_STATUS(berth_cost_collective(j->cost, k, c.n_members, at, &price), BERTH_OK);
-    n = berth_result_collective_devices(j->r, k, &different);
+    const int32_t *different;
+    int32_t n = berth_result_collective_devices(j->r, k, &different);
     CHECK(n == m->n_devices && m->bytes == c.bytes);
     CHECK_NEAR(m->seconds, price, 0);
     CHECK_NEAR(m->finish - m->start, price, EPS);
@@ -364,18 +364,18 @@ typedef struct interval {
 } interval;
 
 static inline double twin_end(const judged *j, int32_t op) {
-  berth_op o;
   if (j->o->memory != BERTH_MEMORY_TRAINING) return 0;
+  berth_op o;
   CHECK_STATUS(berth_graph_op(j->g, op, &o), BERTH_OK);
   return o.twin == BERTH_NONE || j->start[o.twin] < j->start[op] ? 0 : j->finish[o.twin];
 }
 static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t device) {
   berth_tensor t;
   const int32_t *use;
-  int32_t n = berth_graph_consumers(j->g, tensor, &use), home;
+  int32_t n = berth_graph_consumers(j->g, tensor, &use);
   interval x = { 0, 0, 0, device };
   CHECK_STATUS(berth_graph_tensor(j->g, tensor, &t), BERTH_OK);
-  home = device == j->device[t.producer];
+  int32_t home = device == j->device[t.producer];
   x.bytes = t.resident_bytes;
   x.from = home ? j->start[t.producer] : find_sent(j, tensor, device)->start;
   if (home) {
@@ -404,9 +404,8 @@ static inline int32_t intervals(const judged *j, interval *x) {
     const int32_t *d;
     berth_collective c;
     int32_t n = berth_result_collective_devices(j->r, m, &d);
-    double times;
     CHECK_STATUS(berth_graph_collective(j->g, m, &c), BERTH_OK);
-    times = c.kind == BERTH_BARRIER || n == 1 ? 0 : c.kind == BERTH_ALLGATHER ? n : 1;
+    double times = c.kind == BERTH_BARRIER || n == 1 ? 0 : c.kind == BERTH_ALLGATHER ? n : 1;
     for (int32_t i = 0; i < n && times > 0; i++) x[k++] = (interval){ j->met[m].start, j->met[m].finish, times * c.bytes, d[i] };
   }
   return k;
@@ -526,8 +525,9 @@ static inline void check_oom(const judged *j, double limit) {
   CHECK_NEAR(oom.time, fmax(first, 0), 0);
   CHECK_NEAR(oom.shortfall, held - limit, 1e-9);
   for (int32_t i = 0; first == -1 && i < j->n; i++) { /* parameters alone: who has most */
-    berth_op most, other;
+    berth_op most;
     CHECK_STATUS(berth_graph_op(j->g, oom.op, &most), BERTH_OK);
+    berth_op other;
     CHECK_STATUS(berth_graph_op(j->g, i, &other), BERTH_OK);
     CHECK(j->device[i] != device || other.param_bytes <= most.param_bytes);
   }
@@ -625,9 +625,9 @@ static inline void check_critical(const judged *j) {
   CHECK(j->finish[op[n - 1]] == berth_result_makespan(j->r) || met_last(j, op[n - 1]));
   for (int32_t i = 1; i < n; i++) {
     const int32_t *in;
-    int32_t k, m = berth_graph_inputs(j->g, op[i], &in), feeds = 0;
-    for (k = 0; k < m; k++) feeds |= producer_of(j, in[k]) == op[i - 1];
-    for (k = 0; k < j->n_met; k++) feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
+    int32_t m = berth_graph_inputs(j->g, op[i], &in), feeds = 0;
+    for (int32_t k = 0; k < m; k++) feeds |= producer_of(j, in[k]) == op[i - 1];
+    for (int32_t k = 0; k < j->n_met; k++) feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
     CHECK(feeds || (j->device[op[i - 1]] == j->device[op[i]] && !beside(j, op[i - 1]) && !beside(j, op[i])));
     if (!j->o->preempt) CHECK(j->finish[op[i - 1]] <= j->start[op[i]] + EPS);
   }

@@ -126,9 +126,9 @@ static inline void random_devices(berth_rng *rng, int32_t n, int32_t devices, in
 
 static inline char *read_text(const char *dir, const char *sub, const char *name) {
   char path[4096], *text = NULL;
-  FILE *f;
   long size;
   snprintf(path, sizeof path, "%s/%s/%s", dir, sub, name);
+  FILE *f;
   if (!(f = fopen(path, "rb"))) return NULL;
   fseek(f, 0, SEEK_END);
   size = ftell(f);
@@ -165,16 +165,16 @@ static inline const char *line_end(const char *p) {
 }
 static inline doppler_graph *doppler_read(const char *dir, const char *name) {
   char *text = read_text(dir, "data/doppler", name);
-  const char *p = text, *line[4];
-  doppler_graph *d;
-  int32_t *inputs, total;
+  const char *p = text;
   if (!text) return NULL;
-  d = calloc(1, sizeof *d);
+  doppler_graph *d = calloc(1, sizeof *d);
+  const char *line[4];
   for (int i = 0; i < 4; i++) {
     line[i] = p;
     p = line_end(p) + 1;
   }
-  total = (int32_t)strtol(line[0], NULL, 10);
+  int32_t total = (int32_t)strtol(line[0], NULL, 10);
+  int32_t *inputs;
   d->n = total - read_ints(line[1], line[2] - 1, &inputs);
   d->m = read_ints(line[2], line[3] - 1, &d->src);
   CHECK(read_ints(line[3], p - 1, &d->dst) == d->m);

@@ -42,8 +42,9 @@ static void wire_mesh(berth_topology_builder *b, const pdag *p, const int32_t *n
 /* Everybody sends into one end of the one link and receives from the other. */
 static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *node) {
   berth_link l = { p->bandwidth, p->latency }, none = { INFINITY, 0 };
-  int32_t in, out;
+  int32_t in;
   CHECK_STATUS(berth_topology_builder_add_switch(b, "in", &in), BERTH_OK);
+  int32_t out;
   CHECK_STATUS(berth_topology_builder_add_switch(b, "out", &out), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_link(b, in, out, &l, NULL), BERTH_OK);
   for (int32_t i = 0; i < p->hosts; i++) {
@@ -54,8 +55,8 @@ static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *no
 
 static void wire(setup *s, const pdag *p, int bus) {
   berth_topology_builder *b = NULL;
-  int32_t node[64];
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  int32_t node[64];
   for (int32_t i = 0; i < p->hosts; i++) {
     berth_device d = berth_device_default();
     d.speed = p->speed[i];
@@ -79,9 +80,9 @@ static void check_times(const berth_result *r, const char *times, int32_t n) {
 
 /* "case,tasks,hosts,edges,remote_edges,mode,makespan" */
 static double listed_makespan(const char *dir, const char *name, const char *mode) {
-  char *text = read_text(dir, "reference/simgrid", "makespans.csv"), *line;
+  char *text = read_text(dir, "reference/simgrid", "makespans.csv");
   double makespan = NAN;
-  for (line = text; line && *line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
+  for (char *line = text; line && *line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
     char of[32], how[32];
     double listed;
     if (sscanf(line, "%31[^,],%*d,%*d,%*d,%*d,%31[^,],%lf", of, how, &listed) != 3) continue;
@@ -92,21 +93,19 @@ static double listed_makespan(const char *dir, const char *name, const char *mod
 }
 
 static void one_case(const char *dir, const char *name, const char *mode) {
-  setup s;
-  pdag p;
   char file[64];
-  char *text, *times;
   double listed = listed_makespan(dir, name, mode);
   berth_sim_options o = berth_sim_default(NULL);
-  berth_sim_summary sum;
   berth_sim *sim = NULL;
   berth_result *r = NULL;
   snprintf(file, sizeof file, "%s.pdag", name);
-  text = read_text(dir, "reference/simgrid", file);
+  char *text = read_text(dir, "reference/simgrid", file);
   snprintf(file, sizeof file, "%s.%s.times", name, mode);
-  times = read_text(dir, "reference/simgrid", file);
+  char *times = read_text(dir, "reference/simgrid", file);
   if (!CHECK(text && times)) return;
+  setup s;
   setup_begin(&s);
+  pdag p;
   read_pdag(&s, text, &p);
   wire(&s, &p, strcmp(mode, "bus") == 0);
   o.links = strcmp(mode, "free") == 0 ? BERTH_LINKS_FREE : BERTH_LINKS_FAIR;
@@ -117,6 +116,7 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   CHECK_NEAR(berth_result_makespan(r), listed, 1e-9 * listed);
   o.memory = BERTH_MEMORY_NONE;
   CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_run(sim, p.host, &sum), BERTH_OK);
   CHECK(sum.makespan == berth_result_makespan(r));
   berth_sim_release(sim);

@@ -13,8 +13,8 @@ static berth_sim_options tag(berth_ctx *ctx) {
 
 static void price(setup *s) {
   berth_cost_model m;
-  double lines[4];
   memset(&m, 0, sizeof m);
+  double lines[4];
   CHECK_STATUS(berth_tag_lines(s->ctx, 2810e6, lines), BERTH_OK);
   m.collective_algorithm = BERTH_COLLECTIVE_LINES;
   m.collective_lines = lines;
@@ -34,8 +34,8 @@ static void finish(setup *s, int32_t devices, double bandwidth) {
 static void check_makespan(setup *s, const int32_t *device, double us) {
   berth_sim_options o = tag(s->ctx);
   berth_sim *sim = NULL;
-  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_new(s->cost, &o, &sim), BERTH_OK);
+  berth_sim_summary sum;
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   CHECK_NEAR(sum.makespan, us * US, 1e-15);
   berth_sim_release(sim);
@@ -43,8 +43,8 @@ static void check_makespan(setup *s, const int32_t *device, double us) {
 
 static void examples(void) {
   static const int32_t device[] = { 0, 1, 1 };
-  setup s;
   TEST("one tensor: 662 us");
+  setup s;
   setup_begin(&s);
   setup_op(&s, 100 * US);
   setup_op(&s, 50 * US);
@@ -76,16 +76,15 @@ static void examples(void) {
 /* A free op takes no quantum here; elsewhere one at least. */
 static void free_ops(void) {
   static const int32_t device[] = { 0, 0 };
-  setup s;
-  berth_sim_options o;
   TEST("free ops take no time in order task");
+  setup s;
   setup_begin(&s);
   setup_op(&s, 0);
   setup_op(&s, 5 * US);
   setup_edge(&s, 0, 1, 1);
   finish(&s, 2, 1e9);
   check_makespan(&s, device, 5);
-  o = tag(s.ctx);
+  berth_sim_options o = tag(s.ctx);
   o.order = BERTH_ORDER_EVENT;
   {
     berth_result *r = NULL;
@@ -99,25 +98,25 @@ static void free_ops(void) {
 /* Cut short: a bound above the limit and not above the makespan; else the makespan. */
 static void limits(void) {
   enum { OPS = 40 };
-  berth_rng rng;
   int cut = 0;
   TEST("limits");
+  berth_rng rng;
   berth_rng_init(&rng, 8, 0);
   for (int32_t round = 0; round < 60; round++) {
     setup s;
-    int32_t device[OPS];
-    berth_sim_options o;
     berth_sim *sim = NULL;
-    berth_sim_summary whole, sum;
     setup_random(&s, &rng, OPS, round % 2);
     if (round % 3) setup_collectives(&s, &rng, OPS, 4, round % 2);
     setup_mesh(&s, 4, INFINITY);
+    int32_t device[OPS];
     random_devices(&rng, OPS, 4, device);
-    o = tag(s.ctx);
+    berth_sim_options o = tag(s.ctx);
     o.quantum = round % 2 ? 0.125 : 0;
     o.noise = round % 5 == 4 ? 0.2 : 0;
     CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    berth_sim_summary whole;
     CHECK_STATUS(berth_sim_run(sim, device, &whole), BERTH_OK);
+    berth_sim_summary sum;
     for (double part = 0.3; part < 1.3; part += 0.1) {
       double limit = part * whole.makespan;
       CHECK_STATUS(berth_sim_run_limited(sim, device, limit, &sum), BERTH_OK);
@@ -133,11 +132,11 @@ static void limits(void) {
 
 /* What a run leaves behind is what a result tells, after runs, bases and tries. */
 static void check_after(const berth_sim *sim, setup *s, const berth_sim_options *o, const int32_t *device, int32_t devices) {
-  double busy[8];
   berth_result *r = NULL;
   const double *peak = berth_i_sim_peaks(sim);
   CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
   CHECK((peak != NULL) == (o->memory != BERTH_MEMORY_NONE));
+  double busy[8];
   berth_i_sim_busy(sim, busy);
   for (int32_t d = 0; d < devices; d++) {
     CHECK_NEAR(busy[d], berth_result_busy(r)[d], 1e-9);
@@ -148,22 +147,23 @@ static void check_after(const berth_sim *sim, setup *s, const berth_sim_options 
 
 static void accessors(void) {
   enum { OPS = 30, DEVICES = 4 };
-  berth_rng rng;
   TEST("peaks and busy times after runs, bases and tries");
+  berth_rng rng;
   berth_rng_init(&rng, 9, 0);
   for (int32_t round = 0; round < 40; round++) {
     setup s;
-    int32_t device[OPS], op = berth_rng_below(&rng, OPS);
+    int32_t op = berth_rng_below(&rng, OPS);
     berth_sim_options o = berth_sim_default(NULL);
     berth_sim *sim = NULL;
-    berth_sim_summary sum;
     setup_random(&s, &rng, OPS, 0);
     setup_mesh(&s, DEVICES, INFINITY);
+    int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
     if (round % 4 == 1) o = tag(s.ctx), o.quantum = 0;
     if (round % 4 == 2) o.links = BERTH_LINKS_ROUTE, o.dispatch = BERTH_DISPATCH_LIGHT_FIRST, o.preempt = 1;
     if (round % 8 < 4) o.memory = BERTH_MEMORY_NONE;
     CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    berth_sim_summary sum;
     CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
     check_after(sim, &s, &o, device, DEVICES);
     CHECK_STATUS(berth_sim_base(sim, device, &sum), BERTH_OK);
@@ -192,15 +192,14 @@ static void two_islands(setup *s) {
 }
 
 static void faults(void) {
-  setup s;
-  berth_sim_options o;
   TEST("no way across, and too late to be counted");
+  setup s;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 1);
   setup_edge(&s, 0, 1, 4);
   two_islands(&s);
-  o = tag(s.ctx);
+  berth_sim_options o = tag(s.ctx);
   check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
   o.order = BERTH_ORDER_EVENT;
   check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
@@ -234,12 +233,12 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
 
 static berth_status simulate(berth_cost *cost, const berth_sim_options *o) {
   static const int32_t device[] = { 0, 1, 2, 3, 2, 1 }, op = 3, to = 1;
-  berth_sim_summary sum;
   berth_result *r = NULL;
   berth_sim *sim = NULL;
   berth_status st = berth_simulate(cost, device, o, &r);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = berth_sim_new(cost, o, &sim);
+  berth_sim_summary sum;
   if (st == BERTH_OK) st = berth_sim_base(sim, device, &sum);
   if (st == BERTH_OK) CHECK(sum.makespan == berth_result_makespan(r));
   if (st == BERTH_OK) st = berth_sim_try(sim, 1, &op, &to, INFINITY, &sum);
@@ -254,10 +253,10 @@ static berth_status build_all(berth_ctx *ctx) {
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0.25 };
-  berth_sim_options o;
   berth_status st = build_graph(ctx, &g);
   if (st == BERTH_OK) st = berth_topology_ring(ctx, 5, &d, &l, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
+  berth_sim_options o;
   if (st == BERTH_OK) st = berth_sim_preset(ctx, "tag", &o);
   if (st == BERTH_OK) st = simulate(cost, &o);
   if (st == BERTH_OK) {

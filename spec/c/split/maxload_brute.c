@@ -15,20 +15,19 @@ static int ops_of(const sample *s) { return s->training ? 2 * s->n : s->n; }
 static sample draw(uint64_t seed) {
   sample s = { 0 };
   berth_rng r;
-  int i, k;
   berth_rng_init(&r, seed, 7);
   s.n = 3 + berth_rng_below(&r, s.training ? 3 : 4);
   s.training = berth_rng_below(&r, 3) == 0;
   s.acc = 1 + berth_rng_below(&r, 2);
   s.cpus = berth_rng_below(&r, 2);
-  for (i = 0; i < 2 * s.n; i++) {
+  for (int i = 0; i < 2 * s.n; i++) {
     s.time[i] = 1 + berth_rng_below(&r, 9);
     s.slow[i] = s.time[i] * (1 + berth_rng_below(&r, 4));
     s.size[i] = berth_rng_below(&r, 5);
     s.bytes[i] = berth_rng_below(&r, 4);
   }
-  for (i = 0; i < s.n; i++) {
-    for (k = i + 1; k < s.n; k++) {
+  for (int i = 0; i < s.n; i++) {
+    for (int k = i + 1; k < s.n; k++) {
       if (berth_rng_below(&r, 3) != 0) continue;
       s.src[s.edges] = i;
       s.dst[s.edges++] = k;
@@ -36,7 +35,7 @@ static sample draw(uint64_t seed) {
   }
   if (s.training) {
     int forward = s.edges;
-    for (i = 0; i < forward; i++) {
+    for (int i = 0; i < forward; i++) {
       s.src[s.edges] = s.n + s.dst[i];
       s.dst[s.edges++] = s.n + s.src[i];
     }
@@ -53,9 +52,9 @@ static berth_cost *make(berth_ctx *ctx, const sample *s) {
   berth_topology *t = NULL;
   berth_cost *c = NULL;
   berth_link link = { 1, 0 };
-  int i, k, tensor[2 * MOST];
   if (berth_graph_builder_new(ctx, &b) || berth_graph_builder_types(b, 2, types)) goto done;
-  for (i = 0; i < ops_of(s); i++) {
+  int tensor[2 * MOST];
+  for (int i = 0; i < ops_of(s); i++) {
     double seconds[2] = { s->time[i], s->slow[i] };
     berth_op op = berth_op_default();
     op.seconds = seconds;
@@ -65,21 +64,21 @@ static berth_cost *make(berth_ctx *ctx, const sample *s) {
     tensor[i] = BERTH_NONE;
     if (berth_graph_builder_add_op(b, &op, NULL)) goto done;
   }
-  for (i = 0; i < s->edges; i++) {
+  for (int i = 0; i < s->edges; i++) {
     int32_t *of = &tensor[s->src[i]];
     berth_tensor one = { s->src[i], s->bytes[s->src[i]], -1, 0 };
     if (*of == BERTH_NONE && berth_graph_builder_add_tensor(b, &one, of)) goto done;
     if (berth_graph_builder_add_consumer(b, *of, s->dst[i])) goto done;
   }
   if (berth_graph_builder_finish(b, &g) || berth_topology_builder_new(ctx, &tb)) goto done;
-  for (i = 0; i < s->acc + s->cpus; i++) {
+  for (int i = 0; i < s->acc + s->cpus; i++) {
     berth_device d = berth_device_default();
     d.type = i < s->acc ? "gpu" : "cpu";
     d.memory = i < s->acc ? s->memory : INFINITY;
     if (berth_topology_builder_add_device(tb, &d, NULL, NULL)) goto done;
   }
-  for (i = 0; i < s->acc + s->cpus; i++)
-    for (k = i + 1; k < s->acc + s->cpus; k++)
+  for (int i = 0; i < s->acc + s->cpus; i++)
+    for (int k = i + 1; k < s->acc + s->cpus; k++)
       if (berth_topology_builder_add_duplex(tb, i, k, &link, NULL)) goto done;
   if (berth_topology_builder_finish(tb, &t)) goto done;
   if (berth_cost_new(g, t, NULL, &c)) c = NULL;
@@ -94,17 +93,15 @@ done:
 /* ---- by the words of the model ------------------------------------------------------------- */
 
 static int crosses(const sample *s, const int32_t *at, int op, int d) {
-  int e;
-  for (e = 0; e < s->edges; e++)
+  for (int e = 0; e < s->edges; e++)
     if (s->src[e] == op && (at[op] == d) != (at[s->dst[e]] == d)) return 1;
   return 0;
 }
 
 static double load_of(const sample *s, const int32_t *at, int d, double *held) {
   double load = 0;
-  int i;
   *held = 0;
-  for (i = 0; i < ops_of(s); i++) {
+  for (int i = 0; i < ops_of(s); i++) {
     if (at[i] == d) {
       load += d < s->acc ? s->time[i] : s->slow[i];
       *held += s->size[i];
@@ -115,10 +112,10 @@ static double load_of(const sample *s, const int32_t *at, int d, double *held) {
 }
 
 static double value_of(const sample *s, const int32_t *at, int *fits) {
-  double most = 0, held;
-  int d;
+  double most = 0;
   *fits = 1;
-  for (d = 0; d < s->acc + s->cpus; d++) {
+  double held;
+  for (int d = 0; d < s->acc + s->cpus; d++) {
     most = fmax(most, load_of(s, at, d, &held));
     if (d < s->acc && held > s->memory) *fits = 0;
   }
@@ -127,13 +124,13 @@ static double value_of(const sample *s, const int32_t *at, int *fits) {
 
 /* No circle of devices by forward edges: Warshall's closure. */
 static int is_contiguous(const sample *s, const int32_t *at) {
-  int way[4][4] = { { 0 } }, e, i, j, k;
-  for (e = 0; e < s->edges; e++)
+  int way[4][4] = { { 0 } };
+  for (int e = 0; e < s->edges; e++)
     if (s->src[e] < s->n && s->dst[e] < s->n && at[s->src[e]] != at[s->dst[e]]) way[at[s->src[e]]][at[s->dst[e]]] = 1;
-  for (k = 0; k < 4; k++)
-    for (i = 0; i < 4; i++)
-      for (j = 0; j < 4; j++) way[i][j] |= way[i][k] && way[k][j];
-  for (i = 0; i < 4; i++)
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < 4; i++)
+      for (int j = 0; j < 4; j++) way[i][j] |= way[i][k] && way[k][j];
+  for (int i = 0; i < 4; i++)
     if (way[i][i]) return 0;
   return 1;
 }
@@ -141,17 +138,17 @@ static int is_contiguous(const sample *s, const int32_t *at) {
 /* Latency by relaxing until nothing changes; INFINITY after more rounds than there are jobs. */
 static double latency_of(const sample *s, const int32_t *at) {
   double end[2 * MOST] = { 0 }, most = 0, held;
-  int round, i, e, n = ops_of(s), changed = 1;
-  for (round = 0; changed; round++) {
+  int n = ops_of(s), changed = 1;
+  for (int round = 0; changed; round++) {
     if (round > 2 * n + 4) return INFINITY;
     changed = 0;
-    for (i = 0; i < n; i++) {
-      double start = 0, t;
-      for (e = 0; e < s->edges; e++) {
+    for (int i = 0; i < n; i++) {
+      double start = 0;
+      for (int e = 0; e < s->edges; e++) {
         int same_job = at[i] < s->acc ? at[s->dst[e]] == at[i] && at[s->src[e]] != at[i] : s->dst[e] == i;
         if (same_job) start = fmax(start, end[s->src[e]]);
       }
-      t = start + (at[i] < s->acc ? load_of(s, at, at[i], &held) : s->slow[i]);
+      double t = start + (at[i] < s->acc ? load_of(s, at, at[i], &held) : s->slow[i]);
       if (t > end[i]) {
         end[i] = t;
         changed = 1;
@@ -169,14 +166,14 @@ typedef struct best {
 
 static best try_all(const sample *s) {
   best b = { INFINITY, INFINITY, INFINITY };
-  int devices = s->acc + s->cpus, total = 1, code, i, fits;
-  for (i = 0; i < s->n; i++) total *= devices;
-  for (code = 0; code < total; code++) {
+  int devices = s->acc + s->cpus, total = 1;
+  for (int i = 0; i < s->n; i++) total *= devices;
+  int fits;
+  for (int code = 0; code < total; code++) {
     int32_t at[2 * MOST];
     int rest = code;
-    double x;
-    for (i = 0; i < s->n; i++, rest /= devices) at[i] = at[s->n + i] = rest % devices;
-    x = value_of(s, at, &fits);
+    for (int i = 0; i < s->n; i++, rest /= devices) at[i] = at[s->n + i] = rest % devices;
+    double x = value_of(s, at, &fits);
     if (!fits) continue;
     b.any = fmin(b.any, x);
     if (is_contiguous(s, at)) b.contiguous = fmin(b.contiguous, x);
@@ -198,7 +195,6 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
   berth_placement *p = NULL, *again = NULL;
   berth_obstacle why;
   berth_status st = berth_split_find(c, &o, &p, &r, &why);
-  int fits;
   if (isinf(b.contiguous)) {
     CHECK_STATUS(st, BERTH_EINFEASIBLE);
     CHECK(p == NULL && strstr(berth_errmsg(ctx), "split: ") != NULL);
@@ -207,6 +203,7 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
   }
   CHECK_STATUS(st, BERTH_OK);
   CHECK_NEAR(r.value.max_load, b.contiguous, 1e-9);
+  int fits;
   CHECK_NEAR(value_of(&s, berth_placement_device(p), &fits), b.contiguous, 1e-9);
   CHECK(fits && is_contiguous(&s, berth_placement_device(p)) && r.contiguous && r.proven && r.complete);
   CHECK_NEAR(r.bound, b.contiguous, 1e-9);
@@ -238,18 +235,19 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
 static void check_values(berth_ctx *ctx, uint64_t seed) {
   sample s = draw(seed);
   berth_cost *c = make(ctx, &s);
-  berth_split_value v;
   berth_rng r;
-  double loads[4], held, x;
-  int32_t at[2 * MOST];
-  int i, d, fits;
   berth_rng_init(&r, seed, 9);
-  for (i = 0; i < ops_of(&s); i++) at[i] = berth_rng_below(&r, s.acc + s.cpus);
+  int32_t at[2 * MOST];
+  for (int i = 0; i < ops_of(&s); i++) at[i] = berth_rng_below(&r, s.acc + s.cpus);
+  berth_split_value v;
+  double loads[4];
   CHECK_STATUS(berth_split_measure(c, at, NULL, loads, &v), BERTH_OK);
-  x = value_of(&s, at, &fits);
+  int fits;
+  double x = value_of(&s, at, &fits);
   CHECK_NEAR(v.max_load, x, 1e-9);
   CHECK((v.over == BERTH_NONE) == fits);
-  for (d = 0; d < s.acc + s.cpus; d++) CHECK_NEAR(loads[d], load_of(&s, at, d, &held), 1e-9);
+  double held;
+  for (int d = 0; d < s.acc + s.cpus; d++) CHECK_NEAR(loads[d], load_of(&s, at, d, &held), 1e-9);
   CHECK_NEAR(v.latency, latency_of(&s, at), 1e-9);
   berth_cost_release(c);
 }
@@ -257,8 +255,7 @@ static void check_values(berth_ctx *ctx, uint64_t seed) {
 /* a(3) -> b(3), a -> c(3), tensor 1: two accelerators. */
 static sample fork_sample(void) {
   sample s = { .n = 3, .edges = 2, .acc = 2, .src = { 0, 0 }, .dst = { 1, 2 }, .bytes = { 1, 0, 0 }, .memory = 10 };
-  int i;
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     s.time[i] = 3;
     s.slow[i] = 30;
     s.size[i] = 4;
@@ -272,13 +269,12 @@ static int stop(void *ud) { return ++*(int *)ud > 0; }
 static berth_status everything(berth_ctx *ctx) {
   sample s = draw(4);
   berth_split_options o = berth_split_default();
-  berth_cost *c;
   berth_placement *p = NULL, *q = NULL;
-  berth_status st;
   s.memory = 1000;
+  berth_cost *c;
   if (!(c = make(ctx, &s))) return BERTH_ENOMEM;
   o.contiguous = 0;
-  st = berth_split_find(c, &o, &p, NULL, NULL);
+  berth_status st = berth_split_find(c, &o, &p, NULL, NULL);
   o.objective = BERTH_SPLIT_LATENCY;
   if (st == BERTH_OK) st = berth_split_find(c, &o, &q, NULL, NULL);
   berth_placement_release(p);
@@ -292,14 +288,12 @@ int main(void) {
   berth_ctx_new(NULL, &ctx);
 
   TEST("small random graphs: the best of all contiguous assignments, never worse after moves, latency and memory right") {
-    uint64_t seed;
-    for (seed = 1; seed <= (uint64_t)check_runs(50, 150); seed++) check_against_all(ctx, seed);
+    for (uint64_t seed = 1; seed <= (uint64_t)check_runs(50, 150); seed++) check_against_all(ctx, seed);
     CHECK(least_found >= 0.95 * least_tried); /* the least latency is not promised */
   }
 
   TEST("any assignment is valued as the model says") {
-    uint64_t seed;
-    for (seed = 1; seed <= (uint64_t)check_runs(70, 200); seed++) check_values(ctx, seed);
+    for (uint64_t seed = 1; seed <= (uint64_t)check_runs(70, 200); seed++) check_values(ctx, seed);
   }
 
   TEST("a tensor with two consumers crosses once; memory takes two of three ops") {
@@ -308,11 +302,11 @@ int main(void) {
     berth_placement *p = NULL;
     berth_split_report r;
     int32_t spread[] = { 0, 1, 1 }, same[] = { 0, 0, 0 };
-    berth_split_value v;
-    double loads[2];
     CHECK_STATUS(berth_split_find(c, NULL, &p, &r, NULL), BERTH_OK);
     CHECK_NEAR(r.value.max_load, 7, 1e-12);
     CHECK(r.proven && r.units == 3 && r.ideals == 5);
+    berth_split_value v;
+    double loads[2];
     CHECK_STATUS(berth_split_measure(c, spread, NULL, loads, &v), BERTH_OK);
     CHECK_NEAR(loads[0], 4, 0);
     CHECK_NEAR(loads[1], 7, 0);
@@ -328,10 +322,9 @@ int main(void) {
   TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by its value") {
     sample s = fork_sample();
     int32_t ends[] = { 0, 1, 0 };
-    berth_split_value v;
-    berth_cost *c;
     s.src[1] = 1;
-    c = make(ctx, &s);
+    berth_cost *c = make(ctx, &s);
+    berth_split_value v;
     CHECK_STATUS(berth_split_measure(c, ends, NULL, NULL, &v), BERTH_OK);
     CHECK(isinf(v.latency) && !isinf(v.max_load));
     berth_cost_release(c);
@@ -339,11 +332,10 @@ int main(void) {
 
   TEST("what cannot be says why") {
     sample s = fork_sample();
-    berth_cost *c;
     berth_placement *p = NULL;
-    berth_obstacle why;
     s.size[1] = 11;
-    c = make(ctx, &s);
+    berth_cost *c = make(ctx, &s);
+    berth_obstacle why;
     CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
     CHECK_TEXT(berth_errmsg(ctx), "split: op 1 and what must be with it needs 11 bytes, an accelerator has 10");
     CHECK(p == NULL && why.op == 1 && why.device == 0 && why.missing == 1);
@@ -390,9 +382,9 @@ int main(void) {
     sample s = fork_sample();
     berth_cost *c = make(ctx, &s);
     berth_split_options o = berth_split_default();
-    berth_split_report r;
     berth_placement *p = NULL;
     o.memory = 0;
+    berth_split_report r;
     CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
     CHECK(!r.complete && !r.proven && r.bound <= 7 && r.bound >= 4.5 && r.value.max_load >= 7);
     berth_placement_release(p);
@@ -416,11 +408,11 @@ int main(void) {
                  .slow = { 2, 12, 4, 2, 16, 16, 12, 2 }, .size = { 3, 1, 1, 2 } };
     berth_cost *c = make(ctx, &s);
     berth_split_options o = berth_split_default();
-    berth_split_report r;
     berth_placement *p = NULL;
     o.objective = BERTH_SPLIT_LATENCY;
     o.memory = 0;
     o.visits = 50;
+    berth_split_report r;
     CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
     CHECK_NEAR(r.value.latency, 36, 1e-9);
     CHECK(p && berth_placement_device(p)[0] == 2
@@ -435,14 +427,13 @@ int main(void) {
     berth_ctx *mine = NULL;
     sample s = draw(11);
     berth_split_options o = berth_split_default();
-    berth_split_report r;
     berth_placement *p = NULL;
-    berth_cost *c;
     berth_ctx_new(&h, &mine);
     s.memory = 1000;
-    c = make(mine, &s);
+    berth_cost *c = make(mine, &s);
     calls = 0;
     o.contiguous = 0;
+    berth_split_report r;
     CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
     CHECK(r.value.max_load == r.contiguous_load && calls > 0);
     berth_placement_release(p);

@@ -32,8 +32,8 @@ static void check_simple(const berth_topology *t) {
 }
 
 static void test_one_level(berth_ctx *ctx, const berth_device *d) {
-  berth_topology *t;
   TEST("mesh, ring and star, down to one device");
+  berth_topology *t;
   CHECK_STATUS(berth_topology_mesh(ctx, 4, d, &slow, &t), BERTH_OK);
   check_size(t, 4, 4, 12);
   check_path(t, 3, 0, 4, 1);
@@ -66,8 +66,8 @@ static void test_one_level(berth_ctx *ctx, const berth_device *d) {
 }
 
 static void test_pcie(berth_ctx *ctx, const berth_device *d) {
-  berth_topology *t;
   TEST("PCIe tree: two links below one switch, four across the root");
+  berth_topology *t;
   CHECK_STATUS(berth_topology_pcie_tree(ctx, 6, 4, d, &fast, &slow, &t), BERTH_OK);
   check_size(t, 6, 9, 16);
   check_path(t, 0, 3, 10, 1);
@@ -82,8 +82,8 @@ static void test_dgx1(berth_ctx *ctx, const berth_device *d) {
   static const uint8_t bricks[8][8] = { { 0, 1, 1, 2, 2, 0, 0, 0 }, { 1, 0, 2, 1, 0, 2, 0, 0 }, { 1, 2, 0, 2, 0, 0, 1, 0 },
                                         { 2, 1, 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 1, 1, 2 }, { 0, 2, 0, 0, 1, 0, 2, 1 },
                                         { 0, 0, 1, 0, 1, 2, 0, 2 }, { 0, 0, 0, 1, 2, 1, 2, 0 } };
-  berth_topology *t;
   TEST("DGX-1: six bricks to a device, all pairs within two NVLinks");
+  berth_topology *t;
   CHECK_STATUS(berth_topology_dgx1(ctx, d, &fast, &slow, &t), BERTH_OK);
   check_size(t, 8, 14, 2 * (16 + 8 + 4 + 1));
   for (int32_t a = 0; a < 8; a++) {
@@ -101,9 +101,8 @@ static void test_dgx1(berth_ctx *ctx, const berth_device *d) {
 }
 
 static void test_fat_tree(berth_ctx *ctx, const berth_device *d) {
-  berth_topology *t;
-  const int32_t *up, *other;
   TEST("fat tree of k = 4: 16 devices, 20 switches, routes of 2, 4 and 6 links");
+  berth_topology *t;
   CHECK_STATUS(berth_topology_fat_tree(ctx, 4, d, &slow, &t), BERTH_OK);
   check_size(t, 16, 36, 2 * 48);
   CHECK(hops(t, 0, 1) == 2 && hops(t, 0, 2) == 4 && hops(t, 0, 3) == 4);
@@ -112,6 +111,7 @@ static void test_fat_tree(berth_ctx *ctx, const berth_device *d) {
   check_symmetric(t);
   check_simple(t);
   TEST("fat tree: the edges of a pod go up through different switches");
+  const int32_t *up, *other;
   CHECK(berth_topology_route(t, 0, 4, &up) == 6 && berth_topology_route(t, 2, 4, &other) == 6);
   CHECK(t->to[up[1]] != t->to[other[1]] && t->to[up[2]] != t->to[other[2]]);
   berth_topology_release(t);
@@ -141,21 +141,21 @@ static void check_torus(berth_ctx *ctx, const berth_device *d, int32_t x, int32_
 }
 
 static void test_torus(berth_ctx *ctx, const berth_device *d) {
-  berth_topology *t;
   TEST("torus: distances add up over dimensions; sizes 1 and 2 give no double link");
   check_torus(ctx, d, 3, 4, 5, 180);
   check_torus(ctx, d, 2, 2, 2, 12);
   check_torus(ctx, d, 1, 1, 1, 0);
   check_torus(ctx, d, 1, 2, 3, 3 + 6);
   check_torus(ctx, d, 4, 1, 2, 8 + 4);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_torus(ctx, 2, (int32_t[]){ 4, 0 }, d, &slow, &t), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_torus(ctx, 0, NULL, d, &slow, &t), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_torus(ctx, 3, (int32_t[]){ 65536, 65536, 65536 }, d, &slow, &t), BERTH_EINVAL);
 }
 
 static void test_two_level(berth_ctx *ctx, const berth_device *d) {
-  berth_topology *t;
   TEST("two levels: machine numbers, two links inside, four between");
+  berth_topology *t;
   CHECK_STATUS(berth_topology_two_level(ctx, 3, 2, d, &fast, &slow, &t), BERTH_OK);
   check_size(t, 6, 6 + 1 + 3, 2 * (6 + 3));
   for (int32_t i = 0; i < 6; i++) CHECK(t->devices[i].machine == i / 2);
@@ -184,8 +184,8 @@ static void test_refusals(berth_ctx *ctx, const berth_device *d) {
 
 static void test_presets(berth_ctx *ctx) {
   const char *const *names = berth_device_presets();
-  berth_device d;
   TEST("presets by name, with type, rates and memory");
+  berth_device d;
   for (int i = 0; names[i]; i++) {
     CHECK_STATUS(berth_device_preset(ctx, names[i], &d), BERTH_OK);
     CHECK_TEXT(d.type, names[i]);

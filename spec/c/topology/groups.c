@@ -61,9 +61,9 @@ static void check_three(const berth_topology *t) {
 }
 
 static void test_tag(berth_ctx *ctx) {
+  TEST("tag: a link of its own for each pair inside, one for each ordered pair of groups");
   Case c;
   berth_topology *t;
-  TEST("tag: a link of its own for each pair inside, one for each ordered pair of groups");
   if (!(t = three(ctx, &c, BERTH_GROUPS_TAG))) return;
   check_three(t);
   CHECK(common(t, 2, 3, 2, 4) == 0 && common(t, 2, 3, 3, 2) == 0);
@@ -74,9 +74,9 @@ static void test_tag(berth_ctx *ctx) {
 }
 
 static void test_heterog(berth_ctx *ctx) {
+  TEST("heterog: one link for all that goes between groups");
   Case c;
   berth_topology *t;
-  TEST("heterog: one link for all that goes between groups");
   if (!(t = three(ctx, &c, BERTH_GROUPS_HETEROG))) return;
   check_three(t);
   CHECK(common(t, 0, 2, 3, 5) == 1 && common(t, 0, 2, 2, 0) == 1 && common(t, 0, 1, 0, 2) == 0);
@@ -90,9 +90,9 @@ static void test_heterog(berth_ctx *ctx) {
 }
 
 static void test_nic(berth_ctx *ctx) {
+  TEST("nic: ports for a device, cards for a machine");
   Case c;
   berth_topology *t;
-  TEST("nic: ports for a device, cards for a machine");
   if (!(t = three(ctx, &c, BERTH_GROUPS_NIC))) return;
   check_three(t);
   CHECK(berth_topology_links(t) == 2 * 6 + 2 * 3);
@@ -112,15 +112,15 @@ static void test_nic(berth_ctx *ctx) {
 }
 
 static void test_tree(berth_ctx *ctx) {
-  Case c;
-  berth_topology *t;
   TEST("tree: what leaves a rack shares its link");
+  Case c;
   start(&c, 4, 2810, BERTH_GROUPS_TREE);
   for (int32_t g = 0; g < 4; g++) {
     c.group[g] = group_of(1, 8000);
     c.group[g].rack = g / 2;
   }
   c.between[1] = c.between[4] = c.between[11] = c.between[14] = 5000; /* the same rack */
+  berth_topology *t;
   CHECK_STATUS(berth_topology_groups(ctx, &c.spec, &t), BERTH_OK);
   check_path(t, 0, 1, 5000);
   check_path(t, 0, 2, 2810);
@@ -155,12 +155,12 @@ static void find(const berth_groups *s, int32_t device, int32_t *g, int32_t *mac
 }
 
 static double expected(const berth_groups *s, int32_t a, int32_t b) {
-  int32_t g, h, m, k;
-  double x;
+  int32_t g, m;
   find(s, a, &g, &m);
+  int32_t h, k;
   find(s, b, &h, &k);
   if (g == h && m == k) return s->group[g].bandwidth;
-  x = s->between[g * s->n + h];
+  double x = s->between[g * s->n + h];
   if (s->links == BERTH_GROUPS_NIC || s->links == BERTH_GROUPS_TREE)
     x = fmin(x, fmin(s->group[g].bandwidth, s->group[h].bandwidth));
   return x;
@@ -184,13 +184,13 @@ static void walk(const berth_topology *t, const berth_groups *s, int32_t a, int3
 }
 
 static void test_random(berth_ctx *ctx) {
-  berth_rng r;
   TEST("random clusters: every route has its bottleneck and 12 us in all");
+  berth_rng r;
   berth_rng_init(&r, 8, 0);
   for (int32_t trial = 0; trial < 200; trial++) {
     Case c;
-    berth_topology *t;
     draw(&r, &c, (berth_group_links)(trial % 4));
+    berth_topology *t;
     if (!CHECK_STATUS(berth_topology_groups(ctx, &c.spec, &t), BERTH_OK)) continue;
     for (int32_t a = 0; a < t->n_devices; a++)
       for (int32_t b = 0; b < t->n_devices; b++)
@@ -209,8 +209,8 @@ static void refused(berth_ctx *ctx, const Case *c, const char *text) {
 }
 
 static void test_refusals(berth_ctx *ctx) {
-  Case c;
   TEST("refuses what makes no sense, with the values");
+  Case c;
   start(&c, 2, 1000, BERTH_GROUPS_TAG);
   c.group[0] = c.group[1] = group_of(2, 8000);
   c.group[1].machines = 2;
@@ -237,12 +237,11 @@ static void test_refusals(berth_ctx *ctx) {
 static berth_status make(berth_ctx *ctx, berth_group_links links) {
   Case c;
   berth_topology *t = NULL;
-  berth_status st;
   start(&c, 3, 2810, links);
   for (int32_t g = 0; g < 3; g++) c.group[g] = group_of(2, 8000);
   if (links == BERTH_GROUPS_TREE) c.group[2].rack = 1;
   c.between[1] = 1000;
-  st = berth_topology_groups(ctx, &c.spec, &t);
+  berth_status st = berth_topology_groups(ctx, &c.spec, &t);
   berth_topology_release(t);
   return st;
 }
@@ -254,8 +253,8 @@ static void test_allocations(void) {
     berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
     berth_status st = BERTH_ENOMEM;
     for (long n = 1; st == BERTH_ENOMEM; n++) {
-      berth_ctx *ctx;
       s = (check_alloc_state){ 0, n, 0 };
+      berth_ctx *ctx;
       if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
       st = make(ctx, (berth_group_links)links);
       berth_ctx_release(ctx);

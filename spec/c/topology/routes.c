@@ -23,14 +23,15 @@ static int route_is(const berth_topology *t, int32_t a, int32_t b, int32_t n, co
 }
 
 static void test_rule(berth_ctx *ctx) {
-  berth_topology_builder *b;
-  berth_topology *t;
-  int32_t s1, s2, s3;
   TEST("fewest links, then widest, then quickest, then lowest ids");
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   add_devices(b, 3);
+  int32_t s1;
   CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &s1), BERTH_OK);
+  int32_t s2;
   CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &s2), BERTH_OK);
+  int32_t s3;
   CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &s3), BERTH_OK);
   duplex(b, 0, s1, 4, 1);  /* 0 1 */
   duplex(b, s1, 1, 4, 1);  /* 2 3 */
@@ -39,6 +40,7 @@ static void test_rule(berth_ctx *ctx) {
   duplex(b, 0, s3, 8, 5);  /* 8 9: the same with higher ids */
   duplex(b, s3, 1, 8, 5);  /* 10 11 */
   duplex(b, 1, 2, 1, 0);   /* 12 13: narrow; 0 -> 2 is one link longer and takes the quick head */
+  berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   CHECK(route_is(t, 0, 1, 2, (int32_t[]){ 4, 6 }));
   check_path(t, 0, 1, 8, 10);
@@ -52,9 +54,8 @@ static void test_rule(berth_ctx *ctx) {
 }
 
 static void test_override(berth_ctx *ctx) {
-  berth_topology_builder *b;
-  berth_topology *t;
   TEST("a route by hand holds, if it joins up");
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   add_devices(b, 3);
   duplex(b, 0, 1, 4, 1); /* 0 1 */
@@ -70,6 +71,7 @@ static void test_override(berth_ctx *ctx) {
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 3, 1, (int32_t[]){ 0 }), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 1, (int32_t[]){ 0 }), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 4, 3 }), BERTH_OK);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   CHECK(route_is(t, 0, 1, 2, (int32_t[]){ 4, 3 }) && t->route_set[berth_i_pair(t, 0, 1)] == 1);
   check_path(t, 0, 1, 2, 2);
@@ -79,13 +81,13 @@ static void test_override(berth_ctx *ctx) {
 }
 
 static void test_unreachable(berth_ctx *ctx) {
-  berth_topology_builder *b;
-  berth_topology *t;
   berth_link l = { INFINITY, 0 };
   TEST("unreachable is said; one-way links lead one way; infinite bandwidth is legal");
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   add_devices(b, 3);
   CHECK_STATUS(berth_topology_builder_add_link(b, 0, 1, &l, NULL), BERTH_OK);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   check_path(t, 0, 1, INFINITY, 0);
   CHECK(berth_topology_route(t, 1, 0, NULL) == -1 && berth_topology_route(t, 0, 2, NULL) == -1);
@@ -104,11 +106,11 @@ static void refuse_device(berth_topology_builder *b, double *field, double bad, 
 }
 
 static void test_refusals(berth_ctx *ctx) {
-  berth_topology_builder *b;
   berth_topology *t = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 0, 0 };
   TEST("refuses what makes no sense, with the values");
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_EINVAL);
   refuse_device(b, &d.speed, 0, 1, &d);
@@ -141,23 +143,22 @@ static void test_refusals(berth_ctx *ctx) {
 }
 
 static void test_reading(berth_ctx *ctx) {
-  berth_topology_builder *b;
-  berth_topology *t;
   berth_device d = berth_device_default();
-  berth_link l;
-  const char *name;
-  int32_t device, node, from, to;
   TEST("gives back what went in, also when the builder is used again");
+  berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_name(b, "pair"), BERTH_OK);
+  int32_t node;
   CHECK_STATUS(berth_topology_builder_add_switch(b, "sw", &node), BERTH_OK);
   d.name = "gpu";
   d.type = "V100";
   d.memory = 5;
   d.machine = 3;
+  int32_t device;
   CHECK_STATUS(berth_topology_builder_add_device(b, &d, &device, &node), BERTH_OK);
   CHECK(device == 0 && node == 1);
   CHECK(duplex(b, 1, 0, 7, 2) == 0);
+  berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   add_devices(b, 1);
   berth_topology_builder_release(b);
@@ -167,9 +168,12 @@ static void test_reading(berth_ctx *ctx) {
   CHECK_TEXT(d.name, "gpu");
   CHECK_TEXT(d.type, "V100");
   CHECK(d.memory == 5 && d.machine == 3 && d.speed == 1);
+  const char *name;
   CHECK_STATUS(berth_topology_node(t, 0, &name, &device), BERTH_OK);
   CHECK_TEXT(name, "sw");
   CHECK(device == BERTH_NONE);
+  berth_link l;
+  int32_t from, to;
   CHECK_STATUS(berth_topology_link(t, 1, &from, &to, &l), BERTH_OK);
   CHECK(from == 0 && to == 1 && l.bandwidth == 7 && l.latency == 2);
   CHECK_STATUS(berth_topology_device(t, 1, &d), BERTH_EINVAL);
@@ -264,8 +268,8 @@ static void test_random(berth_ctx *ctx) {
 static void test_lean(berth_ctx *ctx) {
   berth_device d = berth_device_default();
   berth_link l = { 1e9, 1e-6 };
-  berth_topology *t;
   TEST("a ring of 1000 devices takes under 40 MB, a star under 50 MB");
+  berth_topology *t;
   CHECK_STATUS(berth_topology_ring(ctx, 1000, &d, &l, &t), BERTH_OK);
   CHECK(berth_topology_route(t, 0, 500, NULL) == 500 && berth_topology_route(t, 0, 999, NULL) == 1);
   printf("# ring: %.1f MB\n", (double)berth_ctx_memory(ctx) / 1e6);
@@ -309,8 +313,8 @@ static void test_interrupt(void) {
   berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL };
   berth_device d = berth_device_default();
   berth_topology *t = NULL;
-  berth_ctx *ctx;
   TEST("routing stops when the hook asks for it");
+  berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
   CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 }, &t), BERTH_EINTERRUPT);
   CHECK(t == NULL && berth_ctx_memory(ctx) == 0);
@@ -323,8 +327,8 @@ static berth_status build_all(berth_ctx *ctx) {
   berth_device d = berth_device_default();
   berth_link l = { 4, 1 };
   int32_t sw = 0;
-  berth_status st;
   d.type = "gpu";
+  berth_status st;
   if ((st = berth_topology_builder_new(ctx, &b)) != BERTH_OK) goto done;
   if ((st = berth_topology_builder_name(b, "all")) != BERTH_OK) goto done;
   for (int i = 0; i < 5; i++)
