@@ -110,7 +110,7 @@ check: all
 	sh scripts/run-specs $(BUILD)
 lint:
 	luacheck -q lua scripts examples spec
-	awk 'length > 132 { print FILENAME ":" FNR ": " length " columns, 132 at most"; n++ } END { exit n > 0 }' $(C_FILES)
+	awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, 100 at most"; n++ } END { exit n > 0 }' $(C_FILES)
 bench: all
 	$(MAKE) LUA=$(if $(filter lua54,$(ABI)),lua5.1,lua5.4) module
 	scripts/bench/run

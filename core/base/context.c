@@ -65,9 +65,12 @@ void berth_ctx_memory_reset_peak(berth_ctx *ctx) { ctx->peak = ctx->used; }
 
 bool berth_i_ctx_default_alloc(const berth_ctx *ctx) { return ctx->hooks.alloc == default_alloc; }
 bool berth_i_ctx_has_clock(const berth_ctx *ctx) { return ctx->hooks.clock != NULL; }
-double berth_i_ctx_clock(const berth_ctx *ctx) { return ctx->hooks.clock ? ctx->hooks.clock(ctx->hooks.ud) : 0; }
+double berth_i_ctx_clock(const berth_ctx *ctx) {
+  return ctx->hooks.clock ? ctx->hooks.clock(ctx->hooks.ud) : 0;
+}
 
-berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud, berth_ctx **out) {
+berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud,
+                                berth_ctx **out) {
   berth_hooks h = { 0 };
   h.interrupt = interrupt;
   h.ud = ud;
@@ -104,7 +107,9 @@ berth_status berth_i_fail(berth_ctx *ctx, berth_status st, const char *format, .
   return st;
 }
 
-berth_status berth_i_nomem(berth_ctx *ctx) { return berth_i_fail(ctx, BERTH_ENOMEM, "out of memory"); }
+berth_status berth_i_nomem(berth_ctx *ctx) {
+  return berth_i_fail(ctx, BERTH_ENOMEM, "out of memory");
+}
 
 void berth_i_prefix_error(berth_ctx *ctx, const char *format, ...) {
   va_list args;

@@ -21,8 +21,8 @@ struct berth_ctx {
   char error[1024];
 };
 
-/** Before `more` bytes are asked for: gives spare blocks back, the oldest first, so that with what is in use they stay within the
- *  peak. */
+/** Before `more` bytes are asked for: gives spare blocks back, the oldest first, so that with what
+ *  is in use they stay within the peak. */
 void berth_i_spare_make_room(berth_ctx *ctx, size_t more);
 /** The size that a block has: `size`, or more. */
 size_t berth_i_spare_rounded(size_t size);

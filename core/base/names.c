@@ -35,11 +35,13 @@ static berth_status rehash(berth_ctx *ctx, berth_i_names *names) {
   return BERTH_OK;
 }
 
-berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id) {
+berth_status berth_i_names_add(berth_ctx *ctx, berth_i_names *names, const char *text,
+                               int32_t *id) {
   void *list = names->text;
   uint32_t h = hash(text);
   berth_status st;
-  if (2 * ((size_t)names->n + 1) > names->n_slots && (st = rehash(ctx, names)) != BERTH_OK) return st;
+  if (2 * ((size_t)names->n + 1) > names->n_slots && (st = rehash(ctx, names)) != BERTH_OK)
+    return st;
   size_t i = probe(names, text, h);
   if (names->slot[i].id < 0) {
     st = berth_i_grow(ctx, &list, &names->cap, (size_t)names->n + 1, sizeof *names->text);

@@ -1,8 +1,11 @@
-/* Descriptors of options: fields of a struct found by offset, checked against their range, and printed. */
+/* Descriptors of options: fields of a struct found by offset, checked against their range, and
+ * printed. */
 #include "base_internal.h"
 #include <stdio.h>
 
-static const void *field_of(const berth_option *o, const void *options) { return (const char *)options + o->offset; }
+static const void *field_of(const berth_option *o, const void *options) {
+  return (const char *)options + o->offset;
+}
 
 /* A number of any width; choices count from the first. */
 static double number_of(const berth_option *o, const void *options) {
@@ -70,16 +73,19 @@ static berth_status check(berth_ctx *ctx, const berth_option *o, const void *opt
     n = count(o->choices);
     x = number_of(o, options);
     if (x >= -o->first && x < n) return BERTH_OK;
-    return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (0 to %d)", o->key, x + o->first, o->first + n - 1);
+    return berth_i_fail(ctx, BERTH_EINVAL, "option %s is %g (0 to %d)", o->key, x + o->first,
+                        o->first + n - 1);
   default:
     x = number_of(o, options);
     return in_range(o, x) ? BERTH_OK : out_of_range(ctx, o, "", x);
   }
 }
 
-berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table, const void *options) {
+berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table,
+                                 const void *options) {
   berth_status st = BERTH_OK;
-  for (const berth_option *o = table->options; o->key && st == BERTH_OK; o++) st = check(ctx, o, options);
+  for (const berth_option *o = table->options; o->key && st == BERTH_OK; o++)
+    st = check(ctx, o, options);
   return st;
 }
 
@@ -105,25 +111,29 @@ static const char *copy(const char *text, char *buf, size_t size) {
 /* A number, flag or choice by default.  @return false: the option is none of these */
 static bool default_number(const berth_option_table *table, const berth_option *o, double *out) {
   union { double align; void *pointer; char bytes[1024]; } options;
-  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS) return false;
+  if (!table->defaults || table->size > sizeof options || o->type >= BERTH_OPTION_NUMBERS)
+    return false;
   memset(&options, 0, sizeof options);
   table->defaults(&options);
   *out = number_of(o, &options);
   return true;
 }
 
-bool berth_i_option_is_default(const berth_option_table *table, const berth_option *o, const void *options) {
+bool berth_i_option_is_default(const berth_option_table *table, const berth_option *o,
+                               const void *options) {
   double x;
   return !default_number(table, o, &x) || number_of(o, options) == x;
 }
 
-const char *berth_option_default(const berth_option_table *table, const berth_option *o, char *buf, size_t size) {
+const char *berth_option_default(const berth_option_table *table, const berth_option *o, char *buf,
+                                 size_t size) {
   if (o->fallback) return o->fallback;
   double x;
   if (!default_number(table, o, &x)) return copy("none", buf, size);
   if (o->type == BERTH_OPTION_FLAG) return copy(x != 0 ? "true" : "false", buf, size);
   if (o->type == BERTH_OPTION_QUANTITY) return berth_quantity_format(x, o->unit, buf, size);
-  if (o->type == BERTH_OPTION_CHOICE) return copy(x >= 0 && x < count(o->choices) ? o->choices[(int)x]->name : "none", buf, size);
+  if (o->type == BERTH_OPTION_CHOICE)
+    return copy(x >= 0 && x < count(o->choices) ? o->choices[(int)x]->name : "none", buf, size);
   snprintf(buf, size, "%.12g", x);
   return buf;
 }

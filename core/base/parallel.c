@@ -1,4 +1,5 @@
-/* Parallel loops over independent jobs: threads are started per call and take job numbers from one counter. */
+/* Parallel loops over independent jobs: threads are started per call and take job numbers from one
+ * counter. */
 #include "base_internal.h"
 #include <pthread.h>
 #include <time.h>
@@ -45,13 +46,14 @@ void berth_i_parallel(int32_t threads, int32_t n, berth_i_work_fn work, void *ud
   int32_t width = berth_i_parallel_width(threads, n), started = 1;
   for (int32_t i = 0; i < width; i++) worker[i] = (Worker){ &loop, i };
   pthread_t id[MAX_THREADS];
-  while (started < width && pthread_create(&id[started], NULL, run, &worker[started]) == 0) started++;
+  while (started < width && pthread_create(&id[started], NULL, run, &worker[started]) == 0)
+    started++;
   run(&worker[0]);
   for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);
   pthread_mutex_destroy(&loop.lock);
 }
 
-/* ---- watched ------------------------------------------------------------------------------------- */
+/* ---- watched ---- */
 
 enum { WATCH_NS = 5000000 };
 
@@ -59,7 +61,8 @@ typedef struct Crew {
   pthread_mutex_t lock;
   pthread_cond_t finished;
   const berth_i_crew *crew;
-  int32_t n, done, next_home, next_other; /* cursors over the same jobs: those at home, the others */
+  int32_t n, done, next_home, next_other; /* cursors over the same jobs: those at home, the
+                                             others */
   bool alone;
 } Crew;
 
@@ -137,7 +140,8 @@ void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_crew *cr
   for (int32_t i = 0; i < width; i++) hand[i] = (Hand){ &c, i };
   c.alone = width == 1;
   pthread_t id[MAX_THREADS];
-  while (started < width && pthread_create(&id[started], NULL, run_hand, &hand[started]) == 0) started++;
+  while (started < width && pthread_create(&id[started], NULL, run_hand, &hand[started]) == 0)
+    started++;
   look_after(&c);
   for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);
   pthread_cond_destroy(&c.finished);

@@ -1,10 +1,12 @@
-/* Arrays that are freed together: a doubly linked list of blocks, so that one that grows may be taken out. */
+/* Arrays that are freed together: a doubly linked list of blocks, so that one that grows may be
+ * taken out. */
 #include "pool_internal.h"
 
 #include <stddef.h>
 
 typedef struct berth_i_pool_block {
-  _Alignas(max_align_t) struct berth_i_pool_block *next; /* so that what follows the header is aligned, too */
+  _Alignas(max_align_t) struct berth_i_pool_block *next; /* so that what follows the header is
+                                                            aligned, too */
   struct berth_i_pool_block *previous;
   size_t bytes; /* with this header */
 } block;
@@ -49,7 +51,9 @@ void *berth_i_pool_copy(berth_i_pool *p, const void *from, size_t n, size_t size
   return ptr;
 }
 
-char *berth_i_pool_strdup(berth_i_pool *p, const char *s) { return berth_i_pool_copy(p, s, strlen(s) + 1, 1); }
+char *berth_i_pool_strdup(berth_i_pool *p, const char *s) {
+  return berth_i_pool_copy(p, s, strlen(s) + 1, 1);
+}
 
 berth_status berth_i_pool_grow(berth_i_pool *p, void **ptr, size_t *cap, size_t need, size_t size) {
   size_t n = *cap < 8 ? 8 : *cap;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A unit is 10^power x factor. The power joins the number's own exponent before it is read, so that "5 us" is 5e-6 to the last
-   bit. */
+/* A unit is 10^power x factor. The power joins the number's own exponent before it is read, so that
+ * "5 us" is 5e-6 to the last bit. */
 typedef struct Scale {
   const char *name;
   int power;
@@ -14,14 +14,16 @@ typedef struct Scale {
 } Scale;
 
 static const Scale times[] = {
-  { "", 0, 1 }, { "s", 0, 1 }, { "ms", -3, 1 }, { "us", -6, 1 }, { "ns", -9, 1 }, { "min", 0, 60 }, { "h", 0, 3600 }, { NULL, 0, 0 }
+  { "", 0, 1 },    { "s", 0, 1 },    { "ms", -3, 1 },  { "us", -6, 1 },
+  { "ns", -9, 1 }, { "min", 0, 60 }, { "h", 0, 3600 }, { NULL, 0, 0 }
 };
-static const Scale decimal[] = {
-  { "", 0, 1 }, { "k", 3, 1 }, { "K", 3, 1 }, { "M", 6, 1 }, { "G", 9, 1 }, { "T", 12, 1 }, { "P", 15, 1 }, { NULL, 0, 0 }
-};
-static const Scale binary[] = {
-  { "Ki", 0, 1024.0 }, { "Mi", 0, 1048576.0 }, { "Gi", 0, 1073741824.0 }, { "Ti", 0, 1099511627776.0 }, { NULL, 0, 0 }
-};
+static const Scale decimal[] = { { "", 0, 1 },  { "k", 3, 1 },  { "K", 3, 1 },  { "M", 6, 1 },
+                                 { "G", 9, 1 }, { "T", 12, 1 }, { "P", 15, 1 }, { NULL, 0, 0 } };
+static const Scale binary[] = { { "Ki", 0, 1024.0 },
+                                { "Mi", 0, 1048576.0 },
+                                { "Gi", 0, 1073741824.0 },
+                                { "Ti", 0, 1099511627776.0 },
+                                { NULL, 0, 0 } };
 
 static const char *expected(berth_unit unit) {
   switch (unit) {
@@ -34,7 +36,9 @@ static const char *expected(berth_unit unit) {
   return "a quantity";
 }
 
-static bool is(const char *word, size_t n, const char *name) { return strlen(name) == n && memcmp(word, name, n) == 0; }
+static bool is(const char *word, size_t n, const char *name) {
+  return strlen(name) == n && memcmp(word, name, n) == 0;
+}
 
 static Scale find(const Scale *table, const char *word, size_t n) {
   while (table->name && !is(word, n, table->name)) table++;
@@ -57,7 +61,8 @@ static Scale data_scale(const char *word, size_t n) {
   if ((k = ends(word, n, "bit"))) {
     scale = prefix(word, n - k, true);
     scale.factor /= 8;
-  } else if ((k = ends(word, n, "bytes")) || (k = ends(word, n, "byte")) || (k = ends(word, n, "B"))) {
+  } else if ((k = ends(word, n, "bytes")) || (k = ends(word, n, "byte"))
+             || (k = ends(word, n, "B"))) {
     scale = prefix(word, n - k, true);
   }
   return scale;
@@ -65,7 +70,8 @@ static Scale data_scale(const char *word, size_t n) {
 
 static Scale flop_scale(const char *word, size_t n) {
   size_t k;
-  if ((k = ends(word, n, "FLOP")) || (k = ends(word, n, "FLOPs")) || (k = ends(word, n, "flop"))) return prefix(word, n - k, false);
+  if ((k = ends(word, n, "FLOP")) || (k = ends(word, n, "FLOPs")) || (k = ends(word, n, "flop")))
+    return prefix(word, n - k, false);
   return (Scale){ NULL, 0, 0 };
 }
 
@@ -78,7 +84,8 @@ static Scale unit_scale(const char *word, size_t n, berth_unit unit) {
   return unit == BERTH_FLOP_PER_SECOND ? flop_scale(word, n - k) : data_scale(word, n - k);
 }
 
-/* A plain decimal number, without its exponent; hexadecimal, "nan" and a locale's decimal comma are not numbers here. */
+/* A plain decimal number, without its exponent; hexadecimal, "nan" and a locale's decimal comma are
+ * not numbers here. */
 typedef struct Number {
   char digits[64];
   long exponent;
@@ -95,14 +102,16 @@ static const char *read_number(const char *s, Number *number) {
   if (*s == '-' || *s == '+') s++;
   const char *end = skip_digits(s);
   if (*end == '.') end = skip_digits(end + 1);
-  if (end - s < 1 || (end - s == 1 && *s == '.') || (size_t)(end - from) >= sizeof number->digits) return NULL;
+  if (end - s < 1 || (end - s == 1 && *s == '.') || (size_t)(end - from) >= sizeof number->digits)
+    return NULL;
   memcpy(number->digits, from, (size_t)(end - from));
   number->digits[end - from] = '\0';
   number->exponent = 0;
   const char *sign = end + 1;
   if (*end != 'e' && *end != 'E') return end;
   if (*sign == '-' || *sign == '+') sign++;
-  if (!isdigit((unsigned char)*sign)) return end; /* a unit that begins with e: the unit's table refuses it */
+  if (!isdigit((unsigned char)*sign)) return end; /* a unit that begins with e: the unit's table
+                                                     refuses it */
   number->exponent = strtol(end + 1, NULL, 10);
   return skip_digits(sign);
 }
@@ -118,9 +127,10 @@ static double value_of(const Number *number, Scale scale) {
   return strtod(text, NULL) * scale.factor;
 }
 
-static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, size_t n, berth_unit unit) {
-  return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text, (int)(n < 20 ? n : 20), word,
-                      expected(unit));
+static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, size_t n,
+                           berth_unit unit) {
+  return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\": the unit \"%.*s\" is not one of %s", text,
+                      (int)(n < 20 ? n : 20), word, expected(unit));
 }
 
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
@@ -138,7 +148,8 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
   if (scale.factor == 0) return refuse(ctx, text, word, n, unit);
   double value = infinite ? INFINITY : value_of(&number, scale);
   if (!(value >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is negative", text);
-  if (isinf(value) && !infinite) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
+  if (isinf(value) && !infinite)
+    return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is too large", text);
   *out = value;
   return BERTH_OK;
 }
@@ -148,18 +159,21 @@ typedef struct Step {
   double factor;
 } Step;
 
-static const char *format_with(double value, const Step *table, int n, const char *unit, char *buf, size_t size) {
+static const char *format_with(double value, const Step *table, int n, const char *unit, char *buf,
+                               size_t size) {
   int k = 0;
   while (k + 1 < n && fabs(value) / table[k].factor >= 999.5) k++;
   value /= table[k].factor;
   if (k > 0 && fabs(value) < 1) value = value < 0 ? -1 : 1; /* 999.5 of the step below */
-  snprintf(buf, size, fabs(value) >= 999.5 && fabs(value) < 999999.5 ? "%.0f %s%s" : "%.3g %s%s", value, table[k].name, unit);
+  snprintf(buf, size, fabs(value) >= 999.5 && fabs(value) < 999999.5 ? "%.0f %s%s" : "%.3g %s%s",
+           value, table[k].name, unit);
   return buf;
 }
 
 const char *berth_quantity_format(double value, berth_unit unit, char *buf, size_t size) {
   static const Step seconds[] = { { "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 } };
-  static const Step many[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 } };
+  static const Step many[] = { { "", 1 },    { "k", 1e3 },  { "M", 1e6 },
+                               { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 } };
   static const char *const names[] = { "s", "B", "B/s", "FLOP", "FLOP/s" };
   if (isnan(value)) snprintf(buf, size, "unknown");
   else if (isinf(value)) snprintf(buf, size, value > 0 ? "inf" : "-inf");

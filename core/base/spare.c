@@ -1,12 +1,16 @@
 /* Freed large blocks that are kept for the next of the same size. */
 #include "context_internal.h"
 
-/* Of 64 KB and more each: so many are over 32 MB, and a search through all of them is nothing beside writing one. */
+/* Of 64 KB and more each: so many are over 32 MB, and a search through all of them is nothing
+ * beside writing one. */
 enum { MOST_BLOCKS = 512 };
 
-static bool is_large(size_t size) { return size >= BERTH_I_SPARE_LEAST && size <= BERTH_I_SPARE_MOST; }
+static bool is_large(size_t size) {
+  return size >= BERTH_I_SPARE_LEAST && size <= BERTH_I_SPARE_MOST;
+}
 
-/* Up to the next eighth of a power of two, so that blocks of nearly the same size stand in for one another. */
+/* Up to the next eighth of a power of two, so that blocks of nearly the same size stand in for one
+ * another. */
 size_t berth_i_spare_rounded(size_t size) {
   size_t step = BERTH_I_SPARE_LEAST / 8;
   if (!is_large(size)) return size;
@@ -34,7 +38,8 @@ void berth_i_spare_make_room(berth_ctx *ctx, size_t more) {
 
 bool berth_i_spare_drop(berth_ctx *ctx) {
   if (!ctx->spare) return false;
-  for (int32_t i = 0; i < ctx->n_spare; i++) ctx->hooks.alloc(ctx->hooks.alloc_ud, ctx->spare[i].ptr, ctx->spare[i].size, 0);
+  for (int32_t i = 0; i < ctx->n_spare; i++)
+    ctx->hooks.alloc(ctx->hooks.alloc_ud, ctx->spare[i].ptr, ctx->spare[i].size, 0);
   ctx->hooks.alloc(ctx->hooks.alloc_ud, ctx->spare, MOST_BLOCKS * sizeof *ctx->spare, 0);
   ctx->spare = NULL;
   ctx->n_spare = 0;
@@ -56,13 +61,15 @@ void *berth_i_spare_take(berth_ctx *ctx, size_t size) {
 /* The list is there from the first block on; without memory for it none is kept. */
 static bool can_keep(berth_ctx *ctx, size_t size) {
   if (ctx->spare_keepers == 0 || !is_large(size)) return false;
-  if (!ctx->spare) ctx->spare = ctx->hooks.alloc(ctx->hooks.alloc_ud, NULL, 0, MOST_BLOCKS * sizeof *ctx->spare);
+  if (!ctx->spare)
+    ctx->spare = ctx->hooks.alloc(ctx->hooks.alloc_ud, NULL, 0, MOST_BLOCKS * sizeof *ctx->spare);
   return ctx->spare != NULL;
 }
 
 bool berth_i_spare_put(berth_ctx *ctx, void *ptr, size_t size) {
   if (!can_keep(ctx, size)) return false;
-  while (ctx->n_spare == MOST_BLOCKS || ctx->spare_bytes + size > BERTH_I_SPARE_MOST) give_back_oldest(ctx);
+  while (ctx->n_spare == MOST_BLOCKS || ctx->spare_bytes + size > BERTH_I_SPARE_MOST)
+    give_back_oldest(ctx);
   ctx->spare[ctx->n_spare++] = (berth_i_spare){ ptr, size };
   ctx->spare_bytes += size;
   return true;

@@ -1,5 +1,5 @@
-/* Disjoint sets over 0..n-1 as an array of parents: `up[i] = i` at first. The root of a set is its lowest member; paths are halved
- * on the way, so n operations take O(n log n). */
+/* Disjoint sets over 0..n-1 as an array of parents: `up[i] = i` at first. The root of a set is its
+ * lowest member; paths are halved on the way, so n operations take O(n log n). */
 #ifndef BERTH_UNION_FIND_INTERNAL_H
 #define BERTH_UNION_FIND_INTERNAL_H
 

@@ -11,7 +11,9 @@ size_t berth_i_utf8(const char *s) {
   if (a < 0xc2 || a > 0xf4 || !is_tail(s[1])) return 0;
   unsigned char b = (unsigned char)s[1];
   if (a < 0xe0) return 2;
-  if ((a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) || (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f)) return 0;
+  if ((a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) || (a == 0xf0 && b < 0x90)
+      || (a == 0xf4 && b > 0x8f))
+    return 0;
   if (!is_tail(s[2])) return 0;
   if (a < 0xf0) return 3;
   return is_tail(s[3]) ? 4 : 0;

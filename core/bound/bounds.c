@@ -1,5 +1,6 @@
-/* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails of ops, with or without
- * transfers, hold for each op in every such schedule: that is all that the bounds of work need of them. */
+/* Lower bounds on the makespan of every schedule without preemption or duplication. Heads and tails
+ * of ops, with or without transfers, hold for each op in every such schedule: that is all that the
+ * bounds of work need of them. */
 #include "bound/destructive/destructive_internal.h"
 #include "base/sort_internal.h"
 #include <berth/bound.h>
@@ -9,11 +10,12 @@
 #include <float.h>
 
 typedef struct levels {
-  double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has ended */
+  double *least, *head, *tail; /* [ops] s: least time; before the op can start; after it has
+                                  ended */
   const double *meets;         /* [collectives] s at least */
 } levels;
 
-/* ---- levels ------------------------------------------------------------------------------ */
+/* ---- levels ---- */
 
 static berth_status alloc_levels(berth_i_pool *pool, size_t n, levels *l) {
   l->least = berth_i_pool_alloc(pool, n, sizeof *l->least);
@@ -46,15 +48,17 @@ static berth_status fill_levels(const berth_i_units *u, levels *l, double *criti
 }
 
 /* Heads and tails with transfers, in place of those without. */
-static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l, double *longest) {
+static berth_status add_transfers(const berth_i_units *u, berth_links links, levels *l,
+                                  double *longest) {
   berth_status st = berth_i_waits_on(u, links, l->meets, l->least, l->head, l->tail);
   if (st != BERTH_OK) return st;
   *longest = 0;
-  for (int32_t i = 0; i < u->n_ops; i++) *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
+  for (int32_t i = 0; i < u->n_ops; i++)
+    *longest = fmax(*longest, l->head[i] + l->least[i] + l->tail[i]);
   return BERTH_OK;
 }
 
-/* ---- work of one machine ------------------------------------------------------------------- */
+/* ---- work of one machine ---- */
 
 static double unit_least(const berth_i_units *u, int32_t unit) {
   double least = INFINITY;
@@ -64,7 +68,8 @@ static double unit_least(const berth_i_units *u, int32_t unit) {
   return least;
 }
 
-/* One device runs a group one op after another: none starts before the least head, and the least tail follows the last. */
+/* One device runs a group one op after another: none starts before the least head, and the least
+ * tail follows the last. */
 static double group_bound(const berth_i_units *u, const levels *l, int32_t unit) {
   double head = INFINITY, tail = INFINITY;
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
@@ -74,8 +79,9 @@ static double group_bound(const berth_i_units *u, const levels *l, int32_t unit)
   return head + unit_least(u, unit) + tail;
 }
 
-/* The same for everything that is pinned to one device.  @param sum, head, tail [devices] scratch */
-static double pinned_bound(const berth_i_units *u, const levels *l, double *sum, double *head, double *tail) {
+/* The same for everything that is pinned to one device. @param sum, head, tail [devices] scratch */
+static double pinned_bound(const berth_i_units *u, const levels *l, double *sum, double *head,
+                           double *tail) {
   double most = 0;
   int32_t d;
   for (d = 0; d < u->cost->n_devices; d++) sum[d] = 0, head[d] = tail[d] = INFINITY;
@@ -93,7 +99,8 @@ static double pinned_bound(const berth_i_units *u, const levels *l, double *sum,
   return most;
 }
 
-/* Of k D + 1 units some device runs k + 1, at least the k + 1 smallest of them.  @param least [n] is sorted */
+/* Of k D + 1 units some device runs k + 1, at least the k + 1 smallest of them. @param least [n] is
+ * sorted */
 static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
   double most = 0;
   berth_i_sort_numbers_down(least, n);
@@ -109,7 +116,8 @@ static double pigeonhole_bound(double *least, int32_t n, int32_t devices) {
 static berth_status serial_bound(const berth_i_units *u, const levels *l, double *out) {
   berth_i_pool pool = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;
-  double *least = berth_i_pool_alloc(&pool, n, sizeof *least), *scratch = berth_i_pool_alloc(&pool, 3 * devices, sizeof *scratch);
+  double *least = berth_i_pool_alloc(&pool, n, sizeof *least),
+         *scratch = berth_i_pool_alloc(&pool, 3 * devices, sizeof *scratch);
   berth_status st = berth_i_pool_status(&pool);
   if (st == BERTH_OK) {
     *out = pinned_bound(u, l, scratch, scratch + devices, scratch + 2 * devices);
@@ -123,12 +131,14 @@ static berth_status serial_bound(const berth_i_units *u, const levels *l, double
   return st;
 }
 
-/* ---- idle time at both ends ---------------------------------------------------------------- */
+/* ---- idle time at both ends ---- */
 
-/* A device waits for the head of its first op, and stands still for the tail of its last one; these ops differ from device to
- * device. So the i-th smallest head and tail count, priced in the order that makes the sum least. A device without ops is idle
- * throughout: at least the i-th smallest head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, and
- * the critical path is as long as their sum.  @param sorted heads or tails, ascending  @param price [devices] descending */
+/* A device waits for the head of its first op, and stands still for the tail of its last one; these
+ * ops differ from device to device. So the i-th smallest head and tail count, priced in the order
+ * that makes the sum least. A device without ops is idle throughout: at least the i-th smallest
+ * head + tail as long as i <= (n + 1) / 2, when some op has both at least as large, and the
+ * critical path is as long as their sum. @param sorted heads or tails, ascending @param price
+ * [devices] descending */
 static double idle_at_end(const double *sorted, int32_t n, const double *price, int32_t devices) {
   double sum = 0;
   for (int32_t i = 0; i < devices && i < (n + 1) / 2; i++) sum += price[i] * sorted[i];
@@ -151,17 +161,20 @@ static berth_status idle_init(berth_i_pool *pool, const levels *l, int32_t n, id
   return BERTH_OK;
 }
 
-/* ---- shared work ------------------------------------------------------------------------- */
+/* ---- shared work ---- */
 
 /* @param price [devices] scratch */
-static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s, double *price) {
+static double with_idle(const berth_i_kinds *k, const berth_i_prices *p, const idle *s,
+                        double *price) {
   for (int32_t d = 0; d < k->devices; d++) price[d] = p->time[k->of[d]];
   berth_i_sort_numbers_down(price, k->devices);
-  return p->value + idle_at_end(s->head, s->n, price, k->devices) + idle_at_end(s->tail, s->n, price, k->devices);
+  return p->value + idle_at_end(s->head, s->n, price, k->devices)
+         + idle_at_end(s->tail, s->n, price, k->devices);
 }
 
 /* First with time prices alone, then from there with memory prices; idle time is added to both. */
-static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, const idle *s, double *out) {
+static berth_status price_bound(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory,
+                                const idle *s, double *out) {
   size_t n = (size_t)k->n, all = 2 * n + (size_t)k->devices;
   double *room = berth_i_zalloc(ctx, all, sizeof *room);
   berth_i_prices p = { room, room ? room + n : NULL, 0 };
@@ -195,7 +208,8 @@ static bool any_limit(const berth_i_kinds *k) {
 }
 
 /* Types and pins are in both; the memory bound also knows sizes and limits. */
-static berth_status memory_bound(const berth_i_units *u, const idle *s, double *out, berth_obstacle *why) {
+static berth_status memory_bound(const berth_i_units *u, const idle *s, double *out,
+                                 berth_obstacle *why) {
   berth_i_kinds k;
   berth_status st = berth_i_kinds_init(u, u->memory, &k);
   if (st != BERTH_OK) return st;
@@ -207,7 +221,7 @@ static berth_status memory_bound(const berth_i_units *u, const idle *s, double *
   return st;
 }
 
-/* ---- no schedule at all -------------------------------------------------------------------- */
+/* ---- no schedule at all ---- */
 
 static double longest_op(const berth_cost *c, int32_t op) {
   double most = 0;
@@ -234,33 +248,37 @@ static berth_link slowest_route(const berth_topology *t, size_t pairs) {
 static double longest_transfer(const berth_cost *c, int32_t tensor, const berth_link *slow) {
   const double *row = c->table ? c->table + (size_t)tensor * all_pairs(c) : NULL;
   double most = 0;
-  if (!row) return berth_i_route_seconds(c, slow->latency, slow->bandwidth, c->g->tensor_bytes[tensor]);
+  if (!row)
+    return berth_i_route_seconds(c, slow->latency, slow->bandwidth, c->g->tensor_bytes[tensor]);
   for (size_t i = 0; i < all_pairs(c); i++) {
     if (!isinf(row[i])) most = fmax(most, row[i]);
   }
   return most;
 }
 
-/* Where nothing stands still without need, something runs or crosses at any time: all of it, one after another. Collectives may
- * take any time that is at all a number to count with. */
+/* Where nothing stands still without need, something runs or crosses at any time: all of it, one
+ * after another. Collectives may take any time that is at all a number to count with. */
 static double longest_schedule(const berth_cost *c) {
   const berth_graph *g = c->g;
   const berth_link slow = slowest_route(c->t, all_pairs(c));
   double sum = g->n_collectives > 0 ? DBL_MAX / 1e6 : 0;
   for (int32_t i = 0; i < g->n_ops; i++) sum += longest_op(c, i);
-  for (int32_t i = 0; i < g->n_tensors; i++) sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
+  for (int32_t i = 0; i < g->n_tensors; i++)
+    sum += (g->use_at[i + 1] - g->use_at[i]) * longest_transfer(c, i, &slow);
   return sum;
 }
 
-/* A bound above the longest schedule says that there is none: what cannot be on one device has no way to another. */
+/* A bound above the longest schedule says that there is none: what cannot be on one device has no
+ * way to another. */
 static berth_status refuse_endless(berth_cost *cost, double bound, berth_obstacle *why) {
   if (!(bound > 0) || bound <= longest_schedule(cost) * (1 + 1e-6)) return BERTH_OK;
   if (why) *why = (berth_obstacle){ BERTH_NONE, BERTH_NONE, 0 };
-  return berth_i_fail(cost->ctx, BERTH_EINFEASIBLE, "bounds: cannot fit: ops that no one device can take have no route between "
-                      "devices that can");
+  return berth_i_fail(
+      cost->ctx, BERTH_EINFEASIBLE,
+      "bounds: cannot fit: ops that no one device can take have no route between devices that can");
 }
 
-/* ---- all together ------------------------------------------------------------------------ */
+/* ---- all together ---- */
 
 static void take_if_larger(berth_bounds *b, double value, const char *name) {
   if (!(value > b->best)) return; /* NaN: not computed */
@@ -282,14 +300,15 @@ static void name_best(berth_bounds *b) {
 }
 
 /* Bisection ends where it ends: what is quickly found counts, too, and may spare the rest. */
-static berth_status begin_cheaply(const berth_i_units *u, const berth_i_bite_scope *scope, berth_i_bites *cheap,
-                                  berth_obstacle *why) {
+static berth_status begin_cheaply(const berth_i_units *u, const berth_i_bite_scope *scope,
+                                  berth_i_bites *cheap, berth_obstacle *why) {
   berth_status st = berth_i_bite_bound(u, scope, &berth_i_bite_cheap, cheap);
-  return st == BERTH_OK ? refuse_endless(u->cost, fmax(cheap->clusters, cheap->intervals), why) : st;
+  return st == BERTH_OK ? refuse_endless(u->cost, fmax(cheap->clusters, cheap->intervals), why)
+                        : st;
 }
 
-static berth_status take_bites(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
-                               berth_obstacle *why) {
+static berth_status take_bites(const berth_i_units *u, const berth_bounds_options *o,
+                               const double *meets, berth_bounds *b, berth_obstacle *why) {
   bool deep = o->thorough;
   const berth_i_bite_plan *plan = deep ? &berth_i_bite_thorough : &berth_i_bite_cheap;
   berth_i_bites bites = { NAN, NAN, 0 }, cheap = bites;
@@ -301,8 +320,9 @@ static berth_status take_bites(const berth_i_units *u, const berth_bounds_option
   if (any_limit(&k)) scope.kinds = &k;
   st = deep ? begin_cheaply(u, &scope, &cheap, why) : BERTH_OK;
   if (st == BERTH_OK) st = berth_i_bite_bound(u, &scope, plan, &bites);
-  if (st == BERTH_OK) st = berth_i_bite_cuts(u, &scope, deep ? &berth_i_bite_cut : &berth_i_bite_cheap_cut, deep ? 3 : 1,
-                                             &b->link_cut);
+  if (st == BERTH_OK)
+    st = berth_i_bite_cuts(u, &scope, deep ? &berth_i_bite_cut : &berth_i_bite_cheap_cut,
+                           deep ? 3 : 1, &b->link_cut);
   berth_i_kinds_release(&k);
   if (st != BERTH_OK) return st;
   b->clusters = fmax(bites.clusters, cheap.clusters); /* NaN: not computed */
@@ -323,17 +343,20 @@ static berth_status solve_lp(berth_cost *cost, double gap, double *lower) {
 }
 
 /* With communication ops: the others count on ops of one device to run one after another. */
-static bool knows_paths_only(const berth_cost *cost) { return berth_i_first_communication(cost->g) != BERTH_NONE; }
+static bool knows_paths_only(const berth_cost *cost) {
+  return berth_i_first_communication(cost->g) != BERTH_NONE;
+}
 
-static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l, berth_bounds *b) {
+static berth_status compute_levels(const berth_i_units *u, const berth_bounds_options *o, levels *l,
+                                   berth_bounds *b) {
   berth_status st = fill_levels(u, l, &b->critical_path);
   if (st != BERTH_OK || !o->thorough || knows_paths_only(u->cost)) return st;
   if ((st = add_transfers(u, o->links, l, &b->transfers)) != BERTH_OK) return st;
   return solve_lp(u->cost, o->gap, &b->lp);
 }
 
-static berth_status compute(const berth_i_units *u, const berth_bounds_options *o, const double *meets, berth_bounds *b,
-                            berth_obstacle *why) {
+static berth_status compute(const berth_i_units *u, const berth_bounds_options *o,
+                            const double *meets, berth_bounds *b, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   levels l = { NULL, NULL, NULL, meets };
   idle s = { 0 };
@@ -354,10 +377,12 @@ done:
   return st;
 }
 
-/* ---- options ----------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 berth_bounds_options berth_bounds_default(const berth_graph *g) {
-  return (berth_bounds_options){ .memory = berth_place_default(g).memory, .param_multiple = 1, .gap = 1e-3,
+  return (berth_bounds_options){ .memory = berth_place_default(g).memory,
+                                 .param_multiple = 1,
+                                 .gap = 1e-3,
                                  .links = BERTH_LINKS_FREE };
 }
 
@@ -378,7 +403,8 @@ const berth_option_table *berth_bounds_option_table(void) {
   BERTH_I_OPTION_TABLE("bounds", options, berth_bounds_options, set_defaults);
 }
 
-static berth_status compute_all(const berth_i_units *u, const berth_bounds_options *o, berth_bounds *b, berth_obstacle *why) {
+static berth_status compute_all(const berth_i_units *u, const berth_bounds_options *o,
+                                berth_bounds *b, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)u->cost->g->n_collectives;
   double *meets = berth_i_alloc(ctx, n, sizeof *meets);
@@ -389,13 +415,15 @@ static berth_status compute_all(const berth_i_units *u, const berth_bounds_optio
   return st;
 }
 
-berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts, berth_bounds *out, berth_obstacle *why) {
+berth_status berth_bounds_compute(berth_cost *cost, const berth_bounds_options *opts,
+                                  berth_bounds *out, berth_obstacle *why) {
   berth_bounds_options o = opts ? *opts : berth_bounds_default(cost->g);
   berth_bounds b = { 0, NAN, NAN, 0, 0, 0, NULL, NAN, NAN, NAN };
   berth_status st;
   if ((st = berth_options_check(cost->ctx, berth_bounds_option_table(), &o)) != BERTH_OK) return st;
   berth_i_units u;
-  if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK) return st;
+  if ((st = berth_i_units_init(cost, "bounds", o.memory, o.param_multiple, &u, why)) != BERTH_OK)
+    return st;
   st = compute_all(&u, &o, &b, why);
   berth_i_units_release(&u);
   if (st != BERTH_OK) return st;

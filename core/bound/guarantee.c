@@ -16,20 +16,23 @@ typedef struct facts {
   double path_rho;    /* the largest (sum of c) / (sum of op times) of any path */
   double rounded;     /* the longest path after rounding / the linear program's lower end */
   double *op, *cross; /* [ops], [tensors] s: the greatest of all pairs of devices */
-  int64_t instant, pinned, grouped, picky; /* ops: without time, pinned, in groups of several, whose time depends on the device */
+  int64_t instant, pinned, grouped, picky; /* ops: without time, pinned, in groups of several, whose
+                                              time depends on the device */
   int64_t doubled, uneven, cut;            /* pairs of ops; tensors; pairs of devices */
 } facts;
 
-/* ---- memory ------------------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 /* All that an op ever brings to its device; workspaces of ops of no length may add up, too. */
 static double brought(const facts *f, int32_t op) {
   const berth_graph *g = f->cost->g;
-  double bytes = berth_i_param(g, op) * f->o->param_multiple + berth_i_output_bytes(g, op) + berth_i_input_bytes(g, op);
+  double bytes = berth_i_param(g, op) * f->o->param_multiple + berth_i_output_bytes(g, op)
+                 + berth_i_input_bytes(g, op);
   return bytes + (berth_i_may_be_instant(f->cost, op) ? berth_i_workspace(g, op) : 0);
 }
 
-/* Of an op that is refused: what it would bring and its workspace, or that of an op that is there. */
+/* Of an op that is refused: what it would bring and its workspace, or that of an op that is
+ * there. */
 static void sum_demand(const facts *f, double *all, double *largest) {
   double most = 0, workspace = 0;
   *all = 0;
@@ -42,7 +45,8 @@ static void sum_demand(const facts *f, double *all, double *largest) {
   *largest = most + workspace;
 }
 
-/* The smallest remainders of limits that sum up to all that is brought, at most.  @param left [devices] */
+/* The smallest remainders of limits that sum up to all that is brought, at most. @param left
+ * [devices] */
 static int32_t most_closed(const facts *f, double *left) {
   double all, largest, sum = 0;
   int32_t closed = 0;
@@ -62,7 +66,7 @@ static berth_status count_closed(facts *f) {
   return BERTH_OK;
 }
 
-/* ---- transfers --------------------------------------------------------------------------- */
+/* ---- transfers ---- */
 
 static bool is_read(const berth_graph *g, int32_t t) { return g->use_at[t] < g->use_at[t + 1]; }
 
@@ -111,7 +115,7 @@ static void count_doubled(facts *f, int32_t *stamp) {
   }
 }
 
-/* ---- ops --------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 /* @param seen [groups] zero: members so far */
 static void count_grouped(facts *f, int32_t *seen) {
@@ -144,7 +148,7 @@ static void read_ops(facts *f) {
   f->rho = most == 0 ? 0 : least == 0 ? INFINITY : most / least;
 }
 
-/* ---- the largest share of transfers on a path ------------------------------------------------- */
+/* ---- the largest share of transfers on a path ---- */
 
 typedef struct path_sums {
   double cross, work; /* s, of the path that ends with an op */
@@ -152,7 +156,8 @@ typedef struct path_sums {
 
 static double path_value(path_sums s, double q) { return s.cross - q * s.work; }
 
-/* The path that ends there, of largest cross - q work: alone, or behind the best path to one of its producers. */
+/* The path that ends there, of largest cross - q work: alone, or behind the best path to one of its
+ * producers. */
 static path_sums best_path_to(const facts *f, int32_t op, double q, const path_sums *to) {
   const berth_graph *g = f->cost->g;
   path_sums best = { 0, f->op[op] };
@@ -188,8 +193,9 @@ static bool crosses_between_instant(const facts *f) {
   return false;
 }
 
-/* Dinkelbach: the ratio of the path that is best at q is larger than q, or q is the largest ratio. Superlinear. What is left at
- * the end, 1e-13 of the longest transfers, is as small beside the optimum.  @param to [ops] scratch  @return INFINITY: no end */
+/* Dinkelbach: the ratio of the path that is best at q is larger than q, or q is the largest ratio.
+ * Superlinear. What is left at the end, 1e-13 of the longest transfers, is as small beside the
+ * optimum. @param to [ops] scratch @return INFINITY: no end */
 static double largest_ratio(const facts *f, path_sums *to) {
   enum { MOST_ROUNDS = 60 };
   double q = 0;
@@ -214,7 +220,7 @@ static berth_status find_path_rho(facts *f) {
   return BERTH_OK;
 }
 
-/* ---- counting ------------------------------------------------------------------------------- */
+/* ---- counting ---- */
 
 static berth_status count_pairs(facts *f) {
   berth_i_pool scratch = berth_i_pool_empty(f->cost->ctx);
@@ -231,8 +237,9 @@ static berth_status count_pairs(facts *f) {
   return st;
 }
 
-/* An edge that is no favourite keeps x > tau of its time in the program, or, where it lost to one with a larger y, at least 1/2.
- * With rho above 1 the program need not be below the optimum: nothing is said. */
+/* An edge that is no favourite keeps x > tau of its time in the program, or, where it lost to one
+ * with a larger y, at least 1/2. With rho above 1 the program need not be below the optimum:
+ * nothing is said. */
 static double rounding(const facts *f) {
   double tau = f->o->tau > 0 ? fmin(f->o->tau, 0.5) : 0.5;
   if (f->rho > 1) return INFINITY;
@@ -251,7 +258,7 @@ static berth_status gather(facts *f) {
   return find_path_rho(f);
 }
 
-/* ---- reasons ----------------------------------------------------------------------------- */
+/* ---- reasons ---- */
 
 static const char *links_name(berth_links links) {
   static const char *const names[] = { "free", "channel", "duplex", "pair", "route", "fair" };
@@ -286,15 +293,18 @@ static void need_greedy(const facts *f, berth_guarantee *k) {
   deny_count(k, f->pinned, "op", "pinned to a device");
   deny_count(k, f->grouped, "op", "in colocation groups");
   deny_count(k, f->cut, "pair", "of devices without a way between them");
-  if (f->o->links != BERTH_LINKS_FREE) deny(k, "links %s: transfers wait for one another", links_name(f->o->links));
+  if (f->o->links != BERTH_LINKS_FREE)
+    deny(k, "links %s: transfers wait for one another", links_name(f->o->links));
 }
 
 static void need_path_rho(const facts *f, berth_guarantee *k) {
-  if (isinf(f->path_rho) && f->cut == 0) deny(k, "a transfer between ops without time: rho is infinite on a path");
+  if (isinf(f->path_rho) && f->cut == 0)
+    deny(k, "a transfer between ops without time: rho is infinite on a path");
 }
 
 static void need_all_open(const facts *f, berth_guarantee *k, const char *instead) {
-  if (f->closed > 0) deny(k, "memory may run short on %d of %d devices%s", (int)f->closed, (int)f->n, instead);
+  if (f->closed > 0)
+    deny(k, "memory may run short on %d of %d devices%s", (int)f->closed, (int)f->n, instead);
 }
 
 static void need_one_open(const facts *f, berth_guarantee *k) {
@@ -302,15 +312,17 @@ static void need_one_open(const facts *f, berth_guarantee *k) {
 }
 
 static void need_small_transfers(const facts *f, berth_guarantee *k) {
-  if (isinf(f->rho) && f->cut == 0) deny_count(k, f->instant, "op", "without time: rho is infinite");
+  if (isinf(f->rho) && f->cut == 0)
+    deny_count(k, f->instant, "op", "without time: rho is infinite");
   else if (!isinf(f->rho) && f->rho > 1) deny(k, "rho is %.4g, above 1", f->rho);
   deny_count(k, f->uneven, "tensor", "whose time depends on the pair of devices");
   deny_count(k, f->doubled, "pair", "of ops with several tensors, whose times the program adds up");
 }
 
-/* ---- the list ---------------------------------------------------------------------------- */
+/* ---- the list ---- */
 
-static berth_guarantee *begin(berth_guarantees *out, int *n, const char *name, const char *placers) {
+static berth_guarantee *begin(berth_guarantees *out, int *n, const char *name,
+                              const char *placers) {
   berth_guarantee *k = &out->of[(*n)++];
   *k = (berth_guarantee){ name, placers, INFINITY, INFINITY, 0, "" };
   return k;
@@ -376,7 +388,8 @@ static void list_favourites(const facts *f, berth_guarantees *out, int *n) {
   need_greedy(f, k), need_small_transfers(f, k), need_all_open(f, k, "; see etf memory");
   k = begin(out, n, "sct memory", placers);
   if (open > 0) k->ratio = f->n / open + (1 - 1 / open) * f->rounded;
-  need_greedy(f, k), need_small_transfers(f, k), need_all_open(f, k, ", which turn favourites away; see etf memory");
+  need_greedy(f, k), need_small_transfers(f, k),
+      need_all_open(f, k, ", which turn favourites away; see etf memory");
 }
 
 static berth_status list_all(const facts *f, double *scratch, berth_guarantees *out) {
@@ -393,11 +406,15 @@ static berth_status list_all(const facts *f, double *scratch, berth_guarantees *
   return BERTH_OK;
 }
 
-/* ---- the door ------------------------------------------------------------------------------ */
+/* ---- the door ---- */
 
 berth_guarantee_options berth_guarantee_default(const berth_graph *g) {
-  return (berth_guarantee_options){ .memory = berth_place_default(g).memory, .param_multiple = 1, .links = BERTH_LINKS_FREE,
-                                    .gap = 0.01, .best = NAN, .makespan = NAN };
+  return (berth_guarantee_options){ .memory = berth_place_default(g).memory,
+                                    .param_multiple = 1,
+                                    .links = BERTH_LINKS_FREE,
+                                    .gap = 0.01,
+                                    .best = NAN,
+                                    .makespan = NAN };
 }
 
 static void set_defaults(void *out) {
@@ -414,8 +431,8 @@ const berth_option_table *berth_guarantee_option_table(void) {
     { FIELD(param_multiple, NUMBER) },
     BERTH_I_LINKS_ROW(berth_guarantee_options, links),
     { FIELD(tau, NUMBER), .high = 1,
-      .text = "m-sct: an edge with x = 1 - y of at most tau is a favourite; 0: a maximal "
-              "matching" },
+      .text =
+          "m-sct: an edge with x = 1 - y of at most tau is a favourite; 0: a maximal matching" },
     { FIELD(gap, NUMBER), .low = 1e-9,
       .text = "m-sct: relative gap to which the linear program is solved" },
     { .key = NULL }
@@ -435,7 +452,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_guarantee_options 
   return st == BERTH_OK ? check_seconds(ctx, "makespan", o->makespan) : st;
 }
 
-berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts, berth_guarantees *out) {
+berth_status berth_guarantees_compute(berth_cost *cost, const berth_guarantee_options *opts,
+                                      berth_guarantees *out) {
   berth_i_pool pool = berth_i_pool_empty(cost->ctx);
   berth_guarantee_options o = opts ? *opts : berth_guarantee_default(cost->g);
   size_t ops = (size_t)cost->g->n_ops, tensors = (size_t)cost->g->n_tensors;

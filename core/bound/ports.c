@@ -4,7 +4,7 @@
 
 enum { MOST_ITEMS = 24, MOST_DEVICES = 1024 };
 
-/* ---- width ------------------------------------------------------------------------------------- */
+/* ---- width ---- */
 
 enum { FIRST, LAST, NARROWEST, WAYS };
 
@@ -39,7 +39,9 @@ static void take_link(survey *s, const int32_t *route, int32_t n) {
     s->open = true;
     return;
   }
-  int32_t link = s->way == FIRST ? route[0] : s->way == LAST ? route[n - 1] : narrowest(s, route, n);
+  int32_t link = s->way == FIRST  ? route[0]
+                 : s->way == LAST ? route[n - 1]
+                                  : narrowest(s, route, n);
   if (s->taken[link]) return;
   s->taken[link] = 1;
   s->sum += s->fair ? s->cost->t->links[link].bandwidth : 1;
@@ -81,7 +83,8 @@ static berth_status survey_routes(berth_i_ports *p, const int32_t *part, int32_t
   s.taken = berth_i_pool_alloc(&scratch, links, 1);
   berth_status st = berth_i_pool_status(&scratch);
   for (s.dir = 0; s.dir < 2 && st == BERTH_OK; s.dir++) {
-    for (s.place = 0; s.place < places; s.place++) p->width[s.dir] = fmax(p->width[s.dir], width_of_place(&s));
+    for (s.place = 0; s.place < places; s.place++)
+      p->width[s.dir] = fmax(p->width[s.dir], width_of_place(&s));
   }
   berth_i_pool_free(&scratch);
   return st;
@@ -94,15 +97,16 @@ static double channels_of(const berth_i_ports *p, const int32_t *part, int32_t p
   return p->links == BERTH_LINKS_PAIR ? (double)n * (p->cost->n_devices - n) : n;
 }
 
-berth_status berth_i_ports_init(const berth_cost *cost, berth_links links, const int32_t *part, int32_t places,
-                                berth_i_ports *p) {
+berth_status berth_i_ports_init(const berth_cost *cost, berth_links links, const int32_t *part,
+                                int32_t places, berth_i_ports *p) {
   bool by_routes = links == BERTH_LINKS_ROUTE || links == BERTH_LINKS_FAIR;
   berth_status st = BERTH_OK;
   *p = (berth_i_ports){ cost, links, { 0, 0 } };
   if (cost->n_devices > MOST_DEVICES) p->links = BERTH_LINKS_FREE;
   if (!berth_i_ports_count(p)) return BERTH_OK;
   if (by_routes) st = survey_routes(p, part, places);
-  for (int32_t i = 0; !by_routes && i < places; i++) p->width[0] = p->width[1] = fmax(p->width[0], channels_of(p, part, i));
+  for (int32_t i = 0; !by_routes && i < places; i++)
+    p->width[0] = p->width[1] = fmax(p->width[0], channels_of(p, part, i));
   for (int32_t i = 0; i < 2; i++) {
     if (p->width[i] == 0) p->width[i] = INFINITY; /* nothing can cross */
   }
@@ -111,10 +115,11 @@ berth_status berth_i_ports_init(const berth_cost *cost, berth_links links, const
 
 double berth_i_port_time(const berth_i_ports *p, int dir, double bytes, double seconds) {
   if (!berth_i_ports_count(p) || isinf(seconds)) return 0;
-  return (p->links == BERTH_LINKS_FAIR ? bytes * p->cost->transfer_factor : seconds) / p->width[dir];
+  return (p->links == BERTH_LINKS_FAIR ? bytes * p->cost->transfer_factor : seconds)
+         / p->width[dir];
 }
 
-/* ---- this way or that ---------------------------------------------------------------------------- */
+/* ---- this way or that ---- */
 
 BERTH_I_SORT(sort_by_port, berth_i_port_item, BERTH_I_DOWN(w))
 
@@ -131,7 +136,9 @@ int32_t berth_i_port_order(berth_i_port_item *a, int32_t n) {
   return n;
 }
 
-static bool counts(const berth_i_port_item *x, double from) { return isinf(x->p) ? x->end >= from : x->head >= from; }
+static bool counts(const berth_i_port_item *x, double from) {
+  return isinf(x->p) ? x->end >= from : x->head >= from;
+}
 
 double berth_i_port_split(const berth_i_port_item *a, int32_t n, double from, double load) {
   double device = from + load, first = INFINITY, sum = 0;
@@ -142,7 +149,8 @@ double berth_i_port_split(const berth_i_port_item *a, int32_t n, double from, do
   double port = fmax(from, first) + sum;
   for (int32_t i = 0; i < n && port > device; i++) {
     if (isinf(a[i].p) || !counts(&a[i], from)) continue;
-    if (port - a[i].w < device + a[i].p) return device + (port - device) * a[i].p / (a[i].p + a[i].w);
+    if (port - a[i].w < device + a[i].p)
+      return device + (port - device) * a[i].p / (a[i].p + a[i].w);
     port -= a[i].w;
     device += a[i].p;
   }

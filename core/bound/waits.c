@@ -1,8 +1,9 @@
-/* Heads and tails with transfers. Tails are heads of the graph read backwards, in which a schedule is read backwards, too. */
+/* Heads and tails with transfers. Tails are heads of the graph read backwards, in which a schedule
+ * is read backwards, too. */
 #include "base/sort_internal.h"
 #include "waits_internal.h"
 
-/* ---- least and greatest transfer times ------------------------------------------------------- */
+/* ---- least and greatest transfer times ---- */
 
 /* a costs at least as little as b for every size; with `most`, as much. */
 static bool covers(const berth_link *a, const berth_link *b, bool most) {
@@ -28,21 +29,28 @@ static void drop_covered(berth_i_pair_times *p, const berth_link *l) {
 static berth_status add_link(berth_i_pair_times *p, berth_link l) {
   if (covered(p, &l)) return BERTH_OK;
   drop_covered(p, &l);
-  berth_status st = berth_i_pool_grow(&p->pool, (void **)&p->links, &p->cap, (size_t)p->n + 1, sizeof *p->links);
+  berth_status st =
+      berth_i_pool_grow(&p->pool, (void **)&p->links, &p->cap, (size_t)p->n + 1, sizeof *p->links);
   if (st == BERTH_OK) p->links[p->n++] = l;
   return st;
 }
 
-static bool counts(const berth_i_pair_times *p, int32_t a, int32_t b) { return p->part ? p->part[a] != p->part[b] : a != b; }
+static bool counts(const berth_i_pair_times *p, int32_t a, int32_t b) {
+  return p->part ? p->part[a] != p->part[b] : a != b;
+}
 
-berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p) {
-  *p = (berth_i_pair_times){ .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .part = part, .most = most };
+berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most,
+                                     berth_i_pair_times *p) {
+  *p = (berth_i_pair_times){
+    .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .part = part, .most = most
+  };
   if (cost->table) return BERTH_OK; /* asked tensor by tensor */
   for (int32_t a = 0; a < cost->n_devices; a++) {
     for (int32_t b = 0; b < cost->n_devices; b++) {
       size_t pair = berth_i_pair(cost->t, a, b);
       if (!counts(p, a, b) || isinf(cost->t->latency[pair])) continue;
-      berth_status st = add_link(p, (berth_link){ cost->t->bandwidth[pair], cost->t->latency[pair] });
+      berth_status st =
+          add_link(p, (berth_link){ cost->t->bandwidth[pair], cost->t->latency[pair] });
       if (st == BERTH_OK) continue;
       berth_i_pool_free(&p->pool);
       return st;
@@ -51,7 +59,9 @@ berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part
   return BERTH_OK;
 }
 
-static double better(const berth_i_pair_times *p, double a, double b) { return p->most ? fmax(a, b) : fmin(a, b); }
+static double better(const berth_i_pair_times *p, double a, double b) {
+  return p->most ? fmax(a, b) : fmin(a, b);
+}
 
 static double table_time(const berth_i_pair_times *p, int32_t tensor) {
   double best = p->most ? 0 : INFINITY;
@@ -65,19 +75,21 @@ static double table_time(const berth_i_pair_times *p, int32_t tensor) {
 }
 
 double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor) {
-  return p->cost->table ? table_time(p, tensor) : berth_i_pair_time_of(p, p->cost->g->tensor_bytes[tensor]);
+  return p->cost->table ? table_time(p, tensor)
+                        : berth_i_pair_time_of(p, p->cost->g->tensor_bytes[tensor]);
 }
 
 double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes) {
   double best = p->most ? 0 : INFINITY;
   if (p->n > 0 && bytes == 0 && p->cost->free_control) return 0;
   for (int32_t i = 0; i < p->n; i++) {
-    best = better(p, best, berth_i_route_seconds(p->cost, p->links[i].latency, p->links[i].bandwidth, bytes));
+    best = better(
+        p, best, berth_i_route_seconds(p->cost, p->links[i].latency, p->links[i].bandwidth, bytes));
   }
   return best;
 }
 
-/* ---- one op ---------------------------------------------------------------------------------- */
+/* ---- one op ---- */
 
 /* A producer of the op in question (backwards: a consumer). */
 typedef struct source {
@@ -99,7 +111,8 @@ typedef struct waits {
   double apart;    /* latest arrival of those that are surely elsewhere */
   berth_i_ports ports;
   const double *meets;     /* [collectives] s at least, or NULL */
-  double *met;             /* [collectives] last member's end; backwards: from the first consumer on */
+  double *met;             /* [collectives] last member's end; backwards: from the first consumer
+                              on */
   berth_i_port_item *item; /* [twice the neighbours] what is surely elsewhere, then what may be */
   int32_t far;
 } waits;
@@ -121,7 +134,8 @@ static double port_time(const waits *w, int dir, int32_t tensor) {
 }
 
 static void add_source(waits *w, int dir, int32_t op, int32_t other, double head, int32_t tensor) {
-  double end = head + w->least[other], arrival = end + w->cross[tensor], port = port_time(w, dir, tensor);
+  double end = head + w->least[other], arrival = end + w->cross[tensor],
+         port = port_time(w, dir, tensor);
   if (pinned_apart(w->u, op, other)) {
     w->apart = fmax(w->apart, arrival);
     if (port > 0) w->item[w->far++] = (berth_i_port_item){ head, end, INFINITY, port };
@@ -131,8 +145,8 @@ static void add_source(waits *w, int dir, int32_t op, int32_t other, double head
   w->list[w->n++] = (source){ other, 0, head, w->least[other], arrival, w->cross[tensor], port };
 }
 
-/* Several tensors between two ops cross side by side: the one that takes longest counts. On the same channel or route they cross
- * one after another. */
+/* Several tensors between two ops cross side by side: the one that takes longest counts. On the
+ * same channel or route they cross one after another. */
 static void join_double(const waits *w, source *to, const source *x) {
   bool one_by_one = berth_i_ports_count(&w->ports) && w->ports.links != BERTH_LINKS_FAIR;
   to->arrival = one_by_one ? to->arrival + x->cross : fmax(to->arrival, x->arrival);
@@ -172,7 +186,7 @@ static double done_together(const waits *w, int32_t k) {
 /* What crosses if the first k are on the op's device. Falls with k. */
 static double last_arrival(const waits *w, int32_t k) { return k < w->n ? w->list[k].arrival : 0; }
 
-/* ---- through the port ------------------------------------------------------------------------ */
+/* ---- through the port ---- */
 
 /* Of the first k, ready from then on. */
 static double load_from(const waits *w, int32_t k, double from) {
@@ -189,7 +203,9 @@ static double port_wait(const waits *w, int32_t k) {
   memcpy(a, w->item, (size_t)w->far * sizeof *a);
   for (int32_t i = k; i < w->n; i++) {
     const source *s = &w->list[i];
-    if (s->port > 0) a[n++] = (berth_i_port_item){ s->head, s->head + s->length, i == k ? INFINITY : s->length, s->port };
+    if (s->port > 0)
+      a[n++] = (berth_i_port_item){ s->head, s->head + s->length, i == k ? INFINITY : s->length,
+                                    s->port };
   }
   n = berth_i_port_order(a, n);
   for (int32_t i = 0; i < n; i++) {
@@ -212,13 +228,14 @@ static double least_through_port(waits *w) {
   return fmax(w->apart, best);
 }
 
-/* ---- where they meet --------------------------------------------------------------------------- */
+/* ---- where they meet ---- */
 
 /* The least of the larger of the two. */
 static double least_wait(waits *w) {
   int32_t low = 0;
   if (w->n == 0 && w->far == 0) return w->apart;
-  if (berth_i_ports_count(&w->ports) && w->n + w->far <= MOST_THROUGH_PORT) return least_through_port(w);
+  if (berth_i_ports_count(&w->ports) && w->n + w->far <= MOST_THROUGH_PORT)
+    return least_through_port(w);
   if (w->n == 0) return w->apart;
   sort_sources(w);
   int32_t high = w->n;
@@ -227,24 +244,27 @@ static double least_wait(waits *w) {
     if (done_together(w, k) >= last_arrival(w, k)) high = k;
     else low = k + 1;
   }
-  return fmax(w->apart, low > 0 ? fmin(done_together(w, low), last_arrival(w, low - 1)) : last_arrival(w, 0));
+  return fmax(w->apart,
+              low > 0 ? fmin(done_together(w, low), last_arrival(w, low - 1)) : last_arrival(w, 0));
 }
 
-/* ---- all ops ----------------------------------------------------------------------------------- */
+/* ---- all ops ---- */
 
 /* Collectives that the op waits for; backwards: that wait for it. */
 static double after_meets(const waits *w, int dir, int32_t op) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
   double h = 0;
-  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) h = fmax(h, w->met[list[i]] + w->meets[list[i]]);
+  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++)
+    h = fmax(h, w->met[list[i]] + w->meets[list[i]]);
   return h;
 }
 
 static void tell_meets(waits *w, int dir, int32_t op, double done) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
-  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++) w->met[list[i]] = fmax(w->met[list[i]], done);
+  for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++)
+    w->met[list[i]] = fmax(w->met[list[i]], done);
 }
 
 static double head_of(waits *w, int32_t op, const double *head) {
@@ -264,7 +284,8 @@ static double tail_of(waits *w, int32_t op, const double *tail) {
   w->apart = after_meets(w, 1, op);
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_source(w, 1, op, g->use[j], tail[g->use[j]], t);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
+      add_source(w, 1, op, g->use[j], tail[g->use[j]], t);
   }
   return least_wait(w);
 }
@@ -273,7 +294,8 @@ static int32_t most_neighbours(const berth_graph *g) {
   int32_t most = 0;
   for (int32_t op = 0; op < g->n_ops; op++) {
     int32_t in = g->in_at[op + 1] - g->in_at[op], out = 0;
-    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) out += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+      out += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
     if (in > most) most = in;
     if (out > most) most = out;
   }
@@ -297,7 +319,9 @@ static void sweep(waits *w, double *head, double *tail) {
   const int32_t *topo = w->u->cost->g->topo;
   int32_t n = w->u->n_ops;
   forget_meets(w);
-  for (int32_t i = 0; i < n; i++) head[topo[i]] = head_of(w, topo[i], head), tell_meets(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
+  for (int32_t i = 0; i < n; i++)
+    head[topo[i]] = head_of(w, topo[i], head),
+    tell_meets(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
   forget_meets(w);
   for (int32_t i = n - 1; i >= 0; i--) {
     tail[topo[i]] = tail_of(w, topo[i], tail);
@@ -305,12 +329,13 @@ static void sweep(waits *w, double *head, double *tail) {
   }
 }
 
-berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head, double *tail) {
+berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head,
+                           double *tail) {
   return berth_i_waits_on(u, BERTH_LINKS_FREE, NULL, least, head, tail);
 }
 
-berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets, const double *least, double *head,
-                              double *tail) {
+berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets,
+                              const double *least, double *head, double *tail) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t tensors = (size_t)u->cost->g->n_tensors, cap = (size_t)most_neighbours(u->cost->g);
   size_t collectives = (size_t)u->cost->g->n_collectives;
@@ -322,7 +347,8 @@ berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const d
   w.met = berth_i_pool_alloc(&scratch, collectives, sizeof *w.met);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  if ((st = berth_i_ports_init(u->cost, links, NULL, u->cost->n_devices, &w.ports)) != BERTH_OK) goto done;
+  if ((st = berth_i_ports_init(u->cost, links, NULL, u->cost->n_devices, &w.ports)) != BERTH_OK)
+    goto done;
   if ((st = fill_cross(u, w.cross)) == BERTH_OK) sweep(&w, head, tail);
 done:
   berth_i_pool_free(&scratch);

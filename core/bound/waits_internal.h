@@ -4,8 +4,9 @@
 
 #include "ports_internal.h"
 
-/** Transfer times of tensors over the ordered pairs of different devices. Without a table the tensors have few different prices
- *  a byte: only pairs that are least (greatest) for some size are kept. */
+/** Transfer times of tensors over the ordered pairs of different devices. Without a table the
+ *  tensors have few different prices a byte: only pairs that are least (greatest) for some size are
+ *  kept. */
 typedef struct berth_i_pair_times {
   berth_i_pool pool;
   const berth_cost *cost;
@@ -17,14 +18,17 @@ typedef struct berth_i_pair_times {
 } berth_i_pair_times;
 
 /** After a failure the pool is empty.  @param part [devices] borrowed; NULL: each device is one */
-berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most, berth_i_pair_times *p);
-/** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if greatest. */
+berth_status berth_i_pair_times_init(const berth_cost *cost, const int32_t *part, bool most,
+                                     berth_i_pair_times *p);
+/** Seconds, the least or the greatest of all reachable pairs. No such pair: INFINITY if least, 0 if
+ * greatest. */
 double berth_i_pair_time(const berth_i_pair_times *p, int32_t tensor);
 /** The same of so many bytes; not with a table. */
 double berth_i_pair_time_of(const berth_i_pair_times *p, double bytes);
 
-/** What collectives take at least: those whose members have one device each to run on, what they take there; others, and those
- *  that a function prices, nothing.  @param seconds [collectives] out  @return BERTH_OK, BERTH_ENOMEM */
+/** What collectives take at least: those whose members have one device each to run on, what they
+ *  take there; others, and those that a function prices, nothing. @param seconds [collectives] out
+ *  @return BERTH_OK, BERTH_ENOMEM */
 berth_status berth_i_least_meets(const berth_i_units *u, double *seconds);
 
 /**
@@ -38,7 +42,7 @@ berth_status berth_i_least_meets(const berth_i_units *u, double *seconds);
 berth_status berth_i_waits(const berth_i_units *u, const double *least, double *head, double *tail);
 /** The same with both.  @param meets [collectives] s, of berth_i_least_meets; NULL: as above
  *  O(inputs^3) more for ops of up to 64 inputs */
-berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets, const double *least, double *head,
-                              double *tail);
+berth_status berth_i_waits_on(const berth_i_units *u, berth_links links, const double *meets,
+                              const double *least, double *head, double *tail);
 
 #endif

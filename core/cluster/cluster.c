@@ -30,7 +30,7 @@ const berth_option_table *berth_cluster_option_table(void) {
   return &table;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o) {
   berth_status st = berth_options_check(ctx, berth_cluster_option_table(), o);
@@ -38,32 +38,41 @@ static berth_status check_options(berth_ctx *ctx, const berth_cluster_options *o
   for (size_t i = 0; o->capacity && i < (size_t)o->machines * (size_t)o->resources; i++)
     if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
       return berth_i_fail(ctx, BERTH_EINVAL,
-                          "cluster: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
-                          (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources), o->capacity[i]);
+                          "cluster: capacity of machine %d, resource %d: expected a finite number "
+                          "not below 0, got %g",
+                          (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources),
+                          o->capacity[i]);
   return BERTH_OK;
 }
 
 static berth_status check_jobs(berth_ctx *ctx, int32_t n, const berth_job *jobs) {
   for (int32_t j = 0; j < n; j++) {
     if (!(jobs[j].arrival >= 0) || isinf(jobs[j].arrival))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: arrival: expected a finite time not below 0, got %g", (int)j,
-                          jobs[j].arrival);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "cluster: job %d: arrival: expected a finite time not below 0, got %g",
+                          (int)j, jobs[j].arrival);
     if (!(jobs[j].work >= 0) || isinf(jobs[j].work))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: work: expected a finite number not below 0, got %g", (int)j,
-                          jobs[j].work);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "cluster: job %d: work: expected a finite number not below 0, got %g",
+                          (int)j, jobs[j].work);
     if (!(jobs[j].deadline >= 0))
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j,
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "cluster: job %d: deadline: expected a time not below 0, got %g", (int)j,
                           jobs[j].deadline);
     if (j > 0 && jobs[j].arrival < jobs[j - 1].arrival)
-      return berth_i_fail(ctx, BERTH_EINVAL, "cluster: job %d arrives at %g s, before job %d (%g s): sort jobs by arrival", (int)j,
-                          jobs[j].arrival, (int)j - 1, jobs[j - 1].arrival);
+      return berth_i_fail(
+          ctx, BERTH_EINVAL,
+          "cluster: job %d arrives at %g s, before job %d (%g s): sort jobs by arrival", (int)j,
+          jobs[j].arrival, (int)j - 1, jobs[j - 1].arrival);
   }
   return BERTH_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static size_t cells(const berth_cluster *c) { return (size_t)c->o.machines * (size_t)c->o.resources; }
+static size_t cells(const berth_cluster *c) {
+  return (size_t)c->o.machines * (size_t)c->o.resources;
+}
 
 void berth_cluster_release(berth_cluster *c) {
   if (!c) return;
@@ -88,10 +97,13 @@ static berth_status get_arrays(berth_cluster *c) {
 }
 
 static void fill(berth_cluster *c, const berth_job *jobs) {
-  for (size_t i = 0; i < cells(c); i++) c->capacity[i] = c->room[i] = c->o.capacity ? c->o.capacity[i] : 1;
+  for (size_t i = 0; i < cells(c); i++)
+    c->capacity[i] = c->room[i] = c->o.capacity ? c->o.capacity[i] : 1;
   for (int32_t j = 0; j < c->n; j++) {
     c->job[j] = jobs[j];
-    c->at[j] = (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0, 0 }, .hold = BERTH_NONE };
+    c->at[j] =
+        (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0, 0 },
+                               .hold = BERTH_NONE };
   }
   c->o.capacity = NULL;
   c->free_hold = c->first_waiting = c->last_waiting = BERTH_NONE;
@@ -99,12 +111,14 @@ static void fill(berth_cluster *c, const berth_job *jobs) {
   c->wake_at = INFINITY;
 }
 
-berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n, const berth_job *jobs,
-                               berth_cluster **out) {
+berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n,
+                               const berth_job *jobs, berth_cluster **out) {
   berth_cluster_options o = *opts;
   berth_status st = check_options(ctx, &o);
   if (st == BERTH_OK)
-    st = n < 0 ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n) : check_jobs(ctx, n, jobs);
+    st = n < 0
+             ? berth_i_fail(ctx, BERTH_EINVAL, "cluster: jobs: expected at least 0, got %d", (int)n)
+             : check_jobs(ctx, n, jobs);
   if (st != BERTH_OK) return st;
   berth_cluster *c;
   if (!(c = berth_i_pool_object(ctx, sizeof *c))) return berth_i_nomem(ctx);
@@ -121,7 +135,7 @@ berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts
   return st;
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ---- */
 
 void berth_i_cluster_advance(berth_cluster *c, double time) {
   double span = time - c->now;
@@ -144,7 +158,8 @@ static void end_job(berth_cluster *c, int32_t job) {
 
 /* Slots go on as long as anybody is there, or is to come. */
 static double next_slot(const berth_cluster *c) {
-  bool anybody = c->next_arrival < c->n || c->ends.n > 0 || c->sum.arrived > c->sum.done + c->sum.refused;
+  bool anybody =
+      c->next_arrival < c->n || c->ends.n > 0 || c->sum.arrived > c->sum.done + c->sum.refused;
   return anybody ? c->slot_at : INFINITY;
 }
 
@@ -154,7 +169,8 @@ static berth_cluster_event over(berth_cluster *c) {
   return (berth_cluster_event){ BERTH_CLUSTER_OVER, c->now, BERTH_NONE };
 }
 
-static berth_cluster_event event(berth_cluster *c, berth_cluster_event_kind kind, double time, int32_t job) {
+static berth_cluster_event event(berth_cluster *c, berth_cluster_event_kind kind, double time,
+                                 int32_t job) {
   berth_i_cluster_advance(c, time);
   return (berth_cluster_event){ kind, c->now, job };
 }
@@ -207,9 +223,10 @@ void berth_cluster_stop(berth_cluster *c) {
   c->over = true;
 }
 
-/* ---- schedulers ---------------------------------------------------------------------------------- */
+/* ---- schedulers ---- */
 
-berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s, berth_cluster_event *out) {
+berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s,
+                                berth_cluster_event *out) {
   berth_status st = berth_cluster_next(c, out);
   if (st != BERTH_OK) return st;
   switch (out->kind) {

@@ -3,22 +3,29 @@
 #include "base/sort_internal.h"
 
 static berth_status check(berth_cluster *c, int32_t job, berth_job_state state, const char *what) {
-  static const char *const names[] = { "has not arrived", "waits", "runs", "is done", "was refused" };
+  static const char *const names[] = { "has not arrived", "waits", "runs", "is done",
+                                       "was refused" };
   if (job < 0 || job >= c->n)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d does not exist: there are %d", what, (int)job, (int)c->n);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d does not exist: there are %d",
+                        what, (int)job, (int)c->n);
   if (c->at[job].r.state != state)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d %s", what, (int)job, names[c->at[job].r.state]);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: %s: job %d %s", what, (int)job,
+                        names[c->at[job].r.state]);
   return BERTH_OK;
 }
 
 static berth_status check_rate(berth_cluster *c, int32_t job, double rate) {
   if (rate > 0 && isfinite(rate)) return BERTH_OK;
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: rate: expected a finite number above 0, got %g", (int)job, rate);
+  return berth_i_fail(c->ctx, BERTH_EINVAL,
+                      "cluster: job %d: rate: expected a finite number above 0, got %g", (int)job,
+                      rate);
 }
 
-/* ---- what is held ----------------------------------------------------------------------------------- */
+/* ---- what is held ---- */
 
-static double *amounts(const berth_cluster *c, int32_t hold) { return c->amount + (size_t)hold * (size_t)c->o.resources; }
+static double *amounts(const berth_cluster *c, int32_t hold) {
+  return c->amount + (size_t)hold * (size_t)c->o.resources;
+}
 static double *cell(double *table, const berth_cluster *c, int32_t machine) {
   return table + (size_t)machine * (size_t)c->o.resources;
 }
@@ -43,10 +50,12 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
   berth_i_cluster_job *j = &c->at[job];
   count_time(c, j);
   for (int32_t h = j->hold, next; h != BERTH_NONE; h = next) {
-    double *room = cell(c->room, c, c->hold[h].machine), *capacity = cell(c->capacity, c, c->hold[h].machine);
+    double *room = cell(c->room, c, c->hold[h].machine),
+           *capacity = cell(c->capacity, c, c->hold[h].machine);
     bool last = --c->users[c->hold[h].machine] == 0;
     /* nobody is there: exactly all is free, whatever was rounded on the way */
-    for (int32_t r = 0; r < c->o.resources; r++) room[r] = last ? capacity[r] : fmin(capacity[r], room[r] + amounts(c, h)[r]);
+    for (int32_t r = 0; r < c->o.resources; r++)
+      room[r] = last ? capacity[r] : fmin(capacity[r], room[r] + amounts(c, h)[r]);
     c->used_machines -= last;
     next = c->hold[h].next;
     c->hold[h].next = c->free_hold;
@@ -61,9 +70,11 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
 /* Room for n more places. */
 static berth_status reserve_holds(berth_cluster *c, int32_t n) {
   size_t need = (size_t)c->n_holds + (size_t)(n > c->n_free_holds ? n - c->n_free_holds : 0);
-  berth_status st = berth_i_pool_grow(&c->pool, (void **)&c->hold, &c->cap_hold, need, sizeof *c->hold);
+  berth_status st =
+      berth_i_pool_grow(&c->pool, (void **)&c->hold, &c->cap_hold, need, sizeof *c->hold);
   if (st != BERTH_OK) return st;
-  return berth_i_pool_grow(&c->pool, (void **)&c->amount, &c->cap_amount, need * (size_t)c->o.resources, sizeof *c->amount);
+  return berth_i_pool_grow(&c->pool, (void **)&c->amount, &c->cap_amount,
+                           need * (size_t)c->o.resources, sizeof *c->amount);
 }
 
 static int32_t get_hold(berth_cluster *c) {
@@ -74,8 +85,10 @@ static int32_t get_hold(berth_cluster *c) {
   return h;
 }
 
-static double wanted(const berth_cluster *c, int32_t machine, const double *amount, int32_t place, int32_t r) {
-  return amount ? amount[(size_t)place * (size_t)c->o.resources + (size_t)r] : cell(c->capacity, c, machine)[r];
+static double wanted(const berth_cluster *c, int32_t machine, const double *amount, int32_t place,
+                     int32_t r) {
+  return amount ? amount[(size_t)place * (size_t)c->o.resources + (size_t)r]
+                : cell(c->capacity, c, machine)[r];
 }
 
 /* Amounts that were added up and taken apart may be off by rounding. */
@@ -83,27 +96,33 @@ static bool too_much(const berth_cluster *c, int32_t machine, int32_t r, double 
   return amount > cell(c->room, c, machine)[r] + 1e-9 * cell(c->capacity, c, machine)[r];
 }
 
-static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine, const double *amount, int32_t place) {
+static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine,
+                                const double *amount, int32_t place) {
   if (machine < 0 || machine >= c->o.machines)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d does not exist: there are %d", (int)job,
+    return berth_i_fail(c->ctx, BERTH_EINVAL,
+                        "cluster: job %d: machine %d does not exist: there are %d", (int)job,
                         (int)machine, (int)c->o.machines);
   if (c->named[machine] == c->starts)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d is named twice", (int)job, (int)machine);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d: machine %d is named twice",
+                        (int)job, (int)machine);
   c->named[machine] = c->starts;
   for (int32_t r = 0; r < c->o.resources; r++) {
     double x = wanted(c, machine, amount, place, r);
     if (!(x >= 0) || isinf(x))
       return berth_i_fail(c->ctx, BERTH_EINVAL,
-                          "cluster: job %d: amount of resource %d on machine %d: expected a finite number not below 0, got %g",
+                          "cluster: job %d: amount of resource %d on machine %d: expected a "
+                          "finite number not below 0, got %g",
                           (int)job, (int)r, (int)machine, x);
     if (too_much(c, machine, r, x))
-      return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "cluster: job %d wants %g of resource %d on machine %d, where %g is left",
+      return berth_i_fail(c->ctx, BERTH_EINFEASIBLE,
+                          "cluster: job %d wants %g of resource %d on machine %d, where %g is left",
                           (int)job, x, (int)r, (int)machine, cell(c->room, c, machine)[r]);
   }
   return BERTH_OK;
 }
 
-static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t machine, const double *amount, int32_t place) {
+static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t machine,
+                 const double *amount, int32_t place) {
   c->hold[hold] = (berth_i_hold){ machine, j->hold };
   j->hold = hold;
   for (int32_t r = 0; r < c->o.resources; r++) {
@@ -115,7 +134,8 @@ static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t
   j->share += share(c, machine, amounts(c, hold));
 }
 
-static berth_status check_places(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount) {
+static berth_status check_places(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
+                                 const double *amount) {
   c->starts++;
   for (int32_t i = 0; i < n; i++) {
     berth_status st = check_place(c, job, machine[i], amount, i);
@@ -125,22 +145,29 @@ static berth_status check_places(berth_cluster *c, int32_t job, int32_t n, const
 }
 
 /* The last place first, so that lists are in the order given. */
-static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount) {
+static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
+                     const double *amount) {
   berth_i_cluster_job *j = &c->at[job];
   j->since = c->now;
   for (int32_t i = n - 1; i >= 0; i--) take(c, j, get_hold(c), machine[i], amount, i);
   c->used_share += j->share;
 }
 
-/* ---- who waits ---------------------------------------------------------------------------------------- */
+/* ---- who waits ---- */
 
-static int32_t *after(berth_cluster *c, int32_t job) { return job == BERTH_NONE ? &c->first_waiting : &c->at[job].after; }
-static int32_t *before(berth_cluster *c, int32_t job) { return job == BERTH_NONE ? &c->last_waiting : &c->at[job].before; }
+static int32_t *after(berth_cluster *c, int32_t job) {
+  return job == BERTH_NONE ? &c->first_waiting : &c->at[job].after;
+}
+static int32_t *before(berth_cluster *c, int32_t job) {
+  return job == BERTH_NONE ? &c->last_waiting : &c->at[job].before;
+}
 
-/* Its place is sought from the end of the list and among the numbers above it, whichever is found first. */
+/* Its place is sought from the end of the list and among the numbers above it, whichever is found
+ * first. */
 void berth_i_cluster_enter(berth_cluster *c, int32_t job) {
   int32_t left = c->last_waiting, right = job + 1;
-  while (left > job && c->at[right].r.state != BERTH_JOB_WAITING) left = c->at[left].before, right++;
+  while (left > job && c->at[right].r.state != BERTH_JOB_WAITING)
+    left = c->at[left].before, right++;
   if (left > job) left = c->at[right].before;
   right = *after(c, left);
   c->at[job].r.state = BERTH_JOB_WAITING;
@@ -155,7 +182,7 @@ static void leave(berth_cluster *c, int32_t job) {
   *before(c, j->after) = j->before;
 }
 
-/* ---- decisions -------------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 /* Brings what is left of a running job up to now. */
 static void settle(berth_cluster *c, int32_t job) {
@@ -170,13 +197,16 @@ static void run(berth_cluster *c, int32_t job, double rate) {
   berth_i_heap_push(&c->ends, job, c->now + j->r.left / rate);
 }
 
-berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount,
-                                 double rate) {
-  berth_status st = c->over ? berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d: it is over", (int)job)
-                            : check(c, job, BERTH_JOB_WAITING, "start");
+berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
+                                 const double *amount, double rate) {
+  berth_status st =
+      c->over ? berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d: it is over", (int)job)
+              : check(c, job, BERTH_JOB_WAITING, "start");
   if (st == BERTH_OK) st = check_rate(c, job, rate);
   if (st == BERTH_OK && n < 1)
-    st = berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: start: job %d on %d machines: expected at least 1", (int)job, (int)n);
+    st = berth_i_fail(c->ctx, BERTH_EINVAL,
+                      "cluster: start: job %d on %d machines: expected at least 1", (int)job,
+                      (int)n);
   if (st == BERTH_OK) st = check_places(c, job, n, machine, amount);
   if (st == BERTH_OK) st = reserve_holds(c, n);
   if (st != BERTH_OK) return st;
@@ -222,12 +252,13 @@ berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause) 
 }
 
 berth_status berth_cluster_wake(berth_cluster *c, double time) {
-  if (!(time >= c->now)) return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: wake at %g s: it is %g s", time, c->now);
+  if (!(time >= c->now))
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: wake at %g s: it is %g s", time, c->now);
   c->wake_at = time;
   return BERTH_OK;
 }
 
-/* ---- what is ------------------------------------------------------------------------------------------ */
+/* ---- what is ---- */
 
 double berth_cluster_now(const berth_cluster *c) { return c->now; }
 int32_t berth_cluster_jobs(const berth_cluster *c) { return c->n; }
@@ -240,7 +271,8 @@ const int32_t *berth_cluster_users(const berth_cluster *c) { return c->users; }
 
 static berth_status check_id(const berth_cluster *c, int32_t job) {
   if (job >= 0 && job < c->n) return BERTH_OK;
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d does not exist: there are %d", (int)job, (int)c->n);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "cluster: job %d does not exist: there are %d",
+                      (int)job, (int)c->n);
 }
 
 berth_status berth_cluster_job(const berth_cluster *c, int32_t job, berth_job *out) {
@@ -264,7 +296,8 @@ berth_status berth_cluster_record(const berth_cluster *c, int32_t job, berth_job
 
 int32_t berth_cluster_waiting(const berth_cluster *c, int32_t capacity, int32_t *jobs) {
   int32_t n = 0;
-  for (int32_t j = c->first_waiting; j != BERTH_NONE && n < capacity; j = c->at[j].after) jobs[n++] = j;
+  for (int32_t j = c->first_waiting; j != BERTH_NONE && n < capacity; j = c->at[j].after)
+    jobs[n++] = j;
   return c->sum.arrived - c->sum.done - c->sum.refused - c->ends.n;
 }
 
@@ -284,13 +317,16 @@ int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t 
   return h->n;
 }
 
-int32_t berth_cluster_places(const berth_cluster *c, int32_t job, int32_t capacity, int32_t *machine, double *amount) {
+int32_t berth_cluster_places(const berth_cluster *c, int32_t job, int32_t capacity,
+                             int32_t *machine, double *amount) {
   int32_t n = 0;
   if (job < 0 || job >= c->n) return 0;
   for (int32_t h = c->at[job].hold; h != BERTH_NONE; h = c->hold[h].next, n++) {
     if (n >= capacity) continue;
     if (machine) machine[n] = c->hold[h].machine;
-    if (amount) memcpy(amount + (size_t)n * (size_t)c->o.resources, amounts(c, h), (size_t)c->o.resources * sizeof *amount);
+    if (amount)
+      memcpy(amount + (size_t)n * (size_t)c->o.resources, amounts(c, h),
+             (size_t)c->o.resources * sizeof *amount);
   }
   return n;
 }

@@ -2,18 +2,19 @@
 #include "cost_internal.h"
 
 const berth_choice *const berth_i_average_choices[] = {
-  BERTH_I_CHOICE("textbook", "Means over all devices, and over all pairs of different devices, as the papers of HEFT, CPOP and "
-                             "PEFT say."),
-  BERTH_I_CHOICE("saga", "As the SAGA library computes them. HEFT: each device with itself counts as a free pair in mean "
-                         "transfers. CPOP: also the downward rank adds the op's own time at mean speed, and all ops of the top "
-                         "priority are critical. PEFT: the table takes the transfer time of each pair of devices instead of the "
-                         "mean."),
+  BERTH_I_CHOICE("textbook", "Means over all devices, and over all pairs of different devices, as "
+                             "the papers of HEFT, CPOP and PEFT say."),
+  BERTH_I_CHOICE("saga", "As the SAGA library computes them. HEFT: each device with itself counts "
+                         "as a free pair in mean transfers. CPOP: also the downward rank adds the "
+                         "op's own time at mean speed, and all ops of the top priority are "
+                         "critical. PEFT: the table takes the transfer time of each pair of "
+                         "devices instead of the mean."),
   NULL
 };
 const berth_choice *const *berth_average_choices(void) { return berth_i_average_choices; }
 
-/* Over the devices whose class can run the op, summed up as plainly as published codes do it, whose ties by rounding are
- * then ours; exact where all agree. */
+/* Over the devices whose class can run the op, summed up as plainly as published codes do it, whose
+ * ties by rounding are then ours; exact where all agree. */
 static double mean_over_classes(const berth_cost *c, const double *row) {
   double first = INFINITY, sum = 0, n = 0;
   bool agree = true;
@@ -33,10 +34,12 @@ static double least_over_classes(const berth_cost *c, const double *row) {
   return least;
 }
 
-static void fold_ops(const berth_cost *c, double (*fold)(const berth_cost *, const double *), double *out) {
+static void fold_ops(const berth_cost *c, double (*fold)(const berth_cost *, const double *),
+                     double *out) {
   for (int32_t op = 0; op < c->g->n_ops; op++) {
     int32_t pin = berth_i_pin(c->g, op);
-    out[op] = pin != BERTH_NONE ? berth_i_op_time(c, op, pin) : fold(c, c->op + (size_t)op * (size_t)c->n_classes);
+    out[op] = pin != BERTH_NONE ? berth_i_op_time(c, op, pin)
+                                : fold(c, c->op + (size_t)op * (size_t)c->n_classes);
   }
 }
 
@@ -79,8 +82,11 @@ static double mean_by_links(const berth_cost *c, int32_t tensor, const Pairs *me
   return (mean->latency + bytes * mean->inverse_bandwidth) * c->transfer_factor;
 }
 
-/* SAGA counts unordered pairs and, at no cost, each device with itself: the share of pairs of different devices. */
-static double share(double ordered_pairs, int32_t n_devices) { return ordered_pairs / (ordered_pairs + 2.0 * n_devices); }
+/* SAGA counts unordered pairs and, at no cost, each device with itself: the share of pairs of
+ * different devices. */
+static double share(double ordered_pairs, int32_t n_devices) {
+  return ordered_pairs / (ordered_pairs + 2.0 * n_devices);
+}
 
 static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how) {
   double sum = 0, n = 0;

@@ -1,5 +1,5 @@
-/* Prices of collectives. One way of carrying one out is a formula in the latency a and the bandwidth w of a pair of devices; the
- * pair for which it gives most counts. */
+/* Prices of collectives. One way of carrying one out is a formula in the latency a and the
+ * bandwidth w of a pair of devices; the pair for which it gives most counts. */
 #include "cost_internal.h"
 
 typedef struct Job {
@@ -15,7 +15,7 @@ typedef struct Job {
 /** Seconds with k devices taking part; NAN: there is no such way. */
 typedef double (*Formula)(const Job *j, double k, double a, double w);
 
-/* ---- shapes ------------------------------------------------------------------------------- */
+/* ---- shapes ---- */
 
 static double ceil_log2(double k) {
   double steps = 0;
@@ -39,7 +39,7 @@ static double bits_below(int32_t n) {
   return bits;
 }
 
-/* ---- formulas: see berth_collective_algorithm ------------------------------------------------ */
+/* ---- formulas: see berth_collective_algorithm ---- */
 
 static double ring(const Job *j, double k, double a, double w) {
   double b = j->bytes / w;
@@ -91,7 +91,8 @@ static double double_tree(const Job *j, double k, double a, double w) {
 
 /* The devices beyond a power of two hand their bytes over before, and take the result after. */
 static double halving(const Job *j, double k, double a, double w) {
-  double b = j->bytes / w, p = power_below(k), steps = ceil_log2(p), beyond = k > p, log = ceil_log2(k);
+  double b = j->bytes / w, p = power_below(k), steps = ceil_log2(p), beyond = k > p,
+         log = ceil_log2(k);
   switch (j->kind) {
   case BERTH_ALLREDUCE: return 2 * steps * a + 2 * (p - 1) / p * b + beyond * 2 * (a + b);
   case BERTH_ALLGATHER: return log * a + (k - 1) * b;
@@ -133,7 +134,7 @@ static double between(const Job *j, double k, double a, double w) {
   return (double)NAN;
 }
 
-/* ---- the slowest pair ------------------------------------------------------------------------- */
+/* ---- the slowest pair ---- */
 
 typedef struct Most {
   double seconds, latency;
@@ -141,7 +142,8 @@ typedef struct Most {
 
 static void look(const Job *j, Formula f, double k, int32_t src, int32_t dst, Most *m) {
   size_t pair = berth_i_pair(j->c->t, src, dst);
-  double seconds = f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair] * j->c->collective_bandwidth);
+  double seconds =
+      f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair] * j->c->collective_bandwidth);
   if (seconds < m->seconds) return;
   m->seconds = seconds;
   m->latency = f(j, k, j->c->t->latency[pair], INFINITY);
@@ -162,7 +164,7 @@ static Most slowest(const Job *j, Formula f, double k) {
   return m;
 }
 
-/* ---- groups --------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static int32_t group_of(const Job *j, int32_t i) { return j->c->device_group[j->devices[i]]; }
 
@@ -194,7 +196,8 @@ static Most slowest_in_groups(const Job *j) {
   for (int32_t i = 0; i < j->n; i++) {
     int32_t size = size_of_group(j, i);
     for (int32_t q = 0; q < j->n; q++) {
-      if (i != q && group_of(j, i) == group_of(j, q)) look(j, within, size, j->devices[i], j->devices[q], &m);
+      if (i != q && group_of(j, i) == group_of(j, q))
+        look(j, within, size, j->devices[i], j->devices[q], &m);
     }
   }
   return m;
@@ -220,14 +223,15 @@ static Most hierarchical(Job *j) {
   return in;
 }
 
-/* ---- ways of their own -------------------------------------------------------------------------------- */
+/* ---- ways of their own ---- */
 
 static Most parameter_server(const Job *j) {
   const berth_topology *t = j->c->t;
   double faster = j->c->collective_bandwidth;
   Most m = { 0, 0 };
   for (int32_t i = 1; i < j->n; i++) {
-    size_t push = berth_i_pair(t, j->devices[i], j->devices[0]), pull = berth_i_pair(t, j->devices[0], j->devices[i]);
+    size_t push = berth_i_pair(t, j->devices[i], j->devices[0]),
+           pull = berth_i_pair(t, j->devices[0], j->devices[i]);
     m.latency += t->latency[push] + t->latency[pull];
     m.seconds += t->latency[push] + j->bytes / (t->bandwidth[push] * faster) +
                  (t->latency[pull] + j->bytes / (t->bandwidth[pull] * faster));
@@ -240,7 +244,9 @@ static double least_bandwidth(const Job *j) {
   if (j->c->uniform) return j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[0], j->devices[1])];
   for (int32_t i = 0; i < j->n; i++) {
     for (int32_t q = 0; q < j->n; q++) {
-      if (i != q) least = fmin(least, j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[i], j->devices[q])]);
+      if (i != q)
+        least =
+            fmin(least, j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[i], j->devices[q])]);
     }
   }
   return least;
@@ -249,13 +255,16 @@ static double least_bandwidth(const Job *j) {
 /* As published: whole KiB, whole microseconds; the numbers scaled, then the times cut off. */
 static Most two_lines(const Job *j) {
   const double *l = j->c->lines;
-  double k = floor(j->bytes / 1024), scale = j->c->lines_bandwidth > 0 ? j->c->lines_bandwidth / least_bandwidth(j) : 1;
-  Most m = { fmax(trunc(l[0] * scale * k + l[1] * scale), trunc(l[2] * scale * k + l[3] * scale)) * 1e-6, 0 };
+  double k = floor(j->bytes / 1024),
+         scale = j->c->lines_bandwidth > 0 ? j->c->lines_bandwidth / least_bandwidth(j) : 1;
+  Most m = {
+    fmax(trunc(l[0] * scale * k + l[1] * scale), trunc(l[2] * scale * k + l[3] * scale)) * 1e-6, 0
+  };
   if (!(m.seconds > 0)) m.seconds = 0;
   return m;
 }
 
-/* ---- choosing --------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static bool has_way(berth_collective_kind kind, berth_collective_algorithm a) {
   Job probe = { NULL, kind, 0, 2, NULL, 1, 2 };
@@ -321,13 +330,14 @@ static bool find_gap(const Job *j, berth_i_collective_price *p) {
   return false;
 }
 
-berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices) {
+berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective,
+                                                     int32_t n, const int32_t *devices) {
   const berth_collective *k = &c->g->collectives[collective];
   return berth_i_collective_of(c, k->kind, k->bytes, n, devices);
 }
 
-berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind, double bytes, int32_t n,
-                                               const int32_t *devices) {
+berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind,
+                                               double bytes, int32_t n, const int32_t *devices) {
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
   Job j = { c, kind, bytes, n, devices, 0, 0 };
   if (find_gap(&j, &p)) return p;
@@ -337,23 +347,27 @@ berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collec
   return p;
 }
 
-berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices,
-                                         double *seconds) {
+berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n,
+                                         const int32_t *devices, double *seconds) {
   double s = NAN;
   berth_status st = c->collective(c->ud, collective, n, devices, &s);
   if (st != BERTH_OK) return st;
-  if (!(s >= 0)) return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: the cost function gave %g s", (int)collective, s);
+  if (!(s >= 0))
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: the cost function gave %g s",
+                        (int)collective, s);
   *seconds = s * c->transfer_factor;
   return BERTH_OK;
 }
 
-berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collective, int32_t src, int32_t dst) {
+berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collective, int32_t src,
+                                            int32_t dst) {
   char from[128], to[128];
-  return berth_i_fail(c->ctx, BERTH_EUNREACHABLE, "collective %d: no route from %s to %s", (int)collective,
-                      berth_i_device_label(c->t, src, from, sizeof from), berth_i_device_label(c->t, dst, to, sizeof to));
+  return berth_i_fail(c->ctx, BERTH_EUNREACHABLE, "collective %d: no route from %s to %s",
+                      (int)collective, berth_i_device_label(c->t, src, from, sizeof from),
+                      berth_i_device_label(c->t, dst, to, sizeof to));
 }
 
-/* ---- the public question ------------------------------------------------------------------------------------ */
+/* ---- the public question ---- */
 
 enum { FEW = 64 };
 
@@ -367,9 +381,11 @@ static int32_t distinct(int32_t n, const int32_t *devices, int32_t *out) {
   return found;
 }
 
-static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
+static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n,
+                             const int32_t *devices, double *seconds,
                              berth_collective_algorithm *algorithm) {
-  int32_t few[FEW], *own = n > FEW ? berth_i_alloc(c->ctx, (size_t)n, sizeof *own) : NULL, *different = own ? own : few;
+  int32_t few[FEW], *own = n > FEW ? berth_i_alloc(c->ctx, (size_t)n, sizeof *own) : NULL,
+                    *different = own ? own : few;
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
   if (n > FEW && !own) return berth_i_nomem(c->ctx);
   int32_t found = distinct(n, devices, different);
@@ -381,29 +397,34 @@ static berth_status built_in(const berth_cost *c, int32_t collective, int32_t n,
   return BERTH_OK;
 }
 
-static berth_status check(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices) {
+static berth_status check(const berth_cost *c, int32_t collective, int32_t n,
+                          const int32_t *devices) {
   if (collective < 0 || collective >= c->g->n_collectives)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: the graph has %d", (int)collective, (int)c->g->n_collectives);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: the graph has %d", (int)collective,
+                        (int)c->g->n_collectives);
   if (n != c->g->collectives[collective].n_members)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: %d devices for %d members", (int)collective, (int)n,
-                        (int)c->g->collectives[collective].n_members);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: %d devices for %d members",
+                        (int)collective, (int)n, (int)c->g->collectives[collective].n_members);
   for (int32_t k = 0; k < n; k++)
     if (devices[k] < 0 || devices[k] >= c->n_devices)
-      return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: member %d on device %d of %d", (int)collective, (int)k,
-                          (int)devices[k], (int)c->n_devices);
+      return berth_i_fail(c->ctx, BERTH_EINVAL, "collective %d: member %d on device %d of %d",
+                          (int)collective, (int)k, (int)devices[k], (int)c->n_devices);
   return BERTH_OK;
 }
 
-berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds,
+berth_status berth_cost_collective_by(const berth_cost *c, int32_t collective, int32_t n,
+                                      const int32_t *devices, double *seconds,
                                       berth_collective_algorithm *algorithm) {
   berth_status st = check(c, collective, n, devices);
   if (st != BERTH_OK) return st;
   if (!c->collective) return built_in(c, collective, n, devices, seconds, algorithm);
-  if ((st = berth_i_collective_function(c, collective, n, devices, seconds)) == BERTH_OK) *algorithm = BERTH_COLLECTIVE_FUNCTION;
+  if ((st = berth_i_collective_function(c, collective, n, devices, seconds)) == BERTH_OK)
+    *algorithm = BERTH_COLLECTIVE_FUNCTION;
   return st;
 }
 
-berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+berth_status berth_cost_collective(const berth_cost *c, int32_t collective, int32_t n,
+                                   const int32_t *devices, double *seconds) {
   berth_collective_algorithm how;
   return berth_cost_collective_by(c, collective, n, devices, seconds, &how);
 }
@@ -413,15 +434,19 @@ const berth_choice *const berth_i_collective_algorithms[] = {
   BERTH_I_CHOICE("tree", "Binomial trees, to the first device and back."),
   BERTH_I_CHOICE("double-tree", "Two pipelined trees: broadcast, all-reduce, barrier."),
   BERTH_I_CHOICE("halving", "Recursive halving and doubling; Bruck's form of the others."),
-  BERTH_I_CHOICE("hierarchical", "In groups of devices joined by fast links (device_groups, else found), then among one leader "
-                                 "of each."),
-  BERTH_I_CHOICE("lines", "An all-reduce by two measured lines (collective_lines), whatever the devices are."),
+  BERTH_I_CHOICE("hierarchical", "In groups of devices joined by fast links (device_groups, else "
+                                 "found), then among one leader of each."),
+  BERTH_I_CHOICE("lines", "An all-reduce by two measured lines (collective_lines), whatever the "
+                          "devices are."),
   BERTH_I_CHOICE("auto", "For each collective the fastest of the others but lines."),
   NULL
 };
-const berth_choice *const *berth_collective_algorithms(void) { return berth_i_collective_algorithms; }
+const berth_choice *const *berth_collective_algorithms(void) {
+  return berth_i_collective_algorithms;
+}
 
 const char *berth_collective_algorithm_name(berth_collective_algorithm a) {
   if (a == BERTH_COLLECTIVE_FUNCTION) return "function";
-  return (int)a >= 0 && a < BERTH_COLLECTIVE_FUNCTION ? berth_i_collective_algorithms[a]->name : NULL;
+  return (int)a >= 0 && a < BERTH_COLLECTIVE_FUNCTION ? berth_i_collective_algorithms[a]->name
+                                                      : NULL;
 }

@@ -14,7 +14,7 @@ static void put(const Wires *x, int32_t from, int32_t to, double bytes) {
   if (from != to) x->flow(x->ud, x->devices[from], x->devices[to], bytes);
 }
 
-/* ---- rings --------------------------------------------------------------------------------- */
+/* ---- rings ---- */
 
 static double around(const Wires *x) {
   double n = x->n, b = x->k->bytes;
@@ -53,7 +53,7 @@ static void server(const Wires *x) {
   }
 }
 
-/* ---- trees ----------------------------------------------------------------------------------- */
+/* ---- trees ---- */
 
 /* Devices below i in the binomial tree, itself too: as many as its lowest bit is worth. */
 static double below(const Wires *x, int32_t i) {
@@ -83,13 +83,15 @@ static void binomial(const Wires *x) {
   }
 }
 
-/* Parent of i in the tree in which an odd number is a leaf and what ends in k zeros is k above the leaves; 0 is the root. */
+/* Parent of i in the tree in which an odd number is a leaf and what ends in k zeros is k above the
+ * leaves; 0 is the root. */
 static int32_t in_order_parent(int32_t i, int32_t n) {
   int64_t bit = i & -i, up = ((int64_t)i ^ bit) | (bit << 1);
   return (int32_t)(up < n ? up : (int64_t)i ^ bit);
 }
 
-/* The second tree has the leaves of the first as inner nodes: mirrored if n is even, shifted by one if it is odd. */
+/* The second tree has the leaves of the first as inner nodes: mirrored if n is even, shifted by one
+ * if it is odd. */
 static int32_t second(int32_t i, int32_t n) { return n % 2 == 0 ? n - 1 - i : (i + 1) % n; }
 
 static void half(const Wires *x, int32_t child, int32_t parent) {
@@ -109,7 +111,7 @@ static void two_trees(const Wires *x) {
   if (x->k->kind == BERTH_BROADCAST) put(x, 0, root, x->k->bytes / 2);
 }
 
-/* ---- halving and doubling ----------------------------------------------------------------------- */
+/* ---- halving and doubling ---- */
 
 static int32_t power_below(int32_t n) {
   int32_t p = 1;
@@ -159,7 +161,7 @@ static void halving(const Wires *x) {
   }
 }
 
-/* ---- groups ---------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static int32_t group_of(const Wires *x, int32_t i) { return x->c->device_group[x->devices[i]]; }
 
@@ -244,9 +246,10 @@ static void hierarchical(const Wires *x) {
   ring_of_leaders(x, groups, most);
 }
 
-/* ---- all -------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
-void berth_i_collective_flows(const berth_cost *c, int32_t collective, berth_collective_algorithm algorithm, int32_t n,
+void berth_i_collective_flows(const berth_cost *c, int32_t collective,
+                              berth_collective_algorithm algorithm, int32_t n,
                               const int32_t *devices, berth_i_flow_fn flow, void *ud) {
   Wires x = { c, &c->g->collectives[collective], n, devices, flow, ud };
   if (n < 2) return;

@@ -2,7 +2,8 @@
 #include "cost_internal.h"
 #include "base/sort_internal.h"
 
-/* The larger of the two neighbours, in ascending order, with the largest ratio; NAN: all are alike. Ties: the largest. */
+/* The larger of the two neighbours, in ascending order, with the largest ratio; NAN: all are alike.
+ * Ties: the largest. */
 static double cut(double *x, size_t n) {
   double best = 1, at = (double)NAN;
   berth_i_sort_numbers(x, n);
@@ -33,7 +34,8 @@ static double least_fast(const berth_topology *t, bool by_latency, double *scrat
 }
 
 static bool fast(const berth_topology *t, int32_t a, int32_t b, bool by_latency, double least) {
-  return speed(t, berth_i_pair(t, a, b), by_latency) >= least && speed(t, berth_i_pair(t, b, a), by_latency) >= least;
+  return speed(t, berth_i_pair(t, a, b), by_latency) >= least
+         && speed(t, berth_i_pair(t, b, a), by_latency) >= least;
 }
 
 static void merge(int32_t n, int32_t *group, int32_t from, int32_t into) {
@@ -69,4 +71,6 @@ berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int3
   return BERTH_OK;
 }
 
-berth_status berth_device_groups(const berth_topology *t, int32_t *group) { return berth_i_device_groups(t->ctx, t, group); }
+berth_status berth_device_groups(const berth_topology *t, int32_t *group) {
+  return berth_i_device_groups(t->ctx, t, group);
+}

@@ -12,28 +12,37 @@ const berth_option_table *berth_cost_option_table(void) {
     { FIELD(collective, OTHER), .takes = "function", .fallback = "by collective_algorithm",
       .text = "seconds of (collective, devices)" },
     { FIELD(op_factor, NUMBER), .above = 1, .fallback = "1", .text = "multiplies op times" },
-    { FIELD(transfer_factor, NUMBER), .above = 1, .fallback = "1", .text = "multiplies transfer times" },
+    { FIELD(transfer_factor, NUMBER), .above = 1, .fallback = "1",
+      .text = "multiplies transfer times" },
     { FIELD(free_control, FLAG), .text = "tensors of no bytes cross in no time" },
     { FIELD(collective_algorithm, CHOICE), .choices = berth_i_collective_algorithms,
       .text = "how collectives are carried out, which prices them" },
-    { .key = "collective_lines", .type = BERTH_OPTION_OTHER, .takes = "array",
+    { .key = "collective_lines",
+      .type = BERTH_OPTION_OTHER,
+      .takes = "array",
       .text = "lines: us per KiB and us of the first line, the same of the second" },
-    { FIELD(lines_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND, .fallback = "collective_lines hold as they are",
+    { FIELD(lines_bandwidth, QUANTITY), .unit = BERTH_BYTES_PER_SECOND,
+      .fallback = "collective_lines hold as they are",
       .text = "lines: bandwidth at which they hold; scaled by it over the slowest pair's" },
-    { .key = "device_groups", .type = BERTH_OPTION_OTHER, .takes = "array", .fallback = "found in the topology",
+    { .key = "device_groups",
+      .type = BERTH_OPTION_OTHER,
+      .takes = "array",
+      .fallback = "found in the topology",
       .text = "hierarchical and auto: group of each device" },
     { FIELD(collective_bandwidth, NUMBER), .above = 1, .fallback = "1",
       .text = "collectives have so many times the bandwidth of transfers" },
-    { FIELD(whole_us, FLAG), .text = "op times, and bytes / bandwidth of transfers, are cut off to whole microseconds" },
+    { FIELD(whole_us, FLAG),
+      .text = "op times, and bytes / bandwidth of transfers, are cut off to whole microseconds" },
     { .key = NULL }
   };
   static const berth_option_table table = { "cost", options, sizeof(berth_cost_model), NULL };
   return &table;
 }
 
-/* ---- classes of devices ------------------------------------------------------------------ */
+/* ---- classes of devices ---- */
 
-/* Index into the graph's types: a graph of one unnamed type fits all devices. BERTH_NONE: the graph does not know it. */
+/* Index into the graph's types: a graph of one unnamed type fits all devices. BERTH_NONE: the graph
+ * does not know it. */
 static int32_t graph_type(const berth_graph *g, const char *type) {
   if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
   for (int32_t i = 0; i < g->n_types; i++)
@@ -42,8 +51,8 @@ static int32_t graph_type(const berth_graph *g, const char *type) {
 }
 
 static bool same_price(const berth_graph *g, const berth_device *a, const berth_device *b) {
-  return a->speed == b->speed && a->flops == b->flops && a->memory_bandwidth == b->memory_bandwidth &&
-         a->overhead == b->overhead && graph_type(g, a->type) == graph_type(g, b->type);
+  return a->speed == b->speed && a->flops == b->flops && a->memory_bandwidth == b->memory_bandwidth
+         && a->overhead == b->overhead && graph_type(g, a->type) == graph_type(g, b->type);
 }
 
 static int32_t find_class(const berth_cost *c, int32_t device) {
@@ -71,11 +80,12 @@ static berth_status make_classes(berth_cost *c, bool own) {
   c->class_size = berth_i_pool_alloc(&c->pool, n, sizeof *c->class_size);
   berth_status st;
   if ((st = berth_i_pool_status(&c->pool)) != BERTH_OK) return st;
-  for (int32_t d = 0; d < c->n_devices; d++) put_in_class(c, d, own ? c->n_classes : find_class(c, d));
+  for (int32_t d = 0; d < c->n_devices; d++)
+    put_in_class(c, d, own ? c->n_classes : find_class(c, d));
   return BERTH_OK;
 }
 
-/* ---- ops --------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 typedef struct Labels {
   char op[128], device[128];
@@ -92,8 +102,8 @@ static berth_status no_price(const berth_cost *c, int32_t op, int32_t device) {
   Labels l;
   label(c, op, device, &l);
   return berth_i_fail(c->ctx, BERTH_EINVAL,
-                      "%s: no time for device type \"%s\" (%s): no profile, and no roofline from %g FLOP and %g B at %g FLOP/s "
-                      "and %g B/s (0: unknown)",
+                      "%s: no time for device type \"%s\" (%s): no profile, and no roofline from "
+                      "%g FLOP and %g B at %g FLOP/s and %g B/s (0: unknown)",
                       l.op, d->type, l.device, flop, bytes, d->flops, d->memory_bandwidth);
 }
 
@@ -109,7 +119,8 @@ static bool has_profile(const berth_graph *g, int32_t op) {
   return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
 }
 
-/* A link or copy engine is not of the type of its device: a type without a name gets the longest time of those that have one. */
+/* A link or copy engine is not of the type of its device: a type without a name gets the longest
+ * time of those that have one. */
 static double longest_profile(const berth_graph *g, int32_t op) {
   const double *s = g->seconds + (size_t)op * (size_t)g->n_types;
   double most = 0;
@@ -117,15 +128,17 @@ static double longest_profile(const berth_graph *g, int32_t op) {
   return most;
 }
 
-/* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere; one with a profile and no more runs only on the
- * types that it names. */
+/* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere; one with a profile
+ * and no more runs only on the types that it names. */
 static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
   double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
   bool profiled = has_profile(g, op);
-  if (profiled && type != BERTH_NONE) return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
+  if (profiled && type != BERTH_NONE)
+    return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)type] / d->speed;
   if (!profiled && flop == 0 && bytes == 0) return 0;
   double s = roofline(flop, bytes, d);
-  if (profiled && isnan(s) && berth_i_is_communication(g, op)) return longest_profile(g, op) / d->speed;
+  if (profiled && isnan(s) && berth_i_is_communication(g, op))
+    return longest_profile(g, op) / d->speed;
   return profiled && isnan(s) ? BERTH_UNSUPPORTED : s;
 }
 
@@ -156,7 +169,8 @@ static berth_status price_built_in(berth_cost *c) {
 static berth_status bad_op_time(const berth_cost *c, int32_t op, int32_t device, double s) {
   Labels l;
   label(c, op, device, &l);
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "%s on %s: the cost function gave %g s", l.op, l.device, s);
+  return berth_i_fail(c->ctx, BERTH_EINVAL, "%s on %s: the cost function gave %g s", l.op, l.device,
+                      s);
 }
 
 static berth_status price_by_function(berth_cost *c, const berth_cost_model *m) {
@@ -185,16 +199,20 @@ static berth_status refuse_op(const berth_cost *c, int32_t op) {
   Labels l;
   label(c, op, BERTH_NONE, &l);
   if (pin >= c->n_devices)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "%s is pinned to device %d, but there are %d", l.op, (int)pin, (int)c->n_devices);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "%s is pinned to device %d, but there are %d", l.op,
+                        (int)pin, (int)c->n_devices);
   if (!runs_somewhere(c, op))
-    return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s cannot run on any of the %d devices", l.op, (int)c->n_devices);
+    return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s cannot run on any of the %d devices", l.op,
+                        (int)c->n_devices);
   label(c, op, pin, &l);
-  return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s is pinned to %s, which cannot run it", l.op, l.device);
+  return berth_i_fail(c->ctx, BERTH_EINFEASIBLE, "%s is pinned to %s, which cannot run it", l.op,
+                      l.device);
 }
 
 static bool runs_at_all(const berth_cost *c, int32_t op) {
   int32_t pin = berth_i_pin(c->g, op);
-  return pin == BERTH_NONE ? runs_somewhere(c, op) : pin < c->n_devices && !isinf(berth_i_op_time(c, op, pin));
+  return pin == BERTH_NONE ? runs_somewhere(c, op)
+                           : pin < c->n_devices && !isinf(berth_i_op_time(c, op, pin));
 }
 
 static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
@@ -208,7 +226,7 @@ static berth_status price_ops(berth_cost *c, const berth_cost_model *m) {
   return st;
 }
 
-/* ---- transfers --------------------------------------------------------------------------- */
+/* ---- transfers ---- */
 
 static bool pairs_alike(const berth_topology *t) {
   size_t first = berth_i_pair(t, 0, 1);
@@ -216,7 +234,9 @@ static bool pairs_alike(const berth_topology *t) {
   for (int32_t a = 0; a < t->n_devices; a++)
     for (int32_t b = 0; b < t->n_devices; b++) {
       size_t p = berth_i_pair(t, a, b);
-      if (a != b && (isinf(t->latency[p]) || t->latency[p] != t->latency[first] || t->bandwidth[p] != t->bandwidth[first]))
+      if (a != b
+          && (isinf(t->latency[p]) || t->latency[p] != t->latency[first]
+              || t->bandwidth[p] != t->bandwidth[first]))
         return false;
     }
   return true;
@@ -230,15 +250,18 @@ static berth_status price_alike(berth_cost *c) {
   return BERTH_OK;
 }
 
-static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst, double s) {
+static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst,
+                                 double s) {
   Labels l;
   label(c, c->g->producer[tensor], src, &l);
   char to[128];
-  return berth_i_fail(c->ctx, BERTH_EINVAL, "tensor %d of %s from %s to %s: the cost function gave %g s", (int)tensor, l.op,
-                      l.device, berth_i_device_label(c->t, dst, to, sizeof to), s);
+  return berth_i_fail(c->ctx, BERTH_EINVAL,
+                      "tensor %d of %s from %s to %s: the cost function gave %g s", (int)tensor,
+                      l.op, l.device, berth_i_device_label(c->t, dst, to, sizeof to), s);
 }
 
-static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t tensor, double *row) {
+static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t tensor,
+                             double *row) {
   berth_status st;
   bool control = c->free_control && c->g->tensor_bytes[tensor] == 0;
   for (int32_t a = 0; a < c->n_devices; a++)
@@ -252,15 +275,19 @@ static berth_status fill_row(berth_cost *c, const berth_cost_model *m, int32_t t
   return BERTH_OK;
 }
 
-static size_t pair_count(const berth_cost *c) { return (size_t)c->n_devices * (size_t)c->n_devices; }
+static size_t pair_count(const berth_cost *c) {
+  return (size_t)c->n_devices * (size_t)c->n_devices;
+}
 
 static berth_status price_table(berth_cost *c, const berth_cost_model *m) {
   size_t pairs = pair_count(c);
   berth_status st = BERTH_OK;
   /* pairs * size of an element cannot overflow: the topology has such arrays */
-  if (!(c->table = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, pairs * sizeof *c->table))) return berth_i_nomem(c->ctx);
+  if (!(c->table = berth_i_pool_alloc(&c->pool, (size_t)c->g->n_tensors, pairs * sizeof *c->table)))
+    return berth_i_nomem(c->ctx);
   for (int32_t k = 0; k < c->g->n_tensors && st == BERTH_OK; k++) {
-    if ((st = berth_i_interrupted(c->ctx)) == BERTH_OK) st = fill_row(c, m, k, c->table + (size_t)k * pairs);
+    if ((st = berth_i_interrupted(c->ctx)) == BERTH_OK)
+      st = fill_row(c, m, k, c->table + (size_t)k * pairs);
   }
   return st;
 }
@@ -270,7 +297,7 @@ static berth_status price_transfers(berth_cost *c, const berth_cost_model *m) {
   return pairs_alike(c->t) ? price_alike(c) : BERTH_OK;
 }
 
-/* ---- life -------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status take_factor(berth_ctx *ctx, const char *name, double given, double *out) {
   if (!(given >= 0) || isinf(given))
@@ -281,22 +308,28 @@ static berth_status take_factor(berth_ctx *ctx, const char *name, double given, 
 
 static berth_status take_lines(berth_cost *c, const double *lines, double bandwidth) {
   if (!(bandwidth >= 0) || isinf(bandwidth))
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "lines_bandwidth is %g B/s (a finite number from 0)", bandwidth);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "lines_bandwidth is %g B/s (a finite number from 0)",
+                        bandwidth);
   c->lines_bandwidth = bandwidth;
-  if (!lines) return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm lines needs collective_lines");
+  if (!lines)
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm lines needs collective_lines");
   for (int k = 0; k < 4; k++) {
     if (isnan(lines[k]) || isinf(lines[k]))
-      return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines[%d] is %g: not a finite number", k, lines[k]);
+      return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines[%d] is %g: not a finite number",
+                          k, lines[k]);
     c->lines[k] = lines[k];
   }
   return BERTH_OK;
 }
 
 static berth_status take_groups(berth_cost *c, const int32_t *group) {
-  if (!(c->device_group = berth_i_pool_alloc(&c->pool, (size_t)c->n_devices, sizeof *group))) return berth_i_nomem(c->ctx);
+  if (!(c->device_group = berth_i_pool_alloc(&c->pool, (size_t)c->n_devices, sizeof *group)))
+    return berth_i_nomem(c->ctx);
   if (!group) return berth_i_device_groups(c->ctx, c->t, c->device_group);
   for (int32_t d = 0; d < c->n_devices; d++) {
-    if (group[d] < 0) return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group[%d] is %d (from 0)", (int)d, (int)group[d]);
+    if (group[d] < 0)
+      return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group[%d] is %d (from 0)", (int)d,
+                          (int)group[d]);
     c->device_group[d] = group[d];
   }
   return BERTH_OK;
@@ -306,16 +339,21 @@ static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
   berth_collective_algorithm a = m->collective_algorithm;
   bool groups = a == BERTH_COLLECTIVE_HIERARCHICAL || a == BERTH_COLLECTIVE_AUTO;
   if ((int)a < 0 || a >= BERTH_COLLECTIVE_FUNCTION)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm is %d (0 to %d)", (int)a, BERTH_COLLECTIVE_AUTO);
+    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm is %d (0 to %d)", (int)a,
+                        BERTH_COLLECTIVE_AUTO);
   if (m->collective && a != BERTH_COLLECTIVE_RING)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_algorithm %s: collectives are priced by a function",
+    return berth_i_fail(c->ctx, BERTH_EINVAL,
+                        "collective_algorithm %s: collectives are priced by a function",
                         berth_collective_algorithm_name(a));
   if (m->collective_lines && a != BERTH_COLLECTIVE_LINES)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_lines go with collective_algorithm lines only");
+    return berth_i_fail(c->ctx, BERTH_EINVAL,
+                        "collective_lines go with collective_algorithm lines only");
   if (m->lines_bandwidth != 0 && a != BERTH_COLLECTIVE_LINES)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "lines_bandwidth goes with collective_algorithm lines only");
+    return berth_i_fail(c->ctx, BERTH_EINVAL,
+                        "lines_bandwidth goes with collective_algorithm lines only");
   if (m->device_group && !groups)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "device_group goes with collective_algorithm hierarchical or auto only");
+    return berth_i_fail(c->ctx, BERTH_EINVAL,
+                        "device_group goes with collective_algorithm hierarchical or auto only");
   c->algorithm = a;
   if (a == BERTH_COLLECTIVE_LINES) return take_lines(c, m->collective_lines, m->lines_bandwidth);
   return groups ? take_groups(c, m->device_group) : BERTH_OK;
@@ -324,10 +362,16 @@ static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
 static berth_status take_model(berth_cost *c, const berth_cost_model *m) {
   berth_status st;
   if ((st = take_factor(c->ctx, "op_factor", m->op_factor, &c->op_factor)) != BERTH_OK) return st;
-  if ((st = take_factor(c->ctx, "transfer_factor", m->transfer_factor, &c->transfer_factor)) != BERTH_OK) return st;
-  if ((st = take_factor(c->ctx, "collective_bandwidth", m->collective_bandwidth, &c->collective_bandwidth)) != BERTH_OK) return st;
+  if ((st = take_factor(c->ctx, "transfer_factor", m->transfer_factor, &c->transfer_factor))
+      != BERTH_OK)
+    return st;
+  if ((st = take_factor(c->ctx, "collective_bandwidth", m->collective_bandwidth,
+                        &c->collective_bandwidth))
+      != BERTH_OK)
+    return st;
   if (m->collective && c->collective_bandwidth != 1)
-    return berth_i_fail(c->ctx, BERTH_EINVAL, "collective_bandwidth %g: collectives are priced by a function",
+    return berth_i_fail(c->ctx, BERTH_EINVAL,
+                        "collective_bandwidth %g: collectives are priced by a function",
                         c->collective_bandwidth);
   c->whole_us = m->whole_us != 0;
   c->free_control = m->free_control;
@@ -351,8 +395,10 @@ static berth_cost *make_empty(berth_graph *g, berth_topology *t) {
   return c;
 }
 
-berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model, berth_cost **out) {
-  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING, NULL, NULL, 0, 0, 0 };
+berth_status berth_cost_new(berth_graph *g, berth_topology *t, const berth_cost_model *model,
+                            berth_cost **out) {
+  static const berth_cost_model built_in = { NULL, NULL, NULL, NULL, 0, 0, 0, BERTH_COLLECTIVE_RING,
+                                             NULL, NULL, 0,    0,    0 };
   const berth_cost_model *m = model ? model : &built_in;
   berth_cost *c = make_empty(g, t);
   if (!c) return berth_i_nomem(g->ctx);
@@ -382,7 +428,7 @@ void berth_cost_release(berth_cost *c) {
 berth_graph *berth_cost_graph(const berth_cost *c) { return c->g; }
 berth_topology *berth_cost_topology(const berth_cost *c) { return c->t; }
 
-/* ---- questions --------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 static bool is_device(const berth_cost *c, int32_t d) { return d >= 0 && d < c->n_devices; }
 
@@ -392,6 +438,7 @@ double berth_cost_op(const berth_cost *c, int32_t op, int32_t device) {
 }
 
 double berth_cost_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst) {
-  if (tensor < 0 || tensor >= c->g->n_tensors || !is_device(c, src) || !is_device(c, dst)) return (double)NAN;
+  if (tensor < 0 || tensor >= c->g->n_tensors || !is_device(c, src) || !is_device(c, dst))
+    return (double)NAN;
   return berth_i_transfer_time(c, tensor, src, dst);
 }

@@ -14,14 +14,17 @@ struct berth_cost {
   berth_topology *t;
   int32_t n_devices, n_classes; /* devices of one class price every op alike */
   int32_t *class_of;            /* [n_devices] */
-  double *op;                   /* [n_ops * n_classes] s; BERTH_UNSUPPORTED. Pins are not in here: see berth_i_can_run */
-  double *uniform;              /* [n_tensors] s between any two devices, if all pairs are alike; else NULL */
+  double *op;                   /* [n_ops * n_classes] s; BERTH_UNSUPPORTED. Pins are not in here:
+                                   see berth_i_can_run */
+  double *uniform;              /* [n_tensors] s between any two devices, if all pairs are alike;
+                                   else NULL */
   double *table;                /* [n_tensors * n_devices^2] s from model->transfer; else NULL */
   double transfer_factor;
   int free_control;
   double op_factor;
   /* NULL: built-in */
-  berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds);
+  berth_status (*collective)(void *ud, int32_t collective, int32_t n, const int32_t *devices,
+                             double *seconds);
   void *ud;
   berth_collective_algorithm algorithm;
   double lines[4];              /* LINES */
@@ -31,12 +34,13 @@ struct berth_cost {
   int32_t *device_group;        /* [n_devices] HIERARCHICAL, AUTO; else NULL */
   int32_t *class_device;        /* [n_classes] lowest device of each */
   int32_t *class_size;          /* [n_classes] devices in each */
-  bool unproved;                /* no proof was found that memory cannot do, under the policy and the multiple: not sought again */
+  bool unproved;                /* no proof was found that memory cannot do, under the policy and
+                                   the multiple: not sought again */
   int unproved_memory;
   double unproved_multiple;
 };
 
-/* ---- collectives: on n >= 2 different devices, in the order of their first members ----------------- */
+/* ---- collectives: on n >= 2 different devices, in the order of their first members ---- */
 
 typedef struct berth_i_collective_price {
   double seconds;
@@ -45,20 +49,25 @@ typedef struct berth_i_collective_price {
   int32_t src, dst; /* BERTH_NONE, or a pair without a route: then the rest means nothing */
 } berth_i_collective_price;
 
-/** By the built-in ways. Takes no memory: may be asked from many threads. O(n^2), O(n) if all pairs of devices are alike. */
-berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices);
+/** By the built-in ways. Takes no memory: may be asked from many threads. O(n^2), O(n) if all pairs
+ * of devices are alike. */
+berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective,
+                                                     int32_t n, const int32_t *devices);
 /** The same of a collective that is not in the graph. */
-berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind, double bytes, int32_t n,
-                                               const int32_t *devices);
+berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind,
+                                               double bytes, int32_t n, const int32_t *devices);
 /** By the model's function, which gets the device of every member. On the calling thread only. */
-berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n, const int32_t *devices,
-                                         double *seconds);
-berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collective, int32_t src, int32_t dst);
+berth_status berth_i_collective_function(const berth_cost *c, int32_t collective, int32_t n,
+                                         const int32_t *devices, double *seconds);
+berth_status berth_i_collective_unreachable(const berth_cost *c, int32_t collective, int32_t src,
+                                            int32_t dst);
 
-/** What goes over the wires: each call names an ordered pair of different devices, and the bytes that cross between them in all.
- *  A pair may come up more than once. LINES and FUNCTION: as RING would. */
+/** What goes over the wires: each call names an ordered pair of different devices, and the bytes
+ *  that cross between them in all. A pair may come up more than once. LINES and FUNCTION: as RING
+ *  would. */
 typedef void (*berth_i_flow_fn)(void *ud, int32_t src, int32_t dst, double bytes);
-void berth_i_collective_flows(const berth_cost *c, int32_t collective, berth_collective_algorithm algorithm, int32_t n,
+void berth_i_collective_flows(const berth_cost *c, int32_t collective,
+                              berth_collective_algorithm algorithm, int32_t n,
                               const int32_t *devices, berth_i_flow_fn flow, void *ud);
 /** Calls at most, whatever the algorithm is. */
 size_t berth_i_collective_most_flows(berth_collective_kind kind, int32_t n);
@@ -66,14 +75,16 @@ size_t berth_i_collective_most_flows(berth_collective_kind kind, int32_t n);
 /** Fast groups of devices.  @param group [n_devices] out, the lowest device of each */
 berth_status berth_i_device_groups(berth_ctx *ctx, const berth_topology *t, int32_t *group);
 
-/** What is left of a time when it is cut off to whole microseconds; rounding is no reason to lose one. */
+/** What is left of a time when it is cut off to whole microseconds; rounding is no reason to lose
+ * one. */
 static inline double berth_i_whole_us(double seconds) {
   double us = seconds * 1e6, near = nearbyint(us);
   if (!(us < 9007199254740992.0)) return seconds;
   return (fabs(us - near) <= 1e-12 * near ? near : trunc(us)) / 1e6;
 }
 /** Seconds of bytes over a route, factor included. */
-static inline double berth_i_route_seconds(const berth_cost *c, double latency, double bandwidth, double bytes) {
+static inline double berth_i_route_seconds(const berth_cost *c, double latency, double bandwidth,
+                                           double bytes) {
   double crossing = c->whole_us ? trunc(bytes * 1e6 / bandwidth) / 1e6 : bytes / bandwidth;
   return (latency + crossing) * c->transfer_factor;
 }
@@ -88,11 +99,13 @@ static inline bool berth_i_can_run(const berth_cost *c, int32_t op, int32_t devi
   return (pin == BERTH_NONE || pin == device) && !isinf(berth_i_op_time(c, op, device));
 }
 /** Seconds from src to dst; 0 if they are the same; INFINITY if unreachable. */
-static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst) {
+static inline double berth_i_transfer_time(const berth_cost *c, int32_t tensor, int32_t src,
+                                           int32_t dst) {
   if (src == dst) return 0;
   if (c->uniform) return c->uniform[tensor];
   size_t pair = berth_i_pair(c->t, src, dst);
-  if (c->table) return c->table[(size_t)tensor * (size_t)c->n_devices * (size_t)c->n_devices + pair];
+  if (c->table)
+    return c->table[(size_t)tensor * (size_t)c->n_devices * (size_t)c->n_devices + pair];
   double bytes = c->g->tensor_bytes[tensor];
   if (bytes == 0 && c->free_control) return isinf(c->t->latency[pair]) ? INFINITY : 0;
   return berth_i_route_seconds(c, c->t->latency[pair], c->t->bandwidth[pair], bytes);

@@ -8,17 +8,22 @@ typedef struct Sums {
 
 static double weight(double y, int relative) { return relative ? 1 / (y * y) : 1; }
 
-static berth_status check_points(berth_ctx *ctx, int32_t n, const double *x, const double *y, int relative) {
+static berth_status check_points(berth_ctx *ctx, int32_t n, const double *x, const double *y,
+                                 int relative) {
   bool differ = false;
   for (int32_t i = 0; i < n; i++) {
     if (!(x[i] >= 0) || isinf(x[i]) || !(y[i] >= 0) || isinf(y[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in %g s: both must be at least 0 and finite", (int)i, x[i],
-                          y[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "measurement %d: %g B in %g s: both must be at least 0 and finite",
+                          (int)i, x[i], y[i]);
     if (relative && y[i] == 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in 0 s has no relative error", (int)i, x[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in 0 s has no relative error",
+                          (int)i, x[i]);
     differ = differ || x[i] != x[0];
   }
-  if (!differ) return berth_i_fail(ctx, BERTH_EINVAL, "a fit needs measurements of at least two different sizes");
+  if (!differ)
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "a fit needs measurements of at least two different sizes");
   return BERTH_OK;
 }
 
@@ -49,7 +54,8 @@ static double slope_through_origin(int32_t n, const double *x, const double *y, 
   return xy / xx;
 }
 
-static double determination(int32_t n, const double *x, const double *y, int relative, double a, double b, const Sums *s) {
+static double determination(int32_t n, const double *x, const double *y, int relative, double a,
+                            double b, const Sums *s) {
   double left = 0;
   for (int32_t i = 0; i < n; i++) {
     double e = y[i] - (a + b * x[i]);
@@ -58,8 +64,8 @@ static double determination(int32_t n, const double *x, const double *y, int rel
   return 1 - left / s->yy;
 }
 
-berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, int relative, berth_link *out,
-                            double *r2) {
+berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds,
+                            int relative, berth_link *out, double *r2) {
   berth_status st = check_points(ctx, n, bytes, seconds, relative);
   if (st != BERTH_OK) return st;
   Sums s = sum_up(n, bytes, seconds, relative);
@@ -69,10 +75,13 @@ berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, cons
     a = 0;
     b = slope_through_origin(n, bytes, seconds, relative);
   }
-  if (!(b > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte", b);
+  if (!(b > 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte",
+                        b);
   double fit = determination(n, bytes, seconds, relative, a, b, &s);
   if (!isfinite(a) || !isfinite(1 / b) || 1 / b == 0 || !isfinite(fit))
-    return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range: %g s + %g s per byte", a, b);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "the measurements are out of range: %g s + %g s per byte", a, b);
   out->latency = a;
   out->bandwidth = 1 / b;
   if (r2) *r2 = fit;

@@ -1,7 +1,7 @@
 /* Fits models of AllReduce times to measurements: the ring, TAG's two lines. */
 #include "cost_internal.h"
 
-/* ---- the ring: two regressors, steps and bytes that a device sends, no intercept --------------------- */
+/* ---- the ring: two regressors, steps and bytes that a device sends, no intercept ---- */
 
 typedef struct Points {
   int32_t n;
@@ -10,14 +10,17 @@ typedef struct Points {
   int relative;
 } Points;
 
-static double weight(const Points *p, int32_t i) { return p->relative ? 1 / (p->seconds[i] * p->seconds[i]) : 1; }
+static double weight(const Points *p, int32_t i) {
+  return p->relative ? 1 / (p->seconds[i] * p->seconds[i]) : 1;
+}
 static double steps(const Points *p, int32_t i) { return 2.0 * (p->devices[i] - 1); }
 static double sent(const Points *p, int32_t i) { return steps(p, i) / p->devices[i] * p->bytes[i]; }
 
 static berth_status check_time(berth_ctx *ctx, int32_t i, double bytes, double seconds) {
   if (bytes >= 0 && !isinf(bytes) && seconds >= 0 && !isinf(seconds)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in %g s: both must be at least 0 and finite", (int)i, bytes,
-                      seconds);
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "measurement %d: %g B in %g s: both must be at least 0 and finite", (int)i,
+                      bytes, seconds);
 }
 
 static berth_status check_points(berth_ctx *ctx, const Points *p) {
@@ -25,9 +28,11 @@ static berth_status check_points(berth_ctx *ctx, const Points *p) {
     berth_status st = check_time(ctx, i, p->bytes[i], p->seconds[i]);
     if (st != BERTH_OK) return st;
     if (p->devices[i] < 2)
-      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %d devices: two at least", (int)i, (int)p->devices[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %d devices: two at least", (int)i,
+                          (int)p->devices[i]);
     if (p->relative && p->seconds[i] == 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in 0 s has no relative error", (int)i, p->bytes[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "measurement %d: %g B in 0 s has no relative error",
+                          (int)i, p->bytes[i]);
   }
   return BERTH_OK;
 }
@@ -62,32 +67,38 @@ static double determination(const Points *p, const Sums *s, double latency, doub
   return 1 - left / (s->yy - s->y * s->y / s->w);
 }
 
-berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *bytes, const int32_t *devices,
-                                  const double *seconds, int relative, berth_link *out, double *r2) {
+berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *bytes,
+                                  const int32_t *devices, const double *seconds, int relative,
+                                  berth_link *out, double *r2) {
   Points p = { count, bytes, seconds, devices, relative };
   berth_status st = check_points(ctx, &p);
   if (st != BERTH_OK) return st;
   Sums s = sum_up(&p);
   double det = s.kk * s.bb - s.kb * s.kb;
   if (!(det > 1e-14 * s.kk * s.bb))
-    return berth_i_fail(ctx, BERTH_EINVAL, "a fit needs measurements that differ in size or in devices");
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "a fit needs measurements that differ in size or in devices");
   double latency = (s.ky * s.bb - s.by * s.kb) / det;
   double per_byte = (s.by * s.kk - s.ky * s.kb) / det;
   if (per_byte > 0 && latency < 0) {
     latency = 0;
     per_byte = s.by / s.bb;
   }
-  if (!(per_byte > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte", per_byte);
+  if (!(per_byte > 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "the fitted time does not grow with size: %g s per byte",
+                        per_byte);
   double fit = determination(&p, &s, latency, per_byte);
   if (!isfinite(latency) || !isfinite(1 / per_byte) || 1 / per_byte == 0 || isnan(fit))
-    return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range: %g s + %g s per byte", latency, per_byte);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "the measurements are out of range: %g s + %g s per byte", latency,
+                        per_byte);
   out->latency = latency;
   out->bandwidth = 1 / per_byte;
   if (r2) *r2 = fit;
   return BERTH_OK;
 }
 
-/* ---- two lines, robustly --------------------------------------------------------------------------------- */
+/* ---- two lines, robustly ---- */
 
 #define KNEE 1.35 /* scales: errors beyond count linearly */
 #define KIB 1024.0
@@ -104,16 +115,21 @@ typedef struct Line {
   double slope, offset, scale; /* us per KiB, us, us */
 } Line;
 
-static bool inside(const Branch *b, int32_t i) { return b->bytes[i] > b->above && b->bytes[i] < b->below; }
+static bool inside(const Branch *b, int32_t i) {
+  return b->bytes[i] > b->above && b->bytes[i] < b->below;
+}
 static double kib(const Branch *b, int32_t i) { return floor(b->bytes[i] / KIB); }
-static double error(const Branch *b, const Line *l, int32_t i) { return b->seconds[i] * 1e6 - (l->slope * kib(b, i) + l->offset); }
+static double error(const Branch *b, const Line *l, int32_t i) {
+  return b->seconds[i] * 1e6 - (l->slope * kib(b, i) + l->offset);
+}
 
 static double trust(const Branch *b, const Line *l, int32_t i) {
   double e = fabs(error(b, l, i));
   return e > KNEE * l->scale ? KNEE * l->scale / e : 1;
 }
 
-/* Weighted least squares about the means, with weights by the line before. @return false: one size only */
+/* Weighted least squares about the means, with weights by the line before. @return false: one size
+ * only */
 static bool refit(const Branch *b, Line *l) {
   double sum = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (int32_t i = 0; i < b->n; i++) {
@@ -134,7 +150,8 @@ static bool refit(const Branch *b, Line *l) {
   return true;
 }
 
-/* The scale at which Huber's loss, with the scale as a parameter of its own, is least for this line. */
+/* The scale at which Huber's loss, with the scale as a parameter of its own, is least for this
+ * line. */
 static double scale_of(const Branch *b, const Line *l) {
   double squares = 0, n = 0, beyond = 0;
   for (int32_t i = 0; i < b->n; i++) {
@@ -152,20 +169,24 @@ static berth_status fit_branch(berth_ctx *ctx, const Branch *b, double *out) {
   for (int pass = 0; pass < MOST_PASSES; pass++) {
     Line before = l;
     if (!refit(b, &l))
-      return berth_i_fail(ctx, BERTH_EINVAL, "the lines need measurements of two sizes at least between %g and %g B", b->above,
-                          b->below);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "the lines need measurements of two sizes at least between %g and %g B",
+                          b->above, b->below);
     l.scale = scale_of(b, &l);
     if (l.slope == before.slope && l.offset == before.offset && l.scale == before.scale) break;
     if (!(l.scale > 1e-12 * (fabs(l.offset) + 1))) break; /* all on the line */
   }
-  if (!isfinite(l.slope) || !isfinite(l.offset)) return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range");
+  if (!isfinite(l.slope) || !isfinite(l.offset))
+    return berth_i_fail(ctx, BERTH_EINVAL, "the measurements are out of range");
   out[0] = l.slope;
   out[1] = l.offset;
   return BERTH_OK;
 }
 
-berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds, double *lines) {
-  Branch small = { n, bytes, seconds, -1, 256 * KIB }, large = { n, bytes, seconds, 1024 * KIB, INFINITY };
+berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds,
+                             double *lines) {
+  Branch small = { n, bytes, seconds, -1, 256 * KIB },
+         large = { n, bytes, seconds, 1024 * KIB, INFINITY };
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = check_time(ctx, i, bytes[i], seconds[i]);
   double fitted[4];

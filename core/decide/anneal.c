@@ -1,8 +1,19 @@
-/* Simulated annealing on assignments. Plain: single decisions, segments and prefixes by position, swaps. Guided: actions are drawn
- * from the prior or copied from neighbours, and segments from other good assignments. */
+/* Simulated annealing on assignments. Plain: single decisions, segments and prefixes by position,
+ * swaps. Guided: actions are drawn from the prior or copied from neighbours, and segments from
+ * other good assignments. */
 #include "decide_internal.h"
 
-enum { IN_VAIN = 2000, TRIES = 8, ELITE = 8, SOFT = 1, HARD = 100, SEVERAL = 6, ROUNDS = 3, FEW = 10, CUTS = 16 };
+enum {
+  IN_VAIN = 2000,
+  TRIES = 8,
+  ELITE = 8,
+  SOFT = 1,
+  HARD = 100,
+  SEVERAL = 6,
+  ROUNDS = 3,
+  FEW = 10,
+  CUTS = 16
+};
 static const double LEARN = 0.05, LEAST = 0.05, FIRST = 0.3; /* of the gains of moves */
 typedef enum move { SINGLE, SEGMENT, PREFIX, SWAP, BORDER, RUN, CROSS, SEAM, N_MOVES } move;
 
@@ -20,7 +31,7 @@ typedef struct walk {
   berth_status status;
 } walk;
 
-/* ---- prior ------------------------------------------------------------------------------------ */
+/* ---- prior ---- */
 
 static const double *prior_of(walk *w, int32_t decision) {
   berth_decider *d = w->d;
@@ -44,7 +55,8 @@ static int32_t any_legal(berth_decider *d, int32_t decision) {
 static int32_t draw(walk *w, int32_t decision) {
   berth_decider *d = w->d;
   int32_t last = BERTH_NONE;
-  if (!w->guided || !d->p.prior || berth_rng_below(&d->walk_rng, 4) == 0) return any_legal(d, decision);
+  if (!w->guided || !d->p.prior || berth_rng_below(&d->walk_rng, 4) == 0)
+    return any_legal(d, decision);
   const double *p;
   if (!(p = prior_of(w, decision))) return w->cur[decision];
   double u = berth_rng_uniform(&d->walk_rng);
@@ -56,7 +68,7 @@ static int32_t draw(walk *w, int32_t decision) {
   return last;
 }
 
-/* ---- moves: cur to row -------------------------------------------------------------------------- */
+/* ---- moves: cur to row ---- */
 
 static void put(const walk *w, int32_t decision, int32_t action) {
   const int32_t same = berth_i_stand_in(w->d, decision, action);
@@ -124,7 +136,8 @@ static void border(walk *w) {
   int32_t k = from;
   while (k + 1 < n && action_at(w, k) == action_at(w, k + 1)) k++;
   if (k + 1 == n) return;
-  if (below(w, 2) == 0) put_segment(w, k + 1, k + 1 + length < n ? k + 1 + length : n, action_at(w, k));
+  if (below(w, 2) == 0)
+    put_segment(w, k + 1, k + 1 + length < n ? k + 1 + length : n, action_at(w, k));
   else put_segment(w, k + 1 - length > 0 ? k + 1 - length : 0, k + 1, action_at(w, k + 1));
 }
 
@@ -170,7 +183,8 @@ static void seam(walk *w) {
 }
 
 static void make_move(walk *w, move m) {
-  static void (*const moves[N_MOVES])(walk *) = { single, segment, prefix, swap, border, run, cross, seam };
+  static void (*const moves[N_MOVES])(walk *) = { single, segment, prefix, swap,
+                                                  border, run,     cross,  seam };
   const size_t bytes = (size_t)w->d->p.n * sizeof *w->cur;
   for (int32_t i = 0; i < TRIES && w->status == BERTH_OK; i++) {
     memcpy(w->d->row, w->cur, bytes);
@@ -179,7 +193,7 @@ static void make_move(walk *w, move m) {
   }
 }
 
-/* ---- walking -------------------------------------------------------------------------------------- */
+/* ---- walking ---- */
 
 static const double plain_share[N_MOVES] = { 0.5, 0.25, 0.1, 0.15, 0, 0, 0, 0 };
 static const double guided_share[N_MOVES] = { 0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1 };
@@ -206,14 +220,16 @@ static void keep_elite(walk *w, int32_t known) {
   if (i == ELITE && !berth_i_better(worth[known], worth[w->elite[i - 1]])) return;
   if (i < ELITE) w->n_elite++;
   else i--;
-  for (; i > 0 && berth_i_better(worth[known], worth[w->elite[i - 1]]); i--) w->elite[i] = w->elite[i - 1];
+  for (; i > 0 && berth_i_better(worth[known], worth[w->elite[i - 1]]); i--)
+    w->elite[i] = w->elite[i - 1];
   w->elite[i] = known;
 }
 
 /* What is not allowed may be on the way, the less the longer it goes on. */
 static bool accepts(walk *w, berth_i_worth next, double temperature) {
   const double room = -temperature * log(1 - berth_rng_uniform(&w->d->walk_rng));
-  const double cur = berth_i_penalised(w->worth, w->per_excess), value = berth_i_penalised(next, w->per_excess);
+  const double cur = berth_i_penalised(w->worth, w->per_excess),
+               value = berth_i_penalised(next, w->per_excess);
   if (isinf(value) || isinf(cur)) return isinf(cur);
   return (value - cur) / (cur != 0 ? fabs(cur) : 1) <= room;
 }
@@ -238,21 +254,26 @@ static void step(walk *w, double temperature, bool lost) {
   int32_t done;
   if (w->status == BERTH_OK) w->status = berth_i_decide_values(d, 1, &done);
   if (w->status != BERTH_OK || done == 0) return;
-  if (!lost && w->guided) w->gain[m] += LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);
+  if (!lost && w->guided)
+    w->gain[m] +=
+        LEARN * (LEAST + (berth_i_better(d->row_worth[0], w->worth) ? 1 : 0) - w->gain[m]);
   keep_elite(w, d->row_known[0]);
   if (berth_i_better(d->row_worth[0], d->known.worth[w->top])) w->top = d->row_known[0];
   if (accepts(w, d->row_worth[0], temperature)) take(w, d->row, d->row_worth[0]);
 }
 
-/* From a known one until that part of the budget is used; at each quarter on from the best on this way. */
+/* From a known one until that part of the budget is used; at each quarter on from the best on this
+ * way. */
 static void go(walk *w, int32_t from, double end) {
   berth_decider *d = w->d;
   const double begin = berth_i_decide_used(d);
   int32_t vain = 0, turn = 0;
   w->top = from;
-  while (w->status == BERTH_OK && vain < IN_VAIN && !berth_i_all_known(d) && berth_i_decide_goes_on(d)) {
+  while (w->status == BERTH_OK && vain < IN_VAIN && !berth_i_all_known(d)
+         && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations;
-    const double used = berth_i_decide_used(d), done = begin < end ? (used - begin) / (end - begin) : 1;
+    const double used = berth_i_decide_used(d),
+                 done = begin < end ? (used - begin) / (end - begin) : 1;
     if (done >= 1 && end < 1) break;
     if (done * 4 >= turn) {
       take(w, berth_i_known_key(d, w->top), d->known.worth[w->top]);
@@ -266,8 +287,10 @@ static void go(walk *w, int32_t from, double end) {
 
 /* Each first goes for at least FEW evaluations, and one for four decisions. */
 static int32_t count_ways(const berth_decider *d) {
-  const double left = d->budget.most == INT64_MAX ? INFINITY : (double)(d->budget.most - d->evaluations);
-  const double ways = d->o.several_part > 0 ? d->o.several_part * left / (ROUNDS * fmax(FEW, d->p.n / 4.0)) : 0;
+  const double left =
+      d->budget.most == INT64_MAX ? INFINITY : (double)(d->budget.most - d->evaluations);
+  const double ways =
+      d->o.several_part > 0 ? d->o.several_part * left / (ROUNDS * fmax(FEW, d->p.n / 4.0)) : 0;
   return ways < SEVERAL ? (int32_t)ways : SEVERAL;
 }
 
@@ -282,7 +305,8 @@ static void rank_tops(const berth_decider *d, int32_t *top, int32_t n) {
   }
 }
 
-/* From several that are unlike each other; each time the better half goes on with the same for all of them together. */
+/* From several that are unlike each other; each time the better half goes on with the same for all
+ * of them together. */
 static void go_several(walk *w) {
   berth_decider *d = w->d;
   int32_t top[SEVERAL], rounds = 0, n = berth_i_known_unlike(d, count_ways(d), top);
@@ -322,4 +346,6 @@ static berth_status with_walk(berth_decider *d, bool guided, void (*way)(walk *w
   return w.status;
 }
 
-berth_status berth_i_decide_anneal(berth_decider *d, bool guided) { return with_walk(d, guided, go_on); }
+berth_status berth_i_decide_anneal(berth_decider *d, bool guided) {
+  return with_walk(d, guided, go_on);
+}

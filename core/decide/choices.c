@@ -26,27 +26,32 @@ static void sort(const paths *p, int32_t *order, int32_t n, int32_t *spare) {
   sort(p, order, half, spare);
   sort(p, order + half, n - half, spare);
   for (int32_t k = 0; k < n; k++)
-    spare[k] = j == n || (i < half && compare(p, order[i], order[j]) <= 0) ? order[i++] : order[j++];
+    spare[k] =
+        j == n || (i < half && compare(p, order[i], order[j]) <= 0) ? order[i++] : order[j++];
   memcpy(order, spare, (size_t)n * sizeof *order);
 }
 
 static int32_t common(const paths *p, int32_t a, int32_t b) {
   int32_t i = 0;
-  while (i < length(p, a) && i < length(p, b) && p->step[p->at[a] + i] == p->step[p->at[b] + i]) i++;
+  while (i < length(p, a) && i < length(p, b) && p->step[p->at[a] + i] == p->step[p->at[b] + i])
+    i++;
   return i;
 }
 
 static berth_status check(berth_ctx *ctx, const paths *p, const int32_t *order) {
   for (int32_t k = 0; k < p->n; k++) {
     const int32_t a = order[k], b = k > 0 ? order[k - 1] : a;
-    if (length(p, a) == 0) return berth_i_fail(ctx, BERTH_EINVAL, "the path of action %d is empty", (int)a);
+    if (length(p, a) == 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "the path of action %d is empty", (int)a);
     if (k > 0 && common(p, a, b) == length(p, b))
-      return berth_i_fail(ctx, BERTH_EINVAL, "the path of action %d begins with that of action %d", (int)a, (int)b);
+      return berth_i_fail(ctx, BERTH_EINVAL, "the path of action %d begins with that of action %d",
+                          (int)a, (int)b);
   }
   return BERTH_OK;
 }
 
-/* Sorted paths open places as they part from the one before; `way` holds those on the present path. */
+/* Sorted paths open places as they part from the one before; `way` holds those on the present
+ * path. */
 static void lay_out(const paths *p, berth_i_choices *c, int32_t *way) {
   c->n = 1;
   c->parent[0] = BERTH_NONE;
@@ -77,7 +82,8 @@ static size_t most_places(const berth_decisions *p) {
   return 1 + (size_t)(p->path_at ? p->path_at[p->n_actions] : p->n_actions);
 }
 
-static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p, berth_i_choices *c) {
+static berth_status alloc_choices(berth_i_pool *pool, const berth_decisions *p,
+                                  berth_i_choices *c) {
   const size_t n = most_places(p), actions = (size_t)p->n_actions;
   c->kid_at = berth_i_pool_alloc(pool, n + 1, sizeof *c->kid_at);
   c->kid = berth_i_pool_alloc(pool, n, sizeof *c->kid);
@@ -100,7 +106,8 @@ static berth_status make(berth_ctx *ctx, const paths *p, berth_i_choices *c, int
 }
 
 /* Without paths each action is one choice. */
-berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p, berth_i_choices *c) {
+berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p,
+                                  berth_i_choices *c) {
   const size_t n = most_places(p) + 1;
   berth_i_pool scratch = berth_i_pool_empty(pool->ctx);
   int32_t *spare = berth_i_pool_alloc(&scratch, n, sizeof *spare), *at = NULL;

@@ -1,4 +1,5 @@
-/* What the files of searching decisions share: the decider, what is known of assignments, the tree, walks. */
+/* What the files of searching decisions share: the decider, what is known of assignments, the tree,
+ * walks. */
 #ifndef BERTH_DECIDE_INTERNAL_H
 #define BERTH_DECIDE_INTERNAL_H
 
@@ -25,7 +26,8 @@ typedef struct berth_i_known {
   size_t n_slots;         /* a power of two, or 0 */
 } berth_i_known;
 
-/** Choices in order; actions that begin alike stand side by side. Place 0 is the root; a place without kids ends an action. */
+/** Choices in order; actions that begin alike stand side by side. Place 0 is the root; a place
+ * without kids ends an action. */
 typedef struct berth_i_choices {
   int32_t n;              /* places */
   int32_t *kid_at, *kid;  /* [n + 1], [n - 1] */
@@ -43,10 +45,12 @@ typedef struct berth_i_node {
   int32_t n_kids;         /* -1: not expanded */
   int32_t opened;         /* kids that are nodes: always the first ones of the list */
   int32_t pending;
-  int32_t done;           /* kids with nothing left to find; of a node without kids: 1: it was visited */
+  int32_t done;           /* kids with nothing left to find; of a node without kids: 1: it was
+                             visited */
   int64_t visits;
   size_t kids;            /* where the list of kids begins in tree.kid and tree.kid_prior */
-  size_t weights;         /* where the prior of the actions of the decision begins in tree.weight: with choices in steps only */
+  size_t weights;         /* where the prior of the actions of the decision begins in tree.weight:
+                             with choices in steps only */
   double prior, mean, best; /* best, mean: of the rewards of its visits */
 } berth_i_node;
 
@@ -86,8 +90,10 @@ struct berth_decider {
   int32_t best_start;     /* of known; BERTH_NONE: not yet valued */
   int32_t first_start;    /* the first that is allowed, or 0 */
   const int32_t *order;   /* [n] decisions as the present tree has them; NULL: 0, 1, 2 ... */
-  int32_t *cut;           /* [n] places in near behind which to cut, the best seams first; n - 1 of them */
-  int32_t *good;          /* [actions] those that were valued for all decisions, best first; n_good */
+  int32_t *cut;           /* [n] places in near behind which to cut, the best seams first; n - 1 of
+                             them */
+  int32_t *good;          /* [actions] those that were valued for all decisions, best first;
+                             n_good */
   int32_t n_good;
   int32_t *by_weight;     /* [n] heaviest first */
   double total_weight;
@@ -120,15 +126,19 @@ static inline bool berth_i_legal(const berth_decider *d, int32_t decision, int32
 }
 /** The action, or what stands for it where it is illegal; BERTH_NONE: nothing does. */
 static inline int32_t berth_i_stand_in(const berth_decider *d, int32_t decision, int32_t action) {
-  while (action != BERTH_NONE && !berth_i_legal(d, decision, action)) action = d->p.instead ? d->p.instead[action] : BERTH_NONE;
+  while (action != BERTH_NONE && !berth_i_legal(d, decision, action))
+    action = d->p.instead ? d->p.instead[action] : BERTH_NONE;
   return action;
 }
 /** What a value that is not allowed counts as. */
 static inline double berth_i_penalised(berth_i_worth w, double per_excess) {
-  return w.excess > 0 ? w.value + per_excess * w.excess * (w.value != 0 ? fabs(w.value) : 1) : w.value;
+  return w.excess > 0 ? w.value + per_excess * w.excess * (w.value != 0 ? fabs(w.value) : 1)
+                      : w.value;
 }
 /** Which one is decided as that number in the present tree. */
-static inline int32_t berth_i_decision(const berth_decider *d, int32_t decided) { return d->order ? d->order[decided] : decided; }
+static inline int32_t berth_i_decision(const berth_decider *d, int32_t decided) {
+  return d->order ? d->order[decided] : decided;
+}
 static inline const int32_t *berth_i_known_key(const berth_decider *d, int32_t i) {
   return &d->known.key[(size_t)i * (size_t)d->p.n];
 }
@@ -136,25 +146,32 @@ static inline const int32_t *berth_i_known_key(const berth_decider *d, int32_t i
 /* known.c */
 /** The number of an assignment in known; BERTH_NONE. */
 int32_t berth_i_known_find(const berth_decider *d, const int32_t *row);
-/** The best assignment that is known, and the most promising ones, each of another value than those before, and unlike each of
- *  them in a quarter of the decisions.  @return their number, at most `most`. O(known * most^2 * n) */
+/** The best assignment that is known, and the most promising ones, each of another value than those
+ *  before, and unlike each of them in a quarter of the decisions. @return their number, at most
+ *  `most`. O(known * most^2 * n) */
 int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out);
-/** Takes down what is known of an assignment from elsewhere, unless it is known already. @param known out: its number */
-berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth, int32_t *known);
-/** Values of k <= batch rows, known or asked. Stops where evaluations run out: *done < k. row_known and row_worth are set. */
+/** Takes down what is known of an assignment from elsewhere, unless it is known already. @param
+ * known out: its number */
+berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth,
+                                int32_t *known);
+/** Values of k <= batch rows, known or asked. Stops where evaluations run out: *done < k. row_known
+ * and row_worth are set. */
 berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done);
 /** May more be valued? Asks hooks and the clock. */
 bool berth_i_decide_goes_on(berth_decider *d);
 /** Part of the budget that is used; 1 and more: none is left. */
 double berth_i_decide_used(const berth_decider *d);
-static inline bool berth_i_all_known(const berth_decider *d) { return (double)d->known.n >= d->space; }
+static inline bool berth_i_all_known(const berth_decider *d) {
+  return (double)d->known.n >= d->space;
+}
 
 /* starts.c */
 /** The first start, into row [n]. */
 void berth_i_decide_first(const berth_decider *d, int32_t *row);
 /** Values the starts, then the uniform assignments. */
 berth_status berth_i_decide_starts(berth_decider *d);
-/** Values actions for all decisions, good ones first, but where the prior holds another for much likelier. */
+/** Values actions for all decisions, good ones first, but where the prior holds another for much
+ * likelier. */
 berth_status berth_i_decide_informed(berth_decider *d);
 /** Undecided ones of row [n], of which `decided` are made. */
 berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row);
@@ -169,21 +186,25 @@ berth_status berth_i_choices_make(berth_i_pool *pool, const berth_decisions *p, 
 berth_status berth_i_tree_begin(berth_decider *d);
 /** Gives a node its kids: of a new decision by weight [actions], else by those of the decision. */
 berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *weight);
-/** The kid at this place of the list, which is not below `opened`, becomes a node; it changes places with the first of those. */
+/** The kid at this place of the list, which is not below `opened`, becomes a node; it changes
+ * places with the first of those. */
 berth_status berth_i_tree_open(berth_decider *d, int32_t node, int32_t kid, int32_t *out);
 /** The whole assignment at a node that is between two decisions, into row [n]. */
 berth_status berth_i_tree_row(berth_decider *d, int32_t node, int32_t *row);
-/** How likely an action is among those below a place of the choices, at a node where a decision begins and whose kids are
- *  listed. */
+/** How likely an action is among those below a place of the choices, at a node where a decision
+ *  begins and whose kids are listed. */
 double berth_i_tree_rest(const berth_decider *d, int32_t node, int32_t place, int32_t action);
 /** The kid that is a node and stands at this place of the choices; BERTH_NONE. */
 int32_t berth_i_tree_kid(const berth_decider *d, int32_t node, int32_t place);
 static inline double berth_i_tree_q(const berth_decider *d, const berth_i_node *x) {
-  return d->o.best_part > 0 && x->visits > 0 ? (1 - d->o.best_part) * x->mean + d->o.best_part * x->best : x->mean;
+  return d->o.best_part > 0 && x->visits > 0
+             ? (1 - d->o.best_part) * x->mean + d->o.best_part * x->best
+             : x->mean;
 }
 
 /* mcts.c */
-/** Playouts until the root has `visits`, or the budget is used up, or, with visits INT64_MAX, nothing new turns up. */
+/** Playouts until the root has `visits`, or the budget is used up, or, with visits INT64_MAX,
+ * nothing new turns up. */
 berth_status berth_i_tree_run(berth_decider *d, int64_t visits);
 
 /* trees.c */

@@ -26,13 +26,14 @@ berth_decide_options berth_decide_default(int published) {
   return o;
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_legal(berth_ctx *ctx, const berth_decisions *p) {
   for (int32_t i = 0; i < p->n && p->legal; i++) {
     int32_t a = 0;
     while (a < p->n_actions && !p->legal[(size_t)i * (size_t)p->n_actions + (size_t)a]) a++;
-    if (a == p->n_actions) return berth_i_fail(ctx, BERTH_EINVAL, "decision %d has no legal action", (int)i);
+    if (a == p->n_actions)
+      return berth_i_fail(ctx, BERTH_EINVAL, "decision %d has no legal action", (int)i);
   }
   return BERTH_OK;
 }
@@ -41,8 +42,10 @@ static berth_status check_starts(berth_ctx *ctx, const berth_decisions *p) {
   for (int32_t s = 0; s < p->n_starts; s++)
     for (int32_t i = 0; i < p->n; i++) {
       const int32_t a = p->start[(size_t)s * (size_t)p->n + (size_t)i];
-      if (a < 0 || a >= p->n_actions || (p->legal && !p->legal[(size_t)i * (size_t)p->n_actions + (size_t)a]))
-        return berth_i_fail(ctx, BERTH_EINVAL, "a start gives decision %d action %d, which is not legal", (int)i,
+      if (a < 0 || a >= p->n_actions
+          || (p->legal && !p->legal[(size_t)i * (size_t)p->n_actions + (size_t)a]))
+        return berth_i_fail(ctx, BERTH_EINVAL,
+                            "a start gives decision %d action %d, which is not legal", (int)i,
                             (int)a);
     }
   return BERTH_OK;
@@ -52,7 +55,8 @@ static berth_status check_start_values(berth_ctx *ctx, const berth_decisions *p)
   for (int32_t s = 0; s < p->n_starts && p->start_value; s++) {
     const double excess = p->start_excess ? p->start_excess[s] : 0;
     if (p->start_value[s] == -INFINITY || !(excess >= 0))
-      return berth_i_fail(ctx, BERTH_EINVAL, "a start has value %g and excess %g, expected the excess not below 0",
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "a start has value %g and excess %g, expected the excess not below 0",
                           p->start_value[s], excess);
   }
   return BERTH_OK;
@@ -76,26 +80,35 @@ static berth_status check_instead(berth_ctx *ctx, const berth_decisions *p) {
 static berth_status check_weights(berth_ctx *ctx, const berth_decisions *p) {
   double sum = 0;
   for (int32_t i = 0; i < p->n && p->seam; i++)
-    if (isnan(p->seam[i])) return berth_i_fail(ctx, BERTH_EINVAL, "the seam behind decision %d is NaN", (int)i);
+    if (isnan(p->seam[i]))
+      return berth_i_fail(ctx, BERTH_EINVAL, "the seam behind decision %d is NaN", (int)i);
   for (int32_t i = 0; i < p->n && p->weight; i++) {
-    if (!(p->weight[i] >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "the weight of decision %d is %g", (int)i, p->weight[i]);
+    if (!(p->weight[i] >= 0))
+      return berth_i_fail(ctx, BERTH_EINVAL, "the weight of decision %d is %g", (int)i,
+                          p->weight[i]);
     sum += p->weight[i];
   }
   if (!p->weight || (sum > 0 && isfinite(sum))) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "weights of decisions add up to %g, expected a finite number above 0", sum);
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "weights of decisions add up to %g, expected a finite number above 0", sum);
 }
 
 static berth_status check_problem(berth_ctx *ctx, const berth_decisions *p) {
   if (p->n < 1 || p->n_actions < 1 || p->n_starts < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "%d decisions, %d actions, %d starts: expected at least 1, 1 and 0", (int)p->n,
-                        (int)p->n_actions, (int)p->n_starts);
-  if (p->n > INT32_MAX / p->n_actions) return berth_i_fail(ctx, BERTH_EINVAL, "too many decisions and actions");
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "%d decisions, %d actions, %d starts: expected at least 1, 1 and 0",
+                        (int)p->n, (int)p->n_actions, (int)p->n_starts);
+  if (p->n > INT32_MAX / p->n_actions)
+    return berth_i_fail(ctx, BERTH_EINVAL, "too many decisions and actions");
   if (!p->value) return berth_i_fail(ctx, BERTH_EINVAL, "no function gives values");
-  if (p->fill == BERTH_FILL_OWN && !p->own_fill) return berth_i_fail(ctx, BERTH_EINVAL, "no function fills in");
-  if ((unsigned)p->fill > BERTH_FILL_OWN) return berth_i_fail(ctx, BERTH_EINVAL, "fill %d", (int)p->fill);
+  if (p->fill == BERTH_FILL_OWN && !p->own_fill)
+    return berth_i_fail(ctx, BERTH_EINVAL, "no function fills in");
+  if ((unsigned)p->fill > BERTH_FILL_OWN)
+    return berth_i_fail(ctx, BERTH_EINVAL, "fill %d", (int)p->fill);
   for (int32_t i = 0; i < p->n && p->position; i++)
     if (!isfinite(p->position[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "the position of decision %d is %g", (int)i, p->position[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "the position of decision %d is %g", (int)i,
+                          p->position[i]);
   berth_status st;
   if ((st = check_weights(ctx, p)) != BERTH_OK) return st;
   if ((st = check_legal(ctx, p)) != BERTH_OK) return st;
@@ -138,9 +151,8 @@ const berth_option_table *berth_decide_option_table(void) {
     { FIELD(tree_part, NUMBER), .high = 1,
       .text = "mcts: share of the rest for the trees; without a prior half of it" },
     { FIELD(exploration, NUMBER), .text = "factor of the exploration term" },
-    { FIELD(widening, NUMBER),
-      .text = "of a node with v visits the likeliest widening * v^widening_power children count; "
-              "0: all" },
+    { FIELD(widening, NUMBER), .text = "of a node with v visits the likeliest widening * "
+                                       "v^widening_power children count; 0: all" },
     { FIELD(widening_power, NUMBER), .text = "its exponent" },
     { FIELD(first_play, FLAG),
       .text = "a child without visits is as good as its parent less first_play_loss, not as 0" },
@@ -172,9 +184,11 @@ static berth_status check_options(berth_ctx *ctx, const berth_decide_options *o)
   return berth_i_fail(ctx, BERTH_EINVAL, "option hot is %g: not from cold, %g", o->hot, o->cold);
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static size_t path_steps(const berth_decisions *p) { return p->path_at ? (size_t)p->path_at[p->n_actions] : 0; }
+static size_t path_steps(const berth_decisions *p) {
+  return p->path_at ? (size_t)p->path_at[p->n_actions] : 0;
+}
 
 static void copy_tables(berth_decider *d, const berth_decisions *p) {
   const size_t n = (size_t)p->n, actions = (size_t)p->n_actions, starts = (size_t)p->n_starts;
@@ -188,8 +202,10 @@ static void copy_tables(berth_decider *d, const berth_decisions *p) {
   d->p.path_at = berth_i_pool_copy(pool, p->path_at, actions + 1, sizeof *p->path_at);
   d->p.path = berth_i_pool_copy(pool, p->path_at ? p->path : NULL, path_steps(p), sizeof *p->path);
   d->p.start = berth_i_pool_copy(pool, starts > 0 ? p->start : NULL, starts * n, sizeof *p->start);
-  d->p.start_value = berth_i_pool_copy(pool, starts > 0 ? p->start_value : NULL, starts, sizeof *p->start_value);
-  d->p.start_excess = berth_i_pool_copy(pool, starts > 0 ? p->start_excess : NULL, starts, sizeof *p->start_excess);
+  d->p.start_value =
+      berth_i_pool_copy(pool, starts > 0 ? p->start_value : NULL, starts, sizeof *p->start_value);
+  d->p.start_excess =
+      berth_i_pool_copy(pool, starts > 0 ? p->start_excess : NULL, starts, sizeof *p->start_excess);
 }
 
 static void alloc_scratch(berth_decider *d) {
@@ -220,7 +236,8 @@ static int32_t count_legal(const berth_decider *d, int32_t i) {
 static void order_positions(berth_decider *d) {
   for (int32_t i = 0; i < d->p.n; i++) {
     int32_t k = i;
-    for (; k > 0 && d->p.position[d->near[k - 1]] > d->p.position[i]; k--) d->near[k] = d->near[k - 1];
+    for (; k > 0 && d->p.position[d->near[k - 1]] > d->p.position[i]; k--)
+      d->near[k] = d->near[k - 1];
     d->near[k] = i;
   }
   for (int32_t k = 0; k < d->p.n; k++) d->rank[d->near[k]] = k;
@@ -230,7 +247,8 @@ static void order_cuts(berth_decider *d) {
   const double *seam = d->p.seam;
   for (int32_t k = 0; k + 1 < d->p.n; k++) {
     int32_t i = k;
-    for (; seam && i > 0 && seam[d->near[d->cut[i - 1]]] > seam[d->near[k]]; i--) d->cut[i] = d->cut[i - 1];
+    for (; seam && i > 0 && seam[d->near[d->cut[i - 1]]] > seam[d->near[k]]; i--)
+      d->cut[i] = d->cut[i - 1];
     d->cut[i] = k;
   }
 }
@@ -239,7 +257,8 @@ static void order_weights(berth_decider *d) {
   const double *weight = d->p.weight;
   for (int32_t i = 0; i < d->p.n; i++) {
     int32_t k = i;
-    for (; weight && k > 0 && weight[d->by_weight[k - 1]] < weight[i]; k--) d->by_weight[k] = d->by_weight[k - 1];
+    for (; weight && k > 0 && weight[d->by_weight[k - 1]] < weight[i]; k--)
+      d->by_weight[k] = d->by_weight[k - 1];
     d->by_weight[k] = i;
     d->total_weight += weight ? weight[i] : 1;
   }
@@ -275,7 +294,8 @@ static void drop(berth_decider *d) {
   berth_ctx_release(ctx);
 }
 
-static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *o, berth_decider **out) {
+static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *o,
+                         berth_decider **out) {
   berth_decider *d = berth_i_pool_object(ctx, sizeof *d);
   if (!d) return berth_i_nomem(ctx);
   berth_ctx_retain(d->ctx = ctx);
@@ -299,7 +319,8 @@ static berth_status make(berth_ctx *ctx, const berth_decisions *p, const berth_d
   return BERTH_OK;
 }
 
-berth_status berth_decider_new(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *opts, berth_decider **out) {
+berth_status berth_decider_new(berth_ctx *ctx, const berth_decisions *p,
+                               const berth_decide_options *opts, berth_decider **out) {
   const berth_decide_options o = opts ? *opts : berth_decide_default(0);
   berth_status st = check_problem(ctx, p);
   if (st == BERTH_OK) st = check_options(ctx, &o);

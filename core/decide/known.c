@@ -1,7 +1,7 @@
 /* What is known of assignments: each is valued once. */
 #include "decide_internal.h"
 
-/* ---- table ------------------------------------------------------------------------------------ */
+/* ---- table ---- */
 
 static uint64_t mix(uint64_t h) {
   h ^= h >> 32;
@@ -11,7 +11,8 @@ static uint64_t mix(uint64_t h) {
 
 static uint64_t hash_of(const int32_t *key, int32_t n) {
   uint64_t h = 0x9E3779B97F4A7C15u;
-  for (int32_t i = 0; i < n; i++) h = mix(h + (uint64_t)(uint32_t)key[i] + ((uint64_t)(uint32_t)i << 32));
+  for (int32_t i = 0; i < n; i++)
+    h = mix(h + (uint64_t)(uint32_t)key[i] + ((uint64_t)(uint32_t)i << 32));
   return mix(h);
 }
 
@@ -49,11 +50,19 @@ static berth_status room_for_one(berth_decider *d) {
   berth_i_known *t = &d->known;
   const size_t n = (size_t)t->n + 1;
   berth_status st = widen(d);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&t->key, &t->key_cap, n * (size_t)d->p.n, sizeof *t->key);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&t->worth, &t->worth_cap, n, sizeof *t->worth);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&t->hash, &t->hash_cap, n, sizeof *t->hash);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&d->trace_at, &d->trace_at_cap, n, sizeof *d->trace_at);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&d->pool, (void **)&d->trace_value, &d->trace_value_cap, n, sizeof *d->trace_value);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&d->pool, (void **)&t->key, &t->key_cap, n * (size_t)d->p.n,
+                           sizeof *t->key);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&d->pool, (void **)&t->worth, &t->worth_cap, n, sizeof *t->worth);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&d->pool, (void **)&t->hash, &t->hash_cap, n, sizeof *t->hash);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&d->pool, (void **)&d->trace_at, &d->trace_at_cap, n,
+                           sizeof *d->trace_at);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&d->pool, (void **)&d->trace_value, &d->trace_value_cap, n,
+                           sizeof *d->trace_value);
   return st;
 }
 
@@ -76,7 +85,7 @@ static void forget_from(berth_decider *d, int32_t first) {
   }
 }
 
-/* ---- unlike ones --------------------------------------------------------------------------------- */
+/* ---- unlike ones ---- */
 
 static bool are_unlike(const berth_decider *d, int32_t i, int32_t k) {
   const int32_t *a = berth_i_known_key(d, i), *b = berth_i_known_key(d, k);
@@ -87,7 +96,9 @@ static bool are_unlike(const berth_decider *d, int32_t i, int32_t k) {
 }
 
 /* What lacks little may become allowed by few changes. */
-static double promise(const berth_decider *d, int32_t i) { return berth_i_penalised(d->known.worth[i], 1); }
+static double promise(const berth_decider *d, int32_t i) {
+  return berth_i_penalised(d->known.worth[i], 1);
+}
 
 int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out) {
   if (most > 0 && d->best != BERTH_NONE) out[0] = d->best;
@@ -104,7 +115,7 @@ int32_t berth_i_known_unlike(const berth_decider *d, int32_t most, int32_t *out)
   return most;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 /* Numbers of the rows, new ones added without a worth; *done where evaluations run out. */
 static berth_status look_up(berth_decider *d, int32_t first, int32_t k, int32_t *done) {
@@ -128,8 +139,10 @@ static berth_status look_up(berth_decider *d, int32_t first, int32_t k, int32_t 
 
 static berth_status read_worth(berth_decider *d, double value, double excess, berth_i_worth *out) {
   if (isnan(value) || value == -INFINITY || !(excess >= 0))
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "an assignment has value %g and excess %g, expected numbers, the excess "
-                        "not below 0", value, excess);
+    return berth_i_fail(
+        d->ctx, BERTH_EINVAL,
+        "an assignment has value %g and excess %g, expected numbers, the excess not below 0", value,
+        excess);
   out->value = value;
   out->excess = value == INFINITY && excess == 0 ? INFINITY : excess;
   return BERTH_OK;
@@ -139,7 +152,8 @@ static berth_status ask(berth_decider *d, int32_t first) {
   const int32_t k = d->known.n - first;
   for (int32_t i = 0; i < k; i++) d->value[i] = d->excess[i] = 0;
   berth_status st = d->p.value(d->p.ud, k, berth_i_known_key(d, first), d->value, d->excess);
-  for (int32_t i = 0; i < k && st == BERTH_OK; i++) st = read_worth(d, d->value[i], d->excess[i], &d->known.worth[first + i]);
+  for (int32_t i = 0; i < k && st == BERTH_OK; i++)
+    st = read_worth(d, d->value[i], d->excess[i], &d->known.worth[first + i]);
   return st;
 }
 
@@ -169,7 +183,8 @@ berth_status berth_i_decide_values(berth_decider *d, int32_t k, int32_t *done) {
   return BERTH_OK;
 }
 
-berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth, int32_t *known) {
+berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_worth worth,
+                                int32_t *known) {
   if ((*known = berth_i_known_find(d, row)) != BERTH_NONE) return BERTH_OK;
   berth_status st;
   if ((st = room_for_one(d)) != BERTH_OK) return st;
@@ -182,7 +197,9 @@ berth_status berth_i_known_tell(berth_decider *d, const int32_t *row, berth_i_wo
 }
 
 static void tell(berth_decider *d) {
-  const int hundredths = d->budget.most == INT64_MAX ? 0 : (int)(100 * (double)d->evaluations / (double)d->budget.most);
+  const int hundredths = d->budget.most == INT64_MAX
+                             ? 0
+                             : (int)(100 * (double)d->evaluations / (double)d->budget.most);
   if (hundredths <= d->told) return;
   d->told = hundredths;
   berth_i_progress(d->ctx, "decide", hundredths / 100.0);
@@ -192,13 +209,15 @@ double berth_i_decide_used(const berth_decider *d) {
   const berth_i_budget *b = &d->budget;
   double part = 0;
   if (b->most < INT64_MAX) part = (double)(d->evaluations - b->from) / (double)(b->most - b->from);
-  if (b->until < INFINITY) part = fmax(part, (berth_i_ctx_clock(d->ctx) - b->began) / (b->until - b->began));
+  if (b->until < INFINITY)
+    part = fmax(part, (berth_i_ctx_clock(d->ctx) - b->began) / (b->until - b->began));
   return part;
 }
 
 /* However short the time, something is valued. */
 static bool is_late(const berth_decider *d) {
-  return d->best != BERTH_NONE && d->budget.until < INFINITY && berth_i_ctx_clock(d->ctx) >= d->budget.until;
+  return d->best != BERTH_NONE && d->budget.until < INFINITY
+         && berth_i_ctx_clock(d->ctx) >= d->budget.until;
 }
 
 bool berth_i_decide_goes_on(berth_decider *d) {

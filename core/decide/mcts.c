@@ -1,18 +1,22 @@
-/* Playouts: from the root along argmax q + c p sqrt(n of the parent) / (1 + n) to a leaf, whose own assignment is valued. */
+/* Playouts: from the root along argmax q + c p sqrt(n of the parent) / (1 + n) to a leaf, whose own
+ * assignment is valued. */
 #include "decide_internal.h"
 
 static const double MOST = 1e9; /* of rewards */
-enum { IN_VAIN = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of what is not allowed */
+enum { IN_VAIN = 1000, PER_EXCESS = 4 }; /* playouts in a row without anything new; value of what is
+                                            not allowed */
 
-/* ---- rewards ----------------------------------------------------------------------------------- */
+/* ---- rewards ---- */
 
 static double published(double reference, double value) {
-  double v = reference > 0 && value > 0 ? reference / value - 1 : (reference - value) / fmax(fabs(reference), 1);
+  double v = reference > 0 && value > 0 ? reference / value - 1
+                                        : (reference - value) / fmax(fabs(reference), 1);
   if (v < -1) v = -1;
   return v > 1 ? sqrt(sqrt(v)) : v;
 }
 
-/* Above the reference a straight line goes on from the exponential, whose slope there is the same. */
+/* Above the reference a straight line goes on from the exponential, whose slope there is the
+ * same. */
 static double scaled(double reference, double scale, double value) {
   const double x = (reference - value) / (scale * (reference != 0 ? fabs(reference) : 1));
   return x > 0 ? 1 + x : exp(x);
@@ -27,17 +31,19 @@ static double reward(berth_decider *d, berth_i_worth w) {
   return v >= -1 ? fmin(v, MOST) : -1;
 }
 
-/* Published: the first start if it is allowed; one that is not, as if it were, unless another is. */
+/* Published: the first start if it is allowed; one that is not, as if it were, unless another
+ * is. */
 static void set_reference(berth_decider *d) {
   const berth_i_worth best = d->best == BERTH_NONE ? d->first : d->known.worth[d->best];
   if (!isnan(d->reference)) return;
   if (d->o.scale > 0) {
-    if (!isinf(best.excess) && !isinf(best.value)) d->reference = berth_i_penalised(best, PER_EXCESS);
+    if (!isinf(best.excess) && !isinf(best.value))
+      d->reference = berth_i_penalised(best, PER_EXCESS);
   } else if (d->first.excess == 0) d->reference = d->first.value;
   else if (!isinf(d->first.value)) d->reference = d->first.value;
 }
 
-/* ---- selection ---------------------------------------------------------------------------------- */
+/* ---- selection ---- */
 
 static int32_t considered(const berth_decider *d, const berth_i_node *x) {
   if (!(d->o.widening > 0)) return x->n_kids;
@@ -45,7 +51,8 @@ static int32_t considered(const berth_decider *d, const berth_i_node *x) {
   return most < 1 ? 1 : most < x->n_kids ? (int32_t)most : x->n_kids;
 }
 
-static double score(const berth_decider *d, double factor, double first_play, const berth_i_node *kid) {
+static double score(const berth_decider *d, double factor, double first_play,
+                    const berth_i_node *kid) {
   const int64_t n = kid->visits + kid->pending;
   double q = kid->visits > 0 ? berth_i_tree_q(d, kid) : first_play;
   if (kid->pending > 0) q -= d->o.virtual_loss * (double)kid->pending / (double)n;
@@ -58,7 +65,8 @@ static bool is_done(const berth_decider *d, const berth_i_node *x) {
 
 static int32_t first_left(const berth_decider *d, const berth_i_node *x) {
   int32_t k = x->first;
-  while (d->skips && d->tree.node[k].next != BERTH_NONE && is_done(d, &d->tree.node[k])) k = d->tree.node[k].next;
+  while (d->skips && d->tree.node[k].next != BERTH_NONE && is_done(d, &d->tree.node[k]))
+    k = d->tree.node[k].next;
   return k;
 }
 
@@ -66,18 +74,23 @@ static int32_t first_left(const berth_decider *d, const berth_i_node *x) {
 static void select_kid(const berth_decider *d, int32_t node, int32_t *kid) {
   const berth_i_tree *t = &d->tree;
   const berth_i_node *x = &t->node[node];
-  const double factor = d->o.exploration * sqrt(x->n_kids / 10.0) * sqrt((double)(x->visits + x->pending));
+  const double factor =
+      d->o.exploration * sqrt(x->n_kids / 10.0) * sqrt((double)(x->visits + x->pending));
   const double first_play = d->o.first_play ? berth_i_tree_q(d, x) - d->o.first_play_loss : 0;
   double best = -INFINITY;
   *kid = BERTH_NONE;
   double s;
   for (int32_t k = x->first; k != BERTH_NONE; k = t->node[k].next)
-    if (!(d->skips && is_done(d, &t->node[k])) && (s = score(d, factor, first_play, &t->node[k])) > best) {
+    if (!(d->skips && is_done(d, &t->node[k]))
+        && (s = score(d, factor, first_play, &t->node[k])) > best) {
       best = s;
       *kid = k;
     }
-  if (x->opened < considered(d, x) && first_play + factor * t->kid_prior[x->kids + (size_t)x->opened] > best) *kid = BERTH_NONE;
-  if (*kid == BERTH_NONE && x->opened == x->n_kids) *kid = first_left(d, x); /* no score is a number */
+  if (x->opened < considered(d, x)
+      && first_play + factor * t->kid_prior[x->kids + (size_t)x->opened] > best)
+    *kid = BERTH_NONE;
+  /* no score is a number */
+  if (*kid == BERTH_NONE && x->opened == x->n_kids) *kid = first_left(d, x);
 }
 
 static berth_status step(berth_decider *d, int32_t *node) {
@@ -106,7 +119,7 @@ static berth_status descend(berth_decider *d, int32_t *leaf) {
   return st;
 }
 
-/* ---- the way back -------------------------------------------------------------------------------- */
+/* ---- the way back ---- */
 
 static void mark(berth_decider *d, int32_t node, int32_t by) {
   for (;; node = d->tree.node[node].parent) {
@@ -118,7 +131,8 @@ static void mark(berth_decider *d, int32_t node, int32_t by) {
 /* A node all of whose kids are done is a kid that is done. */
 static void finish(berth_decider *d, int32_t node) {
   d->tree.node[node].done = 1;
-  while (node != d->tree.root && is_done(d, &d->tree.node[node])) d->tree.node[node = d->tree.node[node].parent].done++;
+  while (node != d->tree.root && is_done(d, &d->tree.node[node]))
+    d->tree.node[node = d->tree.node[node].parent].done++;
 }
 
 static void back_up(berth_decider *d, int32_t node, double v) {
@@ -131,7 +145,7 @@ static void back_up(berth_decider *d, int32_t node, double v) {
   }
 }
 
-/* ---- playouts ------------------------------------------------------------------------------------- */
+/* ---- playouts ---- */
 
 /* Up to k leaves, all different, and their rows. */
 static berth_status collect(berth_decider *d, int32_t k, int32_t *n) {
@@ -154,14 +168,16 @@ static berth_status expand(berth_decider *d, int32_t n) {
   int32_t k = 0;
   for (int32_t i = 0; i < n; i++) {
     const int32_t decided = d->tree.node[d->leaf[i]].decided;
-    if (is_to_expand(d, d->leaf[i])) d->ask[k++] =
-          (berth_leaf){ &d->row[(size_t)i * (size_t)d->p.n], d->order ? d->p.n : decided, berth_i_decision(d, decided) };
+    if (is_to_expand(d, d->leaf[i]))
+      d->ask[k++] = (berth_leaf){ &d->row[(size_t)i * (size_t)d->p.n], d->order ? d->p.n : decided,
+                                  berth_i_decision(d, decided) };
   }
   berth_status st;
   if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
   k = 0;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++)
-    if (is_to_expand(d, d->leaf[i])) st = berth_i_tree_expand(d, d->leaf[i], &d->weight[(size_t)k++ * (size_t)d->p.n_actions]);
+    if (is_to_expand(d, d->leaf[i]))
+      st = berth_i_tree_expand(d, d->leaf[i], &d->weight[(size_t)k++ * (size_t)d->p.n_actions]);
   return st;
 }
 
@@ -183,7 +199,8 @@ berth_status berth_i_tree_run(berth_decider *d, int64_t visits) {
   berth_status st = berth_i_tree_begin(d);
   d->skips = any && d->o.skip_known;
   set_reference(d);
-  while (st == BERTH_OK && d->tree.node[d->tree.root].visits < visits && berth_i_decide_goes_on(d)) {
+  while (st == BERTH_OK && d->tree.node[d->tree.root].visits < visits
+         && berth_i_decide_goes_on(d)) {
     const int64_t before = d->evaluations, left = visits - d->tree.node[d->tree.root].visits;
     if (any && (berth_i_all_known(d) || vain > IN_VAIN)) break;
     if (d->skips && is_done(d, &d->tree.node[d->tree.root])) break;

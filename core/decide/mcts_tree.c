@@ -1,12 +1,13 @@
 /* The tree of decisions: nodes, their kids, the way to the root. */
 #include "decide_internal.h"
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ---- */
 
 static berth_status add(berth_decider *d, int32_t parent, int32_t *out) {
   berth_i_tree *t = &d->tree;
   const size_t n = (size_t)t->n + 1;
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->node, &t->node_cap, n, sizeof *t->node);
+  berth_status st =
+      berth_i_pool_grow(&t->pool, (void **)&t->node, &t->node_cap, n, sizeof *t->node);
   if (st != BERTH_OK) return st;
   berth_i_node *x = &t->node[*out = t->n++];
   memset(x, 0, sizeof *x);
@@ -72,10 +73,11 @@ int32_t berth_i_tree_kid(const berth_decider *d, int32_t node, int32_t place) {
   return kid;
 }
 
-/* ---- kids ------------------------------------------------------------------------------------- */
+/* ---- kids ---- */
 
 /* Weight and number of the legal actions below a place. */
-static int32_t below(const berth_decider *d, int32_t decision, int32_t place, const double *weight, double *sum) {
+static int32_t below(const berth_decider *d, int32_t decision, int32_t place, const double *weight,
+                     double *sum) {
   const berth_i_choices *c = &d->choices;
   int32_t n = 0;
   *sum = 0;
@@ -93,7 +95,8 @@ static void list_kids(berth_decider *d, int32_t node, const double *weight) {
   berth_i_node *x = &d->tree.node[node];
   int32_t *kid = &d->tree.kid[x->kids], n = 0;
   double *prior = &d->tree.kid_prior[x->kids], all, sum;
-  const int32_t decision = berth_i_decision(d, x->decided), n_all = below(d, decision, x->place, weight, &all);
+  const int32_t decision = berth_i_decision(d, x->decided),
+                n_all = below(d, decision, x->place, weight, &all);
   for (int32_t k = c->kid_at[x->place]; k < c->kid_at[x->place + 1]; k++)
     if (below(d, decision, c->kid[k], weight, &sum) > 0) kid[n++] = c->kid[k];
   berth_rng_shuffle(&d->tree_rng, kid, n);
@@ -118,7 +121,8 @@ static bool in_steps(const berth_decider *d) { return d->choices.n > d->p.n_acti
 static berth_status keep_weights(berth_decider *d, int32_t node, const double *weight) {
   berth_i_tree *t = &d->tree;
   const size_t n = (size_t)d->p.n_actions;
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->weight, &t->weight_cap, t->weight_n + n, sizeof *weight);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->weight, &t->weight_cap,
+                                      t->weight_n + n, sizeof *weight);
   if (st != BERTH_OK) return st;
   memcpy(&t->weight[t->weight_n], weight, n * sizeof *weight);
   t->node[node].weights = t->weight_n;
@@ -130,8 +134,11 @@ berth_status berth_i_tree_expand(berth_decider *d, int32_t node, const double *w
   berth_i_tree *t = &d->tree;
   const int32_t place = t->node[node].place;
   const size_t need = t->kid_n + (size_t)(d->choices.kid_at[place + 1] - d->choices.kid_at[place]);
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->kid, &t->kid_cap, need, sizeof *t->kid);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&t->pool, (void **)&t->kid_prior, &t->prior_cap, need, sizeof *t->kid_prior);
+  berth_status st =
+      berth_i_pool_grow(&t->pool, (void **)&t->kid, &t->kid_cap, need, sizeof *t->kid);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&t->pool, (void **)&t->kid_prior, &t->prior_cap, need,
+                           sizeof *t->kid_prior);
   if (st == BERTH_OK && place == 0 && in_steps(d)) st = keep_weights(d, node, weight);
   if (st != BERTH_OK) return st;
   t->node[node].kids = t->kid_n;
@@ -149,7 +156,7 @@ double berth_i_tree_rest(const berth_decider *d, int32_t node, int32_t place, in
   return sum > 0 ? weight[action] / sum : 1.0 / n;
 }
 
-/* ---- assignments ------------------------------------------------------------------------------- */
+/* ---- assignments ---- */
 
 berth_status berth_i_tree_row(berth_decider *d, int32_t node, int32_t *row) {
   const berth_i_node *x = d->tree.node;
@@ -158,6 +165,7 @@ berth_status berth_i_tree_row(berth_decider *d, int32_t node, int32_t *row) {
   if (whole) memcpy(row, berth_i_known_key(d, d->base), (size_t)d->p.n * sizeof *row);
   else berth_i_decide_first(d, row);
   for (; node != BERTH_NONE; node = x[node].parent)
-    if (x[node].place == 0 && x[node].decided > 0) row[berth_i_decision(d, x[node].decided - 1)] = x[node].action;
+    if (x[node].place == 0 && x[node].decided > 0)
+      row[berth_i_decision(d, x[node].decided - 1)] = x[node].action;
   return whole ? BERTH_OK : berth_i_decide_fill(d, decided, row);
 }

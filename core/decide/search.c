@@ -1,18 +1,20 @@
 /* Searches and what comes of them: budgets, methods, the best, the root. */
 #include "decide_internal.h"
 
-/* ---- budgets ---------------------------------------------------------------------------------- */
+/* ---- budgets ---- */
 
 static const int64_t COUNTABLE = INT64_C(1) << 53; /* more are any number */
 
 static berth_status enter(berth_decider *d, int64_t evaluations, double seconds) {
   if (d->busy) return berth_i_fail(d->ctx, BERTH_EINVAL, "the search is under way");
   if (evaluations < 0 || !(seconds >= 0))
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld evaluations, %g s: expected none below 0", (long long)evaluations,
-                        seconds);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld evaluations, %g s: expected none below 0",
+                        (long long)evaluations, seconds);
   if (seconds > 0 && !berth_i_ctx_has_clock(d->ctx))
-    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "a budget in seconds needs a clock in the context");
-  d->budget.most = evaluations > 0 && evaluations < COUNTABLE ? d->evaluations + evaluations : INT64_MAX;
+    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,
+                        "a budget in seconds needs a clock in the context");
+  d->budget.most =
+      evaluations > 0 && evaluations < COUNTABLE ? d->evaluations + evaluations : INT64_MAX;
   d->budget.until = seconds > 0 ? berth_i_ctx_clock(d->ctx) + seconds : INFINITY;
   d->budget.from = d->evaluations;
   d->budget.began = seconds > 0 ? berth_i_ctx_clock(d->ctx) : 0;
@@ -36,7 +38,7 @@ static berth_status leave(berth_decider *d, berth_status st) {
   return st;
 }
 
-/* ---- methods ---------------------------------------------------------------------------------- */
+/* ---- methods ---- */
 
 static berth_status search(berth_decider *d) {
   berth_status st = berth_i_decide_starts(d);
@@ -61,7 +63,8 @@ berth_status berth_decider_search(berth_decider *d, int64_t evaluations, double 
 }
 
 berth_status berth_decider_run(berth_decider *d, int64_t visits) {
-  if (visits < 0 || visits == INT64_MAX) return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld visits", (long long)visits);
+  if (visits < 0 || visits == INT64_MAX)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%lld visits", (long long)visits);
   berth_status st;
   if ((st = enter(d, 0, 0)) != BERTH_OK) return st;
   st = berth_i_decide_starts(d);
@@ -69,7 +72,8 @@ berth_status berth_decider_run(berth_decider *d, int64_t visits) {
   return leave(d, settle(d, st));
 }
 
-berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p, const berth_decide_options *opts, int32_t *assignment,
+berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p,
+                          const berth_decide_options *opts, int32_t *assignment,
                           berth_decide_report *report) {
   const berth_decide_options o = opts ? *opts : berth_decide_default(0);
   berth_decider *d;
@@ -81,7 +85,7 @@ berth_status berth_decide(berth_ctx *ctx, const berth_decisions *p, const berth_
   return st;
 }
 
-/* ---- the root ------------------------------------------------------------------------------------ */
+/* ---- the root ---- */
 
 static berth_status expand_root(berth_decider *d) {
   const int32_t root = d->tree.root, decided = d->tree.node[root].decided;
@@ -127,9 +131,11 @@ static berth_status advance(berth_decider *d, int32_t action) {
   node = d->tree.root;
   int32_t decided;
   decided = d->tree.node[node].decided;
-  if (decided == d->p.n) return berth_i_fail(d->ctx, BERTH_EINVAL, "all %d decisions are made", (int)d->p.n);
+  if (decided == d->p.n)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "all %d decisions are made", (int)d->p.n);
   if (action < 0 || action >= d->p.n_actions || !berth_i_legal(d, decided, action))
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action, (int)decided);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action,
+                        (int)decided);
   if ((st = expand_root(d)) != BERTH_OK) return st;
   int32_t n = way_to(d, action, d->way);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = step_to(d, &node, d->way[k]);
@@ -156,7 +162,7 @@ berth_status berth_decider_root(berth_decider *d, int32_t *decided, int32_t *ass
   return st == BERTH_OK ? leave(d, root_row(d, decided, assignment)) : st;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------ */
+/* ---- looking ---- */
 
 /* A kid by its place, and the prior of the way from there. */
 static void look_one(const berth_decider *d, int32_t place, int32_t *node, double *prior) {
@@ -166,9 +172,12 @@ static void look_one(const berth_decider *d, int32_t place, int32_t *node, doubl
   *node = berth_i_tree_kid(d, *node, place);
 }
 
-static bool has_kids(const berth_decider *d, int32_t node) { return node != BERTH_NONE && d->tree.node[node].n_kids >= 0; }
+static bool has_kids(const berth_decider *d, int32_t node) {
+  return node != BERTH_NONE && d->tree.node[node].n_kids >= 0;
+}
 
-/* Where the tree ends between the choices of an action, what is left of its prior is told by the weights of the decision. */
+/* Where the tree ends between the choices of an action, what is left of its prior is told by the
+ * weights of the decision. */
 static void look(const berth_decider *d, int32_t action, int32_t *node, double *prior) {
   const int32_t n = way_to(d, action, d->way), start = *node;
   *prior = has_kids(d, start) ? 1 : 0;
@@ -182,15 +191,17 @@ static void look(const berth_decider *d, int32_t action, int32_t *node, double *
   }
 }
 
-berth_status berth_decider_node(const berth_decider *d, int32_t n_actions, const int32_t *action, berth_decide_node *out) {
+berth_status berth_decider_node(const berth_decider *d, int32_t n_actions, const int32_t *action,
+                                berth_decide_node *out) {
   const bool begun = d->tree.n > 0;
   const int32_t decided = begun ? d->tree.node[d->tree.root].decided : 0;
   int32_t node = begun ? d->tree.root : BERTH_NONE;
   double prior = 1;
   for (int32_t i = 0; i < n_actions; i++) {
-    if (decided + i >= d->p.n || action[i] < 0 || action[i] >= d->p.n_actions || !berth_i_legal(d, decided + i, action[i]))
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d", (int)action[i],
-                          (int)(decided + i));
+    if (decided + i >= d->p.n || action[i] < 0 || action[i] >= d->p.n_actions
+        || !berth_i_legal(d, decided + i, action[i]))
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "action %d is not legal for decision %d",
+                          (int)action[i], (int)(decided + i));
     look(d, action[i], &node, &prior);
   }
   out->visits = node == BERTH_NONE ? 0 : d->tree.node[node].visits;
@@ -213,16 +224,21 @@ static void report_on(const berth_decider *d, berth_decide_report *r) {
   r->interrupted = d->interrupted;
 }
 
-berth_status berth_decider_best(const berth_decider *d, int32_t *assignment, berth_decide_report *report) {
-  if (d->best == BERTH_NONE) return berth_i_fail(d->ctx, BERTH_EINVAL, "nothing has been valued yet");
-  if (assignment) memcpy(assignment, berth_i_known_key(d, d->best), (size_t)d->p.n * sizeof *assignment);
+berth_status berth_decider_best(const berth_decider *d, int32_t *assignment,
+                                berth_decide_report *report) {
+  if (d->best == BERTH_NONE)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "nothing has been valued yet");
+  if (assignment)
+    memcpy(assignment, berth_i_known_key(d, d->best), (size_t)d->p.n * sizeof *assignment);
   if (report) report_on(d, report);
   if (d->known.worth[d->best].excess == 0) return BERTH_OK;
-  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "none of %d assignments is allowed; the least excess is %g",
-                      (int)d->known.n, d->known.worth[d->best].excess);
+  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
+                      "none of %d assignments is allowed; the least excess is %g", (int)d->known.n,
+                      d->known.worth[d->best].excess);
 }
 
-int32_t berth_decider_trace(const berth_decider *d, const int64_t **evaluations, const double **value) {
+int32_t berth_decider_trace(const berth_decider *d, const int64_t **evaluations,
+                            const double **value) {
   *evaluations = d->trace_at;
   *value = d->trace_value;
   return (int32_t)d->trace_n;

@@ -1,7 +1,8 @@
-/* What is valued first: starts, and each action for all decisions. And what fills in decisions that are not made yet. */
+/* What is valued first: starts, and each action for all decisions. And what fills in decisions that
+ * are not made yet. */
 #include "decide_internal.h"
 
-/* ---- filling in ------------------------------------------------------------------------------- */
+/* ---- filling in ---- */
 
 void berth_i_decide_first(const berth_decider *d, int32_t *row) {
   if (d->p.n_starts > 0) {
@@ -29,7 +30,8 @@ static int32_t nearest(const berth_decider *d, int32_t decided, const int32_t *r
 static berth_status check_own(const berth_decider *d, const int32_t *row) {
   for (int32_t i = 0; i < d->p.n; i++)
     if (row[i] < 0 || row[i] >= d->p.n_actions || !berth_i_legal(d, i, row[i]))
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "fill gives decision %d action %d, which is not legal", (int)i,
+      return berth_i_fail(d->ctx, BERTH_EINVAL,
+                          "fill gives decision %d action %d, which is not legal", (int)i,
                           (int)row[i]);
   return BERTH_OK;
 }
@@ -60,7 +62,7 @@ berth_status berth_i_decide_fill(berth_decider *d, int32_t decided, int32_t *row
   return BERTH_OK;
 }
 
-/* ---- prior -------------------------------------------------------------------------------------- */
+/* ---- prior ---- */
 
 static berth_status normalise(berth_decider *d, int32_t decision, double *p) {
   double sum = 0, most = 0;
@@ -68,8 +70,10 @@ static berth_status normalise(berth_decider *d, int32_t decision, double *p) {
   for (int32_t a = 0; a < d->p.n_actions; a++) {
     if (!berth_i_legal(d, decision, a)) p[a] = 0;
     else if (!(p[a] >= 0) || isinf(p[a]))
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "the prior of action %d at decision %d is %g, expected a finite "
-                          "number from 0", (int)a, (int)decision, p[a]);
+      return berth_i_fail(
+          d->ctx, BERTH_EINVAL,
+          "the prior of action %d at decision %d is %g, expected a finite number from 0", (int)a,
+          (int)decision, p[a]);
     else n++;
     sum += p[a];
     most = fmax(most, p[a]);
@@ -89,11 +93,12 @@ berth_status berth_i_decide_prior(berth_decider *d, int32_t k) {
   if (k == 0) return BERTH_OK;
   for (size_t i = 0; i < (size_t)k * n; i++) d->weight[i] = 0;
   if (d->p.prior) st = d->p.prior(d->p.ud, k, d->ask, d->weight);
-  for (int32_t i = 0; i < k && st == BERTH_OK; i++) st = normalise(d, d->ask[i].decision, &d->weight[(size_t)i * n]);
+  for (int32_t i = 0; i < k && st == BERTH_OK; i++)
+    st = normalise(d, d->ask[i].decision, &d->weight[(size_t)i * n]);
   return st;
 }
 
-/* ---- starts --------------------------------------------------------------------------------------- */
+/* ---- starts ---- */
 
 static void keep_best_start(berth_decider *d, int32_t known) {
   const berth_i_worth w = d->known.worth[known];
@@ -111,7 +116,9 @@ static void keep_start(berth_decider *d, int32_t known, int32_t number) {
   d->first_start = number;
 }
 
-static int32_t count_starts(const berth_decider *d) { return d->p.n_starts > 0 ? d->p.n_starts : 1; }
+static int32_t count_starts(const berth_decider *d) {
+  return d->p.n_starts > 0 ? d->p.n_starts : 1;
+}
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 
@@ -121,16 +128,19 @@ static bool is_told(const berth_decider *d, int32_t start) {
 
 static berth_status tell_one(berth_decider *d, int32_t start, int32_t *known) {
   const int32_t *row = &d->p.start[(size_t)start * (size_t)d->p.n];
-  const berth_i_worth w = { d->p.start_excess ? d->p.start_excess[start] : 0, d->p.start_value[start] };
+  const berth_i_worth w = { d->p.start_excess ? d->p.start_excess[start] : 0,
+                            d->p.start_value[start] };
   return berth_i_known_tell(d, row, w, known);
 }
 
-/* Before anything is asked: the same assignment may be among the others, and these may not all come to be valued. */
+/* Before anything is asked: the same assignment may be among the others, and these may not all come
+ * to be valued. */
 static berth_status tell_all(berth_decider *d) {
   berth_status st = BERTH_OK;
   for (int32_t start = 0; start < d->p.n_starts && st == BERTH_OK; start++) {
     int32_t known;
-    if (is_told(d, start) && (st = tell_one(d, start, &known)) == BERTH_OK) keep_best_start(d, known);
+    if (is_told(d, start) && (st = tell_one(d, start, &known)) == BERTH_OK)
+      keep_best_start(d, known);
   }
   return st;
 }
@@ -148,7 +158,8 @@ static berth_status ask_some(berth_decider *d, int32_t n, int32_t *done) {
   while (k < least(d->o.batch, n - d->n_started) && !is_told(d, d->n_started + k)) k++;
   berth_i_decide_first(d, d->row);
   if (d->p.n_starts > 0)
-    memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n], (size_t)k * (size_t)d->p.n * sizeof *d->row);
+    memcpy(d->row, &d->p.start[(size_t)d->n_started * (size_t)d->p.n],
+           (size_t)k * (size_t)d->p.n * sizeof *d->row);
   berth_status st;
   if ((st = berth_i_decide_values(d, k, done)) != BERTH_OK) return st;
   for (int32_t i = 0; i < *done; i++) keep_start(d, d->row_known[i], d->n_started + i);
@@ -168,9 +179,10 @@ static berth_status given(berth_decider *d) {
   return st;
 }
 
-/* ---- uniform ---------------------------------------------------------------------------------------- */
+/* ---- uniform ---- */
 
-/* How likely each action is, over all decisions of the best start, in value [actions]... of weight's second row. */
+/* How likely each action is, over all decisions of the best start, in value [actions]... of
+ * weight's second row. */
 static berth_status likelihood(berth_decider *d, double *sum) {
   const int32_t *row = berth_i_known_key(d, d->best_start);
   for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] = 0;
@@ -180,7 +192,8 @@ static berth_status likelihood(berth_decider *d, double *sum) {
     berth_status st;
     if ((st = berth_i_decide_prior(d, k)) != BERTH_OK) return st;
     for (int32_t j = 0; j < k; j++)
-      for (int32_t a = 0; a < d->p.n_actions; a++) sum[a] += d->weight[(size_t)j * (size_t)d->p.n_actions + (size_t)a];
+      for (int32_t a = 0; a < d->p.n_actions; a++)
+        sum[a] += d->weight[(size_t)j * (size_t)d->p.n_actions + (size_t)a];
   }
   return BERTH_OK;
 }
@@ -215,10 +228,12 @@ static berth_status value_uniform(berth_decider *d, int32_t n, const int32_t *or
   const bool all = d->o.method == BERTH_DECIDE_ANNEAL;
   const int64_t most = d->budget.most, left = most - d->evaluations;
   berth_status st = BERTH_OK;
-  if (!all && most < INT64_MAX) d->budget.most = d->evaluations + (int64_t)ceil(d->o.uniform_part * (double)left);
+  if (!all && most < INT64_MAX)
+    d->budget.most = d->evaluations + (int64_t)ceil(d->o.uniform_part * (double)left);
   for (int32_t i = 0; i < n && st == BERTH_OK && berth_i_decide_goes_on(d); i += d->o.batch) {
     int32_t k = least(d->o.batch, n - i);
-    for (int32_t j = 0; j < k; j++) everywhere(d, order[i + j], &d->row[(size_t)j * (size_t)d->p.n]);
+    for (int32_t j = 0; j < k; j++)
+      everywhere(d, order[i + j], &d->row[(size_t)j * (size_t)d->p.n]);
     int32_t done;
     st = berth_i_decide_values(d, k, &done);
   }
@@ -269,7 +284,7 @@ berth_status berth_i_decide_starts(berth_decider *d) {
   return BERTH_OK;
 }
 
-/* ---- informed ----------------------------------------------------------------------------------------- */
+/* ---- informed ---- */
 
 static const double MUCH = 3; /* times as likely */
 
@@ -310,7 +325,8 @@ berth_status berth_i_decide_informed(berth_decider *d) {
   if (!d->p.prior || part == 0) return BERTH_OK;
   int32_t *row;
   if (!(row = berth_i_alloc(d->ctx, n, sizeof *row))) return berth_i_nomem(d->ctx);
-  if (whole.most < INT64_MAX) d->budget.most = d->evaluations + (int64_t)ceil(part * (double)(whole.most - d->evaluations));
+  if (whole.most < INT64_MAX)
+    d->budget.most = d->evaluations + (int64_t)ceil(part * (double)(whole.most - d->evaluations));
   if (whole.until < INFINITY) {
     const double now = berth_i_ctx_clock(d->ctx);
     d->budget.until = now + part * (whole.until - now);

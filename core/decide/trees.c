@@ -1,9 +1,11 @@
-/* Trees of the method MCTS: around assignments that are known, for changes of a few decisions; then the one that is kept. */
+/* Trees of the method MCTS: around assignments that are known, for changes of a few decisions; then
+ * the one that is kept. */
 #include "decide_internal.h"
 
 enum { BASES = 5, PER_CHOICE = 2, SMALL = 15 };
 
-/* What trees may take: at most PER_CHOICE evaluations for each decision and each action: they find what they can early. */
+/* What trees may take: at most PER_CHOICE evaluations for each decision and each action: they find
+ * what they can early. */
 typedef struct share {
   double evaluations, seconds; /* INFINITY: any time */
 } share;
@@ -17,7 +19,8 @@ static berth_status run(berth_decider *d, share s, double part) {
   const berth_i_budget whole = d->budget;
   d->budget.most = d->evaluations + (int64_t)(part * s.evaluations);
   if (d->budget.most > whole.most) d->budget.most = whole.most;
-  if (s.seconds < INFINITY) d->budget.until = fmin(whole.until, berth_i_ctx_clock(d->ctx) + part * s.seconds);
+  if (s.seconds < INFINITY)
+    d->budget.until = fmin(whole.until, berth_i_ctx_clock(d->ctx) + part * s.seconds);
   berth_status st = berth_i_tree_run(d, INT64_MAX);
   d->budget = whole;
   return st;
@@ -30,7 +33,8 @@ static int32_t choose_bases(const berth_decider *d, around *x) {
   return n;
 }
 
-/* The decider works on this tree for a while: the heaviest decisions first, the others as in the base. */
+/* The decider works on this tree for a while: the heaviest decisions first, the others as in the
+ * base. */
 static berth_status grow(berth_decider *d, around *x, share s, double part) {
   const berth_i_tree kept = d->tree;
   const berth_fill fill = d->p.fill;
@@ -91,7 +95,8 @@ static berth_status around_known(berth_decider *d, share s) {
 
 berth_status berth_i_decide_trees(berth_decider *d) {
   const berth_i_budget *b = &d->budget;
-  const double half = d->o.tree_part / (d->p.prior ? 2 : 4); /* without a prior they are worth less */
+  /* without a prior they are worth less */
+  const double half = d->o.tree_part / (d->p.prior ? 2 : 4);
   share s = { 0.5 * PER_CHOICE * ((double)d->p.n + d->p.n_actions), INFINITY };
   if (b->most < INT64_MAX) {
     const double left = (double)(b->most - d->evaluations); /* of little, trees get more */

@@ -1,8 +1,10 @@
-/* What the files of this room share: the problem, device sets as places, who owns which samples, compiled graphs in an arena.
+/* What the files of this room share: the problem, device sets as places, who owns which samples,
+ * compiled graphs in an arena.
  *
- * A place is a list of different devices: places 0..n_sets-1 are the candidate sets, then every device alone. A form is how an op
- * stands in a compiled graph: a place, and whole (every replica does all of the batch) or cut (each does its samples, by EVEN or
- * SPEED shares). Replica k of an op is on device k of its place. */
+ * A place is a list of different devices: places 0..n_sets-1 are the candidate sets, then every
+ * device alone. A form is how an op stands in a compiled graph: a place, and whole (every replica
+ * does all of the batch) or cut (each does its samples, by EVEN or SPEED shares). Replica k of an
+ * op is on device k of its place. */
 #ifndef BERTH_DEPLOY_INTERNAL_H
 #define BERTH_DEPLOY_INTERNAL_H
 
@@ -15,11 +17,14 @@ typedef enum berth_i_cut { BERTH_I_CUT_EVEN, BERTH_I_CUT_SPEED, BERTH_I_WHOLE } 
 
 /** place * 3 + berth_i_cut */
 typedef int32_t berth_i_form;
-static inline berth_i_form berth_i_form_of(int32_t place, berth_i_cut cut) { return place * 3 + (int32_t)cut; }
+static inline berth_i_form berth_i_form_of(int32_t place, berth_i_cut cut) {
+  return place * 3 + (int32_t)cut;
+}
 static inline int32_t berth_i_form_place(berth_i_form f) { return f / 3; }
 static inline berth_i_cut berth_i_form_cut(berth_i_form f) { return (berth_i_cut)(f % 3); }
 
-/** Samples first..(first of the next run) - 1 of the batch belong to position `owner` of the place. */
+/** Samples first..(first of the next run) - 1 of the batch belong to position `owner` of the
+ * place. */
 typedef struct berth_i_run {
   int32_t first, owner;
 } berth_i_run;
@@ -63,9 +68,12 @@ struct berth_deploy {
   int32_t n_sets, n_places;      /* n_places = n_sets + n_devices */
   int32_t *place_at, *place_device; /* [n_places + 1] */
   int32_t *position;             /* [n_places * n_devices] of the device in the place; BERTH_NONE */
-  int32_t *set_place;            /* [n_sets] the set itself; a set of one device: that device alone */
-  double *speed;                 /* [n_devices] of the whole graph, shares of all devices adding up to 1 */
-  int32_t *samples;              /* [2][place_at[n_places]] by EVEN, then by SPEED: samples of each position */
+  int32_t *set_place;            /* [n_sets] the set itself; a set of one device: that device
+                                    alone */
+  double *speed;                 /* [n_devices] of the whole graph, shares of all devices adding up
+                                    to 1 */
+  int32_t *samples;              /* [2][place_at[n_places]] by EVEN, then by SPEED: samples of each
+                                    position */
   int32_t *run_at[2];            /* [n_places + 1] each */
   berth_i_run *run[2];
   size_t run_cap[2];
@@ -81,7 +89,8 @@ struct berth_deploy {
   const uint8_t *role;           /* [n_ops] berth_role; the analysis's */
   const uint8_t *cut_tensor;     /* [n_tensors] 1: along the batch; the analysis's */
   uint8_t *cut_op;               /* [n_ops] 1: replicas have samples of their own */
-  uint8_t *scales;               /* [n_ops] 1: and their work is that of these; 0 of those that add up gradients, say */
+  uint8_t *scales;               /* [n_ops] 1: and their work is that of these; 0 of those that add
+                                    up gradients, say */
   int32_t *update_number;        /* [n_ops] running number of updates; BERTH_NONE: none */
   int32_t *level;                /* [n_ops] most updates on a way to it */
   int32_t *first_reader;         /* [n_ops] of inputs: the op whose form they take; BERTH_NONE */
@@ -92,10 +101,12 @@ struct berth_deploy {
   int32_t n_points;              /* costs at batch sizes, the full one among them, by batch */
   double *point_batch;           /* [n_points] */
   berth_cost **point_cost;       /* [n_points] */
-  uint8_t *roofline;             /* [n_ops] 1: without profile: a batch of none takes the device's overhead */
+  uint8_t *roofline;             /* [n_ops] 1: without profile: a batch of none takes the device's
+                                    overhead */
 
   /* caches */
-  int32_t **dealt;               /* [n_groups * (n_devices + 1)] by devices of the set: part of each op; NULL: not yet */
+  int32_t **dealt;               /* [n_groups * (n_devices + 1)] by devices of the set: part of each
+                                    op; NULL: not yet */
   berth_i_moves *moves;          /* [BERTH_I_MOVE_SLOTS] */
   struct berth_i_emission *scratch; /* of berth_deploy_compile; NULL: not yet */
   struct berth_i_values *values; /* the evaluator's; NULL: not yet */
@@ -114,22 +125,28 @@ static inline const int32_t *berth_i_place_devices(const berth_deploy *d, int32_
 static inline int32_t berth_i_form_samples(const berth_deploy *d, berth_i_form f, int32_t k) {
   int32_t place = berth_i_form_place(f), total = d->place_at[d->n_places];
   berth_i_cut cut = berth_i_form_cut(f);
-  return cut == BERTH_I_WHOLE ? d->batch : d->samples[(cut == BERTH_I_CUT_SPEED ? total : 0) + d->place_at[place] + k];
+  return cut == BERTH_I_WHOLE
+             ? d->batch
+             : d->samples[(cut == BERTH_I_CUT_SPEED ? total : 0) + d->place_at[place] + k];
 }
-/** Seconds of an op on a device for that many samples; an op whose work does not depend on the batch: all of it; none: 0. */
+/** Seconds of an op on a device for that many samples; an op whose work does not depend on the
+ * batch: all of it; none: 0. */
 double berth_i_deploy_seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t samples);
 /** Which position of a set of n devices each op of the group is on under SPLIT.
  *  @param part through it: [ops of the group] in the order of group_op; kept */
 berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, const int32_t **part);
 /** Samples that change hands between two cuts; valid until the next call. */
-berth_status berth_i_deploy_moves(berth_deploy *d, berth_i_form from, berth_i_form to, const berth_i_moves **out);
+berth_status berth_i_deploy_moves(berth_deploy *d, berth_i_form from, berth_i_form to,
+                                  const berth_i_moves **out);
 /** Forms of all ops under a strategy.  @param duplicate NULL: none  @param form [n_ops] out
- *  @param repeated [n_ops] out: duplicate, and what must follow: readers of a repeated op's tensors that are not cut (updates
+ *  @param repeated [n_ops] out: duplicate, and what must follow: readers of a repeated op's tensors
+ *         that are not cut (updates
  *  excepted) */
-berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_form *form,
-                                  uint8_t *repeated);
+berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                  berth_i_form *form, uint8_t *repeated);
 berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action);
-/** Of PS: ALLREDUCE of the same set and shares, which is the same where no gradient is reduced; BERTH_NONE. */
+/** Of PS: ALLREDUCE of the same set and shares, which is the same where no gradient is reduced;
+ * BERTH_NONE. */
 int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action);
 /** The action if it is legal for the op group; its twin, if that is; BERTH_NONE. */
 int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t action);
@@ -142,10 +159,11 @@ berth_status berth_i_deploy_lay_out(berth_deploy *d);
 berth_status berth_i_deploy_actions(berth_deploy *d);
 void berth_i_values_release(berth_deploy *d);
 
-/* ---- compiled graphs in an arena ---------------------------------------------------------- */
+/* ---- compiled graphs in an arena ---- */
 
-/** A compiled graph that the next one overwrites. graph and cost are made by hand: they may be retained and released by those who
- *  use them, in pairs, before the next. cost has one class of devices: seconds are those on the op's own device. */
+/** A compiled graph that the next one overwrites. graph and cost are made by hand: they may be
+ *  retained and released by those who use them, in pairs, before the next. cost has one class of
+ *  devices: seconds are those on the op's own device. */
 typedef struct berth_i_emission {
   berth_graph graph;      /* without names and kinds; pin is `device` */
   berth_cost cost;
@@ -154,13 +172,15 @@ typedef struct berth_i_emission {
   uint8_t *part;          /* [ops] berth_part */
   int32_t *samples;       /* [ops] */
   double *rank;           /* [ops] */
-  int32_t *source;        /* [tensors] tensor of the graph that it is, or carries a part or a sum of */
+  int32_t *source;        /* [tensors] tensor of the graph that it is, or carries a part or a sum
+                             of */
   struct berth_i_arena *arena;
 } berth_i_emission;
 
 berth_status berth_i_emission_new(berth_deploy *d, berth_i_emission **out);
 void berth_i_emission_release(berth_deploy *d, berth_i_emission *e); /* NULL is fine */
 /** Compiles into the arena: no allocation once it is large enough.  @param duplicate NULL: none */
-berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_emission *e);
+berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                 berth_i_emission *e);
 
 #endif

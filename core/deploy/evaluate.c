@@ -10,7 +10,8 @@ static berth_sim_options options_of(const berth_deploy *d, const berth_i_emissio
   return o;
 }
 
-static void note_memory(const berth_deploy *d, int32_t device, double peak, berth_deploy_value *out) {
+static void note_memory(const berth_deploy *d, int32_t device, double peak,
+                        berth_deploy_value *out) {
   double lacks = peak - berth_i_memory_of(d, device);
   out->peak = peak > out->peak ? peak : out->peak;
   if (!(lacks > 1e-12 * peak)) return;
@@ -29,24 +30,28 @@ static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_
   for (int32_t k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
 }
 
-static void read_state(const berth_deploy *d, const berth_i_sim_plan *p, const berth_i_sim_state *s, double *peak,
-                       berth_deploy_value *out) {
+static void read_state(const berth_deploy *d, const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                       double *peak, berth_deploy_value *out) {
   out->seconds = s->now * p->unit;
   read_memory(d, s->memory ? s->memory->peak : NULL, out);
   for (int32_t k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
 }
 
 static bool is_late(berth_i_fault_kind kind) {
-  return kind == BERTH_I_FAULT_LATE_OP || kind == BERTH_I_FAULT_LATE_TENSOR || kind == BERTH_I_FAULT_LATE_MEETING;
+  return kind == BERTH_I_FAULT_LATE_OP || kind == BERTH_I_FAULT_LATE_TENSOR
+         || kind == BERTH_I_FAULT_LATE_MEETING;
 }
 
-/* The cost is retained and released by the plan. What never ends, as far as can be counted, is like what nobody reaches. */
-static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak, berth_deploy_value *out) {
+/* The cost is retained and released by the plan. What never ends, as far as can be counted, is like
+ * what nobody reaches. */
+static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak,
+                        berth_deploy_value *out) {
   berth_sim_options o = options_of(d, e);
   berth_i_sim_plan *p = NULL;
   berth_i_sim_state *s = NULL;
   berth_status st;
-  if ((st = berth_i_sim_plan_new((berth_cost *)(uintptr_t)&e->cost, &o, false, &p)) != BERTH_OK) return st;
+  if ((st = berth_i_sim_plan_new((berth_cost *)(uintptr_t)&e->cost, &o, false, &p)) != BERTH_OK)
+    return st;
   if ((st = berth_i_sim_state_new(p, &s)) != BERTH_OK) goto done;
   if (!berth_i_sim_execute(p, s, e->device, o.seed, true)) {
     st = berth_i_fault_report(p, &s->fault);
@@ -82,15 +87,17 @@ static void give_emission(berth_deploy *d, berth_i_emission *e) {
   else v->emission = e;
 }
 
-static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_emission **out) {
+static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                         berth_i_emission **out) {
   berth_status st = take_emission(d, out);
-  if (st != BERTH_OK || (st = berth_i_deploy_emit(d, action, duplicate, *out)) == BERTH_OK) return st;
+  if (st != BERTH_OK || (st = berth_i_deploy_emit(d, action, duplicate, *out)) == BERTH_OK)
+    return st;
   give_emission(d, *out);
   return st;
 }
 
-static berth_status finish(berth_deploy *d, berth_i_emission *e, const uint8_t *duplicate, berth_status st,
-                           berth_deploy_value *value, berth_deploy_value *out) {
+static berth_status finish(berth_deploy *d, berth_i_emission *e, const uint8_t *duplicate,
+                           berth_status st, berth_deploy_value *value, berth_deploy_value *out) {
   give_emission(d, e);
   if (st != BERTH_OK) return st;
   d->values->evaluations++;
@@ -99,22 +106,24 @@ static berth_status finish(berth_deploy *d, berth_i_emission *e, const uint8_t *
   return BERTH_OK;
 }
 
-berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak,
-                                   berth_deploy_value *out) {
+berth_status berth_deploy_evaluate(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                   double *peak, berth_deploy_value *out) {
   berth_i_emission *e = NULL;
   berth_deploy_value value;
   berth_status st = emit(d, action, duplicate, &e);
   return st == BERTH_OK ? finish(d, e, duplicate, run(d, e, peak, &value), &value, out) : st;
 }
 
-int64_t berth_deploy_evaluations(const berth_deploy *d) { return d->values ? d->values->evaluations : 0; }
+int64_t berth_deploy_evaluations(const berth_deploy *d) {
+  return d->values ? d->values->evaluations : 0;
+}
 
 bool berth_i_value_better(const berth_deploy_value *a, const berth_deploy_value *b) {
   if (a->shortfall != b->shortfall) return a->shortfall < b->shortfall;
   return a->seconds < b->seconds;
 }
 
-/* ---- what the simulation tells of each op ---------------------------------------------------------- */
+/* ---- what the simulation tells of each op ---- */
 
 typedef struct reader {
   const berth_i_emission *e;
@@ -142,7 +151,8 @@ static void read_neighbours(const reader *r) {
     int32_t from = g->producer[t];
     for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
       int32_t to = g->use[k];
-      if (r->e->device[to] != r->e->device[from] || r->e->origin[to] == r->e->origin[from]) continue;
+      if (r->e->device[to] != r->e->device[from] || r->e->origin[to] == r->e->origin[from])
+        continue;
       note_wait(r, from, r->start[to]);
     }
   }
@@ -171,12 +181,16 @@ static double group_span(const berth_deploy *d, const reader *r, int32_t group) 
 }
 
 static void tell_ops(const berth_deploy *d, const reader *r, berth_deploy_feedback *f) {
-  for (int32_t i = 0; f->makespan && i < d->n_ops; i++) f->makespan[i] = span(r->first[i], r->last[i]);
-  for (int32_t i = 0; f->idle_after && i < d->n_ops; i++) f->idle_after[i] = isinf(r->idle[i]) ? 0 : r->idle[i];
-  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++) f->group_makespan[i] = group_span(d, r, i);
+  for (int32_t i = 0; f->makespan && i < d->n_ops; i++)
+    f->makespan[i] = span(r->first[i], r->last[i]);
+  for (int32_t i = 0; f->idle_after && i < d->n_ops; i++)
+    f->idle_after[i] = isinf(r->idle[i]) ? 0 : r->idle[i];
+  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++)
+    f->group_makespan[i] = group_span(d, r, i);
 }
 
-static berth_status read_times(berth_deploy *d, const berth_i_emission *e, const berth_result *result, berth_deploy_feedback *f) {
+static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
+                               const berth_result *result, berth_deploy_feedback *f) {
   size_t n = (size_t)d->n_ops;
   double *scratch = berth_i_alloc(d->ctx, n, 3 * sizeof *scratch);
   reader r = { e, berth_result_start(result), berth_result_finish(result), NULL, NULL, NULL };
@@ -200,8 +214,8 @@ static void shares_of(const double *busy, int32_t n, double of, double *out) {
   for (int32_t i = 0; out && i < n; i++) out[i] = of > 0 ? busy[i] / of : 0;
 }
 
-static berth_status read_result(berth_deploy *d, const berth_i_emission *e, const berth_result *r, berth_deploy_feedback *f,
-                                berth_deploy_value *out) {
+static berth_status read_result(berth_deploy *d, const berth_i_emission *e, const berth_result *r,
+                                berth_deploy_feedback *f, berth_deploy_value *out) {
   const double *peak = berth_result_peak(r);
   bool accounted = berth_result_options(r)->memory != BERTH_MEMORY_NONE;
   double seconds = berth_result_makespan(r);
@@ -216,8 +230,8 @@ static berth_status read_result(berth_deploy *d, const berth_i_emission *e, cons
   return BERTH_OK;
 }
 
-static berth_status simulate(berth_deploy *d, const berth_i_emission *e, berth_deploy_feedback *feedback,
-                             berth_deploy_value *out) {
+static berth_status simulate(berth_deploy *d, const berth_i_emission *e,
+                             berth_deploy_feedback *feedback, berth_deploy_value *out) {
   const berth_sim_options o = options_of(d, e);
   berth_result *r = NULL;
   berth_status st = berth_simulate((berth_cost *)(uintptr_t)&e->cost, e->device, &o, &r);
@@ -232,5 +246,6 @@ berth_status berth_deploy_simulate(berth_deploy *d, const int32_t *action, const
   berth_i_emission *e = NULL;
   berth_deploy_value value;
   berth_status st = emit(d, action, duplicate, &e);
-  return st == BERTH_OK ? finish(d, e, duplicate, simulate(d, e, feedback, &value), &value, out) : st;
+  return st == BERTH_OK ? finish(d, e, duplicate, simulate(d, e, feedback, &value), &value, out)
+                        : st;
 }

@@ -1,7 +1,7 @@
 /* A step time that no strategy of a problem can be below. */
 #include "values_internal.h"
 
-/* ---- numbers of samples that replicas can have ---------------------------------------------------------- */
+/* ---- numbers of samples that replicas can have ---- */
 
 typedef struct counts {
   berth_i_pool pool;
@@ -9,7 +9,9 @@ typedef struct counts {
   int32_t *samples; /* different ones of each device, at least 1 */
 } counts;
 
-static size_t most_counts(const berth_deploy *d) { return 2 * (size_t)d->place_at[d->n_places] + (size_t)d->n_devices; }
+static size_t most_counts(const berth_deploy *d) {
+  return 2 * (size_t)d->place_at[d->n_places] + (size_t)d->n_devices;
+}
 
 static void add_count(counts *c, int32_t device, int32_t samples) {
   int32_t *end = &c->at[device + 1];
@@ -27,7 +29,8 @@ static void count_device(const berth_deploy *d, counts *c, int32_t device) {
   for (int32_t place = 0; place < d->n_places; place++) {
     for (int32_t k = 0; k < berth_i_place_size(d, place); k++) {
       if (berth_i_place_devices(d, place)[k] != device) continue;
-      for (int32_t cut = BERTH_I_CUT_EVEN; cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++) {
+      for (int32_t cut = BERTH_I_CUT_EVEN;
+           cut <= (d->o.uneven ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN); cut++) {
         add_count(c, device, berth_i_form_samples(d, berth_i_form_of(place, (berth_i_cut)cut), k));
       }
     }
@@ -50,12 +53,14 @@ static double seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t
 
 static double least_seconds(const berth_deploy *d, const counts *c, int32_t op, int32_t device) {
   double least = INFINITY;
-  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++) least = fmin(least, seconds(d, op, device, c->samples[k]));
+  for (int32_t k = c->at[device]; k < c->at[device + 1]; k++)
+    least = fmin(least, seconds(d, op, device, c->samples[k]));
   return least;
 }
 
 /* The largest s with t(b) >= o + s b. */
-static double least_slope(const berth_deploy *d, const counts *c, int32_t op, int32_t device, double o) {
+static double least_slope(const berth_deploy *d, const counts *c, int32_t op, int32_t device,
+                          double o) {
   double least = INFINITY;
   for (int32_t k = c->at[device]; k < c->at[device + 1]; k++) {
     least = fmin(least, (seconds(d, op, device, c->samples[k]) - o) / c->samples[k]);
@@ -63,17 +68,19 @@ static double least_slope(const berth_deploy *d, const counts *c, int32_t op, in
   return least > 0 ? least : 0;
 }
 
-/* ---- work --------------------------------------------------------------------------------------------------- */
+/* ---- work ---- */
 
 /* Communication ops take no turn. */
 static double work_of(const berth_deploy *d, const counts *c, int32_t op, int32_t device) {
   if (berth_i_flags(d->g, op) & BERTH_OP_COMMUNICATION) return 0;
-  return d->cut_op[op] ? d->batch * least_slope(d, c, op, device, 0) : seconds(d, op, device, d->batch);
+  return d->cut_op[op] ? d->batch * least_slope(d, c, op, device, 0)
+                       : seconds(d, op, device, d->batch);
 }
 
 static void fill_work(const berth_deploy *d, const counts *c, double *work) {
   for (int32_t k = 0; k < d->n_devices; k++) {
-    for (int32_t op = 0; op < d->n_ops; op++) work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
+    for (int32_t op = 0; op < d->n_ops; op++)
+      work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
   }
 }
 
@@ -87,7 +94,9 @@ static void find_kinds(const berth_deploy *d, const double *work, prices *p) {
   for (int32_t k = 0; k < d->n_devices; k++) {
     const double *column = work + (size_t)k * (size_t)d->n_ops;
     int32_t q;
-    for (q = 0; q < p->n && memcmp(p->column[q], column, (size_t)d->n_ops * sizeof *column) != 0; q++) continue;
+    for (q = 0; q < p->n && memcmp(p->column[q], column, (size_t)d->n_ops * sizeof *column) != 0;
+         q++)
+      continue;
     if (q == p->n) {
       p->column[p->n++] = column;
       p->count[q] = 0;
@@ -103,7 +112,8 @@ static void normalise(prices *p) {
   for (int32_t q = 0; q < p->n; q++) p->price[q] /= sum;
 }
 
-/* By speed: the best prices if devices differ by a factor only. Ops that cannot run there count as free. */
+/* By speed: the best prices if devices differ by a factor only. Ops that cannot run there count as
+ * free. */
 static void first_prices(prices *p) {
   for (int32_t q = 0; q < p->n; q++) {
     double sum = 0;
@@ -151,7 +161,8 @@ static double best_priced(prices *p) {
 
 static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
   size_t n = (size_t)d->n_devices, ops = (size_t)d->n_ops;
-  double *work = berth_i_alloc(d->ctx, n * ops, sizeof *work), *own = berth_i_alloc(d->ctx, n, 3 * sizeof *own);
+  double *work = berth_i_alloc(d->ctx, n * ops, sizeof *work),
+         *own = berth_i_alloc(d->ctx, n, 3 * sizeof *own);
   prices p = { d->n_ops, 0, berth_i_alloc(d->ctx, n, sizeof *p.column), NULL, NULL, NULL };
   berth_status st = BERTH_OK;
   if (work && own && p.column) {
@@ -170,13 +181,14 @@ static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
   return st;
 }
 
-/* ---- path --------------------------------------------------------------------------------------------------- */
+/* ---- path ---- */
 
 /* o + B / sum (1 / c_d): all devices at once, each as long. */
 static double spread(const berth_deploy *d, const counts *c, int32_t op, double o) {
   double speed = 0;
   for (int32_t k = 0; k < d->n_devices; k++) {
-    if (!isinf(berth_i_deploy_seconds(d, op, k, d->batch))) speed += 1 / least_slope(d, c, op, k, o);
+    if (!isinf(berth_i_deploy_seconds(d, op, k, d->batch)))
+      speed += 1 / least_slope(d, c, op, k, o);
   }
   return o + d->batch / speed;
 }
@@ -197,7 +209,8 @@ static berth_status path_bound(berth_deploy *d, const counts *c, double *out) {
   for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t op = g->topo[i];
     double start = 0;
-    for (int32_t k = g->in_at[op]; k < g->in_at[op + 1]; k++) start = fmax(start, end[g->producer[g->in[k]]]);
+    for (int32_t k = g->in_at[op]; k < g->in_at[op + 1]; k++)
+      start = fmax(start, end[g->producer[g->in[k]]]);
     end[op] = start + on_path(d, c, op);
     most = fmax(most, end[op]);
   }
@@ -211,7 +224,8 @@ berth_status berth_deploy_bound(berth_deploy *d, double *out, const char **which
   double work = 0, path = 0;
   counts c = { .pool = berth_i_pool_empty(d->ctx) };
   if (d->sim.noise > 0)
-    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "a bound on step times: with noise of %g there is none", d->sim.noise);
+    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,
+                        "a bound on step times: with noise of %g there is none", d->sim.noise);
   berth_status st;
   if ((st = make_counts(d, &c)) == BERTH_OK) st = work_bound(d, &c, &work);
   if (st == BERTH_OK) st = path_bound(d, &c, &path);

@@ -1,7 +1,12 @@
 /* Numbers for graph networks: op groups, device groups, and what is between them. */
 #include "values_internal.h"
 
-enum { SIZES = 4, OP = BERTH_DEPLOY_OP_FEATURES, DEVICE = BERTH_DEPLOY_DEVICE_FEATURES, PLACE = BERTH_DEPLOY_PLACE_FEATURES };
+enum {
+  SIZES = 4,
+  OP = BERTH_DEPLOY_OP_FEATURES,
+  DEVICE = BERTH_DEPLOY_DEVICE_FEATURES,
+  PLACE = BERTH_DEPLOY_PLACE_FEATURES
+};
 enum { OP_PARAMS = 4, OP_INNER, OP_OPTION, OP_MAKESPAN = 9, OP_IDLE, OP_DECIDED, OP_DECIDING };
 
 berth_status berth_deploy_features_shape(berth_deploy *d, berth_deploy_shape *out) {
@@ -12,14 +17,15 @@ berth_status berth_deploy_features_shape(berth_deploy *d, berth_deploy_shape *ou
   return BERTH_OK;
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 static int32_t samples_at(const berth_deploy *d, int32_t size) {
   int32_t n = d->batch >> size;
   return n < 1 ? 1 : n;
 }
 
-static double group_on_device(const berth_deploy *d, int32_t group, int32_t device, int32_t samples) {
+static double group_on_device(const berth_deploy *d, int32_t group, int32_t device,
+                              int32_t samples) {
   double sum = 0;
   for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     sum += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
@@ -33,7 +39,8 @@ static double mean_on(const berth_deploy *d, int32_t group, int32_t device_group
   int32_t n = 0;
   for (int32_t k = 0; k < d->n_devices; k++) {
     double t;
-    if (d->device_group[k] != device_group || isinf(t = group_on_device(d, group, k, samples))) continue;
+    if (d->device_group[k] != device_group || isinf(t = group_on_device(d, group, k, samples)))
+      continue;
     sum += t;
     n++;
   }
@@ -44,7 +51,8 @@ static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
   size_t n = (size_t)d->n_groups * (size_t)d->n_device_groups;
   double *x = v->place_seconds;
   if (x) return BERTH_OK;
-  if (!(x = v->place_seconds = berth_i_pool_alloc(&v->pool, n, SIZES * sizeof *x))) return berth_i_pool_status(&v->pool);
+  if (!(x = v->place_seconds = berth_i_pool_alloc(&v->pool, n, SIZES * sizeof *x)))
+    return berth_i_pool_status(&v->pool);
   for (int32_t g = 0; g < d->n_groups; g++) {
     for (int32_t m = 0; m < d->n_device_groups; m++) {
       for (int32_t k = 0; k < SIZES; k++) *x++ = mean_on(d, g, m, samples_at(d, k));
@@ -53,7 +61,7 @@ static berth_status make_seconds(berth_deploy *d, berth_i_values *v) {
   return BERTH_OK;
 }
 
-/* ---- scales ------------------------------------------------------------------------------------------------ */
+/* ---- scales ---- */
 
 typedef struct scale {
   const berth_deploy *d;
@@ -63,10 +71,16 @@ typedef struct scale {
   bool log;
 } scale;
 
-static float to_feature(const scale *s, double x) { return (float)(s->log ? log1p(1000 * x) / log1p(1000) : x); }
+static float to_feature(const scale *s, double x) {
+  return (float)(s->log ? log1p(1000 * x) / log1p(1000) : x);
+}
 static float of_seconds(const scale *s, double x) { return to_feature(s, x / s->seconds); }
-static float of_bytes(const scale *s, double x) { return to_feature(s, x / (s->seconds * s->bandwidth)); }
-static float of_bandwidth(const scale *s, double x) { return to_feature(s, (isinf(x) ? s->bandwidth : x) / s->bandwidth); }
+static float of_bytes(const scale *s, double x) {
+  return to_feature(s, x / (s->seconds * s->bandwidth));
+}
+static float of_bandwidth(const scale *s, double x) {
+  return to_feature(s, (isinf(x) ? s->bandwidth : x) / s->bandwidth);
+}
 
 static double mean_seconds(const scale *s, int32_t group, int32_t k) {
   const berth_deploy *d = s->d;
@@ -92,7 +106,8 @@ static double bandwidth_between(const berth_deploy *d, int32_t a, int32_t b) {
 static void find_scale(scale *s) {
   const berth_deploy *d = s->d;
   double squares = 0;
-  for (int32_t g = 0; g < d->n_groups; g++) squares += mean_seconds(s, g, 0) * mean_seconds(s, g, 0);
+  for (int32_t g = 0; g < d->n_groups; g++)
+    squares += mean_seconds(s, g, 0) * mean_seconds(s, g, 0);
   s->seconds = squares > 0 ? sqrt(squares) : 1;
   s->bandwidth = 0;
   for (int32_t a = 0; a < d->n_device_groups; a++) {
@@ -104,7 +119,7 @@ static void find_scale(scale *s) {
   if (s->bandwidth == 0) s->bandwidth = 1;
 }
 
-/* ---- what the strategy is ------------------------------------------------------------------------------------ */
+/* ---- what the strategy is ---- */
 
 typedef struct state {
   const int32_t *action;
@@ -114,7 +129,8 @@ typedef struct state {
 
 static double group_mean(const berth_deploy *d, int32_t group, const double *x) {
   double sum = 0;
-  for (int32_t i = d->group_at[group]; x && i < d->group_at[group + 1]; i++) sum += x[d->group_op[i]];
+  for (int32_t i = d->group_at[group]; x && i < d->group_at[group + 1]; i++)
+    sum += x[d->group_op[i]];
   return sum / berth_i_group_size(d, group);
 }
 
@@ -168,41 +184,49 @@ static void place_rows(const scale *s, const state *now, float *row) {
 static void fill(const scale *s, const state *now, berth_deploy_features *out) {
   const berth_deploy *d = s->d;
   for (int32_t i = 0; out->op && i < d->n_groups; i++) op_row(s, now, i, out->op + (size_t)i * OP);
-  for (int32_t i = 0; out->device && i < d->n_device_groups; i++) device_row(s, now, i, out->device + (size_t)i * DEVICE);
+  for (int32_t i = 0; out->device && i < d->n_device_groups; i++)
+    device_row(s, now, i, out->device + (size_t)i * DEVICE);
   for (int32_t i = 0; out->edge && i < s->v->n_crossings; i++) {
     out->edge[i] = of_bytes(s, s->v->crossing[i].cut + s->v->crossing[i].whole);
   }
   for (int32_t i = 0; out->link && i < d->n_device_groups; i++) {
     for (int32_t k = 0; k < d->n_device_groups; k++) {
-      out->link[(size_t)i * (size_t)d->n_device_groups + (size_t)k] = of_bandwidth(s, bandwidth_between(d, i, k));
+      out->link[(size_t)i * (size_t)d->n_device_groups + (size_t)k] =
+          of_bandwidth(s, bandwidth_between(d, i, k));
     }
   }
   if (out->place) place_rows(s, now, out->place);
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------------- */
+/* ---- the call ---- */
 
-static berth_status check(berth_deploy *d, int32_t decided, int32_t deciding, berth_deploy_scale how) {
+static berth_status check(berth_deploy *d, int32_t decided, int32_t deciding,
+                          berth_deploy_scale how) {
   if (decided < 0 || decided > d->n_groups)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "%d op groups decided: there are %d", (int)decided, (int)d->n_groups);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%d op groups decided: there are %d", (int)decided,
+                        (int)d->n_groups);
   if (deciding != BERTH_NONE && (deciding < 0 || deciding >= d->n_groups))
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: there are %d", (int)deciding, (int)d->n_groups);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: there are %d", (int)deciding,
+                        (int)d->n_groups);
   if (how != BERTH_DEPLOY_SCALE_RAW && how != BERTH_DEPLOY_SCALE_LOG)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no scale %d of features", (int)how);
   return BERTH_OK;
 }
 
 /* The arrays of the feedback are slices of scratch: [2 * ops + 2 * devices]. */
-static berth_status simulate(berth_deploy *d, const uint8_t *duplicate, double *scratch, state *now, berth_deploy_value *value) {
+static berth_status simulate(berth_deploy *d, const uint8_t *duplicate, double *scratch, state *now,
+                             berth_deploy_value *value) {
   size_t n = (size_t)d->n_ops, m = (size_t)d->n_devices;
-  now->f = (berth_deploy_feedback){ scratch, scratch + n, NULL, scratch + 2 * n, scratch + 2 * n + m, NULL };
+  now->f = (berth_deploy_feedback){ scratch,         scratch + n,         NULL,
+                                    scratch + 2 * n, scratch + 2 * n + m, NULL };
   berth_deploy_value own;
   return berth_deploy_simulate(d, now->action, duplicate, &now->f, value ? value : &own);
 }
 
-berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, int32_t decided,
-                                      int32_t deciding, berth_deploy_scale how, int feedback, berth_deploy_features *out,
-                                      berth_deploy_value *value) {
+berth_status berth_deploy_features_of(berth_deploy *d, const int32_t *action,
+                                      const uint8_t *duplicate, int32_t decided, int32_t deciding,
+                                      berth_deploy_scale how, int feedback,
+                                      berth_deploy_features *out, berth_deploy_value *value) {
   size_t n = 2 * ((size_t)d->n_ops + (size_t)d->n_devices), m = (size_t)d->n_device_groups;
   state now = { action, decided, deciding, { NULL, NULL, NULL, NULL, NULL, NULL } };
   double *scratch = NULL;

@@ -1,7 +1,7 @@
 /* What each action of an op group would cost there. */
 #include "values_internal.h"
 
-/* ---- time of the slowest device --------------------------------------------------------------------- */
+/* ---- time of the slowest device ---- */
 
 static double replica_seconds(const berth_deploy *d, int32_t group, berth_i_stance s, int32_t k) {
   berth_i_form f = berth_i_form_of(s.place, (berth_i_cut)s.manner);
@@ -23,7 +23,8 @@ static double slowest_replica(const berth_deploy *d, int32_t group, berth_i_stan
   return most;
 }
 
-/* Dealt out: the longest way through the group with its transfers, or the device with most to do. */
+/* Dealt out: the longest way through the group with its transfers, or the device with most to
+ * do. */
 typedef struct dealt {
   const berth_deploy *d;
   const berth_i_values *v;
@@ -65,7 +66,8 @@ static double largest(const double *x, int32_t n) {
   return most;
 }
 
-static berth_status dealt_out(berth_deploy *d, berth_i_values *v, int32_t group, int32_t place, double *out) {
+static berth_status dealt_out(berth_deploy *d, berth_i_values *v, int32_t group, int32_t place,
+                              double *out) {
   int32_t n = berth_i_place_size(d, place), ops = berth_i_group_size(d, group);
   dealt x = { d, v, group, place, NULL, NULL, NULL };
   berth_status st = berth_i_deploy_dealt(d, group, n, &x.part);
@@ -83,13 +85,15 @@ static berth_status dealt_out(berth_deploy *d, berth_i_values *v, int32_t group,
   return st;
 }
 
-static berth_status group_seconds(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action, double *out) {
+static berth_status group_seconds(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action,
+                                  double *out) {
   int32_t k = v->stance_of[action];
   double *kept = &v->seconds[(size_t)group * (size_t)v->n_stances + (size_t)k];
   berth_status st = BERTH_OK;
   if (isnan(*kept)) {
     double t = 0;
-    if (v->stance[k].manner == BERTH_I_BY_SPLIT) st = dealt_out(d, v, group, v->stance[k].place, &t);
+    if (v->stance[k].manner == BERTH_I_BY_SPLIT)
+      st = dealt_out(d, v, group, v->stance[k].place, &t);
     else t = slowest_replica(d, group, v->stance[k]);
     if (st == BERTH_OK) *kept = t;
   }
@@ -97,10 +101,11 @@ static berth_status group_seconds(berth_deploy *d, berth_i_values *v, int32_t gr
   return st;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* An op group on its own: no action is refused for what others hold. */
-static bool holds_params(const berth_deploy *d, const berth_i_values *v, int32_t group, int32_t action) {
+static bool holds_params(const berth_deploy *d, const berth_i_values *v, int32_t group,
+                         int32_t action) {
   int32_t place = berth_i_action_place(d, action), n = berth_i_place_size(d, place);
   const int32_t *list = berth_i_place_devices(d, place);
   double bytes = v->params[group] * d->sim.param_multiple, room = 0;
@@ -113,9 +118,10 @@ static bool holds_params(const berth_deploy *d, const berth_i_values *v, int32_t
   return bytes <= room;
 }
 
-/* ---- the sum -------------------------------------------------------------------------------------------- */
+/* ---- the sum ---- */
 
-static berth_status sync_seconds(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action, double *out) {
+static berth_status sync_seconds(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action,
+                                 double *out) {
   double *kept = &v->sync[(size_t)group * (size_t)d->n_actions + (size_t)action];
   if (isnan(*kept)) {
     double sync = berth_i_group_sync(d, v, group, action);
@@ -130,8 +136,8 @@ static berth_status sync_seconds(berth_deploy *d, berth_i_values *v, int32_t gro
   return BERTH_OK;
 }
 
-static berth_status add_crossing(berth_deploy *d, berth_i_values *v, const berth_i_crossing *c, int32_t from, int32_t to,
-                                 double *sum) {
+static berth_status add_crossing(berth_deploy *d, berth_i_values *v, const berth_i_crossing *c,
+                                 int32_t from, int32_t to, double *sum) {
   const berth_i_rate *r;
   berth_status st = berth_i_rate_of(d, v, v->stance_of[from], v->stance_of[to], &r);
   if (st != BERTH_OK) return st;
@@ -141,8 +147,8 @@ static berth_status add_crossing(berth_deploy *d, berth_i_values *v, const berth
   return BERTH_OK;
 }
 
-static berth_status boundary_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action, int32_t group, int32_t with,
-                                     double *sum) {
+static berth_status boundary_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action,
+                                     int32_t group, int32_t with, double *sum) {
   berth_status st = BERTH_OK;
   for (int32_t i = v->out_at[group]; i < v->out_at[group + 1] && st == BERTH_OK; i++) {
     st = add_crossing(d, v, &v->crossing[i], with, action[v->to[i]], sum);
@@ -153,8 +159,8 @@ static berth_status boundary_seconds(berth_deploy *d, berth_i_values *v, const i
   return st;
 }
 
-static berth_status local_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action, int32_t group, int32_t with,
-                                  double *out) {
+static berth_status local_seconds(berth_deploy *d, berth_i_values *v, const int32_t *action,
+                                  int32_t group, int32_t with, double *out) {
   double boundary = 0;
   *out = INFINITY;
   if (!berth_i_is_legal(d, group, with) || !holds_params(d, v, group, with)) return BERTH_OK;
@@ -168,13 +174,16 @@ static berth_status local_seconds(berth_deploy *d, berth_i_values *v, const int3
   return BERTH_OK;
 }
 
-berth_status berth_deploy_local(berth_deploy *d, const int32_t *action, int32_t group, double *seconds) {
+berth_status berth_deploy_local(berth_deploy *d, const int32_t *action, int32_t group,
+                                double *seconds) {
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK) return st;
   if (group < 0 || group >= d->n_groups)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: there are %d", (int)group, (int)d->n_groups);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: there are %d", (int)group,
+                        (int)d->n_groups);
   berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
-  for (int32_t a = 0; a < d->n_actions && st == BERTH_OK; a++) st = local_seconds(d, v, action, group, a, &seconds[a]);
+  for (int32_t a = 0; a < d->n_actions && st == BERTH_OK; a++)
+    st = local_seconds(d, v, action, group, a, &seconds[a]);
   return st;
 }

@@ -1,9 +1,10 @@
 /* What a byte costs that goes from one stance to another: the busiest link of the routes. */
 #include "values_internal.h"
 
-/* ---- traffic on links -------------------------------------------------------------------------- */
+/* ---- traffic on links ---- */
 
-bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst, double bytes, double *latency) {
+bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst,
+                      double bytes, double *latency) {
   if (src == dst || bytes == 0) return true;
   const int32_t *links;
   int32_t n;
@@ -28,7 +29,7 @@ double berth_i_load_take(const berth_deploy *d, berth_i_values *v) {
   return most * d->cost->transfer_factor;
 }
 
-/* ---- one byte from stance to stance --------------------------------------------------------------- */
+/* ---- one byte from stance to stance ---- */
 
 /* A place of one device stands for a part of a group that is dealt out. */
 typedef struct way {
@@ -42,7 +43,8 @@ typedef struct way {
 static bool holds_all(berth_i_stance s, bool cut) { return !cut || s.manner == BERTH_I_BY_WHOLE; }
 
 static berth_i_form form_of(berth_i_stance s) {
-  return berth_i_form_of(s.place, s.manner == BERTH_I_BY_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN);
+  return berth_i_form_of(s.place,
+                         s.manner == BERTH_I_BY_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN);
 }
 
 static bool is_in(const berth_deploy *d, int32_t place, int32_t device) {
@@ -66,7 +68,8 @@ static double share_of(const way *w, berth_i_stance s, int32_t k) {
 
 /* Who has all of it on the spot sends nothing; else the first replica does. */
 static void from_replicas(way *w, berth_i_stance a, berth_i_stance b) {
-  const int32_t *src = berth_i_place_devices(w->d, a.place), *dst = berth_i_place_devices(w->d, b.place);
+  const int32_t *src = berth_i_place_devices(w->d, a.place),
+                *dst = berth_i_place_devices(w->d, b.place);
   int32_t n = berth_i_place_size(w->d, b.place);
   for (int32_t k = 0; k < n; k++) {
     if (!is_in(w->d, a.place, dst[k])) send(w, src[0], dst[k], share_of(w, b, k));
@@ -74,7 +77,8 @@ static void from_replicas(way *w, berth_i_stance a, berth_i_stance b) {
 }
 
 static void to_all(way *w, berth_i_stance a, berth_i_stance b) {
-  const int32_t *src = berth_i_place_devices(w->d, a.place), *dst = berth_i_place_devices(w->d, b.place);
+  const int32_t *src = berth_i_place_devices(w->d, a.place),
+                *dst = berth_i_place_devices(w->d, b.place);
   int32_t n = berth_i_place_size(w->d, a.place), m = berth_i_place_size(w->d, b.place);
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
@@ -82,7 +86,8 @@ static void to_all(way *w, berth_i_stance a, berth_i_stance b) {
 }
 
 static berth_status cut_to_cut(way *w, berth_i_stance a, berth_i_stance b) {
-  const int32_t *src = berth_i_place_devices(w->d, a.place), *dst = berth_i_place_devices(w->d, b.place);
+  const int32_t *src = berth_i_place_devices(w->d, a.place),
+                *dst = berth_i_place_devices(w->d, b.place);
   const berth_i_moves *moves;
   berth_status st = berth_i_deploy_moves(w->d, form_of(a), form_of(b), &moves);
   for (int32_t k = 0; st == BERTH_OK && k < moves->n; k++) {
@@ -108,7 +113,8 @@ static berth_i_stance alone(const berth_deploy *d, berth_i_stance s, int32_t k) 
 /* Dealt out: the mean over the devices that an op may be on, at each end. */
 static berth_status mean_seconds(way *w, berth_i_stance a, berth_i_stance b, double *seconds) {
   bool by_a = a.manner == BERTH_I_BY_SPLIT, by_b = b.manner == BERTH_I_BY_SPLIT;
-  int32_t n = by_a ? berth_i_place_size(w->d, a.place) : 1, m = by_b ? berth_i_place_size(w->d, b.place) : 1;
+  int32_t n = by_a ? berth_i_place_size(w->d, a.place) : 1,
+          m = by_b ? berth_i_place_size(w->d, b.place) : 1;
   double sum = 0, s = 0;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n; i++) {
@@ -123,12 +129,14 @@ static berth_status mean_seconds(way *w, berth_i_stance a, berth_i_stance b, dou
 static berth_status make_table(berth_i_values *v) {
   size_t n = (size_t)v->n_stances * (size_t)v->n_stances;
   if (v->rate) return BERTH_OK;
-  if (!(v->rate = berth_i_pool_alloc(&v->pool, n, sizeof *v->rate))) return berth_i_pool_status(&v->pool);
+  if (!(v->rate = berth_i_pool_alloc(&v->pool, n, sizeof *v->rate)))
+    return berth_i_pool_status(&v->pool);
   for (size_t i = 0; i < n; i++) v->rate[i].cut = NAN;
   return BERTH_OK;
 }
 
-berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to, const berth_i_rate **out) {
+berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to,
+                             const berth_i_rate **out) {
   way w = { d, v, true, 0, false };
   berth_status st = make_table(v);
   if (st != BERTH_OK) return st;

@@ -2,7 +2,11 @@
 #include "deploy/search/baselines_internal.h"
 
 berth_deploy_options berth_deploy_default(berth_physics physics) {
-  berth_deploy_options o = { .op_groups = 60, .bucket = BERTH_BUCKET_GROUP, .bucket_bytes = 25 << 20, .uneven = 1, .gather = 1,
+  berth_deploy_options o = { .op_groups = 60,
+                             .bucket = BERTH_BUCKET_GROUP,
+                             .bucket_bytes = 25 << 20,
+                             .uneven = 1,
+                             .gather = 1,
                              .order = BERTH_DEPLOY_RANK };
   if (physics == BERTH_PHYSICAL) return o;
   o.bucket = BERTH_BUCKET_NONE;
@@ -82,27 +86,28 @@ const berth_option_table *berth_deploy_option_table(void) {
   BERTH_I_OPTION_TABLE("deploy", options, berth_deploy_options, set_defaults);
 }
 
-/* ---- checks ------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_numbers(berth_ctx *ctx, const berth_deploy_options *o) {
   if (o->n_sets >= 0 && o->n_points >= 0)
     return berth_options_check(ctx, berth_deploy_option_table(), o);
-  return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0", (long)o->n_sets,
-                      (long)o->n_points);
+  return berth_i_fail(ctx, BERTH_EINVAL, "%ld device sets, %ld profiles: neither may be below 0",
+                      (long)o->n_sets, (long)o->n_points);
 }
 
 static berth_status check(const berth_cost *cost, const berth_deploy_options *o) {
   berth_status st = check_numbers(cost->ctx, o);
   if (st != BERTH_OK) return st;
   if (cost->collective || cost->table)
-    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "the cost prices %s by a function: it does not know the compiled graph's",
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
+                        "the cost prices %s by a function: it does not know the compiled graph's",
                         cost->collective ? "collectives" : "transfers");
   if (o->analysis && berth_analysis_graph(o->analysis) != cost->g)
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "the analysis is of another graph than the cost");
   return BERTH_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_deploy *make_empty(berth_cost *cost, const berth_deploy_options *o) {
   berth_deploy *d = berth_i_pool_object(cost->ctx, sizeof *d);
@@ -137,12 +142,14 @@ static void take_sim(berth_deploy *d, const berth_sim_options *sim) {
   d->sim.sequence = NULL;
 }
 
-/* Options that the simulator refuses, or that compiled graphs cannot do with, are refused before anything is compiled. */
+/* Options that the simulator refuses, or that compiled graphs cannot do with, are refused before
+ * anything is compiled. */
 static berth_status check_sim(const berth_deploy *d) {
   berth_sim_options o = d->sim;
   berth_sim *sim = NULL;
   if (o.order == BERTH_ORDER_READY)
-    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "order ready knows no collectives, which keep replicas in step");
+    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,
+                        "order ready knows no collectives, which keep replicas in step");
   if (d->o.order == BERTH_DEPLOY_RANK) {
     o.dispatch = BERTH_DISPATCH_STATIC;
     o.rank = d->rank;
@@ -152,8 +159,8 @@ static berth_status check_sim(const berth_deploy *d) {
   return st;
 }
 
-berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim, const berth_deploy_options *opts,
-                              berth_deploy **out) {
+berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim,
+                              const berth_deploy_options *opts, berth_deploy **out) {
   berth_status st = check(cost, opts);
   if (st != BERTH_OK) return st;
   berth_deploy *d;
@@ -191,7 +198,7 @@ void berth_deploy_release(berth_deploy *d) {
   berth_ctx_release(ctx);
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 berth_cost *berth_deploy_cost(const berth_deploy *d) { return d->cost; }
 const berth_analysis *berth_deploy_analysis(const berth_deploy *d) { return d->analysis; }
@@ -218,29 +225,36 @@ int32_t berth_deploy_actions(const berth_deploy *d, const berth_action **out) {
 
 static berth_status check_set(const berth_deploy *d, int32_t set) {
   if (set >= 0 && set < d->n_sets) return BERTH_OK;
-  return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no device set %ld (there are %ld)", (long)set, (long)d->n_sets);
+  return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no device set %ld (there are %ld)", (long)set,
+                      (long)d->n_sets);
 }
 
-berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_deploy_shares shares, int32_t *out) {
+berth_status berth_deploy_samples(const berth_deploy *d, int32_t set, berth_deploy_shares shares,
+                                  int32_t *out) {
   berth_i_cut cut = shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   berth_status st = check_set(d, set);
   if (st != BERTH_OK) return st;
-  for (int32_t k = 0; k < berth_i_place_size(d, set); k++) out[k] = berth_i_form_samples(d, berth_i_form_of(set, cut), k);
+  for (int32_t k = 0; k < berth_i_place_size(d, set); k++)
+    out[k] = berth_i_form_samples(d, berth_i_form_of(set, cut), k);
   return BERTH_OK;
 }
 
-berth_status berth_deploy_owners(const berth_deploy *d, int32_t set, berth_deploy_shares shares, int32_t *out) {
+berth_status berth_deploy_owners(const berth_deploy *d, int32_t set, berth_deploy_shares shares,
+                                 int32_t *out) {
   int kind = shares == BERTH_SHARES_SPEED;
   berth_status st = check_set(d, set);
   if (st != BERTH_OK) return st;
   for (int32_t i = d->run_at[kind][set]; i < d->run_at[kind][set + 1]; i++) {
     int32_t end = i + 1 < d->run_at[kind][set + 1] ? d->run[kind][i + 1].first : d->batch;
-    for (int32_t s = d->run[kind][i].first; s < end; s++) out[s] = berth_i_place_devices(d, set)[d->run[kind][i].owner];
+    for (int32_t s = d->run[kind][i].first; s < end; s++)
+      out[s] = berth_i_place_devices(d, set)[d->run[kind][i].owner];
   }
   return BERTH_OK;
 }
 
 double berth_deploy_op(const berth_deploy *d, int32_t op, int32_t device, int32_t samples) {
-  if (op < 0 || op >= d->n_ops || device < 0 || device >= d->n_devices || samples < 0) return (double)NAN;
-  return berth_i_can_run(d->cost, op, device) ? berth_i_deploy_seconds(d, op, device, samples) : BERTH_UNSUPPORTED;
+  if (op < 0 || op >= d->n_ops || device < 0 || device >= d->n_devices || samples < 0)
+    return (double)NAN;
+  return berth_i_can_run(d->cost, op, device) ? berth_i_deploy_seconds(d, op, device, samples)
+                                              : BERTH_UNSUPPORTED;
 }

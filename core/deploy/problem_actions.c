@@ -2,24 +2,30 @@
 #include "deploy/compile/compile_internal.h"
 #include <stdio.h>
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
-static berth_status add(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option, berth_deploy_shares shares) {
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->action, cap, (size_t)d->n_actions + 1, sizeof *d->action);
+static berth_status add(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option,
+                        berth_deploy_shares shares) {
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->action, cap, (size_t)d->n_actions + 1,
+                                      sizeof *d->action);
   if (st == BERTH_OK) d->action[d->n_actions++] = (berth_action){ set, option, shares };
   return st;
 }
 
-static berth_status add_replicas(berth_deploy *d, size_t *cap, int32_t set, berth_deploy_option option) {
+static berth_status add_replicas(berth_deploy *d, size_t *cap, int32_t set,
+                                 berth_deploy_option option) {
   berth_status st = add(d, cap, set, option, BERTH_SHARES_EVEN);
-  return st == BERTH_OK && d->o.uneven && d->uneven[set] ? add(d, cap, set, option, BERTH_SHARES_SPEED) : st;
+  return st == BERTH_OK && d->o.uneven && d->uneven[set]
+             ? add(d, cap, set, option, BERTH_SHARES_SPEED)
+             : st;
 }
 
 static berth_status add_all(berth_deploy *d, size_t *cap) {
   berth_status st = BERTH_OK;
   for (int32_t set = 0; set < d->n_sets && st == BERTH_OK; set++) {
     bool alone = berth_i_place_size(d, set) == 1;
-    st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN) : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
+    st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN)
+               : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
     if (alone || st != BERTH_OK) continue;
     if ((st = add_replicas(d, cap, set, BERTH_DEPLOY_ALLREDUCE)) != BERTH_OK) return st;
     if ((st = add(d, cap, set, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN)) != BERTH_OK) return st;
@@ -28,10 +34,12 @@ static berth_status add_all(berth_deploy *d, size_t *cap) {
   return st;
 }
 
-/* ---- legal ----------------------------------------------------------------------------------- */
+/* ---- legal ---- */
 
-/* The first op of the group and device of the set that do not go together. Inputs go where they can. */
-static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32_t *op, int32_t *device) {
+/* The first op of the group and device of the set that do not go together. Inputs go where they
+ * can. */
+static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32_t *op,
+                        int32_t *device) {
   for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     *op = d->group_op[i];
     if (d->role[*op] == BERTH_ROLE_INPUT) continue;
@@ -54,7 +62,8 @@ static bool has_two_units(const berth_deploy *d, int32_t group) {
 }
 
 static bool equal_shares(const berth_deploy *d, const berth_action *a) {
-  berth_i_form f = berth_i_form_of(a->set, a->shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN);
+  berth_i_form f = berth_i_form_of(a->set, a->shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED
+                                                                           : BERTH_I_CUT_EVEN);
   for (int32_t k = 1; k < berth_i_place_size(d, a->set); k++) {
     if (berth_i_form_samples(d, f, k) != berth_i_form_samples(d, f, 0)) return false;
   }
@@ -80,7 +89,9 @@ int berth_deploy_reduces(const berth_deploy *d, int32_t group) {
   return false;
 }
 
-static bool is_replicated(const berth_action *a) { return a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE; }
+static bool is_replicated(const berth_action *a) {
+  return a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE;
+}
 
 static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, bool servers) {
   if (a->option == BERTH_DEPLOY_SPLIT) return has_two_units(d, group);
@@ -96,7 +107,8 @@ static void mark_group(berth_deploy *d, int32_t group) {
   for (int32_t k = 0; k < d->n_actions; k++) {
     const berth_action *a = &d->action[k];
     bool new_set = k == 0 || a[-1].set != a->set;
-    uint8_t fits = new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
+    uint8_t fits =
+        new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
     legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a, servers)));
   }
   for (int32_t k = 0; k < d->n_actions; k++) legal[k] &= 1;
@@ -109,13 +121,16 @@ static bool has_legal(const berth_deploy *d, int32_t group) {
 static berth_status no_action(const berth_deploy *d, int32_t group) {
   int32_t op = 0, device = 0;
   if (!find_misfit(d, group, d->action[0].set, &op, &device)) {
-    return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set gives equal shares of a batch of %ld", (long)group,
-                        (long)d->batch);
+    return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
+                        "op group %ld: no device set gives equal shares of a batch of %ld",
+                        (long)group, (long)d->batch);
   }
   char label[80], where[80];
-  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE, "op group %ld: no device set can run all of its %ld ops: %s not on %s",
+  return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
+                      "op group %ld: no device set can run all of its %ld ops: %s not on %s",
                       (long)group, (long)(d->group_at[group + 1] - d->group_at[group]),
-                      berth_i_op_label(d->g, op, label, sizeof label), berth_i_device_label(d->t, device, where, sizeof where));
+                      berth_i_op_label(d->g, op, label, sizeof label),
+                      berth_i_device_label(d->t, device, where, sizeof where));
 }
 
 berth_status berth_i_deploy_actions(berth_deploy *d) {
@@ -130,7 +145,7 @@ berth_status berth_i_deploy_actions(berth_deploy *d) {
   return BERTH_OK;
 }
 
-/* ---- strategies ------------------------------------------------------------------------------- */
+/* ---- strategies ---- */
 
 static bool is_legal(const berth_deploy *d, int32_t group, int32_t k) {
   return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)k] != 0;
@@ -138,7 +153,8 @@ static bool is_legal(const berth_deploy *d, int32_t group, int32_t k) {
 
 int32_t berth_i_deploy_twin(const berth_deploy *d, int32_t action) {
   const berth_action *a = &d->action[action];
-  for (int32_t k = action + 1; a->option == BERTH_DEPLOY_PS && k < d->n_actions && d->action[k].set == a->set; k++) {
+  for (int32_t k = action + 1;
+       a->option == BERTH_DEPLOY_PS && k < d->n_actions && d->action[k].set == a->set; k++) {
     const berth_action *b = &d->action[k];
     if (b->option == BERTH_DEPLOY_ALLREDUCE && b->shares == a->shares) return k;
   }
@@ -155,24 +171,28 @@ static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {
   static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
   const berth_action *a = &d->action[k];
   char what[64];
-  snprintf(what, sizeof what, "op group %ld: action %ld (%s)", (long)group, (long)k, option_name[a->option]);
+  snprintf(what, sizeof what, "op group %ld: action %ld (%s)", (long)group, (long)k,
+           option_name[a->option]);
   char label[80], where[80];
   int32_t op, device;
   if (find_misfit(d, group, a->set, &op, &device)) {
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what, berth_i_op_label(d->g, op, label, sizeof label),
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what,
+                        berth_i_op_label(d->g, op, label, sizeof label),
                         berth_i_device_label(d->t, device, where, sizeof where));
   }
-  if (a->option == BERTH_DEPLOY_SPLIT) return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: its ops share a device anyway", what);
-  return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: the batch of %ld does not divide by %ld devices", what, (long)d->batch,
-                      (long)berth_i_place_size(d, a->set));
+  if (a->option == BERTH_DEPLOY_SPLIT)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: its ops share a device anyway", what);
+  return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: the batch of %ld does not divide by %ld devices",
+                      what, (long)d->batch, (long)berth_i_place_size(d, a->set));
 }
 
 berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action) {
   for (int32_t group = 0; group < d->n_groups; group++) {
     int32_t k = action[group];
     if (k < 0 || k >= d->n_actions)
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %ld: there is no action %ld (there are %ld)", (long)group, (long)k,
-                          (long)d->n_actions);
+      return berth_i_fail(d->ctx, BERTH_EINVAL,
+                          "op group %ld: there is no action %ld (there are %ld)", (long)group,
+                          (long)k, (long)d->n_actions);
     if (berth_i_deploy_instead(d, group, k) == BERTH_NONE) return not_legal(d, group, k);
   }
   return BERTH_OK;

@@ -1,16 +1,20 @@
-/* What the compiler has to know of ops: which depend on the batch, where updates stand, op groups, which op goes first. */
+/* What the compiler has to know of ops: which depend on the batch, where updates stand, op groups,
+ * which op goes first. */
 #include "base/sort_internal.h"
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy_internal.h"
 
-static bool changes_variable(uint8_t role) { return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER; }
+static bool changes_variable(uint8_t role) {
+  return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER;
+}
 
-/* ---- ops ----------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 static void find_cut_ops(berth_deploy *d) {
   const uint8_t *from_input = berth_analysis_from_input(d->analysis);
   for (int32_t op = 0; op < d->n_ops; op++)
-    d->cut_op[op] = from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
+    d->cut_op[op] =
+        from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
 }
 
 static bool any_cut(const berth_deploy *d, const int32_t *tensor, int32_t from, int32_t to) {
@@ -19,17 +23,21 @@ static bool any_cut(const berth_deploy *d, const int32_t *tensor, int32_t from, 
   return false;
 }
 
-/* What reads and makes only what each replica has in full works on all of it, however few samples that stands for. */
+/* What reads and makes only what each replica has in full works on all of it, however few samples
+ * that stands for. */
 static void find_scaling(berth_deploy *d) {
   const berth_graph *g = d->g;
   for (int32_t op = 0; op < d->n_ops; op++)
-    d->scales[op] = d->cut_op[op] && (d->role[op] == BERTH_ROLE_INPUT || any_cut(d, g->in, g->in_at[op], g->in_at[op + 1]) ||
-                                      any_cut(d, g->out, g->out_at[op], g->out_at[op + 1]));
+    d->scales[op] =
+        d->cut_op[op]
+        && (d->role[op] == BERTH_ROLE_INPUT || any_cut(d, g->in, g->in_at[op], g->in_at[op + 1])
+            || any_cut(d, g->out, g->out_at[op], g->out_at[op + 1]));
 }
 
 static void number_updates(berth_deploy *d) {
   int32_t n = 0;
-  for (int32_t op = 0; op < d->n_ops; op++) d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
+  for (int32_t op = 0; op < d->n_ops; op++)
+    d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
 }
 
 static void find_levels(berth_deploy *d) {
@@ -55,7 +63,7 @@ static int32_t first_reader(const berth_deploy *d, int32_t op) {
   return BERTH_NONE;
 }
 
-/* ---- groups -------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static double mean_at(const berth_deploy *d, int32_t op, int32_t samples) {
   double sum = 0;
@@ -70,13 +78,16 @@ static double mean_at(const berth_deploy *d, int32_t op, int32_t samples) {
 }
 
 static berth_status group_ops(berth_deploy *d) {
-  const berth_i_grouping o = { .groups = d->o.op_groups, .top_k = d->o.top_k != 0, .seed = d->o.seed };
+  const berth_i_grouping o = { .groups = d->o.op_groups,
+                               .top_k = d->o.top_k != 0,
+                               .seed = d->o.seed };
   size_t n = (size_t)d->n_ops;
   double *seconds = berth_i_alloc(d->ctx, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
   if (!seconds) return berth_i_nomem(d->ctx);
   for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++) {
     int32_t samples = d->batch >> k > 0 ? d->batch >> k : 1;
-    for (int32_t op = 0; op < d->n_ops; op++) seconds[(size_t)k * n + (size_t)op] = mean_at(d, op, samples);
+    for (int32_t op = 0; op < d->n_ops; op++)
+      seconds[(size_t)k * n + (size_t)op] = mean_at(d, op, samples);
   }
   berth_status st = berth_i_deploy_group(d->analysis, seconds, &o, d->group, &d->n_groups);
   berth_i_free(d->ctx, seconds, n, BERTH_I_GROUP_TIMES * sizeof *seconds);
@@ -97,9 +108,10 @@ static berth_status list_groups(berth_deploy *d) {
   return BERTH_OK;
 }
 
-/* ---- rank ---------------------------------------------------------------------------------- */
+/* ---- rank ---- */
 
-/* An op that makes gradients only: its own way to the end is short, but whoever is to sum them waits for them. */
+/* An op that makes gradients only: its own way to the end is short, but whoever is to sum them
+ * waits for them. */
 static bool makes_gradients(const berth_deploy *d, int32_t op) {
   const berth_graph *g = d->g;
   int32_t n = 0;
@@ -112,7 +124,8 @@ static bool makes_gradients(const berth_deploy *d, int32_t op) {
 }
 
 /* The longest way of what else reads the output of op; that of op, if nothing does. */
-static double way_beside(const berth_deploy *d, const uint8_t *aside, const double *way, int32_t op) {
+static double way_beside(const berth_deploy *d, const uint8_t *aside, const double *way,
+                         int32_t op) {
   const berth_graph *g = d->g;
   double best = -1;
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
@@ -140,19 +153,22 @@ typedef struct Place {
   uint8_t last, aside;
 } Place;
 
-BERTH_I_SORT(sort_by_rank, Place, BERTH_I_UP(last) BERTH_I_DOWN(way) BERTH_I_UP(aside) BERTH_I_UP(op))
+BERTH_I_SORT(sort_by_rank, Place,
+             BERTH_I_UP(last) BERTH_I_DOWN(way) BERTH_I_UP(aside) BERTH_I_UP(op))
 
 static berth_status find_rank(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
   Place *place = berth_i_alloc(d->ctx, n, sizeof *place);
   uint8_t *aside = berth_i_alloc(d->ctx, n, 1);
-  berth_status st = place && aside ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
+  berth_status st =
+      place && aside ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
   if (st != BERTH_OK) goto done;
   for (int32_t op = 0; op < d->n_ops; op++) aside[op] = makes_gradients(d, op);
   for (int32_t i = 0; i < d->n_ops; i++) {
     if (aside[d->g->topo[i]]) lift(d, aside, d->rank, d->g->topo[i]);
   }
-  for (int32_t op = 0; op < d->n_ops; op++) place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
+  for (int32_t op = 0; op < d->n_ops; op++)
+    place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
   sort_by_rank(place, n);
   for (int32_t op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
 done:
@@ -161,7 +177,7 @@ done:
   return st;
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static berth_status alloc_ops(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
@@ -185,7 +201,8 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
   find_scaling(d);
   number_updates(d);
   find_levels(d);
-  for (int32_t op = 0; op < d->n_ops; op++) d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;
+  for (int32_t op = 0; op < d->n_ops; op++)
+    d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;
   if ((st = group_ops(d)) != BERTH_OK) return st;
   if ((st = list_groups(d)) != BERTH_OK) return st;
   return find_rank(d);

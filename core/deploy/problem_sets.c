@@ -9,12 +9,13 @@ typedef struct Sets {
   uint8_t *in;   /* [n_devices] the set in hand */
 } Sets;
 
-/* ---- device groups ------------------------------------------------------------------------- */
+/* ---- device groups ---- */
 
 static bool alike(const berth_deploy *d, int32_t a, int32_t b) {
   const berth_device *x = &d->t->devices[a], *y = &d->t->devices[b];
-  return x->machine == y->machine && d->t->type[a] == d->t->type[b] && x->speed == y->speed && x->flops == y->flops &&
-         x->memory == y->memory && x->memory_bandwidth == y->memory_bandwidth && x->overhead == y->overhead;
+  return x->machine == y->machine && d->t->type[a] == d->t->type[b] && x->speed == y->speed
+         && x->flops == y->flops && x->memory == y->memory
+         && x->memory_bandwidth == y->memory_bandwidth && x->overhead == y->overhead;
 }
 
 static bool same_group(const berth_deploy *d, const int32_t *given, int32_t a, int32_t b) {
@@ -24,7 +25,8 @@ static bool same_group(const berth_deploy *d, const int32_t *given, int32_t a, i
 static berth_status find_groups(berth_deploy *d, const int32_t *given) {
   for (int32_t a = 0; a < d->n_devices; a++) {
     if (given && given[a] < 0)
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "device_group[%ld] is %ld: from 0", (long)a, (long)given[a]);
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "device_group[%ld] is %ld: from 0", (long)a,
+                          (long)given[a]);
     int32_t b;
     for (b = 0; b < a && !same_group(d, given, a, b); b++) continue;
     d->device_group[a] = b < a ? d->device_group[b] : d->n_device_groups++;
@@ -32,18 +34,20 @@ static berth_status find_groups(berth_deploy *d, const int32_t *given) {
   return BERTH_OK;
 }
 
-/* ---- sets ---------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 static berth_status begin_place(Sets *s) {
   berth_deploy *d = s->d;
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_at, &s->cap_at, (size_t)d->n_places + 2, sizeof *d->place_at);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_at, &s->cap_at,
+                                      (size_t)d->n_places + 2, sizeof *d->place_at);
   if (st == BERTH_OK && d->n_places == 0) d->place_at[0] = 0;
   return st;
 }
 
 static berth_status add_device(Sets *s, int32_t *n, int32_t device) {
   berth_deploy *d = s->d;
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_device, &s->cap_device, (size_t)*n + 1, sizeof *d->place_device);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->place_device, &s->cap_device,
+                                      (size_t)*n + 1, sizeof *d->place_device);
   if (st == BERTH_OK) d->place_device[(*n)++] = device;
   return st;
 }
@@ -78,7 +82,8 @@ static berth_status add_unions(Sets *s) {
   const berth_deploy *d = s->d;
   berth_status st = BERTH_OK;
   for (int32_t mask = 1; mask < 1 << d->n_device_groups && st == BERTH_OK; mask++) {
-    for (int32_t device = 0; device < d->n_devices; device++) s->in[device] = (mask >> d->device_group[device]) & 1;
+    for (int32_t device = 0; device < d->n_devices; device++)
+      s->in[device] = (mask >> d->device_group[device]) & 1;
     st = add_marked(s);
   }
   return st;
@@ -117,8 +122,10 @@ static berth_status add_singles(Sets *s) {
   return st;
 }
 
-static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t device, const char *what) {
-  return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has device %ld%s", (long)set, (long)device, what);
+static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t device,
+                               const char *what) {
+  return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has device %ld%s", (long)set,
+                      (long)device, what);
 }
 
 static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t set) {
@@ -131,7 +138,8 @@ static berth_status add_given(Sets *s, const berth_deploy_options *o, int32_t se
   memset(s->in, 0, (size_t)d->n_devices);
   for (int32_t i = o->set_at[set]; i < o->set_at[set + 1] && st == BERTH_OK; i++) {
     int32_t device = o->set_device[i];
-    if (device < 0 || device >= d->n_devices) return bad_device(d, set, device, ", which does not exist");
+    if (device < 0 || device >= d->n_devices)
+      return bad_device(d, set, device, ", which does not exist");
     if (s->in[device]) return bad_device(d, set, device, " twice");
     s->in[device] = 1;
     st = add_device(s, &n, device);
@@ -151,7 +159,7 @@ static berth_status add_sets(Sets *s, const berth_deploy_options *o) {
   return st;
 }
 
-/* ---- places -------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 static berth_status add_alone(Sets *s) {
   berth_deploy *d = s->d;
@@ -173,8 +181,10 @@ static berth_status index_places(berth_deploy *d) {
   memset(d->position, 0xff, n * (size_t)d->n_devices * sizeof *d->position);
   for (int32_t place = 0; place < d->n_places; place++) {
     const int32_t *device = berth_i_place_devices(d, place);
-    for (int32_t k = 0; k < berth_i_place_size(d, place); k++) d->position[(size_t)place * (size_t)d->n_devices + (size_t)device[k]] = k;
-    if (place < d->n_sets) d->set_place[place] = berth_i_place_size(d, place) == 1 ? d->n_sets + device[0] : place;
+    for (int32_t k = 0; k < berth_i_place_size(d, place); k++)
+      d->position[(size_t)place * (size_t)d->n_devices + (size_t)device[k]] = k;
+    if (place < d->n_sets)
+      d->set_place[place] = berth_i_place_size(d, place) == 1 ? d->n_sets + device[0] : place;
   }
   return BERTH_OK;
 }

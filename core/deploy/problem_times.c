@@ -4,20 +4,21 @@
 
 #define SLOWEST 0x1p-50
 
-/* ---- points -------------------------------------------------------------------------------- */
+/* ---- points ---- */
 
 static berth_status check_point(const berth_deploy *d, const berth_deploy_options *o, int32_t k) {
   const berth_cost *c = o->point_cost[k];
   if (o->point_batch[k] < 1)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld has a batch of %ld: needs 1 or more", (long)k, (long)o->point_batch[k]);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld has a batch of %ld: needs 1 or more",
+                        (long)k, (long)o->point_batch[k]);
   if (c->g->n_ops != d->n_ops || c->t != d->t)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld is of another %s than the cost", (long)k,
                         c->t != d->t ? "topology" : "graph");
   int32_t j;
   for (j = 0; j < k && o->point_batch[j] != o->point_batch[k]; j++) continue;
   if (j < k || o->point_batch[k] == d->batch)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld has a batch of %ld, as another one has", (long)k,
-                        (long)o->point_batch[k]);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "profile %ld has a batch of %ld, as another one has",
+                        (long)k, (long)o->point_batch[k]);
   return BERTH_OK;
 }
 
@@ -47,7 +48,7 @@ static berth_status take_points(berth_deploy *d, const berth_deploy_options *o) 
   return BERTH_OK;
 }
 
-/* ---- one op -------------------------------------------------------------------------------- */
+/* ---- one op ---- */
 
 static double cut_off(const berth_deploy *d, double seconds) {
   return d->cost->whole_us ? berth_i_whole_us(seconds) : seconds;
@@ -69,17 +70,19 @@ static double between_points(const berth_deploy *d, int32_t op, int32_t device, 
   double high = berth_i_op_time(d->point_cost[k], op, device);
   if (isinf(low) || isinf(high)) return on_line(d, op, device, samples / d->batch);
   double width = d->point_batch[k] - d->point_batch[k - 1];
-  return fmax(0, high * ((samples - d->point_batch[k - 1]) / width) + low * ((d->point_batch[k] - samples) / width));
+  return fmax(0, high * ((samples - d->point_batch[k - 1]) / width)
+                     + low * ((d->point_batch[k] - samples) / width));
 }
 
 double berth_i_deploy_seconds(const berth_deploy *d, int32_t op, int32_t device, int32_t samples) {
   if (samples == 0) return 0;
-  if (samples == d->batch || !d->scales[op]) return cut_off(d, berth_i_op_time(d->cost, op, device));
+  if (samples == d->batch || !d->scales[op])
+    return cut_off(d, berth_i_op_time(d->cost, op, device));
   if (d->n_points > 1) return cut_off(d, between_points(d, op, device, samples));
   return cut_off(d, on_line(d, op, device, (double)samples / d->batch));
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 /* The whole graph on it; a device takes as long as others do on the mean for what it cannot run. */
 static double total_on(const berth_deploy *d, int32_t device) {
@@ -103,7 +106,8 @@ static void find_speeds(berth_deploy *d) {
     d->speed[device] = total_on(d, device);
     if (d->speed[device] > 0 && d->speed[device] < least) least = d->speed[device];
   }
-  for (int32_t device = 0; device < d->n_devices; device++) sum += d->speed[device] = speed_of(d->speed[device], least);
+  for (int32_t device = 0; device < d->n_devices; device++)
+    sum += d->speed[device] = speed_of(d->speed[device], least);
   for (int32_t device = 0; device < d->n_devices; device++) d->speed[device] /= sum;
 }
 

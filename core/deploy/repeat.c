@@ -1,9 +1,9 @@
-/* Ops that every replica repeats, so that their gradients need no AllReduce (sufficient factor broadcasting): by a rule for each
- * gradient, and by a minimum cut. */
+/* Ops that every replica repeats, so that their gradients need no AllReduce (sufficient factor
+ * broadcasting): by a rule for each gradient, and by a minimum cut. */
 #include "values_internal.h"
 #include <berth/deploy.h>
 
-/* ---- gradient by gradient --------------------------------------------------------------------------- */
+/* ---- gradient by gradient ---- */
 
 /* A reader of a tensor that is not cut would have to be repeated, too. */
 static bool drags_others(const berth_deploy *d, int32_t op) {
@@ -68,7 +68,8 @@ static double gather_seconds(const choice *r, int32_t op) {
   double sum = 0;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
-    if (r->d->cut_tensor[t] && !is_gathered(r, t)) sum += berth_i_gather_seconds(r->d, r->place, g->tensor_bytes[t]);
+    if (r->d->cut_tensor[t] && !is_gathered(r, t))
+      sum += berth_i_gather_seconds(r->d, r->place, g->tensor_bytes[t]);
   }
   return sum;
 }
@@ -76,7 +77,8 @@ static double gather_seconds(const choice *r, int32_t op) {
 /* Of a gradient alone, or of what the group's AllReduce then lacks. */
 static double saved_seconds(const choice *r, double bytes) {
   double all = r->d->o.bucket == BERTH_BUCKET_GROUP ? r->bytes : bytes;
-  return berth_i_allreduce_seconds(r->d, r->place, all) - berth_i_allreduce_seconds(r->d, r->place, all - bytes);
+  return berth_i_allreduce_seconds(r->d, r->place, all)
+         - berth_i_allreduce_seconds(r->d, r->place, all - bytes);
 }
 
 static void try_op(choice *r, int32_t op) {
@@ -94,13 +96,16 @@ static void apply_rule(choice *r) {
   for (int32_t i = r->v->gradient_at[r->group]; i < r->v->gradient_at[r->group + 1]; i++) {
     r->bytes += berth_i_gradient_bytes(d, r->v->gradient[i], r->place);
   }
-  for (int32_t i = d->group_at[r->group]; i < d->group_at[r->group + 1]; i++) try_op(r, d->group_op[i]);
+  for (int32_t i = d->group_at[r->group]; i < d->group_at[r->group + 1]; i++)
+    try_op(r, d->group_op[i]);
 }
 
-const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action) {
+const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group,
+                                              int32_t action) {
   berth_i_local_sfb **kept = &v->sfb[(size_t)group * (size_t)d->n_actions + (size_t)action];
   size_t size = sizeof **kept + (size_t)berth_i_group_size(d, group);
-  berth_i_cut cut = d->action[action].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  berth_i_cut cut =
+      d->action[action].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   choice r = { d, v, group, berth_i_action_place(d, action), 0, 0, NULL };
   if (*kept) return *kept;
   if (!(*kept = berth_i_pool_zalloc(&v->pool, 1, size))) {
@@ -113,17 +118,19 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
   return *kept;
 }
 
-static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
+static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32_t *action,
+                                 uint8_t *duplicate) {
   for (int32_t g = 0; g < d->n_groups; g++) {
     if (!berth_i_reduces_all(d, action[g])) continue;
     const berth_i_local_sfb *sfb;
     if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
-    for (int32_t i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
+    for (int32_t i = 0; i < berth_i_group_size(d, g); i++)
+      duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
   }
   return BERTH_OK;
 }
 
-/* ---- by a minimum cut ------------------------------------------------------------------------------------- */
+/* ---- by a minimum cut ---- */
 
 typedef struct cut {
   berth_i_pool pool;
@@ -149,11 +156,14 @@ static berth_status cut_alloc(const berth_deploy *d, cut *c) {
   return berth_i_pool_status(&c->pool);
 }
 
-/* T of which (1 - 1/M) T is what the slowest replica takes longer; B of which (M-1)/M S/B is the time of an AllGather of 1 MiB. */
+/* T of which (1 - 1/M) T is what the slowest replica takes longer; B of which (M-1)/M S/B is the
+ * time of an AllGather of 1 MiB. */
 static void cut_op(const berth_deploy *d, const int32_t *action, int32_t op, cut *c) {
   const double reference = 1 << 20;
-  int32_t a = action[d->group[op]], place = berth_i_action_place(d, a), n = berth_i_place_size(d, place);
-  berth_i_cut shares = d->action[a].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  int32_t a = action[d->group[op]], place = berth_i_action_place(d, a),
+          n = berth_i_place_size(d, place);
+  berth_i_cut shares =
+      d->action[a].shares == BERTH_SHARES_SPEED ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   double part = 1 - 1.0 / n;
   c->barred[op] = !berth_i_reduces_all(d, a) || !may_repeat(d, op);
   c->replicas[op] = n;
@@ -179,11 +189,14 @@ static void cut_tensor(const berth_deploy *d, const int32_t *action, int32_t t, 
   c->first[++c->p.tensors] = at;
 }
 
-/* Gradients of a bucket share its time by their bytes. Without a route there is no time to spare. */
-static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const int32_t *action, int32_t group, cut *c) {
+/* Gradients of a bucket share its time by their bytes. Without a route there is no time to
+ * spare. */
+static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const int32_t *action,
+                          int32_t group, cut *c) {
   int32_t place = berth_i_action_place(d, action[group]);
   double sum = 0;
-  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) sum += berth_i_gradient_bytes(d, v->gradient[k], place);
+  for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++)
+    sum += berth_i_gradient_bytes(d, v->gradient[k], place);
   double all = berth_i_allreduce_seconds(d, place, sum);
   if (isinf(all)) return;
   for (int32_t k = v->gradient_at[group]; k < v->gradient_at[group + 1]; k++) {
@@ -191,11 +204,13 @@ static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const 
     bool shared = d->o.bucket == BERTH_BUCKET_GROUP && sum > 0;
     c->gradient_op[c->p.gradients] = d->g->producer[v->gradient[k]];
     c->gradient_bytes[c->p.gradients] = bytes;
-    c->gradient_seconds[c->p.gradients++] = shared ? all * (bytes / sum) : berth_i_allreduce_seconds(d, place, bytes);
+    c->gradient_seconds[c->p.gradients++] =
+        shared ? all * (bytes / sum) : berth_i_allreduce_seconds(d, place, bytes);
   }
 }
 
-static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32_t *action, cut *c) {
+static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32_t *action,
+                     cut *c) {
   c->p.ops = d->n_ops;
   c->first[0] = 0;
   for (int32_t i = 0; i < d->n_ops; i++) cut_op(d, action, i, c);
@@ -216,7 +231,8 @@ static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32
   c->p.gradient_seconds = c->gradient_seconds;
 }
 
-static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t *action, uint8_t *duplicate) {
+static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t *action,
+                               uint8_t *duplicate) {
   cut c;
   memset(&c, 0, sizeof c);
   c.pool = berth_i_pool_empty(d->ctx);
@@ -231,10 +247,12 @@ static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t
   return st;
 }
 
-berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate) {
+berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule,
+                                 uint8_t *duplicate) {
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK) return st;
-  if (rule != BERTH_DEPLOY_SFB_NONE && rule != BERTH_DEPLOY_SFB_LOCAL && rule != BERTH_DEPLOY_SFB_CUT)
+  if (rule != BERTH_DEPLOY_SFB_NONE && rule != BERTH_DEPLOY_SFB_LOCAL
+      && rule != BERTH_DEPLOY_SFB_CUT)
     return berth_i_fail(d->ctx, BERTH_EINVAL, "there is no rule %d for repeated ops", (int)rule);
   berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;

@@ -31,7 +31,8 @@ static double bytes_read(const berth_deploy *d, int32_t op) {
 BERTH_I_SORT(sort_by_bytes, layer, BERTH_I_DOWN(bytes) BERTH_I_UP(number))
 
 /* slot [ops] scratch */
-static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up, int32_t *slot, layer *list) {
+static int32_t list_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up,
+                           int32_t *slot, layer *list) {
   int32_t n = 0;
   for (int32_t i = 0; i < d->n_ops; i++) {
     int32_t root = berth_i_sets_root(up, i);
@@ -57,15 +58,19 @@ typedef struct guard {
 } guard;
 
 /* What is no better with the ops goes without them. */
-static bool no_worse(const berth_deploy_value *a, const berth_deploy_value *b) { return !berth_i_value_better(b, a); }
+static bool no_worse(const berth_deploy_value *a, const berth_deploy_value *b) {
+  return !berth_i_value_better(b, a);
+}
 
 static berth_status try_without(guard *x, int32_t number) {
   size_t n = (size_t)x->d->n_ops;
-  for (size_t i = 0; i < n; i++) x->trial[i] = x->now[i] && berth_i_sets_root(x->up, (int32_t)i) != number;
+  for (size_t i = 0; i < n; i++)
+    x->trial[i] = x->now[i] && berth_i_sets_root(x->up, (int32_t)i) != number;
   berth_deploy_value value;
   berth_status st = berth_deploy_evaluate(x->d, x->action, x->trial, NULL, &value);
   x->left--;
-  if (st != BERTH_OK || !no_worse(&value, &x->best)) return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
+  if (st != BERTH_OK || !no_worse(&value, &x->best))
+    return st == BERTH_EUNREACHABLE ? BERTH_OK : st;
   x->best = value;
   memcpy(x->now, x->trial, n);
   return BERTH_OK;
@@ -75,7 +80,8 @@ static berth_status try_layers(guard *x) {
   berth_status st = BERTH_OK;
   join_layers(x->d, x->now, x->up);
   int32_t n = list_layers(x->d, x->now, x->up, x->slot, x->list);
-  for (int32_t k = 0; k < n && x->left > 0 && st == BERTH_OK; k++) st = try_without(x, x->list[k].number);
+  for (int32_t k = 0; k < n && x->left > 0 && st == BERTH_OK; k++)
+    st = try_without(x, x->list[k].number);
   return st;
 }
 
@@ -96,12 +102,13 @@ static berth_status run(guard *x) {
   return BERTH_OK;
 }
 
-berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t *duplicate, int32_t most,
-                                berth_deploy_value *out) {
+berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t *duplicate,
+                                int32_t most, berth_deploy_value *out) {
   size_t n = (size_t)d->n_ops;
   guard x = { d, action, NULL, NULL, NULL, NULL, NULL, most, { 0, 0, 0, BERTH_NONE, 0, 0, 0 } };
   berth_i_pool scratch = berth_i_pool_empty(d->ctx);
-  if (most < 2) return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
+  if (most < 2)
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "%d evaluations: it takes at least 2", (int)most);
   x.now = berth_i_pool_alloc(&scratch, n, 1);
   x.trial = berth_i_pool_alloc(&scratch, n, 1);
   x.up = berth_i_pool_alloc(&scratch, n, sizeof *x.up);
@@ -120,16 +127,20 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
   return st;
 }
 
-/* ---- a rule, or nothing --------------------------------------------------------------------------------- */
+/* ---- a rule, or nothing ---- */
 
-static bool repeats(const uint8_t *duplicate, int32_t n) { return memchr(duplicate, 1, (size_t)n) != NULL; }
+static bool repeats(const uint8_t *duplicate, int32_t n) {
+  return memchr(duplicate, 1, (size_t)n) != NULL;
+}
 
-berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action, berth_deploy_sfb rule, uint8_t *duplicate,
-                                        double *peak, berth_deploy_value *out) {
+berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action,
+                                        berth_deploy_sfb rule, uint8_t *duplicate, double *peak,
+                                        berth_deploy_value *out) {
   const size_t n = (size_t)d->n_devices;
   double *more = NULL;
   berth_status st = berth_deploy_repeat(d, action, rule, duplicate);
-  if (st != BERTH_OK || (st = berth_deploy_evaluate(d, action, NULL, peak, out)) != BERTH_OK) return st;
+  if (st != BERTH_OK || (st = berth_deploy_evaluate(d, action, NULL, peak, out)) != BERTH_OK)
+    return st;
   if (!repeats(duplicate, d->n_ops)) return BERTH_OK;
   if (!(more = berth_i_alloc(d->ctx, n, sizeof *more))) return berth_i_nomem(d->ctx);
   berth_deploy_value with;

@@ -29,34 +29,41 @@ const berth_option_table *berth_sfb_option_table(void) {
   BERTH_I_OPTION_TABLE("sfb", options, berth_sfb_problem, set_defaults);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static bool is_amount(double x) { return x >= 0 && !isinf(x); }
 
 static berth_status check_ops(berth_ctx *ctx, const berth_sfb_problem *p) {
   for (int32_t i = 0; i < p->ops; i++) {
     if (!is_amount(p->seconds[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "op %d takes %g s: not a finite number of at least 0", (int)i, p->seconds[i]);
-    if (p->replicas[i] < 1) return berth_i_fail(ctx, BERTH_EINVAL, "op %d has %d replicas", (int)i, (int)p->replicas[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d takes %g s: not a finite number of at least 0",
+                          (int)i, p->seconds[i]);
+    if (p->replicas[i] < 1)
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has %d replicas", (int)i, (int)p->replicas[i]);
     if (!(p->bandwidth[i] > 0))
-      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has a bandwidth of %g B/s: not above 0", (int)i, p->bandwidth[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d has a bandwidth of %g B/s: not above 0", (int)i,
+                          p->bandwidth[i]);
   }
   return BERTH_OK;
 }
 
-static berth_status check_op(berth_ctx *ctx, const berth_sfb_problem *p, int32_t op, const char *what, int32_t k) {
+static berth_status check_op(berth_ctx *ctx, const berth_sfb_problem *p, int32_t op,
+                             const char *what, int32_t k) {
   if (op >= 0 && op < p->ops) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "%s %d: there is no op %d among %d", what, (int)k, (int)op, (int)p->ops);
+  return berth_i_fail(ctx, BERTH_EINVAL, "%s %d: there is no op %d among %d", what, (int)k, (int)op,
+                      (int)p->ops);
 }
 
 static berth_status check_tensor(berth_ctx *ctx, const berth_sfb_problem *p, int32_t k) {
   berth_status st = check_op(ctx, p, p->producer[k], "tensor", k);
   if (st != BERTH_OK) return st;
   if (!is_amount(p->bytes[k]))
-    return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d has %g B: not a finite number of at least 0", (int)k, p->bytes[k]);
+    return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d has %g B: not a finite number of at least 0",
+                        (int)k, p->bytes[k]);
   if (p->first[k + 1] < p->first[k] || (k == 0 && p->first[0] != 0))
     return berth_i_fail(ctx, BERTH_EINVAL, "tensor %d: first does not rise from 0", (int)k);
-  for (int32_t e = p->first[k]; e < p->first[k + 1] && st == BERTH_OK; e++) st = check_op(ctx, p, p->consumer[e], "tensor", k);
+  for (int32_t e = p->first[k]; e < p->first[k + 1] && st == BERTH_OK; e++)
+    st = check_op(ctx, p, p->consumer[e], "tensor", k);
   return st;
 }
 
@@ -65,32 +72,36 @@ static berth_status check_gradient(berth_ctx *ctx, const berth_sfb_problem *p, i
   berth_status st = check_op(ctx, p, p->gradient_op[k], "gradient", k);
   if (st != BERTH_OK) return st;
   if (!is_amount(p->gradient_bytes[k]))
-    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d has %g B: not a finite number of at least 0", (int)k,
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "gradient %d has %g B: not a finite number of at least 0", (int)k,
                         p->gradient_bytes[k]);
   if (isnan(given)) return BERTH_OK;
   if (p->cost == BERTH_SFB_COMPAT)
-    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d: seconds go with the cost per-device only", (int)k);
+    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d: seconds go with the cost per-device only",
+                        (int)k);
   if (!is_amount(given))
-    return berth_i_fail(ctx, BERTH_EINVAL, "gradient %d takes %g s: not a finite number of at least 0", (int)k, given);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "gradient %d takes %g s: not a finite number of at least 0", (int)k, given);
   return BERTH_OK;
 }
 
 static berth_status check(berth_ctx *ctx, const berth_sfb_problem *p) {
   berth_status st = BERTH_OK;
   if (p->ops < 0 || p->tensors < 0 || p->gradients < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "%d ops, %d tensors, %d gradients: none may be below 0", (int)p->ops, (int)p->tensors,
-                        (int)p->gradients);
+    return berth_i_fail(ctx, BERTH_EINVAL, "%d ops, %d tensors, %d gradients: none may be below 0",
+                        (int)p->ops, (int)p->tensors, (int)p->gradients);
   if (p->cost != BERTH_SFB_PER_DEVICE && p->cost != BERTH_SFB_COMPAT)
     return berth_i_fail(ctx, BERTH_EINVAL, "there is no cost %d", (int)p->cost);
   if (!is_amount(p->per_op))
-    return berth_i_fail(ctx, BERTH_EINVAL, "per_op is %g s: not a finite number of at least 0", p->per_op);
+    return berth_i_fail(ctx, BERTH_EINVAL, "per_op is %g s: not a finite number of at least 0",
+                        p->per_op);
   st = check_ops(ctx, p);
   for (int32_t k = 0; k < p->tensors && st == BERTH_OK; k++) st = check_tensor(ctx, p, k);
   for (int32_t k = 0; k < p->gradients && st == BERTH_OK; k++) st = check_gradient(ctx, p, k);
   return st;
 }
 
-/* ---- prices ------------------------------------------------------------------------------- */
+/* ---- prices ---- */
 
 static double work_of(const berth_sfb_problem *p, int32_t i) {
   double m = p->replicas[i], times = p->cost == BERTH_SFB_COMPAT ? m - 1 : 1 - 1 / m;
@@ -118,7 +129,8 @@ static int32_t gathers(const berth_sfb_problem *p, const uint8_t *duplicated, in
   return p->cost == BERTH_SFB_COMPAT || n < 1 ? n : 1;
 }
 
-static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered, berth_sfb_value *v) {
+static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered,
+                        berth_sfb_value *v) {
   for (int32_t k = 0; k < p->tensors; k++) {
     int32_t n = gathers(p, duplicated, k);
     v->gather += n * gather_of(p, k);
@@ -127,7 +139,8 @@ static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, u
   }
 }
 
-static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *removed, berth_sfb_value *v) {
+static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *removed,
+                          berth_sfb_value *v) {
   for (int32_t k = 0; k < p->gradients; k++) {
     bool gone = duplicated[p->gradient_op[k]];
     if (gone) v->sync += sync_of(p, k);
@@ -136,7 +149,8 @@ static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated,
   }
 }
 
-static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered, uint8_t *removed) {
+static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *duplicated,
+                                uint8_t *gathered, uint8_t *removed) {
   berth_sfb_value v = { 0, 0, 0, 0, 0, 0, 0 };
   for (int32_t i = 0; i < p->ops; i++) {
     if (!duplicated[i]) continue;
@@ -149,18 +163,20 @@ static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *dupli
   return v;
 }
 
-berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered,
-                               uint8_t *removed, berth_sfb_value *out) {
+berth_status berth_sfb_measure(berth_ctx *ctx, const berth_sfb_problem *p,
+                               const uint8_t *duplicated, uint8_t *gathered, uint8_t *removed,
+                               berth_sfb_value *out) {
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < p->ops; i++) {
-    if (duplicated[i] && p->barred && p->barred[i]) return berth_i_fail(ctx, BERTH_EINVAL, "op %d is barred", (int)i);
+    if (duplicated[i] && p->barred && p->barred[i])
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d is barred", (int)i);
   }
   *out = value_of(p, duplicated, gathered, removed);
   return BERTH_OK;
 }
 
-/* ---- the cut ------------------------------------------------------------------------------ */
+/* ---- the cut ---- */
 
 /* Nodes: ops, then tensors, then the source (not duplicated) and the target (duplicated). */
 typedef struct Net {
@@ -173,10 +189,12 @@ typedef struct Net {
 } Net;
 
 static berth_status net_init(berth_ctx *ctx, const berth_sfb_problem *p, Net *x) {
-  int64_t edges = p->tensors > 0 ? p->first[p->tensors] : 0, nodes = (int64_t)p->ops + p->tensors + 2;
+  int64_t edges = p->tensors > 0 ? p->first[p->tensors] : 0,
+          nodes = (int64_t)p->ops + p->tensors + 2;
   int64_t most = (int64_t)p->ops + p->tensors + edges;
   *x = (Net){ .pool = berth_i_pool_empty(ctx) };
-  if (nodes > INT32_MAX || most > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "too many ops, tensors and edges");
+  if (nodes > INT32_MAX || most > INT32_MAX)
+    return berth_i_fail(ctx, BERTH_EINVAL, "too many ops, tensors and edges");
   x->n = (int32_t)nodes;
   x->most = (int32_t)most;
   x->source = x->n - 2;
@@ -220,34 +238,40 @@ static void add_tensor(const berth_sfb_problem *p, Net *x, int32_t k) {
     arc(x, each ? maker : node, node_of(p, x, p->consumer[e]), each ? w : INFINITY);
 }
 
-/* To whole numbers that add up to 2^50 at most, so that a flow is exact; what is never cut gets more than all of these. */
+/* To whole numbers that add up to 2^50 at most, so that a flow is exact; what is never cut gets
+ * more than all of these. */
 static berth_status make_whole(berth_ctx *ctx, Net *x) {
   double sum = 0;
   for (int32_t k = 0; k < x->arcs; k++) {
     if (x->capacity[k] < INFINITY) sum += x->capacity[k];
   }
-  if (!isfinite(sum)) return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: they add up to %g s", sum);
+  if (!isfinite(sum))
+    return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: they add up to %g s", sum);
   int32_t exponent;
   frexp(sum, &exponent);
   for (int32_t k = 0; k < x->arcs; k++)
-    x->capacity[k] = x->capacity[k] < INFINITY ? nearbyint(ldexp(x->capacity[k], 50 - exponent)) : ldexp(1, 52);
+    x->capacity[k] =
+        x->capacity[k] < INFINITY ? nearbyint(ldexp(x->capacity[k], 50 - exponent)) : ldexp(1, 52);
   return BERTH_OK;
 }
 
 static berth_status check_prices(berth_ctx *ctx, const berth_sfb_problem *p, const Net *x) {
   for (int32_t i = 0; i < p->ops; i++) {
     if (!isfinite(x->net[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i, x->net[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: op %d costs %g s", (int)i,
+                          x->net[i]);
   }
   for (int32_t k = 0; k < p->tensors; k++) {
     double w = gather_of(p, k);
-    if (!isfinite(w)) return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: tensor %d costs %g s", (int)k, w);
+    if (!isfinite(w))
+      return berth_i_fail(ctx, BERTH_EINVAL, "the costs are out of range: tensor %d costs %g s",
+                          (int)k, w);
   }
   return BERTH_OK;
 }
 
-berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_t *duplicated, uint8_t *gathered, uint8_t *removed,
-                              berth_sfb_value *out) {
+berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_t *duplicated,
+                              uint8_t *gathered, uint8_t *removed, berth_sfb_value *out) {
   berth_status st = check(ctx, p);
   if (st != BERTH_OK) return st;
   Net x;

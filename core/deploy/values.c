@@ -1,11 +1,13 @@
-/* What the evaluator keeps with a problem: op groups and what crosses between them, gradients, stances. */
+/* What the evaluator keeps with a problem: op groups and what crosses between them, gradients,
+ * stances. */
 #include "values_internal.h"
 #include "base/sort_internal.h"
 
-/* ---- what crosses between op groups ---------------------------------------------------------- */
+/* ---- what crosses between op groups ---- */
 
 /* By pair; then by size, so that sums are the same whatever the sort does with equal pairs. */
-BERTH_I_SORT(sort_crossings, berth_i_crossing, BERTH_I_UP(from) BERTH_I_UP(to) BERTH_I_UP(cut) BERTH_I_UP(whole))
+BERTH_I_SORT(sort_crossings, berth_i_crossing,
+             BERTH_I_UP(from) BERTH_I_UP(to) BERTH_I_UP(cut) BERTH_I_UP(whole))
 
 typedef struct gatherer {
   berth_i_pool pool;
@@ -24,8 +26,11 @@ static berth_status add_reader(berth_deploy *d, gatherer *x, int32_t tensor, int
     return BERTH_OK;
   }
   berth_status st;
-  if ((st = berth_i_pool_grow(&x->pool, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list)) != BERTH_OK) return st;
-  x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0, d->cut_tensor[tensor] ? 0 : bytes };
+  if ((st = berth_i_pool_grow(&x->pool, (void **)&x->list, &x->cap, x->n + 1, sizeof *x->list))
+      != BERTH_OK)
+    return st;
+  x->list[x->n++] = (berth_i_crossing){ from, to, d->cut_tensor[tensor] ? bytes : 0,
+                                        d->cut_tensor[tensor] ? 0 : bytes };
   return BERTH_OK;
 }
 
@@ -100,7 +105,7 @@ done:
   return st;
 }
 
-/* ---- ops and gradients -------------------------------------------------------------------------- */
+/* ---- ops and gradients ---- */
 
 static berth_status make_orders(berth_deploy *d) {
   berth_i_values *v = d->values;
@@ -109,7 +114,8 @@ static berth_status make_orders(berth_deploy *d) {
   v->index = berth_i_pool_alloc(&v->pool, (size_t)d->n_ops, sizeof *v->index);
   if (next && v->index) {
     for (int32_t g = 0; g < d->n_groups; g++) next[g] = d->group_at[g];
-    for (int32_t i = 0; i < d->n_ops; i++) v->in_order[next[d->group[d->g->topo[i]]]++] = d->g->topo[i];
+    for (int32_t i = 0; i < d->n_ops; i++)
+      v->in_order[next[d->group[d->g->topo[i]]]++] = d->g->topo[i];
     for (int32_t i = 0; i < d->n_ops; i++) {
       int32_t op = d->group_op[i];
       v->index[op] = i - d->group_at[d->group[op]];
@@ -154,7 +160,7 @@ static berth_status make_gradients(berth_deploy *d) {
   return BERTH_OK;
 }
 
-/* ---- stances -------------------------------------------------------------------------------------- */
+/* ---- stances ---- */
 
 static berth_i_stance stance_of(const berth_deploy *d, int32_t action) {
   const berth_action *a = &d->action[action];
@@ -203,7 +209,7 @@ static berth_status make_tables(berth_deploy *d) {
   return BERTH_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status fill(berth_deploy *d) {
   berth_i_values *v = d->values;

@@ -1,14 +1,20 @@
 /* What the evaluator keeps with a problem. Nearly all is made when it is asked for the first time.
  *
- * A stance is how an action makes the ops of a group stand: a place, and cut by EVEN or SPEED, whole, or dealt out (SPLIT).
- * Stances of the actions are numbered from 0; several actions may have one. */
+ * A stance is how an action makes the ops of a group stand: a place, and cut by EVEN or SPEED,
+ * whole, or dealt out (SPLIT). Stances of the actions are numbered from 0; several actions may have
+ * one. */
 #ifndef BERTH_VALUES_INTERNAL_H
 #define BERTH_VALUES_INTERNAL_H
 
 #include "deploy_internal.h"
 #include <berth/deploy.h>
 
-typedef enum berth_i_manner { BERTH_I_BY_EVEN, BERTH_I_BY_SPEED, BERTH_I_BY_WHOLE, BERTH_I_BY_SPLIT } berth_i_manner;
+typedef enum berth_i_manner {
+  BERTH_I_BY_EVEN,
+  BERTH_I_BY_SPEED,
+  BERTH_I_BY_WHOLE,
+  BERTH_I_BY_SPLIT
+} berth_i_manner;
 
 typedef struct berth_i_stance {
   int32_t place;
@@ -45,11 +51,15 @@ typedef struct berth_i_values {
   int32_t *in_at, *in;              /* [n_groups + 1] into [n_crossings] crossings by to */
   double *inner;                    /* [n_groups] bytes of tensors that stay in it */
   double *params;                   /* [n_groups] bytes */
-  int32_t *in_order;                /* [n_ops] ops of each group in topological order; parallel to group_op */
-  int32_t *index;                   /* [n_ops] where it is in group_op, from the first of its group */
-  int32_t *gradient_at, *gradient;  /* [n_groups + 1] tensors that are reduced, by the group of their producer, ascending */
+  int32_t *in_order;                /* [n_ops] ops of each group in topological order; parallel to
+                                       group_op */
+  int32_t *index;                   /* [n_ops] where it is in group_op, from the first of its
+                                       group */
+  int32_t *gradient_at, *gradient;  /* [n_groups + 1] tensors that are reduced, by the group of
+                                       their producer, ascending */
   uint8_t *reduced;                 /* [n_tensors] 1: it is one of them */
-  double *rows;                     /* [n_groups] bytes that sparse updates read, cut along the batch */
+  double *rows;                     /* [n_groups] bytes that sparse updates read, cut along the
+                                       batch */
   /* stances */
   int32_t n_stances;
   berth_i_stance *stance;           /* [n_stances] */
@@ -58,7 +68,8 @@ typedef struct berth_i_values {
   double *seconds;                  /* [n_groups * n_stances] of the slowest device; NaN */
   double *sync;                     /* [n_groups * n_actions] NaN */
   berth_i_local_sfb **sfb;          /* [n_groups * n_actions] NULL */
-  double *place_seconds;            /* [n_groups * n_device_groups * 4] features: at B, B/2, B/4, B/8; NULL */
+  double *place_seconds;            /* [n_groups * n_device_groups * 4] features: at B, B/2, B/4,
+                                       B/8; NULL */
   double *load;                     /* [links] scratch: zero between uses */
   int32_t *touched;                 /* [links] scratch */
   int32_t n_touched;
@@ -67,18 +78,23 @@ typedef struct berth_i_values {
 /** Makes them, if they are not there.  @return BERTH_OK, BERTH_ENOMEM */
 berth_status berth_i_values_of(berth_deploy *d, berth_i_values **out);
 
-static inline int32_t berth_i_action_place(const berth_deploy *d, int32_t action) { return d->set_place[d->action[action].set]; }
+static inline int32_t berth_i_action_place(const berth_deploy *d, int32_t action) {
+  return d->set_place[d->action[action].set];
+}
 static inline int32_t berth_i_group_size(const berth_deploy *d, int32_t group) {
   return d->group_at[group + 1] - d->group_at[group];
 }
-static inline double berth_i_memory_of(const berth_deploy *d, int32_t device) { return d->t->devices[device].memory; }
+static inline double berth_i_memory_of(const berth_deploy *d, int32_t device) {
+  return d->t->devices[device].memory;
+}
 static inline bool berth_i_is_legal(const berth_deploy *d, int32_t group, int32_t action) {
   return d->legal[(size_t)group * (size_t)d->n_actions + (size_t)action] != 0;
 }
 /** Replicas that each do their share, on several devices. */
 static inline bool berth_i_is_data_parallel(const berth_deploy *d, int32_t action) {
   berth_deploy_option o = d->action[action].option;
-  return (o == BERTH_DEPLOY_PS || o == BERTH_DEPLOY_ALLREDUCE) && berth_i_place_size(d, berth_i_action_place(d, action)) > 1;
+  return (o == BERTH_DEPLOY_PS || o == BERTH_DEPLOY_ALLREDUCE)
+         && berth_i_place_size(d, berth_i_action_place(d, action)) > 1;
 }
 
 /** Replicas whose gradients an AllReduce adds up. */
@@ -86,30 +102,34 @@ static inline bool berth_i_reduces_all(const berth_deploy *d, int32_t action) {
   return d->action[action].option == BERTH_DEPLOY_ALLREDUCE && berth_i_is_data_parallel(d, action);
 }
 
-/* ---- evaluation ---------------------------------------------------------------------------- */
+/* ---- evaluation ---- */
 
 /** a is to be preferred: memory lacks less, or the same and the step is faster. */
 bool berth_i_value_better(const berth_deploy_value *a, const berth_deploy_value *b);
 
-/* ---- local costs ----------------------------------------------------------------------------- */
+/* ---- local costs ---- */
 
 /** Traffic on links, in bytes; unreachable: false. */
-bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst, double bytes, double *latency);
+bool berth_i_load_add(const berth_deploy *d, berth_i_values *v, int32_t src, int32_t dst,
+                      double bytes, double *latency);
 /** Seconds of the busiest link; all are zero afterwards. */
 double berth_i_load_take(const berth_deploy *d, berth_i_values *v);
-berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to, const berth_i_rate **out);
+berth_status berth_i_rate_of(berth_deploy *d, berth_i_values *v, int32_t from, int32_t to,
+                             const berth_i_rate **out);
 /** What keeps variables in step, without repeated ops. */
 double berth_i_group_sync(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action);
 /** Of an AllReduce of these bytes over the place's devices. */
 double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double bytes);
-/** Of a tensor of these bytes, cut, to all devices of the place: by AllGather or by a concatenation, as the compiler does. */
+/** Of a tensor of these bytes, cut, to all devices of the place: by AllGather or by a
+ * concatenation, as the compiler does. */
 double berth_i_gather_seconds(const berth_deploy *d, int32_t place, double bytes);
 /** Bytes of a gradient as they are sent. */
 double berth_i_gradient_bytes(const berth_deploy *d, int32_t tensor, int32_t place);
 /** NULL: out of memory. Only where gradients are reduced by AllReduce. */
-const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action);
+const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v, int32_t group,
+                                              int32_t action);
 
-/* ---- strategies to begin with ------------------------------------------------------------------ */
+/* ---- strategies to begin with ---- */
 
 /** Op groups packed onto single devices.  @param action [n_groups] out
  *  @param found false: there are no single devices to choose */

@@ -2,7 +2,9 @@
 #include "episodes_internal.h"
 
 berth_assign_options berth_assign_default(void) {
-  berth_assign_options o = { BERTH_ESTIMATES_EXACT, BERTH_T_LEVELS_CODE, BERTH_EDGE_COSTS_PRODUCER, NULL, 0, 0 };
+  berth_assign_options o = {
+    BERTH_ESTIMATES_EXACT, BERTH_T_LEVELS_CODE, BERTH_EDGE_COSTS_PRODUCER, NULL, 0, 0
+  };
   return o;
 }
 
@@ -58,11 +60,13 @@ void berth_assign_release(berth_assign *a) {
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   if (g->n_collectives == 0) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
-                      "assignment: the graph has %d collectives, which op starts none can tell: expand them first",
+                      "assignment: the graph has %d collectives, which op starts none can tell: "
+                      "expand them first",
                       (int)g->n_collectives);
 }
 
-berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts, berth_assign **out) {
+berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts,
+                              berth_assign **out) {
   berth_ctx *ctx = cost->ctx;
   berth_assign_options o = opts ? *opts : berth_assign_default();
   berth_status st;
@@ -80,8 +84,9 @@ berth_status berth_assign_new(berth_cost *cost, const berth_assign_options *opts
   a->width = o.partners ? BERTH_I_FEATURES + 1 : BERTH_I_FEATURES;
   berth_ctx_retain(ctx);
   berth_cost_retain(cost);
-  if ((st = berth_i_assign_units(a, o.unit)) == BERTH_OK && (st = berth_i_assign_pairs(a)) == BERTH_OK
-      && (st = berth_i_assign_features(a)) == BERTH_OK && (st = berth_i_assign_edges(a)) == BERTH_OK) {
+  if ((st = berth_i_assign_units(a, o.unit)) == BERTH_OK
+      && (st = berth_i_assign_pairs(a)) == BERTH_OK && (st = berth_i_assign_features(a)) == BERTH_OK
+      && (st = berth_i_assign_edges(a)) == BERTH_OK) {
     a->restricted = berth_i_assign_restricts(a);
     *out = a;
   } else {
@@ -99,7 +104,8 @@ const double *berth_assign_op_features(const berth_assign *a) { return a->featur
 const int32_t *berth_assign_b_next(const berth_assign *a) { return a->b_next; }
 const int32_t *berth_assign_t_next(const berth_assign *a) { return a->t_next; }
 
-int32_t berth_assign_edges(const berth_assign *a, const int32_t **src, const int32_t **dst, const double **seconds) {
+int32_t berth_assign_edges(const berth_assign *a, const int32_t **src, const int32_t **dst,
+                           const double **seconds) {
   *src = a->src;
   *dst = a->dst;
   *seconds = a->seconds;

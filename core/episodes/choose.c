@@ -37,7 +37,8 @@ static int32_t sample(berth_rng *rng, const float *score, int32_t n) {
   return last;
 }
 
-static berth_status count_legal(berth_episodes *e, int32_t segment, const float *score, int32_t n, int32_t *legal) {
+static berth_status count_legal(berth_episodes *e, int32_t segment, const float *score, int32_t n,
+                                int32_t *legal) {
   *legal = 0;
   for (int32_t i = 0; i < n; i++) {
     if (isnan(score[i]) || score[i] == INFINITY) {
@@ -47,13 +48,16 @@ static berth_status count_legal(berth_episodes *e, int32_t segment, const float 
     *legal += score[i] != -INFINITY;
   }
   if (*legal > 0) return BERTH_OK;
-  return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: segment %d leaves nothing to choose from", (int)segment);
+  return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: segment %d leaves nothing to choose from",
+                      (int)segment);
 }
 
-berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score, berth_episodes_choice how,
-                                   double epsilon, int32_t *out) {
-  if (!(epsilon >= 0 && epsilon <= 1)) return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: epsilon %g is not from 0 to 1", epsilon);
-  if ((unsigned)how > BERTH_CHOICE_RANDOM_TIES) return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: no way %d", (int)how);
+berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, const float *score,
+                                   berth_episodes_choice how, double epsilon, int32_t *out) {
+  if (!(epsilon >= 0 && epsilon <= 1))
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: epsilon %g is not from 0 to 1", epsilon);
+  if ((unsigned)how > BERTH_CHOICE_RANDOM_TIES)
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "choose: no way %d", (int)how);
   for (int32_t i = 0; i < e->n; i++) {
     berth_status st = count_legal(e, i, score + first[i], first[i + 1] - first[i], &e->legal[i]);
     if (st != BERTH_OK) return st;
@@ -63,7 +67,9 @@ berth_status berth_episodes_choose(berth_episodes *e, const int32_t *first, cons
     const float *x = score + first[i];
     int32_t n = first[i + 1] - first[i];
     if (epsilon > 0 && berth_rng_uniform(rng) < epsilon) out[i] = any(rng, x, n, e->legal[i]);
-    else out[i] = how == BERTH_CHOICE_SAMPLE ? sample(rng, x, n) : largest(rng, x, n, how == BERTH_CHOICE_RANDOM_TIES);
+    else
+      out[i] = how == BERTH_CHOICE_SAMPLE ? sample(rng, x, n)
+                                          : largest(rng, x, n, how == BERTH_CHOICE_RANDOM_TIES);
   }
   return BERTH_OK;
 }

@@ -19,13 +19,15 @@ static void of_partners(const berth_assign *a, const berth_i_episode *s, int32_t
     int32_t w = a->after.op[k];
     for (int32_t i = a->before.at[w]; i < a->before.at[w + 1]; i++) {
       int32_t u = a->before.op[i], d = s->device[u];
-      if (d != BERTH_NONE) out[(size_t)d * (size_t)a->width + PARTNERS] += berth_i_op_time(a->cost, u, d);
+      if (d != BERTH_NONE)
+        out[(size_t)d * (size_t)a->width + PARTNERS] += berth_i_op_time(a->cost, u, d);
     }
   }
 }
 
-/* Earliest start there, after the work that is reserved: the device will be busy with it. Reserved is what units have left, the
- * difference is exact where they have none: no rounding breaks ties. */
+/* Earliest start there, after the work that is reserved: the device will be busy with it. Reserved
+ * is what units have left, the difference is exact where they have none: no rounding breaks
+ * ties. */
 static double earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t d) {
   if (!berth_i_may(a, op, d)) return INFINITY;
   double at = berth_i_earliest(a, s, op, d);
@@ -62,10 +64,12 @@ static bool is_candidate(const berth_i_episode *s, int32_t op) {
 }
 
 berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op) {
-  if (e->step >= e->a->steps) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: all %d steps are taken", (int)e->a->steps);
+  if (e->step >= e->a->steps)
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: all %d steps are taken", (int)e->a->steps);
   for (int32_t i = 0; i < e->n; i++) {
     if (is_candidate(&e->episode[i], op[i])) continue;
-    return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: op %d is no candidate of episode %d", (int)op[i], (int)i);
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: op %d is no candidate of episode %d",
+                        (int)op[i], (int)i);
   }
   return BERTH_OK;
 }
@@ -73,9 +77,12 @@ berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op) 
 berth_status berth_episodes_devices(berth_episodes *e, const int32_t *op, double *out) {
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
-  for (int32_t i = 0; i < e->n; i++) fill(e->a, &e->episode[i], op[i], berth_i_answer_of(e->a, out, i));
+  for (int32_t i = 0; i < e->n; i++)
+    fill(e->a, &e->episode[i], op[i], berth_i_answer_of(e->a, out, i));
   memcpy(e->asked, op, (size_t)e->n * sizeof *op);
-  if (out != e->answer) memcpy(e->answer, out, (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width * sizeof *out);
+  if (out != e->answer)
+    memcpy(e->answer, out,
+           (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width * sizeof *out);
   e->told = true;
   return BERTH_OK;
 }
@@ -89,9 +96,11 @@ berth_status berth_episodes_allowed(berth_episodes *e, const int32_t *op, uint8_
   return BERTH_OK;
 }
 
-/* ---- the teacher ------------------------------------------------------------------------- */
+/* ---- the teacher ---- */
 
-static double b_level(const berth_assign *a, int32_t op) { return a->feature[(size_t)op * BERTH_I_FEATURES + 1]; }
+static double b_level(const berth_assign *a, int32_t op) {
+  return a->feature[(size_t)op * BERTH_I_FEATURES + 1];
+}
 
 /* Returns how many candidates have the largest b-level; marks them. */
 static int32_t mark_highest(const berth_assign *a, const berth_i_episode *s, uint8_t *best) {
@@ -108,14 +117,16 @@ static void mark_eldest(const berth_i_episode *s, int32_t k, uint8_t *best) {
   for (; k > 0; k--) {
     int32_t eldest = BERTH_NONE;
     for (int32_t i = 0; i < s->n_ready; i++) {
-      if (!best[i] && (eldest == BERTH_NONE || s->since[s->ready[i]] < s->since[s->ready[eldest]])) eldest = i;
+      if (!best[i] && (eldest == BERTH_NONE || s->since[s->ready[i]] < s->since[s->ready[eldest]]))
+        eldest = i;
     }
     best[eldest] = 1;
   }
 }
 
 berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ties, uint8_t *best) {
-  if (e->step >= e->a->steps) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: all %d steps are taken", (int)e->a->steps);
+  if (e->step >= e->a->steps)
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: all %d steps are taken", (int)e->a->steps);
   for (int32_t i = 0; i < e->n; i++) {
     int32_t k = mark_highest(e->a, &e->episode[i], best);
     if (ties == BERTH_TEACHER_CODE) mark_eldest(&e->episode[i], k, best);
@@ -125,7 +136,8 @@ berth_status berth_episodes_teacher_ops(berth_episodes *e, berth_teacher_ties ti
 }
 
 /* Of those where op may go. Where all that may run op are out of reach, they are equally good. */
-static void mark_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, uint8_t *best) {
+static void mark_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op,
+                          uint8_t *best) {
   double least = INFINITY;
   berth_i_allowed(a, s->device, op, best);
   for (int32_t d = 0; d < a->n_devices; d++) {
@@ -139,6 +151,7 @@ static void mark_earliest(const berth_assign *a, const berth_i_episode *s, int32
 berth_status berth_episodes_teacher_devices(berth_episodes *e, const int32_t *op, uint8_t *best) {
   berth_status st = berth_i_episodes_check(e, op);
   if (st != BERTH_OK) return st;
-  for (int32_t i = 0; i < e->n; i++) mark_earliest(e->a, &e->episode[i], op[i], best + (size_t)i * (size_t)e->a->n_devices);
+  for (int32_t i = 0; i < e->n; i++)
+    mark_earliest(e->a, &e->episode[i], op[i], best + (size_t)i * (size_t)e->a->n_devices);
   return BERTH_OK;
 }

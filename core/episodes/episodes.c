@@ -1,7 +1,7 @@
 /* Episodes in lock-step. */
 #include "episodes_internal.h"
 
-/* ---- making ------------------------------------------------------------------------------ */
+/* ---- making ---- */
 
 static void alloc_episode(berth_episodes *e, berth_i_episode *s) {
   berth_i_pool *pool = &e->pool;
@@ -20,7 +20,9 @@ static void alloc_episode(berth_episodes *e, berth_i_episode *s) {
 }
 
 static size_t rows_of(const berth_episodes *e) { return (size_t)e->n * (size_t)e->a->steps; }
-static size_t answer_size(const berth_episodes *e) { return (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width; }
+static size_t answer_size(const berth_episodes *e) {
+  return (size_t)e->n * (size_t)e->a->n_devices * (size_t)e->a->width;
+}
 static size_t all_answers(const berth_episodes *e) { return answer_size(e) * (size_t)e->a->steps; }
 
 static berth_status alloc_arrays(berth_episodes *e) {
@@ -61,7 +63,8 @@ static bool too_large(const berth_assign *a, int32_t n) {
 berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out) {
   if (n < 1 || too_large(a, n)) {
     return berth_i_fail(a->ctx, BERTH_EINVAL,
-                        "episodes: %d at once, of %d steps on %d devices: at least one, and fewer numbers in all", (int)n,
+                        "episodes: %d at once, of %d steps on %d devices: at least one, and fewer "
+                        "numbers in all", (int)n,
                         (int)a->steps, (int)a->n_devices);
   }
   berth_episodes *e;
@@ -83,13 +86,14 @@ berth_status berth_episodes_new(berth_assign *a, int32_t n, berth_episodes **out
   return BERTH_OK;
 }
 
-/* ---- stepping ---------------------------------------------------------------------------- */
+/* ---- stepping ---- */
 
 static void list_candidates(berth_episodes *e) {
   e->first[0] = 0;
   for (int32_t i = 0; i < e->n; i++) {
     const berth_i_episode *s = &e->episode[i];
-    if (s->n_ready > 0) memcpy(e->list + e->first[i], s->ready, (size_t)s->n_ready * sizeof *s->ready);
+    if (s->n_ready > 0)
+      memcpy(e->list + e->first[i], s->ready, (size_t)s->n_ready * sizeof *s->ready);
     e->first[i + 1] = e->first[i] + s->n_ready;
   }
 }
@@ -110,20 +114,24 @@ int32_t berth_episodes_count(const berth_episodes *e) { return e->n; }
 int32_t berth_episodes_step(const berth_episodes *e) { return e->step; }
 const int32_t *berth_episodes_placement(const berth_episodes *e) { return e->placement; }
 
-int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first, const int32_t **ops) {
+int32_t berth_episodes_candidates(const berth_episodes *e, const int32_t **first,
+                                  const int32_t **ops) {
   *first = e->first;
   *ops = e->list;
   return e->first[e->n];
 }
 
-static berth_status check_devices(const berth_episodes *e, const int32_t *op, const int32_t *device) {
+static berth_status check_devices(const berth_episodes *e, const int32_t *op,
+                                  const int32_t *device) {
   for (int32_t i = 0; i < e->n; i++) {
     if (device[i] < 0 || device[i] >= e->a->n_devices) {
-      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: device %d of episode %d is not among devices 0..%d", (int)device[i],
-                          (int)i, (int)e->a->n_devices - 1);
+      return berth_i_fail(e->ctx, BERTH_EINVAL,
+                          "episodes: device %d of episode %d is not among devices 0..%d",
+                          (int)device[i], (int)i, (int)e->a->n_devices - 1);
     }
     if (!berth_i_may(e->a, op[i], device[i])) {
-      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: op %d cannot run on device %d", (int)op[i], (int)device[i]);
+      return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: op %d cannot run on device %d",
+                          (int)op[i], (int)device[i]);
     }
   }
   return BERTH_OK;
@@ -137,11 +145,18 @@ static int32_t position(const int32_t *list, int32_t op) {
 
 /* Room for what this step adds; nothing is recorded yet. */
 static berth_status make_room(berth_episodes *e) {
-  size_t done = (size_t)e->step * (size_t)e->n, need = (size_t)e->history_first[done] + (size_t)e->first[e->n];
-  if (need > INT32_MAX) return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: more than %d candidates in all", INT32_MAX);
+  size_t done = (size_t)e->step * (size_t)e->n,
+         need = (size_t)e->history_first[done] + (size_t)e->first[e->n];
+  if (need > INT32_MAX)
+    return berth_i_fail(e->ctx, BERTH_EINVAL, "episodes: more than %d candidates in all",
+                        INT32_MAX);
   berth_status st;
-  if ((st = berth_i_pool_grow(&e->pool, (void **)&e->history, &e->cap_history, need, sizeof *e->history)) != BERTH_OK) return st;
-  if (e->told && e->seen_all && !e->seen && !(e->seen = berth_i_pool_alloc(&e->pool, all_answers(e), sizeof *e->seen)))
+  if ((st = berth_i_pool_grow(&e->pool, (void **)&e->history, &e->cap_history, need,
+                              sizeof *e->history))
+      != BERTH_OK)
+    return st;
+  if (e->told && e->seen_all && !e->seen
+      && !(e->seen = berth_i_pool_alloc(&e->pool, all_answers(e), sizeof *e->seen)))
     return berth_i_pool_status(&e->pool);
   return BERTH_OK;
 }
@@ -157,7 +172,9 @@ static void record(berth_episodes *e, const int32_t *op, const int32_t *device) 
     e->chosen[done + (size_t)i] = position(e->list + e->first[i], op[i]);
   }
   e->seen_all = e->seen_all && e->told && memcmp(e->asked, op, (size_t)e->n * sizeof *op) == 0;
-  if (e->seen_all) memcpy(e->seen + answer_size(e) * (size_t)e->step, e->answer, answer_size(e) * sizeof *e->answer);
+  if (e->seen_all)
+    memcpy(e->seen + answer_size(e) * (size_t)e->step, e->answer,
+           answer_size(e) * sizeof *e->answer);
 }
 
 berth_status berth_episodes_assign(berth_episodes *e, const int32_t *op, const int32_t *device) {

@@ -25,12 +25,14 @@ struct berth_assign {
   berth_assign_options o;   /* its `unit` is NULL */
   int32_t n, n_devices, n_units, steps;
   int32_t width;            /* features of a device */
-  bool restricted;          /* some op that is decided may not go somewhere, or some devices do not reach one another */
+  bool restricted;          /* some op that is decided may not go somewhere, or some devices do not
+                               reach one another */
   int32_t *unit;            /* [n] */
   uint8_t *may;             /* [n_units * n_devices] */
   int32_t *fixed;           /* [n_units] device by a pin; BERTH_NONE */
   int32_t *unit_size;       /* [n_units] ops */
-  double *unit_work;        /* [n_units * n_devices] s that its ops hold the device; INFINITY: cannot */
+  double *unit_work;        /* [n_units * n_devices] s that its ops hold the device; INFINITY:
+                               cannot */
   double *comp, *comm;      /* [n] mean s; of all outputs together */
   double *feature;          /* [n * 5] */
   int32_t *b_next, *t_next; /* [n] */
@@ -48,7 +50,8 @@ typedef struct berth_i_episode {
   double *start, *end;      /* [n] estimated s */
   double *load;             /* [devices] s that ops and reserved units hold it */
   double *placed;           /* [devices] s that ops assigned hold it */
-  int32_t *reserved;        /* [devices] ops of its units that are not assigned: 0: load and placed agree, but for rounding */
+  int32_t *reserved;        /* [devices] ops of its units that are not assigned: 0: load and placed
+                               agree, but for rounding */
   double *free_at;          /* [devices] s */
   int32_t *ready;           /* [n] candidates by id */
   int32_t n_ready;
@@ -96,7 +99,8 @@ static inline double *berth_i_answer_of(const berth_assign *a, double *all, int3
 /** BERTH_EINVAL unless op[i] is a candidate of episode i. */
 berth_status berth_i_episodes_check(const berth_episodes *e, const int32_t *op);
 /** Earliest start of op there, s, by what is estimated of its producers; INFINITY: unreachable. */
-double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t device);
+double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op,
+                        int32_t device);
 /** Is there anything that berth_i_allowed could rule out? */
 bool berth_i_assign_restricts(const berth_assign *a);
 /** @param device [ops] where producers are  @param out [devices] 1: op may go there */
@@ -106,7 +110,8 @@ void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, 
 void berth_i_episode_start(const berth_assign *a, berth_i_episode *s);
 
 berth_status berth_i_assign_pairs(berth_assign *a);
-/** Units, from `unit` [n] (NULL: none given) with groups and pins; what they may, and what they weigh. */
+/** Units, from `unit` [n] (NULL: none given) with groups and pins; what they may, and what they
+ * weigh. */
 berth_status berth_i_assign_units(berth_assign *a, const int32_t *unit);
 berth_status berth_i_assign_features(berth_assign *a);
 berth_status berth_i_assign_edges(berth_assign *a);

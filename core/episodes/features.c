@@ -11,7 +11,8 @@ static berth_status price(berth_assign *a) {
   if (!transfer) return berth_i_nomem(a->ctx);
   berth_status st;
   if ((st = berth_cost_mean_ops(a->cost, a->comp)) != BERTH_OK) goto done;
-  if ((st = berth_cost_mean_transfers(a->cost, BERTH_AVERAGE_TEXTBOOK, transfer)) != BERTH_OK) goto done;
+  if ((st = berth_cost_mean_transfers(a->cost, BERTH_AVERAGE_TEXTBOOK, transfer)) != BERTH_OK)
+    goto done;
   for (int32_t t = 0; t < g->n_tensors; t++) a->comm[g->producer[t]] += transfer[t];
   if (a->n_devices == 1) memset(a->comm, 0, (size_t)a->n * sizeof *a->comm);
 done:
@@ -19,9 +20,10 @@ done:
   return st;
 }
 
-/* level[v] = comp[v] + (comm[v] + the largest level among those at the other end), and which one that is, the first of equals.
- * Source: DOPPLER, 4.1. */
-static void levels(const berth_assign *a, const berth_i_reads *r, bool up, int32_t column, int32_t *next) {
+/* level[v] = comp[v] + (comm[v] + the largest level among those at the other end), and which one
+ * that is, the first of equals. Source: DOPPLER, 4.1. */
+static void levels(const berth_assign *a, const berth_i_reads *r, bool up, int32_t column,
+                   int32_t *next) {
   const int32_t *topo = a->cost->g->topo;
   for (int32_t i = 0; i < a->n; i++) {
     int32_t v = topo[up ? a->n - 1 - i : i];
@@ -33,7 +35,8 @@ static void levels(const berth_assign *a, const berth_i_reads *r, bool up, int32
       next[v] = r->op[k];
       most = other;
     }
-    level[(size_t)v * BERTH_I_FEATURES] = a->comp[v] + (next[v] == BERTH_NONE ? 0 : a->comm[v] + most);
+    level[(size_t)v * BERTH_I_FEATURES] =
+        a->comp[v] + (next[v] == BERTH_NONE ? 0 : a->comm[v] + most);
   }
 }
 
@@ -78,7 +81,7 @@ berth_status berth_i_assign_features(berth_assign *a) {
   return BERTH_OK;
 }
 
-/* ---- edges ------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 typedef struct edge {
   int32_t src, dst;

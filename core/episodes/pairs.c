@@ -1,7 +1,8 @@
 /* Who reads from whom: pairs of ops with tensors between them, each once, in edge order. */
 #include "episodes_internal.h"
 
-static void alloc_reads(berth_i_pool *pool, berth_i_reads *r, size_t n_ops, size_t cap, bool tensors) {
+static void alloc_reads(berth_i_pool *pool, berth_i_reads *r, size_t n_ops, size_t cap,
+                        bool tensors) {
   r->at = berth_i_pool_zalloc(pool, n_ops + 1, sizeof *r->at);
   r->op = berth_i_pool_alloc(pool, cap, sizeof *r->op);
   if (!tensors) return;
@@ -9,7 +10,8 @@ static void alloc_reads(berth_i_pool *pool, berth_i_reads *r, size_t n_ops, size
   r->tensor = berth_i_pool_alloc(pool, cap, sizeof *r->tensor);
 }
 
-/* The pair that ends the present list and has `op` at its other end, new or not. latest [ops] remembers. */
+/* The pair that ends the present list and has `op` at its other end, new or not. latest [ops]
+ * remembers. */
 static int32_t pair_with(berth_i_reads *r, int32_t at, int32_t op, int32_t *latest) {
   if (latest[op] >= r->at[at]) return latest[op];
   r->op[r->n] = op;
@@ -36,7 +38,8 @@ static void list_consumers(const berth_graph *g, berth_i_reads *r, int32_t *late
   for (int32_t v = 0; v < g->n_ops; v++) {
     r->at[v] = r->n;
     for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
-      for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) pair_with(r, v, g->use[j], latest);
+      for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++)
+        pair_with(r, v, g->use[j], latest);
     }
   }
   r->at[g->n_ops] = r->n;
@@ -46,7 +49,8 @@ berth_status berth_i_assign_pairs(berth_assign *a) {
   const berth_graph *g = a->cost->g;
   size_t n = (size_t)g->n_ops, m = (size_t)g->n_edges;
   berth_i_pool scratch = berth_i_pool_empty(a->ctx);
-  int32_t *latest = berth_i_pool_alloc(&scratch, n, sizeof *latest), *pair = berth_i_pool_alloc(&scratch, m, sizeof *pair);
+  int32_t *latest = berth_i_pool_alloc(&scratch, n, sizeof *latest),
+          *pair = berth_i_pool_alloc(&scratch, m, sizeof *pair);
   berth_status st = berth_i_pool_status(&scratch);
   alloc_reads(&a->pool, &a->before, n, m, true);
   alloc_reads(&a->pool, &a->after, n, m, false);

@@ -24,7 +24,8 @@ bool berth_i_assign_restricts(const berth_assign *a) {
 static bool from_producers(const berth_assign *a, const int32_t *device, int32_t op, int32_t d) {
   for (int32_t k = a->before.at[op]; k < a->before.at[op + 1]; k++) {
     for (int32_t i = a->before.tensor_at[k]; i < a->before.tensor_at[k + 1]; i++) {
-      if (isinf(berth_i_transfer_time(a->cost, a->before.tensor[i], device[a->before.op[k]], d))) return false;
+      if (isinf(berth_i_transfer_time(a->cost, a->before.tensor[i], device[a->before.op[k]], d)))
+        return false;
     }
   }
   return true;
@@ -48,6 +49,7 @@ void berth_i_allowed(const berth_assign *a, const int32_t *device, int32_t op, u
   const uint8_t *may = a->may + (size_t)a->unit[op] * (size_t)a->n_devices;
   memcpy(out, may, (size_t)a->n_devices);
   if (!a->restricted) return;
-  for (int32_t d = 0; d < a->n_devices; d++) n += out[d] = may[d] && from_producers(a, device, op, d) && to_pinned(a, op, d);
+  for (int32_t d = 0; d < a->n_devices; d++)
+    n += out[d] = may[d] && from_producers(a, device, op, d) && to_pinned(a, op, d);
   if (n == 0) memcpy(out, may, (size_t)a->n_devices);
 }

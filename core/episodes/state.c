@@ -1,12 +1,14 @@
 /* One episode: what is assigned, who is a candidate, when ops are estimated to run. */
 #include "episodes_internal.h"
 
-double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op, int32_t device) {
+double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t op,
+                        int32_t device) {
   double at = berth_i_is_communication(a->cost->g, op) ? 0 : s->free_at[device];
   for (int32_t k = a->before.at[op]; k < a->before.at[op + 1]; k++) {
     int32_t u = a->before.op[k];
     for (int32_t i = a->before.tensor_at[k]; i < a->before.tensor_at[k + 1]; i++) {
-      double there = s->end[u] + berth_i_transfer_time(a->cost, a->before.tensor[i], s->device[u], device);
+      double there =
+          s->end[u] + berth_i_transfer_time(a->cost, a->before.tensor[i], s->device[u], device);
       if (there > at) at = there;
     }
   }
@@ -14,7 +16,8 @@ double berth_i_earliest(const berth_assign *a, const berth_i_episode *s, int32_t
 }
 
 static void estimate(const berth_assign *a, berth_i_episode *s, int32_t op, int32_t d) {
-  s->start[op] = a->o.estimates == BERTH_ESTIMATES_LOAD ? s->placed[d] : berth_i_earliest(a, s, op, d);
+  s->start[op] =
+      a->o.estimates == BERTH_ESTIMATES_LOAD ? s->placed[d] : berth_i_earliest(a, s, op, d);
   s->end[op] = s->start[op] + berth_i_op_time(a->cost, op, d);
   s->placed[d] += berth_i_busy(a, op, d);
   s->reserved[d]--;
@@ -70,7 +73,8 @@ void berth_i_episode_put(const berth_assign *a, berth_i_episode *s, int32_t op, 
 }
 
 void berth_i_episode_start(const berth_assign *a, berth_i_episode *s) {
-  for (int32_t i = 0; i < a->n_devices; i++) s->load[i] = s->placed[i] = s->free_at[i] = s->reserved[i] = 0;
+  for (int32_t i = 0; i < a->n_devices; i++)
+    s->load[i] = s->placed[i] = s->free_at[i] = s->reserved[i] = 0;
   for (int32_t i = 0; i < a->n_units; i++) {
     s->unit_device[i] = BERTH_NONE;
     if (a->fixed[i] != BERTH_NONE) fix(a, s, i, a->fixed[i]);

@@ -14,14 +14,17 @@ BERTH_I_SORT(sort_by_label, labelled, BERTH_I_UP(label) BERTH_I_UP(op))
 static berth_status join_labels(berth_assign *a, int32_t *up, const int32_t *label) {
   size_t n = (size_t)a->n;
   for (size_t i = 0; i < n; i++) {
-    if (label[i] < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "assignment: unit %d of op %d is negative", (int)label[i], (int)i);
+    if (label[i] < 0)
+      return berth_i_fail(a->ctx, BERTH_EINVAL, "assignment: unit %d of op %d is negative",
+                          (int)label[i], (int)i);
   }
   labelled *sorted;
   if (!(sorted = berth_i_alloc(a->ctx, n, sizeof *sorted))) return berth_i_nomem(a->ctx);
   for (size_t i = 0; i < n; i++) sorted[i] = (labelled){ label[i], (int32_t)i };
   sort_by_label(sorted, n);
   for (size_t i = 1; i < n; i++) {
-    if (sorted[i].label == sorted[i - 1].label) berth_i_sets_join(up, sorted[i - 1].op, sorted[i].op);
+    if (sorted[i].label == sorted[i - 1].label)
+      berth_i_sets_join(up, sorted[i - 1].op, sorted[i].op);
   }
   berth_i_free(a->ctx, sorted, n, sizeof *sorted);
   return BERTH_OK;
@@ -39,7 +42,8 @@ static berth_status join_as_searches_do(berth_assign *a, int32_t *up, bool contr
 }
 
 static void number_units(berth_assign *a, int32_t *up) {
-  for (int32_t i = 0; i < a->n; i++) a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
+  for (int32_t i = 0; i < a->n; i++)
+    a->unit[i] = berth_i_sets_root(up, i) == i ? a->n_units++ : a->unit[up[i]];
 }
 
 static berth_status alloc_units(berth_assign *a) {
@@ -68,7 +72,8 @@ static berth_status weigh(berth_assign *a) {
     for (d = 0; d < a->n_devices && !a->may[(size_t)u * (size_t)a->n_devices + (size_t)d]; d++) {}
     if (d < a->n_devices) continue;
     for (i = 0; a->unit[i] != u; i++) {}
-    return berth_i_fail(a->ctx, BERTH_EINFEASIBLE, "assignment: no device can run all of the unit of op %d", (int)i);
+    return berth_i_fail(a->ctx, BERTH_EINFEASIBLE,
+                        "assignment: no device can run all of the unit of op %d", (int)i);
   }
   for (int32_t u = 0; u < a->n_units; u++) a->steps += a->fixed[u] == BERTH_NONE;
   return BERTH_OK;

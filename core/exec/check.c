@@ -59,7 +59,9 @@ static bool copies_agree(const berth_executor *x, int32_t op) {
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
     for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
-      if (x->lead[e] == e && memcmp(x->copy_at[e], x->home[t], (size_t)x->length[t] * sizeof(float)) != 0) return false;
+      if (x->lead[e] == e
+          && memcmp(x->copy_at[e], x->home[t], (size_t)x->length[t] * sizeof(float)) != 0)
+        return false;
     }
   }
   return true;

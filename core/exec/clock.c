@@ -8,7 +8,8 @@
 
 void berth_i_exec_sharpen_timers(void) {
 #if defined(PR_SET_TIMERSLACK)
-  prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul); /* ns; the usual 50 us are as long as small transfers */
+  prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul); /* ns; the usual 50 us are as long as small
+                                                      transfers */
 #endif
 }
 

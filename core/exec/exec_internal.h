@@ -1,9 +1,11 @@
 /* What the files of this room share.
  *
- * One lock guards all that threads decide by. Whoever ends something takes a turn: under the lock it tells what became ready, then
- * gives idle devices their next op and free channels their next transfer. Threads only carry out what they are given.
+ * One lock guards all that threads decide by. Whoever ends something takes a turn: under the lock
+ * it tells what became ready, then gives idle devices their next op and free channels their next
+ * transfer. Threads only carry out what they are given.
  *
- * An edge is a position in graph->use. A tensor's copy on a device is called by the first edge that leads there. */
+ * An edge is a position in graph->use. A tensor's copy on a device is called by the first edge that
+ * leads there. */
 #ifndef BERTH_EXEC_INTERNAL_H
 #define BERTH_EXEC_INTERNAL_H
 
@@ -14,20 +16,26 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { BERTH_I_EXEC_GIVEN = 1024 }; /* numbers that an op without inputs reads, or one without outputs writes */
+enum { BERTH_I_EXEC_GIVEN = 1024 }; /* numbers that an op without inputs reads, or one without
+                                       outputs writes */
 
-/* ---- time ------------------------------------------------------------------------------------------ */
+/* ---- time ---- */
 
 double berth_i_exec_now(void);
-/** Waits on wake, whose clock is CLOCK_MONOTONIC, until then or a signal.  @return false: it is time */
+/** Waits on wake, whose clock is CLOCK_MONOTONIC, until then or a signal. @return false: it is
+ * time */
 bool berth_i_exec_wait_until(pthread_cond_t *wake, pthread_mutex_t *lock, double until);
 int berth_i_exec_cond_init(pthread_cond_t *c);
 /** Timers of the calling thread, where the system lets it. */
 void berth_i_exec_sharpen_timers(void);
 
-/* ---- kernels ---------------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
-typedef enum berth_i_kernel_kind { BERTH_I_KERNEL_PRODUCT, BERTH_I_KERNEL_MEAN, BERTH_I_KERNEL_SOFTSIGN } berth_i_kernel_kind;
+typedef enum berth_i_kernel_kind {
+  BERTH_I_KERNEL_PRODUCT,
+  BERTH_I_KERNEL_MEAN,
+  BERTH_I_KERNEL_SOFTSIGN
+} berth_i_kernel_kind;
 
 typedef struct berth_i_kernel {
   berth_i_kernel_kind kind;
@@ -50,11 +58,13 @@ typedef struct berth_i_operands {
 berth_i_kernel berth_i_kernel_of(const berth_graph *g, int32_t op, double seconds, double flops);
 size_t berth_i_kernel_scratch(const berth_i_kernel *k); /* floats */
 /** How often (PRODUCT) or for how many elements (others) it takes the seconds at the rate. */
-double berth_i_kernel_amount(const berth_i_kernel *k, int32_t n_in, double seconds, const berth_exec_options *o);
+double berth_i_kernel_amount(const berth_i_kernel *k, int32_t n_in, double seconds,
+                             const berth_exec_options *o);
 /** At least once whole.  @param stop cuts it short when set */
-void berth_i_kernel_run(const berth_i_kernel *k, const berth_i_operands *x, double amount, atomic_int *stop);
+void berth_i_kernel_run(const berth_i_kernel *k, const berth_i_operands *x, double amount,
+                        atomic_int *stop);
 
-/* ---- executor --------------------------------------------------------------------------------------- */
+/* ---- executor ---- */
 
 typedef struct berth_i_arena {
   char *block;          /* as allocated */
@@ -76,7 +86,8 @@ typedef struct berth_i_exec_thread {
   pthread_t id;
   pthread_cond_t wake;
   int32_t number;
-  int32_t first;        /* copy thread: the first under way; BERTH_NONE. Device: the op given to it */
+  int32_t first;        /* copy thread: the first under way; BERTH_NONE. Device: the op given to
+                           it */
 } berth_i_exec_thread;
 
 typedef struct berth_i_exec_device {
@@ -86,7 +97,8 @@ typedef struct berth_i_exec_device {
   berth_i_operands args;
 } berth_i_exec_device;
 
-typedef int (*berth_i_spawn_fn)(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void *), void *ud);
+typedef int (*berth_i_spawn_fn)(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void *),
+                                void *ud);
 
 struct berth_executor {
   berth_i_pool pool;
@@ -129,7 +141,8 @@ struct berth_executor {
   berth_i_copy *copy;         /* [edges] in the order in which they were asked for */
   int32_t *waiting;           /* [edges] of these, those that wait for channels, oldest first */
   int32_t n_copies, n_waiting;
-  uint8_t *channel;           /* busy: [devices] out, [devices] in (CHANNEL: the same); PAIR: [devices^2] */
+  uint8_t *channel;           /* busy: [devices] out, [devices] in (CHANNEL: the same); PAIR:
+                                 [devices^2] */
   size_t n_channels;
   int64_t turn, sequence;
   int32_t left;               /* ops and transfers to end */
@@ -140,7 +153,8 @@ struct berth_executor {
   atomic_int stop;
 };
 
-berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_i_spawn_fn spawn, berth_executor **out);
+berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *opts,
+                                  berth_i_spawn_fn spawn, berth_executor **out);
 
 /** Kernels, sizes, edges: all that the graph alone decides. */
 berth_status berth_i_exec_plan(berth_executor *x);
@@ -150,7 +164,8 @@ berth_status berth_i_exec_layout(berth_executor *x);
 void berth_i_exec_operands(const berth_executor *x, int32_t op, berth_i_operands *args);
 /** Arrays belong to the pool. */
 berth_status berth_i_operands_new(const berth_executor *x, berth_i_pool *pool, berth_i_operands *a);
-void berth_i_exec_give(const berth_executor *x, int32_t op, float *out); /* the numbers that a source reads */
+/* the numbers that a source reads */
+void berth_i_exec_give(const berth_executor *x, int32_t op, float *out);
 
 /** The run on one thread: fills x->expected. */
 berth_status berth_i_exec_expect(berth_executor *x);

@@ -29,14 +29,16 @@ BERTH_I_SORT(sort_transfers, berth_transfer, BERTH_I_UP(start) BERTH_I_UP(tensor
 static void fill_transfers(const berth_executor *x, berth_execution *r) {
   for (int32_t i = 0; i < r->n_transfers; i++) {
     const berth_i_copy *c = &x->copy[i];
-    r->transfer[i] = (berth_transfer){ c->tensor, c->src, c->dst, c->start - x->origin, c->finish - x->origin };
+    r->transfer[i] =
+        (berth_transfer){ c->tensor, c->src, c->dst, c->start - x->origin, c->finish - x->origin };
   }
   sort_transfers(r->transfer, (size_t)r->n_transfers);
 }
 
 static berth_status check(berth_executor *x, berth_execution *r) {
   if (!x->o.check) return BERTH_OK;
-  if (!(r->sums = berth_i_pool_alloc(&r->pool, (size_t)r->n_ops, sizeof *r->sums))) return berth_i_nomem(r->ctx);
+  if (!(r->sums = berth_i_pool_alloc(&r->pool, (size_t)r->n_ops, sizeof *r->sums)))
+    return berth_i_nomem(r->ctx);
   r->wrong = berth_i_exec_compare(x, r->sums);
   return BERTH_OK;
 }

@@ -3,7 +3,7 @@
 #include "sim/plan_internal.h"
 #include <signal.h>
 
-/* ---- options ------------------------------------------------------------------------------------------ */
+/* ---- options ---- */
 
 berth_exec_options berth_exec_default(void) {
   berth_exec_options o = { 0 };
@@ -25,7 +25,8 @@ static void set_defaults(void *out) { *(berth_exec_options *)out = berth_exec_de
 
 static const berth_choice *const modes[] = {
   BERTH_I_CHOICE("compute", "Ops run kernels sized by their times."),
-  BERTH_I_CHOICE("paced", "Ops last as long as the cost model says; a share `duty` of it is computed."),
+  BERTH_I_CHOICE("paced", "Ops last as long as the cost model says; a share `duty` of it is "
+                          "computed."),
   NULL
 };
 
@@ -36,29 +37,41 @@ const berth_option_table *berth_exec_option_table(void) {
       .text = "who shares what while tensors cross; route and fair are refused" },
     { FIELD(dispatch, CHOICE), .choices = berth_i_dispatch_choices,
       .text = "which of the ready ops an idle device runs next; planned and static are refused" },
-    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1, .text = "nominal time of all ops, one after the other" },
-    { FIELD(scale, NUMBER), .fallback = "by seconds", .text = "real seconds for a second of the cost model" },
+    { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .above = 1,
+      .text = "nominal time of all ops, one after the other" },
+    { FIELD(scale, NUMBER), .fallback = "by seconds",
+      .text = "real seconds for a second of the cost model" },
     { FIELD(duty, NUMBER), .high = 1, .text = "paced: share of its time that a device computes" },
-    { FIELD(flops, QUANTITY), .unit = BERTH_FLOP_PER_SECOND, .above = 1, .text = "rate by which products are sized" },
-    { FIELD(stream, NUMBER), .above = 1, .text = "rate by which other kernels are sized, elements/s" },
-    { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .above = 1, .text = "bytes that all tensors take together at most" },
+    { FIELD(flops, QUANTITY), .unit = BERTH_FLOP_PER_SECOND, .above = 1,
+      .text = "rate by which products are sized" },
+    { FIELD(stream, NUMBER), .above = 1,
+      .text = "rate by which other kernels are sized, elements/s" },
+    { FIELD(memory, QUANTITY), .unit = BERTH_BYTES, .above = 1,
+      .text = "bytes that all tensors take together at most" },
     { FIELD(check, FLAG), .text = "compares all results with those of a run on one thread" },
     { FIELD(seed, SEED), .text = "of the graph's inputs and of dispatch random" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "exec", options, sizeof(berth_exec_options), set_defaults };
+  static const berth_option_table table = { "exec", options, sizeof(berth_exec_options),
+                                            set_defaults };
   return &table;
 }
 
 static berth_status check_choices(berth_ctx *ctx, const berth_exec_options *o) {
   switch (o->links) {
-    case BERTH_LINKS_FREE: case BERTH_LINKS_CHANNEL: case BERTH_LINKS_DUPLEX: case BERTH_LINKS_PAIR: break;
-    default: return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
+  case BERTH_LINKS_FREE:
+  case BERTH_LINKS_CHANNEL:
+  case BERTH_LINKS_DUPLEX:
+  case BERTH_LINKS_PAIR: break;
+  default:
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                        "links: the executor has free, channel, duplex and pair");
   }
   const char *needs;
   needs = berth_i_dispatch_of(o->dispatch)->needs;
   if (!needs) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "dispatch %s requires option %s, which the executor does not have",
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                      "dispatch %s requires option %s, which the executor does not have",
                       berth_dispatch_choices()[o->dispatch]->name, needs);
 }
 
@@ -75,17 +88,19 @@ static bool takes_time_beside(const berth_cost *cost, int32_t op) {
 static berth_status check_graph(berth_ctx *ctx, const berth_cost *cost) {
   const berth_graph *g = cost->g;
   if (g->n_collectives > 0)
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%d collectives in the graph: expand them first", (int)g->n_collectives);
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%d collectives in the graph: expand them first",
+                        (int)g->n_collectives);
   char label[80];
   for (int32_t op = 0; op < g->n_ops; op++) {
     if (takes_time_beside(cost, op))
-      return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "%s is a communication op that takes time: the executor has none",
+      return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                          "%s is a communication op that takes time: the executor has none",
                           berth_i_op_label(g, op, label, sizeof label));
   }
   return BERTH_OK;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------- */
+/* ---- arrays ---- */
 
 static int32_t n_threads(const berth_executor *x) { return x->n_devices + x->n_copiers; }
 
@@ -127,15 +142,17 @@ static berth_status alloc_device_arrays(berth_executor *x) {
   x->dev = berth_i_pool_zalloc(&x->pool, d, sizeof *x->dev);
   x->thread = berth_i_pool_zalloc(&x->pool, (size_t)n_threads(x), sizeof *x->thread);
   berth_status st = berth_i_pool_status(&x->pool);
-  for (size_t i = 0; i < d && st == BERTH_OK; i++) st = berth_i_operands_new(x, &x->pool, &x->dev[i].args);
+  for (size_t i = 0; i < d && st == BERTH_OK; i++)
+    st = berth_i_operands_new(x, &x->pool, &x->dev[i].args);
   return st;
 }
 
 static void free_arenas(berth_executor *x) {
-  for (int32_t i = 0; x->arena && i < x->n_devices; i++) berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
+  for (int32_t i = 0; x->arena && i < x->n_devices; i++)
+    berth_i_free(x->ctx, x->arena[i].block, x->arena[i].size, 1);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------ */
+/* ---- threads ---- */
 
 static int start_thread(berth_executor *x, int32_t k, berth_i_spawn_fn spawn) {
   berth_i_exec_thread *t = &x->thread[k];
@@ -144,7 +161,8 @@ static int start_thread(berth_executor *x, int32_t k, berth_i_spawn_fn spawn) {
   t->first = BERTH_NONE;
   int failed;
   if ((failed = berth_i_exec_cond_init(&t->wake)) != 0) return failed;
-  failed = spawn(&t->id, NULL, k < x->n_devices ? berth_i_exec_device_main : berth_i_exec_copier_main, t);
+  failed = spawn(&t->id, NULL,
+                 k < x->n_devices ? berth_i_exec_device_main : berth_i_exec_copier_main, t);
   if (failed) pthread_cond_destroy(&t->wake);
   return failed;
 }
@@ -162,7 +180,8 @@ static berth_status start_threads(berth_executor *x, berth_i_spawn_fn spawn) {
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!failed) return BERTH_OK;
-  return berth_i_fail(x->ctx, BERTH_EUNSUPPORTED, "%d of %d threads can be had", (int)x->n_started, (int)n_threads(x));
+  return berth_i_fail(x->ctx, BERTH_EUNSUPPORTED, "%d of %d threads can be had", (int)x->n_started,
+                      (int)n_threads(x));
 }
 
 static void join_threads(berth_executor *x) {
@@ -176,7 +195,7 @@ static void join_threads(berth_executor *x) {
   }
 }
 
-/* ---- life --------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static int32_t count_copiers(const berth_executor *x) {
   if (x->n_devices == 1) return 0;
@@ -199,7 +218,8 @@ static berth_status fill(berth_executor *x, berth_i_spawn_fn spawn) {
   return start_threads(x, spawn);
 }
 
-berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_i_spawn_fn spawn, berth_executor **out) {
+berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *opts,
+                                  berth_i_spawn_fn spawn, berth_executor **out) {
   berth_exec_options o = opts ? *opts : berth_exec_default();
   berth_ctx *ctx = cost->ctx;
   berth_status st;
@@ -226,7 +246,8 @@ berth_status berth_i_executor_new(berth_cost *cost, const berth_exec_options *op
   return st;
 }
 
-berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts, berth_executor **out) {
+berth_status berth_executor_new(berth_cost *cost, const berth_exec_options *opts,
+                                berth_executor **out) {
   return berth_i_executor_new(cost, opts, pthread_create, out);
 }
 

@@ -1,7 +1,8 @@
 /* Kernels: products, means, softsigns. A repetition writes what is there already.
  *
- * Products are not left to CBLAS: devices multiply at the same time, and the sequential build of OpenBLAS, which is what one
- * thread each would ask for, gives wrong products then (its buffers have no lock). This one has the same bytes everywhere, too. */
+ * Products are not left to CBLAS: devices multiply at the same time, and the sequential build of
+ * OpenBLAS, which is what one thread each would ask for, gives wrong products then (its buffers
+ * have no lock). This one has the same bytes everywhere, too. */
 #include "exec_internal.h"
 
 enum { COLUMNS = 16, MOST_SIDE = 128, TILE = 16384 };
@@ -14,7 +15,8 @@ static bool listed(const char *kind, const char *const *names) {
 }
 
 static berth_i_kernel_kind kind_of(const char *kind, int32_t n_in) {
-  static const char *const products[] = { "einsummable", "conv2d", "gemm", "linear", "attention", NULL };
+  static const char *const products[] = { "einsummable", "conv2d",    "gemm",
+                                          "linear",      "attention", NULL };
   static const char *const means[] = { "formation", "reduce", "add", "sum", "allreduce", NULL };
   if (strstr(kind, "matmul") || listed(kind, products)) return BERTH_I_KERNEL_PRODUCT;
   return n_in >= 3 || listed(kind, means) ? BERTH_I_KERNEL_MEAN : BERTH_I_KERNEL_SOFTSIGN;
@@ -29,21 +31,25 @@ static int32_t side_of(double flop) {
 
 berth_i_kernel berth_i_kernel_of(const berth_graph *g, int32_t op, double seconds, double flops) {
   berth_i_kernel k = { BERTH_I_KERNEL_SOFTSIGN, 0, 0 };
-  const char *kind = g->op_kind && g->op_kind[op] != BERTH_NONE ? g->kinds.text[g->op_kind[op]] : "";
+  const char *kind =
+      g->op_kind && g->op_kind[op] != BERTH_NONE ? g->kinds.text[g->op_kind[op]] : "";
   k.kind = kind_of(kind, g->in_at[op + 1] - g->in_at[op]);
   if (k.kind == BERTH_I_KERNEL_PRODUCT) k.side = side_of(seconds * flops);
   return k;
 }
 
-size_t berth_i_kernel_scratch(const berth_i_kernel *k) { return 3 * (size_t)k->side * (size_t)k->side; }
+size_t berth_i_kernel_scratch(const berth_i_kernel *k) {
+  return 3 * (size_t)k->side * (size_t)k->side;
+}
 
-double berth_i_kernel_amount(const berth_i_kernel *k, int32_t n_in, double seconds, const berth_exec_options *o) {
+double berth_i_kernel_amount(const berth_i_kernel *k, int32_t n_in, double seconds,
+                             const berth_exec_options *o) {
   double n = k->side;
   if (k->kind == BERTH_I_KERNEL_PRODUCT) return seconds * o->flops / (2 * n * n * n);
   return seconds * o->stream / (n_in > 1 ? n_in : 1);
 }
 
-/* ---- reading inputs ------------------------------------------------------------------------------------ */
+/* ---- reading inputs ---- */
 
 /* to[i] += in[(first + i) mod length] */
 static void add_cyclic(float *to, int64_t first, int64_t n, const float *in, int64_t length) {
@@ -59,14 +65,15 @@ static void soften(float *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] = x[i] / (1 + fabsf(x[i]));
 }
 
-/* ---- products ------------------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
 /* Every second input goes into a, the others into b; a single one into b backwards. */
 static void fill_matrices(const berth_i_operands *x, int64_t n, float *a, float *b) {
   int64_t size = n * n;
   memset(a, 0, (size_t)size * sizeof *a);
   memset(b, 0, (size_t)size * sizeof *b);
-  for (int64_t i = 0; i < x->n_in; i++) add_cyclic(i % 2 ? b : a, 0, size, x->in[i], x->in_length[i]);
+  for (int64_t i = 0; i < x->n_in; i++)
+    add_cyclic(i % 2 ? b : a, 0, size, x->in[i], x->in_length[i]);
   soften(a, size);
   if (x->n_in < 2) {
     for (int64_t i = 0; i < size; i++) b[i] = a[size - 1 - i];
@@ -76,8 +83,10 @@ static void fill_matrices(const berth_i_operands *x, int64_t n, float *a, float 
   for (int64_t i = 0; i < size; i++) a[i] /= (float)n;
 }
 
-/* Of two rows of a, n numbers each, with COLUMNS columns of b: the trip count lets compilers keep the tile in vector registers. */
-static void multiply_rows(int32_t n, const float *restrict a, const float *restrict b, float *restrict c) {
+/* Of two rows of a, n numbers each, with COLUMNS columns of b: the trip count lets compilers keep
+ * the tile in vector registers. */
+static void multiply_rows(int32_t n, const float *restrict a, const float *restrict b,
+                          float *restrict c) {
   float upper[COLUMNS] = { 0 }, lower[COLUMNS] = { 0 };
   for (int32_t l = 0; l < n; l++) {
     float p = a[l], q = a[n + l];
@@ -96,7 +105,8 @@ static void multiply(int32_t n, const float *a, const float *b, float *c) {
   }
 }
 
-static void run_product(const berth_i_kernel *k, const berth_i_operands *x, double amount, atomic_int *stop) {
+static void run_product(const berth_i_kernel *k, const berth_i_operands *x, double amount,
+                        atomic_int *stop) {
   int64_t size = (int64_t)k->side * k->side;
   float *a = x->scratch, *b = a + size, *c = b + size;
   double done = 0;
@@ -108,7 +118,7 @@ static void run_product(const berth_i_kernel *k, const berth_i_operands *x, doub
   add_cyclic(x->out[0], 0, x->out_length[0], c, size);
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------- */
+/* ---- the others ---- */
 
 static void run_tile(const berth_i_kernel *k, const berth_i_operands *x, int64_t first, int64_t n) {
   float *out = x->out[0] + first, share = 1.0f / (float)x->n_in;
@@ -119,7 +129,8 @@ static void run_tile(const berth_i_kernel *k, const berth_i_operands *x, int64_t
 }
 
 /* Goes round its output until it has written as many elements. */
-static void run_elements(const berth_i_kernel *k, const berth_i_operands *x, double amount, atomic_int *stop) {
+static void run_elements(const berth_i_kernel *k, const berth_i_operands *x, double amount,
+                         atomic_int *stop) {
   int64_t length = x->out_length[0], at = 0;
   double left = amount > (double)length ? amount : (double)length;
   bool whole = false;
@@ -134,7 +145,8 @@ static void run_elements(const berth_i_kernel *k, const berth_i_operands *x, dou
   }
 }
 
-void berth_i_kernel_run(const berth_i_kernel *k, const berth_i_operands *x, double amount, atomic_int *stop) {
+void berth_i_kernel_run(const berth_i_kernel *k, const berth_i_operands *x, double amount,
+                        atomic_int *stop) {
   if (k->kind == BERTH_I_KERNEL_PRODUCT) {
     run_product(k, x, amount, stop);
   } else {

@@ -12,7 +12,8 @@ static float *take(berth_i_arena *a, int64_t n) {
   return a->used + ALIGNMENT <= a->size ? (float *)(void *)(a->block + skip + at) : NULL;
 }
 
-/* The first edge of each tensor to each other device leads. seen: [devices], the last tensor met there. */
+/* The first edge of each tensor to each other device leads. seen: [devices], the last tensor met
+ * there. */
 static void find_leads(berth_executor *x, int32_t *seen, int32_t *first) {
   const berth_graph *g = x->g;
   for (int32_t d = 0; d < x->n_devices; d++) seen[d] = BERTH_NONE;
@@ -37,7 +38,8 @@ static size_t most_scratch(const berth_executor *x, int32_t d) {
   return most;
 }
 
-/* Counts, or, with blocks, gives out. A source that is a sink, too, reads first, then writes behind that. */
+/* Counts, or, with blocks, gives out. A source that is a sink, too, reads first, then writes behind
+ * that. */
 static void lay_out(berth_executor *x) {
   const berth_graph *g = x->g;
   for (int32_t d = 0; d < x->n_devices; d++) {
@@ -48,9 +50,11 @@ static void lay_out(berth_executor *x) {
     int64_t own = BERTH_I_EXEC_GIVEN * (is_bare(g->in_at, op) + is_bare(g->out_at, op));
     x->own[op] = take(&x->arena[x->device[op]], own);
   }
-  for (int32_t t = 0; t < g->n_tensors; t++) x->home[t] = take(&x->arena[x->device[g->producer[t]]], x->length[t]);
+  for (int32_t t = 0; t < g->n_tensors; t++)
+    x->home[t] = take(&x->arena[x->device[g->producer[t]]], x->length[t]);
   for (int32_t e = 0; e < g->n_edges; e++) {
-    if (x->lead[e] == e) x->copy_at[e] = take(&x->arena[x->device[g->use[e]]], x->length[x->edge_tensor[e]]);
+    if (x->lead[e] == e)
+      x->copy_at[e] = take(&x->arena[x->device[g->use[e]]], x->length[x->edge_tensor[e]]);
   }
 }
 
@@ -78,7 +82,7 @@ berth_status berth_i_exec_layout(berth_executor *x) {
   return st;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------- */
+/* ---- operands ---- */
 
 static void point_in(const berth_executor *x, int32_t op, berth_i_operands *a) {
   const berth_graph *g = x->g;
@@ -112,10 +116,12 @@ void berth_i_exec_give(const berth_executor *x, int32_t op, float *out) {
   if (!is_bare(x->g->in_at, op)) return;
   berth_rng rng;
   berth_rng_init(&rng, x->o.seed, (uint64_t)op);
-  for (int32_t i = 0; i < BERTH_I_EXEC_GIVEN; i++) out[i] = (float)(2 * berth_rng_uniform(&rng) - 1);
+  for (int32_t i = 0; i < BERTH_I_EXEC_GIVEN; i++)
+    out[i] = (float)(2 * berth_rng_uniform(&rng) - 1);
 }
 
-berth_status berth_i_operands_new(const berth_executor *x, berth_i_pool *pool, berth_i_operands *a) {
+berth_status berth_i_operands_new(const berth_executor *x, berth_i_pool *pool,
+                                  berth_i_operands *a) {
   size_t in = (size_t)x->most_in, out = (size_t)x->most_out;
   a->in = berth_i_pool_alloc(pool, in, sizeof *a->in);
   a->in_length = berth_i_pool_alloc(pool, in, sizeof *a->in_length);

@@ -4,7 +4,7 @@
 
 enum { LEAST_LENGTH = 16 };
 
-/* ---- scales ------------------------------------------------------------------------------------------ */
+/* ---- scales ---- */
 
 static double sum(const double *x, int32_t n) {
   double s = 0;
@@ -16,13 +16,15 @@ static berth_status plan_time_scale(berth_executor *x, const double *mean) {
   double work = sum(mean, x->g->n_ops);
   x->scale = x->o.scale > 0 ? x->o.scale : work > 0 ? x->o.seconds / work : 1;
   if (x->scale > 0 && !isinf(x->scale)) return BERTH_OK;
-  return berth_i_fail(x->ctx, BERTH_EINVAL, "seconds: %g for %g s of ops is a scale of %g: give a scale", x->o.seconds, work,
-                      x->scale);
+  return berth_i_fail(x->ctx, BERTH_EINVAL,
+                      "seconds: %g for %g s of ops is a scale of %g: give a scale", x->o.seconds,
+                      work, x->scale);
 }
 
 /* What nobody has is refused by the allocator, not by sizes that overflow. */
 static double byte_scale(const berth_graph *g, double memory) {
-  double room = fmin(memory, (double)(SIZE_MAX / 16)), bytes = sum(g->tensor_bytes, g->n_tensors), mean = 0;
+  double room = fmin(memory, (double)(SIZE_MAX / 16)), bytes = sum(g->tensor_bytes, g->n_tensors),
+         mean = 0;
   if (!isinf(bytes)) return bytes > room ? room / bytes : 1;
   for (int32_t t = 0; t < g->n_tensors; t++) mean += g->tensor_bytes[t] / g->n_tensors;
   return room / mean / g->n_tensors;
@@ -36,7 +38,7 @@ static void plan_lengths(berth_executor *x) {
   }
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 static void fill_edge_tensors(berth_executor *x) {
   const berth_graph *g = x->g;
@@ -45,13 +47,15 @@ static void fill_edge_tensors(berth_executor *x) {
   }
 }
 
-/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [tensors], cursor: [ops]. */
+/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [tensors], cursor:
+ * [ops]. */
 static void match_inputs(berth_executor *x, int32_t *sorted, int32_t *mark, int32_t *cursor) {
   const berth_graph *g = x->g;
   for (int32_t op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
   for (int32_t e = 0; e < g->n_edges; e++) sorted[cursor[g->use[e]]++] = e;
   for (int32_t op = 0; op < g->n_ops; op++) {
-    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) mark[x->edge_tensor[sorted[i]]] = sorted[i];
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+      mark[x->edge_tensor[sorted[i]]] = sorted[i];
     for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) x->in_edge[i] = mark[g->in[i]];
   }
 }
@@ -69,7 +73,7 @@ static berth_status plan_edges(berth_executor *x) {
   return st;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 typedef struct Class {
   uint64_t hash;
@@ -94,9 +98,11 @@ static uint64_t class_of(const berth_executor *x, int32_t op) {
   uint64_t h = mix((uint64_t)x->kernel[op].kind, (uint64_t)x->kernel[op].side);
   for (int32_t c = 0; c < x->cost->n_classes; c++)
     h = mix(h, bits(x->cost->op[(size_t)op * (size_t)x->cost->n_classes + (size_t)c]));
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) h = mix(h, (uint64_t)x->length[g->in[i]]);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+    h = mix(h, (uint64_t)x->length[g->in[i]]);
   h = mix(h, ~(uint64_t)0);
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) h = mix(h, (uint64_t)x->length[g->out[i]]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+    h = mix(h, (uint64_t)x->length[g->out[i]]);
   return h;
 }
 
@@ -140,7 +146,8 @@ static void plan_degrees(berth_executor *x) {
 static berth_status plan_keys(berth_executor *x) {
   const berth_i_dispatch *dispatch = berth_i_dispatch_of(x->o.dispatch);
   if (!dispatch->prepare) return BERTH_OK;
-  if (!(x->key = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->key))) return berth_i_nomem(x->ctx);
+  if (!(x->key = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->key)))
+    return berth_i_nomem(x->ctx);
   return dispatch->prepare(x->cost, NULL, x->key);
 }
 

@@ -42,7 +42,8 @@ static berth_status ask_hooks(berth_executor *x) {
   double done = 1 - (double)x->left / (x->g->n_ops + x->n_copies);
   pthread_mutex_unlock(&x->lock);
   berth_status st;
-  if ((st = berth_i_interrupted(x->ctx)) == BERTH_OK) berth_i_progress(x->ctx, "execute", done > 0 ? done : 0);
+  if ((st = berth_i_interrupted(x->ctx)) == BERTH_OK)
+    berth_i_progress(x->ctx, "execute", done > 0 ? done : 0);
   pthread_mutex_lock(&x->lock);
   return st;
 }
@@ -65,7 +66,7 @@ static berth_status run_once(berth_executor *x, int32_t run) {
   return st;
 }
 
-/* ---- several runs -------------------------------------------------------------------------------------- */
+/* ---- several runs ---- */
 
 static int32_t median(berth_execution *const *all, int32_t n, berth_i_keyed *ranked) {
   for (int32_t i = 0; i < n; i++) ranked[i] = (berth_i_keyed){ all[i]->makespan, i };
@@ -76,16 +77,19 @@ static int32_t median(berth_execution *const *all, int32_t n, berth_i_keyed *ran
 static int32_t first_wrong(berth_execution *const *all, int32_t n) {
   int32_t wrong = BERTH_NONE;
   for (int32_t i = 0; i < n; i++) {
-    if (all[i]->wrong != BERTH_NONE && (wrong == BERTH_NONE || all[i]->wrong < wrong)) wrong = all[i]->wrong;
+    if (all[i]->wrong != BERTH_NONE && (wrong == BERTH_NONE || all[i]->wrong < wrong))
+      wrong = all[i]->wrong;
   }
   return wrong;
 }
 
 /* Takes the median out of all. */
-static berth_status pick(berth_execution **all, int32_t n, berth_i_keyed *ranked, berth_execution **out) {
+static berth_status pick(berth_execution **all, int32_t n, berth_i_keyed *ranked,
+                         berth_execution **out) {
   int32_t best = median(all, n, ranked);
   berth_execution *r = all[best];
-  if (!(r->times = berth_i_pool_alloc(&r->pool, (size_t)n, sizeof *r->times))) return berth_i_nomem(r->ctx);
+  if (!(r->times = berth_i_pool_alloc(&r->pool, (size_t)n, sizeof *r->times)))
+    return berth_i_nomem(r->ctx);
   for (int32_t i = 0; i < n; i++) r->times[i] = all[i]->makespan;
   r->wrong = first_wrong(all, n);
   r->n_times = n;
@@ -113,11 +117,12 @@ static berth_status judge(berth_executor *x, const int32_t *device) {
   berth_sim_summary s;
   berth_status st = berth_sim_run(x->judge, device, &s);
   if (st != BERTH_OK || s.makespan * x->scale < MOST_SECONDS) return st;
-  return berth_i_fail(x->ctx, BERTH_EINVAL, "the placement takes %g s, at scale %g: more than %g s", s.makespan, x->scale,
-                      MOST_SECONDS);
+  return berth_i_fail(x->ctx, BERTH_EINVAL, "the placement takes %g s, at scale %g: more than %g s",
+                      s.makespan, x->scale, MOST_SECONDS);
 }
 
-static berth_status run_placement(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
+static berth_status run_placement(berth_executor *x, const int32_t *device, int32_t repeats,
+                                  berth_execution **out) {
   berth_status st = judge(x, device);
   if (st != BERTH_OK) return st;
   x->device = device;
@@ -128,9 +133,12 @@ static berth_status run_placement(berth_executor *x, const int32_t *device, int3
   return st;
 }
 
-berth_status berth_executor_run(berth_executor *x, const int32_t *device, int32_t repeats, berth_execution **out) {
-  if (x->running) return berth_i_fail(x->ctx, BERTH_EINVAL, "executor: busy: called from within its own run");
-  if (repeats < 1) return berth_i_fail(x->ctx, BERTH_EINVAL, "repeats: %d is not positive", (int)repeats);
+berth_status berth_executor_run(berth_executor *x, const int32_t *device, int32_t repeats,
+                                berth_execution **out) {
+  if (x->running)
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "executor: busy: called from within its own run");
+  if (repeats < 1)
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "repeats: %d is not positive", (int)repeats);
   x->running = true;
   berth_status st = run_placement(x, device, repeats, out);
   x->running = false;

@@ -1,7 +1,7 @@
 /* What the threads do with what they are given. */
 #include "exec_internal.h"
 
-/* ---- devices ------------------------------------------------------------------------------------------ */
+/* ---- devices ---- */
 
 static void spoil(const berth_executor *x, int32_t op, const berth_i_operands *a) {
   if (x->corrupt == op) a->out[0][a->out_length[0] / 2] += 1;
@@ -11,7 +11,8 @@ static void compute(berth_executor *x, int32_t op, berth_i_operands *a) {
   double seconds = berth_i_exec_nominal(x, op);
   if (x->o.mode == BERTH_EXEC_PACED) seconds *= x->o.duty;
   berth_i_exec_operands(x, op, a);
-  berth_i_kernel_run(&x->kernel[op], a, berth_i_kernel_amount(&x->kernel[op], a->n_in, seconds, &x->o), &x->stop);
+  berth_i_kernel_run(&x->kernel[op], a,
+                     berth_i_kernel_amount(&x->kernel[op], a->n_in, seconds, &x->o), &x->stop);
   spoil(x, op, a);
 }
 
@@ -46,9 +47,11 @@ void *berth_i_exec_device_main(void *ud) {
   return NULL;
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------------- */
+/* ---- copies ---- */
 
-static double due(const berth_i_copy *c) { return c->start + c->seconds * (c->done + 1) / c->pieces; }
+static double due(const berth_i_copy *c) {
+  return c->start + c->seconds * (c->done + 1) / c->pieces;
+}
 
 /* Of those under way the one whose next piece is due first. */
 static int32_t next_due(const berth_executor *x, const berth_i_exec_thread *t) {
@@ -67,8 +70,10 @@ static void forget(berth_executor *x, berth_i_exec_thread *t, int32_t copy) {
 
 /* Its numbers do not change while it is under way, but for `next`. */
 static void copy_piece(const berth_executor *x, const berth_i_copy *c) {
-  int64_t n = x->length[c->tensor], from = n * c->done / c->pieces, to = n * (c->done + 1) / c->pieces;
-  memcpy(x->copy_at[c->edge] + from, x->home[c->tensor] + from, (size_t)(to - from) * sizeof(float));
+  int64_t n = x->length[c->tensor], from = n * c->done / c->pieces,
+          to = n * (c->done + 1) / c->pieces;
+  memcpy(x->copy_at[c->edge] + from, x->home[c->tensor] + from,
+         (size_t)(to - from) * sizeof(float));
 }
 
 /* Under the lock. */

@@ -1,11 +1,12 @@
-/* Turns: what became ready, which op a device gets next, which transfers start. All under the lock. */
+/* Turns: what became ready, which op a device gets next, which transfers start. All under the
+ * lock. */
 #include "exec_internal.h"
 
 double berth_i_exec_nominal(const berth_executor *x, int32_t op) {
   return berth_i_op_time(x->cost, op, x->device[op]) * x->scale;
 }
 
-/* ---- ops --------------------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 static void make_ready(berth_executor *x, int32_t op) {
   berth_i_exec_device *d = &x->dev[x->device[op]];
@@ -21,7 +22,8 @@ static void input_there(berth_executor *x, int32_t op) {
 /* Least goes first; ties: the op that became ready first. */
 static double key(const berth_executor *x, int32_t op) {
   const berth_i_dispatch *d = berth_i_dispatch_of(x->o.dispatch);
-  return d->key ? d->key(x->key, op, berth_i_exec_nominal(x, op), (double)x->since[op]) : (double)x->since[op];
+  return d->key ? d->key(x->key, op, berth_i_exec_nominal(x, op), (double)x->since[op])
+                : (double)x->since[op];
 }
 
 static bool goes_before(const berth_executor *x, int32_t a, int32_t b) {
@@ -55,12 +57,14 @@ static void give_next(berth_executor *x, int32_t device, double now) {
   pthread_cond_signal(&x->thread[device].wake);
 }
 
-/* ---- transfers ---------------------------------------------------------------------------------------- */
+/* ---- transfers ---- */
 
 static void channels_of(const berth_executor *x, const berth_i_copy *c, size_t *out, size_t *in) {
   size_t n = (size_t)x->n_devices;
   *out = x->o.links == BERTH_LINKS_PAIR ? (size_t)c->src * n + (size_t)c->dst : (size_t)c->src;
-  *in = x->o.links == BERTH_LINKS_PAIR ? *out : x->o.links == BERTH_LINKS_DUPLEX ? n + (size_t)c->dst : (size_t)c->dst;
+  *in = x->o.links == BERTH_LINKS_PAIR     ? *out
+        : x->o.links == BERTH_LINKS_DUPLEX ? n + (size_t)c->dst
+                                           : (size_t)c->dst;
 }
 
 static bool is_free(const berth_executor *x, const berth_i_copy *c) {
@@ -112,15 +116,18 @@ static int32_t pieces_of(const berth_executor *x, int32_t tensor) {
 }
 
 static void ask_for_copy(berth_executor *x, int32_t edge) {
-  int32_t t = x->edge_tensor[edge], src = x->device[x->g->producer[t]], dst = x->device[x->g->use[edge]];
+  int32_t t = x->edge_tensor[edge], src = x->device[x->g->producer[t]],
+          dst = x->device[x->g->use[edge]];
   berth_i_copy *c = &x->copy[x->n_copies];
-  *c = (berth_i_copy){ .edge = edge, .tensor = t, .src = src, .dst = dst, .pieces = pieces_of(x, t), .next = BERTH_NONE };
+  *c = (berth_i_copy){
+    .edge = edge, .tensor = t, .src = src, .dst = dst, .pieces = pieces_of(x, t), .next = BERTH_NONE
+  };
   c->seconds = berth_i_transfer_time(x->cost, t, src, dst) * x->scale;
   x->waiting[x->n_waiting++] = x->n_copies++;
   x->left++;
 }
 
-/* ---- turns --------------------------------------------------------------------------------------------- */
+/* ---- turns ---- */
 
 static void end_turn(berth_executor *x, double now) {
   if (atomic_load_explicit(&x->stop, memory_order_relaxed)) {

@@ -1,6 +1,7 @@
-/* OpenBLAS, if it is that, has two states of the process. The threaded build would start a thread per core inside products that are
- * mostly tiny: its number of threads is set to one. The serial build hands out its scratch memory without a lock (seen in 0.3.21:
- * two threads at once now and then get wrong products): there, one product at a time. */
+/* OpenBLAS, if it is that, has two states of the process. The threaded build would start a thread
+ * per core inside products that are mostly tiny: its number of threads is set to one. The serial
+ * build hands out its scratch memory without a lock (seen in 0.3.21: two threads at once now and
+ * then get wrong products): there, one product at a time. */
 #include "cblas_internal.h"
 
 #include <cblas.h>
@@ -23,10 +24,11 @@ static void look(void) {
 #endif
 }
 
-void berth_i_shelf_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a, const float *b, float beta, float *c) {
+void berth_i_shelf_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a,
+                         const float *b, float beta, float *c) {
   pthread_once(&looked, look);
   if (serial) pthread_mutex_lock(&one_at_a_time);
-  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1, a, ta ? m : k, b,
-              tb ? k : n, beta, c, n);
+  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n,
+              k, 1, a, ta ? m : k, b, tb ? k : n, beta, c, n);
   if (serial) pthread_mutex_unlock(&one_at_a_time);
 }

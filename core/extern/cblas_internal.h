@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-/** c [m x n] = a b + beta c; a [m x k] (transposed: [k x m]), b [k x n] (transposed: [n x k]). No extent may be 0. */
-void berth_i_shelf_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a, const float *b, float beta, float *c);
+/** c [m x n] = a b + beta c; a [m x k] (transposed: [k x m]), b [k x n] (transposed: [n x k]). No
+ * extent may be 0. */
+void berth_i_shelf_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a,
+                         const float *b, float beta, float *c);
 
 #endif

@@ -2,8 +2,8 @@
 #include "supernodes.h"
 #include <suitesparse/cholmod.h>
 
-/* The matrix is kept in the order of elimination: CHOLMOD would permute it anew for every factorisation. The upper triangle for
- * CHOLMOD's column code, the lower one for dense blocks. */
+/* The matrix is kept in the order of elimination: CHOLMOD would permute it anew for every
+ * factorisation. The upper triangle for CHOLMOD's column code, the lower one for dense blocks. */
 struct berth_i_cholesky {
   berth_i_pool pool;
   berth_ctx *ctx;
@@ -40,11 +40,13 @@ static berth_status outcome(berth_i_cholesky *k) {
   k->common.status = CHOLMOD_OK;
   if (status >= CHOLMOD_OK) return BERTH_OK;
   if (status == CHOLMOD_OUT_OF_MEMORY) return berth_i_nomem(k->ctx);
-  if (status == CHOLMOD_TOO_LARGE) return berth_i_fail(k->ctx, BERTH_EUNSUPPORTED, "Cholesky factorisation: too large a factor");
-  return berth_i_fail(k->ctx, BERTH_EINVAL, "Cholesky factorisation: CHOLMOD refused with code %d", status);
+  if (status == CHOLMOD_TOO_LARGE)
+    return berth_i_fail(k->ctx, BERTH_EUNSUPPORTED, "Cholesky factorisation: too large a factor");
+  return berth_i_fail(k->ctx, BERTH_EINVAL, "Cholesky factorisation: CHOLMOD refused with code %d",
+                      status);
 }
 
-/* ---- order --------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 /* Flops per entry of the factor from which dense blocks beat column code: measured. */
 #define DENSE 40
@@ -59,7 +61,9 @@ static void set_options(cholmod_common *c) {
 
 /* CHOLMOD does not write into what it gets as a matrix. */
 static cholmod_sparse as_matrix(int32_t n, const int32_t *at, const int32_t *row, double *value) {
-  cholmod_sparse a = { .nrow = (size_t)n, .ncol = (size_t)n, .nzmax = (size_t)at[n], .stype = 1, .packed = 1 };
+  cholmod_sparse a = {
+    .nrow = (size_t)n, .ncol = (size_t)n, .nzmax = (size_t)at[n], .stype = 1, .packed = 1
+  };
   a.p = (void *)at;
   a.i = (void *)row;
   a.x = value;
@@ -69,7 +73,8 @@ static cholmod_sparse as_matrix(int32_t n, const int32_t *at, const int32_t *row
   return a;
 }
 
-static berth_status analyse(berth_i_cholesky *k, const int32_t *at, const int32_t *row, int ordering) {
+static berth_status analyse(berth_i_cholesky *k, const int32_t *at, const int32_t *row,
+                            int ordering) {
   cholmod_sparse a = as_matrix(k->n, at, row, NULL);
   k->common.method[0].ordering = ordering;
   k->common.postorder = ordering != CHOLMOD_NATURAL;
@@ -80,10 +85,13 @@ static berth_status analyse(berth_i_cholesky *k, const int32_t *at, const int32_
 }
 
 /* Column of an entry that joins a and b. */
-static int32_t column_of(const berth_i_cholesky *k, int32_t a, int32_t b) { return (a > b) == !k->factor->is_super ? a : b; }
+static int32_t column_of(const berth_i_cholesky *k, int32_t a, int32_t b) {
+  return (a > b) == !k->factor->is_super ? a : b;
+}
 
 /* @param rank, next [n] scratch */
-static void permute(berth_i_cholesky *k, const int32_t *at, const int32_t *row, int32_t *rank, int32_t *next) {
+static void permute(berth_i_cholesky *k, const int32_t *at, const int32_t *row, int32_t *rank,
+                    int32_t *next) {
   for (int32_t j = 0; j < k->n; j++) rank[k->order[j]] = j;
   for (int32_t j = 0; j < k->n; j++)
     for (int32_t i = at[j]; i < at[j + 1]; i++) k->at[column_of(k, rank[j], rank[row[i]]) + 1]++;
@@ -93,7 +101,8 @@ static void permute(berth_i_cholesky *k, const int32_t *at, const int32_t *row, 
   }
   for (int32_t j = 0; j < k->n; j++)
     for (int32_t i = at[j]; i < at[j + 1]; i++) {
-      int32_t a = rank[j], b = rank[row[i]], column = column_of(k, a, b), new_place = next[column]++;
+      int32_t a = rank[j], b = rank[row[i]], column = column_of(k, a, b),
+              new_place = next[column]++;
       k->place[i] = new_place;
       k->row[new_place] = a + b - column;
     }
@@ -102,7 +111,8 @@ static void permute(berth_i_cholesky *k, const int32_t *at, const int32_t *row, 
 static berth_status reorder(berth_i_cholesky *k, const int32_t *at, const int32_t *row) {
   berth_i_pool scratch = berth_i_pool_empty(k->ctx);
   size_t n = (size_t)k->n;
-  int32_t *rank = berth_i_pool_alloc(&scratch, n, sizeof *rank), *next = berth_i_pool_alloc(&scratch, n, sizeof *next);
+  int32_t *rank = berth_i_pool_alloc(&scratch, n, sizeof *rank),
+          *next = berth_i_pool_alloc(&scratch, n, sizeof *next);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     memcpy(k->order, k->factor->Perm, n * sizeof *k->order);
@@ -117,7 +127,7 @@ static berth_status settle(berth_i_cholesky *k) {
   return k->factor->is_super ? BERTH_OK : analyse(k, k->at, k->row, CHOLMOD_NATURAL);
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status make_room(berth_i_cholesky *k) {
   size_t n = (size_t)k->n, entries = (size_t)k->entries;
@@ -130,9 +140,11 @@ static berth_status make_room(berth_i_cholesky *k) {
   return berth_i_pool_status(&k->pool);
 }
 
-berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *row, berth_i_cholesky **out) {
+berth_status berth_i_cholesky_new(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *row,
+                                  berth_i_cholesky **out) {
   if (!is_pattern(n, at, row)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "Cholesky factorisation: not the pattern of an upper triangle");
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "Cholesky factorisation: not the pattern of an upper triangle");
   }
   berth_i_cholesky *k;
   if (!(k = berth_i_pool_object(ctx, sizeof *k))) return berth_i_nomem(ctx);
@@ -167,7 +179,7 @@ void berth_i_cholesky_release(berth_i_cholesky *k) {
 
 berth_i_cholesky_cost berth_i_cholesky_price(const berth_i_cholesky *k) { return k->cost; }
 
-/* ---- use ----------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 static berth_status factor_blocks(berth_i_cholesky *k, bool *definite) {
   const cholmod_factor *l = k->factor;
@@ -193,7 +205,13 @@ berth_status berth_i_cholesky_factor(berth_i_cholesky *k, const double *value, b
 /* In place. */
 static berth_status solve_columns(berth_i_cholesky *k) {
   size_t n = (size_t)k->n;
-  cholmod_dense b = { .nrow = n, .ncol = 1, .nzmax = n, .d = n, .x = k->rhs, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE };
+  cholmod_dense b = { .nrow = n,
+                      .ncol = 1,
+                      .nzmax = n,
+                      .d = n,
+                      .x = k->rhs,
+                      .xtype = CHOLMOD_REAL,
+                      .dtype = CHOLMOD_DOUBLE };
   cholmod_solve2(CHOLMOD_A, k->factor, &b, NULL, &k->x, NULL, &k->y, &k->e, &k->common);
   berth_status st;
   if ((st = outcome(k)) == BERTH_OK) memcpy(k->rhs, k->x->x, n * sizeof *k->rhs);

@@ -4,8 +4,9 @@
 #include <cJSON.h>
 #include <stdio.h>
 
-/* The outer levels are taken apart here and handed to cJSON piece by piece: an op, a tensor, a number at a time. Its tree takes
- * 80 bytes and more a value, so it lives for one piece only and is copied to nodes of 32 bytes. */
+/* The outer levels are taken apart here and handed to cJSON piece by piece: an op, a tensor, a
+ * number at a time. Its tree takes 80 bytes and more a value, so it lives for one piece only and is
+ * copied to nodes of 32 bytes. */
 enum { OWN_OBJECTS = 2, OWN_ARRAYS = 3 }; /* levels: {"graph": {"ops": [ and {"nodes": [ */
 _Static_assert(CJSON_NESTING_LIMIT + 8 <= BERTH_I_JSON_DEEPEST, "values may lie deeper");
 enum { MAX_QUOTE = 40, BLOCK_NODES = 2048, BLOCK_CHARS = 1 << 16 };
@@ -38,10 +39,12 @@ struct berth_i_json {
 };
 
 static const Node *inside(const berth_i_json_value *v) { return (const Node *)(const void *)v; }
-static const berth_i_json_value *outside(const Node *v) { return (const berth_i_json_value *)(const void *)v; }
+static const berth_i_json_value *outside(const Node *v) {
+  return (const berth_i_json_value *)(const void *)v;
+}
 static bool is_container(const Node *v) { return v->kind >= BERTH_I_JSON_ARRAY; }
 
-/* ---- places in the text ------------------------------------------------------------------- */
+/* ---- places in the text ---- */
 
 static int line_of(const berth_i_json *doc, const char *at) {
   int line = 1;
@@ -67,7 +70,8 @@ static const char *after_space(const char *p, const char *end) {
   return p;
 }
 
-/* Start of the index-th value, in the order in which values begin. The text has been accepted by cJSON. */
+/* Start of the index-th value, in the order in which values begin. The text has been accepted by
+ * cJSON. */
 static const char *value_at(const berth_i_json *doc, int64_t index) {
   const char *p = doc->text, *end = doc->text + doc->len;
   while (p < end) {
@@ -138,7 +142,8 @@ static void quote(const char *p, const char *end, char *buf) {
   memcpy(buf + n, cut ? "..." : "", cut ? 4 : 1);
 }
 
-berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value *v, const char *reason, ...) {
+berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value *v,
+                               const char *reason, ...) {
   char text[MAX_QUOTE + 4] = "";
   bool joins = *reason == ':', scalar = !joins && berth_i_json_kind_of(v) < BERTH_I_JSON_ARRAY;
   va_list args;
@@ -155,11 +160,11 @@ berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value
   path_text(&s, path, sizeof path);
   const char *at = value_at(doc, s.index);
   if (scalar && at < doc->text + doc->len) quote(at, doc->text + doc->len, text);
-  return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: %s%s%s%s%s%s", doc->name, line_of(doc, at), path, joins ? "" : " ", why,
-                      scalar ? " (" : "", text, scalar ? ")" : "");
+  return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: %s%s%s%s%s%s", doc->name, line_of(doc, at),
+                      path, joins ? "" : " ", why, scalar ? " (" : "", text, scalar ? ")" : "");
 }
 
-/* ---- parsing ------------------------------------------------------------------------------ */
+/* ---- parsing ---- */
 
 static int depth_at(const berth_i_json *doc, const char *at) {
   int depth = 0;
@@ -170,7 +175,8 @@ static int depth_at(const berth_i_json *doc, const char *at) {
   return depth;
 }
 
-/* The comma before a list's end at `at`, or, where cJSON stops after an object, one character before it; NULL: there is none. */
+/* The comma before a list's end at `at`, or, where cJSON stops after an object, one character
+ * before it; NULL: there is none. */
 static const char *comma_before(const berth_i_json *doc, const char *at) {
   if (at > doc->text && at[-1] == '}') at--;
   if (*at != ']' && *at != '}') return NULL;
@@ -181,20 +187,23 @@ static const char *comma_before(const berth_i_json *doc, const char *at) {
 static berth_status syntax_error(const berth_i_json *doc, const char *at) {
   const char *end = doc->text + doc->len, *comma = comma_before(doc, at);
   if (comma) {
-    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a comma with nothing behind it", doc->name, line_of(doc, comma));
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a comma with nothing behind it", doc->name,
+                        line_of(doc, comma));
   }
   at = after_space(at, end);
   if (at >= end) {
-    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: JSON ends too early", doc->name, line_of(doc, end));
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: JSON ends too early", doc->name,
+                        line_of(doc, end));
   }
   if (depth_at(doc, at) >= CJSON_NESTING_LIMIT) {
-    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: JSON is nested deeper than %d", doc->name, line_of(doc, at),
-                        CJSON_NESTING_LIMIT);
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: JSON is nested deeper than %d", doc->name,
+                        line_of(doc, at), CJSON_NESTING_LIMIT);
   }
   char text[MAX_QUOTE + 4];
   quote(at, end, text);
   if (!*text) snprintf(text, sizeof text, "%c", *at);
-  return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not valid JSON here (%s)", doc->name, line_of(doc, at), text);
+  return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not valid JSON here (%s)", doc->name,
+                      line_of(doc, at), text);
 }
 
 static void *take(berth_i_pool *pool, Block **last, size_t size, size_t block) {
@@ -275,7 +284,9 @@ static berth_status parse_piece(berth_i_json *doc, const char **p, Node **out) {
 
 static berth_status parse_value(berth_i_json *doc, const char **p, int depth, Node **out);
 
-static const char *skip_space(const berth_i_json *doc, const char *p) { return after_space(p, doc->text + doc->len); }
+static const char *skip_space(const berth_i_json *doc, const char *p) {
+  return after_space(p, doc->text + doc->len);
+}
 
 static berth_status parse_key(berth_i_json *doc, const char **p, const char **key) {
   *p = skip_space(doc, *p);
@@ -289,7 +300,8 @@ static berth_status parse_key(berth_i_json *doc, const char **p, const char **ke
   return keep_key(doc, name->u.string, key);
 }
 
-static berth_status parse_container(berth_i_json *doc, const char **p, int depth, bool object, Node **out) {
+static berth_status parse_container(berth_i_json *doc, const char **p, int depth, bool object,
+                                    Node **out) {
   berth_status st = new_node(doc, object ? BERTH_I_JSON_OBJECT : BERTH_I_JSON_ARRAY, out);
   Node **last = st == BERTH_OK ? &(*out)->u.child : NULL;
   char close = object ? '}' : ']';
@@ -317,7 +329,8 @@ static berth_status parse_value(berth_i_json *doc, const char **p, int depth, No
   return parse_piece(doc, p, out);
 }
 
-/* What cJSON accepts and JSON does not: control characters, strings with zeros in them, numbers such as 01 and 1. */
+/* What cJSON accepts and JSON does not: control characters, strings with zeros in them, numbers
+ * such as 01 and 1. */
 static const char *after_digits(const char *p) {
   while (*p >= '0' && *p <= '9') p++;
   return p;
@@ -346,13 +359,15 @@ static berth_status check_string(const berth_i_json *doc, const char **at) {
   const char *p = *at + 1, *end = doc->text + doc->len;
   for (; p < end && *p != '"'; p++) {
     if ((unsigned char)*p < 32) {
-      return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a string holds a control character (0x%02x)", doc->name,
+      return berth_i_fail(doc->ctx, BERTH_EPARSE,
+                          "%s:%d: a string holds a control character (0x%02x)", doc->name,
                           line_of(doc, p), (unsigned char)*p);
     }
     if (*p != '\\' || p + 1 >= end) continue;
     p++;
     if (end - p >= 5 && memcmp(p, "u0000", 5) == 0) {
-      return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: a string holds a zero character (\\u0000)", doc->name,
+      return berth_i_fail(doc->ctx, BERTH_EPARSE,
+                          "%s:%d: a string holds a zero character (\\u0000)", doc->name,
                           line_of(doc, p));
     }
   }
@@ -365,7 +380,8 @@ static berth_status check_number(const berth_i_json *doc, const char **at) {
   char text[MAX_QUOTE + 4];
   if (!next) {
     quote(*at, doc->text + doc->len, text);
-    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not a number of JSON (%s)", doc->name, line_of(doc, *at), text);
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not a number of JSON (%s)", doc->name,
+                        line_of(doc, *at), text);
   }
   *at = next;
   return BERTH_OK;
@@ -380,8 +396,8 @@ static berth_status check_characters(const berth_i_json *doc) {
     } else if (*p == '-' || (*p >= '0' && *p <= '9')) {
       st = check_number(doc, &p);
     } else if ((unsigned char)*p < 32 && *p != '\n' && *p != '\r' && *p != '\t') {
-      st = berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: control character in the text (0x%02x)", doc->name, line_of(doc, p),
-                        (unsigned char)*p);
+      st = berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: control character in the text (0x%02x)",
+                        doc->name, line_of(doc, p), (unsigned char)*p);
     } else {
       p++;
     }
@@ -391,11 +407,13 @@ static berth_status check_characters(const berth_i_json *doc) {
 
 static berth_status parse_document(berth_i_json *doc) {
   const char *p = doc->text, *zero = memchr(doc->text, 0, doc->len);
-  if (zero) return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: zero byte in the text", doc->name, line_of(doc, zero));
+  if (zero)
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: zero byte in the text", doc->name,
+                        line_of(doc, zero));
   const char *odd;
   if ((odd = berth_i_utf8_error(doc->text))) {
-    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not UTF-8 here (byte 0x%02x)", doc->name, line_of(doc, odd),
-                        (unsigned char)*odd);
+    return berth_i_fail(doc->ctx, BERTH_EPARSE, "%s:%d: not UTF-8 here (byte 0x%02x)", doc->name,
+                        line_of(doc, odd), (unsigned char)*odd);
   }
   berth_status st;
   if ((st = check_characters(doc)) != BERTH_OK) return st;
@@ -404,7 +422,8 @@ static berth_status parse_document(berth_i_json *doc) {
   return p == doc->text + doc->len ? BERTH_OK : syntax_error(doc, p);
 }
 
-berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out) {
+berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                                berth_i_json **out) {
   berth_i_json *doc = berth_i_pool_object(ctx, sizeof *doc);
   if (!doc) return berth_i_nomem(ctx);
   doc->ctx = ctx;
@@ -426,7 +445,7 @@ void berth_i_json_release(berth_i_json *doc) {
   berth_i_pool_free(&doc->pool);
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 berth_ctx *berth_i_json_ctx(const berth_i_json *doc) { return doc->ctx; }
 const char *berth_i_json_name(const berth_i_json *doc) { return doc->name; }
@@ -440,7 +459,9 @@ const char *berth_i_json_key(const berth_i_json_value *v) { return inside(v)->ke
 const berth_i_json_value *berth_i_json_first(const berth_i_json_value *v) {
   return is_container(inside(v)) ? outside(inside(v)->u.child) : NULL;
 }
-const berth_i_json_value *berth_i_json_next(const berth_i_json_value *v) { return outside(inside(v)->next); }
+const berth_i_json_value *berth_i_json_next(const berth_i_json_value *v) {
+  return outside(inside(v)->next);
+}
 
 int64_t berth_i_json_count(const berth_i_json_value *v) {
   int64_t n = 0;
@@ -450,6 +471,7 @@ int64_t berth_i_json_count(const berth_i_json_value *v) {
 
 const berth_i_json_value *berth_i_json_get(const berth_i_json_value *object, const char *key) {
   const berth_i_json_value *v = berth_i_json_first(object);
-  while (v && !(berth_i_json_key(v) && strcmp(berth_i_json_key(v), key) == 0)) v = berth_i_json_next(v);
+  while (v && !(berth_i_json_key(v) && strcmp(berth_i_json_key(v), key) == 0))
+    v = berth_i_json_next(v);
   return v;
 }

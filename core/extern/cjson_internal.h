@@ -1,5 +1,6 @@
 /* JSON through cJSON: a read-only document whose every value knows its place in the text.
- * cJSON allocates with malloc, not with the context, a piece at a time; its hooks are never touched. */
+ * cJSON allocates with malloc, not with the context, a piece at a time; its hooks are never
+ * touched. */
 #ifndef BERTH_JSON_SHELF_H
 #define BERTH_JSON_SHELF_H
 
@@ -19,16 +20,19 @@ typedef enum berth_i_json_kind {
 
 enum { BERTH_I_JSON_DEEPEST = 1008 }; /* values in each other, at most */
 
-/** @param name stands for the file in messages  @param text [len], text[len] == 0; both must outlive the document
+/** @param name stands for the file in messages @param text [len], text[len] == 0; both must outlive
+ *        the document
  *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
-berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_i_json **out);
+berth_status berth_i_json_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                                berth_i_json **out);
 void berth_i_json_release(berth_i_json *doc); /* NULL is fine */
 
 berth_ctx *berth_i_json_ctx(const berth_i_json *doc);
 const char *berth_i_json_name(const berth_i_json *doc);
 const berth_i_json_value *berth_i_json_root(const berth_i_json *doc);
 berth_i_json_kind berth_i_json_kind_of(const berth_i_json_value *v);
-double berth_i_json_number(const berth_i_json_value *v);      /* of a number; infinite if the text overflows */
+/* of a number; infinite if the text overflows */
+double berth_i_json_number(const berth_i_json_value *v);
 const char *berth_i_json_string(const berth_i_json_value *v); /* of a string */
 bool berth_i_json_true(const berth_i_json_value *v);          /* of a bool */
 const char *berth_i_json_key(const berth_i_json_value *v);    /* of a member of an object */
@@ -40,8 +44,9 @@ int64_t berth_i_json_count(const berth_i_json_value *v); /* O(members) */
 /** First member with that key, or NULL. O(members) */
 const berth_i_json_value *berth_i_json_get(const berth_i_json_value *object, const char *key);
 
-/** Sets "name:line: path reason (text of a scalar)", or, if the reason begins with a colon, "name:line: path: reason"; returns
- *  BERTH_EPARSE. O(document): the line is found only now. */
-berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value *v, const char *reason, ...) BERTH_PRINTF(3, 4);
+/** Sets "name:line: path reason (text of a scalar)", or, if the reason begins with a colon,
+ *  "name:line: path: reason"; returns BERTH_EPARSE. O(document): the line is found only now. */
+berth_status berth_i_json_fail(const berth_i_json *doc, const berth_i_json_value *v,
+                               const char *reason, ...) BERTH_PRINTF(3, 4);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { CHUNK = 1 << 20, MAX_DEPTH = 1000 };
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* expat's allocator has no user data: the context of the call under way is kept for the thread. */
 static _Thread_local berth_ctx *present;
@@ -32,7 +32,7 @@ static void release(void *ptr) {
   if (b) berth_i_free(present, b, b->size, 1);
 }
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 typedef struct Reading {
   berth_ctx *ctx;
@@ -56,7 +56,8 @@ static void stop_if(Reading *r, berth_status st) {
 }
 
 static void refuse(Reading *r, const char *what, const char *value) {
-  stop_if(r, berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", r->name, (int)line_of(r), what, value));
+  stop_if(r, berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", r->name, (int)line_of(r), what,
+                          value));
 }
 
 /* Behind the namespace, if it is the root's. */
@@ -80,7 +81,8 @@ static void on_open(void *ud, const XML_Char *name, const XML_Char **attributes)
     }
     r->home = strcspn(name, "\n") < strlen(name) ? strcspn(name, "\n") : 0;
   }
-  stop_if(r, r->events->open(r->events->ud, short_name(r, name), (const char *const *)attributes, line_of(r)));
+  stop_if(r, r->events->open(r->events->ud, short_name(r, name), (const char *const *)attributes,
+                             line_of(r)));
 }
 
 static void on_close(void *ud, const XML_Char *name) {
@@ -96,9 +98,11 @@ static void on_text(void *ud, const XML_Char *text, int len) {
 }
 
 /* So there is nothing to expand, and no bomb. */
-static void on_entity(void *ud, const XML_Char *name, int is_parameter, const XML_Char *value, int len, const XML_Char *base,
-                      const XML_Char *system, const XML_Char *public, const XML_Char *notation) {
-  (void)is_parameter, (void)value, (void)len, (void)base, (void)system, (void)public, (void)notation;
+static void on_entity(void *ud, const XML_Char *name, int is_parameter, const XML_Char *value,
+                      int len, const XML_Char *base, const XML_Char *system, const XML_Char *public,
+                      const XML_Char *notation) {
+  (void)is_parameter, (void)value, (void)len, (void)base, (void)system, (void)public,
+      (void)notation;
   refuse(ud, "declarations of entities are not read", name);
 }
 
@@ -113,13 +117,14 @@ static int on_encoding(void *ud, const XML_Char *name, XML_Encoding *info) {
   return XML_STATUS_ERROR;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status failed(const Reading *r) {
   enum XML_Error code = XML_GetErrorCode(r->parser);
   if (r->st != BERTH_OK) return r->st;
   if (code == XML_ERROR_NO_MEMORY) return berth_i_nomem(r->ctx);
-  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s", r->name, (int)line_of(r), XML_ErrorString(code));
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s", r->name, (int)line_of(r),
+                      XML_ErrorString(code));
 }
 
 /* In chunks, since expat copies what it is given. */
@@ -141,7 +146,8 @@ static berth_status read_chunks(Reading *r, const char *text, size_t len) {
   return BERTH_OK;
 }
 
-berth_status berth_i_xml_read(berth_ctx *ctx, const char *name, const char *text, size_t len, const berth_i_xml_events *events) {
+berth_status berth_i_xml_read(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                              const berth_i_xml_events *events) {
   static const XML_Memory_Handling_Suite of_context = { allocate, resize, release };
   Reading r = { .ctx = ctx, .name = name, .events = events };
   berth_ctx *outer = present;

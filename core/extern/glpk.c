@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Simplex steps between two looks at whether to stop: a number, not a time, so that answers do not depend on the clock. */
+/* Simplex steps between two looks at whether to stop: a number, not a time, so that answers do not
+ * depend on the clock. */
 enum { STEPS = 1000, WAIT_NS = 5000000 };
 
 typedef enum outcome { SOLVED, STOPPED, GAVE_UP, FAILED, UNBOUNDED } outcome;
@@ -23,14 +24,15 @@ typedef struct task {
   bool stop, done; /* under the lock */
 } task;
 
-/* ---- on the thread of its own ---------------------------------------------------------------- */
+/* ---- on the thread of its own ---- */
 
 static void on_error(void *info) { longjmp(((task *)info)->away, 1); }
 
 /* Not 0: GLPK prints nothing. */
 static int on_text(void *info, const char *text) {
   task *t = info;
-  if (text[0] != '\n' && strncmp(text, "Error detected", 14) != 0) snprintf(t->told, sizeof t->told, "%s", text);
+  if (text[0] != '\n' && strncmp(text, "Error detected", 14) != 0)
+    snprintf(t->told, sizeof t->told, "%s", text);
   return 1;
 }
 
@@ -43,9 +45,12 @@ static bool stopped(task *t) {
 }
 
 static void add_rows(glp_prob *lp, const berth_i_glpk_mip *p) {
-  static const int kind[] = { [BERTH_I_AT_MOST] = GLP_UP, [BERTH_I_EQUAL] = GLP_FX, [BERTH_I_AT_LEAST] = GLP_LO };
+  static const int kind[] = {
+    [BERTH_I_AT_MOST] = GLP_UP, [BERTH_I_EQUAL] = GLP_FX, [BERTH_I_AT_LEAST] = GLP_LO
+  };
   if (p->rows > 0) glp_add_rows(lp, p->rows);
-  for (int32_t i = 0; i < p->rows; i++) glp_set_row_bnds(lp, i + 1, kind[p->sense[i]], p->bound[i], p->bound[i]);
+  for (int32_t i = 0; i < p->rows; i++)
+    glp_set_row_bnds(lp, i + 1, kind[p->sense[i]], p->bound[i], p->bound[i]);
 }
 
 static bool is_whole(const berth_i_glpk_mip *p, int32_t j) { return p->whole && p->whole[j]; }
@@ -60,7 +65,10 @@ static double most_of(const berth_i_glpk_mip *p, int32_t j) {
 
 static void bound_column(glp_prob *lp, const berth_i_glpk_mip *p, int32_t j) {
   double least = least_of(p, j), most = most_of(p, j);
-  int kind = isinf(least) ? isinf(most) ? GLP_FR : GLP_UP : isinf(most) ? GLP_LO : least < most ? GLP_DB : GLP_FX;
+  int kind = isinf(least)   ? isinf(most) ? GLP_FR : GLP_UP
+             : isinf(most)  ? GLP_LO
+             : least < most ? GLP_DB
+                            : GLP_FX;
   glp_set_col_bnds(lp, j + 1, kind, least, most);
 }
 
@@ -130,7 +138,7 @@ static void read_relaxed(task *t, glp_prob *lp) {
   t->a.value = t->a.bound = glp_get_obj_val(lp);
 }
 
-/* ---- branch and bound */
+/* ---- branch and bound ---- */
 
 /* What is still open, and the best answer so far: the worse of the two bounds all. */
 static void note_bound(task *t, glp_tree *tree) {
@@ -166,7 +174,8 @@ static outcome read_branched(task *t, glp_prob *lp, double relaxed) {
   t->a.proved = ended && t->a.feasible;
   if (t->a.proved) t->a.bound = t->a.value;
   t->a.bound = t->p.minimise ? fmax(t->a.bound, relaxed) : fmin(t->a.bound, relaxed);
-  if (t->a.feasible) t->a.bound = t->p.minimise ? fmin(t->a.bound, t->a.value) : fmax(t->a.bound, t->a.value);
+  if (t->a.feasible)
+    t->a.bound = t->p.minimise ? fmin(t->a.bound, t->a.value) : fmax(t->a.bound, t->a.value);
   return SOLVED;
 }
 
@@ -228,7 +237,7 @@ static void *work(void *ud) {
   return NULL;
 }
 
-/* ---- on the caller's --------------------------------------------------------------------------- */
+/* ---- on the caller's ---- */
 
 /* @return it has ended */
 static bool wait_a_little(task *t, bool stop) {
@@ -250,12 +259,16 @@ static berth_status told(berth_ctx *ctx, const task *t) {
   switch (t->outcome) {
     case SOLVED: return BERTH_OK;
     case STOPPED: return BERTH_EINTERRUPT;
-    case UNBOUNDED: return berth_i_fail(ctx, BERTH_EINVAL, "nothing bounds the optimum of this program");
-    case GAVE_UP: return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK's simplex method gave up with code %d", t->code);
+    case UNBOUNDED:
+      return berth_i_fail(ctx, BERTH_EINVAL, "nothing bounds the optimum of this program");
+    case GAVE_UP:
+      return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK's simplex method gave up with code %d",
+                          t->code);
     default: break;
   }
   if (strstr(t->told, "memory")) return berth_i_fail(ctx, BERTH_ENOMEM, "GLPK is out of memory");
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK failed: %.*s", (int)strcspn(t->told, "\n"), t->told);
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK failed: %.*s", (int)strcspn(t->told, "\n"),
+                      t->told);
 }
 
 static berth_status watch(berth_ctx *ctx, task *t) {
@@ -278,7 +291,11 @@ static berth_status run(berth_ctx *ctx, task *t) {
 }
 
 static task new_task(const berth_i_glpk_mip *p, const berth_i_glpk_answer *a) {
-  task t = { .p = *p, .a = *a, .outcome = FAILED, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
+  task t = { .p = *p,
+             .a = *a,
+             .outcome = FAILED,
+             .lock = PTHREAD_MUTEX_INITIALIZER,
+             .ended = PTHREAD_COND_INITIALIZER };
   t.a.feasible = t.a.proved = false;
   t.a.value = NAN;
   t.a.bound = p->minimise ? -INFINITY : INFINITY;
@@ -286,14 +303,25 @@ static task new_task(const berth_i_glpk_mip *p, const berth_i_glpk_answer *a) {
   return t;
 }
 
-berth_status berth_i_glpk_maximise(berth_ctx *ctx, const berth_i_glpk_program *p, double *x, double *dual, int32_t *iterations) {
-  berth_i_glpk_mip mip = { .rows = p->rows, .columns = p->columns, .sense = p->equal, .bound = p->bound, .cost = p->cost,
-                           .most = p->most, .at = p->at, .row = p->row, .value = p->value, .megabytes = p->megabytes };
+berth_status berth_i_glpk_maximise(berth_ctx *ctx, const berth_i_glpk_program *p, double *x,
+                                   double *dual, int32_t *iterations) {
+  berth_i_glpk_mip mip = { .rows = p->rows,
+                           .columns = p->columns,
+                           .sense = p->equal,
+                           .bound = p->bound,
+                           .cost = p->cost,
+                           .most = p->most,
+                           .at = p->at,
+                           .row = p->row,
+                           .value = p->value,
+                           .megabytes = p->megabytes };
   task t = new_task(&mip, &(berth_i_glpk_answer){ .x = x, .dual = dual });
   t.start_at_zero = true;
   berth_status st;
   if ((st = run(ctx, &t)) != BERTH_OK) return st;
-  if (!t.a.feasible) return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK's simplex method found nothing feasible where 0 is");
+  if (!t.a.feasible)
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                        "GLPK's simplex method found nothing feasible where 0 is");
   *iterations = t.a.iterations;
   return BERTH_OK;
 }

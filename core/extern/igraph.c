@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* igraph knows one handler for the whole process and gives it no user data: what it said first is kept here, under the mutex. */
+/* igraph knows one handler for the whole process and gives it no user data: what it said first is
+ * kept here, under the mutex. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_reason[256];
 
@@ -40,7 +41,8 @@ static void leave(const Guard *g) {
   pthread_mutex_unlock(&lock);
 }
 
-static igraph_error_t make_graph(igraph_t *g, int32_t n, int32_t m, const int32_t *from, const int32_t *to) {
+static igraph_error_t make_graph(igraph_t *g, int32_t n, int32_t m, const int32_t *from,
+                                 const int32_t *to) {
   igraph_vector_int_t edges;
   igraph_error_t code = igraph_vector_int_init(&edges, 2 * (igraph_integer_t)m);
   if (code) return code;
@@ -53,11 +55,12 @@ static igraph_error_t make_graph(igraph_t *g, int32_t n, int32_t m, const int32_
   return code;
 }
 
-/* ---- layout ------------------------------------------------------------------------------- */
+/* ---- layout ---- */
 
 enum { LAYOUT_SWEEPS = 100 };
 
-static igraph_error_t sugiyama(const igraph_t *g, int32_t n, const int32_t *layer, igraph_matrix_t *at) {
+static igraph_error_t sugiyama(const igraph_t *g, int32_t n, const int32_t *layer,
+                               igraph_matrix_t *at) {
   igraph_vector_int_t layers;
   igraph_error_t code = igraph_vector_int_init(&layers, n);
   if (code) return code;
@@ -67,7 +70,8 @@ static igraph_error_t sugiyama(const igraph_t *g, int32_t n, const int32_t *laye
   return code;
 }
 
-static igraph_error_t layered(const igraph_t *g, int32_t n, const int32_t *layer, double *x, double *y) {
+static igraph_error_t layered(const igraph_t *g, int32_t n, const int32_t *layer, double *x,
+                              double *y) {
   igraph_matrix_t at;
   igraph_error_t code = igraph_matrix_init(&at, 0, 0);
   if (code) return code;
@@ -81,8 +85,8 @@ static igraph_error_t layered(const igraph_t *g, int32_t n, const int32_t *layer
   return code;
 }
 
-berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const int32_t *layer,
-                             double *x, double *y) {
+berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from,
+                             const int32_t *to, const int32_t *layer, double *x, double *y) {
   berth_status st = BERTH_OK;
   igraph_error_t code;
   igraph_t g;
@@ -92,27 +96,32 @@ berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t
     igraph_destroy(&g);
   }
   if (code == IGRAPH_ENOMEM) st = berth_i_nomem(ctx);
-  else if (code) st = berth_i_fail(ctx, BERTH_EINVAL, "layout: %s", *first_reason ? first_reason : "igraph refuses");
+  else if (code)
+    st = berth_i_fail(ctx, BERTH_EINVAL, "layout: %s",
+                      *first_reason ? first_reason : "igraph refuses");
   leave(&guard);
   return st;
 }
 
-/* ---- cuts --------------------------------------------------------------------------------- */
+/* ---- cuts ---- */
 
 /* igraph's second part is what still reaches the target in the residual graph. */
-static igraph_error_t cut_apart(const igraph_t *g, const igraph_vector_t *capacity, int32_t source, int32_t target, uint8_t *side) {
+static igraph_error_t cut_apart(const igraph_t *g, const igraph_vector_t *capacity, int32_t source,
+                                int32_t target, uint8_t *side) {
   igraph_vector_int_t reached;
   igraph_error_t code = igraph_vector_int_init(&reached, 0);
   if (code) return code;
   igraph_real_t value;
   code = igraph_maxflow(g, &value, NULL, NULL, NULL, &reached, source, target, capacity, NULL);
-  for (igraph_integer_t k = 0; !code && k < igraph_vector_int_size(&reached); k++) side[VECTOR(reached)[k]] = 1;
+  for (igraph_integer_t k = 0; !code && k < igraph_vector_int_size(&reached); k++)
+    side[VECTOR(reached)[k]] = 1;
   igraph_vector_int_destroy(&reached);
   return code;
 }
 
-berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from, const int32_t *to, const double *capacity,
-                             int32_t source, int32_t target, uint8_t *side) {
+berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t *from,
+                             const int32_t *to, const double *capacity, int32_t source,
+                             int32_t target, uint8_t *side) {
   berth_status st = BERTH_OK;
   Guard guard = enter();
   memset(side, 0, (size_t)n);
@@ -124,7 +133,9 @@ berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t
     igraph_destroy(&g);
   }
   if (code == IGRAPH_ENOMEM) st = berth_i_nomem(ctx);
-  else if (code) st = berth_i_fail(ctx, BERTH_EINVAL, "no cut: %s", *first_reason ? first_reason : "igraph refuses the network");
+  else if (code)
+    st = berth_i_fail(ctx, BERTH_EINVAL, "no cut: %s",
+                      *first_reason ? first_reason : "igraph refuses the network");
   leave(&guard);
   return st;
 }

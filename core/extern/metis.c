@@ -6,9 +6,11 @@
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- METIS does not check its input ------------------------------------------------------ */
+/* ---- METIS does not check its input ---- */
 
-static berth_status bad(berth_ctx *ctx, const char *what) { return berth_i_fail(ctx, BERTH_EINVAL, "partition: %s", what); }
+static berth_status bad(berth_ctx *ctx, const char *what) {
+  return berth_i_fail(ctx, BERTH_EINVAL, "partition: %s", what);
+}
 
 static berth_status check_offsets(berth_ctx *ctx, const berth_i_partition *p) {
   if (p->at[0] != 0) return bad(ctx, "offsets do not begin at 0");
@@ -18,7 +20,8 @@ static berth_status check_offsets(berth_ctx *ctx, const berth_i_partition *p) {
   return BERTH_OK;
 }
 
-/* Taking vertices in order, and lists being sorted, the mirrors of an edge list come in order too: one cursor per vertex.
+/* Taking vertices in order, and lists being sorted, the mirrors of an edge list come in order too:
+ * one cursor per vertex.
  * @param next [n] scratch */
 static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p, int32_t *next) {
   int64_t sum = 0;
@@ -26,7 +29,8 @@ static berth_status check_edges(berth_ctx *ctx, const berth_i_partition *p, int3
   for (int32_t v = 0; v < p->n; v++) {
     for (int32_t i = p->at[v]; i < p->at[v + 1]; i++) {
       int32_t w = p->adjacent[i];
-      if (w < 0 || w >= p->n || w == v) return bad(ctx, "a neighbour is out of range or the vertex itself");
+      if (w < 0 || w >= p->n || w == v)
+        return bad(ctx, "a neighbour is out of range or the vertex itself");
       if (p->edge_weight[i] < 1) return bad(ctx, "an edge weight is below 1");
       sum += p->edge_weight[i];
       int32_t j = next[w]++;
@@ -60,7 +64,8 @@ static berth_status check_shares(berth_ctx *ctx, const berth_i_partition *p) {
 }
 
 static berth_status check(berth_ctx *ctx, const berth_i_partition *p) {
-  if (p->constraints < 1 || p->parts < 2 || p->parts > p->n) return bad(ctx, "2 to n parts, 1 constraint at least");
+  if (p->constraints < 1 || p->parts < 2 || p->parts > p->n)
+    return bad(ctx, "2 to n parts, 1 constraint at least");
   berth_status st;
   if ((st = check_offsets(ctx, p)) != BERTH_OK) return st;
   int32_t *next;
@@ -72,7 +77,7 @@ static berth_status check(berth_ctx *ctx, const berth_i_partition *p) {
   return check_shares(ctx, p);
 }
 
-/* ---- calls ------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 typedef enum method { KWAY, BISECTION } method;
 
@@ -80,13 +85,17 @@ typedef enum method { KWAY, BISECTION } method;
 typedef struct piece {
   berth_i_pool pool;
   idx_t n, constraints, parts;
-  idx_t *at, *adjacent, *edge_weight, *weight, *part; /* [n + 1], [m], [m], [n * constraints], [n] */
+  idx_t *at, *adjacent, *edge_weight, *weight, *part; /* [n + 1], [m], [m], [n * constraints],
+                                                         [n] */
   real_t *share, *slack;                              /* [parts * constraints], [constraints] */
 } piece;
 
-static berth_status piece_alloc(berth_ctx *ctx, int32_t n, size_t m, int32_t constraints, int32_t parts, piece *g) {
+static berth_status piece_alloc(berth_ctx *ctx, int32_t n, size_t m, int32_t constraints,
+                                int32_t parts, piece *g) {
   size_t k = (size_t)n, c = (size_t)constraints;
-  *g = (piece){ .pool = berth_i_pool_empty(ctx), .n = n, .constraints = constraints, .parts = parts };
+  *g = (piece){
+    .pool = berth_i_pool_empty(ctx), .n = n, .constraints = constraints, .parts = parts
+  };
   g->at = berth_i_pool_zalloc(&g->pool, k + 1, sizeof *g->at);
   g->adjacent = berth_i_pool_alloc(&g->pool, m, sizeof *g->adjacent);
   g->edge_weight = berth_i_pool_alloc(&g->pool, m, sizeof *g->edge_weight);
@@ -110,15 +119,17 @@ static int call(piece *g, uint64_t seed, method how) {
   options[METIS_OPTION_SEED] = fold_seed(seed);
   options[METIS_OPTION_NUMBERING] = 0;
   if (how == BISECTION) {
-    return METIS_PartGraphRecursive(&g->n, &g->constraints, g->at, g->adjacent, g->weight, NULL, g->edge_weight, &g->parts,
-                                    g->share, g->slack, options, &cut, g->part);
+    return METIS_PartGraphRecursive(&g->n, &g->constraints, g->at, g->adjacent, g->weight, NULL,
+                                    g->edge_weight, &g->parts, g->share, g->slack, options, &cut,
+                                    g->part);
   }
-  return METIS_PartGraphKway(&g->n, &g->constraints, g->at, g->adjacent, g->weight, NULL, g->edge_weight, &g->parts, g->share,
-                             g->slack, options, &cut, g->part);
+  return METIS_PartGraphKway(&g->n, &g->constraints, g->at, g->adjacent, g->weight, NULL,
+                             g->edge_weight, &g->parts, g->share, g->slack, options, &cut, g->part);
 }
 
 static berth_status call_alone(berth_ctx *ctx, piece *g, uint64_t seed, method how) {
-  char state[128], *before; /* 128: the size of the state that rand() starts with, so that srand gives the usual numbers */
+  char state[128], *before; /* 128: the size of the state that rand() starts with, so that srand
+                               gives the usual numbers */
   pthread_mutex_lock(&one_at_a_time);
   before = initstate(1, state, sizeof state);
   int answer = call(g, seed, how);
@@ -129,7 +140,7 @@ static berth_status call_alone(berth_ctx *ctx, piece *g, uint64_t seed, method h
   return berth_i_fail(ctx, BERTH_EINVAL, "partition: METIS refused with code %d", answer);
 }
 
-/* ---- k-way ------------------------------------------------------------------------------- */
+/* ---- k-way ---- */
 
 static void copy_ids(const int32_t *from, idx_t *to, size_t n) {
   for (size_t i = 0; i < n; i++) to[i] = (idx_t)from[i];
@@ -157,7 +168,7 @@ done:
   return st;
 }
 
-/* ---- bisection of bisections --------------------------------------------------------------- */
+/* ---- bisection of bisections ---- */
 
 typedef struct halving {
   berth_ctx *ctx;
@@ -189,7 +200,8 @@ static void fill_piece(halving *h, const int32_t *vertices, piece *g) {
       g->edge_weight[k++] = p->edge_weight[j];
     }
     g->at[i + 1] = k;
-    for (int32_t j = 0; j < c; j++) g->weight[i * c + j] = p->weight[(size_t)v * (size_t)c + (size_t)j];
+    for (int32_t j = 0; j < c; j++)
+      g->weight[i * c + j] = p->weight[(size_t)v * (size_t)c + (size_t)j];
   }
 }
 
@@ -197,13 +209,15 @@ static size_t count_edges(const halving *h, const int32_t *vertices, int32_t n) 
   const berth_i_partition *p = h->p;
   size_t m = 0;
   for (int32_t i = 0; i < n; i++) {
-    for (int32_t j = p->at[vertices[i]]; j < p->at[vertices[i] + 1]; j++) m += h->local[p->adjacent[j]] != BERTH_NONE;
+    for (int32_t j = p->at[vertices[i]]; j < p->at[vertices[i] + 1]; j++)
+      m += h->local[p->adjacent[j]] != BERTH_NONE;
   }
   return m;
 }
 
 /* Sides of n vertices: 0 for parts low..mid, 1 for mid..high.  @param side [n] out */
-static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_t low, int32_t mid, int32_t high, int32_t *side) {
+static berth_status halve(halving *h, const int32_t *vertices, int32_t n, int32_t low, int32_t mid,
+                          int32_t high, int32_t *side) {
   for (int32_t i = 0; i < n; i++) h->local[vertices[i]] = i;
   piece g;
   berth_status st = piece_alloc(h->ctx, n, count_edges(h, vertices, n), h->p->constraints, 2, &g);
@@ -243,7 +257,8 @@ static int32_t largest_share(const berth_i_partition *p, int32_t low, int32_t hi
   return best;
 }
 
-/* Depth log2(parts). METIS itself never sees an empty piece this way: it would print a complaint. */
+/* Depth log2(parts). METIS itself never sees an empty piece this way: it would print a
+ * complaint. */
 static berth_status by_halves(halving *h, int32_t from, int32_t n, int32_t low, int32_t high) {
   int32_t mid = low + (high - low) / 2;
   if (n <= 1 || high - low == 1) {
@@ -276,10 +291,11 @@ static berth_status by_bisection(berth_ctx *ctx, const berth_i_partition *p, int
   return st;
 }
 
-/* ---- which ------------------------------------------------------------------------------- */
+/* ---- which ---- */
 
-/* METIS's k-way method starts from a coarse graph of some 30 vertices per part, none much heavier than the others unless it was
- * so before. With small parts, heavy or few vertices a part of that start may stay empty: METIS prints a complaint then. */
+/* METIS's k-way method starts from a coarse graph of some 30 vertices per part, none much heavier
+ * than the others unless it was so before. With small parts, heavy or few vertices a part of that
+ * start may stay empty: METIS prints a complaint then. */
 static bool is_smooth(const berth_i_partition *p) {
   if (p->n < 64 * p->parts) return false;
   for (int32_t c = 0; c < p->constraints; c++) {

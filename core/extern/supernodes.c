@@ -13,12 +13,17 @@ struct berth_i_blocks {
   int32_t *done;         /* [blocks] rows used up */
 };
 
-static int32_t width(const berth_i_blocks *b, int32_t s) { return b->p.first[s + 1] - b->p.first[s]; }
-static int32_t height(const berth_i_blocks *b, int32_t s) { return b->p.row_at[s + 1] - b->p.row_at[s]; }
+static int32_t width(const berth_i_blocks *b, int32_t s) {
+  return b->p.first[s + 1] - b->p.first[s];
+}
+static int32_t height(const berth_i_blocks *b, int32_t s) {
+  return b->p.row_at[s + 1] - b->p.row_at[s];
+}
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-/* Largest product of a block's rows with those of them that lie in one other block; panels need room too. */
+/* Largest product of a block's rows with those of them that lie in one other block; panels need
+ * room too. */
 static size_t update_room(const berth_i_blocks *b) {
   size_t most = 1;
   int32_t i;
@@ -52,7 +57,8 @@ static berth_status make_room(berth_i_blocks *b) {
   return berth_i_pool_status(&b->pool);
 }
 
-berth_status berth_i_blocks_new(berth_ctx *ctx, const berth_i_blocks_pattern *pattern, berth_i_blocks **out) {
+berth_status berth_i_blocks_new(berth_ctx *ctx, const berth_i_blocks_pattern *pattern,
+                                berth_i_blocks **out) {
   berth_i_blocks *b = berth_i_pool_object(ctx, sizeof *b);
   if (!b) return berth_i_nomem(ctx);
   b->p = *pattern;
@@ -66,10 +72,10 @@ void berth_i_blocks_release(berth_i_blocks *b) {
   if (b) berth_i_pool_free(&b->pool);
 }
 
-/* ---- products ------------------------------------------------------------------------------ */
+/* ---- products ---- */
 
-/* c (4 x 2, column-major, columns m apart) = a (4 x k) b' (k x 2), columns of a and b ld apart. A shape that compilers keep in
- * registers. */
+/* c (4 x 2, column-major, columns m apart) = a (4 x k) b' (k x 2), columns of a and b ld apart. A
+ * shape that compilers keep in registers. */
 static void tile(const double *a, const double *b, size_t ld, int32_t k, double *c, size_t m) {
   double c00 = 0, c10 = 0, c20 = 0, c30 = 0, c01 = 0, c11 = 0, c21 = 0, c31 = 0;
   for (; k > 0; k--, a += ld, b += ld) {
@@ -99,11 +105,13 @@ static double dot(const double *a, const double *b, size_t ld, int32_t k) {
   return sum;
 }
 
-/* c (m x n, m >= n) = a (m x k) times the transpose of its first n rows; above the diagonal only what tiles bring along. */
+/* c (m x n, m >= n) = a (m x k) times the transpose of its first n rows; above the diagonal only
+ * what tiles bring along. */
 static void multiply(const double *a, size_t ld, int32_t m, int32_t n, int32_t k, double *c) {
   int32_t i, j;
   for (j = 0; j + 2 <= n; j += 2) {
-    for (i = j; i + 4 <= m; i += 4) tile(a + i, a + j, ld, k, c + (size_t)j * (size_t)m + i, (size_t)m);
+    for (i = j; i + 4 <= m; i += 4)
+      tile(a + i, a + j, ld, k, c + (size_t)j * (size_t)m + i, (size_t)m);
     for (; i < m; i++) {
       c[(size_t)j * (size_t)m + (size_t)i] = dot(a + i, a + j, ld, k);
       c[(size_t)(j + 1) * (size_t)m + (size_t)i] = dot(a + i, a + j + 1, ld, k);
@@ -113,7 +121,7 @@ static void multiply(const double *a, size_t ld, int32_t m, int32_t n, int32_t k
     for (i = j; i < m; i++) c[(size_t)j * (size_t)m + (size_t)i] = dot(a + i, a + j, ld, k);
 }
 
-/* ---- one block ----------------------------------------------------------------------------- */
+/* ---- one block ---- */
 
 /* x has `rows` rows; columns from..until-1 are final but for one another. */
 static bool finish_panel(double *x, size_t rows, int32_t from, int32_t until) {
@@ -150,7 +158,8 @@ static bool factor_block(berth_i_blocks *b, int32_t s) {
   return true;
 }
 
-static void load(berth_i_blocks *b, int32_t s, const int32_t *at, const int32_t *row, const double *value) {
+static void load(berth_i_blocks *b, int32_t s, const int32_t *at, const int32_t *row,
+                 const double *value) {
   const int32_t *rows = b->p.row + b->p.row_at[s];
   int32_t n = height(b, s);
   double *x = b->value + b->p.value_at[s];
@@ -182,7 +191,8 @@ static void take(berth_i_blocks *b, int32_t s, int32_t d) {
   b->done[d] += n;
 }
 
-bool berth_i_blocks_factor(berth_i_blocks *b, const int32_t *at, const int32_t *row, const double *value) {
+bool berth_i_blocks_factor(berth_i_blocks *b, const int32_t *at, const int32_t *row,
+                           const double *value) {
   for (int32_t s = 0; s < b->p.blocks; s++) b->head[s] = BERTH_NONE;
   int32_t after;
   for (int32_t s = 0; s < b->p.blocks; s++) {
@@ -199,7 +209,7 @@ bool berth_i_blocks_factor(berth_i_blocks *b, const int32_t *at, const int32_t *
   return true;
 }
 
-/* ---- solution ------------------------------------------------------------------------------ */
+/* ---- solution ---- */
 
 void berth_i_blocks_solve(const berth_i_blocks *b, double *x) {
   for (int32_t s = 0; s < b->p.blocks; s++) {

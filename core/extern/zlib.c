@@ -39,11 +39,15 @@ static berth_status inflate_some(Unpack *u, int *code) {
   u->z.avail_out = (uInt)room;
   *code = inflate(&u->z, Z_NO_FLUSH);
   u->used += room - u->z.avail_out;
-  if (u->used > MAX_TEXT) return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: unpacks to more than %zu bytes", u->name, MAX_TEXT);
+  if (u->used > MAX_TEXT)
+    return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: unpacks to more than %zu bytes", u->name,
+                        MAX_TEXT);
   if (*code == Z_MEM_ERROR) return berth_i_nomem(u->ctx);
-  if (*code == Z_BUF_ERROR) return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: gzip data ends too early", u->name);
+  if (*code == Z_BUF_ERROR)
+    return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: gzip data ends too early", u->name);
   if (*code != Z_OK && *code != Z_STREAM_END) {
-    return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: gzip data is damaged (%s)", u->name, u->z.msg ? u->z.msg : "no reason given");
+    return berth_i_fail(u->ctx, BERTH_EPARSE, "%s: gzip data is damaged (%s)", u->name,
+                        u->z.msg ? u->z.msg : "no reason given");
   }
   return BERTH_OK;
 }
@@ -60,8 +64,8 @@ static berth_status inflate_all(Unpack *u) {
   } while (true);
 }
 
-berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len, char **out, size_t *len,
-                            size_t *size) {
+berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len,
+                            char **out, size_t *len, size_t *size) {
   Unpack u = { .ctx = ctx, .name = name, .in = packed, .n_in = packed_len };
   if (inflateInit2(&u.z, 15 + 16) != Z_OK) return berth_i_nomem(ctx);
   berth_status st = inflate_all(&u);

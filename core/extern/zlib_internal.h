@@ -6,7 +6,7 @@
 
 bool berth_i_is_gzip(const char *text, size_t len);
 /** @param name for messages  @param out [*size], of which *len are used and one more is 0 */
-berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len, char **out, size_t *len,
-                            size_t *size);
+berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len,
+                            char **out, size_t *len, size_t *size);
 
 #endif

@@ -1,8 +1,9 @@
 /* What no schedule of gangs can beat.
  *
- * Of a job that runs for p s in all and ends at C, the mean of the moments at which it runs is at most C - p / 2. The least sum of
- * these means, if jobs could have any part of the GPUs at any time, is that of serving one at a time with all of them, always the
- * one with the least work in GPU-s of those that are there (an exchange of two pieces shows it). The loop below serves that
+ * Of a job that runs for p s in all and ends at C, the mean of the moments at which it runs is at
+ * most C - p / 2. The least sum of these means, if jobs could have any part of the GPUs at any
+ * time, is that of serving one at a time with all of them, always the one with the least work in
+ * GPU-s of those that are there (an exchange of two pieces shows it). The loop below serves that
  * fluid: it has no machines and asks no scheduler, so it is not the cluster's. */
 #include "gang_internal.h"
 
@@ -33,7 +34,8 @@ typedef struct totals {
   double makespan;
 } totals;
 
-static berth_status add_job(const berth_gang *g, const berth_cluster *c, int32_t j, fluid *f, double *work, totals *t) {
+static berth_status add_job(const berth_gang *g, const berth_cluster *c, int32_t j, fluid *f,
+                            double *work, totals *t) {
   berth_job b;
   berth_job_record r;
   berth_status st = berth_cluster_job(c, j, &b);
@@ -51,7 +53,8 @@ static berth_status add_job(const berth_gang *g, const berth_cluster *c, int32_t
   return BERTH_OK;
 }
 
-static berth_status play(const berth_gang *g, const berth_cluster *c, fluid *f, double *work, totals *t) {
+static berth_status play(const berth_gang *g, const berth_cluster *c, fluid *f, double *work,
+                         totals *t) {
   for (int32_t j = 0; j < g->n; j++) {
     berth_status st = add_job(g, c, j, f, work, t);
     if (st != BERTH_OK) return st;
@@ -67,16 +70,20 @@ berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, bert
   totals t = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   if (g->o.rate || g->rule->speed)
-    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "gang: bounds: only for jobs that take the same time wherever they run");
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
+                        "gang: bounds: only for jobs that take the same time wherever they run");
   if ((!g->cap && g->n > 0) || berth_cluster_jobs(c) != g->n)
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: bounds: expected the cluster that it has decided for");
+    return berth_i_fail(g->ctx, BERTH_EINVAL,
+                        "gang: bounds: expected the cluster that it has decided for");
   f.gpus = g->total;
   f.left = berth_i_pool_alloc(&scratch, n, sizeof *f.left);
   f.moments = berth_i_pool_zalloc(&scratch, n, sizeof *f.moments);
   double *work = berth_i_pool_alloc(&scratch, n, sizeof *work);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
-  if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK || (st = play(g, c, &f, work, &t)) != BERTH_OK) goto done;
+  if ((st = berth_i_heap_init(g->ctx, &f.there, g->n, n)) != BERTH_OK
+      || (st = play(g, c, &f, work, &t)) != BERTH_OK)
+    goto done;
   *out = (berth_gang_bound){ NAN, t.makespan };
   if (t.jobs > 0) out->mean_jct = fmax(t.seconds, t.means + t.seconds / 2 - t.arrivals) / t.jobs;
 done:

@@ -1,6 +1,6 @@
-/* The linear program is written in differences: the servers in use at one moment are those at the one before, and what begins,
- * less what has ended. So a choice has three coefficients however long it lasts: its job, its first moment, the first one after
- * it. */
+/* The linear program is written in differences: the servers in use at one moment are those at the
+ * one before, and what begins, less what has ended. So a choice has three coefficients however long
+ * it lasts: its job, its first moment, the first one after it. */
 #include "clairvoyant_internal.h"
 
 struct berth_clairvoyant {
@@ -12,7 +12,7 @@ struct berth_clairvoyant {
   berth_clairvoyant_summary summary;
 };
 
-/* ---- the program ---------------------------------------------------------------------------------- */
+/* ---- the program ---- */
 
 /* Columns: choices, then the servers in use at each moment. Rows: jobs, then moments. */
 typedef struct program {
@@ -25,11 +25,14 @@ typedef struct program {
   uint8_t *equal;
 } program;
 
-static bool fits(const program *p, int32_t c) { return p->jobs->choice[c].servers <= p->jobs->servers; }
+static bool fits(const program *p, int32_t c) {
+  return p->jobs->choice[c].servers <= p->jobs->servers;
+}
 
 /* Whether choice b takes no more than a, and less or, of equal ones, is the first. */
 static bool beats(const program *p, int32_t b, int32_t a) {
-  int32_t servers = p->jobs->choice[b].servers - p->jobs->choice[a].servers, end = p->spans->to[b] - p->spans->to[a];
+  int32_t servers = p->jobs->choice[b].servers - p->jobs->choice[a].servers,
+          end = p->spans->to[b] - p->spans->to[a];
   return servers <= 0 && end <= 0 && (servers < 0 || end < 0 || b < a);
 }
 
@@ -94,7 +97,9 @@ static void fill(program *p) {
   p->lp.value = p->value;
 }
 
-static size_t n_columns(const program *p) { return (size_t)p->jobs->first[p->jobs->n] + (size_t)p->jobs->n; }
+static size_t n_columns(const program *p) {
+  return (size_t)p->jobs->first[p->jobs->n] + (size_t)p->jobs->n;
+}
 
 static berth_status program_init(berth_i_pool *pool, program *p) {
   size_t columns = n_columns(p), rows = 2 * (size_t)p->jobs->n;
@@ -113,7 +118,7 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
   return BERTH_OK;
 }
 
-/* ---- its answer ------------------------------------------------------------------------------------- */
+/* ---- its answer ---- */
 
 /* A server is worth at a moment what a begin then costs less one at the next. */
 static void read_prices(berth_clairvoyant *c, const program *p) {
@@ -124,7 +129,8 @@ static void read_prices(berth_clairvoyant *c, const program *p) {
   }
 }
 
-/* What of 1 all shares must be cut down to so that no constraint is broken.  @param use [moments + 1] scratch, all 0 */
+/* What of 1 all shares must be cut down to so that no constraint is broken. @param use [moments +
+ * 1] scratch, all 0 */
 static double shrink(const berth_clairvoyant *c, const program *p, double *use) {
   const berth_clairvoyant_jobs *jobs = p->jobs;
   double worst = 1, now = 0;
@@ -166,20 +172,23 @@ static int32_t whole_jobs(double bound, int32_t n) {
 
 static berth_status solve(berth_clairvoyant *c, berth_i_pool *scratch, program *p) {
   berth_status st = program_init(scratch, p);
-  if (st == BERTH_OK && p->kept > 0) st = berth_i_glpk_maximise(c->ctx, &p->lp, p->x, p->dual, &c->summary.iterations);
+  if (st == BERTH_OK && p->kept > 0)
+    st = berth_i_glpk_maximise(c->ctx, &p->lp, p->x, p->dual, &c->summary.iterations);
   if (st != BERTH_OK) return st;
   c->summary.columns = p->kept;
   c->summary.moments = p->spans->moments;
   read_prices(c, p);
   if ((st = read_shares(c, p)) != BERTH_OK) return st;
-  if ((st = berth_clairvoyant_prove(c->ctx, p->jobs, c->price, &c->summary.bound)) != BERTH_OK) return st;
+  if ((st = berth_clairvoyant_prove(c->ctx, p->jobs, c->price, &c->summary.bound)) != BERTH_OK)
+    return st;
   c->summary.jobs = whole_jobs(c->summary.bound, c->n);
   return BERTH_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static berth_status make(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out) {
+static berth_status make(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
+                         berth_clairvoyant **out) {
   berth_clairvoyant *c = berth_i_pool_object(ctx, sizeof *c);
   if (!c) return berth_i_nomem(ctx);
   berth_ctx_retain(ctx);
@@ -192,7 +201,8 @@ static berth_status make(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, ber
   return berth_i_pool_status(&c->pool);
 }
 
-berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out) {
+berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
+                                   berth_clairvoyant **out) {
   berth_clairvoyant *c = NULL;
   berth_i_spans spans = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
@@ -217,6 +227,8 @@ void berth_clairvoyant_release(berth_clairvoyant *c) {
   berth_ctx_release(ctx);
 }
 
-const berth_clairvoyant_summary *berth_clairvoyant_get(const berth_clairvoyant *c) { return &c->summary; }
+const berth_clairvoyant_summary *berth_clairvoyant_get(const berth_clairvoyant *c) {
+  return &c->summary;
+}
 const double *berth_clairvoyant_share(const berth_clairvoyant *c) { return c->share; }
 const double *berth_clairvoyant_price(const berth_clairvoyant *c) { return c->price; }

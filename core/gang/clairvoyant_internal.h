@@ -6,7 +6,8 @@
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>
 
-/** Moments are the different arrivals. A choice is in use from its job's moment up to, not at, another one. */
+/** Moments are the different arrivals. A choice is in use from its job's moment up to, not at,
+ * another one. */
 typedef struct berth_i_spans {
   int32_t moments;
   int32_t *job;  /* [n] of each moment: its first job */
@@ -14,7 +15,9 @@ typedef struct berth_i_spans {
   int32_t *to;   /* [choices] above that of its job, at most moments */
 } berth_i_spans;
 
-/** Checks the jobs; arrays belong to the pool.  @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM  O(choices log n) */
-berth_status berth_i_spans_init(berth_i_pool *pool, const berth_clairvoyant_jobs *jobs, berth_i_spans *out);
+/** Checks the jobs; arrays belong to the pool. @return BERTH_OK, BERTH_EINVAL, BERTH_ENOMEM
+ * O(choices log n) */
+berth_status berth_i_spans_init(berth_i_pool *pool, const berth_clairvoyant_jobs *jobs,
+                                berth_i_spans *out);
 
 #endif

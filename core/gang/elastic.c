@@ -5,19 +5,25 @@
 
 static berth_status check(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus) {
   if (n < 0 || gpus < 0)
-    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: %d jobs, %d GPUs: expected at least 0", (int)n, (int)gpus);
+    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: %d jobs, %d GPUs: expected at least 0", (int)n,
+                        (int)gpus);
   for (int32_t i = 0; i < n; i++) {
     const berth_elastic_job *j = &jobs[i];
     if (j->most < 0 || !(j->left >= 0) || isinf(j->left))
-      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: %d GPUs at most, %g left: expected finite numbers not below 0",
-                          (int)i, (int)j->most, j->left);
+      return berth_i_fail(
+          ctx, BERTH_EINVAL,
+          "elastic: job %d: %d GPUs at most, %g left: expected finite numbers not below 0", (int)i,
+          (int)j->most, j->left);
     if (!(j->change >= 0) || isinf(j->change))
-      return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: change: expected a finite number not below 0, got %g", (int)i,
-                          j->change);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "elastic: job %d: change: expected a finite number not below 0, got %g",
+                          (int)i, j->change);
     for (int32_t k = 0; k < j->most; k++)
       if (!(j->speed[k] >= 0) || isinf(j->speed[k]))
-        return berth_i_fail(ctx, BERTH_EINVAL, "elastic: job %d: speed on %d GPUs: expected a finite number not below 0, got %g",
-                            (int)i, (int)k + 1, j->speed[k]);
+        return berth_i_fail(
+            ctx, BERTH_EINVAL,
+            "elastic: job %d: speed on %d GPUs: expected a finite number not below 0, got %g",
+            (int)i, (int)k + 1, j->speed[k]);
   }
   return BERTH_OK;
 }
@@ -29,7 +35,7 @@ static int32_t next_count(const berth_elastic_job *j, int32_t n) {
   return BERTH_NONE;
 }
 
-/* ---- Optimus ------------------------------------------------------------------------------------------- */
+/* ---- Optimus ---- */
 
 /* Time saved per GPU by the next step up; the best such step that fits. */
 static double gain(const berth_elastic_job *j, int32_t n, int32_t left, int32_t *to) {
@@ -54,7 +60,8 @@ static int32_t give_least(int32_t n, const berth_elastic_job *jobs, int32_t gpus
   return gpus;
 }
 
-berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, int32_t *count) {
+berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
+                                   int32_t gpus, int32_t *count) {
   berth_i_heap best = { 0 };
   berth_status st = check(ctx, n, jobs, gpus);
   int32_t to = 0;
@@ -62,7 +69,8 @@ berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elasti
   gpus = give_least(n, jobs, gpus, count);
   double g;
   for (int32_t i = 0; i < n; i++)
-    if (count[i] > 0 && (g = gain(&jobs[i], count[i], gpus, &to)) > 0) berth_i_heap_push(&best, i, -g);
+    if (count[i] > 0 && (g = gain(&jobs[i], count[i], gpus, &to)) > 0)
+      berth_i_heap_push(&best, i, -g);
   while (best.n > 0 && gpus > 0) {
     double key;
     int32_t i = berth_i_heap_pop(&best, &key);
@@ -79,9 +87,11 @@ berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elasti
   return BERTH_OK;
 }
 
-/* ---- Pollux -------------------------------------------------------------------------------------------- */
+/* ---- Pollux ---- */
 
-static double worth(double speedup, double power) { return power == 0 ? log(speedup) : pow(speedup, power) / power; }
+static double worth(double speedup, double power) {
+  return power == 0 ? log(speedup) : pow(speedup, power) / power;
+}
 
 /* Of n GPUs for a job. */
 static double worth_of(const berth_elastic_job *j, int32_t n, double power, double floor) {
@@ -92,8 +102,8 @@ static double worth_of(const berth_elastic_job *j, int32_t n, double power, doub
 }
 
 /* best[g]: of the jobs so far, on g GPUs at most; from[g]: what the last one gets then. */
-static void add_job(const berth_elastic_job *j, int32_t gpus, double power, double floor, const double *before, double *best,
-                    int32_t *from) {
+static void add_job(const berth_elastic_job *j, int32_t gpus, double power, double floor,
+                    const double *before, double *best, int32_t *from) {
   double nothing = worth_of(j, 0, power, floor);
   for (int32_t g = 0; g <= gpus; g++) {
     best[g] = before[g] + nothing;
@@ -111,21 +121,24 @@ static void add_job(const berth_elastic_job *j, int32_t gpus, double power, doub
   }
 }
 
-berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, double power,
-                                  double floor, int32_t *count) {
+berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
+                                  int32_t gpus, double power, double floor, int32_t *count) {
   berth_status st = check(ctx, n, jobs, gpus);
   size_t width = (size_t)(gpus < 0 ? 0 : gpus) + 1;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   if (st != BERTH_OK) return st;
   if (!(power <= 1) || isinf(power))
-    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: power: expected a finite number of at most 1, got %g", power);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "elastic: power: expected a finite number of at most 1, got %g", power);
   if (!(floor > 0) || isinf(floor))
-    return berth_i_fail(ctx, BERTH_EINVAL, "elastic: floor: expected a finite number above 0, got %g", floor);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "elastic: floor: expected a finite number above 0, got %g", floor);
   double *best = berth_i_pool_zalloc(&scratch, 2 * width, sizeof *best);
   int32_t *from = berth_i_pool_alloc(&scratch, (size_t)n * width, sizeof *from);
   if ((st = berth_i_pool_status(&scratch)) != BERTH_OK) goto done;
   for (int32_t i = 0; i < n; i++)
-    add_job(&jobs[i], gpus, power, floor, best + (i % 2 ? width : 0), best + (i % 2 ? 0 : width), from + (size_t)i * width);
+    add_job(&jobs[i], gpus, power, floor, best + (i % 2 ? width : 0), best + (i % 2 ? 0 : width),
+            from + (size_t)i * width);
   for (int32_t i = n - 1, g = gpus; i >= 0; i--) {
     count[i] = from[(size_t)i * width + (size_t)g];
     g -= count[i];

@@ -2,22 +2,25 @@
 #include "gang_internal.h"
 #include <assert.h>
 
-/* ---- checks -------------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_sizes(berth_ctx *ctx, int32_t n, const int32_t *size) {
-  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "gang: jobs: expected at least 0, got %d", (int)n);
+  if (n < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gang: jobs: expected at least 0, got %d", (int)n);
   for (int32_t j = 0; j < n; j++)
     if (size[j] < 1)
-      return berth_i_fail(ctx, BERTH_EINVAL, "gang: job %d: size: expected at least 1, got %d", (int)j, (int)size[j]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "gang: job %d: size: expected at least 1, got %d",
+                          (int)j, (int)size[j]);
   return BERTH_OK;
 }
 
-static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *o) {
+static berth_status check(berth_ctx *ctx, int32_t n, const int32_t *size,
+                          const berth_gang_options *o) {
   berth_status st = check_sizes(ctx, n, size);
   return st == BERTH_OK ? berth_options_check(ctx, berth_gang_option_table(), o) : st;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 void berth_gang_release(berth_gang *g) {
   if (!g) return;
@@ -34,7 +37,8 @@ static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
   g->o = *o;
   g->o.consolidate = NULL;
   g->o.own = NULL;
-  g->consolidate = berth_i_pool_copy(&g->pool, o->consolidate, (size_t)g->n, sizeof *g->consolidate);
+  g->consolidate =
+      berth_i_pool_copy(&g->pool, o->consolidate, (size_t)g->n, sizeof *g->consolidate);
   return berth_i_pool_status(&g->pool);
 }
 
@@ -70,7 +74,8 @@ static berth_status get_arrays(berth_gang *g) {
   return berth_i_heap_init(g->ctx, &g->up, g->n, n);
 }
 
-berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *opts, berth_gang **out) {
+berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size,
+                            const berth_gang_options *opts, berth_gang **out) {
   berth_status st = check(ctx, n, size, opts);
   if (st != BERTH_OK) return st;
   berth_gang *g;
@@ -93,7 +98,7 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, cons
   return BERTH_OK;
 }
 
-/* ---- the cluster of a run -------------------------------------------------------------------------------- */
+/* ---- the cluster of a run ---- */
 
 static berth_status get_places(berth_gang *g, const berth_cluster *c) {
   size_t n = (size_t)berth_cluster_machines(c);
@@ -116,7 +121,8 @@ static berth_status count_units(berth_gang *g, const berth_cluster *c) {
     double units = g->o.amounts ? floor(capacity[(size_t)m * (size_t)g->resources] + 1e-9) : 1;
     total += (int64_t)fmin(units, INT32_MAX);
     if (total > INT32_MAX)
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the machines have more than %d units in all", INT32_MAX);
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the machines have more than %d units in all",
+                          INT32_MAX);
     g->cap[m] = g->room[m] = (int32_t)units;
   }
   g->total = g->left = (int32_t)total;
@@ -128,7 +134,8 @@ static berth_status count_units(berth_gang *g, const berth_cluster *c) {
 static berth_status attach(berth_gang *g, berth_cluster *c) {
   void *reserved = NULL;
   if (berth_cluster_jobs(c) != g->n)
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the cluster has %d jobs, expected %d", (int)berth_cluster_jobs(c), (int)g->n);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the cluster has %d jobs, expected %d",
+                        (int)berth_cluster_jobs(c), (int)g->n);
   if (g->cap) return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: has had a run already");
   berth_status st;
   if ((st = get_places(g, c)) != BERTH_OK || (st = count_units(g, c)) != BERTH_OK) return st;
@@ -139,17 +146,20 @@ static berth_status attach(berth_gang *g, berth_cluster *c) {
   return st == BERTH_OK && g->rule->attach ? g->rule->attach(g) : st;
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static berth_status note_counts(berth_gang *g, double now) {
-  berth_gang_count at = { now, g->idle, g->left, g->waiting.n }, *last = g->n_counts > 0 ? &g->counts[g->n_counts - 1] : NULL;
+  berth_gang_count at = { now, g->idle, g->left, g->waiting.n },
+                   *last = g->n_counts > 0 ? &g->counts[g->n_counts - 1] : NULL;
   void *counts = g->counts;
-  if (last && last->idle == at.idle && last->left == at.left && last->waiting == at.waiting) return BERTH_OK;
+  if (last && last->idle == at.idle && last->left == at.left && last->waiting == at.waiting)
+    return BERTH_OK;
   if (last && last->time == now) {
     *last = at;
     return BERTH_OK;
   }
-  berth_status st = berth_i_pool_grow(&g->pool, &counts, &g->cap_counts, (size_t)g->n_counts + 1, sizeof *g->counts);
+  berth_status st = berth_i_pool_grow(&g->pool, &counts, &g->cap_counts, (size_t)g->n_counts + 1,
+                                      sizeof *g->counts);
   g->counts = counts;
   if (st == BERTH_OK) g->counts[g->n_counts++] = at;
   return st;
@@ -164,7 +174,9 @@ static berth_status decide(berth_gang *g) {
   return st == BERTH_OK ? note_counts(g, now) : st;
 }
 
-static berth_status attached(berth_gang *g, berth_cluster *c) { return g->c == c ? BERTH_OK : attach(g, c); }
+static berth_status attached(berth_gang *g, berth_cluster *c) {
+  return g->c == c ? BERTH_OK : attach(g, c);
+}
 
 static berth_status arrival(void *ud, berth_cluster *c, int32_t job) {
   berth_gang *g = ud;
@@ -204,9 +216,11 @@ static berth_status wake(void *ud, berth_cluster *c) {
   return decide(ud);
 }
 
-berth_scheduler berth_gang_scheduler(berth_gang *g) { return (berth_scheduler){ arrival, end, slot, wake, g }; }
+berth_scheduler berth_gang_scheduler(berth_gang *g) {
+  return (berth_scheduler){ arrival, end, slot, wake, g };
+}
 
-/* ---- what has been ------------------------------------------------------------------------------------------ */
+/* ---- what has been ---- */
 
 const berth_gang_run *berth_gang_runs(const berth_gang *g, int32_t *n) {
   *n = g->n_runs;

@@ -6,7 +6,7 @@
 #include "base/pool_internal.h"
 #include <berth/gang.h>
 
-/* ---- jobs that wait, in order: queue.c ------------------------------------------------------------ */
+/* ---- jobs that wait, in order: queue.c ---- */
 
 typedef struct berth_i_gang_rank {
   double key;
@@ -31,22 +31,26 @@ typedef struct berth_i_gang_queue {
 } berth_i_gang_queue;
 
 berth_status berth_i_gang_queue_init(berth_i_pool *pool, berth_i_gang_queue *q, int32_t n_jobs);
-void berth_i_gang_queue_add(berth_i_gang_queue *q, int32_t job, berth_i_gang_rank rank, int32_t size, double seconds);
+void berth_i_gang_queue_add(berth_i_gang_queue *q, int32_t job, berth_i_gang_rank rank,
+                            int32_t size, double seconds);
 void berth_i_gang_queue_remove(berth_i_gang_queue *q, int32_t job);
-/** The first behind `after` that is not larger and not longer; BERTH_NONE.  O(log n) if `seconds` is INFINITY */
-int32_t berth_i_gang_queue_next(const berth_i_gang_queue *q, berth_i_gang_rank after, int32_t size, double seconds);
+/** The first behind `after` that is not larger and not longer; BERTH_NONE. O(log n) if `seconds` is
+ * INFINITY */
+int32_t berth_i_gang_queue_next(const berth_i_gang_queue *q, berth_i_gang_rank after, int32_t size,
+                                double seconds);
 void berth_i_gang_queue_clear(berth_i_gang_queue *q);
 /** All, in order.  @param job [q->n] out */
 void berth_i_gang_queue_list(const berth_i_gang_queue *q, int32_t *job);
 
-/* ---- a scheduler --------------------------------------------------------------------------------------- */
+/* ---- a scheduler ---- */
 
 typedef struct berth_i_gang_job {
   int32_t size, run;        /* its open run; BERTH_NONE */
   double nominal;           /* work per s by which it is ordered */
   double left;              /* work, while it waits */
   berth_i_gang_rank rank;   /* present one; of jobs that run as of the last decision */
-  double served, since;     /* s run (LAS: since it was put up); present while it waits, else as of `since` */
+  double served, since;     /* s run (LAS: since it was put up); present while it waits, else as of
+                               `since` */
   int32_t level;            /* LAS: queue */
 } berth_i_gang_job;
 
@@ -80,17 +84,20 @@ struct berth_gang {
   berth_cluster *c;             /* during its run */
   int32_t machines, resources, total, left; /* units in all; not held */
   int32_t *cap, *room;          /* [machines] units */
-  int32_t *plan, *calm;         /* [machines] consolidation: left beside those chosen so far; and beside all others that run */
+  int32_t *plan, *calm;         /* [machines] consolidation: left beside those chosen so far; and
+                                   beside all others that run */
   int32_t idle, lowest;         /* machines with nobody; none below `lowest` has room */
   berth_i_gang_places pick;
   size_t cap_reserved;
   berth_i_gang_place *reserved; /* consolidation: of those chosen to begin */
   double *amount;               /* [machines * resources] for the cluster */
 
-  berth_i_heap due, up;         /* LAS: jobs that run, by when they go down; that wait, by when they go up */
+  berth_i_heap due, up;         /* LAS: jobs that run, by when they go down; that wait, by when they
+                                   go up */
   int64_t first_tie;
   void *state;                  /* of the rule: what its `init` has made; NULL */
-  bool anew;                    /* resizable jobs: a slot, or who is there has changed where there are none */
+  bool anew;                    /* resizable jobs: a slot, or who is there has changed where there
+                                   are none */
 
   berth_gang_run *runs;
   int32_t n_runs, n_places;
@@ -107,15 +114,18 @@ struct berth_i_gang_rule {
   berth_gang_about about;
   berth_status (*decide)(berth_gang *g, double now);
   berth_i_gang_rank (*arrives)(berth_gang *g, int32_t job); /* its rank */
-  /** Of one that runs, now, among those that wait; NULL: job[].rank as it is. tie: later than of all that wait already. */
+  /** Of one that runs, now, among those that wait; NULL: job[].rank as it is. tie: later than of
+   * all that wait already. */
   berth_i_gang_rank (*rank)(berth_gang *g, int32_t job, double now, int64_t tie);
   bool ordered; /* g->running is kept, in order */
   bool moves;   /* the order of those that run changes by itself */
-  berth_i_gang_rank (*paused)(berth_gang *g, int32_t job); /* from the last to the first; NULL: the rank that it has */
+  berth_i_gang_rank (*paused)(berth_gang *g, int32_t job); /* from the last to the first; NULL: the
+                                                              rank that it has */
   berth_status (*begins)(berth_gang *g, int32_t job, double now);
   void (*stops)(berth_gang *g, int32_t job, double now, bool over);
   double (*speed)(berth_gang *g, int32_t job); /* on g->pick; NULL: as the option `rate` says */
-  bool (*fits)(const berth_gang *g, int32_t job); /* alone; NULL: if it finds places in an empty cluster */
+  bool (*fits)(const berth_gang *g, int32_t job); /* alone; NULL: if it finds places in an empty
+                                                     cluster */
   /** Checks what the table of options does not, and makes g->state; sizes are known.  @param own
    * borrowed; NULL: it has none */
   berth_status (*init)(berth_gang *g, const void *own);
@@ -135,7 +145,8 @@ bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size);
 bool berth_i_gang_fits_ever(berth_gang *g, int32_t job);
 /** Nominal rate: as on the first places of an empty cluster. */
 berth_status berth_i_gang_nominal(berth_gang *g, int32_t job);
-bool berth_i_gang_by_place(const berth_gang *g); /* whether a job fits is not only a matter of how much is left */
+bool berth_i_gang_by_place(const berth_gang *g); /* whether a job fits is not only a matter of how
+                                                    much is left */
 /** Begins on g->pick. */
 berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now);
 berth_status berth_i_gang_pause(berth_gang *g, int32_t job, double now);

@@ -1,4 +1,5 @@
-/* Gavel's linear programs. Columns: shares, job by job; then z, which all jobs get so many times of what they need. */
+/* Gavel's linear programs. Columns: shares, job by job; then z, which all jobs get so many times of
+ * what they need. */
 #include "base/pool_internal.h"
 #include "extern/glpk_internal.h"
 #include <berth/gang.h>
@@ -14,19 +15,27 @@ typedef struct program {
 
 static size_t cells(const berth_gavel *p) { return (size_t)p->n * (size_t)p->types; }
 static int32_t gang_of(const berth_gavel *p, int32_t i) { return p->gang ? p->gang[i] : 1; }
-static double priority_of(const berth_gavel *p, int32_t i) { return p->priority ? p->priority[i] : 1; }
-static double rate(const berth_gavel *p, int32_t i, int32_t j) { return p->throughput[(size_t)i * (size_t)p->types + (size_t)j]; }
-static bool runs(const berth_gavel *p, int32_t i, int32_t j) { return rate(p, i, j) > 0 && gang_of(p, i) <= p->gpus[j]; }
-
-/* ---- checks -------------------------------------------------------------------------------------------- */
-
-static berth_status check_number(berth_ctx *ctx, int32_t i, const char *what, double x, bool positive) {
-  if (isfinite(x) && (positive ? x > 0 : x >= 0)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: %s: expected a finite number %s, got %g", (int)i, what,
-                      positive ? "above 0" : "not below 0", x);
+static double priority_of(const berth_gavel *p, int32_t i) {
+  return p->priority ? p->priority[i] : 1;
+}
+static double rate(const berth_gavel *p, int32_t i, int32_t j) {
+  return p->throughput[(size_t)i * (size_t)p->types + (size_t)j];
+}
+static bool runs(const berth_gavel *p, int32_t i, int32_t j) {
+  return rate(p, i, j) > 0 && gang_of(p, i) <= p->gpus[j];
 }
 
-static berth_status check_job(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, int32_t i) {
+/* ---- checks ---- */
+
+static berth_status check_number(berth_ctx *ctx, int32_t i, const char *what, double x,
+                                 bool positive) {
+  if (isfinite(x) && (positive ? x > 0 : x >= 0)) return BERTH_OK;
+  return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: %s: expected a finite number %s, got %g",
+                      (int)i, what, positive ? "above 0" : "not below 0", x);
+}
+
+static berth_status check_job(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal,
+                              int32_t i) {
   berth_status st = check_number(ctx, i, "priority", priority_of(p, i), true);
   bool anywhere = false;
   for (int32_t j = 0; j < p->types && st == BERTH_OK; j++) {
@@ -35,10 +44,13 @@ static berth_status check_job(berth_ctx *ctx, const berth_gavel *p, berth_gavel_
   }
   if (st != BERTH_OK) return st;
   if (gang_of(p, i) < 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: gang: expected at least 1, got %d", (int)i, (int)gang_of(p, i));
+    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: job %d: gang: expected at least 1, got %d",
+                        (int)i, (int)gang_of(p, i));
   if (!anywhere)
-    return berth_i_fail(ctx, BERTH_EINFEASIBLE, "gavel: job %d, on %d GPUs, can run on no type", (int)i, (int)gang_of(p, i));
-  if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME) st = check_number(ctx, i, "work left", p->left[i], true);
+    return berth_i_fail(ctx, BERTH_EINFEASIBLE, "gavel: job %d, on %d GPUs, can run on no type",
+                        (int)i, (int)gang_of(p, i));
+  if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME)
+    st = check_number(ctx, i, "work left", p->left[i], true);
   if (goal != BERTH_GAVEL_FINISH_TIME || st != BERTH_OK) return st;
   if ((st = check_number(ctx, i, "elapsed", p->elapsed[i], false)) != BERTH_OK) return st;
   return check_number(ctx, i, "time alone", p->alone[i], true);
@@ -46,11 +58,15 @@ static berth_status check_job(berth_ctx *ctx, const berth_gavel *p, berth_gavel_
 
 static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal) {
   if (p->n < 0 || p->types < 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: %d jobs on %d types of GPUs: expected some types", (int)p->n, (int)p->types);
-  if ((int)goal < 0 || goal > BERTH_GAVEL_MAX_SUM) return berth_i_fail(ctx, BERTH_EINVAL, "gavel: no goal %d", (int)goal);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "gavel: %d jobs on %d types of GPUs: expected some types", (int)p->n,
+                        (int)p->types);
+  if ((int)goal < 0 || goal > BERTH_GAVEL_MAX_SUM)
+    return berth_i_fail(ctx, BERTH_EINVAL, "gavel: no goal %d", (int)goal);
   for (int32_t j = 0; j < p->types; j++)
     if (p->gpus[j] < 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "gavel: type %d: GPUs: expected at least 0, got %d", (int)j, (int)p->gpus[j]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "gavel: type %d: GPUs: expected at least 0, got %d",
+                          (int)j, (int)p->gpus[j]);
   for (int32_t i = 0; i < p->n; i++) {
     berth_status st = check_job(ctx, p, goal, i);
     if (st != BERTH_OK) return st;
@@ -58,10 +74,11 @@ static berth_status check(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal
   return BERTH_OK;
 }
 
-/* ---- the program --------------------------------------------------------------------------------------- */
+/* ---- the program ---- */
 
 static berth_status get(berth_i_pool *pool, const berth_gavel *p, program *g) {
-  size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = cells(p) + 1, values = 3 * cells(p) + (size_t)p->n;
+  size_t rows = 2 * (size_t)p->n + (size_t)p->types, columns = cells(p) + 1,
+         values = 3 * cells(p) + (size_t)p->n;
   *g = (program){ .p = p, .rows = (int32_t)rows, .columns = (int32_t)columns };
   g->bound = berth_i_pool_zalloc(pool, rows, sizeof *g->bound);
   g->equal = berth_i_pool_zalloc(pool, rows, sizeof *g->equal);
@@ -114,8 +131,15 @@ static void build(program *g) {
 }
 
 static berth_status maximise(berth_ctx *ctx, program *g) {
-  berth_i_glpk_program lp = { .rows = g->rows, .columns = g->columns, .bound = g->bound, .equal = g->equal, .cost = g->cost,
-                              .most = g->most, .at = g->at, .row = g->row, .value = g->value };
+  berth_i_glpk_program lp = { .rows = g->rows,
+                              .columns = g->columns,
+                              .bound = g->bound,
+                              .equal = g->equal,
+                              .cost = g->cost,
+                              .most = g->most,
+                              .at = g->at,
+                              .row = g->row,
+                              .value = g->value };
   build(g);
   int32_t iterations;
   return berth_i_glpk_maximise(ctx, &lp, g->x, g->dual, &iterations);
@@ -129,11 +153,12 @@ static berth_status maximise_needs(berth_ctx *ctx, program *g, double *z) {
   return st;
 }
 
-/* ---- goals --------------------------------------------------------------------------------------------- */
+/* ---- goals ---- */
 
 static double throughput(const program *g, int32_t i) {
   double sum = 0;
-  for (int32_t j = 0; j < g->p->types; j++) sum += rate(g->p, i, j) * g->x[(size_t)i * (size_t)g->p->types + (size_t)j];
+  for (int32_t j = 0; j < g->p->types; j++)
+    sum += rate(g->p, i, j) * g->x[(size_t)i * (size_t)g->p->types + (size_t)j];
   return sum;
 }
 
@@ -148,7 +173,8 @@ static double norm(const berth_gavel *p, int32_t i) {
 }
 
 static berth_status max_min(berth_ctx *ctx, program *g, double *objective) {
-  for (int32_t i = 0; i < g->p->n; i++) g->need[i] = priority_of(g->p, i) * norm(g->p, i) / gang_of(g->p, i);
+  for (int32_t i = 0; i < g->p->n; i++)
+    g->need[i] = priority_of(g->p, i) * norm(g->p, i) / gang_of(g->p, i);
   return maximise_needs(ctx, g, objective);
 }
 
@@ -162,17 +188,20 @@ static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
 
 static double largest_ratio(const program *g) {
   double most = 0;
-  for (int32_t i = 0; i < g->p->n; i++) most = fmax(most, (g->p->elapsed[i] + g->p->left[i] / throughput(g, i)) / g->p->alone[i]);
+  for (int32_t i = 0; i < g->p->n; i++)
+    most = fmax(most, (g->p->elapsed[i] + g->p->left[i] / throughput(g, i)) / g->p->alone[i]);
   return most;
 }
 
-/* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more than that, it falls. */
+/* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more
+ * than that, it falls. */
 static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
   double z;
   berth_status st = makespan(ctx, g, &z);
   for (int k = 0; k < 100 && st == BERTH_OK; k++) {
     double ratio = largest_ratio(g);
-    for (int32_t i = 0; i < g->p->n; i++) g->need[i] = g->p->left[i] / (ratio * g->p->alone[i] - g->p->elapsed[i]);
+    for (int32_t i = 0; i < g->p->n; i++)
+      g->need[i] = g->p->left[i] / (ratio * g->p->alone[i] - g->p->elapsed[i]);
     *objective = ratio;
     if ((st = maximise_needs(ctx, g, &z)) != BERTH_OK || z <= 1 + 1e-10) return st;
   }
@@ -188,8 +217,10 @@ static berth_status max_sum(berth_ctx *ctx, program *g, double *objective) {
   return st;
 }
 
-berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, double *share, double *objective) {
-  static berth_status (*const goals[])(berth_ctx *, program *, double *) = { max_min, makespan, finish_time, max_sum };
+berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal,
+                                  double *share, double *objective) {
+  static berth_status (*const goals[])(berth_ctx *, program *, double *) = { max_min, makespan,
+                                                                             finish_time, max_sum };
   berth_status st = check(ctx, p, goal);
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   double reached = NAN;

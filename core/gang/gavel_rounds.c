@@ -1,5 +1,5 @@
-/* Gavel's rounds: at each slot those are served first that have had the fewest rounds for their shares, on the type where that is.
- * Shares are found anew when jobs have come or gone. */
+/* Gavel's rounds: at each slot those are served first that have had the fewest rounds for their
+ * shares, on the type where that is. Shares are found anew when jobs have come or gone. */
 #include "base/sort_internal.h"
 #include "gang_internal.h"
 #include <inttypes.h>
@@ -23,7 +23,8 @@ typedef struct gavel {
   int32_t *on;               /* [n] type on which it runs */
   int32_t *gpus, *free;      /* [types] */
   candidate *list;           /* [n * types] */
-  double *throughput_of, *priority_of, *left, *elapsed, *alone_of, *share_of; /* of those that are there */
+  /* of those that are there */
+  double *throughput_of, *priority_of, *left, *elapsed, *alone_of, *share_of;
   int32_t *gang_of;
   bool stale;                /* jobs have come or gone since the shares were found */
 } gavel;
@@ -31,9 +32,11 @@ typedef struct gavel {
 static gavel *of(const berth_gang *g) { return g->state; }
 
 static size_t cells(const berth_gang *g) { return (size_t)g->n * (size_t)of(g)->types; }
-static size_t cell(const berth_gang *g, int32_t job, int32_t type) { return (size_t)job * (size_t)of(g)->types + (size_t)type; }
+static size_t cell(const berth_gang *g, int32_t job, int32_t type) {
+  return (size_t)job * (size_t)of(g)->types + (size_t)type;
+}
 
-/* ---- life ------------------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static berth_status get_arrays(berth_gang *g) {
   gavel *v = of(g);
@@ -101,7 +104,8 @@ static berth_status init(berth_gang *g, const void *own) {
 static berth_status attach(berth_gang *g) {
   gavel *v = of(g);
   if (v->n_machines != g->machines)
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of %d machines, expected %d", (int)v->n_machines, (int)g->machines);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: types of %d machines, expected %d",
+                        (int)v->n_machines, (int)g->machines);
   if (!(berth_cluster_slot(g->c) > 0))
     return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: rounds are slots, and the cluster has none");
   for (int32_t m = 0; m < g->machines; m++) v->gpus[v->type[m]] += g->cap[m];
@@ -114,13 +118,14 @@ static bool fits(const berth_gang *g, int32_t job) {
   return false;
 }
 
-/* ---- shares ------------------------------------------------------------------------------------------------ */
+/* ---- shares ---- */
 
 /* With an equal share of the cluster, of what there is when it comes. */
 static double time_alone(const berth_gang *g, int32_t job, double wanted) {
   const gavel *v = of(g);
   double speed = 0;
-  for (int32_t t = 0; t < v->types; t++) speed += v->throughput[cell(g, job, t)] * v->gpus[t] / g->total;
+  for (int32_t t = 0; t < v->types; t++)
+    speed += v->throughput[cell(g, job, t)] * v->gpus[t] / g->total;
   return g->job[job].left / (speed * fmin(1, g->total / wanted));
 }
 
@@ -143,13 +148,15 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 static berth_status find_shares(berth_gang *g, int32_t n, double now) {
   gavel *v = of(g);
   size_t types = (size_t)v->types;
-  berth_gavel p = { n, v->types, v->throughput_of, v->gang_of, v->priority_of, v->gpus, v->left, v->elapsed, v->alone_of };
+  berth_gavel p = { n,       v->types, v->throughput_of, v->gang_of, v->priority_of,
+                    v->gpus, v->left,  v->elapsed,       v->alone_of };
   berth_status st;
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
     berth_job_record r;
     if ((st = berth_cluster_record(g->c, job, &r)) != BERTH_OK) return st;
-    memcpy(v->throughput_of + (size_t)i * types, v->throughput + cell(g, job, 0), types * sizeof *v->throughput);
+    memcpy(v->throughput_of + (size_t)i * types, v->throughput + cell(g, job, 0),
+           types * sizeof *v->throughput);
     v->gang_of[i] = g->job[job].size;
     v->priority_of[i] = v->priority[job];
     v->left[i] = fmax(r.left, 1e-9);
@@ -160,12 +167,13 @@ static berth_status find_shares(berth_gang *g, int32_t n, double now) {
   if ((st = berth_gavel_allocate(g->ctx, &p, v->goal, v->share_of, &objective)) != BERTH_OK)
     return st;
   for (int32_t i = 0; i < n; i++)
-    memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types, types * sizeof *v->share);
+    memcpy(v->share + cell(g, g->keep[i], 0), v->share_of + (size_t)i * types,
+           types * sizeof *v->share);
   v->stale = false;
   return BERTH_OK;
 }
 
-/* ---- a round ------------------------------------------------------------------------------------------------ */
+/* ---- a round ---- */
 
 BERTH_I_SORT(sort_candidates, candidate, BERTH_I_DOWN(priority) BERTH_I_UP(job) BERTH_I_UP(type))
 
@@ -177,7 +185,9 @@ static int32_t list_candidates(berth_gang *g, int32_t n) {
     for (int32_t t = 0; t < v->types; t++) {
       size_t c = cell(g, g->keep[i], t);
       if (!(v->share[c] > 1e-9)) continue;
-      v->list[found++] = (candidate){ v->rounds[c] > 0 ? v->share[c] / v->rounds[c] : 1e9 * v->share[c], g->keep[i], t };
+      v->list[found++] =
+          (candidate){ v->rounds[c] > 0 ? v->share[c] / v->rounds[c] : 1e9 * v->share[c],
+                       g->keep[i], t };
     }
   }
   sort_candidates(v->list, (size_t)found);
@@ -221,7 +231,8 @@ static berth_status begin(berth_gang *g, int32_t job, double now) {
   gavel *v = of(g);
   int32_t type = v->chosen[job];
   for (int32_t m = 0; m < g->machines; m++) g->calm[m] = v->type[m] == type ? g->room[m] : 0;
-  if (!berth_i_gang_find_packed(g, g->calm, g->job[job].size)) berth_i_gang_find_any(g, g->calm, g->job[job].size);
+  if (!berth_i_gang_find_packed(g, g->calm, g->job[job].size))
+    berth_i_gang_find_any(g, g->calm, g->job[job].size);
   berth_i_gang_queue_remove(&g->waiting, job);
   v->on[job] = type;
   g->running[g->n_running++] = job;
@@ -241,9 +252,11 @@ static berth_status decide(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-static double speed(berth_gang *g, int32_t job) { return of(g)->throughput[cell(g, job, of(g)->type[g->pick.machine[0]])]; }
+static double speed(berth_gang *g, int32_t job) {
+  return of(g)->throughput[cell(g, job, of(g)->type[g->pick.machine[0]])];
+}
 
-/* ---- options -------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static const berth_choice *const goals[] = {
   BERTH_I_CHOICE("max-min", "The least throughput over an equal share's, weighted by priority."),

@@ -1,6 +1,7 @@
-/* The Gittins index of attained service: what is the chance that a job ends within the next quantum, per GPU-s that it takes
- * meanwhile, given what it has had? By the service of jobs known before, or of those that have ended so far. It is looked at again
- * after each whole quantum; of equal ones those that run come first, then by job. */
+/* The Gittins index of attained service: what is the chance that a job ends within the next
+ * quantum, per GPU-s that it takes meanwhile, given what it has had? By the service of jobs known
+ * before, or of those that have ended so far. It is looked at again after each whole quantum; of
+ * equal ones those that run come first, then by job. */
 #include "gang_internal.h"
 #include "base/sort_internal.h"
 
@@ -32,14 +33,15 @@ static int32_t up_to(const gittins *h, double x) {
   return low;
 }
 
-/* Pr[S - a <= D | S > a] / E[min(S - a, D) | S > a]; 0 where nobody is known to have had more than a. */
+/* Pr[S - a <= D | S > a] / E[min(S - a, D) | S > a]; 0 where nobody is known to have had more than
+ * a. */
 static double index_at(const gittins *h, double a) {
   int32_t from = up_to(h, a), to = up_to(h, a + h->quantum);
   double spent = h->sum[to] - h->sum[from] - a * (to - from) + h->quantum * (h->n - to);
   return from < h->n ? (to - from) / spent : 0;
 }
 
-/* ---- whole quanta: job[].level of them ----------------------------------------------------------------------- */
+/* ---- whole quanta: job[].level of them ---- */
 
 static double key_of(const berth_gang *g, int32_t job) {
   return -index_at(of(g), g->job[job].level * of(g)->quantum);
@@ -62,14 +64,15 @@ static void catch_up(berth_gang *g, double now) {
   }
 }
 
-/* ---- learning ------------------------------------------------------------------------------------------------ */
+/* ---- learning ---- */
 
 static void rank_waiting(berth_gang *g) {
   int32_t n = g->waiting.n;
   berth_i_gang_queue_list(&g->waiting, g->keep);
   berth_i_gang_queue_clear(&g->waiting);
   for (int32_t i = 0; i < n; i++)
-    berth_i_gang_enqueue(g, g->keep[i], (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITS + g->keep[i] });
+    berth_i_gang_enqueue(g, g->keep[i],
+                         (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITS + g->keep[i] });
 }
 
 /* Those that have ended are counted in when there are a quarter more of them. */
@@ -77,14 +80,19 @@ static void learn(berth_gang *g, double now) {
   of(g)->n = of(g)->n_seen;
   add_up(of(g));
   rank_waiting(g);
-  for (int32_t i = 0; i < g->n_running; i++) g->job[g->running[i]].rank.key = key_of(g, g->running[i]);
+  for (int32_t i = 0; i < g->n_running; i++)
+    g->job[g->running[i]].rank.key = key_of(g, g->running[i]);
   berth_i_gang_sort(g, now);
 }
 
-/* ---- the rule ------------------------------------------------------------------------------------------------- */
+/* ---- the rule ---- */
 
-static berth_i_gang_rank arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ key_of(g, job), WAITS + job }; }
-static berth_i_gang_rank paused(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].rank.key, WAITS + job }; }
+static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ key_of(g, job), WAITS + job };
+}
+static berth_i_gang_rank paused(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ g->job[job].rank.key, WAITS + job };
+}
 
 static berth_status begins(berth_gang *g, int32_t job, double now) {
   (void)now;
@@ -106,10 +114,11 @@ static berth_status decide(berth_gang *g, double now) {
   if (h->learns && h->n_seen > h->n + h->n / 4) learn(g, now);
   berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
-  return berth_cluster_wake(g->c, g->waiting.n > 0 && g->due.n > 0 ? fmax(now, g->due.at[0].key) : INFINITY);
+  return berth_cluster_wake(g->c, g->waiting.n > 0 && g->due.n > 0 ? fmax(now, g->due.at[0].key)
+                                                                   : INFINITY);
 }
 
-/* ---- options -------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 berth_gang_gittins_options berth_gang_gittins_default(void) {
   return (berth_gang_gittins_options){ .quantum = 3250 };
@@ -151,8 +160,8 @@ static berth_status init(berth_gang *g, const void *own) {
 
 const berth_i_gang_rule berth_i_gang_gittins = {
   .about = {
-    .choice = { "gittins", "By the chance to end within the next quantum per GPU-s that it "
-                           "takes, given the service so far; runs and pauses as srtf." },
+    .choice = { "gittins", "By the chance to end within the next quantum per GPU-s that it takes, "
+                           "given the service so far; runs and pauses as srtf." },
     .source = "Gu et al., \"Tiresias\", NSDI 2019, 2D-Gittins",
     .reads = "rate placement history quantum",
     .options = table,

@@ -4,11 +4,13 @@
 
 static double sync_time(const berth_goodput *g, int32_t gpus, int32_t machines) {
   if (gpus < 2) return 0;
-  return machines < 2 ? g->sync_near + g->near_gpu * (gpus - 2) : g->sync_far + g->far_gpu * (gpus - 2);
+  return machines < 2 ? g->sync_near + g->near_gpu * (gpus - 2)
+                      : g->sync_far + g->far_gpu * (gpus - 2);
 }
 
 double berth_goodput_time(const berth_goodput *g, int32_t gpus, int32_t machines, double per_gpu) {
-  double grad = g->grad + g->grad_sample * per_gpu, sync = sync_time(g, gpus, machines), most = fmax(grad, sync);
+  double grad = g->grad + g->grad_sample * per_gpu, sync = sync_time(g, gpus, machines),
+         most = fmax(grad, sync);
   if (!(most > 0)) return 0;
   return most * pow(pow(grad / most, g->overlap) + pow(sync / most, g->overlap), 1 / g->overlap);
 }
@@ -18,38 +20,53 @@ double berth_goodput_efficiency(const berth_goodput *g, double batch) {
 }
 
 static double at(const berth_goodput *g, int32_t gpus, int32_t machines, double batch) {
-  return batch / berth_goodput_time(g, gpus, machines, batch / gpus) * berth_goodput_efficiency(g, batch);
+  return batch / berth_goodput_time(g, gpus, machines, batch / gpus)
+         * berth_goodput_efficiency(g, batch);
 }
 
 static berth_status check(berth_ctx *ctx, const berth_goodput *g, int32_t gpus, int32_t machines) {
-  const struct { const char *name; double x, least; } given[] = {
-    { "grad", g->grad, 0 }, { "grad_sample", g->grad_sample, 0 }, { "sync_near", g->sync_near, 0 }, { "near_gpu", g->near_gpu, 0 },
-    { "sync_far", g->sync_far, 0 }, { "far_gpu", g->far_gpu, 0 }
-  };
+  const struct { const char *name; double x, least;
+  } given[] = { { "grad", g->grad, 0 },           { "grad_sample", g->grad_sample, 0 },
+                { "sync_near", g->sync_near, 0 }, { "near_gpu", g->near_gpu, 0 },
+                { "sync_far", g->sync_far, 0 },   { "far_gpu", g->far_gpu, 0 } };
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (!(given[i].x >= given[i].least) || isinf(given[i].x))
-      return berth_i_fail(ctx, BERTH_EINVAL, "goodput: %s: expected a finite number not below 0, got %g", given[i].name,
-                          given[i].x);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "goodput: %s: expected a finite number not below 0, got %g",
+                          given[i].name, given[i].x);
   if (!(g->grad + g->grad_sample > 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: grad and grad_sample are both 0: expected a time above 0");
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "goodput: grad and grad_sample are both 0: expected a time above 0");
   if (!(g->overlap >= 1) || g->overlap > 10)
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: overlap: expected 1 to 10, got %g", g->overlap);
-  if (!(g->noise >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "goodput: noise: expected a number not below 0, got %g", g->noise);
+    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: overlap: expected 1 to 10, got %g",
+                        g->overlap);
+  if (!(g->noise >= 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: noise: expected a number not below 0, got %g",
+                        g->noise);
   if (!(g->batch > 0) || isinf(g->batch))
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: batch: expected a finite number above 0, got %g", g->batch);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "goodput: batch: expected a finite number above 0, got %g", g->batch);
   if (!(g->most_batch >= g->batch))
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: most_batch: expected at least the batch, %g, got %g", g->batch, g->most_batch);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "goodput: most_batch: expected at least the batch, %g, got %g", g->batch,
+                        g->most_batch);
   if (!(g->most_per_gpu > 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: most_per_gpu: expected a number above 0, got %g", g->most_per_gpu);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "goodput: most_per_gpu: expected a number above 0, got %g",
+                        g->most_per_gpu);
   if (isinf(g->most_batch) && isinf(g->most_per_gpu) && isinf(g->noise))
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: most_batch, most_per_gpu and noise are all infinite: expected a limit");
+    return berth_i_fail(
+        ctx, BERTH_EINVAL,
+        "goodput: most_batch, most_per_gpu and noise are all infinite: expected a limit");
   if (machines < 1 || gpus < machines)
-    return berth_i_fail(ctx, BERTH_EINVAL, "goodput: %d GPUs on %d machines: expected at least one on each", (int)gpus,
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "goodput: %d GPUs on %d machines: expected at least one on each", (int)gpus,
                         (int)machines);
   return BERTH_OK;
 }
 
-/* Where there is no limit the maximum is: goodput falls from where efficiency falls faster than time per sample does. */
+/* Where there is no limit the maximum is: goodput falls from where efficiency falls faster than
+ * time per sample does. */
 static double upper_end(const berth_goodput *g, int32_t gpus, int32_t machines) {
   double high = fmin(g->most_batch, g->most_per_gpu * gpus), top = g->batch;
   if (isfinite(high)) return high;
@@ -57,8 +74,8 @@ static double upper_end(const berth_goodput *g, int32_t gpus, int32_t machines) 
   return 2 * top;
 }
 
-berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t gpus, int32_t machines, double *batch,
-                                double *out) {
+berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t gpus,
+                                int32_t machines, double *batch, double *out) {
   static const double golden = 0.6180339887498949;
   berth_status st = check(ctx, g, gpus, machines);
   double low = g->batch;

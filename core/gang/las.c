@@ -1,6 +1,7 @@
-/* Least attained service, in queues (Tiresias). A job that has had its limit of service goes down to the next queue; one that has
- * waited too long goes back to the first. Within a queue, those that run come before those that wait, and those that have just come
- * into it are last. Rank: key is twice the queue, and 1 more for those that wait or have just come. */
+/* Least attained service, in queues (Tiresias). A job that has had its limit of service goes down
+ * to the next queue; one that has waited too long goes back to the first. Within a queue, those
+ * that run come before those that wait, and those that have just come into it are last. Rank: key
+ * is twice the queue, and 1 more for those that wait or have just come. */
 #include "gang_internal.h"
 #include "base/sort_internal.h"
 
@@ -23,7 +24,7 @@ static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
   return (berth_i_gang_rank){ 2 * g->job[job].level + 1, g->next_tie++ };
 }
 
-/* ---- when jobs change queues ------------------------------------------------------------------------------ */
+/* ---- when jobs change queues ---- */
 
 static void expect_down(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
@@ -85,12 +86,13 @@ static double next_down(const berth_gang *g, double now) {
 }
 
 static berth_status wake(berth_gang *g, double now) {
-  double down = next_down(g, now), up = g->up.n > 0 ? g->up.at[0].key : INFINITY, next = fmin(down, up);
+  double down = next_down(g, now), up = g->up.n > 0 ? g->up.at[0].key : INFINITY,
+         next = fmin(down, up);
   if (of(g)->o.tick > 0 && isfinite(next)) next = ceil(next / of(g)->o.tick) * of(g)->o.tick;
   return berth_cluster_wake(g->c, fmax(now, next));
 }
 
-/* ---- decisions --------------------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) { return behind(g, job); }
 
@@ -132,7 +134,7 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
   if (!over) expect_up(g, job, now);
 }
 
-/* ---- options -------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 enum { DEFAULT_LIMITS = 2 };
 
@@ -156,9 +158,9 @@ static const berth_option_table *table(void) {
               "since it was there" },
     { FIELD(tick, QUANTITY), .unit = BERTH_SECONDS, .fallback = "at once",
       .text = "jobs go down at whole ticks of so many s; the published simulator: 1" },
-    { FIELD(published, FLAG), .text = "looks for jobs that go down when the published simulator "
-                                      "does, which takes seconds for GPU-s "
-                                      "there, so that some go down later" },
+    { FIELD(published, FLAG),
+      .text = "looks for jobs that go down when the published simulator does, which takes seconds "
+              "for GPU-s there, so that some go down later" },
     { .key = NULL }
   };
   static const berth_option_table las_table = { "gang las", options, sizeof(berth_gang_las_options),
@@ -183,7 +185,8 @@ static berth_status init(berth_gang *g, const void *own) {
   las *l;
   if (!(l = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *l))) return berth_i_nomem(g->ctx);
   l->o = *o;
-  l->o.limits = l->limit = berth_i_pool_copy(&g->pool, o->limits, (size_t)o->n_limits, sizeof *l->limit);
+  l->o.limits = l->limit =
+      berth_i_pool_copy(&g->pool, o->limits, (size_t)o->n_limits, sizeof *l->limit);
   return berth_i_pool_status(&g->pool);
 }
 
@@ -193,7 +196,7 @@ static berth_status init_2d(berth_gang *g, const void *own) {
   return st;
 }
 
-/* ---- the rules ------------------------------------------------------------------------------ */
+/* ---- the rules ---- */
 
 const berth_i_gang_rule berth_i_gang_las = {
   .about = {

@@ -5,11 +5,12 @@
 
 static const berth_i_gang_rank before_all = { -INFINITY, INT64_MIN };
 
-/* ---- those that wait, and all ----------------------------------------------------------------------------- */
+/* ---- those that wait, and all ---- */
 
 void berth_i_gang_enqueue(berth_gang *g, int32_t job, berth_i_gang_rank rank) {
   g->job[job].rank = rank;
-  berth_i_gang_queue_add(&g->waiting, job, rank, g->job[job].size, g->job[job].left / g->job[job].nominal);
+  berth_i_gang_queue_add(&g->waiting, job, rank, g->job[job].size,
+                         g->job[job].left / g->job[job].nominal);
 }
 
 void berth_i_gang_queue_fresh(berth_gang *g) {
@@ -26,7 +27,7 @@ int32_t berth_i_gang_list_all(berth_gang *g) {
   return n;
 }
 
-/* ---- the order of those that run ------------------------------------------------------------------------- */
+/* ---- the order of those that run ---- */
 
 /* At present, comparable with those that wait. */
 static berth_i_gang_rank rank_at(berth_gang *g, int32_t i, double now) {
@@ -70,18 +71,21 @@ void berth_i_gang_insert(berth_gang *g, int32_t job, double now) {
   g->running[i] = job;
 }
 
-/* ---- going through all -------------------------------------------------------------------------------------- */
+/* ---- going through all ---- */
 
 typedef struct walk {
   double now;
   int32_t i, wait;             /* next that runs, next that waits and may fit; BERTH_NONE */
   berth_i_gang_rank cursor;    /* of the last that waits, that was looked at */
   int32_t left, rest;          /* units left by those before; held by those that run, from i on */
-  int32_t first, n_keep;       /* those before `first` run on as they are; keep[n_keep] come behind them */
+  int32_t first, n_keep;       /* those before `first` run on as they are; keep[n_keep] come behind
+                                  them */
   int32_t reserved;            /* places */
 } walk;
 
-static void look(berth_gang *g, walk *w) { w->wait = berth_i_gang_queue_next(&g->waiting, w->cursor, w->left, INFINITY); }
+static void look(berth_gang *g, walk *w) {
+  w->wait = berth_i_gang_queue_next(&g->waiting, w->cursor, w->left, INFINITY);
+}
 
 static void pass(berth_gang *g, walk *w) {
   w->cursor = g->job[w->wait].rank;
@@ -101,7 +105,7 @@ static void skip(berth_gang *g, walk *w) {
   w->first = w->wait == BERTH_NONE ? g->n_running : w->i;
 }
 
-/* ---- the same where places matter --------------------------------------------------------------------------- */
+/* ---- the same where places matter ---- */
 
 static bool stays(berth_gang *g, int32_t job) {
   const berth_gang_run *r = &g->runs[g->job[job].run];
@@ -114,7 +118,8 @@ static bool stays(berth_gang *g, int32_t job) {
 static void mark(berth_gang *g, int32_t job, int32_t *room, int32_t sign) {
   const berth_gang_run *r = &g->runs[g->job[job].run];
   if (!berth_i_gang_by_place(g)) return;
-  for (int32_t i = r->first; i < r->first + r->n; i++) room[g->place_machine[i]] += sign * g->place_amount[i];
+  for (int32_t i = r->first; i < r->first + r->n; i++)
+    room[g->place_machine[i]] += sign * g->place_amount[i];
 }
 
 /* Where nobody is, if it can be; else where others are that come later. */
@@ -128,8 +133,6 @@ static bool reserve(berth_gang *g, walk *w, int32_t job) {
   }
   return true;
 }
-
-/* ------------------------------------------------------------------------------------------------------------- */
 
 static void offer_running(berth_gang *g, walk *w) {
   int32_t job = g->running[w->i], size = g->job[job].size;
@@ -156,7 +159,8 @@ static void offer_waiting(berth_gang *g, walk *w) {
 }
 
 static void go_through(berth_gang *g, walk *w) {
-  while (w->wait != BERTH_NONE || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
+  while (w->wait != BERTH_NONE
+         || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
     bool runs = w->i < g->n_running;
     if (runs && w->wait != BERTH_NONE) {
       berth_i_gang_rank r =
@@ -176,7 +180,7 @@ static void put_together(berth_gang *g, const walk *w) {
   g->n_running = w->first + w->n_keep + rest;
 }
 
-/* ---- carrying it out ------------------------------------------------------------------------------------------ */
+/* ---- carrying it out ---- */
 
 static berth_status pause_all(berth_gang *g, double now) {
   for (int32_t i = 0; i < g->n_pause; i++) {

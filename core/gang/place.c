@@ -3,7 +3,7 @@
 
 bool berth_i_gang_by_place(const berth_gang *g) { return g->o.placement == BERTH_GANG_CONSOLIDATE; }
 
-/* ---- choosing places ---------------------------------------------------------------------------------- */
+/* ---- choosing places ---- */
 
 static void put(berth_gang *g, int32_t machine, int32_t amount) {
   g->pick.machine[g->pick.n] = machine;
@@ -20,7 +20,8 @@ static bool find_from(berth_gang *g, const int32_t *room, int32_t size, int32_t 
   return size == 0;
 }
 
-/* One by one where most is left: as many on each machine as are above some level, and one more on the first of those at it. */
+/* One by one where most is left: as many on each machine as are above some level, and one more on
+ * the first of those at it. */
 static bool find_spread(berth_gang *g, const int32_t *room, int32_t size) {
   int32_t low = 0, high = 0;
   g->pick.n = 0;
@@ -88,14 +89,17 @@ bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job) {
   }
 }
 
-bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size) { return find_from(g, room, size, 0); }
+bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size) {
+  return find_from(g, room, size, 0);
+}
 
 bool berth_i_gang_fits_ever(berth_gang *g, int32_t job) {
   if (g->rule->fits) return g->rule->fits(g, job);
-  return g->job[job].size <= g->total && (!berth_i_gang_by_place(g) || berth_i_gang_find(g, g->cap, job));
+  return g->job[job].size <= g->total
+         && (!berth_i_gang_by_place(g) || berth_i_gang_find(g, g->cap, job));
 }
 
-/* ---- rates -------------------------------------------------------------------------------------------- */
+/* ---- rates ---- */
 
 static const double *amounts(berth_gang *g) {
   if (!g->o.amounts) return NULL;
@@ -111,9 +115,12 @@ berth_status berth_i_gang_rate(berth_gang *g, int32_t job, double *rate) {
   *rate = g->rule->speed ? g->rule->speed(g, job) : 1;
   if (g->rule->speed || !g->o.rate) return BERTH_OK;
   berth_status st;
-  if ((st = g->o.rate(g->o.ud, job, g->pick.n, g->pick.machine, amounts(g), rate)) != BERTH_OK) return st;
+  if ((st = g->o.rate(g->o.ud, job, g->pick.n, g->pick.machine, amounts(g), rate)) != BERTH_OK)
+    return st;
   if (*rate > 0 && isfinite(*rate)) return BERTH_OK;
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: rate: expected a finite number above 0, got %g", (int)job, *rate);
+  return berth_i_fail(g->ctx, BERTH_EINVAL,
+                      "gang: job %d: rate: expected a finite number above 0, got %g", (int)job,
+                      *rate);
 }
 
 berth_status berth_i_gang_nominal(berth_gang *g, int32_t job) {
@@ -123,12 +130,13 @@ berth_status berth_i_gang_nominal(berth_gang *g, int32_t job) {
   return berth_i_gang_rate(g, job, &g->job[job].nominal);
 }
 
-/* ---- beginning and leaving ----------------------------------------------------------------------------- */
+/* ---- beginning and leaving ---- */
 
 static berth_status grow_log(berth_gang *g) {
   void *runs = g->runs, *machine = g->place_machine, *amount = g->place_amount;
   size_t places = (size_t)g->n_places + (size_t)g->pick.n;
-  berth_status st = berth_i_pool_grow(&g->pool, &runs, &g->cap_runs, (size_t)g->n_runs + 1, sizeof *g->runs);
+  berth_status st =
+      berth_i_pool_grow(&g->pool, &runs, &g->cap_runs, (size_t)g->n_runs + 1, sizeof *g->runs);
   g->runs = runs;
   if (st != BERTH_OK) return st;
   st = berth_i_pool_grow(&g->pool, &machine, &g->cap_machine, places, sizeof *g->place_machine);
@@ -160,7 +168,8 @@ berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   double rate;
   berth_status st = berth_i_gang_rate(g, job, &rate);
   if (st == BERTH_OK) st = grow_log(g);
-  if (st == BERTH_OK) st = berth_cluster_start(g->c, job, g->pick.n, g->pick.machine, amounts(g), rate);
+  if (st == BERTH_OK)
+    st = berth_cluster_start(g->c, job, g->pick.n, g->pick.machine, amounts(g), rate);
   if (st != BERTH_OK) return st;
   note_run(g, job, now);
   g->job[job].since = now;

@@ -1,4 +1,5 @@
-/* Jobs that wait, in the order of a rule: a treap that knows the least gang and the least time of each subtree. */
+/* Jobs that wait, in the order of a rule: a treap that knows the least gang and the least time of
+ * each subtree. */
 #include "gang_internal.h"
 
 berth_status berth_i_gang_queue_init(berth_i_pool *pool, berth_i_gang_queue *q, int32_t n_jobs) {
@@ -28,7 +29,8 @@ static void update(berth_i_gang_queue *q, int32_t job) {
 }
 
 /* Those before rank, and those from it on. */
-static void split(berth_i_gang_queue *q, int32_t t, berth_i_gang_rank rank, int32_t *before, int32_t *after) {
+static void split(berth_i_gang_queue *q, int32_t t, berth_i_gang_rank rank, int32_t *before,
+                  int32_t *after) {
   if (t == BERTH_NONE) {
     *before = *after = BERTH_NONE;
   } else if (berth_i_gang_before(q->at[t].rank, rank)) {
@@ -72,7 +74,8 @@ static int32_t add(berth_i_gang_queue *q, int32_t t, int32_t job) {
   return t;
 }
 
-void berth_i_gang_queue_add(berth_i_gang_queue *q, int32_t job, berth_i_gang_rank rank, int32_t size, double seconds) {
+void berth_i_gang_queue_add(berth_i_gang_queue *q, int32_t job, berth_i_gang_rank rank,
+                            int32_t size, double seconds) {
   q->at[job] = (berth_i_gang_node){ rank, seconds, seconds, size, size, BERTH_NONE, BERTH_NONE };
   q->root = add(q, q->root, job);
   q->n++;
@@ -94,7 +97,8 @@ void berth_i_gang_queue_remove(berth_i_gang_queue *q, int32_t job) {
   q->n--;
 }
 
-static int32_t next(const berth_i_gang_queue *q, int32_t t, berth_i_gang_rank after, int32_t size, double seconds) {
+static int32_t next(const berth_i_gang_queue *q, int32_t t, berth_i_gang_rank after, int32_t size,
+                    double seconds) {
   while (t != BERTH_NONE && q->at[t].least_size <= size && q->at[t].least_seconds <= seconds) {
     if (berth_i_gang_before(after, q->at[t].rank)) {
       int32_t found = next(q, q->at[t].left, after, size, seconds);
@@ -106,7 +110,8 @@ static int32_t next(const berth_i_gang_queue *q, int32_t t, berth_i_gang_rank af
   return BERTH_NONE;
 }
 
-int32_t berth_i_gang_queue_next(const berth_i_gang_queue *q, berth_i_gang_rank after, int32_t size, double seconds) {
+int32_t berth_i_gang_queue_next(const berth_i_gang_queue *q, berth_i_gang_rank after, int32_t size,
+                                double seconds) {
   return next(q, q->root, after, size, seconds);
 }
 

@@ -1,5 +1,6 @@
-/* Resizable jobs: at each slot, or where there are none at each event, all are given their GPUs anew. Those whose number stays keep
- * their places; others pause, and go on elsewhere after the time of a restart, in which nobody else is on their GPUs. */
+/* Resizable jobs: at each slot, or where there are none at each event, all are given their GPUs
+ * anew. Those whose number stays keep their places; others pause, and go on elsewhere after the
+ * time of a restart, in which nobody else is on their GPUs. */
 #include "gang_internal.h"
 #include <berth/gang.h>
 
@@ -10,7 +11,8 @@ typedef struct elastic {
   double *speed;             /* [first[n]] */
   double *arrival;           /* [n] s */
   int32_t *given, *count;    /* [n] GPUs, now and by the last decision */
-  double *ready;             /* [n] when it begins on places that it is given; NAN: it has none, or runs */
+  double *ready;             /* [n] when it begins on places that it is given; NAN: it has none, or
+                                runs */
   berth_elastic_job *job;    /* [n] scratch */
   berth_i_gang_place *place, *old; /* [n_places] of those that are to begin */
   int32_t n_place;
@@ -19,7 +21,9 @@ typedef struct elastic {
 static elastic *of(const berth_gang *g) { return g->state; }
 
 static int32_t most_of(const elastic *e, int32_t job) { return e->first[job + 1] - e->first[job]; }
-static double speed_on(const elastic *e, int32_t job, int32_t n) { return e->speed[e->first[job] + n - 1]; }
+static double speed_on(const elastic *e, int32_t job, int32_t n) {
+  return e->speed[e->first[job] + n - 1];
+}
 
 /* The least number on which it can run, or one too many for any cluster. */
 static int32_t least_of(const elastic *e, int32_t job) {
@@ -28,7 +32,7 @@ static int32_t least_of(const elastic *e, int32_t job) {
   return INT32_MAX;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
   if (o->n_first != g->n + 1)
@@ -39,8 +43,8 @@ static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "option first: expected 0, got %d", (int)o->first[0]);
   for (int32_t j = 0; j < g->n; j++)
     if (o->first[j + 1] < o->first[j])
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense", (int)j, (int)o->first[j],
-                          (int)o->first[j + 1]);
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: job %d: speeds %d to %d make no sense",
+                          (int)j, (int)o->first[j], (int)o->first[j + 1]);
   if (o->n_speeds != o->first[g->n])
     return berth_i_fail(g->ctx, BERTH_EINVAL, "option speeds: expected %d numbers, got %d",
                         (int)o->first[g->n], (int)o->n_speeds);
@@ -91,7 +95,7 @@ static berth_status attach(berth_gang *g) {
   return BERTH_OK;
 }
 
-/* ---- one job --------------------------------------------------------------------------------------------- */
+/* ---- one job ---- */
 
 static double speed(berth_gang *g, int32_t job) { return speed_on(of(g), job, g->job[job].size); }
 
@@ -112,7 +116,7 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
   of(g)->given[job] = 0;
 }
 
-/* ---- how many ----------------------------------------------------------------------------------------------- */
+/* ---- how many ---- */
 
 /* (T - R d) / (T + d): age T, restarts R so far. */
 static double change(const berth_gang *g, int32_t job, const berth_job_record *r, double now) {
@@ -128,17 +132,19 @@ static berth_status choose(berth_gang *g, int32_t n, double now) {
     berth_job_record r;
     berth_status st = berth_cluster_record(g->c, job, &r);
     if (st != BERTH_OK) return st;
-    e->job[i] = (berth_elastic_job){ most_of(e, job), e->speed + e->first[job], r.left, e->given[job], change(g, job, &r, now) };
+    e->job[i] = (berth_elastic_job){ most_of(e, job), e->speed + e->first[job], r.left,
+                                     e->given[job], change(g, job, &r, now) };
   }
   if (e->optimus) return berth_elastic_optimus(g->ctx, n, e->job, g->total, e->count);
   return berth_elastic_pollux(g->ctx, n, e->job, g->total, e->o.power, e->o.floor, e->count);
 }
 
-/* ---- where --------------------------------------------------------------------------------------------------- */
+/* ---- where ---- */
 
 static void keep_running(berth_gang *g, int32_t job) {
   const berth_gang_run *r = &g->runs[g->job[job].run];
-  for (int32_t i = r->first; i < r->first + r->n; i++) g->plan[g->place_machine[i]] -= g->place_amount[i];
+  for (int32_t i = r->first; i < r->first + r->n; i++)
+    g->plan[g->place_machine[i]] -= g->place_amount[i];
 }
 
 static void keep_place(berth_gang *g, berth_i_gang_place p) {
@@ -160,7 +166,8 @@ static berth_status keep_some(berth_gang *g, int32_t n, double now) {
   e->n_place = g->n_start = 0;
   for (int32_t i = 0; i < n; i++) {
     int32_t job = g->keep[i];
-    bool runs = g->job[job].run != BERTH_NONE, same = e->count[i] > 0 && e->count[i] == e->given[job];
+    bool runs = g->job[job].run != BERTH_NONE,
+         same = e->count[i] > 0 && e->count[i] == e->given[job];
     if (same && runs) keep_running(g, job);
     else if (same) keep_places_of(g, job, n_old);
     if (same) continue;
@@ -183,9 +190,11 @@ static berth_status place(berth_gang *g, int32_t job, double now) {
   berth_job_record r;
   berth_status st = berth_cluster_record(g->c, job, &r);
   if (st != BERTH_OK) return st;
-  while (e->given[job] > 0 && !berth_i_gang_find_packed(g, g->plan, e->given[job])) e->given[job] = fewer(e, job, e->given[job]);
+  while (e->given[job] > 0 && !berth_i_gang_find_packed(g, g->plan, e->given[job]))
+    e->given[job] = fewer(e, job, e->given[job]);
   if (e->given[job] == 0) return BERTH_OK;
-  for (int32_t i = 0; i < g->pick.n; i++) keep_place(g, (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] });
+  for (int32_t i = 0; i < g->pick.n; i++)
+    keep_place(g, (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] });
   e->ready[job] = isnan(r.start) ? now : now + e->o.restart;
   return BERTH_OK;
 }
@@ -204,7 +213,7 @@ static berth_status place_all(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-/* ---- when ----------------------------------------------------------------------------------------------------- */
+/* ---- when ---- */
 
 /* Those whose time has come, in the order of their places, which are together. */
 static berth_status begin_ready(berth_gang *g, double now) {
@@ -245,14 +254,15 @@ static berth_status decide(berth_gang *g, double now) {
   berth_status st;
   if (g->anew) {
     int32_t n = berth_i_gang_list_all(g);
-    if ((st = choose(g, n, now)) != BERTH_OK || (st = keep_some(g, n, now)) != BERTH_OK || (st = place_all(g, now)) != BERTH_OK)
+    if ((st = choose(g, n, now)) != BERTH_OK || (st = keep_some(g, n, now)) != BERTH_OK
+        || (st = place_all(g, now)) != BERTH_OK)
       return st;
   }
   st = begin_ready(g, now);
   return st == BERTH_OK ? wake(g) : st;
 }
 
-/* ---- options -------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 berth_gang_resize_options berth_gang_resize_default(void) {
   return (berth_gang_resize_options){ .power = -1, .floor = 0.01 };
@@ -283,7 +293,7 @@ static const berth_option_table *table(void) {
   return &resize_table;
 }
 
-/* ---- the rules ------------------------------------------------------------------------------ */
+/* ---- the rules ---- */
 
 const berth_i_gang_rule berth_i_gang_optimus = {
   .about = {

@@ -15,8 +15,7 @@ static const berth_choice *const names[] = { BERTH_GANG_RULES(CHOICE) NULL };
 static const berth_choice *const placements[] = {
   C("any", "The first machines with anything left."),
   C("consolidate", "The fullest machine that holds it, or whole machines of the largest kind and "
-                   "the rest on one more; else it "
-                   "waits."),
+                   "the rest on one more; else it waits."),
   C("spread", "One by one where most is left."),
   NULL
 };
@@ -46,8 +45,7 @@ const berth_option_table *berth_gang_option_table(void) {
     { FIELD(amounts, FLAG), .text = "gangs are amounts of the first resource, not whole machines" },
     { FIELD(rate, OTHER), .takes = "function", .fallback = "1",
       .text = "work per s of (job, machines, amounts), asked at each start; those that wait are "
-              "ordered by the rate on the first "
-              "places of an empty cluster" },
+              "ordered by the rate on the first places of an empty cluster" },
     { FIELD(placement, CHOICE), .choices = placements, .text = "where gangs of GPUs go" },
     { FIELD(consolidate, OTHER), .takes = "array",
       .text = "placement consolidate: whether each job is; others are spread" },

@@ -1,7 +1,9 @@
 /* Rules with pauses by the seconds left, and by size. */
 #include "gang_internal.h"
 
-static double seconds_left(const berth_gang *g, int32_t job) { return g->job[job].left / g->job[job].nominal; }
+static double seconds_left(const berth_gang *g, int32_t job) {
+  return g->job[job].left / g->job[job].nominal;
+}
 
 static berth_i_gang_rank srtf_arrives(berth_gang *g, int32_t job) {
   return (berth_i_gang_rank){ seconds_left(g, job), g->next_tie++ };
@@ -17,7 +19,9 @@ static berth_i_gang_rank srtf_2d_rank(berth_gang *g, int32_t job, double now, in
   return (berth_i_gang_rank){ (berth_cluster_end_of(g->c, job) - now) * g->job[job].size, tie };
 }
 
-static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) { return (berth_i_gang_rank){ g->job[job].size, job }; }
+static berth_i_gang_rank fewest_arrives(berth_gang *g, int32_t job) {
+  return (berth_i_gang_rank){ g->job[job].size, job };
+}
 
 const berth_i_gang_rule berth_i_gang_srtf = {
   .about = {

@@ -17,7 +17,7 @@ static berth_status begin(berth_gang *g, int32_t job, double now) {
   return berth_i_gang_begin(g, job, now);
 }
 
-/* ---- first in, first out ------------------------------------------------------------------------------- */
+/* ---- first in, first out ---- */
 
 /* @param head the first that has to wait, BERTH_NONE */
 static berth_status begin_in_order(berth_gang *g, double now, int32_t *head) {
@@ -25,7 +25,9 @@ static berth_status begin_in_order(berth_gang *g, double now, int32_t *head) {
   berth_i_gang_queue_fresh(g);
   do {
     *head = berth_i_gang_queue_next(&g->waiting, before_all, INT32_MAX, INFINITY);
-    if (*head == BERTH_NONE || g->job[*head].size > g->left || !berth_i_gang_find(g, g->room, *head)) return BERTH_OK;
+    if (*head == BERTH_NONE || g->job[*head].size > g->left
+        || !berth_i_gang_find(g, g->room, *head))
+      return BERTH_OK;
     st = begin(g, *head, now);
   } while (st == BERTH_OK);
   return st;
@@ -49,9 +51,10 @@ static berth_status fit_first(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-/* ---- EASY backfill ------------------------------------------------------------------------------------- */
+/* ---- EASY backfill ---- */
 
-/* When the first that waits can begin, and how much it leaves then. Those that run are in order of their ends. */
+/* When the first that waits can begin, and how much it leaves then. Those that run are in order of
+ * their ends. */
 typedef struct reservation {
   double time;
   int32_t spare;
@@ -61,19 +64,24 @@ static reservation reserve(const berth_gang *g, int32_t head) {
   int32_t left = g->left;
   for (int32_t i = 0; i < g->n_running; i++) {
     left += g->job[g->running[i]].size;
-    if (left >= g->job[head].size) return (reservation){ g->job[g->running[i]].rank.key, left - g->job[head].size };
+    if (left >= g->job[head].size)
+      return (reservation){ g->job[g->running[i]].rank.key, left - g->job[head].size };
   }
   return (reservation){ INFINITY, 0 }; /* places are missing, not units */
 }
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 
-/* The next that fits, and ends in time or leaves the head its part. Seconds that depend on places are known only there. */
-static int32_t next_candidate(const berth_gang *g, berth_i_gang_rank cursor, const reservation *r, double now) {
+/* The next that fits, and ends in time or leaves the head its part. Seconds that depend on places
+ * are known only there. */
+static int32_t next_candidate(const berth_gang *g, berth_i_gang_rank cursor, const reservation *r,
+                              double now) {
   double seconds = g->o.rate ? INFINITY : r->time - now;
   int32_t a = berth_i_gang_queue_next(&g->waiting, cursor, g->left, seconds);
   int32_t b = berth_i_gang_queue_next(&g->waiting, cursor, least(g->left, r->spare), INFINITY);
-  return a == BERTH_NONE || (b != BERTH_NONE && berth_i_gang_before(g->job[b].rank, g->job[a].rank)) ? b : a;
+  return a == BERTH_NONE || (b != BERTH_NONE && berth_i_gang_before(g->job[b].rank, g->job[a].rank))
+             ? b
+             : a;
 }
 
 static berth_status try_candidate(berth_gang *g, int32_t job, reservation *r, double now) {
@@ -107,7 +115,7 @@ static berth_status backfill_begins(berth_gang *g, int32_t job, double now) {
   return BERTH_OK;
 }
 
-/* ---- the rules ------------------------------------------------------------------------------ */
+/* ---- the rules ---- */
 
 const berth_i_gang_rule berth_i_gang_fifo = {
   .about = {

@@ -70,21 +70,23 @@ void berth_graph_builder_release(berth_graph_builder *b) {
   berth_ctx_release(ctx);
 }
 
-/* ---- columns ---------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 bool berth_i_builder_resize(berth_graph_builder *b, int column, size_t cap) {
   berth_i_column *c = &b->column[column];
   bool is_edge = column == BERTH_I_EDGE_TENSOR || column == BERTH_I_EDGE_OP;
-  void *data = berth_i_pool_realloc(is_edge ? &b->edges : &b->columns, c->data, c->cap, cap, c->width);
+  void *data =
+      berth_i_pool_realloc(is_edge ? &b->edges : &b->columns, c->data, c->cap, cap, c->width);
   if (!data) return false;
   c->data = data;
   c->cap = cap;
   return true;
 }
 
-/* The residency of a tensor is its bytes unless said otherwise; all other blanks are one repeated byte. */
+/* The residency of a tensor is its bytes unless said otherwise; all other blanks are one repeated
+ * byte. */
 static void fill_blank(berth_graph_builder *b, int column, size_t rows) {
   berth_i_column *c = &b->column[column];
   if (rows == 0) return;
@@ -99,13 +101,15 @@ static size_t comfortable_cap(const berth_i_column *c, size_t need) {
   return max_size(max_size(need, c->hint), max_size(c->cap + c->cap / 2, FIRST_ROOM));
 }
 
-/* Room for `more` rows after the present ones. Grows by half, so that the peak stays near the contents. */
+/* Room for `more` rows after the present ones. Grows by half, so that the peak stays near the
+ * contents. */
 static berth_status make_room(berth_graph_builder *b, int column, size_t more) {
   berth_i_column *c = &b->column[column];
   size_t rows = berth_i_builder_rows(b, column), need = rows + more;
   bool fresh = !c->data;
   if (!fresh && need <= c->cap) return BERTH_OK;
-  if (!berth_i_builder_resize(b, column, comfortable_cap(c, need)) && !berth_i_builder_resize(b, column, need))
+  if (!berth_i_builder_resize(b, column, comfortable_cap(c, need))
+      && !berth_i_builder_resize(b, column, need))
     return berth_i_nomem(b->ctx);
   if (fresh) fill_blank(b, column, rows);
   return BERTH_OK;
@@ -137,9 +141,10 @@ static void write_row(berth_graph_builder *b, const cell *row, int n) {
   }
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
-/* What a message is about. It is put into words on failure only: that would take longer than adding an op. */
+/* What a message is about. It is put into words on failure only: that would take longer than adding
+ * an op. */
 typedef struct subject {
   const char *noun;
   int32_t id;
@@ -162,7 +167,8 @@ static berth_status refuse(berth_ctx *ctx, subject s, const char *format, ...) {
   return berth_i_fail(ctx, BERTH_EINVAL, "%s: %s", label, text);
 }
 
-static berth_status check_amount(berth_ctx *ctx, subject s, const char *what, double x, const char *unit) {
+static berth_status check_amount(berth_ctx *ctx, subject s, const char *what, double x,
+                                 const char *unit) {
   if (isnan(x)) return refuse(ctx, s, "%s is not a number", what);
   if (x < 0) return refuse(ctx, s, "%s %g %s is negative", what, x, unit);
   if (isinf(x)) return refuse(ctx, s, "%s is infinite", what);
@@ -193,13 +199,16 @@ static berth_status check_count(berth_ctx *ctx, const char *what, size_t n, size
   return berth_i_fail(ctx, BERTH_EINVAL, "too many %s: %zu and %zu more", what, n, more);
 }
 
-static berth_status check_op_exists(berth_graph_builder *b, subject s, const char *what, int32_t op) {
+static berth_status check_op_exists(berth_graph_builder *b, subject s, const char *what,
+                                    int32_t op) {
   if (op >= 0 && op < b->n_ops) return BERTH_OK;
-  return refuse(b->ctx, s, "%s op %ld does not exist (there are %ld ops)", what, (long)op, (long)b->n_ops);
+  return refuse(b->ctx, s, "%s op %ld does not exist (there are %ld ops)", what, (long)op,
+                (long)b->n_ops);
 }
 
 static berth_status check_op(berth_graph_builder *b, const berth_op *op) {
-  const uint32_t known = BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE | BERTH_OP_COMMUNICATION;
+  const uint32_t known =
+      BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_SPLITTABLE | BERTH_OP_COMMUNICATION;
   const subject s = { "op", b->n_ops, op->name };
   berth_ctx *ctx = b->ctx;
   berth_status st;
@@ -207,7 +216,8 @@ static berth_status check_op(berth_graph_builder *b, const berth_op *op) {
   if ((st = check_amount(ctx, s, "work", op->flop, "FLOP")) != BERTH_OK) return st;
   if ((st = check_amount(ctx, s, "memory traffic", op->bytes, "B")) != BERTH_OK) return st;
   if ((st = check_amount(ctx, s, "parameter size", op->param_bytes, "B")) != BERTH_OK) return st;
-  if ((st = check_amount(ctx, s, "workspace size", op->workspace_bytes, "B")) != BERTH_OK) return st;
+  if ((st = check_amount(ctx, s, "workspace size", op->workspace_bytes, "B")) != BERTH_OK)
+    return st;
   if ((st = check_link(ctx, s, "group", op->group)) != BERTH_OK) return st;
   if ((st = check_link(ctx, s, "twin", op->twin)) != BERTH_OK) return st;
   if ((st = check_link(ctx, s, "pin", op->pin)) != BERTH_OK) return st;
@@ -221,9 +231,12 @@ static berth_status check_tensor(berth_graph_builder *b, const berth_tensor *t) 
   if ((st = check_op_exists(b, s, "producer", t->producer)) != BERTH_OK) return st;
   if ((st = check_amount(b->ctx, s, "size", t->bytes, "B")) != BERTH_OK) return st;
   if (!(t->resident_bytes < 0)) { /* NaN, too */
-    if ((st = check_amount(b->ctx, s, "resident size", t->resident_bytes, "B")) != BERTH_OK) return st;
+    if ((st = check_amount(b->ctx, s, "resident size", t->resident_bytes, "B")) != BERTH_OK)
+      return st;
   }
-  if ((st = check_flags(b->ctx, s, t->flags, BERTH_TENSOR_BATCH | BERTH_TENSOR_GRADIENT)) != BERTH_OK) return st;
+  if ((st = check_flags(b->ctx, s, t->flags, BERTH_TENSOR_BATCH | BERTH_TENSOR_GRADIENT))
+      != BERTH_OK)
+    return st;
   return check_count(b->ctx, "tensors", (size_t)b->n_tensors, 1);
 }
 
@@ -233,7 +246,8 @@ static berth_status check_edge(berth_graph_builder *b, int32_t tensor, int32_t o
   return st != BERTH_OK ? st : check_count(b->ctx, "edges", (size_t)b->n_edges, 1);
 }
 
-static berth_status check_op_list(berth_graph_builder *b, subject s, const char *what, int32_t n, const int32_t *ops) {
+static berth_status check_op_list(berth_graph_builder *b, subject s, const char *what, int32_t n,
+                                  const int32_t *ops) {
   if (n < 0) return refuse(b->ctx, s, "number of %ss %ld is negative", what, (long)n);
   if (n > 0 && !ops) return refuse(b->ctx, s, "%ld %ss, but no list of them", (long)n, what);
   berth_status st;
@@ -255,17 +269,22 @@ static berth_status check_collective(berth_graph_builder *b, const berth_collect
   if ((st = check_op_list(b, s, "member", c->n_members, c->members)) != BERTH_OK) return st;
   if ((st = check_op_list(b, s, "consumer", c->n_consumers, c->consumers)) != BERTH_OK) return st;
   /* _finish needs two stamps for each */
-  if ((st = check_count(ctx, "collectives", 2 * (size_t)b->n_collectives, 2)) != BERTH_OK) return st;
-  return check_count(ctx, "members and consumers of collectives", b->n_coll_ops, (size_t)c->n_members + (size_t)c->n_consumers);
+  if ((st = check_count(ctx, "collectives", 2 * (size_t)b->n_collectives, 2)) != BERTH_OK)
+    return st;
+  return check_count(ctx, "members and consumers of collectives", b->n_coll_ops,
+                     (size_t)c->n_members + (size_t)c->n_consumers);
 }
 
-/* ---- adding ----------------------------------------------------------------------------- */
+/* ---- adding ---- */
 
 static berth_status check_types(berth_graph_builder *b, int32_t n, const char *const *names) {
-  if (b->n_ops > 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "device types must be named before the first op");
-  if (n < 1) return berth_i_fail(b->ctx, BERTH_EINVAL, "%ld device types, needs 1 or more", (long)n);
+  if (b->n_ops > 0)
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "device types must be named before the first op");
+  if (n < 1)
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "%ld device types, needs 1 or more", (long)n);
   for (int32_t i = 0; i < n; i++) {
-    if (!names[i] || (n > 1 && !*names[i])) return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld has no name", (long)i);
+    if (!names[i] || (n > 1 && !*names[i]))
+      return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld has no name", (long)i);
     if (berth_i_utf8_error(names[i]))
       return berth_i_fail(b->ctx, BERTH_EINVAL, "device type %ld: the name is not UTF-8", (long)i);
     for (int32_t k = 0; k < i; k++) {
@@ -277,7 +296,8 @@ static berth_status check_types(berth_graph_builder *b, int32_t n, const char *c
   return BERTH_OK;
 }
 
-berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const char *const *names) {
+berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n,
+                                       const char *const *names) {
   berth_status st;
   if ((st = check_types(b, n, names)) != BERTH_OK) return st;
   char **types;
@@ -292,8 +312,10 @@ berth_status berth_graph_builder_types(berth_graph_builder *b, int32_t n, const 
 
 berth_status berth_graph_builder_name(berth_graph_builder *b, const char *name) {
   char *copy = NULL;
-  if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the graph's name is not UTF-8");
-  if (name && *name && !(copy = berth_i_pool_strdup(&b->columns, name))) return berth_i_pool_status(&b->columns);
+  if (name && berth_i_utf8_error(name))
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "the graph's name is not UTF-8");
+  if (name && *name && !(copy = berth_i_pool_strdup(&b->columns, name)))
+    return berth_i_pool_status(&b->columns);
   b->name = copy;
   return BERTH_OK;
 }
@@ -304,13 +326,16 @@ static berth_status reserve_rows(berth_graph_builder *b, int column, size_t rows
 }
 
 /* Columns that may stay away get the hint only. */
-berth_status berth_graph_builder_reserve(berth_graph_builder *b, int32_t ops, int32_t tensors, int32_t edges) {
+berth_status berth_graph_builder_reserve(berth_graph_builder *b, int32_t ops, int32_t tensors,
+                                         int32_t edges) {
   if (ops < 0 || tensors < 0 || edges < 0) {
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "capacity of %ld ops, %ld tensors, %ld edges is negative", (long)ops, (long)tensors,
-                        (long)edges);
+    return berth_i_fail(b->ctx, BERTH_EINVAL,
+                        "capacity of %ld ops, %ld tensors, %ld edges is negative", (long)ops,
+                        (long)tensors, (long)edges);
   }
   for (int k = 0; k <= BERTH_I_KIND; k++) b->column[k].hint = (size_t)ops;
-  for (int k = BERTH_I_PRODUCER; k <= BERTH_I_TENSOR_FLAGS; k++) b->column[k].hint = (size_t)tensors;
+  for (int k = BERTH_I_PRODUCER; k <= BERTH_I_TENSOR_FLAGS; k++)
+    b->column[k].hint = (size_t)tensors;
   berth_status st;
   if ((st = reserve_rows(b, BERTH_I_PRODUCER, (size_t)tensors)) != BERTH_OK) return st;
   if ((st = reserve_rows(b, BERTH_I_TENSOR_BYTES, (size_t)tensors)) != BERTH_OK) return st;
@@ -326,7 +351,8 @@ static berth_status check_text(berth_ctx *ctx, subject s, const char *what, cons
   const char *wrong = text ? berth_i_utf8_error(text) : NULL;
   if (!wrong) return BERTH_OK;
   s.name = NULL;
-  return refuse(ctx, s, "%s is not UTF-8: byte 0x%02x at %zu", what, (unsigned)(unsigned char)*wrong, (size_t)(wrong - text) + 1);
+  return refuse(ctx, s, "%s is not UTF-8: byte 0x%02x at %zu", what,
+                (unsigned)(unsigned char)*wrong, (size_t)(wrong - text) + 1);
 }
 
 static berth_status intern(berth_ctx *ctx, berth_i_names *names, const char *text, int32_t *id) {
@@ -400,15 +426,16 @@ static void append_edge(berth_graph_builder *b, int32_t tensor, int32_t op) {
   b->n_edges++;
 }
 
-berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_tensor *t, int32_t *id) {
+berth_status berth_graph_builder_add_tensor(berth_graph_builder *b, const berth_tensor *t,
+                                            int32_t *id) {
   berth_status st = check_tensor(b, t);
   return st != BERTH_OK ? st : append_tensor(b, t, id);
 }
 
 berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t tensor, int32_t op) {
   if (tensor < 0 || tensor >= b->n_tensors) {
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "tensor %ld does not exist (there are %ld tensors)", (long)tensor,
-                        (long)b->n_tensors);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "tensor %ld does not exist (there are %ld tensors)",
+                        (long)tensor, (long)b->n_tensors);
   }
   berth_status st;
   if ((st = check_edge(b, tensor, op)) != BERTH_OK) return st;
@@ -417,7 +444,8 @@ berth_status berth_graph_builder_add_consumer(berth_graph_builder *b, int32_t te
   return BERTH_OK;
 }
 
-berth_status berth_graph_builder_connect(berth_graph_builder *b, int32_t src, int32_t dst, double bytes, int32_t *tensor) {
+berth_status berth_graph_builder_connect(berth_graph_builder *b, int32_t src, int32_t dst,
+                                         double bytes, int32_t *tensor) {
   const berth_tensor t = { .producer = src, .bytes = bytes, .resident_bytes = -1 };
   berth_status st;
   if ((st = check_tensor(b, &t)) != BERTH_OK) return st;
@@ -436,11 +464,14 @@ static void append_coll_ops(berth_graph_builder *b, int32_t n, const int32_t *op
   b->n_coll_ops += (size_t)n;
 }
 
-berth_status berth_graph_builder_add_collective(berth_graph_builder *b, const berth_collective *c, int32_t *id) {
+berth_status berth_graph_builder_add_collective(berth_graph_builder *b, const berth_collective *c,
+                                                int32_t *id) {
   berth_collective own = *c;
   berth_status st;
   if ((st = check_collective(b, c)) != BERTH_OK) return st;
-  if ((st = make_room(b, BERTH_I_COLL_OPS, (size_t)c->n_members + (size_t)c->n_consumers)) != BERTH_OK) return st;
+  if ((st = make_room(b, BERTH_I_COLL_OPS, (size_t)c->n_members + (size_t)c->n_consumers))
+      != BERTH_OK)
+    return st;
   if ((st = make_room(b, BERTH_I_COLLECTIVES, 1)) != BERTH_OK) return st;
   own.members = own.consumers = NULL;
   ((berth_collective *)b->column[BERTH_I_COLLECTIVES].data)[b->n_collectives] = own;

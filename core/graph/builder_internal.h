@@ -1,4 +1,5 @@
-/* The builder: one growing column per field; a column exists once it holds something other than its blank value. */
+/* The builder: one growing column per field; a column exists once it holds something other than its
+ * blank value. */
 #ifndef BERTH_BUILDER_INTERNAL_H
 #define BERTH_BUILDER_INTERNAL_H
 
@@ -31,7 +32,8 @@ typedef struct berth_i_column {
   void *data;
   size_t cap, hint; /* items */
   size_t width;     /* bytes per item */
-  int blank;        /* byte that fills rows added before the column existed: 0, or 0xff for BERTH_NONE and NaN */
+  int blank;        /* byte that fills rows added before the column existed: 0, or 0xff for
+                       BERTH_NONE and NaN */
 } berth_i_column;
 
 struct berth_graph_builder {
@@ -53,7 +55,8 @@ bool berth_i_builder_resize(berth_graph_builder *b, int column, size_t cap);
 /** Forgets everything without freeing it: the state of a new builder. */
 void berth_i_builder_reset(berth_graph_builder *b);
 /** @param n number of `names`, all copied */
-berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names, char ***out);
+berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names,
+                                char ***out);
 /** What berth_i_op_label writes, for a name given.  @param name NULL or "": none */
 const char *berth_i_label(int32_t op, const char *name, char *buf, size_t size);
 

@@ -5,13 +5,14 @@
 
 enum { CYCLE_LABELS = 5, LABEL = 80 };
 
-/* ---- the graph as a view of the columns ------------------------------------------------- */
+/* ---- the graph as a view of the columns ---- */
 
 static berth_status fit_columns(berth_graph_builder *b) {
   for (int k = 0; k < BERTH_I_COLUMNS; k++) {
     const berth_i_column *c = &b->column[k];
     size_t rows = berth_i_builder_rows(b, k);
-    if (c->data && c->cap != rows && !berth_i_builder_resize(b, k, rows)) return berth_i_nomem(b->ctx);
+    if (c->data && c->cap != rows && !berth_i_builder_resize(b, k, rows))
+      return berth_i_nomem(b->ctx);
   }
   return BERTH_OK;
 }
@@ -67,17 +68,19 @@ static void view(const berth_graph_builder *b, berth_graph *g) {
   view_collectives(g);
 }
 
-/* ---- twins, groups, pins ---------------------------------------------------------------- */
+/* ---- twins, groups, pins ---- */
 
 static berth_status bad_twin(const berth_graph *g, int32_t v, int32_t w) {
   char one[LABEL];
   berth_i_op_label(g, v, one, sizeof one);
   if (w >= g->n_ops) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: twin op %ld does not exist (there are %ld ops)", one, (long)w, (long)g->n_ops);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: twin op %ld does not exist (there are %ld ops)",
+                        one, (long)w, (long)g->n_ops);
   }
   if (w == v) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s is its own twin", one);
   char two[LABEL], three[LABEL];
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: its twin %s is the twin of %s", one, berth_i_op_label(g, w, two, sizeof two),
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: its twin %s is the twin of %s", one,
+                      berth_i_op_label(g, w, two, sizeof two),
                       berth_i_op_label(g, g->twin[w], three, sizeof three));
 }
 
@@ -85,13 +88,15 @@ static berth_status check_twins(const berth_graph *g) {
   for (int32_t v = 0; g->twin && v < g->n_ops; v++) {
     int32_t w = g->twin[v];
     if (w == BERTH_NONE) continue;
-    if (w >= g->n_ops || w == v || (g->twin[w] != BERTH_NONE && g->twin[w] != v)) return bad_twin(g, v, w);
+    if (w >= g->n_ops || w == v || (g->twin[w] != BERTH_NONE && g->twin[w] != v))
+      return bad_twin(g, v, w);
   }
   return BERTH_OK;
 }
 
-/* One side is enough: sets the other. Two ops that claim the same twin are found when the second one is met; nothing
- * that could be added later would make that right, so what was set until then may stay. */
+/* One side is enough: sets the other. Two ops that claim the same twin are found when the second
+ * one is met; nothing that could be added later would make that right, so what was set until then
+ * may stay. */
 static berth_status link_twins(berth_graph *g) {
   berth_status st = check_twins(g);
   if (st != BERTH_OK || !g->twin) return st;
@@ -110,7 +115,8 @@ static size_t table_size(size_t n) {
   return size;
 }
 
-/* Slot of op's group in an open-addressed table of ops, one per group: sparse group numbers cost nothing. */
+/* Slot of op's group in an open-addressed table of ops, one per group: sparse group numbers cost
+ * nothing. */
 static size_t group_slot(const berth_graph *g, const int32_t *table, size_t size, int32_t op) {
   size_t i = ((size_t)g->group[op] * 2654435761u) & (size - 1);
   while (table[i] != BERTH_NONE && g->group[table[i]] != g->group[op]) i = (i + 1) & (size - 1);
@@ -119,12 +125,15 @@ static size_t group_slot(const berth_graph *g, const int32_t *table, size_t size
 
 static berth_status bad_pins(const berth_graph *g, int32_t v, int32_t w) {
   char one[LABEL], two[LABEL];
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "group %ld: %s is pinned to device %ld, %s to device %ld", (long)g->group[v],
-                      berth_i_op_label(g, v, one, sizeof one), (long)g->pin[v], berth_i_op_label(g, w, two, sizeof two),
-                      (long)g->pin[w]);
+  return berth_i_fail(g->ctx, BERTH_EINVAL,
+                      "group %ld: %s is pinned to device %ld, %s to device %ld", (long)g->group[v],
+                      berth_i_op_label(g, v, one, sizeof one), (long)g->pin[v],
+                      berth_i_op_label(g, w, two, sizeof two), (long)g->pin[w]);
 }
 
-static bool pinned_in_group(const berth_graph *g, int32_t op) { return g->pin[op] != BERTH_NONE && g->group[op] != BERTH_NONE; }
+static bool pinned_in_group(const berth_graph *g, int32_t op) {
+  return g->pin[op] != BERTH_NONE && g->group[op] != BERTH_NONE;
+}
 
 static berth_status check_pins(const berth_graph *g) {
   size_t n = 0;
@@ -145,7 +154,7 @@ static berth_status check_pins(const berth_graph *g) {
   return st;
 }
 
-/* ---- lists ------------------------------------------------------------------------------ */
+/* ---- lists ---- */
 
 void berth_i_counts_to_ends(int32_t *at, int32_t n_keys) {
   int32_t sum = 0;
@@ -153,14 +162,16 @@ void berth_i_counts_to_ends(int32_t *at, int32_t n_keys) {
   at[n_keys] = sum;
 }
 
-void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list) {
+void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value,
+                        int32_t *at, int32_t *list) {
   memset(at, 0, ((size_t)n_keys + 1) * sizeof *at);
   for (int32_t i = 0; i < n; i++) at[key[i]]++;
   berth_i_counts_to_ends(at, n_keys);
   for (int32_t i = n - 1; i >= 0; i--) list[--at[key[i]]] = value ? value[i] : i;
 }
 
-static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor, const int32_t *edge_op) {
+static berth_status build_lists(berth_graph *g, const int32_t *edge_tensor,
+                                const int32_t *edge_op) {
   size_t ops = (size_t)g->n_ops, tensors = (size_t)g->n_tensors, edges = (size_t)g->n_edges;
   g->in_at = berth_i_pool_alloc(&g->pool, ops + 1, sizeof(int32_t));
   g->in = berth_i_pool_alloc(&g->pool, edges, sizeof(int32_t));
@@ -205,9 +216,11 @@ static void bucket_side(const berth_graph *g, bool consumers, int32_t *at, int32
 }
 
 static berth_status build_side(berth_graph *g, bool consumers, int32_t **at, int32_t **list) {
-  if (!(*at = berth_i_pool_alloc(&g->pool, (size_t)g->n_ops + 1, sizeof **at))) return berth_i_nomem(g->ctx);
+  if (!(*at = berth_i_pool_alloc(&g->pool, (size_t)g->n_ops + 1, sizeof **at)))
+    return berth_i_nomem(g->ctx);
   count_side(g, consumers, *at);
-  if (!(*list = berth_i_pool_alloc(&g->pool, (size_t)(*at)[g->n_ops], sizeof **list))) return berth_i_nomem(g->ctx);
+  if (!(*list = berth_i_pool_alloc(&g->pool, (size_t)(*at)[g->n_ops], sizeof **list)))
+    return berth_i_nomem(g->ctx);
   bucket_side(g, consumers, *at, *list);
   return BERTH_OK;
 }
@@ -219,9 +232,10 @@ static berth_status build_collective_lists(berth_graph *g) {
   return build_side(g, true, &g->after_at, &g->after);
 }
 
-/* ---- nothing twice ---------------------------------------------------------------------- */
+/* ---- nothing twice ---- */
 
-/* First op that stands twice in the list, or BERTH_NONE; `last` has the stamp of the last list that each op stood in. */
+/* First op that stands twice in the list, or BERTH_NONE; `last` has the stamp of the last list that
+ * each op stood in. */
 static int32_t first_double(side s, int32_t stamp, int32_t *last) {
   for (int32_t j = 0; j < s.n; j++) {
     if (last[s.ops[j]] == stamp) return s.ops[j];
@@ -234,10 +248,12 @@ static berth_status check_consumers(const berth_graph *g, int32_t *last) {
   memset(last, 0xff, (size_t)g->n_ops * sizeof *last);
   char one[LABEL], two[LABEL];
   for (int32_t t = 0; t < g->n_tensors; t++) {
-    int32_t twice = first_double((side){ g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t] }, t, last);
+    int32_t twice =
+        first_double((side){ g->use_at[t + 1] - g->use_at[t], g->use + g->use_at[t] }, t, last);
     if (twice == BERTH_NONE) continue;
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "tensor %ld of %s: consumer %s is given twice", (long)t,
-                        berth_i_op_label(g, g->producer[t], one, sizeof one), berth_i_op_label(g, twice, two, sizeof two));
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "tensor %ld of %s: consumer %s is given twice",
+                        (long)t, berth_i_op_label(g, g->producer[t], one, sizeof one),
+                        berth_i_op_label(g, twice, two, sizeof two));
   }
   return BERTH_OK;
 }
@@ -249,14 +265,15 @@ static berth_status check_members(const berth_graph *g, int32_t *last) {
     for (int32_t s = 0; s < 2; s++) {
       int32_t twice = first_double(side_of(g, k, s == 1), 2 * k + s, last);
       if (twice == BERTH_NONE) continue;
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "collective %ld: %s %s is given twice", (long)k, s ? "consumer" : "member",
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "collective %ld: %s %s is given twice", (long)k,
+                          s ? "consumer" : "member",
                           berth_i_op_label(g, twice, label, sizeof label));
     }
   }
   return BERTH_OK;
 }
 
-/* ---- order ------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 /* What Kahn's algorithm still waits for. */
 typedef struct pending {
@@ -278,7 +295,8 @@ static int32_t take_consumers(const berth_graph *g, int32_t u, pending *p, int32
   }
   for (int32_t i = g->wait ? g->wait_at[u] : 0; g->wait && i < g->wait_at[u + 1]; i++) {
     const berth_collective *c = &g->collectives[g->wait[i]];
-    if (--p->collective[g->wait[i]] == 0) tail = take(c->n_consumers, c->consumers, p->op, g->topo, tail);
+    if (--p->collective[g->wait[i]] == 0)
+      tail = take(c->n_consumers, c->consumers, p->op, g->topo, tail);
   }
   return tail;
 }
@@ -308,7 +326,8 @@ static int32_t untaken_predecessor(const berth_graph *g, const pending *p, int32
   return BERTH_NONE;
 }
 
-/* Writes the ops of one cycle against their edges, from its lowest op back to before it; returns their number. */
+/* Writes the ops of one cycle against their edges, from its lowest op back to before it; returns
+ * their number. */
 static int32_t find_cycle(const berth_graph *g, pending *p, int32_t *cycle) {
   int32_t v = 0, n = 0;
   while (p->op[v] == 0) v++;
@@ -336,8 +355,10 @@ static berth_status report_cycle(const berth_graph *g, const int32_t *cycle, int
     berth_i_op_label(g, cycle[(n - j) % n], label, sizeof label);
     len += (size_t)snprintf(text + len, sizeof text - len, "%s -> ", label);
   }
-  snprintf(text + len, sizeof text - len, "%s%s", n > shown ? "... -> " : "", berth_i_op_label(g, cycle[0], label, sizeof label));
-  return berth_i_fail(g->ctx, BERTH_ECYCLE, "cycle of %ld op%s: %s", (long)n, n == 1 ? "" : "s", text);
+  snprintf(text + len, sizeof text - len, "%s%s", n > shown ? "... -> " : "",
+           berth_i_op_label(g, cycle[0], label, sizeof label));
+  return berth_i_fail(g->ctx, BERTH_ECYCLE, "cycle of %ld op%s: %s", (long)n, n == 1 ? "" : "s",
+                      text);
 }
 
 /* Kahn's algorithm with the order itself as the queue. O(ops + edges + members and consumers) */
@@ -357,7 +378,7 @@ static berth_status order(berth_graph *g) {
   return st;
 }
 
-/* ---- finish ----------------------------------------------------------------------------- */
+/* ---- finish ---- */
 
 static berth_status name_default_type(berth_graph_builder *b) {
   const char *const none[] = { "" };
@@ -366,7 +387,9 @@ static berth_status name_default_type(berth_graph_builder *b) {
 
 static berth_status derive(berth_graph *g, const berth_graph_builder *b) {
   berth_status st;
-  if ((st = build_lists(g, b->column[BERTH_I_EDGE_TENSOR].data, b->column[BERTH_I_EDGE_OP].data)) != BERTH_OK) return st;
+  if ((st = build_lists(g, b->column[BERTH_I_EDGE_TENSOR].data, b->column[BERTH_I_EDGE_OP].data))
+      != BERTH_OK)
+    return st;
   if ((st = build_collective_lists(g)) != BERTH_OK) return st;
   /* the order's array, not yet needed, holds the stamps */
   if ((st = check_consumers(g, g->topo)) != BERTH_OK) return st;

@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
-/* ---- device types -------------------------------------------------------------------- */
+/* ---- device types ---- */
 
-berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names, char ***out) {
+berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const *names,
+                                char ***out) {
   char **types = berth_i_pool_alloc(pool, (size_t)n, sizeof *types);
   for (int32_t k = 0; types && k < n; k++) types[k] = berth_i_pool_strdup(pool, names[k]);
   berth_status st;
@@ -13,7 +14,7 @@ berth_status berth_i_types_copy(berth_i_pool *pool, int32_t n, const char *const
   return st;
 }
 
-/* ---- the end of a graph */
+/* ---- the end of a graph ---- */
 
 void berth_graph_retain(berth_graph *g) { g->refs++; }
 
@@ -28,7 +29,7 @@ void berth_graph_release(berth_graph *g) {
   berth_ctx_release(ctx);
 }
 
-/* ---- sizes and names -------------------------------------------------------------------- */
+/* ---- sizes and names ---- */
 
 const char *berth_graph_name(const berth_graph *g) { return g->name ? g->name : ""; }
 int32_t berth_graph_ops(const berth_graph *g) { return g->n_ops; }
@@ -46,7 +47,8 @@ static const char *op_text(const int32_t *column, const berth_i_names *texts, in
   return column && column[op] != BERTH_NONE ? texts->text[column[op]] : NULL;
 }
 
-/* Length of the longest prefix of at most `most` bytes that does not end within a UTF-8 sequence. */
+/* Length of the longest prefix of at most `most` bytes that does not end within a UTF-8
+ * sequence. */
 static size_t whole_prefix(const char *text, size_t most) {
   while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
   return most;
@@ -65,7 +67,8 @@ const char *berth_i_label(int32_t op, const char *name, char *buf, size_t size) 
 }
 
 const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size) {
-  return berth_i_label(op, op >= 0 && op < g->n_ops ? op_text(g->op_name, &g->names, op) : NULL, buf, size);
+  return berth_i_label(op, op >= 0 && op < g->n_ops ? op_text(g->op_name, &g->names, op) : NULL,
+                       buf, size);
 }
 
 static int32_t find_from(const berth_graph *g, int32_t name, int32_t op) {
@@ -80,11 +83,12 @@ int32_t berth_graph_find(const berth_graph *g, const char *name) {
   return op < g->n_ops && find_from(g, id, op + 1) == g->n_ops ? op : BERTH_NONE;
 }
 
-/* ---- one of each ------------------------------------------------------------------------ */
+/* ---- one of each ---- */
 
 static berth_status check_id(const berth_graph *g, const char *what, int32_t id, int32_t n) {
   if (id >= 0 && id < n) return BERTH_OK;
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s %ld does not exist (there are %ld)", what, (long)id, (long)n);
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s %ld does not exist (there are %ld)", what, (long)id,
+                      (long)n);
 }
 
 static double number(const double *column, int32_t op) { return column ? column[op] : 0; }
@@ -125,13 +129,15 @@ berth_status berth_graph_tensor(const berth_graph *g, int32_t tensor, berth_tens
   return BERTH_OK;
 }
 
-berth_status berth_graph_collective(const berth_graph *g, int32_t collective, berth_collective *out) {
+berth_status berth_graph_collective(const berth_graph *g, int32_t collective,
+                                    berth_collective *out) {
   berth_status st = check_id(g, "collective", collective, g->n_collectives);
   if (st == BERTH_OK) *out = g->collectives[collective];
   return st;
 }
 
-static int32_t slice(const int32_t *at, const int32_t *list, int32_t id, int32_t n, const int32_t **out) {
+static int32_t slice(const int32_t *at, const int32_t *list, int32_t id, int32_t n,
+                     const int32_t **out) {
   bool known = id >= 0 && id < n;
   if (out) *out = known ? list + at[id] : NULL;
   return known ? at[id + 1] - at[id] : 0;

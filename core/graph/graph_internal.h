@@ -1,4 +1,5 @@
-/* Layout of a graph: struct of arrays, CSR both ways. Columns that hold only their default are NULL. */
+/* Layout of a graph: struct of arrays, CSR both ways. Columns that hold only their default are
+ * NULL. */
 #ifndef BERTH_GRAPH_INTERNAL_H
 #define BERTH_GRAPH_INTERNAL_H
 
@@ -39,19 +40,29 @@ struct berth_graph {
   int32_t *use_at, *use;   /* [n_tensors + 1], [n_edges]: ops that read the tensor */
 
   /* collectives */
-  berth_collective *collectives;                /* [n_collectives]; members and consumers point into coll_ops */
+  berth_collective *collectives;                /* [n_collectives]; members and consumers point into
+                                                   coll_ops */
   int32_t *coll_ops;
   size_t n_coll_ops;
-  int32_t *wait_at, *wait; /* [n_ops + 1]: collectives whose members the op is in;   both NULL without collectives */
+  int32_t *wait_at, *wait; /* [n_ops + 1]: collectives whose members the op is in; both NULL without
+                              collectives */
   int32_t *after_at, *after; /* [n_ops + 1]: collectives that the op waits for */
 
   int32_t *topo;           /* [n_ops] the order of berth_topo_order */
 };
 
-static inline int32_t berth_i_group(const berth_graph *g, int32_t op) { return g->group ? g->group[op] : BERTH_NONE; }
-static inline int32_t berth_i_twin(const berth_graph *g, int32_t op) { return g->twin ? g->twin[op] : BERTH_NONE; }
-static inline int32_t berth_i_pin(const berth_graph *g, int32_t op) { return g->pin ? g->pin[op] : BERTH_NONE; }
-static inline double berth_i_param(const berth_graph *g, int32_t op) { return g->param_bytes ? g->param_bytes[op] : 0; }
+static inline int32_t berth_i_group(const berth_graph *g, int32_t op) {
+  return g->group ? g->group[op] : BERTH_NONE;
+}
+static inline int32_t berth_i_twin(const berth_graph *g, int32_t op) {
+  return g->twin ? g->twin[op] : BERTH_NONE;
+}
+static inline int32_t berth_i_pin(const berth_graph *g, int32_t op) {
+  return g->pin ? g->pin[op] : BERTH_NONE;
+}
+static inline double berth_i_param(const berth_graph *g, int32_t op) {
+  return g->param_bytes ? g->param_bytes[op] : 0;
+}
 static inline double berth_i_workspace(const berth_graph *g, int32_t op) {
   return g->workspace_bytes ? g->workspace_bytes[op] : 0;
 }
@@ -59,21 +70,29 @@ static inline double berth_i_resident(const berth_graph *g, int32_t t) {
   return g->resident ? g->resident[t] : g->tensor_bytes[t];
 }
 
-/** Turns counts per key into ends; lists are then filled from the back, which leaves starts.  @param at [n_keys + 1] */
+/** Turns counts per key into ends; lists are then filled from the back, which leaves starts. @param
+ * at [n_keys + 1] */
 void berth_i_counts_to_ends(int32_t *at, int32_t n_keys);
-/** Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key k (value NULL: their ids).
+/** Stable counting sort of items 0..n-1: list[at[k]..at[k+1]) gets the values of the items with key
+ * k (value NULL: their ids).
  *  @param at [n_keys + 1] out */
-void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value, int32_t *at, int32_t *list);
+void berth_i_sort_lists(int32_t n_keys, int32_t n, const int32_t *key, const int32_t *value,
+                        int32_t *at, int32_t *list);
 
 /** berth_b_level and berth_t_level with the times of collectives, terminal ones included.
  *  @param through [collectives] s; NULL: 0 */
-berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out);
-berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out);
+berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm,
+                             const double *through, double *out);
+berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm,
+                             const double *through, double *out);
 
-/** For messages: `op 17 "conv1"` or `op 17` into buf[size], long names cut; returns buf. Needs size >= 32. */
+/** For messages: `op 17 "conv1"` or `op 17` into buf[size], long names cut; returns buf. Needs size
+ * >= 32. */
 const char *berth_i_op_label(const berth_graph *g, int32_t op, char *buf, size_t size);
 
-static inline uint32_t berth_i_flags(const berth_graph *g, int32_t op) { return g->flags ? g->flags[op] : 0; }
+static inline uint32_t berth_i_flags(const berth_graph *g, int32_t op) {
+  return g->flags ? g->flags[op] : 0;
+}
 /** It runs beside what its device computes. */
 static inline bool berth_i_is_communication(const berth_graph *g, int32_t op) {
   return (berth_i_flags(g, op) & BERTH_OP_COMMUNICATION) != 0;

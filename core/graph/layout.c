@@ -43,13 +43,17 @@ static void all_pairs(const berth_graph *g, pairs *p) {
 }
 
 /* Collectives stand for member x consumer pairs: they are looked at directly. */
-static berth_status check_pair(const berth_graph *g, const int32_t *layer, int32_t from, int32_t to) {
+static berth_status check_pair(const berth_graph *g, const int32_t *layer, int32_t from,
+                               int32_t to) {
   if (layer[from] < layer[to]) return BERTH_OK;
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "layout: layer %ld of op %ld is not above layer %ld of op %ld, which it waits for",
-                      (long)layer[to], (long)to, (long)layer[from], (long)from);
+  return berth_i_fail(
+      g->ctx, BERTH_EINVAL,
+      "layout: layer %ld of op %ld is not above layer %ld of op %ld, which it waits for",
+      (long)layer[to], (long)to, (long)layer[from], (long)from);
 }
 
-static berth_status check_collective(const berth_graph *g, const int32_t *layer, const berth_collective *c) {
+static berth_status check_collective(const berth_graph *g, const int32_t *layer,
+                                     const berth_collective *c) {
   int32_t last = c->members[0];
   for (int32_t i = 1; i < c->n_members; i++) {
     if (layer[c->members[i]] > layer[last]) last = c->members[i];
@@ -66,14 +70,16 @@ static berth_status check_layers(const berth_graph *g, const int32_t *layer) {
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < g->n_ops; k++) {
     if (layer[k] >= 0) continue;
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "layout: layer %ld of op %ld is negative", (long)layer[k], (long)k);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "layout: layer %ld of op %ld is negative",
+                        (long)layer[k], (long)k);
   }
   for (int32_t t = 0; t < g->n_tensors; t++) {
     for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) {
       if ((st = check_pair(g, layer, g->producer[t], g->use[j])) != BERTH_OK) return st;
     }
   }
-  for (int32_t k = 0; k < g->n_collectives && st == BERTH_OK; k++) st = check_collective(g, layer, &g->collectives[k]);
+  for (int32_t k = 0; k < g->n_collectives && st == BERTH_OK; k++)
+    st = check_collective(g, layer, &g->collectives[k]);
   return st;
 }
 
@@ -84,7 +90,8 @@ static berth_status lay_out(const berth_graph *g, const int32_t *layer, double *
   size_t n;
   n = (size_t)p.n;
   if (p.passed > MOST_PASSED || p.n > MOST_PASSED) {
-    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "layout: the edges pass %.0f layers, %.0f are the most that are drawn",
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
+                        "layout: the edges pass %.0f layers, %.0f are the most that are drawn",
                         p.passed, MOST_PASSED);
   }
   p.from = berth_i_pool_alloc(&scratch, n, sizeof *p.from);

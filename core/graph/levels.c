@@ -1,5 +1,6 @@
-/* Orders, levels and longest paths. A collective is never spread into members x consumers edges: what goes through it meets
- * in one value per collective, complete when the last member (or, backwards, the last consumer) has been passed. */
+/* Orders, levels and longest paths. A collective is never spread into members x consumers edges:
+ * what goes through it meets in one value per collective, complete when the last member (or,
+ * backwards, the last consumer) has been passed. */
 #include "graph_internal.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ berth_status berth_topo_order(const berth_graph *g, int32_t *order) {
   return BERTH_OK;
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status bad_time(const berth_graph *g, const char *label, const char *what, double x) {
   if (isnan(x)) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %s is not a number", label, what);
@@ -31,7 +32,8 @@ static berth_status bad_comm(const berth_graph *g, int32_t t, double x) {
 static berth_status check_times(const berth_graph *g, const double *comp, const double *comm) {
   char label[LABEL];
   for (int32_t i = 0; i < g->n_ops; i++) {
-    if (!(comp[i] >= 0)) return bad_time(g, berth_i_op_label(g, i, label, sizeof label), "time", comp[i]);
+    if (!(comp[i] >= 0))
+      return bad_time(g, berth_i_op_label(g, i, label, sizeof label), "time", comp[i]);
   }
   for (int32_t i = 0; comm && i < g->n_tensors; i++) {
     if (!(comm[i] >= 0)) return bad_comm(g, i, comm[i]);
@@ -39,7 +41,7 @@ static berth_status check_times(const berth_graph *g, const double *comp, const 
   return BERTH_OK;
 }
 
-/* ---- levels ----------------------------------------------------------------------------- */
+/* ---- levels ---- */
 
 /* Times of one call, and what meets in each collective. */
 typedef struct sweep {
@@ -47,14 +49,18 @@ typedef struct sweep {
   const double *comp, *comm;
   const double *through; /* [n_collectives] what each takes; NULL: nothing */
   double *meet;  /* [n_collectives] longest way through it, so far */
-  int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not wanted */
+  int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not
+                    wanted */
 } sweep;
 
 static double comm_of(const sweep *s, int32_t t) { return s->comm ? s->comm[t] : 0; }
 
-static double meet_of(const sweep *s, int32_t k) { return s->meet[k] + (s->through ? s->through[k] : 0); }
+static double meet_of(const sweep *s, int32_t k) {
+  return s->meet[k] + (s->through ? s->through[k] : 0);
+}
 
-/* Longest way on from v: its transfer included, v itself not. Needs the levels of all that wait for v. */
+/* Longest way on from v: its transfer included, v itself not. Needs the levels of all that wait for
+ * v. */
 static double way_on(const sweep *s, const double *bl, int32_t v) {
   const berth_graph *g = s->g;
   double best = 0, x;
@@ -75,7 +81,9 @@ static void meet_backwards(const sweep *s, double bl, int32_t v) {
   const berth_graph *g = s->g;
   for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
     int32_t k = g->after[i];
-    if (s->next && (bl > s->meet[k] || s->next[k] == BERTH_NONE || (bl == s->meet[k] && v < s->next[k]))) s->next[k] = v;
+    if (s->next
+        && (bl > s->meet[k] || s->next[k] == BERTH_NONE || (bl == s->meet[k] && v < s->next[k])))
+      s->next[k] = v;
     if (bl > s->meet[k]) s->meet[k] = bl;
   }
 }
@@ -125,15 +133,20 @@ static void forget(const sweep *s) {
 static berth_status begin(const berth_graph *g, const double *comp, const double *comm, sweep *s) {
   berth_status st = check_times(g, comp, comm);
   if (st != BERTH_OK) return st;
-  *s = (sweep){ g, comp, comm, NULL, berth_i_alloc(g->ctx, (size_t)g->n_collectives, sizeof(double)), NULL };
+  *s = (sweep){
+    g, comp, comm, NULL, berth_i_alloc(g->ctx, (size_t)g->n_collectives, sizeof(double)), NULL
+  };
   if (!s->meet) return berth_i_nomem(g->ctx);
   forget(s);
   return BERTH_OK;
 }
 
-static void end(const sweep *s) { berth_i_free(s->g->ctx, s->meet, (size_t)s->g->n_collectives, sizeof *s->meet); }
+static void end(const sweep *s) {
+  berth_i_free(s->g->ctx, s->meet, (size_t)s->g->n_collectives, sizeof *s->meet);
+}
 
-berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out) {
+berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm,
+                             const double *through, double *out) {
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
@@ -143,7 +156,8 @@ berth_status berth_i_b_level(const berth_graph *g, const double *comp, const dou
   return BERTH_OK;
 }
 
-berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm, const double *through, double *out) {
+berth_status berth_i_t_level(const berth_graph *g, const double *comp, const double *comm,
+                             const double *through, double *out) {
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
@@ -153,11 +167,13 @@ berth_status berth_i_t_level(const berth_graph *g, const double *comp, const dou
   return BERTH_OK;
 }
 
-berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+berth_status berth_b_level(const berth_graph *g, const double *comp, const double *comm,
+                           double *out) {
   return berth_i_b_level(g, comp, comm, NULL, out);
 }
 
-berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm, double *out) {
+berth_status berth_t_level(const berth_graph *g, const double *comp, const double *comm,
+                           double *out) {
   return berth_i_t_level(g, comp, comm, NULL, out);
 }
 
@@ -173,7 +189,8 @@ static double max_of(const double *x, int32_t n) {
   return best;
 }
 
-berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm, double *out) {
+berth_status berth_slack(const berth_graph *g, const double *comp, const double *comm,
+                         double *out) {
   sweep s;
   berth_status st = begin(g, comp, comm, &s);
   if (st != BERTH_OK) return st;
@@ -192,7 +209,7 @@ berth_status berth_slack(const berth_graph *g, const double *comp, const double 
   return BERTH_OK;
 }
 
-/* ---- one longest path ------------------------------------------------------------------- */
+/* ---- one longest path ---- */
 
 /* The best of the candidates seen: longest way, ties to the lowest id. */
 typedef struct choice {
@@ -201,7 +218,8 @@ typedef struct choice {
 } choice;
 
 static void consider(choice *best, double way, int32_t op) {
-  if (best->op == BERTH_NONE || way > best->way || (way == best->way && op < best->op)) *best = (choice){ way, op };
+  if (best->op == BERTH_NONE || way > best->way || (way == best->way && op < best->op))
+    *best = (choice){ way, op };
 }
 
 static bool is_source(const berth_graph *g, int32_t v) {
@@ -221,10 +239,12 @@ static int32_t next_on_path(const sweep *s, const double *bl, int32_t v) {
   choice best = { 0, BERTH_NONE };
   for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
     int32_t t = g->out[i];
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) consider(&best, comm_of(s, t) + bl[g->use[j]], g->use[j]);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
+      consider(&best, comm_of(s, t) + bl[g->use[j]], g->use[j]);
   }
   for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    if (s->next[g->wait[i]] != BERTH_NONE) consider(&best, bl[s->next[g->wait[i]]], s->next[g->wait[i]]);
+    if (s->next[g->wait[i]] != BERTH_NONE)
+      consider(&best, bl[s->next[g->wait[i]]], s->next[g->wait[i]]);
   }
   return best.op;
 }
@@ -238,8 +258,8 @@ static int32_t walk_path(const sweep *s, const double *bl, int32_t v, int32_t *p
   return n;
 }
 
-berth_status berth_critical_path(const berth_graph *g, const double *comp, const double *comm, int32_t *path, int32_t *n,
-                                 double *length) {
+berth_status berth_critical_path(const berth_graph *g, const double *comp, const double *comm,
+                                 int32_t *path, int32_t *n, double *length) {
   size_t collectives = (size_t)g->n_collectives;
   sweep s;
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
@@ -260,14 +280,17 @@ done:
   return st;
 }
 
-/* ---- depth ------------------------------------------------------------------------------ */
+/* ---- depth ---- */
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *meet, int32_t v) {
+static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *meet,
+                        int32_t v) {
   int32_t best = 0;
-  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) best = larger(best, depth[g->producer[g->in[i]]] + 1);
-  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) best = larger(best, meet[g->after[i]] + 1);
+  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++)
+    best = larger(best, depth[g->producer[g->in[i]]] + 1);
+  for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++)
+    best = larger(best, meet[g->after[i]] + 1);
   return best;
 }
 

@@ -1,8 +1,10 @@
-/* Pairs of nodes with an edge between them, each once: ops, and collectives as nodes of their own behind them. */
+/* Pairs of nodes with an edge between them, each once: ops, and collectives as nodes of their own
+ * behind them. */
 #include "base/sort_internal.h"
 #include "graph/transforms/transform_internal.h"
 
-/* The latest pair of the source in hand with each destination; older ones are not of this source. */
+/* The latest pair of the source in hand with each destination; older ones are not of this
+ * source. */
 static void add_pair(berth_i_pairs *p, int32_t src, int32_t dst, double bytes, int32_t *latest) {
   int32_t e = latest[dst];
   if (e != BERTH_NONE && e >= p->at[src]) {
@@ -18,7 +20,8 @@ static void add_pair(berth_i_pairs *p, int32_t src, int32_t dst, double bytes, i
 static void add_op(const berth_graph *g, berth_i_pairs *p, int32_t op, int32_t *latest) {
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) add_pair(p, op, g->use[j], g->tensor_bytes[t], latest);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
+      add_pair(p, op, g->use[j], g->tensor_bytes[t], latest);
   }
   for (int32_t i = g->wait ? g->wait_at[op] : 0; g->wait && i < g->wait_at[op + 1]; i++) {
     add_pair(p, op, g->n_ops + g->wait[i], 0, latest);
@@ -26,7 +29,8 @@ static void add_op(const berth_graph *g, berth_i_pairs *p, int32_t op, int32_t *
 }
 
 static void add_collective(const berth_graph *g, berth_i_pairs *p, int32_t k, int32_t *latest) {
-  for (int32_t j = 0; j < g->collectives[k].n_consumers; j++) add_pair(p, g->n_ops + k, g->collectives[k].consumers[j], 0, latest);
+  for (int32_t j = 0; j < g->collectives[k].n_consumers; j++)
+    add_pair(p, g->n_ops + k, g->collectives[k].consumers[j], 0, latest);
 }
 
 static void list_pairs(const berth_graph *g, berth_i_pairs *p, int32_t *latest) {
@@ -40,7 +44,8 @@ static void list_pairs(const berth_graph *g, berth_i_pairs *p, int32_t *latest) 
 }
 
 berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pool *pool, berth_i_pairs *p) {
-  const size_t most = (size_t)g->n_edges + g->n_coll_ops, nodes = (size_t)g->n_ops + (size_t)g->n_collectives;
+  const size_t most = (size_t)g->n_edges + g->n_coll_ops,
+               nodes = (size_t)g->n_ops + (size_t)g->n_collectives;
   *p = (berth_i_pairs){ .n_nodes = (int32_t)nodes };
   p->at = berth_i_pool_alloc(pool, nodes + 1, sizeof *p->at);
   p->src = berth_i_pool_alloc(pool, most, sizeof *p->src);
@@ -55,7 +60,7 @@ berth_status berth_i_pairs_init(const berth_graph *g, berth_i_pool *pool, berth_
   return BERTH_OK;
 }
 
-/* ---- by weight --------------------------------------------------------------------------- */
+/* ---- by weight ---- */
 
 typedef struct heavy {
   double bytes;
@@ -64,7 +69,8 @@ typedef struct heavy {
 
 BERTH_I_SORT(sort_by_weight, heavy, BERTH_I_DOWN(bytes) BERTH_I_UP(src) BERTH_I_UP(dst))
 
-berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *p, const int32_t *place, int32_t *list) {
+berth_status berth_i_pairs_by_weight(const berth_graph *g, const berth_i_pairs *p,
+                                     const int32_t *place, int32_t *list) {
   heavy *all = berth_i_alloc(g->ctx, (size_t)p->n, sizeof *all);
   if (!all) return berth_i_nomem(g->ctx);
   for (int32_t e = 0; e < p->n; e++) {

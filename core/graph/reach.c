@@ -45,13 +45,15 @@ static void expand_tensors(search *s, int32_t op) {
 }
 
 static void expand_collectives(search *s, int32_t op) {
-  const int32_t *at = s->forward ? s->g->wait_at : s->g->after_at, *list = s->forward ? s->g->wait : s->g->after;
+  const int32_t *at = s->forward ? s->g->wait_at : s->g->after_at,
+                *list = s->forward ? s->g->wait : s->g->after;
   if (!list) return;
   for (int32_t i = at[op]; i < at[op + 1]; i++) {
     const berth_collective *c = &s->g->collectives[list[i]];
     if (s->met[list[i]]) continue;
     s->met[list[i]] = 1;
-    visit_all(s, s->forward ? c->n_consumers : c->n_members, s->forward ? c->consumers : c->members);
+    visit_all(s, s->forward ? c->n_consumers : c->n_members,
+              s->forward ? c->consumers : c->members);
   }
 }
 
@@ -67,7 +69,8 @@ static void run_search(search *s, int32_t op, int32_t stop) {
 
 static berth_status check_op(const berth_graph *g, int32_t op) {
   if (op >= 0 && op < g->n_ops) return BERTH_OK;
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld does not exist (there are %ld ops)", (long)op, (long)g->n_ops);
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld does not exist (there are %ld ops)", (long)op,
+                      (long)g->n_ops);
 }
 
 berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t *mark) {
@@ -95,25 +98,29 @@ berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *ye
   return st;
 }
 
-/* ---- components ------------------------------------------------------------------------- */
+/* ---- components ---- */
 
 static void join_collectives(const berth_graph *g, int32_t *parent) {
   for (int32_t k = 0; k < g->n_collectives; k++) {
     const berth_collective *c = &g->collectives[k];
-    for (int32_t j = 1; j < c->n_members; j++) berth_i_sets_join(parent, c->members[0], c->members[j]);
-    for (int32_t j = 0; j < c->n_consumers; j++) berth_i_sets_join(parent, c->members[0], c->consumers[j]);
+    for (int32_t j = 1; j < c->n_members; j++)
+      berth_i_sets_join(parent, c->members[0], c->members[j]);
+    for (int32_t j = 0; j < c->n_consumers; j++)
+      berth_i_sets_join(parent, c->members[0], c->consumers[j]);
   }
 }
 
 static void join_edges(const berth_graph *g, int32_t *parent) {
   for (int32_t t = 0; t < g->n_tensors; t++) {
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++) berth_i_sets_join(parent, g->producer[t], g->use[j]);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1]; j++)
+      berth_i_sets_join(parent, g->producer[t], g->use[j]);
   }
 }
 
 static int32_t number_roots(const berth_graph *g, int32_t *parent, int32_t *component) {
   int32_t count = 0;
-  for (int32_t v = 0; v < g->n_ops; v++) component[v] = parent[v] == v ? count++ : component[berth_i_sets_root(parent, v)];
+  for (int32_t v = 0; v < g->n_ops; v++)
+    component[v] = parent[v] == v ? count++ : component[berth_i_sets_root(parent, v)];
   return count;
 }
 

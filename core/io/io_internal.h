@@ -18,21 +18,24 @@ typedef struct berth_i_source {
   berth_load_options opts;
 } berth_i_source;
 
-/* ---- readers ------------------------------------------------------------------------------- */
+/* ---- readers ---- */
 
 /* The three parts of a berth file. A later part may refer to an earlier one by name. */
-berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out);
-berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v, const berth_topology *t,
-                                      berth_graph **out);
-berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v, const berth_graph *g,
-                                          const berth_topology *t, berth_placement **out);
+berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v,
+                                         berth_topology **out);
+berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v,
+                                      const berth_topology *t, berth_graph **out);
+berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v,
+                                          const berth_graph *g, const berth_topology *t,
+                                          berth_placement **out);
 
-/* ---- files (io/text/file.c) ----------------------------------------------------------------------- */
+/* ---- files (io/text/file.c) ---- */
 
 /** Whole file.  @param out [*size], of which *len are used and one more is 0 */
-berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len, size_t *size);
+berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len,
+                               size_t *size);
 
-/* ---- lines of text formats (io/text/lines.c) ------------------------------------------------------ */
+/* ---- lines of text formats (io/text/lines.c) ---- */
 
 typedef struct berth_i_lines {
   const berth_i_source *src;
@@ -53,7 +56,8 @@ berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...)
 /** A word up to a blank or one of `stop`, cut at size - 1. @return its length; 0: none */
 size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t size);
 /** A finite number >= 0, or an id in 0..INT32_MAX, called `what` in messages. */
-berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out);
+berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what,
+                                  double *out);
 berth_status berth_i_lines_id(berth_i_lines *l, const char *stop, const char *what, int32_t *out);
 /** The rest of the line is one number and nothing else. */
 bool berth_i_lines_is_number(berth_i_lines *l);
@@ -61,42 +65,53 @@ bool berth_i_lines_is_number(berth_i_lines *l);
 int berth_i_lines_next_words(berth_i_lines *l, bool *commas);
 /** Is the word anywhere between the two? */
 bool berth_i_has(const char *at, const char *end, const char *word);
-/** strtod in the C locale over a whole word; what is not a plain decimal number fails. May give an infinity. */
+/** strtod in the C locale over a whole word; what is not a plain decimal number fails. May give an
+ * infinity. */
 bool berth_i_decimal(const char *word, double *out);
 
-/* ---- members of JSON objects (io/json/fields.c) --------------------------------------------------- */
+/* ---- members of JSON objects (io/json/fields.c) ---- */
 
-/** Finds the members named in keys[n]; absent ones are NULL. A key given twice is refused, and, if strict, one not in keys. */
-berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object, const char *const *keys, int n,
-                            bool strict, const berth_i_json_value **found);
+/** Finds the members named in keys[n]; absent ones are NULL. A key given twice is refused, and, if
+ * strict, one not in keys. */
+berth_status berth_i_fields(const berth_i_json *doc, const berth_i_json_value *object,
+                            const char *const *keys, int n, bool strict,
+                            const berth_i_json_value **found);
 /* v NULL: out stays as it is. */
-berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v, const char **out);
-berth_status berth_i_get_bool(const berth_i_json *doc, const berth_i_json_value *v, bool *out); /* false, true, 0, 1 */
-berth_status berth_i_get_flag(const berth_i_json *doc, const berth_i_json_value *v, bool *out); /* false, true */
-berth_status berth_i_get_int(const berth_i_json *doc, const berth_i_json_value *v, int32_t min, int32_t max, int32_t *out);
-berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_value *v, double *out); /* a finite number >= 0 */
+berth_status berth_i_get_text(const berth_i_json *doc, const berth_i_json_value *v,
+                              const char **out);
+/* false, true, 0, 1 */
+berth_status berth_i_get_bool(const berth_i_json *doc, const berth_i_json_value *v, bool *out);
+/* false, true */
+berth_status berth_i_get_flag(const berth_i_json *doc, const berth_i_json_value *v, bool *out);
+berth_status berth_i_get_int(const berth_i_json *doc, const berth_i_json_value *v, int32_t min,
+                             int32_t max, int32_t *out);
+/* a finite number >= 0 */
+berth_status berth_i_get_amount(const berth_i_json *doc, const berth_i_json_value *v, double *out);
 /** A number in the base unit, or a string with a unit. */
-berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v, berth_unit unit, bool infinite,
-                                  double *out);
+berth_status berth_i_get_quantity(const berth_i_json *doc, const berth_i_json_value *v,
+                                  berth_unit unit, bool infinite, double *out);
 /** v must be an array (NULL: empty).  @param first its first member */
-berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v, const berth_i_json_value **first,
-                               int32_t *n);
+berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value *v,
+                               const berth_i_json_value **first, int32_t *n);
 /** v must be there. */
-berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object, const berth_i_json_value *v,
-                          const char *key);
+berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object,
+                          const berth_i_json_value *v, const char *key);
 /** Turns a failure that does not know the file into "name:line: path: message". */
 berth_status berth_i_blame(const berth_i_json *doc, const berth_i_json_value *v, berth_status st);
 /** "name: message", BERTH_EPARSE for BERTH_EINVAL. */
 berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status st);
 
-/* Identifiers of foreign formats: strings or whole numbers, each naming the op (or node) with that number. */
-berth_status berth_i_add_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what, berth_i_names *ids);
-berth_status berth_i_find_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what, const berth_i_names *ids,
-                             int32_t *out);
+/* Identifiers of foreign formats: strings or whole numbers, each naming the op (or node) with that
+ * number. */
+berth_status berth_i_add_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what,
+                            berth_i_names *ids);
+berth_status berth_i_find_id(const berth_i_json *doc, const berth_i_json_value *v, const char *what,
+                             const berth_i_names *ids, int32_t *out);
 /** The text of an identifier, in buf if it is a number. */
-berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *v, char *buf, size_t size, const char **out);
+berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *v, char *buf,
+                             size_t size, const char **out);
 
-/* ---- edges (io/text/edges.c) ---------------------------------------------------------------------- */
+/* ---- edges (io/text/edges.c) ---- */
 
 typedef struct berth_i_edge {
   int32_t src, dst;
@@ -112,19 +127,26 @@ typedef struct berth_i_edges {
 berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge edge);
 void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e);
 /** First edge that repeats an earlier one (same src and dst), or NULL. O(edges + ops) */
-berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out);
-/** "name:line: message" for a graph of these edges that could not be finished; the line is that of an edge on the cycle. */
-berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e, berth_status st);
-/** One tensor per producer and different size, in order of the producers' ids, then of the edges; consumers in edge order.
+berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
+                                    const berth_i_edge **out);
+/** "name:line: message" for a graph of these edges that could not be finished; the line is that of
+ * an edge on the cycle. */
+berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e,
+                                 berth_status st);
+/** One tensor per producer and different size, in order of the producers' ids, then of the edges;
+ * consumers in edge order.
  *  @param resident as in berth_tensor */
-berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b);
+berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
+                                 double resident, berth_graph_builder *b);
 
-/** An order of the (tensor, consumer) pairs, numbered tensor by tensor, that keeps both the lists of consumers (use_at, use) and
- *  those of inputs (in_at, in).  @param order [edges]  @param ok false: the two contradict each other. O(edges) */
-berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors, const int32_t *use_at, const int32_t *use,
-                                 const int32_t *in_at, const int32_t *in, int32_t *order, bool *ok);
+/** An order of the (tensor, consumer) pairs, numbered tensor by tensor, that keeps both the lists
+ *  of consumers (use_at, use) and those of inputs (in_at, in). @param order [edges] @param ok
+ *  false: the two contradict each other. O(edges) */
+berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors,
+                                 const int32_t *use_at, const int32_t *use, const int32_t *in_at,
+                                 const int32_t *in, int32_t *order, bool *ok);
 
-/* ---- text (io/text/text.c) ------------------------------------------------------------------------ */
+/* ---- text (io/text/text.c) ---- */
 
 /* A writer's handle on the text: remembers the first failure, so that calls need no checks. */
 typedef struct berth_i_out {
@@ -140,12 +162,13 @@ void berth_i_put_n(berth_i_out *o, const char *s, size_t n);
 void berth_i_putf(berth_i_out *o, const char *format, ...) BERTH_PRINTF(2, 3);
 /** Shortest text that reads back as the same number; infinity as "inf" in quotes, NaN as null. */
 void berth_i_put_number(berth_i_out *o, double x);
-void berth_i_put_string(berth_i_out *o, const char *s); /* JSON, in quotes; bad UTF-8 becomes U+FFFD */
+void berth_i_put_string(berth_i_out *o, const char *s); /* JSON, in quotes; bad UTF-8 becomes
+                                                           U+FFFD */
 /** The same without quotes or infinities, into buf. */
 enum { BERTH_I_NUMBER_SIZE = 40 };
 const char *berth_i_number_text(double x, char buf[BERTH_I_NUMBER_SIZE]);
 
-/* ---- writers ------------------------------------------------------------------------------ */
+/* ---- writers ---- */
 
 extern const char *const berth_i_collective_names[]; /* by kind, NULL-terminated */
 berth_status berth_i_write_berth(berth_graph *g, const int32_t *device, berth_text *out);

@@ -9,7 +9,7 @@ void berth_bundle_release(berth_bundle *b) {
   memset(b, 0, sizeof *b);
 }
 
-/* ---- recognising -------------------------------------------------------------------------- */
+/* ---- recognising ---- */
 
 static berth_status unknown_format(const berth_i_source *src) {
   char list[400];
@@ -55,7 +55,7 @@ static berth_status recognise(const berth_i_source *src, const berth_i_json *doc
   return BERTH_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 /* Refuses options that are not as by default, and that the format does not read. */
 static berth_status check_read(const berth_i_source *src, const berth_i_format *format) {
@@ -108,7 +108,8 @@ static berth_status read_source(berth_i_source *src, berth_bundle *out) {
     src->text += 3;
     src->len -= 3;
   }
-  if (src->len == 0) return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: the file is empty", src->name);
+  if (src->len == 0)
+    return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:1: the file is empty", src->name);
   bool json = format ? format->read_json != NULL : looks_like_json(src);
   berth_status st = (json ? read_json : read_text)(src, format, &found);
   if (st == BERTH_OK) *out = found;
@@ -128,8 +129,8 @@ static berth_status check_options(berth_ctx *ctx, const berth_load_options *o) {
 }
 
 /* text is `size` bytes from the context and is released here. */
-static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, size_t len, size_t size,
-                                const berth_load_options *opts, berth_bundle *out) {
+static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, size_t len,
+                                size_t size, const berth_load_options *opts, berth_bundle *out) {
   berth_i_source src = { ctx, name, text, len, opts ? *opts : berth_load_default() };
   berth_status st = check_options(ctx, &src.opts);
   if (st == BERTH_OK && berth_i_is_gzip(text, len)) {
@@ -147,15 +148,16 @@ static berth_status parse_owned(berth_ctx *ctx, const char *name, char *text, si
   return st;
 }
 
-berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts, berth_bundle *out) {
+berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts,
+                        berth_bundle *out) {
   char *text = NULL;
   size_t len = 0, size = 0;
   berth_status st = berth_i_read_file(ctx, path, &text, &len, &size);
   return st == BERTH_OK ? parse_owned(ctx, path, text, len, size, opts, out) : st;
 }
 
-berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, const berth_load_options *opts,
-                         berth_bundle *out) {
+berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                         const berth_load_options *opts, berth_bundle *out) {
   char *copy = berth_i_alloc(ctx, len + 1, 1);
   if (!copy) return berth_i_nomem(ctx);
   if (len > 0) memcpy(copy, text, len);

@@ -8,9 +8,9 @@ static const berth_choice *const mirrors[] = {
                 "as their tensors, backward ops also read what their forward ops read, parameters "
                 "count once."),
   C("pac-ml", "As in PAC-ML's simulator: only the last op is joined to the first backward op, so "
-              "backward twins of other sinks wait for nothing; gradients are as large as the first "
-              "output of the op whose twin sends them; backward ops do not read activations, and "
-              "both copies of an op have its parameters."),
+              "backward twins of other sinks wait for nothing; gradients are as large as the "
+              "first output of the op whose twin sends them; backward ops do not read "
+              "activations, and both copies of an op have its parameters."),
   NULL
 };
 

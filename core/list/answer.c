@@ -3,7 +3,8 @@
 
 /* ---- the answer ---- */
 
-/* An op of no length stands before one that starts with it; else the order of placing, which keeps to the graph. */
+/* An op of no length stands before one that starts with it; else the order of placing, which keeps
+ * to the graph. */
 static bool starts_before(const berth_plan *p, int32_t a, int32_t b) {
   if (p->start[a] != p->start[b]) return p->start[a] < p->start[b];
   return p->finish[a] < p->finish[b];
@@ -17,7 +18,8 @@ static bool in_order(const berth_plan *p) {
   return true;
 }
 
-static void merge(const berth_plan *p, const int32_t *from, int32_t *to, int32_t low, int32_t mid, int32_t high) {
+static void merge(const berth_plan *p, const int32_t *from, int32_t *to, int32_t low, int32_t mid,
+                  int32_t high) {
   int32_t i = low, j = mid;
   for (int32_t k = low; k < high; k++) {
     bool right = i == mid || (j < high && starts_before(p, from[j], from[i]));
@@ -36,7 +38,8 @@ static berth_status sort_sequence(berth_plan *p) {
   for (int64_t width = 1; width < n; width *= 2) {
     int32_t *swap = from;
     for (int64_t low = 0; low < n; low += 2 * width) {
-      int64_t mid = low + width < n ? low + width : n, high = low + 2 * width < n ? low + 2 * width : n;
+      int64_t mid = low + width < n ? low + width : n,
+              high = low + 2 * width < n ? low + 2 * width : n;
       merge(p, from, to, (int32_t)low, (int32_t)mid, (int32_t)high);
     }
     from = to;
@@ -95,9 +98,11 @@ static berth_status refused(berth_plan *p, int32_t op, int32_t d, berth_obstacle
   char label[160];
   berth_i_op_label(p->g, op, label, sizeof label);
   if (isinf(p->ready[d] + berth_i_plan_length(p, op, d)))
-    return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the end of %s is no finite number: its times are too large",
+    return berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
+                        "%s: the end of %s is no finite number: its times are too large",
                         p->setup->placer, label);
-  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "%s: the policy \"%s\" takes no device for %s, though some could run it",
+  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
+                      "%s: the policy \"%s\" takes no device for %s, though some could run it",
                       p->setup->placer, p->setup->policy.name ? p->setup->policy.name : "", label);
 }
 
@@ -108,7 +113,8 @@ static berth_status unreachable(berth_plan *p, int32_t op, berth_obstacle *why) 
     why->missing = 0;
   }
   char label[160];
-  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "%s: no device that can run %s has routes from the devices of its producers",
+  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE,
+                      "%s: no device that can run %s has routes from the devices of its producers",
                       p->setup->placer, berth_i_op_label(p->g, op, label, sizeof label));
 }
 
@@ -124,14 +130,16 @@ berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why) 
       cut = true;
       continue;
     }
-    double missing = berth_i_store_missing(p, op, d, berth_i_plan_slot(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
+    double missing = berth_i_store_missing(
+        p, op, d, berth_i_plan_slot(p, op, d, p->ready[d], berth_i_plan_length(p, op, d)));
     if (missing <= 0) return refused(p, op, d, why);
     if (!(missing < least)) continue;
     least = missing;
     closest = d;
   }
   if (closest == BERTH_NONE && cut) return unreachable(p, op, why);
-  return berth_i_infeasible(p->cost, p->setup->placer, op, closest, closest == BERTH_NONE ? 0 : least, why);
+  return berth_i_infeasible(p->cost, p->setup->placer, op, closest,
+                            closest == BERTH_NONE ? 0 : least, why);
 }
 
 void berth_i_plan_vain(berth_plan *p, int32_t op) {

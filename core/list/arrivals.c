@@ -14,7 +14,9 @@ static size_t most_inputs(const berth_graph *g) {
 static berth_status init_wires(berth_plan *p) {
   berth_i_wires *w = &p->wires;
   size_t d = (size_t)p->devices, inputs = most_inputs(p->g);
-  size_t n = p->setup->links == BERTH_LINKS_PAIR ? d * d : p->setup->links == BERTH_LINKS_DUPLEX ? 2 * d : d;
+  size_t n = p->setup->links == BERTH_LINKS_PAIR     ? d * d
+             : p->setup->links == BERTH_LINKS_DUPLEX ? 2 * d
+                                                     : d;
   w->busy = berth_i_pool_zalloc(&p->pool, n, sizeof *w->busy);
   w->undo = berth_i_pool_alloc(&p->pool, 2 * inputs, sizeof *w->undo);
   w->landed = berth_i_pool_alloc(&p->pool, inputs, sizeof *w->landed);
@@ -25,7 +27,8 @@ berth_status berth_i_arrivals_init(berth_plan *p) {
   bool wires = p->setup->links != BERTH_LINKS_FREE;
   berth_status st;
   if (wires && (st = init_wires(p)) != BERTH_OK) return st;
-  if (wires || p->setup->rule == BERTH_I_RULE_STRICT || p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_copies_init(p);
+  if (wires || p->setup->rule == BERTH_I_RULE_STRICT || p->setup->rule == BERTH_I_RULE_PROFILE)
+    return berth_i_copies_init(p);
   return BERTH_OK;
 }
 
@@ -42,8 +45,10 @@ static double *wire_in(const berth_plan *p, int32_t src, int32_t dst) {
 
 static double later(double a, double b) { return a > b ? a : b; }
 
-/* A transfer of `time`, not before `from`: when the sender and the receiver get free again, the latter its arrival. */
-static void windows(const berth_plan *p, double from, double time, double out, double in, double *sent, double *arrived) {
+/* A transfer of `time`, not before `from`: when the sender and the receiver get free again, the
+ * latter its arrival. */
+static void windows(const berth_plan *p, double from, double time, double out, double in,
+                    double *sent, double *arrived) {
   double start = later(from, out);
   if (p->setup->split_windows) {
     *sent = start + time;
@@ -109,7 +114,8 @@ static bool producer_before(const berth_graph *g, int32_t op, int32_t i) {
   return false;
 }
 
-/* Published: what one producer has to send counts as one transfer, which sees the channels as they are now. */
+/* Published: what one producer has to send counts as one transfer, which sees the channels as they
+ * are now. */
 static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int32_t device) {
   const berth_graph *g = p->g;
   int32_t u = g->producer[g->in[first]], src = p->device[u];
@@ -118,7 +124,8 @@ static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int3
   bool missing = false;
   for (int32_t i = first; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
-    if (g->producer[t] == u && berth_i_has_copy(p, t, device)) ready = later(ready, arrival_of(p, t, device));
+    if (g->producer[t] == u && berth_i_has_copy(p, t, device))
+      ready = later(ready, arrival_of(p, t, device));
     if (g->producer[t] == u && !berth_i_has_copy(p, t, device)) {
       time += berth_i_plan_cross(p, t, src, device);
       missing = true;
@@ -127,7 +134,8 @@ static double blind_arrival(const berth_plan *p, int32_t op, int32_t first, int3
   }
   if (!missing || isinf(time)) return missing ? time : ready;
   double sent, arrived;
-  windows(p, p->finish[u], time, *wire_out(p, src, device), *wire_in(p, src, device), &sent, &arrived);
+  windows(p, p->finish[u], time, *wire_out(p, src, device), *wire_in(p, src, device), &sent,
+          &arrived);
   return later(ready, arrived);
 }
 
@@ -165,7 +173,8 @@ static void uniform_row(const berth_plan *p, int32_t op, double *row) {
   const berth_graph *g = p->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t], src = p->device[u];
-    double here = p->finish[u], there = here + berth_i_quantise_transfer(p->cost->uniform[t], p->setup->quantum);
+    double here = p->finish[u],
+           there = here + berth_i_quantise_transfer(p->cost->uniform[t], p->setup->quantum);
     double kept = later(row[src], here);
     for (int32_t d = 0; d < p->devices; d++) row[d] = row[d] > there ? row[d] : there;
     row[src] = kept;
@@ -201,7 +210,8 @@ static berth_status send_copy(berth_plan *p, int32_t tensor, int32_t device, dou
 
 static void read_once(berth_plan *p, int32_t tensor) {
   if (!p->copies.row) return;
-  if (--p->copies.left[tensor] == 0 && p->setup->rule != BERTH_I_RULE_PROFILE) berth_i_copy_drop(p, tensor);
+  if (--p->copies.left[tensor] == 0 && p->setup->rule != BERTH_I_RULE_PROFILE)
+    berth_i_copy_drop(p, tensor);
 }
 
 berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *ready) {
@@ -213,7 +223,8 @@ berth_status berth_i_fetch(berth_plan *p, int32_t op, int32_t device, double *re
     double at = p->finish[u];
     berth_status st;
     if (p->device[u] != device && p->copies.row && berth_i_has_copy(p, t, device)) {
-      at = berth_i_plan_contended(p) ? arrival_of(p, t, device) : at + berth_i_plan_cross(p, t, p->device[u], device);
+      at = berth_i_plan_contended(p) ? arrival_of(p, t, device)
+                                     : at + berth_i_plan_cross(p, t, p->device[u], device);
     } else if (p->device[u] != device && (st = send_copy(p, t, device, &at)) != BERTH_OK) {
       return st;
     }

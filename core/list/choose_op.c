@@ -2,8 +2,9 @@
 #include "engine_internal.h"
 #include "base/sort_internal.h"
 
-/* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's time plus an exponential
- * delay: the next to ring is uniform among those of one priority, however long each has waited, at the price of one heap. */
+/* The candidates. With random ties every priority has a clock, and a candidate rings at its clock's
+ * time plus an exponential delay: the next to ring is uniform among those of one priority, however
+ * long each has waited, at the price of one heap. */
 typedef struct picker {
   berth_plan *plan;
   berth_i_queue queue;    /* (-priority, ring, op) */
@@ -55,7 +56,8 @@ static berth_status offer(picker *k, int32_t op) {
   if (p->setup->tie != BERTH_I_TIE_DOPPLER) {
     return berth_i_queue_push(&p->pool, &k->queue, -p->priority[op], ring(k, op), op);
   }
-  berth_status st = berth_i_pool_grow(&p->pool, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
+  berth_status st =
+      berth_i_pool_grow(&p->pool, (void **)&k->list, &k->cap_list, k->n_list + 1, sizeof *k->list);
   if (st == BERTH_OK) k->list[k->n_list++] = op;
   return st;
 }
@@ -71,7 +73,8 @@ static berth_status offer_fresh(picker *k) {
   return st;
 }
 
-/* Published: the number of maxima is drawn from, but the candidate list is indexed. O(candidates) */
+/* Published: the number of maxima is drawn from, but the candidate list is indexed.
+ * O(candidates) */
 static int32_t pick_listed(picker *k) {
   const double *priority = k->plan->priority;
   double most = -INFINITY;
@@ -114,13 +117,15 @@ static bool no_room(const berth_plan *p) {
   return true;
 }
 
-/* No device for it at the moment. Where memory comes back it may fit later; a policy may think better of it later. */
+/* No device for it at the moment. Where memory comes back it may fit later; a policy may think
+ * better of it later. */
 static berth_status put_aside(picker *k, int32_t op, double wake, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_i_rule rule = p->setup->rule;
   bool frees = rule == BERTH_I_RULE_PROFILE || rule == BERTH_I_RULE_BAECHI_TF;
   if (no_room(p) ? !frees : !berth_i_plan_finished(p)) return berth_i_plan_stuck(p, op, why);
-  if (!no_room(p)) return berth_i_queue_push(&p->pool, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
+  if (!no_room(p))
+    return berth_i_queue_push(&p->pool, &k->aside, wake > p->now ? wake : INFINITY, 0, op);
   berth_i_plan_vain(p, op);
   return berth_i_queue_push(&p->pool, &k->parked, berth_i_store_least(p, op), 0, op);
 }
@@ -143,15 +148,18 @@ static bool any_idle(const berth_plan *p) {
   return false;
 }
 
-/* The next moment at which something may have changed: an op finishes, or one that was put aside wants to wake. */
+/* The next moment at which something may have changed: an op finishes, or one that was put aside
+ * wants to wake. */
 static berth_status advance(picker *k, bool *over) {
   berth_plan *p = k->plan;
-  double finish = p->running.n > 0 ? p->running.at[0].key : INFINITY, wake = k->aside.n > 0 ? k->aside.at[0].key : INFINITY;
+  double finish = p->running.n > 0 ? p->running.at[0].key : INFINITY,
+         wake = k->aside.n > 0 ? k->aside.at[0].key : INFINITY;
   berth_status st = BERTH_OK;
   *over = (isinf(finish) && isinf(wake)) || !berth_i_plan_patience(p);
   if (*over) return BERTH_OK;
   p->now = fmax(p->now, fmin(finish, wake));
-  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now) st = berth_i_plan_next_finish(p);
+  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
+    st = berth_i_plan_next_finish(p);
   return st;
 }
 
@@ -159,7 +167,8 @@ static berth_status advance(picker *k, bool *over) {
 static berth_status wake_up(picker *k, bool finished) {
   berth_i_queue *q = &k->aside;
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && q->n > 0 && (q->at[0].key <= k->plan->now || (finished && isinf(q->at[0].key)))) {
+  while (st == BERTH_OK && q->n > 0
+         && (q->at[0].key <= k->plan->now || (finished && isinf(q->at[0].key)))) {
     st = offer(k, berth_i_queue_pop(q).item);
   }
   return st;
@@ -171,7 +180,8 @@ static berth_status retry_parked(picker *k) {
   berth_i_queue *q = &k->parked;
   berth_status st = BERTH_OK;
   for (int32_t d = 0; d < p->devices; d++) {
-    while (st == BERTH_OK && q->n > 0 && !berth_i_store_full(p, d, q->at[0].key)) st = offer(k, berth_i_queue_pop(q).item);
+    while (st == BERTH_OK && q->n > 0 && !berth_i_store_full(p, d, q->at[0].key))
+      st = offer(k, berth_i_queue_pop(q).item);
   }
   return st;
 }
@@ -186,7 +196,9 @@ static berth_status step_time(picker *k, berth_obstacle *why) {
   return st == BERTH_OK && k->plan->running.n < running ? retry_parked(k) : st;
 }
 
-static bool ends_now(const berth_plan *p) { return p->running.n > 0 && p->running.at[0].key <= p->now; }
+static bool ends_now(const berth_plan *p) {
+  return p->running.n > 0 && p->running.at[0].key <= p->now;
+}
 
 /* READY_ASSIGNED: what had no room gets another chance whenever memory has come back. */
 static berth_status step_assigned(picker *k, berth_obstacle *why) {

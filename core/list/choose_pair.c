@@ -1,17 +1,20 @@
-/* Choose PAIR by est or by eft, without looking at every candidate: each device keeps heaps of the ops it could take. An op
- * waits until its inputs can be there by the time the device is free; then it is open, and all open ops have the same est, so
- * that priority (or op time) decides. Keys are never too large: channels only get busier, which makes estimates grow, so an
- * entry is corrected when it reaches the top. The one exception, a tensor that lands for another op and spares this one a
- * transfer, pushes the op anew.
+/* Choose PAIR by est or by eft, without looking at every candidate: each device keeps heaps of the
+ * ops it could take. An op waits until its inputs can be there by the time the device is free; then
+ * it is open, and all open ops have the same est, so that priority (or op time) decides. Keys are
+ * never too large: channels only get busier, which makes estimates grow, so an entry is corrected
+ * when it reaches the top. The one exception, a tensor that lands for another op and spares this
+ * one a transfer, pushes the op anew.
  *
- * By est on free links most devices are alike for an op: its inputs are there at one time, `latest`. For all of them one
- * entry at a shared desk does, as the device that is free first starts it no later than any other. Only where inputs are
- * earlier, on the devices that hold them, the op has entries of its own. */
+ * By est on free links most devices are alike for an op: its inputs are there at one time,
+ * `latest`. For all of them one entry at a shared desk does, as the device that is free first
+ * starts it no later than any other. Only where inputs are earlier, on the devices that hold them,
+ * the op has entries of its own. */
 #include "engine_internal.h"
 
 typedef struct desk {
   berth_i_queue open;    /* est: (-priority, 0, op); eft: (op time, -priority, op) */
-  berth_i_queue waiting; /* est: (ready, -priority, op); eft: (ready + op time, -priority, op), left there when the op opens */
+  berth_i_queue waiting; /* est: (ready, -priority, op); eft: (ready + op time, -priority, op), left
+                            there when the op opens */
   berth_i_queue coming;  /* eft only: (ready, 0, op) */
   berth_i_queue parked;  /* no room at the moment, by bytes needed: (bytes, 0, op) */
   berth_i_entry best;    /* (score, -priority, op); item BERTH_NONE: nothing to run here */
@@ -38,7 +41,8 @@ static berth_i_queue *arrivals(hall *h, desk *k) { return h->by_eft ? &k->coming
 static berth_status push_open(hall *h, desk *k, int32_t d, int32_t op) {
   berth_plan *p = h->plan;
   if (!h->by_eft) return berth_i_queue_push(&p->pool, &k->open, -p->priority[op], 0, op);
-  return berth_i_queue_push(&p->pool, &k->open, berth_i_plan_length(p, op, d), -p->priority[op], op);
+  return berth_i_queue_push(&p->pool, &k->open, berth_i_plan_length(p, op, d), -p->priority[op],
+                            op);
 }
 
 static berth_status push_waiting(hall *h, desk *k, int32_t d, int32_t op, double ready) {
@@ -48,7 +52,8 @@ static berth_status push_waiting(hall *h, desk *k, int32_t d, int32_t op, double
 }
 
 static berth_status push_coming(hall *h, desk *k, int32_t d, int32_t op, double ready) {
-  return h->by_eft ? berth_i_queue_push(&h->plan->pool, &k->coming, ready, 0, op) : push_waiting(h, k, d, op, ready);
+  return h->by_eft ? berth_i_queue_push(&h->plan->pool, &k->coming, ready, 0, op)
+                   : push_waiting(h, k, d, op, ready);
 }
 
 static berth_status push_early(hall *h, desk *k, int32_t d, int32_t op, double ready) {
@@ -59,7 +64,8 @@ static berth_status push_early(hall *h, desk *k, int32_t d, int32_t op, double r
 static berth_status push(hall *h, int32_t d, int32_t op, double ready) {
   desk *k = &h->desks[d];
   k->known = false;
-  return ready > berth_i_plan_open_at(h->plan, d) ? push_early(h, k, d, op, ready) : push_open(h, k, d, op);
+  return ready > berth_i_plan_open_at(h->plan, d) ? push_early(h, k, d, op, ready)
+                                                  : push_open(h, k, d, op);
 }
 
 static bool dead(const hall *h, int32_t d, int32_t op) {
@@ -121,7 +127,8 @@ static berth_status check_open(hall *h, desk *k, int32_t d) {
   return st;
 }
 
-static berth_status recheck_waiting(hall *h, desk *k, int32_t d, int32_t op, double ready, double length, bool *stands) {
+static berth_status recheck_waiting(hall *h, desk *k, int32_t d, int32_t op, double ready,
+                                    double length, bool *stands) {
   berth_i_entry e = k->waiting.at[0];
   double key = h->by_eft ? ready + length : ready;
   *stands = key <= e.key && fits(h, d, op, ready);
@@ -147,7 +154,8 @@ static berth_status check_waiting(hall *h, desk *k, int32_t d) {
       berth_i_queue_pop(&k->waiting);
       continue;
     }
-    st = recheck_waiting(h, k, d, op, ready, h->by_eft ? berth_i_plan_length(p, op, d) : 0, &stands);
+    st =
+        recheck_waiting(h, k, d, op, ready, h->by_eft ? berth_i_plan_length(p, op, d) : 0, &stands);
     if (stands) break;
   }
   return st;
@@ -192,7 +200,8 @@ static void settle_shared(hall *h, berth_status *st) {
   desk *k = &h->shared;
   while (*st == BERTH_OK && k->waiting.n > 0 && k->waiting.at[0].key <= h->first_free) {
     int32_t op = berth_i_queue_pop(&k->waiting).item;
-    if (unplaced(h->plan, op)) *st = berth_i_queue_push(&h->plan->pool, &k->open, -h->plan->priority[op], 0, op);
+    if (unplaced(h->plan, op))
+      *st = berth_i_queue_push(&h->plan->pool, &k->open, -h->plan->priority[op], 0, op);
   }
 }
 
@@ -282,19 +291,23 @@ static void pick_open_device(hall *h) {
   berth_i_ready_row(p, op, p->ready);
   for (int32_t d = 0; d < p->devices; d++) {
     double open_at = berth_i_plan_open_at(p, d);
-    if ((p->ready[d] > open_at ? p->ready[d] : open_at) != h->best.key || !berth_i_plan_may(p, op, d)) continue;
+    if ((p->ready[d] > open_at ? p->ready[d] : open_at) != h->best.key
+        || !berth_i_plan_may(p, op, d))
+      continue;
     if (fits(h, d, op, h->best.key) && prefers(h, d, h->best_device, &most)) h->best_device = d;
   }
 }
 
 static void offer(hall *h, const berth_i_entry *e) {
-  if (e->item != BERTH_NONE && (h->best.item == BERTH_NONE || berth_i_entry_before(e, &h->best))) h->best = *e;
+  if (e->item != BERTH_NONE && (h->best.item == BERTH_NONE || berth_i_entry_before(e, &h->best)))
+    h->best = *e;
 }
 
 static berth_status best_pair(hall *h) {
   berth_status st = BERTH_OK;
   h->best.item = BERTH_NONE;
-  if (h->shares && (st = find_shared(h)) != BERTH_OK) return st; /* first: it may push to the others */
+  /* first: it may push to the others */
+  if (h->shares && (st = find_shared(h)) != BERTH_OK) return st;
   for (int32_t d = 0; d < h->plan->devices && st == BERTH_OK; d++) {
     if (!h->desks[d].known) st = find_best(h, d);
     offer(h, &h->desks[d].best);
@@ -316,8 +329,8 @@ static bool may_be_tied(const berth_plan *p, int32_t op) {
   return p->meets.apart && p->g->wait_at[op + 1] > p->g->wait_at[op];
 }
 
-/* Free links, and nothing that might still bind it. @return the time at which the inputs are everywhere; INFINITY: not
- * shareable */
+/* Free links, and nothing that might still bind it. @return the time at which the inputs are
+ * everywhere; INFINITY: not shareable */
 static double latest(const hall *h, int32_t op) {
   const berth_plan *p = h->plan;
   double most = 0;
@@ -332,7 +345,8 @@ static double latest(const hall *h, int32_t op) {
 static berth_status share(hall *h, int32_t op, double everywhere) {
   berth_plan *p = h->plan;
   h->shared.known = false;
-  if (everywhere <= h->first_free) return berth_i_queue_push(&p->pool, &h->shared.open, -p->priority[op], 0, op);
+  if (everywhere <= h->first_free)
+    return berth_i_queue_push(&p->pool, &h->shared.open, -p->priority[op], 0, op);
   return berth_i_queue_push(&p->pool, &h->shared.waiting, everywhere, -p->priority[op], op);
 }
 
@@ -378,7 +392,8 @@ static berth_status retry_parked(hall *h) {
   p->store.released = false;
   for (int32_t d = 0; d < p->devices; d++) {
     berth_i_queue *q = &h->desks[d].parked;
-    while (st == BERTH_OK && q->n > 0 && (!berth_i_store_full(p, d, q->at[0].key) || dead(h, d, q->at[0].item))) {
+    while (st == BERTH_OK && q->n > 0
+           && (!berth_i_store_full(p, d, q->at[0].key) || dead(h, d, q->at[0].item))) {
       int32_t op = berth_i_queue_pop(q).item;
       if (!dead(h, d, op)) st = push(h, d, op, berth_i_ready_at(p, op, d));
     }
@@ -388,8 +403,8 @@ static berth_status retry_parked(hall *h) {
 
 /* One op that is put somewhere may change what another can start, elsewhere. */
 static bool far_reaching(const berth_plan *p) {
-  return berth_i_plan_contended(p) || p->setup->clamp || p->setup->rule != BERTH_I_RULE_NONE || p->g->n_groups > 0 ||
-         p->meets.apart;
+  return berth_i_plan_contended(p) || p->setup->clamp || p->setup->rule != BERTH_I_RULE_NONE
+         || p->g->n_groups > 0 || p->meets.apart;
 }
 
 static void forget(hall *h, int32_t op, int32_t device) {
@@ -409,13 +424,16 @@ static berth_status decide(hall *h) {
   if ((st = berth_i_plan_put(p, op, d)) != BERTH_OK) return st;
   forget(h, op, d);
   st = admit_fresh(h);
-  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++) st = spare_transfers(h, p->wires.landed[i], d);
+  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++)
+    st = spare_transfers(h, p->wires.landed[i], d);
   /* under PROFILE also a later start may make room */
-  if (st == BERTH_OK && (p->store.released || p->setup->rule == BERTH_I_RULE_PROFILE)) st = retry_parked(h);
+  if (st == BERTH_OK && (p->store.released || p->setup->rule == BERTH_I_RULE_PROFILE))
+    st = retry_parked(h);
   return st;
 }
 
-/* READY_FINISHED: an op that finishes no later than the next start comes first, it may release a better one. */
+/* READY_FINISHED: an op that finishes no later than the next start comes first, it may release a
+ * better one. */
 static bool finish_first(const hall *h) {
   const berth_plan *p = h->plan;
   return p->running.n > 0 && (h->best.item == BERTH_NONE || p->running.at[0].key <= h->best.key);

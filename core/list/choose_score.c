@@ -1,6 +1,6 @@
-/* Choose PAIR and DEVICE by any score: the scores of all candidates are kept and asked for again when estimates change; with
- * READY_FINISHED only for ops that some device could start now, and again whenever time has passed. O(candidates x devices) a
- * step. */
+/* Choose PAIR and DEVICE by any score: the scores of all candidates are kept and asked for again
+ * when estimates change; with READY_FINISHED only for ops that some device could start now, and
+ * again whenever time has passed. O(candidates x devices) a step. */
 #include "engine_internal.h"
 
 typedef struct bench {
@@ -18,12 +18,15 @@ typedef struct pick {
   double score;
 } pick;
 
-static double *row_of(const bench *b, int32_t seat) { return b->rows + 4 * (size_t)seat * (size_t)b->plan->devices; }
+static double *row_of(const bench *b, int32_t seat) {
+  return b->rows + 4 * (size_t)seat * (size_t)b->plan->devices;
+}
 
 /* All four arrays or none: a new bench takes over what the old one holds. */
 static berth_status grow(bench *b) {
   bench big = *b;
-  size_t n = (size_t)b->n, cap = b->cap < 16 ? 32 : 2 * (size_t)b->cap, width = 4 * (size_t)b->plan->devices;
+  size_t n = (size_t)b->n, cap = b->cap < 16 ? 32 : 2 * (size_t)b->cap,
+         width = 4 * (size_t)b->plan->devices;
   big.pool = berth_i_pool_empty(b->plan->ctx);
   big.cap = (int32_t)cap;
   big.op = berth_i_pool_alloc(&big.pool, cap, sizeof *big.op);
@@ -99,10 +102,12 @@ static bool all_infinite(const double *x, int32_t n) {
 static berth_status refresh(bench *b, int32_t seat) {
   berth_plan *p = b->plan;
   size_t bytes = (size_t)p->devices * sizeof(double);
-  double *ready = row_of(b, seat), *est = ready + p->devices, *eft = est + p->devices, *score = eft + p->devices;
+  double *ready = row_of(b, seat), *est = ready + p->devices, *eft = est + p->devices,
+         *score = eft + p->devices;
   if (berth_i_plan_contended(p)) berth_i_ready_row(p, b->op[seat], ready);
   berth_i_plan_estimate(p, b->op[seat], ready, p->est, p->eft);
-  bool same = b->asked[seat] == p->now && memcmp(est, p->est, bytes) == 0 && memcmp(eft, p->eft, bytes) == 0;
+  bool same = b->asked[seat] == p->now && memcmp(est, p->est, bytes) == 0
+              && memcmp(eft, p->eft, bytes) == 0;
   memcpy(est, p->est, bytes);
   memcpy(eft, p->eft, bytes);
   if (same) return BERTH_OK;
@@ -115,7 +120,8 @@ static berth_status refresh(bench *b, int32_t seat) {
   berth_status st;
   if ((st = berth_i_plan_score(p, b->op[seat], est, eft, score, &wake)) != BERTH_OK) return st;
   b->asked[seat] = p->now;
-  b->wake[seat] = wake > p->now && !isinf(wake) && all_infinite(score, p->devices) ? wake : -INFINITY;
+  b->wake[seat] =
+      wake > p->now && !isinf(wake) && all_infinite(score, p->devices) ? wake : -INFINITY;
   return BERTH_OK;
 }
 
@@ -130,7 +136,8 @@ static berth_status refresh_all(bench *b) {
 static bool better(const bench *b, double score, int32_t seat, const pick *than) {
   const double *priority = b->plan->priority;
   int32_t op = b->op[seat];
-  if (than->seat == BERTH_NONE || score != than->score) return than->seat == BERTH_NONE || score < than->score;
+  if (than->seat == BERTH_NONE || score != than->score)
+    return than->seat == BERTH_NONE || score < than->score;
   int32_t other = b->op[than->seat];
   if (priority[op] != priority[other]) return priority[op] > priority[other];
   return op < other;
@@ -139,7 +146,9 @@ static bool better(const bench *b, double score, int32_t seat, const pick *than)
 static void consider(const bench *b, int32_t seat, int32_t d, pick *best) {
   const berth_plan *p = b->plan;
   const double *est = row_of(b, seat) + p->devices, *score = est + 2 * (size_t)p->devices;
-  if (score[d] == INFINITY || (berth_i_plan_finished(p) && est[d] > p->now) || !better(b, score[d], seat, best)) return;
+  if (score[d] == INFINITY || (berth_i_plan_finished(p) && est[d] > p->now)
+      || !better(b, score[d], seat, best))
+    return;
   best->seat = seat;
   best->device = d;
   best->score = score[d];
@@ -220,14 +229,16 @@ static double next_time(const bench *b) {
 
 static berth_status pass_time(bench *b, berth_obstacle *why) {
   double next = berth_i_plan_finished(b->plan) ? next_time(b) : INFINITY;
-  if (isinf(next) || !berth_i_plan_patience(b->plan)) return berth_i_plan_stuck(b->plan, BERTH_NONE, why);
+  if (isinf(next) || !berth_i_plan_patience(b->plan))
+    return berth_i_plan_stuck(b->plan, BERTH_NONE, why);
   b->plan->now = next;
   return BERTH_OK;
 }
 
 static berth_status end_due(berth_plan *p) {
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now) st = berth_i_plan_next_finish(p);
+  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
+    st = berth_i_plan_next_finish(p);
   return st;
 }
 
@@ -244,7 +255,9 @@ berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why) {
   b.plan = p;
   berth_status st;
   do {
-    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(p)) != BERTH_OK || (st = seat_fresh(&b)) != BERTH_OK) break;
+    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(p)) != BERTH_OK
+        || (st = seat_fresh(&b)) != BERTH_OK)
+      break;
     if (p->placed == p->n) break;
     st = step(&b, why);
   } while (st == BERTH_OK);

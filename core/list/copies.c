@@ -20,8 +20,9 @@ berth_status berth_i_copies_init(berth_plan *p) {
 static bool grow_copies(berth_plan *p) {
   berth_i_copies *c = &p->copies;
   size_t need = (size_t)c->n_rows + 1, size = (size_t)c->width * sizeof *c->pool;
-  return berth_i_pool_grow(&p->pool, (void **)&c->idle, &c->cap_idle, need, sizeof *c->idle) == BERTH_OK
-      && berth_i_pool_grow(&p->pool, (void **)&c->pool, &c->cap, need, size) == BERTH_OK;
+  return berth_i_pool_grow(&p->pool, (void **)&c->idle, &c->cap_idle, need, sizeof *c->idle)
+             == BERTH_OK
+         && berth_i_pool_grow(&p->pool, (void **)&c->pool, &c->cap, need, size) == BERTH_OK;
 }
 
 double *berth_i_copy_row(berth_plan *p, int32_t tensor) {

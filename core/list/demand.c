@@ -1,11 +1,16 @@
-/* What an op asks of a device, alone and with its colocation group: the memory it takes, and whether it may go there. */
+/* What an op asks of a device, alone and with its colocation group: the memory it takes, and
+ * whether it may go there. */
 #include "engine_internal.h"
 
 /* Published rules count outputs as permanent, however they go later. */
 berth_i_demand berth_i_demand_alone(const berth_plan *p, int32_t op) {
-  bool published = p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;
-  berth_i_demand d = berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory, p->setup->param_multiple);
-  if (p->setup->rule != BERTH_I_RULE_STRICT || d.temporary == 0 || !berth_i_may_be_instant(p->cost, op)) return d;
+  bool published =
+      p->setup->rule == BERTH_I_RULE_BAECHI_TF || p->setup->rule == BERTH_I_RULE_BAECHI_PT;
+  berth_i_demand d = berth_i_op_demand(p->g, op, published ? BERTH_MEMORY_TOTAL : p->setup->memory,
+                                       p->setup->param_multiple);
+  if (p->setup->rule != BERTH_I_RULE_STRICT || d.temporary == 0
+      || !berth_i_may_be_instant(p->cost, op))
+    return d;
   d.permanent += d.temporary;
   d.temporary = 0;
   return d;
@@ -65,7 +70,8 @@ berth_status berth_i_groups_init(berth_plan *p) {
 
 bool berth_i_plan_may(const berth_plan *p, int32_t op, int32_t device) {
   int32_t group = berth_i_group(p->g, op);
-  if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device) return false;
+  if (p->setup->forced && p->setup->forced[op] != BERTH_NONE && p->setup->forced[op] != device)
+    return false;
   if (p->meets.apart && !berth_i_meets_joins(p, op, device)) return false;
   if (group == BERTH_NONE) return berth_i_can_run(p->cost, op, device);
   if (p->groups.bound[group] != BERTH_NONE) return p->groups.bound[group] == device;

@@ -9,17 +9,20 @@ static berth_i_rule rule_of(berth_memory_policy memory) {
   }
 }
 
-/* Who shares a route changes with whatever else is sent: route and fair have no estimate that could be filled in step by step. */
+/* Who shares a route changes with whatever else is sent: route and fair have no estimate that could
+ * be filled in step by step. */
 static berth_links planned_links(berth_links links) {
   return links == BERTH_LINKS_ROUTE || links == BERTH_LINKS_FAIR ? BERTH_LINKS_DUPLEX : links;
 }
 
-berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy, const berth_place_options *opts) {
+berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy,
+                                 const berth_place_options *opts) {
   berth_i_setup s = { 0 };
   s.placer = placer;
   s.policy = *policy;
   s.links = planned_links(opts->links);
-  s.clamp = policy->ready == BERTH_READY_FINISHED && policy->score && policy->score != berth_i_score_est;
+  s.clamp =
+      policy->ready == BERTH_READY_FINISHED && policy->score && policy->score != berth_i_score_est;
   s.rule = rule_of(opts->memory);
   s.memory = opts->memory;
   s.param_multiple = opts->param_multiple;
@@ -38,11 +41,13 @@ static berth_status choose(berth_plan *p, berth_obstacle *why) {
   const berth_policy *policy = &p->setup->policy;
   if (p->setup->favourite) return berth_i_choose_sct(p, why);
   if (policy->choose == BERTH_CHOOSE_OP) return berth_i_choose_op(p, why);
-  if (plain_pair(policy) && berth_i_first_communication(p->g) == BERTH_NONE) return berth_i_choose_pair(p, why);
+  if (plain_pair(policy) && berth_i_first_communication(p->g) == BERTH_NONE)
+    return berth_i_choose_pair(p, why);
   return berth_i_choose_score(p, why);
 }
 
-berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out, berth_obstacle *why) {
+berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out,
+                                berth_obstacle *why) {
   berth_i_setup own = *setup;
   berth_plan *p = NULL;
   if (!berth_i_memory_counts(cost, own.memory)) own.rule = BERTH_I_RULE_NONE;
@@ -52,7 +57,8 @@ berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, be
   if ((st = choose(p, why)) != BERTH_OK) goto done;
   st = berth_i_plan_answer(p, out);
 done:
-  if (st != BERTH_OK && own.partial && p->n > 0) memcpy(own.partial, p->device, (size_t)p->n * sizeof *own.partial);
+  if (st != BERTH_OK && own.partial && p->n > 0)
+    memcpy(own.partial, p->device, (size_t)p->n * sizeof *own.partial);
   berth_i_plan_release(p);
   return st;
 }

@@ -1,5 +1,6 @@
-/* The list engine: one plan, filled op by op, under the setting that a placer asks for. Every placer on it is a berth_policy and
- * the few switches of berth_i_setup. Times inside the engine count `unit` seconds: 1, or the quantum. */
+/* The list engine: one plan, filled op by op, under the setting that a placer asks for. Every
+ * placer on it is a berth_policy and the few switches of berth_i_setup. Times inside the engine
+ * count `unit` seconds: 1, or the quantum. */
 #ifndef BERTH_ENGINE_INTERNAL_H
 #define BERTH_ENGINE_INTERNAL_H
 
@@ -7,7 +8,7 @@
 #include "placement/placement_internal.h"
 #include <berth/list.h>
 
-/* ---- queue: min-heap by (key, second, item); entries that have become stale are dropped when they reach the top ---- */
+/* ---- queue: min-heap by (key, second, item); stale entries are dropped at the top ---- */
 
 typedef struct berth_i_entry {
   double key, second;
@@ -23,11 +24,13 @@ static inline bool berth_i_entry_before(const berth_i_entry *a, const berth_i_en
   if (a->second != b->second) return a->second < b->second;
   return a->item < b->item;
 }
-berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second, int32_t item);
+berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second,
+                                int32_t item);
 /** Needs q->n > 0. */
 berth_i_entry berth_i_queue_pop(berth_i_queue *q);
 /** Keeps the entries for which keep(ud, item) holds. O(n) */
-void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item), const void *ud);
+void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item),
+                          const void *ud);
 
 /* ---- gaps: the free time of one device, for insertion ---- */
 
@@ -56,7 +59,8 @@ typedef struct berth_i_profile {
 void berth_i_profile_init(berth_i_profile *f);
 /** From `time` on, `bytes` more (or fewer). O(log n) expected */
 berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time, double bytes);
-/** The most that is held at any time from `time` on, what goes at that very time already gone. O(log n) expected */
+/** The most that is held at any time from `time` on, what goes at that very time already gone.
+ * O(log n) expected */
 double berth_i_profile_most(const berth_i_profile *f, double time);
 /** The most that is held at any time, at least 0. O(1) */
 double berth_i_profile_highest(const berth_i_profile *f);
@@ -67,14 +71,17 @@ double berth_i_profile_last(const berth_i_profile *f);
 
 typedef enum berth_i_tie {
   BERTH_I_TIE_ID,     /* ops: lowest id; devices: lowest id */
-  BERTH_I_TIE_INPUTS, /* devices: most bytes of the op's inputs on them, then lowest id (choose PAIR by est) */
+  BERTH_I_TIE_INPUTS, /* devices: most bytes of the op's inputs on them, then lowest id (choose PAIR
+                         by est) */
   BERTH_I_TIE_RANDOM, /* ops and devices: uniform (choose OP) */
-  BERTH_I_TIE_DOPPLER /* ops: with k of the largest priority, one of the first k candidates (published code); devices: uniform */
+  BERTH_I_TIE_DOPPLER /* ops: with k of the largest priority, one of the first k candidates
+                         (published code); devices: uniform */
 } berth_i_tie;
 
 typedef enum berth_i_rule {  /* of memory */
   BERTH_I_RULE_NONE,
-  BERTH_I_RULE_STRICT,    /* all that is ever put on a device, and the largest workspace: holds under any order of execution */
+  BERTH_I_RULE_STRICT,    /* all that is ever put on a device, and the largest workspace: holds
+                             under any order of execution */
   BERTH_I_RULE_PROFILE,   /* INFERENCE, TRAINING: bytes over planned time */
   BERTH_I_RULE_BAECHI_TF, /* published: freed when the last consumer is scheduled; no copies */
   BERTH_I_RULE_BAECHI_PT  /* published: used and peak */
@@ -85,7 +92,8 @@ typedef struct berth_i_setup {
   berth_policy policy;
   berth_links links;
   bool split_windows;   /* as berth_sim_options */
-  bool blind_estimates; /* published: the tensors of one producer are estimated as one, those of different producers apart */
+  bool blind_estimates; /* published: the tensors of one producer are estimated as one, those of
+                           different producers apart */
   bool load_only;       /* published DOPPLER: an op starts at the sum of op times on its device */
   bool clamp;           /* READY_FINISHED: nothing starts before the plan's present time */
   berth_i_tie tie;
@@ -94,26 +102,35 @@ typedef struct berth_i_setup {
   double param_multiple, quantum;
   uint64_t seed, stream;
   const int32_t *forced; /* [ops] devices to keep to, BERTH_NONE: any; NULL: none */
-  int32_t *partial;      /* [ops] out: the devices as far as a plan came that got stuck; NULL: nobody asks */
-  const int32_t *favourite; /* [ops] favourite child, BERTH_NONE; NULL: no device waits for any (READY_FINISHED, APPEND) */
+  int32_t *partial;      /* [ops] out: the devices as far as a plan came that got stuck; NULL:
+                            nobody asks */
+  const int32_t *favourite; /* [ops] favourite child, BERTH_NONE; NULL: no device waits for any
+                               (READY_FINISHED, APPEND) */
   bool published;       /* ... by the published rule of m-SCT */
 } berth_i_setup;
 
 /** From the options: default rules, no published switches. */
-berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy, const berth_place_options *opts);
-/** @param why may be NULL.  O(edges x devices + ops x devices x log) for choose OP and for PAIR by the two rules below */
-berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out, berth_obstacle *why);
+berth_i_setup berth_i_setup_from(const char *placer, const berth_policy *policy,
+                                 const berth_place_options *opts);
+/** @param why may be NULL. O(edges x devices + ops x devices x log) for choose OP and for PAIR by
+ *        the two rules below */
+berth_status berth_i_engine_run(berth_cost *cost, const berth_i_setup *setup, berth_placement **out,
+                                berth_obstacle *why);
 
-/** Scores that the engine knows by their address, so that choose PAIR need not call them: by est (this), by eft (NULL). */
-berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                               double *wake);
+/** Scores that the engine knows by their address, so that choose PAIR need not call them: by est
+ * (this), by eft (NULL). */
+berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const double *est,
+                               const double *eft, double *score, double *wake);
 
 /* ---- the plan ---- */
 
-/** Copies of tensors on other devices than their producer's, while readers are left. width doubles per tensor. */
+/** Copies of tensors on other devices than their producer's, while readers are left. width doubles
+ * per tensor. */
 typedef struct berth_i_copies {
-  int32_t *row, *left; /* [tensors] row in pool, BERTH_NONE; readers to be placed; NULL: no copies are kept */
-  double *pool;        /* [cap * width] arrival per device, NaN: not there; profile: then the end of its last use per device */
+  int32_t *row, *left; /* [tensors] row in pool, BERTH_NONE; readers to be placed; NULL: no copies
+                          are kept */
+  double *pool;        /* [cap * width] arrival per device, NaN: not there; profile: then the end of
+                          its last use per device */
   int32_t *idle;       /* [cap_idle] stack of free rows */
   int32_t n_idle, n_rows, width;
   size_t cap, cap_idle; /* they differ after a refused allocation */
@@ -124,7 +141,8 @@ typedef struct berth_i_undo {
 } berth_i_undo;
 
 typedef struct berth_i_wires {
-  double *busy;        /* s until which each is taken: channel [devices], duplex [out devices, in devices], pair [devices^2] */
+  double *busy;        /* s until which each is taken: channel [devices], duplex [out devices, in
+                          devices], pair [devices^2] */
   berth_i_undo *undo;  /* room for the op with most inputs */
   size_t n_undo;
   int32_t *landed;     /* tensors that the latest op had sent to its device */
@@ -153,7 +171,8 @@ typedef struct berth_i_groups {
 /** Collectives: all NULL if the graph has none. */
 typedef struct berth_i_meets {
   int32_t *left;       /* [collectives] members that are not placed (or not finished) */
-  double *end;         /* [collectives] latest finish of a member; with none left, the collective's end */
+  double *end;         /* [collectives] latest finish of a member; with none left, the collective's
+                          end */
   int32_t *device;     /* [most members] scratch: devices of members */
   bool apart;          /* some devices do not reach one another */
 } berth_i_meets;
@@ -170,10 +189,12 @@ struct berth_plan {
   int32_t *device;        /* [ops] the answer's; BERTH_NONE: not placed */
   double *start, *finish; /* [ops] the answer's */
   double *priority;       /* [ops] */
-  int32_t *pending;       /* [ops] inputs whose producers are not placed (or not finished), and collectives likewise */
+  int32_t *pending;       /* [ops] inputs whose producers are not placed (or not finished), and
+                             collectives likewise */
   double *free_at, *load; /* [devices] end of its last op; sum of op times */
   int32_t *last;          /* [devices] op placed last */
-  uint8_t *prepaid;       /* [ops] 1: its memory is reserved on the only device that can run it; NULL: none */
+  uint8_t *prepaid;       /* [ops] 1: its memory is reserved on the only device that can run it;
+                             NULL: none */
   int32_t *fresh;         /* ops that became candidates, not yet fetched */
   size_t n_fresh, cap_fresh;
   berth_i_queue running;  /* READY_FINISHED: (finish, order, op) */
@@ -187,8 +208,9 @@ struct berth_plan {
   double *shown;          /* [2 * devices] est and eft in s, for the policy */
   berth_rng rng;
   int32_t ticks, vain;    /* vain: steps of time since an op was placed */
-  double patience;        /* how often an op may still be found to have no room, where memory may come back and the plan is one of
-                             several; below 0: it has ended, at `tired_of` */
+  double patience;        /* how often an op may still be found to have no room, where memory may
+                             come back and the plan is one of several; below 0: it has ended, at
+                             `tired_of` */
   int32_t tired_of;
 };
 
@@ -198,10 +220,14 @@ void berth_i_plan_release(berth_plan *p);
 static inline double berth_i_plan_length(const berth_plan *p, int32_t op, int32_t device) {
   return berth_i_quantise_op(berth_i_op_time(p->cost, op, device), p->setup->quantum);
 }
-static inline double berth_i_plan_cross(const berth_plan *p, int32_t tensor, int32_t src, int32_t dst) {
-  return berth_i_quantise_transfer(berth_i_transfer_time(p->cost, tensor, src, dst), p->setup->quantum);
+static inline double berth_i_plan_cross(const berth_plan *p, int32_t tensor, int32_t src,
+                                        int32_t dst) {
+  return berth_i_quantise_transfer(berth_i_transfer_time(p->cost, tensor, src, dst),
+                                   p->setup->quantum);
 }
-static inline bool berth_i_plan_finished(const berth_plan *p) { return p->setup->policy.ready == BERTH_READY_FINISHED; }
+static inline bool berth_i_plan_finished(const berth_plan *p) {
+  return p->setup->policy.ready == BERTH_READY_FINISHED;
+}
 /** From when a device may start something appended. */
 static inline double berth_i_plan_open_at(const berth_plan *p, int32_t device) {
   double t = p->setup->load_only ? p->load[device] : p->free_at[device];
@@ -220,12 +246,16 @@ static inline double berth_i_plan_input_bytes(const berth_plan *p, int32_t op, i
   return sum;
 }
 
-/** Earliest start of op on a device for which the inputs are there at `ready`. Communication ops wait for nothing else. */
-double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length);
+/** Earliest start of op on a device for which the inputs are there at `ready`. Communication ops
+ * wait for nothing else. */
+double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready,
+                         double length);
 /** est and eft of all devices in plan units, INFINITY where it cannot be.
  *  @param ready [devices] as berth_i_ready_row fills it */
-void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est, double *eft);
-/** Puts op on device as early as the setting lets it, with its transfers; then its consumers may become fresh. */
+void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est,
+                           double *eft);
+/** Puts op on device as early as the setting lets it, with its transfers; then its consumers may
+ * become fresh. */
 berth_status berth_i_plan_put(berth_plan *p, int32_t op, int32_t device);
 /** READY_FINISHED: takes the op that finishes next, moves `now`; needs p->running.n > 0. */
 berth_status berth_i_plan_next_finish(berth_plan *p);
@@ -233,10 +263,12 @@ berth_status berth_i_plan_next_finish(berth_plan *p);
 berth_status berth_i_plan_prepare(berth_plan *p);
 /** Lets the policy see a fresh op. */
 berth_status berth_i_plan_select(berth_plan *p, int32_t op);
-/** The policy's scores, or its rule's, for est and eft in plan units.  @param wake INFINITY, or when to try again, in plan
- * units */
-berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake);
-/** Called when time passes: a policy that only ever says "later" must come to an end.  @return false: too often */
+/** The policy's scores, or its rule's, for est and eft in plan units. @param wake INFINITY, or when
+ * to try again, in plan units */
+berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft,
+                                double *score, double *wake);
+/** Called when time passes: a policy that only ever says "later" must come to an end. @return
+ * false: too often */
 bool berth_i_plan_patience(berth_plan *p);
 /** Every ~1000 calls: interrupt and progress hooks. */
 berth_status berth_i_plan_tick(berth_plan *p);
@@ -249,17 +281,21 @@ berth_status berth_i_plan_give_up(berth_plan *p, berth_obstacle *why);
 /** No more op can be placed: which one, and why.  @param op BERTH_NONE: finds one */
 berth_status berth_i_plan_stuck(berth_plan *p, int32_t op, berth_obstacle *why);
 
-/* meets.c: collectives. One is over at the latest finish of its members, plus its price on their devices. */
+/* meets.c: collectives. One is over at the latest finish of its members, plus its price on their
+ * devices. */
 berth_status berth_i_meets_init(berth_plan *p);
-/** op is placed (or has finished).  @param k one of the collectives that it is a member of  @param over out: no member is left */
+/** op is placed (or has finished). @param k one of the collectives that it is a member of @param
+ * over out: no member is left */
 berth_status berth_i_meets_leave(berth_plan *p, int32_t op, int32_t k, bool *over);
 /** When the collectives that op waits for are over; 0: it waits for none. */
 double berth_i_meets_ready(const berth_plan *p, int32_t op);
 /** Raises `end`, s, to that of the last collective. All ops are placed. */
 berth_status berth_i_meets_last(berth_plan *p, double *end);
-/** The other members of op's collectives, as far as they are placed or pinned, can be reached from the device. */
+/** The other members of op's collectives, as far as they are placed or pinned, can be reached from
+ * the device. */
 bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device);
-/** Bytes that the op's collectives may hold on the device while they take place, but those of which another member is there. */
+/** Bytes that the op's collectives may hold on the device while they take place, but those of which
+ * another member is there. */
 double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device);
 
 /* demand.c: what an op asks of a device */
@@ -281,7 +317,8 @@ berth_status berth_i_copies_init(berth_plan *p);
 /** A copy of the tensor is there, or on its way. */
 static inline bool berth_i_has_copy(const berth_plan *p, int32_t tensor, int32_t device) {
   int32_t row = p->copies.row[tensor];
-  return row != BERTH_NONE && !isnan(p->copies.pool[(size_t)row * (size_t)p->copies.width + (size_t)device]);
+  return row != BERTH_NONE
+         && !isnan(p->copies.pool[(size_t)row * (size_t)p->copies.width + (size_t)device]);
 }
 /** Row of a tensor, made if there is none; NULL: out of memory. */
 double *berth_i_copy_row(berth_plan *p, int32_t tensor);
@@ -316,13 +353,17 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op);
 
 /* The ways to choose. */
 berth_status berth_i_choose_op(berth_plan *p, berth_obstacle *why);
-berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why);  /* by est or eft, with heaps */
-berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why); /* pair or device, any score */
-berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why);   /* device, with favourite children: sct_internal.h */
+/* by est or eft, with heaps */
+berth_status berth_i_choose_pair(berth_plan *p, berth_obstacle *why);
+/* pair or device, any score */
+berth_status berth_i_choose_score(berth_plan *p, berth_obstacle *why);
+/* device, with favourite children: sct_internal.h */
+berth_status berth_i_choose_sct(berth_plan *p, berth_obstacle *why);
 
-/** Every built-in placer's way into the engine; changes devices until they fit, and tries again, when its greedy choice gets
- *  stuck. */
-berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
-                                berth_placement **out, berth_obstacle *why);
+/** Every built-in placer's way into the engine; changes devices until they fit, and tries again,
+ *  when its greedy choice gets stuck. */
+berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup,
+                                const berth_place_options *opts, berth_placement **out,
+                                berth_obstacle *why);
 
 #endif

@@ -1,5 +1,5 @@
-/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last gap has no end, and an op
- * more is a gap more. */
+/* Free time of one device: gaps in order of time, in blocks that know their longest gap. The last
+ * gap has no end, and an op more is a gap more. */
 #include "engine_internal.h"
 
 enum { GAPS_PER_BLOCK = 128 };
@@ -24,10 +24,12 @@ static void measure(berth_i_gap_block *b) {
 }
 
 static berth_status insert_block(berth_i_pool *pool, berth_i_gaps *gaps, size_t i) {
-  berth_status st = berth_i_pool_grow(pool, (void **)&gaps->block, &gaps->cap, gaps->n + 1, sizeof *gaps->block);
+  berth_status st =
+      berth_i_pool_grow(pool, (void **)&gaps->block, &gaps->cap, gaps->n + 1, sizeof *gaps->block);
   if (st != BERTH_OK) return st;
   gap *at;
-  if (!(at = berth_i_pool_alloc(pool, GAPS_PER_BLOCK, sizeof *at))) return berth_i_pool_status(pool);
+  if (!(at = berth_i_pool_alloc(pool, GAPS_PER_BLOCK, sizeof *at)))
+    return berth_i_pool_status(pool);
   memmove(&gaps->block[i + 1], &gaps->block[i], (gaps->n - i) * sizeof *gaps->block);
   gaps->block[i].at = at;
   gaps->block[i].n = 0;
@@ -62,7 +64,8 @@ static size_t block_at(const berth_i_gaps *gaps, double time) {
 
 static double start_in(const gap *g, double ready) { return g->start > ready ? g->start : ready; }
 
-/* Lengths are differences and starts + lengths are sums: both round, so the quick test allows for it. */
+/* Lengths are differences and starts + lengths are sums: both round, so the quick test allows for
+ * it. */
 static bool too_tight(const berth_i_gap_block *b, double length) {
   return !isinf(b->end) && length > b->longest + 4e-16 * b->end;
 }
@@ -105,8 +108,8 @@ static int32_t gap_at(const berth_i_gap_block *b, double start) {
   return low;
 }
 
-/* What is left of the gap before and after start..finish. Gaps of no length stay: an op of no length fits in where two others
- * meet. */
+/* What is left of the gap before and after start..finish. Gaps of no length stay: an op of no
+ * length fits in where two others meet. */
 static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
   gap *at = b->at + k;
   if (start == finish && (start == at->start || finish == at->finish)) return;
@@ -117,7 +120,8 @@ static void cut(berth_i_gap_block *b, int32_t k, double start, double finish) {
   at->finish = start;
 }
 
-berth_status berth_i_gaps_take(berth_i_pool *pool, berth_i_gaps *gaps, double start, double finish) {
+berth_status berth_i_gaps_take(berth_i_pool *pool, berth_i_gaps *gaps, double start,
+                               double finish) {
   size_t i = block_at(gaps, finish);
   if (gaps->block[i].n == GAPS_PER_BLOCK) {
     berth_status st;

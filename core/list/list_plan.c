@@ -23,13 +23,15 @@ static berth_status init_gaps(berth_plan *p) {
   if (p->setup->policy.fit != BERTH_FIT_INSERTION) return BERTH_OK;
   p->gaps = berth_i_pool_zalloc(&p->pool, (size_t)p->devices, sizeof *p->gaps);
   if (!p->gaps) return berth_i_nomem(p->ctx);
-  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) st = berth_i_gaps_init(&p->pool, &p->gaps[d]);
+  for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++)
+    st = berth_i_gaps_init(&p->pool, &p->gaps[d]);
   return st;
 }
 
 static berth_status fill_plan(berth_plan *p) {
   berth_status st;
-  if ((st = berth_i_placement_make(p->ctx, p->n, p->setup->placer, true, &p->answer)) != BERTH_OK) return st;
+  if ((st = berth_i_placement_make(p->ctx, p->n, p->setup->placer, true, &p->answer)) != BERTH_OK)
+    return st;
   p->answer->links = (int32_t)p->setup->links;
   p->device = p->answer->device;
   p->start = p->answer->start;
@@ -107,7 +109,8 @@ int32_t berth_plan_last(const berth_plan *p, int32_t device) {
 /* ---- candidates ---- */
 
 static berth_status push_fresh(berth_plan *p, int32_t op) {
-  berth_status st = berth_i_pool_grow(&p->pool, (void **)&p->fresh, &p->cap_fresh, p->n_fresh + 1, sizeof *p->fresh);
+  berth_status st = berth_i_pool_grow(&p->pool, (void **)&p->fresh, &p->cap_fresh, p->n_fresh + 1,
+                                      sizeof *p->fresh);
   if (st == BERTH_OK) p->fresh[p->n_fresh++] = op;
   return st;
 }
@@ -180,7 +183,8 @@ berth_status berth_i_plan_next_finish(berth_plan *p) {
 
 /* ---- estimates and scores ---- */
 
-double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready, double length) {
+double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double ready,
+                         double length) {
   double from = p->setup->clamp && ready < p->now ? p->now : ready;
   if (berth_i_is_communication(p->g, op)) return from;
   if (p->gaps) return berth_i_gaps_find(&p->gaps[device], from, length);
@@ -188,7 +192,8 @@ double berth_i_plan_slot(const berth_plan *p, int32_t op, int32_t device, double
   return from > open ? from : open;
 }
 
-void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est, double *eft) {
+void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, double *est,
+                           double *eft) {
   for (int32_t d = 0; d < p->devices; d++) {
     est[d] = eft[d] = INFINITY;
     if (isinf(ready[d]) || !berth_i_plan_may(p, op, d)) continue;
@@ -199,8 +204,8 @@ void berth_i_plan_estimate(berth_plan *p, int32_t op, const double *ready, doubl
   }
 }
 
-berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                               double *wake) {
+berth_status berth_i_score_est(void *ud, const berth_plan *p, int32_t op, const double *est,
+                               const double *eft, double *score, double *wake) {
   (void)ud, (void)op, (void)eft, (void)wake;
   memcpy(score, est, (size_t)p->devices * sizeof *score);
   return BERTH_OK;
@@ -210,7 +215,8 @@ static void scale(double *x, int32_t n, double by) {
   for (int32_t i = 0; i < n; i++) x[i] *= by;
 }
 
-static berth_status ask(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake) {
+static berth_status ask(berth_plan *p, int32_t op, const double *est, const double *eft,
+                        double *score, double *wake) {
   const berth_policy *policy = &p->setup->policy;
   size_t bytes = (size_t)p->devices * sizeof *score;
   double *shown_eft = p->shown + p->devices;
@@ -224,7 +230,8 @@ static berth_status ask(berth_plan *p, int32_t op, const double *est, const doub
   return st;
 }
 
-berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft, double *score, double *wake) {
+berth_status berth_i_plan_score(berth_plan *p, int32_t op, const double *est, const double *eft,
+                                double *score, double *wake) {
   *wake = INFINITY;
   memcpy(score, eft, (size_t)p->devices * sizeof *score);
   if (!p->setup->policy.score) return BERTH_OK;
@@ -247,7 +254,8 @@ static void bind_group(berth_plan *p, int32_t op, int32_t device) {
 
 static berth_status occupy(berth_plan *p, int32_t op, int32_t device, double ready) {
   double length = berth_i_plan_length(p, op, device);
-  double start = p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, op, device, ready, length);
+  double start =
+      p->setup->load_only ? p->load[device] : berth_i_plan_slot(p, op, device, ready, length);
   p->device[op] = device;
   p->start[op] = start;
   p->finish[op] = start + length;

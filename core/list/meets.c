@@ -37,9 +37,11 @@ static berth_status price(berth_plan *p, int32_t k, double *length) {
   for (int32_t i = 0; i < c->n_members; i++) p->meets.device[i] = p->device[c->members[i]];
   double seconds;
   berth_status st;
-  if ((st = berth_cost_collective(p->cost, k, c->n_members, p->meets.device, &seconds)) != BERTH_OK) return st;
+  if ((st = berth_cost_collective(p->cost, k, c->n_members, p->meets.device, &seconds)) != BERTH_OK)
+    return st;
   if (isinf(seconds)) {
-    return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "%s: collective %d cannot take place between the devices of its members",
+    return berth_i_fail(p->ctx, BERTH_EUNREACHABLE,
+                        "%s: collective %d cannot take place between the devices of its members",
                         p->setup->placer, (int)k);
   }
   *length = berth_i_quantise_transfer(seconds, p->setup->quantum);
@@ -89,7 +91,9 @@ double berth_i_meets_ready(const berth_plan *p, int32_t op) {
 }
 
 static bool reach(const berth_topology *t, int32_t a, int32_t b) {
-  return a == b || (!isinf(t->latency[berth_i_pair(t, a, b)]) && !isinf(t->latency[berth_i_pair(t, b, a)]));
+  return a == b
+         || (!isinf(t->latency[berth_i_pair(t, a, b)])
+             && !isinf(t->latency[berth_i_pair(t, b, a)]));
 }
 
 bool berth_i_meets_joins(const berth_plan *p, int32_t op, int32_t device) {
@@ -112,10 +116,13 @@ static bool has_other(const berth_plan *p, const berth_collective *c, int32_t op
   return false;
 }
 
-/* As the simulator counts it, for the most devices that there can be; also if in the end there is but one. */
+/* As the simulator counts it, for the most devices that there can be; also if in the end there is
+ * but one. */
 static double held_bytes(const berth_plan *p, const berth_collective *c) {
   if (c->kind == BERTH_BARRIER || c->n_members < 2) return 0;
-  return c->kind == BERTH_ALLGATHER ? c->bytes * (c->n_members < p->devices ? c->n_members : p->devices) : c->bytes;
+  return c->kind == BERTH_ALLGATHER
+             ? c->bytes * (c->n_members < p->devices ? c->n_members : p->devices)
+             : c->bytes;
 }
 
 double berth_i_meets_bytes(const berth_plan *p, int32_t op, int32_t device) {

@@ -1,9 +1,11 @@
-/* Bytes held on one device over time: a treap of changes in order of (time, releases first), each subtree with its sum and
- * with the highest level that its changes reach. Priorities are a hash of the node's number: same input, same tree. */
+/* Bytes held on one device over time: a treap of changes in order of (time, releases first), each
+ * subtree with its sum and with the highest level that its changes reach. Priorities are a hash of
+ * the node's number: same input, same tree. */
 #include "engine_internal.h"
 
 struct berth_i_profile_node {
-  double time, change, sum, most; /* most: largest sum of a prefix of the subtree, the empty one included */
+  double time, change, sum, most; /* most: largest sum of a prefix of the subtree, the empty one
+                                     included */
   int32_t left, right;
 };
 
@@ -18,8 +20,12 @@ void berth_i_profile_init(berth_i_profile *f) {
   f->root = BERTH_NONE;
 }
 
-static double sum_of(const berth_i_profile *f, int32_t i) { return i == BERTH_NONE ? 0 : f->node[i].sum; }
-static double most_of(const berth_i_profile *f, int32_t i) { return i == BERTH_NONE ? 0 : f->node[i].most; }
+static double sum_of(const berth_i_profile *f, int32_t i) {
+  return i == BERTH_NONE ? 0 : f->node[i].sum;
+}
+static double most_of(const berth_i_profile *f, int32_t i) {
+  return i == BERTH_NONE ? 0 : f->node[i].most;
+}
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
@@ -36,7 +42,8 @@ static bool before(const berth_i_profile_node *v, double time, bool release) {
 }
 
 /* Splits a tree into what comes before (time, release or not) and the rest. */
-static void split(berth_i_profile *f, int32_t i, double time, bool release, int32_t *low, int32_t *high) {
+static void split(berth_i_profile *f, int32_t i, double time, bool release, int32_t *low,
+                  int32_t *high) {
   if (i == BERTH_NONE) {
     *low = *high = BERTH_NONE;
     return;
@@ -75,10 +82,13 @@ static int32_t insert(berth_i_profile *f, int32_t i, int32_t fresh) {
   return i;
 }
 
-berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time, double bytes) {
+berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double time,
+                                 double bytes) {
   if (bytes == 0) return BERTH_OK;
   berth_status st;
-  if ((st = berth_i_pool_grow(pool, (void **)&f->node, &f->cap, f->n + 1, sizeof *f->node)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(pool, (void **)&f->node, &f->cap, f->n + 1, sizeof *f->node))
+      != BERTH_OK)
+    return st;
   berth_i_profile_node *v = &f->node[f->n];
   v->time = time;
   v->change = v->sum = bytes;
@@ -88,7 +98,8 @@ berth_status berth_i_profile_add(berth_i_pool *pool, berth_i_profile *f, double 
   return BERTH_OK;
 }
 
-/* Walks down; `level` is what is held before the subtree, `highest` the most seen at or after `time`. */
+/* Walks down; `level` is what is held before the subtree, `highest` the most seen at or after
+ * `time`. */
 double berth_i_profile_most(const berth_i_profile *f, double time) {
   double level = 0, highest = -INFINITY;
   int32_t i = f->root;

@@ -1,7 +1,8 @@
 /* Min-heap of entries, four children to a node: shallower, and the children share cache lines. */
 #include "engine_internal.h"
 
-berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second, int32_t item) {
+berth_status berth_i_queue_push(berth_i_pool *pool, berth_i_queue *q, double key, double second,
+                                int32_t item) {
   berth_i_entry e = { key, second, item };
   size_t i = q->n;
   if (q->n == q->cap) {
@@ -44,7 +45,8 @@ berth_i_entry berth_i_queue_pop(berth_i_queue *q) {
   return top;
 }
 
-void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item), const void *ud) {
+void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t item),
+                          const void *ud) {
   size_t kept = 0;
   for (size_t i = 0; i < q->n; i++) {
     if (keep(ud, q->at[i].item)) q->at[kept++] = q->at[i];
@@ -54,4 +56,3 @@ void berth_i_queue_filter(berth_i_queue *q, bool (*keep)(const void *ud, int32_t
     if (i < kept) sink(q, i, q->at[i]);
   }
 }
-

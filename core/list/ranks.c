@@ -9,7 +9,8 @@ berth_status berth_i_static_level(const berth_plan *p, double *out) {
   return st;
 }
 
-berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool *pool, double **ops, double **transfers) {
+berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool *pool, double **ops,
+                           double **transfers) {
   *ops = berth_i_pool_alloc(pool, (size_t)p->n, sizeof **ops);
   *transfers = berth_i_pool_alloc(pool, (size_t)p->g->n_tensors, sizeof **transfers);
   berth_status st;
@@ -18,7 +19,8 @@ berth_status berth_i_means(const berth_plan *p, berth_average how, berth_i_pool 
   return st == BERTH_OK ? berth_cost_mean_transfers(p->cost, how, *transfers) : st;
 }
 
-/* Members dealt out to the devices in turn, pins kept: no average, but a price that the collective can have. */
+/* Members dealt out to the devices in turn, pins kept: no average, but a price that the collective
+ * can have. */
 static berth_status spread_price(const berth_plan *p, int32_t k, int32_t *device, double *out) {
   const berth_collective *c = &p->g->collectives[k];
   for (int32_t i = 0; i < c->n_members; i++) {
@@ -36,7 +38,8 @@ berth_status berth_i_spread_prices(const berth_plan *p, berth_i_pool *pool, doub
   berth_status st = BERTH_OK;
   *out = berth_i_pool_alloc(pool, n, sizeof **out);
   if (!*out) return berth_i_nomem(p->ctx);
-  for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++) st = spread_price(p, k, p->meets.device, &(*out)[k]);
+  for (int32_t k = 0; k < p->g->n_collectives && st == BERTH_OK; k++)
+    st = spread_price(p, k, p->meets.device, &(*out)[k]);
   return st;
 }
 

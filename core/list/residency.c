@@ -1,7 +1,8 @@
-/* Memory under INFERENCE and TRAINING: which bytes are on which device at which planned time. A tensor is held from its
- * producer's start, a copy from its producer's end (a send may begin then); both go after their last reader there, the last
- * send, and the end of the backward twins that the simulator waits for. Until all of these are planned a tensor counts as
- * held for ever, so the plan never takes memory for granted that may not come back. */
+/* Memory under INFERENCE and TRAINING: which bytes are on which device at which planned time. A
+ * tensor is held from its producer's start, a copy from its producer's end (a send may begin then);
+ * both go after their last reader there, the last send, and the end of the backward twins that the
+ * simulator waits for. Until all of these are planned a tensor counts as held for ever, so the plan
+ * never takes memory for granted that may not come back. */
 #include "engine_internal.h"
 
 static double *last_use(const berth_plan *p, int32_t tensor) {
@@ -12,7 +13,8 @@ static void raise_to(double *at, double value) {
   if (!(*at >= value)) *at = value; /* NaN: not used yet */
 }
 
-/* The simulator takes off what goes in an instant before what comes, but an op's start before its own finish. */
+/* The simulator takes off what goes in an instant before what comes, but an op's start before its
+ * own finish. */
 static double end_of(const berth_plan *p, int32_t op) {
   double end = p->finish[op];
   return end > p->start[op] ? end : nextafter(end, INFINITY);
@@ -25,7 +27,8 @@ static berth_status mark_backward(berth_plan *p) {
   const berth_graph *g = p->g;
   if (p->setup->memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
   uint8_t *backward;
-  if (!(p->store.backward = backward = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1))) return berth_i_nomem(p->ctx);
+  if (!(p->store.backward = backward = berth_i_pool_zalloc(&p->pool, (size_t)p->n, 1)))
+    return berth_i_nomem(p->ctx);
   uint8_t *seen;
   if (!(seen = berth_i_zalloc(p->ctx, (size_t)p->n, 1))) return berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < p->n; i++) {
@@ -46,7 +49,8 @@ static void count_waits(berth_plan *p) {
   const berth_graph *g = p->g;
   for (int32_t t = 0; t < g->n_tensors; t++) {
     p->store.waits[t] = g->use_at[t + 1] - g->use_at[t] + held_for_twin(p, g->producer[t]);
-    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) p->store.waits[t] += held_for_twin(p, g->use[i]);
+    for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++)
+      p->store.waits[t] += held_for_twin(p, g->use[i]);
   }
 }
 
@@ -63,7 +67,8 @@ berth_status berth_i_residency_init(berth_plan *p) {
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < p->devices; i++) berth_i_profile_init(&s->profile[i]);
-  st = berth_i_pool_grow(&p->pool, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs, sizeof *s->scratch.at);
+  st = berth_i_pool_grow(&p->pool, (void **)&s->scratch.at, &s->scratch.cap, (size_t)inputs,
+                         sizeof *s->scratch.at);
   if (st != BERTH_OK) return st;
   if ((st = mark_backward(p)) != BERTH_OK) return st;
   count_waits(p);
@@ -77,8 +82,11 @@ static void list_copies(berth_plan *p, int32_t op, int32_t device) {
   const berth_graph *g = p->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], u = g->producer[t];
-    if (p->device[u] == device || (p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) continue;
-    berth_i_queue_push(&p->pool, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t); /* there is room */
+    if (p->device[u] == device
+        || (p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device)))
+      continue;
+    /* there is room */
+    berth_i_queue_push(&p->pool, &p->store.scratch, p->finish[u], berth_i_resident(g, t), t);
   }
 }
 
@@ -87,7 +95,8 @@ static double new_copies(const berth_plan *p, int32_t op, int32_t device) {
   double sum = 0;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i];
-    if (p->device[g->producer[t]] != device && !(p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) {
+    if (p->device[g->producer[t]] != device
+        && !(p->copies.row[t] != BERTH_NONE && berth_i_has_copy(p, t, device))) {
       sum += berth_i_resident(g, t);
     }
   }
@@ -99,12 +108,14 @@ bool berth_i_residency_fits(berth_plan *p, int32_t op, int32_t device, double st
   const berth_i_profile *f = &p->store.profile[device];
   double limit = p->store.limit[device];
   if (isinf(limit)) return true;
-  double own = p->store.held[device] + berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
+  double own = p->store.held[device] + berth_i_store_demand(p, op).permanent
+               + berth_i_meets_bytes(p, op, device);
   own += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   if (berth_i_excess(own + berth_i_profile_last(f), limit) > 0) return false;
   own += new_copies(p, op, device);
   if (berth_i_excess(own + berth_i_profile_highest(f), limit) <= 0) return true;
-  return berth_i_excess(own + berth_i_profile_last(f), limit) <= 0 && berth_i_residency_missing(p, op, device, start) <= 0;
+  return berth_i_excess(own + berth_i_profile_last(f), limit) <= 0
+         && berth_i_residency_missing(p, op, device, start) <= 0;
 }
 
 double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, double start) {
@@ -118,7 +129,8 @@ double berth_i_residency_missing(berth_plan *p, int32_t op, int32_t device, doub
   }
   more += berth_i_output_bytes(p->g, op) + berth_i_workspace(p->g, op);
   worst = fmax(worst, berth_i_profile_most(f, start) + more);
-  worst += p->store.held[device] + berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
+  worst += p->store.held[device] + berth_i_store_demand(p, op).permanent
+           + berth_i_meets_bytes(p, op, device);
   return berth_i_excess(worst, p->store.limit[device]);
 }
 
@@ -130,7 +142,8 @@ static berth_status let_go(berth_plan *p, int32_t tensor) {
   double bytes = berth_i_resident(p->g, tensor);
   for (int32_t d = 0; d < p->devices; d++) {
     if (isnan(used[d])) continue;
-    berth_status st = berth_i_profile_add(&p->pool, &p->store.profile[d], fmax(used[d], p->store.until[tensor]), -bytes);
+    berth_status st = berth_i_profile_add(&p->pool, &p->store.profile[d],
+                                          fmax(used[d], p->store.until[tensor]), -bytes);
     if (st != BERTH_OK) return st;
   }
   p->store.released = true;
@@ -150,7 +163,8 @@ static berth_status read_inputs(berth_plan *p, int32_t op) {
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t t = g->in[i], home = p->device[g->producer[t]];
     double *used = last_use(p, t);
-    if (home != device) raise_to(&used[home], used[device - p->devices]); /* its arrival: the send is over by then */
+    /* its arrival: the send is over by then */
+    if (home != device) raise_to(&used[home], used[device - p->devices]);
     raise_to(&used[device], end_of(p, op));
     berth_status st;
     if ((st = wait_less(p, t)) != BERTH_OK) return st;
@@ -185,7 +199,9 @@ static berth_status end_backward(berth_plan *p, int32_t op) {
   if (!p->store.backward || !p->store.backward[op]) return BERTH_OK;
   int32_t x = berth_i_twin(g, op);
   berth_status st;
-  if ((st = release_twin(p, op, g->out + g->out_at[x], g->out_at[x + 1] - g->out_at[x])) != BERTH_OK) return st;
+  if ((st = release_twin(p, op, g->out + g->out_at[x], g->out_at[x + 1] - g->out_at[x]))
+      != BERTH_OK)
+    return st;
   return release_twin(p, op, g->in + g->in_at[x], g->in_at[x + 1] - g->in_at[x]);
 }
 
@@ -193,9 +209,13 @@ berth_status berth_i_residency_charge(berth_plan *p, int32_t op) {
   int32_t device = p->device[op];
   berth_i_profile *f = &p->store.profile[device];
   double workspace = berth_i_workspace(p->g, op);
-  p->store.held[device] += berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
+  p->store.held[device] +=
+      berth_i_store_demand(p, op).permanent + berth_i_meets_bytes(p, op, device);
   berth_status st;
-  if ((st = berth_i_profile_add(&p->pool, f, p->start[op], berth_i_output_bytes(p->g, op) + workspace)) != BERTH_OK) return st;
+  if ((st = berth_i_profile_add(&p->pool, f, p->start[op],
+                                berth_i_output_bytes(p->g, op) + workspace))
+      != BERTH_OK)
+    return st;
   if ((st = berth_i_profile_add(&p->pool, f, end_of(p, op), -workspace)) != BERTH_OK) return st;
   if ((st = write_outputs(p, op)) != BERTH_OK) return st;
   if ((st = read_inputs(p, op)) != BERTH_OK) return st;

@@ -1,6 +1,7 @@
-/* Choose DEVICE with favourite children: every idle device offers what it would run now, the best offer is taken, until there is
- * none; then time passes. O(devices) lines are looked at in a step; nobody goes through all candidates but the published rule,
- * and that only while no device with room for any op is busy. */
+/* Choose DEVICE with favourite children: every idle device offers what it would run now, the best
+ * offer is taken, until there is none; then time passes. O(devices) lines are looked at in a step;
+ * nobody goes through all candidates but the published rule, and that only while no device with
+ * room for any op is busy. */
 #include "sct_internal.h"
 
 typedef struct pick {
@@ -8,12 +9,14 @@ typedef struct pick {
   int32_t device;
 } pick;
 
-/* Of two devices for one op: that which waits for it, then the one that holds more of its inputs. */
+/* Of two devices for one op: that which waits for it, then the one that holds more of its
+ * inputs. */
 static double affinity(const berth_i_sct *s, int32_t op, int32_t device) {
   const berth_plan *p = s->plan;
   int32_t last = p->last[device];
   if (p->setup->tie != BERTH_I_TIE_INPUTS) return 0;
-  return last != BERTH_NONE && s->favourite[last] == op ? INFINITY : berth_i_plan_input_bytes(p, op, device);
+  return last != BERTH_NONE && s->favourite[last] == op ? INFINITY
+                                                        : berth_i_plan_input_bytes(p, op, device);
 }
 
 static bool better(const berth_i_sct *s, const pick *a, const pick *b) {
@@ -64,7 +67,8 @@ static berth_status step(berth_i_sct *s, berth_obstacle *why) {
 static berth_status end_due(berth_i_sct *s) {
   berth_plan *p = s->plan;
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now) st = berth_i_plan_next_finish(p);
+  while (st == BERTH_OK && p->running.n > 0 && p->running.at[0].key <= p->now)
+    st = berth_i_plan_next_finish(p);
   for (size_t i = 0; i < p->n_fresh && st == BERTH_OK; i++) st = berth_i_sct_admit(s, p->fresh[i]);
   p->n_fresh = 0;
   return st;
@@ -74,7 +78,9 @@ static berth_status run(berth_i_sct *s, berth_obstacle *why) {
   berth_plan *p = s->plan;
   berth_status st;
   do {
-    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(s)) != BERTH_OK || p->placed == p->n) break;
+    if ((st = berth_i_plan_tick(p)) != BERTH_OK || (st = end_due(s)) != BERTH_OK
+        || p->placed == p->n)
+      break;
     st = p->patience < 0 ? berth_i_plan_give_up(p, why) : step(s, why);
   } while (st == BERTH_OK);
   return st;

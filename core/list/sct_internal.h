@@ -1,16 +1,19 @@
-/* m-SCT on the list engine: a device that has run an op may stay idle for the op's favourite child. place/placers/sct.c: placer
- * and options; sct_favourites.c beside it: who is whose favourite. sct_choose.c: the loop. sct_lines.c: who could run where.
- * sct_rule.c and sct_published.c: what an idle device offers to run, by our rule and by that of the published programs. */
+/* m-SCT on the list engine: a device that has run an op may stay idle for the op's favourite child.
+ * place/placers/sct.c: placer and options; sct_favourites.c beside it: who is whose favourite.
+ * sct_choose.c: the loop. sct_lines.c: who could run where. sct_rule.c and sct_published.c: what an
+ * idle device offers to run, by our rule and by that of the published programs. */
 #ifndef BERTH_SCT_INTERNAL_H
 #define BERTH_SCT_INTERNAL_H
 
 #include "engine_internal.h"
 
-/** The candidates of one device. Keys of `waiting` and `aside` are never too large: channels only get busier. */
+/** The candidates of one device. Keys of `waiting` and `aside` are never too large: channels only
+ * get busier. */
 typedef struct berth_i_line {
   berth_i_queue open;    /* (-priority, 0, op): inputs are there by now */
   berth_i_queue waiting; /* (ready, -priority, op) */
-  berth_i_queue aside;   /* (time from which its inputs are everywhere, -priority, op): open, but not for a device that is kept */
+  berth_i_queue aside;   /* (time from which its inputs are everywhere, -priority, op): open, but
+                            not for a device that is kept */
   berth_i_queue parked;  /* (bytes, 0, op): no room at the moment */
   int32_t kept;          /* the favourite for which it is kept; BERTH_NONE: none */
 } berth_i_line;
@@ -28,8 +31,10 @@ struct berth_i_sct {
   const int32_t *favourite; /* [ops] */
   berth_status (*ask)(berth_i_sct *s, int32_t device, berth_i_offer *out);
   berth_i_line *line;       /* [devices] */
-  double *everywhere;       /* [ops] from when the inputs of a candidate are on all its devices; NULL: channels change it */
-  int32_t *candidate, *seat; /* [ops] those that are not placed, in no order, n of them; place of each in that */
+  double *everywhere;       /* [ops] from when the inputs of a candidate are on all its devices;
+                               NULL: channels change it */
+  int32_t *candidate, *seat; /* [ops] those that are not placed, in no order, n of them; place of
+                                each in that */
   int32_t n;
   bool frees;               /* memory may come back */
   bool free_choice;         /* published: every op may run on every device */
@@ -48,7 +53,8 @@ bool berth_i_sct_fits(const berth_i_sct *s, int32_t op, int32_t device, double s
 double berth_i_sct_latest(const berth_plan *p, int32_t op);
 /** It is placed, or may not run there. */
 bool berth_i_sct_dead(const berth_i_sct *s, int32_t op, int32_t device);
-/** Leaves an op that can run now at the top of open, or empties it. `waiting` then starts with what comes next. */
+/** Leaves an op that can run now at the top of open, or empties it. `waiting` then starts with what
+ * comes next. */
 berth_status berth_i_sct_settle(berth_i_sct *s, int32_t device);
 /** The same, for open alone, after its top was taken. */
 berth_status berth_i_sct_check_open(berth_i_sct *s, int32_t device);
@@ -62,6 +68,7 @@ void berth_i_sct_measure_published(berth_i_sct *s);
 /* ---- place/placers/sct_favourites.c ---- */
 
 /** @param out [ops] */
-berth_status berth_i_sct_favourites(berth_cost *cost, const berth_place_options *opts, int32_t *out);
+berth_status berth_i_sct_favourites(berth_cost *cost, const berth_place_options *opts,
+                                    int32_t *out);
 
 #endif

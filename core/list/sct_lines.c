@@ -1,4 +1,5 @@
-/* Who could run where: a line of candidates for each device, by the time that their inputs are there. */
+/* Who could run where: a line of candidates for each device, by the time that their inputs are
+ * there. */
 #include "sct_internal.h"
 
 bool berth_i_sct_dead(const berth_i_sct *s, int32_t op, int32_t device) {
@@ -34,10 +35,12 @@ berth_status berth_i_sct_push(berth_i_sct *s, int32_t d, int32_t op, double read
 static berth_status park(berth_i_sct *s, int32_t d, int32_t op) {
   if (!s->frees) return BERTH_OK; /* what does not fit now never will */
   berth_i_plan_vain(s->plan, op);
-  return berth_i_queue_push(&s->plan->pool, &s->line[d].parked, berth_i_store_least(s->plan, op), 0, op);
+  return berth_i_queue_push(&s->plan->pool, &s->line[d].parked, berth_i_store_least(s->plan, op), 0,
+                            op);
 }
 
-/* Its inputs may come later than thought (channels), or may have come earlier than now (the room depends on it). */
+/* Its inputs may come later than thought (channels), or may have come earlier than now (the room
+ * depends on it). */
 static bool needs_ready(const berth_plan *p) {
   return berth_i_plan_contended(p) || (p->setup->rule == BERTH_I_RULE_PROFILE && !p->setup->clamp);
 }
@@ -98,7 +101,8 @@ berth_status berth_i_sct_settle(berth_i_sct *s, int32_t d) {
   tidy(s, &k->open);
   tidy(s, &k->waiting);
   berth_status st;
-  if ((st = open_due(s, d)) != BERTH_OK || (st = berth_i_sct_check_open(s, d)) != BERTH_OK) return st;
+  if ((st = open_due(s, d)) != BERTH_OK || (st = berth_i_sct_check_open(s, d)) != BERTH_OK)
+    return st;
   return check_waiting(s, d);
 }
 
@@ -121,7 +125,8 @@ berth_status berth_i_sct_admit(berth_i_sct *s, int32_t op) {
   berth_i_ready_row(p, op, p->ready);
   if (s->everywhere) s->everywhere[op] = berth_i_sct_latest(p, op);
   for (int32_t d = 0; d < p->devices && st == BERTH_OK; d++) {
-    if (!isinf(p->ready[d]) && berth_i_plan_may(p, op, d)) st = berth_i_sct_push(s, d, op, p->ready[d]);
+    if (!isinf(p->ready[d]) && berth_i_plan_may(p, op, d))
+      st = berth_i_sct_push(s, d, op, p->ready[d]);
   }
   return st;
 }
@@ -151,7 +156,8 @@ static berth_status retry_parked(berth_i_sct *s, int32_t d) {
   berth_plan *p = s->plan;
   berth_i_queue *q = &s->line[d].parked;
   berth_status st = BERTH_OK;
-  while (st == BERTH_OK && q->n > 0 && (!berth_i_store_full(p, d, q->at[0].key) || berth_i_sct_dead(s, q->at[0].item, d))) {
+  while (st == BERTH_OK && q->n > 0
+         && (!berth_i_store_full(p, d, q->at[0].key) || berth_i_sct_dead(s, q->at[0].item, d))) {
     int32_t op = berth_i_queue_pop(q).item;
     if (!berth_i_sct_dead(s, op, d)) st = berth_i_sct_push(s, d, op, berth_i_ready_at(p, op, d));
   }
@@ -162,7 +168,8 @@ berth_status berth_i_sct_after(berth_i_sct *s, int32_t op) {
   berth_plan *p = s->plan;
   berth_status st = BERTH_OK;
   leave(s, op);
-  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++) st = spare_transfers(s, p->wires.landed[i], p->device[op]);
+  for (size_t i = 0; i < p->wires.n_landed && st == BERTH_OK; i++)
+    st = spare_transfers(s, p->wires.landed[i], p->device[op]);
   /* under PROFILE also a later start may make room */
   if (!p->store.released && p->setup->rule != BERTH_I_RULE_PROFILE) return st;
   p->store.released = false;

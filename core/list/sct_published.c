@@ -1,7 +1,8 @@
-/* The published rule of m-SCT. A device is awake once all producers of the favourite child have finished, if none else could
- * start that earlier: then it waits for it, unless some op could start on every device at once, busy ones included. Else it
- * takes the first op that can start now. Where the published program picks an urgent op that cannot start on the device, and
- * ends with an error, the device takes what it would without that op. */
+/* The published rule of m-SCT. A device is awake once all producers of the favourite child have
+ * finished, if none else could start that earlier: then it waits for it, unless some op could start
+ * on every device at once, busy ones included. Else it takes the first op that can start now. Where
+ * the published program picks an urgent op that cannot start on the device, and ends with an error,
+ * the device takes what it would without that op. */
 #include "sct_internal.h"
 
 /* Published: memory alone, what is still asked for a group apart. */
@@ -36,7 +37,10 @@ static bool nothing_urgent(const berth_i_sct *s) {
   for (int32_t d = 0; s->free_choice && d < p->devices; d++) {
     if (p->free_at[d] <= p->now) continue;
     if (p->setup->rule == BERTH_I_RULE_NONE) return true;
-    if (berth_i_excess(fmax(p->store.held[d], p->store.temporary[d]) + s->largest, p->store.limit[d]) <= 0) return true;
+    if (berth_i_excess(fmax(p->store.held[d], p->store.temporary[d]) + s->largest,
+                       p->store.limit[d])
+        <= 0)
+      return true;
   }
   return false;
 }
@@ -50,7 +54,8 @@ static int32_t most_urgent(const berth_i_sct *s, int32_t d, double *at) {
   for (int32_t i = 0; i < s->n; i++) {
     int32_t op = s->candidate[i];
     double time;
-    if (!berth_i_plan_may(p, op, d) || !fits_alone(s, op, d) || (time = urgent_time(s, op)) > *at) continue;
+    if (!berth_i_plan_may(p, op, d) || !fits_alone(s, op, d) || (time = urgent_time(s, op)) > *at)
+      continue;
     if (best != BERTH_NONE && time == *at && p->priority[op] < p->priority[best]) continue;
     best = op;
     *at = time;
@@ -69,7 +74,8 @@ static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   return f;
 }
 
-static void wait_for(const berth_i_sct *s, int32_t d, int32_t child, double here, berth_i_offer *out) {
+static void wait_for(const berth_i_sct *s, int32_t d, int32_t child, double here,
+                     berth_i_offer *out) {
   double now = s->plan->now, at;
   int32_t urgent = most_urgent(s, d, &at);
   if (urgent != BERTH_NONE && at <= now && est(s, urgent, d) <= now) {

@@ -1,7 +1,8 @@
-/* Our rule of m-SCT. From the end of an op on, its device is kept for the favourite child, as soon as all producers of that are
- * placed and as long as it can start there no later than anywhere else. Till it starts nothing else runs there but what is
- * urgent: ops whose inputs are on every device by now, and for which no other idle device is left. So no device is idle while an
- * urgent op waits that fits on it, which is what the guarantees rest on. */
+/* Our rule of m-SCT. From the end of an op on, its device is kept for the favourite child, as soon
+ * as all producers of that are placed and as long as it can start there no later than anywhere
+ * else. Till it starts nothing else runs there but what is urgent: ops whose inputs are on every
+ * device by now, and for which no other idle device is left. So no device is idle while an urgent
+ * op waits that fits on it, which is what the guarantees rest on. */
 #include "sct_internal.h"
 
 enum { MOST_ASIDE = 32 };
@@ -30,15 +31,18 @@ static bool earlier_elsewhere(const berth_i_sct *s, int32_t op, int32_t device, 
   return false;
 }
 
-/* @return the favourite that the device waits for, or can run now; BERTH_NONE: none.  @param here when it starts */
+/* @return the favourite that the device waits for, or can run now; BERTH_NONE: none. @param here
+ *         when it starts */
 static int32_t awaited(const berth_i_sct *s, int32_t d, double *here) {
   berth_plan *p = s->plan;
   int32_t last = p->last[d], f = last == BERTH_NONE ? BERTH_NONE : s->favourite[last];
-  if (f == BERTH_NONE || berth_i_sct_dead(s, f, d) || !all_producers_placed(p, f)) return BERTH_NONE;
+  if (f == BERTH_NONE || berth_i_sct_dead(s, f, d) || !all_producers_placed(p, f))
+    return BERTH_NONE;
   berth_i_ready_row(p, f, p->ready);
   double start = fmax(p->ready[d], berth_i_plan_open_at(p, d));
   *here = fmax(start, p->now);
-  if (isinf(start) || !berth_i_sct_fits(s, f, d, start) || earlier_elsewhere(s, f, d, *here)) return BERTH_NONE;
+  if (isinf(start) || !berth_i_sct_fits(s, f, d, start) || earlier_elsewhere(s, f, d, *here))
+    return BERTH_NONE;
   return f;
 }
 
@@ -67,7 +71,8 @@ static bool looks_on(const berth_i_sct *s, const berth_i_line *k) {
   return k->open.n > 0 && (s->everywhere || k->aside.n < MOST_ASIDE);
 }
 
-/* @param found an urgent op other than the favourite is at the top of open; what stood before it has stepped aside */
+/* @param found an urgent op other than the favourite is at the top of open; what stood before it
+ *        has stepped aside */
 static berth_status find_urgent(berth_i_sct *s, int32_t d, int32_t child, bool *found) {
   berth_plan *p = s->plan;
   berth_i_line *k = &s->line[d];
@@ -90,7 +95,8 @@ static berth_status find_urgent(berth_i_sct *s, int32_t d, int32_t child, bool *
 
 static double next_of(const berth_i_queue *q) { return q->n > 0 ? q->at[0].key : INFINITY; }
 
-static berth_status ask_kept(berth_i_sct *s, int32_t d, int32_t child, double here, berth_i_offer *out) {
+static berth_status ask_kept(berth_i_sct *s, int32_t d, int32_t child, double here,
+                             berth_i_offer *out) {
   berth_plan *p = s->plan;
   berth_i_line *k = &s->line[d];
   bool urgent, now = s->seat[child] != BERTH_NONE && here <= p->now;

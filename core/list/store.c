@@ -1,4 +1,5 @@
-/* Memory of the devices while a plan grows: what is asked before an op is put somewhere, and what is charged after. */
+/* Memory of the devices while a plan grows: what is asked before an op is put somewhere, and what
+ * is charged after. */
 #include "engine_internal.h"
 
 /* Inputs that are not there yet, each once. */
@@ -26,7 +27,8 @@ static double remote_bytes(const berth_plan *p, int32_t op, int32_t device) {
 static double strict_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
   berth_i_demand d = berth_i_store_demand(p, op);
-  double bytes = s->held[device] + d.permanent + copy_bytes(p, op, device) + fmax(s->temporary[device], d.temporary);
+  double bytes = s->held[device] + d.permanent + copy_bytes(p, op, device)
+                 + fmax(s->temporary[device], d.temporary);
   bytes += berth_i_meets_bytes(p, op, device);
   return berth_i_excess(bytes, s->limit[device]);
 }
@@ -47,7 +49,8 @@ static double pt_missing(const berth_plan *p, int32_t op, int32_t device) {
   const berth_i_store *s = &p->store;
   berth_i_demand d = berth_i_demand_alone(p, op);
   double in = remote_bytes(p, op, device), used = s->held[device] + in + d.permanent + d.temporary;
-  return berth_i_excess(fmax(used, s->temporary[device] + in + berth_i_plan_param_bytes(p, op)), s->limit[device]);
+  return berth_i_excess(fmax(used, s->temporary[device] + in + berth_i_plan_param_bytes(p, op)),
+                        s->limit[device]);
 }
 
 double berth_i_store_missing(berth_plan *p, int32_t op, int32_t device, double start) {
@@ -67,13 +70,15 @@ bool berth_i_store_fits(berth_plan *p, int32_t op, int32_t device, double start)
 }
 
 double berth_i_store_least(const berth_plan *p, int32_t op) {
-  berth_i_demand d = p->setup->rule == BERTH_I_RULE_BAECHI_TF ? berth_i_demand_alone(p, op) : berth_i_store_demand(p, op);
+  berth_i_demand d = p->setup->rule == BERTH_I_RULE_BAECHI_TF ? berth_i_demand_alone(p, op)
+                                                              : berth_i_store_demand(p, op);
   return d.permanent + d.temporary;
 }
 
 bool berth_i_store_full(const berth_plan *p, int32_t device, double least) {
   double held = p->store.held[device];
-  if (p->setup->rule == BERTH_I_RULE_PROFILE) held += berth_i_profile_last(&p->store.profile[device]);
+  if (p->setup->rule == BERTH_I_RULE_PROFILE)
+    held += berth_i_profile_last(&p->store.profile[device]);
   return berth_i_excess(held + least, p->store.limit[device]) > 0;
 }
 
@@ -82,7 +87,8 @@ bool berth_i_store_full(const berth_plan *p, int32_t device, double least) {
 berth_status berth_i_store_copy(berth_plan *p, int32_t tensor, int32_t device, double time) {
   double bytes = berth_i_resident(p->g, tensor);
   if (p->setup->rule == BERTH_I_RULE_STRICT) p->store.held[device] += bytes;
-  if (p->setup->rule == BERTH_I_RULE_PROFILE) return berth_i_profile_add(&p->pool, &p->store.profile[device], time, bytes);
+  if (p->setup->rule == BERTH_I_RULE_PROFILE)
+    return berth_i_profile_add(&p->pool, &p->store.profile[device], time, bytes);
   return BERTH_OK;
 }
 
@@ -142,7 +148,8 @@ static void reserve(berth_plan *p, int32_t op, int32_t device) {
   berth_i_demand d = berth_i_store_demand(p, op);
   int32_t group = berth_i_group(p->g, op);
   p->store.held[device] += d.permanent;
-  if (p->setup->rule == BERTH_I_RULE_STRICT) p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
+  if (p->setup->rule == BERTH_I_RULE_STRICT)
+    p->store.temporary[device] = fmax(p->store.temporary[device], d.temporary);
   if (group != BERTH_NONE) {
     p->groups.bound[group] = device;
   } else {
@@ -150,7 +157,8 @@ static void reserve(berth_plan *p, int32_t op, int32_t device) {
   }
 }
 
-/* What can run on one device only is counted there from the start, so that nothing else takes its place. */
+/* What can run on one device only is counted there from the start, so that nothing else takes its
+ * place. */
 static berth_status reserve_forced(berth_plan *p) {
   bool choice = p->devices > 1 && p->cost->n_classes == 1 && !p->g->pin && !p->setup->forced;
   if (choice) return BERTH_OK;
@@ -169,7 +177,8 @@ static berth_status count_readers(berth_plan *p) {
   p->store.readers = berth_i_pool_zalloc(&p->pool, (size_t)p->n, sizeof *p->store.readers);
   if (!p->store.readers) return berth_i_nomem(p->ctx);
   for (int32_t op = 0; op < p->n; op++) {
-    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) p->store.readers[op] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
+    for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+      p->store.readers[op] += g->use_at[g->out[i] + 1] - g->use_at[g->out[i]];
   }
   return BERTH_OK;
 }

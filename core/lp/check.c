@@ -1,7 +1,9 @@
-/* What a point of the linear program of favourite children proves: nothing here trusts the solver that made it. */
+/* What a point of the linear program of favourite children proves: nothing here trusts the solver
+ * that made it. */
 #include "lp_internal.h"
 
-berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q, berth_i_lp_point *pt) {
+berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q,
+                                   berth_i_lp_point *pt) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
   *pt = (berth_i_lp_point){ .pool = berth_i_pool_empty(ctx), .upper = INFINITY, .lower = q->floor };
   pt->y = berth_i_pool_zalloc(&pt->pool, m, sizeof *pt->y);
@@ -11,7 +13,7 @@ berth_status berth_i_lp_point_init(berth_ctx *ctx, const berth_i_lp_problem *q, 
   return berth_i_pool_status(&pt->pool);
 }
 
-/* ---- upper bound --------------------------------------------------------------------------- */
+/* ---- upper bound ---- */
 
 /* Factors that bring sums down to 1. */
 static void shrink(double *sum, int32_t n) {
@@ -53,7 +55,8 @@ static void top_up(const berth_i_lp_problem *q, double *y, double *col, double *
   }
 }
 
-/* Comparisons are such that what is not a number makes the bound infinite, not low.  @param end [n] scratch */
+/* Comparisons are such that what is not a number makes the bound infinite, not low. @param end [n]
+ * scratch */
 static double longest(const berth_i_lp_problem *q, const double *y, double *end) {
   double most = q->floor;
   for (int32_t j = 0; j < q->n; j++) {
@@ -68,7 +71,8 @@ static double longest(const berth_i_lp_problem *q, const double *y, double *end)
   return isnan(most) ? INFINITY : most;
 }
 
-double berth_i_lp_upper(const berth_i_lp_problem *q, double *y, double *scratch, berth_i_lp_point *pt) {
+double berth_i_lp_upper(const berth_i_lp_problem *q, double *y, double *scratch,
+                        berth_i_lp_point *pt) {
   double *col = scratch, *row = scratch + q->n;
   scale_columns(q, y);
   scale_rows(q, y, col, row);
@@ -81,7 +85,7 @@ double berth_i_lp_upper(const berth_i_lp_problem *q, double *y, double *scratch,
   return upper;
 }
 
-/* ---- lower bound --------------------------------------------------------------------------- */
+/* ---- lower bound ---- */
 
 /* @param node [n] out: flow that ends there */
 static void spread_ends(const berth_i_lp_problem *q, const double *ends, double *node) {
@@ -118,7 +122,8 @@ static double sweep(const berth_i_lp_problem *q, const double *weight, double *n
   return length;
 }
 
-static void raise_tails(const berth_i_lp_problem *q, const double *flow, const double *v, double *u) {
+static void raise_tails(const berth_i_lp_problem *q, const double *flow, const double *v,
+                        double *u) {
   memset(u, 0, (size_t)q->n * sizeof *u);
   for (int32_t j = 0; j < q->n; j++)
     for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
@@ -127,7 +132,8 @@ static void raise_tails(const berth_i_lp_problem *q, const double *flow, const d
     }
 }
 
-static void raise_heads(const berth_i_lp_problem *q, const double *flow, const double *u, double *v) {
+static void raise_heads(const berth_i_lp_problem *q, const double *flow, const double *u,
+                        double *v) {
   for (int32_t j = 0; j < q->n; j++) {
     double most = 0;
     for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
@@ -149,8 +155,8 @@ static double potentials(const berth_i_lp_problem *q, const double *flow, double
   return sum;
 }
 
-double berth_i_lp_lower(const berth_i_lp_problem *q, const double *weight, const double *ends, const double *from,
-                        double *scratch, berth_i_lp_point *pt) {
+double berth_i_lp_lower(const berth_i_lp_problem *q, const double *weight, const double *ends,
+                        const double *from, double *scratch, berth_i_lp_point *pt) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
   double *flow = scratch, *node = scratch + m, *u = node + n, *v = u + n;
   if (n == 0) return q->floor;

@@ -1,21 +1,24 @@
-/* Favourite children by entropic primal-dual steps (entropic_step.c): temperatures that fall as the gap does, certified
- * checks, averages. Constants are tuned on layered graphs and on graphs of neural networks. */
+/* Favourite children by entropic primal-dual steps (entropic_step.c): temperatures that fall as the
+ * gap does, certified checks, averages. Constants are tuned on layered graphs and on graphs of
+ * neural networks. */
 #include "entropic_internal.h"
 
 enum {
   ITERATIONS = 6000,    /* at most, if none are asked for */
   CHECK_EVERY = 10,     /* iterations */
   WARM_CHECKS = 10,     /* so many at first retune the temperatures */
-  RETUNE_EVERY = 25,    /* checks, when nothing else happens: constant retuning makes limit cycles */
+  RETUNE_EVERY = 25,    /* checks, when nothing else happens: constant retuning makes limit
+                           cycles */
   PATIENCE = 120        /* checks without a gap 2 % smaller */
 };
 
 #define FIRST_SMOOTHING 0.03  /* share of the value that entropy may cost */
-#define WINDOW 1.5            /* averages go over so many times K iterations, K the number of steps that go the whole way */
+#define WINDOW 1.5            /* averages go over so many times K iterations, K the number of steps
+                                 that go the whole way */
 
 typedef berth_i_lp_entropic_state entropic;
 
-/* ---- temperatures --------------------------------------------------------------------------- */
+/* ---- temperatures ---- */
 
 static double measure_gains(entropic *s) {
   const berth_i_lp_problem *q = s->q;
@@ -34,14 +37,18 @@ static double wanted_heat(const entropic *s, int32_t part, double budget, double
 
 static void first_heats(entropic *s, double budget) {
   double all = measure_gains(s);
-  for (int32_t k = 0; k < s->n_parts; k++) s->heat[k] = wanted_heat(s, k, budget, all > 0 ? all : 1);
+  for (int32_t k = 0; k < s->n_parts; k++)
+    s->heat[k] = wanted_heat(s, k, budget, all > 0 ? all : 1);
 }
 
-static double inverse_of(double log_inverse) { return fmin(berth_i_lp_exp(log_inverse), BERTH_I_LP_MOST_INVERSE); }
+static double inverse_of(double log_inverse) {
+  return fmin(berth_i_lp_exp(log_inverse), BERTH_I_LP_MOST_INVERSE);
+}
 
 static double limited(double factor) { return fmin(fmax(factor, 0.7), 1.3); }
 
-/* What is in log space is in units of the temperature: it is rescaled, so that only the smoothing changes. */
+/* What is in log space is in units of the temperature: it is rescaled, so that only the smoothing
+ * changes. */
 static void retune(entropic *s, double value, double entropy) {
   const berth_i_lp_problem *q = s->q;
   double budget = 0.5 * s->smoothing * value, all = measure_gains(s);
@@ -64,7 +71,7 @@ static void retune(entropic *s, double value, double entropy) {
   }
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 typedef struct watch {
   int32_t checks, marked;   /* checks done; at the last mark */
@@ -93,7 +100,8 @@ static double certify(entropic *s, berth_i_lp_point *pt) {
   return (upper - lower) / fmax(lower, pt->lower);
 }
 
-/* Less smoothing when the gap has come down to it; more careful steps when it does not come down. */
+/* Less smoothing when the gap has come down to it; more careful steps when it does not come
+ * down. */
 static bool mark(entropic *s, watch *w, double current) {
   bool lowered = current <= 1.3 * s->smoothing;
   if (lowered) {
@@ -128,15 +136,17 @@ static bool check(entropic *s, watch *w, double gap, double entropy, berth_i_lp_
   return true;
 }
 
-/* ---- front door ----------------------------------------------------------------------------- */
+/* ---- front door ---- */
 
-/* Longest path by number of edges, or, with op times, by time with full c.  @param sum [n] scratch */
+/* Longest path by number of edges, or, with op times, by time with full c. @param sum [n]
+ * scratch */
 static double longest(entropic *s, bool timed) {
   const berth_i_lp_problem *q = s->q;
   double most = 0;
   for (int32_t j = 0; j < q->n; j++) {
     double x = 0;
-    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) x = fmax(x, s->sum[q->tail[e]] + (timed ? q->c[e] : 1));
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++)
+      x = fmax(x, s->sum[q->tail[e]] + (timed ? q->c[e] : 1));
     s->sum[j] = x + (timed ? q->p[j] : 0);
     most = fmax(most, s->sum[j]);
   }
@@ -162,7 +172,8 @@ static void begin(entropic *s) {
   for (int32_t i = 0; i < q->n; i++) {
     if (q->out_at[i] == q->out_at[i + 1]) s->sink[s->n_sinks++] = i;
   }
-  for (int32_t i = 0; i < q->n; i++) s->row_inverse[i] = s->col_inverse[i] = s->row_fitted[i] = s->col_fitted[i] = 1;
+  for (int32_t i = 0; i < q->n; i++)
+    s->row_inverse[i] = s->col_inverse[i] = s->row_fitted[i] = s->col_fitted[i] = 1;
   s->step = 10;
   s->bias = 1;
   s->smoothing = FIRST_SMOOTHING;
@@ -188,7 +199,8 @@ static berth_status run(entropic *s, double gap, int32_t iterations, berth_i_lp_
   return st;
 }
 
-berth_status berth_i_lp_entropic(const berth_i_lp_problem *q, double gap, int32_t iterations, berth_i_lp_point *pt) {
+berth_status berth_i_lp_entropic(const berth_i_lp_problem *q, double gap, int32_t iterations,
+                                 berth_i_lp_point *pt) {
   if (q->m == 0) {
     pt->upper = pt->lower = q->floor;
     return BERTH_OK;

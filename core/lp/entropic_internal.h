@@ -18,7 +18,8 @@ typedef struct berth_i_lp_entropic_state {
   int32_t n_parts, n_sinks;
   /* nodes */
   int32_t *sink;             /* [n_sinks] */
-  int32_t *part_in;          /* [n] part of the matching graph in which the node is a head; 0 if in none */
+  int32_t *part_in;          /* [n] part of the matching graph in which the node is a head; 0 if in
+                                none */
   int32_t *part_out;         /* [n] ... a tail */
   double *arrival, *depart;  /* [n] log weight of paths that end before it, with it */
   double *through;           /* [n] flow */
@@ -33,7 +34,8 @@ typedef struct berth_i_lp_entropic_state {
   double *pull;              /* [m] smoothed c f / heat */
   double *y, *last_y, *log_y; /* [m] */
   double *trial;             /* [m] */
-  /* sums over the last `averaged` iterations: what both sides do on average is better than what they do last */
+  /* sums over the last `averaged` iterations: what both sides do on average is better than what
+   * they do last */
   double *sum_y, *sum_flow;  /* [m] */
   double *sum_ends, *sum_potential; /* [n] potential: of columns */
   int32_t averaged;
@@ -44,7 +46,8 @@ typedef struct berth_i_lp_entropic_state {
   int32_t *edges;            /* [n_parts] */
 } berth_i_lp_entropic_state;
 
-/** Allocates all, finds the parts of the matching graph. Its pool is to be freed also after a failure. */
+/** Allocates all, finds the parts of the matching graph. Its pool is to be freed also after a
+ * failure. */
 berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, berth_i_lp_entropic_state *s);
 
 /** The flow that answers the present lengths.  @return entropy of its paths */

@@ -1,7 +1,8 @@
-/* Entropic primal-dual steps. A zero-sum game: a unit flow f from sources to sinks takes the longest way, a fractional matching y
- * shortens the edges it is on: sum p f + sum c (1 - y) f. Both sides answer softly, paths at temperature tau (exact by one sweep
- * of log-sum-exp), matchings at a temperature per part of the matching graph (by scaling rows and columns); steps are taken in
- * log space with extrapolation, and are as long as the curvature that was met allows. */
+/* Entropic primal-dual steps. A zero-sum game: a unit flow f from sources to sinks takes the
+ * longest way, a fractional matching y shortens the edges it is on: sum p f + sum c (1 - y) f. Both
+ * sides answer softly, paths at temperature tau (exact by one sweep of log-sum-exp), matchings at a
+ * temperature per part of the matching graph (by scaling rows and columns); steps are taken in log
+ * space with extrapolation, and are as long as the curvature that was met allows. */
 #include "entropic_internal.h"
 #include "base/union_find_internal.h"
 
@@ -10,7 +11,7 @@
 
 typedef berth_i_lp_entropic_state entropic;
 
-/* ---- parts of the matching graph ------------------------------------------------------------ */
+/* ---- parts of the matching graph ---- */
 
 /* The out-side of tail i is i, the in-side of head j is n + j.  @param up [2n] scratch */
 static void join_sides(const berth_i_lp_problem *q, int32_t *up) {
@@ -23,7 +24,8 @@ static void join_sides(const berth_i_lp_problem *q, int32_t *up) {
 static void number_parts(entropic *s, int32_t *up) {
   const berth_i_lp_problem *q = s->q;
   int32_t i, *number = s->part_out; /* the lowest side of a part with edges is a tail */
-  for (i = 0; i < q->n; i++) number[i] = up[i] == i ? s->n_parts++ : number[berth_i_sets_root(up, i)];
+  for (i = 0; i < q->n; i++)
+    number[i] = up[i] == i ? s->n_parts++ : number[berth_i_sets_root(up, i)];
   for (i = 0; i < q->n; i++) {
     int32_t top = berth_i_sets_root(up, q->n + i);
     s->part_in[i] = top < q->n ? number[top] : 0;
@@ -47,17 +49,20 @@ static berth_status find_parts(entropic *s) {
   return BERTH_OK;
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void alloc_nodes(entropic *s) {
-  double **slot[] = { &s->arrival, &s->depart, &s->through, &s->ends, &s->row, &s->col, &s->sum, &s->row_inverse, &s->col_inverse,
-                      &s->row_fitted, &s->col_fitted, &s->sum_ends, &s->sum_potential };
+  double **slot[] = { &s->arrival,      &s->depart,     &s->through,    &s->ends,
+                      &s->row,          &s->col,        &s->sum,        &s->row_inverse,
+                      &s->col_inverse,  &s->row_fitted, &s->col_fitted, &s->sum_ends,
+                      &s->sum_potential };
   for (size_t i = 0; i < sizeof slot / sizeof *slot; i++)
     *slot[i] = berth_i_pool_zalloc(&s->pool, (size_t)s->q->n, sizeof **slot[i]);
 }
 static void alloc_edges(entropic *s) {
-  double **slot[] = { &s->length, &s->share, &s->log_share, &s->last_log_share, &s->flow, &s->moved, &s->pull, &s->y, &s->last_y,
-                      &s->log_y, &s->trial, &s->sum_y, &s->sum_flow };
+  double **slot[] = { &s->length, &s->share, &s->log_share, &s->last_log_share, &s->flow,
+                      &s->moved,  &s->pull,  &s->y,         &s->last_y,         &s->log_y,
+                      &s->trial,  &s->sum_y, &s->sum_flow };
   for (size_t i = 0; i < sizeof slot / sizeof *slot; i++)
     *slot[i] = berth_i_pool_zalloc(&s->pool, (size_t)s->q->m, sizeof **slot[i]);
 }
@@ -77,7 +82,7 @@ berth_status berth_i_lp_entropic_init(const berth_i_lp_problem *q, entropic *s) 
   return st == BERTH_OK ? find_parts(s) : st;
 }
 
-/* ---- paths ---------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 /* What arrives at j, and from where.  @return log weight of the paths that end before j */
 static double arrive(entropic *s, int32_t from, int32_t to) {
@@ -128,7 +133,8 @@ static void sweep_forward(entropic *s) {
 static double choose_ends(entropic *s) {
   double most = -INFINITY, sum = 0, entropy = 0;
   for (int32_t k = 0; k < s->n_sinks; k++) most = fmax(most, s->depart[s->sink[k]]);
-  for (int32_t k = 0; k < s->n_sinks; k++) sum += s->ends[s->sink[k]] = berth_i_lp_exp(s->depart[s->sink[k]] - most);
+  for (int32_t k = 0; k < s->n_sinks; k++)
+    sum += s->ends[s->sink[k]] = berth_i_lp_exp(s->depart[s->sink[k]] - most);
   for (int32_t k = 0; k < s->n_sinks; k++) {
     int32_t i = s->sink[k];
     s->ends[i] /= sum;
@@ -160,10 +166,11 @@ static void sweep_backward(entropic *s, moves *mv) {
   }
 }
 
-/* ---- matchings ------------------------------------------------------------------------------ */
+/* ---- matchings ---- */
 
-/* Scales a row or a column of this sum to at most 1, by as little as may be. The inverse of the factor is kept beside its log, so
- * that a fit takes no exp.  @param fitted what the present fit has multiplied it with */
+/* Scales a row or a column of this sum to at most 1, by as little as may be. The inverse of the
+ * factor is kept beside its log, so that a fit takes no exp. @param fitted what the present fit has
+ * multiplied it with */
 static double fit(double *inverse, double *fitted, double sum) {
   double factor;
   if (!(sum * *inverse > 1)) { /* fits without: the factor comes back to 1 */
@@ -188,7 +195,8 @@ static void fit_column(entropic *s, int32_t j, double sum) {
 
 /* The same for all rows; leaves the factors in sum. */
 static void fit_rows(entropic *s) {
-  for (int32_t i = 0; i < s->q->n; i++) s->sum[i] = fit(&s->row_inverse[i], &s->row_fitted[i], s->sum[i]);
+  for (int32_t i = 0; i < s->q->n; i++)
+    s->sum[i] = fit(&s->row_inverse[i], &s->row_fitted[i], s->sum[i]);
 }
 
 /* Logs again. An inverse at its largest says no more than that its side is crowded. */
@@ -208,7 +216,8 @@ static void first_fit(entropic *s, double rho) {
     double take = (1 - rho) / s->heat[s->part_in[j]], sum = 0;
     for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) {
       s->pull[e] = rho * s->pull[e] + take * q->c[e] * s->flow[e];
-      sum += s->y[e] = q->c[e] > 0 ? berth_i_lp_exp(s->pull[e] - s->row[q->tail[e]] - s->col[j]) : 0;
+      sum += s->y[e] =
+          q->c[e] > 0 ? berth_i_lp_exp(s->pull[e] - s->row[q->tail[e]] - s->col[j]) : 0;
     }
     fit_column(s, j, sum);
   }
@@ -253,7 +262,7 @@ static void match(entropic *s, double rho, moves *mv) {
   finish_fit(s, mv);
 }
 
-/* ---- one iteration -------------------------------------------------------------------------- */
+/* ---- one iteration ---- */
 
 /* The step is as long as the curvature that was met allows. */
 static void adapt_step(entropic *s, const moves *mv) {

@@ -1,5 +1,6 @@
-/* exp and log from additions, multiplications and one division: the same bits on every machine, which the C library's do not
- * promise. Errors below 1e-12, which no bound rests on: those of a solution are sums over the graph. */
+/* exp and log from additions, multiplications and one division: the same bits on every machine,
+ * which the C library's do not promise. Errors below 1e-12, which no bound rests on: those of a
+ * solution are sums over the graph. */
 #ifndef BERTH_LP_EXP_INTERNAL_H
 #define BERTH_LP_EXP_INTERNAL_H
 
@@ -11,7 +12,8 @@
 static inline double berth_i_lp_exp(double x) {
   if (!(x > -700)) return 0;
   if (x > 700) x = 700;
-  int32_t k = (int32_t)(x * 1.4426950408889634 + 1024.5) - 1024; /* nearest: what is converted is positive */
+  /* nearest: what is converted is positive */
+  int32_t k = (int32_t)(x * 1.4426950408889634 + 1024.5) - 1024;
   double r = x - k * 0.693147180369123816490 - k * 1.90821492927058770002e-10;
   double r2 = r * r;
   double r4 = r2 * r2;

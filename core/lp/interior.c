@@ -1,6 +1,7 @@
-/* Interior-point solver of the favourite-child LP: Mehrotra's predictor-corrector on the formulation of interior_internal.h.
- * Sources: S. Mehrotra, "On the implementation of a primal-dual interior point method", 1992; J. Gondzio, "Multiple centrality
- * corrections in a primal-dual method for linear programming", 1996. */
+/* Interior-point solver of the favourite-child LP: Mehrotra's predictor-corrector on the
+ * formulation of interior_internal.h. Sources: S. Mehrotra, "On the implementation of a primal-dual
+ * interior point method", 1992; J. Gondzio, "Multiple centrality corrections in a primal-dual
+ * method for linear programming", 1996. */
 #include "interior_internal.h"
 
 #define MOST_FLOPS 5e9
@@ -8,7 +9,8 @@
 enum { MOST_ITERATIONS = 200, PATIENCE = 10, CORRECTORS = 3 };
 #define TO_THE_BOUNDARY 0.98
 #define ROUNDING 1e-17 /* a gap of the scaled problem below it is none */
-/* Of centrality correctors: steps aimed at beyond the present, steps that need none, gain that justifies the next. */
+/* Of centrality correctors: steps aimed at beyond the present, steps that need none, gain that
+ * justifies the next. */
 #define LONGER 0.3
 #define ENOUGH 0.9
 #define WORTH 0.03
@@ -38,7 +40,8 @@ static double *cut(double **rest, size_t n) {
 
 /* One block: fifteen would take a third more page faults. */
 static berth_status make_room(solver *s) {
-  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, pairs = (size_t)berth_i_lp_pairs(&s->a), unknowns = (size_t)s->s.n;
+  size_t n = (size_t)s->q->n, m = (size_t)s->q->m, pairs = (size_t)berth_i_lp_pairs(&s->a),
+         unknowns = (size_t)s->s.n;
   double *rest = berth_i_pool_zalloc(&s->pool, 9 * pairs + unknowns + 3 * m + 5 * n, sizeof *rest);
   if (!rest) return berth_i_nomem(s->q->ctx);
   s->pairs = (int32_t)pairs;
@@ -61,7 +64,7 @@ static berth_status make_room(solver *s) {
   return BERTH_OK;
 }
 
-/* ---- what an iterate proves ---------------------------------------------------------------- */
+/* ---- what an iterate proves ---- */
 
 static void certify_upper(solver *s) {
   const berth_i_lp_model *a = &s->a;
@@ -94,7 +97,7 @@ static void certify(solver *s) {
   certify_lower(s);
 }
 
-/* ---- one iteration ------------------------------------------------------------------------- */
+/* ---- one iteration ---- */
 
 static double mean_product(const solver *s, double step_primal, double step_dual) {
   double sum = 0;
@@ -118,7 +121,8 @@ static berth_status factor(solver *s, bool *good) {
   return berth_i_lp_system_factor(&s->s, s->ratio, good);
 }
 
-/* Towards products equal to target. Duals need not be feasible: the equations ask for those that are. */
+/* Towards products equal to target. Duals need not be feasible: the equations ask for those that
+ * are. */
 static berth_status find_direction(solver *s) {
   for (int32_t k = 0; k < s->true_pairs; k++) s->goal[k] = s->target[k] / s->primal[k];
   berth_i_lp_backward(&s->a, s->goal, s->s.rhs);
@@ -126,7 +130,8 @@ static berth_status find_direction(solver *s) {
   berth_status st;
   if ((st = berth_i_lp_system_solve(&s->s, s->x)) != BERTH_OK) return st;
   berth_i_lp_forward(&s->a, s->x, s->d_primal);
-  for (int32_t k = 0; k < s->true_pairs; k++) s->d_dual[k] = s->goal[k] - s->dual[k] - s->ratio[k] * s->d_primal[k];
+  for (int32_t k = 0; k < s->true_pairs; k++)
+    s->d_dual[k] = s->goal[k] - s->dual[k] - s->ratio[k] * s->d_primal[k];
   return BERTH_OK;
 }
 
@@ -140,7 +145,8 @@ typedef struct steps {
 } steps;
 
 static steps longest_steps(const solver *s) {
-  steps t = { longest_step(s->primal, s->d_primal, s->true_pairs), longest_step(s->dual, s->d_dual, s->true_pairs) };
+  steps t = { longest_step(s->primal, s->d_primal, s->true_pairs),
+              longest_step(s->dual, s->d_dual, s->true_pairs) };
   return t;
 }
 
@@ -155,7 +161,8 @@ static berth_status correct(solver *s, double mu, double *aim) {
 
 /* Products after steps somewhat longer than the present ones are brought near to aim. */
 static void correct_target(solver *s, steps now, double aim) {
-  double p = fmin(1, now.primal + LONGER), d = fmin(1, now.dual + LONGER), low = 0.1 * aim, high = 10 * aim;
+  double p = fmin(1, now.primal + LONGER), d = fmin(1, now.dual + LONGER), low = 0.1 * aim,
+         high = 10 * aim;
   for (int32_t k = 0; k < s->true_pairs; k++) {
     double product = (s->primal[k] + p * s->d_primal[k]) * (s->dual[k] + d * s->d_dual[k]);
     if (product < low) s->target[k] += low - product;
@@ -209,7 +216,7 @@ static berth_status iterate(solver *s, bool *moved) {
   return BERTH_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status run(solver *s, double gap, int32_t iterations) {
   double best = INFINITY;
@@ -217,7 +224,8 @@ static berth_status run(solver *s, double gap, int32_t iterations) {
   bool moved = true;
   certify(s);
   berth_status st;
-  while (moved && s->pt->iterations < iterations && since < PATIENCE && berth_i_lp_gap(s->pt) > gap) {
+  while (moved && s->pt->iterations < iterations && since < PATIENCE
+         && berth_i_lp_gap(s->pt) > gap) {
     if ((st = berth_i_interrupted(s->q->ctx)) != BERTH_OK) return st;
     if ((st = iterate(s, &moved)) != BERTH_OK) return st;
     certify(s);
@@ -243,11 +251,13 @@ static berth_status check_size(const solver *s) {
   berth_i_cholesky_cost cost = berth_i_cholesky_price(s->s.factor);
   if (cost.flops <= MOST_FLOPS && cost.bytes <= MOST_BYTES) return BERTH_OK;
   return berth_i_fail(s->q->ctx, BERTH_EUNSUPPORTED,
-                      "favourite-child LP: a factor of %.3g bytes and %.3g operations is above the limits, %.3g and %.3g",
+                      "favourite-child LP: a factor of %.3g bytes and %.3g operations is above "
+                      "the limits, %.3g and %.3g",
                       cost.bytes, cost.flops, MOST_BYTES, MOST_FLOPS);
 }
 
-berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_t iterations, bool warm, berth_i_lp_point *pt) {
+berth_status berth_i_lp_interior(const berth_i_lp_problem *q, double gap, int32_t iterations,
+                                 bool warm, berth_i_lp_point *pt) {
   pt->iterations = 0;
   if (q->n == 0) {
     pt->upper = pt->lower = q->floor;

@@ -7,7 +7,7 @@ enum {
   BUSY_HUB = 4096 /* paths of two edges through a node: if more, they are not looked at */
 };
 
-/* ---- which edges take part ----------------------------------------------------------------- */
+/* ---- which edges take part ---- */
 
 typedef struct counts {
   uint8_t *dropped; /* [m] some path of two edges is never shorter */
@@ -19,8 +19,10 @@ static bool is_hub(const berth_i_lp_problem *q, int32_t k) {
   return (int64_t)(q->out_at[k + 1] - q->out_at[k]) * (q->in_at[k + 1] - q->in_at[k]) > BUSY_HUB;
 }
 
-/* Drops i -> j where i -> k -> j is there with p_k >= c_ij. Dropped edges may be witnesses: theirs are longer paths still. */
-static void drop_beside(const berth_i_lp_problem *q, int32_t k, const int32_t *seen, uint8_t *dropped) {
+/* Drops i -> j where i -> k -> j is there with p_k >= c_ij. Dropped edges may be witnesses: theirs
+ * are longer paths still. */
+static void drop_beside(const berth_i_lp_problem *q, int32_t k, const int32_t *seen,
+                        uint8_t *dropped) {
   for (int32_t x = q->out_at[k]; x < q->out_at[k + 1]; x++) {
     int32_t e = seen[q->head[q->out[x]]];
     if (e != BERTH_NONE && q->c[e] <= q->p[k]) dropped[e] = 1;
@@ -47,14 +49,16 @@ static void count_worthy(const berth_i_lp_problem *q, counts *k) {
   }
 }
 
-static bool is_worthy(const berth_i_lp_problem *q, const counts *k, int32_t e) { return !k->dropped[e] && q->c[e] > 0; }
+static bool is_worthy(const berth_i_lp_problem *q, const counts *k, int32_t e) {
+  return !k->dropped[e] && q->c[e] > 0;
+}
 
 /* The only one on both its sides. */
 static bool is_lone(const berth_i_lp_problem *q, const counts *k, int32_t e) {
   return k->outs[q->tail[e]] < 2 && k->ins[q->head[e]] < 2;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 static int32_t count_groups(int32_t d) { return d / GROUP + (d % GROUP > 0); }
 
@@ -108,14 +112,15 @@ static berth_status make_room(berth_i_lp_model *a) {
   return berth_i_pool_status(pool);
 }
 
-/* ---- arcs ---------------------------------------------------------------------------------- */
+/* ---- arcs ---- */
 
 /* The longest path with every c is about the size of the answer. */
 static double choose_scale(const berth_i_lp_problem *q, double *end) {
   double most = q->floor;
   for (int32_t j = 0; j < q->n; j++) {
     end[j] = 0;
-    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++) end[j] = fmax(end[j], end[q->tail[e]] + q->c[e]);
+    for (int32_t e = q->in_at[j]; e < q->in_at[j + 1]; e++)
+      end[j] = fmax(end[j], end[q->tail[e]] + q->c[e]);
     end[j] += q->p[j];
     most = fmax(most, end[j]);
   }
@@ -158,9 +163,10 @@ static void fill_arcs(berth_i_lp_model *a, const counts *k) {
   }
 }
 
-/* ---- rows ---------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
-static void add_row(berth_i_lp_model *a, int32_t side, const int32_t *member, int32_t d, int32_t stand_in) {
+static void add_row(berth_i_lp_model *a, int32_t side, const int32_t *member, int32_t d,
+                    int32_t stand_in) {
   int32_t r = a->rows++, *item = a->row_var + a->row_at[r];
   memcpy(item, member, (size_t)d * sizeof *item);
   if (stand_in != BERTH_NONE) item[d++] = stand_in;
@@ -186,7 +192,8 @@ static void add_rows(berth_i_lp_model *a, int32_t side, int32_t *member, int32_t
   add_row(a, side, member, d, BERTH_NONE);
 }
 
-/* @param var_of [m] variable of an edge or BERTH_NONE  @param member [most edges of a node] scratch */
+/* @param var_of [m] variable of an edge or BERTH_NONE @param member [most edges of a node]
+ *        scratch */
 static void fill_rows(berth_i_lp_model *a, const int32_t *var_of, int32_t *member) {
   const berth_i_lp_problem *q = a->q;
   int32_t x, d;
@@ -206,7 +213,8 @@ static berth_status add_all_rows(berth_i_lp_model *a) {
   const berth_i_lp_problem *q = a->q;
   size_t m = (size_t)q->m;
   berth_i_pool scratch = berth_i_pool_empty(a->ctx);
-  int32_t *var_of = berth_i_pool_alloc(&scratch, m, sizeof *var_of), *member = berth_i_pool_alloc(&scratch, m, sizeof *member);
+  int32_t *var_of = berth_i_pool_alloc(&scratch, m, sizeof *var_of),
+          *member = berth_i_pool_alloc(&scratch, m, sizeof *member);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     for (int32_t e = 0; e < q->m; e++) var_of[e] = BERTH_NONE;
@@ -217,7 +225,7 @@ static berth_status add_all_rows(berth_i_lp_model *a) {
   return st;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
   drop_dominated(a->q, k->seen, k->dropped);
@@ -230,7 +238,8 @@ static berth_status build(berth_i_lp_model *a, counts *k, double *end) {
   return add_all_rows(a);
 }
 
-berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *pool, berth_i_lp_model *a) {
+berth_status berth_i_lp_model_init(const berth_i_lp_problem *q, berth_i_pool *pool,
+                                   berth_i_lp_model *a) {
   size_t n = (size_t)q->n, m = (size_t)q->m;
   berth_i_pool scratch = berth_i_pool_empty(q->ctx);
   *a = (berth_i_lp_model){ .q = q, .ctx = q->ctx, .pool = pool };

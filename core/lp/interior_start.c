@@ -4,7 +4,8 @@
 
 /* A row's sum at the start. */
 #define FILLED 0.7
-/* Of the cold start, in lengths of arcs: what smoothing adds to the longest path is about a third of it. */
+/* Of the cold start, in lengths of arcs: what smoothing adds to the longest path is about a third
+ * of it. */
 #define TEMPERATURE 0.3
 
 typedef struct start {
@@ -15,19 +16,27 @@ typedef struct start {
 } start;
 
 static start open_start(const berth_i_lp_model *a, double *x, double *primal, double *dual) {
-  start t = { a, x, x + a->q->n + 1, primal, primal + a->arcs, primal + a->arcs + a->rows, dual, dual + a->arcs,
+  start t = { a,
+              x,
+              x + a->q->n + 1,
+              primal,
+              primal + a->arcs,
+              primal + a->arcs + a->rows,
+              dual,
+              dual + a->arcs,
               dual + a->arcs + a->rows };
   return t;
 }
 
-/* Rows of one side, its groups and what stands above them, lie together.  @return the first row behind them */
+/* Rows of one side, its groups and what stands above them, lie together. @return the first row
+ * behind them */
 static int32_t side_end(const berth_i_lp_model *a, int32_t r) {
   int32_t side = a->side[r];
   while (r < a->rows && a->side[r] == side) r++;
   return r;
 }
 
-/* ---- y ------------------------------------------------------------------------------------- */
+/* ---- y ---- */
 
 static void spread_evenly(const start *t) {
   const berth_i_lp_model *a = t->a;
@@ -37,7 +46,8 @@ static void spread_evenly(const start *t) {
   for (int32_t r = 0; r < a->rows; r = until) {
     int32_t members = 0;
     until = side_end(a, r);
-    for (int32_t i = a->row_at[r]; i < a->row_at[until]; i++) members += a->row_var[i] < a->matchable;
+    for (int32_t i = a->row_at[r]; i < a->row_at[until]; i++)
+      members += a->row_var[i] < a->matchable;
     for (int32_t i = a->row_at[r]; i < a->row_at[until]; i++) {
       v = a->row_var[i];
       if (v < a->matchable) t->y[v] = fmin(t->y[v], FILLED / members);
@@ -45,8 +55,8 @@ static void spread_evenly(const start *t) {
   }
 }
 
-/* What a stand-in is above its group's sum: the room that a side has is divided evenly, as factors, among the levels of its
- * groups and the row at the top. */
+/* What a stand-in is above its group's sum: the room that a side has is divided evenly, as factors,
+ * among the levels of its groups and the row at the top. */
 static double room_per_level(const start *t, int32_t r, int32_t until) {
   const berth_i_lp_model *a = t->a;
   double sum = 0;
@@ -75,7 +85,7 @@ static void set_stand_ins(const start *t) {
   }
 }
 
-/* ---- s ------------------------------------------------------------------------------------- */
+/* ---- s ---- */
 
 static double arc_length(const start *t, int32_t k) {
   const berth_i_lp_model *a = t->a;
@@ -90,7 +100,8 @@ static void start_sources(const start *t, double margin) {
   for (int32_t k = a->edges; k < a->arcs && a->from[k] == BERTH_NONE; k++) t->s[a->to[k]] = margin;
 }
 
-/* Smoothed arrivals: s_j = tau log sum exp(arrival / tau) + margin; the largest arrival if tau is 0. */
+/* Smoothed arrivals: s_j = tau log sum exp(arrival / tau) + margin; the largest arrival if tau is
+ * 0. */
 static void sweep_arrivals(const start *t, double tau, double margin) {
   const berth_i_lp_model *a = t->a;
   start_sources(t, margin);
@@ -101,7 +112,8 @@ static void sweep_arrivals(const start *t, double tau, double margin) {
       if (a->from[until] != BERTH_NONE) most = fmax(most, arrival(t, until));
     }
     if (a->from[k] == BERTH_NONE) continue;
-    for (int32_t i = k; tau > 0 && i < until; i++) sum += berth_i_lp_exp((arrival(t, i) - most) / tau);
+    for (int32_t i = k; tau > 0 && i < until; i++)
+      sum += berth_i_lp_exp((arrival(t, i) - most) / tau);
     t->s[a->to[k]] = most + (sum > 1 ? tau * berth_i_lp_log(sum) : 0) + margin;
   }
 }
@@ -129,9 +141,10 @@ static void set_slacks(const start *t) {
   for (int32_t r = 0; r < a->rows; r++) t->w[r] += a->bound[r];
 }
 
-/* ---- flow ---------------------------------------------------------------------------------- */
+/* ---- flow ---- */
 
-/* Unit flow that leaves by the sink and comes to every node along its arcs in proportion to their weights (in f).
+/* Unit flow that leaves by the sink and comes to every node along its arcs in proportion to their
+ * weights (in f).
  * @param node [n + 1] scratch */
 static void sweep_flow(const start *t, double *node) {
   const berth_i_lp_model *a = t->a;
@@ -150,13 +163,14 @@ static void sweep_flow(const start *t, double *node) {
   for (int32_t k = a->edges; k < a->arcs && a->from[k] == BERTH_NONE; k++) t->f[k] = node[a->to[k]];
 }
 
-/* ---- alpha, z ------------------------------------------------------------------------------ */
+/* ---- alpha, z ---- */
 
 static void keep_above(double *x, const double *slack, double mu, int32_t n) {
   for (int32_t k = 0; k < n; k++) x[k] = fmax(x[k], mu / slack[k]);
 }
 
-/* z from alpha and f; where it is low, alpha of a side is raised, one and the same for all rows of it. */
+/* z from alpha and f; where it is low, alpha of a side is raised, one and the same for all rows of
+ * it. */
 static void set_prices(const start *t, double mu) {
   const berth_i_lp_model *a = t->a;
   int32_t v;
@@ -182,7 +196,7 @@ static void set_prices(const start *t, double mu) {
   for (v = a->matchable; v < a->vars; v++) t->z[v] = 0;
 }
 
-/* ---- cold ---------------------------------------------------------------------------------- */
+/* ---- cold ---- */
 
 /* Half of the largest c f on a side. */
 static void halve_gains(const start *t) {
@@ -201,7 +215,8 @@ static void halve_gains(const start *t) {
 
 static void share_by_arrival(const start *t, double tau) {
   const berth_i_lp_model *a = t->a;
-  for (int32_t k = 0; k < a->arcs; k++) t->f[k] = a->from[k] == BERTH_NONE ? 1 : berth_i_lp_exp(-t->r[k] / tau);
+  for (int32_t k = 0; k < a->arcs; k++)
+    t->f[k] = a->from[k] == BERTH_NONE ? 1 : berth_i_lp_exp(-t->r[k] / tau);
 }
 
 static double mean_product(const double *a, const double *b, int32_t n) {
@@ -210,8 +225,8 @@ static double mean_product(const double *a, const double *b, int32_t n) {
   return n > 0 ? sum / n : 0;
 }
 
-/* Arrivals smoothed at a temperature, and the flow that belongs to them: its products with the slacks are near each other however
- * deep the graph is. */
+/* Arrivals smoothed at a temperature, and the flow that belongs to them: its products with the
+ * slacks are near each other however deep the graph is. */
 void berth_i_lp_cold(const berth_i_lp_model *a, double *x, double *primal, double *dual) {
   start t = open_start(a, x, primal, dual);
   double hops = depth(&t);
@@ -230,11 +245,12 @@ void berth_i_lp_cold(const berth_i_lp_model *a, double *x, double *primal, doubl
   set_prices(&t, mu);
 }
 
-/* ---- warm ---------------------------------------------------------------------------------- */
+/* ---- warm ---- */
 
 static void take_y(const start *t, const berth_i_lp_point *pt) {
   const berth_i_lp_model *a = t->a;
-  for (int32_t v = 0; v < a->matchable; v++) t->y[v] = 0.1 * t->y[v] + 0.9 * pt->y[a->edge[a->arc[v]]];
+  for (int32_t v = 0; v < a->matchable; v++)
+    t->y[v] = 0.1 * t->y[v] + 0.9 * pt->y[a->edge[a->arc[v]]];
 }
 
 /* What a node without out-edges receives goes on to the sink.  @param node [n + 1] scratch */
@@ -258,7 +274,8 @@ static void take_prices(const start *t, const berth_i_lp_point *pt, double mu) {
   }
 }
 
-void berth_i_lp_warm(const berth_i_lp_model *a, const berth_i_lp_point *pt, double *x, double *primal, double *dual) {
+void berth_i_lp_warm(const berth_i_lp_model *a, const berth_i_lp_point *pt, double *x,
+                     double *primal, double *dual) {
   start t = open_start(a, x, primal, dual);
   double gap = fmax(pt->upper - pt->lower, 1e-9 * pt->upper) / a->scale, hops = depth(&t);
   double margin = gap / hops, mu = gap / berth_i_lp_true_pairs(a);

@@ -1,7 +1,7 @@
 /* The linear system of one interior-point iteration. */
 #include "interior_internal.h"
 
-/* ---- the operator -------------------------------------------------------------------------- */
+/* ---- the operator ---- */
 
 /* Of the i-th item of row_var in row r. */
 static double signed_by(const berth_i_lp_model *a, int32_t r, int32_t i, double x) {
@@ -17,7 +17,8 @@ void berth_i_lp_forward(const berth_i_lp_model *a, const double *x, double *out)
   }
   for (int32_t r = 0; r < a->rows; r++) {
     double sum = 0;
-    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++) sum += signed_by(a, r, i, y[a->row_var[i]]);
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++)
+      sum += signed_by(a, r, i, y[a->row_var[i]]);
     row[r] = -sum;
   }
   memcpy(row + a->rows, y, (size_t)a->vars * sizeof *y);
@@ -35,17 +36,20 @@ void berth_i_lp_backward(const berth_i_lp_model *a, const double *pairs, double 
     if (a->var[k] != BERTH_NONE) y[a->var[k]] += a->c[k] * pairs[k];
   }
   for (int32_t r = 0; r < a->rows; r++) {
-    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++) y[a->row_var[i]] -= signed_by(a, r, i, row[r]);
+    for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++)
+      y[a->row_var[i]] -= signed_by(a, r, i, row[r]);
   }
 }
 
 /* ---- the pattern ----------------------------------------------------------------------------
- * Order of assembly: the diagonal; for each arc (from, to), (from, y), (to, y); for each row its pairs. No entry comes twice:
- * edges are distinct pairs of nodes, so that two of them share one row at most. */
+ * Order of assembly: the diagonal; for each arc (from, to), (from, y), (to, y); for each row its
+ * pairs. No entry comes twice: edges are distinct pairs of nodes, so that two of them share one row
+ * at most. */
 
 static int64_t count_entries(const berth_i_lp_model *a) {
   int64_t sum = berth_i_lp_unknowns(a);
-  for (int32_t k = 0; k < a->arcs; k++) sum += (a->from[k] != BERTH_NONE) + (a->var[k] != BERTH_NONE ? 2 : 0);
+  for (int32_t k = 0; k < a->arcs; k++)
+    sum += (a->from[k] != BERTH_NONE) + (a->var[k] != BERTH_NONE ? 2 : 0);
   for (int32_t r = 0; r < a->rows; r++) {
     int64_t d = a->row_at[r + 1] - a->row_at[r];
     sum += d * (d - 1) / 2;
@@ -73,12 +77,14 @@ static void take_all(berth_i_lp_system *s, int32_t *column, int32_t *row) {
   }
   for (int32_t r = 0; r < a->rows; r++) {
     for (int32_t i = a->row_at[r]; i < a->row_at[r + 1]; i++)
-      for (int32_t j = a->row_at[r]; j < i; j++) take(s, column, row, first + a->row_var[i], first + a->row_var[j]);
+      for (int32_t j = a->row_at[r]; j < i; j++)
+        take(s, column, row, first + a->row_var[i], first + a->row_var[j]);
   }
 }
 
 /* Bucket sort by columns.  @param next [n] scratch */
-static void sort_entries(berth_i_lp_system *s, const int32_t *column, const int32_t *row, int32_t *next) {
+static void sort_entries(berth_i_lp_system *s, const int32_t *column, const int32_t *row,
+                         int32_t *next) {
   for (int32_t j = 0; j < s->n; j++) {
     s->at[j + 1] += s->at[j];
     next[j] = s->at[j];
@@ -122,7 +128,8 @@ berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system
   s->a = a;
   s->n = berth_i_lp_unknowns(a);
   if (entries > INT32_MAX / 2) {
-    return berth_i_fail(a->ctx, BERTH_EUNSUPPORTED, "favourite-child LP: a linear system of %.3g entries is too large",
+    return berth_i_fail(a->ctx, BERTH_EUNSUPPORTED,
+                        "favourite-child LP: a linear system of %.3g entries is too large",
                         (double)entries);
   }
   berth_status st;
@@ -131,7 +138,7 @@ berth_status berth_i_lp_system_init(const berth_i_lp_model *a, berth_i_lp_system
   return berth_i_cholesky_new(a->ctx, s->n, s->at, s->row, &s->factor);
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static void put_diagonal(const berth_i_lp_system *s, const double *ratio, double more) {
   const berth_i_lp_model *a = s->a;
@@ -179,7 +186,7 @@ berth_status berth_i_lp_system_factor(berth_i_lp_system *s, const double *ratio,
   return BERTH_OK;
 }
 
-/* ---- solution ------------------------------------------------------------------------------ */
+/* ---- solution ---- */
 
 static double largest(const double *x, int32_t n) {
   double most = 0;
@@ -187,7 +194,8 @@ static double largest(const double *x, int32_t n) {
   return most;
 }
 
-/* rest = rhs - matrix x, by the operator: nothing of the factor or of its regularisation is in it.  @return its size */
+/* rest = rhs - matrix x, by the operator: nothing of the factor or of its regularisation is in it.
+ * @return its size */
 static double residual(berth_i_lp_system *s, const double *x) {
   int32_t pairs = berth_i_lp_true_pairs(s->a);
   berth_i_lp_forward(s->a, x, s->pairs);

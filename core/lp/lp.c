@@ -1,13 +1,17 @@
 /* The linear program of favourite children: front door, choice of method, what is handed out. */
 #include "solution_internal.h"
 
-/* Where the methods cross, as measured on layered graphs of 1,000 to 100,000 ops and on graphs of neural networks. */
+/* Where the methods cross, as measured on layered graphs of 1,000 to 100,000 ops and on graphs of
+ * neural networks. */
 enum {
-  COLD_NODES = 10000,       /* from here on entropic steps are the cheaper start, and a factor is worth it only behind them */
+  COLD_NODES = 10000,       /* from here on entropic steps are the cheaper start, and a factor is
+                               worth it only behind them */
   FIRST_ITERATIONS = 150    /* entropic, before the interior point takes over */
 };
-#define COLD_FLOPS 1e7      /* for one factorisation: it takes about as long as the entropic steps that it replaces */
-#define CROWDED 1.6         /* edges a node: from here on entropic steps reach an easy gap before a factorisation is analysed */
+#define COLD_FLOPS 1e7      /* for one factorisation: it takes about as long as the entropic steps
+                               that it replaces */
+#define CROWDED 1.6         /* edges a node: from here on entropic steps reach an easy gap before a
+                               factorisation is analysed */
 #define EASY_GAP 0.01
 #define LEAST_GAP 1e-9
 
@@ -44,7 +48,7 @@ const berth_option_table *berth_lp_option_table(void) {
   BERTH_I_OPTION_TABLE("lp", options, berth_lp_options, set_defaults);
 }
 
-/* ---- choice of method ----------------------------------------------------------------------- */
+/* ---- choice of method ---- */
 
 typedef struct solver {
   const berth_i_lp_problem *q;
@@ -78,16 +82,21 @@ static berth_status price_interior(const solver *s, double *flops) {
   return BERTH_OK;
 }
 
-static berth_status solve_entropic(const solver *s) { return entropic(s, s->o->gap, s->o->iterations); }
+static berth_status solve_entropic(const solver *s) {
+  return entropic(s, s->o->gap, s->o->iterations);
+}
 
-/* To an easy gap, then an interior point from there; where there is no factor or it does not get there, more of the same.
+/* To an easy gap, then an interior point from there; where there is no factor or it does not get
+ * there, more of the same.
  * @param first iterations of the first part; 0: the method's own limit */
 static berth_status solve_in_turn(const solver *s, double easy, int32_t first) {
-  berth_status st = entropic(s, fmax(s->o->gap, easy), s->o->iterations > 0 ? s->o->iterations : first);
+  berth_status st =
+      entropic(s, fmax(s->o->gap, easy), s->o->iterations > 0 ? s->o->iterations : first);
   if (st != BERTH_OK || done(s)) return st;
   bool unable;
   st = interior(s, true, &unable);
-  if (st != BERTH_OK || done(s) || s->o->iterations > 0 || (first == 0 && s->o->gap >= easy)) return st;
+  if (st != BERTH_OK || done(s) || s->o->iterations > 0 || (first == 0 && s->o->gap >= easy))
+    return st;
   return solve_entropic(s);
 }
 
@@ -119,9 +128,10 @@ static berth_status solve(const solver *s) {
   return s->o->method == BERTH_LP_INTERIOR ? solve_interior(s) : solve_auto(s);
 }
 
-/* ---- back to all pairs ---------------------------------------------------------------------- */
+/* ---- back to all pairs ---- */
 
-/* What flows through a node: on one side all of it runs on edges, unless a path starts or ends there.  @param node [nodes] out */
+/* What flows through a node: on one side all of it runs on edges, unless a path starts or ends
+ * there. @param node [nodes] out */
 static void node_flows(const berth_i_lp_problem *q, const double *flow, double *node) {
   for (int32_t i = 0; i < q->n; i++) {
     double in = 0, out = 0;
@@ -132,16 +142,20 @@ static void node_flows(const berth_i_lp_problem *q, const double *flow, double *
 }
 
 /* @param node [nodes] */
-static void map_back(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, const berth_i_lp_point *pt, const double *node,
-                     berth_lp *lp) {
+static void map_back(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r,
+                     const berth_i_lp_point *pt, const double *node, berth_lp *lp) {
   for (int32_t e = 0; e < a->m; e++) {
     int32_t edge = r->edge[e], at = r->node[a->src[e]];
-    lp->y[e] = r->fate[e] == BERTH_I_LP_EDGE ? pt->y[edge] : r->fate[e] != BERTH_I_LP_DROPPED && a->c[e] > 0;
-    lp->flow[e] = edge != BERTH_NONE ? pt->flow[edge] : r->fate[e] == BERTH_I_LP_MERGED && at != BERTH_NONE ? node[at] : 0;
+    lp->y[e] = r->fate[e] == BERTH_I_LP_EDGE ? pt->y[edge]
+                                             : r->fate[e] != BERTH_I_LP_DROPPED && a->c[e] > 0;
+    lp->flow[e] = edge != BERTH_NONE                                    ? pt->flow[edge]
+                  : r->fate[e] == BERTH_I_LP_MERGED && at != BERTH_NONE ? node[at]
+                                                                        : 0;
   }
 }
 
-/* The flow that proves the floor: all along one longest path without c.  @param after levels without c */
+/* The flow that proves the floor: all along one longest path without c. @param after levels without
+ * c */
 static void flow_on_longest(const berth_i_lp_pairs *a, const double *after, double *flow) {
   int32_t op = 0;
   for (int32_t k = 0; k < a->m; k++) flow[k] = 0;
@@ -158,8 +172,9 @@ static void flow_on_longest(const berth_i_lp_pairs *a, const double *after, doub
   }
 }
 
-/* The longest path under y in the whole graph, whatever the solvers say.  @param left [m] scratch */
-static double whole_upper(const berth_i_lp_pairs *a, const berth_lp *lp, double *left, double *before, double *after) {
+/* The longest path under y in the whole graph, whatever the solvers say. @param left [m] scratch */
+static double whole_upper(const berth_i_lp_pairs *a, const berth_lp *lp, double *left,
+                          double *before, double *after) {
   for (int32_t e = 0; e < a->m; e++) left[e] = a->c[e] * (1 - lp->y[e]);
   return berth_i_lp_pair_levels(a, left, NULL, before, after);
 }
@@ -172,8 +187,8 @@ static double largest_c_to_least_p(const berth_i_lp_pairs *a) {
   return p > 0 ? c / p : INFINITY;
 }
 
-static void fill(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const berth_i_lp_point *pt, const double *node, double gap,
-                 berth_lp *lp) {
+static void fill(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const berth_i_lp_point *pt,
+                 const double *node, double gap, berth_lp *lp) {
   berth_lp_summary *s = &lp->summary;
   size_t bytes = (size_t)a->m * sizeof(int32_t);
   map_back(a, r, pt, node, lp);
@@ -196,7 +211,7 @@ static void fill(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const berth_i
   memcpy(lp->c, a->c, (size_t)a->m * sizeof *lp->c);
 }
 
-/* ---- object --------------------------------------------------------------------------------- */
+/* ---- object ---- */
 
 void berth_lp_retain(berth_lp *lp) { lp->refs++; }
 
@@ -227,14 +242,16 @@ static berth_status make(const berth_i_lp_pairs *a, berth_lp **out) {
   return berth_i_pool_status(&lp->pool);
 }
 
-static berth_status solve_pairs(const berth_i_lp_pairs *a, const berth_lp_options *o, berth_lp *lp) {
+static berth_status solve_pairs(const berth_i_lp_pairs *a, const berth_lp_options *o,
+                                berth_lp *lp) {
   berth_i_lp_reduced r;
   double *node = NULL;
   berth_status st = berth_i_lp_reduce(a, &r);
   if (st != BERTH_OK) return st;
   berth_i_lp_point pt;
   st = berth_i_lp_point_init(a->ctx, &r.q, &pt);
-  if (st == BERTH_OK && !(node = berth_i_pool_alloc(&pt.pool, (size_t)r.q.n, sizeof *node))) st = berth_i_nomem(a->ctx);
+  if (st == BERTH_OK && !(node = berth_i_pool_alloc(&pt.pool, (size_t)r.q.n, sizeof *node)))
+    st = berth_i_nomem(a->ctx);
   if (st == BERTH_OK) st = solve(&(solver){ &r.q, o, &pt, &lp->summary });
   if (st == BERTH_OK) {
     node_flows(&r.q, pt.flow, node);
@@ -262,8 +279,8 @@ berth_status berth_lp_solve(berth_cost *cost, const berth_lp_options *opts, bert
 
 const berth_lp_summary *berth_lp_get(const berth_lp *lp) { return &lp->summary; }
 
-int32_t berth_lp_edges(const berth_lp *lp, const int32_t **src, const int32_t **dst, const double **c, const double **y,
-                       const double **flow) {
+int32_t berth_lp_edges(const berth_lp *lp, const int32_t **src, const int32_t **dst,
+                       const double **c, const double **y, const double **flow) {
   if (src) *src = lp->src;
   if (dst) *dst = lp->dst;
   if (c) *c = lp->c;

@@ -13,13 +13,15 @@ static void alloc_pairs(berth_i_lp_pairs *a) {
   a->in = berth_i_pool_alloc(&a->pool, a->cap, sizeof *a->in);
 }
 
-/* ---- pairs --------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 static double sum_of(double a, double b) { return a + b; }
 
-/* @param at [n] pair of the present producer with each op, if it lies at or after the producer's first
+/* @param at [n] pair of the present producer with each op, if it lies at or after the producer's
+ *        first
  * @param how several tensors go from one op to another */
-static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer, double (*how)(double, double), int32_t *at) {
+static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer,
+                         double (*how)(double, double), int32_t *at) {
   const berth_graph *g = a->g;
   int32_t first = a->m;
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
@@ -38,7 +40,8 @@ static void collect_from(berth_i_lp_pairs *a, int32_t op, const double *transfer
   }
 }
 
-/* Members come before consumers, no more; what has more pairs than that is left out, which leaves every bound one. */
+/* Members come before consumers, no more; what has more pairs than that is left out, which leaves
+ * every bound one. */
 enum { MOST_MET = 4096 };
 
 static size_t met_pairs(const berth_collective *c) {
@@ -67,7 +70,8 @@ static void collect_met(berth_i_lp_pairs *a, int32_t op, int32_t first, int32_t 
   }
 }
 
-static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(double, double), int32_t *at) {
+static void collect(berth_i_lp_pairs *a, const double *transfer, double (*how)(double, double),
+                    int32_t *at) {
   a->m = 0;
   for (int32_t i = 0; i < a->n; i++) at[i] = BERTH_NONE;
   for (int32_t i = 0; i < a->n; i++) {
@@ -86,11 +90,12 @@ static void index_consumers(berth_i_lp_pairs *a, int32_t *at) {
   for (int32_t i = 0; i < a->m; i++) a->in[at[a->dst[i]]++] = i;
 }
 
-/* ---- least times --------------------------------------------------------------------------- */
+/* ---- least times ---- */
 
 BERTH_I_SORT(sort_by_latency, berth_link, BERTH_I_UP(latency) BERTH_I_DOWN(bandwidth))
 
-/* Of the routes between different devices those that are the fastest for some size: latency and bandwidth both rise.
+/* Of the routes between different devices those that are the fastest for some size: latency and
+ * bandwidth both rise.
  * @param law [devices^2] out */
 static size_t fastest_routes(const berth_topology *t, berth_link *law) {
   size_t n = 0, kept = 0;
@@ -108,10 +113,12 @@ static size_t fastest_routes(const berth_topology *t, berth_link *law) {
   return kept;
 }
 
-static double least_by_routes(const berth_cost *cost, int32_t tensor, const berth_link *law, size_t n) {
+static double least_by_routes(const berth_cost *cost, int32_t tensor, const berth_link *law,
+                              size_t n) {
   double bytes = cost->g->tensor_bytes[tensor], least = INFINITY;
   if (n > 0 && bytes == 0 && cost->free_control) return 0;
-  for (size_t i = 0; i < n; i++) least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
+  for (size_t i = 0; i < n; i++)
+    least = fmin(least, berth_i_route_seconds(cost, law[i].latency, law[i].bandwidth, bytes));
   return least;
 }
 
@@ -152,30 +159,39 @@ static void two_least_add(two_least *l, double x, int32_t pair) {
     l->second = x;
   }
 }
-static double least_of_others(const two_least *l, int32_t pair) { return l->at == pair ? l->second : l->first; }
+static double least_of_others(const two_least *l, int32_t pair) {
+  return l->at == pair ? l->second : l->first;
+}
 
-/* No pair counts more than the least op time of another child of its producer, or of another parent of its consumer: no two
- * children that start sooner than that after their parent can share its device, nor can two such parents. */
+/* No pair counts more than the least op time of another child of its producer, or of another parent
+ * of its consumer: no two children that start sooner than that after their parent can share its
+ * device, nor can two such parents. */
 static void cap_by_relatives(berth_i_lp_pairs *a) {
   for (int32_t i = 0; i < a->n; i++) {
     two_least kids = { INFINITY, INFINITY, BERTH_NONE }, parents = kids;
-    for (int32_t k = a->out_at[i]; k < a->out_at[i + 1]; k++) two_least_add(&kids, a->p[a->dst[k]], k);
-    for (int32_t k = a->out_at[i]; k < a->out_at[i + 1]; k++) a->c[k] = fmin(a->c[k], least_of_others(&kids, k));
-    for (int32_t k = a->in_at[i]; k < a->in_at[i + 1]; k++) two_least_add(&parents, a->p[a->src[a->in[k]]], a->in[k]);
-    for (int32_t k = a->in_at[i]; k < a->in_at[i + 1]; k++) a->c[a->in[k]] = fmin(a->c[a->in[k]], least_of_others(&parents, a->in[k]));
+    for (int32_t k = a->out_at[i]; k < a->out_at[i + 1]; k++)
+      two_least_add(&kids, a->p[a->dst[k]], k);
+    for (int32_t k = a->out_at[i]; k < a->out_at[i + 1]; k++)
+      a->c[k] = fmin(a->c[k], least_of_others(&kids, k));
+    for (int32_t k = a->in_at[i]; k < a->in_at[i + 1]; k++)
+      two_least_add(&parents, a->p[a->src[a->in[k]]], a->in[k]);
+    for (int32_t k = a->in_at[i]; k < a->in_at[i + 1]; k++)
+      a->c[a->in[k]] = fmin(a->c[a->in[k]], least_of_others(&parents, a->in[k]));
   }
 }
 
-/* ---- all together -------------------------------------------------------------------------- */
+/* ---- all together ---- */
 
 static berth_status transfers(const berth_cost *cost, berth_lp_times times, double *out) {
-  if (cost->n_devices > 1) return times == BERTH_LP_MEAN ? berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, out)
-                                                               : least_transfers(cost, out);
+  if (cost->n_devices > 1)
+    return times == BERTH_LP_MEAN ? berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, out)
+                                  : least_transfers(cost, out);
   for (int32_t t = 0; t < cost->g->n_tensors; t++) out[t] = 0;
   return BERTH_OK;
 }
 
-static berth_status fill_pairs(const berth_cost *cost, berth_lp_times times, double *transfer, int32_t *at, berth_i_lp_pairs *a) {
+static berth_status fill_pairs(const berth_cost *cost, berth_lp_times times, double *transfer,
+                               int32_t *at, berth_i_lp_pairs *a) {
   berth_status st = transfers(cost, times, transfer);
   if (st != BERTH_OK) return st;
   collect(a, transfer, times == BERTH_LP_MEAN ? sum_of : fmax, at);
@@ -191,7 +207,9 @@ berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth
   double *transfer = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_tensors, sizeof *transfer);
   int32_t *at = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_ops, sizeof *at);
   berth_status st = berth_i_pool_status(&scratch);
-  *a = (berth_i_lp_pairs){ .pool = berth_i_pool_empty(ctx), .ctx = ctx, .g = cost->g, .n = cost->g->n_ops };
+  *a = (berth_i_lp_pairs){
+    .pool = berth_i_pool_empty(ctx), .ctx = ctx, .g = cost->g, .n = cost->g->n_ops
+  };
   a->cap = (size_t)cost->g->n_edges + all_met_pairs(cost->g);
   alloc_pairs(a);
   if (st == BERTH_OK) st = berth_i_pool_status(&a->pool);

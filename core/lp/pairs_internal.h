@@ -4,7 +4,8 @@
 
 #include "lp_internal.h"
 
-/** Pairs (producer, consumer) of a priced graph, each once: by producer, then in the order of its tensors and their consumers. */
+/** Pairs (producer, consumer) of a priced graph, each once: by producer, then in the order of its
+ * tensors and their consumers. */
 typedef struct berth_i_lp_pairs {
   berth_i_pool pool;
   berth_ctx *ctx;
@@ -18,10 +19,12 @@ typedef struct berth_i_lp_pairs {
   size_t cap;          /* most pairs */
 } berth_i_lp_pairs;
 
-/** @return BERTH_OK; BERTH_EUNSUPPORTED, BERTH_EUNREACHABLE, BERTH_ENOMEM; the pool is empty then.  O(ops + edges) */
+/** @return BERTH_OK; BERTH_EUNSUPPORTED, BERTH_EUNREACHABLE, BERTH_ENOMEM; the pool is empty then.
+ *         O(ops + edges) */
 berth_status berth_i_lp_pairs_init(berth_cost *cost, berth_lp_times times, berth_i_lp_pairs *a);
 
-/** What became of a pair. Where y = 1 is said, that is so with c > 0; else y = 0, and some other pair may have it. */
+/** What became of a pair. Where y = 1 is said, that is so with c > 0; else y = 0, and some other
+ * pair may have it. */
 enum {
   BERTH_I_LP_EDGE,    /* an edge of the reduced problem: its y is the pair's */
   BERTH_I_LP_FREE,    /* the same, but nothing competes with it: c = 0 there, y = 1 here */
@@ -36,14 +39,17 @@ typedef struct berth_i_lp_reduced {
   int32_t *node;  /* [ops] BERTH_NONE: no path through the op is longer than the floor */
   int32_t *edge;  /* [pairs] BERTH_NONE: none */
   uint8_t *fate;  /* [pairs] */
-  double *before, *after; /* [ops] longest path that ends with the op's start, that starts with it, under what is left of c */
+  double *before, *after; /* [ops] longest path that ends with the op's start, that starts with it,
+                             under what is left of c */
 } berth_i_lp_reduced;
 
 /** After a failure the pool is empty. */
 berth_status berth_i_lp_reduce(const berth_i_lp_pairs *a, berth_i_lp_reduced *r);
 
 /** Longest paths with lengths p + weight: before an op's start; from its start on.
- *  @param c [pairs]; NULL: 0  @param fate [pairs] NULL: none is left out  @return the longest of all */
-double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const uint8_t *fate, double *before, double *after);
+ *  @param c [pairs]; NULL: 0 @param fate [pairs] NULL: none is left out @return the longest of
+ *         all */
+double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const uint8_t *fate,
+                              double *before, double *after);
 
 #endif

@@ -1,15 +1,19 @@
-/* The linear program of favourite children made smaller. What nothing competes with is free: two ops that only have one another
- * are one node. What no path longer than the longest one without c goes through cannot matter. */
+/* The linear program of favourite children made smaller. What nothing competes with is free: two
+ * ops that only have one another are one node. What no path longer than the longest one without c
+ * goes through cannot matter. */
 #include "pairs_internal.h"
 
 /* Each round costs O(pairs); what the next ones would find is little. */
 enum { MOST_ROUNDS = 16 };
 
-/* ---- levels -------------------------------------------------------------------------------- */
+/* ---- levels ---- */
 
-static bool left_out(const uint8_t *fate, int32_t pair) { return fate && fate[pair] >= BERTH_I_LP_DROPPED; }
+static bool left_out(const uint8_t *fate, int32_t pair) {
+  return fate && fate[pair] >= BERTH_I_LP_DROPPED;
+}
 
-double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const uint8_t *fate, double *before, double *after) {
+double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const uint8_t *fate,
+                              double *before, double *after) {
   double most = 0;
   for (int32_t i = 0; i < a->n; i++) {
     int32_t op = a->g->topo[i];
@@ -33,7 +37,7 @@ double berth_i_lp_pair_levels(const berth_i_lp_pairs *a, const double *c, const 
   return most;
 }
 
-/* ---- fates --------------------------------------------------------------------------------- */
+/* ---- fates ---- */
 
 typedef struct fates {
   const berth_i_lp_pairs *a;
@@ -61,7 +65,8 @@ static void count_pairs(fates *f) {
   }
 }
 
-/* Without dropped pairs, and where c > 0 only with itself: y = 1 is best. With nothing else at all: one node. */
+/* Without dropped pairs, and where c > 0 only with itself: y = 1 is best. With nothing else at all:
+ * one node. */
 static bool free_lone(fates *f) {
   bool changed = false;
   for (int32_t e = 0; e < f->a->m; e++) {
@@ -82,7 +87,9 @@ static bool drop_short(fates *f, double floor) {
   berth_i_lp_pair_levels(f->a, f->c, f->fate, f->before, f->after);
   for (int32_t e = 0; e < f->a->m; e++) {
     int32_t i = f->a->src[e];
-    if (f->fate[e] >= BERTH_I_LP_MERGED || f->before[i] + f->a->p[i] + f->c[e] + f->after[f->a->dst[e]] > floor) continue;
+    if (f->fate[e] >= BERTH_I_LP_MERGED
+        || f->before[i] + f->a->p[i] + f->c[e] + f->after[f->a->dst[e]] > floor)
+      continue;
     f->fate[e] = f->fate[e] == BERTH_I_LP_FREE ? BERTH_I_LP_SPARE : BERTH_I_LP_DROPPED;
     changed = true;
   }
@@ -102,7 +109,7 @@ static berth_status decide(fates *f, double floor) {
   return st;
 }
 
-/* ---- the smaller problem ------------------------------------------------------------------- */
+/* ---- the smaller problem ---- */
 
 static bool stays(const berth_i_lp_reduced *r, int32_t pair) {
   return r->fate[pair] == BERTH_I_LP_EDGE || r->fate[pair] == BERTH_I_LP_FREE;
@@ -115,10 +122,11 @@ static int32_t merged_parent(const berth_i_lp_pairs *a, const berth_i_lp_reduced
   return BERTH_NONE;
 }
 
-/* Pairs that stay enter the first op of a chain and leave the last one. So chains in the order of their first ops are in
- * topological order, and those that no such pair touches need no number.
+/* Pairs that stay enter the first op of a chain and leave the last one. So chains in the order of
+ * their first ops are in topological order, and those that no such pair touches need no number.
  * @param first [n] out: first op of the chain  @param last [n] out, at first ops: its last op */
-static void find_chains(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, int32_t *first, int32_t *last, uint8_t *touched) {
+static void find_chains(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, int32_t *first,
+                        int32_t *last, uint8_t *touched) {
   memset(touched, 0, (size_t)a->n);
   for (int32_t i = 0; i < a->n; i++) {
     int32_t op = a->g->topo[i], parent = merged_parent(a, r, op);
@@ -131,8 +139,8 @@ static void find_chains(const berth_i_lp_pairs *a, const berth_i_lp_reduced *r, 
 }
 
 /* @param number [nodes] out: first op of each */
-static void number_nodes(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const int32_t *first, const uint8_t *touched,
-                         int32_t *number) {
+static void number_nodes(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const int32_t *first,
+                         const uint8_t *touched, int32_t *number) {
   int32_t n = 0;
   for (int32_t i = 0; i < a->n; i++) {
     int32_t op = a->g->topo[i], head = first[op];
@@ -154,8 +162,8 @@ static void to_offsets(int32_t *at, int32_t n) {
 }
 
 /* By head, then by tail.  @param next [n] scratch */
-static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const double *c, const int32_t *number,
-                         const int32_t *last, int32_t *next) {
+static void number_edges(const berth_i_lp_pairs *a, berth_i_lp_reduced *r, const double *c,
+                         const int32_t *number, const int32_t *last, int32_t *next) {
   berth_i_lp_problem *q = &r->q;
   for (int32_t e = 0; e < a->m; e++) {
     r->edge[e] = BERTH_NONE;
@@ -192,14 +200,16 @@ static berth_status alloc_problem(berth_i_pool *pool, berth_i_lp_problem *q) {
   return berth_i_pool_status(pool);
 }
 
-static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first, const uint8_t *touched) {
+static int32_t count_touched(const berth_i_lp_pairs *a, const int32_t *first,
+                             const uint8_t *touched) {
   int32_t n = 0;
   for (int32_t i = 0; i < a->n; i++) n += first[i] == i && touched[i];
   return n;
 }
 
 /* @param work [4n] scratch */
-static berth_status build(const berth_i_lp_pairs *a, const double *c, int32_t *work, uint8_t *touched, berth_i_lp_reduced *r) {
+static berth_status build(const berth_i_lp_pairs *a, const double *c, int32_t *work,
+                          uint8_t *touched, berth_i_lp_reduced *r) {
   int32_t *first = work, *last = first + a->n, *number = last + a->n, *next = number + a->n;
   find_chains(a, r, first, last, touched);
   r->q.n = count_touched(a, first, touched);

@@ -1,4 +1,5 @@
-/* Favourite children: matchings on the pairs of producer and consumer, greedily by one order or another. */
+/* Favourite children: matchings on the pairs of producer and consumer, greedily by one order or
+ * another. */
 #include "solution_internal.h"
 #include "base/sort_internal.h"
 
@@ -14,11 +15,12 @@ typedef struct ranked {
   int32_t pair;
 } ranked;
 
-BERTH_I_SORT(sort_by_rank, ranked, BERTH_I_DOWN(key[0]) BERTH_I_DOWN(key[1]) BERTH_I_DOWN(key[2]) BERTH_I_UP(pair))
+BERTH_I_SORT(sort_by_rank, ranked,
+             BERTH_I_DOWN(key[0]) BERTH_I_DOWN(key[1]) BERTH_I_DOWN(key[2]) BERTH_I_UP(pair))
 
 /* @param taken [ops] scratch */
-static void match_greedily(ranked *r, int32_t m, const int32_t *src, const int32_t *dst, int32_t ops, uint8_t *taken,
-                           int32_t *child) {
+static void match_greedily(ranked *r, int32_t m, const int32_t *src, const int32_t *dst,
+                           int32_t ops, uint8_t *taken, int32_t *child) {
   sort_by_rank(r, (size_t)m);
   for (int32_t i = 0; i < ops; i++) child[i] = BERTH_NONE;
   for (int32_t i = 0; i < m; i++) {
@@ -45,7 +47,8 @@ static int32_t rank(const berth_lp *lp, double tau, ranked *r) {
 
 berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child) {
   berth_i_pool scratch = berth_i_pool_empty(lp->ctx);
-  if (!(tau >= 0 && tau <= 1)) return berth_i_fail(lp->ctx, BERTH_EINVAL, "favourites: tau: %g is not in 0..1", tau);
+  if (!(tau >= 0 && tau <= 1))
+    return berth_i_fail(lp->ctx, BERTH_EINVAL, "favourites: tau: %g is not in 0..1", tau);
   ranked *r = berth_i_pool_alloc(&scratch, (size_t)lp->m, sizeof *r);
   uint8_t *taken = berth_i_pool_zalloc(&scratch, (size_t)lp->n, 1);
   berth_status st;
@@ -55,14 +58,17 @@ berth_status berth_lp_favourites(const berth_lp *lp, double tau, int32_t *child)
   return st;
 }
 
-/* ---- by through-length ---------------------------------------------------------------------- */
+/* ---- by through-length ---- */
 
-void berth_i_lp_through(const berth_i_lp_pairs *a, const double *before, const double *after, double *through) {
-  for (int32_t e = 0; e < a->m; e++) through[e] = before[a->src[e]] + a->p[a->src[e]] + a->c[e] + after[a->dst[e]];
+void berth_i_lp_through(const berth_i_lp_pairs *a, const double *before, const double *after,
+                        double *through) {
+  for (int32_t e = 0; e < a->m; e++)
+    through[e] = before[a->src[e]] + a->p[a->src[e]] + a->c[e] + after[a->dst[e]];
 }
 
 /* @param level [2n + m] scratch */
-static void match_through(const berth_i_lp_pairs *a, double *level, ranked *r, uint8_t *taken, int32_t *child) {
+static void match_through(const berth_i_lp_pairs *a, double *level, ranked *r, uint8_t *taken,
+                          int32_t *child) {
   double *before = level, *after = level + a->n, *through = after + a->n;
   berth_i_lp_pair_levels(a, a->c, NULL, before, after);
   berth_i_lp_through(a, before, after, through);

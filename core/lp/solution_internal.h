@@ -15,6 +15,7 @@ struct berth_lp {
 };
 
 /** @param before, after levels with full c  @param through [pairs] out */
-void berth_i_lp_through(const berth_i_lp_pairs *a, const double *before, const double *after, double *through);
+void berth_i_lp_through(const berth_i_lp_pairs *a, const double *before, const double *after,
+                        double *through);
 
 #endif

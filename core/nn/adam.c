@@ -66,11 +66,12 @@ int64_t berth_adam_steps(const berth_adam *a) { return a->steps; }
 
 berth_status berth_i_adam_check(const berth_adam *a) {
   if (a->size == a->params->size) return BERTH_OK;
-  return berth_i_fail(a->ctx, BERTH_EINVAL, "adam: made for %lld numbers, the parameters have %lld now", (long long)a->size,
-                      (long long)a->params->size);
+  return berth_i_fail(a->ctx, BERTH_EINVAL,
+                      "adam: made for %lld numbers, the parameters have %lld now",
+                      (long long)a->size, (long long)a->params->size);
 }
 
-/* ---- a step ----------------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 /* Compares bits, which takes in NaN: all of 1e19 and above. */
 static bool all_usable(const float *g, int64_t n) {
@@ -91,13 +92,15 @@ static berth_status check_gradients(const berth_params *p) {
     int64_t k = 0;
     if (all_usable(g->data, g->size)) continue;
     while (all_usable(g->data + k, 1)) k++;
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "adam: gradient %lld of \"%s\" is %g, must be finite and below 1e19", (long long)k,
-                        p->item[i].name, (double)g->data[k]);
+    return berth_i_fail(p->ctx, BERTH_EINVAL,
+                        "adam: gradient %lld of \"%s\" is %g, must be finite and below 1e19",
+                        (long long)k, p->item[i].name, (double)g->data[k]);
   }
   return BERTH_OK;
 }
 
-/* Bias corrections folded into three factors: x -= rate m' / (sqrt(v') + e), where m' = m / (1 - b1^t), v' = v / (1 - b2^t). */
+/* Bias corrections folded into three factors: x -= rate m' / (sqrt(v') + e), where m' = m / (1 -
+ * b1^t), v' = v / (1 - b2^t). */
 typedef struct Factors {
   float beta1, rest1, beta2, rest2, rate, root, epsilon, keep;
 } Factors;
@@ -117,14 +120,16 @@ static Factors factors(const berth_adam *a, double rate) {
   return f;
 }
 
-/* Moments that die away would end as denormals, on which processors are slow: those below what epsilon lets count become 0. */
+/* Moments that die away would end as denormals, on which processors are slow: those below what
+ * epsilon lets count become 0. */
 static const float LEAST_FIRST = 1e-30f, LEAST_SECOND = 1e-36f;
 
-static void update(const Factors *restrict f, int64_t n, const float *restrict g, float *restrict m, float *restrict v,
-                   float *restrict x) {
+static void update(const Factors *restrict f, int64_t n, const float *restrict g, float *restrict m,
+                   float *restrict v, float *restrict x) {
   const Factors c = *f;
   for (int64_t i = 0; i < n; i++) {
-    float first = c.beta1 * m[i] + c.rest1 * g[i], second = c.beta2 * v[i] + c.rest2 * (g[i] * g[i]);
+    float first = c.beta1 * m[i] + c.rest1 * g[i],
+          second = c.beta2 * v[i] + c.rest2 * (g[i] * g[i]);
     first = fabsf(first) < LEAST_FIRST ? 0 : first;
     second = second < LEAST_SECOND ? 0 : second;
     m[i] = first;
@@ -138,7 +143,8 @@ berth_status berth_adam_step(berth_adam *a, double rate) {
   berth_status st = berth_i_adam_check(a);
   if (st == BERTH_OK) st = check_gradients(p);
   if (st == BERTH_OK && !(rate >= 0 && rate < INFINITY)) {
-    st = berth_i_fail(a->ctx, BERTH_EINVAL, "adam: rate is %g, must be finite and not negative", rate);
+    st = berth_i_fail(a->ctx, BERTH_EINVAL, "adam: rate is %g, must be finite and not negative",
+                      rate);
   }
   if (st != BERTH_OK) return st;
   Factors f = factors(a, rate);

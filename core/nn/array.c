@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* Numbers begin at a multiple of 64 bytes behind the head: whole cache lines where the allocator gives them. */
+/* Numbers begin at a multiple of 64 bytes behind the head: whole cache lines where the allocator
+ * gives them. */
 enum { HEAD = (sizeof(berth_array) + 63) / 64 * 64 };
 
 static size_t bytes_of(const berth_array *a) { return HEAD + (size_t)a->size * sizeof(float); }
@@ -15,24 +16,30 @@ static berth_status check_shape(berth_ctx *ctx, int32_t rank, const int32_t *sha
   int64_t n = 1;
   bool empty = false;
   if (rank < 1 || rank > BERTH_NN_RANK) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "array: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
+    return berth_i_fail(ctx, BERTH_EINVAL, "array: rank %d is not 1 to %d", (int)rank,
+                        BERTH_NN_RANK);
   }
   for (int32_t i = 0; i < rank; i++) {
-    if (shape[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "array: axis %d has %d numbers", (int)i, (int)shape[i]);
+    if (shape[i] < 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "array: axis %d has %d numbers", (int)i,
+                          (int)shape[i]);
     empty = empty || shape[i] == 0;
-    if (shape[i] > 0 && n > INT64_MAX / 8 / shape[i]) return berth_i_fail(ctx, BERTH_ENOMEM, "array: too many numbers");
+    if (shape[i] > 0 && n > INT64_MAX / 8 / shape[i])
+      return berth_i_fail(ctx, BERTH_ENOMEM, "array: too many numbers");
     n *= shape[i] > 0 ? shape[i] : 1;
   }
   *size = empty ? 0 : n;
   return BERTH_OK;
 }
 
-berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shape, berth_array **out) {
+berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shape,
+                               berth_array **out) {
   int64_t size = 0;
   berth_status st = check_shape(ctx, rank, shape, &size);
   if (st != BERTH_OK) return st;
   berth_array *a;
-  if (!(a = berth_i_block_alloc(ctx, HEAD + (size_t)size * sizeof(float)))) return berth_i_nomem(ctx);
+  if (!(a = berth_i_block_alloc(ctx, HEAD + (size_t)size * sizeof(float))))
+    return berth_i_nomem(ctx);
   a->ctx = ctx;
   a->refs = 1;
   a->rank = rank;
@@ -48,7 +55,8 @@ berth_status berth_i_array_raw(berth_ctx *ctx, int32_t rank, const int32_t *shap
   return BERTH_OK;
 }
 
-berth_status berth_array_new(berth_ctx *ctx, int32_t rank, const int32_t *shape, berth_array **out) {
+berth_status berth_array_new(berth_ctx *ctx, int32_t rank, const int32_t *shape,
+                             berth_array **out) {
   berth_status st = berth_i_array_raw(ctx, rank, shape, out);
   if (st == BERTH_OK) memset((*out)->data, 0, (size_t)(*out)->size * sizeof(float));
   return st;
@@ -77,13 +85,14 @@ bool berth_i_same_shape(const berth_array *a, const berth_array *b) {
 const char *berth_i_shape_text(const berth_array *a, char buf[BERTH_I_SHAPE_TEXT]) {
   int at = 0;
   for (int32_t i = 0; i < a->rank; i++) {
-    at += snprintf(buf + at, (size_t)(BERTH_I_SHAPE_TEXT - at), "%s%d", i ? " x " : "", (int)a->shape[i]);
+    at += snprintf(buf + at, (size_t)(BERTH_I_SHAPE_TEXT - at), "%s%d", i ? " x " : "",
+                   (int)a->shape[i]);
   }
   return buf;
 }
 
 berth_status berth_i_shapes(const char *what, const berth_array *a, const berth_array *b) {
   char x[BERTH_I_SHAPE_TEXT], y[BERTH_I_SHAPE_TEXT];
-  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: %s and %s do not go together", what, berth_i_shape_text(a, x),
-                      berth_i_shape_text(b, y));
+  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: %s and %s do not go together", what,
+                      berth_i_shape_text(a, x), berth_i_shape_text(b, y));
 }

@@ -18,14 +18,17 @@ typedef struct Pack {
 static Sizes sizes_of(const berth_i_node *node) {
   const berth_array *q = node->in[0], *k = node->in[1], *v = node->in[2];
   int32_t r = q->rank, heads = node->k[0];
-  Sizes z = { r == 3 ? q->shape[0] : 1, heads, q->shape[r - 2], k->shape[r - 2], berth_i_last(q) / heads, 0, 0 };
+  Sizes z = {
+    r == 3 ? q->shape[0] : 1, heads, q->shape[r - 2], k->shape[r - 2], berth_i_last(q) / heads, 0, 0
+  };
   z.e = berth_i_last(v) / heads;
   z.scale = z.d > 0 ? (float)(1 / sqrt(z.d)) : 0;
   return z;
 }
 
 static berth_status pack_new(berth_ctx *ctx, const Sizes *z, Pack *p) {
-  size_t nd = (size_t)z->n * (size_t)z->d, md = (size_t)z->m * (size_t)z->d, me = (size_t)z->m * (size_t)z->e;
+  size_t nd = (size_t)z->n * (size_t)z->d, md = (size_t)z->m * (size_t)z->d,
+         me = (size_t)z->m * (size_t)z->e;
   size_t ne = (size_t)z->n * (size_t)z->e;
   p->size = 2 * (nd + md + me) + ne + (size_t)z->n * (size_t)z->m;
   if (!(p->q = berth_i_alloc(ctx, p->size, sizeof *p->q))) return berth_i_nomem(ctx);
@@ -42,19 +45,22 @@ static berth_status pack_new(berth_ctx *ctx, const Sizes *z, Pack *p) {
 static void pack_free(berth_ctx *ctx, Pack *p) { berth_i_free(ctx, p->q, p->size, sizeof *p->q); }
 
 /* Columns of head h of matrix b of x [batch, n, heads * d]. */
-static void take(const float *x, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d, float *out) {
+static void take(const float *x, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d,
+                 float *out) {
   int64_t width = (int64_t)heads * d;
   x += b * n * width + (int64_t)h * d;
   for (int64_t i = 0; i < n; i++) memcpy(out + i * d, x + i * width, (size_t)d * sizeof *out);
 }
 
-static void put(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d, float *x) {
+static void put(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d,
+                float *x) {
   int64_t width = (int64_t)heads * d;
   x += b * n * width + (int64_t)h * d;
   for (int64_t i = 0; i < n; i++) memcpy(x + i * width, in + i * d, (size_t)d * sizeof *in);
 }
 
-static void put_more(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d, float *x) {
+static void put_more(const float *in, int32_t b, int32_t h, int32_t heads, int32_t n, int32_t d,
+                     float *x) {
   int64_t width = (int64_t)heads * d;
   x += b * n * width + (int64_t)h * d;
   for (int64_t i = 0; i < n; i++) berth_i_add_to(x + i * width, in + i * d, d);
@@ -66,16 +72,18 @@ static void take_inputs(const berth_i_node *node, const Sizes *z, int32_t b, int
   take(node->in[2]->data, b, h, z->heads, z->m, z->e, p->v);
 }
 
-/* ---- forward --------------------------------------------------------------------------------------- */
+/* ---- forward ---- */
 
 /* softmax(scale s) of every row, in place. */
 static void probabilities(float *s, const float *mask, const Sizes *z) {
   int64_t m = z->m;
   for (int64_t i = 0; i < z->n * m; i++) s[i] *= z->scale;
-  for (int64_t i = 0; i < z->n; i++) berth_i_softmax_run(s + i * m, mask ? mask + i * m : NULL, z->m, s + i * m);
+  for (int64_t i = 0; i < z->n; i++)
+    berth_i_softmax_run(s + i * m, mask ? mask + i * m : NULL, z->m, s + i * m);
 }
 
-static void head_forward(const berth_i_node *node, const Sizes *z, const berth_array *mask, int32_t b, int32_t h, Pack *p) {
+static void head_forward(const berth_i_node *node, const Sizes *z, const berth_array *mask,
+                         int32_t b, int32_t h, Pack *p) {
   int64_t nm = (int64_t)z->n * z->m;
   float *s = node->kept[0]->data + ((int64_t)b * z->heads + h) * nm;
   const float *seen = mask ? mask->data + (mask->rank == 3 ? b * nm : 0) : NULL;
@@ -98,7 +106,7 @@ static berth_status forward(const berth_i_node *node, const berth_array *mask) {
   return BERTH_OK;
 }
 
-/* ---- backward -------------------------------------------------------------------------------------- */
+/* ---- backward ---- */
 
 /* ds from the gradient of the probabilities, in place: scale p (dp - sum p dp). */
 static void scores_back(const float *p, float *ds, int32_t m, float scale) {
@@ -106,8 +114,8 @@ static void scores_back(const float *p, float *ds, int32_t m, float scale) {
   for (int32_t j = 0; j < m; j++) ds[j] = scale * p[j] * (ds[j] - sum);
 }
 
-static void head_back(const berth_i_node *node, const Sizes *z, const float *d, int32_t b, int32_t h, float *const g[3],
-                      Pack *p) {
+static void head_back(const berth_i_node *node, const Sizes *z, const float *d, int32_t b,
+                      int32_t h, float *const g[3], Pack *p) {
   const float *s = node->kept[0]->data + ((int64_t)b * z->heads + h) * z->n * z->m;
   take_inputs(node, z, b, h, p);
   take(d, b, h, z->heads, z->n, z->e, p->o);
@@ -142,15 +150,17 @@ static berth_status attention_back(berth_tape *t, const berth_i_node *node, cons
   return BERTH_OK;
 }
 
-/* ---- the door -------------------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
 static berth_status check_inputs(const berth_array *q, const berth_array *k, const berth_array *v) {
   int32_t r = q->rank;
   if (r != 2 && r != 3) return berth_i_shapes("attention, q and k", q, k);
-  if (k->rank != r || k->shape[r - 1] != q->shape[r - 1] || (r == 3 && k->shape[0] != q->shape[0])) {
+  if (k->rank != r || k->shape[r - 1] != q->shape[r - 1]
+      || (r == 3 && k->shape[0] != q->shape[0])) {
     return berth_i_shapes("attention, q and k", q, k);
   }
-  if (v->rank != r || v->shape[r - 2] != k->shape[r - 2] || (r == 3 && v->shape[0] != q->shape[0])) {
+  if (v->rank != r || v->shape[r - 2] != k->shape[r - 2]
+      || (r == 3 && v->shape[0] != q->shape[0])) {
     return berth_i_shapes("attention, k and v", k, v);
   }
   return BERTH_OK;
@@ -159,22 +169,24 @@ static berth_status check_inputs(const berth_array *q, const berth_array *k, con
 static berth_status check_heads(const berth_array *q, const berth_array *v, int32_t heads) {
   int32_t d = berth_i_last(q), e = berth_i_last(v);
   if (heads >= 1 && d % heads == 0 && e % heads == 0) return BERTH_OK;
-  return berth_i_fail(q->ctx, BERTH_EINVAL, "attention: %d heads do not divide %d and %d columns", heads, d, e);
+  return berth_i_fail(q->ctx, BERTH_EINVAL, "attention: %d heads do not divide %d and %d columns",
+                      heads, d, e);
 }
 
-static berth_status check_mask(const berth_array *q, const berth_array *k, const berth_array *mask) {
+static berth_status check_mask(const berth_array *q, const berth_array *k,
+                               const berth_array *mask) {
   int32_t r = q->rank;
   if (!mask) return BERTH_OK;
   int32_t s = mask->rank;
-  if ((s != 2 && s != r) || mask->shape[s - 2] != q->shape[r - 2] || mask->shape[s - 1] != k->shape[r - 2]
-      || (s == 3 && mask->shape[0] != q->shape[0])) {
+  if ((s != 2 && s != r) || mask->shape[s - 2] != q->shape[r - 2]
+      || mask->shape[s - 1] != k->shape[r - 2] || (s == 3 && mask->shape[0] != q->shape[0])) {
     return berth_i_shapes("attention, q and the mask", q, mask);
   }
   return BERTH_OK;
 }
 
-berth_status berth_nn_attention(berth_tape *t, berth_array *q, berth_array *k, berth_array *v, int32_t heads, berth_array *mask,
-                                berth_array **out) {
+berth_status berth_nn_attention(berth_tape *t, berth_array *q, berth_array *k, berth_array *v,
+                                int32_t heads, berth_array *mask, berth_array **out) {
   berth_i_node node = { .backward = attention_back, .in = { q, k, v }, .k = { heads } };
   int32_t r = q->rank, shape[BERTH_NN_RANK] = { 1, heads, 0, 0 };
   berth_status st;

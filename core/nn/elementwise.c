@@ -4,8 +4,9 @@
 #include "layer_internal.h"
 
 /* ---- two arrays -------------------------------------------------------------------------- *
- * Shapes are aligned from the last axis and padded with ones in front. The innermost loop runs along the last axis with steps of 0
- * or 1; axes that both inputs run through alike are folded into one before that. */
+ * Shapes are aligned from the last axis and padded with ones in front. The innermost loop runs
+ * along the last axis with steps of 0 or 1; axes that both inputs run through alike are folded into
+ * one before that. */
 
 typedef struct pattern {
   int32_t n[BERTH_NN_RANK];             /* extents of the output */
@@ -37,7 +38,8 @@ static bool match(const berth_array *a, const berth_array *b, pattern *p) {
   return true;
 }
 
-/* Axis `outer` and the next inwards are one if both inputs run through them without a jump, or stand still in both. */
+/* Axis `outer` and the next inwards are one if both inputs run through them without a jump, or
+ * stand still in both. */
 static bool joins(const pattern *p, int32_t outer, int32_t inner) {
   const int64_t n = p->n[inner];
   if (n * p->n[outer] > INT32_MAX) return false;
@@ -62,21 +64,38 @@ static void fold(pattern *p) {
   while (to-- > 0) p->n[to] = 1;
 }
 
-#define EACH_ROW(p, x, y)                                                                                   \
-  for (int32_t i0 = 0; i0 < (p)->n[0]; i0++)                                                                \
-    for (int32_t i1 = 0; i1 < (p)->n[1]; i1++)                                                              \
-      for (int32_t i2 = 0; i2 < (p)->n[2]; i2++)                                                            \
-        for (int64_t x = i0 * (p)->a[0] + i1 * (p)->a[1] + i2 * (p)->a[2],                                  \
-                     y = i0 * (p)->b[0] + i1 * (p)->b[1] + i2 * (p)->b[2], once = 1; once; once = 0)
+#define EACH_ROW(p, x, y)                                                            \
+  for (int32_t i0 = 0; i0 < (p)->n[0]; i0++)                                         \
+    for (int32_t i1 = 0; i1 < (p)->n[1]; i1++)                                       \
+      for (int32_t i2 = 0; i2 < (p)->n[2]; i2++)                                     \
+        for (int64_t x = i0 * (p)->a[0] + i1 * (p)->a[1] + i2 * (p)->a[2],           \
+                     y = i0 * (p)->b[0] + i1 * (p)->b[1] + i2 * (p)->b[2], once = 1; \
+             once; once = 0)
 
-#define ROW_OF(EXPRESSION)                                                                                  \
-  if (sa && sb) for (int32_t j = 0; j < n; j++) { float x = a[j], y = b[j]; out[j] = (EXPRESSION); }        \
-  else if (sa) for (int32_t j = 0; j < n; j++) { float x = a[j], y = b[0]; out[j] = (EXPRESSION); }         \
-  else if (sb) for (int32_t j = 0; j < n; j++) { float x = a[0], y = b[j]; out[j] = (EXPRESSION); }         \
-  else for (int32_t j = 0; j < n; j++) { float x = a[0], y = b[0]; out[j] = (EXPRESSION); }
+#define ROW_OF(EXPRESSION)            \
+  if (sa && sb)                       \
+    for (int32_t j = 0; j < n; j++) { \
+      float x = a[j], y = b[j];       \
+      out[j] = (EXPRESSION);          \
+    }                                 \
+  else if (sa)                        \
+    for (int32_t j = 0; j < n; j++) { \
+      float x = a[j], y = b[0];       \
+      out[j] = (EXPRESSION);          \
+    }                                 \
+  else if (sb)                        \
+    for (int32_t j = 0; j < n; j++) { \
+      float x = a[0], y = b[j];       \
+      out[j] = (EXPRESSION);          \
+    }                                 \
+  else                                \
+    for (int32_t j = 0; j < n; j++) { \
+      float x = a[0], y = b[0];       \
+      out[j] = (EXPRESSION);          \
+    }
 
-static void row_of(berth_nn_binary f, int32_t n, const float *restrict a, bool sa, const float *restrict b, bool sb,
-                   float *restrict out) {
+static void row_of(berth_nn_binary f, int32_t n, const float *restrict a, bool sa,
+                   const float *restrict b, bool sb, float *restrict out) {
   switch (f) {
     case BERTH_NN_ADD: ROW_OF(x + y) break;
     case BERTH_NN_SUB: ROW_OF(x - y) break;
@@ -87,14 +106,16 @@ static void row_of(berth_nn_binary f, int32_t n, const float *restrict a, bool s
   }
 }
 
-static void combine(berth_nn_binary f, const pattern *p, const float *a, const float *b, float *out) {
+static void combine(berth_nn_binary f, const pattern *p, const float *a, const float *b,
+                    float *out) {
   EACH_ROW(p, x, y) {
     row_of(f, p->n[3], a + x, p->a[3] != 0, b + y, p->b[3] != 0, out);
     out += p->n[3];
   }
 }
 
-/* d(out)/da (second: d(out)/db) at each place. Where two are equal, MAX and MIN take the first; of a NaN and a number, the NaN. */
+/* d(out)/da (second: d(out)/db) at each place. Where two are equal, MAX and MIN take the first; of
+ * a NaN and a number, the NaN. */
 static inline float slope2(berth_nn_binary f, bool second, float x, float y) {
   switch (f) {
     case BERTH_NN_ADD: return 1;
@@ -107,19 +128,30 @@ static inline float slope2(berth_nn_binary f, bool second, float x, float y) {
   return 0;
 }
 
-#define ROW_BACK(EXPRESSION)                                                                                \
-  {                                                                                                         \
-    if (!step) {                                                                                            \
-      float sum = 0;                                                                                        \
-      for (int32_t j = 0; j < n; j++) { float x = a[j * sa], y = b[j * sb]; (void)x; (void)y; sum += d[j] * (EXPRESSION); } \
-      g[0] += sum;                                                                                          \
-    } else {                                                                                                \
-      for (int32_t j = 0; j < n; j++) { float x = a[j * sa], y = b[j * sb]; (void)x; (void)y; g[j] += d[j] * (EXPRESSION); } \
-    }                                                                                                       \
+#define ROW_BACK(EXPRESSION)                \
+  {                                         \
+    if (!step) {                            \
+      float sum = 0;                        \
+      for (int32_t j = 0; j < n; j++) {     \
+        float x = a[j * sa], y = b[j * sb]; \
+        (void)x;                            \
+        (void)y;                            \
+        sum += d[j] * (EXPRESSION);         \
+      }                                     \
+      g[0] += sum;                          \
+    } else {                                \
+      for (int32_t j = 0; j < n; j++) {     \
+        float x = a[j * sa], y = b[j * sb]; \
+        (void)x;                            \
+        (void)y;                            \
+        g[j] += d[j] * (EXPRESSION);        \
+      }                                     \
+    }                                       \
   }
 
-static void row_back(berth_nn_binary f, bool second, int32_t n, const float *restrict a, int64_t sa, const float *restrict b,
-                     int64_t sb, const float *restrict d, float *restrict g, bool step) {
+static void row_back(berth_nn_binary f, bool second, int32_t n, const float *restrict a, int64_t sa,
+                     const float *restrict b, int64_t sb, const float *restrict d,
+                     float *restrict g, bool step) {
   if (f == BERTH_NN_ADD || (f == BERTH_NN_SUB && !second)) ROW_BACK(1.0f)
   else if (f == BERTH_NN_SUB) ROW_BACK(-1.0f)
   else if (f == BERTH_NN_MUL && !second) ROW_BACK(y)
@@ -139,24 +171,27 @@ static berth_status binary_back(berth_tape *t, const berth_i_node *node, const f
     const float *from = d;
     if (!g) continue;
     EACH_ROW(&p, x, y) {
-      row_back(f, second, p.n[3], a->data + x, p.a[3], b->data + y, p.b[3], from, g + (second ? y : x),
-               (second ? p.b[3] : p.a[3]) != 0);
+      row_back(f, second, p.n[3], a->data + x, p.a[3], b->data + y, p.b[3], from,
+               g + (second ? y : x), (second ? p.b[3] : p.a[3]) != 0);
       from += p.n[3];
     }
   }
   return st;
 }
 
-static berth_status shape_of_both(const char *what, const berth_array *a, const berth_array *b, pattern *p, berth_array **out) {
+static berth_status shape_of_both(const char *what, const berth_array *a, const berth_array *b,
+                                  pattern *p, berth_array **out) {
   int32_t rank = a->rank > b->rank ? a->rank : b->rank;
   if (!match(a, b, p)) return berth_i_shapes(what, a, b);
   return berth_i_array_raw(a->ctx, rank, p->n + BERTH_NN_RANK - rank, out);
 }
 
-berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, berth_array *b, berth_array **out) {
+berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, berth_array *b,
+                             berth_array **out) {
   static const char *const names[] = { "add", "sub", "mul", "div", "max", "min" };
   berth_i_node node = { .backward = binary_back, .in = { a, b }, .k = { (int32_t)f } };
-  if ((unsigned)f > BERTH_NN_MIN) return berth_i_fail(a->ctx, BERTH_EINVAL, "apply2: no function %d", (int)f);
+  if ((unsigned)f > BERTH_NN_MIN)
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "apply2: no function %d", (int)f);
   berth_status st;
   pattern p;
   if ((st = shape_of_both(names[f], a, b, &p, &node.out)) != BERTH_OK) return st;
@@ -165,13 +200,19 @@ berth_status berth_nn_apply2(berth_tape *t, berth_nn_binary f, berth_array *a, b
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- one array --------------------------------------------------------------------------- */
+/* ---- one array ---- */
 
-#define EACH(EXPRESSION) for (int64_t i = 0; i < n; i++) { float x = in[i]; out[i] = (EXPRESSION); } break
+#define EACH(EXPRESSION)            \
+  for (int64_t i = 0; i < n; i++) { \
+    float x = in[i];                \
+    out[i] = (EXPRESSION);          \
+  }                                 \
+  break
 
 static inline float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678118654752f)); }
 static inline float gelu_slope(float x) {
-  return 0.5f * (1 + erff(x * 0.70710678118654752f)) + x * 0.39894228040143268f * expf(-0.5f * x * x);
+  return 0.5f * (1 + erff(x * 0.70710678118654752f))
+         + x * 0.39894228040143268f * expf(-0.5f * x * x);
 }
 static inline float softplus(float x) { return (x > 0 ? x : 0) + log1pf(berth_i_exp(-fabsf(x))); }
 
@@ -194,12 +235,18 @@ void berth_i_map(berth_nn_unary f, float p, int64_t n, const float *in, float *o
 }
 
 #undef EACH
-#define EACH(EXPRESSION)                                                                                     \
-  for (int64_t i = 0; i < n; i++) { float x = in[i], y = out[i]; (void)x; (void)y; g[i] += d[i] * (EXPRESSION); } break
+#define EACH(EXPRESSION)            \
+  for (int64_t i = 0; i < n; i++) { \
+    float x = in[i], y = out[i];    \
+    (void)x;                        \
+    (void)y;                        \
+    g[i] += d[i] * (EXPRESSION);    \
+  }                                 \
+  break
 
 /* g += d f'(x), by the output y where that is simpler: x may then be anything. */
-void berth_i_map_back(berth_nn_unary f, float p, int64_t n, const float *restrict in, const float *restrict out,
-                      const float *restrict d, float *restrict g) {
+void berth_i_map_back(berth_nn_unary f, float p, int64_t n, const float *restrict in,
+                      const float *restrict out, const float *restrict d, float *restrict g) {
   switch (f) {
     case BERTH_NN_IDENTITY: EACH(1.0f);
     case BERTH_NN_RELU: EACH(y <= 0 ? 0.0f : 1.0f);
@@ -220,13 +267,17 @@ static berth_status unary_back(berth_tape *t, const berth_i_node *node, const fl
   berth_array *a = node->in[0];
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient_of(t, a, &st);
-  if (g) berth_i_map_back((berth_nn_unary)node->k[0], (float)node->p[0], a->size, a->data, node->out->data, d, g);
+  if (g)
+    berth_i_map_back((berth_nn_unary)node->k[0], (float)node->p[0], a->size, a->data,
+                     node->out->data, d, g);
   return st;
 }
 
-berth_status berth_nn_apply(berth_tape *t, berth_nn_unary f, double p, berth_array *a, berth_array **out) {
+berth_status berth_nn_apply(berth_tape *t, berth_nn_unary f, double p, berth_array *a,
+                            berth_array **out) {
   berth_i_node node = { .backward = unary_back, .in = { a }, .k = { (int32_t)f }, .p = { p } };
-  if ((unsigned)f > BERTH_NN_GELU) return berth_i_fail(a->ctx, BERTH_EINVAL, "apply: no function %d", (int)f);
+  if ((unsigned)f > BERTH_NN_GELU)
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "apply: no function %d", (int)f);
   berth_status st;
   if ((st = berth_i_array_like(a, &node.out)) != BERTH_OK) return st;
   berth_i_map(f, (float)p, a->size, a->data, node.out->data);
@@ -241,7 +292,8 @@ static berth_status scale_back(berth_tape *t, const berth_i_node *node, const fl
   return st;
 }
 
-berth_status berth_nn_scale(berth_tape *t, berth_array *a, double factor, double offset, berth_array **out) {
+berth_status berth_nn_scale(berth_tape *t, berth_array *a, double factor, double offset,
+                            berth_array **out) {
   berth_i_node node = { .backward = scale_back, .in = { a }, .p = { factor } };
   berth_status st = berth_i_array_like(a, &node.out);
   float f = (float)factor, c = (float)offset;

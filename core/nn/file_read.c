@@ -1,5 +1,6 @@
-/* Loading parameters. The whole file is checked first, in a pass that keeps nothing; no length in it is believed before it is
- * known to fit into the file. What is read goes to an array of its own and from there, when all is well, to the parameters. */
+/* Loading parameters. The whole file is checked first, in a pass that keeps nothing; no length in
+ * it is believed before it is known to fit into the file. What is read goes to an array of its own
+ * and from there, when all is well, to the parameters. */
 #include "params_internal.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static berth_status damaged(Reader *r, const char *what) {
   return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: damaged: %s", r->path, what);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------ */
+/* ---- bytes ---- */
 
 /* As many as asked for, unless the file ends.  @param got set */
 static berth_status read_some(Reader *r, void *to, size_t n, size_t *got) {
@@ -99,23 +100,29 @@ static berth_status take_text(Reader *r, uint64_t n, const char *what, char **te
   return st;
 }
 
-/* ---- is it a whole file of ours? ---------------------------------------------------------------------- */
+/* ---- is it a whole file of ours? ---- */
 
 static berth_status check_kind(Reader *r, const unsigned char *b, size_t n, uint64_t size) {
   if (n < 8 || memcmp(b, BERTH_I_FILE_MAGIC, 8) != 0) {
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is not a file of parameters", r->path);
   }
-  if (n < BERTH_I_FILE_HEADER) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is cut off in its header", r->path);
+  if (n < BERTH_I_FILE_HEADER)
+    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is cut off in its header", r->path);
   uint64_t version = berth_i_from_le(b + 8, 4);
   if (version != BERTH_I_FILE_VERSION) {
-    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is of version %llu, this library reads version %d", r->path,
+    return berth_i_fail(r->ctx, BERTH_EPARSE,
+                        "%s: is of version %llu, this library reads version %d", r->path,
                         (unsigned long long)version, BERTH_I_FILE_VERSION);
   }
-  if (berth_i_from_le(b + 12, 4) != BERTH_I_FILE_MARK) return damaged(r, "its byte-order mark is wrong");
+  if (berth_i_from_le(b + 12, 4) != BERTH_I_FILE_MARK)
+    return damaged(r, "its byte-order mark is wrong");
   uint64_t whole = berth_i_from_le(b + 16, 8);
-  if (size == whole) return size >= BERTH_I_FILE_HEADER + BERTH_I_FILE_CHECKSUM ? BERTH_OK : damaged(r, "it is too short");
-  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is %s: %llu bytes, of %llu", r->path, size < whole ? "cut off" : "too long",
-                      (unsigned long long)size, (unsigned long long)whole);
+  if (size == whole)
+    return size >= BERTH_I_FILE_HEADER + BERTH_I_FILE_CHECKSUM ? BERTH_OK
+                                                               : damaged(r, "it is too short");
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: is %s: %llu bytes, of %llu", r->path,
+                      size < whole ? "cut off" : "too long", (unsigned long long)size,
+                      (unsigned long long)whole);
 }
 
 static Header header_of(const unsigned char *b) {
@@ -137,11 +144,14 @@ static berth_status check_sum(Reader *r, uint64_t size) {
   }
   unsigned char le[BERTH_I_FILE_CHECKSUM];
   if ((st = read_some(r, le, sizeof le, &got)) != BERTH_OK) return st;
-  return got == sizeof le && berth_i_from_le(le, 8) == sum ? BERTH_OK : damaged(r, "its checksum does not match");
+  return got == sizeof le && berth_i_from_le(le, 8) == sum
+             ? BERTH_OK
+             : damaged(r, "its checksum does not match");
 }
 
 static berth_status rewind_to(Reader *r, off_t at) {
-  return lseek(r->fd, at, SEEK_SET) == at ? BERTH_OK : berth_i_file_error(r->ctx, r->path, "cannot be read");
+  return lseek(r->fd, at, SEEK_SET) == at ? BERTH_OK
+                                          : berth_i_file_error(r->ctx, r->path, "cannot be read");
 }
 
 static berth_status check_file(Reader *r, uint64_t size) {
@@ -152,7 +162,8 @@ static berth_status check_file(Reader *r, uint64_t size) {
   r->h = header_of(r->buf);
   if ((st = rewind_to(r, 0)) != BERTH_OK || (st = check_sum(r, size)) != BERTH_OK) return st;
   if (r->h.moments > 1) return damaged(r, "it does not say whether it has moments");
-  if (r->h.steps > INT64_MAX || r->h.numbers > INT64_MAX) return damaged(r, "its counts are too large");
+  if (r->h.steps > INT64_MAX || r->h.numbers > INT64_MAX)
+    return damaged(r, "its counts are too large");
   r->left = size - BERTH_I_FILE_HEADER - BERTH_I_FILE_CHECKSUM;
   return rewind_to(r, BERTH_I_FILE_HEADER);
 }
@@ -162,13 +173,15 @@ static void close_file(Reader *r) {
   berth_i_free(r->ctx, r->buf, BERTH_I_FILE_BUFFER, 1);
 }
 
-/* Opens a file, finds it whole, and stands behind its header. On failure there is nothing to close. */
+/* Opens a file, finds it whole, and stands behind its header. On failure there is nothing to
+ * close. */
 static berth_status open_file(berth_ctx *ctx, const char *path, Reader *r) {
   berth_status st = BERTH_OK;
   *r = (Reader){ .ctx = ctx, .path = path, .fd = -1 };
   struct stat s;
   if (stat(path, &s) != 0) return berth_i_file_error(ctx, path, "cannot be opened");
-  if (!S_ISREG(s.st_mode)) return berth_i_fail(ctx, BERTH_EIO, "%s: cannot be read: it is not a regular file", path);
+  if (!S_ISREG(s.st_mode))
+    return berth_i_fail(ctx, BERTH_EIO, "%s: cannot be read: it is not a regular file", path);
   if (!(r->buf = berth_i_alloc(ctx, BERTH_I_FILE_BUFFER, 1))) return berth_i_nomem(ctx);
   if ((r->fd = open(path, O_RDONLY)) < 0) st = berth_i_file_error(ctx, path, "cannot be opened");
   if (st == BERTH_OK && fstat(r->fd, &s) != 0) st = berth_i_file_error(ctx, path, "cannot be read");
@@ -177,7 +190,7 @@ static berth_status open_file(berth_ctx *ctx, const char *path, Reader *r) {
   return st;
 }
 
-/* ---- the note ------------------------------------------------------------------------------------------ */
+/* ---- the note ---- */
 
 berth_status berth_params_note(berth_ctx *ctx, const char *path, char **note) {
   Reader r;
@@ -190,7 +203,7 @@ berth_status berth_params_note(berth_ctx *ctx, const char *path, char **note) {
 
 void berth_nn_free_note(berth_ctx *ctx, char *note) { berth_i_strfree(ctx, note); }
 
-/* ---- the same network? ---------------------------------------------------------------------------------- */
+/* ---- the same network? ---- */
 
 static berth_status take_shape(Reader *r, berth_array *shape) {
   uint32_t rank;
@@ -207,15 +220,19 @@ static berth_status take_shape(Reader *r, berth_array *shape) {
   return BERTH_OK;
 }
 
-static berth_status compare(Reader *r, int32_t i, const char *name, const berth_array *shape, const berth_i_param *here) {
+static berth_status compare(Reader *r, int32_t i, const char *name, const berth_array *shape,
+                            const berth_i_param *here) {
   if (strcmp(name, here->name) != 0) {
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: is of another network: its array %d is \"%.60s\", here \"%.60s\"", r->path,
-                        i + 1, name, here->name);
+    return berth_i_fail(r->ctx, BERTH_EINVAL,
+                        "%s: is of another network: its array %d is \"%.60s\", here \"%.60s\"",
+                        r->path, i + 1, name, here->name);
   }
   if (berth_i_same_shape(shape, here->array)) return BERTH_OK;
   char there_text[BERTH_I_SHAPE_TEXT], here_text[BERTH_I_SHAPE_TEXT];
-  return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: is of another network: its \"%.60s\" is %s, here %s", r->path, name,
-                      berth_i_shape_text(shape, there_text), berth_i_shape_text(here->array, here_text));
+  return berth_i_fail(r->ctx, BERTH_EINVAL,
+                      "%s: is of another network: its \"%.60s\" is %s, here %s", r->path, name,
+                      berth_i_shape_text(shape, there_text),
+                      berth_i_shape_text(here->array, here_text));
 }
 
 static berth_status compare_next(Reader *r, int32_t i, const berth_i_param *here) {
@@ -237,17 +254,20 @@ static berth_status compare_network(Reader *r, const berth_params *p) {
   for (uint32_t i = 0; st == BERTH_OK && i < n; i++) st = compare_next(r, (int32_t)i, &p->item[i]);
   if (st != BERTH_OK) return st;
   if (r->h.arrays != (uint32_t)p->n) {
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: is of another network: it has %lu arrays, here are %d", r->path,
+    return berth_i_fail(r->ctx, BERTH_EINVAL,
+                        "%s: is of another network: it has %lu arrays, here are %d", r->path,
                         (unsigned long)r->h.arrays, p->n);
   }
-  if (r->h.numbers != (uint64_t)p->size) return damaged(r, "its shapes do not make as many numbers as it says");
+  if (r->h.numbers != (uint64_t)p->size)
+    return damaged(r, "its shapes do not make as many numbers as it says");
   return BERTH_OK;
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static berth_status check_rest(Reader *r, const berth_adam *adam) {
-  uint64_t each = r->h.moments ? 12 : 4; /* numbers are those of the parameters by now, so their bytes fit */
+  uint64_t each = r->h.moments ? 12 : 4; /* numbers are those of the parameters by now, so their
+                                            bytes fit */
   if (r->left != r->h.numbers * each) return damaged(r, "it has not as many numbers as it says");
   if (!adam || r->h.moments) return BERTH_OK;
   return berth_i_fail(r->ctx, BERTH_EINVAL, "%s: has no moments for Adam", r->path);
@@ -271,7 +291,8 @@ done:
 
 berth_status berth_params_load(berth_params *p, berth_adam *adam, const char *path) {
   berth_status st = BERTH_OK;
-  if (adam && adam->params != p) return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");
+  if (adam && adam->params != p)
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");
   if (adam) st = berth_i_adam_check(adam);
   Reader r;
   if (st == BERTH_OK) st = open_file(p->ctx, path, &r);

@@ -1,4 +1,5 @@
-/* Saving parameters: one pass through a small buffer, into a file that takes the place of the old one when it is whole. */
+/* Saving parameters: one pass through a small buffer, into a file that takes the place of the old
+ * one when it is whole. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "params_internal.h"
 
@@ -12,11 +13,12 @@
 berth_status berth_i_file_error(berth_ctx *ctx, const char *path, const char *what) {
   char reason[128];
   int code = errno;
-  if (strerror_r(code, reason, sizeof reason) != 0) snprintf(reason, sizeof reason, "error %d", code);
+  if (strerror_r(code, reason, sizeof reason) != 0)
+    snprintf(reason, sizeof reason, "error %d", code);
   return berth_i_fail(ctx, BERTH_EIO, "%s: %s: %s", path, what, reason);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------------- */
+/* ---- bytes ---- */
 
 typedef struct Writer {
   int fd;
@@ -75,11 +77,13 @@ static void put_floats(Writer *w, const float *x, int64_t n) {
   }
 }
 
-/* ---- contents -------------------------------------------------------------------------------------- */
+/* ---- contents ---- */
 
 static uint64_t file_size(const berth_params *p, const berth_adam *adam, const char *note) {
-  uint64_t n = BERTH_I_FILE_HEADER + strlen(note) + BERTH_I_FILE_CHECKSUM + (uint64_t)p->size * 4 * (adam ? 3 : 1);
-  for (int32_t i = 0; i < p->n; i++) n += 8 + strlen(p->item[i].name) + 4 * (uint64_t)p->item[i].array->rank;
+  uint64_t n = BERTH_I_FILE_HEADER + strlen(note) + BERTH_I_FILE_CHECKSUM
+               + (uint64_t)p->size * 4 * (adam ? 3 : 1);
+  for (int32_t i = 0; i < p->n; i++)
+    n += 8 + strlen(p->item[i].name) + 4 * (uint64_t)p->item[i].array->rank;
   return n;
 }
 
@@ -116,7 +120,7 @@ static void put_all(Writer *w, const berth_params *p, const berth_adam *adam, co
   flush(w);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A new file beside `path`, open for writing; its name goes to temp. */
 static int open_beside(const char *path, char *temp, size_t size) {
@@ -136,8 +140,8 @@ static void finish(Writer *w, const struct stat *old) {
 }
 
 /* @param old NULL: there is no file yet */
-static berth_status replace(const berth_params *p, const berth_adam *adam, const char *note, const char *path,
-                            const struct stat *old) {
+static berth_status replace(const berth_params *p, const berth_adam *adam, const char *note,
+                            const char *path, const struct stat *old) {
   size_t size = strlen(path) + 40;
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   char *temp = berth_i_pool_alloc(&scratch, size, 1);
@@ -162,11 +166,13 @@ done:
 
 static berth_status check_adam(const berth_params *p, const berth_adam *adam) {
   if (!adam) return BERTH_OK;
-  if (adam->params != p) return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");
+  if (adam->params != p)
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "this Adam is of other parameters");
   return berth_i_adam_check(adam);
 }
 
-berth_status berth_params_save(const berth_params *p, const berth_adam *adam, const char *note, const char *path) {
+berth_status berth_params_save(const berth_params *p, const berth_adam *adam, const char *note,
+                               const char *path) {
   struct stat old;
   bool exists = stat(path, &old) == 0;
   berth_status st = check_adam(p, adam);

@@ -6,16 +6,18 @@
 /* Kept of each row: r, z, n and u = h whn + bhn, [rows, 4m]. */
 enum { IN_X, IN_H, IN_WX, IN_WH, IN_BX, IN_BH };
 
-/* ---- forward ------------------------------------------------------------------------------------- */
+/* ---- forward ---- */
 
-static void gates_row(const float *restrict x, const float *restrict h, int32_t m, float *restrict gate) {
+static void gates_row(const float *restrict x, const float *restrict h, int32_t m,
+                      float *restrict gate) {
   float *r = gate, *n = gate + 2 * m, *u = gate + 3 * m;
   for (int32_t j = 0; j < 2 * m; j++) gate[j] = berth_i_sigmoid(x[j] + h[j]);
   memcpy(u, h + 2 * m, (size_t)m * sizeof *u);
   for (int32_t j = 0; j < m; j++) n[j] = berth_i_tanh(x[2 * m + j] + r[j] * u[j]);
 }
 
-static void mix_row(const float *restrict gate, const float *restrict h, int32_t m, float *restrict out) {
+static void mix_row(const float *restrict gate, const float *restrict h, int32_t m,
+                    float *restrict out) {
   const float *z = gate + m, *n = gate + 2 * m;
   for (int32_t j = 0; j < m; j++) out[j] = n[j] + z[j] * (h[j] - n[j]);
 }
@@ -47,11 +49,12 @@ done:
   return st;
 }
 
-/* ---- backward ------------------------------------------------------------------------------------ */
+/* ---- backward ---- */
 
 /* Gradients of what goes into the gates, from x: dx [3m], and from h: dh [3m]. */
-static void gates_row_back(const float *restrict gate, const float *restrict h, const float *restrict d, int32_t m,
-                           float *restrict dx, float *restrict dh) {
+static void gates_row_back(const float *restrict gate, const float *restrict h,
+                           const float *restrict d, int32_t m, float *restrict dx,
+                           float *restrict dh) {
   const float *r = gate, *z = gate + m, *n = gate + 2 * m, *u = gate + 3 * m;
   for (int32_t j = 0; j < m; j++) {
     float dn = d[j] * (1 - z[j]) * (1 - n[j] * n[j]);
@@ -64,10 +67,12 @@ static void gates_row_back(const float *restrict gate, const float *restrict h, 
 }
 
 /* Of y = x w + b, given the gradient of y. */
-static berth_status project_back(berth_tape *t, berth_array *x, berth_array *w, berth_array *b, const float *d) {
+static berth_status project_back(berth_tape *t, berth_array *x, berth_array *w, berth_array *b,
+                                 const float *d) {
   int32_t n = x->shape[0], k = w->shape[0], m = w->shape[1];
   berth_status st = BERTH_OK;
-  float *gx = berth_i_gradient_of(t, x, &st), *gw = berth_i_gradient_of(t, w, &st), *gb = berth_i_gradient_of(t, b, &st);
+  float *gx = berth_i_gradient_of(t, x, &st), *gw = berth_i_gradient_of(t, w, &st),
+        *gb = berth_i_gradient_of(t, b, &st);
   if (st != BERTH_OK) return st;
   if (gx) berth_i_gemm(0, 1, n, k, m, d, w->data, 1, gx);
   if (gw) berth_i_gemm(1, 0, k, m, n, x->data, d, 1, gw);
@@ -91,7 +96,8 @@ static berth_status gru_back(berth_tape *t, const berth_i_node *node, const floa
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &dx)) != BERTH_OK) goto done;
   if ((st = berth_i_array_raw(h->ctx, 2, shape, &dh)) != BERTH_OK) goto done;
   for (int64_t i = 0; i < shape[0]; i++) {
-    gates_row_back(node->kept[0]->data + i * 4 * m, h->data + i * m, d + i * m, m, dx->data + i * 3 * m, dh->data + i * 3 * m);
+    gates_row_back(node->kept[0]->data + i * 4 * m, h->data + i * m, d + i * m, m,
+                   dx->data + i * 3 * m, dh->data + i * 3 * m);
   }
   float *g = berth_i_gradient_of(t, h, &st);
   if (st != BERTH_OK) goto done;
@@ -104,28 +110,35 @@ done:
   return st;
 }
 
-/* ---- the door ------------------------------------------------------------------------------------ */
+/* ---- the door ---- */
 
 static berth_status check_bias(const berth_array *w, const berth_array *b) {
-  return !b || (b->rank == 1 && b->shape[0] == w->shape[1]) ? BERTH_OK : berth_i_shapes("gru, bias", w, b);
+  return !b || (b->rank == 1 && b->shape[0] == w->shape[1]) ? BERTH_OK
+                                                            : berth_i_shapes("gru, bias", w, b);
 }
 
-static berth_status check_weight(const char *what, const berth_array *x, const berth_array *w, int32_t m) {
-  return w->rank == 2 && w->shape[0] == x->shape[1] && w->shape[1] == 3 * (int64_t)m ? BERTH_OK : berth_i_shapes(what, x, w);
+static berth_status check_weight(const char *what, const berth_array *x, const berth_array *w,
+                                 int32_t m) {
+  return w->rank == 2 && w->shape[0] == x->shape[1] && w->shape[1] == 3 * (int64_t)m
+             ? BERTH_OK
+             : berth_i_shapes(what, x, w);
 }
 
 static berth_status check_gru(const berth_i_node *node) {
   berth_array *const *in = node->in, *x = in[IN_X], *h = in[IN_H];
-  if (x->rank != 2 || h->rank != 2 || x->shape[0] != h->shape[0]) return berth_i_shapes("gru", x, h);
+  if (x->rank != 2 || h->rank != 2 || x->shape[0] != h->shape[0])
+    return berth_i_shapes("gru", x, h);
   berth_status st;
-  if ((st = check_weight("gru, weights of the input", x, in[IN_WX], h->shape[1])) != BERTH_OK) return st;
-  if ((st = check_weight("gru, weights of the state", h, in[IN_WH], h->shape[1])) != BERTH_OK) return st;
+  if ((st = check_weight("gru, weights of the input", x, in[IN_WX], h->shape[1])) != BERTH_OK)
+    return st;
+  if ((st = check_weight("gru, weights of the state", h, in[IN_WH], h->shape[1])) != BERTH_OK)
+    return st;
   if ((st = check_bias(in[IN_WX], in[IN_BX])) != BERTH_OK) return st;
   return check_bias(in[IN_WH], in[IN_BH]);
 }
 
-berth_status berth_nn_gru(berth_tape *t, berth_array *x, berth_array *h, berth_array *wx, berth_array *wh, berth_array *bx,
-                          berth_array *bh, berth_array **out) {
+berth_status berth_nn_gru(berth_tape *t, berth_array *x, berth_array *h, berth_array *wx,
+                          berth_array *wh, berth_array *bx, berth_array *bh, berth_array **out) {
   berth_i_node node = { .backward = gru_back, .in = { x, h, wx, wh, bx, bh } };
   berth_status st = check_gru(&node);
   int32_t shape[2] = { h->shape[0], 0 };

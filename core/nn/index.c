@@ -4,7 +4,8 @@
 berth_status berth_index_new(berth_ctx *ctx, int32_t n, const int32_t *ids, berth_index **out) {
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "index: %d ids", (int)n);
   for (int32_t i = 0; i < n; i++) {
-    if (ids[i] < BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "index: id %d at %d", (int)ids[i], (int)i);
+    if (ids[i] < BERTH_NONE)
+      return berth_i_fail(ctx, BERTH_EINVAL, "index: id %d at %d", (int)ids[i], (int)i);
   }
   berth_index *x;
   if (!(x = berth_i_pool_object(ctx, sizeof *x))) return berth_i_nomem(ctx);
@@ -42,22 +43,28 @@ const int32_t *berth_index_ids(const berth_index *x) { return x->ids; }
 int32_t berth_index_largest(const berth_index *x) { return x->largest; }
 int32_t berth_index_least(const berth_index *x) { return x->least; }
 
-berth_status berth_i_check_index(const char *what, const char *unit, const berth_index *x, int32_t n, bool none) {
+berth_status berth_i_check_index(const char *what, const char *unit, const berth_index *x,
+                                 int32_t n, bool none) {
   if (x->largest >= n) {
-    return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: there is no %s %d among %d", what, unit, (int)x->largest, (int)n);
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: there is no %s %d among %d", what, unit,
+                        (int)x->largest, (int)n);
   }
-  if (!none && x->n > 0 && x->least < 0) return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: an id is missing", what);
+  if (!none && x->n > 0 && x->least < 0)
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "%s: an id is missing", what);
   return BERTH_OK;
 }
 
-berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length, berth_segments **out) {
+berth_status berth_segments_new(berth_ctx *ctx, int32_t n, const int32_t *length,
+                                berth_segments **out) {
   int64_t rows = 0;
   if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "segments: %d of them", (int)n);
   for (int32_t i = 0; i < n; i++) {
-    if (length[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "segments: length %d at %d", (int)length[i], (int)i);
+    if (length[i] < 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "segments: length %d at %d", (int)length[i], (int)i);
     rows += length[i];
   }
-  if (rows > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "segments: more than %d rows", INT32_MAX);
+  if (rows > INT32_MAX)
+    return berth_i_fail(ctx, BERTH_EINVAL, "segments: more than %d rows", INT32_MAX);
   berth_segments *s;
   if (!(s = berth_i_pool_object(ctx, sizeof *s))) return berth_i_nomem(ctx);
   if (!(s->first = berth_i_pool_alloc(&s->pool, (size_t)n + 1, sizeof *s->first))) {
@@ -88,8 +95,9 @@ int32_t berth_segments_count(const berth_segments *s) { return s->n; }
 int32_t berth_segments_rows(const berth_segments *s) { return s->first[s->n]; }
 const int32_t *berth_segments_first(const berth_segments *s) { return s->first; }
 
-berth_status berth_i_check_segments(const char *what, const berth_array *a, const berth_segments *s) {
+berth_status berth_i_check_segments(const char *what, const berth_array *a,
+                                    const berth_segments *s) {
   if (s->first[s->n] == a->shape[0]) return BERTH_OK;
-  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: segments of %d rows in all, but the array has %d", what, (int)s->first[s->n],
-                      (int)a->shape[0]);
+  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: segments of %d rows in all, but the array has %d",
+                      what, (int)s->first[s->n], (int)a->shape[0]);
 }

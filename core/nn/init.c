@@ -11,8 +11,10 @@ static void normal(float *x, int64_t n, double deviation, berth_rng *rng) {
   for (int64_t i = 0; i < n; i++) x[i] = (float)(deviation * berth_rng_normal(rng));
 }
 
-/* ---- orthogonal ----------------------------------------------------------------------------------- *
- * Gram-Schmidt on normal rows, twice each (Kahan: twice is enough), so uniform over the orthogonal matrices. */
+/* ---- orthogonal
+ * ----------------------------------------------------------------------------------- *
+ * Gram-Schmidt on normal rows, twice each (Kahan: twice is enough), so uniform over the orthogonal
+ * matrices. */
 
 enum { PASSES = 2 };
 
@@ -32,7 +34,8 @@ static void subtract(float *restrict x, const float *restrict y, double times, i
   for (int64_t i = 0; i < n; i++) x[i] -= f * y[i];
 }
 
-/* Row `done` of q [.., m] from a new draw, against those before it.  @return what is left of its length */
+/* Row `done` of q [.., m] from a new draw, against those before it. @return what is left of its
+ * length */
 static double orthogonal_row(float *q, int32_t done, int64_t m, berth_rng *rng) {
   float *x = q + done * m;
   normal(x, m, 1, rng);
@@ -46,14 +49,16 @@ static double orthogonal_row(float *q, int32_t done, int64_t m, berth_rng *rng) 
 static void orthonormal_rows(float *q, int32_t n, int64_t m, berth_rng *rng) {
   for (int32_t i = 0; i < n; i++) {
     float *x = q + i * m;
-    while (!(orthogonal_row(q, i, m, rng) > 1e-3)) continue; /* as good as dependent: once in thousands */
+    /* as good as dependent: once in thousands */
+    while (!(orthogonal_row(q, i, m, rng) > 1e-3)) continue;
     double f = 1 / sqrt(dot(x, x, m));
     for (int64_t j = 0; j < m; j++) x[j] = (float)(x[j] * f);
   }
 }
 
 /* @param flat [n * m] scratch, NULL: n <= m */
-static void orthogonal_matrix(float *a, int32_t n, int32_t m, double p, berth_rng *rng, float *flat) {
+static void orthogonal_matrix(float *a, int32_t n, int32_t m, double p, berth_rng *rng,
+                              float *flat) {
   orthonormal_rows(flat ? flat : a, flat ? m : n, flat ? n : m, rng);
   for (int64_t i = 0; flat && i < n; i++) {
     for (int64_t j = 0; j < m; j++) a[i * m + j] = flat[j * n + i];
@@ -67,37 +72,47 @@ static berth_status orthogonal(berth_array *a, double p, berth_rng *rng) {
   float *flat = NULL;
   if (a->size == 0) return BERTH_OK;
   if (n > m && !(flat = berth_i_alloc(a->ctx, size, sizeof *flat))) return berth_i_nomem(a->ctx);
-  for (int64_t at = 0; at < a->size; at += (int64_t)size) orthogonal_matrix(a->data + at, n, m, p, rng, flat);
+  for (int64_t at = 0; at < a->size; at += (int64_t)size)
+    orthogonal_matrix(a->data + at, n, m, p, rng, flat);
   berth_i_free(a->ctx, flat, size, sizeof *flat);
   return BERTH_OK;
 }
 
-/* ---- the door --------------------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
 static bool needs_axes(berth_nn_init init) {
   return init == BERTH_NN_XAVIER || init == BERTH_NN_HE || init == BERTH_NN_ORTHOGONAL;
 }
-static bool needs_rng(berth_nn_init init) { return init != BERTH_NN_ZEROS && init != BERTH_NN_CONSTANT; }
+static bool needs_rng(berth_nn_init init) {
+  return init != BERTH_NN_ZEROS && init != BERTH_NN_CONSTANT;
+}
 
-static berth_status check_init(const berth_array *a, const char *name, berth_nn_init init, double value, const berth_rng *rng) {
-  bool signless = init == BERTH_NN_UNIFORM || init == BERTH_NN_NORMAL || init == BERTH_NN_XAVIER || init == BERTH_NN_HE;
+static berth_status check_init(const berth_array *a, const char *name, berth_nn_init init,
+                               double value, const berth_rng *rng) {
+  bool signless = init == BERTH_NN_UNIFORM || init == BERTH_NN_NORMAL || init == BERTH_NN_XAVIER
+                  || init == BERTH_NN_HE;
   if ((int)init < 0 || init > BERTH_NN_ORTHOGONAL) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "parameter \"%s\": no initialiser has the number %d", name, (int)init);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "parameter \"%s\": no initialiser has the number %d",
+                        name, (int)init);
   }
   if (!isfinite(value) || (signless && value < 0)) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "parameter \"%s\": initialiser with %g, must be finite%s", name, value,
+    return berth_i_fail(a->ctx, BERTH_EINVAL,
+                        "parameter \"%s\": initialiser with %g, must be finite%s", name, value,
                         signless ? " and not negative" : "");
   }
   if (needs_axes(init) && a->rank < 2) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "parameter \"%s\": this initialiser needs two axes or more", name);
+    return berth_i_fail(a->ctx, BERTH_EINVAL,
+                        "parameter \"%s\": this initialiser needs two axes or more", name);
   }
   if (needs_rng(init) && !rng) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "parameter \"%s\": this initialiser needs random numbers", name);
+    return berth_i_fail(a->ctx, BERTH_EINVAL,
+                        "parameter \"%s\": this initialiser needs random numbers", name);
   }
   return BERTH_OK;
 }
 
-berth_status berth_i_init(berth_array *a, const char *name, berth_nn_init init, double value, berth_rng *rng) {
+berth_status berth_i_init(berth_array *a, const char *name, berth_nn_init init, double value,
+                          berth_rng *rng) {
   berth_status st = check_init(a, name, init, value, rng);
   double in = a->rank > 1 ? a->shape[a->rank - 2] : 1, out = berth_i_last(a);
   if (st != BERTH_OK) return st;

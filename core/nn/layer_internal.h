@@ -1,4 +1,5 @@
-/* What the files of layers share: how a forward function ends, gradients of inputs that may be missing. */
+/* What the files of layers share: how a forward function ends, gradients of inputs that may be
+ * missing. */
 #ifndef BERTH_NN_LAYER_INTERNAL_H
 #define BERTH_NN_LAYER_INTERNAL_H
 
@@ -11,9 +12,11 @@ static inline bool berth_i_any_wanted(const berth_tape *t, const berth_i_node *n
   return false;
 }
 
-/** The end of a forward function: records the node if someone wants it, gives up what it holds (kept arrays; the tape has its own
- *  references), hands node->out over. @param st of the work so far; not OK: only releases */
-static inline berth_status berth_i_settle(berth_tape *t, const berth_i_node *node, berth_status st, berth_array **out) {
+/** The end of a forward function: records the node if someone wants it, gives up what it holds
+ *  (kept arrays; the tape has its own references), hands node->out over. @param st of the work so
+ *  far; not OK: only releases */
+static inline berth_status berth_i_settle(berth_tape *t, const berth_i_node *node, berth_status st,
+                                          berth_array **out) {
   if (st == BERTH_OK && berth_i_any_wanted(t, node)) st = berth_i_record(t, node);
   for (int i = 0; i < BERTH_I_NODE_ARRAYS; i++) berth_array_release(node->kept[i]);
   if (st == BERTH_OK) *out = node->out;
@@ -30,10 +33,13 @@ static inline float *berth_i_gradient_of(berth_tape *t, berth_array *a, berth_st
 void berth_i_softmax_run(const float *x, const float *mask, int32_t n, float *out);
 
 /** Rows in the sense of "all axes but the last". */
-static inline int64_t berth_i_rows(const berth_array *a) { return berth_i_last(a) ? a->size / berth_i_last(a) : 0; }
+static inline int64_t berth_i_rows(const berth_array *a) {
+  return berth_i_last(a) ? a->size / berth_i_last(a) : 0;
+}
 
 /** out[j] += sum over n rows of x [n, m]. */
-static inline void berth_i_add_columns(float *restrict out, const float *restrict x, int64_t n, int32_t m) {
+static inline void berth_i_add_columns(float *restrict out, const float *restrict x, int64_t n,
+                                       int32_t m) {
   for (int64_t i = 0; i < n; i++) {
     for (int32_t j = 0; j < m; j++) out[j] += x[i * m + j];
   }

@@ -3,7 +3,7 @@
 
 #include "layer_internal.h"
 
-/* ---- matrix product ---------------------------------------------------------------------- */
+/* ---- matrix product ---- */
 
 /* One product of many of the same size: out [m x n] = op(a) op(b); steps from one to the next. */
 typedef struct product {
@@ -16,7 +16,9 @@ static bool plan(const berth_array *a, int ta, const berth_array *b, int tb, pro
   const int32_t *x = a->shape + a->rank - 2, *y = b->shape + b->rank - 2;
   if (a->rank < 2 || a->rank > 3 || b->rank < 2 || b->rank > a->rank) return false;
   if (b->rank == 3 && a->shape[0] != b->shape[0]) return false;
-  *p = (product){ x[ta ? 1 : 0], y[tb ? 0 : 1], x[ta ? 0 : 1], a->rank == 3 ? a->shape[0] : 1, ta, tb, 0, 0, 0 };
+  *p = (product){
+    x[ta ? 1 : 0], y[tb ? 0 : 1], x[ta ? 0 : 1], a->rank == 3 ? a->shape[0] : 1, ta, tb, 0, 0, 0
+  };
   if (p->k != y[tb ? 1 : 0]) return false;
   p->a_step = (int64_t)x[0] * x[1];
   p->b_step = b->rank == 3 ? (int64_t)y[0] * y[1] : 0;
@@ -47,35 +49,43 @@ static berth_status matmul_back(berth_tape *t, const berth_i_node *node, const f
   return st;
 }
 
-berth_status berth_nn_matmul(berth_tape *t, berth_array *a, int transpose_a, berth_array *b, int transpose_b, berth_array **out) {
-  berth_i_node node = { .backward = matmul_back, .in = { a, b }, .k = { transpose_a != 0, transpose_b != 0 } };
+berth_status berth_nn_matmul(berth_tape *t, berth_array *a, int transpose_a, berth_array *b,
+                             int transpose_b, berth_array **out) {
+  berth_i_node node = { .backward = matmul_back,
+                        .in = { a, b },
+                        .k = { transpose_a != 0, transpose_b != 0 } };
   product p;
   if (!plan(a, node.k[0], b, node.k[1], &p)) return berth_i_shapes("matmul", a, b);
   int32_t shape[3];
   shape[0] = p.count;
   shape[1] = p.m;
   shape[2] = p.n;
-  berth_status st = a->rank == 3 ? berth_i_array_raw(a->ctx, 3, shape, &node.out) : berth_i_array_raw(a->ctx, 2, shape + 1, &node.out);
+  berth_status st = a->rank == 3 ? berth_i_array_raw(a->ctx, 3, shape, &node.out)
+                                 : berth_i_array_raw(a->ctx, 2, shape + 1, &node.out);
   if (st != BERTH_OK) return st;
   for (int64_t i = 0; i < p.count; i++) {
-    berth_i_gemm(p.ta, p.tb, p.m, p.n, p.k, a->data + i * p.a_step, b->data + i * p.b_step, 0, node.out->data + i * p.out_step);
+    berth_i_gemm(p.ta, p.tb, p.m, p.n, p.k, a->data + i * p.a_step, b->data + i * p.b_step, 0,
+                 node.out->data + i * p.out_step);
   }
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- a layer ----------------------------------------------------------------------------- */
+/* ---- a layer ---- */
 
 static bool layer_function(berth_nn_unary f) {
-  return f == BERTH_NN_IDENTITY || f == BERTH_NN_RELU || f == BERTH_NN_LEAKY_RELU || f == BERTH_NN_SIGMOID || f == BERTH_NN_TANH;
+  return f == BERTH_NN_IDENTITY || f == BERTH_NN_RELU || f == BERTH_NN_LEAKY_RELU
+         || f == BERTH_NN_SIGMOID || f == BERTH_NN_TANH;
 }
 
-/* All of them tell their slope by the output: a leaky one keeps the sign of its input as long as p is above 0. */
+/* All of them tell their slope by the output: a leaky one keeps the sign of its input as long as p
+ * is above 0. */
 static berth_status linear_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *x = node->in[0], *w = node->in[1], *b = node->in[2], *y = node->out, *inner = NULL;
   berth_nn_unary f = (berth_nn_unary)node->k[0];
   int32_t k = w->shape[0], m = w->shape[1], rows = (int32_t)berth_i_rows(y);
   berth_status st = BERTH_OK;
-  float *gx = berth_i_gradient_of(t, x, &st), *gw = berth_i_gradient_of(t, w, &st), *gb = berth_i_gradient_of(t, b, &st);
+  float *gx = berth_i_gradient_of(t, x, &st), *gw = berth_i_gradient_of(t, w, &st),
+        *gb = berth_i_gradient_of(t, b, &st);
   if (st != BERTH_OK) return st;
   if (f != BERTH_NN_IDENTITY) {
     if ((st = berth_array_new(x->ctx, y->rank, y->shape, &inner)) != BERTH_OK) return st;
@@ -89,9 +99,11 @@ static berth_status linear_back(berth_tape *t, const berth_i_node *node, const f
   return BERTH_OK;
 }
 
-static void layer_rows(const berth_array *x, const berth_array *w, const berth_array *b, berth_array *y) {
+static void layer_rows(const berth_array *x, const berth_array *w, const berth_array *b,
+                       berth_array *y) {
   int32_t m = w->shape[1], rows = (int32_t)berth_i_rows(y);
-  for (int64_t i = 0; b && i < rows; i++) memcpy(y->data + i * m, b->data, (size_t)m * sizeof(float));
+  for (int64_t i = 0; b && i < rows; i++)
+    memcpy(y->data + i * m, b->data, (size_t)m * sizeof(float));
   berth_i_gemm(0, 0, rows, m, w->shape[0], x->data, w->data, b ? 1 : 0, y->data);
 }
 
@@ -103,14 +115,18 @@ static berth_status check_rows(const berth_array *x) {
   return berth_i_fail(x->ctx, BERTH_EINVAL, "linear: %.0f rows, at most %d", rows, INT32_MAX);
 }
 
-berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, berth_array *b, berth_nn_unary f, double p,
-                             berth_array **out) {
-  berth_i_node node = { .backward = linear_back, .in = { x, w, b }, .k = { (int32_t)f }, .p = { p } };
+berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, berth_array *b,
+                             berth_nn_unary f, double p, berth_array **out) {
+  berth_i_node node = {
+    .backward = linear_back, .in = { x, w, b }, .k = { (int32_t)f }, .p = { p }
+  };
   if (!layer_function(f) || (f == BERTH_NN_LEAKY_RELU && !(p > 0))) {
-    return berth_i_fail(x->ctx, BERTH_EINVAL, "linear: function %d with slope %g is not for layers", (int)f, p);
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "linear: function %d with slope %g is not for layers",
+                        (int)f, p);
   }
   if (w->rank != 2 || berth_i_last(x) != w->shape[0]) return berth_i_shapes("linear", x, w);
-  if (b && (b->rank != 1 || b->shape[0] != w->shape[1])) return berth_i_shapes("linear: weights and bias", w, b);
+  if (b && (b->rank != 1 || b->shape[0] != w->shape[1]))
+    return berth_i_shapes("linear: weights and bias", w, b);
   berth_status st;
   if ((st = check_rows(x)) != BERTH_OK) return st;
   int32_t shape[BERTH_NN_RANK];
@@ -118,11 +134,12 @@ berth_status berth_nn_linear(berth_tape *t, berth_array *x, berth_array *w, bert
   shape[x->rank - 1] = w->shape[1];
   if ((st = berth_i_array_raw(x->ctx, x->rank, shape, &node.out)) != BERTH_OK) return st;
   layer_rows(x, w, b, node.out);
-  if (f != BERTH_NN_IDENTITY) berth_i_map(f, (float)p, node.out->size, node.out->data, node.out->data);
+  if (f != BERTH_NN_IDENTITY)
+    berth_i_map(f, (float)p, node.out->size, node.out->data, node.out->data);
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- a matrix per segment ---------------------------------------------------------------- */
+/* ---- a matrix per segment ---- */
 
 static berth_status grouped_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *x = node->in[0], *w = node->in[1];
@@ -139,11 +156,14 @@ static berth_status grouped_back(berth_tape *t, const berth_i_node *node, const 
   return st;
 }
 
-berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segments *s, berth_array *w, berth_array **out) {
+berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segments *s,
+                                     berth_array *w, berth_array **out) {
   berth_i_node node = { .backward = grouped_back, .in = { x, w }, .segments = s };
-  if (x->rank != 2 || w->rank != 3 || x->shape[1] != w->shape[1]) return berth_i_shapes("grouped matmul", x, w);
+  if (x->rank != 2 || w->rank != 3 || x->shape[1] != w->shape[1])
+    return berth_i_shapes("grouped matmul", x, w);
   if (s->n != w->shape[0]) {
-    return berth_i_fail(x->ctx, BERTH_EINVAL, "grouped matmul: %d segments and %d matrices", (int)s->n, (int)w->shape[0]);
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "grouped matmul: %d segments and %d matrices",
+                        (int)s->n, (int)w->shape[0]);
   }
   berth_status st;
   if ((st = berth_i_check_segments("grouped matmul", x, s)) != BERTH_OK) return st;
@@ -153,8 +173,9 @@ berth_status berth_nn_grouped_matmul(berth_tape *t, berth_array *x, berth_segmen
   if ((st = berth_i_array_raw(x->ctx, 2, shape, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < s->n; i++) {
     int32_t at = s->first[i];
-    berth_i_gemm(0, 0, s->first[i + 1] - at, shape[1], x->shape[1], x->data + (int64_t)at * x->shape[1],
-                 w->data + i * x->shape[1] * shape[1], 0, node.out->data + (int64_t)at * shape[1]);
+    berth_i_gemm(0, 0, s->first[i + 1] - at, shape[1], x->shape[1],
+                 x->data + (int64_t)at * x->shape[1], w->data + i * x->shape[1] * shape[1], 0,
+                 node.out->data + (int64_t)at * shape[1]);
   }
   return berth_i_settle(t, &node, BERTH_OK, out);
 }

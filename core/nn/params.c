@@ -24,7 +24,7 @@ void berth_params_release(berth_params *p) {
   berth_ctx_release(ctx);
 }
 
-/* ---- adding ---------------------------------------------------------------------------------------- */
+/* ---- adding ---- */
 
 static berth_status check_name(const berth_params *p, const char *name) {
   if (!name || !name[0]) return berth_i_fail(p->ctx, BERTH_EINVAL, "a parameter needs a name");
@@ -32,7 +32,8 @@ static berth_status check_name(const berth_params *p, const char *name) {
   return berth_i_fail(p->ctx, BERTH_EINVAL, "there is a parameter \"%s\" already", name);
 }
 
-static berth_status make_param(berth_params *p, const char *name, int32_t rank, const int32_t *shape, berth_i_param *item) {
+static berth_status make_param(berth_params *p, const char *name, int32_t rank,
+                               const int32_t *shape, berth_i_param *item) {
   berth_status st = berth_array_new(p->ctx, rank, shape, &item->array);
   if (st != BERTH_OK) return st;
   if ((st = berth_array_new(p->ctx, rank, shape, &item->array->gradient)) != BERTH_OK) return st;
@@ -40,8 +41,8 @@ static berth_status make_param(berth_params *p, const char *name, int32_t rank, 
   return berth_i_pool_status(&p->pool);
 }
 
-berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, const int32_t *shape, berth_nn_init init,
-                              double value, berth_rng *rng, berth_array **a) {
+berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, const int32_t *shape,
+                              berth_nn_init init, double value, berth_rng *rng, berth_array **a) {
   berth_i_param item = { NULL, NULL };
   berth_status st = check_name(p, name);
   if (st != BERTH_OK) return st;
@@ -59,13 +60,15 @@ berth_status berth_params_add(berth_params *p, const char *name, int32_t rank, c
   return BERTH_OK;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 int32_t berth_params_count(const berth_params *p) { return p->n; }
 int64_t berth_params_size(const berth_params *p) { return p->size; }
 const char *berth_params_name(const berth_params *p, int32_t i) { return p->item[i].name; }
 berth_array *berth_params_array(const berth_params *p, int32_t i) { return p->item[i].array; }
-berth_array *berth_params_gradient(const berth_params *p, int32_t i) { return p->item[i].array->gradient; }
+berth_array *berth_params_gradient(const berth_params *p, int32_t i) {
+  return p->item[i].array->gradient;
+}
 
 int32_t berth_params_find(const berth_params *p, const char *name) {
   for (int32_t i = 0; i < p->n; i++) {
@@ -74,7 +77,7 @@ int32_t berth_params_find(const berth_params *p, const char *name) {
   return BERTH_NONE;
 }
 
-/* ---- all at once ------------------------------------------------------------------------------------ */
+/* ---- all at once ---- */
 
 static berth_array *half(const berth_params *p, int32_t i, int gradients) {
   return gradients ? p->item[i].array->gradient : p->item[i].array;
@@ -109,10 +112,14 @@ static void shrink(float *x, int64_t n, float f) {
 
 berth_status berth_params_clip(berth_params *p, double most, double *norm) {
   double sum = 0;
-  if (!(most > 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "gradients clipped to a norm of %g, must be above 0", most);
-  for (int32_t i = 0; i < p->n; i++) sum += berth_i_moment(half(p, i, 1)->data, half(p, i, 1)->size, 0, 2);
+  if (!(most > 0))
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "gradients clipped to a norm of %g, must be above 0",
+                        most);
+  for (int32_t i = 0; i < p->n; i++)
+    sum += berth_i_moment(half(p, i, 1)->data, half(p, i, 1)->size, 0, 2);
   sum = sqrt(sum);
-  for (int32_t i = 0; sum > most && isfinite(sum) && i < p->n; i++) shrink(half(p, i, 1)->data, half(p, i, 1)->size, (float)(most / sum));
+  for (int32_t i = 0; sum > most && isfinite(sum) && i < p->n; i++)
+    shrink(half(p, i, 1)->data, half(p, i, 1)->size, (float)(most / sum));
   if (norm) *norm = sum;
   return BERTH_OK;
 }

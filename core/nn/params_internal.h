@@ -30,13 +30,15 @@ struct berth_adam {
 };
 
 /** Fills a.  @param name for messages */
-berth_status berth_i_init(berth_array *a, const char *name, berth_nn_init init, double value, berth_rng *rng);
+berth_status berth_i_init(berth_array *a, const char *name, berth_nn_init init, double value,
+                          berth_rng *rng);
 /** BERTH_EINVAL: parameters were added after Adam was made. */
 berth_status berth_i_adam_check(const berth_adam *a);
 
-/* The file, all little-endian: magic [8], version u32, mark u32, bytes in the file u64, steps u64, numbers u64, length of the
- * note u64, arrays u32, moments u32 (0 or 1); the note; of each array: length of the name u32, name, rank u32, extents u32 each;
- * numbers f32; moments f32, first then second; checksum of all before u64. */
+/* The file, all little-endian: magic [8], version u32, mark u32, bytes in the file u64, steps u64,
+ * numbers u64, length of the note u64, arrays u32, moments u32 (0 or 1); the note; of each array:
+ * length of the name u32, name, rank u32, extents u32 each; numbers f32; moments f32, first then
+ * second; checksum of all before u64. */
 #define BERTH_I_FILE_MAGIC "berth-nn"
 enum {
   BERTH_I_FILE_VERSION = 1,
@@ -54,8 +56,9 @@ static inline uint64_t berth_i_from_le(const unsigned char *p, int bytes) {
 static inline void berth_i_to_le(uint64_t v, int bytes, unsigned char *p) {
   for (int k = 0; k < bytes; k++) p[k] = (unsigned char)(v >> 8 * k);
 }
-/** Goes on with a checksum. Every step is one to one in word and state: a change within one word never goes unseen. Only the last
- *  piece of a file may have a length that is not a multiple of 8; what is missing counts as zeros. */
+/** Goes on with a checksum. Every step is one to one in word and state: a change within one word
+ *  never goes unseen. Only the last piece of a file may have a length that is not a multiple of 8;
+ *  what is missing counts as zeros. */
 static inline uint64_t berth_i_checksum(uint64_t h, const unsigned char *p, size_t n) {
   size_t i;
   for (i = 0; i + 8 <= n; i += 8) {

@@ -3,9 +3,10 @@
 
 #include "layer_internal.h"
 
-/* ---- path sums ----------------------------------------------------------------------------------- */
+/* ---- path sums ---- */
 
-/* Every row before the one it leads to.  @param order [n]  @param waits [n] scratch.  @return rows ordered; fewer: a cycle */
+/* Every row before the one it leads to. @param order [n] @param waits [n] scratch. @return rows
+ * ordered; fewer: a cycle */
 static int32_t order_rows(const int32_t *next, int32_t n, int32_t *order, int32_t *waits) {
   int32_t v, tail = 0;
   for (v = 0; v < n; v++) waits[v] = 0;
@@ -29,7 +30,9 @@ static berth_status path_order(berth_ctx *ctx, const berth_index *next, berth_in
   int32_t ordered = order_rows(next->ids, next->n, order, order + n);
   berth_status st;
   if (ordered == next->n) st = berth_index_new(ctx, next->n, order, out);
-  else st = berth_i_fail(ctx, BERTH_ECYCLE, "path_sum: %d of %d rows are on a cycle", next->n - ordered, next->n);
+  else
+    st = berth_i_fail(ctx, BERTH_ECYCLE, "path_sum: %d of %d rows are on a cycle",
+                      next->n - ordered, next->n);
   berth_i_free(ctx, order, 2 * n, sizeof *order);
   return st;
 }
@@ -66,12 +69,14 @@ static void path_sum(const berth_i_node *node) {
   }
 }
 
-berth_status berth_nn_path_sum(berth_tape *t, berth_array *a, berth_index *next, berth_array **out) {
+berth_status berth_nn_path_sum(berth_tape *t, berth_array *a, berth_index *next,
+                               berth_array **out) {
   berth_i_node node = { .backward = path_sum_back, .in = { a }, .index = next };
   berth_status st = berth_i_check_index("path_sum", "row", next, a->shape[0], true);
   if (st != BERTH_OK) return st;
   if (next->n != a->shape[0]) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "path_sum: %d rows, but %d ids of the next", a->shape[0], next->n);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "path_sum: %d rows, but %d ids of the next",
+                        a->shape[0], next->n);
   }
   st = path_order(a->ctx, next, &node.index2);
   if (st == BERTH_OK) st = berth_i_array_like(a, &node.out);
@@ -81,10 +86,12 @@ berth_status berth_nn_path_sum(berth_tape *t, berth_array *a, berth_index *next,
   return st;
 }
 
-/* ---- running sums --------------------------------------------------------------------------------- *
- * k[0]: bins. A step with BERTH_NONE for its row or its bin puts nothing. */
+/* ---- running sums
+ * --------------------------------------------------------------------------------- * k[0]: bins. A
+ * step with BERTH_NONE for its row or its bin puts nothing. */
 
-/* Backwards: a row put at step i is in its bin at all later steps of the segment; `later` is the sum of their d. */
+/* Backwards: a row put at step i is in its bin at all later steps of the segment; `later` is the
+ * sum of their d. */
 static berth_status running_sum_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_status st = BERTH_OK;
   berth_ctx *ctx = node->out->ctx;
@@ -97,7 +104,8 @@ static berth_status running_sum_back(berth_tape *t, const berth_i_node *node, co
   for (int32_t e = 0; e < node->segments->n; e++) {
     memset(later, 0, (size_t)block * sizeof *later);
     for (int32_t i = first[e + 1] - 1; i >= first[e]; i--) {
-      if (row[i] != BERTH_NONE && bin[i] != BERTH_NONE) berth_i_add_to(g + row[i] * m, later + bin[i] * m, m);
+      if (row[i] != BERTH_NONE && bin[i] != BERTH_NONE)
+        berth_i_add_to(g + row[i] * m, later + bin[i] * m, m);
       berth_i_add_to(later, d + i * block, block);
     }
   }
@@ -114,30 +122,41 @@ static void running_sum(const berth_i_node *node) {
     if (first[e] < first[e + 1]) memset(y, 0, (size_t)block * sizeof *y);
     for (int32_t i = first[e]; i + 1 < first[e + 1]; i++, y += block) {
       memcpy(y + block, y, (size_t)block * sizeof *y);
-      if (row[i] != BERTH_NONE && bin[i] != BERTH_NONE) berth_i_add_to(y + block + bin[i] * m, x + row[i] * m, m);
+      if (row[i] != BERTH_NONE && bin[i] != BERTH_NONE)
+        berth_i_add_to(y + block + bin[i] * m, x + row[i] * m, m);
     }
   }
 }
 
-static berth_status check_steps(const berth_array *a, const berth_segments *s, const berth_index *row, const berth_index *bin,
-                                int32_t bins) {
+static berth_status check_steps(const berth_array *a, const berth_segments *s,
+                                const berth_index *row, const berth_index *bin, int32_t bins) {
   int32_t n = berth_segments_rows(s);
   char text[BERTH_I_SHAPE_TEXT];
   if (a->rank != 2) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %s has not two axes", berth_i_shape_text(a, text));
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %s has not two axes",
+                        berth_i_shape_text(a, text));
   }
   if (row->n != n || bin->n != n) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %d steps, but %d rows and %d bins for them", n, row->n, bin->n);
+    return berth_i_fail(a->ctx, BERTH_EINVAL,
+                        "running_sum: %d steps, but %d rows and %d bins for them", n, row->n,
+                        bin->n);
   }
   if (bins < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "running_sum: %d bins", bins);
   berth_status st;
-  if ((st = berth_i_check_index("running_sum", "row", row, a->shape[0], true)) != BERTH_OK) return st;
+  if ((st = berth_i_check_index("running_sum", "row", row, a->shape[0], true)) != BERTH_OK)
+    return st;
   return berth_i_check_index("running_sum", "bin", bin, bins, true);
 }
 
-berth_status berth_nn_running_sum(berth_tape *t, berth_array *a, berth_segments *s, berth_index *row, berth_index *bin,
-                                  int32_t bins, berth_array **out) {
-  berth_i_node node = { .backward = running_sum_back, .in = { a }, .index = row, .index2 = bin, .segments = s, .k = { bins } };
+berth_status berth_nn_running_sum(berth_tape *t, berth_array *a, berth_segments *s,
+                                  berth_index *row, berth_index *bin, int32_t bins,
+                                  berth_array **out) {
+  berth_i_node node = { .backward = running_sum_back,
+                        .in = { a },
+                        .index = row,
+                        .index2 = bin,
+                        .segments = s,
+                        .k = { bins } };
   berth_status st = check_steps(a, s, row, bin, bins);
   int32_t shape[3] = { berth_segments_rows(s), bins, a->rank == 2 ? a->shape[1] : 0 };
   if (st == BERTH_OK) st = berth_i_array_raw(a->ctx, 3, shape, &node.out);

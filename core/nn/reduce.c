@@ -1,5 +1,5 @@
-/* Sums, means and maxima along an axis, or over the rows of each segment. An array is seen as outer x run x inner; what is
- * reduced is the run. */
+/* Sums, means and maxima along an axis, or over the rows of each segment. An array is seen as outer
+ * x run x inner; what is reduced is the run. */
 #include "vector_internal.h"
 
 #include "layer_internal.h"
@@ -33,7 +33,8 @@ static void reduce_run(berth_nn_reduction f, const float *x, int64_t n, int64_t 
   for (int64_t j = 0; f == BERTH_NN_MEAN && n > 0 && j < inner; j++) out[j] /= (float)n;
 }
 
-static void reduce_run_back(berth_nn_reduction f, const float *x, int64_t n, int64_t inner, const float *d, float *g) {
+static void reduce_run_back(berth_nn_reduction f, const float *x, int64_t n, int64_t inner,
+                            const float *d, float *g) {
   float factor = f == BERTH_NN_MEAN && n > 0 ? 1 / (float)n : 1;
   if (f == BERTH_NN_LARGEST) {
     for (int64_t j = 0; n > 0 && j < inner; j++) g[j + inner * largest_at(x + j, n, inner)] += d[j];
@@ -44,7 +45,7 @@ static void reduce_run_back(berth_nn_reduction f, const float *x, int64_t n, int
   }
 }
 
-/* ---- along an axis ----------------------------------------------------------------------- */
+/* ---- along an axis ---- */
 
 typedef struct runs {
   int64_t outer, n, inner;
@@ -66,7 +67,8 @@ static berth_status reduce_back(berth_tape *t, const berth_i_node *node, const f
   float *g = berth_i_gradient_of(t, a, &st);
   for (int64_t o = 0; g && o < r.outer; o++) {
     int64_t at = o * r.n * r.inner;
-    reduce_run_back((berth_nn_reduction)node->k[REDUCE_F], a->data + at, r.n, r.inner, d + o * r.inner, g + at);
+    reduce_run_back((berth_nn_reduction)node->k[REDUCE_F], a->data + at, r.n, r.inner,
+                    d + o * r.inner, g + at);
   }
   return st;
 }
@@ -80,22 +82,26 @@ static int32_t shape_without(const berth_array *a, int32_t axis, int32_t *shape)
   return rank;
 }
 
-berth_status berth_nn_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, int32_t axis, berth_array **out) {
+berth_status berth_nn_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, int32_t axis,
+                             berth_array **out) {
   berth_i_node node = { .backward = reduce_back, .in = { a }, .k = { (int32_t)f, axis } };
-  if ((unsigned)f > BERTH_NN_LARGEST) return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: no function %d", (int)f);
+  if ((unsigned)f > BERTH_NN_LARGEST)
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: no function %d", (int)f);
   if (axis < BERTH_NONE || axis >= a->rank) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: there is no axis %d (axes are 0..%d)", (int)axis, (int)a->rank - 1);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "reduce: there is no axis %d (axes are 0..%d)",
+                        (int)axis, (int)a->rank - 1);
   }
   int32_t shape[BERTH_NN_RANK];
   int32_t rank = shape_without(a, axis, shape);
   berth_status st;
   if ((st = berth_i_array_raw(a->ctx, rank, shape, &node.out)) != BERTH_OK) return st;
   runs r = runs_of(a, axis);
-  for (int64_t o = 0; o < r.outer; o++) reduce_run(f, a->data + o * r.n * r.inner, r.n, r.inner, node.out->data + o * r.inner);
+  for (int64_t o = 0; o < r.outer; o++)
+    reduce_run(f, a->data + o * r.n * r.inner, r.n, r.inner, node.out->data + o * r.inner);
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- segments ---------------------------------------------------------------------------- */
+/* ---- segments ---- */
 
 static berth_status rows_of_segments(const berth_array *a, int32_t rows, berth_array **out) {
   int32_t shape[BERTH_NN_RANK];
@@ -118,20 +124,26 @@ static berth_status segment_reduce_back(berth_tape *t, const berth_i_node *node,
   float *g = berth_i_gradient_of(t, a, &st);
   for (int64_t i = 0; g && i < node->segments->n; i++) {
     int64_t at = first[i] * m;
-    reduce_run_back((berth_nn_reduction)node->k[REDUCE_F], a->data + at, first[i + 1] - first[i], m, d + i * m, g + at);
+    reduce_run_back((berth_nn_reduction)node->k[REDUCE_F], a->data + at, first[i + 1] - first[i], m,
+                    d + i * m, g + at);
   }
   return st;
 }
 
-berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_segments *s, berth_array **out) {
-  berth_i_node node = { .backward = segment_reduce_back, .in = { a }, .segments = s, .k = { (int32_t)f } };
+berth_status berth_nn_segment_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a,
+                                     berth_segments *s, berth_array **out) {
+  berth_i_node node = {
+    .backward = segment_reduce_back, .in = { a }, .segments = s, .k = { (int32_t)f }
+  };
   int64_t m = row_size(a);
-  if ((unsigned)f > BERTH_NN_LARGEST) return berth_i_fail(a->ctx, BERTH_EINVAL, "segment reduce: no function %d", (int)f);
+  if ((unsigned)f > BERTH_NN_LARGEST)
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "segment reduce: no function %d", (int)f);
   berth_status st;
   if ((st = berth_i_check_segments("segment reduce", a, s)) != BERTH_OK) return st;
   if ((st = rows_of_segments(a, s->n, &node.out)) != BERTH_OK) return st;
   for (int64_t i = 0; i < s->n; i++) {
-    reduce_run(f, a->data + s->first[i] * m, s->first[i + 1] - s->first[i], m, node.out->data + i * m);
+    reduce_run(f, a->data + s->first[i] * m, s->first[i + 1] - s->first[i], m,
+               node.out->data + i * m);
   }
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
@@ -148,11 +160,13 @@ static berth_status segment_repeat_back(berth_tape *t, const berth_i_node *node,
   return st;
 }
 
-berth_status berth_nn_segment_repeat(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+berth_status berth_nn_segment_repeat(berth_tape *t, berth_array *a, berth_segments *s,
+                                     berth_array **out) {
   berth_i_node node = { .backward = segment_repeat_back, .in = { a }, .segments = s };
   int64_t m = row_size(a);
   if (s->n != a->shape[0]) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "segment repeat: %d segments for %d rows", (int)s->n, (int)a->shape[0]);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "segment repeat: %d segments for %d rows", (int)s->n,
+                        (int)a->shape[0]);
   }
   berth_status st;
   if ((st = rows_of_segments(a, s->first[s->n], &node.out)) != BERTH_OK) return st;

@@ -7,7 +7,8 @@ static berth_status rows_like(const berth_array *a, int32_t rows, bool zero, ber
   int32_t shape[BERTH_NN_RANK];
   memcpy(shape, a->shape, sizeof shape);
   shape[0] = rows;
-  return zero ? berth_array_new(a->ctx, a->rank, shape, out) : berth_i_array_raw(a->ctx, a->rank, shape, out);
+  return zero ? berth_array_new(a->ctx, a->rank, shape, out)
+              : berth_i_array_raw(a->ctx, a->rank, shape, out);
 }
 
 /* to[index[i]] += from[i] */
@@ -40,7 +41,7 @@ berth_status berth_nn_gather(berth_tape *t, berth_array *a, berth_index *index, 
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- fetched and added up ---------------------------------------------------------------- */
+/* ---- fetched and added up ---- */
 
 static void add_scaled(float *restrict y, const float *restrict x, float f, int64_t m) {
   for (int64_t j = 0; j < m; j++) y[j] += f * x[j];
@@ -74,23 +75,28 @@ static void gather_reduce_rows(const berth_i_node *node, const berth_array *a, i
   }
 }
 
-berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a, berth_index *index, berth_segments *s,
-                                    berth_array **out) {
-  berth_i_node node = { .backward = gather_reduce_back, .in = { a }, .index = index, .segments = s, .k = { (int32_t)f } };
+berth_status berth_nn_gather_reduce(berth_tape *t, berth_nn_reduction f, berth_array *a,
+                                    berth_index *index, berth_segments *s, berth_array **out) {
+  berth_i_node node = {
+    .backward = gather_reduce_back, .in = { a }, .index = index, .segments = s, .k = { (int32_t)f }
+  };
   if (f != BERTH_NN_SUM && f != BERTH_NN_MEAN) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: no function %d: sums and means only", (int)f);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: no function %d: sums and means only",
+                        (int)f);
   }
   if (index->n != s->first[s->n]) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: %d ids in segments of %d rows", (int)index->n, (int)s->first[s->n]);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "gather reduce: %d ids in segments of %d rows",
+                        (int)index->n, (int)s->first[s->n]);
   }
   berth_status st;
-  if ((st = berth_i_check_index("gather reduce", "row", index, a->shape[0], true)) != BERTH_OK) return st;
+  if ((st = berth_i_check_index("gather reduce", "row", index, a->shape[0], true)) != BERTH_OK)
+    return st;
   if ((st = rows_like(a, s->n, false, &node.out)) != BERTH_OK) return st;
   gather_reduce_rows(&node, a, a->shape[0] ? berth_i_stride(a) : s->n ? node.out->size / s->n : 0);
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- sent and picked --------------------------------------------------------------------- */
+/* ---- sent and picked ---- */
 
 static berth_status scatter_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *a = node->in[0];
@@ -98,16 +104,19 @@ static berth_status scatter_back(berth_tape *t, const berth_i_node *node, const 
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient_of(t, a, &st);
   for (int64_t i = 0; g && i < node->index->n; i++) {
-    if (node->index->ids[i] != BERTH_NONE) berth_i_add_to(g + i * m, d + node->index->ids[i] * m, m);
+    if (node->index->ids[i] != BERTH_NONE)
+      berth_i_add_to(g + i * m, d + node->index->ids[i] * m, m);
   }
   return st;
 }
 
-berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index, int32_t rows, berth_array **out) {
+berth_status berth_nn_scatter(berth_tape *t, berth_array *a, berth_index *index, int32_t rows,
+                              berth_array **out) {
   berth_i_node node = { .backward = scatter_back, .in = { a }, .index = index };
   if (rows < 0) return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d rows", (int)rows);
   if (index->n != a->shape[0]) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d ids for %d rows", (int)index->n, (int)a->shape[0]);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "scatter: %d ids for %d rows", (int)index->n,
+                        (int)a->shape[0]);
   }
   berth_status st;
   if ((st = berth_i_check_index("scatter", "row", index, rows, true)) != BERTH_OK) return st;
@@ -120,7 +129,8 @@ static berth_status pick_back(berth_tape *t, const berth_i_node *node, const flo
   berth_array *a = node->in[0];
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient_of(t, a, &st);
-  for (int64_t i = 0; g && i < node->index->n; i++) g[i * a->shape[1] + node->index->ids[i]] += d[i];
+  for (int64_t i = 0; g && i < node->index->n; i++)
+    g[i * a->shape[1] + node->index->ids[i]] += d[i];
   return st;
 }
 
@@ -128,11 +138,14 @@ berth_status berth_nn_pick(berth_tape *t, berth_array *a, berth_index *index, be
   berth_i_node node = { .backward = pick_back, .in = { a }, .index = index };
   if (a->rank != 2 || index->n != a->shape[0]) {
     char text[BERTH_I_SHAPE_TEXT];
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "pick: %d ids from %s", (int)index->n, berth_i_shape_text(a, text));
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "pick: %d ids from %s", (int)index->n,
+                        berth_i_shape_text(a, text));
   }
   berth_status st;
-  if ((st = berth_i_check_index("pick", "column", index, a->shape[1], false)) != BERTH_OK) return st;
+  if ((st = berth_i_check_index("pick", "column", index, a->shape[1], false)) != BERTH_OK)
+    return st;
   if ((st = berth_i_array_raw(a->ctx, 1, a->shape, &node.out)) != BERTH_OK) return st;
-  for (int64_t i = 0; i < index->n; i++) node.out->data[i] = a->data[i * a->shape[1] + index->ids[i]];
+  for (int64_t i = 0; i < index->n; i++)
+    node.out->data[i] = a->data[i * a->shape[1] + index->ids[i]];
   return berth_i_settle(t, &node, BERTH_OK, out);
 }

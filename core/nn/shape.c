@@ -26,16 +26,18 @@ static bool settle_extents(int64_t size, int32_t rank, int32_t *shape) {
   return true;
 }
 
-berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const int32_t *shape, berth_array **out) {
+berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const int32_t *shape,
+                              berth_array **out) {
   berth_i_node node = { .backward = same_numbers_back, .in = { a } };
   if (rank < 1 || rank > BERTH_NN_RANK)
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: rank %d is not 1 to %d", (int)rank, BERTH_NN_RANK);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: rank %d is not 1 to %d", (int)rank,
+                        BERTH_NN_RANK);
   int32_t own[BERTH_NN_RANK];
   memcpy(own, shape, (size_t)rank * sizeof *own);
   char text[BERTH_I_SHAPE_TEXT];
   if (!settle_extents(a->size, rank, own)) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: the %.0f numbers of %s do not fit", (double)a->size,
-                        berth_i_shape_text(a, text));
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "reshape: the %.0f numbers of %s do not fit",
+                        (double)a->size, berth_i_shape_text(a, text));
   }
   berth_status st;
   if ((st = berth_i_array_raw(a->ctx, rank, own, &node.out)) != BERTH_OK) return st;
@@ -43,7 +45,7 @@ berth_status berth_nn_reshape(berth_tape *t, berth_array *a, int32_t rank, const
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- transposition ----------------------------------------------------------------------- */
+/* ---- transposition ---- */
 
 /* out [m x n] += or = a [n x m] exchanged, `count` matrices. */
 static void exchange(const float *a, int64_t count, int32_t n, int32_t m, bool add, float *out) {
@@ -84,7 +86,7 @@ berth_status berth_nn_transpose(berth_tape *t, berth_array *a, berth_array **out
   return berth_i_settle(t, &node, BERTH_OK, out);
 }
 
-/* ---- joined and cut ---------------------------------------------------------------------- */
+/* ---- joined and cut ---- */
 
 /* Seen from an axis: `outer` times a run of numbers, from the axis inwards. */
 static int64_t outer_of(const berth_array *a, int32_t axis) {
@@ -100,12 +102,14 @@ static int64_t inner_of(const berth_array *a, int32_t axis) {
 
 static berth_status check_axis(const char *what, const berth_array *a, int32_t axis) {
   if (axis >= 0 && axis < a->rank) return BERTH_OK;
-  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: there is no axis %d (axes are 0..%d)", what, (int)axis, (int)a->rank - 1);
+  return berth_i_fail(a->ctx, BERTH_EINVAL, "%s: there is no axis %d (axes are 0..%d)", what,
+                      (int)axis, (int)a->rank - 1);
 }
 
 static berth_status concat_back(berth_tape *t, const berth_i_node *node, const float *d) {
   int32_t axis = node->k[0];
-  int64_t outer = outer_of(node->out, axis), inner = inner_of(node->out, axis), row = node->out->shape[axis] * inner, at = 0;
+  int64_t outer = outer_of(node->out, axis), inner = inner_of(node->out, axis),
+          row = node->out->shape[axis] * inner, at = 0;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < node->n_more; i++) {
     berth_array *a = node->more_in[i];
@@ -123,7 +127,8 @@ static berth_status concat_shape(int32_t n, berth_array *const *a, int32_t axis,
   if ((st = check_axis("concat", a[0], axis)) != BERTH_OK) return st;
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < a[0]->rank; k++) {
-      if (a[i]->rank != a[0]->rank || (k != axis && a[i]->shape[k] != a[0]->shape[k])) return berth_i_shapes("concat", a[0], a[i]);
+      if (a[i]->rank != a[0]->rank || (k != axis && a[i]->shape[k] != a[0]->shape[k]))
+        return berth_i_shapes("concat", a[0], a[i]);
     }
     sum += a[i]->shape[axis];
   }
@@ -134,16 +139,21 @@ static berth_status concat_shape(int32_t n, berth_array *const *a, int32_t axis,
 }
 
 static void copy_parts(int32_t n, berth_array *const *a, int32_t axis, berth_array *out) {
-  int64_t outer = outer_of(out, axis), inner = inner_of(out, axis), row = out->shape[axis] * inner, at = 0;
+  int64_t outer = outer_of(out, axis), inner = inner_of(out, axis), row = out->shape[axis] * inner,
+          at = 0;
   for (int32_t i = 0; i < n; i++) {
     int64_t run = a[i]->shape[axis] * inner;
-    for (int64_t o = 0; o < outer; o++) memcpy(out->data + o * row + at, a[i]->data + o * run, (size_t)run * sizeof(float));
+    for (int64_t o = 0; o < outer; o++)
+      memcpy(out->data + o * row + at, a[i]->data + o * run, (size_t)run * sizeof(float));
     at += run;
   }
 }
 
-berth_status berth_nn_concat(berth_tape *t, int32_t n, berth_array *const *a, int32_t axis, berth_array **out) {
-  berth_i_node node = { .backward = concat_back, .more_in = (berth_array **)a, .n_more = n, .k = { axis } };
+berth_status berth_nn_concat(berth_tape *t, int32_t n, berth_array *const *a, int32_t axis,
+                             berth_array **out) {
+  berth_i_node node = {
+    .backward = concat_back, .more_in = (berth_array **)a, .n_more = n, .k = { axis }
+  };
   int32_t shape[BERTH_NN_RANK];
   bool wanted = false;
   berth_status st;
@@ -159,19 +169,23 @@ berth_status berth_nn_concat(berth_tape *t, int32_t n, berth_array *const *a, in
 static berth_status slice_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_array *a = node->in[0];
   int32_t axis = node->k[0];
-  int64_t outer = outer_of(a, axis), inner = inner_of(a, axis), run = node->out->shape[axis] * inner, row = a->shape[axis] * inner;
+  int64_t outer = outer_of(a, axis), inner = inner_of(a, axis),
+          run = node->out->shape[axis] * inner, row = a->shape[axis] * inner;
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient_of(t, a, &st);
-  for (int64_t o = 0; g && o < outer; o++) berth_i_add_to(g + o * row + node->k[1] * inner, d + o * run, run);
+  for (int64_t o = 0; g && o < outer; o++)
+    berth_i_add_to(g + o * row + node->k[1] * inner, d + o * run, run);
   return st;
 }
 
-berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t begin, int32_t end, berth_array **out) {
+berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t begin, int32_t end,
+                            berth_array **out) {
   berth_i_node node = { .backward = slice_back, .in = { a }, .k = { axis, begin } };
   berth_status st;
   if ((st = check_axis("slice", a, axis)) != BERTH_OK) return st;
   if (begin < 0 || end < begin || end > a->shape[axis]) {
-    return berth_i_fail(a->ctx, BERTH_EINVAL, "slice: %d to %d of %d", (int)begin, (int)end, (int)a->shape[axis]);
+    return berth_i_fail(a->ctx, BERTH_EINVAL, "slice: %d to %d of %d", (int)begin, (int)end,
+                        (int)a->shape[axis]);
   }
   int32_t shape[BERTH_NN_RANK];
   memcpy(shape, a->shape, sizeof shape);
@@ -181,7 +195,8 @@ berth_status berth_nn_slice(berth_tape *t, berth_array *a, int32_t axis, int32_t
   int64_t inner = inner_of(a, axis);
   int64_t run = shape[axis] * inner;
   for (int64_t o = 0; o < outer; o++) {
-    memcpy(node.out->data + o * run, a->data + (o * a->shape[axis] + begin) * inner, (size_t)run * sizeof(float));
+    memcpy(node.out->data + o * run, a->data + (o * a->shape[axis] + begin) * inner,
+           (size_t)run * sizeof(float));
   }
   return berth_i_settle(t, &node, BERTH_OK, out);
 }

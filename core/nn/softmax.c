@@ -3,11 +3,12 @@
 
 #include "layer_internal.h"
 
-/* ---- one run of n numbers ------------------------------------------------------------------ */
+/* ---- one run of n numbers ---- */
 
 static bool let_in(const float *mask, int32_t j) { return !mask || mask[j] != 0; }
 
-/* Found nothing above -INFINITY: nothing is let in, or there is a NaN, which has to come through. */
+/* Found nothing above -INFINITY: nothing is let in, or there is a NaN, which has to come
+ * through. */
 static float nothing_or_nan(const float *x, const float *mask, int32_t n) {
   for (int32_t j = 0; j < n; j++) {
     if (let_in(mask, j) && x[j] != x[j]) return x[j];
@@ -61,7 +62,8 @@ static void log_run(const float *x, const float *mask, int32_t n, float *out) {
   for (int32_t j = 0; mask && j < n; j++) out[j] = mask[j] == 0 ? -INFINITY : out[j];
 }
 
-/* What came out 0 (or -INFINITY) gets no gradient, and its d, which may be anything, is not looked at. */
+/* What came out 0 (or -INFINITY) gets no gradient, and its d, which may be anything, is not looked
+ * at. */
 static void soft_run_back(const float *y, const float *d, int32_t n, float *g) {
   float sum = 0;
   for (int32_t j = 0; j < n; j++) sum += y[j] == 0 ? 0 : y[j] * d[j];
@@ -79,18 +81,20 @@ static void run_back(bool log, const float *y, const float *d, int32_t n, float 
   else soft_run_back(y, d, n, g);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 static berth_status rows_back(berth_tape *t, const berth_i_node *node, const float *d) {
   berth_status st = BERTH_OK;
   float *g = berth_i_gradient(t, node->in[0], &st);
   const float *y = node->out->data;
   int64_t n = berth_i_rows(node->out), m = berth_i_last(node->out);
-  for (int64_t i = 0; g && i < n; i++) run_back(node->k[0] != 0, y + i * m, d + i * m, (int32_t)m, g + i * m);
+  for (int64_t i = 0; g && i < n; i++)
+    run_back(node->k[0] != 0, y + i * m, d + i * m, (int32_t)m, g + i * m);
   return st;
 }
 
-static berth_status rows(berth_tape *t, bool log, berth_array *a, const berth_array *mask, berth_array **out) {
+static berth_status rows(berth_tape *t, bool log, berth_array *a, const berth_array *mask,
+                         berth_array **out) {
   const char *what = log ? "log_softmax" : "softmax";
   int32_t m = berth_i_last(a);
   int64_t n = berth_i_rows(a);
@@ -111,11 +115,12 @@ berth_status berth_nn_softmax(berth_tape *t, berth_array *a, berth_array *mask, 
   return rows(t, false, a, mask, out);
 }
 
-berth_status berth_nn_log_softmax(berth_tape *t, berth_array *a, berth_array *mask, berth_array **out) {
+berth_status berth_nn_log_softmax(berth_tape *t, berth_array *a, berth_array *mask,
+                                  berth_array **out) {
   return rows(t, true, a, mask, out);
 }
 
-/* ---- segments of n rows, m columns side by side ------------------------------------------------- */
+/* ---- segments of n rows, m columns side by side ---- */
 
 typedef struct Columns {
   float *most, *sum; /* [m] */
@@ -125,12 +130,14 @@ static void columns_largest(const float *x, int32_t n, int64_t m, float *restric
   for (int64_t j = 0; j < m; j++) most[j] = -INFINITY;
   for (int32_t i = 0; i < n; i++) {
     const float *row = x + i * m;
-    for (int64_t j = 0; j < m; j++) most[j] = row[j] > most[j] || row[j] != row[j] ? row[j] : most[j];
+    for (int64_t j = 0; j < m; j++)
+      most[j] = row[j] > most[j] || row[j] != row[j] ? row[j] : most[j];
   }
 }
 
 /* A column of nothing but -INFINITY: 0, or -INFINITY. */
-static void columns_forward(bool log, const float *x, int32_t n, int64_t m, const Columns *c, float *out) {
+static void columns_forward(bool log, const float *x, int32_t n, int64_t m, const Columns *c,
+                            float *out) {
   float *restrict most = c->most, *restrict sum = c->sum;
   columns_largest(x, n, m, most);
   for (int64_t j = 0; j < m; j++) {
@@ -154,11 +161,13 @@ static void columns_forward(bool log, const float *x, int32_t n, int64_t m, cons
   }
 }
 
-static void columns_back(bool log, const float *y, const float *d, int32_t n, int64_t m, float *restrict sum, float *restrict g) {
+static void columns_back(bool log, const float *y, const float *d, int32_t n, int64_t m,
+                         float *restrict sum, float *restrict g) {
   const float out_of_play = log ? -INFINITY : 0;
   for (int64_t j = 0; j < m; j++) sum[j] = 0;
   for (int32_t i = 0; i < n; i++) {
-    for (int64_t j = 0, at = i * m; j < m; j++, at++) sum[j] += y[at] == out_of_play ? 0 : (log ? 1 : y[at]) * d[at];
+    for (int64_t j = 0, at = i * m; j < m; j++, at++)
+      sum[j] += y[at] == out_of_play ? 0 : (log ? 1 : y[at]) * d[at];
   }
   for (int32_t i = 0; i < n; i++) {
     for (int64_t j = 0, at = i * m; j < m; j++, at++) {
@@ -177,7 +186,8 @@ static berth_status segments_back(berth_tape *t, const berth_i_node *node, const
   bool log = node->k[0] != 0;
   if (!g) return st;
   float *sum;
-  if (!(sum = berth_i_alloc(node->out->ctx, (size_t)m, sizeof *sum))) return berth_i_nomem(node->out->ctx);
+  if (!(sum = berth_i_alloc(node->out->ctx, (size_t)m, sizeof *sum)))
+    return berth_i_nomem(node->out->ctx);
   for (int32_t i = 0; i < node->segments->n; i++) {
     int64_t at = first[i] * m;
     int32_t n = first[i + 1] - first[i];
@@ -188,7 +198,8 @@ static berth_status segments_back(berth_tape *t, const berth_i_node *node, const
   return BERTH_OK;
 }
 
-static void segments_forward(bool log, const float *x, const berth_segments *s, int64_t m, const Columns *c, float *out) {
+static void segments_forward(bool log, const float *x, const berth_segments *s, int64_t m,
+                             const Columns *c, float *out) {
   for (int32_t i = 0; i < s->n; i++) {
     int64_t at = s->first[i] * m;
     int32_t n = s->first[i + 1] - s->first[i];
@@ -198,14 +209,16 @@ static void segments_forward(bool log, const float *x, const berth_segments *s, 
   }
 }
 
-static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segments *s, berth_array **out) {
+static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segments *s,
+                             berth_array **out) {
   const char *what = log ? "segment_log_softmax" : "segment_softmax";
   int64_t m = berth_i_stride(a);
   berth_i_node node = { .backward = segments_back, .in = { a }, .segments = s, .k = { log } };
   berth_status st = berth_i_check_segments(what, a, s);
   if (st != BERTH_OK) return st;
   Columns c;
-  if (!(c.most = berth_i_alloc(a->ctx, (size_t)(2 * m), sizeof *c.most))) return berth_i_nomem(a->ctx);
+  if (!(c.most = berth_i_alloc(a->ctx, (size_t)(2 * m), sizeof *c.most)))
+    return berth_i_nomem(a->ctx);
   c.sum = c.most + m;
   st = berth_i_array_like(a, &node.out);
   if (st == BERTH_OK) segments_forward(log, a->data, s, m, &c, node.out->data);
@@ -213,10 +226,12 @@ static berth_status segments(berth_tape *t, bool log, berth_array *a, berth_segm
   return berth_i_settle(t, &node, st, out);
 }
 
-berth_status berth_nn_segment_softmax(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+berth_status berth_nn_segment_softmax(berth_tape *t, berth_array *a, berth_segments *s,
+                                      berth_array **out) {
   return segments(t, false, a, s, out);
 }
 
-berth_status berth_nn_segment_log_softmax(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+berth_status berth_nn_segment_log_softmax(berth_tape *t, berth_array *a, berth_segments *s,
+                                          berth_array **out) {
   return segments(t, true, a, s, out);
 }

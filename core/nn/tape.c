@@ -40,7 +40,7 @@ berth_status berth_tape_new(berth_ctx *ctx, berth_tape **out) {
 void berth_tape_retain(berth_tape *t) { t->refs++; }
 int32_t berth_tape_length(const berth_tape *t) { return (int32_t)t->n_nodes; }
 
-/* ---- forgetting ------------------------------------------------------------------------- */
+/* ---- forgetting ---- */
 
 static void release_node(berth_i_node *node) {
   for (int32_t i = 0; i < BERTH_I_NODE_ARRAYS; i++) {
@@ -55,7 +55,9 @@ static void release_node(berth_i_node *node) {
 }
 
 /* Never 0: an empty array has a gradient, too. */
-static size_t bytes_of(const berth_array *a) { return a->size > 0 ? (size_t)a->size * sizeof(float) : sizeof(float); }
+static size_t bytes_of(const berth_array *a) {
+  return a->size > 0 ? (size_t)a->size * sizeof(float) : sizeof(float);
+}
 
 static void drop_gradient(berth_tape *t, slot *s) {
   berth_i_block_free(t->ctx, s->gradient, bytes_of(s->array));
@@ -95,7 +97,7 @@ void berth_tape_release(berth_tape *t) {
   berth_ctx_release(ctx);
 }
 
-/* ---- remembering ------------------------------------------------------------------------ */
+/* ---- remembering ---- */
 
 /* NULL: t does not know a. O(1) but for arrays that two tapes have known at the same time. */
 static slot *find_slot(const berth_tape *t, const berth_array *a) {
@@ -107,11 +109,14 @@ static slot *find_slot(const berth_tape *t, const berth_array *a) {
   return NULL;
 }
 
-bool berth_i_wanted(const berth_tape *t, const berth_array *a) { return t && (a->gradient || find_slot(t, a)); }
+bool berth_i_wanted(const berth_tape *t, const berth_array *a) {
+  return t && (a->gradient || find_slot(t, a));
+}
 
 /* A slot for a; `hold`: nobody else has a reference as long as the tape. */
 static berth_status add_slot(berth_tape *t, berth_array *a, bool hold) {
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->slots, &t->cap_slots, t->n_slots + 1, sizeof *t->slots);
+  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->slots, &t->cap_slots, t->n_slots + 1,
+                                      sizeof *t->slots);
   if (st != BERTH_OK) return st;
   t->slots[t->n_slots] = (slot){ a, NULL, hold, false };
   if (hold) berth_array_retain(a);
@@ -141,20 +146,25 @@ static void retain_node(berth_i_node *node) {
 
 berth_status berth_i_record(berth_tape *t, const berth_i_node *node) {
   berth_i_node own = *node;
-  berth_status st = berth_i_pool_grow(&t->pool, (void **)&t->node, &t->cap_nodes, t->n_nodes + 1, sizeof own);
+  berth_status st =
+      berth_i_pool_grow(&t->pool, (void **)&t->node, &t->cap_nodes, t->n_nodes + 1, sizeof own);
   if (st != BERTH_OK) return st;
-  own.more_in = berth_i_pool_copy(&t->lists, node->more_in, (size_t)node->n_more, sizeof *own.more_in);
-  if ((st = berth_i_pool_status(&t->lists)) != BERTH_OK || (st = add_slot(t, own.out, false)) != BERTH_OK) return st;
+  own.more_in =
+      berth_i_pool_copy(&t->lists, node->more_in, (size_t)node->n_more, sizeof *own.more_in);
+  if ((st = berth_i_pool_status(&t->lists)) != BERTH_OK
+      || (st = add_slot(t, own.out, false)) != BERTH_OK)
+    return st;
   retain_node(&own);
   t->node[t->n_nodes++] = own;
   return BERTH_OK;
 }
 
-/* ---- walking back ----------------------------------------------------------------------- */
+/* ---- walking back ---- */
 
 float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
   if (*st != BERTH_OK || !berth_i_wanted(t, a)) return NULL;
-  if (!find_slot(t, a) && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL; /* a parameter, for the first time */
+  /* a parameter, for the first time */
+  if (!find_slot(t, a) && (*st = add_slot(t, a, true)) != BERTH_OK) return NULL;
   slot *s = find_slot(t, a);
   if (s->gradient) return s->gradient;
   if (!(s->gradient = berth_i_block_alloc(t->ctx, bytes_of(a)))) *st = berth_i_nomem(t->ctx);
@@ -162,7 +172,8 @@ float *berth_i_gradient(berth_tape *t, berth_array *a, berth_status *st) {
   return s->gradient;
 }
 
-/* What is done with a gradient once all that adds to it has been walked: nodes of the tape only read earlier outputs. */
+/* What is done with a gradient once all that adds to it has been walked: nodes of the tape only
+ * read earlier outputs. */
 static berth_status walk(berth_tape *t) {
   size_t i = t->n_nodes;
   while (i-- > 0) {
@@ -181,9 +192,13 @@ static berth_status keep_watched(berth_tape *t) {
     slot *s = &t->slots[i];
     if (!s->watched) continue;
     berth_status st;
-    if ((st = berth_i_pool_grow(&t->pool, (void **)&t->kept, &t->cap_kept, t->n_kept + 2, sizeof *t->kept)) != BERTH_OK) return st;
+    if ((st = berth_i_pool_grow(&t->pool, (void **)&t->kept, &t->cap_kept, t->n_kept + 2,
+                                sizeof *t->kept))
+        != BERTH_OK)
+      return st;
     berth_array *copy;
-    if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK) return st;
+    if ((st = berth_array_new(t->ctx, s->array->rank, s->array->shape, &copy)) != BERTH_OK)
+      return st;
     if (s->gradient) memcpy(copy->data, s->gradient, (size_t)copy->size * sizeof(float));
     berth_array_retain(s->array);
     t->kept[t->n_kept++] = s->array;
@@ -195,15 +210,18 @@ static berth_status keep_watched(berth_tape *t) {
 static void add_to_parameters(berth_tape *t) {
   for (size_t i = 0; i < t->n_slots; i++) {
     slot *s = &t->slots[i];
-    if (s->gradient && s->array->gradient) berth_i_add_to(s->array->gradient->data, s->gradient, s->array->size);
+    if (s->gradient && s->array->gradient)
+      berth_i_add_to(s->array->gradient->data, s->gradient, s->array->size);
   }
 }
 
 berth_status berth_tape_backward(berth_tape *t, berth_array *loss) {
   berth_status st = BERTH_OK;
   if (loss->size != 1)
-    return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one", (double)loss->size);
-  if (!berth_i_wanted(t, loss)) return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: nothing on this tape leads to the loss");
+    return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: the loss has %.0f numbers, not one",
+                        (double)loss->size);
+  if (!berth_i_wanted(t, loss))
+    return berth_i_fail(t->ctx, BERTH_EINVAL, "backward: nothing on this tape leads to the loss");
   forget_kept(t);
   float *seed;
   if ((seed = berth_i_gradient(t, loss, &st)) == NULL) goto done;

@@ -1,6 +1,8 @@
-/* Loops over numbers: what lets the compiler vectorise them, and an exponential that it can. Include before all else.
+/* Loops over numbers: what lets the compiler vectorise them, and an exponential that it can.
+ * Include before all else.
  *
- * GCC at -O2 leaves loops of unknown length scalar. No value changes: the options only give up errno and floating-point traps. */
+ * GCC at -O2 leaves loops of unknown length scalar. No value changes: the options only give up
+ * errno and floating-point traps. */
 #ifndef BERTH_NN_VECTOR_INTERNAL_H
 #define BERTH_NN_VECTOR_INTERNAL_H
 
@@ -13,14 +15,18 @@
 #include <string.h>
 
 /**
- * e^x to 2 units in the last place; 0 below -86.5 (no denormals), INFINITY above 88.72, NaN stays. No branch, no table, no libm:
- * same bytes on every processor.
+ * e^x to 2 units in the last place; 0 below -86.5 (no denormals), INFINITY above 88.72, NaN stays.
+ * No branch, no table, no libm: same bytes on every processor.
  *
- * x = n ln 2 + r. Adding 1.5 * 2^23 rounds to n, which then stands in the low bits. Source: Moshier, Cephes, expf.
+ * x = n ln 2 + r. Adding 1.5 * 2^23 rounds to n, which then stands in the low bits. Source:
+ * Moshier, Cephes, expf.
  */
 static inline float berth_i_exp(float x) {
   const float magic = 0x1.8p23f, low = -86.5f, high = 88.72f;
-  float c = x < low ? low : x > high ? high : x, shifted = c * 1.44269504088896341f + magic, n = shifted - magic;
+  float c = x < low    ? low
+            : x > high ? high
+                       : x,
+        shifted = c * 1.44269504088896341f + magic, n = shifted - magic;
   float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
   uint32_t base = 0x4B400000u;
   float y = 1.9875691500e-4f;
@@ -64,7 +70,8 @@ static inline float berth_i_sum(const float *x, int64_t n) {
     for (int k = 0; k < BERTH_I_LANES; k++) lane[k] += x[i + k];
   }
   for (; i < n; i++) rest += x[i];
-  return (((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]))) + rest;
+  return (((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7])))
+         + rest;
 }
 static inline float berth_i_dot(const float *x, const float *y, int64_t n) {
   float lane[BERTH_I_LANES] = { 0 }, rest = 0;
@@ -73,7 +80,8 @@ static inline float berth_i_dot(const float *x, const float *y, int64_t n) {
     for (int k = 0; k < BERTH_I_LANES; k++) lane[k] += x[i + k] * y[i + k];
   }
   for (; i < n; i++) rest += x[i] * y[i];
-  return (((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]))) + rest;
+  return (((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7])))
+         + rest;
 }
 
 /** Sum of (x - from)^power, power 1 or 2, in double. */

@@ -1,13 +1,14 @@
-/* Lower bounds of bin packing on the bytes that devices must hold for good, and exhaustion of few cases: more proofs that nothing
- * fits. */
+/* Lower bounds of bin packing on the bytes that devices must hold for good, and exhaustion of few
+ * cases: more proofs that nothing fits. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 #include <stdio.h>
 
 enum { MOST_PIECES = 120, FEW_UNITS = 16, HALVINGS = 10 };
-static const double CASES_WORK = 1500, MOST_CASES_WORK = 2e6; /* steps of bin completion a unit, and at most */
+/* steps of bin completion a unit, and at most */
+static const double CASES_WORK = 1500, MOST_CASES_WORK = 2e6;
 
-/* ---- sizes ------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 typedef struct sizes {
   berth_i_pool pool;
@@ -52,10 +53,10 @@ static double common_divisor(const sizes *s) {
   return g;
 }
 
-/* ---- functions that never add up to more than that of the whole --------------------------- */
+/* ---- functions that never add up to more than that of the whole ---- */
 
-/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a device are at least those of
- * what it holds. For any limits. */
+/* In pieces of `piece`, whatever is left over is lost: floor is superadditive, so the pieces of a
+ * device are at least those of what it holds. For any limits. */
 static double pieces_needed(const sizes *s, double piece) {
   double sum = 0;
   for (int32_t i = 0; i < s->n; i++) sum += s->count[i] * floor(s->at[i] / piece);
@@ -72,19 +73,22 @@ static double pieces_held(const berth_i_kinds *k, double piece) {
   return sum;
 }
 
-/* Carlier, Clautiaux and Moukrim's: twice floor(x / piece) below half the limit, and what that leaves of the whole above. In
- * units of which a device has `whole`. */
+/* Carlier, Clautiaux and Moukrim's: twice floor(x / piece) below half the limit, and what that
+ * leaves of the whole above. In units of which a device has `whole`. */
 static double devices_by_complement(const sizes *s, double limit, double piece) {
   double whole = 2 * floor(limit / piece), sum = 0;
   for (int32_t i = 0; i < s->n; i++) {
     double x = s->at[i];
     if (2 * x < limit) sum += s->count[i] * 2 * floor(x / piece);
-    else sum += s->count[i] * fmax(whole / 2, whole - 2 * floor((limit - x) / piece + 1e-12 * limit / piece));
+    else
+      sum += s->count[i]
+             * fmax(whole / 2, whole - 2 * floor((limit - x) / piece + 1e-12 * limit / piece));
   }
   return whole > 0 ? sum / whole : 0;
 }
 
-/* Martello and Toth's: beside a unit of more than limit - least nothing of `least` or more has room. */
+/* Martello and Toth's: beside a unit of more than limit - least nothing of `least` or more has
+ * room. */
 static double devices_by_threshold(const sizes *s, double limit, double least) {
   double sum = 0;
   for (int32_t i = 0; i < s->n && s->at[i] >= least; i++) {
@@ -93,31 +97,37 @@ static double devices_by_threshold(const sizes *s, double limit, double least) {
   return sum / limit;
 }
 
-/* ---- what is said ------------------------------------------------------------------------ */
+/* ---- what is said ---- */
 
-static berth_status say_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double piece, double need,
-                               double held, berth_obstacle *why) {
+static berth_status say_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                               double piece, double need, double held, berth_obstacle *why) {
   double least = INFINITY;
-  for (int32_t j = 0; j < k->n; j++) least = fmin(least, (pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
+  for (int32_t j = 0; j < k->n; j++)
+    least = fmin(least, (pieces_on(k, j, piece) + 1) * piece - k->limit[j]);
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, least, why);
   char each[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
-                      "%s: cannot fit: in pieces of %s, each op or group on one device, %.0f are needed, and all %d devices hold "
-                      "%.0f: %s or more are missing", placer, berth_quantity_format(piece, BERTH_BYTES, each, sizeof each), need,
-                      (int)k->devices, held, berth_quantity_format(least, BERTH_BYTES, lacks, sizeof lacks));
+                      "%s: cannot fit: in pieces of %s, each op or group on one device, %.0f are "
+                      "needed, and all %d devices hold %.0f: %s or more are missing",
+                      placer, berth_quantity_format(piece, BERTH_BYTES, each, sizeof each), need,
+                      (int)k->devices, held,
+                      berth_quantity_format(least, BERTH_BYTES, lacks, sizeof lacks));
 }
 
-static berth_status say_devices(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double needed,
-                                berth_obstacle *why) {
+static berth_status say_devices(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                                double needed, berth_obstacle *why) {
   double missing = (needed - k->devices) * k->limit[0];
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, missing, why);
   char room[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
-                      "%s: cannot fit: by a bound of bin packing %.0f devices of %s are needed, and there are %d", placer,
-                      ceil(needed - 1e-9), berth_quantity_format(k->limit[0], BERTH_BYTES, room, sizeof room), (int)k->devices);
+                      "%s: cannot fit: by a bound of bin packing %.0f devices of %s are needed, "
+                      "and there are %d",
+                      placer, ceil(needed - 1e-9),
+                      berth_quantity_format(k->limit[0], BERTH_BYTES, room, sizeof room),
+                      (int)k->devices);
 }
 
-/* ---- all of them ------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 static bool alike(const berth_i_kinds *k) {
   for (int32_t j = 1; j < k->n; j++) {
@@ -126,35 +136,38 @@ static bool alike(const berth_i_kinds *k) {
   return !isinf(k->limit[0]);
 }
 
-static berth_status prove_by_piece(const berth_i_units *u, const berth_i_kinds *k, const sizes *s, double piece,
-                                   const char *placer, berth_obstacle *why) {
+static berth_status prove_by_piece(const berth_i_units *u, const berth_i_kinds *k, const sizes *s,
+                                   double piece, const char *placer, berth_obstacle *why) {
   double need = pieces_needed(s, piece), held = pieces_held(k, piece);
-  return need > held && need < 9007199254740992.0 ? say_pieces(u, k, placer, piece, need, held, why) : BERTH_OK;
+  return need > held && need < 9007199254740992.0 ? say_pieces(u, k, placer, piece, need, held, why)
+                                                  : BERTH_OK;
 }
 
 /* Only where a device more than there are is needed, beyond all rounding. */
-static berth_status prove_by_devices(const berth_i_units *u, const berth_i_kinds *k, const sizes *s, double piece,
-                                     const char *placer, berth_obstacle *why) {
+static berth_status prove_by_devices(const berth_i_units *u, const berth_i_kinds *k, const sizes *s,
+                                     double piece, const char *placer, berth_obstacle *why) {
   double limit = k->limit[0] * (1 + 1e-12 + k->slack), needed = 0;
   if (2 * piece > limit) return BERTH_OK;
   needed = fmax(devices_by_complement(s, limit, piece), devices_by_threshold(s, limit, piece));
   return needed > k->devices * (1 + 1e-9) ? say_devices(u, k, placer, needed, why) : BERTH_OK;
 }
 
-static berth_status prove_by_sizes(const berth_i_units *u, const berth_i_kinds *k, const sizes *s, const char *placer,
-                                   berth_obstacle *why) {
+static berth_status prove_by_sizes(const berth_i_units *u, const berth_i_kinds *k, const sizes *s,
+                                   const char *placer, berth_obstacle *why) {
   double g = common_divisor(s);
   berth_status st = g > 0 ? prove_by_piece(u, k, s, g, placer, why) : BERTH_OK;
   int32_t step = s->n / MOST_PIECES + 1;
   bool equal = alike(k);
   for (int32_t i = 0; i < s->n && st == BERTH_OK; i += step) {
-    for (int32_t part = 1; part <= 3 && st == BERTH_OK; part++) st = prove_by_piece(u, k, s, s->at[i] / part, placer, why);
+    for (int32_t part = 1; part <= 3 && st == BERTH_OK; part++)
+      st = prove_by_piece(u, k, s, s->at[i] / part, placer, why);
     if (st == BERTH_OK && equal) st = prove_by_devices(u, k, s, s->at[i], placer, why);
   }
   return st;
 }
 
-berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                                berth_obstacle *why) {
   sizes s;
   berth_status st = sizes_init(u->cost->ctx, k->least.held, u->n, &s);
   if (st == BERTH_OK) st = prove_by_sizes(u, k, &s, placer, why);
@@ -162,18 +175,19 @@ berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, 
   return st;
 }
 
-/* ---- exhaustion -------------------------------------------------------------------------- */
+/* ---- exhaustion ---- */
 
-static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k, const char *placer, double missing,
-                                  berth_obstacle *why) {
+static berth_status say_exhausted(const berth_i_units *u, const berth_i_kinds *k,
+                                  const char *placer, double missing, berth_obstacle *why) {
   double all = 0, room = 0;
   for (int32_t i = 0; i < u->n; i++) all += k->least.held[i];
   for (int32_t i = 0; i < k->n; i++) room += k->limit[i] * k->size[i];
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, BERTH_NONE, missing, why);
   char bytes[32], has[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
-                      "%s: cannot fit: all ways to share out %d ops or groups of %s in all among %d devices of %s in all are "
-                      "ruled out, each would have some device run out of memory, by %s or more", placer, (int)u->n,
+                      "%s: cannot fit: all ways to share out %d ops or groups of %s in all among "
+                      "%d devices of %s in all are ruled out, each would have some device run out "
+                      "of memory, by %s or more", placer, (int)u->n,
                       berth_quantity_format(all, BERTH_BYTES, bytes, sizeof bytes), (int)k->devices,
                       berth_quantity_format(room, BERTH_BYTES, has, sizeof has),
                       berth_quantity_format(missing, BERTH_BYTES, lacks, sizeof lacks));
@@ -184,8 +198,9 @@ static void fill_limits(const berth_i_kinds *k, double more, double *limit) {
 }
 
 /* Copies on top: under TOTAL what is read from outside stays, too.  @param none [units] zeros */
-static berth_status search_with_copies(const berth_i_units *u, const berth_i_kinds *k, double *none, const double *limit,
-                                       int32_t *device, int32_t *order, bool *unfit) {
+static berth_status search_with_copies(const berth_i_units *u, const berth_i_kinds *k, double *none,
+                                       const double *limit, int32_t *device, int32_t *order,
+                                       bool *unfit) {
   berth_i_units held = *u;
   int64_t tries = 60000;
   bool found = false;
@@ -203,14 +218,17 @@ static berth_status search_with_copies(const berth_i_units *u, const berth_i_kin
   return st;
 }
 
-static double cases_work(const berth_i_units *u) { return fmin(MOST_CASES_WORK, CASES_WORK * u->n); }
+static double cases_work(const berth_i_units *u) {
+  return fmin(MOST_CASES_WORK, CASES_WORK * u->n);
+}
 
 /* @param limit [devices]  @param none [units] zeros  @param at [units + ops] scratch */
-static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, double work, const double *limit, double *none,
-                            int32_t *at, bool *unfit) {
+static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, double work,
+                            const double *limit, double *none, int32_t *at, bool *unfit) {
   berth_i_verdict verdict = BERTH_I_UNKNOWN;
   *unfit = false;
-  berth_status st = berth_i_pack_complete(u, limit, k->least.param, k->least.moment, work, at, &verdict);
+  berth_status st =
+      berth_i_pack_complete(u, limit, k->least.param, k->least.moment, work, at, &verdict);
   if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->memory == BERTH_MEMORY_TOTAL) {
     st = berth_i_pack_complete(u, limit, k->least.held, none, work, at, &verdict);
     if (st == BERTH_OK && verdict != BERTH_I_UNFIT && u->n <= FEW_UNITS) {
@@ -221,10 +239,11 @@ static berth_status try_all(const berth_i_units *u, const berth_i_kinds *k, doub
   return st;
 }
 
-/* By how much every way runs over somewhere: most bytes that could be added to each device in vain, found by halving. Where that
- * cannot be told, rounding is all that is sure.  @param missing out: above 0 */
-static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k, double *limit, double *none, int32_t *at,
-                                  double *missing) {
+/* By how much every way runs over somewhere: most bytes that could be added to each device in vain,
+ * found by halving. Where that cannot be told, rounding is all that is sure. @param missing out:
+ * above 0 */
+static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k, double *limit,
+                                  double *none, int32_t *at, double *missing) {
   double low = 0, high = 0;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < k->n; i++) low = fmax(low, 1e-12 * k->limit[i]);
@@ -241,11 +260,13 @@ static berth_status least_missing(const berth_i_units *u, const berth_i_kinds *k
   return st;
 }
 
-berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k,
+                                     const char *placer, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, ops = (size_t)u->n_ops, devices = (size_t)k->devices;
   int32_t *at = berth_i_pool_alloc(&scratch, n + ops, sizeof *at);
-  double *limit = berth_i_pool_alloc(&scratch, devices, sizeof *limit), *none = berth_i_pool_zalloc(&scratch, n, sizeof *none);
+  double *limit = berth_i_pool_alloc(&scratch, devices, sizeof *limit),
+         *none = berth_i_pool_zalloc(&scratch, n, sizeof *none);
   double missing = 0;
   bool unfit = false;
   berth_status st = berth_i_pool_status(&scratch);

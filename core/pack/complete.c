@@ -1,8 +1,9 @@
-/* Exact packing by bin completion: the unit that is hardest to place chooses a device, which is then filled for good, with no
- * more waste than the limits leave over in all. Units that are alike are counted, not told apart.
- * Source: the scheme of Gent and Walsh, and Korf, "A new algorithm for optimal bin packing", 2002. Departs from it: devices
- * that differ in limit and in what they can run, and bytes that take turns. Of dominance only this: a device is not closed on
- * a unit that it could still take. */
+/* Exact packing by bin completion: the unit that is hardest to place chooses a device, which is
+ * then filled for good, with no more waste than the limits leave over in all. Units that are alike
+ * are counted, not told apart.
+ * Source: the scheme of Gent and Walsh, and Korf, "A new algorithm for optimal bin packing", 2002.
+ * Departs from it: devices that differ in limit and in what they can run, and bytes that take
+ * turns. Of dominance only this: a device is not closed on a unit that it could still take. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 
@@ -37,11 +38,11 @@ typedef struct completion {
 
 typedef enum outcome { DEAD_END, SOLVED, GAVE_UP } outcome;
 
-/* ---- sorts ------------------------------------------------------------------------------- */
+/* ---- sorts ---- */
 
 BERTH_I_SORT(sort_by_difficulty, ranked,
-             BERTH_I_UP(choices) BERTH_I_KEY(b->size + b->temporary, a->size + a->temporary) BERTH_I_DOWN(size) BERTH_I_UP(devices)
-             BERTH_I_UP(unit))
+             BERTH_I_UP(choices) BERTH_I_KEY(b->size + b->temporary, a->size + a->temporary)
+                 BERTH_I_DOWN(size) BERTH_I_UP(devices) BERTH_I_UP(unit))
 
 static bool alike(const ranked *a, const ranked *b) {
   return a->size == b->size && a->temporary == b->temporary && a->devices == b->devices;
@@ -108,7 +109,7 @@ static void find_alike(completion *c) {
   c->error = 1e-12 * c->room_left;
 }
 
-/* ---- search ------------------------------------------------------------------------------ */
+/* ---- search ---- */
 
 typedef struct filling {
   int32_t device;
@@ -119,7 +120,8 @@ static outcome pack_rest(completion *c);
 
 static bool takes(const completion *c, const filling *f, const sort_of_unit *s) {
   if (!(s->devices >> f->device & 1)) return false;
-  return berth_i_excess(f->held + s->size + fmax(f->temporary, s->temporary), c->limit[f->device]) <= 0;
+  return berth_i_excess(f->held + s->size + fmax(f->temporary, s->temporary), c->limit[f->device])
+         <= 0;
 }
 
 /* Nothing that is left would fit on top, so no other content holds more. */
@@ -146,7 +148,8 @@ static outcome close_device(completion *c, const filling *f) {
 
 /* All that could still come must be enough to make the waste small. */
 static bool can_still_fill(const completion *c, const filling *f, int32_t from) {
-  double more = 0, waste = c->room_left - c->size_left - f->held; /* what is packed here is in neither sum of sizes */
+  /* what is packed here is in neither sum of sizes */
+  double more = 0, waste = c->room_left - c->size_left - f->held;
   double lacking = c->limit[f->device] - f->held - fmax(waste, 0);
   if (f->held + c->size_left > c->room_left + c->error) return false;
   for (int32_t i = from; i < c->sorts && more < lacking; i++) {
@@ -214,7 +217,7 @@ static outcome pack_rest(completion *c) {
   return o;
 }
 
-/* ---- answer ------------------------------------------------------------------------------ */
+/* ---- answer ---- */
 
 static void read_answer(const completion *c, int32_t *at) {
   for (int32_t i = 0; i < c->u->n; i++) {
@@ -244,8 +247,9 @@ static void run(completion *c, int32_t *at, berth_i_verdict *verdict) {
   *verdict = o == SOLVED ? BERTH_I_FITS : o == DEAD_END ? BERTH_I_UNFIT : BERTH_I_UNKNOWN;
 }
 
-berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
-                                   double work, int32_t *at, berth_i_verdict *verdict) {
+berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size,
+                                   const double *temporary, double work, int32_t *at,
+                                   berth_i_verdict *verdict) {
   completion c = { .u = u, .devices = u->cost->n_devices, .work = work };
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->n, devices = (size_t)u->cost->n_devices;

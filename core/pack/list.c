@@ -1,5 +1,6 @@
-/* List placers that get stuck at memory limits: the devices that they had chosen, or would choose without limits, are changed as
- * little as makes them fit, and the placer's rule then orders the ops on these. */
+/* List placers that get stuck at memory limits: the devices that they had chosen, or would choose
+ * without limits, are changed as little as makes them fit, and the placer's rule then orders the
+ * ops on these. */
 #include "list/engine_internal.h"
 #include "pack_internal.h"
 #include <stdio.h>
@@ -15,13 +16,16 @@ typedef struct retry {
   berth_i_units u;
   int32_t *partial, *ample;  /* [ops] as far as the placer came; without limits */
   int32_t *device, *forced, *start, *at; /* [ops], [ops], [ops], [units] scratch */
-  double *limit;             /* [devices] that is packed for: less than there is where a plan needed more than packings count */
+  double *limit;             /* [devices] that is packed for: less than there is where a plan needed
+                                more than packings count */
   double *held;              /* [devices] bytes of the latest packing */
   double ideal;              /* s, the estimate without limits; INFINITY: there is no such plan */
   berth_placement *best;
 } retry;
 
-static bool is_stuck(berth_status st) { return st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE; }
+static bool is_stuck(berth_status st) {
+  return st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE;
+}
 
 static void keep_better(retry *r, berth_placement *p) {
   if (r->best && r->best->estimate <= p->estimate) {
@@ -32,13 +36,14 @@ static void keep_better(retry *r, berth_placement *p) {
   r->best = p;
 }
 
-/* ---- planning on given devices ------------------------------------------------------------ */
+/* ---- planning on given devices ---- */
 
 static bool is_weightless(const berth_i_units *u, int32_t unit) {
   const berth_graph *g = u->cost->g;
   if (u->permanent[unit] > 0 || u->temporary[unit] > 0) return false;
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
-    if (berth_i_input_bytes(g, u->ops[i]) > 0 || berth_i_output_bytes(g, u->ops[i]) > 0) return false;
+    if (berth_i_input_bytes(g, u->ops[i]) > 0 || berth_i_output_bytes(g, u->ops[i]) > 0)
+      return false;
   }
   return true;
 }
@@ -62,7 +67,7 @@ static berth_status plan_on(retry *r, berth_obstacle *why) {
   return st == BERTH_EUNREACHABLE ? run_on(r, false, why) : st;
 }
 
-/* ---- first in, first out ------------------------------------------------------------------ */
+/* ---- first in, first out ---- */
 
 static berth_status holds_as_planned(retry *r, const berth_placement *p, bool *holds) {
   berth_sim_options o = berth_i_fifo_options(r->cost, r->opts);
@@ -86,7 +91,8 @@ static berth_status plan_in_turn(retry *r) {
   if (st != BERTH_OK) return st;
   if (p->n > 0) memcpy(p->device, r->device, (size_t)p->n * sizeof *p->device);
   berth_oom oom;
-  if ((st = berth_i_plan_fifo(r->cost, r->opts, p, &oom, NULL)) == BERTH_OK) st = holds_as_planned(r, p, &holds);
+  if ((st = berth_i_plan_fifo(r->cost, r->opts, p, &oom, NULL)) == BERTH_OK)
+    st = holds_as_planned(r, p, &holds);
   if (st == BERTH_OK && holds) keep_better(r, p);
   else berth_placement_release(p);
   return st;
@@ -109,7 +115,7 @@ static berth_status imagine(retry *r) {
   return is_stuck(st) ? BERTH_OK : st;
 }
 
-/* ---- near what there was ----------------------------------------------------------------- */
+/* ---- near what there was ---- */
 
 static berth_status pack_near(retry *r, const int32_t *start, bool *found) {
   berth_i_packing k;
@@ -132,8 +138,8 @@ static int32_t rounds_for(const retry *r) {
   return (int32_t)fmax(LEAST_ROUNDS, fmin(MOST_ROUNDS, 2e5 / size));
 }
 
-/* Where the plan ran out, below what was packed there by what was missing; and everywhere a part of what is to spare is kept,
- * more from round to round. */
+/* Where the plan ran out, below what was packed there by what was missing; and everywhere a part of
+ * what is to spare is kept, more from round to round. */
 static void lower_limits(retry *r, const berth_obstacle *where, double part) {
   const berth_device *device = r->cost->t->devices;
   double room = 0, spare = 0;
@@ -151,11 +157,17 @@ static void lower_limits(retry *r, const berth_obstacle *where, double part) {
   r->limit[d] = fmin(r->limit[d], r->held[d] - where->missing);
 }
 
-/* What packs tightest is not always worst: with few ops all are compared; with many, what comes near the ideal will do. */
-static bool is_large(const retry *r) { return (int64_t)r->u.n_ops + r->cost->g->n_edges > FEW_OPS_AND_EDGES; }
-static bool is_enough(const retry *r) { return r->best && is_large(r) && r->best->estimate <= NEAR_IDEAL * r->ideal; }
+/* What packs tightest is not always worst: with few ops all are compared; with many, what comes
+ * near the ideal will do. */
+static bool is_large(const retry *r) {
+  return (int64_t)r->u.n_ops + r->cost->g->n_edges > FEW_OPS_AND_EDGES;
+}
+static bool is_enough(const retry *r) {
+  return r->best && is_large(r) && r->best->estimate <= NEAR_IDEAL * r->ideal;
+}
 
-/* Other devices are sought until the rule's own plan holds there; where plans take long, until any does. */
+/* Other devices are sought until the rule's own plan holds there; where plans take long, until any
+ * does. */
 static berth_status try_devices(retry *r, bool first, berth_obstacle *where, bool *done) {
   berth_status st = plan_on(r, where), own = st;
   if (st == BERTH_OK || is_stuck(st)) st = BERTH_OK;
@@ -164,7 +176,8 @@ static berth_status try_devices(retry *r, bool first, berth_obstacle *where, boo
   return st;
 }
 
-/* Under INFERENCE and TRAINING outputs may pile up on a device more than its packing counts: then it is packed for less. */
+/* Under INFERENCE and TRAINING outputs may pile up on a device more than its packing counts: then
+ * it is packed for less. */
 static berth_status try_near(retry *r, const int32_t *start, bool *done) {
   int32_t rounds = rounds_for(r);
   berth_status st = BERTH_OK;
@@ -183,7 +196,7 @@ static berth_status try_near(retry *r, const int32_t *start, bool *done) {
   return st;
 }
 
-/* ---- packing alone ----------------------------------------------------------------------- */
+/* ---- packing alone ---- */
 
 static berth_status try_packed(retry *r, berth_obstacle *why) {
   berth_i_packing k;
@@ -194,10 +207,10 @@ static berth_status try_packed(retry *r, berth_obstacle *why) {
   return st == BERTH_OK ? plan_on(r, why) : st;
 }
 
-/* ---- first in, first out, mended -------------------------------------------------------------- */
+/* ---- first in, first out, mended ---- */
 
-/* The rule's own order may let outputs pile up where another does not: devices that are found by runs in order of readiness keep
- * memory in that order, which then is the plan. */
+/* The rule's own order may let outputs pile up where another does not: devices that are found by
+ * runs in order of readiness keep memory in that order, which then is the plan. */
 static berth_status try_in_turn(retry *r) {
   berth_place_options free = *r->opts;
   bool found = false;
@@ -210,7 +223,7 @@ static berth_status try_in_turn(retry *r) {
   return plan_in_turn(r);
 }
 
-/* ---- all together ------------------------------------------------------------------------ */
+/* ---- all together ---- */
 
 static berth_status try_share(retry *r, berth_obstacle *why) {
   bool done = false;
@@ -220,7 +233,8 @@ static berth_status try_share(retry *r, berth_obstacle *why) {
   return is_stuck(st) && r->best ? BERTH_OK : st;
 }
 
-/* First as loosely as may be, then so that any order holds. What stops the former is the better reason. */
+/* First as loosely as may be, then so that any order holds. What stops the former is the better
+ * reason. */
 static berth_status try_shares(retry *r, berth_obstacle *why) {
   berth_status st = imagine(r);
   if (st == BERTH_OK) st = try_share(r, why);
@@ -235,7 +249,7 @@ static berth_status try_shares(retry *r, berth_obstacle *why) {
   return is_stuck(strict) ? berth_i_fail(r->cost->ctx, st, "%s", reason) : strict;
 }
 
-/* ---- the door ---------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
 static berth_status alloc_retry(retry *r) {
   size_t n = (size_t)r->cost->g->n_ops;
@@ -252,20 +266,29 @@ static berth_status alloc_retry(retry *r) {
 /* Parameters alone come close to all that there is: then a proof may save a long vain run. */
 static bool is_tight(const berth_cost *cost, const berth_i_setup *setup) {
   double bytes = 0, room = 0;
-  for (int32_t i = 0; i < cost->g->n_ops; i++) bytes += berth_i_param(cost->g, i) * setup->param_multiple;
+  for (int32_t i = 0; i < cost->g->n_ops; i++)
+    bytes += berth_i_param(cost->g, i) * setup->param_multiple;
   for (int32_t i = 0; i < cost->n_devices; i++) room += cost->t->devices[i].memory;
   return bytes > 0.9 * room;
 }
 
 /* A proof is sooner found than a placement is not. */
-static berth_status place_again(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts, int32_t *partial,
+static berth_status place_again(berth_cost *cost, const berth_i_setup *setup,
+                                const berth_place_options *opts, int32_t *partial,
                                 berth_placement **out, berth_obstacle *why) {
-  retry r = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .setup = setup, .opts = opts, .partial = partial };
+  retry r = { .pool = berth_i_pool_empty(cost->ctx),
+              .cost = cost,
+              .setup = setup,
+              .opts = opts,
+              .partial = partial };
   berth_status st = BERTH_OK;
-  if (!is_tight(cost, setup)) st = berth_i_prove_infeasible(cost, setup->placer, setup->memory, setup->param_multiple, why);
+  if (!is_tight(cost, setup))
+    st = berth_i_prove_infeasible(cost, setup->placer, setup->memory, setup->param_multiple, why);
   if (st != BERTH_OK) return st;
   if ((st = alloc_retry(&r)) == BERTH_OK
-      && (st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &r.u, why)) == BERTH_OK) {
+      && (st = berth_i_units_init(cost, setup->placer, setup->memory, setup->param_multiple, &r.u,
+                                  why))
+             == BERTH_OK) {
     st = try_shares(&r, why);
     berth_i_units_release(&r.u);
   }
@@ -275,18 +298,21 @@ static berth_status place_again(berth_cost *cost, const berth_i_setup *setup, co
   return st;
 }
 
-berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup, const berth_place_options *opts,
-                                berth_placement **out, berth_obstacle *why) {
+berth_status berth_i_list_place(berth_cost *cost, const berth_i_setup *setup,
+                                const berth_place_options *opts, berth_placement **out,
+                                berth_obstacle *why) {
   bool published = setup->rule == BERTH_I_RULE_BAECHI_TF || setup->rule == BERTH_I_RULE_BAECHI_PT;
   berth_i_setup own = *setup;
   size_t n = (size_t)cost->g->n_ops;
-  if (published || !berth_i_memory_counts(cost, setup->memory)) return berth_i_engine_run(cost, setup, out, why);
+  if (published || !berth_i_memory_counts(cost, setup->memory))
+    return berth_i_engine_run(cost, setup, out, why);
   berth_status st;
   if (is_tight(cost, setup)) {
     st = berth_i_prove_infeasible(cost, setup->placer, setup->memory, setup->param_multiple, why);
     if (st != BERTH_OK) return st;
   }
-  if (!(own.partial = berth_i_alloc(cost->ctx, n, sizeof *own.partial))) return berth_i_nomem(cost->ctx);
+  if (!(own.partial = berth_i_alloc(cost->ctx, n, sizeof *own.partial)))
+    return berth_i_nomem(cost->ctx);
   st = berth_i_engine_run(cost, &own, out, why);
   if (is_stuck(st)) st = place_again(cost, setup, opts, own.partial, out, why);
   berth_i_free(cost->ctx, own.partial, n, sizeof *own.partial);

@@ -3,8 +3,10 @@
 
 static const double WORK = 1e3, MOST_WORK = 5e6; /* steps of local search a unit, and at most */
 
-/* Of the devices of its members the one that has most of its bytes, then most members; BERTH_NONE: none is placed. */
-static int32_t wanted_device(const berth_i_units *u, int32_t unit, const int32_t *start, double *bytes, int32_t *members) {
+/* Of the devices of its members the one that has most of its bytes, then most members; BERTH_NONE:
+ * none is placed. */
+static int32_t wanted_device(const berth_i_units *u, int32_t unit, const int32_t *start,
+                             double *bytes, int32_t *members) {
   const berth_graph *g = u->cost->g;
   int32_t d, best = BERTH_NONE;
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
@@ -15,7 +17,9 @@ static int32_t wanted_device(const berth_i_units *u, int32_t unit, const int32_t
   }
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     if ((d = start[u->ops[i]]) == BERTH_NONE) continue;
-    if (best == BERTH_NONE || bytes[d] > bytes[best] || (bytes[d] == bytes[best] && members[d] > members[best])) best = d;
+    if (best == BERTH_NONE || bytes[d] > bytes[best]
+        || (bytes[d] == bytes[best] && members[d] > members[best]))
+      best = d;
   }
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     if ((d = start[u->ops[i]]) != BERTH_NONE) bytes[d] = 0, members[d] = 0;
@@ -32,8 +36,10 @@ static int32_t roomiest(const berth_i_units *u, int32_t unit, const double *left
   return best;
 }
 
-/* The device of a producer if there is room, else that with most room.  @param at [units] BERTH_NONE: not placed */
-static int32_t device_for(const berth_i_units *u, int32_t unit, const int32_t *at, const double *left) {
+/* The device of a producer if there is room, else that with most room. @param at [units]
+ * BERTH_NONE: not placed */
+static int32_t device_for(const berth_i_units *u, int32_t unit, const int32_t *at,
+                          const double *left) {
   const berth_graph *g = u->cost->g;
   double need = u->permanent[unit] + u->temporary[unit];
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
@@ -46,7 +52,8 @@ static int32_t device_for(const berth_i_units *u, int32_t unit, const int32_t *a
   return roomiest(u, unit, left);
 }
 
-static void put_units(const berth_i_units *u, const int32_t *start, int32_t *at, double *left, double *bytes, int32_t *members) {
+static void put_units(const berth_i_units *u, const int32_t *start, int32_t *at, double *left,
+                      double *bytes, int32_t *members) {
   for (int32_t i = 0; i < u->n; i++) {
     at[i] = wanted_device(u, i, start, bytes, members);
     if (at[i] != BERTH_NONE && !berth_i_unit_can_run(u, i, at[i])) at[i] = BERTH_NONE;
@@ -59,7 +66,8 @@ static void put_units(const berth_i_units *u, const int32_t *start, int32_t *at,
   }
 }
 
-static berth_status first_devices(const berth_i_units *u, const double *limit, const int32_t *start, int32_t *at) {
+static berth_status first_devices(const berth_i_units *u, const double *limit, const int32_t *start,
+                                  int32_t *at) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t d = (size_t)u->cost->n_devices;
   double *left = berth_i_pool_zalloc(&scratch, 2 * d, sizeof *left);

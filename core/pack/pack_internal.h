@@ -1,5 +1,5 @@
-/* Packing in earnest: a complete assignment of units that may overflow, and the searches that mend it; exact search; bounds of
- * bin packing. */
+/* Packing in earnest: a complete assignment of units that may overflow, and the searches that mend
+ * it; exact search; bounds of bin packing. */
 #ifndef BERTH_PACK_INTERNAL_H
 #define BERTH_PACK_INTERNAL_H
 
@@ -17,18 +17,22 @@ typedef struct berth_i_stow {
   double *base, *limit;           /* [devices] bytes that are there whatever moves */
   double *held;                   /* [devices] base, sizes, copies */
   int32_t *at;                    /* [n] device */
-  int32_t *first, *next, *prev;   /* [devices], [n], [n] units of each device; BERTH_NONE: the end */
-  int32_t *order, *rank, *top;    /* [n] by temporary, largest first; its inverse; [devices] rank of the largest there, n: none */
+  int32_t *first, *next, *prev;   /* [devices], [n], [n] units of each device; BERTH_NONE: the
+                                     end */
+  int32_t *order, *rank, *top;    /* [n] by temporary, largest first; its inverse; [devices] rank of
+                                     the largest there, n: none */
   double copy_share;              /* 0: copies are not charged */
-  int32_t *reads;                 /* [tensors * devices] ops there that read it; NULL: not counted */
+  int32_t *reads;                 /* [tensors * devices] ops there that read it; NULL: not
+                                     counted */
   int32_t *touched, *stamp, epoch, n_touched; /* [tensors] of the unit that moves */
   bool cut;                       /* some pair of devices has no route */
 } berth_i_stow;
 
 /** After a failure the pool is empty.
- *  @param limit [devices] bytes, copied  @param size, temporary [units] borrowed  @param copy_share 0: copies are not charged */
-berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
-                               double copy_share, berth_i_stow *s);
+ *  @param limit [devices] bytes, copied @param size, temporary [units] borrowed @param copy_share
+ *         0: copies are not charged */
+berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size,
+                               const double *temporary, double copy_share, berth_i_stow *s);
 /** Counts everything anew.  @param at [units] devices, all legal but for memory and routes */
 void berth_i_stow_load(berth_i_stow *s, const int32_t *at);
 void berth_i_stow_move(berth_i_stow *s, int32_t unit, int32_t device);
@@ -44,37 +48,45 @@ static inline double berth_i_stow_over(const berth_i_stow *s, int32_t device) {
 /** Bytes over all limits. */
 double berth_i_stow_overflow(const berth_i_stow *s);
 
-/** Moves what costs least, in seconds of transfers and of work on devices that have much, off devices that overflow to others
- *  that have room; then what a neighbour's move has made cheaper elsewhere. O((units + edges) x devices x log) */
+/** Moves what costs least, in seconds of transfers and of work on devices that have much, off
+ *  devices that overflow to others that have room; then what a neighbour's move has made cheaper
+ *  elsewhere. O((units + edges) x devices x log) */
 berth_status berth_i_stow_relieve(berth_i_stow *s);
-/** The second half alone: units that would be cheaper elsewhere, memory kept.  @param near [units] 1: look at these */
+/** The second half alone: units that would be cheaper elsewhere, memory kept. @param near [units]
+ * 1: look at these */
 berth_status berth_i_stow_refine(berth_i_stow *s, uint8_t *near);
-/** Exchanges of up to three units for up to three, kicks between them, until nothing overflows or `work` is spent.
- *  @param work steps, some 10 ns each  @param fits nothing overflows; else the least overflow that was found stands */
+/** Exchanges of up to three units for up to three, kicks between them, until nothing overflows or
+ * `work` is spent.
+ *  @param work steps, some 10 ns each @param fits nothing overflows; else the least overflow that
+ *         was found stands */
 berth_status berth_i_stow_settle(berth_i_stow *s, double work, bool *fits);
 
 /* ---- from anywhere to a packing ---- */
 
-/** Devices in turn along the order of the ops, by number if that is topological, each up to its part of the bytes, twins
- *  together. Whether it fits is not looked at.
+/** Devices in turn along the order of the ops, by number if that is topological, each up to its
+ *  part of the bytes, twins together. Whether it fits is not looked at.
  *  @param part [devices] relative  @param at [units] out */
 berth_status berth_i_pack_slices(const berth_i_units *u, const double *part, int32_t *at);
 
 /** Loads the devices of the units, unplaced ones where there is most room; relieves, settles.
- *  @param k cleared; holds the packing if there is one  @param start [ops], BERTH_NONE: nowhere yet; not k->device
+ *  @param k cleared; holds the packing if there is one @param start [ops], BERTH_NONE: nowhere yet;
+ *         not k->device
  *  @param at [units] out: the packing, or what comes closest  @param found a packing stands in k */
 berth_status berth_i_pack_near(berth_i_packing *k, const int32_t *start, int32_t *at, bool *found);
 
 typedef enum berth_i_verdict { BERTH_I_UNKNOWN, BERTH_I_FITS, BERTH_I_UNFIT } berth_i_verdict;
-/** Bin completion over units of equal kind, copies not charged: one device after another is filled to what the waste that is
- *  left allows.
+/** Bin completion over units of equal kind, copies not charged: one device after another is filled
+ *  to what the waste that is left allows.
  *  @param limit [devices]  @param size, temporary [units]  @param at [units] out if it fits
  *  @param verdict UNKNOWN: too many cases for so much work, in steps of some 10 ns */
-berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
-                                   double work, int32_t *at, berth_i_verdict *verdict);
+berth_status berth_i_pack_complete(const berth_i_units *u, const double *limit, const double *size,
+                                   const double *temporary, double work, int32_t *at,
+                                   berth_i_verdict *verdict);
 /** Bounds of bin packing on bytes that are held for good.  @return as berth_i_prove_unfit */
-berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why);
+berth_status berth_i_prove_bins(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                                berth_obstacle *why);
 /** By exhaustion, where there are few cases.  @return as berth_i_prove_unfit */
-berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why);
+berth_status berth_i_prove_all_cases(const berth_i_units *u, const berth_i_kinds *k,
+                                     const char *placer, berth_obstacle *why);
 
 #endif

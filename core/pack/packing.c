@@ -8,14 +8,18 @@ static berth_status alloc_packing(berth_i_packing *k) {
   k->limit = berth_i_pool_zalloc(&k->pool, devices, sizeof *k->limit);
   k->packed = berth_i_pool_alloc(&k->pool, (size_t)k->u->n, sizeof *k->packed);
   if (k->copy_share > 0) {
-    k->here = berth_i_pool_zalloc(&k->pool, ((size_t)k->cost->g->n_tensors * (size_t)k->cost->n_devices + 7) / 8, 1);
+    k->here = berth_i_pool_zalloc(
+        &k->pool, ((size_t)k->cost->g->n_tensors * (size_t)k->cost->n_devices + 7) / 8, 1);
     k->copies = berth_i_pool_alloc(&k->pool, (size_t)k->cost->g->n_edges, sizeof *k->copies);
   }
   return berth_i_pool_status(&k->pool);
 }
 
-berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k) {
-  *k = (berth_i_packing){ .pool = berth_i_pool_empty(u->cost->ctx), .cost = u->cost, .u = u, .device = device };
+berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory,
+                                  int32_t *device, berth_i_packing *k) {
+  *k = (berth_i_packing){
+    .pool = berth_i_pool_empty(u->cost->ctx), .cost = u->cost, .u = u, .device = device
+  };
   for (int32_t i = 0; i < u->n_ops; i++) device[i] = BERTH_NONE;
   k->copy_share = berth_i_memory_counts(u->cost, memory) ? u->share : 0;
   berth_status st;
@@ -56,7 +60,8 @@ static bool crosses(berth_i_packing *k, int32_t tensor, int32_t src, int32_t dst
   return true;
 }
 
-/* Both directions: with groups, and out of topological order, consumers may be there before their producer. */
+/* Both directions: with groups, and out of topological order, consumers may be there before their
+ * producer. */
 static bool connect_op(berth_i_packing *k, int32_t op, int32_t device) {
   const berth_graph *g = k->cost->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
@@ -79,7 +84,8 @@ static double excess(const berth_i_packing *k, int32_t device) {
 
 static double worst_excess(const berth_i_packing *k, const berth_i_packed *p) {
   double worst = excess(k, p->device);
-  for (size_t i = p->copies; i < k->n_copies; i++) worst = fmax(worst, excess(k, k->copies[i].device));
+  for (size_t i = p->copies; i < k->n_copies; i++)
+    worst = fmax(worst, excess(k, k->copies[i].device));
   return worst;
 }
 
@@ -113,7 +119,8 @@ double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device) {
   bool joined = true;
   if (!berth_i_unit_can_run(k->u, unit, device)) return INFINITY;
   push(k, unit, device);
-  for (int32_t i = k->u->at[unit]; i < k->u->at[unit + 1] && joined; i++) joined = connect_op(k, k->u->ops[i], device);
+  for (int32_t i = k->u->at[unit]; i < k->u->at[unit + 1] && joined; i++)
+    joined = connect_op(k, k->u->ops[i], device);
   if (joined && (missing = worst_excess(k, &k->packed[k->n_packed - 1])) == 0) return 0;
   berth_i_packing_pop(k);
   return missing;
@@ -130,13 +137,15 @@ bool berth_i_packing_load(berth_i_packing *k, const int32_t *at) {
 static berth_status unreachable(berth_i_packing *k, const char *placer, int32_t unit) {
   char label[160];
   return berth_i_fail(k->cost->ctx, BERTH_EUNREACHABLE,
-                      "%s: no device that can take %s has routes to the devices of its producers and consumers", placer,
+                      "%s: no device that can take %s has routes to the devices of its producers "
+                      "and consumers", placer,
                       berth_i_op_label(k->cost->g, k->u->ops[k->u->at[unit]], label, sizeof label));
 }
 
-berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
-                                    berth_obstacle *why) {
-  int32_t closest = BERTH_NONE, op = berth_i_unit_largest(k->u, unit, opts->memory, opts->param_multiple);
+berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit,
+                                    const berth_place_options *opts, berth_obstacle *why) {
+  int32_t closest = BERTH_NONE,
+          op = berth_i_unit_largest(k->u, unit, opts->memory, opts->param_multiple);
   double least = INFINITY;
   bool cut = false;
   for (int32_t d = 0; d < k->cost->n_devices; d++) {

@@ -17,8 +17,9 @@ typedef struct berth_i_copy {
   double used; /* of the device, before */
 } berth_i_copy;
 
-/** Permanent bytes add up, temporary ones take turns. The first consumer of a tensor on another device than its producer's leaves
- *  a copy there, of which the units' share stays for good. Undone in reverse order only. */
+/** Permanent bytes add up, temporary ones take turns. The first consumer of a tensor on another
+ *  device than its producer's leaves a copy there, of which the units' share stays for good. Undone
+ *  in reverse order only. */
 typedef struct berth_i_packing {
   berth_i_pool pool;
   berth_cost *cost;
@@ -33,51 +34,67 @@ typedef struct berth_i_packing {
   size_t n_copies;
 } berth_i_packing;
 
-/** After a failure the pool is empty.  @param device [ops] is set to BERTH_NONE, then follows the packing */
-berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory, int32_t *device, berth_i_packing *k);
+/** After a failure the pool is empty. @param device [ops] is set to BERTH_NONE, then follows the
+ * packing */
+berth_status berth_i_packing_init(const berth_i_units *u, berth_memory_policy memory,
+                                  int32_t *device, berth_i_packing *k);
 void berth_i_packing_clear(berth_i_packing *k);
 
 /** Puts a unit on a device if that keeps all limits.
- *  @return 0: done; bytes missing; INFINITY: type or pin forbids it; NAN: a producer or consumer would be unreachable */
+ *  @return 0: done; bytes missing; INFINITY: type or pin forbids it; NAN: a producer or consumer
+ *          would be unreachable */
 double berth_i_packing_try(berth_i_packing *k, int32_t unit, int32_t device);
 /** Takes the last one back. */
 void berth_i_packing_pop(berth_i_packing *k);
-/** Puts all units at once.  @param at [units] device  @return false: some limit or route forbids it; then a part stands */
+/** Puts all units at once. @param at [units] device @return false: some limit or route forbids it;
+ * then a part stands */
 bool berth_i_packing_load(berth_i_packing *k, const int32_t *at);
-/** Tries all packings, the units in the given order, devices by id, until one is accepted; of empty devices that are alike only
- *  the first. Ends after `tries` steps; what is left of them is positive if none was left out.
- *  @param order [n] units  @param accept NULL: the first one  @param found the packing is accepted, and stands */
+/** Tries all packings, the units in the given order, devices by id, until one is accepted; of empty
+ *  devices that are alike only the first. Ends after `tries` steps; what is left of them is
+ *  positive if none was left out.
+ *  @param order [n] units @param accept NULL: the first one @param found the packing is accepted,
+ *         and stands */
 typedef berth_status (*berth_i_accept_fn)(void *ud, const int32_t *device, bool *yes);
-berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries, berth_i_accept_fn accept, void *ud,
-                                    bool *found);
+berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries,
+                                    berth_i_accept_fn accept, void *ud, bool *found);
 /** Bytes that the device would still take. */
 static inline double berth_i_packing_left(const berth_i_packing *k, int32_t device) {
   return k->limit[device] - k->used[device] - k->temporary[device];
 }
 
 /** A unit fits nowhere: message, *why.  @return BERTH_EINFEASIBLE or BERTH_EUNREACHABLE */
-berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit, const berth_place_options *opts,
-                                    berth_obstacle *why);
-/** The same where some units are left out of what came closest: the message also says how full the devices are.
+berth_status berth_i_packing_refuse(berth_i_packing *k, const char *placer, int32_t unit,
+                                    const berth_place_options *opts, berth_obstacle *why);
+/** The same where some units are left out of what came closest: the message also says how full the
+ * devices are.
  *  @param unfit no packing exists */
-berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const char *placer, bool unfit,
-                                     const berth_place_options *opts, berth_obstacle *why);
-/** Packs everything from the start: in topological order, then pinned and large units first, by first fit, best fit and worst
- *  fit; then by bin completion, local search and a search of limited length. Feasibility is all that it looks for.
+berth_status berth_i_packing_account(berth_i_packing *k, int32_t left_out, const char *placer,
+                                     bool unfit, const berth_place_options *opts,
+                                     berth_obstacle *why);
+/** Packs everything from the start: in topological order, then pinned and large units first, by
+ *  first fit, best fit and worst fit; then by bin completion, local search and a search of limited
+ *  length. Feasibility is all that it looks for.
  *  @return BERTH_OK; else what berth_i_packing_account says of what came closest */
-berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts, berth_obstacle *why);
+berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer,
+                                    const berth_place_options *opts, berth_obstacle *why);
 
-/** Changes devices, one unit at a time, until first in, first out runs within memory, or no move helps.
+/** Changes devices, one unit at a time, until first in, first out runs within memory, or no move
+ * helps.
  *  @param device [ops] in, out: as good as found  @param found memory holds */
-berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *opts, int32_t *device, bool *found);
+berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *opts,
+                            int32_t *device, bool *found);
 
-/** Memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not always found.
+/** Memory alone shows that nothing fits, for any order of ops and any transfers. Never wrong; not
+ * always found.
  *  @param placer who says so
- *  @return BERTH_OK (nothing found, message untouched); BERTH_EINFEASIBLE with message and *why; BERTH_ENOMEM */
-berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why);
+ *  @return BERTH_OK (nothing found, message untouched); BERTH_EINFEASIBLE with message and *why;
+ *          BERTH_ENOMEM */
+berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                                 berth_obstacle *why);
 
 /** berth_i_prove_unfit from the start. A group that no device can run is proof enough, too. */
-berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer,
+                                      berth_memory_policy memory, double param_multiple,
                                       berth_obstacle *why);
 
 #endif

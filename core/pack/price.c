@@ -1,4 +1,5 @@
-/* What moving a unit costs in time: transfers that begin and cease, and work on devices that have more or less of it. */
+/* What moving a unit costs in time: transfers that begin and cease, and work on devices that have
+ * more or less of it. */
 #include "list/engine_internal.h"
 #include "pack_internal.h"
 
@@ -47,21 +48,25 @@ static double transfers_on(const berth_i_stow *s, int32_t unit, int32_t device) 
       int32_t from = s->u->of[g->producer[g->in[j]]];
       if (from != unit) sum += berth_i_transfer_time(s->cost, g->in[j], s->at[from], device);
     }
-    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) sum += sent_from(s, g->out[j], unit, device);
+    for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++)
+      sum += sent_from(s, g->out[j], unit, device);
   }
   return sum;
 }
 
-/* Slope of half the sum of squared loads over their mean: a second counts the more, the more a device has to do. */
+/* Slope of half the sum of squared loads over their mean: a second counts the more, the more a
+ * device has to do. */
 static double work_price(const market *m, int32_t unit, int32_t to) {
   int32_t from = m->s->at[unit];
-  double there = berth_i_unit_time(m->s->u, unit, to), here = berth_i_unit_time(m->s->u, unit, from);
+  double there = berth_i_unit_time(m->s->u, unit, to),
+         here = berth_i_unit_time(m->s->u, unit, from);
   if (!(m->mean > 0)) return 0;
   return (there * (m->load[to] + there / 2) - here * (m->load[from] - here / 2)) / m->mean;
 }
 
 static double price(const market *m, int32_t unit, int32_t to) {
-  return transfers_on(m->s, unit, to) - transfers_on(m->s, unit, m->s->at[unit]) + work_price(m, unit, to);
+  return transfers_on(m->s, unit, to) - transfers_on(m->s, unit, m->s->at[unit])
+         + work_price(m, unit, to);
 }
 
 /* ---- moving ---- */
@@ -73,9 +78,11 @@ static void mark_neighbours(market *m, int32_t unit) {
   const berth_graph *g = s->cost->g;
   for (int32_t i = s->u->at[unit]; i < s->u->at[unit + 1]; i++) {
     int32_t op = s->u->ops[i];
-    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++) mark(m, s->u->of[g->producer[g->in[j]]]);
+    for (int32_t j = g->in_at[op]; j < g->in_at[op + 1]; j++)
+      mark(m, s->u->of[g->producer[g->in[j]]]);
     for (int32_t j = g->out_at[op]; j < g->out_at[op + 1]; j++) {
-      for (int32_t k = g->use_at[g->out[j]]; k < g->use_at[g->out[j] + 1]; k++) mark(m, s->u->of[g->use[k]]);
+      for (int32_t k = g->use_at[g->out[j]]; k < g->use_at[g->out[j] + 1]; k++)
+        mark(m, s->u->of[g->use[k]]);
     }
   }
   m->near[unit] = 0;
@@ -111,7 +118,8 @@ static berth_status offer_to(market *m, int32_t unit, int32_t to) {
   berth_i_stow *s = m->s;
   double bytes = relief(s, unit, s->at[unit]);
   if (!(bytes > 0) || to == s->at[unit] || !berth_i_stow_may(s, unit, to)) return BERTH_OK;
-  return berth_i_queue_push(&m->pool, &m->queue, price(m, unit, to) / bytes, bytes, unit * s->devices + to);
+  return berth_i_queue_push(&m->pool, &m->queue, price(m, unit, to) / bytes, bytes,
+                            unit * s->devices + to);
 }
 
 static berth_status offer_unit(market *m, int32_t unit) {
@@ -169,8 +177,10 @@ static berth_status relieve_device(market *m, int32_t from) {
   berth_i_stow *s = m->s;
   berth_status st = BERTH_OK;
   m->queue.n = 0;
-  for (int32_t i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i]) st = offer_unit(m, i);
-  while (st == BERTH_OK && m->queue.n > 0 && berth_i_stow_over(s, from) > 0) st = take_offer(m, from);
+  for (int32_t i = s->first[from]; i != BERTH_NONE && st == BERTH_OK; i = s->next[i])
+    st = offer_unit(m, i);
+  while (st == BERTH_OK && m->queue.n > 0 && berth_i_stow_over(s, from) > 0)
+    st = take_offer(m, from);
   return st;
 }
 
@@ -229,7 +239,8 @@ berth_status berth_i_stow_relieve(berth_i_stow *s) {
   if ((int64_t)s->n * s->devices > INT32_MAX) return BERTH_OK; /* offers are numbered by pairs */
   market m;
   berth_status st = market_init(s, &m);
-  if (st == BERTH_OK && !(done = berth_i_pool_zalloc(&m.pool, (size_t)s->devices, 1))) st = berth_i_nomem(s->ctx);
+  if (st == BERTH_OK && !(done = berth_i_pool_zalloc(&m.pool, (size_t)s->devices, 1)))
+    st = berth_i_nomem(s->ctx);
   if (st == BERTH_OK) {
     int32_t d;
     while (st == BERTH_OK && (d = fullest(s, done)) != BERTH_NONE) {

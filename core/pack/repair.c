@@ -1,9 +1,17 @@
-/* Placements that run out of memory when simulated, mended: what a run holds at its peaks is packed anew, and run again; then
- * local search on the bytes over the limits by runs alone; then, as far as the budget goes, all packings. */
+/* Placements that run out of memory when simulated, mended: what a run holds at its peaks is packed
+ * anew, and run again; then local search on the bytes over the limits by runs alone; then, as far
+ * as the budget goes, all packings. */
 #include "pack_internal.h"
 #include <stdlib.h>
 
-enum { MOST_RUNS = 2000, LEAST_RUNS = 8, MOST_CULPRITS = 24, MOST_REPACKS = 24, MOST_CUTS = 12, FEW_UNITS = 64 };
+enum {
+  MOST_RUNS = 2000,
+  LEAST_RUNS = 8,
+  MOST_CULPRITS = 24,
+  MOST_REPACKS = 24,
+  MOST_CUTS = 12,
+  FEW_UNITS = 64
+};
 static const double OPS_AND_EDGES = 4e6; /* simulated in all */
 
 typedef struct culprit {
@@ -27,7 +35,7 @@ static int32_t budget(const berth_i_units *u) {
   return (int32_t)fmin(MOST_RUNS, fmax(LEAST_RUNS, runs));
 }
 
-/* ---- one run ----------------------------------------------------------------------------- */
+/* ---- one run ---- */
 
 static void measure(repair *r, const berth_result *run) {
   r->over = 0;
@@ -53,7 +61,8 @@ static void add_culprit(repair *r, int32_t unit, double bytes) {
     r->culprits[i].unit = unit;
     r->culprits[i].bytes = 0;
   }
-  for (bytes += r->culprits[i].bytes; i > 0 && r->culprits[i - 1].bytes < bytes; i--) r->culprits[i] = r->culprits[i - 1];
+  for (bytes += r->culprits[i].bytes; i > 0 && r->culprits[i - 1].bytes < bytes; i--)
+    r->culprits[i] = r->culprits[i - 1];
   r->culprits[i].unit = unit;
   r->culprits[i].bytes = bytes;
 }
@@ -82,13 +91,14 @@ static berth_status try_run(repair *r, bool blame) {
   return BERTH_OK;
 }
 
-/* ---- moves ------------------------------------------------------------------------------- */
+/* ---- moves ---- */
 
 static void set_unit(repair *r, int32_t unit, int32_t device) {
   for (int32_t i = r->u->at[unit]; i < r->u->at[unit + 1]; i++) r->device[r->u->ops[i]] = device;
 }
 
-/* Of the devices that are not tried yet, the one with most room.  @param room [devices] -INFINITY: tried */
+/* Of the devices that are not tried yet, the one with most room. @param room [devices] -INFINITY:
+ * tried */
 static int32_t roomiest(const repair *r, const double *room) {
   int32_t best = BERTH_NONE;
   for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
@@ -98,7 +108,8 @@ static int32_t roomiest(const repair *r, const double *room) {
 }
 
 /* Moves a unit where that leaves fewer bytes over.  @param room [devices] scratch */
-static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room, bool *moved) {
+static berth_status move_unit(repair *r, int32_t unit, const double *left, double *room,
+                              bool *moved) {
   int32_t from = r->device[r->u->ops[r->u->at[unit]]];
   double before = r->over;
   berth_status st = BERTH_OK;
@@ -134,7 +145,7 @@ static berth_status climb(repair *r, double *left, double *room) {
   return st;
 }
 
-/* ---- packing peaks anew ------------------------------------------------------------------- */
+/* ---- packing peaks anew ---- */
 
 typedef struct repack {
   double *size, *none;        /* [units] bytes at the peak of its device; zeros */
@@ -168,7 +179,8 @@ static void weigh(const repair *r, const berth_result *run, repack *w, berth_i_s
 static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
   bool fits = false;
   for (int32_t i = 0; i < r->u->n; i++) w->at[i] = r->device[r->u->ops[r->u->at[i]]];
-  for (int32_t d = 0; d < s->devices; d++) s->limit[d] = r->u->cost->t->devices[d].memory - w->over[d];
+  for (int32_t d = 0; d < s->devices; d++)
+    s->limit[d] = r->u->cost->t->devices[d].memory - w->over[d];
   berth_i_stow_load(s, w->at);
   berth_status st;
   if ((st = berth_i_stow_relieve(s)) != BERTH_OK) return st;
@@ -177,13 +189,14 @@ static berth_status pack_peaks(repair *r, repack *w, berth_i_stow *s) {
   return BERTH_OK;
 }
 
-/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper, and limits are looked at
- * later. */
+/* Tensors that cross are held twice: units go to their neighbours first, wherever it is cheaper,
+ * and limits are looked at later. */
 static berth_status gather(repair *r, berth_i_stow *s) {
   uint8_t *near = berth_i_alloc(s->ctx, (size_t)s->n, 1);
   if (!near) return berth_i_nomem(s->ctx);
   if (s->n > 0) memset(near, 1, (size_t)s->n);
-  for (int32_t d = 0; d < s->devices; d++) s->limit[d] = 1.02 * fmax(s->held[d], r->u->cost->t->devices[d].memory);
+  for (int32_t d = 0; d < s->devices; d++)
+    s->limit[d] = 1.02 * fmax(s->held[d], r->u->cost->t->devices[d].memory);
   berth_status st = berth_i_stow_refine(s, near);
   berth_i_free(s->ctx, near, (size_t)s->n, 1);
   if (st == BERTH_OK) set_devices(r, s->at);
@@ -249,7 +262,8 @@ static void adjust_parts(const repair *r, double *part) {
   const berth_device *device = r->u->cost->t->devices;
   for (int32_t d = 0; d < r->u->cost->n_devices; d++) {
     double peak = device[d].memory - r->left[d];
-    if (!isinf(device[d].memory) && peak > 0) part[d] *= fmin(2, fmax(0.5, device[d].memory / peak));
+    if (!isinf(device[d].memory) && peak > 0)
+      part[d] *= fmin(2, fmax(0.5, device[d].memory / peak));
   }
 }
 
@@ -260,7 +274,8 @@ static berth_status try_slices(repair *r, repack *w, const double *part) {
   return try_run(r, false);
 }
 
-/* Slices whose cuts are shifted until all devices are equally full, or memory holds; those that come closest stand.
+/* Slices whose cuts are shifted until all devices are equally full, or memory holds; those that
+ * come closest stand.
  * @param part [devices] scratch */
 static berth_status cut_slices(repair *r, repack *w, double *part) {
   const berth_i_units *u = r->u;
@@ -268,7 +283,8 @@ static berth_status cut_slices(repair *r, repack *w, double *part) {
   double all = 0;
   int32_t cuts = r->runs / 2 < MOST_CUTS ? r->runs / 2 : MOST_CUTS;
   for (int32_t i = 0; i < u->n; i++) all += u->permanent[i];
-  for (int32_t i = 0; i < u->cost->n_devices; i++) part[i] = fmin(u->cost->t->devices[i].memory, 1 + 2 * all);
+  for (int32_t i = 0; i < u->cost->n_devices; i++)
+    part[i] = fmin(u->cost->t->devices[i].memory, 1 + 2 * all);
   w->least = INFINITY;
   for (int32_t i = 0; i < cuts && w->least > 0; i++) {
     if ((st = try_slices(r, w, part)) != BERTH_OK || isinf(r->over)) return st;
@@ -316,7 +332,7 @@ static berth_status repack_all(repair *r) {
   return st;
 }
 
-/* ---- all packings -------------------------------------------------------------------------- */
+/* ---- all packings ---- */
 
 static berth_status accept(void *ud, const int32_t *device, bool *yes) {
   repair *r = ud;
@@ -331,7 +347,8 @@ static berth_status accept(void *ud, const int32_t *device, bool *yes) {
 static berth_status try_all(repair *r, bool *found) {
   berth_i_pool scratch = berth_i_pool_empty(r->u->cost->ctx);
   size_t ops = (size_t)r->u->n_ops, n = (size_t)r->u->n;
-  int32_t *device = berth_i_pool_alloc(&scratch, ops, sizeof *device), *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
+  int32_t *device = berth_i_pool_alloc(&scratch, ops, sizeof *device),
+          *order = berth_i_pool_alloc(&scratch, n, sizeof *order);
   int64_t tries;
   berth_i_packing k;
   berth_status st = berth_i_pool_status(&scratch);
@@ -346,9 +363,10 @@ static berth_status try_all(repair *r, bool *found) {
   return st;
 }
 
-/* ---- both -------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
-berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *opts, int32_t *device, bool *found) {
+berth_status berth_i_repair(const berth_i_units *u, const berth_place_options *opts,
+                            int32_t *device, bool *found) {
   berth_ctx *ctx = u->cost->ctx;
   size_t devices = (size_t)u->cost->n_devices;
   repair r = { 0 };

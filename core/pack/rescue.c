@@ -3,8 +3,10 @@
 #include "pack_internal.h"
 
 enum { FEW_UNITS = 16 };               /* all cases are tried */
-static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6; /* steps of bin completion a unit, and at most */
-/* Steps of local search a unit, and at most, from each of two beginnings; and where it is only told how close one comes. */
+/* steps of bin completion a unit, and at most */
+static const double COMPLETE_WORK = 1500, MOST_COMPLETE_WORK = 2e6;
+/* Steps of local search a unit, and at most, from each of two beginnings; and where it is only told
+ * how close one comes. */
 static const double SETTLE_WORK = 2e4, MOST_SETTLE_WORK = 4e7, ACCOUNT_WORK = 500;
 
 typedef enum fit_rule { FIRST_FIT, BEST_FIT, WORST_FIT, NEXT_FIT } fit_rule;
@@ -16,14 +18,16 @@ typedef struct rank {
 
 BERTH_I_SORT(sort_by_difficulty, rank, BERTH_I_UP(choices) BERTH_I_DOWN(bytes) BERTH_I_UP(unit))
 
-BERTH_I_SORT(sort_forced_first, rank, BERTH_I_KEY(a->choices != 1, b->choices != 1) BERTH_I_UP(unit))
+BERTH_I_SORT(sort_forced_first, rank,
+             BERTH_I_KEY(a->choices != 1, b->choices != 1) BERTH_I_UP(unit))
 
 static void rank_units(const berth_i_packing *k, rank *order) {
   for (int32_t i = 0; i < k->u->n; i++) {
     order[i].unit = i;
     order[i].choices = 0;
     order[i].bytes = k->u->permanent[i] + k->u->temporary[i];
-    for (int32_t d = 0; d < k->cost->n_devices; d++) order[i].choices += berth_i_unit_can_run(k->u, i, d);
+    for (int32_t d = 0; d < k->cost->n_devices; d++)
+      order[i].choices += berth_i_unit_can_run(k->u, i, d);
   }
 }
 
@@ -69,10 +73,11 @@ static int32_t pack(berth_i_packing *k, const rank *order, fit_rule rule) {
   return i;
 }
 
-/* ---- exact ------------------------------------------------------------------------------- */
+/* ---- exact ---- */
 
 /* @param unfit no packing exists */
-static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found, bool *unfit) {
+static berth_status search_packing(berth_i_packing *k, const rank *order, bool *found,
+                                   bool *unfit) {
   berth_ctx *ctx = k->cost->ctx;
   size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
   int64_t tries = k->u->n <= FEW_UNITS ? 60000 : 20000 + 4 * (int64_t)(n * devices);
@@ -89,23 +94,26 @@ static berth_status search_packing(berth_i_packing *k, const rank *order, bool *
 static berth_status complete(berth_i_packing *k, int32_t *at, bool *found, bool *unfit) {
   const berth_i_units *u = k->u;
   berth_i_verdict verdict;
-  berth_status st = berth_i_pack_complete(u, k->limit, u->permanent, u->temporary,
-                                          fmin(MOST_COMPLETE_WORK, COMPLETE_WORK * u->n), at, &verdict);
+  berth_status st =
+      berth_i_pack_complete(u, k->limit, u->permanent, u->temporary,
+                            fmin(MOST_COMPLETE_WORK, COMPLETE_WORK * u->n), at, &verdict);
   if (st != BERTH_OK) return st;
   *unfit = verdict == BERTH_I_UNFIT;
   *found = verdict == BERTH_I_FITS && berth_i_packing_load(k, at);
   return BERTH_OK;
 }
 
-/* ---- local search ------------------------------------------------------------------------ */
+/* ---- local search ---- */
 
-/* Largest first, each where there is most room, whether it fits or not.  @param left [devices] scratch */
+/* Largest first, each where there is most room, whether it fits or not. @param left [devices]
+ * scratch */
 static void spread(const berth_i_packing *k, const rank *order, int32_t *at, double *left) {
   memcpy(left, k->limit, (size_t)k->cost->n_devices * sizeof *left);
   for (int32_t i = 0; i < k->u->n; i++) {
     int32_t unit = order[i].unit, best = BERTH_NONE;
     for (int32_t d = 0; d < k->cost->n_devices; d++) {
-      if (berth_i_unit_can_run(k->u, unit, d) && (best == BERTH_NONE || left[d] > left[best])) best = d;
+      if (berth_i_unit_can_run(k->u, unit, d) && (best == BERTH_NONE || left[d] > left[best]))
+        best = d;
     }
     at[unit] = best;
     left[best] -= k->u->permanent[unit];
@@ -120,7 +128,8 @@ static void slice(const berth_i_packing *k, int32_t *at, double *left) {
   for (int32_t i = 0; i < u->n; i++) all += u->permanent[i];
   int32_t d;
   for (d = 0; d < k->cost->n_devices; d++) room += fmin(k->limit[d], all);
-  for (d = 0; d < k->cost->n_devices; d++) left[d] = room > 0 ? all * (fmin(k->limit[d], all) / room) : 0;
+  for (d = 0; d < k->cost->n_devices; d++)
+    left[d] = room > 0 ? all * (fmin(k->limit[d], all) / room) : 0;
   for (int32_t i = 0; i < u->n; i++) {
     while (now + 1 < k->cost->n_devices && left[now] < u->permanent[i] / 2) now++;
     for (at[i] = now, d = 0; !berth_i_unit_can_run(u, i, at[i]); d++) at[i] = d;
@@ -129,8 +138,8 @@ static void slice(const berth_i_packing *k, int32_t *at, double *left) {
 }
 
 /* @param at in: a beginning; out: what overflows least, if it is less than `least` */
-static berth_status settle(berth_i_packing *k, berth_i_stow *s, const int32_t *begin, double work, int32_t *at, double *least,
-                           bool *found) {
+static berth_status settle(berth_i_packing *k, berth_i_stow *s, const int32_t *begin, double work,
+                           int32_t *at, double *least, bool *found) {
   bool fits = false;
   berth_i_stow_load(s, begin);
   berth_status st;
@@ -149,11 +158,13 @@ static bool is_close(const berth_i_packing *k, double over) {
 }
 
 /* @param at [2 * units] the first half out: what overflows least; the second is scratch */
-static berth_status settle_both(berth_i_packing *k, const rank *order, double work, int32_t *at, double *left, bool *found) {
+static berth_status settle_both(berth_i_packing *k, const rank *order, double work, int32_t *at,
+                                double *left, bool *found) {
   int32_t *begin = at + k->u->n;
   double least = INFINITY;
   berth_i_stow s;
-  berth_status st = berth_i_stow_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
+  berth_status st =
+      berth_i_stow_init(k->u, k->limit, k->u->permanent, k->u->temporary, k->copy_share, &s);
   if (st != BERTH_OK) return st;
   spread(k, order, begin, left);
   st = settle(k, &s, begin, work, at, &least, found);
@@ -169,28 +180,34 @@ static berth_status settle_both(berth_i_packing *k, const rank *order, double wo
   return st;
 }
 
-/* ---- all together ------------------------------------------------------------------------ */
+/* ---- all together ---- */
 
 static bool fits_by_rule(berth_i_packing *k, rank *order) {
   int32_t n = k->u->n;
   sort_forced_first(order, (size_t)n);
   if (pack(k, order, NEXT_FIT) == n) return true;
   sort_by_difficulty(order, (size_t)n);
-  return pack(k, order, FIRST_FIT) == n || pack(k, order, BEST_FIT) == n || pack(k, order, WORST_FIT) == n;
+  return pack(k, order, FIRST_FIT) == n || pack(k, order, BEST_FIT) == n
+         || pack(k, order, WORST_FIT) == n;
 }
 
-/* @param at [2 * units]  @param unfit there is none; else, if none was found, at is what comes closest */
-static berth_status fits_by_search(berth_i_packing *k, const rank *order, int32_t *at, double *left, bool *found, bool *unfit) {
+/* @param at [2 * units] @param unfit there is none; else, if none was found, at is what comes
+ *        closest */
+static berth_status fits_by_search(berth_i_packing *k, const rank *order, int32_t *at, double *left,
+                                   bool *found, bool *unfit) {
   berth_status st = complete(k, at, found, unfit);
   if (st != BERTH_OK || *found) return st;
   if (k->u->n <= FEW_UNITS && !*unfit) st = search_packing(k, order, found, unfit);
   double work = *unfit ? ACCOUNT_WORK : SETTLE_WORK;
-  if (st == BERTH_OK && !*found) st = settle_both(k, order, fmin(MOST_SETTLE_WORK, work * k->u->n), at, left, found);
+  if (st == BERTH_OK && !*found)
+    st = settle_both(k, order, fmin(MOST_SETTLE_WORK, work * k->u->n), at, left, found);
   if (st != BERTH_OK || *found || *unfit || k->u->n <= FEW_UNITS) return st;
   return search_packing(k, order, found, unfit);
 }
 
-static bool is_packed(const berth_i_packing *k, int32_t unit) { return k->device[k->u->ops[k->u->at[unit]]] != BERTH_NONE; }
+static bool is_packed(const berth_i_packing *k, int32_t unit) {
+  return k->device[k->u->ops[k->u->at[unit]]] != BERTH_NONE;
+}
 
 /* Packs what comes closest, large units first, then the others where they fit.
  * @return the smallest unit that fits nowhere; BERTH_NONE: all are packed */
@@ -207,8 +224,9 @@ static int32_t leave_out(berth_i_packing *k, const rank *order, const int32_t *a
 /* Between share 0 and 1 only proposals are wanted. */
 static bool is_proposal(const berth_i_packing *k) { return k->u->share > 0 && k->u->share < 1; }
 
-static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double *left, const char *placer,
-                           const berth_place_options *opts, berth_obstacle *why) {
+static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double *left,
+                           const char *placer, const berth_place_options *opts,
+                           berth_obstacle *why) {
   bool found = false, unfit = false;
   rank_units(k, order);
   if (fits_by_rule(k, order)) return BERTH_OK;
@@ -224,8 +242,8 @@ static berth_status rescue(berth_i_packing *k, rank *order, int32_t *at, double 
   return berth_i_packing_account(k, out, placer, unfit, opts, why);
 }
 
-berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer, const berth_place_options *opts,
-                                    berth_obstacle *why) {
+berth_status berth_i_packing_rescue(berth_i_packing *k, const char *placer,
+                                    const berth_place_options *opts, berth_obstacle *why) {
   berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   size_t n = (size_t)k->u->n, devices = (size_t)k->cost->n_devices;
   rank *order = berth_i_pool_alloc(&scratch, n, sizeof *order);

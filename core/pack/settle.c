@@ -1,10 +1,12 @@
-/* Local search on the bytes over the limits: between a device that overflows and one that has room, up to three units are
- * exchanged for up to three; where nothing helps, a random exchange, and again. */
+/* Local search on the bytes over the limits: between a device that overflows and one that has room,
+ * up to three units are exchanged for up to three; where nothing helps, a random exchange, and
+ * again. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 
 enum { MOST_LEVELS = 3, MOST_CHECKS = 6 };
-static const int32_t list_length[MOST_LEVELS + 1] = { 0, 160, 64, 40 }; /* units of a device that are looked at, by level */
+/* units of a device that are looked at, by level */
+static const int32_t list_length[MOST_LEVELS + 1] = { 0, 160, 64, 40 };
 static const double HOPELESS = 64; /* times the largest unit over the limits */
 
 typedef struct bundle {
@@ -37,7 +39,8 @@ typedef struct settle {
 
 /* ---- bundles ---- */
 
-BERTH_I_SORT(sort_bundles, bundle, BERTH_I_UP(bytes) BERTH_I_UP(unit[0]) BERTH_I_UP(unit[1]) BERTH_I_UP(unit[2]))
+BERTH_I_SORT(sort_bundles, bundle,
+             BERTH_I_UP(bytes) BERTH_I_UP(unit[0]) BERTH_I_UP(unit[1]) BERTH_I_UP(unit[2]))
 
 static void sort(bundle *b, size_t n) {
   sort_bundles(b, n);
@@ -48,8 +51,10 @@ static bundle alone(double bytes, int32_t unit) {
   return b;
 }
 
-static berth_status add(settle *w, bundles *list, const bundle *a, const bundle *b, const bundle *c) {
-  berth_status st = berth_i_pool_grow(&w->arrays, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
+static berth_status add(settle *w, bundles *list, const bundle *a, const bundle *b,
+                        const bundle *c) {
+  berth_status st =
+      berth_i_pool_grow(&w->arrays, (void **)&list->at, &list->cap, list->n + 1, sizeof *list->at);
   if (st != BERTH_OK) return st;
   bundle *x = &list->at[list->n++];
   *x = *a;
@@ -89,7 +94,8 @@ static int32_t list_units(settle *w, int32_t on, int32_t to, int32_t level) {
   int32_t n = 0;
   for (int32_t i = s->first[on]; i != BERTH_NONE; i = s->next[i]) {
     w->work -= 1;
-    if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0) && berth_i_stow_may(s, i, to)) {
+    if ((s->size[i] > 0 || s->temporary[i] > 0 || s->copy_share > 0)
+        && berth_i_stow_may(s, i, to)) {
       w->pool[n++] = alone(s->size[i], i);
     }
   }
@@ -105,13 +111,15 @@ static berth_status combine(settle *w, bundles *list, int32_t n, int32_t level) 
     st = add(w, list, &p[i], NULL, NULL);
     for (int32_t j = i + 1; level > 1 && j < n && st == BERTH_OK; j++) {
       st = add(w, list, &p[i], &p[j], NULL);
-      for (int32_t k = j + 1; level > 2 && k < n && st == BERTH_OK; k++) st = add(w, list, &p[i], &p[j], &p[k]);
+      for (int32_t k = j + 1; level > 2 && k < n && st == BERTH_OK; k++)
+        st = add(w, list, &p[i], &p[j], &p[k]);
     }
   }
   return st;
 }
 
-static berth_status list_bundles(settle *w, bundles *list, int32_t on, int32_t to, int32_t level, bool none) {
+static berth_status list_bundles(settle *w, bundles *list, int32_t on, int32_t to, int32_t level,
+                                 bool none) {
   bundle nothing = alone(0, BERTH_NONE);
   berth_status st = BERTH_OK;
   list->n = 0;
@@ -145,13 +153,15 @@ static void keep_choice(settle *w, double worth, const bundle *out, const bundle
   w->top[i].back = *back;
 }
 
-/* What a shift of bytes takes off the overflow of both, if sizes were all that counts; ties: the less is left unused. */
+/* What a shift of bytes takes off the overflow of both, if sizes were all that counts; ties: the
+ * less is left unused. */
 static double worth_of(double shift, double need, double room) {
   double off = fmin(shift, need) - fmax(0, shift - room);
   return off - 1e-9 * fabs(shift - fmin(need, room));
 }
 
-/* For each bundle the two that come closest to a shift of all that is needed, or all that there is room for. */
+/* For each bundle the two that come closest to a shift of all that is needed, or all that there is
+ * room for. */
 static void match(settle *w, double need, double room) {
   double wanted = fmin(need, room);
   size_t j = 0;
@@ -183,8 +193,8 @@ static bool try_exchange(settle *w, const choice *c, int32_t a, int32_t b) {
   return false;
 }
 
-/* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by size alone miss the one move
- * that counts, that of the largest temporary. */
+/* The temporary bytes of the two devices turn sums into guesses: where these are there, lists by
+ * size alone miss the one move that counts, that of the largest temporary. */
 static bool move_top(settle *w, int32_t a, int32_t b) {
   berth_i_stow *s = w->s;
   if (s->top[a] == s->n) return false;
@@ -273,7 +283,8 @@ static bool is_hopeless(const settle *w) {
 static berth_status climb(settle *w) {
   berth_status st = descend(w);
   if (st != BERTH_OK || is_hopeless(w)) return st;
-  for (int32_t round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1; round++) {
+  for (int32_t round = 1; st == BERTH_OK && w->least > 0 && w->work > 0 && w->s->devices > 1;
+       round++) {
     if (round % 4 == 0) return_to_best(w);
     if (round % 16 == 0 && (st = berth_i_interrupted(w->s->ctx)) != BERTH_OK) break;
     kick(w);

@@ -1,5 +1,5 @@
-/* Slices: devices are filled one after another along an order of the ops, each op with its twin, so that few tensors cross and
- * what waits for a twin waits where the twin is. */
+/* Slices: devices are filled one after another along an order of the ops, each op with its twin, so
+ * that few tensors cross and what waits for a twin waits where the twin is. */
 #include "pack_internal.h"
 
 typedef struct slices {
@@ -14,7 +14,8 @@ static int32_t twin_unit(const berth_i_units *u, int32_t op) {
   return twin == BERTH_NONE ? BERTH_NONE : u->of[twin];
 }
 
-/* Under TRAINING outputs wait for the twin of their producer: at one moment all of them are there. */
+/* Under TRAINING outputs wait for the twin of their producer: at one moment all of them are
+ * there. */
 static double kept_bytes(const berth_i_units *u, int32_t unit) {
   double sum = u->permanent[unit];
   for (int32_t i = u->at[unit]; u->memory == BERTH_MEMORY_TRAINING && i < u->at[unit + 1]; i++) {
@@ -47,7 +48,8 @@ static void put_with_twins(slices *s, int32_t unit) {
   }
 }
 
-/* Who numbers ops as a program runs them keeps together what belongs together, more than the topological order does. */
+/* Who numbers ops as a program runs them keeps together what belongs together, more than the
+ * topological order does. */
 static bool numbered_in_order(const berth_graph *g) {
   for (int32_t t = 0; t < g->n_tensors; t++) {
     for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) {

@@ -2,7 +2,9 @@
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 
-static size_t n_reads(const berth_i_stow *s) { return (size_t)s->cost->g->n_tensors * (size_t)s->devices; }
+static size_t n_reads(const berth_i_stow *s) {
+  return (size_t)s->cost->g->n_tensors * (size_t)s->devices;
+}
 
 static berth_status alloc_stow(berth_i_stow *s, const double *limit) {
   berth_i_pool *pool = &s->pool;
@@ -54,10 +56,17 @@ static bool has_cuts(const berth_cost *c) {
   return false;
 }
 
-berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size, const double *temporary,
-                               double copy_share, berth_i_stow *s) {
-  *s = (berth_i_stow){ .pool = berth_i_pool_empty(u->cost->ctx), .ctx = u->cost->ctx, .cost = u->cost, .u = u, .n = u->n,
-                       .devices = u->cost->n_devices, .size = size, .temporary = temporary, .copy_share = copy_share,
+berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, const double *size,
+                               const double *temporary, double copy_share, berth_i_stow *s) {
+  *s = (berth_i_stow){ .pool = berth_i_pool_empty(u->cost->ctx),
+                       .ctx = u->cost->ctx,
+                       .cost = u->cost,
+                       .u = u,
+                       .n = u->n,
+                       .devices = u->cost->n_devices,
+                       .size = size,
+                       .temporary = temporary,
+                       .copy_share = copy_share,
                        .cut = has_cuts(u->cost) };
   berth_status st = alloc_stow(s, limit);
   if (st == BERTH_OK) st = rank_temporaries(s);
@@ -67,9 +76,13 @@ berth_status berth_i_stow_init(const berth_i_units *u, const double *limit, cons
 
 /* ---- copies ---- */
 
-static int32_t *reads_of(const berth_i_stow *s, int32_t tensor) { return s->reads + (size_t)tensor * (size_t)s->devices; }
+static int32_t *reads_of(const berth_i_stow *s, int32_t tensor) {
+  return s->reads + (size_t)tensor * (size_t)s->devices;
+}
 
-static int32_t home_of(const berth_i_stow *s, int32_t tensor) { return s->at[s->u->of[s->cost->g->producer[tensor]]]; }
+static int32_t home_of(const berth_i_stow *s, int32_t tensor) {
+  return s->at[s->u->of[s->cost->g->producer[tensor]]];
+}
 
 static void charge(berth_i_stow *s, int32_t tensor, int32_t device, double sign) {
   if (reads_of(s, tensor)[device] == 0 || home_of(s, tensor) == device) return;
@@ -172,12 +185,14 @@ static bool reaches(const berth_i_stow *s, int32_t op, int32_t unit, int32_t dev
   const berth_graph *g = s->cost->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t from = s->u->of[g->producer[g->in[i]]];
-    if (from != unit && isinf(berth_i_transfer_time(s->cost, g->in[i], s->at[from], device))) return false;
+    if (from != unit && isinf(berth_i_transfer_time(s->cost, g->in[i], s->at[from], device)))
+      return false;
   }
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
       int32_t to = s->u->of[g->use[j]];
-      if (to != unit && isinf(berth_i_transfer_time(s->cost, g->out[i], device, s->at[to]))) return false;
+      if (to != unit && isinf(berth_i_transfer_time(s->cost, g->out[i], device, s->at[to])))
+        return false;
     }
   }
   return true;

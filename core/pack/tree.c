@@ -6,7 +6,8 @@ typedef struct tree {
   const int32_t *order;
   int32_t *next; /* [n] device to try next, by level */
   int32_t *load; /* [devices] units on each */
-  double *sum, *least; /* [n + 1] permanent bytes of the units from that level on; the least of them */
+  double *sum, *least; /* [n + 1] permanent bytes of the units from that level on; the least of
+                          them */
   int64_t tries;
   uint8_t *pinned; /* [devices] 1: some unit must be there */
   bool first;      /* one packing will do */
@@ -15,9 +16,12 @@ typedef struct tree {
 /* An empty device that is like an earlier empty one. */
 static bool is_repetition(const tree *t, int32_t unit, int32_t d) {
   const berth_cost *c = t->k->cost;
-  if (!c->uniform || t->load[d] > 0 || t->pinned[d] || t->k->u->pin[unit] != BERTH_NONE) return false;
+  if (!c->uniform || t->load[d] > 0 || t->pinned[d] || t->k->u->pin[unit] != BERTH_NONE)
+    return false;
   for (int32_t e = 0; e < d; e++) {
-    if (t->load[e] == 0 && !t->pinned[e] && c->class_of[e] == c->class_of[d] && t->k->limit[e] == t->k->limit[d]) return true;
+    if (t->load[e] == 0 && !t->pinned[e] && c->class_of[e] == c->class_of[d]
+        && t->k->limit[e] == t->k->limit[d])
+      return true;
   }
   return false;
 }
@@ -30,9 +34,11 @@ static bool is_twin(const tree *t, int32_t level) {
   int32_t b = t->order[level];
   for (int32_t c = 0; c < u->n_classes; c++) {
     size_t k = (size_t)u->n_classes;
-    if (isinf(u->time[(size_t)a * k + (size_t)c]) != isinf(u->time[(size_t)b * k + (size_t)c])) return false;
+    if (isinf(u->time[(size_t)a * k + (size_t)c]) != isinf(u->time[(size_t)b * k + (size_t)c]))
+      return false;
   }
-  return u->permanent[a] == u->permanent[b] && u->temporary[a] == u->temporary[b] && u->pin[a] == u->pin[b];
+  return u->permanent[a] == u->permanent[b] && u->temporary[a] == u->temporary[b]
+         && u->pin[a] == u->pin[b];
 }
 
 /* A device counts for what it has left, if the smallest unit to come fits. Rounding is forgiven. */
@@ -97,8 +103,8 @@ static void sum_up(tree *t) {
   }
 }
 
-berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries, berth_i_accept_fn accept, void *ud,
-                                    bool *found) {
+berth_status berth_i_packing_search(berth_i_packing *k, const int32_t *order, int64_t *tries,
+                                    berth_i_accept_fn accept, void *ud, bool *found) {
   size_t n = (size_t)k->u->n + 1, devices = (size_t)k->cost->n_devices;
   berth_i_pool scratch = berth_i_pool_empty(k->cost->ctx);
   tree t = { .k = k, .order = order, .tries = *tries, .first = accept == NULL };

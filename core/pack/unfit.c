@@ -1,5 +1,6 @@
-/* Proofs that no placement can fit, from the least that units take (berth_i_least). On a device, what is never freed adds up, and
- * so do parameters and what any one op runs with. Workspaces and outputs do not: one may be gone before the other comes. */
+/* Proofs that no placement can fit, from the least that units take (berth_i_least). On a device,
+ * what is never freed adds up, and so do parameters and what any one op runs with. Workspaces and
+ * outputs do not: one may be gone before the other comes. */
 #include "pack_internal.h"
 #include "base/sort_internal.h"
 #include <stdio.h>
@@ -10,14 +11,14 @@ static bool fits_kind(const berth_i_kinds *k, int32_t unit, int32_t kind) {
   return !isinf(k->time[(size_t)unit * (size_t)k->n + (size_t)kind]);
 }
 
-/* ---- one unit ---------------------------------------------------------------------------- */
+/* ---- one unit ---- */
 
 static int32_t largest(const berth_i_units *u, int32_t unit) {
   return berth_i_unit_largest(u, unit, u->memory, u->param_multiple);
 }
 
-static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, int32_t unit, const char *placer,
-                               berth_obstacle *why) {
+static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, int32_t unit,
+                               const char *placer, berth_obstacle *why) {
   double need = k->least.need[unit], least = INFINITY;
   int32_t closest = BERTH_NONE;
   for (int32_t j = 0; j < k->n; j++) {
@@ -29,7 +30,7 @@ static berth_status prove_unit(const berth_i_units *u, const berth_i_kinds *k, i
   return berth_i_cannot_fit(u->cost, placer, largest(u, unit), closest, least, why);
 }
 
-/* ---- sums over devices --------------------------------------------------------------------- */
+/* ---- sums over devices ---- */
 
 /* What a set of units takes of the devices that they share. */
 typedef struct load {
@@ -74,17 +75,19 @@ static double room_of(const berth_i_kinds *k, uint32_t set) {
 }
 
 /* @param device the only one that can take it; BERTH_NONE: `devices` share it */
-static berth_status say_sum(const berth_i_units *u, const char *placer, double need, double room, int32_t device,
-                            int32_t devices, berth_obstacle *why) {
+static berth_status say_sum(const berth_i_units *u, const char *placer, double need, double room,
+                            int32_t device, int32_t devices, berth_obstacle *why) {
   bool all = devices == u->cost->n_devices;
   berth_i_cannot_fit(u->cost, placer, BERTH_NONE, device, need - room, why);
   char where[160];
   if (device != BERTH_NONE) berth_i_device_label(u->cost->t, device, where, sizeof where);
-  else snprintf(where, sizeof where, all ? "all %d devices" : "the %d devices that can take it", (int)devices);
+  else
+    snprintf(where, sizeof where, all ? "all %d devices" : "the %d devices that can take it",
+             (int)devices);
   char bytes[32], has[32], lacks[32];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
-                      "%s: cannot fit: %s must be held by %s, with room for %s: %s are missing", placer,
-                      berth_quantity_format(need, BERTH_BYTES, bytes, sizeof bytes), where,
+                      "%s: cannot fit: %s must be held by %s, with room for %s: %s are missing",
+                      placer, berth_quantity_format(need, BERTH_BYTES, bytes, sizeof bytes), where,
                       berth_quantity_format(room, BERTH_BYTES, has, sizeof has),
                       berth_quantity_format(need - room, BERTH_BYTES, lacks, sizeof lacks));
 }
@@ -103,26 +106,29 @@ static int32_t sample_of(const berth_i_kinds *k, uint32_t set) {
 }
 
 /* Units that fit only within S must share the room of S. */
-static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, load *sums,
-                               berth_obstacle *why) {
+static berth_status prove_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                               load *sums, berth_obstacle *why) {
   for (int32_t i = 0; i < u->n; i++) add_load(&sums[kinds_of(k, i)], unit_load(k, i));
   gather_subsets(sums, k->n);
   for (uint32_t set = 1; set < 1u << k->n; set++) {
     double need = load_bytes(sums[set]), room = room_of(k, set);
     int32_t devices = devices_in(k, set);
     if (!berth_i_exceeds(k, need, room)) continue;
-    return say_sum(u, placer, need, room, devices == 1 ? sample_of(k, set) : BERTH_NONE, devices, why);
+    return say_sum(u, placer, need, room, devices == 1 ? sample_of(k, set) : BERTH_NONE, devices,
+                   why);
   }
   return BERTH_OK;
 }
 
 /* Many kinds: the whole, and what must be on one of them. */
-static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *k,
+                                   const char *placer, berth_obstacle *why) {
   load all = { 0, 0, 0 };
   double room = 0;
   for (int32_t j = 0; j < k->n; j++) room += k->limit[j] * k->size[j];
   for (int32_t i = 0; i < u->n; i++) add_load(&all, unit_load(k, i));
-  if (berth_i_exceeds(k, load_bytes(all), room)) return say_sum(u, placer, load_bytes(all), room, BERTH_NONE, k->devices, why);
+  if (berth_i_exceeds(k, load_bytes(all), room))
+    return say_sum(u, placer, load_bytes(all), room, BERTH_NONE, k->devices, why);
   for (int32_t j = 0; j < k->n; j++) {
     load own = { 0, 0, 0 };
     for (int32_t i = 0; i < u->n; i++) {
@@ -134,7 +140,8 @@ static berth_status prove_few_sets(const berth_i_units *u, const berth_i_kinds *
   return BERTH_OK;
 }
 
-static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                               berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t all = (size_t)1 << (k->n <= MOST_KINDS ? k->n : 0);
   if (k->n > MOST_KINDS) return prove_few_sets(u, k, placer, why);
@@ -145,7 +152,7 @@ static berth_status prove_sums(const berth_i_units *u, const berth_i_kinds *k, c
   return st;
 }
 
-/* ---- pigeonhole -------------------------------------------------------------------------- */
+/* ---- pigeonhole ---- */
 
 /* How many pieces of that size a device holds. */
 static double pieces_on(const berth_i_kinds *k, int32_t kind, double size) {
@@ -159,8 +166,9 @@ static double pieces(const berth_i_kinds *k, double size, int32_t n) {
   return sum;
 }
 
-static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, const char *placer, int32_t op, double size,
-                              int32_t count, double fit, berth_obstacle *why) {
+static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                              int32_t op, double size, int32_t count, double fit,
+                              berth_obstacle *why) {
   int32_t best = 0;
   double least = INFINITY;
   for (int32_t j = 0; j < k->n; j++) { /* bytes up to one piece more */
@@ -170,8 +178,9 @@ static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, co
   berth_i_cannot_fit(u->cost, placer, op, k->sample[best], least, why);
   char each[32], lacks[32], label[160], where[160];
   return berth_i_fail(u->cost->ctx, BERTH_EINFEASIBLE,
-                      "%s: cannot fit: %d ops or groups need at least %s each, and all devices hold %d such: %s does not fit, "
-                      "%s comes closest, %s are missing", placer, (int)count,
+                      "%s: cannot fit: %d ops or groups need at least %s each, and all devices "
+                      "hold %d such: %s does not fit, %s comes closest, %s are missing",
+                      placer, (int)count,
                       berth_quantity_format(size, BERTH_BYTES, each, sizeof each), (int)fit,
                       berth_i_op_label(u->cost->g, op, label, sizeof label),
                       berth_i_device_label(u->cost->t, k->sample[best], where, sizeof where),
@@ -179,7 +188,8 @@ static berth_status say_piece(const berth_i_units *u, const berth_i_kinds *k, co
 }
 
 /* i + 1 units are at least as large as the i-th: no device takes more of them than limit / size. */
-static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                                 berth_obstacle *why) {
   size_t n = (size_t)u->n;
   berth_status st = BERTH_OK;
   berth_i_keyed *order = berth_i_alloc(u->cost->ctx, n, sizeof *order);
@@ -191,13 +201,15 @@ static berth_status prove_pieces(const berth_i_units *u, const berth_i_kinds *k,
   berth_i_sort_keyed_down(order, (int32_t)n);
   for (int32_t i = 0; i < u->n && order[i].key > 0 && st == BERTH_OK; i++) {
     double fit = pieces(k, order[i].key, u->n);
-    if (fit < i + 1) st = say_piece(u, k, placer, largest(u, order[i].id), order[i].key, i + 1, fit, why);
+    if (fit < i + 1)
+      st = say_piece(u, k, placer, largest(u, order[i].id), order[i].key, i + 1, fit, why);
   }
   berth_i_free(u->cost->ctx, order, n, sizeof *order);
   return st;
 }
 
-berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer, berth_obstacle *why) {
+berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k, const char *placer,
+                                 berth_obstacle *why) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < u->n && st == BERTH_OK; i++) st = prove_unit(u, k, i, placer, why);
   if (st == BERTH_OK) st = prove_sums(u, k, placer, why);
@@ -206,8 +218,8 @@ berth_status berth_i_prove_unfit(const berth_i_units *u, const berth_i_kinds *k,
   return st;
 }
 
-static berth_status prove(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
-                          berth_obstacle *why) {
+static berth_status prove(berth_cost *cost, const char *placer, berth_memory_policy memory,
+                          double param_multiple, berth_obstacle *why) {
   berth_i_units u;
   berth_status st = berth_i_units_init(cost, placer, memory, param_multiple, &u, why);
   if (st != BERTH_OK) return st;
@@ -222,9 +234,12 @@ static berth_status prove(berth_cost *cost, const char *placer, berth_memory_pol
 }
 
 /* Several placers, and one of them at several steps, ask the same. */
-berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
+berth_status berth_i_prove_infeasible(berth_cost *cost, const char *placer,
+                                      berth_memory_policy memory, double param_multiple,
                                       berth_obstacle *why) {
-  if (cost->unproved && cost->unproved_memory == (int)memory && cost->unproved_multiple == param_multiple) return BERTH_OK;
+  if (cost->unproved && cost->unproved_memory == (int)memory
+      && cost->unproved_multiple == param_multiple)
+    return BERTH_OK;
   berth_status st;
   if ((st = prove(cost, placer, memory, param_multiple, why)) != BERTH_OK) return st;
   cost->unproved = true;

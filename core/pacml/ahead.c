@@ -4,18 +4,23 @@
 static berth_status check_process(berth_ctx *ctx, const berth_pacml_process *p) {
   double sum = 0;
   if (!(p->gap_least > 0) || !(p->gap_most >= p->gap_least) || isinf(p->gap_most))
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: gaps between arrivals: expected 0 < least <= most, got %g and %g", p->gap_least,
-                        p->gap_most);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "pacml: gaps between arrivals: expected 0 < least <= most, got %g and %g",
+                        p->gap_least, p->gap_most);
   if (p->n < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: no betas");
   for (int32_t i = 0; i < p->n; i++) {
     if (!(p->beta[i] > 0) || isinf(p->beta[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "pacml: beta %d: expected a finite number above 0, got %g", (int)i + 1, p->beta[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "pacml: beta %d: expected a finite number above 0, got %g", (int)i + 1,
+                          p->beta[i]);
     if (!(p->mass[i] >= 0) || isinf(p->mass[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "pacml: mass %d: expected a finite number not below 0, got %g", (int)i + 1,
-                          p->mass[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "pacml: mass %d: expected a finite number not below 0, got %g",
+                          (int)i + 1, p->mass[i]);
     sum += p->mass[i];
   }
-  if (!(sum > 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the masses of the betas add up to %g", sum);
+  if (!(sum > 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the masses of the betas add up to %g", sum);
   return BERTH_OK;
 }
 
@@ -57,12 +62,14 @@ static void choose_sizes(berth_pacml_ahead *a) {
     for (int32_t k = 0; k < a->n_counted; k++) a->with[v].of[k] = blocks_with(a, v, k);
 }
 
-/* Before anything is learned: one unit that is the lower, the more servers and blocks stay free at the moments to come. */
+/* Before anything is learned: one unit that is the lower, the more servers and blocks stay free at
+ * the moments to come. */
 static void set_rule(berth_pacml_ahead *a) {
   int32_t width = a->n_counted + 1;
   for (int32_t i = 0; i < BERTH_I_AHEAD_MOMENTS; i++)
     for (int32_t k = 0; k < width; k++)
-      a->w[(i * width + k) * a->hidden] = (k == 0 ? -1.0 : -3.0 / a->n_counted) / BERTH_I_AHEAD_MOMENTS;
+      a->w[(i * width + k) * a->hidden] =
+          (k == 0 ? -1.0 : -3.0 / a->n_counted) / BERTH_I_AHEAD_MOMENTS;
   a->w[a->inputs * a->hidden] = 1.5;
   a->w[(a->inputs + 1) * a->hidden] = 4;
   a->is_new = true;
@@ -91,11 +98,15 @@ berth_status berth_pacml_ahead_new(berth_pacml *p, int32_t hidden, int32_t block
   berth_ctx *ctx = p->ramp->ctx;
   berth_status st = check_process(ctx, process);
   if (st == BERTH_OK && (hidden < 1 || hidden > BERTH_I_AHEAD_HIDDEN))
-    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: hidden: expected 1 to 1024 units, got %d", (int)hidden);
+    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: hidden: expected 1 to 1024 units, got %d",
+                      (int)hidden);
   if (st == BERTH_OK && (blocks < 1 || blocks > 8))
-    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: blocks: expected 1 to 8 choices for each number of pieces, got %d", (int)blocks);
+    st = berth_i_fail(ctx, BERTH_EINVAL,
+                      "pacml: blocks: expected 1 to 8 choices for each number of pieces, got %d",
+                      (int)blocks);
   if (st == BERTH_OK && !(discount >= 0 && discount < 1))
-    st = berth_i_fail(ctx, BERTH_EINVAL, "pacml: discount: expected 0 to below 1, got %g", discount);
+    st =
+        berth_i_fail(ctx, BERTH_EINVAL, "pacml: discount: expected 0 to below 1, got %g", discount);
   if (st != BERTH_OK) return st;
   berth_pacml_ahead *a;
   if (!(a = berth_i_zalloc(ctx, 1, sizeof *a))) return berth_i_nomem(ctx);
@@ -117,18 +128,23 @@ int32_t berth_pacml_ahead_weights(const berth_pacml_ahead *a) { return a->n_weig
 
 berth_status berth_pacml_ahead_set(berth_pacml_ahead *a, const double *w) {
   for (int32_t i = 0; i < a->n_weights; i++)
-    if (!isfinite(w[i])) return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: weight %d is %g", (int)i + 1, w[i]);
+    if (!isfinite(w[i]))
+      return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: weight %d is %g", (int)i + 1,
+                          w[i]);
   memcpy(a->w, w, (size_t)a->n_weights * sizeof *w);
   a->is_new = true;
   for (int32_t i = 0; i < a->n_weights; i++) a->is_new = a->is_new && w[i] == 0;
   return BERTH_OK;
 }
 
-void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w) { memcpy(w, a->w, (size_t)a->n_weights * sizeof *w); }
+void berth_pacml_ahead_get(const berth_pacml_ahead *a, double *w) {
+  memcpy(w, a->w, (size_t)a->n_weights * sizeof *w);
+}
 
-/* ---- games ------------------------------------------------------------------------------------------------ */
+/* ---- games ---- */
 
-void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n, berth_pacml_job *jobs) {
+void berth_pacml_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, int32_t n,
+                            berth_pacml_job *jobs) {
   double time = 0;
   for (int32_t j = 0; j < n; j++) {
     jobs[j] = berth_i_ahead_draw(a, rng, time);
@@ -140,12 +156,14 @@ static berth_status check_jobs(const berth_pacml_ahead *a, int32_t n, const bert
   for (int32_t j = 0; j < n; j++)
     if (jobs[j].model < 0 || jobs[j].model >= a->f.env->n || !(jobs[j].beta > 0) ||
         !(jobs[j].arrival >= (j > 0 ? jobs[j - 1].arrival : 0)))
-      return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
+      return berth_i_fail(a->f.env->ramp->ctx, BERTH_EINVAL,
+                          "pacml: job %d: model %d, beta %g, arrival %g s", (int)j,
                           (int)jobs[j].model + 1, jobs[j].beta, jobs[j].arrival);
   return BERTH_OK;
 }
 
-berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs, int32_t *blocked) {
+berth_status berth_pacml_ahead_play(berth_pacml_ahead *a, int32_t n, const berth_pacml_job *jobs,
+                                    int32_t *blocked) {
   berth_status st = check_jobs(a, n, jobs);
   berth_i_ahead_state s = berth_i_ahead_empty(a);
   if (st != BERTH_OK) return st;

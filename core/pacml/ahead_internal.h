@@ -1,4 +1,5 @@
-/* The planner of PAC-ML: what it chooses from, how it values what a choice leaves behind, and how it plays on. */
+/* The planner of PAC-ML: what it chooses from, how it values what a choice leaves behind, and how
+ * it plays on. */
 #ifndef BERTH_PACML_AHEAD_INTERNAL_H
 #define BERTH_PACML_AHEAD_INTERNAL_H
 
@@ -8,7 +9,8 @@
 enum {
   BERTH_I_AHEAD_MOMENTS = 6,
   BERTH_I_AHEAD_SIZES = 6,   /* of blocks that are counted */
-  BERTH_I_AHEAD_COUNTED = 24, /* blocks of a size, the first ones in the order in which they are tried, that stand for all */
+  BERTH_I_AHEAD_COUNTED = 24, /* blocks of a size, the first ones in the order in which they are
+                                 tried, that stand for all */
   BERTH_I_AHEAD_OWN = 6,
   BERTH_I_AHEAD_INPUTS = BERTH_I_AHEAD_MOMENTS * (BERTH_I_AHEAD_SIZES + 1) + BERTH_I_AHEAD_OWN,
   BERTH_I_AHEAD_HIDDEN = 1024,
@@ -25,9 +27,12 @@ typedef struct berth_i_blocks {
 struct berth_pacml_ahead {
   berth_i_fast f;
   int32_t hidden, inputs, n_weights;
-  int32_t n_counted, counted[BERTH_I_AHEAD_SIZES], blocks[BERTH_I_AHEAD_SIZES]; /* sizes that are counted, of how many blocks */
-  berth_i_blocks with[BERTH_I_FAST_SERVERS];                                    /* blocks in which a server is */
-  double *w;                   /* [n_weights]: a row of `hidden` for each input, one of biases, one of the output, its bias */
+  /* sizes that are counted, of how many blocks */
+  int32_t n_counted, counted[BERTH_I_AHEAD_SIZES], blocks[BERTH_I_AHEAD_SIZES];
+  /* blocks in which a server is */
+  berth_i_blocks with[BERTH_I_FAST_SERVERS];
+  double *w;                   /* [n_weights]: a row of `hidden` for each input, one of biases, one
+                                  of the output, its bias */
   berth_pacml_process process; /* beta and mass are ours */
   double *cumulative;          /* [process.n] */
   double gap;                  /* s, mean */
@@ -42,7 +47,8 @@ typedef struct berth_i_ahead_state {
   double now;
 } berth_i_ahead_state;
 
-/** What may be decided: index of the decision, block of the ops with most pieces (0: the first that fits), all servers, seconds. */
+/** What may be decided: index of the decision, block of the ops with most pieces (0: the first that
+ * fits), all servers, seconds. */
 typedef struct berth_i_choice {
   int32_t index;
   uint64_t block, servers;
@@ -56,8 +62,8 @@ berth_i_blocks berth_i_blocks_free(const berth_pacml_ahead *a, uint64_t busy);
 berth_i_blocks berth_i_blocks_hit(const berth_pacml_ahead *a, uint64_t servers);
 /** Decisions that meet the deadline and have room; of several with the same time the first.
  *  @param choice [BERTH_I_AHEAD_CHOICES] out */
-int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_pacml_job *job,
-                              berth_i_choice *choice);
+int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
+                              const berth_pacml_job *job, berth_i_choice *choice);
 void berth_i_ahead_hold(berth_i_ahead_state *s, const berth_i_choice *c);
 double berth_i_ahead_limit(const berth_pacml_ahead *a, const berth_pacml_job *job);
 berth_pacml_job berth_i_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, double arrival);
@@ -78,27 +84,31 @@ typedef struct berth_i_ahead_view {
   double limit, horizon;        /* s after now; s */
 } berth_i_ahead_view;
 
-/** Jobs that will be blocked after what x tells, discounted.  @param unit [hidden] out: before squashing */
+/** Jobs that will be blocked after what x tells, discounted. @param unit [hidden] out: before
+ * squashing */
 double berth_i_ahead_value(const berth_pacml_ahead *a, const double *x, double *unit);
 /** Adds scale times the gradient of the value at x by the weights to g. */
-void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g, const double *x, const double *unit);
+void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g, const double *x,
+                            const double *unit);
 /** @param c NULL: the job is turned away  @param x [inputs] out */
-void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_choice *c, double limit,
-                          double *x);
+void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
+                          const berth_i_choice *c, double limit, double *x);
 /** Index of the choice with the least to be blocked; n: the job is turned away. Ties to the first.
- *  @param reject turning away a job that could run is a choice  @param each [n + 1] out: what will be blocked, this job included;
- *         may be NULL */
-int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_ahead_view *v, bool reject,
-                             double *each);
+ *  @param reject turning away a job that could run is a choice @param each [n + 1] out: what will
+ *         be blocked, this job included; may be NULL */
+int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
+                             const berth_i_ahead_view *v, bool reject, double *each);
 
 /* ---- rollouts.c ---- */
 
-/** A job comes and the network decides.  @return whether it is blocked  @param x [inputs] out: what it leaves behind; NULL: not
- *  wanted */
-bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s, const berth_pacml_job *job, double horizon, double *x);
-/** What is blocked in one future after a choice (NULL: turned away), discounted; at its end what the network expects. The same
- *  future for every choice. */
-double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_state *now, const berth_i_choice *c,
-                            const berth_pacml_ahead_options *o, uint64_t stream);
+/** A job comes and the network decides. @return whether it is blocked @param x [inputs] out: what
+ *  it leaves behind; NULL: not wanted */
+bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s,
+                        const berth_pacml_job *job, double horizon, double *x);
+/** What is blocked in one future after a choice (NULL: turned away), discounted; at its end what
+ *  the network expects. The same future for every choice. */
+double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_state *now,
+                            const berth_i_choice *c, const berth_pacml_ahead_options *o,
+                            uint64_t stream);
 
 #endif

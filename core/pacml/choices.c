@@ -7,7 +7,7 @@ berth_i_ahead_state berth_i_ahead_empty(const berth_pacml_ahead *a) {
   return s;
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------------- */
+/* ---- jobs ---- */
 
 berth_pacml_job berth_i_ahead_draw(const berth_pacml_ahead *a, berth_rng *rng, double arrival) {
   int32_t low = 0, high = a->process.n - 1;
@@ -30,7 +30,7 @@ double berth_i_ahead_limit(const berth_pacml_ahead *a, const berth_pacml_job *jo
   return job->beta * a->f.env->steps * a->f.env->model[job->model]->sequential;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 berth_i_blocks berth_i_blocks_free(const berth_pacml_ahead *a, uint64_t busy) {
   berth_i_blocks out = { { 0 } };
@@ -48,20 +48,21 @@ berth_i_blocks berth_i_blocks_hit(const berth_pacml_ahead *a, uint64_t servers) 
   return out;
 }
 
-/* ---- choices ------------------------------------------------------------------------------------------ */
+/* ---- choices ---- */
 
 /* How much is broken up: many servers, few large blocks left. */
 static int32_t harm(const berth_pacml_ahead *a, uint64_t taken, const berth_i_blocks *whole) {
   berth_i_blocks hit = berth_i_blocks_hit(a, taken);
   int32_t cost = 0;
   for (uint64_t b = taken; b; b &= b - 1) cost += 64;
-  for (int32_t k = 1; k < a->n_counted; k++) cost -= k * berth_i_count_bits(whole->of[k] & ~hit.of[k]);
+  for (int32_t k = 1; k < a->n_counted; k++)
+    cost -= k * berth_i_count_bits(whole->of[k] & ~hit.of[k]);
   return cost;
 }
 
 /* The first block that fits, and those that do least harm; of equals the first. */
-static int32_t list_blocks(const berth_pacml_ahead *a, const berth_i_fast_cut *cut, int32_t index, uint64_t busy,
-                           const berth_i_blocks *whole, berth_i_choice *choice) {
+static int32_t list_blocks(const berth_pacml_ahead *a, const berth_i_fast_cut *cut, int32_t index,
+                           uint64_t busy, const berth_i_blocks *whole, berth_i_choice *choice) {
   int32_t size = cut->size[0], n = 0;
   uint64_t first = berth_i_fast_place(&a->f, cut, busy, 0);
   if (!first) return 0;
@@ -71,7 +72,9 @@ static int32_t list_blocks(const berth_pacml_ahead *a, const berth_i_fast_cut *c
   cost[0] = INT32_MIN;
   for (int32_t i = a->f.first[size]; i < a->f.first[size + 1]; i++) {
     uint64_t block = a->f.block[i], servers;
-    if ((block & busy) || !(servers = berth_i_fast_place(&a->f, cut, busy, block)) || servers == first) continue;
+    if ((block & busy) || !(servers = berth_i_fast_place(&a->f, cut, busy, block))
+        || servers == first)
+      continue;
     int32_t c = harm(a, servers, whole);
     if (n == a->n_blocks && c >= cost[n - 1]) continue;
     int32_t at = n < a->n_blocks ? n++ : n - 1;
@@ -82,8 +85,8 @@ static int32_t list_blocks(const berth_pacml_ahead *a, const berth_i_fast_cut *c
   return n;
 }
 
-int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_pacml_job *job,
-                              berth_i_choice *choice) {
+int32_t berth_i_ahead_choices(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
+                              const berth_pacml_job *job, berth_i_choice *choice) {
   const berth_pacml *env = a->f.env;
   const berth_i_fast_cut *cut = &a->f.cut[job->model * env->n_decisions];
   uint64_t busy = berth_i_fast_busy(&a->f, s->free_at, s->now);

@@ -30,7 +30,8 @@ static size_t collect_all(berth_i_fast *f) {
 }
 
 /* Different numbers of pieces, most first. */
-static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m, berth_i_fast_cut *cut) {
+static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m,
+                               berth_i_fast_cut *cut) {
   const int32_t *pieces = env->planner->pieces;
   cut->n_sizes = 0;
   for (int32_t i = 0; i < m->n; i++) {
@@ -38,7 +39,8 @@ static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m
     while (at < cut->n_sizes && cut->size[at] > k) at++;
     if (at < cut->n_sizes && cut->size[at] == k) continue;
     if (cut->n_sizes == BERTH_I_FAST_SIZES)
-      return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED, "pacml: a model whose ops have more than %d numbers of pieces",
+      return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED,
+                          "pacml: a model whose ops have more than %d numbers of pieces",
                           (int)BERTH_I_FAST_SIZES);
     for (int32_t j = cut->n_sizes++; j > at; j--) cut->size[j] = cut->size[j - 1];
     cut->size[at] = k;
@@ -46,7 +48,8 @@ static berth_status list_sizes(const berth_pacml *env, const berth_ramp_model *m
   return BERTH_OK;
 }
 
-static berth_status fill_cut(const berth_i_fast *f, int32_t model, int32_t decision, berth_i_fast_cut *cut) {
+static berth_status fill_cut(const berth_i_fast *f, int32_t model, int32_t decision,
+                             berth_i_fast_cut *cut) {
   berth_ramp_outcome o;
   int32_t servers[BERTH_I_RAMP_SERVERS];
   berth_status st = berth_i_pacml_plan(f->env, model, decision, NULL, 0, NULL, servers, &o);
@@ -77,11 +80,15 @@ static berth_status fill(berth_i_fast *f) {
 }
 
 berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f) {
-  *f = (berth_i_fast){ .pool = berth_i_pool_empty(env->ramp->ctx), .env = env, .servers = env->ramp->servers };
+  *f = (berth_i_fast){ .pool = berth_i_pool_empty(env->ramp->ctx),
+                       .env = env,
+                       .servers = env->ramp->servers };
   if (f->servers > BERTH_I_FAST_SERVERS || env->n_decisions > BERTH_I_FAST_DECISIONS)
     return berth_i_fail(env->ramp->ctx, BERTH_EUNSUPPORTED,
-                        "pacml: planning ahead is for at most %d servers and %d decisions, not %d and %d",
-                        (int)BERTH_I_FAST_SERVERS, (int)BERTH_I_FAST_DECISIONS, (int)f->servers, (int)env->n_decisions);
+                        "pacml: planning ahead is for at most %d servers and %d decisions, not %d "
+                        "and %d",
+                        (int)BERTH_I_FAST_SERVERS, (int)BERTH_I_FAST_DECISIONS, (int)f->servers,
+                        (int)env->n_decisions);
   f->all = f->servers == 64 ? ~(uint64_t)0 : ((uint64_t)1 << f->servers) - 1;
   berth_pacml_retain(env);
   berth_status st;
@@ -96,7 +103,8 @@ static uint64_t first_free(const berth_i_fast *f, int32_t size, uint64_t busy) {
 }
 
 /* exact: the others are sought within the largest, if they can be there. */
-uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy, uint64_t block) {
+uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy,
+                            uint64_t block) {
   uint64_t taken = block ? block : first_free(f, cut->size[0], busy);
   for (int32_t i = 1; taken && i < cut->n_sizes; i++) {
     uint64_t more = f->env->ramp->o.compat ? 0 : first_free(f, cut->size[i], busy | ~taken);

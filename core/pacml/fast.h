@@ -1,7 +1,8 @@
-/* The cluster as a planner sees it: servers are bits, blocks are masks, what a model takes is a table. As long as memory does not
- * bind, all ops of a job with as many pieces lie in the same block, the first that is free; so a job takes one block for each
- * number of pieces that its ops have. At most 64 servers. Games on it (some 5 us a job) take jobs in turn,
- * and ends are times in `free_at`: they need no events, so they do not run the cluster's loop. */
+/* The cluster as a planner sees it: servers are bits, blocks are masks, what a model takes is a
+ * table. As long as memory does not bind, all ops of a job with as many pieces lie in the same
+ * block, the first that is free; so a job takes one block for each number of pieces that its ops
+ * have. At most 64 servers. Games on it (some 5 us a job) take jobs in turn, and ends are times in
+ * `free_at`: they need no events, so they do not run the cluster's loop. */
 #ifndef BERTH_PACML_FAST_H
 #define BERTH_PACML_FAST_H
 
@@ -28,10 +29,13 @@ typedef struct berth_i_fast {
 
 berth_status berth_i_fast_new(berth_pacml *env, berth_i_fast *f);
 void berth_i_fast_release(berth_i_fast *f);
-/** Servers that a job takes; 0: it cannot be placed.  @param block of its ops with most pieces, free; 0: the first that fits */
-uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy, uint64_t block);
+/** Servers that a job takes; 0: it cannot be placed. @param block of its ops with most pieces,
+ * free; 0: the first that fits */
+uint64_t berth_i_fast_place(const berth_i_fast *f, const berth_i_fast_cut *cut, uint64_t busy,
+                            uint64_t block);
 
-static inline uint64_t berth_i_fast_busy(const berth_i_fast *f, const double *free_at, double time) {
+static inline uint64_t berth_i_fast_busy(const berth_i_fast *f, const double *free_at,
+                                         double time) {
   uint64_t busy = 0;
   for (int32_t s = 0; s < f->servers; s++) busy |= (uint64_t)(free_at[s] > time) << s;
   return busy;

@@ -49,12 +49,15 @@ static berth_status check(const berth_pacml_ahead *a, const berth_pacml_learn_op
   return berth_options_check(ctx, berth_pacml_learn_option_table(), o);
 }
 
-static const berth_i_choice *choice_of(const Learner *l, int32_t i) { return i < l->v.n ? &l->choice[i] : NULL; }
+static const berth_i_choice *choice_of(const Learner *l, int32_t i) {
+  return i < l->v.n ? &l->choice[i] : NULL;
+}
 
-/* ---- temporal differences ---------------------------------------------------------------------------------- */
+/* ---- temporal differences ---- */
 
 /* TD(lambda): the value of what the last choice left behind moves towards what came of it. */
-static void learn_from(Learner *l, const double *before, const double *x, bool blocked, double rate) {
+static void learn_from(Learner *l, const double *before, const double *x, bool blocked,
+                       double rate) {
   berth_pacml_ahead *a = l->a;
   double next = berth_i_ahead_value(a, x, l->unit), old = berth_i_ahead_value(a, before, l->unit);
   double step = rate * (blocked + a->discount * next - old), fade = l->o->trace * a->discount;
@@ -63,9 +66,10 @@ static void learn_from(Learner *l, const double *before, const double *x, bool b
   for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += step * l->trace[i];
 }
 
-/* ---- rollouts ------------------------------------------------------------------------------------------------ */
+/* ---- rollouts ---- */
 
-/* The choices with least to be blocked, by the network.  @param best [o->choices] out  @return their number */
+/* The choices with least to be blocked, by the network. @param best [o->choices] out @return their
+ * number */
 static int32_t list_best(const Learner *l, int32_t *best) {
   int32_t n = 0;
   for (int32_t i = 0; i <= l->v.n; i++) {
@@ -80,11 +84,13 @@ static int32_t list_best(const Learner *l, int32_t *best) {
 static double roll(Learner *l, int32_t i, uint64_t seed) {
   berth_pacml_ahead_options o = { l->o->futures, l->o->depth, seed, 1, INFINITY };
   double sum = 0;
-  for (int32_t k = 0; k < o.futures; k++) sum += berth_i_ahead_future(l->a, &l->s, choice_of(l, i), &o, (uint64_t)k);
+  for (int32_t k = 0; k < o.futures; k++)
+    sum += berth_i_ahead_future(l->a, &l->s, choice_of(l, i), &o, (uint64_t)k);
   return sum / o.futures;
 }
 
-/* The differences between choices move towards what the same futures make of them: what the futures have in common drops out. */
+/* The differences between choices move towards what the same futures make of them: what the futures
+ * have in common drops out. */
 static void learn_choices(Learner *l, double rate) {
   berth_pacml_ahead *a = l->a;
   int32_t best[BERTH_I_AHEAD_CHOICES + 1], n = list_best(l, best);
@@ -107,14 +113,15 @@ static void learn_choices(Learner *l, double rate) {
   for (int32_t i = 0; i < a->n_weights; i++) a->w[i] += rate * l->gradient[i];
 }
 
-/* ---- games -------------------------------------------------------------------------------------------------- */
+/* ---- games ---- */
 
-/* A job comes and is decided about by the network, now and then at random. Following the rollouts instead would teach the network
- * what it is worth to be where it does not come by itself.  @param x [inputs] out  @return whether it is turned away */
+/* A job comes and is decided about by the network, now and then at random. Following the rollouts
+ * instead would teach the network what it is worth to be where it does not come by itself. @param x
+ * [inputs] out @return whether it is turned away */
 static bool play(Learner *l, const berth_pacml_job *job, double share, double rate, double *x) {
   l->s.now = job->arrival;
-  l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice), berth_i_ahead_limit(l->a, job),
-                               INFINITY };
+  l->v = (berth_i_ahead_view){ l->choice, berth_i_ahead_choices(l->a, &l->s, job, l->choice),
+                               berth_i_ahead_limit(l->a, job), INFINITY };
   int32_t at = berth_i_ahead_prefer(l->a, &l->s, &l->v, true, l->expected);
   if (l->o->futures > 0) learn_choices(l, rate);
   if (l->v.n > 0 && berth_rng_uniform(l->rng) < share) at = berth_rng_below(l->rng, l->v.n);
@@ -151,8 +158,8 @@ static berth_status games(Learner *l, double *blocked) {
   return BERTH_OK;
 }
 
-berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts, berth_rng *rng,
-                                     double *blocked) {
+berth_status berth_pacml_ahead_learn(berth_pacml_ahead *a, const berth_pacml_learn_options *opts,
+                                     berth_rng *rng, double *blocked) {
   berth_pacml_learn_options o = opts ? *opts : berth_pacml_learn_default();
   berth_ctx *ctx = a->f.env->ramp->ctx;
   size_t n = (size_t)a->n_weights;

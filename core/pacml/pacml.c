@@ -15,13 +15,19 @@ void berth_pacml_release(berth_pacml *p) {
   if (p && --p->refs == 0) drop(p);
 }
 
-static berth_status check(berth_ramp *r, int32_t n, berth_ramp_model *const *models, int32_t steps, int32_t most) {
+static berth_status check(berth_ramp *r, int32_t n, berth_ramp_model *const *models, int32_t steps,
+                          int32_t most) {
   if (n < 1) return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: there are no models");
-  if (steps < 1) return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: steps: expected at least 1, got %d", (int)steps);
+  if (steps < 1)
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: steps: expected at least 1, got %d",
+                        (int)steps);
   if (most < 1 || most > BERTH_I_RAMP_SERVERS)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: most: expected 1 to %d pieces, got %d", (int)BERTH_I_RAMP_SERVERS, (int)most);
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: most: expected 1 to %d pieces, got %d",
+                        (int)BERTH_I_RAMP_SERVERS, (int)most);
   for (int32_t i = 0; i < n; i++)
-    if (models[i]->ramp != r) return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: model %d was made for another cluster", (int)i + 1);
+    if (models[i]->ramp != r)
+      return berth_i_fail(r->ctx, BERTH_EINVAL, "pacml: model %d was made for another cluster",
+                          (int)i + 1);
   return BERTH_OK;
 }
 
@@ -40,8 +46,8 @@ static berth_status fill(berth_pacml *p, berth_ramp_model *const *models) {
   return berth_ramp_planner_new(p->ramp, &p->planner);
 }
 
-berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *models, int32_t steps, int32_t most,
-                             berth_pacml **out) {
+berth_status berth_pacml_new(berth_ramp *r, int32_t n, berth_ramp_model *const *models,
+                             int32_t steps, int32_t most, berth_pacml **out) {
   berth_status st = check(r, n, models, steps, most);
   if (st != BERTH_OK) return st;
   berth_pacml *p;
@@ -73,18 +79,22 @@ const char *berth_pacml_cause_name(berth_pacml_cause cause) {
   return NULL;
 }
 
-/* ---- known placements ---------------------------------------------------------------------------- */
+/* ---- known placements ---- */
 
 static uint64_t mix(uint64_t h, uint64_t x) {
   h = (h ^ x) * 0x9E3779B97F4A7C15u;
   return h ^ (h >> 29);
 }
 
-/* Two streams of one splitmix-like step each: 128 bits, so that two placements with one hash are out of the question. */
-static void hash_placement(const berth_ramp_planner *p, int32_t groups, int32_t model, int32_t decision, uint64_t hash[2]) {
+/* Two streams of one splitmix-like step each: 128 bits, so that two placements with one hash are
+ * out of the question. */
+static void hash_placement(const berth_ramp_planner *p, int32_t groups, int32_t model,
+                           int32_t decision, uint64_t hash[2]) {
   uint64_t a = mix(1, (uint64_t)model), b = mix(0xD1B54A32D192ED03u, (uint64_t)decision);
-  for (int32_t v = 0; v < groups; v++) a = mix(a, (uint64_t)p->where[v]), b = mix(b, (uint64_t)p->where[v] + 7);
-  for (int32_t i = 0; i < p->n_homes; i++) a = mix(a, (uint64_t)p->home[i]), b = mix(b, (uint64_t)p->home[i] + 13);
+  for (int32_t v = 0; v < groups; v++)
+    a = mix(a, (uint64_t)p->where[v]), b = mix(b, (uint64_t)p->where[v] + 7);
+  for (int32_t i = 0; i < p->n_homes; i++)
+    a = mix(a, (uint64_t)p->home[i]), b = mix(b, (uint64_t)p->home[i] + 13);
   hash[0] = a;
   hash[1] = b | 1;
 }
@@ -131,10 +141,13 @@ static berth_status look(berth_pacml *p, int32_t model, int32_t decision, berth_
   return BERTH_OK;
 }
 
-berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision, const uint8_t *busy, int32_t n,
-                                const int32_t *block, int32_t *servers, berth_ramp_outcome *out) {
-  berth_status st = n > 0 ? berth_ramp_plan_on(p->planner, p->model[model], decision, busy, n, block, 0, servers, out)
-                          : berth_ramp_plan(p->planner, p->model[model], decision, busy, 0, servers, out);
+berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision,
+                                const uint8_t *busy, int32_t n, const int32_t *block,
+                                int32_t *servers, berth_ramp_outcome *out) {
+  berth_status st =
+      n > 0 ? berth_ramp_plan_on(p->planner, p->model[model], decision, busy, n, block, 0, servers,
+                                 out)
+            : berth_ramp_plan(p->planner, p->model[model], decision, busy, 0, servers, out);
   int32_t held = out->n_servers;
   if (st != BERTH_OK || out->cause != BERTH_RAMP_PLACED) return st;
   st = look(p, model, decision, out);

@@ -6,7 +6,8 @@
 #include "ramp/ramp_internal.h"
 #include <berth/pacml.h>
 
-/** Outcome of a model on certain servers, once looked at. Found by a hash of model, pieces and the servers of all ops. */
+/** Outcome of a model on certain servers, once looked at. Found by a hash of model, pieces and the
+ * servers of all ops. */
 typedef struct berth_i_pacml_known {
   uint64_t hash[2]; /* both 0: free */
   berth_ramp_outcome outcome;
@@ -51,12 +52,15 @@ struct berth_pacml_run {
   int32_t *owner;              /* [servers] job that was there last */
   berth_i_pacml_answer *answer;/* [most + 2] by decision; the last: on a block that was asked for */
   int32_t *servers;            /* [(most + 2) * servers] of each answer */
-  berth_ramp_outcome *first;   /* compat: [n models * (most + 1)] by pieces; ticks == 0: not seen yet */
+  berth_ramp_outcome *first;   /* compat: [n models * (most + 1)] by pieces; ticks == 0: not seen
+                                  yet */
 };
 
 /** Places a model, and looks ahead unless that placement is known.
- *  @param block [n] of the ops with most pieces; n 0: the first that fits  @param servers [servers] out */
-berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision, const uint8_t *busy, int32_t n,
-                                const int32_t *block, int32_t *servers, berth_ramp_outcome *out);
+ *  @param block [n] of the ops with most pieces; n 0: the first that fits @param servers [servers]
+ *         out */
+berth_status berth_i_pacml_plan(berth_pacml *p, int32_t model, int32_t decision,
+                                const uint8_t *busy, int32_t n, const int32_t *block,
+                                int32_t *servers, berth_ramp_outcome *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a run came to: section 7 of the specification, its sums over ticks of one step taken as what they stand for. */
+/* What a run came to: section 7 of the specification, its sums over ticks of one step taken as what
+ * they stand for. */
 #include "pacml_internal.h"
 
 typedef struct Sums {
@@ -8,7 +9,9 @@ typedef struct Sums {
   double memory, dep_bytes, flow_bytes; /* as they were cut */
 } Sums;
 
-static double end_of(const berth_pacml_run *r, int32_t job) { return r->jobs[job].arrival + r->past[job].outcome.jct; }
+static double end_of(const berth_pacml_run *r, int32_t job) {
+  return r->jobs[job].arrival + r->past[job].outcome.jct;
+}
 
 /* The part of a job that is done by then, 0 to 1. */
 static double part_done(const berth_pacml_run *r, int32_t job, double time) {
@@ -41,7 +44,8 @@ static void add_completed(const berth_pacml_run *r, int32_t job, Sums *s) {
   const berth_i_pacml_past *p = &r->past[job];
   double step = p->ramp.step;
   s->jct += p->outcome.jct;
-  s->speedup += p->outcome.jct > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / p->outcome.jct : 1;
+  s->speedup +=
+      p->outcome.jct > 0 ? berth_pacml_sequential(r->env, r->jobs[job].model) / p->outcome.jct : 1;
   s->pieces += p->outcome.pieces;
   s->servers += p->outcome.n_servers;
   s->channels += p->outcome.channels;
@@ -114,12 +118,16 @@ static void means(const berth_pacml_run *r, const Sums *s, berth_pacml_report *o
   o->cluster_throughput = o->compute_throughput + o->dep_throughput;
 }
 
-berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon, berth_pacml_report *out) {
+berth_status berth_pacml_run_report(const berth_pacml_run *r, double horizon,
+                                    berth_pacml_report *out) {
   berth_ctx *ctx = r->env->ramp->ctx;
   berth_pacml_report o = { 0 };
   Sums s = { 0 };
-  if (!(horizon >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g", horizon);
-  if (r->job != BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job);
+  if (!(horizon >= 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: horizon: expected a time not below 0, got %g",
+                        horizon);
+  if (r->job != BERTH_NONE)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)r->job);
   o.time = fmin(horizon, last_end(r));
   count(r, o.time, &o, &s);
   means(r, &s, &o);

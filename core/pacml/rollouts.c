@@ -1,7 +1,8 @@
 /* Rollouts: for each choice sampled futures are played on with the network. */
 #include "ahead_internal.h"
 
-bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s, const berth_pacml_job *job, double horizon, double *x) {
+bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s,
+                        const berth_pacml_job *job, double horizon, double *x) {
   berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
   berth_i_ahead_view v = { choice, 0, berth_i_ahead_limit(a, job), horizon };
   s->now = job->arrival;
@@ -14,10 +15,12 @@ bool berth_i_ahead_step(const berth_pacml_ahead *a, berth_i_ahead_state *s, cons
   return s->now + c->jct > horizon + BERTH_I_AHEAD_SLACK;
 }
 
-double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_state *now, const berth_i_choice *c,
-                            const berth_pacml_ahead_options *o, uint64_t stream) {
+double berth_i_ahead_future(const berth_pacml_ahead *a, const berth_i_ahead_state *now,
+                            const berth_i_choice *c, const berth_pacml_ahead_options *o,
+                            uint64_t stream) {
   berth_i_ahead_state s = *now;
-  double sum = c == NULL || s.now + c->jct > o->horizon + BERTH_I_AHEAD_SLACK, weight = 1, time = s.now;
+  double sum = c == NULL || s.now + c->jct > o->horizon + BERTH_I_AHEAD_SLACK, weight = 1,
+         time = s.now;
   berth_rng rng;
   berth_rng_init(&rng, o->seed, stream);
   if (c) berth_i_ahead_hold(&s, c);
@@ -57,10 +60,13 @@ const berth_option_table *berth_pacml_ahead_option_table(void) {
   BERTH_I_OPTION_TABLE("pacml ahead", options, berth_pacml_ahead_options, set_defaults);
 }
 
-static berth_status check(const berth_pacml_ahead *a, const berth_pacml_run *r, const berth_pacml_ahead_options *o) {
+static berth_status check(const berth_pacml_ahead *a, const berth_pacml_run *r,
+                          const berth_pacml_ahead_options *o) {
   berth_ctx *ctx = a->f.env->ramp->ctx;
-  if (r->env != a->f.env) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the run has other models than the planner");
-  if (r->job == BERTH_NONE) return berth_i_fail(ctx, BERTH_EINVAL, "pacml: all jobs have been decided about");
+  if (r->env != a->f.env)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: the run has other models than the planner");
+  if (r->job == BERTH_NONE)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: all jobs have been decided about");
   return berth_options_check(ctx, berth_pacml_ahead_option_table(), o);
 }
 
@@ -86,10 +92,12 @@ static int32_t rounds_of(int32_t n) {
   return rounds;
 }
 
-/* Sequential halving: as many futures in all as if each choice had o->futures; every round spends an equal share on those that are
- * left, and the worse half goes. All that are left have seen the same futures. */
-static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job, const berth_i_choice *choice,
-                         int32_t n_choices, int32_t n, Runner *r, const berth_pacml_ahead_options *o) {
+/* Sequential halving: as many futures in all as if each choice had o->futures; every round spends
+ * an equal share on those that are left, and the worse half goes. All that are left have seen the
+ * same futures. */
+static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
+                         const berth_i_choice *choice, int32_t n_choices, int32_t n, Runner *r,
+                         const berth_pacml_ahead_options *o) {
   int64_t share = (int64_t)o->futures * n / rounds_of(n), future = 0;
   for (bool last = false; !last; n = (n + 1) / 2) {
     int64_t more = share / n > 0 ? share / n : 1;
@@ -98,8 +106,9 @@ static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *
       berth_status st = berth_i_interrupted(a->f.env->ramp->ctx);
       if (st != BERTH_OK) return st;
       for (int32_t i = 0; i < n; i++)
-        r[i].sum += berth_i_ahead_future(a, now, r[i].choice < n_choices ? &choice[r[i].choice] : NULL, o,
-                                         (uint64_t)job * 16777216 + (uint64_t)future);
+        r[i].sum +=
+            berth_i_ahead_future(a, now, r[i].choice < n_choices ? &choice[r[i].choice] : NULL, o,
+                                 (uint64_t)job * 16777216 + (uint64_t)future);
     }
     sort_runners(n, r);
   }
@@ -107,8 +116,9 @@ static berth_status race(const berth_pacml_ahead *a, const berth_i_ahead_state *
 }
 
 /* Least blocked; ties to what the network prefers, then to the first. */
-static berth_status roll(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job, int32_t n,
-                         const berth_i_choice *choice, int32_t preferred, const berth_pacml_ahead_options *o, int32_t *best) {
+static berth_status roll(const berth_pacml_ahead *a, const berth_i_ahead_state *now, int32_t job,
+                         int32_t n, const berth_i_choice *choice, int32_t preferred,
+                         const berth_pacml_ahead_options *o, int32_t *best) {
   Runner r[BERTH_I_AHEAD_CHOICES + 1];
   int32_t count = 0, last = o->reject ? n : n - 1;
   if (preferred <= last) r[count++] = (Runner){ preferred, 0 };
@@ -128,12 +138,14 @@ static int32_t list_servers(uint64_t mask, int32_t *servers) {
 }
 
 /* Those of the choices that the run accepts, with the servers and times that it has for them. */
-static berth_status confirm(const berth_pacml_ahead *a, berth_pacml_run *r, berth_i_choice *choice, int32_t *n) {
+static berth_status confirm(const berth_pacml_ahead *a, berth_pacml_run *r, berth_i_choice *choice,
+                            int32_t *n) {
   int32_t kept = 0, servers[BERTH_I_RAMP_SERVERS], block[BERTH_I_FAST_SERVERS];
   for (int32_t i = 0; i < *n; i++) {
     berth_pacml_outcome o;
     int32_t size = list_servers(choice[i].block, block);
-    berth_status st = berth_pacml_look_on(r, a->f.env->decisions[choice[i].index], size, block, &o, servers);
+    berth_status st =
+        berth_pacml_look_on(r, a->f.env->decisions[choice[i].index], size, block, &o, servers);
     if (st != BERTH_OK) return st;
     if (o.cause != BERTH_PACML_ACCEPTED) continue;
     choice[kept] = (berth_i_choice){ choice[i].index, choice[i].block, 0, o.jct };
@@ -144,8 +156,9 @@ static berth_status confirm(const berth_pacml_ahead *a, berth_pacml_run *r, bert
   return BERTH_OK;
 }
 
-berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, const berth_pacml_ahead_options *opts,
-                                      int32_t *decision, int32_t *n_block, int32_t *block) {
+berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r,
+                                      const berth_pacml_ahead_options *opts, int32_t *decision,
+                                      int32_t *n_block, int32_t *block) {
   berth_pacml_ahead_options o = opts ? *opts : berth_pacml_ahead_default();
   berth_i_choice choice[BERTH_I_AHEAD_CHOICES];
   berth_i_ahead_view v = { choice, 0, 0, o.horizon };
@@ -158,7 +171,8 @@ berth_status berth_pacml_ahead_decide(berth_pacml_ahead *a, berth_pacml_run *r, 
   v.n = berth_i_ahead_choices(a, &s, &r->jobs[r->job], choice);
   if ((st = confirm(a, r, choice, &v.n)) != BERTH_OK) return st;
   int32_t at = berth_i_ahead_prefer(a, &s, &v, o.reject != 0, NULL);
-  if (v.n > 0 && o.futures > 0 && (st = roll(a, &s, r->job, v.n, choice, at, &o, &at)) != BERTH_OK) return st;
+  if (v.n > 0 && o.futures > 0 && (st = roll(a, &s, r->job, v.n, choice, at, &o, &at)) != BERTH_OK)
+    return st;
   *decision = at < v.n ? a->f.env->decisions[choice[at].index] : 0;
   *n_block = at < v.n ? list_servers(choice[at].block, block) : 0;
   return BERTH_OK;

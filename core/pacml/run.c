@@ -12,10 +12,12 @@ void berth_pacml_run_release(berth_pacml_run *r) {
 static berth_status check_jobs(const berth_pacml *p, int32_t n, const berth_pacml_job *jobs) {
   for (int32_t j = 0; j < n; j++) {
     if (jobs[j].model < 0 || jobs[j].model >= p->n)
-      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: model %d does not exist: there are %d", (int)j,
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                          "pacml: job %d: model %d does not exist: there are %d", (int)j,
                           (int)jobs[j].model + 1, (int)p->n);
     if (!(jobs[j].beta > 0) || isinf(jobs[j].beta))
-      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j,
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                          "pacml: job %d: beta: expected a finite number above 0, got %g", (int)j,
                           jobs[j].beta);
   }
   return BERTH_OK;
@@ -57,14 +59,15 @@ static berth_status get_arrays(berth_pacml_run *r) {
   return berth_i_pool_status(&r->pool);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------- */
+/* ---- time ---- */
 
 static berth_status ask_decider(berth_pacml_run *r) {
   const berth_pacml_decider *d = r->decider;
   int32_t job = r->job;
   berth_status st = d->arrival ? d->arrival(d->ud, r, job) : BERTH_OK;
   if (st != BERTH_OK || r->job == BERTH_NONE) return st;
-  return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: job %d: the decider did not decide about it", (int)job);
+  return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL,
+                      "pacml: job %d: the decider did not decide about it", (int)job);
 }
 
 static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
@@ -83,7 +86,9 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
   return r->decider && r->decider->end ? r->decider->end(r->decider->ud, r, job) : BERTH_OK;
 }
 
-static berth_scheduler scheduler(berth_pacml_run *r) { return (berth_scheduler){ on_arrival, on_end, NULL, NULL, r }; }
+static berth_scheduler scheduler(berth_pacml_run *r) {
+  return (berth_scheduler){ on_arrival, on_end, NULL, NULL, r };
+}
 
 /* On to the next arrival, or to the end. */
 static berth_status move_on(berth_pacml_run *r) {
@@ -98,7 +103,8 @@ static berth_status move_on(berth_pacml_run *r) {
 berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider *decider) {
   berth_scheduler s = scheduler(r);
   berth_status st = BERTH_OK;
-  if (r->decider) return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: play: the run is being played");
+  if (r->decider)
+    return berth_i_fail(r->env->ramp->ctx, BERTH_EINVAL, "pacml: play: the run is being played");
   r->decider = decider;
   if (r->job != BERTH_NONE) st = ask_decider(r);
   if (st == BERTH_OK) st = berth_cluster_run(r->cluster, &s);
@@ -107,7 +113,8 @@ berth_status berth_pacml_run_play(berth_pacml_run *r, const berth_pacml_decider 
   return st;
 }
 
-berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs, berth_pacml_run **out) {
+berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_job *jobs,
+                                 berth_pacml_run **out) {
   berth_status st = check_jobs(p, n, jobs);
   if (st != BERTH_OK) return st;
   berth_pacml_run *r;
@@ -131,19 +138,22 @@ berth_status berth_pacml_run_new(berth_pacml *p, int32_t n, const berth_pacml_jo
   return st;
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 static berth_status check_decision(const berth_pacml_run *r, int32_t d) {
   berth_ctx *ctx = r->env->ramp->ctx;
   if (r->job == BERTH_NONE)
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: %s",
-                        r->decider ? "no job is to be decided about at present" : "all jobs have been decided about");
+                        r->decider ? "no job is to be decided about at present"
+                                   : "all jobs have been decided about");
   if (d >= 0 && d <= r->env->most && (d <= 1 || d % 2 == 0)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "pacml: decision: expected 0, 1 or an even number up to %d, got %d", (int)r->env->most,
-                      (int)d);
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "pacml: decision: expected 0, 1 or an even number up to %d, got %d",
+                      (int)r->env->most, (int)d);
 }
 
-/* Published: what was seen first of a model cut into so many pieces, by a decision, holds for the whole run. */
+/* Published: what was seen first of a model cut into so many pieces, by a decision, holds for the
+ * whole run. */
 static berth_ramp_outcome *first_of(berth_pacml_run *r, int32_t model, int32_t pieces) {
   return &r->first[(size_t)model * ((size_t)r->env->most + 1) + (size_t)pieces];
 }
@@ -173,22 +183,25 @@ static int32_t *servers_of(const berth_pacml_run *r, int32_t slot) {
   return r->servers + (size_t)slot * (size_t)r->env->ramp->servers;
 }
 
-static berth_status plan(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block, int32_t slot) {
+static berth_status plan(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
+                         int32_t slot) {
   berth_i_pacml_answer *a = &r->answer[slot];
   int32_t model = r->jobs[r->job].model;
-  berth_status st = berth_i_pacml_plan(r->env, model, d, r->busy, n, block, servers_of(r, slot), &a->ramp);
+  berth_status st =
+      berth_i_pacml_plan(r->env, model, d, r->busy, n, block, servers_of(r, slot), &a->ramp);
   if (st != BERTH_OK) return st;
   a->outcome.cause = BERTH_PACML_PLACEMENT;
   if (a->ramp.cause != BERTH_RAMP_PLACED) return BERTH_OK;
   recall(r, model, &a->ramp);
-  a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step, a->ramp.pieces, a->ramp.n_servers,
-                                      a->ramp.channels };
+  a->outcome = (berth_pacml_outcome){ BERTH_PACML_ACCEPTED, r->env->steps * a->ramp.step,
+                                      a->ramp.pieces, a->ramp.n_servers, a->ramp.channels };
   if (is_late(r, a->outcome.jct)) a->outcome.cause = BERTH_PACML_LATE;
   return BERTH_OK;
 }
 
 /* Answers without a block of one's own are kept until the job is decided about.  @param slot out */
-static berth_status ask(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block, int32_t *slot) {
+static berth_status ask(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
+                        int32_t *slot) {
   berth_i_pacml_answer *a = &r->answer[*slot = n > 0 ? r->env->most + 1 : d];
   berth_status st = BERTH_OK;
   if (a->known && n == 0) return BERTH_OK;
@@ -198,8 +211,8 @@ static berth_status ask(berth_pacml_run *r, int32_t d, int32_t n, const int32_t 
   return st;
 }
 
-berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block, berth_pacml_outcome *out,
-                                 int32_t *servers) {
+berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n,
+                                 const int32_t *block, berth_pacml_outcome *out, int32_t *servers) {
   int32_t slot;
   berth_status st = check_decision(r, decision);
   if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
@@ -209,7 +222,8 @@ berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n
   return BERTH_OK;
 }
 
-berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out, int32_t *servers) {
+berth_status berth_pacml_look(berth_pacml_run *r, int32_t decision, berth_pacml_outcome *out,
+                              int32_t *servers) {
   return berth_pacml_look_on(r, decision, 0, NULL, out, servers);
 }
 
@@ -229,15 +243,16 @@ static berth_status accept(berth_pacml_run *r, int32_t slot) {
   return BERTH_OK;
 }
 
-berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n, const int32_t *block,
-                                   berth_pacml_outcome *out) {
+berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t n,
+                                   const int32_t *block, berth_pacml_outcome *out) {
   int32_t slot;
   berth_status st = check_decision(r, decision);
   if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
   const berth_i_pacml_answer *a = &r->answer[slot];
-  st = a->outcome.cause == BERTH_PACML_ACCEPTED ? accept(r, slot)
-                                                : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
+  st = a->outcome.cause == BERTH_PACML_ACCEPTED
+           ? accept(r, slot)
+           : berth_cluster_refuse(r->cluster, r->job, (int32_t)a->outcome.cause);
   if (st != BERTH_OK) return st;
   remember(r, a);
   r->past[r->job] = (berth_i_pacml_past){ decision, a->outcome, a->ramp };
@@ -250,7 +265,7 @@ berth_status berth_pacml_decide(berth_pacml_run *r, int32_t decision, berth_pacm
   return berth_pacml_decide_on(r, decision, 0, NULL, out);
 }
 
-/* ---- what is ------------------------------------------------------------------------------------------- */
+/* ---- what is ---- */
 
 const berth_cluster *berth_pacml_run_cluster(const berth_pacml_run *r) { return r->cluster; }
 int32_t berth_pacml_run_job(const berth_pacml_run *r) { return r->job; }
@@ -272,15 +287,18 @@ berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
     mask[d] = d == 0;
     if (d == 0 || !r->env->legal[d]) continue;
     int32_t slot;
-    if ((st = ask(r, d, 0, NULL, &slot)) == BERTH_OK) mask[d] = r->answer[slot].outcome.cause == BERTH_PACML_ACCEPTED;
+    if ((st = ask(r, d, 0, NULL, &slot)) == BERTH_OK)
+      mask[d] = r->answer[slot].outcome.cause == BERTH_PACML_ACCEPTED;
   }
   return st;
 }
 
-berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision, berth_pacml_outcome *out) {
+berth_status berth_pacml_result(const berth_pacml_run *r, int32_t job, int32_t *decision,
+                                berth_pacml_outcome *out) {
   berth_ctx *ctx = r->env->ramp->ctx;
   if (job < 0 || job >= r->n)
-    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job, (int)r->n);
+    return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d does not exist: there are %d", (int)job,
+                        (int)r->n);
   if (r->past[job].decision == BERTH_NONE)
     return berth_i_fail(ctx, BERTH_EINVAL, "pacml: job %d is not decided about yet", (int)job);
   *decision = r->past[job].decision;

@@ -18,7 +18,8 @@ static int32_t count_servers(uint64_t mask) {
   return berth_i_count_bits((uint32_t)mask) + berth_i_count_bits((uint32_t)(mask >> 32));
 }
 
-static void tell(const berth_pacml_ahead *a, uint64_t busy, const berth_i_blocks *blocks, const berth_i_blocks *hit, double *x) {
+static void tell(const berth_pacml_ahead *a, uint64_t busy, const berth_i_blocks *blocks,
+                 const berth_i_blocks *hit, double *x) {
   x[0] = (double)(a->f.servers - count_servers(busy & a->f.all)) / a->f.servers;
   for (int32_t k = 0; k < a->n_counted; k++)
     x[k + 1] = (double)berth_i_count_bits(blocks->of[k] & ~(hit ? hit->of[k] : 0)) / a->blocks[k];
@@ -39,8 +40,10 @@ static void look_out(const berth_pacml_ahead *a, const berth_i_ahead_state *s, O
 }
 
 /* c NULL: the job is turned away.  @return how many moments it changes: those up to its end */
-static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const berth_i_choice *c, double limit, double *x) {
-  int32_t width = a->n_counted + 1, at = MOMENTS * width, n = c ? count_servers(c->servers) : 0, changed = 0;
+static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const berth_i_choice *c,
+                         double limit, double *x) {
+  int32_t width = a->n_counted + 1, at = MOMENTS * width, n = c ? count_servers(c->servers) : 0,
+          changed = 0;
   memcpy(x, o->x, (size_t)at * sizeof *x);
   if (c) {
     berth_i_blocks hit = berth_i_blocks_hit(a, c->servers);
@@ -56,14 +59,14 @@ static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const ber
   return changed;
 }
 
-void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_choice *c, double limit,
-                          double *x) {
+void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
+                          const berth_i_choice *c, double limit, double *x) {
   Outlook o;
   look_out(a, s, &o);
   inputs_of(a, &o, c, limit, x);
 }
 
-/* ---- the network ------------------------------------------------------------------------------------------ */
+/* ---- the network ---- */
 
 /* y += scale x. Eight at a time, which compilers make vectors of. */
 static void add_scaled(int32_t n, double *restrict y, const double *restrict x, double scale) {
@@ -73,7 +76,9 @@ static void add_scaled(int32_t n, double *restrict y, const double *restrict x, 
   for (; i < n; i++) y[i] += scale * x[i];
 }
 
-static const double *row(const berth_pacml_ahead *a, int32_t input) { return a->w + input * a->hidden; }
+static const double *row(const berth_pacml_ahead *a, int32_t input) {
+  return a->w + input * a->hidden;
+}
 
 static void set_units(const berth_pacml_ahead *a, int32_t n, const double *x, double *unit) {
   memcpy(unit, row(a, a->inputs), (size_t)a->hidden * sizeof *unit);
@@ -95,7 +100,8 @@ double berth_i_ahead_value(const berth_pacml_ahead *a, const double *x, double *
   return output(a, unit);
 }
 
-void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g, const double *x, const double *unit) {
+void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g, const double *x,
+                            const double *unit) {
   const double *last = row(a, a->inputs + 1);
   double *g_last = g + (a->inputs + 1) * a->hidden, back[BERTH_I_AHEAD_HIDDEN];
   for (int32_t h = 0; h < a->hidden; h++) {
@@ -110,7 +116,8 @@ void berth_i_ahead_gradient(const berth_pacml_ahead *a, double scale, double *g,
 }
 
 /* The value of a choice, from the units of the outlook: only what the choice changes is added. */
-static double value_after(const berth_pacml_ahead *a, const Outlook *o, const double *base, const berth_i_choice *c, double limit) {
+static double value_after(const berth_pacml_ahead *a, const Outlook *o, const double *base,
+                          const berth_i_choice *c, double limit) {
   double x[BERTH_I_AHEAD_INPUTS], unit[BERTH_I_AHEAD_HIDDEN];
   int32_t width = a->n_counted + 1, changed = inputs_of(a, o, c, limit, x);
   memcpy(unit, base, (size_t)a->hidden * sizeof *unit);
@@ -121,8 +128,8 @@ static double value_after(const berth_pacml_ahead *a, const Outlook *o, const do
   return output(a, unit);
 }
 
-int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s, const berth_i_ahead_view *v, bool reject,
-                             double *each) {
+int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
+                             const berth_i_ahead_view *v, bool reject, double *each) {
   double least = INFINITY;
   int32_t at = v->n;
   Outlook o;
@@ -136,7 +143,8 @@ int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_sta
   }
   for (int32_t i = 0; i < v->n; i++) {
     const berth_i_choice *c = &v->choice[i];
-    double blocked = a->discount * value_after(a, &o, base, c, v->limit) + (s->now + c->jct > v->horizon + BERTH_I_AHEAD_SLACK);
+    double blocked = a->discount * value_after(a, &o, base, c, v->limit)
+                     + (s->now + c->jct > v->horizon + BERTH_I_AHEAD_SLACK);
     if (each) each[i] = blocked;
     if (!(blocked < least)) continue;
     least = blocked;

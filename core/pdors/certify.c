@@ -1,14 +1,16 @@
-/* What nobody can do better than: for any prices p of resources, the value of all capacity at these prices, plus for each job the
- * most that it pays at them, is at least the utility of any schedule of all jobs (weak duality; PD-ORS, section 2).
+/* What nobody can do better than: for any prices p of resources, the value of all capacity at these
+ * prices, plus for each job the most that it pays at them, is at least the utility of any schedule
+ * of all jobs (weak duality; PD-ORS, section 2).
  *
- * The value is convex in p, and machines of one type may change places in every slot: the mean over such machines is as good a
- * price for each. So there is one price for each type (or group of types), resource and slot. A job pays at most as if work could
- * be divided at will: in a slot it lies on the hull of nothing, all that one machine can do, and all that several can at the lowest
- * prices. All of this errs on the safe side. Better prices are found by steps along a subgradient: what all jobs together would
- * take at these prices, against what there is. */
+ * The value is convex in p, and machines of one type may change places in every slot: the mean over
+ * such machines is as good a price for each. So there is one price for each type (or group of
+ * types), resource and slot. A job pays at most as if work could be divided at will: in a slot it
+ * lies on the hull of nothing, all that one machine can do, and all that several can at the lowest
+ * prices. All of this errs on the safe side. Better prices are found by steps along a subgradient:
+ * what all jobs together would take at these prices, against what there is. */
 #include "certify.h"
 
-/* ---- one job ------------------------------------------------------------------------------------------ */
+/* ---- one job ---- */
 
 /* Best ends of a slot. */
 typedef struct spot {
@@ -22,7 +24,8 @@ static double unit_cost(const certifier *c, const double *demand, const double *
   return sum;
 }
 
-static void look_at_type(const certifier *c, int32_t job, const double *price, int32_t type, spot *s, double *best) {
+static void look_at_type(const certifier *c, int32_t job, const double *price, int32_t type,
+                         spot *s, double *best) {
   const certified_job *q = &c->job[job];
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
   size_t at = (size_t)job * (size_t)c->types + (size_t)type;
@@ -41,7 +44,8 @@ static spot spot_at(const certifier *c, int32_t job, int32_t slot) {
   const double *price = c->price + (size_t)slot * (size_t)c->types * (size_t)c->resources;
   double best[3] = { INFINITY, INFINITY, INFINITY };
   spot s = { .in_type = BERTH_NONE, .worker_type = BERTH_NONE, .server_type = BERTH_NONE };
-  for (int32_t k = 0; k < c->types; k++) look_at_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
+  for (int32_t k = 0; k < c->types; k++)
+    look_at_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
   if (s.in_type != BERTH_NONE) {
     s.in = q->most_in / q->inside;
     s.in_cost = q->most_in * best[2];
@@ -82,7 +86,7 @@ static double payoff(const certifier *c, int32_t job, int32_t *last) {
   return best;
 }
 
-/* ---- what a job takes then ------------------------------------------------------------------------------- */
+/* ---- what a job takes then ---- */
 
 static void use(certifier *c, int32_t slot, int32_t type, const double *demand, double units) {
   size_t at = ((size_t)slot * (size_t)c->types + (size_t)type) * (size_t)c->resources;
@@ -121,17 +125,20 @@ static void use_job(certifier *c, int32_t job, int32_t last) {
   for (int32_t i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
 }
 
-/* ---- the value of prices ------------------------------------------------------------------------------- */
+/* ---- the value of prices ---- */
 
 static void read_prices(certifier *c, const double *value) {
   size_t of_slot = (size_t)c->types * (size_t)c->resources;
   for (size_t t = 0; t < (size_t)c->slots; t++)
-    for (size_t k = 0; k < of_slot; k++) c->price[t * of_slot + k] = c->room[k] > 0 ? value[t * of_slot + k] / c->room[k] : 0;
+    for (size_t k = 0; k < of_slot; k++)
+      c->price[t * of_slot + k] = c->room[k] > 0 ? value[t * of_slot + k] / c->room[k] : 0;
 }
 
-/* @param value [cells] of all there is of each resource, type and slot  @param slope whether c->slope is made, too
+/* @param value [cells] of all there is of each resource, type and slot @param slope whether
+ *        c->slope is made, too
  * O(jobs slots (types resources + log slots)) */
-static berth_status evaluate(certifier *c, const double *value, bool slope, berth_pdors_certificate *out) {
+static berth_status evaluate(certifier *c, const double *value, bool slope,
+                             berth_pdors_certificate *out) {
   berth_status st = BERTH_OK;
   read_prices(c, value);
   out->prices = out->jobs = 0;
@@ -163,7 +170,7 @@ static berth_status try_value(certifier *c, const double *value, bool slope, dou
   return BERTH_OK;
 }
 
-/* ---- better prices --------------------------------------------------------------------------------------- */
+/* ---- better prices ---- */
 
 static berth_status try_scaled(certifier *c, const double *value, double by, double *bound) {
   for (size_t i = 0; i < c->cells; i++) c->value[i] = value[i] * by;
@@ -208,7 +215,8 @@ static void move(certifier *c, double by) {
 
 enum { PATIENCE = 8 };
 
-/* Polyak's steps towards a value that is supposed to be there: the gap to it shrinks when it is not found. */
+/* Polyak's steps towards a value that is supposed to be there: the gap to it shrinks when it is not
+ * found. */
 static berth_status descend(certifier *c, double utility, int32_t steps) {
   double part = 0.3, bound = c->best.bound;
   int32_t idle = 0;
@@ -232,7 +240,7 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
   return st;
 }
 
-/* ---- where to begin -------------------------------------------------------------------------------------- */
+/* ---- where to begin ---- */
 
 /* As committed; the mean over each type. */
 static void present_values(certifier *c) {
@@ -250,7 +258,8 @@ static void present_values(certifier *c) {
 
 /* All of each slot is worth the same. */
 static void even_values(certifier *c) {
-  for (size_t i = 0; i < c->cells; i++) c->start[i] = c->room[i % ((size_t)c->types * (size_t)c->resources)] > 0;
+  for (size_t i = 0; i < c->cells; i++)
+    c->start[i] = c->room[i % ((size_t)c->types * (size_t)c->resources)] > 0;
 }
 
 /* What jobs give at no prices at all. */
@@ -277,9 +286,12 @@ static berth_status certify(certifier *c, double utility, int32_t steps) {
   return steps > 0 ? improve(c, utility, steps) : BERTH_OK;
 }
 
-berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps, berth_pdors_certificate *out) {
+berth_status berth_pdors_certify(berth_pdors *d, double utility, int32_t steps,
+                                 berth_pdors_certificate *out) {
   if (!(utility >= 0 && utility < INFINITY) || steps < 0)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: a certificate of utility %g in %d steps: both at least 0", utility, steps);
+    return berth_i_fail(d->ctx, BERTH_EINVAL,
+                        "pdors: a certificate of utility %g in %d steps: both at least 0", utility,
+                        steps);
   certifier c;
   berth_status st = berth_i_pdors_certifier_init(&c, d);
   if (st == BERTH_OK) st = certify(&c, utility, steps);

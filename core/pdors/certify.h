@@ -6,8 +6,8 @@
 
 enum { BERTH_I_PDORS_GROUPS = 32 };
 
-/** Machines of one type have one price; if there are more types than so many, those of one group. A group can do what any of its
- *  types can. */
+/** Machines of one type have one price; if there are more types than so many, those of one group. A
+ *  group can do what any of its types can. */
 static inline int32_t berth_i_pdors_group(const berth_pdors *d, int32_t type) {
   if (d->types.n <= BERTH_I_PDORS_GROUPS) return type;
   return (int32_t)((int64_t)type * BERTH_I_PDORS_GROUPS / d->types.n);

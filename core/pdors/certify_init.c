@@ -1,14 +1,19 @@
 /* Rooms of a certificate; and what the papers guarantee. */
 #include "certify.h"
 
-/* The links of shared ones may be faster than equation 1 says, but nothing is faster than to compute alone. */
+/* The links of shared ones may be faster than equation 1 says, but nothing is faster than to
+ * compute alone. */
 static void set_job(certifier *c, const berth_pdors *any, int32_t job) {
   const berth_ps_job *j = berth_ps_job_at(any->ps, job);
   berth_i_pdors_rates r;
   bool shared = any->c.comm == BERTH_PS_SHARED;
   berth_i_pdors_rates_of(any, job, &r);
-  c->job[job] = (certified_job){ r.work * (1 - 1e-9), shared ? j->tau : r.inside, shared ? j->tau : r.outside,
-                                 r.per_server, r.most_in, r.most_out };
+  c->job[job] = (certified_job){ r.work * (1 - 1e-9),
+                                 shared ? j->tau : r.inside,
+                                 shared ? j->tau : r.outside,
+                                 r.per_server,
+                                 r.most_in,
+                                 r.most_out };
 }
 
 static bool fits(const certifier *c, const double *demand, const double *capacity) {
@@ -19,7 +24,8 @@ static bool fits(const certifier *c, const double *demand, const double *capacit
 
 static void set_type(certifier *c, int32_t job, int32_t type) {
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
-  const double *capacity = c->d->c.capacity + (size_t)c->d->types.first[type] * (size_t)c->resources;
+  const double *capacity =
+      c->d->c.capacity + (size_t)c->d->types.first[type] * (size_t)c->resources;
   size_t at = (size_t)job * (size_t)c->types + (size_t)berth_i_pdors_group(c->d, type);
   int32_t most_in = berth_i_pdors_most_inside(c->d, j, c->d->types.first[type]);
   c->fits_worker[at] |= fits(c, j->worker, capacity);
@@ -30,7 +36,8 @@ static void set_type(certifier *c, int32_t job, int32_t type) {
 /* OASiS, too, is measured by what can be done without its pools. */
 static void set_jobs(certifier *c) {
   berth_pdors any = *c->d;
-  for (int32_t k = 0; k < c->resources && any.families == 2; k++) any.family[0].room[k] += any.family[1].room[k];
+  for (int32_t k = 0; k < c->resources && any.families == 2; k++)
+    any.family[0].room[k] += any.family[1].room[k];
   any.families = 1;
   any.split = any.c.machines;
   for (int32_t i = 0; i < c->jobs; i++) {
@@ -42,15 +49,20 @@ static void set_jobs(certifier *c) {
 static void set_room(certifier *c) {
   for (int32_t h = 0; h < c->d->c.machines; h++)
     for (int32_t r = 0; r < c->resources; r++)
-      c->room[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources + (size_t)r] +=
-          c->d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
+      c->room[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources
+              + (size_t)r] += c->d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
 }
 
 berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   int32_t types = d->types.n < BERTH_I_PDORS_GROUPS ? d->types.n : BERTH_I_PDORS_GROUPS;
   size_t jobs = (size_t)berth_ps_jobs(d->ps), of_slot = (size_t)types * (size_t)d->c.resources;
-  *c = (certifier){ .pool = berth_i_pool_empty(d->ctx), .d = d, .ctx = d->ctx, .jobs = (int32_t)jobs,
-                    .slots = d->c.slots, .types = types, .resources = d->c.resources };
+  *c = (certifier){ .pool = berth_i_pool_empty(d->ctx),
+                    .d = d,
+                    .ctx = d->ctx,
+                    .jobs = (int32_t)jobs,
+                    .slots = d->c.slots,
+                    .types = types,
+                    .resources = d->c.resources };
   size_t pairs = jobs * (size_t)c->types;
   c->cells = (size_t)c->slots * of_slot;
   c->best.bound = INFINITY;
@@ -71,16 +83,19 @@ berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   return BERTH_OK;
 }
 
-/* ---- guarantees ------------------------------------------------------------------------------------------ */
+/* ---- guarantees ---- */
 
 /* Least room in units, over machines with room for one. */
 static double least_packing(const berth_pdors *d, const berth_ps_job *j) {
   double least = j->batch;
   for (int32_t t = 0; t < d->types.n; t++)
     for (int32_t r = 0; r < d->c.resources; r++) {
-      double capacity = d->c.capacity[(size_t)d->types.first[t] * (size_t)d->c.resources + (size_t)r];
-      if (j->worker[r] > 0 && capacity >= j->worker[r]) least = fmin(least, capacity / j->worker[r]);
-      if (j->server[r] > 0 && capacity >= j->server[r]) least = fmin(least, capacity / j->server[r]);
+      double capacity =
+          d->c.capacity[(size_t)d->types.first[t] * (size_t)d->c.resources + (size_t)r];
+      if (j->worker[r] > 0 && capacity >= j->worker[r])
+        least = fmin(least, capacity / j->worker[r]);
+      if (j->server[r] > 0 && capacity >= j->server[r])
+        least = fmin(least, capacity / j->server[r]);
     }
   return least;
 }
@@ -109,13 +124,16 @@ static double spread(const berth_pdors *d) {
   double most = 1;
   for (int32_t i = 0; i < d->families; i++)
     for (int32_t r = 0; r < d->c.resources; r++)
-      if (d->family[i].wanted[r]) most = fmax(most, d->family[i].log_high[r] - d->family[i].log_low);
+      if (d->family[i].wanted[r])
+        most = fmax(most, d->family[i].log_high[r] - d->family[i].log_low);
   return most;
 }
 
-/* Twice the spread if slots are solved exactly; 3 G / delta is what rounding adds. It stands on L and U as published. */
+/* Twice the spread if slots are solved exactly; 3 G / delta is what rounding adds. It stands on L
+ * and U as published. */
 double berth_i_pdors_worst_case(const berth_pdors *d) {
-  bool published = !d->o.per_job && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1 && d->o.high_scale >= 1;
+  bool published = !d->o.per_job && d->o.bounds != BERTH_PDORS_ONLINE && d->o.low_scale <= 1
+                   && d->o.high_scale >= 1;
   bool exact = d->families == 2 || d->o.mode == BERTH_PDORS_EXACT;
   if (!published) return NAN;
   return 2 * spread(d) * (exact ? 1 : 3 * factor(d) / d->o.delta);

@@ -1,9 +1,10 @@
-/* The best schedule of a job: dynamic programming forward over slots and quanta of work, for all slots of completion at once
- * (PD-ORS, algorithms 2 and 3).
+/* The best schedule of a job: dynamic programming forward over slots and quanta of work, for all
+ * slots of completion at once (PD-ORS, algorithms 2 and 3).
  *
- * Slots with the same commitments are one class, and what an amount of work costs in a class is asked once. It is asked at all only
- * if it could be part of a schedule that is better than one at hand: `ahead` has the most that can still be had from a slot on, by
- * bounds on costs, which become costs as they are known. So the answer is that of the full table. */
+ * Slots with the same commitments are one class, and what an amount of work costs in a class is
+ * asked once. It is asked at all only if it could be part of a schedule that is better than one at
+ * hand: `ahead` has the most that can still be had from a slot on, by bounds on costs, which become
+ * costs as they are known. So the answer is that of the full table. */
 #include "pdors_internal.h"
 
 enum { EXACT_WORK_MOST = 16384 };
@@ -14,8 +15,12 @@ static double *lower_of(berth_i_pdors_search *s, int32_t class, int32_t v) {
 static berth_i_pdors_known *known_of(berth_i_pdors_search *s, int32_t class, int32_t v) {
   return &s->known[(size_t)class * (size_t)(s->most + 1) + (size_t)v];
 }
-static double *ahead_of(berth_i_pdors_search *s, int32_t i) { return s->ahead + (size_t)i * (size_t)(s->quanta + 1); }
-static double *behind_of(berth_i_pdors_search *s, int32_t i) { return s->behind + (size_t)i * (size_t)(s->quanta + 1); }
+static double *ahead_of(berth_i_pdors_search *s, int32_t i) {
+  return s->ahead + (size_t)i * (size_t)(s->quanta + 1);
+}
+static double *behind_of(berth_i_pdors_search *s, int32_t i) {
+  return s->behind + (size_t)i * (size_t)(s->quanta + 1);
+}
 
 /* Sums in another order differ by so much. */
 static double dust(double x) { return 1e-12 * fabs(x); }
@@ -33,7 +38,7 @@ static void choose_quanta(const berth_pdors *d, berth_i_pdors_search *s) {
   s->most = (int32_t)fmin(s->quanta, fmax(1, floor(s->rates.most / s->quantum * (1 + 1e-12))));
 }
 
-/* ---- what work costs in a slot ------------------------------------------------------------------------ */
+/* ---- what work costs in a slot ---- */
 
 static berth_status begin(berth_pdors *d, int32_t class) {
   berth_i_pdors_search *s = &d->search;
@@ -48,8 +53,8 @@ static berth_status begin(berth_pdors *d, int32_t class) {
   return berth_i_slot_begin(d->solver, s->job, &state);
 }
 
-/* One stream for each job, contents of a slot and amount: so an answer does not depend on which of several equal slots was the
- * first to be looked at, nor on what else was. */
+/* One stream for each job, contents of a slot and amount: so an answer does not depend on which of
+ * several equal slots was the first to be looked at, nor on what else was. */
 uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, int32_t v) {
   uint64_t x = d->slot[slot].hash;
   x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u + (uint64_t)(uint32_t)job;
@@ -59,7 +64,8 @@ uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, i
 
 static berth_status keep(berth_pdors *d, berth_i_pdors_known *k, const berth_i_slot_answer *a) {
   berth_i_pdors_search *s = &d->search;
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&s->place, &s->place_cap, s->place_n + (size_t)a->n, sizeof *s->place);
+  berth_status st = berth_i_pool_grow(&d->pool, (void **)&s->place, &s->place_cap,
+                                      s->place_n + (size_t)a->n, sizeof *s->place);
   if (st != BERTH_OK) return st;
   *k = (berth_i_pdors_known){ true, a->inside, a->n, s->place_n };
   if (a->n > 0) memcpy(s->place + s->place_n, a->place, (size_t)a->n * sizeof *a->place);
@@ -75,7 +81,9 @@ static berth_status solve(berth_pdors *d, int32_t class, int32_t v) {
   if (st != BERTH_OK) return st;
   d->counts.slots_solved++;
   if (d->oasis) berth_i_oasis_solve(d, samples, &a);
-  else if ((st = berth_i_slot_solve(d->solver, samples, berth_i_pdors_stream(d, s->job, s->slot_of[class], v), &a)) != BERTH_OK)
+  else if ((st = berth_i_slot_solve(d->solver, samples,
+                                    berth_i_pdors_stream(d, s->job, s->slot_of[class], v), &a))
+           != BERTH_OK)
     return st;
   if (!a.feasible) a.n = 0;
   if ((st = keep(d, known_of(s, class, v), &a)) != BERTH_OK) return st;
@@ -89,7 +97,7 @@ static berth_status look(berth_pdors *d, int32_t class, int32_t v) {
   return BERTH_OK;
 }
 
-/* ---- bounds on what is ahead -------------------------------------------------------------------------- */
+/* ---- bounds on what is ahead ---- */
 
 /* Payoff of doing v in slot i, and what is left of `left` after it. */
 static double way(berth_i_pdors_search *s, int32_t i, int32_t left, int32_t v) {
@@ -114,7 +122,8 @@ static int32_t best_way(berth_i_pdors_search *s, int32_t i, int32_t left) {
   return best;
 }
 
-/* The schedule that the bounds like best, looked at closely: what it really pays is a mark for others. Bounds rise on the way.
+/* The schedule that the bounds like best, looked at closely: what it really pays is a mark for
+ * others. Bounds rise on the way.
  *  @param news whether anything was not known before */
 static berth_status follow(berth_pdors *d, bool *news) {
   berth_i_pdors_search *s = &d->search;
@@ -150,7 +159,7 @@ static berth_status find_incumbent(berth_pdors *d) {
   return st;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------ */
+/* ---- forward ---- */
 
 /* Some schedule that does v in slot i may be as good as the one at hand. */
 static bool may_help(berth_i_pdors_search *s, int32_t i, int32_t v) {
@@ -171,7 +180,8 @@ static berth_status price_slot(berth_pdors *d, int32_t i) {
   return st;
 }
 
-/* What was not looked at cannot be part of the best. Equal costs: as much as can be in earlier slots. */
+/* What was not looked at cannot be part of the best. Equal costs: as much as can be in earlier
+ * slots. */
 static void step(berth_i_pdors_search *s, int32_t i) {
   const double *before = behind_of(s, i);
   double *after = behind_of(s, i + 1);
@@ -181,7 +191,8 @@ static void step(berth_i_pdors_search *s, int32_t i) {
     after[done] = before[done];
     chosen[done] = 0;
     for (int32_t v = 1; v <= s->most && v <= done; v++) {
-      double cost = known_of(s, class, v)->known ? before[done - v] + *lower_of(s, class, v) : INFINITY;
+      double cost =
+          known_of(s, class, v)->known ? before[done - v] + *lower_of(s, class, v) : INFINITY;
       if (!(cost < after[done])) continue;
       after[done] = cost;
       chosen[done] = (int16_t)v;
@@ -219,13 +230,15 @@ static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
   return st;
 }
 
-/* ---- the plan ----------------------------------------------------------------------------------------- */
+/* ---- the plan ---- */
 
 static berth_status room_for_plan(berth_pdors *d, size_t n) {
   berth_i_pdors_search *s = &d->search;
-  berth_status st = berth_i_pool_grow(&d->pool, (void **)&s->plan_slot, &s->plan_cap, n, sizeof *s->plan_slot);
+  berth_status st =
+      berth_i_pool_grow(&d->pool, (void **)&s->plan_slot, &s->plan_cap, n, sizeof *s->plan_slot);
   if (st != BERTH_OK) return st;
-  return berth_i_pool_grow(&d->pool, (void **)&s->plan_place, &s->plan_place_cap, n, sizeof *s->plan_place);
+  return berth_i_pool_grow(&d->pool, (void **)&s->plan_place, &s->plan_place_cap, n,
+                           sizeof *s->plan_place);
 }
 
 static int32_t chosen_at(const berth_i_pdors_search *s, int32_t i, int32_t done) {
@@ -278,7 +291,8 @@ static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
   berth_i_pdors_lower(d);
   out->bound = berth_i_pdors_relaxed(d);
   if (!(out->bound > 0)) return BERTH_OK;
-  if ((st = berth_i_pdors_room_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK) return st;
+  if ((st = berth_i_pdors_room_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK)
+    return st;
   int32_t last;
   double payoff;
   if ((st = go_forward(d, &last, &payoff)) != BERTH_OK || last == BERTH_NONE) return st;
@@ -287,19 +301,25 @@ static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
   out->cost = behind_of(s, last + 1)[s->quanta];
   out->done = s->from + last;
   if ((st = read_plan(d, last, out)) != BERTH_OK) return st;
-  if (s->rates.scale > 1) berth_i_pdors_trim(d, s->job, s->rates.work, s->from > berth_ps_job_at(d->ps, s->job)->arrival, out);
+  if (s->rates.scale > 1)
+    berth_i_pdors_trim(d, s->job, s->rates.work, s->from > berth_ps_job_at(d->ps, s->job)->arrival,
+                       out);
   out->admitted = out->payoff > 0;
   return BERTH_OK;
 }
 
-berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work, berth_pdors_plan *out) {
+berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work,
+                                      berth_pdors_plan *out) {
   berth_i_pdors_search *s = &d->search;
-  *out = (berth_pdors_plan){ .payoff = NAN, .utility = NAN, .cost = NAN, .bound = -INFINITY, .done = BERTH_NONE };
+  *out = (berth_pdors_plan){
+    .payoff = NAN, .utility = NAN, .cost = NAN, .bound = -INFINITY, .done = BERTH_NONE
+  };
   berth_i_pdors_rates_of(d, job, &s->rates);
   s->rates.work = work;
   if (!berth_i_pdors_can_finish(d, &s->rates, from)) return BERTH_OK;
   if (d->o.exact_work && s->rates.work > EXACT_WORK_MOST)
-    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED, "pdors: job %d has %g samples, exact_work is for at most %d", job,
+    return berth_i_fail(d->ctx, BERTH_EUNSUPPORTED,
+                        "pdors: job %d has %g samples, exact_work is for at most %d", job,
                         s->rates.work, EXACT_WORK_MOST);
   begin_search(d, job, from);
   return search(d, out);

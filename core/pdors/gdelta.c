@@ -13,7 +13,8 @@ static double by_formula(berth_pdors_favour favour, double log_term, double w) {
   return 1 / (1 + k + sqrt(k * k + 2 * k)); /* 1 + k - sqrt(...), without what cancels */
 }
 
-/* Root x of e^x - 1 - x = a, a > 0, on the side of 0 that is asked for; G = e^x. Convex: Newton's steps from outside stay there. */
+/* Root x of e^x - 1 - x = a, a > 0, on the side of 0 that is asked for; G = e^x. Convex: Newton's
+ * steps from outside stay there. */
 static double tight_exponent(double a, bool above) {
   double x = above ? fmin(sqrt(2 * a), log1p(a + sqrt(2 * a))) : -(a + 1);
   for (int i = 0; i < 100; i++) {
@@ -24,7 +25,8 @@ static double tight_exponent(double a, bool above) {
   return x;
 }
 
-double berth_gdelta(berth_pdors_favour favour, berth_pdors_gdelta form, double n, double delta, double w) {
+double berth_gdelta(berth_pdors_favour favour, berth_pdors_gdelta form, double n, double delta,
+                    double w) {
   if (!(n >= 1 && w > 0 && delta > 0 && delta < 1) || isinf(n)) return NAN;
   if (isinf(w)) return 1;
   double log_term = log(3 * n / delta);

@@ -1,9 +1,9 @@
-/* Slots that are alike, and what work costs in them at least: without looking at which machines have room for how much. These
- * bounds decide which slots are looked at closely. */
+/* Slots that are alike, and what work costs in them at least: without looking at which machines
+ * have room for how much. These bounds decide which slots are looked at closely. */
 #include "base/plain_heap_internal.h"
 #include "pdors_internal.h"
 
-/* ---- classes ------------------------------------------------------------------------------------------ */
+/* ---- classes ---- */
 
 static bool alike(const berth_pdors *d, int32_t a, int32_t b) {
   const berth_i_pdors_slot *s = &d->slot[a], *t = &d->slot[b];
@@ -15,7 +15,8 @@ static bool alike(const berth_pdors *d, int32_t a, int32_t b) {
 static int32_t class_for(berth_pdors *d, int32_t slot) {
   berth_i_pdors_search *s = &d->search;
   size_t at = (size_t)(d->slot[slot].hash * 0x9e3779b97f4a7c15u >> 20) % s->table_room;
-  while (s->table[at] != BERTH_NONE && !alike(d, s->slot_of[s->table[at]], slot)) at = (at + 1) % s->table_room;
+  while (s->table[at] != BERTH_NONE && !alike(d, s->slot_of[s->table[at]], slot))
+    at = (at + 1) % s->table_room;
   if (s->table[at] == BERTH_NONE) {
     s->table[at] = s->classes++;
     s->slot_of[s->table[at]] = slot;
@@ -31,18 +32,21 @@ void berth_i_pdors_classify(berth_pdors *d) {
   for (int32_t i = 0; i < s->n; i++) s->class_of[i] = class_for(d, s->from + i);
 }
 
-/* ---- costs of one class ------------------------------------------------------------------------------- */
+/* ---- costs of one class ---- */
 
-/* Cheapest prices of a worker and of a server, anywhere; of a worker with its share of a server, where both have room. */
+/* Cheapest prices of a worker and of a server, anywhere; of a worker with its share of a server,
+ * where both have room. */
 typedef struct floors {
   double worker, server, both, server_there;
   double most_in; /* workers that find room on one machine, with their servers */
-  double workers, servers; /* units that find room, each as if the others were not there; counted up to the most that is wanted */
+  double workers, servers; /* units that find room, each as if the others were not there; counted up
+                              to the most that is wanted */
 } floors;
 
 typedef struct needs {
   int32_t n;
-  double per_server, most, most_servers; /* workers per server at most; workers and servers on several machines */
+  double per_server, most, most_servers; /* workers per server at most; workers and servers on
+                                            several machines */
   double worker[BERTH_PS_RESOURCES], server[BERTH_PS_RESOURCES], mixed[BERTH_PS_RESOURCES];
   int32_t resource[BERTH_PS_RESOURCES];
 } needs;
@@ -69,7 +73,8 @@ typedef struct shelf {
   double price[BERTH_PS_RESOURCES], room[BERTH_PS_RESOURCES];
 } shelf;
 
-static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s, int32_t h, shelf *out) {
+static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s, int32_t h,
+                     shelf *out) {
   size_t at = (size_t)h * (size_t)d->c.resources;
   for (int32_t i = 0; i < q->n; i++) {
     size_t k = at + (size_t)q->resource[i];
@@ -106,7 +111,8 @@ static double units(const needs *q, const double *demand, const shelf *m) {
   return most;
 }
 
-static void look_at_machine(const berth_pdors *d, const needs *q, const shelf *m, int32_t h, floors *f) {
+static void look_at_machine(const berth_pdors *d, const needs *q, const shelf *m, int32_t h,
+                            floors *f) {
   double worker = h < d->split ? cost(q, q->worker, m) : INFINITY;
   double server = d->families == 1 || h >= d->split ? cost(q, q->server, m) : INFINITY;
   f->worker = least(f->worker, worker);
@@ -130,14 +136,18 @@ static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdor
 }
 
 /* Servers beyond the workers' shares cost, too. */
-static double inside(const berth_i_pdors_search *s, const berth_ps_job *j, const floors *f, double samples) {
-  double workers = berth_i_pdors_workers(samples, s->rates.inside), servers = berth_i_pdors_servers(j, workers);
+static double inside(const berth_i_pdors_search *s, const berth_ps_job *j, const floors *f,
+                     double samples) {
+  double workers = berth_i_pdors_workers(samples, s->rates.inside),
+         servers = berth_i_pdors_servers(j, workers);
   if (workers > s->rates.most_in || workers > f->most_in) return INFINITY;
   return workers * f->both + fmax(0, servers - workers / s->rates.per_server) * f->server_there;
 }
 
-static double outside(const berth_i_pdors_search *s, const berth_ps_job *j, const floors *f, double samples) {
-  double workers = berth_i_pdors_workers(samples, s->rates.outside), servers = berth_i_pdors_servers(j, workers);
+static double outside(const berth_i_pdors_search *s, const berth_ps_job *j, const floors *f,
+                      double samples) {
+  double workers = berth_i_pdors_workers(samples, s->rates.outside),
+         servers = berth_i_pdors_servers(j, workers);
   if (workers > s->rates.most_out || workers > f->workers || servers > f->servers) return INFINITY;
   return workers * f->worker + servers * f->server;
 }
@@ -157,8 +167,9 @@ static void bound_class(berth_pdors *d, const berth_ps_job *j, const floors *f, 
   }
   in = f->both < INFINITY ? a / s->rates.inside : 0;
   out = f->worker + f->server < INFINITY ? b / s->rates.outside : 0;
-  berth_i_pdors_hull(in, in > 0 ? a * f->both : 0, out, out > 0 ? b * (f->worker + f->server / s->rates.per_server) : 0,
-                     s->hull + 2 * (size_t)class);
+  berth_i_pdors_hull(in, in > 0 ? a * f->both : 0, out,
+                     out > 0 ? b * (f->worker + f->server / s->rates.per_server) : 0,
+                     s->hull + 2 * (size_t) class);
 }
 
 /* O(classes (machines resources + quanta)) */
@@ -173,17 +184,21 @@ void berth_i_pdors_lower(berth_pdors *d) {
   }
 }
 
-/* ---- work in any shares -------------------------------------------------------------------------------- */
+/* ---- work in any shares ---- */
 
-int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, double cost_b, berth_i_pdors_part out[2]) {
+int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, double cost_b,
+                           berth_i_pdors_part out[2]) {
   double low = fmin(amount_a, amount_b), high = fmax(amount_a, amount_b);
-  double cost_low = amount_a <= amount_b ? cost_a : cost_b, cost_high = amount_a <= amount_b ? cost_b : cost_a;
+  double cost_low = amount_a <= amount_b ? cost_a : cost_b,
+         cost_high = amount_a <= amount_b ? cost_b : cost_a;
   out[0] = out[1] = (berth_i_pdors_part){ 0 };
   if (!(high > 0)) return 0;
   if (low == high) cost_high = fmin(cost_low, cost_high);
   if (low > 0 && low < high && cost_low * high < cost_high * low) {
     out[0] = (berth_i_pdors_part){ .amount = low, .slope = cost_low / low };
-    out[1] = (berth_i_pdors_part){ .amount = high - low, .slope = (cost_high - cost_low) / (high - low), .which = 1 };
+    out[1] = (berth_i_pdors_part){ .amount = high - low,
+                                   .slope = (cost_high - cost_low) / (high - low),
+                                   .which = 1 };
     return 2;
   }
   out[0] = (berth_i_pdors_part){ .amount = high, .slope = cost_high / high };
@@ -217,7 +232,8 @@ double berth_i_pdors_relaxed(berth_pdors *d) {
   berth_i_pdors_fill f = { s->heap, 0, 0, s->rates.work };
   double best = -INFINITY;
   for (int32_t i = 0; i < s->n; i++) {
-    for (int32_t k = 0; k < 2; k++) berth_i_pdors_fill_put(&f, s->hull[2 * (size_t)s->class_of[i] + (size_t)k]);
+    for (int32_t k = 0; k < 2; k++)
+      berth_i_pdors_fill_put(&f, s->hull[2 * (size_t)s->class_of[i] + (size_t)k]);
     best = fmax(best, s->worth[i] - berth_i_pdors_fill_cost(&f));
   }
   return best;

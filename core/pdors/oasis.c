@@ -1,5 +1,6 @@
-/* One slot of OASiS: workers on the cheapest machines of their pool, each filled, and servers likewise on theirs. Exact, as all
- * units of a job are alike: Bao, Peng, Wu, Li, 2018, algorithm 2. */
+/* One slot of OASiS: workers on the cheapest machines of their pool, each filled, and servers
+ * likewise on theirs. Exact, as all units of a job are alike: Bao, Peng, Wu, Li, 2018, algorithm
+ * 2. */
 #include "base/sort_internal.h"
 #include "pdors_internal.h"
 
@@ -24,7 +25,8 @@ berth_status berth_i_oasis_new(berth_pdors *d) {
 
 BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))
 
-static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t machine) {
+static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand,
+                    int32_t machine) {
   size_t at = (size_t)machine * (size_t)d->c.resources;
   double cost = 0, room = INT32_MAX;
   for (int32_t r = 0; r < d->c.resources; r++, at++) {
@@ -36,8 +38,8 @@ static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const
 }
 
 /* @return number of spots with room, cheapest first, at `out` */
-static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, const double *demand, int32_t from, int32_t to,
-                      spot *out) {
+static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, const double *demand,
+                      int32_t from, int32_t to, spot *out) {
   int32_t n = 0;
   for (int32_t h = from; h < to; h++) {
     spot s = spot_at(d, state, demand, h);
@@ -56,7 +58,8 @@ void berth_i_oasis_begin(berth_pdors *d, int32_t job, const berth_i_slot_state *
 }
 
 /* @return what could not be placed */
-static int32_t fill(const spot *s, int32_t n, int32_t units, bool workers, berth_i_slot_answer *out) {
+static int32_t fill(const spot *s, int32_t n, int32_t units, bool workers,
+                    berth_i_slot_answer *out) {
   for (int32_t i = 0; i < n && units > 0; i++) {
     int32_t here = units < s[i].room ? units : s[i].room;
     out->place[out->n++] = (berth_ps_place){ s[i].machine, workers ? here : 0, workers ? 0 : here };
@@ -70,11 +73,13 @@ BERTH_I_SORT(sort_by_machine, berth_ps_place, BERTH_I_UP(machine))
 
 void berth_i_oasis_solve(berth_pdors *d, double samples, berth_i_slot_answer *out) {
   const berth_i_oasis *o = d->oasis;
-  double workers = berth_i_pdors_workers(samples, o->outside), servers = berth_i_pdors_servers(o->job, workers);
+  double workers = berth_i_pdors_workers(samples, o->outside),
+         servers = berth_i_pdors_servers(o->job, workers);
   out->cost = 0;
   out->inside = false;
   out->n = 0;
-  out->feasible = workers <= o->job->batch && servers <= INT32_MAX && fill(o->spot, o->workers, (int32_t)workers, true, out) == 0
+  out->feasible = workers <= o->job->batch && servers <= INT32_MAX
+                  && fill(o->spot, o->workers, (int32_t)workers, true, out) == 0
                   && fill(o->spot + d->split, o->servers, (int32_t)servers, false, out) == 0;
   if (!out->feasible) out->cost = INFINITY;
   else sort_by_machine(out->place, (size_t)out->n);

@@ -1,8 +1,9 @@
 /* The best that one who knows all jobs can do, as an integer program.
  *
- * In each slot a job is in one of some modes: all of it on one machine, all of it in one rack, anywhere. A mode has a set of
- * machines and a speed. Columns: whether a job is done in a slot and not before; whether it is in a mode in a slot; its workers and
- * servers on each machine of the mode. */
+ * In each slot a job is in one of some modes: all of it on one machine, all of it in one rack,
+ * anywhere. A mode has a set of machines and a speed. Columns: whether a job is done in a slot and
+ * not before; whether it is in a mode in a slot; its workers and servers on each machine of the
+ * mode. */
 #include "extern/glpk_internal.h"
 #include "pdors_internal.h"
 
@@ -29,7 +30,7 @@ typedef struct program {
   size_t columns_cap[4], entries_cap[2], entries;
 } program;
 
-/* ---- modes ---------------------------------------------------------------------------------------------- */
+/* ---- modes ---- */
 
 static void add_mode(program *p, bool machine, bool rack) {
   p->mode[p->modes++] = (mode){ .first = p->members, .machine = machine, .rack = rack };
@@ -88,7 +89,7 @@ static bool wider(const program *p, const mode *a, const mode *b) {
   return a->n > b->n;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static int32_t count_pairs(const program *p) {
   int32_t n = 0;
@@ -97,7 +98,8 @@ static int32_t count_pairs(const program *p) {
   return n;
 }
 
-static int32_t rows_from(program *p, int32_t *first, int32_t n, berth_i_glpk_row sense, double bound) {
+static int32_t rows_from(program *p, int32_t *first, int32_t n, berth_i_glpk_row sense,
+                         double bound) {
   *first = p->mip.rows;
   for (int32_t i = 0; p->sense && i < n; i++) {
     p->sense[p->mip.rows + i] = (uint8_t)sense;
@@ -122,8 +124,10 @@ static void set_rows(program *p) {
 }
 
 static berth_status init_rows(program *p) {
-  if (!(p->span = berth_i_pool_zalloc(&p->pool, (size_t)p->jobs + 1, sizeof *p->span))) return berth_i_nomem(p->ctx);
-  for (int32_t i = 0; i < p->jobs; i++) p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
+  if (!(p->span = berth_i_pool_zalloc(&p->pool, (size_t)p->jobs + 1, sizeof *p->span)))
+    return berth_i_nomem(p->ctx);
+  for (int32_t i = 0; i < p->jobs; i++)
+    p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
   p->spans = p->span[p->jobs];
   p->pairs = count_pairs(p);
   set_rows(p);
@@ -135,15 +139,22 @@ static berth_status init_rows(program *p) {
   return BERTH_OK;
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static berth_status begin_column(program *p, double cost, double most) {
   size_t need = (size_t)p->mip.columns + 2;
   berth_status st;
-  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->cost, &p->columns_cap[0], need, sizeof *p->cost)) != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->most, &p->columns_cap[1], need, sizeof *p->most)) != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->whole, &p->columns_cap[2], need, 1)) != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->at, &p->columns_cap[3], need, sizeof *p->at)) != BERTH_OK)
+  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->cost, &p->columns_cap[0], need,
+                              sizeof *p->cost))
+          != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->most, &p->columns_cap[1], need,
+                                 sizeof *p->most))
+             != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->whole, &p->columns_cap[2], need, 1))
+             != BERTH_OK
+      || (st =
+              berth_i_pool_grow(&p->pool, (void **)&p->at, &p->columns_cap[3], need, sizeof *p->at))
+             != BERTH_OK)
     return st;
   p->cost[p->mip.columns] = cost;
   p->most[p->mip.columns] = most;
@@ -156,8 +167,12 @@ static berth_status begin_column(program *p, double cost, double most) {
 static berth_status put(program *p, int32_t row, double value) {
   if (value == 0) return BERTH_OK;
   berth_status st;
-  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->row, &p->entries_cap[0], p->entries + 1, sizeof *p->row)) != BERTH_OK
-      || (st = berth_i_pool_grow(&p->pool, (void **)&p->value, &p->entries_cap[1], p->entries + 1, sizeof *p->value)) != BERTH_OK)
+  if ((st = berth_i_pool_grow(&p->pool, (void **)&p->row, &p->entries_cap[0], p->entries + 1,
+                              sizeof *p->row))
+          != BERTH_OK
+      || (st = berth_i_pool_grow(&p->pool, (void **)&p->value, &p->entries_cap[1], p->entries + 1,
+                                 sizeof *p->value))
+             != BERTH_OK)
     return st;
   p->row[p->entries] = row;
   p->value[p->entries++] = value;
@@ -173,12 +188,14 @@ static berth_status add_done(program *p, int32_t job, int32_t slot) {
   berth_status st;
   if ((st = begin_column(p, berth_ps_utility(j, slot - j->arrival), 1)) != BERTH_OK) return st;
   if ((st = put(p, p->once + job, 1)) != BERTH_OK) return st;
-  for (int32_t i = at; i < p->span[job + 1] && st == BERTH_OK; i++) st = put(p, p->work + i, -(1 - 1e-9));
+  for (int32_t i = at; i < p->span[job + 1] && st == BERTH_OK; i++)
+    st = put(p, p->work + i, -(1 - 1e-9));
   return st;
 }
 
 /* Where everything on fewer machines is slower, a mode is not to be had by such places. */
-static berth_status put_wider(program *p, int32_t job, int32_t span, int32_t m, int32_t machine, double value) {
+static berth_status put_wider(program *p, int32_t job, int32_t span, int32_t m, int32_t machine,
+                              double value) {
   const berth_ps_job *j = berth_ps_job_at(p->ps, job);
   int32_t pair = 0;
   berth_status st = BERTH_OK;
@@ -197,7 +214,9 @@ static berth_status add_mode_column(program *p, int32_t job, int32_t span, int32
   berth_status st = begin_column(p, 0, 1);
   if (st != BERTH_OK) return st;
   if ((st = put(p, p->one_mode + span, 1)) != BERTH_OK) return st;
-  if ((st = put(p, p->batch + span * p->modes + m, -berth_ps_job_at(p->ps, job)->batch)) != BERTH_OK) return st;
+  if ((st = put(p, p->batch + span * p->modes + m, -berth_ps_job_at(p->ps, job)->batch))
+      != BERTH_OK)
+    return st;
   return put_wider(p, job, span, m, BERTH_NONE, -1);
 }
 
@@ -223,7 +242,9 @@ static berth_status add_workers(program *p, int32_t job, int32_t span, int32_t m
 static berth_status add_servers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
   const berth_ps_job *j = berth_ps_job_at(p->ps, job);
   berth_status st = begin_column(p, 0, berth_i_pdors_servers(j, j->batch));
-  if (st != BERTH_OK || (st = put(p, p->servers + span * p->modes + m, -j->ratio * (1 + 1e-12))) != BERTH_OK) return st;
+  if (st != BERTH_OK
+      || (st = put(p, p->servers + span * p->modes + m, -j->ratio * (1 + 1e-12))) != BERTH_OK)
+    return st;
   if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
   return put_room(p, j->arrival + span - p->span[job], machine, j->server);
 }
@@ -234,7 +255,8 @@ static berth_status add_span(program *p, int32_t job, int32_t span) {
     st = add_mode_column(p, job, span, m);
     for (int32_t k = 0; k < p->mode[m].n && st == BERTH_OK; k++) {
       int32_t machine = p->member[p->mode[m].first + k];
-      if ((st = add_workers(p, job, span, m, machine)) == BERTH_OK) st = add_servers(p, job, span, m, machine);
+      if ((st = add_workers(p, job, span, m, machine)) == BERTH_OK)
+        st = add_servers(p, job, span, m, machine);
     }
   }
   return st;
@@ -247,7 +269,7 @@ static berth_status init_columns(program *p) {
   return st;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static void read_utility(const program *p, double *utility_of) {
   int32_t k;
@@ -259,8 +281,11 @@ static void read_utility(const program *p, double *utility_of) {
 static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
   berth_i_glpk_answer a = { 0 };
   berth_status st;
-  if ((st = set_modes(p)) != BERTH_OK || (st = init_rows(p)) != BERTH_OK || (st = init_columns(p)) != BERTH_OK) return st;
-  if (!(p->x = berth_i_pool_alloc(&p->pool, (size_t)p->mip.columns, sizeof *p->x))) return berth_i_nomem(p->ctx);
+  if ((st = set_modes(p)) != BERTH_OK || (st = init_rows(p)) != BERTH_OK
+      || (st = init_columns(p)) != BERTH_OK)
+    return st;
+  if (!(p->x = berth_i_pool_alloc(&p->pool, (size_t)p->mip.columns, sizeof *p->x)))
+    return berth_i_nomem(p->ctx);
   p->mip.sense = p->sense;
   p->mip.bound = p->bound;
   p->mip.cost = p->cost;
@@ -273,7 +298,8 @@ static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, d
   a.x = p->x;
   if ((st = berth_i_glpk_solve(p->ctx, &p->mip, &a)) != BERTH_OK) return st;
   if (!a.feasible) memset(p->x, 0, (size_t)p->mip.columns * sizeof *p->x);
-  *out = (berth_pdors_optimum){ a.feasible ? a.value : 0, a.bound, a.feasible && a.proved, a.nodes };
+  *out =
+      (berth_pdors_optimum){ a.feasible ? a.value : 0, a.bound, a.feasible && a.proved, a.nodes };
   if (utility_of) read_utility(p, utility_of);
   return BERTH_OK;
 }
@@ -284,18 +310,24 @@ static berth_status check_problem(const program *p, int32_t nodes) {
   double columns = 0;
   if (nodes < 0) return berth_i_fail(p->ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
   if (p->o->comm == BERTH_PS_SHARED)
-    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: speed on shared links is not linear");
+    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
+                        "offline optimum: speed on shared links is not linear");
   for (int32_t i = 0; i < p->jobs; i++) {
     const berth_ps_job *j = berth_ps_job_at(p->ps, i);
-    if (j->moving > 0) return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: job %d loses time when it moves", i);
+    if (j->moving > 0)
+      return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
+                          "offline optimum: job %d loses time when it moves", i);
     columns += (p->o->slots - j->arrival) * (2.0 + 4 * p->o->machines);
   }
   if (columns > LARGEST)
-    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "offline optimum: %g whole numbers to choose, at most %d", columns, LARGEST);
+    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
+                        "offline optimum: %g whole numbers to choose, at most %d", columns,
+                        LARGEST);
   return BERTH_OK;
 }
 
-berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
+berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out,
+                                 double *utility_of) {
   berth_ctx *ctx = berth_ps_ctx(ps);
   program p = { .pool = berth_i_pool_empty(ctx), .ctx = ctx, .ps = ps,
                 .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };

@@ -5,12 +5,22 @@
 enum { UNDECIDED = BERTH_NONE, REFUSED = -2 };
 
 berth_pdors_options berth_pdors_default(void) {
-  return (berth_pdors_options){ .mode = BERTH_PDORS_REPAIRED, .factor = 1, .delta = 0.5, .tries = 20, .quanta = 64,
-                                .most_quanta = 256, .safety = 2, .low_scale = 1, .high_scale = 1, .floor = 1e-6, .reclaim = true,
-                                .extend = true, .nodes = 100000 };
+  return (berth_pdors_options){ .mode = BERTH_PDORS_REPAIRED,
+                                .factor = 1,
+                                .delta = 0.5,
+                                .tries = 20,
+                                .quanta = 64,
+                                .most_quanta = 256,
+                                .safety = 2,
+                                .low_scale = 1,
+                                .high_scale = 1,
+                                .floor = 1e-6,
+                                .reclaim = true,
+                                .extend = true,
+                                .nodes = 100000 };
 }
 
-/* ---- options ------------------------------------------------------------------------------------------ */
+/* ---- options ---- */
 
 static void set_defaults(void *out) { *(berth_pdors_options *)out = berth_pdors_default(); }
 
@@ -80,23 +90,27 @@ const berth_option_table *berth_pdors_option_table(void) {
 }
 
 static berth_status check_prior(berth_ctx *ctx, const berth_pdors_options *o, int32_t resources) {
-  if (!(o->low > 0 && o->low < INFINITY)) return berth_i_fail(ctx, BERTH_EINVAL, "pdors: low is %g: above 0", o->low);
+  if (!(o->low > 0 && o->low < INFINITY))
+    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: low is %g: above 0", o->low);
   for (int32_t r = 0; r < resources; r++)
     if (!(o->high[r] > 0 && o->high[r] < INFINITY))
-      return berth_i_fail(ctx, BERTH_EINVAL, "pdors: high of resource %d is %g: above 0", r, o->high[r]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "pdors: high of resource %d is %g: above 0", r,
+                          o->high[r]);
   return BERTH_OK;
 }
 
-static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o, const berth_ps_options *c) {
+static berth_status check_options(berth_ctx *ctx, const berth_pdors_options *o,
+                                  const berth_ps_options *c) {
   berth_status st = berth_options_check(ctx, berth_pdors_option_table(), o);
   if (st != BERTH_OK) return st;
   if (o->delta == 1) return berth_i_fail(ctx, BERTH_EINVAL, "option delta is 1 (below 1)");
   if (o->algorithm == BERTH_OASIS && c->machines < 2)
-    return berth_i_fail(ctx, BERTH_EINVAL, "pdors: OASiS has machines for workers and others for servers: at least 2");
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "pdors: OASiS has machines for workers and others for servers: at least 2");
   return o->bounds == BERTH_PDORS_PRIOR ? check_prior(ctx, o, c->resources) : BERTH_OK;
 }
 
-/* ---- machines that are the same ------------------------------------------------------------------------ */
+/* ---- machines that are the same ---- */
 
 typedef struct keyed {
   const double *row;
@@ -135,14 +149,15 @@ static berth_status types_init(berth_pdors *d) {
     return berth_i_nomem(d->ctx);
   }
   for (int32_t h = 0; h < d->c.machines; h++)
-    k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources, h >= d->split, h };
+    k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources,
+                    h >= d->split, h };
   sort_keyed(k, n);
   number_types(t, k, d->c.machines);
   berth_i_free(d->ctx, k, n, sizeof *k);
   return BERTH_OK;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status init(berth_pdors *d) {
   int32_t jobs = berth_ps_jobs(d->ps);
@@ -151,9 +166,13 @@ static berth_status init(berth_pdors *d) {
   berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < jobs; i++) d->last[i] = UNDECIDED;
-  if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK) return st;
-  if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK || (st = berth_i_pdors_search_init(d)) != BERTH_OK) return st;
-  return d->families == 2 ? berth_i_oasis_new(d) : berth_i_slot_solver_new(d->ps, &d->o, &d->solver);
+  if ((st = types_init(d)) != BERTH_OK || (st = berth_i_pdors_bounds_init(d)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_pdors_slots_init(d)) != BERTH_OK
+      || (st = berth_i_pdors_search_init(d)) != BERTH_OK)
+    return st;
+  return d->families == 2 ? berth_i_oasis_new(d)
+                          : berth_i_slot_solver_new(d->ps, &d->o, &d->solver);
 }
 
 berth_status berth_pdors_new(berth_ps *p, const berth_pdors_options *opts, berth_pdors **out) {
@@ -187,7 +206,7 @@ void berth_pdors_release(berth_pdors *d) {
   berth_ps_release(p);
 }
 
-/* ---- decisions ------------------------------------------------------------------------------------------ */
+/* ---- decisions ---- */
 
 berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
@@ -211,9 +230,11 @@ berth_status berth_pdors_admit(berth_pdors *d, int32_t job, berth_pdors_plan *ou
 
 double berth_pdors_price(const berth_pdors *d, int32_t machine, int32_t resource, int32_t slot) {
   size_t at = (size_t)machine * (size_t)d->c.resources + (size_t)resource;
-  if (machine < 0 || machine >= d->c.machines || resource < 0 || resource >= d->c.resources) return NAN;
+  if (machine < 0 || machine >= d->c.machines || resource < 0 || resource >= d->c.resources)
+    return NAN;
   if (slot < 0 || slot >= d->c.slots) return NAN;
-  return berth_i_pdors_price_at(d, machine, resource, d->slot[slot].used ? d->slot[slot].used[at] : 0);
+  return berth_i_pdors_price_at(d, machine, resource,
+                                d->slot[slot].used ? d->slot[slot].used[at] : 0);
 }
 
 const double *berth_pdors_committed(const berth_pdors *d, int32_t slot) {

@@ -6,14 +6,16 @@
 #include "slot.h"
 #include <berth/pdors.h>
 
-enum { BERTH_I_PDORS_FAMILIES = 2 }; /* OASiS: prices of worker machines, of server machines. PD-ORS has the first only */
+enum { BERTH_I_PDORS_FAMILIES = 2 }; /* OASiS: prices of worker machines, of server machines. PD-ORS
+                                        has the first only */
 
 /** How fast a job can be at all, on an empty cluster. */
 typedef struct berth_i_pdors_rates {
   double work;                /* samples */
   double inside, outside;     /* worker-slots per sample on one machine, and on several at best */
   int32_t most_in, most_out;  /* workers on one machine, and on several */
-  double scale;               /* samples that are planned for each that counts: every slot is taken to begin with a move */
+  double scale;               /* samples that are planned for each that counts: every slot is taken
+                                 to begin with a move */
   double most;                /* samples in a slot that count */
   double per_server;          /* workers for each server, at most, as both are whole */
 } berth_i_pdors_rates;
@@ -41,10 +43,11 @@ typedef struct berth_i_pdors_entry {
   berth_ps_place place;
 } berth_i_pdors_entry;
 
-/** A slot. Entries of one job stand together, in order of admission; sums are made in that order, so that what is given back
- *  leaves no trace. */
+/** A slot. Entries of one job stand together, in order of admission; sums are made in that order,
+ *  so that what is given back leaves no trace. */
 typedef struct berth_i_pdors_slot {
-  double *used, *price, *left; /* [machines * resources]; NULL: nothing was ever committed, it is as the blank one */
+  double *used, *price, *left; /* [machines * resources]; NULL: nothing was ever committed, it is as
+                                  the blank one */
   uint64_t hash;               /* of used; 0: nothing */
   int64_t epoch;               /* of the bounds by which prices were made */
   berth_i_pdors_entry *entry;
@@ -72,8 +75,10 @@ typedef struct berth_i_pdors_fill {
 void berth_i_pdors_fill_put(berth_i_pdors_fill *f, berth_i_pdors_part part);
 /** INFINITY if there is too little.  O(n) */
 double berth_i_pdors_fill_cost(const berth_i_pdors_fill *f);
-/** The lower hull of nothing and two points (amount, cost): at most two parts, in order.  @return their number */
-int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, double cost_b, berth_i_pdors_part out[2]);
+/** The lower hull of nothing and two points (amount, cost): at most two parts, in order. @return
+ * their number */
+int32_t berth_i_pdors_hull(double amount_a, double cost_a, double amount_b, double cost_b,
+                           berth_i_pdors_part out[2]);
 
 /** The search for a schedule; rooms that stay from one job to the next. */
 typedef struct berth_i_pdors_search {
@@ -92,7 +97,8 @@ typedef struct berth_i_pdors_search {
   double *ahead, *behind;        /* [(n + 1) * (quanta + 1)] payoff still to be had, cost so far */
   int16_t *chosen;               /* [n * (quanta + 1)] */
   int32_t *table;                /* [room] classes by hash; open addressing */
-  size_t table_room, works, options, ahead_room, behind_room, chosen_room, place_n, place_cap, plan_cap, plan_place_cap;
+  size_t table_room, works, options, ahead_room, behind_room, chosen_room, place_n, place_cap,
+      plan_cap, plan_place_cap;
   berth_ps_place *place, *answer; /* [place_cap]; [machines] */
   int32_t *plan_slot;             /* [plan_cap] */
   berth_ps_place *plan_place;
@@ -113,7 +119,8 @@ struct berth_pdors {
   int64_t epoch;
   uint8_t *seen;                   /* [jobs] its numbers are in the bounds */
   int32_t *late, n_late;           /* [jobs] admitted, not done although the plan is at its end */
-  int32_t *last;                   /* [jobs] last slot of what was admitted; BERTH_NONE: not; -2: refused */
+  int32_t *last;                   /* [jobs] last slot of what was admitted; BERTH_NONE: not; -2:
+                                      refused */
   berth_i_pdors_slot blank, *slot; /* [slots] */
   int32_t *mark, stamp;            /* [machines] */
   berth_i_slot_solver *solver;     /* PD-ORS */
@@ -122,7 +129,7 @@ struct berth_pdors {
   berth_pdors_counts counts;
 };
 
-/* ---- rates.c: what a job can do */
+/* ---- rates.c: what a job can do ---- */
 void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rates *out);
 /** It can be done in the slots from that one on, were it alone. */
 bool berth_i_pdors_can_finish(const berth_pdors *d, const berth_i_pdors_rates *r, int32_t from);
@@ -132,18 +139,19 @@ int32_t berth_i_pdors_most_inside(const berth_pdors *d, const berth_ps_job *j, i
 static inline double berth_i_pdors_servers(const berth_ps_job *j, double workers) {
   return fmax(1, ceil(workers / j->ratio * (1 - 1e-12)));
 }
-/** Whole workers for that much work; what is a rounding error above a whole number is that number. */
+/** Whole workers for that much work; what is a rounding error above a whole number is that
+ * number. */
 static inline double berth_i_pdors_workers(double samples, double slots_of_worker) {
   return fmax(1, ceil(samples * slots_of_worker * (1 - 1e-12)));
 }
 
-/* ---- prices.c: L, U */
+/* ---- prices.c: L, U ---- */
 berth_status berth_i_pdors_bounds_init(berth_pdors *d);
 /** Under ONLINE: its numbers count from now on. */
 void berth_i_pdors_look_at(berth_pdors *d, int32_t job);
 double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t resource, double used);
 
-/* ---- slots.c: what is committed */
+/* ---- slots.c: what is committed ---- */
 berth_status berth_i_pdors_slots_init(berth_pdors *d);
 /** With prices as they are now. */
 const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot);
@@ -151,31 +159,32 @@ berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors
 /** What is committed to a job from that slot on is free again. */
 void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from);
 
-/* ---- lower.c: slots that are alike, and bounds on their costs */
+/* ---- lower.c: slots that are alike, and bounds on their costs ---- */
 void berth_i_pdors_classify(berth_pdors *d);
 void berth_i_pdors_lower(berth_pdors *d);
 /** Most that any schedule pays by the hulls. */
 double berth_i_pdors_relaxed(berth_pdors *d);
 
-/* ---- rooms.c */
+/* ---- rooms.c ---- */
 berth_status berth_i_pdors_search_init(berth_pdors *d);
 /** For the classes and amounts of this search; nothing is known of any. */
 berth_status berth_i_pdors_room_by_class(berth_pdors *d);
 berth_status berth_i_pdors_room_by_quantum(berth_pdors *d);
 
-/* ---- dp.c */
+/* ---- dp.c ---- */
 /** Samples. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r);
 /** Of random numbers, for v quanta of a job in a slot. */
 uint64_t berth_i_pdors_stream(const berth_pdors *d, int32_t job, int32_t slot, int32_t v);
 /** @param from first slot  @param work samples */
-berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work, berth_pdors_plan *out);
+berth_status berth_i_pdors_search_for(berth_pdors *d, int32_t job, int32_t from, double work,
+                                      berth_pdors_plan *out);
 
-/* ---- trim.c */
+/* ---- trim.c ---- */
 /** Where moves cost time: ends a plan when it is really done.  @param ran the job ran before it */
 void berth_i_pdors_trim(berth_pdors *d, int32_t job, double work, bool ran, berth_pdors_plan *plan);
 
-/* ---- oasis.c: one slot */
+/* ---- oasis.c: one slot ---- */
 berth_status berth_i_oasis_new(berth_pdors *d);
 void berth_i_oasis_begin(berth_pdors *d, int32_t job, const berth_i_slot_state *state);
 void berth_i_oasis_solve(berth_pdors *d, double samples, berth_i_slot_answer *out);

@@ -1,4 +1,5 @@
-/* A run: jobs are decided about as they arrive, and have in each slot what was committed to them then. */
+/* A run: jobs are decided about as they arrive, and have in each slot what was committed to them
+ * then. */
 #include "pdors_internal.h"
 
 enum { NO_SCHEDULE = 1, NO_PAYOFF = 2 };
@@ -7,11 +8,13 @@ static berth_status check_problem(const berth_pdors *d, const berth_ps_run *r) {
   berth_ps *p = berth_ps_run_problem(r);
   const berth_ps_options *o = berth_ps_options_of(p);
   if (p == d->ps) return BERTH_OK;
-  if (berth_ps_jobs(p) == berth_ps_jobs(d->ps) && o->machines == d->c.machines && o->resources == d->c.resources
-      && o->slots == d->c.slots)
+  if (berth_ps_jobs(p) == berth_ps_jobs(d->ps) && o->machines == d->c.machines
+      && o->resources == d->c.resources && o->slots == d->c.slots)
     return BERTH_OK;
-  return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: made for %d jobs, %d machines and %d slots; the run has %d, %d and %d",
-                      berth_ps_jobs(d->ps), d->c.machines, d->c.slots, berth_ps_jobs(p), o->machines, o->slots);
+  return berth_i_fail(
+      d->ctx, BERTH_EINVAL,
+      "pdors: made for %d jobs, %d machines and %d slots; the run has %d, %d and %d",
+      berth_ps_jobs(d->ps), d->c.machines, d->c.slots, berth_ps_jobs(p), o->machines, o->slots);
 }
 
 static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
@@ -39,14 +42,16 @@ static void find_late(berth_pdors *d, const berth_ps_run *r, int32_t at) {
   }
 }
 
-/* What is left of late ones is planned as if it came now; what finds no place waits for another slot. */
+/* What is left of late ones is planned as if it came now; what finds no place waits for another
+ * slot. */
 static berth_status plan_late(berth_pdors *d, const berth_ps_run *r, int32_t at) {
   int32_t kept = 0, n = d->n_late;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     int32_t job = d->late[i];
     berth_pdors_plan plan;
-    if ((st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan)) != BERTH_OK) break;
+    if ((st = berth_i_pdors_search_for(d, job, at, berth_ps_run_left(r, job), &plan)) != BERTH_OK)
+      break;
     if (plan.admitted) st = berth_i_pdors_commit(d, job, &plan);
     else d->late[kept++] = job;
   }
@@ -76,4 +81,6 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t at) {
   return assign(d, r, &d->slot[at]);
 }
 
-berth_ps_policy berth_pdors_policy(berth_pdors *d) { return (berth_ps_policy){ arrival, finish, slot, d }; }
+berth_ps_policy berth_pdors_policy(berth_pdors *d) {
+  return (berth_ps_policy){ arrival, finish, slot, d };
+}

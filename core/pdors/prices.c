@@ -1,4 +1,5 @@
-/* Prices: L (U / L)^(share committed), from what jobs are worth at most and at least per unit that they take. */
+/* Prices: L (U / L)^(share committed), from what jobs are worth at most and at least per unit that
+ * they take. */
 #include "pdors_internal.h"
 
 static const double *capacity_of(const berth_pdors *d, int32_t machine) {
@@ -19,7 +20,8 @@ static double worker_slots(const berth_ps_job *j, double bandwidth) {
 }
 
 /* Dearest: what it is worth at full speed, per unit of each resource. */
-static void note_top(const berth_pdors *d, berth_i_pdors_family *f, int32_t family, const berth_ps_job *j) {
+static void note_top(const berth_pdors *d, berth_i_pdors_family *f, int32_t family,
+                     const berth_ps_job *j) {
   double bandwidth = d->families == 1 ? j->inside : j->across;
   double slots = berth_ps_worker_slots(j, bandwidth);
   double best = berth_ps_utility(j, ceil(j->epochs * j->samples * slots / j->batch * (1 - 1e-12)));
@@ -31,9 +33,12 @@ static void note_top(const berth_pdors *d, berth_i_pdors_family *f, int32_t fami
   }
 }
 
-/* Cheapest: what it is worth in the last slot, per unit of all that it takes at the lowest speed. */
-static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t family, const berth_ps_job *j) {
-  double use = 0, worth = fmax(berth_ps_utility(j, d->c.slots - j->arrival), d->o.floor * j->importance);
+/* Cheapest: what it is worth in the last slot, per unit of all that it takes at the lowest
+ * speed. */
+static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t family,
+                       const berth_ps_job *j) {
+  double use = 0,
+         worth = fmax(berth_ps_utility(j, d->c.slots - j->arrival), d->o.floor * j->importance);
   for (int32_t r = 0; r < d->c.resources; r++) use += demand_of(d, family, j, r);
   use *= worker_slots(j, j->across);
   if (!(use > 0) || !(worth > 0)) return;
@@ -41,8 +46,8 @@ static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t fa
   f->least_worth = fmin(f->least_worth, worth / use);
 }
 
-/* 1 / mu is at most the least demand over all capacity, and L all capacity at most half of what one job is worth; OASiS: a quarter
- * for each of its pools. */
+/* 1 / mu is at most the least demand over all capacity, and L all capacity at most half of what one
+ * job is worth; OASiS: a quarter for each of its pools. */
 static double log_low(const berth_pdors *d, const berth_i_pdors_family *f) {
   double room = 0;
   if (d->o.per_job) return log(f->least_worth);
@@ -54,7 +59,8 @@ static void set_bounds(const berth_pdors *d, berth_i_pdors_family *f) {
   double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
   f->ready = true;
   f->log_low = log_low(d, f) - widened + log(d->o.low_scale);
-  for (int32_t r = 0; r < d->c.resources; r++) f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
+  for (int32_t r = 0; r < d->c.resources; r++)
+    f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
 }
 
 static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
@@ -88,14 +94,17 @@ static void set_prior(berth_pdors *d) {
     for (int32_t r = 0; r < d->c.resources; r++) {
       d->family[i].ready = d->family[i].wanted[r] = true;
       d->family[i].log_low = log(d->o.low) + log(d->o.low_scale);
-      d->family[i].log_high[r] = fmax(log(d->o.high[r]) + log(d->o.high_scale), d->family[i].log_low + 1);
+      d->family[i].log_high[r] =
+          fmax(log(d->o.high[r]) + log(d->o.high_scale), d->family[i].log_low + 1);
     }
 }
 
 static void measure_room(berth_pdors *d) {
-  for (int32_t i = 0; i < d->families; i++) d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
+  for (int32_t i = 0; i < d->families; i++)
+    d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
   for (int32_t h = 0; h < d->c.machines; h++)
-    for (int32_t r = 0; r < d->c.resources; r++) d->family[family_of(d, h)].room[r] += capacity_of(d, h)[r];
+    for (int32_t r = 0; r < d->c.resources; r++)
+      d->family[family_of(d, h)].room[r] += capacity_of(d, h)[r];
 }
 
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
@@ -118,8 +127,10 @@ void berth_i_pdors_look_at(berth_pdors *d, int32_t job) {
   if (memcmp(before, d->family, sizeof before) != 0) refresh(d);
 }
 
-/* Of what nobody takes, or before anything is known: 0. Of what a machine has none of: not to be had. */
-double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t resource, double used) {
+/* Of what nobody takes, or before anything is known: 0. Of what a machine has none of: not to be
+ * had. */
+double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t resource,
+                              double used) {
   const berth_i_pdors_family *f = &d->family[family_of(d, machine)];
   double capacity = capacity_of(d, machine)[resource];
   if (!(capacity > 0)) return INFINITY;
@@ -127,9 +138,11 @@ double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t res
   return exp(f->log_low + used / capacity * (f->log_high[resource] - f->log_low));
 }
 
-berth_status berth_pdors_range(const berth_pdors *d, int32_t machine, int32_t resource, double *low, double *high) {
+berth_status berth_pdors_range(const berth_pdors *d, int32_t machine, int32_t resource, double *low,
+                               double *high) {
   if (machine < 0 || machine >= d->c.machines || resource < 0 || resource >= d->c.resources)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no resource %d of a machine %d", resource, machine);
+    return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no resource %d of a machine %d",
+                        resource, machine);
   const berth_i_pdors_family *f = &d->family[family_of(d, machine)];
   bool none = !f->ready || !f->wanted[resource];
   *low = none ? 0 : exp(f->log_low);

@@ -43,7 +43,8 @@ static int32_t most_outside(const berth_pdors *d, const berth_ps_job *j) {
   for (int32_t t = 0; t < d->types.n; t++) {
     int32_t machine = d->types.first[t];
     if (machine < d->split) workers += d->types.count[t] * units(d, j->worker, machine, j->batch);
-    if (d->families == 1 || machine >= d->split) servers += d->types.count[t] * units(d, j->server, machine, 1e15);
+    if (d->families == 1 || machine >= d->split)
+      servers += d->types.count[t] * units(d, j->server, machine, 1e15);
   }
   return (int32_t)fmin(most, fmin(workers, floor(servers * j->ratio * (1 + 1e-12))));
 }
@@ -61,14 +62,16 @@ static double per_server(const berth_ps_job *j, int32_t most) {
 
 static double outside_slots(const berth_pdors *d, const berth_ps_job *j) {
   double slots = berth_ps_worker_slots(j, j->across);
-  if (d->families == 1 && d->c.rack && j->rack > 0) slots = fmin(slots, berth_ps_worker_slots(j, j->rack));
+  if (d->families == 1 && d->c.rack && j->rack > 0)
+    slots = fmin(slots, berth_ps_worker_slots(j, j->rack));
   return slots;
 }
 
 /* O(types resources log batch) */
 void berth_i_pdors_rates_of(const berth_pdors *d, int32_t job, berth_i_pdors_rates *out) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  *out = (berth_i_pdors_rates){ .work = j->epochs * j->samples, .inside = berth_ps_worker_slots(j, j->inside) };
+  *out = (berth_i_pdors_rates){ .work = j->epochs * j->samples,
+                                .inside = berth_ps_worker_slots(j, j->inside) };
   out->outside = outside_slots(d, j);
   out->most_out = most_outside(d, j);
   for (int32_t t = 0; t < d->types.n && d->families == 1 && out->most_in < j->batch; t++) {

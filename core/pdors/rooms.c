@@ -4,7 +4,8 @@
 static berth_status room_for(berth_pdors *d, void **ptr, size_t *have, size_t need, size_t size) {
   if (*ptr && *have >= need) return BERTH_OK;
   void *more;
-  if (!(more = berth_i_pool_realloc(&d->pool, *ptr, *have, need, size))) return berth_i_nomem(d->ctx);
+  if (!(more = berth_i_pool_realloc(&d->pool, *ptr, *have, need, size)))
+    return berth_i_nomem(d->ctx);
   *ptr = more;
   *have = need;
   return BERTH_OK;
@@ -29,8 +30,10 @@ berth_status berth_i_pdors_room_by_class(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   size_t works = (size_t)s->classes * (size_t)(s->most + 1);
   berth_status st;
-  if ((st = room_for(d, (void **)&s->lower, &s->works, works, sizeof *s->lower)) != BERTH_OK) return st;
-  if ((st = room_for(d, (void **)&s->known, &s->options, works, sizeof *s->known)) != BERTH_OK) return st;
+  if ((st = room_for(d, (void **)&s->lower, &s->works, works, sizeof *s->lower)) != BERTH_OK)
+    return st;
+  if ((st = room_for(d, (void **)&s->known, &s->options, works, sizeof *s->known)) != BERTH_OK)
+    return st;
   memset(s->known, 0, works * sizeof *s->known);
   return BERTH_OK;
 }
@@ -39,7 +42,10 @@ berth_status berth_i_pdors_room_by_quantum(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   size_t cells = (size_t)(s->n + 1) * (size_t)(s->quanta + 1);
   berth_status st;
-  if ((st = room_for(d, (void **)&s->ahead, &s->ahead_room, cells, sizeof *s->ahead)) != BERTH_OK) return st;
-  if ((st = room_for(d, (void **)&s->behind, &s->behind_room, cells, sizeof *s->behind)) != BERTH_OK) return st;
+  if ((st = room_for(d, (void **)&s->ahead, &s->ahead_room, cells, sizeof *s->ahead)) != BERTH_OK)
+    return st;
+  if ((st = room_for(d, (void **)&s->behind, &s->behind_room, cells, sizeof *s->behind))
+      != BERTH_OK)
+    return st;
   return room_for(d, (void **)&s->chosen, &s->chosen_room, cells, sizeof *s->chosen);
 }

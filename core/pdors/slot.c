@@ -1,7 +1,8 @@
-/* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, in one rack, or anywhere. */
+/* One slot of one job at given prices (PD-ORS, algorithm 4): all on one machine, in one rack, or
+ * anywhere. */
 #include "slot_internal.h"
 
-/* ---- rooms ------------------------------------------------------------------------------------------ */
+/* ---- rooms ---- */
 
 static berth_status make_rooms(berth_i_slot_solver *s) {
   size_t n = (size_t)s->c.machines, table = 1;
@@ -24,7 +25,8 @@ static berth_status make_rooms(berth_i_slot_solver *s) {
   return berth_i_pool_status(&s->pool);
 }
 
-berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, berth_i_slot_solver **out) {
+berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
+                                     berth_i_slot_solver **out) {
   berth_ctx *ctx = berth_ps_ctx(p);
   berth_i_slot_solver *s = berth_i_pool_object(ctx, sizeof *s);
   if (!s) return berth_i_nomem(ctx);
@@ -55,11 +57,12 @@ void berth_i_slot_solver_release(berth_i_slot_solver *s) {
 
 const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s) { return &s->counts; }
 
-/* ---- a state ---------------------------------------------------------------------------------------- */
+/* ---- a state ---- */
 
 static void list_regions(berth_i_slot_solver *s) {
   s->regions = 1;
-  s->region[0] = (berth_i_slot_region){ 0, s->classes, 0, berth_ps_worker_slots(s->job, s->job->across) };
+  s->region[0] =
+      (berth_i_slot_region){ 0, s->classes, 0, berth_ps_worker_slots(s->job, s->job->across) };
   for (int32_t k = 0; s->racks && k < s->classes; k++) {
     berth_i_slot_region *last = &s->region[s->regions - 1];
     if (k > 0 && s->class[k].rack == s->class[k - 1].rack) last->n++;
@@ -67,7 +70,8 @@ static void list_regions(berth_i_slot_solver *s) {
   }
 }
 
-berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job, const berth_i_slot_state *state) {
+berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
+                                const berth_i_slot_state *state) {
   s->job = berth_ps_job_at(s->ps, job);
   if (!s->job) return berth_i_fail(s->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
   s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
@@ -77,10 +81,12 @@ berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job, const berth
   return BERTH_OK;
 }
 
-/* ---- one machine ------------------------------------------------------------------------------------ */
+/* ---- one machine ---- */
 
-/* @return false: more workers than the batch has samples. What is a rounding error above a whole number is that number */
-static bool wanted(const berth_i_slot_solver *s, double samples, double slots, berth_i_slot_want *out) {
+/* @return false: more workers than the batch has samples. What is a rounding error above a whole
+ *         number is that number */
+static bool wanted(const berth_i_slot_solver *s, double samples, double slots,
+                   berth_i_slot_want *out) {
   double workers = fmax(1, ceil(samples * slots * (1 - 1e-12)));
   double servers = fmax(1, ceil(workers / s->job->ratio * (1 - 1e-12)));
   if (!(workers <= s->job->batch && servers < INT32_MAX / 4)) return false;
@@ -95,7 +101,9 @@ static void solve_inside(berth_i_slot_solver *s, double samples) {
   for (int32_t k = 0; k < s->classes; k++) {
     const berth_i_slot_class *c = &s->class[k];
     double cost = want.units[0] * c->worker + want.units[1] * c->server;
-    if (!(cost < s->best_cost || (cost == s->best_cost && s->best_n == 1 && s->member[c->first] < s->best[0].machine))) continue;
+    if (!(cost < s->best_cost
+          || (cost == s->best_cost && s->best_n == 1 && s->member[c->first] < s->best[0].machine)))
+      continue;
     if (!berth_i_slot_fits(s, c, want.units[0], want.units[1])) continue;
     s->best[0] = (berth_ps_place){ s->member[c->first], want.units[0], want.units[1] };
     s->best_n = 1;
@@ -103,15 +111,17 @@ static void solve_inside(berth_i_slot_solver *s, double samples) {
   }
 }
 
-/* ---- several machines ------------------------------------------------------------------------------- */
+/* ---- several machines ---- */
 
 /* Each kind at its cheapest price. */
-static double at_least(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
+static double at_least(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                       berth_i_slot_want want) {
   berth_i_slot_sort(s);
   return want.units[0] * s->cheap[0][g->list].price + want.units[1] * s->cheap[1][g->list].price;
 }
 
-static berth_status solve_relaxed(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng) {
+static berth_status solve_relaxed(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                  berth_i_slot_want want, berth_rng *rng) {
   if (s->o.mode == BERTH_PDORS_FAITHFUL) {
     berth_i_slot_round_faithfully(s, g, want, rng);
     return BERTH_OK;
@@ -120,9 +130,10 @@ static berth_status solve_relaxed(berth_i_slot_solver *s, const berth_i_slot_reg
   return s->o.mode == BERTH_PDORS_EXACT ? berth_i_slot_exact(s, g, want) : BERTH_OK;
 }
 
-/* Only what is better than the best so far is looked for; but the published way rounds whenever there is a program. */
-static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g, double samples, berth_rng *rng,
-                                 double *bound) {
+/* Only what is better than the best so far is looked for; but the published way rounds whenever
+ * there is a program. */
+static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                 double samples, berth_rng *rng, double *bound) {
   berth_i_slot_want want;
   double least;
   bool always = s->o.mode == BERTH_PDORS_FAITHFUL;
@@ -145,7 +156,8 @@ static void answer(const berth_i_slot_solver *s, double bound, berth_i_slot_answ
 }
 
 /* Racks before the cluster: they are nearer. */
-berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream, berth_i_slot_answer *out) {
+berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream,
+                                berth_i_slot_answer *out) {
   berth_status st = BERTH_OK;
   berth_rng rng;
   berth_rng_init(&rng, s->o.seed, stream);
@@ -153,7 +165,8 @@ berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t
   s->best_cost = INFINITY;
   solve_inside(s, samples);
   double bound = s->best_cost;
-  for (int32_t i = 1; i < s->regions && st == BERTH_OK; i++) st = solve_region(s, &s->region[i], samples, &rng, &bound);
+  for (int32_t i = 1; i < s->regions && st == BERTH_OK; i++)
+    st = solve_region(s, &s->region[i], samples, &rng, &bound);
   if (st == BERTH_OK) st = solve_region(s, &s->region[0], samples, &rng, &bound);
   if (st == BERTH_OK) answer(s, bound, out);
   return st;

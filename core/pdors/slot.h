@@ -1,4 +1,5 @@
-/* One slot of one job at given prices: the least cost of so many samples (theta of PD-ORS 4.3), and a lower bound on it. */
+/* One slot of one job at given prices: the least cost of so many samples (theta of PD-ORS 4.3), and
+ * a lower bound on it. */
 #ifndef BERTH_PDORS_SLOT_H
 #define BERTH_PDORS_SLOT_H
 
@@ -7,7 +8,8 @@
 
 typedef struct berth_i_slot_solver berth_i_slot_solver;
 
-/** A state of a slot. Machines with the same numbers in all resources are alike; solvers treat them as one class. */
+/** A state of a slot. Machines with the same numbers in all resources are alike; solvers treat them
+ * as one class. */
 typedef struct berth_i_slot_state {
   const double *price; /* [machines * resources], INFINITY: not to be had */
   const double *left;  /* [machines * resources] */
@@ -22,12 +24,17 @@ typedef struct berth_i_slot_answer {
   berth_ps_place *place; /* [machines] room of the caller; machines ascending */
 } berth_i_slot_answer;
 
-berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o, berth_i_slot_solver **out);
+berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
+                                     berth_i_slot_solver **out);
 void berth_i_slot_solver_release(berth_i_slot_solver *s);
-/** Looks at a state for a job: classes, prices of a worker and of a server, room. Then ask for many amounts of work. */
-berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job, const berth_i_slot_state *state);
-/** @param samples above 0  @param stream of random numbers: the same one, the same answer, whatever was asked before */
-berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream, berth_i_slot_answer *out);
+/** Looks at a state for a job: classes, prices of a worker and of a server, room. Then ask for many
+ * amounts of work. */
+berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
+                                const berth_i_slot_state *state);
+/** @param samples above 0 @param stream of random numbers: the same one, the same answer, whatever
+ *        was asked before */
+berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t stream,
+                                berth_i_slot_answer *out);
 const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s);
 
 #endif

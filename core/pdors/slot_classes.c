@@ -2,7 +2,7 @@
 #include "base/sort_internal.h"
 #include "slot_internal.h"
 
-/* ---- the job ---------------------------------------------------------------------------------------- */
+/* ---- the job ---- */
 
 static void list_resources(berth_i_slot_solver *s) {
   s->resources = 0;
@@ -14,14 +14,16 @@ static void list_resources(berth_i_slot_solver *s) {
   }
 }
 
-/* ---- one machine ------------------------------------------------------------------------------------ */
+/* ---- one machine ---- */
 
-int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind, int32_t workers, int32_t servers,
-                          int32_t most) {
+int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
+                          int32_t workers, int32_t servers, int32_t most) {
   double fit = most;
   for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[kind][r] > 0)
-      fit = fmin(fit, (c->room[r] - s->takes[0][r] * workers - s->takes[1][r] * servers) / s->takes[kind][r] + 1e-6);
+      fit = fmin(fit, (c->room[r] - s->takes[0][r] * workers - s->takes[1][r] * servers)
+                              / s->takes[kind][r]
+                          + 1e-6);
   int32_t n, more[2];
   for (n = fit > 0 ? (int32_t)fit : 0; n > 0; n--) { /* the quotient may be one too large */
     more[0] = workers + (kind == 0 ? n : 0);
@@ -39,18 +41,20 @@ static double price(const berth_i_slot_solver *s, const double *prices, int32_t 
   return sum;
 }
 
-static void look_at(const berth_i_slot_solver *s, const berth_i_slot_state *state, int32_t machine, berth_i_slot_class *c) {
+static void look_at(const berth_i_slot_solver *s, const berth_i_slot_state *state, int32_t machine,
+                    berth_i_slot_class *c) {
   size_t at = (size_t)machine * (size_t)s->c.resources;
   for (int32_t r = 0; r < s->resources; r++) {
     size_t cell = at + (size_t)s->resource[r];
-    c->room[r] = state->left[cell] + 0.9e-9 * s->c.capacity[cell]; /* a little less than what is let through at last */
+    /* a little less than what is let through at last */
+    c->room[r] = state->left[cell] + 0.9e-9 * s->c.capacity[cell];
   }
   c->worker = price(s, state->price + at, 0);
   c->server = price(s, state->price + at, 1);
   c->rack = s->racks ? s->c.rack[machine] : 0;
 }
 
-/* ---- classes ---------------------------------------------------------------------------------------- */
+/* ---- classes ---- */
 
 static uint64_t mix(uint64_t h, double x) {
   uint64_t bits;
@@ -65,7 +69,8 @@ static uint64_t hash(const berth_i_slot_solver *s, const berth_i_slot_class *c) 
   return h * 0xbf58476d1ce4e5b9u >> 20;
 }
 
-static bool alike(const berth_i_slot_solver *s, const berth_i_slot_class *a, const berth_i_slot_class *b) {
+static bool alike(const berth_i_slot_solver *s, const berth_i_slot_class *a,
+                  const berth_i_slot_class *b) {
   if (a->rack != b->rack || a->worker != b->worker || a->server != b->server) return false;
   for (int32_t r = 0; r < s->resources; r++)
     if (a->room[r] != b->room[r]) return false;
@@ -75,7 +80,8 @@ static bool alike(const berth_i_slot_solver *s, const berth_i_slot_class *a, con
 /* Numbered by their first machine, which `first` is for now. */
 static void put(berth_i_slot_solver *s, berth_i_slot_class *c, int32_t machine) {
   size_t at = (size_t)hash(s, c) % s->table_room;
-  while (s->table[at] != BERTH_NONE && !alike(s, &s->class[s->table[at]], c)) at = (at + 1) % s->table_room;
+  while (s->table[at] != BERTH_NONE && !alike(s, &s->class[s->table[at]], c))
+    at = (at + 1) % s->table_room;
   if (s->table[at] == BERTH_NONE) {
     s->table[at] = s->classes;
     c->first = machine;
@@ -126,7 +132,7 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
   for (int32_t k = 0; k < s->classes; k++) find_room(s, &s->class[k]);
 }
 
-/* ---- by price --------------------------------------------------------------------------------------- */
+/* ---- by price ---- */
 
 BERTH_I_SORT(sort_by_price, berth_i_slot_priced, BERTH_I_UP(price) BERTH_I_UP(class))
 

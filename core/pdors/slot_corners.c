@@ -1,8 +1,9 @@
-/* One slot: the polygon of what one machine of a class has room for, workers across and servers up. Either that of the linear
- * program, or the hull of its whole points. */
+/* One slot: the polygon of what one machine of a class has room for, workers across and servers up.
+ * Either that of the linear program, or the hull of its whole points. */
 #include "slot_internal.h"
 
-/* Where a machine has room for more workers, whole points make no difference, and would take long. */
+/* Where a machine has room for more workers, whole points make no difference, and would take
+ * long. */
 enum { MOST_POINTS = 4096 };
 
 typedef struct point {
@@ -14,11 +15,13 @@ static berth_status put(berth_i_slot_solver *s, berth_i_slot_class *c, point p) 
   double **array[3] = { &l->units[0], &l->units[1], &l->cost };
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < 3 && st == BERTH_OK; i++)
-    st = berth_i_pool_grow(&s->pool, (void **)array[i], &l->cap[i], (size_t)l->n + 1, sizeof **array[i]);
+    st = berth_i_pool_grow(&s->pool, (void **)array[i], &l->cap[i], (size_t)l->n + 1,
+                           sizeof **array[i]);
   if (st != BERTH_OK) return st;
   l->units[0][l->n] = p.workers;
   l->units[1][l->n] = p.servers;
-  l->cost[l->n++] = (p.workers > 0 ? p.workers * c->worker : 0) + (p.servers > 0 ? p.servers * c->server : 0);
+  l->cost[l->n++] =
+      (p.workers > 0 ? p.workers * c->worker : 0) + (p.servers > 0 ? p.servers * c->server : 0);
   c->corners++;
   return BERTH_OK;
 }
@@ -29,19 +32,22 @@ static int32_t most_servers(const berth_i_slot_solver *s, const berth_i_slot_cla
   return (int32_t)fmin(c->most_servers, all);
 }
 
-/* ---- whole points ----------------------------------------------------------------------------------- */
+/* ---- whole points ---- */
 
 /* b is on or below the line from a to c. */
 static bool below(point a, point b, point c) {
-  return (b.servers - a.servers) * (c.workers - a.workers) <= (c.servers - a.servers) * (b.workers - a.workers);
+  return (b.servers - a.servers) * (c.workers - a.workers)
+         <= (c.servers - a.servers) * (b.workers - a.workers);
 }
 
-/* The last corners of the class that the new point hides go. The chain begins at (0, 0), or above it. */
+/* The last corners of the class that the new point hides go. The chain begins at (0, 0), or above
+ * it. */
 static void uncover(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
   berth_i_slot_corners *l = &s->corners;
   int32_t before = c->corners > 1 && l->units[0][c->corner + 1] == 0 ? 1 : 0;
   while (c->corners - before >= 2) {
-    point a = { l->units[0][l->n - 2], l->units[1][l->n - 2] }, b = { l->units[0][l->n - 1], l->units[1][l->n - 1] };
+    point a = { l->units[0][l->n - 2], l->units[1][l->n - 2] },
+          b = { l->units[0][l->n - 1], l->units[1][l->n - 1] };
     if (!below(a, b, p)) return;
     l->n--;
     c->corners--;
@@ -61,7 +67,7 @@ static berth_status draw_whole(berth_i_slot_solver *s, berth_i_slot_class *c) {
   return st;
 }
 
-/* ---- the linear program's --------------------------------------------------------------------------- */
+/* ---- the linear program's ---- */
 
 /* servers <= at_0 - slope workers */
 typedef struct line {
@@ -70,9 +76,12 @@ typedef struct line {
 
 static int32_t list_lines(const berth_i_slot_solver *s, const berth_i_slot_class *c, line *out) {
   int32_t n = 0;
-  out[n++] = (line){ most_servers(s, c) < c->most_servers || c->most_servers == 0 ? most_servers(s, c) : INFINITY, 0 };
+  out[n++] = (line){
+    most_servers(s, c) < c->most_servers || c->most_servers == 0 ? most_servers(s, c) : INFINITY, 0
+  };
   for (int32_t r = 0; r < s->resources && c->most_servers > 0; r++)
-    if (s->takes[1][r] > 0) out[n++] = (line){ c->room[r] / s->takes[1][r], s->takes[0][r] / s->takes[1][r] };
+    if (s->takes[1][r] > 0)
+      out[n++] = (line){ c->room[r] / s->takes[1][r], s->takes[0][r] / s->takes[1][r] };
   return n;
 }
 
@@ -87,7 +96,8 @@ static double most_workers(const berth_i_slot_solver *s, const berth_i_slot_clas
 static int32_t first_line(const line *l, int32_t n) {
   int32_t best = 0;
   for (int32_t i = 1; i < n; i++)
-    if (l[i].at_0 < l[best].at_0 || (l[i].at_0 == l[best].at_0 && l[i].slope > l[best].slope)) best = i;
+    if (l[i].at_0 < l[best].at_0 || (l[i].at_0 == l[best].at_0 && l[i].slope > l[best].slope))
+      best = i;
   return best;
 }
 
@@ -109,7 +119,8 @@ static int32_t next_line(const line *l, int32_t n, int32_t at, double *where) {
 static berth_status put_apart(berth_i_slot_solver *s, berth_i_slot_class *c, point p) {
   const berth_i_slot_corners *l = &s->corners;
   if (p.servers < 1e-9 * (1 + p.workers)) p.servers = 0;
-  if (fabs(p.workers - l->units[0][l->n - 1]) + fabs(p.servers - l->units[1][l->n - 1]) <= 1e-9 * (p.workers + p.servers))
+  if (fabs(p.workers - l->units[0][l->n - 1]) + fabs(p.servers - l->units[1][l->n - 1])
+      <= 1e-9 * (p.workers + p.servers))
     return BERTH_OK;
   return put(s, c, p);
 }
@@ -131,7 +142,7 @@ static berth_status draw_plain(berth_i_slot_solver *s, berth_i_slot_class *c) {
   return st;
 }
 
-/* ---- all -------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static berth_status draw(berth_i_slot_solver *s, berth_i_slot_class *c) {
   berth_i_slot_corners *l = &s->corners;
@@ -139,8 +150,11 @@ static berth_status draw(berth_i_slot_solver *s, berth_i_slot_class *c) {
   c->corners = 0;
   berth_status st;
   if ((st = put(s, c, (point){ 0, 0 })) != BERTH_OK) return st;
-  if ((st = s->whole && c->most_workers <= MOST_POINTS ? draw_whole(s, c) : draw_plain(s, c)) != BERTH_OK) return st;
-  if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0) st = put(s, c, (point){ l->units[0][l->n - 1], 0 });
+  if ((st = s->whole && c->most_workers <= MOST_POINTS ? draw_whole(s, c) : draw_plain(s, c))
+      != BERTH_OK)
+    return st;
+  if (l->units[0][l->n - 1] > 0 && l->units[1][l->n - 1] > 0)
+    st = put(s, c, (point){ l->units[0][l->n - 1], 0 });
   return st;
 }
 

@@ -1,6 +1,7 @@
-/* One slot, exactly. Machine by machine, for each number of workers and servers so far: the least that is lost against the linear
- * program's bound. What a machine at a point loses by the dual prices is never negative, so whatever lost more than the best answer
- * at hand is dropped; mostly little is left. The dropping is that of a branch and bound, the table makes it polynomial. */
+/* One slot, exactly. Machine by machine, for each number of workers and servers so far: the least
+ * that is lost against the linear program's bound. What a machine at a point loses by the dual
+ * prices is never negative, so whatever lost more than the best answer at hand is dropped; mostly
+ * little is left. The dropping is that of a branch and bound, the table makes it polynomial. */
 #include "slot_internal.h"
 
 typedef struct option {
@@ -34,13 +35,14 @@ static size_t state_of(const table *t, int32_t workers, int32_t servers) {
   return (size_t)workers * (size_t)(t->want.units[1] + 1) + (size_t)servers;
 }
 
-/* ---- what may be on a machine ----------------------------------------------------------------------- */
+/* ---- what may be on a machine ---- */
 
 static double cost_of(const berth_i_slot_class *c, int32_t workers, int32_t servers) {
   return (workers > 0 ? workers * c->worker : 0) + (servers > 0 ? servers * c->server : 0);
 }
 
-static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c, const double *price) {
+static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c,
+                      const double *price) {
   const berth_i_slot_corners *l = &s->corners;
   double best = 0;
   for (int32_t j = c->corner; j < c->corner + c->corners; j++)
@@ -49,15 +51,19 @@ static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c,
 }
 
 static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
-  double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) }, best = best_of(s, c, price);
+  double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) },
+         best = best_of(s, c, price);
   int32_t workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
   berth_status st;
   for (int32_t w = 0; w <= workers; w++) {
-    int32_t servers = berth_i_slot_room(s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
+    int32_t servers = berth_i_slot_room(
+        s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
     for (int32_t p = 0; p <= servers; p++) {
       double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);
       if (loss > t->gap) continue;
-      if ((st = berth_i_pool_grow(&t->pool, (void **)&t->option, &t->option_cap, t->options + 1, sizeof *t->option)) != BERTH_OK)
+      if ((st = berth_i_pool_grow(&t->pool, (void **)&t->option, &t->option_cap, t->options + 1,
+                                  sizeof *t->option))
+          != BERTH_OK)
         return st;
       t->option[t->options++] = (option){ { w, p }, loss };
     }
@@ -76,21 +82,25 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
     return BERTH_OK;
   }
   for (int32_t i = 0; i < c->count && i < n; i++) {
-    st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1, sizeof *t->layer);
+    st = berth_i_pool_grow(&t->pool, (void **)&t->layer, &t->layer_cap, t->layers + 1,
+                           sizeof *t->layer);
     if (st != BERTH_OK) return st;
-    t->layer[t->layers++] = (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };
+    t->layer[t->layers++] =
+        (layer){ s->member[c->first + i], first, (int32_t)(t->options - first) };
   }
   return BERTH_OK;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static void extend(table *t, const layer *l, uint16_t *chosen, int32_t workers, int32_t servers) {
   double so_far = t->loss[state_of(t, workers, servers)];
   for (int32_t i = 0; i < l->n; i++) {
     const option *x = &t->option[l->first + (size_t)i];
     double loss = so_far + x->loss;
-    if (workers + x->units[0] > t->want.units[0] || servers + x->units[1] > t->want.units[1] || loss > t->gap) continue;
+    if (workers + x->units[0] > t->want.units[0] || servers + x->units[1] > t->want.units[1]
+        || loss > t->gap)
+      continue;
     size_t to = state_of(t, workers + x->units[0], servers + x->units[1]);
     if (!(loss < t->next[to])) continue;
     t->next[to] = loss;
@@ -133,11 +143,12 @@ static void read_answer(berth_i_slot_solver *s, const table *t) {
   }
 }
 
-/* ---- all -------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static berth_status list_layers(berth_i_slot_solver *s, const berth_i_slot_region *g, table *t) {
   berth_status st = BERTH_OK;
-  for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++) st = list_class(s, t, &s->class[k]);
+  for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++)
+    st = list_class(s, t, &s->class[k]);
   return st;
 }
 
@@ -147,7 +158,9 @@ static bool is_small(const table *t) {
   return t->layers == 0 || t->states <= MOST_CELLS / t->layers;
 }
 
-static size_t states_for(berth_i_slot_want want) { return ((size_t)want.units[0] + 1) * ((size_t)want.units[1] + 1); }
+static size_t states_for(berth_i_slot_want want) {
+  return ((size_t)want.units[0] + 1) * ((size_t)want.units[1] + 1);
+}
 
 static berth_status solve(berth_i_slot_solver *s, table *t) {
   if (!is_small(t)) {
@@ -167,7 +180,8 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
   return BERTH_OK;
 }
 
-berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
+berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                berth_i_slot_want want) {
   table t = { .pool = berth_i_pool_empty(s->ctx), .want = want };
   t.gap = (s->best_cost - s->lp.bound) * (1 + 1e-9);
   if (t.gap <= 1e-12 * s->lp.bound) return BERTH_OK;
@@ -180,6 +194,7 @@ berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_regio
   berth_status st;
   if ((st = list_layers(s, g, &t)) == BERTH_OK) st = solve(s, &t);
   berth_i_pool_free(&t.pool);
-  if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1]) berth_i_slot_keep(s, g);
+  if (st == BERTH_OK && s->draft.all[0] == want.units[0] && s->draft.all[1] == want.units[1])
+    berth_i_slot_keep(s, g);
   return st;
 }

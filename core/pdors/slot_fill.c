@@ -2,10 +2,14 @@
 #include "base/sort_internal.h"
 #include "slot_internal.h"
 
-static const berth_i_slot_class *class_of(const berth_i_slot_solver *s, int32_t machine) { return &s->class[s->class_of[machine]]; }
-static double price_of(const berth_i_slot_class *c, int32_t kind) { return kind == 0 ? c->worker : c->server; }
+static const berth_i_slot_class *class_of(const berth_i_slot_solver *s, int32_t machine) {
+  return &s->class[s->class_of[machine]];
+}
+static double price_of(const berth_i_slot_class *c, int32_t kind) {
+  return kind == 0 ? c->worker : c->server;
+}
 
-/* ---- a draft ---------------------------------------------------------------------------------------- */
+/* ---- a draft ---- */
 
 void berth_i_slot_draft_clear(berth_i_slot_solver *s) {
   berth_i_slot_draft *d = &s->draft;
@@ -28,14 +32,16 @@ static void add(berth_i_slot_solver *s, int32_t machine, int32_t kind, int32_t m
   d->all[kind] += more;
 }
 
-void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers, int32_t servers) {
+void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers,
+                            int32_t servers) {
   add(s, machine, 0, workers);
   add(s, machine, 1, servers);
 }
 
-/* ---- too much --------------------------------------------------------------------------------------- */
+/* ---- too much ---- */
 
-/* Which kind to take from an over-full machine: one of which there are too many in all, else the dearer. */
+/* Which kind to take from an over-full machine: one of which there are too many in all, else the
+ * dearer. */
 static int32_t spare_kind(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine) {
   const berth_i_slot_draft *d = &s->draft;
   for (int32_t kind = 0; kind < 2; kind++)
@@ -46,11 +52,14 @@ static int32_t spare_kind(const berth_i_slot_solver *s, berth_i_slot_want want, 
   return class_of(s, machine)->worker >= class_of(s, machine)->server ? 0 : 1;
 }
 
-/* So many of a kind have to go for the rest to fit; of those there are too many of in all, no more than that. */
-static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine, int32_t kind) {
+/* So many of a kind have to go for the rest to fit; of those there are too many of in all, no more
+ * than that. */
+static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine,
+                        int32_t kind) {
   const berth_i_slot_draft *d = &s->draft;
   int32_t there = d->units[kind][machine], other = d->units[1 - kind][machine];
-  int32_t fit = berth_i_slot_room(s, class_of(s, machine), kind, kind == 0 ? 0 : other, kind == 0 ? other : 0, there - 1);
+  int32_t fit = berth_i_slot_room(s, class_of(s, machine), kind, kind == 0 ? 0 : other,
+                                  kind == 0 ? other : 0, there - 1);
   int64_t surplus = d->all[kind] - want.units[kind];
   return surplus > 0 && surplus < there - fit ? (int32_t)surplus : there - fit;
 }
@@ -72,7 +81,9 @@ static int32_t dearest(const berth_i_slot_solver *s, int32_t kind) {
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     if (d->units[kind][h] == 0) continue;
-    double more = found == BERTH_NONE ? 1 : price_of(class_of(s, h), kind) - price_of(class_of(s, found), kind);
+    double more = found == BERTH_NONE
+                      ? 1
+                      : price_of(class_of(s, h), kind) - price_of(class_of(s, found), kind);
     if (more > 0 || (more == 0 && h > found)) found = h;
   }
   return found;
@@ -86,13 +97,16 @@ static void trim(berth_i_slot_solver *s, int32_t kind, int32_t want) {
   }
 }
 
-/* ---- too little ------------------------------------------------------------------------------------- */
+/* ---- too little ---- */
 
-static void fill_class(berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind, int32_t want) {
+static void fill_class(berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
+                       int32_t want) {
   const berth_i_slot_draft *d = &s->draft;
   for (int32_t i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
     int32_t h = s->member[i];
-    add(s, h, kind, berth_i_slot_room(s, c, kind, d->units[0][h], d->units[1][h], (int32_t)(want - d->all[kind])));
+    add(s, h, kind,
+        berth_i_slot_room(s, c, kind, d->units[0][h], d->units[1][h],
+                          (int32_t)(want - d->all[kind])));
   }
 }
 
@@ -104,14 +118,15 @@ static bool fill(berth_i_slot_solver *s, const berth_i_slot_region *g, int32_t k
   return s->draft.all[kind] >= want;
 }
 
-bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, int32_t first) {
+bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                         berth_i_slot_want want, int32_t first) {
   berth_i_slot_sort(s);
   relieve(s, want);
   for (int32_t kind = 0; kind < 2; kind++) trim(s, kind, want.units[kind]);
   return fill(s, g, first, want.units[first]) && fill(s, g, 1 - first, want.units[1 - first]);
 }
 
-/* ---- the cheapest ----------------------------------------------------------------------------------- */
+/* ---- the cheapest ---- */
 
 static double cost_on(const berth_i_slot_solver *s, int32_t machine) {
   const berth_i_slot_class *c = class_of(s, machine);
@@ -124,7 +139,8 @@ static double cost_on(const berth_i_slot_solver *s, int32_t machine) {
 /* On several machines; and where that matters, in several racks. */
 static bool is_spread(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_draft *d = &s->draft;
-  bool racks_slower = s->racks && g == s->region && s->rack_slots > g->slots, spread = false, racks = false;
+  bool racks_slower = s->racks && g == s->region && s->rack_slots > g->slots, spread = false,
+       racks = false;
   int32_t one = BERTH_NONE;
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
@@ -146,7 +162,8 @@ void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g) {
   if (!(cost < s->best_cost) || !is_spread(s, g)) return;
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
-    if (d->units[0][h] + d->units[1][h] > 0) s->best[n++] = (berth_ps_place){ h, d->units[0][h], d->units[1][h] };
+    if (d->units[0][h] + d->units[1][h] > 0)
+      s->best[n++] = (berth_ps_place){ h, d->units[0][h], d->units[1][h] };
   }
   sort_by_machine(s->best, (size_t)n);
   s->best_n = n;

@@ -12,7 +12,8 @@ typedef struct berth_i_slot_class {
   int32_t rack;                      /* if racks matter, else 0 */
   int32_t first, count;              /* in `member`; machines ascending */
   int32_t most_workers, most_servers; /* on one machine, without the other */
-  int32_t corner, corners;           /* of the polygon of (workers, servers) that one machine has room for; the first is (0, 0) */
+  int32_t corner, corners;           /* of the polygon of (workers, servers) that one machine has
+                                        room for; the first is (0, 0) */
 } berth_i_slot_class;
 
 /** Polygons of all classes: what may stand on one machine. */
@@ -62,16 +63,19 @@ typedef struct berth_i_slot_column {
   double amount;           /* machines, or surplus units */
 } berth_i_slot_column;
 
-/** The linear program of a region: least cost of so many workers and servers, machines of a class shared out over its corners.
+/** The linear program of a region: least cost of so many workers and servers, machines of a class
+ * shared out over its corners.
  *
- * Dual simplex method with generalised upper bounds: every class has a key corner, and besides there are two columns, corners or
- * surplus of one of the two covering rows. So the basis is 2 by 2. */
+ * Dual simplex method with generalised upper bounds: every class has a key corner, and besides
+ * there are two columns, corners or surplus of one of the two covering rows. So the basis is 2 by
+ * 2. */
 typedef struct berth_i_slot_lp {
   int32_t *key;              /* [classes] corner */
   berth_i_slot_column column[2];
   double base[2];            /* what the key corners give */
   double want[2], price[2];  /* of workers, servers; dual prices */
-  double bound;              /* of the cost, by the duals: valid also if the method gave up; INFINITY: nothing is feasible */
+  double bound;              /* of the cost, by the duals: valid also if the method gave up;
+                                INFINITY: nothing is feasible */
   bool solved;
   berth_i_slot_share *share; /* [shares] machines that have any */
   int32_t shares;
@@ -85,7 +89,8 @@ struct berth_i_slot_solver {
   berth_pdors_options o;
   berth_ps_options c;
   berth_pdors_counts counts;
-  bool whole;                        /* polygons are hulls of their whole points: a better bound, but not the published program */
+  bool whole;                        /* polygons are hulls of their whole points: a better bound,
+                                        but not the published program */
   /* the job and the state */
   const berth_ps_job *job;
   int32_t resources, resource[BERTH_PS_RESOURCES]; /* of which it takes any */
@@ -95,8 +100,8 @@ struct berth_i_slot_solver {
   int32_t *class_of, *member, *next; /* [machines] */
   int32_t *table;                    /* [table_room] classes by hash */
   size_t table_room;
-  berth_i_slot_priced *cheap[2];     /* [2 * machines] classes by price of a worker, of a server: of the cluster, then of each
-                                        rack */
+  berth_i_slot_priced *cheap[2];     /* [2 * machines] classes by price of a worker, of a server: of
+                                        the cluster, then of each rack */
   bool racks;                        /* racks matter to the job */
   bool sorted;                       /* cheap is made */
   bool drawn;                        /* corners are made */
@@ -114,47 +119,59 @@ struct berth_i_slot_solver {
 
 enum { BERTH_I_SURPLUS_WORKERS = -1, BERTH_I_SURPLUS_SERVERS = -2 };
 
-/* ---- slot_classes.c */
+/* ---- slot_classes.c ---- */
 void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *state);
 /** Both kinds on one machine of a class. */
-static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t workers, int32_t servers) {
+static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c,
+                                     int32_t workers, int32_t servers) {
   for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[0][r] * workers + s->takes[1][r] * servers > c->room[r]) return false;
   return true;
 }
 /** More of a kind (0 workers, 1 servers), at most `most`, where some are already. */
-int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind, int32_t workers, int32_t servers,
-                          int32_t most);
+int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
+                          int32_t workers, int32_t servers, int32_t most);
 
 /** Makes `cheap`, once for a state. */
 void berth_i_slot_sort(berth_i_slot_solver *s);
 
-/* ---- slot_corners.c */
+/* ---- slot_corners.c ---- */
 /** Makes `corners`, once for a state. */
 berth_status berth_i_slot_draw(berth_i_slot_solver *s);
 
-/* ---- slot_lp.c */
-/** Least cost of what is wanted in a region; the answer is in s->lp. It does not depend on what was solved before.
+/* ---- slot_lp.c ---- */
+/** Least cost of what is wanted in a region; the answer is in s->lp. It does not depend on what was
+ *  solved before.
  *  O(pivots * corners); pivots are about the classes of which any machine is used. */
-berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want);
+berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                berth_i_slot_want want);
 
-/* ---- slot_fill.c: answers in whole numbers */
+/* ---- slot_fill.c: answers in whole numbers ---- */
 void berth_i_slot_draft_clear(berth_i_slot_solver *s);
-void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers, int32_t servers);
-/** Takes what is too much for its machine, then what is too much in all, the dearest; then adds what is missing, the cheapest that
- *  fits, `first` of the kinds first.  @return whether all could be had */
-bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, int32_t first);
-/** Keeps the draft if it is cheaper than what there is. All on one machine is not kept: that is for the case of one machine. */
+void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t workers,
+                            int32_t servers);
+/** Takes what is too much for its machine, then what is too much in all, the dearest; then adds
+ *  what is missing, the cheapest that fits, `first` of the kinds first. @return whether all could
+ *  be had */
+bool berth_i_slot_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                         berth_i_slot_want want, int32_t first);
+/** Keeps the draft if it is cheaper than what there is. All on one machine is not kept: that is for
+ * the case of one machine. */
 void berth_i_slot_keep(berth_i_slot_solver *s, const berth_i_slot_region *g);
 
-/* ---- slot_round.c: candidates from the linear program's answer, which is in s->lp */
+/* ---- slot_round.c: candidates from the linear program's answer, which is in s->lp ---- */
 /** The factor of the options for this program. */
-double berth_i_slot_factor(const berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want);
-void berth_i_slot_round_faithfully(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng);
-void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, berth_rng *rng);
+double berth_i_slot_factor(const berth_i_slot_solver *s, const berth_i_slot_region *g,
+                           berth_i_slot_want want);
+void berth_i_slot_round_faithfully(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                   berth_i_slot_want want, berth_rng *rng);
+void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                   berth_i_slot_want want, berth_rng *rng);
 
-/* ---- slot_exact.c */
-/** Keeps the best of all, if it is better than what there is; s->lp is that of the hulls.  @return BERTH_ENOMEM */
-berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want);
+/* ---- slot_exact.c ---- */
+/** Keeps the best of all, if it is better than what there is; s->lp is that of the hulls. @return
+ * BERTH_ENOMEM */
+berth_status berth_i_slot_exact(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                berth_i_slot_want want);
 
 #endif

@@ -1,8 +1,9 @@
 /* One slot: the linear program of many machines.
  *
- * min sum of costs, where each machine of each class is at a point of its polygon, workers in all >= W, servers in all >= S. With
- * the corners as columns: one row for each class (its machines) and two covering rows. At the start every machine is at (0, 0) and
- * both rows are short; costs are not negative, so that start is dual feasible, and there is no first phase. */
+ * min sum of costs, where each machine of each class is at a point of its polygon, workers in all
+ * >= W, servers in all >= S. With the corners as columns: one row for each class (its machines) and
+ * two covering rows. At the start every machine is at (0, 0) and both rows are short; costs are not
+ * negative, so that start is dual feasible, and there is no first phase. */
 #include "slot_internal.h"
 
 enum { STALL = 40 }; /* pivots without progress until the rule against cycles holds */
@@ -16,16 +17,22 @@ typedef struct pivot {
   bool bland, all;      /* all corners are looked at, not only neighbours */
 } pivot;
 
-/* ---- the basis -------------------------------------------------------------------------------------- */
+/* ---- the basis ---- */
 
 static berth_i_slot_column column_of(const berth_i_slot_solver *s, int32_t corner, int32_t class) {
   const berth_i_slot_corners *l = &s->corners;
-  if (corner == BERTH_I_SURPLUS_WORKERS) return (berth_i_slot_column){ corner, BERTH_NONE, { -1, 0 }, 0, 0 };
-  if (corner == BERTH_I_SURPLUS_SERVERS) return (berth_i_slot_column){ corner, BERTH_NONE, { 0, -1 }, 0, 0 };
+  if (corner == BERTH_I_SURPLUS_WORKERS)
+    return (berth_i_slot_column){ corner, BERTH_NONE, { -1, 0 }, 0, 0 };
+  if (corner == BERTH_I_SURPLUS_SERVERS)
+    return (berth_i_slot_column){ corner, BERTH_NONE, { 0, -1 }, 0, 0 };
   int32_t key;
   key = s->lp.key[class];
-  return (berth_i_slot_column){ corner, class, { l->units[0][corner] - l->units[0][key], l->units[1][corner] - l->units[1][key] },
-                                l->cost[corner] - l->cost[key], 0 };
+  return (berth_i_slot_column){ corner,
+                                class,
+                                { l->units[0][corner] - l->units[0][key],
+                                  l->units[1][corner] - l->units[1][key] },
+                                l->cost[corner] - l->cost[key],
+                                0 };
 }
 
 static void begin(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
@@ -61,7 +68,8 @@ static double key_amount(const berth_i_slot_solver *s, int32_t class) {
 static void move_key(berth_i_slot_solver *s, int32_t class, int32_t corner) {
   berth_i_slot_lp *p = &s->lp;
   int32_t old = p->key[class];
-  for (int32_t i = 0; i < 2; i++) p->base[i] += s->class[class].count * (s->corners.units[i][corner] - s->corners.units[i][old]);
+  for (int32_t i = 0; i < 2; i++)
+    p->base[i] += s->class[class].count * (s->corners.units[i][corner] - s->corners.units[i][old]);
   p->key[class] = corner;
 }
 
@@ -71,13 +79,15 @@ static void swap_key(berth_i_slot_solver *s, int32_t i, pivot *v) {
   int32_t class = p->column[i].class, old = p->key[class];
   move_key(s, class, p->column[i].corner);
   p->column[i] = column_of(s, old, class);
-  if (p->column[1 - i].class == class) p->column[1 - i] = column_of(s, p->column[1 - i].corner, class);
+  if (p->column[1 - i].class == class)
+    p->column[1 - i] = column_of(s, p->column[1 - i].corner, class);
   compute(p, v);
 }
 
-/* ---- what leaves ------------------------------------------------------------------------------------ */
+/* ---- what leaves ---- */
 
-/* The most negative; under Bland's rule the first.  @return column, its key swapped into it if that is it; BERTH_NONE: all well */
+/* The most negative; under Bland's rule the first. @return column, its key swapped into it if that
+ * is it; BERTH_NONE: all well */
 static int32_t leaving(berth_i_slot_solver *s, pivot *v) {
   berth_i_slot_lp *p = &s->lp;
   double least = -NOTHING * (1 + p->want[0] + p->want[1]);
@@ -100,12 +110,14 @@ static int32_t leaving(berth_i_slot_solver *s, pivot *v) {
   return found;
 }
 
-/* ---- what enters ------------------------------------------------------------------------------------ */
+/* ---- what enters ---- */
 
 static void offer(pivot *v, double reduced, double alpha, int32_t corner, int32_t class) {
   if (!(alpha < -NOTHING)) return;
   double ratio = reduced > 0 ? reduced / -alpha : 0;
-  if (ratio > v->ratio || (ratio == v->ratio && (v->bland ? corner >= v->corner : alpha >= v->alpha))) return;
+  if (ratio > v->ratio
+      || (ratio == v->ratio && (v->bland ? corner >= v->corner : alpha >= v->alpha)))
+    return;
   v->ratio = ratio;
   v->alpha = alpha;
   v->corner = corner;
@@ -117,19 +129,24 @@ typedef struct from_key {
   const double *price;
 } from_key;
 
-static void offer_corner(const berth_i_slot_corners *l, pivot *v, const from_key *k, int32_t corner, int32_t class) {
-  double w = l->units[0][corner] - k->units[0], p = l->units[1][corner] - k->units[1], alpha = v->row[0] * w + v->row[1] * p;
-  if (alpha < -NOTHING) offer(v, l->cost[corner] - k->cost - k->price[0] * w - k->price[1] * p, alpha, corner, class);
+static void offer_corner(const berth_i_slot_corners *l, pivot *v, const from_key *k, int32_t corner,
+                         int32_t class) {
+  double w = l->units[0][corner] - k->units[0], p = l->units[1][corner] - k->units[1],
+         alpha = v->row[0] * w + v->row[1] * p;
+  if (alpha < -NOTHING)
+    offer(v, l->cost[corner] - k->cost - k->price[0] * w - k->price[1] * p, alpha, corner, class);
 }
 
-/* For a class of which no machine has any: no corner has a smaller ratio than the better of one worker and one server. */
+/* For a class of which no machine has any: no corner has a smaller ratio than the better of one
+ * worker and one server. */
 static bool is_too_dear(const berth_i_slot_class *c, const double *price, const pivot *v) {
   bool worker = v->row[0] < 0 && c->worker - price[0] < -v->row[0] * v->ratio;
   bool server = v->row[1] < 0 && c->server - price[1] < -v->row[1] * v->ratio;
   return !worker && !server;
 }
 
-/* The key is the class's best corner. What becomes better first when prices move is a neighbour of it on the polygon.
+/* The key is the class's best corner. What becomes better first when prices move is a neighbour of
+ * it on the polygon.
  * @param all corners, if rounding errors hide the neighbours */
 static void offer_class(const berth_i_slot_solver *s, pivot *v, int32_t class, bool all) {
   const berth_i_slot_class *c = &s->class[class];
@@ -158,23 +175,28 @@ static bool entering(const berth_i_slot_solver *s, pivot *v, int32_t leaves) {
   v->ratio = INFINITY;
   v->alpha = 0;
   v->corner = INT32_MAX;
-  if (!is_column(p, BERTH_I_SURPLUS_WORKERS)) offer(v, p->price[0], -v->row[0], BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
-  if (!is_column(p, BERTH_I_SURPLUS_SERVERS)) offer(v, p->price[1], -v->row[1], BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
+  if (!is_column(p, BERTH_I_SURPLUS_WORKERS))
+    offer(v, p->price[0], -v->row[0], BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
+  if (!is_column(p, BERTH_I_SURPLUS_SERVERS))
+    offer(v, p->price[1], -v->row[1], BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
   for (int32_t k = v->g->from; k < v->g->from + v->g->n; k++) offer_class(s, v, k, v->all);
-  for (int32_t k = v->g->from; k < v->g->from + v->g->n && isinf(v->ratio); k++) offer_class(s, v, k, true);
+  for (int32_t k = v->g->from; k < v->g->from + v->g->n && isinf(v->ratio); k++)
+    offer_class(s, v, k, true);
   return v->ratio < INFINITY;
 }
 
-/* ---- the method ------------------------------------------------------------------------------------- */
+/* ---- the method ---- */
 
 /* Any prices bound the cost: each machine at its best corner. */
 static double bound_by_prices(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_corners *l = &s->corners;
-  double w = fmax(0, s->lp.price[0]), p = fmax(0, s->lp.price[1]), sum = w * s->lp.want[0] + p * s->lp.want[1];
+  double w = fmax(0, s->lp.price[0]), p = fmax(0, s->lp.price[1]),
+         sum = w * s->lp.want[0] + p * s->lp.want[1];
   for (int32_t k = g->from; k < g->from + g->n; k++) {
     const berth_i_slot_class *c = &s->class[k];
     double least = 0;
-    for (int32_t j = c->corner; j < c->corner + c->corners; j++) least = fmin(least, l->cost[j] - w * l->units[0][j] - p * l->units[1][j]);
+    for (int32_t j = c->corner; j < c->corner + c->corners; j++)
+      least = fmin(least, l->cost[j] - w * l->units[0][j] - p * l->units[1][j]);
     sum += c->count * least;
   }
   return fmax(0, sum);
@@ -202,22 +224,25 @@ static bool pivot_until_solved(berth_i_slot_solver *s, const berth_i_slot_region
 static double cost_of_basis(const berth_i_slot_solver *s, const berth_i_slot_region *g) {
   const berth_i_slot_lp *p = &s->lp;
   double sum = p->column[0].cost * p->column[0].amount + p->column[1].cost * p->column[1].amount;
-  for (int32_t k = g->from; k < g->from + g->n; k++) sum += s->class[k].count * s->corners.cost[p->key[k]];
+  for (int32_t k = g->from; k < g->from + g->n; k++)
+    sum += s->class[k].count * s->corners.cost[p->key[k]];
   return sum;
 }
 
-static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want, bool all) {
+static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want,
+                bool all) {
   s->lp.solved = false;
   begin(s, g, want);
   s->lp.bound = pivot_until_solved(s, g, all) ? bound_by_prices(s, g) : INFINITY;
   if (s->lp.solved) s->lp.solved = cost_of_basis(s, g) <= s->lp.bound * (1 + 1e-9);
 }
 
-/* ---- its answer, machine by machine ----------------------------------------------------------------- */
+/* ---- its answer, machine by machine ---- */
 
 static berth_status share(berth_i_slot_solver *s, int32_t machine, berth_i_slot_share **out) {
   berth_i_slot_lp *p = &s->lp;
-  berth_status st = berth_i_pool_grow(&s->pool, (void **)&p->share, &p->share_cap, (size_t)p->shares + 1, sizeof *p->share);
+  berth_status st = berth_i_pool_grow(&s->pool, (void **)&p->share, &p->share_cap,
+                                      (size_t)p->shares + 1, sizeof *p->share);
   if (st != BERTH_OK) return st;
   *out = &p->share[p->shares++];
   **out = (berth_i_slot_share){ machine, 0, 0 };
@@ -268,14 +293,16 @@ static berth_status share_out(berth_i_slot_solver *s, const berth_i_slot_region 
   berth_status st = BERTH_OK;
   s->lp.shares = 0;
   for (int32_t k = g->from; k < g->from + g->n && st == BERTH_OK; k++) {
-    bool used = s->lp.key[k] != s->class[k].corner || s->lp.column[0].class == k || s->lp.column[1].class == k;
+    bool used = s->lp.key[k] != s->class[k].corner || s->lp.column[0].class == k
+                || s->lp.column[1].class == k;
     if (used) st = share_class(s, k);
   }
   return st;
 }
 
 /* If neighbours were not enough after all, cost and bound differ. */
-berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
+berth_status berth_i_slot_relax(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                berth_i_slot_want want) {
   berth_status st = berth_i_slot_draw(s);
   if (st != BERTH_OK) return st;
   s->counts.programs++;

@@ -1,7 +1,9 @@
 /* What is committed in each slot. Slots in which nothing is share one blank state. */
 #include "pdors_internal.h"
 
-static size_t row(const berth_pdors *d, int32_t machine) { return (size_t)machine * (size_t)d->c.resources; }
+static size_t row(const berth_pdors *d, int32_t machine) {
+  return (size_t)machine * (size_t)d->c.resources;
+}
 
 static uint64_t mixed(uint64_t x) {
   x ^= x >> 30;
@@ -11,12 +13,15 @@ static uint64_t mixed(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* 0 for a machine on which nothing is used. The hash of a slot is the sum over machines: it is kept up one machine at a time. */
+/* 0 for a machine on which nothing is used. The hash of a slot is the sum over machines: it is kept
+ * up one machine at a time. */
 static uint64_t hash_of_row(const berth_pdors *d, const berth_i_pdors_slot *s, int32_t machine) {
   uint64_t h = 0, bits;
   for (int32_t r = 0; r < d->c.resources; r++) {
     memcpy(&bits, &s->used[row(d, machine) + (size_t)r], sizeof bits);
-    if (bits) h += mixed(bits + mixed(((uint64_t)(uint32_t)machine << 8 | (uint64_t)r) + 0x9e3779b97f4a7c15u));
+    if (bits)
+      h += mixed(bits
+                 + mixed(((uint64_t)(uint32_t)machine << 8 | (uint64_t)r) + 0x9e3779b97f4a7c15u));
   }
   return h;
 }
@@ -43,7 +48,8 @@ const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot) {
 /* One block of three arrays. */
 static berth_status make_room(berth_pdors *d, berth_i_pdors_slot *s) {
   if (s->used) return BERTH_OK;
-  if (!(s->used = berth_i_pool_zalloc(&d->pool, 3 * d->cells, sizeof *s->used))) return berth_i_pool_status(&d->pool);
+  if (!(s->used = berth_i_pool_zalloc(&d->pool, 3 * d->cells, sizeof *s->used)))
+    return berth_i_pool_status(&d->pool);
   s->price = s->used + d->cells;
   s->left = s->price + d->cells;
   price_all(d, s);
@@ -56,20 +62,22 @@ berth_status berth_i_pdors_slots_init(berth_pdors *d) {
   return d->mark ? make_room(d, &d->blank) : berth_i_pool_status(&d->pool);
 }
 
-/* ---- commitment ------------------------------------------------------------------------------------- */
+/* ---- commitment ---- */
 
 static double amount(const berth_ps_job *j, const berth_ps_place *p, int32_t r) {
   return j->worker[r] * p->workers + j->server[r] * p->servers;
 }
 
-static berth_status check(const berth_pdors *d, int32_t job, int32_t slot, const berth_ps_place *p) {
+static berth_status check(const berth_pdors *d, int32_t job, int32_t slot,
+                          const berth_ps_place *p) {
   const double *used = d->slot[slot].used;
   for (int32_t r = 0; r < d->c.resources; r++) {
     size_t at = row(d, p->machine) + (size_t)r;
     double more = amount(berth_ps_job_at(d->ps, job), p, r);
     if (used[at] + more > d->c.capacity[at] * (1 + 1e-9))
       return berth_i_fail(d->ctx, BERTH_EINFEASIBLE,
-                          "pdors: job %d wants %g of resource %d on machine %d in slot %d, where %g is left", job, more, r,
+                          "pdors: job %d wants %g of resource %d on machine %d in slot %d, where "
+                          "%g is left", job, more, r,
                           p->machine,
                           slot, d->c.capacity[at] - used[at]);
   }
@@ -92,7 +100,8 @@ static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan 
 
 static void take(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
-  for (int32_t r = 0; r < d->c.resources; r++) s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
+  for (int32_t r = 0; r < d->c.resources; r++)
+    s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
 }
 
 static void put(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
@@ -111,7 +120,7 @@ berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors
   return BERTH_OK;
 }
 
-/* ---- and back --------------------------------------------------------------------------------------- */
+/* ---- and back ---- */
 
 static void clear_row(berth_pdors *d, berth_i_pdors_slot *s, int32_t machine) {
   s->hash -= hash_of_row(d, s, machine);
@@ -119,7 +128,8 @@ static void clear_row(berth_pdors *d, berth_i_pdors_slot *s, int32_t machine) {
   d->mark[machine] = d->stamp;
 }
 
-/* Removes the entries of a job.  @return whether there were any; the rows of their machines are cleared and marked */
+/* Removes the entries of a job. @return whether there were any; the rows of their machines are
+ * cleared and marked */
 static bool strike(berth_pdors *d, berth_i_pdors_slot *s, int32_t job) {
   size_t i, kept = 0;
   for (i = 0; i < s->n; i++)
@@ -132,7 +142,8 @@ static bool strike(berth_pdors *d, berth_i_pdors_slot *s, int32_t job) {
 
 static void add_again(berth_pdors *d, berth_i_pdors_slot *s) {
   for (size_t i = 0; i < s->n; i++)
-    if (d->mark[s->entry[i].place.machine] == d->stamp) take(d, s, s->entry[i].job, &s->entry[i].place);
+    if (d->mark[s->entry[i].place.machine] == d->stamp)
+      take(d, s, s->entry[i].job, &s->entry[i].place);
 }
 
 static void close_rows(berth_pdors *d, berth_i_pdors_slot *s) {

@@ -2,7 +2,8 @@
 #include "place_internal.h"
 
 #define ABOUT(symbol) &berth_i_placer_##symbol.about,
-static const berth_placer *const placers[] = { BERTH_I_PLACERS(ABOUT) ABOUT(portfolio) ABOUT(policy) NULL };
+static const berth_placer *const placers[] = { BERTH_I_PLACERS(ABOUT) ABOUT(portfolio) ABOUT(policy)
+                                                   NULL };
 
 const berth_placer *const *berth_placers(void) { return placers; }
 
@@ -14,11 +15,12 @@ const berth_placer *berth_placer_find(const char *name) {
 }
 
 static const berth_i_placer *find(const char *name) {
-  return name && strcmp(name, berth_i_placer_portfolio.about.name) == 0 ? &berth_i_placer_portfolio : berth_i_placer_find(name);
+  return name && strcmp(name, berth_i_placer_portfolio.about.name) == 0 ? &berth_i_placer_portfolio
+                                                                        : berth_i_placer_find(name);
 }
 
-berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts, berth_placement **out,
-                         berth_obstacle *why) {
+berth_status berth_place(berth_cost *cost, const char *placer, const berth_place_options *opts,
+                         berth_placement **out, berth_obstacle *why) {
   berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   const berth_i_placer *p = find(placer);
   if (!p) return berth_i_placer_unknown(cost->ctx, placer);

@@ -1,9 +1,10 @@
-/* The portfolio: its members, its life, and which answer stays. How they are run: portfolio_run.c, portfolio_try.c. */
+/* The portfolio: its members, its life, and which answer stays. How they are run: portfolio_run.c,
+ * portfolio_try.c. */
 #include "portfolio_internal.h"
 #include "sim/rows_internal.h"
 #include <stdio.h>
 
-/* ---- members ------------------------------------------------------------------------------ */
+/* ---- members ---- */
 
 static void take_built_in(int32_t k, const berth_place_options *place, berth_i_entry *e) {
   const berth_i_placer *placer = NULL;
@@ -39,7 +40,8 @@ static bool is(const berth_i_entry *e, const char *placer) {
 }
 
 static const char *label(const berth_member *m) {
-  const berth_policy *policy = m->placer && strcmp(m->placer, "policy") == 0 ? m->options.policy : NULL;
+  const berth_policy *policy =
+      m->placer && strcmp(m->placer, "policy") == 0 ? m->options.policy : NULL;
   if (m->name) return m->name;
   if (policy && policy->name) return policy->name;
   return m->placer ? m->placer : "own";
@@ -49,12 +51,15 @@ static const char *label(const berth_member *m) {
 static berth_status check_entry(berth_cost *cost, int32_t i, berth_i_entry *e) {
   if (e->member.place) return BERTH_OK;
   if (e->member.placer && strcmp(e->member.placer, "portfolio") == 0) {
-    return berth_i_fail(cost->ctx, BERTH_EINVAL, "portfolio: member %d (%s): is a portfolio itself", (int)i, label(&e->member));
+    return berth_i_fail(cost->ctx, BERTH_EINVAL, "portfolio: member %d (%s): is a portfolio itself",
+                        (int)i, label(&e->member));
   }
   berth_status st;
-  if ((e->placer = berth_i_placer_find(e->member.placer))) st = berth_i_placer_check(cost, e->placer, &e->member.options);
+  if ((e->placer = berth_i_placer_find(e->member.placer)))
+    st = berth_i_placer_check(cost, e->placer, &e->member.options);
   else st = berth_i_placer_unknown(cost->ctx, e->member.placer);
-  if (st == BERTH_EINVAL) berth_i_prefix_error(cost->ctx, "portfolio: member %d (%s): ", (int)i, label(&e->member));
+  if (st == BERTH_EINVAL)
+    berth_i_prefix_error(cost->ctx, "portfolio: member %d (%s): ", (int)i, label(&e->member));
   return st;
 }
 
@@ -63,7 +68,8 @@ static berth_status name_entry(berth_portfolio *p, int32_t i) {
   berth_member_report *r = &p->report[i];
   if (!(e->name = berth_i_pool_strdup(&p->pool, label(&e->member)))) return berth_i_nomem(p->ctx);
   e->baseline = is(e, "single") || is(e, "round-robin");
-  e->home = e->member.place || is(e, "policy") || is(e, "metis"); /* METIS sets signal handlers while it runs */
+  /* METIS sets signal handlers while it runs */
+  e->home = e->member.place || is(e, "policy") || is(e, "metis");
   r->name = e->name;
   r->placer = e->member.place ? NULL : e->member.placer;
   r->options = e->member.place ? NULL : &e->member.options;
@@ -74,7 +80,7 @@ static berth_status name_entry(berth_portfolio *p, int32_t i) {
   return BERTH_OK;
 }
 
-/* ---- options ------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 berth_portfolio_options berth_portfolio_default(const berth_graph *g) {
   berth_portfolio_options o = { 0 };
@@ -115,7 +121,8 @@ const berth_option_table *berth_portfolio_option_table(void) {
 }
 
 static berth_status of_one_placer(berth_ctx *ctx, const char *what) {
-  return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option %s: is of one placer; give it to a member", what);
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "portfolio: option %s: is of one placer; give it to a member", what);
 }
 
 static berth_status check_place(berth_ctx *ctx, const berth_place_options *o) {
@@ -133,7 +140,8 @@ static berth_status check_place(berth_ctx *ctx, const berth_place_options *o) {
 
 static berth_status check_run(berth_ctx *ctx, const berth_portfolio_options *o) {
   if (o->n_members < 0 || (o->n_members > 0 && !o->members)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option members: there are not %d", (int)o->n_members);
+    return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option members: there are not %d",
+                        (int)o->n_members);
   }
   berth_status st = berth_options_check(ctx, berth_portfolio_option_table(), o);
   return st == BERTH_OK ? check_place(ctx, &o->place) : st;
@@ -141,12 +149,14 @@ static berth_status check_run(berth_ctx *ctx, const berth_portfolio_options *o) 
 
 static berth_status check_clock(berth_ctx *ctx, const berth_portfolio_options *o, bool there) {
   if (there || o->seconds == 0 || isinf(o->seconds)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "portfolio: option seconds: %g s, but the context has no clock", o->seconds);
+  return berth_i_fail(ctx, BERTH_EINVAL,
+                      "portfolio: option seconds: %g s, but the context has no clock", o->seconds);
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o, berth_portfolio **out) {
+berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o,
+                                   berth_portfolio **out) {
   bool given = o->n_members > 0;
   int32_t n = given ? o->n_members : count_built_in();
   berth_portfolio *p = berth_i_pool_object(cost->ctx, sizeof *p);
@@ -189,7 +199,7 @@ const berth_member_report *berth_portfolio_report(const berth_portfolio *p, int3
   return member >= 0 && member < p->n ? &p->report[member] : NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static void choose(berth_portfolio *p) {
   for (int32_t i = 0; i < p->n; i++) {
@@ -215,9 +225,11 @@ static berth_sim_options judge_of(const berth_cost *cost, const berth_portfolio_
   return s;
 }
 
-/* What is proved to fit nowhere need not be tried by the built-in members, each of which would find that out in its own time. */
+/* What is proved to fit nowhere need not be tried by the built-in members, each of which would find
+ * that out in its own time. */
 static berth_status refuse_at_once(berth_i_run *r, berth_obstacle *why) {
-  berth_status st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
+  berth_status st =
+      berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
   for (int32_t i = 0; i < r->p->n && st == BERTH_EINFEASIBLE; i++) {
     r->p->report[i].status = st;
     r->p->report[i].why = *why;
@@ -236,8 +248,8 @@ static berth_status run_members(berth_i_run *r, berth_obstacle *why) {
   return st == BERTH_OK && r->p->winner == BERTH_NONE ? berth_i_portfolio_refuse(r, why) : st;
 }
 
-berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts, berth_portfolio **out,
-                                 berth_obstacle *why) {
+berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options *opts,
+                                 berth_portfolio **out, berth_obstacle *why) {
   berth_portfolio_options o = opts ? *opts : berth_portfolio_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };
   berth_i_run r = { 0 };
@@ -257,9 +269,10 @@ berth_status berth_portfolio_run(berth_cost *cost, const berth_portfolio_options
   return st;
 }
 
-/* ---- as a placer --------------------------------------------------------------------------- */
+/* ---- as a placer ---- */
 
-static berth_status run(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
+                        berth_obstacle *why) {
   berth_portfolio_options o = berth_portfolio_default(cost->g);
   berth_portfolio *p = NULL;
   o.place = *opts;
@@ -275,14 +288,17 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, berth
 const berth_i_placer berth_i_placer_portfolio = {
   .about = { .name = "portfolio",
              .reads = "averages tries members seconds threads judge",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Runs the trivial ones, m-etf and m-sct with several sets of favourites and tie "
-              "rules, and all others but random and the variants, some of them also on sets of "
-              "ops (coarsen) or with weighed transfers (transfer_weight); simulates each answer, "
-              "keeps the best. The default.",
-      .good = "Whenever a few times the cost of one placer does not matter.",
-      .weak = "No better than its best member, under the simulation that judges." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule =
+                           "Runs the trivial ones, m-etf and m-sct with several sets of favourites "
+                           "and tie rules, and all others but random and the variants, some of "
+                           "them also on sets of ops (coarsen) or with weighed transfers "
+                           "(transfer_weight); simulates each answer, keeps the best. The default.",
+                       .good = "Whenever a few times the cost of one placer does not matter.",
+                       .weak =
+                           "No better than its best member, under the simulation that judges." },
+                     { .name = NULL } } },
   .run = run,
 };

@@ -26,10 +26,12 @@ struct berth_portfolio {
 };
 
 /** The list of the options, or the built-in one, checked; reports are empty. */
-berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o, berth_portfolio **out);
+berth_status berth_i_portfolio_new(berth_cost *cost, const berth_portfolio_options *o,
+                                   berth_portfolio **out);
 
-/** What one thread works with. The calling one has the caller's context and cost; each other one has a context of its own, and
- *  borrowed copies of graph, topology and cost that name it, so that nothing shared is written. */
+/** What one thread works with. The calling one has the caller's context and cost; each other one
+ *  has a context of its own, and borrowed copies of graph, topology and cost that name it, so that
+ *  nothing shared is written. */
 typedef struct berth_i_worker {
   struct berth_i_run *run;
   berth_ctx *ctx;
@@ -70,7 +72,8 @@ typedef struct berth_i_run {
 } berth_i_run;
 
 /** Runs all members and judges their answers.
- *  @return BERTH_OK; BERTH_EINTERRUPT (hook), BERTH_ENOMEM, BERTH_ECALLBACK; errors of the judge's options */
+ *  @return BERTH_OK; BERTH_EINTERRUPT (hook), BERTH_ENOMEM, BERTH_ECALLBACK; errors of the judge's
+ *          options */
 berth_status berth_i_portfolio_execute(berth_i_run *r);
 
 /** Places with one member and judges the answer, on worker w. */

@@ -1,4 +1,5 @@
-/* When no answer of the portfolio keeps memory: a proof that nothing can, else what came closest. */
+/* When no answer of the portfolio keeps memory: a proof that nothing can, else what came
+ * closest. */
 #include "portfolio_internal.h"
 #include <stdio.h>
 
@@ -30,7 +31,8 @@ static const berth_member_report *first_that_ran(const berth_portfolio *p) {
 }
 
 /* A list placer keeps memory in its own order, which that of the judge need not follow. */
-static berth_status holds_as_planned(const berth_i_run *r, const berth_member_report *m, bool *yes) {
+static berth_status holds_as_planned(const berth_i_run *r, const berth_member_report *m,
+                                     bool *yes) {
   berth_sim_options o = r->judge;
   *yes = false;
   if (!m->oom || !m->placement->sequence) return BERTH_OK;
@@ -74,32 +76,41 @@ static void write_time(const berth_portfolio *p, char *buf, size_t size) {
 static berth_status say_refusal(berth_ctx *ctx, const berth_member_report *m, const char *late) {
   static const char none[] = "no placement found: ";
   const char *reason = strstr(m->message, none);
-  if (m->status != BERTH_EINFEASIBLE && m->placer) return berth_i_fail(ctx, m->status, "portfolio: %s%s", late, m->message);
-  if (m->status != BERTH_EINFEASIBLE) return berth_i_fail(ctx, m->status, "portfolio: %s%s: %s", late, m->name, m->message);
-  return berth_i_fail(ctx, m->status, "portfolio: %sno placement found (closest: %s, %s)", late, m->name,
-                      reason ? reason + strlen(none) : m->message);
+  if (m->status != BERTH_EINFEASIBLE && m->placer)
+    return berth_i_fail(ctx, m->status, "portfolio: %s%s", late, m->message);
+  if (m->status != BERTH_EINFEASIBLE)
+    return berth_i_fail(ctx, m->status, "portfolio: %s%s: %s", late, m->name, m->message);
+  return berth_i_fail(ctx, m->status, "portfolio: %sno placement found (closest: %s, %s)", late,
+                      m->name, reason ? reason + strlen(none) : m->message);
 }
 
-static berth_status say_closest(const berth_i_run *r, const berth_member_report *m, const char *late) {
+static berth_status say_closest(const berth_i_run *r, const berth_member_report *m,
+                                const char *late) {
   char hint[120];
   berth_status st = write_hint(r, hint, sizeof hint);
   if (st != BERTH_OK) return st;
   char op[160], device[160], bytes[32];
   return berth_i_fail(r->cost->ctx, BERTH_EINFEASIBLE,
-                      "portfolio: %sno placement found: that of %s comes closest, but %s runs out of memory on %s: "
-                      "%s are missing%s", late, m->name, berth_i_op_label(r->cost->g, m->why.op, op, sizeof op),
+                      "portfolio: %sno placement found: that of %s comes closest, but %s runs out "
+                      "of memory on %s: %s are missing%s",
+                      late, m->name, berth_i_op_label(r->cost->g, m->why.op, op, sizeof op),
                       berth_i_device_label(r->cost->t, m->why.device, device, sizeof device),
-                      berth_quantity_format(m->why.missing, BERTH_BYTES, bytes, sizeof bytes), hint);
+                      berth_quantity_format(m->why.missing, BERTH_BYTES, bytes, sizeof bytes),
+                      hint);
 }
 
 berth_status berth_i_portfolio_refuse(const berth_i_run *r, berth_obstacle *why) {
   berth_ctx *ctx = r->cost->ctx;
   const berth_member_report *m = closest(r->p);
   berth_status st = BERTH_OK; /* for built-in members it is known that there is no proof */
-  if (r->o->n_members > 0) st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple, why);
+  if (r->o->n_members > 0)
+    st = berth_i_prove_infeasible(r->cost, "portfolio", r->judge.memory, r->judge.param_multiple,
+                                  why);
   if (st != BERTH_OK) return st;
   if (!m) m = first_that_ran(r->p);
-  if (!m) return berth_i_fail(ctx, BERTH_EINTERRUPT, "portfolio: no time left before any member answered");
+  if (!m)
+    return berth_i_fail(ctx, BERTH_EINTERRUPT,
+                        "portfolio: no time left before any member answered");
   char late[60];
   write_time(r->p, late, sizeof late);
   *why = m->why;

@@ -1,9 +1,10 @@
-/* The members on threads. The calling thread asks the hooks; the others look at a flag, and at the clock. */
+/* The members on threads. The calling thread asks the hooks; the others look at a flag, and at the
+ * clock. */
 #include "portfolio_internal.h"
 
 enum { SMALL = 20000 }; /* ops times members: below, threads cost more than they bring */
 
-/* ---- hooks --------------------------------------------------------------------------------- */
+/* ---- hooks ---- */
 
 static bool hook_says_stop(berth_i_run *r) {
   if (!r->hooks.interrupt || !r->hooks.interrupt(r->hooks.ud)) return false;
@@ -24,7 +25,8 @@ static int should_stop(void *ud) {
 
 static double same_clock(void *ud) { return berth_i_portfolio_now(((berth_i_worker *)ud)->run); }
 
-/* While a member runs on the calling thread, its context asks the run, which asks the caller's hooks. */
+/* While a member runs on the calling thread, its context asks the run, which asks the caller's
+ * hooks. */
 static void put_hooks(berth_i_run *r) {
   berth_hooks h = { 0 };
   h.interrupt = should_stop;
@@ -46,12 +48,15 @@ static void watch(void *ud) {
   put_hooks(r);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------- */
+/* ---- jobs ---- */
 
-static bool waits(const berth_i_run *r, int32_t member) { return r->p->entry[member].matching != BERTH_I_MATCHING_NONE; }
+static bool waits(const berth_i_run *r, int32_t member) {
+  return r->p->entry[member].matching != BERTH_I_MATCHING_NONE;
+}
 
 static void add_job(berth_i_run *r, int32_t member) {
-  bool asks = r->cost->collective && r->cost->g->n_collectives > 0; /* a function of the caller's while it places */
+  /* a function of the caller's while it places */
+  bool asks = r->cost->collective && r->cost->g->n_collectives > 0;
   r->home[r->n_jobs] = member == BERTH_NONE || asks || r->p->entry[member].home;
   r->job[r->n_jobs++] = member;
 }
@@ -73,7 +78,8 @@ static berth_status make_favourites(berth_i_run *r) {
   int32_t i;
   for (i = 0; i < r->p->n && !waits(r, i);) i++;
   for (int32_t k = 0; k < BERTH_I_MATCHINGS && i < r->p->n; k++)
-    r->favourite[k] = berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
+    r->favourite[k] =
+        berth_i_pool_alloc(&r->pool, (size_t)r->cost->g->n_ops, sizeof *r->favourite[k]);
   return berth_i_pool_status(&r->pool);
 }
 
@@ -86,7 +92,7 @@ static berth_status make_jobs(berth_i_run *r) {
   return make_favourites(r);
 }
 
-/* ---- workers ------------------------------------------------------------------------------- */
+/* ---- workers ---- */
 
 static int32_t count_threads(const berth_i_run *r) {
   int32_t others = 0, threads = r->o->threads;
@@ -144,7 +150,8 @@ static void bring_home(berth_i_run *r) {
 
 static void free_workers(berth_i_run *r) {
   size_t peak = 0;
-  for (int32_t i = 1; i < r->workers && r->worker[i].ctx; i++) peak += berth_ctx_memory_peak(r->worker[i].ctx);
+  for (int32_t i = 1; i < r->workers && r->worker[i].ctx; i++)
+    peak += berth_ctx_memory_peak(r->worker[i].ctx);
   berth_i_ctx_count_peak(r->cost->ctx, peak);
   bring_home(r);
   for (int32_t i = 0; i < r->workers; i++) {
@@ -153,7 +160,7 @@ static void free_workers(berth_i_run *r) {
   }
 }
 
-/* ---- all together -------------------------------------------------------------------------- */
+/* ---- all together ---- */
 
 /* The judge's options are wrong for all answers or for none. */
 static berth_status check_judge(berth_i_run *r) {
@@ -182,7 +189,8 @@ static berth_status outcome(const berth_i_run *r) {
   }
   if (failed) return BERTH_ECALLBACK;
   if (refused) return berth_i_nomem(r->cost->ctx);
-  return atomic_load(&r->asked) ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted") : BERTH_OK;
+  return atomic_load(&r->asked) ? berth_i_fail(r->cost->ctx, BERTH_EINTERRUPT, "interrupted")
+                                : BERTH_OK;
 }
 
 static void run_all(berth_i_run *r) {

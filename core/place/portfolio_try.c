@@ -1,23 +1,30 @@
-/* One member of the portfolio on one thread: placing, judging, and the linear program that several share. */
+/* One member of the portfolio on one thread: placing, judging, and the linear program that several
+ * share. */
 #include "portfolio_internal.h"
 #include <stdio.h>
 
-double berth_i_portfolio_now(const berth_i_run *r) { return r->hooks.clock ? r->hooks.clock(r->hooks.ud) : (double)NAN; }
+double berth_i_portfolio_now(const berth_i_run *r) {
+  return r->hooks.clock ? r->hooks.clock(r->hooks.ud) : (double)NAN;
+}
 
-static bool time_is_up(const berth_i_run *r) { return !isinf(r->deadline) && berth_i_portfolio_now(r) >= r->deadline; }
+static bool time_is_up(const berth_i_run *r) {
+  return !isinf(r->deadline) && berth_i_portfolio_now(r) >= r->deadline;
+}
 
-/* ---- the linear program -------------------------------------------------------------------- */
+/* ---- the linear program ---- */
 
 static berth_status solve(berth_i_worker *w) {
   static const double tau[BERTH_I_MATCHINGS] = { 0, 0.5, 0.1 };
   berth_i_run *r = w->run;
   berth_lp_options o = berth_lp_default();
-  if (atomic_load(&r->stopped) || time_is_up(r)) return berth_i_fail(w->ctx, BERTH_EINTERRUPT, "interrupted");
+  if (atomic_load(&r->stopped) || time_is_up(r))
+    return berth_i_fail(w->ctx, BERTH_EINTERRUPT, "interrupted");
   o.gap = r->o->place.gap;
   berth_lp *lp;
   berth_status st;
   if ((st = berth_lp_solve(w->cost, &o, &lp)) != BERTH_OK) return st;
-  for (int k = 0; k < BERTH_I_MATCHINGS && st == BERTH_OK; k++) st = berth_lp_favourites(lp, tau[k], r->favourite[k]);
+  for (int k = 0; k < BERTH_I_MATCHINGS && st == BERTH_OK; k++)
+    st = berth_lp_favourites(lp, tau[k], r->favourite[k]);
   berth_lp_release(lp);
   return st;
 }
@@ -45,22 +52,25 @@ static berth_status await_solution(berth_i_worker *w) {
   return st == BERTH_OK ? st : berth_i_fail(w->ctx, st, "%s", r->lp_text);
 }
 
-/* ---- placing ------------------------------------------------------------------------------- */
+/* ---- placing ---- */
 
 static berth_status check_own(berth_i_worker *w, const berth_placement *p) {
   if (!p) return berth_i_fail(w->ctx, BERTH_EINVAL, "there is no placement");
   if (p->ctx == w->ctx && p->n == w->cost->g->n_ops) return BERTH_OK;
-  return berth_i_fail(w->ctx, BERTH_EINVAL, "the placement is of %d ops, not %d, or of another context", (int)p->n,
+  return berth_i_fail(w->ctx, BERTH_EINVAL,
+                      "the placement is of %d ops, not %d, or of another context", (int)p->n,
                       (int)w->cost->g->n_ops);
 }
 
-static berth_status place_own(berth_i_worker *w, berth_i_entry *e, berth_placement **out, berth_obstacle *why) {
+static berth_status place_own(berth_i_worker *w, berth_i_entry *e, berth_placement **out,
+                              berth_obstacle *why) {
   berth_i_fail(w->ctx, BERTH_OK, "%s", ""); /* what was said before is not this member's reason */
   berth_status st = e->member.place(e->member.ud, w->cost, out, why, e->text, sizeof e->text);
   return st == BERTH_OK ? check_own(w, *out) : st;
 }
 
-static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement **out, berth_obstacle *why) {
+static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement **out,
+                          berth_obstacle *why) {
   berth_place_options o = e->member.options;
   if (e->member.place) return place_own(w, e, out, why);
   if (e->matching != BERTH_I_MATCHING_NONE) {
@@ -74,10 +84,11 @@ static berth_status place(berth_i_worker *w, berth_i_entry *e, berth_placement *
   return berth_i_placer_run(w->cost, e->placer, &o, out, why);
 }
 
-/* ---- judging ------------------------------------------------------------------------------- */
+/* ---- judging ---- */
 
 /* Where memory runs out first, and what that device lacks at its peak. */
-static berth_status measure_lack(berth_i_worker *w, const berth_sim_options *o, const int32_t *device, berth_obstacle *why) {
+static berth_status measure_lack(berth_i_worker *w, const berth_sim_options *o,
+                                 const int32_t *device, berth_obstacle *why) {
   berth_result *r;
   berth_status st = berth_simulate(w->cost, device, o, &r);
   if (st != BERTH_OK) return st;
@@ -94,7 +105,9 @@ static berth_status measure_lack(berth_i_worker *w, const berth_sim_options *o, 
 /* In the order of the answer itself the simulator is made anew: it holds the order. */
 static berth_status choose_sim(berth_i_worker *w, const berth_placement *p, berth_sim_options *o) {
   if (w->run->own_sequence) {
-    if (!p->sequence) return berth_i_fail(w->ctx, BERTH_EINVAL, "the answer has no order of its own to be judged in");
+    if (!p->sequence)
+      return berth_i_fail(w->ctx, BERTH_EINVAL,
+                          "the answer has no order of its own to be judged in");
     o->sequence = p->sequence;
     berth_sim_release(w->sim);
     w->sim = NULL;
@@ -114,7 +127,7 @@ static berth_status judge(berth_i_worker *w, const berth_placement *p, berth_mem
   return BERTH_OK;
 }
 
-/* ---- both ---------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 static berth_status answer(berth_i_worker *w, int32_t member) {
   berth_i_entry *e = &w->run->p->entry[member];
@@ -153,6 +166,7 @@ void berth_i_portfolio_try(berth_i_worker *w, int32_t member) {
     report->status = verdict(w, e, answer(w, member));
     report->seconds = berth_i_portfolio_now(r) - begin;
   }
-  if (report->status == BERTH_ENOMEM || report->status == BERTH_ECALLBACK) atomic_store(&r->stopped, true);
+  if (report->status == BERTH_ENOMEM || report->status == BERTH_ECALLBACK)
+    atomic_store(&r->stopped, true);
   atomic_fetch_add(&r->done, 1);
 }

@@ -17,9 +17,11 @@ berth_status berth_i_placer_unknown(berth_ctx *ctx, const char *name) {
   size_t used = 0;
   list[0] = 0;
   for (const berth_i_placer *const *p = placers; *p && used < sizeof list; p++) {
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", (*p)->about.name);
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                             (*p)->about.name);
   }
-  return berth_i_fail(ctx, BERTH_EINVAL, "unknown placer \"%s\"; there are %s, portfolio", name ? name : "", list);
+  return berth_i_fail(ctx, BERTH_EINVAL, "unknown placer \"%s\"; there are %s, portfolio",
+                      name ? name : "", list);
 }
 
 /* How many rows come before one. */

@@ -16,7 +16,8 @@ typedef struct slot {
   int32_t place, op; /* in topological order */
 } slot;
 
-/* An op of no length stands before one that starts with it: it ran first, or it would have started later. */
+/* An op of no length stands before one that starts with it: it ran first, or it would have started
+ * later. */
 BERTH_I_SORT(sort_by_start, slot, BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(place))
 
 static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
@@ -31,8 +32,10 @@ static void order_ops(const berth_graph *g, berth_placement *p, slot *slots) {
   for (int32_t i = 0; i < p->n; i++) p->sequence[i] = slots[i].op;
 }
 
-/* Workspace at the peak counts as if it were outputs: too large a share rather than too small a one. */
-static double live_share(berth_cost *cost, const berth_result *r, double param_multiple, int32_t device) {
+/* Workspace at the peak counts as if it were outputs: too large a share rather than too small a
+ * one. */
+static double live_share(berth_cost *cost, const berth_result *r, double param_multiple,
+                         int32_t device) {
   const berth_graph *g = cost->g;
   const berth_transfer *sent;
   double live = berth_result_peak(r)[device], all = 0;
@@ -48,8 +51,8 @@ static double live_share(berth_cost *cost, const berth_result *r, double param_m
   return all > 0 ? fmin(1, fmax(0, live / all)) : 1;
 }
 
-static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
-                                  double *live) {
+static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *opts,
+                                  berth_placement *p, berth_oom *oom, double *live) {
   berth_sim_options o = berth_i_fifo_options(cost, opts);
   berth_result *r = NULL;
   berth_status st;
@@ -69,8 +72,8 @@ static berth_status simulate_fifo(berth_cost *cost, const berth_place_options *o
   return BERTH_OK;
 }
 
-berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts, berth_placement *p, berth_oom *oom,
-                               double *live) {
+berth_status berth_i_plan_fifo(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement *p, berth_oom *oom, double *live) {
   slot *slots = berth_i_alloc(cost->ctx, (size_t)p->n, sizeof *slots);
   if (!slots) return berth_i_nomem(cost->ctx);
   berth_status st;

@@ -27,7 +27,8 @@ static double outside_inputs(const berth_i_units *u, int32_t unit, int32_t *stam
 
 static double least_workspace(const berth_i_units *u, int32_t unit) {
   double least = INFINITY;
-  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) least = fmin(least, berth_i_workspace(u->cost->g, u->ops[i]));
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++)
+    least = fmin(least, berth_i_workspace(u->cost->g, u->ops[i]));
   return least;
 }
 
@@ -35,10 +36,12 @@ static double least_workspace(const berth_i_units *u, int32_t unit) {
 static double moment_of(const berth_i_units *u, int32_t op, berth_memory_policy memory) {
   const berth_graph *g = u->cost->g;
   bool reads = memory == BERTH_MEMORY_TOTAL || !berth_i_may_be_instant(u->cost, op);
-  return berth_i_workspace(g, op) + berth_i_output_bytes(g, op) + (reads ? berth_i_input_bytes(g, op) : 0);
+  return berth_i_workspace(g, op) + berth_i_output_bytes(g, op)
+         + (reads ? berth_i_input_bytes(g, op) : 0);
 }
 
-static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy memory, int32_t *stamp, berth_i_least *l) {
+static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy memory,
+                       int32_t *stamp, berth_i_least *l) {
   const berth_graph *g = u->cost->g;
   double held = 0, param = 0, moment = 0;
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
@@ -53,10 +56,12 @@ static void count_unit(const berth_i_units *u, int32_t unit, berth_memory_policy
   l->need[unit] = param + fmax(held, moment);
   if (memory != BERTH_MEMORY_TOTAL) return;
   /* when the last of its ops runs, all that the unit ever had is there */
-  l->need[unit] = fmax(l->need[unit], param + held + outside_inputs(u, unit, stamp) + least_workspace(u, unit));
+  l->need[unit] =
+      fmax(l->need[unit], param + held + outside_inputs(u, unit, stamp) + least_workspace(u, unit));
 }
 
-berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory, berth_i_pool *pool, berth_i_least *l) {
+berth_status berth_i_least_init(const berth_i_units *u, berth_memory_policy memory,
+                                berth_i_pool *pool, berth_i_least *l) {
   berth_ctx *ctx = u->cost->ctx;
   size_t tensors = (size_t)u->cost->g->n_tensors;
   berth_status st = alloc_least(pool, (size_t)u->n, l);

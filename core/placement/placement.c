@@ -1,4 +1,5 @@
-/* The answer of a placer: devices, and, when there is a plan, order and times. And the options of placers. */
+/* The answer of a placer: devices, and, when there is a plan, order and times. And the options of
+ * placers. */
 #include "placement_internal.h"
 
 static berth_status alloc_arrays(berth_placement *p, const char *placer, bool planned) {
@@ -22,7 +23,8 @@ static void blank(berth_placement *p) {
   }
 }
 
-berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned, berth_placement **out) {
+berth_status berth_i_placement_make(berth_ctx *ctx, int32_t n, const char *placer, bool planned,
+                                    berth_placement **out) {
   berth_placement *p = berth_i_pool_object(ctx, sizeof *p);
   if (!p) return berth_i_nomem(ctx);
   p->ctx = ctx;
@@ -58,7 +60,9 @@ void berth_i_placement_move(berth_placement *p, berth_ctx *to) {
 
 static berth_status check_devices(berth_ctx *ctx, int32_t n, const int32_t *device) {
   for (int32_t i = 0; i < n; i++) {
-    if (device[i] < 0) return berth_i_fail(ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)i, (int)device[i]);
+    if (device[i] < 0)
+      return berth_i_fail(ctx, BERTH_EINVAL, "op %d: device %d is negative", (int)i,
+                          (int)device[i]);
   }
   return BERTH_OK;
 }
@@ -70,25 +74,30 @@ static berth_status check_sequence(berth_ctx *ctx, int32_t n, const int32_t *seq
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     int32_t op = sequence[i];
     if (op < 0 || op >= n) {
-      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: there is no op %d among %d", (int)i, (int)op, (int)n);
+      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: there is no op %d among %d", (int)i,
+                        (int)op, (int)n);
     } else if (seen[op]++) {
-      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: op %d comes a second time", (int)i, (int)op);
+      st = berth_i_fail(ctx, BERTH_EINVAL, "sequence[%d]: op %d comes a second time", (int)i,
+                        (int)op);
     }
   }
   berth_i_free(ctx, seen, (size_t)n, 1);
   return st;
 }
 
-berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device, const int32_t *sequence, const char *placer,
-                                 double estimate, berth_placement **out) {
+berth_status berth_placement_new(berth_ctx *ctx, int32_t ops, const int32_t *device,
+                                 const int32_t *sequence, const char *placer, double estimate,
+                                 berth_placement **out) {
   berth_placement *p = NULL;
   if (ops < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d ops: the number is negative", (int)ops);
-  if (ops > 0 && !device) return berth_i_fail(ctx, BERTH_EINVAL, "a placement needs the device of every op");
+  if (ops > 0 && !device)
+    return berth_i_fail(ctx, BERTH_EINVAL, "a placement needs the device of every op");
   if (estimate < 0) return berth_i_fail(ctx, BERTH_EINVAL, "estimate: %g s is negative", estimate);
   berth_status st;
   if ((st = check_devices(ctx, ops, device)) != BERTH_OK) goto done;
   if (sequence && (st = check_sequence(ctx, ops, sequence)) != BERTH_OK) goto done;
-  if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK) goto done;
+  if ((st = berth_i_placement_make(ctx, ops, placer ? placer : "", false, &p)) != BERTH_OK)
+    goto done;
   p->sequence = berth_i_pool_copy(&p->pool, sequence, (size_t)ops, sizeof *sequence);
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) goto done;
   if (ops > 0) memcpy(p->device, device, (size_t)ops * sizeof *device);

@@ -1,7 +1,8 @@
-/* Subgradient ascent on the prices of devices. The function is concave and piecewise linear; one value costs O(units x kinds). */
+/* Subgradient ascent on the prices of devices. The function is concave and piecewise linear; one
+ * value costs O(units x kinds). */
 #include "prices_internal.h"
 
-/* ---- kinds ------------------------------------------------------------------------------- */
+/* ---- kinds ---- */
 
 static berth_status alloc_kinds(berth_i_kinds *k) {
   size_t devices = (size_t)k->devices;
@@ -14,11 +15,13 @@ static berth_status alloc_kinds(berth_i_kinds *k) {
 
 void berth_i_kinds_release(berth_i_kinds *k) { berth_i_pool_free(&k->pool); }
 
-static void add_device(const berth_i_units *u, int32_t device, double limit, const uint8_t *pinned, berth_i_kinds *k) {
+static void add_device(const berth_i_units *u, int32_t device, double limit, const uint8_t *pinned,
+                       berth_i_kinds *k) {
   int32_t i;
   for (i = 0; i < k->n && !pinned[device]; i++) {
     int32_t s = k->sample[i];
-    if (!pinned[s] && u->cost->class_of[s] == u->cost->class_of[device] && k->limit[i] == limit) break;
+    if (!pinned[s] && u->cost->class_of[s] == u->cost->class_of[device] && k->limit[i] == limit)
+      break;
   }
   if (pinned[device]) i = k->n;
   if (i == k->n) {
@@ -30,14 +33,16 @@ static void add_device(const berth_i_units *u, int32_t device, double limit, con
   k->size[i]++;
 }
 
-static berth_status find_kinds(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
+static berth_status find_kinds(const berth_i_units *u, berth_memory_policy memory,
+                               berth_i_kinds *k) {
   uint8_t *pinned = berth_i_zalloc(u->cost->ctx, (size_t)k->devices, 1);
   if (!pinned) return berth_i_nomem(u->cost->ctx);
   for (int32_t i = 0; i < u->n; i++) {
     if (u->pin[i] != BERTH_NONE) pinned[u->pin[i]] = 1;
   }
   for (int32_t i = 0; i < k->devices; i++) {
-    add_device(u, i, memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory, pinned, k);
+    add_device(u, i, memory == BERTH_MEMORY_NONE ? INFINITY : u->cost->t->devices[i].memory, pinned,
+               k);
   }
   berth_i_free(u->cost->ctx, pinned, (size_t)k->devices, 1);
   return BERTH_OK;
@@ -46,18 +51,22 @@ static berth_status find_kinds(const berth_i_units *u, berth_memory_policy memor
 static void fill_times(const berth_i_units *u, berth_i_kinds *k) {
   for (int32_t i = 0; i < u->n; i++) {
     for (int32_t j = 0; j < k->n; j++) {
-      bool can = berth_i_unit_can_run(u, i, k->sample[j]) && !berth_i_exceeds(k, k->least.need[i], k->limit[j]);
-      k->time[(size_t)i * (size_t)k->n + (size_t)j] = can ? berth_i_unit_time(u, i, k->sample[j]) : INFINITY;
+      bool can = berth_i_unit_can_run(u, i, k->sample[j])
+                 && !berth_i_exceeds(k, k->least.need[i], k->limit[j]);
+      k->time[(size_t)i * (size_t)k->n + (size_t)j] =
+          can ? berth_i_unit_time(u, i, k->sample[j]) : INFINITY;
     }
   }
 }
 
-/* The simulator adds and takes off each thing once on each device, and each step errs by half an ulp of the limit at most. */
+/* The simulator adds and takes off each thing once on each device, and each step errs by half an
+ * ulp of the limit at most. */
 static double slack_of(const berth_graph *g) {
   return 1e-15 * ((double)g->n_ops + (double)g->n_tensors + (double)g->n_edges);
 }
 
-static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
+static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memory,
+                               berth_i_kinds *k) {
   berth_status st;
   if ((st = alloc_kinds(k)) != BERTH_OK) return st;
   if ((st = find_kinds(u, memory, k)) != BERTH_OK) return st;
@@ -70,7 +79,8 @@ static berth_status fill_kinds(const berth_i_units *u, berth_memory_policy memor
   return BERTH_OK;
 }
 
-berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memory, berth_i_kinds *k) {
+berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memory,
+                                berth_i_kinds *k) {
   memset(k, 0, sizeof *k);
   k->ctx = u->cost->ctx;
   k->pool = berth_i_pool_empty(k->ctx);
@@ -81,12 +91,14 @@ berth_status berth_i_kinds_init(const berth_i_units *u, berth_memory_policy memo
   return st;
 }
 
-/* Of memory, in multiples of the even-price work per byte of all units: where prices grow without end, nothing fits. */
+/* Of memory, in multiples of the even-price work per byte of all units: where prices grow without
+ * end, nothing fits. */
 static const double HIGHEST = 1000;
 
-/* ---- the function ------------------------------------------------------------------------ */
+/* ---- the function ---- */
 
-/* Inner variables: x[0..n) masses of time, summing to 1, a device of kind j costs x[j] / size[j] per second;
+/* Inner variables: x[0..n) masses of time, summing to 1, a device of kind j costs x[j] / size[j]
+ * per second;
  * x[n..2n) memory prices in units of scale seconds per byte. */
 typedef struct ascent {
   const berth_i_kinds *k;
@@ -118,8 +130,8 @@ static int32_t cheapest(const ascent *a, int32_t unit, double *price) {
   return at;
 }
 
-/* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. Bytes bought and sold almost cancel at times:
- * what rounding may have added is taken off. */
+/* Value and, unless NULL, a subgradient. Every unit has a kind that it can be on. Bytes bought and
+ * sold almost cancel at times: what rounding may have added is taken off. */
 static double evaluate(const ascent *a, const double *x, double *slope) {
   int32_t n = a->k->n;
   double sum = 0, sold = 0;
@@ -147,7 +159,7 @@ static void keep_if_better(ascent *a, const double *x, double value) {
   memcpy(a->best, x, 2 * (size_t)a->k->n * sizeof *x);
 }
 
-/* ---- ascent ------------------------------------------------------------------------------ */
+/* ---- ascent ---- */
 
 /* Onto masses >= 0 of sum 1: subtract the one number that makes it so. */
 static void project(double *x, int32_t n) {
@@ -181,8 +193,8 @@ static double trim_slope(const ascent *a) {
   return norm;
 }
 
-/* A slope that points back is bent along the last step, or steps would go to and fro across a ridge (Camerini, Fratta and
- * Maffioli, 1975).  @return squared length */
+/* A slope that points back is bent along the last step, or steps would go to and fro across a ridge
+ * (Camerini, Fratta and Maffioli, 1975). @return squared length */
 static double set_course(ascent *a, double norm) {
   int32_t n = 2 * a->k->n;
   double dot = 0, old = 0, bend = 0, sum = 0;
@@ -213,7 +225,8 @@ static bool step_up(ascent *a, double ahead) {
   return true;
 }
 
-/* Polyak's step towards a target `ahead` of the best value, which is halved whenever it seems out of reach. */
+/* Polyak's step towards a target `ahead` of the best value, which is halved whenever it seems out
+ * of reach. */
 static void climb(ascent *a) {
   double ahead = 0.5, before = a->value;
   double work = (double)a->k->units * a->k->n;
@@ -242,7 +255,8 @@ static double shifted(ascent *a, int32_t i, int32_t j, double t) {
 /* Golden section: exact up to rounding, since the function is concave along a line. */
 static void search_line(ascent *a, int32_t i, int32_t j, double low, double high) {
   const double g = 0.6180339887498949;
-  double l = high - g * (high - low), r = low + g * (high - low), fl = shifted(a, i, j, l), fr = shifted(a, i, j, r);
+  double l = high - g * (high - low), r = low + g * (high - low), fl = shifted(a, i, j, l),
+         fr = shifted(a, i, j, r);
   for (int32_t step = 0; step < 40 && high > low; step++) {
     if (fl < fr) {
       low = l, l = r, fl = fr;
@@ -290,7 +304,8 @@ static void store_prices(ascent *a, berth_i_prices *p) {
   p->value = a->value;
 }
 
-berth_status berth_i_prices_raise(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory, berth_i_prices *p) {
+berth_status berth_i_prices_raise(berth_ctx *ctx, const berth_i_kinds *k, bool with_memory,
+                                  berth_i_prices *p) {
   ascent a = { 0 };
   size_t n = (size_t)k->n;
   double *all = berth_i_zalloc(ctx, 12 * n, sizeof *all);

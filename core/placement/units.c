@@ -33,7 +33,8 @@ static berth_status number_units(berth_i_units *u) {
   return BERTH_OK;
 }
 
-/* at[] counts, then points at the ends, then is moved back to the beginnings by filling from the last. */
+/* at[] counts, then points at the ends, then is moved back to the beginnings by filling from the
+ * last. */
 static void list_members(berth_i_units *u) {
   const int32_t *topo = u->cost->g->topo;
   for (int32_t i = 0; i < u->n_ops; i++) u->at[u->of[i]]++;
@@ -75,7 +76,8 @@ void berth_i_units_size(berth_i_units *u, double share) {
 /* The graph's builder refuses groups whose members are pinned apart. */
 static int32_t pin_of(const berth_i_units *u, int32_t unit) {
   int32_t pin = BERTH_NONE;
-  for (int32_t i = u->at[unit]; i < u->at[unit + 1] && pin == BERTH_NONE; i++) pin = berth_i_pin(u->cost->g, u->ops[i]);
+  for (int32_t i = u->at[unit]; i < u->at[unit + 1] && pin == BERTH_NONE; i++)
+    pin = berth_i_pin(u->cost->g, u->ops[i]);
   return pin;
 }
 
@@ -85,14 +87,16 @@ static int32_t odd_one_out(const berth_i_units *u, int32_t unit) {
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {
     bool some = false;
     for (int32_t d = 0; d < u->cost->n_devices && !some; d++) {
-      for (j = u->at[unit], some = true; j <= i && some; j++) some = berth_i_can_run(u->cost, u->ops[j], d);
+      for (j = u->at[unit], some = true; j <= i && some; j++)
+        some = berth_i_can_run(u->cost, u->ops[j], d);
     }
     if (!some) return u->ops[i];
   }
   return u->ops[u->at[unit]]; /* not reached: the last member completes the group */
 }
 
-static berth_status check_runnable(const berth_i_units *u, const char *placer, int32_t unit, berth_obstacle *why) {
+static berth_status check_runnable(const berth_i_units *u, const char *placer, int32_t unit,
+                                   berth_obstacle *why) {
   for (int32_t d = 0; d < u->cost->n_devices; d++) {
     if (berth_i_unit_can_run(u, unit, d)) return BERTH_OK;
   }
@@ -111,8 +115,8 @@ static berth_status fill_units(berth_i_units *u, const char *placer, berth_obsta
   return st;
 }
 
-berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory, double param_multiple,
-                                berth_i_units *u, berth_obstacle *why) {
+berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memory_policy memory,
+                                double param_multiple, berth_i_units *u, berth_obstacle *why) {
   memset(u, 0, sizeof *u);
   u->pool = berth_i_pool_empty(cost->ctx);
   u->cost = cost;
@@ -129,7 +133,8 @@ berth_status berth_i_units_init(berth_cost *cost, const char *placer, berth_memo
   return st;
 }
 
-int32_t berth_i_unit_largest(const berth_i_units *u, int32_t unit, berth_memory_policy memory, double param_multiple) {
+int32_t berth_i_unit_largest(const berth_i_units *u, int32_t unit, berth_memory_policy memory,
+                             double param_multiple) {
   int32_t best = BERTH_NONE;
   double most = -1;
   for (int32_t i = u->at[unit]; i < u->at[unit + 1]; i++) {

@@ -2,10 +2,14 @@
 #include "ps_internal.h"
 #include "base/sort_internal.h"
 
-static const berth_ps_place *places(const berth_ps_run *r, berth_i_ps_stretch s) { return r->place + s.first; }
-static size_t cell(const berth_ps_run *r, int32_t machine) { return (size_t)machine * (size_t)r->ps->o.resources; }
+static const berth_ps_place *places(const berth_ps_run *r, berth_i_ps_stretch s) {
+  return r->place + s.first;
+}
+static size_t cell(const berth_ps_run *r, int32_t machine) {
+  return (size_t)machine * (size_t)r->ps->o.resources;
+}
 
-/* ---- books of a slot -------------------------------------------------------------------------------- */
+/* ---- books of a slot ---- */
 
 static void set_used(berth_ps_run *r, size_t at, double used) {
   r->used[at] = used;
@@ -52,29 +56,35 @@ void berth_i_ps_clear(berth_ps_run *r) {
   r->n_given = 0;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_job(berth_ps_run *r, int32_t job, const char *what) {
-  static const char *const names[] = { "has not arrived", "waits", "runs", "is done", "was refused" };
+  static const char *const names[] = { "has not arrived", "waits", "runs", "is done",
+                                       "was refused" };
   if (job < 0 || job >= r->ps->n)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: %s: job %d does not exist: there are %d", what, (int)job, (int)r->ps->n);
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: %s: job %d does not exist: there are %d", what,
+                        (int)job, (int)r->ps->n);
   if (!berth_i_ps_is_here(&r->at[job]))
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: %s: job %d %s", what, (int)job, names[r->at[job].r.state]);
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: %s: job %d %s", what, (int)job,
+                        names[r->at[job].r.state]);
   return BERTH_OK;
 }
 
 static berth_status check_place(berth_ps_run *r, int32_t job, const berth_ps_place *p) {
   if (p->machine < 0 || p->machine >= r->ps->o.machines)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d does not exist: there are %d", (int)job, (int)p->machine,
-                        (int)r->ps->o.machines);
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d does not exist: there are %d",
+                        (int)job, (int)p->machine, (int)r->ps->o.machines);
   if (p->workers < 0 || p->servers < 0 || (p->workers == 0 && p->servers == 0))
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d: expected workers or servers, got %d and %d", (int)job,
-                        (int)p->machine, (int)p->workers, (int)p->servers);
+    return berth_i_fail(r->ctx, BERTH_EINVAL,
+                        "ps: job %d: machine %d: expected workers or servers, got %d and %d",
+                        (int)job, (int)p->machine, (int)p->workers, (int)p->servers);
   return BERTH_OK;
 }
 
-/* What the job itself was assigned there before does not count. `old` moves on along the old places. */
-static berth_status check_room(berth_ps_run *r, int32_t job, const berth_ps_place *p, const berth_ps_place *old) {
+/* What the job itself was assigned there before does not count. `old` moves on along the old
+ * places. */
+static berth_status check_room(berth_ps_run *r, int32_t job, const berth_ps_place *p,
+                               const berth_ps_place *old) {
   const berth_ps_job *j = &r->ps->job[job];
   for (int32_t k = 0; k < r->ps->o.resources; k++) {
     size_t at = cell(r, p->machine) + (size_t)k;
@@ -82,8 +92,10 @@ static berth_status check_room(berth_ps_run *r, int32_t job, const berth_ps_plac
     double used = r->used[at] - (old ? berth_i_ps_demand(j, old, k) : 0);
     if (used + want > capacity * (1 + BERTH_I_PS_TOLERANCE))
       return berth_i_fail(r->ctx, BERTH_EINFEASIBLE,
-                          "ps: slot %d: job %d wants %g of resource %d on machine %d, where %g of %g is left", (int)r->slot,
-                          (int)job, want, (int)k, (int)p->machine, fmax(0, capacity - used), capacity);
+                          "ps: slot %d: job %d wants %g of resource %d on machine %d, where %g of "
+                          "%g is left",
+                          (int)r->slot, (int)job, want, (int)k, (int)p->machine,
+                          fmax(0, capacity - used), capacity);
   }
   return BERTH_OK;
 }
@@ -102,14 +114,15 @@ static berth_status check_places(berth_ps_run *r, int32_t job, int32_t n, const 
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
     if (i > 0 && p[i].machine == p[i - 1].machine)
-      return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d is named twice", (int)job, (int)p[i].machine);
+      return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d is named twice", (int)job,
+                          (int)p[i].machine);
     while (old < end && old->machine < p[i].machine) old++;
     st = check_room(r, job, &p[i], old < end && old->machine == p[i].machine ? old : NULL);
   }
   return st;
 }
 
-/* ---- decisions ------------------------------------------------------------------------------------------ */
+/* ---- decisions ---- */
 
 /* Writes them behind all others, where they do not count yet. */
 static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *p) {
@@ -117,7 +130,8 @@ static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const 
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = check_place(r, job, &p[i]);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&r->pool, &list, &r->cap_places, r->n_places + (size_t)n, sizeof *r->place);
+  st =
+      berth_i_pool_grow(&r->pool, &list, &r->cap_places, r->n_places + (size_t)n, sizeof *r->place);
   r->place = list;
   if (st != BERTH_OK) return st;
   berth_ps_place *to = r->place + r->n_places;
@@ -127,15 +141,19 @@ static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const 
 }
 
 static bool same_places(const berth_ps_run *r, berth_i_ps_stretch a, berth_i_ps_stretch b) {
-  return a.n == b.n && (a.first == b.first || memcmp(places(r, a), places(r, b), (size_t)a.n * sizeof(berth_ps_place)) == 0);
+  return a.n == b.n
+         && (a.first == b.first
+             || memcmp(places(r, a), places(r, b), (size_t)a.n * sizeof(berth_ps_place)) == 0);
 }
 
 berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *list) {
   berth_status st = r->assigning ? check_job(r, job, "assign")
-                                 : berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: only in `slot`", (int)job);
+                                 : berth_i_fail(r->ctx, BERTH_EINVAL,
+                                                "ps: assign: job %d: only in `slot`", (int)job);
   berth_i_ps_stretch s = { r->n_places, n };
   if (st == BERTH_OK && n < 0)
-    st = berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: expected 0 places or more, got %d", (int)job, (int)n);
+    st = berth_i_fail(r->ctx, BERTH_EINVAL, "ps: assign: job %d: expected 0 places or more, got %d",
+                      (int)job, (int)n);
   if (st == BERTH_OK) st = write_places(r, job, n, list);
   if (st != BERTH_OK) return st;
   drop(r, job);
@@ -163,24 +181,27 @@ berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause) {
   return BERTH_OK;
 }
 
-/* ---- coming into force ---------------------------------------------------------------------------------- */
+/* ---- coming into force ---- */
 
 static berth_status pause_others(berth_ps_run *r) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; st == BERTH_OK && i < r->n_held; i++) {
     berth_i_ps_state *s = &r->at[r->held[i]];
-    if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first)) continue;
+    if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first))
+      continue;
     st = berth_cluster_pause(r->cluster, r->held[i]);
     s->r.state = BERTH_JOB_WAITING;
   }
   return st;
 }
 
-/* So that the job ends when it should in this slot, or has the right work left after it, whatever part of the slot is lost. The
- * cluster knows no rate of 0; the least number takes nothing off what is left. */
+/* So that the job ends when it should in this slot, or has the right work left after it, whatever
+ * part of the slot is lost. The cluster knows no rate of 0; the least number takes nothing off what
+ * is left. */
 static double rate_of(berth_ps_run *r, int32_t job) {
   berth_i_ps_state *s = &r->at[job];
-  double speed = berth_ps_speed(r->ps, job, s->now.n, places(r, s->now)), left = berth_ps_run_left(r, job);
+  double speed = berth_ps_speed(r->ps, job, s->now.n, places(r, s->now)),
+         left = berth_ps_run_left(r, job);
   double lost = fmin(1, s->owed), done = speed * (1 - lost), slot = r->ps->o.slot_seconds;
   s->owed -= lost;
   if (!(done > 0)) return 4.9e-324;
@@ -194,13 +215,15 @@ static berth_status start(berth_ps_run *r, int32_t job, double rate) {
   void *machine = r->machine, *amount = r->amount;
   berth_status st = berth_i_pool_grow(&r->pool, &machine, &r->cap_machine, n, sizeof *r->machine);
   r->machine = machine;
-  if (st == BERTH_OK) st = berth_i_pool_grow(&r->pool, &amount, &r->cap_amount, n * resources, sizeof *r->amount);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&r->pool, &amount, &r->cap_amount, n * resources, sizeof *r->amount);
   r->amount = amount;
   if (st != BERTH_OK) return st;
   for (size_t i = 0; i < n; i++) {
     r->machine[i] = places(r, s)[i].machine;
     for (size_t k = 0; k < resources; k++)
-      r->amount[i * resources + k] = berth_i_ps_demand(&r->ps->job[job], &places(r, s)[i], (int32_t)k);
+      r->amount[i * resources + k] =
+          berth_i_ps_demand(&r->ps->job[job], &places(r, s)[i], (int32_t)k);
   }
   return berth_cluster_start(r->cluster, job, s.n, r->machine, r->amount, rate);
 }
@@ -214,7 +237,8 @@ static void note(berth_ps_run *r, int32_t job) {
   for (int32_t i = 0; i < s->now.n; i++) {
     s->r.worker_slots += p[i].workers;
     s->r.server_slots += p[i].servers;
-    for (int32_t k = 0; k < r->ps->o.resources; k++) r->taken[k] += berth_i_ps_demand(&r->ps->job[job], &p[i], k);
+    for (int32_t k = 0; k < r->ps->o.resources; k++)
+      r->taken[k] += berth_i_ps_demand(&r->ps->job[job], &p[i], k);
   }
   r->entry[r->n_entries++] = (berth_i_ps_entry){ r->slot, job, s->now };
   s->last = s->now;
@@ -226,7 +250,8 @@ static berth_status run(berth_ps_run *r, int32_t job) {
   s->r.moves += moves;
   if (moves) s->owed = r->ps->job[job].moving;
   double rate = rate_of(r, job);
-  berth_status st = s->r.state == BERTH_JOB_RUNNING ? berth_cluster_set_rate(r->cluster, job, rate) : start(r, job, rate);
+  berth_status st = s->r.state == BERTH_JOB_RUNNING ? berth_cluster_set_rate(r->cluster, job, rate)
+                                                    : start(r, job, rate);
   if (st != BERTH_OK) return st;
   s->r.state = BERTH_JOB_RUNNING;
   note(r, job);
@@ -235,7 +260,8 @@ static berth_status run(berth_ps_run *r, int32_t job) {
 
 berth_status berth_i_ps_commit(berth_ps_run *r) {
   void *list = r->entry;
-  berth_status st = berth_i_pool_grow(&r->pool, &list, &r->cap_entries, r->n_entries + (size_t)r->n_given, sizeof *r->entry);
+  berth_status st = berth_i_pool_grow(&r->pool, &list, &r->cap_entries,
+                                      r->n_entries + (size_t)r->n_given, sizeof *r->entry);
   r->entry = list;
   if (st == BERTH_OK) st = pause_others(r);
   berth_i_sort_ids(r->given, r->n_given);

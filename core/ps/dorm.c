@@ -29,11 +29,13 @@ static void release(berth_ps_scheduler *s) {
   berth_i_heap_release(s->ctx, &d->queue);
 }
 
-/* ---- who is there ------------------------------------------------------------------------------------- */
+/* ---- who is there ---- */
 
 static berth_i_dorm_job look_at(const berth_i_dorm *d, const berth_ps_run *r, int32_t job) {
   const berth_ps_job *j = &d->base.ps->job[job];
-  berth_i_dorm_job x = { .job = job, .bundle = berth_i_ps_bundle_of(j), .runs = berth_i_ps_runs(r, job) };
+  berth_i_dorm_job x = { .job = job,
+                         .bundle = berth_i_ps_bundle_of(j),
+                         .runs = berth_i_ps_runs(r, job) };
   for (int32_t i = 0; i < d->base.ps->o.resources; i++) {
     x.demand[i] = x.bundle.workers * j->worker[i] + x.bundle.servers * j->server[i];
     if (x.demand[i] > 0) x.use += x.demand[i] / d->base.total[i];
@@ -60,17 +62,21 @@ static void share_fairly(berth_i_dorm *d) {
     berth_i_dorm_job *x = &d->list[berth_i_heap_pop(&d->queue, NULL)];
     if (!has_room(d, room, x)) continue;
     for (int32_t i = 0; i < d->base.ps->o.resources; i++) room[i] -= x->demand[i];
-    if (++x->fair < x->most) berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
+    if (++x->fair < x->most)
+      berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
   }
 }
 
-/* ---- bundles by machine --------------------------------------------------------------------------------- */
+/* ---- bundles by machine ---- */
 
 /* Whole bundles stand there: so many. BERTH_NONE: they do not. */
 static int32_t bundles_at(const berth_ps *p, const berth_i_dorm_job *x, const berth_ps_place *at) {
   int32_t n = at->servers / x->bundle.servers;
-  bool all = (int64_t)x->bundle.workers * x->bundle.most == p->job[x->job].batch; /* none of its bundles is smaller than others */
-  return all && n * x->bundle.servers == at->servers && n * x->bundle.workers == at->workers ? n : BERTH_NONE;
+  /* none of its bundles is smaller than others */
+  bool all = (int64_t)x->bundle.workers * x->bundle.most == p->job[x->job].batch;
+  return all && n * x->bundle.servers == at->servers && n * x->bundle.workers == at->workers
+             ? n
+             : BERTH_NONE;
 }
 
 /* Cells before; false if they cannot be told, or would be too many. */
@@ -93,17 +99,19 @@ static bool read_cells(berth_i_dorm *d, const berth_ps_run *r) {
   return true;
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------- */
+/* ---- placing ---- */
 
 /* One bundle on the first machine that has room for it, or in parts on several. */
-static berth_status put_bundle(berth_i_dorm *d, const berth_i_dorm_job *x, int32_t workers, bool *done) {
+static berth_status put_bundle(berth_i_dorm *d, const berth_i_dorm_job *x, int32_t workers,
+                               bool *done) {
   const berth_ps_job *j = &d->base.ps->job[x->job];
   berth_ps_place at = { 0, workers, x->bundle.servers };
   double demand[BERTH_PS_RESOURCES];
   int32_t turn = 0;
   for (int32_t i = 0; i < d->base.ps->o.resources; i++) demand[i] = berth_i_ps_demand(j, &at, i);
   at.machine = berth_i_ps_pack_find(&d->base.pack, 0, demand);
-  if (!(*done = at.machine != BERTH_NONE)) return berth_i_ps_pack_spread(&d->base.pack, x->job, workers, at.servers, &turn, done);
+  if (!(*done = at.machine != BERTH_NONE))
+    return berth_i_ps_pack_spread(&d->base.pack, x->job, workers, at.servers, &turn, done);
   return berth_i_ps_pack_put(&d->base.pack, x->job, &at);
 }
 
@@ -113,7 +121,8 @@ static berth_status put_anywhere(berth_i_dorm *d, const berth_i_dorm_job *x) {
   bool done = true;
   int32_t *n = &d->bundles[x->job];
   for (*n = 0; st == BERTH_OK && *n < x->chosen; (*n)++) {
-    int32_t workers = berth_i_ps_bundle_workers(j, &x->bundle, *n + 1) - berth_i_ps_bundle_workers(j, &x->bundle, *n);
+    int32_t workers = berth_i_ps_bundle_workers(j, &x->bundle, *n + 1)
+                      - berth_i_ps_bundle_workers(j, &x->bundle, *n);
     st = put_bundle(d, x, workers, &done);
     if (!done) break;
   }
@@ -149,11 +158,12 @@ static berth_status put_all(berth_i_dorm *d, berth_ps_run *r) {
     if (is_kept(&d->list[k])) st = berth_i_ps_keep(&d->base, r, d->list[k].job);
   for (int pass = 0; pass < 2; pass++)
     for (int32_t k = 0; st == BERTH_OK && k < d->n; k++)
-      if (!is_kept(&d->list[k]) && d->list[k].runs == (pass == 0)) st = put_anywhere(d, &d->list[k]);
+      if (!is_kept(&d->list[k]) && d->list[k].runs == (pass == 0))
+        st = put_anywhere(d, &d->list[k]);
   return st;
 }
 
-/* ---- decisions -------------------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 static berth_status choose(berth_i_dorm *d, const berth_ps_run *r) {
   bool solved = false;
@@ -198,7 +208,8 @@ static berth_status get_arrays(berth_i_dorm *d) {
   return berth_i_heap_init(ctx, &d->queue, d->base.ps->n, n);
 }
 
-berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts, berth_ps_scheduler **out) {
+berth_status berth_ps_dorm_new(berth_ps *p, const berth_ps_dorm_options *opts,
+                               berth_ps_scheduler **out) {
   berth_ps_scheduler *s;
   berth_status st = berth_options_check(p->ctx, berth_ps_dorm_option_table(), opts);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);

@@ -1,7 +1,9 @@
 /* Dorm without its program. */
 #include "dorm_internal.h"
 
-static double distance(const berth_i_dorm_job *x, int32_t n) { return fabs(n * x->share - x->fair * x->share); }
+static double distance(const berth_i_dorm_job *x, int32_t n) {
+  return fabs(n * x->share - x->fair * x->share);
+}
 
 /* What is left of the sums, and the distance from fair shares so far. */
 typedef struct state {
@@ -9,7 +11,8 @@ typedef struct state {
 } state;
 
 static void set(berth_i_dorm *d, state *s, berth_i_dorm_job *x, int32_t n) {
-  for (int32_t i = 0; i < d->base.ps->o.resources; i++) s->room[i] -= (n - x->chosen) * x->demand[i];
+  for (int32_t i = 0; i < d->base.ps->o.resources; i++)
+    s->room[i] -= (n - x->chosen) * x->demand[i];
   s->loss += distance(x, n) - distance(x, x->chosen);
   x->chosen = n;
 }
@@ -17,7 +20,8 @@ static void set(berth_i_dorm *d, state *s, berth_i_dorm_job *x, int32_t n) {
 /* One more, if there is room, and fairness keeps to its limit or gets no worse. */
 static bool add(berth_i_dorm *d, state *s, berth_i_dorm_job *x) {
   double loss = s->loss + distance(x, x->chosen + 1) - distance(x, x->chosen);
-  if (x->chosen >= x->most || (loss > s->loss && loss > berth_i_dorm_unfairness(d) * (1 + 1e-9))) return false;
+  if (x->chosen >= x->most || (loss > s->loss && loss > berth_i_dorm_unfairness(d) * (1 + 1e-9)))
+    return false;
   for (int32_t i = 0; i < d->base.ps->o.resources; i++)
     if (x->demand[i] > s->room[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
   set(d, s, x, x->chosen + 1);
@@ -25,9 +29,12 @@ static bool add(berth_i_dorm *d, state *s, berth_i_dorm_job *x) {
 }
 
 /* Takes the first of the queue, which is by `key`. */
-static berth_i_dorm_job *next(berth_i_dorm *d) { return d->queue.n > 0 ? &d->list[berth_i_heap_pop(&d->queue, NULL)] : NULL; }
+static berth_i_dorm_job *next(berth_i_dorm *d) {
+  return d->queue.n > 0 ? &d->list[berth_i_heap_pop(&d->queue, NULL)] : NULL;
+}
 
-/* Those farthest from fair come down to it; the others that run stay as they are: `most` says so. */
+/* Those farthest from fair come down to it; the others that run stay as they are: `most` says
+ * so. */
 static void free_some(berth_i_dorm *d, state *s) {
   int32_t left = berth_i_dorm_adjustable(d);
   for (int32_t k = 0; k < d->n; k++)

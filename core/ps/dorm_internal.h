@@ -24,14 +24,19 @@ typedef struct berth_i_dorm {
   berth_i_dorm_job *list;    /* [jobs], n of which are there */
   int32_t n, running;
   int32_t *bundles;          /* [jobs] that were placed last */
-  int32_t *cell;             /* [most_cells] bundles by job there and machine: before, then chosen */
+  int32_t *cell;             /* [most_cells] bundles by job there and machine: before, then
+                                chosen */
   bool by_machine;           /* cells are meant */
 } berth_i_dorm;
 
 /** Sum of distances from the DRF shares that is allowed. */
-static inline double berth_i_dorm_unfairness(const berth_i_dorm *d) { return d->o.theta_f * 2 * d->base.ps->o.resources; }
+static inline double berth_i_dorm_unfairness(const berth_i_dorm *d) {
+  return d->o.theta_f * 2 * d->base.ps->o.resources;
+}
 /** Running jobs that may get more or less. */
-static inline int32_t berth_i_dorm_adjustable(const berth_i_dorm *d) { return (int32_t)floor(d->o.theta_a * d->running + 1e-9); }
+static inline int32_t berth_i_dorm_adjustable(const berth_i_dorm *d) {
+  return (int32_t)floor(d->o.theta_a * d->running + 1e-9);
+}
 
 /** Sets `chosen`, and cells. `*solved`: there was an answer. */
 berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved);

@@ -4,7 +4,8 @@
  *   room      sum_k demand_k x_kq <= capacity_q                         each resource
  *   numbers   1 or 0 <= x_k <= most_k                                   1: it runs
  *   fairness  |share_k x_k - fair_k| <= l_k, sum l <= theta_f 2 R
- *   adjusting |x_kq - before_kq| <= most_k r_k, sum r <= theta_a running, r whole, for those that run */
+ *   adjusting |x_kq - before_kq| <= most_k r_k, sum r <= theta_a running, r whole, for those that
+ *   run */
 #include "extern/glpk_internal.h"
 #include "dorm_internal.h"
 
@@ -35,7 +36,8 @@ static berth_status get_arrays(program *p) {
 }
 
 static berth_status init(program *p, berth_i_dorm *d) {
-  int32_t n = d->n, groups = d->by_machine ? d->base.ps->o.machines : 1, resources = d->base.ps->o.resources;
+  int32_t n = d->n, groups = d->by_machine ? d->base.ps->o.machines : 1,
+          resources = d->base.ps->o.resources;
   *p = (program){ .pool = berth_i_pool_empty(d->base.ctx), .d = d, .ctx = d->base.ctx, .n = n,
                   .groups = groups, .resources = resources };
   p->columns = n * groups + 2 * n;
@@ -43,14 +45,16 @@ static berth_status init(program *p, berth_i_dorm *d) {
   p->fairness = p->numbers + 2 * n;
   p->adjusting = p->fairness + 2 * n + 1;
   p->rows = p->adjusting + 2 * n * groups + 1;
-  p->room = (size_t)n * (size_t)groups * (size_t)(resources + 6) + (size_t)n * (size_t)(3 + 2 * groups + 1);
+  p->room = (size_t)n * (size_t)groups * (size_t)(resources + 6)
+            + (size_t)n * (size_t)(3 + 2 * groups + 1);
   return get_arrays(p);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static int32_t before(const program *p, int32_t k, int32_t q) {
-  return p->d->by_machine ? p->d->cell[(size_t)k * (size_t)p->groups + (size_t)q] : p->d->list[k].before;
+  return p->d->by_machine ? p->d->cell[(size_t)k * (size_t)p->groups + (size_t)q]
+                          : p->d->list[k].before;
 }
 
 static void row(program *p, int32_t i, berth_i_glpk_row sense, double bound) {
@@ -59,7 +63,8 @@ static void row(program *p, int32_t i, berth_i_glpk_row sense, double bound) {
 }
 
 static double capacity(const program *p, int32_t q, int32_t r) {
-  return p->d->by_machine ? p->d->base.ps->capacity[(size_t)q * (size_t)p->resources + (size_t)r] : p->d->base.total[r];
+  return p->d->by_machine ? p->d->base.ps->capacity[(size_t)q * (size_t)p->resources + (size_t)r]
+                          : p->d->base.total[r];
 }
 
 static void rows_of_job(program *p, int32_t k) {
@@ -77,13 +82,14 @@ static void rows_of_job(program *p, int32_t k) {
 
 static void all_rows(program *p) {
   for (int32_t q = 0; q < p->groups; q++)
-    for (int32_t r = 0; r < p->resources; r++) row(p, q * p->resources + r, BERTH_I_AT_MOST, capacity(p, q, r) > 0 ? 1 : 0);
+    for (int32_t r = 0; r < p->resources; r++)
+      row(p, q * p->resources + r, BERTH_I_AT_MOST, capacity(p, q, r) > 0 ? 1 : 0);
   for (int32_t k = 0; k < p->n; k++) rows_of_job(p, k);
   row(p, p->adjusting - 1, BERTH_I_AT_MOST, berth_i_dorm_unfairness(p->d));
   row(p, p->rows - 1, BERTH_I_AT_MOST, berth_i_dorm_adjustable(p->d));
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static void entry(program *p, int32_t i, double value) {
   p->row[p->entries] = i;
@@ -103,7 +109,8 @@ static void bundles_column(program *p, int32_t k, int32_t q) {
   column(p, c, j->most, true);
   p->cost[c] = j->most > 0 ? j->use : 0;
   for (int32_t r = 0; r < p->resources; r++)
-    if (j->demand[r] > 0) entry(p, q * p->resources + r, capacity(p, q, r) > 0 ? j->demand[r] / capacity(p, q, r) : 1);
+    if (j->demand[r] > 0)
+      entry(p, q * p->resources + r, capacity(p, q, r) > 0 ? j->demand[r] / capacity(p, q, r) : 1);
   entry(p, p->numbers + 2 * k, 1);
   entry(p, p->numbers + 2 * k + 1, 1);
   entry(p, p->fairness + 2 * k, share);
@@ -137,7 +144,7 @@ static void all_columns(program *p) {
   p->at[p->columns] = (int32_t)p->entries;
 }
 
-/* ---- solving ----------------------------------------------------------------------------------------------- */
+/* ---- solving ---- */
 
 static void read_answer(program *p) {
   for (int32_t k = 0; k < p->n; k++) {

@@ -16,14 +16,17 @@ static void release(berth_ps_scheduler *s) {
 
 static void enqueue(drf *d, int32_t job, const berth_i_ps_bundle *b) {
   int32_t n = d->bundles[job], workers = berth_i_ps_bundle_workers(&d->base.ps->job[job], b, n);
-  if (n < b->most) berth_i_heap_push(&d->queue, job, berth_i_ps_share(&d->base, job, workers, (double)n * b->servers));
+  if (n < b->most)
+    berth_i_heap_push(&d->queue, job,
+                      berth_i_ps_share(&d->base, job, workers, (double)n * b->servers));
 }
 
 /* One bundle more, if there is room. */
 static berth_status fill(drf *d, int32_t job, bool *done) {
   const berth_ps_job *j = &d->base.ps->job[job];
   berth_i_ps_bundle b = berth_i_ps_bundle_of(j);
-  int32_t n = d->bundles[job], workers = berth_i_ps_bundle_workers(j, &b, n + 1) - berth_i_ps_bundle_workers(j, &b, n);
+  int32_t n = d->bundles[job],
+          workers = berth_i_ps_bundle_workers(j, &b, n + 1) - berth_i_ps_bundle_workers(j, &b, n);
   berth_status st = berth_i_ps_pack_spread(&d->base.pack, job, workers, b.servers, &d->turn, done);
   if (st != BERTH_OK || !*done) return st;
   d->bundles[job]++;

@@ -34,7 +34,8 @@ static int32_t workers_of(const fifo *f, int32_t job) {
 
 static berth_status place(fifo *f, int32_t job, int32_t *turn, bool *done) {
   int32_t workers = workers_of(f, job);
-  return berth_i_ps_pack_spread(&f->base.pack, job, workers, berth_i_ps_servers(&f->base.ps->job[job], workers), turn, done);
+  return berth_i_ps_pack_spread(&f->base.pack, job, workers,
+                                berth_i_ps_servers(&f->base.ps->job[job], workers), turn, done);
 }
 
 /* On an empty cluster. */
@@ -67,7 +68,8 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
 
 static const berth_i_ps_rules rules = { sizeof(fifo), arrival, slot, NULL };
 
-berth_status berth_ps_fifo_new(berth_ps *p, const berth_ps_fifo_options *opts, berth_ps_scheduler **out) {
+berth_status berth_ps_fifo_new(berth_ps *p, const berth_ps_fifo_options *opts,
+                               berth_ps_scheduler **out) {
   berth_status st = berth_options_check(p->ctx, berth_ps_fifo_option_table(), opts);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, out);
   if (st == BERTH_OK) ((fifo *)*out)->o = *opts;

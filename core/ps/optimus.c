@@ -41,7 +41,7 @@ static void release(berth_ps_scheduler *s) {
   berth_i_heap_release(s->ctx, &o->queue);
 }
 
-/* ---- how fast, as far as it knows ------------------------------------------------------------------------ */
+/* ---- how fast, as far as it knows ---- */
 
 /* Slots per sample. The problem's own model: no worker has a server on its machine. */
 static double time_of(const optimus *o, int32_t job, size s) {
@@ -51,7 +51,8 @@ static double time_of(const optimus *o, int32_t job, size s) {
     const double *t = o->fit[job].theta;
     return j->batch / w * t[0] + t[1] + t[2] * w / p + t[3] * w + t[4] * p;
   }
-  if (o->base.ps->o.comm == BERTH_PS_SHARED) return j->tau / w + 2 * j->bytes * fmax(w, p) / (p * j->across * j->batch);
+  if (o->base.ps->o.comm == BERTH_PS_SHARED)
+    return j->tau / w + 2 * j->bytes * fmax(w, p) / (p * j->across * j->batch);
   return berth_ps_worker_slots(j, j->across) / w;
 }
 
@@ -64,7 +65,8 @@ static size with_more(const optimus *o, int32_t job, int what) {
 
 /* Never more servers than workers, unless these need them. */
 static bool is_too_much(const berth_ps_job *j, size s) {
-  return s.workers > j->batch || (s.servers > s.workers && s.servers > berth_i_ps_servers(j, s.workers));
+  return s.workers > j->batch
+         || (s.servers > s.workers && s.servers > berth_i_ps_servers(j, s.workers));
 }
 
 /* Time that it takes off, for the largest share of what it costs. */
@@ -75,14 +77,16 @@ static double gain(const optimus *o, int32_t job, int what) {
          berth_i_ps_share(&o->base, job, then.workers - now.workers, then.servers - now.servers);
 }
 
-/* ---- who gets how much ----------------------------------------------------------------------------------- */
+/* ---- who gets how much ---- */
 
 static bool take(optimus *o, int32_t job, size then) {
   const berth_ps_job *j = &o->base.ps->job[job];
   berth_ps_place more = { 0, then.workers - o->at[job].workers, then.servers - o->at[job].servers };
   for (int32_t r = 0; r < o->base.ps->o.resources; r++)
-    if (berth_i_ps_demand(j, &more, r) > o->room[r] + BERTH_I_PS_TOLERANCE * o->base.total[r]) return false;
-  for (int32_t r = 0; r < o->base.ps->o.resources; r++) o->room[r] -= berth_i_ps_demand(j, &more, r);
+    if (berth_i_ps_demand(j, &more, r) > o->room[r] + BERTH_I_PS_TOLERANCE * o->base.total[r])
+      return false;
+  for (int32_t r = 0; r < o->base.ps->o.resources; r++)
+    o->room[r] -= berth_i_ps_demand(j, &more, r);
   o->at[job] = then;
   return true;
 }
@@ -118,16 +122,18 @@ static void grow(optimus *o) {
   }
 }
 
-/* ---- where -------------------------------------------------------------------------------------------------- */
+/* ---- where ---- */
 
 static int32_t share_of(int32_t all, int32_t n, int32_t i) { return all / n + (i < all % n); }
 
 /* The i-th of n even parts: the first ones have a worker more, the last ones a server more. */
 static berth_ps_place part(const optimus *o, int32_t job, int32_t n, int32_t i) {
-  return (berth_ps_place){ BERTH_NONE, share_of(o->at[job].workers, n, i), share_of(o->at[job].servers, n, n - 1 - i) };
+  return (berth_ps_place){ BERTH_NONE, share_of(o->at[job].workers, n, i),
+                           share_of(o->at[job].servers, n, n - 1 - i) };
 }
 
-/* For each part the next machine that has room for it, in the pack's list.  @return whether all have one */
+/* For each part the next machine that has room for it, in the pack's list. @return whether all have
+ * one */
 static bool find_machines(optimus *o, int32_t job, int32_t n) {
   const berth_ps_job *j = &o->base.ps->job[job];
   int32_t from = 0;
@@ -136,7 +142,8 @@ static bool find_machines(optimus *o, int32_t job, int32_t n) {
     *at = part(o, job, n, i);
     double demand[BERTH_PS_RESOURCES];
     for (int32_t r = 0; r < o->base.ps->o.resources; r++) demand[r] = berth_i_ps_demand(j, at, r);
-    at->machine = from < o->base.ps->o.machines ? berth_i_ps_pack_find(&o->base.pack, from, demand) : BERTH_NONE;
+    at->machine = from < o->base.ps->o.machines ? berth_i_ps_pack_find(&o->base.pack, from, demand)
+                                                : BERTH_NONE;
     if (at->machine < from) return false; /* none, or one of those before */
     from = at->machine + 1;
   }
@@ -145,7 +152,8 @@ static bool find_machines(optimus *o, int32_t job, int32_t n) {
 
 static berth_status put_parts(optimus *o, int32_t job, int32_t n) {
   berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < n; i++) st = berth_i_ps_pack_put(&o->base.pack, job, &o->base.pack.place[i]);
+  for (int32_t i = 0; st == BERTH_OK && i < n; i++)
+    st = berth_i_ps_pack_put(&o->base.pack, job, &o->base.pack.place[i]);
   return st;
 }
 
@@ -178,7 +186,8 @@ static berth_status put_all(optimus *o) {
   for (int32_t i = 0; i < o->base.n_jobs; i++) {
     int32_t job = o->base.jobs[i];
     if (o->at[job].workers > 0)
-      berth_i_heap_push(&o->queue, job, berth_i_ps_share(&o->base, job, o->at[job].workers, o->at[job].servers));
+      berth_i_heap_push(&o->queue, job,
+                        berth_i_ps_share(&o->base, job, o->at[job].workers, o->at[job].servers));
   }
   while (st == BERTH_OK && o->queue.n > 0) st = put(o, berth_i_heap_pop(&o->queue, NULL));
   berth_i_heap_clear(&o->queue);
@@ -193,7 +202,7 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static const berth_i_ps_rules rules = { sizeof(optimus), NULL, slot, release };
 
@@ -201,8 +210,10 @@ static berth_status check_fit(const berth_ps *p, const berth_ps_speed_fit *fit) 
   for (int32_t j = 0; fit && j < p->n; j++)
     for (int i = 0; i < 5; i++)
       if (!(fit[j].theta[i] >= 0) || isinf(fit[j].theta[i]))
-        return berth_i_fail(p->ctx, BERTH_EINVAL, "optimus: fit of job %d, term %d: expected a finite number not below 0, got %g",
-                            (int)j, i, fit[j].theta[i]);
+        return berth_i_fail(
+            p->ctx, BERTH_EINVAL,
+            "optimus: fit of job %d, term %d: expected a finite number not below 0, got %g", (int)j,
+            i, fit[j].theta[i]);
   return BERTH_OK;
 }
 
@@ -217,7 +228,8 @@ static berth_status get_arrays(optimus *o, const berth_ps_speed_fit *fit) {
   return berth_i_heap_init(ctx, &o->queue, o->base.ps->n, n);
 }
 
-berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts, berth_ps_scheduler **out) {
+berth_status berth_ps_optimus_new(berth_ps *p, const berth_ps_optimus_options *opts,
+                                  berth_ps_scheduler **out) {
   berth_ps_scheduler *s;
   berth_status st = check_fit(p, opts->fit);
   if (st == BERTH_OK) st = berth_i_ps_scheduler_new(p, &rules, &s);

@@ -1,10 +1,11 @@
-/* A speed model of a job from speeds that were measured: nonnegative least squares in five terms. */
+/* A speed model of a job from speeds that were measured: nonnegative least squares in five
+ * terms. */
 #include "policies_internal.h"
 
 enum { TERMS = 5, WIDTH = TERMS + 1 };
 
-/* Rows of a least-squares problem, of `width` numbers the last of which is wanted, turned one by one into a triangle that has the
- * same solutions. */
+/* Rows of a least-squares problem, of `width` numbers the last of which is wanted, turned one by
+ * one into a triangle that has the same solutions. */
 typedef struct triangle {
   int width;
   double at[WIDTH][WIDTH];
@@ -23,7 +24,8 @@ static void feed(triangle *t, double *row) {
   }
 }
 
-/* Columns that are all but combinations of others have no solution of their own: a smaller subset has it. */
+/* Columns that are all but combinations of others have no solution of their own: a smaller subset
+ * has it. */
 static bool solve(const triangle *t, double *x) {
   int n = t->width - 1;
   for (int i = n - 1; i >= 0; i--) {
@@ -59,23 +61,27 @@ static double try_terms(const triangle *all, unsigned terms, double theta[TERMS]
 static berth_status check_positive(berth_ctx *ctx, const char *what, int32_t n, const double *x) {
   for (int32_t i = 0; i < n; i++)
     if (!(x[i] > 0) || isinf(x[i]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "speed fit: %s of sample %d: expected a finite number above 0, got %g", what, (int)i,
-                          x[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "speed fit: %s of sample %d: expected a finite number above 0, got %g",
+                          what, (int)i, x[i]);
   return BERTH_OK;
 }
 
-berth_status berth_ps_speed_fit_to(berth_ctx *ctx, int32_t batch, int32_t n, const double *workers, const double *servers,
-                                   const double *speed, berth_ps_speed_fit *out) {
+berth_status berth_ps_speed_fit_to(berth_ctx *ctx, int32_t batch, int32_t n, const double *workers,
+                                   const double *servers, const double *speed,
+                                   berth_ps_speed_fit *out) {
   triangle all = { WIDTH, { { 0 } } };
   double best = INFINITY;
   berth_status st = check_positive(ctx, "workers", n, workers);
   if (st == BERTH_OK) st = check_positive(ctx, "servers", n, servers);
   if (st == BERTH_OK) st = check_positive(ctx, "speed", n, speed);
   if (st == BERTH_OK && (n < 1 || batch < 1))
-    st = berth_i_fail(ctx, BERTH_EINVAL, "speed fit: expected a sample and a batch, got %d and %d", (int)n, (int)batch);
+    st = berth_i_fail(ctx, BERTH_EINVAL, "speed fit: expected a sample and a batch, got %d and %d",
+                      (int)n, (int)batch);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < n; i++) {
-    double row[WIDTH] = { batch / workers[i], 1, workers[i] / servers[i], workers[i], servers[i], 1 / speed[i] };
+    double row[WIDTH] = { batch / workers[i], 1,          workers[i] / servers[i],
+                          workers[i],         servers[i], 1 / speed[i] };
     feed(&all, row);
   }
   for (unsigned terms = 1; terms < 1u << TERMS; terms++) {

@@ -1,11 +1,14 @@
-/* Units of jobs on the machines of one slot. A tree of maxima finds the next machine that has room. */
+/* Units of jobs on the machines of one slot. A tree of maxima finds the next machine that has
+ * room. */
 #include "policies_internal.h"
 
 /* Half of what a run allows: sums there are made in another order. */
 #define TOLERANCE (BERTH_I_PS_TOLERANCE / 2)
 
 static size_t resources(const berth_i_ps_pack *k) { return (size_t)k->ps->o.resources; }
-static double *node(const berth_i_ps_pack *k, int32_t i) { return k->tree + (size_t)i * resources(k); }
+static double *node(const berth_i_ps_pack *k, int32_t i) {
+  return k->tree + (size_t)i * resources(k);
+}
 static size_t tree_size(const berth_i_ps_pack *k) { return 2 * (size_t)k->leaves * resources(k); }
 static size_t buckets(const berth_i_ps_pack *k) {
   return (size_t)(k->ps->n > k->ps->o.machines ? k->ps->n : k->ps->o.machines) + 1;
@@ -20,16 +23,19 @@ berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, berth_i_pool *pool, const 
   return berth_i_pool_status(pool);
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------------- */
+/* ---- the tree ---- */
 
 static void join(berth_i_ps_pack *k, int32_t i) {
-  for (size_t r = 0; r < resources(k); r++) node(k, i)[r] = fmax(node(k, 2 * i)[r], node(k, 2 * i + 1)[r]);
+  for (size_t r = 0; r < resources(k); r++)
+    node(k, i)[r] = fmax(node(k, 2 * i)[r], node(k, 2 * i + 1)[r]);
 }
 
 void berth_i_ps_pack_reset(berth_i_ps_pack *k) {
   for (int32_t m = 0; m < k->leaves; m++)
     for (size_t r = 0; r < resources(k); r++)
-      node(k, k->leaves + m)[r] = m < k->ps->o.machines ? k->ps->capacity[(size_t)m * resources(k) + r] * (1 + TOLERANCE) : -1;
+      node(k, k->leaves + m)[r] =
+          m < k->ps->o.machines ? k->ps->capacity[(size_t)m * resources(k) + r] * (1 + TOLERANCE)
+                                : -1;
   for (int32_t i = k->leaves - 1; i >= 1; i--) join(k, i);
   k->n = 0;
 }
@@ -41,7 +47,8 @@ static bool enough(const berth_i_ps_pack *k, int32_t i, const double *demand) {
 }
 
 /* First leaf at or after `from` below node i, which has leaves first .. first + width - 1. */
-static int32_t find_below(const berth_i_ps_pack *k, int32_t i, int32_t first, int32_t width, int32_t from, const double *demand) {
+static int32_t find_below(const berth_i_ps_pack *k, int32_t i, int32_t first, int32_t width,
+                          int32_t from, const double *demand) {
   int32_t half = width / 2;
   if (first + width <= from || !enough(k, i, demand)) return BERTH_NONE;
   if (width == 1) return first;
@@ -56,11 +63,12 @@ int32_t berth_i_ps_pack_find(const berth_i_ps_pack *k, int32_t from, const doubl
 
 static void change(berth_i_ps_pack *k, const berth_i_ps_unit *u, double sign) {
   int32_t i = k->leaves + u->at.machine;
-  for (size_t r = 0; r < resources(k); r++) node(k, i)[r] -= sign * berth_i_ps_demand(&k->ps->job[u->job], &u->at, (int32_t)r);
+  for (size_t r = 0; r < resources(k); r++)
+    node(k, i)[r] -= sign * berth_i_ps_demand(&k->ps->job[u->job], &u->at, (int32_t)r);
   for (i /= 2; i >= 1; i /= 2) join(k, i);
 }
 
-/* ---- putting ------------------------------------------------------------------------------------------ */
+/* ---- putting ---- */
 
 berth_status berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at) {
   void *list = k->unit;
@@ -76,15 +84,18 @@ void berth_i_ps_pack_undo(berth_i_ps_pack *k, size_t n) {
   while (k->n > n) change(k, &k->unit[--k->n], -1);
 }
 
-static berth_status put_next(berth_i_ps_pack *k, int32_t job, bool server, int32_t *turn, bool *done) {
+static berth_status put_next(berth_i_ps_pack *k, int32_t job, bool server, int32_t *turn,
+                             bool *done) {
   const berth_ps_job *j = &k->ps->job[job];
-  berth_ps_place at = { berth_i_ps_pack_find(k, *turn, server ? j->server : j->worker), !server, server };
+  berth_ps_place at = { berth_i_ps_pack_find(k, *turn, server ? j->server : j->worker), !server,
+                        server };
   if (!(*done = at.machine != BERTH_NONE)) return BERTH_OK;
   *turn = (at.machine + 1) % k->ps->o.machines;
   return berth_i_ps_pack_put(k, job, &at);
 }
 
-berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers, int32_t servers, int32_t *turn, bool *done) {
+berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers,
+                                    int32_t servers, int32_t *turn, bool *done) {
   size_t n = k->n;
   int32_t began = *turn;
   berth_status st = BERTH_OK;
@@ -97,12 +108,15 @@ berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t wor
   return st;
 }
 
-/* ---- telling a run --------------------------------------------------------------------------------------- */
+/* ---- telling a run ---- */
 
-static int32_t key_of(const berth_i_ps_unit *u, bool by_job) { return by_job ? u->job : u->at.machine; }
+static int32_t key_of(const berth_i_ps_unit *u, bool by_job) {
+  return by_job ? u->job : u->at.machine;
+}
 
 /* Stable. */
-static void sort(berth_i_ps_pack *k, const berth_i_ps_unit *from, berth_i_ps_unit *to, bool by_job) {
+static void sort(berth_i_ps_pack *k, const berth_i_ps_unit *from, berth_i_ps_unit *to,
+                 bool by_job) {
   size_t n = (size_t)(by_job ? k->ps->n : k->ps->o.machines);
   memset(k->first, 0, (n + 1) * sizeof *k->first);
   for (size_t i = 0; i < k->n; i++) k->first[key_of(&from[i], by_job) + 1]++;
@@ -116,7 +130,8 @@ static size_t gather(berth_i_ps_pack *k, size_t i, int32_t *n) {
   *n = 0;
   for (; i < k->n && k->unit[i].job == job; i++) {
     const berth_ps_place *at = &k->unit[i].at;
-    if (*n == 0 || k->place[*n - 1].machine != at->machine) k->place[(*n)++] = (berth_ps_place){ at->machine, 0, 0 };
+    if (*n == 0 || k->place[*n - 1].machine != at->machine)
+      k->place[(*n)++] = (berth_ps_place){ at->machine, 0, 0 };
     k->place[*n - 1].workers += at->workers;
     k->place[*n - 1].servers += at->servers;
   }

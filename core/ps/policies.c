@@ -9,7 +9,8 @@ void berth_ps_scheduler_release(berth_ps_scheduler *s) {
   berth_ps_release(p);
 }
 
-berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules, berth_ps_scheduler **out) {
+berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules,
+                                      berth_ps_scheduler **out) {
   berth_ps_scheduler *s = berth_i_pool_object(p->ctx, rules->size);
   if (!s) return berth_i_nomem(p->ctx);
   s->rules = rules;
@@ -19,17 +20,19 @@ berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules
   s->jobs = berth_i_pool_alloc(&s->pool, (size_t)p->n, sizeof *s->jobs);
   berth_status st = berth_i_ps_pack_init(&s->pack, &s->pool, p);
   for (int32_t m = 0; m < p->o.machines; m++)
-    for (int32_t r = 0; r < p->o.resources; r++) s->total[r] += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)r];
+    for (int32_t r = 0; r < p->o.resources; r++)
+      s->total[r] += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)r];
   if (st == BERTH_OK) *out = s;
   else berth_ps_scheduler_release(s);
   return st;
 }
 
-/* ---- as a policy ------------------------------------------------------------------------------------ */
+/* ---- as a policy ---- */
 
 static berth_status check_problem(const berth_ps_scheduler *s, const berth_ps_run *r) {
   if (berth_ps_run_problem(r) == s->ps) return BERTH_OK;
-  return berth_i_fail(s->ctx, BERTH_EINVAL, "ps: the scheduler was made for another problem than the run's");
+  return berth_i_fail(s->ctx, BERTH_EINVAL,
+                      "ps: the scheduler was made for another problem than the run's");
 }
 
 static berth_status arrival(void *ud, berth_ps_run *r, int32_t job) {
@@ -57,16 +60,21 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t number) {
   return st;
 }
 
-berth_ps_policy berth_ps_scheduler_policy(berth_ps_scheduler *s) { return (berth_ps_policy){ arrival, finish, slot, s }; }
+berth_ps_policy berth_ps_scheduler_policy(berth_ps_scheduler *s) {
+  return (berth_ps_policy){ arrival, finish, slot, s };
+}
 
-/* ---- jobs that go on as they are ----------------------------------------------------------------------- */
+/* ---- jobs that go on as they are ---- */
 
-bool berth_i_ps_runs(const berth_ps_run *r, int32_t job) { return r->at[job].r.state == BERTH_JOB_RUNNING; }
+bool berth_i_ps_runs(const berth_ps_run *r, int32_t job) {
+  return r->at[job].r.state == BERTH_JOB_RUNNING;
+}
 
 berth_status berth_i_ps_keep(berth_ps_scheduler *s, berth_ps_run *r, int32_t job) {
   berth_i_ps_stretch last = r->at[job].last;
   berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < last.n; i++) st = berth_i_ps_pack_put(&s->pack, job, &r->place[last.first + (size_t)i]);
+  for (int32_t i = 0; st == BERTH_OK && i < last.n; i++)
+    st = berth_i_ps_pack_put(&s->pack, job, &r->place[last.first + (size_t)i]);
   return st;
 }
 
@@ -80,7 +88,7 @@ berth_status berth_i_ps_keep_all(berth_ps_scheduler *s, berth_ps_run *r) {
   return st;
 }
 
-/* ---- shares and bundles ---------------------------------------------------------------------------------- */
+/* ---- shares and bundles ---- */
 
 double berth_i_ps_share(const berth_ps_scheduler *s, int32_t job, double workers, double servers) {
   const berth_ps_job *j = &s->ps->job[job];

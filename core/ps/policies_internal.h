@@ -5,7 +5,7 @@
 #include "ps_internal.h"
 #include <berth/ps.h>
 
-/* ---- pack.c: machines of one slot --------------------------------------------------------------- */
+/* ---- pack.c: machines of one slot ---- */
 
 typedef struct berth_i_ps_unit {
   int32_t job;
@@ -16,7 +16,8 @@ typedef struct berth_i_ps_pack {
   const berth_ps *ps;
   berth_i_pool *pool;
   int32_t leaves;        /* power of two */
-  double *tree;          /* [2 * leaves * resources] what is left of each resource, at most, below each node; leaves are machines */
+  double *tree;          /* [2 * leaves * resources] what is left of each resource, at most, below
+                            each node; leaves are machines */
   berth_i_ps_unit *unit; /* all that was put, in that order */
   size_t n, cap, cap_sorted;
   berth_i_ps_unit *sorted;
@@ -28,7 +29,8 @@ typedef struct berth_i_ps_pack {
 berth_status berth_i_ps_pack_init(berth_i_ps_pack *k, berth_i_pool *pool, const berth_ps *p);
 /** All is free.  O(machines * resources) */
 void berth_i_ps_pack_reset(berth_i_ps_pack *k);
-/** First machine at or after `from` that has room for all of it, if need be from 0 again; BERTH_NONE. */
+/** First machine at or after `from` that has room for all of it, if need be from 0 again;
+ * BERTH_NONE. */
 int32_t berth_i_ps_pack_find(const berth_i_ps_pack *k, int32_t from, const double *demand);
 /** Takes it, whether there is room or not. */
 berth_status berth_i_ps_pack_put(berth_i_ps_pack *k, int32_t job, const berth_ps_place *at);
@@ -37,16 +39,19 @@ void berth_i_ps_pack_undo(berth_i_ps_pack *k, size_t n);
 /** What was put is assigned.  O(units + machines + jobs) */
 berth_status berth_i_ps_pack_assign(berth_i_ps_pack *k, berth_ps_run *r);
 
-/** Workers, then servers, one by one on the next machine in turn; all of it or nothing (`*done` says which). */
-berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers, int32_t servers, int32_t *turn, bool *done);
+/** Workers, then servers, one by one on the next machine in turn; all of it or nothing (`*done`
+ * says which). */
+berth_status berth_i_ps_pack_spread(berth_i_ps_pack *k, int32_t job, int32_t workers,
+                                    int32_t servers, int32_t *turn, bool *done);
 
-/* ---- policies.c --------------------------------------------------------------------------------- */
+/* ---- policies.c ---- */
 
 typedef struct berth_i_ps_rules {
   size_t size;  /* of a scheduler of this kind */
   berth_status (*arrival)(berth_ps_scheduler *s, berth_ps_run *r, int32_t job); /* may be NULL */
   berth_status (*slot)(berth_ps_scheduler *s, berth_ps_run *r);
-  void (*release)(berth_ps_scheduler *s);                                       /* of what it has besides; may be NULL */
+  /* of what it has besides; may be NULL */
+  void (*release)(berth_ps_scheduler *s);
 } berth_i_ps_rules;
 
 struct berth_ps_scheduler {
@@ -61,7 +66,8 @@ struct berth_ps_scheduler {
   double total[BERTH_PS_RESOURCES];  /* capacity of the cluster */
 };
 
-berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules, berth_ps_scheduler **out);
+berth_status berth_i_ps_scheduler_new(berth_ps *p, const berth_i_ps_rules *rules,
+                                      berth_ps_scheduler **out);
 /** It had places in the slot before. */
 bool berth_i_ps_runs(const berth_ps_run *r, int32_t job);
 /** What a job had in the slot before is put again. */
@@ -77,7 +83,8 @@ typedef struct berth_i_ps_bundle {
 } berth_i_ps_bundle;
 berth_i_ps_bundle berth_i_ps_bundle_of(const berth_ps_job *j);
 /** Workers of so many bundles. */
-static inline int32_t berth_i_ps_bundle_workers(const berth_ps_job *j, const berth_i_ps_bundle *b, int32_t n) {
+static inline int32_t berth_i_ps_bundle_workers(const berth_ps_job *j, const berth_i_ps_bundle *b,
+                                                int32_t n) {
   int64_t workers = (int64_t)b->workers * n;
   return workers > j->batch ? j->batch : (int32_t)workers;
 }

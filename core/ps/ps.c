@@ -1,7 +1,8 @@
 /* Workers and parameter servers: the cluster and the jobs that will come. */
 #include "ps_internal.h"
 
-berth_ps_options berth_ps_default(int32_t machines, int32_t resources, int32_t slots, const double *capacity) {
+berth_ps_options berth_ps_default(int32_t machines, int32_t resources, int32_t slots,
+                                  const double *capacity) {
   return (berth_ps_options){ machines, resources, slots, capacity, NULL, 1200, BERTH_PS_CASES };
 }
 
@@ -40,16 +41,20 @@ const berth_option_table *berth_ps_option_table(void) {
 
 static berth_status check_machines(berth_ctx *ctx, const berth_ps_options *o) {
   if (!o->capacity)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ps: capacity: expected %d numbers for each of %d machines", (int)o->resources,
-                        (int)o->machines);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "ps: capacity: expected %d numbers for each of %d machines",
+                        (int)o->resources, (int)o->machines);
   for (size_t i = 0; i < (size_t)o->machines * (size_t)o->resources; i++)
     if (!(o->capacity[i] >= 0) || isinf(o->capacity[i]))
       return berth_i_fail(ctx, BERTH_EINVAL,
-                          "ps: capacity of machine %d, resource %d: expected a finite number not below 0, got %g",
-                          (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources), o->capacity[i]);
+                          "ps: capacity of machine %d, resource %d: expected a finite number not "
+                          "below 0, got %g",
+                          (int)(i / (size_t)o->resources), (int)(i % (size_t)o->resources),
+                          o->capacity[i]);
   for (int32_t m = 0; o->rack && m < o->machines; m++)
     if (o->rack[m] < 0)
-      return berth_i_fail(ctx, BERTH_EINVAL, "ps: rack of machine %d: expected a number not below 0, got %d", (int)m,
+      return berth_i_fail(ctx, BERTH_EINVAL,
+                          "ps: rack of machine %d: expected a number not below 0, got %d", (int)m,
                           (int)o->rack[m]);
   return BERTH_OK;
 }
@@ -60,7 +65,13 @@ static berth_status check_options(berth_ctx *ctx, const berth_ps_options *o) {
 }
 
 /* What a number of a job may be. */
-typedef enum range { POSITIVE, NOT_NEGATIVE, POSITIVE_OR_INFINITE, NOT_NEGATIVE_OR_INFINITE, ANY } range;
+typedef enum range {
+  POSITIVE,
+  NOT_NEGATIVE,
+  POSITIVE_OR_INFINITE,
+  NOT_NEGATIVE_OR_INFINITE,
+  ANY
+} range;
 typedef struct rule {
   const char *name;
   double value;
@@ -79,10 +90,12 @@ static bool obeys(const rule *r) {
 }
 
 static berth_status check_rule(berth_ctx *ctx, int32_t job, const rule *r) {
-  static const char *const wanted[] = { "a finite number above 0", "a finite number not below 0", "a number above 0",
-                                         "a number not below 0", "a finite number" };
+  static const char *const wanted[] = { "a finite number above 0", "a finite number not below 0",
+                                        "a number above 0", "a number not below 0",
+                                        "a finite number" };
   if (obeys(r)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: %s: expected %s, got %g", (int)job, r->name, wanted[r->range], r->value);
+  return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: %s: expected %s, got %g", (int)job, r->name,
+                      wanted[r->range], r->value);
 }
 
 static berth_status check_numbers(berth_ctx *ctx, int32_t job, const berth_ps_job *j) {
@@ -97,31 +110,40 @@ static berth_status check_numbers(berth_ctx *ctx, int32_t job, const berth_ps_jo
     { "moving", j->moving, NOT_NEGATIVE },
   };
   berth_status st = BERTH_OK;
-  for (size_t i = 0; st == BERTH_OK && i < sizeof rules / sizeof *rules; i++) st = check_rule(ctx, job, &rules[i]);
+  for (size_t i = 0; st == BERTH_OK && i < sizeof rules / sizeof *rules; i++)
+    st = check_rule(ctx, job, &rules[i]);
   return st;
 }
 
-static berth_status check_demand(berth_ctx *ctx, int32_t job, const char *what, int32_t resources, const double *x) {
+static berth_status check_demand(berth_ctx *ctx, int32_t job, const char *what, int32_t resources,
+                                 const double *x) {
   for (int32_t r = 0; r < resources; r++)
     if (!(x[r] >= 0) || isinf(x[r]))
-      return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: resource %d of a %s: expected a finite number not below 0, got %g",
-                          (int)job, (int)r, what, x[r]);
+      return berth_i_fail(
+          ctx, BERTH_EINVAL,
+          "ps: job %d: resource %d of a %s: expected a finite number not below 0, got %g", (int)job,
+          (int)r, what, x[r]);
   return BERTH_OK;
 }
 
-static berth_status check_arrival(berth_ctx *ctx, const berth_ps_options *o, int32_t i, const berth_ps_job *jobs) {
+static berth_status check_arrival(berth_ctx *ctx, const berth_ps_options *o, int32_t i,
+                                  const berth_ps_job *jobs) {
   if (jobs[i].arrival < 0 || jobs[i].arrival >= o->slots)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d: arrival: expected a slot from 0 to %d, got %d", (int)i, (int)o->slots - 1,
-                        (int)jobs[i].arrival);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "ps: job %d: arrival: expected a slot from 0 to %d, got %d", (int)i,
+                        (int)o->slots - 1, (int)jobs[i].arrival);
   if (i > 0 && jobs[i].arrival < jobs[i - 1].arrival)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ps: job %d arrives in slot %d, before job %d (%d): sort jobs by arrival", (int)i,
-                        (int)jobs[i].arrival, (int)i - 1, (int)jobs[i - 1].arrival);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "ps: job %d arrives in slot %d, before job %d (%d): sort jobs by arrival",
+                        (int)i, (int)jobs[i].arrival, (int)i - 1, (int)jobs[i - 1].arrival);
   return BERTH_OK;
 }
 
-static berth_status check_jobs(berth_ctx *ctx, const berth_ps_options *o, int32_t n, const berth_ps_job *jobs) {
+static berth_status check_jobs(berth_ctx *ctx, const berth_ps_options *o, int32_t n,
+                               const berth_ps_job *jobs) {
   berth_status st = BERTH_OK;
-  if (n < 0) return berth_i_fail(ctx, BERTH_EINVAL, "ps: jobs: expected at least 0, got %d", (int)n);
+  if (n < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "ps: jobs: expected at least 0, got %d", (int)n);
   for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
     st = check_arrival(ctx, o, i, jobs);
     if (st == BERTH_OK) st = check_numbers(ctx, i, &jobs[i]);
@@ -131,7 +153,7 @@ static berth_status check_jobs(berth_ctx *ctx, const berth_ps_options *o, int32_
   return st;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static size_t cells(const berth_ps *p) { return (size_t)p->o.machines * (size_t)p->o.resources; }
 
@@ -155,12 +177,14 @@ static berth_status fill(berth_ps *p, const berth_ps_job *jobs) {
   p->o.rack = p->rack;
   for (int32_t i = 0; i < p->n; i++) {
     p->job[i] = jobs[i];
-    for (int32_t r = p->o.resources; r < BERTH_PS_RESOURCES; r++) p->job[i].worker[r] = p->job[i].server[r] = 0;
+    for (int32_t r = p->o.resources; r < BERTH_PS_RESOURCES; r++)
+      p->job[i].worker[r] = p->job[i].server[r] = 0;
   }
   return BERTH_OK;
 }
 
-berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t n, const berth_ps_job *jobs, berth_ps **out) {
+berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t n,
+                          const berth_ps_job *jobs, berth_ps **out) {
   berth_status st = check_options(ctx, opts);
   if (st == BERTH_OK) st = check_jobs(ctx, opts, n, jobs);
   if (st != BERTH_OK) return st;
@@ -182,4 +206,6 @@ berth_status berth_ps_new(berth_ctx *ctx, const berth_ps_options *opts, int32_t 
 berth_ctx *berth_ps_ctx(const berth_ps *p) { return p->ctx; }
 const berth_ps_options *berth_ps_options_of(const berth_ps *p) { return &p->o; }
 int32_t berth_ps_jobs(const berth_ps *p) { return p->n; }
-const berth_ps_job *berth_ps_job_at(const berth_ps *p, int32_t job) { return job >= 0 && job < p->n ? &p->job[job] : NULL; }
+const berth_ps_job *berth_ps_job_at(const berth_ps *p, int32_t job) {
+  return job >= 0 && job < p->n ? &p->job[job] : NULL;
+}

@@ -5,8 +5,8 @@
 #include "base/pool_internal.h"
 #include <berth/ps.h>
 
-/* Amounts that were added up and taken apart, and work that was cut into slots, may be off by rounding: relative to the capacity,
- * and to the job's work. */
+/* Amounts that were added up and taken apart, and work that was cut into slots, may be off by
+ * rounding: relative to the capacity, and to the job's work. */
 #define BERTH_I_PS_TOLERANCE 1e-9
 
 struct berth_ps {
@@ -49,14 +49,17 @@ struct berth_ps_run {
   const berth_ps_policy *policy; /* while it is played */
   bool assigning, over;
   berth_i_ps_state *at;        /* [jobs] */
-  double *used, *room;         /* [machines * resources] assigned in this slot, and what is left: not below 0 */
+  double *used, *room;         /* [machines * resources] assigned in this slot, and what is left:
+                                  not below 0 */
   int32_t *users;              /* [machines] jobs that are assigned something there */
-  int32_t *active, n_active;   /* [jobs] by arrival; those that are over are dropped when it is asked for */
+  int32_t *active, n_active;   /* [jobs] by arrival; those that are over are dropped when it is
+                                  asked for */
   int32_t *ended, n_ended;     /* [jobs] done since the last slot */
   int32_t *held, n_held;       /* [jobs] had places in the last slot */
   int32_t *given, n_given;     /* [jobs] have some in this one */
   double *times;               /* [jobs] room for a median */
-  berth_ps_place *place;       /* all that were ever assigned; the same again are not written again */
+  berth_ps_place *place;       /* all that were ever assigned; the same again are not written
+                                  again */
   size_t n_places, cap_places;
   berth_i_ps_entry *entry;     /* the log */
   size_t n_entries, cap_entries;
@@ -67,13 +70,15 @@ struct berth_ps_run {
 };
 
 /** What a worker and a server take of a resource, together. */
-static inline double berth_i_ps_demand(const berth_ps_job *j, const berth_ps_place *at, int32_t resource) {
+static inline double berth_i_ps_demand(const berth_ps_job *j, const berth_ps_place *at,
+                                       int32_t resource) {
   double x = 0;
   if (at->workers > 0) x += at->workers * j->worker[resource];
   if (at->servers > 0) x += at->servers * j->server[resource];
   return x;
 }
-/** Servers that so many workers need. What is a rounding error above a whole number is that number. */
+/** Servers that so many workers need. What is a rounding error above a whole number is that
+ * number. */
 static inline int32_t berth_i_ps_servers(const berth_ps_job *j, int32_t workers) {
   double x = ceil(workers / j->ratio * (1 - 1e-12));
   return x < 1 ? 1 : x > INT32_MAX ? INT32_MAX : (int32_t)x;

@@ -20,11 +20,13 @@ int32_t berth_ps_run_active(const berth_ps_run *r, int32_t capacity, int32_t *jo
 
 double berth_ps_run_left(const berth_ps_run *r, int32_t job) {
   berth_job_record x;
-  if (job < 0 || job >= r->ps->n || berth_cluster_record(r->cluster, job, &x) != BERTH_OK) return NAN;
+  if (job < 0 || job >= r->ps->n || berth_cluster_record(r->cluster, job, &x) != BERTH_OK)
+    return NAN;
   return x.left;
 }
 
-int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity, berth_ps_place *places) {
+int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity,
+                            berth_ps_place *places) {
   if (job < 0 || job >= r->ps->n) return 0;
   berth_i_ps_stretch last;
   last = r->at[job].last;
@@ -32,17 +34,19 @@ int32_t berth_ps_run_places(const berth_ps_run *r, int32_t job, int32_t capacity
   return last.n;
 }
 
-/* ---- records and log ------------------------------------------------------------------------------------ */
+/* ---- records and log ---- */
 
 berth_status berth_ps_run_record(const berth_ps_run *r, int32_t job, berth_ps_record *out) {
   if (job < 0 || job >= r->ps->n)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d does not exist: there are %d", (int)job, (int)r->ps->n);
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d does not exist: there are %d", (int)job,
+                        (int)r->ps->n);
   *out = r->at[job].r;
   if (berth_i_ps_is_here(&r->at[job])) out->left = berth_ps_run_left(r, job);
   return BERTH_OK;
 }
 
-size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, int32_t *job, berth_ps_place *place) {
+size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, int32_t *job,
+                        berth_ps_place *place) {
   size_t n = 0;
   for (size_t e = 0; e < r->n_entries; e++) {
     const berth_i_ps_entry *x = &r->entry[e];
@@ -56,7 +60,7 @@ size_t berth_ps_run_log(const berth_ps_run *r, size_t capacity, int32_t *slot, i
   return n;
 }
 
-/* ---- report ------------------------------------------------------------------------------------------- */
+/* ---- report ---- */
 
 static double median(const berth_ps_run *r) {
   int32_t n = r->ps->n;
@@ -74,7 +78,8 @@ static void count(berth_ps_report *out, const berth_ps_record *x) {
 
 static double total_capacity(const berth_ps *p, int32_t resource) {
   double sum = 0;
-  for (int32_t m = 0; m < p->o.machines; m++) sum += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)resource];
+  for (int32_t m = 0; m < p->o.machines; m++)
+    sum += p->capacity[(size_t)m * (size_t)p->o.resources + (size_t)resource];
   return sum;
 }
 

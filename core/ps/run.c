@@ -1,9 +1,11 @@
 /* Runs: a policy as a scheduler of the cluster, and what happens in each slot. */
 #include "ps_internal.h"
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static size_t cells(const berth_ps_run *r) { return (size_t)r->ps->o.machines * (size_t)r->ps->o.resources; }
+static size_t cells(const berth_ps_run *r) {
+  return (size_t)r->ps->o.machines * (size_t)r->ps->o.resources;
+}
 
 void berth_ps_run_release(berth_ps_run *r) {
   if (!r) return;
@@ -27,8 +29,8 @@ static berth_status get_arrays(berth_ps_run *r) {
   return berth_i_pool_status(&r->pool);
 }
 
-/* Its capacities are larger by the tolerance, its own comes on top: it never refuses what this file allowed. It goes on to the slot
- * after the last, before which come the ends that are due. */
+/* Its capacities are larger by the tolerance, its own comes on top: it never refuses what this file
+ * allowed. It goes on to the slot after the last, before which come the ends that are due. */
 static berth_status make_cluster(berth_ps_run *r) {
   const berth_ps *p = r->ps;
   berth_cluster_options o = berth_cluster_default(p->o.machines);
@@ -37,8 +39,10 @@ static berth_status make_cluster(berth_ps_run *r) {
   double *capacity = berth_i_pool_alloc(&scratch, cells(r), sizeof *capacity);
   berth_status st = berth_i_pool_status(&scratch);
   for (int32_t j = 0; st == BERTH_OK && j < p->n; j++)
-    list[j] = (berth_job){ p->job[j].arrival * p->o.slot_seconds, berth_i_ps_work(&p->job[j]), INFINITY, 0 };
-  for (size_t i = 0; st == BERTH_OK && i < cells(r); i++) capacity[i] = p->capacity[i] * (1 + BERTH_I_PS_TOLERANCE);
+    list[j] = (berth_job){ p->job[j].arrival * p->o.slot_seconds, berth_i_ps_work(&p->job[j]),
+                           INFINITY, 0 };
+  for (size_t i = 0; st == BERTH_OK && i < cells(r); i++)
+    capacity[i] = p->capacity[i] * (1 + BERTH_I_PS_TOLERANCE);
   o.resources = p->o.resources;
   o.capacity = capacity;
   o.slot = p->o.slot_seconds;
@@ -76,17 +80,19 @@ berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
   return BERTH_OK;
 }
 
-/* ---- slots ---------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 static berth_status tell_ends(berth_ps_run *r) {
   const berth_ps_policy *policy = r->policy;
   berth_status st = BERTH_OK;
-  for (int32_t i = 0; policy->finish && st == BERTH_OK && i < r->n_ended; i++) st = policy->finish(policy->ud, r, r->ended[i]);
+  for (int32_t i = 0; policy->finish && st == BERTH_OK && i < r->n_ended; i++)
+    st = policy->finish(policy->ud, r, r->ended[i]);
   r->n_ended = 0;
   return st;
 }
 
-/* Once per slot: after the last arrival in it, as the cluster has arrivals after its slots. No job ends between them. */
+/* Once per slot: after the last arrival in it, as the cluster has arrivals after its slots. No job
+ * ends between them. */
 static berth_status assign(berth_ps_run *r) {
   berth_status st = BERTH_OK;
   if (berth_cluster_upcoming(r->cluster) <= berth_cluster_now(r->cluster)) return BERTH_OK;
@@ -104,7 +110,7 @@ static berth_status stop(berth_ps_run *r) {
   return tell_ends(r);
 }
 
-/* ---- as a scheduler of the cluster ------------------------------------------------------------------- */
+/* ---- as a scheduler of the cluster ---- */
 
 /* After an error the run is over; after an interrupt between events it is not. */
 static berth_status told(berth_ps_run *r, berth_status st) {
@@ -148,7 +154,8 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
 berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
   berth_scheduler s = { on_arrival, on_end, on_slot, NULL, r };
   if (r->policy || r->over)
-    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s", r->over ? "is over" : "is being played");
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: play: the run %s",
+                        r->over ? "is over" : "is being played");
   r->policy = policy;
   berth_status st;
   if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) st = stop(r);

@@ -9,9 +9,10 @@ double berth_ps_utility(const berth_ps_job *job, double slots) {
   return job->importance / (1 + exp(job->urgency * (slots - job->target)));
 }
 
-/* ---- where its parts are ---------------------------------------------------------------------- */
+/* ---- where its parts are ---- */
 
-/* Some worker and some server are on two machines, or in two racks, exactly if not all are on, or in, one. */
+/* Some worker and some server are on two machines, or in two racks, exactly if not all are on, or
+ * in, one. */
 typedef struct spread {
   int64_t workers, servers;
   bool machine, rack; /* all are on one machine, in one rack */
@@ -26,18 +27,23 @@ static spread spread_of(const berth_ps *p, int32_t n, const berth_ps_place *at) 
     s.servers += at[i].servers;
     if (first == BERTH_NONE) first = at[i].machine;
     s.machine = s.machine && at[i].machine == first;
-    s.rack = s.rack && (at[i].machine == first || (p->rack && p->rack[at[i].machine] == p->rack[first]));
+    s.rack =
+        s.rack && (at[i].machine == first || (p->rack && p->rack[at[i].machine] == p->rack[first]));
   }
   return s;
 }
 
 /* Between two machines. */
-static double outside(const berth_ps_job *j, const spread *s) { return s->rack && j->rack > 0 ? j->rack : j->across; }
+static double outside(const berth_ps_job *j, const spread *s) {
+  return s->rack && j->rack > 0 ? j->rack : j->across;
+}
 
-/* ---- shared links ------------------------------------------------------------------------------ */
+/* ---- shared links ---- */
 
-/* Of the pair of worker and server that has least: each end's link is shared by all at other machines. */
-static double least_bandwidth(const berth_ps_job *j, const spread *s, int64_t workers, int32_t n, const berth_ps_place *at) {
+/* Of the pair of worker and server that has least: each end's link is shared by all at other
+ * machines. */
+static double least_bandwidth(const berth_ps_job *j, const spread *s, int64_t workers, int32_t n,
+                              const berth_ps_place *at) {
   double least = INFINITY, link = outside(j, s);
   for (int32_t i = 0; i < n; i++) {
     double servers_away = (double)(s->servers - at[i].servers),
@@ -49,10 +55,13 @@ static double least_bandwidth(const berth_ps_job *j, const spread *s, int64_t wo
   return least;
 }
 
-/* Each server has an equal share of the parameters: with more of them than the ratio asks for it goes faster. */
-static double shared_speed(const berth_ps_job *j, const spread *s, int64_t workers, int32_t n, const berth_ps_place *at) {
+/* Each server has an equal share of the parameters: with more of them than the ratio asks for it
+ * goes faster. */
+static double shared_speed(const berth_ps_job *j, const spread *s, int64_t workers, int32_t n,
+                           const berth_ps_place *at) {
   double bandwidth = least_bandwidth(j, s, workers, n, at);
-  double iteration = j->tau * j->batch / (double)workers + 2 * j->bytes / ((double)s->servers * bandwidth);
+  double iteration =
+      j->tau * j->batch / (double)workers + 2 * j->bytes / ((double)s->servers * bandwidth);
   return j->batch / iteration;
 }
 

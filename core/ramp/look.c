@@ -1,17 +1,22 @@
 /* One training step of a placed job, alone on its servers. */
 #include "ramp_internal.h"
 
-enum { SOON = 50000 /* rows: up to here a step takes milliseconds, and nobody waits to interrupt */ };
+enum {
+  SOON = 50000 /* rows: up to here a step takes milliseconds, and nobody waits to interrupt */
+};
 
 typedef struct Walk {
   berth_ramp_planner *p;
-  int32_t pieces, parts;    /* still to come: pieces; rows, those with transfers within their server and to others counted twice */
+  int32_t pieces, parts;    /* still to come: pieces; rows, those with transfers within their server
+                               and to others counted twice */
   int32_t n_local, n_later; /* in p->local and p->later */
   int32_t ended;            /* list of the pieces that end in this tick */
   bool running, flowing;    /* in this tick */
 } Walk;
 
-static const uint64_t *mask_of(const berth_ramp_planner *p, int32_t row) { return p->mask + (size_t)row * (size_t)p->words; }
+static const uint64_t *mask_of(const berth_ramp_planner *p, int32_t row) {
+  return p->mask + (size_t)row * (size_t)p->words;
+}
 
 static bool leaves(const berth_ramp_planner *p, int32_t row) {
   const uint64_t *mask = mask_of(p, row);
@@ -20,9 +25,11 @@ static bool leaves(const berth_ramp_planner *p, int32_t row) {
   return false;
 }
 
-static bool stays(const berth_ramp_planner *p, int32_t row) { return p->row[row].free || p->row[row].local != BERTH_NONE; }
+static bool stays(const berth_ramp_planner *p, int32_t row) {
+  return p->row[row].free || p->row[row].local != BERTH_NONE;
+}
 
-/* ---- lists, highest first ------------------------------------------------------------------------- */
+/* ---- lists, highest first ---- */
 
 static void make_ready(Walk *k, int32_t piece) {
   berth_ramp_planner *p = k->p;
@@ -40,7 +47,7 @@ static void begin_flow(Walk *k, int32_t row) {
   *at = row;
 }
 
-/* ---- what follows from what ------------------------------------------------------------------------ */
+/* ---- what follows from what ---- */
 
 /* Published: whoever has been heard of counts, partners of the synchronisation too. */
 static void arrive(Walk *k, int32_t piece) {
@@ -94,7 +101,7 @@ static void end_piece(Walk *k, int32_t piece) {
   k->pieces--;
 }
 
-/* ---- one tick --------------------------------------------------------------------------------------- */
+/* ---- one tick ---- */
 
 /* Until the first of the pieces that run ends: on each server the one that goes first. */
 static double time_to_piece(const berth_ramp_planner *p) {
@@ -104,8 +111,8 @@ static double time_to_piece(const berth_ramp_planner *p) {
   return t;
 }
 
-/* Calls a row first on a channel if no row above it uses that channel. Published: a row counts that is first on any of its
- * channels. Exact: a row moves that is first on all of them. */
+/* Calls a row first on a channel if no row above it uses that channel. Published: a row counts that
+ * is first on any of its channels. Exact: a row moves that is first on all of them. */
 static bool is_first(const berth_ramp_planner *p, int32_t row, const uint64_t *used) {
   const uint64_t *mask = mask_of(p, row);
   bool any = false, all = true;
@@ -176,7 +183,8 @@ static void do_local(Walk *k) {
   for (int32_t i = 0; i < n; i++) arrive_local(k, k->p->local[i]);
 }
 
-/* Transfers that take no time are a tick of their own, as published. Those that begin in a tick move from the next on. */
+/* Transfers that take no time are a tick of their own, as published. Those that begin in a tick
+ * move from the next on. */
 static double one_tick(Walk *k) {
   berth_ramp_planner *p = k->p;
   bool instant = k->n_local > 0;
@@ -199,7 +207,7 @@ static double one_tick(Walk *k) {
   return tick;
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------ */
+/* ---- a step ---- */
 
 static void count_sets(berth_ramp_planner *p, const berth_ramp_model *m) {
   for (int32_t set = 0; set < 4 * m->n; set++) p->waiting[set] = 0, p->met[set] = BERTH_NONE;
@@ -217,14 +225,17 @@ static void begin(Walk *k, const berth_ramp_model *m) {
     if (p->need[piece] == 0) make_ready(k, piece);
 }
 
-berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
+berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
+                               berth_ramp_outcome *out) {
   Walk k = { .p = p };
   berth_status st = BERTH_OK;
   begin(&k, m);
   while (k.pieces > 0 || k.parts > 0) {
     if (p->n_rows > SOON && (st = berth_i_interrupted(p->ramp->ctx)) != BERTH_OK) return st;
     double tick = one_tick(&k);
-    if (isinf(tick)) return berth_i_fail(p->ramp->ctx, BERTH_EINVAL, "ramp: a step takes longer than can be counted");
+    if (isinf(tick))
+      return berth_i_fail(p->ramp->ctx, BERTH_EINVAL,
+                          "ramp: a step takes longer than can be counted");
     out->ticks++;
     out->step += tick;
     if (k.running) out->compute += tick;

@@ -12,24 +12,29 @@ void berth_ramp_model_release(berth_ramp_model *m) {
   if (m && --m->refs == 0) drop(m);
 }
 
-/* ---- what the graph must be ---------------------------------------------------------------- */
+/* ---- what the graph must be ---- */
 
 static const char *name_of(const berth_op *op) { return op->name ? op->name : ""; }
 
 static berth_status check_op(berth_ctx *ctx, int32_t id, const berth_op *op) {
   if (op->twin == BERTH_NONE)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d \"%s\" has no twin: expected a backward op for each forward op", (int)id,
-                        name_of(op));
+    return berth_i_fail(
+        ctx, BERTH_EINVAL,
+        "ramp: op %d \"%s\" has no twin: expected a backward op for each forward op", (int)id,
+        name_of(op));
   if (!op->seconds || !isfinite(op->seconds[0]))
     return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op %d \"%s\" has no time", (int)id, name_of(op));
   return BERTH_OK;
 }
 
 static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
-  if (berth_graph_collectives(g) > 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph has collectives: cutting makes them");
+  if (berth_graph_collectives(g) > 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph has collectives: cutting makes them");
   if (berth_graph_ops(g) == 0) return berth_i_fail(ctx, BERTH_EINVAL, "ramp: the graph is empty");
   if (berth_graph_types(g) > 1)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: op times for %d device types: servers are all alike", (int)berth_graph_types(g));
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "ramp: op times for %d device types: servers are all alike",
+                        (int)berth_graph_types(g));
   berth_op op;
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_graph_op(g, v, &op);
@@ -39,7 +44,8 @@ static berth_status check_graph(berth_ctx *ctx, const berth_graph *g) {
   return BERTH_OK;
 }
 
-/* Edges op by op, in the order of the inputs of each op: each producer once, with all bytes that go along. */
+/* Edges op by op, in the order of the inputs of each op: each producer once, with all bytes that go
+ * along. */
 static int32_t edges_into(const berth_graph *g, int32_t v, int32_t first, berth_i_ramp_edge *edge) {
   const int32_t *tensors;
   int32_t n = berth_graph_inputs(g, v, &tensors), made = first;
@@ -69,7 +75,8 @@ static int32_t edge_between(const berth_ramp_model *m, int32_t v, int32_t w) {
 }
 
 /* In the order of the tensors and their consumers, each edge once. */
-static int32_t list_outputs(const berth_ramp_model *m, const berth_graph *g, int32_t v, int32_t first) {
+static int32_t list_outputs(const berth_ramp_model *m, const berth_graph *g, int32_t v,
+                            int32_t first) {
   const int32_t *tensors, *ops;
   int32_t n = berth_graph_outputs(g, v, &tensors), made = first;
   for (int32_t i = 0; i < n; i++) {
@@ -89,9 +96,10 @@ static void fill_lists(berth_ramp_model *m, const berth_graph *g) {
   for (int32_t v = 0; v < 2 * m->n; v++) m->out_start[v + 1] = made = list_outputs(m, g, v, made);
 }
 
-/* ---- columns -------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
-/* A forward op holds its parameters and what it makes, each tensor once, whoever reads it; its twin holds the same. */
+/* A forward op holds its parameters and what it makes, each tensor once, whoever reads it; its twin
+ * holds the same. */
 static double held(const berth_graph *g, int32_t v, const berth_op *op) {
   const int32_t *tensors;
   double bytes = op->param_bytes;
@@ -119,8 +127,9 @@ static void fill_columns(berth_ramp_model *m, const berth_graph *g) {
 static berth_status check_columns(const berth_ramp_model *m) {
   for (int32_t v = 0; v < 2 * m->n; v++)
     if (isinf(m->cost[v]) || isinf(m->memory[v]))
-      return berth_i_fail(m->ramp->ctx, BERTH_EINVAL, "ramp: op %d takes %g s and %g bytes: too much to count", (int)v, m->cost[v],
-                          m->memory[v]);
+      return berth_i_fail(m->ramp->ctx, BERTH_EINVAL,
+                          "ramp: op %d takes %g s and %g bytes: too much to count", (int)v,
+                          m->cost[v], m->memory[v]);
   return BERTH_OK;
 }
 
@@ -141,8 +150,10 @@ static berth_status find_backward(berth_ramp_model *m, const berth_graph *g) {
     berth_graph_op(g, order[i], &op);
     if ((op.flags & BERTH_OP_BACKWARD) == 0 && !m->backward[order[i]]) m->backward[op.twin] = 1;
     if ((op.flags & BERTH_OP_BACKWARD) && is_backward(g, op.twin))
-      st = berth_i_fail(m->ramp->ctx, BERTH_EINVAL, "ramp: ops %d and %d are twins, and both are backward ops",
-                        (int)(order[i] < op.twin ? order[i] : op.twin), (int)(order[i] < op.twin ? op.twin : order[i]));
+      st = berth_i_fail(m->ramp->ctx, BERTH_EINVAL,
+                        "ramp: ops %d and %d are twins, and both are backward ops",
+                        (int)(order[i] < op.twin ? order[i] : op.twin),
+                        (int)(order[i] < op.twin ? op.twin : order[i]));
   }
   berth_i_free(m->ramp->ctx, order, (size_t)groups, sizeof *order);
   return st;
@@ -158,7 +169,7 @@ static void share_memory(berth_ramp_model *m) {
   }
 }
 
-/* ---- orders ---------------------------------------------------------------------------------- */
+/* ---- orders ---- */
 
 static berth_status take_order(berth_ramp_model *m, const int32_t *order) {
   berth_ctx *ctx = m->ramp->ctx;
@@ -172,7 +183,9 @@ static berth_status take_order(berth_ramp_model *m, const int32_t *order) {
     int32_t v = order[i];
     if (v < 0 || v >= groups || m->backward[v] || seen[v])
       st = berth_i_fail(ctx, BERTH_EINVAL, "ramp: order: op %d %s", (int)v,
-                        v < 0 || v >= groups ? "does not exist" : seen[v] ? "is there twice" : "is not a forward op");
+                        v < 0 || v >= groups ? "does not exist"
+                        : seen[v]            ? "is there twice"
+                                             : "is not a forward op");
     else m->forward[k++] = v, seen[v] = 1;
   }
   berth_i_free(ctx, seen, (size_t)groups, sizeof *seen);
@@ -195,7 +208,9 @@ static berth_status sort_forward(berth_ramp_model *m) {
     }
   }
   berth_i_free(ctx, left, 2 * (size_t)m->n, sizeof *left);
-  return tail == m->n ? BERTH_OK : berth_i_fail(ctx, BERTH_EINVAL, "ramp: a forward op waits for a backward op");
+  return tail == m->n
+             ? BERTH_OK
+             : berth_i_fail(ctx, BERTH_EINVAL, "ramp: a forward op waits for a backward op");
 }
 
 static berth_status get_arrays(berth_ramp_model *m, size_t n, size_t edges) {
@@ -216,14 +231,16 @@ static berth_status get_arrays(berth_ramp_model *m, size_t n, size_t edges) {
 }
 
 /* Edges are collected twice: to count them, then to keep them. */
-static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_ramp_edge **edge, size_t *cap, int32_t *n) {
+static berth_status collect_edges(berth_ctx *ctx, const berth_graph *g, berth_i_ramp_edge **edge,
+                                  size_t *cap, int32_t *n) {
   *cap = (size_t)berth_graph_edges(g);
   if (!(*edge = berth_i_alloc(ctx, *cap, sizeof **edge))) return berth_i_nomem(ctx);
   for (int32_t v = 0; v < berth_graph_ops(g); v++) *n = edges_into(g, v, *n, *edge);
   return BERTH_OK;
 }
 
-static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32_t *order, const berth_i_ramp_edge *edge) {
+static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32_t *order,
+                          const berth_i_ramp_edge *edge) {
   for (int32_t e = 0; e < m->n_edges; e++) m->edge[e] = edge[e];
   fill_lists(m, g);
   fill_columns(m, g);
@@ -235,7 +252,8 @@ static berth_status build(berth_ramp_model *m, const berth_graph *g, const int32
   return sort_forward(m);
 }
 
-berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order, berth_ramp_model **out) {
+berth_status berth_ramp_model_new(berth_ramp *r, berth_graph *g, const int32_t *order,
+                                  berth_ramp_model **out) {
   berth_i_ramp_edge *edge = NULL;
   berth_ramp_model *m = NULL;
   size_t cap = 0;

@@ -1,7 +1,8 @@
 /* First fit: legal blocks of free servers, in topological order of the forward ops. */
 #include "ramp_internal.h"
 
-/* Servers that differ in all of groups, racks and slots as a box, or along the diagonal of groups and racks. */
+/* Servers that differ in all of groups, racks and slots as a box, or along the diagonal of groups
+ * and racks. */
 typedef struct Shape {
   int32_t groups, racks, slots;
   bool diagonal;
@@ -16,10 +17,13 @@ typedef struct Search {
   void *ud;
 } Search;
 
-static int32_t server_at(const berth_ramp *r, int32_t g, int32_t k, int32_t s) { return (g * r->o.racks + k) * r->o.slots + s; }
+static int32_t server_at(const berth_ramp *r, int32_t g, int32_t k, int32_t s) {
+  return (g * r->o.racks + k) * r->o.slots + s;
+}
 
 /* The servers of a block with that origin, lexicographically, into p->block. */
-static void list_block(berth_ramp_planner *p, Shape b, int32_t pieces, int32_t g, int32_t k, int32_t s) {
+static void list_block(berth_ramp_planner *p, Shape b, int32_t pieces, int32_t g, int32_t k,
+                       int32_t s) {
   int32_t n = 0;
   if (b.diagonal) {
     for (; n < pieces; n++) p->block[n] = server_at(p->ramp, g + n, k + n, s);
@@ -27,7 +31,8 @@ static void list_block(berth_ramp_planner *p, Shape b, int32_t pieces, int32_t g
   }
   for (int32_t dg = 0; dg < b.groups; dg++)
     for (int32_t dk = 0; dk < b.racks; dk++)
-      for (int32_t ds = 0; ds < b.slots; ds++) p->block[n++] = server_at(p->ramp, g + dg, k + dk, s + ds);
+      for (int32_t ds = 0; ds < b.slots; ds++)
+        p->block[n++] = server_at(p->ramp, g + dg, k + dk, s + ds);
 }
 
 static bool fits(const Search *q) {
@@ -56,7 +61,9 @@ static bool try_shape(const Search *q, Shape b) {
 static bool try_factors(const Search *q, int32_t a, int32_t b) {
   const berth_ramp *r = q->p->ramp;
   int32_t m = (int32_t)lround(sqrt(a));
-  if (m * m == a && m <= r->o.groups && m <= r->o.racks && b <= r->o.slots && try_shape(q, (Shape){ m, m, b, false })) return true;
+  if (m * m == a && m <= r->o.groups && m <= r->o.racks && b <= r->o.slots
+      && try_shape(q, (Shape){ m, m, b, false }))
+    return true;
   if (a > r->o.groups || a > r->o.racks || b > r->o.slots) return false;
   return try_shape(q, (Shape){ a, 1, b, false }) || try_shape(q, (Shape){ a, b, 1, false });
 }
@@ -66,10 +73,11 @@ static bool find_block(const Search *q) {
   if (q->pieces > q->p->ramp->servers) return false;
   for (int32_t b = 1; b <= q->pieces; b++)
     if (q->pieces % b == 0 && try_factors(q, q->pieces / b, b)) return true;
-  return try_shape(q, (Shape){ q->pieces, q->pieces, 1, true }) || try_shape(q, (Shape){ q->pieces, 1, 1, false });
+  return try_shape(q, (Shape){ q->pieces, q->pieces, 1, true })
+         || try_shape(q, (Shape){ q->pieces, 1, 1, false });
 }
 
-/* ---- a job ------------------------------------------------------------------------------------- */
+/* ---- a job ---- */
 
 /* Bytes of an op; published: of the forward op alone. */
 static double weight(const berth_ramp_model *m, int32_t v) {
@@ -171,7 +179,8 @@ static bool place_all(berth_ramp_planner *p, const berth_ramp_model *m, int32_t 
   return true;
 }
 
-berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy, berth_ramp_outcome *out) {
+berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m,
+                                const uint8_t *busy, berth_ramp_outcome *out) {
   int32_t most = 1;
   berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
   if (st != BERTH_OK) return st;
@@ -194,7 +203,8 @@ berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m
   return BERTH_OK;
 }
 
-bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen, void *ud) {
+bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen,
+                             void *ud) {
   int32_t block[BERTH_I_RAMP_SERVERS];
   berth_ramp_planner p = { .ramp = (berth_ramp *)r, .block = block };
   Search q = { &p, pieces, 0, false, seen, ud };
@@ -225,7 +235,8 @@ static bool all_marked(void *ud, int32_t n, const int32_t *block) {
 
 bool berth_i_ramp_within(const berth_ramp *r, int32_t inner, int32_t outer) {
   uint8_t marked[BERTH_I_RAMP_SERVERS] = { 0 };
-  return !berth_i_ramp_each_block(r, outer, mark_block, marked) || berth_i_ramp_each_block(r, inner, all_marked, marked);
+  return !berth_i_ramp_each_block(r, outer, mark_block, marked)
+         || berth_i_ramp_each_block(r, inner, all_marked, marked);
 }
 
 static bool any_block(void *ud, int32_t n, const int32_t *block) {
@@ -233,4 +244,6 @@ static bool any_block(void *ud, int32_t n, const int32_t *block) {
   return true;
 }
 
-int berth_ramp_legal(const berth_ramp *r, int32_t pieces) { return berth_i_ramp_each_block(r, pieces, any_block, NULL); }
+int berth_ramp_legal(const berth_ramp *r, int32_t pieces) {
+  return berth_i_ramp_each_block(r, pieces, any_block, NULL);
+}

@@ -2,7 +2,8 @@
 #include "ramp_internal.h"
 
 berth_ramp_options berth_ramp_default(int compat) {
-  berth_ramp_options o = { 4, 4, 2, 1.6e12, 50e-9, 100e-9, 80e9, 2e12, 130e12, 2, 1e-5, 1, compat != 0 };
+  berth_ramp_options o = { 4,    4,      2, 1.6e12, 50e-9, 100e-9,     80e9,
+                           2e12, 130e12, 2, 1e-5,   1,     compat != 0 };
   if (compat) {
     o.quantum = 0.01;
     o.time_scale = 1000;
@@ -45,11 +46,12 @@ static berth_status check_options(berth_ctx *ctx, const berth_ramp_options *o) {
   berth_status st = berth_options_check(ctx, berth_ramp_option_table(), o);
   if (st != BERTH_OK) return st;
   if (o->racks > o->groups)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %d racks in a group, but only %d groups: racks may not be more", (int)o->racks,
-                        (int)o->groups);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "ramp: %d racks in a group, but only %d groups: racks may not be more",
+                        (int)o->racks, (int)o->groups);
   if ((int64_t)o->groups * o->racks * o->slots > BERTH_I_RAMP_SERVERS)
-    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %d x %d x %d servers, at most %d", (int)o->groups, (int)o->racks, (int)o->slots,
-                        (int)BERTH_I_RAMP_SERVERS);
+    return berth_i_fail(ctx, BERTH_EINVAL, "ramp: %d x %d x %d servers, at most %d", (int)o->groups,
+                        (int)o->racks, (int)o->slots, (int)BERTH_I_RAMP_SERVERS);
   return BERTH_OK;
 }
 
@@ -78,7 +80,7 @@ void berth_ramp_release(berth_ramp *r) {
 int32_t berth_ramp_servers(const berth_ramp *r) { return r->servers; }
 const berth_ramp_options *berth_ramp_options_of(const berth_ramp *r) { return &r->o; }
 
-/* ---- what messages take ------------------------------------------------------------------- */
+/* ---- what messages take ---- */
 
 static double hop(const berth_ramp *r) { return r->o.latency + 2 * r->o.io_latency; }
 
@@ -88,14 +90,17 @@ double berth_ramp_transfer(const berth_ramp *r, int32_t src, int32_t dst, double
   return hop(r) + bytes / (r->o.bandwidth / r->o.groups);
 }
 
-/* Racks of one group are marked in `rack`, all of them in the last row; groups and slots are counted by marks of their own. */
+/* Racks of one group are marked in `rack`, all of them in the last row; groups and slots are
+ * counted by marks of their own. */
 berth_i_ramp_spread berth_i_ramp_spread_of(const berth_ramp *r, int32_t n, const int32_t *server) {
-  uint8_t group[BERTH_I_RAMP_SERVERS] = { 0 }, rack[BERTH_I_RAMP_SERVERS] = { 0 }, slot[BERTH_I_RAMP_SERVERS] = { 0 };
+  uint8_t group[BERTH_I_RAMP_SERVERS] = { 0 }, rack[BERTH_I_RAMP_SERVERS] = { 0 },
+          slot[BERTH_I_RAMP_SERVERS] = { 0 };
   uint8_t cell[BERTH_I_RAMP_SERVERS] = { 0 };
   int32_t in_group[BERTH_I_RAMP_SERVERS] = { 0 };
   berth_i_ramp_spread s = { 0, 0, 0, 0, true };
   for (int32_t i = 0; i < n; i++) {
-    int32_t g = berth_i_ramp_group(r, server[i]), k = berth_i_ramp_rack(r, server[i]), v = berth_i_ramp_slot(r, server[i]);
+    int32_t g = berth_i_ramp_group(r, server[i]), k = berth_i_ramp_rack(r, server[i]),
+            v = berth_i_ramp_slot(r, server[i]);
     s.groups += !group[g];
     s.racks += !rack[k];
     s.slots += !slot[v];
@@ -108,9 +113,11 @@ berth_i_ramp_spread berth_i_ramp_spread_of(const berth_ramp *r, int32_t n, const
   return s;
 }
 
-/* Seconds to add d vectors into one, `bytes` of them in all, by whichever is slower, memory or arithmetic. */
+/* Seconds to add d vectors into one, `bytes` of them in all, by whichever is slower, memory or
+ * arithmetic. */
 static double add(const berth_ramp *r, double bytes, int32_t d) {
-  double n = ceil(log2(d)), intensity = n / (r->o.value_bytes * (d + 1)), ops = n * (bytes / d) / r->o.value_bytes;
+  double n = ceil(log2(d)), intensity = n / (r->o.value_bytes * (d + 1)),
+         ops = n * (bytes / d) / r->o.value_bytes;
   return ops / fmin(r->o.memory_rate * intensity, r->o.flops);
 }
 
@@ -123,8 +130,10 @@ static double transceivers(const berth_ramp *r, int32_t d, int32_t contending) {
 
 double berth_i_ramp_reduce(const berth_ramp *r, berth_i_ramp_spread s, double bytes) {
   int32_t x = r->o.groups, contending = r->o.compat ? 1 : s.contending;
-  int32_t q[4] = { s.groups, s.groups < s.slots ? s.groups : s.slots, s.racks, (s.slots + x - 1) / x };
-  double rate = r->o.compat ? r->o.bandwidth / x / x : r->o.bandwidth / x, comm = 0, comp = 0, message = bytes;
+  int32_t q[4] = { s.groups, s.groups < s.slots ? s.groups : s.slots, s.racks,
+                   (s.slots + x - 1) / x };
+  double rate = r->o.compat ? r->o.bandwidth / x / x : r->o.bandwidth / x, comm = 0, comp = 0,
+         message = bytes;
   if (s.one) return 0;
   if (!r->o.compat && s.groups == 1 && s.racks == 1 && s.slots > 1) q[3] = s.slots;
   for (int32_t i = 0; i < 4; i++) {
@@ -136,12 +145,16 @@ double berth_i_ramp_reduce(const berth_ramp *r, berth_i_ramp_spread s, double by
   return 2 * comm + comp;
 }
 
-berth_status berth_ramp_collective(const berth_ramp *r, int32_t n, const int32_t *server, double bytes, double *seconds) {
-  if (n < 1) return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: a collective of %d end points", (int)n);
+berth_status berth_ramp_collective(const berth_ramp *r, int32_t n, const int32_t *server,
+                                   double bytes, double *seconds) {
+  if (n < 1)
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: a collective of %d end points", (int)n);
   for (int32_t i = 0; i < n; i++)
     if (server[i] < 0 || server[i] >= r->servers)
-      return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: server %d does not exist: there are %d", (int)server[i], (int)r->servers);
-  if (!(bytes >= 0) || isinf(bytes)) return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: a collective of %g bytes", bytes);
+      return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: server %d does not exist: there are %d",
+                          (int)server[i], (int)r->servers);
+  if (!(bytes >= 0) || isinf(bytes))
+    return berth_i_fail(r->ctx, BERTH_EINVAL, "ramp: a collective of %g bytes", bytes);
   *seconds = berth_i_ramp_reduce(r, berth_i_ramp_spread_of(r, n, server), bytes);
   return BERTH_OK;
 }

@@ -1,4 +1,5 @@
-/* What the files of RAMP share. A *group* is all pieces of one op; groups have the ids of the graph's ops. */
+/* What the files of RAMP share. A *group* is all pieces of one op; groups have the ids of the
+ * graph's ops. */
 #ifndef BERTH_RAMP_INTERNAL_H
 #define BERTH_RAMP_INTERNAL_H
 
@@ -46,20 +47,27 @@ typedef struct berth_i_ramp_spread {
 berth_i_ramp_spread berth_i_ramp_spread_of(const berth_ramp *r, int32_t n, const int32_t *server);
 double berth_i_ramp_reduce(const berth_ramp *r, berth_i_ramp_spread s, double bytes);
 
-static inline int32_t berth_i_ramp_group(const berth_ramp *r, int32_t server) { return server / (r->o.racks * r->o.slots); }
-static inline int32_t berth_i_ramp_rack(const berth_ramp *r, int32_t server) { return server / r->o.slots % r->o.racks; }
-static inline int32_t berth_i_ramp_slot(const berth_ramp *r, int32_t server) { return server % r->o.slots; }
+static inline int32_t berth_i_ramp_group(const berth_ramp *r, int32_t server) {
+  return server / (r->o.racks * r->o.slots);
+}
+static inline int32_t berth_i_ramp_rack(const berth_ramp *r, int32_t server) {
+  return server / r->o.slots % r->o.racks;
+}
+static inline int32_t berth_i_ramp_slot(const berth_ramp *r, int32_t server) {
+  return server % r->o.slots;
+}
 
-/* ---- a job cut and placed ---------------------------------------------------------------- */
+/* ---- a job cut and placed ---- */
 
-/** Transfers from one piece to the pieces of a group, or, to synchronise, to those of its own group at one distance. Those to other
- *  servers all take the same time. */
+/** Transfers from one piece to the pieces of a group, or, to synchronise, to those of its own group
+ *  at one distance. Those to other servers all take the same time. */
 typedef struct berth_i_ramp_row {
   int32_t dst;    /* group */
-  int32_t near;   /* which of its own group: differing group 1, rack 2, slot 4, as a sum; BERTH_NONE: all but itself, or another
-                     group */
+  int32_t near;   /* which of its own group: differing group 1, rack 2, slot 4, as a sum;
+                     BERTH_NONE: all but itself, or another group */
   int32_t local;  /* a piece of dst on the same server, BERTH_NONE */
-  int32_t set;    /* exact: that of the collective around group v: 2v; of the synchronisation of v: 2v + 1; BERTH_NONE */
+  int32_t set;    /* exact: that of the collective around group v: 2v; of the synchronisation of v:
+                     2v + 1; BERTH_NONE */
   int32_t rank;   /* the higher, the sooner */
   bool free;      /* no bytes: takes no time anywhere */
   double time;    /* s of a transfer to another server */
@@ -94,11 +102,14 @@ struct berth_ramp_planner {
   int32_t *where;          /* where in home its servers begin; BERTH_NONE: not placed */
   double *held;            /* bytes of a piece */
   int32_t *priority;       /* the higher, the sooner */
-  double *set_time;        /* s of the collective around a split op; negative: its dependencies are transfers of their own */
-  int32_t *waiting, *met;  /* exact, of its collective, and of its synchronisation: rows that are not ready yet; those that are */
+  double *set_time;        /* s of the collective around a split op; negative: its dependencies are
+                              transfers of their own */
+  int32_t *waiting, *met;  /* exact, of its collective, and of its synchronisation: rows that are
+                              not ready yet; those that are */
   /* edges */
   double *size;            /* bytes of one dependency */
-  berth_i_ramp_class *klass, *sorted; /* of edges, then 8 of each group: to synchronise, at each distance */
+  berth_i_ramp_class *klass, *sorted; /* of edges, then 8 of each group: to synchronise, at each
+                                         distance */
   /* homes: the servers of the groups, one list after the other; twins have the same */
   int32_t *home;
   int32_t n_homes;
@@ -111,7 +122,8 @@ struct berth_ramp_planner {
   int32_t n_wish;
   uint64_t *reach;         /* [servers * words] servers that flows go to from each */
   int32_t *seat, n_seats;  /* servers that the job is on, ascending */
-  int32_t *ready, *flows;  /* look-ahead: first piece that is ready, first row under way; lists by rank, highest first */
+  int32_t *ready, *flows;  /* look-ahead: first piece that is ready, first row under way; lists by
+                              rank, highest first */
   /* pieces */
   int32_t n_pieces;
   int32_t *server, *group, *need, *done, *next, *first_row;
@@ -130,17 +142,23 @@ struct berth_ramp_planner {
 /** Makes the arrays of that kind at least so long; what was in them is gone. */
 berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need);
 
-/** Asks about the legal blocks of so many servers, in the order in which they are tried, until the answer is true.
+/** Asks about the legal blocks of so many servers, in the order in which they are tried, until the
+ * answer is true.
  *  @return whether it was */
 typedef bool berth_i_ramp_seen(void *ud, int32_t n, const int32_t *block);
-/** Whether some legal block of so many servers is within the first one of `outer`; also if there is none of `outer`. */
+/** Whether some legal block of so many servers is within the first one of `outer`; also if there is
+ * none of `outer`. */
 bool berth_i_ramp_within(const berth_ramp *r, int32_t inner, int32_t outer);
 bool berth_i_ramp_is_block(const berth_ramp *r, int32_t n, const int32_t *block);
-bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen, void *ud);
+bool berth_i_ramp_each_block(const berth_ramp *r, int32_t pieces, berth_i_ramp_seen *seen,
+                             void *ud);
 
 berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most);
-berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_t *busy, berth_ramp_outcome *out);
-berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out);
-berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out);
+berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m,
+                                const uint8_t *busy, berth_ramp_outcome *out);
+berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
+                                   berth_ramp_outcome *out);
+berth_status berth_i_ramp_look(berth_ramp_planner *p, const berth_ramp_model *m,
+                               berth_ramp_outcome *out);
 
 #endif

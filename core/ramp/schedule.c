@@ -1,4 +1,5 @@
-/* Pieces and what they send: which dependencies form collectives, what each takes, who goes first. */
+/* Pieces and what they send: which dependencies form collectives, what each takes, who goes
+ * first. */
 #include "base/sort_internal.h"
 #include "ramp_internal.h"
 
@@ -11,16 +12,19 @@ static int32_t distance(const berth_ramp *r, int32_t a, int32_t b) {
          (berth_i_ramp_slot(r, a) != berth_i_ramp_slot(r, b) ? OTHER_SLOT : 0);
 }
 
-static const int32_t *homes(const berth_ramp_planner *p, int32_t v) { return p->home + p->where[v]; }
+static const int32_t *homes(const berth_ramp_planner *p, int32_t v) {
+  return p->home + p->where[v];
+}
 
-/* ---- collectives --------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 /* The op whose collective an edge may be part of. */
 static int32_t owner(const berth_ramp_model *m, int32_t e) {
   return m->backward[m->edge[e].src] ? m->edge[e].dst : m->edge[e].src;
 }
 
-/* The edges that a split op forms a collective of, if it does: those out of a forward op, those into a backward op. */
+/* The edges that a split op forms a collective of, if it does: those out of a forward op, those
+ * into a backward op. */
 static int32_t set_edges(const berth_ramp_model *m, int32_t v, const int32_t **edges) {
   const int32_t *start = m->backward[v] ? m->in_start : m->out_start;
   *edges = (m->backward[v] ? m->in : m->out) + start[v];
@@ -32,10 +36,13 @@ static int32_t other_end(const berth_ramp_model *m, int32_t v, int32_t e) {
 }
 
 /* exact: an edge is part of one collective only, also from a forward to a backward op. */
-static bool belongs(const berth_ramp_model *m, int32_t v, int32_t e) { return m->ramp->o.compat || owner(m, e) == v; }
+static bool belongs(const berth_ramp_model *m, int32_t v, int32_t e) {
+  return m->ramp->o.compat || owner(m, e) == v;
+}
 
 /* As many dependencies begin on each server as end there, if there are any. */
-static bool balanced(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v, const int32_t *edges, int32_t n) {
+static bool balanced(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v,
+                     const int32_t *edges, int32_t n) {
   int32_t pieces = 0, k = p->pieces[v];
   bool same = true;
   for (int32_t i = 0; i < n; i++) {
@@ -52,48 +59,62 @@ static bool balanced(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v
   return same && pieces > 0;
 }
 
-/* Seconds of the collective around op v; negative if its dependencies are transfers of their own. */
+/* Seconds of the collective around op v; negative if its dependencies are transfers of their
+ * own. */
 static double time_of_set(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   const int32_t *edges;
   int32_t n = set_edges(m, v, &edges);
   double bytes = 0;
   if (p->pieces[v] == 1 || !balanced(p, m, v, edges, n)) return -1;
   for (int32_t i = 0; i < n; i++)
-    if (belongs(m, v, edges[i])) bytes += p->size[edges[i]] * p->pieces[v] * p->pieces[other_end(m, v, edges[i])];
-  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)), bytes);
+    if (belongs(m, v, edges[i]))
+      bytes += p->size[edges[i]] * p->pieces[v] * p->pieces[other_end(m, v, edges[i])];
+  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)),
+                             bytes);
 }
 
-/* ---- classes: what takes the same time --------------------------------------------------------------- */
+/* ---- classes: what takes the same time ---- */
 
 static double time_of_edge(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t e) {
   double set = p->set_time[owner(m, e)];
   if (set >= 0) return set;
-  return p->size[e] > 0 ? berth_ramp_transfer(p->ramp, 0, p->ramp->servers > 1 ? 1 : 0, p->size[e]) : 0;
+  return p->size[e] > 0 ? berth_ramp_transfer(p->ramp, 0, p->ramp->servers > 1 ? 1 : 0, p->size[e])
+                        : 0;
 }
 
 /* Two pieces at that distance send each other what one of them holds. */
 static double time_of_pair(const berth_ramp_planner *p, int32_t v, int32_t d) {
-  berth_i_ramp_spread s = { 1 + (d & OTHER_GROUP ? 1 : 0), 1 + (d & OTHER_RACK ? 1 : 0), 1 + (d & OTHER_SLOT ? 1 : 0), 1, d == 0 };
+  berth_i_ramp_spread s = { 1 + (d & OTHER_GROUP ? 1 : 0), 1 + (d & OTHER_RACK ? 1 : 0),
+                            1 + (d & OTHER_SLOT ? 1 : 0), 1, d == 0 };
   return berth_i_ramp_reduce(p->ramp, s, 2 * p->held[v]);
 }
 
 /* exact: all pieces of a backward op add up the gradients of its parameters. */
 static double time_of_sync(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
-  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)), m->params[v]);
+  return berth_i_ramp_reduce(p->ramp, berth_i_ramp_spread_of(p->ramp, p->pieces[v], homes(p, v)),
+                             m->params[v]);
 }
 
-static bool syncs(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) { return m->backward[v] && p->pieces[v] > 1; }
+static bool syncs(const berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+  return m->backward[v] && p->pieces[v] > 1;
+}
 
 BERTH_I_SORT(sort_classes, berth_i_ramp_class, BERTH_I_DOWN(time) BERTH_I_UP(index))
 
-static int32_t sync_class(const berth_ramp_model *m, int32_t v, int32_t d) { return m->n_edges + DISTANCES * v + d; }
+static int32_t sync_class(const berth_ramp_model *m, int32_t v, int32_t d) {
+  return m->n_edges + DISTANCES * v + d;
+}
 
 static void rank_classes(berth_ramp_planner *p, const berth_ramp_model *m) {
   int32_t n = 0, all = m->n_edges + DISTANCES * 2 * m->n;
-  for (int32_t e = 0; e < m->n_edges; e++) p->klass[e] = (berth_i_ramp_class){ time_of_edge(p, m, e), e, 0 };
+  for (int32_t e = 0; e < m->n_edges; e++)
+    p->klass[e] = (berth_i_ramp_class){ time_of_edge(p, m, e), e, 0 };
   for (int32_t v = 0; v < 2 * m->n; v++)
     for (int32_t d = 0; d < DISTANCES; d++) {
-      double time = !syncs(p, m, v) ? -1 : p->ramp->o.compat ? time_of_pair(p, v, d) : d == 0 ? time_of_sync(p, m, v) : -1;
+      double time = !syncs(p, m, v)     ? -1
+                    : p->ramp->o.compat ? time_of_pair(p, v, d)
+                    : d == 0            ? time_of_sync(p, m, v)
+                                        : -1;
       p->klass[sync_class(m, v, d)] = (berth_i_ramp_class){ time, sync_class(m, v, d), 0 };
     }
   for (int32_t c = 0; c < all; c++)
@@ -102,7 +123,8 @@ static void rank_classes(berth_ramp_planner *p, const berth_ramp_model *m) {
   for (int32_t i = 0; i < n; i++) p->klass[p->sorted[i].index].rank = i;
 }
 
-/* Shortest first; among equals the one placed last: forward ops in topological order, each twin behind its op. */
+/* Shortest first; among equals the one placed last: forward ops in topological order, each twin
+ * behind its op. */
 static void rank_ops(berth_ramp_planner *p, const berth_ramp_model *m) {
   int32_t groups = 2 * m->n;
   for (int32_t i = 0; i < m->n; i++) {
@@ -114,12 +136,13 @@ static void rank_ops(berth_ramp_planner *p, const berth_ramp_model *m) {
   for (int32_t i = 0; i < groups; i++) p->priority[p->sorted[i].rank] = i;
 }
 
-/* ---- pieces and rows ------------------------------------------------------------------------------- */
+/* ---- pieces and rows ---- */
 
 static void fill_pieces(berth_ramp_planner *p, const berth_ramp_model *m) {
   for (int32_t v = 0; v < 2 * m->n; v++) {
     int32_t need = 0;
-    for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) need += p->pieces[m->edge[m->in[i]].src];
+    for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++)
+      need += p->pieces[m->edge[m->in[i]].src];
     for (int32_t i = 0; i < p->pieces[v]; i++) {
       int32_t piece = p->base[v] + i;
       p->server[piece] = homes(p, v)[i];
@@ -133,7 +156,8 @@ static void fill_pieces(berth_ramp_planner *p, const berth_ramp_model *m) {
 
 static void set_bit(uint64_t *mask, int32_t s) { mask[s / 64] |= (uint64_t)1 << (s % 64); }
 
-/* Sends to the pieces of dst for which `to` says so; fills mask and local; @return how many are on other servers */
+/* Sends to the pieces of dst for which `to` says so; fills mask and local; @return how many are on
+ * other servers */
 static int32_t aim(berth_ramp_planner *p, int32_t row, int32_t piece, int32_t dst, int32_t near) {
   uint64_t *mask = p->mask + (size_t)row * (size_t)p->words;
   int32_t here = p->server[piece], away = 0;
@@ -151,7 +175,8 @@ static int32_t aim(berth_ramp_planner *p, int32_t row, int32_t piece, int32_t ds
   return away;
 }
 
-static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, double size, berth_ramp_outcome *out) {
+static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, double size,
+                    berth_ramp_outcome *out) {
   int32_t at = p->n_rows;
   p->row[at] = row;
   p->source[at] = piece;
@@ -164,22 +189,28 @@ static void add_row(berth_ramp_planner *p, int32_t piece, berth_i_ramp_row row, 
   out->flow_bytes += away * size;
 }
 
-static void add_edge_rows(berth_ramp_planner *p, const berth_ramp_model *m, int32_t piece, berth_ramp_outcome *out) {
+static void add_edge_rows(berth_ramp_planner *p, const berth_ramp_model *m, int32_t piece,
+                          berth_ramp_outcome *out) {
   int32_t v = p->group[piece];
   for (int32_t i = m->out_start[v]; i < m->out_start[v + 1]; i++) {
-    int32_t e = m->out[i], set = p->ramp->o.compat || p->set_time[owner(m, e)] < 0 ? BERTH_NONE : 2 * owner(m, e);
-    berth_i_ramp_row row = { m->edge[e].dst, BERTH_NONE, BERTH_NONE, set, p->klass[e].rank, !(p->size[e] > 0), p->klass[e].time };
+    int32_t e = m->out[i],
+            set = p->ramp->o.compat || p->set_time[owner(m, e)] < 0 ? BERTH_NONE : 2 * owner(m, e);
+    berth_i_ramp_row row = { m->edge[e].dst,   BERTH_NONE,        BERTH_NONE,      set,
+                             p->klass[e].rank, !(p->size[e] > 0), p->klass[e].time };
     add_row(p, piece, row, p->size[e], out);
   }
 }
 
-static void add_sync_rows(berth_ramp_planner *p, const berth_ramp_model *m, int32_t piece, berth_ramp_outcome *out) {
+static void add_sync_rows(berth_ramp_planner *p, const berth_ramp_model *m, int32_t piece,
+                          berth_ramp_outcome *out) {
   int32_t v = p->group[piece], last = p->ramp->o.compat ? DISTANCES - 1 : 0;
   double bytes = p->ramp->o.compat ? p->held[v] : m->params[v] / p->pieces[v];
   if (!syncs(p, m, v)) return;
   for (int32_t d = p->ramp->o.compat ? 1 : 0; d <= last; d++) {
     const berth_i_ramp_class *c = &p->klass[sync_class(m, v, d)];
-    berth_i_ramp_row row = { v, d == 0 ? BERTH_NONE : d, BERTH_NONE, d == 0 ? 2 * v + 1 : BERTH_NONE, c->rank, !(bytes > 0),
+    berth_i_ramp_row row = { v,          d == 0 ? BERTH_NONE : d,
+                             BERTH_NONE, d == 0 ? 2 * v + 1 : BERTH_NONE,
+                             c->rank,    !(bytes > 0),
                              c->time };
     add_row(p, piece, row, bytes, out);
   }
@@ -207,7 +238,8 @@ static int32_t count_channels(berth_ramp_planner *p) {
   memset(p->reach, 0, all * sizeof *p->reach);
   for (int32_t row = 0; row < p->n_rows; row++)
     for (int32_t w = 0; w < words && !p->row[row].free; w++)
-      p->reach[p->server[p->source[row]] * words + w] |= p->mask[(size_t)row * (size_t)words + (size_t)w];
+      p->reach[p->server[p->source[row]] * words + w] |=
+          p->mask[(size_t)row * (size_t)words + (size_t)w];
   for (size_t i = 0; i < all; i++) n += bits(p->reach[i]);
   return n;
 }
@@ -230,11 +262,13 @@ static void count(const berth_ramp_planner *p, const berth_ramp_model *m, berth_
 static size_t rows_at_most(const berth_ramp_planner *p, const berth_ramp_model *m) {
   size_t n = 1;
   for (int32_t v = 0; v < 2 * m->n; v++)
-    n += (size_t)p->pieces[v] * ((size_t)(m->out_start[v + 1] - m->out_start[v]) + (syncs(p, m, v) ? DISTANCES : 0));
+    n += (size_t)p->pieces[v]
+         * ((size_t)(m->out_start[v + 1] - m->out_start[v]) + (syncs(p, m, v) ? DISTANCES : 0));
   return n;
 }
 
-berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m, berth_ramp_outcome *out) {
+berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
+                                   berth_ramp_outcome *out) {
   size_t rows = rows_at_most(p, m);
   berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_PIECES, (size_t)p->n_pieces + 1);
   if (st == BERTH_OK) st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_ROWS, rows);

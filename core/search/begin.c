@@ -1,4 +1,5 @@
-/* What a search begins with: the start that is given, or the best of its own and of further ones. */
+/* What a search begins with: the start that is given, or the best of its own and of further
+ * ones. */
 #include "search_internal.h"
 
 static const double FAR = 1.25;
@@ -8,7 +9,8 @@ berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_pool *pool, b
   a->rival_value = INFINITY;
   a->rival = berth_i_pool_zalloc(pool, n, sizeof *a->rival);
   a->trial = berth_i_pool_zalloc(pool, n, sizeof *a->trial);
-  for (int32_t i = 0; i < BERTH_I_STARTS; i++) a->device[i] = berth_i_pool_zalloc(pool, n, sizeof *a->device[i]);
+  for (int32_t i = 0; i < BERTH_I_STARTS; i++)
+    a->device[i] = berth_i_pool_zalloc(pool, n, sizeof *a->device[i]);
   return berth_i_pool_status(pool);
 }
 
@@ -38,7 +40,8 @@ static void challenge(berth_i_starts *a, double value) {
   a->rival_value = value;
 }
 
-static berth_status weigh(berth_i_walk *w, berth_i_starts *a, void (*keep)(berth_i_starts *a, double value)) {
+static berth_status weigh(berth_i_walk *w, berth_i_starts *a,
+                          void (*keep)(berth_i_starts *a, double value)) {
   double value;
   berth_status st = berth_i_walk_ask(w, a->trial, INFINITY, &value);
   if (st == BERTH_OK && !isinf(value)) keep(a, value);
@@ -61,7 +64,9 @@ static berth_status given_start(berth_i_walk *w, berth_i_starts *a) {
   return weigh(w, a, challenge);
 }
 
-static bool may_ask(const berth_i_walk *w) { return w->p->o->calls == 0 || w->calls < w->p->o->calls; }
+static bool may_ask(const berth_i_walk *w) {
+  return w->p->o->calls == 0 || w->calls < w->p->o->calls;
+}
 
 static berth_status listed(berth_i_walk *w, berth_i_starts *a) {
   berth_i_problem *p = w->p;
@@ -76,7 +81,8 @@ static berth_status in_turn(berth_i_walk *w, berth_i_starts *a) {
   const berth_i_problem *p = w->p;
   if (!may_ask(w)) return BERTH_OK;
   if (berth_i_start_in_turn(p, &p->units, a->trial, w->held)) return weigh(w, a, insert);
-  return a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held) ? weigh(w, a, insert) : BERTH_OK;
+  return a->n == 0 && berth_i_start_in_turn(p, &p->atoms, a->trial, w->held) ? weigh(w, a, insert)
+                                                                             : BERTH_OK;
 }
 
 static berth_status further(berth_i_walk *w, berth_i_starts *a) {
@@ -93,7 +99,9 @@ static berth_status further(berth_i_walk *w, berth_i_starts *a) {
 
 double berth_i_starts_value(const berth_i_starts *a) { return fmin(a->value[0], a->rival_value); }
 
-bool berth_i_starts_near(const berth_i_starts *a, int32_t pick) { return a->value[pick] <= FAR * a->rival_value; }
+bool berth_i_starts_near(const berth_i_starts *a, int32_t pick) {
+  return a->value[pick] <= FAR * a->rival_value;
+}
 
 static berth_status own(berth_i_walk *w, berth_i_starts *a) {
   berth_status st = listed(w, a);
@@ -116,6 +124,8 @@ berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone)
     insert(a, a->rival_value);
   }
   if (st != BERTH_OK || a->n > 0) return st;
-  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE, "search: %s is refused: it runs out of memory, some tensor has no route, or the "
-                      "objective does not allow it", p->o->start ? "the start" : "each start made of units");
+  return berth_i_fail(p->ctx, BERTH_EINFEASIBLE,
+                      "search: %s is refused: it runs out of memory, some tensor has no route, or "
+                      "the objective does not allow it",
+                      p->o->start ? "the start" : "each start made of units");
 }

@@ -1,4 +1,5 @@
-/* Blocks: ops contracted along heavy tensors and light lines, within what some device can run and hold. */
+/* Blocks: ops contracted along heavy tensors and light lines, within what some device can run and
+ * hold. */
 #include "search_internal.h"
 #include "base/sort_internal.h"
 #include "base/union_find_internal.h"
@@ -11,7 +12,9 @@ typedef struct forest {
   double *bytes;   /* [n] of roots; NULL */
 } forest;
 
-static uint8_t *row(const forest *f, int32_t x) { return &f->may[(size_t)x * (size_t)f->p->n_devices]; }
+static uint8_t *row(const forest *f, int32_t x) {
+  return &f->may[(size_t)x * (size_t)f->p->n_devices];
+}
 
 static bool have_room(const forest *f, int32_t a, int32_t b) {
   const berth_device *dev = f->p->cost->t->devices;
@@ -102,7 +105,7 @@ static void join_lines(forest *f, double light) {
   }
 }
 
-/* ---- numbering ------------------------------------------------------------------------------ */
+/* ---- numbering ---- */
 
 static void number_blocks(const forest *f, berth_i_clumps *b) {
   const berth_graph *g = f->p->cost->g;
@@ -148,7 +151,7 @@ static void fill_blocks(const forest *f, berth_i_clumps *b) {
   }
 }
 
-/* ---- classes: equal size, nearly equal work -------------------------------------------------- */
+/* ---- classes: equal size, nearly equal work ---- */
 
 typedef struct likeness {
   double work; /* or bytes */
@@ -157,7 +160,9 @@ typedef struct likeness {
 
 BERTH_I_SORT(sort_by_likeness, likeness, BERTH_I_UP(size) BERTH_I_UP(work) BERTH_I_UP(block))
 
-static bool alike(const likeness *a, const likeness *b) { return a->size == b->size && b->work <= 1.01 * a->work; }
+static bool alike(const likeness *a, const likeness *b) {
+  return a->size == b->size && b->work <= 1.01 * a->work;
+}
 
 static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
   likeness *l = berth_i_alloc(p->ctx, (size_t)b->n, sizeof *l);
@@ -171,7 +176,8 @@ static berth_status make_classes(const berth_i_problem *p, berth_i_clumps *b) {
     b->class_first[l[i].block] = first;
     b->class_size[l[first].block] = i - first + 1;
   }
-  for (int32_t i = 0; i < b->n; i++) b->class_size[i] = b->class_size[b->by_class[b->class_first[i]]];
+  for (int32_t i = 0; i < b->n; i++)
+    b->class_size[i] = b->class_size[b->by_class[b->class_first[i]]];
   berth_i_free(p->ctx, l, (size_t)b->n, sizeof *l);
   return BERTH_OK;
 }
@@ -189,7 +195,7 @@ static berth_status rank_bytes(const berth_i_problem *p, berth_i_clumps *b) {
   return BERTH_OK;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b) {
   plant(f);
@@ -204,7 +210,8 @@ static berth_status grow(forest *f, const berth_i_contract *c, berth_i_clumps *b
   return make_classes(f->p, b);
 }
 
-berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out) {
+berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c,
+                                 berth_i_clumps *out) {
   size_t n = (size_t)p->n;
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   berth_i_clumps b = { .pool = berth_i_pool_empty(p->ctx) };

@@ -1,6 +1,7 @@
-/* Biased random-key genetic algorithm: one key per unit, decoded to a device. The generations are those of Goncalves and Resende,
- * Biased random-key genetic algorithms for combinatorial optimization, J. Heuristics 2011, sec. 2: elites stay, mutants are new,
- * the rest takes each key from an elite parent with probability `bias`, else from another. */
+/* Biased random-key genetic algorithm: one key per unit, decoded to a device. The generations are
+ * those of Goncalves and Resende, Biased random-key genetic algorithms for combinatorial
+ * optimization, J. Heuristics 2011, sec. 2: elites stay, mutants are new, the rest takes each key
+ * from an elite parent with probability `bias`, else from another. */
 #include "base/sort_internal.h"
 #include "search_internal.h"
 
@@ -25,9 +26,11 @@ typedef struct breeder {
   berth_rng rng;
 } breeder;
 
-static double *row_of(const breeder *y, double *keys, int32_t row) { return &keys[(size_t)row * (size_t)y->b->n]; }
+static double *row_of(const breeder *y, double *keys, int32_t row) {
+  return &keys[(size_t)row * (size_t)y->b->n];
+}
 
-/* ---- weighing ---------------------------------------------------------------------------------------- */
+/* ---- weighing ---- */
 
 static bool is_over(const breeder *y) {
   const berth_search_options *o = y->p->o;
@@ -76,7 +79,7 @@ static void weigh_rows(breeder *y) {
   keep_best(y);
 }
 
-/* ---- generations ------------------------------------------------------------------------------------- */
+/* ---- generations ---- */
 
 BERTH_I_SORT(sort_by_value, ranked, BERTH_I_UP(value) BERTH_I_UP(row))
 
@@ -94,14 +97,18 @@ static void draw_keys(breeder *y, double *key) {
 }
 
 static void cross(breeder *y, double *child) {
-  const int32_t elite = berth_rng_below(&y->rng, y->elite), other = y->elite + berth_rng_below(&y->rng, y->size - y->elite);
-  const double *a = row_of(y, y->key, y->rank[elite].row), *b = row_of(y, y->key, y->rank[other].row);
-  for (int32_t i = 0; i < y->b->n; i++) child[i] = berth_rng_uniform(&y->rng) < y->p->o->bias ? a[i] : b[i];
+  const int32_t elite = berth_rng_below(&y->rng, y->elite),
+                other = y->elite + berth_rng_below(&y->rng, y->size - y->elite);
+  const double *a = row_of(y, y->key, y->rank[elite].row),
+               *b = row_of(y, y->key, y->rank[other].row);
+  for (int32_t i = 0; i < y->b->n; i++)
+    child[i] = berth_rng_uniform(&y->rng) < y->p->o->bias ? a[i] : b[i];
 }
 
 static void keep_elites(breeder *y) {
   for (int32_t i = 0; i < y->elite; i++) {
-    memcpy(row_of(y, y->next, i), row_of(y, y->key, y->rank[i].row), (size_t)y->b->n * sizeof *y->key);
+    memcpy(row_of(y, y->next, i), row_of(y, y->key, y->rank[i].row),
+           (size_t)y->b->n * sizeof *y->key);
   }
   for (int32_t i = 0; i < y->elite; i++) y->value[i] = y->rank[i].value;
 }
@@ -136,7 +143,8 @@ static void encode(breeder *y, const int32_t *device, double *key) {
 static void first_generation(breeder *y, const berth_i_starts *start) {
   for (int32_t i = 0; i < y->size; i++) {
     if (i < start->n) encode(y, start->device[i], row_of(y, y->key, i));
-    else if (i == start->n && !isinf(start->rival_value)) encode(y, start->rival, row_of(y, y->key, i));
+    else if (i == start->n && !isinf(start->rival_value))
+      encode(y, start->rival, row_of(y, y->key, i));
     else draw_keys(y, row_of(y, y->key, i));
   }
   y->from = 0;
@@ -151,7 +159,8 @@ static bool goes_on(const breeder *y) {
 static void breed(breeder *y, const berth_i_starts *start) {
   int32_t barren = 0;
   if (!isinf(start->rival_value)) berth_i_walk_take(&y->walk[0], start->rival, start->rival_value);
-  if (start->value[0] < start->rival_value) berth_i_walk_take(&y->walk[0], start->device[0], start->value[0]);
+  if (start->value[0] < start->rival_value)
+    berth_i_walk_take(&y->walk[0], start->device[0], start->value[0]);
   for (first_generation(y, start); goes_on(y) && barren < BARREN; next_generation(y)) {
     const int64_t before = (int64_t)atomic_load(&y->s->calls);
     weigh_rows(y);
@@ -169,7 +178,8 @@ berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_st
   const berth_i_problem *p = walk->p;
   const int32_t size = berth_i_population(p);
   const size_t keys = (size_t)size * (size_t)p->units.n;
-  breeder y = { walk, walk->s, p, &p->units, n_walks, size, 1, 0, 0, 0, NULL, NULL, NULL, NULL, INFINITY, { { 0 } } };
+  breeder y = { walk, walk->s, p,    &p->units, n_walks, size, 1,        0,
+                0,    0,       NULL, NULL,      NULL,    NULL, INFINITY, { { 0 } } };
   y.elite = (int32_t)(p->o->elite * size) > 1 ? (int32_t)(p->o->elite * size) : 1;
   y.mutants = (int32_t)(p->o->mutants * size);
   berth_rng_init(&y.rng, p->o->seed, 0);

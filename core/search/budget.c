@@ -1,4 +1,5 @@
-/* What walks share of hooks and clock: the used part of the budget, told and asked on the calling thread. */
+/* What walks share of hooks and clock: the used part of the budget, told and asked on the calling
+ * thread. */
 #include "search_internal.h"
 
 enum { LOOK_EVERY = 16 };

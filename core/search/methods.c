@@ -2,7 +2,8 @@
 #include "search_internal.h"
 
 /* u is drawn before the move is weighed, so that the simulation knows when to stop. */
-void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold, double single) {
+void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold,
+                         double single) {
   if (w->p->n == 0 || !(hot > 0)) return;
   double done;
   while (berth_i_walk_goes_on(w, &done)) {
@@ -13,7 +14,7 @@ void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, d
   }
 }
 
-/* ---- descents ------------------------------------------------------------------------------------------ */
+/* ---- descents ---- */
 
 static double just_below(double x) { return nextafter(x, -INFINITY); }
 
@@ -69,11 +70,13 @@ static void to_the_bottom(berth_i_walk *w) {
   } while (pass(w, &w->p->atoms) && berth_i_walk_goes_on(w, NULL));
 }
 
-/* Every unit anywhere; where memory counts and that finds no room, one after the other goes somewhere if others make room.
+/* Every unit anywhere; where memory counts and that finds no room, one after the other goes
+ * somewhere if others make room.
  * @return it is allowed */
 static bool scatter(berth_i_walk *w) {
   const berth_i_clumps *b = &w->p->units;
-  for (int32_t i = 0; i < b->n; i++) berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
+  for (int32_t i = 0; i < b->n; i++)
+    berth_i_walk_put_block(w, b, i, berth_rng_below(&w->rng, w->p->n_devices));
   if (berth_i_walk_has_room(w)) return berth_i_walk_try(w, INFINITY);
   berth_i_walk_undo(w);
   for (int32_t i = 0; i < b->n; i++) {

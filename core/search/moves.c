@@ -1,4 +1,5 @@
-/* Random moves. Weights: a block to a random device 1, to a neighbour's 1, swap 1, rotation 1, a link of the critical chain 3. */
+/* Random moves. Weights: a block to a random device 1, to a neighbour's 1, swap 1, rotation 1, a
+ * link of the critical chain 3. */
 #include "search_internal.h"
 
 static int32_t below(berth_i_walk *w, int32_t n) { return berth_rng_below(&w->rng, n); }
@@ -24,8 +25,10 @@ static int32_t random_neighbour(berth_i_walk *w, int32_t op) {
 }
 
 static void to_neighbour(berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
-  int32_t op = b->ops[b->at[block] + below(w, b->at[block + 1] - b->at[block])], other = random_neighbour(w, op);
-  if (other != BERTH_NONE && b->of[other] != block) berth_i_walk_put_block(w, b, block, w->device[other]);
+  int32_t op = b->ops[b->at[block] + below(w, b->at[block + 1] - b->at[block])],
+          other = random_neighbour(w, op);
+  if (other != BERTH_NONE && b->of[other] != block)
+    berth_i_walk_put_block(w, b, block, w->device[other]);
 }
 
 /* k blocks of a class go round: each to the device of the next. */
@@ -35,7 +38,8 @@ static void rotate(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int3
   if (k > size) k = size;
   int32_t from = below(w, size);
   int32_t device[5], chosen[5];
-  for (int32_t i = 0; i < k; i++) { /* neighbours in a shuffled stretch would be as good: a stride that meets each once */
+  for (int32_t i = 0; i < k; i++) { /* neighbours in a shuffled stretch would be as good: a stride
+                                       that meets each once */
     int32_t at = b->class_first[block] + (i == 0 ? from : below(w, size));
     chosen[i] = b->by_class[at];
     int32_t j;
@@ -44,10 +48,11 @@ static void rotate(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int3
     device[i] = berth_i_block_device(w, b, chosen[i]);
   }
   int32_t first = device[0];
-  for (int32_t i = 0; i < k; i++) berth_i_walk_put_block(w, b, chosen[i], i + 1 < k ? device[i + 1] : first);
+  for (int32_t i = 0; i < k; i++)
+    berth_i_walk_put_block(w, b, chosen[i], i + 1 < k ? device[i + 1] : first);
 }
 
-/* ---- the critical chain ------------------------------------------------------------------------------ */
+/* ---- the critical chain ---- */
 
 static bool reads_from(const berth_graph *g, int32_t op, int32_t from) {
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
@@ -82,9 +87,11 @@ static void along_chain(berth_i_walk *w, const berth_i_clumps *b) {
   else berth_i_walk_put_block(w, b, b->of[cause], w->device[op]);
 }
 
-/* ---- room for what was put ----------------------------------------------------------------------------- */
+/* ---- room for what was put ---- */
 
-static double lacks(const berth_i_walk *w, int32_t d) { return w->held[d] - w->p->cost->t->devices[d].memory * (1 + 1e-9); }
+static double lacks(const berth_i_walk *w, int32_t d) {
+  return w->held[d] - w->p->cost->t->devices[d].memory * (1 + 1e-9);
+}
 
 static int32_t overfull(const berth_i_walk *w) {
   for (int32_t d = 0; d < w->p->n_devices; d++) {
@@ -107,15 +114,18 @@ static int32_t pick_to_leave(berth_i_walk *w, const berth_i_clumps *b, int32_t d
   int32_t met = 0, best = BERTH_NONE;
   for (int32_t i = 0; i < LOOKS * w->p->n_devices && met < SOME; i++) {
     int32_t block = below(w, b->n);
-    if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || !untouched(w, b, block)) continue;
+    if (berth_i_block_device(w, b, block) != d || !(b->bytes[block] > 0) || !untouched(w, b, block))
+      continue;
     met++;
-    if (best == BERTH_NONE || fabs(b->bytes[block] - need) < fabs(b->bytes[best] - need)) best = block;
+    if (best == BERTH_NONE || fabs(b->bytes[block] - need) < fabs(b->bytes[best] - need))
+      best = block;
   }
   return best;
 }
 
 static bool fits(const berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t d) {
-  return berth_i_block_may(w, b, block, d) && w->held[d] + b->bytes[block] <= w->p->cost->t->devices[d].memory;
+  return berth_i_block_may(w, b, block, d)
+         && w->held[d] + b->bytes[block] <= w->p->cost->t->devices[d].memory;
 }
 
 /* Where what came was before, as in a swap; else anywhere. */

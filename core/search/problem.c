@@ -15,7 +15,8 @@ static void fill_bytes(berth_i_problem *p) {
   const berth_graph *g = p->cost->g;
   for (int32_t i = 0; i < p->n; i++) {
     p->bytes[i] = berth_i_param(g, i) * p->judge.param_multiple;
-    for (int32_t k = g->out_at[i]; p->judge.memory == BERTH_MEMORY_TOTAL && k < g->out_at[i + 1]; k++) {
+    for (int32_t k = g->out_at[i]; p->judge.memory == BERTH_MEMORY_TOTAL && k < g->out_at[i + 1];
+         k++) {
       p->bytes[i] += berth_i_resident(g, g->out[k]);
     }
   }
@@ -39,15 +40,19 @@ static berth_status price(berth_i_problem *p) {
   berth_status st;
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   if ((st = berth_cost_mean_ops(p->cost, p->comp)) != BERTH_OK) return st;
-  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, p->comm)) != BERTH_OK) return st;
+  if ((st = berth_cost_mean_transfers(p->cost, BERTH_AVERAGE_TEXTBOOK, p->comm)) != BERTH_OK)
+    return st;
   for (int32_t i = 0; i < p->n; i++) p->work += p->comp[i];
   if (!memory_counts(p)) return BERTH_OK;
-  if (!(p->bytes = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->bytes))) return berth_i_nomem(p->ctx);
+  if (!(p->bytes = berth_i_pool_alloc(&p->pool, (size_t)p->n, sizeof *p->bytes)))
+    return berth_i_nomem(p->ctx);
   fill_bytes(p);
   return BERTH_OK;
 }
 
-static bool are_few(const berth_i_problem *p, const berth_i_clumps *b) { return b->n < 2 * p->n_devices && b->n < p->atoms.n; }
+static bool are_few(const berth_i_problem *p, const berth_i_clumps *b) {
+  return b->n < 2 * p->n_devices && b->n < p->atoms.n;
+}
 
 static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *b, bool *out) {
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
@@ -56,12 +61,14 @@ static berth_status has_packing(const berth_i_problem *p, const berth_i_clumps *
   int32_t *device = berth_i_pool_alloc(&scratch, (size_t)p->n, sizeof *device);
   double *held = berth_i_pool_alloc(&scratch, (size_t)p->n_devices, sizeof *held);
   berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) *out = berth_i_start_in_turn(p, b, device, held);
+  if ((st = berth_i_pool_status(&scratch)) == BERTH_OK)
+    *out = berth_i_start_in_turn(p, b, device, held);
   berth_i_pool_free(&scratch);
   return st;
 }
 
-/* Where so much is joined that there is little to move, less is; where blocks find no room side by side, smaller ones are made. */
+/* Where so much is joined that there is little to move, less is; where blocks find no room side by
+ * side, smaller ones are made. */
 static berth_status contract(berth_i_problem *p, bool all_lines, berth_i_clumps *out) {
   double share = p->work / p->n_devices;
   berth_i_contract c = { share / 20, all_lines ? INFINITY : share / 100, 1 };
@@ -91,14 +98,17 @@ static berth_status make_blocks(berth_i_problem *p) {
 
 static berth_status check_brkga(berth_ctx *ctx, const berth_search_options *o) {
   if (o->population != 0 && (o->population < 3 || o->population > 100000)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option population: %d is not from 3 to 100000", (int)o->population);
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option population: %d is not from 3 to 100000",
+                        (int)o->population);
   }
   if (!(o->elite > 0 && o->elite < 1)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option elite: %g is not between 0 and 1", o->elite);
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option elite: %g is not between 0 and 1",
+                        o->elite);
   }
   if (!(o->mutants >= 0 && o->elite + o->mutants < 1)) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option mutants: %g is below 0, or 1 and more with elite %g", o->mutants,
-                        o->elite);
+    return berth_i_fail(ctx, BERTH_EINVAL,
+                        "search: option mutants: %g is below 0, or 1 and more with elite %g",
+                        o->mutants, o->elite);
   }
   if (o->bias >= 0.5 && o->bias <= 1) return BERTH_OK;
   return berth_i_fail(ctx, BERTH_EINVAL, "search: option bias: %g is not from 0.5 to 1", o->bias);
@@ -106,33 +116,44 @@ static berth_status check_brkga(berth_ctx *ctx, const berth_search_options *o) {
 
 static berth_status check_further(berth_ctx *ctx, const berth_search_options *o) {
   if (o->n_further == 0 || (o->n_further > 0 && o->further)) return BERTH_OK;
-  return berth_i_fail(ctx, BERTH_EINVAL, "search: option n_further: %d placements, but %s", (int)o->n_further,
-                      o->further ? "expected 0 or more" : "none are given");
+  return berth_i_fail(ctx, BERTH_EINVAL, "search: option n_further: %d placements, but %s",
+                      (int)o->n_further, o->further ? "expected 0 or more" : "none are given");
 }
 
 static berth_status check(berth_cost *cost, const berth_search_options *o) {
   berth_ctx *ctx = cost->ctx;
-  if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL && o->method != BERTH_SEARCH_BRKGA) {
+  if (o->method != BERTH_SEARCH_ANNEAL && o->method != BERTH_SEARCH_LOCAL
+      && o->method != BERTH_SEARCH_BRKGA) {
     return berth_i_fail(ctx, BERTH_EINVAL, "search: there is no method %d", (int)o->method);
   }
-  if (o->calls < 0) return berth_i_fail(ctx, BERTH_EINVAL, "search: option calls: %lld is below 0", (long long)o->calls);
-  if (!(o->seconds >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "search: option seconds: %g is not from 0 on", o->seconds);
+  if (o->calls < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option calls: %lld is below 0",
+                        (long long)o->calls);
+  if (!(o->seconds >= 0))
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option seconds: %g is not from 0 on",
+                        o->seconds);
   if (o->calls == 0 && (o->seconds == 0 || isinf(o->seconds))) {
     return berth_i_fail(ctx, BERTH_EINVAL, "search: a budget is needed: calls or seconds");
   }
   if (o->restarts < 0 || o->restarts > 1000) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: option restarts: %d is not from 0 to 1000", (int)o->restarts);
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option restarts: %d is not from 0 to 1000",
+                        (int)o->restarts);
   }
-  if (o->threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "search: option threads: %d is below 0", (int)o->threads);
+  if (o->threads < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "search: option threads: %d is below 0",
+                        (int)o->threads);
   if (!(o->hot > 0) || isinf(o->hot) || !(o->cold > 0) || o->cold > o->hot) {
-    return berth_i_fail(ctx, BERTH_EINVAL, "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->hot,
-                        o->cold);
+    return berth_i_fail(
+        ctx, BERTH_EINVAL,
+        "search: temperatures from %g to %g: expected finite ones above 0 that fall", o->hot,
+        o->cold);
   }
   berth_status st;
   if (o->method == BERTH_SEARCH_BRKGA && (st = check_brkga(ctx, o)) != BERTH_OK) return st;
   if ((st = check_further(ctx, o)) != BERTH_OK) return st;
   if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx)) {
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "search: option seconds: the context has no clock");
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                        "search: option seconds: the context has no clock");
   }
   return BERTH_OK;
 }
@@ -145,7 +166,8 @@ static berth_status fill(berth_i_problem *p) {
   return make_blocks(p);
 }
 
-berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p) {
+berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o,
+                                  berth_i_problem *p) {
   memset(p, 0, sizeof *p);
   p->pool = berth_i_pool_empty(p->ctx = cost->ctx);
   p->cost = cost;

@@ -23,36 +23,45 @@ const berth_option_table *berth_search_option_table(void) {
   static const berth_option options[] = {
     { FIELD(calls, LONG), .text = "placements that are evaluated at most" },
     { FIELD(seconds, QUANTITY), .unit = BERTH_SECONDS, .high = INFINITY, .fallback = "no limit",
-      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the machine" },
-    { FIELD(restarts, WHOLE), .high = 1000, .fallback = "by the budget", .text = "independent walks that share the budget" },
-    { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core", .text = "threads that share the work" },
+      .text = "time limit; alone, it replaces the default of calls. Answers then depend on the "
+              "machine" },
+    { FIELD(restarts, WHOLE), .high = 1000, .fallback = "by the budget",
+      .text = "independent walks that share the budget" },
+    { FIELD(threads, WHOLE), .high = 4096, .fallback = "one per core",
+      .text = "threads that share the work" },
     { FIELD(start, OTHER), .takes = "placement", .fallback = "the best of several constructed ones",
       .text = "placement to improve" },
-    { FIELD(judge, OTHER), .takes = "table", .fallback = "links, memory, param_multiple and quantum of the call",
+    { FIELD(judge, OTHER), .takes = "table",
+      .fallback = "links, memory, param_multiple and quantum of the call",
       .text = "options of the simulation that evaluates a placement" },
     { FIELD(objective, OTHER), .takes = "function", .fallback = "the makespan by judge",
       .text = "value of a placement, to be minimised" },
-    { FIELD(steepest, FLAG), .text = "the best of all moves each time, not the first that improves" },
-    { FIELD(population, WHOLE), .high = 100000, .fallback = "one per unit, 20 to 100", .text = "placements in a generation" },
+    { FIELD(steepest, FLAG),
+      .text = "the best of all moves each time, not the first that improves" },
+    { FIELD(population, WHOLE), .high = 100000, .fallback = "one per unit, 20 to 100",
+      .text = "placements in a generation" },
     { FIELD(elite, NUMBER), .high = 1, .above = 1, .text = "share of a generation that stays" },
     { FIELD(mutants, NUMBER), .high = 1, .text = "share of a generation that is drawn anew" },
-    { FIELD(bias, NUMBER), .low = 0.5, .high = 1, .text = "chance of a key to come from the elite parent" },
+    { FIELD(bias, NUMBER), .low = 0.5, .high = 1,
+      .text = "chance of a key to come from the elite parent" },
     { .key = NULL }
   };
-  static const berth_option_table table = { "search", options, sizeof(berth_search_options), set_defaults };
+  static const berth_option_table table = { "search", options, sizeof(berth_search_options),
+                                            set_defaults };
   return &table;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads ---- */
 
 /* One where the user's objective or allocator is asked. */
 static int32_t count_threads(const berth_i_problem *p, int32_t jobs) {
   if (p->o->objective || !berth_i_ctx_default_alloc(p->ctx)) return 1;
-  if (p->cost->collective && p->cost->g->n_collectives > 0) return 1; /* a function prices them, on the calling thread */
+  /* a function prices them, on the calling thread */
+  if (p->cost->collective && p->cost->g->n_collectives > 0) return 1;
   return berth_i_parallel_width(p->o->threads, jobs);
 }
 
-/* ---- walks --------------------------------------------------------------------------------------- */
+/* ---- walks ---- */
 
 typedef struct team {
   berth_i_pool pool;
@@ -66,7 +75,8 @@ typedef struct team {
 } team;
 
 static int32_t count_annealing(const berth_search_options *o) {
-  if (o->restarts > 0) return o->calls > 0 && o->calls < o->restarts ? (int32_t)o->calls : o->restarts;
+  if (o->restarts > 0)
+    return o->calls > 0 && o->calls < o->restarts ? (int32_t)o->calls : o->restarts;
   if (o->calls == 0) return MANY;
   return o->calls < SHORT ? 1 : o->calls < MEDIUM ? 2 : MANY;
 }
@@ -101,20 +111,22 @@ static double seconds_of(const team *t) {
   return isinf(seconds) ? INFINITY : seconds * (t->polishes ? 0.9 : 1) / t->rounds;
 }
 
-/* First on units that hold everything in line, then from the best on the usual ones, cooler. Walks differ in how they begin: every
- * other one with more moves of single ops, every other pair hotter. */
+/* First on units that hold everything in line, then from the best on the usual ones, cooler. Walks
+ * differ in how they begin: every other one with more moves of single ops, every other pair
+ * hotter. */
 static void two_phases(berth_i_walk *w, int32_t walk, int64_t calls, double seconds, double scale) {
   const berth_search_options *o = w->p->o;
   const double hot = o->hot * (walk / 2 % 2 == 1 ? 3 : 1), single = walk % 2 == 1 ? 0.3 : 0.05;
   set_phase(w, calls / 2, seconds / 2);
   berth_i_walk_anneal(w, &w->p->lines, hot * scale, o->cold * scale, single);
-  berth_i_walk_take(w, memcpy(w->order, w->best, (size_t)w->p->n * sizeof *w->order), w->best_value);
+  berth_i_walk_take(w, memcpy(w->order, w->best, (size_t)w->p->n * sizeof *w->order),
+                    w->best_value);
   set_phase(w, calls - calls / 2, seconds / 2);
   berth_i_walk_anneal(w, &w->p->units, fmax(o->hot / 4, o->cold) * scale, o->cold * scale, 0.3);
 }
 
-/* The best of all counts as met. A walk leaves from it, too, if it is short or those of units are far behind; with a given start
- * every other one does, the first among them. */
+/* The best of all counts as met. A walk leaves from it, too, if it is short or those of units are
+ * far behind; with a given start every other one does, the first among them. */
 static void take_start(const team *t, berth_i_walk *w, int32_t walk) {
   const berth_i_starts *a = &t->start;
   const bool given = t->s.p->o->start != NULL;
@@ -161,7 +173,8 @@ static void polish(team *t) {
   w->home = true;
   berth_i_search_watch(&t->s);
   if (o->calls > 0 && calls <= 0) return;
-  berth_i_walk_take(w, memcpy(w->order, best->best, (size_t)w->p->n * sizeof *w->order), best->best_value);
+  berth_i_walk_take(w, memcpy(w->order, best->best, (size_t)w->p->n * sizeof *w->order),
+                    best->best_value);
   set_phase(w, calls, o->seconds - atomic_load(&t->s.elapsed));
   berth_i_walk_anneal(w, &w->p->units, 0.1 * o->hot * scale, 0.01 * o->cold * scale, 0.7);
 }
@@ -174,11 +187,13 @@ static void run_walks(team *t) {
   if (t->polishes) polish(t);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* A start that is given is not left for the first phase of a short walk. */
 static bool is_long(const berth_search_options *o, int32_t walks) {
-  return o->calls == 0 || o->calls / walks >= (o->start && o->method == BERTH_SEARCH_ANNEAL ? TWO_FROM_GIVEN : TWO_PHASES);
+  return o->calls == 0
+         || o->calls / walks
+                >= (o->start && o->method == BERTH_SEARCH_ANNEAL ? TWO_FROM_GIVEN : TWO_PHASES);
 }
 
 static berth_status init_team(berth_i_problem *p, team *t) {
@@ -191,8 +206,10 @@ static berth_status init_team(berth_i_problem *p, team *t) {
   t->two_phases = o->method == BERTH_SEARCH_ANNEAL && t->is_long;
   berth_status st;
   if ((st = berth_i_starts_init(p, &t->pool, &t->start)) != BERTH_OK) return st;
-  if (!(t->walk = berth_i_pool_zalloc(&t->pool, (size_t)t->n, sizeof *t->walk))) return berth_i_nomem(p->ctx);
-  for (int32_t i = 0; i < t->n && st == BERTH_OK; i++) st = berth_i_walk_init(&t->s, &t->pool, i, &t->walk[i]);
+  if (!(t->walk = berth_i_pool_zalloc(&t->pool, (size_t)t->n, sizeof *t->walk)))
+    return berth_i_nomem(p->ctx);
+  for (int32_t i = 0; i < t->n && st == BERTH_OK; i++)
+    st = berth_i_walk_init(&t->s, &t->pool, i, &t->walk[i]);
   return st;
 }
 
@@ -224,7 +241,8 @@ static void answer(team *t, int32_t *device, berth_search_report *report) {
 static berth_status run_team(team *t, int32_t *device, berth_search_report *report) {
   const berth_search_options *o = t->s.p->o;
   if (o->seconds > 0) t->s.began = berth_i_ctx_clock(t->s.p->ctx);
-  berth_status st = berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
+  berth_status st =
+      berth_i_starts_make(&t->walk[0], &t->start, o->method == BERTH_SEARCH_ANNEAL && t->n == 1);
   if (st != BERTH_OK) return st;
   t->spent = t->walk[0].calls;
   if (o->method == BERTH_SEARCH_BRKGA) st = berth_i_breed(t->walk, t->n, &t->start);
@@ -235,7 +253,8 @@ static berth_status run_team(team *t, int32_t *device, berth_search_report *repo
   return BERTH_OK;
 }
 
-berth_status berth_search(berth_cost *cost, const berth_search_options *opts, int32_t *device, berth_search_report *report) {
+berth_status berth_search(berth_cost *cost, const berth_search_options *opts, int32_t *device,
+                          berth_search_report *report) {
   berth_search_options o = opts ? *opts : berth_search_default();
   berth_i_problem p;
   berth_status st = berth_i_problem_init(cost, &o, &p);

@@ -1,4 +1,5 @@
-/* What the files of this room share: the problem (read only while walks run), blocks of ops, walks. */
+/* What the files of this room share: the problem (read only while walks run), blocks of ops,
+ * walks. */
 #ifndef BERTH_SEARCH_INTERNAL_H
 #define BERTH_SEARCH_INTERNAL_H
 
@@ -45,15 +46,20 @@ typedef struct berth_i_contract {
   double most;          /* part of a device's memory that what is joined may take */
 } berth_i_contract;
 
-berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o, berth_i_problem *p);
+berth_status berth_i_problem_init(berth_cost *cost, const berth_search_options *o,
+                                  berth_i_problem *p);
 void berth_i_problem_release(berth_i_problem *p);
-berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c, berth_i_clumps *out);
+berth_status berth_i_clumps_make(const berth_i_problem *p, const berth_i_contract *c,
+                                 berth_i_clumps *out);
 
 /** Starts; false: some block finds no room. `held` [devices] is scratch. */
-bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held);
+bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device,
+                           double *held);
 /** @param key [blocks] from 0 to below 1: which of the devices that may be */
-bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, int32_t *device, double *held);
-berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held, bool *found);
+bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
+                           int32_t *device, double *held);
+berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b,
+                                  int32_t *device, double *held, bool *found);
 
 /** Placements to begin with. Those made of units lead further than others of the same value. */
 enum { BERTH_I_STARTS = 2 };
@@ -83,7 +89,8 @@ typedef struct berth_i_walk {
   berth_i_problem *p;
   berth_objective f;
   berth_i_sim_state *state;  /* of the built-in objective, or for memory */
-  berth_i_delta *delta;      /* of the built-in objective: the base is the present placement; NULL: moves are run from the start */
+  berth_i_delta *delta;      /* of the built-in objective: the base is the present placement; NULL:
+                                moves are run from the start */
   berth_rng rng;
   int32_t *device, *best;    /* [n] */
   int32_t *undo_op, *undo_device, n_undo;
@@ -102,21 +109,25 @@ typedef struct berth_i_walk {
 } berth_i_walk;
 
 /** @param pool holds its arrays; release the walk before, also after a failure */
-berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream, berth_i_walk *w);
+berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream,
+                               berth_i_walk *w);
 void berth_i_walk_release(berth_i_walk *w);
 /** Takes a placement whose value is known. */
 void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value);
-/** The one place where a placement is weighed: counts as a call. *out INFINITY: not allowed; above limit: a lower bound. */
+/** The one place where a placement is weighed: counts as a call. *out INFINITY: not allowed; above
+ * limit: a lower bound. */
 berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double limit, double *out);
 /** Counts as a move: remembered for undoing. */
 void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device);
-void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device);
+void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block,
+                            int32_t device);
 void berth_i_walk_undo(berth_i_walk *w);
 /** The same for all but the first n changes. */
 void berth_i_walk_undo_to(berth_i_walk *w, int32_t n);
 /** No device certainly holds more than it can. */
 bool berth_i_walk_has_room(const berth_i_walk *w);
-/** Where what was put finds no room, blocks that were not touched go elsewhere; gives up after a few. */
+/** Where what was put finds no room, blocks that were not touched go elsewhere; gives up after a
+ * few. */
 void berth_i_walk_make_room(berth_i_walk *w, const berth_i_clumps *b);
 /** What was put becomes the present placement if its value is at most limit, else it is undone. */
 bool berth_i_walk_try(berth_i_walk *w, double limit);
@@ -130,7 +141,8 @@ void berth_i_search_look(berth_i_search *s);
 void berth_i_search_watch(berth_i_search *s);
 
 berth_status berth_i_starts_init(const berth_i_problem *p, berth_i_pool *pool, berth_i_starts *a);
-/** Weighs the given start, or the further ones, and its own; `alone`: only the given one, if there is one. Keeps the best. */
+/** Weighs the given start, or the further ones, and its own; `alone`: only the given one, if there
+ * is one. Keeps the best. */
 berth_status berth_i_starts_make(berth_i_walk *w, berth_i_starts *a, bool alone);
 /** The least there is. */
 double berth_i_starts_value(const berth_i_starts *a);
@@ -141,16 +153,20 @@ int32_t berth_i_population(const berth_i_problem *p);
 /** Generations of random keys; walk[0] ends with the best. */
 berth_status berth_i_breed(berth_i_walk *walk, int32_t n_walks, const berth_i_starts *start);
 
-/** One random move on the blocks (or single atoms, with probability `single`); nothing may have been put. */
+/** One random move on the blocks (or single atoms, with probability `single`); nothing may have
+ * been put. */
 void berth_i_walk_move(berth_i_walk *w, const berth_i_clumps *b, double single);
-void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold, double single);
+void berth_i_walk_anneal(berth_i_walk *w, const berth_i_clumps *b, double hot, double cold,
+                         double single);
 /** From where it is, from the other starts, then from random placements. */
 void berth_i_walk_descend(berth_i_walk *w, const berth_i_starts *a);
 
-static inline int32_t berth_i_block_device(const berth_i_walk *w, const berth_i_clumps *b, int32_t block) {
+static inline int32_t berth_i_block_device(const berth_i_walk *w, const berth_i_clumps *b,
+                                           int32_t block) {
   return w->device[b->ops[b->at[block]]];
 }
-static inline bool berth_i_block_may(const berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device) {
+static inline bool berth_i_block_may(const berth_i_walk *w, const berth_i_clumps *b, int32_t block,
+                                     int32_t device) {
   return b->may[(size_t)block * (size_t)w->p->n_devices + (size_t)device] != 0;
 }
 

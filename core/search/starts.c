@@ -2,12 +2,14 @@
 #include "base/sort_internal.h"
 #include "search_internal.h"
 
-static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, int32_t d, const double *held) {
+static bool has_room(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, int32_t d,
+                     const double *held) {
   if (!b->may[(size_t)block * (size_t)p->n_devices + (size_t)d]) return false;
   return !p->bytes || held[d] + b->bytes[block] <= p->cost->t->devices[d].memory;
 }
 
-static void put_block(const berth_i_clumps *b, int32_t block, int32_t d, int32_t *device, double *held) {
+static void put_block(const berth_i_clumps *b, int32_t block, int32_t d, int32_t *device,
+                      double *held) {
   for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) device[b->ops[i]] = d;
   held[d] += b->bytes[block];
 }
@@ -17,15 +19,19 @@ static void clear_held(const berth_i_problem *p, double *held) {
 }
 
 /* In the order of the graph, or the largest first. */
-static int32_t block_at(const berth_i_clumps *b, bool sorted, int32_t i) { return sorted ? b->by_bytes[i] : i; }
+static int32_t block_at(const berth_i_clumps *b, bool sorted, int32_t i) {
+  return sorted ? b->by_bytes[i] : i;
+}
 
-static bool in_turn(const berth_i_problem *p, const berth_i_clumps *b, bool sorted, int32_t *device, double *held) {
+static bool in_turn(const berth_i_problem *p, const berth_i_clumps *b, bool sorted, int32_t *device,
+                    double *held) {
   int32_t next = 0;
   clear_held(p, held);
   for (int32_t k = 0; k < b->n; k++) {
     int32_t block = block_at(b, sorted, k);
     int32_t i;
-    for (i = 0; i < p->n_devices && !has_room(p, b, block, (next + i) % p->n_devices, held); i++) continue;
+    for (i = 0; i < p->n_devices && !has_room(p, b, block, (next + i) % p->n_devices, held); i++)
+      continue;
     if (i == p->n_devices) return false;
     next = (next + i) % p->n_devices;
     put_block(b, block, next, device, held);
@@ -34,12 +40,14 @@ static bool in_turn(const berth_i_problem *p, const berth_i_clumps *b, bool sort
   return true;
 }
 
-bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held) {
+bool berth_i_start_in_turn(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device,
+                           double *held) {
   return in_turn(p, b, false, device, held) || (p->bytes && in_turn(p, b, true, device, held));
 }
 
 /* Each block on the device of its key, or the next one that has room. */
-static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, double key, const double *held) {
+static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t block, double key,
+                      const double *held) {
   const uint8_t *may = &b->may[(size_t)block * (size_t)p->n_devices];
   int32_t d, all = 0;
   for (d = 0; d < p->n_devices; d++) all += may[d];
@@ -52,8 +60,8 @@ static int32_t by_key(const berth_i_problem *p, const berth_i_clumps *b, int32_t
   return BERTH_NONE;
 }
 
-static bool by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, bool sorted, int32_t *device,
-                    double *held) {
+static bool by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
+                    bool sorted, int32_t *device, double *held) {
   clear_held(p, held);
   for (int32_t k = 0; k < b->n; k++) {
     int32_t block = block_at(b, sorted, k), d = by_key(p, b, block, key[block], held);
@@ -63,11 +71,13 @@ static bool by_keys(const berth_i_problem *p, const berth_i_clumps *b, const dou
   return true;
 }
 
-bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key, int32_t *device, double *held) {
-  return by_keys(p, b, key, false, device, held) || (p->bytes && by_keys(p, b, key, true, device, held));
+bool berth_i_start_by_keys(const berth_i_problem *p, const berth_i_clumps *b, const double *key,
+                           int32_t *device, double *held) {
+  return by_keys(p, b, key, false, device, held)
+         || (p->bytes && by_keys(p, b, key, true, device, held));
 }
 
-/* ---- list scheduling ---------------------------------------------------------------------------- */
+/* ---- list scheduling ---- */
 
 typedef struct ranked {
   double level;
@@ -106,7 +116,9 @@ static double ready_on(const lister *l, int32_t op, int32_t d) {
   return g->after ? fmax(ready, members_end(l, op)) : ready;
 }
 
-static double start_on(const lister *l, int32_t op, int32_t d) { return fmax(ready_on(l, op, d), l->free_at[d]); }
+static double start_on(const lister *l, int32_t op, int32_t d) {
+  return fmax(ready_on(l, op, d), l->free_at[d]);
+}
 
 /* Where the op can start first, behind the work that waits for units that are there. */
 static int32_t choose(const lister *l, int32_t op) {
@@ -114,7 +126,8 @@ static int32_t choose(const lister *l, int32_t op) {
   double least = INFINITY;
   for (int32_t d = 0; d < l->p->n_devices; d++) {
     if (!has_room(l->p, l->b, block, d, l->held)) continue;
-    double score = start_on(l, op, d) + l->reserved[d] + berth_i_op_time(l->p->cost, op, d) - l->p->comp[op];
+    double score =
+        start_on(l, op, d) + l->reserved[d] + berth_i_op_time(l->p->cost, op, d) - l->p->comp[op];
     if (best != BERTH_NONE && !(score < least)) continue;
     least = score;
     best = d;
@@ -126,7 +139,8 @@ static bool fix_unit(lister *l, int32_t op) {
   int32_t block = l->b->of[op], d;
   if ((d = choose(l, op)) == BERTH_NONE) return false;
   put_block(l->b, block, d, l->device, l->held);
-  for (int32_t i = l->b->at[block]; i < l->b->at[block + 1]; i++) l->reserved[d] += berth_i_op_time(l->p->cost, l->b->ops[i], d);
+  for (int32_t i = l->b->at[block]; i < l->b->at[block + 1]; i++)
+    l->reserved[d] += berth_i_op_time(l->p->cost, l->b->ops[i], d);
   return true;
 }
 
@@ -148,7 +162,8 @@ static bool list_all(lister *l) {
 static berth_status rank_ops(lister *l) {
   const berth_i_problem *p = l->p;
   double *level = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *level);
-  berth_status st = level ? berth_b_level(p->cost->g, p->comp, p->comm, level) : berth_i_nomem(p->ctx);
+  berth_status st =
+      level ? berth_b_level(p->cost->g, p->comp, p->comm, level) : berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < p->n && st == BERTH_OK; i++) {
     int32_t op = p->cost->g->topo[i];
     l->rank[i] = (ranked){ level[op], i, op };
@@ -158,7 +173,8 @@ static berth_status rank_ops(lister *l) {
   return st;
 }
 
-berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b, int32_t *device, double *held, bool *found) {
+berth_status berth_i_start_listed(const berth_i_problem *p, const berth_i_clumps *b,
+                                  int32_t *device, double *held, bool *found) {
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   size_t n = (size_t)p->n, devices = (size_t)p->n_devices;
   lister l = { p, b, device, held, NULL, NULL, NULL, NULL };

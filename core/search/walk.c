@@ -3,7 +3,7 @@
 
 enum { PATIENCE = 2000 }; /* moves in a row without a call: there is nothing left to move */
 
-/* ---- the built-in objective ---------------------------------------------------------------------- */
+/* ---- the built-in objective ---- */
 
 static bool has_base(const berth_i_walk *w) { return w->delta && w->delta->has_base; }
 
@@ -11,15 +11,19 @@ static bool has_base(const berth_i_walk *w) { return w->delta && w->delta->has_b
 static double simulated_moves(berth_i_walk *w, double limit) {
   const berth_i_sim_plan *plan = w->p->plan;
   berth_i_delta_begin(w->delta);
-  for (int32_t i = 0; i < w->n_undo; i++) berth_i_delta_move(w->delta, w->undo_op[i], w->device[w->undo_op[i]]);
+  for (int32_t i = 0; i < w->n_undo; i++)
+    berth_i_delta_move(w->delta, w->undo_op[i], w->device[w->undo_op[i]]);
   berth_i_verdict v;
-  if (!berth_i_delta_try(w->delta, limit / plan->unit, &v) || v.cut || v.oom_op != BERTH_NONE) return INFINITY;
+  if (!berth_i_delta_try(w->delta, limit / plan->unit, &v) || v.cut || v.oom_op != BERTH_NONE)
+    return INFINITY;
   return v.makespan * plan->unit;
 }
 
 static bool over_in_some_order(berth_i_walk *w, const int32_t *device) {
   const berth_i_problem *p = w->p;
-  return p->any_order && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->room) != BERTH_NONE;
+  return p->any_order
+         && berth_i_any_order_over(p->cost, p->judge.param_multiple, device, &w->room)
+                != BERTH_NONE;
 }
 
 static berth_status simulated(void *ud, const int32_t *device, double limit, double *out) {
@@ -32,7 +36,8 @@ static berth_status simulated(void *ud, const int32_t *device, double limit, dou
     *out = simulated_moves(w, limit);
     return BERTH_OK;
   }
-  if (!berth_i_sim_execute_limited(plan, s, device, plan->o.seed, false, limit / plan->unit)) return BERTH_OK;
+  if (!berth_i_sim_execute_limited(plan, s, device, plan->o.seed, false, limit / plan->unit))
+    return BERTH_OK;
   if (s->cut || (s->memory && s->memory->oom.op != BERTH_NONE)) return BERTH_OK;
   *out = s->now * plan->unit;
   return BERTH_OK;
@@ -40,10 +45,11 @@ static berth_status simulated(void *ud, const int32_t *device, double limit, dou
 
 static int32_t simulated_chain(void *ud, int32_t *ops) {
   const berth_i_walk *w = ud;
-  return has_base(w) ? berth_i_delta_chain(w->delta, ops) : berth_i_sim_chain(w->p->plan, w->state, ops);
+  return has_base(w) ? berth_i_delta_chain(w->delta, ops)
+                     : berth_i_sim_chain(w->p->plan, w->state, ops);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status alloc_walk(berth_i_walk *w, berth_i_pool *pool) {
   size_t n = (size_t)w->p->n;
@@ -61,11 +67,13 @@ static berth_status alloc_walk(berth_i_walk *w, berth_i_pool *pool) {
 static berth_status init_simulation(berth_i_walk *w) {
   berth_i_problem *p = w->p;
   berth_status st = berth_i_sim_state_new(p->plan, &w->state);
-  if (st != BERTH_OK || p->o->objective || p->o->no_limit || !berth_i_delta_pays(p->plan, p->fast)) return st;
+  if (st != BERTH_OK || p->o->objective || p->o->no_limit || !berth_i_delta_pays(p->plan, p->fast))
+    return st;
   return berth_i_delta_new(p->plan, p->fast, w->state, &w->delta);
 }
 
-berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream, berth_i_walk *w) {
+berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t stream,
+                               berth_i_walk *w) {
   memset(w, 0, sizeof *w);
   w->s = s;
   w->p = s->p;
@@ -79,7 +87,8 @@ berth_status berth_i_walk_init(berth_i_search *s, berth_i_pool *pool, int32_t st
   }
   berth_status st;
   if ((st = alloc_walk(w, pool)) != BERTH_OK) return st;
-  if (s->p->any_order && berth_i_any_order_init(s->p->cost, &w->room) != BERTH_OK) return BERTH_ENOMEM;
+  if (s->p->any_order && berth_i_any_order_init(s->p->cost, &w->room) != BERTH_OK)
+    return BERTH_ENOMEM;
   return init_simulation(w);
 }
 
@@ -89,12 +98,13 @@ void berth_i_walk_release(berth_i_walk *w) {
   berth_i_sim_state_release(w->p->plan, w->state);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static bool crosses(const berth_i_problem *p, int32_t tensor, int32_t src, int32_t dst) {
   if (src == dst) return true;
   if (isinf(berth_i_transfer_time(p->cost, tensor, src, dst))) return false;
-  return !berth_i_on_links(p->judge.links) || p->cost->t->route_len[berth_i_pair(p->cost->t, src, dst)] >= 0;
+  return !berth_i_on_links(p->judge.links)
+         || p->cost->t->route_len[berth_i_pair(p->cost->t, src, dst)] >= 0;
 }
 
 /* Collectives and what memory does take a simulation. */
@@ -126,12 +136,16 @@ berth_status berth_i_walk_ask(berth_i_walk *w, const int32_t *device, double lim
   atomic_fetch_add_explicit(&w->s->calls, 1, memory_order_relaxed);
   if (cannot_run(w, device)) return BERTH_OK;
   st = w->f.value(w->f.ud, device, w->p->o->no_limit ? INFINITY : limit, out);
-  if (st == BERTH_OK && isnan(*out)) st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave no number");
-  if (st == BERTH_OK && *out == -INFINITY) st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave -inf");
+  if (st == BERTH_OK && isnan(*out))
+    st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave no number");
+  if (st == BERTH_OK && *out == -INFINITY)
+    st = berth_i_fail(w->p->ctx, BERTH_EINVAL, "search: the objective gave -inf");
   return st;
 }
 
-static void remember_chain(berth_i_walk *w) { w->n_chain = w->f.chain ? w->f.chain(w->f.ud, w->chain) : 0; }
+static void remember_chain(berth_i_walk *w) {
+  w->n_chain = w->f.chain ? w->f.chain(w->f.ud, w->chain) : 0;
+}
 
 static void keep_best(berth_i_walk *w) {
   if (!(w->cur < w->best_value)) return;
@@ -156,7 +170,7 @@ void berth_i_walk_take(berth_i_walk *w, const int32_t *device, double value) {
   if (w->delta) w->delta->has_base = false;
 }
 
-/* ---- putting and undoing ------------------------------------------------------------------------------- */
+/* ---- putting and undoing ---- */
 
 static void set_device(berth_i_walk *w, int32_t op, int32_t device) {
   if (w->p->bytes) {
@@ -182,7 +196,8 @@ void berth_i_walk_put(berth_i_walk *w, int32_t op, int32_t device) {
   set_device(w, op, device);
 }
 
-void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block, int32_t device) {
+void berth_i_walk_put_block(berth_i_walk *w, const berth_i_clumps *b, int32_t block,
+                            int32_t device) {
   if (!berth_i_block_may(w, b, block, device)) return;
   for (int32_t i = b->at[block]; i < b->at[block + 1]; i++) berth_i_walk_put(w, b->ops[i], device);
 }
@@ -242,15 +257,18 @@ double berth_i_walk_probe(berth_i_walk *w, double limit) {
   return value;
 }
 
-/* ---- budgets --------------------------------------------------------------------------------------------- */
+/* ---- budgets ---- */
 
-static double part(double from, double at, double to) { return to > from ? (at - from) / (to - from) : 1; }
+static double part(double from, double at, double to) {
+  return to > from ? (at - from) / (to - from) : 1;
+}
 
 bool berth_i_walk_goes_on(berth_i_walk *w, double *done) {
   double used = 0;
   if (w->home) berth_i_search_look(w->s);
   if (atomic_load(&w->s->stopped) || w->vain > PATIENCE) return false;
-  if (w->most_calls > 0) used = part((double)w->from_calls, (double)w->calls, (double)w->most_calls);
+  if (w->most_calls > 0)
+    used = part((double)w->from_calls, (double)w->calls, (double)w->most_calls);
   double now = atomic_load_explicit(&w->s->elapsed, memory_order_relaxed);
   if (!isinf(w->to_time)) used = fmax(used, part(w->from_time, now, w->to_time));
   if (done) *done = used;

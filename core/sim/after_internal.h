@@ -4,8 +4,8 @@
 
 #include <berth/sim.h>
 
-/** Of the last run, base or try that was not cut short.  @return [devices] bytes, until the next one; NULL: memory is not
- *  accounted, or has not been looked at */
+/** Of the last run, base or try that was not cut short. @return [devices] bytes, until the next
+ *  one; NULL: memory is not accounted, or has not been looked at */
 const double *berth_i_sim_peaks(const berth_sim *sim);
 /** Of the last run, base or try that was not cut short.  @param busy [devices] out: s computing
  *  O(ops) at most */

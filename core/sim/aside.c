@@ -1,5 +1,5 @@
-/* Communication ops: they run beside what their devices compute, each as soon as it can. One slot shows the next start or end of
- * all of them. */
+/* Communication ops: they run beside what their devices compute, each as soon as it can. One slot
+ * shows the next start or end of all of them. */
 #include "pending_internal.h"
 
 berth_status berth_i_asides_plan(berth_i_sim_plan *p) {
@@ -7,7 +7,9 @@ berth_status berth_i_asides_plan(berth_i_sim_plan *p) {
   int32_t n = 0;
   for (int32_t i = 0; i < p->n_ops; i++) n += berth_i_is_communication(g, i);
   if ((p->n_asides = n) == 0) return BERTH_OK;
-  p->aside_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
+  p->aside_slot = !p->contended                  ? p->n_devices
+                  : berth_i_on_links(p->o.links) ? p->n_devices + 2
+                                                 : 2 * p->n_devices;
   p->aside_slot += p->n_collectives > 0;
   p->aside = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof *p->aside);
   p->is_aside = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->is_aside);
@@ -33,7 +35,7 @@ void berth_i_asides_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   x->last_end = 0;
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_i_asides *x = &s->asides;
@@ -41,8 +43,10 @@ static void show_next(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_slot_set(&s->slots, p->aside_slot, time, x->n_next > 0 ? x->next[0].seq : 0);
 }
 
-static void schedule(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double time, uint32_t seq) {
-  berth_i_ready_up(s->asides.next, s->asides.n_next++, (berth_i_ready){ .time = time, .seq = seq, .op = op });
+static void schedule(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double time,
+                     uint32_t seq) {
+  berth_i_ready_up(s->asides.next, s->asides.n_next++,
+                   (berth_i_ready){ .time = time, .seq = seq, .op = op });
   show_next(p, s);
 }
 
@@ -73,7 +77,8 @@ static void fetch(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
 }
 
 void berth_i_aside_fetched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  if (s->asides.phase[op] == BERTH_I_FETCHING && --s->ops[op].missing == 0) schedule(p, s, op, s->now, s->seq++);
+  if (s->asides.phase[op] == BERTH_I_FETCHING && --s->ops[op].missing == 0)
+    schedule(p, s, op, s->now, s->seq++);
 }
 
 static void end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {

@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other) {
+bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device,
+                        int32_t other) {
   s->fault.kind = kind;
   s->fault.op = op;
   s->fault.device = device;
@@ -12,10 +13,10 @@ bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t o
   return false;
 }
 
-/* ---- no way across ---------------------------------------------------------------------------------- */
+/* ---- no way across ---- */
 
-/* A function of the user says so by its price, the topology by its routes: there a price may also be too high to be counted.
- * Links that are held make up a route, whatever the function says. */
+/* A function of the user says so by its price, the topology by its routes: there a price may also
+ * be too high to be counted. Links that are held make up a route, whatever the function says. */
 static bool can_cross(const berth_i_sim_plan *p, int32_t tensor, int32_t src, int32_t dst) {
   const berth_cost *c = p->cost;
   if (c->table && isinf(berth_i_transfer_time(c, tensor, src, dst))) return false;
@@ -34,7 +35,7 @@ static bool find_unreachable(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return false;
 }
 
-/* ---- beyond the horizon ------------------------------------------------------------------------------- */
+/* ---- beyond the horizon ---- */
 
 /* The op on the device that would end too late; BERTH_NONE. */
 static int32_t late_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t d) {
@@ -61,7 +62,8 @@ static double arrival_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, 
   if (producer->device == berth_i_copy_dst(p, s, edge)) return 0;
   if (p->plain) return producer->missing < 0 ? producer->time + berth_i_copy_units(p, s, edge) : 0;
   if (p->contended && !berth_i_on_links(p->o.links)) {
-    bool carried = s->links.out_busy[producer->device] && s->links.carried[producer->device] == edge;
+    bool carried =
+        s->links.out_busy[producer->device] && s->links.carried[producer->device] == edge;
     return carried && s->copy[edge] == BERTH_I_COPY_SENT ? s->arrival[edge] : 0;
   }
   return s->copy[edge] == BERTH_I_COPY_SENT ? s->arrival[edge] : 0;
@@ -71,16 +73,19 @@ static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   for (int32_t e = 0; e < p->n_edges; e++) {
     int32_t t = p->edge_tensor[e];
     if (!(arrival_of(p, s, e) > p->horizon)) continue;
-    berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_TENSOR, p->cost->g->producer[t], berth_i_copy_dst(p, s, e), 0);
+    berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_TENSOR, p->cost->g->producer[t],
+                       berth_i_copy_dst(p, s, e), 0);
     s->fault.tensor = t;
     return true;
   }
   return false;
 }
 
-/* Its time would be over too late, or flows of it that share links never come to an end; BERTH_NONE. */
+/* Its time would be over too late, or flows of it that share links never come to an end;
+ * BERTH_NONE. */
 static int32_t late_meeting(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
-  if (s->meet.n_under_way > 0 && s->meet.under_way[0].time > p->horizon) return s->meet.under_way[0].op;
+  if (s->meet.n_under_way > 0 && s->meet.under_way[0].time > p->horizon)
+    return s->meet.under_way[0].op;
   for (int32_t k = 0; k < p->n_collectives; k++) {
     if (s->meet.one[k].flows > 0) return k;
   }
@@ -95,7 +100,7 @@ static bool find_late_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return true;
 }
 
-/* ---- deadlock ------------------------------------------------------------------------------------------- */
+/* ---- deadlock ---- */
 
 static bool never_ran(const berth_i_sim_state *s, int32_t op) {
   const berth_i_sim_device *v = &s->dev[s->ops[op].device];
@@ -106,7 +111,8 @@ static bool never_ran(const berth_i_sim_state *s, int32_t op) {
 }
 
 /* Also through a collective. */
-static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
+static int32_t unfinished_producer(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                                   int32_t op) {
   const berth_graph *g = p->cost->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     if (never_ran(s, g->producer[g->in[i]])) return g->producer[g->in[i]];
@@ -124,36 +130,42 @@ static bool find_deadlock(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   for (int32_t d = 0; s->order && d < p->n_devices; d++) {
     const berth_i_sim_device *v = &s->dev[d];
     if (v->head >= v->end) continue;
-    berth_i_sim_refuse(s, BERTH_I_FAULT_DEADLOCK, s->order[v->head], d, unfinished_producer(p, s, s->order[v->head]));
+    berth_i_sim_refuse(s, BERTH_I_FAULT_DEADLOCK, s->order[v->head], d,
+                       unfinished_producer(p, s, s->order[v->head]));
     return true;
   }
   return false;
 }
 
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s) || find_late_meeting(p, s) ||
-               find_deadlock(p, s);
+  bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s)
+               || find_late_meeting(p, s) || find_deadlock(p, s);
   assert(found);
   (void)found;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words ---- */
 
-static berth_status report_device(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op) {
-  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op, (int)f->device,
-                      (int)p->n_devices);
+static berth_status report_device(const berth_i_sim_plan *p, const berth_i_fault *f,
+                                  const char *op) {
+  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s: device %d is out of range (there are %d)", op,
+                      (int)f->device, (int)p->n_devices);
 }
 
-static berth_status report_unreachable(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
+static berth_status report_unreachable(const berth_i_sim_plan *p, const berth_i_fault *f,
+                                       const char *op, const char *device) {
   char to[64];
-  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "no route from %s to %s for tensor %d of %s", device,
-                      berth_i_device_label(p->cost->t, f->other, to, sizeof to), (int)f->tensor, op);
+  return berth_i_fail(p->ctx, BERTH_EUNREACHABLE, "no route from %s to %s for tensor %d of %s",
+                      device, berth_i_device_label(p->cost->t, f->other, to, sizeof to),
+                      (int)f->tensor, op);
 }
 
 /* what: "... would end", "... would arrive". */
 static berth_status report_late(const berth_i_sim_plan *p, const char *what) {
-  if (p->horizon != BERTH_I_MOST_QUANTA) return berth_i_fail(p->ctx, BERTH_EINVAL, "%s at inf s", what);
-  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s later than %.0f quanta of %g s", what, p->horizon, p->unit);
+  if (p->horizon != BERTH_I_MOST_QUANTA)
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s at inf s", what);
+  return berth_i_fail(p->ctx, BERTH_EINVAL, "%s later than %.0f quanta of %g s", what, p->horizon,
+                      p->unit);
 }
 
 static berth_status report_late_op(const berth_i_sim_plan *p, const char *op) {
@@ -162,7 +174,8 @@ static berth_status report_late_op(const berth_i_sim_plan *p, const char *op) {
   return report_late(p, what);
 }
 
-static berth_status report_late_tensor(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
+static berth_status report_late_tensor(const berth_i_sim_plan *p, const berth_i_fault *f,
+                                       const char *op, const char *device) {
   char what[192];
   snprintf(what, sizeof what, "tensor %d of %s would reach %s", (int)f->tensor, op, device);
   return report_late(p, what);
@@ -174,32 +187,39 @@ static berth_status report_late_meeting(const berth_i_sim_plan *p, const berth_i
   return report_late(p, what);
 }
 
-static berth_status report_deadlock(const berth_i_sim_plan *p, const berth_i_fault *f, const char *op, const char *device) {
+static berth_status report_deadlock(const berth_i_sim_plan *p, const berth_i_fault *f,
+                                    const char *op, const char *device) {
   char other[64];
-  return berth_i_fail(p->ctx, BERTH_EINVAL, "the sequence deadlocks: %s is next on %s but waits for %s, which never runs", op,
-                      device, berth_i_op_label(p->cost->g, f->other, other, sizeof other));
+  return berth_i_fail(p->ctx, BERTH_EINVAL,
+                      "the sequence deadlocks: %s is next on %s but waits for %s, which never runs",
+                      op, device, berth_i_op_label(p->cost->g, f->other, other, sizeof other));
 }
 
 berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault *f) {
   char op[64] = "", device[64] = "";
   if (f->op >= 0) berth_i_op_label(p->cost->g, f->op, op, sizeof op);
-  if (f->device >= 0 && f->device < p->n_devices) berth_i_device_label(p->cost->t, f->device, device, sizeof device);
+  if (f->device >= 0 && f->device < p->n_devices)
+    berth_i_device_label(p->cost->t, f->device, device, sizeof device);
   char other[64];
   switch (f->kind) {
   case BERTH_I_FAULT_NONE: break;
   case BERTH_I_FAULT_DEVICE: return report_device(p, f, op);
-  case BERTH_I_FAULT_CANNOT_RUN: return berth_i_fail(p->ctx, BERTH_EINVAL, "%s cannot run on %s", op, device);
+  case BERTH_I_FAULT_CANNOT_RUN:
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s cannot run on %s", op, device);
   case BERTH_I_FAULT_PIN:
     return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s but pinned to %s", op, device,
                         berth_i_device_label(p->cost->t, f->other, other, sizeof other));
   case BERTH_I_FAULT_GROUP:
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "%s is on %s, but others of its colocation group %d are on %s", op, device,
-                        (int)p->cost->g->group[f->op], berth_i_device_label(p->cost->t, f->other, other, sizeof other));
+    return berth_i_fail(p->ctx, BERTH_EINVAL,
+                        "%s is on %s, but others of its colocation group %d are on %s", op, device,
+                        (int)p->cost->g->group[f->op],
+                        berth_i_device_label(p->cost->t, f->other, other, sizeof other));
   case BERTH_I_FAULT_UNREACHABLE: return report_unreachable(p, f, op, device);
   case BERTH_I_FAULT_LATE_OP: return report_late_op(p, op);
   case BERTH_I_FAULT_LATE_TENSOR: return report_late_tensor(p, f, op, device);
   case BERTH_I_FAULT_DEADLOCK: return report_deadlock(p, f, op, device);
-  case BERTH_I_FAULT_NO_MEETING: return berth_i_collective_unreachable(p->cost, f->tensor, f->device, f->other);
+  case BERTH_I_FAULT_NO_MEETING:
+    return berth_i_collective_unreachable(p->cost, f->tensor, f->device, f->other);
   case BERTH_I_FAULT_LATE_MEETING: return report_late_meeting(p, f);
   case BERTH_I_FAULT_CALLBACK: return f->status;
   case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted");

@@ -1,4 +1,5 @@
-/* Limits of runs: how long it takes from the start of an op at least; and what set the makespan of a run. */
+/* Limits of runs: how long it takes from the start of an op at least; and what set the makespan of
+ * a run. */
 #include "sim_internal.h"
 
 static double least_work(const berth_i_sim_plan *p, int32_t op) {
@@ -24,22 +25,25 @@ static void fill_tails(const berth_i_sim_plan *p, double *tail) {
 berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p) {
   if (p->tail) return BERTH_OK;
   double *tail;
-  if (!(tail = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *tail))) return berth_i_pool_status(&p->pool);
+  if (!(tail = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *tail)))
+    return berth_i_pool_status(&p->pool);
   fill_tails(p, tail);
   p->tail = tail;
   return BERTH_OK;
 }
 
-/* ---- the chain -------------------------------------------------------------------------------- */
+/* ---- the chain ---- */
 
-/* Plain runs note the op before it on the device and the end. Waits for its device, or for the input that came last. */
+/* Plain runs note the op before it on the device and the end. Waits for its device, or for the
+ * input that came last. */
 static int32_t plain_cause(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
   int32_t d = s->ops[op].device, before = s->ops[op].last, cause = BERTH_NONE;
   double ready = 0;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t from = g->producer[g->in[i]], there = s->ops[from].device;
-    double at = s->ops[from].time + (there == d ? 0 : berth_i_transfer_units(p, s, g->in[i], there, d));
+    double at =
+        s->ops[from].time + (there == d ? 0 : berth_i_transfer_units(p, s, g->in[i], there, d));
     if (cause != BERTH_NONE && !(at > ready)) continue;
     ready = at;
     cause = from;
@@ -47,12 +51,14 @@ static int32_t plain_cause(const berth_i_sim_plan *p, const berth_i_sim_state *s
   return before != BERTH_NONE && s->ops[before].time > ready ? before : cause;
 }
 
-static double end_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, const berth_i_sim_device *v) {
+static double end_of(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                     const berth_i_sim_device *v) {
   return p->plain ? s->ops[v->prev].time : v->free_at;
 }
 
 /* A collective that ends after all ops: its last member. */
-static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end, int32_t last) {
+static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end,
+                        int32_t last) {
   for (int32_t k = 0; k < p->n_collectives; k++) {
     if (!(s->meet.one[k].end > end)) continue;
     end = s->meet.one[k].end;
@@ -70,7 +76,8 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
     end = end_of(p, s, v);
     last = v->prev;
   }
-  if (p->n_asides > 0 && s->asides.last != BERTH_NONE && (last == BERTH_NONE || s->asides.last_end > end)) {
+  if (p->n_asides > 0 && s->asides.last != BERTH_NONE
+      && (last == BERTH_NONE || s->asides.last_end > end)) {
     last = s->asides.last;
     end = s->asides.last_end;
   }
@@ -79,8 +86,10 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
 
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops) {
   int32_t n = 0;
-  if (p->n_ops == 0 || s->cut || s->fault.kind != BERTH_I_FAULT_NONE || s->done < p->n_ops) return 0;
-  for (int32_t op = last_op(p, s); op != BERTH_NONE && n < p->n_ops; op = p->plain ? plain_cause(p, s, op) : s->ops[op].last) {
+  if (p->n_ops == 0 || s->cut || s->fault.kind != BERTH_I_FAULT_NONE || s->done < p->n_ops)
+    return 0;
+  for (int32_t op = last_op(p, s); op != BERTH_NONE && n < p->n_ops;
+       op = p->plain ? plain_cause(p, s, op) : s->ops[op].last) {
     ops[n++] = op;
   }
   return n;

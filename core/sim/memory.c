@@ -1,20 +1,24 @@
 /* The memory accountant: what each device holds, at simulated times.
  *
- * What is held from a to b counts at the instants a <= t < b, and at a if b is a too. So the changes of an instant wait until
- * time moves on; then, on every device, what ends is taken off, what starts is charged and the level looked at, and what both
- * came and went is taken off. No order of events within an instant plays a part.
+ * What is held from a to b counts at the instants a <= t < b, and at a if b is a too. So the
+ * changes of an instant wait until time moves on; then, on every device, what ends is taken off,
+ * what starts is charged and the level looked at, and what both came and went is taken off. No
+ * order of events within an instant plays a part.
  *
- * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its transfer and ends with its
- * send; or a collective on one of its devices (n_ops + seat). A tensor goes with the end of the last thing that it waits for. */
+ * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its
+ * transfer and ends with its send; or a collective on one of its devices (n_ops + seat). A tensor
+ * goes with the end of the last thing that it waits for. */
 #include "sim_internal.h"
 
 enum { STARTED = 1, ENDED = 2 };
 
 #define SLIP 1e-12 /* of the limit: sums of bytes that fit but for rounding fit */
 
-/* ---- levels ---------------------------------------------------------------------------------------- */
+/* ---- levels ---- */
 
-static double limit_of(const berth_i_sim_plan *p, int32_t device) { return p->cost->t->devices[device].memory; }
+static double limit_of(const berth_i_sim_plan *p, int32_t device) {
+  return p->cost->t->devices[device].memory;
+}
 
 bool berth_i_memory_overflows(const berth_i_sim_plan *p, int32_t device, double bytes) {
   return bytes > limit_of(p, device) * (1 + SLIP);
@@ -24,7 +28,8 @@ static bool overflows(const berth_i_sim_plan *p, const berth_i_memory *m, int32_
   return berth_i_memory_overflows(p, device, m->used[device]);
 }
 
-static void charge(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double bytes, double now) {
+static void charge(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double bytes,
+                   double now) {
   m->used[device] += bytes;
   if (!(m->used[device] > m->peak[device])) return;
   m->peak[device] = m->used[device];
@@ -37,7 +42,8 @@ static void discharge(berth_i_memory *m, int32_t device, double bytes) { m->used
 
 static double op_bytes(const berth_graph *g, int32_t op) {
   double bytes = berth_i_workspace(g, op);
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) bytes += berth_i_resident(g, g->out[i]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+    bytes += berth_i_resident(g, g->out[i]);
   return bytes;
 }
 
@@ -49,16 +55,22 @@ static double run_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, i
   return thing < p->n_ops ? op_bytes(p->cost->g, thing) : seat_bytes(p, s, thing);
 }
 
-static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) { return berth_i_resident(p->cost->g, p->edge_tensor[copy]); }
-
-/* ---- levels over time, if traced ---------------------------------------------------------------------- */
-
-static bool grow_levels(berth_i_pool *pool, berth_i_levels *x) {
-  return x->n < INT32_MAX && berth_i_pool_grow(pool, (void **)&x->time, &x->time_cap, x->n + 1, sizeof *x->time) == BERTH_OK &&
-         berth_i_pool_grow(pool, (void **)&x->bytes, &x->bytes_cap, x->n + 1, sizeof *x->bytes) == BERTH_OK;
+static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) {
+  return berth_i_resident(p->cost->g, p->edge_tensor[copy]);
 }
 
-static void add_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now, double bytes) {
+/* ---- levels over time, if traced ---- */
+
+static bool grow_levels(berth_i_pool *pool, berth_i_levels *x) {
+  return x->n < INT32_MAX
+         && berth_i_pool_grow(pool, (void **)&x->time, &x->time_cap, x->n + 1, sizeof *x->time)
+                == BERTH_OK
+         && berth_i_pool_grow(pool, (void **)&x->bytes, &x->bytes_cap, x->n + 1, sizeof *x->bytes)
+                == BERTH_OK;
+}
+
+static void add_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now,
+                      double bytes) {
   berth_i_levels *x = &m->levels[device];
   if (x->n >= x->bytes_cap && !grow_levels(m->kept, x)) { /* which grows last */
     m->lost = true;
@@ -69,7 +81,9 @@ static void add_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t devi
 }
 
 /* Rounding may leave less than nothing. */
-static double held_on(const berth_i_memory *m, int32_t device) { return m->used[device] > 0 ? m->used[device] : 0; }
+static double held_on(const berth_i_memory *m, int32_t device) {
+  return m->used[device] > 0 ? m->used[device] : 0;
+}
 
 static void keep_first(const berth_i_sim_plan *p, berth_i_memory *m) {
   for (int32_t d = 0; d < p->n_devices && !m->lost; d++) add_level(p, m, d, 0, held_on(m, d));
@@ -77,10 +91,12 @@ static void keep_first(const berth_i_sim_plan *p, berth_i_memory *m) {
 
 static void keep_level(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now) {
   const berth_i_levels *x = &m->levels[device];
-  if (!m->lost && held_on(m, device) != x->bytes[x->n - 1]) add_level(p, m, device, now, held_on(m, device));
+  if (!m->lost && held_on(m, device) != x->bytes[x->n - 1])
+    add_level(p, m, device, now, held_on(m, device));
 }
 
-/* The level at the instant stands before the one after it, even if it is the level before the instant, too. */
+/* The level at the instant stands before the one after it, even if it is the level before the
+ * instant, too. */
 static void keep_rest(const berth_i_sim_plan *p, berth_i_memory *m, int32_t device, double now) {
   const berth_i_levels *x = &m->levels[device];
   if (m->lost || held_on(m, device) == x->bytes[x->n - 1]) return;
@@ -92,7 +108,8 @@ static int32_t device_of_run(const berth_i_sim_plan *p, const berth_i_sim_state 
   return thing < p->n_ops ? s->ops[thing].device : s->meet.device[thing - p->n_ops];
 }
 
-static int32_t device_of_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+static int32_t device_of_start(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                               int32_t thing) {
   return thing < 0 ? berth_i_copy_dst(p, s, ~thing) : device_of_run(p, s, thing);
 }
 
@@ -103,7 +120,8 @@ static int32_t forward_of(const berth_i_sim_plan *p, int32_t thing) {
 /* When all that starts in an instant is charged. */
 static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
-  for (int32_t i = 0; i < m->n_starting; i++) keep_level(p, m, device_of_start(p, s, m->starting[i]), now);
+  for (int32_t i = 0; i < m->n_starting; i++)
+    keep_level(p, m, device_of_start(p, s, m->starting[i]), now);
   for (int32_t i = 0; i < m->n_ending; i++) {
     int32_t thing = m->ending[i], forward = thing >= 0 ? forward_of(p, thing) : BERTH_NONE;
     keep_level(p, m, thing < 0 ? berth_i_copy_src(p, s, ~thing) : device_of_run(p, s, thing), now);
@@ -114,10 +132,11 @@ static void keep_levels(const berth_i_sim_plan *p, const berth_i_sim_state *s, d
 /* When what came and went in it is taken off: only where something started. */
 static void keep_rests(const berth_i_sim_plan *p, const berth_i_sim_state *s, double now) {
   berth_i_memory *m = s->memory;
-  for (int32_t i = 0; i < m->n_starting; i++) keep_rest(p, m, device_of_start(p, s, m->starting[i]), now);
+  for (int32_t i = 0; i < m->n_starting; i++)
+    keep_rest(p, m, device_of_start(p, s, m->starting[i]), now);
 }
 
-/* ---- running out: the first instant, of its devices the lowest, there the op that brought most ------- */
+/* ---- out of memory: first instant, lowest device, op that added most ---- */
 
 static bool has_run_out(const berth_i_memory *m) { return m->oom.op != BERTH_NONE; }
 
@@ -147,11 +166,12 @@ static void run_out_while_starting(const berth_i_sim_plan *p, berth_i_sim_state 
   run_out(p, m, now);
   for (int32_t i = 0; i < m->n_starting; i++) {
     int32_t thing = m->starting[i], op = op_of(p, s, thing);
-    if (s->ops[op].device == m->oom.device) suspect(m, op, thing < 0 ? copy_bytes(p, ~thing) : run_bytes(p, s, thing), &most);
+    if (s->ops[op].device == m->oom.device)
+      suspect(m, op, thing < 0 ? copy_bytes(p, ~thing) : run_bytes(p, s, thing), &most);
   }
 }
 
-/* ---- ends --------------------------------------------------------------------------------------------- */
+/* ---- ends ---- */
 
 static void drop_home(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t tensor) {
   const berth_graph *g = p->cost->g;
@@ -168,14 +188,16 @@ static void drop_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t c
 
 static void drop_workspace(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   berth_i_memory *m = s->memory;
-  discharge(m, device_of_run(p, s, op), op < p->n_ops ? berth_i_workspace(p->cost->g, op) : seat_bytes(p, s, op));
+  discharge(m, device_of_run(p, s, op),
+            op < p->n_ops ? berth_i_workspace(p->cost->g, op) : seat_bytes(p, s, op));
   if (m->op_died) m->op_died[op] = m->clock;
 }
 
 /* What is not charged yet starts in this very instant: it is dropped after that. */
 static void leave_home(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t tensor) {
   const berth_i_memory *m = s->memory;
-  if (--m->home_left[tensor] == 0 && m->op_state[p->cost->g->producer[tensor]] & STARTED) drop_home(p, s, tensor);
+  if (--m->home_left[tensor] == 0 && m->op_state[p->cost->g->producer[tensor]] & STARTED)
+    drop_home(p, s, tensor);
 }
 
 static void leave_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
@@ -214,7 +236,7 @@ static void end_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) 
   leave_inputs(p, s, forward);
 }
 
-/* ---- starts ------------------------------------------------------------------------------------------- */
+/* ---- starts ---- */
 
 static void start_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double now) {
   berth_i_memory *m = s->memory;
@@ -242,13 +264,16 @@ static void drop_op(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op)
   }
 }
 
-/* ---- instants ------------------------------------------------------------------------------------------ */
+/* ---- instants ---- */
 
-static inline bool earlier(berth_i_memory_event a, berth_i_memory_event b) { return a.time < b.time; }
+static inline bool earlier(berth_i_memory_event a, berth_i_memory_event b) {
+  return a.time < b.time;
+}
 BERTH_I_HEAP(event, berth_i_memory_event, earlier)
 
 static void push(berth_i_memory *m, double time, bool starts, int32_t thing) {
-  event_up(m->event, m->n_events++, (berth_i_memory_event){ .time = time, .thing = thing, .starts = starts });
+  event_up(m->event, m->n_events++,
+           (berth_i_memory_event){ .time = time, .thing = thing, .starts = starts });
 }
 
 static void list(berth_i_memory *m, bool starts, int32_t thing) {
@@ -341,7 +366,8 @@ void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   list(s->memory, false, op);
 }
 
-void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent) {
+void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy,
+                         double start, double sent) {
   if (p->o.order != BERTH_ORDER_READY) advance(p, s, s->now);
   note(s->memory, start, true, ~copy);
   if (s->memory->home_left) note(s->memory, sent, false, ~copy);
@@ -349,12 +375,14 @@ void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 
 void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
   advance(p, s, s->now);
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+    note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
 }
 
 void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   advance(p, s, s->now);
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) list(s->memory, false, p->n_ops + p->seat_at[k] + i);
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+    list(s->memory, false, p->n_ops + p->seat_at[k] + i);
 }
 
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
@@ -367,21 +395,25 @@ void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   if (s->memory->home_left) list(s->memory, false, ~copy);
 }
 
-void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish) {
+void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start,
+                          double finish) {
   (void)p;
   push(s->memory, start, true, op);
   push(s->memory, finish, false, op);
 }
 
-void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish) {
+void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start,
+                          double finish) {
   advance(p, s, s->now);
   note(s->memory, start, true, op);
   note(s->memory, finish, false, op);
 }
 
-void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s) { advance(p, s, INFINITY); }
+void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  advance(p, s, INFINITY);
+}
 
-/* ---- reset: what each tensor waits for ------------------------------------------------------------------ */
+/* ---- reset: what each tensor waits for ---- */
 
 /* At home: the end of its producer, of readers there and of sends; elsewhere: of readers there. */
 static void count_readers(const berth_i_sim_plan *p, berth_i_sim_state *s) {
@@ -415,7 +447,8 @@ static void charge_parameters(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_memory *m = s->memory;
   double most = -1;
   if (!params) return;
-  for (int32_t op = 0; op < p->n_ops; op++) charge(p, m, s->ops[op].device, params[op] * p->o.param_multiple, 0);
+  for (int32_t op = 0; op < p->n_ops; op++)
+    charge(p, m, s->ops[op].device, params[op] * p->o.param_multiple, 0);
   if (!m->over) return;
   run_out(p, m, 0);
   for (int32_t op = 0; op < p->n_ops; op++) {
@@ -438,7 +471,8 @@ void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
     m->peak_clock[d] = 0;
   }
   m->n_events = m->n_starting = m->n_ending = 0;
-  m->present = p->o.order == BERTH_ORDER_READY ? -1 : 0; /* READY has no present: every change lies ahead */
+  m->present = p->o.order == BERTH_ORDER_READY ? -1 : 0; /* READY has no present: every change lies
+                                                            ahead */
   m->clock = 0;
   m->over = false;
   m->oom.op = m->oom.device = BERTH_NONE;

@@ -7,10 +7,13 @@ static bool frees(const berth_i_sim_plan *p) {
 
 /* Each copy is charged and sent once; orders READY and TASK keep the ops for later, too. */
 static size_t event_capacity(const berth_i_sim_plan *p) {
-  return 2 * (size_t)p->n_edges + (size_t)p->n_seats + (p->o.order != BERTH_ORDER_EVENT ? 2 * (size_t)p->n_ops : 0);
+  return 2 * (size_t)p->n_edges + (size_t)p->n_seats
+         + (p->o.order != BERTH_ORDER_EVENT ? 2 * (size_t)p->n_ops : 0);
 }
 
-static size_t n_things(const berth_i_sim_plan *p) { return berth_i_memory_runs(p) + (size_t)p->n_edges; }
+static size_t n_things(const berth_i_sim_plan *p) {
+  return berth_i_memory_runs(p) + (size_t)p->n_edges;
+}
 
 berth_i_memory *berth_i_memory_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
   size_t d = (size_t)p->n_devices;

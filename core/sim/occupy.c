@@ -1,7 +1,8 @@
 /* An op on its device: it fetches, computes, and may have to stop. */
 #include "pending_internal.h"
 
-void berth_i_begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, berth_i_phase phase, double due) {
+void berth_i_begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d,
+                         berth_i_phase phase, double due) {
   berth_i_sim_device *v = &s->dev[d];
   v->phase = phase;
   v->due = due;

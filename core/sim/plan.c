@@ -3,7 +3,8 @@
 
 #include <float.h>
 
-/* Whole numbers are exact, and ties with them, up to 2^53; and the time in seconds has to be finite. */
+/* Whole numbers are exact, and ties with them, up to 2^53; and the time in seconds has to be
+ * finite. */
 static double horizon_of(double quantum) {
   double finite = quantum > 1 ? nextafter(DBL_MAX / quantum, 0) : DBL_MAX;
   return quantum > 0 && finite > BERTH_I_MOST_QUANTA ? BERTH_I_MOST_QUANTA : finite;
@@ -18,12 +19,14 @@ static void decide_mode(berth_i_sim_plan *p, bool record) {
   p->choosy = p->dispatch_key || o->dispatch == BERTH_DISPATCH_RANDOM;
   p->preempt = o->preempt != 0;
   p->n_collectives = p->cost->g->n_collectives;
-  p->contended = (berth_i_on_links(o->links) && !o->reserve) || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
-  p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH && o->noise == 0 &&
-             o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT && p->n_collectives == 0;
+  p->contended = (berth_i_on_links(o->links) && !o->reserve)
+                 || (two_ended && !o->split_windows && o->order == BERTH_ORDER_EVENT);
+  p->plain = !record && !p->preempt && o->links == BERTH_LINKS_FREE && o->send == BERTH_SEND_PUSH
+             && o->noise == 0 && o->memory == BERTH_MEMORY_NONE && o->order == BERTH_ORDER_EVENT
+             && p->n_collectives == 0;
 }
 
-/* ---- edges ------------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 static void number_edges(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
@@ -41,13 +44,15 @@ static void number_edges(berth_i_sim_plan *p) {
   p->edge_at[g->n_ops] = n;
 }
 
-/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [n_tensors], cursor: [n_ops]. */
+/* Sorts the edges by consumer, then each consumer's edges by its inputs. mark: [n_tensors], cursor:
+ * [n_ops]. */
 static void match_inputs(berth_i_sim_plan *p, int32_t *sorted, int32_t *mark, int32_t *cursor) {
   const berth_graph *g = berth_i_plan_graph(p);
   for (int32_t op = 0; op < g->n_ops; op++) cursor[op] = g->in_at[op];
   for (int32_t e = 0; e < p->n_edges; e++) sorted[cursor[p->edge_to[e]]++] = e;
   for (int32_t op = 0; op < g->n_ops; op++) {
-    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) mark[p->edge_tensor[sorted[i]]] = sorted[i];
+    for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+      mark[p->edge_tensor[sorted[i]]] = sorted[i];
     for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) p->in_edge[i] = mark[g->in[i]];
   }
 }
@@ -56,7 +61,8 @@ berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p) {
   berth_i_pool scratch = berth_i_pool_empty(p->ctx);
   if (p->in_edge) return BERTH_OK;
   int32_t *sorted = berth_i_pool_alloc(&scratch, (size_t)p->n_edges, sizeof *sorted);
-  int32_t *mark = berth_i_pool_alloc(&scratch, (size_t)berth_i_plan_graph(p)->n_tensors, sizeof *mark);
+  int32_t *mark =
+      berth_i_pool_alloc(&scratch, (size_t)berth_i_plan_graph(p)->n_tensors, sizeof *mark);
   int32_t *cursor = berth_i_pool_alloc(&scratch, (size_t)p->n_ops, sizeof *cursor);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) {
@@ -76,36 +82,43 @@ static berth_status make_edges(berth_i_sim_plan *p) {
   if ((st = berth_i_pool_status(&p->pool)) != BERTH_OK) return st;
   number_edges(p);
   if (p->cost->uniform && p->o.noise == 0) {
-    if (!(p->edge_time = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_time))) return berth_i_nomem(p->ctx);
+    if (!(p->edge_time = berth_i_pool_alloc(&p->pool, m, sizeof *p->edge_time)))
+      return berth_i_nomem(p->ctx);
     for (int32_t e = 0; e < p->n_edges; e++) {
-      p->edge_time[e] = berth_i_quantise_transfer(p->cost->uniform[p->edge_tensor[e]], p->o.quantum);
+      p->edge_time[e] =
+          berth_i_quantise_transfer(p->cost->uniform[p->edge_tensor[e]], p->o.quantum);
     }
   }
-  return p->o.memory == BERTH_MEMORY_NONE && p->o.send == BERTH_SEND_PUSH ? BERTH_OK : berth_i_sim_plan_inputs(p);
+  return p->o.memory == BERTH_MEMORY_NONE && p->o.send == BERTH_SEND_PUSH
+             ? BERTH_OK
+             : berth_i_sim_plan_inputs(p);
 }
 
 static bool is_root(const berth_graph *g, int32_t op) {
-  return g->in_at[op] == g->in_at[op + 1] && (!g->after_at || g->after_at[op] == g->after_at[op + 1]);
+  return g->in_at[op] == g->in_at[op + 1]
+         && (!g->after_at || g->after_at[op] == g->after_at[op + 1]);
 }
 
 static berth_status make_roots(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   int32_t n = 0;
   for (int32_t i = 0; i < g->n_ops; i++) p->n_roots += is_root(g, i);
-  if (!(p->roots = berth_i_pool_alloc(&p->pool, (size_t)p->n_roots, sizeof *p->roots))) return berth_i_nomem(p->ctx);
+  if (!(p->roots = berth_i_pool_alloc(&p->pool, (size_t)p->n_roots, sizeof *p->roots)))
+    return berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < g->n_ops; i++) {
     if (is_root(g, i)) p->roots[n++] = i;
   }
   return BERTH_OK;
 }
 
-/* ---- times and keys ------------------------------------------------------------------------------ */
+/* ---- times and keys ---- */
 
 static berth_status make_work(berth_i_sim_plan *p) {
   size_t n = (size_t)p->n_ops * (size_t)p->cost->n_classes;
   p->work = p->cost->op;
   if (p->o.quantum <= 0) return BERTH_OK;
-  if (!(p->own_work = berth_i_pool_alloc(&p->pool, n, sizeof *p->own_work))) return berth_i_nomem(p->ctx);
+  if (!(p->own_work = berth_i_pool_alloc(&p->pool, n, sizeof *p->own_work)))
+    return berth_i_nomem(p->ctx);
   for (size_t i = 0; i < n; i++) p->own_work[i] = berth_i_op_units(p, p->cost->op[i]);
   p->work = p->own_work;
   return BERTH_OK;
@@ -128,7 +141,8 @@ static berth_status make_keys(berth_i_sim_plan *p, const berth_sim_options *o) {
 static berth_status make_numbers(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   if (p->o.order != BERTH_ORDER_READY) return BERTH_OK;
-  if (!(p->number = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->number))) return berth_i_nomem(p->ctx);
+  if (!(p->number = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->number)))
+    return berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < p->n_ops; i++) p->number[g->topo[i]] = i;
   return BERTH_OK;
 }
@@ -137,7 +151,8 @@ static berth_status make_numbers(berth_i_sim_plan *p) {
 static berth_status make_twins(berth_i_sim_plan *p) {
   const berth_graph *g = berth_i_plan_graph(p);
   if (p->o.memory != BERTH_MEMORY_TRAINING || !g->twin) return BERTH_OK;
-  if (!(p->forward_of = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->forward_of))) return berth_i_nomem(p->ctx);
+  if (!(p->forward_of = berth_i_pool_alloc(&p->pool, (size_t)p->n_ops, sizeof *p->forward_of)))
+    return berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < p->n_ops; i++) p->forward_of[i] = -2; /* not met yet */
   for (int32_t i = 0; i < p->n_ops; i++) {
     int32_t op = g->topo[i], twin = g->twin[op];
@@ -146,9 +161,10 @@ static berth_status make_twins(berth_i_sim_plan *p) {
   return BERTH_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
-berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record, berth_i_sim_plan **out) {
+berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opts, bool record,
+                                  berth_i_sim_plan **out) {
   berth_sim_options o = opts ? *opts : berth_sim_default(cost->g);
   berth_status st = berth_i_sim_check_options(cost, &o);
   if (st != BERTH_OK) return st;

@@ -1,12 +1,14 @@
-/* The order of Baechi's published step simulator: ops are handled by (ready time, topological number), not by end time, so a
- * channel can be claimed by a transfer that starts later than one handled after it. */
+/* The order of Baechi's published step simulator: ops are handled by (ready time, topological
+ * number), not by end time, so a channel can be claimed by a transfer that starts later than one
+ * handled after it. */
 #include "sim_internal.h"
 
 static void ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   berth_i_heap_push(&s->queue, p->number[op], s->ops[op].time);
 }
 
-static void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, double time, int32_t from) {
+static void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, double time,
+                    int32_t from) {
   berth_i_sim_op *op = &s->ops[to];
   if (time >= op->time) {
     op->time = time;
@@ -33,7 +35,8 @@ static void release(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id,
   for (int32_t e = p->edge_at[id]; e < p->edge_at[id + 1]; e++) {
     int32_t copy = s->lead[e];
     double arrival = finish;
-    if (copy != BERTH_NONE) arrival = copy == e ? berth_i_links_send(p, s, e, finish) : s->arrival[copy];
+    if (copy != BERTH_NONE)
+      arrival = copy == e ? berth_i_links_send(p, s, e, finish) : s->arrival[copy];
     deliver(p, s, p->edge_to[e], arrival, id);
   }
 }

@@ -1,7 +1,7 @@
 /* One run with everything recorded. */
 #include "result_internal.h"
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static size_t n_links(const berth_result *r) { return (size_t)r->plan->cost->t->n_links; }
 
@@ -33,7 +33,7 @@ void berth_result_release(berth_result *r) {
   if (r && --r->refs == 0) result_free(r);
 }
 
-/* ---- filling -------------------------------------------------------------------------------------- */
+/* ---- filling ---- */
 
 static void scale(double *x, int32_t n, double unit) {
   for (int32_t i = 0; unit != 1 && i < n; i++) x[i] *= unit;
@@ -74,9 +74,11 @@ static bool in_order(const berth_i_trace *t) {
   return true;
 }
 
-static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a, int32_t mid, int32_t end) {
+static void merge_runs(const berth_transfer *from, berth_transfer *to, int32_t a, int32_t mid,
+                       int32_t end) {
   int32_t i = a, j = mid;
-  for (int32_t k = a; k < end; k++) to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
+  for (int32_t k = a; k < end; k++)
+    to[k] = i < mid && (j >= end || from[i].start <= from[j].start) ? from[i++] : from[j++];
 }
 
 static void merge_pass(const berth_transfer *from, berth_transfer *to, int32_t n, int32_t width) {
@@ -124,7 +126,8 @@ static double held_at_peak(const berth_result *r, const berth_i_memory *m, int32
   }
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t e = p->in_edge[i];
-    if (r->lead[e] == e && m->copy_born[e] <= clock && clock < m->copy_died[e]) bytes += berth_i_resident(g, g->in[i]);
+    if (r->lead[e] == e && m->copy_born[e] <= clock && clock < m->copy_died[e])
+      bytes += berth_i_resident(g, g->in[i]);
   }
   return bytes;
 }
@@ -141,7 +144,8 @@ static void list_holders(berth_result *r, const double *held) {
     r->peak_op[at[r->device[i]]] = i;
     r->peak_bytes[at[r->device[i]]++] = held[i];
   }
-  for (int32_t d = devices; d > 0; d--) at[d] = at[d - 1]; /* each had moved to the begin of the next */
+  for (int32_t d = devices; d > 0; d--) at[d] = at[d - 1]; /* each had moved to the begin of the
+                                                              next */
   at[0] = 0;
 }
 
@@ -216,7 +220,8 @@ static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   return BERTH_OK;
 }
 
-berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth_sim_options *opts, berth_result **out) {
+berth_status berth_simulate(berth_cost *cost, const int32_t *device, const berth_sim_options *opts,
+                            berth_result **out) {
   berth_ctx *ctx = cost->ctx;
   berth_i_sim_state *s = NULL;
   berth_i_sim_plan *p = NULL;
@@ -251,7 +256,7 @@ done:
   return st;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 berth_cost *berth_result_cost(const berth_result *r) { return r->plan->cost; }
 const berth_sim_options *berth_result_options(const berth_result *r) { return &r->options; }
@@ -271,7 +276,8 @@ int berth_result_oom(const berth_result *r, berth_oom *out) {
   return 1;
 }
 
-int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops, const double **bytes) {
+int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32_t **ops,
+                              const double **bytes) {
   *ops = NULL;
   *bytes = NULL;
   if (device < 0 || device >= r->plan->n_devices) return 0;
@@ -281,7 +287,8 @@ int32_t berth_result_peak_ops(const berth_result *r, int32_t device, const int32
   return r->peak_at[device + 1] - from;
 }
 
-int32_t berth_result_memory(const berth_result *r, int32_t device, const double **time, const double **bytes) {
+int32_t berth_result_memory(const berth_result *r, int32_t device, const double **time,
+                            const double **bytes) {
   *time = NULL;
   *bytes = NULL;
   if (!r->levels || device < 0 || device >= r->plan->n_devices) return 0;
@@ -304,7 +311,8 @@ const double *berth_result_slack(const berth_result *r) {
     berth_i_nomem(r->ctx);
     return NULL;
   }
-  if (berth_i_result_slack(r, slack) == BERTH_OK) cached->slack = berth_i_result_keep(cached, slack, n, sizeof *slack);
+  if (berth_i_result_slack(r, slack) == BERTH_OK)
+    cached->slack = berth_i_result_keep(cached, slack, n, sizeof *slack);
   berth_i_free(r->ctx, slack, n, sizeof *slack);
   return r->slack;
 }

@@ -6,7 +6,8 @@
 
 struct berth_result {
   berth_i_pool pool;
-  berth_i_pool kept;                  /* taken over from the state: trace, lead, meeting_device, levels */
+  berth_i_pool kept;                  /* taken over from the state: trace, lead, meeting_device,
+                                         levels */
   berth_ctx *ctx;
   int32_t refs;
   berth_i_sim_plan *plan;

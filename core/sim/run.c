@@ -47,7 +47,8 @@ static void note_run(berth_sim *sim) {
 
 berth_status berth_i_sim_idle(const berth_sim *sim) {
   if (!sim->running) return BERTH_OK;
-  return berth_i_fail(sim->plan->ctx, BERTH_EINVAL, "simulator: busy: called from within its own run");
+  return berth_i_fail(sim->plan->ctx, BERTH_EINVAL,
+                      "simulator: busy: called from within its own run");
 }
 
 berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summary *out) {
@@ -70,11 +71,13 @@ static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const bert
   return r;
 }
 
-berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit, berth_sim_summary *out) {
+berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double limit,
+                                   berth_sim_summary *out) {
   berth_i_sim_plan *p = sim->plan;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
-  if (!(limit >= 0)) return berth_i_fail(p->ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
+  if (!(limit >= 0))
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "limit: %g is not a time from 0 on", limit);
   if (limit < INFINITY && (st = berth_i_sim_plan_tails(p)) != BERTH_OK) return st;
   sim->running = true;
   bool ran = berth_i_sim_execute_limited(p, sim->state, device, p->o.seed, true, limit / p->unit);
@@ -87,21 +90,27 @@ berth_status berth_sim_run_limited(berth_sim *sim, const int32_t *device, double
 
 int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops) {
   if (sim->running) return 0;
-  return sim->last_is_delta ? berth_i_delta_chain(sim->delta, ops) : berth_i_sim_chain(sim->plan, sim->state, ops);
+  return sim->last_is_delta ? berth_i_delta_chain(sim->delta, ops)
+                            : berth_i_sim_chain(sim->plan, sim->state, ops);
 }
 
-int64_t berth_sim_ended(const berth_sim *sim) { return sim->ended + (sim->delta ? sim->delta->ended : 0); }
+int64_t berth_sim_ended(const berth_sim *sim) {
+  return sim->ended + (sim->delta ? sim->delta->ended : 0);
+}
 
-/* ---- for other rooms ----------------------------------------------------------------------------- */
+/* ---- for other rooms ---- */
 
-static const berth_i_sim_state *last_state(const berth_sim *sim) { return sim->last_is_delta ? sim->delta->last : sim->state; }
+static const berth_i_sim_state *last_state(const berth_sim *sim) {
+  return sim->last_is_delta ? sim->delta->last : sim->state;
+}
 
 const double *berth_i_sim_peaks(const berth_sim *sim) {
   const berth_i_sim_state *s = last_state(sim);
   return s && s->memory ? s->memory->peak : NULL;
 }
 
-/* Plain runs, and those that were rewound, keep no busy times: but then every op runs once, for as long as priced. */
+/* Plain runs, and those that were rewound, keep no busy times: but then every op runs once, for as
+ * long as priced. */
 static void add_up_work(const berth_sim *sim, double *busy) {
   const berth_i_sim_plan *p = sim->plan;
   int32_t d;
@@ -122,7 +131,7 @@ void berth_i_sim_busy(const berth_sim *sim, double *busy) {
   for (int32_t d = 0; d < p->n_devices; d++) busy[d] *= p->unit;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 
 typedef struct worker {
   berth_i_sim_state *state;
@@ -136,7 +145,8 @@ typedef struct batch {
   berth_sim_summary *out;
   worker *workers;
   int32_t n_workers, first, end; /* rows of this round */
-  atomic_bool stopped;           /* the interrupt hook, which only the calling thread asks, said so */
+  atomic_bool stopped;           /* the interrupt hook, which only the calling thread asks, said
+                                    so */
 } batch;
 
 enum { ROWS_PER_JOB = 8, JOBS_PER_ROUND = 1024, CALLING_THREAD = 0 };
@@ -148,7 +158,8 @@ static int32_t jobs_for(int32_t rows) {
 
 static void run_row(batch *b, worker *w, int32_t row, bool poll) {
   const berth_i_sim_plan *p = b->plan;
-  if (berth_i_sim_execute(p, w->state, &b->device[(size_t)row * (size_t)p->n_ops], p->o.seed + (uint64_t)row, poll)) {
+  if (berth_i_sim_execute(p, w->state, &b->device[(size_t)row * (size_t)p->n_ops],
+                          p->o.seed + (uint64_t)row, poll)) {
     b->out[row] = summarise(p, w->state);
   } else if (w->state->fault.kind == BERTH_I_FAULT_INTERRUPT) {
     b->stopped = true;
@@ -160,8 +171,10 @@ static void run_row(batch *b, worker *w, int32_t row, bool poll) {
 
 static void run_rows(void *ud, int32_t thread, int32_t job) {
   batch *b = ud;
-  int32_t row = b->first + job * ROWS_PER_JOB, end = b->end - row < ROWS_PER_JOB ? b->end : row + ROWS_PER_JOB;
-  for (; row < end && !b->stopped; row++) run_row(b, &b->workers[thread], row, thread == CALLING_THREAD);
+  int32_t row = b->first + job * ROWS_PER_JOB,
+          end = b->end - row < ROWS_PER_JOB ? b->end : row + ROWS_PER_JOB;
+  for (; row < end && !b->stopped; row++)
+    run_row(b, &b->workers[thread], row, thread == CALLING_THREAD);
 }
 
 static berth_status batch_verdict(const batch *b) {
@@ -198,19 +211,21 @@ static berth_status batch_workers(batch *b) {
   return BERTH_OK;
 }
 
-berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, int32_t k, const int32_t *device, int32_t threads,
-                             berth_sim_summary *out) {
+berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, int32_t k,
+                             const int32_t *device, int32_t threads, berth_sim_summary *out) {
   berth_ctx *ctx = cost->ctx;
   berth_i_sim_plan *plan = NULL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   batch b;
   memset(&b, 0, sizeof b);
-  if (k < 0 || threads < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d placements on %d threads", (int)k, (int)threads);
+  if (k < 0 || threads < 0)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%d placements on %d threads", (int)k, (int)threads);
   berth_status st;
   if ((st = berth_i_sim_plan_new(cost, opts, false, &plan)) != BERTH_OK) return st;
   b.plan = plan;
   b.device = device;
-  if (cost->collective && plan->n_collectives > 0) threads = 1; /* the cost's function is called on the calling thread */
+  /* the cost's function is called on the calling thread */
+  if (cost->collective && plan->n_collectives > 0) threads = 1;
   b.n_workers = berth_i_parallel_width(threads, jobs_for(k));
   b.workers = berth_i_pool_zalloc(&scratch, (size_t)b.n_workers, sizeof *b.workers);
   b.out = berth_i_pool_alloc(&scratch, (size_t)k, sizeof *b.out);
@@ -219,7 +234,8 @@ berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, in
   if ((st = batch_run(&b, k, threads)) != BERTH_OK) goto done;
   memcpy(out, b.out, (size_t)k * sizeof *out);
 done:
-  for (int32_t i = 0; b.workers && i < b.n_workers; i++) berth_i_sim_state_release(plan, b.workers[i].state);
+  for (int32_t i = 0; b.workers && i < b.n_workers; i++)
+    berth_i_sim_state_release(plan, b.workers[i].state);
   berth_i_pool_free(&scratch);
   berth_i_sim_plan_release(plan);
   return st;

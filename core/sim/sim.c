@@ -1,9 +1,11 @@
-/* The event loop. Every source of events has one slot with its next one: a busy device its completion, an idle device the
- * moment at which its first op is ready, a sender the end of its transfer. So there is no event per edge and no event queue: an
- * op whose last producer has ended knows its ready time and waits in its device's pending list.
+/* The event loop. Every source of events has one slot with its next one: a busy device its
+ * completion, an idle device the moment at which its first op is ready, a sender the end of its
+ * transfer. So there is no event per edge and no event queue: an op whose last producer has ended
+ * knows its ready time and waits in its device's pending list.
  *
- * Events order by (time, insertion). An op is ready with its latest input; if several tie, the one inserted last counts.
- * Numbers are drawn per consumer in edge order when a producer ends, and at the start of an op for its completion. */
+ * Events order by (time, insertion). An op is ready with its latest input; if several tie, the one
+ * inserted last counts. Numbers are drawn per consumer in edge order when a producer ends, and at
+ * the start of an op for its completion. */
 #include "pending_internal.h"
 
 typedef struct mode {
@@ -16,10 +18,11 @@ typedef struct mode {
   bool watched; /* the order of ends is noted */
 } mode;
 
-/* ---- ready times --------------------------------------------------------------------------------------- */
+/* ---- ready times ---- */
 
 /* The ready time of the op has just become known. */
-BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, mode m) {
+BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id,
+                                 mode m) {
   const berth_i_sim_op *op = &s->ops[id];
   int32_t d = op->device;
   berth_i_sim_device *v = &s->dev[d];
@@ -40,13 +43,14 @@ BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s
     if (!m.plain && p->preempt) berth_i_show_due(p, s, d);
   } else if (!m.choosy) {
     berth_i_slot_set(&s->slots, d, e.time, e.seq);
-  } else if (e.time < berth_i_slot_time(&s->slots, d)) { /* else it has something to choose from before */
+  } else if (e.time < berth_i_slot_time(&s->slots, d)) { /* else it has something to choose from
+                                                            before */
     berth_i_slot_set(&s->slots, d, e.time, e.seq | BERTH_I_CHOOSE);
   }
 }
 
-BERTH_I_INLINE void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, double time, uint32_t seq, int32_t from,
-                            mode m) {
+BERTH_I_INLINE void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to,
+                            double time, uint32_t seq, int32_t from, mode m) {
   berth_i_sim_op *op = &s->ops[to];
   bool latest = time >= op->time;
   op->time = latest ? time : op->time;
@@ -55,7 +59,7 @@ BERTH_I_INLINE void deliver(const berth_i_sim_plan *p, berth_i_sim_state *s, int
   if (--op->missing == 0) become_known(p, s, to, m);
 }
 
-/* ---- what is next on a device ------------------------------------------------------------------------------- */
+/* ---- what is next on a device ---- */
 
 /* To be called before the numbers of the event are drawn. */
 BERTH_I_INLINE void note(berth_i_sim_state *s, int32_t what) {
@@ -76,7 +80,8 @@ static void check_watched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   if (now + least > s->limit) berth_i_cut_short(s, now + least);
 }
 
-BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id, double now, mode m) {
+BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id,
+                          double now, mode m) {
   if (m.plain) {
     if (m.noted) note_start(s, d, id, now);
     s->ops[id].last = s->dev[d].prev;
@@ -89,15 +94,19 @@ BERTH_I_INLINE void start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   }
 }
 
-static int32_t choose(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v, double now) {
+static int32_t choose(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_sim_device *v,
+                      double now) {
   berth_i_absorb_pending(p, s, v, now);
   return berth_i_ready_take(p, s, v);
 }
 
 /* An idle device starts the op for which its slot stood. */
-BERTH_I_INLINE void start_next(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, mode m) {
+BERTH_I_INLINE void start_next(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d,
+                               double now, mode m) {
   berth_i_sim_device *v = &s->dev[d];
-  int32_t id = m.planned ? s->order[v->head++] : m.choosy ? choose(p, s, v, now) : berth_i_pending_pop(s, v);
+  int32_t id = m.planned  ? s->order[v->head++]
+               : m.choosy ? choose(p, s, v, now)
+                          : berth_i_pending_pop(s, v);
   start(p, s, d, id, now, m);
 }
 
@@ -118,7 +127,8 @@ static void reconsider(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 }
 
 /* First op in line of an idle device, as far as its ready time is known. */
-BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_device *v, berth_i_ready *e, mode m) {
+BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_device *v,
+                                  berth_i_ready *e, mode m) {
   if (m.planned) {
     if (v->head >= v->end) return false;
     const berth_i_sim_op *op = &s->ops[s->order[v->head]];
@@ -133,7 +143,8 @@ BERTH_I_INLINE bool first_in_line(const berth_i_sim_state *s, const berth_i_sim_
 }
 
 /* The device has just ended an op, by the event (now, seq). */
-BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, uint64_t seq, mode m) {
+BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d,
+                                double now, uint64_t seq, mode m) {
   berth_i_sim_device *v = &s->dev[d];
   v->op = BERTH_NONE;
   v->phase = BERTH_I_IDLE;
@@ -143,7 +154,8 @@ BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s,
   } else if (!first_in_line(s, v, &e, m)) {
     berth_i_slot_set(&s->slots, d, INFINITY, 0);
   } else if (m.choosy) {
-    berth_i_slot_set(&s->slots, d, e.time > now ? e.time : now, (e.time < now ? seq : e.seq) | BERTH_I_CHOOSE);
+    berth_i_slot_set(&s->slots, d, e.time > now ? e.time : now,
+                     (e.time < now ? seq : e.seq) | BERTH_I_CHOOSE);
   } else if (e.time < now || (e.time == now && e.seq < seq)) {
     start_next(p, s, d, now, m);
   } else {
@@ -151,7 +163,7 @@ BERTH_I_INLINE void become_idle(const berth_i_sim_plan *p, berth_i_sim_state *s,
   }
 }
 
-/* ---- completions ------------------------------------------------------------------------------------------------ */
+/* ---- completions ---- */
 
 /* x, or 0 without a branch. */
 BERTH_I_INLINE double only_if(bool yes, double x) {
@@ -160,7 +172,8 @@ BERTH_I_INLINE double only_if(bool yes, double x) {
   return x;
 }
 
-BERTH_I_INLINE void release_plain(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, double now, mode m) {
+BERTH_I_INLINE void release_plain(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id,
+                                  double now, mode m) {
   int32_t end = p->edge_at[id + 1], d = s->ops[id].device;
   uint32_t seq = s->seq;
   for (int32_t e = p->edge_at[id]; e < end; e++) {
@@ -191,7 +204,8 @@ static void release_copies(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   }
 }
 
-BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now, mode m) {
+BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, double now,
+                             mode m) {
   uint64_t seq = s->slots.at[d].seq;
   int32_t id = s->dev[d].op;
   if (m.watched) s->watch->ended[s->done] = id;
@@ -209,9 +223,10 @@ BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   become_idle(p, s, d, now, seq, m);
 }
 
-/* ---- ends of queued transfers -------------------------------------------------------------------------------------- */
+/* ---- ends of queued transfers ---- */
 
-static void arrive_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, int32_t from, mode m) {
+static void arrive_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t to, int32_t from,
+                       mode m) {
   int32_t d = s->ops[to].device;
   berth_i_sim_device *v = &s->dev[d];
   if (p->o.send == BERTH_SEND_PUSH) {
@@ -232,7 +247,7 @@ static void end_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   }
 }
 
-/* ---- ends of collectives -------------------------------------------------------------------------------------------- */
+/* ---- ends of collectives ---- */
 
 static void end_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
   int32_t k = berth_i_meeting_end(p, s);
@@ -240,10 +255,11 @@ static void end_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m)
   const berth_collective *c = &p->cost->g->collectives[k];
   if (m.watched) s->watch->ended[s->done] = p->n_ops + k;
   s->done++;
-  for (int32_t i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
+  for (int32_t i = 0; i < c->n_consumers; i++)
+    deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
 }
 
-/* ---- communication ops ------------------------------------------------------------------------------------------------ */
+/* ---- communication ops ---- */
 
 static void aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
   int32_t id = berth_i_aside_event(p, s);
@@ -254,7 +270,7 @@ static void aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m)
   if (p->n_collectives > 0) berth_i_meetings_leave(p, s, id);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---- */
 
 static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, mode m) {
   const berth_i_sim_device *v = &s->dev[d];
@@ -284,7 +300,8 @@ static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t s
 }
 
 /* Until `target` ops and collectives have ended, or nothing more happens up to the horizon. */
-BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target, mode m) {
+BERTH_I_INLINE void event_loop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target,
+                               mode m) {
   double now = s->now, horizon = p->horizon;
   while (s->done < target && !((m.limited || m.noted || !m.plain) && s->cut)) {
     int32_t slot = berth_i_slots_next(&s->slots);
@@ -376,21 +393,24 @@ static bool event_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool po
   return true;
 }
 
-static bool execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll) {
+static bool execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device,
+                    uint64_t seed, bool poll) {
   s->cut = false;
   if (poll && interrupted(p, s)) return false;
   if (!berth_i_sim_reset(p, s, device, seed)) return false;
   if (p->o.order == BERTH_ORDER_READY) return berth_i_sim_ready_order(p, s, poll);
-  return p->o.order == BERTH_ORDER_TASK ? berth_i_sim_task_order(p, s, poll) : event_order(p, s, poll);
+  return p->o.order == BERTH_ORDER_TASK ? berth_i_sim_task_order(p, s, poll)
+                                        : event_order(p, s, poll);
 }
 
-bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll) {
+bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device,
+                         uint64_t seed, bool poll) {
   s->limit = INFINITY;
   return execute(p, s, device, seed, poll);
 }
 
-bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll,
-                                 double limit) {
+bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s,
+                                 const int32_t *device, uint64_t seed, bool poll, double limit) {
   s->limit = p->tail ? limit * (1 + BERTH_I_LIMIT_SLACK) : INFINITY;
   return execute(p, s, device, seed, poll);
 }

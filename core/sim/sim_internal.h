@@ -1,18 +1,22 @@
-/* What the files of this room share: the plan (options and graph, prepared once), the state (scratch of one run), the trace.
+/* What the files of this room share: the plan (options and graph, prepared once), the state
+ * (scratch of one run), the trace.
  *
- * Simulated time is counted in units: quanta with a quantum (whole numbers, so ties are exact), else seconds.
+ * Simulated time is counted in units: quanta with a quantum (whole numbers, so ties are exact),
+ * else seconds.
  *
- * An edge is a (tensor, consumer) pair; edges are numbered by producer, then in output order, then in consumer order. The first
- * consumer of a tensor on each remote device leads: the tensor's copy on that device has the number of that edge. */
+ * An edge is a (tensor, consumer) pair; edges are numbered by producer, then in output order, then
+ * in consumer order. The first consumer of a tensor on each remote device leads: the tensor's copy
+ * on that device has the number of that edge. */
 #ifndef BERTH_SIM_INTERNAL_H
 #define BERTH_SIM_INTERNAL_H
 
 #include "base/plain_heap_internal.h"
 #include "plan_internal.h"
 
-/* ---- state ----------------------------------------------------------------------------------- */
+/* ---- state ---- */
 
-/** An op that becomes ready at (time, seq); in the ready sets time is the dispatch key and seq the place. */
+/** An op that becomes ready at (time, seq); in the ready sets time is the dispatch key and seq the
+ * place. */
 typedef struct berth_i_ready {
   double time;
   uint32_t seq;
@@ -20,11 +24,12 @@ typedef struct berth_i_ready {
 } berth_i_ready;
 
 typedef struct berth_i_sim_op {
-  double time;     /* latest arrival of an input so far; with its insertion number, lexicographic. Plain: at last its end */
+  double time;     /* latest arrival of an input so far; with its insertion number, lexicographic.
+                      Plain: at last its end */
   double work;     /* what is left to compute */
   uint32_t seq;
-  int32_t missing; /* inputs whose arrival is not known yet; while a pulling device fetches: tensors under way. -1: it has
-                      started; plain: it has ended */
+  int32_t missing; /* inputs whose arrival is not known yet; while a pulling device fetches: tensors
+                      under way. -1: it has started; plain: it has ended */
   int32_t device;
   int32_t last;    /* producer of the latest input */
 } berth_i_sim_op;
@@ -55,16 +60,18 @@ typedef struct berth_i_when {
   uint64_t seq;
 } berth_i_when;
 
-/** Slots hold the next event of each source: devices, then (contended) senders or, under ROUTE and FAIR, two for all transfers
- *  (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then one for all collectives, if there are any, then one for all
- *  communication ops, if there are any, then the pump of the links. */
+/** Slots hold the next event of each source: devices, then (contended) senders or, under ROUTE and
+ *  FAIR, two for all transfers (ROUTE: ends, none; FAIR: ends of latencies, ends of flows), then
+ *  one for all collectives, if there are any, then one for all communication ops, if there are any,
+ *  then the pump of the links. */
 typedef struct berth_i_slots {
   berth_i_when *at;      /* [n], padded to an even number */
   int32_t *winner;       /* [2 * width] tournament tree, for many slots; NULL: scanned */
   int32_t n, width;
 } berth_i_slots;
 
-/** Events of one instant: first these by insertion, then waiting transfers start, then idle devices choose. */
+/** Events of one instant: first these by insertion, then waiting transfers start, then idle devices
+ * choose. */
 #define BERTH_I_PUMP ((uint64_t)1 << 40)
 #define BERTH_I_CHOOSE ((uint64_t)1 << 41)
 
@@ -80,7 +87,8 @@ typedef struct berth_i_links {
   int32_t *carried;             /* [n_devices] copy that the sender is sending */
   int32_t *from_waiting, *to_waiting; /* [n_devices] requests */
   int32_t *touched;             /* [n_devices] whose channels or queues changed in this instant */
-  int32_t *choice;              /* [n_devices] oldest request of a touched device that could start */
+  int32_t *choice;              /* [n_devices] oldest request of a touched device that could
+                                   start */
   uint8_t *is_touched;
   int32_t n_touched;
   uint32_t n_requests;
@@ -109,13 +117,15 @@ typedef struct berth_i_meeting {
 typedef struct berth_i_meetings {
   berth_i_meeting *one;      /* [n_collectives] */
   int32_t *device;           /* [n_seats] */
-  int32_t *seen;             /* [n_devices] scratch: number of the collective that met the device last */
+  int32_t *seen;             /* [n_devices] scratch: number of the collective that met the device
+                                last */
   int32_t *member_device;    /* [most members] scratch for the cost's function; else NULL */
   berth_i_ready *under_way;  /* [n_collectives] by end */
   int32_t *waiting;          /* [n_collectives] CHANNEL, DUPLEX: requests, oldest first */
   int32_t n_under_way, n_waiting;
   double queue_free;         /* units: QUEUE: end of the last one that began */
-  double *tail;              /* [n_ops] units: limited runs: as the plan's, with the collectives as priced */
+  double *tail;              /* [n_ops] units: limited runs: as the plan's, with the collectives as
+                                priced */
 } berth_i_meetings;
 
 typedef struct berth_i_memory_event {
@@ -134,7 +144,8 @@ typedef struct berth_i_memory {
   double *used, *peak, *peak_time; /* [n_devices] */
   uint32_t *peak_clock;            /* [n_devices] */
   uint32_t clock;                  /* three ticks an instant */
-  int32_t *home_left;              /* [n_tensors] producer, readers, sends and twins still to end; NULL: nothing is freed */
+  int32_t *home_left;              /* [n_tensors] producer, readers, sends and twins still to end;
+                                      NULL: nothing is freed */
   int32_t *copy_left;              /* [n_edges] readers and twins */
   uint8_t *op_state, *copy_here;   /* [n_ops + n_seats], [n_edges] as far as settled */
   double present;                  /* the instant of these changes: */
@@ -143,35 +154,43 @@ typedef struct berth_i_memory {
   berth_i_memory_event *event;     /* heap of changes to come */
   int32_t n_events;
   bool over;                       /* some device has more than it holds */
-  uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died; /* clocks, if traced; homes are born with their op */
+  /* clocks, if traced; homes are born with their op */
+  uint32_t *op_born, *op_died, *home_died, *copy_born, *copy_died;
   berth_i_levels *levels;          /* [n_devices] if traced */
   berth_i_pool *kept;              /* in which they grow */
   bool lost;                       /* there was no room for a level */
   berth_oom oom;
 } berth_i_memory;
 
-/** What a run leaves behind. The log names stretches of computing (op), collectives (n_ops + id) and transfers (~copy) in the
- *  order in which they were decided; that is a topological order of all that the schedule keeps. Times in units while running. */
+/** What a run leaves behind. The log names stretches of computing (op), collectives (n_ops + id)
+ *  and transfers (~copy) in the order in which they were decided; that is a topological order of
+ *  all that the schedule keeps. Times in units while running. */
 typedef struct berth_i_trace {
   double *start, *finish;   /* [n_ops] */
   int32_t *cause;           /* [n_ops] the op that it waited for; BERTH_NONE */
   int32_t *log;
   berth_transfer *sent;     /* [n_sent] as in the log */
-  double *window;           /* [n_edges] split windows: how long a copy holds each channel; else NULL */
-  double *stretch;          /* preemption: start and end of each stretch, as in the log; else NULL: each op has one */
+  double *window;           /* [n_edges] split windows: how long a copy holds each channel; else
+                               NULL */
+  double *stretch;          /* preemption: start and end of each stretch, as in the log; else NULL:
+                               each op has one */
   int32_t n_log, n_sent, n_met;
 } berth_i_trace;
 
-/** Plain runs that can be taken up again note each start (op) and each end (~op), with the insertion number that came next. */
+/** Plain runs that can be taken up again note each start (op) and each end (~op), with the
+ * insertion number that came next. */
 typedef struct berth_i_notes {
   int32_t *at;              /* [2 * n_ops] */
   uint32_t *seq;            /* [2 * n_ops] */
-  double *left;             /* [n_devices] units of work that has not started: the run is cut short when it cannot end in time */
-  const double *tail;       /* [n_ops] units from the start of an op to the end of all, at least: the same */
+  double *left;             /* [n_devices] units of work that has not started: the run is cut short
+                               when it cannot end in time */
+  const double *tail;       /* [n_ops] units from the start of an op to the end of all, at least:
+                               the same */
   int32_t n;
 } berth_i_notes;
 
-/** Runs that are base or try of checkpoints: which ended, in which order; and what more can cut them short. */
+/** Runs that are base or try of checkpoints: which ended, in which order; and what more can cut
+ * them short. */
 typedef struct berth_i_watch {
   int32_t *ended;           /* [n_ops + n_collectives] by place: op, or n_ops + collective */
   double *left;             /* [n_devices] as in notes; with a limit only */
@@ -189,15 +208,18 @@ typedef struct berth_i_asides {
   double last_end;
 } berth_i_asides;
 
-/** Order TASK: tasks whose ends are known, heaps by (end, number): op, n_ops + edge, n_ops + n_edges + collective. */
+/** Order TASK: tasks whose ends are known, heaps by (end, number): op, n_ops + edge, n_ops +
+ * n_edges + collective. */
 typedef struct berth_i_tasks {
-  berth_i_ready *later, *now; /* [n_ops + n_edges + n_collectives] ends in the future; in this instant */
+  berth_i_ready *later, *now; /* [n_ops + n_edges + n_collectives] ends in the future; in this
+                                 instant */
   int32_t n_later, n_now;
 } berth_i_tasks;
 
 typedef struct berth_i_sim_state {
   berth_i_pool pool;
-  berth_i_pool kept;            /* what a result takes over: trace, lead, seats of collectives, levels */
+  berth_i_pool kept;            /* what a result takes over: trace, lead, seats of collectives,
+                                   levels */
   berth_i_sim_op *ops;          /* [n_ops] */
   berth_i_sim_device *dev;      /* [n_devices] */
   berth_i_slots slots;
@@ -207,7 +229,8 @@ typedef struct berth_i_sim_state {
   uint32_t seq, place;
   int32_t done;                 /* ops and collectives that have ended */
   double now;
-  double limit;                 /* units: the run is cut short when an op starts so late that the end would be above; INFINITY */
+  double limit;                 /* units: the run is cut short when an op starts so late that the
+                                   end would be above; INFINITY */
   bool cut;                     /* ... it was */
   uint64_t seed;
   berth_rng rng;
@@ -215,7 +238,8 @@ typedef struct berth_i_sim_state {
   berth_i_notes *notes;         /* borrowed; only for berth_i_sim_resume */
   berth_i_watch *watch;         /* borrowed; NULL in other runs */
   /* not in plain runs */
-  int32_t *lead;                /* [n_edges] copy that the consumer reads; BERTH_NONE: it is local */
+  int32_t *lead;                /* [n_edges] copy that the consumer reads; BERTH_NONE: it is
+                                   local */
   int32_t *lead_of;             /* [n_devices] */
   double *arrival;              /* [n_edges] of each copy */
   uint8_t *copy;                /* [n_edges] */
@@ -237,52 +261,63 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /** One run from scratch.  @param poll call the interrupt hook
  *  @return false: s->fault says why */
-bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll);
-/** The same, cut short as soon as the makespan is certain to be above limit (units), if the plan has tails. */
-bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed, bool poll,
-                                 double limit);
-/** Goes on from a plain state with notes and an order of dispatch that compares nothing, until all has ended, nothing more
- *  happens or the run is cut short. */
+bool berth_i_sim_execute(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device,
+                         uint64_t seed, bool poll);
+/** The same, cut short as soon as the makespan is certain to be above limit (units), if the plan
+ * has tails. */
+bool berth_i_sim_execute_limited(const berth_i_sim_plan *p, berth_i_sim_state *s,
+                                 const int32_t *device, uint64_t seed, bool poll, double limit);
+/** Goes on from a plain state with notes and an order of dispatch that compares nothing, until all
+ *  has ended, nothing more happens or the run is cut short. */
 void berth_i_sim_resume(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Order EVENT: after a reset, then as far as `target` ends of ops and collectives, or less. */
 void berth_i_sim_begin(const berth_i_sim_plan *p, berth_i_sim_state *s);
 void berth_i_sim_run_until(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t target);
-/** What set the makespan of the last run, which was not cut short: ops [n_ops], the last one first. @return their number */
+/** What set the makespan of the last run, which was not cut short: ops [n_ops], the last one first.
+ * @return their number */
 int32_t berth_i_sim_chain(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t *ops);
-bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed);
+bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device,
+                       uint64_t seed);
 /** Finds why the run stopped short: there is a fault afterwards. */
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Sets the fault; false, for the caller to return. */
-bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device, int32_t other);
+bool berth_i_sim_refuse(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t op, int32_t device,
+                        int32_t other);
 /** Baechi's order. @return as berth_i_sim_execute */
 bool berth_i_sim_ready_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
 /** TAG's order. @return as berth_i_sim_execute */
 bool berth_i_sim_task_order(const berth_i_sim_plan *p, berth_i_sim_state *s, bool poll);
 void berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_tasks *x);
 
-/* ---- transfers ------------------------------------------------------------------------------- */
+/* ---- transfers ---- */
 
-/** Factor of op (or transfer) noise: depends on the seed and the thing only, not on the order of events. */
+/** Factor of op (or transfer) noise: depends on the seed and the thing only, not on the order of
+ * events. */
 double berth_i_sim_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, uint64_t stream);
-double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t dst);
+double berth_i_transfer_noise(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor,
+                              int32_t dst);
 double berth_i_copy_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy);
-double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor, int32_t src, int32_t dst);
+double berth_i_transfer_units(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t tensor,
+                              int32_t src, int32_t dst);
 /** Needs a trace.  @param sent when the sender is rid of it */
-void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent, double arrival);
+void berth_i_links_log(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start,
+                       double sent, double arrival);
 
-/* ---- links ------------------------------------------------------------------------------------ */
+/* ---- links ---- */
 
 void berth_i_links_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_links *l);
 /** Closed form: windows. */
 size_t berth_i_links_channels(const berth_i_sim_plan *p);
 void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Closed form: sends the copy not before `from`; returns and keeps its arrival. */
-double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from);
+double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy,
+                          double from);
 /** Contended: queues it. */
 void berth_i_links_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 /** Starts what can start now, oldest first. */
 void berth_i_links_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
-/** Ends what the sender sends (ROUTE, FAIR: what is next in that slot); returns the copy that has arrived, or BERTH_NONE. */
+/** Ends what the sender sends (ROUTE, FAIR: what is next in that slot); returns the copy that has
+ * arrived, or BERTH_NONE. */
 int32_t berth_i_links_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t sender);
 
 berth_i_route *berth_i_route_new(const berth_i_sim_plan *p, berth_i_pool *pool);
@@ -293,8 +328,10 @@ void berth_i_route_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 berth_i_fair *berth_i_fair_new(const berth_i_sim_plan *p, berth_i_pool *pool);
-/** @param moved other copies may come, so every class needs room anew: as leads, devices and collectives of dst are */
-void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, bool moved);
+/** @param moved other copies may come, so every class needs room anew: as leads, devices and
+ *        collectives of dst are */
+void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                       const berth_i_sim_state *src, bool moved);
 /** Needs the copies of the placement. */
 void berth_i_fair_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
@@ -302,10 +339,11 @@ void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** @param which 0: a latency, 1: a flow */
 int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t which);
 
-/* ---- collectives ------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 berth_status berth_i_meetings_plan(berth_i_sim_plan *p);
-void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept, berth_i_meetings *x);
+void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
+                           berth_i_meetings *x);
 /** Prices all for the placement, before links and memory are reset.  @return false: a fault */
 bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Of one that nobody has asked for: members have moved.  @return false: a fault */
@@ -315,7 +353,8 @@ void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** An op has ended: those for which it was the last member are asked for. */
 void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 /** It begins at `start`, now or later, and holds all that it needs. */
-void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start);
+void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+                           double start);
 /** Takes the next one whose time is over off; BERTH_NONE: flows of it are still under way. */
 int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Takes the one that is to end next out of the queue, whatever is still under way of it. */
@@ -325,7 +364,8 @@ void berth_i_meeting_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int
 /** Bytes that a collective holds on each of its devices. */
 double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k);
 /** Its pairs of devices. */
-void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k, berth_i_flow_fn flow, void *ud);
+void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
+                           berth_i_flow_fn flow, void *ud);
 /** The op of that collective and device with the lowest id. */
 int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat);
 
@@ -338,7 +378,7 @@ void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 /** Its flows begin when its latency is over. */
 void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 
-/* ---- communication ops ------------------------------------------------------------------------- */
+/* ---- communication ops ---- */
 
 berth_status berth_i_asides_plan(berth_i_sim_plan *p);
 void berth_i_asides_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_asides *x);
@@ -351,7 +391,8 @@ void berth_i_aside_fetched(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
 int32_t berth_i_aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- memory -------------------------------------------------------------------------------------
- * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after _drain. */
+ * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after
+ * _drain. */
 
 berth_i_memory *berth_i_memory_new(const berth_i_sim_plan *p, berth_i_pool *pool);
 berth_status berth_i_memory_trace(const berth_i_sim_plan *p, berth_i_sim_state *s);
@@ -359,10 +400,13 @@ void berth_i_memory_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 bool berth_i_memory_overflows(const berth_i_sim_plan *p, int32_t device, double bytes);
 void berth_i_memory_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 void berth_i_memory_finish(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
-void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent);
-void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
+void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy,
+                         double start, double sent);
+void berth_i_memory_later(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start,
+                          double finish);
 /** An op that starts now or later: its start and its end. */
-void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start, double finish);
+void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start,
+                          double finish);
 /** A send whose end is not known when it starts: both now. */
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
@@ -371,26 +415,37 @@ void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
-/* ---- small things, inline because hot ------------------------------------------------------------ */
+/* ---- small things, inline because hot ---- */
 
 /** Units that an op computes for: at least one quantum, but in order TASK. */
 BERTH_I_INLINE double berth_i_op_units(const berth_i_sim_plan *p, double seconds) {
   return p->o.order == BERTH_ORDER_TASK ? berth_i_quantise_transfer(seconds, p->o.quantum)
                                         : berth_i_quantise_op(seconds, p->o.quantum);
 }
-BERTH_I_INLINE bool berth_i_is_aside(const berth_i_sim_plan *p, int32_t op) { return p->n_asides > 0 && p->is_aside[op]; }
+BERTH_I_INLINE bool berth_i_is_aside(const berth_i_sim_plan *p, int32_t op) {
+  return p->n_asides > 0 && p->is_aside[op];
+}
 /** Transfers hold or share links of the topology, not channels of devices. */
-BERTH_I_INLINE bool berth_i_on_links(berth_links l) { return l == BERTH_LINKS_ROUTE || l == BERTH_LINKS_FAIR; }
+BERTH_I_INLINE bool berth_i_on_links(berth_links l) {
+  return l == BERTH_LINKS_ROUTE || l == BERTH_LINKS_FAIR;
+}
 /** Ops, and collectives on one of their devices. */
-BERTH_I_INLINE size_t berth_i_memory_runs(const berth_i_sim_plan *p) { return (size_t)p->n_ops + (size_t)p->n_seats; }
-BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) { return p->cost->g; }
-BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
+BERTH_I_INLINE size_t berth_i_memory_runs(const berth_i_sim_plan *p) {
+  return (size_t)p->n_ops + (size_t)p->n_seats;
+}
+BERTH_I_INLINE const berth_graph *berth_i_plan_graph(const berth_i_sim_plan *p) {
+  return p->cost->g;
+}
+BERTH_I_INLINE int32_t berth_i_copy_src(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                                        int32_t edge) {
   return s->ops[p->cost->g->producer[p->edge_tensor[edge]]].device;
 }
-BERTH_I_INLINE int32_t berth_i_copy_dst(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge) {
+BERTH_I_INLINE int32_t berth_i_copy_dst(const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                                        int32_t edge) {
   return s->ops[p->edge_to[edge]].device;
 }
-BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double start, double finish) {
+BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double start,
+                                          double finish) {
   if (t->stretch) {
     double *s = &t->stretch[2 * (t->n_log - t->n_sent - t->n_met)];
     s[0] = start;
@@ -400,14 +455,15 @@ BERTH_I_INLINE void berth_i_trace_stretch(berth_i_trace *t, int32_t op, double s
 }
 
 /** Logs and accounts for a transfer; sent: when the sender is rid of it. */
-static inline void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double start, double sent,
-                                      double arrival) {
+static inline void berth_i_links_note(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy,
+                                      double start, double sent, double arrival) {
   if (s->memory) berth_i_memory_send(p, s, copy, start, sent);
   if (s->trace) berth_i_links_log(p, s, copy, start, sent, arrival);
 }
 
 /** An op takes its device, where its end is known as it begins. */
-BERTH_I_INLINE void berth_i_sim_take(berth_i_sim_state *s, berth_i_sim_device *v, int32_t id, double start, double finish) {
+BERTH_I_INLINE void berth_i_sim_take(berth_i_sim_state *s, berth_i_sim_device *v, int32_t id,
+                                     double start, double finish) {
   if (s->trace) {
     s->trace->start[id] = start;
     s->trace->finish[id] = finish;
@@ -473,12 +529,13 @@ BERTH_I_INLINE int32_t berth_i_slots_next(const berth_i_slots *q) {
   if (q->winner) return q->winner[1];
   berth_i_leader best = berth_i_leader_of(berth_i_leader_at(q, 0), berth_i_leader_at(q, 1));
   for (int32_t k = 2; k < q->n; k += 2) {
-    best = berth_i_leader_of(best, berth_i_leader_of(berth_i_leader_at(q, k), berth_i_leader_at(q, k + 1)));
+    best = berth_i_leader_of(best, berth_i_leader_of(berth_i_leader_at(q, k),
+                                                     berth_i_leader_at(q, k + 1)));
   }
   return (int32_t)best.slot;
 }
 
-/* ---- any_order.c ------------------------------------------------------------------------------------ */
+/* ---- any_order.c ---- */
 
 typedef struct berth_i_any_order {
   double *held, *workspace; /* [devices] */
@@ -487,7 +544,9 @@ typedef struct berth_i_any_order {
 /** Released even if it fails. */
 berth_status berth_i_any_order_init(const berth_cost *c, berth_i_any_order *a);
 void berth_i_any_order_release(const berth_cost *c, berth_i_any_order *a);
-/** Memory policy TOTAL.  @return the lowest device that runs out in some order, or may; BERTH_NONE: none.  O(ops + edges) */
-int32_t berth_i_any_order_over(const berth_cost *c, double param_multiple, const int32_t *device, berth_i_any_order *a);
+/** Memory policy TOTAL. @return the lowest device that runs out in some order, or may; BERTH_NONE:
+ * none. O(ops + edges) */
+int32_t berth_i_any_order_over(const berth_cost *c, double param_multiple, const int32_t *device,
+                               berth_i_any_order *a);
 
 #endif

@@ -1,5 +1,6 @@
-/* Slack: one pass backwards over the log, whose order is a topological order of all that the schedule keeps: inputs before ops,
- * ops in order on devices, transfers in order on channels. Of every thing we keep how much later it might start (its play). */
+/* Slack: one pass backwards over the log, whose order is a topological order of all that the
+ * schedule keeps: inputs before ops, ops in order on devices, transfers in order on channels. Of
+ * every thing we keep how much later it might start (its play). */
 #include "result_internal.h"
 
 /* The next user of a device or a channel: when it starts, and its play. */
@@ -25,7 +26,7 @@ static double lesser(double a, double b) { return a < b ? a : b; }
 static double gap(double end, next_use u) { return u.start - end + u.play; }
 static void narrow(double *play, double value) { *play = lesser(*play, value); }
 
-/* ---- channels ------------------------------------------------------------------------------------ */
+/* ---- channels ---- */
 
 static size_t link_channels(const berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices;
@@ -57,7 +58,7 @@ static void use(next_use *u, double start, double play) {
   u->play = play;
 }
 
-/* ---- the pass --------------------------------------------------------------------------------------- */
+/* ---- the pass ---- */
 
 /* A transfer holds all links of its route at once. */
 static double route_play(slack_pass *k, const berth_transfer *x, double play) {
@@ -72,7 +73,8 @@ static double route_play(slack_pass *k, const berth_transfer *x, double play) {
 static double transfer_play(slack_pass *k, int32_t copy, const berth_transfer *x, double play) {
   const berth_i_sim_plan *p = k->p;
   double window = k->t->window ? k->t->window[copy] : 0, received = x->finish - window;
-  if (p->o.links == BERTH_LINKS_FREE || p->o.links == BERTH_LINKS_FAIR) return play; /* FAIR: as long as it took */
+  /* FAIR: as long as it took */
+  if (p->o.links == BERTH_LINKS_FREE || p->o.links == BERTH_LINKS_FAIR) return play;
   if (p->o.links == BERTH_LINKS_ROUTE) return route_play(k, x, play);
   next_use *out = &k->channel[out_channel(p, x->src, x->dst)];
   next_use *in = &k->channel[in_channel(p, x->src, x->dst)];
@@ -93,7 +95,8 @@ static void pass_transfer(slack_pass *k, int32_t copy, const berth_transfer *x) 
   double play = transfer_play(k, copy, x, k->copy[copy]);
   narrow(&k->op[producer], x->start - k->t->finish[producer] + play);
   /* a pulled tensor is asked for once its reader has the device */
-  if (k->p->o.send == BERTH_SEND_PULL && gap(0, k->device[x->dst]) > x->start + play) use(&k->device[x->dst], x->start, play);
+  if (k->p->o.send == BERTH_SEND_PULL && gap(0, k->device[x->dst]) > x->start + play)
+    use(&k->device[x->dst], x->start, play);
 }
 
 static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
@@ -131,7 +134,7 @@ static void pass_stretch(slack_pass *k, int32_t op, double start, double finish)
   pass_meetings(k, op, start, play);
 }
 
-/* ---- collectives: what they held of channels or links was held by all of it at once ------------------------ */
+/* ---- collectives: what they held of channels or links was held by all of it at once ---- */
 
 typedef struct held {
   slack_pass *k;
@@ -155,7 +158,8 @@ static void hold_pair(void *ud, int32_t src, int32_t dst, double bytes) {
   int32_t n = berth_topology_route(t, src, dst, &links);
   (void)bytes;
   if (x->k->p->o.links == BERTH_LINKS_PAIR) hold(x, berth_i_pair(t, src, dst));
-  for (int32_t i = 0; i < n && x->k->p->o.links == BERTH_LINKS_ROUTE; i++) hold(x, (size_t)links[i]);
+  for (int32_t i = 0; i < n && x->k->p->o.links == BERTH_LINKS_ROUTE; i++)
+    hold(x, (size_t)links[i]);
 }
 
 static void hold_all(held *x, int32_t meeting) {
@@ -182,7 +186,8 @@ static void pass_meeting(slack_pass *k, int32_t meeting) {
   hold_all(&x, meeting);
   x.take = true;
   hold_all(&x, meeting);
-  for (int32_t i = 0; i < c->n_members; i++) narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
+  for (int32_t i = 0; i < c->n_members; i++)
+    narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
 }
 
 static void read_log(slack_pass *k) {

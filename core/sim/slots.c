@@ -1,4 +1,5 @@
-/* Slots: the next event of each source, the earliest found by a scan of a few or a tournament tree of many. */
+/* Slots: the next event of each source, the earliest found by a scan of a few or a tournament tree
+ * of many. */
 #include "sim_internal.h"
 
 enum { SCAN_AT_MOST = 16 };
@@ -18,7 +19,8 @@ static int32_t slots_better(const berth_i_slots *q, int32_t a, int32_t b) {
 }
 
 void berth_i_slots_replay(berth_i_slots *q, int32_t k) {
-  for (int32_t i = (k + q->width) / 2; i > 0; i /= 2) q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
+  for (int32_t i = (k + q->width) / 2; i > 0; i /= 2)
+    q->winner[i] = slots_better(q, q->winner[2 * i], q->winner[2 * i + 1]);
 }
 
 void berth_i_slots_clear(berth_i_slots *q) {
@@ -29,5 +31,6 @@ void berth_i_slots_clear(berth_i_slots *q) {
   }
   if (!q->winner) return;
   for (int32_t k = 0; k < q->width; k++) q->winner[q->width + k] = k;
-  for (int32_t k = q->width - 1; k > 0; k--) q->winner[k] = slots_better(q, q->winner[2 * k], q->winner[2 * k + 1]);
+  for (int32_t k = q->width - 1; k > 0; k--)
+    q->winner[k] = slots_better(q, q->winner[2 * k], q->winner[2 * k + 1]);
 }

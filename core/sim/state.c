@@ -1,7 +1,7 @@
 /* The state: scratch arrays of one run, and putting a placement into them. */
 #include "sim_internal.h"
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   size_t m = (size_t)p->n_edges;
@@ -15,7 +15,8 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   if (p->o.order == BERTH_ORDER_TASK) berth_i_tasks_init(p, &s->pool, &s->tasks);
   if (p->o.memory != BERTH_MEMORY_NONE) s->memory = berth_i_memory_new(p, &s->pool);
   berth_status st;
-  if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || p->o.order != BERTH_ORDER_READY) return st;
+  if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || p->o.order != BERTH_ORDER_READY)
+    return st;
   return berth_i_heap_init(p->ctx, &s->queue, p->n_ops, (size_t)p->n_ops);
 }
 
@@ -35,7 +36,8 @@ static berth_status state_init(const berth_i_sim_plan *p, berth_i_sim_state *s) 
   if (p->choosy) s->ready = berth_i_pool_alloc(&s->pool, n, sizeof *s->ready);
   if (p->o.sequence) s->order = berth_i_pool_alloc(&s->pool, n, sizeof *s->order);
   if (p->cost->g->group) {
-    s->group_device = berth_i_pool_alloc(&s->pool, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
+    s->group_device =
+        berth_i_pool_alloc(&s->pool, (size_t)p->cost->g->n_groups, sizeof *s->group_device);
   }
   berth_i_slots_init(&s->pool, &s->slots, n_sources(p));
   if (!p->plain) st = copies_init(p, s);
@@ -56,7 +58,9 @@ berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state 
 }
 
 /* An op is cut at most once by each op that becomes ready. */
-static size_t most_stretches(const berth_i_sim_plan *p) { return (size_t)p->n_ops * (p->preempt ? 2 : 1); }
+static size_t most_stretches(const berth_i_sim_plan *p) {
+  return (size_t)p->n_ops * (p->preempt ? 2 : 1);
+}
 
 static size_t log_length(const berth_i_sim_plan *p) {
   return most_stretches(p) + (size_t)p->n_edges + (size_t)p->n_collectives;
@@ -72,8 +76,10 @@ berth_status berth_i_sim_trace_new(const berth_i_sim_plan *p, berth_i_sim_state 
   t->cause = berth_i_pool_alloc(&s->kept, n, sizeof *t->cause);
   t->log = berth_i_pool_alloc(&s->kept, log_length(p), sizeof *t->log);
   t->sent = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->sent);
-  if (p->preempt) t->stretch = berth_i_pool_alloc(&s->kept, 2 * most_stretches(p), sizeof *t->stretch);
-  if (p->o.split_windows) t->window = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->window);
+  if (p->preempt)
+    t->stretch = berth_i_pool_alloc(&s->kept, 2 * most_stretches(p), sizeof *t->stretch);
+  if (p->o.split_windows)
+    t->window = berth_i_pool_alloc(&s->kept, (size_t)p->n_edges, sizeof *t->window);
   berth_status st;
   if ((st = berth_i_pool_status(&s->kept)) != BERTH_OK || !s->memory) return st;
   return berth_i_memory_trace(p, s);
@@ -86,21 +92,23 @@ void berth_i_sim_state_release(const berth_i_sim_plan *p, berth_i_sim_state *s) 
   berth_i_pool_free(&s->pool);
 }
 
-/* ---- noise ------------------------------------------------------------------------------------- */
+/* ---- noise ---- */
 
 static void add_noise(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   for (int32_t i = 0; i < p->n_ops; i++) {
-    double t = berth_i_op_time(p->cost, i, s->ops[i].device) * berth_i_sim_noise(p, s, 2 * (uint64_t)i);
+    double t =
+        berth_i_op_time(p->cost, i, s->ops[i].device) * berth_i_sim_noise(p, s, 2 * (uint64_t)i);
     s->ops[i].work = berth_i_op_units(p, t);
   }
 }
 
-/* ---- the placement ------------------------------------------------------------------------------ */
+/* ---- the placement ---- */
 
 static bool check_pins(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
   const int32_t *pin = p->cost->g->pin;
   for (int32_t i = 0; pin && i < p->n_ops; i++) {
-    if (pin[i] != BERTH_NONE && pin[i] != device[i]) return berth_i_sim_refuse(s, BERTH_I_FAULT_PIN, i, device[i], pin[i]);
+    if (pin[i] != BERTH_NONE && pin[i] != device[i])
+      return berth_i_sim_refuse(s, BERTH_I_FAULT_PIN, i, device[i], pin[i]);
   }
   return true;
 }
@@ -119,9 +127,11 @@ static bool check_groups(const berth_i_sim_plan *p, berth_i_sim_state *s, const 
   return true;
 }
 
-static bool cannot_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, int32_t device) {
+static bool cannot_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op,
+                       int32_t device) {
   bool runs = !isinf(berth_i_op_time(p->cost, op, device));
-  return berth_i_sim_refuse(s, runs ? BERTH_I_FAULT_LATE_OP : BERTH_I_FAULT_CANNOT_RUN, op, device, 0);
+  return berth_i_sim_refuse(s, runs ? BERTH_I_FAULT_LATE_OP : BERTH_I_FAULT_CANNOT_RUN, op, device,
+                            0);
 }
 
 static bool place_ops(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device) {
@@ -205,14 +215,16 @@ static bool reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return true;
 }
 
-bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device, uint64_t seed) {
+bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const int32_t *device,
+                       uint64_t seed) {
   s->seed = seed;
   s->seq = s->place = 0;
   s->done = 0;
   s->now = 0;
   s->fault.kind = BERTH_I_FAULT_NONE;
   clear_devices(p, s);
-  if (!place_ops(p, s, device) || !check_pins(p, s, device) || !check_groups(p, s, device)) return false;
+  if (!place_ops(p, s, device) || !check_pins(p, s, device) || !check_groups(p, s, device))
+    return false;
   leave_out_asides(p, s);
   slice_arrays(p, s);
   berth_i_slots_clear(&s->slots);

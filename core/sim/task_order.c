@@ -1,10 +1,12 @@
-/* The order of TAG's published simulator: a heap of the ends of tasks by (time, number). Tasks are ops, edges and collectives. One
- * that becomes ready is given at once what it takes, its device, the links of its route or the queue of collectives, from the
- * moment on at which that is free; so its end is known. An edge between ops on one device is a task of no time, which ends behind
- * all of this instant with lower numbers; of the edges along which a tensor crosses to one device the first stands for all. */
+/* The order of TAG's published simulator: a heap of the ends of tasks by (time, number). Tasks are
+ * ops, edges and collectives. One that becomes ready is given at once what it takes, its device,
+ * the links of its route or the queue of collectives, from the moment on at which that is free; so
+ * its end is known. An edge between ops on one device is a task of no time, which ends behind all
+ * of this instant with lower numbers; of the edges along which a tensor crosses to one device the
+ * first stands for all. */
 #include "sim_internal.h"
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 void berth_i_tasks_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_tasks *x) {
   size_t n = (size_t)p->n_ops + (size_t)p->n_edges + (size_t)p->n_collectives;
@@ -35,7 +37,7 @@ static bool pop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t *task) 
   return true;
 }
 
-/* ---- what becomes ready ---------------------------------------------------------------------------- */
+/* ---- what becomes ready ---- */
 
 static void check_limit(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start) {
   double end = start + (p->n_collectives > 0 ? s->meet.tail : p->tail)[op];
@@ -81,7 +83,7 @@ static void begin_collectives(const berth_i_sim_plan *p, berth_i_sim_state *s, i
   }
 }
 
-/* ---- what ends ----------------------------------------------------------------------------------------- */
+/* ---- what ends ---- */
 
 static void end_edge(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t edge) {
   int32_t tensor = p->edge_tensor[edge], from = p->cost->g->producer[tensor];

@@ -2,18 +2,19 @@
 #include "base/sort_internal.h"
 #include "result_internal.h"
 
-/* ---- transfers ----------------------------------------------------------------------------------- */
+/* ---- transfers ---- */
 
 int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out) {
   *out = r->by_start ? r->by_start : r->trace->sent;
   return r->trace->n_sent;
 }
 
-/* ---- collectives ------------------------------------------------------------------------------ */
+/* ---- collectives ---- */
 
 berth_status berth_i_result_meetings(berth_result *r, const berth_i_sim_state *s) {
   const berth_i_sim_plan *p = r->plan;
-  if (!(r->meetings = berth_i_pool_alloc(&r->pool, (size_t)p->n_collectives, sizeof *r->meetings))) return berth_i_nomem(r->ctx);
+  if (!(r->meetings = berth_i_pool_alloc(&r->pool, (size_t)p->n_collectives, sizeof *r->meetings)))
+    return berth_i_nomem(r->ctx);
   for (int32_t k = 0; k < p->n_collectives; k++) {
     const berth_i_meeting *x = &s->meet.one[k];
     berth_collective_run *y = &r->meetings[k];
@@ -33,14 +34,15 @@ int32_t berth_result_collectives(const berth_result *r, const berth_collective_r
   return r->plan->n_collectives;
 }
 
-int32_t berth_result_collective_devices(const berth_result *r, int32_t collective, const int32_t **devices) {
+int32_t berth_result_collective_devices(const berth_result *r, int32_t collective,
+                                        const int32_t **devices) {
   *devices = NULL;
   if (collective < 0 || collective >= r->plan->n_collectives) return 0;
   *devices = &r->meeting_device[r->plan->seat_at[collective]];
   return r->meetings[collective].n_devices;
 }
 
-/* ---- loads: transfers, then collectives behind them --------------------------------------------- */
+/* ---- loads: transfers, then collectives behind them ---- */
 
 typedef struct span {
   double start, finish;
@@ -74,19 +76,20 @@ static void along(void *ud, int32_t src, int32_t dst, double bytes) {
 }
 
 /* A link may come up several times for a collective. */
-static void walk_links(const berth_result *r, const berth_transfer *x, int32_t load, on_link visit, void *ud) {
+static void walk_links(const berth_result *r, const berth_transfer *x, int32_t load, on_link visit,
+                       void *ud) {
   const berth_i_sim_plan *p = r->plan;
   route_walk w = { p->cost->t, visit, ud };
   int32_t k = load - r->trace->n_sent;
   if (k < 0) {
     along(&w, x[load].src, x[load].dst, p->cost->g->tensor_bytes[x[load].tensor]);
   } else {
-    berth_i_collective_flows(p->cost, k, r->meetings[k].algorithm, r->meetings[k].n_devices, &r->meeting_device[p->seat_at[k]],
-                             along, &w);
+    berth_i_collective_flows(p->cost, k, r->meetings[k].algorithm, r->meetings[k].n_devices,
+                             &r->meeting_device[p->seat_at[k]], along, &w);
   }
 }
 
-/* ---- bytes and busy time of links, in order of start ---------------------------------------------- */
+/* ---- bytes and busy time of links, in order of start ---- */
 
 typedef struct busy_pass {
   berth_result *r;
@@ -130,7 +133,9 @@ static void pass_loads(busy_pass *b, const turn *order) {
 
 berth_status berth_i_result_links(berth_result *r) {
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  busy_pass b = { r, berth_i_pool_zalloc(&scratch, (size_t)r->plan->cost->t->n_links, sizeof *b.until), { 0, 0 } };
+  busy_pass b = { r,
+                  berth_i_pool_zalloc(&scratch, (size_t)r->plan->cost->t->n_links, sizeof *b.until),
+                  { 0, 0 } };
   turn *order = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_collectives, sizeof *order);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
@@ -141,7 +146,7 @@ berth_status berth_i_result_links(berth_result *r) {
   return st;
 }
 
-/* ---- peak sharing -------------------------------------------------------------------------------------- */
+/* ---- peak sharing ---- */
 
 typedef struct edge {
   double time;
@@ -180,7 +185,8 @@ static void count_on_link(void *ud, int32_t link, double bytes) {
 
 const int32_t *berth_result_link_sharing(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
-  size_t links = (size_t)r->plan->cost->t->n_links, n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives);
+  size_t links = (size_t)r->plan->cost->t->n_links,
+         n = 2 * ((size_t)r->trace->n_sent + (size_t)r->plan->n_collectives);
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   crowd c = { 0 };
   if (r->sharing) return r->sharing;
@@ -203,7 +209,7 @@ const int32_t *berth_result_link_sharing(const berth_result *r) {
   return r->sharing;
 }
 
-/* ---- exposed and overlapped communication ----------------------------------------------------------------- */
+/* ---- exposed and overlapped communication ---- */
 
 typedef struct change {
   double time;
@@ -217,7 +223,8 @@ static size_t put_span(change *c, size_t at, int32_t device, span s, bool comput
   int8_t one = 1, none = 0;
   if (!(s.start < s.finish)) return at;
   c[at++] = (change){ s.start, device, computes ? one : none, computes ? none : one };
-  c[at++] = (change){ s.finish, device, computes ? (int8_t)-1 : none, computes ? none : (int8_t)-1 };
+  c[at++] =
+      (change){ s.finish, device, computes ? (int8_t)-1 : none, computes ? none : (int8_t)-1 };
   return at;
 }
 
@@ -265,7 +272,8 @@ static void observe(watch *w, berth_overlap *o, const change *c) {
 
 const berth_overlap *berth_result_overlap(const berth_result *r) {
   berth_result *cached = (berth_result *)(uintptr_t)r; /* immutable but for this */
-  size_t d = (size_t)r->plan->n_devices + 1, n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats);
+  size_t d = (size_t)r->plan->n_devices + 1,
+         n = 2 * ((size_t)r->trace->n_log + (size_t)r->plan->n_seats);
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   if (r->overlap) return r->overlap;
   change *c = berth_i_pool_alloc(&scratch, n, sizeof *c);

@@ -1,5 +1,6 @@
-/* The dynamic program over ideals. A state of ideal I: accelerators and CPUs used for I, and the best value so far. From I all
- * ideals J above it are tried whose difference fits on one device, depth first, with running sums. */
+/* The dynamic program over ideals. A state of ideal I: accelerators and CPUs used for I, and the
+ * best value so far. From I all ideals J above it are tried whose difference fits on one device,
+ * depth first, with running sums. */
 #include "split_internal.h"
 
 enum { POLL = 1 << 16 };
@@ -29,10 +30,12 @@ typedef struct program {
   int64_t poll;
 } program;
 
-/* ---- what is left above an ideal ---------------------------------------------------------- */
+/* ---- what is left above an ideal ---- */
 
 /* Accelerator work that a unit cannot but bring, unless CPU seconds stand for it. */
-static double least_work(const berth_i_split_model *m, int32_t u) { return m->cpu[u] > 0 && !isinf(m->acc[u]) ? m->acc[u] : 0; }
+static double least_work(const berth_i_split_model *m, int32_t u) {
+  return m->cpu[u] > 0 && !isinf(m->acc[u]) ? m->acc[u] : 0;
+}
 
 static double relief_of(const berth_i_split_model *m) {
   double most = 0;
@@ -50,7 +53,8 @@ double berth_i_split_bound(const berth_i_split_model *m) {
   return fmax(widest, share > 0 ? total / share : 0);
 }
 
-/* The units of an ideal are found along its first link from below; `mark` counts the units of nets in it. */
+/* The units of an ideal are found along its first link from below; `mark` counts the units of nets
+ * in it. */
 static double cut_delta(const berth_i_split_model *m, int32_t u, int32_t *count) {
   double d = 0;
   for (int32_t e = m->of_at[u]; e < m->of_at[u + 1]; e++) {
@@ -93,9 +97,10 @@ static void measure_ideals(program *p, double total) {
   for (int32_t i = 0; i < d->n; i++) p->seen[i] = BERTH_NONE;
 }
 
-/* ---- states ------------------------------------------------------------------------------- */
+/* ---- states ---- */
 
-/* Nothing below the limit can come of it: what is left does not fit in the devices that are left. */
+/* Nothing below the limit can come of it: what is left does not fit in the devices that are
+ * left. */
 static bool hopeless(const program *p, int32_t ideal, int32_t acc, int32_t cpu) {
   double left = p->rest[ideal];
   if (p->s->sum) return false;
@@ -121,7 +126,9 @@ static void find_live(program *p, int32_t ideal) {
   for (int32_t k = 0; k <= acc; k++) {
     for (int32_t c = 0; c <= cpu; c++) {
       int32_t s = k * p->columns + c;
-      if (!(value[s] < p->s->limit) || hopeless(p, ideal, acc - k, cpu - c) || dominated(p, value, k, c)) continue;
+      if (!(value[s] < p->s->limit) || hopeless(p, ideal, acc - k, cpu - c)
+          || dominated(p, value, k, c))
+        continue;
       p->live[p->n_live++] = s;
       p->use_acc |= k < acc;
       p->use_cpu |= c < cpu;
@@ -129,8 +136,10 @@ static void find_live(program *p, int32_t ideal) {
   }
 }
 
-static void offer(program *p, int32_t from, int32_t to, int32_t old, int32_t s, double load, bool cpu) {
-  double before = p->value[(size_t)from * (size_t)p->n_states + (size_t)old], v = p->s->sum ? before + load : fmax(before, load);
+static void offer(program *p, int32_t from, int32_t to, int32_t old, int32_t s, double load,
+                  bool cpu) {
+  double before = p->value[(size_t)from * (size_t)p->n_states + (size_t)old],
+         v = p->s->sum ? before + load : fmax(before, load);
   size_t at = (size_t)to * (size_t)p->n_states + (size_t)s;
   if (!(v < p->value[at]) || !(v < p->s->limit)) return;
   p->value[at] = v;
@@ -153,7 +162,7 @@ static void offer_all(program *p, int32_t from, const step *t) {
   }
 }
 
-/* ---- all differences above one ideal ------------------------------------------------------ */
+/* ---- all differences above one ideal ---- */
 
 static bool may_grow(const program *p, double acc, double cpu, double bytes) {
   if (p->use_cpu && cpu < p->s->limit) return true;
@@ -169,7 +178,9 @@ static berth_status poll(program *p) {
 
 static void climb(program *p, step *t, int32_t to, int32_t u) {
   const berth_i_split_model *m = p->m;
-  t[1] = (step){ to, p->ideals->at[to], u, t->acc + m->acc[u], t->cpu + m->cpu[u], t->bytes + m->bytes[u], 0 };
+  t[1] = (step){
+    to, p->ideals->at[to], u, t->acc + m->acc[u], t->cpu + m->cpu[u], t->bytes + m->bytes[u], 0
+  };
   t[1].transfers = fmax(0, t->transfers + cut_delta(m, u, p->count));
 }
 
@@ -189,7 +200,8 @@ static berth_status go_on_from(program *p, int32_t from) {
     int32_t u = d->add[t->cursor++];
     if (p->seen[to] == from) continue;
     p->seen[to] = from;
-    if (!may_grow(p, t->acc + p->m->acc[u], t->cpu + p->m->cpu[u], t->bytes + p->m->bytes[u])) continue;
+    if (!may_grow(p, t->acc + p->m->acc[u], t->cpu + p->m->cpu[u], t->bytes + p->m->bytes[u]))
+      continue;
     climb(p, t, to, u);
     offer_all(p, from, ++t);
     st = poll(p);
@@ -197,10 +209,12 @@ static berth_status go_on_from(program *p, int32_t from) {
   return st;
 }
 
-/* ---- the answer --------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
-/* Marks the units from `low` up to `high` with the device: walks links down by size, which needs the links from below. */
-static void assign(program *p, int32_t high, int32_t low, int32_t device, const int32_t *below, const int32_t *unit_below) {
+/* Marks the units from `low` up to `high` with the device: walks links down by size, which needs
+ * the links from below. */
+static void assign(program *p, int32_t high, int32_t low, int32_t device, const int32_t *below,
+                   const int32_t *unit_below) {
   while (high != low && high > 0) {
     p->s->device[unit_below[high]] = device;
     high = below[high];
@@ -243,11 +257,12 @@ static void read_answer(program *p) {
   }
 }
 
-/* ---- all together ------------------------------------------------------------------------- */
+/* ---- all together ---- */
 
 double berth_i_split_dp_bytes(const berth_i_split_model *m, int32_t ideals) {
-  return (double)ideals * ((m->sorts.n_acc + 1.0) * (m->sorts.n_cpu + 1.0) * (sizeof(double) + sizeof(int32_t)) +
-                           2 * sizeof(double) + 2 * sizeof(int32_t));
+  return (double)ideals
+         * ((m->sorts.n_acc + 1.0) * (m->sorts.n_cpu + 1.0) * (sizeof(double) + sizeof(int32_t))
+            + 2 * sizeof(double) + 2 * sizeof(int32_t));
 }
 
 static berth_status solve(program *p) {

@@ -1,4 +1,5 @@
-/* Ideals (downward-closed sets of units) of the contracted graph, listed by size through a hash table of bit sets. */
+/* Ideals (downward-closed sets of units) of the contracted graph, listed by size through a hash
+ * table of bit sets. */
 #include "split_internal.h"
 
 typedef struct lister {
@@ -25,7 +26,8 @@ static size_t hash_of(const uint64_t *b, size_t words) {
 
 static size_t slot_of(const lister *l, const uint64_t *b) {
   size_t at = hash_of(b, l->words) & (l->n_slots - 1);
-  while (l->slot[at] != BERTH_NONE && memcmp(l->bits + (size_t)l->slot[at] * l->words, b, l->words * sizeof *b) != 0)
+  while (l->slot[at] != BERTH_NONE
+         && memcmp(l->bits + (size_t)l->slot[at] * l->words, b, l->words * sizeof *b) != 0)
     at = (at + 1) & (l->n_slots - 1);
   return at;
 }
@@ -42,8 +44,9 @@ static berth_status rehash(lister *l) {
 }
 
 static double held(const lister *l) {
-  return (double)(l->cap_bits * sizeof *l->bits + l->n_slots * sizeof *l->slot + l->out->cap_links * sizeof *l->out->to +
-                  l->out->cap_add * sizeof *l->out->add + l->out->cap_at * sizeof *l->out->at);
+  return (double)(l->cap_bits * sizeof *l->bits + l->n_slots * sizeof *l->slot
+                  + l->out->cap_links * sizeof *l->out->to + l->out->cap_add * sizeof *l->out->add
+                  + l->out->cap_at * sizeof *l->out->at);
 }
 
 static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
@@ -52,7 +55,8 @@ static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
   if (2 * (n + 1) > l->n_slots && (st = rehash(l)) != BERTH_OK) return st;
   size_t at = slot_of(l, b);
   if (l->slot[at] == BERTH_NONE) {
-    st = berth_i_pool_grow(&l->pool, (void **)&l->bits, &l->cap_bits, (n + 1) * l->words, sizeof *l->bits);
+    st = berth_i_pool_grow(&l->pool, (void **)&l->bits, &l->cap_bits, (n + 1) * l->words,
+                           sizeof *l->bits);
     if (st != BERTH_OK) return st;
     memcpy(l->bits + n * l->words, b, l->words * sizeof *b);
     l->slot[at] = l->out->n++;
@@ -62,8 +66,11 @@ static berth_status add_ideal(lister *l, const uint64_t *b, int32_t *id) {
 }
 
 static berth_status add_link(berth_i_ideals *out, int32_t to, int32_t unit) {
-  berth_status st = berth_i_pool_grow(&out->pool, (void **)&out->to, &out->cap_links, out->n_links + 1, sizeof *out->to);
-  if (st == BERTH_OK) st = berth_i_pool_grow(&out->pool, (void **)&out->add, &out->cap_add, out->n_links + 1, sizeof *out->add);
+  berth_status st = berth_i_pool_grow(&out->pool, (void **)&out->to, &out->cap_links,
+                                      out->n_links + 1, sizeof *out->to);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&out->pool, (void **)&out->add, &out->cap_add, out->n_links + 1,
+                           sizeof *out->add);
   if (st != BERTH_OK) return st;
   out->to[out->n_links] = to;
   out->add[out->n_links++] = unit;
@@ -98,7 +105,8 @@ static berth_status list_all(lister *l) {
   int32_t id;
   berth_status st = add_ideal(l, l->next, &id);
   for (id = 0; st == BERTH_OK && id < out->n && held(l) <= l->bytes; id++) {
-    st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)id + 2, sizeof *out->at);
+    st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)id + 2,
+                           sizeof *out->at);
     if (st != BERTH_OK) break;
     out->at[id] = (int32_t)out->n_links;
     st = extend(l, id);
@@ -112,7 +120,8 @@ static berth_status list_all(lister *l) {
 static void mark_before(lister *l) {
   for (int32_t u = 0; u < l->m->n; u++)
     for (int32_t e = l->m->pred_at[u]; e < l->m->pred_at[u + 1]; e++)
-      l->before[(size_t)u * l->words + (size_t)(l->m->pred[e] / 64)] |= (uint64_t)1 << (l->m->pred[e] % 64);
+      l->before[(size_t)u * l->words + (size_t)(l->m->pred[e] / 64)] |= (uint64_t)1
+                                                                        << (l->m->pred[e] % 64);
 }
 
 berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, berth_i_ideals *out) {
@@ -132,9 +141,12 @@ berth_status berth_i_ideals_list(const berth_i_split_model *m, double bytes, ber
   return st;
 }
 
-berth_status berth_i_ideals_chain(const berth_i_split_model *m, const int32_t *order, berth_i_ideals *out) {
-  *out = (berth_i_ideals){ .pool = berth_i_pool_empty(m->cost->ctx), .n = m->n + 1, .complete = true };
-  berth_status st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at, (size_t)out->n + 1, sizeof *out->at);
+berth_status berth_i_ideals_chain(const berth_i_split_model *m, const int32_t *order,
+                                  berth_i_ideals *out) {
+  *out =
+      (berth_i_ideals){ .pool = berth_i_pool_empty(m->cost->ctx), .n = m->n + 1, .complete = true };
+  berth_status st = berth_i_pool_grow(&out->pool, (void **)&out->at, &out->cap_at,
+                                      (size_t)out->n + 1, sizeof *out->at);
   for (int32_t i = 0; i < m->n && st == BERTH_OK; i++) {
     out->at[i] = i;
     st = add_link(out, i + 1, order[i]);
@@ -143,4 +155,3 @@ berth_status berth_i_ideals_chain(const berth_i_split_model *m, const int32_t *o
   else berth_i_pool_free(&out->pool);
   return st;
 }
-

@@ -13,7 +13,8 @@ static bool is_cpu(const improver *p, int32_t d) { return p->m->sorts.is_cpu[d];
 
 static double net_load(const improver *p, int32_t net, int32_t d) {
   int32_t n = p->count[(size_t)net * (size_t)p->n_devices + (size_t)d];
-  return !is_cpu(p, d) && n > 0 && n < p->m->net_at[net + 1] - p->m->net_at[net] ? p->m->price[net] : 0;
+  return !is_cpu(p, d) && n > 0 && n < p->m->net_at[net + 1] - p->m->net_at[net] ? p->m->price[net]
+                                                                                 : 0;
 }
 
 /* Adds (by 1) or takes away (by -1) a unit. Loads of other devices do not change. */
@@ -29,8 +30,12 @@ static void shift(improver *p, int32_t u, int32_t d, int32_t by) {
   p->bytes[d] += by * m->bytes[u];
 }
 
-static bool can_run(const improver *p, int32_t u, int32_t d) { return !isinf(is_cpu(p, d) ? p->m->cpu[u] : p->m->acc[u]); }
-static bool fits(const improver *p, int32_t d) { return is_cpu(p, d) || p->bytes[d] <= p->m->sorts.memory * (1 + 1e-12); }
+static bool can_run(const improver *p, int32_t u, int32_t d) {
+  return !isinf(is_cpu(p, d) ? p->m->cpu[u] : p->m->acc[u]);
+}
+static bool fits(const improver *p, int32_t d) {
+  return is_cpu(p, d) || p->bytes[d] <= p->m->sorts.memory * (1 + 1e-12);
+}
 
 static void exchange(improver *p, int32_t u, int32_t v, int32_t a, int32_t b) {
   shift(p, u, a, -1);
@@ -68,7 +73,8 @@ static int32_t busiest(const improver *p) {
   return best;
 }
 
-/* Only what unburdens the busiest device counts; each step lowers the loads, sorted, as words are ordered: it ends. */
+/* Only what unburdens the busiest device counts; each step lowers the loads, sorted, as words are
+ * ordered: it ends. */
 static bool improve_once(improver *p) {
   int32_t n = p->m->n, d = busiest(p);
   for (int32_t u = 0; u < n; u++)
@@ -103,8 +109,10 @@ berth_status berth_i_split_improve(const berth_i_split_model *m, int32_t *device
   return st;
 }
 
-/* The devices form a chain of ideals if and only if the graph of devices, by forward edges, has no circle. */
-berth_status berth_i_split_contiguous(const berth_i_split_model *m, const int32_t *device, bool *yes) {
+/* The devices form a chain of ideals if and only if the graph of devices, by forward edges, has no
+ * circle. */
+berth_status berth_i_split_contiguous(const berth_i_split_model *m, const int32_t *device,
+                                      bool *yes) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   int32_t n = 0, count = 0, d = m->cost->n_devices;
   int32_t *from = berth_i_pool_alloc(&scratch, (size_t)m->n_edges, sizeof *from), *at = NULL;

@@ -1,10 +1,12 @@
 /* The latency of splits: a lower bound, local search; topological orders to start from. */
 #include "split_internal.h"
 
-/* ---- orders ------------------------------------------------------------------------------- */
+/* ---- orders ---- */
 
-/* Kahn's algorithm along or against the edges, next taken from the front (FIFO) or the back of what is ready. */
-static void kahn(const berth_i_split_model *m, bool against, bool fifo, int32_t *order, int32_t *waits, int32_t *ready) {
+/* Kahn's algorithm along or against the edges, next taken from the front (FIFO) or the back of what
+ * is ready. */
+static void kahn(const berth_i_split_model *m, bool against, bool fifo, int32_t *order,
+                 int32_t *waits, int32_t *ready) {
   const int32_t *in = against ? m->succ_at : m->pred_at, *at = against ? m->pred_at : m->succ_at;
   const int32_t *to = against ? m->pred : m->succ;
   int32_t u, head = 0, tail = 0;
@@ -29,7 +31,7 @@ bool berth_i_split_order(const berth_i_split_model *m, int k, int32_t *order, in
   return true;
 }
 
-/* ---- bound -------------------------------------------------------------------------------- */
+/* ---- bound ---- */
 
 static double least_time(const berth_cost *c, const berth_i_sorts *s, int32_t op) {
   double a = s->n_acc ? berth_i_op_time(c, op, s->acc[0]) : (double)INFINITY;
@@ -54,23 +56,25 @@ berth_status berth_i_split_latency_bound(const berth_i_split_model *m, double *b
   return BERTH_OK;
 }
 
-/* ---- a core on one accelerator, a shell on CPUs ------------------------------------------- */
+/* ---- a core on one accelerator, a shell on CPUs ---- */
 
-/* A backward op is with its forward op, so two accelerators that cut the forward pass in two wait for each other: only
- * the innermost part can be on an accelerator then, and what is outside on CPUs, where ops run one by one. The units of `order`
- * from `from` on are the core. */
-void berth_i_split_core(const berth_i_split_model *m, const int32_t *order, int32_t from, int32_t *device) {
+/* A backward op is with its forward op, so two accelerators that cut the forward pass in two wait
+ * for each other: only the innermost part can be on an accelerator then, and what is outside on
+ * CPUs, where ops run one by one. The units of `order` from `from` on are the core. */
+void berth_i_split_core(const berth_i_split_model *m, const int32_t *order, int32_t from,
+                        int32_t *device) {
   for (int32_t i = 0; i < m->n; i++) {
     int32_t u = order[i], d = i < from || isinf(m->acc[u]) ? m->sorts.cpu[0] : m->sorts.acc[0];
     device[u] = isinf(m->cpu[u]) ? m->sorts.acc[0] : d;
   }
 }
 
-/* ---- annealing ---------------------------------------------------------------------------- */
+/* ---- annealing ---- */
 
 enum { MOST_TRIALS = 60000, POLL = 64 };
 static const double TRIALS_BY_SIZE = 6e7;       /* ops and edges valued in all */
-static const double WARMTH[] = { 0.003, 0.03, 0.3 }; /* of the latency at the start of a walk: what a move may cost, at first */
+static const double WARMTH[] = { 0.003, 0.03, 0.3 }; /* of the latency at the start of a walk: what
+                                                        a move may cost, at first */
 
 typedef struct climber {
   const berth_i_split_model *m;
@@ -87,7 +91,8 @@ static berth_status value_of(climber *k, double *latency) {
   for (int32_t v = 0; v < k->m->n_ops; v++) k->op_device[v] = k->device[k->m->unit[v]];
   berth_split_value value;
   berth_status st;
-  if ((st = berth_i_split_value(k->m->cost, &k->m->sorts, k->op_device, NULL, &value)) != BERTH_OK) return st;
+  if ((st = berth_i_split_value(k->m->cost, &k->m->sorts, k->op_device, NULL, &value)) != BERTH_OK)
+    return st;
   *latency = value.over == BERTH_NONE ? value.latency : (double)INFINITY;
   return BERTH_OK;
 }
@@ -133,7 +138,8 @@ static void undo(climber *k) {
   }
 }
 
-/* One end of a cut edge and the device of the other; else, or if there is none, any unit and any device. */
+/* One end of a cut edge and the device of the other; else, or if there is none, any unit and any
+ * device. */
 static int32_t choose(climber *k, bool *head, int32_t *to) {
   int32_t n = list_cut(k);
   *head = berth_rng_below(&k->rng, 2);
@@ -200,11 +206,13 @@ static berth_status anneal(climber *k, double trials) {
   return st;
 }
 
-berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t *device, double visits) {
+berth_status berth_i_split_latency_search(const berth_i_split_model *m, int32_t *device,
+                                          double visits) {
   berth_i_pool scratch = berth_i_pool_empty(m->cost->ctx);
   size_t n = (size_t)m->n;
   climber k = { .m = m, .best = device };
-  double trials = fmin(visits, fmin(MOST_TRIALS, TRIALS_BY_SIZE / (1.0 + m->n_ops + m->cost->g->n_edges)));
+  double trials =
+      fmin(visits, fmin(MOST_TRIALS, TRIALS_BY_SIZE / (1.0 + m->n_ops + m->cost->g->n_edges)));
   k.device = berth_i_pool_copy(&scratch, device, n, sizeof *k.device);
   k.moved = berth_i_pool_alloc(&scratch, n, sizeof *k.moved);
   k.before = berth_i_pool_alloc(&scratch, n, sizeof *k.before);

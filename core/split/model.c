@@ -1,9 +1,11 @@
-/* The contracted graph of a split: colour classes, fused circles, units of no time merged; nets with their prices. */
+/* The contracted graph of a split: colour classes, fused circles, units of no time merged; nets
+ * with their prices. */
 #include "split_internal.h"
 
-berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t *key, const int32_t *item, int32_t **at,
-                         int32_t **items) {
-  int32_t *a = berth_i_pool_zalloc(pool, (size_t)n + 1, sizeof *a), *x = berth_i_pool_alloc(pool, (size_t)m, sizeof *x);
+berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t *key,
+                         const int32_t *item, int32_t **at, int32_t **items) {
+  int32_t *a = berth_i_pool_zalloc(pool, (size_t)n + 1, sizeof *a),
+          *x = berth_i_pool_alloc(pool, (size_t)m, sizeof *x);
   berth_status st = berth_i_pool_status(pool);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < m; i++) a[key[i] + 1]++;
@@ -16,7 +18,7 @@ berth_status berth_i_csr(berth_i_pool *pool, int32_t n, int32_t m, const int32_t
   return BERTH_OK;
 }
 
-/* ---- edges between units ------------------------------------------------------------------ */
+/* ---- edges between units ---- */
 
 /* Pairs of units, directed; `u`, `v` grow together. */
 typedef struct pairs {
@@ -26,8 +28,10 @@ typedef struct pairs {
 
 static berth_status add_pair(berth_i_pool *pool, pairs *p, int32_t u, int32_t v) {
   berth_status st;
-  if ((st = berth_i_pool_grow(pool, (void **)&p->u, &p->cap_u, p->n + 1, sizeof *p->u)) != BERTH_OK) return st;
-  if ((st = berth_i_pool_grow(pool, (void **)&p->v, &p->cap_v, p->n + 1, sizeof *p->v)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(pool, (void **)&p->u, &p->cap_u, p->n + 1, sizeof *p->u)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_pool_grow(pool, (void **)&p->v, &p->cap_v, p->n + 1, sizeof *p->v)) != BERTH_OK)
+    return st;
   p->u[p->n] = u;
   p->v[p->n++] = v;
   return BERTH_OK;
@@ -65,7 +69,9 @@ typedef struct maker {
   pairs edges;
 } maker;
 
-static bool backward(const berth_graph *g, int32_t op) { return g->flags && (g->flags[op] & BERTH_OP_BACKWARD); }
+static bool backward(const berth_graph *g, int32_t op) {
+  return g->flags && (g->flags[op] & BERTH_OP_BACKWARD);
+}
 
 static berth_status join_groups(maker *k) {
   int32_t *first = berth_i_alloc(k->ctx, (size_t)k->g->n_groups, sizeof *first);
@@ -100,7 +106,8 @@ static berth_status forward_edges(maker *k) {
   for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++)
     if (!backward(g, v)) forward[k->unit[v]] = 1;
   for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++)
-    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++) st = forward_edge(k, forward, g->producer[t], g->use[e]);
+    for (int32_t e = g->use_at[t]; e < g->use_at[t + 1] && st == BERTH_OK; e++)
+      st = forward_edge(k, forward, g->producer[t], g->use[e]);
   berth_i_free(k->ctx, forward, (size_t)k->n, sizeof *forward);
   return st == BERTH_OK ? distinct(k->ctx, k->n, &k->edges) : st;
 }
@@ -118,8 +125,10 @@ static berth_status renumber(maker *k, const int32_t *to, int32_t n) {
 /* Strong components, numbered in topological order. */
 static berth_status fuse_circles(maker *k) {
   berth_i_pool scratch = berth_i_pool_empty(k->ctx);
-  int32_t *at = NULL, *succ = NULL, *to = berth_i_pool_alloc(&scratch, (size_t)k->n, sizeof *to), n = 0;
-  berth_status st = berth_i_csr(&scratch, k->n, (int32_t)k->edges.n, k->edges.u, k->edges.v, &at, &succ);
+  int32_t *at = NULL, *succ = NULL, *to = berth_i_pool_alloc(&scratch, (size_t)k->n, sizeof *to),
+          n = 0;
+  berth_status st =
+      berth_i_csr(&scratch, k->n, (int32_t)k->edges.n, k->edges.u, k->edges.v, &at, &succ);
   if (st == BERTH_OK) st = berth_i_strong(k->ctx, k->n, at, succ, to, &n);
   for (int32_t v = 0; v < k->n && st == BERTH_OK; v++) to[v] = n - 1 - to[v];
   if (st == BERTH_OK) st = renumber(k, to, n);
@@ -134,14 +143,17 @@ static void mark_timed(maker *k, const berth_i_sorts *s) {
   }
 }
 
-static int32_t living_neighbour(const int32_t *at, const int32_t *near, const int32_t *to, int32_t v) {
+static int32_t living_neighbour(const int32_t *at, const int32_t *near, const int32_t *to,
+                                int32_t v) {
   for (int32_t i = at[v]; i < at[v + 1]; i++)
     if (to[near[i]] == near[i]) return near[i];
   return BERTH_NONE;
 }
 
-/* to[v]: v, or what it joined. The list is a queue of all that may join: each enters at most twice. */
-static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, int32_t *to, int32_t *degree, int32_t *queue) {
+/* to[v]: v, or what it joined. The list is a queue of all that may join: each enters at most
+ * twice. */
+static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, int32_t *to,
+                       int32_t *degree, int32_t *queue) {
   int32_t v, n = 0;
   for (v = 0; v < k->n; v++) {
     to[v] = v;
@@ -157,7 +169,8 @@ static void merge_idle(const maker *k, const int32_t *at, const int32_t *near, i
   }
 }
 
-/* Chains of joins; then numbers without gaps, in the old order, which stays topological for leaves that go. */
+/* Chains of joins; then numbers without gaps, in the old order, which stays topological for leaves
+ * that go. */
 static int32_t resolve(int32_t *to, int32_t n, int32_t *number) {
   int32_t count = 0;
   for (int32_t v = 0; v < n; v++) {
@@ -176,7 +189,8 @@ static int32_t resolve(int32_t *to, int32_t n, int32_t *number) {
 static berth_status merge_units(maker *k) {
   pairs both = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(k->ctx);
-  int32_t n = k->n, *at = NULL, *near = NULL, *block = berth_i_pool_alloc(&scratch, 5 * (size_t)n, sizeof *block);
+  int32_t n = k->n, *at = NULL, *near = NULL,
+          *block = berth_i_pool_alloc(&scratch, 5 * (size_t)n, sizeof *block);
   berth_status st = berth_i_pool_status(&scratch);
   for (size_t i = 0; i < k->edges.n && st == BERTH_OK; i++) {
     st = add_pair(&scratch, &both, k->edges.u[i], k->edges.v[i]);
@@ -191,7 +205,7 @@ static berth_status merge_units(maker *k) {
   return st;
 }
 
-/* ---- sums and nets ------------------------------------------------------------------------ */
+/* ---- sums and nets ---- */
 
 static berth_status sum_units(berth_i_split_model *m) {
   const berth_cost *c = m->cost;
@@ -242,34 +256,44 @@ static berth_status make_nets(berth_i_split_model *m) {
     for (int32_t i = 0; i < n; i++) owner[m->n_pins++] = m->n_nets;
     m->price[m->n_nets++] = price;
   }
-  if ((st = berth_i_csr(&m->pool, m->n_nets, m->n_pins, owner, pins, &m->net_at, &m->net)) != BERTH_OK) goto done;
+  if ((st = berth_i_csr(&m->pool, m->n_nets, m->n_pins, owner, pins, &m->net_at, &m->net))
+      != BERTH_OK)
+    goto done;
   st = berth_i_csr(&m->pool, m->n, m->n_pins, pins, owner, &m->of_at, &m->of);
 done:
   berth_i_pool_free(&scratch);
   return st;
 }
 
-/* ---- all together ------------------------------------------------------------------------- */
+/* ---- all together ---- */
 
 static berth_status take_edges(maker *k, berth_i_split_model *m) {
   m->n_edges = (int32_t)k->edges.n;
-  berth_status st = berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
-  return st == BERTH_OK ? berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.v, k->edges.u, &m->pred_at, &m->pred) : st;
+  berth_status st =
+      berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.u, k->edges.v, &m->succ_at, &m->succ);
+  return st == BERTH_OK ? berth_i_csr(&m->pool, k->n, m->n_edges, k->edges.v, k->edges.u,
+                                      &m->pred_at, &m->pred)
+                        : st;
 }
 
 static berth_status contract(maker *k, berth_i_split_model *m) {
   berth_status st;
-  if ((st = join_groups(k)) != BERTH_OK || (st = forward_edges(k)) != BERTH_OK || (st = fuse_circles(k)) != BERTH_OK) return st;
+  if ((st = join_groups(k)) != BERTH_OK || (st = forward_edges(k)) != BERTH_OK
+      || (st = fuse_circles(k)) != BERTH_OK)
+    return st;
   mark_timed(k, &m->sorts);
   if ((st = merge_units(k)) != BERTH_OK || (st = fuse_circles(k)) != BERTH_OK) return st;
   m->n = k->n;
   return take_edges(k, m);
 }
 
-berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu, berth_i_split_model *m) {
+berth_status berth_i_split_model_make(const berth_cost *cost, const char *cpu,
+                                      berth_i_split_model *m) {
   berth_ctx *ctx = cost->ctx;
   maker k = { .pool = berth_i_pool_empty(ctx), .cost = cost, .g = cost->g, .ctx = ctx };
-  *m = (berth_i_split_model){ .pool = berth_i_pool_empty(ctx), .cost = cost, .n_ops = cost->g->n_ops };
+  *m = (berth_i_split_model){ .pool = berth_i_pool_empty(ctx),
+                              .cost = cost,
+                              .n_ops = cost->g->n_ops };
   berth_status st;
   if ((st = berth_i_sorts_make(cost, cpu, &m->pool, &m->sorts)) != BERTH_OK) goto done;
   m->unit = k.unit = berth_i_pool_alloc(&m->pool, (size_t)m->n_ops, sizeof *m->unit);
@@ -284,4 +308,3 @@ done:
   if (st != BERTH_OK) berth_i_pool_free(&m->pool);
   return st;
 }
-

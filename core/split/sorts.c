@@ -1,11 +1,13 @@
-/* Devices of both sorts, accelerators and CPUs: which is which, and whether those of one sort are alike. */
+/* Devices of both sorts, accelerators and CPUs: which is which, and whether those of one sort are
+ * alike. */
 #include "split_internal.h"
 
 static berth_status must_be_alike(const berth_cost *c, const int32_t *d, int32_t n) {
   for (int32_t i = 1; i < n; i++) {
     if (c->class_of[d[i]] != c->class_of[d[0]])
       return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                          "split: devices %d and %d are of one sort and take different times for an op", (int)d[0], (int)d[i]);
+                          "split: devices %d and %d are of one sort and take different times for "
+                          "an op", (int)d[0], (int)d[i]);
   }
   return BERTH_OK;
 }
@@ -14,13 +16,15 @@ static berth_status same_memory(const berth_cost *c, const berth_i_sorts *s) {
   for (int32_t i = 1; i < s->n_acc; i++) {
     double a = c->t->devices[s->acc[0]].memory, b = c->t->devices[s->acc[i]].memory;
     if (a != b)
-      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: accelerators %d and %d have different memories: %g and %g bytes",
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                          "split: accelerators %d and %d have different memories: %g and %g bytes",
                           (int)s->acc[0], (int)s->acc[i], a, b);
   }
   return BERTH_OK;
 }
 
-/* One transfer time per tensor, whoever sends to whom. O(devices^2), or as much for every tensor with a table */
+/* One transfer time per tensor, whoever sends to whom. O(devices^2), or as much for every tensor
+ * with a table */
 static berth_status same_transfers(const berth_cost *c) {
   int32_t n = c->n_devices;
   if (c->uniform || n < 2) return BERTH_OK;
@@ -30,7 +34,8 @@ static berth_status same_transfers(const berth_cost *c) {
       for (int32_t b = 0; b < n; b++)
         if (a != b && berth_i_transfer_time(c, t, a, b) != first)
           return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
-                              "split: tensor %d takes %g s from device 0 to 1, %g s from %d to %d: all pairs must be alike",
+                              "split: tensor %d takes %g s from device 0 to 1, %g s from %d to "
+                              "%d: all pairs must be alike",
                               (int)t, first, berth_i_transfer_time(c, t, a, b), (int)a, (int)b);
   }
   return BERTH_OK;
@@ -39,16 +44,20 @@ static berth_status same_transfers(const berth_cost *c) {
 static berth_status check_transfers(const berth_cost *c) {
   berth_status st = same_transfers(c);
   for (int32_t t = 0; st == BERTH_OK && c->n_devices > 1 && t < c->g->n_tensors; t++)
-    if (isinf(berth_i_host_time(c, t))) st = berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: tensor %d cannot cross", (int)t);
+    if (isinf(berth_i_host_time(c, t)))
+      st = berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: tensor %d cannot cross", (int)t);
   return st;
 }
 
-berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_pool *pool, berth_i_sorts *s) {
+berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_pool *pool,
+                                berth_i_sorts *s) {
   int32_t n = c->n_devices;
   memset(s, 0, sizeof *s);
-  if (c->g->n_collectives) return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has collectives");
+  if (c->g->n_collectives)
+    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has collectives");
   if (berth_i_first_communication(c->g) != BERTH_NONE) {
-    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: the graph has communication ops, which are no load");
+    return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                        "split: the graph has communication ops, which are no load");
   }
   s->acc = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->acc);
   s->cpu = berth_i_pool_alloc(pool, (size_t)n, sizeof *s->cpu);
@@ -61,8 +70,9 @@ berth_status berth_i_sorts_make(const berth_cost *c, const char *cpu, berth_i_po
     else s->acc[s->n_acc++] = d;
   }
   s->memory = s->n_acc ? c->t->devices[s->acc[0]].memory : 0;
-  if ((st = must_be_alike(c, s->acc, s->n_acc)) != BERTH_OK || (st = must_be_alike(c, s->cpu, s->n_cpu)) != BERTH_OK) return st;
+  if ((st = must_be_alike(c, s->acc, s->n_acc)) != BERTH_OK
+      || (st = must_be_alike(c, s->cpu, s->n_cpu)) != BERTH_OK)
+    return st;
   if ((st = same_memory(c, s)) == BERTH_OK) st = check_transfers(c);
   return st;
 }
-

@@ -2,7 +2,8 @@
 #include "split_internal.h"
 
 static const double SUM_VISITS = 1e6; /* pairs of ideals tried for the least sum of loads */
-static const double THRESHOLDS[] = { 0.125, 0.25, 0.5 }; /* of the way from the bound up to the start */
+static const double THRESHOLDS[] = { 0.125, 0.25, 0.5 }; /* of the way from the bound up to the
+                                                            start */
 
 berth_split_options berth_split_default(void) {
   berth_split_options o = { BERTH_SPLIT_MAX_LOAD, "cpu", 1, 192.0 * 1024 * 1024, INFINITY };
@@ -47,15 +48,16 @@ static berth_status check_options(berth_ctx *ctx, const berth_split_options *o) 
   return berth_options_check(ctx, berth_split_option_table(), o);
 }
 
-berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const berth_split_options *opts, double *loads,
+berth_status berth_split_measure(berth_cost *cost, const int32_t *device,
+                                 const berth_split_options *opts, double *loads,
                                  berth_split_value *out) {
   berth_split_options o = opts ? *opts : berth_split_default();
   berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
   berth_status st = check_options(cost->ctx, &o);
   for (int32_t v = 0; v < cost->g->n_ops && st == BERTH_OK; v++)
     if (device[v] < 0 || device[v] >= cost->n_devices)
-      st = berth_i_fail(cost->ctx, BERTH_EINVAL, "split: op %d is on device %d, of %d", (int)v, (int)device[v],
-                        (int)cost->n_devices);
+      st = berth_i_fail(cost->ctx, BERTH_EINVAL, "split: op %d is on device %d, of %d", (int)v,
+                        (int)device[v], (int)cost->n_devices);
   berth_i_sorts sorts;
   if (st == BERTH_OK) st = berth_i_sorts_make(cost, o.cpu, &scratch, &sorts);
   if (st == BERTH_OK) st = berth_i_split_value(cost, &sorts, device, loads, out);
@@ -63,12 +65,13 @@ berth_status berth_split_measure(berth_cost *cost, const int32_t *device, const 
   return st;
 }
 
-/* ---- what cannot be ----------------------------------------------------------------------- */
+/* ---- what cannot be ---- */
 
 static berth_status check_pins(const berth_cost *c) {
   for (int32_t v = 0; v < c->g->n_ops; v++)
     if (berth_i_pin(c->g, v) != BERTH_NONE)
-      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED, "split: op %d is pinned to device %d: splits know no pins", (int)v,
+      return berth_i_fail(c->ctx, BERTH_EUNSUPPORTED,
+                          "split: op %d is pinned to device %d: splits know no pins", (int)v,
                           (int)berth_i_pin(c->g, v));
   return BERTH_OK;
 }
@@ -79,13 +82,17 @@ static int32_t first_op(const berth_i_split_model *m, int32_t unit) {
   return v;
 }
 
-static berth_status no_room(const berth_i_split_model *m, int32_t op, double needs, double has, berth_obstacle *why) {
-  *why = (berth_obstacle){ op, m->sorts.n_acc ? m->sorts.acc[0] : BERTH_NONE, fmax(0, needs - has) };
+static berth_status no_room(const berth_i_split_model *m, int32_t op, double needs, double has,
+                            berth_obstacle *why) {
+  *why =
+      (berth_obstacle){ op, m->sorts.n_acc ? m->sorts.acc[0] : BERTH_NONE, fmax(0, needs - has) };
   if (op == BERTH_NONE)
-    return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: all ops need %g bytes, the accelerators have %g in all", needs,
+    return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE,
+                        "split: all ops need %g bytes, the accelerators have %g in all", needs,
                         has);
   char label[64];
-  return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: %s and what must be with it needs %g bytes, an accelerator has %g",
+  return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE,
+                      "split: %s and what must be with it needs %g bytes, an accelerator has %g",
                       berth_i_op_label(m->cost->g, op, label, sizeof label), needs, has);
 }
 
@@ -95,17 +102,20 @@ static berth_status check_room(const berth_i_split_model *m, berth_obstacle *why
   for (int32_t u = 0; u < m->n; u++) {
     if (isinf(m->acc[u]) && isinf(m->cpu[u])) {
       *why = (berth_obstacle){ first_op(m, u), BERTH_NONE, 0 };
-      return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE, "split: %s and what must be with it can run together on no device",
+      return berth_i_fail(m->cost->ctx, BERTH_EINFEASIBLE,
+                          "split: %s and what must be with it can run together on no device",
                           berth_i_op_label(m->cost->g, first_op(m, u), label, sizeof label));
     }
-    if (isinf(m->cpu[u]) && m->bytes[u] > m->sorts.memory) return no_room(m, first_op(m, u), m->bytes[u], m->sorts.memory, why);
+    if (isinf(m->cpu[u]) && m->bytes[u] > m->sorts.memory)
+      return no_room(m, first_op(m, u), m->bytes[u], m->sorts.memory, why);
     if (isinf(m->cpu[u])) total += m->bytes[u];
   }
-  if (total > m->sorts.memory * m->sorts.n_acc) return no_room(m, BERTH_NONE, total, m->sorts.memory * m->sorts.n_acc, why);
+  if (total > m->sorts.memory * m->sorts.n_acc)
+    return no_room(m, BERTH_NONE, total, m->sorts.memory * m->sorts.n_acc, why);
   return BERTH_OK;
 }
 
-/* ---- the course --------------------------------------------------------------------------- */
+/* ---- the course ---- */
 
 typedef struct course {
   berth_i_split_model m;
@@ -130,13 +140,20 @@ static berth_status keep_if_better(course *k, const int32_t *unit_device) {
   double x = k->o.objective == BERTH_SPLIT_LATENCY ? value.latency : value.max_load;
   if (st != BERTH_OK || value.over != BERTH_NONE || !(x < k->best)) return st;
   k->best = x;
-  if (unit_device != k->unit_device) memcpy(k->unit_device, unit_device, (size_t)k->m.n * sizeof *unit_device);
+  if (unit_device != k->unit_device)
+    memcpy(k->unit_device, unit_device, (size_t)k->m.n * sizeof *unit_device);
   return BERTH_OK;
 }
 
 /* An interruption ends the search, not what was found. */
-static berth_status search(course *k, const berth_i_ideals *ideals, double limit, bool sum, bool *none) {
-  berth_i_split_search s = { .m = &k->m, .ideals = ideals, .sum = sum, .limit = limit, .visits = k->visits, .device = k->trial };
+static berth_status search(course *k, const berth_i_ideals *ideals, double limit, bool sum,
+                           bool *none) {
+  berth_i_split_search s = { .m = &k->m,
+                             .ideals = ideals,
+                             .sum = sum,
+                             .limit = limit,
+                             .visits = k->visits,
+                             .device = k->trial };
   berth_status st = berth_i_split_dp(&s);
   k->report.visits += s.tried;
   k->visits = fmax(0, s.visits);
@@ -149,7 +166,9 @@ static berth_status search(course *k, const berth_i_ideals *ideals, double limit
 
 static berth_status start(course *k, bool sum) {
   berth_status st = BERTH_OK;
-  for (int i = 0; st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + k->m.n); i++) {
+  for (int i = 0;
+       st == BERTH_OK && !k->stopped && berth_i_split_order(&k->m, i, k->order, k->order + k->m.n);
+       i++) {
     berth_i_ideals chain;
     if ((st = berth_i_ideals_chain(&k->m, k->order, &chain)) != BERTH_OK) break;
     bool none;
@@ -186,7 +205,8 @@ static berth_status exact(course *k) {
   }
   if (st != BERTH_OK) return st;
   k->report.ideals = ideals.n;
-  k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
+  k->report.complete =
+      ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
   if (k->report.complete) st = close_gap(k, &ideals);
   berth_i_pool_free(&ideals.pool);
   return st;
@@ -239,7 +259,8 @@ static berth_status best_sum(course *k) {
   }
   if (st != BERTH_OK) return st;
   k->report.ideals = ideals.n;
-  k->report.complete = ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
+  k->report.complete =
+      ideals.complete && berth_i_split_dp_bytes(&k->m, ideals.n) <= k->o.memory / 2;
   k->visits = allowed;
   bool none;
   if (k->report.complete) st = search(k, &ideals, INFINITY, true, &none);
@@ -265,14 +286,17 @@ static berth_status by_latency(course *k) {
 
 static berth_status nothing(course *k, berth_obstacle *why) {
   berth_ctx *ctx = k->m.cost->ctx;
-  if (k->stopped) return berth_i_fail(ctx, BERTH_EINTERRUPT, "split: stopped before a split was found");
+  if (k->stopped)
+    return berth_i_fail(ctx, BERTH_EINTERRUPT, "split: stopped before a split was found");
   *why = (berth_obstacle){ BERTH_NONE, BERTH_NONE, 0 };
   if (k->report.proven)
     return berth_i_fail(ctx, BERTH_EINFEASIBLE,
-                        "split: no contiguous split of the %d units fits in %d accelerators of %g bytes and %d CPUs", (int)k->m.n,
+                        "split: no contiguous split of the %d units fits in %d accelerators of %g "
+                        "bytes and %d CPUs", (int)k->m.n,
                         (int)k->m.sorts.n_acc, k->m.sorts.memory, (int)k->m.sorts.n_cpu);
   return berth_i_fail(ctx, BERTH_EINFEASIBLE,
-                      "split: no split was found along the orders tried; %d accelerators of %g bytes, %d CPUs",
+                      "split: no split was found along the orders tried; %d accelerators of %g "
+                      "bytes, %d CPUs",
                       (int)k->m.sorts.n_acc, k->m.sorts.memory, (int)k->m.sorts.n_cpu);
 }
 
@@ -301,8 +325,9 @@ static berth_status run(course *k, berth_placement **out, berth_obstacle *why) {
   return st == BERTH_OK ? answer(k, out, why) : st;
 }
 
-berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts, berth_placement **out,
-                              berth_split_report *report, berth_obstacle *why) {
+berth_status berth_split_find(berth_cost *cost, const berth_split_options *opts,
+                              berth_placement **out, berth_split_report *report,
+                              berth_obstacle *why) {
   course k = { .o = opts ? *opts : berth_split_default(), .best = INFINITY };
   berth_status st = check_options(cost->ctx, &k.o);
   if (st != BERTH_OK || (st = check_pins(cost)) != BERTH_OK) return st;

@@ -1,8 +1,8 @@
 /* Strong components. */
 #include "split_internal.h"
 
-/* Tarjan's algorithm without recursion. low 0: not seen; `next` is the cursor into succ, `path` the way down, `open` the
- * stack. */
+/* Tarjan's algorithm without recursion. low 0: not seen; `next` is the cursor into succ, `path` the
+ * way down, `open` the stack. */
 typedef struct strong {
   const int32_t *at, *succ;
   int32_t *low, *next, *path, *open, *component;
@@ -49,8 +49,8 @@ static void from(strong *s, int32_t *index, int32_t root) {
   }
 }
 
-berth_status berth_i_strong(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *succ, int32_t *component,
-                            int32_t *count) {
+berth_status berth_i_strong(berth_ctx *ctx, int32_t n, const int32_t *at, const int32_t *succ,
+                            int32_t *component, int32_t *count) {
   size_t k = (size_t)n;
   int32_t *block = berth_i_zalloc(ctx, 5 * k, sizeof *block);
   strong s = { at, succ, block, NULL, NULL, NULL, component, 0, 0, 0, 0 };

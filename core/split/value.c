@@ -1,7 +1,7 @@
 /* What a split is worth: loads, memory, latency. */
 #include "split_internal.h"
 
-/* ---- loads -------------------------------------------------------------------------------- */
+/* ---- loads ---- */
 
 typedef struct valuer {
   const berth_cost *c;
@@ -11,7 +11,8 @@ typedef struct valuer {
   int32_t *mark;        /* [devices] tensor charged last */
   double *ready;        /* [devices] s; when an accelerator's outputs are there */
   double *finish;       /* [ops] s, on CPUs */
-  int32_t *waits;       /* [devices + ops] inputs still to come, by job: accelerators, then ops on CPUs */
+  int32_t *waits;       /* [devices + ops] inputs still to come, by job: accelerators, then ops on
+                           CPUs */
   int32_t *queue;       /* [devices + ops] */
 } valuer;
 
@@ -59,7 +60,7 @@ static void judge(const valuer *v, berth_split_value *out) {
   out->max_load = v->load[out->busiest];
 }
 
-/* ---- latency ------------------------------------------------------------------------------ */
+/* ---- latency ---- */
 
 /* Jobs: an accelerator as a whole, or an op on a CPU. */
 static int32_t job_of(const valuer *v, int32_t op) {
@@ -115,7 +116,8 @@ static double run_jobs(valuer *v, const int32_t *at, const int32_t *ops) {
   }
   for (int32_t head = 0; head < n; head++) {
     j = v->queue[head];
-    *time_of(v, j) += j < n_devices ? v->load[j] : berth_i_op_time(v->c, j - n_devices, v->device[j - n_devices]);
+    *time_of(v, j) +=
+        j < n_devices ? v->load[j] : berth_i_op_time(v->c, j - n_devices, v->device[j - n_devices]);
     latency = fmax(latency, *time_of(v, j));
     if (j >= n_devices) n = send(v, j - n_devices, j, n);
     else
@@ -125,16 +127,18 @@ static double run_jobs(valuer *v, const int32_t *at, const int32_t *ops) {
 }
 
 static berth_status find_latency(valuer *v, berth_i_pool *pool, double *latency) {
-  int32_t n = v->c->g->n_ops, *at = NULL, *ops = NULL, *all = berth_i_pool_alloc(pool, (size_t)n, sizeof *all);
+  int32_t n = v->c->g->n_ops, *at = NULL, *ops = NULL,
+          *all = berth_i_pool_alloc(pool, (size_t)n, sizeof *all);
   if (!all) return berth_i_pool_status(pool);
   for (int32_t op = 0; op < n; op++) all[op] = op;
   berth_status st;
-  if ((st = berth_i_csr(pool, v->c->n_devices, n, v->device, all, &at, &ops)) == BERTH_OK) *latency = run_jobs(v, at, ops);
+  if ((st = berth_i_csr(pool, v->c->n_devices, n, v->device, all, &at, &ops)) == BERTH_OK)
+    *latency = run_jobs(v, at, ops);
   return st;
 }
 
-berth_status berth_i_split_value(const berth_cost *cost, const berth_i_sorts *sorts, const int32_t *device, double *loads,
-                                 berth_split_value *out) {
+berth_status berth_i_split_value(const berth_cost *cost, const berth_i_sorts *sorts,
+                                 const int32_t *device, double *loads, berth_split_value *out) {
   berth_i_pool scratch = berth_i_pool_empty(cost->ctx);
   size_t d = (size_t)cost->n_devices, n = (size_t)cost->g->n_ops;
   double *times = berth_i_pool_alloc(&scratch, 3 * d + n, sizeof *times);

@@ -62,44 +62,55 @@ void berth_topology_builder_release(berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_name(berth_topology_builder *b, const char *name) {
-  if (name && berth_i_utf8_error(name)) return berth_i_fail(b->ctx, BERTH_EINVAL, "the topology's name is not UTF-8");
+  if (name && berth_i_utf8_error(name))
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "the topology's name is not UTF-8");
   char *copy;
   if ((copy = berth_i_pool_strdup(&b->contents, name ? name : ""))) b->name = copy;
   return berth_i_pool_status(&b->contents);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
-static berth_status refuse(berth_topology_builder *b, const char *name, const char *what, double value, const char *rule) {
-  return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d \"%s\": %s %g must be %s", (int)b->n_devices, name, what, value, rule);
+static berth_status refuse(berth_topology_builder *b, const char *name, const char *what,
+                           double value, const char *rule) {
+  return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d \"%s\": %s %g must be %s", (int)b->n_devices,
+                      name, what, value, rule);
 }
 
 /* Comparisons are written so that NaN fails them. */
-static berth_status check_device(berth_topology_builder *b, const berth_device *d, const char *name) {
-  if (!(d->speed > 0) || isinf(d->speed)) return refuse(b, name, "speed", d->speed, "positive and finite");
+static berth_status check_device(berth_topology_builder *b, const berth_device *d,
+                                 const char *name) {
+  if (!(d->speed > 0) || isinf(d->speed))
+    return refuse(b, name, "speed", d->speed, "positive and finite");
   if (!(d->flops >= 0)) return refuse(b, name, "flops", d->flops, "at least 0 (0: unknown)");
   if (!(d->memory >= 0)) return refuse(b, name, "memory", d->memory, "at least 0");
-  if (!(d->memory_bandwidth >= 0)) return refuse(b, name, "memory bandwidth", d->memory_bandwidth, "at least 0 (0: unknown)");
-  if (!(d->overhead >= 0) || isinf(d->overhead)) return refuse(b, name, "overhead", d->overhead, "at least 0 and finite");
+  if (!(d->memory_bandwidth >= 0))
+    return refuse(b, name, "memory bandwidth", d->memory_bandwidth, "at least 0 (0: unknown)");
+  if (!(d->overhead >= 0) || isinf(d->overhead))
+    return refuse(b, name, "overhead", d->overhead, "at least 0 and finite");
   if (d->machine < 0) return refuse(b, name, "machine", d->machine, "at least 0");
   if (d->type && berth_i_utf8_error(d->type))
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: the type is not UTF-8", (int)b->n_devices);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: the type is not UTF-8",
+                        (int)b->n_devices);
   return BERTH_OK;
 }
 
-static berth_status check_name(berth_topology_builder *b, const char *noun, int32_t number, const char *name) {
+static berth_status check_name(berth_topology_builder *b, const char *noun, int32_t number,
+                               const char *name) {
   if (!name || !berth_i_utf8_error(name)) return BERTH_OK;
   return berth_i_fail(b->ctx, BERTH_EINVAL, "%s %d: the name is not UTF-8", noun, (int)number);
 }
 
-static const char *name_or(const char *given, const char *letters, int32_t number, char *buf, size_t size) {
+static const char *name_or(const char *given, const char *letters, int32_t number, char *buf,
+                           size_t size) {
   if (given && *given) return given;
   snprintf(buf, size, "%s%d", letters, (int)number);
   return buf;
 }
 
 static berth_status push_node(berth_topology_builder *b, const char *name, int32_t device) {
-  berth_status st = berth_i_pool_grow(&b->contents, (void **)&b->nodes, &b->cap_nodes, (size_t)b->n_nodes + 1, sizeof *b->nodes);
+  berth_status st = berth_i_pool_grow(&b->contents, (void **)&b->nodes, &b->cap_nodes,
+                                      (size_t)b->n_nodes + 1, sizeof *b->nodes);
   if (st != BERTH_OK) return st;
   char *copy;
   if (!(copy = berth_i_pool_strdup(&b->contents, name))) return berth_i_pool_status(&b->contents);
@@ -108,18 +119,22 @@ static berth_status push_node(berth_topology_builder *b, const char *name, int32
   return BERTH_OK;
 }
 
-berth_status berth_topology_builder_add_device(berth_topology_builder *b, const berth_device *d, int32_t *device, int32_t *node) {
-  if (!d) return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
+berth_status berth_topology_builder_add_device(berth_topology_builder *b, const berth_device *d,
+                                               int32_t *device, int32_t *node) {
+  if (!d)
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "device %d: no description given", (int)b->n_devices);
   char buf[32];
   const char *name;
   name = name_or(d->name, "d", b->n_devices, buf, sizeof buf);
   berth_status st;
   if ((st = check_name(b, "device", b->n_devices, name)) != BERTH_OK) return st;
   if ((st = check_device(b, d, name)) != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->devices, &b->cap_devices, (size_t)b->n_devices + 1, sizeof *b->devices);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->devices, &b->cap_devices,
+                         (size_t)b->n_devices + 1, sizeof *b->devices);
   if (st != BERTH_OK) return st;
   char *type;
-  if (!(type = berth_i_pool_strdup(&b->contents, d->type ? d->type : ""))) return berth_i_pool_status(&b->contents);
+  if (!(type = berth_i_pool_strdup(&b->contents, d->type ? d->type : "")))
+    return berth_i_pool_status(&b->contents);
   if ((st = push_node(b, name, b->n_devices)) != BERTH_OK) return st;
   b->devices[b->n_devices].d = *d;
   b->devices[b->n_devices].d.name = NULL;
@@ -131,7 +146,8 @@ berth_status berth_topology_builder_add_device(berth_topology_builder *b, const 
   return BERTH_OK;
 }
 
-berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const char *name, int32_t *node) {
+berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const char *name,
+                                               int32_t *node) {
   char buf[32];
   int32_t number = b->n_nodes - b->n_devices;
   berth_status st = check_name(b, "switch", number, name);
@@ -140,24 +156,29 @@ berth_status berth_topology_builder_add_switch(berth_topology_builder *b, const 
   return st;
 }
 
-/* ---- links ------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 berth_status berth_i_check_link(berth_ctx *ctx, const char *what, const berth_link *l) {
   if (!l) return berth_i_fail(ctx, BERTH_EINVAL, "%s: no bandwidth and latency given", what);
   if (!(l->bandwidth > 0))
-    return berth_i_fail(ctx, BERTH_EINVAL, "%s: bandwidth %g B/s must be positive (leave the link out if there is none)", what,
-                        l->bandwidth);
+    return berth_i_fail(
+        ctx, BERTH_EINVAL,
+        "%s: bandwidth %g B/s must be positive (leave the link out if there is none)", what,
+        l->bandwidth);
   if (!(l->latency >= 0) || isinf(l->latency))
-    return berth_i_fail(ctx, BERTH_EINVAL, "%s: latency %g s must be at least 0 and finite", what, l->latency);
+    return berth_i_fail(ctx, BERTH_EINVAL, "%s: latency %g s must be at least 0 and finite", what,
+                        l->latency);
   return BERTH_OK;
 }
 
-static berth_status check_ends(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l) {
+static berth_status check_ends(berth_topology_builder *b, int32_t from, int32_t to,
+                               const berth_link *l) {
   if (from < 0 || from >= b->n_nodes || to < 0 || to >= b->n_nodes)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "link %d from node %d to node %d: there are %d nodes", (int)b->n_links, (int)from,
-                        (int)to, (int)b->n_nodes);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "link %d from node %d to node %d: there are %d nodes",
+                        (int)b->n_links, (int)from, (int)to, (int)b->n_nodes);
   if (from == to)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "link %d leads from \"%s\" to itself", (int)b->n_links, b->nodes[from].name);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "link %d leads from \"%s\" to itself",
+                        (int)b->n_links, b->nodes[from].name);
   char what[48];
   snprintf(what, sizeof what, "link %d", (int)b->n_links);
   return berth_i_check_link(b->ctx, what, l);
@@ -170,11 +191,12 @@ static void put_link(berth_topology_builder *b, int32_t from, int32_t to, const 
   arc->link = *l;
 }
 
-static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l, int32_t n,
-                              int32_t *link) {
+static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t to,
+                              const berth_link *l, int32_t n, int32_t *link) {
   berth_status st = check_ends(b, from, to, l);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->links, &b->cap_links, (size_t)b->n_links + (size_t)n, sizeof *b->links);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->links, &b->cap_links,
+                         (size_t)b->n_links + (size_t)n, sizeof *b->links);
   if (st != BERTH_OK) return st;
   if (link) *link = b->n_links;
   put_link(b, from, to, l);
@@ -182,48 +204,55 @@ static berth_status add_links(berth_topology_builder *b, int32_t from, int32_t t
   return BERTH_OK;
 }
 
-berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l,
-                                             int32_t *link) {
+berth_status berth_topology_builder_add_link(berth_topology_builder *b, int32_t from, int32_t to,
+                                             const berth_link *l, int32_t *link) {
   return add_links(b, from, to, l, 1, link);
 }
 
-berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c, const berth_link *l,
-                                               int32_t *link) {
+berth_status berth_topology_builder_add_duplex(berth_topology_builder *b, int32_t a, int32_t c,
+                                               const berth_link *l, int32_t *link) {
   return add_links(b, a, c, l, 2, link);
 }
 
-/* ---- routes by hand ---------------------------------------------------------------------- */
+/* ---- routes by hand ---- */
 
-static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n, const int32_t *links) {
+static berth_status check_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n,
+                                const int32_t *links) {
   if (src < 0 || src >= b->n_devices || dst < 0 || dst >= b->n_devices || src == dst)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: must be two different ones of %d", (int)src,
-                        (int)dst, (int)b->n_devices);
+    return berth_i_fail(b->ctx, BERTH_EINVAL,
+                        "route from device %d to device %d: must be two different ones of %d",
+                        (int)src, (int)dst, (int)b->n_devices);
   if (n < 1)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: %d links, must be at least 1", (int)src,
+    return berth_i_fail(b->ctx, BERTH_EINVAL,
+                        "route from device %d to device %d: %d links, must be at least 1", (int)src,
                         (int)dst, (int)n);
   int32_t at = b->devices[src].node;
   for (int32_t i = 0; i < n; i++) {
     if (links[i] < 0 || links[i] >= b->n_links)
-      return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: link %d of %d", (int)src, (int)dst,
-                          (int)links[i], (int)b->n_links);
+      return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: link %d of %d",
+                          (int)src, (int)dst, (int)links[i], (int)b->n_links);
     if (b->links[links[i]].from != at)
-      return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d: link %d starts at \"%s\", not at \"%s\"",
-                          (int)src, (int)dst, (int)links[i], b->nodes[b->links[links[i]].from].name, b->nodes[at].name);
+      return berth_i_fail(
+          b->ctx, BERTH_EINVAL,
+          "route from device %d to device %d: link %d starts at \"%s\", not at \"%s\"", (int)src,
+          (int)dst, (int)links[i], b->nodes[b->links[links[i]].from].name, b->nodes[at].name);
     at = b->links[links[i]].to;
   }
   if (at != b->devices[dst].node)
-    return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d ends at \"%s\"", (int)src, (int)dst,
-                        b->nodes[at].name);
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "route from device %d to device %d ends at \"%s\"",
+                        (int)src, (int)dst, b->nodes[at].name);
   return BERTH_OK;
 }
 
-berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst, int32_t n,
-                                              const int32_t *links) {
+berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t src, int32_t dst,
+                                              int32_t n, const int32_t *links) {
   berth_status st = check_route(b, src, dst, n, links);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)n, sizeof *b->pool);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)n,
+                         sizeof *b->pool);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->contents, (void **)&b->forced, &b->cap_forced, b->n_forced + 1, sizeof *b->forced);
+  st = berth_i_pool_grow(&b->contents, (void **)&b->forced, &b->cap_forced, b->n_forced + 1,
+                         sizeof *b->forced);
   if (st != BERTH_OK) return st;
   memcpy(b->pool + b->n_pool, links, (size_t)n * sizeof *links);
   berth_i_forced *f = &b->forced[b->n_forced++];
@@ -235,7 +264,7 @@ berth_status berth_topology_builder_set_route(berth_topology_builder *b, int32_t
   return BERTH_OK;
 }
 
-/* ---- finish ------------------------------------------------------------------------------ */
+/* ---- finish ---- */
 
 static berth_status alloc_parts(berth_topology *t, const berth_topology_builder *b) {
   berth_i_pool *pool = &t->pool;
@@ -252,7 +281,8 @@ static berth_status alloc_parts(berth_topology *t, const berth_topology_builder 
   t->from = berth_i_pool_alloc(pool, m, sizeof *t->from);
   t->to = berth_i_pool_alloc(pool, m, sizeof *t->to);
   t->links = berth_i_pool_alloc(pool, m, sizeof *t->links);
-  for (int32_t i = 0; t->node_name && i < b->n_nodes; i++) t->node_name[i] = berth_i_pool_strdup(pool, b->nodes[i].name);
+  for (int32_t i = 0; t->node_name && i < b->n_nodes; i++)
+    t->node_name[i] = berth_i_pool_strdup(pool, b->nodes[i].name);
   return berth_i_pool_status(pool);
 }
 
@@ -263,7 +293,8 @@ static berth_status check_names(const berth_topology_builder *b) {
   for (int32_t i = 0; i < b->n_nodes && st == BERTH_OK; i++) {
     st = berth_i_names_add(b->ctx, &seen, b->nodes[i].name, &id);
     if (st == BERTH_OK && id < i)
-      st = berth_i_fail(b->ctx, BERTH_EINVAL, "nodes %d and %d are both named \"%s\"", (int)id, (int)i, b->nodes[i].name);
+      st = berth_i_fail(b->ctx, BERTH_EINVAL, "nodes %d and %d are both named \"%s\"", (int)id,
+                        (int)i, b->nodes[i].name);
   }
   berth_i_names_release(b->ctx, &seen);
   return st;
@@ -272,7 +303,8 @@ static berth_status check_names(const berth_topology_builder *b) {
 static berth_status copy_devices(berth_topology *t, const berth_topology_builder *b) {
   berth_status st;
   for (int32_t i = 0; i < b->n_devices; i++) {
-    if ((st = berth_i_names_add(t->ctx, &t->types, b->devices[i].d.type, &t->type[i])) != BERTH_OK) return st;
+    if ((st = berth_i_names_add(t->ctx, &t->types, b->devices[i].d.type, &t->type[i])) != BERTH_OK)
+      return st;
     t->devices[i] = b->devices[i].d;
     t->devices[i].name = t->node_name[b->devices[i].node];
     t->device_node[i] = b->devices[i].node;
@@ -299,7 +331,8 @@ static berth_status fill(berth_topology *t, const berth_topology_builder *b) {
 }
 
 berth_status berth_topology_builder_finish(berth_topology_builder *b, berth_topology **out) {
-  if (b->n_devices == 0) return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology needs at least one device");
+  if (b->n_devices == 0)
+    return berth_i_fail(b->ctx, BERTH_EINVAL, "a topology needs at least one device");
   berth_status st;
   if ((st = check_names(b)) != BERTH_OK) return st;
   berth_topology *t;

@@ -8,12 +8,14 @@ typedef berth_topology_builder Builder;
 static berth_status begin(berth_ctx *ctx, int64_t n, const berth_device *proto, Builder **out) {
   Builder *b = NULL;
   if (!proto) return berth_i_fail(ctx, BERTH_EINVAL, "no description of the devices given");
-  if (n < 1 || n > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "%lld devices: must be 1 to 2^31 - 1", (long long)n);
+  if (n < 1 || n > INT32_MAX)
+    return berth_i_fail(ctx, BERTH_EINVAL, "%lld devices: must be 1 to 2^31 - 1", (long long)n);
   berth_status st;
   if ((st = berth_topology_builder_new(ctx, &b)) != BERTH_OK) return st;
   berth_device d = *proto;
   d.name = NULL;
-  for (int64_t i = 0; i < n && st == BERTH_OK; i++) st = berth_topology_builder_add_device(b, &d, NULL, NULL);
+  for (int64_t i = 0; i < n && st == BERTH_OK; i++)
+    st = berth_topology_builder_add_device(b, &d, NULL, NULL);
   if (st != BERTH_OK) {
     berth_topology_builder_release(b);
     return st;
@@ -46,10 +48,10 @@ static berth_status duplex(Builder *b, int32_t a, int32_t c, const berth_link *l
   return berth_topology_builder_add_duplex(b, a, c, l, NULL);
 }
 
-/* ---- one level --------------------------------------------------------------------------- */
+/* ---- one level ---- */
 
-berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
-                                 berth_topology **out) {
+berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *proto,
+                                 const berth_link *link, berth_topology **out) {
   Builder *b;
   berth_status st = berth_i_check_link(ctx, "mesh", link);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
@@ -60,8 +62,8 @@ berth_status berth_topology_mesh(berth_ctx *ctx, int32_t n, const berth_device *
   return end(b, st, name, out);
 }
 
-berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
-                                 berth_topology **out) {
+berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *proto,
+                                 const berth_link *link, berth_topology **out) {
   Builder *b;
   berth_status st = berth_i_check_link(ctx, "ring", link);
   if (st != BERTH_OK || (st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
@@ -72,8 +74,8 @@ berth_status berth_topology_ring(berth_ctx *ctx, int32_t n, const berth_device *
   return end(b, st, name, out);
 }
 
-berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
-                                 berth_topology **out) {
+berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *proto,
+                                 const berth_link *link, berth_topology **out) {
   Builder *b;
   int32_t hub = 0;
   berth_status st = berth_i_check_link(ctx, "star", link);
@@ -85,19 +87,24 @@ berth_status berth_topology_star(berth_ctx *ctx, int32_t n, const berth_device *
   return end(b, st, name, out);
 }
 
-/* ---- machines ---------------------------------------------------------------------------- */
+/* ---- machines ---- */
 
-static berth_status check_two(berth_ctx *ctx, const char *what_a, const berth_link *a, const char *what_b, const berth_link *b) {
+static berth_status check_two(berth_ctx *ctx, const char *what_a, const berth_link *a,
+                              const char *what_b, const berth_link *b) {
   berth_status st = berth_i_check_link(ctx, what_a, a);
   return st == BERTH_OK ? berth_i_check_link(ctx, what_b, b) : st;
 }
 
-berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out, const berth_device *proto,
-                                      const berth_link *down, const berth_link *up, berth_topology **out) {
+berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out,
+                                      const berth_device *proto, const berth_link *down,
+                                      const berth_link *up, berth_topology **out) {
   int32_t root = 0, sw = 0;
-  berth_status st = check_two(ctx, "pcie_tree: link below the switches", down, "pcie_tree: link above the switches", up);
+  berth_status st = check_two(ctx, "pcie_tree: link below the switches", down,
+                              "pcie_tree: link above the switches", up);
   if (st != BERTH_OK) return st;
-  if (fan_out < 1) return berth_i_fail(ctx, BERTH_EINVAL, "pcie_tree: fan-out %d must be at least 1", (int)fan_out);
+  if (fan_out < 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "pcie_tree: fan-out %d must be at least 1",
+                        (int)fan_out);
   Builder *b;
   if ((st = begin(ctx, n, proto, &b)) != BERTH_OK) return st;
   int32_t n_switches = (n - 1) / fan_out + 1;
@@ -113,10 +120,9 @@ berth_status berth_topology_pcie_tree(berth_ctx *ctx, int32_t n, int32_t fan_out
 /* Six bricks leave each device. */
 static const struct {
   int8_t a, b, bricks;
-} cube_mesh[] = {
-  { 0, 1, 1 }, { 0, 2, 1 }, { 0, 3, 2 }, { 0, 4, 2 }, { 1, 2, 2 }, { 1, 3, 1 }, { 1, 5, 2 }, { 2, 3, 2 },
-  { 2, 6, 1 }, { 3, 7, 1 }, { 4, 5, 1 }, { 4, 6, 1 }, { 4, 7, 2 }, { 5, 6, 2 }, { 5, 7, 1 }, { 6, 7, 2 }
-};
+} cube_mesh[] = { { 0, 1, 1 }, { 0, 2, 1 }, { 0, 3, 2 }, { 0, 4, 2 }, { 1, 2, 2 }, { 1, 3, 1 },
+                  { 1, 5, 2 }, { 2, 3, 2 }, { 2, 6, 1 }, { 3, 7, 1 }, { 4, 5, 1 }, { 4, 6, 1 },
+                  { 4, 7, 2 }, { 5, 6, 2 }, { 5, 7, 1 }, { 6, 7, 2 } };
 
 static berth_status add_cube_mesh(Builder *b, const berth_link *brick) {
   berth_status st = BERTH_OK;
@@ -137,7 +143,8 @@ static berth_status add_dgx1_pcie(Builder *b, const berth_link *pcie) {
   return st == BERTH_OK ? duplex(b, cpu, cpu + 1, pcie) : st;
 }
 
-berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto, const berth_link *nvlink, const berth_link *pcie,
+berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto,
+                                 const berth_link *nvlink, const berth_link *pcie,
                                  berth_topology **out) {
   Builder *b;
   berth_status st = check_two(ctx, "dgx1: NVLink", nvlink, "dgx1: PCIe", pcie);
@@ -147,7 +154,8 @@ berth_status berth_topology_dgx1(berth_ctx *ctx, const berth_device *proto, cons
   return end(b, st, "dgx1", out);
 }
 
-static berth_status add_machine_devices(Builder *b, int32_t machines, int32_t per_machine, const berth_device *proto) {
+static berth_status add_machine_devices(Builder *b, int32_t machines, int32_t per_machine,
+                                        const berth_device *proto) {
   berth_device d = *proto;
   berth_status st = BERTH_OK;
   d.name = NULL;
@@ -159,15 +167,18 @@ static berth_status add_machine_devices(Builder *b, int32_t machines, int32_t pe
   return st;
 }
 
-berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t per_machine, const berth_device *proto,
-                                      const berth_link *inside, const berth_link *between, berth_topology **out) {
+berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t per_machine,
+                                      const berth_device *proto, const berth_link *inside,
+                                      const berth_link *between, berth_topology **out) {
   Builder *b = NULL;
   int32_t hub = 0, sw = 0;
-  berth_status st = check_two(ctx, "two_level: link inside a machine", inside, "two_level: link between machines", between);
+  berth_status st = check_two(ctx, "two_level: link inside a machine", inside,
+                              "two_level: link between machines", between);
   if (st != BERTH_OK) return st;
   if (!proto) return berth_i_fail(ctx, BERTH_EINVAL, "no description of the devices given");
   if (machines < 1 || per_machine < 1 || machines > INT32_MAX / per_machine)
-    return berth_i_fail(ctx, BERTH_EINVAL, "two_level: %d machines of %d devices", (int)machines, (int)per_machine);
+    return berth_i_fail(ctx, BERTH_EINVAL, "two_level: %d machines of %d devices", (int)machines,
+                        (int)per_machine);
   if ((st = berth_topology_builder_new(ctx, &b)) != BERTH_OK) return st;
   int32_t n = machines * per_machine;
   st = add_machine_devices(b, machines, per_machine, proto);
@@ -180,27 +191,33 @@ berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t 
   return end(b, st, name, out);
 }
 
-/* ---- networks ---------------------------------------------------------------------------- */
+/* ---- networks ---- */
 
-/* As ties go to the lowest link id, the order in which up-links are added says which one a switch uses: edge switch e goes
- * up through aggregation switch e, and that one, in pod p, to its core switch p modulo k / 2, so that edges do not meet. */
-static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg, int32_t core, const berth_link *link) {
+/* As ties go to the lowest link id, the order in which up-links are added says which one a switch
+ * uses: edge switch e goes up through aggregation switch e, and that one, in pod p, to its core
+ * switch p modulo k / 2, so that edges do not meet. */
+static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg,
+                            int32_t core, const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t e = 0; e < h; e++)
-    for (int32_t j = 0; j < h && st == BERTH_OK; j++) st = duplex(b, (p * h + e) * h + j, edge + p * h + e, link);
+    for (int32_t j = 0; j < h && st == BERTH_OK; j++)
+      st = duplex(b, (p * h + e) * h + j, edge + p * h + e, link);
   for (int32_t e = 0; e < h; e++)
-    for (int32_t j = 0; j < h && st == BERTH_OK; j++) st = duplex(b, edge + p * h + e, agg + p * h + (e + j) % h, link);
+    for (int32_t j = 0; j < h && st == BERTH_OK; j++)
+      st = duplex(b, edge + p * h + e, agg + p * h + (e + j) % h, link);
   for (int32_t e = 0; e < h; e++)
-    for (int32_t j = 0; j < h && st == BERTH_OK; j++) st = duplex(b, agg + p * h + e, core + e * h + (p + j) % h, link);
+    for (int32_t j = 0; j < h && st == BERTH_OK; j++)
+      st = duplex(b, agg + p * h + e, core + e * h + (p + j) % h, link);
   return st;
 }
 
-berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto, const berth_link *link,
-                                     berth_topology **out) {
+berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_device *proto,
+                                     const berth_link *link, berth_topology **out) {
   int32_t h = k / 2, edge = 0, agg = 0, core = 0;
   berth_status st = berth_i_check_link(ctx, "fat_tree", link);
   if (st != BERTH_OK) return st;
-  if (k < 2 || k % 2 || k > 2048) return berth_i_fail(ctx, BERTH_EINVAL, "fat_tree: k = %d must be even, 2 to 2048", (int)k);
+  if (k < 2 || k % 2 || k > 2048)
+    return berth_i_fail(ctx, BERTH_EINVAL, "fat_tree: k = %d must be even, 2 to 2048", (int)k);
   Builder *b;
   if ((st = begin(ctx, (int64_t)k * h * h, proto, &b)) != BERTH_OK) return st;
   st = add_switches(b, k * h, "edge", &edge);
@@ -213,19 +230,23 @@ berth_status berth_topology_fat_tree(berth_ctx *ctx, int32_t k, const berth_devi
 }
 
 static berth_status torus_size(berth_ctx *ctx, int32_t n_dims, const int32_t *dims, int64_t *n) {
-  if (n_dims < 1) return berth_i_fail(ctx, BERTH_EINVAL, "torus: %d dimensions, must be at least 1", (int)n_dims);
+  if (n_dims < 1)
+    return berth_i_fail(ctx, BERTH_EINVAL, "torus: %d dimensions, must be at least 1", (int)n_dims);
   *n = 1;
   for (int32_t i = 0; i < n_dims; i++) {
     if (dims[i] < 1)
-      return berth_i_fail(ctx, BERTH_EINVAL, "torus: dimension %d is %d, must be at least 1", (int)i, (int)dims[i]);
+      return berth_i_fail(ctx, BERTH_EINVAL, "torus: dimension %d is %d, must be at least 1",
+                          (int)i, (int)dims[i]);
     *n *= dims[i];
     if (*n > INT32_MAX) return berth_i_fail(ctx, BERTH_EINVAL, "torus: more than 2^31 - 1 devices");
   }
   return BERTH_OK;
 }
 
-/* One step up in a dimension, whose neighbours lie `stride` apart; a size of 2 has one link, not two, and of 1 none. */
-static berth_status add_torus_steps(Builder *b, int32_t n, int32_t size, int32_t stride, const berth_link *link) {
+/* One step up in a dimension, whose neighbours lie `stride` apart; a size of 2 has one link, not
+ * two, and of 1 none. */
+static berth_status add_torus_steps(Builder *b, int32_t n, int32_t size, int32_t stride,
+                                    const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
     int32_t x = i / stride % size;
@@ -240,11 +261,13 @@ static berth_status add_torus_steps(Builder *b, int32_t n, int32_t size, int32_t
 
 static void torus_name(char *buf, size_t size, int32_t n_dims, const int32_t *dims) {
   size_t len = (size_t)snprintf(buf, size, "torus");
-  for (int32_t i = 0; i < n_dims && len < size; i++) len += (size_t)snprintf(buf + len, size - len, "%s%d", i ? "x" : " ", (int)dims[i]);
+  for (int32_t i = 0; i < n_dims && len < size; i++)
+    len += (size_t)snprintf(buf + len, size - len, "%s%d", i ? "x" : " ", (int)dims[i]);
 }
 
-berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t *dims, const berth_device *proto,
-                                  const berth_link *link, berth_topology **out) {
+berth_status berth_topology_torus(berth_ctx *ctx, int32_t n_dims, const int32_t *dims,
+                                  const berth_device *proto, const berth_link *link,
+                                  berth_topology **out) {
   int64_t n = 0;
   int32_t stride = 1;
   berth_status st = berth_i_check_link(ctx, "torus", link);

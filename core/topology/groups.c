@@ -3,24 +3,34 @@
 
 typedef berth_i_net Net;
 
-static double between(const Net *t, int32_t g, int32_t h) { return berth_i_groups_between(t->spec, g, h); }
-
-/* ---- what was given ---------------------------------------------------------------------- */
-
-static berth_status refuse(berth_ctx *ctx, int32_t g, const char *what, double value, const char *rule) {
-  return berth_i_fail(ctx, BERTH_EINVAL, "groups: group %d: %s %g must be %s", (int)g, what, value, rule);
+static double between(const Net *t, int32_t g, int32_t h) {
+  return berth_i_groups_between(t->spec, g, h);
 }
 
-static bool has_ports(berth_group_links links) { return links == BERTH_GROUPS_NIC || links == BERTH_GROUPS_TREE; }
+/* ---- what was given ---- */
+
+static berth_status refuse(berth_ctx *ctx, int32_t g, const char *what, double value,
+                           const char *rule) {
+  return berth_i_fail(ctx, BERTH_EINVAL, "groups: group %d: %s %g must be %s", (int)g, what, value,
+                      rule);
+}
+
+static bool has_ports(berth_group_links links) {
+  return links == BERTH_GROUPS_NIC || links == BERTH_GROUPS_TREE;
+}
 
 static berth_status check_group(berth_ctx *ctx, const berth_groups *s, int32_t g) {
   const berth_device_group *d = &s->group[g];
   if (d->count < 1) return refuse(ctx, g, "count", d->count, "at least 1");
   if (!(d->bandwidth > 0)) return refuse(ctx, g, "bandwidth", d->bandwidth, "above 0");
-  if (d->machines < 1 || d->machines > d->count) return refuse(ctx, g, "machines", d->machines, "1 to the number of devices");
-  if (d->machines > 1 && !has_ports(s->links)) return refuse(ctx, g, "machines", d->machines, "1 without ports (nic, tree)");
-  if (d->rack < 0 || d->rack >= s->n) return refuse(ctx, g, "rack", d->rack, "at least 0 and below the number of groups");
-  if (d->rack > 0 && s->links != BERTH_GROUPS_TREE) return refuse(ctx, g, "rack", d->rack, "0 without racks (tree)");
+  if (d->machines < 1 || d->machines > d->count)
+    return refuse(ctx, g, "machines", d->machines, "1 to the number of devices");
+  if (d->machines > 1 && !has_ports(s->links))
+    return refuse(ctx, g, "machines", d->machines, "1 without ports (nic, tree)");
+  if (d->rack < 0 || d->rack >= s->n)
+    return refuse(ctx, g, "rack", d->rack, "at least 0 and below the number of groups");
+  if (d->rack > 0 && s->links != BERTH_GROUPS_TREE)
+    return refuse(ctx, g, "rack", d->rack, "0 without racks (tree)");
   return BERTH_OK;
 }
 
@@ -28,23 +38,26 @@ static berth_status check_between(berth_ctx *ctx, const berth_groups *s) {
   for (int32_t g = 0; g < s->n; g++)
     for (int32_t h = 0; h < s->n; h++)
       if (berth_i_groups_meet(s, g, h) && !(berth_i_groups_between(s, g, h) > 0))
-        return berth_i_fail(ctx, BERTH_EINVAL, "groups: bandwidth %g from group %d to group %d must be above 0",
+        return berth_i_fail(ctx, BERTH_EINVAL,
+                            "groups: bandwidth %g from group %d to group %d must be above 0",
                             berth_i_groups_between(s, g, h), (int)g, (int)h);
   return BERTH_OK;
 }
 
 static berth_status check_spec(berth_ctx *ctx, const berth_groups *s) {
   berth_status st = BERTH_OK;
-  if (!s || s->n < 1 || !s->group || !s->between) return berth_i_fail(ctx, BERTH_EINVAL, "groups: no groups or bandwidths given");
+  if (!s || s->n < 1 || !s->group || !s->between)
+    return berth_i_fail(ctx, BERTH_EINVAL, "groups: no groups or bandwidths given");
   if (!(s->latency >= 0) || isinf(s->latency))
-    return berth_i_fail(ctx, BERTH_EINVAL, "groups: latency %g must be at least 0 and finite", s->latency);
+    return berth_i_fail(ctx, BERTH_EINVAL, "groups: latency %g must be at least 0 and finite",
+                        s->latency);
   if (s->links < BERTH_GROUPS_TAG || s->links > BERTH_GROUPS_TREE)
     return berth_i_fail(ctx, BERTH_EINVAL, "groups: %d is no kind of links", (int)s->links);
   for (int32_t g = 0; g < s->n && st == BERTH_OK; g++) st = check_group(ctx, s, g);
   return st == BERTH_OK ? check_between(ctx, s) : st;
 }
 
-/* ---- devices ----------------------------------------------------------------------------- */
+/* ---- devices ---- */
 
 static berth_status count_all(Net *t) {
   int64_t n = 0;
@@ -53,7 +66,9 @@ static berth_status count_all(Net *t) {
     t->n_machines += n <= INT32_MAX ? t->spec->group[g].machines : 0;
     if (t->spec->group[g].rack >= t->n_racks) t->n_racks = t->spec->group[g].rack + 1;
   }
-  if (n > INT32_MAX) return berth_i_fail(t->ctx, BERTH_EINVAL, "groups: %lld devices: more than 2^31 - 1", (long long)n);
+  if (n > INT32_MAX)
+    return berth_i_fail(t->ctx, BERTH_EINVAL, "groups: %lld devices: more than 2^31 - 1",
+                        (long long)n);
   t->n = (int32_t)n;
   return BERTH_OK;
 }
@@ -97,7 +112,7 @@ static berth_status add_devices(Net *t) {
   return st;
 }
 
-/* ---- private links within a group, gates between groups ----------------------------------- */
+/* ---- private links within a group, gates between groups ---- */
 
 static berth_status add_private_links(Net *t) {
   berth_status st = BERTH_OK;
@@ -105,7 +120,8 @@ static berth_status add_private_links(Net *t) {
   for (int32_t i = 0; i < t->n; i++)
     for (int32_t j = t->first[t->group[i]]; j < t->first[t->group[i] + 1] && st == BERTH_OK; j++) {
       if (i == j) continue;
-      st = berth_i_groups_link(t, i, j, t->spec->group[t->group[i]].bandwidth, t->spec->latency, &link);
+      st = berth_i_groups_link(t, i, j, t->spec->group[t->group[i]].bandwidth, t->spec->latency,
+                               &link);
       if (st == BERTH_OK) st = berth_topology_builder_set_route(t->b, i, j, 1, &link);
     }
   return st;
@@ -121,7 +137,8 @@ static berth_status add_free_links(Net *t, int32_t g, int32_t node, bool out) {
 }
 
 /* Every device of g to every one of h: enter, the n middle links, leave. */
-static berth_status set_group_routes(Net *t, int32_t g, int32_t h, int32_t n, const int32_t *middle) {
+static berth_status set_group_routes(Net *t, int32_t g, int32_t h, int32_t n,
+                                     const int32_t *middle) {
   berth_status st = BERTH_OK;
   int32_t route[8];
   memcpy(route + 1, middle, (size_t)n * sizeof *middle);
@@ -134,12 +151,14 @@ static berth_status set_group_routes(Net *t, int32_t g, int32_t h, int32_t n, co
   return st;
 }
 
-/* Gates of their own for each pair of groups: a link that pairs shared would make them wait for each other. */
+/* Gates of their own for each pair of groups: a link that pairs shared would make them wait for
+ * each other. */
 static berth_status add_tag_pair(Net *t, int32_t g, int32_t h) {
   int32_t out = 0, in = 0, link = 0;
   berth_status st = berth_i_groups_switch(t, "out", g, h, &out);
   if (st == BERTH_OK) st = berth_i_groups_switch(t, "in", g, h, &in);
-  if (st == BERTH_OK) st = berth_i_groups_link(t, out, in, between(t, g, h), t->spec->latency, &link);
+  if (st == BERTH_OK)
+    st = berth_i_groups_link(t, out, in, between(t, g, h), t->spec->latency, &link);
   if (st == BERTH_OK) st = add_free_links(t, g, out, true);
   if (st == BERTH_OK) st = add_free_links(t, h, in, false);
   return st == BERTH_OK ? set_group_routes(t, g, h, 1, &link) : st;
@@ -166,7 +185,8 @@ static berth_status add_heterog_pair(Net *t, const Shared *s, int32_t g, int32_t
   berth_status st = BERTH_OK;
   if (between(t, g, h) < s->bandwidth) {
     st = berth_i_groups_switch(t, "out", g, h, &node);
-    if (st == BERTH_OK) st = berth_i_groups_link(t, node, s->head, between(t, g, h), 0, &middle[n++]);
+    if (st == BERTH_OK)
+      st = berth_i_groups_link(t, node, s->head, between(t, g, h), 0, &middle[n++]);
   }
   middle[n++] = s->link;
   if (st == BERTH_OK) st = add_free_links(t, g, node, true);
@@ -195,7 +215,8 @@ berth_status berth_topology_groups(berth_ctx *ctx, const berth_groups *spec, ber
   if ((st = count_all(&t)) != BERTH_OK) return st;
   if ((st = open_net(&t)) != BERTH_OK) goto done;
   if ((st = add_devices(&t)) != BERTH_OK) goto done;
-  if ((st = has_ports(spec->links) ? berth_i_groups_ports(&t) : add_gates(&t)) != BERTH_OK) goto done;
+  if ((st = has_ports(spec->links) ? berth_i_groups_ports(&t) : add_gates(&t)) != BERTH_OK)
+    goto done;
   st = berth_topology_builder_finish(t.b, out);
 done:
   berth_topology_builder_release(t.b);

@@ -20,14 +20,18 @@ typedef struct berth_i_net {
 
 /** Ports of devices, network cards of machines, racks. */
 berth_status berth_i_groups_ports(berth_i_net *t);
-berth_status berth_i_groups_link(berth_i_net *t, int32_t from, int32_t to, double bandwidth, double latency, int32_t *link);
+berth_status berth_i_groups_link(berth_i_net *t, int32_t from, int32_t to, double bandwidth,
+                                 double latency, int32_t *link);
 /** A switch named by letters and one number, or, if b is at least 0, two. */
-berth_status berth_i_groups_switch(berth_i_net *t, const char *letters, int32_t a, int32_t b, int32_t *node);
+berth_status berth_i_groups_switch(berth_i_net *t, const char *letters, int32_t a, int32_t b,
+                                   int32_t *node);
 
 static inline double berth_i_groups_between(const berth_groups *s, int32_t g, int32_t h) {
   return s->between[(size_t)g * (size_t)s->n + (size_t)h];
 }
 /** Is there a route from group g to h that leaves a machine? */
-static inline bool berth_i_groups_meet(const berth_groups *s, int32_t g, int32_t h) { return g != h || s->group[g].machines > 1; }
+static inline bool berth_i_groups_meet(const berth_groups *s, int32_t g, int32_t h) {
+  return g != h || s->group[g].machines > 1;
+}
 
 #endif

@@ -1,29 +1,33 @@
-/* Clusters of device groups: their links and switches, and the way to wire them by ports. There every device has a send and a
- * receive port, every machine a send and a receive network card, every rack a link up and one down. Half the latency is on
- * either port. */
+/* Clusters of device groups: their links and switches, and the way to wire them by ports. There
+ * every device has a send and a receive port, every machine a send and a receive network card,
+ * every rack a link up and one down. Half the latency is on either port. */
 #include "groups_internal.h"
 #include <stdio.h>
 
 typedef berth_i_net Net;
 
-berth_status berth_i_groups_link(Net *t, int32_t from, int32_t to, double bandwidth, double latency, int32_t *link) {
+berth_status berth_i_groups_link(Net *t, int32_t from, int32_t to, double bandwidth, double latency,
+                                 int32_t *link) {
   berth_link l = { bandwidth, latency };
   return berth_topology_builder_add_link(t->b, from, to, &l, link);
 }
 
-berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32_t b, int32_t *node) {
+berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32_t b,
+                                   int32_t *node) {
   char name[64];
   if (b < 0) snprintf(name, sizeof name, "%s%d", letters, (int)a);
   else snprintf(name, sizeof name, "%s%d-%d", letters, (int)a, (int)b);
   return berth_topology_builder_add_switch(t->b, name, node);
 }
 
-/* Capacities are 0 where nothing passes. A slow pair has a link of its own, between the two halves of each switch on the way. */
+/* Capacities are 0 where nothing passes. A slow pair has a link of its own, between the two halves
+ * of each switch on the way. */
 typedef struct Ports {
   Net *net;
   bool limited;                      /* are there slow pairs? */
   double *card_out, *card_in;        /* [groups] bytes/s: the fastest pair from it, to it */
-  double *rack_up, *rack_down;       /* [racks] bytes/s: the fastest pair that leaves it, enters it */
+  double *rack_up, *rack_down;       /* [racks] bytes/s: the fastest pair that leaves it, enters
+                                        it */
   int32_t *group;                    /* [machines] */
   int32_t *first;                    /* [machines + 1] devices */
   int32_t *out, *in;                 /* [machines] links: network cards */
@@ -33,7 +37,9 @@ typedef struct Ports {
   int32_t core_out, core_in;         /* nodes */
 } Ports;
 
-static int32_t rack_of(const Ports *p, int32_t machine) { return p->net->spec->group[p->group[machine]].rack; }
+static int32_t rack_of(const Ports *p, int32_t machine) {
+  return p->net->spec->group[p->group[machine]].rack;
+}
 
 static void raise_to(double *most, double x) {
   if (x > *most) *most = x;
@@ -64,14 +70,16 @@ static bool any_limited(const Ports *p) {
   const berth_groups *s = p->net->spec;
   for (int32_t g = 0; g < s->n; g++)
     for (int32_t h = 0; h < s->n; h++)
-      if (berth_i_groups_meet(s, g, h) && berth_i_groups_between(s, g, h) < allowed(p, g, h)) return true;
+      if (berth_i_groups_meet(s, g, h) && berth_i_groups_between(s, g, h) < allowed(p, g, h))
+        return true;
   return false;
 }
 
-/* ---- switches and links ------------------------------------------------------------------- */
+/* ---- switches and links ---- */
 
 /* A node, or two: traffic goes in at the first and out at the second. */
-static berth_status add_halves(Ports *p, const char *letters, int32_t number, int32_t *out, int32_t *in) {
+static berth_status add_halves(Ports *p, const char *letters, int32_t number, int32_t *out,
+                               int32_t *in) {
   berth_status st = berth_i_groups_switch(p->net, letters, number, p->limited ? 0 : -1, out);
   *in = *out;
   return st == BERTH_OK && p->limited ? berth_i_groups_switch(p->net, letters, number, 1, in) : st;
@@ -80,12 +88,16 @@ static berth_status add_halves(Ports *p, const char *letters, int32_t number, in
 static berth_status add_rack(Ports *p, int32_t r) {
   double up = p->rack_up[r], down = p->rack_down[r];
   berth_status st = add_halves(p, "rack", r, &p->half_out[r], &p->half_in[r]);
-  if (st == BERTH_OK && up > 0) st = berth_i_groups_link(p->net, p->half_out[r], p->core_out, up, 0, &p->up[r]);
-  return st == BERTH_OK && down > 0 ? berth_i_groups_link(p->net, p->core_in, p->half_in[r], down, 0, &p->down[r]) : st;
+  if (st == BERTH_OK && up > 0)
+    st = berth_i_groups_link(p->net, p->half_out[r], p->core_out, up, 0, &p->up[r]);
+  return st == BERTH_OK && down > 0
+             ? berth_i_groups_link(p->net, p->core_in, p->half_in[r], down, 0, &p->down[r])
+             : st;
 }
 
 static berth_status add_racks(Ports *p) {
-  berth_status st = p->net->n_racks > 1 ? add_halves(p, "core", 0, &p->core_out, &p->core_in) : BERTH_OK;
+  berth_status st =
+      p->net->n_racks > 1 ? add_halves(p, "core", 0, &p->core_out, &p->core_in) : BERTH_OK;
   for (int32_t r = 0; r < p->net->n_racks && st == BERTH_OK; r++) st = add_rack(p, r);
   return st;
 }
@@ -94,8 +106,11 @@ static berth_status add_machine(Ports *p, int32_t m) {
   int32_t g = p->group[m], r = rack_of(p, m);
   double from = p->card_out[g], to = p->card_in[g];
   berth_status st = berth_i_groups_switch(p->net, "machine", m, -1, &p->hub[m]);
-  if (st == BERTH_OK && from > 0) st = berth_i_groups_link(p->net, p->hub[m], p->half_out[r], from, 0, &p->out[m]);
-  return st == BERTH_OK && to > 0 ? berth_i_groups_link(p->net, p->half_in[r], p->hub[m], to, 0, &p->in[m]) : st;
+  if (st == BERTH_OK && from > 0)
+    st = berth_i_groups_link(p->net, p->hub[m], p->half_out[r], from, 0, &p->out[m]);
+  return st == BERTH_OK && to > 0
+             ? berth_i_groups_link(p->net, p->half_in[r], p->hub[m], to, 0, &p->in[m])
+             : st;
 }
 
 static berth_status add_device_ports(Ports *p, int32_t i) {
@@ -114,7 +129,7 @@ static berth_status add_all(Ports *p) {
   return st;
 }
 
-/* ---- routes ------------------------------------------------------------------------------- */
+/* ---- routes ---- */
 
 /* The links from machine m to another: n of them into route. */
 static berth_status way(Ports *p, int32_t m, int32_t k, int32_t *route, int32_t *n) {
@@ -125,8 +140,10 @@ static berth_status way(Ports *p, int32_t m, int32_t k, int32_t *route, int32_t 
   route[(*n)++] = p->out[m];
   if (far) route[(*n)++] = p->up[r];
   if (p->limited) {
-    st = berth_i_groups_link(p->net, far ? p->core_out : p->half_out[r], far ? p->core_in : p->half_in[q],
-                             berth_i_groups_between(p->net->spec, p->group[m], p->group[k]), 0, &pair);
+    st = berth_i_groups_link(p->net, far ? p->core_out : p->half_out[r],
+                             far ? p->core_in : p->half_in[q],
+                             berth_i_groups_between(p->net->spec, p->group[m], p->group[k]), 0,
+                             &pair);
     route[(*n)++] = pair;
   }
   if (far) route[(*n)++] = p->down[q];
@@ -151,7 +168,8 @@ static berth_status set_machine_routes(Ports *p, int32_t m, int32_t k) {
 static berth_status set_routes(Ports *p) {
   berth_status st = BERTH_OK;
   for (int32_t m = 0; m < p->net->n_machines; m++)
-    for (int32_t k = 0; k < p->net->n_machines && st == BERTH_OK; k++) st = set_machine_routes(p, m, k);
+    for (int32_t k = 0; k < p->net->n_machines && st == BERTH_OK; k++)
+      st = set_machine_routes(p, m, k);
   return st;
 }
 

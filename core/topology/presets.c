@@ -4,7 +4,9 @@
 
 #define LAUNCH_S 5e-6 /* our choice for all: one kernel launch from a framework */
 
-static const char *const preset_names[] = { "P100", "V100", "A100", "H100", "GTX1080Ti", "T4", NULL };
+static const char *const preset_names[] = {
+  "P100", "V100", "A100", "H100", "GTX1080Ti", "T4", NULL
+};
 
 static const struct {
   double flops, memory, memory_bandwidth;
@@ -24,7 +26,8 @@ static berth_status unknown(berth_ctx *ctx, const char *name) {
   size_t len = 0;
   for (size_t i = 0; preset_names[i]; i++)
     len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", preset_names[i]);
-  return berth_i_fail(ctx, BERTH_EINVAL, "no device preset \"%s\"; there are %s", name ? name : "", list);
+  return berth_i_fail(ctx, BERTH_EINVAL, "no device preset \"%s\"; there are %s", name ? name : "",
+                      list);
 }
 
 berth_status berth_device_preset(berth_ctx *ctx, const char *name, berth_device *out) {

@@ -1,9 +1,11 @@
-/* Routes between all devices: fewest links, then largest bottleneck bandwidth, then least latency, then lowest link ids.
+/* Routes between all devices: fewest links, then largest bottleneck bandwidth, then least latency,
+ * then lowest link ids.
  *
- * The rule has no optimal substructure as a whole (a narrow, quick head may win once a later link is the bottleneck), so each
- * source is done in steps: layers by breadth-first search; the widest bottleneck of every device over the links that lead one
- * layer on; then, for each set of devices with the same bottleneck B, the quickest path over the links of at least B, which
- * does have it. */
+ * The rule has no optimal substructure as a whole (a narrow, quick head may win once a later link
+ * is the bottleneck), so each source is done in steps: layers by breadth-first search; the widest
+ * bottleneck of every device over the links that lead one layer on; then, for each set of devices
+ * with the same bottleneck B, the quickest path over the links of at least B, which does have
+ * it. */
 #include "base/sort_internal.h"
 #include "topology_internal.h"
 
@@ -12,7 +14,8 @@ typedef struct Target {
   int32_t hops, device;
 } Target;
 
-/* How the best path arrives at a node: in the order of these the paths themselves are in lexicographic order. */
+/* How the best path arrives at a node: in the order of these the paths themselves are in
+ * lexicographic order. */
 typedef struct Arrival {
   int32_t rank, link, node; /* rank of the node before */
 } Arrival;
@@ -22,10 +25,13 @@ typedef struct Router {
   berth_topology *t;
   int32_t *out_at, *out;                /* links by the node they leave, in id order */
   int32_t *hops;                        /* [nodes] from the source; -1: not reached */
-  int32_t *tight, *tight_next;          /* [nodes], [links] lists of the links that arrive from one layer before; -1 ends */
+  int32_t *tight, *tight_next;          /* [nodes], [links] lists of the links that arrive from one
+                                           layer before; -1 ends */
   double *width, *latency;              /* [nodes] */
-  int32_t *via, *rank;                  /* [nodes] last link of the best path, and its place among those of the layer */
-  int32_t *mark;                        /* [nodes] number of the group of targets that it was last on the way to */
+  int32_t *via, *rank;                  /* [nodes] last link of the best path, and its place among
+                                           those of the layer */
+  int32_t *mark;                        /* [nodes] number of the group of targets that it was last
+                                           on the way to */
   int32_t *queue, *bucket, *bucket_next; /* [nodes] search order; marked nodes by layer */
   Arrival *arrivals;                    /* [nodes] */
   Target *targets;                      /* [devices] */
@@ -33,7 +39,7 @@ typedef struct Router {
   size_t route_cap;
 } Router;
 
-/* ---- set-up ------------------------------------------------------------------------------ */
+/* ---- set-up ---- */
 
 static berth_status list_links(Router *r) {
   const berth_topology *t = r->t;
@@ -52,9 +58,11 @@ static berth_status list_links(Router *r) {
 
 static berth_status router_init(Router *r, berth_topology *t) {
   size_t n = (size_t)t->n_nodes;
-  int32_t **const columns[] = { &r->hops, &r->tight, &r->via, &r->rank, &r->mark, &r->queue, &r->bucket, &r->bucket_next };
+  int32_t **const columns[] = { &r->hops, &r->tight, &r->via,    &r->rank,
+                                &r->mark, &r->queue, &r->bucket, &r->bucket_next };
   *r = (Router){ .pool = berth_i_pool_empty(t->ctx), .t = t };
-  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) *columns[i] = berth_i_pool_alloc(&r->pool, n, sizeof **columns[i]);
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    *columns[i] = berth_i_pool_alloc(&r->pool, n, sizeof **columns[i]);
   r->width = berth_i_pool_alloc(&r->pool, n, sizeof *r->width);
   r->latency = berth_i_pool_alloc(&r->pool, n, sizeof *r->latency);
   r->arrivals = berth_i_pool_alloc(&r->pool, n, sizeof *r->arrivals);
@@ -62,10 +70,11 @@ static berth_status router_init(Router *r, berth_topology *t) {
   return list_links(r);
 }
 
-/* ---- one source -------------------------------------------------------------------------- */
+/* ---- one source ---- */
 
 static void start_sweep(Router *r, int32_t source) {
-  for (int32_t v = 0; v < r->t->n_nodes; v++) r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
+  for (int32_t v = 0; v < r->t->n_nodes; v++)
+    r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
   r->hops[source] = 0;
   r->width[source] = INFINITY;
   r->queue[0] = source;
@@ -88,8 +97,9 @@ static int take_link(Router *r, int32_t link, int32_t *tail) {
   return found;
 }
 
-/* Layers and, as all links into a layer are seen before its first node is taken, widths in the same sweep. Ends with the
- * layer of the last device: a full mesh is done when the source's own links are. */
+/* Layers and, as all links into a layer are seen before its first node is taken, widths in the same
+ * sweep. Ends with the layer of the last device: a full mesh is done when the source's own links
+ * are. */
 static void sweep(Router *r, int32_t source) {
   const berth_topology *t = r->t;
   int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0;
@@ -98,7 +108,8 @@ static void sweep(Router *r, int32_t source) {
     int32_t u = r->queue[head];
     if (missing == 0 && r->hops[u] >= last) break;
     for (int32_t k = r->out_at[u]; k < r->out_at[u + 1]; k++) {
-      if (!take_link(r, r->out[k], &tail) || t->node_device[t->to[r->out[k]]] == BERTH_NONE) continue;
+      if (!take_link(r, r->out[k], &tail) || t->node_device[t->to[r->out[k]]] == BERTH_NONE)
+        continue;
       missing--;
       last = r->hops[u] + 1;
     }
@@ -129,7 +140,8 @@ static void want(Router *r, int32_t v, int32_t group) {
   r->bucket[r->hops[v]] = v;
 }
 
-/* Marks what lies between the source and the targets over links of at least their width. The farthest target is first. */
+/* Marks what lies between the source and the targets over links of at least their width. The
+ * farthest target is first. */
 static void want_ways(Router *r, const Target *targets, int32_t n, int32_t group) {
   const berth_topology *t = r->t;
   for (int32_t i = 0; i < n; i++) want(r, t->device_node[targets[i].device], group);
@@ -147,7 +159,9 @@ static void arrive(Router *r, int32_t v, double width) {
     int32_t u = t->from[l], best = r->via[v];
     double latency = r->latency[u] + t->links[l].latency;
     if (t->links[l].bandwidth < width || isinf(latency) || latency > r->latency[v]) continue;
-    if (latency == r->latency[v] && (r->rank[u] > r->rank[t->from[best]] || (u == t->from[best] && l > best))) continue;
+    if (latency == r->latency[v]
+        && (r->rank[u] > r->rank[t->from[best]] || (u == t->from[best] && l > best)))
+      continue;
     r->latency[v] = latency;
     r->via[v] = l;
   }
@@ -179,23 +193,28 @@ static void settle(Router *r, int32_t source, double width, int32_t last) {
 }
 
 static berth_status reserve_links(Router *r, size_t more) {
-  return berth_i_pool_grow(&r->t->pool, (void **)&r->t->route, &r->route_cap, r->t->n_route + more, sizeof *r->t->route);
+  return berth_i_pool_grow(&r->t->pool, (void **)&r->t->route, &r->route_cap, r->t->n_route + more,
+                           sizeof *r->t->route);
 }
 
-static void set_pair(berth_topology *t, size_t pair, size_t first, int32_t len, double latency, double bandwidth) {
+static void set_pair(berth_topology *t, size_t pair, size_t first, int32_t len, double latency,
+                     double bandwidth) {
   t->route_first[pair] = (int64_t)first;
   t->route_len[pair] = len;
   t->latency[pair] = latency;
   t->bandwidth[pair] = bandwidth;
 }
 
-/* A sum of finite latencies that is infinite would say that there is no way.  @param link one of the route's */
-static berth_status refuse_latency(const berth_topology *t, int32_t src, int32_t dst, int32_t n, int32_t link) {
+/* A sum of finite latencies that is infinite would say that there is no way. @param link one of the
+ * route's */
+static berth_status refuse_latency(const berth_topology *t, int32_t src, int32_t dst, int32_t n,
+                                   int32_t link) {
   return berth_i_fail(t->ctx, BERTH_EINVAL,
-                      "route from \"%s\" to \"%s\": the latencies of its %d links add up to inf s (link %d from \"%s\" to "
-                      "\"%s\" has %g s)",
-                      t->devices[src].name, t->devices[dst].name, (int)n, (int)link, t->node_name[t->from[link]],
-                      t->node_name[t->to[link]], t->links[link].latency);
+                      "route from \"%s\" to \"%s\": the latencies of its %d links add up to inf s "
+                      "(link %d from \"%s\" to \"%s\" has %g s)",
+                      t->devices[src].name, t->devices[dst].name, (int)n, (int)link,
+                      t->node_name[t->from[link]], t->node_name[t->to[link]],
+                      t->links[link].latency);
 }
 
 /* Writes the route to one target; devices of the same width on the way get its head. */
@@ -241,7 +260,7 @@ static berth_status route_from(Router *r, int32_t src) {
   return BERTH_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static berth_status alloc_pairs(berth_topology *t) {
   size_t n = (size_t)t->n_devices, pairs = n * n;
@@ -275,7 +294,8 @@ static berth_status write_forced(Router *r, const berth_i_forced *f, const int32
   return BERTH_OK;
 }
 
-static berth_status route_everything(Router *r, const berth_i_forced *forced, size_t n_forced, const int32_t *pool) {
+static berth_status route_everything(Router *r, const berth_i_forced *forced, size_t n_forced,
+                                     const int32_t *pool) {
   berth_status st;
   for (int32_t src = 0; src < r->t->n_devices; src++) {
     if ((st = berth_i_interrupted(r->t->ctx)) != BERTH_OK) return st;
@@ -289,13 +309,15 @@ static berth_status route_everything(Router *r, const berth_i_forced *forced, si
 /* Gives back what doubling asked for too much. */
 static berth_status trim(Router *r) {
   berth_topology *t = r->t;
-  int32_t *exact = berth_i_pool_realloc(&t->pool, t->route, r->route_cap, t->n_route, sizeof *t->route);
+  int32_t *exact =
+      berth_i_pool_realloc(&t->pool, t->route, r->route_cap, t->n_route, sizeof *t->route);
   if (!exact) return berth_i_nomem(t->ctx);
   t->route = exact;
   return BERTH_OK;
 }
 
-berth_status berth_i_topology_route_all(berth_topology *t, const berth_i_forced *forced, size_t n_forced, const int32_t *pool) {
+berth_status berth_i_topology_route_all(berth_topology *t, const berth_i_forced *forced,
+                                        size_t n_forced, const int32_t *pool) {
   Router r;
   berth_status st = router_init(&r, t);
   if (st == BERTH_OK) st = alloc_pairs(t);

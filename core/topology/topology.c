@@ -28,14 +28,16 @@ berth_status berth_topology_device(const berth_topology *t, int32_t device, bert
   return BERTH_OK;
 }
 
-berth_status berth_topology_node(const berth_topology *t, int32_t node, const char **name, int32_t *device) {
+berth_status berth_topology_node(const berth_topology *t, int32_t node, const char **name,
+                                 int32_t *device) {
   if (node < 0 || node >= t->n_nodes) return out_of_range(t, "node", node, t->n_nodes);
   if (name) *name = t->node_name[node];
   if (device) *device = t->node_device[node];
   return BERTH_OK;
 }
 
-berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t *from, int32_t *to, berth_link *out) {
+berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t *from, int32_t *to,
+                                 berth_link *out) {
   if (link < 0 || link >= t->n_links) return out_of_range(t, "link", link, t->n_links);
   if (from) *from = t->from[link];
   if (to) *to = t->to[link];
@@ -45,7 +47,8 @@ berth_status berth_topology_link(const berth_topology *t, int32_t link, int32_t 
 
 static bool is_device(const berth_topology *t, int32_t d) { return d >= 0 && d < t->n_devices; }
 
-int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst, const int32_t **links) {
+int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst,
+                             const int32_t **links) {
   if (links) *links = NULL;
   if (!is_device(t, src) || !is_device(t, dst)) return -1;
   size_t pair = berth_i_pair(t, src, dst);
@@ -53,13 +56,15 @@ int32_t berth_topology_route(const berth_topology *t, int32_t src, int32_t dst, 
   return t->route_len[pair];
 }
 
-berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t dst, berth_link *out) {
+berth_status berth_topology_path(const berth_topology *t, int32_t src, int32_t dst,
+                                 berth_link *out) {
   if (!is_device(t, src)) return out_of_range(t, "device", src, t->n_devices);
   if (!is_device(t, dst)) return out_of_range(t, "device", dst, t->n_devices);
   size_t pair = berth_i_pair(t, src, dst);
   char a[96], b[96];
   if (t->route_len[pair] < 0)
-    return berth_i_fail(t->ctx, BERTH_EUNREACHABLE, "no route from %s to %s", berth_i_device_label(t, src, a, sizeof a),
+    return berth_i_fail(t->ctx, BERTH_EUNREACHABLE, "no route from %s to %s",
+                        berth_i_device_label(t, src, a, sizeof a),
                         berth_i_device_label(t, dst, b, sizeof b));
   out->latency = t->latency[pair];
   out->bandwidth = t->bandwidth[pair];

@@ -1,5 +1,6 @@
-/* Layout of a topology. Routes are kept flat, and share storage: from one source, the route to a device that lies on the way
- * to another is the head of that longer route. So read them by route_first and route_len (or berth_topology_route). */
+/* Layout of a topology. Routes are kept flat, and share storage: from one source, the route to a
+ * device that lies on the way to another is the head of that longer route. So read them by
+ * route_first and route_len (or berth_topology_route). */
 #ifndef BERTH_TOPOLOGY_INTERNAL_H
 #define BERTH_TOPOLOGY_INTERNAL_H
 
@@ -25,7 +26,8 @@ struct berth_topology {
   int32_t *route;            /* [n_route] links */
   size_t n_route;
   double *latency;           /* [n_devices^2] src-major; 0 on the diagonal, INFINITY: unreachable */
-  double *bandwidth;         /* [n_devices^2] INFINITY on the diagonal and where unreachable (latency tells) */
+  double *bandwidth;         /* [n_devices^2] INFINITY on the diagonal and where unreachable
+                                (latency tells) */
   uint8_t *route_set;        /* [n_devices^2] 1: given by set_route */
 };
 
@@ -35,10 +37,13 @@ typedef struct berth_i_forced {
   size_t at;
 } berth_i_forced;
 
-/** Fills the route arrays and the tables of latency and bandwidth of t, which has all else; forced routes go last.
+/** Fills the route arrays and the tables of latency and bandwidth of t, which has all else; forced
+ *  routes go last.
  *  O(devices x links) where few bandwidths differ. */
-berth_status berth_i_topology_route_all(berth_topology *t, const berth_i_forced *forced, size_t n_forced, const int32_t *pool);
-/** EINVAL with the values, unless bandwidth > 0 and 0 <= latency < infinity; `what` opens the message. */
+berth_status berth_i_topology_route_all(berth_topology *t, const berth_i_forced *forced,
+                                        size_t n_forced, const int32_t *pool);
+/** EINVAL with the values, unless bandwidth > 0 and 0 <= latency < infinity; `what` opens the
+ * message. */
 berth_status berth_i_check_link(berth_ctx *ctx, const char *what, const berth_link *l);
 
 static inline size_t berth_i_pair(const berth_topology *t, int32_t src, int32_t dst) {

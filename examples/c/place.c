@@ -1,5 +1,5 @@
-/* Places a graph from C, without Lua: the portfolio within a second, what its members reached, how far that is from the best at
- * most, and a repair for devices with less memory.
+/* Places a graph from C, without Lua: the portfolio within a second, what its members reached, how
+ * far that is from the best at most, and a repair for devices with less memory.
  *
  *   cc -std=c11 place.c -o place $(pkg-config --cflags --libs berth) && ./place
  */
@@ -18,7 +18,8 @@ static double now(void *ud) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* An input, towers of layers side by side, an output: 1 to 3 ms and 200 MB of parameters a layer, 8 MB from one to the next. */
+/* An input, towers of layers side by side, an output: 1 to 3 ms and 200 MB of parameters a layer, 8
+ * MB from one to the next. */
 static berth_status add_ops(berth_graph_builder *b) {
   for (int32_t i = 0; i < OPS; i++) {
     berth_op op = berth_op_default();
@@ -35,7 +36,8 @@ static berth_status connect_ops(berth_graph_builder *b) {
   for (int32_t i = 1; i < OPS - 1; i++) {
     int32_t above = (i - 1) % LAYERS == 0 ? 0 : i - 1;
     berth_status st = berth_graph_builder_connect(b, above, i, 8e6, NULL);
-    if (st == BERTH_OK && i % LAYERS == 0) st = berth_graph_builder_connect(b, i, OPS - 1, 8e6, NULL);
+    if (st == BERTH_OK && i % LAYERS == 0)
+      st = berth_graph_builder_connect(b, i, OPS - 1, 8e6, NULL);
     if (st != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -67,7 +69,8 @@ static berth_status make_cost(berth_ctx *ctx, berth_graph *g, double memory, ber
 static void print_rows(const berth_portfolio *p) {
   for (int32_t i = 0; i < berth_portfolio_members(p); i++) {
     const berth_member_report *r = berth_portfolio_report(p, i);
-    if (r->placement) printf("  %-36s %6.3f ms%s\n", r->name, 1e3 * r->makespan, r->oom ? ", out of memory" : "");
+    if (r->placement)
+      printf("  %-36s %6.3f ms%s\n", r->name, 1e3 * r->makespan, r->oom ? ", out of memory" : "");
     else printf("  %-36s %s\n", r->name, r->message);
   }
 }
@@ -83,13 +86,15 @@ static berth_status run_portfolio(berth_cost *cost, berth_placement **out, doubl
     *makespan = berth_portfolio_report(p, berth_portfolio_winner(p))->makespan;
     berth_placement_retain(*out = berth_portfolio_best(p));
     print_rows(p);
-    printf("best: %s, %.3f ms\n", berth_portfolio_report(p, berth_portfolio_winner(p))->name, 1e3 * *makespan);
+    printf("best: %s, %.3f ms\n", berth_portfolio_report(p, berth_portfolio_winner(p))->name,
+           1e3 * *makespan);
   }
   berth_portfolio_release(p); /* there are rows, too, when nothing fits */
   return st;
 }
 
-/* No placement is faster than the bound; the linear program of favourite children is one of those behind it. */
+/* No placement is faster than the bound; the linear program of favourite children is one of those
+ * behind it. */
 static berth_status print_bounds(berth_cost *cost, double makespan) {
   berth_bounds_options o = berth_bounds_default(berth_cost_graph(cost));
   berth_lp *lp = NULL;
@@ -97,15 +102,19 @@ static berth_status print_bounds(berth_cost *cost, double makespan) {
   berth_bounds b;
   berth_status st;
   if ((st = berth_bounds_compute(cost, &o, &b, NULL)) != BERTH_OK) return st;
-  printf("bound: %.3f ms (%s); at most %.2f times the optimum\n", 1e3 * b.best, b.name, makespan / b.best);
+  printf("bound: %.3f ms (%s); at most %.2f times the optimum\n", 1e3 * b.best, b.name,
+         makespan / b.best);
   if ((st = berth_lp_solve(cost, NULL, &lp)) != BERTH_OK) return st;
-  printf("favourite children: longest path %.3f to %.3f ms\n", 1e3 * berth_lp_get(lp)->lower, 1e3 * berth_lp_get(lp)->upper);
+  printf("favourite children: longest path %.3f to %.3f ms\n", 1e3 * berth_lp_get(lp)->lower,
+         1e3 * berth_lp_get(lp)->upper);
   berth_lp_release(lp);
   return b.best <= makespan * (1 + 1e-9) ? BERTH_OK : BERTH_EINVAL;
 }
 
-/* For devices on which the placement need not fit: as little as possible moves. Says why if nothing fits. */
-static berth_status repair(berth_ctx *ctx, berth_graph *g, const berth_placement *p, double memory) {
+/* For devices on which the placement need not fit: as little as possible moves. Says why if nothing
+ * fits. */
+static berth_status repair(berth_ctx *ctx, berth_graph *g, const berth_placement *p,
+                           double memory) {
   berth_cost *cost = NULL;
   berth_placement *mended = NULL;
   berth_status st = make_cost(ctx, g, memory, &cost);
@@ -114,7 +123,8 @@ static berth_status repair(berth_ctx *ctx, berth_graph *g, const berth_placement
   berth_obstacle why;
   st = berth_place_repair(cost, berth_placement_device(p), NULL, &mended, &why);
   if (st == BERTH_OK) {
-    for (int32_t i = 0; i < OPS; i++) moved += berth_placement_device(mended)[i] != berth_placement_device(p)[i];
+    for (int32_t i = 0; i < OPS; i++)
+      moved += berth_placement_device(mended)[i] != berth_placement_device(p)[i];
     printf("%.2f GB a device: %d of %d ops move, %.3f ms\n", memory / 1e9, (int)moved, OPS,
            1e3 * berth_placement_estimate(mended));
   } else if (st == BERTH_EINFEASIBLE) {

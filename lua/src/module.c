@@ -1,4 +1,5 @@
-/* The module berth.core: its classes, its functions, and which functions take options by descriptors. */
+/* The module berth.core: its classes, its functions, and which functions take options by
+ * descriptors. */
 #include "base/binding.h"
 #include "cluster/cluster.h"
 #include "decide/decide.h"
@@ -12,21 +13,28 @@
 #include "sim/sim_options.h"
 #include <string.h>
 
-/* Kinds, metatables, help and the specs of the binding follow from this list. Boxes that Lua never sees are registered where they
- * are made. */
+/* Kinds, metatables, help and the specs of the binding follow from this list. Boxes that Lua never
+ * sees are registered where they are made. */
 static const bl_class *const classes[] = {
-  &bl_graph_class, &bl_topology_class, &bl_cost_class, &bl_placement_class, &bl_result_class, &bl_plan_class, &bl_rng_class,
-  &bl_executor_class, &bl_execution_class, &bl_tries_class, &bl_assignment_class, &bl_episodes_class, &bl_ramp_class,
-  &bl_ramp_model_class, &bl_pacml_class, &bl_pacml_run_class, &bl_pacml_ahead_class, &bl_cluster_class, &bl_gang_class,
-  &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class, &bl_analysis_class, &bl_deploy_class, &bl_tree_class,
-  &bl_array_class, &bl_index_class, &bl_segments_class, &bl_tape_class, &bl_parameters_class, &bl_adam_class, NULL
+  &bl_graph_class, &bl_topology_class, &bl_cost_class, &bl_placement_class, &bl_result_class,
+  &bl_plan_class, &bl_rng_class,
+  &bl_executor_class, &bl_execution_class, &bl_tries_class, &bl_assignment_class,
+  &bl_episodes_class, &bl_ramp_class,
+  &bl_ramp_model_class, &bl_pacml_class, &bl_pacml_run_class, &bl_pacml_ahead_class,
+  &bl_cluster_class, &bl_gang_class,
+  &bl_ps_class, &bl_ps_run_class, &bl_ps_policy_class, &bl_pdors_class, &bl_analysis_class,
+  &bl_deploy_class, &bl_tree_class,
+  &bl_array_class, &bl_index_class, &bl_segments_class, &bl_tape_class, &bl_parameters_class,
+  &bl_adam_class, NULL
 };
 
-#define FUNCTIONS(X) \
-  X(context) X(box) X(units) X(graph) X(topology) X(generator) X(cost) X(fit) X(place) X(sim) X(io) X(hook) X(interrupt) \
-  X(portfolio) X(lp) X(transform) X(expand) X(repair) X(exact) X(split) X(tries) X(exec) X(clairvoyant) X(sfb) X(analyse) \
-  X(deploy) X(nn_array) X(nn_list) X(nn_op) X(nn_tape) X(nn_params) X(nn_adam) X(assignment) X(ramp) X(pacml) X(pacml_ahead) \
-  X(cluster) X(gang) X(elastic) X(ps) X(ps_run) X(ps_policy) X(pdors) X(decide)
+#define FUNCTIONS(X)                                                                              \
+  X(context)                                                                                      \
+  X(box) X(units) X(graph) X(topology) X(generator) X(cost) X(fit) X(place) X(sim) X(io) X(hook)  \
+      X(interrupt) X(portfolio) X(lp) X(transform) X(expand) X(repair) X(exact) X(split) X(tries) \
+          X(exec) X(clairvoyant) X(sfb) X(analyse) X(deploy) X(nn_array) X(nn_list) X(nn_op)      \
+              X(nn_tape) X(nn_params) X(nn_adam) X(assignment) X(ramp) X(pacml) X(pacml_ahead)    \
+                  X(cluster) X(gang) X(elastic) X(ps) X(ps_run) X(ps_policy) X(pdors) X(decide)
 #define DECLARE(name) extern const luaL_Reg bl_##name##_functions[];
 FUNCTIONS(DECLARE)
 #define LIST(name) bl_##name##_functions,
@@ -55,12 +63,14 @@ static const struct {
 } options[] = { OPTIONS(LIST_TABLES) };
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-/* options(function): array of descriptors; nil: it has none. options(): names of the functions that have some */
+/* options(function): array of descriptors; nil: it has none. options(): names of the functions that
+ * have some */
 static int options_of(lua_State *L) {
   const char *name = lua_tostring(L, 1);
   if (!name) lua_newtable(L);
   for (int k = 0; k < N_OPTIONS; k++) {
-    if (name && strcmp(name, options[k].function) == 0) return bl_push_descriptors(L, options[k].tables);
+    if (name && strcmp(name, options[k].function) == 0)
+      return bl_push_descriptors(L, options[k].tables);
     if (name) continue;
     lua_pushstring(L, options[k].function);
     lua_rawseti(L, -2, k + 1);
@@ -78,7 +88,9 @@ static int list_classes(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg own[] = { { "options", options_of }, { "classes", list_classes }, { NULL, NULL } };
+static const luaL_Reg own[] = { { "options", options_of },
+                                { "classes", list_classes },
+                                { NULL, NULL } };
 
 #if defined(_WIN32)
 __declspec(dllexport)

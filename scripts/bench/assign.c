@@ -1,5 +1,5 @@
-/* Assigning as a sequence of decisions: how many a CPU second gives, candidates, devices' features, choices at random and the step.
- * usage: assign SHARED */
+/* Assigning as a sequence of decisions: how many a CPU second gives, candidates, devices' features,
+ * choices at random and the step. usage: assign SHARED */
 #include "bench.h"
 
 enum { EPISODES = 32, DEVICES = 4, BUFFER = 1 << 16 };
@@ -60,7 +60,8 @@ static void led_steps(const inputs *in, double *features) {
   while (berth_episodes_step(in->episodes) < berth_assign_steps(in->assign)) {
     const int32_t *first, *ops;
     berth_episodes_candidates(in->episodes, &first, &ops);
-    must(in->ctx, berth_episodes_teacher_ops(in->episodes, BERTH_TEACHER_TEXTBOOK, best), "teacher");
+    must(in->ctx, berth_episodes_teacher_ops(in->episodes, BERTH_TEACHER_TEXTBOOK, best),
+         "teacher");
     for (int32_t i = 0, k; i < EPISODES; i++) {
       for (k = first[i]; !best[k]; k++) {}
       op[i] = ops[k];

@@ -1,6 +1,6 @@
-/* Measures the core in CPU seconds of this process. One line per figure: name, value, unit, input, CPU seconds, tab-separated.
- * usage: bench SHARED WORK PART      SHARED: folder with data/ and reference/; WORK: folder with the generated inputs; PART:
- * simulate, place or portfolio */
+/* Measures the core in CPU seconds of this process. One line per figure: name, value, unit, input,
+ * CPU seconds, tab-separated. usage: bench SHARED WORK PART SHARED: folder with data/ and
+ * reference/; WORK: folder with the generated inputs; PART: simulate, place or portfolio */
 #include "layered.h"
 
 /* ---- layered random graphs ---- */
@@ -35,7 +35,8 @@ static void drop_layered(layered *m) {
   berth_ctx_release(m->ctx);
 }
 
-static void place_layered(const char *work, int32_t n, const char *placer, berth_links links, const char *label) {
+static void place_layered(const char *work, int32_t n, const char *placer, berth_links links,
+                          const char *label) {
   layered m = make_layered(work, n);
   berth_placement *p = NULL;
   berth_place_options opts = berth_place_default(NULL);
@@ -51,7 +52,8 @@ static void place_layered(const char *work, int32_t n, const char *placer, berth
     if (from < best) best = from;
   }
   char input[256];
-  snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; planned %.6g s", n,
+  snprintf(input, sizeof input,
+           "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; planned %.6g s", n,
            berth_placement_estimate(p));
   report(label, best, "CPU s", input, total);
   char peak[256];
@@ -79,8 +81,10 @@ static void run_portfolio(const char *work, int32_t n, berth_links links, const 
   }
   const berth_member_report *won = berth_portfolio_report(p, berth_portfolio_winner(p));
   char input[256];
-  snprintf(input, sizeof input, "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; %d members, %s wins with %.6g s", n,
-           (int)berth_portfolio_members(p), won->name, won->makespan);
+  snprintf(
+      input, sizeof input,
+      "gen_layered.py %d 20 1; 4 devices, 134 us + 0.0001754 us/B; %d members, %s wins with %.6g s",
+      n, (int)berth_portfolio_members(p), won->name, won->makespan);
   report(label, best, "CPU s", input, total);
   berth_portfolio_release(p);
   drop_layered(&m);
@@ -112,10 +116,12 @@ static double mean_simulation(const char *path, double *cpu) {
   berth_rng_init(&rng, 1, 0);
   for (int32_t i = 0; i < PLACEMENTS * n; i++) where[i] = berth_rng_below(&rng, DEVICES);
   berth_sim_summary out;
-  for (int32_t k = 0; k < PLACEMENTS; k++) must(ctx, berth_sim_run(sim, where + k * n, &out), "warm-up");
+  for (int32_t k = 0; k < PLACEMENTS; k++)
+    must(ctx, berth_sim_run(sim, where + k * n, &out), "warm-up");
   double from = cpu_seconds();
   for (int32_t r = 0; r < rounds; r++)
-    for (int32_t k = 0; k < PLACEMENTS; k++) must(ctx, berth_sim_run(sim, where + k * n, &out), "simulation");
+    for (int32_t k = 0; k < PLACEMENTS; k++)
+      must(ctx, berth_sim_run(sim, where + k * n, &out), "simulation");
   from = cpu_seconds() - from;
   *cpu += from;
   free(where);
@@ -128,8 +134,11 @@ static double mean_simulation(const char *path, double *cpu) {
 }
 
 static void simulate_doppler(const char *shared) {
-  static const char *const files[] = { "gdp_chain_mm_112nodes", "gdp_ffnn_192nodes", "gdp_transformer_block_215nodes",
-                                       "gdp_full_transformer_layer_261nodes", "8gpu_transformer_block", "8gpu_full_transformer" };
+  static const char *const files[] = {
+    "gdp_chain_mm_112nodes",          "gdp_ffnn_192nodes",
+    "gdp_transformer_block_215nodes", "gdp_full_transformer_layer_261nodes",
+    "8gpu_transformer_block",         "8gpu_full_transformer"
+  };
   double sum = 0, cpu = 0;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char path[4096];
@@ -148,9 +157,11 @@ static void simulate_doppler(const char *shared) {
 static void place_all(const char *shared, const char *work) {
   (void)shared;
   place_layered(work, 20000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 20,000 ops");
-  place_layered(work, 20000, "m-etf", BERTH_LINKS_CHANNEL, "m-ETF planning half-duplex channels, 20,000 ops");
+  place_layered(work, 20000, "m-etf", BERTH_LINKS_CHANNEL,
+                "m-ETF planning half-duplex channels, 20,000 ops");
   place_layered(work, 20000, "heft", BERTH_LINKS_FREE, "HEFT, 20,000 ops");
-  place_layered(work, 20000, "m-sct", BERTH_LINKS_FREE, "m-SCT, linear program included, 20,000 ops");
+  place_layered(work, 20000, "m-sct", BERTH_LINKS_FREE,
+                "m-SCT, linear program included, 20,000 ops");
   place_layered(work, 1000000, "m-etf", BERTH_LINKS_FREE, "m-ETF, 1,000,000 ops");
 }
 

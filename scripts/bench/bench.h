@@ -14,7 +14,8 @@ static double cpu_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void report(const char *name, double value, const char *unit, const char *input, double cpu) {
+static void report(const char *name, double value, const char *unit, const char *input,
+                   double cpu) {
   printf("%s\t%.6g\t%s\t%s\t%.4f\n", name, value, unit, input, cpu);
   fflush(stdout);
 }

@@ -1,11 +1,11 @@
-/* Measures simulations of large placed graphs in CPU seconds of this process: without contention, and on a mesh of links and on
- * one bus, held as whole routes and shared fairly; and how the time per task grows with their number. Lines as in bench.c.
- * usage: contention */
+/* Measures simulations of large placed graphs in CPU seconds of this process: without contention,
+ * and on a mesh of links and on one bus, held as whole routes and shared fairly; and how the time
+ * per task grows with their number. Lines as in bench.c. usage: contention */
 #include "bench.h"
 
 enum { HOSTS = 8, SEED = 4, WIDTH = 64, SMALL = 10000, MIDDLE = 100000, LARGE = 1000000 };
 
-/* ---- the graphs of gen_dag.py N 8 4 64: the same draws in the same order ------------------------- */
+/* ---- the graphs of gen_dag.py N 8 4 64: the same draws in the same order ---- */
 
 static double draw(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -74,14 +74,15 @@ static void drop_dag(dag *d) {
   berth_ctx_release(d->ctx);
 }
 
-/* ---- topologies ------------------------------------------------------------------------------------ */
+/* ---- topologies ---- */
 
 static const berth_link wire = { 1e9, 1e-4 };
 
 /* A link for each ordered pair of hosts. */
 static void connect_mesh(berth_ctx *ctx, berth_topology_builder *b) {
   for (int32_t i = 0; i < HOSTS; i++)
-    for (int32_t k = i + 1; k < HOSTS; k++) must(ctx, berth_topology_builder_add_duplex(b, i, k, &wire, NULL), "link");
+    for (int32_t k = i + 1; k < HOSTS; k++)
+      must(ctx, berth_topology_builder_add_duplex(b, i, k, &wire, NULL), "link");
 }
 
 /* One link for all, both ways. */
@@ -113,7 +114,7 @@ static berth_topology *make_topology(const dag *d, int bus) {
   return t;
 }
 
-/* ---- measuring --------------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static const struct {
   const char *name;
@@ -127,7 +128,8 @@ static const struct {
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct figure {
-  double best, total, makespan, bytes; /* CPU s of one run and of all; s; bytes per task: graph, price, simulator */
+  double best, total, makespan, bytes; /* CPU s of one run and of all; s; bytes per task: graph,
+                                          price, simulator */
 } figure;
 
 static figure measure(const dag *d, int which, int repeats) {
@@ -164,8 +166,9 @@ static void measure_all(int32_t n, int repeats, figure *out) {
   for (int k = 0; k < CASES; k++) {
     out[k] = measure(&d, k, repeats);
     snprintf(name, sizeof name, "simulation of %d tasks, %s", (int)n, cases[k].name);
-    snprintf(input, sizeof input, "gen_dag.py %d 8 4 64: %d edges; makespan %.12g s; %.0f bytes a task", (int)n, (int)d.edges,
-             out[k].makespan, out[k].bytes);
+    snprintf(input, sizeof input,
+             "gen_dag.py %d 8 4 64: %d edges; makespan %.12g s; %.0f bytes a task", (int)n,
+             (int)d.edges, out[k].makespan, out[k].bytes);
     report(name, out[k].best, "CPU s", input, out[k].total);
   }
   drop_dag(&d);

@@ -1,5 +1,6 @@
-/* Tries against runs: how much less a simulation costs that takes up a base. Ops whose ends are simulated, and CPU time.
- * usage: delta SHARED WORK [K]   SHARED: folder with data/; WORK: folder with layered-N.json and bert.json;
+/* Tries against runs: how much less a simulation costs that takes up a base. Ops whose ends are
+ * simulated, and CPU time. usage: delta SHARED WORK [K] SHARED: folder with data/; WORK: folder
+ * with layered-N.json and bert.json;
  * K: the Kth input only */
 #include "layered.h"
 #include <math.h>
@@ -68,7 +69,7 @@ static void drop_input(input *x) {
   berth_ctx_release(x->ctx);
 }
 
-/* ---- single moves of one base ------------------------------------------------------------------ */
+/* ---- single moves of one base ---- */
 
 static void draw_moves(const input *x, double from, double to, int32_t k, move *out) {
   berth_rng rng;
@@ -142,13 +143,13 @@ static void compare(const input *x, const char *which, double from, double to, d
   char label[160];
   snprintf(label, sizeof label, "delta, %s, %s%s", x->name, which, over < 0 ? "" : ", limit");
   char what[160];
-  snprintf(what, sizeof what, "ends %.4f of %.0f; time %.4f of %.4g us", delta.ended / full.ended, full.ended / k,
-           delta.seconds / full.seconds, 1e6 * full.seconds / k);
+  snprintf(what, sizeof what, "ends %.4f of %.0f; time %.4f of %.4g us", delta.ended / full.ended,
+           full.ended / k, delta.seconds / full.seconds, 1e6 * full.seconds / k);
   report(label, full.seconds / delta.seconds, "times", what, 2 * (delta.seconds + full.seconds));
   free(m);
 }
 
-/* ---- other options: moves of any op ---------------------------------------------------------------- */
+/* ---- other options: moves of any op ---- */
 
 static void search_both(const input *x);
 
@@ -193,7 +194,7 @@ static void all_moves(input *x) {
   }
 }
 
-/* ---- a whole search ------------------------------------------------------------------------------ */
+/* ---- a whole search ---- */
 
 static berth_status run_limited(void *ud, const int32_t *device, double limit, double *out) {
   berth_sim_summary s;
@@ -204,7 +205,8 @@ static berth_status run_limited(void *ud, const int32_t *device, double limit, d
 
 static int32_t chain_of(void *ud, int32_t *ops) { return berth_sim_chain(ud, ops); }
 
-static double search_seconds(const input *x, const berth_objective *f, int64_t calls, int32_t *device) {
+static double search_seconds(const input *x, const berth_objective *f, int64_t calls,
+                             int32_t *device) {
   berth_search_options o = berth_search_default();
   double from = cpu_seconds();
   o.calls = calls;
@@ -236,14 +238,15 @@ static void search_both(const input *x) {
   char label[160];
   snprintf(label, sizeof label, "delta, %s, search", x->name);
   char what[160];
-  snprintf(what, sizeof what, "anneal, %lld calls, seed 1; runs with a limit take %.4g s", (long long)calls, runs_took);
+  snprintf(what, sizeof what, "anneal, %lld calls, seed 1; runs with a limit take %.4g s",
+           (long long)calls, runs_took);
   report(label, runs_took / tries_took, "times", what, 3 * (tries_took + runs_took));
   berth_sim_release(sim);
   free(a);
   free(b);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------ */
+/* ---- inputs ---- */
 
 static void doppler(const char *shared, const char *file, int32_t devices) {
   input x = { 0 };

@@ -1,5 +1,5 @@
-/* Measures the linear program of favourite children in CPU seconds of this process, the solve alone. Lines as in bench.c.
- * usage: lp WORK      WORK: folder with the generated inputs */
+/* Measures the linear program of favourite children in CPU seconds of this process, the solve
+ * alone. Lines as in bench.c. usage: lp WORK WORK: folder with the generated inputs */
 #include "layered.h"
 
 enum { REPEATS = 3 };
@@ -23,7 +23,8 @@ static berth_cost *layered_cost(berth_ctx *ctx, const char *work, int32_t n) {
   return cost;
 }
 
-static void solve_layered(const char *work, int32_t n, const berth_lp_options *opts, const char *label) {
+static void solve_layered(const char *work, int32_t n, const berth_lp_options *opts,
+                          const char *label) {
   berth_ctx *ctx;
   berth_lp *lp = NULL;
   double best = INFINITY, total = 0;
@@ -42,7 +43,8 @@ static void solve_layered(const char *work, int32_t n, const berth_lp_options *o
   char name[128];
   snprintf(name, sizeof name, "favourites, %d ops, %s", (int)n, label);
   char input[256];
-  snprintf(input, sizeof input, "gen_layered.py %d 20 1; value in [%.8g, %.8g] us; gap %.2g; %d + %d iterations", (int)n,
+  snprintf(input, sizeof input,
+           "gen_layered.py %d 20 1; value in [%.8g, %.8g] us; gap %.2g; %d + %d iterations", (int)n,
            1e6 * s->lower, 1e6 * s->upper, s->gap, (int)s->entropic, (int)s->interior);
   report(name, best, "CPU s", input, total);
   berth_lp_release(lp);

@@ -1,4 +1,5 @@
-/* The learning library: what a tiny operation costs, and what a layer reaches, forward alone and with the way back.
+/* The learning library: what a tiny operation costs, and what a layer reaches, forward alone and
+ * with the way back.
  * usage: nn */
 #include "bench.h"
 
@@ -23,7 +24,10 @@ static void chain(berth_array *x, berth_array *w, int32_t length, berth_tape *t)
     berth_array_release(at);
     at = next;
   }
-  if (t && (berth_nn_reduce(t, BERTH_NN_SUM, at, BERTH_NONE, &loss) != BERTH_OK || berth_tape_backward(t, loss) != BERTH_OK)) exit(1);
+  if (t
+      && (berth_nn_reduce(t, BERTH_NN_SUM, at, BERTH_NONE, &loss) != BERTH_OK
+          || berth_tape_backward(t, loss) != BERTH_OK))
+    exit(1);
   berth_array_release(loss);
   berth_array_release(at);
 }
@@ -35,7 +39,8 @@ static void tiny(const char *name, berth_tape *t) {
   if (berth_array_new(ctx, 2, shape, &x) != BERTH_OK) exit(1);
   double start = cpu_seconds();
   for (int i = 0; i < TIMES; i++) chain(x, w, LENGTH, t);
-  report(name, (cpu_seconds() - start) / (LENGTH * TIMES) * 1e9, "ns/op", "tanh layer, 20 x 32 by 32 x 32", cpu_seconds() - start);
+  report(name, (cpu_seconds() - start) / (LENGTH * TIMES) * 1e9, "ns/op",
+         "tanh layer, 20 x 32 by 32 x 32", cpu_seconds() - start);
   berth_array_release(x);
 }
 
@@ -50,11 +55,15 @@ static void large(const char *name, berth_tape *t) {
     berth_array *y = NULL, *loss = NULL;
     if (t && berth_tape_watch(t, x) != BERTH_OK) exit(1);
     if (berth_nn_linear(t, x, w, NULL, BERTH_NN_RELU, 0, &y) != BERTH_OK) exit(1);
-    if (t && (berth_nn_reduce(t, BERTH_NN_SUM, y, BERTH_NONE, &loss) != BERTH_OK || berth_tape_backward(t, loss) != BERTH_OK)) exit(1);
+    if (t
+        && (berth_nn_reduce(t, BERTH_NN_SUM, y, BERTH_NONE, &loss) != BERTH_OK
+            || berth_tape_backward(t, loss) != BERTH_OK))
+      exit(1);
     berth_array_release(y);
     berth_array_release(loss);
   }
-  report(name, flop / (cpu_seconds() - start) / 1e9, "GFLOP/s", "layer 1024 x 512 by 512 x 64", cpu_seconds() - start);
+  report(name, flop / (cpu_seconds() - start) / 1e9, "GFLOP/s", "layer 1024 x 512 by 512 x 64",
+         cpu_seconds() - start);
   berth_array_release(x);
 }
 
@@ -81,11 +90,13 @@ static void rows(const char *name, berth_tape *t) {
     berth_array_release(loss);
     berth_array_release(h);
   }
-  report(name, (cpu_seconds() - start) / TIMES * 1e3, "ms", "4 residual layers, 20,000 x 64 by 64 x 64", cpu_seconds() - start);
+  report(name, (cpu_seconds() - start) / TIMES * 1e3, "ms",
+         "4 residual layers, 20,000 x 64 by 64 x 64", cpu_seconds() - start);
   berth_array_release(x);
 }
 
-/* 32 episodes of 100 steps on 8 bins of 128 numbers: 13 MB out, as a learned placer does it once an update. */
+/* 32 episodes of 100 steps on 8 bins of 128 numbers: 13 MB out, as a learned placer does it once an
+ * update. */
 static void bins(const char *name, berth_tape *t) {
   enum { EPISODES = 32, STEPS = 100, BINS = 8, WIDTH = 128, TIMES = 20 };
   static int32_t row[EPISODES * STEPS], bin[EPISODES * STEPS], length[EPISODES];
@@ -109,7 +120,8 @@ static void bins(const char *name, berth_tape *t) {
     berth_array_release(loss);
     berth_array_release(y);
   }
-  report(name, (cpu_seconds() - start) / TIMES * 1e3, "ms", "running sum, 32 x 100 steps, 8 bins of 128", cpu_seconds() - start);
+  report(name, (cpu_seconds() - start) / TIMES * 1e3, "ms",
+         "running sum, 32 x 100 steps, 8 bins of 128", cpu_seconds() - start);
   berth_index_release(bins_of);
   berth_index_release(rows_of);
   berth_segments_release(s);
@@ -117,7 +129,9 @@ static void bins(const char *name, berth_tape *t) {
 
 int main(void) {
   berth_tape *t = NULL;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK || berth_params_new(ctx, &params) != BERTH_OK || berth_tape_new(ctx, &t) != BERTH_OK) return 1;
+  if (berth_ctx_new(NULL, &ctx) != BERTH_OK || berth_params_new(ctx, &params) != BERTH_OK
+      || berth_tape_new(ctx, &t) != BERTH_OK)
+    return 1;
   berth_rng_init(&rng, 1, 0);
   tiny("nn.tiny", NULL);
   tiny("nn.tiny_and_back", t);

@@ -1,10 +1,12 @@
-/* How good is rounding in one slot of PD-ORS? Random slots: 20 machines of 4 resources, each with room for 18 mean units, of which 10 to
- * 100 % is free; log-normal prices; 20 workers and 5 servers are wanted. First the published way: each number of the linear program's
- * answer, times G, is rounded up or down by chance, and the rows hold or not. Then what repair makes of it, of the hulls' program and of
- * nothing (greedy), against the published program and the best answer. Prints tables in Markdown.
+/* How good is rounding in one slot of PD-ORS? Random slots: 20 machines of 4 resources, each with
+ * room for 18 mean units, of which 10 to 100 % is free; log-normal prices; 20 workers and 5 servers
+ * are wanted. First the published way: each number of the linear program's answer, times G, is
+ * rounded up or down by chance, and the rows hold or not. Then what repair makes of it, of the
+ * hulls' program and of nothing (greedy), against the published program and the best answer. Prints
+ * tables in Markdown.
  * usage: pdors_rounding [SEED [SLOTS]]
- *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Icore scripts/bench/pdors_rounding.c -o pdors_rounding build/libberth.a
- *      $(make -s libs) */
+ *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Icore scripts/bench/pdors_rounding.c
+ *      -o pdors_rounding build/libberth.a $(make -s libs) */
 #include "pdors/slot_internal.h"
 #include <berth/berth.h>
 #include <stdio.h>
@@ -13,7 +15,8 @@
 enum { MACHINES = 20, RESOURCES = 4, CELLS = MACHINES * RESOURCES, WORKERS = 20, SERVERS = 5 };
 enum { ROUNDINGS = 400, TRIES = 20, MOST_SLOTS = 1000 };
 
-static const double mean[RESOURCES] = { 2, 5.5, 17, 7.5 }; /* GPU, CPU, memory, storage of a worker */
+static const double mean[RESOURCES] = { 2, 5.5, 17, 7.5 }; /* GPU, CPU, memory, storage of a
+                                                              worker */
 static const berth_i_slot_want want = { { WORKERS, SERVERS } };
 
 typedef struct slot {
@@ -36,16 +39,28 @@ static int fail(berth_ctx *ctx) {
   return 1;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------ */
+/* ---- slots ---- */
 
-static double between(berth_rng *rng, double a, double b) { return a + (b - a) * berth_rng_uniform(rng); }
+static double between(berth_rng *rng, double a, double b) {
+  return a + (b - a) * berth_rng_uniform(rng);
+}
 
 static void draw(slot *s, berth_rng *rng) {
-  s->job = (berth_ps_job){
-    .epochs = 1, .samples = 1e4, .batch = 200, .tau = 1e-3, .bytes = 1, .ratio = (double)WORKERS / SERVERS, .inside = 1e9, .across = 1e8,
-    .worker = { berth_rng_below(rng, 5), between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) },
-    .server = { 0, between(rng, 1, 10), between(rng, 2, 32), between(rng, 5, 10) }, .importance = 1, .urgency = 0.1, .target = 5
-  };
+  s->job = (berth_ps_job){ .epochs = 1,
+                           .samples = 1e4,
+                           .batch = 200,
+                           .tau = 1e-3,
+                           .bytes = 1,
+                           .ratio = (double)WORKERS / SERVERS,
+                           .inside = 1e9,
+                           .across = 1e8,
+                           .worker = { berth_rng_below(rng, 5), between(rng, 1, 10),
+                                       between(rng, 2, 32), between(rng, 5, 10) },
+                           .server = { 0, between(rng, 1, 10), between(rng, 2, 32),
+                                       between(rng, 5, 10) },
+                           .importance = 1,
+                           .urgency = 0.1,
+                           .target = 5 };
   for (int i = 0; i < CELLS; i++) {
     s->capacity[i] = 18 * mean[i % RESOURCES];
     s->left[i] = s->capacity[i] * between(rng, 0.1, 1);
@@ -66,7 +81,7 @@ static berth_status open_solver(berth_ctx *ctx, slot *s, berth_i_slot_solver **o
   return st == BERTH_OK ? berth_i_slot_begin(*out, 0, &state) : st;
 }
 
-/* ---- roundings -------------------------------------------------------------------------------------- */
+/* ---- roundings ---- */
 
 /* @param rng NULL: down */
 static int32_t rounded(double x, berth_rng *rng) {
@@ -87,7 +102,8 @@ static bool all_fit(const berth_i_slot_solver *s) {
   const berth_i_slot_draft *d = &s->draft;
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
-    if (!berth_i_slot_fits(s, &s->class[s->class_of[h]], d->units[0][h], d->units[1][h])) return false;
+    if (!berth_i_slot_fits(s, &s->class[s->class_of[h]], d -> units[0][h], d -> units[1][h]))
+      return false;
   }
   return true;
 }
@@ -105,16 +121,18 @@ static void roll(berth_i_slot_solver *s, double g, berth_rng *rng, chances *c) {
   c->any += any;
 }
 
-/* ---- candidates ------------------------------------------------------------------------------------- */
+/* ---- candidates ---- */
 
-/* @param g 0: down  @param tries roundings, of which the best is taken; 0: nothing is rounded, from nothing */
+/* @param g 0: down @param tries roundings, of which the best is taken; 0: nothing is rounded, from
+ *        nothing */
 static double repaired(berth_i_slot_solver *s, double g, int tries, berth_rng *rng) {
   s->best_cost = INFINITY;
   s->best_n = 0;
   for (int i = 0; i < (tries > 0 ? tries : 2); i++) {
     if (tries > 0) round_all(s, g > 0 ? g : 1, g > 0 ? rng : NULL);
     else berth_i_slot_draft_clear(s);
-    if (berth_i_slot_repair(s, s->region, want, tries > 1 ? i % 2 : i)) berth_i_slot_keep(s, s->region);
+    if (berth_i_slot_repair(s, s->region, want, tries > 1 ? i % 2 : i))
+      berth_i_slot_keep(s, s->region);
   }
   return s->best_cost;
 }
@@ -127,16 +145,32 @@ static void count(ratios *r, double cost, double published, double best) {
   r->of_best = fmax(r->of_best, cost / best);
 }
 
-/* ---- a slot ----------------------------------------------------------------------------------------- */
+/* ---- a slot ---- */
 
 enum { FIXED = 6, FACTORS = FIXED + 4, WAYS = 8 };
 
 static const double fixed[FIXED] = { 0.6, 0.8, 0.9, 1, 1.1, 1.5 };
-static const char *const factor_names[FACTORS] = { "0.6", "0.8", "0.9", "1", "1.1", "1.5", "packing, formula", "packing, tight",
-                                                   "covering, formula", "covering, tight" };
-static const char *const way_names[WAYS] = { "rounded down, repaired", "one rounding, repaired", "best of 20 roundings, repaired",
-                                             "the same, G for packing", "greedy", "hulls' program rounded down, repaired",
-                                             "all of them (mode \"repaired\")", "best (mode \"exact\")" };
+static const char *const factor_names[FACTORS] = { "0.6",
+                                                   "0.8",
+                                                   "0.9",
+                                                   "1",
+                                                   "1.1",
+                                                   "1.5",
+                                                   "packing, formula",
+                                                   "packing, tight",
+                                                   "covering, formula",
+                                                   "covering, tight" };
+static const char *const way_names[WAYS] = { "rounded down, repaired",
+                                             "one rounding, repaired",
+                                             "best of 20 roundings, repaired",
+                                             "the same, G for packing",
+                                             "greedy",
+                                             "hulls' program "
+                                             "rounded down, "
+                                             "repaired",
+                                             "all of them (mode \"repaired\")",
+                                             "best (mode "
+                                             "\"exact\")" };
 
 typedef struct study {
   chances chances[FACTORS];
@@ -198,20 +232,24 @@ static berth_status look(berth_i_slot_solver *s, berth_rng *rng, study *out) {
   return BERTH_OK;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static void print(const study *s) {
-  printf("Roundings without repair, %d slots of which %d can hold what is wanted by the linear program, %d roundings each:\n\n",
+  printf("Roundings without repair, %d slots of which %d can hold what is wanted by the linear "
+         "program, %d roundings each:\n\n",
          s->slots, s->feasible, ROUNDINGS);
-  printf("| G | mean G | Pr(all packing) | Pr(all covering) | slots with any feasible |\n|---|---|---|---|---|\n");
+  printf("| G | mean G | Pr(all packing) | Pr(all covering) | slots with any feasible "
+         "|\n|---|---|---|---|---|\n");
   for (int i = 0; i < FACTORS; i++)
-    printf("| %s | %.3f | %.3f | %.3f | %d of %d |\n", factor_names[i], s->factor[i] / s->feasible, s->chances[i].packing / s->feasible,
-           s->chances[i].covering / s->feasible, s->chances[i].any, s->feasible);
+    printf("| %s | %.3f | %.3f | %.3f | %d of %d |\n", factor_names[i], s->factor[i] / s->feasible,
+           s->chances[i].packing / s->feasible, s->chances[i].covering / s->feasible,
+           s->chances[i].any, s->feasible);
   printf("\nCost in whole numbers over the published program's value, and over the best:\n\n");
   printf("| way | slots | mean | most | most over the best |\n|---|---|---|---|---|\n");
   for (int i = 0; i < WAYS; i++) {
     const ratios *r = &s->ways[i];
-    printf("| %s | %d | %.4f | %.4f | %.4f |\n", way_names[i], r->n, r->sum / r->n, r->most, r->of_best);
+    printf("| %s | %d | %.4f | %.4f | %.4f |\n", way_names[i], r->n, r->sum / r->n, r->most,
+           r->of_best);
   }
 }
 

@@ -1,9 +1,9 @@
-/* m-SCT of the published programs with several optimal solutions of its linear program: the answers depend on which one
- * the solver hands out. Training graphs of the dnn-partitioning set, under the mapping of which the published figures are.
- * Prints a table in Markdown.
+/* m-SCT of the published programs with several optimal solutions of its linear program: the answers
+ * depend on which one the solver hands out. Training graphs of the dnn-partitioning set, under the
+ * mapping of which the published figures are. Prints a table in Markdown.
  * usage: sct_vertices SHARED [VERTICES]
- *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Ispec/c scripts/bench/sct_vertices.c -o sct_vertices build/libberth.a
- *      $(make -s libs) -lglpk */
+ *   cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Icore/include -Ispec/c scripts/bench/sct_vertices.c
+ *      -o sct_vertices build/libberth.a $(make -s libs) -lglpk */
 #include "list/sct_vertex.h"
 #include <berth/berth.h>
 #include <cjson/cJSON.h>
@@ -39,7 +39,8 @@ static void must(berth_ctx *ctx, berth_status st, const char *what) {
 static cJSON *read_json(const char *shared, const char *name) {
   char path[4096];
   long n;
-  snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared, name);
+  snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared,
+           name);
   FILE *f;
   if (!(f = fopen(path, "rb"))) {
     fprintf(stderr, "sct_vertices: no %s\n", path);
@@ -56,7 +57,9 @@ static cJSON *read_json(const char *shared, const char *name) {
   return json;
 }
 
-static double number(const cJSON *o, const char *key) { return cJSON_GetObjectItem(o, key)->valuedouble; }
+static double number(const cJSON *o, const char *key) {
+  return cJSON_GetObjectItem(o, key)->valuedouble;
+}
 
 static int32_t find(const cJSON *nodes, double id) {
   const cJSON *node;
@@ -81,7 +84,8 @@ static void add_ops(study *s, berth_graph_builder *b, const cJSON *nodes) {
 }
 
 /* One tensor per producer; one byte crosses in one microsecond. */
-static void add_edges(study *s, berth_graph_builder *b, const cJSON *nodes, const cJSON *edges, int32_t *tensor) {
+static void add_edges(study *s, berth_graph_builder *b, const cJSON *nodes, const cJSON *edges,
+                      int32_t *tensor) {
   const cJSON *edge;
   int32_t e = 0;
   cJSON_ArrayForEach(edge, edges) {
@@ -90,14 +94,16 @@ static void add_edges(study *s, berth_graph_builder *b, const cJSON *nodes, cons
     s->src[e] = from;
     s->dst[e] = find(nodes, number(edge, "destId"));
     s->c[e] = t.bytes * 1e-6;
-    if (tensor[from] == BERTH_NONE) must(s->ctx, berth_graph_builder_add_tensor(b, &t, &tensor[from]), "tensor");
+    if (tensor[from] == BERTH_NONE)
+      must(s->ctx, berth_graph_builder_add_tensor(b, &t, &tensor[from]), "tensor");
     must(s->ctx, berth_graph_builder_add_consumer(b, tensor[from], s->dst[e++]), "consumer");
   }
 }
 
 static void load(study *s, const char *shared, const char *name) {
   cJSON *json = read_json(shared, name);
-  const cJSON *nodes = cJSON_GetObjectItem(json, "nodes"), *edges = cJSON_GetObjectItem(json, "edges");
+  const cJSON *nodes = cJSON_GetObjectItem(json, "nodes"),
+              *edges = cJSON_GetObjectItem(json, "edges");
   size_t n = (size_t)cJSON_GetArraySize(nodes), m = (size_t)cJSON_GetArraySize(edges);
   berth_device device = berth_device_default();
   berth_link link = { 1e6, 0 };
@@ -119,7 +125,8 @@ static void load(study *s, const char *shared, const char *name) {
   berth_graph_builder_release(b);
   device.memory = number(json, "maxSizePerFPGA");
   berth_topology *t;
-  must(s->ctx, berth_topology_mesh(s->ctx, (int32_t)number(json, "maxFPGAs"), &device, &link, &t), "topology");
+  must(s->ctx, berth_topology_mesh(s->ctx, (int32_t)number(json, "maxFPGAs"), &device, &link, &t),
+       "topology");
   must(s->ctx, berth_cost_new(g, t, NULL, &s->cost), "cost");
   berth_graph_release(g);
   berth_topology_release(t);
@@ -182,7 +189,8 @@ static void widen(range *r, double ms, bool own) {
   r->most = fmax(r->most, ms);
 }
 
-static void row(const model *m, const char *what, double published, double rough, double exact, range r) {
+static void row(const model *m, const char *what, double published, double rough, double exact,
+                range r) {
   printf("| %s, %s | ", m->label, what);
   if (published > 0) {
     printf("%.1f", published);
@@ -206,8 +214,10 @@ static void run(const char *shared, const model *m, int vertices) {
     widen(&queue, with_vertex(&s, true), k == 0);
     widen(&parallel, with_vertex(&s, false), k == 0);
   }
-  row(m, "queue, tau 0.1", m->queue, with_solver(&s, true, 0.01), with_solver(&s, true, 1e-6), queue);
-  row(m, "parallel, tau 0.5", m->parallel, with_solver(&s, false, 0.01), with_solver(&s, false, 1e-6), parallel);
+  row(m, "queue, tau 0.1", m->queue, with_solver(&s, true, 0.01), with_solver(&s, true, 1e-6),
+      queue);
+  row(m, "parallel, tau 0.5", m->parallel, with_solver(&s, false, 0.01),
+      with_solver(&s, false, 1e-6), parallel);
   fflush(stdout);
   unload(&s);
   berth_ctx_release(s.ctx);
@@ -219,8 +229,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: sct_vertices SHARED [VERTICES]\n");
     return 2;
   }
-  printf("| ms | published | own solver, gap 1 %% | own solver, gap 1e-6 | simplex | %d vertices |\n"
-         "|---|---|---|---|---|---|\n", vertices);
+  printf(
+      "| ms | published | own solver, gap 1 %% | own solver, gap 1e-6 | simplex | %d vertices |\n"
+      "|---|---|---|---|---|---|\n",
+      vertices);
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) run(argv[1], &models[i], vertices);
   return 0;
 }

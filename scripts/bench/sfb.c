@@ -1,10 +1,12 @@
-/* Sufficient factor broadcasting on a chain of 500 layers: forward, two backward ops and a weight gradient each. */
+/* Sufficient factor broadcasting on a chain of 500 layers: forward, two backward ops and a weight
+ * gradient each. */
 #include "bench.h"
 
 enum { LAYERS = 500, OPS = 4 * LAYERS, RUNS = 20 };
 
 static double seconds[OPS], bandwidth[OPS], bytes[2 * OPS], gradient_bytes[LAYERS];
-static int32_t replicas[OPS], producer[2 * OPS], first[2 * OPS + 1], consumer[6 * OPS], gradient_op[LAYERS];
+static int32_t replicas[OPS], producer[2 * OPS], first[2 * OPS + 1], consumer[6 * OPS],
+    gradient_op[LAYERS];
 
 static void tensor(berth_sfb_problem *p, int32_t from, double size, int32_t a, int32_t b) {
   int32_t k = p->tensors++, e = first[k];
@@ -15,7 +17,8 @@ static void tensor(berth_sfb_problem *p, int32_t from, double size, int32_t a, i
   first[k + 1] = e;
 }
 
-/* Op 4l is forward, 4l + 1 an activation, 4l + 2 the gradient of its input, 4l + 3 that of its weights. */
+/* Op 4l is forward, 4l + 1 an activation, 4l + 2 the gradient of its input, 4l + 3 that of its
+ * weights. */
 static berth_sfb_problem problem(berth_rng *rng) {
   berth_sfb_problem p = berth_sfb_default(BERTH_SFB_PER_DEVICE);
   for (int32_t i = 0; i < OPS; i++) {
@@ -51,7 +54,8 @@ int main(void) {
     double start = cpu_seconds();
     p.cost = (berth_sfb_cost)cost;
     berth_sfb_value v;
-    for (int run = 0; run < RUNS; run++) must(ctx, berth_sfb_choose(ctx, &p, duplicated, NULL, NULL, &v), "sfb");
+    for (int run = 0; run < RUNS; run++)
+      must(ctx, berth_sfb_choose(ctx, &p, duplicated, NULL, NULL, &v), "sfb");
     double used = cpu_seconds() - start;
     report(names[cost], 1e3 * used / RUNS, "ms", "2000 ops", used);
     fprintf(stderr, "%s: %d ops duplicated, %g s\n", names[cost], (int)v.duplicated, v.total);

@@ -1,4 +1,5 @@
-/* Measures co-placement and fusion in CPU seconds of this process, the transform alone. Lines as in bench.c.
+/* Measures co-placement and fusion in CPU seconds of this process, the transform alone. Lines as in
+ * bench.c.
  * usage: transforms WORK      WORK: folder with the generated inputs */
 #include "layered.h"
 
@@ -6,9 +7,13 @@ enum { REPEATS = 3 };
 
 typedef berth_status (*transform_fn)(const berth_graph *g, berth_graph **out);
 
-static berth_status coplace(const berth_graph *g, berth_graph **out) { return berth_graph_coplace(g, NULL, out, NULL); }
+static berth_status coplace(const berth_graph *g, berth_graph **out) {
+  return berth_graph_coplace(g, NULL, out, NULL);
+}
 
-static berth_status fuse_groups(const berth_graph *g, berth_graph **out) { return berth_graph_fuse(g, NULL, out, NULL); }
+static berth_status fuse_groups(const berth_graph *g, berth_graph **out) {
+  return berth_graph_fuse(g, NULL, out, NULL);
+}
 
 static berth_status fuse_all(const berth_graph *g, berth_graph **out) {
   berth_fuse_options o = berth_fuse_default();
@@ -23,9 +28,12 @@ static berth_status fuse_small(const berth_graph *g, berth_graph **out) {
   return berth_graph_fuse(g, &o, out, NULL);
 }
 
-static berth_status chains(const berth_graph *g, berth_graph **out) { return berth_graph_fuse_chains(g, NULL, out, NULL); }
+static berth_status chains(const berth_graph *g, berth_graph **out) {
+  return berth_graph_fuse_chains(g, NULL, out, NULL);
+}
 
-static void measure(berth_ctx *ctx, const berth_graph *g, const char *what, transform_fn f, const char *input) {
+static void measure(berth_ctx *ctx, const berth_graph *g, const char *what, transform_fn f,
+                    const char *input) {
   double best = INFINITY;
   for (int k = 0; k < REPEATS; k++) {
     berth_graph *out;

@@ -1,5 +1,5 @@
-/* A yardstick for the machine at this moment: nanoseconds per step of a chain of multiply-adds that wait for one another.
- * usage: yardstick         a line as in bench.c;  yardstick plain: the number alone */
+/* A yardstick for the machine at this moment: nanoseconds per step of a chain of multiply-adds that
+ * wait for one another. usage: yardstick a line as in bench.c; yardstick plain: the number alone */
 #include "bench.h"
 
 enum { STEPS = 200000000 };

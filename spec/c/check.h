@@ -29,7 +29,8 @@ static inline int check_report(int ok, const char *file, int line, const char *w
   }
   return ok;
 }
-static inline int check_near(double got, double want, double tol, const char *file, int line, const char *what) {
+static inline int check_near(double got, double want, double tol, const char *file, int line,
+                             const char *what) {
   int ok = fabs(got - want) <= tol || got == want;
   if (!ok) printf("# %s:%d: %s is %.17g, not %.17g\n", file, line, what, got, want);
   check_bad += !ok;
@@ -63,7 +64,8 @@ static inline int check_done(void) {
 #define CHECK_STATUS(call, want) check_status((int)(call), (int)(want), __FILE__, __LINE__, #call)
 #define CHECK_TEXT(got, want) check_text((got), (want), __FILE__, __LINE__)
 
-/** How many random cases: all of them under `scripts/test --full`, which sets $BERTH_FULL; else a few. */
+/** How many random cases: all of them under `scripts/test --full`, which sets $BERTH_FULL; else a
+ * few. */
 static inline int check_runs(int few, int all) { return getenv("BERTH_FULL") ? all : few; }
 
 /** The folder of test data, or NULL: `$BERTH_SHARED`, else ../shared. */
@@ -80,8 +82,9 @@ static inline const char *check_shared(void) {
   return dir[0] ? dir : NULL;
 }
 
-/* Allocator that refuses the n-th request (1-based; 0: never; -n: the n-th and all after it) and counts what is still held.
- * Before each block stands its size: a size given back that is another one fails the test. */
+/* Allocator that refuses the n-th request (1-based; 0: never; -n: the n-th and all after it) and
+ * counts what is still held. Before each block stands its size: a size given back that is another
+ * one fails the test. */
 typedef struct check_alloc_state {
   long calls, fail_at, held;
 } check_alloc_state;
@@ -93,7 +96,8 @@ static inline void *check_block(void *ptr, size_t osize) {
   size_t kept = 0;
   if (block) memcpy(&kept, block, sizeof kept);
   if (kept != osize) {
-    printf("# a block of %lu bytes is given back as one of %lu\n", (unsigned long)kept, (unsigned long)osize);
+    printf("# a block of %lu bytes is given back as one of %lu\n", (unsigned long)kept,
+           (unsigned long)osize);
     check_bad++;
   }
   return block;

@@ -1,4 +1,5 @@
-/* Embeds libberth in a C program, without Lua: builds a graph, places it, simulates the placement, says how far from the best. */
+/* Embeds libberth in a C program, without Lua: builds a graph, places it, simulates the placement,
+ * says how far from the best. */
 #include <berth/berth.h>
 #include <stdio.h>
 
@@ -41,9 +42,12 @@ int main(void) {
   if (berth_simulate(cost, berth_placement_device(p), NULL, &r) != BERTH_OK) goto done;
   berth_bounds bounds;
   if (berth_bounds_compute(cost, NULL, &bounds, NULL) != BERTH_OK) goto done;
-  printf("step time %.6f s, bound %.6f s (%s)\n", berth_result_makespan(r), bounds.best, bounds.name);
-  /* the middle ops run side by side: 2 + 3 + 1 ms and one crossing of 101 us, whichever device the last op is on */
-  bad = !(berth_result_makespan(r) > 0.0061 && berth_result_makespan(r) < 0.006102 && bounds.best <= berth_result_makespan(r));
+  printf("step time %.6f s, bound %.6f s (%s)\n", berth_result_makespan(r), bounds.best,
+         bounds.name);
+  /* the middle ops run side by side: 2 + 3 + 1 ms and one crossing of 101 us, whichever device the
+   * last op is on */
+  bad = !(berth_result_makespan(r) > 0.0061 && berth_result_makespan(r) < 0.006102
+          && bounds.best <= berth_result_makespan(r));
 done:
   if (bad) fprintf(stderr, "failed: %s\n", berth_errmsg(ctx));
   berth_result_release(r);

@@ -1,5 +1,6 @@
-/* Cuts through thin links. Devices that are close to each other make up a part; transfers between parts take long. What has no
- * time to cross shares a part, and a part does no more than all its devices can. */
+/* Cuts through thin links. Devices that are close to each other make up a part; transfers between
+ * parts take long. What has no time to cross shares a part, and a part does no more than all its
+ * devices can. */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 
@@ -20,7 +21,8 @@ typedef struct tree {
 } tree;
 
 static double distance(const tree *t, int32_t a, int32_t b) {
-  return fmin(berth_i_transfer_time(t->cost, t->tensor, a, b), berth_i_transfer_time(t->cost, t->tensor, b, a));
+  return fmin(berth_i_transfer_time(t->cost, t->tensor, a, b),
+              berth_i_transfer_time(t->cost, t->tensor, b, a));
 }
 
 BERTH_I_SORT(sort_by_length, tree_edge, BERTH_I_UP(length) BERTH_I_UP(b))
@@ -84,8 +86,8 @@ static int32_t next_step(const tree *t, double above, int32_t before) {
   return best;
 }
 
-static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan, int32_t most,
-                            tree *t, double *out) {
+static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *whole,
+                            const berth_i_bite_plan *plan, int32_t most, tree *t, double *out) {
   double above = INFINITY;
   int32_t at = t->n;
   berth_status st = BERTH_OK;
@@ -97,7 +99,8 @@ static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *wh
     scope.parts = join_parts(t, at);
     berth_i_bites bites;
     st = berth_i_bite_bound(u, &scope, plan, &bites);
-    if (st == BERTH_OK) *out = fmax(*out, isnan(bites.intervals) ? bites.clusters : bites.intervals);
+    if (st == BERTH_OK)
+      *out = fmax(*out, isnan(bites.intervals) ? bites.clusters : bites.intervals);
   }
   return st;
 }
@@ -105,13 +108,15 @@ static berth_status cut_all(const berth_i_units *u, const berth_i_bite_scope *wh
 static int32_t largest_tensor(const berth_graph *g) {
   int32_t best = BERTH_NONE;
   for (int32_t i = 0; i < g->n_tensors; i++) {
-    if (g->use_at[i] < g->use_at[i + 1] && (best == BERTH_NONE || g->tensor_bytes[i] > g->tensor_bytes[best])) best = i;
+    if (g->use_at[i] < g->use_at[i + 1]
+        && (best == BERTH_NONE || g->tensor_bytes[i] > g->tensor_bytes[best]))
+      best = i;
   }
   return best;
 }
 
-berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan,
-                               int32_t most, double *out) {
+berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole,
+                               const berth_i_bite_plan *plan, int32_t most, double *out) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   size_t n = (size_t)u->cost->n_devices;
   tree t = { u->cost, u->cost->n_devices, largest_tensor(u->cost->g), NULL, NULL, NULL, NULL };

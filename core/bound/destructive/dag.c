@@ -1,4 +1,5 @@
-/* The graph as the bounds see it: pairs of ops with the least time between devices, and parts of it. */
+/* The graph as the bounds see it: pairs of ops with the least time between devices, and parts of
+ * it. */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 #include "bound/waits_internal.h"
@@ -63,8 +64,10 @@ static void join_out(pair *to, const pair *e) {
   else if (e->out > to->out) to->out = e->out, to->tensor = e->tensor, to->shared = e->shared;
 }
 
-/* Several tensors between two ops cross side by side; with contention on the same links, one after another or sharing them. */
-static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pair *to, const pair *e) {
+/* Several tensors between two ops cross side by side; with contention on the same links, one after
+ * another or sharing them. */
+static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pair *to,
+                      const pair *e) {
   to->bytes += e->bytes;
   to->in += e->in;
   join_out(to, e);
@@ -75,7 +78,8 @@ static void join_pair(const berth_i_bite *b, const berth_i_pair_times *times, pa
   else to->c += e->c;
 }
 
-static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e, int32_t n) {
+static int32_t join_pairs(const berth_i_bite *b, const berth_i_pair_times *times, pair *e,
+                          int32_t n) {
   int32_t kept = 0, last = BERTH_NONE;
   sort_by_ends(e, (size_t)n);
   for (int32_t i = 0; i < n; i++) {
@@ -92,7 +96,8 @@ static int32_t list_pairs(const berth_i_bite *b, const berth_i_pair_times *times
   const berth_graph *g = b->u->cost->g;
   int32_t n = 0;
   for (int32_t t = 0; t < g->n_tensors; t++) {
-    double c = g->use_at[t] < g->use_at[t + 1] ? berth_i_pair_time(times, t) : 0, bytes = g->tensor_bytes[t];
+    double c = g->use_at[t] < g->use_at[t + 1] ? berth_i_pair_time(times, t) : 0,
+           bytes = g->tensor_bytes[t];
     pair p = { b->row[g->producer[t]], 0, t, c, bytes, berth_i_port_time(&b->ports, 0, bytes, c),
                berth_i_port_time(&b->ports, 1, bytes, c), g->use_at[t + 1] - g->use_at[t] > 1 };
     for (int32_t i = g->use_at[t]; i < g->use_at[t + 1]; i++) p.dst = b->row[g->use[i]], e[n++] = p;
@@ -105,7 +110,8 @@ static double least_time(const berth_i_bite *b, int32_t row) {
   int32_t op = b->op[row];
   double least = INFINITY;
   for (int32_t d = 0; d < b->u->cost->n_devices; d++) {
-    bool can = b->masks && !b->part ? b->can[row] >> d & 1 : berth_i_unit_can_run(b->u, b->u->of[op], d);
+    bool can =
+        b->masks && !b->part ? b->can[row] >> d & 1 : berth_i_unit_can_run(b->u, b->u->of[op], d);
     if (can) least = fmin(least, berth_i_op_time(b->u->cost, op, d));
   }
   return least;
@@ -130,7 +136,8 @@ berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g) {
   size_t edges = (size_t)from->n_edges;
   pair *e = berth_i_alloc(b->ctx, edges, sizeof *e);
   berth_i_pair_times times;
-  berth_status st = e ? berth_i_pair_times_init(b->u->cost, b->part, false, &times) : berth_i_nomem(b->ctx);
+  berth_status st =
+      e ? berth_i_pair_times_init(b->u->cost, b->part, false, &times) : berth_i_nomem(b->ctx);
   if (st != BERTH_OK) goto done;
   st = alloc_dag(b, b->n, list_pairs(b, &times, e), g);
   if (st == BERTH_OK) fill_whole(b, e, g);
@@ -140,15 +147,17 @@ done:
   return st;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 static bool is_before(const berth_i_bite *b, int dir, int32_t x, int32_t v) {
-  return b->path[dir ? (size_t)v * (size_t)b->n + (size_t)x : (size_t)x * (size_t)b->n + (size_t)v] >= 0;
+  return b->path[dir ? (size_t)v * (size_t)b->n + (size_t)x : (size_t)x * (size_t)b->n + (size_t)v]
+         >= 0;
 }
 
 static int32_t mark_part(berth_i_bite *b, int dir, int32_t v) {
   int32_t n = 0;
-  for (int32_t x = 0; x < b->n; x++) b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
+  for (int32_t x = 0; x < b->n; x++)
+    b->mark[x] = x == v || is_before(b, dir, x, v) ? n++ : BERTH_NONE;
   return n;
 }
 
@@ -156,7 +165,8 @@ static bool is_inside(const berth_i_bite *b, const berth_i_bite_dag *g, int32_t 
   return b->mark[g->end[0][e]] != BERTH_NONE && b->mark[g->end[1][e]] != BERTH_NONE;
 }
 
-static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g) {
+static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v,
+                      berth_i_bite_dag *g) {
   int32_t k = 0;
   for (int32_t x = 0; x < whole->n; x++) {
     int32_t i = b->mark[x];
@@ -179,7 +189,8 @@ static void fill_part(const berth_i_bite *b, const berth_i_bite_dag *whole, int 
   list_edges(g, 1);
 }
 
-berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g) {
+berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir,
+                                   int32_t v, berth_i_bite_dag *g) {
   int32_t n = mark_part(b, dir, v), m = 0;
   for (int32_t e = 0; e < whole->m; e++) m += is_inside(b, whole, e);
   b->work += whole->n + whole->m;

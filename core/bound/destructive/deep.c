@@ -1,5 +1,5 @@
-/* Heads through the depth of the graph: what must be on an op's device for it to start early, back through every edge that has
- * no time to cross. That runs one op after another, and has to fit. */
+/* Heads through the depth of the graph: what must be on an op's device for it to start early, back
+ * through every edge that has no time to cross. That runs one op after another, and has to fit. */
 #include "destructive_internal.h"
 #include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
@@ -21,17 +21,21 @@ static double path_to(const berth_i_bite *b, const growth *w, int32_t x) {
   return b->path[from * (size_t)b->n + to];
 }
 
-/* ---- frontier: the latest arrival first ---------------------------------------------------------- */
+/* ---- frontier: the latest arrival first ---- */
 
 static inline bool later(berth_i_bite_frontier a, berth_i_bite_frontier b) {
   return a.arrival != b.arrival ? a.arrival > b.arrival : a.edge < b.edge;
 }
 BERTH_I_HEAP(frontier, berth_i_bite_frontier, later)
 
-static void push(berth_i_bite *b, growth *w, berth_i_bite_frontier x) { frontier_up(b->frontier, w->waiting++, x); }
-static berth_i_bite_frontier pop(berth_i_bite *b, growth *w) { return frontier_pop(b->frontier, w->waiting--); }
+static void push(berth_i_bite *b, growth *w, berth_i_bite_frontier x) {
+  frontier_up(b->frontier, w->waiting++, x);
+}
+static berth_i_bite_frontier pop(berth_i_bite *b, growth *w) {
+  return frontier_pop(b->frontier, w->waiting--);
+}
 
-/* ---- growing ----------------------------------------------------------------------------------------- */
+/* ---- growing ---- */
 
 static void push_inputs(berth_i_bite *b, growth *w, int32_t z) {
   const berth_i_bite_dag *g = w->g;
@@ -39,7 +43,8 @@ static void push_inputs(berth_i_bite *b, growth *w, int32_t z) {
   for (int32_t i = g->at[w->dir][z]; i < g->at[w->dir][z + 1]; i++) {
     int32_t e = g->edge[w->dir][i], y = g->end[w->dir][e];
     double arrival = g->h[w->dir][y] + g->p[y] + g->c[e] + after;
-    if (b->stamp[y] != b->epoch && arrival > w->low) push(b, w, (berth_i_bite_frontier){ arrival, e });
+    if (b->stamp[y] != b->epoch && arrival > w->low)
+      push(b, w, (berth_i_bite_frontier){ arrival, e });
   }
   b->work += 1 + g->at[w->dir][z + 1] - g->at[w->dir][z];
 }
@@ -72,7 +77,8 @@ static void add(berth_i_bite *b, growth *w, int32_t x, double arrival) {
   for (int32_t i = first; i < w->n; i++) push_inputs(b, w, b->list[i]);
 }
 
-/* Until no arrival matters, or no device can have all that.  @return ops that are sure to be together, by arrival */
+/* Until no arrival matters, or no device can have all that. @return ops that are sure to be
+ * together, by arrival */
 static void grow(berth_i_bite *b, growth *w) {
   double least = INFINITY;
   while (w->waiting > 0 && w->can) {
@@ -84,11 +90,12 @@ static void grow(berth_i_bite *b, growth *w) {
   }
 }
 
-/* ---- the head -------------------------------------------------------------------------------------------- */
+/* ---- the head ---- */
 
 /* Once, for all beginnings of the list. */
 static void sort_by_head(berth_i_bite *b, growth *w) {
-  for (int32_t i = 0; i < w->n; i++) w->by_head[i] = (berth_i_keyed){ w->g->h[w->dir][b->list[i]], i };
+  for (int32_t i = 0; i < w->n; i++)
+    w->by_head[i] = (berth_i_keyed){ w->g->h[w->dir][b->list[i]], i };
   berth_i_sort_keyed(w->by_head, w->n);
   b->work += 8 * w->n;
 }
@@ -99,7 +106,8 @@ static double done(berth_i_bite *b, const growth *w, int32_t n) {
   for (int32_t i = 0; i < w->n; i++) {
     int32_t x = b->list[w->by_head[i].id];
     if (w->by_head[i].id >= n || x == w->v) continue;
-    b->item[items++] = (berth_i_bite_item){ w->by_head[i].key, w->g->p[x] / b->width, path_to(b, w, x) };
+    b->item[items++] =
+        (berth_i_bite_item){ w->by_head[i].key, w->g->p[x] / b->width, path_to(b, w, x) };
   }
   b->work += w->n;
   return berth_i_bite_jackson(b, items);
@@ -108,8 +116,8 @@ static double done(berth_i_bite *b, const growth *w, int32_t n) {
 /* What comes in if only the first n are on the device. */
 static double arrival_after(const growth *w, int32_t n) { return n < w->n ? w->below[n] : w->low; }
 
-/* v waits for what crosses, or for what does not: the best is where they meet. The set that no device can have is as good as
- * never done. */
+/* v waits for what crosses, or for what does not: the best is where they meet. The set that no
+ * device can have is as good as never done. */
 static double meet(berth_i_bite *b, const growth *w) {
   int32_t low = 1, high = w->n;
   while (low < high) {
@@ -122,8 +130,18 @@ static double meet(berth_i_bite *b, const growth *w) {
   return fmin(before, fmax(done(b, w, low), arrival_after(w, low)));
 }
 
-double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low) {
-  growth w = { g, dir, v, 0, 0, low, b->real, { 0, 0, 0 }, ~(uint64_t)0, (berth_i_keyed *)(void *)(b->real + b->n) };
+double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v,
+                         double low) {
+  growth w = { g,
+               dir,
+               v,
+               0,
+               0,
+               low,
+               b->real,
+               { 0, 0, 0 },
+               ~(uint64_t)0,
+               (berth_i_keyed *)(void *)(b->real + b->n) };
   b->epoch++;
   add(b, &w, v, INFINITY);
   if (!w.can) return low; /* alone it fits nowhere: somebody else's business */

@@ -1,10 +1,15 @@
-/* Heads and tails op by op, each the bound of what comes before (after) it; then the bound of the whole. */
+/* Heads and tails op by op, each the bound of what comes before (after) it; then the bound of the
+ * whole. */
 #include "destructive_internal.h"
 
 const berth_i_bite_plan berth_i_bite_cheap = { BERTH_I_BITE_ALL, 0, 0, 1600000, 1000, false, 2e-5 };
-const berth_i_bite_plan berth_i_bite_cheap_cut = { BERTH_I_BITE_ALL, 0, 0, 400000, 1000, false, 2e-5 };
+const berth_i_bite_plan berth_i_bite_cheap_cut = {
+  BERTH_I_BITE_ALL, 0, 0, 400000, 1000, false, 2e-5
+};
 const berth_i_bite_plan berth_i_bite_cut = { BERTH_I_BITE_ALL, 20, 0, 60000000, 2000, true, 2e-5 };
-const berth_i_bite_plan berth_i_bite_thorough = { BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5 };
+const berth_i_bite_plan berth_i_bite_thorough = {
+  BERTH_I_BITE_ALL, 20, 0, 500000000, 2000, true, 2e-5
+};
 
 static int32_t most_edges(const berth_i_bite_dag *g) {
   int32_t most = 0;
@@ -79,21 +84,23 @@ static void fill_paths(berth_i_bite *b, const berth_i_bite_dag *g) {
   }
 }
 
-/* ---- heads and tails ------------------------------------------------------------------------------ */
+/* ---- heads and tails ---- */
 
 /* Collectives that the op waits for; backwards: that wait for it. */
 static double after_meets(const berth_i_bite *b, int dir, int32_t v) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->wait_at : g->after_at, *list = dir ? g->wait : g->after;
   double h = 0;
-  for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
+  for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++)
+    h = fmax(h, b->meet[list[i]] + b->price[list[i]]);
   return h;
 }
 
 static void tell_meets(berth_i_bite *b, int dir, int32_t v, double done) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
-  for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++) b->meet[list[i]] = fmax(b->meet[list[i]], done);
+  for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++)
+    b->meet[list[i]] = fmax(b->meet[list[i]], done);
 }
 
 static double simple_head(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v) {
@@ -147,9 +154,10 @@ static berth_status both_heads(berth_i_bite *b, berth_i_bite_dag *g, double step
   return st == BERTH_OK ? all_heads(b, g, 1, step) : st;
 }
 
-/* Heads and tails, which may take two thirds of the work, then the whole from the bound that is there. */
-static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan, unsigned rules, bool parts,
-                          double *low) {
+/* Heads and tails, which may take two thirds of the work, then the whole from the bound that is
+ * there. */
+static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan,
+                          unsigned rules, bool parts, double *low) {
   double step = plan->step * fmax(*low, simple_bound(b, g));
   berth_status st = BERTH_OK;
   int64_t begun = b->work;
@@ -165,7 +173,8 @@ static berth_status stage(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bi
   return b->st;
 }
 
-static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan, berth_i_bites *out) {
+static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const berth_i_bite_plan *plan,
+                                berth_i_bites *out) {
   unsigned no_loads = plan->rules & ~(unsigned)BERTH_I_BITE_LOADS;
   bool recurse = plan->rules & BERTH_I_BITE_RECURSE;
   double low = 0;
@@ -176,7 +185,8 @@ static berth_status both_stages(berth_i_bite *b, berth_i_bite_dag *g, const bert
   if ((st = stage(b, g, plan, no_loads, recurse, &low)) != BERTH_OK) return st;
   out->clusters = low;
   if (!(plan->rules & BERTH_I_BITE_LOADS)) return BERTH_OK;
-  if ((st = stage(b, g, plan, plan->rules, recurse && plan->part_loads, &low)) != BERTH_OK) return st;
+  if ((st = stage(b, g, plan, plan->rules, recurse && plan->part_loads, &low)) != BERTH_OK)
+    return st;
   out->intervals = low;
   return BERTH_OK;
 }
@@ -205,7 +215,8 @@ static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i
   b->unused = b->width > 1 ? BERTH_I_BITE_EDGE_FINDING : 0;
   b->kinds = scope && plan->rules & BERTH_I_BITE_MEMORY ? scope->kinds : NULL;
   b->price = scope && u->cost->g->wait ? scope->price : NULL;
-  berth_status st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part, b->places, &b->ports);
+  berth_status st = berth_i_ports_init(u->cost, scope ? scope->links : BERTH_LINKS_FREE, b->part,
+                                       b->places, &b->ports);
   if (!berth_i_ports_count(&b->ports)) b->unused |= BERTH_I_BITE_PORTS;
   b->rules = plan->rules & ~b->unused;
   k->ops = (size_t)b->n;
@@ -215,8 +226,8 @@ static berth_status begin(berth_i_bite *b, const berth_i_units *u, const berth_i
   return st;
 }
 
-berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
-                                berth_i_bites *out) {
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope,
+                                const berth_i_bite_plan *plan, berth_i_bites *out) {
   berth_i_bite b = { .pool = berth_i_pool_empty(u->cost->ctx) };
   berth_i_bite_dag g = { 0 };
   room k = { 0 };

@@ -1,5 +1,5 @@
-/* Destructive bounds: is a makespan T impossible? Co-location that T forces, one-machine bounds on what must share a device,
- * loads of intervals, and a short search over the rest. */
+/* Destructive bounds: is a makespan T impossible? Co-location that T forces, one-machine bounds on
+ * what must share a device, loads of intervals, and a short search over the rest. */
 #ifndef BERTH_BITE_INTERNAL_H
 #define BERTH_BITE_INTERNAL_H
 
@@ -8,9 +8,20 @@
 
 /** Rules, for tests of each alone. FORCE is what the others work on. */
 enum {
-  BERTH_I_BITE_FORCE = 1, BERTH_I_BITE_JOIN = 2, BERTH_I_BITE_SERIAL = 4, BERTH_I_BITE_EDGE_FINDING = 8, BERTH_I_BITE_LOADS = 16,
-  BERTH_I_BITE_GROUPS = 32, BERTH_I_BITE_DUAL = 64, BERTH_I_BITE_ENERGY = 128, BERTH_I_BITE_RECURSE = 256,
-  BERTH_I_BITE_DEEP = 512, BERTH_I_BITE_MEMORY = 1024, BERTH_I_BITE_RATES = 2048, BERTH_I_BITE_PORTS = 4096, BERTH_I_BITE_ALL = 8191
+  BERTH_I_BITE_FORCE = 1,
+  BERTH_I_BITE_JOIN = 2,
+  BERTH_I_BITE_SERIAL = 4,
+  BERTH_I_BITE_EDGE_FINDING = 8,
+  BERTH_I_BITE_LOADS = 16,
+  BERTH_I_BITE_GROUPS = 32,
+  BERTH_I_BITE_DUAL = 64,
+  BERTH_I_BITE_ENERGY = 128,
+  BERTH_I_BITE_RECURSE = 256,
+  BERTH_I_BITE_DEEP = 512,
+  BERTH_I_BITE_MEMORY = 1024,
+  BERTH_I_BITE_RATES = 2048,
+  BERTH_I_BITE_PORTS = 4096,
+  BERTH_I_BITE_ALL = 8191
 };
 
 /** Local ids are in topological order. */
@@ -20,8 +31,8 @@ typedef struct berth_i_bite_dag {
   int32_t *end[2];       /* [m] producer, consumer */
   int32_t *at[2], *edge[2]; /* [n + 1], [m] edges into (0), out of (1) an op */
   double *c;             /* [m] s, least time to another device, of all tensors between the two */
-  double *w[2];          /* [m] s, what they take of the port into the consumer's place; what `tensor` takes of that out of the
-                            producer's */
+  double *w[2];          /* [m] s, what they take of the port into the consumer's place; what
+                            `tensor` takes of that out of the producer's */
   int32_t *tensor;       /* [m] of them the largest that may be another edge's, too */
   double *p;             /* [n] s, least op times */
   double *h[2];          /* [n] s, heads and tails known */
@@ -38,12 +49,14 @@ typedef struct berth_i_bite_input {
   int32_t op;
 } berth_i_bite_input;
 
-/** What ops take of their device at least, in any order: what is held in the end; parameters and what one op runs with. */
+/** What ops take of their device at least, in any order: what is held in the end; parameters and
+ * what one op runs with. */
 typedef struct berth_i_bite_bytes {
   double held, param, moment;
 } berth_i_bite_bytes;
 
-/** Devices of one kind: what a second of one of them is worth, where all devices together are worth 1. */
+/** Devices of one kind: what a second of one of them is worth, where all devices together are worth
+ * 1. */
 typedef struct berth_i_bite_rate {
   double price;
   uint64_t places;
@@ -63,12 +76,14 @@ typedef struct berth_i_bite {
   berth_ctx *ctx;
   const berth_i_units *u;
   const berth_i_kinds *kinds; /* what devices hold; NULL: memory plays no part */
-  const int32_t *part;   /* [devices] place of a device; NULL: each is one. Places are what the rest speaks of */
+  const int32_t *part;   /* [devices] place of a device; NULL: each is one. Places are what the rest
+                            speaks of */
   int32_t places, width; /* devices of a place at most: it does so much at once */
   int32_t n, devices, classes;
   const int32_t *op;     /* [n] op of a row: the graph's topological order */
   int32_t *row;          /* [n] its inverse */
-  double *path;          /* [n * n] longest path of least times strictly between two rows; -1: none */
+  double *path;          /* [n * n] longest path of least times strictly between two rows; -1:
+                            none */
   uint64_t *can;         /* [n] places that can run the row */
   uint64_t *class_of;    /* [classes] places of the class; of parts there is one class */
   uint64_t *size_of;     /* [sizes] places that hold so much */
@@ -81,11 +96,14 @@ typedef struct berth_i_bite {
   unsigned rules, unused;
   berth_i_ports ports;
   const double *price;   /* [collectives] s at least; NULL: none takes any */
-  double *meet;          /* [collectives] when the last member ended, or how long it is from the first consumer on */
+  double *meet;          /* [collectives] when the last member ended, or how long it is from the
+                            first consumer on */
   int32_t nodes;         /* of one search */
   int64_t work, most;    /* items handled; at `most` nothing is refuted any more */
-  int64_t deep_work, deep_most, deep_share; /* of heads through the depth, in it; what each sweep may take */
-  int64_t port_work, port_most; /* the same of ports alone, beside it; at `port_most` they are not looked at any more */
+  int64_t deep_work, deep_most, deep_share; /* of heads through the depth, in it; what each sweep
+                                               may take */
+  int64_t port_work, port_most; /* the same of ports alone, beside it; at `port_most` they are not
+                                   looked at any more */
   berth_status st;
   /* scratch */
   berth_i_bite_item *item, *sorted; /* [n] */
@@ -120,17 +138,22 @@ enum { BERTH_I_BITE_OPEN, BERTH_I_BITE_SAME, BERTH_I_BITE_APART };
 /* dag.c */
 berth_status berth_i_bite_dag_whole(berth_i_bite *b, berth_i_bite_dag *g);
 /** What comes before v (dir 1: after it), and v with no time of its own. */
-berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir, int32_t v, berth_i_bite_dag *g);
+berth_status berth_i_bite_dag_part(berth_i_bite *b, const berth_i_bite_dag *whole, int dir,
+                                   int32_t v, berth_i_bite_dag *g);
 void berth_i_bite_dag_release(berth_i_bite *b, berth_i_bite_dag *g);
 
 /* state.c */
-berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s);
-berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from, berth_i_bite_state *s);
+berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit,
+                                     berth_i_bite_state *s);
+berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from,
+                                     berth_i_bite_state *s);
 void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s);
 /** A head (dir 1: a tail) is at least `value`. */
 void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value);
 void berth_i_bite_decide(berth_i_bite *b, berth_i_bite_state *s, int32_t edge, int verdict);
-static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) { return s->limit - s->h[1][op]; }
+static inline double berth_i_bite_due(const berth_i_bite_state *s, int32_t op) {
+  return s->limit - s->h[1][op];
+}
 
 /* sizes.c */
 void berth_i_bite_add_bytes(berth_i_bite_bytes *sum, berth_i_bite_bytes more);
@@ -139,20 +162,26 @@ berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit);
 berth_status berth_i_bite_sizes(berth_i_bite *b);
 /** Those of the places in `can` that hold so much; without masks all or none. */
 uint64_t berth_i_bite_holding(const berth_i_bite *b, uint64_t can, berth_i_bite_bytes bytes);
-static inline double berth_i_bite_least_bytes(berth_i_bite_bytes x) { return fmax(x.held, x.param + x.moment); }
+static inline double berth_i_bite_least_bytes(berth_i_bite_bytes x) {
+  return fmax(x.held, x.param + x.moment);
+}
 
 /* memory.c */
-/** Clusters that cannot be packed into the devices: impossible. Open edges between two that no device holds: apart. */
+/** Clusters that cannot be packed into the devices: impossible. Open edges between two that no
+ * device holds: apart. */
 void berth_i_bite_memory(berth_i_bite *b, berth_i_bite_state *s);
 
 /* deep.c */
 /** What v's device must have run before v: v starts no earlier than the bound that is returned. */
-double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v, double low);
+double berth_i_bite_deep(berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t v,
+                         double low);
 
 /* ports.c */
 void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v);
-/** No schedule starts v earlier, sides being as they are; b->item[items] run before v on its device.  O(inputs^2) */
-double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, int32_t items);
+/** No schedule starts v earlier, sides being as they are; b->item[items] run before v on its
+ * device. O(inputs^2) */
+double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
+                              int32_t items);
 /** What surely crosses into, or out of, a cluster. */
 void berth_i_bite_ports(berth_i_bite *b, berth_i_bite_state *s);
 
@@ -197,21 +226,23 @@ typedef struct berth_i_bites {
 extern const berth_i_bite_plan berth_i_bite_cheap, berth_i_bite_thorough;
 typedef struct berth_i_bite_scope {
   const berth_i_kinds *kinds; /* with memory; NULL: memory plays no part */
-  const int32_t *part;        /* [devices] 0 to parts - 1: parts count as one device that does as much at once as the largest has
-                                 devices, and transfers between them alone take time; NULL: each device by itself */
+  const int32_t *part;        /* [devices] 0 to parts - 1: parts count as one device that does as
+                                 much at once as the largest has devices, and transfers between them
+                                 alone take time; NULL: each device by itself */
   int32_t parts;
   berth_links links;
   const double *price;        /* [collectives] s at least; NULL: none takes any */
 } berth_i_bite_scope;
 /** @param scope NULL: devices, no memory */
-berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope, const berth_i_bite_plan *plan,
-                                berth_i_bites *out);
+berth_status berth_i_bite_bound(const berth_i_units *u, const berth_i_bite_scope *scope,
+                                const berth_i_bite_plan *plan, berth_i_bites *out);
 
 /* cut.c */
 extern const berth_i_bite_plan berth_i_bite_cut, berth_i_bite_cheap_cut;
 /** @param whole its parts do not count
- *  The best bound over at most `most` ways to cut the devices into parts where transfers take a step; NaN: there is none. */
-berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole, const berth_i_bite_plan *plan,
-                               int32_t most, double *out);
+ *  The best bound over at most `most` ways to cut the devices into parts where transfers take a
+ *  step; NaN: there is none. */
+berth_status berth_i_bite_cuts(const berth_i_units *u, const berth_i_bite_scope *whole,
+                               const berth_i_bite_plan *plan, int32_t most, double *out);
 
 #endif

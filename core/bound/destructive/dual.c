@@ -1,4 +1,5 @@
-/* Dual feasible functions: what fits into bins of size 1 does so with rounded sizes, too: their sum bounds the number of bins. */
+/* Dual feasible functions: what fits into bins of size 1 does so with rounded sizes, too: their sum
+ * bounds the number of bins. */
 #include "destructive_internal.h"
 
 /* Fekete, Schepers: x if (k + 1) x is an integer, else floor((k + 1) x) / k. */

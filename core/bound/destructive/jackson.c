@@ -1,4 +1,5 @@
-/* Jackson's preemptive schedule of one machine: at any time the released item with the longest delivery runs. */
+/* Jackson's preemptive schedule of one machine: at any time the released item with the longest
+ * delivery runs. */
 #include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
@@ -24,7 +25,8 @@ static int32_t sort_items(berth_i_bite_item *a, int32_t n) {
   return 16 * n;
 }
 
-/* Those released are a heap in the array's first `size` places: they are fewer than those that have been passed. */
+/* Those released are a heap in the array's first `size` places: they are fewer than those that have
+ * been passed. */
 double berth_i_bite_jackson(berth_i_bite *b, int32_t n) {
   berth_i_bite_item *a = b->sorted;
   double now = 0, end = 0;

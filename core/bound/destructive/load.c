@@ -7,13 +7,15 @@ typedef struct loads {
   int32_t heavy, clusters, groups, joins; /* groups below `joins` are joins, the others forks */
   const int32_t *op;          /* [heavy] */
   int32_t *cluster;           /* [ops] of heavy ops */
-  int32_t *group, *next_to;   /* [clusters] BERTH_NONE: none; the op whose edge is open, or none: v's own cluster */
+  int32_t *group, *next_to;   /* [clusters] BERTH_NONE: none; the op whose edge is open, or none:
+                                 v's own cluster */
   double *least;              /* [heavy] work within the interval at least */
   double *sum, *whole, *head, *due; /* [clusters] least work, all work, window */
   double *apart;              /* [clusters] head (forks) or due (joins) of next_to if it crosses */
   double *weight;             /* [clusters] work within the interval */
   double *group_sum, *group_all, *group_head, *group_due; /* [groups] */
-  double *rate_sum, *rate_all, *rate_least; /* [clusters] work within the interval, all of it, on one kind; least price */
+  double *rate_sum, *rate_all, *rate_least; /* [clusters] work within the interval, all of it, on
+                                               one kind; least price */
   double from, to;
   int32_t width;
 } loads;
@@ -49,7 +51,7 @@ static void list_heavy(berth_i_bite *b, loads *w) {
   b->work += 3 * s->g->n;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static void join_group(loads *w, int32_t k, int32_t next_to, double apart) {
   int32_t g = w->groups;
@@ -58,7 +60,8 @@ static void join_group(loads *w, int32_t k, int32_t next_to, double apart) {
   w->apart[k] = apart;
 }
 
-/* A cluster with an open edge to v shares v's device, or the edge crosses: then the window of the op next to v is narrower.
+/* A cluster with an open edge to v shares v's device, or the edge crosses: then the window of the
+ * op next to v is narrower.
  * @return clusters of the group of v */
 static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t home) {
   const berth_i_bite_state *s = w->s;
@@ -67,7 +70,9 @@ static int32_t gather(berth_i_bite *b, loads *w, int dir, int32_t v, int32_t hom
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i], u = g->end[dir][e], k = w->cluster[u];
     double reach = s->h[!dir][v] + s->p[v] + g->c[e];
-    if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_BITE_OPEN || w->group[k] != BERTH_NONE || isinf(g->c[e])) continue;
+    if (k == BERTH_NONE || k == home || s->edge[e] != BERTH_I_BITE_OPEN || w->group[k] != BERTH_NONE
+        || isinf(g->c[e]))
+      continue;
     join_group(w, k, u, dir ? reach : s->limit - reach);
     n++;
   }
@@ -116,7 +121,8 @@ static void open_groups(loads *w) {
   }
 }
 
-/* All on one device but for what is separated; each of those may leave out there more than it would here.
+/* All on one device but for what is separated; each of those may leave out there more than it would
+ * here.
  * @return what the groups must do beyond the weights of their clusters */
 static double group_extra(loads *w) {
   double extra = 0;
@@ -125,7 +131,8 @@ static double group_extra(loads *w) {
   for (int32_t k = 0; k < w->clusters; k++) {
     if ((g = w->group[k]) == BERTH_NONE) continue;
     w->group_sum[g] += w->weight[k];
-    w->group_all[g] += w->next_to[k] == BERTH_NONE ? w->whole[k] : fmin(w->whole[k], work_apart(w, k));
+    w->group_all[g] +=
+        w->next_to[k] == BERTH_NONE ? w->whole[k] : fmin(w->whole[k], work_apart(w, k));
     w->group_head[g] = fmin(w->group_head[g], w->head[k]);
     w->group_due[g] = fmax(w->group_due[g], w->due[k]);
   }
@@ -136,7 +143,7 @@ static double group_extra(loads *w) {
   return extra;
 }
 
-/* ---- one interval ------------------------------------------------------------------------------------ */
+/* ---- one interval ---- */
 
 static double weigh(berth_i_bite *b, loads *w) {
   const berth_i_bite_state *s = w->s;
@@ -156,14 +163,16 @@ static double weigh(berth_i_bite *b, loads *w) {
   return total;
 }
 
-/* An op that cannot run as early (late) as it might, for want of devices. The groups' extra is not in here: it may be its own. */
+/* An op that cannot run as early (late) as it might, for want of devices. The groups' extra is not
+ * in here: it may be its own. */
 static void adjust(berth_i_bite *b, berth_i_bite_state *s, const loads *w, double total) {
   double capacity = b->devices * (w->to - w->from);
   for (int32_t i = 0; i < w->heavy && !s->impossible; i++) {
     int32_t x = w->op[i], k = w->cluster[x];
     double slack = capacity - (total - w->weight[k]) - (w->sum[k] - w->least[i]);
     for (int32_t dir = 0; dir < 2; dir++) {
-      double from = dir ? s->limit - w->to : w->from, to = dir ? s->limit - w->from : w->to, h = s->h[dir][x];
+      double from = dir ? s->limit - w->to : w->from, to = dir ? s->limit - w->from : w->to,
+             h = s->h[dir][x];
       double early = fmin(h + s->p[x], to) - fmax(h, from);
       if (early > slack + s->slip && slack >= 0) berth_i_bite_lift(s, dir, x, to - slack);
     }
@@ -172,7 +181,8 @@ static void adjust(berth_i_bite *b, berth_i_bite_state *s, const loads *w, doubl
 }
 
 /* The cluster on devices of one kind; INFINITY: they cannot run it. */
-static double cost_at(const berth_i_bite *b, const loads *w, int32_t k, const berth_i_bite_rate *rate) {
+static double cost_at(const berth_i_bite *b, const loads *w, int32_t k,
+                      const berth_i_bite_rate *rate) {
   double out = fmax(0, w->due[k] - w->to) + fmax(0, w->from - w->head[k]);
   return rate->price * fmax(w->rate_sum[k], w->rate_all[k] - b->width * out);
 }
@@ -183,17 +193,19 @@ static void sum_at(berth_i_bite *b, loads *w, const berth_i_bite_rate *rate) {
   for (k = 0; k < w->clusters; k++) w->rate_sum[k] = w->rate_all[k] = 0;
   for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
-    double p = b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)rate->class_of];
+    double p =
+        b->u->cost->op[(size_t)b->op[s->g->id[x]] * (size_t)b->classes + (size_t)rate->class_of];
     if (!(s->can[s->label[x]] & rate->places)) p = INFINITY;
     k = w->cluster[x];
     w->rate_all[k] += p;
-    w->rate_sum[k] += isinf(p) ? p : least_work(s->h[0][x], berth_i_bite_due(s, x), p, w->from, w->to);
+    w->rate_sum[k] +=
+        isinf(p) ? p : least_work(s->h[0][x], berth_i_bite_due(s, x), p, w->from, w->to);
   }
   b->work += 2 * w->heavy;
 }
 
-/* Unlike devices: every cluster costs at least what it does where that is least, and all devices together are worth the length of
- * the interval. */
+/* Unlike devices: every cluster costs at least what it does where that is least, and all devices
+ * together are worth the length of the interval. */
 static bool too_dear(berth_i_bite *b, loads *w) {
   double *least = w->rate_least, total = 0;
   if (b->rates == 0) return false;
@@ -227,15 +239,19 @@ static bool unpackable(berth_i_bite *b, loads *w) {
 }
 
 static void check_interval(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
-  double total = weigh(b, w), capacity = b->devices * (w->to - w->from), slip = b->devices * s->slip;
+  double total = weigh(b, w), capacity = b->devices * (w->to - w->from),
+         slip = b->devices * s->slip;
   if (too_large(s, w) || total > capacity + slip) s->impossible = true;
   else if (too_dear(b, w)) s->impossible = true;
-  else if ((b->rules & BERTH_I_BITE_GROUPS) && w->groups > 0 && total + group_extra(w) > capacity + slip) s->impossible = true;
-  else if ((b->rules & BERTH_I_BITE_DUAL) && total > capacity / 2 && unpackable(b, w)) s->impossible = true;
+  else if ((b->rules & BERTH_I_BITE_GROUPS) && w->groups > 0
+           && total + group_extra(w) > capacity + slip)
+    s->impossible = true;
+  else if ((b->rules & BERTH_I_BITE_DUAL) && total > capacity / 2 && unpackable(b, w))
+    s->impossible = true;
   else if ((b->rules & BERTH_I_BITE_ENERGY) && total > capacity / 2) adjust(b, s, w, total);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 /* Near-equal ones once (the earliest, or the latest), and not more than POINTS. */
 static int32_t thin(double *x, int32_t n, double near, bool latest) {
@@ -251,7 +267,8 @@ static int32_t thin(double *x, int32_t n, double near, bool latest) {
   return kept < BERTH_I_BITE_POINTS ? kept : BERTH_I_BITE_POINTS;
 }
 
-static void list_points(berth_i_bite *b, const loads *w, double *from, int32_t *nf, double *to, int32_t *nt) {
+static void list_points(berth_i_bite *b, const loads *w, double *from, int32_t *nf, double *to,
+                        int32_t *nt) {
   const berth_i_bite_state *s = w->s;
   for (int32_t i = 0; i < w->heavy; i++) {
     int32_t x = w->op[i];
@@ -271,8 +288,10 @@ static void init_loads(berth_i_bite *b, berth_i_bite_state *s, loads *w) {
   w->width = b->width;
   w->op = b->list;
   w->cluster = b->mark, w->group = b->mark + n, w->next_to = b->mark + 2 * (size_t)n;
-  w->least = r, w->sum = r + n, w->whole = w->sum + n, w->head = w->whole + n, w->due = w->head + n, w->apart = w->due + n;
-  w->weight = w->apart + n, w->group_sum = w->weight + n, w->group_all = w->group_sum + n, w->group_head = w->group_all + n;
+  w->least = r, w->sum = r + n, w->whole = w->sum + n, w->head = w->whole + n, w->due = w->head + n,
+  w->apart = w->due + n;
+  w->weight = w->apart + n, w->group_sum = w->weight + n, w->group_all = w->group_sum + n,
+  w->group_head = w->group_all + n;
   w->group_due = w->group_head + n;
   w->rate_sum = w->group_due + n, w->rate_all = w->rate_sum + n, w->rate_least = w->rate_all + n;
 }

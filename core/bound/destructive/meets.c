@@ -42,7 +42,8 @@ static double least_of(const berth_i_units *u, int32_t k, int32_t *devices) {
   int32_t n = list_devices(u, &u->cost->g->collectives[k], devices);
   if (n < 2) return 0;
   berth_i_collective_price price = berth_i_collective_built_in(u->cost, k, n, devices);
-  return price.src == BERTH_NONE ? price.seconds : 0; /* without a route there is no schedule at all */
+  return price.src == BERTH_NONE ? price.seconds : 0; /* without a route there is no schedule at
+                                                         all */
 }
 
 berth_status berth_i_least_meets(const berth_i_units *u, double *seconds) {
@@ -50,7 +51,8 @@ berth_status berth_i_least_meets(const berth_i_units *u, double *seconds) {
   size_t cap = (size_t)most_members(g);
   int32_t *devices = berth_i_alloc(u->cost->ctx, cap, sizeof *devices);
   if (!devices) return berth_i_nomem(u->cost->ctx);
-  for (int32_t k = 0; k < g->n_collectives; k++) seconds[k] = u->cost->collective ? 0 : least_of(u, k, devices);
+  for (int32_t k = 0; k < g->n_collectives; k++)
+    seconds[k] = u->cost->collective ? 0 : least_of(u, k, devices);
   berth_i_free(u->cost->ctx, devices, cap, sizeof *devices);
   return BERTH_OK;
 }

@@ -4,7 +4,7 @@
 
 enum { MOST_SETS = 16, MOST_PIECES = 24 };
 
-/* ---- pairs ------------------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 static void part_pairs(berth_i_bite *b, berth_i_bite_state *s) {
   const berth_i_bite_dag *g = s->g;
@@ -13,12 +13,13 @@ static void part_pairs(berth_i_bite *b, berth_i_bite_state *s) {
     berth_i_bite_bytes both = s->bytes[x];
     if (s->edge[e] != BERTH_I_BITE_OPEN || x == y) continue;
     berth_i_bite_add_bytes(&both, s->bytes[y]);
-    if (!berth_i_bite_holding(b, s->can[x] & s->can[y], both)) berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
+    if (!berth_i_bite_holding(b, s->can[x] & s->can[y], both))
+      berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
   }
   b->work += 2 * g->m;
 }
 
-/* ---- all in all ---------------------------------------------------------------------------------------- */
+/* ---- all in all ---- */
 
 static int32_t count_bits(uint64_t x) {
   int32_t n = 0;
@@ -37,7 +38,8 @@ static double room_of(const berth_i_bite *b, uint64_t set) {
 }
 
 /* Clusters that can only be within the set.  @param whole what else there is counts, too */
-static bool overflows(const berth_i_bite *b, const berth_i_bite_state *s, uint64_t set, bool whole) {
+static bool overflows(const berth_i_bite *b, const berth_i_bite_state *s, uint64_t set,
+                      bool whole) {
   berth_i_bite_bytes sum = { 0, 0, 0 };
   for (int32_t x = 0; x < s->g->n; x++) {
     if (s->label[x] == x && !(s->can[x] & ~set)) berth_i_bite_add_bytes(&sum, s->bytes[x]);
@@ -68,11 +70,13 @@ static bool sets_overflow(berth_i_bite *b, const berth_i_bite_state *s) {
 static bool too_many_pieces(const berth_i_bite *b, const double *x, int32_t n, double piece) {
   double need = 0, held = 0;
   for (int32_t i = 0; i < n && x[i] >= piece; i++) need += floor(x[i] / piece);
-  for (int32_t i = 0; i < b->sizes; i++) held += b->size_count[i] * floor(b->size[i] * (1 + 1e-12 + b->kinds->slack) / piece);
+  for (int32_t i = 0; i < b->sizes; i++)
+    held += b->size_count[i] * floor(b->size[i] * (1 + 1e-12 + b->kinds->slack) / piece);
   return need > held;
 }
 
-/* All places alike. Martello and Toth: beside more than limit - least nothing of `least` or more has room. */
+/* All places alike. Martello and Toth: beside more than limit - least nothing of `least` or more
+ * has room. */
 static bool too_many_devices(const berth_i_bite *b, const double *x, int32_t n, double least) {
   double limit = b->size[0] * (1 + 1e-12 + b->kinds->slack), sum = 0;
   for (int32_t i = 0; i < n && x[i] >= least; i++) sum += x[i] > limit - least ? limit : x[i];

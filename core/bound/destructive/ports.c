@@ -1,15 +1,17 @@
-/* What must cross goes through the port of its place, one after another: of a join's inputs, and of a cluster. A tensor goes to a
- * place once. */
+/* What must cross goes through the port of its place, one after another: of a join's inputs, and of
+ * a cluster. A tensor goes to a place once. */
 #include "destructive_internal.h"
 
-/* ---- one op ------------------------------------------------------------------------------------ */
+/* ---- one op ---- */
 
 void berth_i_bite_sides(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
   const berth_i_bite_dag *g = s->g;
-  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) b->side[s->label[g->end[dir][g->edge[dir][i]]]] = BERTH_I_BITE_EITHER;
+  for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++)
+    b->side[s->label[g->end[dir][g->edge[dir][i]]]] = BERTH_I_BITE_EITHER;
   for (int32_t i = g->at[dir][v]; i < g->at[dir][v + 1]; i++) {
     int32_t e = g->edge[dir][i];
-    if (s->edge[e] == BERTH_I_BITE_APART) b->side[s->label[g->end[dir][e]]] = BERTH_I_BITE_ELSEWHERE;
+    if (s->edge[e] == BERTH_I_BITE_APART)
+      b->side[s->label[g->end[dir][e]]] = BERTH_I_BITE_ELSEWHERE;
   }
   b->side[s->label[v]] = BERTH_I_BITE_HERE;
 }
@@ -26,8 +28,8 @@ static int32_t slot_of(berth_i_bite *b, int32_t tensor, int32_t *n) {
   return b->slot[tensor];
 }
 
-/* Consumers of one tensor: if one of them is elsewhere it crosses once at least, in time for the first of those; else it does
- * not if all that can be are here. */
+/* Consumers of one tensor: if one of them is elsewhere it crosses once at least, in time for the
+ * first of those; else it does not if all that can be are here. */
 static void join_consumer(berth_i_port_item *x, const berth_i_port_item *y) {
   x->w = fmax(x->w, y->w);
   if (isinf(y->p)) {
@@ -48,7 +50,8 @@ static int32_t list_items(berth_i_bite *b, const berth_i_bite_state *s, int dir,
     int32_t e = g->edge[dir][i], u = g->end[dir][e];
     int side = b->side[s->label[u]];
     double head = s->h[dir][u], w = g->w[dir][e];
-    berth_i_port_item x = { head, head + s->p[u], side == BERTH_I_BITE_ELSEWHERE ? INFINITY : s->p[u] / b->width, w };
+    berth_i_port_item x = { head, head + s->p[u],
+                            side == BERTH_I_BITE_ELSEWHERE ? INFINITY : s->p[u] / b->width, w };
     if (side == BERTH_I_BITE_HERE || !(w > 0)) continue;
     if (dir) join_consumer(&b->port[slot_of(b, g->tensor[e], &n)], &x);
     else b->port[n++] = x;
@@ -63,7 +66,8 @@ static double load_from(const berth_i_bite *b, int32_t items, double from) {
   return load;
 }
 
-double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, int32_t items) {
+double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
+                              int32_t items) {
   int32_t n = list_items(b, s, dir, v);
   double most = 0;
   if (n == 0) return 0;
@@ -76,7 +80,7 @@ double berth_i_bite_port_wait(berth_i_bite *b, const berth_i_bite_state *s, int 
   return most;
 }
 
-/* ---- one cluster --------------------------------------------------------------------------------- */
+/* ---- one cluster ---- */
 
 /* Seconds that the tensor of an edge takes of the port. */
 static double taken(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t e) {
@@ -84,8 +88,10 @@ static double taken(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, i
   return dir || isinf(width[1]) ? g->w[dir][e] * dir : g->w[1][e] * width[1] / width[0];
 }
 
-/* Of edges between the cluster and elsewhere. `dir` 0: into it. What one tensor is for ends last where it counts. */
-static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t label) {
+/* Of edges between the cluster and elsewhere. `dir` 0: into it. What one tensor is for ends last
+ * where it counts. */
+static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int dir,
+                              int32_t label) {
   const berth_i_bite_dag *g = s->g;
   int32_t x = label, n = 0;
   forget_slots(b);
@@ -105,7 +111,8 @@ static int32_t list_crossings(berth_i_bite *b, const berth_i_bite_state *s, int 
 }
 
 static bool in_time(berth_i_bite *b, const berth_i_bite_state *s, int32_t n) {
-  for (int32_t i = 0; i < n; i++) b->item[i] = (berth_i_bite_item){ b->port[i].head, b->port[i].w, b->port[i].p };
+  for (int32_t i = 0; i < n; i++)
+    b->item[i] = (berth_i_bite_item){ b->port[i].head, b->port[i].w, b->port[i].p };
   return berth_i_bite_jackson(b, n) <= s->limit + s->slip;
 }
 

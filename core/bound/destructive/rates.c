@@ -4,7 +4,8 @@
 enum { MOST_RATES = 16 };
 
 static void fill_rates(berth_i_bite *b, const berth_i_kinds *k, const double *price) {
-  for (int32_t j = 0; j < k->n; j++) b->rate[j] = (berth_i_bite_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
+  for (int32_t j = 0; j < k->n; j++)
+    b->rate[j] = (berth_i_bite_rate){ price[j], 0, b->u->cost->class_of[k->sample[j]] };
   for (int32_t d = 0; d < k->devices; d++) b->rate[k->of[d]].places |= (uint64_t)1 << d;
   b->rates = k->n;
 }

@@ -1,4 +1,5 @@
-/* Propagation to a fixpoint, a short search over open edges, and the largest limit that is disproved. */
+/* Propagation to a fixpoint, a short search over open edges, and the largest limit that is
+ * disproved. */
 #include "destructive_internal.h"
 
 enum { ROUNDS = 12 };
@@ -11,7 +12,8 @@ static void force(berth_i_bite *b, berth_i_bite_state *s) {
     if (s->edge[e] == BERTH_I_BITE_APART && together) s->impossible = true;
     if (s->edge[e] != BERTH_I_BITE_OPEN) continue;
     if (together) s->edge[e] = BERTH_I_BITE_SAME;
-    else if (!(s->can[s->label[x]] & s->can[s->label[y]])) berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
+    else if (!(s->can[s->label[x]] & s->can[s->label[y]]))
+      berth_i_bite_decide(b, s, e, BERTH_I_BITE_APART);
     else if (s->h[0][x] + s->p[x] + g->c[e] + s->p[y] + s->h[1][y] > s->limit + s->slip) {
       berth_i_bite_decide(b, s, e, BERTH_I_BITE_SAME);
     }
@@ -39,7 +41,8 @@ static bool propagate(berth_i_bite *b, berth_i_bite_state *s) {
     if (!s->impossible && (b->rules & BERTH_I_BITE_FORCE)) force(b, s);
     if (!s->impossible && (b->rules & BERTH_I_BITE_SERIAL)) berth_i_bite_serial(b, s);
     if (!s->impossible && s->bytes && s->merged) berth_i_bite_memory(b, s);
-    if (!s->impossible && (b->rules & BERTH_I_BITE_PORTS) && b->port_work < b->port_most) berth_i_bite_ports(b, s);
+    if (!s->impossible && (b->rules & BERTH_I_BITE_PORTS) && b->port_work < b->port_most)
+      berth_i_bite_ports(b, s);
     if (!s->impossible && !s->changed && (b->rules & BERTH_I_BITE_LOADS)) berth_i_bite_loads(b, s);
   }
   return !s->impossible;
@@ -52,14 +55,16 @@ static int32_t tightest(const berth_i_bite_state *s) {
   int32_t best = BERTH_NONE;
   for (int32_t e = 0; e < g->m; e++) {
     int32_t x = g->end[0][e], y = g->end[1][e];
-    if (s->edge[e] != BERTH_I_BITE_OPEN || g->c[e] < s->limit / 200 || s->label[x] == s->label[y]) continue;
+    if (s->edge[e] != BERTH_I_BITE_OPEN || g->c[e] < s->limit / 200 || s->label[x] == s->label[y])
+      continue;
     double slack = s->limit - s->h[1][y] - s->p[y] - s->h[0][x] - s->p[x] - g->c[e];
     if (slack < least) least = slack, best = e;
   }
   return best;
 }
 
-static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge, int32_t *nodes);
+static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge,
+                         int32_t *nodes);
 
 /* Both ways of each edge lead to a contradiction; the second is followed here. */
 static bool refute_state(berth_i_bite *b, berth_i_bite_state *s, int32_t *nodes) {
@@ -73,7 +78,8 @@ static bool refute_state(berth_i_bite *b, berth_i_bite_state *s, int32_t *nodes)
   return true;
 }
 
-static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge, int32_t *nodes) {
+static bool refute_apart(berth_i_bite *b, const berth_i_bite_state *s, int32_t edge,
+                         int32_t *nodes) {
   berth_i_bite_state child;
   if ((b->st = berth_i_bite_state_copy(b, s, &child)) != BERTH_OK) return false;
   berth_i_bite_decide(b, &child, edge, BERTH_I_BITE_APART);

@@ -1,17 +1,19 @@
-/* One machine: what must share a device runs there one after another. A place of several devices is one that is so many times
- * as fast, for sums: each op is looked at by itself elsewhere. */
+/* One machine: what must share a device runs there one after another. A place of several devices is
+ * one that is so many times as fast, for sums: each op is looked at by itself elsewhere. */
 #include "base/sort_internal.h"
 #include "destructive_internal.h"
 
-/* ---- joins and forks ----------------------------------------------------------------------------- */
+/* ---- joins and forks ---- */
 
-static double path_to(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t x, int32_t v) {
+static double path_to(const berth_i_bite *b, const berth_i_bite_dag *g, int dir, int32_t x,
+                      int32_t v) {
   size_t from = (size_t)g->id[dir ? v : x], to = (size_t)g->id[dir ? x : v];
   return b->path[from * (size_t)b->n + to];
 }
 
 /* Those of the op's cluster that come before v.  @return how many items there are then */
-static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t op, int32_t v, int32_t n) {
+static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t op,
+                           int32_t v, int32_t n) {
   int32_t x = op;
   do {
     double q = x == v ? -1 : path_to(b, s->g, dir, x, v);
@@ -24,8 +26,10 @@ static int32_t add_cluster(berth_i_bite *b, const berth_i_bite_state *s, int dir
 
 BERTH_I_SORT(sort_by_arrival, berth_i_bite_input, BERTH_I_DOWN(arrival) BERTH_I_UP(op))
 
-/* @param base out: v starts no earlier in any case.  @return inputs whose crossing would delay v, the latest first */
-static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, double *base) {
+/* @param base out: v starts no earlier in any case. @return inputs whose crossing would delay v,
+ *        the latest first */
+static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
+                           double *base) {
   const berth_i_bite_dag *g = s->g;
   int32_t n = 0;
   *base = s->h[dir][v];
@@ -33,7 +37,8 @@ static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir
     int32_t e = g->edge[dir][i], u = g->end[dir][e];
     double done = s->h[dir][u] + s->p[u];
     *base = fmax(*base, done + (s->edge[e] == BERTH_I_BITE_APART ? g->c[e] : 0));
-    if (s->edge[e] == BERTH_I_BITE_OPEN && s->label[u] != s->label[v] && done + g->c[e] > s->h[dir][v]) {
+    if (s->edge[e] == BERTH_I_BITE_OPEN && s->label[u] != s->label[v]
+        && done + g->c[e] > s->h[dir][v]) {
       b->input[n++] = (berth_i_bite_input){ done + g->c[e], u };
     }
   }
@@ -43,8 +48,8 @@ static int32_t late_inputs(berth_i_bite *b, const berth_i_bite_state *s, int dir
 }
 
 /* v waits for input k, if there is one, and what goes through the port with it. */
-static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v, const berth_i_bite_input *in,
-                       int32_t items) {
+static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v,
+                       const berth_i_bite_input *in, int32_t items) {
   uint8_t *side = in ? &b->side[s->label[in->op]] : NULL, was = side ? *side : 0;
   double wait = in ? in->arrival : 0;
   if (!(b->rules & BERTH_I_BITE_PORTS) || b->port_work >= b->port_most) return wait;
@@ -54,8 +59,8 @@ static double wait_for(berth_i_bite *b, const berth_i_bite_state *s, int dir, in
   return wait;
 }
 
-/* The k latest inputs stay on v's device, and v waits for the next: it is there only if none of its cluster is among them, and
- * the last to be tried if its cluster is elsewhere. */
+/* The k latest inputs stay on v's device, and v waits for the next: it is there only if none of its
+ * cluster is among them, and the last to be tried if its cluster is elsewhere. */
 static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, int32_t v) {
   double base, best = INFINITY;
   int32_t n = late_inputs(b, s, dir, v, &base);
@@ -67,7 +72,8 @@ static double join_value(berth_i_bite *b, const berth_i_bite_state *s, int dir, 
     uint8_t *side = k < n ? &b->side[s->label[b->input[k].op]] : NULL;
     if (side && *side == BERTH_I_BITE_HERE) continue;
     double local = fmax(base, berth_i_bite_jackson(b, items));
-    if (local < best) best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
+    if (local < best)
+      best = fmin(best, fmax(local, wait_for(b, s, dir, v, side ? &b->input[k] : NULL, items)));
     if (k == n || local >= best || *side == BERTH_I_BITE_ELSEWHERE) break;
     items = add_cluster(b, s, dir, b->input[k].op, v, items);
     *side = BERTH_I_BITE_HERE;
@@ -83,7 +89,7 @@ void berth_i_bite_join(berth_i_bite *b, berth_i_bite_state *s, int dir) {
   }
 }
 
-/* ---- clusters ------------------------------------------------------------------------------------ */
+/* ---- clusters ---- */
 
 static int32_t list_cluster(berth_i_bite *b, const berth_i_bite_state *s, int32_t label) {
   int32_t x = label, n = 0;
@@ -119,11 +125,13 @@ static void check_cluster(berth_i_bite *b, berth_i_bite_state *s, int32_t label,
 }
 
 /* An op that cannot be followed by any of those that fill (from, to) comes after all of them. */
-static void follow(berth_i_bite_state *s, int dir, const int32_t *x, int32_t n, double from, double to, double load) {
+static void follow(berth_i_bite_state *s, int dir, const int32_t *x, int32_t n, double from,
+                   double to, double load) {
   for (int32_t i = 0; i < n; i++) {
     double h = s->h[dir][x[i]];
     if (h >= from && s->limit - s->h[!dir][x[i]] <= to) continue;
-    if (fmin(h, from) + load + s->p[x[i]] > to + s->slip) berth_i_bite_lift(s, dir, x[i], from + load);
+    if (fmin(h, from) + load + s->p[x[i]] > to + s->slip)
+      berth_i_bite_lift(s, dir, x[i], from + load);
   }
 }
 

@@ -12,7 +12,9 @@ berth_i_bite_bytes berth_i_bite_unit_bytes(const berth_i_bite *b, int32_t unit) 
   return (berth_i_bite_bytes){ l->held[unit], l->param[unit], l->moment[unit] };
 }
 
-static int32_t place_of(const berth_i_bite *b, int32_t device) { return b->part ? b->part[device] : device; }
+static int32_t place_of(const berth_i_bite *b, int32_t device) {
+  return b->part ? b->part[device] : device;
+}
 
 static int32_t size_at(berth_i_bite *b, double bytes) {
   int32_t i;

@@ -1,4 +1,5 @@
-/* What is known of all schedules within a limit: windows of ops, which of them share a device, which edges cross. */
+/* What is known of all schedules within a limit: windows of ops, which of them share a device,
+ * which edges cross. */
 #include "destructive_internal.h"
 
 static berth_status alloc_state(berth_i_bite *b, const berth_i_bite_dag *g, berth_i_bite_state *s) {
@@ -29,7 +30,8 @@ void berth_i_bite_state_release(berth_i_bite *b, berth_i_bite_state *s) {
   s->block = NULL;
 }
 
-berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from, berth_i_bite_state *s) {
+berth_status berth_i_bite_state_copy(berth_i_bite *b, const berth_i_bite_state *from,
+                                     berth_i_bite_state *s) {
   berth_status st = alloc_state(b, from->g, s);
   if (st != BERTH_OK) return st;
   memcpy(s->block, from->block, from->size);
@@ -47,7 +49,7 @@ void berth_i_bite_lift(berth_i_bite_state *s, int dir, int32_t op, double value)
   if (s->h[0][op] + s->p[op] + s->h[1][op] > s->limit + s->slip) s->impossible = true;
 }
 
-/* ---- clusters ---------------------------------------------------------------------------------- */
+/* ---- clusters ---- */
 
 static double time_within(const berth_i_bite *b, int32_t op, uint64_t can) {
   const double *time = b->u->cost->op + (size_t)op * (size_t)b->classes;
@@ -143,7 +145,8 @@ static void fill_bytes(berth_i_bite *b, berth_i_bite_state *s) {
   s->merged = true;
 }
 
-berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit, berth_i_bite_state *s) {
+berth_status berth_i_bite_state_init(berth_i_bite *b, const berth_i_bite_dag *g, double limit,
+                                     berth_i_bite_state *s) {
   size_t n = (size_t)g->n;
   berth_status st = alloc_state(b, g, s);
   if (st != BERTH_OK) return st;

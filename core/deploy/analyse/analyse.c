@@ -7,7 +7,8 @@ typedef struct analysing {
   berth_analysis *a;
   berth_i_op_rule *rule; /* [ops] */
   int32_t *parent;       /* [ops] disjoint sets; the root is the lowest op */
-  uint8_t *seeded;       /* [ops] in a group from the start: writes a variable, or is one that is written */
+  uint8_t *seeded;       /* [ops] in a group from the start: writes a variable, or is one that is
+                            written */
   bool flags;            /* the graph's flags count, where no rule is given */
 } analysing;
 
@@ -43,7 +44,7 @@ static bool writes_variable(uint8_t role) {
   return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
 }
 
-/* ---- what descends from the input ----------------------------------------------------------- */
+/* ---- what descends from the input ---- */
 
 /* Does this tensor bring what depends on the input? */
 static bool carries(const analysing *x, int32_t t) {
@@ -74,7 +75,7 @@ static bool descends(const analysing *x, int32_t op) {
   return false;
 }
 
-/* ---- batch flags --------------------------------------------------------------------------- */
+/* ---- batch flags ---- */
 
 static bool any_input(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
@@ -84,7 +85,8 @@ static bool any_input(const analysing *x, int32_t op) {
   return false;
 }
 
-/* Of those that descend from the input: neither a parameter nor a constant says anything about the batch. */
+/* Of those that descend from the input: neither a parameter nor a constant says anything about the
+ * batch. */
 static bool first_input(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
@@ -102,11 +104,14 @@ static bool makes_batch(const analysing *x, int32_t op) {
   }
 }
 
-static bool flagged(const berth_graph *g, int32_t t) { return g->tensor_flags && (g->tensor_flags[t] & BERTH_TENSOR_BATCH); }
+static bool flagged(const berth_graph *g, int32_t t) {
+  return g->tensor_flags && (g->tensor_flags[t] & BERTH_TENSOR_BATCH);
+}
 
 static void flag_outputs(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
-  bool by_flags = x->flags && !x->rule[op].given, yes = !by_flags && makes_batch(x, op), first = true;
+  bool by_flags = x->flags && !x->rule[op].given, yes = !by_flags && makes_batch(x, op),
+       first = true;
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     int32_t t = g->out[i];
     if (berth_i_is_control(g, t)) continue;
@@ -142,7 +147,7 @@ static void find_marks(const analysing *x) {
   settle_updates(x, BERTH_ROLE_SCATTER, 1);
 }
 
-/* ---- gradients --------------------------------------------------------------------------- */
+/* ---- gradients ---- */
 
 static void find_gradients(const analysing *x) {
   const berth_graph *g = x->g;
@@ -155,10 +160,11 @@ static void find_gradients(const analysing *x) {
   }
 }
 
-/* ---- kinds without a rule ------------------------------------------------------------------- */
+/* ---- kinds without a rule ---- */
 
 static bool is_unknown(const analysing *x, int32_t op) {
-  return !x->flags && !x->rule[op].known && x->a->from_input[op] && x->a->role[op] == BERTH_ROLE_COMPUTE;
+  return !x->flags && !x->rule[op].known && x->a->from_input[op]
+         && x->a->role[op] == BERTH_ROLE_COMPUTE;
 }
 
 /* In the order of their first ops; ops without a kind count as one kind. */
@@ -177,7 +183,7 @@ static berth_status find_unknown(const analysing *x) {
   return BERTH_OK;
 }
 
-/* ---- base groups --------------------------------------------------------------------------- */
+/* ---- base groups ---- */
 
 static void seed(const analysing *x, int32_t op) {
   const berth_graph *g = x->g;
@@ -239,7 +245,7 @@ static berth_status find_base(const analysing *x) {
   return BERTH_OK;
 }
 
-/* ---- the object ---------------------------------------------------------------------------- */
+/* ---- the object ---- */
 
 static berth_status alloc_arrays(berth_analysis *a) {
   size_t ops = (size_t)a->g->n_ops, tensors = (size_t)a->g->n_tensors;
@@ -277,13 +283,15 @@ static berth_status analyse(berth_analysis *a, const berth_analysis_options *o) 
   return st;
 }
 
-berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts, berth_analysis **out) {
+berth_status berth_analyse(berth_graph *g, const berth_analysis_options *opts,
+                           berth_analysis **out) {
   const berth_analysis_options defaults = berth_analysis_default(), *o = opts ? opts : &defaults;
   berth_status st = berth_options_check(g->ctx, berth_analysis_option_table(), o);
   if (st == BERTH_OK) st = berth_i_check_rules(g, o);
   if (st != BERTH_OK) return st;
   if (g->n_collectives > 0) {
-    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
+                        "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
   }
   berth_analysis *a;

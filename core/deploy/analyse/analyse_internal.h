@@ -25,7 +25,8 @@ typedef struct berth_i_op_rule {
 } berth_i_op_rule;
 
 /** @param rule [ops] out */
-berth_status berth_i_op_rules(const berth_graph *g, const berth_analysis_options *o, berth_i_op_rule *rule);
+berth_status berth_i_op_rules(const berth_graph *g, const berth_analysis_options *o,
+                              berth_i_op_rule *rule);
 berth_status berth_i_check_rules(const berth_graph *g, const berth_analysis_options *o);
 
 /** A control dependency: it carries nothing. */

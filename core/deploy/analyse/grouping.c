@@ -12,11 +12,12 @@ typedef struct grouping {
   berth_i_set_graph graph;
 } grouping;
 
-/* ---- weights -------------------------------------------------------------------------------- */
+/* ---- weights ---- */
 
 static double mean_of(const double *seconds, int32_t op, int32_t ops) {
   double sum = 0;
-  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++) sum += seconds[(size_t)k * (size_t)ops + (size_t)op];
+  for (int32_t k = 0; k < BERTH_I_GROUP_TIMES; k++)
+    sum += seconds[(size_t)k * (size_t)ops + (size_t)op];
   return sum / BERTH_I_GROUP_TIMES;
 }
 
@@ -29,10 +30,11 @@ static void weigh(grouping *x) {
   }
 }
 
-/* ---- top-k ------------------------------------------------------------------------------------ */
+/* ---- top-k ---- */
 
 /* Breadth first from all centres at once.  @param queue [n] scratch */
-static void spread(const berth_i_set_graph *s, int32_t centres, const berth_i_keyed *order, int32_t *queue, int32_t *part) {
+static void spread(const berth_i_set_graph *s, int32_t centres, const berth_i_keyed *order,
+                   int32_t *queue, int32_t *part) {
   int32_t head = 0, tail = 0;
   for (int32_t k = 0; k < s->n; k++) part[k] = BERTH_NONE;
   for (int32_t k = 0; k < centres; k++) part[queue[tail++] = order[k].id] = k;
@@ -66,10 +68,11 @@ static berth_status top_k(const grouping *x, int32_t groups) {
   return st;
 }
 
-/* ---- order ------------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 /* Base groups are numbered by their lowest op: the first of a part tells which part has the lowest.
- * @param sum [parts]  @param rank [parts] out: place of each that is not empty  @return how many are not */
+ * @param sum [parts] @param rank [parts] out: place of each that is not empty @return how many are
+ *        not */
 static int32_t rank_parts(const grouping *x, int32_t parts, berth_i_keyed *sum, int32_t *rank) {
   int32_t n = 0;
   for (int32_t k = 0; k < parts; k++) rank[k] = BERTH_NONE;
@@ -90,7 +93,8 @@ static berth_status number(const grouping *x, int32_t parts, int32_t *group, int
   size_t size = (size_t)parts;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   berth_i_keyed *sum = berth_i_pool_alloc(&scratch, size, sizeof *sum);
-  int32_t *first = berth_i_pool_alloc(&scratch, size, sizeof *first), *place = berth_i_pool_alloc(&scratch, size, sizeof *place);
+  int32_t *first = berth_i_pool_alloc(&scratch, size, sizeof *first),
+          *place = berth_i_pool_alloc(&scratch, size, sizeof *place);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
     *n = rank_parts(x, parts, sum, first);
@@ -102,7 +106,7 @@ static berth_status number(const grouping *x, int32_t parts, int32_t *group, int
   return st;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status part_all(grouping *x, const berth_i_grouping *o) {
   const berth_graph *g = x->a->g;
@@ -110,14 +114,16 @@ static berth_status part_all(grouping *x, const berth_i_grouping *o) {
   for (int32_t k = 0; k < x->n; k++) x->part[k] = x->n <= o->groups ? k : 0;
   if (x->n <= o->groups || o->groups == 1) return BERTH_OK;
   berth_status st;
-  if ((st = berth_i_set_graph_new(g, g->n_ops, NULL, x->n, x->a->base, &x->graph)) != BERTH_OK) return st;
+  if ((st = berth_i_set_graph_new(g, g->n_ops, NULL, x->n, x->a->base, &x->graph)) != BERTH_OK)
+    return st;
   if (o->top_k) return top_k(x, o->groups);
   return berth_i_set_graph_cut(&x->graph, x->weight, o->groups, 5, o->seed, x->part);
 }
 
 static berth_status check(const berth_graph *g, const double *seconds, const berth_i_grouping *o) {
   size_t ops = (size_t)g->n_ops;
-  if (o->groups < 1) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld op groups are asked for", (long)o->groups);
+  if (o->groups < 1)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld op groups are asked for", (long)o->groups);
   for (size_t k = 0; k < BERTH_I_GROUP_TIMES * ops; k++) {
     if (seconds[k] >= 0 && isfinite(seconds[k])) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);
@@ -125,8 +131,8 @@ static berth_status check(const berth_graph *g, const double *seconds, const ber
   return BERTH_OK;
 }
 
-berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds, const berth_i_grouping *o, int32_t *group,
-                                  int32_t *n) {
+berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds,
+                                  const berth_i_grouping *o, int32_t *group, int32_t *n) {
   berth_ctx *ctx = a->g->ctx;
   size_t size = (size_t)a->n_base;
   grouping x = { .a = a, .seconds = seconds, .n = a->n_base };

@@ -1,11 +1,14 @@
-/* What a deployment can do without: ops that no sink needs, ops that do nothing, cheap ops that go with their parent. */
+/* What a deployment can do without: ops that no sink needs, ops that do nothing, cheap ops that go
+ * with their parent. */
 #include "simplify_internal.h"
 
 typedef berth_i_simplifying simplifying;
 
 static const char *const cheap_kinds[] = { "Sigmoid", "Relu", "LeakyRelu", "Tanh" };
 
-berth_simplify_options berth_simplify_default(void) { return (berth_simplify_options){ .n_kinds = -1 }; }
+berth_simplify_options berth_simplify_default(void) {
+  return (berth_simplify_options){ .n_kinds = -1 };
+}
 
 static void set_defaults(void *out) { *(berth_simplify_options *)out = berth_simplify_default(); }
 
@@ -14,8 +17,8 @@ static void set_defaults(void *out) { *(berth_simplify_options *)out = berth_sim
 const berth_option_table *berth_simplify_option_table(void) {
   static const berth_option options[] = {
     { BERTH_I_OPTION_AT(berth_simplify_options, sink, "sinks", OTHER), .takes = "array",
-      .fallback = "updates, scatter and assign ops", .text = "ops that are needed, with all "
-                                                             "before them" },
+      .fallback = "updates, scatter and assign ops",
+      .text = "ops that are needed, with all before them" },
     { FIELD(kinds, OTHER), .takes = "array", .fallback = "Sigmoid, Relu, LeakyRelu, Tanh",
       .text = "kinds of cheap ops" },
     { FIELD(cheap, NUMBER), .high = 1,
@@ -28,10 +31,11 @@ const berth_option_table *berth_simplify_option_table(void) {
 }
 
 static bool is_kind(const berth_graph *g, int32_t op, const char *kind) {
-  return g->op_kind && g->op_kind[op] != BERTH_NONE && strcmp(g->kinds.text[g->op_kind[op]], kind) == 0;
+  return g->op_kind && g->op_kind[op] != BERTH_NONE
+         && strcmp(g->kinds.text[g->op_kind[op]], kind) == 0;
 }
 
-/* ---- what sinks need ------------------------------------------------------------------------ */
+/* ---- what sinks need ---- */
 
 static bool writes_variable(uint8_t role) {
   return role == BERTH_ROLE_UPDATE || role == BERTH_ROLE_SCATTER || role == BERTH_ROLE_ASSIGN;
@@ -65,9 +69,11 @@ static void mark_needed(const simplifying *x, uint8_t *sink) {
   }
 }
 
-/* ---- sets ----------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
-static bool compatible(int32_t a, int32_t b) { return a == BERTH_NONE || b == BERTH_NONE || a == b; }
+static bool compatible(int32_t a, int32_t b) {
+  return a == BERTH_NONE || b == BERTH_NONE || a == b;
+}
 
 /* Without a cost, a profile and a roofline do not add up. */
 static bool adds_up(const simplifying *x, int32_t u, int32_t v) {
@@ -76,8 +82,9 @@ static bool adds_up(const simplifying *x, int32_t u, int32_t v) {
 
 static bool may_join(const simplifying *x, int32_t head, int32_t v) {
   const uint32_t apart = BERTH_OP_BACKWARD | BERTH_OP_UPDATE | BERTH_OP_COMMUNICATION;
-  return !((berth_i_flags(x->g, head) ^ berth_i_flags(x->g, v)) & apart) && compatible(x->group[head], x->group[v]) &&
-         compatible(x->pin[head], x->pin[v]) && adds_up(x, head, v);
+  return !((berth_i_flags(x->g, head) ^ berth_i_flags(x->g, v)) & apart)
+         && compatible(x->group[head], x->group[v]) && compatible(x->pin[head], x->pin[v])
+         && adds_up(x, head, v);
 }
 
 static void join(const simplifying *x, int32_t head, int32_t v) {
@@ -92,12 +99,14 @@ static void start(const simplifying *x) {
     x->into[v] = x->needed[v] ? v : BERTH_NONE;
     x->group[v] = berth_i_group(x->g, v);
     x->pin[v] = berth_i_pin(x->g, v);
-    x->timed[v] = berth_i_profiled(x->g, v) ? BERTH_I_BY_PROFILE : berth_i_is_free(x->g, v) ? 0 : BERTH_I_BY_ROOFLINE;
+    x->timed[v] = berth_i_profiled(x->g, v)  ? BERTH_I_BY_PROFILE
+                  : berth_i_is_free(x->g, v) ? 0
+                                             : BERTH_I_BY_ROOFLINE;
   }
   for (int32_t t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
 }
 
-/* ---- ops that do nothing ---------------------------------------------------------------------- */
+/* ---- ops that do nothing ---- */
 
 /* The one tensor that it reads. BERTH_NONE: none; BERTH_I_SEVERAL. */
 static int32_t one_input(const simplifying *x, int32_t v) {
@@ -145,14 +154,15 @@ static void pass_on(const simplifying *x, int32_t v, int32_t t) {
 static void remove_idle(const simplifying *x, const uint8_t *sink) {
   for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
-    if (!x->needed[v] || sink[v] || !(is_kind(x->g, v, "Identity") || is_kind(x->g, v, "NoOp"))) continue;
+    if (!x->needed[v] || sink[v] || !(is_kind(x->g, v, "Identity") || is_kind(x->g, v, "NoOp")))
+      continue;
     int32_t t = one_input(x, v);
     if (t >= 0) pass_on(x, v, t);
     else if (t == BERTH_NONE) drop_noop(x, v);
   }
 }
 
-/* ---- cheap ops -------------------------------------------------------------------------------- */
+/* ---- cheap ops ---- */
 
 static void find_readers(const simplifying *x) {
   const berth_graph *g = x->g;
@@ -167,7 +177,8 @@ static void find_readers(const simplifying *x) {
 }
 
 static bool is_cheap(const simplifying *x, int32_t v, double most) {
-  int32_t n = x->o->n_kinds < 0 ? (int32_t)(sizeof cheap_kinds / sizeof *cheap_kinds) : x->o->n_kinds;
+  int32_t n =
+      x->o->n_kinds < 0 ? (int32_t)(sizeof cheap_kinds / sizeof *cheap_kinds) : x->o->n_kinds;
   const char *const *kinds = x->o->n_kinds < 0 ? cheap_kinds : x->o->kinds;
   if (x->seconds && x->seconds[v] <= most) return true;
   for (int32_t k = 0; k < n; k++) {
@@ -187,7 +198,8 @@ static int32_t deepest(const simplifying *x, int32_t v, int32_t *level) {
     if (!berth_i_stays(x, g->in[i])) continue;
     int32_t l = x->level[x->into[u]] + 1;
     if (l > *level) best = BERTH_NONE;
-    if (l >= *level && !berth_i_is_control(g, g->in[i]) && (best == BERTH_NONE || u < best)) best = u;
+    if (l >= *level && !berth_i_is_control(g, g->in[i]) && (best == BERTH_NONE || u < best))
+      best = u;
     if (l > *level) *level = l;
   }
   return best;
@@ -225,7 +237,7 @@ static void settle(const simplifying *x) {
   }
 }
 
-/* ---- times ---------------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 static double mean_profile(const berth_graph *g, int32_t op) {
   const double *s = g->seconds + (size_t)op * (size_t)g->n_types;
@@ -245,7 +257,8 @@ static berth_status find_times(const simplifying *x) {
   char label[80];
   for (int32_t v = 0; v < g->n_ops; v++) {
     if (!berth_i_profiled(g, v) && !berth_i_is_free(g, v)) {
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "option cheap needs times, and %s has none: give a cost",
+      return berth_i_fail(g->ctx, BERTH_EINVAL,
+                          "option cheap needs times, and %s has none: give a cost",
                           berth_i_op_label(g, v, label, sizeof label));
     }
     x->seconds[v] = berth_i_profiled(g, v) ? mean_profile(g, v) : 0;
@@ -253,11 +266,12 @@ static berth_status find_times(const simplifying *x) {
   return BERTH_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status check(const berth_graph *g, const berth_simplify_options *o) {
   if (g->n_collectives > 0) {
-    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED, "the graph has %ld collectives: it is deployed already",
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
+                        "the graph has %ld collectives: it is deployed already",
                         (long)g->n_collectives);
   }
   berth_status st = berth_options_check(g->ctx, berth_simplify_option_table(), o);
@@ -268,7 +282,8 @@ static berth_status check(const berth_graph *g, const berth_simplify_options *o)
   if (o->n_sinks < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld sinks", (long)o->n_sinks);
   for (int32_t k = 0; k < o->n_sinks; k++) {
     if (o->sink[k] < 0 || o->sink[k] >= g->n_ops) {
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops", (long)o->sink[k], (long)g->n_ops);
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops",
+                          (long)o->sink[k], (long)g->n_ops);
     }
   }
   return BERTH_OK;
@@ -305,7 +320,8 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
   return berth_i_simplify_build(x, out, map);
 }
 
-berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *opts, berth_graph **out, int32_t *map) {
+berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *opts,
+                            berth_graph **out, int32_t *map) {
   const berth_simplify_options defaults = berth_simplify_default(), *o = opts ? opts : &defaults;
   simplifying x = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = o };
   size_t ops = (size_t)g->n_ops;

@@ -16,7 +16,7 @@ typedef struct building {
   int32_t *stamp;         /* [tensors] head that reads it already */
 } building;
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ---- */
 
 static int32_t find_type(int32_t n, const char *const *types, const char *name) {
   int32_t k;
@@ -39,16 +39,18 @@ static berth_status take_types(building *m) {
   }
   for (int32_t d = 0; d < t->n_devices; d++) {
     unnamed |= !*t->devices[d].type;
-    if (find_type(m->n_types, m->types, t->devices[d].type) == BERTH_NONE) m->types[m->n_types++] = t->devices[d].type;
+    if (find_type(m->n_types, m->types, t->devices[d].type) == BERTH_NONE)
+      m->types[m->n_types++] = t->devices[d].type;
   }
   if (m->n_types > 1 && unnamed) {
-    return berth_i_fail(m->g->ctx, BERTH_EUNSUPPORTED, "some types of devices have a name and some have none");
+    return berth_i_fail(m->g->ctx, BERTH_EUNSUPPORTED,
+                        "some types of devices have a name and some have none");
   }
   if (m->n_types == 1 && m->g->n_types == 1 && !*m->g->types[0]) m->types[0] = "";
   return BERTH_OK;
 }
 
-/* ---- times ------------------------------------------------------------------------------------ */
+/* ---- times ---- */
 
 /* By the cost, at speed 1, pins aside: the longest on a device of the type. */
 static double longest(const building *m, int32_t op, const char *type) {
@@ -57,21 +59,26 @@ static double longest(const building *m, int32_t op, const char *type) {
   for (int32_t d = 0; d < c->n_devices; d++) {
     const berth_device *at = &c->t->devices[d];
     if (m->n_types > 1 && strcmp(at->type, type) != 0) continue;
-    most = fmax(most, c->op[(size_t)op * (size_t)c->n_classes + (size_t)c->class_of[d]] * at->speed / c->op_factor);
+    most = fmax(most, c->op[(size_t)op * (size_t)c->n_classes + (size_t)c->class_of[d]] * at->speed
+                          / c->op_factor);
   }
   return most;
 }
 
 static double time_of(const building *m, int32_t op, int32_t type) {
   const berth_graph *g = m->g;
-  int32_t k = g->n_types == 1 && !*g->types[0] ? 0 : find_type(g->n_types, (const char *const *)g->types, m->types[type]);
-  if (berth_i_profiled(g, op) && k != BERTH_NONE) return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)k];
+  int32_t k = g->n_types == 1 && !*g->types[0]
+                  ? 0
+                  : find_type(g->n_types, (const char *const *)g->types, m->types[type]);
+  if (berth_i_profiled(g, op) && k != BERTH_NONE)
+    return g->seconds[(size_t)op * (size_t)g->n_types + (size_t)k];
   return m->x->o->cost ? longest(m, op, m->types[type]) : 0;
 }
 
 static bool has_times(const building *m, int32_t head) {
   bool joined = m->first[head] != BERTH_NONE, profiled = berth_i_profiled(m->g, head);
-  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) profiled |= berth_i_profiled(m->g, v);
+  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v])
+    profiled |= berth_i_profiled(m->g, v);
   return profiled || (joined && m->x->o->cost);
 }
 
@@ -79,12 +86,13 @@ static const double *add_times(const building *m, int32_t head) {
   if (!has_times(m, head)) return NULL;
   for (int32_t k = 0; k < m->n_types; k++) {
     m->seconds[k] = time_of(m, head, k);
-    for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) m->seconds[k] += time_of(m, v, k);
+    for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v])
+      m->seconds[k] += time_of(m, v, k);
   }
   return m->seconds;
 }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 static void list_members(const building *m, int32_t *last) {
   const berth_graph *g = m->g;
@@ -120,9 +128,10 @@ static berth_status add_op(const building *m, int32_t head) {
   return berth_graph_builder_add_op(m->b, &op, NULL);
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
-/* All that an op makes is inner if its one reader has joined it; what nobody has ever read stays. */
+/* All that an op makes is inner if its one reader has joined it; what nobody has ever read
+ * stays. */
 static bool is_gone(const building *m, int32_t t) {
   const berth_graph *g = m->g;
   int32_t u = g->producer[t], reader = m->x->sole[u];
@@ -145,7 +154,8 @@ static berth_status add_inputs(const building *m, int32_t head, int32_t v) {
   berth_status st = BERTH_OK;
   for (int32_t i = g->in_at[v]; i < g->in_at[v + 1] && st == BERTH_OK; i++) {
     int32_t t = m->x->source[g->in[i]];
-    if (!berth_i_stays(m->x, g->in[i]) || m->tensor[t] == BERTH_NONE || m->stamp[t] == head) continue;
+    if (!berth_i_stays(m->x, g->in[i]) || m->tensor[t] == BERTH_NONE || m->stamp[t] == head)
+      continue;
     if (m->x->into[g->producer[t]] == head) continue;
     m->stamp[t] = head;
     st = berth_graph_builder_add_consumer(m->b, m->tensor[t], m->number[head]);
@@ -155,11 +165,12 @@ static berth_status add_inputs(const building *m, int32_t head, int32_t v) {
 
 static berth_status add_readers(const building *m, int32_t head) {
   berth_status st = add_inputs(m, head, head);
-  for (int32_t v = m->first[head]; v != BERTH_NONE && st == BERTH_OK; v = m->next[v]) st = add_inputs(m, head, v);
+  for (int32_t v = m->first[head]; v != BERTH_NONE && st == BERTH_OK; v = m->next[v])
+    st = add_inputs(m, head, v);
   return st;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status add_all(building *m, berth_graph **out) {
   const berth_graph *g = m->g;
@@ -177,7 +188,8 @@ static berth_status add_all(building *m, berth_graph **out) {
 }
 
 static void fill_map(const building *m, int32_t *map) {
-  for (int32_t v = 0; v < m->g->n_ops; v++) map[v] = m->x->into[v] == BERTH_NONE ? BERTH_NONE : m->number[m->x->into[v]];
+  for (int32_t v = 0; v < m->g->n_ops; v++)
+    map[v] = m->x->into[v] == BERTH_NONE ? BERTH_NONE : m->number[m->x->into[v]];
 }
 
 berth_status berth_i_simplify_build(const berth_i_simplifying *x, berth_graph **out, int32_t *map) {

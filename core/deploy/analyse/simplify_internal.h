@@ -13,7 +13,8 @@ typedef struct berth_i_simplifying {
   uint8_t *passes;       /* [ops] a NoOp or Identity that is removed */
   int32_t *into;         /* [ops] head of its set, itself most often; BERTH_NONE: dropped */
   int32_t *group, *pin;  /* [ops] of the set, at its head */
-  int32_t *source;       /* [tensors] what its readers read instead: itself, or what a removed op passes on */
+  int32_t *source;       /* [tensors] what its readers read instead: itself, or what a removed op
+                            passes on */
   int32_t *sole;         /* [ops] who reads from it: one op; BERTH_NONE; BERTH_I_SEVERAL */
   uint8_t *timed;        /* [ops] of the set, at its head: BERTH_I_BY_... */
   int32_t *level;        /* [ops] at heads: longest number of edges from a source */
@@ -30,7 +31,8 @@ static inline bool berth_i_profiled(const berth_graph *g, int32_t op) {
   return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
 }
 static inline bool berth_i_is_free(const berth_graph *g, int32_t op) {
-  return !berth_i_profiled(g, op) && !(g->flop && g->flop[op] > 0) && !(g->bytes && g->bytes[op] > 0);
+  return !berth_i_profiled(g, op) && !(g->flop && g->flop[op] > 0)
+         && !(g->bytes && g->bytes[op] > 0);
 }
 
 /** @param map [ops] out; may be NULL */

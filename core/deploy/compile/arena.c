@@ -1,7 +1,7 @@
 /* Columns that grow together and are kept from one compiled graph to the next. */
 #include "compile_internal.h"
 
-/* ---- columns --------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 typedef struct Column {
   void *at;      /* address of the pointer */
@@ -20,7 +20,8 @@ static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, 
   if (need <= *cap) return BERTH_OK;
   while (more < need) more += more / 2;
   for (int k = 0; k < n; k++) {
-    void *old = pointer_of(&c[k]), *made = berth_i_pool_realloc(&a->pool, old, old ? 1 : 0, more, c[k].width);
+    void *old = pointer_of(&c[k]),
+         *made = berth_i_pool_realloc(&a->pool, old, old ? 1 : 0, more, c[k].width);
     if (!made) return berth_i_nomem(a->d->ctx);
     memcpy(c[k].at, &made, sizeof made);
   }
@@ -29,14 +30,23 @@ static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, 
 }
 
 #define COLUMN(p) { &(p), sizeof *(p) }
-#define OP_COLUMNS(a)                                                                                                        \
-  { COLUMN((a)->seconds), COLUMN((a)->param), COLUMN((a)->workspace), COLUMN((a)->rank), COLUMN((a)->twin), COLUMN((a)->device), \
-    COLUMN((a)->origin), COLUMN((a)->samples), COLUMN((a)->flags), COLUMN((a)->part) }
-#define TENSOR_COLUMNS(a)                                                                                                    \
-  { COLUMN((a)->producer), COLUMN((a)->source), COLUMN((a)->bytes), COLUMN((a)->resident), COLUMN((a)->tensor_flags) }
+#define OP_COLUMNS(a)                                                                      \
+  {                                                                                        \
+    COLUMN((a)->seconds), COLUMN((a)->param), COLUMN((a)->workspace), COLUMN((a)->rank),   \
+        COLUMN((a)->twin), COLUMN((a)->device), COLUMN((a)->origin), COLUMN((a)->samples), \
+        COLUMN((a)->flags), COLUMN((a)->part)                                              \
+  }
+#define TENSOR_COLUMNS(a)                                                                  \
+  {                                                                                        \
+    COLUMN((a)->producer), COLUMN((a)->source), COLUMN((a)->bytes), COLUMN((a)->resident), \
+        COLUMN((a)->tensor_flags)                                                          \
+  }
 #define EDGE_COLUMNS(a) { COLUMN((a)->edge_tensor), COLUMN((a)->edge_op) }
-#define OP_LISTS(a)                                                                                                          \
-  { COLUMN((a)->in_at), COLUMN((a)->out_at), COLUMN((a)->wait_at), COLUMN((a)->after_at), COLUMN((a)->topo), COLUMN((a)->left) }
+#define OP_LISTS(a)                                                                       \
+  {                                                                                       \
+    COLUMN((a)->in_at), COLUMN((a)->out_at), COLUMN((a)->wait_at), COLUMN((a)->after_at), \
+        COLUMN((a)->topo), COLUMN((a)->left)                                              \
+  }
 #define TENSOR_LISTS(a) { COLUMN((a)->out), COLUMN((a)->use_at) }
 #define EDGE_LISTS(a) { COLUMN((a)->in), COLUMN((a)->use) }
 #define MEMBER_LISTS(a) { COLUMN((a)->wait), COLUMN((a)->after) }
@@ -45,7 +55,8 @@ static berth_status grow(berth_i_arena *a, const Column *c, int n, size_t *cap, 
 /* No count passes what an int32_t holds, with room for what is added next. */
 static berth_status check_count(const berth_i_arena *a, int64_t n, const char *what) {
   if (n < INT32_MAX / 2) return BERTH_OK;
-  return berth_i_fail(a->d->ctx, BERTH_EINVAL, "the compiled graph has more than %ld %s", (long)(INT32_MAX / 2), what);
+  return berth_i_fail(a->d->ctx, BERTH_EINVAL, "the compiled graph has more than %ld %s",
+                      (long)(INT32_MAX / 2), what);
 }
 
 berth_status berth_i_arena_ops(berth_i_arena *a, int32_t more) {
@@ -57,26 +68,32 @@ berth_status berth_i_arena_ops(berth_i_arena *a, int32_t more) {
 berth_status berth_i_arena_tensors(berth_i_arena *a, int32_t more) {
   const Column c[] = TENSOR_COLUMNS(a);
   berth_status st = check_count(a, (int64_t)a->n_tensors + more, "tensors");
-  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_tensors, (size_t)a->n_tensors + (size_t)more) : st;
+  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_tensors, (size_t)a->n_tensors + (size_t)more)
+                        : st;
 }
 
 berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more) {
   const Column c[] = EDGE_COLUMNS(a);
   berth_status st = check_count(a, (int64_t)a->n_edges + more, "edges");
-  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_edges, (size_t)a->n_edges + (size_t)more) : st;
+  return st == BERTH_OK ? grow(a, c, COUNT(c), &a->cap_edges, (size_t)a->n_edges + (size_t)more)
+                        : st;
 }
 
 berth_status berth_i_arena_reserve_lists(berth_i_arena *a) {
-  const Column ops[] = OP_LISTS(a), tensors[] = TENSOR_LISTS(a), edges[] = EDGE_LISTS(a), members[] = MEMBER_LISTS(a),
-               met[] = { COLUMN(a->met) };
+  const Column ops[] = OP_LISTS(a), tensors[] = TENSOR_LISTS(a), edges[] = EDGE_LISTS(a),
+               members[] = MEMBER_LISTS(a), met[] = { COLUMN(a->met) };
   berth_status st = grow(a, ops, COUNT(ops), &a->cap_op_lists, (size_t)a->n_ops + 1);
-  if (st == BERTH_OK) st = grow(a, tensors, COUNT(tensors), &a->cap_tensor_lists, (size_t)a->n_tensors + 1);
+  if (st == BERTH_OK)
+    st = grow(a, tensors, COUNT(tensors), &a->cap_tensor_lists, (size_t)a->n_tensors + 1);
   if (st == BERTH_OK) st = grow(a, edges, COUNT(edges), &a->cap_edge_lists, (size_t)a->n_edges + 1);
-  if (st == BERTH_OK) st = grow(a, members, COUNT(members), &a->cap_member_lists, (size_t)a->n_coll_ops + 1);
-  return st == BERTH_OK ? grow(a, met, COUNT(met), &a->cap_coll_lists, (size_t)a->n_collectives + 1) : st;
+  if (st == BERTH_OK)
+    st = grow(a, members, COUNT(members), &a->cap_member_lists, (size_t)a->n_coll_ops + 1);
+  return st == BERTH_OK ? grow(a, met, COUNT(met), &a->cap_coll_lists, (size_t)a->n_collectives + 1)
+                        : st;
 }
 
-berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size, int32_t *first) {
+berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size,
+                                int32_t *first) {
   berth_status st = berth_i_pool_grow(&a->pool, &p->at, &p->cap, p->n + n, size);
   if (st != BERTH_OK) return st;
   *first = (int32_t)p->n;
@@ -84,7 +101,7 @@ berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, si
   return BERTH_OK;
 }
 
-/* ---- what is added ----------------------------------------------------------------------------- */
+/* ---- what is added ---- */
 
 static double auxiliary_seconds(const berth_deploy *d, int32_t device, double bytes) {
   const berth_device *x = &d->t->devices[device];
@@ -93,8 +110,8 @@ static double auxiliary_seconds(const berth_deploy *d, int32_t device, double by
   return d->cost->whole_us ? berth_i_whole_us(seconds) : seconds;
 }
 
-berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device, int32_t samples, double bytes,
-                                   int32_t *id) {
+berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part,
+                                   int32_t device, int32_t samples, double bytes, int32_t *id) {
   berth_status st = berth_i_arena_ops(a, 1);
   int32_t v = a->n_ops;
   if (st != BERTH_OK) return st;
@@ -105,13 +122,16 @@ berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part 
   a->device[v] = device;
   a->origin[v] = origin;
   a->samples[v] = samples;
-  a->flags[v] = part == BERTH_PART_BUCKET && a->d->sim.order == BERTH_ORDER_EVENT ? BERTH_OP_COMMUNICATION : 0;
+  a->flags[v] = part == BERTH_PART_BUCKET && a->d->sim.order == BERTH_ORDER_EVENT
+                    ? BERTH_OP_COMMUNICATION
+                    : 0;
   a->part[v] = (uint8_t)part;
   *id = a->n_ops++;
   return BERTH_OK;
 }
 
-berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share, int32_t *id) {
+berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share,
+                               int32_t *id) {
   const berth_graph *g = a->d->g;
   berth_status st = berth_i_arena_tensors(a, 1);
   int32_t t = a->n_tensors;
@@ -132,9 +152,10 @@ berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op) {
   return BERTH_OK;
 }
 
-berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes, int32_t count) {
-  berth_status st = berth_i_pool_grow(&a->pool, (void **)&a->collective, &a->cap_collectives, (size_t)a->n_collectives + 1,
-                                 sizeof *a->collective);
+berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes,
+                                      int32_t count) {
+  berth_status st = berth_i_pool_grow(&a->pool, (void **)&a->collective, &a->cap_collectives,
+                                      (size_t)a->n_collectives + 1, sizeof *a->collective);
   if (st != BERTH_OK) return st;
   a->collective[a->n_collectives++] = (berth_collective){ kind, bytes, count, 0, NULL, 0, NULL };
   return BERTH_OK;
@@ -143,7 +164,8 @@ berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind ki
 static berth_status add_meeting(berth_i_arena *a, int32_t op) {
   berth_status st = check_count(a, a->n_coll_ops, "members of collectives");
   if (st == BERTH_OK)
-    st = berth_i_pool_grow(&a->pool, (void **)&a->coll_ops, &a->cap_coll_ops, (size_t)a->n_coll_ops + 1, sizeof *a->coll_ops);
+    st = berth_i_pool_grow(&a->pool, (void **)&a->coll_ops, &a->cap_coll_ops,
+                           (size_t)a->n_coll_ops + 1, sizeof *a->coll_ops);
   if (st == BERTH_OK) a->coll_ops[a->n_coll_ops++] = op;
   return st;
 }
@@ -158,12 +180,15 @@ berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op) {
   return add_meeting(a, op);
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static size_t most_keys(const berth_deploy *d) { return (size_t)(d->n_groups > d->n_places ? d->n_groups : d->n_places); }
+static size_t most_keys(const berth_deploy *d) {
+  return (size_t)(d->n_groups > d->n_places ? d->n_groups : d->n_places);
+}
 
 static berth_status alloc_maps(berth_i_arena *a) {
-  size_t ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors, devices = (size_t)a->d->n_devices;
+  size_t ops = (size_t)a->d->n_ops, tensors = (size_t)a->d->g->n_tensors,
+         devices = (size_t)a->d->n_devices;
   a->form = berth_i_pool_alloc(&a->pool, ops, sizeof *a->form);
   a->repeated = berth_i_pool_alloc(&a->pool, ops, 1);
   a->first_op = berth_i_pool_alloc(&a->pool, ops, sizeof *a->first_op);

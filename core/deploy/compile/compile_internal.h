@@ -1,10 +1,12 @@
-/* What the files of the compiler share: the arena in which a compiled graph grows, and what is made of each tensor. */
+/* What the files of the compiler share: the arena in which a compiled graph grows, and what is made
+ * of each tensor. */
 #ifndef BERTH_COMPILE_INTERNAL_H
 #define BERTH_COMPILE_INTERNAL_H
 
 #include "deploy/deploy_internal.h"
 
-/** What a tensor of the original graph is in the hands of replicas that each do a part of the batch. */
+/** What a tensor of the original graph is in the hands of replicas that each do a part of the
+ * batch. */
 typedef enum berth_i_kind {
   BERTH_I_CONTROL, /* carries nothing */
   BERTH_I_CUT,     /* each has the rows of its samples */
@@ -12,7 +14,8 @@ typedef enum berth_i_kind {
   BERTH_I_SAME     /* each has all of it */
 } berth_i_kind;
 
-/** A tensor in some form: ids[first + k] is what position k of the place reads; BERTH_NONE: nothing, as it has no samples. */
+/** A tensor in some form: ids[first + k] is what position k of the place reads; BERTH_NONE:
+ * nothing, as it has no samples. */
 typedef struct berth_i_version {
   berth_i_form form;
   int32_t first, next;
@@ -83,7 +86,7 @@ struct berth_i_arena {
 };
 typedef struct berth_i_arena berth_i_arena;
 
-/* ---- growing: arena.c ---------------------------------------------------------------- */
+/* ---- growing: arena.c ---- */
 
 berth_status berth_i_arena_new(berth_deploy *d, berth_i_arena **out);
 void berth_i_arena_release(berth_i_arena *a); /* NULL is fine */
@@ -94,15 +97,19 @@ berth_status berth_i_arena_edges(berth_i_arena *a, int32_t more);
 /** Room for the lists of what is there now. */
 berth_status berth_i_arena_reserve_lists(berth_i_arena *a);
 /** A place for n more items of `size`; the first one through out. */
-berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size, int32_t *first);
+berth_status berth_i_items_take(berth_i_arena *a, berth_i_items *p, size_t n, size_t size,
+                                int32_t *first);
 
-/** An op that handles the output of `origin`.  @param bytes in and out, which take time unless auxiliary ops are free */
-berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part, int32_t device, int32_t samples, double bytes,
-                                   int32_t *id);
+/** An op that handles the output of `origin`. @param bytes in and out, which take time unless
+ * auxiliary ops are free */
+berth_status berth_i_add_auxiliary(berth_i_arena *a, int32_t origin, berth_part part,
+                                   int32_t device, int32_t samples, double bytes, int32_t *id);
 /** A share of a tensor, made by an auxiliary op. */
-berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share, int32_t *id);
+berth_status berth_i_add_piece(berth_i_arena *a, int32_t producer, int32_t source, double share,
+                               int32_t *id);
 berth_status berth_i_add_edge(berth_i_arena *a, int32_t tensor, int32_t op);
-berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes, int32_t count);
+berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind kind, double bytes,
+                                      int32_t count);
 /** Of the last one: members first. */
 berth_status berth_i_add_member(berth_i_arena *a, int32_t op);
 berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op);
@@ -110,7 +117,7 @@ berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op);
 /** Lists, order, and the views of graph and cost: lists.c. */
 berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e);
 
-/* ---- tensors: convert.c, reduce.c ---------------------------------------------- */
+/* ---- tensors: convert.c, reduce.c ---- */
 
 static inline bool berth_i_is_cut(berth_i_form f) { return berth_i_form_cut(f) != BERTH_I_WHOLE; }
 
@@ -122,19 +129,24 @@ static inline berth_i_kind berth_i_tensor_kind(const berth_deploy *d, int32_t te
 }
 
 /** Part of its bytes that replica k of the producer makes. */
-static inline double berth_i_tensor_share(const berth_deploy *d, int32_t tensor, berth_i_form f, int32_t k) {
+static inline double berth_i_tensor_share(const berth_deploy *d, int32_t tensor, berth_i_form f,
+                                          int32_t k) {
   if (!berth_i_is_cut(f)) return 1;
   switch (berth_i_tensor_kind(d, tensor)) {
   case BERTH_I_CUT: return (double)berth_i_form_samples(d, f, k) / d->batch;
-  case BERTH_I_PARTIAL: return d->o.split_gradients ? 1.0 / berth_i_place_size(d, berth_i_form_place(f)) : 1;
+  case BERTH_I_PARTIAL:
+    return d->o.split_gradients ? 1.0 / berth_i_place_size(d, berth_i_form_place(f)) : 1;
   default: return 1;
   }
 }
 
-/** What the replicas of the reader read of the tensor, in its form.  @param ids through it: [replicas]; until the next call */
+/** What the replicas of the reader read of the tensor, in its form. @param ids through it:
+ * [replicas]; until the next call */
 berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, const int32_t **ids);
-/** The same for sums.  @param ids [replicas] out  @param keep out: other readers of that form can have the same */
-berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids, bool *keep);
+/** The same for sums. @param ids [replicas] out @param keep out: other readers of that form can
+ * have the same */
+berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids,
+                            bool *keep);
 /** The collectives of all reductions. */
 berth_status berth_i_add_reductions(berth_i_arena *a);
 

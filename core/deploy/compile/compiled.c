@@ -4,7 +4,7 @@
 #include "graph/builder_internal.h"
 #include <stdio.h>
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+/* ---- copies ---- */
 
 #define COPY(p, n) berth_i_pool_copy(pool, p, (size_t)(n), sizeof *(p))
 
@@ -48,7 +48,7 @@ static void copy_collectives(berth_i_pool *pool, berth_graph *g, const berth_gra
   }
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static const char *const part_names[] = { "", "split", "concat", "sum", "bucket" };
 
@@ -56,7 +56,8 @@ static const char *text_of(const int32_t *column, const berth_i_names *names, in
   return column && column[op] != BERTH_NONE ? names->text[column[op]] : NULL;
 }
 
-/* "conv1@2", "sum conv1/grad_weight@0": the number is that of the device. An op that is whole on one device keeps its name. */
+/* "conv1@2", "sum conv1/grad_weight@0": the number is that of the device. An op that is whole on
+ * one device keeps its name. */
 static berth_status name_op(berth_compiled *c, const int32_t *replicas, int32_t v) {
   const berth_graph *old = c->d->g;
   const char *name = text_of(old->op_name, &old->names, c->origin[v]);
@@ -70,15 +71,19 @@ static berth_status name_op(berth_compiled *c, const int32_t *replicas, int32_t 
   if (!name) name = number;
   int32_t shown = (int32_t)strlen(name);
   if (shown > 200) shown = 200;
-  while (shown > 0 && shown < (int32_t)strlen(name) && ((unsigned char)name[shown] & 0xc0) == 0x80) shown--;
+  while (shown > 0 && shown < (int32_t)strlen(name) && ((unsigned char)name[shown] & 0xc0) == 0x80)
+    shown--;
   char text[256];
-  snprintf(text, sizeof text, "%s%s%.*s@%ld", part_names[c->part[v]], auxiliary ? " " : "", (int)shown, name, (long)c->device[v]);
+  snprintf(text, sizeof text, "%s%s%.*s@%ld", part_names[c->part[v]], auxiliary ? " " : "",
+           (int)shown, name, (long)c->device[v]);
   return berth_i_names_add(c->d->ctx, &c->g->names, text, &c->g->op_name[v]);
 }
 
 static berth_status name_kind(berth_compiled *c, int32_t v) {
   const berth_graph *old = c->d->g;
-  const char *kind = c->part[v] == BERTH_PART_REPLICA ? text_of(old->op_kind, &old->kinds, c->origin[v]) : part_names[c->part[v]];
+  const char *kind = c->part[v] == BERTH_PART_REPLICA
+                         ? text_of(old->op_kind, &old->kinds, c->origin[v])
+                         : part_names[c->part[v]];
   return kind ? berth_i_names_add(c->d->ctx, &c->g->kinds, kind, &c->g->op_kind[v]) : BERTH_OK;
 }
 
@@ -107,11 +112,12 @@ done:
 
 static berth_status name_graph(berth_graph *g, const berth_graph *old) {
   static const char *const none[] = { "" };
-  if (old->name && !(g->name = berth_i_pool_strdup(&g->pool, old->name))) return berth_i_nomem(g->ctx);
+  if (old->name && !(g->name = berth_i_pool_strdup(&g->pool, old->name)))
+    return berth_i_nomem(g->ctx);
   return berth_i_types_copy(&g->pool, 1, none, &g->types);
 }
 
-/* ---- the object ---------------------------------------------------------------------------------- */
+/* ---- the object ---- */
 
 /* Released like any graph, also half made: then its counts stand, and what is missing is NULL. */
 static berth_graph *graph_like(const berth_graph *e) {
@@ -131,7 +137,8 @@ static berth_graph *graph_like(const berth_graph *e) {
 
 /* Profiles hold at speed 1. */
 static void undo_speed(berth_compiled *c) {
-  for (int32_t v = 0; v < c->g->n_ops; v++) c->g->seconds[v] *= c->d->t->devices[c->device[v]].speed;
+  for (int32_t v = 0; v < c->g->n_ops; v++)
+    c->g->seconds[v] *= c->d->t->devices[c->device[v]].speed;
 }
 
 static berth_status copy_graph(berth_compiled *c, const berth_graph *e) {
@@ -159,8 +166,10 @@ static berth_status copy_columns(berth_compiled *c, const berth_i_emission *e) {
 
 static berth_status price(berth_compiled *c) {
   const berth_cost *old = c->d->cost;
-  berth_cost_model m = { .transfer_factor = old->transfer_factor, .free_control = old->free_control,
-                         .collective_algorithm = old->algorithm, .collective_bandwidth = old->collective_bandwidth,
+  berth_cost_model m = { .transfer_factor = old->transfer_factor,
+                         .free_control = old->free_control,
+                         .collective_algorithm = old->algorithm,
+                         .collective_bandwidth = old->collective_bandwidth,
                          .whole_us = old->whole_us };
   if (old->algorithm == BERTH_COLLECTIVE_LINES) {
     m.collective_lines = old->lines;
@@ -173,7 +182,8 @@ static berth_status price(berth_compiled *c) {
 /* To the bit what the evaluator simulates: speeds are multiplied and divided again. */
 static void keep_prices(berth_compiled *c, const double *seconds) {
   for (int32_t v = 0; v < c->g->n_ops; v++)
-    c->cost->op[(size_t)v * (size_t)c->cost->n_classes + (size_t)c->cost->class_of[c->device[v]]] = seconds[v];
+    c->cost->op[(size_t)v * (size_t)c->cost->n_classes + (size_t)c->cost->class_of[c->device[v]]] =
+        seconds[v];
 }
 
 static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate) {
@@ -181,7 +191,8 @@ static berth_status emit(berth_deploy *d, const int32_t *action, const uint8_t *
   return st == BERTH_OK ? berth_i_deploy_emit(d, action, duplicate, d->scratch) : st;
 }
 
-berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_compiled **out) {
+berth_status berth_deploy_compile(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                  berth_compiled **out) {
   berth_status st = emit(d, action, duplicate);
   if (st != BERTH_OK) return st;
   berth_compiled *c;

@@ -1,4 +1,5 @@
-/* The checker: what splits, concatenations and sums do, what replicas read, and what reaches them through AllReduces. */
+/* The checker: what splits, concatenations and sums do, what replicas read, and what reaches them
+ * through AllReduces. */
 #include "compiled_check_internal.h"
 #include <stdio.h>
 
@@ -9,12 +10,14 @@ berth_status berth_i_check_wrong(const berth_i_check *x, int32_t v, const char *
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   char label[96];
-  return berth_i_fail(x->g->ctx, BERTH_EINVAL, "%s: %s", berth_i_op_label(x->g, v, label, sizeof label), text);
+  return berth_i_fail(x->g->ctx, BERTH_EINVAL, "%s: %s",
+                      berth_i_op_label(x->g, v, label, sizeof label), text);
 }
 
-/* ---- splits, concatenations, sums -------------------------------------------------------------------- */
+/* ---- splits, concatenations, sums ---- */
 
-/* Inputs are different, all of the tensor of the output, from replicas or what handles their outputs. @return samples in all */
+/* Inputs are different, all of the tensor of the output, from replicas or what handles their
+ * outputs. @return samples in all */
 static int64_t sum_inputs(const berth_i_check *x, int32_t v, int32_t t) {
   int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, v, &n);
@@ -28,7 +31,8 @@ static int64_t sum_inputs(const berth_i_check *x, int32_t v, int32_t t) {
 
 static int64_t sum_outputs(const berth_i_check *x, int32_t v) {
   int64_t sum = 0;
-  for (int32_t i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) sum += berth_i_samples_in(x, x->g->out[i]);
+  for (int32_t i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++)
+    sum += berth_i_samples_in(x, x->g->out[i]);
   return sum;
 }
 
@@ -59,7 +63,8 @@ static bool all_are_members(const berth_i_check *x, const berth_collective *c, i
     int32_t m = c->members[i];
     if (x->c->origin[m] != op) return false;
     if (x->c->part[m] == BERTH_PART_REPLICA) found++;
-    else if (x->c->part[m] != BERTH_PART_BUCKET || x->g->in_at[m] < x->g->in_at[m + 1]) return false;
+    else if (x->c->part[m] != BERTH_PART_BUCKET || x->g->in_at[m] < x->g->in_at[m + 1])
+      return false;
   }
   return found == berth_i_count_replicas(x, op);
 }
@@ -79,15 +84,18 @@ static berth_status check_gathered(const berth_i_check *x, int32_t v, int32_t t)
   if (!berth_i_is_near(c->bytes * c->n_members, x->old->tensor_bytes[t]))
     return berth_i_check_wrong(x, v, "collective %d does not bring the bytes of tensor %d", k, t);
   if (!is_seat(x, c, x->c->device[v]))
-    return berth_i_check_wrong(x, v, "is on device %d, where collective %d has no member", x->c->device[v], k);
+    return berth_i_check_wrong(x, v, "is on device %d, where collective %d has no member",
+                               x->c->device[v], k);
   return BERTH_OK;
 }
 
 static berth_status check_concat(const berth_i_check *x, int32_t v) {
   int64_t out = sum_outputs(x, v);
-  if (x->g->out_at[v + 1] != x->g->out_at[v] + 1) return berth_i_check_wrong(x, v, "concatenates into several tensors");
+  if (x->g->out_at[v + 1] != x->g->out_at[v] + 1)
+    return berth_i_check_wrong(x, v, "concatenates into several tensors");
   int32_t t = x->c->source[x->g->out[x->g->out_at[v]]];
-  if (!x->batch[t]) return berth_i_check_wrong(x, v, "concatenates tensor %d, which has no batch", t);
+  if (!x->batch[t])
+    return berth_i_check_wrong(x, v, "concatenates tensor %d, which has no batch", t);
   int64_t in = sum_inputs(x, v, t);
   if (in < 0) return berth_i_check_wrong(x, v, "reads something else than tensor %d", t);
   if (waits_for(x, v) != BERTH_NONE && out == x->d->batch) return check_gathered(x, v, t);
@@ -99,7 +107,8 @@ static berth_status check_concat(const berth_i_check *x, int32_t v) {
 static berth_status check_sum(const berth_i_check *x, int32_t v) {
   int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, v, &n);
-  if (x->g->out_at[v + 1] != x->g->out_at[v] + 1) return berth_i_check_wrong(x, v, "sums into several tensors");
+  if (x->g->out_at[v + 1] != x->g->out_at[v] + 1)
+    return berth_i_check_wrong(x, v, "sums into several tensors");
   int32_t t = x->c->source[x->g->out[x->g->out_at[v]]];
   for (int32_t i = 0; i < n; i++) {
     if (x->c->source[in[i]] != t || x->c->part[x->g->producer[in[i]]] != BERTH_PART_REPLICA)
@@ -125,14 +134,15 @@ berth_status berth_i_check_auxiliary(const berth_i_check *x) {
   return st;
 }
 
-/* ---- what replicas read ------------------------------------------------------------------------------- */
+/* ---- what replicas read ---- */
 
 /* How often the member brings in what this replica of the producer makes of t. */
 static int32_t brings(const berth_i_check *x, int32_t member, int32_t t) {
   int32_t n, found = 0;
   const int32_t *in = berth_i_inputs_of(x->g, member, &n);
   if (x->c->part[member] == BERTH_PART_REPLICA) return x->c->origin[member] == x->old->producer[t];
-  for (int32_t i = 0; i < n; i++) found += x->c->source[in[i]] == t && x->c->part[x->g->producer[in[i]]] == BERTH_PART_REPLICA;
+  for (int32_t i = 0; i < n; i++)
+    found += x->c->source[in[i]] == t && x->c->part[x->g->producer[in[i]]] == BERTH_PART_REPLICA;
   return found;
 }
 
@@ -147,10 +157,12 @@ static bool reduces(const berth_i_check *x, const berth_collective *c, int32_t t
   return found == berth_i_count_replicas(x, x->old->producer[t]);
 }
 
-/* Gradients of one op that the replica reads by an AllReduce each cannot be told apart: as many as there are collectives. */
+/* Gradients of one op that the replica reads by an AllReduce each cannot be told apart: as many as
+ * there are collectives. */
 static int32_t count_reductions(const berth_i_check *x, int32_t v, int32_t t) {
   int32_t n = 0;
-  for (int32_t i = x->g->after ? x->g->after_at[v] : 0; x->g->after && i < x->g->after_at[v + 1]; i++)
+  for (int32_t i = x->g->after ? x->g->after_at[v] : 0; x->g->after && i < x->g->after_at[v + 1];
+       i++)
     n += reduces(x, &x->g->collectives[x->g->after[i]], t);
   return n;
 }
@@ -158,7 +170,8 @@ static int32_t count_reductions(const berth_i_check *x, int32_t v, int32_t t) {
 static int32_t count_partials(const berth_i_check *x, int32_t op, int32_t maker) {
   int32_t n = 0, inputs;
   const int32_t *in = berth_i_inputs_of(x->old, op, &inputs);
-  for (int32_t i = 0; i < inputs; i++) n += x->old->producer[in[i]] == maker && berth_i_is_partial(x, in[i]);
+  for (int32_t i = 0; i < inputs; i++)
+    n += x->old->producer[in[i]] == maker && berth_i_is_partial(x, in[i]);
   return n;
 }
 
@@ -166,9 +179,12 @@ static int32_t count_partials(const berth_i_check *x, int32_t op, int32_t maker)
 static berth_status check_reduced(const berth_i_check *x, int32_t v, int32_t t, int32_t tensor) {
   int32_t maker = x->g->producer[tensor], op = x->old->producer[t], n = count_reductions(x, v, t);
   if (x->c->part[maker] == BERTH_PART_SUM)
-    return n == 0 ? BERTH_OK : berth_i_check_wrong(x, v, "reads a sum of tensor %d, and waits for %d AllReduces of it", t, n);
+    return n == 0 ? BERTH_OK
+                  : berth_i_check_wrong(
+                      x, v, "reads a sum of tensor %d, and waits for %d AllReduces of it", t, n);
   if (x->c->part[maker] != BERTH_PART_REPLICA || x->c->device[maker] != x->c->device[v])
-    return berth_i_check_wrong(x, v, "reads tensor %d from op %d, which is neither its sum nor made here", t, maker);
+    return berth_i_check_wrong(
+        x, v, "reads tensor %d from op %d, which is neither its sum nor made here", t, maker);
   if (n == 1 || (n > 0 && n == count_partials(x, x->c->origin[v], op))) return BERTH_OK;
   return berth_i_check_wrong(x, v, "waits for %d AllReduces of tensor %d", n, t);
 }
@@ -203,8 +219,10 @@ static berth_status check_input(const berth_i_check *x, int32_t v, int32_t t) {
   int32_t maker = x->g->producer[tensor];
   if (x->c->part[maker] != BERTH_PART_REPLICA)
     return berth_i_check_wrong(x, v, "reads tensor %d from op %d, which is no replica", t, maker);
-  if (berth_i_is_partial(x, t) && (x->c->device[maker] != x->c->device[v] || x->c->samples[maker] != needed))
-    return berth_i_check_wrong(x, v, "reads a part of tensor %d that is not of its %d samples", t, needed);
+  if (berth_i_is_partial(x, t)
+      && (x->c->device[maker] != x->c->device[v] || x->c->samples[maker] != needed))
+    return berth_i_check_wrong(x, v, "reads a part of tensor %d that is not of its %d samples", t,
+                               needed);
   return BERTH_OK;
 }
 
@@ -222,9 +240,10 @@ berth_status berth_i_check_reads(const berth_i_check *x) {
   return BERTH_OK;
 }
 
-/* ---- collectives -------------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
-/* What one member brings to an AllReduce, by the buckets; a replica as member brings one gradient. */
+/* What one member brings to an AllReduce, by the buckets; a replica as member brings one
+ * gradient. */
 static double bucket_bytes(const berth_i_check *x, int32_t member, int32_t *count) {
   int32_t n;
   const int32_t *in = berth_i_inputs_of(x->g, member, &n);
@@ -236,7 +255,9 @@ static double bucket_bytes(const berth_i_check *x, int32_t member, int32_t *coun
 
 static bool makes_one_of(const berth_i_check *x, int32_t v, double bytes) {
   for (int32_t i = x->g->out_at[v]; i < x->g->out_at[v + 1]; i++) {
-    if (berth_i_is_partial(x, x->c->source[x->g->out[i]]) && berth_i_is_near(x->g->tensor_bytes[x->g->out[i]], bytes)) return true;
+    if (berth_i_is_partial(x, x->c->source[x->g->out[i]])
+        && berth_i_is_near(x->g->tensor_bytes[x->g->out[i]], bytes))
+      return true;
   }
   return false;
 }
@@ -249,8 +270,10 @@ berth_status berth_i_check_collectives(const berth_i_check *x) {
       bool bucket = x->c->part[m] == BERTH_PART_BUCKET;
       double bytes = bucket ? bucket_bytes(x, m, &count) : c->bytes;
       if (c->kind != BERTH_ALLREDUCE) continue;
-      if (!berth_i_is_near(bytes, c->bytes) || count != c->count || (!bucket && !makes_one_of(x, m, c->bytes)))
-        return berth_i_check_wrong(x, m, "does not bring the bytes of the %d gradients of collective %d", c->count, k);
+      if (!berth_i_is_near(bytes, c->bytes) || count != c->count
+          || (!bucket && !makes_one_of(x, m, c->bytes)))
+        return berth_i_check_wrong(
+            x, m, "does not bring the bytes of the %d gradients of collective %d", c->count, k);
     }
   }
   return BERTH_OK;

@@ -13,16 +13,19 @@ typedef struct Job {
 } Job;
 
 static int32_t replica(const Job *j, int32_t k) { return j->a->first_tensor[j->t] + k; }
-static double bytes_of(const Job *j, int32_t samples) { return j->d->g->tensor_bytes[j->t] * samples / j->d->batch; }
+static double bytes_of(const Job *j, int32_t samples) {
+  return j->d->g->tensor_bytes[j->t] * samples / j->d->batch;
+}
 
 static int32_t position_of(const berth_deploy *d, int32_t place, int32_t device) {
   return d->position[(size_t)place * (size_t)d->n_devices + (size_t)device];
 }
 
-/* ---- whole -> whole -------------------------------------------------------------------------- */
+/* ---- whole -> whole ---- */
 
-/* The replica that position k of the reader takes: on its device, in its machine, in turn; as published the first. It follows from
- * the device, so that readers in other places take the same. */
+/* The replica that position k of the reader takes: on its device, in its machine, in turn; as
+ * published the first. It follows from the device, so that readers in other places take the
+ * same. */
 static int32_t nearest(const Job *j, int32_t k) {
   const berth_device *device = j->d->t->devices;
   int32_t target = j->to_device[k], i = position_of(j->d, berth_i_form_place(j->from), target);
@@ -39,10 +42,12 @@ static void copy(const Job *j) {
   for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = replica(j, nearest(j, k));
 }
 
-/* ---- splits and concatenations ----------------------------------------------------------------- */
+/* ---- splits and concatenations ---- */
 
-static berth_status add_split(const Job *j, int32_t tensor, int32_t device, int32_t samples, int32_t *op) {
-  berth_status st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_SPLIT, device, samples, 2 * bytes_of(j, samples), op);
+static berth_status add_split(const Job *j, int32_t tensor, int32_t device, int32_t samples,
+                              int32_t *op) {
+  berth_status st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_SPLIT, device, samples,
+                                          2 * bytes_of(j, samples), op);
   return st == BERTH_OK ? berth_i_add_edge(j->a, tensor, *op) : st;
 }
 
@@ -50,13 +55,15 @@ static berth_status add_piece(const Job *j, int32_t op, int32_t samples, int32_t
   return berth_i_add_piece(j->a, op, j->t, (double)samples / j->d->batch, tensor);
 }
 
-static berth_status add_concat(const Job *j, int32_t device, int32_t samples, bool free, int32_t *op, int32_t *tensor) {
+static berth_status add_concat(const Job *j, int32_t device, int32_t samples, bool free,
+                               int32_t *op, int32_t *tensor) {
   double bytes = free ? 0 : 2 * bytes_of(j, samples);
-  berth_status st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_CONCAT, device, samples, bytes, op);
+  berth_status st =
+      berth_i_add_auxiliary(j->a, j->u, BERTH_PART_CONCAT, device, samples, bytes, op);
   return st == BERTH_OK ? add_piece(j, *op, samples, tensor) : st;
 }
 
-/* ---- whole -> cut ------------------------------------------------------------------------------ */
+/* ---- whole -> cut ---- */
 
 static int32_t samples_to(const Job *j, int32_t k) { return berth_i_form_samples(j->d, j->to, k); }
 
@@ -67,9 +74,11 @@ static berth_status split_at(const Job *j, int32_t source) {
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < j->n_to; k++) samples += server(j, k) == source ? samples_to(j, k) : 0;
   if (samples == 0) return BERTH_OK;
-  if ((st = add_split(j, replica(j, source), j->from_device[source], samples, &op)) != BERTH_OK) return st;
+  if ((st = add_split(j, replica(j, source), j->from_device[source], samples, &op)) != BERTH_OK)
+    return st;
   for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) {
-    if (server(j, k) == source && samples_to(j, k) > 0) st = add_piece(j, op, samples_to(j, k), &j->ids[k]);
+    if (server(j, k) == source && samples_to(j, k) > 0)
+      st = add_piece(j, op, samples_to(j, k), &j->ids[k]);
   }
   return st;
 }
@@ -80,9 +89,10 @@ static berth_status cut_up(const Job *j) {
   return st;
 }
 
-/* ---- cut -> cut -------------------------------------------------------------------------------- */
+/* ---- cut -> cut ---- */
 
-/* What each source gives away, and how many pieces each target gets: sources and targets with one piece of all need no op. */
+/* What each source gives away, and how many pieces each target gets: sources and targets with one
+ * piece of all need no op. */
 static int32_t count_pieces(const berth_i_moves *m, int32_t k, bool source) {
   int32_t n = 0;
   for (int32_t i = 0; i < m->n; i++) n += (source ? m->move[i].src : m->move[i].dst) == k;
@@ -90,15 +100,18 @@ static int32_t count_pieces(const berth_i_moves *m, int32_t k, bool source) {
 }
 
 /* The tensor that holds what moves; op is the split on its source, once there is one. */
-static berth_status piece_of(const Job *j, const berth_i_moves *m, int32_t i, int32_t *op, int32_t *tensor) {
+static berth_status piece_of(const Job *j, const berth_i_moves *m, int32_t i, int32_t *op,
+                             int32_t *tensor) {
   const berth_i_move *move = &m->move[i];
   berth_status st = BERTH_OK;
   if (i == 0 || m->move[i - 1].src != move->src) {
     int32_t samples = berth_i_form_samples(j->d, j->from, move->src);
     *op = BERTH_NONE;
-    if (count_pieces(m, move->src, true) > 1) st = add_split(j, replica(j, move->src), j->from_device[move->src], samples, op);
+    if (count_pieces(m, move->src, true) > 1)
+      st = add_split(j, replica(j, move->src), j->from_device[move->src], samples, op);
   }
-  if (st != BERTH_OK || *op != BERTH_NONE) return st == BERTH_OK ? add_piece(j, *op, move->samples, tensor) : st;
+  if (st != BERTH_OK || *op != BERTH_NONE)
+    return st == BERTH_OK ? add_piece(j, *op, move->samples, tensor) : st;
   *tensor = replica(j, move->src);
   return BERTH_OK;
 }
@@ -111,7 +124,8 @@ static berth_status join(const Job *j, const berth_i_moves *m, int32_t dst, int3
     j->ids[dst] = piece;
     return BERTH_OK;
   }
-  if (j->ids[dst] == BERTH_NONE) st = add_concat(j, j->to_device[dst], samples, false, op, &j->ids[dst]);
+  if (j->ids[dst] == BERTH_NONE)
+    st = add_concat(j, j->to_device[dst], samples, false, op, &j->ids[dst]);
   return st == BERTH_OK ? berth_i_add_edge(j->a, piece, *op) : st;
 }
 
@@ -134,8 +148,8 @@ static int32_t greatest_common(int32_t a, int32_t b) {
   return a;
 }
 
-/* As published: one concatenation and one split for each of the largest equal groups of sources and targets, on the first source
- * of the group. */
+/* As published: one concatenation and one split for each of the largest equal groups of sources and
+ * targets, on the first source of the group. */
 static berth_status regroup(const Job *j, int32_t group, int32_t sources, int32_t targets) {
   int32_t samples = 0, device = j->from_device[group * sources];
   berth_status st = BERTH_OK;
@@ -163,7 +177,8 @@ static bool groups_agree(const Job *j, int32_t groups) {
   int32_t sources = j->n_from / groups, targets = j->n_to / groups;
   for (int32_t g = 0; g < groups; g++) {
     int32_t balance = 0;
-    for (int32_t k = 0; k < sources; k++) balance += berth_i_form_samples(j->d, j->from, g * sources + k);
+    for (int32_t k = 0; k < sources; k++)
+      balance += berth_i_form_samples(j->d, j->from, g * sources + k);
     for (int32_t k = 0; k < targets; k++) balance -= samples_to(j, g * targets + k);
     if (balance != 0) return false;
   }
@@ -174,11 +189,12 @@ static berth_status exchange_published(const Job *j) {
   int32_t groups = greatest_common(j->n_from, j->n_to);
   berth_status st = BERTH_OK;
   if (!groups_agree(j, groups)) return exchange(j);
-  for (int32_t g = 0; g < groups && st == BERTH_OK; g++) st = regroup(j, g, j->n_from / groups, j->n_to / groups);
+  for (int32_t g = 0; g < groups && st == BERTH_OK; g++)
+    st = regroup(j, g, j->n_from / groups, j->n_to / groups);
   return st;
 }
 
-/* ---- cut -> whole ------------------------------------------------------------------------------ */
+/* ---- cut -> whole ---- */
 
 static berth_status join_at(const Job *j, int32_t k) {
   int32_t op;
@@ -214,18 +230,21 @@ static int32_t richest(const Job *j) {
 
 static int32_t count_new_devices(const Job *j) {
   int32_t n = 0;
-  for (int32_t k = 0; k < j->n_to; k++) n += position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) == BERTH_NONE;
+  for (int32_t k = 0; k < j->n_to; k++)
+    n += position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) == BERTH_NONE;
   return n;
 }
 
 /* Devices that have nothing of it take part with a bucket that waits for nothing. */
 static berth_status meet(const Job *j) {
   berth_status st = BERTH_OK;
-  for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++) st = berth_i_add_member(j->a, j->a->first_op[j->u] + k);
+  for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++)
+    st = berth_i_add_member(j->a, j->a->first_op[j->u] + k);
   int32_t op;
   for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) {
     if (position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) != BERTH_NONE) continue;
-    if ((st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_BUCKET, j->to_device[k], 0, 0, &op)) == BERTH_OK)
+    if ((st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_BUCKET, j->to_device[k], 0, 0, &op))
+        == BERTH_OK)
       st = berth_i_add_member(j->a, op);
   }
   return st;
@@ -254,14 +273,16 @@ static berth_status gather(const Job *j, int32_t reader) {
   if (j->n_to == 1) return join_at(j, 0);
   if (j->d->role[reader] == BERTH_ROLE_SCATTER && action->option == BERTH_DEPLOY_PS)
     return join_once(j, j->d->update_number[reader] % j->n_to);
-  if (j->d->o.positional || !j->d->o.gather) return join_once(j, j->d->o.positional ? 0 : richest(j));
+  if (j->d->o.positional || !j->d->o.gather)
+    return join_once(j, j->d->o.positional ? 0 : richest(j));
   return 2 * j->n_to >= members ? all_gather(j, members) : join_everywhere(j);
 }
 
-/* ---- versions ---------------------------------------------------------------------------------- */
+/* ---- versions ---- */
 
 static berth_status convert(const Job *j, int32_t reader) {
-  if (berth_i_tensor_kind(j->d, j->t) != BERTH_I_CUT || !(berth_i_is_cut(j->from) || berth_i_is_cut(j->to))) {
+  if (berth_i_tensor_kind(j->d, j->t) != BERTH_I_CUT
+      || !(berth_i_is_cut(j->from) || berth_i_is_cut(j->to))) {
     copy(j);
     return BERTH_OK;
   }
@@ -271,13 +292,16 @@ static berth_status convert(const Job *j, int32_t reader) {
 }
 
 static bool needs_sum(const berth_i_arena *a, int32_t tensor) {
-  return berth_i_is_cut(a->form[a->d->g->producer[tensor]]) && berth_i_tensor_kind(a->d, tensor) == BERTH_I_PARTIAL;
+  return berth_i_is_cut(a->form[a->d->g->producer[tensor]])
+         && berth_i_tensor_kind(a->d, tensor) == BERTH_I_PARTIAL;
 }
 
 /* Only what is cut along the batch is read in parts. */
 static berth_i_form form_read(const berth_i_arena *a, int32_t tensor, int32_t reader) {
   berth_i_form f = a->form[reader];
-  return berth_i_tensor_kind(a->d, tensor) == BERTH_I_CUT ? f : berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
+  return berth_i_tensor_kind(a->d, tensor) == BERTH_I_CUT
+             ? f
+             : berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
 }
 
 static const int32_t *find_version(const berth_i_arena *a, int32_t tensor, berth_i_form form) {
@@ -288,7 +312,8 @@ static const int32_t *find_version(const berth_i_arena *a, int32_t tensor, berth
   return NULL;
 }
 
-static berth_status keep_version(berth_i_arena *a, int32_t tensor, berth_i_form form, int32_t first) {
+static berth_status keep_version(berth_i_arena *a, int32_t tensor, berth_i_form form,
+                                 int32_t first) {
   int32_t k;
   berth_status st = berth_i_items_take(a, &a->versions, 1, sizeof(berth_i_version), &k);
   if (st != BERTH_OK) return st;
@@ -299,12 +324,23 @@ static berth_status keep_version(berth_i_arena *a, int32_t tensor, berth_i_form 
 
 static Job job_of(berth_i_arena *a, int32_t tensor, berth_i_form to, int32_t *ids) {
   const berth_deploy *d = a->d;
-  int32_t u = d->g->producer[tensor], from_place = berth_i_form_place(a->form[u]), to_place = berth_i_form_place(to);
-  return (Job){ a, d, tensor, u, a->form[u], to, berth_i_place_size(d, from_place), berth_i_place_size(d, to_place),
-                berth_i_place_devices(d, from_place), berth_i_place_devices(d, to_place), ids };
+  int32_t u = d->g->producer[tensor], from_place = berth_i_form_place(a->form[u]),
+          to_place = berth_i_form_place(to);
+  return (Job){ a,
+                d,
+                tensor,
+                u,
+                a->form[u],
+                to,
+                berth_i_place_size(d, from_place),
+                berth_i_place_size(d, to_place),
+                berth_i_place_devices(d, from_place),
+                berth_i_place_devices(d, to_place),
+                ids };
 }
 
-berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader, const int32_t **ids) {
+berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader,
+                             const int32_t **ids) {
   berth_i_form to = form_read(a, tensor, reader);
   int32_t n = berth_i_place_size(a->d, berth_i_form_place(to));
   bool keep = true;

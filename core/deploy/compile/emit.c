@@ -1,7 +1,7 @@
 /* A strategy into a compiled graph: replicas, what they read, how gradients meet. */
 #include "compile_internal.h"
 
-/* ---- replicas ---------------------------------------------------------------------------------- */
+/* ---- replicas ---- */
 
 /* Devices of one class come together, mostly with as many samples. */
 typedef struct Price {
@@ -9,7 +9,8 @@ typedef struct Price {
   double seconds;
 } Price;
 
-static double seconds_of(const berth_deploy *d, int32_t op, int32_t device, int32_t samples, Price *last) {
+static double seconds_of(const berth_deploy *d, int32_t op, int32_t device, int32_t samples,
+                         Price *last) {
   int32_t class = d->n_points > 1 ? device : d->cost->class_of[device];
   if (class != last->class || samples != last->samples)
     *last = (Price){ class, samples, berth_i_deploy_seconds(d, op, device, samples) };
@@ -22,7 +23,8 @@ static void add_replica(berth_i_arena *a, int32_t op, int32_t k, int32_t device,
   int32_t v = a->n_ops++, samples = berth_i_form_samples(d, f, k);
   a->seconds[v] = seconds_of(d, op, device, samples, last);
   a->param[v] = berth_i_param(d->g, op);
-  a->workspace[v] = berth_i_workspace(d->g, op) * (berth_i_is_cut(f) ? (double)samples / d->batch : 1);
+  a->workspace[v] =
+      berth_i_workspace(d->g, op) * (berth_i_is_cut(f) ? (double)samples / d->batch : 1);
   a->rank[v] = d->rank[op];
   a->twin[v] = BERTH_NONE;
   a->device[v] = device;
@@ -40,7 +42,8 @@ static berth_status add_replicas(berth_i_arena *a) {
     Price last = { -1, 0, 0 };
     st = berth_i_arena_ops(a, n);
     a->first_op[op] = a->n_ops;
-    for (int32_t k = 0; k < n && st == BERTH_OK; k++) add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
+    for (int32_t k = 0; k < n && st == BERTH_OK; k++)
+      add_replica(a, op, k, berth_i_place_devices(d, place)[k], &last);
   }
   return st;
 }
@@ -51,11 +54,12 @@ static void link_twins(berth_i_arena *a) {
   for (int32_t op = 0; g->twin && op < g->n_ops; op++) {
     int32_t twin = g->twin[op], place = berth_i_form_place(a->form[op]);
     if (twin == BERTH_NONE || berth_i_form_place(a->form[twin]) != place) continue;
-    for (int32_t k = 0; k < berth_i_place_size(a->d, place); k++) a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
+    for (int32_t k = 0; k < berth_i_place_size(a->d, place); k++)
+      a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
   }
 }
 
-/* ---- tensors of replicas ------------------------------------------------------------------------- */
+/* ---- tensors of replicas ---- */
 
 static berth_status add_tensors(berth_i_arena *a) {
   const berth_graph *g = a->d->g;
@@ -77,7 +81,7 @@ static berth_status add_tensors(berth_i_arena *a) {
   return st;
 }
 
-/* ---- edges --------------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 static berth_status read_own(berth_i_arena *a, int32_t t, int32_t v) {
   int32_t n = berth_i_place_size(a->d, berth_i_form_place(a->form[v])), e = a->n_edges;
@@ -114,14 +118,16 @@ static berth_status add_edges(berth_i_arena *a) {
   return st;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------ */
+/* ---- all ---- */
 
-berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_emission *e) {
+berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                 berth_i_emission *e) {
   berth_i_arena *a = e->arena;
   berth_i_arena_empty(a);
   a->action = action;
   berth_status st;
-  if ((st = berth_i_deploy_forms(d, action, duplicate, a->form, a->repeated)) != BERTH_OK) return st;
+  if ((st = berth_i_deploy_forms(d, action, duplicate, a->form, a->repeated)) != BERTH_OK)
+    return st;
   if ((st = add_replicas(a)) != BERTH_OK) return st;
   if ((st = add_tensors(a)) != BERTH_OK) return st;
   link_twins(a);

@@ -2,28 +2,35 @@
 #include "deploy/analyse/grouping_internal.h"
 #include "deploy/deploy_internal.h"
 
-/* ---- SPLIT ----------------------------------------------------------------------------------- */
+/* ---- SPLIT ---- */
 
-static size_t dealt_slots(const berth_deploy *d) { return (size_t)d->n_groups * ((size_t)d->n_devices + 1); }
+static size_t dealt_slots(const berth_deploy *d) {
+  return (size_t)d->n_groups * ((size_t)d->n_devices + 1);
+}
 
 berth_status berth_i_deploy_dealt(berth_deploy *d, int32_t group, int32_t n, const int32_t **part) {
-  const berth_i_dealing o = { .parts = n, .number = group, .published = d->o.split_parameters != 0, .seed = d->o.seed };
+  const berth_i_dealing o = {
+    .parts = n, .number = group, .published = d->o.split_parameters != 0, .seed = d->o.seed
+  };
   int32_t first = d->group_at[group], count = d->group_at[group + 1] - first;
   if (!d->dealt && !(d->dealt = berth_i_pool_zalloc(&d->pool, dealt_slots(d), sizeof *d->dealt)))
     return berth_i_pool_status(&d->pool);
   int32_t **slot = &d->dealt[(size_t)group * ((size_t)d->n_devices + 1) + (size_t)n];
   if (!*slot) {
     int32_t *made;
-    if (!(made = berth_i_pool_alloc(&d->pool, (size_t)count, sizeof *made))) return berth_i_pool_status(&d->pool);
+    if (!(made = berth_i_pool_alloc(&d->pool, (size_t)count, sizeof *made)))
+      return berth_i_pool_status(&d->pool);
     berth_status st;
-    if ((st = berth_i_deploy_split(d->g, count, d->group_op + first, d->mean_seconds, &o, made)) != BERTH_OK) return st;
+    if ((st = berth_i_deploy_split(d->g, count, d->group_op + first, d->mean_seconds, &o, made))
+        != BERTH_OK)
+      return st;
     *slot = made;
   }
   *part = *slot;
   return BERTH_OK;
 }
 
-/* ---- repeated ops ------------------------------------------------------------------------------ */
+/* ---- repeated ops ---- */
 
 static bool reads_repeated(const berth_deploy *d, int32_t op, const uint8_t *repeated) {
   const berth_graph *g = d->g;
@@ -43,7 +50,7 @@ static void spread_repeats(const berth_deploy *d, const uint8_t *duplicate, uint
   }
 }
 
-/* ---- forms --------------------------------------------------------------------------------------- */
+/* ---- forms ---- */
 
 static berth_status deal_out(berth_deploy *d, int32_t group, int32_t place, berth_i_form *form) {
   const int32_t *part, *device = berth_i_place_devices(d, place);
@@ -55,10 +62,13 @@ static berth_status deal_out(berth_deploy *d, int32_t group, int32_t place, bert
   return BERTH_OK;
 }
 
-static berth_status form_group(berth_deploy *d, int32_t group, const berth_action *a, const uint8_t *repeated, berth_i_form *form) {
+static berth_status form_group(berth_deploy *d, int32_t group, const berth_action *a,
+                               const uint8_t *repeated, berth_i_form *form) {
   int32_t place = d->set_place[a->set];
-  bool cut = berth_i_place_size(d, place) > 1 && (a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE);
-  berth_i_cut how = a->shares == BERTH_SHARES_SPEED && d->uneven[place] ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
+  bool cut = berth_i_place_size(d, place) > 1
+             && (a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE);
+  berth_i_cut how =
+      a->shares == BERTH_SHARES_SPEED && d->uneven[place] ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
   if (a->option == BERTH_DEPLOY_SPLIT) return deal_out(d, group, place, form);
   for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     int32_t op = d->group_op[i];
@@ -83,7 +93,8 @@ static bool makes_uncut(const berth_deploy *d, int32_t op) {
 
 static int32_t first_able(const berth_deploy *d, int32_t op) {
   int32_t device = 0;
-  while (!berth_i_can_run(d->cost, op, device)) device++; /* there is one: the cost has checked it */
+  while (!berth_i_can_run(d->cost, op, device)) device++; /* there is one: the cost has checked
+                                                             it */
   return device;
 }
 
@@ -92,16 +103,18 @@ static void form_input(const berth_deploy *d, int32_t op, berth_i_form *form) {
   berth_i_form f = reader != BERTH_NONE ? form[reader] : form[op];
   if (d->o.input_at_first || !runs_all_over(d, op, berth_i_form_place(f)))
     f = berth_i_form_of(d->n_sets + first_able(d, op), BERTH_I_WHOLE);
-  if (!d->cut_op[op] || makes_uncut(d, op)) f = berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
+  if (!d->cut_op[op] || makes_uncut(d, op))
+    f = berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
   form[op] = f;
 }
 
-berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, berth_i_form *form,
-                                  uint8_t *repeated) {
+berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                                  berth_i_form *form, uint8_t *repeated) {
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (duplicate) spread_repeats(d, duplicate, repeated);
   else memset(repeated, 0, (size_t)d->n_ops);
-  for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++) st = form_group(d, i, &d->action[action[i]], repeated, form);
+  for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++)
+    st = form_group(d, i, &d->action[action[i]], repeated, form);
   for (int32_t i = 0; i < d->n_ops && st == BERTH_OK; i++) {
     if (d->role[i] == BERTH_ROLE_INPUT) form_input(d, i, form);
   }

@@ -1,23 +1,26 @@
 /* Which device of a place owns which samples of the batch, and what moves between two such layouts.
  *
- * A device keeps what it owns when all devices share the batch, as far as its share in the place goes; the rest fills the shares
- * that are still open, in order. So two places that have devices in common move little. `positional`: samples in the order of the
- * devices of the place. */
+ * A device keeps what it owns when all devices share the batch, as far as its share in the place
+ * goes; the rest fills the shares that are still open, in order. So two places that have devices in
+ * common move little. `positional`: samples in the order of the devices of the place. */
 #include "deploy/deploy_internal.h"
 
 /* The position that is done first with one sample more, of those that have not got it yet. */
-static int32_t least_loaded(int32_t n, const double *speed, const int32_t *samples, const uint8_t *given) {
+static int32_t least_loaded(int32_t n, const double *speed, const int32_t *samples,
+                            const uint8_t *given) {
   int32_t best = BERTH_NONE;
   for (int32_t k = 0; k < n; k++) {
     if (given[k]) continue;
-    if (best == BERTH_NONE || (samples[k] + 1) / speed[k] < (samples[best] + 1) / speed[best]) best = k;
+    if (best == BERTH_NONE || (samples[k] + 1) / speed[k] < (samples[best] + 1) / speed[best])
+      best = k;
   }
   return best;
 }
 
 /* Whole numbers below the shares; what is left goes one by one to the least loaded.
  * @param speed [n] above 0  @param given [n] scratch */
-static void share_out(int32_t batch, int32_t n, const double *speed, bool even, uint8_t *given, int32_t *samples) {
+static void share_out(int32_t batch, int32_t n, const double *speed, bool even, uint8_t *given,
+                      int32_t *samples) {
   double all = 0;
   int32_t k, left = batch;
   for (k = 0; k < n; k++) all += speed[k];
@@ -104,7 +107,8 @@ static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
   size_t n = 0;
   share_out(d->batch, d->n_devices, d->speed, kind == 0, l->given, l->all);
   for (int32_t place = 0; place < d->n_places; place++) {
-    berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->run[kind], &d->run_cap[kind], n + most_runs(d), sizeof *d->run[kind]);
+    berth_status st = berth_i_pool_grow(&d->pool, (void **)&d->run[kind], &d->run_cap[kind],
+                                        n + most_runs(d), sizeof *d->run[kind]);
     if (st != BERTH_OK) return st;
     l->run = d->run[kind] + n;
     d->run_at[kind][place] = (int32_t)n;
@@ -119,7 +123,8 @@ static void compare(berth_deploy *d) {
   int32_t total = d->place_at[d->n_places];
   for (int32_t place = 0; place < d->n_places; place++) {
     const int32_t *even = d->samples + d->place_at[place];
-    d->uneven[place] = memcmp(even, even + total, (size_t)berth_i_place_size(d, place) * sizeof *even) != 0;
+    d->uneven[place] =
+        memcmp(even, even + total, (size_t)berth_i_place_size(d, place) * sizeof *even) != 0;
   }
 }
 
@@ -131,11 +136,16 @@ berth_status berth_i_deploy_lay_out(berth_deploy *d) {
   l.speed = berth_i_pool_alloc(&scratch, n, sizeof *l.speed);
   l.given = berth_i_pool_alloc(&scratch, n, 1);
   l.open = berth_i_pool_alloc(&scratch, n, sizeof *l.open);
-  d->samples = berth_i_pool_alloc(&d->pool, (size_t)d->place_at[d->n_places], 2 * sizeof *d->samples);
+  d->samples =
+      berth_i_pool_alloc(&d->pool, (size_t)d->place_at[d->n_places], 2 * sizeof *d->samples);
   d->uneven = berth_i_pool_alloc(&d->pool, (size_t)d->n_places, sizeof *d->uneven);
-  for (int kind = 0; kind < 2; kind++) d->run_at[kind] = berth_i_pool_alloc(&d->pool, (size_t)d->n_places + 1, sizeof *d->run_at[kind]);
+  for (int kind = 0; kind < 2; kind++)
+    d->run_at[kind] =
+        berth_i_pool_alloc(&d->pool, (size_t)d->n_places + 1, sizeof *d->run_at[kind]);
   berth_status st;
-  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK || (st = berth_i_pool_status(&d->pool)) != BERTH_OK) goto done;
+  if ((st = berth_i_pool_status(&scratch)) != BERTH_OK
+      || (st = berth_i_pool_status(&d->pool)) != BERTH_OK)
+    goto done;
   if ((st = lay_out_all(d, 0, &l)) != BERTH_OK) goto done;
   if ((st = lay_out_all(d, 1, &l)) != BERTH_OK) goto done;
   compare(d);
@@ -144,7 +154,7 @@ done:
   return st;
 }
 
-/* ---- moves -------------------------------------------------------------------------------- */
+/* ---- moves ---- */
 
 typedef struct Runs {
   const berth_i_run *run;
@@ -152,11 +162,14 @@ typedef struct Runs {
 } Runs;
 
 static Runs runs_of(const berth_deploy *d, berth_i_form f) {
-  int32_t place = berth_i_form_place(f), kind = berth_i_form_cut(f) == BERTH_I_CUT_SPEED, first = d->run_at[kind][place];
+  int32_t place = berth_i_form_place(f), kind = berth_i_form_cut(f) == BERTH_I_CUT_SPEED,
+          first = d->run_at[kind][place];
   return (Runs){ d->run[kind] + first, d->run_at[kind][place + 1] - first, 0, d->batch };
 }
 
-static int32_t run_end(const Runs *r) { return r->at + 1 < r->n ? r->run[r->at + 1].first : r->batch; }
+static int32_t run_end(const Runs *r) {
+  return r->at + 1 < r->n ? r->run[r->at + 1].first : r->batch;
+}
 
 /* Steps through both lists of runs at once. @return how many pairs meet */
 static int32_t count_moves(Runs a, Runs b, int32_t n_to, int32_t *count) {
@@ -173,8 +186,10 @@ static int32_t count_moves(Runs a, Runs b, int32_t n_to, int32_t *count) {
   return pairs;
 }
 
-static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_form from, berth_i_form to) {
-  int32_t n_from = berth_i_place_size(d, berth_i_form_place(from)), n_to = berth_i_place_size(d, berth_i_form_place(to));
+static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_form from,
+                              berth_i_form to) {
+  int32_t n_from = berth_i_place_size(d, berth_i_form_place(from)),
+          n_to = berth_i_place_size(d, berth_i_form_place(to));
   int32_t *count = berth_i_zalloc(d->ctx, (size_t)n_from, (size_t)n_to * sizeof *count);
   berth_i_move *move = NULL;
   if (count) {
@@ -193,12 +208,14 @@ static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_f
 }
 
 static berth_status make_slots(berth_deploy *d) {
-  if (!(d->moves = berth_i_pool_zalloc(&d->pool, BERTH_I_MOVE_SLOTS, sizeof *d->moves))) return berth_i_pool_status(&d->pool);
+  if (!(d->moves = berth_i_pool_zalloc(&d->pool, BERTH_I_MOVE_SLOTS, sizeof *d->moves)))
+    return berth_i_pool_status(&d->pool);
   for (int32_t i = 0; i < BERTH_I_MOVE_SLOTS; i++) d->moves[i].from = -1;
   return BERTH_OK;
 }
 
-berth_status berth_i_deploy_moves(berth_deploy *d, berth_i_form from, berth_i_form to, const berth_i_moves **out) {
+berth_status berth_i_deploy_moves(berth_deploy *d, berth_i_form from, berth_i_form to,
+                                  const berth_i_moves **out) {
   uint32_t hash = (uint32_t)from * 2654435761u ^ (uint32_t)to * 2246822519u;
   berth_status st = d->moves ? BERTH_OK : make_slots(d);
   if (st != BERTH_OK) return st;

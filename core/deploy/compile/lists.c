@@ -1,7 +1,7 @@
 /* Lists and order of a compiled graph, as the builder makes them, and the views that others get. */
 #include "compile_internal.h"
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static void place_members(berth_i_arena *a) {
   const int32_t *next = a->coll_ops;
@@ -18,16 +18,18 @@ static void sort_side(const berth_i_arena *a, bool waiting, int32_t *at, int32_t
   memset(at, 0, ((size_t)a->n_ops + 1) * sizeof *at);
   for (int32_t k = 0; k < a->n_collectives; k++) {
     const berth_collective *c = &a->collective[k];
-    for (int32_t j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) at[waiting ? c->consumers[j] : c->members[j]]++;
+    for (int32_t j = 0; j < (waiting ? c->n_consumers : c->n_members); j++)
+      at[waiting ? c->consumers[j] : c->members[j]]++;
   }
   berth_i_counts_to_ends(at, a->n_ops);
   for (int32_t k = a->n_collectives - 1; k >= 0; k--) {
     const berth_collective *c = &a->collective[k];
-    for (int32_t j = 0; j < (waiting ? c->n_consumers : c->n_members); j++) list[--at[waiting ? c->consumers[j] : c->members[j]]] = k;
+    for (int32_t j = 0; j < (waiting ? c->n_consumers : c->n_members); j++)
+      list[--at[waiting ? c->consumers[j] : c->members[j]]] = k;
   }
 }
 
-/* ---- order: Kahn's algorithm with the order itself as the queue ------------------------------------ */
+/* ---- order: Kahn's algorithm with the order itself as the queue ---- */
 
 static int32_t take_sources(berth_i_arena *a) {
   int32_t tail = 0;
@@ -62,20 +64,46 @@ static berth_status find_order(berth_i_arena *a) {
   int32_t tail = take_sources(a);
   for (int32_t head = 0; head < tail; head++) tail = take_readers(a, a->topo[head], tail);
   if (tail == a->n_ops) return BERTH_OK;
-  return berth_i_fail(a->d->ctx, BERTH_ECYCLE, "the compiled graph has a cycle: %ld of %ld ops are on it or behind it",
+  return berth_i_fail(a->d->ctx, BERTH_ECYCLE,
+                      "the compiled graph has a cycle: %ld of %ld ops are on it or behind it",
                       (long)(a->n_ops - tail), (long)a->n_ops);
 }
 
 static void view_graph(berth_i_arena *a, berth_graph *g) {
   bool meet = a->n_collectives > 0;
   *g = (berth_graph){
-    .ctx = a->d->ctx, .refs = 1, .n_ops = a->n_ops, .n_tensors = a->n_tensors, .n_edges = a->n_edges,
-    .n_collectives = a->n_collectives, .n_types = 1, .types = a->type, .seconds = a->seconds, .param_bytes = a->param,
-    .workspace_bytes = a->workspace, .twin = a->twin, .pin = a->device, .flags = a->flags, .producer = a->producer,
-    .tensor_bytes = a->bytes, .resident = a->resident, .tensor_flags = a->tensor_flags, .in_at = a->in_at, .in = a->in,
-    .out_at = a->out_at, .out = a->out, .use_at = a->use_at, .use = a->use, .collectives = a->collective, .coll_ops = a->coll_ops,
-    .n_coll_ops = (size_t)a->n_coll_ops, .wait_at = meet ? a->wait_at : NULL, .wait = meet ? a->wait : NULL,
-    .after_at = meet ? a->after_at : NULL, .after = meet ? a->after : NULL, .topo = a->topo,
+    .ctx = a->d->ctx,
+    .refs = 1,
+    .n_ops = a->n_ops,
+    .n_tensors = a->n_tensors,
+    .n_edges = a->n_edges,
+    .n_collectives = a->n_collectives,
+    .n_types = 1,
+    .types = a->type,
+    .seconds = a->seconds,
+    .param_bytes = a->param,
+    .workspace_bytes = a->workspace,
+    .twin = a->twin,
+    .pin = a->device,
+    .flags = a->flags,
+    .producer = a->producer,
+    .tensor_bytes = a->bytes,
+    .resident = a->resident,
+    .tensor_flags = a->tensor_flags,
+    .in_at = a->in_at,
+    .in = a->in,
+    .out_at = a->out_at,
+    .out = a->out,
+    .use_at = a->use_at,
+    .use = a->use,
+    .collectives = a->collective,
+    .coll_ops = a->coll_ops,
+    .n_coll_ops = (size_t)a->n_coll_ops,
+    .wait_at = meet ? a->wait_at : NULL,
+    .wait = meet ? a->wait : NULL,
+    .after_at = meet ? a->after_at : NULL,
+    .after = meet ? a->after : NULL,
+    .topo = a->topo,
   };
 }
 

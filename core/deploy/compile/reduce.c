@@ -1,7 +1,7 @@
 /* Gradients: sums on a server, or AllReduces by bucket. */
 #include "compile_internal.h"
 
-/* ---- on a server ------------------------------------------------------------------------------- */
+/* ---- on a server ---- */
 
 /* Server of the update; of what is no update, by its number. */
 static int32_t server_of(const berth_deploy *d, int32_t reader, int32_t n) {
@@ -11,28 +11,32 @@ static int32_t server_of(const berth_deploy *d, int32_t reader, int32_t n) {
 
 static berth_status sum(berth_i_arena *a, int32_t t, int32_t reader, int32_t *ids) {
   const berth_deploy *d = a->d;
-  int32_t u = d->g->producer[t], place = berth_i_form_place(a->form[reader]), n = berth_i_place_size(d, place), op;
+  int32_t u = d->g->producer[t], place = berth_i_form_place(a->form[reader]),
+          n = berth_i_place_size(d, place), op;
   int32_t parts = berth_i_place_size(d, berth_i_form_place(a->form[u]));
   int32_t device = berth_i_place_devices(d, place)[server_of(d, reader, n)];
   double bytes = d->g->tensor_bytes[t] * (parts * berth_i_tensor_share(d, t, a->form[u], 0) + 1);
   berth_status st = berth_i_add_auxiliary(a, u, BERTH_PART_SUM, device, d->batch, bytes, &op);
-  for (int32_t k = 0; k < parts && st == BERTH_OK; k++) st = berth_i_add_edge(a, a->first_tensor[t] + k, op);
+  for (int32_t k = 0; k < parts && st == BERTH_OK; k++)
+    st = berth_i_add_edge(a, a->first_tensor[t] + k, op);
   int32_t out;
   if (st == BERTH_OK) st = berth_i_add_piece(a, op, t, 1, &out);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) ids[k] = out;
   return st;
 }
 
-/* ---- by AllReduce ------------------------------------------------------------------------------ */
+/* ---- by AllReduce ---- */
 
 static berth_status new_reduction(berth_i_arena *a, int32_t t, int32_t reader) {
-  berth_status st = berth_i_items_take(a, &a->reductions, 1, sizeof(berth_i_reduction), &a->reduction[t]);
+  berth_status st =
+      berth_i_items_take(a, &a->reductions, 1, sizeof(berth_i_reduction), &a->reduction[t]);
   if (st != BERTH_OK) {
     a->reduction[t] = BERTH_NONE;
     return st;
   }
-  ((berth_i_reduction *)a->reductions.at)[a->reduction[t]] =
-    (berth_i_reduction){ t, berth_i_form_place(a->form[reader]), a->d->group[reader], BERTH_NONE, BERTH_NONE, false };
+  ((berth_i_reduction *)a->reductions.at)[a->reduction[t]] = (berth_i_reduction){
+    t, berth_i_form_place(a->form[reader]), a->d->group[reader], BERTH_NONE, BERTH_NONE, false
+  };
   return BERTH_OK;
 }
 
@@ -56,18 +60,24 @@ static berth_status all_reduce(berth_i_arena *a, int32_t t, int32_t reader, int3
   return st;
 }
 
-berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids, bool *keep) {
+berth_status berth_i_reduce(berth_i_arena *a, int32_t tensor, int32_t reader, int32_t *ids,
+                            bool *keep) {
   const berth_deploy *d = a->d;
   const berth_action *action = &d->action[a->action[d->group[reader]]];
-  bool same = berth_i_form_place(a->form[d->g->producer[tensor]]) == berth_i_form_place(a->form[reader]);
+  bool same =
+      berth_i_form_place(a->form[d->g->producer[tensor]]) == berth_i_form_place(a->form[reader]);
   *keep = !(same && action->option == BERTH_DEPLOY_ALLREDUCE);
   return *keep ? sum(a, tensor, reader, ids) : all_reduce(a, tensor, reader, ids);
 }
 
-/* ---- buckets ----------------------------------------------------------------------------------- */
+/* ---- buckets ---- */
 
-static berth_i_bucket *bucket_at(const berth_i_arena *a, int32_t k) { return (berth_i_bucket *)a->buckets.at + k; }
-static berth_i_reduction *reduction_at(const berth_i_arena *a, int32_t k) { return (berth_i_reduction *)a->reductions.at + k; }
+static berth_i_bucket *bucket_at(const berth_i_arena *a, int32_t k) {
+  return (berth_i_bucket *)a->buckets.at + k;
+}
+static berth_i_reduction *reduction_at(const berth_i_arena *a, int32_t k) {
+  return (berth_i_reduction *)a->reductions.at + k;
+}
 
 static double gradient_bytes(const berth_i_arena *a, int32_t t) {
   return a->d->g->tensor_bytes[t] * berth_i_tensor_share(a->d, t, a->form[a->d->g->producer[t]], 0);
@@ -75,22 +85,27 @@ static double gradient_bytes(const berth_i_arena *a, int32_t t) {
 
 static bool takes(const berth_i_arena *a, const berth_i_bucket *b, const berth_i_reduction *r) {
   if (b->place != r->place || b->level != a->d->level[a->d->g->producer[r->tensor]]) return false;
-  return a->d->o.bucket == BERTH_BUCKET_GROUP || b->bytes + gradient_bytes(a, r->tensor) <= a->d->o.bucket_bytes;
+  return a->d->o.bucket == BERTH_BUCKET_GROUP
+         || b->bytes + gradient_bytes(a, r->tensor) <= a->d->o.bucket_bytes;
 }
 
-/* Of gradients that go together none waits for an update of another: they are of one level. A full bucket stays shut. */
+/* Of gradients that go together none waits for an update of another: they are of one level. A full
+ * bucket stays shut. */
 static berth_status find_bucket(berth_i_arena *a, const berth_i_reduction *r, int32_t *out) {
   bool together = a->d->o.bucket != BERTH_BUCKET_NONE && !r->alone;
   int32_t key = a->d->o.bucket == BERTH_BUCKET_GROUP ? r->group : r->place;
-  for (int32_t k = together ? a->key_bucket[key] : BERTH_NONE; k != BERTH_NONE; k = bucket_at(a, k)->next) {
+  for (int32_t k = together ? a->key_bucket[key] : BERTH_NONE; k != BERTH_NONE;
+       k = bucket_at(a, k)->next) {
     if (!takes(a, bucket_at(a, k), r)) continue;
     *out = k;
     return BERTH_OK;
   }
   berth_status st;
-  if ((st = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket), out)) != BERTH_OK) return st;
-  *bucket_at(a, *out) = (berth_i_bucket){ r->place, a->d->level[a->d->g->producer[r->tensor]], 0, BERTH_NONE, BERTH_NONE,
-                                          together ? a->key_bucket[key] : BERTH_NONE, 0 };
+  if ((st = berth_i_items_take(a, &a->buckets, 1, sizeof(berth_i_bucket), out)) != BERTH_OK)
+    return st;
+  *bucket_at(a, *out) =
+      (berth_i_bucket){ r->place,   a->d->level[a->d->g->producer[r->tensor]],  0, BERTH_NONE,
+                        BERTH_NONE, together ? a->key_bucket[key] : BERTH_NONE, 0 };
   if (together) a->key_bucket[key] = *out;
   return BERTH_OK;
 }
@@ -120,15 +135,16 @@ static berth_status fill_buckets(berth_i_arena *a) {
   return st;
 }
 
-/* ---- collectives ------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 /* One gradient: who makes it is the member. */
 static berth_status add_member(berth_i_arena *a, const berth_i_bucket *b, int32_t k) {
   int32_t first = reduction_at(a, b->first)->tensor, u = a->d->g->producer[first];
   if (b->n == 1) return berth_i_add_member(a, a->first_op[u] + k);
   int32_t op;
-  berth_status st = berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
-                             berth_i_form_samples(a->d, a->form[u], k), 0, &op);
+  berth_status st =
+      berth_i_add_auxiliary(a, u, BERTH_PART_BUCKET, berth_i_place_devices(a->d, b->place)[k],
+                            berth_i_form_samples(a->d, a->form[u], k), 0, &op);
   for (int32_t r = b->first; r != BERTH_NONE && st == BERTH_OK; r = reduction_at(a, r)->next)
     st = berth_i_add_edge(a, a->first_tensor[reduction_at(a, r)->tensor] + k, op);
   return st == BERTH_OK ? berth_i_add_member(a, op) : st;
@@ -141,7 +157,8 @@ static berth_status add_readers(berth_i_arena *a, const berth_i_reduction *r, in
   for (int32_t i = r->reader; i != BERTH_NONE; i = link[i].next) {
     if (a->stamp[link[i].op] == bucket) continue;
     a->stamp[link[i].op] = bucket;
-    for (int32_t k = 0; k < n && st == BERTH_OK; k++) st = berth_i_add_waiting(a, a->first_op[link[i].op] + k);
+    for (int32_t k = 0; k < n && st == BERTH_OK; k++)
+      st = berth_i_add_waiting(a, a->first_op[link[i].op] + k);
   }
   return st;
 }

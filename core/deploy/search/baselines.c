@@ -3,7 +3,7 @@
 #include "deploy/values_internal.h"
 #include <stdio.h>
 
-/* ---- actions by what they are -------------------------------------------------------------------------- */
+/* ---- actions by what they are ---- */
 
 /* Of actions that come to the same for all, one. */
 static bool legal_for_all(const berth_deploy *d, int32_t action) {
@@ -16,11 +16,12 @@ static bool legal_for_all(const berth_deploy *d, int32_t action) {
 }
 
 /* BERTH_NONE: there is none that is legal for the op group. */
-static int32_t find_action(const berth_deploy *d, int32_t group, int32_t set, berth_deploy_option option,
-                           berth_deploy_shares shares) {
+static int32_t find_action(const berth_deploy *d, int32_t group, int32_t set,
+                           berth_deploy_option option, berth_deploy_shares shares) {
   for (int32_t a = 0; a < d->n_actions; a++) {
     const berth_action *x = &d->action[a];
-    if (x->set == set && x->option == option && x->shares == shares) return berth_i_deploy_instead(d, group, a);
+    if (x->set == set && x->option == option && x->shares == shares)
+      return berth_i_deploy_instead(d, group, a);
   }
   return BERTH_NONE;
 }
@@ -35,19 +36,23 @@ static int32_t set_of_size(const berth_deploy *d, int32_t n, int32_t with) {
 
 static int32_t whole_set(const berth_deploy *d) { return set_of_size(d, d->n_devices, BERTH_NONE); }
 
-/* ---- the list ---------------------------------------------------------------------------------------------- */
+/* ---- the list ---- */
 
-static berth_status value_of(berth_deploy_list *l, const int32_t *action, berth_deploy_sfb rule, berth_deploy_value *out) {
+static berth_status value_of(berth_deploy_list *l, const int32_t *action, berth_deploy_sfb rule,
+                             berth_deploy_value *out) {
   berth_status st = berth_deploy_repeat(l->d, action, rule, l->duplicate);
   return st == BERTH_OK ? berth_deploy_evaluate(l->d, action, l->duplicate, NULL, out) : st;
 }
 
 /* What cannot reach its tensors is left out. */
-static berth_status add(berth_deploy_list *l, const char *name, const int32_t *action, berth_deploy_sfb rule) {
+static berth_status add(berth_deploy_list *l, const char *name, const int32_t *action,
+                        berth_deploy_sfb rule) {
   berth_deploy_value value;
   berth_status st = value_of(l, action, rule, &value);
   l->passed_over |= st == BERTH_EUNREACHABLE;
-  if (st == BERTH_EUNREACHABLE || (st == BERTH_OK && rule != BERTH_DEPLOY_SFB_NONE && value.repeated == 0)) return BERTH_OK;
+  if (st == BERTH_EUNREACHABLE
+      || (st == BERTH_OK && rule != BERTH_DEPLOY_SFB_NONE && value.repeated == 0))
+    return BERTH_OK;
   return st == BERTH_OK ? berth_i_baselines_append(l, name, action, rule, &value) : st;
 }
 
@@ -62,7 +67,9 @@ static berth_status add_uniform(berth_deploy_list *l, int32_t a, int32_t *action
   berth_status st;
   if ((st = add(l, name, action, BERTH_DEPLOY_SFB_NONE)) != BERTH_OK) return st;
   snprintf(name, sizeof name, "uniform-%d-sfb", (int)a + 1);
-  return l->d->action[a].option == BERTH_DEPLOY_ALLREDUCE ? add(l, name, action, BERTH_DEPLOY_SFB_LOCAL) : BERTH_OK;
+  return l->d->action[a].option == BERTH_DEPLOY_ALLREDUCE
+             ? add(l, name, action, BERTH_DEPLOY_SFB_LOCAL)
+             : BERTH_OK;
 }
 
 static berth_status add_all_uniform(berth_deploy_list *l, int32_t *action) {
@@ -73,17 +80,17 @@ static berth_status add_all_uniform(berth_deploy_list *l, int32_t *action) {
   return st;
 }
 
-/* ---- on all devices ------------------------------------------------------------------------------------------ */
+/* ---- on all devices ---- */
 
 static const struct {
   const char *name;
   berth_deploy_option option;
   berth_deploy_shares shares;
-} on_all[] = {
-  { "dp", BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN },  { "dp-speed", BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_SPEED },
-  { "dp-ps", BERTH_DEPLOY_PS, BERTH_SHARES_EVEN },      { "dp-ps-speed", BERTH_DEPLOY_PS, BERTH_SHARES_SPEED },
-  { "model-parallel", BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN }
-};
+} on_all[] = { { "dp", BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN },
+               { "dp-speed", BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_SPEED },
+               { "dp-ps", BERTH_DEPLOY_PS, BERTH_SHARES_EVEN },
+               { "dp-ps-speed", BERTH_DEPLOY_PS, BERTH_SHARES_SPEED },
+               { "model-parallel", BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN } };
 enum { ON_ALL = sizeof on_all / sizeof *on_all, OF_HETEROG = 4 };
 
 /* One op cannot be dealt out: such a group goes to one device of the set, in turn. */
@@ -99,8 +106,8 @@ static int32_t in_turn(const berth_deploy *d, int32_t set, int32_t group) {
 }
 
 /* @return false: some op group has no such action */
-static bool fill_on_all(const berth_deploy *d, int32_t set, berth_deploy_option option, berth_deploy_shares shares,
-                        int32_t *action) {
+static bool fill_on_all(const berth_deploy *d, int32_t set, berth_deploy_option option,
+                        berth_deploy_shares shares, int32_t *action) {
   for (int32_t g = 0; g < d->n_groups; g++) {
     int32_t a = find_action(d, g, set, option, shares);
     if (a == BERTH_NONE && option == BERTH_DEPLOY_SPLIT) a = in_turn(d, set, g);
@@ -154,7 +161,7 @@ static berth_status add_single(berth_deploy_list *l, int32_t *action) {
   return berth_i_baselines_append(l, "single", action, BERTH_DEPLOY_SFB_NONE, &best);
 }
 
-/* ---- HeteroG's choices ------------------------------------------------------------------------------------------ */
+/* ---- HeteroG's choices ---- */
 
 static bool is_heterog(const berth_deploy *d, int32_t a) {
   int32_t place = berth_i_action_place(d, a), n = berth_i_place_size(d, place);
@@ -225,7 +232,7 @@ static berth_status add_chain(berth_deploy_list *l, int32_t *action) {
   return st == BERTH_OK && found ? add(l, "chain", action, BERTH_DEPLOY_SFB_NONE) : st;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status add_all(berth_deploy_list *l, int32_t *action) {
   berth_status st;

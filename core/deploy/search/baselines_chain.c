@@ -2,7 +2,8 @@
 #include "deploy/values_internal.h"
 #include "base/sort_internal.h"
 
-/* What a group holds is taken as fixed + factor * moving; the factor is corrected by what the simulation finds on its device. */
+/* What a group holds is taken as fixed + factor * moving; the factor is corrected by what the
+ * simulation finds on its device. */
 typedef struct chain {
   berth_deploy *d;
   int32_t *order;          /* [n_groups] */
@@ -21,10 +22,11 @@ typedef struct chain {
 static const double FULL = 0.98; /* of the memory */
 enum { ROUNDS = 5 };
 
-/* ---- the order of groups ----------------------------------------------------------------------------- */
+/* ---- the order of groups ---- */
 
 static bool is_forward(const berth_deploy *d, int32_t op) {
-  return !(berth_i_flags(d->g, op) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE)) && d->update_number[op] == BERTH_NONE;
+  return !(berth_i_flags(d->g, op) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE))
+         && d->update_number[op] == BERTH_NONE;
 }
 
 /* A backward op stands where its forward op is, more or less. */
@@ -47,8 +49,10 @@ static void find_places(chain *x, double *count) {
       x->place[g] /= count[g];
       continue;
     }
-    for (int32_t i = 0; i < d->n_ops; i++) sum += d->group[d->g->topo[i]] == g ? d->n_ops - 1 - i : 0;
-    x->place[g] = sum / berth_i_group_size(d, g) * forward / (d->n_ops > forward ? d->n_ops - forward : 1);
+    for (int32_t i = 0; i < d->n_ops; i++)
+      sum += d->group[d->g->topo[i]] == g ? d->n_ops - 1 - i : 0;
+    x->place[g] =
+        sum / berth_i_group_size(d, g) * forward / (d->n_ops > forward ? d->n_ops - forward : 1);
   }
 }
 
@@ -63,13 +67,15 @@ static void order_groups(chain *x, berth_i_keyed *list) {
   sort_ids(list, x->d->n_groups, x->order);
 }
 
-/* ---- what groups hold --------------------------------------------------------------------------------- */
+/* ---- what groups hold ---- */
 
 static void estimate(chain *x) {
   const berth_deploy *d = x->d;
-  for (int32_t g = 0; g < d->n_groups; g++) x->fixed[g] = d->values->params[g] * d->sim.param_multiple;
+  for (int32_t g = 0; g < d->n_groups; g++)
+    x->fixed[g] = d->values->params[g] * d->sim.param_multiple;
   for (int32_t t = 0; t < d->g->n_tensors; t++) {
-    if (is_forward(d, d->g->producer[t])) x->moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
+    if (is_forward(d, d->g->producer[t]))
+      x->moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
   }
 }
 
@@ -83,11 +89,12 @@ static void correct(chain *x) {
   }
   for (int32_t g = 0; g < d->n_groups; g++) {
     k = x->on[g];
-    if (x->sum_moving[k] > 0) x->factor[g] = fmax(0, x->peak[k] - x->sum_fixed[k]) / x->sum_moving[k];
+    if (x->sum_moving[k] > 0)
+      x->factor[g] = fmax(0, x->peak[k] - x->sum_fixed[k]) / x->sum_moving[k];
   }
 }
 
-/* ---- packing -------------------------------------------------------------------------------------------- */
+/* ---- packing ---- */
 
 static bool may_go(const chain *x, int32_t group, int32_t device) {
   return berth_i_is_legal(x->d, group, x->single[device]);
@@ -109,7 +116,8 @@ static double time_share(const chain *x, int32_t at) {
   return all * x->d->speed[x->device[at]] / speeds;
 }
 
-/* by_time: a device is also full when it has its share of the time.  @return false: some group can go nowhere */
+/* by_time: a device is also full when it has its share of the time. @return false: some group can
+ * go nowhere */
 static bool pack(chain *x, bool by_time) {
   double held = 0, time = 0;
   int32_t at = 0;
@@ -146,11 +154,13 @@ static berth_status try_packing(chain *x, bool by_time) {
   return BERTH_OK;
 }
 
-/* ---- orders of devices ------------------------------------------------------------------------------------- */
+/* ---- orders of devices ---- */
 
 typedef double (*device_key)(const berth_deploy *d, int32_t device);
 static double as_numbered(const berth_deploy *d, int32_t device) { return (void)d, device; }
-static double by_memory(const berth_deploy *d, int32_t device) { return -berth_i_memory_of(d, device); }
+static double by_memory(const berth_deploy *d, int32_t device) {
+  return -berth_i_memory_of(d, device);
+}
 static double by_speed(const berth_deploy *d, int32_t device) { return -d->speed[device]; }
 
 static void order_devices(chain *x, device_key key, berth_i_keyed *list) {
@@ -183,7 +193,7 @@ static berth_status try_all(chain *x, berth_i_keyed *list) {
   return st;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------- */
+/* ---- the call ---- */
 
 static berth_status run(chain *x, double *numbers, int32_t *ids, berth_i_keyed *list) {
   size_t g = (size_t)x->d->n_groups, m = (size_t)x->d->n_devices;

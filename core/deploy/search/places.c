@@ -1,12 +1,18 @@
 /* Where op groups are, what crosses between them, what is worth changing. */
 #include "search_internal.h"
 
-/* ---- positions -------------------------------------------------------------------------------------- */
+/* ---- positions ---- */
 
-static bool is_backward(const berth_deploy *d, int32_t v) { return (berth_i_flags(d->g, v) & BERTH_OP_BACKWARD) != 0; }
-static bool is_update(const berth_deploy *d, int32_t v) { return (berth_i_flags(d->g, v) & BERTH_OP_UPDATE) != 0; }
+static bool is_backward(const berth_deploy *d, int32_t v) {
+  return (berth_i_flags(d->g, v) & BERTH_OP_BACKWARD) != 0;
+}
+static bool is_update(const berth_deploy *d, int32_t v) {
+  return (berth_i_flags(d->g, v) & BERTH_OP_UPDATE) != 0;
+}
 /* Variables and constants are where they are read, which may be anywhere. */
-static bool is_source(const berth_deploy *d, int32_t v) { return d->g->in_at[v] == d->g->in_at[v + 1]; }
+static bool is_source(const berth_deploy *d, int32_t v) {
+  return d->g->in_at[v] == d->g->in_at[v + 1];
+}
 
 /* Places of ops in topological order; of backward ops as if mirrored, the last one first. */
 static void place_ops(const berth_deploy *d, const int32_t *order, double *place) {
@@ -16,9 +22,11 @@ static void place_ops(const berth_deploy *d, const int32_t *order, double *place
     first = k < first ? k : first;
     last = k;
   }
-  for (int32_t k = 0; k < d->n_ops; k++) forward = k < first && !is_update(d, order[k]) ? k + 1 : forward;
   for (int32_t k = 0; k < d->n_ops; k++)
-    place[order[k]] = is_backward(d, order[k]) ? (double)forward * (last - k) / (last - first + 1) : k;
+    forward = k < first && !is_update(d, order[k]) ? k + 1 : forward;
+  for (int32_t k = 0; k < d->n_ops; k++)
+    place[order[k]] =
+        is_backward(d, order[k]) ? (double)forward * (last - k) / (last - first + 1) : k;
 }
 
 /* Kinds of ops, the most telling first. */
@@ -53,7 +61,7 @@ berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
   return st;
 }
 
-/* ---- seams ------------------------------------------------------------------------------------------ */
+/* ---- seams ---- */
 
 /* rank: of each group by position; equal ones by their number. O(groups^2) */
 static void rank_groups(const berth_deploy *d, const double *position, int32_t *rank) {
@@ -64,7 +72,8 @@ static void rank_groups(const berth_deploy *d, const double *position, int32_t *
   }
 }
 
-/* What tensors of the batch carry from one side of a cut to the other, by the rank before the cut. */
+/* What tensors of the batch carry from one side of a cut to the other, by the rank before the
+ * cut. */
 static void add_crossing(const berth_deploy *d, const int32_t *rank, double *bytes) {
   for (int32_t t = 0; t < d->g->n_tensors; t++) {
     int32_t low = rank[d->group[d->g->producer[t]]], high = low;
@@ -78,7 +87,8 @@ static void add_crossing(const berth_deploy *d, const int32_t *rank, double *byt
   }
 }
 
-void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank, double *out) {
+void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank,
+                          double *out) {
   double *bytes = out + d->n_groups;
   for (int32_t i = 0; i < d->n_groups; i++) bytes[i] = 0;
   rank_groups(d, position, rank);
@@ -86,7 +96,7 @@ void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t
   for (int32_t i = 0; i < d->n_groups; i++) out[i] = bytes[rank[i]];
 }
 
-/* ---- what to change, what to try everywhere ----------------------------------------------------------- */
+/* ---- what to change, what to try everywhere ---- */
 
 /* Shares of the time and of the bytes of parameters. */
 void berth_i_search_weights(const berth_deploy *d, double *weight) {
@@ -103,7 +113,8 @@ void berth_i_search_weights(const berth_deploy *d, double *weight) {
 /* Of single devices the first one of each device group. */
 void berth_i_search_everywhere(const berth_deploy *d, uint8_t *everywhere) {
   for (int32_t a = 0; a < d->n_actions; a++) {
-    const int32_t place = d->set_place[d->action[a].set], device = berth_i_place_devices(d, place)[0];
+    const int32_t place = d->set_place[d->action[a].set],
+                  device = berth_i_place_devices(d, place)[0];
     everywhere[a] = 1;
     for (int32_t k = 0; k < device && berth_i_place_size(d, place) == 1; k++)
       if (d->device_group[k] == d->device_group[device]) everywhere[a] = 0;

@@ -64,7 +64,7 @@ typedef struct seam {
   size_t seen_cap, leaf_cap, weight_cap;
 } seam;
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 static berth_status value_one(seam *s, const int32_t *assignment, double *value, double *excess) {
   berth_deploy *d = s->d;
@@ -72,7 +72,8 @@ static berth_status value_one(seam *s, const int32_t *assignment, double *value,
   berth_status st = berth_i_space_decode(d, &s->space, assignment, s->action, s->duplicate, &any);
   if (st != BERTH_OK) return st;
   berth_deploy_value v;
-  if (s->space.chooses) st = berth_deploy_evaluate(d, s->action, any ? s->duplicate : NULL, NULL, &v);
+  if (s->space.chooses)
+    st = berth_deploy_evaluate(d, s->action, any ? s->duplicate : NULL, NULL, &v);
   else st = berth_deploy_evaluate_rule(d, s->action, s->o.sfb, s->duplicate, NULL, &v);
   if (st == BERTH_EUNREACHABLE) {
     *value = INFINITY;
@@ -84,7 +85,8 @@ static berth_status value_one(seam *s, const int32_t *assignment, double *value,
   return BERTH_OK;
 }
 
-static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out,
+                          double *excess) {
   seam *s = ud;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < k && st == BERTH_OK; i++)
@@ -92,7 +94,7 @@ static berth_status value(void *ud, int32_t k, const int32_t *assignment, double
   return st;
 }
 
-/* ---- priors -------------------------------------------------------------------------------------- */
+/* ---- priors ---- */
 
 /* Seconds to weights; nothing fits: all alike. */
 static void soften(int32_t n, double temperature, double *x) {
@@ -104,7 +106,8 @@ static void soften(int32_t n, double temperature, double *x) {
     else x[a] = least > 0 ? exp(-(x[a] - least) / (temperature * least)) : 0;
 }
 
-/* Local costs have the better of AllReduce with and without repeated ops; where that is a choice, and without the rule, apart. */
+/* Local costs have the better of AllReduce with and without repeated ops; where that is a choice,
+ * and without the rule, apart. */
 static berth_status part_costs(seam *s, int32_t group, double *x) {
   berth_deploy *d = s->d;
   const berth_i_space *space = &s->space;
@@ -115,7 +118,8 @@ static berth_status part_costs(seam *s, int32_t group, double *x) {
     if (isinf(x[a]) || !berth_i_reduces_all(d, a)) continue;
     const berth_i_local_sfb *sfb;
     if (!(sfb = berth_i_local_sfb_of(d, d->values, group, a))) return BERTH_ENOMEM;
-    if (with != BERTH_NONE && space->legal[(size_t)group * (size_t)space->n_actions + (size_t)with]) x[with] = x[a];
+    if (with != BERTH_NONE && space->legal[(size_t)group * (size_t)space->n_actions + (size_t)with])
+      x[with] = x[a];
     x[a] += sfb->saved;
   }
   return BERTH_OK;
@@ -123,7 +127,8 @@ static berth_status part_costs(seam *s, int32_t group, double *x) {
 
 static berth_status local_one(seam *s, const berth_leaf *leaf, double *row) {
   bool any;
-  berth_status st = berth_i_space_decode(s->d, &s->space, leaf->assignment, s->action, s->duplicate, &any);
+  berth_status st =
+      berth_i_space_decode(s->d, &s->space, leaf->assignment, s->action, s->duplicate, &any);
   if (st == BERTH_OK) st = berth_deploy_local(s->d, s->action, leaf->decision, row);
   if (st == BERTH_OK) st = part_costs(s, leaf->decision, row);
   if (st == BERTH_OK) soften(s->space.n_actions, s->o.temperature, row);
@@ -141,10 +146,13 @@ static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p
 static berth_status room_for_leaves(seam *s, size_t k) {
   size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->d->n_actions;
   berth_i_pool *pool = &s->pool;
-  berth_status st = berth_i_pool_grow(pool, (void **)&s->seen, &s->seen_cap, k * groups, sizeof *s->seen);
-  if (st == BERTH_OK) st = berth_i_pool_grow(pool, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
+  berth_status st =
+      berth_i_pool_grow(pool, (void **)&s->seen, &s->seen_cap, k * groups, sizeof *s->seen);
   if (st == BERTH_OK)
-    st = berth_i_pool_grow(pool, (void **)&s->weight, &s->weight_cap, k * actions, sizeof *s->weight);
+    st = berth_i_pool_grow(pool, (void **)&s->leaf, &s->leaf_cap, k, sizeof *s->leaf);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(pool, (void **)&s->weight, &s->weight_cap, k * actions,
+                           sizeof *s->weight);
   return st;
 }
 
@@ -179,11 +187,12 @@ static berth_status own(void *ud, int32_t k, const berth_leaf *leaf, double *p) 
   for (size_t i = 0; i < (size_t)k * actions; i++) s->weight[i] = 0;
   st = s->o.own(s->o.ud, k, s->leaf, s->weight);
   for (int32_t i = 0; i < k && st == BERTH_OK; i++)
-    share_weights(s, leaf[i].decision, s->weight + (size_t)i * actions, p + (size_t)i * (size_t)s->space.n_actions);
+    share_weights(s, leaf[i].decision, s->weight + (size_t)i * actions,
+                  p + (size_t)i * (size_t)s->space.n_actions);
   return st;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static void release(void *ud) {
   seam *s = ud;
@@ -207,7 +216,7 @@ static berth_status make_seam(berth_deploy *d, const berth_deploy_search_options
   return st;
 }
 
-/* ---- tables of the problem -------------------------------------------------------------------------- */
+/* ---- tables of the problem ---- */
 
 typedef struct tables {
   berth_i_pool pool;
@@ -222,7 +231,8 @@ typedef struct tables {
 } tables;
 
 static berth_status alloc_tables(const berth_deploy *d, int32_t n_actions, tables *t) {
-  size_t groups = (size_t)d->n_groups, actions = (size_t)n_actions, device_groups = (size_t)d->n_device_groups;
+  size_t groups = (size_t)d->n_groups, actions = (size_t)n_actions,
+         device_groups = (size_t)d->n_device_groups;
   t->position = berth_i_pool_alloc(&t->pool, groups, sizeof *t->position);
   t->weight = berth_i_pool_alloc(&t->pool, groups, sizeof *t->weight);
   t->seam = berth_i_pool_alloc(&t->pool, 2 * groups, sizeof *t->seam);
@@ -242,11 +252,12 @@ static berth_status fill_tables(seam *s, tables *t) {
   berth_i_search_weights(d, t->weight);
   berth_i_search_seams(d, t->position, t->rank, t->seam);
   berth_i_search_everywhere(d, t->everywhere);
-  for (int32_t a = d->n_actions; a < s->space.n_actions; a++) t->everywhere[a] = t->everywhere[s->space.of[a]];
+  for (int32_t a = d->n_actions; a < s->space.n_actions; a++)
+    t->everywhere[a] = t->everywhere[s->space.of[a]];
   return BERTH_OK;
 }
 
-/* ---- the decider ------------------------------------------------------------------------------------------ */
+/* ---- the decider ---- */
 
 static bool in_steps(const berth_deploy *d, const berth_deploy_search_options *o) {
   return o->steps < 0 ? d->n_device_groups > STEPS_ABOVE : o->steps > 0;
@@ -255,10 +266,12 @@ static bool in_steps(const berth_deploy *d, const berth_deploy_search_options *o
 static berth_status check(berth_ctx *ctx, const berth_deploy_search_options *o) {
   berth_status st = berth_options_check(ctx, berth_deploy_search_option_table(), o);
   if (st != BERTH_OK) return st;
-  if ((unsigned)o->prior > BERTH_DEPLOY_PRIOR_OWN || (o->prior == BERTH_DEPLOY_PRIOR_OWN && !o->own))
+  if ((unsigned)o->prior > BERTH_DEPLOY_PRIOR_OWN
+      || (o->prior == BERTH_DEPLOY_PRIOR_OWN && !o->own))
     return berth_i_fail(ctx, BERTH_EINVAL, "prior %d without a function", (int)o->prior);
   if (o->n_starts < 0) return berth_i_fail(ctx, BERTH_EINVAL, "%d starts", (int)o->n_starts);
-  if (o->fill == BERTH_FILL_OWN) return berth_i_fail(ctx, BERTH_EINVAL, "fill: a function of one's own is not for deployments");
+  if (o->fill == BERTH_FILL_OWN)
+    return berth_i_fail(ctx, BERTH_EINVAL, "fill: a function of one's own is not for deployments");
   return BERTH_OK;
 }
 
@@ -279,7 +292,9 @@ static berth_decisions decisions_of(seam *s, tables *t) {
   p.start_excess = t->starts.excess;
   p.fill = o->fill;
   p.value = value;
-  p.prior = o->prior == BERTH_DEPLOY_PRIOR_LOCAL ? local : o->prior == BERTH_DEPLOY_PRIOR_OWN ? own : NULL;
+  p.prior = o->prior == BERTH_DEPLOY_PRIOR_LOCAL ? local
+            : o->prior == BERTH_DEPLOY_PRIOR_OWN ? own
+                                                 : NULL;
   p.release = release;
   p.ud = s;
   if (!in_steps(s->d, o)) return p;
@@ -300,7 +315,8 @@ static berth_status make(seam *s, tables *t, berth_decider **out) {
   return berth_decider_new(s->d->ctx, &p, &s->o.decide, out);
 }
 
-berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts, berth_decider **out) {
+berth_status berth_deploy_decider(berth_deploy *d, const berth_deploy_search_options *opts,
+                                  berth_decider **out) {
   const berth_deploy_search_options o = opts ? *opts : berth_deploy_search_default(0);
   tables t = { .pool = berth_i_pool_empty(d->ctx) };
   seam *s = NULL;

@@ -1,9 +1,11 @@
 /* The actions of a search: those of the problem, and the same with repeated ops. */
 #include "search_internal.h"
 
-/* ---- actions ------------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
-static bool chooses(const berth_deploy_search_options *o) { return o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL; }
+static bool chooses(const berth_deploy_search_options *o) {
+  return o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL;
+}
 
 static void number_actions(const berth_deploy *d, bool choose, berth_i_space *x) {
   x->n_actions = d->n_actions;
@@ -21,17 +23,19 @@ static int32_t instead_of(const berth_deploy *d, const berth_i_space *x, int32_t
   return a < d->n_actions ? berth_i_deploy_twin(d, a) : x->of[a];
 }
 
-/* ---- what is legal ---------------------------------------------------------------------------------- */
+/* ---- what is legal ---- */
 
 /* The rule repeats an op of the group, if it has this action. */
-static berth_status repeats(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action, bool *yes) {
+static berth_status repeats(berth_deploy *d, berth_i_values *v, int32_t group, int32_t action,
+                            bool *yes) {
   const berth_i_local_sfb *sfb = berth_i_local_sfb_of(d, v, group, action);
   if (!sfb) return BERTH_ENOMEM;
   *yes = memchr(sfb->flag, 1, (size_t)berth_i_group_size(d, group)) != NULL;
   return BERTH_OK;
 }
 
-static berth_status mark_group(berth_deploy *d, berth_i_values *v, const berth_i_space *x, int32_t group, uint8_t *legal) {
+static berth_status mark_group(berth_deploy *d, berth_i_values *v, const berth_i_space *x,
+                               int32_t group, uint8_t *legal) {
   berth_status st = BERTH_OK;
   for (int32_t a = 0; a < x->n_actions && st == BERTH_OK; a++) {
     bool yes = true;
@@ -49,9 +53,10 @@ static berth_status mark_legal(berth_deploy *d, berth_i_space *x) {
   return st;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_options *o, berth_i_space *x) {
+berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_options *o,
+                                berth_i_space *x) {
   const size_t actions = (size_t)d->n_actions;
   x->pool = berth_i_pool_empty(d->ctx);
   x->of = berth_i_pool_alloc(&x->pool, 2 * actions, sizeof *x->of);
@@ -72,7 +77,7 @@ berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_optio
   return st;
 }
 
-/* ---- strategies and assignments -------------------------------------------------------------------------- */
+/* ---- strategies and assignments ---- */
 
 static bool any_marked(const berth_deploy *d, int32_t group, const uint8_t *duplicate) {
   for (int32_t i = d->group_at[group]; duplicate && i < d->group_at[group + 1]; i++)
@@ -80,19 +85,22 @@ static bool any_marked(const berth_deploy *d, int32_t group, const uint8_t *dupl
   return false;
 }
 
-void berth_i_space_encode(const berth_deploy *d, const berth_i_space *x, const int32_t *action, const uint8_t *duplicate,
-                          int32_t *out) {
+void berth_i_space_encode(const berth_deploy *d, const berth_i_space *x, const int32_t *action,
+                          const uint8_t *duplicate, int32_t *out) {
   for (int32_t g = 0; g < d->n_groups; g++) {
     const int32_t a = berth_i_deploy_instead(d, g, action[g]);
     int32_t with = x->with[a];
-    if (with != BERTH_NONE && (!x->legal[(size_t)g * (size_t)x->n_actions + (size_t)with] || !any_marked(d, g, duplicate)))
+    if (with != BERTH_NONE
+        && (!x->legal[(size_t)g * (size_t)x->n_actions + (size_t)with]
+            || !any_marked(d, g, duplicate)))
       with = BERTH_NONE;
     out[g] = with == BERTH_NONE ? a : with;
   }
 }
 
-berth_status berth_i_space_decode(berth_deploy *d, const berth_i_space *x, const int32_t *assignment, int32_t *action,
-                                  uint8_t *duplicate, bool *any) {
+berth_status berth_i_space_decode(berth_deploy *d, const berth_i_space *x,
+                                  const int32_t *assignment, int32_t *action, uint8_t *duplicate,
+                                  bool *any) {
   berth_i_values *v;
   berth_status st = berth_i_values_of(d, &v);
   if (st != BERTH_OK) return st;
@@ -103,13 +111,14 @@ berth_status berth_i_space_decode(berth_deploy *d, const berth_i_space *x, const
     if (assignment[g] < d->n_actions) continue;
     const berth_i_local_sfb *sfb;
     if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
-    for (int32_t i = 0; i < berth_i_group_size(d, g); i++) duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
+    for (int32_t i = 0; i < berth_i_group_size(d, g); i++)
+      duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
     *any = true;
   }
   return BERTH_OK;
 }
 
-/* ---- for others -------------------------------------------------------------------------------------------- */
+/* ---- for others ---- */
 
 int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_search_options *o) {
   int32_t n = d->n_actions;
@@ -117,8 +126,9 @@ int32_t berth_deploy_search_actions(const berth_deploy *d, const berth_deploy_se
   return n;
 }
 
-berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_options *o, const int32_t *action,
-                                     const uint8_t *duplicate, int32_t *out) {
+berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_options *o,
+                                     const int32_t *action, const uint8_t *duplicate,
+                                     int32_t *out) {
   berth_i_space x = { 0 };
   berth_status st = berth_i_deploy_check_strategy(d, action);
   if (st != BERTH_OK || (st = berth_i_space_make(d, o, &x)) != BERTH_OK) return st;
@@ -127,17 +137,19 @@ berth_status berth_deploy_assignment(berth_deploy *d, const berth_deploy_search_
   return BERTH_OK;
 }
 
-static berth_status check_assignment(const berth_deploy *d, const berth_i_space *x, const int32_t *assignment) {
+static berth_status check_assignment(const berth_deploy *d, const berth_i_space *x,
+                                     const int32_t *assignment) {
   for (int32_t g = 0; g < d->n_groups; g++) {
     const int32_t a = assignment[g];
     if (a < 0 || a >= x->n_actions || !x->legal[(size_t)g * (size_t)x->n_actions + (size_t)a])
-      return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: action %d of the search is not legal", (int)g, (int)a);
+      return berth_i_fail(d->ctx, BERTH_EINVAL, "op group %d: action %d of the search is not legal",
+                          (int)g, (int)a);
   }
   return BERTH_OK;
 }
 
-berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *o, const int32_t *assignment,
-                                   int32_t *action, uint8_t *duplicate) {
+berth_status berth_deploy_strategy(berth_deploy *d, const berth_deploy_search_options *o,
+                                   const int32_t *assignment, int32_t *action, uint8_t *duplicate) {
   berth_i_space x = { 0 };
   berth_status st = berth_i_space_make(d, o, &x);
   if (st != BERTH_OK) return st;

@@ -2,14 +2,16 @@
 #include "base/sort_internal.h"
 #include "contract_internal.h"
 
-/* ---- life -------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static berth_i_adjacency new_adjacency(const berth_i_clusters *c, berth_i_pool *pool, int32_t *end) {
+static berth_i_adjacency new_adjacency(const berth_i_clusters *c, berth_i_pool *pool,
+                                       int32_t *end) {
   size_t n = (size_t)c->n_nodes;
   return (berth_i_adjacency){ .head = berth_i_pool_alloc(pool, n, sizeof(int32_t)),
                               .tail = berth_i_pool_alloc(pool, n, sizeof(int32_t)),
                               .n = berth_i_pool_alloc(pool, n, sizeof(int32_t)),
-                              .next = berth_i_pool_alloc(pool, (size_t)c->pairs->n, sizeof(int32_t)),
+                              .next =
+                                  berth_i_pool_alloc(pool, (size_t)c->pairs->n, sizeof(int32_t)),
                               .end = end };
 }
 
@@ -28,7 +30,7 @@ static berth_status alloc(berth_i_clusters *c, berth_i_pool *pool) {
   return berth_i_pool_status(pool);
 }
 
-/* ---- adjacency --------------------------------------------------------------------------- */
+/* ---- adjacency ---- */
 
 static void append(berth_i_adjacency *a, int32_t x, int32_t pair) {
   a->next[pair] = BERTH_NONE;
@@ -71,8 +73,10 @@ static bool is_spare(berth_i_clusters *c, int32_t x, int32_t y) {
   return false;
 }
 
-/* Pairs within x, and those to `except` but for one, are unlinked on the way, so that they are passed once only. */
-int32_t berth_i_cluster_neighbour(berth_i_clusters *c, berth_i_adjacency *a, int32_t x, int32_t except) {
+/* Pairs within x, and those to `except` but for one, are unlinked on the way, so that they are
+ * passed once only. */
+int32_t berth_i_cluster_neighbour(berth_i_clusters *c, berth_i_adjacency *a, int32_t x,
+                                  int32_t except) {
   int32_t before = BERTH_NONE;
   bool met = false;
   for (int32_t e = a->head[x]; e != BERTH_NONE; e = a->next[e]) {
@@ -117,9 +121,10 @@ static void concatenate(berth_i_adjacency *a, int32_t root, int32_t other) {
   a->n[root] += a->n[other];
 }
 
-/* ---- spanning tree: the parent of a node is the latest of its predecessors ----------------- */
+/* ---- spanning tree: the parent of a node is the latest of its predecessors ---- */
 
-static void find_parents(berth_i_clusters *c, const int32_t *order, const int32_t *place, int32_t *parent) {
+static void find_parents(berth_i_clusters *c, const int32_t *order, const int32_t *place,
+                         int32_t *parent) {
   for (int32_t k = 0; k < c->n_nodes; k++) {
     int32_t v = order[k];
     parent[v] = BERTH_NONE;
@@ -130,7 +135,8 @@ static void find_parents(berth_i_clusters *c, const int32_t *order, const int32_
   }
 }
 
-/* at: places in preorder; `high` holds sizes, then ends, `low` the next free place within the stretch, then its begin. */
+/* at: places in preorder; `high` holds sizes, then ends, `low` the next free place within the
+ * stretch, then its begin. */
 static void number_tree(berth_i_clusters *c, const int32_t *order, const int32_t *parent) {
   int32_t v, roots = 0;
   for (v = 0; v < c->n_nodes; v++) c->high[v] = 1;
@@ -151,9 +157,11 @@ static void number_tree(berth_i_clusters *c, const int32_t *order, const int32_t
 }
 
 /* Of y, one member is an ancestor of one member of x: a path leads from y to x. */
-static bool is_above(const berth_i_clusters *c, int32_t y, int32_t x) { return c->low[y] <= c->at[x] && c->at[x] <= c->high[y]; }
+static bool is_above(const berth_i_clusters *c, int32_t y, int32_t x) {
+  return c->low[y] <= c->at[x] && c->at[x] <= c->high[y];
+}
 
-/* ---- order of all nodes: that of the graph, collectives after their last members ------------ */
+/* ---- order of all nodes: that of the graph, collectives after their last members ---- */
 
 static void find_order(const berth_graph *g, int32_t *left, int32_t *order) {
   int32_t n = 0;
@@ -181,14 +189,14 @@ static berth_status prepare(berth_i_clusters *c, berth_i_pool *pool) {
   return berth_i_line_init(pool, c->n_nodes, order, &c->line);
 }
 
-berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing, berth_i_pairs *pairs, berth_i_pool *pool,
-                                   berth_i_clusters *c) {
+berth_status berth_i_clusters_init(const berth_graph *g, berth_i_sharing *sharing,
+                                   berth_i_pairs *pairs, berth_i_pool *pool, berth_i_clusters *c) {
   *c = (berth_i_clusters){ .g = g, .sharing = sharing, .pairs = pairs, .n_nodes = pairs->n_nodes };
   berth_status st = alloc(c, pool);
   return st == BERTH_OK ? prepare(c, pool) : st;
 }
 
-/* ---- paths ------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 typedef struct search {
   berth_i_clusters *c;
@@ -196,9 +204,12 @@ typedef struct search {
   bool direct; /* the edge u -> v counts */
 } search;
 
-static void start_front(berth_i_front *f, int32_t x) { *f = (berth_i_front){ .list = f->list, .n = 1 }, f->list[0] = x; }
+static void start_front(berth_i_front *f, int32_t x) {
+  *f = (berth_i_front){ .list = f->list, .n = 1 }, f->list[0] = x;
+}
 
-/* A path is found when the other end, or what the other side has reached, is reached; or when the tree says so. */
+/* A path is found when the other end, or what the other side has reached, is reached; or when the
+ * tree says so. */
 static int32_t reach_ahead(const search *s, int32_t from, int32_t y) {
   berth_i_clusters *c = s->c;
   if (y == s->v) return from != s->u || s->direct ? from : BERTH_NONE;
@@ -212,7 +223,8 @@ static int32_t reach_ahead(const search *s, int32_t from, int32_t y) {
 static int32_t reach_back(const search *s, int32_t from, int32_t y) {
   berth_i_clusters *c = s->c;
   if (y == s->u) return from != s->v || s->direct ? from : BERTH_NONE;
-  if (!berth_i_line_before(&c->line, s->u, y) || c->mark[y] == 2 * c->searches + 1) return BERTH_NONE;
+  if (!berth_i_line_before(&c->line, s->u, y) || c->mark[y] == 2 * c->searches + 1)
+    return BERTH_NONE;
   if (c->mark[y] == 2 * c->searches || is_above(c, s->u, y)) return y;
   c->mark[y] = 2 * c->searches + 1;
   c->back.list[c->back.n++] = y;
@@ -239,7 +251,9 @@ static int32_t expand(const search *s, bool ahead) {
   return found;
 }
 
-static int64_t cost_after_next(const berth_i_front *f, const berth_i_adjacency *a) { return f->scanned + a->n[f->list[f->done]]; }
+static int64_t cost_after_next(const berth_i_front *f, const berth_i_adjacency *a) {
+  return f->scanned + a->n[f->list[f->done]];
+}
 
 /* Both sides in turn, the cheaper one first, until one has nothing left. */
 static int32_t find_path(const search *s) {
@@ -265,13 +279,15 @@ bool berth_i_cluster_reaches(berth_i_clusters *c, int32_t a, int32_t b) {
   return is_above(c, a, b) || find_path(&s) != BERTH_NONE;
 }
 
-/* ---- contraction ------------------------------------------------------------------------- */
+/* ---- contraction ---- */
 
 BERTH_I_SORT(sort_by_label, berth_i_placed, BERTH_I_UP(label))
 
-/* Moves what a side reached, its first node apart, right behind `after`, in the order that it has. */
+/* Moves what a side reached, its first node apart, right behind `after`, in the order that it
+ * has. */
 static void move_behind(berth_i_clusters *c, const berth_i_front *f, int32_t after) {
-  for (int32_t k = 1; k < f->n; k++) c->moving[k - 1] = (berth_i_placed){ c->line.label[f->list[k]], f->list[k] };
+  for (int32_t k = 1; k < f->n; k++)
+    c->moving[k - 1] = (berth_i_placed){ c->line.label[f->list[k]], f->list[k] };
   sort_by_label(c->moving, (size_t)f->n - 1);
   for (int32_t k = 0; k < f->n - 1; k++) {
     int32_t x = c->moving[k].node;
@@ -292,7 +308,8 @@ static void take_place(berth_i_clusters *c, int32_t root, int32_t other, int32_t
   berth_i_line_remove(&c->line, there);
 }
 
-/* All that u leads to within the stretch goes behind v, or all that leads to v before u: whichever is known completely. */
+/* All that u leads to within the stretch goes behind v, or all that leads to v before u: whichever
+ * is known completely. */
 static void make_way(berth_i_clusters *c, int32_t u, int32_t v, bool at_v) {
   if (at_v) {
     move_behind(c, &c->ahead, v);

@@ -16,11 +16,13 @@ typedef struct naming {
 
 static berth_status check_pair(const naming *c, int32_t k) {
   if (c->op[k] < 0 || c->op[k] >= c->g->n_ops) {
-    return berth_i_fail(c->g->ctx, BERTH_EINVAL, "colocate: pair %ld: op %ld does not exist (there are %ld)", (long)k,
+    return berth_i_fail(c->g->ctx, BERTH_EINVAL,
+                        "colocate: pair %ld: op %ld does not exist (there are %ld)", (long)k,
                         (long)c->op[k], (long)c->g->n_ops);
   }
   if (c->name[k] && *c->name[k]) return BERTH_OK;
-  return berth_i_fail(c->g->ctx, BERTH_EINVAL, "colocate: pair %ld: op %ld: the name is empty", (long)k, (long)c->op[k]);
+  return berth_i_fail(c->g->ctx, BERTH_EINVAL, "colocate: pair %ld: op %ld: the name is empty",
+                      (long)k, (long)c->op[k]);
 }
 
 /* Numbers come in order of first use, so an id not below `known` is new. */
@@ -36,7 +38,8 @@ static berth_status join_pair(naming *c, int32_t k, int32_t *known) {
   int32_t b = berth_i_sharing_root(&c->sharing, c->op[k]);
   if (a == b) return BERTH_OK;
   berth_i_apart why = berth_i_sharing_apart(&c->sharing, a, b);
-  if (why != BERTH_I_TOGETHER) return berth_i_sharing_refuse(&c->sharing, "colocate", c->first[c->id[k]], c->op[k], why);
+  if (why != BERTH_I_TOGETHER)
+    return berth_i_sharing_refuse(&c->sharing, "colocate", c->first[c->id[k]], c->op[k], why);
   berth_i_sharing_join(&c->sharing, a, b);
   return BERTH_OK;
 }
@@ -50,7 +53,8 @@ static void find_best(naming *c) {
   memset(c->best, 0xff, (size_t)c->g->n_ops * sizeof *c->best);
   for (int32_t k = 0; k < c->n; k++) {
     int32_t root = berth_i_sharing_root(&c->sharing, c->op[k]);
-    if (c->best[root] == BERTH_NONE || stands_before(c->name[k], c->name[c->best[root]])) c->best[root] = k;
+    if (c->best[root] == BERTH_NONE || stands_before(c->name[k], c->name[c->best[root]]))
+      c->best[root] = k;
   }
 }
 
@@ -67,15 +71,16 @@ static berth_status join_all(naming *c) {
   return st == BERTH_OK ? berth_i_sharing_groups(&c->sharing, c->group) : st;
 }
 
-berth_status berth_graph_colocate(const berth_graph *g, int32_t n, const int32_t *op, const char *const *name, berth_graph **out,
-                                  int32_t *same) {
+berth_status berth_graph_colocate(const berth_graph *g, int32_t n, const int32_t *op,
+                                  const char *const *name, berth_graph **out, int32_t *same) {
   const berth_share_options free_of_limits = berth_share_default();
   naming c = { .g = g, .n = n, .op = op, .name = name };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   size_t pairs = n > 0 ? (size_t)n : 0, ops = (size_t)g->n_ops;
   if (n < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "colocate: %ld pairs", (long)n);
   berth_status st;
-  if ((st = berth_i_sharing_init(g, "colocate", &free_of_limits, &scratch, &c.sharing)) != BERTH_OK) goto done;
+  if ((st = berth_i_sharing_init(g, "colocate", &free_of_limits, &scratch, &c.sharing)) != BERTH_OK)
+    goto done;
   c.id = berth_i_pool_alloc(&scratch, pairs, sizeof *c.id);
   c.first = berth_i_pool_alloc(&scratch, pairs, sizeof *c.first);
   c.best = berth_i_pool_alloc(&scratch, ops, sizeof *c.best);

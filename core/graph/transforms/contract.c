@@ -1,8 +1,9 @@
 /* Which pairs are contracted, in which order, and when a refused one is looked at again.
  *
- * A pair is refused because of a witness: a node on another path (exact), another successor or predecessor (cheap, chain). As
- * long as the witness is neither end, so it stays. So each refused pair is noted at its witnesses and at its ends, and when two
- * nodes join, the notes of the one that has fewer are gone through: each note moves O(log) times. */
+ * A pair is refused because of a witness: a node on another path (exact), another successor or
+ * predecessor (cheap, chain). As long as the witness is neither end, so it stays. So each refused
+ * pair is noted at its witnesses and at its ends, and when two nodes join, the notes of the one
+ * that has fewer are gone through: each note moves O(log) times. */
 #include "contract_internal.h"
 
 typedef struct note {
@@ -20,10 +21,12 @@ typedef struct contraction {
   uint8_t *state;            /* [pairs] pair_state; SETTLED: for good */
   int32_t *queue;            /* [pairs] ring of the WAITING ones */
   int32_t head, n_queued;
-  int32_t *partner;          /* [ops] root of the twins of a root's ops; BERTH_NONE: none, or within it. NULL: not looked at */
+  int32_t *partner;          /* [ops] root of the twins of a root's ops; BERTH_NONE: none, or within
+                                it. NULL: not looked at */
   int32_t *group;            /* [ops] */
   berth_share_options free;  /* no limits, the same devices */
-  berth_i_sharing *whole;    /* colocation groups as wholes, and what has joined an op of theirs; NULL: no groups */
+  berth_i_sharing *whole;    /* colocation groups as wholes, and what has joined an op of theirs;
+                                NULL: no groups */
   uint8_t *price;            /* [ops] how a root is priced */
   /* notes */
   int32_t *witness;          /* [2 * pairs] nodes; BERTH_NONE */
@@ -36,11 +39,15 @@ typedef struct contraction {
 
 enum { HAS_TIMES = 1, HAS_RATES = 2, NOTED = 0x80 }; /* NOTED: in state[], at the ends */
 
-/* ---- notes ------------------------------------------------------------------------------- */
+/* ---- notes ---- */
 
-static pair_state state_of(const contraction *k, int32_t e) { return (pair_state)(k->state[e] & ~NOTED); }
+static pair_state state_of(const contraction *k, int32_t e) {
+  return (pair_state)(k->state[e] & ~NOTED);
+}
 
-static void set_state(contraction *k, int32_t e, pair_state s) { k->state[e] = (uint8_t)((k->state[e] & NOTED) | s); }
+static void set_state(contraction *k, int32_t e, pair_state s) {
+  k->state[e] = (uint8_t)((k->state[e] & NOTED) | s);
+}
 
 static void enqueue(contraction *k, int32_t e) {
   int32_t at = k->head + k->n_queued++;
@@ -61,7 +68,8 @@ static void put_note(contraction *k, int32_t id, int32_t *list, int32_t node) {
   k->n_notes[node]++;
 }
 
-static berth_status write_note(contraction *k, int32_t e, int32_t *list, int32_t node, int32_t *id) {
+static berth_status write_note(contraction *k, int32_t e, int32_t *list, int32_t node,
+                               int32_t *id) {
   void *notes = k->notes;
   berth_status st = berth_i_pool_grow(&k->pool, &notes, &k->cap, k->used + 1, sizeof *k->notes);
   k->notes = notes;
@@ -76,10 +84,13 @@ static berth_status note_witness(contraction *k, int32_t e, int which, int32_t n
   int32_t slot = 2 * e + which;
   k->witness[slot] = node;
   k->current[slot] = BERTH_NONE;
-  return node == BERTH_NONE ? BERTH_OK : write_note(k, e, k->watched, berth_i_cluster(k->c, node), &k->current[slot]);
+  return node == BERTH_NONE
+             ? BERTH_OK
+             : write_note(k, e, k->watched, berth_i_cluster(k->c, node), &k->current[slot]);
 }
 
-static berth_status refuse(contraction *k, int32_t e, int32_t u, int32_t v, int32_t one, int32_t two) {
+static berth_status refuse(contraction *k, int32_t e, int32_t u, int32_t v, int32_t one,
+                           int32_t two) {
   set_state(k, e, REFUSED);
   berth_status st;
   if ((st = note_witness(k, e, 0, one)) != BERTH_OK) return st;
@@ -92,12 +103,14 @@ static berth_status refuse(contraction *k, int32_t e, int32_t u, int32_t v, int3
 }
 
 static bool has_end_in(const contraction *k, int32_t e, int32_t root) {
-  return berth_i_cluster(k->c, k->c->pairs->src[e]) == root || berth_i_cluster(k->c, k->c->pairs->dst[e]) == root;
+  return berth_i_cluster(k->c, k->c->pairs->src[e]) == root
+         || berth_i_cluster(k->c, k->c->pairs->dst[e]) == root;
 }
 
 static bool is_witness(const contraction *k, int32_t e, int32_t root) {
   int32_t a = k->witness[2 * e], b = k->witness[2 * e + 1];
-  return (a != BERTH_NONE && berth_i_cluster(k->c, a) == root) || (b != BERTH_NONE && berth_i_cluster(k->c, b) == root);
+  return (a != BERTH_NONE && berth_i_cluster(k->c, a) == root)
+         || (b != BERTH_NONE && berth_i_cluster(k->c, b) == root);
 }
 
 /* Notes at a witness that are still good move to `other`; those of pairs that end there wake up. */
@@ -106,7 +119,8 @@ static void pass_watched(contraction *k, int32_t from, int32_t other) {
   for (int32_t id = k->watched[from]; id != BERTH_NONE; id = next) {
     next = k->notes[id].next;
     int32_t e = k->notes[id].pair;
-    if (state_of(k, e) != REFUSED || (k->current[2 * e] != id && k->current[2 * e + 1] != id)) continue;
+    if (state_of(k, e) != REFUSED || (k->current[2 * e] != id && k->current[2 * e + 1] != id))
+      continue;
     if (has_end_in(k, e, other)) enqueue(k, e);
     else put_note(k, id, k->watched, other);
   }
@@ -130,7 +144,7 @@ static void take_notes(contraction *k, int32_t from, int32_t root) {
   k->n_notes[root] = k->n_notes[from];
 }
 
-/* ---- joining ----------------------------------------------------------------------------- */
+/* ---- joining ---- */
 
 static int32_t joint_partner(const contraction *k, int32_t u, int32_t v) {
   if (k->partner[u] != BERTH_NONE && k->partner[u] != v) return k->partner[u];
@@ -165,11 +179,12 @@ static void join(contraction *k, int32_t u, int32_t v, bool searched, bool lone)
   k->price[root] = price;
 }
 
-/* ---- may they? ---------------------------------------------------------------------------- */
+/* ---- may they? ---- */
 
 static bool is_any_type(const berth_graph *g) { return g->n_types == 1 && g->types[0][0] == '\0'; }
 
-/* What takes no time anywhere goes with everything. Times of ops that are not of one kind do not add up. */
+/* What takes no time anywhere goes with everything. Times of ops that are not of one kind do not
+ * add up. */
 static uint8_t price_of(const berth_graph *g, int32_t op) {
   if (!berth_i_profile_of(g, op)) return berth_i_has_rates(g, op) ? HAS_RATES : 0;
   return berth_i_has_rates(g, op) && !is_any_type(g) ? HAS_TIMES | HAS_RATES : HAS_TIMES;
@@ -190,8 +205,10 @@ static bool wholes_allow(const contraction *k, int32_t u, int32_t v) {
   return roots[0] == roots[1] || berth_i_sharing_compatible(k->whole, 2, roots);
 }
 
-/* The same for two pairs at once, each of which may be contracted alone: they may meet in one group. */
-static bool wholes_allow_both(const contraction *k, int32_t u, int32_t v, int32_t from, int32_t to) {
+/* The same for two pairs at once, each of which may be contracted alone: they may meet in one
+ * group. */
+static bool wholes_allow_both(const contraction *k, int32_t u, int32_t v, int32_t from,
+                              int32_t to) {
   if (!k->whole) return true;
   int32_t r[4];
   r[0] = berth_i_sharing_root(k->whole, u);
@@ -229,7 +246,8 @@ static verdict judge(contraction *k, int32_t u, int32_t v) {
   x.one = berth_i_cluster_neighbour(k->c, &k->c->out, u, v);
   x.two = berth_i_cluster_neighbour(k->c, &k->c->in, v, u);
   x.lone = x.one == BERTH_NONE;
-  x.yes = k->check == BERTH_I_CHECK_CHAIN ? x.lone && x.two == BERTH_NONE : x.lone || x.two == BERTH_NONE;
+  x.yes = k->check == BERTH_I_CHECK_CHAIN ? x.lone && x.two == BERTH_NONE
+                                          : x.lone || x.two == BERTH_NONE;
   return x;
 }
 
@@ -238,7 +256,7 @@ static void join_now(contraction *k, int32_t u, int32_t v) {
   join(k, u, v, x.searched, x.lone);
 }
 
-/* ---- twins -------------------------------------------------------------------------------- */
+/* ---- twins ---- */
 
 /* The pair of their twins in its direction, if it must be contracted along with u -> v. */
 static bool has_twin_pair(const contraction *k, int32_t u, int32_t v, int32_t *from, int32_t *to) {
@@ -251,7 +269,8 @@ static bool has_twin_pair(const contraction *k, int32_t u, int32_t v, int32_t *f
   return true;
 }
 
-/* u -> v may be contracted, and from -> to? With both done, a path from the one to the other and back would be a cycle. */
+/* u -> v may be contracted, and from -> to? With both done, a path from the one to the other and
+ * back would be a cycle. */
 static bool twins_allow(contraction *k, int32_t u, int32_t v, int32_t from, int32_t to) {
   if (!berth_i_cluster_follows(k->c, from, to) || !may_ever(k, from, to)) return false;
   if (!wholes_allow_both(k, u, v, from, to)) return false;
@@ -259,10 +278,11 @@ static bool twins_allow(contraction *k, int32_t u, int32_t v, int32_t from, int3
   return !(berth_i_cluster_reaches(k->c, from, v) && berth_i_cluster_reaches(k->c, u, to));
 }
 
-/* ---- the queue ----------------------------------------------------------------------------- */
+/* ---- the queue ---- */
 
 static berth_status try_pair(contraction *k, int32_t e) {
-  int32_t u = berth_i_cluster(k->c, k->c->pairs->src[e]), v = berth_i_cluster(k->c, k->c->pairs->dst[e]);
+  int32_t u = berth_i_cluster(k->c, k->c->pairs->src[e]),
+          v = berth_i_cluster(k->c, k->c->pairs->dst[e]);
   set_state(k, e, SETTLED);
   if (u == v || !may_ever(k, u, v)) return BERTH_OK;
   verdict x = judge(k, u, v);
@@ -288,7 +308,7 @@ static berth_status run(contraction *k) {
   return st;
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status alloc(contraction *k) {
   size_t p = (size_t)k->n_pairs, n = (size_t)k->c->n_nodes, ops = (size_t)k->c->g->n_ops;
@@ -301,7 +321,8 @@ static berth_status alloc(contraction *k) {
   k->n_notes = berth_i_pool_zalloc(&k->pool, n, sizeof *k->n_notes);
   k->group = berth_i_pool_alloc(&k->pool, ops, sizeof *k->group);
   k->price = berth_i_pool_alloc(&k->pool, ops, 1);
-  if (k->c->g->twin && !k->o->split_twins) k->partner = berth_i_pool_alloc(&k->pool, ops, sizeof *k->partner);
+  if (k->c->g->twin && !k->o->split_twins)
+    k->partner = berth_i_pool_alloc(&k->pool, ops, sizeof *k->partner);
   return berth_i_pool_status(&k->pool);
 }
 
@@ -327,12 +348,16 @@ static berth_status init_wholes(contraction *k, berth_i_sharing *whole) {
   k->free.runs = k->o->share.runs;
   k->whole = whole;
   berth_status st;
-  if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, &k->pool, whole)) != BERTH_OK) return st;
+  if ((st = berth_i_sharing_init(k->c->g, "fuse", &k->free, &k->pool, whole)) != BERTH_OK)
+    return st;
   return berth_i_sharing_join_groups(whole, "fuse", false);
 }
 
-berth_status berth_i_contract(berth_i_clusters *c, const berth_fuse_options *o, berth_i_check check, const int32_t *place) {
-  contraction k = { .pool = berth_i_pool_empty(c->g->ctx), .c = c, .o = o, .check = check, .n_pairs = c->pairs->n };
+berth_status berth_i_contract(berth_i_clusters *c, const berth_fuse_options *o, berth_i_check check,
+                              const int32_t *place) {
+  contraction k = {
+    .pool = berth_i_pool_empty(c->g->ctx), .c = c, .o = o, .check = check, .n_pairs = c->pairs->n
+  };
   berth_status st = alloc(&k);
   if (st == BERTH_OK) st = berth_i_pairs_by_weight(c->g, c->pairs, place, k.queue);
   berth_i_sharing whole;

@@ -54,12 +54,14 @@ static berth_status join_all(coplacing *c) {
   return berth_i_sharing_groups(&c->sharing, c->group);
 }
 
-berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_options *opts, berth_graph **out, int32_t *n_joined) {
+berth_status berth_graph_coplace(const berth_graph *g, const berth_coplace_options *opts,
+                                 berth_graph **out, int32_t *n_joined) {
   const berth_coplace_options defaults = berth_coplace_default();
   coplacing c = { .g = g, .o = opts ? opts : &defaults };
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   berth_status st;
-  if ((st = berth_i_sharing_init(g, "coplace", &c.o->share, &scratch, &c.sharing)) != BERTH_OK) goto done;
+  if ((st = berth_i_sharing_init(g, "coplace", &c.o->share, &scratch, &c.sharing)) != BERTH_OK)
+    goto done;
   if ((st = berth_i_pairs_init(g, &scratch, &c.pairs)) != BERTH_OK) goto done;
   c.order = berth_i_pool_alloc(&scratch, (size_t)c.pairs.n, sizeof *c.order);
   c.group = berth_i_pool_alloc(&scratch, (size_t)g->n_ops, sizeof *c.group);

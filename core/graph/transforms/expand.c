@@ -28,7 +28,8 @@ typedef struct expander {
   berth_graph_builder *b;
   berth_expansion *x;
   berth_i_schedule schedule;
-  int32_t *order, *first; /* [n_devices] devices by group and number; the lowest device of each one's group */
+  int32_t *order, *first; /* [n_devices] devices by group and number; the lowest device of each
+                             one's group */
   double *seconds;       /* [types] of the op in hand */
   /* of the collective in hand */
   int32_t k;
@@ -44,7 +45,9 @@ typedef struct expander {
 } expander;
 
 berth_expand_options berth_expand_default(void) {
-  return (berth_expand_options){ .algorithm = BERTH_EXPAND_RING, .reduce_rate = INFINITY, .segments = 8 };
+  return (berth_expand_options){ .algorithm = BERTH_EXPAND_RING,
+                                 .reduce_rate = INFINITY,
+                                 .segments = 8 };
 }
 
 static void set_defaults(void *out) { *(berth_expand_options *)out = berth_expand_default(); }
@@ -76,7 +79,7 @@ const berth_option_table *berth_expand_option_table(void) {
   BERTH_I_OPTION_TABLE("expand", options, berth_expand_options, set_defaults);
 }
 
-/* ---- checks -------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_options(berth_ctx *ctx, const berth_expand_options *o) {
   berth_status st = berth_options_check(ctx, berth_expand_option_table(), o);
@@ -87,13 +90,16 @@ static berth_status check_options(berth_ctx *ctx, const berth_expand_options *o)
 }
 
 static berth_status check_devices(const berth_graph *g, int32_t n_devices, const int32_t *device) {
-  if (n_devices < 1) return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %d devices, needs 1 or more", (int)n_devices);
+  if (n_devices < 1)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %d devices, needs 1 or more",
+                        (int)n_devices);
   char label[80];
   for (int32_t v = 0; v < g->n_ops; v++) {
     int32_t pin = berth_i_pin(g, v);
     if (device[v] < 0 || device[v] >= n_devices)
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %s is on device %d of %d", berth_i_op_label(g, v, label, sizeof label),
-                          (int)device[v], (int)n_devices);
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %s is on device %d of %d",
+                          berth_i_op_label(g, v, label, sizeof label), (int)device[v],
+                          (int)n_devices);
     if (pin != BERTH_NONE && pin != device[v])
       return berth_i_fail(g->ctx, BERTH_EINVAL, "expand: %s is pinned to device %d, not device %d",
                           berth_i_op_label(g, v, label, sizeof label), (int)pin, (int)device[v]);
@@ -101,12 +107,14 @@ static berth_status check_devices(const berth_graph *g, int32_t n_devices, const
   return BERTH_OK;
 }
 
-/* ---- what is added ------------------------------------------------------------------------------ */
+/* ---- what is added ---- */
 
 static berth_status note_op(berth_expansion *x, int32_t device, int32_t collective) {
-  berth_status st = berth_i_pool_grow(&x->pool, (void **)&x->device, &x->cap_device, x->n_ops + 1, sizeof *x->device);
+  berth_status st = berth_i_pool_grow(&x->pool, (void **)&x->device, &x->cap_device, x->n_ops + 1,
+                                      sizeof *x->device);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&x->pool, (void **)&x->collective, &x->cap_collective, x->n_ops + 1, sizeof *x->collective);
+  st = berth_i_pool_grow(&x->pool, (void **)&x->collective, &x->cap_collective, x->n_ops + 1,
+                         sizeof *x->collective);
   if (st != BERTH_OK) return st;
   x->device[x->n_ops] = device;
   x->collective[x->n_ops++] = collective;
@@ -136,11 +144,14 @@ static berth_status add_op(expander *e, int32_t position, int32_t step, double a
   return note_op(e->x, op.pin, e->k);
 }
 
-static berth_status add_tensor(expander *e, int32_t producer, double bytes, berth_piece piece, int32_t *id) {
+static berth_status add_tensor(expander *e, int32_t producer, double bytes, berth_piece piece,
+                               int32_t *id) {
   const berth_tensor t = { .producer = producer, .bytes = bytes, .resident_bytes = 0 };
   berth_expansion *x = e->x;
   berth_status st = x->n_pieces % ASK_EVERY == 0 ? berth_i_interrupted(x->ctx) : BERTH_OK;
-  if (st == BERTH_OK) st = berth_i_pool_grow(&x->pool, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1, sizeof *x->piece);
+  if (st == BERTH_OK)
+    st = berth_i_pool_grow(&x->pool, (void **)&x->piece, &x->cap_piece, x->n_pieces + 1,
+                           sizeof *x->piece);
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(e->b, &t, id);
   if (st != BERTH_OK) return st;
   piece.collective = e->k;
@@ -148,7 +159,8 @@ static berth_status add_tensor(expander *e, int32_t producer, double bytes, bert
   return BERTH_OK;
 }
 
-static berth_status connect(expander *e, int32_t src, int32_t dst, double bytes, berth_piece piece) {
+static berth_status connect(expander *e, int32_t src, int32_t dst, double bytes,
+                            berth_piece piece) {
   int32_t t;
   berth_status st = add_tensor(e, src, bytes, piece, &t);
   return st == BERTH_OK ? berth_graph_builder_add_consumer(e->b, t, dst) : st;
@@ -158,12 +170,13 @@ static berth_status order_only(expander *e, int32_t src, int32_t dst) {
   return connect(e, src, dst, 0, (berth_piece){ .step = BERTH_NONE });
 }
 
-/* ---- playing a schedule --------------------------------------------------------------------------- */
+/* ---- playing a schedule ---- */
 
 typedef struct play {
   double block;      /* bytes */
   int32_t blocks;    /* of the vector */
-  bool backwards;    /* from the last step to the first, receivers send, and what is received is added */
+  bool backwards;    /* from the last step to the first, receivers send, and what is received is
+                        added */
 } play;
 
 static berth_i_message nth(const expander *e, const play *how, size_t i) {
@@ -180,12 +193,17 @@ static berth_i_message nth(const expander *e, const play *how, size_t i) {
 static berth_status receive(expander *e, const play *how, berth_i_message m) {
   if (e->next[m.dst] == BERTH_NONE) {
     berth_status st;
-    if ((st = add_op(e, m.dst, e->steps + m.step, e->added[m.dst], &e->next[m.dst])) != BERTH_OK) return st;
+    if ((st = add_op(e, m.dst, e->steps + m.step, e->added[m.dst], &e->next[m.dst])) != BERTH_OK)
+      return st;
     if ((st = order_only(e, e->state[m.dst], e->next[m.dst])) != BERTH_OK) return st;
   }
   return connect(e, e->state[m.src], e->next[m.dst], m.count * how->block,
-                 (berth_piece){ .step = e->steps + m.step, .blocks = how->blocks, .first = m.first, .count = m.count,
-                                .stride = m.stride, .reduces = how->backwards });
+                 (berth_piece){ .step = e->steps + m.step,
+                                .blocks = how->blocks,
+                                .first = m.first,
+                                .count = m.count,
+                                .stride = m.stride,
+                                .reduces = how->backwards });
 }
 
 /* Messages first..end-1 are those of one step: all are sent from what was there before it. */
@@ -218,7 +236,7 @@ static berth_status play_all(expander *e, const play *how) {
   return st;
 }
 
-/* ---- kinds ------------------------------------------------------------------------------------------ */
+/* ---- kinds ---- */
 
 static berth_status gather(expander *e, double block, bool backwards) {
   const play how = { block, e->n, backwards };
@@ -228,14 +246,16 @@ static berth_status gather(expander *e, double block, bool backwards) {
 }
 
 /* The whole vector from one position to all, or, added up, from all to one. */
-static berth_status spread(expander *e, berth_expand_algorithm by, int32_t root, double bytes, bool backwards) {
+static berth_status spread(expander *e, berth_expand_algorithm by, int32_t root, double bytes,
+                           bool backwards) {
   const play how = { bytes, 1, backwards };
   berth_i_schedule_clear(&e->schedule);
   berth_status st = berth_i_spread(&e->schedule, by, &e->rounds, root);
   return st == BERTH_OK ? play_all(e, &how) : st;
 }
 
-static berth_status there_and_back(expander *e, berth_expand_algorithm by, int32_t root, double bytes) {
+static berth_status there_and_back(expander *e, berth_expand_algorithm by, int32_t root,
+                                   double bytes) {
   berth_status st = spread(e, by, root, bytes, true);
   return st == BERTH_OK ? spread(e, by, root, bytes, false) : st;
 }
@@ -260,33 +280,44 @@ static berth_status exchange(expander *e) {
 }
 
 /* A segment is passed on as soon as it is there. */
-static berth_status pass_segment(expander *e, const berth_i_message *m, int32_t segment, int32_t *got) {
-  int32_t segments = e->o->segments, *own = &got[(size_t)m->dst * (size_t)segments + (size_t)segment];
+static berth_status pass_segment(expander *e, const berth_i_message *m, int32_t segment,
+                                 int32_t *got) {
+  int32_t segments = e->o->segments,
+          *own = &got[(size_t)m->dst * (size_t)segments + (size_t)segment];
   int32_t from = got[(size_t)m->src * (size_t)segments + (size_t)segment];
   berth_status st = add_op(e, m->dst, m->step + segment, 0, own);
   if (st != BERTH_OK) return st;
   int32_t before = segment > 0 ? own[-1] : e->state[m->dst];
   if ((st = order_only(e, before, *own)) != BERTH_OK) return st;
   return connect(e, from, *own, e->c->bytes / segments,
-                 (berth_piece){ .step = m->step + segment, .blocks = segments, .first = segment, .count = 1, .stride = 1 });
+                 (berth_piece){ .step = m->step + segment,
+                                .blocks = segments,
+                                .first = segment,
+                                .count = 1,
+                                .stride = 1 });
 }
 
 static berth_status pass_segments(expander *e, int32_t root, int32_t *got) {
   int32_t segments = e->o->segments;
   berth_status st = BERTH_OK;
-  for (int32_t k = 0; k < segments; k++) got[(size_t)root * (size_t)segments + (size_t)k] = e->state[root];
+  for (int32_t k = 0; k < segments; k++)
+    got[(size_t)root * (size_t)segments + (size_t)k] = e->state[root];
   for (int32_t k = 0; k < segments; k++) {
-    for (size_t i = 0; i < e->schedule.n && st == BERTH_OK; i++) st = pass_segment(e, &e->schedule.at[i], k, got);
+    for (size_t i = 0; i < e->schedule.n && st == BERTH_OK; i++)
+      st = pass_segment(e, &e->schedule.at[i], k, got);
   }
-  for (int32_t j = 0; j < e->n && st == BERTH_OK; j++) e->state[j] = got[(size_t)(j + 1) * (size_t)segments - 1];
+  for (int32_t j = 0; j < e->n && st == BERTH_OK; j++)
+    e->state[j] = got[(size_t)(j + 1) * (size_t)segments - 1];
   return st;
 }
 
 static berth_status check_segments(const expander *e) {
   double ops = (double)e->o->segments * (e->n - 1);
   if (ops <= MOST_SEGMENT_OPS) return BERTH_OK;
-  return berth_i_fail(e->g->ctx, BERTH_EINVAL, "expand: collective %ld: %d segments to %d devices make %.0f ops, more than %d",
-                      (long)e->k, (int)e->o->segments, (int)e->n - 1, ops, (int)MOST_SEGMENT_OPS);
+  return berth_i_fail(
+      e->g->ctx, BERTH_EINVAL,
+      "expand: collective %ld: %d segments to %d devices make %.0f ops, more than %d", (long)e->k,
+      (int)e->o->segments, (int)e->n - 1, ops, (int)MOST_SEGMENT_OPS);
 }
 
 static berth_status broadcast_whole(expander *e, int32_t root) {
@@ -323,10 +354,11 @@ static berth_status communicate(expander *e) {
     case BERTH_BARRIER: return barrier(e);
     case BERTH_PARAMETER_SERVER: return there_and_back(e, BERTH_EXPAND_DIRECT, root, b);
   }
-  return berth_i_fail(e->g->ctx, BERTH_EINVAL, "expand: collective %ld: unknown kind %d", (long)e->k, (int)e->c->kind);
+  return berth_i_fail(e->g->ctx, BERTH_EINVAL, "expand: collective %ld: unknown kind %d",
+                      (long)e->k, (int)e->c->kind);
 }
 
-/* ---- one collective ---------------------------------------------------------------------------------- */
+/* ---- one collective ---- */
 
 static int32_t group_of(const expander *e, int32_t device) {
   return e->o->groups ? e->o->groups[device] : 0;
@@ -355,7 +387,8 @@ static void find_positions(expander *e) {
 
 static berth_status meet_members(expander *e) {
   berth_status st = BERTH_OK;
-  for (int32_t i = 0; i < e->n && st == BERTH_OK; i++) st = add_op(e, i, BERTH_NONE, 0, &e->state[i]);
+  for (int32_t i = 0; i < e->n && st == BERTH_OK; i++)
+    st = add_op(e, i, BERTH_NONE, 0, &e->state[i]);
   for (int32_t i = 0; i < e->c->n_members && st == BERTH_OK; i++) {
     int32_t member = e->c->members[i];
     st = order_only(e, member, e->state[e->position[e->device[member]]]);
@@ -373,7 +406,8 @@ static berth_status tell_from(expander *e, int32_t position) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < e->c->n_consumers && st == BERTH_OK; i++) {
     if (!is_told(e, e->c->consumers[i], position)) continue;
-    if (t == BERTH_NONE) st = add_tensor(e, e->state[position], 0, (berth_piece){ .step = BERTH_NONE }, &t);
+    if (t == BERTH_NONE)
+      st = add_tensor(e, e->state[position], 0, (berth_piece){ .step = BERTH_NONE }, &t);
     if (st == BERTH_OK) st = berth_graph_builder_add_consumer(e->b, t, e->c->consumers[i]);
   }
   return st;
@@ -391,7 +425,7 @@ static berth_status expand_one(expander *e, int32_t k) {
   return st == BERTH_OK ? berth_i_interrupted(e->g->ctx) : st;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 static int32_t lowest_of_group(const expander *e, int32_t device) {
   int32_t d = 0;
@@ -414,7 +448,8 @@ static berth_status copy_graph(expander *e) {
   berth_status st = BERTH_OK;
   for (int32_t v = 0; v < e->g->n_ops && st == BERTH_OK; v++) {
     if ((st = berth_graph_op(e->g, v, &op)) != BERTH_OK) return st;
-    if ((st = berth_graph_builder_add_op(e->b, &op, NULL)) == BERTH_OK) st = note_op(e->x, e->device[v], BERTH_NONE);
+    if ((st = berth_graph_builder_add_op(e->b, &op, NULL)) == BERTH_OK)
+      st = note_op(e->x, e->device[v], BERTH_NONE);
   }
   return st == BERTH_OK ? berth_i_copy_tensors(e->g, e->b) : st;
 }
@@ -461,10 +496,14 @@ static berth_status new_expansion(const berth_graph *g, berth_expansion **out) {
   return BERTH_OK;
 }
 
-berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device, const berth_expand_options *opts,
-                                berth_expansion **out) {
+berth_status berth_graph_expand(const berth_graph *g, int32_t n_devices, const int32_t *device,
+                                const berth_expand_options *opts, berth_expansion **out) {
   const berth_expand_options o = opts ? *opts : berth_expand_default();
-  expander e = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = &o, .n_devices = n_devices, .device = device,
+  expander e = { .pool = berth_i_pool_empty(g->ctx),
+                 .g = g,
+                 .o = &o,
+                 .n_devices = n_devices,
+                 .device = device,
                  .schedule = { .pool = &e.pool } };
   berth_status st;
   if ((st = check_options(g->ctx, &o)) != BERTH_OK) return st;
@@ -494,8 +533,10 @@ const int32_t *berth_expansion_collective(const berth_expansion *x) { return x->
 
 berth_status berth_expansion_piece(const berth_expansion *x, int32_t tensor, berth_piece *out) {
   if (tensor < 0 || tensor >= x->g->n_tensors)
-    return berth_i_fail(x->ctx, BERTH_EINVAL, "expansion: there is no tensor %ld among %ld", (long)tensor, (long)x->g->n_tensors);
-  if (tensor < x->n_old_tensors) *out = (berth_piece){ .collective = BERTH_NONE, .step = BERTH_NONE };
+    return berth_i_fail(x->ctx, BERTH_EINVAL, "expansion: there is no tensor %ld among %ld",
+                        (long)tensor, (long)x->g->n_tensors);
+  if (tensor < x->n_old_tensors)
+    *out = (berth_piece){ .collective = BERTH_NONE, .step = BERTH_NONE };
   else *out = x->piece[tensor - x->n_old_tensors];
   return BERTH_OK;
 }

@@ -38,7 +38,7 @@ static int32_t largest_group(const berth_i_rounds *r) {
   return most;
 }
 
-/* ---- all-gather ----------------------------------------------------------------------------- */
+/* ---- all-gather ---- */
 
 static berth_status gather_ring(berth_i_schedule *s, int32_t n, int32_t way) {
   berth_status st = BERTH_OK;
@@ -51,13 +51,15 @@ static berth_status gather_ring(berth_i_schedule *s, int32_t n, int32_t way) {
   return st;
 }
 
-/* Recursive doubling for any number (Bruck et al., 1997): what position i has is i, i + 1, ..., twice as many after each step. */
+/* Recursive doubling for any number (Bruck et al., 1997): what position i has is i, i + 1, ...,
+ * twice as many after each step. */
 static berth_status gather_doubling(berth_i_schedule *s, int32_t n) {
   int32_t step = 0;
   berth_status st = BERTH_OK;
   for (int64_t k = 1; k < n; k *= 2, step++) {
     int32_t count = lesser((int32_t)k, n - (int32_t)k);
-    for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = emit(s, (berth_i_message){ step, i, wrap(i - k, n), i, count, 1 });
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++)
+      st = emit(s, (berth_i_message){ step, i, wrap(i - k, n), i, count, 1 });
   }
   return st;
 }
@@ -72,14 +74,16 @@ static berth_status gather_direct(berth_i_schedule *s, int32_t n) {
   return st;
 }
 
-/* Positions of one rank in all groups form a ring; then each group is one, and passes on what a rank has as a whole. */
+/* Positions of one rank in all groups form a ring; then each group is one, and passes on what a
+ * rank has as a whole. */
 static berth_status gather_two_rings(berth_i_schedule *s, const berth_i_rounds *r, int32_t way) {
   int32_t groups = r->n_groups, size = r->size[0];
   berth_status st = BERTH_OK;
   for (int32_t step = 0; step < groups - 1; step++) {
     for (int32_t i = 0; i < r->n && st == BERTH_OK; i++) {
       int32_t to = wrap((int64_t)i + (int64_t)way * size, r->n);
-      st = emit(s, (berth_i_message){ step, i, to, wrap((int64_t)i - (int64_t)step * way * size, r->n), 1, 1 });
+      st = emit(s, (berth_i_message){ step, i, to,
+                                      wrap((int64_t)i - (int64_t)step * way * size, r->n), 1, 1 });
     }
   }
   for (int32_t step = 0; step < size - 1; step++) {
@@ -96,8 +100,10 @@ static berth_status gather_two_rings(berth_i_schedule *s, const berth_i_rounds *
 
 /* ---- ... through the first of each group, where groups differ in size ---- */
 
-/* Binomial tree of a group: i hangs below i without its lowest bit, with those behind it up to the next one of its level. */
-static berth_status to_first(berth_i_schedule *s, const berth_i_rounds *r, int32_t a, int32_t step, int64_t k) {
+/* Binomial tree of a group: i hangs below i without its lowest bit, with those behind it up to the
+ * next one of its level. */
+static berth_status to_first(berth_i_schedule *s, const berth_i_rounds *r, int32_t a, int32_t step,
+                             int64_t k) {
   berth_status st = BERTH_OK;
   for (int64_t i = k; i < r->size[a] && st == BERTH_OK; i += 2 * k) {
     int32_t from = r->start[a] + (int32_t)i, count = lesser((int32_t)k, r->size[a] - (int32_t)i);
@@ -107,22 +113,27 @@ static berth_status to_first(berth_i_schedule *s, const berth_i_rounds *r, int32
 }
 
 /* All but what the child has had from the start and from below. */
-static berth_status from_first(berth_i_schedule *s, const berth_i_rounds *r, int32_t a, int32_t step, int64_t k) {
+static berth_status from_first(berth_i_schedule *s, const berth_i_rounds *r, int32_t a,
+                               int32_t step, int64_t k) {
   berth_status st = BERTH_OK;
   for (int64_t i = k; i < r->size[a] && st == BERTH_OK; i += 2 * k) {
     int32_t to = r->start[a] + (int32_t)i, has = lesser((int32_t)k, r->size[a] - (int32_t)i);
-    if (has < r->n) st = emit(s, (berth_i_message){ step, to - (int32_t)k, to, wrap((int64_t)to + has, r->n), r->n - has, 1 });
+    if (has < r->n)
+      st = emit(s, (berth_i_message){ step, to - (int32_t)k, to, wrap((int64_t)to + has, r->n),
+                                      r->n - has, 1 });
   }
   return st;
 }
 
-static berth_status firsts_ring(berth_i_schedule *s, const berth_i_rounds *r, int32_t step, int32_t way) {
+static berth_status firsts_ring(berth_i_schedule *s, const berth_i_rounds *r, int32_t step,
+                                int32_t way) {
   int32_t groups = r->n_groups;
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < groups - 1; k++) {
     for (int32_t a = 0; a < groups && st == BERTH_OK; a++) {
       int32_t to = wrap((int64_t)a + way, groups), of = wrap((int64_t)a - (int64_t)k * way, groups);
-      st = emit(s, (berth_i_message){ step + k, r->start[a], r->start[to], r->start[of], r->size[of], 1 });
+      st = emit(s, (berth_i_message){ step + k, r->start[a], r->start[to], r->start[of],
+                                      r->size[of], 1 });
     }
   }
   return st;
@@ -149,7 +160,8 @@ static berth_status gather_tree(berth_i_schedule *s, int32_t n) {
   return gather_by_firsts(s, &all, 1);
 }
 
-berth_status berth_i_gather(berth_i_schedule *s, berth_expand_algorithm how, const berth_i_rounds *r, int32_t way) {
+berth_status berth_i_gather(berth_i_schedule *s, berth_expand_algorithm how,
+                            const berth_i_rounds *r, int32_t way) {
   switch (how) {
     case BERTH_EXPAND_RING: return gather_ring(s, r->n, way);
     case BERTH_EXPAND_TREE: return gather_tree(s, r->n);
@@ -160,14 +172,15 @@ berth_status berth_i_gather(berth_i_schedule *s, berth_expand_algorithm how, con
   return equal_groups(r) ? gather_two_rings(s, r, way) : gather_by_firsts(s, r, way);
 }
 
-/* ---- all-to-all ------------------------------------------------------------------------------ */
+/* ---- all-to-all ---- */
 
 /* @param in_turn in n - 1 steps, one partner each */
 static berth_status exchange_pairs(berth_i_schedule *s, int32_t n, bool in_turn) {
   berth_status st = BERTH_OK;
   for (int32_t j = 1; j < n; j++) {
     for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-      st = emit(s, (berth_i_message){ in_turn ? j - 1 : 0, i, wrap((int64_t)i + j, n), BERTH_NONE, 1, 0 });
+      st = emit(s, (berth_i_message){ in_turn ? j - 1 : 0, i, wrap((int64_t)i + j, n), BERTH_NONE,
+                                      1, 0 });
     }
   }
   return st;
@@ -185,7 +198,8 @@ static berth_status exchange_by_bits(berth_i_schedule *s, int32_t n) {
   berth_status st = BERTH_OK;
   for (int64_t k = 1; k < n; k *= 2, step++) {
     int32_t count = count_with_bit(n, k);
-    for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = emit(s, (berth_i_message){ step, i, wrap(i + k, n), BERTH_NONE, count, 0 });
+    for (int32_t i = 0; i < n && st == BERTH_OK; i++)
+      st = emit(s, (berth_i_message){ step, i, wrap(i + k, n), BERTH_NONE, count, 0 });
   }
   return st;
 }
@@ -202,19 +216,22 @@ static berth_status exchange_by_rank(berth_i_schedule *s, const berth_i_rounds *
   }
   for (int32_t j = 1; j < groups; j++) {
     for (int32_t i = 0; i < r->n && st == BERTH_OK; i++) {
-      st = emit(s, (berth_i_message){ size - 1 + j - 1, i, wrap((int64_t)i + (int64_t)j * size, r->n), BERTH_NONE, size, 0 });
+      st = emit(s,
+                (berth_i_message){ size - 1 + j - 1, i, wrap((int64_t)i + (int64_t)j * size, r->n),
+                                   BERTH_NONE, size, 0 });
     }
   }
   return st;
 }
 
-berth_status berth_i_exchange(berth_i_schedule *s, berth_expand_algorithm how, const berth_i_rounds *r) {
+berth_status berth_i_exchange(berth_i_schedule *s, berth_expand_algorithm how,
+                              const berth_i_rounds *r) {
   if (how == BERTH_EXPAND_HALVING) return exchange_by_bits(s, r->n);
   if (how == BERTH_EXPAND_HIERARCHICAL && equal_groups(r)) return exchange_by_rank(s, r);
   return exchange_pairs(s, r->n, how != BERTH_EXPAND_DIRECT);
 }
 
-/* ---- broadcast --------------------------------------------------------------------------------- */
+/* ---- broadcast ---- */
 
 static berth_status pass(berth_i_schedule *s, int32_t step, int32_t src, int32_t dst) {
   return emit(s, (berth_i_message){ step, src, dst, 0, 1, 1 });
@@ -226,9 +243,11 @@ static int64_t power_below(int32_t n) {
   return k;
 }
 
-/* Binomial tree over the n positions from `first` on, its root `root` behind that. The longest way first: few ways are long then,
- * and between neighbouring groups there are no more than there must be. */
-static berth_status spread_binomial(berth_i_schedule *s, int32_t first, int32_t n, int32_t root, int32_t step) {
+/* Binomial tree over the n positions from `first` on, its root `root` behind that. The longest way
+ * first: few ways are long then, and between neighbouring groups there are no more than there must
+ * be. */
+static berth_status spread_binomial(berth_i_schedule *s, int32_t first, int32_t n, int32_t root,
+                                    int32_t step) {
   berth_status st = BERTH_OK;
   for (int64_t k = power_below(n); n > 1 && k >= 1; k /= 2, step++) {
     for (int64_t i = 0; i + k < n && st == BERTH_OK; i += 2 * k) {
@@ -260,7 +279,8 @@ static berth_status spread_groups(berth_i_schedule *s, const berth_i_rounds *r, 
   return st;
 }
 
-/* The blocks of what the root has: every position gets its own, and on the way those of the positions behind it in the tree. */
+/* The blocks of what the root has: every position gets its own, and on the way those of the
+ * positions behind it in the tree. */
 berth_status berth_i_scatter(berth_i_schedule *s, int32_t n, int32_t root) {
   int32_t step = 0;
   berth_status st = BERTH_OK;
@@ -273,7 +293,8 @@ berth_status berth_i_scatter(berth_i_schedule *s, int32_t n, int32_t root) {
   return st;
 }
 
-berth_status berth_i_spread(berth_i_schedule *s, berth_expand_algorithm how, const berth_i_rounds *r, int32_t root) {
+berth_status berth_i_spread(berth_i_schedule *s, berth_expand_algorithm how,
+                            const berth_i_rounds *r, int32_t root) {
   berth_status st = BERTH_OK;
   if (how == BERTH_EXPAND_TREE) return spread_binomial(s, 0, r->n, root, 0);
   if (how == BERTH_EXPAND_HIERARCHICAL) return spread_groups(s, r, root);

@@ -21,12 +21,14 @@ berth_forward_options berth_forward_default(void) {
   return (berth_forward_options){ .memory_fraction = 1 };
 }
 
-/* ---- which are forward -------------------------------------------------------------------- */
+/* ---- which are forward ---- */
 
 /* Of two twins without flags the later one is backward. */
 static bool is_late_twin(const passes *p, int32_t v) {
   int32_t twin = berth_i_twin(p->g, v);
-  if (twin == BERTH_NONE || (berth_i_flags(p->g, v) | berth_i_flags(p->g, twin)) & BERTH_OP_BACKWARD) return false;
+  if (twin == BERTH_NONE
+      || (berth_i_flags(p->g, v) | berth_i_flags(p->g, twin)) & BERTH_OP_BACKWARD)
+    return false;
   return p->place[twin] < p->place[v];
 }
 
@@ -41,7 +43,9 @@ static bool follows_backward(const passes *p, int32_t v) {
   return false;
 }
 
-static bool is_flagged(const berth_graph *g, int32_t v) { return berth_i_flags(g, v) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE); }
+static bool is_flagged(const berth_graph *g, int32_t v) {
+  return berth_i_flags(g, v) & (BERTH_OP_BACKWARD | BERTH_OP_UPDATE);
+}
 
 static void classify(passes *p) {
   const berth_graph *g = p->g;
@@ -49,7 +53,8 @@ static void classify(passes *p) {
   for (int32_t k = 0; k < g->n_ops; k++) {
     int32_t v = g->topo[k];
     p->forward[v] = !is_flagged(g, v) && !is_late_twin(p, v) && !follows_backward(p, v);
-    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) p->tainted[g->wait[i]] |= !p->forward[v];
+    for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++)
+      p->tainted[g->wait[i]] |= !p->forward[v];
   }
 }
 
@@ -62,8 +67,10 @@ static berth_status check_collective(const passes *p, int32_t k) {
   }
   if (yes == BERTH_NONE || no == BERTH_NONE) return BERTH_OK;
   char one[80], two[80];
-  return berth_i_fail(p->g->ctx, BERTH_EINVAL, "forward: collective %ld has forward and other members: %s, %s", (long)k,
-                      berth_i_op_label(p->g, yes, one, sizeof one), berth_i_op_label(p->g, no, two, sizeof two));
+  return berth_i_fail(p->g->ctx, BERTH_EINVAL,
+                      "forward: collective %ld has forward and other members: %s, %s", (long)k,
+                      berth_i_op_label(p->g, yes, one, sizeof one),
+                      berth_i_op_label(p->g, no, two, sizeof two));
 }
 
 static berth_status check_passes(const passes *p) {
@@ -75,14 +82,15 @@ static berth_status check_passes(const passes *p) {
   return st;
 }
 
-/* ---- what the others go with ---------------------------------------------------------------- */
+/* ---- what the others go with ---- */
 
 static int32_t with_most_parameters(const passes *p, int32_t v) {
   const berth_graph *g = p->g;
   int32_t best = BERTH_NONE;
   for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     int32_t u = p->image[g->producer[g->in[i]]];
-    double bytes = u == BERTH_NONE ? 0 : berth_i_param(g, u), most = best == BERTH_NONE ? 0 : berth_i_param(g, best);
+    double bytes = u == BERTH_NONE ? 0 : berth_i_param(g, u),
+           most = best == BERTH_NONE ? 0 : berth_i_param(g, best);
     if (bytes > most || (bytes > 0 && bytes == most && u < best)) best = u;
   }
   return best;
@@ -94,7 +102,8 @@ static int32_t with_most_bytes(const passes *p, int32_t v) {
   double most = -1;
   for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
     int32_t t = g->in[i], u = p->image[g->producer[t]];
-    if (u == BERTH_NONE || g->tensor_bytes[t] < most || (g->tensor_bytes[t] == most && u > best)) continue;
+    if (u == BERTH_NONE || g->tensor_bytes[t] < most || (g->tensor_bytes[t] == most && u > best))
+      continue;
     best = u;
     most = g->tensor_bytes[t];
   }
@@ -129,7 +138,8 @@ static void find_leads(passes *p) {
   }
 }
 
-/* Along the order from producers; against it from readers; what is left, to the lowest forward op. */
+/* Along the order from producers; against it from readers; what is left, to the lowest forward
+ * op. */
 static void find_images(passes *p) {
   const berth_graph *g = p->g;
   int32_t lowest = 0;
@@ -145,10 +155,12 @@ static void find_images(passes *p) {
 }
 
 static berth_status tie(passes *p, int32_t v) {
-  int32_t a = berth_i_sharing_root(&p->sharing, v), b = berth_i_sharing_root(&p->sharing, p->image[v]);
+  int32_t a = berth_i_sharing_root(&p->sharing, v),
+          b = berth_i_sharing_root(&p->sharing, p->image[v]);
   if (a == b) return BERTH_OK;
   berth_i_apart why = berth_i_sharing_apart(&p->sharing, a, b);
-  if (why != BERTH_I_TOGETHER) return berth_i_sharing_refuse(&p->sharing, "forward", v, p->image[v], why);
+  if (why != BERTH_I_TOGETHER)
+    return berth_i_sharing_refuse(&p->sharing, "forward", v, p->image[v], why);
   berth_i_sharing_join(&p->sharing, a, b);
   return BERTH_OK;
 }
@@ -159,7 +171,7 @@ static berth_status tie_all(passes *p) {
   return st;
 }
 
-/* ---- groups and memory ----------------------------------------------------------------------- */
+/* ---- groups and memory ---- */
 
 /* Forward ops that share a set share a device. */
 static void number_groups(passes *p) {
@@ -197,7 +209,7 @@ static void count_memory(passes *p) {
   }
 }
 
-/* ---- the graph --------------------------------------------------------------------------------- */
+/* ---- the graph ---- */
 
 static bool can_run(const passes *p, int32_t v, int32_t type) {
   const berth_i_sharing *s = &p->sharing;
@@ -207,9 +219,10 @@ static bool can_run(const passes *p, int32_t v, int32_t type) {
 
 static berth_status refuse_type(const passes *p, int32_t v, int32_t type) {
   char label[80];
-  return berth_i_fail(p->g->ctx, BERTH_EUNSUPPORTED, "forward: %s has no times, so it cannot be kept off device type \"%s\", "
-                      "which an op that goes with it cannot run", berth_i_op_label(p->g, v, label, sizeof label),
-                      p->g->types[type]);
+  return berth_i_fail(p->g->ctx, BERTH_EUNSUPPORTED,
+                      "forward: %s has no times, so it cannot be kept off device type \"%s\", "
+                      "which an op that goes with it cannot run",
+                      berth_i_op_label(p->g, v, label, sizeof label), p->g->types[type]);
 }
 
 /* Times of types that an op which goes with it cannot run are taken from it. */
@@ -221,7 +234,8 @@ static berth_status limit_types(passes *p, int32_t v, berth_op *op) {
   }
   if (!op->seconds) return BERTH_OK;
   op->seconds = p->seconds;
-  if (!can_run(p, v, p->g->n_types) && (p->g->n_types > 1 || p->g->types[0][0])) op->flop = op->bytes = 0;
+  if (!can_run(p, v, p->g->n_types) && (p->g->n_types > 1 || p->g->types[0][0]))
+    op->flop = op->bytes = 0;
   return BERTH_OK;
 }
 
@@ -248,7 +262,8 @@ static berth_status add_tensor(passes *p, int32_t t) {
   int32_t id;
   if (st == BERTH_OK) st = berth_graph_builder_add_tensor(p->b, &x, &id);
   for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) {
-    if (p->forward[g->use[j]]) st = berth_graph_builder_add_consumer(p->b, id, p->number[g->use[j]]);
+    if (p->forward[g->use[j]])
+      st = berth_graph_builder_add_consumer(p->b, id, p->number[g->use[j]]);
   }
   return st;
 }
@@ -297,7 +312,7 @@ static berth_status build(passes *p, berth_graph **out) {
   return st == BERTH_OK ? berth_graph_builder_finish(p->b, out) : st;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 static void set_defaults(void *out) { *(berth_forward_options *)out = berth_forward_default(); }
 
@@ -348,7 +363,8 @@ static berth_status run(passes *p, berth_graph **out) {
   return build(p, out);
 }
 
-berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts, berth_graph **out, int32_t *map) {
+berth_status berth_graph_forward(const berth_graph *g, const berth_forward_options *opts,
+                                 berth_graph **out, int32_t *map) {
   const berth_forward_options defaults = berth_forward_default();
   const berth_share_options free_of_limits = berth_share_default();
   passes p = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = opts ? opts : &defaults };

@@ -50,8 +50,8 @@ static void number_places(const berth_i_clusters *c, int32_t *place) {
   for (int32_t x = c->line.next[c->n_nodes]; x != c->n_nodes; x = c->line.next[x]) place[x] = n++;
 }
 
-static berth_status contract(const berth_graph *g, const berth_fuse_options *o, berth_i_check check, berth_i_sharing *sharing,
-                             int32_t *place) {
+static berth_status contract(const berth_graph *g, const berth_fuse_options *o, berth_i_check check,
+                             berth_i_sharing *sharing, int32_t *place) {
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   berth_i_clusters c;
   berth_i_pairs pairs;
@@ -77,8 +77,8 @@ static int32_t number_roots(const berth_i_sharing *s, int32_t *number, int32_t *
   return n;
 }
 
-static berth_status fuse(const berth_graph *g, const char *who, const berth_fuse_options *o, berth_i_check check,
-                         berth_graph **out, int32_t *map) {
+static berth_status fuse(const berth_graph *g, const char *who, const berth_fuse_options *o,
+                         berth_i_check check, berth_graph **out, int32_t *map) {
   berth_i_pool scratch = berth_i_pool_empty(g->ctx);
   size_t ops = (size_t)g->n_ops;
   berth_status st = berth_options_check(g->ctx, berth_fuse_option_table(), o);
@@ -97,12 +97,15 @@ done:
   return st;
 }
 
-berth_status berth_graph_fuse(const berth_graph *g, const berth_fuse_options *opts, berth_graph **out, int32_t *map) {
+berth_status berth_graph_fuse(const berth_graph *g, const berth_fuse_options *opts,
+                              berth_graph **out, int32_t *map) {
   const berth_fuse_options defaults = berth_fuse_default(), *o = opts ? opts : &defaults;
-  return fuse(g, "fuse", o, o->check == BERTH_FUSE_CHEAP ? BERTH_I_CHECK_CHEAP : BERTH_I_CHECK_EXACT, out, map);
+  return fuse(g, "fuse", o,
+              o->check == BERTH_FUSE_CHEAP ? BERTH_I_CHECK_CHEAP : BERTH_I_CHECK_EXACT, out, map);
 }
 
-berth_status berth_graph_fuse_chains(const berth_graph *g, const berth_fuse_options *opts, berth_graph **out, int32_t *map) {
+berth_status berth_graph_fuse_chains(const berth_graph *g, const berth_fuse_options *opts,
+                                     berth_graph **out, int32_t *map) {
   berth_fuse_options o = opts ? *opts : berth_fuse_default();
   o.scope = BERTH_FUSE_ALL;
   o.check = BERTH_FUSE_EXACT;

@@ -1,10 +1,11 @@
-/* Order maintenance by labels: Bender, Cole, Demaine, Farach-Colton, Zito, "Two simplified algorithms for maintaining order in a
- * list", ESA 2002. */
+/* Order maintenance by labels: Bender, Cole, Demaine, Farach-Colton, Zito, "Two simplified
+ * algorithms for maintaining order in a list", ESA 2002. */
 #include "line_internal.h"
 
 #define TOP ((uint64_t)1 << 62)
 
-berth_status berth_i_line_init(berth_i_pool *pool, int32_t n, const int32_t *order, berth_i_line *l) {
+berth_status berth_i_line_init(berth_i_pool *pool, int32_t n, const int32_t *order,
+                               berth_i_line *l) {
   uint64_t gap = TOP / ((uint64_t)n + 1);
   int32_t last = n;
   *l = (berth_i_line){ .n = n };
@@ -30,9 +31,12 @@ void berth_i_line_remove(berth_i_line *l, int32_t x) {
   l->prev[l->next[x]] = l->prev[x];
 }
 
-static uint64_t label_behind(const berth_i_line *l, int32_t x) { return l->next[x] == l->n ? TOP : l->label[l->next[x]]; }
+static uint64_t label_behind(const berth_i_line *l, int32_t x) {
+  return l->next[x] == l->n ? TOP : l->label[l->next[x]];
+}
 
-/* From `first`, `count` things on labels evenly over [low, low + size). The end keeps 0, which is where its stretch begins. */
+/* From `first`, `count` things on labels evenly over [low, low + size). The end keeps 0, which is
+ * where its stretch begins. */
 static void spread(berth_i_line *l, int32_t first, int32_t count, uint64_t low, uint64_t size) {
   uint64_t gap = size / (uint64_t)count;
   int32_t x = first;

@@ -1,4 +1,5 @@
-/* Meta-ops: the logical operators of a program whose ops were split into blocks, found again from the graph alone. */
+/* Meta-ops: the logical operators of a program whose ops were split into blocks, found again from
+ * the graph alone. */
 #include "graph/graph_internal.h"
 
 typedef struct runs {
@@ -8,7 +9,9 @@ typedef struct runs {
   double tolerance;
 } runs;
 
-static bool same_kind(const berth_graph *g, int32_t a, int32_t b) { return !g->op_kind || g->op_kind[a] == g->op_kind[b]; }
+static bool same_kind(const berth_graph *g, int32_t a, int32_t b) {
+  return !g->op_kind || g->op_kind[a] == g->op_kind[b];
+}
 
 static int32_t inputs(const berth_graph *g, int32_t op) { return g->in_at[op + 1] - g->in_at[op]; }
 
@@ -19,8 +22,8 @@ static bool same_time(const runs *r, int32_t a, int32_t b) {
 }
 
 static bool alike(const runs *r, int32_t first, int32_t op) {
-  return r->depth[first] == r->depth[op] && inputs(r->g, first) == inputs(r->g, op) && same_kind(r->g, first, op)
-      && same_time(r, first, op);
+  return r->depth[first] == r->depth[op] && inputs(r->g, first) == inputs(r->g, op)
+         && same_kind(r->g, first, op) && same_time(r, first, op);
 }
 
 static int32_t number_runs(const runs *r, int32_t *set) {
@@ -37,17 +40,20 @@ static berth_status check_runs(const berth_graph *g, const double *comp, double 
     return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: tolerance %g is not in 0..1", tolerance);
   }
   for (int32_t i = 0; i < g->n_ops; i++) {
-    if (!(comp[i] >= 0)) return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: time %g s of op %d", comp[i], (int)i);
+    if (!(comp[i] >= 0))
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "meta-ops: time %g s of op %d", comp[i], (int)i);
   }
   return BERTH_OK;
 }
 
-berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance, int32_t *set, int32_t *n) {
+berth_status berth_meta_ops(const berth_graph *g, const double *comp, double tolerance,
+                            int32_t *set, int32_t *n) {
   runs r = { g, comp, NULL, tolerance };
   berth_status st = check_runs(g, comp, tolerance);
   if (st != BERTH_OK) return st;
   int32_t *depth;
-  if (!(depth = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *depth))) return berth_i_nomem(g->ctx);
+  if (!(depth = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *depth)))
+    return berth_i_nomem(g->ctx);
   if ((st = berth_depth(g, depth)) != BERTH_OK) goto done;
   r.depth = depth;
   int32_t count = number_runs(&r, set);

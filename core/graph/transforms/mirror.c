@@ -48,7 +48,7 @@ const berth_option_table *berth_mirror_option_table(void) {
   BERTH_I_OPTION_TABLE("mirror", options, berth_mirror_options, set_defaults);
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static berth_status check_forward_op(const berth_graph *g, int32_t v) {
   const char *what = NULL;
@@ -61,15 +61,18 @@ static berth_status check_forward_op(const berth_graph *g, int32_t v) {
   }
   if (!what) return BERTH_OK;
   char label[80];
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s %s already", berth_i_op_label(g, v, label, sizeof label), what);
+  return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s %s already",
+                      berth_i_op_label(g, v, label, sizeof label), what);
 }
 
 static berth_status check_graph(const berth_graph *g) {
   berth_status st = BERTH_OK;
   if (g->n_collectives > 0) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: graph has %ld collectives", (long)g->n_collectives);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: graph has %ld collectives",
+                        (long)g->n_collectives);
   }
-  if (g->n_ops > INT32_MAX / 2) return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: too many ops: %ld", (long)g->n_ops);
+  if (g->n_ops > INT32_MAX / 2)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: too many ops: %ld", (long)g->n_ops);
   for (int32_t v = 0; v < g->n_ops && st == BERTH_OK; v++) st = check_forward_op(g, v);
   return st;
 }
@@ -77,15 +80,18 @@ static berth_status check_graph(const berth_graph *g) {
 static berth_status check_seconds(const berth_graph *g, const double *seconds) {
   if (!seconds) return BERTH_OK;
   if (g->n_types != 1) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: backward times need a graph of one device type, this has %ld",
+    return berth_i_fail(g->ctx, BERTH_EINVAL,
+                        "mirror: backward times need a graph of one device type, this has %ld",
                         (long)g->n_types);
   }
   char label[80];
   for (int32_t v = 0; v < g->n_ops; v++) {
     if (seconds[v] >= 0) continue;
     berth_i_op_label(g, v, label, sizeof label);
-    if (isnan(seconds[v])) return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time is not a number", label);
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time %g s is negative", label, seconds[v]);
+    if (isnan(seconds[v]))
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time is not a number", label);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "mirror: %s: backward time %g s is negative", label,
+                        seconds[v]);
   }
   return BERTH_OK;
 }
@@ -97,15 +103,18 @@ static berth_status check(const berth_graph *g, const berth_mirror_options *opts
   return check_seconds(g, opts->seconds);
 }
 
-/* ---- ops -------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 static int32_t twin_of(const mirror *m, int32_t v) { return 2 * m->g->n_ops - 1 - v; }
 
-static double scaled(double seconds, double ratio) { return isinf(seconds) ? BERTH_UNSUPPORTED : seconds * ratio; }
+static double scaled(double seconds, double ratio) {
+  return isinf(seconds) ? BERTH_UNSUPPORTED : seconds * ratio;
+}
 
 static const double *backward_seconds(mirror *m, int32_t v, const double *forward) {
   if (m->opts->seconds) return &m->opts->seconds[v];
-  for (int32_t k = 0; forward && k < m->g->n_types; k++) m->seconds[k] = scaled(forward[k], m->opts->ratio);
+  for (int32_t k = 0; forward && k < m->g->n_types; k++)
+    m->seconds[k] = scaled(forward[k], m->opts->ratio);
   return forward ? m->seconds : NULL;
 }
 
@@ -115,7 +124,8 @@ static berth_status backward_name(mirror *m, const char *forward, const char **o
   *out = NULL;
   if (n == 0) return BERTH_OK;
   berth_status st;
-  if ((st = berth_i_pool_grow(&m->pool, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&m->pool, &buf, &m->name_cap, n + sizeof suffix, 1)) != BERTH_OK)
+    return st;
   m->name = buf;
   memcpy(m->name, forward, n);
   memcpy(m->name + n, suffix, sizeof suffix);
@@ -152,7 +162,7 @@ static berth_status add_ops(mirror *m) {
   return st;
 }
 
-/* ---- tensors ---------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 static berth_status add_forward_tensor(mirror *m, int32_t t) {
   berth_tensor x;
@@ -186,7 +196,8 @@ static berth_status add_gradient(mirror *m, int32_t t, int32_t v) {
 
 static berth_status add_gradients(mirror *m, int32_t t) {
   berth_status st = BERTH_OK;
-  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++) st = add_gradient(m, t, m->g->use[j]);
+  for (int32_t j = m->g->use_at[t]; j < m->g->use_at[t + 1] && st == BERTH_OK; j++)
+    st = add_gradient(m, t, m->g->use[j]);
   return st;
 }
 
@@ -202,7 +213,8 @@ static bool is_sink(const berth_graph *g, int32_t v) {
 static berth_status join_twin(mirror *m, int32_t v) {
   const berth_graph *g = m->g;
   berth_status st = BERTH_OK;
-  if (g->out_at[v] == g->out_at[v + 1]) return berth_graph_builder_connect(m->b, v, twin_of(m, v), 0, NULL);
+  if (g->out_at[v] == g->out_at[v + 1])
+    return berth_graph_builder_connect(m->b, v, twin_of(m, v), 0, NULL);
   for (int32_t i = g->out_at[v]; i < g->out_at[v + 1] && st == BERTH_OK; i++) {
     st = berth_graph_builder_add_consumer(m->b, g->out[i], twin_of(m, v));
   }
@@ -231,16 +243,18 @@ static berth_status add_tensors(mirror *m) {
   for (int32_t t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_forward_tensor(m, t);
   if (st == BERTH_OK) st = add_joins(m);
   for (int32_t t = 0; t < m->g->n_tensors && st == BERTH_OK; t++) st = add_gradients(m, t);
-  for (int32_t t = 0; m->opts->activations && t < m->g->n_tensors && st == BERTH_OK; t++) st = add_activations(m, t);
+  for (int32_t t = 0; m->opts->activations && t < m->g->n_tensors && st == BERTH_OK; t++)
+    st = add_activations(m, t);
   return st;
 }
 
-/* ---- the whole -------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status build(mirror *m, berth_graph **out) {
   const berth_graph *g = m->g;
   berth_status st;
-  if ((st = berth_graph_builder_types(m->b, g->n_types, (const char *const *)g->types)) != BERTH_OK) return st;
+  if ((st = berth_graph_builder_types(m->b, g->n_types, (const char *const *)g->types)) != BERTH_OK)
+    return st;
   if ((st = berth_graph_builder_name(m->b, g->name)) != BERTH_OK) return st;
   if ((st = berth_graph_builder_reserve(m->b, 2 * g->n_ops, 0, 0)) != BERTH_OK) return st;
   if ((st = add_ops(m)) != BERTH_OK) return st;
@@ -252,7 +266,8 @@ static void write_origin(const berth_graph *g, int32_t *origin) {
   for (int32_t v = 0; origin && v < g->n_ops; v++) origin[v] = origin[2 * g->n_ops - 1 - v] = v;
 }
 
-berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts, berth_graph **out, int32_t *origin) {
+berth_status berth_graph_mirror(const berth_graph *g, const berth_mirror_options *opts,
+                                berth_graph **out, int32_t *origin) {
   const berth_mirror_options defaults = berth_mirror_default();
   mirror m = { .pool = berth_i_pool_empty(g->ctx), .g = g, .opts = opts ? opts : &defaults };
   berth_status st = check(g, m.opts);

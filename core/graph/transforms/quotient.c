@@ -30,23 +30,31 @@ typedef struct quotient {
   berth_graph_builder *b;
 } quotient;
 
-/* ---- sets -------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 static void start_sets(quotient *q) {
   for (int32_t k = 0; k < q->n; k++) {
-    q->set[k] = (common){ .first = BERTH_NONE, .pin = BERTH_NONE, .group = BERTH_NONE, .twin = NONE_YET, .all = UINT32_MAX,
-                          .one_kind = true, .inner_all = UINT32_MAX };
+    q->set[k] = (common){ .first = BERTH_NONE,
+                          .pin = BERTH_NONE,
+                          .group = BERTH_NONE,
+                          .twin = NONE_YET,
+                          .all = UINT32_MAX,
+                          .one_kind = true,
+                          .inner_all = UINT32_MAX };
   }
 }
 
-static int32_t kind_of(const berth_graph *g, int32_t op) { return g->op_kind ? g->op_kind[op] : BERTH_NONE; }
+static int32_t kind_of(const berth_graph *g, int32_t op) {
+  return g->op_kind ? g->op_kind[op] : BERTH_NONE;
+}
 
 static void add_times(quotient *q, int32_t k, int32_t op) {
   const double *seconds = berth_i_profile_of(q->g, op);
   int32_t types = q->g->n_types;
   if (!seconds) return;
   q->set[k].has_times = true;
-  for (int32_t i = 0; i < types; i++) q->seconds[(size_t)k * (size_t)types + (size_t)i] += seconds[i];
+  for (int32_t i = 0; i < types; i++)
+    q->seconds[(size_t)k * (size_t)types + (size_t)i] += seconds[i];
 }
 
 static void add_member(quotient *q, int32_t op) {
@@ -73,7 +81,8 @@ static void note_place(quotient *q, int32_t op) {
 }
 
 static void note_twin(quotient *q, int32_t op) {
-  int32_t own = q->map[op], twin = berth_i_twin(q->g, op), other = twin == BERTH_NONE ? own : q->map[twin];
+  int32_t own = q->map[op], twin = berth_i_twin(q->g, op),
+          other = twin == BERTH_NONE ? own : q->map[twin];
   common *x = &q->set[own];
   if (other == own || x->twin == other) return;
   x->twin = x->twin == NONE_YET ? other : SEVERAL;
@@ -90,10 +99,12 @@ static void match_twins(quotient *q) {
 /* A backward op that is fused with an optimiser step is no forward op. */
 static uint32_t flags_of(const common *x, bool forward_inside) {
   const uint32_t pass = BERTH_OP_BACKWARD | BERTH_OP_UPDATE;
-  return forward_inside ? x->all : (x->all & (BERTH_OP_SPLITTABLE | BERTH_OP_COMMUNICATION)) | (x->any & pass);
+  return forward_inside
+             ? x->all
+             : (x->all & (BERTH_OP_SPLITTABLE | BERTH_OP_COMMUNICATION)) | (x->any & pass);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 static bool is_inner(const quotient *q, int32_t t) {
   const berth_graph *g = q->g;
@@ -127,7 +138,9 @@ static berth_status add_leaving(quotient *q, int32_t t, int32_t *id) {
 }
 
 static berth_status add_kept(quotient *q, int32_t k) {
-  const berth_tensor x = { .producer = k, .resident_bytes = q->set[k].inner, .flags = q->set[k].inner_all };
+  const berth_tensor x = { .producer = k,
+                           .resident_bytes = q->set[k].inner,
+                           .flags = q->set[k].inner_all };
   return x.resident_bytes > 0 ? berth_graph_builder_add_tensor(q->b, &x, NULL) : BERTH_OK;
 }
 
@@ -139,11 +152,12 @@ static berth_status add_tensors(quotient *q) {
     if (is_inner(q, t)) swallow(q, t);
     else st = add_leaving(q, t, &id);
   }
-  for (int32_t k = 0; q->inner == BERTH_INNER_KEEP && k < q->n && st == BERTH_OK; k++) st = add_kept(q, k);
+  for (int32_t k = 0; q->inner == BERTH_INNER_KEEP && k < q->n && st == BERTH_OK; k++)
+    st = add_kept(q, k);
   return st;
 }
 
-/* ---- ops --------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 static const char *name_of(const berth_graph *g, int32_t op) {
   return g->op_name && g->op_name[op] != BERTH_NONE ? g->names.text[g->op_name[op]] : NULL;
@@ -155,7 +169,8 @@ static berth_status joint_name(quotient *q, const common *x, const char **out) {
   void *buf = q->name;
   *out = first ? first : last;
   if (x->size == 1 || !first || !last) return BERTH_OK;
-  berth_status st = berth_i_pool_grow(&q->pool, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
+  berth_status st =
+      berth_i_pool_grow(&q->pool, &buf, &q->name_cap, strlen(first) + strlen(last) + 32, 1);
   q->name = buf;
   if (st != BERTH_OK) return st;
   if (x->size == 2) snprintf(q->name, q->name_cap, "%s+%s", first, last);
@@ -172,8 +187,13 @@ static const char *joint_kind(const quotient *q, const common *x) {
 
 static berth_status add_op(quotient *q, int32_t k, bool forward_inside) {
   const common *x = &q->set[k];
-  berth_op op = { .kind = joint_kind(q, x), .flop = x->flop, .bytes = x->bytes, .param_bytes = x->param_bytes,
-                  .workspace_bytes = x->workspace_bytes, .group = x->group, .pin = x->pin };
+  berth_op op = { .kind = joint_kind(q, x),
+                  .flop = x->flop,
+                  .bytes = x->bytes,
+                  .param_bytes = x->param_bytes,
+                  .workspace_bytes = x->workspace_bytes,
+                  .group = x->group,
+                  .pin = x->pin };
   berth_status st = joint_name(q, x, &op.name);
   if (st != BERTH_OK) return st;
   op.seconds = x->has_times ? q->seconds + (size_t)k * (size_t)q->g->n_types : NULL;
@@ -182,7 +202,8 @@ static berth_status add_op(quotient *q, int32_t k, bool forward_inside) {
   return berth_graph_builder_add_op(q->b, &op, NULL);
 }
 
-/* Is some op of the set neither backward nor update? @param met [n] scratch: 0 where there is one */
+/* Is some op of the set neither backward nor update? @param met [n] scratch: 0 where there is
+ * one */
 static void find_forward(quotient *q) {
   memset(q->met, 0xff, (size_t)q->n * sizeof *q->met);
   for (int32_t v = 0; v < q->g->n_ops; v++) {
@@ -202,7 +223,7 @@ static berth_status add_ops(quotient *q) {
   return st;
 }
 
-/* ---- collectives -------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 /* @param stamp another one for each list */
 static int32_t map_list(quotient *q, int32_t n, const int32_t *ops, int32_t stamp, int32_t *list) {
@@ -234,7 +255,7 @@ static berth_status add_collectives(quotient *q) {
   return st;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status build(quotient *q, berth_graph **out) {
   berth_status st;
@@ -244,7 +265,8 @@ static berth_status build(quotient *q, berth_graph **out) {
   return berth_graph_builder_finish(q->b, out);
 }
 
-berth_status berth_i_quotient(const berth_graph *g, int32_t n, const int32_t *map, berth_fuse_inner inner, berth_graph **out) {
+berth_status berth_i_quotient(const berth_graph *g, int32_t n, const int32_t *map,
+                              berth_fuse_inner inner, berth_graph **out) {
   quotient q = { .pool = berth_i_pool_empty(g->ctx), .g = g, .n = n, .map = map, .inner = inner };
   size_t sets = (size_t)n;
   berth_status st = berth_i_builder_like(g, &q.b);

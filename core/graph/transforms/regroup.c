@@ -30,7 +30,8 @@ static berth_status add_tensors(const berth_graph *g, berth_graph_builder *b) {
   berth_tensor x;
   berth_status st = BERTH_OK;
   for (int32_t t = 0; t < g->n_tensors && st == BERTH_OK; t++) {
-    if ((st = berth_graph_tensor(g, t, &x)) == BERTH_OK) st = berth_graph_builder_add_tensor(b, &x, NULL);
+    if ((st = berth_graph_tensor(g, t, &x)) == BERTH_OK)
+      st = berth_graph_builder_add_tensor(b, &x, NULL);
   }
   return st;
 }
@@ -39,7 +40,8 @@ static berth_status add_tensors(const berth_graph *g, berth_graph_builder *b) {
 static berth_status add_consumers(const berth_graph *g, berth_graph_builder *b) {
   berth_status st = BERTH_OK;
   for (int32_t t = 0; t < g->n_tensors; t++) {
-    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++) st = berth_graph_builder_add_consumer(b, t, g->use[j]);
+    for (int32_t j = g->use_at[t]; j < g->use_at[t + 1] && st == BERTH_OK; j++)
+      st = berth_graph_builder_add_consumer(b, t, g->use[j]);
   }
   return st;
 }
@@ -69,7 +71,8 @@ berth_status berth_i_regroup(const berth_graph *g, const int32_t *group, berth_g
   if (st == BERTH_OK) st = add_ops(g, group, b);
   if (st == BERTH_OK) st = berth_i_copy_tensors(g, b);
   if (st == BERTH_OK) st = add_collectives(g, b);
-  if (st == BERTH_OK && (st = berth_graph_builder_finish(b, out)) == BERTH_OK) restore_inputs(g, *out);
+  if (st == BERTH_OK && (st = berth_graph_builder_finish(b, out)) == BERTH_OK)
+    restore_inputs(g, *out);
   berth_graph_builder_release(b);
   return st;
 }

@@ -3,10 +3,12 @@
 #include "transform_internal.h"
 
 berth_share_options berth_share_default(void) {
-  return (berth_share_options){ .max_ops = INT32_MAX, .max_bytes = INFINITY, .param_multiple = 1, .max_seconds = INFINITY };
+  return (berth_share_options){
+    .max_ops = INT32_MAX, .max_bytes = INFINITY, .param_multiple = 1, .max_seconds = INFINITY
+  };
 }
 
-/* ---- options ----------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static void set_defaults(void *out) { *(berth_share_options *)out = berth_share_default(); }
 
@@ -28,34 +30,42 @@ const berth_option_table *berth_share_option_table(void) {
   BERTH_I_OPTION_TABLE("share", options, berth_share_options, set_defaults);
 }
 
-static berth_status check_time(const berth_graph *g, const char *who, const berth_share_options *o, int32_t op) {
+static berth_status check_time(const berth_graph *g, const char *who, const berth_share_options *o,
+                               int32_t op) {
   if (o->seconds ? o->seconds[op] >= 0 : berth_i_profile_of(g, op) != NULL) return BERTH_OK;
   char label[80];
   berth_i_op_label(g, op, label, sizeof label);
   if (o->seconds) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option seconds: %s: %g s is no time", who, label, o->seconds[op]);
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option seconds: %s: %g s is no time", who, label,
+                        o->seconds[op]);
   }
-  return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: option max_seconds: %s has no times in the graph: give option seconds", who,
-                      label);
+  return berth_i_fail(g->ctx, BERTH_EINVAL,
+                      "%s: option max_seconds: %s has no times in the graph: give option seconds",
+                      who, label);
 }
 
-static berth_status check_devices(const berth_graph *g, const char *who, const berth_share_options *o) {
-  if (o->n_devices < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %ld devices", who, (long)o->n_devices);
+static berth_status check_devices(const berth_graph *g, const char *who,
+                                  const berth_share_options *o) {
+  if (o->n_devices < 0)
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %ld devices", who, (long)o->n_devices);
   for (int32_t d = 0; d < o->n_devices; d++) {
     if (o->device_type[d] >= BERTH_NONE && o->device_type[d] < g->n_types) continue;
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: device %ld: type %ld does not exist (there are %ld)", who, (long)d,
+    return berth_i_fail(g->ctx, BERTH_EINVAL,
+                        "%s: device %ld: type %ld does not exist (there are %ld)", who, (long)d,
                         (long)o->device_type[d], (long)g->n_types);
   }
   char label[80];
   for (int32_t v = 0; o->n_devices > 0 && v < g->n_ops; v++) {
     if (berth_i_pin(g, v) < o->n_devices) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%s: %s is pinned to device %ld, there are %ld", who,
-                        berth_i_op_label(g, v, label, sizeof label), (long)berth_i_pin(g, v), (long)o->n_devices);
+                        berth_i_op_label(g, v, label, sizeof label), (long)berth_i_pin(g, v),
+                        (long)o->n_devices);
   }
   return BERTH_OK;
 }
 
-static berth_status check_options(const berth_graph *g, const char *who, const berth_share_options *o) {
+static berth_status check_options(const berth_graph *g, const char *who,
+                                  const berth_share_options *o) {
   berth_status st = berth_options_check(g->ctx, berth_share_option_table(), o);
   if (st != BERTH_OK) return st;
   for (int32_t v = 0; (o->seconds || !isinf(o->max_seconds)) && v < g->n_ops; v++) {
@@ -64,13 +74,14 @@ static berth_status check_options(const berth_graph *g, const char *who, const b
   return check_devices(g, who, o);
 }
 
-/* ---- what an op is ------------------------------------------------------------------------ */
+/* ---- what an op is ---- */
 
 static void set_bit(uint64_t *bits, int32_t k) { bits[k / 64] |= (uint64_t)1 << (k % 64); }
 
 static bool is_any_type(const berth_graph *g) { return g->n_types == 1 && g->types[0][0] == '\0'; }
 
-/* As cost prices: times hold on the types that the graph names; elsewhere, and without times, the roofline does. */
+/* As cost prices: times hold on the types that the graph names; elsewhere, and without times, the
+ * roofline does. */
 static void set_types(const berth_i_sharing *s, int32_t op) {
   const berth_graph *g = s->g;
   const double *seconds = berth_i_profile_of(g, op);
@@ -83,17 +94,20 @@ static void set_types(const berth_i_sharing *s, int32_t op) {
 
 static void set_present(const berth_i_sharing *s, uint64_t *present) {
   int32_t other = s->g->n_types;
-  for (int32_t d = 0; d < s->o->n_devices; d++) set_bit(present, s->o->device_type[d] == BERTH_NONE ? other : s->o->device_type[d]);
+  for (int32_t d = 0; d < s->o->n_devices; d++)
+    set_bit(present, s->o->device_type[d] == BERTH_NONE ? other : s->o->device_type[d]);
 }
 
 static void keep_only(const berth_i_sharing *s, int32_t op, const uint64_t *bits) {
-  for (int32_t k = 0; k < s->words; k++) s->can[(size_t)op * (size_t)s->words + (size_t)k] &= bits[k];
+  for (int32_t k = 0; k < s->words; k++)
+    s->can[(size_t)op * (size_t)s->words + (size_t)k] &= bits[k];
 }
 
 /* A pinned op runs on the type of its device only. `bits` is [words] of zeros and is left so. */
 static void keep_pin_type(const berth_i_sharing *s, int32_t op, uint64_t *bits) {
   if (s->pin[op] == BERTH_NONE || s->o->n_devices == 0) return;
-  int32_t type = s->o->device_type[s->pin[op]] == BERTH_NONE ? s->g->n_types : s->o->device_type[s->pin[op]];
+  int32_t type =
+      s->o->device_type[s->pin[op]] == BERTH_NONE ? s->g->n_types : s->o->device_type[s->pin[op]];
   set_bit(bits, type);
   keep_only(s, op, bits);
   bits[type / 64] = 0;
@@ -102,14 +116,16 @@ static void keep_pin_type(const berth_i_sharing *s, int32_t op, uint64_t *bits) 
 static void set_runs(const berth_i_sharing *s, int32_t op) {
   const uint8_t *may = s->o->runs + (size_t)op * (size_t)s->o->n_devices;
   for (int32_t d = 0; d < s->o->n_devices; d++) {
-    if (may[d] && (s->pin[op] == BERTH_NONE || s->pin[op] == d)) set_bit(s->runs + (size_t)op * (size_t)s->run_words, d);
+    if (may[d] && (s->pin[op] == BERTH_NONE || s->pin[op] == d))
+      set_bit(s->runs + (size_t)op * (size_t)s->run_words, d);
   }
 }
 
 static void set_bytes(const berth_i_sharing *s, int32_t op) {
   const berth_graph *g = s->g;
   s->bytes[op] = berth_i_param(g, op) * s->o->param_multiple;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) s->bytes[op] += berth_i_resident(g, g->out[i]);
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+    s->bytes[op] += berth_i_resident(g, g->out[i]);
 }
 
 static void set_seconds(const berth_i_sharing *s, int32_t op) {
@@ -141,14 +157,18 @@ static berth_status alloc(berth_i_pool *pool, berth_i_sharing *s) {
   s->can = berth_i_pool_zalloc(pool, n * (size_t)s->words, sizeof *s->can);
   if (s->o->runs) s->runs = berth_i_pool_zalloc(pool, n * (size_t)s->run_words, sizeof *s->runs);
   if (!isinf(s->o->max_bytes)) s->bytes = berth_i_pool_alloc(pool, n, sizeof *s->bytes);
-  if (!isinf(s->o->max_seconds)) s->seconds = berth_i_pool_alloc(pool, n * (size_t)s->columns, sizeof *s->seconds);
+  if (!isinf(s->o->max_seconds))
+    s->seconds = berth_i_pool_alloc(pool, n * (size_t)s->columns, sizeof *s->seconds);
   return berth_i_pool_status(pool);
 }
 
-berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const berth_share_options *o, berth_i_pool *pool,
+berth_status berth_i_sharing_init(const berth_graph *g, const char *who,
+                                  const berth_share_options *o, berth_i_pool *pool,
                                   berth_i_sharing *s) {
   size_t words = (size_t)(g->n_types + 64) / 64;
-  *s = (berth_i_sharing){ .g = g, .o = o, .words = (int32_t)words, .columns = o->seconds ? 1 : g->n_types };
+  *s = (berth_i_sharing){
+    .g = g, .o = o, .words = (int32_t)words, .columns = o->seconds ? 1 : g->n_types
+  };
   berth_status st;
   if ((st = check_options(g, who, o)) != BERTH_OK) return st;
   s->run_words = o->n_devices / 64 + 1;
@@ -159,7 +179,7 @@ berth_status berth_i_sharing_init(const berth_graph *g, const char *who, const b
   return st;
 }
 
-/* ---- joining ----------------------------------------------------------------------------- */
+/* ---- joining ---- */
 
 static bool share_a_bit(const uint64_t *bits, int32_t words, int32_t a, int32_t b) {
   const uint64_t *x = bits + (size_t)a * (size_t)words, *y = bits + (size_t)b * (size_t)words;
@@ -169,12 +189,14 @@ static bool share_a_bit(const uint64_t *bits, int32_t words, int32_t a, int32_t 
 }
 
 static bool share_a_type(const berth_i_sharing *s, int32_t a, int32_t b) {
-  return share_a_bit(s->can, s->words, a, b) && (!s->runs || share_a_bit(s->runs, s->run_words, a, b));
+  return share_a_bit(s->can, s->words, a, b)
+         && (!s->runs || share_a_bit(s->runs, s->run_words, a, b));
 }
 
 /* On the slowest type that can run both. */
 static bool too_long(const berth_i_sharing *s, int32_t a, int32_t b) {
-  const double *x = s->seconds + (size_t)a * (size_t)s->columns, *y = s->seconds + (size_t)b * (size_t)s->columns;
+  const double *x = s->seconds + (size_t)a * (size_t)s->columns,
+               *y = s->seconds + (size_t)b * (size_t)s->columns;
   double longest = 0;
   for (int32_t k = 0; k < s->columns; k++) {
     if (!isinf(x[k] + y[k])) longest = fmax(longest, x[k] + y[k]);
@@ -189,7 +211,8 @@ static bool beyond_limit(const berth_i_sharing *s, int32_t a, int32_t b) {
 }
 
 berth_i_apart berth_i_sharing_apart(const berth_i_sharing *s, int32_t a, int32_t b) {
-  if (s->pin[a] != BERTH_NONE && s->pin[b] != BERTH_NONE && s->pin[a] != s->pin[b]) return BERTH_I_PINS;
+  if (s->pin[a] != BERTH_NONE && s->pin[b] != BERTH_NONE && s->pin[a] != s->pin[b])
+    return BERTH_I_PINS;
   if (!share_a_type(s, a, b)) return BERTH_I_TYPES;
   return beyond_limit(s, a, b) ? BERTH_I_LIMIT : BERTH_I_TOGETHER;
 }
@@ -204,7 +227,8 @@ static bool all_share_a_bit(const uint64_t *bits, int32_t words, int32_t n, cons
 }
 
 static bool all_share_a_type(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
-  return all_share_a_bit(s->can, s->words, n, roots) && (!s->runs || all_share_a_bit(s->runs, s->run_words, n, roots));
+  return all_share_a_bit(s->can, s->words, n, roots)
+         && (!s->runs || all_share_a_bit(s->runs, s->run_words, n, roots));
 }
 
 bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32_t *roots) {
@@ -218,33 +242,41 @@ bool berth_i_sharing_compatible(const berth_i_sharing *s, int32_t n, const int32
 }
 
 int32_t berth_i_sharing_join(berth_i_sharing *s, int32_t a, int32_t b) {
-  int32_t root = s->size[a] > s->size[b] || (s->size[a] == s->size[b] && a < b) ? a : b, other = root == a ? b : a;
+  int32_t root = s->size[a] > s->size[b] || (s->size[a] == s->size[b] && a < b) ? a : b,
+          other = root == a ? b : a;
   s->parent[other] = root;
   s->size[root] += s->size[other];
   if (s->pin[root] == BERTH_NONE) s->pin[root] = s->pin[other];
   keep_only(s, root, s->can + (size_t)other * (size_t)s->words);
   for (int32_t k = 0; s->runs && k < s->run_words; k++) {
-    s->runs[(size_t)root * (size_t)s->run_words + (size_t)k] &= s->runs[(size_t)other * (size_t)s->run_words + (size_t)k];
+    s->runs[(size_t)root * (size_t)s->run_words + (size_t)k] &=
+        s->runs[(size_t)other * (size_t)s->run_words + (size_t)k];
   }
   if (s->bytes) s->bytes[root] += s->bytes[other];
   for (int32_t k = 0; s->seconds && k < s->columns; k++) {
-    s->seconds[(size_t)root * (size_t)s->columns + (size_t)k] += s->seconds[(size_t)other * (size_t)s->columns + (size_t)k];
+    s->seconds[(size_t)root * (size_t)s->columns + (size_t)k] +=
+        s->seconds[(size_t)other * (size_t)s->columns + (size_t)k];
   }
   return root;
 }
 
-berth_status berth_i_sharing_refuse(const berth_i_sharing *s, const char *who, int32_t a, int32_t b, berth_i_apart why) {
+berth_status berth_i_sharing_refuse(const berth_i_sharing *s, const char *who, int32_t a, int32_t b,
+                                    berth_i_apart why) {
   char one[80];
   int32_t ra = berth_i_sharing_root(s, a), rb = berth_i_sharing_root(s, b);
   berth_i_op_label(s->g, a, one, sizeof one);
   char two[80];
   berth_i_op_label(s->g, b, two, sizeof two);
   if (why == BERTH_I_PINS) {
-    return berth_i_fail(s->g->ctx, BERTH_EINVAL, "%s: %s and %s must share a device, but one is bound to device %ld, the other "
-                        "to device %ld", who, one, two, (long)s->pin[ra], (long)s->pin[rb]);
+    return berth_i_fail(s->g->ctx, BERTH_EINVAL,
+                        "%s: %s and %s must share a device, but one is bound to device %ld, the "
+                        "other to device %ld",
+                        who, one, two, (long)s->pin[ra], (long)s->pin[rb]);
   }
-  return berth_i_fail(s->g->ctx, BERTH_EINFEASIBLE, "%s: %s and %s must share a device, but no type of device can run both of "
-                      "them and what goes with them", who, one, two);
+  return berth_i_fail(s->g->ctx, BERTH_EINFEASIBLE,
+                      "%s: %s and %s must share a device, but no type of device can run both of "
+                      "them and what goes with them",
+                      who, one, two);
 }
 
 typedef struct member {
@@ -262,11 +294,13 @@ static size_t list_members(const berth_graph *g, member *list) {
   return n;
 }
 
-static berth_status join_members(berth_i_sharing *s, const char *who, bool strict, int32_t first, int32_t op) {
+static berth_status join_members(berth_i_sharing *s, const char *who, bool strict, int32_t first,
+                                 int32_t op) {
   int32_t a = berth_i_sharing_root(s, first), b = berth_i_sharing_root(s, op);
   if (a == b) return BERTH_OK;
   berth_i_apart why = berth_i_sharing_apart(s, a, b);
-  if (strict && (why == BERTH_I_PINS || why == BERTH_I_TYPES)) return berth_i_sharing_refuse(s, who, first, op, why);
+  if (strict && (why == BERTH_I_PINS || why == BERTH_I_TYPES))
+    return berth_i_sharing_refuse(s, who, first, op, why);
   berth_i_sharing_join(s, a, b);
   return BERTH_OK;
 }
@@ -280,7 +314,8 @@ berth_status berth_i_sharing_join_groups(berth_i_sharing *s, const char *who, bo
   if (!(list = berth_i_alloc(g->ctx, (size_t)g->n_ops, sizeof *list))) return berth_i_nomem(g->ctx);
   size_t n = list_members(g, list);
   for (size_t k = 1; k < n && st == BERTH_OK; k++) {
-    if (list[k].group == list[k - 1].group) st = join_members(s, who, strict, list[k - 1].op, list[k].op);
+    if (list[k].group == list[k - 1].group)
+      st = join_members(s, who, strict, list[k - 1].op, list[k].op);
   }
   berth_i_free(g->ctx, list, (size_t)g->n_ops, sizeof *list);
   return st;

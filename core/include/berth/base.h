@@ -29,7 +29,7 @@ typedef enum berth_status {
 /** Short name of a status: "ok", "out of memory", "invalid", "cycle", ... Never NULL. */
 const char *berth_status_name(berth_status st);
 
-/* ---- context ---------------------------------------------------------------------------- */
+/* ---- context ---- */
 
 typedef struct berth_ctx berth_ctx;
 
@@ -37,11 +37,13 @@ typedef struct berth_ctx berth_ctx;
  *  osize is always the exact size that was asked for before. */
 typedef void *(*berth_alloc_fn)(void *ud, void *ptr, size_t osize, size_t nsize);
 
-/** All may be NULL. Hooks run on the calling thread only; but berth_portfolio_run with several threads asks the clock on each. */
+/** All may be NULL. Hooks run on the calling thread only; but berth_portfolio_run with several
+ * threads asks the clock on each. */
 typedef struct berth_hooks {
   berth_alloc_fn alloc;                                       /* NULL: realloc and free */
   void *alloc_ud;
-  double (*clock)(void *ud);                                  /* seconds, any origin; NULL: no time budgets */
+  /* seconds, any origin; NULL: no time budgets */
+  double (*clock)(void *ud);
   int (*interrupt)(void *ud);                                 /* nonzero: stop soon */
   void (*progress)(void *ud, const char *what, double done);  /* done in 0..1 */
   void *ud;                                                   /* for all but alloc */
@@ -64,7 +66,7 @@ size_t berth_ctx_memory(const berth_ctx *ctx);
 size_t berth_ctx_memory_peak(const berth_ctx *ctx);
 void berth_ctx_memory_reset_peak(berth_ctx *ctx);
 
-/* ---- random streams --------------------------------------------------------------------- */
+/* ---- random streams ---- */
 
 /** xoshiro256**, seeded by splitmix64: same numbers on every machine and interpreter. */
 typedef struct berth_rng {
@@ -79,7 +81,7 @@ int32_t berth_rng_below(berth_rng *rng, int32_t n);            /* 0..n-1, unbias
 double berth_rng_normal(berth_rng *rng);                       /* mean 0, deviation 1 */
 void berth_rng_shuffle(berth_rng *rng, int32_t *items, int32_t n);
 
-/* ---- quantities ------------------------------------------------------------------------- */
+/* ---- quantities ---- */
 
 typedef enum berth_unit {
   BERTH_SECONDS,
@@ -91,24 +93,27 @@ typedef enum berth_unit {
 
 /**
  * Reads a number with its unit, e.g. "5 us", "16 GiB", "25 GB/s", "25 Gbit/s", "312 TFLOP/s".
- * Prefixes k M G T P (powers of 1000) and Ki Mi Gi Ti (powers of 1024, bytes and bits only); s ms us ns min h.
- * B is byte, bit is bit; "b" alone is refused as ambiguous. A bare number is in the base unit. "inf" is legal.
+ * Prefixes k M G T P (powers of 1000) and Ki Mi Gi Ti (powers of 1024, bytes and bits only); s ms
+ * us ns min h.
+ * B is byte, bit is bit; "b" alone is refused as ambiguous. A bare number is in the base unit.
+ * "inf" is legal.
  *
  * @param text zero-terminated
  * @return BERTH_OK, BERTH_EINVAL (message quotes text and says what was expected)
  */
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out);
 
-/** Writes e.g. "41.2 ms", "11.3 GB", "25 GB/s" (3 significant digits; whole numbers below a million of the largest unit, "7200 s",
- *  in full) into buf[size], always terminated.
+/** Writes e.g. "41.2 ms", "11.3 GB", "25 GB/s" (3 significant digits; whole numbers below a million
+ *  of the largest unit, "7200 s", in full) into buf[size], always terminated.
  *  @return buf */
 const char *berth_quantity_format(double value, berth_unit unit, char *buf, size_t size);
 
-/* ---- options ------------------------------------------------------------------------------ */
-/* Every option struct has a table of descriptors. Checks, the Lua binding, the command line, help and the tables of the
- * documentation read it. */
+/* ---- options ---- */
+/* Every option struct has a table of descriptors. Checks, the Lua binding, the command line, help
+ * and the tables of the documentation read it. */
 
-/** A legal value of an option, or a registered method: its name, and what it does in one or two sentences. */
+/** A legal value of an option, or a registered method: its name, and what it does in one or two
+ * sentences. */
 typedef struct berth_choice {
   const char *name, *text;
 } berth_choice;
@@ -136,12 +141,14 @@ typedef struct berth_option {
   double low, high;         /* legal range of numbers, also in arrays; high 0: no limit, but finite;
                                INFINITY: no limit */
   int above;                /* 1: `low` itself is not legal */
-  int first;                /* CHOICE: value of the first choice; 0 below it stands for the default */
+  int first;                /* CHOICE: value of the first choice; 0 below it stands for the
+                               default */
   const berth_choice *const *choices; /* CHOICE: NULL-terminated */
   const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua users know it;
                                of arrays NULL: "numbers" */
   const char *was;          /* its former key, which is refused with the present one; NULL: none */
-  const char *fallback;     /* the default in words, where the value alone does not say it; NULL: the value in `defaults` */
+  const char *fallback;     /* the default in words, where the value alone does not say it; NULL:
+                               the value in `defaults` */
 } berth_option;
 
 typedef struct berth_option_table {
@@ -153,13 +160,16 @@ typedef struct berth_option_table {
 
 /** Tests every number and choice of a struct against its table.
  *  @return BERTH_OK; BERTH_EINVAL with the key, the value and the legal range */
-berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table, const void *options);
+berth_status berth_options_check(berth_ctx *ctx, const berth_option_table *table,
+                                 const void *options);
 /** The option of that key; NULL: none. */
 const berth_option *berth_option_find(const berth_option_table *table, const char *key);
 /** Index of a name in NULL-terminated choices; -1: none. */
 int berth_choice_find(const berth_choice *const *choices, const char *name);
-/** The default as text, such as "free", "1", "41.2 ms", "none" (a pointer that is NULL).  @return buf, or `fallback` */
-const char *berth_option_default(const berth_option_table *table, const berth_option *option, char *buf, size_t size);
+/** The default as text, such as "free", "1", "41.2 ms", "none" (a pointer that is NULL). @return
+ * buf, or `fallback` */
+const char *berth_option_default(const berth_option_table *table, const berth_option *option,
+                                 char *buf, size_t size);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,8 @@
  *    `_new`, `_finish` or `**out` owns one reference and gives it back with `_release`.
  *    An object keeps what it needs alive, so the order of releases never matters.
  *  - Objects of one context may be used by one thread at a time; two contexts are independent.
- *  - The library never prints, exits, aborts or reads the time by itself (but for the executor, exec.h).
+ *  - The library never prints, exits, aborts or reads the time by itself (but for the executor,
+ *  exec.h).
  */
 #ifndef BERTH_H
 #define BERTH_H

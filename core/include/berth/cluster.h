@@ -1,9 +1,11 @@
 /* Cluster: jobs arrive, are given machines or refused, run at some rate, and leave.
  *
- * One event loop: berth_cluster_next moves time on to the next arrival, end, slot or wake, and says which; in between the caller
- * decides, by starting, changing, pausing and refusing jobs. A scheduler is what answers events: berth_cluster_run hands it all
- * of them. Runs of berth/ps.h and berth/pacml.h are played by the same loop: what decides there is an adapter of this scheduler.
- * Machines have amounts of some resources; a job holds amounts on machines until it ends or is paused.
+ * One event loop: berth_cluster_next moves time on to the next arrival, end, slot or wake, and says
+ * which; in between the caller decides, by starting, changing, pausing and refusing jobs. A
+ * scheduler is what answers events: berth_cluster_run hands it all of them. Runs of berth/ps.h and
+ * berth/pacml.h are played by the same loop: what decides there is an adapter of this scheduler.
+ * Machines have amounts of some resources; a job holds amounts on machines until it ends or is
+ * paused.
  * Same instant: ends first, by job, then wakes, slots, arrivals by job. */
 #ifndef BERTH_CLUSTER_H
 #define BERTH_CLUSTER_H
@@ -25,9 +27,11 @@ typedef struct berth_cluster_options {
   int32_t machines;       /* 1 to 2^20 */
   int32_t resources;      /* of each machine, 1 to 1024; default 1 */
   const double *capacity; /* [machines * resources]; NULL: 1 of each */
-  double horizon;         /* s: nothing happens from then on; INFINITY (default): until all is done */
+  double horizon;         /* s: nothing happens from then on; INFINITY (default): until all is
+                             done */
   double slot;            /* s between slots, the first at 0; 0 (default): none */
-  double slack;           /* s: an end so little after another event comes before it; default 0, published (PAC-ML) 1e-7 */
+  double slack;           /* s: an end so little after another event comes before it; default 0,
+                             published (PAC-ML) 1e-7 */
 } berth_cluster_options;
 berth_cluster_options berth_cluster_default(int32_t machines);
 const berth_option_table *berth_cluster_option_table(void);
@@ -47,7 +51,8 @@ typedef struct berth_job_record {
   double end;         /* s, when it was done or refused; NAN */
   double left;        /* work, at the present time */
   double rate;        /* work per s; 0 unless it runs */
-  double held;        /* machine-seconds: shares of machines that it held, by the resource of which it has the largest share */
+  double held;        /* machine-seconds: shares of machines that it held, by the resource of which
+                         it has the largest share */
   int32_t pauses;
   int32_t cause;      /* as refused with */
   double ran;         /* s that it has run */
@@ -71,39 +76,43 @@ typedef struct berth_cluster berth_cluster;
 
 /**
  * @param jobs [n] in order of arrival; copied
- * @return BERTH_OK; BERTH_EINVAL (options; a job that arrives before the one in front of it, negative or NaN numbers, each with its
- *         place); BERTH_ENOMEM
+ * @return BERTH_OK; BERTH_EINVAL (options; a job that arrives before the one in front of it,
+ *         negative or NaN numbers, each with its place); BERTH_ENOMEM
  */
-berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n, const berth_job *jobs,
-                               berth_cluster **out);
+berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n,
+                               const berth_job *jobs, berth_cluster **out);
 void berth_cluster_release(berth_cluster *c);
 
 /** Moves on. What comes after OVER is OVER.  @return BERTH_OK  O(log running) */
 berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out);
-/** When berth_cluster_next will move to, as things are: the present time while more happens at this instant. INFINITY: nothing more
- *  happens, or not before the horizon. */
+/** When berth_cluster_next will move to, as things are: the present time while more happens at this
+ *  instant. INFINITY: nothing more happens, or not before the horizon. */
 double berth_cluster_upcoming(const berth_cluster *c);
 
-/* ---- decisions, at the present time. Refused ones (BERTH_EINVAL, BERTH_EINFEASIBLE: a machine has too little left, which and how
- * much is told) change nothing. ------------------------------------------------------------------------------------------------ */
+/* ---- decisions, at the present time ----
+ * A refused decision (BERTH_EINVAL; BERTH_EINFEASIBLE: a machine has too little left, the error
+ * says which and how much) changes nothing. */
 
 /** A waiting job begins, or goes on.
- *  @param n places  @param machine [n] each once; at least one  @param amount [n * resources]; NULL: all that the machines have
+ *  @param n places @param machine [n] each once; at least one @param amount [n * resources]; NULL:
+ *         all that the machines have
  *  @param rate work per s, above 0
  *  @return BERTH_EINVAL also when it is over  O(n * resources + log running) */
-berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine, const double *amount,
-                                 double rate);
+berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
+                                 const double *amount, double rate);
 /** A running job goes on at another rate, on what it holds. */
 berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate);
 /** A running job gives back what it holds, and waits.  O(places * resources), and a step for each
- *  job that waits and arrived after it, or that arrived between it and the next that waits: the fewer */
+ *  job that waits and arrived after it, or that arrived between it and the next that waits: the
+ *  fewer */
 berth_status berth_cluster_pause(berth_cluster *c, int32_t job);
 /** A waiting job leaves.  @param cause any number, for the record */
 berth_status berth_cluster_refuse(berth_cluster *c, int32_t job, int32_t cause);
-/** There will be an event WAKE then (not before now; one at a time: the last call holds). INFINITY: none. */
+/** There will be an event WAKE then (not before now; one at a time: the last call holds). INFINITY:
+ * none. */
 berth_status berth_cluster_wake(berth_cluster *c, double time);
 
-/* ---- what is ------------------------------------------------------------------------------ */
+/* ---- what is ---- */
 
 double berth_cluster_now(const berth_cluster *c);
 int32_t berth_cluster_jobs(const berth_cluster *c);
@@ -126,9 +135,11 @@ int32_t berth_cluster_waiting(const berth_cluster *c, int32_t capacity, int32_t 
 int32_t berth_cluster_running(const berth_cluster *c, int32_t capacity, int32_t *jobs);
 /** When a running job will end at its rate; INFINITY for others. */
 double berth_cluster_end_of(const berth_cluster *c, int32_t job);
-/** Where a job holds what.  @param machine, amount [capacity], [capacity * resources] out, may be NULL
+/** Where a job holds what. @param machine, amount [capacity], [capacity * resources] out, may be
+ * NULL
  *  @return the number of places */
-int32_t berth_cluster_places(const berth_cluster *c, int32_t job, int32_t capacity, int32_t *machine, double *amount);
+int32_t berth_cluster_places(const berth_cluster *c, int32_t job, int32_t capacity,
+                             int32_t *machine, double *amount);
 
 /** Sums over the time so far. */
 typedef struct berth_cluster_summary {
@@ -140,9 +151,10 @@ typedef struct berth_cluster_summary {
 } berth_cluster_summary;
 berth_cluster_summary berth_cluster_summarise(const berth_cluster *c);
 
-/* ---- schedulers ------------------------------------------------------------------------------ */
+/* ---- schedulers ---- */
 
-/** The scheduler seam: NULL functions are not asked. They decide through c. What they return but BERTH_OK ends the run. */
+/** The scheduler seam: NULL functions are not asked. They decide through c. What they return but
+ * BERTH_OK ends the run. */
 typedef struct berth_scheduler {
   berth_status (*arrival)(void *ud, berth_cluster *c, int32_t job);
   berth_status (*end)(void *ud, berth_cluster *c, int32_t job);
@@ -151,11 +163,15 @@ typedef struct berth_scheduler {
   void *ud;
 } berth_scheduler;
 
-/** Moves on by one event and hands it to the scheduler.  @param out the event  @return BERTH_OK, what the function returned */
-berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s, berth_cluster_event *out);
-/** Steps until it is over.  @return BERTH_OK, BERTH_EINTERRUPT (what happened so far stands), what a function returned */
+/** Moves on by one event and hands it to the scheduler. @param out the event @return BERTH_OK, what
+ * the function returned */
+berth_status berth_cluster_step(berth_cluster *c, const berth_scheduler *s,
+                                berth_cluster_event *out);
+/** Steps until it is over. @return BERTH_OK, BERTH_EINTERRUPT (what happened so far stands), what a
+ * function returned */
 berth_status berth_cluster_run(berth_cluster *c, const berth_scheduler *s);
-/** It is over at the present time, whatever the horizon: the next event is OVER, and no job starts any more. */
+/** It is over at the present time, whatever the horizon: the next event is OVER, and no job starts
+ * any more. */
 void berth_cluster_stop(berth_cluster *c);
 
 #ifdef __cplusplus

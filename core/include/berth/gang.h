@@ -60,7 +60,8 @@ const berth_gang_about *berth_gang_describe(int rule);
 
 typedef enum berth_gang_placement {
   BERTH_GANG_ANY,         /* the first machines with anything left */
-  BERTH_GANG_CONSOLIDATE, /* the fewest machines that hold it, the fullest of these; else it waits */
+  BERTH_GANG_CONSOLIDATE, /* the fewest machines that hold it, the fullest of these; else it
+                             waits */
   BERTH_GANG_SPREAD       /* one by one where most is left */
 } berth_gang_placement;
 
@@ -68,15 +69,18 @@ enum { BERTH_GANG_TOO_LARGE = 1 };
 
 typedef struct berth_gang_options {
   berth_gang_rule rule;
-  int amounts;                    /* gangs are amounts of the first resource, whole ones; 0 (default): whole machines */
+  int amounts;                    /* gangs are amounts of the first resource, whole ones; 0
+                                     (default): whole machines */
   berth_gang_placement placement; /* of amounts on machines; default ANY */
-  const uint8_t *consolidate;     /* [jobs] with CONSOLIDATE: only jobs that are not 0, others spread; NULL: all */
+  const uint8_t *consolidate;     /* [jobs] with CONSOLIDATE: only jobs that are not 0, others
+                                     spread; NULL: all */
   const void *own;                /* options of the rule: the struct that its table describes;
                                      NULL (default): its defaults */
   /** Work per s of a job on machines; NULL: 1. Asked at each start, and on arrival for the first
    * places of an empty cluster, which gives the seconds by which jobs that wait are ordered. Not of
    * OPTIMUS, POLLUX and GAVEL. */
-  berth_status (*rate)(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate);
+  berth_status (*rate)(void *ud, int32_t job, int32_t n, const int32_t *machine,
+                       const double *amount, double *rate);
   void *ud;
 } berth_gang_options;
 berth_gang_options berth_gang_default(berth_gang_rule rule);
@@ -131,15 +135,17 @@ berth_gang_gavel_options berth_gang_gavel_default(void);
 typedef struct berth_gang berth_gang;
 
 /**
- * @param n jobs of the cluster that it will decide for  @param size [n] gangs, at least 1; not used of resizable jobs. All arrays
- *        are copied
+ * @param n jobs of the cluster that it will decide for @param size [n] gangs, at least 1; not used
+ *        of resizable jobs. All arrays are copied
  * @return BERTH_OK; BERTH_EINVAL (options, sizes: the value and its place); BERTH_ENOMEM
  */
-berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size, const berth_gang_options *opts, berth_gang **out);
+berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size,
+                            const berth_gang_options *opts, berth_gang **out);
 void berth_gang_release(berth_gang *g); /* NULL is fine */
 
 /** For berth_cluster_run, once; borrowed from g. Each event O((running + changes) log waiting).
- *  Its functions return BERTH_EINVAL if the cluster has not n jobs, what `rate` returned, BERTH_ENOMEM. */
+ *  Its functions return BERTH_EINVAL if the cluster has not n jobs, what `rate` returned,
+ *  BERTH_ENOMEM. */
 berth_scheduler berth_gang_scheduler(berth_gang *g);
 
 /** A stretch of time in which a job ran on the same machines. */
@@ -153,17 +159,20 @@ const berth_gang_run *berth_gang_runs(const berth_gang *g, int32_t *n);
 /** Of all runs. @param amount out, may be NULL: how much of each; of whole machines 1 */
 const int32_t *berth_gang_places(const berth_gang *g, const int32_t **amount);
 
-/** What no schedule of the jobs that have come and were not refused can beat, whatever it knows, with pauses or without. */
+/** What no schedule of the jobs that have come and were not refused can beat, whatever it knows,
+ * with pauses or without. */
 typedef struct berth_gang_bound {
   double mean_jct;  /* s; NAN of no jobs */
   double makespan;  /* s: the last end is not earlier */
 } berth_gang_bound;
 /**
  * @param c the cluster that g has decided for
- * @return BERTH_OK; BERTH_EUNSUPPORTED (a job's time depends on where it runs); BERTH_EINVAL (another cluster); BERTH_ENOMEM
+ * @return BERTH_OK; BERTH_EUNSUPPORTED (a job's time depends on where it runs); BERTH_EINVAL
+ *         (another cluster); BERTH_ENOMEM
  *
- * O(n log n). Means of moments of service, relaxed to all GPUs for one job at a time: M. Goemans et al., "Single machine scheduling
- * with release dates", SIAM J. Discrete Math., 2002, here for gangs.
+ * O(n log n). Means of moments of service, relaxed to all GPUs for one job at a time: M. Goemans et
+ * al., "Single machine scheduling with release dates", SIAM J. Discrete Math., 2002, here for
+ * gangs.
  */
 berth_status berth_gang_bounds(const berth_gang *g, const berth_cluster *c, berth_gang_bound *out);
 
@@ -175,7 +184,7 @@ typedef struct berth_gang_count {
 } berth_gang_count;
 const berth_gang_count *berth_gang_counts(const berth_gang *g, int32_t *n); /* only changes */
 
-/* ---- resizable jobs -------------------------------------------------------------------------- */
+/* ---- resizable jobs ---- */
 /* Jobs that can run on more or fewer GPUs: how many each gets now, and how fast it learns on them.
  *
  * berth_gang (rules OPTIMUS, POLLUX) asks these at each slot; they may be asked alone. */
@@ -185,33 +194,39 @@ typedef struct berth_elastic_job {
   const double *speed; /* [most] work per s on 1, 2, ... GPUs; 0: not on so many */
   double left;         /* work */
   int32_t now;         /* GPUs that it has; 0: none */
-  double change;       /* POLLUX: times its speed, on another number than `now`: what a restart costs; 1: nothing */
+  double change;       /* POLLUX: times its speed, on another number than `now`: what a restart
+                          costs; 1: nothing */
 } berth_elastic_job;
 
 /**
- * Optimus's choice where workers are GPUs and nothing else: each job, in order, gets the least that it can run on; then the job
- * gets more whose remaining time falls most per GPU, as long as that is above 0.
+ * Optimus's choice where workers are GPUs and nothing else: each job, in order, gets the least that
+ * it can run on; then the job gets more whose remaining time falls most per GPU, as long as that is
+ * above 0.
  *
  * @param jobs [n] in order of arrival  @param count [n] out, GPUs; their sum is at most gpus
  * @return BERTH_OK; BERTH_EINVAL (a number, with its place); BERTH_ENOMEM
  *
- * O(n + gpus log n). Source: Y. Peng et al., "Optimus", EuroSys 2018, as the Pollux artifact has it without parameter servers.
- * Departs: where a job cannot run on one more, it may be offered several at once, at their mean gain.
+ * O(n + gpus log n). Source: Y. Peng et al., "Optimus", EuroSys 2018, as the Pollux artifact has it
+ * without parameter servers. Departs: where a job cannot run on one more, it may be offered several
+ * at once, at their mean gain.
  */
-berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, int32_t *count);
+berth_status berth_elastic_optimus(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
+                                   int32_t gpus, int32_t *count);
 
 /**
- * The greatest mean of speedup^power, of all ways to give at most `gpus`: exact, by dynamic programming. The speedup of a job is
- * its speed over that on the least that it can run on; of one that gets nothing it counts as `floor`.
+ * The greatest mean of speedup^power, of all ways to give at most `gpus`: exact, by dynamic
+ * programming. The speedup of a job is its speed over that on the least that it can run on; of one
+ * that gets nothing it counts as `floor`.
  *
  * @param power at most 1; 0: of the logarithms; published: -1  @param floor above 0; e.g. 0.01
  * @param count [n] out  @return as above
  *
- * O(n gpus most) time, O(n gpus) memory. Source: A. Qiao et al., "Pollux", OSDI 2021, sec. 4.2 (fitness of eq. 14, restart penalty
- * of eq. 15). Departs: exact, where Pollux searches by generations; that speedups are over one GPU is its artifact's.
+ * O(n gpus most) time, O(n gpus) memory. Source: A. Qiao et al., "Pollux", OSDI 2021, sec. 4.2
+ * (fitness of eq. 14, restart penalty of eq. 15). Departs: exact, where Pollux searches by
+ * generations; that speedups are over one GPU is its artifact's.
  */
-berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs, int32_t gpus, double power,
-                                  double floor, int32_t *count);
+berth_status berth_elastic_pollux(berth_ctx *ctx, int32_t n, const berth_elastic_job *jobs,
+                                  int32_t gpus, double power, double floor, int32_t *count);
 
 /** Pollux's model of a training job. Batches in samples, times in s. */
 typedef struct berth_goodput {
@@ -227,26 +242,32 @@ typedef struct berth_goodput {
 
 /** @return s of an iteration on `gpus` of `machines`, at a batch per GPU */
 double berth_goodput_time(const berth_goodput *g, int32_t gpus, int32_t machines, double per_gpu);
-/** @return share of its samples that a batch is worth, as if they were of batches of M0: (phi + M0) / (phi + M) */
+/** @return share of its samples that a batch is worth, as if they were of batches of M0: (phi + M0)
+ *         / (phi + M) */
 double berth_goodput_efficiency(const berth_goodput *g, double batch);
 /**
  * The largest goodput, samples per s times efficiency, over all batches in range.
  *
  * @param batch out, may be NULL: the batch in all; 0 if none is in range
  * @param out   goodput; 0 if M0 does not fit
- * @return BERTH_OK; BERTH_EINVAL (numbers of the model; gpus, machines: at least 1, no more machines than GPUs)
+ * @return BERTH_OK; BERTH_EINVAL (numbers of the model; gpus, machines: at least 1, no more
+ *         machines than GPUs)
  *
  * Goodput rises to one maximum and falls: golden section.
  */
-berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t gpus, int32_t machines, double *batch, double *out);
+berth_status berth_goodput_best(berth_ctx *ctx, const berth_goodput *g, int32_t gpus,
+                                int32_t machines, double *batch, double *out);
 
-/* ---- Gavel's linear programs ----------------------------------------------------------------- */
-/* Gavel's policies: which share of the time each job should have on each type of GPU, by linear programs.
+/* ---- Gavel's linear programs ---- */
+/* Gavel's policies: which share of the time each job should have on each type of GPU, by linear
+ * programs.
  *
- * berth_gang (rule GAVEL) asks at slots, and serves jobs so that their rounds follow these shares; it may be asked alone. */
+ * berth_gang (rule GAVEL) asks at slots, and serves jobs so that their rounds follow these shares;
+ * it may be asked alone. */
 
 typedef enum berth_gavel_goal {
-  BERTH_GAVEL_MAX_MIN,     /* the least of the jobs' throughputs times gang, over priority and what an equal share would give */
+  BERTH_GAVEL_MAX_MIN,     /* the least of the jobs' throughputs times gang, over priority and what
+                              an equal share would give */
   BERTH_GAVEL_MAKESPAN,    /* time until all work left is done, s */
   BERTH_GAVEL_FINISH_TIME, /* the largest ratio of a job's time in all to that alone */
   BERTH_GAVEL_MAX_SUM      /* sum of throughputs */
@@ -255,7 +276,8 @@ const berth_choice *const *berth_gavel_goals(void); /* NULL-terminated */
 
 typedef struct berth_gavel {
   int32_t n, types;
-  const double *throughput; /* [n * types] work per s of a job all the time on a type; 0: not there */
+  const double *throughput; /* [n * types] work per s of a job all the time on a type; 0: not
+                               there */
   const int32_t *gang;      /* [n] GPUs; NULL: 1 each */
   const double *priority;   /* [n] above 0; NULL: 1 each */
   const int32_t *gpus;      /* [types] */
@@ -267,23 +289,26 @@ typedef struct berth_gavel {
 /**
  * @param share     [n * types] out: of its time, that a job is to have on a type
  * @param objective out: what the goal names, NAN of no jobs
- * @return BERTH_OK; BERTH_EINVAL (a number, with its place); BERTH_EINFEASIBLE (a job that can run nowhere, which); BERTH_ENOMEM;
- *         BERTH_EINTERRUPT; BERTH_EUNSUPPORTED (the solver gave up)
+ * @return BERTH_OK; BERTH_EINVAL (a number, with its place); BERTH_EINFEASIBLE (a job that can run
+ *         nowhere, which); BERTH_ENOMEM; BERTH_EINTERRUPT; BERTH_EUNSUPPORTED (the solver gave up)
  *
- * A job's shares sum to 1 at most, and those on a type, times gangs, to its GPUs; gangs larger than a type get none of it. The
- * objective is unique, shares need not be. One linear program of n types + 1 columns; FINISH_TIME some more, each nearer the
- * optimum. Source: D. Narayanan et al., "Heterogeneity-aware cluster scheduling policies for deep learning workloads", OSDI 2020,
- * sec. 4.
+ * A job's shares sum to 1 at most, and those on a type, times gangs, to its GPUs; gangs larger than
+ * a type get none of it. The objective is unique, shares need not be. One linear program of n types
+ * + 1 columns; FINISH_TIME some more, each nearer the optimum. Source: D. Narayanan et al.,
+ * "Heterogeneity-aware cluster scheduling policies for deep learning workloads", OSDI 2020, sec. 4.
  */
-berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal, double *share, double *objective);
+berth_status berth_gavel_allocate(berth_ctx *ctx, const berth_gavel *p, berth_gavel_goal goal,
+                                  double *share, double *objective);
 
-/* ---- the clairvoyant bound ------------------------------------------------------------------- */
-/* How many jobs could be accepted by somebody who knows all arrivals: a bound for schedulers that do not.
+/* ---- the clairvoyant bound ---- */
+/* How many jobs could be accepted by somebody who knows all arrivals: a bound for schedulers that
+ * do not.
  *
- * Each job has choices: so many servers for so many seconds from its arrival, without a queue. The relaxation lets a job take
- * fractions of choices, one job's worth at most, and asks only that no more servers are in use than there are at the moment of
- * each arrival (in between, jobs only end): where the servers are does not matter. It is a linear program; any prices of the
- * moments prove a bound, and the program gives the best ones.
+ * Each job has choices: so many servers for so many seconds from its arrival, without a queue. The
+ * relaxation lets a job take fractions of choices, one job's worth at most, and asks only that no
+ * more servers are in use than there are at the moment of each arrival (in between, jobs only end):
+ * where the servers are does not matter. It is a linear program; any prices of the moments prove a
+ * bound, and the program gives the best ones.
  *
  * Weak duality of linear programs is all that it stands on. docs/pacml.md, "A bound". */
 
@@ -295,17 +320,22 @@ typedef struct berth_clairvoyant_choice {
 typedef struct berth_clairvoyant_jobs {
   int32_t n;                              /* jobs */
   const double *arrival;                  /* [n] s, ascending */
-  const int32_t *first;                   /* [n + 1] choices of job i: first[i] .. first[i + 1] - 1; none: it is lost */
+  const int32_t *first;                   /* [n + 1] choices of job i: first[i] .. first[i + 1] - 1;
+                                             none: it is lost */
   const berth_clairvoyant_choice *choice; /* [first[n]] */
   int32_t servers;                        /* there are, at least 1 */
-  double slack;                           /* s: a job that ends so little after an arrival is gone by then; published: 1e-7 */
+  double slack;                           /* s: a job that ends so little after an arrival is gone
+                                             by then; published: 1e-7 */
 } berth_clairvoyant_jobs;
 
 typedef struct berth_clairvoyant_summary {
-  double bound;       /* no more jobs can be accepted: proved by the prices, whatever the solver did */
-  double value;       /* jobs that the relaxation accepts by the shares below; the optimum lies between */
+  double bound;       /* no more jobs can be accepted: proved by the prices, whatever the solver
+                         did */
+  double value;       /* jobs that the relaxation accepts by the shares below; the optimum lies
+                         between */
   int32_t jobs;       /* bound, rounded down: jobs are whole */
-  int32_t columns;    /* choices in the program: those that no other choice of the job makes useless */
+  int32_t columns;    /* choices in the program: those that no other choice of the job makes
+                         useless */
   int32_t moments;    /* different arrivals */
   int32_t iterations; /* of the simplex method */
 } berth_clairvoyant_summary;
@@ -313,29 +343,35 @@ typedef struct berth_clairvoyant_summary {
 typedef struct berth_clairvoyant berth_clairvoyant;
 
 /**
- * @return BERTH_OK; BERTH_EINVAL (numbers that make no sense, each with its place); BERTH_ENOMEM; BERTH_EINTERRUPT;
- *         BERTH_EUNSUPPORTED (the solver gave up, or no thread for it can be had)
+ * @return BERTH_OK; BERTH_EINVAL (numbers that make no sense, each with its place); BERTH_ENOMEM;
+ *         BERTH_EINTERRUPT; BERTH_EUNSUPPORTED (the solver gave up, or no thread for it can be had)
  *
- * 1001 arrivals with nine choices each: below a second. Deterministic. The solver (GLPK) runs on a thread of its own, so that
- * nothing of the caller's use of GLPK is touched; it allocates outside the context's allocator.
+ * 1001 arrivals with nine choices each: below a second. Deterministic. The solver (GLPK) runs on a
+ * thread of its own, so that nothing of the caller's use of GLPK is touched; it allocates outside
+ * the context's allocator.
  */
-berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, berth_clairvoyant **out);
+berth_status berth_clairvoyant_new(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
+                                   berth_clairvoyant **out);
 void berth_clairvoyant_release(berth_clairvoyant *c); /* NULL is fine */
 const berth_clairvoyant_summary *berth_clairvoyant_get(const berth_clairvoyant *c);
-/** [first[n]] share of each choice that is taken, 0 to 1: they break no constraint beyond rounding. */
+/** [first[n]] share of each choice that is taken, 0 to 1: they break no constraint beyond
+ * rounding. */
 const double *berth_clairvoyant_share(const berth_clairvoyant *c);
-/** [n] price of a server at the moment of each arrival, in jobs; of several at one moment the first has it, the others 0. */
+/** [n] price of a server at the moment of each arrival, in jobs; of several at one moment the first
+ * has it, the others 0. */
 const double *berth_clairvoyant_price(const berth_clairvoyant *c);
 
 /**
- * The bound that prices prove: what the servers are worth, and of each job what its best choice is worth beyond its servers.
+ * The bound that prices prove: what the servers are worth, and of each job what its best choice is
+ * worth beyond its servers.
  *
  * @param price [n] of a server at the moment of each arrival, not negative
  * @return BERTH_OK; BERTH_EINVAL (as berth_clairvoyant_new; a price); BERTH_ENOMEM
  *
  * Uses nothing of the solver. O(choices log n).
  */
-berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs, const double *price, double *bound);
+berth_status berth_clairvoyant_prove(berth_ctx *ctx, const berth_clairvoyant_jobs *jobs,
+                                     const double *price, double *bound);
 
 #ifdef __cplusplus
 }

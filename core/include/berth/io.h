@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- formats -------------------------------------------------------------------------------- */
+/* ---- formats ---- */
 
 /** Parts that a file may hold. */
 enum {
@@ -32,12 +32,14 @@ const berth_format *const *berth_formats(void);
  *  @return BERTH_OK; BERTH_EINVAL with the option, the format and the formats that read it */
 berth_status berth_format_check(berth_ctx *ctx, const char *format, const char *key);
 
-/* ---- loading -------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 enum {
-  BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_default does: every sink is joined to its twin, gradients are as large as
-                             their tensors, backward ops read what their forward ops read, parameters count once */
-  BERTH_MIRROR_PACML      /* as PAC-ML's simulator does: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT, activations 0, params 1 */
+  BERTH_MIRROR_PHYSICAL,  /* default: as berth_mirror_default does: every sink is joined to its
+                             twin, gradients are as large as their tensors, backward ops read what
+                             their forward ops read, parameters count once */
+  BERTH_MIRROR_PACML      /* as PAC-ML's simulator does: BERTH_JOIN_LAST, BERTH_GRADIENT_AS_OUTPUT,
+                             activations 0, params 1 */
 };
 typedef struct berth_load_options {
   const char *format;     /* name of a format that is read; NULL: by the contents */
@@ -64,10 +66,11 @@ void berth_bundle_release(berth_bundle *b);
 /** @param path also "-"-free: a file name; gzip is read as such.
  *  @return BERTH_OK; BERTH_EIO; BERTH_EPARSE ("file:line: reason with the value"); BERTH_ECYCLE;
  *          BERTH_EINVAL (an option); BERTH_ENOMEM */
-berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts, berth_bundle *out);
+berth_status berth_load(berth_ctx *ctx, const char *path, const berth_load_options *opts,
+                        berth_bundle *out);
 /** The same from memory.  @param name stands for the file in messages */
-berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len, const berth_load_options *opts,
-                         berth_bundle *out);
+berth_status berth_parse(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                         const berth_load_options *opts, berth_bundle *out);
 
 /** Growing text in the context's allocator. Start from zero: berth_text t = {0}. */
 typedef struct berth_text {
@@ -77,14 +80,16 @@ typedef struct berth_text {
 } berth_text;
 void berth_text_release(berth_text *t);
 
-/** A whole file as it is, unpacked if it is gzip.  @param out empty, or it is added to; its ctx is set when it is NULL
+/** A whole file as it is, unpacked if it is gzip. @param out empty, or it is added to; its ctx is
+ * set when it is NULL
  *  @return BERTH_OK, BERTH_EIO, BERTH_EPARSE (damaged gzip data), BERTH_ENOMEM */
 berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out);
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 typedef enum berth_json_kind {
-  BERTH_JSON_NULL, BERTH_JSON_BOOL, BERTH_JSON_NUMBER, BERTH_JSON_STRING, BERTH_JSON_ARRAY, BERTH_JSON_OBJECT
+  BERTH_JSON_NULL, BERTH_JSON_BOOL, BERTH_JSON_NUMBER, BERTH_JSON_STRING, BERTH_JSON_ARRAY,
+  BERTH_JSON_OBJECT
 } berth_json_kind;
 typedef struct berth_json_item {
   berth_json_kind kind;
@@ -97,37 +102,49 @@ typedef struct berth_json_item {
 typedef struct berth_json berth_json; /* a document and a place in it */
 
 /** A document of any kind: strict, in UTF-8, at most 1000 values in each other.
- *  @param name stands for the file in messages  @param text [len], text[len] == 0; not needed afterwards
+ *  @param name stands for the file in messages @param text [len], text[len] == 0; not needed
+ *         afterwards
  *  @return BERTH_OK, BERTH_EPARSE ("name:line: reason"), BERTH_ENOMEM */
-berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_json **out);
-/** The next value in the order of the text: an array or object, then its members.  @return 0 at the end */
+berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                             berth_json **out);
+/** The next value in the order of the text: an array or object, then its members. @return 0 at the
+ * end */
 int berth_json_next(berth_json *json, berth_json_item *out);
 void berth_json_release(berth_json *json); /* NULL is fine */
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 /* Writers append to out, whose ctx they set when it is NULL. Numbers round-trip exactly. */
 
 /** @param format one that graphs are saved in
  *  @return BERTH_OK, BERTH_EINVAL (another), BERTH_ENOMEM */
 berth_status berth_write_graph(berth_graph *g, const char *format, berth_text *out);
 berth_status berth_write_topology(berth_topology *t, berth_text *out);               /* "berth" */
-/** Names of graph and topology, where there are any, are written beside the ids. g, t may be NULL. */
-berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out);
+/** Names of graph and topology, where there are any, are written beside the ids. g, t may be
+ * NULL. */
+berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t,
+                                   berth_text *out);
 /** One file with all that the bundle holds, format "berth".
- *  @return BERTH_OK, BERTH_EINVAL (parts that do not fit each other; an empty bundle), BERTH_ENOMEM */
+ *  @return BERTH_OK, BERTH_EINVAL (parts that do not fit each other; an empty bundle),
+ *          BERTH_ENOMEM */
 berth_status berth_write_bundle(const berth_bundle *b, berth_text *out);
-/** Chrome trace JSON: one process per device with rows for compute, send, receive, and counters of memory. Opens in Perfetto. */
+/** Chrome trace JSON: one process per device with rows for compute, send, receive, and counters of
+ * memory. Opens in Perfetto. */
 berth_status berth_write_trace(berth_result *r, berth_text *out);
 /** The same of what the executor has done, without memory. */
 berth_status berth_write_execution_trace(const berth_execution *r, berth_text *out);
-/** Graph with a placement: DOT with a colour per device, GraphML with a device attribute.  @param device [ops] or NULL */
-berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device, berth_text *out);
+/** Graph with a placement: DOT with a colour per device, GraphML with a device attribute. @param
+ * device [ops] or NULL */
+berth_status berth_write_placed(berth_graph *g, const char *format, const int32_t *device,
+                                berth_text *out);
 /** A number as files have it, with a dot whatever the locale.
- *  @param digits significant ones, at most 17; 0: the fewest of 15 to 17 that read back as the same number
- *  @param buf of `size` bytes, 40 are always enough  @return buf; "nan", "inf", "-inf" of what is not finite */
+ *  @param digits significant ones, at most 17; 0: the fewest of 15 to 17 that read back as the same
+ *         number
+ *  @param buf of `size` bytes, 40 are always enough @return buf; "nan", "inf", "-inf" of what is
+ *         not finite */
 const char *berth_number_text(double x, int digits, char *buf, size_t size);
-/** Writes text to a new file that takes the place of an old one at once: the old contents stay if it fails. What must be writable
- *  is the directory: an old file is replaced even if it is read-only.  @return BERTH_OK, BERTH_EIO */
+/** Writes text to a new file that takes the place of an old one at once: the old contents stay if
+ *  it fails. What must be writable is the directory: an old file is replaced even if it is
+ *  read-only. @return BERTH_OK, BERTH_EIO */
 berth_status berth_save(berth_ctx *ctx, const char *path, const berth_text *text);
 
 #ifdef __cplusplus

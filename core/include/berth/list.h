@@ -26,12 +26,14 @@ int32_t berth_plan_device_of(const berth_plan *p, int32_t op);   /* BERTH_NONE: 
 double berth_plan_start(const berth_plan *p, int32_t op);        /* s; NaN: not placed yet */
 double berth_plan_finish(const berth_plan *p, int32_t op);       /* s; NaN: not placed yet */
 double berth_plan_free_at(const berth_plan *p, int32_t device);  /* s, end of its last op */
-int32_t berth_plan_last(const berth_plan *p, int32_t device);    /* op placed there last; BERTH_NONE */
+/* op placed there last; BERTH_NONE */
+int32_t berth_plan_last(const berth_plan *p, int32_t device);
 double berth_plan_memory(const berth_plan *p, int32_t device);   /* bytes held */
 double berth_plan_now(const berth_plan *p);                      /* s; 0 unless READY_FINISHED */
 
 /**
- * The policy seam: which op next; how good is each device for it. A NULL function means the engine's own rule.
+ * The policy seam: which op next; how good is each device for it. A NULL function means the
+ * engine's own rule.
  * Built-in placers and users' policies are values of this type.
  */
 typedef struct berth_policy {
@@ -43,13 +45,15 @@ typedef struct berth_policy {
   berth_status (*prepare)(void *ud, const berth_plan *p, double *priority);
   /** When op becomes a candidate: may replace its priority. */
   berth_status (*select)(void *ud, const berth_plan *p, int32_t op, double *priority);
-  /** One call per op (choose OP) or per changed op (PAIR, DEVICE), with the estimates for all devices:
+  /** One call per op (choose OP) or per changed op (PAIR, DEVICE), with the estimates for all
+   * devices:
    *  @param est [devices] earliest start, s; INFINITY: cannot (memory, type, pin, group)
    *  @param eft [devices] earliest finish, s
    *  @param score [devices] out, least wins; eft on entry; INFINITY: not here
-   *  @param wake out: with every score INFINITY, "not now": try again at this time (READY_FINISHED only) */
-  berth_status (*score)(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                        double *wake);
+   *  @param wake out: with every score INFINITY, "not now": try again at this time (READY_FINISHED
+   *         only) */
+  berth_status (*score)(void *ud, const berth_plan *p, int32_t op, const double *est,
+                        const double *eft, double *score, double *wake);
   void *ud;
 } berth_policy;
 

@@ -1,4 +1,5 @@
-/* References in berth files: a number is a position from 0, a string is a name, which must be unique. */
+/* References in berth files: a number is a position from 0, a string is a name, which must be
+ * unique. */
 #ifndef BERTH_BERTH_REF_H
 #define BERTH_BERTH_REF_H
 
@@ -17,10 +18,11 @@ typedef struct berth_i_lookup {
 
 void berth_i_lookup_release(berth_ctx *ctx, berth_i_lookup *x);
 /** v NULL: out stays as it is. */
-berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *v, berth_i_lookup *x, int32_t *out);
+berth_status berth_i_get_ref(const berth_i_json *doc, const berth_i_json_value *v,
+                             berth_i_lookup *x, int32_t *out);
 /** An array of them.  @param out [*n] of the pool */
-berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v, berth_i_lookup *x, berth_i_pool *pool,
-                              int32_t **out, int32_t *n);
+berth_status berth_i_get_refs(const berth_i_json *doc, const berth_i_json_value *v,
+                              berth_i_lookup *x, berth_i_pool *pool, int32_t **out, int32_t *n);
 
 const char *berth_i_topology_device_name(const void *topology, int32_t device);
 const char *berth_i_graph_op_name(const void *graph, int32_t op);

@@ -5,7 +5,8 @@
 
 typedef const berth_i_json_value *Value;
 
-/* Objects of one array have their keys in one order, as a rule: the search begins after the last hit. */
+/* Objects of one array have their keys in one order, as a rule: the search begins after the last
+ * hit. */
 static int find_key(const char *key, const char *const *keys, int n, int from) {
   for (int i = 0; i < n; i++) {
     int k = from + i < n ? from + i : from + i - n;
@@ -14,10 +15,12 @@ static int find_key(const char *key, const char *const *keys, int n, int from) {
   return -1;
 }
 
-berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *const *keys, int n, bool strict, Value *found) {
+berth_status berth_i_fields(const berth_i_json *doc, Value object, const char *const *keys, int n,
+                            bool strict, Value *found) {
   int k, from = 0;
   for (k = 0; k < n; k++) found[k] = NULL;
-  if (berth_i_json_kind_of(object) != BERTH_I_JSON_OBJECT) return berth_i_json_fail(doc, object, "is not an object");
+  if (berth_i_json_kind_of(object) != BERTH_I_JSON_OBJECT)
+    return berth_i_json_fail(doc, object, "is not an object");
   for (Value v = berth_i_json_first(object); v; v = berth_i_json_next(v)) {
     k = find_key(berth_i_json_key(v), keys, n, from);
     if (k < 0 && strict) return berth_i_json_fail(doc, v, "is an unknown key");
@@ -35,7 +38,8 @@ berth_status berth_i_need(const berth_i_json *doc, Value object, Value v, const 
 
 berth_status berth_i_get_text(const berth_i_json *doc, Value v, const char **out) {
   if (!v) return BERTH_OK;
-  if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING) return berth_i_json_fail(doc, v, "is not a string");
+  if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING)
+    return berth_i_json_fail(doc, v, "is not a string");
   *out = berth_i_json_string(v);
   return BERTH_OK;
 }
@@ -45,7 +49,8 @@ berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
   berth_i_json_kind kind = berth_i_json_kind_of(v);
   if (kind == BERTH_I_JSON_BOOL) {
     *out = berth_i_json_true(v);
-  } else if (kind == BERTH_I_JSON_NUMBER && (berth_i_json_number(v) == 0 || berth_i_json_number(v) == 1)) {
+  } else if (kind == BERTH_I_JSON_NUMBER
+             && (berth_i_json_number(v) == 0 || berth_i_json_number(v) == 1)) {
     *out = berth_i_json_number(v) == 1;
   } else {
     return berth_i_json_fail(doc, v, "is neither true nor false");
@@ -54,17 +59,20 @@ berth_status berth_i_get_bool(const berth_i_json *doc, Value v, bool *out) {
 }
 
 berth_status berth_i_get_flag(const berth_i_json *doc, Value v, bool *out) {
-  if (v && berth_i_json_kind_of(v) != BERTH_I_JSON_BOOL) return berth_i_json_fail(doc, v, "is neither true nor false");
+  if (v && berth_i_json_kind_of(v) != BERTH_I_JSON_BOOL)
+    return berth_i_json_fail(doc, v, "is neither true nor false");
   return berth_i_get_bool(doc, v, out);
 }
 
 static berth_status check_number(const berth_i_json *doc, Value v) {
-  if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER) return berth_i_json_fail(doc, v, "is not a number");
+  if (berth_i_json_kind_of(v) != BERTH_I_JSON_NUMBER)
+    return berth_i_json_fail(doc, v, "is not a number");
   if (isinf(berth_i_json_number(v))) return berth_i_json_fail(doc, v, "is too large");
   return BERTH_OK;
 }
 
-berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int32_t max, int32_t *out) {
+berth_status berth_i_get_int(const berth_i_json *doc, Value v, int32_t min, int32_t max,
+                             int32_t *out) {
   if (!v) return BERTH_OK;
   berth_status st;
   if ((st = check_number(doc, v)) != BERTH_OK) return st;
@@ -84,7 +92,8 @@ berth_status berth_i_get_amount(const berth_i_json *doc, Value v, double *out) {
   return BERTH_OK;
 }
 
-berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit unit, bool infinite, double *out) {
+berth_status berth_i_get_quantity(const berth_i_json *doc, Value v, berth_unit unit, bool infinite,
+                                  double *out) {
   double x = 0;
   if (!v) return BERTH_OK;
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_STRING) return berth_i_get_amount(doc, v, out);
@@ -99,9 +108,11 @@ berth_status berth_i_get_array(const berth_i_json *doc, Value v, Value *first, i
   *first = NULL;
   *n = 0;
   if (!v) return BERTH_OK;
-  if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) return berth_i_json_fail(doc, v, "is not an array");
+  if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY)
+    return berth_i_json_fail(doc, v, "is not an array");
   int64_t count;
-  if ((count = berth_i_json_count(v)) >= INT32_MAX) return berth_i_json_fail(doc, v, "has too many members");
+  if ((count = berth_i_json_count(v)) >= INT32_MAX)
+    return berth_i_json_fail(doc, v, "has too many members");
   *first = berth_i_json_first(v);
   *n = (int32_t)count;
   return BERTH_OK;
@@ -123,9 +134,10 @@ berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status s
   return st == BERTH_ECYCLE ? st : BERTH_EPARSE;
 }
 
-/* ---- identifiers -------------------------------------------------------------------------- */
+/* ---- identifiers ---- */
 
-berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t size, const char **out) {
+berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t size,
+                             const char **out) {
   if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
     *out = berth_i_json_string(v);
     return BERTH_OK;
@@ -140,7 +152,8 @@ berth_status berth_i_id_text(const berth_i_json *doc, Value v, char *buf, size_t
   return BERTH_OK;
 }
 
-berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what, berth_i_names *ids) {
+berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what,
+                            berth_i_names *ids) {
   char buf[32];
   const char *text = "";
   int32_t expected = ids->n;
@@ -151,7 +164,8 @@ berth_status berth_i_add_id(const berth_i_json *doc, Value v, const char *what, 
   return id == expected ? BERTH_OK : berth_i_json_fail(doc, v, "is the id of a second %s", what);
 }
 
-berth_status berth_i_find_id(const berth_i_json *doc, Value v, const char *what, const berth_i_names *ids, int32_t *out) {
+berth_status berth_i_find_id(const berth_i_json *doc, Value v, const char *what,
+                             const berth_i_names *ids, int32_t *out) {
   char buf[32];
   const char *text = "";
   berth_status st = berth_i_id_text(doc, v, buf, sizeof buf, &text);

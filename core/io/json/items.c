@@ -8,9 +8,11 @@ struct berth_json {
   int32_t index[BERTH_I_JSON_DEEPEST + 1];
 };
 
-berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len, berth_json **out) {
+berth_status berth_json_open(berth_ctx *ctx, const char *name, const char *text, size_t len,
+                             berth_json **out) {
   berth_json *json = berth_i_zalloc(ctx, 1, sizeof *json);
-  berth_status st = json ? berth_i_json_parse(ctx, name, text, len, &json->doc) : berth_i_nomem(ctx);
+  berth_status st =
+      json ? berth_i_json_parse(ctx, name, text, len, &json->doc) : berth_i_nomem(ctx);
   if (st != BERTH_OK) {
     berth_i_free(ctx, json, 1, sizeof *json);
     return st;
@@ -42,9 +44,12 @@ static const berth_i_json_value *advance(berth_json *json) {
 int berth_json_next(berth_json *json, berth_json_item *out) {
   const berth_i_json_value *v = advance(json);
   if (!v) return 0;
-  *out = (berth_json_item){ .kind = (berth_json_kind)berth_i_json_kind_of(v), .key = berth_i_json_key(v),
-                            .depth = json->depth, .index = json->index[json->depth] };
+  *out = (berth_json_item){ .kind = (berth_json_kind)berth_i_json_kind_of(v),
+                            .key = berth_i_json_key(v),
+                            .depth = json->depth,
+                            .index = json->index[json->depth] };
   if (out->kind == BERTH_JSON_STRING) out->string = berth_i_json_string(v);
-  if (out->kind == BERTH_JSON_NUMBER || out->kind == BERTH_JSON_BOOL) out->number = berth_i_json_number(v);
+  if (out->kind == BERTH_JSON_NUMBER || out->kind == BERTH_JSON_BOOL)
+    out->number = berth_i_json_number(v);
   return 1;
 }

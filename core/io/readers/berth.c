@@ -14,12 +14,15 @@ static berth_status read_berth(const berth_i_source *src, const berth_i_json *do
   berth_status st = berth_i_fields(doc, root, keys, 4, true, f);
   int32_t version = 0;
   (void)src;
-  if (st == BERTH_OK && !f[0]) st = berth_i_json_fail(doc, root, "has no \"berth\": 1, the version of its format");
+  if (st == BERTH_OK && !f[0])
+    st = berth_i_json_fail(doc, root, "has no \"berth\": 1, the version of its format");
   if (st == BERTH_OK) st = berth_i_get_int(doc, f[0], 1, INT32_MAX, &version);
-  if (st == BERTH_OK && version != 1) st = berth_i_json_fail(doc, f[0], ": version %d; this berth reads 1", (int)version);
+  if (st == BERTH_OK && version != 1)
+    st = berth_i_json_fail(doc, f[0], ": version %d; this berth reads 1", (int)version);
   if (st == BERTH_OK && f[2]) st = berth_i_read_berth_topology(doc, f[2], &out->topology);
   if (st == BERTH_OK && f[1]) st = berth_i_read_berth_graph(doc, f[1], out->topology, &out->graph);
-  if (st == BERTH_OK && f[3]) st = berth_i_read_berth_placement(doc, f[3], out->graph, out->topology, &out->placement);
+  if (st == BERTH_OK && f[3])
+    st = berth_i_read_berth_placement(doc, f[3], out->graph, out->topology, &out->placement);
   return st;
 }
 

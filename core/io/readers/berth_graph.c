@@ -5,17 +5,38 @@ typedef const berth_i_json_value *Value;
 
 enum { G_NAME, G_TYPES, G_OPS, G_TENSORS, G_COLLECTIVES, N_G };
 static const char *const GRAPH[] = { "name", "types", "ops", "tensors", "collectives" };
-enum { O_NAME, O_KIND, O_SECONDS, O_FLOP, O_BYTES, O_PARAM, O_WORKSPACE, O_GROUP, O_TWIN, O_PIN, O_BACKWARD, O_UPDATE,
-       O_SPLITTABLE, O_COMMUNICATION, O_INPUTS, N_O };
-static const char *const OP[] = { "name", "kind", "seconds", "flop", "bytes", "param_bytes", "workspace_bytes", "group", "twin",
-                                  "pin", "backward", "update", "splittable", "communication", "inputs" };
+enum {
+  O_NAME,
+  O_KIND,
+  O_SECONDS,
+  O_FLOP,
+  O_BYTES,
+  O_PARAM,
+  O_WORKSPACE,
+  O_GROUP,
+  O_TWIN,
+  O_PIN,
+  O_BACKWARD,
+  O_UPDATE,
+  O_SPLITTABLE,
+  O_COMMUNICATION,
+  O_INPUTS,
+  N_O
+};
+static const char *const OP[] = { "name",       "kind",          "seconds",         "flop",
+                                  "bytes",      "param_bytes",   "workspace_bytes", "group",
+                                  "twin",       "pin",           "backward",        "update",
+                                  "splittable", "communication", "inputs" };
 enum { T_FROM, T_TO, T_BYTES, T_RESIDENT, T_BATCH, T_GRADIENT, N_T };
-static const char *const TENSOR[] = { "from", "to", "bytes", "resident_bytes", "batch", "gradient" };
+static const char *const TENSOR[] = {
+  "from", "to", "bytes", "resident_bytes", "batch", "gradient"
+};
 enum { C_KIND, C_BYTES, C_COUNT, C_MEMBERS, C_CONSUMERS, N_C };
 static const char *const COLLECTIVE[] = { "kind", "bytes", "count", "members", "consumers" };
 
-const char *const berth_i_collective_names[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall",
-                                                 "barrier", "parameter-server", NULL };
+const char *const berth_i_collective_names[] = { "allreduce",        "allgather", "reducescatter",
+                                                 "broadcast",        "alltoall",  "barrier",
+                                                 "parameter-server", NULL };
 
 typedef struct Reader {
   berth_i_pool pool;
@@ -40,9 +61,11 @@ static void release(Reader *r) {
   berth_graph_builder_release(r->b);
 }
 
-static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
+static const char *listed_name(const void *names, int32_t i) {
+  return ((const char *const *)names)[i];
+}
 
-/* ---- head --------------------------------------------------------------------------------- */
+/* ---- head ---- */
 
 static berth_status read_name(Reader *r) {
   const char *name = "";
@@ -53,8 +76,10 @@ static berth_status read_name(Reader *r) {
 static berth_status set_types(Reader *r, Value first, int32_t n) {
   const char **names = berth_i_alloc(r->ctx, (size_t)n, sizeof *names);
   berth_status st = names ? BERTH_OK : berth_i_nomem(r->ctx);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first)) st = berth_i_get_text(r->doc, first, &names[k]);
-  if (st == BERTH_OK) st = berth_i_blame(r->doc, r->g[G_TYPES], berth_graph_builder_types(r->b, n, names));
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first))
+    st = berth_i_get_text(r->doc, first, &names[k]);
+  if (st == BERTH_OK)
+    st = berth_i_blame(r->doc, r->g[G_TYPES], berth_graph_builder_types(r->b, n, names));
   berth_i_free(r->ctx, names, (size_t)n, sizeof *names);
   return st;
 }
@@ -65,16 +90,18 @@ static berth_status read_types(Reader *r) {
   berth_status st = berth_i_get_array(r->doc, r->g[G_TYPES], &first, &n);
   if (st != BERTH_OK) return st;
   r->n_types = n ? n : 1;
-  if (!(r->seconds = berth_i_pool_alloc(&r->pool, (size_t)r->n_types, sizeof *r->seconds))) return berth_i_nomem(r->ctx);
+  if (!(r->seconds = berth_i_pool_alloc(&r->pool, (size_t)r->n_types, sizeof *r->seconds)))
+    return berth_i_nomem(r->ctx);
   return r->g[G_TYPES] ? set_types(r, first, n) : BERTH_OK;
 }
 
-/* ---- ops ---------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 /* A time, or that there is none: null or "unsupported". */
 static berth_status read_time(Reader *r, Value v, double *out) {
-  bool none = berth_i_json_kind_of(v) == BERTH_I_JSON_NULL ||
-              (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING && strcmp(berth_i_json_string(v), "unsupported") == 0);
+  bool none = berth_i_json_kind_of(v) == BERTH_I_JSON_NULL
+              || (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING
+                  && strcmp(berth_i_json_string(v), "unsupported") == 0);
   if (!none) return berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, out);
   *out = BERTH_UNSUPPORTED;
   return BERTH_OK;
@@ -82,15 +109,18 @@ static berth_status read_time(Reader *r, Value v, double *out) {
 
 static berth_status read_seconds(Reader *r, Value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
-    return r->n_types == 1 ? read_time(r, v, r->seconds)
-                           : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
+    return r->n_types == 1
+               ? read_time(r, v, r->seconds)
+               : berth_i_json_fail(r->doc, v, "is one time for %d types", (int)r->n_types);
   }
   Value x;
   int32_t n;
   berth_status st;
   if ((st = berth_i_get_array(r->doc, v, &x, &n)) != BERTH_OK) return st;
-  if (n != r->n_types) return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = read_time(r, x, &r->seconds[k]);
+  if (n != r->n_types)
+    return berth_i_json_fail(r->doc, v, "is of length %d, for %d types", (int)n, (int)r->n_types);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x))
+    st = read_time(r, x, &r->seconds[k]);
   return st;
 }
 
@@ -105,9 +135,13 @@ static berth_status read_op_amounts(Reader *r, Value *f, berth_op *op) {
   berth_status st;
   if (f[O_SECONDS] && (st = read_seconds(r, f[O_SECONDS])) != BERTH_OK) return st;
   op->seconds = f[O_SECONDS] ? r->seconds : NULL;
-  if ((st = berth_i_get_quantity(r->doc, f[O_FLOP], BERTH_FLOP, false, &op->flop)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[O_BYTES], BERTH_BYTES, false, &op->bytes)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[O_PARAM], BERTH_BYTES, false, &op->param_bytes)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[O_FLOP], BERTH_FLOP, false, &op->flop)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_quantity(r->doc, f[O_BYTES], BERTH_BYTES, false, &op->bytes)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_quantity(r->doc, f[O_PARAM], BERTH_BYTES, false, &op->param_bytes))
+      != BERTH_OK)
+    return st;
   return berth_i_get_quantity(r->doc, f[O_WORKSPACE], BERTH_BYTES, false, &op->workspace_bytes);
 }
 
@@ -122,7 +156,8 @@ static berth_status read_pin(Reader *r, Value v, int32_t *pin) {
 
 static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
   berth_status st;
-  if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op->group)) != BERTH_OK) return st;
+  if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op->group)) != BERTH_OK)
+    return st;
   if ((st = berth_i_get_ref(r->doc, f[O_TWIN], &r->ops, &op->twin)) != BERTH_OK) return st;
   if ((st = read_pin(r, f[O_PIN], &op->pin)) != BERTH_OK) return st;
   if ((st = read_flag(r, f[O_BACKWARD], BERTH_OP_BACKWARD, &op->flags)) != BERTH_OK) return st;
@@ -133,7 +168,9 @@ static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
 
 static berth_status keep_inputs(Reader *r, Value v, int32_t op) {
   if (!v) return BERTH_OK;
-  if (!r->inputs && !(r->inputs = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->inputs))) return berth_i_nomem(r->ctx);
+  if (!r->inputs
+      && !(r->inputs = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->inputs)))
+    return berth_i_nomem(r->ctx);
   r->inputs[op] = v;
   return BERTH_OK;
 }
@@ -153,10 +190,13 @@ static berth_status read_op(Reader *r, Value v, int32_t id) {
 
 /* Names of ops, for references to later ones. Wrong ones are refused when the op itself is read. */
 static berth_status list_names(Reader *r, Value v) {
-  if (!(r->names = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->names))) return berth_i_nomem(r->ctx);
+  if (!(r->names = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->names)))
+    return berth_i_nomem(r->ctx);
   for (int32_t i = 0; v; i++, v = berth_i_json_next(v)) {
-    Value name = berth_i_json_kind_of(v) == BERTH_I_JSON_OBJECT ? berth_i_json_get(v, "name") : NULL;
-    if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING) r->names[i] = berth_i_json_string(name);
+    Value name =
+        berth_i_json_kind_of(v) == BERTH_I_JSON_OBJECT ? berth_i_json_get(v, "name") : NULL;
+    if (name && berth_i_json_kind_of(name) == BERTH_I_JSON_STRING)
+      r->names[i] = berth_i_json_string(name);
   }
   r->ops.name = listed_name;
   r->ops.ud = r->names;
@@ -171,7 +211,7 @@ static berth_status read_ops(Reader *r) {
   return st;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------ */
+/* ---- tensors ---- */
 
 static berth_status read_consumers(Reader *r, Value list) {
   Value v;
@@ -192,8 +232,11 @@ static berth_status read_tensor(Reader *r, Value v, int32_t id) {
   berth_status st = berth_i_fields(r->doc, v, TENSOR, N_T, true, f);
   if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[T_FROM], "from")) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[T_FROM], &r->ops, &t.producer)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[T_BYTES], BERTH_BYTES, false, &t.bytes)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[T_RESIDENT], BERTH_BYTES, false, &t.resident_bytes)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[T_BYTES], BERTH_BYTES, false, &t.bytes)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_quantity(r->doc, f[T_RESIDENT], BERTH_BYTES, false, &t.resident_bytes))
+      != BERTH_OK)
+    return st;
   if ((st = read_flag(r, f[T_BATCH], BERTH_TENSOR_BATCH, &t.flags)) != BERTH_OK) return st;
   if ((st = read_flag(r, f[T_GRADIENT], BERTH_TENSOR_GRADIENT, &t.flags)) != BERTH_OK) return st;
   if ((st = read_consumers(r, f[T_TO])) != BERTH_OK) return st;
@@ -207,7 +250,8 @@ static berth_status refuse_repeated_consumers(Reader *r) {
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
   for (; v && st == BERTH_OK; t++, v = berth_i_json_next(v)) {
     for (int32_t e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) {
-      if (seen[r->use[e]] == t + 1) st = berth_i_json_fail(r->doc, v, "has op %d as a consumer twice", (int)r->use[e]);
+      if (seen[r->use[e]] == t + 1)
+        st = berth_i_json_fail(r->doc, v, "has op %d as a consumer twice", (int)r->use[e]);
       seen[r->use[e]] = t + 1;
     }
   }
@@ -219,12 +263,13 @@ static berth_status read_tensors(Reader *r) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->g[G_TENSORS], &v, &r->tensors.n);
   if (st != BERTH_OK) return st;
-  if (!(r->use_at = berth_i_pool_zalloc(&r->pool, (size_t)r->tensors.n + 1, sizeof *r->use_at))) return berth_i_nomem(r->ctx);
+  if (!(r->use_at = berth_i_pool_zalloc(&r->pool, (size_t)r->tensors.n + 1, sizeof *r->use_at)))
+    return berth_i_nomem(r->ctx);
   for (int32_t i = 0; v && st == BERTH_OK; i++, v = berth_i_json_next(v)) st = read_tensor(r, v, i);
   return st == BERTH_OK ? refuse_repeated_consumers(r) : st;
 }
 
-/* ---- edges -------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 /* Inputs of every op, in the order given or, by default, of the tensors. */
 typedef struct Inputs {
@@ -241,7 +286,8 @@ static void fill_default_inputs(const Reader *r, Inputs *x) {
       x->at[r->use[e] + 1]++;
     }
   for (int32_t v = 0; v < r->ops.n; v++) x->at[v + 1] += x->at[v];
-  for (int32_t e = (int32_t)r->n_use - 1; e >= 0; e--) x->list[--x->at[r->use[e] + 1]] = x->tensor[e];
+  for (int32_t e = (int32_t)r->n_use - 1; e >= 0; e--)
+    x->list[--x->at[r->use[e] + 1]] = x->tensor[e];
   for (int32_t v = 0; v < r->ops.n; v++) x->at[v] = x->at[v + 1];
   x->at[r->ops.n] = (int32_t)r->n_use;
 }
@@ -259,7 +305,8 @@ static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
     x->stamp[list[k]] = 0;
   }
   if (k < given || given != n)
-    st = berth_i_json_fail(r->doc, r->inputs[op], "does not name the tensors that go to the op, each once");
+    st = berth_i_json_fail(r->doc, r->inputs[op],
+                           "does not name the tensors that go to the op, each once");
   else if (n > 0) memcpy(at, list, (size_t)n * sizeof *at);
 done:
   berth_i_pool_free(&scratch);
@@ -272,9 +319,12 @@ static berth_status order_edges(Reader *r, Inputs *x) {
   fill_default_inputs(r, x);
   for (int32_t v = 0; v < r->ops.n && st == BERTH_OK; v++)
     if (r->inputs[v]) st = reorder_inputs(r, x, v);
-  if (st == BERTH_OK) st = berth_i_merge_order(r->ctx, r->ops.n, r->tensors.n, r->use_at, r->use, x->at, x->list, x->order, &ok);
+  if (st == BERTH_OK)
+    st = berth_i_merge_order(r->ctx, r->ops.n, r->tensors.n, r->use_at, r->use, x->at, x->list,
+                             x->order, &ok);
   if (st == BERTH_OK && !ok)
-    st = berth_i_json_fail(r->doc, r->g[G_OPS], "have \"inputs\" that contradict the order of \"to\" in the tensors");
+    st = berth_i_json_fail(r->doc, r->g[G_OPS],
+                           "have \"inputs\" that contradict the order of \"to\" in the tensors");
   return st;
 }
 
@@ -284,10 +334,12 @@ static berth_status add_ordered_edges(Reader *r) {
   Inputs x = { berth_i_pool_zalloc(&scratch, (size_t)r->ops.n + 1, sizeof(int32_t)),
                berth_i_pool_alloc(&scratch, m, sizeof(int32_t)),
                berth_i_pool_zalloc(&scratch, (size_t)r->tensors.n, sizeof(int32_t)),
-               berth_i_pool_alloc(&scratch, m, sizeof(int32_t)), berth_i_pool_alloc(&scratch, m, sizeof(int32_t)) };
+               berth_i_pool_alloc(&scratch, m, sizeof(int32_t)),
+               berth_i_pool_alloc(&scratch, m, sizeof(int32_t)) };
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) st = order_edges(r, &x);
-  for (size_t i = 0; i < m && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(r->b, x.tensor[x.order[i]], r->use[x.order[i]]);
+  for (size_t i = 0; i < m && st == BERTH_OK; i++)
+    st = berth_graph_builder_add_consumer(r->b, x.tensor[x.order[i]], r->use[x.order[i]]);
   berth_i_pool_free(&scratch);
   return st;
 }
@@ -296,11 +348,12 @@ static berth_status add_edges(Reader *r) {
   berth_status st = BERTH_OK;
   if (r->inputs) return add_ordered_edges(r);
   for (int32_t t = 0; t < r->tensors.n; t++)
-    for (int32_t e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++) st = berth_graph_builder_add_consumer(r->b, t, r->use[e]);
+    for (int32_t e = r->use_at[t]; e < r->use_at[t + 1] && st == BERTH_OK; e++)
+      st = berth_graph_builder_add_consumer(r->b, t, r->use[e]);
   return st;
 }
 
-/* ---- collectives -------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 static berth_status read_collective_kind(const Reader *r, Value v, berth_collective_kind *kind) {
   const char *name = "";
@@ -312,8 +365,8 @@ static berth_status read_collective_kind(const Reader *r, Value v, berth_collect
     return BERTH_OK;
   }
   return berth_i_json_fail(r->doc, v,
-                           "is not a kind of collective: allreduce, allgather, reducescatter, broadcast, alltoall, barrier, "
-                           "parameter-server");
+                           "is not a kind of collective: allreduce, allgather, reducescatter, "
+                           "broadcast, alltoall, barrier, parameter-server");
 }
 
 static berth_status read_collective(Reader *r, Value v) {
@@ -324,10 +377,15 @@ static berth_status read_collective(Reader *r, Value v) {
   berth_status st = berth_i_fields(r->doc, v, COLLECTIVE, N_C, true, f);
   if (st != BERTH_OK || (st = berth_i_need(r->doc, v, f[C_KIND], "kind")) != BERTH_OK) return st;
   if ((st = read_collective_kind(r, f[C_KIND], &c.kind)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[C_BYTES], BERTH_BYTES, false, &c.bytes)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[C_BYTES], BERTH_BYTES, false, &c.bytes)) != BERTH_OK)
+    return st;
   if ((st = berth_i_get_int(r->doc, f[C_COUNT], 1, INT32_MAX - 1, &c.count)) != BERTH_OK) return st;
-  if ((st = berth_i_get_refs(r->doc, f[C_MEMBERS], &r->ops, &scratch, &members, &c.n_members)) != BERTH_OK) goto done;
-  if ((st = berth_i_get_refs(r->doc, f[C_CONSUMERS], &r->ops, &scratch, &consumers, &c.n_consumers)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_refs(r->doc, f[C_MEMBERS], &r->ops, &scratch, &members, &c.n_members))
+      != BERTH_OK)
+    goto done;
+  if ((st = berth_i_get_refs(r->doc, f[C_CONSUMERS], &r->ops, &scratch, &consumers, &c.n_consumers))
+      != BERTH_OK)
+    goto done;
   c.members = members;
   c.consumers = consumers;
   st = berth_i_blame(r->doc, v, berth_graph_builder_add_collective(r->b, &c, NULL));
@@ -344,11 +402,18 @@ static berth_status read_collectives(Reader *r) {
   return st;
 }
 
-berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v, const berth_topology *t,
-                                      berth_graph **out) {
+berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v,
+                                      const berth_topology *t, berth_graph **out) {
   berth_ctx *ctx = berth_i_json_ctx(doc);
-  Reader r = { .pool = berth_i_pool_empty(ctx), .doc = doc, .ctx = ctx, .ops = { .what = "op" }, .tensors = { .what = "tensor" },
-               .devices = { .what = "device", .n = t ? t->n_devices : 0, .name = berth_i_topology_device_name, .ud = t } };
+  Reader r = { .pool = berth_i_pool_empty(ctx),
+               .doc = doc,
+               .ctx = ctx,
+               .ops = { .what = "op" },
+               .tensors = { .what = "tensor" },
+               .devices = { .what = "device",
+                            .n = t ? t->n_devices : 0,
+                            .name = berth_i_topology_device_name,
+                            .ud = t } };
   berth_status st = berth_i_fields(doc, v, GRAPH, N_G, true, r.g);
   if (st != BERTH_OK || (st = berth_graph_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
   if ((st = read_name(&r)) != BERTH_OK || (st = read_types(&r)) != BERTH_OK) goto done;

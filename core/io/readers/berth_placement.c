@@ -5,8 +5,9 @@
 typedef const berth_i_json_value *Value;
 
 enum { P_PLACER, P_ESTIMATE, P_DEVICE, P_SEQUENCE, P_START, P_FINISH, P_OPS, P_DEVICES, N_P };
-static const char *const PLACEMENT[] = { "placer",        "estimate_seconds", "device",   "sequence",
-                                         "start_seconds", "finish_seconds",   "op_names", "device_names" };
+static const char *const PLACEMENT[] = { "placer",   "estimate_seconds", "device",
+                                         "sequence", "start_seconds",    "finish_seconds",
+                                         "op_names", "device_names" };
 
 typedef struct Reader {
   berth_i_pool pool;
@@ -26,7 +27,9 @@ static void release(Reader *r) {
   berth_i_pool_free(&r->pool);
 }
 
-static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
+static const char *listed_name(const void *names, int32_t i) {
+  return ((const char *const *)names)[i];
+}
 
 static berth_status read_names(Reader *r, Value list, const char ***out, int32_t *n) {
   Value v;
@@ -34,24 +37,29 @@ static berth_status read_names(Reader *r, Value list, const char ***out, int32_t
   berth_status st = berth_i_get_array(r->doc, list, &v, &count);
   if (st != BERTH_OK || !list) return st;
   const char **names;
-  if (!(names = berth_i_pool_zalloc(&r->pool, (size_t)count, sizeof *names))) return berth_i_pool_status(&r->pool);
+  if (!(names = berth_i_pool_zalloc(&r->pool, (size_t)count, sizeof *names)))
+    return berth_i_pool_status(&r->pool);
   *out = names;
   *n = count;
-  for (int32_t k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = berth_i_get_text(r->doc, v, &names[k]);
+  for (int32_t k = 0; k < count && st == BERTH_OK; k++, v = berth_i_json_next(v))
+    st = berth_i_get_text(r->doc, v, &names[k]);
   return st;
 }
 
 /* Names that stand beside ids must be those of the graph or topology in the same file. */
 static berth_status compare_names(Reader *r, Value list, const char *const *names, int32_t n,
-                                  const char *(*name)(const void *, int32_t), const void *ud, int32_t n_things,
-                                  const char *what) {
+                                  const char *(*name)(const void *, int32_t), const void *ud,
+                                  int32_t n_things, const char *what) {
   Value v = list ? berth_i_json_first(list) : NULL;
   if (!list || !ud) return BERTH_OK;
-  if (n != n_things) return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things, what);
+  if (n != n_things)
+    return berth_i_json_fail(r->doc, list, "is of length %d, for %d %ss", (int)n, (int)n_things,
+                             what);
   for (int32_t k = 0; k < n; k++, v = berth_i_json_next(v)) {
     const char *is = name(ud, k);
     if (strcmp(is ? is : "", names[k]) != 0)
-      return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k, is ? is : "");
+      return berth_i_json_fail(r->doc, v, "is not the name of %s %d, \"%s\"", what, (int)k,
+                               is ? is : "");
   }
   return BERTH_OK;
 }
@@ -59,11 +67,13 @@ static berth_status compare_names(Reader *r, Value list, const char *const *name
 static berth_status read_all_names(Reader *r) {
   berth_status st;
   if ((st = read_names(r, r->p[P_OPS], &r->op_names, &r->n_op_names)) != BERTH_OK) return st;
-  if ((st = read_names(r, r->p[P_DEVICES], &r->device_names, &r->n_device_names)) != BERTH_OK) return st;
-  st = compare_names(r, r->p[P_OPS], r->op_names, r->n_op_names, berth_i_graph_op_name, r->g, r->g ? r->g->n_ops : 0, "op");
+  if ((st = read_names(r, r->p[P_DEVICES], &r->device_names, &r->n_device_names)) != BERTH_OK)
+    return st;
+  st = compare_names(r, r->p[P_OPS], r->op_names, r->n_op_names, berth_i_graph_op_name, r->g,
+                     r->g ? r->g->n_ops : 0, "op");
   if (st != BERTH_OK) return st;
-  return compare_names(r, r->p[P_DEVICES], r->device_names, r->n_device_names, berth_i_topology_device_name, r->t,
-                       r->t ? r->t->n_devices : 0, "device");
+  return compare_names(r, r->p[P_DEVICES], r->device_names, r->n_device_names,
+                       berth_i_topology_device_name, r->t, r->t ? r->t->n_devices : 0, "device");
 }
 
 /* Devices are those of the topology, else those named, else any. */
@@ -89,7 +99,9 @@ static void prepare_lookups(Reader *r, int32_t n_ops) {
 }
 
 static berth_status check_named(Reader *r, Value list, const berth_i_lookup *x) {
-  Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY ? NULL : berth_i_json_first(list);
+  Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY
+                ? NULL
+                : berth_i_json_first(list);
   for (; v; v = berth_i_json_next(v)) {
     if (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING)
       return berth_i_json_fail(r->doc, v, "is a name, but the file names no %ss", x->what);
@@ -111,8 +123,10 @@ static berth_status check_sequence(Reader *r, const int32_t *sequence, int32_t n
 static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
   int32_t *list = NULL, count = 0;
   berth_status st = check_named(r, v, x);
-  if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &r->pool, &list, &count)) != BERTH_OK) return st;
-  if (count != n) return berth_i_json_fail(r->doc, v, "is of length %d, for %d ops", (int)count, (int)n);
+  if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &r->pool, &list, &count)) != BERTH_OK)
+    return st;
+  if (count != n)
+    return berth_i_json_fail(r->doc, v, "is of length %d, for %d ops", (int)count, (int)n);
   *out = list;
   return BERTH_OK;
 }
@@ -124,8 +138,10 @@ static berth_status read_seconds(Reader *r, Value list, berth_placement *p, doub
   int32_t count;
   berth_status st;
   if ((st = berth_i_get_array(r->doc, list, &v, &count)) != BERTH_OK) return st;
-  if (count != n) return berth_i_json_fail(r->doc, list, "is of length %d, for %d ops", (int)count, (int)n);
-  if (!(*out = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof **out))) return berth_i_pool_status(&p->pool);
+  if (count != n)
+    return berth_i_json_fail(r->doc, list, "is of length %d, for %d ops", (int)count, (int)n);
+  if (!(*out = berth_i_pool_alloc(&p->pool, (size_t)n, sizeof **out)))
+    return berth_i_pool_status(&p->pool);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) {
     st = berth_i_get_quantity(r->doc, v, BERTH_SECONDS, true, &(*out)[k]);
   }
@@ -135,7 +151,8 @@ static berth_status read_seconds(Reader *r, Value list, berth_placement *p, doub
 static berth_status check_plan(Reader *r, const berth_placement *p) {
   Value v = berth_i_json_first(r->p[P_FINISH]);
   for (int32_t k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
-    if (p->finish[k] < p->start[k]) return berth_i_json_fail(r->doc, v, "is before the start, %g s", p->start[k]);
+    if (p->finish[k] < p->start[k])
+      return berth_i_json_fail(r->doc, v, "is before the start, %g s", p->start[k]);
   }
   return BERTH_OK;
 }
@@ -155,11 +172,14 @@ static berth_status count_ops(Reader *r, int32_t *n) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
   if (st == BERTH_OK && r->g && *n != r->g->n_ops) {
-    st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is of length %d, for %d ops", (int)*n, (int)r->g->n_ops);
+    st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is of length %d, for %d ops", (int)*n,
+                           (int)r->g->n_ops);
   }
-  if (st == BERTH_OK && *n == 0 && !r->g) st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is empty: it places nothing");
+  if (st == BERTH_OK && *n == 0 && !r->g)
+    st = berth_i_json_fail(r->doc, r->p[P_DEVICE], "is empty: it places nothing");
   if (st == BERTH_OK && r->op_names && r->n_op_names != *n) {
-    st = berth_i_json_fail(r->doc, r->p[P_OPS], "is of length %d, for %d ops", (int)r->n_op_names, (int)*n);
+    st = berth_i_json_fail(r->doc, r->p[P_OPS], "is of length %d, for %d ops", (int)r->n_op_names,
+                           (int)*n);
   }
   return st;
 }
@@ -173,11 +193,15 @@ static berth_status read_placement(Reader *r, berth_placement **out) {
   if ((st = read_all_names(r)) != BERTH_OK || (st = count_ops(r, &n)) != BERTH_OK) return st;
   prepare_lookups(r, n);
   if ((st = read_refs(r, r->p[P_DEVICE], &r->devices, n, &device)) != BERTH_OK) goto done;
-  if (r->p[P_SEQUENCE] && (st = read_refs(r, r->p[P_SEQUENCE], &r->ops, n, &sequence)) != BERTH_OK) goto done;
+  if (r->p[P_SEQUENCE] && (st = read_refs(r, r->p[P_SEQUENCE], &r->ops, n, &sequence)) != BERTH_OK)
+    goto done;
   if (sequence && (st = check_sequence(r, sequence, n)) != BERTH_OK) goto done;
-  if ((st = berth_i_get_quantity(r->doc, r->p[P_ESTIMATE], BERTH_SECONDS, true, &estimate)) != BERTH_OK) goto done;
+  if ((st = berth_i_get_quantity(r->doc, r->p[P_ESTIMATE], BERTH_SECONDS, true, &estimate))
+      != BERTH_OK)
+    goto done;
   if ((st = berth_i_get_text(r->doc, r->p[P_PLACER], &placer)) != BERTH_OK) goto done;
-  if ((st = berth_placement_new(r->ctx, n, device, sequence, placer, estimate, &p)) != BERTH_OK) goto done;
+  if ((st = berth_placement_new(r->ctx, n, device, sequence, placer, estimate, &p)) != BERTH_OK)
+    goto done;
   if ((st = read_plan(r, p)) != BERTH_OK) goto done;
   *out = p;
   p = NULL;
@@ -186,9 +210,14 @@ done:
   return st;
 }
 
-berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v, const berth_graph *g,
-                                          const berth_topology *t, berth_placement **out) {
-  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)), .doc = doc, .ctx = berth_i_json_ctx(doc), .g = g, .t = t };
+berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v,
+                                          const berth_graph *g, const berth_topology *t,
+                                          berth_placement **out) {
+  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
+               .doc = doc,
+               .ctx = berth_i_json_ctx(doc),
+               .g = g,
+               .t = t };
   berth_status st = berth_i_fields(doc, v, PLACEMENT, N_P, true, r.p);
   if (st == BERTH_OK) st = berth_i_need(doc, v, r.p[P_DEVICE], "device");
   if (st == BERTH_OK) st = read_placement(&r, out);

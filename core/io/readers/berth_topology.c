@@ -8,8 +8,14 @@ typedef const berth_i_json_value *Value;
 enum { P_NAME, P_DEVICES, P_SWITCHES, P_NODES, P_LINKS, P_ROUTES, N_P };
 static const char *const TOPOLOGY[] = { "name", "devices", "switches", "nodes", "links", "routes" };
 enum { D_NAME, D_TYPE, D_SPEED, D_FLOPS, D_MEMORY, D_RATE, D_OVERHEAD, D_MACHINE, N_D };
-static const char *const DEVICE[] = { "name", "type", "speed", "flop_per_second", "memory_bytes", "memory_bytes_per_second",
-                                      "overhead_seconds", "machine" };
+static const char *const DEVICE[] = { "name",
+                                      "type",
+                                      "speed",
+                                      "flop_per_second",
+                                      "memory_bytes",
+                                      "memory_bytes_per_second",
+                                      "overhead_seconds",
+                                      "machine" };
 enum { L_FROM, L_TO, L_RATE, L_LATENCY, L_DUPLEX, N_L };
 static const char *const LINK[] = { "from", "to", "bytes_per_second", "latency_seconds", "duplex" };
 enum { R_FROM, R_TO, R_LINKS, N_R };
@@ -40,9 +46,11 @@ static void release(Reader *r) {
   berth_topology_builder_release(r->b);
 }
 
-static const char *listed_name(const void *names, int32_t i) { return ((const char *const *)names)[i]; }
+static const char *listed_name(const void *names, int32_t i) {
+  return ((const char *const *)names)[i];
+}
 
-/* ---- devices and switches ------------------------------------------------------------------ */
+/* ---- devices and switches ---- */
 
 static berth_status read_device(Reader *r, int32_t part) {
   berth_device d = berth_device_default();
@@ -50,11 +58,20 @@ static berth_status read_device(Reader *r, int32_t part) {
   berth_status st = berth_i_fields(r->doc, v, DEVICE, N_D, true, f);
   if (st != BERTH_OK || (st = berth_i_get_text(r->doc, f[D_TYPE], &d.type)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(r->doc, f[D_SPEED], &d.speed)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_FLOPS], BERTH_FLOP_PER_SECOND, true, &d.flops)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_MEMORY], BERTH_BYTES, true, &d.memory)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_RATE], BERTH_BYTES_PER_SECOND, true, &d.memory_bandwidth)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[D_OVERHEAD], BERTH_SECONDS, false, &d.overhead)) != BERTH_OK) return st;
-  if ((st = berth_i_get_int(r->doc, f[D_MACHINE], 0, INT32_MAX - 1, &d.machine)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_FLOPS], BERTH_FLOP_PER_SECOND, true, &d.flops))
+      != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_MEMORY], BERTH_BYTES, true, &d.memory)) != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_RATE], BERTH_BYTES_PER_SECOND, true,
+                                 &d.memory_bandwidth))
+      != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_quantity(r->doc, f[D_OVERHEAD], BERTH_SECONDS, false, &d.overhead))
+      != BERTH_OK)
+    return st;
+  if ((st = berth_i_get_int(r->doc, f[D_MACHINE], 0, INT32_MAX - 1, &d.machine)) != BERTH_OK)
+    return st;
   d.name = r->names[part];
   return berth_i_blame(r->doc, v, berth_topology_builder_add_device(r->b, &d, NULL, NULL));
 }
@@ -71,7 +88,8 @@ static berth_status name_part(Reader *r, Value v, int32_t part) {
   }
   if ((st = berth_i_get_text(r->doc, given, &name)) != BERTH_OK) return st;
   if (!*name) {
-    snprintf(r->made[part], sizeof *r->made, is_device ? "d%d" : "sw%d", (int)(is_device ? part : part - r->n_devices));
+    snprintf(r->made[part], sizeof *r->made, is_device ? "d%d" : "sw%d",
+             (int)(is_device ? part : part - r->n_devices));
     name = r->made[part];
   }
   r->parts[part] = v;
@@ -97,16 +115,19 @@ static berth_status list_parts(Reader *r) {
   if ((st = berth_i_get_array(r->doc, r->p[P_DEVICES], &device, &devices)) != BERTH_OK) return st;
   Value sw;
   if ((st = berth_i_get_array(r->doc, r->p[P_SWITCHES], &sw, &switches)) != BERTH_OK) return st;
-  if (switches >= INT32_MAX - devices) return berth_i_json_fail(r->doc, r->p[P_SWITCHES], "has too many members");
+  if (switches >= INT32_MAX - devices)
+    return berth_i_json_fail(r->doc, r->p[P_SWITCHES], "has too many members");
   r->n_devices = devices;
   r->n_switches = switches;
   if ((st = make_room(r)) != BERTH_OK) return st;
-  for (; device && st == BERTH_OK; device = berth_i_json_next(device)) st = name_part(r, device, part++);
+  for (; device && st == BERTH_OK; device = berth_i_json_next(device))
+    st = name_part(r, device, part++);
   for (; sw && st == BERTH_OK; sw = berth_i_json_next(sw)) st = name_part(r, sw, part++);
   return st;
 }
 
-/* "nodes" lists all devices and switches by name, in the order of their node numbers; devices must keep their own order. */
+/* "nodes" lists all devices and switches by name, in the order of their node numbers; devices must
+ * keep their own order. */
 static berth_status order_nodes(Reader *r) {
   size_t n = parts_of(r);
   int32_t part = 0, devices = 0;
@@ -117,11 +138,13 @@ static berth_status order_nodes(Reader *r) {
   berth_status st;
   if ((st = berth_i_get_array(r->doc, r->p[P_NODES], &v, &count)) != BERTH_OK) return st;
   if ((size_t)count != n)
-    return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches", (int)count, n);
+    return berth_i_json_fail(r->doc, r->p[P_NODES], "is of length %d, for %zu devices and switches",
+                             (int)count, n);
   for (int32_t k = 0; k < count; k++, v = berth_i_json_next(v)) {
     if ((st = berth_i_get_ref(r->doc, v, &r->by_name, &part)) != BERTH_OK) return st;
     if (r->parts[part] == NULL) return berth_i_json_fail(r->doc, v, "comes twice");
-    if (part < r->n_devices && part != devices++) return berth_i_json_fail(r->doc, v, "is a device out of order");
+    if (part < r->n_devices && part != devices++)
+      return berth_i_json_fail(r->doc, v, "is a device out of order");
     r->node_part[k] = part;
     if (part >= r->n_devices) r->parts[part] = NULL; /* switches are not needed again */
   }
@@ -134,12 +157,13 @@ static berth_status add_nodes(Reader *r) {
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     int32_t part = r->node_part[k];
     r->node_names[k] = r->names[part];
-    st = part < r->n_devices ? read_device(r, part) : berth_topology_builder_add_switch(r->b, r->names[part], NULL);
+    st = part < r->n_devices ? read_device(r, part)
+                             : berth_topology_builder_add_switch(r->b, r->names[part], NULL);
   }
   return st;
 }
 
-/* ---- links and routes ---------------------------------------------------------------------- */
+/* ---- links and routes ---- */
 
 static berth_status read_link(Reader *r, Value v) {
   berth_link link = { 0, 0 };
@@ -147,17 +171,25 @@ static berth_status read_link(Reader *r, Value v) {
   bool duplex = false;
   Value f[N_L];
   berth_status st = berth_i_fields(r->doc, v, LINK, N_L, true, f);
-  for (int k = L_FROM; k <= L_RATE && st == BERTH_OK; k++) st = berth_i_need(r->doc, v, f[k], LINK[k]);
+  for (int k = L_FROM; k <= L_RATE && st == BERTH_OK; k++)
+    st = berth_i_need(r->doc, v, f[k], LINK[k]);
   if (st != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[L_FROM], &r->nodes, &from)) != BERTH_OK) return st;
   if ((st = berth_i_get_ref(r->doc, f[L_TO], &r->nodes, &to)) != BERTH_OK) return st;
-  if ((st = berth_i_get_quantity(r->doc, f[L_RATE], BERTH_BYTES_PER_SECOND, true, &link.bandwidth)) != BERTH_OK) return st;
-  if (link.bandwidth == 0) return berth_i_json_fail(r->doc, f[L_RATE], "is not positive: leave the link out if there is none");
-  if ((st = berth_i_get_quantity(r->doc, f[L_LATENCY], BERTH_SECONDS, false, &link.latency)) != BERTH_OK) return st;
+  if ((st = berth_i_get_quantity(r->doc, f[L_RATE], BERTH_BYTES_PER_SECOND, true, &link.bandwidth))
+      != BERTH_OK)
+    return st;
+  if (link.bandwidth == 0)
+    return berth_i_json_fail(r->doc, f[L_RATE],
+                             "is not positive: leave the link out if there is none");
+  if ((st = berth_i_get_quantity(r->doc, f[L_LATENCY], BERTH_SECONDS, false, &link.latency))
+      != BERTH_OK)
+    return st;
   if ((st = berth_i_get_flag(r->doc, f[L_DUPLEX], &duplex)) != BERTH_OK) return st;
   r->links.n += duplex ? 2 : 1;
-  return berth_i_blame(r->doc, v, (duplex ? berth_topology_builder_add_duplex : berth_topology_builder_add_link)(r->b, from, to,
-                                                                                                                 &link, NULL));
+  return berth_i_blame(r->doc, v,
+                       (duplex ? berth_topology_builder_add_duplex
+                               : berth_topology_builder_add_link)(r->b, from, to, &link, NULL));
 }
 
 static berth_status read_route(Reader *r, Value v) {
@@ -177,9 +209,13 @@ static berth_status read_route(Reader *r, Value v) {
 
 static void prepare_lookups(Reader *r) {
   int32_t n = (int32_t)parts_of(r);
-  r->by_name = (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->names };
-  r->nodes = (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->node_names };
-  r->devices = (berth_i_lookup){ .what = "device", .n = r->n_devices, .name = listed_name, .ud = r->names };
+  r->by_name =
+      (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->names };
+  r->nodes = (berth_i_lookup){
+    .what = "device or switch", .n = n, .name = listed_name, .ud = r->node_names
+  };
+  r->devices =
+      (berth_i_lookup){ .what = "device", .n = r->n_devices, .name = listed_name, .ud = r->names };
   r->links = (berth_i_lookup){ .what = "link" };
 }
 
@@ -197,8 +233,11 @@ static berth_status read_name(Reader *r) {
   return st == BERTH_OK ? berth_topology_builder_name(r->b, name) : st;
 }
 
-berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v, berth_topology **out) {
-  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)), .doc = doc, .ctx = berth_i_json_ctx(doc) };
+berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v,
+                                         berth_topology **out) {
+  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
+               .doc = doc,
+               .ctx = berth_i_json_ctx(doc) };
   berth_status st = berth_i_fields(doc, v, TOPOLOGY, N_P, true, r.p);
   if (st != BERTH_OK || (st = berth_topology_builder_new(r.ctx, &r.b)) != BERTH_OK) return st;
   if ((st = read_name(&r)) != BERTH_OK || (st = list_parts(&r)) != BERTH_OK) goto done;

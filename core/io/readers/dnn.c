@@ -1,4 +1,5 @@
-/* The "dnn-partitioning" data set: profiled graphs with accelerators and CPUs. Times are ms, sizes bytes. */
+/* The "dnn-partitioning" data set: profiled graphs with accelerators and CPUs. Times are ms, sizes
+ * bytes. */
 #include "io/formats_internal.h"
 
 #include <stdio.h>
@@ -10,8 +11,10 @@ typedef const berth_i_json_value *Value;
 enum { F_FPGAS, F_CPUS, F_MEMORY, F_NODES, F_EDGES, N_TOP };
 static const char *const TOP[] = { "maxFPGAs", "maxCPUs", "maxSizePerFPGA", "nodes", "edges" };
 enum { N_ID, N_NAME, N_FPGA, N_CPU, N_SIZE, N_SUPPORTED, N_BACKWARD, N_CLASS, N_NODE };
-static const char *const NODE[] = { "id", "name", "fpgaLatency", "cpuLatency", "size", "supportedOnFpga", "isBackwardNode",
-                                    "colorClass" };
+static const char *const NODE[] = {
+  "id",        "name", "fpgaLatency", "cpuLatency", "size", "supportedOnFpga", "isBackwardNode",
+  "colorClass"
+};
 
 typedef struct Reader {
   berth_i_pool pool;
@@ -45,9 +48,10 @@ static berth_status read_top(Reader *r) {
   return st;
 }
 
-/* ---- topology ----------------------------------------------------------------------------- */
+/* ---- topology ---- */
 
-static berth_status add_devices(berth_topology_builder *b, int32_t n, const char *type, double memory) {
+static berth_status add_devices(berth_topology_builder *b, int32_t n, const char *type,
+                                double memory) {
   berth_device d = berth_device_default();
   berth_status st = BERTH_OK;
   d.type = type;
@@ -64,7 +68,8 @@ static berth_status add_devices(berth_topology_builder *b, int32_t n, const char
 static berth_status join_all(berth_topology_builder *b, int32_t n, const berth_link *link) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n; i++)
-    for (int32_t k = i + 1; k < n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(b, i, k, link, NULL);
+    for (int32_t k = i + 1; k < n && st == BERTH_OK; k++)
+      st = berth_topology_builder_add_duplex(b, i, k, link, NULL);
   return st;
 }
 
@@ -74,7 +79,10 @@ static berth_status read_topology(Reader *r, berth_topology **out) {
   int32_t accelerators = 0, cpus = 0;
   double memory = 0;
   berth_status st;
-  if ((st = berth_i_get_int(r->doc, r->top[F_FPGAS], r->opts->cpus ? 0 : 1, MAX_DEVICES, &accelerators)) != BERTH_OK) return st;
+  if ((st = berth_i_get_int(r->doc, r->top[F_FPGAS], r->opts->cpus ? 0 : 1, MAX_DEVICES,
+                            &accelerators))
+      != BERTH_OK)
+    return st;
   if ((st = berth_i_get_int(r->doc, r->top[F_CPUS], 0, MAX_DEVICES, &cpus)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(r->doc, r->top[F_MEMORY], &memory)) != BERTH_OK) return st;
   if (!r->opts->cpus) cpus = 0;
@@ -88,7 +96,7 @@ done:
   return st;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 static berth_status read_class(Reader *r, Value v, int32_t node) {
   const char *text = "";
@@ -99,7 +107,8 @@ static berth_status read_class(Reader *r, Value v, int32_t node) {
   return berth_i_names_add(r->ctx, &r->classes, text, &r->group[node]);
 }
 
-static berth_status read_milliseconds(Reader *r, Value node, Value v, const char *key, double *seconds) {
+static berth_status read_milliseconds(Reader *r, Value node, Value v, const char *key,
+                                      double *seconds) {
   double ms = 0;
   berth_status st = berth_i_need(r->doc, node, v, key);
   if (st == BERTH_OK) st = berth_i_get_amount(r->doc, v, &ms);
@@ -110,7 +119,8 @@ static berth_status read_milliseconds(Reader *r, Value node, Value v, const char
 static berth_status read_times(Reader *r, Value node, Value *f, double seconds[2]) {
   bool supported = true;
   berth_status st = read_milliseconds(r, node, f[N_FPGA], "fpgaLatency", &seconds[0]);
-  if (st == BERTH_OK && (r->opts->cpus || f[N_CPU])) st = read_milliseconds(r, node, f[N_CPU], "cpuLatency", &seconds[1]);
+  if (st == BERTH_OK && (r->opts->cpus || f[N_CPU]))
+    st = read_milliseconds(r, node, f[N_CPU], "cpuLatency", &seconds[1]);
   if (st == BERTH_OK) st = berth_i_get_bool(r->doc, f[N_SUPPORTED], &supported);
   if (!supported) seconds[0] = BERTH_UNSUPPORTED;
   return st;
@@ -143,7 +153,8 @@ static berth_status add_node(Reader *r, Value v, int32_t node) {
   return berth_i_blame(r->doc, v, berth_graph_builder_add_op(r->b, &op, NULL));
 }
 
-/* Per class: its only forward and its only backward node, BERTH_NONE without one, MANY with more. */
+/* Per class: its only forward and its only backward node, BERTH_NONE without one, MANY with
+ * more. */
 enum { MANY = -2 };
 static void note(int32_t *only, int32_t node) { *only = *only == BERTH_NONE ? node : MANY; }
 
@@ -185,13 +196,14 @@ static berth_status read_nodes(Reader *r) {
   if ((st = berth_graph_builder_types(r->b, r->opts->cpus ? 2 : 1, types)) != BERTH_OK) return st;
   Value v;
   int32_t k;
-  for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = scan_node(r, v, k);
+  for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v))
+    st = scan_node(r, v, k);
   if (st == BERTH_OK) st = find_twins(r);
   for (k = 0, v = first; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_node(r, v, k);
   return st;
 }
 
-/* ---- edges -------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 static berth_status read_edge(Reader *r, Value v) {
   static const char *const keys[] = { "sourceId", "destId", "cost" };
@@ -223,13 +235,16 @@ static berth_status read_edges(Reader *r) {
 
 static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc,
                              berth_bundle *out) {
-  Reader r = { .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .opts = &src->opts };
+  Reader r = {
+    .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .opts = &src->opts
+  };
   berth_status st = read_top(&r);
   if (st == BERTH_OK) st = read_topology(&r, &out->topology);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &r.b);
   if (st == BERTH_OK) st = read_nodes(&r);
   if (st == BERTH_OK) st = read_edges(&r);
-  if (st == BERTH_OK) st = berth_i_blame(doc, r.top[F_EDGES], berth_graph_builder_finish(r.b, &out->graph));
+  if (st == BERTH_OK)
+    st = berth_i_blame(doc, r.top[F_EDGES], berth_graph_builder_finish(r.b, &out->graph));
   release(&r);
   return st == BERTH_EINVAL ? berth_i_blame_file(src->ctx, src->name, st) : st;
 }

@@ -1,5 +1,6 @@
-/* DOPPLER's task graphs: number of vertices with inputs, ids of inputs, edge sources, edge destinations, then a vertex per line:
- * "work,transfer" or "work,transfer,kind". Commas may trail. Inputs are not vertices; the others are numbered from 0. */
+/* DOPPLER's task graphs: number of vertices with inputs, ids of inputs, edge sources, edge
+ * destinations, then a vertex per line: "work,transfer" or "work,transfer,kind". Commas may trail.
+ * Inputs are not vertices; the others are numbered from 0. */
 #include "io/formats_internal.h"
 
 static const char *const SEPARATORS = ",";
@@ -15,13 +16,15 @@ static bool more(berth_i_lines *l) {
 }
 
 static berth_status next_line(berth_i_lines *l, const char *what) {
-  return berth_i_lines_next(l) ? BERTH_OK : berth_i_lines_fail(l, "the line with %s is missing", what);
+  return berth_i_lines_next(l) ? BERTH_OK
+                               : berth_i_lines_fail(l, "the line with %s is missing", what);
 }
 
 static berth_status read_count(berth_i_lines *l, int32_t *n) {
   berth_status st = next_line(l, "the number of vertices");
   if (st == BERTH_OK) st = berth_i_lines_id(l, SEPARATORS, "number of vertices", n);
-  if (st == BERTH_OK && more(l)) st = berth_i_lines_fail(l, "something follows the number of vertices");
+  if (st == BERTH_OK && more(l))
+    st = berth_i_lines_fail(l, "something follows the number of vertices");
   return st;
 }
 
@@ -29,9 +32,11 @@ static berth_status read_count(berth_i_lines *l, int32_t *n) {
 static berth_status drop_inputs(berth_i_lines *l, int32_t *n) {
   int32_t total = *n, inputs = 0, id;
   berth_status st = next_line(l, "the input vertices");
-  for (; st == BERTH_OK && more(l); inputs++) st = berth_i_lines_id(l, SEPARATORS, "input vertex", &id);
+  for (; st == BERTH_OK && more(l); inputs++)
+    st = berth_i_lines_id(l, SEPARATORS, "input vertex", &id);
   if (st == BERTH_OK && inputs > total) {
-    st = berth_i_lines_fail(l, "%d input vertices are more than all %d vertices", (int)inputs, (int)total);
+    st = berth_i_lines_fail(l, "%d input vertices are more than all %d vertices", (int)inputs,
+                            (int)total);
   }
   *n = total - inputs;
   return st;
@@ -39,7 +44,8 @@ static berth_status drop_inputs(berth_i_lines *l, int32_t *n) {
 
 static berth_status read_vertex_id(berth_i_lines *l, const char *what, int32_t n, int32_t *id) {
   berth_status st = berth_i_lines_id(l, SEPARATORS, what, id);
-  if (st == BERTH_OK && *id >= n) st = berth_i_lines_fail(l, "%s is not in 0..%d (%d)", what, (int)n - 1, (int)*id);
+  if (st == BERTH_OK && *id >= n)
+    st = berth_i_lines_fail(l, "%s is not in 0..%d (%d)", what, (int)n - 1, (int)*id);
   return st;
 }
 
@@ -48,14 +54,17 @@ static berth_status read_edges(berth_i_lines *l, int32_t n, berth_i_edges *e) {
   size_t k = 0;
   while (st == BERTH_OK && more(l)) {
     berth_i_edge edge = { 0, 0, 0, l->line, NULL };
-    if ((st = read_vertex_id(l, "edge source", n, &edge.src)) == BERTH_OK) st = berth_i_edges_add(l->src->ctx, e, edge);
+    if ((st = read_vertex_id(l, "edge source", n, &edge.src)) == BERTH_OK)
+      st = berth_i_edges_add(l->src->ctx, e, edge);
   }
   if (st == BERTH_OK) st = next_line(l, "the edge destinations");
   for (; st == BERTH_OK && more(l); k++) {
-    if (k == e->n) return berth_i_lines_fail(l, "more than %zu edge destinations for as many sources", e->n);
+    if (k == e->n)
+      return berth_i_lines_fail(l, "more than %zu edge destinations for as many sources", e->n);
     st = read_vertex_id(l, "edge destination", n, &e->at[k].dst);
   }
-  if (st == BERTH_OK && k < e->n) st = berth_i_lines_fail(l, "%zu edge destinations for %zu sources", k, e->n);
+  if (st == BERTH_OK && k < e->n)
+    st = berth_i_lines_fail(l, "%zu edge destinations for %zu sources", k, e->n);
   return st;
 }
 
@@ -74,13 +83,16 @@ static berth_status read_vertex(berth_i_lines *l, berth_graph_builder *b, double
   return berth_graph_builder_add_op(b, &op, NULL);
 }
 
-static berth_status read_vertices(berth_i_lines *l, int32_t n, berth_graph_builder *b, double *transfer) {
+static berth_status read_vertices(berth_i_lines *l, int32_t n, berth_graph_builder *b,
+                                  double *transfer) {
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
-    if (!berth_i_lines_next_filled(l)) return berth_i_lines_fail(l, "%d of %d vertices are missing", (int)(n - k), (int)n);
+    if (!berth_i_lines_next_filled(l))
+      return berth_i_lines_fail(l, "%d of %d vertices are missing", (int)(n - k), (int)n);
     st = read_vertex(l, b, &transfer[k]);
   }
-  if (st == BERTH_OK && berth_i_lines_next_filled(l)) st = berth_i_lines_fail(l, "something follows vertex %d", (int)n - 1);
+  if (st == BERTH_OK && berth_i_lines_next_filled(l))
+    st = berth_i_lines_fail(l, "something follows vertex %d", (int)n - 1);
   return st;
 }
 
@@ -88,11 +100,12 @@ static berth_status refuse_repeated(const berth_i_source *src, const berth_i_edg
   const berth_i_edge *twice = NULL;
   berth_status st = berth_i_edges_repeated(src->ctx, e, n, &twice);
   if (st != BERTH_OK || !twice) return st;
-  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: edge %d -> %d is given twice", src->name, (int)twice->line, (int)twice->src,
-                      (int)twice->dst);
+  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: edge %d -> %d is given twice", src->name,
+                      (int)twice->line, (int)twice->src, (int)twice->dst);
 }
 
-/* A line has at least three characters, so a count beyond the file is refused before memory is taken for it. */
+/* A line has at least three characters, so a count beyond the file is refused before memory is
+ * taken for it. */
 static berth_status check_count(const berth_i_lines *l, int32_t n) {
   if ((size_t)n <= l->src->len) return BERTH_OK;
   return berth_i_lines_fail(l, "the file is too short for %d vertices", (int)n);

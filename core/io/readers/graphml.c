@@ -1,12 +1,13 @@
-/* GraphML in, in one pass: nodes are ops, edges are tensors; attributes as docs/formats.md lists them. An op is added when its
- * <node> ends. Edges wait in graphml_edges.c until all nodes are known. */
+/* GraphML in, in one pass: nodes are ops, edges are tensors; attributes as docs/formats.md lists
+ * them. An op is added when its <node> ends. Edges wait in graphml_edges.c until all nodes are
+ * known. */
 #include "extern/expat_internal.h"
 #include "graphml_internal.h"
 #include "io/formats_internal.h"
 
 #include <stdio.h>
 
-/* ---- attributes that are read ------------------------------------------------------------- */
+/* ---- attributes that are read ---- */
 
 typedef enum Place { IN_GRAPH, IN_NODE, IN_EDGE, N_PLACES } Place;
 enum { NAME, LABEL, KIND, COLLECTIVE, N_TEXTS };
@@ -77,9 +78,9 @@ typedef struct Text {
 
 /* Which element is open; DATA and DEFAULT: of a key that is read, UNREAD_DATA: of another. */
 typedef enum State { TOP, GRAPHML, KEY, DEFAULT, GRAPH, NODE, EDGE, DATA, UNREAD_DATA } State;
-static const char *const state_names[] = {
-  "the document", "<graphml>", "<key>", "<default>", "<graph>", "<node>", "<edge>", "<data>", "<data>"
-};
+static const char *const state_names[] = { "the document", "<graphml>", "<key>",
+                                           "<default>",    "<graph>",   "<node>",
+                                           "<edge>",       "<data>",    "<data>" };
 enum { MOST_STATES = 6 };
 
 typedef struct Reader {
@@ -111,7 +112,8 @@ typedef struct Reader {
 } Reader;
 
 static berth_status fail(const Reader *r, const char *what, const char *why, const char *value) {
-  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s %s (%.60s)", r->src->name, (int)r->line, what, why, value);
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s %s (%.60s)", r->src->name, (int)r->line,
+                      what, why, value);
 }
 
 static berth_status set_text(Reader *r, Text *t, const char *text, size_t len) {
@@ -123,22 +125,25 @@ static berth_status set_text(Reader *r, Text *t, const char *text, size_t len) {
   return BERTH_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static bool is_one_of(const char *text, const char *const *words) {
   while (*words && strcmp(text, *words) != 0) words++;
   return *words != NULL;
 }
 
-static berth_status parse_quantity(const Reader *r, const char *text, berth_unit unit, double *out) {
+static berth_status parse_quantity(const Reader *r, const char *text, berth_unit unit,
+                                   double *out) {
   berth_status st = berth_quantity_parse(r->ctx, text, unit, out);
   if (st != BERTH_EINVAL) return st;
   char message[256];
   snprintf(message, sizeof message, "%s", berth_errmsg(r->ctx));
-  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s: %s", r->src->name, (int)r->line, r->key->name, message);
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s: %s", r->src->name, (int)r->line,
+                      r->key->name, message);
 }
 
-static berth_status read_number(const Reader *r, const char *text, const Attribute *a, double *out) {
+static berth_status read_number(const Reader *r, const char *text, const Attribute *a,
+                                double *out) {
   static const char *const infinities[] = { "Infinity", "INF", "inf", "infinity", NULL };
   berth_status st = BERTH_OK;
   if (a->type == QUANTITY && is_one_of(text, infinities)) {
@@ -146,14 +151,20 @@ static berth_status read_number(const Reader *r, const char *text, const Attribu
     *out = INFINITY;
     return BERTH_OK;
   }
-  if (a->type == QUANTITY && !r->key->number) st = parse_quantity(r, text, (berth_unit)a->detail, out);
-  else if (!berth_i_decimal(text, out) || isinf(*out)) st = fail(r, r->key->name, "is not a number", text);
-  return st == BERTH_OK && *out < 0 && a->type != DEVICE ? fail(r, r->key->name, "is negative", text) : st;
+  if (a->type == QUANTITY && !r->key->number)
+    st = parse_quantity(r, text, (berth_unit)a->detail, out);
+  else if (!berth_i_decimal(text, out) || isinf(*out))
+    st = fail(r, r->key->name, "is not a number", text);
+  return st == BERTH_OK && *out < 0 && a->type != DEVICE
+             ? fail(r, r->key->name, "is negative", text)
+             : st;
 }
 
-static berth_status read_whole(const Reader *r, const char *text, const Attribute *a, int32_t *out) {
+static berth_status read_whole(const Reader *r, const char *text, const Attribute *a,
+                               int32_t *out) {
   double x;
-  if (!berth_i_decimal(text, &x) || x != floor(x)) return fail(r, r->key->name, "is not a whole number", text);
+  if (!berth_i_decimal(text, &x) || x != floor(x))
+    return fail(r, r->key->name, "is not a whole number", text);
   berth_status st;
   if ((st = read_number(r, text, a, &x)) != BERTH_OK) return st;
   if (x >= INT32_MAX) return fail(r, r->key->name, "is beyond 32 bits", text);
@@ -162,7 +173,9 @@ static berth_status read_whole(const Reader *r, const char *text, const Attribut
 }
 
 static berth_status read_flag(const Reader *r, const char *text, uint32_t bit, uint32_t *flags) {
-  static const char *const yes[] = { "true", "True", "TRUE", NULL }, *const no[] = { "false", "False", "FALSE", NULL };
+  static const char *const yes[] = { "true", "True", "TRUE", NULL }, *const no[] = {
+    "false", "False", "FALSE", NULL
+  };
   double x = 0;
   if (is_one_of(text, yes)) x = 1;
   else if (!is_one_of(text, no) && !(berth_i_decimal(text, &x) && (x == 0 || x == 1))) {
@@ -173,7 +186,8 @@ static berth_status read_flag(const Reader *r, const char *text, uint32_t bit, u
 }
 
 /* Sets a value of an element from r->value. */
-static berth_status read_value(Reader *r, int32_t column, Element *e, Text *texts, double *seconds) {
+static berth_status read_value(Reader *r, int32_t column, Element *e, Text *texts,
+                               double *seconds) {
   const Attribute *a = column < N_ATTRIBUTES ? &attributes[column] : &seconds_attribute;
   void *at = (char *)e + a->offset;
   char *text = r->value.at, *end = text + r->value.len;
@@ -189,20 +203,23 @@ static berth_status read_value(Reader *r, int32_t column, Element *e, Text *text
   if (a->type == FLAG) return read_flag(r, text, a->detail, at);
   if (a->type == WHOLE) return read_whole(r, text, a, at);
   double x;
-  if ((st = read_number(r, text, a, &x)) == BERTH_OK) *(a == &seconds_attribute ? seconds : (double *)at) = x;
+  if ((st = read_number(r, text, a, &x)) == BERTH_OK)
+    *(a == &seconds_attribute ? seconds : (double *)at) = x;
   return st;
 }
 
-/* ---- keys --------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 static const char *attribute_of(const char *const *list, const char *name) {
   while (*list && strcmp(*list, name) != 0) list += 2;
   return *list ? list[1] : NULL;
 }
 
-static berth_status need(const Reader *r, const char *element, const char *const *list, const char *name, const char **out) {
+static berth_status need(const Reader *r, const char *element, const char *const *list,
+                         const char *name, const char **out) {
   if ((*out = attribute_of(list, name))) return BERTH_OK;
-  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", r->src->name, (int)r->line, element, name);
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", r->src->name, (int)r->line,
+                      element, name);
 }
 
 /* A column of seconds makes its device type known. */
@@ -211,14 +228,17 @@ static berth_status find_column(Reader *r, const Key *key, Place place, int32_t 
   const char *rest = key->name + n;
   *column = UNREAD;
   int32_t type;
-  if (place == IN_NODE && strncmp(key->name, seconds_attribute.name, n) == 0 && (!*rest || *rest == ':')) {
+  if (place == IN_NODE && strncmp(key->name, seconds_attribute.name, n) == 0
+      && (!*rest || *rest == ':')) {
     berth_status st;
-    if ((st = berth_i_names_add(r->ctx, &r->types, *rest ? rest + 1 : "", &type)) != BERTH_OK) return st;
+    if ((st = berth_i_names_add(r->ctx, &r->types, *rest ? rest + 1 : "", &type)) != BERTH_OK)
+      return st;
     *column = N_ATTRIBUTES + type;
   }
   for (int32_t k = 0; k < N_ATTRIBUTES; k++) {
     const Attribute *a = &attributes[k];
-    if (a->place == place && strcmp(a->name, key->name) == 0 && (a->type != DEVICE || key->number)) *column = k;
+    if (a->place == place && strcmp(a->name, key->name) == 0 && (a->type != DEVICE || key->number))
+      *column = k;
   }
   return BERTH_OK;
 }
@@ -226,14 +246,16 @@ static berth_status find_column(Reader *r, const Key *key, Place place, int32_t 
 static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
   static const char *const numbers[] = { "int", "long", "float", "double", NULL };
   static const char *const places[] = { "graph", "node", "edge" };
-  const char *of = attribute_of(list, "for"), *name = attribute_of(list, "attr.name"), *type = attribute_of(list, "attr.type");
+  const char *of = attribute_of(list, "for"), *name = attribute_of(list, "attr.name"),
+             *type = attribute_of(list, "attr.type");
   berth_status st = BERTH_OK;
   key->name = berth_i_pool_strdup(&r->g.pool, name ? name : attribute_of(list, "id"));
   if ((st = berth_i_pool_status(&r->g.pool)) != BERTH_OK) return st;
   key->number = type && is_one_of(type, numbers);
   for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
     key->column[k] = NOT_FOR;
-    if (!of || strcmp(of, "all") == 0 || strcmp(of, places[k]) == 0) st = find_column(r, key, (Place)k, &key->column[k]);
+    if (!of || strcmp(of, "all") == 0 || strcmp(of, places[k]) == 0)
+      st = find_column(r, key, (Place)k, &key->column[k]);
   }
   if (strcmp(key->name, "name") == 0 && key->column[IN_NODE] != NOT_FOR) r->named = true;
   return st;
@@ -244,8 +266,10 @@ static berth_status open_key(Reader *r, const char *const *list) {
   berth_status st = need(r, "key", list, "id", &id);
   if (st != BERTH_OK) return st;
   if (r->begun) return fail(r, "key", "stands behind nodes, edges or data", id);
-  if (berth_i_names_find(&r->key_ids, id) != BERTH_NONE) return fail(r, "key", "is declared twice", id);
-  st = berth_i_pool_grow(&r->g.pool, (void **)&r->keys, &r->keys_cap, (size_t)r->key_ids.n + 1, sizeof *r->keys);
+  if (berth_i_names_find(&r->key_ids, id) != BERTH_NONE)
+    return fail(r, "key", "is declared twice", id);
+  st = berth_i_pool_grow(&r->g.pool, (void **)&r->keys, &r->keys_cap, (size_t)r->key_ids.n + 1,
+                         sizeof *r->keys);
   if (st != BERTH_OK) return st;
   r->keys[r->key_ids.n] = (Key){ .seconds = NAN };
   int32_t k;
@@ -288,10 +312,11 @@ static berth_status begin(Reader *r) {
     int32_t type = r->keys[k].column[IN_NODE] - N_ATTRIBUTES;
     if (type >= 0 && !isnan(r->keys[k].seconds)) r->seconds[n + (size_t)type] = r->keys[k].seconds;
   }
-  return n ? berth_graph_builder_types(r->g.b, r->types.n, (const char *const *)r->types.text) : BERTH_OK;
+  return n ? berth_graph_builder_types(r->g.b, r->types.n, (const char *const *)r->types.text)
+           : BERTH_OK;
 }
 
-/* ---- data --------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 static Place place_of(State s) { return s == NODE ? IN_NODE : s == EDGE ? IN_EDGE : IN_GRAPH; }
 
@@ -302,11 +327,13 @@ static berth_status open_data(Reader *r, const char *const *list) {
   berth_status st = need(r, "data", list, "key", &id);
   if (st != BERTH_OK || (st = begin(r)) != BERTH_OK) return st;
   int32_t k;
-  if ((k = berth_i_names_find(&r->key_ids, id)) == BERTH_NONE) return fail(r, "data", "has a key that is not declared", id);
+  if ((k = berth_i_names_find(&r->key_ids, id)) == BERTH_NONE)
+    return fail(r, "data", "has a key that is not declared", id);
   r->key = &r->keys[k];
   int32_t column;
   column = r->key->column[place_of(in)];
-  if (column == NOT_FOR) return fail(r, state_names[in], "has data of a key for other elements", id);
+  if (column == NOT_FOR)
+    return fail(r, state_names[in], "has data of a key for other elements", id);
   if (column == UNREAD) r->state[r->depth] = UNREAD_DATA;
   else if (r->seen[column] == element) return fail(r, r->key->name, "is given twice", id);
   else r->seen[column] = element;
@@ -320,7 +347,7 @@ static berth_status close_data(Reader *r) {
   return read_value(r, column, &r->now[place], r->now_text[place], seconds);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 static berth_status open_node(Reader *r, const char *const *list) {
   const char *id;
@@ -349,16 +376,21 @@ static berth_status add_collective(Reader *r) {
   const Element *e = &r->now[IN_NODE];
   berth_collective c = { .bytes = e->op.bytes, .count = e->count };
   int k = 0;
-  while (berth_i_collective_names[k] && strcmp(berth_i_collective_names[k], e->text[COLLECTIVE]) != 0) k++;
-  if (!berth_i_collective_names[k]) return fail(r, "collective", "is of no known kind", e->text[COLLECTIVE]);
+  while (berth_i_collective_names[k]
+         && strcmp(berth_i_collective_names[k], e->text[COLLECTIVE]) != 0)
+    k++;
+  if (!berth_i_collective_names[k])
+    return fail(r, "collective", "is of no known kind", e->text[COLLECTIVE]);
   c.kind = (berth_collective_kind)k;
   return berth_i_graphml_add_collective(&r->g, r->node_id, &c);
 }
 
-/* A column "device" of whole numbers is a placement; any other use of the word is somebody else's. */
+/* A column "device" of whole numbers is a placement; any other use of the word is somebody
+ * else's. */
 static berth_status place_op(Reader *r, int32_t op) {
   double x = r->now[IN_NODE].device;
-  berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&r->device, &r->device_cap, (size_t)op + 1, sizeof *r->device);
+  berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&r->device, &r->device_cap,
+                                      (size_t)op + 1, sizeof *r->device);
   if (st != BERTH_OK) return st;
   if (isnan(x) && r->unplaced_line == 0) {
     r->unplaced_line = r->line;
@@ -382,7 +414,8 @@ static berth_status close_node(Reader *r) {
   else {
     for (int32_t k = 0; k < r->types.n; k++) given += !isnan(r->seconds[k]);
     snprintf(number, sizeof number, "%d", (int)given);
-    if (given > 0 && given < r->types.n) return fail(r, "seconds", "is given for some device types, but not for all", number);
+    if (given > 0 && given < r->types.n)
+      return fail(r, "seconds", "is given for some device types, but not for all", number);
     e->op.name = name_of(r);
     e->op.kind = e->text[KIND];
     if (given > 0) e->op.seconds = r->seconds;
@@ -395,14 +428,17 @@ static berth_status close_node(Reader *r) {
 static berth_status read_placement(Reader *r, berth_placement **out) {
   if (r->foreign_device || r->n_placed == 0) return BERTH_OK;
   r->line = r->unplaced_line;
-  if (r->line > 0) return fail(r, "node", "has no device, but others have", r->g.names.text[r->unplaced_id]);
+  if (r->line > 0)
+    return fail(r, "node", "has no device, but others have", r->g.names.text[r->unplaced_id]);
   return berth_placement_new(r->ctx, r->n_placed, r->device, NULL, NULL, NAN, out);
 }
 
-/* ---- graph and edges ---------------------------------------------------------------------- */
+/* ---- graph and edges ---- */
 
 static berth_status open_graph(Reader *r, const char *const *list) {
-  if (r->n_graphs++ > 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name, (int)r->line);
+  if (r->n_graphs++ > 0)
+    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name,
+                        (int)r->line);
   const char *direction;
   berth_status st;
   if ((st = need(r, "graph", list, "edgedefault", &direction)) != BERTH_OK) return st;
@@ -431,7 +467,7 @@ static berth_status open_edge(Reader *r, const char *const *list) {
   return berth_i_graphml_name(&r->g, to, &e->to);
 }
 
-/* ---- elements ----------------------------------------------------------------------------- */
+/* ---- elements ---- */
 
 typedef struct Rule {
   State in;
@@ -441,20 +477,24 @@ typedef struct Rule {
 } Rule;
 
 static const Rule rules[] = {
-  { TOP, "graphml", GRAPHML, NULL },          { GRAPHML, "key", KEY, open_key },     { GRAPH, "key", KEY, open_key },
-  { KEY, "default", DEFAULT, open_default },  { GRAPHML, "data", UNREAD_DATA, NULL }, { GRAPHML, "graph", GRAPH, open_graph },
-  { GRAPH, "data", DATA, open_data },         { GRAPH, "node", NODE, open_node },    { NODE, "data", DATA, open_data },
-  { GRAPH, "edge", EDGE, open_edge },         { EDGE, "data", DATA, open_data },
+  { TOP, "graphml", GRAPHML, NULL },      { GRAPHML, "key", KEY, open_key },
+  { GRAPH, "key", KEY, open_key },        { KEY, "default", DEFAULT, open_default },
+  { GRAPHML, "data", UNREAD_DATA, NULL }, { GRAPHML, "graph", GRAPH, open_graph },
+  { GRAPH, "data", DATA, open_data },     { GRAPH, "node", NODE, open_node },
+  { NODE, "data", DATA, open_data },      { GRAPH, "edge", EDGE, open_edge },
+  { EDGE, "data", DATA, open_data },
 };
 
 /* Descriptions, ports, what other vocabularies put in, and all within values that are not read. */
 static bool is_passed_over(const Reader *r, State in, const char *name) {
   if (r->skipped > 0 || in == UNREAD_DATA) return true;
   if (in == TOP || in == DATA || in == DEFAULT) return false;
-  return strchr(name, '\n') || strcmp(name, "desc") == 0 || (in == NODE && strcmp(name, "port") == 0);
+  return strchr(name, '\n') || strcmp(name, "desc") == 0
+         || (in == NODE && strcmp(name, "port") == 0);
 }
 
-static berth_status open_element(void *ud, const char *name, const char *const *list, int32_t line) {
+static berth_status open_element(void *ud, const char *name, const char *const *list,
+                                 int32_t line) {
   Reader *r = ud;
   State in = r->state[r->depth];
   if (is_passed_over(r, in, name)) {
@@ -468,7 +508,8 @@ static berth_status open_element(void *ud, const char *name, const char *const *
     return rules[k].open ? rules[k].open(r, list) : BERTH_OK;
   }
   if (strchr(name, '\n')) name = strchr(name, '\n') + 1;
-  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%.40s> is not read within %s", r->src->name, (int)line, name, state_names[in]);
+  return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%.40s> is not read within %s", r->src->name,
+                      (int)line, name, state_names[in]);
 }
 
 static berth_status close_element(void *ud) {
@@ -489,7 +530,8 @@ static berth_status close_element(void *ud) {
 static berth_status add_text(void *ud, const char *text, size_t len) {
   Reader *r = ud;
   Text *v = &r->value;
-  if (r->skipped > 0 || (r->state[r->depth] != DATA && r->state[r->depth] != DEFAULT)) return BERTH_OK;
+  if (r->skipped > 0 || (r->state[r->depth] != DATA && r->state[r->depth] != DEFAULT))
+    return BERTH_OK;
   berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&v->at, &v->cap, v->len + len + 1, 1);
   if (st != BERTH_OK) return st;
   memcpy(v->at + v->len, text, len);
@@ -498,7 +540,7 @@ static berth_status add_text(void *ud, const char *text, size_t len) {
   return BERTH_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void release(Reader *r) {
   berth_i_names_release(r->ctx, &r->key_ids);
@@ -511,19 +553,25 @@ static void release(Reader *r) {
 static berth_status read_elements(Reader *r) {
   berth_i_xml_events events = { open_element, close_element, add_text, r };
   for (int k = 0; k < N_PLACES; k++) {
-    r->first[k] = (Element){ berth_op_default(), { .resident_bytes = -1, .tensor = INFINITY }, 1, NAN, { "", "", "", "" } };
+    r->first[k] = (Element){
+      berth_op_default(), { .resident_bytes = -1, .tensor = INFINITY }, 1, NAN, { "", "", "", "" }
+    };
     r->now[k] = r->first[k];
   }
   berth_status st;
   if ((st = berth_graph_builder_new(r->ctx, &r->g.b)) != BERTH_OK) return st;
-  if ((st = berth_i_xml_read(r->ctx, r->src->name, r->src->text, r->src->len, &events)) != BERTH_OK) return st;
-  if (r->n_graphs == 0) return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: there is no <graph>", r->src->name);
+  if ((st = berth_i_xml_read(r->ctx, r->src->name, r->src->text, r->src->len, &events)) != BERTH_OK)
+    return st;
+  if (r->n_graphs == 0)
+    return berth_i_fail(r->ctx, BERTH_EPARSE, "%s: there is no <graph>", r->src->name);
   if ((st = begin(r)) != BERTH_OK) return st;
   return berth_graph_builder_name(r->g.b, r->now[IN_GRAPH].text[NAME]);
 }
 
 static berth_status read_graphml(const berth_i_source *src, berth_bundle *out) {
-  Reader r = { .src = src, .ctx = src->ctx, .g = { .pool = berth_i_pool_empty(src->ctx), .src = src } };
+  Reader r = { .src = src,
+               .ctx = src->ctx,
+               .g = { .pool = berth_i_pool_empty(src->ctx), .src = src } };
   berth_status st = read_elements(&r);
   if (st == BERTH_OK) st = berth_i_graphml_connect(&r.g);
   if (st == BERTH_OK) st = read_placement(&r, &out->placement);
@@ -543,8 +591,10 @@ static bool has_wide(const char *at, const char *end) {
 static berth_i_match match_graphml(berth_i_lines first) {
   const berth_i_source *src = first.src;
   const char *end = src->text + src->len;
-  bool wide = src->len >= 2 && (memcmp(src->text, "\xff\xfe", 2) == 0 || memcmp(src->text, "\xfe\xff", 2) == 0);
-  bool yes = wide ? has_wide(src->text, end) : *first.at == '<' && berth_i_has(src->text, end, "graphml");
+  bool wide = src->len >= 2
+              && (memcmp(src->text, "\xff\xfe", 2) == 0 || memcmp(src->text, "\xfe\xff", 2) == 0);
+  bool yes =
+      wide ? has_wide(src->text, end) : *first.at == '<' && berth_i_has(src->text, end, "graphml");
   return berth_i_match_if(yes, BERTH_I_MATCH_MARK);
 }
 

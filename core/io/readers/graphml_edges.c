@@ -4,29 +4,34 @@
 
 berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out) {
   int32_t known = g->names.n;
-  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->op_of, &g->op_of_cap, (size_t)known + 1, sizeof *g->op_of);
+  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->op_of, &g->op_of_cap,
+                                      (size_t)known + 1, sizeof *g->op_of);
   if (st == BERTH_OK) st = berth_i_names_add(g->src->ctx, &g->names, id, out);
   if (st == BERTH_OK && *out == known) g->op_of[known] = BERTH_NONE;
   return st;
 }
 
 berth_status berth_i_graphml_add_edge(berth_i_graphml *g, const berth_i_graphml_edge *edge) {
-  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->edges, &g->edges_cap, g->n_edges + 1, sizeof *g->edges);
+  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->edges, &g->edges_cap, g->n_edges + 1,
+                                      sizeof *g->edges);
   if (st == BERTH_OK) g->edges[g->n_edges++] = *edge;
   return st;
 }
 
-berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name, const berth_collective *c) {
-  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->collectives, &g->collectives_cap, g->n_collectives + 1,
-                                      sizeof *g->collectives);
+berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name,
+                                            const berth_collective *c) {
+  berth_status st = berth_i_pool_grow(&g->pool, (void **)&g->collectives, &g->collectives_cap,
+                                      g->n_collectives + 1, sizeof *g->collectives);
   if (st != BERTH_OK) return st;
   g->op_of[name] = BERTH_I_GRAPHML_COLLECTIVE - (int32_t)g->n_collectives;
   g->collectives[g->n_collectives++] = *c;
   return BERTH_OK;
 }
 
-static berth_status fail(const berth_i_graphml *g, const berth_i_graphml_edge *e, const char *what, const char *value) {
-  return berth_i_fail(g->src->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", g->src->name, (int)e->line, what, value);
+static berth_status fail(const berth_i_graphml *g, const berth_i_graphml_edge *e, const char *what,
+                         const char *value) {
+  return berth_i_fail(g->src->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", g->src->name, (int)e->line,
+                      what, value);
 }
 
 /* Names become ops or collectives. */
@@ -35,15 +40,17 @@ static berth_status resolve(berth_i_graphml *g) {
     berth_i_graphml_edge *e = &g->edges[k];
     int32_t from = g->op_of[e->from], to = g->op_of[e->to];
     const char *missing = g->names.text[from == BERTH_NONE ? e->from : e->to];
-    if (from == BERTH_NONE || to == BERTH_NONE) return fail(g, e, "edge leads to or from a node that is not there", missing);
-    if (from < 0 && to < 0) return fail(g, e, "edge leads from a collective to a collective", g->names.text[e->to]);
+    if (from == BERTH_NONE || to == BERTH_NONE)
+      return fail(g, e, "edge leads to or from a node that is not there", missing);
+    if (from < 0 && to < 0)
+      return fail(g, e, "edge leads from a collective to a collective", g->names.text[e->to]);
     e->from = from;
     e->to = to;
   }
   return BERTH_OK;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------ */
+/* ---- tensors ---- */
 
 typedef struct Share {
   double tensor;
@@ -53,7 +60,8 @@ typedef struct Share {
 BERTH_I_SORT(sort_shares, Share, BERTH_I_UP(tensor) BERTH_I_UP(edge))
 
 static bool same_tensor(const berth_i_graphml_edge *a, const berth_i_graphml_edge *b) {
-  return a->from == b->from && a->bytes == b->bytes && a->resident_bytes == b->resident_bytes && a->flags == b->flags;
+  return a->from == b->from && a->bytes == b->bytes && a->resident_bytes == b->resident_bytes
+         && a->flags == b->flags;
 }
 
 /* By tensor, then edge.  @param tensor [edges] out */
@@ -64,11 +72,13 @@ static berth_status add_tensors(berth_i_graphml *g, const Share *share, size_t n
     bool shared = k > 0 && isfinite(e->tensor) && e->tensor == share[k - 1].tensor;
     char number[BERTH_I_NUMBER_SIZE];
     if (shared && !same_tensor(e, &g->edges[share[k - 1].edge])) {
-      return fail(g, e, "tensor has edges that differ in source, size or flags", berth_i_number_text(e->tensor, number));
+      return fail(g, e, "tensor has edges that differ in source, size or flags",
+                  berth_i_number_text(e->tensor, number));
     }
     berth_status st;
     if (shared) tensor[share[k].edge] = tensor[share[k - 1].edge];
-    else if ((st = berth_graph_builder_add_tensor(g->b, &t, &tensor[share[k].edge])) != BERTH_OK) return st;
+    else if ((st = berth_graph_builder_add_tensor(g->b, &t, &tensor[share[k].edge])) != BERTH_OK)
+      return st;
   }
   return BERTH_OK;
 }
@@ -92,16 +102,18 @@ static berth_status connect_ops(berth_i_graphml *g) {
   return st;
 }
 
-/* ---- collectives -------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
-/* The list that an edge belongs to: 2 c, members of the c-th collective, or 2 c + 1, its consumers; -1: none. */
+/* The list that an edge belongs to: 2 c, members of the c-th collective, or 2 c + 1, its consumers;
+ * -1: none. */
 static int32_t list_of(const berth_i_graphml_edge *e, int32_t *op) {
   *op = e->to < 0 ? e->from : e->to;
   if (e->to < 0) return 2 * (BERTH_I_GRAPHML_COLLECTIVE - e->to);
   return e->from < 0 ? 2 * (BERTH_I_GRAPHML_COLLECTIVE - e->from) + 1 : -1;
 }
 
-/* Lists by counting.  @param at [2 n + 2] zeros; then list k of ops is at[k] to at[k + 1]  @param ops [edges] out */
+/* Lists by counting. @param at [2 n + 2] zeros; then list k of ops is at[k] to at[k + 1] @param ops
+ * [edges] out */
 static void sort_lists(const berth_i_graphml *g, int32_t *at, int32_t *ops) {
   size_t lists = 2 * g->n_collectives;
   int32_t op, list;

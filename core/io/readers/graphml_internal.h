@@ -17,7 +17,8 @@ typedef struct berth_i_graphml {
   const berth_i_source *src;
   berth_graph_builder *b;
   berth_i_names names;   /* ids of nodes, from <node> and <edge> */
-  int32_t *op_of;        /* [names.n] op, BERTH_NONE: not declared (yet), below: BERTH_I_GRAPHML_COLLECTIVE - its number */
+  int32_t *op_of;        /* [names.n] op, BERTH_NONE: not declared (yet), below:
+                            BERTH_I_GRAPHML_COLLECTIVE - its number */
   size_t op_of_cap;
   berth_i_graphml_edge *edges;
   size_t n_edges, edges_cap;
@@ -31,7 +32,8 @@ enum { BERTH_I_GRAPHML_COLLECTIVE = BERTH_NONE - 1 };
 berth_status berth_i_graphml_name(berth_i_graphml *g, const char *id, int32_t *out);
 berth_status berth_i_graphml_add_edge(berth_i_graphml *g, const berth_i_graphml_edge *edge);
 /** @param c members and consumers follow from the edges */
-berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name, const berth_collective *c);
+berth_status berth_i_graphml_add_collective(berth_i_graphml *g, int32_t name,
+                                            const berth_collective *c);
 /** All nodes are known: adds tensors and collectives to the builder.
  *  @return BERTH_OK, BERTH_ENOMEM, BERTH_EPARSE */
 berth_status berth_i_graphml_connect(berth_i_graphml *g);

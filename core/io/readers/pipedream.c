@@ -1,7 +1,7 @@
 /* PipeDream's profiles. Lines in any order, fields apart by " -- ":
- *   node<ID> -- <description> -- forward_compute_time=ms, backward_compute_time=ms, activation_size=B, parameter_size=B
- *   <tab>node<A> -- node<B>
- * A size may be a list "[a; b]", which counts as its sum. */
+ *   node<ID> -- <description> -- forward_compute_time=ms, backward_compute_time=ms,
+ *   activation_size=B, parameter_size=B <tab>node<A> -- node<B> A size may be a list "[a; b]",
+ *   which counts as its sum. */
 #include "base/sort_internal.h"
 #include "io/formats_internal.h"
 
@@ -53,10 +53,12 @@ static berth_status read_node_id(berth_i_lines *field, int32_t *id) {
   if (!starts(field, "node")) return berth_i_lines_fail(field, "\"node\" and a number are missing");
   berth_status st;
   if ((st = berth_i_lines_id(field, "", "node number", id)) != BERTH_OK) return st;
-  return berth_i_lines_is_blank(field) ? BERTH_OK : berth_i_lines_fail(field, "something follows node %d", (int)*id);
+  return berth_i_lines_is_blank(field)
+             ? BERTH_OK
+             : berth_i_lines_fail(field, "something follows node %d", (int)*id);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 static berth_status read_list(berth_i_lines *f, const char *what, double *sum) {
   berth_status st = BERTH_OK;
@@ -77,9 +79,11 @@ static berth_status read_list(berth_i_lines *f, const char *what, double *sum) {
 static berth_status read_value(berth_i_lines *f, const char *key, double *out) {
   if (!starts(f, key) || !starts(f, "=")) return berth_i_lines_fail(f, "\"%s=\" is missing", key);
   berth_i_lines_skip_blanks(f);
-  berth_status st = f->at < f->end && *f->at == '[' ? read_list(f, key, out) : berth_i_lines_amount(f, ",", key, out);
+  berth_status st = f->at < f->end && *f->at == '[' ? read_list(f, key, out)
+                                                    : berth_i_lines_amount(f, ",", key, out);
   if (st != BERTH_OK) return st;
-  if (!starts(f, ",") && !berth_i_lines_is_blank(f)) return berth_i_lines_fail(f, "something follows \"%s\"", key);
+  if (!starts(f, ",") && !berth_i_lines_is_blank(f))
+    return berth_i_lines_fail(f, "something follows \"%s\"", key);
   return BERTH_OK;
 }
 
@@ -89,7 +93,8 @@ static berth_status read_values(berth_i_lines *f, Node *node) {
   if ((st = read_value(f, "backward_compute_time", &node->backward)) != BERTH_OK) return st;
   if ((st = read_value(f, "activation_size", &node->activation)) != BERTH_OK) return st;
   if ((st = read_value(f, "parameter_size", &node->params)) != BERTH_OK) return st;
-  return berth_i_lines_is_blank(f) ? BERTH_OK : berth_i_lines_fail(f, "something follows \"parameter_size\"");
+  return berth_i_lines_is_blank(f) ? BERTH_OK
+                                   : berth_i_lines_fail(f, "something follows \"parameter_size\"");
 }
 
 /* The kind is the description up to the first bracket. */
@@ -109,11 +114,13 @@ static berth_status add_node(Profile *p, const Node *node) {
   return st;
 }
 
-static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines *description, Profile *p) {
+static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines *description,
+                              Profile *p) {
   Node node = { .id = id, .line = l->line };
   take_kind(description, &node);
   berth_i_lines f;
-  if (!next_field(l, &f)) return berth_i_lines_fail(l, "the numbers of node %d are missing", (int)id);
+  if (!next_field(l, &f))
+    return berth_i_lines_fail(l, "the numbers of node %d are missing", (int)id);
   berth_status st;
   if ((st = read_values(&f, &node)) != BERTH_OK) return st;
   if (next_field(l, &f) && !starts(&f, "stage_id="))
@@ -128,14 +135,15 @@ static berth_status read_line(berth_i_lines *l, Profile *p) {
   next_field(l, &f);
   berth_status st;
   if ((st = read_node_id(&f, &edge.src)) != BERTH_OK) return st;
-  if (!next_field(l, &f)) return berth_i_lines_fail(l, "node %d is followed by nothing", (int)edge.src);
+  if (!next_field(l, &f))
+    return berth_i_lines_fail(l, "node %d is followed by nothing", (int)edge.src);
   if (!indented) return read_node(l, edge.src, &f, p);
   if ((st = read_node_id(&f, &edge.dst)) != BERTH_OK) return st;
   if (!berth_i_lines_is_blank(l)) return berth_i_lines_fail(l, "something follows the edge");
   return berth_i_edges_add(p->ctx, &p->edges, edge);
 }
 
-/* ---- the graph ---------------------------------------------------------------------------- */
+/* ---- the graph ---- */
 
 BERTH_I_SORT(sort_ids, Node, BERTH_I_UP(id) BERTH_I_UP(line))
 
@@ -168,16 +176,18 @@ static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
     int32_t src = op_of(p, e->src), dst = op_of(p, e->dst);
     at.line = e->line;
     if (src == BERTH_NONE || dst == BERTH_NONE) {
-      return berth_i_lines_fail(&at, "there is no node %d", (int)(src == BERTH_NONE ? e->src : e->dst));
+      return berth_i_lines_fail(&at, "there is no node %d",
+                                (int)(src == BERTH_NONE ? e->src : e->dst));
     }
     e->src = src;
     e->dst = dst;
   }
   berth_status st;
-  if ((st = berth_i_edges_repeated(p->ctx, &p->edges, p->n, &twice)) != BERTH_OK || !twice) return st;
+  if ((st = berth_i_edges_repeated(p->ctx, &p->edges, p->n, &twice)) != BERTH_OK || !twice)
+    return st;
   at.line = twice->line;
-  return berth_i_lines_fail(&at, "edge node%d -> node%d is given twice", (int)p->nodes[twice->src].id,
-                            (int)p->nodes[twice->dst].id);
+  return berth_i_lines_fail(&at, "edge node%d -> node%d is given twice",
+                            (int)p->nodes[twice->src].id, (int)p->nodes[twice->dst].id);
 }
 
 static berth_status add_op(const Node *node, berth_graph_builder *b) {
@@ -206,7 +216,9 @@ static berth_status build_forward(const Profile *p, berth_graph_builder *b, bert
     if ((st = berth_graph_builder_add_tensor(b, &t, NULL)) != BERTH_OK) return st;
   }
   for (size_t e = 0; e < p->edges.n; e++)
-    if ((st = berth_graph_builder_add_consumer(b, p->edges.at[e].src, p->edges.at[e].dst)) != BERTH_OK) return st;
+    if ((st = berth_graph_builder_add_consumer(b, p->edges.at[e].src, p->edges.at[e].dst))
+        != BERTH_OK)
+      return st;
   return berth_graph_builder_finish(b, out);
 }
 

@@ -46,7 +46,7 @@ static berth_status read_name(const Workflow *w, const char **name) {
   return berth_i_get_text(w->doc, w->name, name);
 }
 
-/* ---- nodes and links ---------------------------------------------------------------------- */
+/* ---- nodes and links ---- */
 
 static berth_status add_node(Workflow *w, Value v, berth_topology_builder *tb) {
   static const char *const keys[] = { "id", "speed" };
@@ -73,9 +73,13 @@ static berth_status add_link(Workflow *w, Value v, berth_topology_builder *tb) {
   if ((st = berth_i_find_id(w->doc, f[0], "node", &w->node_ids, &a)) != BERTH_OK) return st;
   if ((st = berth_i_find_id(w->doc, f[1], "node", &w->node_ids, &b)) != BERTH_OK) return st;
   if ((st = berth_i_get_amount(w->doc, f[2], &link.bandwidth)) != BERTH_OK) return st;
-  if (link.bandwidth == 0) return berth_i_json_fail(w->doc, f[2], "is not positive: leave the link out if there is none");
-  st = berth_i_edges_add(w->ctx, &w->pairs, (berth_i_edge){ a < b ? a : b, a < b ? b : a, 0, 0, v });
-  return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(tb, a, b, &link, NULL)) : st;
+  if (link.bandwidth == 0)
+    return berth_i_json_fail(w->doc, f[2], "is not positive: leave the link out if there is none");
+  st =
+      berth_i_edges_add(w->ctx, &w->pairs, (berth_i_edge){ a < b ? a : b, a < b ? b : a, 0, 0, v });
+  return st == BERTH_OK
+             ? berth_i_blame(w->doc, v, berth_topology_builder_add_duplex(tb, a, b, &link, NULL))
+             : st;
 }
 
 /* A link leads both ways, so a - b is b - a. */
@@ -90,7 +94,9 @@ static berth_status read_topology(Workflow *w, berth_topology **out) {
   const char *name = "";
   berth_status st = berth_topology_builder_new(w->ctx, &tb);
   if (st != BERTH_OK) return st;
-  if ((st = read_name(w, &name)) != BERTH_OK || (st = berth_topology_builder_name(tb, name)) != BERTH_OK) goto done;
+  if ((st = read_name(w, &name)) != BERTH_OK
+      || (st = berth_topology_builder_name(tb, name)) != BERTH_OK)
+    goto done;
   Value v;
   if ((st = berth_i_get_array(w->doc, w->nodes, &v, &w->n_nodes)) != BERTH_OK) goto done;
   for (; v; v = berth_i_json_next(v))
@@ -106,15 +112,17 @@ done:
   return st;
 }
 
-/* ---- tasks and edges ---------------------------------------------------------------------- */
+/* ---- tasks and edges ---- */
 
 static berth_status read_exec(Workflow *w, Value v) {
   Value x;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, v, &x, &n);
   if (st != BERTH_OK) return st;
-  if (n != w->n_types) return berth_i_json_fail(w->doc, v, "is of length %d, for %d nodes", (int)n, (int)w->n_types);
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x)) st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
+  if (n != w->n_types)
+    return berth_i_json_fail(w->doc, v, "is of length %d, for %d nodes", (int)n, (int)w->n_types);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, x = berth_i_json_next(x))
+    st = berth_i_get_amount(w->doc, x, &w->seconds[k]);
   return st;
 }
 
@@ -129,10 +137,12 @@ static berth_status add_task(Workflow *w, Value v) {
   op.name = w->task_ids.text[w->task_ids.n - 1];
   if ((st = berth_i_get_text(w->doc, f[1], &op.name)) != BERTH_OK) return st;
   if ((st = berth_i_need(w->doc, v, w->exec ? f[3] : f[2], times)) != BERTH_OK) return st;
-  if (w->nodes && f[2] && f[3]) return berth_i_json_fail(w->doc, v, "has both \"cost\" and \"exec\"");
+  if (w->nodes && f[2] && f[3])
+    return berth_i_json_fail(w->doc, v, "has both \"cost\" and \"exec\"");
   st = w->exec ? read_exec(w, f[3]) : berth_i_get_amount(w->doc, f[2], w->seconds);
   op.seconds = w->seconds;
-  return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_graph_builder_add_op(w->b, &op, NULL)) : st;
+  return st == BERTH_OK ? berth_i_blame(w->doc, v, berth_graph_builder_add_op(w->b, &op, NULL))
+                        : st;
 }
 
 static berth_status read_edge(Workflow *w, Value v, berth_i_edges *e) {
@@ -172,7 +182,8 @@ static berth_status read_edges(Workflow *w) {
 
 static berth_status prepare_types(Workflow *w) {
   w->n_types = w->exec ? w->node_ids.n : 1;
-  if (!(w->seconds = berth_i_alloc(w->ctx, (size_t)w->n_types, sizeof *w->seconds))) return berth_i_nomem(w->ctx);
+  if (!(w->seconds = berth_i_alloc(w->ctx, (size_t)w->n_types, sizeof *w->seconds)))
+    return berth_i_nomem(w->ctx);
   if (!w->exec) return BERTH_OK;
   return berth_graph_builder_types(w->b, w->n_types, (const char *const *)w->node_ids.text);
 }
@@ -181,7 +192,9 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
   const char *name = "";
   berth_status st = berth_graph_builder_new(w->ctx, &w->b);
   if (st != BERTH_OK) return st;
-  if ((st = read_name(w, &name)) != BERTH_OK || (st = berth_graph_builder_name(w->b, name)) != BERTH_OK) return st;
+  if ((st = read_name(w, &name)) != BERTH_OK
+      || (st = berth_graph_builder_name(w->b, name)) != BERTH_OK)
+    return st;
   if ((st = prepare_types(w)) != BERTH_OK) return st;
   Value v;
   if ((st = berth_i_get_array(w->doc, w->tasks, &v, &w->n_tasks)) != BERTH_OK) return st;
@@ -196,7 +209,8 @@ static bool has_exec(const Workflow *w) {
   return w->nodes && first && berth_i_json_get(first, "exec");
 }
 
-static berth_status read_workflow(const berth_i_source *src, const berth_i_json *doc, bool with_nodes, berth_bundle *out) {
+static berth_status read_workflow(const berth_i_source *src, const berth_i_json *doc,
+                                  bool with_nodes, berth_bundle *out) {
   Workflow w = { .doc = doc, .ctx = src->ctx };
   berth_status st = read_parts(&w, with_nodes);
   if (st == BERTH_OK) w.exec = has_exec(&w);

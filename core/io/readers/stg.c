@@ -1,4 +1,5 @@
-/* Standard Task Graph Set: a number of tasks N, then N + 2 lines "id time P pred...", the first and last of them dummies. */
+/* Standard Task Graph Set: a number of tasks N, then N + 2 lines "id time P pred...", the first and
+ * last of them dummies. */
 #include "io/formats_internal.h"
 
 static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_t id, int32_t n) {
@@ -8,7 +9,8 @@ static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_
     berth_i_edge edge = { 0, id, 0, l->line, NULL };
     if ((st = berth_i_lines_id(l, "", "predecessor", &edge.src)) != BERTH_OK) return st;
     if (edge.src >= n)
-      return berth_i_lines_fail(l, "predecessor of task %d is not in 0..%d (%d)", (int)id, (int)n - 1, (int)edge.src);
+      return berth_i_lines_fail(l, "predecessor of task %d is not in 0..%d (%d)", (int)id,
+                                (int)n - 1, (int)edge.src);
     st = berth_i_edges_add(l->src->ctx, e, edge);
   }
   if (st == BERTH_OK && !berth_i_lines_is_blank(l)) {
@@ -17,7 +19,8 @@ static berth_status read_predecessors(berth_i_lines *l, berth_i_edges *e, int32_
   return st;
 }
 
-static berth_status read_task(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e, int32_t expected, int32_t n) {
+static berth_status read_task(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e,
+                              int32_t expected, int32_t n) {
   berth_op op = berth_op_default();
   double seconds = 0;
   int32_t id = 0;
@@ -43,21 +46,26 @@ static berth_status read_count(berth_i_lines *l, int32_t *n) {
   if (!next_task_line(l)) return berth_i_lines_fail(l, "number of tasks is missing");
   berth_status st;
   if ((st = berth_i_lines_id(l, "", "number of tasks", n)) != BERTH_OK) return st;
-  if (!berth_i_lines_is_blank(l)) return berth_i_lines_fail(l, "something follows the number of tasks");
-  if (*n > INT32_MAX - 2) return berth_i_lines_fail(l, "number of tasks is too large (%d)", (int)*n);
+  if (!berth_i_lines_is_blank(l))
+    return berth_i_lines_fail(l, "something follows the number of tasks");
+  if (*n > INT32_MAX - 2)
+    return berth_i_lines_fail(l, "number of tasks is too large (%d)", (int)*n);
   *n += 2;
   return BERTH_OK;
 }
 
-static berth_status read_tasks(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e, int32_t *count) {
+static berth_status read_tasks(berth_i_lines *l, berth_graph_builder *b, berth_i_edges *e,
+                               int32_t *count) {
   int32_t n = 0;
   berth_status st = read_count(l, &n);
   *count = n;
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
-    if (!next_task_line(l)) return berth_i_lines_fail(l, "%d of %d tasks are missing", (int)(n - k), (int)n);
+    if (!next_task_line(l))
+      return berth_i_lines_fail(l, "%d of %d tasks are missing", (int)(n - k), (int)n);
     st = read_task(l, b, e, k, n);
   }
-  if (st == BERTH_OK && next_task_line(l)) st = berth_i_lines_fail(l, "something follows the last task");
+  if (st == BERTH_OK && next_task_line(l))
+    st = berth_i_lines_fail(l, "something follows the last task");
   return st;
 }
 
@@ -65,8 +73,8 @@ static berth_status refuse_repeated(const berth_i_source *src, const berth_i_edg
   const berth_i_edge *twice = NULL;
   berth_status st = berth_i_edges_repeated(src->ctx, e, n, &twice);
   if (st != BERTH_OK || !twice) return st;
-  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: task %d has predecessor %d twice", src->name, (int)twice->line,
-                      (int)twice->dst, (int)twice->src);
+  return berth_i_fail(src->ctx, BERTH_EPARSE, "%s:%d: task %d has predecessor %d twice", src->name,
+                      (int)twice->line, (int)twice->dst, (int)twice->src);
 }
 
 static berth_status read_stg(const berth_i_source *src, berth_bundle *out) {

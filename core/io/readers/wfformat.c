@@ -1,6 +1,7 @@
-/* WfFormat, the records of WfCommons: tasks with recorded times, the files they write and read, the machines they ran on.
- * 1.3 and 1.4 keep all of a task in one object of workflow.tasks; later versions have the structure in workflow.specification
- * and the times in workflow.execution. */
+/* WfFormat, the records of WfCommons: tasks with recorded times, the files they write and read, the
+ * machines they ran on.
+ * 1.3 and 1.4 keep all of a task in one object of workflow.tasks; later versions have the structure
+ * in workflow.specification and the times in workflow.execution. */
 #include "io/formats_internal.h"
 #include "wfformat_internal.h"
 
@@ -15,7 +16,7 @@ static void release(Workflow *w) {
   berth_graph_builder_release(w->b);
 }
 
-/* ---- parts -------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 static berth_status check_version(const Workflow *w, Value root, Value v) {
   static const char *const known[] = { "1.3", "1.4", "1.5", "1.6" };
@@ -39,7 +40,8 @@ static berth_status old_parts(Workflow *w, Value workflow) {
 }
 
 static berth_status new_parts(Workflow *w, Value workflow, Value specification, Value execution) {
-  static const char *const spec_keys[] = { "tasks", "files" }, *const exec_keys[] = { "tasks", "machines" };
+  static const char *const spec_keys[] = { "tasks", "files" }, *const exec_keys[] = { "tasks",
+                                                                                      "machines" };
   Value s[2];
   berth_status st = berth_i_need(w->doc, workflow, execution, "execution");
   if (st == BERTH_OK) st = berth_i_fields(w->doc, specification, spec_keys, 2, false, s);
@@ -57,7 +59,9 @@ static berth_status new_parts(Workflow *w, Value workflow, Value specification, 
 }
 
 static berth_status read_parts(Workflow *w) {
-  static const char *const keys[] = { "name", "schemaVersion", "workflow" }, *const parts[] = { "specification", "execution" };
+  static const char *const keys[] = { "name", "schemaVersion", "workflow" }, *const parts[] = {
+    "specification", "execution"
+  };
   Value f[3], root = berth_i_json_root(w->doc);
   berth_status st = berth_i_fields(w->doc, root, keys, 3, false, f);
   if (st == BERTH_OK) st = berth_i_get_text(w->doc, f[0], &w->name);
@@ -69,7 +73,7 @@ static berth_status read_parts(Workflow *w) {
   return p[0] ? new_parts(w, f[2], p[0], p[1]) : old_parts(w, f[2]);
 }
 
-/* ---- machines ----------------------------------------------------------------------------- */
+/* ---- machines ---- */
 
 /* In bytes, or, up to 1.3, in "memory" by the thousand. */
 static berth_status get_memory(const Workflow *w, Value bytes, Value kilobytes, double *out) {
@@ -93,7 +97,9 @@ static berth_status get_clock(const Workflow *w, Value cpu, double *mhz) {
 }
 
 /* The first clock that is told is speed 1; machines that tell none have it too. */
-static double speed_of(const Workflow *w, double mhz) { return mhz > 0 && w->clock > 0 ? mhz / w->clock : 1; }
+static double speed_of(const Workflow *w, double mhz) {
+  return mhz > 0 && w->clock > 0 ? mhz / w->clock : 1;
+}
 
 static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *tb) {
   static const char *const keys[] = { "nodeName", "memoryInBytes", "memory", "cpu" };
@@ -106,7 +112,8 @@ static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *t
   if (st == BERTH_OK) st = get_memory(w, f[1], f[2], &d.memory);
   if (st == BERTH_OK) st = get_clock(w, f[3], &mhz);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&w->pool, (void **)&w->machine_mhz, &w->mhz_cap, (size_t)w->machine_ids.n, sizeof *w->machine_mhz);
+  st = berth_i_pool_grow(&w->pool, (void **)&w->machine_mhz, &w->mhz_cap, (size_t)w->machine_ids.n,
+                         sizeof *w->machine_mhz);
   if (st != BERTH_OK) return st;
   if (w->clock == 0) w->clock = mhz;
   w->machine_mhz[w->machine_ids.n - 1] = mhz;
@@ -122,7 +129,8 @@ static berth_status join_machines(const Workflow *w, berth_topology_builder *tb)
   if (w->machine_ids.n < 2) return BERTH_OK;
   int32_t hub;
   berth_status st = berth_topology_builder_add_switch(tb, "network", &hub);
-  for (int32_t k = 0; k < w->machine_ids.n && st == BERTH_OK; k++) st = berth_topology_builder_add_duplex(tb, k, hub, &link, NULL);
+  for (int32_t k = 0; k < w->machine_ids.n && st == BERTH_OK; k++)
+    st = berth_topology_builder_add_duplex(tb, k, hub, &link, NULL);
   return st;
 }
 
@@ -136,18 +144,20 @@ static berth_status read_topology(Workflow *w, berth_topology **out) {
   st = berth_topology_builder_name(tb, w->name);
   for (; v && st == BERTH_OK; v = berth_i_json_next(v)) st = read_machine(w, v, tb);
   if (st == BERTH_OK) st = join_machines(w, tb);
-  if (st == BERTH_OK) st = berth_i_blame(w->doc, w->machines, berth_topology_builder_finish(tb, out));
+  if (st == BERTH_OK)
+    st = berth_i_blame(w->doc, w->machines, berth_topology_builder_finish(tb, out));
   berth_topology_builder_release(tb);
   return st;
 }
 
-/* ---- tasks -------------------------------------------------------------------------------- */
+/* ---- tasks ---- */
 
 static berth_status note_name(Workflow *w, const char *name, int32_t task) {
   int32_t id, before = w->task_names.n;
   berth_status st = berth_i_names_add(w->ctx, &w->task_names, name, &id);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&w->pool, (void **)&w->named, &w->named_cap, (size_t)w->task_names.n, sizeof *w->named);
+  st = berth_i_pool_grow(&w->pool, (void **)&w->named, &w->named_cap, (size_t)w->task_names.n,
+                         sizeof *w->named);
   if (st == BERTH_OK) w->named[id] = id == before ? task : BERTH_I_WF_MANY;
   return st;
 }
@@ -177,13 +187,15 @@ static berth_status read_tasks(Workflow *w) {
   berth_status st = berth_i_get_array(w->doc, w->tasks, &v, &n);
   if (st != BERTH_OK) return st;
   if (n == 0) return berth_i_json_fail(w->doc, w->tasks, "is empty");
-  if (!(w->task = berth_i_pool_zalloc(&w->pool, (size_t)n, sizeof *w->task))) return berth_i_pool_status(&w->pool);
+  if (!(w->task = berth_i_pool_zalloc(&w->pool, (size_t)n, sizeof *w->task)))
+    return berth_i_pool_status(&w->pool);
   w->n_tasks = n;
-  for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = add_task(w, v, k);
+  for (int32_t k = 0; k < n && st == BERTH_OK; k++, v = berth_i_json_next(v))
+    st = add_task(w, v, k);
   return st;
 }
 
-/* ---- times -------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 static berth_status find_machine(const Workflow *w, Value machine, Value machines, int32_t *out) {
   Value v = machine;
@@ -196,7 +208,8 @@ static berth_status find_machine(const Workflow *w, Value machine, Value machine
 
 /* What it took where it ran, times the speed there: the time at speed 1. */
 static berth_status read_time(Workflow *w, Value v, int32_t task) {
-  static const char *const keys[] = { "runtimeInSeconds", "runtime", "machine", "machines", "memoryInBytes", "memory" };
+  static const char *const keys[] = { "runtimeInSeconds", "runtime",       "machine",
+                                      "machines",         "memoryInBytes", "memory" };
   berth_i_wf_task *t = &w->task[task];
   int32_t machine = BERTH_NONE;
   Value f[6];
@@ -225,14 +238,16 @@ static berth_status read_times(Workflow *w) {
   Value v;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, w->times, &v, &n);
-  for (int32_t k = 0; v && st == BERTH_OK; k++, v = berth_i_json_next(v)) st = w->parted ? read_later_time(w, v) : read_time(w, v, k);
+  for (int32_t k = 0; v && st == BERTH_OK; k++, v = berth_i_json_next(v))
+    st = w->parted ? read_later_time(w, v) : read_time(w, v, k);
   for (int32_t k = 0; k < w->n_tasks && st == BERTH_OK; k++)
     if (w->task[k].seconds < 0)
-      st = berth_i_json_fail(w->doc, w->task[k].origin, "has no time: it is not among the tasks of \"execution\"");
+      st = berth_i_json_fail(w->doc, w->task[k].origin,
+                             "has no time: it is not among the tasks of \"execution\"");
   return st;
 }
 
-/* ---- the graph ---------------------------------------------------------------------------- */
+/* ---- the graph ---- */
 
 static berth_status add_ops(Workflow *w) {
   berth_status st = BERTH_OK;
@@ -254,7 +269,8 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
   if (st == BERTH_OK) st = berth_graph_builder_name(w->b, w->name);
   if (st == BERTH_OK) st = add_ops(w);
   if (st == BERTH_OK) st = berth_i_wf_connect(w);
-  return st == BERTH_OK ? berth_i_blame(w->doc, w->tasks, berth_graph_builder_finish(w->b, out)) : st;
+  return st == BERTH_OK ? berth_i_blame(w->doc, w->tasks, berth_graph_builder_finish(w->b, out))
+                        : st;
 }
 
 static berth_status read_wfformat(const berth_i_source *src, const berth_i_json *doc,

@@ -13,19 +13,21 @@ static berth_status list_make(Workflow *w, List *l) {
 /* Tasks come in order: at[task + 1] counts on from at[task]. */
 static berth_status list_add(Workflow *w, List *l, int32_t task, int32_t file) {
   size_t n = (size_t)l->at[task + 1];
-  berth_status st = n < INT32_MAX ? berth_i_pool_grow(&w->pool, (void **)&l->file, &l->cap, n + 1, sizeof *l->file)
+  berth_status st = n < INT32_MAX ? berth_i_pool_grow(&w->pool, (void **)&l->file, &l->cap, n + 1,
+                                                      sizeof *l->file)
                                   : berth_i_nomem(w->ctx);
   if (st == BERTH_OK) l->file[l->at[task + 1]++] = file;
   return st;
 }
 
 static berth_status set_size(Workflow *w, int32_t file, double bytes) {
-  berth_status st = berth_i_pool_grow(&w->pool, (void **)&w->size, &w->size_cap, (size_t)w->file_ids.n, sizeof *w->size);
+  berth_status st = berth_i_pool_grow(&w->pool, (void **)&w->size, &w->size_cap,
+                                      (size_t)w->file_ids.n, sizeof *w->size);
   if (st == BERTH_OK) w->size[file] = bytes;
   return st;
 }
 
-/* ---- from 1.5 on: a list of files, referred to by id --------------------------------------- */
+/* ---- from 1.5 on: a list of files, referred to by id ---- */
 
 static berth_status read_file(Workflow *w, Value v) {
   static const char *const keys[] = { "id", "sizeInBytes" };
@@ -58,14 +60,16 @@ static berth_status read_new_lists(Workflow *w, int32_t task) {
   return st == BERTH_OK ? read_references(w, f[1], task, &w->out) : st;
 }
 
-/* ---- up to 1.4: a task lists its files, with their sizes ----------------------------------- */
+/* ---- up to 1.4: a task lists its files, with their sizes ---- */
 
 static berth_status find_link(const Workflow *w, Value v, bool *input) {
   const char *text = "";
   berth_status st = berth_i_get_text(w->doc, v, &text);
   if (st != BERTH_OK) return st;
   *input = strcmp(text, "input") == 0;
-  return *input || strcmp(text, "output") == 0 ? BERTH_OK : berth_i_json_fail(w->doc, v, "is neither \"input\" nor \"output\"");
+  return *input || strcmp(text, "output") == 0
+             ? BERTH_OK
+             : berth_i_json_fail(w->doc, v, "is neither \"input\" nor \"output\"");
 }
 
 /* A file is what is at its path, which may be given apart from its name. */
@@ -128,14 +132,15 @@ berth_status berth_i_wf_read_files(Workflow *w) {
   return st;
 }
 
-/* ---- dependencies -------------------------------------------------------------------------- */
+/* ---- dependencies ---- */
 
 static berth_status find_task(const Workflow *w, Value v, int32_t *task) {
   const char *text = "";
   int32_t id = BERTH_NONE;
   berth_status st = berth_i_get_text(w->doc, v, &text);
   if (st != BERTH_OK) return st;
-  if (!w->parted && (id = berth_i_names_find(&w->task_names, text)) != BERTH_NONE && w->named[id] != BERTH_I_WF_MANY) {
+  if (!w->parted && (id = berth_i_names_find(&w->task_names, text)) != BERTH_NONE
+      && w->named[id] != BERTH_I_WF_MANY) {
     *task = w->named[id];
     return BERTH_OK;
   }
@@ -144,14 +149,16 @@ static berth_status find_task(const Workflow *w, Value v, int32_t *task) {
   return berth_i_find_id(w->doc, v, "task", &w->task_ids, task);
 }
 
-static berth_status add_declared(Workflow *w, Value array, int32_t task, bool parents, berth_i_edges *e) {
+static berth_status add_declared(Workflow *w, Value array, int32_t task, bool parents,
+                                 berth_i_edges *e) {
   Value v;
   int32_t n, other = 0;
   berth_status st = berth_i_get_array(w->doc, array, &v, &n);
   for (; v && st == BERTH_OK; v = berth_i_json_next(v)) {
     if ((st = find_task(w, v, &other)) != BERTH_OK) return st;
     if (other == task) return berth_i_json_fail(w->doc, v, "is the task itself");
-    st = berth_i_edges_add(w->ctx, e, (berth_i_edge){ parents ? other : task, parents ? task : other, 0, 0, v });
+    st = berth_i_edges_add(
+        w->ctx, e, (berth_i_edge){ parents ? other : task, parents ? task : other, 0, 0, v });
   }
   return st;
 }
@@ -169,7 +176,8 @@ static berth_status read_declared(Workflow *w, berth_i_edges *e) {
 }
 
 /* writer [files], child [tasks]: has a parent */
-static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint8_t *child, berth_i_edges *e) {
+static berth_status join_by_files(Workflow *w, const int32_t *writer, const uint8_t *child,
+                                  berth_i_edges *e) {
   int32_t from;
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < w->n_tasks; k++) {
@@ -209,8 +217,10 @@ static void sort_and_merge(berth_i_edges *e) {
   e->n = n;
 }
 
-/* @param mark [files]: the number of the edge, counted from 1, that has seen the file as written by its source */
-static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t number, int32_t *mark) {
+/* @param mark [files]: the number of the edge, counted from 1, that has seen the file as written by
+ *        its source */
+static double bytes_between(const Workflow *w, const berth_i_edge *e, int32_t number,
+                            int32_t *mark) {
   double sum = 0;
   for (int32_t i = w->out.at[e->src]; i < w->out.at[e->src + 1]; i++) mark[w->out.file[i]] = number;
   for (int32_t i = w->in.at[e->dst]; i < w->in.at[e->dst + 1]; i++) {

@@ -10,15 +10,17 @@ berth_status berth_i_edges_add(berth_ctx *ctx, berth_i_edges *e, berth_i_edge ed
   return st;
 }
 
-void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e) { berth_i_free(ctx, e->at, e->cap, sizeof *e->at); }
+void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e) {
+  berth_i_free(ctx, e->at, e->cap, sizeof *e->at);
+}
 
 /* Edges by source, order kept: at[s]..at[s + 1] into list. */
 typedef struct Index {
   int32_t *at, *list;
 } Index;
 
-static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n, int32_t (*key)(const void *ud, size_t i),
-                               const void *ud, Index *x) {
+static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n,
+                               int32_t (*key)(const void *ud, size_t i), const void *ud, Index *x) {
   x->at = berth_i_pool_zalloc(pool, n_keys + 2, sizeof *x->at);
   x->list = berth_i_pool_alloc(pool, n, sizeof *x->list);
   berth_status st;
@@ -29,9 +31,12 @@ static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n, int3
   return BERTH_OK;
 }
 
-static int32_t source_of(const void *ud, size_t i) { return ((const berth_i_edges *)ud)->at[i].src; }
+static int32_t source_of(const void *ud, size_t i) {
+  return ((const berth_i_edges *)ud)->at[i].src;
+}
 
-berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, const berth_i_edge **out) {
+berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
+                                    const berth_i_edge **out) {
   Index by = { 0 };
   const berth_i_edge *first = NULL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
@@ -51,7 +56,8 @@ done:
   return st;
 }
 
-berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e, berth_status st) {
+berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges *e,
+                                 berth_status st) {
   const char *op = strstr(berth_errmsg(src->ctx), ": op ");
   long on_cycle = op ? strtol(op + 5, NULL, 10) : BERTH_NONE;
   int32_t line = 1;
@@ -84,9 +90,10 @@ static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t
   return BERTH_OK;
 }
 
-/* Replaces leaders by tensors. `by` lists the edges producer by producer; a leader comes before its followers. */
-static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident, berth_graph_builder *b,
-                                 int32_t *tensor) {
+/* Replaces leaders by tensors. `by` lists the edges producer by producer; a leader comes before its
+ * followers. */
+static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident,
+                                 berth_graph_builder *b, int32_t *tensor) {
   berth_status st;
   for (size_t i = 0; i < e->n; i++) {
     int32_t k = by->list[i], lead = tensor[k];
@@ -97,19 +104,21 @@ static berth_status make_tensors(const berth_i_edges *e, const Index *by, double
   return BERTH_OK;
 }
 
-berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops, double resident, berth_graph_builder *b) {
+berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
+                                 double resident, berth_graph_builder *b) {
   Index by = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *tensor = berth_i_pool_alloc(&scratch, e->n, sizeof *tensor);
   berth_status st = index_make(&scratch, (size_t)n_ops, e->n, source_of, e, &by);
   if (st == BERTH_OK) st = find_leaders(ctx, e, tensor);
   if (st == BERTH_OK) st = make_tensors(e, &by, resident, b, tensor);
-  for (size_t i = 0; i < e->n && st == BERTH_OK; i++) st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
+  for (size_t i = 0; i < e->n && st == BERTH_OK; i++)
+    st = berth_graph_builder_add_consumer(b, tensor[i], e->at[i].dst);
   berth_i_pool_free(&scratch);
   return st;
 }
 
-/* ---- merging two orders ------------------------------------------------------------------- */
+/* ---- merging two orders ---- */
 
 typedef struct Merge {
   const int32_t *use_at, *use, *in_at, *in;
@@ -134,7 +143,8 @@ static void number_pairs(Merge *m) {
 static void chain_inputs(Merge *m, const Index *by_op, int32_t *pair_of) {
   for (int32_t v = 0; v < m->n_ops; v++) {
     int32_t last = -1;
-    for (int32_t k = by_op->at[v]; k < by_op->at[v + 1]; k++) pair_of[m->tensor[by_op->list[k]]] = by_op->list[k];
+    for (int32_t k = by_op->at[v]; k < by_op->at[v + 1]; k++)
+      pair_of[m->tensor[by_op->list[k]]] = by_op->list[k];
     for (int32_t k = m->in_at[v]; k < m->in_at[v + 1]; k++) {
       int32_t e = pair_of[m->in[k]];
       m->next[e] = -1;
@@ -159,8 +169,9 @@ static int32_t take_pairs(Merge *m, int32_t n, int32_t *order) {
   return tail;
 }
 
-berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors, const int32_t *use_at, const int32_t *use,
-                                 const int32_t *in_at, const int32_t *in, int32_t *order, bool *ok) {
+berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensors,
+                                 const int32_t *use_at, const int32_t *use, const int32_t *in_at,
+                                 const int32_t *in, int32_t *order, bool *ok) {
   size_t n = (size_t)use_at[n_tensors];
   Merge m = { use_at, use, in_at, in, n_ops, n_tensors, NULL, NULL, NULL };
   Index by_op = { 0 };
@@ -170,7 +181,8 @@ berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensor
   m.next = berth_i_pool_alloc(&scratch, n, sizeof *m.next);
   m.blockers = berth_i_pool_alloc(&scratch, n, sizeof *m.blockers);
   berth_status st;
-  if ((st = index_make(&scratch, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK) goto done;
+  if ((st = index_make(&scratch, (size_t)n_ops, n, consumer_of, use, &by_op)) != BERTH_OK)
+    goto done;
   number_pairs(&m);
   chain_inputs(&m, &by_op, pair_of);
   *ok = take_pairs(&m, (int32_t)n, order) == (int32_t)n;

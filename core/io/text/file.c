@@ -12,11 +12,13 @@
 static berth_status io_error(berth_ctx *ctx, const char *path, const char *what) {
   char reason[128];
   int code = errno;
-  if (strerror_r(code, reason, sizeof reason) != 0) snprintf(reason, sizeof reason, "error %d", code);
+  if (strerror_r(code, reason, sizeof reason) != 0)
+    snprintf(reason, sizeof reason, "error %d", code);
   return berth_i_fail(ctx, BERTH_EIO, "%s: %s: %s", path, what, reason);
 }
 
-berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len, size_t *size) {
+berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, size_t *len,
+                               size_t *size) {
   FILE *f = fopen(path, "rb");
   char *text = NULL;
   size_t used = 0, cap = 0, got = 1;
@@ -39,12 +41,14 @@ berth_status berth_i_read_file(berth_ctx *ctx, const char *path, char **out, siz
 }
 
 /* What `text` holds, unpacked if need be; it is replaced then. */
-static berth_status unpack(berth_ctx *ctx, const char *path, char **text, size_t *len, size_t *size) {
+static berth_status unpack(berth_ctx *ctx, const char *path, char **text, size_t *len,
+                           size_t *size) {
   if (!berth_i_is_gzip(*text, *len)) return BERTH_OK;
   char *plain;
   size_t plain_len, plain_size;
   berth_status st;
-  if ((st = berth_i_gunzip(ctx, path, *text, *len, &plain, &plain_len, &plain_size)) != BERTH_OK) return st;
+  if ((st = berth_i_gunzip(ctx, path, *text, *len, &plain, &plain_len, &plain_size)) != BERTH_OK)
+    return st;
   berth_i_free(ctx, *text, *size, 1);
   *text = plain;
   *len = plain_len;
@@ -66,7 +70,7 @@ berth_status berth_read(berth_ctx *ctx, const char *path, berth_text *out) {
   return st;
 }
 
-/* ---- saving ------------------------------------------------------------------------------- */
+/* ---- saving ---- */
 
 static bool write_all(int fd, const char *data, size_t len) {
   while (len > 0) {
@@ -90,7 +94,8 @@ static int open_beside(const char *path, char *temp, size_t size) {
   return fd;
 }
 
-static berth_status replace(berth_ctx *ctx, const char *path, const struct stat *old, const berth_text *text) {
+static berth_status replace(berth_ctx *ctx, const char *path, const struct stat *old,
+                            const berth_text *text) {
   size_t size = strlen(path) + 40;
   char *temp = berth_i_alloc(ctx, size, 1);
   berth_status st = BERTH_OK;
@@ -100,7 +105,8 @@ static berth_status replace(berth_ctx *ctx, const char *path, const struct stat 
     st = io_error(ctx, path, "cannot be written");
     goto done;
   }
-  bool good = write_all(fd, text->data, text->len) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
+  bool good = write_all(fd, text->data, text->len)
+              && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
   if (close(fd) != 0) good = false;
   if (!good || rename(temp, path) != 0) {
     st = io_error(ctx, path, "cannot be written");

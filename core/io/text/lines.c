@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
 
 berth_i_lines berth_i_lines_of(const berth_i_source *src) {
   berth_i_lines l = { src, src->text, src->text, src->text, 0 };
@@ -46,7 +48,8 @@ berth_status berth_i_lines_fail(const berth_i_lines *l, const char *format, ...)
   char why[320];
   vsnprintf(why, sizeof why, format, args);
   va_end(args);
-  return berth_i_fail(l->src->ctx, BERTH_EPARSE, "%s:%d: %s", l->src->name, (int)(l->line ? l->line : 1), why);
+  return berth_i_fail(l->src->ctx, BERTH_EPARSE, "%s:%d: %s", l->src->name,
+                      (int)(l->line ? l->line : 1), why);
 }
 
 size_t berth_i_lines_word(berth_i_lines *l, const char *stop, char *buf, size_t size) {
@@ -80,18 +83,23 @@ bool berth_i_decimal(const char *word, double *out) {
   return *end == 0;
 }
 
-static berth_status read_word(berth_i_lines *l, const char *stop, const char *what, char *word, size_t size) {
+static berth_status read_word(berth_i_lines *l, const char *stop, const char *what, char *word,
+                              size_t size) {
   size_t n = berth_i_lines_word(l, stop, word, size);
   if (n == 0) return berth_i_lines_fail(l, "%s is missing", what);
-  return n < size ? BERTH_OK : berth_i_lines_fail(l, "%s has more than %zu characters (%.40s...)", what, size - 1, word);
+  return n < size ? BERTH_OK
+                  : berth_i_lines_fail(l, "%s has more than %zu characters (%.40s...)", what,
+                                       size - 1, word);
 }
 
-berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what, double *out) {
+berth_status berth_i_lines_amount(berth_i_lines *l, const char *stop, const char *what,
+                                  double *out) {
   char word[64];
   berth_status st = read_word(l, stop, what, word, sizeof word);
   if (st != BERTH_OK) return st;
   double x;
-  if (!berth_i_decimal(word, &x)) return berth_i_lines_fail(l, "%s is not a number (%.40s)", what, word);
+  if (!berth_i_decimal(word, &x))
+    return berth_i_lines_fail(l, "%s is not a number (%.40s)", what, word);
   if (isinf(x)) return berth_i_lines_fail(l, "%s is too large (%.40s)", what, word);
   if (x < 0) return berth_i_lines_fail(l, "%s is negative (%.40s)", what, word);
   *out = x;

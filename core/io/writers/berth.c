@@ -1,4 +1,5 @@
-/* Writing berth files: one op, tensor, device or link a line; what has its default value is left out. */
+/* Writing berth files: one op, tensor, device or link a line; what has its default value is left
+ * out. */
 #include "placement/placement_internal.h"
 #include "io/io_internal.h"
 
@@ -62,8 +63,8 @@ static void put_amounts(Members *m, const char *key, int32_t n, const double *x)
 }
 
 /* A list of objects, one a line; `put` writes the members of each. */
-static void put_list(berth_i_out *o, const char *key, int32_t n, void (*put)(Members *m, const void *ud, int32_t i),
-                     const void *ud) {
+static void put_list(berth_i_out *o, const char *key, int32_t n,
+                     void (*put)(Members *m, const void *ud, int32_t i), const void *ud) {
   if (n == 0) return;
   berth_i_putf(o, ",\n  \"%s\": [", key);
   for (int32_t i = 0; i < n; i++) {
@@ -83,7 +84,7 @@ static void open_part(berth_i_out *o, const char *key, const char *name) {
   berth_i_put_string(o, name);
 }
 
-/* ---- graph -------------------------------------------------------------------------------- */
+/* ---- graph ---- */
 
 static void put_time(berth_i_out *o, double seconds) {
   if (isinf(seconds)) berth_i_put(o, "null");
@@ -172,7 +173,7 @@ static void put_graph(berth_i_out *o, const berth_graph *g) {
   berth_i_put(o, "}");
 }
 
-/* ---- topology ----------------------------------------------------------------------------- */
+/* ---- topology ---- */
 
 static void put_device(Members *m, const void *topology, int32_t i) {
   const berth_device *d = &((const berth_topology *)topology)->devices[i];
@@ -187,8 +188,9 @@ static void put_device(Members *m, const void *topology, int32_t i) {
 }
 
 static bool is_way_back(const berth_topology *t, int32_t a, int32_t b) {
-  return b < t->n_links && t->from[a] == t->to[b] && t->to[a] == t->from[b] && t->links[a].bandwidth == t->links[b].bandwidth &&
-         t->links[a].latency == t->links[b].latency;
+  return b < t->n_links && t->from[a] == t->to[b] && t->to[a] == t->from[b]
+         && t->links[a].bandwidth == t->links[b].bandwidth
+         && t->links[a].latency == t->links[b].latency;
 }
 
 static void put_links(berth_i_out *o, const berth_topology *t) {
@@ -235,7 +237,8 @@ static void put_switches(berth_i_out *o, const berth_topology *t) {
   berth_i_put(o, "]");
 }
 
-static void put_route(berth_i_out *o, const berth_topology *t, int32_t src, int32_t dst, bool first) {
+static void put_route(berth_i_out *o, const berth_topology *t, int32_t src, int32_t dst,
+                      bool first) {
   const int32_t *links;
   int32_t n = berth_topology_route(t, src, dst, &links);
   Members m = { o, false };
@@ -268,7 +271,7 @@ static void put_topology(berth_i_out *o, const berth_topology *t) {
   berth_i_put(o, "}");
 }
 
-/* ---- placement ---------------------------------------------------------------------------- */
+/* ---- placement ---- */
 
 static void put_op_names(Members *m, const berth_graph *g) {
   if (!g || !g->op_name) return;
@@ -291,7 +294,8 @@ static void put_device_names(Members *m, const berth_topology *t) {
   berth_i_put(m->o, "]");
 }
 
-static void put_placement(berth_i_out *o, const berth_placement *p, const berth_graph *g, const berth_topology *t) {
+static void put_placement(berth_i_out *o, const berth_placement *p, const berth_graph *g,
+                          const berth_topology *t) {
   Members m = { o, false };
   berth_i_put(o, ",\n\"placement\": {\n  ");
   put_text(&m, "placer", p->placer);
@@ -307,21 +311,23 @@ static void put_placement(berth_i_out *o, const berth_placement *p, const berth_
   berth_i_put(o, "}");
 }
 
-/* ---- files -------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
-static berth_status check_fit(const berth_placement *p, const berth_graph *g, const berth_topology *t) {
+static berth_status check_fit(const berth_placement *p, const berth_graph *g,
+                              const berth_topology *t) {
   if (g && p->n != g->n_ops)
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement of %d ops, graph of %d", (int)p->n, (int)g->n_ops);
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement of %d ops, graph of %d", (int)p->n,
+                        (int)g->n_ops);
   for (int32_t k = 0; t && k < p->n; k++) {
     if (p->device[k] < t->n_devices) continue;
-    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement: op %d is on device %d, topology has %d", (int)k, (int)p->device[k],
-                        (int)t->n_devices);
+    return berth_i_fail(p->ctx, BERTH_EINVAL, "placement: op %d is on device %d, topology has %d",
+                        (int)k, (int)p->device[k], (int)t->n_devices);
   }
   return BERTH_OK;
 }
 
-static berth_status write_parts(berth_ctx *ctx, const berth_graph *g, const berth_topology *t, const berth_placement *p,
-                                berth_text *out) {
+static berth_status write_parts(berth_ctx *ctx, const berth_graph *g, const berth_topology *t,
+                                const berth_placement *p, berth_text *out) {
   berth_i_out o = berth_i_out_open(ctx, out);
   open_file(&o);
   if (g) put_graph(&o, g);
@@ -332,15 +338,22 @@ static berth_status write_parts(berth_ctx *ctx, const berth_graph *g, const bert
 }
 
 berth_status berth_write_bundle(const berth_bundle *b, berth_text *out) {
-  berth_ctx *ctx = b->graph ? b->graph->ctx : b->topology ? b->topology->ctx : b->placement ? b->placement->ctx : out->ctx;
+  berth_ctx *ctx = b->graph       ? b->graph->ctx
+                   : b->topology  ? b->topology->ctx
+                   : b->placement ? b->placement->ctx
+                                  : out->ctx;
   berth_status st = b->placement ? check_fit(b->placement, b->graph, b->topology) : BERTH_OK;
-  if (!b->graph && !b->topology && !b->placement) return ctx ? berth_i_fail(ctx, BERTH_EINVAL, "nothing to write") : BERTH_EINVAL;
+  if (!b->graph && !b->topology && !b->placement)
+    return ctx ? berth_i_fail(ctx, BERTH_EINVAL, "nothing to write") : BERTH_EINVAL;
   return st == BERTH_OK ? write_parts(ctx, b->graph, b->topology, b->placement, out) : st;
 }
 
-berth_status berth_write_topology(berth_topology *t, berth_text *out) { return write_parts(t->ctx, NULL, t, NULL, out); }
+berth_status berth_write_topology(berth_topology *t, berth_text *out) {
+  return write_parts(t->ctx, NULL, t, NULL, out);
+}
 
-berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t, berth_text *out) {
+berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_topology *t,
+                                   berth_text *out) {
   berth_status st = check_fit(p, g, t);
   if (st != BERTH_OK) return st;
   berth_i_out o = berth_i_out_open(p->ctx, out);
@@ -352,7 +365,8 @@ berth_status berth_write_placement(berth_placement *p, berth_graph *g, berth_top
 
 berth_status berth_i_write_berth(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_placement *p = NULL;
-  berth_status st = device ? berth_placement_new(g->ctx, g->n_ops, device, NULL, NULL, NAN, &p) : BERTH_OK;
+  berth_status st =
+      device ? berth_placement_new(g->ctx, g->n_ops, device, NULL, NULL, NAN, &p) : BERTH_OK;
   if (st == BERTH_OK) st = write_parts(g->ctx, g, NULL, p, out);
   berth_placement_release(p);
   return st;

@@ -19,7 +19,9 @@ static void put_time(berth_i_out *o, const double *seconds, int32_t n) {
   char buf[32];
   for (int32_t k = 0; k < n; k++) {
     berth_i_put(o, k ? " / " : "");
-    berth_i_put(o, isinf(seconds[k]) ? "-" : berth_quantity_format(seconds[k], BERTH_SECONDS, buf, sizeof buf));
+    berth_i_put(o, isinf(seconds[k])
+                       ? "-"
+                       : berth_quantity_format(seconds[k], BERTH_SECONDS, buf, sizeof buf));
   }
 }
 
@@ -27,8 +29,8 @@ static void put_time(berth_i_out *o, const double *seconds, int32_t n) {
 static void put_colour(berth_i_out *o, int32_t device) {
   double hue = fmod(0.6180339887498949 * device, 1), value = device / 8 % 2 ? 0.8 : 0.95;
   char a[BERTH_I_NUMBER_SIZE], b[BERTH_I_NUMBER_SIZE];
-  berth_i_putf(o, ", fillcolor=\"%s 0.35 %s\"", berth_i_number_text(nearbyint(hue * 1000) / 1000, a),
-               berth_i_number_text(value, b));
+  berth_i_putf(o, ", fillcolor=\"%s 0.35 %s\"",
+               berth_i_number_text(nearbyint(hue * 1000) / 1000, a), berth_i_number_text(value, b));
 }
 
 static void put_op(berth_i_out *o, const berth_graph *g, int32_t v, const int32_t *device) {
@@ -54,17 +56,22 @@ static void put_tensor(berth_i_out *o, const berth_graph *g, int32_t t) {
   for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) {
     berth_i_putf(o, "  n%d -> n%d", (int)g->producer[t], (int)g->use[e]);
     if (g->tensor_bytes[t] == 0) berth_i_put(o, " [style=dashed];\n");
-    else berth_i_putf(o, " [label=\"%s\"];\n", berth_quantity_format(g->tensor_bytes[t], BERTH_BYTES, buf, sizeof buf));
+    else
+      berth_i_putf(o, " [label=\"%s\"];\n",
+                   berth_quantity_format(g->tensor_bytes[t], BERTH_BYTES, buf, sizeof buf));
   }
 }
 
 static void put_collective(berth_i_out *o, const berth_graph *g, int32_t k) {
   const berth_collective *c = &g->collectives[k];
   char buf[32];
-  berth_i_putf(o, "  c%d [label=\"%s\\n%s\", shape=hexagon];\n", (int)k, berth_i_collective_names[c->kind],
+  berth_i_putf(o, "  c%d [label=\"%s\\n%s\", shape=hexagon];\n", (int)k,
+               berth_i_collective_names[c->kind],
                berth_quantity_format(c->bytes, BERTH_BYTES, buf, sizeof buf));
-  for (int32_t i = 0; i < c->n_members; i++) berth_i_putf(o, "  n%d -> c%d;\n", (int)c->members[i], (int)k);
-  for (int32_t i = 0; i < c->n_consumers; i++) berth_i_putf(o, "  c%d -> n%d;\n", (int)k, (int)c->consumers[i]);
+  for (int32_t i = 0; i < c->n_members; i++)
+    berth_i_putf(o, "  n%d -> c%d;\n", (int)c->members[i], (int)k);
+  for (int32_t i = 0; i < c->n_consumers; i++)
+    berth_i_putf(o, "  c%d -> n%d;\n", (int)k, (int)c->consumers[i]);
 }
 
 static berth_status write_dot(berth_graph *g, const int32_t *device, berth_text *out) {

@@ -30,9 +30,11 @@ static int32_t add_column(Sheet *s, const char *name, const char *type) {
   return k;
 }
 
-/* What XML cannot hold becomes the picture of a control character, U+2400 on, or U+FFFD. Attributes cannot hold line ends. */
+/* What XML cannot hold becomes the picture of a control character, U+2400 on, or U+FFFD. Attributes
+ * cannot hold line ends. */
 static void put_xml(berth_i_out *o, const char *s, bool attribute) {
-  static const char special[] = "&<>\"'", *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&apos;" };
+  static const char special[] = "&<>\"'", *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;",
+                                                                "&apos;" };
   while (*s) {
     size_t n = berth_i_utf8(s);
     bool control = n == 1 && (unsigned char)*s < 32 && (attribute || (*s != '\t' && *s != '\n'));
@@ -58,7 +60,7 @@ static void set_number(Sheet *s, int32_t column, int32_t row, double x) {
   set_text(s, column, row, isinf(x) ? "Infinity" : berth_i_number_text(x, buf));
 }
 
-/* ---- nodes -------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 typedef struct Writer {
   berth_graph *g;
@@ -82,7 +84,8 @@ static void put_names(Writer *w, bool kinds) {
   if (kinds ? !g->op_kind : !g->op_name) return;
   int32_t k = add_column(&w->nodes, kinds ? "kind" : "name", "string");
   berth_op op;
-  for (int32_t v = 0; v < g->n_ops && berth_graph_op(g, v, &op) == BERTH_OK; v++) set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
+  for (int32_t v = 0; v < g->n_ops && berth_graph_op(g, v, &op) == BERTH_OK; v++)
+    set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
 }
 
 static void put_amount(Writer *w, const double *column, const char *name, Amount amount) {
@@ -182,7 +185,7 @@ static void put_nodes(Writer *w) {
   put_device(w);
 }
 
-/* ---- edges -------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 static void put_edge_amount(Writer *w, int32_t column, int32_t row, const int32_t *tensor,
                             double (*amount)(const berth_graph *, int32_t)) {
@@ -216,16 +219,20 @@ static void put_edges(Writer *w, const int32_t *tensor) {
   put_edge_flag(w, "gradient", BERTH_TENSOR_GRADIENT, tensor);
 }
 
-/* Edges in an order that keeps the inputs of every op and the consumers of every tensor; then those of the collectives. */
+/* Edges in an order that keeps the inputs of every op and the consumers of every tensor; then those
+ * of the collectives. */
 static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
   const berth_graph *g = w->g;
   size_t n = (size_t)g->n_edges;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  int32_t *order = berth_i_pool_alloc(&scratch, n, sizeof *order), *of = berth_i_pool_alloc(&scratch, n, sizeof *of);
+  int32_t *order = berth_i_pool_alloc(&scratch, n, sizeof *order),
+          *of = berth_i_pool_alloc(&scratch, n, sizeof *of);
   int32_t row = 0;
   bool ok = false;
   berth_status st = berth_i_pool_status(&scratch);
-  if (st == BERTH_OK) st = berth_i_merge_order(ctx, g->n_ops, g->n_tensors, g->use_at, g->use, g->in_at, g->in, order, &ok);
+  if (st == BERTH_OK)
+    st = berth_i_merge_order(ctx, g->n_ops, g->n_tensors, g->use_at, g->use, g->in_at, g->in, order,
+                             &ok);
   for (int32_t t = 0; st == BERTH_OK && t < g->n_tensors; t++)
     for (int32_t e = g->use_at[t]; e < g->use_at[t + 1]; e++) of[e] = t;
   for (int32_t e = 0; st == BERTH_OK && e < g->n_edges; e++, row++) {
@@ -247,7 +254,7 @@ static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
   return st;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
   berth_status st = label_times(w, ctx);
@@ -263,8 +270,8 @@ static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
 static void put_keys(berth_i_out *o, const Sheet *s, const char *of, char prefix) {
   for (int32_t k = 0; k < s->n; k++) {
     const char *name = s->columns[k].name;
-    berth_i_putf(o, "  <key id=\"%c_%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", prefix, name, of, name,
-                 s->columns[k].type);
+    berth_i_putf(o, "  <key id=\"%c_%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", prefix,
+                 name, of, name, s->columns[k].type);
   }
 }
 
@@ -283,11 +290,14 @@ static void put_data(berth_i_out *o, const Sheet *s, char prefix, int32_t row) {
 static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
   berth_i_out o = berth_i_out_open(ctx, out);
   const char *name = berth_graph_name(w->g);
-  berth_i_put(&o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"\n"
+  berth_i_put(&o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml "
+                  "xmlns=\"http://graphml.graphdrawing.org/xmlns\"\n"
                   "         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"\n"
                   "         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns\n"
                   "         http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n");
-  if (*name) berth_i_put(&o, "  <key id=\"g_name\" for=\"graph\" attr.name=\"name\" attr.type=\"string\"/>\n");
+  if (*name)
+    berth_i_put(&o,
+                "  <key id=\"g_name\" for=\"graph\" attr.name=\"name\" attr.type=\"string\"/>\n");
   put_keys(&o, &w->nodes, "node", 'v');
   put_keys(&o, &w->edges, "edge", 'e');
   berth_i_put(&o, "  <graph id=\"G\" edgedefault=\"directed\">\n");
@@ -312,7 +322,8 @@ static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
 
 static int32_t count_rows(const berth_graph *g) {
   int32_t rows = g->n_edges;
-  for (int32_t c = 0; c < g->n_collectives; c++) rows += g->collectives[c].n_members + g->collectives[c].n_consumers;
+  for (int32_t c = 0; c < g->n_collectives; c++)
+    rows += g->collectives[c].n_members + g->collectives[c].n_consumers;
   return rows;
 }
 

@@ -1,5 +1,6 @@
-/* Timelines in the Chrome trace format. A device is a process; its rows are compute, send, receive and collective. Slices of one
- * row must not overlap, so a row that needs it gets more lanes. Times are us. */
+/* Timelines in the Chrome trace format. A device is a process; its rows are compute, send, receive
+ * and collective. Slices of one row must not overlap, so a row that needs it gets more lanes. Times
+ * are us. */
 #include "base/heap_internal.h"
 #include "base/sort_internal.h"
 #include "cost/cost_internal.h"
@@ -31,7 +32,7 @@ typedef struct Trace {
   bool any;
 } Trace;
 
-/* ---- lanes -------------------------------------------------------------------------------- */
+/* ---- lanes ---- */
 
 /* Slices of one row of all devices, in order of start. */
 typedef struct Slice {
@@ -39,10 +40,12 @@ typedef struct Slice {
   int32_t device, id;
 } Slice;
 
-BERTH_I_SORT(sort_slices, Slice, BERTH_I_UP(device) BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(id))
+BERTH_I_SORT(sort_slices, Slice,
+             BERTH_I_UP(device) BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(id))
 
 /* The lane that has been free longest, or a new one. O(n log n) */
-static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t *lane, int32_t *lanes) {
+static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t *lane,
+                       int32_t *lanes) {
   for (size_t k = 0; k < n; k++) {
     int32_t *used = &lanes[slice[k].device];
     if (k == 0 || slice[k].device != slice[k - 1].device) berth_i_heap_clear(ends);
@@ -53,7 +56,8 @@ static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t
   }
 }
 
-static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t *lane, int32_t *lanes) {
+static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t *lane,
+                                 int32_t *lanes) {
   berth_i_heap ends;
   berth_status st = berth_i_heap_init(ctx, &ends, (int32_t)n, n);
   if (st != BERTH_OK) return st;
@@ -69,7 +73,8 @@ static void slice_collectives(const Trace *x, Slice *slice) {
   int32_t at = 0;
   for (int32_t k = 0; k < x->g->n_collectives; k++) {
     int32_t n = berth_result_collective_devices(x->r, k, &devices);
-    for (int32_t i = 0; i < n; i++, at++) slice[at] = (Slice){ x->met[k].start, x->met[k].finish, devices[i], at };
+    for (int32_t i = 0; i < n; i++, at++)
+      slice[at] = (Slice){ x->met[k].start, x->met[k].finish, devices[i], at };
   }
 }
 
@@ -79,19 +84,27 @@ static berth_status assign_all_lanes(Trace *x) {
   size_t n = (size_t)larger(x->g->n_ops, larger(x->n_transfers, x->n_seats));
   Slice *slice = berth_i_alloc(x->ctx, n, sizeof *slice);
   if (!slice) return berth_i_nomem(x->ctx);
-  for (int32_t k = 0; k < x->g->n_ops; k++) slice[k] = (Slice){ x->start[k], x->finish[k], x->device[k], k };
-  berth_status st = assign_lanes(x->ctx, slice, (size_t)x->g->n_ops, x->op_lane, x->lanes[ROW_COMPUTE]);
-  for (int32_t k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].src, k };
-  if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->send_lane, x->lanes[ROW_SEND]);
-  for (int32_t k = 0; k < x->n_transfers; k++) slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
-  if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->receive_lane, x->lanes[ROW_RECEIVE]);
+  for (int32_t k = 0; k < x->g->n_ops; k++)
+    slice[k] = (Slice){ x->start[k], x->finish[k], x->device[k], k };
+  berth_status st =
+      assign_lanes(x->ctx, slice, (size_t)x->g->n_ops, x->op_lane, x->lanes[ROW_COMPUTE]);
+  for (int32_t k = 0; k < x->n_transfers; k++)
+    slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].src, k };
+  if (st == BERTH_OK)
+    st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->send_lane, x->lanes[ROW_SEND]);
+  for (int32_t k = 0; k < x->n_transfers; k++)
+    slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
+  if (st == BERTH_OK)
+    st =
+        assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->receive_lane, x->lanes[ROW_RECEIVE]);
   slice_collectives(x, slice);
-  if (st == BERTH_OK) st = assign_lanes(x->ctx, slice, (size_t)x->n_seats, x->met_lane, x->lanes[ROW_COLLECTIVE]);
+  if (st == BERTH_OK)
+    st = assign_lanes(x->ctx, slice, (size_t)x->n_seats, x->met_lane, x->lanes[ROW_COLLECTIVE]);
   berth_i_free(x->ctx, slice, n, sizeof *slice);
   return st;
 }
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static int thread_of(int row, int32_t lane) { return (int)lane * N_ROWS + row; }
 
@@ -101,8 +114,9 @@ static void put_number(Trace *x, const char *key, double v) {
 }
 
 static void open_event(Trace *x, const char *phase, const char *name, int32_t device, int thread) {
-  berth_i_putf(&x->o, "%s{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", x->any ? ",\n" : "\n", phase, (int)device,
-               thread);
+  berth_i_putf(&x->o,
+               "%s{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", x->any ? ",\n" : "\n",
+               phase, (int)device, thread);
   berth_i_put_string(&x->o, name);
   x->any = true;
 }
@@ -154,7 +168,9 @@ static void put_op(Trace *x, int32_t v) {
   open_event(x, "X", op.name, x->device[v], thread_of(ROW_COMPUTE, x->op_lane[v]));
   put_span(x, x->start[v], x->finish[v]);
   berth_i_put(&x->o, ", \"cat\": ");
-  berth_i_put_string(&x->o, op.flags & BERTH_OP_BACKWARD ? "backward" : op.flags & BERTH_OP_UPDATE ? "update" : "forward");
+  berth_i_put_string(&x->o, op.flags & BERTH_OP_BACKWARD ? "backward"
+                            : op.flags & BERTH_OP_UPDATE ? "update"
+                                                         : "forward");
   berth_i_putf(&x->o, ", \"args\": {\"op\": %d, \"kind\": ", (int)v);
   berth_i_put_string(&x->o, op.kind ? op.kind : "");
   put_number(x, "param_bytes", op.param_bytes);
@@ -166,7 +182,8 @@ static void put_half(Trace *x, int32_t k, int row, const char *name) {
   open_event(x, "X", name, row == ROW_SEND ? t->src : t->dst,
              thread_of(row, (row == ROW_SEND ? x->send_lane : x->receive_lane)[k]));
   put_span(x, t->start, t->finish);
-  berth_i_putf(&x->o, ", \"cat\": \"%s\", \"args\": {\"tensor\": %d, \"from\": ", ROW_NAMES[row], (int)t->tensor);
+  berth_i_putf(&x->o, ", \"cat\": \"%s\", \"args\": {\"tensor\": %d, \"from\": ", ROW_NAMES[row],
+               (int)t->tensor);
   berth_i_put_string(&x->o, x->t->devices[t->src].name);
   berth_i_put(&x->o, ", \"to\": ");
   berth_i_put_string(&x->o, x->t->devices[t->dst].name);
@@ -174,7 +191,8 @@ static void put_half(Trace *x, int32_t k, int row, const char *name) {
   berth_i_put(&x->o, "}}");
 }
 
-static void put_arrow(Trace *x, const char *phase, int32_t id, int32_t device, int thread, double time) {
+static void put_arrow(Trace *x, const char *phase, int32_t id, int32_t device, int thread,
+                      double time) {
   open_event(x, phase, "transfer", device, thread);
   berth_i_putf(&x->o, ", \"cat\": \"transfer\", \"id\": %d", (int)id);
   put_number(x, "ts", time * 1e6);
@@ -196,13 +214,16 @@ static void put_transfer(Trace *x, int32_t k) {
   const berth_transfer *t = &x->transfer[k];
   int32_t from = x->g->producer[t->tensor], to = first_reader(x, t);
   char name[112], label[80];
-  snprintf(name, sizeof name, "%s to %d", berth_i_op_label(x->g, from, label, sizeof label), (int)t->dst);
+  snprintf(name, sizeof name, "%s to %d", berth_i_op_label(x->g, from, label, sizeof label),
+           (int)t->dst);
   put_half(x, k, ROW_SEND, name);
   put_half(x, k, ROW_RECEIVE, name);
   put_arrow(x, "s", k, t->src, thread_of(ROW_COMPUTE, x->op_lane[from]), x->start[from]);
   put_arrow(x, "t", k, t->src, thread_of(ROW_SEND, x->send_lane[k]), t->start);
-  put_arrow(x, to == BERTH_NONE ? "f" : "t", k, t->dst, thread_of(ROW_RECEIVE, x->receive_lane[k]), t->start);
-  if (to != BERTH_NONE) put_arrow(x, "f", k, t->dst, thread_of(ROW_COMPUTE, x->op_lane[to]), x->start[to]);
+  put_arrow(x, to == BERTH_NONE ? "f" : "t", k, t->dst, thread_of(ROW_RECEIVE, x->receive_lane[k]),
+            t->start);
+  if (to != BERTH_NONE)
+    put_arrow(x, "f", k, t->dst, thread_of(ROW_COMPUTE, x->op_lane[to]), x->start[to]);
 }
 
 static void put_seat(Trace *x, int32_t k, int32_t device, int32_t lane) {
@@ -211,8 +232,11 @@ static void put_seat(Trace *x, int32_t k, int32_t device, int32_t lane) {
   snprintf(name, sizeof name, "%s %d", berth_i_collective_names[c->kind], (int)k);
   open_event(x, "X", name, device, thread_of(ROW_COLLECTIVE, lane));
   put_span(x, x->met[k].start, x->met[k].finish);
-  berth_i_putf(&x->o, ", \"cat\": \"collective\", \"args\": {\"collective\": %d, \"algorithm\": \"%s\", \"devices\": %d", (int)k,
-               berth_collective_algorithm_name(x->met[k].algorithm), (int)x->met[k].n_devices);
+  berth_i_putf(&x->o,
+               ", \"cat\": \"collective\", \"args\": {\"collective\": %d, \"algorithm\": \"%s\", "
+               "\"devices\": %d",
+               (int)k, berth_collective_algorithm_name(x->met[k].algorithm),
+               (int)x->met[k].n_devices);
   put_number(x, "bytes", c->bytes);
   berth_i_put(&x->o, "}}");
 }
@@ -239,7 +263,9 @@ static void put_counter(Trace *x, int32_t device) {
 }
 
 static void put_events(Trace *x) {
-  berth_i_put(&x->o, "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"generator\": \"berth " BERTH_VERSION "\", \"graph\": ");
+  berth_i_put(&x->o,
+              "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"generator\": \"berth " BERTH_VERSION
+              "\", \"graph\": ");
   berth_i_put_string(&x->o, berth_graph_name(x->g));
   put_number(x, "makespan_seconds", x->makespan);
   berth_i_put(&x->o, "},\n\"traceEvents\": [");
@@ -257,7 +283,8 @@ static berth_status alloc_lanes(Trace *x) {
   x->send_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->send_lane);
   x->receive_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->receive_lane);
   x->met_lane = berth_i_pool_alloc(&x->pool, (size_t)x->n_seats, sizeof *x->met_lane);
-  for (int row = 0; row < N_ROWS; row++) x->lanes[row] = berth_i_pool_zalloc(&x->pool, (size_t)x->t->n_devices, sizeof *x->lanes[row]);
+  for (int row = 0; row < N_ROWS; row++)
+    x->lanes[row] = berth_i_pool_zalloc(&x->pool, (size_t)x->t->n_devices, sizeof *x->lanes[row]);
   return berth_i_pool_status(&x->pool);
 }
 

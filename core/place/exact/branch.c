@@ -1,6 +1,7 @@
-/* Branch and bound: a partial schedule is what was placed so far, each op behind the last one of its device and not before the
- * last one that was placed. In the order of their starts every schedule comes about so; in other orders it comes later than it
- * need, which does no harm: a partial schedule that is nowhere later than another of the same ops can go on as that one does,
+/* Branch and bound: a partial schedule is what was placed so far, each op behind the last one of
+ * its device and not before the last one that was placed. In the order of their starts every
+ * schedule comes about so; in other orders it comes later than it need, which does no harm: a
+ * partial schedule that is nowhere later than another of the same ops can go on as that one does,
  * nowhere later. A whole one is moved forward in time again. */
 #include "base/sort_internal.h"
 #include "sim/sim_internal.h"
@@ -31,7 +32,8 @@ typedef struct branch {
   int64_t left;
   bool whole, counts;
   uint64_t done;
-  double now;                      /* start of the last op placed: none starts earlier from now on */
+  double now;                      /* start of the last op placed: none starts earlier from now
+                                      on */
   uint64_t *before, *after;        /* [n] neighbours */
   double *least, *head, *tail;     /* [n] */
   double *start, *finish, *early;  /* [n]; earliest finish of what is not placed */
@@ -56,11 +58,14 @@ static bool placed(const branch *b, int32_t op) { return b->done >> op & 1; }
 
 static bool alike_to(const branch *b, int32_t tensor, int32_t d, int32_t e) {
   const berth_cost *c = b->cost;
-  if (berth_i_transfer_time(c, tensor, d, e) != berth_i_transfer_time(c, tensor, e, d)) return false;
+  if (berth_i_transfer_time(c, tensor, d, e) != berth_i_transfer_time(c, tensor, e, d))
+    return false;
   for (int32_t x = 0; x < b->devices; x++) {
     if (x == d || x == e) continue;
-    if (berth_i_transfer_time(c, tensor, d, x) != berth_i_transfer_time(c, tensor, e, x)) return false;
-    if (berth_i_transfer_time(c, tensor, x, d) != berth_i_transfer_time(c, tensor, x, e)) return false;
+    if (berth_i_transfer_time(c, tensor, d, x) != berth_i_transfer_time(c, tensor, e, x))
+      return false;
+    if (berth_i_transfer_time(c, tensor, x, d) != berth_i_transfer_time(c, tensor, x, e))
+      return false;
   }
   return true;
 }
@@ -101,11 +106,15 @@ static bool first_of_idle(const branch *b, int32_t d) {
 static bool may(const branch *b, int32_t op, int32_t d) {
   int32_t group = berth_i_group(b->g, op);
   if (!berth_i_can_run(b->cost, op, d)) return false;
-  if (group != BERTH_NONE && b->bound_to[group] != BERTH_NONE && b->bound_to[group] != d) return false;
+  if (group != BERTH_NONE && b->bound_to[group] != BERTH_NONE && b->bound_to[group] != d)
+    return false;
   if (!berth_i_unit_can_run(&b->u, b->u.of[op], d)) return false;
   if (!b->counts) return true;
-  return !(berth_i_excess(b->held[d] + berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent,
-                          b->cost->t->devices[d].memory) > 0);
+  return !(
+      berth_i_excess(
+          b->held[d] + berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent,
+          b->cost->t->devices[d].memory)
+      > 0);
 }
 
 /* Earliest start of an op on d, taking of producers that are not placed what is certain. */
@@ -113,7 +122,9 @@ static double earliest(const branch *b, int32_t op, int32_t d) {
   double ready = fmax(b->free_at[d], b->now);
   for (int32_t k = b->g->in_at[op]; k < b->g->in_at[op + 1]; k++) {
     int32_t t = b->g->in[k], u = b->g->producer[t];
-    ready = fmax(ready, placed(b, u) ? b->finish[u] + berth_i_transfer_time(b->cost, t, b->device[u], d) : b->early[u]);
+    ready =
+        fmax(ready, placed(b, u) ? b->finish[u] + berth_i_transfer_time(b->cost, t, b->device[u], d)
+                                 : b->early[u]);
   }
   return ready;
 }
@@ -129,7 +140,8 @@ static void put(branch *b, int32_t op, int32_t d) {
   b->now = b->start[op];
   b->used[d]++;
   if (group != BERTH_NONE && b->members[group]++ == 0) b->bound_to[group] = d;
-  if (b->counts) b->held[d] += berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent;
+  if (b->counts)
+    b->held[d] += berth_i_op_demand(b->g, op, b->o->memory, b->o->param_multiple).permanent;
 }
 
 /* @param free_at, held of its device before */
@@ -178,9 +190,9 @@ static double bound_of(branch *b) {
 
 static bool live(const branch *b, int32_t op) { return placed(b, op) && (b->after[op] & ~b->done); }
 
-/* Exchangeable devices by the lowest op with consumers to come that they hold, then by when they are free: partial schedules that
- * differ by their names look alike. place[i] is the i-th of
- * that order, name[d] the rank of d. */
+/* Exchangeable devices by the lowest op with consumers to come that they hold, then by when they
+ * are free: partial schedules that differ by their names look alike. place[i] is the i-th of that
+ * order, name[d] the rank of d. */
 static void rename_devices(const branch *b) {
   int32_t *lowest = b->lowest;
   for (int32_t i = 0; i < b->devices; i++) lowest[i] = b->n;
@@ -192,7 +204,8 @@ static void rename_devices(const branch *b) {
       int32_t x = b->place[j - 1];
       if (b->same[x] < b->same[i]) break;
       if (b->same[x] == b->same[i]
-          && (lowest[x] < lowest[i] || (lowest[x] == lowest[i] && b->free_at[x] <= b->free_at[i]))) break;
+          && (lowest[x] < lowest[i] || (lowest[x] == lowest[i] && b->free_at[x] <= b->free_at[i])))
+        break;
       b->place[j] = x;
     }
     b->place[j] = i;
@@ -200,7 +213,8 @@ static void rename_devices(const branch *b) {
   for (int32_t i = 0; i < b->devices; i++) b->name[b->place[i]] = i;
 }
 
-/* What decides how a partial schedule can go on: when devices are free, ops with consumers to come, groups half placed.
+/* What decides how a partial schedule can go on: when devices are free, ops with consumers to come,
+ * groups half placed.
  * @return length of `row`; the first `exact` of them must be equal, the others no later */
 static int32_t describe(const branch *b, int32_t *exact) {
   int32_t k = 0;
@@ -208,7 +222,8 @@ static int32_t describe(const branch *b, int32_t *exact) {
   for (int32_t i = 0; i < b->n; i++) {
     if (live(b, i)) b->row[k++] = b->name[b->device[i]];
   }
-  for (int32_t i = 0; i < b->g->n_groups; i++) b->row[k++] = b->bound_to[i] == BERTH_NONE ? BERTH_NONE : b->name[b->bound_to[i]];
+  for (int32_t i = 0; i < b->g->n_groups; i++)
+    b->row[k++] = b->bound_to[i] == BERTH_NONE ? BERTH_NONE : b->name[b->bound_to[i]];
   *exact = k;
   b->row[k++] = b->now;
   for (int32_t d = 0; d < b->devices; d++) b->row[k++] = fmax(b->free_at[b->place[d]], b->now);
@@ -236,7 +251,8 @@ static uint64_t mixed(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* @param hidden out: another partial schedule of the same ops is nowhere worse. Else this one is kept, while there is room */
+/* @param hidden out: another partial schedule of the same ops is nowhere worse. Else this one is
+ *        kept, while there is room */
 static berth_status look_back(branch *b, bool *hidden) {
   int32_t exact, k = describe(b, &exact);
   uint64_t h = mixed(b->done);
@@ -244,13 +260,16 @@ static berth_status look_back(branch *b, bool *hidden) {
   h &= SLOTS - 1;
   *hidden = false;
   for (int32_t i = b->slot[h]; i >= 0; i = b->seen[i].next) {
-    if (b->seen[i].done == b->done && covers(b->pool + b->seen[i].at, b->row, exact, k)) *hidden = true;
+    if (b->seen[i].done == b->done && covers(b->pool + b->seen[i].at, b->row, exact, k))
+      *hidden = true;
     if (*hidden) return BERTH_OK;
   }
   if (b->n_pool + (size_t)k > POOL) return BERTH_OK;
-  berth_status st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1, sizeof *b->seen);
+  berth_status st = berth_i_pool_grow(&b->arrays, (void **)&b->seen, &b->cap_seen, b->n_seen + 1,
+                                      sizeof *b->seen);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&b->arrays, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k, sizeof *b->pool);
+  st = berth_i_pool_grow(&b->arrays, (void **)&b->pool, &b->cap_pool, b->n_pool + (size_t)k,
+                         sizeof *b->pool);
   if (st != BERTH_OK) return st;
   if (k > 0) memcpy(b->pool + b->n_pool, b->row, (size_t)k * sizeof *b->row);
   b->seen[b->n_seen] = (seen){ b->done, (int32_t)b->n_pool, b->slot[h] };
@@ -261,10 +280,12 @@ static berth_status look_back(branch *b, bool *hidden) {
 
 /* ---- a whole schedule ---- */
 
-static bool takes_time(const branch *b, int32_t op) { return berth_i_op_time(b->cost, op, b->device[op]) > 0; }
+static bool takes_time(const branch *b, int32_t op) {
+  return berth_i_op_time(b->cost, op, b->device[op]) > 0;
+}
 
-/* Stable: ops that start together keep the order in which they were put, which no device contradicts; but what takes no time
- * comes first. n is at most 64. */
+/* Stable: ops that start together keep the order in which they were put, which no device
+ * contradicts; but what takes no time comes first. n is at most 64. */
 static void sort_order(const branch *b, int32_t *sequence) {
   for (int32_t i = 0; i < b->n; i++) {
     int32_t op = b->order[i];
@@ -286,7 +307,8 @@ static berth_status memory_holds(branch *b, const int32_t *sequence, bool *holds
   *holds = true;
   if (!b->counts) return BERTH_OK;
   if (b->o->memory == BERTH_MEMORY_TOTAL) {
-    *holds = berth_i_any_order_over(b->cost, b->o->param_multiple, b->device, &b->room) == BERTH_NONE;
+    *holds =
+        berth_i_any_order_over(b->cost, b->o->param_multiple, b->device, &b->room) == BERTH_NONE;
     return BERTH_OK;
   }
   o.dispatch = BERTH_DISPATCH_PLANNED;
@@ -335,16 +357,20 @@ static berth_status complete(branch *b) {
   memcpy(x->sequence, sequence, n * sizeof *sequence);
   memcpy(x->device, b->device, n * sizeof *b->device);
   memcpy(x->start, b->begin, n * sizeof *b->begin);
-  for (int32_t i = 0; i < b->n; i++) x->finish[i] = b->begin[i] + berth_i_op_time(b->cost, i, b->device[i]);
+  for (int32_t i = 0; i < b->n; i++)
+    x->finish[i] = b->begin[i] + berth_i_op_time(b->cost, i, b->device[i]);
   x->makespan = makespan;
   return BERTH_OK;
 }
 
 /* ---- going down ---- */
 
-BERTH_I_SORT(sort_by_promise, child, BERTH_I_UP(bound) BERTH_I_DOWN(tail) BERTH_I_UP(op) BERTH_I_UP(device))
+BERTH_I_SORT(sort_by_promise, child,
+             BERTH_I_UP(bound) BERTH_I_DOWN(tail) BERTH_I_UP(op) BERTH_I_UP(device))
 
-static bool worth(const branch *b, double bound) { return !berth_i_reaches(bound, b->best->makespan); }
+static bool worth(const branch *b, double bound) {
+  return !berth_i_reaches(bound, b->best->makespan);
+}
 
 static void add_child(branch *b, int32_t op, int32_t d, child *list, int32_t *k) {
   double free_at = b->free_at[d], held = b->held[d];
@@ -368,7 +394,9 @@ static int32_t list_children(branch *b, child *list) {
   return k;
 }
 
-static bool stop(branch *b) { return b->left <= 0 || (b->depth % 4 == 0 && berth_i_best_stopped(b->cost->ctx, b->best)); }
+static bool stop(branch *b) {
+  return b->left <= 0 || (b->depth % 4 == 0 && berth_i_best_stopped(b->cost->ctx, b->best));
+}
 
 static berth_status descend(branch *b, double bound);
 
@@ -391,7 +419,8 @@ static berth_status descend(branch *b, double bound) {
   berth_status st;
   if ((st = look_back(b, &hidden)) != BERTH_OK || hidden) return st;
   int32_t k = list_children(b, list);
-  for (int32_t i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++) st = try_child(b, &list[i]);
+  for (int32_t i = 0; i < k && st == BERTH_OK && worth(b, list[i].bound); i++)
+    st = try_child(b, &list[i]);
   return st;
 }
 
@@ -452,17 +481,29 @@ static berth_status prepare(branch *b) {
     for (int32_t d = 0; d < b->devices; d++) {
       if (may(b, i, d)) b->least[i] = fmin(b->least[i], berth_i_op_time(b->cost, i, d));
     }
-    if (isinf(b->least[i])) b->least[i] = 0; /* memory alone forbids it everywhere: the placers have told so */
+    if (isinf(b->least[i])) b->least[i] = 0; /* memory alone forbids it everywhere: the placers have
+                                                told so */
   }
   return berth_i_waits(&b->u, b->least, b->head, b->tail);
 }
 
-berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes, bool whole, berth_i_best *best) {
-  branch b = { .arrays = berth_i_pool_empty(cost->ctx), .cost = cost, .g = cost->g, .o = o, .best = best, .n = cost->g->n_ops,
-               .devices = cost->n_devices, .left = nodes, .whole = whole, .counts = berth_i_memory_counts(cost, o->memory) };
+berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes,
+                            bool whole, berth_i_best *best) {
+  branch b = { .arrays = berth_i_pool_empty(cost->ctx),
+               .cost = cost,
+               .g = cost->g,
+               .o = o,
+               .best = best,
+               .n = cost->g->n_ops,
+               .devices = cost->n_devices,
+               .left = nodes,
+               .whole = whole,
+               .counts = berth_i_memory_counts(cost, o->memory) };
   if (b.n == 0 || b.n > BERTH_I_EXACT_OPS) return BERTH_OK;
   berth_status st;
-  if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL)) != BERTH_OK) return st;
+  if ((st = berth_i_units_init(cost, "exact", o->memory, o->param_multiple, &b.u, NULL))
+      != BERTH_OK)
+    return st;
   if ((st = alloc_rows(&b)) == BERTH_OK) st = berth_i_any_order_init(cost, &b.room);
   if (st == BERTH_OK) st = prepare(&b);
   if (st == BERTH_OK) st = descend(&b, best->bound);

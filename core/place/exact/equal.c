@@ -1,4 +1,5 @@
-/* Ops without transfers on identical devices: list schedules, pushed to one end and back, from perturbed priorities. */
+/* Ops without transfers on identical devices: list schedules, pushed to one end and back, from
+ * perturbed priorities. */
 #include "exact_internal.h"
 #include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
@@ -9,7 +10,8 @@ typedef struct heap {
   int32_t n;
 } heap;
 
-/* A schedule in one direction: side 0 from the sources on, 1 from the sinks on, time counted from that end. */
+/* A schedule in one direction: side 0 from the sources on, 1 from the sinks on, time counted from
+ * that end. */
 typedef struct sheet {
   double *start; /* [n] */
   int32_t *device;
@@ -30,10 +32,14 @@ typedef struct search {
   int32_t left;            /* schedules that may still be made */
 } search;
 
-static inline bool before(berth_i_keyed a, berth_i_keyed b) { return a.key != b.key ? a.key < b.key : a.id < b.id; }
+static inline bool before(berth_i_keyed a, berth_i_keyed b) {
+  return a.key != b.key ? a.key < b.key : a.id < b.id;
+}
 BERTH_I_HEAP(item, berth_i_keyed, before)
 
-static void push(heap *h, double key, int32_t op) { item_up(h->at, h->n++, (berth_i_keyed){ key, op }); }
+static void push(heap *h, double key, int32_t op) {
+  item_up(h->at, h->n++, (berth_i_keyed){ key, op });
+}
 static berth_i_keyed pop(heap *h) { return item_pop(h->at, h->n--); }
 
 /* ---- two ways to make a schedule ---- */
@@ -88,8 +94,9 @@ static int32_t best_fit(const search *s, double ready) {
   return best;
 }
 
-/* The other end first: ops of `from` by their finish, last first, each as early as it goes seen from there. Never longer. An op
- * of no time ends with what it follows: the order of the graph breaks the tie. O(n log n + n m + edges) */
+/* The other end first: ops of `from` by their finish, last first, each as early as it goes seen
+ * from there. Never longer. An op of no time ends with what it follows: the order of the graph
+ * breaks the tie. O(n log n + n m + edges) */
 static void push_back(search *s, int side, const sheet *from, sheet *out) {
   const berth_i_equal *e = s->e;
   for (int32_t i = 0; i < e->n; i++) {
@@ -171,7 +178,9 @@ static void settle(search *s, int side) {
   record(s, &s->now);
 }
 
-static bool enough(const search *s) { return s->left <= 0 || berth_i_reaches(s->best->bound, s->best->makespan); }
+static bool enough(const search *s) {
+  return s->left <= 0 || berth_i_reaches(s->best->bound, s->best->makespan);
+}
 
 /* ---- the search ---- */
 
@@ -231,7 +240,8 @@ static berth_status alloc_search(search *s) {
   return berth_i_pool_status(pool);
 }
 
-berth_status berth_i_equal_search(const berth_i_equal *e, uint64_t seed, int32_t schedules, berth_i_best *best) {
+berth_status berth_i_equal_search(const berth_i_equal *e, uint64_t seed, int32_t schedules,
+                                  berth_i_best *best) {
   search s = { .pool = berth_i_pool_empty(e->ctx), .e = e, .best = best, .left = schedules };
   berth_status st = alloc_search(&s);
   if (st == BERTH_OK && !enough(&s)) {

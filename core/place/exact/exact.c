@@ -34,9 +34,12 @@ static berth_status check_options(berth_cost *cost, const berth_exact_options *o
   berth_status st = berth_i_placer_check(cost, &berth_i_placer_exact, &o->place);
   if (st != BERTH_OK) return st;
   if (o->place.links != BERTH_LINKS_FREE)
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option links: what is exact is so on free links only");
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                        "exact: option links: what is exact is so on free links only");
   if (o->place.quantum > 0)
-    return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option quantum: %g s; times are not rounded here", o->place.quantum);
+    return berth_i_fail(ctx, BERTH_EUNSUPPORTED,
+                        "exact: option quantum: %g s; times are not rounded here",
+                        o->place.quantum);
   if ((st = berth_options_check(ctx, berth_exact_option_table(), o)) != BERTH_OK) return st;
   if (o->seconds > 0 && !berth_i_ctx_has_clock(ctx))
     return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "exact: option seconds: the context has no clock");
@@ -47,7 +50,11 @@ static berth_status check_options(berth_cost *cost, const berth_exact_options *o
 
 static berth_status best_init(berth_ctx *ctx, int32_t ops, berth_i_best *b) {
   size_t n = (size_t)ops;
-  *b = (berth_i_best){ .pool = berth_i_pool_empty(ctx), .n = ops, .makespan = INFINITY, .refused = INFINITY, .open = INFINITY,
+  *b = (berth_i_best){ .pool = berth_i_pool_empty(ctx),
+                       .n = ops,
+                       .makespan = INFINITY,
+                       .refused = INFINITY,
+                       .open = INFINITY,
                        .deadline = INFINITY };
   b->device = berth_i_pool_alloc(&b->pool, n, sizeof *b->device);
   b->sequence = berth_i_pool_alloc(&b->pool, n, sizeof *b->sequence);
@@ -87,22 +94,27 @@ static berth_status answer(berth_ctx *ctx, const berth_i_best *b, berth_placemen
 
 /* ---- stages ---- */
 
-static bool done(const berth_i_best *b) { return b->interrupted || b->late || berth_i_reaches(b->bound, b->makespan); }
+static bool done(const berth_i_best *b) {
+  return b->interrupted || b->late || berth_i_reaches(b->bound, b->makespan);
+}
 
 /* What one finds, the next may not need to; one that finds nothing does no harm while another does.
  * @return of the first that failed, if none found anything */
-static berth_status list_placers(berth_cost *cost, const berth_place_options *o, bool equal, berth_i_best *b,
-                                 berth_obstacle *why) {
-  static const berth_i_placer *const placers[] = { &berth_i_placer_blevel, &berth_i_placer_heft, &berth_i_placer_m_etf,
-                                                   &berth_i_placer_peft, &berth_i_placer_minmin };
-  size_t tried = equal ? 1 : sizeof placers / sizeof *placers; /* list schedules of its own follow */
+static berth_status list_placers(berth_cost *cost, const berth_place_options *o, bool equal,
+                                 berth_i_best *b, berth_obstacle *why) {
+  static const berth_i_placer *const placers[] = { &berth_i_placer_blevel, &berth_i_placer_heft,
+                                                   &berth_i_placer_m_etf, &berth_i_placer_peft,
+                                                   &berth_i_placer_minmin };
+  /* list schedules of its own follow */
+  size_t tried = equal ? 1 : sizeof placers / sizeof *placers;
   berth_place_options plain = berth_place_default(cost->g);
   berth_status first = BERTH_OK;
   plain.memory = o->memory;
   plain.param_multiple = o->param_multiple;
   for (size_t k = 0; k < tried && !done(b); k++) {
     berth_placement *p = NULL;
-    berth_status st = berth_i_placer_run(cost, placers[k], &plain, &p, first == BERTH_OK ? why : NULL);
+    berth_status st =
+        berth_i_placer_run(cost, placers[k], &plain, &p, first == BERTH_OK ? why : NULL);
     if (st == BERTH_EINTERRUPT && !isinf(b->makespan)) b->interrupted = true;
     else if (st != BERTH_OK && st != BERTH_EINFEASIBLE && st != BERTH_EUNREACHABLE) return st;
     if (st == BERTH_OK) take(b, p);
@@ -113,7 +125,8 @@ static berth_status list_placers(berth_cost *cost, const berth_place_options *o,
   return first;
 }
 
-static berth_status root_bound(berth_cost *cost, const berth_place_options *o, berth_i_best *b, berth_obstacle *why) {
+static berth_status root_bound(berth_cost *cost, const berth_place_options *o, berth_i_best *b,
+                               berth_obstacle *why) {
   berth_bounds_options bo = berth_bounds_default(cost->g);
   bo.memory = o->memory;
   bo.param_multiple = o->param_multiple;
@@ -125,7 +138,8 @@ static berth_status root_bound(berth_cost *cost, const berth_place_options *o, b
 }
 
 /* @param whole out: all that counts is whole numbers */
-static berth_status on_equal_devices(berth_cost *cost, const berth_exact_options *o, berth_i_best *b, bool *whole) {
+static berth_status on_equal_devices(berth_cost *cost, const berth_exact_options *o,
+                                     berth_i_best *b, bool *whole) {
   berth_i_equal e;
   berth_status st = berth_i_equal_init(cost, &e);
   *whole = e.whole;
@@ -135,13 +149,15 @@ static berth_status on_equal_devices(berth_cost *cost, const berth_exact_options
   return st;
 }
 
-/* What was searched through to the end has nothing below the best, what was refused for memory and what was left open. */
+/* What was searched through to the end has nothing below the best, what was refused for memory and
+ * what was left open. */
 static void close_bound(const berth_cost *cost, berth_i_best *b) {
   double reached = fmin(fmin(b->makespan, b->refused), b->open);
   if (cost->g->n_ops <= BERTH_I_EXACT_OPS) b->bound = fmax(b->bound, reached);
 }
 
-/* About a second up to 20 ops, else a fourth of it; list schedules have done most of the work where devices are equal. */
+/* About a second up to 20 ops, else a fourth of it; list schedules have done most of the work where
+ * devices are equal. */
 static int64_t node_budget(const berth_cost *cost, const berth_exact_options *o, bool equal) {
   double each = (double)cost->g->n_edges + (double)cost->g->n_ops * cost->n_devices;
   if (o->nodes > 0) return o->nodes;
@@ -149,7 +165,8 @@ static int64_t node_budget(const berth_cost *cost, const berth_exact_options *o,
   return cost->g->n_ops <= 20 ? 1000000 : (int64_t)((equal ? 2e6 : 2e7) / each) + 1;
 }
 
-static berth_status search(berth_cost *cost, const berth_exact_options *o, berth_i_best *b, berth_obstacle *why) {
+static berth_status search(berth_cost *cost, const berth_exact_options *o, berth_i_best *b,
+                           berth_obstacle *why) {
   bool whole = false, equal = berth_i_equal_is(cost, &o->place);
   berth_status st;
   if ((st = list_placers(cost, &o->place, equal, b, why)) != BERTH_OK) return st;
@@ -158,7 +175,8 @@ static berth_status search(berth_cost *cost, const berth_exact_options *o, berth
   if (st == BERTH_EINTERRUPT) b->interrupted = true;
   else if (st != BERTH_OK) return st;
   if (done(b)) return BERTH_OK;
-  if ((st = berth_i_branch(cost, &o->place, node_budget(cost, o, equal), whole, b)) == BERTH_OK) close_bound(cost, b);
+  if ((st = berth_i_branch(cost, &o->place, node_budget(cost, o, equal), whole, b)) == BERTH_OK)
+    close_bound(cost, b);
   return st;
 }
 
@@ -172,8 +190,8 @@ static void summarise(const berth_i_best *b, berth_exact_summary *s) {
   s->schedules = b->schedules;
 }
 
-berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, berth_placement **out, berth_exact_summary *summary,
-                         berth_obstacle *why) {
+berth_status berth_exact(berth_cost *cost, const berth_exact_options *opts, berth_placement **out,
+                         berth_exact_summary *summary, berth_obstacle *why) {
   berth_exact_options o = opts ? *opts : berth_exact_default(cost->g);
   berth_i_best b = { 0 };
   berth_status st = check_options(cost, &o);
@@ -190,8 +208,10 @@ done:
 
 /* ---- the placer ---- */
 
-/* Exact on free links; under others, or with a quantum, its devices are judged first in, first out. */
-static berth_status run_exact(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+/* Exact on free links; under others, or with a quantum, its devices are judged first in, first
+ * out. */
+static berth_status run_exact(berth_cost *cost, const berth_place_options *opts,
+                              berth_placement **out, berth_obstacle *why) {
   berth_exact_options o = berth_exact_default(cost->g);
   berth_placement *p = NULL;
   berth_oom oom = { BERTH_NONE, BERTH_NONE, 0, 0 };
@@ -201,7 +221,8 @@ static berth_status run_exact(berth_cost *cost, const berth_place_options *opts,
   if (opts->search) o.seconds = opts->search->seconds;
   berth_status st;
   if ((st = berth_exact(cost, &o, &p, NULL, why)) != BERTH_OK) return st;
-  if (opts->links != BERTH_LINKS_FREE || opts->quantum > 0) st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
+  if (opts->links != BERTH_LINKS_FREE || opts->quantum > 0)
+    st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
   if (st == BERTH_OK && oom.op != BERTH_NONE) st = berth_i_runs_out(cost, "exact", &oom, why);
   if (st == BERTH_OK) *out = p;
   else berth_placement_release(p);
@@ -212,30 +233,33 @@ static berth_status check(berth_cost *cost, const berth_place_options *o) {
   int32_t op = berth_i_first_communication(cost->g);
   (void)o;
   if (cost->g->n_collectives > 0) {
-    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: the graph has %d collectives; search (anneal, local) takes them",
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
+                        "exact: the graph has %d collectives; search (anneal, local) takes them",
                         (int)cost->g->n_collectives);
   }
   if (op == BERTH_NONE) return BERTH_OK;
   char label[64];
-  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "exact: %s is a communication op; search (anneal, local) takes them",
+  return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
+                      "exact: %s is a communication op; search (anneal, local) takes them",
                       berth_i_op_label(cost->g, op, label, sizeof label));
 }
 
 const berth_i_placer berth_i_placer_exact = {
   .about = { .name = "exact",
              .reads = "seconds",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "On free links: the list placers, list schedules pushed to and fro where devices "
-              "are alike and nothing takes time to cross, then branch and bound; berth.exact "
-              "reports what is proved.",
-      .source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; branch and bound by "
-                "our own rules",
-      .good = "Up to some 20 ops with transfers, and schedules of hundreds of ops on identical "
-              "processors.",
-      .weak = "With more ops it stops at a count of partial schedules; other links only judge its "
-              "devices." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "On free links: the list placers, list schedules pushed to and fro "
+                               "where devices are alike and nothing takes time to cross, then "
+                               "branch and bound; berth.exact reports what is proved.",
+                       .source = "Fernandez, Bussell 1973; Valls, Ballestin, Quintanilla 2005; "
+                                 "branch and bound by our own rules",
+                       .good = "Up to some 20 ops with transfers, and schedules of hundreds of ops "
+                               "on identical processors.",
+                       .weak = "With more ops it stops at a count of partial schedules; other "
+                               "links only judge its devices." },
+                     { .name = NULL } } },
   .run = run_exact,
   .check = check,
 };

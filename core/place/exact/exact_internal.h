@@ -26,14 +26,16 @@ typedef struct berth_i_best {
 /** a is as long as b, or longer, but for rounding. */
 static inline bool berth_i_reaches(double a, double b) { return a >= b * (1 - 1e-12); }
 
-/** The interrupt hook and the clock asked: if true, what follows is skipped, and the answer kept. */
+/** The interrupt hook and the clock asked: if true, what follows is skipped, and the answer
+ * kept. */
 static inline bool berth_i_best_stopped(berth_ctx *ctx, berth_i_best *b) {
   if (!b->interrupted && berth_i_interrupted(ctx) != BERTH_OK) b->interrupted = true;
   if (!b->late && !isinf(b->deadline) && berth_i_ctx_clock(ctx) >= b->deadline) b->late = true;
   return b->interrupted || b->late;
 }
 
-/** Ops without transfers on m identical devices. Neighbours by op, each edge once per tensor that makes it. */
+/** Ops without transfers on m identical devices. Neighbours by op, each edge once per tensor that
+ * makes it. */
 typedef struct berth_i_equal {
   berth_i_pool pool;
   berth_ctx *ctx;
@@ -51,9 +53,11 @@ berth_status berth_i_equal_init(const berth_cost *cost, berth_i_equal *e);
 /** Heads, tails and a bound of the makespan at least as good as `bound`. */
 berth_status berth_i_equal_bound(berth_i_equal *e, double *bound);
 /** Up to `schedules` list schedules; stops at the bound. */
-berth_status berth_i_equal_search(const berth_i_equal *e, uint64_t seed, int32_t schedules, berth_i_best *best);
+berth_status berth_i_equal_search(const berth_i_equal *e, uint64_t seed, int32_t schedules,
+                                  berth_i_best *best);
 
 /** Branch and bound; at most `nodes` partial schedules, up to BERTH_I_EXACT_OPS ops. */
-berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes, bool whole, berth_i_best *best);
+berth_status berth_i_branch(berth_cost *cost, const berth_place_options *o, int64_t nodes,
+                            bool whole, berth_i_best *best);
 
 #endif

@@ -79,7 +79,9 @@ berth_status berth_i_equal_init(const berth_cost *cost, berth_i_equal *e) {
 
 /* ---- heads and tails ---- */
 
-static double rounded_up(const berth_i_equal *e, double x) { return e->whole ? ceil(x - 1e-9 * fmax(1, x)) : x; }
+static double rounded_up(const berth_i_equal *e, double x) {
+  return e->whole ? ceil(x - 1e-9 * fmax(1, x)) : x;
+}
 
 typedef struct kin {
   double level, p;
@@ -87,7 +89,8 @@ typedef struct kin {
 
 BERTH_I_SORT(sort_by_level, kin, BERTH_I_DOWN(level))
 
-/* All ancestors of v that start at `level` or later end before v starts: m devices share them.  @param set [k] */
+/* All ancestors of v that start at `level` or later end before v starts: m devices share them.
+ * @param set [k] */
 static double shared_head(const berth_i_equal *e, kin *set, int32_t k) {
   double sum = 0, most = 0;
   sort_by_level(set, (size_t)k);
@@ -100,12 +103,15 @@ static double shared_head(const berth_i_equal *e, kin *set, int32_t k) {
 
 static double path_head(const berth_i_equal *e, int side, const double *level, int32_t v) {
   double most = 0;
-  for (int32_t k = e->at[side][v]; k < e->at[side][v + 1]; k++) most = fmax(most, level[e->to[side][k]] + e->p[e->to[side][k]]);
+  for (int32_t k = e->at[side][v]; k < e->at[side][v + 1]; k++)
+    most = fmax(most, level[e->to[side][k]] + e->p[e->to[side][k]]);
   return most;
 }
 
-/* Row v of `reach`: its ancestors on that side (all its neighbours' rows are done).  @return how many */
-static int32_t collect(const berth_i_equal *e, int side, const double *level, uint8_t *reach, int32_t v, kin *set) {
+/* Row v of `reach`: its ancestors on that side (all its neighbours' rows are done). @return how
+ * many */
+static int32_t collect(const berth_i_equal *e, int side, const double *level, uint8_t *reach,
+                       int32_t v, kin *set) {
   size_t n = (size_t)e->n;
   uint8_t *row = reach + (size_t)v * n;
   int32_t found = 0;
@@ -121,12 +127,14 @@ static int32_t collect(const berth_i_equal *e, int side, const double *level, ui
   return found;
 }
 
-/* side 1: heads from predecessors; side 0: tails from successors.  @param reach [n * n], NULL: paths only */
+/* side 1: heads from predecessors; side 0: tails from successors. @param reach [n * n], NULL: paths
+ * only */
 static void fill_levels(const berth_i_equal *e, int side, double *level, uint8_t *reach, kin *set) {
   for (int32_t i = 0; i < e->n; i++) {
     int32_t v = e->topo[side ? i : e->n - 1 - i];
     level[v] = path_head(e, side, level, v);
-    if (reach) level[v] = fmax(level[v], shared_head(e, set, collect(e, side, level, reach, v, set)));
+    if (reach)
+      level[v] = fmax(level[v], shared_head(e, set, collect(e, side, level, reach, v, set)));
   }
 }
 
@@ -134,7 +142,8 @@ static void fill_levels(const berth_i_equal *e, int side, double *level, uint8_t
 
 /* What op i must do inside [a, b] if all ends by `end`. */
 static double forced(const berth_i_equal *e, int32_t i, double a, double b, double end) {
-  double x = fmin(fmin(e->p[i], b - a), fmin(e->head[i] + e->p[i] - a, b - (end - e->tail[i] - e->p[i])));
+  double x =
+      fmin(fmin(e->p[i], b - a), fmin(e->head[i] + e->p[i] - a, b - (end - e->tail[i] - e->p[i])));
   return x > 0 ? x : 0;
 }
 

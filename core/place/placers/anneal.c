@@ -1,11 +1,12 @@
-/* The placers "anneal", "local" and "brkga": search.h from starts of its own, those of quick placers, or a given one, and the plan
- * of the answer. */
+/* The placers "anneal", "local" and "brkga": search.h from starts of its own, those of quick
+ * placers, or a given one, and the plan of the answer. */
 #include "place/place_internal.h"
 
 
 /* Where the starts made of units do not keep memory, placers that pack do. */
-static berth_status other_start(berth_cost *cost, const berth_place_options *opts, const berth_search_options *o,
-                                berth_placement **out, berth_obstacle *why) {
+static berth_status other_start(berth_cost *cost, const berth_place_options *opts,
+                                const berth_search_options *o, berth_placement **out,
+                                berth_obstacle *why) {
   berth_place_options plan = berth_place_default(cost->g);
   plan.links = opts->links;
   plan.memory = opts->memory;
@@ -15,8 +16,9 @@ static berth_status other_start(berth_cost *cost, const berth_place_options *opt
   return berth_i_placer_run(cost, &berth_i_placer_round_robin, &plan, out, why);
 }
 
-static berth_status search_again(berth_cost *cost, const berth_place_options *opts, const berth_search_options *o,
-                                 int32_t *device, berth_search_report *report, berth_obstacle *why) {
+static berth_status search_again(berth_cost *cost, const berth_place_options *opts,
+                                 const berth_search_options *o, int32_t *device,
+                                 berth_search_report *report, berth_obstacle *why) {
   berth_search_options again = *o;
   berth_placement *start = NULL;
   berth_status st = other_start(cost, opts, o, &start, why);
@@ -27,7 +29,7 @@ static berth_status search_again(berth_cost *cost, const berth_place_options *op
   return st;
 }
 
-/* ---- further starts: what quick placers answer -------------------------------------------------------- */
+/* ---- further starts: what quick placers answer ---- */
 
 /* The trivial ones first: where calls are few, they are what must not be missed. */
 static const struct quick {
@@ -40,9 +42,14 @@ static const struct quick {
               { &berth_i_placer_heft, BERTH_COARSEN_NONE },
               { &berth_i_placer_etf, BERTH_COARSEN_COPLACE },
               { &berth_i_placer_critical_path, BERTH_COARSEN_COPLACE } };
-enum { QUICK = sizeof quick / sizeof *quick, OWN = 2, SOON = 20000 /* ops: up to here nobody waits to interrupt */ };
+enum {
+  QUICK = sizeof quick / sizeof *quick,
+  OWN = 2,
+  SOON = 20000 /* ops: up to here nobody waits to interrupt */
+};
 
-static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search, berth_coarsen coarsen) {
+static berth_place_options as_judged(berth_cost *cost, const berth_search_options *search,
+                                     berth_coarsen coarsen) {
   const berth_sim_options *judge = search->judge;
   berth_place_options o = berth_place_default(cost->g);
   o.links = judge->links;
@@ -61,7 +68,8 @@ static int32_t count_quick(const berth_search_options *o) {
 }
 
 /* A placer that has no answer leaves one start less. */
-static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
+static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, int32_t most,
+                              int32_t *device, int32_t *n) {
   const size_t ops = (size_t)cost->g->n_ops;
   for (int32_t i = 0; i < most; i++) {
     berth_place_options plan = as_judged(cost, o, quick[i].coarsen);
@@ -77,18 +85,20 @@ static berth_status ask_quick(berth_cost *cost, const berth_search_options *o, i
   return BERTH_OK;
 }
 
-static berth_status make_further(berth_cost *cost, const berth_search_options *o, int32_t most, int32_t *device, int32_t *n) {
+static berth_status make_further(berth_cost *cost, const berth_search_options *o, int32_t most,
+                                 int32_t *device, int32_t *n) {
   berth_hooks none = { 0 }, before = berth_i_ctx_swap_hooks(cost->ctx, &none), ask = { 0 };
   ask.interrupt = before.interrupt;
   ask.ud = before.ud;
-  if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &ask); /* no progress: that is the search's alone */
+  /* no progress: that is the search's alone */
+  if (cost->g->n_ops > SOON) berth_i_ctx_swap_hooks(cost->ctx, &ask);
   berth_status st = ask_quick(cost, o, most, device, n);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
   return st;
 }
 
-static berth_status search_from_quick(berth_cost *cost, const berth_search_options *o, int32_t *device,
-                                      berth_search_report *report) {
+static berth_status search_from_quick(berth_cost *cost, const berth_search_options *o,
+                                      int32_t *device, berth_search_report *report) {
   const int32_t most = count_quick(o);
   const size_t all = (size_t)most * (size_t)cost->g->n_ops;
   berth_search_options with = *o;
@@ -104,17 +114,18 @@ static berth_status search_from_quick(berth_cost *cost, const berth_search_optio
   return st;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 /* The estimate is the value of the objective that was sought. */
-static berth_status finish(berth_cost *cost, const berth_place_options *opts, const char *name, const int32_t *device,
-                           double value, berth_placement **out) {
+static berth_status finish(berth_cost *cost, const berth_place_options *opts, const char *name,
+                           const int32_t *device, double value, berth_placement **out) {
   berth_placement *p = NULL;
   berth_hooks none = { 0 };
   berth_status st = berth_i_placement_make(cost->ctx, cost->g->n_ops, name, true, &p);
   if (st != BERTH_OK) return st;
   if (p->n > 0) memcpy(p->device, device, (size_t)p->n * sizeof *device);
-  berth_hooks before = berth_i_ctx_swap_hooks(cost->ctx, &none); /* what has interrupted the search leaves its answer */
+  /* what has interrupted the search leaves its answer */
+  berth_hooks before = berth_i_ctx_swap_hooks(cost->ctx, &none);
   berth_oom oom;
   st = berth_i_plan_fifo(cost, opts, p, &oom, NULL);
   berth_i_ctx_swap_hooks(cost->ctx, &before);
@@ -124,8 +135,8 @@ static berth_status finish(berth_cost *cost, const berth_place_options *opts, co
   return st;
 }
 
-static berth_status run(berth_cost *cost, const berth_place_options *opts, const char *name, berth_search_method method,
-                        berth_placement **out, berth_obstacle *why) {
+static berth_status run(berth_cost *cost, const berth_place_options *opts, const char *name,
+                        berth_search_method method, berth_placement **out, berth_obstacle *why) {
   berth_search_options o = opts->search ? *opts->search : berth_search_default();
   berth_search_report report = { 0 };
   berth_sim_options judge = berth_i_fifo_options(cost, opts);
@@ -145,59 +156,69 @@ static berth_status run(berth_cost *cost, const berth_place_options *opts, const
   return st;
 }
 
-static berth_status run_anneal(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_anneal(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement **out, berth_obstacle *why) {
   return run(cost, opts, "anneal", BERTH_SEARCH_ANNEAL, out, why);
 }
 
-static berth_status run_local(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_local(berth_cost *cost, const berth_place_options *opts,
+                              berth_placement **out, berth_obstacle *why) {
   return run(cost, opts, "local", BERTH_SEARCH_LOCAL, out, why);
 }
 
-static berth_status run_brkga(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_brkga(berth_cost *cost, const berth_place_options *opts,
+                              berth_placement **out, berth_obstacle *why) {
   return run(cost, opts, "brkga", BERTH_SEARCH_BRKGA, out, why);
 }
 
 const berth_i_placer berth_i_placer_anneal = {
   .about = { .name = "anneal",
              .reads = "calls seconds threads judge start objective restarts",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Contracts ops into units along heavy tensors and light lines; from the best of two "
-              "placements of units and what quick placers answer, or `start`, moves units (at "
-              "first larger ones) and ops at random and along the critical chain, worse "
-              "placements ever more rarely accepted; `calls` simulations or `seconds`.",
-      .source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our own rules",
-      .good = "When an answer may cost thousands of simulations; behind others, from what they "
-              "found.",
-      .weak = "No bound on how far it stays from the best; on huge graphs a call is dear." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Contracts ops into units along heavy tensors and light lines; from "
+                               "the best of two placements of units and what quick placers answer, "
+                               "or `start`, moves units (at first larger ones) and ops at random "
+                               "and along the critical chain, worse placements ever more rarely "
+                               "accepted; `calls` simulations or `seconds`.",
+                       .source = "Kirkpatrick, Gelatt, Vecchi 1983; moves and contraction by our "
+                                 "own rules",
+                       .good = "When an answer may cost thousands of simulations; behind others, "
+                               "from what they found.",
+                       .weak = "No bound on how far it stays from the best; on huge graphs a call "
+                               "is dear." },
+                     { .name = NULL } } },
   .run = run_anneal,
 };
 const berth_i_placer berth_i_placer_local = {
   .about = { .name = "local",
              .reads = "calls seconds threads judge start objective steepest",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Descents from the same starts: units to other devices, then ops, as long as "
-              "something improves (`steepest`: the best move each time); then again from random "
-              "placements.",
-      .good = "Tiny graphs, and as a yardstick of anneal.",
-      .weak = "Stays in the first valley of each start." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Descents from the same starts: units to other devices, then ops, "
+                               "as long as something improves (`steepest`: the best move each "
+                               "time); then again from random placements.",
+                       .good = "Tiny graphs, and as a yardstick of anneal.",
+                       .weak = "Stays in the first valley of each start." },
+                     { .name = NULL } } },
   .run = run_local,
 };
 const berth_i_placer berth_i_placer_brkga = {
   .about = { .name = "brkga",
              .reads = "calls seconds threads judge start objective population elite mutants bias",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "From the same starts and random ones, generations of placements of the units: "
-              "`elite` of them stay, `mutants` are drawn anew, the rest take each unit's device "
-              "from an elite parent with probability `bias`, else from another.",
-      .source = "Goncalves, Resende 2011 (biased random-key genetic algorithms)",
-      .good = "As a yardstick of anneal; wide graphs of few units on many cores.",
-      .weak = "Slower than anneal at the same calls: what a unit's neighbours do is lost in "
-              "crossing; single ops do not move." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "From the same starts and random ones, generations of placements of "
+                               "the units: `elite` of them stay, `mutants` are drawn anew, the "
+                               "rest take each unit's device from an elite parent with probability "
+                               "`bias`, else from another.",
+                       .source = "Goncalves, Resende 2011 (biased random-key genetic algorithms)",
+                       .good = "As a yardstick of anneal; wide graphs of few units on many cores.",
+                       .weak = "Slower than anneal at the same calls: what a unit's neighbours do "
+                               "is lost in crossing; single ops do not move." },
+                     { .name = NULL } } },
   .run = run_brkga,
 };

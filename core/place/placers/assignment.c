@@ -13,14 +13,16 @@ static berth_i_price minus(berth_i_price a, berth_i_price b) {
 }
 static bool below(berth_i_price a, berth_i_price b) { return berth_i_price_compare(a, b) < 0; }
 
-/* ---- augmenting paths -------------------------------------------------------------------- */
+/* ---- augmenting paths ---- */
 
 /* Rows and columns from 1; column 0 stands for the row that is being assigned. */
 typedef struct solver {
   int32_t rows, columns;
   const berth_i_price *price;
-  berth_i_price *of_row, *of_column, *least; /* [rows + 1], [columns + 1]: potentials; [columns + 1] reduced price from the tree */
-  int32_t *row, *before;                     /* [columns + 1]: assigned row, 0: none; column before it on the path */
+  berth_i_price *of_row, *of_column, *least; /* [rows + 1], [columns + 1]: potentials; [columns + 1]
+                                                reduced price from the tree */
+  int32_t *row, *before;                     /* [columns + 1]: assigned row, 0: none; column before
+                                                it on the path */
   uint8_t *reached;                          /* [columns + 1] */
 } solver;
 
@@ -87,7 +89,8 @@ static void solve(solver *s, int32_t *column) {
   }
 }
 
-berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column) {
+berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns,
+                                const berth_i_price *price, int32_t *column) {
   size_t n = (size_t)rows + 1, m = (size_t)columns + 1;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   solver s = { .rows = rows, .columns = columns, .price = price };
@@ -104,7 +107,7 @@ berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, c
   return st;
 }
 
-/* ---- enumeration ------------------------------------------------------------------------- */
+/* ---- enumeration ---- */
 
 typedef struct trial {
   int32_t rows, columns;
@@ -155,7 +158,8 @@ static void descend(trial *t, int32_t row, berth_i_price sum) {
   }
 }
 
-void berth_i_assignment_enumerate(int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column) {
+void berth_i_assignment_enumerate(int32_t rows, int32_t columns, const berth_i_price *price,
+                                  int32_t *column) {
   trial t = { 0 };
   t.rows = rows;
   t.columns = columns;

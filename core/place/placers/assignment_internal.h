@@ -23,13 +23,16 @@ enum { BERTH_I_MOST_PERMUTED = 8 };
  *
  * @param price [rows * columns], rows <= columns  @param column [rows] out
  *
- * O(rows^2 columns). Source: Kuhn, "The Hungarian Method", 1955, by shortest augmenting paths as in Jonker, Volgenant, "A shortest
- * augmenting path algorithm for dense and sparse linear assignment problems", 1987, without their initialisation; on prices
- * in lexicographic order, which the proof allows: it only adds, subtracts and compares.
+ * O(rows^2 columns). Source: Kuhn, "The Hungarian Method", 1955, by shortest augmenting paths as in
+ * Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment
+ * problems", 1987, without their initialisation; on prices in lexicographic order, which the proof
+ * allows: it only adds, subtracts and compares.
  */
-berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column);
-/** The same by trying all, but one of equal columns; columns <= BERTH_I_MOST_PERMUTED. Of equal answers the first in
- *  lexicographic order. */
-void berth_i_assignment_enumerate(int32_t rows, int32_t columns, const berth_i_price *price, int32_t *column);
+berth_status berth_i_assignment(berth_ctx *ctx, int32_t rows, int32_t columns,
+                                const berth_i_price *price, int32_t *column);
+/** The same by trying all, but one of equal columns; columns <= BERTH_I_MOST_PERMUTED. Of equal
+ *  answers the first in lexicographic order. */
+void berth_i_assignment_enumerate(int32_t rows, int32_t columns, const berth_i_price *price,
+                                  int32_t *column);
 
 #endif

@@ -2,7 +2,7 @@
 #include "place/place_internal.h"
 
 
-/* ---- single ------------------------------------------------------------------------------ */
+/* ---- single ---- */
 
 typedef struct single_fit {
   int32_t first_unfit, n_unfit; /* unit that cannot run there; how many */
@@ -33,10 +33,13 @@ static bool better_single(const single_fit *a, const single_fit *b) {
   return a->seconds < b->seconds;
 }
 
-static berth_status refuse_single(const berth_i_units *u, int32_t device, const single_fit *f, berth_obstacle *why) {
+static berth_status refuse_single(const berth_i_units *u, int32_t device, const single_fit *f,
+                                  berth_obstacle *why) {
   int32_t first = BERTH_NONE;
-  if (f->n_unfit == 0) return berth_i_infeasible(u->cost, "single", BERTH_NONE, device, f->missing, why);
-  for (int32_t i = u->at[f->first_unfit]; i < u->at[f->first_unfit + 1] && first == BERTH_NONE; i++) {
+  if (f->n_unfit == 0)
+    return berth_i_infeasible(u->cost, "single", BERTH_NONE, device, f->missing, why);
+  for (int32_t i = u->at[f->first_unfit]; i < u->at[f->first_unfit + 1] && first == BERTH_NONE;
+       i++) {
     if (!berth_i_can_run(u->cost, u->ops[i], device)) first = u->ops[i];
   }
   berth_i_infeasible(u->cost, "single", first, device, 0, why);
@@ -63,19 +66,20 @@ static void mark_tried(const berth_cost *cost, int32_t device, single_fit *fits)
   }
 }
 
-static berth_status run_on(berth_cost *cost, const berth_place_options *opts, int32_t device, berth_placement *p,
-                           berth_oom *oom) {
+static berth_status run_on(berth_cost *cost, const berth_place_options *opts, int32_t device,
+                           berth_placement *p, berth_oom *oom) {
   for (int32_t i = 0; i < p->n; i++) p->device[i] = device;
   return berth_i_plan_fifo(cost, opts, p, oom, NULL);
 }
 
 /* The best device by the sizes first; whether memory holds, the run tells. */
-static berth_status choose_single(const berth_i_units *u, const berth_place_options *opts, single_fit *fits, berth_placement *p,
-                                  berth_obstacle *why) {
+static berth_status choose_single(const berth_i_units *u, const berth_place_options *opts,
+                                  single_fit *fits, berth_placement *p, berth_obstacle *why) {
   berth_oom oom, least = { BERTH_NONE, BERTH_NONE, 0, INFINITY };
   int32_t d = next_single(u->cost, fits), first = d;
   berth_status st;
-  for (; d != BERTH_NONE && fits[d].n_unfit == 0 && fits[d].missing == 0; d = next_single(u->cost, fits)) {
+  for (; d != BERTH_NONE && fits[d].n_unfit == 0 && fits[d].missing == 0;
+       d = next_single(u->cost, fits)) {
     if ((st = run_on(u->cost, opts, d, p, &oom)) != BERTH_OK || oom.op == BERTH_NONE) return st;
     if (oom.shortfall < least.shortfall) least = oom;
     mark_tried(u->cost, d, fits);
@@ -84,8 +88,8 @@ static berth_status choose_single(const berth_i_units *u, const berth_place_opti
   return refuse_single(u, first, &fits[first], why);
 }
 
-static berth_status place_single(const berth_i_units *u, const berth_place_options *opts, berth_placement **out,
-                                 berth_obstacle *why) {
+static berth_status place_single(const berth_i_units *u, const berth_place_options *opts,
+                                 berth_placement **out, berth_obstacle *why) {
   berth_ctx *ctx = u->cost->ctx;
   size_t devices = (size_t)u->cost->n_devices;
   single_fit *fits = berth_i_alloc(ctx, devices, sizeof *fits);
@@ -103,7 +107,8 @@ static berth_status place_single(const berth_i_units *u, const berth_place_optio
   return st;
 }
 
-static berth_status run_single(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_single(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement **out, berth_obstacle *why) {
   berth_i_units u;
   berth_status st = berth_i_units_init(cost, "single", opts->memory, opts->param_multiple, &u, why);
   if (st != BERTH_OK) return st;
@@ -112,12 +117,14 @@ static berth_status run_single(berth_cost *cost, const berth_place_options *opts
   return st;
 }
 
-/* ---- round-robin and random -------------------------------------------------------------- */
+/* ---- round-robin and random ---- */
 
-typedef bool (*choose_fn)(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng, int32_t *fits);
+typedef bool (*choose_fn)(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng,
+                          int32_t *fits);
 
 /* place: of the unit's first op in topological order */
-static bool put_in_turn(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng, int32_t *fits) {
+static bool put_in_turn(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng,
+                        int32_t *fits) {
   int32_t devices = k->cost->n_devices;
   (void)rng;
   (void)fits;
@@ -127,7 +134,8 @@ static bool put_in_turn(berth_i_packing *k, int32_t unit, int32_t place, berth_r
   return false;
 }
 
-static bool put_at_random(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng, int32_t *fits) {
+static bool put_at_random(berth_i_packing *k, int32_t unit, int32_t place, berth_rng *rng,
+                          int32_t *fits) {
   int32_t n = 0;
   (void)place;
   for (int32_t d = 0; d < k->cost->n_devices; d++) {
@@ -150,78 +158,84 @@ static bool put_all(berth_i_packing *k, choose_fn choose, uint64_t seed, int32_t
   return true;
 }
 
-static berth_status pack_by(const berth_i_units *u, const berth_place_options *opts, const char *name, choose_fn choose,
-                            int32_t *device, berth_obstacle *why) {
+static berth_status pack_by(const berth_i_units *u, const berth_place_options *opts,
+                            const char *name, choose_fn choose, int32_t *device,
+                            berth_obstacle *why) {
   berth_i_packing k;
   size_t devices = (size_t)u->cost->n_devices;
   int32_t *fits = NULL;
   berth_status st = berth_i_packing_init(u, opts->memory, device, &k);
   if (st != BERTH_OK) return st;
-  if (!(fits = berth_i_alloc(u->cost->ctx, devices, sizeof *fits))) st = berth_i_nomem(u->cost->ctx);
-  else st = put_all(&k, choose, opts->seed, fits) ? BERTH_OK : berth_i_packing_rescue(&k, name, opts, why);
+  if (!(fits = berth_i_alloc(u->cost->ctx, devices, sizeof *fits)))
+    st = berth_i_nomem(u->cost->ctx);
+  else
+    st = put_all(&k, choose, opts->seed, fits) ? BERTH_OK
+                                               : berth_i_packing_rescue(&k, name, opts, why);
   berth_i_free(u->cost->ctx, fits, devices, sizeof *fits);
   berth_i_pool_free(&k.pool);
   return st;
 }
 
-static berth_status fill_in_turn(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
+static berth_status fill_in_turn(const berth_i_units *u, const berth_place_options *opts,
+                                 int32_t *device, berth_obstacle *why) {
   return pack_by(u, opts, "round-robin", put_in_turn, device, why);
 }
 
-static berth_status fill_at_random(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
-                                   berth_obstacle *why) {
+static berth_status fill_at_random(const berth_i_units *u, const berth_place_options *opts,
+                                   int32_t *device, berth_obstacle *why) {
   return pack_by(u, opts, "random", put_at_random, device, why);
 }
 
-static berth_status run_round_robin(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
-                                    berth_obstacle *why) {
+static berth_status run_round_robin(berth_cost *cost, const berth_place_options *opts,
+                                    berth_placement **out, berth_obstacle *why) {
   return berth_i_place_devices(cost, "round-robin", opts->memory, opts, fill_in_turn, out, why);
 }
 
-static berth_status run_random(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_random(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement **out, berth_obstacle *why) {
   return berth_i_place_devices(cost, "random", opts->memory, opts, fill_at_random, out, why);
 }
 
 const berth_i_placer berth_i_placer_single = {
   .about = { .name = "single",
              .reads = "device",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "All ops on the device that runs them in the least total time within its memory; "
-              "option device: on that one.",
-      .source = "trivial baseline",
-      .good = "First: what does not beat it is not worth several devices.",
-      .weak = "Refuses a graph that is too large for one device." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "All ops on the device that runs them in the least total time "
+                               "within its memory; option device: on that one.",
+                       .source = "trivial baseline",
+                       .good = "First: what does not beat it is not worth several devices.",
+                       .weak = "Refuses a graph that is too large for one device." },
+                     { .name = NULL } } },
   .run = run_single,
-  .members = (const berth_i_member_row[]){
-    { .order = 10, .name = "single" },
-    { .name = NULL } },
+  .members = (const berth_i_member_row[]){ { .order = 10, .name = "single" }, { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_round_robin = {
   .about = { .name = "round-robin",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Op k in topological order goes to device k modulo n, or the next one that can take "
-              "it; colocation groups as wholes.",
-      .source = "trivial baseline",
-      .good = "To see what transfers cost when nobody avoids them.",
-      .weak = "Looks at no time and no tensor." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Op k in topological order goes to device k modulo n, or the next "
+                               "one that can take it; colocation groups as wholes.",
+                       .source = "trivial baseline",
+                       .good = "To see what transfers cost when nobody avoids them.",
+                       .weak = "Looks at no time and no tensor." },
+                     { .name = NULL } } },
   .run = run_round_robin,
-  .members = (const berth_i_member_row[]){
-    { .order = 20, .name = "round-robin" },
-    { .name = NULL } },
+  .members =
+      (const berth_i_member_row[]){ { .order = 20, .name = "round-robin" }, { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_random = {
   .about = { .name = "random",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Every op on any of the devices that can take it, with equal chance (seed); "
-              "colocation groups as wholes.",
-      .source = "trivial baseline",
-      .good = "As a floor for comparisons, and as a start for search.",
-      .weak = "Looks at no time and no tensor." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Every op on any of the devices that can take it, with equal chance "
+                               "(seed); colocation groups as wholes.",
+                       .source = "trivial baseline",
+                       .good = "As a floor for comparisons, and as a start for search.",
+                       .weak = "Looks at no time and no tensor." },
+                     { .name = NULL } } },
   .run = run_random,
 };

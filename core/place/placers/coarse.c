@@ -1,12 +1,14 @@
-/* Placing a coarser graph, or one with weighed transfers, by any placer that has devices to choose: what it sees, and the way
- * back to the ops and their true times. */
+/* Placing a coarser graph, or one with weighed transfers, by any placer that has devices to choose:
+ * what it sees, and the way back to the ops and their true times. */
 #include "graph/transforms/transform_internal.h"
 #include "place/place_internal.h"
 #include <stdio.h>
 
-enum { MOST_OPS = 16, LEAST_SETS = 16 }; /* ops in a set; sets that the smallest device holds at the least */
+enum { MOST_OPS = 16, LEAST_SETS = 16 }; /* ops in a set; sets that the smallest device holds at the
+                                            least */
 
-/* What a placer sees instead of the cost. Classes of devices, topology and collectives are the cost's own. */
+/* What a placer sees instead of the cost. Classes of devices, topology and collectives are the
+ * cost's own. */
 typedef struct view {
   berth_i_pool pool;
   berth_cost *cost;   /* the caller's */
@@ -16,7 +18,7 @@ typedef struct view {
   int32_t *tensor;    /* [tensors of g] that of the caller's graph; BERTH_NONE: nobody reads it */
 } view;
 
-/* ---- the coarse graph ---------------------------------------------------------------------- */
+/* ---- the coarse graph ---- */
 
 static int32_t graph_type(const berth_graph *g, const char *type) {
   if (g->n_types == 1 && g->types[0][0] == '\0') return 0;
@@ -26,7 +28,8 @@ static int32_t graph_type(const berth_graph *g, const char *type) {
   return BERTH_NONE;
 }
 
-static void set_limits(const berth_cost *cost, const berth_place_options *o, int32_t *types, berth_share_options *share) {
+static void set_limits(const berth_cost *cost, const berth_place_options *o, int32_t *types,
+                       berth_share_options *share) {
   double least = INFINITY;
   for (int32_t d = 0; d < cost->n_devices; d++) {
     types[d] = graph_type(cost->g, cost->t->devices[d].type);
@@ -34,12 +37,15 @@ static void set_limits(const berth_cost *cost, const berth_place_options *o, int
   }
   share->n_devices = cost->n_devices;
   share->device_type = types;
-  share->max_ops = o->coarsen_ops > 0 ? o->coarsen_ops : o->coarsen == BERTH_COARSEN_CHAINS ? INT32_MAX : MOST_OPS;
+  share->max_ops = o->coarsen_ops > 0                   ? o->coarsen_ops
+                   : o->coarsen == BERTH_COARSEN_CHAINS ? INT32_MAX
+                                                        : MOST_OPS;
   share->param_multiple = o->param_multiple;
   if (o->memory != BERTH_MEMORY_NONE) share->max_bytes = least / LEAST_SETS;
 }
 
-static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_options *fuse, berth_graph **out, int32_t *map) {
+static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_options *fuse,
+                                     berth_graph **out, int32_t *map) {
   berth_coplace_options o = berth_coplace_default();
   berth_graph *grouped = NULL;
   o.share = fuse->share;
@@ -50,7 +56,8 @@ static berth_status coplace_and_fuse(const berth_graph *g, const berth_fuse_opti
   return st;
 }
 
-static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse_options *o, berth_graph **out, int32_t *map) {
+static berth_status contract(const berth_graph *g, berth_coarsen how, berth_fuse_options *o,
+                             berth_graph **out, int32_t *map) {
   if (how == BERTH_COARSEN_CHAINS) return berth_graph_fuse_chains(g, o, out, map);
   if (how == BERTH_COARSEN_COPLACE) return coplace_and_fuse(g, o, out, map);
   o->scope = BERTH_FUSE_ALL;
@@ -62,7 +69,8 @@ static uint8_t *devices_of_ops(const berth_cost *c, berth_i_pool *pool) {
   size_t n = (size_t)c->g->n_ops, k = (size_t)c->n_devices;
   if (c->n_classes < c->n_devices) return NULL;
   uint8_t *runs = berth_i_pool_alloc(pool, n, k);
-  for (size_t i = 0; runs && i < n * k; i++) runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
+  for (size_t i = 0; runs && i < n * k; i++)
+    runs[i] = !isinf(berth_i_op_time(c, (int32_t)(i / k), (int32_t)(i % k)));
   return runs;
 }
 
@@ -83,7 +91,7 @@ static berth_status coarsen(view *v, const berth_place_options *o) {
   return st;
 }
 
-/* ---- its price ----------------------------------------------------------------------------- */
+/* ---- its price ---- */
 
 static berth_status price_ops(view *v) {
   const berth_cost *cost = v->cost;
@@ -92,7 +100,8 @@ static berth_status price_ops(view *v) {
   if (!v->seen.op) return berth_i_nomem(cost->ctx);
   for (int32_t op = 0; op < cost->g->n_ops; op++) {
     double *sum = v->seen.op + (size_t)v->map[op] * classes;
-    for (size_t cell = 0; cell < classes; cell++) sum[cell] += cost->op[(size_t)op * classes + cell];
+    for (size_t cell = 0; cell < classes; cell++)
+      sum[cell] += cost->op[(size_t)op * classes + cell];
   }
   return BERTH_OK;
 }
@@ -104,7 +113,8 @@ static berth_status check_ops(const view *v) {
     int32_t d;
     for (d = 0; d < v->cost->n_devices && !berth_i_can_run(&v->seen, op, d);) d++;
     if (d < v->cost->n_devices) continue;
-    return berth_i_fail(v->cost->ctx, BERTH_EUNSUPPORTED, "coarsen: by the cost function no device runs all ops of set %s",
+    return berth_i_fail(v->cost->ctx, BERTH_EUNSUPPORTED,
+                        "coarsen: by the cost function no device runs all ops of set %s",
                         berth_i_op_label(v->g, op, label, sizeof label));
   }
   return BERTH_OK;
@@ -132,14 +142,16 @@ static berth_status find_tensors(view *v) {
 }
 
 /* width times for each tensor, weighed. */
-static berth_status price_tensors(view *v, const double *from, size_t width, double weight, double **out) {
+static berth_status price_tensors(view *v, const double *from, size_t width, double weight,
+                                  double **out) {
   const berth_graph *g = v->seen.g;
   if (!from) return BERTH_OK;
   *out = berth_i_pool_zalloc(&v->pool, (size_t)g->n_tensors, width * sizeof **out);
   if (!*out) return berth_i_nomem(v->cost->ctx);
   for (int32_t t = 0; t < g->n_tensors; t++) {
     int32_t old = v->tensor ? v->tensor[t] : t;
-    for (size_t i = 0; old != BERTH_NONE && i < width; i++) (*out)[(size_t)t * width + i] = weight * from[(size_t)old * width + i];
+    for (size_t i = 0; old != BERTH_NONE && i < width; i++)
+      (*out)[(size_t)t * width + i] = weight * from[(size_t)old * width + i];
   }
   return BERTH_OK;
 }
@@ -155,7 +167,7 @@ static berth_status price(view *v, double weight) {
   return price_tensors(v, v->cost->table, pairs, weight, &v->seen.table);
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status make_view(berth_cost *cost, const berth_place_options *o, view *v) {
   berth_status st = BERTH_OK;
@@ -170,10 +182,11 @@ static berth_status make_view(berth_cost *cost, const berth_place_options *o, vi
   return price(v, o->transfer_weight);
 }
 
-/* ---- placing ------------------------------------------------------------------------------- */
+/* ---- placing ---- */
 
 /* Sets that find no place leave it to the ops: nowhere yet. */
-static berth_status choose_devices(view *v, const berth_i_placer *p, const berth_place_options *o, int32_t *device) {
+static berth_status choose_devices(view *v, const berth_i_placer *p, const berth_place_options *o,
+                                   int32_t *device) {
   berth_place_options plain = *o;
   berth_obstacle ignored = { BERTH_NONE, BERTH_NONE, 0 };
   berth_placement *coarse = NULL;
@@ -182,7 +195,8 @@ static berth_status choose_devices(view *v, const berth_i_placer *p, const berth
   plain.transfer_weight = 1;
   berth_status st = p->run(&v->seen, &plain, &coarse, &ignored);
   if (st != BERTH_OK && st != BERTH_EINFEASIBLE) return st;
-  for (int32_t op = 0; op < v->cost->g->n_ops; op++) device[op] = st == BERTH_OK ? coarse->device[v->map ? v->map[op] : op] : BERTH_NONE;
+  for (int32_t op = 0; op < v->cost->g->n_ops; op++)
+    device[op] = st == BERTH_OK ? coarse->device[v->map ? v->map[op] : op] : BERTH_NONE;
   berth_placement_release(coarse);
   return BERTH_OK;
 }
@@ -202,8 +216,9 @@ static berth_status blame(berth_ctx *ctx, berth_status st, const char *placer) {
   return berth_i_fail(ctx, st, "%s: %s", placer, text + sizeof own - 1);
 }
 
-static berth_status carry_over(berth_cost *cost, const int32_t *device, const char *placer, const berth_place_options *o,
-                               berth_placement **out, berth_obstacle *why) {
+static berth_status carry_over(berth_cost *cost, const int32_t *device, const char *placer,
+                               const berth_place_options *o, berth_placement **out,
+                               berth_obstacle *why) {
   berth_place_options plain = berth_place_default(cost->g);
   berth_placement *p = NULL;
   plain.links = o->links;
@@ -220,7 +235,8 @@ static berth_status carry_over(berth_cost *cost, const int32_t *device, const ch
   return blame(cost->ctx, st, placer);
 }
 
-berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p, const berth_place_options *o, berth_placement **out,
+berth_status berth_i_run_coarse(berth_cost *cost, const berth_i_placer *p,
+                                const berth_place_options *o, berth_placement **out,
                                 berth_obstacle *why) {
   size_t n = (size_t)cost->g->n_ops;
   int32_t *device = berth_i_alloc(cost->ctx, n, sizeof *device);

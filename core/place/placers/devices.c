@@ -1,5 +1,6 @@
-/* Placers that only choose devices: from a rule to a placement whose plan keeps memory. Under INFERENCE and TRAINING memory
- * depends on the order of execution, so the rule proposes and the simulator decides. */
+/* Placers that only choose devices: from a rule to a placement whose plan keeps memory. Under
+ * INFERENCE and TRAINING memory depends on the order of execution, so the rule proposes and the
+ * simulator decides. */
 #include "place/place_internal.h"
 
 enum { MOST_SHARES = 8 };
@@ -35,7 +36,8 @@ static bool order_matters(const attempt *a) {
   return a->opts->memory == BERTH_MEMORY_INFERENCE || a->opts->memory == BERTH_MEMORY_TRAINING;
 }
 
-/* Asks the rule with a share.  @param live in: as when memory ran out; out: as it is now  @param fits the rule found something */
+/* Asks the rule with a share. @param live in: as when memory ran out; out: as it is now @param fits
+ * the rule found something */
 static berth_status ask(attempt *a, double share, double *live, bool *fits) {
   berth_i_units_size(&a->u, share);
   berth_obstacle ignored;
@@ -83,8 +85,8 @@ static berth_status run(attempt *a, berth_obstacle *why) {
 }
 
 berth_status berth_i_place_devices(berth_cost *cost, const char *placer, berth_memory_policy sizing,
-                                   const berth_place_options *opts, berth_i_fill_fn fill, berth_placement **out,
-                                   berth_obstacle *why) {
+                                   const berth_place_options *opts, berth_i_fill_fn fill,
+                                   berth_placement **out, berth_obstacle *why) {
   attempt a = { 0 };
   size_t n = (size_t)cost->g->n_ops;
   berth_status st = berth_i_units_init(cost, placer, sizing, opts->param_multiple, &a.u, why);

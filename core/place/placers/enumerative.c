@@ -1,14 +1,16 @@
-/* The enumerative optimizer: meta-op after meta-op, each spread evenly over the devices at the least cost of moving inputs.
- * Source: Yao et al., "DOPPLER", ICLR 2026, which names it and its idea; the assignment problem instead of enumeration is ours. */
+/* The enumerative optimizer: meta-op after meta-op, each spread evenly over the devices at the
+ * least cost of moving inputs. Source: Yao et al., "DOPPLER", ICLR 2026, which names it and its
+ * idea; the assignment problem instead of enumeration is ours. */
 #include "enumerative_internal.h"
 
 
 /* Times within it are those of one operator: profiles are measured. */
 #define SAME_TIME 0.01
 
-/* ---- the walk ----------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
-/* Pinned units first, so that the others take what is left; members of groups that have a place count for its device. */
+/* Pinned units first, so that the others take what is left; members of groups that have a place
+ * count for its device. */
 static berth_status list_units(berth_i_walk *w, int32_t set) {
   w->n_units = 0;
   memset(w->share, 0, (size_t)w->u->cost->n_devices * sizeof *w->share);
@@ -40,17 +42,19 @@ static berth_status walk_all(berth_i_walk *w) {
   return st;
 }
 
-/* ---- meta-ops by depth --------------------------------------------------------------------- */
+/* ---- meta-ops by depth ---- */
 
 /* Over all classes of devices: infinite if one of them cannot run the op. */
 static void sum_times(const berth_cost *c, double *sum) {
   int32_t k;
   for (int32_t i = 0; i < c->g->n_ops; i++) {
-    for (sum[i] = 0, k = 0; k < c->n_classes; k++) sum[i] += c->op[(size_t)i * (size_t)c->n_classes + (size_t)k];
+    for (sum[i] = 0, k = 0; k < c->n_classes; k++)
+      sum[i] += c->op[(size_t)i * (size_t)c->n_classes + (size_t)k];
   }
 }
 
-/* A set has one depth, so that sets in order of depth are in topological order. Counts, then fills; sets keep the order of ids. */
+/* A set has one depth, so that sets in order of depth are in topological order. Counts, then fills;
+ * sets keep the order of ids. */
 static void sort_sets(berth_i_walk *w, const int32_t *set, const int32_t *depth, int32_t *next) {
   int32_t n = w->u->n_ops, at = 0, last = BERTH_NONE;
   memset(next, 0, ((size_t)n + 1) * sizeof *next);
@@ -82,7 +86,7 @@ done:
   return st;
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status alloc_walk(berth_i_walk *w) {
   berth_i_pool *pool = &w->pool;
@@ -103,7 +107,8 @@ static berth_status alloc_walk(berth_i_walk *w) {
   return berth_i_pool_status(pool);
 }
 
-static berth_status fill(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
+static berth_status fill(const berth_i_units *u, const berth_place_options *opts, int32_t *device,
+                         berth_obstacle *why) {
   berth_i_walk w = { .pool = berth_i_pool_empty(u->cost->ctx), .u = u, .opts = opts };
   berth_status st = berth_i_packing_init(u, opts->memory, device, &w.packing);
   if (st != BERTH_OK) return st;
@@ -115,42 +120,46 @@ static berth_status fill(const berth_i_units *u, const berth_place_options *opts
   return st;
 }
 
-static berth_status run(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
+                        berth_obstacle *why) {
   return berth_i_place_devices(cost, "enumerative", opts->memory, opts, fill, out, why);
 }
 
 const berth_i_placer berth_i_placer_enumerative = {
   .about = { .name = "enumerative",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Meta-ops (runs of ops of one kind, time, depth and number of inputs) in order of "
-              "depth: the ops of one go to different devices, as many as there are at a time, by "
-              "the assignment of least total time to move inputs that are not there yet.",
-      .source = "Yao et al. 2026 (DOPPLER), its enumerative optimizer; by Kuhn 1955 (assignment) "
-                "in place of enumeration",
-      .good = "Graphs whose operators are split into equal blocks, equal devices.",
-      .weak = "Looks at one meta-op at a time; where there are none it deals out ops of one "
-              "depth." },
-    { .name = "enumerate",
-      .rule = "The same by trying all assignments, up to 8 devices: as good in each round, ties "
-              "may fall otherwise.",
-      .source = "Yao et al. 2026",
-      .good = "To see that the plain form loses nothing.",
-      .weak = "Slow on 8 devices; with more it is the plain form." },
-    { .name = "blocks",
-      .rule = "As the plain form walks, but partial products are placed with their sum: dealt out "
-              "to 1, 2, 4, ... neighbouring devices in turn, the sum on one of them, so that the "
-              "busiest device of the operator has least to do, moved inputs included.",
-      .source = "einsummable runtime, its function alocate01",
-      .good = "Matrix products split along the summed index: it makes dear partial products where "
-              "they are summed.",
-      .weak = "Balances each operator by itself." },
-    { .name = "greedy",
-      .rule = "Each op on the device that keeps the largest load least, where moved inputs load "
-              "both ends.",
-      .source = "einsummable runtime, its function alocate02",
-      .good = "As a yardstick of blocks.",
-      .weak = "Loads say nothing about when." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Meta-ops (runs of ops of one kind, time, depth and number of "
+                               "inputs) in order of depth: the ops of one go to different devices, "
+                               "as many as there are at a time, by the assignment of least total "
+                               "time to move inputs that are not there yet.",
+                       .source = "Yao et al. 2026 (DOPPLER), its enumerative optimizer; by Kuhn "
+                                 "1955 (assignment) in place of enumeration",
+                       .good = "Graphs whose operators are split into equal blocks, equal devices.",
+                       .weak = "Looks at one meta-op at a time; where there are none it deals out "
+                               "ops of one depth." },
+                     { .name = "enumerate",
+                       .rule = "The same by trying all assignments, up to 8 devices: as good in "
+                               "each round, ties may fall otherwise.",
+                       .source = "Yao et al. 2026",
+                       .good = "To see that the plain form loses nothing.",
+                       .weak = "Slow on 8 devices; with more it is the plain form." },
+                     { .name = "blocks",
+                       .rule = "As the plain form walks, but partial products are placed with "
+                               "their sum: dealt out to 1, 2, 4, ... neighbouring devices in turn, "
+                               "the sum on one of them, so that the busiest device of the operator "
+                               "has least to do, moved inputs included.",
+                       .source = "einsummable runtime, its function alocate01",
+                       .good = "Matrix products split along the summed index: it makes dear "
+                               "partial products where they are summed.",
+                       .weak = "Balances each operator by itself." },
+                     { .name = "greedy",
+                       .rule = "Each op on the device that keeps the largest load least, where "
+                               "moved inputs load both ends.",
+                       .source = "einsummable runtime, its function alocate02",
+                       .good = "As a yardstick of blocks.",
+                       .weak = "Loads say nothing about when." },
+                     { .name = NULL } } },
   .run = run,
 };

@@ -1,11 +1,13 @@
-/* Rules of a relative of the enumerative optimizer: the einsummable runtime, its functions alocate01 ("blocks") and alocate02
- * ("greedy"). They have bytes and a price of a byte in flops; here all is seconds. Graphs have no blocks of data, only ops:
- * what alocate01 deals out to the devices in turn, the inputs, is everywhere and free. */
+/* Rules of a relative of the enumerative optimizer: the einsummable runtime, its functions
+ * alocate01 ("blocks") and alocate02 ("greedy"). They have bytes and a price of a byte in flops;
+ * here all is seconds. Graphs have no blocks of data, only ops: what alocate01 deals out to the
+ * devices in turn, the inputs, is everywhere and free. */
 #include "enumerative_internal.h"
 
 /* Of equal values the plan that adds least to all devices together, then the first. */
 typedef struct plan {
-  int32_t first, size, last; /* partials are dealt to devices first .. first + size - 1 in turn; the sum is made on last */
+  int32_t first, size, last; /* partials are dealt to devices first .. first + size - 1 in turn; the
+                                sum is made on last */
   double most, total;
 } plan;
 
@@ -20,7 +22,7 @@ static bool better(const plan *a, const plan *b) {
   return a->total < b->total;
 }
 
-/* ---- blocks: what is summed, and the sum ---------------------------------------------------- */
+/* ---- blocks: what is summed, and the sum ---- */
 
 /* The one op that reads what op makes, and nothing else; BERTH_NONE. */
 static int32_t only_reader(const berth_graph *g, int32_t op) {
@@ -36,13 +38,15 @@ static int32_t only_reader(const berth_graph *g, int32_t op) {
 
 static bool stands_alone(const berth_i_walk *w, int32_t op) {
   int32_t unit = w->u->of[op];
-  return w->u->at[unit + 1] - w->u->at[unit] == 1 && w->packing.device[op] == BERTH_NONE && w->u->pin[unit] == BERTH_NONE;
+  return w->u->at[unit + 1] - w->u->at[unit] == 1 && w->packing.device[op] == BERTH_NONE
+         && w->u->pin[unit] == BERTH_NONE;
 }
 
 /* One tensor of the meta-op at hand, without a device, that nobody but op reads. */
 static bool is_partial(const berth_i_walk *w, int32_t src, int32_t op) {
   const berth_graph *g = w->u->cost->g;
-  return w->listed[w->u->of[src]] && stands_alone(w, src) && g->out_at[src + 1] - g->out_at[src] == 1 && only_reader(g, src) == op;
+  return w->listed[w->u->of[src]] && stands_alone(w, src)
+         && g->out_at[src + 1] - g->out_at[src] == 1 && only_reader(g, src) == op;
 }
 
 /* All that op reads are such partial products, so it reads from no op twice. */
@@ -62,7 +66,7 @@ static int32_t sum_of(const berth_i_walk *w, int32_t unit) {
   return sum != BERTH_NONE && sums_up(w, sum) ? sum : BERTH_NONE;
 }
 
-/* ---- the price of a plan -------------------------------------------------------------------- */
+/* ---- the price of a plan ---- */
 
 static void add_unit(berth_i_walk *w, int32_t unit, int32_t device, plan *p) {
   double seconds = INFINITY;
@@ -95,7 +99,8 @@ static void price_sum(berth_i_walk *w, int32_t sum, plan *p) {
 }
 
 static plan best_for_sum(berth_i_walk *w, int32_t sum) {
-  int32_t inputs = w->u->cost->g->in_at[sum + 1] - w->u->cost->g->in_at[sum], devices = w->u->cost->n_devices;
+  int32_t inputs = w->u->cost->g->in_at[sum + 1] - w->u->cost->g->in_at[sum],
+          devices = w->u->cost->n_devices;
   plan best = { 0 }, p = { 0 };
   for (p.size = 1; p.size <= devices && p.size <= inputs; p.size *= 2) {
     for (p.first = 0; p.first + p.size <= devices; p.first++) {
@@ -121,7 +126,7 @@ static plan best_for_unit(berth_i_walk *w, int32_t unit) {
   return best;
 }
 
-/* ---- putting --------------------------------------------------------------------------------- */
+/* ---- putting ---- */
 
 static bool put(berth_i_walk *w, int32_t unit, int32_t device) {
   double moves = berth_i_walk_moves(w, unit, device);
@@ -136,25 +141,29 @@ static bool put_sum(berth_i_walk *w, int32_t sum) {
   for (int32_t i = g->in_at[sum]; i < g->in_at[sum + 1]; i++) {
     int32_t src = g->producer[g->in[i]];
     if (!put(w, w->u->of[src], p.first + (i - g->in_at[sum]) % p.size)) return false;
-    w->busy[w->packing.device[src]] += berth_i_transfer_time(w->u->cost, g->in[i], w->packing.device[src], p.last);
+    w->busy[w->packing.device[src]] +=
+        berth_i_transfer_time(w->u->cost, g->in[i], w->packing.device[src], p.last);
   }
   return put(w, w->u->of[sum], p.last);
 }
 
 berth_status berth_i_walk_blocks(berth_i_walk *w) {
-  memset(w->busy, 0, (size_t)w->u->cost->n_devices * sizeof *w->busy); /* an operator is balanced by itself */
+  /* an operator is balanced by itself */
+  memset(w->busy, 0, (size_t)w->u->cost->n_devices * sizeof *w->busy);
   for (int32_t i = 0; i < w->n_units; i++) {
     int32_t unit = w->unit[i], sum = sum_of(w, unit);
     if (w->packing.device[w->u->ops[w->u->at[unit]]] != BERTH_NONE) continue;
-    if (sum != BERTH_NONE ? !put_sum(w, sum) : !put(w, unit, best_for_unit(w, unit).first)) return BERTH_EINFEASIBLE;
+    if (sum != BERTH_NONE ? !put_sum(w, sum) : !put(w, unit, best_for_unit(w, unit).first))
+      return BERTH_EINFEASIBLE;
   }
   return BERTH_OK;
 }
 
-/* ---- greedy ----------------------------------------------------------------------------------- */
+/* ---- greedy ---- */
 
 /* What a unit reads is charged to both ends. */
-static void charge_inputs(const berth_i_walk *w, int32_t unit, int32_t device, double *busy, double *total) {
+static void charge_inputs(const berth_i_walk *w, int32_t unit, int32_t device, double *busy,
+                          double *total) {
   const berth_cost *c = w->u->cost;
   for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) {
     int32_t op = w->u->ops[i];
@@ -169,8 +178,10 @@ static void charge_inputs(const berth_i_walk *w, int32_t unit, int32_t device, d
   }
 }
 
-static void charge_unit(const berth_i_walk *w, int32_t unit, int32_t device, double *busy, double *total) {
-  double seconds = berth_i_unit_can_run(w->u, unit, device) ? berth_i_unit_time(w->u, unit, device) : INFINITY;
+static void charge_unit(const berth_i_walk *w, int32_t unit, int32_t device, double *busy,
+                        double *total) {
+  double seconds =
+      berth_i_unit_can_run(w->u, unit, device) ? berth_i_unit_time(w->u, unit, device) : INFINITY;
   busy[device] += seconds;
   *total += seconds;
   charge_inputs(w, unit, device, busy, total);
@@ -195,7 +206,8 @@ berth_status berth_i_walk_greedy(berth_i_walk *w) {
     double total = 0;
     memcpy(w->trial, w->busy, (size_t)w->u->cost->n_devices * sizeof *w->trial);
     charge_unit(w, w->unit[i], d, w->trial, &total);
-    if (berth_i_walk_settle(w, w->unit[i], d)) memcpy(w->busy, w->trial, (size_t)w->u->cost->n_devices * sizeof *w->busy);
+    if (berth_i_walk_settle(w, w->unit[i], d))
+      memcpy(w->busy, w->trial, (size_t)w->u->cost->n_devices * sizeof *w->busy);
     else if (!berth_i_walk_cheapest(w, w->unit[i])) return BERTH_EINFEASIBLE;
   }
   return BERTH_OK;

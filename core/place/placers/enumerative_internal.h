@@ -1,4 +1,5 @@
-/* What the rules of the placer enumerative share: a walk over meta-ops, and who has been put where. */
+/* What the rules of the placer enumerative share: a walk over meta-ops, and who has been put
+ * where. */
 #ifndef BERTH_ENUMERATIVE_INTERNAL_H
 #define BERTH_ENUMERATIVE_INTERNAL_H
 
@@ -10,10 +11,12 @@ typedef struct berth_i_walk {
   const berth_i_units *u;
   const berth_place_options *opts;
   berth_i_packing packing;
-  int32_t n_sets, *set_at, *order; /* meta-ops by depth, then first op: set_at [n_sets + 1] into order [n_ops] */
+  int32_t n_sets, *set_at, *order; /* meta-ops by depth, then first op: set_at [n_sets + 1] into
+                                      order [n_ops] */
   double *load;                    /* [devices] s, what each has been given */
   uint8_t *copied;                 /* bit per (device, tensor): a copy went there */
-  int32_t *unit, n_units;          /* [n units] of the meta-op at hand those without a device, in order of ids */
+  int32_t *unit, n_units;          /* [n units] of the meta-op at hand those without a device, in
+                                      order of ids */
   uint8_t *listed;                 /* [n units] */
   int32_t *share;                  /* [devices] units of the meta-op at hand */
   uint8_t *useful;                 /* [devices] it can run some of them */
@@ -24,8 +27,9 @@ typedef struct berth_i_walk {
   double *busy, *trial;            /* [devices] s of the operator, or of all; what it would be */
 } berth_i_walk;
 
-/** Seconds that the transfers of a unit's inputs to device would take (and, if consumers of it are there, of its outputs): what
- *  is there already, or has been sent there before, is free. INFINITY: no route. */
+/** Seconds that the transfers of a unit's inputs to device would take (and, if consumers of it are
+ *  there, of its outputs): what is there already, or has been sent there before, is free. INFINITY:
+ *  no route. */
 double berth_i_walk_moves(const berth_i_walk *w, int32_t unit, int32_t device);
 /** Puts a unit there if types, pins, routes and memory allow it. */
 bool berth_i_walk_settle(berth_i_walk *w, int32_t unit, int32_t device);

@@ -1,15 +1,16 @@
-/* The rule of the enumerative optimizer: a meta-op is spread over the devices in rounds, each an assignment problem. And what all
- * rules share: the price of moving inputs, and putting units. */
+/* The rule of the enumerative optimizer: a meta-op is spread over the devices in rounds, each an
+ * assignment problem. And what all rules share: the price of moving inputs, and putting units. */
 #include "enumerative_internal.h"
 
-/* ---- prices ------------------------------------------------------------------------------ */
+/* ---- prices ---- */
 
 static double inputs_to(const berth_i_walk *w, int32_t op, int32_t device) {
   const berth_cost *c = w->u->cost;
   double sum = 0;
   for (int32_t i = c->g->in_at[op]; i < c->g->in_at[op + 1]; i++) {
     int32_t t = c->g->in[i], src = w->packing.device[c->g->producer[t]];
-    if (src != BERTH_NONE && !berth_i_walk_is_copied(w, t, device)) sum += berth_i_transfer_time(c, t, src, device);
+    if (src != BERTH_NONE && !berth_i_walk_is_copied(w, t, device))
+      sum += berth_i_transfer_time(c, t, src, device);
   }
   return sum;
 }
@@ -56,7 +57,7 @@ static berth_i_price price_of(const berth_i_walk *w, int32_t unit, int32_t devic
   return p;
 }
 
-/* ---- putting units ----------------------------------------------------------------------- */
+/* ---- putting units ---- */
 
 static void mark_copies(berth_i_walk *w, int32_t op, int32_t device) {
   const berth_graph *g = w->u->cost->g;
@@ -70,7 +71,8 @@ bool berth_i_walk_settle(berth_i_walk *w, int32_t unit, int32_t device) {
   if (berth_i_packing_try(&w->packing, unit, device) != 0) return false;
   w->load[device] += berth_i_unit_time(w->u, unit, device);
   w->share[device]++;
-  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++) mark_copies(w, w->u->ops[i], device);
+  for (int32_t i = w->u->at[unit]; i < w->u->at[unit + 1]; i++)
+    mark_copies(w, w->u->ops[i], device);
   return true;
 }
 
@@ -94,7 +96,7 @@ bool berth_i_walk_cheapest(berth_i_walk *w, int32_t unit) {
   return where != BERTH_NONE && berth_i_walk_settle(w, unit, where);
 }
 
-/* ---- one meta-op in rounds ---------------------------------------------------------------- */
+/* ---- one meta-op in rounds ---- */
 
 /* Devices that can run some unit of the meta-op by type.  @return how many */
 static int32_t find_useful(berth_i_walk *w) {
@@ -107,7 +109,8 @@ static int32_t find_useful(berth_i_walk *w) {
   return n;
 }
 
-/* Useful devices that have had no more than `round` units of the meta-op: each gets its next one when all have had theirs. */
+/* Useful devices that have had no more than `round` units of the meta-op: each gets its next one
+ * when all have had theirs. */
 static int32_t find_columns(berth_i_walk *w, int32_t round) {
   int32_t n = 0;
   for (int32_t d = 0; d < w->u->cost->n_devices; d++) {
@@ -119,7 +122,9 @@ static int32_t find_columns(berth_i_walk *w, int32_t round) {
 static berth_status assign_round(berth_i_walk *w, int32_t rows, int32_t columns) {
   for (int32_t i = 0; i < rows; i++) {
     double least = least_time(w->u, w->unit[i]);
-    for (int32_t j = 0; j < columns; j++) w->price[(size_t)i * (size_t)columns + (size_t)j] = price_of(w, w->unit[i], w->column[j], least);
+    for (int32_t j = 0; j < columns; j++)
+      w->price[(size_t)i * (size_t)columns + (size_t)j] =
+          price_of(w, w->unit[i], w->column[j], least);
   }
   if (strcmp(w->opts->variant, "enumerate") == 0 && columns <= BERTH_I_MOST_PERMUTED) {
     berth_i_assignment_enumerate(rows, columns, w->price, w->chosen);

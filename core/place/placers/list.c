@@ -1,4 +1,5 @@
-/* ETF, m-ETF, HEFT, MinMin, b-level and critical-path list scheduling, and the user's own policy: settings of the list engine. */
+/* ETF, m-ETF, HEFT, MinMin, b-level and critical-path list scheduling, and the user's own policy:
+ * settings of the list engine. */
 #include "list/ranks_internal.h"
 #include "place/place_internal.h"
 
@@ -24,7 +25,8 @@ static berth_status by_topological_number(void *ud, const berth_plan *p, double 
   return BERTH_OK;
 }
 
-berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *, const berth_plan *, double *) {
+berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *, const berth_plan *,
+                                                                      double *) {
   bool published = opts->variant[0] != 0;
   berth_ties ties = opts->ties;
   if (ties == BERTH_TIES_DEFAULT) ties = published ? BERTH_TIES_TOPOLOGICAL : BERTH_TIES_LEVEL;
@@ -32,38 +34,49 @@ berth_status (*berth_i_prepare_ties(const berth_place_options *opts))(void *, co
   return ties == BERTH_TIES_LEVEL ? by_static_level : by_topological_number;
 }
 
-static berth_status run_plain(berth_cost *cost, const char *placer, const berth_policy *policy, const berth_place_options *opts,
-                              berth_placement **out, berth_obstacle *why) {
+static berth_status run_plain(berth_cost *cost, const char *placer, const berth_policy *policy,
+                              const berth_place_options *opts, berth_placement **out,
+                              berth_obstacle *why) {
   berth_i_setup s = berth_i_setup_from(placer, policy, opts);
   return berth_i_list_place(cost, &s, opts, out, why);
 }
 
 /* ---- earliest start first ---- */
 
-static berth_status run_etf(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
-  berth_policy policy = { .name = "etf", .choose = BERTH_CHOOSE_PAIR, .prepare = by_static_level, .score = berth_i_score_est };
+static berth_status run_etf(berth_cost *cost, const berth_place_options *opts,
+                            berth_placement **out, berth_obstacle *why) {
+  berth_policy policy = { .name = "etf",
+                          .choose = BERTH_CHOOSE_PAIR,
+                          .prepare = by_static_level,
+                          .score = berth_i_score_est };
   return run_plain(cost, "etf", &policy, opts, out, why);
 }
 
 /* A published variant has its own links and clock; asking for others would be ignored silently. */
-static berth_status check_published(berth_cost *cost, const berth_place_options *opts, berth_links links) {
+static berth_status check_published(berth_cost *cost, const berth_place_options *opts,
+                                    berth_links links) {
   if (opts->links == BERTH_LINKS_FREE || opts->links == links) return BERTH_OK;
-  return berth_i_fail(cost->ctx, BERTH_EINVAL, "variant \"%s\" brings its own links discipline; leave the option links alone",
-                      opts->variant);
+  return berth_i_fail(
+      cost->ctx, BERTH_EINVAL,
+      "variant \"%s\" brings its own links discipline; leave the option links alone",
+      opts->variant);
 }
 
-berth_status berth_i_set_baechi(berth_cost *cost, const berth_place_options *opts, berth_i_setup *s) {
+berth_status berth_i_set_baechi(berth_cost *cost, const berth_place_options *opts,
+                                berth_i_setup *s) {
   bool tf = strcmp(opts->variant, "baechi-tf") == 0;
   s->links = tf ? BERTH_LINKS_CHANNEL : BERTH_LINKS_FREE;
   s->split_windows = s->blind_estimates = tf;
   s->clamp = true;
   s->tie = BERTH_I_TIE_ID;
   if (tf && s->quantum == 0) s->quantum = 1e-6;
-  if (opts->memory != BERTH_MEMORY_NONE) s->rule = tf ? BERTH_I_RULE_BAECHI_TF : BERTH_I_RULE_BAECHI_PT;
+  if (opts->memory != BERTH_MEMORY_NONE)
+    s->rule = tf ? BERTH_I_RULE_BAECHI_TF : BERTH_I_RULE_BAECHI_PT;
   return check_published(cost, opts, s->links);
 }
 
-static berth_status run_m_etf(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_m_etf(berth_cost *cost, const berth_place_options *opts,
+                              berth_placement **out, berth_obstacle *why) {
   berth_policy policy = {
     .name = "m-etf", .ready = BERTH_READY_FINISHED, .choose = BERTH_CHOOSE_PAIR,
     .prepare = berth_i_prepare_ties(opts), .score = berth_i_score_est
@@ -77,26 +90,34 @@ static berth_status run_m_etf(berth_cost *cost, const berth_place_options *opts,
 
 /* ---- earliest finish ---- */
 
-static berth_status run_minmin(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_minmin(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement **out, berth_obstacle *why) {
   berth_policy policy = { .name = "minmin", .choose = BERTH_CHOOSE_PAIR };
   return run_plain(cost, "minmin", &policy, opts, out, why);
 }
 
-static berth_status run_heft(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_heft(berth_cost *cost, const berth_place_options *opts,
+                             berth_placement **out, berth_obstacle *why) {
   berth_place_options own = *opts;
-  berth_policy policy = { .name = "heft", .fit = BERTH_FIT_INSERTION, .prepare = by_upward_rank, .ud = &own };
+  berth_policy policy = {
+    .name = "heft", .fit = BERTH_FIT_INSERTION, .prepare = by_upward_rank, .ud = &own
+  };
   return run_plain(cost, "heft", &policy, opts, out, why);
 }
 
-static berth_status run_blevel(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
-  berth_policy policy = { .name = "blevel", .ready = BERTH_READY_FINISHED, .prepare = by_static_level };
+static berth_status run_blevel(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement **out, berth_obstacle *why) {
+  berth_policy policy = { .name = "blevel",
+                          .ready = BERTH_READY_FINISHED,
+                          .prepare = by_static_level };
   return run_plain(cost, "blevel", &policy, opts, out, why);
 }
 
 /* ---- critical path ---- */
 
 /* What the tries are compared by: the plan, or, where the plan is none, the published simulator. */
-static berth_status value_of(berth_cost *cost, const berth_i_setup *s, const berth_placement *p, double *value) {
+static berth_status value_of(berth_cost *cost, const berth_i_setup *s, const berth_placement *p,
+                             double *value) {
   *value = p->estimate;
   if (!s->load_only) return BERTH_OK;
   berth_sim_options o;
@@ -109,8 +130,8 @@ static berth_status value_of(berth_cost *cost, const berth_i_setup *s, const ber
   return BERTH_OK;
 }
 
-static berth_status keep_better(berth_cost *cost, const berth_i_setup *s, berth_placement *p, berth_placement **best,
-                                double *least) {
+static berth_status keep_better(berth_cost *cost, const berth_i_setup *s, berth_placement *p,
+                                berth_placement **best, double *least) {
   double value;
   berth_status st = value_of(cost, s, p, &value);
   if (st != BERTH_OK || (*best && value >= *least)) {
@@ -129,9 +150,11 @@ static berth_status next_try(berth_ctx *ctx, int32_t i, int32_t tries) {
   return berth_i_interrupted(ctx);
 }
 
-static berth_status run_critical_path(berth_cost *cost, const berth_place_options *opts, berth_placement **out,
-                                      berth_obstacle *why) {
-  berth_policy policy = { .name = "critical-path", .prepare = by_b_level, .score = berth_i_score_est };
+static berth_status run_critical_path(berth_cost *cost, const berth_place_options *opts,
+                                      berth_placement **out, berth_obstacle *why) {
+  berth_policy policy = { .name = "critical-path",
+                          .prepare = by_b_level,
+                          .score = berth_i_score_est };
   berth_i_setup s = berth_i_setup_from("critical-path", &policy, opts);
   berth_placement *best = NULL;
   double least = INFINITY;
@@ -160,151 +183,181 @@ static berth_status run_critical_path(berth_cost *cost, const berth_place_option
 
 /* ---- the user's ---- */
 
-static berth_status run_policy(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
-  berth_i_setup s = berth_i_setup_from(opts->policy->name ? opts->policy->name : "policy", opts->policy, opts);
+static berth_status run_policy(berth_cost *cost, const berth_place_options *opts,
+                               berth_placement **out, berth_obstacle *why) {
+  berth_i_setup s =
+      berth_i_setup_from(opts->policy->name ? opts->policy->name : "policy", opts->policy, opts);
   return berth_i_engine_run(cost, &s, out, why);
 }
 
 const berth_i_placer berth_i_placer_m_etf = {
   .about = { .name = "m-etf",
              .reads = "coarsen coarsen_ops transfer_weight ties",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Walks through the plan's time; of the ready ops and all devices the pair that "
-              "starts first. Ties: longest remaining path, then the device that holds most of the "
-              "inputs.",
-      .source = "Jeon et al. 2020 (Baechi), with the ties of ETF",
-      .good = "Equal devices and tight memory.",
-      .weak = "Ignores how fast a device is: a slow idle one is taken before a fast one that is "
-              "free a little later." },
-    { BERTH_I_BAECHI_TF("half-duplex channels, 1 us quantum, optimistic arrivals, ties by "
-                        "topological number, memory as it counts it."),
-      .weak = "As m-etf; copies of tensors are not charged.",
-      .own_links = 1 },
-    { BERTH_I_BAECHI_PT("transfers without contention, ties by topological number, memory as it "
-                        "counts it."),
-      .weak = "As m-etf.",
-      .own_links = 1 },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Walks through the plan's time; of the ready ops and all devices "
+                               "the pair that starts first. Ties: longest remaining path, then the "
+                               "device that holds most of the inputs.",
+                       .source = "Jeon et al. 2020 (Baechi), with the ties of ETF",
+                       .good = "Equal devices and tight memory.",
+                       .weak = "Ignores how fast a device is: a slow idle one is taken before a "
+                               "fast one that is free a little later." },
+                     { BERTH_I_BAECHI_TF("half-duplex channels, 1 us quantum, optimistic arrivals, "
+                                         "ties by topological number, memory as it counts it."),
+                       .weak = "As m-etf; copies of tensors are not charged.", .own_links = 1 },
+                     { BERTH_I_BAECHI_PT("transfers without contention, ties by topological "
+                                         "number, memory as it counts it."),
+                       .weak = "As m-etf.", .own_links = 1 },
+                     { .name = NULL } } },
   .run = run_m_etf,
-  .members = (const berth_i_member_row[]){
-    { .order = 30, .name = "m-etf", .ties = BERTH_TIES_LEVEL },
-    { .order = 40, .name = "m-etf topological", .ties = BERTH_TIES_TOPOLOGICAL },
-    { .order = 50, .name = "m-etf b-level", .ties = BERTH_TIES_BLEVEL },
-    { .order = 220, .name = "m-etf b-level coplace", .ties = BERTH_TIES_BLEVEL, .coarsen =
-      BERTH_COARSEN_COPLACE, .coarsen_ops = 8 },
-    { .name = NULL } },
+  .members =
+      (const berth_i_member_row[]){
+          { .order = 30, .name = "m-etf", .ties = BERTH_TIES_LEVEL },
+          { .order = 40, .name = "m-etf topological", .ties = BERTH_TIES_TOPOLOGICAL },
+          { .order = 50, .name = "m-etf b-level", .ties = BERTH_TIES_BLEVEL },
+          { .order = 220,
+            .name = "m-etf b-level coplace",
+            .ties = BERTH_TIES_BLEVEL,
+            .coarsen = BERTH_COARSEN_COPLACE,
+            .coarsen_ops = 8 },
+          { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_etf = {
   .about = { .name = "etf",
              .reads = "coarsen coarsen_ops transfer_weight",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Of all ops whose producers are placed and all devices, the pair that starts first. "
-              "Ties: longest remaining path.",
-      .source = "Hwang, Chow, Anger, Lee 1989",
-      .good = "Equal devices, many ops ready at once.",
-      .weak = "Ignores how fast a device is; a long path gets no head start but in ties." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Of all ops whose producers are placed and all devices, the pair "
+                               "that starts first. Ties: longest remaining path.",
+                       .source = "Hwang, Chow, Anger, Lee 1989",
+                       .good = "Equal devices, many ops ready at once.",
+                       .weak = "Ignores how fast a device is; a long path gets no head start but "
+                               "in ties." },
+                     { .name = NULL } } },
   .run = run_etf,
-  .members = (const berth_i_member_row[]){
-    { .order = 130, .name = "etf" },
-    { .order = 250, .name = "etf coplace, transfers x0.5", .coarsen = BERTH_COARSEN_COPLACE,
-      .coarsen_ops = 8, .weight = 0.5 },
-    { .order = 290, .name = "etf fuse, transfers x0.5", .coarsen = BERTH_COARSEN_FUSE,
-      .coarsen_ops = 16, .weight = 0.5 },
-    { .name = NULL } },
+  .members = (const berth_i_member_row[]){ { .order = 130, .name = "etf" },
+                                           { .order = 250,
+                                             .name = "etf coplace, transfers x0.5",
+                                             .coarsen = BERTH_COARSEN_COPLACE,
+                                             .coarsen_ops = 8,
+                                             .weight = 0.5 },
+                                           { .order = 290,
+                                             .name = "etf fuse, transfers x0.5",
+                                             .coarsen = BERTH_COARSEN_FUSE,
+                                             .coarsen_ops = 16,
+                                             .weight = 0.5 },
+                                           { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_heft = {
   .about = { .name = "heft",
              .reads = "averages coarsen coarsen_ops transfer_weight",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Ops by the longest remaining path of mean times and mean transfers; each where it "
-              "finishes first, gaps included.",
-      .source = "Topcuoglu, Hariri, Wu 2002",
-      .good = "Devices of different speed; a good first choice.",
-      .weak = "Looks one op ahead; mean times mislead where devices or links differ much." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Ops by the longest remaining path of mean times and mean "
+                               "transfers; each where it finishes first, gaps included.",
+                       .source = "Topcuoglu, Hariri, Wu 2002",
+                       .good = "Devices of different speed; a good first choice.",
+                       .weak = "Looks one op ahead; mean times mislead where devices or links "
+                               "differ much." },
+                     { .name = NULL } } },
   .run = run_heft,
-  .members = (const berth_i_member_row[]){
-    { .order = 140, .name = "heft" },
-    { .order = 260, .name = "heft coplace, transfers x2", .coarsen = BERTH_COARSEN_COPLACE,
-      .coarsen_ops = 8, .weight = 2 },
-    { .name = NULL } },
+  .members = (const berth_i_member_row[]){ { .order = 140, .name = "heft" },
+                                           { .order = 260,
+                                             .name = "heft coplace, transfers x2",
+                                             .coarsen = BERTH_COARSEN_COPLACE,
+                                             .coarsen_ops = 8,
+                                             .weight = 2 },
+                                           { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_minmin = {
   .about = { .name = "minmin",
              .reads = "coarsen coarsen_ops transfer_weight",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Of all ops whose producers are placed, the one that can finish first of all, where "
-              "it does.",
-      .source = "Ibarra, Kim 1977",
-      .good = "Many short, independent ops.",
-      .weak = "Long ops are left for the end, on critical paths too." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Of all ops whose producers are placed, the one that can finish "
+                               "first of all, where it does.",
+                       .source = "Ibarra, Kim 1977",
+                       .good = "Many short, independent ops.",
+                       .weak = "Long ops are left for the end, on critical paths too." },
+                     { .name = NULL } } },
   .run = run_minmin,
-  .members = (const berth_i_member_row[]){
-    { .order = 190, .name = "minmin" },
-    { .order = 300, .name = "minmin fuse, transfers x0.5", .coarsen = BERTH_COARSEN_FUSE,
-      .coarsen_ops = 16, .weight = 0.5 },
-    { .name = NULL } },
+  .members = (const berth_i_member_row[]){ { .order = 190, .name = "minmin" },
+                                           { .order = 300,
+                                             .name = "minmin fuse, transfers x0.5",
+                                             .coarsen = BERTH_COARSEN_FUSE,
+                                             .coarsen_ops = 16,
+                                             .weight = 0.5 },
+                                           { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_blevel = {
   .about = { .name = "blevel",
              .reads = "coarsen coarsen_ops transfer_weight",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Walks through the plan's time; of the ready ops the one of longest remaining path "
-              "(mean times, no transfers), where it finishes first.",
-      .source = "Adam, Chandy, Dickson 1974 (HLFET)",
-      .good = "Cheap links, deep graphs.",
-      .weak = "The order does not know transfers; gaps are not filled." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule =
+                           "Walks through the plan's time; of the ready ops the one of longest "
+                           "remaining path (mean times, no transfers), where it finishes first.",
+                       .source = "Adam, Chandy, Dickson 1974 (HLFET)",
+                       .good = "Cheap links, deep graphs.",
+                       .weak = "The order does not know transfers; gaps are not filled." },
+                     { .name = NULL } } },
   .run = run_blevel,
-  .members = (const berth_i_member_row[]){
-    { .order = 170, .name = "blevel" },
-    { .order = 310, .name = "blevel fuse, transfers x0.5", .coarsen = BERTH_COARSEN_FUSE,
-      .coarsen_ops = 16, .weight = 0.5 },
-    { .order = 330, .name = "blevel, transfers x0.5", .weight = 0.5 },
-    { .name = NULL } },
+  .members =
+      (const berth_i_member_row[]){
+          { .order = 170, .name = "blevel" },
+          { .order = 310,
+            .name = "blevel fuse, transfers x0.5",
+            .coarsen = BERTH_COARSEN_FUSE,
+            .coarsen_ops = 16,
+            .weight = 0.5 },
+          { .order = 330, .name = "blevel, transfers x0.5", .weight = 0.5 },
+          { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_critical_path = {
   .about = { .name = "critical-path",
              .reads = "tries coarsen coarsen_ops transfer_weight",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Of the candidates the op of longest remaining path, transfers included; where it "
-              "starts first; ties at random, best of `tries`.",
-      .source = "Kwok, Ahmad 1999, as the baseline of Yao et al. 2026 (DOPPLER)",
-      .good = "Equal devices; many tries as a cheap search.",
-      .weak = "Ignores how fast a device is." },
-    { .name = "code",
-      .rule = "As the published program: with k ops of longest path one of the first k candidates "
-              "is taken, devices are judged by their load alone.",
-      .source = "Yao et al. 2026, published code",
-      .good = "To reproduce its figures, with the preset doppler.",
-      .weak = "Worse than the paper's own rule; makes no plan, so no estimate.",
-      .own_links = 1 },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Of the candidates the op of longest remaining path, transfers "
+                               "included; where it starts first; ties at random, best of `tries`.",
+                       .source = "Kwok, Ahmad 1999, as the baseline of Yao et al. 2026 (DOPPLER)",
+                       .good = "Equal devices; many tries as a cheap search.",
+                       .weak = "Ignores how fast a device is." },
+                     { .name = "code",
+                       .rule =
+                           "As the published program: with k ops of longest path one of the first "
+                           "k candidates is taken, devices are judged by their load alone.",
+                       .source = "Yao et al. 2026, published code",
+                       .good = "To reproduce its figures, with the preset doppler.",
+                       .weak = "Worse than the paper's own rule; makes no plan, so no estimate.",
+                       .own_links = 1 },
+                     { .name = NULL } } },
   .run = run_critical_path,
-  .members = (const berth_i_member_row[]){
-    { .order = 180, .name = "critical-path" },
-    { .order = 240, .name = "critical-path coplace, transfers x2", .coarsen =
-      BERTH_COARSEN_COPLACE, .coarsen_ops = 8, .weight = 2 },
-    { .name = NULL } },
+  .members = (const berth_i_member_row[]){ { .order = 180, .name = "critical-path" },
+                                           { .order = 240,
+                                             .name = "critical-path coplace, transfers x2",
+                                             .coarsen = BERTH_COARSEN_COPLACE,
+                                             .coarsen_ops = 8,
+                                             .weight = 2 },
+                                           { .name = NULL } },
 };
 const berth_i_placer berth_i_placer_policy = {
   .about = { .name = "policy",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "The user's own policy: functions that choose ops and devices, run by the list "
-              "engine.",
-      .source = "the user",
-      .good = "A rule of one's own: see berth.place with a table or a function.",
-      .weak = "As good as its rule." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "The user's own policy: functions that choose ops and devices, run "
+                               "by the list engine.",
+                       .source = "the user",
+                       .good = "A rule of one's own: see berth.place with a table or a function.",
+                       .weak = "As good as its rule." },
+                     { .name = NULL } } },
   .run = run_policy,
   .check = berth_i_check_policy,
 };

@@ -3,7 +3,8 @@
 #include "base/sort_internal.h"
 #include "place/place_internal.h"
 
-enum { INT_TOTAL = 1 << 27 }; /* what weights are scaled to: sums stay far below 2^31, an op is rounded by 1e-8 of the whole */
+enum { INT_TOTAL = 1 << 27 }; /* what weights are scaled to: sums stay far below 2^31, an op is
+                                 rounded by 1e-8 of the whole */
 
 typedef struct edge {
   int32_t a, b; /* units, a < b */
@@ -23,10 +24,11 @@ typedef struct model {
   int32_t *at, *adjacent, *edge_weight; /* CSR of the units */
 } model;
 
-/* ---- edges ------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
-/* A tensor read by k other units becomes k edges that together weigh what it is expected to cost when everything falls on D
- * devices at random: it crosses to a device once, so k edges of full weight would count it too often. */
+/* A tensor read by k other units becomes k edges that together weigh what it is expected to cost
+ * when everything falls on D devices at random: it crosses to a device once, so k edges of full
+ * weight would count it too often. */
 static double star_factor(int32_t k, int32_t devices) {
   double d = devices;
   return d * (1 - pow(1 - 1 / d, k)) / k;
@@ -49,7 +51,8 @@ static void add_tensor(model *m, int32_t tensor, double seconds, int32_t *stamp)
   for (; first < m->n_edges; first++) m->edges[first].weight = factor > 0 ? seconds * factor : 0;
 }
 
-static void sort_by(const edge *from, edge *to, size_t n, int32_t keys, bool second, int32_t *count) {
+static void sort_by(const edge *from, edge *to, size_t n, int32_t keys, bool second,
+                    int32_t *count) {
   memset(count, 0, ((size_t)keys + 1) * sizeof *count);
   for (size_t i = 0; i < n; i++) count[(second ? from[i].b : from[i].a) + 1]++;
   for (int32_t v = 0; v < keys; v++) count[v + 1] += count[v];
@@ -63,7 +66,8 @@ static void merge_edges(model *m, int32_t *count) {
   sort_by(m->spare, m->edges, m->n_edges, m->u->n, false, count);
   for (size_t i = 0; i < m->n_edges; i++) {
     edge *last = n > 0 ? &m->edges[n - 1] : NULL;
-    if (last && last->a == m->edges[i].a && last->b == m->edges[i].b) last->weight += m->edges[i].weight;
+    if (last && last->a == m->edges[i].a && last->b == m->edges[i].b)
+      last->weight += m->edges[i].weight;
     else m->edges[n++] = m->edges[i];
   }
   m->n_edges = n;
@@ -75,7 +79,9 @@ static berth_status list_edges(model *m) {
   double *seconds = berth_i_pool_alloc(&scratch, (size_t)cost->g->n_tensors, sizeof *seconds);
   int32_t *stamp = berth_i_pool_alloc(&scratch, (size_t)m->u->n + 1, sizeof *stamp);
   berth_status st = berth_i_pool_status(&scratch);
-  if (st != BERTH_OK || (st = berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, seconds)) != BERTH_OK) goto done;
+  if (st != BERTH_OK
+      || (st = berth_cost_mean_transfers(cost, BERTH_AVERAGE_TEXTBOOK, seconds)) != BERTH_OK)
+    goto done;
   for (int32_t t = 0; t < m->u->n; t++) stamp[t] = BERTH_NONE;
   for (int32_t t = 0; t < cost->g->n_tensors; t++) add_tensor(m, t, seconds[t], stamp);
   merge_edges(m, stamp);
@@ -89,7 +95,8 @@ static int32_t scaled(double value, double total, int32_t least) {
   return w < least ? least : (int32_t)w;
 }
 
-/* Lists are to be ascending, and edges come by (a, b): filled from the last, larger neighbours first, then the smaller. */
+/* Lists are to be ascending, and edges come by (a, b): filled from the last, larger neighbours
+ * first, then the smaller. */
 static void fill_csr(model *m) {
   int32_t n = m->u->n, *at = m->at;
   double total = 0;
@@ -114,7 +121,7 @@ static void fill_csr(model *m) {
   }
 }
 
-/* ---- weights and shares ------------------------------------------------------------------ */
+/* ---- weights and shares ---- */
 
 static double unit_mean(const berth_i_units *u, int32_t unit) {
   int32_t k = 0;
@@ -127,7 +134,8 @@ static double unit_mean(const berth_i_units *u, int32_t unit) {
   return sum / k;
 }
 
-/* How many times faster than the mean a device is on what it can run; at most the share of the work that it can run at all. */
+/* How many times faster than the mean a device is on what it can run; at most the share of the work
+ * that it can run at all. */
 static void find_speed(model *m, int32_t device, double total) {
   double mean = 0, here = 0;
   bool some = false;
@@ -165,7 +173,8 @@ static void even_out(double *share, int32_t parts, int32_t step) {
   for (int32_t i = 0; i < parts; i++) share[i * step] /= sum;
 }
 
-/* Memory as second constraint: targets in proportion to the room, so that the same slack is left on all. @return that slack */
+/* Memory as second constraint: targets in proportion to the room, so that the same slack is left on
+ * all. @return that slack */
 static double memory_shares(const model *m, double bytes, double *share) {
   double room = 0, most = 0;
   for (int32_t i = 0; i < m->u->n; i++) most = fmax(most, m->u->temporary[i]);
@@ -174,7 +183,8 @@ static double memory_shares(const model *m, double bytes, double *share) {
     share[i * 2 + 1] = fmin(fmax(limit, 0), bytes);
     room += share[i * 2 + 1];
   }
-  for (int32_t i = 0; i < m->parts; i++) share[i * 2 + 1] = room > 0 ? share[i * 2 + 1] / room : 1.0 / m->parts;
+  for (int32_t i = 0; i < m->parts; i++)
+    share[i * 2 + 1] = room > 0 ? share[i * 2 + 1] / room : 1.0 / m->parts;
   even_out(share + 1, m->parts, 2);
   return fmax(room / bytes, 1.001);
 }
@@ -204,8 +214,9 @@ static berth_status call_metis(model *m) {
   double *share = berth_i_pool_alloc(&scratch, (size_t)m->parts * k, sizeof *share);
   berth_status st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) {
-    berth_i_partition p = { m->u->n, constraints, m->parts, m->at, m->adjacent, m->edge_weight, weight, share, slack,
-                            m->opts->seed, false };
+    berth_i_partition p = { m->u->n,     constraints,    m->parts, m->at,
+                            m->adjacent, m->edge_weight, weight,   share,
+                            slack,       m->opts->seed,  false };
     fill_weights(m, constraints, bytes, weight);
     for (int32_t i = 0; i < m->parts; i++) share[i * constraints] = m->speed[m->part_device[i]];
     even_out(share, m->parts, constraints);
@@ -213,18 +224,21 @@ static berth_status call_metis(model *m) {
     st = berth_i_metis_partition(ctx, &p, m->preferred);
   }
   if (st == BERTH_OK) st = berth_i_map_parts(m->u, m->parts, m->preferred, m->part_device);
-  for (int32_t i = 0; i < m->u->n && st == BERTH_OK; i++) m->preferred[i] = m->part_device[m->preferred[i]];
+  for (int32_t i = 0; i < m->u->n && st == BERTH_OK; i++)
+    m->preferred[i] = m->part_device[m->preferred[i]];
   berth_i_pool_free(&scratch);
   return st;
 }
 
-/* ---- without METIS: nothing to cut, or fewer units than it can handle ----------------------- */
+/* ---- without METIS: nothing to cut, or fewer units than it can handle ---- */
 
 static int32_t earliest(const model *m, int32_t unit, const double *load) {
   int32_t best = BERTH_NONE;
   for (int32_t d = 0; d < m->u->cost->n_devices; d++) {
     if (!berth_i_unit_can_run(m->u, unit, d)) continue;
-    if (best == BERTH_NONE || load[d] + berth_i_unit_time(m->u, unit, d) < load[best] + berth_i_unit_time(m->u, unit, best)) {
+    if (best == BERTH_NONE
+        || load[d] + berth_i_unit_time(m->u, unit, d)
+               < load[best] + berth_i_unit_time(m->u, unit, best)) {
       best = d;
     }
   }
@@ -252,7 +266,7 @@ static berth_status spread(model *m) {
   return st;
 }
 
-/* ---- repair ------------------------------------------------------------------------------ */
+/* ---- repair ---- */
 
 /* Seconds of edges to units already on each device.  @param pull [devices] out */
 static void find_pull(const model *m, const berth_i_packing *k, int32_t unit, double *pull) {
@@ -263,7 +277,8 @@ static void find_pull(const model *m, const berth_i_packing *k, int32_t unit, do
   }
 }
 
-/* The device that METIS says, else of those that take the unit the one with most of its neighbours, then with most room. */
+/* The device that METIS says, else of those that take the unit the one with most of its neighbours,
+ * then with most room. */
 static bool put_near(const model *m, berth_i_packing *k, int32_t unit, double *pull) {
   int32_t best = BERTH_NONE;
   if (berth_i_packing_try(k, unit, m->preferred[unit]) == 0) return true;
@@ -303,11 +318,12 @@ static berth_status make_fit(const model *m, int32_t *device, berth_obstacle *wh
   return st;
 }
 
-/* ---- all together ------------------------------------------------------------------------ */
+/* ---- all together ---- */
 
 static berth_status alloc_model(model *m) {
   berth_i_pool *pool = &m->pool;
-  size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices, e = (size_t)m->u->cost->g->n_edges;
+  size_t n = (size_t)m->u->n, devices = (size_t)m->u->cost->n_devices,
+         e = (size_t)m->u->cost->g->n_edges;
   m->edges = berth_i_pool_alloc(pool, e, sizeof *m->edges);
   m->spare = berth_i_pool_alloc(pool, e, sizeof *m->spare);
   m->seconds = berth_i_pool_alloc(pool, n, sizeof *m->seconds);
@@ -320,7 +336,8 @@ static berth_status alloc_model(model *m) {
   return berth_i_pool_status(pool);
 }
 
-static berth_status partition(const berth_i_units *u, const berth_place_options *opts, int32_t *device, berth_obstacle *why) {
+static berth_status partition(const berth_i_units *u, const berth_place_options *opts,
+                              int32_t *device, berth_obstacle *why) {
   model m = { .pool = berth_i_pool_empty(u->cost->ctx), .u = u, .opts = opts };
   berth_status st;
   if ((st = alloc_model(&m)) != BERTH_OK) goto done;
@@ -334,9 +351,11 @@ done:
   return st;
 }
 
-static berth_status run_metis(berth_cost *cost, const berth_place_options *opts, berth_placement **out, berth_obstacle *why) {
+static berth_status run_metis(berth_cost *cost, const berth_place_options *opts,
+                              berth_placement **out, berth_obstacle *why) {
   if (cost->g->n_edges > INT32_MAX / 2) {
-    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED, "metis: %d edges are more than it can number", (int)cost->g->n_edges);
+    return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
+                        "metis: %d edges are more than it can number", (int)cost->g->n_edges);
   }
   return berth_i_place_devices(cost, "metis", opts->memory, opts, partition, out, why);
 }
@@ -344,17 +363,20 @@ static berth_status run_metis(berth_cost *cost, const berth_place_options *opts,
 const berth_i_placer berth_i_placer_metis = {
   .about = { .name = "metis",
              .reads = "coarsen coarsen_ops transfer_weight",
-             .variants = (const berth_placer_variant[]){
-    { .name = "",
-      .rule = "Cuts the graph into one part per device: shares of the work as the devices' "
-              "speeds, little transfer time across the cuts.",
-      .source = "Karypis, Kumar 1998 (multilevel k-way partitioning)",
-      .good = "Wide graphs, and where links are slow: it moves little.",
-      .weak = "Does not know the order of ops: parts of equal work may run one after the other." },
-    { .name = NULL } } },
+             .variants =
+                 (const berth_placer_variant[]){
+                     { .name = "",
+                       .rule = "Cuts the graph into one part per device: shares of the work as the "
+                               "devices' speeds, little transfer time across the cuts.",
+                       .source = "Karypis, Kumar 1998 (multilevel k-way partitioning)",
+                       .good = "Wide graphs, and where links are slow: it moves little.",
+                       .weak = "Does not know the order of ops: parts of equal work may run one "
+                               "after the other." },
+                     { .name = NULL } } },
   .run = run_metis,
-  .members = (const berth_i_member_row[]){
-    { .order = 210, .name = "metis" },
-    { .order = 320, .name = "metis fuse", .coarsen = BERTH_COARSEN_FUSE, .coarsen_ops = 16 },
-    { .name = NULL } },
+  .members =
+      (const berth_i_member_row[]){
+          { .order = 210, .name = "metis" },
+          { .order = 320, .name = "metis fuse", .coarsen = BERTH_COARSEN_FUSE, .coarsen_ops = 16 },
+          { .name = NULL } },
 };

@@ -11,7 +11,8 @@ typedef struct part_map {
 enum { MOST_ROUNDS = 20 };
 
 /* A tensor crosses to a part once.  @param stamp [parts] scratch */
-static void add_traffic(part_map *m, const berth_i_units *u, const int32_t *part, int32_t tensor, int32_t *stamp) {
+static void add_traffic(part_map *m, const berth_i_units *u, const int32_t *part, int32_t tensor,
+                        int32_t *stamp) {
   const berth_graph *g = u->cost->g;
   int32_t src = part[u->of[g->producer[tensor]]];
   for (int32_t i = g->use_at[tensor]; i < g->use_at[tensor + 1]; i++) {
@@ -25,9 +26,11 @@ static void add_traffic(part_map *m, const berth_i_units *u, const int32_t *part
 }
 
 static double one_way(const part_map *m, int32_t p, int32_t q) {
-  size_t at = (size_t)p * (size_t)m->parts + (size_t)q, pair = berth_i_pair(m->cost->t, m->device[p], m->device[q]);
+  size_t at = (size_t)p * (size_t)m->parts + (size_t)q,
+         pair = berth_i_pair(m->cost->t, m->device[p], m->device[q]);
   if (p == q || m->count[at] + m->bytes[at] == 0) return 0;
-  if (isinf(m->cost->t->latency[pair])) return 1e30; /* unreachable; finite, so that fewer of them are better */
+  if (isinf(m->cost->t->latency[pair])) return 1e30; /* unreachable; finite, so that fewer of them
+                                                        are better */
   return m->count[at] * m->cost->t->latency[pair] + m->bytes[at] / m->cost->t->bandwidth[pair];
 }
 
@@ -35,7 +38,8 @@ static double one_way(const part_map *m, int32_t p, int32_t q) {
 static double seconds_of(const part_map *m, int32_t p, int32_t q) {
   double sum = one_way(m, p, q) + one_way(m, q, p);
   for (int32_t r = 0; r < m->parts; r++) {
-    if (r != p && r != q) sum += one_way(m, p, r) + one_way(m, r, p) + one_way(m, q, r) + one_way(m, r, q);
+    if (r != p && r != q)
+      sum += one_way(m, p, r) + one_way(m, r, p) + one_way(m, q, r) + one_way(m, r, q);
   }
   return sum;
 }
@@ -48,7 +52,8 @@ static void swap(part_map *m, int32_t p, int32_t q) {
 
 static bool alike(const part_map *m, int32_t p, int32_t q) {
   int32_t d = m->device[p], e = m->device[q];
-  return m->cost->class_of[d] == m->cost->class_of[e] && m->cost->t->devices[d].memory == m->cost->t->devices[e].memory;
+  return m->cost->class_of[d] == m->cost->class_of[e]
+         && m->cost->t->devices[d].memory == m->cost->t->devices[e].memory;
 }
 
 static bool improve(part_map *m) {
@@ -65,7 +70,8 @@ static bool improve(part_map *m) {
   return any;
 }
 
-berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int32_t *part, int32_t *device) {
+berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int32_t *part,
+                               int32_t *device) {
   berth_i_pool scratch = berth_i_pool_empty(u->cost->ctx);
   berth_ctx *ctx = u->cost->ctx;
   size_t n = (size_t)parts, cells = n * n;
@@ -77,8 +83,10 @@ berth_status berth_i_map_parts(const berth_i_units *u, int32_t parts, const int3
   stamp = berth_i_pool_alloc(&scratch, n, sizeof *stamp);
   berth_status st = berth_i_pool_status(&scratch);
   for (int32_t i = 0; i < parts && st == BERTH_OK; i++) stamp[i] = BERTH_NONE;
-  for (int32_t i = 0; i < u->cost->g->n_tensors && st == BERTH_OK; i++) add_traffic(&m, u, part, i, stamp);
-  for (int32_t i = 0; i < MOST_ROUNDS && st == BERTH_OK && improve(&m); i++) st = berth_i_interrupted(ctx);
+  for (int32_t i = 0; i < u->cost->g->n_tensors && st == BERTH_OK; i++)
+    add_traffic(&m, u, part, i, stamp);
+  for (int32_t i = 0; i < MOST_ROUNDS && st == BERTH_OK && improve(&m); i++)
+    st = berth_i_interrupted(ctx);
   berth_i_pool_free(&scratch);
   return st;
 }

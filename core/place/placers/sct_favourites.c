@@ -14,7 +14,8 @@ static bool reads(const berth_graph *g, int32_t op, int32_t from) {
 static berth_status refuse(const berth_cost *cost, int32_t op, int32_t child, const char *what) {
   char who[160], whom[160];
   return berth_i_fail(cost->ctx, BERTH_EINVAL, "m-sct: option favourite: %s has %s, %s",
-                      berth_i_op_label(cost->g, op, who, sizeof who), berth_i_op_label(cost->g, child, whom, sizeof whom), what);
+                      berth_i_op_label(cost->g, op, who, sizeof who),
+                      berth_i_op_label(cost->g, child, whom, sizeof whom), what);
 }
 
 /* @param parent [ops] scratch: BERTH_NONE */
@@ -24,8 +25,9 @@ static berth_status check_given(const berth_cost *cost, const int32_t *child, in
     int32_t c = child[op];
     if (c == BERTH_NONE) continue;
     if (c < 0 || c >= n) {
-      return berth_i_fail(cost->ctx, BERTH_EINVAL, "m-sct: option favourite: op %d has op %d, but there are %d", (int)op, (int)c,
-                          (int)n);
+      return berth_i_fail(cost->ctx, BERTH_EINVAL,
+                          "m-sct: option favourite: op %d has op %d, but there are %d", (int)op,
+                          (int)c, (int)n);
     }
     if (!reads(cost->g, c, op)) return refuse(cost, op, c, "which is no consumer of it");
     if (parent[c] != BERTH_NONE) return refuse(cost, op, c, "which an op before it has, too");
@@ -36,8 +38,9 @@ static berth_status check_given(const berth_cost *cost, const int32_t *child, in
 
 /* ---- from the linear program ---- */
 
-/* Published: x rounds down at tau, edge by edge. A later edge takes the parent's choice over, and the child from the parent
- * that `back` remembers; that may long have chosen another one, and loses it.  @param back [ops] scratch: BERTH_NONE */
+/* Published: x rounds down at tau, edge by edge. A later edge takes the parent's choice over, and
+ * the child from the parent that `back` remembers; that may long have chosen another one, and loses
+ * it. @param back [ops] scratch: BERTH_NONE */
 static void round_published(const berth_lp *lp, double tau, int32_t *child, int32_t *back) {
   const int32_t *src, *dst;
   const double *y;
@@ -55,7 +58,8 @@ static double published_tau(const berth_place_options *opts) {
   return strcmp(opts->variant, "baechi-tf") == 0 ? 0.1 : 0.5;
 }
 
-static berth_status from_lp(berth_cost *cost, const berth_place_options *opts, int32_t *out, int32_t *back) {
+static berth_status from_lp(berth_cost *cost, const berth_place_options *opts, int32_t *out,
+                            int32_t *back) {
   berth_lp_options lo = berth_lp_default();
   berth_lp *lp = NULL;
   lo.gap = opts->gap;
@@ -76,7 +80,8 @@ static void nobody(int32_t *child, int32_t n) {
   for (int32_t i = 0; i < n; i++) child[i] = BERTH_NONE;
 }
 
-static berth_status find(berth_cost *cost, const berth_place_options *opts, int32_t *out, int32_t *scratch) {
+static berth_status find(berth_cost *cost, const berth_place_options *opts, int32_t *out,
+                         int32_t *scratch) {
   int32_t n = cost->g->n_ops;
   nobody(out, n);
   nobody(scratch, n);
@@ -92,7 +97,8 @@ static berth_status find(berth_cost *cost, const berth_place_options *opts, int3
   return BERTH_OK;
 }
 
-berth_status berth_i_sct_favourites(berth_cost *cost, const berth_place_options *opts, int32_t *out) {
+berth_status berth_i_sct_favourites(berth_cost *cost, const berth_place_options *opts,
+                                    int32_t *out) {
   size_t n = (size_t)cost->g->n_ops;
   int32_t *scratch = berth_i_alloc(cost->ctx, n, sizeof *scratch);
   if (!scratch) return berth_i_nomem(cost->ctx);

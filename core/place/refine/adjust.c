@@ -56,7 +56,7 @@ const berth_option_table *berth_adjust_option_table(void) {
   BERTH_I_OPTION_TABLE("adjust", options, berth_adjust_options, set_defaults);
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static bool is_group(const berth_i_units *u, int32_t unit) {
   return berth_i_group(u->cost->g, u->ops[u->at[unit]]) != BERTH_NONE;
@@ -68,17 +68,18 @@ static berth_status check_devices(const adjusting *a) {
   for (int32_t v = 0; v < g->n_ops; v++) {
     berth_i_op_label(g, v, label, sizeof label);
     if (a->from[v] < 0 || a->from[v] >= a->cost->n_devices) {
-      return berth_i_fail(a->cost->ctx, BERTH_EINVAL, "adjust: %s: device %ld does not exist (there are %ld)", label,
+      return berth_i_fail(a->cost->ctx, BERTH_EINVAL,
+                          "adjust: %s: device %ld does not exist (there are %ld)", label,
                           (long)a->from[v], (long)a->cost->n_devices);
     }
     if (berth_i_group(g, v) != BERTH_NONE || berth_i_can_run(a->cost, v, a->from[v])) continue;
-    return berth_i_fail(a->cost->ctx, BERTH_EINVAL, "adjust: %s cannot run on %s (type or pin)", label,
-                        berth_i_device_label(a->cost->t, a->from[v], where, sizeof where));
+    return berth_i_fail(a->cost->ctx, BERTH_EINVAL, "adjust: %s cannot run on %s (type or pin)",
+                        label, berth_i_device_label(a->cost->t, a->from[v], where, sizeof where));
   }
   return BERTH_OK;
 }
 
-/* ---- which device ------------------------------------------------------------------------ */
+/* ---- which device ---- */
 
 static double weight_of(const adjusting *a, int32_t op) {
   berth_i_demand d;
@@ -97,13 +98,15 @@ static double weight_of(const adjusting *a, int32_t op) {
 }
 
 static bool adds_up(berth_adjust_by by) {
-  return by == BERTH_ADJUST_FREQUENT || by == BERTH_ADJUST_MEMORY_SUM || by == BERTH_ADJUST_TIME_SUM;
+  return by == BERTH_ADJUST_FREQUENT || by == BERTH_ADJUST_MEMORY_SUM
+         || by == BERTH_ADJUST_TIME_SUM;
 }
 
 static choice *choice_of(adjusting *a, int32_t device, int32_t op) {
   if (a->slot[device] == BERTH_NONE) {
     a->slot[device] = a->n_choices;
-    a->choices[a->n_choices++] = (choice){ -INFINITY, a->o->by == BERTH_ADJUST_FREQUENT ? device : op, device };
+    a->choices[a->n_choices++] =
+        (choice){ -INFINITY, a->o->by == BERTH_ADJUST_FREQUENT ? device : op, device };
   }
   return &a->choices[a->slot[device]];
 }
@@ -137,10 +140,11 @@ static int32_t kth_device(const adjusting *a, int32_t k) {
   return a->slot[k - a->n_choices] == BERTH_NONE ? k - a->n_choices : BERTH_NONE;
 }
 
-/* ---- without looking at memory -------------------------------------------------------------- */
+/* ---- without looking at memory ---- */
 
 static void put(adjusting *a, int32_t unit, int32_t device) {
-  for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++) a->p->device[a->units.ops[i]] = device;
+  for (int32_t i = a->units.at[unit]; i < a->units.at[unit + 1]; i++)
+    a->p->device[a->units.ops[i]] = device;
 }
 
 static void choose(adjusting *a, int32_t unit) {
@@ -156,11 +160,12 @@ static void choose(adjusting *a, int32_t unit) {
   put(a, unit, device);
 }
 
-/* ---- where there is room --------------------------------------------------------------------- */
+/* ---- where there is room ---- */
 
 static bool put_where_it_fits(adjusting *a, int32_t unit) {
   int32_t n = a->cost->n_devices;
-  if (!is_group(&a->units, unit)) return berth_i_packing_try(&a->packing, unit, a->from[a->units.ops[a->units.at[unit]]]) == 0;
+  if (!is_group(&a->units, unit))
+    return berth_i_packing_try(&a->packing, unit, a->from[a->units.ops[a->units.at[unit]]]) == 0;
   rank_devices(a, unit);
   for (int32_t k = 0; k < a->n_choices + n; k++) {
     int32_t device = kth_device(a, k);
@@ -181,7 +186,8 @@ static berth_status order_units(adjusting *a) {
   const berth_i_units *u = &a->units;
   sized *all = berth_i_pool_alloc(&a->pool, (size_t)u->n, sizeof *all);
   if (!all) return berth_i_nomem(a->cost->ctx);
-  for (int32_t i = 0; i < u->n; i++) all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
+  for (int32_t i = 0; i < u->n; i++)
+    all[i] = (sized){ is_group(u, i) ? u->permanent[i] + u->temporary[i] : 0, i, is_group(u, i) };
   sort_by_size(all, (size_t)u->n);
   for (int32_t i = 0; i < u->n; i++) a->order[i] = all[i].unit;
   return BERTH_OK;
@@ -202,14 +208,15 @@ static berth_status fit(adjusting *a, berth_obstacle *why) {
   for (int32_t i = 0; i < a->units.n && st == BERTH_OK; i++) {
     int32_t unit = a->order[i];
     if (put_where_it_fits(a, unit)) continue;
-    st = is_group(&a->units, unit) ? berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why)
-                                   : refuse_fixed(a, unit, why);
+    st = is_group(&a->units, unit)
+             ? berth_i_packing_refuse(&a->packing, "adjust", unit, &a->o->place, why)
+             : refuse_fixed(a, unit, why);
   }
   berth_i_pool_free(&a->packing.pool);
   return st;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static berth_status move_groups(adjusting *a, berth_obstacle *why) {
   if (a->o->fit) return fit(a, why);
@@ -225,22 +232,28 @@ static berth_status adjust(adjusting *a, berth_obstacle *why) {
   berth_status st;
   if ((st = berth_i_pool_status(&a->pool)) != BERTH_OK) return st;
   memset(a->slot, 0xff, (size_t)a->cost->n_devices * sizeof *a->slot);
-  if ((st = berth_i_placement_make(ctx, a->cost->g->n_ops, "adjust", true, &a->p)) != BERTH_OK) return st;
+  if ((st = berth_i_placement_make(ctx, a->cost->g->n_ops, "adjust", true, &a->p)) != BERTH_OK)
+    return st;
   if ((st = move_groups(a, why)) != BERTH_OK) return st;
   berth_oom oom;
   if ((st = berth_i_plan_fifo(a->cost, &a->o->place, a->p, &oom, NULL)) != BERTH_OK) return st;
-  return a->o->fit && oom.op != BERTH_NONE ? berth_i_runs_out(a->cost, "adjust", &oom, why) : BERTH_OK;
+  return a->o->fit && oom.op != BERTH_NONE ? berth_i_runs_out(a->cost, "adjust", &oom, why)
+                                           : BERTH_OK;
 }
 
-berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_adjust_options *opts, berth_placement **out,
-                          berth_obstacle *why) {
+berth_status berth_adjust(berth_cost *cost, const int32_t *device, const berth_adjust_options *opts,
+                          berth_placement **out, berth_obstacle *why) {
   const berth_adjust_options defaults = berth_adjust_default(cost->g);
-  adjusting a = { .pool = berth_i_pool_empty(cost->ctx), .cost = cost, .o = opts ? opts : &defaults, .from = device };
+  adjusting a = { .pool = berth_i_pool_empty(cost->ctx),
+                  .cost = cost,
+                  .o = opts ? opts : &defaults,
+                  .from = device };
   berth_status st;
   if ((st = berth_options_check(cost->ctx, berth_adjust_option_table(), a.o)) != BERTH_OK)
     return st;
   if ((st = check_devices(&a)) != BERTH_OK) return st;
-  st = berth_i_units_init(cost, "adjust", a.o->place.memory, a.o->place.param_multiple, &a.units, why);
+  st = berth_i_units_init(cost, "adjust", a.o->place.memory, a.o->place.param_multiple, &a.units,
+                          why);
   if (st != BERTH_OK) return st;
   st = adjust(&a, why);
   berth_i_pool_free(&a.pool);

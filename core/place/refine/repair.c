@@ -16,14 +16,15 @@ typedef struct mending {
   bool done;
 } mending;
 
-/* ---- the door ---------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
 static berth_status check_devices(berth_cost *cost, const int32_t *device) {
   char label[160];
   for (int32_t i = 0; i < cost->g->n_ops; i++) {
     if (device[i] >= BERTH_NONE && device[i] < cost->n_devices) continue;
     return berth_i_fail(cost->ctx, BERTH_EINVAL, "%s: %s is on device %d, and there are %d", NAME,
-                        berth_i_op_label(cost->g, i, label, sizeof label), (int)device[i], (int)cost->n_devices);
+                        berth_i_op_label(cost->g, i, label, sizeof label), (int)device[i],
+                        (int)cost->n_devices);
   }
   return BERTH_OK;
 }
@@ -42,7 +43,8 @@ const berth_option_table *berth_repair_option_table(void) {
 }
 
 /* The options that are read are those of a placer that chooses devices only. */
-static berth_status check_all(berth_cost *cost, const int32_t *device, const berth_place_options *opts) {
+static berth_status check_all(berth_cost *cost, const int32_t *device,
+                              const berth_place_options *opts) {
   berth_place_options read = berth_place_default(cost->g);
   read.links = opts->links;
   read.memory = opts->memory;
@@ -52,7 +54,7 @@ static berth_status check_all(berth_cost *cost, const int32_t *device, const ber
   return st == BERTH_OK ? check_devices(cost, device) : st;
 }
 
-/* ---- mending ----------------------------------------------------------------------------- */
+/* ---- mending ---- */
 
 static berth_status judge(mending *m) {
   berth_oom oom;
@@ -100,24 +102,28 @@ static berth_status run(mending *m, berth_obstacle *why) {
 static berth_status repair(mending *m, berth_obstacle *why) {
   berth_ctx *ctx = m->cost->ctx;
   size_t n = (size_t)m->cost->g->n_ops;
-  berth_status st = berth_i_units_init(m->cost, NAME, m->opts->memory, m->opts->param_multiple, &m->u, why);
+  berth_status st =
+      berth_i_units_init(m->cost, NAME, m->opts->memory, m->opts->param_multiple, &m->u, why);
   if (st != BERTH_OK) return st;
   m->oom.op = BERTH_NONE;
   m->at = berth_i_alloc(ctx, n, sizeof *m->at);
-  st = m->at ? berth_i_placement_make(ctx, m->cost->g->n_ops, NAME, true, &m->p) : berth_i_nomem(ctx);
+  st = m->at ? berth_i_placement_make(ctx, m->cost->g->n_ops, NAME, true, &m->p)
+             : berth_i_nomem(ctx);
   if (st == BERTH_OK) st = run(m, why);
   berth_i_free(ctx, m->at, n, sizeof *m->at);
   berth_i_units_release(&m->u);
   return st;
 }
 
-static berth_status give_reason(berth_cost *cost, const berth_place_options *opts, berth_obstacle *why) {
+static berth_status give_reason(berth_cost *cost, const berth_place_options *opts,
+                                berth_obstacle *why) {
   if (why->op == BERTH_NONE || !(why->missing > 0)) return BERTH_EINFEASIBLE;
   berth_status st = berth_i_prove_infeasible(cost, NAME, opts->memory, opts->param_multiple, why);
   return st == BERTH_OK ? BERTH_EINFEASIBLE : st;
 }
 
-berth_status berth_place_repair(berth_cost *cost, const int32_t *device, const berth_place_options *opts, berth_placement **out,
+berth_status berth_place_repair(berth_cost *cost, const int32_t *device,
+                                const berth_place_options *opts, berth_placement **out,
                                 berth_obstacle *why) {
   berth_place_options o = opts ? *opts : berth_place_default(cost->g);
   berth_obstacle own = { BERTH_NONE, BERTH_NONE, 0 };

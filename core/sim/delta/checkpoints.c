@@ -1,6 +1,7 @@
-/* Copies of the state of the base at some ends of ops. A try goes on from the last one before its moves matter: before the first
- * end of a producer of what moved, when it is decided what is sent where. They are made when a try passes through the base's part
- * of its own run, so a base costs what a run costs; what is accepted leaves those before it valid, under another placement. */
+/* Copies of the state of the base at some ends of ops. A try goes on from the last one before its
+ * moves matter: before the first end of a producer of what moved, when it is decided what is sent
+ * where. They are made when a try passes through the base's part of its own run, so a base costs
+ * what a run costs; what is accepted leaves those before it valid, under another placement. */
 #include "checkpoints_internal.h"
 
 enum { MOST = 32, LEAST_STEP = 4, WORTH_IT = 5 };
@@ -15,7 +16,7 @@ bool berth_i_checkpoints_go(const berth_i_sim_plan *p) {
 
 static int32_t n_ends(const berth_i_sim_plan *p) { return p->n_ops + p->n_collectives; }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 /* Of one copy of the state, about. */
 static double bytes_of(const berth_i_sim_plan *p) {
@@ -37,7 +38,8 @@ static void set_steps(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
 
 static berth_status alloc_states(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
   berth_status st = BERTH_OK;
-  if (!(c->at = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->at))) return berth_i_nomem(p->ctx);
+  if (!(c->at = berth_i_pool_zalloc(&c->pool, (size_t)c->n, sizeof *c->at)))
+    return berth_i_nomem(p->ctx);
   for (int32_t i = 0; i < c->n && st == BERTH_OK; i++) st = berth_i_sim_state_new(p, &c->at[i]);
   return st;
 }
@@ -81,7 +83,7 @@ void berth_i_checkpoints_release(const berth_i_sim_plan *p, berth_i_checkpoints 
   berth_i_pool_free(&c->pool);
 }
 
-/* ---- where moves begin to matter: the number of ends before ---------------------------------------------- */
+/* ---- where moves begin to matter: the number of ends before ---- */
 
 static void lower(int32_t *a, int32_t b) {
   if (b < *a) *a = b;
@@ -91,7 +93,8 @@ static void lower(int32_t *a, int32_t b) {
 static int32_t first_word(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op) {
   const berth_graph *g = p->cost->g;
   int32_t first = n_ends(p), last = 0;
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) lower(&first, c->rank[g->producer[g->in[i]]]);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+    lower(&first, c->rank[g->producer[g->in[i]]]);
   if (g->in_at[op] < g->in_at[op + 1]) return first;
   for (int32_t i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
     int32_t end = c->rank[p->n_ops + g->after[i]];
@@ -105,19 +108,23 @@ static void lower_to_twin(const berth_i_checkpoints *c, int32_t op, int32_t *pla
   if (c->backward_of[op] != BERTH_NONE) lower(place, c->rank[c->backward_of[op]]);
 }
 
-static void lower_to_twins(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t *place) {
+static void lower_to_twins(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op,
+                           int32_t *place) {
   lower_to_twin(c, op, place);
-  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) lower_to_twin(c, p->edge_to[e], place);
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++)
+    lower_to_twin(c, p->edge_to[e], place);
 }
 
 /* PLANNED: the end of the op after which it would be the device's turn to wait for this one. */
-static int32_t turn_on(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t device) {
+static int32_t turn_on(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op,
+                       int32_t device) {
   int32_t i = c->turn[op] - 1;
   while (i >= 0 && c->device[p->o.sequence[i]] != device) i--;
   return i < 0 ? 0 : c->rank[p->o.sequence[i]];
 }
 
-static int32_t matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op, int32_t from, int32_t to) {
+static int32_t matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, int32_t op,
+                       int32_t from, int32_t to) {
   const berth_graph *g = p->cost->g;
   int32_t place = first_word(p, c, op);
   if (c->turn) {
@@ -126,20 +133,24 @@ static int32_t matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, 
   }
   if (!c->backward_of) return place;
   lower_to_twins(p, c, op, &place);
-  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) lower_to_twins(p, c, g->producer[g->in[i]], &place);
+  for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++)
+    lower_to_twins(p, c, g->producer[g->in[i]], &place);
   return place;
 }
 
-static int32_t first_that_matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c, const berth_i_moves *m) {
+static int32_t first_that_matters(const berth_i_sim_plan *p, const berth_i_checkpoints *c,
+                                  const berth_i_moves *m) {
   int32_t place = n_ends(p);
-  for (int32_t i = 0; i < m->n; i++) lower(&place, matters(p, c, m->op[i], m->before[i], m->device[m->op[i]]));
+  for (int32_t i = 0; i < m->n; i++)
+    lower(&place, matters(p, c, m->op[i], m->before[i], m->device[m->op[i]]));
   return place;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 /* Not before `from` ends: there the run is the base's. @return the state is there */
-static bool take_up(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const int32_t *device) {
+static bool take_up(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s,
+                    const int32_t *device) {
   int32_t i = c->from / c->step;
   if (i > c->n_valid) i = c->n_valid;
   while (i > 0 && !berth_i_graft_can(p, &c->graft, c->at[i - 1], device)) i--;
@@ -166,15 +177,16 @@ static bool has_started(const berth_i_sim_plan *p, const berth_i_sim_state *s, i
   return s->ops[op].missing < 0 || (p->plain && s->dev[s->ops[op].device].op == op);
 }
 
-static void count_left(const berth_i_sim_plan *p, berth_i_checkpoints *c, const berth_i_sim_state *s) {
+static void count_left(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                       const berth_i_sim_state *s) {
   for (int32_t i = 0; i < p->n_devices; i++) c->watch.left[i] = 0;
   for (int32_t i = 0; i < p->n_ops; i++) {
     if (!has_started(p, s, i)) c->watch.left[s->ops[i].device] += s->ops[i].work;
   }
 }
 
-static void set_limit(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const berth_i_moves *m,
-                      double limit) {
+static void set_limit(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s,
+                      const berth_i_moves *m, double limit) {
   c->watch.tail = NULL;
   if (!(limit < INFINITY)) return;
   s->limit = limit;
@@ -204,8 +216,8 @@ static void take_ends(const berth_i_sim_plan *p, berth_i_checkpoints *c) {
   }
 }
 
-bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const int32_t *device,
-                              int64_t *ended) {
+bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                              berth_i_sim_state *s, const int32_t *device, int64_t *ended) {
   c->n_valid = c->from = 0;
   c->paths.known = false;
   if (!take_up(p, c, s, device) || !go_on(p, c, s)) return false;
@@ -215,8 +227,9 @@ bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c,
   return true;
 }
 
-bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const berth_i_moves *m,
-                             double limit, int64_t *ended) {
+bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                             berth_i_sim_state *s, const berth_i_moves *m, double limit,
+                             int64_t *ended) {
   c->from = first_that_matters(p, c, m);
   if (!take_up(p, c, s, m->device)) return false;
   int32_t done;
@@ -228,8 +241,8 @@ bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c, 
   return whole;
 }
 
-void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *c, const berth_i_sim_state *s,
-                                const berth_i_moves *m) {
+void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                                const berth_i_sim_state *s, const berth_i_moves *m) {
   if (c->n_valid > c->from / c->step) c->n_valid = c->from / c->step;
   take_ends(p, c);
   for (int32_t i = 0; i < m->n; i++) c->device[m->op[i]] = m->device[m->op[i]];

@@ -1,7 +1,8 @@
-/* A state as it would be under another placement, at a moment at which the ops that moved have not mattered yet: none of their
- * producers has ended, so no copy of what they read has been sent, nobody waits for them and nothing that waits for what they
- * read or write has ended. What depends on the placement beforehand is done anew for them: which edges lead copies, what
- * tensors wait for in memory, the prices of their collectives, parameters, and the slices of shared arrays. */
+/* A state as it would be under another placement, at a moment at which the ops that moved have not
+ * mattered yet: none of their producers has ended, so no copy of what they read has been sent,
+ * nobody waits for them and nothing that waits for what they read or write has ended. What depends
+ * on the placement beforehand is done anew for them: which edges lead copies, what tensors wait for
+ * in memory, the prices of their collectives, parameters, and the slices of shared arrays. */
 #include "copy_internal.h"
 
 static void copy(void *to, const void *from, size_t n, size_t size) {
@@ -10,7 +11,7 @@ static void copy(void *to, const void *from, size_t n, size_t size) {
 
 #define COPY(field, n) copy(dst->field, src->field, (size_t)(n), sizeof *dst->field)
 
-/* ---- scratch ----------------------------------------------------------------------------------- */
+/* ---- scratch ---- */
 
 berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_graft *x) {
   size_t n = (size_t)p->n_ops;
@@ -30,7 +31,7 @@ berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, b
   return BERTH_OK;
 }
 
-/* ---- parameters: levels shift, exactly if all bytes are whole ------------------------------------- */
+/* ---- parameters: levels shift, exactly if all bytes are whole ---- */
 
 static bool add_whole(double *sum, double bytes) {
   *sum += bytes;
@@ -44,8 +45,10 @@ bool berth_i_graft_counts_whole(const berth_i_sim_plan *p) {
   for (int32_t i = 0; i < p->n_ops && whole; i++) {
     whole = add_whole(&sum, berth_i_workspace(g, i)) && add_whole(&sum, berth_i_graft_params(p, i));
   }
-  for (int32_t i = 0; i < g->n_tensors && whole; i++) whole = add_whole(&sum, berth_i_resident(g, i));
-  for (int32_t i = 0; i < p->n_edges && whole; i++) whole = add_whole(&sum, berth_i_resident(g, p->edge_tensor[i]));
+  for (int32_t i = 0; i < g->n_tensors && whole; i++)
+    whole = add_whole(&sum, berth_i_resident(g, i));
+  for (int32_t i = 0; i < p->n_edges && whole; i++)
+    whole = add_whole(&sum, berth_i_resident(g, p->edge_tensor[i]));
   for (int32_t i = 0; i < p->n_collectives && whole; i++) {
     double bytes = g->collectives[i].bytes;
     whole = bytes == floor(bytes) && add_whole(&sum, bytes * p->n_devices * p->n_devices);
@@ -58,7 +61,8 @@ double berth_i_graft_params(const berth_i_sim_plan *p, int32_t op) {
   return params ? params[op] * p->o.param_multiple : 0;
 }
 
-static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s, const int32_t *device) {
+static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s,
+                   const int32_t *device) {
   bool any = false;
   for (int32_t i = 0; i < p->n_ops; i++) {
     double bytes;
@@ -70,8 +74,10 @@ static bool shifts(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_si
   return any;
 }
 
-/* Not if memory has run out, or would have, on a device of which more or less is held: then the first time may be another one. */
-bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s, const int32_t *device) {
+/* Not if memory has run out, or would have, on a device of which more or less is held: then the
+ * first time may be another one. */
+bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s,
+                       const int32_t *device) {
   bool can = true;
   if (!s->memory || !p->cost->g->param_bytes || !shifts(p, x, s, device)) return true;
   for (int32_t d = 0; d < p->n_devices; d++) {
@@ -83,7 +89,8 @@ bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_
   return can;
 }
 
-static void shift_params(const berth_i_sim_plan *p, berth_i_memory *m, int32_t op, int32_t from, int32_t to) {
+static void shift_params(const berth_i_sim_plan *p, berth_i_memory *m, int32_t op, int32_t from,
+                         int32_t to) {
   double bytes = berth_i_graft_params(p, op);
   if (!(bytes > 0)) return;
   m->used[from] -= bytes;
@@ -92,7 +99,7 @@ static void shift_params(const berth_i_sim_plan *p, berth_i_memory *m, int32_t o
   m->peak[to] += bytes;
 }
 
-/* ---- the parts of a state as they are ---------------------------------------------------------------- */
+/* ---- the parts of a state as they are ---- */
 
 static void copy_queues(const berth_i_sim_plan *p, berth_i_links *dst, const berth_i_links *src) {
   size_t d = (size_t)p->n_devices, m = (size_t)p->n_edges;
@@ -111,7 +118,8 @@ static void copy_queues(const berth_i_sim_plan *p, berth_i_links *dst, const ber
   dst->n_requests = src->n_requests;
 }
 
-static void copy_meetings(const berth_i_sim_plan *p, berth_i_meetings *dst, const berth_i_meetings *src) {
+static void copy_meetings(const berth_i_sim_plan *p, berth_i_meetings *dst,
+                          const berth_i_meetings *src) {
   COPY(one, p->n_collectives);
   COPY(device, p->n_seats);
   COPY(under_way, src->n_under_way);
@@ -145,11 +153,13 @@ static void copy_memory(const berth_i_sim_plan *p, berth_i_memory *dst, const be
   dst->oom = src->oom;
 }
 
-static void copy_copies(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src) {
+static void copy_copies(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                        const berth_i_sim_state *src) {
   COPY(lead, p->n_edges);
   COPY(arrival, p->n_edges);
   COPY(copy, p->n_edges);
-  if (src->links.until) copy(dst->links.until, src->links.until, berth_i_links_channels(p), sizeof *dst->links.until);
+  if (src->links.until)
+    copy(dst->links.until, src->links.until, berth_i_links_channels(p), sizeof *dst->links.until);
   if (src->links.out_busy) copy_queues(p, &dst->links, &src->links);
   if (src->links.route) berth_i_route_copy(p, dst->links.route, src->links.route);
   if (p->n_collectives > 0) copy_meetings(p, &dst->meet, &src->meet);
@@ -168,9 +178,10 @@ static void copy_numbers(berth_i_sim_state *dst, const berth_i_sim_state *src) {
   dst->fault.kind = BERTH_I_FAULT_NONE;
 }
 
-/* ---- devices and their slices --------------------------------------------------------------------------- */
+/* ---- devices and their slices ---- */
 
-static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, const berth_i_graft *x) {
+static void cut_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                       const berth_i_sim_state *src, const berth_i_graft *x) {
   int32_t at = 0;
   for (int32_t d = 0; d < p->n_devices; d++) dst->dev[d].end = src->dev[d].end - src->dev[d].base;
   for (int32_t i = 0; i < x->n; i++) {
@@ -198,16 +209,20 @@ static void fill_order(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_
   }
 }
 
-static void copy_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src) {
+static void copy_slices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                        const berth_i_sim_state *src) {
   for (int32_t d = 0; d < p->n_devices; d++) {
     const berth_i_sim_device *v = &dst->dev[d], *w = &src->dev[d];
-    copy(&dst->pending[v->head], &src->pending[w->head], (size_t)(w->tail - w->head), sizeof *dst->pending);
+    copy(&dst->pending[v->head], &src->pending[w->head], (size_t)(w->tail - w->head),
+         sizeof *dst->pending);
     copy(&dst->over[v->base], &src->over[w->base], (size_t)w->n_over, sizeof *dst->over);
-    if (dst->ready) copy(&dst->ready[v->base], &src->ready[w->base], (size_t)w->n_ready, sizeof *dst->ready);
+    if (dst->ready)
+      copy(&dst->ready[v->base], &src->ready[w->base], (size_t)w->n_ready, sizeof *dst->ready);
   }
 }
 
-static void copy_devices(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, berth_i_graft *x) {
+static void copy_devices(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                         const berth_i_sim_state *src, berth_i_graft *x) {
   size_t padded = ((size_t)src->slots.n + 1) & ~(size_t)1;
   COPY(dev, p->n_devices);
   cut_slices(p, dst, src, x);
@@ -217,18 +232,19 @@ static void copy_devices(const berth_i_sim_plan *p, berth_i_sim_state *dst, cons
   if (dst->slots.winner) COPY(slots.winner, 2 * (size_t)dst->slots.width);
 }
 
-/* ---- what moved ------------------------------------------------------------------------------------------- */
+/* ---- what moved ---- */
 
 static double work_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t op) {
   int32_t d = s->ops[op].device;
   if (p->o.noise > 0) {
-    return berth_i_op_units(p, berth_i_op_time(p->cost, op, d) * berth_i_sim_noise(p, s, 2 * (uint64_t)op));
+    return berth_i_op_units(p, berth_i_op_time(p->cost, op, d)
+                                   * berth_i_sim_noise(p, s, 2 * (uint64_t)op));
   }
   return p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
 }
 
-static void copy_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, const int32_t *device,
-                     berth_i_graft *x) {
+static void copy_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                     const berth_i_sim_state *src, const int32_t *device, berth_i_graft *x) {
   COPY(ops, p->n_ops);
   x->n = 0;
   for (int32_t i = 0; i < p->n_ops; i++) {
@@ -250,15 +266,18 @@ static void find_sources(const berth_i_sim_plan *p, berth_i_graft *x) {
   x->n_sources = 0;
   for (int32_t i = 0; i < x->n; i++) {
     add_source(x, x->op[i]);
-    for (int32_t j = g->in_at[x->op[i]]; j < g->in_at[x->op[i] + 1]; j++) add_source(x, g->producer[g->in[j]]);
+    for (int32_t j = g->in_at[x->op[i]]; j < g->in_at[x->op[i] + 1]; j++)
+      add_source(x, g->producer[g->in[j]]);
   }
   for (int32_t i = 0; i < x->n_sources; i++) x->is_source[x->source[i]] = 0;
 }
 
 /* The first consumer of a tensor on each remote device leads. */
-static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_graft *x, int32_t op) {
+static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_graft *x,
+                       int32_t op) {
   int32_t first = p->edge_at[op], home = s->ops[op].device;
-  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) x->lead_of[s->ops[p->edge_to[e]].device] = BERTH_NONE;
+  for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++)
+    x->lead_of[s->ops[p->edge_to[e]].device] = BERTH_NONE;
   for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
     int32_t d = s->ops[p->edge_to[e]].device;
     if (p->edge_tensor[e] != p->edge_tensor[first]) first = e;
@@ -270,13 +289,16 @@ static void lead_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, berth_i_
 }
 
 /* What the outputs of an op wait for, while nothing of that has ended. */
-static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const berth_i_graft *x, int32_t op) {
+static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const berth_i_graft *x,
+                        int32_t op) {
   const berth_graph *g = p->cost->g;
   berth_i_memory *m = s->memory;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) m->home_left[g->out[i]] = 1 + x->is_forward[op];
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++)
+    m->home_left[g->out[i]] = 1 + x->is_forward[op];
   for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) m->copy_left[e] = 0;
   for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
-    int32_t lead = s->lead[e], readers = 1 + x->is_forward[p->edge_to[e]], *home = &m->home_left[p->edge_tensor[e]];
+    int32_t lead = s->lead[e], readers = 1 + x->is_forward[p->edge_to[e]],
+            *home = &m->home_left[p->edge_tensor[e]];
     if (lead == BERTH_NONE) {
       *home += readers;
     } else {
@@ -294,7 +316,8 @@ static bool price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
   return true;
 }
 
-static bool move_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, berth_i_graft *x) {
+static bool move_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                     const berth_i_sim_state *src, berth_i_graft *x) {
   find_sources(p, x);
   for (int32_t i = 0; i < x->n_sources; i++) {
     lead_edges(p, dst, x, x->source[i]);
@@ -308,8 +331,8 @@ static bool move_ops(const berth_i_sim_plan *p, berth_i_sim_state *dst, const be
   return true;
 }
 
-bool berth_i_graft_state(const berth_i_sim_plan *p, berth_i_graft *x, berth_i_sim_state *dst, const berth_i_sim_state *src,
-                         const int32_t *device) {
+bool berth_i_graft_state(const berth_i_sim_plan *p, berth_i_graft *x, berth_i_sim_state *dst,
+                         const berth_i_sim_state *src, const int32_t *device) {
   copy_numbers(dst, src);
   copy_ops(p, dst, src, device, x);
   if (!p->plain) {

@@ -19,12 +19,15 @@ typedef struct berth_i_graft {
 
 /** x is zeroed. */
 berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_graft *x);
-/** Memory allows for it: what is held differs by whole bytes, and has not run out where it differs. */
-bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s, const int32_t *device);
-/** dst becomes what src would be on these devices. Of ops whose device differs no producer has ended and nothing has been asked
- *  for.  @return false: a collective has no price; dst is not to be used */
-bool berth_i_graft_state(const berth_i_sim_plan *p, berth_i_graft *x, berth_i_sim_state *dst, const berth_i_sim_state *src,
-                         const int32_t *device);
+/** Memory allows for it: what is held differs by whole bytes, and has not run out where it
+ * differs. */
+bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s,
+                       const int32_t *device);
+/** dst becomes what src would be on these devices. Of ops whose device differs no producer has
+ *  ended and nothing has been asked for. @return false: a collective has no price; dst is not to be
+ *  used */
+bool berth_i_graft_state(const berth_i_sim_plan *p, berth_i_graft *x, berth_i_sim_state *dst,
+                         const berth_i_sim_state *src, const int32_t *device);
 bool berth_i_graft_counts_whole(const berth_i_sim_plan *p);
 /** Bytes. */
 double berth_i_graft_params(const berth_i_sim_plan *p, int32_t op);

@@ -1,11 +1,13 @@
-/* Tries: a base, what moves, and the quickest way to its times; memory only for what is not refused by them. */
+/* Tries: a base, what moves, and the quickest way to its times; memory only for what is not refused
+ * by them. */
 #include "rewind_internal.h"
 
-/* ---- plans ------------------------------------------------------------------------------------ */
+/* ---- plans ---- */
 
 static bool rewinds(const berth_sim_options *o) {
-  return o->links == BERTH_LINKS_FREE && o->dispatch == BERTH_DISPATCH_FIFO && o->send == BERTH_SEND_PUSH &&
-         o->order == BERTH_ORDER_EVENT && o->noise == 0 && !o->preempt;
+  return o->links == BERTH_LINKS_FREE && o->dispatch == BERTH_DISPATCH_FIFO
+         && o->send == BERTH_SEND_PUSH && o->order == BERTH_ORDER_EVENT && o->noise == 0
+         && !o->preempt;
 }
 
 berth_status berth_i_delta_plans(berth_i_sim_plan *p, berth_i_sim_plan **fast) {
@@ -29,7 +31,7 @@ bool berth_i_delta_pays(const berth_i_sim_plan *p, const berth_i_sim_plan *fast)
   return berth_i_rewind_goes(fast ? fast : p) || berth_i_checkpoints_go(p);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static berth_status init_groups(berth_i_delta *d) {
   const berth_graph *g = d->plan->cost->g;
@@ -41,7 +43,8 @@ static berth_status init_groups(berth_i_delta *d) {
   berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (int32_t i = 0; i < g->n_ops; i++) {
-    if (g->group[i] != BERTH_NONE && d->group_size[g->group[i]]++ == 0) d->group_first[g->group[i]] = i;
+    if (g->group[i] != BERTH_NONE && d->group_size[g->group[i]]++ == 0)
+      d->group_first[g->group[i]] = i;
   }
   return BERTH_OK;
 }
@@ -60,14 +63,15 @@ static berth_status init(berth_i_delta *d) {
   berth_status st;
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   if ((st = init_groups(d)) != BERTH_OK) return st;
-  if (needs_checkpoints(d) && (st = berth_i_checkpoints_new(d->plan, &d->checkpoints)) != BERTH_OK) return st;
+  if (needs_checkpoints(d) && (st = berth_i_checkpoints_new(d->plan, &d->checkpoints)) != BERTH_OK)
+    return st;
   if (!berth_i_rewind_goes(d->fast)) return BERTH_OK;
   if ((st = berth_i_sim_state_new(d->fast, &d->quick)) != BERTH_OK) return st;
   return berth_i_rewind_new(d->fast, &d->rewind);
 }
 
-berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast, berth_i_sim_state *state,
-                               berth_i_delta **out) {
+berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast,
+                               berth_i_sim_state *state, berth_i_delta **out) {
   berth_i_delta *d = berth_i_pool_object(p->ctx, sizeof *d);
   if (!d) return berth_i_nomem(p->ctx);
   d->plan = p;
@@ -87,9 +91,10 @@ void berth_i_delta_release(berth_i_delta *d) {
   berth_i_pool_free(&d->pool);
 }
 
-/* ---- verdicts --------------------------------------------------------------------------------------- */
+/* ---- verdicts ---- */
 
-static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim_state *s, berth_i_verdict *out) {
+static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim_state *s,
+                  berth_i_verdict *out) {
   out->cut = s->cut;
   out->makespan = s->cut ? s->limit : s->now;
   out->peak = 0;
@@ -122,7 +127,8 @@ static berth_i_moves moves_of(const berth_i_delta *d, int32_t n) {
   return m;
 }
 
-/* From a checkpoint, with all that is asked for. @return false: there is none, or the run stopped short */
+/* From a checkpoint, with all that is asked for. @return false: there is none, or the run stopped
+ * short */
 static bool resume(berth_i_delta *d, double allowing, berth_i_verdict *out) {
   berth_i_moves m = moves_of(d, d->n_moved);
   d->resumed = d->checkpoints && d->has_base &&
@@ -133,12 +139,13 @@ static bool resume(berth_i_delta *d, double allowing, berth_i_verdict *out) {
 
 /* The times are known. */
 static bool account(berth_i_delta *d, berth_i_verdict *out) {
-  if (d->fast != d->plan && !d->quick->cut) return resume(d, INFINITY, out) || run_whole(d, INFINITY, out);
+  if (d->fast != d->plan && !d->quick->cut)
+    return resume(d, INFINITY, out) || run_whole(d, INFINITY, out);
   judge(d, d->fast, d->quick, out);
   return true;
 }
 
-/* ---- the base ------------------------------------------------------------------------------------------ */
+/* ---- the base ---- */
 
 static bool log_base(berth_i_delta *d) {
   berth_i_moves m = moves_of(d, -1);
@@ -150,7 +157,8 @@ static bool log_base(berth_i_delta *d) {
 }
 
 static bool resumable_base(berth_i_delta *d, berth_i_verdict *out) {
-  if (!berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended)) return false;
+  if (!berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended))
+    return false;
   judge(d, d->plan, d->state, out);
   return true;
 }
@@ -166,7 +174,7 @@ bool berth_i_delta_base(berth_i_delta *d, const int32_t *device, berth_i_verdict
   return d->has_base;
 }
 
-/* ---- tries ------------------------------------------------------------------------------------------------ */
+/* ---- tries ---- */
 
 static void move_back(berth_i_delta *d) {
   while (d->n_moved > 0) {
@@ -191,8 +199,10 @@ static bool may_run(const berth_i_delta *d, int32_t op) {
   const berth_i_sim_plan *p = d->fast;
   int32_t to = d->device[op];
   if (to < 0 || to >= p->n_devices) return false;
-  if (p->cost->g->pin && p->cost->g->pin[op] != BERTH_NONE && p->cost->g->pin[op] != to) return false;
-  return p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[to]] <= p->horizon;
+  if (p->cost->g->pin && p->cost->g->pin[op] != BERTH_NONE && p->cost->g->pin[op] != to)
+    return false;
+  return p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[to]]
+         <= p->horizon;
 }
 
 static int32_t *moved_of_group(berth_i_delta *d, int32_t i) {
@@ -228,7 +238,9 @@ static bool allowed(berth_i_delta *d) {
 }
 
 /* Times refuse; without a limit there is nothing to refuse, and memory is looked at in any case. */
-static bool wants_times(const berth_i_delta *d, double limit) { return d->rewind && (!d->checkpoints || limit < INFINITY); }
+static bool wants_times(const berth_i_delta *d, double limit) {
+  return d->rewind && (!d->checkpoints || limit < INFINITY);
+}
 
 /* What is not allowed, and what stops short, is run from the start for the fault. */
 static bool run_moved(berth_i_delta *d, double limit, berth_i_verdict *out) {
@@ -236,7 +248,8 @@ static bool run_moved(berth_i_delta *d, double limit, berth_i_verdict *out) {
   berth_i_moves m = moves_of(d, d->n_moved);
   bool may = allowed(d);
   d->resumed = false;
-  d->rewound = may && wants_times(d, limit) && berth_i_rewind_try(d->fast, d->rewind, d->quick, &m, allowing, &d->ended);
+  d->rewound = may && wants_times(d, limit)
+               && berth_i_rewind_try(d->fast, d->rewind, d->quick, &m, allowing, &d->ended);
   if (d->rewound) return account(d, out);
   return (may && resume(d, allowing, out)) || run_whole(d, limit, out);
 }
@@ -269,8 +282,11 @@ void berth_i_delta_accept(berth_i_delta *d) {
   berth_i_moves m = moves_of(d, d->n_moved);
   if (d->rewind && d->rewound) berth_i_rewind_accept(d->fast, d->rewind, d->quick, &m);
   else if (d->rewind) d->has_base = log_base(d);
-  if (d->checkpoints && d->resumed) berth_i_checkpoints_accept(d->plan, d->checkpoints, d->state, &m);
-  else if (d->checkpoints) d->has_base &= berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended);
+  if (d->checkpoints && d->resumed)
+    berth_i_checkpoints_accept(d->plan, d->checkpoints, d->state, &m);
+  else if (d->checkpoints)
+    d->has_base &=
+        berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended);
   d->n_moved = 0;
   d->tried = false;
 }

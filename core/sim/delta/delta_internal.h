@@ -4,7 +4,7 @@
 
 #include "sim/sim_internal.h"
 
-/* ---- rewinding: free links, push, fifo, no memory ------------------------------------------- */
+/* ---- rewinding: free links, push, fifo, no memory ---- */
 
 typedef struct berth_i_rewind berth_i_rewind;
 
@@ -20,17 +20,20 @@ bool berth_i_rewind_goes(const berth_i_sim_plan *p);
 berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out);
 /** Runs from the start; s has been reset. To be accepted.  @return false: it stopped short */
 bool berth_i_rewind_base(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s);
-/** The run of the moved placement, from where the moves begin to matter; the state is that of the last run.
+/** The run of the moved placement, from where the moves begin to matter; the state is that of the
+ * last run.
  *  @param limit units, rounding allowed for  @param ended grows by the ends simulated
  *  @return false: it stopped short */
-bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const berth_i_moves *m, double limit,
-                        int64_t *ended);
-/** The last run becomes the base; it was whole.  @param m of the try; n < 0: it was the run of a new base */
-void berth_i_rewind_accept(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const berth_i_moves *m);
+bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s,
+                        const berth_i_moves *m, double limit, int64_t *ended);
+/** The last run becomes the base; it was whole. @param m of the try; n < 0: it was the run of a new
+ * base */
+void berth_i_rewind_accept(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s,
+                           const berth_i_moves *m);
 /** Completes the state of the last run, which was whole, by what came before. */
 void berth_i_rewind_restore(berth_i_rewind *r, berth_i_sim_state *s, const int32_t *device);
 
-/* ---- checkpoints: everything in order EVENT -------------------------------------------------- */
+/* ---- checkpoints: everything in order EVENT ---- */
 
 typedef struct berth_i_checkpoints berth_i_checkpoints;
 
@@ -39,35 +42,41 @@ bool berth_i_checkpoints_go(const berth_i_sim_plan *p);
 /** To be released if it failed, too. */
 berth_status berth_i_checkpoints_new(const berth_i_sim_plan *p, berth_i_checkpoints **out);
 void berth_i_checkpoints_release(const berth_i_sim_plan *p, berth_i_checkpoints *c);
-/** Runs from the start.  @param ended grows by the ends simulated  @return false: it stopped short; there is no base */
-bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const int32_t *device,
-                              int64_t *ended);
+/** Runs from the start. @param ended grows by the ends simulated @return false: it stopped short;
+ * there is no base */
+bool berth_i_checkpoints_base(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                              berth_i_sim_state *s, const int32_t *device, int64_t *ended);
 /** The run of the moved placement; s is whole afterwards.  @param limit units, rounding allowed for
  *  @return false: it stopped short */
-bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i_sim_state *s, const berth_i_moves *m,
-                             double limit, int64_t *ended);
+bool berth_i_checkpoints_try(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                             berth_i_sim_state *s, const berth_i_moves *m, double limit,
+                             int64_t *ended);
 /** The last try becomes the base; it was whole. s may be that of another run. */
-void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *c, const berth_i_sim_state *s,
-                                const berth_i_moves *m);
+void berth_i_checkpoints_accept(const berth_i_sim_plan *p, berth_i_checkpoints *c,
+                                const berth_i_sim_state *s, const berth_i_moves *m);
 
-/* ---- tries ------------------------------------------------------------------------------------ */
+/* ---- tries ---- */
 
 typedef struct berth_i_delta {
   berth_i_pool pool;
-  const berth_i_sim_plan *plan, *fast; /* fast: times alone; the plan itself if it has no memory to account for */
+  const berth_i_sim_plan *plan, *fast; /* fast: times alone; the plan itself if it has no memory to
+                                          account for */
   berth_i_sim_state *state;            /* of the plan; borrowed */
   berth_i_sim_state *quick;            /* of fast; NULL: there is nothing to rewind */
   berth_i_rewind *rewind;              /* NULL: times take more than that */
-  berth_i_checkpoints *checkpoints;    /* of the plan; NULL: the rewind tells all, or every try is a run from the start */
+  berth_i_checkpoints *checkpoints;    /* of the plan; NULL: the rewind tells all, or every try is a
+                                          run from the start */
   int32_t *device;                     /* [n_ops] of the base, with the last try's changes */
-  int32_t *moved, *before;             /* [n_ops] ops of the last try and their devices in the base */
+  int32_t *moved, *before;             /* [n_ops] ops of the last try and their devices in the
+                                          base */
   uint8_t *is_moved;                   /* [n_ops] */
   int32_t *group_size, *group_moved;   /* [n_groups] NULL: no groups */
   int32_t *group_first;                /* [n_groups] */
   int32_t n_moved;
   bool has_base;
   bool tried;                          /* the last try can be accepted */
-  bool rewound, resumed;               /* ... it was made by rewinding; from a checkpoint, or both */
+  bool rewound, resumed;               /* ... it was made by rewinding; from a checkpoint, or
+                                          both */
   const berth_i_sim_plan *last_plan;   /* of the last run; NULL: it tells no chain */
   const berth_i_sim_state *last;
   int64_t ended;                       /* ops whose ends have been simulated */
@@ -80,17 +89,19 @@ typedef struct berth_i_verdict {
   bool cut;         /* memory has not been looked at */
 } berth_i_verdict;
 
-/** What a delta needs of its plans. *fast: the plan for times alone; NULL: p is that, or there is nothing to rewind. */
+/** What a delta needs of its plans. *fast: the plan for times alone; NULL: p is that, or there is
+ * nothing to rewind. */
 berth_status berth_i_delta_plans(berth_i_sim_plan *p, berth_i_sim_plan **fast);
 /** Tries cost less than runs. */
 bool berth_i_delta_pays(const berth_i_sim_plan *p, const berth_i_sim_plan *fast);
 /** Plans from above; they and the state outlive it. */
-berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast, berth_i_sim_state *state,
-                               berth_i_delta **out);
+berth_status berth_i_delta_new(const berth_i_sim_plan *p, const berth_i_sim_plan *fast,
+                               berth_i_sim_state *state, berth_i_delta **out);
 void berth_i_delta_release(berth_i_delta *d);
 /** @return false: the fault is in d->state, and there is no base */
 bool berth_i_delta_base(berth_i_delta *d, const int32_t *device, berth_i_verdict *out);
-/** A try: begin, moves, and the run. Ops are in range; of several devices for one op the last counts. There is a base. */
+/** A try: begin, moves, and the run. Ops are in range; of several devices for one op the last
+ * counts. There is a base. */
 void berth_i_delta_begin(berth_i_delta *d);
 void berth_i_delta_move(berth_i_delta *d, int32_t op, int32_t device);
 /** @param limit units  @return false: the fault is in d->state; the base stays */
@@ -109,7 +120,8 @@ struct berth_sim {
   berth_i_sim_plan *fast;  /* of the delta; NULL: it needs none */
   berth_i_delta *delta;    /* NULL: there was no base yet */
   bool last_is_delta;      /* the last run was a base or a try */
-  bool running;            /* its cost's functions and the hooks may call it meanwhile, and are refused */
+  bool running;            /* its cost's functions and the hooks may call it meanwhile, and are
+                              refused */
   int64_t ended;           /* in other runs */
 };
 

@@ -1,5 +1,6 @@
-/* How long it takes at least from the start of an op to the end of all on given devices, transfers included; whoever shares the
- * links, they take no less. What a move changes is found backwards from it, and put back after the try. */
+/* How long it takes at least from the start of an op to the end of all on given devices, transfers
+ * included; whoever shares the links, they take no less. What a move changes is found backwards
+ * from it, and put back after the try. */
 #include "checkpoints_internal.h"
 #include "rewind_internal.h"
 
@@ -16,9 +17,11 @@ berth_status berth_i_paths_init(const berth_i_sim_plan *p, berth_i_pool *pool, b
   return BERTH_OK;
 }
 
-static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *device) {
+static void all_tails(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s,
+                      const int32_t *device) {
   const int32_t *topo = p->cost->g->topo;
-  for (int32_t i = p->n_ops - 1; i >= 0; i--) x->tail[topo[i]] = berth_i_placed_tail(p, x->tail, s, device, topo[i]);
+  for (int32_t i = p->n_ops - 1; i >= 0; i--)
+    x->tail[topo[i]] = berth_i_placed_tail(p, x->tail, s, device, topo[i]);
   x->known = true;
 }
 
@@ -37,7 +40,8 @@ static int32_t flag_moved(const berth_i_sim_plan *p, berth_i_paths *x, const ber
   return last;
 }
 
-static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const berth_i_moves *m) {
+static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s,
+                   const berth_i_moves *m) {
   const int32_t *topo = p->cost->g->topo;
   x->n = 0;
   for (int32_t i = flag_moved(p, x, m); i >= 0; i--) {
@@ -54,7 +58,8 @@ static void change(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_si
   }
 }
 
-const double *berth_i_paths_move(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const int32_t *base,
+const double *berth_i_paths_move(const berth_i_sim_plan *p, berth_i_paths *x,
+                                 const berth_i_sim_state *s, const int32_t *base,
                                  const berth_i_moves *m) {
   if (!x->known) all_tails(p, x, s, base);
   change(p, x, s, m);
@@ -68,7 +73,8 @@ void berth_i_paths_back(berth_i_paths *x) {
   }
 }
 
-void berth_i_paths_keep(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s, const berth_i_moves *m) {
+void berth_i_paths_keep(const berth_i_sim_plan *p, berth_i_paths *x, const berth_i_sim_state *s,
+                        const berth_i_moves *m) {
   if (x->known) change(p, x, s, m);
   x->n = 0;
 }

@@ -1,21 +1,25 @@
-/* Free links, push, FIFO: what a placement does up to some event is known from the log of the base, so the state before any event
- * is made anew from the log, and only for the ops that start from there on. No copies of states are kept.
+/* Free links, push, FIFO: what a placement does up to some event is known from the log of the base,
+ * so the state before any event is made anew from the log, and only for the ops that start from
+ * there on. No copies of states are kept.
  *
- * With free links a moved op matters to others from its place in the queues on: on the device that it leaves, from its start
- * there; on the device that it comes to, from the first end of an op there at which it is next in line. What it reads from
- * producers that ended before arrives when it always would have from there, and draws the same insertion numbers. */
+ * With free links a moved op matters to others from its place in the queues on: on the device that
+ * it leaves, from its start there; on the device that it comes to, from the first end of an op
+ * there at which it is next in line. What it reads from producers that ended before arrives when it
+ * always would have from there, and draws the same insertion numbers. */
 #include "rewind_internal.h"
 
 /* So that marks take no more room than the log. */
 static int32_t step_of(const berth_i_sim_plan *p) { return p->n_devices > 64 ? p->n_devices : 64; }
-static size_t n_marks(const berth_i_sim_plan *p) { return 2 * (size_t)p->n_ops / (size_t)step_of(p) + 1; }
-
-bool berth_i_rewind_goes(const berth_i_sim_plan *p) {
-  return p->plain && p->o.dispatch == BERTH_DISPATCH_FIFO && p->tail && p->in_edge && p->n_ops > 0 &&
-         p->cost->g->n_collectives == 0;
+static size_t n_marks(const berth_i_sim_plan *p) {
+  return 2 * (size_t)p->n_ops / (size_t)step_of(p) + 1;
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+bool berth_i_rewind_goes(const berth_i_sim_plan *p) {
+  return p->plain && p->o.dispatch == BERTH_DISPATCH_FIFO && p->tail && p->in_edge && p->n_ops > 0
+         && p->cost->g->n_collectives == 0;
+}
+
+/* ---- life ---- */
 
 berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out) {
   size_t n = (size_t)p->n_ops, d = (size_t)p->n_devices, marks = n_marks(p);
@@ -48,24 +52,27 @@ berth_status berth_i_rewind_new(const berth_i_sim_plan *p, berth_i_rewind **out)
   return BERTH_OK;
 }
 
-/* ---- small things -------------------------------------------------------------------------- */
+/* ---- small things ---- */
 
 static double work_of(const berth_i_sim_plan *p, int32_t op, int32_t device) {
   return p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[device]];
 }
 
-static double arrival_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge, double end, int32_t from,
-                         int32_t to) {
+static double arrival_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge,
+                         double end, int32_t from, int32_t to) {
   if (from == to) return end;
-  return end + (p->edge_time ? p->edge_time[edge] : berth_i_transfer_units(p, s, p->edge_tensor[edge], from, to));
+  return end
+         + (p->edge_time ? p->edge_time[edge]
+                         : berth_i_transfer_units(p, s, p->edge_tensor[edge], from, to));
 }
 
 static int32_t log_length(const berth_i_sim_plan *p) { return 2 * p->n_ops; }
 
-/* ---- marks --------------------------------------------------------------------------------- */
+/* ---- marks ---- */
 
 /* From the mark before `place` on. Sums are never taken from: they do not drift. */
-static void set_marks(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_t *device, int32_t place) {
+static void set_marks(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_t *device,
+                      int32_t place) {
   size_t d = (size_t)p->n_devices, mark = (size_t)(place / r->step);
   int32_t end = log_length(p);
   memcpy(r->load, &r->begun[mark * d], d * sizeof *r->load);
@@ -96,7 +103,8 @@ static void clear_first_mark(const berth_i_sim_plan *p, berth_i_rewind *r) {
   r->ended[0] = 0;
 }
 
-static int32_t last_on(const berth_i_sim_plan *p, const berth_i_rewind *r, const int32_t *device, int32_t d, int32_t place) {
+static int32_t last_on(const berth_i_sim_plan *p, const berth_i_rewind *r, const int32_t *device,
+                       int32_t d, int32_t place) {
   int32_t mark = place / r->step, op = r->on[(size_t)mark * (size_t)p->n_devices + (size_t)d];
   for (int32_t i = mark * r->step; i < place; i++) {
     if (r->at[i] >= 0 && device[r->at[i]] == d) op = r->at[i];
@@ -121,7 +129,7 @@ static void look_back(const berth_i_sim_plan *p, berth_i_rewind *r, const int32_
   }
 }
 
-/* ---- where moves begin to matter ------------------------------------------------------------- */
+/* ---- where moves begin to matter ---- */
 
 /* Of the event at `place`, or of one soon after: the last entry is an end. */
 static double time_at(const berth_i_rewind *r, int32_t place) {
@@ -141,8 +149,9 @@ static int32_t place_of(const berth_i_sim_plan *p, const berth_i_rewind *r, doub
 }
 
 /* Delivers what producers that ended before `place` have sent. @return inputs that are missing */
-static int32_t known_inputs(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device,
-                            int32_t op, int32_t place, berth_i_ready *e) {
+static int32_t known_inputs(const berth_i_sim_plan *p, const berth_i_rewind *r,
+                            const berth_i_sim_state *s, const int32_t *device, int32_t op,
+                            int32_t place, berth_i_ready *e) {
   const berth_graph *g = p->cost->g;
   int32_t missing = 0;
   e->time = 0;
@@ -165,11 +174,14 @@ static int32_t known_inputs(const berth_i_sim_plan *p, const berth_i_rewind *r, 
 }
 
 /* Where the op begins to matter on the device that it comes to; `before` if not before that. */
-static int32_t comes_in(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device,
-                        int32_t op, int32_t before) {
+static int32_t comes_in(const berth_i_sim_plan *p, const berth_i_rewind *r,
+                        const berth_i_sim_state *s, const int32_t *device, int32_t op,
+                        int32_t before) {
   berth_i_ready mine;
   int32_t place;
-  if (known_inputs(p, r, s, device, op, before, &mine) > 0 || (place = place_of(p, r, mine.time)) >= before) return before;
+  if (known_inputs(p, r, s, device, op, before, &mine) > 0
+      || (place = place_of(p, r, mine.time)) >= before)
+    return before;
   int32_t on = last_on(p, r, device, device[op], place);
   if (on == BERTH_NONE || r->op[on].end_at < place) return place; /* the device is idle */
   berth_i_ready next;
@@ -188,8 +200,8 @@ static int32_t first_of_event(const berth_i_rewind *r, int32_t place) {
   return r->op[r->at[place]].before == ~r->at[place - 1] ? place - 1 : place;
 }
 
-static int32_t first_that_matters(const berth_i_sim_plan *p, const berth_i_rewind *r, const berth_i_sim_state *s,
-                                  const berth_i_moves *m) {
+static int32_t first_that_matters(const berth_i_sim_plan *p, const berth_i_rewind *r,
+                                  const berth_i_sim_state *s, const berth_i_moves *m) {
   int32_t i, place = log_length(p) - 1; /* the last end, if nothing moves */
   for (i = 0; i < m->n; i++) {
     if (r->op[m->op[i]].start_at < place) place = r->op[m->op[i]].start_at;
@@ -198,15 +210,17 @@ static int32_t first_that_matters(const berth_i_sim_plan *p, const berth_i_rewin
   return first_of_event(r, place);
 }
 
-/* ---- the state before an event ---------------------------------------------------------------- */
+/* ---- the state before an event ---- */
 
 static void line_up(berth_i_sim_state *s, berth_i_sim_device *v, berth_i_ready e) {
   int32_t i;
-  for (i = v->tail++; i > v->head && berth_i_ready_before(e, s->pending[i - 1]); i--) s->pending[i] = s->pending[i - 1];
+  for (i = v->tail++; i > v->head && berth_i_ready_before(e, s->pending[i - 1]); i--)
+    s->pending[i] = s->pending[i - 1];
   s->pending[i] = e;
 }
 
-static void clear_devices(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_i_sim_state *s) {
+static void clear_devices(const berth_i_sim_plan *p, const berth_i_rewind *r,
+                          berth_i_sim_state *s) {
   int32_t at = 0;
   for (int32_t d = 0; d < p->n_devices; d++) {
     berth_i_sim_device *v = &s->dev[d];
@@ -219,8 +233,8 @@ static void clear_devices(const berth_i_sim_plan *p, const berth_i_rewind *r, be
   }
 }
 
-static void put_back(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_i_sim_state *s, const int32_t *device,
-                     int32_t id) {
+static void put_back(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_i_sim_state *s,
+                     const int32_t *device, int32_t id) {
   berth_i_sim_op *op = &s->ops[id];
   int32_t d = device[id];
   op->time = 0;
@@ -257,7 +271,8 @@ static void show_device(const berth_i_rewind *r, berth_i_sim_state *s, int32_t d
   }
 }
 
-static void rewind_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const int32_t *device) {
+static void rewind_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s,
+                         const int32_t *device) {
   int32_t end = log_length(p);
   s->seq = r->seq[r->from];
   s->done = r->n_ended;
@@ -272,7 +287,7 @@ static void rewind_state(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_s
   for (int32_t d = 0; d < p->n_devices; d++) show_device(r, s, d);
 }
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static bool go_on(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s) {
   s->notes = &r->notes;
@@ -346,8 +361,8 @@ static bool ends_late(const berth_i_sim_plan *p, const berth_i_rewind *r, berth_
   return false;
 }
 
-bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const berth_i_moves *m, double limit,
-                        int64_t *ended) {
+bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s,
+                        const berth_i_moves *m, double limit, int64_t *ended) {
   s->limit = limit;
   s->cut = false;
   count_moves(p, r, m);
@@ -363,7 +378,7 @@ bool berth_i_rewind_try(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_si
   return whole;
 }
 
-/* ---- a new base ------------------------------------------------------------------------------------ */
+/* ---- a new base ---- */
 
 static void note_first_inputs(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t place) {
   int32_t op = ~r->at[place];
@@ -410,7 +425,8 @@ void berth_i_rewind_restore(berth_i_rewind *r, berth_i_sim_state *s, const int32
   if (r->valid < r->from) r->valid = r->from;
 }
 
-void berth_i_rewind_accept(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s, const berth_i_moves *m) {
+void berth_i_rewind_accept(const berth_i_sim_plan *p, berth_i_rewind *r, berth_i_sim_state *s,
+                           const berth_i_moves *m) {
   berth_i_rewind_restore(r, s, m->device);
   r->valid = log_length(p);
   forget_first_inputs(p, r);

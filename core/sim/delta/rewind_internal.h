@@ -18,7 +18,8 @@ struct berth_i_rewind {
   uint32_t *seq;            /* [2 * n_ops] */
   berth_i_record *op;       /* [n_ops] of the base */
   int32_t step;             /* log entries between two marks */
-  int32_t *on;              /* [n_marks * n_devices] last op that has started on each device before each mark */
+  int32_t *on;              /* [n_marks * n_devices] last op that has started on each device before
+                               each mark */
   double *begun;            /* [n_marks * n_devices] work that has started before */
   int32_t *ended;           /* [n_marks] */
   double *load;             /* [n_devices] of the base */
@@ -27,9 +28,10 @@ struct berth_i_rewind {
   int32_t *run;             /* [n_devices] last op that has started before `from` */
   int32_t n_ended;          /* ops that have ended before `from` */
   int32_t from;             /* where the run in hand has left the base */
-  int32_t valid;            /* the state is that of the base for what ended before this place in the log */
-  /* tails: least time from the start of an op to the end of all, on the devices of the base; for the run in hand those of the ops
-   * in `set` are others */
+  int32_t valid;            /* the state is that of the base for what ended before this place in the
+                               log */
+  /* tails: least time from the start of an op to the end of all, on the devices of the base; for
+   * the run in hand those of the ops in `set` are others */
   double *tail;             /* [n_ops] */
   int32_t *rank;            /* [n_ops] place in the topological order */
   int32_t *set;             /* [n_set] */
@@ -39,17 +41,19 @@ struct berth_i_rewind {
 };
 
 void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r);
-/** From the start of op to the end of all at least, transfers between these devices included.  @param tail [ops] known for its
- *  consumers */
-double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const berth_i_sim_state *s, const int32_t *device,
-                           int32_t op);
+/** From the start of op to the end of all at least, transfers between these devices included.
+ *  @param tail [ops] known for its consumers */
+double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail,
+                           const berth_i_sim_state *s, const int32_t *device, int32_t op);
 /** Of a new base, all. */
-void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device);
+void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
+                              const berth_i_sim_state *s, const int32_t *device);
 /** Those of the moved placement, for all ops that start from r->from on, until _back. */
-const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
-                                   const berth_i_moves *m);
+const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
+                                   const berth_i_sim_state *s, const berth_i_moves *m);
 void berth_i_rewind_tails_back(berth_i_rewind *r);
 /** The moved placement becomes the base. */
-void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const berth_i_moves *m);
+void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
+                              const berth_i_sim_state *s, const berth_i_moves *m);
 
 #endif

@@ -1,6 +1,7 @@
-/* How long it takes at least from the start of an op to the end of all on given devices, transfers included: what cuts a try
- * short. Of a base they are kept. A move changes those of the moved op and of what leads to it; of these a try needs only the
- * ones that start after it has left the base, mostly few. */
+/* How long it takes at least from the start of an op to the end of all on given devices, transfers
+ * included: what cuts a try short. Of a base they are kept. A move changes those of the moved op
+ * and of what leads to it; of these a try needs only the ones that start after it has left the
+ * base, mostly few. */
 #include "base/plain_heap_internal.h"
 #include "rewind_internal.h"
 
@@ -9,13 +10,15 @@ void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r) {
 }
 
 /* A tensor that cannot come at all is told by the run. */
-static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge, int32_t from, int32_t to) {
-  double t = p->edge_time ? p->edge_time[edge] : berth_i_transfer_units(p, s, p->edge_tensor[edge], from, to);
+static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge,
+                          int32_t from, int32_t to) {
+  double t = p->edge_time ? p->edge_time[edge]
+                          : berth_i_transfer_units(p, s, p->edge_tensor[edge], from, to);
   return t < INFINITY ? t : 0;
 }
 
-double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const berth_i_sim_state *s, const int32_t *device,
-                           int32_t op) {
+double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail,
+                           const berth_i_sim_state *s, const int32_t *device, int32_t op) {
   int32_t d = device[op];
   double after = 0;
   for (int32_t e = p->edge_at[op]; e < p->edge_at[op + 1]; e++) {
@@ -27,12 +30,14 @@ double berth_i_placed_tail(const berth_i_sim_plan *p, const double *tail, const 
   return after + p->work[(size_t)op * (size_t)p->cost->n_classes + (size_t)p->cost->class_of[d]];
 }
 
-void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s, const int32_t *device) {
+void berth_i_rewind_all_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
+                              const berth_i_sim_state *s, const int32_t *device) {
   const int32_t *topo = p->cost->g->topo;
-  for (int32_t i = p->n_ops - 1; i >= 0; i--) r->tail[topo[i]] = berth_i_placed_tail(p, r->tail, s, device, topo[i]);
+  for (int32_t i = p->n_ops - 1; i >= 0; i--)
+    r->tail[topo[i]] = berth_i_placed_tail(p, r->tail, s, device, topo[i]);
 }
 
-/* ---- for a try ------------------------------------------------------------------------------------ */
+/* ---- for a try ---- */
 
 static void include(berth_i_rewind *r, int32_t op) {
   if (r->in_set[op] || r->op[op].start_at < r->from) return;
@@ -71,8 +76,8 @@ static void forget_set(berth_i_rewind *r) {
   r->n_set = 0;
 }
 
-const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
-                                   const berth_i_moves *m) {
+const double *berth_i_rewind_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
+                                   const berth_i_sim_state *s, const berth_i_moves *m) {
   if (!gather(p, r, m)) {
     forget_set(r);
     return p->tail; /* those without transfers hold for every placement */
@@ -90,15 +95,15 @@ void berth_i_rewind_tails_back(berth_i_rewind *r) {
   forget_set(r);
 }
 
-/* ---- for a new base ---------------------------------------------------------------------------------- */
+/* ---- for a new base ---- */
 
 static void flag_producers(const berth_i_sim_plan *p, berth_i_rewind *r, int32_t op) {
   const berth_graph *g = p->cost->g;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) r->in_set[g->producer[g->in[i]]] = 1;
 }
 
-void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r, const berth_i_sim_state *s,
-                              const berth_i_moves *m) {
+void berth_i_rewind_new_tails(const berth_i_sim_plan *p, berth_i_rewind *r,
+                              const berth_i_sim_state *s, const berth_i_moves *m) {
   const int32_t *topo = p->cost->g->topo;
   int32_t last = -1;
   berth_i_rewind_tails_back(r);

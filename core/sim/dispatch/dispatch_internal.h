@@ -1,5 +1,5 @@
-/* Dispatch orders: which of the ready ops an idle device runs next. One descriptor per file and order; the list of them is
- * BERTH_DISPATCHES in sim.h. To add one: spec/recipes/dispatch.c. */
+/* Dispatch orders: which of the ready ops an idle device runs next. One descriptor per file and
+ * order; the list of them is BERTH_DISPATCHES in sim.h. To add one: spec/recipes/dispatch.c. */
 #ifndef BERTH_DISPATCH_INTERNAL_H
 #define BERTH_DISPATCH_INTERNAL_H
 
@@ -21,13 +21,16 @@ typedef struct berth_i_dispatch {
   /** KEYED, or NULL: numbers that the graph and the options alone decide.  @param key [ops] out */
   berth_status (*prepare)(berth_cost *cost, const berth_sim_options *o, double *key);
   /** KEYED: the key of an op that has become ready. The noise is not known to it.
-   *  @param prepared [ops]; NULL without prepare  @param time of the op on its device  @param place number in order of readiness */
+   *  @param prepared [ops]; NULL without prepare @param time of the op on its device @param place
+   *         number in order of readiness */
   double (*key)(const double *prepared, int32_t op, double time, double place);
 } berth_i_dispatch;
 
 extern const berth_choice *const berth_i_dispatch_choices[]; /* NULL-terminated */
 const berth_i_dispatch *berth_i_dispatch_of(berth_dispatch d);
 /** Ready ops are kept by a key. */
-static inline bool berth_i_compares(berth_dispatch d) { return berth_i_dispatch_of(d)->kind == BERTH_I_DISPATCH_KEYED; }
+static inline bool berth_i_compares(berth_dispatch d) {
+  return berth_i_dispatch_of(d)->kind == BERTH_I_DISPATCH_KEYED;
+}
 
 #endif

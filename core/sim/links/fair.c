@@ -1,7 +1,9 @@
-/* Fair sharing: after its latency a transfer is a flow; the flows share the bandwidths of the links max-min fairly, anew at each
- * instant at which one starts or ends. A class counts the bytes that each of its flows has had since the class was last empty;
- * a flow ends at a mark on that count, so a change of rate costs per class, and flows that keep their rate are not touched. Only
- * classes that hang together by links with a change are shared out again, by progressive filling: rounds x links of these. */
+/* Fair sharing: after its latency a transfer is a flow; the flows share the bandwidths of the links
+ * max-min fairly, anew at each instant at which one starts or ends. A class counts the bytes that
+ * each of its flows has had since the class was last empty; a flow ends at a mark on that count, so
+ * a change of rate costs per class, and flows that keep their rate are not touched. Only classes
+ * that hang together by links with a change are shared out again, by progressive filling: rounds x
+ * links of these. */
 #include "sim/sim_internal.h"
 
 typedef struct flows {
@@ -21,8 +23,10 @@ typedef struct shared_link {
 struct berth_i_fair {
   flows *k;                /* [n] classes */
   berth_i_slots ends;      /* [n or 1] first end of each class */
-  berth_i_ready *flow;     /* [n_edges + n_flows] by mark; n_edges + id: of that collective, so also in the next */
-  berth_i_ready *waiting;  /* [n_edges + n_collectives] transfers and collectives by the end of their latency */
+  berth_i_ready *flow;     /* [n_edges + n_flows] by mark; n_edges + id: of that collective, so also
+                              in the next */
+  berth_i_ready *waiting;  /* [n_edges + n_collectives] transfers and collectives by the end of
+                              their latency */
   shared_link *link;       /* [n_links] */
   int32_t *active;         /* classes on each link: slices by plan->classes->on_link */
   int32_t *place;          /* parallel to plan->classes->link: where in the slice the class is */
@@ -32,11 +36,13 @@ struct berth_i_fair {
   int32_t n_waiting, n_changed, n_links, n_classes;
 };
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static size_t n_active(const berth_i_sim_plan *p) { return (size_t)p->classes->at[p->classes->n]; }
 
-static size_t most_flows(const berth_i_sim_plan *p) { return (size_t)p->n_edges + (size_t)p->n_flows; }
+static size_t most_flows(const berth_i_sim_plan *p) {
+  return (size_t)p->n_edges + (size_t)p->n_flows;
+}
 
 berth_i_fair *berth_i_fair_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
   size_t n = (size_t)p->classes->n, m = (size_t)p->n_edges, links = (size_t)p->cost->t->n_links;
@@ -57,10 +63,12 @@ berth_i_fair *berth_i_fair_new(const berth_i_sim_plan *p, berth_i_pool *pool) {
 }
 
 static int32_t class_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
-  return p->classes->of_pair[berth_i_pair(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy))];
+  return p->classes->of_pair[berth_i_pair(p->cost->t, berth_i_copy_src(p, s, copy),
+                                          berth_i_copy_dst(p, s, copy))];
 }
 
-/* What a collective does with its flows: class by class, those without bytes or without links of finite bandwidth are left out.
+/* What a collective does with its flows: class by class, those without bytes or without links of
+ * finite bandwidth are left out.
  * */
 typedef struct streams {
   const berth_i_sim_plan *p;
@@ -111,7 +119,8 @@ void berth_i_fair_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 static void copy_flows(const berth_i_sim_plan *p, berth_i_fair *dst, const berth_i_fair *src) {
   for (int32_t i = 0; i < p->classes->n; i++) {
     const flows *k = &src->k[i];
-    if (k->n > 0) memcpy(&dst->flow[dst->k[i].base], &src->flow[k->base], (size_t)k->n * sizeof *dst->flow);
+    if (k->n > 0)
+      memcpy(&dst->flow[dst->k[i].base], &src->flow[k->base], (size_t)k->n * sizeof *dst->flow);
   }
 }
 
@@ -120,10 +129,12 @@ static void slice_again(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   slice_flows(p, s);
 }
 
-void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const berth_i_sim_state *src, bool moved) {
+void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst,
+                       const berth_i_sim_state *src, bool moved) {
   berth_i_fair *x = dst->links.fair;
   const berth_i_fair *y = src->links.fair;
-  size_t n = (size_t)p->classes->n, links = (size_t)p->cost->t->n_links, padded = ((size_t)y->ends.n + 1) & ~(size_t)1;
+  size_t n = (size_t)p->classes->n, links = (size_t)p->cost->t->n_links,
+         padded = ((size_t)y->ends.n + 1) & ~(size_t)1;
   if (n > 0) memcpy(x->k, y->k, n * sizeof *x->k);
   if (moved) slice_again(p, dst);
   copy_flows(p, x, y);
@@ -133,12 +144,13 @@ void berth_i_fair_copy(const berth_i_sim_plan *p, berth_i_sim_state *dst, const 
   if (n_active(p) > 0) memcpy(x->place, y->place, n_active(p) * sizeof *x->place);
   if (y->n_changed > 0) memcpy(x->changed, y->changed, (size_t)y->n_changed * sizeof *x->changed);
   memcpy(x->ends.at, y->ends.at, padded * sizeof *x->ends.at);
-  if (x->ends.winner) memcpy(x->ends.winner, y->ends.winner, 2 * (size_t)x->ends.width * sizeof *x->ends.winner);
+  if (x->ends.winner)
+    memcpy(x->ends.winner, y->ends.winner, 2 * (size_t)x->ends.width * sizeof *x->ends.winner);
   x->n_waiting = y->n_waiting;
   x->n_changed = y->n_changed;
 }
 
-/* ---- classes on links ------------------------------------------------------------------------------ */
+/* ---- classes on links ---- */
 
 static void mark_changed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_fair *f = s->links.fair;
@@ -172,14 +184,15 @@ static void deactivate(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k) {
   }
 }
 
-/* ---- flows ------------------------------------------------------------------------------------------ */
+/* ---- flows ---- */
 
 static void bring_up(flows *k, double now) {
   k->had += k->rate * (now - k->since);
   k->since = now;
 }
 
-static void join(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, int32_t copy, uint32_t seq, double bytes) {
+static void join(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id, int32_t copy,
+                 uint32_t seq, double bytes) {
   berth_i_fair *f = s->links.fair;
   flows *k = &f->k[id];
   if (k->n == 0) {
@@ -208,7 +221,7 @@ static int32_t leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id
   return e.op;
 }
 
-/* ---- sharing out -------------------------------------------------------------------------------------- */
+/* ---- sharing out ---- */
 
 static void include_link(berth_i_fair *f, int32_t link) {
   shared_link *l = &f->link[link];
@@ -221,7 +234,8 @@ static void include_class(const berth_i_sim_plan *p, berth_i_fair *f, int32_t k)
   if (f->k[k].in) return;
   f->k[k].in = true;
   f->classes[f->n_classes++] = k;
-  for (int32_t i = p->classes->at[k]; i < p->classes->at[k + 1]; i++) include_link(f, p->classes->link[i]);
+  for (int32_t i = p->classes->at[k]; i < p->classes->at[k + 1]; i++)
+    include_link(f, p->classes->link[i]);
 }
 
 /* All that hangs together with a change; the list of links grows on the way. */
@@ -245,7 +259,8 @@ static void gather(const berth_i_sim_plan *p, berth_i_fair *f) {
   }
 }
 
-/* Drops links that are done. @return the one that gives each flow least; BERTH_NONE: all have their rate */
+/* Drops links that are done. @return the one that gives each flow least; BERTH_NONE: all have their
+ * rate */
 static int32_t tightest(berth_i_fair *f, double *share) {
   int32_t kept = 0, best = BERTH_NONE;
   for (int32_t i = 0; i < f->n_links; i++) {
@@ -325,7 +340,7 @@ void berth_i_fair_pump(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   show_next_end(p, s);
 }
 
-/* ---- requests and ends ---------------------------------------------------------------------------------- */
+/* ---- requests and ends ---- */
 
 static void show_next_latency(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_i_fair *f = s->links.fair;
@@ -336,7 +351,10 @@ static void show_next_latency(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 /* Of latency and of bytes. */
 static double factor_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
   double factor = p->cost->transfer_factor;
-  return p->o.noise > 0 ? factor * berth_i_transfer_noise(p, s, p->edge_tensor[copy], berth_i_copy_dst(p, s, copy)) : factor;
+  return p->o.noise > 0 ? factor
+                              * berth_i_transfer_noise(p, s, p->edge_tensor[copy],
+                                                       berth_i_copy_dst(p, s, copy))
+                        : factor;
 }
 
 static void note_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
@@ -352,7 +370,8 @@ void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   size_t pair = berth_i_pair(t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
   bool control = p->cost->g->tensor_bytes[p->edge_tensor[copy]] == 0 && p->cost->free_control;
   s->copy[copy] = BERTH_I_COPY_SENT;
-  s->arrival[copy] = INFINITY; /* nobody knows yet; if the run stops short, it is one that comes too late */
+  s->arrival[copy] = INFINITY; /* nobody knows yet; if the run stops short, it is one that comes too
+                                  late */
   if (t->route_len[pair] < 0) return;
   note_request(p, s, copy);
   berth_i_ready e;

@@ -1,5 +1,6 @@
-/* Classes of flows: ordered pairs of devices whose routes cross the same links of finite bandwidth. Fair sharing gives all flows
- * of one class the same rate, so rates, and the work of finding them, are per class and not per flow. */
+/* Classes of flows: ordered pairs of devices whose routes cross the same links of finite bandwidth.
+ * Fair sharing gives all flows of one class the same rate, so rates, and the work of finding them,
+ * are per class and not per flow. */
 #include "sim/sim_internal.h"
 
 typedef struct making {
@@ -35,14 +36,17 @@ static uint32_t hash_of(const int32_t *links, int32_t n) {
 }
 
 static bool same_links(const berth_i_classes *c, int32_t k, const int32_t *links, int32_t n) {
-  return c->at[k + 1] - c->at[k] == n && memcmp(&c->link[c->at[k]], links, (size_t)n * sizeof *links) == 0;
+  return c->at[k + 1] - c->at[k] == n
+         && memcmp(&c->link[c->at[k]], links, (size_t)n * sizeof *links) == 0;
 }
 
 static berth_status add_class(making *m, int32_t n) {
   berth_i_classes *c = m->c;
-  berth_status st = berth_i_pool_grow(&m->p->pool, (void **)&c->at, &m->cap_at, (size_t)c->n + 2, sizeof *c->at);
+  berth_status st =
+      berth_i_pool_grow(&m->p->pool, (void **)&c->at, &m->cap_at, (size_t)c->n + 2, sizeof *c->at);
   if (st != BERTH_OK) return st;
-  st = berth_i_pool_grow(&m->p->pool, (void **)&c->link, &m->cap_link, (size_t)c->at[c->n] + (size_t)n, sizeof *c->link);
+  st = berth_i_pool_grow(&m->p->pool, (void **)&c->link, &m->cap_link,
+                         (size_t)c->at[c->n] + (size_t)n, sizeof *c->link);
   if (st != BERTH_OK) return st;
   memcpy(&c->link[c->at[c->n]], m->found, (size_t)n * sizeof *c->link);
   c->at[c->n + 1] = c->at[c->n] + n;
@@ -55,7 +59,8 @@ static berth_status class_of_pair(making *m, int32_t src, int32_t dst, int32_t *
   *out = BERTH_NONE;
   if (n == 0) return BERTH_OK;
   uint32_t i;
-  for (i = hash_of(m->found, n) & (m->width - 1); m->table[i] != BERTH_NONE; i = (i + 1) & (m->width - 1)) {
+  for (i = hash_of(m->found, n) & (m->width - 1); m->table[i] != BERTH_NONE;
+       i = (i + 1) & (m->width - 1)) {
     if (!same_links(m->c, m->table[i], m->found, n)) continue;
     *out = m->table[i];
     return BERTH_OK;
@@ -67,7 +72,9 @@ static berth_status class_of_pair(making *m, int32_t src, int32_t dst, int32_t *
 static berth_status classify(making *m) {
   int32_t d = m->p->n_devices;
   berth_status st;
-  if ((st = berth_i_pool_grow(&m->p->pool, (void **)&m->c->at, &m->cap_at, 1, sizeof *m->c->at)) != BERTH_OK) return st;
+  if ((st = berth_i_pool_grow(&m->p->pool, (void **)&m->c->at, &m->cap_at, 1, sizeof *m->c->at))
+      != BERTH_OK)
+    return st;
   m->c->at[0] = 0;
   for (int32_t src = 0; src < d; src++) {
     for (int32_t dst = 0; dst < d; dst++) {
@@ -79,7 +86,8 @@ static berth_status classify(making *m) {
 }
 
 static berth_status index_links(berth_i_sim_plan *p, berth_i_classes *c) {
-  if (!(c->owner = berth_i_pool_alloc(&p->pool, (size_t)c->at[c->n], sizeof *c->owner))) return berth_i_nomem(p->ctx);
+  if (!(c->owner = berth_i_pool_alloc(&p->pool, (size_t)c->at[c->n], sizeof *c->owner)))
+    return berth_i_nomem(p->ctx);
   for (int32_t k = 0; k < c->n; k++) {
     for (int32_t i = c->at[k]; i < c->at[k + 1]; i++) c->owner[i] = k;
   }

@@ -1,7 +1,7 @@
 /* Links: channels in closed form, waiting requests; ROUTE and FAIR have files of their own. */
 #include "sim/sim_internal.h"
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 size_t berth_i_links_channels(const berth_i_sim_plan *p) {
   size_t d = (size_t)p->n_devices;
@@ -51,7 +51,7 @@ void berth_i_links_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   l->n_requests = 0;
 }
 
-/* ---- closed form -------------------------------------------------------------------------------------- */
+/* ---- closed form ---- */
 
 typedef struct windows {
   double start, sent, arrival;
@@ -83,7 +83,8 @@ static windows both_channels(double *out, double *in, double from, double c) {
 }
 
 /* All links of the route, from when the last of them is free; without a route it never arrives. */
-static windows whole_route(const berth_i_sim_plan *p, double *until, int32_t src, int32_t dst, double from, double c) {
+static windows whole_route(const berth_i_sim_plan *p, double *until, int32_t src, int32_t dst,
+                           double from, double c) {
   const int32_t *links;
   int32_t n = berth_topology_route(p->cost->t, src, dst, &links);
   windows w;
@@ -94,7 +95,8 @@ static windows whole_route(const berth_i_sim_plan *p, double *until, int32_t src
   return w;
 }
 
-static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src, int32_t dst, double from, double c) {
+static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src, int32_t dst,
+                       double from, double c) {
   double none = 0;
   switch (p->o.links) {
   case BERTH_LINKS_FREE: return one_channel(&none, from, c);
@@ -109,16 +111,18 @@ static windows reserve(const berth_i_sim_plan *p, berth_i_links *l, int32_t src,
   return p->o.split_windows ? two_windows(out, in, from, c) : both_channels(out, in, from, c);
 }
 
-double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy, double from) {
+double berth_i_links_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy,
+                          double from) {
   double c = berth_i_copy_units(p, s, copy);
-  windows w = reserve(p, &s->links, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), from, c);
+  windows w =
+      reserve(p, &s->links, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), from, c);
   berth_i_links_note(p, s, copy, w.start, w.sent, w.arrival);
   s->copy[copy] = BERTH_I_COPY_SENT;
   s->arrival[copy] = w.arrival;
   return w.arrival;
 }
 
-/* ---- collectives, as far as devices have channels: in closed form, or in the queue ------------------------------ */
+/* ---- collectives, as far as devices have channels: in closed form, or in the queue ---- */
 
 typedef struct pair_windows {
   const berth_i_sim_plan *p;
@@ -126,7 +130,8 @@ typedef struct pair_windows {
 } pair_windows;
 
 /* PAIR: the channel of the pair; ROUTE: the links of its route. */
-static int32_t channels_of(const berth_i_sim_plan *p, int32_t src, int32_t dst, int32_t *pair, const int32_t **channels) {
+static int32_t channels_of(const berth_i_sim_plan *p, int32_t src, int32_t dst, int32_t *pair,
+                           const int32_t **channels) {
   if (p->o.links == BERTH_LINKS_ROUTE) return berth_topology_route(p->cost->t, src, dst, channels);
   *pair = (int32_t)berth_i_pair(p->cost->t, src, dst);
   *channels = pair;
@@ -163,8 +168,10 @@ static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, i
   const int32_t *device = &s->meet.device[p->seat_at[k]];
   size_t in = p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0;
   double *until = s->links.until, latest = s->now;
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+    latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+    until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
   return latest;
 }
 
@@ -204,9 +211,10 @@ void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
   }
 }
 
-/* ---- queues: a transfer waits until both its ends are free, then holds them -------------------------------- *
- * Of one ordered pair only the oldest request can be next, so a device has at most 2 * n_devices candidates. Whatever could
- * not start before waits for a channel that was busy then: only devices touched since need a look. */
+/* ---- queues: a transfer waits until both its ends are free, then holds them
+ * -------------------------------- * Of one ordered pair only the oldest request can be next, so a
+ * device has at most 2 * n_devices candidates. Whatever could not start before waits for a channel
+ * that was busy then: only devices touched since need a look. */
 
 static void touch(berth_i_sim_state *s, int32_t device) {
   berth_i_links *l = &s->links;
@@ -271,7 +279,8 @@ static int32_t oldest_of(const berth_i_sim_plan *p, const berth_i_links *l, int3
 
 static bool can_start(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t copy) {
   int32_t src = berth_i_copy_src(p, s, copy), dst = berth_i_copy_dst(p, s, copy);
-  return s->links.head[berth_i_pair(p->cost->t, src, dst)] == copy && !s->links.out_busy[src] && !s->links.in_busy[dst];
+  return s->links.head[berth_i_pair(p->cost->t, src, dst)] == copy && !s->links.out_busy[src]
+         && !s->links.in_busy[dst];
 }
 
 BERTH_I_INLINE void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
@@ -288,14 +297,17 @@ BERTH_I_INLINE void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state 
   berth_i_slot_set(&s->slots, p->n_devices + src, end, s->seq++);
 }
 
-/* Index in touched of the oldest that can start; choices that went stale are looked up again on the way. */
+/* Index in touched of the oldest that can start; choices that went stale are looked up again on the
+ * way. */
 BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_links *l = &s->links;
   int32_t best = BERTH_NONE;
   for (int32_t i = 0; i < l->n_touched; i++) {
     int32_t *choice = &l->choice[i];
-    if (*choice != BERTH_NONE && !can_start(p, s, *choice)) *choice = oldest_of(p, l, l->touched[i]);
-    if (*choice != BERTH_NONE && (best == BERTH_NONE || l->age[*choice] < l->age[l->choice[best]])) best = i;
+    if (*choice != BERTH_NONE && !can_start(p, s, *choice))
+      *choice = oldest_of(p, l, l->touched[i]);
+    if (*choice != BERTH_NONE && (best == BERTH_NONE || l->age[*choice] < l->age[l->choice[best]]))
+      best = i;
   }
   return best;
 }
@@ -317,12 +329,14 @@ static int32_t first_free(const berth_i_sim_plan *p, const berth_i_sim_state *s)
 
 static void set_channels(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, uint8_t busy) {
   const int32_t *device = &s->meet.device[p->seat_at[k]];
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
+  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+    s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
 }
 
 static void start_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t at) {
   int32_t k = s->meet.waiting[at];
-  for (s->meet.n_waiting--; at < s->meet.n_waiting; at++) s->meet.waiting[at] = s->meet.waiting[at + 1];
+  for (s->meet.n_waiting--; at < s->meet.n_waiting; at++)
+    s->meet.waiting[at] = s->meet.waiting[at + 1];
   set_channels(p, s, k, 1);
   berth_i_meeting_start(p, s, k, s->now);
 }
@@ -331,7 +345,8 @@ static void start_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_i_links *l = &s->links;
   int32_t best = best_choice(p, s), at = first_free(p, s);
-  if (at < s->meet.n_waiting && (best == BERTH_NONE || s->meet.one[s->meet.waiting[at]].age < l->age[l->choice[best]])) {
+  if (at < s->meet.n_waiting
+      && (best == BERTH_NONE || s->meet.one[s->meet.waiting[at]].age < l->age[l->choice[best]])) {
     start_meeting(p, s, at);
     return true;
   }

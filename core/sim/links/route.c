@@ -1,9 +1,10 @@
-/* Links held as whole routes: a transfer takes all links of its way for its whole time, or waits. Of one ordered pair of devices
- * only the oldest request can be next. A pair that cannot start is parked at one link that is busy; until that link is free it
- * need not be looked at again. A free link wakes its oldest pair, and the next one only while it stays free. So what is looked at
- * comes by age, and each look starts a transfer or parks the pair elsewhere. A collective is a pair of its own, n_devices^2 +
- * its id,
- * with one request for the routes of all pairs of devices that it uses. */
+/* Links held as whole routes: a transfer takes all links of its way for its whole time, or waits.
+ * Of one ordered pair of devices only the oldest request can be next. A pair that cannot start is
+ * parked at one link that is busy; until that link is free it need not be looked at again. A free
+ * link wakes its oldest pair, and the next one only while it stays free. So what is looked at comes
+ * by age, and each look starts a transfer or parks the pair elsewhere. A collective is a pair of
+ * its own, n_devices^2 + its id, with one request for the routes of all pairs of devices that it
+ * uses. */
 #include "sim/sim_internal.h"
 
 typedef struct parked {
@@ -27,9 +28,11 @@ struct berth_i_route {
   uint32_t n_requests;
 };
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-static size_t n_pairs(const berth_i_sim_plan *p) { return (size_t)p->n_devices * (size_t)p->n_devices; }
+static size_t n_pairs(const berth_i_sim_plan *p) {
+  return (size_t)p->n_devices * (size_t)p->n_devices;
+}
 
 static size_t n_parties(const berth_i_sim_plan *p) { return n_pairs(p) + (size_t)p->n_collectives; }
 
@@ -76,19 +79,22 @@ void berth_i_route_copy(const berth_i_sim_plan *p, berth_i_route *dst, const ber
   if (links > 0) memcpy(dst->is_freed, src->is_freed, links);
   if (src->n_freed > 0) memcpy(dst->freed, src->freed, (size_t)src->n_freed * sizeof *dst->freed);
   if (src->n_awake > 0) memcpy(dst->awake, src->awake, (size_t)src->n_awake * sizeof *dst->awake);
-  if (src->n_under_way > 0) memcpy(dst->under_way, src->under_way, (size_t)src->n_under_way * sizeof *dst->under_way);
+  if (src->n_under_way > 0)
+    memcpy(dst->under_way, src->under_way, (size_t)src->n_under_way * sizeof *dst->under_way);
   dst->n_freed = src->n_freed;
   dst->n_awake = src->n_awake;
   dst->n_under_way = src->n_under_way;
   dst->n_requests = src->n_requests;
 }
 
-/* ---- parked pairs ------------------------------------------------------------------------------- */
+/* ---- parked pairs ---- */
 
 static uint32_t age_of(const berth_i_route *r, int32_t pair) {
   return pair < r->n_pairs ? r->age[r->head[pair]] : r->met[pair - r->n_pairs];
 }
-static int32_t rank_of(const berth_i_route *r, int32_t pair) { return pair == BERTH_NONE ? 0 : r->pair[pair].rank; }
+static int32_t rank_of(const berth_i_route *r, int32_t pair) {
+  return pair == BERTH_NONE ? 0 : r->pair[pair].rank;
+}
 
 /* O(log); the depth of the calls is the length of the right spines. */
 static int32_t meld(berth_i_route *r, int32_t a, int32_t b) {
@@ -128,7 +134,7 @@ static void wake_oldest(berth_i_route *r, int32_t link) {
   awaken(r, pair, link);
 }
 
-/* ---- requests, starts, ends ----------------------------------------------------------------------- */
+/* ---- requests, starts, ends ---- */
 
 static int32_t route_of(const berth_i_sim_plan *p, int32_t pair, const int32_t **links) {
   return berth_topology_route(p->cost->t, pair / p->n_devices, pair % p->n_devices, links);
@@ -142,10 +148,12 @@ static void show_next_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy) {
   berth_i_route *r = s->links.route;
-  int32_t pair = (int32_t)berth_i_pair(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
+  int32_t pair =
+      (int32_t)berth_i_pair(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
   s->copy[copy] = BERTH_I_COPY_SENT;
   s->arrival[copy] = 0;
-  if (p->cost->t->route_len[pair] < 0) return; /* it never comes: the run stops short, and says so */
+  if (p->cost->t->route_len[pair] < 0) return; /* it never comes: the run stops short, and says
+                                                  so */
   r->age[copy] = r->n_requests++;
   r->next[copy] = BERTH_NONE;
   if (r->head[pair] == BERTH_NONE) {
@@ -158,7 +166,8 @@ void berth_i_route_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   r->tail[pair] = copy;
 }
 
-static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair, const int32_t *links, int32_t n) {
+static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t pair,
+                           const int32_t *links, int32_t n) {
   berth_i_route *r = s->links.route;
   int32_t copy = r->head[pair];
   double end = s->now + berth_i_copy_units(p, s, copy);
@@ -174,9 +183,10 @@ static void start_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int3
   berth_i_ready_up(r->under_way, r->n_under_way++, e);
 }
 
-/* ---- collectives --------------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
-/* A walk over the links of the routes of a collective; those of one link may come up several times. */
+/* A walk over the links of the routes of a collective; those of one link may come up several
+ * times. */
 typedef struct party {
   const berth_i_sim_plan *p;
   berth_i_route *r;
@@ -279,7 +289,8 @@ int32_t berth_i_route_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   berth_i_route *r = s->links.route;
   int32_t copy = berth_i_ready_pop(r->under_way, r->n_under_way--).op;
   const int32_t *links;
-  int32_t n = berth_topology_route(p->cost->t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy), &links);
+  int32_t n = berth_topology_route(p->cost->t, berth_i_copy_src(p, s, copy),
+                                   berth_i_copy_dst(p, s, copy), &links);
   for (int32_t i = 0; i < n; i++) free_link(r, links[i]);
   s->copy[copy] = BERTH_I_COPY_THERE;
   show_next_end(p, s);

@@ -1,7 +1,7 @@
 /* Collectives of a run: their seats, what they cost and hold once the placement is known. */
 #include "sim/sim_internal.h"
 
-/* ---- plan ------------------------------------------------------------------------------------- */
+/* ---- plan ---- */
 
 static int32_t room_for(const berth_i_sim_plan *p, int32_t k) {
   int32_t members = p->cost->g->collectives[k].n_members;
@@ -20,24 +20,30 @@ static berth_status count_flows(berth_i_sim_plan *p) {
     flows += berth_i_collective_most_flows(p->cost->g->collectives[k].kind, room_for(p, k));
   }
   if (flows > INT32_MAX) {
-    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "collectives of %.0f flows between devices", (double)flows);
+    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED, "collectives of %.0f flows between devices",
+                        (double)flows);
   }
   p->n_flows = (int32_t)flows;
   return BERTH_OK;
 }
 
 berth_status berth_i_meetings_plan(berth_i_sim_plan *p) {
-  p->meeting_slot = !p->contended ? p->n_devices : berth_i_on_links(p->o.links) ? p->n_devices + 2 : 2 * p->n_devices;
-  if (!(p->seat_at = berth_i_pool_alloc(&p->pool, (size_t)p->n_collectives + 1, sizeof *p->seat_at))) return berth_i_nomem(p->ctx);
+  p->meeting_slot = !p->contended                  ? p->n_devices
+                    : berth_i_on_links(p->o.links) ? p->n_devices + 2
+                                                   : 2 * p->n_devices;
+  if (!(p->seat_at =
+            berth_i_pool_alloc(&p->pool, (size_t)p->n_collectives + 1, sizeof *p->seat_at)))
+    return berth_i_nomem(p->ctx);
   p->seat_at[0] = 0;
   for (int32_t k = 0; k < p->n_collectives; k++) p->seat_at[k + 1] = p->seat_at[k] + room_for(p, k);
   p->n_seats = p->seat_at[p->n_collectives];
-  if (!(p->seat_owner = berth_i_pool_alloc(&p->pool, (size_t)p->n_seats, sizeof *p->seat_owner))) return berth_i_nomem(p->ctx);
+  if (!(p->seat_owner = berth_i_pool_alloc(&p->pool, (size_t)p->n_seats, sizeof *p->seat_owner)))
+    return berth_i_nomem(p->ctx);
   fill_seats(p);
   return count_flows(p);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static size_t most_members(const berth_i_sim_plan *p) {
   int32_t most = 0;
@@ -48,7 +54,8 @@ static size_t most_members(const berth_i_sim_plan *p) {
   return (size_t)most;
 }
 
-void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept, berth_i_meetings *x) {
+void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
+                           berth_i_meetings *x) {
   size_t n = (size_t)p->n_collectives;
   x->device = berth_i_pool_alloc(kept, (size_t)p->n_seats, sizeof *x->device);
   x->one = berth_i_pool_alloc(pool, n, sizeof *x->one);
@@ -56,10 +63,11 @@ void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_
   x->under_way = berth_i_pool_alloc(pool, n, sizeof *x->under_way);
   x->waiting = berth_i_pool_alloc(pool, n, sizeof *x->waiting);
   x->tail = berth_i_pool_alloc(pool, (size_t)p->n_ops, sizeof *x->tail);
-  if (p->cost->collective) x->member_device = berth_i_pool_alloc(pool, most_members(p), sizeof *x->member_device);
+  if (p->cost->collective)
+    x->member_device = berth_i_pool_alloc(pool, most_members(p), sizeof *x->member_device);
 }
 
-/* ---- prices ------------------------------------------------------------------------------------------- */
+/* ---- prices ---- */
 
 static void find_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   const berth_collective *c = &p->cost->g->collectives[k];
@@ -73,26 +81,33 @@ static void find_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   s->meet.one[k].n_devices = n;
 }
 
-static bool refuse_meeting(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t k, int32_t device, int32_t other) {
+static bool refuse_meeting(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t k, int32_t device,
+                           int32_t other) {
   s->fault.tensor = k;
   return berth_i_sim_refuse(s, kind, BERTH_NONE, device, other);
 }
 
-static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, berth_i_collective_price *price) {
+static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+                         berth_i_collective_price *price) {
   const berth_collective *c = &p->cost->g->collectives[k];
-  for (int32_t i = 0; i < c->n_members; i++) s->meet.member_device[i] = s->ops[c->members[i]].device;
+  for (int32_t i = 0; i < c->n_members; i++)
+    s->meet.member_device[i] = s->ops[c->members[i]].device;
   price->algorithm = BERTH_COLLECTIVE_FUNCTION;
-  s->fault.status = berth_i_collective_function(p->cost, k, c->n_members, s->meet.member_device, &price->seconds);
-  return s->fault.status == BERTH_OK || refuse_meeting(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
+  s->fault.status =
+      berth_i_collective_function(p->cost, k, c->n_members, s->meet.member_device, &price->seconds);
+  return s->fault.status == BERTH_OK
+         || refuse_meeting(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
 }
 
-static bool ask_price(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, berth_i_collective_price *price) {
+static bool ask_price(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+                      berth_i_collective_price *price) {
   int32_t n = s->meet.one[k].n_devices;
   if (p->cost->collective) return ask_function(p, s, k, price);
   price->algorithm = p->cost->algorithm;
   if (n < 2) return true;
   *price = berth_i_collective_built_in(p->cost, k, n, &s->meet.device[p->seat_at[k]]);
-  return price->src == BERTH_NONE || refuse_meeting(s, BERTH_I_FAULT_NO_MEETING, k, price->src, price->dst);
+  return price->src == BERTH_NONE
+         || refuse_meeting(s, BERTH_I_FAULT_NO_MEETING, k, price->src, price->dst);
 }
 
 static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
@@ -102,7 +117,8 @@ static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, in
 
 static bool flows(const berth_i_sim_plan *p, const berth_i_meeting *x) {
   if (p->o.links != BERTH_LINKS_FAIR || p->o.collectives != BERTH_COLLECTIVES_LINKS) return false;
-  return x->n_devices > 1 && x->algorithm != BERTH_COLLECTIVE_LINES && x->algorithm != BERTH_COLLECTIVE_FUNCTION;
+  return x->n_devices > 1 && x->algorithm != BERTH_COLLECTIVE_LINES
+         && x->algorithm != BERTH_COLLECTIVE_FUNCTION;
 }
 
 static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
@@ -122,7 +138,8 @@ static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   x->flows = 0;
   x->age = 0;
   x->late = 0;
-  return x->units <= p->horizon || refuse_meeting(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
+  return x->units <= p->horizon
+         || refuse_meeting(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
 }
 
 bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
@@ -135,7 +152,7 @@ bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s
   return priced;
 }
 
-/* ---- limits: the least time from the start of each op to the end of all, under this placement ------------- */
+/* ---- limits: least time from the start of each op to the end, under this placement ---- */
 
 static double longest_tail(const double *tail, int32_t n, const int32_t *ops) {
   double most = 0;
@@ -145,7 +162,8 @@ static double longest_tail(const double *tail, int32_t n, const int32_t *ops) {
 
 static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  double after = longest_tail(s->meet.tail, p->edge_at[op + 1] - p->edge_at[op], &p->edge_to[p->edge_at[op]]);
+  double after =
+      longest_tail(s->meet.tail, p->edge_at[op + 1] - p->edge_at[op], &p->edge_to[p->edge_at[op]]);
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     berth_i_meeting *x = &s->meet.one[g->wait[i]];
     const berth_collective *c = &g->collectives[g->wait[i]];
@@ -155,7 +173,8 @@ static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   return after;
 }
 
-/* Consumers come later in the topological order than members: `after` is looked up once for all of them. */
+/* Consumers come later in the topological order than members: `after` is looked up once for all of
+ * them. */
 void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_graph *g = p->cost->g;
   for (int32_t i = 0; i < p->n_collectives; i++) s->meet.one[i].after = p->o.noise > 0 ? 0 : -1;
@@ -178,7 +197,7 @@ bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   return true;
 }
 
-/* ---- what it is ------------------------------------------------------------------------------------------------ */
+/* ---- what it is ---- */
 
 double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
   const berth_collective *c = &p->cost->g->collectives[k];
@@ -186,9 +205,11 @@ double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state 
   return c->kind == BERTH_ALLGATHER ? c->bytes * s->meet.one[k].n_devices : c->bytes;
 }
 
-void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k, berth_i_flow_fn flow, void *ud) {
+void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
+                           berth_i_flow_fn flow, void *ud) {
   const berth_i_meeting *x = &s->meet.one[k];
-  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices, &s->meet.device[p->seat_at[k]], flow, ud);
+  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices, &s->meet.device[p->seat_at[k]],
+                           flow, ud);
 }
 
 int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat) {
@@ -196,7 +217,8 @@ int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, i
   int32_t lowest = BERTH_NONE;
   for (int32_t i = 0; i < c->n_members; i++) {
     int32_t op = c->members[i];
-    if (s->ops[op].device == s->meet.device[seat] && (lowest == BERTH_NONE || op < lowest)) lowest = op;
+    if (s->ops[op].device == s->meet.device[seat] && (lowest == BERTH_NONE || op < lowest))
+      lowest = op;
   }
   return lowest;
 }

@@ -22,7 +22,8 @@ static void check_limit(berth_i_sim_state *s, const berth_i_meeting *x) {
   s->limit = x->end + x->after;
 }
 
-void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
+void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+                           double start) {
   berth_i_meeting *x = &s->meet.one[k];
   x->start = start;
   x->end = start + x->units;

@@ -1,5 +1,5 @@
-/* Collectives in a run: asked for when the last member has ended, over when their time is. What they hold meanwhile is a matter
- * of the links. */
+/* Collectives in a run: asked for when the last member has ended, over when their time is. What
+ * they hold meanwhile is a matter of the links. */
 #include "sim/sim_internal.h"
 
 static void ask_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {

@@ -1,8 +1,10 @@
-/* What the files of the binding share. bl_ stands for "berth in Lua". One file per type; none is API.
+/* What the files of the binding share. bl_ stands for "berth in Lua". One file per type; none is
+ * API.
  *
- * Boxes: every userdata is a struct that starts with `void *object`; NULL says closed. A box is made, tagged and closed,
- * before the core allocates; then filled. close, __gc and __close are idempotent. What bl_check gave stays until the function that
- * has asked returns, even if the box is closed meanwhile, by a finaliser or a hook; see calls.c.
+ * Boxes: every userdata is a struct that starts with `void *object`; NULL says closed. A box is
+ * made, tagged and closed, before the core allocates; then filled. close, __gc and __close are
+ * idempotent. What bl_check gave stays until the function that has asked returns, even if the box
+ * is closed meanwhile, by a finaliser or a hook; see calls.c.
  * Ids are 1-based in Lua; only bl_to_id and bl_push_ids translate.
  */
 #ifndef BERTH_LUA_BINDING_H
@@ -12,12 +14,13 @@
 #include <berth/berth.h>
 #include <stdbool.h>
 
-/* ---- boxes ------------------------------------------------------------------------------ */
+/* ---- boxes ---- */
 
 typedef struct bl_class {
   const char *name;               /* in messages: "graph" */
   const char *key;                /* what getmetatable gives: "berth.graph" */
-  void (*release)(void *box);     /* frees all that an open box holds; the caller then marks it closed */
+  void (*release)(void *box);     /* frees all that an open box holds; the caller then marks it
+                                     closed */
   const luaL_Reg *methods;        /* NULL: none */
   const luaL_Reg *more_methods;   /* of another file; NULL: none */
   const luaL_Reg *fields;         /* computed: called with the object; NULL: none */
@@ -53,8 +56,9 @@ typedef struct bl_execution_box {
   berth_execution *execution;
 } bl_execution_box;
 
-extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class, bl_result_class, bl_plan_class,
-    bl_rng_class, bl_executor_class, bl_execution_class, bl_tries_class;
+extern const bl_class bl_graph_class, bl_topology_class, bl_cost_class, bl_placement_class,
+    bl_result_class, bl_plan_class, bl_rng_class, bl_executor_class, bl_execution_class,
+    bl_tries_class;
 
 /** Makes the metatable of a class, unless it is there. */
 void bl_register(lua_State *L, const bl_class *c);
@@ -70,16 +74,19 @@ void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const cha
 #define bl_self(L, c, fn) bl_check(L, 1, c, fn, "self")
 /** "graph" for boxes of a registered class, else the Lua type. */
 const char *bl_kind(lua_State *L, int i);
-/** Is the box at i open? One that is closed while a function of the binding works is freed later, and counts as closed. */
+/** Is the box at i open? One that is closed while a function of the binding works is freed later,
+ * and counts as closed. */
 bool bl_is_open(lua_State *L, int i);
 /** Pushes anchor[key] of the box at i, or, if it is nil, what build(L) pushes, which is kept. */
 int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L));
-/** Collects garbage when the core's memory, which Lua does not see, has doubled. Call when a large object is on the stack. */
+/** Collects garbage when the core's memory, which Lua does not see, has doubled. Call when a large
+ * object is on the stack. */
 void bl_track(lua_State *L);
 
-/* ---- functions under way: calls.c --------------------------------------------------------- */
+/* ---- functions under way: calls.c ---- */
 
-/** Pushes a function of the binding with n upvalues, which it takes from the stack; a mark stands behind them. */
+/** Pushes a function of the binding with n upvalues, which it takes from the stack; a mark stands
+ * behind them. */
 void bl_push_closure(lua_State *L, lua_CFunction f, int n);
 /** Sets functions without upvalues in the table on the top. */
 void bl_set_functions(lua_State *L, const luaL_Reg *list);
@@ -88,13 +95,14 @@ void bl_note_thread(lua_State *L);
 /** Is a function of the binding under way in any thread, below the one that asks? */
 bool bl_is_working(lua_State *L);
 
-/* ---- context and errors ----------------------------------------------------------------- */
+/* ---- context and errors ---- */
 
 /** One per Lua state, in the registry; borrowed. */
 berth_ctx *bl_ctx(lua_State *L);
 /** Raises with the position of the first caller outside berth's own modules. */
 int bl_error(lua_State *L, const char *format, ...);
-/** Pushes nil, message, code and returns 3. A user's function that failed: raises its error value, on the top, unchanged. */
+/** Pushes nil, message, code and returns 3. A user's function that failed: raises its error value,
+ * on the top, unchanged. */
 int bl_failed(lua_State *L, berth_status st);
 /** The same, but what is the caller's mistake (BERTH_EINVAL) is raised as "fn: message". */
 int bl_refused(lua_State *L, const char *fn, berth_status st);
@@ -105,7 +113,7 @@ void bl_push_text(lua_State *L, const char *message);
 /** `return bl_done(L, st)`: true, or nil, message, code. */
 int bl_done(lua_State *L, berth_status st);
 
-/* ---- hooks and interrupts --------------------------------------------------------------- */
+/* ---- hooks and interrupts ---- */
 
 /* Part of the context's box; what the core's hooks are called with. */
 typedef struct bl_hooks {
@@ -118,8 +126,9 @@ typedef struct bl_hooks {
 void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core);
 bl_hooks *bl_hooks_of(lua_State *L);
 
-/** Around each call of the core that may ask hooks or call functions back: `call = bl_enter(L); st = bl_leave(&call, work())`.
- *  Between them nothing may raise, and what the work is about must be held: a hook may close any object. */
+/** Around each call of the core that may ask hooks or call functions back: `call = bl_enter(L); st
+ *  = bl_leave(&call, work())`. Between them nothing may raise, and what the work is about must be
+ *  held: a hook may close any object. */
 typedef struct bl_call {
   bl_hooks *hooks;
   lua_State *outer;
@@ -131,7 +140,8 @@ berth_status bl_leave(const bl_call *call, berth_status st);
 /** Raises what a hook has raised, if one has. */
 void bl_raise_failure(lua_State *L);
 
-/** Has SIGINT come, and is it caught for these hooks? Then it has had its effect. L: that runs now, or NULL. */
+/** Has SIGINT come, and is it caught for these hooks? Then it has had its effect. L: that runs now,
+ * or NULL. */
 bool bl_take_interrupt(const bl_hooks *h, lua_State *L);
 /** Before the state goes: gives the signal back if it was caught for these hooks. */
 void bl_forget_interrupts(const bl_hooks *h);
@@ -139,7 +149,7 @@ lua_State *bl_main_thread(lua_State *L);
 /** Remembers the main thread, where Lua does not tell it. */
 void bl_interrupts_init(lua_State *L);
 
-/* ---- reading tables --------------------------------------------------------------------- */
+/* ---- reading tables ---- */
 
 /** Where a value stands, for messages: "fn: list[i].key". list NULL: "fn: key". */
 typedef struct bl_where {
@@ -148,12 +158,13 @@ typedef struct bl_where {
 } bl_where;
 int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *format, ...);
 
-/** Raises for a key that is none of the names (NULL-terminated) and lists them. `items`: numbers are legal keys. */
+/** Raises for a key that is none of the names (NULL-terminated) and lists them. `items`: numbers
+ * are legal keys. */
 void bl_check_keys(lua_State *L, int t, const bl_where *w, const char *const *names, bool items);
 /** The option table at i, checked; 0: none given. */
 int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names);
 
-/* ---- options by descriptors: options.c; module.c lists the functions that have them ---------- */
+/* ---- options by descriptors: options.c; module.c lists the functions that have them ---- */
 
 typedef const berth_option_table *(*bl_table)(void);
 /* A table of options that only Lua has: BL_OWN_OPTIONS(threads, { .key = "threads", ... },
@@ -175,39 +186,50 @@ void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *ta
 int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tables);
 /** Every flag, number, choice and array of numbers of the table at t (0: none) into the struct;
  * what is not given stays. Arrays are in scratch that it pushes: valid while it is on the stack. */
-void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table, void *options);
+void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table,
+                     void *options);
 /** Pushes a table of the same. */
 void bl_push_options(lua_State *L, const berth_option_table *table, const void *options);
 /** Choices of the option of that key, which has some; and the name of a value of it. */
 const berth_choice *const *bl_choices(const berth_option_table *table, const char *key);
 const char *bl_choice_name(const berth_option_table *table, const char *key, int value);
 /** Index of the choice at stack index i. */
-int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const berth_choice *const *choices);
+int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key,
+                 const berth_choice *const *choices);
 int bl_push_descriptors(lua_State *L, const bl_table *tables);
 
 /* Values at a stack index. */
 /** The string at i; raises if it is none, or holds a zero byte: C would end it there. */
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key);
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key);   /* no NaN */
-double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit); /* no NaN, none below 0 */
-double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low, double high);
+/* no NaN, none below 0 */
+double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit);
+double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low,
+                   double high);
 /** 0-based, of n things called noun. */
-int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun);
+int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                 const char *noun);
 /** Length of the array at i; a number among the keys that is no position of it raises. */
 int32_t bl_to_length(lua_State *L, int i, const bl_where *w, const char *key);
 /** Arrays, in scratch userdata that they push: valid while it is on the stack. */
-double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per);
-int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun);
+double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                      const char *per);
+int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                   int32_t n_things, const char *noun);
 
 /* Fields of the table at t: false and out untouched if nil. t 0: always false. */
 bool bl_is_given(lua_State *L, int t, const char *key);
-bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit, double *out);
+bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit,
+                     double *out);
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out);
 bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *out);
-bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low, int32_t high, int32_t *out);
+bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low,
+                  int32_t high, int32_t *out);
 bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out);
-bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int *out);
-bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key, const berth_choice *const *choices, int *out);
+bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names,
+                 int *out);
+bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key,
+                   const berth_choice *const *choices, int *out);
 /* These leave the value on the stack if there is one. */
 const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key);
 bool bl_get_array(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n);
@@ -215,7 +237,7 @@ bool bl_get_function(lua_State *L, int t, const bl_where *w, const char *key);
 
 void *bl_scratch(lua_State *L, size_t n, size_t size);
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 void bl_push_numbers(lua_State *L, int32_t n, const double *x);
 void bl_push_ids(lua_State *L, int32_t n, const int32_t *ids); /* 1-based */
@@ -231,9 +253,10 @@ void bl_push_transfers(lua_State *L, int32_t n, const berth_transfer *t);
 void bl_add_quantity(luaL_Buffer *b, double x, berth_unit unit);
 void bl_add_format(luaL_Buffer *b, const char *format, ...);
 
-/* ---- types ------------------------------------------------------------------------------ */
+/* ---- types ---- */
 
-/* Own the reference that they are given, unless they raise before taking it: box first, then fill. */
+/* Own the reference that they are given, unless they raise before taking it: box first, then
+ * fill. */
 berth_graph **bl_new_graph(lua_State *L);
 berth_topology **bl_new_topology(lua_State *L);
 bl_placement_box *bl_new_placement(lua_State *L);
@@ -243,22 +266,26 @@ berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const cha
 berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what);
 berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what);
 
-/** Makes (graph, topology, ...) into (cost, ...): the cost is at 1 afterwards. `options`: place of the option table, counted
- *  behind the cost. @return status; not BERTH_OK: nothing else has changed */
+/** Makes (graph, topology, ...) into (cost, ...): the cost is at 1 afterwards. `options`: place of
+ *  the option table, counted behind the cost. @return status; not BERTH_OK: nothing else has
+ *  changed */
 berth_status bl_cost_first(lua_State *L, const char *fn, int options);
 /** Bounds of the cost box, the cheap ones, remembered. */
-berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_links links, berth_bounds *out,
-                       berth_obstacle *why);
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple,
+                       berth_links links, berth_bounds *out, berth_obstacle *why);
 
 /** Device ids of a placement, or of a plain array, for a cost: [ops]; may push scratch. */
-const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key);
+const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w,
+                             const char *key);
 /** The same for the table at i into out [ops] if all is in order; NULL: it is not. Never raises. */
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out);
 /** After BERTH_EINFEASIBLE pushes { op, device, missing } and returns 1; else 0. */
 int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why);
 
-/** Options of a placer, named as in berth_placers(), from the table at t (0: none); may push scratch that they point to. */
-void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer, berth_place_options *o);
+/** Options of a placer, named as in berth_placers(), from the table at t (0: none); may push
+ * scratch that they point to. */
+void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                      const char *placer, berth_place_options *o);
 extern const bl_table bl_place_tables[], bl_cost_tables[], bl_load_tables[], bl_parse_tables[];
 
 /* A policy in Lua while it places; see policy.c. */
@@ -273,7 +300,8 @@ typedef struct bl_policy {
   char fault[300];          /* what is wrong with a result; told after the core has cleaned up */
 } bl_policy;
 
-/** Reads the policy at i (a table, or a function `device`); leaves what it needs on the stack. cost: stack index of the cost. */
+/** Reads the policy at i (a table, or a function `device`); leaves what it needs on the stack.
+ * cost: stack index of the cost. */
 void bl_policy_read(lua_State *L, int i, int cost, const bl_where *w, bl_policy *y);
 /** After the core has returned: forgets the plan; raises what a function did wrong. */
 void bl_policy_done(bl_policy *y, const char *fn, berth_status st);

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- class lookup ----------------------------------------------------------------------- */
+/* ---- class lookup ---- */
 
-/* The registry has the metatable of a class under the class's address, which is faster to look up than its name, and the class
- * under the metatable. */
+/* The registry has the metatable of a class under the class's address, which is faster to look up
+ * than its name, and the class under the metatable. */
 static void push_metatable(lua_State *L, const bl_class *c) {
   lua_pushlightuserdata(L, (void *)c);
   lua_rawget(L, LUA_REGISTRYINDEX);
@@ -31,7 +31,9 @@ void *bl_test(lua_State *L, int i, const bl_class *c) {
 }
 
 /* Behind each box stands a byte: closed while it could not be freed yet. */
-static char *lingers(lua_State *L, int i) { return (char *)lua_touserdata(L, i) + lua_rawlen(L, i) - 1; }
+static char *lingers(lua_State *L, int i) {
+  return (char *)lua_touserdata(L, i) + lua_rawlen(L, i) - 1;
+}
 
 bool bl_is_open(lua_State *L, int i) {
   const bl_box *box = lua_touserdata(L, i);
@@ -42,7 +44,9 @@ static const char *article(const char *noun) { return strchr("aei", noun[0]) ? "
 
 void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const char *what) {
   bl_box *box = bl_test(L, i, c);
-  if (!box) bl_error(L, "%s: %s: expected %s %s, got %s", fn, what, article(c->name), c->name, bl_kind(L, i));
+  if (!box)
+    bl_error(L, "%s: %s: expected %s %s, got %s", fn, what, article(c->name), c->name,
+             bl_kind(L, i));
   bl_note_thread(L); /* may collect garbage */
   if (!bl_is_open(L, i)) bl_error(L, "%s: %s: the %s is closed", fn, what, c->name);
   return box;
@@ -51,7 +55,7 @@ void *bl_check(lua_State *L, int i, const bl_class *c, const char *fn, const cha
 /* The class of the metatable's functions is their first upvalue. */
 static const bl_class *own_class(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
-/* ---- life ------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 void *bl_new(lua_State *L, const bl_class *c, size_t size) {
   bl_box *box = lua_newuserdata(L, size + 1);
@@ -90,7 +94,8 @@ static int collect_box(lua_State *L) {
 static int close_box(lua_State *L) {
   const bl_class *c = own_class(L);
   bl_box *box = bl_test(L, 1, c);
-  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box)
+    return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
   if (!box->object) return 0;
   if (!bl_is_working(L)) return collect_box(L);
   *lingers(L, 1) = 1;
@@ -109,7 +114,8 @@ void *bl_new_light(lua_State *L, const bl_class *c, size_t size) {
 static int close_light(lua_State *L) {
   const bl_class *c = own_class(L);
   bl_box *box = bl_test(L, 1, c);
-  if (!box) return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
+  if (!box)
+    return bl_error(L, "%s:close: self: expected a %s, got %s", c->name, c->name, bl_kind(L, 1));
   if (!box->object) return 0;
   c->release(box);
   box->object = NULL;
@@ -130,7 +136,7 @@ int bl_cached(lua_State *L, int i, const char *key, void (*build)(lua_State *L))
   return 1;
 }
 
-/* ---- metatable -------------------------------------------------------------------------- */
+/* ---- metatable ---- */
 
 static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) {
   for (; list && list->name && n < size; list++)
@@ -139,13 +145,15 @@ static size_t add_names(char *buf, size_t size, size_t n, const luaL_Reg *list) 
 }
 
 /* A misspelt name is told, not taken for nil. */
-static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists, const char *name) {
+static int no_such_name(lua_State *L, const bl_class *c, const luaL_Reg *const *lists,
+                        const char *name) {
   char fields[300] = "", methods[700] = "close";
   add_names(fields, sizeof fields, 0, c->fields);
   size_t n = add_names(methods, sizeof methods, strlen(methods), c->methods);
   n = add_names(methods, sizeof methods, n, c->more_methods);
   for (; lists && *lists; lists++) n = add_names(methods, sizeof methods, n, *lists);
-  return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name, *fields ? fields : "none", methods);
+  return bl_error(L, "%s has no '%.80s' (fields: %s; methods: %s)", c->name, name,
+                  *fields ? fields : "none", methods);
 }
 
 /* upvalues: class, methods, fields, further lists of methods or NULL */
@@ -211,7 +219,8 @@ static bool is_registered(lua_State *L, const bl_class *c) {
 }
 
 /* Pushes the metatable. */
-static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction close, lua_CFunction collect) {
+static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction close,
+                               lua_CFunction collect) {
   lua_newtable(L);
   if (c->meta) bl_set_functions(L, c->meta);
   set_closure(L, c, "__gc", collect);
@@ -228,7 +237,8 @@ static void push_new_metatable(lua_State *L, const bl_class *c, lua_CFunction cl
 }
 
 /* Sets __index of the metatable on the top, with the methods of further lists, which must last. */
-static void set_index(lua_State *L, const bl_class *c, lua_CFunction close, const luaL_Reg *const *lists) {
+static void set_index(lua_State *L, const bl_class *c, lua_CFunction close,
+                      const luaL_Reg *const *lists) {
   const luaL_Reg *const *list;
   push_class(L, c);
   push_functions(L, c->methods);
@@ -273,9 +283,11 @@ static void push_names(lua_State *L, const luaL_Reg *const *lists) {
 
 void bl_push_class(lua_State *L, const bl_class *c) {
   const luaL_Reg *none = (const luaL_Reg[]){ { NULL, NULL } };
-  const luaL_Reg *methods[8] = { c->methods ? c->methods : none, c->more_methods ? c->more_methods : none };
+  const luaL_Reg *methods[8] = { c->methods ? c->methods : none,
+                                 c->more_methods ? c->more_methods : none };
   const luaL_Reg *fields[] = { c->fields ? c->fields : none, NULL };
-  for (int k = 0; c->further_methods && c->further_methods[k] && k < 5; k++) methods[2 + k] = c->further_methods[k];
+  for (int k = 0; c->further_methods && c->further_methods[k] && k < 5; k++)
+    methods[2 + k] = c->further_methods[k];
   lua_newtable(L);
   bl_set_string(L, "name", c->name);
   bl_set_string(L, "key", c->key);
@@ -285,7 +297,7 @@ void bl_push_class(lua_State *L, const bl_class *c) {
   lua_setfield(L, -2, "fields");
 }
 
-/* ---- functions of the module ------------------------------------------------------------ */
+/* ---- functions of the module ---- */
 
 static int kind(lua_State *L) {
   luaL_checkany(L, 1);

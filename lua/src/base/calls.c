@@ -1,8 +1,10 @@
-/* Whether a function of the binding is under way: what it works on may be closed meanwhile, but not freed.
+/* Whether a function of the binding is under way: what it works on may be closed meanwhile, but not
+ * freed.
  *
- * Such a function allocates in Lua, that collects garbage, and a finaliser closes the object whose pointer it has. So all functions
- * carry a mark, their last upvalue, and `close` looks for it on the stacks: of its own thread, of the main one, and of every
- * coroutine that has had a box checked. A pointer comes from bl_check, so none is missed; an error leaves nothing behind.
+ * Such a function allocates in Lua, that collects garbage, and a finaliser closes the object whose
+ * pointer it has. So all functions carry a mark, their last upvalue, and `close` looks for it on
+ * the stacks: of its own thread, of the main one, and of every coroutine that has had a box
+ * checked. A pointer comes from bl_check, so none is missed; an error leaves nothing behind.
  */
 #include "binding.h"
 
@@ -20,7 +22,7 @@ void bl_set_functions(lua_State *L, const luaL_Reg *list) {
   }
 }
 
-/* ---- threads ----------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 /* Pushes the table whose weak keys are coroutines. */
 static void push_threads(lua_State *L) {
@@ -57,7 +59,7 @@ void bl_note_thread(lua_State *L) {
   if (!is_main) note_coroutine(L);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------ */
+/* ---- stacks ---- */
 
 /* Is the function on the top of L's stack marked? Pops it. */
 static bool is_marked(lua_State *L) {
@@ -71,8 +73,10 @@ static bool is_marked(lua_State *L) {
   return yes;
 }
 
-/* Is a marked function on the stack of `of`, from this level on? Quadratic in the depth, as Lua counts levels from the top.
- * A coroutine that does not run cannot be within a C function; one that died of an error still shows its stack. */
+/* Is a marked function on the stack of `of`, from this level on? Quadratic in the depth, as Lua
+ * counts levels from the top.
+ * A coroutine that does not run cannot be within a C function; one that died of an error still
+ * shows its stack. */
 static bool is_within(lua_State *L, lua_State *of, int level) {
   if (lua_status(of) != LUA_OK || !lua_checkstack(of, 4)) return false;
   lua_Debug ar;

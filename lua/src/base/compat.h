@@ -1,4 +1,5 @@
-/* One plain C API for Lua 5.4, 5.3, 5.2 and the 5.1 headers, whose module loads in lua5.1 and LuaJIT alike. */
+/* One plain C API for Lua 5.4, 5.3, 5.2 and the 5.1 headers, whose module loads in lua5.1 and
+ * LuaJIT alike. */
 #ifndef BERTH_LUA_COMPAT_H
 #define BERTH_LUA_COMPAT_H
 
@@ -26,7 +27,8 @@ static inline void compat_setfuncs(lua_State *L, const luaL_Reg *l, int n_upvalu
 
 #endif
 
-/* f(ud) under protection; what it raises is left on the stack. Raises nothing itself. @return LUA_OK or another */
+/* f(ud) under protection; what it raises is left on the stack. Raises nothing itself. @return
+ * LUA_OK or another */
 #if LUA_VERSION_NUM < 502
 # define compat_cpcall(L, f, ud) lua_cpcall(L, f, ud)
 #else

@@ -62,7 +62,8 @@ static context_box *get_context(lua_State *L) {
   registry_get(L, &context_key);
   context_box *box = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  if (box && !box->ctx) luaL_error(L, "berth: its Lua state is closing"); /* a finaliser that came after the context's own */
+  /* a finaliser that came after the context's own */
+  if (box && !box->ctx) luaL_error(L, "berth: its Lua state is closing");
   return box ? box : make_context(L);
 }
 
@@ -78,7 +79,7 @@ void bl_track(lua_State *L) {
   box->threshold = held > FIRST_THRESHOLD ? held : FIRST_THRESHOLD;
 }
 
-/* ---- positions -------------------------------------------------------------------------- */
+/* ---- positions ---- */
 
 /* Is this level a C function, or one of berth's own modules? */
 static bool is_ours(const lua_Debug *ar, const char *home) {
@@ -107,7 +108,8 @@ static int where(lua_State *L) {
   return 1;
 }
 
-/* set_home(source prefix): where berth's own Lua modules are, so that errors blame their callers. */
+/* set_home(source prefix): where berth's own Lua modules are, so that errors blame their
+ * callers. */
 static int set_home(lua_State *L) {
   luaL_checkstring(L, 1);
   lua_settop(L, 1);
@@ -115,7 +117,7 @@ static int set_home(lua_State *L) {
   return 0;
 }
 
-/* ---- errors ----------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 int bl_error(lua_State *L, const char *format, ...) {
   va_list args;
@@ -129,14 +131,16 @@ int bl_error(lua_State *L, const char *format, ...) {
   return lua_error(L);
 }
 
-/* Core messages number from 0; in Lua, ids are from 1. Names stand in quotes and stay as they are. */
+/* Core messages number from 0; in Lua, ids are from 1. Names stand in quotes and stay as they
+ * are. */
 
-static const char *const numbered[] = { "op ", "ops ", "device ", "devices ", "tensor ", "tensors ", "collective ", "link ",
-                                        "device type ",
-                                        "switch ", "measurement ", "links ", "node ", "group ", "groups ", "row ", "placement ",
-                                        "member ", "episode ", "segment ", "column ", "bin ", "server ", "job ", "machine ",
-                                        "resource ", "axis ", "rows are ", "axes are ",
-                                        "decision ", "action ", "device set ", "profile ", NULL };
+static const char *const numbered[] = {
+  "op ",       "ops ",         "device ",    "devices ",     "tensor ",   "tensors ", "collective ",
+  "link ",     "device type ", "switch ",    "measurement ", "links ",    "node ",    "group ",
+  "groups ",   "row ",         "placement ", "member ",      "episode ",  "segment ", "column ",
+  "bin ",      "server ",      "job ",       "machine ",     "resource ", "axis ",    "rows are ",
+  "axes are ", "decision ",    "action ",    "device set ",  "profile ",  NULL
+};
 
 /* Length of the noun at s that begins a word and is followed by a number; 0: none. */
 static size_t noun_length(const char *begin, const char *s) {
@@ -222,7 +226,7 @@ int bl_done(lua_State *L, berth_status st) {
   return 1;
 }
 
-/* ---- the module ------------------------------------------------------------------------- */
+/* ---- the module ---- */
 
 /* memory(reset): bytes held, and at most since the last reset. */
 static int memory(lua_State *L) {
@@ -238,6 +242,8 @@ static int clock_seconds(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg bl_context_functions[] = {
-  { "memory", memory }, { "clock", clock_seconds }, { "where", where }, { "set_home", set_home }, { NULL, NULL }
-};
+const luaL_Reg bl_context_functions[] = { { "memory", memory },
+                                          { "clock", clock_seconds },
+                                          { "where", where },
+                                          { "set_home", set_home },
+                                          { NULL, NULL } };

@@ -1,11 +1,14 @@
-/* Hooks in Lua: whether to stop, and how far the work is. The core asks on the calling thread, in the midst of its own frames.
+/* Hooks in Lua: whether to stop, and how far the work is. The core asks on the calling thread, in
+ * the midst of its own frames.
  *
- * Whoever calls the core says from which Lua state (bl_enter, bl_leave), so that the functions run on its stack. A function that
- * raises stops the work; its error waits in the table of hooks until the core has cleaned up, and is raised then, unchanged.
+ * Whoever calls the core says from which Lua state (bl_enter, bl_leave), so that the functions run
+ * on its stack. A function that raises stops the work; its error waits in the table of hooks until
+ * the core has cleaned up, and is raised then, unchanged.
  */
 #include "binding.h"
 
-enum { INTERRUPT = 1, PROGRESS, FAILURE, N_SLOTS = FAILURE }; /* in the table of hooks; false: none */
+/* in the table of hooks; false: none */
+enum { INTERRUPT = 1, PROGRESS, FAILURE, N_SLOTS = FAILURE };
 
 static const char hooks_key = 0; /* its address is the registry key of the table of hooks */
 
@@ -14,7 +17,7 @@ static void push_hooks(lua_State *L) {
   lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
-/* ---- asking ----------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 typedef struct question {
   const char *what;
@@ -87,7 +90,7 @@ void bl_hooks_init(lua_State *L, bl_hooks *h, berth_hooks *core) {
   core->ud = h;
 }
 
-/* ---- calls of the core ------------------------------------------------------------------ */
+/* ---- calls of the core ---- */
 
 bl_call bl_enter_with(lua_State *L, bl_hooks *h) {
   bl_call call = { h, h->running };
@@ -114,7 +117,7 @@ void bl_raise_failure(lua_State *L) {
   lua_error(L);
 }
 
-/* ---- functions of the module ------------------------------------------------------------ */
+/* ---- functions of the module ---- */
 
 /* Sets field `key` of the table on the top, if there is such a hook. */
 static void tell_hook(lua_State *L, int slot, const char *key) {
@@ -173,4 +176,6 @@ static int progress(lua_State *L) {
   return failed ? lua_error(L) : 0;
 }
 
-const luaL_Reg bl_hook_functions[] = { { "hooks", hooks }, { "progress", progress }, { NULL, NULL } };
+const luaL_Reg bl_hook_functions[] = { { "hooks", hooks },
+                                       { "progress", progress },
+                                       { NULL, NULL } };

@@ -1,8 +1,10 @@
-/* Ctrl-C: SIGINT, on request, stops what the library or Lua code is doing instead of ending the process.
+/* Ctrl-C: SIGINT, on request, stops what the library or Lua code is doing instead of ending the
+ * process.
  *
- * The handler counts, and sets a debug hook on Lua's main thread, as the stand-alone interpreter does. Whoever looks first takes
- * the signal and removes the other: the core's interrupt hook, so that the call returns "interrupted", or Lua code, which raises.
- * A signal disposition belongs to the process, so this state does, too: one Lua state at a time has it.
+ * The handler counts, and sets a debug hook on Lua's main thread, as the stand-alone interpreter
+ * does. Whoever looks first takes the signal and removes the other: the core's interrupt hook, so
+ * that the call returns "interrupted", or Lua code, which raises. A signal disposition belongs to
+ * the process, so this state does, too: one Lua state at a time has it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "binding.h"
@@ -10,7 +12,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* So many without effect: whatever runs does not look, and the process gets the signal as it would have without us. */
+/* So many without effect: whatever runs does not look, and the process gets the signal as it would
+ * have without us. */
 enum { PATIENCE = 3 };
 
 static volatile sig_atomic_t pending, taken;
@@ -26,7 +29,7 @@ static struct {
 
 static const char main_key = 0; /* its address is a registry key */
 
-/* ---- Lua's side -------------------------------------------------------------------------- */
+/* ---- Lua's side ---- */
 
 static void stop(lua_State *L, lua_Debug *ar);
 
@@ -41,7 +44,8 @@ static void set_debug_hook(lua_State *L) {
 
 /* L: a coroutine inherits the hook if it is made in between. */
 static void unset_debug_hook(lua_State *L) {
-  if (lua_gethook(caught.main) == stop) lua_sethook(caught.main, caught.hook, caught.mask, caught.count);
+  if (lua_gethook(caught.main) == stop)
+    lua_sethook(caught.main, caught.hook, caught.mask, caught.count);
   if (L && lua_gethook(L) == stop) lua_sethook(L, NULL, 0, 0);
 }
 
@@ -77,7 +81,7 @@ static void stop(lua_State *L, lua_Debug *ar) {
   lua_error(L);
 }
 
-/* ---- the signal -------------------------------------------------------------------------- */
+/* ---- the signal ---- */
 
 static void on_signal(int sig) {
   int kept = errno;
@@ -116,7 +120,7 @@ void bl_forget_interrupts(const bl_hooks *h) {
   if (caught.owner == h) end();
 }
 
-/* ---- functions of the module ------------------------------------------------------------- */
+/* ---- functions of the module ---- */
 
 void bl_interrupts_init(lua_State *L) {
 #if LUA_VERSION_NUM < 502
@@ -161,11 +165,14 @@ static int interrupted(lua_State *L) {
   return 1;
 }
 
-/* interrupt_count(): address of the number of interrupts without effect so far, a volatile sig_atomic_t */
+/* interrupt_count(): address of the number of interrupts without effect so far, a volatile
+ * sig_atomic_t */
 static int interrupt_count(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&pending);
   return 1;
 }
 
-const luaL_Reg bl_interrupt_functions[] = { { "catch_interrupts", catch_interrupts }, { "interrupted", interrupted },
-                                            { "interrupt_count", interrupt_count },   { NULL, NULL } };
+const luaL_Reg bl_interrupt_functions[] = { { "catch_interrupts", catch_interrupts },
+                                            { "interrupted", interrupted },
+                                            { "interrupt_count", interrupt_count },
+                                            { NULL, NULL } };

@@ -1,8 +1,9 @@
-/* berth.mpi: sums and broadcasts among the processes of mpirun. Optional, and no part of berth.core: loading libmpi slows every
-   start.
+/* berth.mpi: sums and broadcasts among the processes of mpirun. Optional, and no part of
+ * berth.core: loading libmpi slows every start.
  *
- * Ranks are ids from 1 in Lua. MPI belongs to the process, and so does its state here: none of this module's own. Collective calls:
- * every rank makes the same ones in the same order. What fails gives nil, message, "mpi"; a caller's mistake raises.
+ * Ranks are ids from 1 in Lua. MPI belongs to the process, and so does its state here: none of this
+ * module's own. Collective calls: every rank makes the same ones in the same order. What fails
+ * gives nil, message, "mpi"; a caller's mistake raises.
  */
 #include "compat.h"
 #include <limits.h>
@@ -47,7 +48,7 @@ static void need_running(lua_State *L, const char *fn) {
   if (!is_running()) luaL_error(L, "%s: berth.mpi.init() comes first, and finalize() last", fn);
 }
 
-/* ---- arguments --------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 /* NULL: something else. */
 static array_box *test_array(lua_State *L, int i) {
@@ -71,25 +72,28 @@ static int to_root(lua_State *L, int i, const char *fn) {
   int size = 1;
   double root = luaL_optnumber(L, i, 1);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (!(root >= 1 && root <= size && root == floor(root))) luaL_error(L, "%s: root: expected a rank of 1..%d", fn, size);
+  if (!(root >= 1 && root <= size && root == floor(root)))
+    luaL_error(L, "%s: root: expected a rank of 1..%d", fn, size);
   return (int)root - 1;
 }
 
-/* ---- begin and end ----------------------------------------------------------------------- */
+/* ---- begin and end ---- */
 
 /* init(): true; nil, message, code. Begun already: true. */
 static int init(lua_State *L) {
   int over = 0, begun = 0;
   MPI_Finalized(&over);
-  if (over) return luaL_error(L, "berth.mpi.init: MPI is finalized, and does not begin again in one process");
+  if (over)
+    return luaL_error(L,
+                      "berth.mpi.init: MPI is finalized, and does not begin again in one process");
   MPI_Initialized(&begun);
   int error;
   if (!begun && (error = MPI_Init(NULL, NULL)) != MPI_SUCCESS) return failed(L, error);
   return done(L, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 }
 
-/* finalize(): true; waits for the other ranks. Not from a collector: a state that ends without it leaves MPI to the process's
-   end. */
+/* finalize(): true; waits for the other ranks. Not from a collector: a state that ends without it
+ * leaves MPI to the process's end. */
 static int finalize(lua_State *L) {
   return done(L, is_running() ? MPI_Finalize() : MPI_SUCCESS);
 }
@@ -120,7 +124,7 @@ static int barrier(lua_State *L) {
   return done(L, MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* ---- sums -------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 /* MPI counts in int. */
 enum { PIECE = 1 << 28 };
@@ -138,7 +142,8 @@ static int read_numbers(lua_State *L, int i, double *x, int n) {
   for (int k = 0; k < n; k++, lua_pop(L, 1)) {
     lua_rawgeti(L, i, k + 1);
     if (lua_type(L, -1) != LUA_TNUMBER)
-      return luaL_error(L, "berth.mpi.sum: numbers[%d]: expected a number, got %s", k + 1, luaL_typename(L, -1));
+      return luaL_error(L, "berth.mpi.sum: numbers[%d]: expected a number, got %s", k + 1,
+                        luaL_typename(L, -1));
     x[k] = lua_tonumber(L, -1);
   }
   return 0;
@@ -150,7 +155,9 @@ static int sum_numbers(lua_State *L) {
   double *x = lua_newuserdata(L, (n + 1) * sizeof *x);
   read_numbers(L, 1, x, (int)n);
   int error;
-  if ((error = MPI_Allreduce(MPI_IN_PLACE, x, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)) != MPI_SUCCESS) return failed(L, error);
+  if ((error = MPI_Allreduce(MPI_IN_PLACE, x, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD))
+      != MPI_SUCCESS)
+    return failed(L, error);
   lua_createtable(L, (int)n, 0);
   for (size_t k = 0; k < n; k++) {
     lua_pushnumber(L, x[k]);
@@ -165,12 +172,14 @@ static int sum(lua_State *L) {
   need_running(L, "berth.mpi.sum");
   if (box) return done(L, sum_floats(check_open(L, box, "berth.mpi.sum")->data, box->size));
   if (lua_istable(L, 1)) return sum_numbers(L);
-  return luaL_error(L, "berth.mpi.sum: expected an array of berth.nn or a table of numbers, got %s", luaL_typename(L, 1));
+  return luaL_error(L, "berth.mpi.sum: expected an array of berth.nn or a table of numbers, got %s",
+                    luaL_typename(L, 1));
 }
 
-/* ---- sums in order ----------------------------------------------------------------------- */
+/* ---- sums in order ---- */
 
-/* Each rank adds up `width` columns of a block for all ranks: those of rank r are the columns r width to (r + 1) width. */
+/* Each rank adds up `width` columns of a block for all ranks: those of rank r are the columns r
+ * width to (r + 1) width. */
 typedef struct block {
   float **rows; /* [count] of this rank */
   int32_t count;
@@ -207,9 +216,14 @@ static int add_block(const block *b, int64_t at, int64_t left) {
   int64_t n = (int64_t)b->ranks * b->width;
   pack(b, at, left);
   int error;
-  if ((error = MPI_Alltoall(b->out, each, MPI_FLOAT, b->in, each, MPI_FLOAT, MPI_COMM_WORLD)) != MPI_SUCCESS) return error;
+  if ((error = MPI_Alltoall(b->out, each, MPI_FLOAT, b->in, each, MPI_FLOAT, MPI_COMM_WORLD))
+      != MPI_SUCCESS)
+    return error;
   add_rows(b, b->out);
-  if ((error = MPI_Allgather(b->out, b->width, MPI_FLOAT, b->in, b->width, MPI_FLOAT, MPI_COMM_WORLD)) != MPI_SUCCESS) return error;
+  if ((error =
+           MPI_Allgather(b->out, b->width, MPI_FLOAT, b->in, b->width, MPI_FLOAT, MPI_COMM_WORLD))
+      != MPI_SUCCESS)
+    return error;
   memcpy(b->rows[0] + at, b->in, (size_t)(left < n ? left : n) * sizeof(float));
   return error;
 }
@@ -229,23 +243,29 @@ static int64_t read_rows(lua_State *L, block *b, const char *fn) {
   for (int32_t k = 0; k < b->count; k++, lua_pop(L, 1)) {
     lua_rawgeti(L, 1, k + 1);
     const array_box *box = test_array(L, lua_gettop(L));
-    if (!box || !box->array) return luaL_error(L, "%s: arrays[%d]: expected an array of berth.nn", fn, (int)k + 1);
-    if (k > 0 && box->size != n) return luaL_error(L, "%s: arrays[%d]: is not of the size of the first", fn, (int)k + 1);
+    if (!box || !box->array)
+      return luaL_error(L, "%s: arrays[%d]: expected an array of berth.nn", fn, (int)k + 1);
+    if (k > 0 && box->size != n)
+      return luaL_error(L, "%s: arrays[%d]: is not of the size of the first", fn, (int)k + 1);
     n = box->size;
     b->rows[k] = box->data;
   }
   return n;
 }
 
-/* add_up(arrays): true; the first holds the sum of all arrays of all ranks, added one after the other in the order of ranks and, of
- * one rank, of the list. Every rank has as many arrays, of the same size. The bytes are those of the same sum in one process. */
+/* add_up(arrays): true; the first holds the sum of all arrays of all ranks, added one after the
+ * other in the order of ranks and, of one rank, of the list. Every rank has as many arrays, of the
+ * same size. The bytes are those of the same sum in one process. */
 static int add_up(lua_State *L) {
   static const char fn[] = "berth.mpi.add_up";
   block b = { 0 };
   need_running(L, fn);
-  if (!lua_istable(L, 1)) return luaL_error(L, "%s: expected a table of arrays of berth.nn, got %s", fn, luaL_typename(L, 1));
+  if (!lua_istable(L, 1))
+    return luaL_error(L, "%s: expected a table of arrays of berth.nn, got %s", fn,
+                      luaL_typename(L, 1));
   size_t count;
-  if ((count = lua_rawlen(L, 1)) < 1 || count > BLOCK) return luaL_error(L, "%s: arrays: 1 to %d of them", fn, (int)BLOCK);
+  if ((count = lua_rawlen(L, 1)) < 1 || count > BLOCK)
+    return luaL_error(L, "%s: arrays: 1 to %d of them", fn, (int)BLOCK);
   b.count = (int32_t)count;
   b.rows = lua_newuserdata(L, count * sizeof *b.rows);
   int64_t n = read_rows(L, &b, fn);
@@ -260,7 +280,7 @@ static int add_up(lua_State *L) {
   return done(L, add_all(&b, n));
 }
 
-/* ---- broadcasts -------------------------------------------------------------------------- */
+/* ---- broadcasts ---- */
 
 static int broadcast_bytes(void *data, int64_t n, int root) {
   int error = MPI_SUCCESS;
@@ -277,7 +297,8 @@ static int broadcast_string(lua_State *L, int root) {
   int me = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   int error;
-  if ((error = MPI_Bcast(&n, 1, MPI_INT64_T, root, MPI_COMM_WORLD)) != MPI_SUCCESS) return failed(L, error);
+  if ((error = MPI_Bcast(&n, 1, MPI_INT64_T, root, MPI_COMM_WORLD)) != MPI_SUCCESS)
+    return failed(L, error);
   char *copy = lua_newuserdata(L, (size_t)n + 1);
   if (me == root) memcpy(copy, text, own);
   if ((error = broadcast_bytes(copy, n, root)) != MPI_SUCCESS) return failed(L, error);
@@ -285,15 +306,19 @@ static int broadcast_string(lua_State *L, int root) {
   return 1;
 }
 
-/* broadcast(array, root): true, all have the root's numbers. broadcast(string, root): the root's string. */
+/* broadcast(array, root): true, all have the root's numbers. broadcast(string, root): the root's
+ * string. */
 static int broadcast(lua_State *L) {
   static const char fn[] = "berth.mpi.broadcast";
   array_box *box = test_array(L, 1);
   need_running(L, fn);
   int root = to_root(L, 2, fn);
-  if (box) return done(L, broadcast_bytes(check_open(L, box, fn)->data, box->size * (int64_t)sizeof(float), root));
+  if (box)
+    return done(L, broadcast_bytes(check_open(L, box, fn)->data, box->size * (int64_t)sizeof(float),
+                                   root));
   if (lua_type(L, 1) == LUA_TSTRING) return broadcast_string(L, root);
-  return luaL_error(L, "%s: expected an array of berth.nn or a string, got %s", fn, luaL_typename(L, 1));
+  return luaL_error(L, "%s: expected an array of berth.nn or a string, got %s", fn,
+                    luaL_typename(L, 1));
 }
 
 /* launched(): was this process started by mpirun? Does not begin MPI. */
@@ -303,9 +328,17 @@ static int launched(lua_State *L) {
 }
 
 int luaopen_berth_mpi(lua_State *L) {
-  static const luaL_Reg functions[] = { { "init", init }, { "finalize", finalize }, { "running", running }, { "rank", rank },
-                                        { "size", size }, { "barrier", barrier }, { "sum", sum }, { "add_up", add_up },
-                                        { "broadcast", broadcast }, { "launched", launched }, { NULL, NULL } };
+  static const luaL_Reg functions[] = { { "init", init },
+                                        { "finalize", finalize },
+                                        { "running", running },
+                                        { "rank", rank },
+                                        { "size", size },
+                                        { "barrier", barrier },
+                                        { "sum", sum },
+                                        { "add_up", add_up },
+                                        { "broadcast", broadcast },
+                                        { "launched", launched },
+                                        { NULL, NULL } };
   lua_newtable(L);
   luaL_setfuncs(L, functions, 0);
   return 1;

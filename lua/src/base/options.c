@@ -1,9 +1,10 @@
-/* Option tables in Lua by the descriptors of the core: keys, values, and what `core.options` says of them. */
+/* Option tables in Lua by the descriptors of the core: keys, values, and what `core.options` says
+ * of them. */
 #include "binding.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- keys ------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 static const berth_option *find(const bl_table *tables, const char *key) {
   const berth_option *o = NULL;
@@ -44,7 +45,8 @@ void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *ta
   lua_pushnil(L);
   while (lua_next(L, t)) {
     lua_pop(L, 1);
-    if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, "options", "a %s is not a legal key", luaL_typename(L, -1));
+    if (lua_type(L, -1) != LUA_TSTRING)
+      bl_wrong(L, w, "options", "a %s is not a legal key", luaL_typename(L, -1));
     const char *key = lua_tostring(L, -1); /* anchored by the table */
     if (!find(tables, key) && (!wrong || strcmp(key, wrong) < 0)) wrong = key;
   }
@@ -52,7 +54,8 @@ void bl_check_options(lua_State *L, int t, const bl_where *w, const bl_table *ta
   const berth_option *now = find_former(tables, wrong);
   if (now) bl_error(L, "%s: option '%s' is now '%s'", w->fn, wrong, now->key);
   if (w->list)
-    bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, wrong, push_legal(L, tables));
+    bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, wrong,
+             push_legal(L, tables));
   bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, wrong, push_legal(L, tables));
 }
 
@@ -63,19 +66,22 @@ int bl_option_table(lua_State *L, int i, const bl_where *w, const bl_table *tabl
   return i;
 }
 
-/* ---- values ----------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 /* key NULL: of an entry of an array, which w says. */
 static double in_range(lua_State *L, const bl_where *w, const char *key, const berth_option *o,
                        double x) {
   const char *from = o->above ? "above" : "from";
-  if ((isfinite(x) || isinf(o->high)) && x >= o->low && !(o->above && x <= o->low) && !(o->high > 0 && x > o->high)) return x;
+  if ((isfinite(x) || isinf(o->high)) && x >= o->low && !(o->above && x <= o->low)
+      && !(o->high > 0 && x > o->high))
+    return x;
   if (isinf(o->low))
     bl_wrong(L, w, key, "expected a finite number of at most %.14g, got %.14g", o->high, x);
   if (o->high > 0 && !isinf(o->high))
     bl_wrong(L, w, key, "%.14g is out of range %s%.14g to %.14g", x, o->above ? "above " : "",
              o->low, o->high);
-  bl_wrong(L, w, key, "expected a %snumber %s %.14g, got %.14g", o->high > 0 ? "" : "finite ", from, o->low, x);
+  bl_wrong(L, w, key, "expected a %snumber %s %.14g, got %.14g", o->high > 0 ? "" : "finite ", from,
+           o->low, x);
   return x;
 }
 
@@ -104,7 +110,8 @@ const char *bl_choice_name(const berth_option_table *table, const char *key, int
   return o->choices[value - o->first]->name;
 }
 
-int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const berth_choice *const *choices) {
+int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key,
+                 const berth_choice *const *choices) {
   const char *s = lua_type(L, i) == LUA_TSTRING ? bl_to_text(L, i, w, key) : NULL;
   int k = s ? berth_choice_find(choices, s) : -1;
   if (!s) {
@@ -114,7 +121,8 @@ int bl_to_choice(lua_State *L, int i, const bl_where *w, const char *key, const 
   return k >= 0 ? k : bl_wrong(L, w, key, "'%s' is none of: %s", s, push_choices(L, choices));
 }
 
-bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key, const berth_choice *const *choices, int *out) {
+bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key,
+                   const berth_choice *const *choices, int *out) {
   if (!t) return false;
   lua_getfield(L, t, key);
   bool given = !lua_isnil(L, -1);
@@ -127,13 +135,18 @@ bool bl_get_choice(lua_State *L, int t, const bl_where *w, const char *key, cons
 static void read_field(lua_State *L, const bl_where *w, const berth_option *o, void *field) {
   switch (o->type) {
   case BERTH_OPTION_FLAG:
-    if (!lua_isboolean(L, -1)) bl_wrong(L, w, o->key, "expected true or false, got %s", bl_kind(L, -1));
+    if (!lua_isboolean(L, -1))
+      bl_wrong(L, w, o->key, "expected true or false, got %s", bl_kind(L, -1));
     *(int *)field = lua_toboolean(L, -1);
     break;
-  case BERTH_OPTION_CHOICE: *(int *)field = o->first + bl_to_choice(L, -1, w, o->key, o->choices); break;
+  case BERTH_OPTION_CHOICE:
+    *(int *)field = o->first + bl_to_choice(L, -1, w, o->key, o->choices);
+    break;
   case BERTH_OPTION_WHOLE: *(int32_t *)field = (int32_t)read_whole(L, w, o, INT32_MAX); break;
   case BERTH_OPTION_LONG: *(int64_t *)field = (int64_t)read_whole(L, w, o, BL_MOST_WHOLE); break;
-  case BERTH_OPTION_SEED: *(uint64_t *)field = (uint64_t)bl_to_whole(L, -1, w, o->key, 0, BL_MOST_WHOLE); break;
+  case BERTH_OPTION_SEED:
+    *(uint64_t *)field = (uint64_t)bl_to_whole(L, -1, w, o->key, 0, BL_MOST_WHOLE);
+    break;
   case BERTH_OPTION_NUMBER:
     *(double *)field = in_range(L, w, o->key, o, bl_to_number(L, -1, w, o->key));
     break;
@@ -166,7 +179,8 @@ static void read_list(lua_State *L, const bl_where *w, const berth_option *o, ch
   }
 }
 
-void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table, void *options) {
+void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_table *table,
+                     void *options) {
   for (const berth_option *o = table->options; t && o->key; o++) {
     if (!o->text || o->type == BERTH_OPTION_OTHER) continue;
     lua_getfield(L, t, o->key);
@@ -182,7 +196,9 @@ void bl_read_options(lua_State *L, int t, const bl_where *w, const berth_option_
 static void push_field(lua_State *L, const berth_option *o, const void *field) {
   switch (o->type) {
   case BERTH_OPTION_FLAG: lua_pushboolean(L, *(const int *)field); break;
-  case BERTH_OPTION_CHOICE: lua_pushstring(L, o->choices[*(const int *)field - o->first]->name); break;
+  case BERTH_OPTION_CHOICE:
+    lua_pushstring(L, o->choices[*(const int *)field - o->first]->name);
+    break;
   case BERTH_OPTION_WHOLE: lua_pushinteger(L, *(const int32_t *)field); break;
   case BERTH_OPTION_LONG: lua_pushinteger(L, (lua_Integer)*(const int64_t *)field); break;
   case BERTH_OPTION_SEED: lua_pushinteger(L, (lua_Integer)*(const uint64_t *)field); break;
@@ -199,7 +215,7 @@ void bl_push_options(lua_State *L, const berth_option_table *table, const void *
   }
 }
 
-/* ---- what core.options says -------------------------------------------------------------- */
+/* ---- what core.options says ---- */
 
 static void push_choice_list(lua_State *L, const berth_choice *const *choices) {
   lua_newtable(L);
@@ -239,7 +255,8 @@ static void push_option(lua_State *L, const berth_option_table *table, const ber
   lua_setfield(L, -2, "choices");
 }
 
-/* options(function): array of { key, type, default, text, low, high, above, choices }; nil: it has no descriptors */
+/* options(function): array of { key, type, default, text, low, high, above, choices }; nil: it has
+ * no descriptors */
 int bl_push_descriptors(lua_State *L, const bl_table *tables) {
   int n = 0;
   lua_newtable(L);

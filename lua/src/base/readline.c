@@ -1,9 +1,11 @@
-/* berth.readline: line editing, history and completion over libedit, for the REPL. Optional, and no part of berth.core.
+/* berth.readline: line editing, history and completion over libedit, for the REPL. Optional, and no
+ * part of berth.core.
  *
- * An interpreter that is itself linked with GNU readline (Debian's lua5.4) already has functions of the same names, and those
- * run then: only what both libraries have is used. They keep the terminal and the history in process-wide state, and their
- * callbacks carry no user data: `active` below is the one Lua state that is inside readline() now, NULL otherwise; `watched` is
- * the number of interrupts that berth.core has caught and nobody has answered yet.
+ * An interpreter that is itself linked with GNU readline (Debian's lua5.4) already has functions of
+ * the same names, and those run then: only what both libraries have is used. They keep the terminal
+ * and the history in process-wide state, and their callbacks carry no user data: `active` below is
+ * the one Lua state that is inside readline() now, NULL otherwise; `watched` is the number of
+ * interrupts that berth.core has caught and nobody has answered yet.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "compat.h"
@@ -17,7 +19,8 @@
 static lua_State *active;
 static const volatile sig_atomic_t *watched;
 
-static const char completer_key = 0; /* its address is the registry key of the completion function */
+static const char completer_key = 0; /* its address is the registry key of the completion
+                                        function */
 
 static void push_completer(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&completer_key);
@@ -82,7 +85,8 @@ static int fill_matches(lua_State *L, char **matches, size_t n) {
 /* What libedit expects: the common prefix, then the candidates, then NULL; all freed by it. */
 static char **matches_of(lua_State *L) {
   size_t n;
-  if (lua_type(L, -1) != LUA_TTABLE || (n = lua_rawlen(L, -1)) == 0 || !all_strings(L, n)) return NULL;
+  if (lua_type(L, -1) != LUA_TTABLE || (n = lua_rawlen(L, -1)) == 0 || !all_strings(L, n))
+    return NULL;
   char **matches = calloc(n + 2, sizeof *matches);
   if (!matches) return NULL;
   if (!fill_matches(L, matches, n)) {
@@ -118,7 +122,8 @@ static char **complete(const char *text, int start, int end) {
 
 static int is_interrupted(void) { return watched && *watched > 0; }
 
-/* GNU readline reads on after a signal: its event hook, which it calls ten times a second, ends the line. */
+/* GNU readline reads on after a signal: its event hook, which it calls ten times a second, ends the
+ * line. */
 static int end_line_if_interrupted(void) {
   if (is_interrupted()) rl_done = 1;
   return 0;
@@ -129,7 +134,8 @@ static void set_event_hook(void) {
   if (watched && !strstr(rl_library_version, "EditLine")) rl_event_hook = end_line_if_interrupted;
 }
 
-/** readline(prompt): a line without its end; nil at the end of input; false if it was interrupted. */
+/** readline(prompt): a line without its end; nil at the end of input; false if it was
+ * interrupted. */
 static int read_line(lua_State *L) {
   const char *prompt = luaL_checkstring(L, 1);
   rl_attempted_completion_function = complete;
@@ -138,7 +144,8 @@ static int read_line(lua_State *L) {
   char *line = readline(prompt);
   active = NULL;
   if (is_interrupted()) {
-    if (!line) fputc('\n', rl_outstream ? rl_outstream : stdout); /* GNU readline has ended the line */
+    /* GNU readline has ended the line */
+    if (!line) fputc('\n', rl_outstream ? rl_outstream : stdout);
     free(line);
     lua_pushboolean(L, 0);
     return 1;
@@ -188,10 +195,14 @@ static int is_terminal(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = { { "readline", read_line },        { "add_history", remember },      
-                                      { "read_history", load_history }, { "write_history", save_history },
-                                      { "completion", set_completer },  { "is_terminal", is_terminal },
-                                      { "watch", watch },               { NULL, NULL } };
+static const luaL_Reg functions[] = { { "readline", read_line },
+                                      { "add_history", remember },
+                                      { "read_history", load_history },
+                                      { "write_history", save_history },
+                                      { "completion", set_completer },
+                                      { "is_terminal", is_terminal },
+                                      { "watch", watch },
+                                      { NULL, NULL } };
 
 int luaopen_berth_readline(lua_State *L);
 int luaopen_berth_readline(lua_State *L) {

@@ -22,7 +22,7 @@ int bl_wrong(lua_State *L, const bl_where *w, const char *key, const char *forma
   return bl_error(L, "%s: %s: %s", w->fn, place, text);
 }
 
-/* ---- keys ------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 static bool is_listed(const char *key, const char *const *names) {
   for (; *names; names++)
@@ -33,13 +33,16 @@ static bool is_listed(const char *key, const char *const *names) {
 static void join(char *buf, size_t size, const char *const *names) {
   size_t n = 0;
   buf[0] = '\0';
-  for (; *names && n < size; names++) n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
+  for (; *names && n < size; names++)
+    n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", *names);
 }
 
 static int unknown_key(lua_State *L, const bl_where *w, const char *key, const char *const *names) {
   char legal[500];
   join(legal, sizeof legal, names);
-  if (w->list) return bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, key, legal);
+  if (w->list)
+    return bl_error(L, "%s: %s[%d]: unknown field '%s' (legal: %s)", w->fn, w->list, w->i, key,
+                    legal);
   return bl_error(L, "%s: unknown option '%s' (legal: %s)", w->fn, key, legal);
 }
 
@@ -66,7 +69,7 @@ int bl_options(lua_State *L, int i, const bl_where *w, const char *const *names)
   return i;
 }
 
-/* ---- values ----------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) {
   size_t n;
@@ -77,19 +80,22 @@ const char *bl_to_text(lua_State *L, int i, const bl_where *w, const char *key) 
 }
 
 double bl_to_number(lua_State *L, int i, const bl_where *w, const char *key) {
-  if (lua_type(L, i) != LUA_TNUMBER) bl_wrong(L, w, key, "expected a number, got %s", bl_kind(L, i));
+  if (lua_type(L, i) != LUA_TNUMBER)
+    bl_wrong(L, w, key, "expected a number, got %s", bl_kind(L, i));
   double x = (double)lua_tonumber(L, i);
   if (isnan(x)) bl_wrong(L, w, key, "is not a number (NaN)");
   return x;
 }
 
 double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, berth_unit unit) {
-  static const char *const examples[] = { "\"5 us\"", "\"16 GB\"", "\"25 GB/s\"", "\"3 GFLOP\"", "\"15 TFLOP/s\"" };
+  static const char *const examples[] = { "\"5 us\"", "\"16 GB\"", "\"25 GB/s\"", "\"3 GFLOP\"",
+                                          "\"15 TFLOP/s\"" };
   double x = 0;
   if (lua_type(L, i) == LUA_TNUMBER) {
     x = bl_to_number(L, i, w, key);
   } else if (lua_type(L, i) != LUA_TSTRING) {
-    bl_wrong(L, w, key, "expected a number or a string such as %s, got %s", examples[unit], bl_kind(L, i));
+    bl_wrong(L, w, key, "expected a number or a string such as %s, got %s", examples[unit],
+             bl_kind(L, i));
   } else if (berth_quantity_parse(bl_ctx(L), bl_to_text(L, i, w, key), unit, &x) != BERTH_OK) {
     bl_wrong(L, w, key, "%s", berth_errmsg(bl_ctx(L)));
   }
@@ -97,7 +103,8 @@ double bl_to_quantity(lua_State *L, int i, const bl_where *w, const char *key, b
   return x;
 }
 
-double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low, double high) {
+double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, double low,
+                   double high) {
   double x = bl_to_number(L, i, w, key);
   if (x != floor(x)) bl_wrong(L, w, key, "expected a whole number, got %.14g", x);
   if (x < low || x > high) bl_wrong(L, w, key, "%.14g is out of range %.14g..%.14g", x, low, high);
@@ -106,12 +113,15 @@ double bl_to_whole(lua_State *L, int i, const bl_where *w, const char *key, doub
 
 static const char *article(const char *noun) { return strchr("aeio", noun[0]) ? "an" : "a"; }
 
-int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *noun) {
+int32_t bl_to_id(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                 const char *noun) {
   if (lua_type(L, i) != LUA_TNUMBER)
-    bl_wrong(L, w, key, "expected a number, the id of %s %s; got %s", article(noun), noun, bl_kind(L, i));
+    bl_wrong(L, w, key, "expected a number, the id of %s %s; got %s", article(noun), noun,
+             bl_kind(L, i));
   double x = (double)lua_tonumber(L, i);
   if (x != floor(x)) bl_wrong(L, w, key, "%.14g is no %s id: ids are whole numbers", x, noun);
-  if (!(x >= 1 && x <= n)) bl_wrong(L, w, key, "there is no %s %.14g (ids are 1..%d)", noun, x, (int)n);
+  if (!(x >= 1 && x <= n))
+    bl_wrong(L, w, key, "there is no %s %.14g (ids are 1..%d)", noun, x, (int)n);
   return (int32_t)x - 1;
 }
 
@@ -122,7 +132,8 @@ static void check_no_holes(lua_State *L, int i, const bl_where *w, const char *k
     lua_pop(L, 1);
     if (lua_type(L, -1) == LUA_TNUMBER) {
       double k = (double)lua_tonumber(L, -1);
-      if (!(k >= 1 && k <= (double)n)) bl_wrong(L, w, key, "has an entry [%.14g], but none at [%.0f]", k, (double)n + 1);
+      if (!(k >= 1 && k <= (double)n))
+        bl_wrong(L, w, key, "has an entry [%.14g], but none at [%.0f]", k, (double)n + 1);
     }
   }
 }
@@ -140,16 +151,21 @@ void *bl_scratch(lua_State *L, size_t n, size_t size) {
   return lua_newuserdata(L, n ? n * size : 1);
 }
 
-static void check_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per) {
+static void check_length(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                         const char *per) {
   int32_t got = bl_to_length(L, i, w, key);
   if (got != n && !per) bl_wrong(L, w, key, "has %d entries, expected %d", (int)got, (int)n);
-  if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
+  if (got != n)
+    bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
 }
 
 /* "key[k]" in a scratch string on the stack. */
-static const char *item_name(lua_State *L, const char *key, int32_t k) { return lua_pushfstring(L, "%s[%d]", key, (int)k); }
+static const char *item_name(lua_State *L, const char *key, int32_t k) {
+  return lua_pushfstring(L, "%s[%d]", key, (int)k);
+}
 
-double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, const char *per) {
+double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                      const char *per) {
   i = lua_absindex(L, i);
   check_length(L, i, w, key, n, per);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
@@ -165,7 +181,8 @@ double *bl_to_numbers(lua_State *L, int i, const bl_where *w, const char *key, i
   return x;
 }
 
-int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, int32_t n_things, const char *noun) {
+int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                   int32_t n_things, const char *noun) {
   i = lua_absindex(L, i);
   check_length(L, i, w, key, n, NULL);
   int32_t *ids = bl_scratch(L, (size_t)n, sizeof *ids);
@@ -182,7 +199,7 @@ int32_t *bl_to_ids(lua_State *L, int i, const bl_where *w, const char *key, int3
   return ids;
 }
 
-/* ---- fields ----------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 /* Pushes t[key]; nil: pops it again and says false. */
 static bool field(lua_State *L, int t, const char *key) {
@@ -201,7 +218,8 @@ bool bl_is_given(lua_State *L, int t, const char *key) {
   return given;
 }
 
-bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit, double *out) {
+bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, berth_unit unit,
+                     double *out) {
   if (!field(L, t, key)) return false;
   *out = bl_to_quantity(L, -1, w, key, unit);
   lua_pop(L, 1);
@@ -211,7 +229,8 @@ bool bl_get_quantity(lua_State *L, int t, const bl_where *w, const char *key, be
 bool bl_get_positive(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
   if (!field(L, t, key)) return false;
   double x = bl_to_number(L, -1, w, key);
-  if (!(x >= 0) || isinf(x)) bl_wrong(L, w, key, "expected a finite number not below 0, got %.14g", x);
+  if (!(x >= 0) || isinf(x))
+    bl_wrong(L, w, key, "expected a finite number not below 0, got %.14g", x);
   *out = x;
   lua_pop(L, 1);
   return true;
@@ -225,7 +244,8 @@ bool bl_get_bool(lua_State *L, int t, const bl_where *w, const char *key, int *o
   return true;
 }
 
-bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low, int32_t high, int32_t *out) {
+bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32_t low,
+                  int32_t high, int32_t *out) {
   if (!field(L, t, key)) return false;
   *out = (int32_t)bl_to_whole(L, -1, w, key, low, high);
   lua_pop(L, 1);
@@ -234,12 +254,14 @@ bool bl_get_whole(lua_State *L, int t, const bl_where *w, const char *key, int32
 
 bool bl_get_seed(lua_State *L, int t, const bl_where *w, const char *key, uint64_t *out) {
   if (!field(L, t, key)) return false;
-  *out = (uint64_t)bl_to_whole(L, -1, w, key, 0, 9007199254740992.0); /* 2^53: exact in both interpreters */
+  /* 2^53: exact in both interpreters */
+  *out = (uint64_t)bl_to_whole(L, -1, w, key, 0, 9007199254740992.0);
   lua_pop(L, 1);
   return true;
 }
 
-bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names, int *out) {
+bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const char *const *names,
+                 int *out) {
   if (!field(L, t, key)) return false;
   const char *s = lua_type(L, -1) == LUA_TSTRING ? bl_to_text(L, -1, w, key) : bl_kind(L, -1);
   int k;
@@ -256,7 +278,8 @@ bool bl_get_enum(lua_State *L, int t, const bl_where *w, const char *key, const 
 
 const char *bl_get_string(lua_State *L, int t, const bl_where *w, const char *key) {
   if (!field(L, t, key)) return NULL;
-  if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, -1));
+  if (lua_type(L, -1) != LUA_TSTRING)
+    bl_wrong(L, w, key, "expected a string, got %s", bl_kind(L, -1));
   return bl_to_text(L, -1, w, key);
 }
 
@@ -272,7 +295,7 @@ bool bl_get_function(lua_State *L, int t, const bl_where *w, const char *key) {
   return true;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 void bl_push_numbers(lua_State *L, int32_t n, const double *x) {
   lua_createtable(L, n, 0);

@@ -14,7 +14,8 @@ static berth_unit check_unit(lua_State *L, int i, const char *fn) {
   lua_pushvalue(L, i);
   lua_setfield(L, -2, "unit");
   if (!bl_get_enum(L, lua_gettop(L), &w, "unit", bl_unit_names, &unit))
-    bl_wrong(L, &w, "unit", "expected \"seconds\", \"bytes\", \"bytes/s\", \"flop\" or \"flop/s\", got nil");
+    bl_wrong(L, &w, "unit",
+             "expected \"seconds\", \"bytes\", \"bytes/s\", \"flop\" or \"flop/s\", got nil");
   return (berth_unit)unit;
 }
 
@@ -36,23 +37,26 @@ static int quantity(lua_State *L) {
 static int format(lua_State *L) {
   static const bl_where w = { "berth.format", NULL, 0 };
   berth_unit unit = check_unit(L, 2, w.fn);
-  if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
+  if (lua_type(L, 1) != LUA_TNUMBER)
+    return bl_wrong(L, &w, "value", "expected a number, got %s", bl_kind(L, 1));
   char text[64];
   lua_pushstring(L, berth_quantity_format((double)lua_tonumber(L, 1), unit, text, sizeof text));
   return 1;
 }
 
-/* number_text(x, digits): the same on every interpreter; their own formats differ where halves are rounded */
+/* number_text(x, digits): the same on every interpreter; their own formats differ where halves are
+ * rounded */
 static int number_text(lua_State *L) {
   static const bl_where w = { "number_text", NULL, 0 };
   int digits = lua_isnoneornil(L, 2) ? 0 : (int)bl_to_whole(L, 2, &w, "digits", 1, 17);
-  if (lua_type(L, 1) != LUA_TNUMBER) return bl_wrong(L, &w, "x", "expected a number, got %s", bl_kind(L, 1));
+  if (lua_type(L, 1) != LUA_TNUMBER)
+    return bl_wrong(L, &w, "x", "expected a number, got %s", bl_kind(L, 1));
   char text[48];
   lua_pushstring(L, berth_number_text((double)lua_tonumber(L, 1), digits, text, sizeof text));
   return 1;
 }
 
-/* ---- random streams --------------------------------------------------------------------- */
+/* ---- random streams ---- */
 
 typedef struct rng_box {
   berth_rng *open; /* &state */
@@ -62,7 +66,9 @@ typedef struct rng_box {
 
 static void release_rng(void *box) { (void)box; }
 
-static berth_rng *check_rng(lua_State *L, const char *fn) { return ((rng_box *)bl_self(L, &bl_rng_class, fn))->open; }
+static berth_rng *check_rng(lua_State *L, const char *fn) {
+  return ((rng_box *)bl_self(L, &bl_rng_class, fn))->open;
+}
 
 static uint64_t optional_seed(lua_State *L, int i, const char *key) {
   static const bl_where w = { "berth.rng", NULL, 0 };
@@ -121,19 +127,25 @@ static int rng_shuffle(lua_State *L) {
 static int rng_tostring(lua_State *L) {
   const rng_box *box = bl_self(L, &bl_rng_class, "tostring");
   char text[80];
-  snprintf(text, sizeof text, "rng: seed %.0f, stream %.0f", (double)box->seed, (double)box->stream);
+  snprintf(text, sizeof text, "rng: seed %.0f, stream %.0f", (double)box->seed,
+           (double)box->stream);
   lua_pushstring(L, text);
   return 1;
 }
 
-static const luaL_Reg rng_methods[] = {
-  { "uniform", rng_uniform }, { "normal", rng_normal }, { "below", rng_below }, { "shuffle", rng_shuffle }, { NULL, NULL }
-};
+static const luaL_Reg rng_methods[] = { { "uniform", rng_uniform },
+                                        { "normal", rng_normal },
+                                        { "below", rng_below },
+                                        { "shuffle", rng_shuffle },
+                                        { NULL, NULL } };
 static const luaL_Reg rng_meta[] = { { "__tostring", rng_tostring }, { NULL, NULL } };
 const bl_class bl_rng_class = {
   .name = "rng", .key = "berth.rng", .release = release_rng, .methods = rng_methods,
   .meta = rng_meta
 };
 
-const luaL_Reg bl_units_functions[] = { { "quantity", quantity }, { "format", format }, { "number_text", number_text },
-                                        { "rng", rng_new }, { NULL, NULL } };
+const luaL_Reg bl_units_functions[] = { { "quantity", quantity },
+                                        { "format", format },
+                                        { "number_text", number_text },
+                                        { "rng", rng_new },
+                                        { NULL, NULL } };

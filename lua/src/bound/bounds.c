@@ -2,10 +2,11 @@
 #include "base/binding.h"
 #include <math.h>
 
-berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple, berth_links links, berth_bounds *out,
-                       berth_obstacle *why) {
+berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double multiple,
+                       berth_links links, berth_bounds *out, berth_obstacle *why) {
   berth_bounds_options o = berth_bounds_default(NULL);
-  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple || box->bounds_links != links) {
+  if (!box->has_bounds || box->bounds_memory != memory || box->bounds_multiple != multiple
+      || box->bounds_links != links) {
     box->has_bounds = false;
     o.memory = memory;
     o.param_multiple = multiple;
@@ -21,7 +22,7 @@ berth_status bl_bounds(bl_cost_box *box, berth_memory_policy memory, double mult
   return BERTH_OK;
 }
 
-/* ---- asking ------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 typedef struct asked {
   berth_bounds_options bounds;
@@ -61,8 +62,8 @@ static void read_asked(lua_State *L, int t, const bl_where *w, const berth_graph
 }
 
 /* @param cost that of the box, which a hook may close meanwhile */
-static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_bounds *b, berth_guarantees *k,
-                            berth_obstacle *why) {
+static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_bounds *b,
+                            berth_guarantees *k, berth_obstacle *why) {
   berth_status st;
   if (!a->bounds.thorough) {
     st = bl_bounds(box, a->bounds.memory, a->bounds.param_multiple, a->bounds.links, b, why);
@@ -74,7 +75,7 @@ static berth_status compute(bl_cost_box *box, berth_cost *cost, asked *a, berth_
   return berth_guarantees_compute(cost, &a->proved, k);
 }
 
-/* ---- telling ------------------------------------------------------------------------------ */
+/* ---- telling ---- */
 
 /* Left out: NaN, not computed; infinite, nothing said. */
 static void set_if_finite(lua_State *L, const char *key, double x) {

@@ -4,12 +4,15 @@
 #include <string.h>
 
 static void release(void *box) { berth_cluster_release(((bl_cluster_box *)box)->cluster); }
-static berth_cluster *self(lua_State *L, const char *fn) { return ((bl_cluster_box *)bl_self(L, &bl_cluster_class, fn))->cluster; }
+static berth_cluster *self(lua_State *L, const char *fn) {
+  return ((bl_cluster_box *)bl_self(L, &bl_cluster_class, fn))->cluster;
+}
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- making one ---- */
 
 /* Column `key` of the jobs at t, into jobs; nil: left as it is. */
-static void read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n, size_t offset, berth_job **jobs) {
+static void read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n,
+                        size_t offset, berth_job **jobs) {
   static const berth_job plain = { 0, 0, INFINITY, 0 };
   lua_getfield(L, t, key);
   int at = lua_gettop(L);
@@ -20,7 +23,8 @@ static void read_column(lua_State *L, int t, const bl_where *w, const char *key,
     for (int32_t j = 0; j < found; j++) (*jobs)[j] = plain;
     *n = found;
   }
-  if (found != *n) bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
+  if (found != *n)
+    bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
   for (int32_t j = 0; j < found; j++) {
     bl_where item = { w->fn, key, (int)j + 1 };
     lua_rawgeti(L, at, j + 1);
@@ -56,7 +60,8 @@ static int cluster(lua_State *L) {
   if (!lua_isnil(L, 3)) o.resources = (int32_t)bl_to_whole(L, 3, &w, "resources", 1, 1024);
   int32_t cells;
   if (bl_get_array(L, t, &w, "capacity", &cells))
-    o.capacity = bl_to_numbers(L, lua_gettop(L), &w, "capacity", o.machines * o.resources, "machine and resource");
+    o.capacity = bl_to_numbers(L, lua_gettop(L), &w, "capacity", o.machines * o.resources,
+                               "machine and resource");
   int32_t n;
   berth_job *jobs = read_jobs(L, 1, &w, &n);
   bl_cluster_box *box = bl_new(L, &bl_cluster_class, sizeof *box);
@@ -66,7 +71,7 @@ static int cluster(lua_State *L) {
   return 1;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---- */
 
 /* next(): "finish" | "wake" | "slot" | "arrival" | "over", time in s, job */
 static int next(lua_State *L) {
@@ -87,26 +92,31 @@ static int upcoming(lua_State *L) {
   return 1;
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 static int32_t to_job(lua_State *L, const berth_cluster *c, const bl_where *w) {
   return bl_to_id(L, 2, w, "job", berth_cluster_jobs(c), "job");
 }
 
-/* Amounts at i: an array per machine, or a number each if there is one resource. In scratch that stays on the stack. */
-static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, const bl_where *w, int32_t n) {
+/* Amounts at i: an array per machine, or a number each if there is one resource. In scratch that
+ * stays on the stack. */
+static const double *to_amounts(lua_State *L, int i, const berth_cluster *c, const bl_where *w,
+                                int32_t n) {
   int32_t resources = berth_cluster_resources(c);
   if (lua_isnoneornil(L, i)) return NULL;
   if (!lua_istable(L, i)) bl_wrong(L, w, "amounts", "expected an array, got %s", bl_kind(L, i));
   lua_rawgeti(L, i, 1);
-  if (!lua_istable(L, -1)) return bl_to_numbers(L, i, w, "amounts", n * resources, "machine and resource");
-  if (bl_to_length(L, i, w, "amounts") != n) bl_wrong(L, w, "amounts", "expected %d entries (one per machine)", (int)n);
+  if (!lua_istable(L, -1))
+    return bl_to_numbers(L, i, w, "amounts", n * resources, "machine and resource");
+  if (bl_to_length(L, i, w, "amounts") != n)
+    bl_wrong(L, w, "amounts", "expected %d entries (one per machine)", (int)n);
   double *out = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *out);
   for (int32_t k = 0; k < n; k++) {
     bl_where item = { w->fn, "amounts", (int)k + 1 };
     lua_rawgeti(L, i, k + 1);
     if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
-    memcpy(out + (size_t)k * (size_t)resources, bl_to_numbers(L, lua_gettop(L), &item, "amounts", resources, "resource"),
+    memcpy(out + (size_t)k * (size_t)resources,
+           bl_to_numbers(L, lua_gettop(L), &item, "amounts", resources, "resource"),
            (size_t)resources * sizeof *out);
     lua_pop(L, 2);
   }
@@ -144,7 +154,8 @@ static int start(lua_State *L) {
 static int set_rate(lua_State *L) {
   static const bl_where w = { "cluster:set_rate", NULL, 0 };
   berth_cluster *c = self(L, w.fn);
-  return decided(L, w.fn, berth_cluster_set_rate(c, to_job(L, c, &w), bl_to_number(L, 3, &w, "rate")));
+  return decided(L, w.fn,
+                 berth_cluster_set_rate(c, to_job(L, c, &w), bl_to_number(L, 3, &w, "rate")));
 }
 
 static int pause_job(lua_State *L) {
@@ -175,7 +186,7 @@ static int stop(lua_State *L) {
   return 0;
 }
 
-/* ---- what is --------------------------------------------------------------------------------------- */
+/* ---- what is ---- */
 
 static void set_unless_nan(lua_State *L, const char *key, double x) {
   if (!isnan(x)) bl_set_number(L, key, x);
@@ -293,7 +304,8 @@ static int running(lua_State *L) {
 static int places(lua_State *L) {
   static const bl_where w = { "cluster:places", NULL, 0 };
   berth_cluster *c = self(L, w.fn);
-  int32_t id = to_job(L, c, &w), n = berth_cluster_places(c, id, 0, NULL, NULL), resources = berth_cluster_resources(c);
+  int32_t id = to_job(L, c, &w), n = berth_cluster_places(c, id, 0, NULL, NULL),
+          resources = berth_cluster_resources(c);
   int32_t *machines = bl_scratch(L, (size_t)n, sizeof *machines);
   double *amounts = bl_scratch(L, (size_t)n * (size_t)resources, sizeof *amounts);
   berth_cluster_places(c, id, n, machines, amounts);
@@ -353,22 +365,38 @@ static int jobs_of(lua_State *L) {
 static int to_string(lua_State *L) {
   berth_cluster *c = self(L, "tostring");
   berth_cluster_summary s = berth_cluster_summarise(c);
-  lua_pushfstring(L, "cluster: %d machines, %d jobs at %f s: %d run, %d wait, %d done, %d refused", (int)berth_cluster_machines(c),
-                  (int)berth_cluster_jobs(c), s.time, (int)s.running, (int)s.waiting, (int)s.done, (int)s.refused);
+  lua_pushfstring(L, "cluster: %d machines, %d jobs at %f s: %d run, %d wait, %d done, %d refused",
+                  (int)berth_cluster_machines(c), (int)berth_cluster_jobs(c), s.time,
+                  (int)s.running, (int)s.waiting, (int)s.done, (int)s.refused);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "next", next },         { "upcoming", upcoming }, { "start", start },
-                                    { "set_rate", set_rate }, { "pause", pause_job },   { "refuse", refuse },
-                                    { "wake", wake },         { "job", job },           { "record", record },
+static const luaL_Reg methods[] = { { "next", next },
+                                    { "upcoming", upcoming },
+                                    { "start", start },
+                                    { "set_rate", set_rate },
+                                    { "pause", pause_job },
+                                    { "refuse", refuse },
+                                    { "wake", wake },
+                                    { "job", job },
+                                    { "record", record },
                                     { "waiting", waiting },
-                                    { "free", free_amounts }, { "capacity", capacity }, { "idle", idle },
-                                    { "running", running },   { "places", places },     { "summary", summary },
-                                    { "run", bl_cluster_run }, { "stop", stop },
+                                    { "free", free_amounts },
+                                    { "capacity", capacity },
+                                    { "idle", idle },
+                                    { "running", running },
+                                    { "places", places },
+                                    { "summary", summary },
+                                    { "run", bl_cluster_run },
+                                    { "stop", stop },
                                     { NULL, NULL } };
-static const luaL_Reg fields[] = { { "now", now }, { "machines", machines_of }, { "resources", resources_of }, { "slot", slot_of },
-                                   { "n_waiting", n_waiting_of }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
+static const luaL_Reg fields[] = {
+  { "now", now },      { "machines", machines_of },   { "resources", resources_of },
+  { "slot", slot_of }, { "n_waiting", n_waiting_of }, { NULL, NULL }
+};
+static const luaL_Reg meta[] = { { "__len", jobs_of },
+                                 { "__tostring", to_string },
+                                 { NULL, NULL } };
 const bl_class bl_cluster_class = {
   .name = "cluster", .key = "berth.cluster", .release = release, .methods = methods,
   .fields = fields, .meta = meta

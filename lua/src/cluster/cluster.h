@@ -21,7 +21,8 @@ typedef struct bl_events {
   lua_State *L;
   int function[4];
 } bl_events;
-/** Those in the table at t, which has no keys but the names (NULL-terminated); they stay on the stack. */
+/** Those in the table at t, which has no keys but the names (NULL-terminated); they stay on the
+ * stack. */
 bl_events bl_read_events(lua_State *L, int t, const bl_where *w, const char *const *names);
 /** Calls one, if there is one.  @param job BERTH_NONE: of no job
  *  @return BERTH_OK; BERTH_ECALLBACK: it raised what is on the stack */

@@ -1,5 +1,5 @@
-/* Schedulers in Lua, of all kinds of clusters: functions by event. They are called under lua_pcall on the stack of the caller; an
- * error unwinds the core first and is raised then, unchanged. */
+/* Schedulers in Lua, of all kinds of clusters: functions by event. They are called under lua_pcall
+ * on the stack of the caller; an error unwinds the core first and is raised then, unchanged. */
 #include "cluster.h"
 
 bl_events bl_read_events(lua_State *L, int t, const bl_where *w, const char *const *names) {
@@ -44,7 +44,8 @@ int bl_cluster_run(lua_State *L) {
   berth_scheduler s = { on_arrival, on_end, on_slot, on_wake, &e };
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
-  if (!lua_istable(L, 2)) bl_wrong(L, &w, "scheduler", "expected a table of functions, got %s", bl_kind(L, 2));
+  if (!lua_istable(L, 2))
+    bl_wrong(L, &w, "scheduler", "expected a table of functions, got %s", bl_kind(L, 2));
   e = bl_read_events(L, 2, &w, names);
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_cluster_run(c, &s));

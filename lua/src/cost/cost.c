@@ -6,7 +6,8 @@
 
 
 
-static const char boxes_key = 0; /* its address is a registry key: address of a box that prices collectives -> the box, weakly */
+static const char boxes_key = 0; /* its address is a registry key: address of a box that prices
+                                    collectives -> the box, weakly */
 
 static void release_cost(void *box) { berth_cost_release(((bl_cost_box *)box)->cost); }
 
@@ -16,10 +17,11 @@ berth_cost *bl_check_cost(lua_State *L, int i, const char *fn, const char *what)
 
 static berth_cost *self(lua_State *L, const char *fn) { return bl_check_cost(L, 1, fn, "self"); }
 
-/* ---- cost functions in Lua -------------------------------------------------------------- */
+/* ---- cost functions in Lua ---- */
 
-/* Called while the core makes the cost, on the stack of the caller. What is wrong with a result is told after the core has
- * cleaned up (`fault`); an error in a function stays on the top of the stack until then. */
+/* Called while the core makes the cost, on the stack of the caller. What is wrong with a result is
+ * told after the core has cleaned up (`fault`); an error in a function stays on the top of the
+ * stack until then. */
 typedef struct bl_model {
   lua_State *L;
   int op, transfer, collective; /* stack indices; 0: built-in */
@@ -38,7 +40,9 @@ static berth_status take_seconds(model *m, const char *call, double *seconds) {
   return *m->fault ? BERTH_ECALLBACK : BERTH_OK;
 }
 
-static bool is_time(lua_State *L) { return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0; }
+static bool is_time(lua_State *L) {
+  return lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0;
+}
 
 static berth_status call_op(void *ud, int32_t op, int32_t device, double *seconds) {
   model *m = ((bl_cost_box *)ud)->making;
@@ -51,7 +55,8 @@ static berth_status call_op(void *ud, int32_t op, int32_t device, double *second
   return take_seconds(m, call, seconds);
 }
 
-static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
+static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst,
+                                  double *seconds) {
   model *m = ((bl_cost_box *)ud)->making;
   char call[80] = "";
   lua_pushvalue(m->L, m->transfer);
@@ -59,12 +64,14 @@ static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t
   lua_pushinteger(m->L, src + 1);
   lua_pushinteger(m->L, dst + 1);
   if (lua_pcall(m->L, 3, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
-  if (!is_time(m->L)) snprintf(call, sizeof call, "cost.transfer(%d, %d, %d)", (int)tensor + 1, (int)src + 1, (int)dst + 1);
+  if (!is_time(m->L))
+    snprintf(call, sizeof call, "cost.transfer(%d, %d, %d)", (int)tensor + 1, (int)src + 1,
+             (int)dst + 1);
   return take_seconds(m, call, seconds);
 }
 
-/* The function for collectives is called later than the others, whenever the core asks: it is kept in the anchor of the cost's
- * box, which all that may ask hold. */
+/* The function for collectives is called later than the others, whenever the core asks: it is kept
+ * in the anchor of the cost's box, which all that may ask hold. */
 
 static void push_boxes(lua_State *L) {
   lua_pushlightuserdata(L, (void *)&boxes_key);
@@ -109,12 +116,15 @@ static int ask_collective(lua_State *L) {
   lua_call(L, 2, 1);
   q->seconds = (double)lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER)
-    return bl_error(L, "cost.collective(%d, devices) gave %s, expected seconds", (int)q->id + 1, luaL_typename(L, -1));
-  if (!(q->seconds >= 0)) return bl_error(L, "cost.collective(%d, devices) gave %g s", (int)q->id + 1, q->seconds);
+    return bl_error(L, "cost.collective(%d, devices) gave %s, expected seconds", (int)q->id + 1,
+                    luaL_typename(L, -1));
+  if (!(q->seconds >= 0))
+    return bl_error(L, "cost.collective(%d, devices) gave %g s", (int)q->id + 1, q->seconds);
   return 0;
 }
 
-static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices,
+                                    double *seconds) {
   collective_call q = { ud, collective, n, devices, 0 };
   if (compat_cpcall(q.box->hooks->running, ask_collective, &q) != LUA_OK) return BERTH_ECALLBACK;
   *seconds = q.seconds;
@@ -125,7 +135,9 @@ static berth_status call_collective(void *ud, int32_t collective, int32_t n, con
 static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *c) {
   int32_t n;
   if (!bl_get_array(L, t, w, "collective_lines", &n)) return;
-  if (n != 4) bl_wrong(L, w, "collective_lines", "has %d entries, expected 4: us per KiB and us of two lines", (int)n);
+  if (n != 4)
+    bl_wrong(L, w, "collective_lines", "has %d entries, expected 4: us per KiB and us of two lines",
+             (int)n);
   double *x = bl_scratch(L, 4, sizeof *x);
   for (int32_t k = 0; k < 4; k++) {
     lua_rawgeti(L, -2, k + 1);
@@ -135,15 +147,19 @@ static void get_lines(lua_State *L, int t, const bl_where *w, berth_cost_model *
   c->collective_lines = x;
 }
 
-static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
+static void get_groups(lua_State *L, int t, const bl_where *w, int32_t devices,
+                       berth_cost_model *c) {
   int32_t n;
   if (!bl_get_array(L, t, w, "device_groups", &n)) return;
-  if (n != devices) bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n, (int)devices);
+  if (n != devices)
+    bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n,
+             (int)devices);
   c->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
 }
 
 /* Arrays stay on the stack. */
-static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t devices, berth_cost_model *c) {
+static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t devices,
+                        berth_cost_model *c) {
   get_lines(L, t, w, c);
   get_groups(L, t, w, devices, c);
 }
@@ -167,7 +183,7 @@ static void read_model(lua_State *L, int t, const bl_where *w, model *m, berth_c
   }
 }
 
-/* ---- making ----------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static void anchor_field(lua_State *L, int box, const char *key, int value) {
   if (!value) return;
@@ -267,11 +283,13 @@ berth_status bl_cost_first(lua_State *L, const char *fn, int options) {
   if (bl_test(L, 1, &bl_cost_class)) {
     bl_check_cost(L, 1, fn, "cost");
     push_model(L, options);
-    if (!lua_isnil(L, -1)) bl_wrong(L, &w, "cost", "is given already, instead of graph and topology");
+    if (!lua_isnil(L, -1))
+      bl_wrong(L, &w, "cost", "is given already, instead of graph and topology");
     lua_pop(L, 1);
     return BERTH_OK;
   }
-  if (!bl_test(L, 1, &bl_graph_class)) bl_wrong(L, &w, "graph", "expected a graph (or a cost), got %s", bl_kind(L, 1));
+  if (!bl_test(L, 1, &bl_graph_class))
+    bl_wrong(L, &w, "graph", "expected a graph (or a cost), got %s", bl_kind(L, 1));
   bl_check_graph(L, 1, fn, "graph");
   bl_check_topology(L, 2, fn, "topology");
   push_model(L, options + 1);
@@ -306,7 +324,7 @@ static int priced(lua_State *L) {
   return 1;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* The object that the cost was made from, or, if that is closed, a new box of the same graph. */
 static int get_graph(lua_State *L) {
@@ -339,7 +357,8 @@ static int get_model(lua_State *L) {
   return 1;
 }
 
-static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_where *w, const char *what) {
+static int32_t device_arg(lua_State *L, int i, const berth_cost *c, const bl_where *w,
+                          const char *what) {
   return bl_to_id(L, i, w, what, berth_topology_devices(berth_cost_topology(c)), "device");
 }
 
@@ -371,7 +390,8 @@ static int cost_collective(lua_State *L) {
   lua_settop(L, 3);
   int32_t n = bl_to_length(L, 3, &w, "devices");
   int32_t *devices;
-  devices = bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
+  devices =
+      bl_to_ids(L, 3, &w, "devices", n, berth_topology_devices(berth_cost_topology(c)), "device");
   berth_cost_retain(c); /* the function may close it */
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_cost_collective_by(c, id, n, devices, &seconds, &how));
@@ -441,9 +461,10 @@ static int to_string(lua_State *L) {
   const berth_cost *c = self(L, "tostring");
   int32_t devices = berth_topology_devices(berth_cost_topology(c));
   get_model(L);
-  lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)), (int)devices,
-                  devices == 1 ? "" : "s");
-  for (const berth_option *o = berth_cost_option_table()->options; o->key && lua_istable(L, -2); o++) {
+  lua_pushfstring(L, "cost: %d ops on %d device%s", (int)berth_graph_ops(berth_cost_graph(c)),
+                  (int)devices, devices == 1 ? "" : "s");
+  for (const berth_option *o = berth_cost_option_table()->options; o->key && lua_istable(L, -2);
+       o++) {
     lua_getfield(L, -2, o->key);
     char text[64];
     describe_option(L, o->key, text, sizeof text);
@@ -454,15 +475,19 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "graph", get_graph }, { "topology", get_topology }, { "model", get_model }, { NULL, NULL } };
-static const luaL_Reg methods[] = { { "op", cost_op },           { "transfer", cost_transfer },
-                                    { "mean_ops", mean_ops },    { "mean_transfers", mean_transfers },
-                                    { "min_ops", min_ops },      { "collective", cost_collective },
-                                    { "rho", rho },              { NULL, NULL } };
+static const luaL_Reg fields[] = {
+  { "graph", get_graph }, { "topology", get_topology }, { "model", get_model }, { NULL, NULL }
+};
+static const luaL_Reg methods[] = { { "op", cost_op },        { "transfer", cost_transfer },
+                                    { "mean_ops", mean_ops }, { "mean_transfers", mean_transfers },
+                                    { "min_ops", min_ops },   { "collective", cost_collective },
+                                    { "rho", rho },           { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_cost_class = {
   .name = "cost", .key = "berth.cost", .release = release_cost, .methods = methods,
   .fields = fields, .meta = meta
 };
 
-const luaL_Reg bl_cost_functions[] = { { "cost", cost_new }, { "priced", priced }, { "bounds", bl_bounds_table }, { NULL, NULL } };
+const luaL_Reg bl_cost_functions[] = {
+  { "cost", cost_new }, { "priced", priced }, { "bounds", bl_bounds_table }, { NULL, NULL }
+};

@@ -2,10 +2,12 @@
 #include "base/binding.h"
 
 /* Quantities in scratch, which stays on the stack. */
-static double *measured(lua_State *L, int i, const bl_where *w, const char *key, int32_t n, berth_unit unit, const char *per) {
+static double *measured(lua_State *L, int i, const bl_where *w, const char *key, int32_t n,
+                        berth_unit unit, const char *per) {
   int32_t got = bl_to_length(L, i, w, key);
   double *x = bl_scratch(L, (size_t)n, sizeof *x);
-  if (got != n) bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
+  if (got != n)
+    bl_wrong(L, w, key, "has %d entries, expected %d (one per %s)", (int)got, (int)n, per);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
     const char *name = lua_pushfstring(L, "%s[%d]", key, (int)k + 1);
@@ -46,18 +48,22 @@ static int fit_link(lua_State *L) {
 /* Numbers of devices in scratch, which stays on the stack. */
 static int32_t *counted(lua_State *L, int i, const bl_where *w, int32_t n) {
   int32_t got = bl_to_length(L, i, w, "devices"), *x = bl_scratch(L, (size_t)n, sizeof *x);
-  if (got != n) bl_wrong(L, w, "devices", "has %d entries, expected %d (one per measurement)", (int)got, (int)n);
+  if (got != n)
+    bl_wrong(L, w, "devices", "has %d entries, expected %d (one per measurement)", (int)got,
+             (int)n);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
     double count = bl_to_number(L, -1, w, "devices");
-    if (count != (double)(int32_t)count) bl_wrong(L, w, "devices", "%g is no number of devices", count);
+    if (count != (double)(int32_t)count)
+      bl_wrong(L, w, "devices", "%g is no number of devices", count);
     x[k] = (int32_t)count;
     lua_pop(L, 1);
   }
   return x;
 }
 
-/* fit_collective(bytes, devices, seconds, { relative }): { latency, bandwidth, r2 }; nil, message, code */
+/* fit_collective(bytes, devices, seconds, { relative }): { latency, bandwidth, r2 }; nil, message,
+ * code */
 static int fit_collective(lua_State *L) {
   static const char *const keys[] = { "relative", NULL };
   static const bl_where w = { "berth.fit_collective", NULL, 0 };
@@ -88,11 +94,13 @@ static int fit_lines(lua_State *L) {
   seconds = measured(L, 2, &w, "seconds", n, BERTH_SECONDS, "size");
   double lines[4];
   berth_status st;
-  if ((st = berth_fit_lines(bl_ctx(L), n, bytes, seconds, lines)) != BERTH_OK) return bl_failed(L, st);
+  if ((st = berth_fit_lines(bl_ctx(L), n, bytes, seconds, lines)) != BERTH_OK)
+    return bl_failed(L, st);
   bl_push_numbers(L, 4, lines);
   return 1;
 }
 
-const luaL_Reg bl_fit_functions[] = {
-  { "fit_link", fit_link }, { "fit_collective", fit_collective }, { "fit_lines", fit_lines }, { NULL, NULL }
-};
+const luaL_Reg bl_fit_functions[] = { { "fit_link", fit_link },
+                                      { "fit_collective", fit_collective },
+                                      { "fit_lines", fit_lines },
+                                      { NULL, NULL } };

@@ -32,7 +32,9 @@ static berth_status ask(bl_tree_box *box, lua_CFunction f, int function, questio
 }
 
 static int32_t decisions(const bl_tree_box *box) { return berth_decider_decisions(box->decider); }
-static int32_t actions(const bl_tree_box *box) { return box->actions > 0 ? box->actions : berth_decider_actions(box->decider); }
+static int32_t actions(const bl_tree_box *box) {
+  return box->actions > 0 ? box->actions : berth_decider_actions(box->decider);
+}
 
 static bool read_number(lua_State *L, int i, double *out) {
   if (lua_type(L, i) != LUA_TNUMBER) return false;
@@ -51,16 +53,19 @@ static int ask_value(lua_State *L) {
                  lua_type(L, -2) == LUA_TNUMBER ? isnan(*q->out) ? "NaN" : "-inf" : bl_kind(L, -2));
   if (!lua_isnil(L, -1) && (!read_number(L, -1, &excess) || excess < 0))
     return fault(q->box, "value: the excess is %s, expected a number, not below 0",
-                 lua_type(L, -1) == LUA_TNUMBER ? isnan(excess) ? "NaN" : "below 0" : bl_kind(L, -1));
+                 lua_type(L, -1) == LUA_TNUMBER ? isnan(excess) ? "NaN" : "below 0"
+                                                : bl_kind(L, -1));
   *q->excess = excess;
   return 0;
 }
 
-berth_status bl_call_value(void *ud, int32_t k, const int32_t *assignment, double *value, double *excess) {
+berth_status bl_call_value(void *ud, int32_t k, const int32_t *assignment, double *value,
+                           double *excess) {
   bl_tree_box *box = ud;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < k && st == BERTH_OK; i++) {
-    question q = { box, 1, 0, assignment + (size_t)i * (size_t)decisions(box), NULL, NULL, value + i, excess + i };
+    question q = { box,  1,    0,         assignment + (size_t)i * (size_t)decisions(box),
+                   NULL, NULL, value + i, excess + i };
     st = ask(box, ask_value, box->value, &q);
   }
   return st;
@@ -79,14 +84,19 @@ static bool read_weights(lua_State *L, question *q, int32_t i) {
   const int32_t n = actions(q->box);
   double *p = q->out + (size_t)i * (size_t)n;
   if (!lua_istable(L, -1)) {
-    fault(q->box, "prior: gave %s for leaf %d of %d, expected an array of weights", bl_kind(L, -1), (int)i + 1, (int)q->k);
+    fault(q->box, "prior: gave %s for leaf %d of %d, expected an array of weights", bl_kind(L, -1),
+          (int)i + 1, (int)q->k);
     return false;
   }
   for (int32_t a = 0; a < n; a++) {
     lua_rawgeti(L, -1, a + 1);
     if (!read_number(L, -1, &p[a]) || p[a] < 0 || isinf(p[a])) {
-      fault(q->box, "prior: weight %d of leaf %d is %s, expected a finite number, not below 0", (int)a + 1, (int)i + 1,
-            lua_type(L, -1) != LUA_TNUMBER ? bl_kind(L, -1) : isnan(p[a]) ? "NaN" : p[a] < 0 ? "below 0" : "inf");
+      fault(q->box, "prior: weight %d of leaf %d is %s, expected a finite number, not below 0",
+            (int)a + 1, (int)i + 1,
+            lua_type(L, -1) != LUA_TNUMBER ? bl_kind(L, -1)
+            : isnan(p[a])                  ? "NaN"
+            : p[a] < 0                     ? "below 0"
+                                           : "inf");
       return false;
     }
     lua_pop(L, 1);
@@ -103,7 +113,8 @@ static int ask_prior(lua_State *L) {
     lua_rawseti(L, -2, i + 1);
   }
   lua_call(L, 1, 1);
-  if (!lua_istable(L, -1)) return fault(q->box, "prior: gave %s, expected an array per leaf", bl_kind(L, -1));
+  if (!lua_istable(L, -1))
+    return fault(q->box, "prior: gave %s, expected an array per leaf", bl_kind(L, -1));
   for (int32_t i = 0; i < q->k; i++) {
     lua_rawgeti(L, -1, i + 1);
     if (!read_weights(L, q, i)) return 0;
@@ -124,7 +135,8 @@ static int ask_fill(lua_State *L) {
   lua_pushinteger(L, q->decided);
   bl_push_ids(L, decisions(q->box), q->row);
   lua_call(L, 2, 1);
-  if (!lua_istable(L, -1)) return fault(q->box, "fill: gave %s, expected an assignment", bl_kind(L, -1));
+  if (!lua_istable(L, -1))
+    return fault(q->box, "fill: gave %s, expected an assignment", bl_kind(L, -1));
   for (int32_t i = q->decided; i < decisions(q->box); i++) {
     lua_rawgeti(L, -1, i + 1);
     double a;

@@ -6,7 +6,7 @@
 static int32_t decisions(const bl_tree_box *box) { return berth_decider_decisions(box->decider); }
 static int32_t actions(const bl_tree_box *box) { return berth_decider_actions(box->decider); }
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ---- */
 
 static void release_tree(void *box) { berth_decider_release(((bl_tree_box *)box)->decider); }
 
@@ -31,14 +31,15 @@ bool bl_tree_function(lua_State *L, int at, int t, const bl_where *w, const char
   return true;
 }
 
-berth_status bl_tree_make(lua_State *L, int at, const berth_decisions *p, const berth_decide_options *o) {
+berth_status bl_tree_make(lua_State *L, int at, const berth_decisions *p,
+                          const berth_decide_options *o) {
   bl_tree_box *box = lua_touserdata(L, at);
   box->calls = o->calls;
   box->seconds = o->seconds;
   return berth_decider_new(bl_ctx(L), p, o, &box->decider);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ---- */
 
 typedef struct tree_call {
   bl_call call;
@@ -83,7 +84,7 @@ static berth_status leave(const tree_call *c, berth_status st) {
   return st;
 }
 
-/* ---- results ---------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 static void push_trace(lua_State *L, const bl_tree_box *box) {
   const int64_t *at;
@@ -129,7 +130,7 @@ int bl_tree_search(lua_State *L, int at, int64_t calls, double seconds) {
   return push_best(L, box);
 }
 
-/* ---- methods ---------------------------------------------------------------------------------- */
+/* ---- methods ---- */
 
 static bl_tree_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_tree_class, fn); }
 
@@ -223,7 +224,8 @@ static int node(lua_State *L) {
   if (n > 0) way = bl_to_ids(L, 2, &w, "actions", n, actions(box), "action");
   berth_decide_node x;
   berth_status st;
-  if ((st = berth_decider_node(box->decider, n, way, &x)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_decider_node(box->decider, n, way, &x)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   lua_pushnumber(L, (lua_Number)x.visits);
   lua_pushnumber(L, x.q);
   lua_pushnumber(L, x.prior);
@@ -239,13 +241,16 @@ static int to_string(lua_State *L) {
   berth_status st = berth_decider_best(box->decider, NULL, &r);
   luaL_buffinit(L, &b);
   bl_add_format(&b, "tree: %d decisions among %d actions", (int)decisions(box), (int)actions(box));
-  if (st == BERTH_OK) bl_add_format(&b, ", best %.6g after %lld evaluations", r.value, (long long)r.evaluations);
+  if (st == BERTH_OK)
+    bl_add_format(&b, ", best %.6g after %lld evaluations", r.value, (long long)r.evaluations);
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "search", search }, { "run", run }, { "advance", advance }, { "root", root },
-                                    { "visits", visits }, { "node", node }, { "best", best }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "search", search },   { "run", run },
+                                    { "advance", advance }, { "root", root },
+                                    { "visits", visits },   { "node", node },
+                                    { "best", best },       { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_tree_class = {
   .name = "tree", .key = "berth.tree", .release = release_tree, .methods = methods, .meta = meta

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static const berth_choice *const fills[] = {
   &(const berth_choice){ "nearest", "As the nearest decided one." },
@@ -50,13 +50,14 @@ berth_decide_options bl_decide_options(lua_State *L, int t, const bl_where *w, b
   return o;
 }
 
-/* ---- problems in Lua ---------------------------------------------------------------------------- */
+/* ---- problems in Lua ---- */
 
 /* legal[decision]: array of actions */
 static void read_legal(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   int32_t n;
   if (!bl_get_array(L, t, w, "legal", &n)) return;
-  if (n != p->n) bl_wrong(L, w, "legal", "has %d entries, expected %d (one per decision)", (int)n, (int)p->n);
+  if (n != p->n)
+    bl_wrong(L, w, "legal", "has %d entries, expected %d (one per decision)", (int)n, (int)p->n);
   int at = lua_gettop(L);
   uint8_t *legal;
   p->legal = legal = bl_scratch(L, (size_t)p->n * (size_t)p->n_actions, 1);
@@ -65,7 +66,8 @@ static void read_legal(lua_State *L, int t, const bl_where *w, berth_decisions *
     char key[32];
     snprintf(key, sizeof key, "legal[%d]", (int)i + 1);
     lua_rawgeti(L, at, i + 1);
-    if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array of actions, got %s", bl_kind(L, -1));
+    if (!lua_istable(L, -1))
+      bl_wrong(L, w, key, "expected an array of actions, got %s", bl_kind(L, -1));
     int32_t k = bl_to_length(L, -1, w, key);
     int32_t *ids = bl_to_ids(L, -1, w, key, k, p->n_actions, "action");
     while (k-- > 0) legal[(size_t)i * (size_t)p->n_actions + (size_t)ids[k]] = 1;
@@ -95,14 +97,17 @@ static int32_t *read_starts(lua_State *L, int t, const bl_where *w, berth_decisi
 static void read_paths(lua_State *L, int t, const bl_where *w, berth_decisions *p) {
   int32_t n;
   if (!bl_get_array(L, t, w, "paths", &n)) return;
-  if (n != p->n_actions) bl_wrong(L, w, "paths", "has %d entries, expected %d (one per action)", (int)n, (int)p->n_actions);
+  if (n != p->n_actions)
+    bl_wrong(L, w, "paths", "has %d entries, expected %d (one per action)", (int)n,
+             (int)p->n_actions);
   int list = lua_gettop(L);
   int32_t *at;
   p->path_at = at = bl_scratch(L, (size_t)n + 1, sizeof *at);
   at[0] = 0;
   for (int32_t a = 0; a < n; a++) {
     lua_rawgeti(L, list, a + 1);
-    if (!lua_istable(L, -1)) bl_wrong(L, w, "paths", "[%d]: expected an array, got %s", (int)a + 1, bl_kind(L, -1));
+    if (!lua_istable(L, -1))
+      bl_wrong(L, w, "paths", "[%d]: expected an array, got %s", (int)a + 1, bl_kind(L, -1));
     at[a + 1] = at[a] + bl_to_length(L, -1, w, "paths");
     lua_pop(L, 1);
   }
@@ -129,17 +134,21 @@ static void read_everywhere(lua_State *L, int t, const bl_where *w, berth_decisi
   while (n-- > 0) everywhere[ids[n]] = 1;
 }
 
-/* The table t[key], which may lack entries, on the stack if there is one: all its keys are from 1 to n. */
-static bool get_sparse(lua_State *L, int t, const bl_where *w, const char *key, int32_t n, const char *noun) {
+/* The table t[key], which may lack entries, on the stack if there is one: all its keys are from 1
+ * to n. */
+static bool get_sparse(lua_State *L, int t, const bl_where *w, const char *key, int32_t n,
+                       const char *noun) {
   lua_getfield(L, t, key);
   if (lua_isnil(L, -1)) return false;
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
   lua_pushnil(L);
   while (lua_next(L, -2)) {
     lua_pop(L, 1);
-    if (lua_type(L, -1) != LUA_TNUMBER) bl_wrong(L, w, key, "a key is a %s, expected the number of %s", bl_kind(L, -1), noun);
+    if (lua_type(L, -1) != LUA_TNUMBER)
+      bl_wrong(L, w, key, "a key is a %s, expected the number of %s", bl_kind(L, -1), noun);
     double k = (double)lua_tonumber(L, -1);
-    if (!(k >= 1 && k <= n) || k != floor(k)) bl_wrong(L, w, key, "[%.14g] is for no %s (1 to %d)", k, noun, (int)n);
+    if (!(k >= 1 && k <= n) || k != floor(k))
+      bl_wrong(L, w, key, "[%.14g] is for no %s (1 to %d)", k, noun, (int)n);
   }
   return true;
 }
@@ -169,8 +178,8 @@ static void read_instead(lua_State *L, int t, const bl_where *w, berth_decisions
 }
 
 /* What is known of starts. @return NULL: of none */
-static const double *read_known(lua_State *L, int t, const bl_where *w, const char *what, double unknown,
-                                const berth_decisions *p) {
+static const double *read_known(lua_State *L, int t, const bl_where *w, const char *what,
+                                double unknown, const berth_decisions *p) {
   if (!get_sparse(L, t, w, what, p->n_starts, "start")) return NULL;
   int at = lua_gettop(L);
   double *known = bl_scratch(L, (size_t)p->n_starts, sizeof *known);
@@ -187,24 +196,31 @@ static const double *read_known(lua_State *L, int t, const bl_where *w, const ch
 }
 
 static void read_problem(lua_State *L, int at, int t, const bl_where *w, berth_decisions *p) {
-  if (!bl_get_whole(L, t, w, "decisions", 1, 1000000, &p->n)) bl_wrong(L, w, "decisions", "expected a number, got nil");
-  if (!bl_get_whole(L, t, w, "actions", 1, 1000000, &p->n_actions)) bl_wrong(L, w, "actions", "expected a number, got nil");
+  if (!bl_get_whole(L, t, w, "decisions", 1, 1000000, &p->n))
+    bl_wrong(L, w, "decisions", "expected a number, got nil");
+  if (!bl_get_whole(L, t, w, "actions", 1, 1000000, &p->n_actions))
+    bl_wrong(L, w, "actions", "expected a number, got nil");
   read_legal(L, t, w, p);
   int32_t n;
-  if (bl_get_array(L, t, w, "position", &n)) p->position = bl_to_numbers(L, lua_gettop(L), w, "position", p->n, "decision");
+  if (bl_get_array(L, t, w, "position", &n))
+    p->position = bl_to_numbers(L, lua_gettop(L), w, "position", p->n, "decision");
   read_instead(L, t, w, p);
   p->start = read_starts(L, t, w, p);
   p->start_value = read_known(L, t, w, "start_values", NAN, p);
   p->start_excess = read_known(L, t, w, "start_excess", 0, p);
   if (p->start_excess && !p->start_value) bl_wrong(L, w, "start_excess", "requires start_values");
   read_paths(L, t, w, p);
-  if (bl_get_array(L, t, w, "weight", &n)) p->weight = bl_to_numbers(L, lua_gettop(L), w, "weight", p->n, "decision");
-  if (bl_get_array(L, t, w, "seam", &n)) p->seam = bl_to_numbers(L, lua_gettop(L), w, "seam", p->n, "decision");
+  if (bl_get_array(L, t, w, "weight", &n))
+    p->weight = bl_to_numbers(L, lua_gettop(L), w, "weight", p->n, "decision");
+  if (bl_get_array(L, t, w, "seam", &n))
+    p->seam = bl_to_numbers(L, lua_gettop(L), w, "seam", p->n, "decision");
   read_everywhere(L, t, w, p);
-  if (!bl_tree_function(L, at, t, w, "value")) bl_wrong(L, w, "value", "expected a function, got nil");
+  if (!bl_tree_function(L, at, t, w, "value"))
+    bl_wrong(L, w, "value", "expected a function, got nil");
   p->value = bl_call_value;
   if (bl_tree_function(L, at, t, w, "prior")) p->prior = bl_call_prior;
-  if (p->fill == BERTH_FILL_OWN && bl_tree_function(L, at, t, w, "fill")) p->own_fill = bl_call_fill;
+  if (p->fill == BERTH_FILL_OWN && bl_tree_function(L, at, t, w, "fill"))
+    p->own_fill = bl_call_fill;
   p->ud = lua_touserdata(L, at);
 }
 
@@ -261,4 +277,6 @@ static int decide(lua_State *L) {
   return bl_tree_search(L, 1, box->calls, box->seconds);
 }
 
-const luaL_Reg bl_decide_functions[] = { { "decide", decide }, { "decision_tree", decision_tree }, { NULL, NULL } };
+const luaL_Reg bl_decide_functions[] = { { "decide", decide },
+                                         { "decision_tree", decision_tree },
+                                         { NULL, NULL } };

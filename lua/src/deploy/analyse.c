@@ -2,11 +2,12 @@
 #include "analyse.h"
 #include <string.h>
 
-static const char *const role_names[] = { "compute", "input", "variable", "update", "scatter", "assign", "auto", NULL };
+static const char *const role_names[] = { "compute", "input",  "variable", "update",
+                                          "scatter", "assign", "auto",     NULL };
 static const char *const batch_names[] = { "never", "always", "first", "any", "auto", NULL };
 static const char *const output_names[] = { "first", "all", NULL };
 
-/* ---- the object ---------------------------------------------------------------------------- */
+/* ---- the object ---- */
 
 static void release(void *box) { berth_analysis_release(((bl_box *)box)->object); }
 
@@ -14,9 +15,13 @@ berth_analysis *bl_check_analysis(lua_State *L, int i, const char *fn, const cha
   return ((bl_box *)bl_check(L, i, &bl_analysis_class, fn, what))->object;
 }
 
-static berth_analysis *self(lua_State *L, const char *fn) { return bl_check_analysis(L, 1, fn, "self"); }
+static berth_analysis *self(lua_State *L, const char *fn) {
+  return bl_check_analysis(L, 1, fn, "self");
+}
 static int32_t n_ops(const berth_analysis *a) { return berth_graph_ops(berth_analysis_graph(a)); }
-static int32_t n_tensors(const berth_analysis *a) { return berth_graph_tensors(berth_analysis_graph(a)); }
+static int32_t n_tensors(const berth_analysis *a) {
+  return berth_graph_tensors(berth_analysis_graph(a));
+}
 
 static void push_marks(lua_State *L, int32_t n, const uint8_t *mark) {
   lua_createtable(L, n, 0);
@@ -89,7 +94,7 @@ static int get_graph(lua_State *L) {
   return 1;
 }
 
-/* ---- counts -------------------------------------------------------------------------------- */
+/* ---- counts ---- */
 
 typedef struct counts {
   int32_t ops, tensors, base, batch, gradients, from_input, role[BERTH_ROLE_AUTO];
@@ -126,24 +131,29 @@ static int to_string(lua_State *L) {
   counts c = count(self(L, "tostring"));
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "analysis: %d ops in %d base groups, %d from input; ", (int)c.ops, (int)c.base, (int)c.from_input);
-  bl_add_format(&b, "%d of %d tensors have the batch, %d are gradients; ", (int)c.batch, (int)c.tensors, (int)c.gradients);
-  bl_add_format(&b, "%d inputs, %d variables, %d updates", (int)c.role[BERTH_ROLE_INPUT], (int)c.role[BERTH_ROLE_VARIABLE],
+  bl_add_format(&b, "analysis: %d ops in %d base groups, %d from input; ", (int)c.ops, (int)c.base,
+                (int)c.from_input);
+  bl_add_format(&b, "%d of %d tensors have the batch, %d are gradients; ", (int)c.batch,
+                (int)c.tensors, (int)c.gradients);
+  bl_add_format(&b, "%d inputs, %d variables, %d updates", (int)c.role[BERTH_ROLE_INPUT],
+                (int)c.role[BERTH_ROLE_VARIABLE],
                 (int)(c.role[BERTH_ROLE_UPDATE] + c.role[BERTH_ROLE_SCATTER]));
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "batch", get_batch },           { "gradient", get_gradient }, { "role", get_role },
-                                   { "from_input", get_from_input }, { "base", get_base },         { "graph", get_graph },
-                                   { "counts", get_counts },         { "unknown", get_unknown },   { NULL, NULL } };
+static const luaL_Reg fields[] = {
+  { "batch", get_batch },           { "gradient", get_gradient }, { "role", get_role },
+  { "from_input", get_from_input }, { "base", get_base },         { "graph", get_graph },
+  { "counts", get_counts },         { "unknown", get_unknown },   { NULL, NULL }
+};
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 
 const bl_class bl_analysis_class = {
   .name = "analysis", .key = "berth.analysis", .release = release, .fields = fields, .meta = meta
 };
 
-/* ---- rules --------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 /* deploy_rules(): array of { kind, role, batch, outputs } */
 static int deploy_rules(lua_State *L) {
@@ -191,7 +201,8 @@ static void read_kinds(lua_State *L, int t, const char *fn, berth_analysis_optio
   for (int32_t k = 0; k < n; k++) {
     int at = entry(L, &item, k, keys);
     read_rule(L, &item, &rules[k]);
-    if (!(rules[k].kind = bl_get_string(L, at, &item, "kind"))) bl_wrong(L, &item, "kind", "is missing");
+    if (!(rules[k].kind = bl_get_string(L, at, &item, "kind")))
+      bl_wrong(L, &item, "kind", "is missing");
     lua_settop(L, at - 1);
   }
   o->n_rules = n;
@@ -203,7 +214,8 @@ static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_
   int32_t op;
   if (lua_type(L, -1) == LUA_TSTRING) {
     op = berth_graph_find(g, lua_tostring(L, -1));
-    if (op == BERTH_NONE) bl_wrong(L, item, "op", "there is no op \"%s\", or there are several", lua_tostring(L, -1));
+    if (op == BERTH_NONE)
+      bl_wrong(L, item, "op", "there is no op \"%s\", or there are several", lua_tostring(L, -1));
   } else {
     op = bl_to_id(L, lua_gettop(L), item, "op", berth_graph_ops(g), "op");
   }
@@ -211,7 +223,8 @@ static int32_t named_op(lua_State *L, int at, const bl_where *item, const berth_
   return op;
 }
 
-static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g, berth_analysis_options *o) {
+static void read_ops(lua_State *L, int t, const char *fn, const berth_graph *g,
+                     berth_analysis_options *o) {
   static const char *const keys[] = { "op", "role", "batch", "outputs", NULL };
   bl_where w = { fn, NULL, 0 }, item = { fn, "ops", 0 };
   int32_t n;
@@ -253,7 +266,7 @@ static int deploy_analyse(lua_State *L) {
   return 1;
 }
 
-/* ---- simplification ------------------------------------------------------------------------ */
+/* ---- simplification ---- */
 
 static void read_cheap_kinds(lua_State *L, int t, const bl_where *w, berth_simplify_options *o) {
   int32_t n;
@@ -269,7 +282,8 @@ static void read_cheap_kinds(lua_State *L, int t, const bl_where *w, berth_simpl
   o->kinds = kinds;
 }
 
-static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_simplify_options *o) {
+static void read_sinks(lua_State *L, int t, const bl_where *w, const berth_graph *g,
+                       berth_simplify_options *o) {
   int32_t n;
   if (!bl_get_array(L, t, w, "sinks", &n)) return;
   o->sink = bl_to_ids(L, lua_gettop(L), w, "sinks", n, berth_graph_ops(g), "op");
@@ -309,5 +323,7 @@ static int deploy_simplify(lua_State *L) {
   return 2;
 }
 
-const luaL_Reg bl_analyse_functions[] = { { "deploy_analyse", deploy_analyse }, { "deploy_rules", deploy_rules },
-                                          { "deploy_simplify", deploy_simplify }, { NULL, NULL } };
+const luaL_Reg bl_analyse_functions[] = { { "deploy_analyse", deploy_analyse },
+                                          { "deploy_rules", deploy_rules },
+                                          { "deploy_simplify", deploy_simplify },
+                                          { NULL, NULL } };

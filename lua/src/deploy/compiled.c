@@ -8,7 +8,9 @@ static const char *const part_names[] = { "replica", "split", "concat", "sum", "
 static void push_placed(lua_State *L, const berth_compiled *c) {
   int32_t n = berth_graph_ops(berth_compiled_graph(c));
   bl_placement_box *box = bl_new_placement(L);
-  if (berth_placement_new(bl_ctx(L), n, berth_compiled_device(c), NULL, "deploy", NAN, &box->placement) != BERTH_OK)
+  if (berth_placement_new(bl_ctx(L), n, berth_compiled_device(c), NULL, "deploy", NAN,
+                          &box->placement)
+      != BERTH_OK)
     bl_error(L, "deploy:compile: %s", berth_errmsg(bl_ctx(L)));
   berth_cost_retain(box->cost = berth_compiled_cost(c));
 }
@@ -79,7 +81,8 @@ static const bl_class compiled_class = {
   .name = "compiled graph", .key = "berth.compiled", .release = release_compiled
 };
 
-/* compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank, simulation }; nil, message, code */
+/* compile(strategy): { graph, placement, cost, devices, origin, part, samples, source, rank,
+ * simulation }; nil, message, code */
 int bl_deploy_compile(lua_State *L) {
   static const bl_where w = { "deploy:compile", NULL, 0 };
   bl_check_deploy(L, 1, w.fn, "self");
@@ -88,9 +91,11 @@ int bl_deploy_compile(lua_State *L) {
   bl_box *box = bl_new(L, &compiled_class, sizeof *box);
   const int32_t *action;
   const uint8_t *duplicate;
-  berth_status st = bl_read_strategy(L, 2, &w, bl_check_deploy(L, 1, w.fn, "self"), &action, &duplicate);
+  berth_status st =
+      bl_read_strategy(L, 2, &w, bl_check_deploy(L, 1, w.fn, "self"), &action, &duplicate);
   if (st == BERTH_OK)
-    st = berth_deploy_compile(bl_check_deploy(L, 1, w.fn, "self"), action, duplicate, (berth_compiled **)&box->object);
+    st = berth_deploy_compile(bl_check_deploy(L, 1, w.fn, "self"), action, duplicate,
+                              (berth_compiled **)&box->object);
   if (st == BERTH_OK) st = berth_compiled_check(box->object);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   push_compiled(L, box->object);

@@ -1,5 +1,5 @@
-/* Type "deploy": a problem of deployment, its choices. Made: deploy_problem.c; compiled: deploy_compiled.c; values:
- * deploy_values.c. */
+/* Type "deploy": a problem of deployment, its choices. Made: deploy_problem.c; compiled:
+ * deploy_compiled.c; values: deploy_values.c. */
 #include "deploy.h"
 #include "analyse.h"
 #include <string.h>
@@ -13,10 +13,16 @@ berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *w
   return ((bl_deploy_box *)bl_check(L, i, &bl_deploy_class, fn, what))->deploy;
 }
 
-static berth_deploy *self(lua_State *L, const char *fn) { return bl_check_deploy(L, 1, fn, "self"); }
+static berth_deploy *self(lua_State *L, const char *fn) {
+  return bl_check_deploy(L, 1, fn, "self");
+}
 
-static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
-static int32_t devices_of(const berth_deploy *d) { return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); }
+static int32_t ops_of(const berth_deploy *d) {
+  return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+}
+static int32_t devices_of(const berth_deploy *d) {
+  return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d)));
+}
 
 void bl_deploy_anchor(lua_State *L, int box, const char *key, int value) {
   compat_getanchor(L, box);
@@ -33,12 +39,14 @@ void bl_push_counts(lua_State *L, int32_t n, const int32_t *x) {
   }
 }
 
-/* ---- strategies --------------------------------------------------------------------------------- */
+/* ---- strategies ---- */
 
 static const int32_t *read_actions(lua_State *L, int i, const bl_where *w, const berth_deploy *d) {
   int32_t n, groups = berth_deploy_groups(d);
-  if (!bl_get_array(L, i, w, "action", &n)) bl_wrong(L, w, "action", "is missing: an action for each op group");
-  if (n != groups) bl_wrong(L, w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
+  if (!bl_get_array(L, i, w, "action", &n))
+    bl_wrong(L, w, "action", "is missing: an action for each op group");
+  if (n != groups)
+    bl_wrong(L, w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
   return bl_to_ids(L, lua_gettop(L), w, "action", n, berth_deploy_actions(d, NULL), "action");
 }
 
@@ -53,15 +61,15 @@ static const uint8_t *read_marks(lua_State *L, int i, const bl_where *w, const b
   return marks;
 }
 
-void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
-                    const uint8_t **duplicate) {
+void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d,
+                    const int32_t **action, const uint8_t **duplicate) {
   if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
   *action = read_actions(L, i, w, d);
   *duplicate = read_marks(L, i, w, d);
 }
 
-berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t *action,
-                              const uint8_t **duplicate) {
+berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d,
+                              const int32_t *action, const uint8_t **duplicate) {
   int rule = BERTH_DEPLOY_SFB_NONE;
   *duplicate = read_marks(L, i, w, d);
   if (*duplicate || !bl_get_choice(L, i, w, "sfb", berth_deploy_sfb_choices(), &rule)
@@ -72,14 +80,14 @@ berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_depl
   return berth_deploy_repeat(d, action, (berth_deploy_sfb)rule, marks);
 }
 
-berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t **action,
-                              const uint8_t **duplicate) {
+berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d,
+                              const int32_t **action, const uint8_t **duplicate) {
   if (!lua_istable(L, i)) bl_wrong(L, w, "strategy", "expected a table, got %s", bl_kind(L, i));
   *action = read_actions(L, i, w, d);
   return bl_read_repeated(L, i, w, d, *action, duplicate);
 }
 
-/* ---- choices ------------------------------------------------------------------------------------ */
+/* ---- choices ---- */
 
 /* groups(): { { ops, seconds, reduces }, ... }, heaviest first */
 static int groups(lua_State *L) {
@@ -133,14 +141,16 @@ static int device_groups(lua_State *L) {
   return 2;
 }
 
-static void push_samples(lua_State *L, const berth_deploy *d, int32_t set, berth_deploy_shares shares) {
+static void push_samples(lua_State *L, const berth_deploy *d, int32_t set,
+                         berth_deploy_shares shares) {
   int32_t n = berth_deploy_set(d, set, NULL), *x = bl_scratch(L, (size_t)n, sizeof *x);
   berth_deploy_samples(d, set, shares, x);
   bl_push_counts(L, n, x);
   lua_remove(L, -2);
 }
 
-/* actions(): { { set, option, shares, samples }, ... }; samples of each device, where the batch is shared */
+/* actions(): { { set, option, shares, samples }, ... }; samples of each device, where the batch is
+ * shared */
 static int actions(lua_State *L) {
   const berth_deploy *d = self(L, "deploy:actions");
   const berth_action *a;
@@ -164,7 +174,8 @@ static int actions(lua_State *L) {
 static int legal(lua_State *L) {
   static const bl_where w = { "deploy:legal", NULL, 0 };
   const berth_deploy *d = self(L, w.fn);
-  int32_t count = 0, n = berth_deploy_actions(d, NULL), group = bl_to_id(L, 2, &w, "group", berth_deploy_groups(d), "op group");
+  int32_t count = 0, n = berth_deploy_actions(d, NULL),
+          group = bl_to_id(L, 2, &w, "group", berth_deploy_groups(d), "op group");
   const uint8_t *row = berth_deploy_legal(d) + (size_t)group * (size_t)n;
   lua_newtable(L);
   for (int32_t k = 0; k < n; k++) {
@@ -175,7 +186,8 @@ static int legal(lua_State *L) {
   return 1;
 }
 
-static int32_t set_at(lua_State *L, const bl_where *w, const berth_deploy *d, berth_deploy_shares *shares) {
+static int32_t set_at(lua_State *L, const bl_where *w, const berth_deploy *d,
+                      berth_deploy_shares *shares) {
   int32_t set = bl_to_id(L, 2, w, "set", berth_deploy_sets(d), "device set");
   int k = BERTH_SHARES_EVEN;
   lua_settop(L, 3);
@@ -202,7 +214,8 @@ static int owners(lua_State *L) {
   static const bl_where w = { "deploy:owners", NULL, 0 };
   const berth_deploy *d = self(L, w.fn);
   berth_deploy_shares shares;
-  int32_t set = set_at(L, &w, d, &shares), n = berth_deploy_given(d)->batch, *x = bl_scratch(L, (size_t)n, sizeof *x);
+  int32_t set = set_at(L, &w, d, &shares), n = berth_deploy_given(d)->batch,
+          *x = bl_scratch(L, (size_t)n, sizeof *x);
   berth_deploy_owners(d, set, shares, x);
   bl_push_ids(L, n, x);
   return 1;
@@ -212,13 +225,14 @@ static int owners(lua_State *L) {
 static int op_seconds(lua_State *L) {
   static const bl_where w = { "deploy:op", NULL, 0 };
   const berth_deploy *d = self(L, w.fn);
-  int32_t op = bl_to_id(L, 2, &w, "op", ops_of(d), "op"), device = bl_to_id(L, 3, &w, "device", devices_of(d), "device");
+  int32_t op = bl_to_id(L, 2, &w, "op", ops_of(d), "op"),
+          device = bl_to_id(L, 3, &w, "device", devices_of(d), "device");
   int32_t n = (int32_t)bl_to_whole(L, 4, &w, "samples", 0, INT32_MAX);
   lua_pushnumber(L, berth_deploy_op(d, op, device, n));
   return 1;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 static int from_anchor(lua_State *L, const char *fn, const char *key) {
   self(L, fn);
@@ -261,15 +275,20 @@ static int get_batch(lua_State *L) {
 static int to_string(lua_State *L) {
   const berth_deploy *d = self(L, "tostring");
   get_physics(L);
-  lua_pushfstring(L, "deploy: %d op groups of %d ops, batch %d, on %d devices (%d sets, %d actions), %s physics",
-                  (int)berth_deploy_groups(d), (int)ops_of(d), (int)berth_deploy_given(d)->batch, (int)devices_of(d),
-                  (int)berth_deploy_sets(d), (int)berth_deploy_actions(d, NULL), lua_tostring(L, -1));
+  lua_pushfstring(
+      L,
+      "deploy: %d op groups of %d ops, batch %d, on %d devices (%d sets, %d actions), %s physics",
+      (int)berth_deploy_groups(d), (int)ops_of(d), (int)berth_deploy_given(d)->batch,
+      (int)devices_of(d), (int)berth_deploy_sets(d), (int)berth_deploy_actions(d, NULL),
+      lua_tostring(L, -1));
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "cost", get_cost },   { "graph", get_graph },     { "topology", get_topology },
-                                   { "batch", get_batch }, { "physics", get_physics },
-                                   { "analysis", get_analysis }, { NULL, NULL } };
+static const luaL_Reg fields[] = {
+  { "cost", get_cost },   { "graph", get_graph },     { "topology", get_topology },
+  { "batch", get_batch }, { "physics", get_physics }, { "analysis", get_analysis },
+  { NULL, NULL }
+};
 static const luaL_Reg methods[] = { { "groups", groups },
                                     { "group_of", group_of },
                                     { "sets", sets },

@@ -18,16 +18,18 @@ int bl_deploy_search(lua_State *L);
 int bl_deploy_tree(lua_State *L);
 
 berth_deploy *bl_check_deploy(lua_State *L, int i, const char *fn, const char *what);
-/** A strategy { action = { ... }, duplicate = { op ids } or nil } at i; both stay in scratch on the stack.
+/** A strategy { action = { ... }, duplicate = { op ids } or nil } at i; both stay in scratch on the
+ * stack.
  *  @param action through it: [op groups]  @param duplicate through it: [ops], NULL: none given */
-void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d, const int32_t **action,
-                    const uint8_t **duplicate);
-/** `duplicate` of the table at i, or what its rule `sfb` says.  @param duplicate out: [ops], NULL: none */
-berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t *action,
-                              const uint8_t **duplicate);
+void bl_to_strategy(lua_State *L, int i, const bl_where *w, const berth_deploy *d,
+                    const int32_t **action, const uint8_t **duplicate);
+/** `duplicate` of the table at i, or what its rule `sfb` says. @param duplicate out: [ops], NULL:
+ * none */
+berth_status bl_read_repeated(lua_State *L, int i, const bl_where *w, berth_deploy *d,
+                              const int32_t *action, const uint8_t **duplicate);
 /** A strategy with repeated ops as bl_read_repeated has them. */
-berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, const int32_t **action,
-                              const uint8_t **duplicate);
+berth_status bl_read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d,
+                              const int32_t **action, const uint8_t **duplicate);
 /** compile(strategy) */
 int bl_deploy_compile(lua_State *L);
 /** Keeps the value at that index with the box. */

@@ -19,14 +19,15 @@ BL_OWN_OPTIONS(own_options,
                                                       "strategy"))
 const bl_table bl_deploy_tables[] = { berth_deploy_option_table, own_options, NULL };
 
-/* ---- physics ---------------------------------------------------------------------------------- */
+/* ---- physics ---- */
 
 /* Pushes a copy of the table in that field, to which defaults are added. */
 static void push_copy(lua_State *L, int t, const bl_where *w, const char *key) {
   lua_newtable(L);
   int copy = lua_gettop(L);
   lua_getfield(L, t, key);
-  if (!lua_isnil(L, -1) && !lua_istable(L, -1)) bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
+  if (!lua_isnil(L, -1) && !lua_istable(L, -1))
+    bl_wrong(L, w, key, "expected a table, got %s", bl_kind(L, -1));
   if (lua_istable(L, -1)) {
     for (lua_pushnil(L); lua_next(L, copy + 1) != 0;) {
       lua_pushvalue(L, -2);
@@ -60,12 +61,14 @@ static void default_lines(lua_State *L) {
 
 static bool is_lines(lua_State *L) {
   lua_getfield(L, -1, "collective_algorithm");
-  bool yes = lua_isnil(L, -1) || (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "lines") == 0);
+  bool yes = lua_isnil(L, -1)
+             || (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "lines") == 0);
   lua_pop(L, 1);
   return yes;
 }
 
-/* Leaves the cost model: the ring at 1.9 times the bandwidth of single transfers, or TAG's lines in whole microseconds. */
+/* Leaves the cost model: the ring at 1.9 times the bandwidth of single transfers, or TAG's lines in
+ * whole microseconds. */
 static void push_model(lua_State *L, int t, const bl_where *w, int physics) {
   push_copy(L, t, w, "cost");
   if (physics == 0) {
@@ -91,7 +94,7 @@ static int push_sim(lua_State *L, int t, const bl_where *w, int physics) {
   return lua_gettop(L);
 }
 
-/* ---- making ----------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static void read_numbers(lua_State *L, int t, const bl_where *w, berth_deploy_options *o) {
   bl_read_options(L, t, w, berth_deploy_option_table(), o);
@@ -99,10 +102,13 @@ static void read_numbers(lua_State *L, int t, const bl_where *w, berth_deploy_op
   if (bl_is_given(L, t, "bucket_bytes")) o->bucket = BERTH_BUCKET_BYTES;
 }
 
-static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t devices, berth_deploy_options *o) {
+static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t devices,
+                               berth_deploy_options *o) {
   int32_t n;
   if (!bl_get_array(L, t, w, "device_groups", &n)) return;
-  if (n != devices) bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n, (int)devices);
+  if (n != devices)
+    bl_wrong(L, w, "device_groups", "has %d entries, expected %d (one per device)", (int)n,
+             (int)devices);
   o->device_group = bl_to_ids(L, lua_gettop(L), w, "device_groups", n, INT32_MAX, "group");
 }
 
@@ -110,12 +116,14 @@ static void read_device_groups(lua_State *L, int t, const bl_where *w, int32_t d
 static const char *push_set(lua_State *L, const bl_where *w, int32_t k) {
   const char *name = lua_pushfstring(L, "sets[%d]", (int)k + 1);
   lua_rawgeti(L, -2, k + 1);
-  if (!lua_istable(L, -1)) bl_wrong(L, w, name, "expected an array of device ids, got %s", bl_kind(L, -1));
+  if (!lua_istable(L, -1))
+    bl_wrong(L, w, name, "expected an array of device ids, got %s", bl_kind(L, -1));
   return name;
 }
 
 /* Arrays of device ids, which stay in scratch below. */
-static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices, berth_deploy_options *o) {
+static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices,
+                      berth_deploy_options *o) {
   int32_t total = 0;
   if (!bl_get_array(L, t, w, "sets", &o->n_sets)) return;
   if (o->n_sets == 0) bl_wrong(L, w, "sets", "is empty");
@@ -132,7 +140,8 @@ static void read_sets(lua_State *L, int t, const bl_where *w, int32_t devices, b
   for (int32_t k = 0; k < o->n_sets; k++) {
     const char *name = push_set(L, w, k);
     int32_t n = at[k + 1] - at[k];
-    memcpy(device + at[k], bl_to_ids(L, lua_gettop(L), w, name, n, devices, "device"), (size_t)n * sizeof *device);
+    memcpy(device + at[k], bl_to_ids(L, lua_gettop(L), w, name, n, devices, "device"),
+           (size_t)n * sizeof *device);
     lua_settop(L, list + 1);
   }
   o->set_at = at;
@@ -149,7 +158,8 @@ static int price_point(lua_State *L) {
   return 1;
 }
 
-/* The cost of entry k, on the top: its own, or its graph priced as the cost of the problem was. Leaves it in place of the entry. */
+/* The cost of entry k, on the top: its own, or its graph priced as the cost of the problem was.
+ * Leaves it in place of the entry. */
 static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at) {
   int entry = lua_gettop(L);
   lua_getfield(L, entry, "cost");
@@ -175,7 +185,8 @@ static berth_cost *cost_of_point(lua_State *L, const bl_where *item, int cost_at
 }
 
 /* Entries { batch, cost } or { batch, graph }; the costs stay on the stack. */
-static void read_points(lua_State *L, int t, const bl_where *w, int cost_at, berth_deploy_options *o) {
+static void read_points(lua_State *L, int t, const bl_where *w, int cost_at,
+                        berth_deploy_options *o) {
   static const char *const point_keys[] = { "batch", "cost", "graph", NULL };
   bl_where item = { w->fn, "points", 0 };
   if (!bl_get_array(L, t, w, "points", &o->n_points)) return;
@@ -191,7 +202,8 @@ static void read_points(lua_State *L, int t, const bl_where *w, int cost_at, ber
     lua_rawgeti(L, list, k + 1);
     if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected a table, got %s", bl_kind(L, -1));
     bl_check_keys(L, lua_gettop(L), &item, point_keys, false);
-    if (!bl_get_whole(L, lua_gettop(L), &item, "batch", 1, INT32_MAX, &batch[k])) bl_wrong(L, &item, "batch", "is missing");
+    if (!bl_get_whole(L, lua_gettop(L), &item, "batch", 1, INT32_MAX, &batch[k]))
+      bl_wrong(L, &item, "batch", "is missing");
     cost[k] = cost_of_point(L, &item, cost_at);
   }
 }
@@ -217,8 +229,10 @@ static berth_deploy_options read_options(lua_State *L, int physics) {
 
 static berth_sim_options read_sim(lua_State *L, int physics) {
   static const bl_where w = { problem_fn, NULL, 0 };
-  berth_sim_options sim = bl_judge_options(L, push_sim(L, 2, &w, physics), &sim_where, bl_check_cost(L, 1, w.fn, "cost"));
-  if (sim.dispatch != BERTH_DISPATCH_FIFO) bl_wrong(L, &sim_where, "dispatch", "is what `order` says");
+  berth_sim_options sim = bl_judge_options(L, push_sim(L, 2, &w, physics), &sim_where,
+                                           bl_check_cost(L, 1, w.fn, "cost"));
+  if (sim.dispatch != BERTH_DISPATCH_FIFO)
+    bl_wrong(L, &sim_where, "dispatch", "is what `order` says");
   return sim;
 }
 
@@ -232,7 +246,8 @@ static int make(lua_State *L, int physics) {
   berth_sim_options sim = read_sim(L, physics);
   berth_deploy_options o = read_options(L, physics);
   bl_call call = bl_enter(L);
-  berth_status st = bl_leave(&call, berth_deploy_new(bl_check_cost(L, 1, problem_fn, "cost"), &sim, &o, &box->deploy));
+  berth_status st = bl_leave(&call, berth_deploy_new(bl_check_cost(L, 1, problem_fn, "cost"), &sim,
+                                                     &o, &box->deploy));
   if (st != BERTH_OK) return bl_refused(L, problem_fn, st);
   lua_settop(L, self_at);
   bl_track(L);

@@ -4,13 +4,15 @@
 #include <berth/deploy.h>
 #include <string.h>
 
-/* ---- results ---------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
-static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
+static int32_t ops_of(const berth_deploy *d) {
+  return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+}
 
 /* The strategy of an assignment; both arrays are in scratch. */
-static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int32_t *assignment, int32_t **action,
-                                uint8_t **duplicate) {
+static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int32_t *assignment,
+                                int32_t **action, uint8_t **duplicate) {
   berth_deploy *d = box->object;
   berth_deploy_search_options o = berth_deploy_search_default(0);
   o.sfb = (berth_deploy_sfb)box->rule;
@@ -20,8 +22,8 @@ static berth_status strategy_of(lua_State *L, const bl_tree_box *box, const int3
   return berth_deploy_strategy(d, &o, assignment, *action, *duplicate);
 }
 
-/* { action, seconds, ... } gets the actions of the problem, the ops that replicas repeat, and the rule: "none" where they repeat
- * nothing. */
+/* { action, seconds, ... } gets the actions of the problem, the ops that replicas repeat, and the
+ * rule: "none" where they repeat nothing. */
 static void finish(lua_State *L, bl_tree_box *box, const int32_t *assignment) {
   berth_deploy *d = box->object;
   const int32_t ops = ops_of(d);
@@ -67,11 +69,11 @@ static int refuse(lua_State *L, bl_tree_box *box, const int32_t *assignment, int
   return 4;
 }
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* The strategy at the top: { action = { ... } }, or the actions themselves. */
-static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, const berth_deploy_search_options *o, int32_t k,
-                               int32_t *out) {
+static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d,
+                               const berth_deploy_search_options *o, int32_t k, int32_t *out) {
   const int32_t groups = berth_deploy_groups(d);
   const int at = lua_gettop(L);
   const bl_where w = { fn, "start", (int)k + 1 };
@@ -79,7 +81,9 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, co
   lua_getfield(L, at, "action");
   if (lua_isnil(L, -1)) lua_pushvalue(L, at);
   int32_t n = bl_to_length(L, lua_gettop(L), &w, "action");
-  if (n != groups) bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n, (int)groups);
+  if (n != groups)
+    bl_wrong(L, &w, "action", "has %d entries, expected %d (one per op group)", (int)n,
+             (int)groups);
   int32_t *ids = bl_to_ids(L, -1, &w, "action", groups, berth_deploy_actions(d, NULL), "action");
   const uint8_t *marks;
   berth_status st = bl_read_repeated(L, at, &w, d, ids, &marks);
@@ -88,7 +92,8 @@ static berth_status read_start(lua_State *L, const char *fn, berth_deploy *d, co
   return st;
 }
 
-static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d, berth_deploy_search_options *o) {
+static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_deploy *d,
+                                berth_deploy_search_options *o) {
   const size_t groups = (size_t)berth_deploy_groups(d);
   int32_t n;
   berth_status st = BERTH_OK;
@@ -105,7 +110,8 @@ static berth_status read_starts(lua_State *L, int t, const bl_where *w, berth_de
   return st;
 }
 
-static void read_prior(lua_State *L, int at, int t, const bl_where *w, berth_deploy_search_options *o) {
+static void read_prior(lua_State *L, int at, int t, const bl_where *w,
+                       berth_deploy_search_options *o) {
   int prior = (int)o->prior;
   lua_getfield(L, t, "prior");
   if (lua_isfunction(L, -1)) {
@@ -133,7 +139,8 @@ const bl_table bl_deploy_search_tables[] = {
 };
 
 /* A tree that is walked by hand has the actions of the problem. */
-static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w, bool by_hand) {
+static berth_deploy_search_options read_options(lua_State *L, int at, int t, const bl_where *w,
+                                                bool by_hand) {
   berth_deploy_search_options o = berth_deploy_search_default(is_published(L, t));
   berth_decisions p = { 0 };
   if (by_hand) o.choose = 0;
@@ -146,7 +153,7 @@ static berth_deploy_search_options read_options(lua_State *L, int at, int t, con
   return o;
 }
 
-/* ---- methods ---------------------------------------------------------------------------------- */
+/* ---- methods ---- */
 
 /* A tree on the top, in place of the options at 2. @return 1, or 3: nil, message, code */
 static int make(lua_State *L, const bl_where *w, bool by_hand) {

@@ -152,8 +152,9 @@ static void set_marked(lua_State *L, const char *key, int32_t n, const uint8_t *
   lua_setfield(L, -2, key);
 }
 
-static void push_answer(lua_State *L, const berth_sfb_problem *p, const berth_sfb_value *v, const uint8_t *duplicated,
-                        const uint8_t *gathered, const uint8_t *removed) {
+static void push_answer(lua_State *L, const berth_sfb_problem *p, const berth_sfb_value *v,
+                        const uint8_t *duplicated, const uint8_t *gathered,
+                        const uint8_t *removed) {
   lua_newtable(L);
   set_marked(L, "duplicated", p->ops, duplicated);
   set_marked(L, "gathered", p->tensors, gathered);
@@ -202,7 +203,8 @@ static int sfb_measure(lua_State *L) {
 static int tag_lines(lua_State *L) {
   static const bl_where w = { "berth.deploy.tag_lines", NULL, 0 };
   double lines[4];
-  berth_status st = berth_tag_lines(bl_ctx(L), bl_to_quantity(L, 1, &w, "bandwidth", BERTH_BYTES_PER_SECOND), lines);
+  berth_status st = berth_tag_lines(
+      bl_ctx(L), bl_to_quantity(L, 1, &w, "bandwidth", BERTH_BYTES_PER_SECOND), lines);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_push_numbers(L, 4, lines);
   return 1;
@@ -230,6 +232,8 @@ static int batch_time(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg bl_sfb_functions[] = {
-  { "sfb", sfb }, { "sfb_measure", sfb_measure }, { "tag_lines", tag_lines }, { "batch_time", batch_time }, { NULL, NULL }
-};
+const luaL_Reg bl_sfb_functions[] = { { "sfb", sfb },
+                                      { "sfb_measure", sfb_measure },
+                                      { "tag_lines", tag_lines },
+                                      { "batch_time", batch_time },
+                                      { NULL, NULL } };

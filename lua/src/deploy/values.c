@@ -1,16 +1,25 @@
-/* Type "deploy": what strategies are worth; strategies to begin with; numbers for graph networks. */
+/* Type "deploy": what strategies are worth; strategies to begin with; numbers for graph
+ * networks. */
 #include "episodes/assign.h"
 #include "deploy.h"
 #include <berth/deploy.h>
 #include <string.h>
 
-static berth_deploy *self(lua_State *L, const char *fn) { return bl_check_deploy(L, 1, fn, "self"); }
+static berth_deploy *self(lua_State *L, const char *fn) {
+  return bl_check_deploy(L, 1, fn, "self");
+}
 
-static int32_t ops_of(const berth_deploy *d) { return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d))); }
-static int32_t devices_of(const berth_deploy *d) { return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); }
-static int32_t links_of(const berth_deploy *d) { return berth_topology_links(berth_cost_topology(berth_deploy_cost(d))); }
+static int32_t ops_of(const berth_deploy *d) {
+  return berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
+}
+static int32_t devices_of(const berth_deploy *d) {
+  return berth_topology_devices(berth_cost_topology(berth_deploy_cost(d)));
+}
+static int32_t links_of(const berth_deploy *d) {
+  return berth_topology_links(berth_cost_topology(berth_deploy_cost(d)));
+}
 
-/* ---- strategies ------------------------------------------------------------------------------------ */
+/* ---- strategies ---- */
 
 typedef struct strategy {
   const int32_t *action;
@@ -18,7 +27,8 @@ typedef struct strategy {
 } strategy;
 
 /* Both arrays are in scratch, which stays on the stack. */
-static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d, strategy *s) {
+static berth_status read_strategy(lua_State *L, int i, const bl_where *w, berth_deploy *d,
+                                  strategy *s) {
   return bl_read_strategy(L, i, w, d, &s->action, &s->duplicate);
 }
 
@@ -32,7 +42,7 @@ static void push_marked(lua_State *L, int32_t n, const uint8_t *marks) {
   }
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 static void set_value(lua_State *L, const berth_deploy_value *v) {
   bl_set_number(L, "seconds", v->seconds);
@@ -49,7 +59,8 @@ static void set_numbers(lua_State *L, const char *key, int32_t n, const double *
   lua_setfield(L, -2, key);
 }
 
-/* d:evaluate(strategy): { seconds, peak, over, worst, shortfall, repeated, peaks }; nil, message, code */
+/* d:evaluate(strategy): { seconds, peak, over, worst, shortfall, repeated, peaks }; nil, message,
+ * code */
 static int evaluate(lua_State *L) {
   static const bl_where w = { "deploy:evaluate", NULL, 0 };
   lua_settop(L, 2);
@@ -66,7 +77,8 @@ static int evaluate(lua_State *L) {
   return 1;
 }
 
-/* d:feedback(strategy): the same and makespan, idle_after by op, group_makespan, busy by device, link_busy */
+/* d:feedback(strategy): the same and makespan, idle_after by op, group_makespan, busy by device,
+ * link_busy */
 static int feedback(lua_State *L) {
   static const bl_where w = { "deploy:feedback", NULL, 0 };
   lua_settop(L, 2);
@@ -107,7 +119,8 @@ static int local_costs(lua_State *L) {
   int32_t n = berth_deploy_actions(d, &actions);
   double *seconds = bl_scratch(L, (size_t)n, sizeof *seconds);
   berth_status st;
-  if ((st = berth_deploy_local(d, s.action, group, seconds)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_deploy_local(d, s.action, group, seconds)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   bl_push_numbers(L, n, seconds);
   return 1;
 }
@@ -124,7 +137,7 @@ static int bound(lua_State *L) {
   return 2;
 }
 
-/* ---- repeated ops ---------------------------------------------------------------------------------------- */
+/* ---- repeated ops ---- */
 
 /* d:repeated(strategy, rule): ids of ops */
 static int repeated(lua_State *L) {
@@ -189,14 +202,15 @@ static int guard(lua_State *L) {
   return 3;
 }
 
-/* ---- strategies to begin with ------------------------------------------------------------------------------ */
+/* ---- strategies to begin with ---- */
 
 static void release_list(void *box) { berth_deploy_list_release(((bl_box *)box)->object); }
 static const bl_class list_class = {
   .name = "list of strategies", .key = "berth.deploy_list", .release = release_list
 };
 
-static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deploy_list *l, int32_t k) {
+static void push_baseline(lua_State *L, const berth_deploy *d, const berth_deploy_list *l,
+                          int32_t k) {
   lua_newtable(L);
   bl_set_string(L, "name", berth_deploy_list_name(l, k));
   bl_push_ids(L, berth_deploy_groups(d), berth_deploy_list_action(l, k));
@@ -226,7 +240,7 @@ static int baselines(lua_State *L) {
   return 1;
 }
 
-/* ---- for graph networks ------------------------------------------------------------------------------------------ */
+/* ---- for graph networks ---- */
 
 static float *set_array(lua_State *L, const char *key, int32_t rows, int32_t columns) {
   const int32_t shape[2] = { rows, columns };
@@ -277,12 +291,14 @@ static int32_t opt_group(lua_State *L, int t, const bl_where *w, const berth_dep
   int32_t id = BERTH_NONE;
   if (t == 0) return id;
   lua_getfield(L, t, "deciding");
-  if (!lua_isnil(L, -1)) id = bl_to_id(L, lua_gettop(L), w, "deciding", berth_deploy_groups(d), "op group");
+  if (!lua_isnil(L, -1))
+    id = bl_to_id(L, lua_gettop(L), w, "deciding", berth_deploy_groups(d), "op group");
   lua_pop(L, 1);
   return id;
 }
 
-/* d:features(strategy, { deciding, decided, scale, feedback }): arrays and indices by name, and the value if simulated */
+/* d:features(strategy, { deciding, decided, scale, feedback }): arrays and indices by name, and the
+ * value if simulated */
 static int features(lua_State *L) {
   static const char *const keys[] = { "deciding", "decided", "scale", "feedback", NULL };
   static const char *const scales[] = { "raw", "log", NULL };
@@ -304,15 +320,20 @@ static int features(lua_State *L) {
   lua_newtable(L);
   berth_deploy_features f = set_features(L, &shape);
   berth_deploy_value v;
-  st = berth_deploy_features_of(d, s.action, s.duplicate, decided, deciding, (berth_deploy_scale)scale, simulated, &f, &v);
+  st = berth_deploy_features_of(d, s.action, s.duplicate, decided, deciding,
+                                (berth_deploy_scale)scale, simulated, &f, &v);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   if (simulated) set_value(L, &v);
   return 1;
 }
 
-const luaL_Reg bl_deploy_value_methods[] = {
-  { "evaluate", evaluate },   { "feedback", feedback },   { "local_costs", local_costs }, { "bound", bound },
-  { "evaluations", evaluations },
-  { "repeated", repeated },   { "guard", guard },         { "baselines", baselines },     { "features", features },
-  { NULL, NULL }
-};
+const luaL_Reg bl_deploy_value_methods[] = { { "evaluate", evaluate },
+                                             { "feedback", feedback },
+                                             { "local_costs", local_costs },
+                                             { "bound", bound },
+                                             { "evaluations", evaluations },
+                                             { "repeated", repeated },
+                                             { "guard", guard },
+                                             { "baselines", baselines },
+                                             { "features", features },
+                                             { NULL, NULL } };

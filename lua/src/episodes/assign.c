@@ -2,7 +2,7 @@
 #include "assign.h"
 #include <stdlib.h>
 
-/* ---- numbers for berth.nn ---------------------------------------------------------------- */
+/* ---- numbers for berth.nn ---- */
 
 void bl_push_array_of(lua_State *L, int32_t rank, const int32_t *shape, const double *x) {
   bl_array_box *box = bl_push_zeros(L, rank, shape);
@@ -31,9 +31,11 @@ void bl_push_segments_from(lua_State *L, int32_t n, const int32_t *first) {
   lua_remove(L, -2);
 }
 
-/* ---- making ------------------------------------------------------------------------------ */
+/* ---- making ---- */
 
-static void release_assignment(void *box) { berth_assign_release(((bl_assignment_box *)box)->assign); }
+static void release_assignment(void *box) {
+  berth_assign_release(((bl_assignment_box *)box)->assign);
+}
 
 const bl_table bl_assign_tables[] = { berth_assign_option_table, bl_cost_option, NULL };
 
@@ -75,14 +77,18 @@ static int assignment(lua_State *L) {
   return 1;
 }
 
-/* ---- reading ----------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const berth_assign *self(lua_State *L, const char *fn) {
   return ((bl_assignment_box *)bl_self(L, &bl_assignment_class, fn))->assign;
 }
 
-static int32_t ops_of(const berth_assign *a) { return berth_graph_ops(berth_cost_graph(berth_assign_cost(a))); }
-static int32_t devices_of(const berth_assign *a) { return berth_topology_devices(berth_cost_topology(berth_assign_cost(a))); }
+static int32_t ops_of(const berth_assign *a) {
+  return berth_graph_ops(berth_cost_graph(berth_assign_cost(a)));
+}
+static int32_t devices_of(const berth_assign *a) {
+  return berth_topology_devices(berth_cost_topology(berth_assign_cost(a)));
+}
 
 static int units(lua_State *L) {
   const berth_assign *a = self(L, "assignment:units");
@@ -145,7 +151,8 @@ static int edge_groups(lua_State *L) {
   const double *seconds;
   int32_t m = berth_assign_edges(a, &src, &dst, &seconds), k = -1, shape[2] = { 0, 1 };
   valued *v = bl_scratch(L, (size_t)m, sizeof *v);
-  int32_t *order = bl_scratch(L, (size_t)m, sizeof *order), *length = bl_scratch(L, (size_t)m, sizeof *length);
+  int32_t *order = bl_scratch(L, (size_t)m, sizeof *order),
+          *length = bl_scratch(L, (size_t)m, sizeof *length);
   double *value = bl_scratch(L, (size_t)m, sizeof *value);
   for (int32_t i = 0; i < m; i++) v[i] = (valued){ seconds[i], i };
   if (m > 1) qsort(v, (size_t)m, sizeof *v, by_value);
@@ -164,7 +171,8 @@ static int edge_groups(lua_State *L) {
   return 3;
 }
 
-/* graph_edges(): producers, consumers, each pair once: of the two directions that which the ops' order allows */
+/* graph_edges(): producers, consumers, each pair once: of the two directions that which the ops'
+ * order allows */
 static int graph_edges(lua_State *L) {
   const berth_assign *a = self(L, "assignment:graph_edges");
   const int32_t *src, *dst, *order = bl_scratch(L, (size_t)ops_of(a), sizeof *order);
@@ -185,7 +193,7 @@ static int graph_edges(lua_State *L) {
   return 2;
 }
 
-/* ---- fields ------------------------------------------------------------------------------ */
+/* ---- fields ---- */
 
 static int steps(lua_State *L) {
   lua_pushinteger(L, berth_assign_steps(self(L, "assignment.steps")));
@@ -228,17 +236,30 @@ static int to_string(lua_State *L) {
   const berth_assign *a = self(L, "tostring");
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "assignment: %d ops on %d devices in %d steps", (int)ops_of(a), (int)devices_of(a), (int)berth_assign_steps(a));
+  bl_add_format(&b, "assignment: %d ops on %d devices in %d steps", (int)ops_of(a),
+                (int)devices_of(a), (int)berth_assign_steps(a));
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "episodes", bl_episodes_new }, { "units", units }, { "op_features", op_features },
-                                    { "b_next", b_next }, { "t_next", t_next }, { "edges", edges },
-                                    { "edge_groups", edge_groups }, { "graph_edges", graph_edges }, { NULL, NULL } };
-static const luaL_Reg fields[] = { { "steps", steps }, { "ops", n_ops }, { "devices", n_devices },
-                                   { "device_features", device_features }, { "cost", cost }, { "restricted", restricted },
-                                   { "graph", graph }, { "topology", topology }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "episodes", bl_episodes_new },
+                                    { "units", units },
+                                    { "op_features", op_features },
+                                    { "b_next", b_next },
+                                    { "t_next", t_next },
+                                    { "edges", edges },
+                                    { "edge_groups", edge_groups },
+                                    { "graph_edges", graph_edges },
+                                    { NULL, NULL } };
+static const luaL_Reg fields[] = { { "steps", steps },
+                                   { "ops", n_ops },
+                                   { "devices", n_devices },
+                                   { "device_features", device_features },
+                                   { "cost", cost },
+                                   { "restricted", restricted },
+                                   { "graph", graph },
+                                   { "topology", topology },
+                                   { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_assignment_class = {
   .name = "assignment", .key = "berth.assignment", .release = release_assignment,

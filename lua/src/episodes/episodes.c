@@ -32,18 +32,24 @@ int bl_episodes_new(lua_State *L) {
   return 1;
 }
 
-static episodes_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_episodes_class, fn); }
+static episodes_box *self(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_episodes_class, fn);
+}
 static int32_t devices_of(const episodes_box *box) {
   return berth_topology_devices(berth_cost_topology(berth_assign_cost(box->assign)));
 }
-static int32_t ops_of(const episodes_box *box) { return berth_graph_ops(berth_cost_graph(berth_assign_cost(box->assign))); }
+static int32_t ops_of(const episodes_box *box) {
+  return berth_graph_ops(berth_cost_graph(berth_assign_cost(box->assign)));
+}
 
 /* One op, or device, for each episode. */
-static const int32_t *each(lua_State *L, int i, const episodes_box *box, const char *fn, const char *key) {
+static const int32_t *each(lua_State *L, int i, const episodes_box *box, const char *fn,
+                           const char *key) {
   bl_where w = { fn, NULL, 0 };
   const berth_index *x = bl_to_index(L, i, &w, key);
   if (berth_index_size(x) != berth_episodes_count(box->episodes)) {
-    bl_wrong(L, &w, key, "%d ids for %d episodes", (int)berth_index_size(x), (int)berth_episodes_count(box->episodes));
+    bl_wrong(L, &w, key, "%d ids for %d episodes", (int)berth_index_size(x),
+             (int)berth_episodes_count(box->episodes));
   }
   return berth_index_ids(x);
 }
@@ -56,7 +62,7 @@ static void must(lua_State *L, const char *fn, berth_status st) {
   }
 }
 
-/* ---- stepping ---------------------------------------------------------------------------- */
+/* ---- stepping ---- */
 
 static int start(lua_State *L) {
   static const bl_where w = { "episodes:start", NULL, 0 };
@@ -77,14 +83,16 @@ static int candidates(lua_State *L) {
   return 2;
 }
 
-/* Features of all devices, for `n` ops. Where one cannot run the earliest start is infinite; networks get the latest of the other
- * devices in its place, which `allowed` rules out. */
+/* Features of all devices, for `n` ops. Where one cannot run the earliest start is infinite;
+ * networks get the latest of the other devices in its place, which `allowed` rules out. */
 static void push_devices(lua_State *L, const episodes_box *box, int32_t n, double *x) {
   enum { EARLIEST = 4 };
-  const int32_t d = devices_of(box), shape[2] = { n * d, berth_assign_device_features(box->assign) };
+  const int32_t d = devices_of(box),
+                shape[2] = { n * d, berth_assign_device_features(box->assign) };
   for (int32_t i = 0; i < n; i++) {
     double *f = x + (size_t)i * (size_t)d * (size_t)shape[1] + EARLIEST, latest = 0;
-    for (int32_t k = 0; k < d; k++) latest = isinf(f[k * shape[1]]) ? latest : fmax(latest, f[k * shape[1]]);
+    for (int32_t k = 0; k < d; k++)
+      latest = isinf(f[k * shape[1]]) ? latest : fmax(latest, f[k * shape[1]]);
     for (int32_t k = 0; k < d; k++) f[k * shape[1]] = fmin(f[k * shape[1]], latest);
   }
   bl_push_array_of(L, 2, shape, x);
@@ -94,7 +102,8 @@ static int devices(lua_State *L) {
   static const char *const fn = "episodes:devices";
   episodes_box *box = self(L, fn);
   const int32_t *op = each(L, 2, box, fn, "ops");
-  int32_t n = berth_episodes_count(box->episodes), width = berth_assign_device_features(box->assign);
+  int32_t n = berth_episodes_count(box->episodes),
+          width = berth_assign_device_features(box->assign);
   double *x = bl_scratch(L, (size_t)n * (size_t)devices_of(box) * (size_t)width, sizeof *x);
   must(L, fn, berth_episodes_devices(box->episodes, op, x));
   push_devices(L, box, n, x);
@@ -115,20 +124,23 @@ static int marks_of(lua_State *L, const char *fn, mark_fn fill) {
 }
 
 static int allowed(lua_State *L) { return marks_of(L, "episodes:allowed", berth_episodes_allowed); }
-static int teacher_devices(lua_State *L) { return marks_of(L, "episodes:teacher_devices", berth_episodes_teacher_devices); }
+static int teacher_devices(lua_State *L) {
+  return marks_of(L, "episodes:teacher_devices", berth_episodes_teacher_devices);
+}
 
 static const char *const tie_names[] = { "textbook", "code", NULL };
 static const char *const choice_names[] = { "sample", "greedy", "random-ties", NULL };
 
 /* The place of the string at i in names; nil: 0. */
-static int one_of(lua_State *L, int i, const bl_where *w, const char *key, const char *const *names) {
+static int one_of(lua_State *L, int i, const bl_where *w, const char *key,
+                  const char *const *names) {
   if (lua_isnoneornil(L, i)) return 0;
   const char *text = bl_to_text(L, i, w, key);
   for (int k = 0; names[k]; k++) {
     if (strcmp(names[k], text) == 0) return k;
   }
-  return bl_wrong(L, w, key, "'%s' is unknown (legal: %s, %s%s%s)", text, names[0], names[1], names[2] ? ", " : "",
-                  names[2] ? names[2] : "");
+  return bl_wrong(L, w, key, "'%s' is unknown (legal: %s, %s%s%s)", text, names[0], names[1],
+                  names[2] ? ", " : "", names[2] ? names[2] : "");
 }
 
 static int teacher_ops(lua_State *L) {
@@ -144,16 +156,20 @@ static int teacher_ops(lua_State *L) {
 }
 
 /* Where the segments of scores begin: given, or all alike. Scratch, on the stack. */
-static int32_t *choice_segments(lua_State *L, int i, const episodes_box *box, int64_t scores, const bl_where *w) {
-  int32_t n = berth_episodes_count(box->episodes), *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
+static int32_t *choice_segments(lua_State *L, int i, const episodes_box *box, int64_t scores,
+                                const bl_where *w) {
+  int32_t n = berth_episodes_count(box->episodes),
+          *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
   if (lua_isnoneornil(L, i)) {
-    if (scores % n != 0) bl_wrong(L, w, "scores", "%d numbers are not as many for each of %d episodes", (int)scores, (int)n);
+    if (scores % n != 0)
+      bl_wrong(L, w, "scores", "%d numbers are not as many for each of %d episodes", (int)scores,
+               (int)n);
     for (int32_t k = 0; k <= n; k++) first[k] = (int32_t)(scores / n) * k;
   } else {
     const berth_segments *s = bl_to_segments(L, i, w, "segments");
     if (berth_segments_count(s) != n || berth_segments_rows(s) != scores) {
-      bl_wrong(L, w, "segments", "%d of %d rows for %d episodes and %d scores", (int)berth_segments_count(s),
-               (int)berth_segments_rows(s), (int)n, (int)scores);
+      bl_wrong(L, w, "segments", "%d of %d rows for %d episodes and %d scores",
+               (int)berth_segments_count(s), (int)berth_segments_rows(s), (int)n, (int)scores);
     }
     memcpy(first, berth_segments_first(s), ((size_t)n + 1) * sizeof *first);
   }
@@ -179,7 +195,9 @@ static int choose(lua_State *L) {
   }
   int32_t *first = choice_segments(L, 3, box, scores->size, &w);
   int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
-  must(L, w.fn, berth_episodes_choose(box->episodes, first, scores->data, (berth_episodes_choice)how, epsilon, out));
+  must(L, w.fn,
+       berth_episodes_choose(box->episodes, first, scores->data, (berth_episodes_choice)how,
+                             epsilon, out));
   bl_push_index(L, n, out);
   return 1;
 }
@@ -194,8 +212,10 @@ static int select_ops(lua_State *L) {
   const berth_index *at = bl_to_index(L, 4, &w, "positions");
   int32_t n = berth_segments_count(s);
   if (berth_index_size(at) != n || berth_segments_rows(s) != berth_index_size(ops)) {
-    bl_wrong(L, &w, "positions", "%d positions, %d segments of %d rows and %d ops do not go together", (int)berth_index_size(at),
-             (int)n, (int)berth_segments_rows(s), (int)berth_index_size(ops));
+    bl_wrong(L, &w, "positions",
+             "%d positions, %d segments of %d rows and %d ops do not go together",
+             (int)berth_index_size(at), (int)n, (int)berth_segments_rows(s),
+             (int)berth_index_size(ops));
   }
   int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
   for (int32_t i = 0; i < n; i++) {
@@ -217,17 +237,19 @@ static int assign(lua_State *L) {
   return 1;
 }
 
-/* ---- what came of it --------------------------------------------------------------------- */
+/* ---- what came of it ---- */
 
 static void push_placement(lua_State *L, const episodes_box *box, int32_t i) {
   int32_t n = ops_of(box);
-  bl_push_ids(L, n, berth_episodes_placement(box->episodes) + (size_t)i * (size_t)n); /* what is not assigned yet: 0 */
+  /* what is not assigned yet: 0 */
+  bl_push_ids(L, n, berth_episodes_placement(box->episodes) + (size_t)i * (size_t)n);
 }
 
 static int placement(lua_State *L) {
   static const bl_where w = { "episodes:placement", NULL, 0 };
   episodes_box *box = self(L, w.fn);
-  push_placement(L, box, bl_to_id(L, 2, &w, "episode", berth_episodes_count(box->episodes), "episode"));
+  push_placement(L, box,
+                 bl_to_id(L, 2, &w, "episode", berth_episodes_count(box->episodes), "episode"));
   return 1;
 }
 
@@ -242,26 +264,32 @@ static int placements(lua_State *L) {
   return 1;
 }
 
-/* One placement that needs a route which is not there stops a batch. Here it counts like one that runs out of memory. */
-static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o, const berth_episodes *e, berth_sim_summary *out) {
+/* One placement that needs a route which is not there stops a batch. Here it counts like one that
+ * runs out of memory. */
+static berth_status each_by_itself(berth_cost *cost, const berth_sim_options *o,
+                                   const berth_episodes *e, berth_sim_summary *out) {
   int32_t n = berth_episodes_count(e), ops = berth_graph_ops(berth_cost_graph(cost));
   for (int32_t i = 0; i < n; i++) {
     berth_sim_options own = *o;
     own.seed += (uint64_t)i; /* as in the batch */
-    berth_status st = berth_sim_batch(cost, &own, 1, berth_episodes_placement(e) + (size_t)i * (size_t)ops, 1, &out[i]);
+    berth_status st = berth_sim_batch(
+        cost, &own, 1, berth_episodes_placement(e) + (size_t)i * (size_t)ops, 1, &out[i]);
     if (st != BERTH_OK && st != BERTH_EUNREACHABLE) return st;
-    if (st == BERTH_EUNREACHABLE) out[i] = (berth_sim_summary){ .makespan = INFINITY, .oom_op = BERTH_NONE };
+    if (st == BERTH_EUNREACHABLE)
+      out[i] = (berth_sim_summary){ .makespan = INFINITY, .oom_op = BERTH_NONE };
   }
   return BERTH_OK;
 }
 
-static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, int threads, const berth_episodes *e,
-                                 berth_sim_summary *out) {
-  berth_status st = berth_sim_batch(cost, o, berth_episodes_count(e), berth_episodes_placement(e), threads, out);
+static berth_status simulate_all(berth_cost *cost, const berth_sim_options *o, int threads,
+                                 const berth_episodes *e, berth_sim_summary *out) {
+  berth_status st =
+      berth_sim_batch(cost, o, berth_episodes_count(e), berth_episodes_placement(e), threads, out);
   return st == BERTH_EUNREACHABLE ? each_by_itself(cost, o, e, out) : st;
 }
 
-/* simulate(cost, options): array of makespans, infinite where memory runs out or a route is missing; nil, message, code */
+/* simulate(cost, options): array of makespans, infinite where memory runs out or a route is
+ * missing; nil, message, code */
 static int simulate(lua_State *L) {
   static const bl_where w = { "episodes:simulate", NULL, 0 };
   episodes_box *box = self(L, w.fn);
@@ -274,10 +302,12 @@ static int simulate(lua_State *L) {
   berth_sim_options o = bl_sim_options(L, t, &w, cost, NULL);
   bl_get_whole(L, t, &w, "threads", 0, 4096, &threads);
   if (berth_episodes_step(e) < berth_assign_steps(box->assign)) {
-    bl_wrong(L, &w, "self", "only %d of %d steps are taken", (int)berth_episodes_step(e), (int)berth_assign_steps(box->assign));
+    bl_wrong(L, &w, "self", "only %d of %d steps are taken", (int)berth_episodes_step(e),
+             (int)berth_assign_steps(box->assign));
   }
   if (berth_graph_ops(berth_cost_graph(cost)) != ops_of(box)) {
-    bl_wrong(L, &w, "cost", "is of %d ops, the episodes are of %d", (int)berth_graph_ops(berth_cost_graph(cost)), (int)ops_of(box));
+    bl_wrong(L, &w, "cost", "is of %d ops, the episodes are of %d",
+             (int)berth_graph_ops(berth_cost_graph(cost)), (int)ops_of(box));
   }
   berth_sim_summary *out = bl_scratch(L, (size_t)n, sizeof *out);
   berth_episodes_retain(e);
@@ -296,7 +326,8 @@ static int simulate(lua_State *L) {
 }
 
 static void push_log_devices(lua_State *L, const episodes_box *box, const berth_episode_log *log) {
-  size_t size = (size_t)log->n_rows * (size_t)devices_of(box) * (size_t)berth_assign_device_features(box->assign);
+  size_t size = (size_t)log->n_rows * (size_t)devices_of(box)
+                * (size_t)berth_assign_device_features(box->assign);
   double *x = bl_scratch(L, size, sizeof *x);
   memcpy(x, log->devices, size * sizeof *x);
   push_devices(L, box, log->n_rows, x);
@@ -338,7 +369,7 @@ static int record(lua_State *L) {
   return 1;
 }
 
-/* ---- fields ------------------------------------------------------------------------------ */
+/* ---- fields ---- */
 
 static int count(lua_State *L) {
   lua_pushinteger(L, berth_episodes_count(self(L, "episodes.count")->episodes));
@@ -364,18 +395,31 @@ static int to_string(lua_State *L) {
   episodes_box *box = self(L, "tostring");
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "episodes: %d side by side, %d of %d steps taken", (int)berth_episodes_count(box->episodes),
-                (int)berth_episodes_step(box->episodes), (int)berth_assign_steps(box->assign));
+  bl_add_format(&b, "episodes: %d side by side, %d of %d steps taken",
+                (int)berth_episodes_count(box->episodes), (int)berth_episodes_step(box->episodes),
+                (int)berth_assign_steps(box->assign));
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg methods[] = {
-  { "start", start },     { "candidates", candidates }, { "devices", devices },         { "allowed", allowed },
-  { "choose", choose },   { "select", select_ops },     { "assign", assign },           { "teacher_ops", teacher_ops },
-  { "teacher_devices", teacher_devices },               { "placement", placement },     { "placements", placements },
-  { "simulate", simulate }, { "log", record },          { NULL, NULL } };
-static const luaL_Reg fields[] = { { "count", count }, { "step", step }, { "done", done }, { "assignment", of_assignment },
+static const luaL_Reg methods[] = { { "start", start },
+                                    { "candidates", candidates },
+                                    { "devices", devices },
+                                    { "allowed", allowed },
+                                    { "choose", choose },
+                                    { "select", select_ops },
+                                    { "assign", assign },
+                                    { "teacher_ops", teacher_ops },
+                                    { "teacher_devices", teacher_devices },
+                                    { "placement", placement },
+                                    { "placements", placements },
+                                    { "simulate", simulate },
+                                    { "log", record },
+                                    { NULL, NULL } };
+static const luaL_Reg fields[] = { { "count", count },
+                                   { "step", step },
+                                   { "done", done },
+                                   { "assignment", of_assignment },
                                    { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_episodes_class = {

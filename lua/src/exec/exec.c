@@ -1,9 +1,10 @@
-/* Types "executor" and "execution": running placements on threads, and what that gave. lua/berth/exec/init.lua is over it. */
+/* Types "executor" and "execution": running placements on threads, and what that gave.
+ * lua/berth/exec/init.lua is over it. */
 #include "sim/sim_options.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- executor --------------------------------------------------------------------------- */
+/* ---- executor ---- */
 
 typedef struct executor_box {
   berth_executor *x; /* NULL: closed */
@@ -22,10 +23,15 @@ static void release_executor(void *p) {
   if (box->busy == 0) release_all(box->x, box->cost);
 }
 
-/* What allocates in Lua may collect garbage, and a finaliser may close any object: ask again after that. */
-static executor_box *self_executor(lua_State *L, const char *fn) { return bl_self(L, &bl_executor_class, fn); }
+/* What allocates in Lua may collect garbage, and a finaliser may close any object: ask again after
+ * that. */
+static executor_box *self_executor(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_executor_class, fn);
+}
 
-static int32_t ops_of(const executor_box *box) { return berth_graph_ops(berth_cost_graph(box->cost)); }
+static int32_t ops_of(const executor_box *box) {
+  return berth_graph_ops(berth_cost_graph(box->cost));
+}
 
 const bl_table bl_exec_tables[] = { berth_exec_option_table, bl_cost_option, NULL };
 
@@ -53,7 +59,8 @@ static int executor(lua_State *L) {
 }
 
 /* Runs it for the executor in the box, which a hook may close meanwhile, the placement too. */
-static berth_status run_held(lua_State *L, executor_box *box, const int32_t *device, int32_t repeats, berth_execution **out) {
+static berth_status run_held(lua_State *L, executor_box *box, const int32_t *device,
+                             int32_t repeats, berth_execution **out) {
   bl_placement_box *p = bl_test(L, 2, &bl_placement_class);
   berth_placement *held = p ? p->placement : NULL;
   berth_executor *x = box->x;
@@ -127,31 +134,42 @@ static int executor_to_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "executor: %d ops on %d devices, %d threads, scale %.3g", (int)ops_of(box),
-                (int)berth_topology_devices(berth_cost_topology(box->cost)), (int)berth_executor_threads(box->x),
-                berth_executor_scale(box->x));
+                (int)berth_topology_devices(berth_cost_topology(box->cost)),
+                (int)berth_executor_threads(box->x), berth_executor_scale(box->x));
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg executor_methods[] = { { "run", run }, { "kernels", kernels }, { NULL, NULL } };
-static const luaL_Reg executor_fields[] = { { "scale", get_scale }, { "byte_scale", get_byte_scale }, { "threads", get_threads },
-                                            { "cost", executor_cost }, { NULL, NULL } };
+static const luaL_Reg executor_methods[] = { { "run", run },
+                                             { "kernels", kernels },
+                                             { NULL, NULL } };
+static const luaL_Reg executor_fields[] = { { "scale", get_scale },
+                                            { "byte_scale", get_byte_scale },
+                                            { "threads", get_threads },
+                                            { "cost", executor_cost },
+                                            { NULL, NULL } };
 static const luaL_Reg executor_meta[] = { { "__tostring", executor_to_string }, { NULL, NULL } };
 const bl_class bl_executor_class = {
   .name = "executor", .key = "berth.executor", .release = release_executor,
   .methods = executor_methods, .fields = executor_fields, .meta = executor_meta
 };
 
-/* ---- execution -------------------------------------------------------------------------- */
+/* ---- execution ---- */
 
-static void release_execution(void *box) { berth_execution_release(((bl_execution_box *)box)->execution); }
+static void release_execution(void *box) {
+  berth_execution_release(((bl_execution_box *)box)->execution);
+}
 
 static const berth_execution *self(lua_State *L, const char *fn) {
   return ((bl_execution_box *)bl_self(L, &bl_execution_class, fn))->execution;
 }
 
-static int32_t n_ops(const berth_execution *r) { return berth_graph_ops(berth_cost_graph(berth_execution_cost(r))); }
-static int32_t n_devices(const berth_execution *r) { return berth_topology_devices(berth_cost_topology(berth_execution_cost(r))); }
+static int32_t n_ops(const berth_execution *r) {
+  return berth_graph_ops(berth_cost_graph(berth_execution_cost(r)));
+}
+static int32_t n_devices(const berth_execution *r) {
+  return berth_topology_devices(berth_cost_topology(berth_execution_cost(r)));
+}
 
 static int get_makespan(lua_State *L) {
   lua_pushnumber(L, berth_execution_makespan(self(L, "execution.makespan")));
@@ -189,7 +207,9 @@ PART(busy, n_devices, berth_execution_busy)
 PART(device, n_ops, berth_execution_device)
 PART(turns, n_ops, berth_execution_turns)
 
-static const void *part_times(const berth_execution *r, int32_t *n) { return berth_execution_times(r, n); }
+static const void *part_times(const berth_execution *r, int32_t *n) {
+  return berth_execution_times(r, n);
+}
 
 static const void *part_transfers(const berth_execution *r, int32_t *n) {
   const berth_transfer *t;
@@ -259,7 +279,8 @@ static void build_checksums(lua_State *L) {
   lua_createtable(L, n, 0);
   char text[20];
   for (int32_t k = 0; k < n; k++) {
-    snprintf(text, sizeof text, "%08lx%08lx", (unsigned long)(sums[k] >> 32), (unsigned long)(sums[k] & 0xffffffffu));
+    snprintf(text, sizeof text, "%08lx%08lx", (unsigned long)(sums[k] >> 32),
+             (unsigned long)(sums[k] & 0xffffffffu));
     lua_pushstring(L, text);
     lua_rawseti(L, -2, k + 1);
   }
@@ -291,17 +312,29 @@ static int to_string(lua_State *L) {
   bl_add_format(&b, " on %d devices", (int)n_devices(r));
   if (n > 1) bl_add_format(&b, ", median of %d", (int)n);
   if (wrong != BERTH_NONE) bl_add_format(&b, ", op %d is wrong", (int)wrong + 1);
-  else luaL_addstring(&b, berth_execution_checksums(r) ? ", results checked" : ", results not checked");
+  else
+    luaL_addstring(&b,
+                   berth_execution_checksums(r) ? ", results checked" : ", results not checked");
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "makespan", get_makespan }, { "times", get_times },   { "start", get_start },
-                                   { "finish", get_finish },     { "busy", get_busy },     { "device", get_device },
-                                   { "transfers", get_transfers }, { "turns", get_turns }, { "checksums", get_checksums },
-                                   { "wrong", get_wrong },       { "checked", get_checked }, { "cost", get_cost },
+static const luaL_Reg fields[] = { { "makespan", get_makespan },
+                                   { "times", get_times },
+                                   { "start", get_start },
+                                   { "finish", get_finish },
+                                   { "busy", get_busy },
+                                   { "device", get_device },
+                                   { "transfers", get_transfers },
+                                   { "turns", get_turns },
+                                   { "checksums", get_checksums },
+                                   { "wrong", get_wrong },
+                                   { "checked", get_checked },
+                                   { "cost", get_cost },
                                    { NULL, NULL } };
-static const luaL_Reg methods[] = { { "save_trace", bl_execution_save_trace }, { "trace", bl_execution_trace }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "save_trace", bl_execution_save_trace },
+                                    { "trace", bl_execution_trace },
+                                    { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_execution_class = {
   .name = "execution", .key = "berth.execution", .release = release_execution, .methods = methods,

@@ -1,4 +1,5 @@
-/* Behind berth.pacml.bound and berth.pacml.prove: how many jobs could be accepted by somebody who knows all arrivals. */
+/* Behind berth.pacml.bound and berth.pacml.prove: how many jobs could be accepted by somebody who
+ * knows all arrivals. */
 #include "base/binding.h"
 
 /* Holds a solution while it is copied: never seen by anyone. */
@@ -13,24 +14,29 @@ static int32_t *read_first(lua_State *L, int i, const bl_where *w, int32_t n, in
   int32_t *first = bl_scratch(L, (size_t)n + 1, sizeof *first);
   first[0] = 0;
   for (int32_t k = 0; k < n; k++) {
-    if (!(count[k] >= 0 && count[k] <= choices - first[k])) bl_wrong(L, w, "count", "[%d] is %.14g", (int)k + 1, count[k]);
+    if (!(count[k] >= 0 && count[k] <= choices - first[k]))
+      bl_wrong(L, w, "count", "[%d] is %.14g", (int)k + 1, count[k]);
     first[k + 1] = first[k] + (int32_t)count[k];
   }
-  if (first[n] != choices) bl_wrong(L, w, "count", "%d choices, expected %d", (int)first[n], (int)choices);
+  if (first[n] != choices)
+    bl_wrong(L, w, "count", "%d choices, expected %d", (int)first[n], (int)choices);
   return first;
 }
 
 static berth_clairvoyant_choice *read_choices(lua_State *L, int i, const bl_where *w, int32_t n) {
-  double *servers = bl_to_numbers(L, i, w, "servers", n, "choice"), *seconds = bl_to_numbers(L, i + 1, w, "seconds", n, "choice");
+  double *servers = bl_to_numbers(L, i, w, "servers", n, "choice"),
+         *seconds = bl_to_numbers(L, i + 1, w, "seconds", n, "choice");
   berth_clairvoyant_choice *choice = bl_scratch(L, (size_t)n, sizeof *choice);
   for (int32_t k = 0; k < n; k++) {
-    if (!(servers[k] >= 1 && servers[k] <= INT32_MAX)) bl_wrong(L, w, "servers", "[%d] is %.14g", (int)k + 1, servers[k]);
+    if (!(servers[k] >= 1 && servers[k] <= INT32_MAX))
+      bl_wrong(L, w, "servers", "[%d] is %.14g", (int)k + 1, servers[k]);
     choice[k] = (berth_clairvoyant_choice){ seconds[k], (int32_t)servers[k] };
   }
   return choice;
 }
 
-/* Arguments 1 to 6: arrivals; numbers of choices per job; servers and seconds of choices; servers there are; slack. */
+/* Arguments 1 to 6: arrivals; numbers of choices per job; servers and seconds of choices; servers
+ * there are; slack. */
 static berth_clairvoyant_jobs read_jobs(lua_State *L, const bl_where *w) {
   berth_clairvoyant_jobs jobs;
   int32_t choices = bl_to_length(L, 3, w, "servers");
@@ -81,10 +87,13 @@ static int prove(lua_State *L) {
   double bound = 0;
   lua_settop(L, 7);
   berth_clairvoyant_jobs jobs = read_jobs(L, &w);
-  berth_status st = berth_clairvoyant_prove(bl_ctx(L), &jobs, bl_to_numbers(L, 7, &w, "prices", jobs.n, "job"), &bound);
+  berth_status st = berth_clairvoyant_prove(
+      bl_ctx(L), &jobs, bl_to_numbers(L, 7, &w, "prices", jobs.n, "job"), &bound);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushnumber(L, bound);
   return 1;
 }
 
-const luaL_Reg bl_clairvoyant_functions[] = { { "clairvoyant", clairvoyant }, { "clairvoyant_prove", prove }, { NULL, NULL } };
+const luaL_Reg bl_clairvoyant_functions[] = { { "clairvoyant", clairvoyant },
+                                              { "clairvoyant_prove", prove },
+                                              { NULL, NULL } };

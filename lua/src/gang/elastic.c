@@ -3,13 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t n, const char *per) {
+static const double *numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t n,
+                             const char *per) {
   lua_getfield(L, t, key);
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
   return bl_to_numbers(L, lua_gettop(L), w, key, n, per);
 }
 
-/* ---- resizable jobs --------------------------------------------------------------------------- */
+/* ---- resizable jobs ---- */
 
 static void read_number(lua_State *L, int t, const bl_where *w, const char *key, double *out) {
   lua_getfield(L, t, key);
@@ -50,7 +51,8 @@ static berth_elastic_job *read_jobs(lua_State *L, int i, const bl_where *w, int3
   return jobs;
 }
 
-static int push_counts(lua_State *L, const char *fn, berth_status st, int32_t n, const int32_t *count) {
+static int push_counts(lua_State *L, const char *fn, berth_status st, int32_t n,
+                       const int32_t *count) {
   if (st != BERTH_OK) return bl_refused(L, fn, st);
   lua_createtable(L, n, 0);
   for (int32_t k = 0; k < n; k++) {
@@ -89,26 +91,32 @@ static int pollux(lua_State *L) {
       L, w.fn, berth_elastic_pollux(bl_ctx(L), n, jobs, gpus, o.power, o.floor, count), n, count);
 }
 
-/* ---- goodput ------------------------------------------------------------------------------------ */
+/* ---- goodput ---- */
 
 static const struct field {
   const char *key;
   size_t offset;
-} fields[] = {
-  { "grad", offsetof(berth_goodput, grad) }, { "grad_sample", offsetof(berth_goodput, grad_sample) },
-  { "sync_near", offsetof(berth_goodput, sync_near) }, { "near_gpu", offsetof(berth_goodput, near_gpu) },
-  { "sync_far", offsetof(berth_goodput, sync_far) }, { "far_gpu", offsetof(berth_goodput, far_gpu) },
-  { "overlap", offsetof(berth_goodput, overlap) }, { "noise", offsetof(berth_goodput, noise) },
-  { "batch", offsetof(berth_goodput, batch) }, { "most_batch", offsetof(berth_goodput, most_batch) },
-  { "most_per_gpu", offsetof(berth_goodput, most_per_gpu) }
-};
+} fields[] = { { "grad", offsetof(berth_goodput, grad) },
+               { "grad_sample", offsetof(berth_goodput, grad_sample) },
+               { "sync_near", offsetof(berth_goodput, sync_near) },
+               { "near_gpu", offsetof(berth_goodput, near_gpu) },
+               { "sync_far", offsetof(berth_goodput, sync_far) },
+               { "far_gpu", offsetof(berth_goodput, far_gpu) },
+               { "overlap", offsetof(berth_goodput, overlap) },
+               { "noise", offsetof(berth_goodput, noise) },
+               { "batch", offsetof(berth_goodput, batch) },
+               { "most_batch", offsetof(berth_goodput, most_batch) },
+               { "most_per_gpu", offsetof(berth_goodput, most_per_gpu) } };
 
 /* goodput(model, gpus, machines = 1): samples per s, batch, seconds of an iteration, efficiency */
 static int goodput(lua_State *L) {
-  static const char *const keys[] = { "grad", "grad_sample", "sync_near", "near_gpu", "sync_far", "far_gpu", "overlap", "noise",
-                                      "batch", "most_batch", "most_per_gpu", NULL };
+  static const char *const keys[] = { "grad",     "grad_sample", "sync_near",    "near_gpu",
+                                      "sync_far", "far_gpu",     "overlap",      "noise",
+                                      "batch",    "most_batch",  "most_per_gpu", NULL };
   static const bl_where w = { "berth.cluster.goodput", NULL, 0 };
-  berth_goodput g = { .overlap = 1, .noise = INFINITY, .most_batch = INFINITY, .most_per_gpu = INFINITY };
+  berth_goodput g = {
+    .overlap = 1, .noise = INFINITY, .most_batch = INFINITY, .most_per_gpu = INFINITY
+  };
   lua_settop(L, 3);
   int t;
   if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "model", "expected a table, got nil");
@@ -120,7 +128,8 @@ static int goodput(lua_State *L) {
   machines = lua_isnil(L, 3) ? 1 : (int32_t)bl_to_whole(L, 3, &w, "machines", 1, 1 << 24);
   double best, batch;
   berth_status st;
-  if ((st = berth_goodput_best(bl_ctx(L), &g, gpus, machines, &batch, &best)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_goodput_best(bl_ctx(L), &g, gpus, machines, &batch, &best)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   lua_pushnumber(L, best);
   if (!(batch > 0)) return 1;
   lua_pushnumber(L, batch);
@@ -129,12 +138,14 @@ static int goodput(lua_State *L) {
   return 4;
 }
 
-/* ---- Gavel ---------------------------------------------------------------------------------------- */
+/* ---- Gavel ---- */
 
-static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n, int32_t least) {
+static const int32_t *whole_numbers(lua_State *L, int t, const bl_where *w, const char *key,
+                                    int32_t *n, int32_t least) {
   int32_t found;
   if (!bl_get_array(L, t, w, key, &found)) return NULL;
-  if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d entries, expected %d", (int)found, (int)*n);
+  if (*n >= 0 && found != *n)
+    bl_wrong(L, w, key, "has %d entries, expected %d", (int)found, (int)*n);
   *n = found;
   int at = lua_gettop(L);
   int32_t *x = bl_scratch(L, (size_t)found, sizeof *x);
@@ -154,7 +165,8 @@ static const double *throughputs(lua_State *L, int t, const bl_where *w, int32_t
     bl_where item = { w->fn, "throughputs", (int)i + 1 };
     lua_rawgeti(L, -1, i + 1);
     if (!lua_istable(L, -1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, -1));
-    memcpy(x + (size_t)i * (size_t)types, bl_to_numbers(L, lua_gettop(L), &item, "throughputs", types, "type"),
+    memcpy(x + (size_t)i * (size_t)types,
+           bl_to_numbers(L, lua_gettop(L), &item, "throughputs", types, "type"),
            (size_t)types * sizeof *x);
     lua_pop(L, 2);
   }
@@ -172,9 +184,11 @@ static int push_shares(lua_State *L, const berth_gavel *p, const double *share, 
   return 2;
 }
 
-/* gavel({ throughputs = [jobs][types], gpus = [types], gangs, priorities, left, elapsed, alone }, goal): shares, objective */
+/* gavel({ throughputs = [jobs][types], gpus = [types], gangs, priorities, left, elapsed, alone },
+ * goal): shares, objective */
 static int gavel(lua_State *L) {
-  static const char *const keys[] = { "throughputs", "gpus", "gangs", "priorities", "left", "elapsed", "alone", NULL };
+  static const char *const keys[] = { "throughputs", "gpus",    "gangs", "priorities",
+                                      "left",        "elapsed", "alone", NULL };
   static const bl_where w = { "berth.cluster.gavel", NULL, 0 };
   berth_gavel p = { .n = -1, .types = -1 };
   int goal = BERTH_GAVEL_MAX_MIN;
@@ -183,13 +197,15 @@ static int gavel(lua_State *L) {
   int t;
   if (!(t = bl_options(L, 1, &w, keys))) bl_wrong(L, &w, "problem", "expected a table, got nil");
   if (!lua_isnil(L, 2)) goal = bl_to_choice(L, 2, &w, "goal", berth_gavel_goals());
-  if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0))) bl_wrong(L, &w, "gpus", "is missing");
+  if (!(p.gpus = whole_numbers(L, t, &w, "gpus", &p.types, 0)))
+    bl_wrong(L, &w, "gpus", "is missing");
   if (!bl_get_array(L, t, &w, "throughputs", &p.n)) bl_wrong(L, &w, "throughputs", "is missing");
   p.throughput = throughputs(L, t, &w, p.n, p.types);
   p.gang = whole_numbers(L, t, &w, "gangs", &p.n, 1);
   lua_getfield(L, t, "priorities");
   if (!lua_isnil(L, -1)) p.priority = numbers(L, t, &w, "priorities", p.n, "job");
-  if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME) p.left = numbers(L, t, &w, "left", p.n, "job");
+  if (goal == BERTH_GAVEL_MAKESPAN || goal == BERTH_GAVEL_FINISH_TIME)
+    p.left = numbers(L, t, &w, "left", p.n, "job");
   if (goal == BERTH_GAVEL_FINISH_TIME) {
     p.elapsed = numbers(L, t, &w, "elapsed", p.n, "job");
     p.alone = numbers(L, t, &w, "alone", p.n, "job");
@@ -197,10 +213,14 @@ static int gavel(lua_State *L) {
   double *share = bl_scratch(L, (size_t)p.n * (size_t)p.types, sizeof *share);
   bl_call call = bl_enter(L);
   double objective;
-  berth_status st = bl_leave(&call, berth_gavel_allocate(bl_ctx(L), &p, (berth_gavel_goal)goal, share, &objective));
+  berth_status st = bl_leave(&call, berth_gavel_allocate(bl_ctx(L), &p, (berth_gavel_goal)goal,
+                                                         share, &objective));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   return push_shares(L, &p, share, objective);
 }
 
-const luaL_Reg bl_elastic_functions[] = { { "optimus", optimus }, { "pollux", pollux }, { "goodput", goodput }, { "gavel", gavel },
+const luaL_Reg bl_elastic_functions[] = { { "optimus", optimus },
+                                          { "pollux", pollux },
+                                          { "goodput", goodput },
+                                          { "gavel", gavel },
                                           { NULL, NULL } };

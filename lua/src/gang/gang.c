@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 static void release(void *box) { berth_gang_release(((bl_gang_box *)box)->gang); }
-static berth_gang *self(lua_State *L, const char *fn) { return ((bl_gang_box *)bl_self(L, &bl_gang_class, fn))->gang; }
+static berth_gang *self(lua_State *L, const char *fn) {
+  return ((bl_gang_box *)bl_self(L, &bl_gang_class, fn))->gang;
+}
 
-/* ---- rates in Lua ----------------------------------------------------------------------------- */
+/* ---- rates in Lua ---- */
 
 typedef struct rating {
   lua_State *L;
@@ -48,7 +50,8 @@ static int ask(lua_State *L) {
   return 1;
 }
 
-static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *machine, const double *amount, double *rate) {
+static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *machine,
+                              const double *amount, double *rate) {
   rating *r = ud;
   lua_State *L = r->L;
   question q = { r, job, n, machine, amount };
@@ -57,7 +60,8 @@ static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *m
   lua_pushlightuserdata(L, &q);
   if (lua_pcall(L, 2, 1, 0) != LUA_OK) return BERTH_ECALLBACK;
   if (lua_type(L, -1) != LUA_TNUMBER) {
-    snprintf(r->fault, sizeof r->fault, "rate of job %d: expected a number, got %s", (int)job + 1, bl_kind(L, -1));
+    snprintf(r->fault, sizeof r->fault, "rate of job %d: expected a number, got %s", (int)job + 1,
+             bl_kind(L, -1));
     return BERTH_ECALLBACK;
   }
   *rate = lua_tonumber(L, -1);
@@ -65,14 +69,15 @@ static berth_status call_rate(void *ud, int32_t job, int32_t n, const int32_t *m
   return BERTH_OK;
 }
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options ---- */
 
 /* The array at 2. */
 static int32_t *read_sizes(lua_State *L, const bl_where *w, int32_t n) {
   int32_t *size = bl_scratch(L, (size_t)n, sizeof *size);
   if (!lua_istable(L, 2)) bl_wrong(L, w, "sizes", "expected an array, got %s", bl_kind(L, 2));
   int32_t found = bl_to_length(L, 2, w, "sizes");
-  if (found != n) bl_wrong(L, w, "sizes", "has %d entries, expected %d (one per job)", (int)found, (int)n);
+  if (found != n)
+    bl_wrong(L, w, "sizes", "has %d entries, expected %d (one per job)", (int)found, (int)n);
   for (int32_t j = 0; j < n; j++) {
     bl_where item = { w->fn, "sizes", (int)j + 1 };
     lua_rawgeti(L, 2, j + 1);
@@ -85,7 +90,8 @@ static int32_t *read_sizes(lua_State *L, const bl_where *w, int32_t n) {
 static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
   int32_t found;
   if (!bl_get_array(L, t, w, "consolidate", &found)) return NULL;
-  if (found != n) bl_wrong(L, w, "consolidate", "has %d entries, expected %d (one per job)", (int)found, (int)n);
+  if (found != n)
+    bl_wrong(L, w, "consolidate", "has %d entries, expected %d (one per job)", (int)found, (int)n);
   int at = lua_gettop(L);
   uint8_t *flag = bl_scratch(L, (size_t)n, sizeof *flag);
   for (int32_t j = 0; j < n; j++) {
@@ -97,7 +103,8 @@ static uint8_t *read_flags(lua_State *L, int t, const bl_where *w, int32_t n) {
 }
 
 /* The rule comes first: it says which options there are. */
-static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
+static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, int32_t n,
+                                       rating *r) {
   const berth_option_table *common = berth_gang_option_table();
   berth_gang_options o = berth_gang_default(BERTH_GANG_FIFO);
   int rule = BERTH_GANG_FIFO;
@@ -122,7 +129,7 @@ static berth_gang_options read_options(lua_State *L, int t, const bl_where *w, i
   return o;
 }
 
-/* ---- a run ---------------------------------------------------------------------------------------- */
+/* ---- a run ---- */
 
 /* The scheduler, made of the options at t, in a box on the stack. */
 static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rating *r) {
@@ -137,7 +144,8 @@ static bl_gang_box *make(lua_State *L, int t, const bl_where *w, int32_t n, rati
   return box;
 }
 
-static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang_box *box, const rating *r) {
+static int play(lua_State *L, const bl_where *w, berth_cluster *c, const bl_gang_box *box,
+                const rating *r) {
   if (!box) return 3; /* nil, message, code */
   berth_scheduler s = berth_gang_scheduler(box->gang);
   bl_call call = bl_enter(L);
@@ -156,7 +164,8 @@ static int gang(lua_State *L) {
   rating r = { L, 0, 0, "" };
   lua_settop(L, 3);
   luaL_checkstack(L, 50, w.fn);
-  berth_cluster *c = ((bl_cluster_box *)bl_check(L, 1, &bl_cluster_class, w.fn, "cluster"))->cluster;
+  berth_cluster *c =
+      ((bl_cluster_box *)bl_check(L, 1, &bl_cluster_class, w.fn, "cluster"))->cluster;
   if (!lua_istable(L, 3)) bl_wrong(L, &w, "options", "expected a table, got %s", bl_kind(L, 3));
   r.resources = berth_cluster_resources(c);
   bl_gang_box *box = make(L, 3, &w, berth_cluster_jobs(c), &r);
@@ -182,7 +191,7 @@ static int gang_rules(lua_State *L) {
   return 1;
 }
 
-/* ---- what has been --------------------------------------------------------------------------------- */
+/* ---- what has been ---- */
 
 /* { job, machines, amounts, start, finish }; amounts of gangs that are amounts */
 static void push_run(lua_State *L, const berth_gang *g, const berth_gang_run *run, int amounts) {
@@ -234,10 +243,12 @@ static int counts(lua_State *L) {
   return 1;
 }
 
-/* bounds(cluster): of the mean job completion time (nil of no jobs), of the makespan; nil, message, code */
+/* bounds(cluster): of the mean job completion time (nil of no jobs), of the makespan; nil, message,
+ * code */
 static int bounds(lua_State *L) {
   berth_gang *g = self(L, "gang:bounds");
-  berth_cluster *c = ((bl_cluster_box *)bl_check(L, 2, &bl_cluster_class, "gang:bounds", "cluster"))->cluster;
+  berth_cluster *c =
+      ((bl_cluster_box *)bl_check(L, 2, &bl_cluster_class, "gang:bounds", "cluster"))->cluster;
   berth_gang_bound b;
   berth_status st = berth_gang_bounds(g, c, &b);
   if (st != BERTH_OK) return bl_refused(L, "gang:bounds", st);
@@ -254,7 +265,9 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "runs", runs }, { "counts", counts }, { "bounds", bounds }, { NULL, NULL } };
+static const luaL_Reg methods[] = {
+  { "runs", runs }, { "counts", counts }, { "bounds", bounds }, { NULL, NULL }
+};
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_gang_class = {
   .name = "gang", .key = "berth.gang", .release = release, .methods = methods, .meta = meta

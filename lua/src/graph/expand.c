@@ -23,29 +23,36 @@ static berth_expansion **new_expansion(lua_State *L) {
 }
 
 /* A copy: the interrupt hook may close the placement. */
-static const int32_t *to_devices(lua_State *L, int i, const bl_where *w, int32_t n, int32_t n_devices) {
+static const int32_t *to_devices(lua_State *L, int i, const bl_where *w, int32_t n,
+                                 int32_t n_devices) {
   int32_t got;
   if (bl_test(L, i, &bl_placement_class)) {
     berth_placement *p = bl_check_placement(L, i, w->fn, "placement");
     got = berth_placement_ops(p);
-    if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
+    if (got != n)
+      bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
     int32_t *own = bl_scratch(L, (size_t)n, sizeof *own);
     memcpy(own, berth_placement_device(p), (size_t)n * sizeof *own);
     return own;
   }
-  if (!lua_istable(L, i)) bl_wrong(L, w, "placement", "expected a placement or an array of device ids, got %s", bl_kind(L, i));
+  if (!lua_istable(L, i))
+    bl_wrong(L, w, "placement", "expected a placement or an array of device ids, got %s",
+             bl_kind(L, i));
   got = bl_to_length(L, i, w, "placement");
-  if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
+  if (got != n)
+    bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
   return bl_to_ids(L, i, w, "placement", n, n_devices, "device");
 }
 
 static const int32_t *find_groups(lua_State *L, const bl_where *w, berth_topology *t) {
   int32_t *group = bl_scratch(L, (size_t)berth_topology_devices(t), sizeof *group);
-  if (berth_device_groups(t, group) != BERTH_OK) bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
+  if (berth_device_groups(t, group) != BERTH_OK)
+    bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
   return group;
 }
 
-static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t, berth_expand_options *o) {
+static void read_expand(lua_State *L, int at, const bl_where *w, berth_topology *t,
+                        berth_expand_options *o) {
   int32_t devices = berth_topology_devices(t);
   *o = berth_expand_default();
   bl_read_options(L, at, w, berth_expand_option_table(), o);
@@ -92,7 +99,8 @@ static int expand(lua_State *L) {
   berth_graph_retain(g); /* the interrupt hook may close it */
   *bl_new_graph(L) = g;
   bl_call call = bl_enter(L);
-  berth_status st = bl_leave(&call, berth_graph_expand(g, berth_topology_devices(t), device, &o, x));
+  berth_status st =
+      bl_leave(&call, berth_graph_expand(g, berth_topology_devices(t), device, &o, x));
   return st != BERTH_OK ? bl_failed(L, st) : answer(L, *x);
 }
 

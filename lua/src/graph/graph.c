@@ -3,16 +3,23 @@
 #include <math.h>
 #include <string.h>
 
-const char *const bl_op_fields[] = { "name",  "kind", "seconds", "flop",     "bytes",  "params",     "workspace", "group",
-                                     "twin",  "pin",  "backward", "update", "splittable", "communication", "id", NULL };
-const char *const bl_tensor_fields[] = { "from", "to", "bytes", "resident", "batch", "gradient", "id", NULL };
-const char *const bl_collective_fields[] = { "kind", "bytes", "members", "consumers", "count", "id", NULL };
-const char *const bl_collective_kinds[] = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier",
-                                           "parameter-server", NULL };
+const char *const bl_op_fields[] = { "name",       "kind",          "seconds",   "flop",
+                                     "bytes",      "params",        "workspace", "group",
+                                     "twin",       "pin",           "backward",  "update",
+                                     "splittable", "communication", "id",        NULL };
+const char *const bl_tensor_fields[] = { "from",  "to",       "bytes", "resident",
+                                         "batch", "gradient", "id",    NULL };
+const char *const bl_collective_fields[] = { "kind",  "bytes", "members", "consumers",
+                                             "count", "id",    NULL };
+const char *const bl_collective_kinds[] = { "allreduce",        "allgather", "reducescatter",
+                                            "broadcast",        "alltoall",  "barrier",
+                                            "parameter-server", NULL };
 
 static void release_graph(void *box) { berth_graph_release(((bl_box *)box)->object); }
 
-berth_graph **bl_new_graph(lua_State *L) { return bl_new(L, &bl_graph_class, sizeof(berth_graph *)); }
+berth_graph **bl_new_graph(lua_State *L) {
+  return bl_new(L, &bl_graph_class, sizeof(berth_graph *));
+}
 
 berth_graph *bl_check_graph(lua_State *L, int i, const char *fn, const char *what) {
   return *(berth_graph **)bl_check(L, i, &bl_graph_class, fn, what);
@@ -25,7 +32,7 @@ static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn,
   return bl_to_id(L, i, &w, what, berth_graph_ops(g), "op");
 }
 
-/* ---- fields ----------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 static int get_name(lua_State *L) {
   lua_pushstring(L, berth_graph_name(self(L, "graph.name")));
@@ -68,7 +75,7 @@ static int get_types(lua_State *L) {
   return 1;
 }
 
-/* ---- ops and tensors -------------------------------------------------------------------- */
+/* ---- ops and tensors ---- */
 
 static void push_seconds(lua_State *L, const berth_graph *g, const double *seconds) {
   if (!seconds) {
@@ -195,7 +202,7 @@ static int each_tensor(lua_State *L) {
   return 1;
 }
 
-/* ---- neighbours ------------------------------------------------------------------------- */
+/* ---- neighbours ---- */
 
 static int inputs(lua_State *L) {
   const berth_graph *g = self(L, "graph:inputs");
@@ -258,12 +265,13 @@ static int successors(lua_State *L) {
 static int find(lua_State *L) {
   static const bl_where w = { "graph:find", NULL, 0 };
   const berth_graph *g = self(L, w.fn);
-  if (lua_type(L, 2) != LUA_TSTRING) return bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  if (lua_type(L, 2) != LUA_TSTRING)
+    return bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
   bl_push_id(L, berth_graph_find(g, lua_tostring(L, 2)));
   return 1;
 }
 
-/* ---- mirror ----------------------------------------------------------------------------- */
+/* ---- mirror ---- */
 
 const bl_table bl_mirror_tables[] = { berth_mirror_option_table, NULL };
 
@@ -273,7 +281,8 @@ static void mirror_options(lua_State *L, const berth_graph *g, berth_mirror_opti
   *o = berth_mirror_default();
   bl_read_options(L, t, &w, berth_mirror_option_table(), o);
   int32_t n;
-  if (bl_get_array(L, t, &w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");
+  if (bl_get_array(L, t, &w, "seconds", &n))
+    o->seconds = bl_to_numbers(L, -1, &w, "seconds", berth_graph_ops(g), "op");
 }
 
 /* mirror(options): graph, array of origins; nil, message, code */
@@ -292,7 +301,7 @@ static int mirror(lua_State *L) {
   return 2;
 }
 
-/* ---- metatable -------------------------------------------------------------------------- */
+/* ---- metatable ---- */
 
 static int length(lua_State *L) {
   lua_pushinteger(L, berth_graph_ops(self(L, "#graph")));
@@ -306,25 +315,41 @@ static int to_string(lua_State *L) {
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "graph");
   if (*name) bl_add_format(&b, " \"%.100s\"", name);
-  bl_add_format(&b, ": %d ops, %d tensors, %d edges", (int)berth_graph_ops(g), (int)berth_graph_tensors(g),
-                (int)berth_graph_edges(g));
-  if (berth_graph_collectives(g) > 0) bl_add_format(&b, ", %d collectives", (int)berth_graph_collectives(g));
+  bl_add_format(&b, ": %d ops, %d tensors, %d edges", (int)berth_graph_ops(g),
+                (int)berth_graph_tensors(g), (int)berth_graph_edges(g));
+  if (berth_graph_collectives(g) > 0)
+    bl_add_format(&b, ", %d collectives", (int)berth_graph_collectives(g));
   if (berth_graph_types(g) > 1) bl_add_format(&b, ", %d device types", (int)berth_graph_types(g));
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "name", get_name },     { "n_ops", get_ops },       { "n_tensors", get_tensors },
-                                   { "n_edges", get_edges }, { "n_groups", get_groups }, { "n_collectives", get_collectives },
-                                   { "types", get_types },   { NULL, NULL } };
-
-static const luaL_Reg reading_methods[] = {
-  { "op", get_op },           { "tensor", get_tensor },           { "collective", get_collective }, { "ops", each_op },
-  { "tensors", each_tensor }, { "inputs", inputs },               { "outputs", outputs },           { "find", find },
-  { "successors", successors }, { "predecessors", predecessors }, { "mirror", mirror },             { "save", bl_graph_save },
-  { "to_string", bl_graph_to_string }, { "coplace", bl_graph_coplace }, { "colocate", bl_graph_colocate },
-  { "fuse", bl_graph_fuse },  { "chains", bl_graph_chains },     { "forward", bl_graph_forward },   { NULL, NULL }
+static const luaL_Reg fields[] = {
+  { "name", get_name },         { "n_ops", get_ops },
+  { "n_tensors", get_tensors }, { "n_edges", get_edges },
+  { "n_groups", get_groups },   { "n_collectives", get_collectives },
+  { "types", get_types },       { NULL, NULL }
 };
+
+static const luaL_Reg reading_methods[] = { { "op", get_op },
+                                            { "tensor", get_tensor },
+                                            { "collective", get_collective },
+                                            { "ops", each_op },
+                                            { "tensors", each_tensor },
+                                            { "inputs", inputs },
+                                            { "outputs", outputs },
+                                            { "find", find },
+                                            { "successors", successors },
+                                            { "predecessors", predecessors },
+                                            { "mirror", mirror },
+                                            { "save", bl_graph_save },
+                                            { "to_string", bl_graph_to_string },
+                                            { "coplace", bl_graph_coplace },
+                                            { "colocate", bl_graph_colocate },
+                                            { "fuse", bl_graph_fuse },
+                                            { "chains", bl_graph_chains },
+                                            { "forward", bl_graph_forward },
+                                            { NULL, NULL } };
 
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 

@@ -1,4 +1,5 @@
-/* berth.graph{...}: a graph from tables. All checks that can name the place in the tables are made here. */
+/* berth.graph{...}: a graph from tables. All checks that can name the place in the tables are made
+ * here. */
 #include "graph_names.h"
 #include <math.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static int32_t op_at(build *m, int i, const bl_where *w, const char *key) {
   lua_pushvalue(L, i);
   lua_rawget(L, m->names);
   if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no op named \"%s\"", lua_tostring(L, i));
-  if (lua_isboolean(L, -1)) bl_wrong(L, w, key, "several ops are named \"%s\": give the id", lua_tostring(L, i));
+  if (lua_isboolean(L, -1))
+    bl_wrong(L, w, key, "several ops are named \"%s\": give the id", lua_tostring(L, i));
   int32_t id = (int32_t)lua_tointeger(L, -1) - 1;
   lua_pop(L, 1);
   return id;
@@ -75,7 +77,7 @@ static uint32_t flag(lua_State *L, int t, const bl_where *w, const char *key, ui
   return yes ? bit : 0;
 }
 
-/* ---- ops -------------------------------------------------------------------------------- */
+/* ---- ops ---- */
 
 static void name_op(build *m, int ops, int32_t i) {
   lua_State *L = m->L;
@@ -119,9 +121,11 @@ static const double *op_seconds(build *m, int t, const bl_where *w) {
     return m->seconds;
   }
   if (has_names(L))
-    bl_wrong(L, w, "seconds", "is an array, one entry per device type in the order of `types`, not a table by name");
+    bl_wrong(L, w, "seconds",
+             "is an array, one entry per device type in the order of `types`, not a table by name");
   if (bl_to_length(L, -1, w, "seconds") != m->n_types)
-    bl_wrong(L, w, "seconds", "has %d entries, expected %d (one per device type)", (int)lua_rawlen(L, -1), (int)m->n_types);
+    bl_wrong(L, w, "seconds", "has %d entries, expected %d (one per device type)",
+             (int)lua_rawlen(L, -1), (int)m->n_types);
   for (int32_t k = 0; k < m->n_types; k++) {
     lua_rawgeti(L, -1, k + 1);
     const char *name = lua_pushfstring(L, "seconds[%d]", (int)k + 1);
@@ -148,13 +152,15 @@ static void add_op(build *m, int ops, int32_t i) {
   if (bl_get_whole(L, t, &w, "group", 1, INT32_MAX - 1, &op.group)) op.group--;
   if (bl_get_whole(L, t, &w, "pin", 1, INT32_MAX - 1, &op.pin)) op.pin--;
   op.twin = op_field(m, t, &w, "twin");
-  op.flags = flag(L, t, &w, "backward", BERTH_OP_BACKWARD) | flag(L, t, &w, "update", BERTH_OP_UPDATE) |
-             flag(L, t, &w, "splittable", BERTH_OP_SPLITTABLE) | flag(L, t, &w, "communication", BERTH_OP_COMMUNICATION);
+  op.flags = flag(L, t, &w, "backward", BERTH_OP_BACKWARD)
+             | flag(L, t, &w, "update", BERTH_OP_UPDATE)
+             | flag(L, t, &w, "splittable", BERTH_OP_SPLITTABLE)
+             | flag(L, t, &w, "communication", BERTH_OP_COMMUNICATION);
   must(m, &w, berth_graph_builder_add_op(m->b, &op, NULL));
   lua_settop(L, t - 1);
 }
 
-/* ---- tensors, edges, collectives -------------------------------------------------------- */
+/* ---- tensors, edges, collectives ---- */
 
 /* The field `to`: one op, or an array of them. */
 static void add_consumers(build *m, int t, const bl_where *w, int32_t tensor) {
@@ -183,7 +189,8 @@ static void add_tensor(build *m, int tensors, int32_t i) {
   x.producer = required_op(m, t, &w, "from");
   bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &x.bytes);
   bl_get_quantity(L, t, &w, "resident", BERTH_BYTES, &x.resident_bytes);
-  x.flags = flag(L, t, &w, "batch", BERTH_TENSOR_BATCH) | flag(L, t, &w, "gradient", BERTH_TENSOR_GRADIENT);
+  x.flags = flag(L, t, &w, "batch", BERTH_TENSOR_BATCH)
+            | flag(L, t, &w, "gradient", BERTH_TENSOR_GRADIENT);
   int32_t id;
   must(m, &w, berth_graph_builder_add_tensor(m->b, &x, &id));
   add_consumers(m, t, &w, id);
@@ -198,7 +205,8 @@ static void add_edge(build *m, int edges, int32_t i) {
   double bytes = 0;
   int t = entry(L, edges, &w);
   bl_check_keys(L, t, &w, none, true);
-  if (lua_rawlen(L, t) < 2 || lua_rawlen(L, t) > 3) bl_wrong(L, &w, NULL, "expected { from, to, bytes }");
+  if (lua_rawlen(L, t) < 2 || lua_rawlen(L, t) > 3)
+    bl_wrong(L, &w, NULL, "expected { from, to, bytes }");
   lua_rawgeti(L, t, 1);
   lua_rawgeti(L, t, 2);
   lua_rawgeti(L, t, 3);
@@ -233,7 +241,8 @@ static void add_collective(build *m, int collectives, int32_t i) {
   int t = entry(L, collectives, &w);
   bl_check_keys(L, t, &w, bl_collective_fields, false);
   check_own_id(L, t, &w);
-  if (!bl_get_enum(L, t, &w, "kind", bl_collective_kinds, &kind)) bl_wrong(L, &w, "kind", "is missing");
+  if (!bl_get_enum(L, t, &w, "kind", bl_collective_kinds, &kind))
+    bl_wrong(L, &w, "kind", "is missing");
   c.kind = (berth_collective_kind)kind;
   bl_get_quantity(L, t, &w, "bytes", BERTH_BYTES, &c.bytes);
   bl_get_whole(L, t, &w, "count", 1, INT32_MAX, &c.count);
@@ -244,7 +253,7 @@ static void add_collective(build *m, int collectives, int32_t i) {
   lua_settop(L, t - 1);
 }
 
-/* ---- the whole -------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void set_types(build *m) {
   static const bl_where w = { FN, NULL, 0 };
@@ -258,7 +267,8 @@ static void set_types(build *m) {
     const char **names = bl_scratch(L, (size_t)n, sizeof *names);
     for (int32_t k = 0; k < n; k++) {
       lua_rawgeti(L, t, k + 1);
-      if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, "types", "entry %d is no string", (int)k + 1);
+      if (lua_type(L, -1) != LUA_TSTRING)
+        bl_wrong(L, &w, "types", "entry %d is no string", (int)k + 1);
       names[k] = bl_to_text(L, -1, &w, "types");
     }
     must(m, &w, berth_graph_builder_types(m->b, n, names));
@@ -296,7 +306,8 @@ static void add_ops(build *m) {
 }
 
 int bl_graph_build(lua_State *L) {
-  static const char *const keys[] = { "name", "types", "ops", "tensors", "edges", "collectives", NULL };
+  static const char *const keys[] = { "name",  "types",       "ops", "tensors",
+                                      "edges", "collectives", NULL };
   static const bl_where w = { FN, NULL, 0 };
   build m = { 0 };
   if (!lua_istable(L, 1)) bl_wrong(L, &w, "spec", "expected a table, got %s", bl_kind(L, 1));

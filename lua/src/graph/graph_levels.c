@@ -14,8 +14,8 @@ static int32_t op_arg(lua_State *L, int i, const berth_graph *g, const char *fn,
 
 static int no_profile(lua_State *L, const bl_where *w, int32_t op, const char *name) {
   const char *quote = *name ? "\"" : "";
-  return bl_wrong(L, w, "comp", "op %d%s%s%s%s has no profile: give comp = {...} or cost = c", (int)op + 1, *name ? " " : "",
-                  quote, name, quote);
+  return bl_wrong(L, w, "comp", "op %d%s%s%s%s has no profile: give comp = {...} or cost = c",
+                  (int)op + 1, *name ? " " : "", quote, name, quote);
 }
 
 /* The profile of the first device type. */
@@ -31,11 +31,13 @@ static double *profile(lua_State *L, const berth_graph *g, const bl_where *w) {
   return x;
 }
 
-static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w, times *out) {
+static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w,
+                       times *out) {
   if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
   double *comp = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *comp);
   double *comm = bl_scratch(L, (size_t)berth_graph_tensors(g), sizeof *comm);
-  if (berth_cost_mean_ops(c, comp) != BERTH_OK || berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, comm) != BERTH_OK)
+  if (berth_cost_mean_ops(c, comp) != BERTH_OK
+      || berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, comm) != BERTH_OK)
     bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
   out->comp = comp;
   out->comm = comm;
@@ -52,13 +54,16 @@ static times read_times(lua_State *L, const berth_graph *g, const char *fn) {
     if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, fn, "cost"), &w, &out);
   }
   int32_t n;
-  if (bl_get_array(L, t, &w, "comp", &n)) out.comp = bl_to_numbers(L, -1, &w, "comp", berth_graph_ops(g), "op");
-  if (bl_get_array(L, t, &w, "comm", &n)) out.comm = bl_to_numbers(L, -1, &w, "comm", berth_graph_tensors(g), "tensor");
+  if (bl_get_array(L, t, &w, "comp", &n))
+    out.comp = bl_to_numbers(L, -1, &w, "comp", berth_graph_ops(g), "op");
+  if (bl_get_array(L, t, &w, "comm", &n))
+    out.comm = bl_to_numbers(L, -1, &w, "comm", berth_graph_tensors(g), "tensor");
   if (!out.comp) out.comp = profile(L, g, &w);
   return out;
 }
 
-typedef berth_status (*level_fn)(const berth_graph *g, const double *comp, const double *comm, double *out);
+typedef berth_status (*level_fn)(const berth_graph *g, const double *comp, const double *comm,
+                                 double *out);
 
 static int levels(lua_State *L, const char *fn, level_fn f) {
   const berth_graph *g = self(L, fn);
@@ -132,7 +137,8 @@ static int meta_ops(lua_State *L) {
   if (!comp) comp = profile(L, g, &w);
   int32_t *out = bl_scratch(L, (size_t)n, sizeof *out);
   berth_status st;
-  if ((st = berth_meta_ops(g, comp, tolerance, out, &sets)) != BERTH_OK) return bl_refused(L, FN, st);
+  if ((st = berth_meta_ops(g, comp, tolerance, out, &sets)) != BERTH_OK)
+    return bl_refused(L, FN, st);
   bl_push_ids(L, n, out);
   lua_pushinteger(L, sets);
   return 2;
@@ -184,9 +190,16 @@ static int components(lua_State *L) {
   return 2;
 }
 
-const luaL_Reg bl_level_methods[] = {
-  { "topo_order", topo_order }, { "b_level", b_level },         { "t_level", t_level },     { "slack", slack },
-  { "depth", depth }, { "meta_ops", meta_ops },           { "critical_path", critical_path }, { "reachable", reachable },
-  { "descendants", descendants },
-  { "ancestors", ancestors },   { "components", components },   { "layout", bl_graph_layout }, { NULL, NULL }
-};
+const luaL_Reg bl_level_methods[] = { { "topo_order", topo_order },
+                                      { "b_level", b_level },
+                                      { "t_level", t_level },
+                                      { "slack", slack },
+                                      { "depth", depth },
+                                      { "meta_ops", meta_ops },
+                                      { "critical_path", critical_path },
+                                      { "reachable", reachable },
+                                      { "descendants", descendants },
+                                      { "ancestors", ancestors },
+                                      { "components", components },
+                                      { "layout", bl_graph_layout },
+                                      { NULL, NULL } };

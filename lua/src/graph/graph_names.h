@@ -4,7 +4,8 @@
 
 #include "base/binding.h"
 
-extern const char *const bl_op_fields[], *const bl_tensor_fields[], *const bl_collective_fields[], *const bl_collective_kinds[];
+extern const char *const bl_op_fields[],
+    *const bl_tensor_fields[], *const bl_collective_fields[], *const bl_collective_kinds[];
 
 int bl_graph_build(lua_State *L);
 /* transforms.c */

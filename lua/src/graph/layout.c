@@ -15,7 +15,8 @@ int bl_graph_layout(lua_State *L) {
     layer = bl_scratch(L, (size_t)n, sizeof *layer);
     for (int32_t k = 0; k < n; k++) {
       if (!(number[k] >= 0 && number[k] < INT32_MAX && number[k] == (double)(int32_t)number[k]))
-        return bl_wrong(L, &w, "layer", "%f of op %d is not a whole number from 0", number[k], (int)k + 1);
+        return bl_wrong(L, &w, "layer", "%f of op %d is not a whole number from 0", number[k],
+                        (int)k + 1);
       layer[k] = (int32_t)number[k];
     }
   }

@@ -3,7 +3,7 @@
 #include "sim/sim_options.h"
 #include <string.h>
 
-/* ---- what may share a device -------------------------------------------------------------- */
+/* ---- what may share a device ---- */
 
 BL_OWN_OPTIONS(of_devices,
   BL_OTHER("cost", "cost", "none", "a cost of the graph, for mean op times and the types of "
@@ -28,27 +28,32 @@ static int32_t type_of(const berth_graph *g, const char *type) {
   return BERTH_NONE;
 }
 
-static void device_types(lua_State *L, const berth_graph *g, const berth_topology *t, berth_share_options *o) {
+static void device_types(lua_State *L, const berth_graph *g, const berth_topology *t,
+                         berth_share_options *o) {
   int32_t n = berth_topology_devices(t), *type = bl_scratch(L, (size_t)n, sizeof *type);
   berth_device device;
   for (int32_t d = 0; d < n; d++) {
     type[d] = BERTH_NONE;
-    if (berth_topology_device(t, d, &device) == BERTH_OK) type[d] = type_of(g, device.type ? device.type : "");
+    if (berth_topology_device(t, d, &device) == BERTH_OK)
+      type[d] = type_of(g, device.type ? device.type : "");
   }
   o->n_devices = n;
   o->device_type = type;
 }
 
-static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w, berth_share_options *o) {
+static void cost_times(lua_State *L, const berth_graph *g, berth_cost *c, const bl_where *w,
+                       berth_share_options *o) {
   if (berth_cost_graph(c) != g) bl_wrong(L, w, "cost", "is of another graph");
   double *seconds = bl_scratch(L, (size_t)berth_graph_ops(g), sizeof *seconds);
-  if (berth_cost_mean_ops(c, seconds) != BERTH_OK) bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
+  if (berth_cost_mean_ops(c, seconds) != BERTH_OK)
+    bl_error(L, "%s: %s", w->fn, berth_errmsg(bl_ctx(L)));
   o->seconds = seconds;
   device_types(L, g, berth_cost_topology(c), o);
 }
 
 /* Leaves what it needs on the stack. */
-static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph *g, berth_share_options *o) {
+static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph *g,
+                       berth_share_options *o) {
   *o = berth_share_default();
   if (!t) return;
   lua_getfield(L, t, "topology");
@@ -57,10 +62,11 @@ static void read_share(lua_State *L, int t, const bl_where *w, const berth_graph
   if (!lua_isnil(L, -1)) cost_times(L, g, bl_check_cost(L, -1, w->fn, "cost"), w, o);
   bl_read_options(L, t, w, berth_share_option_table(), o);
   int32_t n;
-  if (bl_get_array(L, t, w, "seconds", &n)) o->seconds = bl_to_numbers(L, -1, w, "seconds", berth_graph_ops(g), "op");
+  if (bl_get_array(L, t, w, "seconds", &n))
+    o->seconds = bl_to_numbers(L, -1, w, "seconds", berth_graph_ops(g), "op");
 }
 
-/* ---- answers ------------------------------------------------------------------------------ */
+/* ---- answers ---- */
 
 static void push_identity(lua_State *L, int32_t n) {
   lua_createtable(L, n, 0);
@@ -79,7 +85,7 @@ static int answer(lua_State *L, int at, int32_t n, const int32_t *map) {
   return 2;
 }
 
-/* ---- groups ------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 /* coplace(options): graph, map, number of edges followed */
 int bl_graph_coplace(lua_State *L) {
@@ -99,7 +105,8 @@ int bl_graph_coplace(lua_State *L) {
   return 3;
 }
 
-/* Names of ops while they are gathered. They are anchored in the table at `anchor`, whose length is their number. */
+/* Names of ops while they are gathered. They are anchored in the table at `anchor`, whose length is
+ * their number. */
 typedef struct naming {
   lua_State *L;
   const bl_where *w;
@@ -109,9 +116,11 @@ typedef struct naming {
 
 static void add_name(naming *m, int i, int32_t op) {
   if (lua_type(m->L, i) != LUA_TSTRING) {
-    bl_wrong(m->L, m->w, "names", "op %d: expected a name or an array of them, got %s", (int)op + 1, bl_kind(m->L, i));
+    bl_wrong(m->L, m->w, "names", "op %d: expected a name or an array of them, got %s", (int)op + 1,
+             bl_kind(m->L, i));
   }
-  if (!*bl_to_text(m->L, i, m->w, "names")) bl_wrong(m->L, m->w, "names", "op %d: a name is empty", (int)op + 1);
+  if (!*bl_to_text(m->L, i, m->w, "names"))
+    bl_wrong(m->L, m->w, "names", "op %d: a name is empty", (int)op + 1);
   lua_pushvalue(m->L, i);
   lua_rawseti(m->L, m->anchor, ++m->n);
   lua_pushinteger(m->L, op);
@@ -199,8 +208,8 @@ static void fill_pairs(naming *m, int32_t *op, const char **name) {
 }
 
 /* Array: name that stands for each group. Groups without a name have false. */
-static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, const int32_t *op, const char *const *name,
-                             const int32_t *same) {
+static void push_group_names(lua_State *L, const berth_graph *g, int32_t n, const int32_t *op,
+                             const char *const *name, const int32_t *same) {
   lua_createtable(L, berth_graph_groups(g), 0);
   for (int32_t k = 0; k < berth_graph_groups(g); k++) {
     lua_pushboolean(L, 0);
@@ -237,9 +246,10 @@ int bl_graph_colocate(lua_State *L) {
   return 3;
 }
 
-/* ---- fusion ------------------------------------------------------------------------------- */
+/* ---- fusion ---- */
 
-typedef berth_status (*fuse_fn)(const berth_graph *g, const berth_fuse_options *o, berth_graph **out, int32_t *map);
+typedef berth_status (*fuse_fn)(const berth_graph *g, const berth_fuse_options *o,
+                                berth_graph **out, int32_t *map);
 
 static int fuse_with(lua_State *L, const bl_where *w, const bl_table *tables, fuse_fn f) {
   berth_graph *g = bl_check_graph(L, 1, w->fn, "self");
@@ -270,7 +280,7 @@ int bl_graph_chains(lua_State *L) {
   return fuse_with(L, &w, bl_chains_tables, berth_graph_fuse_chains);
 }
 
-/* ---- forward ops --------------------------------------------------------------------------- */
+/* ---- forward ops ---- */
 
 /* forward(options): graph, map */
 int bl_graph_forward(lua_State *L) {
@@ -288,7 +298,7 @@ int bl_graph_forward(lua_State *L) {
   return answer(L, 3, n, map);
 }
 
-/* ---- adjusting a placement ------------------------------------------------------------------ */
+/* ---- adjusting a placement ---- */
 
 const bl_table bl_adjust_tables[] = { berth_adjust_option_table, bl_cost_option, NULL };
 
@@ -323,8 +333,11 @@ static int adjust(lua_State *L) {
 /* default_memory(cost): the policy of placers and the simulator where none is given */
 static int default_memory(lua_State *L) {
   berth_cost *cost = bl_check_cost(L, 1, "default_memory", "cost");
-  lua_pushstring(L, berth_memory_choices()[berth_place_default(berth_cost_graph(cost)).memory]->name);
+  lua_pushstring(L,
+                 berth_memory_choices()[berth_place_default(berth_cost_graph(cost)).memory]->name);
   return 1;
 }
 
-const luaL_Reg bl_transform_functions[] = { { "adjust", adjust }, { "default_memory", default_memory }, { NULL, NULL } };
+const luaL_Reg bl_transform_functions[] = { { "adjust", adjust },
+                                            { "default_memory", default_memory },
+                                            { NULL, NULL } };

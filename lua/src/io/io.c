@@ -30,11 +30,12 @@ static berth_text *new_text(lua_State *L) {
   return box->open;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static const char *path_arg(lua_State *L, int i, const char *fn) {
   bl_where w = { fn, NULL, 0 };
-  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, &w, "path", "expected a file name, got %s", bl_kind(L, i));
+  if (lua_type(L, i) != LUA_TSTRING)
+    bl_wrong(L, &w, "path", "expected a file name, got %s", bl_kind(L, i));
   return lua_tostring(L, i);
 }
 
@@ -62,7 +63,8 @@ static const int32_t *placed(lua_State *L, int t, const berth_graph *g, const bl
   if (bl_test(L, -1, &bl_placement_class)) {
     berth_placement *p = bl_check_placement(L, -1, w->fn, "placement");
     int32_t got = berth_placement_ops(p);
-    if (got != n) bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
+    if (got != n)
+      bl_wrong(L, w, "placement", "places %d ops, but the graph has %d", (int)got, (int)n);
     return berth_placement_device(p);
   }
   return bl_to_ids(L, -1, w, "placement", n, INT32_MAX, "device");
@@ -81,7 +83,8 @@ static const berth_choice **push_graph_formats(lua_State *L) {
   return out;
 }
 
-static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_where *w, berth_text *text) {
+static berth_status write_graph(lua_State *L, berth_graph *g, int t, const bl_where *w,
+                                berth_text *text) {
   const berth_choice **formats = push_graph_formats(L);
   const int32_t *device = placed(L, t, g, w);
   int k = berth_choice_find(formats, "berth");
@@ -192,7 +195,7 @@ int bl_execution_trace(lua_State *L) {
   return push_text(L, text, berth_write_execution_trace(r, text));
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const berth_option_table *parse_table(void) {
   static const berth_option options[] = {
@@ -252,7 +255,8 @@ static berth_bundle *new_bundle(lua_State *L) {
   return box->open;
 }
 
-/* nil, message, code. Also of a cycle the message speaks in the numbers of the file, so they are not shifted. */
+/* nil, message, code. Also of a cycle the message speaks in the numbers of the file, so they are
+ * not shifted. */
 static int load_failed(lua_State *L, berth_status st) {
   if (st != BERTH_ECYCLE) return bl_failed(L, st);
   lua_pushnil(L);
@@ -290,7 +294,8 @@ static int load(lua_State *L) {
 /* parse(text, options): as load; the option `name` stands for the file in messages */
 static int parse(lua_State *L) {
   bl_where w = { luaL_optstring(L, 3, "berth.parse"), NULL, 0 };
-  if (lua_type(L, 1) != LUA_TSTRING) return bl_wrong(L, &w, "text", "expected a string, got %s", bl_kind(L, 1));
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return bl_wrong(L, &w, "text", "expected a string, got %s", bl_kind(L, 1));
   lua_settop(L, 3);
   size_t len;
   const char *text = lua_tolstring(L, 1, &len);
@@ -327,7 +332,8 @@ static void push_item(lua_State *L, const berth_json_item *x) {
   else lua_pushnumber(L, x->number);
 }
 
-/* json(text, name): its value, where null is nil; nil, message, code. Tables that are not finished lie on the stack. */
+/* json(text, name): its value, where null is nil; nil, message, code. Tables that are not finished
+ * lie on the stack. */
 static int json(lua_State *L) {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len), *name = luaL_checkstring(L, 2);
@@ -382,14 +388,16 @@ static int formats(lua_State *L) {
   return 1;
 }
 
-/* ---- one file for all ------------------------------------------------------------------- */
+/* ---- one file for all ---- */
 
 /* The parts { graph, topology, placement } at i; borrowed. */
 static berth_bundle parts_arg(lua_State *L, int i, const char *fn) {
   static const char *const keys[] = { "graph", "topology", "placement", NULL };
   bl_where w = { fn, NULL, 0 };
   berth_bundle b = { NULL, NULL, NULL, NULL };
-  if (!lua_istable(L, i)) bl_wrong(L, &w, "parts", "expected a table of graph, topology, placement; got %s", bl_kind(L, i));
+  if (!lua_istable(L, i))
+    bl_wrong(L, &w, "parts", "expected a table of graph, topology, placement; got %s",
+             bl_kind(L, i));
   bl_check_keys(L, i, &w, keys, false);
   lua_getfield(L, i, "graph");
   lua_getfield(L, i, "topology");
@@ -416,5 +424,7 @@ static int to_string(lua_State *L) {
   return push_text(L, text, berth_write_bundle(&b, text));
 }
 
-const luaL_Reg bl_io_functions[] = { { "load", load }, { "parse", parse }, { "formats", formats }, { "read", read },
-                                     { "json", json }, { "save", save },   { "to_string", to_string }, { NULL, NULL } };
+const luaL_Reg bl_io_functions[] = { { "load", load },           { "parse", parse },
+                                     { "formats", formats },     { "read", read },
+                                     { "json", json },           { "save", save },
+                                     { "to_string", to_string }, { NULL, NULL } };

@@ -1,14 +1,16 @@
-/* Policies as Lua functions, behind the same seam as the built-in ones; and what they see of the plan.
+/* Policies as Lua functions, behind the same seam as the built-in ones; and what they see of the
+ * plan.
  *
- * A function runs under lua_pcall on the stack of the caller of berth.place. If it fails, its error value stays on the top and
- * the core unwinds; then it is raised unchanged. Between, the core touches no Lua. Nothing here may raise while the core runs:
- * what is wrong with a result is written to `fault`. est and eft are tables of fixed size, filled by rawseti: no allocation.
+ * A function runs under lua_pcall on the stack of the caller of berth.place. If it fails, its error
+ * value stays on the top and the core unwinds; then it is raised unchanged. Between, the core
+ * touches no Lua. Nothing here may raise while the core runs: what is wrong with a result is
+ * written to `fault`. est and eft are tables of fixed size, filled by rawseti: no allocation.
  */
 #include "base/binding.h"
 #include <math.h>
 #include <stdio.h>
 
-/* ---- plan ------------------------------------------------------------------------------- */
+/* ---- plan ---- */
 
 static const berth_plan *self(lua_State *L, const char *fn) {
   bl_box *box = bl_test(L, 1, &bl_plan_class);
@@ -23,7 +25,8 @@ static int32_t op_arg(lua_State *L, const berth_plan *p, const char *fn) {
 
 static int32_t device_arg(lua_State *L, const berth_plan *p, const char *fn) {
   bl_where w = { fn, NULL, 0 };
-  return bl_to_id(L, 2, &w, "device", berth_topology_devices(berth_cost_topology(berth_plan_cost(p))), "device");
+  return bl_to_id(L, 2, &w, "device",
+                  berth_topology_devices(berth_cost_topology(berth_plan_cost(p))), "device");
 }
 
 static int push_time(lua_State *L, double t) {
@@ -79,23 +82,25 @@ static int get_cost(lua_State *L) {
 static int to_string(lua_State *L) {
   const berth_plan *p = self(L, "tostring");
   char text[64];
-  lua_pushfstring(L, "plan: now %s", berth_quantity_format(berth_plan_now(p), BERTH_SECONDS, text, sizeof text));
+  lua_pushfstring(L, "plan: now %s",
+                  berth_quantity_format(berth_plan_now(p), BERTH_SECONDS, text, sizeof text));
   return 1;
 }
 
 static void release_plan(void *box) { (void)box; }
 
 static const luaL_Reg plan_fields[] = { { "now", now }, { "cost", get_cost }, { NULL, NULL } };
-static const luaL_Reg plan_methods[] = { { "device_of", device_of }, { "start", start },   { "finish", finish },
-                                         { "free_at", free_at },     { "memory", memory }, { "last", last },
-                                         { NULL, NULL } };
+static const luaL_Reg plan_methods[] = {
+  { "device_of", device_of }, { "start", start }, { "finish", finish }, { "free_at", free_at },
+  { "memory", memory },       { "last", last },   { NULL, NULL }
+};
 static const luaL_Reg plan_meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_plan_class = {
   .name = "plan", .key = "berth.plan", .release = release_plan, .methods = plan_methods,
   .fields = plan_fields, .meta = plan_meta
 };
 
-/* ---- calls ------------------------------------------------------------------------------ */
+/* ---- calls ---- */
 
 /* What a function has given, for messages: "1.5", "NaN", "a string". */
 static const char *given(lua_State *L, int i, char *buf, size_t size) {
@@ -115,8 +120,8 @@ static bool to_priority(bl_policy *y, int i, const char *who, int32_t op, double
   *out = (double)lua_tonumber(y->L, i);
   if (lua_type(y->L, i) == LUA_TNUMBER && !isnan(*out)) return true;
   char got[40];
-  snprintf(y->fault, sizeof y->fault, "%s gave %s as priority of op %d, expected a number", who, given(y->L, i, got, sizeof got),
-           (int)op + 1);
+  snprintf(y->fault, sizeof y->fault, "%s gave %s as priority of op %d, expected a number", who,
+           given(y->L, i, got, sizeof got), (int)op + 1);
   return false;
 }
 
@@ -137,7 +142,8 @@ static berth_status call_prepare(void *ud, const berth_plan *p, double *priority
       } else {
         given(L, -1, got, sizeof got);
       }
-      snprintf(y->fault, sizeof y->fault, "prepare gave %s, expected an array with the priority of each of %d ops", got,
+      snprintf(y->fault, sizeof y->fault,
+               "prepare gave %s, expected an array with the priority of each of %d ops", got,
                (int)y->n_ops);
       return BERTH_ECALLBACK;
     }
@@ -181,12 +187,14 @@ static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *w
   double t = (double)lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || !(t >= 0) || isinf(t)) {
     char got[40];
-    snprintf(y->fault, sizeof y->fault, "%s gave nil and %s for op %d, expected a finite time (s) to wake at",
+    snprintf(y->fault, sizeof y->fault,
+             "%s gave nil and %s for op %d, expected a finite time (s) to wake at",
              y->scores ? "score" : "device", given(L, -1, got, sizeof got), (int)op + 1);
     return BERTH_ECALLBACK;
   }
   if (y->c.ready != BERTH_READY_FINISHED) {
-    snprintf(y->fault, sizeof y->fault, "op %d: only a policy with ready = \"finished\" may wait", (int)op + 1);
+    snprintf(y->fault, sizeof y->fault, "op %d: only a policy with ready = \"finished\" may wait",
+             (int)op + 1);
     return BERTH_ECALLBACK;
   }
   forbid_all(y, score);
@@ -194,18 +202,21 @@ static berth_status take_wake(bl_policy *y, int32_t op, double *score, double *w
   return BERTH_OK;
 }
 
-static berth_status take_device(bl_policy *y, int32_t op, const double *est, const double *eft, double *score) {
+static berth_status take_device(bl_policy *y, int32_t op, const double *est, const double *eft,
+                                double *score) {
   lua_State *L = y->L;
   double x = (double)lua_tonumber(L, -2);
   if (lua_type(L, -2) != LUA_TNUMBER || !(x >= 1 && x <= y->n_devices) || x != floor(x)) {
     char got[40];
-    snprintf(y->fault, sizeof y->fault, "device gave %s for op %d, expected a device id (1..%d) or nil",
+    snprintf(y->fault, sizeof y->fault,
+             "device gave %s for op %d, expected a device id (1..%d) or nil",
              given(L, -2, got, sizeof got), (int)op + 1, (int)y->n_devices);
     return BERTH_ECALLBACK;
   }
   int32_t d = (int32_t)x - 1;
   if (isinf(est[d])) {
-    snprintf(y->fault, sizeof y->fault, "device gave %d for op %d, which cannot run there (est is math.huge)", (int)d + 1,
+    snprintf(y->fault, sizeof y->fault,
+             "device gave %d for op %d, which cannot run there (est is math.huge)", (int)d + 1,
              (int)op + 1);
     return BERTH_ECALLBACK;
   }
@@ -225,14 +236,15 @@ static berth_status take_scores(bl_policy *y, int32_t op, double *score) {
     lua_pop(L, 1);
   }
   if (d == y->n_devices) return BERTH_OK;
-  snprintf(y->fault, sizeof y->fault, "score gave no number for device %d of op %d (math.huge: not here)", (int)d + 1,
+  snprintf(y->fault, sizeof y->fault,
+           "score gave no number for device %d of op %d (math.huge: not here)", (int)d + 1,
            (int)op + 1);
   return BERTH_ECALLBACK;
 }
 
 /* The hot path: one call per decision. */
-static berth_status call_pick(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                              double *wake) {
+static berth_status call_pick(void *ud, const berth_plan *p, int32_t op, const double *est,
+                              const double *eft, double *score, double *wake) {
   bl_policy *y = ud;
   lua_State *L = y->L;
   int top = lua_gettop(L);
@@ -259,7 +271,7 @@ static berth_status call_pick(void *ud, const berth_plan *p, int32_t op, const d
   return st;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* How many of its parameters the function at the top uses; 4 if nobody can tell. */
 static int parameters(lua_State *L) {

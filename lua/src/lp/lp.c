@@ -57,7 +57,8 @@ static void push_children(lua_State *L, int32_t n, const int32_t *child) {
   }
 }
 
-static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o, berth_lp **lp) {
+static berth_status solve(lua_State *L, berth_cost *cost, const berth_lp_options *o,
+                          berth_lp **lp) {
   berth_cost_retain(cost); /* a hook may close it */
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_lp_solve(cost, o, lp));

@@ -83,7 +83,7 @@ const bl_class bl_adam_class = {
   .fields = adam_fields, .meta = adam_meta
 };
 
-/* ---- files ------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* Pushes the option `adam` of the table at t, or nil. */
 static void push_adam(lua_State *L, int t) {
@@ -100,7 +100,8 @@ static berth_adam *check_adam(lua_State *L, int i, const bl_where *w, const bl_p
 }
 
 static const char *check_path(lua_State *L, int i, const bl_where *w) {
-  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "path", "expected a string, got %s", bl_kind(L, i));
+  if (lua_type(L, i) != LUA_TSTRING)
+    bl_wrong(L, w, "path", "expected a string, got %s", bl_kind(L, i));
   return bl_to_text(L, i, w, "path");
 }
 
@@ -156,4 +157,6 @@ static int read_note(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg bl_nn_adam_functions[] = { { "nn_adam", adam_new }, { "nn_read_note", read_note }, { NULL, NULL } };
+const luaL_Reg bl_nn_adam_functions[] = { { "nn_adam", adam_new },
+                                          { "nn_read_note", read_note },
+                                          { NULL, NULL } };

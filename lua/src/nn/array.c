@@ -1,4 +1,5 @@
-/* Type "array": making, reading and writing. What is recorded is in nn_elements.c, nn_products.c and nn_rows.c. */
+/* Type "array": making, reading and writing. What is recorded is in nn_elements.c, nn_products.c
+ * and nn_rows.c. */
 #include "nn.h"
 
 enum { FIRST_GARBAGE = 16 << 20 }; /* bytes */
@@ -37,7 +38,7 @@ static void release_array(void *p) {
   box->size = 0;
 }
 
-/* ---- boxes ------------------------------------------------------------------------------- */
+/* ---- boxes ---- */
 
 bl_array_box *bl_new_array(lua_State *L) {
   bl_array_box *box = bl_new_light(L, &bl_array_class, sizeof *box);
@@ -73,7 +74,8 @@ void bl_must(lua_State *L, berth_status st) {
   bl_error(L, "%s", lua_tostring(L, -1));
 }
 
-/* The core's memory is not seen by Lua: its garbage is collected when as much has come as there was, or as Lua itself holds. */
+/* The core's memory is not seen by Lua: its garbage is collected when as much has come as there
+ * was, or as Lua itself holds. */
 static void collect(lua_State *L, bl_nn *nn) {
   lua_gc(L, LUA_GCCOLLECT, 0);
   size_t held = berth_ctx_memory(nn->ctx);
@@ -96,11 +98,13 @@ bl_array_box *bl_push_zeros(lua_State *L, int32_t rank, const int32_t *shape) {
   return box;
 }
 
-/* ---- arguments --------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
-int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest, int32_t shape[BERTH_NN_RANK]) {
+int32_t bl_to_shape(lua_State *L, int i, const bl_where *w, const char *key, bool rest,
+                    int32_t shape[BERTH_NN_RANK]) {
   int32_t n = bl_to_length(L, i, w, key), open = 0;
-  if (n < 1 || n > BERTH_NN_RANK) bl_wrong(L, w, key, "has %d extents, expected 1 to %d", (int)n, BERTH_NN_RANK);
+  if (n < 1 || n > BERTH_NN_RANK)
+    bl_wrong(L, w, key, "has %d extents, expected 1 to %d", (int)n, BERTH_NN_RANK);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
     shape[k] = (int32_t)bl_to_whole(L, -1, w, key, rest ? -1 : 0, INT32_MAX);
@@ -118,7 +122,7 @@ double bl_opt_number(lua_State *L, int i, const bl_where *w, const char *key, do
   return lua_isnoneornil(L, i) ? otherwise : bl_to_number(L, i, w, key);
 }
 
-/* ---- making ------------------------------------------------------------------------------ */
+/* ---- making ---- */
 
 static int zeros(lua_State *L) {
   static const bl_where w = { "berth.nn.zeros", NULL, 0 };
@@ -151,7 +155,8 @@ static int uniform(lua_State *L) {
   double low = bl_opt_number(L, 3, &w, "low", 0), high = bl_opt_number(L, 4, &w, "high", 1);
   bl_array_box *a = bl_push_zeros(L, rank, shape);
   rng = check_rng(L, w.fn);
-  for (int64_t i = 0; i < a->size; i++) a->data[i] = (float)(low + (high - low) * berth_rng_uniform(rng));
+  for (int64_t i = 0; i < a->size; i++)
+    a->data[i] = (float)(low + (high - low) * berth_rng_uniform(rng));
   return 1;
 }
 
@@ -165,7 +170,7 @@ static int normal(lua_State *L) {
   return 1;
 }
 
-/* ---- fields and meta --------------------------------------------------------------------- */
+/* ---- fields and meta ---- */
 
 static int get_shape(lua_State *L) {
   const bl_array_box *a = bl_hold_array(L, "array.shape");
@@ -200,16 +205,21 @@ static int to_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "array");
-  for (int32_t k = 0; k < rank; k++) bl_add_format(&b, k ? " x %d" : " %d", (int)berth_array_shape(a->array)[k]);
-  for (int32_t k = 0; k < a->size && k < SHOWN; k++) bl_add_format(&b, k ? " %.6g" : ": %.6g", (double)a->data[k]);
+  for (int32_t k = 0; k < rank; k++)
+    bl_add_format(&b, k ? " x %d" : " %d", (int)berth_array_shape(a->array)[k]);
+  for (int32_t k = 0; k < a->size && k < SHOWN; k++)
+    bl_add_format(&b, k ? " %.6g" : ": %.6g", (double)a->data[k]);
   if (a->size > SHOWN) luaL_addstring(&b, " ...");
   luaL_pushresult(&b);
   return 1;
 }
 
-const luaL_Reg bl_nn_array_functions[] = { { "nn_array", bl_nn_array }, { "nn_zeros", zeros },   { "nn_full", full },
-                                           { "nn_uniform", uniform },   { "nn_normal", normal }, { NULL, NULL } };
-static const luaL_Reg fields[] = { { "shape", get_shape }, { "rank", get_rank }, { "size", get_size }, { NULL, NULL } };
+const luaL_Reg bl_nn_array_functions[] = { { "nn_array", bl_nn_array }, { "nn_zeros", zeros },
+                                           { "nn_full", full },         { "nn_uniform", uniform },
+                                           { "nn_normal", normal },     { NULL, NULL } };
+static const luaL_Reg fields[] = {
+  { "shape", get_shape }, { "rank", get_rank }, { "size", get_size }, { NULL, NULL }
+};
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 static const luaL_Reg *const further[] = { bl_nn_product_methods, bl_nn_row_methods, NULL };
 const bl_class bl_array_class = {

@@ -1,9 +1,10 @@
-/* Type "array": what is done element by element, reductions and shapes, recorded by the tape that records. */
+/* Type "array": what is done element by element, reductions and shapes, recorded by the tape that
+ * records. */
 #include "nn.h"
 
 static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(L, 1, fn, "self"); }
 
-/* ---- functions of one array -------------------------------------------------------------- */
+/* ---- functions of one array ---- */
 
 static int apply(lua_State *L, const char *fn, berth_nn_unary f) {
   bl_array_box *out = bl_result(L, 1), *a = self(L, fn);
@@ -11,7 +12,8 @@ static int apply(lua_State *L, const char *fn, berth_nn_unary f) {
 }
 
 /* With a number at 2. */
-static int apply_with(lua_State *L, const bl_where *w, berth_nn_unary f, const char *key, double otherwise) {
+static int apply_with(lua_State *L, const bl_where *w, berth_nn_unary f, const char *key,
+                      double otherwise) {
   bl_array_box *out = bl_result(L, 2), *a = self(L, w->fn);
   double p = bl_opt_number(L, 2, w, key, otherwise);
   return bl_give(L, out, berth_nn_apply(a->nn->tape, f, p, a->array, &out->array));
@@ -47,9 +49,10 @@ static int scale(lua_State *L) {
   return scaled(L, out, a, bl_to_number(L, 2, &w, "factor"), bl_opt_number(L, 3, &w, "offset", 0));
 }
 
-/* ---- of two ------------------------------------------------------------------------------ */
+/* ---- of two ---- */
 
-static int apply2(lua_State *L, bl_array_box *out, bl_array_box *a, bl_array_box *b, berth_nn_binary f) {
+static int apply2(lua_State *L, bl_array_box *out, bl_array_box *a, bl_array_box *b,
+                  berth_nn_binary f) {
   return bl_give(L, out, berth_nn_apply2(a->nn->tape, f, a->array, b->array, &out->array));
 }
 
@@ -64,8 +67,12 @@ static int minimum(lua_State *L) {
 }
 
 static bool is_number(lua_State *L, int i) { return lua_type(L, i) == LUA_TNUMBER; }
-static bl_array_box *left(lua_State *L, const char *fn) { return bl_check_array(L, 1, fn, "left side"); }
-static bl_array_box *right(lua_State *L, const char *fn) { return bl_check_array(L, 2, fn, "right side"); }
+static bl_array_box *left(lua_State *L, const char *fn) {
+  return bl_check_array(L, 1, fn, "left side");
+}
+static bl_array_box *right(lua_State *L, const char *fn) {
+  return bl_check_array(L, 2, fn, "right side");
+}
 
 static int add(lua_State *L) {
   static const char fn[] = "array + array";
@@ -110,7 +117,7 @@ static int negate(lua_State *L) {
   return scaled(L, out, left(L, "-array"), -1, 0);
 }
 
-/* ---- reductions -------------------------------------------------------------------------- */
+/* ---- reductions ---- */
 
 static int reduce(lua_State *L, const bl_where *w, berth_nn_reduction f) {
   bl_array_box *out = bl_result(L, 2), *a = self(L, w->fn);
@@ -133,7 +140,7 @@ static int max(lua_State *L) {
   return reduce(L, &w, BERTH_NN_LARGEST);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------ */
+/* ---- shapes ---- */
 
 static int reshape(lua_State *L) {
   static const bl_where w = { "array:reshape", NULL, 0 };
@@ -178,5 +185,6 @@ const luaL_Reg bl_nn_element_methods[] = { { "relu", relu },
                                            { "transpose", transpose },
                                            { "slice", slice },
                                            { NULL, NULL } };
-const luaL_Reg bl_nn_arithmetic[] = { { "__add", add },    { "__sub", subtract }, { "__mul", multiply },
-                                      { "__div", divide }, { "__unm", negate },   { NULL, NULL } };
+const luaL_Reg bl_nn_arithmetic[] = { { "__add", add },      { "__sub", subtract },
+                                      { "__mul", multiply }, { "__div", divide },
+                                      { "__unm", negate },   { NULL, NULL } };

@@ -1,17 +1,25 @@
-/* Types "index" and "segments": lists of ids, and lengths of consecutive rows. 0 in Lua is BERTH_NONE. */
+/* Types "index" and "segments": lists of ids, and lengths of consecutive rows. 0 in Lua is
+ * BERTH_NONE. */
 #include "nn.h"
 #include <math.h>
 
 static void release_index(void *box) { berth_index_release(((bl_index_box *)box)->index); }
-static void release_segments(void *box) { berth_segments_release(((bl_segments_box *)box)->segments); }
+static void release_segments(void *box) {
+  berth_segments_release(((bl_segments_box *)box)->segments);
+}
 
-bl_index_box *bl_new_index(lua_State *L) { return bl_new_light(L, &bl_index_class, sizeof(bl_index_box)); }
-bl_segments_box *bl_new_segments(lua_State *L) { return bl_new_light(L, &bl_segments_class, sizeof(bl_segments_box)); }
+bl_index_box *bl_new_index(lua_State *L) {
+  return bl_new_light(L, &bl_index_class, sizeof(bl_index_box));
+}
+bl_segments_box *bl_new_segments(lua_State *L) {
+  return bl_new_light(L, &bl_segments_class, sizeof(bl_segments_box));
+}
 
-/* ---- making ------------------------------------------------------------------------------ */
+/* ---- making ---- */
 
 /* Whole numbers >= 0, less `shift`, of the table at i, in scratch on the stack. */
-static int32_t *read_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t shift, int32_t *n) {
+static int32_t *read_wholes(lua_State *L, int i, const bl_where *w, const char *key, int32_t shift,
+                            int32_t *n) {
   if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a table of numbers, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, key);
   int32_t *out = bl_scratch(L, (size_t)*n, sizeof *out);
@@ -79,9 +87,11 @@ berth_segments *bl_to_segments(lua_State *L, int i, const bl_where *w, const cha
   return ((bl_segments_box *)bl_check(L, i, &bl_segments_class, w->fn, key))->segments;
 }
 
-/* ---- index ------------------------------------------------------------------------------- */
+/* ---- index ---- */
 
-static berth_index *self_index(lua_State *L, const char *fn) { return ((bl_index_box *)bl_self(L, &bl_index_class, fn))->index; }
+static berth_index *self_index(lua_State *L, const char *fn) {
+  return ((bl_index_box *)bl_self(L, &bl_index_class, fn))->index;
+}
 
 static int index_item(lua_State *L) {
   const berth_index *x = self_index(L, "index[i]");
@@ -111,13 +121,14 @@ static int index_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "index of %d", (int)n);
-  for (int32_t k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)berth_index_ids(x)[k] + 1);
+  for (int32_t k = 0; k < n && k < SHOWN; k++)
+    bl_add_format(&b, k ? " %d" : ": %d", (int)berth_index_ids(x)[k] + 1);
   if (n > SHOWN) luaL_addstring(&b, " ...");
   luaL_pushresult(&b);
   return 1;
 }
 
-/* ---- segments ---------------------------------------------------------------------------- */
+/* ---- segments ---- */
 
 static berth_segments *self_segments(lua_State *L, const char *fn) {
   return ((bl_segments_box *)bl_self(L, &bl_segments_class, fn))->segments;
@@ -163,16 +174,21 @@ static int segments_string(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   bl_add_format(&b, "segments: %d of %d rows", (int)n, (int)berth_segments_rows(s));
-  for (int32_t k = 0; k < n && k < SHOWN; k++) bl_add_format(&b, k ? " %d" : ": %d", (int)length_of(s, k));
+  for (int32_t k = 0; k < n && k < SHOWN; k++)
+    bl_add_format(&b, k ? " %d" : ": %d", (int)length_of(s, k));
   if (n > SHOWN) luaL_addstring(&b, " ...");
   luaL_pushresult(&b);
   return 1;
 }
 
-const luaL_Reg bl_nn_list_functions[] = { { "nn_index", make_index }, { "nn_segments", make_segments }, { NULL, NULL } };
+const luaL_Reg bl_nn_list_functions[] = { { "nn_index", make_index },
+                                          { "nn_segments", make_segments },
+                                          { NULL, NULL } };
 
 static const luaL_Reg index_methods[] = { { "totable", index_table }, { NULL, NULL } };
-static const luaL_Reg index_meta[] = { { "__len", index_length }, { "__tostring", index_string }, { NULL, NULL } };
+static const luaL_Reg index_meta[] = { { "__len", index_length },
+                                       { "__tostring", index_string },
+                                       { NULL, NULL } };
 const bl_class bl_index_class = {
   .name = "index", .key = "berth.index", .release = release_index, .methods = index_methods,
   .meta = index_meta, .item = index_item, .light = true
@@ -180,7 +196,9 @@ const bl_class bl_index_class = {
 
 static const luaL_Reg segments_methods[] = { { "lengths", segments_table }, { NULL, NULL } };
 static const luaL_Reg segments_fields[] = { { "rows", segments_rows }, { NULL, NULL } };
-static const luaL_Reg segments_meta[] = { { "__len", segments_length }, { "__tostring", segments_string }, { NULL, NULL } };
+static const luaL_Reg segments_meta[] = { { "__len", segments_length },
+                                          { "__tostring", segments_string },
+                                          { NULL, NULL } };
 const bl_class bl_segments_class = {
   .name = "segments", .key = "berth.segments", .release = release_segments,
   .methods = segments_methods, .fields = segments_fields, .meta = segments_meta,

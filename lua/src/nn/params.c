@@ -5,7 +5,9 @@
 
 static void release_params(void *box) { berth_params_release(((bl_params_box *)box)->params); }
 
-static bl_params_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_parameters_class, fn); }
+static bl_params_box *self(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_parameters_class, fn);
+}
 
 /* parameters{ seed }: object */
 static int params_new(lua_State *L) {
@@ -19,7 +21,7 @@ static int params_new(lua_State *L) {
   return 1;
 }
 
-/* ---- adding and finding ------------------------------------------------------------------ */
+/* ---- adding and finding ---- */
 
 typedef struct start {
   const char *name;
@@ -27,16 +29,19 @@ typedef struct start {
   double value; /* where none is given; NaN: one must be */
 } start;
 
-static const start starts[] = { { "zeros", BERTH_NN_ZEROS, 0 },   { "constant", BERTH_NN_CONSTANT, NAN },
-                                { "uniform", BERTH_NN_UNIFORM, NAN }, { "normal", BERTH_NN_NORMAL, NAN },
-                                { "xavier", BERTH_NN_XAVIER, 1 }, { "he", BERTH_NN_HE, 1 },
-                                { "orthogonal", BERTH_NN_ORTHOGONAL, 1 }, { NULL, BERTH_NN_ZEROS, 0 } };
+static const start starts[] = {
+  { "zeros", BERTH_NN_ZEROS, 0 },           { "constant", BERTH_NN_CONSTANT, NAN },
+  { "uniform", BERTH_NN_UNIFORM, NAN },     { "normal", BERTH_NN_NORMAL, NAN },
+  { "xavier", BERTH_NN_XAVIER, 1 },         { "he", BERTH_NN_HE, 1 },
+  { "orthogonal", BERTH_NN_ORTHOGONAL, 1 }, { NULL, BERTH_NN_ZEROS, 0 }
+};
 
 static const start *find_start(lua_State *L, int i, const bl_where *w) {
   const char *name = lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : bl_kind(L, i);
   for (int k = 0; starts[k].name; k++)
     if (strcmp(starts[k].name, name) == 0) return &starts[k];
-  bl_wrong(L, w, "init", "'%s' is none of: zeros, constant, uniform, normal, xavier, he, orthogonal", name);
+  bl_wrong(L, w, "init",
+           "'%s' is none of: zeros, constant, uniform, normal, xavier, he, orthogonal", name);
   return NULL;
 }
 
@@ -53,7 +58,8 @@ static const start *to_start(lua_State *L, int i, const bl_where *w, double *val
     *value = bl_opt_number(L, lua_gettop(L), w, "init[2]", s->value);
     lua_pop(L, 2);
   }
-  if (isnan(*value)) bl_wrong(L, w, "init", "'%s' needs a number: { \"%s\", number }", s->name, s->name);
+  if (isnan(*value))
+    bl_wrong(L, w, "init", "'%s' needs a number: { \"%s\", number }", s->name, s->name);
   return s;
 }
 
@@ -78,9 +84,11 @@ static void check_free(lua_State *L, const bl_where *w, const char *name) {
   const luaL_Reg *const lists[] = { bl_parameters_class.methods, bl_parameters_class.fields };
   for (size_t k = 0; k < 2; k++) {
     for (const luaL_Reg *r = lists[k]; r->name; r++)
-      if (strcmp(r->name, name) == 0) bl_wrong(L, w, "name", "'%s' is a method or field of parameters", name);
+      if (strcmp(r->name, name) == 0)
+        bl_wrong(L, w, "name", "'%s' is a method or field of parameters", name);
   }
-  if (strcmp(name, "close") == 0) bl_wrong(L, w, "name", "'close' is a method or field of parameters");
+  if (strcmp(name, "close") == 0)
+    bl_wrong(L, w, "name", "'close' is a method or field of parameters");
 }
 
 /* p:add(name, shape, init): array */
@@ -89,7 +97,8 @@ static int add(lua_State *L) {
   bl_params_box *box = self(L, w.fn);
   double value = 0;
   berth_nn_init init = BERTH_NN_ZEROS;
-  if (lua_type(L, 2) != LUA_TSTRING) bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  if (lua_type(L, 2) != LUA_TSTRING)
+    bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
   const char *name;
   name = bl_to_text(L, 2, &w, "name");
   check_free(L, &w, name);
@@ -125,7 +134,8 @@ void bl_params_register(lua_State *L) {
 }
 
 static int names(lua_State *L) {
-  bl_params_box *own = bl_new(L, &bl_parameters_class, sizeof *own); /* a finaliser may close the other one */
+  /* a finaliser may close the other one */
+  bl_params_box *own = bl_new(L, &bl_parameters_class, sizeof *own);
   berth_params_retain(own->params = self(L, "parameters:names")->params);
   int32_t n = berth_params_count(own->params);
   lua_createtable(L, n, 0);
@@ -136,14 +146,15 @@ static int names(lua_State *L) {
   return 1;
 }
 
-/* ---- gradients and flat views ------------------------------------------------------------ */
+/* ---- gradients and flat views ---- */
 
 static int gradient(lua_State *L) {
   static const bl_where w = { "parameters:gradient", NULL, 0 };
   bl_array_box *out = bl_result(L, 2);
   const bl_params_box *box = self(L, w.fn);
   int32_t i = BERTH_NONE;
-  if (lua_type(L, 2) != LUA_TSTRING) bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
+  if (lua_type(L, 2) != LUA_TSTRING)
+    bl_wrong(L, &w, "name", "expected a string, got %s", bl_kind(L, 2));
   if ((i = berth_params_find(box->params, lua_tostring(L, 2))) == BERTH_NONE)
     bl_wrong(L, &w, "name", "there is no parameter '%s'", lua_tostring(L, 2));
   berth_array_retain(out->array = berth_params_gradient(box->params, i));
@@ -167,7 +178,8 @@ static int clip(lua_State *L) {
 static int to_half(lua_State *L, const bl_where *w) {
   const char *which = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : bl_kind(L, 2);
   if (strcmp(which, "gradients") == 0) return 1;
-  if (strcmp(which, "values") != 0) bl_wrong(L, w, "which", "'%s' is none of: values, gradients", which);
+  if (strcmp(which, "values") != 0)
+    bl_wrong(L, w, "which", "'%s' is none of: values, gradients", which);
   return 0;
 }
 
@@ -191,7 +203,8 @@ static int set_flat(lua_State *L) {
   int gradients = to_half(L, &w);
   const bl_array_box *a = bl_check_array(L, 3, w.fn, "array");
   if (a->size != berth_params_size(box->params))
-    bl_wrong(L, &w, "array", "has %.0f numbers, expected %.0f", (double)a->size, (double)berth_params_size(box->params));
+    bl_wrong(L, &w, "array", "has %.0f numbers, expected %.0f", (double)a->size,
+             (double)berth_params_size(box->params));
   berth_params_set(box->params, gradients, a->data);
   return 0;
 }
@@ -227,7 +240,7 @@ static int params_string(lua_State *L) {
   return 1;
 }
 
-/* ---- tables ------------------------------------------------------------------------------ */
+/* ---- tables ---- */
 
 static const luaL_Reg params_methods[] = { { "add", add },
                                            { "names", names },
@@ -240,7 +253,9 @@ static const luaL_Reg params_methods[] = { { "add", add },
                                            { "load", bl_params_load },
                                            { NULL, NULL } };
 static const luaL_Reg params_fields[] = { { "size", size }, { NULL, NULL } };
-static const luaL_Reg params_meta[] = { { "__len", length }, { "__tostring", params_string }, { NULL, NULL } };
+static const luaL_Reg params_meta[] = { { "__len", length },
+                                        { "__tostring", params_string },
+                                        { NULL, NULL } };
 const bl_class bl_parameters_class = {
   .name = "parameters", .key = "berth.parameters", .release = release_params,
   .methods = params_methods, .fields = params_fields, .meta = params_meta

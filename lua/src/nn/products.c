@@ -6,7 +6,7 @@
 static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(L, 1, fn, "self"); }
 static berth_array *array_of(const bl_array_box *box) { return box ? box->array : NULL; }
 
-/* ---- methods ----------------------------------------------------------------------------- */
+/* ---- methods ---- */
 
 /* a:matmul(b, { transpose_a, transpose_b }) */
 static int matmul(lua_State *L) {
@@ -18,15 +18,20 @@ static int matmul(lua_State *L) {
   bl_get_bool(L, t, &w, "transpose_b", &transpose_b);
   bl_array_box *a = self(L, w.fn);
   bl_array_box *b = bl_check_array(L, 2, w.fn, "other");
-  return bl_give(L, out, berth_nn_matmul(a->nn->tape, a->array, transpose_a, b->array, transpose_b, &out->array));
+  return bl_give(L, out,
+                 berth_nn_matmul(a->nn->tape, a->array, transpose_a, b->array, transpose_b,
+                                 &out->array));
 }
 
-static const char *const activation_names[] = { "none", "relu", "leaky_relu", "sigmoid", "tanh", NULL };
+static const char *const activation_names[] = { "none",    "relu", "leaky_relu",
+                                                "sigmoid", "tanh", NULL };
 
 static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
-  static const berth_nn_unary functions[] = { BERTH_NN_IDENTITY, BERTH_NN_RELU, BERTH_NN_LEAKY_RELU, BERTH_NN_SIGMOID,
-                                              BERTH_NN_TANH };
-  const char *name = lua_isnoneornil(L, i) ? "none" : lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : bl_kind(L, i);
+  static const berth_nn_unary functions[] = { BERTH_NN_IDENTITY, BERTH_NN_RELU, BERTH_NN_LEAKY_RELU,
+                                              BERTH_NN_SIGMOID, BERTH_NN_TANH };
+  const char *name = lua_isnoneornil(L, i)           ? "none"
+                     : lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i)
+                                                     : bl_kind(L, i);
   for (int k = 0; activation_names[k]; k++)
     if (strcmp(activation_names[k], name) == 0) return functions[k];
   bl_wrong(L, w, "activation", "'%s' is none of: none, relu, leaky_relu, sigmoid, tanh", name);
@@ -36,11 +41,14 @@ static berth_nn_unary to_activation(lua_State *L, int i, const bl_where *w) {
 /* x:linear(w, b or nil, activation, slope) */
 static int linear(lua_State *L) {
   static const bl_where w = { "array:linear", NULL, 0 };
-  bl_array_box *out = bl_result(L, 5), *x = self(L, w.fn), *weights = bl_check_array(L, 2, w.fn, "weights");
+  bl_array_box *out = bl_result(L, 5), *x = self(L, w.fn),
+               *weights = bl_check_array(L, 2, w.fn, "weights");
   bl_array_box *bias = bl_opt_array(L, 3, w.fn, "bias");
   berth_nn_unary f = to_activation(L, 4, &w);
   double slope = bl_opt_number(L, 5, &w, "slope", 0.01);
-  return bl_give(L, out, berth_nn_linear(x->nn->tape, x->array, weights->array, array_of(bias), f, slope, &out->array));
+  return bl_give(L, out,
+                 berth_nn_linear(x->nn->tape, x->array, weights->array, array_of(bias), f, slope,
+                                 &out->array));
 }
 
 static int grouped_matmul(lua_State *L) {
@@ -48,10 +56,11 @@ static int grouped_matmul(lua_State *L) {
   bl_array_box *out = bl_result(L, 3);
   berth_segments *s = bl_to_segments(L, 2, &w, "segments");
   bl_array_box *x = self(L, w.fn), *weights = bl_check_array(L, 3, w.fn, "weights");
-  return bl_give(L, out, berth_nn_grouped_matmul(x->nn->tape, x->array, s, weights->array, &out->array));
+  return bl_give(L, out,
+                 berth_nn_grouped_matmul(x->nn->tape, x->array, s, weights->array, &out->array));
 }
 
-/* ---- functions --------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 /* The array on the top, the k-th of a list. */
 static berth_array *list_item(lua_State *L, const bl_where *w, int32_t k) {
@@ -64,7 +73,8 @@ static berth_array *list_item(lua_State *L, const bl_where *w, int32_t k) {
 
 /* Room for the arrays of the table at 1, in scratch on the stack. */
 static berth_array **room_for_arrays(lua_State *L, const bl_where *w, int32_t *n) {
-  if (!lua_istable(L, 1)) bl_wrong(L, w, "arrays", "expected a table of arrays, got %s", bl_kind(L, 1));
+  if (!lua_istable(L, 1))
+    bl_wrong(L, w, "arrays", "expected a table of arrays, got %s", bl_kind(L, 1));
   if ((*n = bl_to_length(L, 1, w, "arrays")) == 0) bl_wrong(L, w, "arrays", "is empty");
   return bl_scratch(L, (size_t)*n, sizeof(berth_array *));
 }
@@ -96,28 +106,34 @@ static int gru(lua_State *L) {
   static const char *const what[] = { "x", "h", "wx", "wh", "bx", "bh" };
   bl_array_box *out = bl_result(L, 6), *a[6];
   for (int k = 0; k < 6; k++) a[k] = bl_check_array(L, k + 1, fn, what[k]);
-  return bl_give(L, out, berth_nn_gru(out->nn->tape, a[0]->array, a[1]->array, a[2]->array, a[3]->array, a[4]->array, a[5]->array,
-                                      &out->array));
+  return bl_give(L, out,
+                 berth_nn_gru(out->nn->tape, a[0]->array, a[1]->array, a[2]->array, a[3]->array,
+                              a[4]->array, a[5]->array, &out->array));
 }
 
 /* attention(q, k, v, heads, mask or nil) */
 static int attention(lua_State *L) {
   static const bl_where w = { "berth.nn.attention", NULL, 0 };
-  bl_array_box *out = bl_result(L, 5), *q = bl_check_array(L, 1, w.fn, "q"), *k = bl_check_array(L, 2, w.fn, "k");
+  bl_array_box *out = bl_result(L, 5), *q = bl_check_array(L, 1, w.fn, "q"),
+               *k = bl_check_array(L, 2, w.fn, "k");
   bl_array_box *v = bl_check_array(L, 3, w.fn, "v"), *mask = bl_opt_array(L, 5, w.fn, "mask");
   int32_t heads = lua_isnil(L, 4) ? 1 : (int32_t)bl_to_whole(L, 4, &w, "heads", 1, INT32_MAX);
-  return bl_give(L, out, berth_nn_attention(out->nn->tape, q->array, k->array, v->array, heads, array_of(mask), &out->array));
+  return bl_give(L, out,
+                 berth_nn_attention(out->nn->tape, q->array, k->array, v->array, heads,
+                                    array_of(mask), &out->array));
 }
 
 static int mse(lua_State *L) {
   static const char fn[] = "berth.nn.mse";
-  bl_array_box *out = bl_result(L, 2), *a = bl_check_array(L, 1, fn, "a"), *b = bl_check_array(L, 2, fn, "b");
+  bl_array_box *out = bl_result(L, 2), *a = bl_check_array(L, 1, fn, "a"),
+               *b = bl_check_array(L, 2, fn, "b");
   return bl_give(L, out, berth_nn_mse(out->nn->tape, a->array, b->array, &out->array));
 }
 
 static int huber(lua_State *L) {
   static const bl_where w = { "berth.nn.huber", NULL, 0 };
-  bl_array_box *out = bl_result(L, 3), *a = bl_check_array(L, 1, w.fn, "a"), *b = bl_check_array(L, 2, w.fn, "b");
+  bl_array_box *out = bl_result(L, 3), *a = bl_check_array(L, 1, w.fn, "a"),
+               *b = bl_check_array(L, 2, w.fn, "b");
   double delta = bl_opt_number(L, 3, &w, "delta", 1);
   return bl_give(L, out, berth_nn_huber(out->nn->tape, a->array, b->array, delta, &out->array));
 }
@@ -133,7 +149,8 @@ static int cross_entropy(lua_State *L) {
 const luaL_Reg bl_nn_product_methods[] = {
   { "matmul", matmul }, { "linear", linear }, { "grouped_matmul", grouped_matmul }, { NULL, NULL }
 };
-const luaL_Reg bl_nn_op_functions[] = { { "nn_concat", concat }, { "nn_gru", gru },
-                                        { "nn_attention", attention }, { "nn_mse", mse },
-                                        { "nn_huber", huber }, { "nn_cross_entropy", cross_entropy },
-                                        { NULL, NULL } };
+const luaL_Reg bl_nn_op_functions[] = {
+  { "nn_concat", concat }, { "nn_gru", gru },     { "nn_attention", attention },
+  { "nn_mse", mse },       { "nn_huber", huber }, { "nn_cross_entropy", cross_entropy },
+  { NULL, NULL }
+};

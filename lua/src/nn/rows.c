@@ -1,9 +1,10 @@
-/* Type "array": what works on rows and segments of rows: gathering, sums, softmax, normalising, paths. */
+/* Type "array": what works on rows and segments of rows: gathering, sums, softmax, normalising,
+ * paths. */
 #include "nn.h"
 
 static bl_array_box *self(lua_State *L, const char *fn) { return bl_check_array(L, 1, fn, "self"); }
 
-/* ---- rows by index ----------------------------------------------------------------------- */
+/* ---- rows by index ---- */
 
 static int gather(lua_State *L) {
   static const bl_where w = { "array:gather", NULL, 0 };
@@ -69,12 +70,14 @@ static int running_sum(lua_State *L) {
   berth_index *row;
   row = bl_to_index(L, 3, &w, "row");
   bl_array_box *a = self(L, w.fn);
-  return bl_give(L, out, berth_nn_running_sum(a->nn->tape, a->array, s, row, bin, bins, &out->array));
+  return bl_give(L, out,
+                 berth_nn_running_sum(a->nn->tape, a->array, s, row, bin, bins, &out->array));
 }
 
-/* ---- segments ---------------------------------------------------------------------------- */
+/* ---- segments ---- */
 
-typedef berth_status (*segment_fn)(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out);
+typedef berth_status (*segment_fn)(berth_tape *t, berth_array *a, berth_segments *s,
+                                   berth_array **out);
 
 static int with_segments(lua_State *L, const bl_where *w, segment_fn f) {
   bl_array_box *out = bl_result(L, 2);
@@ -83,13 +86,16 @@ static int with_segments(lua_State *L, const bl_where *w, segment_fn f) {
   return bl_give(L, out, f(a->nn->tape, a->array, s, &out->array));
 }
 
-static berth_status segment_sum_of(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+static berth_status segment_sum_of(berth_tape *t, berth_array *a, berth_segments *s,
+                                   berth_array **out) {
   return berth_nn_segment_reduce(t, BERTH_NN_SUM, a, s, out);
 }
-static berth_status segment_mean_of(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+static berth_status segment_mean_of(berth_tape *t, berth_array *a, berth_segments *s,
+                                    berth_array **out) {
   return berth_nn_segment_reduce(t, BERTH_NN_MEAN, a, s, out);
 }
-static berth_status segment_max_of(berth_tape *t, berth_array *a, berth_segments *s, berth_array **out) {
+static berth_status segment_max_of(berth_tape *t, berth_array *a, berth_segments *s,
+                                   berth_array **out) {
   return berth_nn_segment_reduce(t, BERTH_NN_LARGEST, a, s, out);
 }
 
@@ -123,17 +129,19 @@ static int segment_log_softmax(lua_State *L) {
   return with_segments(L, &w, berth_nn_segment_log_softmax);
 }
 
-/* ---- softmax and normalising ------------------------------------------------------------- */
+/* ---- softmax and normalising ---- */
 
 static berth_array *array_of(const bl_array_box *box) { return box ? box->array : NULL; }
 
 static int softmax(lua_State *L) {
-  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:softmax"), *mask = bl_opt_array(L, 2, "array:softmax", "mask");
+  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:softmax"),
+               *mask = bl_opt_array(L, 2, "array:softmax", "mask");
   return bl_give(L, out, berth_nn_softmax(a->nn->tape, a->array, array_of(mask), &out->array));
 }
 
 static int log_softmax(lua_State *L) {
-  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:log_softmax"), *mask = bl_opt_array(L, 2, "array:log_softmax", "mask");
+  bl_array_box *out = bl_result(L, 2), *a = self(L, "array:log_softmax"),
+               *mask = bl_opt_array(L, 2, "array:log_softmax", "mask");
   return bl_give(L, out, berth_nn_log_softmax(a->nn->tape, a->array, array_of(mask), &out->array));
 }
 
@@ -153,7 +161,9 @@ static int layer_norm(lua_State *L) {
   bl_array_box *out = bl_result(L, 4), *a = self(L, w.fn), *gain = bl_opt_array(L, 2, w.fn, "gain");
   bl_array_box *bias = bl_opt_array(L, 3, w.fn, "bias");
   double epsilon = bl_opt_number(L, 4, &w, "epsilon", 1e-5);
-  return bl_give(L, out, berth_nn_layer_norm(a->nn->tape, a->array, array_of(gain), array_of(bias), epsilon, &out->array));
+  return bl_give(L, out,
+                 berth_nn_layer_norm(a->nn->tape, a->array, array_of(gain), array_of(bias), epsilon,
+                                     &out->array));
 }
 
 const luaL_Reg bl_nn_row_methods[] = { { "gather", gather },

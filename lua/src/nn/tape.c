@@ -1,4 +1,5 @@
-/* Type "tape": what records operations while a function runs. One tape at a time records in a Lua state, whatever the coroutine. */
+/* Type "tape": what records operations while a function runs. One tape at a time records in a Lua
+ * state, whatever the coroutine. */
 #include "nn.h"
 
 typedef struct tape_box {
@@ -84,13 +85,15 @@ static int to_string(lua_State *L) {
   const tape_box *box = self(L, "tostring");
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "tape: %d operations%s", (int)berth_tape_length(box->tape), box->nn->tape == box->tape ? ", recording" : "");
+  bl_add_format(&b, "tape: %d operations%s", (int)berth_tape_length(box->tape),
+                box->nn->tape == box->tape ? ", recording" : "");
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "record", record }, { "backward", backward }, { "watch", watch },
-                                    { "gradient", gradient }, { "clear", clear }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "record", record }, { "backward", backward },
+                                    { "watch", watch },   { "gradient", gradient },
+                                    { "clear", clear },   { NULL, NULL } };
 static const luaL_Reg fields[] = { { "recording", is_recording }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_tape_class = {

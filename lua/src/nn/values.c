@@ -2,7 +2,7 @@
 #include "nn.h"
 #include <string.h>
 
-/* ---- nested tables ----------------------------------------------------------------------- */
+/* ---- nested tables ---- */
 
 typedef struct reader {
   lua_State *L;
@@ -27,7 +27,8 @@ static void find_shape(reader *r) {
   int top = lua_gettop(r->L);
   lua_pushvalue(r->L, 1);
   do {
-    if (r->rank == BERTH_NN_RANK) bl_wrong(r->L, &r->w, "data", "is nested more than %d deep", BERTH_NN_RANK);
+    if (r->rank == BERTH_NN_RANK)
+      bl_wrong(r->L, &r->w, "data", "is nested more than %d deep", BERTH_NN_RANK);
     r->shape[r->rank++] = bl_to_length(r->L, lua_gettop(r->L), &r->w, "data");
     lua_rawgeti(r->L, -1, 1);
   } while (lua_istable(r->L, -1));
@@ -49,7 +50,8 @@ static void read_table(reader *r, int32_t depth) {
   if (!lua_istable(r->L, t) || lua_rawlen(r->L, t) != (size_t)n) {
     const char *where = place(r, depth);
     int got = lua_istable(r->L, t) ? (int)lua_rawlen(r->L, t) : 0;
-    if (!lua_istable(r->L, t)) bl_wrong(r->L, &r->w, where, "expected a table of %d, got %s", (int)n, bl_kind(r->L, t));
+    if (!lua_istable(r->L, t))
+      bl_wrong(r->L, &r->w, where, "expected a table of %d, got %s", (int)n, bl_kind(r->L, t));
     bl_wrong(r->L, &r->w, where, "has %d entries, expected %d", got, (int)n);
   }
   for (int32_t k = 0; k < n; k++) {
@@ -76,7 +78,8 @@ static int read_flat(reader *r) {
   r->rank = 1;
   r->shape[0] = bl_to_length(r->L, 1, &r->w, "data");
   if (size_of(rank, shape) != r->shape[0])
-    bl_wrong(r->L, &r->w, "data", "has %d numbers, the shape %.0f", (int)r->shape[0], size_of(rank, shape));
+    bl_wrong(r->L, &r->w, "data", "has %d numbers, the shape %.0f", (int)r->shape[0],
+             size_of(rank, shape));
   r->out = bl_push_zeros(r->L, rank, shape)->data;
   lua_pushvalue(r->L, 1);
   read_table(r, 0);
@@ -129,14 +132,15 @@ static int flat(lua_State *L) {
   return 1;
 }
 
-/* ---- single numbers ---------------------------------------------------------------------- */
+/* ---- single numbers ---- */
 
 /* The number whose indices begin at argument `first`. */
 static float *element(lua_State *L, const bl_array_box *a, int first, const bl_where *w) {
   int32_t rank = berth_array_rank(a->array);
   int64_t at = 0;
   if (lua_gettop(L) - first + 1 != rank)
-    bl_wrong(L, w, "index", "expected %d (one per axis), got %d", (int)rank, lua_gettop(L) - first + 1);
+    bl_wrong(L, w, "index", "expected %d (one per axis), got %d", (int)rank,
+             lua_gettop(L) - first + 1);
   for (int32_t k = 0; k < rank; k++) {
     int32_t n = berth_array_shape(a->array)[k];
     at = at * n + (int64_t)bl_to_whole(L, first + k, w, "index", 1, n) - 1;
@@ -167,20 +171,24 @@ static int item(lua_State *L) {
   return 1;
 }
 
-/* ---- whole arrays ------------------------------------------------------------------------ */
+/* ---- whole arrays ---- */
 
 static int copy(lua_State *L) {
   bl_array_box *out = bl_result(L, 1);
   const bl_array_box *a = bl_check_array(L, 1, "array:copy", "self");
-  berth_status st = berth_array_new(a->nn->ctx, berth_array_rank(a->array), berth_array_shape(a->array), &out->array);
-  if (st == BERTH_OK && a->size) memcpy(berth_array_data(out->array), a->data, (size_t)a->size * sizeof *a->data);
+  berth_status st = berth_array_new(a->nn->ctx, berth_array_rank(a->array),
+                                    berth_array_shape(a->array), &out->array);
+  if (st == BERTH_OK && a->size)
+    memcpy(berth_array_data(out->array), a->data, (size_t)a->size * sizeof *a->data);
   return bl_give(L, out, st);
 }
 
 static int copy_from(lua_State *L) {
   static const bl_where w = { "array:copy_from", NULL, 0 };
-  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 2, w.fn, "source");
-  if (a->size != b->size) bl_wrong(L, &w, "source", "has %.0f numbers, expected %.0f", (double)b->size, (double)a->size);
+  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
+                     *b = bl_check_array(L, 2, w.fn, "source");
+  if (a->size != b->size)
+    bl_wrong(L, &w, "source", "has %.0f numbers, expected %.0f", (double)b->size, (double)a->size);
   if (a->size) memmove(a->data, b->data, (size_t)a->size * sizeof *a->data);
   lua_settop(L, 1);
   return 1;
@@ -200,19 +208,24 @@ static int64_t row_size(const bl_array_box *a) {
   return n ? a->size / n : 0;
 }
 
-static void check_rows(lua_State *L, const bl_where *w, const bl_array_box *a, const berth_index *x, const bl_array_box *b) {
+static void check_rows(lua_State *L, const bl_where *w, const bl_array_box *a, const berth_index *x,
+                       const bl_array_box *b) {
   int32_t rows = berth_array_shape(b->array)[0], n = berth_array_shape(a->array)[0];
-  if (berth_index_size(x) != rows) bl_wrong(L, w, "index", "has %d ids for %d rows", (int)berth_index_size(x), (int)rows);
-  if (berth_index_largest(x) >= n) bl_wrong(L, w, "index", "there is no row %d of %d", (int)berth_index_largest(x) + 1, (int)n);
+  if (berth_index_size(x) != rows)
+    bl_wrong(L, w, "index", "has %d ids for %d rows", (int)berth_index_size(x), (int)rows);
+  if (berth_index_largest(x) >= n)
+    bl_wrong(L, w, "index", "there is no row %d of %d", (int)berth_index_largest(x) + 1, (int)n);
   if (b->size && row_size(a) != row_size(b))
-    bl_wrong(L, w, "source", "has rows of %.0f numbers, expected %.0f", (double)row_size(b), (double)row_size(a));
+    bl_wrong(L, w, "source", "has rows of %.0f numbers, expected %.0f", (double)row_size(b),
+             (double)row_size(a));
 }
 
 /* a:add_rows(index, b, scale): a[index[i]] += scale b[i], in order; 0: dropped */
 static int add_rows(lua_State *L) {
   static const bl_where w = { "array:add_rows", NULL, 0 };
   const berth_index *x = bl_to_index(L, 2, &w, "index");
-  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
+  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
+                     *b = bl_check_array(L, 3, w.fn, "source");
   const float scale = (float)bl_opt_number(L, 4, &w, "scale", 1);
   check_rows(L, &w, a, x, b);
   int64_t m = row_size(b);
@@ -229,20 +242,28 @@ static int add_rows(lua_State *L) {
 /* a:set_rows(index, b): a[index[i]] = b[i], in order; 0: dropped */
 static int set_rows(lua_State *L) {
   static const bl_where w = { "array:set_rows", NULL, 0 };
-  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"), *b = bl_check_array(L, 3, w.fn, "source");
+  const bl_array_box *a = bl_check_array(L, 1, w.fn, "self"),
+                     *b = bl_check_array(L, 3, w.fn, "source");
   const berth_index *x = bl_to_index(L, 2, &w, "index");
   check_rows(L, &w, a, x, b);
   size_t m = (size_t)row_size(b);
   for (int32_t i = 0; i < berth_index_size(x); i++) {
     int32_t row = berth_index_ids(x)[i];
-    if (row != BERTH_NONE && m) memmove(a->data + m * (size_t)row, b->data + m * (size_t)i, m * sizeof *a->data);
+    if (row != BERTH_NONE && m)
+      memmove(a->data + m * (size_t)row, b->data + m * (size_t)i, m * sizeof *a->data);
   }
   lua_settop(L, 1);
   return 1;
 }
 
-const luaL_Reg bl_nn_value_methods[] = {
-  { "totable", to_table }, { "flat", flat }, { "get", get },   { "set", set },           { "item", item },
-  { "copy", copy },        { "copy_from", copy_from }, { "fill", fill }, { "add_rows", add_rows },
-  { "set_rows", set_rows }, { NULL, NULL }
-};
+const luaL_Reg bl_nn_value_methods[] = { { "totable", to_table },
+                                         { "flat", flat },
+                                         { "get", get },
+                                         { "set", set },
+                                         { "item", item },
+                                         { "copy", copy },
+                                         { "copy_from", copy_from },
+                                         { "fill", fill },
+                                         { "add_rows", add_rows },
+                                         { "set_rows", set_rows },
+                                         { NULL, NULL } };

@@ -1,9 +1,12 @@
 /* Type "pacml planner": a network that scores what decisions leave behind, and rollouts on it. */
 #include "pacml.h"
 
-
-static void release_ahead(void *box) { berth_pacml_ahead_release(((bl_pacml_ahead_box *)box)->ahead); }
-static bl_pacml_ahead_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_ahead_class, fn); }
+static void release_ahead(void *box) {
+  berth_pacml_ahead_release(((bl_pacml_ahead_box *)box)->ahead);
+}
+static bl_pacml_ahead_box *self(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_pacml_ahead_class, fn);
+}
 
 static void read_gap(lua_State *L, int t, const bl_where *w, berth_pacml_process *p) {
   lua_getfield(L, t, "gap");
@@ -19,10 +22,12 @@ static void read_gap(lua_State *L, int t, const bl_where *w, berth_pacml_process
 }
 
 /* Leaves scratch on the stack. */
-static const double *read_column(lua_State *L, int t, const bl_where *w, const char *key, int32_t *n) {
+static const double *read_column(lua_State *L, int t, const bl_where *w, const char *key,
+                                 int32_t *n) {
   int32_t found;
   if (!bl_get_array(L, t, w, key, &found)) bl_wrong(L, w, key, "expected an array, got nil");
-  if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d numbers, expected %d", (int)found, (int)*n);
+  if (*n >= 0 && found != *n)
+    bl_wrong(L, w, key, "has %d numbers, expected %d", (int)found, (int)*n);
   *n = found;
   return bl_to_numbers(L, lua_gettop(L), w, key, found, "beta");
 }
@@ -70,7 +75,8 @@ static int weights(lua_State *L) {
 static int set(lua_State *L) {
   static const bl_where w = { "pacml planner:set", NULL, 0 };
   berth_pacml_ahead *a = self(L, w.fn)->ahead;
-  berth_status st = berth_pacml_ahead_set(a, bl_to_numbers(L, 2, &w, "weights", berth_pacml_ahead_weights(a), "weight"));
+  berth_status st = berth_pacml_ahead_set(a, bl_to_numbers(L, 2, &w, "weights",
+                                                           berth_pacml_ahead_weights(a), "weight"));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_settop(L, 1);
   return 1;
@@ -104,7 +110,8 @@ static int simulate(lua_State *L) {
 const bl_table bl_pacml_learn_tables[] = { berth_pacml_learn_option_table, NULL };
 const bl_table bl_pacml_ahead_tables[] = { berth_pacml_ahead_option_table, NULL };
 
-/* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way; nil, message, code */
+/* learn(rng, { jobs, rate, explore, trace }): share of the jobs that were turned away on the way;
+ * nil, message, code */
 static int learn(lua_State *L) {
   static const bl_where w = { "pacml planner:learn", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
@@ -131,8 +138,8 @@ static int get(lua_State *L) {
   return 1;
 }
 
-/* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first that fits); nil, message,
-   code */
+/* decide(run, { futures, depth, seed, reject, horizon }): decision, block (servers; nil: the first
+ * that fits); nil, message, code */
 static int decide(lua_State *L) {
   static const bl_where w = { "pacml planner:decide", NULL, 0 };
   bl_pacml_ahead_box *box = self(L, w.fn);
@@ -144,7 +151,8 @@ static int decide(lua_State *L) {
                   berth_pacml_ahead_option_table(), &o);
   int32_t *block = bl_scratch(L, (size_t)run->servers, sizeof *block);
   bl_call call = bl_enter(L);
-  berth_status st = bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));
+  berth_status st =
+      bl_leave(&call, berth_pacml_ahead_decide(box->ahead, run->run, &o, &decision, &n, block));
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   lua_pushinteger(L, decision);
   if (n == 0) lua_pushnil(L);

@@ -1,10 +1,11 @@
-/* Types "pacml" (models that jobs are of) and "pacml run" (a sequence of jobs, decided one after another). */
+/* Types "pacml" (models that jobs are of) and "pacml run" (a sequence of jobs, decided one after
+ * another). */
 #include "pacml.h"
 #include "cluster/cluster.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- traces -------------------------------------------------------------------------------- */
+/* ---- traces ---- */
 
 static double number_at(lua_State *L, int t, int32_t k, const bl_where *w, const char *key) {
   lua_rawgeti(L, t, k);
@@ -17,7 +18,8 @@ static int column(lua_State *L, int t, const bl_where *w, const char *key, int32
   lua_getfield(L, t, key);
   if (!lua_istable(L, -1)) bl_wrong(L, w, key, "expected an array, got %s", bl_kind(L, -1));
   int32_t found = bl_to_length(L, lua_gettop(L), w, key);
-  if (*n >= 0 && found != *n) bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
+  if (*n >= 0 && found != *n)
+    bl_wrong(L, w, key, "has %d entries, expected %d (one per job)", (int)found, (int)*n);
   *n = found;
   return lua_gettop(L);
 }
@@ -56,14 +58,16 @@ void bl_push_trace(lua_State *L, int32_t n, const berth_pacml_job *jobs) {
   }
 }
 
-/* ---- models ---------------------------------------------------------------------------------- */
+/* ---- models ---- */
 
 static void release_pacml(void *box) { berth_pacml_release(((bl_pacml_box *)box)->pacml); }
 static bl_pacml_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_class, fn); }
 
 /* Models in scratch, on the stack. */
-static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, int32_t *n, berth_ramp **ramp) {
-  if (!bl_get_array(L, t, w, "models", n)) bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
+static berth_ramp_model **read_models(lua_State *L, const bl_where *w, int t, int32_t *n,
+                                      berth_ramp **ramp) {
+  if (!bl_get_array(L, t, w, "models", n))
+    bl_wrong(L, w, "models", "expected an array of ramp models, got nil");
   if (*n == 0) bl_wrong(L, w, "models", "is empty");
   int at = lua_gettop(L);
   berth_ramp_model **models = bl_scratch(L, (size_t)*n, sizeof *models);
@@ -117,11 +121,12 @@ static int models_of(lua_State *L) {
 
 static int to_string(lua_State *L) {
   const bl_pacml_box *box = self(L, "tostring");
-  lua_pushfstring(L, "pacml: %d models, at most %d pieces", (int)box->models, (int)berth_pacml_most(box->pacml));
+  lua_pushfstring(L, "pacml: %d models, at most %d pieces", (int)box->models,
+                  (int)berth_pacml_most(box->pacml));
   return 1;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static void release_run(void *box) {
   bl_pacml_run_box *b = box;
@@ -129,7 +134,9 @@ static void release_run(void *box) {
   berth_pacml_release(b->pacml);
 }
 
-static bl_pacml_run_box *self_run(lua_State *L, const char *fn) { return bl_self(L, &bl_pacml_run_class, fn); }
+static bl_pacml_run_box *self_run(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_pacml_run_class, fn);
+}
 
 /* run(trace): object */
 static int run(lua_State *L) {
@@ -141,7 +148,8 @@ static int run(lua_State *L) {
   bl_pacml_run_box *box = bl_new(L, &bl_pacml_run_class, sizeof *box);
   int at = lua_gettop(L);
   berth_status st;
-  if ((st = berth_pacml_run_new(env->pacml, n, jobs, &box->run)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_pacml_run_new(env->pacml, n, jobs, &box->run)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   berth_pacml_retain(box->pacml = env->pacml);
   box->n = n;
   box->models = env->models;
@@ -186,8 +194,12 @@ static int now(lua_State *L) {
   lua_pushnumber(L, berth_cluster_now(berth_pacml_run_cluster(self_run(L, "pacml run.now")->run)));
   return 1;
 }
-static int deadline(lua_State *L) { return push_or_nil(L, job_of(self_run(L, "pacml run.deadline")).deadline); }
-static int sequential(lua_State *L) { return push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work); }
+static int deadline(lua_State *L) {
+  return push_or_nil(L, job_of(self_run(L, "pacml run.deadline")).deadline);
+}
+static int sequential(lua_State *L) {
+  return push_or_nil(L, job_of(self_run(L, "pacml run.sequential")).work);
+}
 static int servers(lua_State *L) {
   lua_pushinteger(L, self_run(L, "pacml run.servers")->servers);
   return 1;
@@ -201,7 +213,8 @@ static int n_free(lua_State *L) {
   return 1;
 }
 static int running(lua_State *L) {
-  lua_pushinteger(L, berth_cluster_running(berth_pacml_run_cluster(self_run(L, "pacml run.running")->run), 0, NULL));
+  lua_pushinteger(L, berth_cluster_running(
+                         berth_pacml_run_cluster(self_run(L, "pacml run.running")->run), 0, NULL));
   return 1;
 }
 
@@ -231,7 +244,8 @@ static int free_at(lua_State *L) {
 static int finishing(lua_State *L) {
   const bl_pacml_run_box *b = self_run(L, "pacml run:finishing");
   const berth_cluster *c = berth_pacml_run_cluster(b->run);
-  int32_t *jobs = bl_scratch(L, (size_t)b->servers, sizeof *jobs), n = berth_cluster_running(c, b->servers, jobs);
+  int32_t *jobs = bl_scratch(L, (size_t)b->servers, sizeof *jobs),
+          n = berth_cluster_running(c, b->servers, jobs);
   lua_createtable(L, n, 0);
   lua_createtable(L, n, 0);
   for (int32_t i = 0; i < n; i++) {
@@ -243,13 +257,14 @@ static int finishing(lua_State *L) {
   return 2;
 }
 
-/* ---- decisions ---------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 static int to_mask(lua_State *L) {
   static const bl_where w = { "pacml run:mask", NULL, 0 };
   const char *name = lua_isnoneornil(L, 2) ? "paper" : bl_to_text(L, 2, &w, "which");
   if (strcmp(name, "exact") == 0) return 1;
-  if (strcmp(name, "paper") != 0) bl_wrong(L, &w, "which", "expected \"paper\" or \"exact\", got \"%s\"", name);
+  if (strcmp(name, "paper") != 0)
+    bl_wrong(L, &w, "which", "expected \"paper\" or \"exact\", got \"%s\"", name);
   return 0;
 }
 
@@ -259,7 +274,8 @@ static int mask(lua_State *L) {
   int which = to_mask(L);
   int32_t n = berth_pacml_most(b->pacml) + 1;
   uint8_t *marks = bl_scratch(L, (size_t)n, sizeof *marks);
-  berth_status st = which == 0 ? berth_pacml_mask(b->run, marks) : berth_pacml_accepted(b->run, marks);
+  berth_status st =
+      which == 0 ? berth_pacml_mask(b->run, marks) : berth_pacml_accepted(b->run, marks);
   if (st != BERTH_OK) return bl_refused(L, "pacml run:mask", st);
   push_marks(L, n, marks);
   return 1;
@@ -270,7 +286,8 @@ static int32_t to_decision(lua_State *L, const bl_pacml_run_box *b, const bl_whe
 }
 
 /* The block at 3, in scratch that stays on the stack; n 0: none. */
-static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl_where *w, int32_t *n) {
+static const int32_t *to_block(lua_State *L, const bl_pacml_run_box *b, const bl_where *w,
+                               int32_t *n) {
   *n = 0;
   if (lua_isnoneornil(L, 3)) return NULL;
   *n = bl_to_length(L, 3, w, "block");
@@ -331,7 +348,8 @@ static int play(lua_State *L) {
   berth_pacml_decider decider = { on_arrival, on_end, &e };
   lua_settop(L, 2);
   luaL_checkstack(L, 30, w.fn);
-  if (!lua_istable(L, 2)) bl_wrong(L, &w, "decider", "expected a table of functions, got %s", bl_kind(L, 2));
+  if (!lua_istable(L, 2))
+    bl_wrong(L, &w, "decider", "expected a table of functions, got %s", bl_kind(L, 2));
   e = bl_read_events(L, 2, &w, names);
   bl_call call = bl_enter(L);
   berth_status st = bl_leave(&call, berth_pacml_run_play(r, &decider));
@@ -368,16 +386,28 @@ static void push_counts(lua_State *L, const berth_pacml_report *o) {
 }
 
 static void push_means(lua_State *L, const berth_pacml_report *o) {
-  const struct { const char *key; double x; } list[] = {
-    { "blocking_rate", o->blocking_rate }, { "acceptance_rate", o->acceptance_rate }, { "time", o->time }, { "jct", o->jct },
-    { "speedup", o->speedup }, { "pieces", o->pieces }, { "servers", o->servers }, { "channels", o->channels },
-    { "compute_fraction", o->compute_fraction }, { "communication_fraction", o->communication_fraction },
-    { "jobs_running", o->jobs_running }, { "mounted_fraction", o->mounted_fraction },
-    { "mounted_utilisation", o->mounted_utilisation }, { "utilisation", o->utilisation },
-    { "published_utilisation", o->published_utilisation }, { "load_rate", o->load_rate },
-    { "throughput", o->throughput }, { "cluster_throughput", o->cluster_throughput },
-    { "compute_throughput", o->compute_throughput }, { "dep_throughput", o->dep_throughput },
-    { "flow_throughput", o->flow_throughput } };
+  const struct { const char *key; double x;
+  } list[] = { { "blocking_rate", o->blocking_rate },
+               { "acceptance_rate", o->acceptance_rate },
+               { "time", o->time },
+               { "jct", o->jct },
+               { "speedup", o->speedup },
+               { "pieces", o->pieces },
+               { "servers", o->servers },
+               { "channels", o->channels },
+               { "compute_fraction", o->compute_fraction },
+               { "communication_fraction", o->communication_fraction },
+               { "jobs_running", o->jobs_running },
+               { "mounted_fraction", o->mounted_fraction },
+               { "mounted_utilisation", o->mounted_utilisation },
+               { "utilisation", o->utilisation },
+               { "published_utilisation", o->published_utilisation },
+               { "load_rate", o->load_rate },
+               { "throughput", o->throughput },
+               { "cluster_throughput", o->cluster_throughput },
+               { "compute_throughput", o->compute_throughput },
+               { "dep_throughput", o->dep_throughput },
+               { "flow_throughput", o->flow_throughput } };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) bl_set_number(L, list[i].key, list[i].x);
 }
 
@@ -391,7 +421,8 @@ static int report(lua_State *L) {
   bl_get_quantity(L, bl_options(L, 2, &w, keys), &w, "horizon", BERTH_SECONDS, &horizon);
   berth_pacml_report o;
   berth_status st;
-  if ((st = berth_pacml_run_report(b->run, horizon, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_pacml_run_report(b->run, horizon, &o)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   lua_createtable(L, 0, 24);
   push_counts(L, &o);
   push_means(L, &o);
@@ -412,22 +443,36 @@ static int run_to_string(lua_State *L) {
 }
 
 static const luaL_Reg methods[] = { { "run", run }, { NULL, NULL } };
-static const luaL_Reg fields[] = { { "most", most_of }, { "sequential", sequential_of }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", models_of }, { "__tostring", to_string }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "most", most_of },
+                                   { "sequential", sequential_of },
+                                   { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", models_of },
+                                 { "__tostring", to_string },
+                                 { NULL, NULL } };
 const bl_class bl_pacml_class = {
   .name = "pacml", .key = "berth.pacml", .release = release_pacml, .methods = methods,
   .fields = fields, .meta = meta
 };
 
-static const luaL_Reg run_methods[] = { { "busy", busy },     { "free_at", free_at }, { "finishing", finishing },
-                                        { "mask", mask },     { "look", look },       { "decide", decide },
-                                        { "result", result }, { "report", report },   { "play", play },
-                                        { NULL, NULL } };
-static const luaL_Reg run_fields[] = { { "done", done },         { "job", job },         { "model", model },
-                                       { "beta", beta },         { "now", now },         { "deadline", deadline },
-                                       { "sequential", sequential }, { "servers", servers }, { "free", n_free },
-                                       { "running", running },   { NULL, NULL } };
-static const luaL_Reg run_meta[] = { { "__len", run_jobs }, { "__tostring", run_to_string }, { NULL, NULL } };
+static const luaL_Reg run_methods[] = { { "busy", busy },           { "free_at", free_at },
+                                        { "finishing", finishing }, { "mask", mask },
+                                        { "look", look },           { "decide", decide },
+                                        { "result", result },       { "report", report },
+                                        { "play", play },           { NULL, NULL } };
+static const luaL_Reg run_fields[] = { { "done", done },
+                                       { "job", job },
+                                       { "model", model },
+                                       { "beta", beta },
+                                       { "now", now },
+                                       { "deadline", deadline },
+                                       { "sequential", sequential },
+                                       { "servers", servers },
+                                       { "free", n_free },
+                                       { "running", running },
+                                       { NULL, NULL } };
+static const luaL_Reg run_meta[] = { { "__len", run_jobs },
+                                     { "__tostring", run_to_string },
+                                     { NULL, NULL } };
 const bl_class bl_pacml_run_class = {
   .name = "pacml run", .key = "berth.pacml_run", .release = release_run, .methods = run_methods,
   .fields = run_fields, .meta = run_meta

@@ -9,11 +9,12 @@ static void release(void *box) {
 }
 static bl_pdors_box *self(lua_State *L, const char *fn) { return bl_self(L, &bl_pdors_class, fn); }
 
-/* ---- options ------------------------------------------------------------------------------------------ */
+/* ---- options ---- */
 
 const bl_table bl_pdors_tables[] = { berth_pdors_option_table, NULL };
 
-static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources, berth_pdors_options *o) {
+static void read_prior(lua_State *L, int t, const bl_where *w, int32_t resources,
+                       berth_pdors_options *o) {
   bl_get_positive(L, t, w, "low", &o->low);
   int32_t n;
   if (!bl_get_array(L, t, w, "high", &n)) return;
@@ -48,7 +49,7 @@ static int pdors(lua_State *L) {
   return 1;
 }
 
-/* ---- decisions ------------------------------------------------------------------------------------------ */
+/* ---- decisions ---- */
 
 /* { { slot, places }, ... } */
 static void push_schedule(lua_State *L, const berth_pdors_plan *plan) {
@@ -95,7 +96,8 @@ static int decided(lua_State *L, const bl_where *w, decision f) {
   return st == BERTH_OK ? push_plan(L, &plan) : bl_refused(L, w->fn, st);
 }
 
-/* decide(job): { admitted, payoff, utility, cost, bound, done, schedule = { { slot, places }, ... } }; changes nothing */
+/* decide(job): { admitted, payoff, utility, cost, bound, done, schedule = { { slot, places }, ... }
+ * }; changes nothing */
 static int decide(lua_State *L) {
   static const bl_where w = { "scheduler:decide", NULL, 0 };
   return decided(L, &w, berth_pdors_decide);
@@ -107,7 +109,7 @@ static int admit(lua_State *L) {
   return decided(L, &w, berth_pdors_admit);
 }
 
-/* ---- prices ---------------------------------------------------------------------------------------------- */
+/* ---- prices ---- */
 
 static int32_t to_slot(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
   return (int32_t)bl_to_whole(L, i, w, "slot", 0, berth_ps_options_of(p)->slots - 1);
@@ -161,7 +163,7 @@ static int counts(lua_State *L) {
   return 1;
 }
 
-/* ---- certificates ------------------------------------------------------------------------------------------ */
+/* ---- certificates ---- */
 
 /* certify(utility, steps = 0): { utility, bound, ratio, prices, jobs, worst_case } */
 static int certify(lua_State *L) {
@@ -183,11 +185,14 @@ static int certify(lua_State *L) {
   return 1;
 }
 
-/* pdors_offline(problem, nodes = 100000): { utility, bound, proved, nodes, jobs = utility of each } */
+/* pdors_offline(problem, nodes = 100000): { utility, bound, proved, nodes, jobs = utility of each
+ * } */
 static int offline(lua_State *L) {
   static const bl_where w = { "berth.pdors.offline", NULL, 0 };
   berth_ps *p = ((bl_ps_box *)bl_check(L, 1, &bl_ps_class, w.fn, "problem"))->ps;
-  int32_t nodes = lua_isnoneornil(L, 2) ? 100000 : (int32_t)bl_to_whole(L, 2, &w, "nodes", 1, INT32_MAX), n = berth_ps_jobs(p);
+  int32_t nodes = lua_isnoneornil(L, 2) ? 100000
+                                        : (int32_t)bl_to_whole(L, 2, &w, "nodes", 1, INT32_MAX),
+          n = berth_ps_jobs(p);
   double *utility = bl_scratch(L, (size_t)n, sizeof *utility);
   berth_pdors_optimum x;
   bl_call call = bl_enter(L);
@@ -215,32 +220,38 @@ static int gdelta(lua_State *L) {
   static const char *const names[] = { "favour", "form", "rows", "delta", "width", NULL };
   static const bl_where w = { "berth.pdors.gdelta", NULL, 0 };
   int t = bl_options(L, 1, &w, names);
-  int favour = choice_of(L, t, &w, "favour", "favour"), form = choice_of(L, t, &w, "form", "gdelta");
+  int favour = choice_of(L, t, &w, "favour", "favour"),
+      form = choice_of(L, t, &w, "form", "gdelta");
   double rows = 0, delta = berth_pdors_default().delta, width = 0;
   if (form == BERTH_GDELTA_GIVEN) bl_wrong(L, &w, "form", "expected formula or tight");
   if (!bl_get_positive(L, t, &w, "rows", &rows)) bl_wrong(L, &w, "rows", "is missing");
   if (!bl_get_positive(L, t, &w, "width", &width)) bl_wrong(L, &w, "width", "is missing");
   bl_get_positive(L, t, &w, "delta", &delta);
   double g = berth_gdelta((berth_pdors_favour)favour, (berth_pdors_gdelta)form, rows, delta, width);
-  if (isnan(g)) bl_wrong(L, &w, "rows, delta, width", "expected at least 1, between 0 and 1, above 0");
+  if (isnan(g))
+    bl_wrong(L, &w, "rows, delta, width", "expected at least 1, between 0 and 1, above 0");
   lua_pushnumber(L, g);
   return 1;
 }
 
 static int to_string(lua_State *L) {
   bl_pdors_box *b = self(L, "tostring");
-  lua_pushfstring(L, "scheduler: prices of %d machines in %d slots", (int)berth_ps_options_of(b->ps)->machines,
+  lua_pushfstring(L, "scheduler: prices of %d machines in %d slots",
+                  (int)berth_ps_options_of(b->ps)->machines,
                   (int)berth_ps_options_of(b->ps)->slots);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "decide", decide }, { "admit", admit },   { "price", price }, { "range", range },
-                                    { "committed", committed },
-                                    { "counts", counts }, { "certify", certify }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "decide", decide },       { "admit", admit },
+                                    { "price", price },         { "range", range },
+                                    { "committed", committed }, { "counts", counts },
+                                    { "certify", certify },     { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_pdors_class = {
   .name = "scheduler", .key = "berth.scheduler", .release = release, .methods = methods,
   .meta = meta
 };
 
-const luaL_Reg bl_pdors_functions[] = { { "pdors", pdors }, { "pdors_offline", offline }, { "gdelta", gdelta }, { NULL, NULL } };
+const luaL_Reg bl_pdors_functions[] = {
+  { "pdors", pdors }, { "pdors_offline", offline }, { "gdelta", gdelta }, { NULL, NULL }
+};

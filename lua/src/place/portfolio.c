@@ -6,7 +6,7 @@
 
 enum { MOST_MEMBERS = 1000 };
 
-/* ---- members in Lua --------------------------------------------------------------------- */
+/* ---- members in Lua ---- */
 
 typedef struct lua_member {
   lua_State *L;
@@ -40,8 +40,10 @@ static void read_obstacle(lua_State *L, int t, berth_obstacle *why) {
 }
 
 /* Its messages speak of ids from 1 already. */
-static berth_status take_refusal(lua_State *L, int first, berth_obstacle *why, char *message, size_t size) {
-  const char *text = lua_type(L, first + 1) == LUA_TSTRING ? lua_tostring(L, first + 1) : "no placement and no reason";
+static berth_status take_refusal(lua_State *L, int first, berth_obstacle *why, char *message,
+                                 size_t size) {
+  const char *text = lua_type(L, first + 1) == LUA_TSTRING ? lua_tostring(L, first + 1)
+                                                           : "no placement and no reason";
   const char *code = lua_type(L, first + 2) == LUA_TSTRING ? lua_tostring(L, first + 2) : NULL;
   snprintf(message, size, "%s", text);
   read_obstacle(L, first + 3, why);
@@ -49,8 +51,8 @@ static berth_status take_refusal(lua_State *L, int first, berth_obstacle *why, c
 }
 
 /* An error stays on the top, as from a policy. */
-static berth_status call_member(void *ud, berth_cost *cost, berth_placement **out, berth_obstacle *why, char *message,
-                                size_t size) {
+static berth_status call_member(void *ud, berth_cost *cost, berth_placement **out,
+                                berth_obstacle *why, char *message, size_t size) {
   const lua_member *m = ud;
   lua_State *L = m->L;
   int top = lua_gettop(L);
@@ -70,14 +72,16 @@ static berth_status call_member(void *ud, berth_cost *cost, berth_placement **ou
 }
 
 /* `thorough` is read in Lua, `cost` where there is none yet. */
-BL_OWN_OPTIONS(thorough_option, { .key = "thorough", .type = BERTH_OPTION_FLAG, .fallback = "false",
-                                  .text = "gaps against the thorough bounds; berth.portfolio "
-                                          "alone" })
+BL_OWN_OPTIONS(thorough_option,
+               { .key = "thorough",
+                 .type = BERTH_OPTION_FLAG,
+                 .fallback = "false",
+                 .text = "gaps against the thorough bounds; berth.portfolio alone" })
 const bl_table bl_portfolio_tables[] = {
   berth_portfolio_option_table, thorough_option, bl_cost_option, NULL
 };
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 typedef struct portfolio_call {
   berth_portfolio_options o;
@@ -93,13 +97,16 @@ static const char *known_placer(lua_State *L, const bl_where *w, const char *nam
   return NULL;
 }
 
-/* The member { name, placer, options } or { name, run } at the top, which stays there with what it points to. */
-static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_member *m, lua_member *own) {
+/* The member { name, placer, options } or { name, run } at the top, which stays there with what it
+ * points to. */
+static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_member *m,
+                        lua_member *own) {
   static const char *const keys[] = { "name", "placer", "options", "run", NULL };
   bl_where w = { "berth.portfolio", "members", (int)i + 1 };
   int t = lua_gettop(L);
   luaL_checkstack(L, 20, w.fn);
-  if (!lua_istable(L, t)) bl_error(L, "%s: members[%d]: expected a table, got %s", w.fn, (int)i + 1, bl_kind(L, t));
+  if (!lua_istable(L, t))
+    bl_error(L, "%s: members[%d]: expected a table, got %s", w.fn, (int)i + 1, bl_kind(L, t));
   bl_check_keys(L, t, &w, keys, false);
   memset(m, 0, sizeof *m);
   m->name = bl_get_string(L, t, &w, "name");
@@ -118,11 +125,13 @@ static void read_member(lua_State *L, int32_t i, const berth_cost *cost, berth_m
   bl_place_options(L, options, &w, cost, m->placer, &m->options);
 }
 
-static void read_members(lua_State *L, int t, const bl_where *w, const berth_cost *cost, portfolio_call *c) {
+static void read_members(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                         portfolio_call *c) {
   int32_t n;
   if (!bl_get_array(L, t, w, "members", &n)) return;
   int list = lua_gettop(L);
-  if (n < 1 || n > MOST_MEMBERS) bl_wrong(L, w, "members", "%d are not from 1 to %d", (int)n, (int)MOST_MEMBERS);
+  if (n < 1 || n > MOST_MEMBERS)
+    bl_wrong(L, w, "members", "%d are not from 1 to %d", (int)n, (int)MOST_MEMBERS);
   c->member = bl_scratch(L, (size_t)n, sizeof *c->member);
   c->own = bl_scratch(L, (size_t)n, sizeof *c->own);
   for (int32_t i = 0; i < n; i++) {
@@ -134,18 +143,21 @@ static void read_members(lua_State *L, int t, const bl_where *w, const berth_cos
   c->o.n_members = n;
 }
 
-static void read_judge(lua_State *L, int t, const bl_where *w, const berth_cost *cost, portfolio_call *c) {
+static void read_judge(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                       portfolio_call *c) {
   static const bl_where in_judge = { "berth.portfolio: judge", NULL, 0 };
   if (t) lua_getfield(L, t, "judge");
   if (!t || lua_isnil(L, -1)) return;
   int judge = lua_gettop(L);
-  if (!lua_istable(L, judge)) bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
+  if (!lua_istable(L, judge))
+    bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
   bl_check_options(L, judge, &in_judge, bl_judge_tables);
   c->judge = bl_judge_options(L, judge, &in_judge, cost);
   c->o.judge = &c->judge;
 }
 
-static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *cost, portfolio_call *c) {
+static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                      portfolio_call *c) {
   memset(c, 0, sizeof *c);
   c->o = berth_portfolio_default(berth_cost_graph(cost));
   bl_read_options(L, t, w, berth_portfolio_option_table(), &c->o);
@@ -153,7 +165,7 @@ static void read_call(lua_State *L, int t, const bl_where *w, const berth_cost *
   read_members(L, t, w, cost, c);
 }
 
-/* ---- telling ---------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 /* What is a built-in member's own; with it, and what all were given, berth.place gives the same. */
 static void push_options(lua_State *L, const berth_member_report *m) {
@@ -162,7 +174,8 @@ static void push_options(lua_State *L, const berth_member_report *m) {
   if (o->ties != BERTH_TIES_DEFAULT)
     bl_set_string(L, "ties", bl_choice_name(berth_place_option_table(), "ties", (int)o->ties));
   if (o->coarsen != BERTH_COARSEN_NONE)
-    bl_set_string(L, "coarsen", bl_choice_name(berth_place_option_table(), "coarsen", (int)o->coarsen));
+    bl_set_string(L, "coarsen",
+                  bl_choice_name(berth_place_option_table(), "coarsen", (int)o->coarsen));
   if (o->coarsen_ops > 0) bl_set_count(L, "coarsen_ops", o->coarsen_ops);
   if (o->transfer_weight != 1) bl_set_number(L, "transfer_weight", o->transfer_weight);
   if (strcmp(m->placer, "m-sct") != 0) return;
@@ -185,7 +198,8 @@ static void push_text(lua_State *L, const portfolio_call *c, int32_t i, const ch
   }
 }
 
-static void set_refusal(lua_State *L, const portfolio_call *c, int32_t i, const berth_member_report *m) {
+static void set_refusal(lua_State *L, const portfolio_call *c, int32_t i,
+                        const berth_member_report *m) {
   push_text(L, c, i, m->message);
   lua_setfield(L, -2, "error");
   bl_set_string(L, "code", berth_status_name(m->status));
@@ -203,7 +217,8 @@ static void set_answer(lua_State *L, const berth_member_report *m, berth_cost *c
   bl_set_number(L, "missing", m->why.missing);
 }
 
-static void push_row(lua_State *L, const portfolio_call *c, const berth_portfolio *p, int32_t i, berth_cost *cost) {
+static void push_row(lua_State *L, const portfolio_call *c, const berth_portfolio *p, int32_t i,
+                     berth_cost *cost) {
   const berth_member_report *m = berth_portfolio_report(p, i);
   lua_createtable(L, 0, 8);
   bl_set_string(L, "name", m->name);
@@ -224,12 +239,14 @@ static void push_row(lua_State *L, const portfolio_call *c, const berth_portfoli
 static void set_bound(lua_State *L, bl_cost_box *box, const berth_sim_options *judge) {
   if (judge->noise > 0 || judge->quantum > 0 || !box->cost) return;
   berth_bounds b;
-  if (bl_bounds(box, judge->memory, judge->param_multiple, judge->links, &b, NULL) != BERTH_OK) return;
+  if (bl_bounds(box, judge->memory, judge->param_multiple, judge->links, &b, NULL) != BERTH_OK)
+    return;
   bl_set_number(L, "bound", b.best);
   bl_set_string(L, "bound_name", b.name);
 }
 
-static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfolio *p, bl_cost_box *box, berth_cost *cost) {
+static void push_rows(lua_State *L, const portfolio_call *c, const berth_portfolio *p,
+                      bl_cost_box *box, berth_cost *cost) {
   berth_sim_options judge = berth_sim_default(berth_cost_graph(cost));
   int32_t n = berth_portfolio_members(p);
   judge.links = c->o.place.links;
@@ -256,7 +273,8 @@ static bool quotes(const char *text, const berth_member_report *m) {
 }
 
 /* Words of a member in Lua are not of ids from 0. */
-static void push_reason(lua_State *L, const portfolio_call *c, const berth_portfolio *p, const char *text) {
+static void push_reason(lua_State *L, const portfolio_call *c, const berth_portfolio *p,
+                        const char *text) {
   int32_t n = p && c->member ? berth_portfolio_members(p) : 0;
   for (int32_t i = 0; i < n; i++) {
     if (c->member[i].place && quotes(text, berth_portfolio_report(p, i))) {
@@ -267,7 +285,7 @@ static void push_reason(lua_State *L, const portfolio_call *c, const berth_portf
   bl_push_text(L, text);
 }
 
-/* ---- running ---------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* A box that lets go of the run whatever happens. */
 typedef struct run_box {
@@ -291,10 +309,11 @@ static void close_run(run_box *box) {
 }
 
 /* rows; or rows (nil: there are none), message, code, obstacle */
-static int push_outcome(lua_State *L, const portfolio_call *c, const run_box *box, bl_cost_box *cost, berth_status st,
-                        const berth_obstacle *why) {
+static int push_outcome(lua_State *L, const portfolio_call *c, const run_box *box,
+                        bl_cost_box *cost, berth_status st, const berth_obstacle *why) {
   char text[1024];
-  snprintf(text, sizeof text, "%s", berth_errmsg(bl_ctx(L))); /* the bound may have a message of its own */
+  /* the bound may have a message of its own */
+  snprintf(text, sizeof text, "%s", berth_errmsg(bl_ctx(L)));
   if (box->p) {
     push_rows(L, c, box->p, cost, box->cost);
     bl_set_bool(L, "interrupted", st == BERTH_EINTERRUPT);

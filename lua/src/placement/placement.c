@@ -10,15 +10,19 @@ static void release_placement(void *box) {
   berth_cost_release(p->cost);
 }
 
-bl_placement_box *bl_new_placement(lua_State *L) { return bl_new(L, &bl_placement_class, sizeof(bl_placement_box)); }
+bl_placement_box *bl_new_placement(lua_State *L) {
+  return bl_new(L, &bl_placement_class, sizeof(bl_placement_box));
+}
 
 berth_placement *bl_check_placement(lua_State *L, int i, const char *fn, const char *what) {
   return ((bl_placement_box *)bl_check(L, i, &bl_placement_class, fn, what))->placement;
 }
 
-static berth_placement *self(lua_State *L, const char *fn) { return bl_check_placement(L, 1, fn, "self"); }
+static berth_placement *self(lua_State *L, const char *fn) {
+  return bl_check_placement(L, 1, fn, "self");
+}
 
-/* ---- from an array ---------------------------------------------------------------------- */
+/* ---- from an array ---- */
 
 /* placement(devices, { sequence, placer, estimate }) */
 static int placement_new(lua_State *L) {
@@ -32,12 +36,14 @@ static int placement_new(lua_State *L) {
   int32_t *device;
   device = bl_to_ids(L, 1, &w, "devices", n, INT32_MAX, "device");
   int32_t m;
-  if (bl_get_array(L, t, &w, "sequence", &m)) sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
+  if (bl_get_array(L, t, &w, "sequence", &m))
+    sequence = bl_to_ids(L, -1, &w, "sequence", n, n, "op");
   const char *placer;
   placer = t ? bl_get_string(L, t, &w, "placer") : NULL;
   bl_get_quantity(L, t, &w, "estimate", BERTH_SECONDS, &estimate);
   bl_placement_box *box = bl_new_placement(L);
-  berth_status st = berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);
+  berth_status st =
+      berth_placement_new(bl_ctx(L), n, device, sequence, placer, estimate, &box->placement);
   if (st != BERTH_OK) return bl_refused(L, w.fn, st);
   bl_track(L);
   return 1;
@@ -47,21 +53,25 @@ static int wrong_length(lua_State *L, const bl_where *w, const char *key, int go
   return bl_wrong(L, w, key, "places %d ops, but the graph has %d", got, expected);
 }
 
-const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w, const char *key) {
-  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
+const int32_t *bl_to_devices(lua_State *L, int i, berth_cost *cost, const bl_where *w,
+                             const char *key) {
+  int32_t n = berth_graph_ops(berth_cost_graph(cost)),
+          m = berth_topology_devices(berth_cost_topology(cost));
   if (bl_test(L, i, &bl_placement_class)) {
     berth_placement *p = bl_check_placement(L, i, w->fn, key);
     if (berth_placement_ops(p) != n) wrong_length(L, w, key, berth_placement_ops(p), n);
     return berth_placement_device(p);
   }
-  if (!lua_istable(L, i)) bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
+  if (!lua_istable(L, i))
+    bl_wrong(L, w, key, "expected a placement or an array of device ids, got %s", bl_kind(L, i));
   int32_t got = bl_to_length(L, i, w, key);
   if (got != n) wrong_length(L, w, key, got, n);
   return bl_to_ids(L, i, w, key, n, m, "device");
 }
 
 const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *out) {
-  int32_t n = berth_graph_ops(berth_cost_graph(cost)), m = berth_topology_devices(berth_cost_topology(cost));
+  int32_t n = berth_graph_ops(berth_cost_graph(cost)),
+          m = berth_topology_devices(berth_cost_topology(cost));
   if ((int32_t)lua_rawlen(L, i) != n) return NULL;
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, i, k + 1);
@@ -73,7 +83,7 @@ const int32_t *bl_fill_devices(lua_State *L, int i, berth_cost *cost, int32_t *o
   return out;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int get_device(lua_State *L) {
   const berth_placement *p = self(L, "placement[op]");
@@ -123,11 +133,14 @@ static void build_finish(lua_State *L) {
 }
 
 static int get_start(lua_State *L) {
-  return berth_placement_start(self(L, "placement.start")) ? bl_cached(L, 1, "start", build_start) : 0;
+  return berth_placement_start(self(L, "placement.start")) ? bl_cached(L, 1, "start", build_start)
+                                                           : 0;
 }
 
 static int get_finish(lua_State *L) {
-  return berth_placement_finish(self(L, "placement.finish")) ? bl_cached(L, 1, "finish", build_finish) : 0;
+  return berth_placement_finish(self(L, "placement.finish"))
+             ? bl_cached(L, 1, "finish", build_finish)
+             : 0;
 }
 
 static int devices(lua_State *L) {
@@ -175,7 +188,8 @@ static int to_string(lua_State *L) {
   int used = count_used(L, p);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "placement: %d ops on %d device%s", (int)berth_placement_ops(p), used, used == 1 ? "" : "s");
+  bl_add_format(&b, "placement: %d ops on %d device%s", (int)berth_placement_ops(p), used,
+                used == 1 ? "" : "s");
   if (!isnan(estimate)) {
     luaL_addstring(&b, ", estimate ");
     bl_add_quantity(&b, estimate, BERTH_SECONDS);
@@ -185,18 +199,25 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "placer", get_placer }, { "estimate", get_estimate }, { "links", get_links },
-                                   { "bound", get_bound },   { "start", get_start },
-                                   { "finish", get_finish }, { NULL, NULL } };
-static const luaL_Reg methods[] = { { "devices", devices }, { "sequence", sequence }, { "save", bl_placement_save },
-                                    { "to_string", bl_placement_to_string }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "placer", get_placer },
+                                   { "estimate", get_estimate },
+                                   { "links", get_links },
+                                   { "bound", get_bound },
+                                   { "start", get_start },
+                                   { "finish", get_finish },
+                                   { NULL, NULL } };
+static const luaL_Reg methods[] = { { "devices", devices },
+                                    { "sequence", sequence },
+                                    { "save", bl_placement_save },
+                                    { "to_string", bl_placement_to_string },
+                                    { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_placement_class = {
   .name = "placement", .key = "berth.placement", .release = release_placement, .methods = methods,
   .fields = fields, .meta = meta, .item = get_device
 };
 
-/* ---- placing ---------------------------------------------------------------------------- */
+/* ---- placing ---- */
 
 int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
   if (st != BERTH_EINFEASIBLE) return 0;
@@ -207,10 +228,12 @@ int bl_push_obstacle(lua_State *L, berth_status st, const berth_obstacle *why) {
   return 1;
 }
 
-const bl_table bl_place_tables[] = { berth_place_option_table, bl_cost_option, berth_search_option_table, NULL };
+const bl_table bl_place_tables[] = { berth_place_option_table, bl_cost_option,
+                                     berth_search_option_table, NULL };
 
 /* "" is the form without a name. */
-static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer, berth_place_options *o) {
+static void read_variant(lua_State *L, int t, const bl_where *w, const char *placer,
+                         berth_place_options *o) {
   const char *wanted = t ? bl_get_string(L, t, w, "variant") : NULL;
   const berth_placer *p = berth_placer_find(placer);
   char legal[200] = "";
@@ -229,13 +252,15 @@ static void read_variant(lua_State *L, int t, const bl_where *w, const char *pla
 /* An array of the favourite child of each op; 0 or false: none. The one at the top of the stack. */
 static const int32_t *read_favourite(lua_State *L, const bl_where *w, int32_t n) {
   if ((int32_t)lua_rawlen(L, -1) != n) {
-    bl_wrong(L, w, "favourites", "has %d entries, expected %d (one per op)", (int)lua_rawlen(L, -1), (int)n);
+    bl_wrong(L, w, "favourites", "has %d entries, expected %d (one per op)", (int)lua_rawlen(L, -1),
+             (int)n);
   }
   int32_t *child = bl_scratch(L, (size_t)n, sizeof *child);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, -2, k + 1);
     child[k] = BERTH_NONE;
-    if (lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) != 0 : !lua_isboolean(L, -1) || lua_toboolean(L, -1)) {
+    if (lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) != 0
+                                       : !lua_isboolean(L, -1) || lua_toboolean(L, -1)) {
       const char *name = lua_pushfstring(L, "favourites[%d]", (int)k + 1);
       child[k] = bl_to_id(L, -2, w, name, n, "op");
       lua_pop(L, 1);
@@ -246,7 +271,8 @@ static const int32_t *read_favourite(lua_State *L, const bl_where *w, int32_t n)
 }
 
 /* Leaves what it needs on the stack. */
-static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, berth_place_options *o) {
+static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n,
+                            berth_place_options *o) {
   const berth_option *option = berth_option_find(berth_place_option_table(), "favourites");
   if (!t) return;
   lua_getfield(L, t, "favourites");
@@ -263,15 +289,18 @@ static void read_favourites(lua_State *L, int t, const bl_where *w, int32_t n, b
   lua_pop(L, 1);
 }
 
-void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const char *placer,
-                      berth_place_options *o) {
+void bl_place_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                      const char *placer, berth_place_options *o) {
   *o = berth_place_default(berth_cost_graph(cost));
   read_variant(L, t, w, placer, o);
-  if (strncmp(o->variant, "baechi", 6) == 0) o->memory = BERTH_MEMORY_TOTAL; /* what the published placers count */
+  /* what the published placers count */
+  if (strncmp(o->variant, "baechi", 6) == 0) o->memory = BERTH_MEMORY_TOTAL;
   bl_read_options(L, t, w, berth_place_option_table(), o);
   if (t) {
     lua_getfield(L, t, "device");
-    if (!lua_isnil(L, -1)) o->device = bl_to_id(L, -1, w, "device", berth_topology_devices(berth_cost_topology(cost)), "device");
+    if (!lua_isnil(L, -1))
+      o->device =
+          bl_to_id(L, -1, w, "device", berth_topology_devices(berth_cost_topology(cost)), "device");
     lua_pop(L, 1);
   }
   read_favourites(L, t, w, berth_graph_ops(berth_cost_graph(cost)), o);
@@ -283,10 +312,12 @@ static const char *read_placer(lua_State *L, int i, const bl_where *w, bl_policy
     bl_policy_read(L, i, 1, w, policy);
     return "policy";
   }
-  if (lua_type(L, i) != LUA_TSTRING) bl_wrong(L, w, "placer", "expected a name or a policy, got %s", bl_kind(L, i));
+  if (lua_type(L, i) != LUA_TSTRING)
+    bl_wrong(L, w, "placer", "expected a name or a policy, got %s", bl_kind(L, i));
   const berth_placer *p = berth_placer_find(lua_tostring(L, i));
   if (p && strcmp(p->name, "policy") != 0) return p->name;
-  bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names", lua_tostring(L, i));
+  bl_wrong(L, w, "placer", "\"%s\" is unknown; berth.placers() lists the names",
+           lua_tostring(L, i));
   return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* Type "ps_policy": the core's schedulers of workers and parameter servers that decide slot by slot. */
+/* Type "ps_policy": the core's schedulers of workers and parameter servers that decide slot by
+ * slot. */
 #include "ps.h"
 
 static void release(void *box) { berth_ps_scheduler_release(((bl_ps_policy_box *)box)->scheduler); }
@@ -6,29 +7,33 @@ static berth_ps_scheduler *self(lua_State *L, const char *fn) {
   return ((bl_ps_policy_box *)bl_self(L, &bl_ps_policy_class, fn))->scheduler;
 }
 
-/* ---- making ---------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
-typedef berth_status (*maker)(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out);
+typedef berth_status (*maker)(lua_State *L, berth_ps *p, const bl_where *w,
+                              berth_ps_scheduler **out);
 
 const bl_table bl_ps_fifo_tables[] = { berth_ps_fifo_option_table, NULL };
 const bl_table bl_ps_dorm_tables[] = { berth_ps_dorm_option_table, NULL };
 const bl_table bl_ps_optimus_tables[] = { berth_ps_optimus_option_table, NULL };
 
 /* Each reads its options, a table or nil at 3. */
-static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+static berth_status make_fifo(lua_State *L, berth_ps *p, const bl_where *w,
+                              berth_ps_scheduler **out) {
   berth_ps_fifo_options o = berth_ps_fifo_default();
   bl_read_options(L, bl_option_table(L, 3, w, bl_ps_fifo_tables), w, berth_ps_fifo_option_table(),
                   &o);
   return berth_ps_fifo_new(p, &o, out);
 }
 
-static berth_status make_drf(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+static berth_status make_drf(lua_State *L, berth_ps *p, const bl_where *w,
+                             berth_ps_scheduler **out) {
   static const bl_table none[] = { NULL };
   bl_option_table(L, 3, w, none);
   return berth_ps_drf_new(p, out);
 }
 
-static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w,
+                              berth_ps_scheduler **out) {
   berth_ps_dorm_options o = berth_ps_dorm_default();
   bl_read_options(L, bl_option_table(L, 3, w, bl_ps_dorm_tables), w, berth_ps_dorm_option_table(),
                   &o);
@@ -39,14 +44,16 @@ static berth_status make_dorm(lua_State *L, berth_ps *p, const bl_where *w, bert
 static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *w, int32_t jobs) {
   int32_t n;
   if (!bl_get_array(L, t, w, "fit", &n)) return NULL;
-  if (n != jobs) bl_wrong(L, w, "fit", "has %d entries, expected %d (one per job)", (int)n, (int)jobs);
+  if (n != jobs)
+    bl_wrong(L, w, "fit", "has %d entries, expected %d (one per job)", (int)n, (int)jobs);
   int at = lua_gettop(L);
   berth_ps_speed_fit *fit = bl_scratch(L, (size_t)n, sizeof *fit);
   for (int32_t j = 0; j < n; j++) {
     bl_where item = { w->fn, "fit", (int)j + 1 };
     int top = lua_gettop(L);
     lua_rawgeti(L, at, j + 1);
-    if (!lua_istable(L, top + 1)) bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, top + 1));
+    if (!lua_istable(L, top + 1))
+      bl_wrong(L, &item, NULL, "expected an array, got %s", bl_kind(L, top + 1));
     const double *theta = bl_to_numbers(L, top + 1, &item, NULL, 5, "term");
     for (int k = 0; k < 5; k++) fit[j].theta[k] = theta[k];
     lua_settop(L, top);
@@ -54,7 +61,8 @@ static const berth_ps_speed_fit *read_fits(lua_State *L, int t, const bl_where *
   return fit;
 }
 
-static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w, berth_ps_scheduler **out) {
+static berth_status make_optimus(lua_State *L, berth_ps *p, const bl_where *w,
+                                 berth_ps_scheduler **out) {
   berth_ps_optimus_options o = berth_ps_optimus_default();
   int t = bl_option_table(L, 3, w, bl_ps_optimus_tables);
   o.fit = read_fits(L, t, w, berth_ps_jobs(p));
@@ -87,7 +95,8 @@ static int ps_speed_fit(lua_State *L) {
   static const char *const keys[] = { "workers", "servers", "speed" };
   lua_settop(L, 4);
   for (int k = 0; k < 3; k++)
-    if (!lua_istable(L, k + 2)) bl_wrong(L, &w, keys[k], "expected an array, got %s", bl_kind(L, k + 2));
+    if (!lua_istable(L, k + 2))
+      bl_wrong(L, &w, keys[k], "expected an array, got %s", bl_kind(L, k + 2));
   int32_t n = bl_to_length(L, 2, &w, "workers");
   const double *workers;
   workers = bl_to_numbers(L, 2, &w, "workers", n, "measurement");
@@ -126,4 +135,6 @@ const bl_class bl_ps_policy_class = {
   .meta = meta
 };
 
-const luaL_Reg bl_ps_policy_functions[] = { { "ps_policy", ps_policy }, { "ps_speed_fit", ps_speed_fit }, { NULL, NULL } };
+const luaL_Reg bl_ps_policy_functions[] = { { "ps_policy", ps_policy },
+                                            { "ps_speed_fit", ps_speed_fit },
+                                            { NULL, NULL } };

@@ -1,11 +1,14 @@
-/* Type "ps": training jobs of workers and parameter servers, and the cluster that they will come to. */
+/* Type "ps": training jobs of workers and parameter servers, and the cluster that they will come
+ * to. */
 #include "ps.h"
 #include <math.h>
 
 static void release(void *box) { berth_ps_release(((bl_ps_box *)box)->ps); }
-static berth_ps *self(lua_State *L, const char *fn) { return ((bl_ps_box *)bl_self(L, &bl_ps_class, fn))->ps; }
+static berth_ps *self(lua_State *L, const char *fn) {
+  return ((bl_ps_box *)bl_self(L, &bl_ps_class, fn))->ps;
+}
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 typedef struct number_field {
   const char *key;
@@ -14,26 +17,36 @@ typedef struct number_field {
 } number_field;
 
 static const number_field fields_of_jobs[] = {
-  { "epochs", offsetof(berth_ps_job, epochs), true },   { "samples", offsetof(berth_ps_job, samples), true },
-  { "tau", offsetof(berth_ps_job, tau), true },         { "bytes", offsetof(berth_ps_job, bytes), true },
-  { "ratio", offsetof(berth_ps_job, ratio), true },     { "inside", offsetof(berth_ps_job, inside), true },
-  { "across", offsetof(berth_ps_job, across), true },   { "rack", offsetof(berth_ps_job, rack), false },
-  { "importance", offsetof(berth_ps_job, importance), true }, { "urgency", offsetof(berth_ps_job, urgency), true },
-  { "target", offsetof(berth_ps_job, target), true },   { "moving", offsetof(berth_ps_job, moving), false },
+  { "epochs", offsetof(berth_ps_job, epochs), true },
+  { "samples", offsetof(berth_ps_job, samples), true },
+  { "tau", offsetof(berth_ps_job, tau), true },
+  { "bytes", offsetof(berth_ps_job, bytes), true },
+  { "ratio", offsetof(berth_ps_job, ratio), true },
+  { "inside", offsetof(berth_ps_job, inside), true },
+  { "across", offsetof(berth_ps_job, across), true },
+  { "rack", offsetof(berth_ps_job, rack), false },
+  { "importance", offsetof(berth_ps_job, importance), true },
+  { "urgency", offsetof(berth_ps_job, urgency), true },
+  { "target", offsetof(berth_ps_job, target), true },
+  { "moving", offsetof(berth_ps_job, moving), false },
 };
 
-static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources, double *out) {
+static void read_demand(lua_State *L, int t, const bl_where *w, const char *key, int32_t resources,
+                        double *out) {
   int32_t n;
   if (!bl_get_array(L, t, w, key, &n)) bl_wrong(L, w, key, "is missing");
   const double *x = bl_to_numbers(L, lua_gettop(L), w, key, resources, "resource");
   for (int32_t r = 0; r < resources; r++) out[r] = x[r];
 }
 
-static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_options *o, berth_ps_job *job) {
+static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_options *o,
+                     berth_ps_job *job) {
   *job = (berth_ps_job){ 0 };
   if (!lua_istable(L, t)) bl_wrong(L, w, NULL, "expected a table, got %s", bl_kind(L, t));
-  if (!bl_get_whole(L, t, w, "arrival", 0, INT32_MAX, &job->arrival)) bl_wrong(L, w, "arrival", "is missing");
-  if (!bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &job->batch)) bl_wrong(L, w, "batch", "is missing");
+  if (!bl_get_whole(L, t, w, "arrival", 0, INT32_MAX, &job->arrival))
+    bl_wrong(L, w, "arrival", "is missing");
+  if (!bl_get_whole(L, t, w, "batch", 1, INT32_MAX, &job->batch))
+    bl_wrong(L, w, "batch", "is missing");
   for (size_t k = 0; k < sizeof fields_of_jobs / sizeof *fields_of_jobs; k++) {
     const number_field *f = &fields_of_jobs[k];
     lua_getfield(L, t, f->key);
@@ -45,7 +58,8 @@ static void read_job(lua_State *L, int t, const bl_where *w, const berth_ps_opti
   read_demand(L, t, w, "server", o->resources, job->server);
 }
 
-static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const berth_ps_options *o, int32_t *n) {
+static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const berth_ps_options *o,
+                               int32_t *n) {
   if (!lua_istable(L, i)) bl_wrong(L, w, "jobs", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "jobs");
   berth_ps_job *jobs = bl_scratch(L, (size_t)*n, sizeof *jobs);
@@ -62,7 +76,8 @@ static berth_ps_job *read_jobs(lua_State *L, int i, const bl_where *w, const ber
 static int32_t *read_racks(lua_State *L, int t, const bl_where *w, int32_t machines) {
   int32_t n;
   if (!bl_get_array(L, t, w, "rack", &n)) return NULL;
-  if (n != machines) bl_wrong(L, w, "rack", "has %d entries, expected %d (one per machine)", (int)n, (int)machines);
+  if (n != machines)
+    bl_wrong(L, w, "rack", "has %d entries, expected %d (one per machine)", (int)n, (int)machines);
   int at = lua_gettop(L);
   int32_t *rack = bl_scratch(L, (size_t)n, sizeof *rack);
   for (int32_t m = 0; m < n; m++) {
@@ -91,7 +106,8 @@ static berth_ps_options read_options(lua_State *L, int i, const bl_where *w) {
   return o;
 }
 
-/* ps(jobs, { machines, resources, slots, capacity = [machines * resources], rack = [machines], slot_seconds, comm }): object */
+/* ps(jobs, { machines, resources, slots, capacity = [machines * resources], rack = [machines],
+ * slot_seconds, comm }): object */
 static int ps(lua_State *L) {
   static const bl_where w = { "berth.pdors.problem", NULL, 0 };
   lua_settop(L, 2);
@@ -107,7 +123,7 @@ static int ps(lua_State *L) {
   return 1;
 }
 
-/* ---- places ----------------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p) {
   return bl_to_id(L, i, w, "job", berth_ps_jobs(p), "job");
@@ -120,7 +136,8 @@ static int32_t count_at(lua_State *L, int t, const bl_where *w, int k, const cha
   return n;
 }
 
-berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth_ps *p, int32_t *n) {
+berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth_ps *p,
+                             int32_t *n) {
   int32_t machines = berth_ps_options_of(p)->machines;
   if (!lua_istable(L, i)) bl_wrong(L, w, "places", "expected an array, got %s", bl_kind(L, i));
   *n = bl_to_length(L, i, w, "places");
@@ -129,7 +146,8 @@ berth_ps_place *bl_to_places(lua_State *L, int i, const bl_where *w, const berth
     bl_where item = { w->fn, "places", (int)k + 1 };
     int t = lua_gettop(L) + 1;
     lua_rawgeti(L, i, k + 1);
-    if (!lua_istable(L, t)) bl_wrong(L, &item, NULL, "expected { machine, workers, servers }, got %s", bl_kind(L, t));
+    if (!lua_istable(L, t))
+      bl_wrong(L, &item, NULL, "expected { machine, workers, servers }, got %s", bl_kind(L, t));
     lua_rawgeti(L, t, 1);
     out[k].machine = bl_to_id(L, -1, &item, "machine", machines, "machine");
     lua_pop(L, 1);
@@ -163,7 +181,7 @@ void bl_push_amounts(lua_State *L, const berth_ps *p, const double *x) {
   }
 }
 
-/* ---- what is ------------------------------------------------------------------------------------------ */
+/* ---- what is ---- */
 
 static int job(lua_State *L) {
   static const bl_where w = { "problem:job", NULL, 0 };
@@ -174,7 +192,8 @@ static int job(lua_State *L) {
   bl_set_count(L, "arrival", j->arrival);
   bl_set_count(L, "batch", j->batch);
   for (size_t k = 0; k < sizeof fields_of_jobs / sizeof *fields_of_jobs; k++)
-    bl_set_number(L, fields_of_jobs[k].key, *(const double *)((const char *)j + fields_of_jobs[k].offset));
+    bl_set_number(L, fields_of_jobs[k].key,
+                  *(const double *)((const char *)j + fields_of_jobs[k].offset));
   bl_push_numbers(L, resources, j->worker);
   lua_setfield(L, -2, "worker");
   bl_push_numbers(L, resources, j->server);
@@ -196,7 +215,8 @@ static int speed(lua_State *L) {
 static int utility(lua_State *L) {
   static const bl_where w = { "problem:utility", NULL, 0 };
   berth_ps *p = self(L, w.fn);
-  lua_pushnumber(L, berth_ps_utility(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)), bl_to_number(L, 3, &w, "slots")));
+  lua_pushnumber(L, berth_ps_utility(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)),
+                                     bl_to_number(L, 3, &w, "slots")));
   return 1;
 }
 
@@ -206,7 +226,8 @@ static int worker_slots(lua_State *L) {
   berth_ps *p = self(L, w.fn);
   double bandwidth = bl_to_number(L, 3, &w, "bandwidth");
   if (!(bandwidth > 0)) bl_wrong(L, &w, "bandwidth", "expected a number above 0");
-  lua_pushnumber(L, berth_ps_worker_slots(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)), bandwidth));
+  lua_pushnumber(L,
+                 berth_ps_worker_slots(berth_ps_job_at(p, bl_to_ps_job(L, 2, &w, p)), bandwidth));
   return 1;
 }
 
@@ -245,15 +266,20 @@ static int jobs_of(lua_State *L) {
 static int to_string(lua_State *L) {
   const berth_ps *p = self(L, "tostring");
   const berth_ps_options *o = berth_ps_options_of(p);
-  lua_pushfstring(L, "problem: %d jobs, %d machines, %d slots", (int)berth_ps_jobs(p), (int)o->machines, (int)o->slots);
+  lua_pushfstring(L, "problem: %d jobs, %d machines, %d slots", (int)berth_ps_jobs(p),
+                  (int)o->machines, (int)o->slots);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "job", job }, { "speed", speed }, { "utility", utility }, { "worker_slots", worker_slots },
+static const luaL_Reg methods[] = { { "job", job },           { "speed", speed },
+                                    { "utility", utility },   { "worker_slots", worker_slots },
                                     { "capacity", capacity }, { NULL, NULL } };
-static const luaL_Reg fields[] = { { "machines", machines_of }, { "resources", resources_of }, { "slots", slots_of },
-                                   { "slot_seconds", slot_seconds_of }, { "comm", comm_of }, { NULL, NULL } };
-static const luaL_Reg meta[] = { { "__len", jobs_of }, { "__tostring", to_string }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "machines", machines_of }, { "resources", resources_of },
+                                   { "slots", slots_of },       { "slot_seconds", slot_seconds_of },
+                                   { "comm", comm_of },         { NULL, NULL } };
+static const luaL_Reg meta[] = { { "__len", jobs_of },
+                                 { "__tostring", to_string },
+                                 { NULL, NULL } };
 const bl_class bl_ps_class = {
   .name = "problem", .key = "berth.problem", .release = release, .methods = methods,
   .fields = fields, .meta = meta

@@ -22,7 +22,8 @@ typedef struct bl_ps_policy_box {
 } bl_ps_policy_box;
 
 extern const bl_class bl_ps_class, bl_ps_run_class, bl_ps_policy_class, bl_pdors_class;
-extern const luaL_Reg bl_ps_functions[], bl_ps_run_functions[], bl_ps_policy_functions[], bl_pdors_functions[];
+extern const luaL_Reg bl_ps_functions[], bl_ps_run_functions[], bl_ps_policy_functions[],
+    bl_pdors_functions[];
 
 /** A job of p, from 0. */
 int32_t bl_to_ps_job(lua_State *L, int i, const bl_where *w, const berth_ps *p);

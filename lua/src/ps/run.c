@@ -4,7 +4,9 @@
 #include <math.h>
 
 static void release(void *box) { berth_ps_run_release(((bl_ps_run_box *)box)->run); }
-static berth_ps_run *self(lua_State *L, const char *fn) { return ((bl_ps_run_box *)bl_self(L, &bl_ps_run_class, fn))->run; }
+static berth_ps_run *self(lua_State *L, const char *fn) {
+  return ((bl_ps_run_box *)bl_self(L, &bl_ps_run_class, fn))->run;
+}
 static berth_ps *problem(const berth_ps_run *r) { return berth_ps_run_problem(r); }
 
 /* ps_run(problem): object */
@@ -17,7 +19,7 @@ static int ps_run(lua_State *L) {
   return 1;
 }
 
-/* ---- policies in Lua ----------------------------------------------------------------------------- */
+/* ---- policies in Lua ---- */
 
 static berth_status call_arrival(void *ud, berth_ps_run *r, int32_t job) {
   (void)r;
@@ -36,10 +38,13 @@ static berth_status call_slot(void *ud, berth_ps_run *r, int32_t slot) {
 static berth_ps_policy to_policy(lua_State *L, int i, const bl_where *w, bl_events *e) {
   static const char *const names[] = { "arrival", "finish", "slot", NULL };
   if (bl_test(L, i, &bl_pdors_class))
-    return berth_pdors_policy(((bl_pdors_box *)bl_check(L, i, &bl_pdors_class, w->fn, "policy"))->pdors);
+    return berth_pdors_policy(
+        ((bl_pdors_box *)bl_check(L, i, &bl_pdors_class, w->fn, "policy"))->pdors);
   if (bl_test(L, i, &bl_ps_policy_class))
-    return berth_ps_scheduler_policy(((bl_ps_policy_box *)bl_check(L, i, &bl_ps_policy_class, w->fn, "policy"))->scheduler);
-  if (!lua_istable(L, i)) bl_wrong(L, w, "policy", "expected a policy or a table of functions, got %s", bl_kind(L, i));
+    return berth_ps_scheduler_policy(
+        ((bl_ps_policy_box *)bl_check(L, i, &bl_ps_policy_class, w->fn, "policy"))->scheduler);
+  if (!lua_istable(L, i))
+    bl_wrong(L, w, "policy", "expected a policy or a table of functions, got %s", bl_kind(L, i));
   *e = bl_read_events(L, i, w, names);
   return (berth_ps_policy){ call_arrival, call_finish, call_slot, e };
 }
@@ -57,13 +62,14 @@ static int play(lua_State *L) {
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, w.fn, st);
 }
 
-/* ---- decisions -------------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 static int decided(lua_State *L, const char *fn, berth_status st) {
   return st == BERTH_OK ? bl_done(L, st) : bl_refused(L, fn, st);
 }
 
-/* assign(job, { { machine, workers, servers }, ... }): true; what does not fit: nil, message, code */
+/* assign(job, { { machine, workers, servers }, ... }): true; what does not fit: nil, message,
+ * code */
 static int assign(lua_State *L) {
   static const bl_where w = { "run:assign", NULL, 0 };
   berth_ps_run *r = self(L, w.fn);
@@ -81,7 +87,7 @@ static int refuse(lua_State *L) {
   return decided(L, w.fn, berth_ps_refuse(r, id, (int32_t)cause));
 }
 
-/* ---- what is ------------------------------------------------------------------------------------------ */
+/* ---- what is ---- */
 
 static int active(lua_State *L) {
   berth_ps_run *r = self(L, "run:active");
@@ -149,7 +155,9 @@ static void set_places(lua_State *L, int32_t n, const berth_ps_place *place) {
   for (int k = 0; k < 3; k++) {
     lua_createtable(L, n, 0);
     for (int32_t i = 0; i < n; i++) {
-      lua_pushinteger(L, k == 0 ? place[i].machine + 1 : k == 1 ? place[i].workers : place[i].servers);
+      lua_pushinteger(L, k == 0   ? place[i].machine + 1
+                         : k == 1 ? place[i].workers
+                                  : place[i].servers);
       lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, keys[k]);
@@ -205,16 +213,17 @@ static int to_string(lua_State *L) {
   berth_ps_report x = berth_ps_run_report(r);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "run: %d of %d jobs done, %d refused, utility %.6g", (int)x.done, (int)berth_ps_jobs(problem(r)),
-                (int)x.refused, x.utility);
+  bl_add_format(&b, "run: %d of %d jobs done, %d refused, utility %.6g", (int)x.done,
+                (int)berth_ps_jobs(problem(r)), (int)x.refused, x.utility);
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "play", play },         { "assign", assign },    { "refuse", refuse }, { "active", active },
-                                    { "left", left },         { "free", free_amounts }, { "places", places_of },
-                                    { "record", record },
-                                    { "log", log_of },        { "report", report },    { NULL, NULL } };
+static const luaL_Reg methods[] = {
+  { "play", play },  { "assign", assign },     { "refuse", refuse },    { "active", active },
+  { "left", left },  { "free", free_amounts }, { "places", places_of }, { "record", record },
+  { "log", log_of }, { "report", report },     { NULL, NULL }
+};
 static const luaL_Reg fields[] = { { "slot", slot_of }, { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_ps_run_class = {

@@ -2,7 +2,7 @@
 #include "ramp.h"
 #include <string.h>
 
-/* ---- clusters ---------------------------------------------------------------------------- */
+/* ---- clusters ---- */
 
 static void release_ramp(void *box) {
   bl_ramp_box *b = box;
@@ -11,7 +11,9 @@ static void release_ramp(void *box) {
   berth_ramp_release(b->ramp);
 }
 
-static bl_ramp_box *self_box(lua_State *L, const char *fn) { return bl_self(L, &bl_ramp_class, fn); }
+static bl_ramp_box *self_box(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_ramp_class, fn);
+}
 static berth_ramp *self(lua_State *L, const char *fn) { return self_box(L, fn)->ramp; }
 
 const bl_table bl_ramp_tables[] = { berth_ramp_option_table, NULL };
@@ -36,7 +38,8 @@ static int transfer(lua_State *L) {
   const berth_ramp *r = self(L, w.fn);
   int32_t src = bl_to_id(L, 2, &w, "from", berth_ramp_servers(r), "server");
   int32_t dst = bl_to_id(L, 3, &w, "to", berth_ramp_servers(r), "server");
-  lua_pushnumber(L, berth_ramp_transfer(r, src, dst, bl_to_quantity(L, 4, &w, "bytes", BERTH_BYTES)));
+  lua_pushnumber(L,
+                 berth_ramp_transfer(r, src, dst, bl_to_quantity(L, 4, &w, "bytes", BERTH_BYTES)));
   return 1;
 }
 
@@ -63,7 +66,7 @@ static int legal(lua_State *L) {
   return 1;
 }
 
-/* ---- plans ------------------------------------------------------------------------------- */
+/* ---- plans ---- */
 
 /* true and 1: busy; false and 0: free */
 static uint8_t to_mark(lua_State *L, const bl_where *w, const char *key, int32_t k) {
@@ -79,7 +82,8 @@ const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t serve
   int32_t n;
   if (!bl_get_array(L, t, w, "busy", &n)) return NULL;
   int at = lua_gettop(L);
-  if (n != servers) bl_wrong(L, w, "busy", "has %d entries, expected %d (one per server)", (int)n, (int)servers);
+  if (n != servers)
+    bl_wrong(L, w, "busy", "has %d entries, expected %d (one per server)", (int)n, (int)servers);
   uint8_t *busy = bl_scratch(L, (size_t)n, sizeof *busy);
   for (int32_t k = 0; k < n; k++) {
     lua_rawgeti(L, at, k + 1);
@@ -119,7 +123,8 @@ static int plan_to_string(lua_State *L) {
   step = number_of(L, "step");
   lua_getfield(L, 1, "servers");
   if (lua_isnil(L, -1)) {
-    lua_pushfstring(L, "ramp plan: not placed: op %d in %d pieces", (int)number_of(L, "op"), (int)pieces);
+    lua_pushfstring(L, "ramp plan: not placed: op %d in %d pieces", (int)number_of(L, "op"),
+                    (int)pieces);
     return 1;
   }
   luaL_Buffer b;
@@ -142,7 +147,8 @@ static void name_plan(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_t *servers, bool looked) {
+static void push_outcome(lua_State *L, const berth_ramp_outcome *o, const int32_t *servers,
+                         bool looked) {
   bool placed = o->cause == BERTH_RAMP_PLACED;
   lua_createtable(L, 0, 14);
   name_plan(L);
@@ -166,14 +172,15 @@ typedef struct Wish {
   int look;
 } Wish;
 
-static berth_status work(berth_ramp_planner *p, berth_ramp_model *m, const Wish *w, int32_t *servers, berth_ramp_outcome *o) {
+static berth_status work(berth_ramp_planner *p, berth_ramp_model *m, const Wish *w,
+                         int32_t *servers, berth_ramp_outcome *o) {
   if (!w->block) return berth_ramp_plan(p, m, w->most, w->busy, w->look, servers, o);
   return berth_ramp_plan_on(p, m, w->most, w->busy, w->n_block, w->block, w->look, servers, o);
 }
 
 /* A hook may close the cluster or plan on it: the planner is out of the box while it works. */
-static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *m, const Wish *w, int32_t *servers,
-                              berth_ramp_outcome *o) {
+static berth_status plan_with(lua_State *L, bl_ramp_box *box, berth_ramp_model *m, const Wish *w,
+                              int32_t *servers, berth_ramp_outcome *o) {
   berth_ramp_planner *p = box->planner;
   berth_status st = p ? BERTH_OK : berth_ramp_planner_new(box->ramp, &p);
   if (st != BERTH_OK) return st;
@@ -209,12 +216,13 @@ static int plan(lua_State *L) {
   read_block(L, t, &w, n, &wish);
   int32_t *servers = bl_scratch(L, (size_t)n, sizeof *servers);
   berth_status st;
-  if ((st = plan_with(L, box, m->model, &wish, servers, &o)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = plan_with(L, box, m->model, &wish, servers, &o)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   push_outcome(L, &o, servers, wish.look);
   return 1;
 }
 
-/* ---- models ------------------------------------------------------------------------------ */
+/* ---- models ---- */
 
 static void release_model(void *box) {
   bl_ramp_model_box *b = box;
@@ -227,7 +235,9 @@ static void release_model(void *box) {
 static const int32_t *read_order(lua_State *L, int t, const bl_where *w, const berth_graph *g) {
   int32_t n, ops = berth_graph_ops(g);
   if (!bl_get_array(L, t, w, "order", &n)) return NULL;
-  if (n != ops / 2) bl_wrong(L, w, "order", "has %d entries, expected %d (one per forward op)", (int)n, (int)(ops / 2));
+  if (n != ops / 2)
+    bl_wrong(L, w, "order", "has %d entries, expected %d (one per forward op)", (int)n,
+             (int)(ops / 2));
   return bl_to_ids(L, -1, w, "order", n, ops, "op");
 }
 
@@ -254,7 +264,8 @@ static int model(lua_State *L) {
   bl_ramp_model_box *box = bl_new(L, &bl_ramp_model_class, sizeof *box);
   int at = lua_gettop(L);
   berth_status st;
-  if ((st = berth_ramp_model_new(r, g, order, &box->model)) != BERTH_OK) return bl_refused(L, w.fn, st);
+  if ((st = berth_ramp_model_new(r, g, order, &box->model)) != BERTH_OK)
+    return bl_refused(L, w.fn, st);
   berth_graph_retain(box->graph = g);
   berth_ramp_retain(box->ramp = r);
   compat_getanchor(L, at);
@@ -267,7 +278,9 @@ static int model(lua_State *L) {
   return 1;
 }
 
-static bl_ramp_model_box *self_model(lua_State *L, const char *fn) { return bl_self(L, &bl_ramp_model_class, fn); }
+static bl_ramp_model_box *self_model(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_ramp_model_class, fn);
+}
 
 static int sequential(lua_State *L) {
   lua_pushnumber(L, berth_ramp_sequential(self_model(L, "ramp model.sequential")->model));
@@ -302,7 +315,8 @@ static int model_graph(lua_State *L) {
 static int model_ramp(lua_State *L) {
   bl_ramp_model_box *m = self_model(L, "ramp model.ramp");
   if (push_open(L, "ramp", &bl_ramp_class)) return 1;
-  berth_ramp_retain(((bl_ramp_box *)bl_new(L, &bl_ramp_class, sizeof(bl_ramp_box)))->ramp = m->ramp);
+  berth_ramp_retain(((bl_ramp_box *)bl_new(L, &bl_ramp_class, sizeof(bl_ramp_box)))->ramp =
+                        m->ramp);
   lua_pushvalue(L, -1);
   lua_setfield(L, -4, "ramp");
   return 1;
@@ -320,15 +334,16 @@ static int model_to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg model_fields[] = { { "sequential", sequential }, { "memory", model_memory }, { "bytes", model_bytes },
-                                         { "graph", model_graph },     { "ramp", model_ramp },     { NULL, NULL } };
+static const luaL_Reg model_fields[] = { { "sequential", sequential }, { "memory", model_memory },
+                                         { "bytes", model_bytes },     { "graph", model_graph },
+                                         { "ramp", model_ramp },       { NULL, NULL } };
 static const luaL_Reg model_meta[] = { { "__tostring", model_to_string }, { NULL, NULL } };
 const bl_class bl_ramp_model_class = {
   .name = "ramp model", .key = "berth.ramp_model", .release = release_model,
   .fields = model_fields, .meta = model_meta
 };
 
-/* ---- what a cluster is --------------------------------------------------------------------- */
+/* ---- what a cluster is ---- */
 
 static int servers_of(lua_State *L) {
   lua_pushinteger(L, berth_ramp_servers(self(L, "ramp.servers")));
@@ -364,8 +379,8 @@ static int to_string(lua_State *L) {
   const berth_ramp_options *o = berth_ramp_options_of(r);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "ramp: %d servers (%d groups x %d racks x %d), ", (int)berth_ramp_servers(r), (int)o->groups, (int)o->racks,
-                (int)o->slots);
+  bl_add_format(&b, "ramp: %d servers (%d groups x %d racks x %d), ", (int)berth_ramp_servers(r),
+                (int)o->groups, (int)o->racks, (int)o->slots);
   bl_add_quantity(&b, o->bandwidth, BERTH_BYTES_PER_SECOND);
   luaL_addstring(&b, " each, ");
   luaL_addstring(&b, o->compat ? "as published" : "exact");
@@ -373,9 +388,12 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "transfer", transfer }, { "collective", collective }, { "legal", legal },
-                                    { "model", model },       { "plan", plan },             { NULL, NULL } };
-static const luaL_Reg fields[] = { { "servers", servers_of }, { "compat", compat_of }, { "options", options_of }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "transfer", transfer }, { "collective", collective },
+                                    { "legal", legal },       { "model", model },
+                                    { "plan", plan },         { NULL, NULL } };
+static const luaL_Reg fields[] = {
+  { "servers", servers_of }, { "compat", compat_of }, { "options", options_of }, { NULL, NULL }
+};
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_ramp_class = {
   .name = "ramp", .key = "berth.ramp", .release = release_ramp, .methods = methods,

@@ -18,7 +18,8 @@ typedef struct bl_ramp_model_box {
 extern const bl_class bl_ramp_class, bl_ramp_model_class;
 extern const luaL_Reg bl_ramp_functions[];
 
-/** Marks of servers at key `busy` of the table at t: [servers], in scratch that stays on the stack; NULL: none given. */
+/** Marks of servers at key `busy` of the table at t: [servers], in scratch that stays on the stack;
+ * NULL: none given. */
 const uint8_t *bl_get_busy(lua_State *L, int t, const bl_where *w, int32_t servers);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- objectives -------------------------------------------------------------------------- */
+/* ---- objectives ---- */
 
 /* Called protected: (light userdata of the search, of the devices) -> value. */
 static int ask(lua_State *L) {
@@ -13,7 +13,8 @@ static int ask(lua_State *L) {
   bl_cost_box *cost = lua_touserdata(L, 4);
   lua_pushvalue(L, 3);
   bl_placement_box *box = bl_new_placement(L);
-  if (berth_placement_new(bl_ctx(L), berth_graph_ops(berth_cost_graph(cost->cost)), device, NULL, NULL, NAN, &box->placement)
+  if (berth_placement_new(bl_ctx(L), berth_graph_ops(berth_cost_graph(cost->cost)), device, NULL,
+                          NULL, NAN, &box->placement)
       != BERTH_OK) {
     lua_pushstring(L, berth_errmsg(bl_ctx(L)));
     return lua_error(L);
@@ -37,7 +38,10 @@ static berth_status call_objective(void *ud, const int32_t *device, double limit
   *out = lua_type(L, -1) == LUA_TNUMBER ? (double)lua_tonumber(L, -1) : NAN;
   if (!(*out > -INFINITY)) {
     snprintf(s->fault, sizeof s->fault, "the objective gave %s, expected a number%s",
-             lua_type(L, -1) != LUA_TNUMBER ? bl_kind(L, -1) : isnan(*out) ? "NaN" : "-inf", *out < 0 ? " above it" : "");
+             lua_type(L, -1) != LUA_TNUMBER ? bl_kind(L, -1)
+             : isnan(*out)                  ? "NaN"
+                                            : "-inf",
+             *out < 0 ? " above it" : "");
     return BERTH_ECALLBACK;
   }
   lua_pop(L, 1);
@@ -54,20 +58,23 @@ static void read_objective(lua_State *L, int t, const bl_where *w, bl_search *s)
   s->o.objective = &s->objective;
 }
 
-/* ---- options ------------------------------------------------------------------------------ */
+/* ---- options ---- */
 
-static void read_judge(lua_State *L, int t, const berth_cost *cost, const bl_where *w, bl_search *s) {
+static void read_judge(lua_State *L, int t, const berth_cost *cost, const bl_where *w,
+                       bl_search *s) {
   static const bl_where in_judge = { "berth.place: judge", NULL, 0 };
   lua_getfield(L, t, "judge");
   if (lua_isnil(L, -1)) return;
   int judge = lua_gettop(L);
-  if (!lua_istable(L, judge)) bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
+  if (!lua_istable(L, judge))
+    bl_wrong(L, w, "judge", "expected a table, got %s", bl_kind(L, judge));
   bl_check_options(L, judge, &in_judge, bl_judge_tables);
   s->judge = bl_judge_options(L, judge, &in_judge, cost);
   s->o.judge = &s->judge;
 }
 
-void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer, bl_search *s) {
+void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer,
+                    bl_search *s) {
   bool searches = berth_placer_reads(berth_placer_find(placer), "calls");
   s->o = berth_search_default();
   if (t) bl_read_options(L, t, w, berth_search_option_table(), &s->o);

@@ -15,7 +15,8 @@ typedef struct bl_search {
 } bl_search;
 
 /** Leaves what it needs on the stack. Reads nothing unless placer is one of them. */
-void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer, bl_search *s);
+void bl_search_read(lua_State *L, int t, const bl_where *w, berth_cost *cost, const char *placer,
+                    bl_search *s);
 /** Raises what the objective did wrong. */
 void bl_search_done(const bl_search *s, const char *fn, berth_status st);
 /** Pushes a message and "interrupted" and returns 2, if it was; else 0. */

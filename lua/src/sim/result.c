@@ -1,4 +1,5 @@
-/* Type "result": what the step simulator has recorded. Arrays become tables at the first access and stay with the object. */
+/* Type "result": what the step simulator has recorded. Arrays become tables at the first access and
+ * stay with the object. */
 #include "result.h"
 #include "sim_options.h"
 #include <math.h>
@@ -6,12 +7,20 @@
 
 static void release_result(void *box) { berth_result_release(((bl_result_box *)box)->result); }
 
-static bl_result_box *self_box(lua_State *L, const char *fn) { return bl_self(L, &bl_result_class, fn); }
+static bl_result_box *self_box(lua_State *L, const char *fn) {
+  return bl_self(L, &bl_result_class, fn);
+}
 static berth_result *self(lua_State *L, const char *fn) { return self_box(L, fn)->result; }
 
-static int32_t n_ops(const berth_result *r) { return berth_graph_ops(berth_cost_graph(berth_result_cost(r))); }
-static int32_t n_devices(const berth_result *r) { return berth_topology_devices(berth_cost_topology(berth_result_cost(r))); }
-static int32_t n_links(const berth_result *r) { return berth_topology_links(berth_cost_topology(berth_result_cost(r))); }
+static int32_t n_ops(const berth_result *r) {
+  return berth_graph_ops(berth_cost_graph(berth_result_cost(r)));
+}
+static int32_t n_devices(const berth_result *r) {
+  return berth_topology_devices(berth_cost_topology(berth_result_cost(r)));
+}
+static int32_t n_links(const berth_result *r) {
+  return berth_topology_links(berth_cost_topology(berth_result_cost(r)));
+}
 
 bl_result_box *bl_new_result(lua_State *L, int cost) {
   bl_result_box *box = bl_new(L, &bl_result_class, sizeof *box);
@@ -23,14 +32,18 @@ bl_result_box *bl_new_result(lua_State *L, int cost) {
   return box;
 }
 
-/* Noise and quanta change the times that the bound is made of. A memory bound holds for placements that fit. */
+/* Noise and quanta change the times that the bound is made of. A memory bound holds for placements
+ * that fit. */
 berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o) {
-  if (o->noise > 0 || o->quantum > 0 || !cost->cost) return BERTH_OK; /* a hook may have closed the cost */
+  /* a hook may have closed the cost */
+  if (o->noise > 0 || o->quantum > 0 || !cost->cost) return BERTH_OK;
   berth_oom oom;
   berth_bounds b;
-  berth_status st = bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory, o->param_multiple, o->links, &b,
-                 NULL);
-  if (st == BERTH_EINFEASIBLE) st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, o->links, &b, NULL);
+  berth_status st =
+      bl_bounds(cost, berth_result_oom(box->result, &oom) ? BERTH_MEMORY_NONE : o->memory,
+                o->param_multiple, o->links, &b, NULL);
+  if (st == BERTH_EINFEASIBLE)
+    st = bl_bounds(cost, BERTH_MEMORY_NONE, o->param_multiple, o->links, &b, NULL);
   if (st != BERTH_OK) return st == BERTH_ENOMEM ? st : BERTH_OK;
   box->bound = b.best;
   box->bound_name = b.name;
@@ -49,7 +62,7 @@ void bl_result_know(lua_State *L, int t, const bl_where *w, bl_result_box *box) 
   box->bound_name = box->given_name;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static int get_makespan(lua_State *L) {
   lua_pushnumber(L, berth_result_makespan(self(L, "result.makespan")));
@@ -85,7 +98,8 @@ static int get_gap(lua_State *L) {
 }
 
 static int get_memory(lua_State *L) {
-  lua_pushstring(L, berth_memory_choices()[berth_result_options(self(L, "result.memory"))->memory]->name);
+  lua_pushstring(
+      L, berth_memory_choices()[berth_result_options(self(L, "result.memory"))->memory]->name);
   return 1;
 }
 
@@ -101,7 +115,7 @@ static int get_cost(lua_State *L) {
   return 1;
 }
 
-/* ---- arrays ----------------------------------------------------------------------------- */
+/* ---- arrays ---- */
 
 #define ARRAY(NAME, COUNT, GET)                                                                   \
   static void build_##NAME(lua_State *L) {                                                        \
@@ -256,7 +270,7 @@ static int get_oom(lua_State *L) {
   return 1;
 }
 
-/* ---- methods ---------------------------------------------------------------------------- */
+/* ---- methods ---- */
 
 static int peak_ops(lua_State *L) {
   static const bl_where w = { "result:peak_ops", NULL, 0 };
@@ -280,7 +294,8 @@ static int memory_timeline(lua_State *L) {
   static const bl_where w = { "result:memory_timeline", NULL, 0 };
   const berth_result *r = self(L, w.fn);
   const double *time, *bytes;
-  int32_t n = berth_result_memory(r, bl_to_id(L, 2, &w, "device", n_devices(r), "device"), &time, &bytes);
+  int32_t n =
+      berth_result_memory(r, bl_to_id(L, 2, &w, "device", n_devices(r), "device"), &time, &bytes);
   bl_push_numbers(L, n, time);
   bl_push_numbers(L, n, bytes);
   return 2;
@@ -303,14 +318,28 @@ static int slack(lua_State *L) {
 
 /* to_table(): everything as plain tables */
 static int to_table(lua_State *L) {
-  static const luaL_Reg parts[] = {
-    { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
-    { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
-    { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
-    { "oom", get_oom },             { "memory", get_memory },       { "critical_path", critical_path },
-    { "options", get_options },     { "collectives", get_collectives }, { "communication", get_communication },
-    { "exposed", get_exposed },     { "overlapped", get_overlapped }, { "overlap", get_overlap }, { NULL, NULL }
-  };
+  static const luaL_Reg parts[] = { { "makespan", get_makespan },
+                                    { "bound", get_bound },
+                                    { "bound_name", get_bound_name },
+                                    { "gap", get_gap },
+                                    { "device", get_device },
+                                    { "start", get_start },
+                                    { "finish", get_finish },
+                                    { "busy", get_busy },
+                                    { "peak_memory", get_peak_memory },
+                                    { "peak_time", get_peak_time },
+                                    { "transfers", get_transfers },
+                                    { "links", get_links },
+                                    { "oom", get_oom },
+                                    { "memory", get_memory },
+                                    { "critical_path", critical_path },
+                                    { "options", get_options },
+                                    { "collectives", get_collectives },
+                                    { "communication", get_communication },
+                                    { "exposed", get_exposed },
+                                    { "overlapped", get_overlapped },
+                                    { "overlap", get_overlap },
+                                    { NULL, NULL } };
   self(L, "result:to_table");
   lua_settop(L, 1);
   lua_createtable(L, 0, 14);
@@ -323,7 +352,7 @@ static int to_table(lua_State *L) {
   return 1;
 }
 
-/* ---- one line --------------------------------------------------------------------------- */
+/* ---- one line ---- */
 
 static void add_devices(luaL_Buffer *b, const berth_result *r) {
   const double *busy = berth_result_busy(r);
@@ -341,18 +370,22 @@ static void add_bound(luaL_Buffer *b, const bl_result_box *box) {
   if (isnan(box->bound)) return;
   luaL_addstring(b, ", bound ");
   bl_add_quantity(b, box->bound, BERTH_SECONDS);
-  if (!isnan(gap)) bl_add_format(b, gap < 1e4 ? " (gap %.1f %%)" : " (gap %.3g %%)", 100 * (gap > 0 ? gap : 0));
+  if (!isnan(gap))
+    bl_add_format(b, gap < 1e4 ? " (gap %.1f %%)" : " (gap %.3g %%)", 100 * (gap > 0 ? gap : 0));
 }
 
 /* Every device has a name; ops may have one. */
 static void add_device(luaL_Buffer *b, const berth_result *r, int32_t device) {
   berth_device d;
-  if (berth_topology_device(berth_cost_topology(berth_result_cost(r)), device, &d) == BERTH_OK) luaL_addstring(b, d.name);
+  if (berth_topology_device(berth_cost_topology(berth_result_cost(r)), device, &d) == BERTH_OK)
+    luaL_addstring(b, d.name);
 }
 
 static void add_op_name(luaL_Buffer *b, const berth_result *r, int32_t op) {
   berth_op o;
-  if (berth_graph_op(berth_cost_graph(berth_result_cost(r)), op, &o) != BERTH_OK || !o.name || !*o.name) return;
+  if (berth_graph_op(berth_cost_graph(berth_result_cost(r)), op, &o) != BERTH_OK || !o.name
+      || !*o.name)
+    return;
   luaL_addstring(b, " \"");
   luaL_addstring(b, o.name);
   luaL_addstring(b, "\"");
@@ -396,17 +429,32 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg fields[] = {
-  { "makespan", get_makespan },   { "bound", get_bound },         { "bound_name", get_bound_name }, { "gap", get_gap },
-  { "device", get_device },       { "start", get_start },         { "finish", get_finish },         { "busy", get_busy },
-  { "peak_memory", get_peak_memory }, { "peak_time", get_peak_time }, { "transfers", get_transfers }, { "links", get_links },
-  { "oom", get_oom },             { "memory", get_memory },       { "cost", get_cost },             { "options", get_options },
-  { "collectives", get_collectives }, { "communication", get_communication }, { "exposed", get_exposed },
-  { "overlapped", get_overlapped }, { "overlap", get_overlap },   { NULL, NULL }
-};
+static const luaL_Reg fields[] = { { "makespan", get_makespan },
+                                   { "bound", get_bound },
+                                   { "bound_name", get_bound_name },
+                                   { "gap", get_gap },
+                                   { "device", get_device },
+                                   { "start", get_start },
+                                   { "finish", get_finish },
+                                   { "busy", get_busy },
+                                   { "peak_memory", get_peak_memory },
+                                   { "peak_time", get_peak_time },
+                                   { "transfers", get_transfers },
+                                   { "links", get_links },
+                                   { "oom", get_oom },
+                                   { "memory", get_memory },
+                                   { "cost", get_cost },
+                                   { "options", get_options },
+                                   { "collectives", get_collectives },
+                                   { "communication", get_communication },
+                                   { "exposed", get_exposed },
+                                   { "overlapped", get_overlapped },
+                                   { "overlap", get_overlap },
+                                   { NULL, NULL } };
 static const luaL_Reg methods[] = {
-  { "peak_ops", peak_ops },           { "memory_timeline", memory_timeline },  { "critical_path", critical_path },
-  { "slack", slack },                 { "to_table", to_table },                { "save_trace", bl_result_save_trace },
+  { "peak_ops", peak_ops },           { "memory_timeline", memory_timeline },
+  { "critical_path", critical_path }, { "slack", slack },
+  { "to_table", to_table },           { "save_trace", bl_result_save_trace },
   { "trace", bl_result_trace },       { NULL, NULL }
 };
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };

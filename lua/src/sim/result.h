@@ -15,7 +15,8 @@ typedef struct bl_result_box {
 bl_result_box *bl_new_result(lua_State *L, int cost);
 /** Takes a bound that is known already: { best, name } at t, if it is larger and memory held. */
 void bl_result_know(lua_State *L, int t, const bl_where *w, bl_result_box *box);
-/** Adds the lower bound, if one holds for a run with these options.  @return BERTH_OK, BERTH_ENOMEM */
+/** Adds the lower bound, if one holds for a run with these options. @return BERTH_OK,
+ * BERTH_ENOMEM */
 berth_status bl_result_bound(bl_result_box *box, bl_cost_box *cost, const berth_sim_options *o);
 
 #endif

@@ -17,7 +17,8 @@ static bool read_bound(lua_State *L, int t, const bl_where *w, int *known) {
     return yes != 0;
   }
   *known = lua_gettop(L);
-  if (!bl_get_quantity(L, *known, &inner, "best", BERTH_SECONDS, &best)) bl_wrong(L, &inner, "best", "is missing");
+  if (!bl_get_quantity(L, *known, &inner, "best", BERTH_SECONDS, &best))
+    bl_wrong(L, &inner, "best", "is missing");
   if (!bl_get_string(L, *known, &inner, "name")) bl_wrong(L, &inner, "name", "is missing");
   lua_pop(L, 1);
   return true;
@@ -50,10 +51,11 @@ static int simulate(lua_State *L) {
   return 1;
 }
 
-/* ---- many ------------------------------------------------------------------------------- */
+/* ---- many ---- */
 
 static int32_t count_placements(lua_State *L, int i, const bl_where *w) {
-  if (!lua_istable(L, i)) bl_wrong(L, w, "placements", "expected an array of placements, got %s", bl_kind(L, i));
+  if (!lua_istable(L, i))
+    bl_wrong(L, w, "placements", "expected an array of placements, got %s", bl_kind(L, i));
   return bl_to_length(L, i, w, "placements");
 }
 
@@ -113,7 +115,7 @@ static int simulate_batch(lua_State *L) {
   return push_summaries(L, k, out);
 }
 
-/* ---- again and again -------------------------------------------------------------------- */
+/* ---- again and again ---- */
 
 typedef struct runner_box {
   berth_sim *sim;
@@ -156,7 +158,8 @@ static int run(lua_State *L) {
   return 3;
 }
 
-/* simulator(graph, topology, options): function placement -> makespan, peak, op that ran out of memory or nothing */
+/* simulator(graph, topology, options): function placement -> makespan, peak, op that ran out of
+ * memory or nothing */
 static int simulator(lua_State *L) {
   static const bl_where w = { "berth.simulator", NULL, 0 };
   lua_settop(L, 3);
@@ -182,6 +185,7 @@ static int simulator(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg bl_sim_functions[] = {
-  { "simulate", simulate }, { "simulate_batch", simulate_batch }, { "simulator", simulator }, { NULL, NULL }
-};
+const luaL_Reg bl_sim_functions[] = { { "simulate", simulate },
+                                      { "simulate_batch", simulate_batch },
+                                      { "simulator", simulator },
+                                      { NULL, NULL } };

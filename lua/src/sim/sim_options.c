@@ -1,13 +1,16 @@
 /* The options of the step simulator from a Lua table. */
 #include "sim_options.h"
 
-BL_OWN_OPTIONS(cost_option, BL_OTHER("cost", "table", "none", "options of berth.cost that price the graph"))
+BL_OWN_OPTIONS(cost_option,
+               BL_OTHER("cost", "table", "none", "options of berth.cost that price the graph"))
 BL_OWN_OPTIONS(bound_option,
   BL_OTHER("bound", "boolean or table", "true", "false: no bound; { best =, name = }: also one "
                                                 "proved elsewhere"))
-BL_OWN_OPTIONS(threads_option, { .key = "threads", .type = BERTH_OPTION_WHOLE, .high = 4096,
-                                 .fallback = "one per core", .text = "threads that share the "
-                                                                     "work" })
+BL_OWN_OPTIONS(threads_option, { .key = "threads",
+                                 .type = BERTH_OPTION_WHOLE,
+                                 .high = 4096,
+                                 .fallback = "one per core",
+                                 .text = "threads that share the work" })
 
 const berth_option_table *bl_cost_option(void) { return cost_option(); }
 
@@ -16,23 +19,27 @@ const bl_table bl_run_tables[] = { berth_sim_option_table, bl_cost_option, NULL 
 const bl_table bl_judge_tables[] = { berth_sim_option_table, NULL };
 const bl_table bl_batch_tables[] = { berth_sim_option_table, bl_cost_option, threads_option, NULL };
 
-static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t n_ops, berth_sim_options *o) {
+static void read_arrays(lua_State *L, int t, const bl_where *w, int32_t n_ops,
+                        berth_sim_options *o) {
   int32_t n;
   if (bl_get_array(L, t, w, "rank", &n)) {
-    if (o->dispatch != BERTH_DISPATCH_STATIC) bl_wrong(L, w, "rank", "requires dispatch = \"static\"");
+    if (o->dispatch != BERTH_DISPATCH_STATIC)
+      bl_wrong(L, w, "rank", "requires dispatch = \"static\"");
     o->rank = bl_to_numbers(L, -1, w, "rank", n_ops, "op");
   } else if (o->dispatch == BERTH_DISPATCH_STATIC) {
     bl_wrong(L, w, "rank", "is missing: dispatch = \"static\" needs it");
   }
   if (bl_get_array(L, t, w, "sequence", &n)) {
-    if (o->dispatch != BERTH_DISPATCH_PLANNED) bl_wrong(L, w, "sequence", "requires dispatch = \"planned\"");
+    if (o->dispatch != BERTH_DISPATCH_PLANNED)
+      bl_wrong(L, w, "sequence", "requires dispatch = \"planned\"");
     o->sequence = bl_to_ids(L, -1, w, "sequence", n_ops, n_ops, "op");
   }
 }
 
 static void read_preset(lua_State *L, int t, const bl_where *w, berth_sim_options *o) {
   const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
-  if (preset && berth_sim_preset(bl_ctx(L), preset, o) != BERTH_OK) bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
+  if (preset && berth_sim_preset(bl_ctx(L), preset, o) != BERTH_OK)
+    bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
 }
 
 berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost) {
@@ -44,11 +51,14 @@ berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const
   return o;
 }
 
-berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p) {
+berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                                 const berth_placement *p) {
   berth_sim_options o = bl_judge_options(L, t, w, cost);
   if (o.dispatch == BERTH_DISPATCH_PLANNED && !o.sequence) {
     o.sequence = p ? berth_placement_sequence(p) : NULL;
-    if (!o.sequence) bl_wrong(L, w, "sequence", "is missing: dispatch = \"planned\" needs it and the placement has none");
+    if (!o.sequence)
+      bl_wrong(L, w, "sequence",
+               "is missing: dispatch = \"planned\" needs it and the placement has none");
   }
   return o;
 }

@@ -4,11 +4,13 @@
 
 #include "base/binding.h"
 
-extern const bl_table bl_sim_tables[], bl_run_tables[], bl_batch_tables[], bl_judge_tables[], bl_exec_tables[];
+extern const bl_table bl_sim_tables[], bl_run_tables[], bl_batch_tables[], bl_judge_tables[],
+    bl_exec_tables[];
 
 /** From the checked table at t (0: none); arrays stay in scratch on the stack.
  *  @param p gives `planned` its sequence; NULL: only the option does */
-berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost, const berth_placement *p);
+berth_sim_options bl_sim_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost,
+                                 const berth_placement *p);
 /** The same for placements that are not there yet: `planned` may do without a sequence. */
 berth_sim_options bl_judge_options(lua_State *L, int t, const bl_where *w, const berth_cost *cost);
 #endif

@@ -5,7 +5,8 @@ typedef struct tries_box {
   berth_sim *sim; /* NULL: closed */
   berth_cost *cost;
   bl_hooks *hooks;
-  int busy;       /* calls of the core under way, one in the hook of the other: they free what was closed meanwhile */
+  int busy;       /* calls of the core under way, one in the hook of the other: they free what was
+                     closed meanwhile */
 } tries_box;
 
 static void release_all(berth_sim *sim, berth_cost *cost) {
@@ -47,7 +48,8 @@ static int push_summary(lua_State *L, berth_status st, const berth_sim_summary *
   return 3;
 }
 
-static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where *w, berth_sim_summary *s) {
+static berth_status set_base(lua_State *L, tries_box *box, int i, const bl_where *w,
+                             berth_sim_summary *s) {
   bl_placement_box *p = bl_test(L, i, &bl_placement_class);
   const int32_t *device = bl_to_devices(L, i, box->cost, w, "placement");
   berth_placement *held = p ? p->placement : NULL; /* a hook may close it */
@@ -77,13 +79,15 @@ static int32_t count_pairs(lua_State *L, int t) {
 /* Devices by op from the table at 2, in scratch: ops first, then devices. */
 static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w, int32_t **out) {
   int32_t n = 0;
-  if (!lua_istable(L, 2)) bl_wrong(L, w, "moves", "expected a table of devices by op, got %s", bl_kind(L, 2));
+  if (!lua_istable(L, 2))
+    bl_wrong(L, w, "moves", "expected a table of devices by op, got %s", bl_kind(L, 2));
   int32_t most = count_pairs(L, 2);
   int32_t *op;
   *out = op = bl_scratch(L, 2 * (size_t)most, sizeof *op);
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
     op[n] = bl_to_id(L, -2, w, "moves", berth_graph_ops(berth_cost_graph(box->cost)), "op");
-    op[most + n++] = bl_to_id(L, -1, w, "moves", berth_topology_devices(berth_cost_topology(box->cost)), "device");
+    op[most + n++] = bl_to_id(L, -1, w, "moves",
+                              berth_topology_devices(berth_cost_topology(box->cost)), "device");
   }
   return n;
 }
@@ -92,7 +96,8 @@ static int32_t read_moves(lua_State *L, const tries_box *box, const bl_where *w,
 static int try_moves(lua_State *L) {
   static const bl_where w = { "tries:try", NULL, 0 };
   tries_box *box = bl_self(L, &bl_tries_class, w.fn);
-  double limit = lua_isnoneornil(L, 3) ? INFINITY : bl_to_quantity(L, 3, &w, "limit", BERTH_SECONDS);
+  double limit =
+      lua_isnoneornil(L, 3) ? INFINITY : bl_to_quantity(L, 3, &w, "limit", BERTH_SECONDS);
   int32_t *op, n = read_moves(L, box, &w, &op);
   tries_call c = enter(L, box);
   berth_sim_summary s;
@@ -118,14 +123,17 @@ static int to_string(lua_State *L) {
   const tries_box *box = bl_self(L, &bl_tries_class, "tostring");
   luaL_Buffer b;
   luaL_buffinit(L, &b);
-  bl_add_format(&b, "tries: %d ops on %d devices, %.0f ends simulated", (int)berth_graph_ops(berth_cost_graph(box->cost)),
-                (int)berth_topology_devices(berth_cost_topology(box->cost)), (double)berth_sim_ended(box->sim));
+  bl_add_format(&b, "tries: %d ops on %d devices, %.0f ends simulated",
+                (int)berth_graph_ops(berth_cost_graph(box->cost)),
+                (int)berth_topology_devices(berth_cost_topology(box->cost)),
+                (double)berth_sim_ended(box->sim));
   luaL_pushresult(&b);
   return 1;
 }
 
-static const luaL_Reg methods[] = { { "base", base }, { "try", try_moves }, { "accept", accept }, { "ended", ended },
-                                    { NULL, NULL } };
+static const luaL_Reg methods[] = {
+  { "base", base }, { "try", try_moves }, { "accept", accept }, { "ended", ended }, { NULL, NULL }
+};
 static const luaL_Reg meta[] = { { "__tostring", to_string }, { NULL, NULL } };
 const bl_class bl_tries_class = {
   .name = "tries", .key = "berth.tries", .release = release_tries, .methods = methods,

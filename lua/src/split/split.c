@@ -63,7 +63,8 @@ static int split_measure(lua_State *L) {
 }
 
 /* The loads of the answer, measured anew. */
-static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options *o, int placement, const berth_split_report *r) {
+static int push_answer(lua_State *L, berth_cost *cost, const berth_split_options *o, int placement,
+                       const berth_split_report *r) {
   int32_t n = berth_topology_devices(berth_cost_topology(cost));
   const bl_placement_box *box = bl_test(L, placement, &bl_placement_class);
   double *loads = bl_scratch(L, (size_t)n, sizeof *loads);
@@ -103,4 +104,6 @@ static int split(lua_State *L) {
   return push_answer(L, cost, &o, at, &r);
 }
 
-const luaL_Reg bl_split_functions[] = { { "split", split }, { "split_measure", split_measure }, { NULL, NULL } };
+const luaL_Reg bl_split_functions[] = { { "split", split },
+                                        { "split_measure", split_measure },
+                                        { NULL, NULL } };

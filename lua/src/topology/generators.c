@@ -3,10 +3,14 @@
 
 const berth_link bl_default_link = { 16e9, 0 };
 
-#define COMMON "bandwidth", "latency", "preset", "type", "speed", "flops", "memory", "memory_bandwidth", "overhead"
+#define COMMON                                                                              \
+  "bandwidth", "latency", "preset", "type", "speed", "flops", "memory", "memory_bandwidth", \
+      "overhead"
 
-/* Devices and the usual link, from the option table at i; legal: all option names. @return the table's index or 0 */
-static int read_common(lua_State *L, int i, const bl_where *w, const char *const *legal, berth_device *d, berth_link *l) {
+/* Devices and the usual link, from the option table at i; legal: all option names. @return the
+ * table's index or 0 */
+static int read_common(lua_State *L, int i, const bl_where *w, const char *const *legal,
+                       berth_device *d, berth_link *l) {
   int t = bl_options(L, i, w, legal);
   *d = berth_device_default();
   bl_get_device(L, t, w, d);
@@ -32,8 +36,8 @@ static int finish(lua_State *L, const char *fn, const bl_call *call, berth_statu
   return 1;
 }
 
-typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device *proto, const berth_link *link,
-                                  berth_topology **out);
+typedef berth_status (*simple_fn)(berth_ctx *ctx, int32_t n, const berth_device *proto,
+                                  const berth_link *link, berth_topology **out);
 
 /* fn(n, options) */
 static int simple(lua_State *L, const char *fn, const char *what, simple_fn make) {
@@ -51,7 +55,9 @@ static int simple(lua_State *L, const char *fn, const char *what, simple_fn make
 static int mesh(lua_State *L) { return simple(L, "berth.topology.mesh", "n", berth_topology_mesh); }
 static int ring(lua_State *L) { return simple(L, "berth.topology.ring", "n", berth_topology_ring); }
 static int star(lua_State *L) { return simple(L, "berth.topology.star", "n", berth_topology_star); }
-static int fat_tree(lua_State *L) { return simple(L, "berth.topology.fat_tree", "k", berth_topology_fat_tree); }
+static int fat_tree(lua_State *L) {
+  return simple(L, "berth.topology.fat_tree", "k", berth_topology_fat_tree);
+}
 
 static int pcie_tree(lua_State *L) {
   static const char *const legal[] = { COMMON, "fan_out", "up_bandwidth", "up_latency", NULL };
@@ -64,7 +70,8 @@ static int pcie_tree(lua_State *L) {
   bl_get_whole(L, t, &w, "fan_out", 1, 1 << 20, &fan_out);
   berth_link up = bl_get_link(L, t, &w, "up_bandwidth", "up_latency", down);
   bl_call call;
-  return finish(L, w.fn, &call, berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, begin(L, &call)));
+  return finish(L, w.fn, &call,
+                berth_topology_pcie_tree(bl_ctx(L), n, fan_out, &d, &down, &up, begin(L, &call)));
 }
 
 static int dgx1(lua_State *L) {
@@ -76,7 +83,8 @@ static int dgx1(lua_State *L) {
   int t = read_common(L, 1, &w, legal, &d, &nvlink);
   berth_link pcie = bl_get_link(L, t, &w, "pcie_bandwidth", "pcie_latency", bl_default_link);
   bl_call call;
-  return finish(L, w.fn, &call, berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, begin(L, &call)));
+  return finish(L, w.fn, &call,
+                berth_topology_dgx1(bl_ctx(L), &d, &nvlink, &pcie, begin(L, &call)));
 }
 
 static int torus(lua_State *L) {
@@ -100,7 +108,8 @@ static int torus(lua_State *L) {
 static int two_level(lua_State *L) {
   static const char *const legal[] = { COMMON, "between_bandwidth", "between_latency", NULL };
   static const bl_where w = { "berth.topology.two_level", NULL, 0 };
-  int32_t machines = count_arg(L, 1, &w, "machines"), per_machine = count_arg(L, 2, &w, "per_machine");
+  int32_t machines = count_arg(L, 1, &w, "machines"),
+          per_machine = count_arg(L, 2, &w, "per_machine");
   lua_settop(L, 3);
   berth_device d;
   berth_link inside;
@@ -108,16 +117,19 @@ static int two_level(lua_State *L) {
   berth_link between = bl_get_link(L, t, &w, "between_bandwidth", "between_latency", inside);
   bl_call call;
   return finish(L, w.fn, &call,
-                berth_topology_two_level(bl_ctx(L), machines, per_machine, &d, &inside, &between, begin(L, &call)));
+                berth_topology_two_level(bl_ctx(L), machines, per_machine, &d, &inside, &between,
+                                         begin(L, &call)));
 }
 
-/* ---- device groups ------------------------------------------------------------------------ */
+/* ---- device groups ---- */
 
 static const char *const group_links[] = { "tag", "heterog", "nic", "tree", NULL };
 
 static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_device_group *d) {
-  static const char *const legal[] = { "preset", "type", "speed", "flops", "memory", "memory_bandwidth", "overhead",
-                                       "count", "machines", "rack", "bandwidth", NULL };
+  static const char *const legal[] = { "preset",   "type",      "speed",
+                                       "flops",    "memory",    "memory_bandwidth",
+                                       "overhead", "count",     "machines",
+                                       "rack",     "bandwidth", NULL };
   bl_where w = { "berth.topology.groups", "groups", g + 1 };
   luaL_checkstack(L, 8, NULL);
   lua_rawgeti(L, list, g + 1);
@@ -135,7 +147,8 @@ static void read_group(lua_State *L, int list, int32_t g, int32_t n, berth_devic
 static void read_row(lua_State *L, int32_t g, int32_t n, double *out) {
   bl_where w = { "berth.topology.groups", "between", g + 1 };
   if (!lua_istable(L, -1)) bl_wrong(L, &w, NULL, "expected a table, got %s", bl_kind(L, -1));
-  if (bl_to_length(L, -1, &w, NULL) != n) bl_wrong(L, &w, NULL, "must have %d bandwidths, one for each group", (int)n);
+  if (bl_to_length(L, -1, &w, NULL) != n)
+    bl_wrong(L, &w, NULL, "must have %d bandwidths, one for each group", (int)n);
   for (int32_t h = 0; h < n; h++) {
     lua_rawgeti(L, -1, h + 1);
     out[h] = bl_to_quantity(L, -1, &w, NULL, BERTH_BYTES_PER_SECOND);
@@ -148,7 +161,8 @@ static void read_between(lua_State *L, int t, const bl_where *w, int32_t n, doub
   double x = bl_default_link.bandwidth;
   lua_getfield(L, t, "between");
   if (lua_istable(L, -1)) {
-    if (bl_to_length(L, -1, w, "between") != n) bl_wrong(L, w, "between", "must have %d rows, one for each group", (int)n);
+    if (bl_to_length(L, -1, w, "between") != n)
+      bl_wrong(L, w, "between", "must have %d rows, one for each group", (int)n);
     for (int32_t k = 0; k < n; k++) {
       lua_rawgeti(L, -1, k + 1);
       read_row(L, k, n, out + (size_t)k * (size_t)n);
@@ -174,7 +188,8 @@ static int groups(lua_State *L) {
   berth_groups spec = { 0, NULL, NULL, 12e-6, BERTH_GROUPS_NIC };
   int kind = BERTH_GROUPS_NIC;
   lua_settop(L, 1);
-  if (!bl_options(L, 1, &w, legal) || !bl_get_array(L, 1, &w, "groups", &spec.n)) bl_wrong(L, &w, "groups", "is missing");
+  if (!bl_options(L, 1, &w, legal) || !bl_get_array(L, 1, &w, "groups", &spec.n))
+    bl_wrong(L, &w, "groups", "is missing");
   int list = lua_gettop(L);
   if (spec.n > 1024) bl_wrong(L, &w, "groups", "has %d entries: at most 1024", (int)spec.n);
   berth_device_group *group = bl_scratch(L, (size_t)spec.n, sizeof *group);
@@ -201,9 +216,14 @@ static int device_presets(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg bl_generator_functions[] = {
-  { "topology_mesh", mesh },           { "topology_ring", ring },   { "topology_star", star },
-  { "topology_pcie_tree", pcie_tree }, { "topology_dgx1", dgx1 },   { "topology_fat_tree", fat_tree },
-  { "topology_torus", torus },         { "topology_two_level", two_level }, { "topology_groups", groups },
-  { "device_presets", device_presets }, { NULL, NULL }
-};
+const luaL_Reg bl_generator_functions[] = { { "topology_mesh", mesh },
+                                            { "topology_ring", ring },
+                                            { "topology_star", star },
+                                            { "topology_pcie_tree", pcie_tree },
+                                            { "topology_dgx1", dgx1 },
+                                            { "topology_fat_tree", fat_tree },
+                                            { "topology_torus", torus },
+                                            { "topology_two_level", two_level },
+                                            { "topology_groups", groups },
+                                            { "device_presets", device_presets },
+                                            { NULL, NULL } };

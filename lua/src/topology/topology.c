@@ -7,22 +7,29 @@ static const char FN[] = "berth.topology";
 
 static void release_topology(void *box) { berth_topology_release(((bl_box *)box)->object); }
 
-berth_topology **bl_new_topology(lua_State *L) { return bl_new(L, &bl_topology_class, sizeof(berth_topology *)); }
+berth_topology **bl_new_topology(lua_State *L) {
+  return bl_new(L, &bl_topology_class, sizeof(berth_topology *));
+}
 
 berth_topology *bl_check_topology(lua_State *L, int i, const char *fn, const char *what) {
   return *(berth_topology **)bl_check(L, i, &bl_topology_class, fn, what);
 }
 
-static berth_topology *self(lua_State *L, const char *fn) { return bl_check_topology(L, 1, fn, "self"); }
+static berth_topology *self(lua_State *L, const char *fn) {
+  return bl_check_topology(L, 1, fn, "self");
+}
 
-/* ---- devices from tables ---------------------------------------------------------------- */
+/* ---- devices from tables ---- */
 
-const char *const bl_device_fields[] = { "name",  "type",  "preset", "speed", "flops", "memory", "memory_bandwidth", "overhead",
-                                         "machine", "id",  NULL };
+const char *const bl_device_fields[] = {
+  "name",     "type",    "preset", "speed", "flops", "memory", "memory_bandwidth",
+  "overhead", "machine", "id",     NULL
+};
 
 void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   const char *preset = t ? bl_get_string(L, t, w, "preset") : NULL;
-  if (preset && berth_device_preset(bl_ctx(L), preset, d) != BERTH_OK) bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
+  if (preset && berth_device_preset(bl_ctx(L), preset, d) != BERTH_OK)
+    bl_wrong(L, w, "preset", "%s", berth_errmsg(bl_ctx(L)));
   const char *type;
   if ((type = bl_get_string(L, t, w, "type"))) d->type = type;
   bl_get_positive(L, t, w, "speed", &d->speed);
@@ -33,16 +40,18 @@ void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d) {
   bl_get_quantity(L, t, w, "overhead", BERTH_SECONDS, &d->overhead);
 }
 
-berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth, const char *latency, berth_link otherwise) {
+berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth,
+                       const char *latency, berth_link otherwise) {
   berth_link l = otherwise;
   bl_get_quantity(L, t, w, bandwidth, BERTH_BYTES_PER_SECOND, &l.bandwidth);
-  if (l.bandwidth <= 0) bl_wrong(L, w, bandwidth, "must be above 0: leave the link out if there is none");
+  if (l.bandwidth <= 0)
+    bl_wrong(L, w, bandwidth, "must be above 0: leave the link out if there is none");
   bl_get_quantity(L, t, w, latency, BERTH_SECONDS, &l.latency);
   if (isinf(l.latency)) bl_wrong(L, w, latency, "must be finite");
   return l;
 }
 
-/* ---- from parts ------------------------------------------------------------------------- */
+/* ---- from parts ---- */
 
 typedef struct build {
   lua_State *L;
@@ -100,7 +109,8 @@ static void add_switch(build *m, int switches, int32_t i) {
   lua_State *L = m->L;
   bl_where w = { FN, "switches", i };
   lua_rawgeti(L, switches, i);
-  if (lua_type(L, -1) != LUA_TSTRING) bl_wrong(L, &w, NULL, "expected a name, got %s", bl_kind(L, -1));
+  if (lua_type(L, -1) != LUA_TSTRING)
+    bl_wrong(L, &w, NULL, "expected a name, got %s", bl_kind(L, -1));
   int32_t node;
   must(m, &w, berth_topology_builder_add_switch(m->b, bl_to_text(L, -1, &w, NULL), &node));
   remember(m, &w, lua_tostring(L, -1), node);
@@ -116,7 +126,8 @@ static int32_t node_at(build *m, int t, const bl_where *w, int item, const char 
     node = m->node[bl_to_id(L, -1, w, key, m->n_devices, "device")];
   } else {
     lua_getfield(L, m->names, bl_to_text(L, -1, w, key));
-    if (lua_isnil(L, -1)) bl_wrong(L, w, key, "there is no device or switch named \"%s\"", lua_tostring(L, -2));
+    if (lua_isnil(L, -1))
+      bl_wrong(L, w, key, "there is no device or switch named \"%s\"", lua_tostring(L, -2));
     node = (int32_t)lua_tointeger(L, -1);
     lua_pop(L, 1);
   }
@@ -161,7 +172,8 @@ static void add_route(build *m, int routes, int32_t i) {
   if (lua_rawlen(L, t) != 2) bl_wrong(L, &w, NULL, "expected the two devices of the route");
   int32_t src = device_at(m, t, &w, 1, "from");
   int32_t dst = device_at(m, t, &w, 2, "to");
-  if (!bl_get_array(L, t, &w, "via", &n)) bl_wrong(L, &w, "via", "is missing: an array of link ids");
+  if (!bl_get_array(L, t, &w, "via", &n))
+    bl_wrong(L, &w, "via", "is missing: an array of link ids");
   int32_t *links = bl_to_ids(L, -1, &w, "via", n, m->n_links, "link");
   must(m, &w, berth_topology_builder_set_route(m->b, src, dst, n, links));
   lua_settop(L, t - 1);
@@ -185,7 +197,8 @@ static void set_name(build *m) {
 
 static void count_devices(build *m) {
   static const bl_where w = { FN, NULL, 0 };
-  if (!bl_get_array(m->L, 1, &w, "devices", &m->n_devices)) bl_wrong(m->L, &w, "devices", "is missing");
+  if (!bl_get_array(m->L, 1, &w, "devices", &m->n_devices))
+    bl_wrong(m->L, &w, "devices", "is missing");
   lua_pop(m->L, 1);
   m->node = bl_scratch(m->L, (size_t)m->n_devices, sizeof *m->node);
 }
@@ -221,9 +234,10 @@ static int topology_build(lua_State *L) {
   return 1;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
-static int32_t device_arg(lua_State *L, int i, const berth_topology *t, const bl_where *w, const char *what) {
+static int32_t device_arg(lua_State *L, int i, const berth_topology *t, const bl_where *w,
+                          const char *what) {
   return bl_to_id(L, i, w, what, berth_topology_devices(t), "device");
 }
 
@@ -398,11 +412,20 @@ static int to_string(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg fields[] = { { "name", get_name },       { "n_links", get_links }, { "n_nodes", get_nodes },
-                                   { "n_devices", get_devices }, { NULL, NULL } };
-static const luaL_Reg methods[] = { { "device", device }, { "devices", each_device },     { "link", link },
-                                    { "node", node },     { "route", route },             { "path", path },
-                                    { "save", bl_topology_save }, { "to_string", bl_topology_to_string }, { NULL, NULL } };
+static const luaL_Reg fields[] = { { "name", get_name },
+                                   { "n_links", get_links },
+                                   { "n_nodes", get_nodes },
+                                   { "n_devices", get_devices },
+                                   { NULL, NULL } };
+static const luaL_Reg methods[] = { { "device", device },
+                                    { "devices", each_device },
+                                    { "link", link },
+                                    { "node", node },
+                                    { "route", route },
+                                    { "path", path },
+                                    { "save", bl_topology_save },
+                                    { "to_string", bl_topology_to_string },
+                                    { NULL, NULL } };
 static const luaL_Reg meta[] = { { "__len", length }, { "__tostring", to_string }, { NULL, NULL } };
 
 const bl_class bl_topology_class = {

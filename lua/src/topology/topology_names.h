@@ -9,6 +9,7 @@ extern const char *const bl_device_fields[];
 
 /** All device fields but name and machine, over what d has; its strings stay on the stack. */
 void bl_get_device(lua_State *L, int t, const bl_where *w, berth_device *d);
-berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth, const char *latency, berth_link otherwise);
+berth_link bl_get_link(lua_State *L, int t, const bl_where *w, const char *bandwidth,
+                       const char *latency, berth_link otherwise);
 
 #endif

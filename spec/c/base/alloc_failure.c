@@ -1,6 +1,6 @@
-/* Every allocation refused in turn, alone and with all that follow, on load + price + place + simulate + write, until all goes
- * through: always an orderly BERTH_ENOMEM, never a leak. Promises cover the context's allocator; third-party libraries allocate
- * by themselves. */
+/* Every allocation refused in turn, alone and with all that follow, on load + price + place +
+ * simulate + write, until all goes through: always an orderly BERTH_ENOMEM, never a leak. Promises
+ * cover the context's allocator; third-party libraries allocate by themselves. */
 #include "check.h"
 #include <berth/berth.h>
 
@@ -12,7 +12,8 @@ typedef struct Step {
   const char *placer, *preset;
 } Step;
 
-static berth_status write_all(berth_ctx *ctx, const berth_bundle *b, berth_topology *t, berth_placement *p, berth_result *r) {
+static berth_status write_all(berth_ctx *ctx, const berth_bundle *b, berth_topology *t,
+                              berth_placement *p, berth_result *r) {
   berth_text out = { ctx, NULL, 0, 0 };
   berth_bundle again = { NULL, NULL, NULL, NULL };
   berth_status st = berth_write_graph(b->graph, "berth", &out);
@@ -72,7 +73,8 @@ static void fail_in_turn(const Step *step, long sign) {
     berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx, step);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    if (st != BERTH_OK && st != BERTH_ENOMEM)
+      printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
     berth_ctx_release(ctx);
     if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
   }

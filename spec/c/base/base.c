@@ -32,7 +32,8 @@ static void test_names(berth_ctx *ctx) {
     CHECK_STATUS(berth_i_names_add(ctx, &names, text, &id), BERTH_OK);
     CHECK(id == i % 500);
   }
-  CHECK(berth_i_names_find(&names, "n499") == 499 && berth_i_names_find(&names, "absent") == BERTH_NONE);
+  CHECK(berth_i_names_find(&names, "n499") == 499
+        && berth_i_names_find(&names, "absent") == BERTH_NONE);
   berth_i_names_release(ctx, &names);
   CHECK(berth_ctx_memory(ctx) == 0);
 }
@@ -66,7 +67,9 @@ typedef struct item {
   int32_t place[2];
 } item;
 static inline bool item_before(item a, item b) {
-  return a.time != b.time ? a.time < b.time : a.place[0] != b.place[0] ? a.place[0] > b.place[0] : a.place[1] < b.place[1];
+  return a.time != b.time           ? a.time < b.time
+         : a.place[0] != b.place[0] ? a.place[0] > b.place[0]
+                                    : a.place[1] < b.place[1];
 }
 BERTH_I_HEAP(item, item, item_before)
 BERTH_I_SORT(sort_items, item, BERTH_I_UP(time) BERTH_I_DOWN(place[0]) BERTH_I_UP(place[1]))
@@ -86,7 +89,9 @@ static void test_sort(void) {
   for (int32_t i = 0; i < 300; i++) {
     item least = item_pop(heap, 300 - i);
     CHECK(least.place[1] == list[i].place[1] && (i == 0 || item_before(list[i - 1], list[i])));
-    CHECK(i == 0 || (sort_items_compare(&list[i - 1], &list[i]) < 0 && sort_items_compare(&list[i], &list[i - 1]) > 0));
+    CHECK(i == 0
+          || (sort_items_compare(&list[i - 1], &list[i]) < 0
+              && sort_items_compare(&list[i], &list[i - 1]) > 0));
   }
   CHECK(sort_items_compare(&list[7], &list[7]) == 0);
   sort_by_size(few, 3);
@@ -117,30 +122,56 @@ static void test_rng(void) {
 }
 
 static void test_quantities(berth_ctx *ctx) {
-  static const struct { const char *text; berth_unit unit; double want; } good[] = {
-    { "5 us", BERTH_SECONDS, 5e-6 },         { "2", BERTH_SECONDS, 2 },
-    { "1.5min", BERTH_SECONDS, 90 },         { "16 GiB", BERTH_BYTES, 17179869184.0 },
-    { "16GB", BERTH_BYTES, 16e9 },           { "25 GB/s", BERTH_BYTES_PER_SECOND, 25e9 },
-    { "25 Gbit/s", BERTH_BYTES_PER_SECOND, 3.125e9 }, { "312 TFLOP/s", BERTH_FLOP_PER_SECOND, 312e12 },
-    { "1e3 B", BERTH_BYTES, 1000 },          { "inf", BERTH_BYTES, INFINITY },
-    { "8.2 GFLOP", BERTH_FLOP, 8.2e9 },      { "5.3 us", BERTH_SECONDS, 5.3e-6 },
-    { "1.7e2 ns", BERTH_SECONDS, 1.7e-7 },   { ".5 ms", BERTH_SECONDS, 5e-4 },
-    { "8 Mibit", BERTH_BYTES, 1048576.0 },   { "7.", BERTH_BYTES, 7 },
+  static const struct { const char *text; berth_unit unit; double want;
+  } good[] = {
+    { "5 us", BERTH_SECONDS, 5e-6 },
+    { "2", BERTH_SECONDS, 2 },
+    { "1.5min", BERTH_SECONDS, 90 },
+    { "16 GiB", BERTH_BYTES, 17179869184.0 },
+    { "16GB", BERTH_BYTES, 16e9 },
+    { "25 GB/s", BERTH_BYTES_PER_SECOND, 25e9 },
+    { "25 Gbit/s", BERTH_BYTES_PER_SECOND, 3.125e9 },
+    { "312 TFLOP/s", BERTH_FLOP_PER_SECOND, 312e12 },
+    { "1e3 B", BERTH_BYTES, 1000 },
+    { "inf", BERTH_BYTES, INFINITY },
+    { "8.2 GFLOP", BERTH_FLOP, 8.2e9 },
+    { "5.3 us", BERTH_SECONDS, 5.3e-6 },
+    { "1.7e2 ns", BERTH_SECONDS, 1.7e-7 },
+    { ".5 ms", BERTH_SECONDS, 5e-4 },
+    { "8 Mibit", BERTH_BYTES, 1048576.0 },
+    { "7.", BERTH_BYTES, 7 },
   };
-  static const struct { const char *text; berth_unit unit; } bad[] = {
-    { "", BERTH_SECONDS }, { "5 parsec", BERTH_SECONDS }, { "25 Gb/s", BERTH_BYTES_PER_SECOND },
+  static const struct { const char *text; berth_unit unit;
+  } bad[] = {
+    { "", BERTH_SECONDS },
+    { "5 parsec", BERTH_SECONDS },
+    { "25 Gb/s", BERTH_BYTES_PER_SECOND },
     { "25 GB", BERTH_BYTES_PER_SECOND },
-    { "-1 s", BERTH_SECONDS }, { "nan", BERTH_SECONDS }, { "0x10", BERTH_BYTES }, { "1e308 GB", BERTH_BYTES },
-    { "1e", BERTH_BYTES }, { ".", BERTH_BYTES },
-    { "1e400", BERTH_SECONDS }, { "1 2", BERTH_BYTES },
+    { "-1 s", BERTH_SECONDS },
+    { "nan", BERTH_SECONDS },
+    { "0x10", BERTH_BYTES },
+    { "1e308 GB", BERTH_BYTES },
+    { "1e", BERTH_BYTES },
+    { ".", BERTH_BYTES },
+    { "1e400", BERTH_SECONDS },
+    { "1 2", BERTH_BYTES },
   };
-  static const struct { double value; berth_unit unit; const char *want; } out[] = {
-    { 0.0412, BERTH_SECONDS, "41.2 ms" }, { 5e-6, BERTH_SECONDS, "5 us" }, { 1234.5, BERTH_SECONDS, "1234 s" },
+  static const struct { double value; berth_unit unit; const char *want;
+  } out[] = {
+    { 0.0412, BERTH_SECONDS, "41.2 ms" },
+    { 5e-6, BERTH_SECONDS, "5 us" },
+    { 1234.5, BERTH_SECONDS, "1234 s" },
     { 0, BERTH_SECONDS, "0 s" },
-    { 11.3e9, BERTH_BYTES, "11.3 GB" }, { 25e9, BERTH_BYTES_PER_SECOND, "25 GB/s" }, { 999.7e3, BERTH_BYTES, "1 MB" },
-    { 12, BERTH_BYTES, "12 B" }, { 1e-9, BERTH_SECONDS, "1 ns" }, { 999.5e-6, BERTH_SECONDS, "1 ms" },
+    { 11.3e9, BERTH_BYTES, "11.3 GB" },
+    { 25e9, BERTH_BYTES_PER_SECOND, "25 GB/s" },
+    { 999.7e3, BERTH_BYTES, "1 MB" },
+    { 12, BERTH_BYTES, "12 B" },
+    { 1e-9, BERTH_SECONDS, "1 ns" },
+    { 999.5e-6, BERTH_SECONDS, "1 ms" },
     { 999.4e-6, BERTH_SECONDS, "999 us" },
-    { 123456, BERTH_SECONDS, "123456 s" }, { 566957965312.0, BERTH_SECONDS, "5.67e+11 s" }, { 1e21, BERTH_BYTES, "1e+06 PB" },
+    { 123456, BERTH_SECONDS, "123456 s" },
+    { 566957965312.0, BERTH_SECONDS, "5.67e+11 s" },
+    { 1e21, BERTH_BYTES, "1e+06 PB" },
   };
   TEST("quantities: units are checked");
   double x;

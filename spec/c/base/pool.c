@@ -96,7 +96,8 @@ static void objects(void) {
   TEST("an object is freed with the pool with which it begins");
   CHECK(o->n == 0 && o->list == NULL);
   o->list = berth_i_pool_alloc(&o->pool, 7, sizeof *o->list);
-  CHECK(o->list && berth_i_pool_copy(&o->pool, NULL, 7, 1) == NULL && berth_i_pool_status(&o->pool) == BERTH_OK);
+  CHECK(o->list && berth_i_pool_copy(&o->pool, NULL, 7, 1) == NULL
+        && berth_i_pool_status(&o->pool) == BERTH_OK);
   berth_i_pool_free(&o->pool);
   CHECK(s.held == held);
   s.fail_at = s.calls + 1;

@@ -1,4 +1,5 @@
-/* Destructive bounds against the best of all schedules of small random problems: all rules, and each alone. */
+/* Destructive bounds against the best of all schedules of small random problems: all rules, and
+ * each alone. */
 #include "place/place_search.h"
 #include "bound/destructive/destructive_internal.h"
 
@@ -16,14 +17,17 @@ static berth_i_bites bite(const problem *p, unsigned rules) {
   return b;
 }
 
-static double largest(const berth_i_bites *b) { return isnan(b->intervals) ? b->clusters : b->intervals; }
+static double largest(const berth_i_bites *b) {
+  return isnan(b->intervals) ? b->clusters : b->intervals;
+}
 
 static void check_below(const problem *p, double best, unsigned rules, int round) {
   berth_i_bites b = bite(p, rules);
   CHECK(b.clusters <= best * (1 + 1e-9));
   CHECK(!(b.intervals > best * (1 + 1e-9)) && !(b.intervals < b.clusters));
   if (!check_bad) return;
-  printf("# round %d, rules %u: clusters %.9g, intervals %.9g, best %.9g\n", round, rules, b.clusters, b.intervals, best);
+  printf("# round %d, rules %u: clusters %.9g, intervals %.9g, best %.9g\n", round, rules,
+         b.clusters, b.intervals, best);
 }
 
 static void restrict_ops(problem *p, berth_rng *rng) {
@@ -63,13 +67,20 @@ static void random_case(problem *p, berth_rng *rng, int round) {
 }
 
 int main(int argc, char **argv) {
-  static const unsigned rules[] = {
-    BERTH_I_BITE_ALL, BERTH_I_BITE_FORCE, BERTH_I_BITE_FORCE | BERTH_I_BITE_JOIN, BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL,
-    BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL | BERTH_I_BITE_EDGE_FINDING, BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS,
-    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_GROUPS, BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_DUAL,
-    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_ENERGY, BERTH_I_BITE_ALL & ~BERTH_I_BITE_RECURSE, BERTH_I_BITE_DEEP,
-    BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP, BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_RATES
-  };
+  static const unsigned rules[] = { BERTH_I_BITE_ALL,
+                                    BERTH_I_BITE_FORCE,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_JOIN,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL
+                                        | BERTH_I_BITE_EDGE_FINDING,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_GROUPS,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_DUAL,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_ENERGY,
+                                    BERTH_I_BITE_ALL & ~BERTH_I_BITE_RECURSE,
+                                    BERTH_I_BITE_DEEP,
+                                    BERTH_I_BITE_ALL & ~BERTH_I_BITE_DEEP,
+                                    BERTH_I_BITE_FORCE | BERTH_I_BITE_LOADS | BERTH_I_BITE_RATES };
   enum { SETS = sizeof rules / sizeof *rules };
   int n = argc > 1 ? atoi(argv[1]) : 1600, tight = 0, used = 0;
   double gap = 0;

@@ -1,4 +1,5 @@
-/* Destructive bounds by hand: each rule with a problem that needs it; interrupts; refused memory. */
+/* Destructive bounds by hand: each rule with a problem that needs it; interrupts; refused
+ * memory. */
 #include "place/place_search.h"
 #include "refusals.h"
 #include "bound/destructive/destructive_internal.h"
@@ -17,9 +18,14 @@ static double bite(const problem *p, unsigned rules) {
   return isnan(b.intervals) ? b.clusters : b.intervals;
 }
 
-enum { FORCE = BERTH_I_BITE_FORCE, SERIAL = FORCE | BERTH_I_BITE_SERIAL, LOADS = FORCE | BERTH_I_BITE_LOADS };
+enum {
+  FORCE = BERTH_I_BITE_FORCE,
+  SERIAL = FORCE | BERTH_I_BITE_SERIAL,
+  LOADS = FORCE | BERTH_I_BITE_LOADS
+};
 
-static void check_raise(const problem *p, unsigned without, unsigned with, double low, double high) {
+static void check_raise(const problem *p, unsigned without, unsigned with, double low,
+                        double high) {
   CHECK_NEAR(bite(p, without), low, 3e-3 * low);
   CHECK_NEAR(bite(p, with), high, 3e-3 * high);
 }
@@ -32,7 +38,8 @@ static void no_edges(problem *p, int32_t n, int32_t devices, double time) {
 }
 
 static void rules(void) {
-  TEST("transfers that take too long make a join and its producers one cluster, which runs serially");
+  TEST("transfers that take too long make a join and its producers one cluster, which runs "
+       "serially");
   problem p;
   join_of(&p, 3, 4, 100);
   check_raise(&p, FORCE, SERIAL, 2, 4);
@@ -76,7 +83,8 @@ static void rules(void) {
 }
 
 static void packing(void) {
-  static const double thirds[] = { 0.34, 0.34, 0.34, 0.34, 0.34 }, halves[] = { 0.5, 0.5, 0.5, 0.5 };
+  static const double thirds[] = { 0.34, 0.34, 0.34, 0.34, 0.34 },
+                      halves[] = { 0.5, 0.5, 0.5, 0.5 };
   static const double mixed[] = { 0.7, 0.7, 0.3, 0.3 };
   TEST("dual feasible functions");
   CHECK(berth_i_bite_overfull(thirds, 5, 2) && !berth_i_bite_overfull(thirds, 4, 2));
@@ -84,7 +92,7 @@ static void packing(void) {
   CHECK(!berth_i_bite_overfull(mixed, 4, 2) && berth_i_bite_overfull(mixed, 2, 1));
 }
 
-/* ---- order ------------------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 typedef struct stopper {
   int armed, asked;
@@ -161,7 +169,8 @@ static berth_status refuse(berth_ctx *in) {
   { berth_link inside = { 100, 0 }, between = { 1, 0 };
     berth_device d = berth_device_default();
     d.memory = 30;
-    if ((st = berth_topology_two_level(in, 2, 2, &d, &inside, &between, &t)) != BERTH_OK) goto done; }
+    if ((st = berth_topology_two_level(in, 2, 2, &d, &inside, &between, &t)) != BERTH_OK) goto done;
+  }
   if ((st = berth_cost_new(g, t, NULL, &c)) != BERTH_OK) goto done;
   berth_bounds b;
   st = berth_bounds_compute(c, NULL, &b, NULL);

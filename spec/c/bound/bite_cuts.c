@@ -18,7 +18,8 @@ static made make_machines(const problem *p, berth_link close, berth_link far) {
   }
   for (int32_t i = 0; i < p->devices; i++) {
     for (int32_t j = i + 1; j < p->devices; j++) {
-      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, i / 2 == j / 2 ? &close : &far, NULL), BERTH_OK);
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, i / 2 == j / 2 ? &close : &far, NULL),
+                   BERTH_OK);
     }
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &m.t), BERTH_OK);
@@ -41,7 +42,8 @@ static void by_hand(void) {
   join_of(&p, 7, 4, 100);
   made m = make_machines(&p, quick, slow);
   berth_bounds b = bounds_of(&m, BERTH_MEMORY_NONE, false);
-  CHECK_NEAR(b.link_cut, 4.5, 1e-3); /* seven of 1 s on two devices, then one; 2 at best by the path, 2.25 by the work */
+  CHECK_NEAR(b.link_cut, 4.5, 1e-3); /* seven of 1 s on two devices, then one; 2 at best by the
+                                        path, 2.25 by the work */
   CHECK_NEAR(b.best, b.link_cut, 0);
   CHECK_TEXT(b.name, "link cut");
   b = bounds_of(&m, BERTH_MEMORY_NONE, true);
@@ -113,13 +115,14 @@ static void unread_tensor(void) {
   CHECK_NEAR(bound_beside(1), bound_beside(0), 0);
 }
 
-/* ---- against all schedules ------------------------------------------------------------------------------ */
+/* ---- against all schedules ---- */
 
 static double best_of_all(const problem *p, const made *m) {
   static double table[MOST_EDGES * MOST_DEVICES * MOST_DEVICES];
   search s = { p, table, 0, { 0 }, { 0 }, { 0 }, INFINITY, 1 };
   int32_t n = p->devices;
-  for (int32_t i = 0; i < p->edges * n * n; i++) table[i] = berth_cost_transfer(m->c, i / (n * n), i / n % n, i % n);
+  for (int32_t i = 0; i < p->edges * n * n; i++)
+    table[i] = berth_cost_transfer(m->c, i / (n * n), i / n % n, i % n);
   for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
   extend(&s, 0, 0);
   return s.best;
@@ -130,7 +133,8 @@ static void random_case(problem *p, berth_rng *rng, int round) {
   problem_clear(p, 3 + berth_rng_below(rng, 4), 3 + berth_rng_below(rng, 2));
   random_times(p, rng, round % 3);
   if (round % 2) add_edges(p, rng, 12);
-  for (int32_t i = 1; round % 2 == 0 && i < p->ops; i++) problem_edge(p, berth_rng_below(rng, i), i, 1 + berth_rng_below(rng, 9));
+  for (int32_t i = 1; round % 2 == 0 && i < p->ops; i++)
+    problem_edge(p, berth_rng_below(rng, i), i, 1 + berth_rng_below(rng, 9));
   for (int32_t i = 0; i < p->ops; i++) {
     total += p->param[i] = berth_rng_below(rng, 5);
     if (berth_rng_below(rng, 6) == 0) p->group[i] = 0;

@@ -1,18 +1,32 @@
-/* Destructive bounds on DOPPLER's graphs with perturbed costs: the published bounds to 0.01 %, never above a known schedule. */
+/* Destructive bounds on DOPPLER's graphs with perturbed costs: the published bounds to 0.01 %,
+ * never above a known schedule. */
 #include "sim/sim_help.h"
 #include "bound/destructive/destructive_internal.h"
 #include <berth/bound.h>
 
-/* In units of 1e10: bound and best schedule of any kind, for 4 and 8 devices; the bound expected of the cheap level. */
+/* In units of 1e10: bound and best schedule of any kind, for 4 and 8 devices; the bound expected of
+ * the cheap level. */
 static const struct {
   const char *file;
   double bound[2], schedule[2], cheap[2];
 } known[] = {
-  { "chain_mm_112nodes.txt", { 1200.0710, 600.0355 }, { 1200.0710, 600.0705 }, { 1200.0709, 600.0355 } },
+  { "chain_mm_112nodes.txt",
+    { 1200.0710, 600.0355 },
+    { 1200.0710, 600.0705 },
+    { 1200.0709, 600.0355 } },
   { "ffnn_192nodes.txt", { 56.6981, 34.7895 }, { 56.6982, 34.7924 }, { 56.698, 34.789 } },
-  { "transformer_block_215nodes.txt", { 141.3670, 141.3712 }, { 141.4212, 141.3888 }, { 141.36, 141.37 } },
-  { "full_transformer_layer_261nodes.txt", { 115.7050, 97.2710 }, { 115.7786, 97.2844 }, { 115.70, 97.27 } },
-  { "8gpu_transformer_block.txt", { 212.6966, 159.8349 }, { 213.1442, 166.3884 }, { 202.5, 159.83 } },
+  { "transformer_block_215nodes.txt",
+    { 141.3670, 141.3712 },
+    { 141.4212, 141.3888 },
+    { 141.36, 141.37 } },
+  { "full_transformer_layer_261nodes.txt",
+    { 115.7050, 97.2710 },
+    { 115.7786, 97.2844 },
+    { 115.70, 97.27 } },
+  { "8gpu_transformer_block.txt",
+    { 212.6966, 159.8349 },
+    { 213.1442, 166.3884 },
+    { 202.5, 159.83 } },
   { "8gpu_full_transformer.txt", { 202.5476, 141.4508 }, { 212.8249, 148.4620 }, { 202.5, 141.45 } }
 };
 
@@ -32,7 +46,8 @@ static void check_cheap(berth_cost *cost, double least, double most) {
   CHECK(a.intervals == b.intervals && a.clusters == b.clusters && a.work == b.work);
   berth_bounds whole;
   CHECK_STATUS(berth_bounds_compute(cost, NULL, &whole, NULL), BERTH_OK);
-  CHECK(whole.intervals == a.intervals && whole.clusters == a.clusters && whole.best >= a.intervals);
+  CHECK(whole.intervals == a.intervals && whole.clusters == a.clusters
+        && whole.best >= a.intervals);
 }
 
 static void check_cell(const char *dir, int k, int wide) {
@@ -42,8 +57,8 @@ static void check_cell(const char *dir, int k, int wide) {
   doppler_setup(&s, d, wide ? 8 : 4, 1);
   check_cheap(s.cost, known[k].cheap[wide], schedule);
   berth_i_bites b = bite(s.cost, &berth_i_bite_thorough);
-  printf("# %s on %d devices: %.4f (published %.4f), %.1f million steps\n", known[k].file, wide ? 8 : 4, b.intervals / 1e10,
-         bound, (double)b.work / 1e6);
+  printf("# %s on %d devices: %.4f (published %.4f), %.1f million steps\n", known[k].file,
+         wide ? 8 : 4, b.intervals / 1e10, bound, (double)b.work / 1e6);
   CHECK(b.intervals >= bound * 1e10 * (1 - 1e-4));
   CHECK(b.intervals <= schedule * 1e10);
   setup_end(&s);

@@ -1,5 +1,5 @@
-/* Bounds of schedules on contended links, and with collectives, against simulations of small random problems: all placements,
- * queue rules, ways to send, and for the smallest all orders. */
+/* Bounds of schedules on contended links, and with collectives, against simulations of small random
+ * problems: all placements, queue rules, ways to send, and for the smallest all orders. */
 #include "place/place_help.h"
 #include <stdbool.h>
 
@@ -19,7 +19,7 @@ typedef struct links_case {
 
 static berth_ctx *ctx;
 
-/* ---- making ------------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static void add_tensor(links_case *c, berth_rng *rng, int32_t producer) {
   int32_t t = c->tensors;
@@ -47,7 +47,8 @@ static void add_collectives(links_case *c, berth_rng *rng) {
   for (k = 0; k < 2 && c->ops >= 4; k++) {
     int32_t at = berth_rng_below(rng, c->ops - 2);
     c->member[k][0] = at, c->member[k][1] = at + 1, c->after[k][0] = at + 2;
-    c->collective[k] = (berth_collective){ BERTH_ALLREDUCE, 1 + berth_rng_below(rng, 9), 1, 2, NULL, 1, NULL };
+    c->collective[k] =
+        (berth_collective){ BERTH_ALLREDUCE, 1 + berth_rng_below(rng, 9), 1, 2, NULL, 1, NULL };
     c->collective[k].n_consumers = berth_rng_below(rng, 3) > 0;
     c->pin[at] = berth_rng_below(rng, c->devices);
     c->pin[at + 1] = berth_rng_below(rng, c->devices);
@@ -91,7 +92,8 @@ static berth_graph *graph_of(links_case *c) {
   for (int32_t i = 0; i < c->tensors; i++) {
     berth_tensor t = { c->producer[i], c->bytes[i], 0, 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
-    for (int32_t k = 0; k < c->n_users[i]; k++) CHECK_STATUS(berth_graph_builder_add_consumer(b, i, c->user[i][k]), BERTH_OK);
+    for (int32_t k = 0; k < c->n_users[i]; k++)
+      CHECK_STATUS(berth_graph_builder_add_consumer(b, i, c->user[i][k]), BERTH_OK);
   }
   for (int32_t i = 0; i < c->collectives; i++) {
     c->collective[i].members = c->member[i];
@@ -103,7 +105,8 @@ static berth_graph *graph_of(links_case *c) {
   return g;
 }
 
-static void add_wire(berth_topology_builder *b, int32_t x, int32_t y, double bandwidth, double latency) {
+static void add_wire(berth_topology_builder *b, int32_t x, int32_t y, double bandwidth,
+                     double latency) {
   berth_link link = { bandwidth, latency };
   CHECK_STATUS(berth_topology_builder_add_duplex(b, x, y, &link, NULL), BERTH_OK);
 }
@@ -118,17 +121,19 @@ static berth_topology *topology_of(const links_case *c) {
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
   if (c->shape == 1) CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &node), BERTH_OK);
-  for (int32_t i = 0; i < c->devices && c->shape == 1; i++) add_wire(b, i, node, c->bandwidth * (1 + i), c->latency);
+  for (int32_t i = 0; i < c->devices && c->shape == 1; i++)
+    add_wire(b, i, node, c->bandwidth * (1 + i), c->latency);
   for (int32_t i = 0; i < c->devices && c->shape == 0; i++) {
     for (int32_t j = i + 1; j < c->devices; j++) add_wire(b, i, j, c->bandwidth, c->latency);
   }
-  for (int32_t i = 0; i + 1 < c->devices && c->shape == 2; i++) add_wire(b, i, i + 1, i ? c->bandwidth : 8 * c->bandwidth, c->latency);
+  for (int32_t i = 0; i + 1 < c->devices && c->shape == 2; i++)
+    add_wire(b, i, i + 1, i ? c->bandwidth : 8 * c->bandwidth, c->latency);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
   return t;
 }
 
-/* ---- all schedules ---------------------------------------------------------------------------------------- */
+/* ---- all schedules ---- */
 
 typedef struct attempt {
   berth_cost *cost;
@@ -152,7 +157,8 @@ static void each_placement(attempt *t) {
   int32_t device[OPS] = { 0 }, i;
   do {
     berth_sim_summary s;
-    if (may_be(t->c, device) && berth_sim_run(t->sim, device, &s) == BERTH_OK) t->best = fmin(t->best, s.makespan);
+    if (may_be(t->c, device) && berth_sim_run(t->sim, device, &s) == BERTH_OK)
+      t->best = fmin(t->best, s.makespan);
     for (i = 0; i < t->c->ops && ++device[i] == t->c->devices; i++) device[i] = 0;
   } while (i < t->c->ops);
 }
@@ -179,7 +185,8 @@ static void run_orders(attempt *t, berth_sim_options o, int32_t *sequence, int32
 }
 
 static double shortest(berth_cost *cost, const links_case *c, berth_links links) {
-  static const berth_dispatch rules[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_BLEVEL };
+  static const berth_dispatch rules[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO,
+                                          BERTH_DISPATCH_BLEVEL };
   attempt t = { cost, c, NULL, INFINITY };
   berth_sim_options o = berth_sim_default(NULL);
   int32_t sequence[OPS] = { 0, 1, 2, 3, 4, 5 };
@@ -199,7 +206,7 @@ static double shortest(berth_cost *cost, const links_case *c, berth_links links)
   return t.best;
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------------ */
+/* ---- bounds ---- */
 
 static berth_bounds bounds_on(berth_cost *cost, berth_links links, bool thorough) {
   berth_bounds_options o = berth_bounds_default(NULL);
@@ -214,7 +221,8 @@ static berth_bounds bounds_on(berth_cost *cost, berth_links links, bool thorough
 static bool is_below(const berth_bounds *b, double best, int round, int links) {
   bool below = b->best <= best * (1 + 1e-9);
   CHECK(below);
-  if (!below) printf("# round %d, links %d: %s %.9g, best %.9g\n", round, links, b->name, b->best, best);
+  if (!below)
+    printf("# round %d, links %d: %s %.9g, best %.9g\n", round, links, b->name, b->best, best);
   return below;
 }
 
@@ -246,18 +254,22 @@ static void check_random(int rounds, uint64_t seed) {
   tally n = { { 0 }, { 0 }, { 0 } };
   berth_rng rng;
   berth_rng_init(&rng, seed, 0);
-  TEST("no schedule on contended links, no queue and no order beats the bounds; collectives, shared and double tensors")
+  TEST("no schedule on contended links, no queue and no order beats the bounds; collectives, "
+       "shared and double tensors")
   for (int i = 0; i < rounds && !check_bad; i++) {
     links_case c;
     random_case(&c, &rng, i / 6);
     try_case(&c, i, &n);
   }
-  for (int k = 0; k < 6; k++) printf("# links %d: %d problems, raised %d, closed %d\n", k, n.of[k], n.raised[k], n.tight[k]);
+  for (int k = 0; k < 6; k++)
+    printf("# links %d: %d problems, raised %d, closed %d\n", k, n.of[k], n.raised[k], n.tight[k]);
   CHECK(n.raised[BERTH_LINKS_FREE] == 0);
-  CHECK(n.raised[BERTH_LINKS_DUPLEX] > 0 && n.raised[BERTH_LINKS_CHANNEL] > 0 && n.raised[BERTH_LINKS_FAIR] > 0);
+  CHECK(n.raised[BERTH_LINKS_DUPLEX] > 0 && n.raised[BERTH_LINKS_CHANNEL] > 0
+        && n.raised[BERTH_LINKS_FAIR] > 0);
 }
 
-/* Ops 0 to n - 1, pinned to devices of their own, feed the last one, on one more: 1 s each, transfers of 2 s. */
+/* Ops 0 to n - 1, pinned to devices of their own, feed the last one, on one more: 1 s each,
+ * transfers of 2 s. */
 static void pinned_join(links_case *c, int32_t producers) {
   memset(c, 0, sizeof *c);
   c->ops = producers + 1;

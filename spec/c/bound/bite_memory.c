@@ -1,4 +1,5 @@
-/* Destructive bounds with memory: by hand, against the best of all schedules that fit, against all simulations that fit. */
+/* Destructive bounds with memory: by hand, against the best of all schedules that fit, against all
+ * simulations that fit. */
 #include "place/place_search.h"
 #include "bound/destructive/destructive_internal.h"
 
@@ -24,7 +25,8 @@ static double bite(const problem *p, berth_memory_policy memory, unsigned rules)
 }
 
 static void check_raise(const problem *p, unsigned with, double low, double high) {
-  CHECK_NEAR(bite(p, BERTH_MEMORY_INFERENCE, BERTH_I_BITE_ALL & ~(unsigned)BERTH_I_BITE_MEMORY), low, 3e-3 * low);
+  CHECK_NEAR(bite(p, BERTH_MEMORY_INFERENCE, BERTH_I_BITE_ALL & ~(unsigned)BERTH_I_BITE_MEMORY),
+             low, 3e-3 * low);
   CHECK_NEAR(bite(p, BERTH_MEMORY_INFERENCE, with), high, 3e-3 * high);
 }
 
@@ -39,8 +41,12 @@ static void chain(problem *p, int32_t n, int32_t devices, const double *bytes, d
 
 static void by_hand(void) {
   static const double rising[] = { 9, 5, 7, 3, 8 };
-  enum { FORCE = BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL | BERTH_I_BITE_MEMORY, DEEP = FORCE | BERTH_I_BITE_DEEP };
-  TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on each side")
+  enum {
+    FORCE = BERTH_I_BITE_FORCE | BERTH_I_BITE_SERIAL | BERTH_I_BITE_MEMORY,
+    DEEP = FORCE | BERTH_I_BITE_DEEP
+  };
+  TEST("half of a chain fits on a device: the one crossing is the cheapest that leaves three on "
+       "each side")
   problem p;
   chain(&p, 6, 2, rising, 3);
   check_raise(&p, DEEP, 6, 6 + 7);
@@ -62,7 +68,7 @@ static void by_hand(void) {
   check_raise(&p, FORCE, 2, 2 + 9);
 }
 
-/* ---- all schedules that fit -------------------------------------------------------------------------- */
+/* ---- all schedules that fit ---- */
 
 static void random_memory(problem *p, berth_rng *rng) {
   double total = 0, slack = 1 + 0.8 * berth_rng_uniform(rng);
@@ -111,7 +117,8 @@ static void against_schedules(int n) {
     problem p;
     random_case(&p, &rng, i);
     double best = optimum_within(&p);
-    double bound = bite(&p, BERTH_MEMORY_INFERENCE, i % 3 ? BERTH_I_BITE_ALL : BERTH_I_BITE_ALL & ~(1u << i / 3 % 10));
+    double bound = bite(&p, BERTH_MEMORY_INFERENCE,
+                        i % 3 ? BERTH_I_BITE_ALL : BERTH_I_BITE_ALL & ~(1u << i / 3 % 10));
     if (isinf(best) || isnan(bound)) {
       CHECK(isinf(best) || !isnan(bound));
       unfit++;
@@ -125,12 +132,12 @@ static void against_schedules(int n) {
     tight += bound >= best * (1 - 1e-3);
     gap += best / bound - 1;
   }
-  printf("# %d problems, %d raised by memory, %d infeasible: closed %d, mean gap %.4f\n", used, by_memory, unfit, tight,
-         gap / used);
+  printf("# %d problems, %d raised by memory, %d infeasible: closed %d, mean gap %.4f\n", used,
+         by_memory, unfit, tight, gap / used);
   CHECK(by_memory > used / 5 && tight > used / 2);
 }
 
-/* ---- all simulations that fit -------------------------------------------------------------------------- */
+/* ---- all simulations that fit ---- */
 
 static bool next_placement(const problem *p, int32_t *device) {
   int32_t i = 0;
@@ -140,7 +147,8 @@ static bool next_placement(const problem *p, int32_t *device) {
 
 /* The least makespan of any placement under some of the simulator's rules, its memory kept. */
 static double least_simulated(const problem *p, berth_memory_policy memory) {
-  static const berth_dispatch rule[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO };
+  static const berth_dispatch rule[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST,
+                                         BERTH_DISPATCH_LIFO };
   int32_t device[MOST_OPS] = { 0 };
   double best = INFINITY;
   made m = problem_make(ctx, p);

@@ -7,7 +7,8 @@ static berth_bounds_options asked(berth_memory_policy memory, double param_multi
   return (berth_bounds_options){ memory, param_multiple, false, 1e-3, BERTH_LINKS_FREE };
 }
 
-static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b, berth_obstacle *why) {
+static berth_status bounds_of(const problem *p, berth_memory_policy memory, berth_bounds *b,
+                              berth_obstacle *why) {
   made m = problem_make(ctx, p);
   berth_bounds_options o = asked(memory, 1);
   berth_status st = berth_bounds_compute(m.c, &o, b, why);
@@ -66,7 +67,8 @@ static void test_hand_made(void) {
 
   TEST("a group runs on one device, between its least head and tail");
   problem_clear(&p, 5, 4); /* 0 -> {1, 2, 3} -> 4, middle ones a group */
-  for (int32_t i = 1; i < 4; i++) problem_edge(&p, 0, i, 0), problem_edge(&p, i, 4, 0), p.group[i] = 0;
+  for (int32_t i = 1; i < 4; i++)
+    problem_edge(&p, 0, i, 0), problem_edge(&p, i, 4, 0), p.group[i] = 0;
   CHECK_STATUS(bounds_of(&p, BERTH_MEMORY_TOTAL, &b, NULL), BERTH_OK);
   CHECK_NEAR(b.best, 5, 1e-12);
 
@@ -129,7 +131,10 @@ static void test_unfit(void) {
   problem_clear(&p, 1, 1);
   made m = problem_make(ctx, &p);
   for (int i = 0; i < 7; i++) {
-    berth_bounds_options wrong = asked(i == 0 ? (berth_memory_policy)9 : BERTH_MEMORY_TOTAL, i == 1 ? NAN : i == 2 ? -1 : 1);
+    berth_bounds_options wrong =
+        asked(i == 0 ? (berth_memory_policy)9 : BERTH_MEMORY_TOTAL, i == 1   ? NAN
+                                                                    : i == 2 ? -1
+                                                                             : 1);
     if (i == 3) wrong.links = (berth_links)9;
     if (i > 3) wrong.gap = i == 4 ? NAN : i == 5 ? 1e-10 : INFINITY;
     b.best = -1;
@@ -176,8 +181,8 @@ static void test_random(void) {
   CHECK(sum.feasible > 700 && sum.unfit > 200);
   CHECK(sum.proved > 0.8 * sum.unfit);
   CHECK(sum.gap / sum.feasible < 0.1);
-  printf("# %d feasible, bound reached by %d, mean gap %.4f; %d of %d infeasible ones proved\n", sum.feasible, sum.tight,
-         sum.gap / sum.feasible, sum.proved, sum.unfit);
+  printf("# %d feasible, bound reached by %d, mean gap %.4f; %d of %d infeasible ones proved\n",
+         sum.feasible, sum.tight, sum.gap / sum.feasible, sum.proved, sum.unfit);
 }
 
 static void test_refusals(void) {

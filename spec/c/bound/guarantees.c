@@ -13,7 +13,7 @@ static berth_guarantees proved(const problem *p, const berth_guarantee_options *
   return k;
 }
 
-/* ---- guarantees by hand -------------------------------------------------------------------------- */
+/* ---- guarantees by hand ---- */
 
 static berth_guarantee_options total(void) {
   berth_guarantee_options o = berth_guarantee_default(NULL);
@@ -52,7 +52,8 @@ static void test_values(void) {
   for (int32_t i = 0; i < 5; i++) p.param[i] = 1;
   for (int32_t d = 0; d < 3; d++) p.memory[d] = 4; /* D = 5 < 2 (4 - 1) */
   k = proved(&p, &o);
-  CHECK(k.closed == 1 && !k.of[ETF].valid && k.of[ETF_MEMORY].valid && k.of[ETF_MEMORY_SECONDS].valid);
+  CHECK(k.closed == 1 && !k.of[ETF].valid && k.of[ETF_MEMORY].valid
+        && k.of[ETF_MEMORY_SECONDS].valid);
   CHECK_NEAR(k.of[ETF_MEMORY].ratio, 3.0 / 2 + 1.5 - 0.5, 1e-12);
   CHECK_NEAR(k.of[ETF_MEMORY_SECONDS].limit, 5.0 / 2 + 2 * 0.5 + 1, 1e-12);
   CHECK(!k.of[SCT].valid && !k.of[SCT_MEMORY].valid && strstr(k.of[SCT_MEMORY].why, "favourites"));
@@ -62,7 +63,8 @@ static void test_values(void) {
   CHECK(proved(&p, &o).closed == 0);
   o.memory = BERTH_MEMORY_TOTAL, o.param_multiple = 3; /* an op fills 3 of 4: none is sure */
   k = proved(&p, &o);
-  CHECK(k.closed == 3 && !k.of[ETF_MEMORY].valid && isinf(k.of[ETF_MEMORY].ratio) && isinf(k.of[ETF_MEMORY_SECONDS].limit));
+  CHECK(k.closed == 3 && !k.of[ETF_MEMORY].valid && isinf(k.of[ETF_MEMORY].ratio)
+        && isinf(k.of[ETF_MEMORY_SECONDS].limit));
 
   TEST("one device: transfers do not count");
   join_of(&p, 3, 1, 7);
@@ -100,7 +102,8 @@ static void test_reasons(void) {
   CHECK_NEAR(proved(&p, &o).of[ETF].ratio, 2.5, 1e-12);
   p.time[3][0] = p.time[3][1] = 0;
   denied(&p, &o, ETF, "a transfer between ops without time: rho is infinite on a path");
-  CHECK(isinf(proved(&p, &o).path_rho) && isinf(proved(&p, &o).of[ETF].ratio) && proved(&p, &o).of[ETF_SECONDS].valid);
+  CHECK(isinf(proved(&p, &o).path_rho) && isinf(proved(&p, &o).of[ETF].ratio)
+        && proved(&p, &o).of[ETF_SECONDS].valid);
   p.time[3][0] = p.time[3][1] = 1;
   p.time[0][0] = p.time[0][1] = 1, p.time[1][1] = 2;
   denied(&p, &o, ETF, "1 op whose time depends on the device");
@@ -115,8 +118,9 @@ static void test_reasons(void) {
   denied(&p, &o, SCT, "1 pair of ops with several tensors");
   p.pin[1] = 1;
   o.links = BERTH_LINKS_PAIR;
-  denied(&p, &o, SCT_UNLIMITED, "1 op pinned to a device; links pair: transfers wait for one another; 1 pair of ops with several "
-                                "tensors, whose times the program adds up; there are fewer devices than ops");
+  denied(&p, &o, SCT_UNLIMITED,
+         "1 op pinned to a device; links pair: transfers wait for one another; 1 pair of ops with "
+         "several tensors, whose times the program adds up; there are fewer devices than ops");
 }
 
 /* All paths of a small graph, one after another. */
@@ -125,7 +129,8 @@ static double path_rho_by_hand(const problem *p, int32_t op, double cross, doubl
   work += p->time[op][0];
   if (cross > 0) most = work > 0 ? cross / work : INFINITY;
   for (int32_t e = 0; e < p->edges; e++) {
-    if (p->src[e] == op) most = fmax(most, path_rho_by_hand(p, p->dst[e], cross + p->bytes[e] / p->bandwidth, work));
+    if (p->src[e] == op)
+      most = fmax(most, path_rho_by_hand(p, p->dst[e], cross + p->bytes[e] / p->bandwidth, work));
   }
   return most;
 }
@@ -149,7 +154,8 @@ static void test_path_rho(void) {
     infinite += isinf(most);
     sharper += isinf(k.rho) && !isinf(most);
   }
-  if (!CHECK(infinite > 10 && sharper > 10)) printf("# %d infinite, %d sharper\n", infinite, sharper);
+  if (!CHECK(infinite > 10 && sharper > 10))
+    printf("# %d infinite, %d sharper\n", infinite, sharper);
 }
 
 static void test_uneven_links(void) {
@@ -164,7 +170,8 @@ static void test_uneven_links(void) {
   d.type = "t0";
   berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (int i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   for (int i = 1; i < 3; i++) {
     berth_link l = { 6.0 / i, 0 };
     CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, i, &l, NULL), BERTH_OK);
@@ -204,7 +211,7 @@ static void test_wrong(void) {
   unmake(&m);
 }
 
-/* ---- guarantees against what placers do ------------------------------------------------------------------ */
+/* ---- guarantees against what placers do ---- */
 
 typedef struct tally {
   int placed, valid[BERTH_GUARANTEES];
@@ -216,12 +223,13 @@ static int has_placer(const char *name) { return berth_placer_find(name) != NULL
 static int is_for(const berth_guarantee *k, const char *placer) {
   const char *at = strstr(k->placers, placer);
   size_t n = strlen(placer);
-  while (at && !((at == k->placers || at[-1] == ' ') && (at[n] == ',' || !at[n]))) at = strstr(at + 1, placer);
+  while (at && !((at == k->placers || at[-1] == ' ') && (at[n] == ',' || !at[n])))
+    at = strstr(at + 1, placer);
   return at != NULL;
 }
 
-static void check_placer(const made *m, const char *placer, const berth_place_options *o, const berth_guarantees *k, double best,
-                         tally *sum) {
+static void check_placer(const made *m, const char *placer, const berth_place_options *o,
+                         const berth_guarantees *k, double best, tally *sum) {
   berth_placement *p = NULL;
   berth_status st = berth_place(m->c, placer, o, &p, NULL);
   double makespan = p ? berth_placement_estimate(p) : INFINITY;
@@ -230,9 +238,14 @@ static void check_placer(const made *m, const char *placer, const berth_place_op
     if (!q->valid || !is_for(q, placer)) continue;
     CHECK_STATUS(st, BERTH_OK);
     sum->valid[i]++;
-    if (best > 0) sum->worst[i] = fmax(sum->worst[i], makespan / (isinf(q->limit) ? q->ratio * best : q->limit));
-    if (CHECK(makespan <= q->limit * (1 + 1e-9) && (isinf(q->ratio) || makespan <= q->ratio * best * (1 + 1e-9)))) continue;
-    printf("# %s of %s: %g, but limit %g, ratio %g, optimum %g\n", q->name, placer, makespan, q->limit, q->ratio, best);
+    if (best > 0)
+      sum->worst[i] =
+          fmax(sum->worst[i], makespan / (isinf(q->limit) ? q->ratio * best : q->limit));
+    if (CHECK(makespan <= q->limit * (1 + 1e-9)
+              && (isinf(q->ratio) || makespan <= q->ratio * best * (1 + 1e-9))))
+      continue;
+    printf("# %s of %s: %g, but limit %g, ratio %g, optimum %g\n", q->name, placer, makespan,
+           q->limit, q->ratio, best);
   }
   sum->placed += st == BERTH_OK;
   berth_placement_release(p);
@@ -267,7 +280,8 @@ static void limit_memory(problem *p, berth_rng *rng) {
     p->workspace[i] = berth_rng_below(rng, 3) == 0;
   }
   for (int32_t i = 0; i < p->edges; i++) sum += p->resident ? 2 * p->bytes[i] : 0;
-  for (int32_t i = 0; i < p->devices; i++) p->memory[i] = floor(sum * (0.5 + berth_rng_uniform(rng)));
+  for (int32_t i = 0; i < p->devices; i++)
+    p->memory[i] = floor(sum * (0.5 + berth_rng_uniform(rng)));
 }
 
 static void check_all_placers(const problem *p, berth_memory_policy memory, tally *sum) {
@@ -282,7 +296,8 @@ static void check_all_placers(const problem *p, berth_memory_policy memory, tall
   berth_guarantees k;
   CHECK_STATUS(berth_guarantees_compute(m.c, &o, &k), BERTH_OK);
   for (int i = 0; i < 3; i++) {
-    for (int ties = BERTH_TIES_LEVEL; ties <= (i == 1 ? BERTH_TIES_LEVEL : BERTH_TIES_TOPOLOGICAL); ties++) {
+    for (int ties = BERTH_TIES_LEVEL; ties <= (i == 1 ? BERTH_TIES_LEVEL : BERTH_TIES_TOPOLOGICAL);
+         ties++) {
       po.ties = (berth_ties)ties;
       if (has_placer(placers[i])) check_placer(&m, placers[i], &po, &k, best, sum);
     }
@@ -310,7 +325,7 @@ static void test_placers(void) {
   printf("\n");
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void test_refusals(void) {
   long fail_at;

@@ -1,21 +1,24 @@
-/* Proofs that nothing fits, and the memory bound, against the simulator: all placements of tiny problems, each in all orders. */
+/* Proofs that nothing fits, and the memory bound, against the simulator: all placements of tiny
+ * problems, each in all orders. */
 #include "list/place_engine_help.h"
 
 enum { OPS = 4, DEVICES = 3 };
 
-/* ---- problems --------------------------------------------------------------------------------- */
+/* ---- problems ---- */
 
 static void add_op(berth_graph_builder *b, berth_rng *rng, int32_t i, int32_t devices) {
   berth_op op = berth_op_default();
   double seconds[2];
   seconds[0] = berth_rng_below(rng, 3);
   seconds[1] = berth_rng_below(rng, 2) ? seconds[0] : berth_rng_below(rng, 3);
-  if (devices > 1 && berth_rng_below(rng, 5) == 0) seconds[berth_rng_below(rng, 2)] = BERTH_UNSUPPORTED;
+  if (devices > 1 && berth_rng_below(rng, 5) == 0)
+    seconds[berth_rng_below(rng, 2)] = BERTH_UNSUPPORTED;
   op.seconds = seconds;
   op.param_bytes = berth_rng_below(rng, 2) ? berth_rng_below(rng, 5) : 0;
   op.workspace_bytes = berth_rng_below(rng, 2) ? berth_rng_below(rng, 7) : 0;
   if (berth_rng_below(rng, 4) == 0) op.group = 0;
-  if (op.group == BERTH_NONE && berth_rng_below(rng, 8) == 0) op.pin = berth_rng_below(rng, devices);
+  if (op.group == BERTH_NONE && berth_rng_below(rng, 8) == 0)
+    op.pin = berth_rng_below(rng, devices);
   if (i >= 2 && berth_rng_below(rng, 3) == 0) op.twin = i - 2;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
 }
@@ -33,7 +36,8 @@ static berth_graph *tiny_graph(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_
       int32_t id;
       CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
       for (int32_t c = i + 1; c < n; c++) {
-        if (berth_rng_below(rng, 2)) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+        if (berth_rng_below(rng, 2))
+          CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
       }
     }
   }
@@ -52,14 +56,15 @@ static berth_topology *tiny_topology(berth_ctx *ctx, berth_rng *rng, int32_t n) 
     d.type = i % 2 ? "y" : "x";
     if (berth_rng_below(rng, 5)) d.memory = 3 + berth_rng_below(rng, 22);
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-    for (int32_t j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+    for (int32_t j = 0; j < i; j++)
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
   return t;
 }
 
-/* ---- all schedules ------------------------------------------------------------------------------ */
+/* ---- all schedules ---- */
 
 typedef struct world {
   const instance *x;
@@ -70,14 +75,16 @@ typedef struct world {
 } world;
 
 static void try_devices(world *w) {
-  int32_t n = berth_graph_ops(w->x->g), devices = berth_topology_devices(w->x->t), device[OPS] = { 0 };
+  int32_t n = berth_graph_ops(w->x->g), devices = berth_topology_devices(w->x->t),
+          device[OPS] = { 0 };
   berth_sim *sim = NULL;
   w->so.sequence = w->sequence;
   if (!CHECK_STATUS(berth_sim_new(w->x->cost, &w->so, &sim), BERTH_OK)) return;
   int32_t i;
   do {
     berth_sim_summary s;
-    if (berth_sim_run(sim, device, &s) == BERTH_OK && s.oom_op == BERTH_NONE) w->best = fmin(w->best, s.makespan);
+    if (berth_sim_run(sim, device, &s) == BERTH_OK && s.oom_op == BERTH_NONE)
+      w->best = fmin(w->best, s.makespan);
     for (i = 0; i < n && ++device[i] == devices; i++) device[i] = 0;
   } while (i < n);
   berth_sim_release(sim);
@@ -107,7 +114,8 @@ static void try_orders(world *w) {
   }
 }
 
-static double best_within(const instance *x, berth_memory_policy memory, double param_multiple, berth_send send) {
+static double best_within(const instance *x, berth_memory_policy memory, double param_multiple,
+                          berth_send send) {
   world w = { x, berth_sim_default(NULL), { 0 }, 0, 0, INFINITY };
   w.so.dispatch = BERTH_DISPATCH_PLANNED;
   w.so.memory = memory;
@@ -117,15 +125,15 @@ static double best_within(const instance *x, berth_memory_policy memory, double 
   return w.best;
 }
 
-/* ---- what is claimed ------------------------------------------------------------------------------ */
+/* ---- what is claimed ---- */
 
 typedef struct tally {
   int fit, unfit, proved, claims;
 } tally;
 
 /* No placer may say that nothing can fit. */
-static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy memory, double param_multiple, double best,
-                         tally *count) {
+static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy memory,
+                         double param_multiple, double best, tally *count) {
   static const berth_policy plain = { .name = "plain" };
   berth_place_options o = berth_place_default(NULL);
   o.memory = memory;
@@ -142,7 +150,8 @@ static void check_claims(berth_ctx *ctx, const instance *x, berth_memory_policy 
   }
 }
 
-static void check_instance(berth_ctx *ctx, const instance *x, berth_memory_policy memory, double param_multiple, tally *count) {
+static void check_instance(berth_ctx *ctx, const instance *x, berth_memory_policy memory,
+                           double param_multiple, tally *count) {
   double best = fmin(best_within(x, memory, param_multiple, BERTH_SEND_PUSH),
                      best_within(x, memory, param_multiple, BERTH_SEND_PULL));
   berth_bounds_options asked = { memory, param_multiple, true, 1e-2, BERTH_LINKS_FREE };
@@ -151,9 +160,11 @@ static void check_instance(berth_ctx *ctx, const instance *x, berth_memory_polic
   if (isinf(best)) count->unfit++; else count->fit++;
   if (st == BERTH_EINFEASIBLE) {
     count->proved++;
-    if (!CHECK(isinf(best))) printf("# memory %d: %s, but %g s\n", (int)memory, berth_errmsg(ctx), best);
+    if (!CHECK(isinf(best)))
+      printf("# memory %d: %s, but %g s\n", (int)memory, berth_errmsg(ctx), best);
   } else if (CHECK_STATUS(st, BERTH_OK)) {
-    if (!CHECK(b.best <= best * (1 + 1e-9))) printf("# memory %d: bound %g s, but %g s\n", (int)memory, b.best, best);
+    if (!CHECK(b.best <= best * (1 + 1e-9)))
+      printf("# memory %d: bound %g s, but %g s\n", (int)memory, b.best, best);
   }
   check_claims(ctx, x, memory, param_multiple, best, count);
 }
@@ -163,14 +174,17 @@ static void many(berth_ctx *ctx, berth_memory_policy memory, int rounds) {
   berth_rng rng;
   berth_rng_init(&rng, 51, (uint64_t)memory);
   for (int i = 0; i < rounds && !check_bad; i++) {
-    int32_t devices = 1 + berth_rng_below(&rng, DEVICES), n = 1 + berth_rng_below(&rng, devices == DEVICES ? OPS - 1 : OPS);
+    int32_t devices = 1 + berth_rng_below(&rng, DEVICES),
+            n = 1 + berth_rng_below(&rng, devices == DEVICES ? OPS - 1 : OPS);
     instance x = { tiny_graph(ctx, &rng, n, devices), tiny_topology(ctx, &rng, devices), NULL };
-    if (berth_cost_new(x.g, x.t, NULL, &x.cost) == BERTH_OK) check_instance(ctx, &x, memory, i % 2 ? 1 : 1.5, &count);
+    if (berth_cost_new(x.g, x.t, NULL, &x.cost) == BERTH_OK)
+      check_instance(ctx, &x, memory, i % 2 ? 1 : 1.5, &count);
     if (check_bad) printf("# round %d\n", i);
     release_instance(&x);
   }
   CHECK(count.fit > rounds / 3 && count.unfit > rounds / 20 && 2 * count.proved > count.unfit);
-  printf("# %d fit, %d do not, %d of them proved; %d claims of placers\n", count.fit, count.unfit, count.proved, count.claims);
+  printf("# %d fit, %d do not, %d of them proved; %d claims of placers\n", count.fit, count.unfit,
+         count.proved, count.claims);
 }
 
 int main(void) {

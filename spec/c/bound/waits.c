@@ -1,14 +1,16 @@
-/* Bounds with transfers: by hand, and against the best of all schedules of small random problems. */
+/* Bounds with transfers: by hand, and against the best of all schedules of small random
+ * problems. */
 #include "place/place_search.h"
 
 static berth_ctx *ctx;
 
-/* ---- bounds by hand --------------------------------------------------------------------------- */
+/* ---- bounds by hand ---- */
 
 static void test_transfers(void) {
   TEST("a join waits for the transfers of those that its device cannot run in time");
   problem p;
-  join_of(&p, 6, 4, 3); /* 4 on its device are done at 4, when the tensors of the other two are there */
+  join_of(&p, 6, 4, 3); /* 4 on its device are done at 4, when the tensors of the other two are
+                           there */
   berth_bounds b = thorough(ctx, &p);
   CHECK_NEAR(b.critical_path, 2, 1e-12);
   CHECK_NEAR(b.transfers, 5, 1e-12);
@@ -32,7 +34,8 @@ static void test_transfers(void) {
   p.pin[0] = 0, p.pin[1] = 1;
   CHECK_NEAR(thorough(ctx, &p).transfers, 5, 1e-12);
   join_of(&p, 3, 4, 1);
-  CHECK_NEAR(thorough(ctx, &p).transfers, 3, 1e-12); /* one here, and two whose tensors are there at 2 */
+  CHECK_NEAR(thorough(ctx, &p).transfers, 3, 1e-12); /* one here, and two whose tensors are there at
+                                                        2 */
   for (int32_t i = 0; i < 4; i++) p.group[i] = 0;
   CHECK_NEAR(thorough(ctx, &p).transfers, 4, 1e-12);
 
@@ -54,7 +57,7 @@ static void test_transfers(void) {
   unmake(&m);
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------ */
+/* ---- bounds ---- */
 
 typedef struct tally {
   int runs, reached, by[5];
@@ -93,26 +96,34 @@ static void test_bounds(void) {
       else if (i % 2 && berth_rng_below(&rng, 6) == 0) p.pin[k] = berth_rng_below(&rng, p.devices);
     }
     for (int32_t k = 0, d; k < p.ops; k++) {
-      for (d = 0; p.group[k] == 0 && d < p.devices; d++) p.time[k][d] = isinf(p.time[k][d]) ? 9 : p.time[k][d];
+      for (d = 0; p.group[k] == 0 && d < p.devices; d++)
+        p.time[k][d] = isinf(p.time[k][d]) ? 9 : p.time[k][d];
     }
     add_edges(&p, &rng, 1 + berth_rng_below(&rng, 20));
     double best = optimum(&p, 0);
     berth_bounds b = thorough(ctx, &p);
-    CHECK(b.transfers <= best * (1 + 1e-9) && b.lp <= best * (1 + 1e-9) && b.work <= best * (1 + 1e-9));
+    CHECK(b.transfers <= best * (1 + 1e-9) && b.lp <= best * (1 + 1e-9)
+          && b.work <= best * (1 + 1e-9));
     CHECK(b.transfers >= b.critical_path * (1 - 1e-12) && b.lp >= b.critical_path * (1 - 1e-6));
-    CHECK(b.clusters <= best * (1 + 1e-9) && b.intervals <= best * (1 + 1e-9) && b.intervals >= b.clusters);
-    CHECK(b.best == fmax(fmax(fmax(b.transfers, b.lp), fmax(b.work, b.critical_path)), b.intervals));
-    if (check_bad) printf("# round %d: optimum %g, transfers %g, lp %g, work %g\n", i, best, b.transfers, b.lp, b.work);
+    CHECK(b.clusters <= best * (1 + 1e-9) && b.intervals <= best * (1 + 1e-9)
+          && b.intervals >= b.clusters);
+    CHECK(b.best
+          == fmax(fmax(fmax(b.transfers, b.lp), fmax(b.work, b.critical_path)), b.intervals));
+    if (check_bad)
+      printf("# round %d: optimum %g, transfers %g, lp %g, work %g\n", i, best, b.transfers, b.lp,
+             b.work);
     note_bound(&b, best, &sum);
     sum.cheap += cheap_gap(&p, best);
   }
   CHECK(sum.gap < sum.cheap && sum.gap < 0.065 * sum.runs);
   CHECK(sum.by[1] > 20);
-  printf("# bound reached by %d of %d, mean gap %.4f, cheap %.4f; critical path %d, transfers %d, lp %d, work %d\n", sum.reached,
-         sum.runs, sum.gap / sum.runs, sum.cheap / sum.runs, sum.by[0], sum.by[1], sum.by[2], sum.by[3]);
+  printf("# bound reached by %d of %d, mean gap %.4f, cheap %.4f; critical path %d, transfers %d, "
+         "lp %d, work %d\n",
+         sum.reached, sum.runs, sum.gap / sum.runs, sum.cheap / sum.runs, sum.by[0], sum.by[1],
+         sum.by[2], sum.by[3]);
 }
 
-/* ---- a table of transfer times ----------------------------------------------------------------------- */
+/* ---- a table of transfer times ---- */
 
 typedef struct prices {
   int32_t devices;
@@ -159,14 +170,15 @@ static void test_table(void) {
     CHECK(!cuts || !k.of[1].valid);
     cut += cuts && strstr(k.of[0].why, "without a way between them");
     feasible += !isinf(best);
-    if (check_bad) printf("# round %d: optimum %g, transfers %g, lp %g\n", i, best, b.transfers, b.lp);
+    if (check_bad)
+      printf("# round %d: optimum %g, transfers %g, lp %g\n", i, best, b.transfers, b.lp);
     berth_cost_release(c);
     unmake(&m);
   }
   CHECK(cut > 20 && feasible > 100);
 }
 
-/* ---- every discipline, by the simulator ---------------------------------------------------------------- */
+/* ---- every discipline, by the simulator ---- */
 
 enum { TINY = 4 };
 
@@ -239,7 +251,9 @@ static void test_links(void) {
       double pull = best_on(&p, m.c, (berth_links)links, BERTH_SEND_PULL);
       CHECK(b.best <= fmin(push, pull) * (1 + 1e-9));
       if (links == BERTH_LINKS_FREE) CHECK_NEAR(push, best_free, 1e-9 * best_free);
-      if (check_bad) printf("# round %d, links %d: %g, %g; bound %g, free %g\n", i, links, push, pull, b.best, best_free);
+      if (check_bad)
+        printf("# round %d, links %d: %g, %g; bound %g, free %g\n", i, links, push, pull, b.best,
+               best_free);
     }
     unmake(&m);
   }

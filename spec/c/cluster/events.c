@@ -30,7 +30,8 @@ static berth_job_record record(const berth_cluster *c, int32_t job) {
   return r;
 }
 
-/* Job 0 runs at 2 from 0, is at 1 from 1 s, pauses at 2 s with 3 left, goes on at 3 s at rate 3: done at 4 s. */
+/* Job 0 runs at 2 from 0, is at 1 from 1 s, pauses at 2 s with 3 left, goes on at 3 s at rate 3:
+ * done at 4 s. */
 static void test_rates_and_pauses(void) {
   static const berth_job jobs[] = { { 0, 6, INFINITY, 0 }, { 1, 1, 5, 7 } };
   static const int32_t both[] = { 1, 0 };
@@ -45,7 +46,8 @@ static void test_rates_and_pauses(void) {
   CHECK_NEAR(berth_cluster_end_of(c, 0), 3, 0);
   CHECK_NEAR(berth_cluster_places(c, 0, 2, places, amounts), 2, 0);
   CHECK(places[0] == 1 && places[1] == 0 && amounts[0] == 1 && amounts[1] == 1);
-  CHECK(berth_cluster_free(c)[0] == 0 && berth_cluster_users(c)[1] == 1 && berth_cluster_capacity(c)[0] == 1);
+  CHECK(berth_cluster_free(c)[0] == 0 && berth_cluster_users(c)[1] == 1
+        && berth_cluster_capacity(c)[0] == 1);
   expect(c, BERTH_CLUSTER_ARRIVAL, 1, 1);
   CHECK_STATUS(berth_cluster_set_rate(c, 0, 1), BERTH_OK);
   CHECK_NEAR(record(c, 0).left, 4, 1e-15);
@@ -63,8 +65,10 @@ static void test_rates_and_pauses(void) {
   CHECK(isinf(berth_cluster_upcoming(c)) && record(c, 0).ran == 3);
   expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
   expect(c, BERTH_CLUSTER_OVER, 4, BERTH_NONE);
-  CHECK(record(c, 0).state == BERTH_JOB_DONE && record(c, 0).pauses == 1 && record(c, 0).held == 5 && record(c, 0).start == 0);
-  CHECK(record(c, 1).state == BERTH_JOB_REFUSED && record(c, 1).cause == 42 && record(c, 1).end == 2 && isnan(record(c, 1).start));
+  CHECK(record(c, 0).state == BERTH_JOB_DONE && record(c, 0).pauses == 1 && record(c, 0).held == 5
+        && record(c, 0).start == 0);
+  CHECK(record(c, 1).state == BERTH_JOB_REFUSED && record(c, 1).cause == 42 && record(c, 1).end == 2
+        && isnan(record(c, 1).start));
   berth_job job;
   CHECK_STATUS(berth_cluster_job(c, 1, &job), BERTH_OK);
   CHECK(job.kind == 7 && job.deadline == 5);
@@ -82,7 +86,9 @@ static void expect_waiting(const berth_cluster *c, int32_t n, int32_t first, int
 }
 
 static void test_waiting(void) {
-  static const berth_job jobs[] = { { 0, 9, INFINITY, 0 }, { 0, 9, INFINITY, 0 }, { 0, 9, INFINITY, 0 } };
+  static const berth_job jobs[] = { { 0, 9, INFINITY, 0 },
+                                    { 0, 9, INFINITY, 0 },
+                                    { 0, 9, INFINITY, 0 } };
   static const int32_t machine[] = { 0, 1 };
   berth_cluster *c = make(berth_cluster_default(2), 3, jobs);
   TEST("jobs that wait, in order of arrival; one that is paused goes back to its place")
@@ -106,7 +112,9 @@ static void test_waiting(void) {
 }
 
 static void test_same_instant(void) {
-  static const berth_job jobs[] = { { 0, 4, INFINITY, 0 }, { 0, 4, INFINITY, 0 }, { 4, 1, INFINITY, 0 }, { 4, 0, INFINITY, 0 } };
+  static const berth_job jobs[] = {
+    { 0, 4, INFINITY, 0 }, { 0, 4, INFINITY, 0 }, { 4, 1, INFINITY, 0 }, { 4, 0, INFINITY, 0 }
+  };
   berth_cluster_options o = berth_cluster_default(2);
   static const int32_t first = 0, second = 1;
   o.slot = 4;
@@ -148,34 +156,44 @@ static void test_horizon_and_slack(void) {
   CHECK_NEAR(record(c, 1).left, 0, 1e-12);
   CHECK_NEAR(record(c, 1).held, 4, 0);
   CHECK_STATUS(berth_cluster_pause(c, 1), BERTH_OK);
-  refused(berth_cluster_start(c, 1, 1, &machine, NULL, 1), BERTH_EINVAL, "cluster: start: job 1: it is over");
+  refused(berth_cluster_start(c, 1, 1, &machine, NULL, 1), BERTH_EINVAL,
+          "cluster: start: job 1: it is over");
   berth_cluster_release(c);
 }
 
 /* What is refused changes nothing. */
 static void test_decision_errors(void) {
-  static const berth_job jobs[] = { { 0, 1, INFINITY, 0 }, { 0, 1, INFINITY, 0 }, { 9, 1, INFINITY, 0 } };
+  static const berth_job jobs[] = { { 0, 1, INFINITY, 0 },
+                                    { 0, 1, INFINITY, 0 },
+                                    { 9, 1, INFINITY, 0 } };
   static const double capacity[] = { 8, 64, 4, 32 };
   static const int32_t both[] = { 0, 1 }, twice[] = { 1, 1 }, far[] = { 0, 2 };
-  static const double some[] = { 3, 60, 1, 1 }, much[] = { 1, 1, 5, 1 }, bad[] = { 1, NAN, 1, 1 }, rest[] = { 5, 4.5, 0, 0 };
+  static const double some[] = { 3, 60, 1, 1 }, much[] = { 1, 1, 5, 1 }, bad[] = { 1, NAN, 1, 1 },
+                      rest[] = { 5, 4.5, 0, 0 };
   berth_cluster_options o = berth_cluster_default(2);
   o.resources = 2;
   o.capacity = capacity;
   berth_cluster *c = make(o, 3, jobs);
   TEST("decisions: errors")
-  refused(berth_cluster_start(c, 0, 1, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 0 has not arrived");
+  refused(berth_cluster_start(c, 0, 1, both, NULL, 1), BERTH_EINVAL,
+          "cluster: start: job 0 has not arrived");
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 0);
   expect(c, BERTH_CLUSTER_ARRIVAL, 0, 1);
-  refused(berth_cluster_start(c, 3, 1, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 3 does not exist: there are 3");
+  refused(berth_cluster_start(c, 3, 1, both, NULL, 1), BERTH_EINVAL,
+          "cluster: start: job 3 does not exist: there are 3");
   refused(berth_cluster_start(c, 0, 1, both, NULL, 0), BERTH_EINVAL,
           "cluster: job 0: rate: expected a finite number above 0, got 0");
-  refused(berth_cluster_start(c, 0, 0, both, NULL, 1), BERTH_EINVAL, "cluster: start: job 0 on 0 machines: expected at least 1");
-  refused(berth_cluster_start(c, 0, 2, far, NULL, 1), BERTH_EINVAL, "cluster: job 0: machine 2 does not exist: there are 2");
+  refused(berth_cluster_start(c, 0, 0, both, NULL, 1), BERTH_EINVAL,
+          "cluster: start: job 0 on 0 machines: expected at least 1");
+  refused(berth_cluster_start(c, 0, 2, far, NULL, 1), BERTH_EINVAL,
+          "cluster: job 0: machine 2 does not exist: there are 2");
   refused(berth_cluster_start(c, 0, 2, both, much, 1), BERTH_EINFEASIBLE,
           "cluster: job 0 wants 5 of resource 0 on machine 1, where 4 is left");
-  refused(berth_cluster_start(c, 0, 2, twice, some + 2, 1), BERTH_EINVAL, "cluster: job 0: machine 1 is named twice");
+  refused(berth_cluster_start(c, 0, 2, twice, some + 2, 1), BERTH_EINVAL,
+          "cluster: job 0: machine 1 is named twice");
   refused(berth_cluster_start(c, 0, 2, both, bad, 1), BERTH_EINVAL,
-          "cluster: job 0: amount of resource 1 on machine 0: expected a finite number not below 0, got nan");
+          "cluster: job 0: amount of resource 1 on machine 0: expected a finite number not below "
+          "0, got nan");
   CHECK(memcmp(berth_cluster_free(c), capacity, sizeof capacity) == 0);
   CHECK_STATUS(berth_cluster_start(c, 0, 2, both, some, 1), BERTH_OK);
   refused(berth_cluster_start(c, 1, 1, both, rest, 1), BERTH_EINFEASIBLE,
@@ -183,16 +201,20 @@ static void test_decision_errors(void) {
   refused(berth_cluster_refuse(c, 0, 1), BERTH_EINVAL, "cluster: refuse: job 0 runs");
   refused(berth_cluster_pause(c, 1), BERTH_EINVAL, "cluster: pause: job 1 waits");
   refused(berth_cluster_set_rate(c, 1, 1), BERTH_EINVAL, "cluster: set_rate: job 1 waits");
-  refused(berth_cluster_set_rate(c, 0, INFINITY), BERTH_EINVAL, "cluster: job 0: rate: expected a finite number above 0, got inf");
+  refused(berth_cluster_set_rate(c, 0, INFINITY), BERTH_EINVAL,
+          "cluster: job 0: rate: expected a finite number above 0, got inf");
   expect(c, BERTH_CLUSTER_END_OF_JOB, 1, 0);
   CHECK(record(c, 0).held == 60.0 / 64 + 0.25);
   refused(berth_cluster_wake(c, 0.5), BERTH_EINVAL, "cluster: wake at 0.5 s: it is 1 s");
   refused(berth_cluster_pause(c, 0), BERTH_EINVAL, "cluster: pause: job 0 is done");
   CHECK_STATUS(berth_cluster_refuse(c, 1, 0), BERTH_OK);
   refused(berth_cluster_refuse(c, 1, 0), BERTH_EINVAL, "cluster: refuse: job 1 was refused");
-  refused(berth_cluster_record(c, 3, &(berth_job_record){ 0 }), BERTH_EINVAL, "cluster: job 3 does not exist: there are 3");
-  refused(berth_cluster_job(c, -1, &(berth_job){ 0 }), BERTH_EINVAL, "cluster: job -1 does not exist: there are 3");
-  CHECK(isinf(berth_cluster_end_of(c, 1)) && isinf(berth_cluster_end_of(c, 7)) && berth_cluster_places(c, 9, 0, NULL, NULL) == 0);
+  refused(berth_cluster_record(c, 3, &(berth_job_record){ 0 }), BERTH_EINVAL,
+          "cluster: job 3 does not exist: there are 3");
+  refused(berth_cluster_job(c, -1, &(berth_job){ 0 }), BERTH_EINVAL,
+          "cluster: job -1 does not exist: there are 3");
+  CHECK(isinf(berth_cluster_end_of(c, 1)) && isinf(berth_cluster_end_of(c, 7))
+        && berth_cluster_places(c, 9, 0, NULL, NULL) == 0);
   berth_cluster_release(c);
 }
 
@@ -216,18 +238,26 @@ static void test_new_errors(void) {
   TEST("what clusters are not made of")
   bad_options(berth_cluster_default(0), "option machines is 0 (1 to 1048576)");
   bad_options((berth_cluster_options){ 1, 0, NULL, 1, 0, 0 }, "option resources is 0 (1 to 1024)");
-  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 }, "option horizon is -1 (a number from 0)");
-  bad_options((berth_cluster_options){ 1, 1, NULL, 1, -1, 0 }, "option slot is -1 (a finite number from 0)");
-  bad_options((berth_cluster_options){ 1, 1, NULL, 1, 0, INFINITY }, "option slack is inf (a finite number from 0)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, -1, 0, 0 },
+              "option horizon is -1 (a number from 0)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, 1, -1, 0 },
+              "option slot is -1 (a finite number from 0)");
+  bad_options((berth_cluster_options){ 1, 1, NULL, 1, 0, INFINITY },
+              "option slack is inf (a finite number from 0)");
   bad_options((berth_cluster_options){ 1, 1, &capacity, 1, 0, 0 },
-              "cluster: capacity of machine 0, resource 0: expected a finite number not below 0, got -1");
-  bad_jobs(fine, (berth_job){ 0, 1, 1, 0 }, "cluster: job 1 arrives at 0 s, before job 0 (1 s): sort jobs by arrival");
-  bad_jobs(fine, (berth_job){ INFINITY, 1, 1, 0 }, "cluster: job 1: arrival: expected a finite time not below 0, got inf");
-  bad_jobs(fine, (berth_job){ 1, -1, 1, 0 }, "cluster: job 1: work: expected a finite number not below 0, got -1");
-  bad_jobs(fine, (berth_job){ 1, 1, -1, 0 }, "cluster: job 1: deadline: expected a time not below 0, got -1");
+              "cluster: capacity of machine 0, resource 0: expected a finite number not below 0, "
+              "got -1");
+  bad_jobs(fine, (berth_job){ 0, 1, 1, 0 },
+           "cluster: job 1 arrives at 0 s, before job 0 (1 s): sort jobs by arrival");
+  bad_jobs(fine, (berth_job){ INFINITY, 1, 1, 0 },
+           "cluster: job 1: arrival: expected a finite time not below 0, got inf");
+  bad_jobs(fine, (berth_job){ 1, -1, 1, 0 },
+           "cluster: job 1: work: expected a finite number not below 0, got -1");
+  bad_jobs(fine, (berth_job){ 1, 1, -1, 0 },
+           "cluster: job 1: deadline: expected a time not below 0, got -1");
 }
 
-/* ---- schedulers: first in, first out ----------------------------------------------------------- */
+/* ---- schedulers: first in, first out ---- */
 
 typedef struct Fifo {
   int32_t next, arrived, asked;
@@ -256,7 +286,8 @@ static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {
   return admit(ud, c);
 }
 
-static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, const int32_t *need, berth_cluster_summary *out) {
+static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, const int32_t *need,
+                              berth_cluster_summary *out) {
   berth_cluster_options o = berth_cluster_default(64);
   double capacity[64];
   int32_t list[64];
@@ -272,7 +303,7 @@ static berth_status whole_run(berth_ctx *in, int32_t n, const berth_job *jobs, c
   return st;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 static berth_status stop_at_two(void *ud, berth_cluster *c) {
   ++*(int *)ud;
@@ -285,11 +316,14 @@ static berth_status fail(void *ud, berth_cluster *c, int32_t job) {
 }
 
 static void test_steps(void) {
-  static const berth_job jobs[] = { { 0, 9, INFINITY, 0 }, { 0, 9, INFINITY, 0 }, { 7, 1, INFINITY, 0 } };
+  static const berth_job jobs[] = { { 0, 9, INFINITY, 0 },
+                                    { 0, 9, INFINITY, 0 },
+                                    { 7, 1, INFINITY, 0 } };
   static const int32_t machine = 0;
   berth_cluster_options o = berth_cluster_default(1);
   int asked = 0;
-  berth_scheduler s = { NULL, NULL, stop_at_two, NULL, &asked }, failing = { fail, NULL, NULL, NULL, NULL };
+  berth_scheduler s = { NULL, NULL, stop_at_two, NULL, &asked },
+                  failing = { fail, NULL, NULL, NULL, NULL };
   o.slot = 1;
   o.horizon = 100;
   berth_cluster *c = make(o, 3, jobs);
@@ -304,10 +338,12 @@ static void test_steps(void) {
   CHECK(e.kind == BERTH_CLUSTER_ARRIVAL && e.job == 1 && record(c, 1).state == BERTH_JOB_WAITING);
   TEST("a scheduler stops a run: it is over there and then, whatever the horizon")
   CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
-  CHECK(asked == 3 && berth_cluster_now(c) == 2 && isinf(berth_cluster_upcoming(c)) && record(c, 0).left == 7);
+  CHECK(asked == 3 && berth_cluster_now(c) == 2 && isinf(berth_cluster_upcoming(c))
+        && record(c, 0).left == 7);
   CHECK_STATUS(berth_cluster_step(c, &s, &e), BERTH_OK);
   CHECK(e.kind == BERTH_CLUSTER_OVER && e.time == 2 && asked == 3);
-  refused(berth_cluster_start(c, 1, 1, &machine, NULL, 1), BERTH_EINVAL, "cluster: start: job 1: it is over");
+  refused(berth_cluster_start(c, 1, 1, &machine, NULL, 1), BERTH_EINVAL,
+          "cluster: start: job 1: it is over");
   berth_cluster_release(c);
 }
 
@@ -322,7 +358,8 @@ static void test_many(void) {
   berth_rng rng;
   berth_rng_init(&rng, 3, 0);
   for (int j = 0; j < MANY; j++) {
-    many[j] = (berth_job){ now += 0.8 * berth_rng_uniform(&rng), 10 * berth_rng_uniform(&rng), INFINITY, 0 };
+    many[j] = (berth_job){ now += 0.8 * berth_rng_uniform(&rng), 10 * berth_rng_uniform(&rng),
+                           INFINITY, 0 };
     needs[j] = 1 + (int32_t)berth_rng_below(&rng, 8);
     want += many[j].work * needs[j];
   }

@@ -1,5 +1,5 @@
-/* Random decisions on random clusters beside books of their own: capacities hold, work is conserved, ends come at the right
-   times. */
+/* Random decisions on random clusters beside books of their own: capacities hold, work is
+ * conserved, ends come at the right times. */
 #include "check.h"
 #include <berth/berth.h>
 
@@ -21,7 +21,8 @@ typedef struct World {
 
 static double used(const World *w, int m, int r) {
   double sum = 0;
-  for (int j = 0; j < w->n; j++) sum += w->at[j].state == BERTH_JOB_RUNNING ? w->at[j].held[m][r] : 0;
+  for (int j = 0; j < w->n; j++)
+    sum += w->at[j].state == BERTH_JOB_RUNNING ? w->at[j].held[m][r] : 0;
   return sum;
 }
 
@@ -43,7 +44,8 @@ static void compare(World *w) {
     berth_job_record r;
     CHECK_STATUS(berth_cluster_record(w->c, j, &r), BERTH_OK);
     CHECK(r.state == w->at[j].state);
-    if (r.state == BERTH_JOB_RUNNING) CHECK_NEAR(r.left, w->at[j].left - w->at[j].rate * (w->now - w->at[j].since), 1e-9);
+    if (r.state == BERTH_JOB_RUNNING)
+      CHECK_NEAR(r.left, w->at[j].left - w->at[j].rate * (w->now - w->at[j].since), 1e-9);
     if (r.state == BERTH_JOB_WAITING) CHECK_NEAR(r.left, w->at[j].left, 1e-9);
   }
 }
@@ -69,7 +71,8 @@ static void try_start(World *w, int j) {
   w->at[j].rate = rate;
   w->at[j].since = w->now;
   memset(w->at[j].held, 0, sizeof w->at[j].held);
-  for (int i = 0; i < n; i++) memcpy(w->at[j].held[list[i]], amount + i * RESOURCES, sizeof w->at[j].held[0]);
+  for (int i = 0; i < n; i++)
+    memcpy(w->at[j].held[list[i]], amount + i * RESOURCES, sizeof w->at[j].held[0]);
 }
 
 static void decide(World *w) {
@@ -85,17 +88,21 @@ static void decide(World *w) {
     else CHECK_STATUS(berth_cluster_start(w->c, j, 1, (int32_t[]){ 0 }, NULL, 1), BERTH_EINVAL);
   } else if (what < 9) {
     double rate = 0.1 + berth_rng_uniform(&w->rng);
-    if (!CHECK_STATUS(berth_cluster_set_rate(w->c, j, rate), b->state == BERTH_JOB_RUNNING ? BERTH_OK : BERTH_EINVAL)) return;
+    if (!CHECK_STATUS(berth_cluster_set_rate(w->c, j, rate),
+                      b->state == BERTH_JOB_RUNNING ? BERTH_OK : BERTH_EINVAL))
+      return;
     if (b->state != BERTH_JOB_RUNNING) return;
     settle(w, j, w->now);
     b->rate = rate;
   } else if (what < 11) {
-    CHECK_STATUS(berth_cluster_pause(w->c, j), b->state == BERTH_JOB_RUNNING ? BERTH_OK : BERTH_EINVAL);
+    CHECK_STATUS(berth_cluster_pause(w->c, j),
+                 b->state == BERTH_JOB_RUNNING ? BERTH_OK : BERTH_EINVAL);
     if (b->state != BERTH_JOB_RUNNING) return;
     settle(w, j, w->now);
     b->state = BERTH_JOB_WAITING;
   } else {
-    CHECK_STATUS(berth_cluster_refuse(w->c, j, j), b->state == BERTH_JOB_WAITING ? BERTH_OK : BERTH_EINVAL);
+    CHECK_STATUS(berth_cluster_refuse(w->c, j, j),
+                 b->state == BERTH_JOB_WAITING ? BERTH_OK : BERTH_EINVAL);
     if (b->state == BERTH_JOB_WAITING) b->state = BERTH_JOB_REFUSED, w->refused++;
   }
 }
@@ -129,7 +136,8 @@ static void check_event(World *w, const berth_cluster_event *e) {
 /* Without decisions in between, events of one instant come in the order of their kinds. */
 static void check_order(World *w, const berth_cluster_event *e, double before, int decided) {
   int same = e->time == before && !decided && e->kind != BERTH_CLUSTER_OVER;
-  if (same) CHECK((int)e->kind > w->last_rank || ((int)e->kind == w->last_rank && e->job > w->last_job));
+  if (same)
+    CHECK((int)e->kind > w->last_rank || ((int)e->kind == w->last_rank && e->job > w->last_job));
   w->last_rank = (int)e->kind;
   w->last_job = e->job;
 }
@@ -151,7 +159,8 @@ static void play(berth_ctx *ctx, uint64_t seed) {
   berth_rng_init(&w.rng, seed, 0);
   w.n = JOBS;
   w.wake = INFINITY;
-  for (int i = 0; i < MACHINES * RESOURCES; i++) w.capacity[i] = 0.5 + floor(8 * berth_rng_uniform(&w.rng)) / 4;
+  for (int i = 0; i < MACHINES * RESOURCES; i++)
+    w.capacity[i] = 0.5 + floor(8 * berth_rng_uniform(&w.rng)) / 4;
   for (int j = 0; j < JOBS; j++) {
     w.job[j] = (berth_job){ now, floor(10 * berth_rng_uniform(&w.rng)), INFINITY, 0 };
     now += floor(3 * berth_rng_uniform(&w.rng)) / 2;

@@ -24,7 +24,8 @@ static berth_graph *members(berth_ctx *ctx, int32_t n, double bytes) {
   return g;
 }
 
-static berth_status try_cost(berth_graph *g, berth_topology *t, const berth_cost_model *m, berth_cost **out) {
+static berth_status try_cost(berth_graph *g, berth_topology *t, const berth_cost_model *m,
+                             berth_cost **out) {
   berth_status st = berth_cost_new(g, t, m, out);
   berth_graph_release(g);
   berth_topology_release(t);
@@ -42,7 +43,8 @@ static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double 
   CHECK_STATUS(berth_topology_mesh(ctx, n, &d, &l, &t), BERTH_OK);
   return t;
 }
-static void check_price(const berth_cost *c, int32_t k, int32_t n, double want, berth_collective_algorithm how) {
+static void check_price(const berth_cost *c, int32_t k, int32_t n, double want,
+                        berth_collective_algorithm how) {
   static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
   berth_collective_algorithm got = BERTH_COLLECTIVE_AUTO;
   double s = -1;
@@ -66,7 +68,9 @@ static void by_hand(berth_ctx *ctx) {
     { BERTH_COLLECTIVE_TREE, 3, { 50, 2 + 24 + 72, 2 + 2 * 12 + 8, 25, none, 2, none } },
     { BERTH_COLLECTIVE_DOUBLE_TREE, 4, { 2 * two4, none, none, two4, none, 2, none } },
     { BERTH_COLLECTIVE_HALVING, 4, { 2 + 18, 1 + 36, 1 + 9, 2 + 18, 1 + 12, 1, none } },
-    { BERTH_COLLECTIVE_HALVING, 3, { 1 + 12 + 25, 1 + 24, 0.5 + 6 + 1 + 16, 2 + 16, 1 + 8, 1, none } },
+    { BERTH_COLLECTIVE_HALVING,
+      3,
+      { 1 + 12 + 25, 1 + 24, 0.5 + 6 + 1 + 16, 2 + 16, 1 + 8, 1, none } },
     { BERTH_COLLECTIVE_HALVING, 8, { 3 + 21, 1.5 + 84, 1.5 + 10.5, 3 + 21, 1.5 + 18, 1.5, none } },
   };
   TEST("by hand: four devices and less");
@@ -79,7 +83,8 @@ static void by_hand(berth_ctx *ctx) {
       double other = 0, want = rows[i].seconds[k];
       static const int32_t at[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
       CHECK_STATUS(berth_cost_collective(ring, k, n, at, &other), BERTH_OK);
-      check_price(c, k, n, isnan(want) ? other : want, isnan(want) ? BERTH_COLLECTIVE_RING : rows[i].how);
+      check_price(c, k, n, isnan(want) ? other : want,
+                  isnan(want) ? BERTH_COLLECTIVE_RING : rows[i].how);
     }
     berth_cost_release(c);
     berth_cost_release(ring);
@@ -101,9 +106,11 @@ static berth_topology *machines(berth_ctx *ctx) {
   berth_link fast = { 16, 0.25 }, slow = { 4, 0.5 };
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   int32_t node[5];
-  for (int32_t i = 0; i < 4; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
+  for (int32_t i = 0; i < 4; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_switch(b, "net", &node[4]), BERTH_OK);
-  for (int32_t i = 0; i < 4; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[4], &slow, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 4; i++)
+    CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[4], &slow, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, node[0], node[1], &fast, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, node[2], node[3], &fast, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
@@ -117,7 +124,8 @@ static void groups(berth_ctx *ctx) {
   const double allreduce = 2 * 6.25 + (2 * 1 + 24);
   TEST("groups: found by bandwidth, or given");
   for (int way = 0; way < 2; way++) {
-    berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL, .device_group = way ? given : NULL };
+    berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL,
+                           .device_group = way ? given : NULL };
     berth_cost *c = price(members(ctx, 4, 96), machines(ctx), &m);
     check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL);
     check_price(c, BERTH_BROADCAST, 4, 6.25 + 25, BERTH_COLLECTIVE_HIERARCHICAL);
@@ -144,32 +152,38 @@ static void groups(berth_ctx *ctx) {
     check_price(c, BERTH_PARAMETER_SERVER, 4, 75, BERTH_COLLECTIVE_RING);
     berth_cost_release(c);
     c = price(members(ctx, 4, 96), machines(ctx), &m);
-    check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL); /* 40 s by halving, 42 s by ring */
+    /* 40 s by halving, 42 s by ring */
+    check_price(c, BERTH_ALLREDUCE, 4, allreduce, BERTH_COLLECTIVE_HIERARCHICAL);
     berth_cost_release(c);
   }
 }
 
-/* Links of 0.5 s: 16 B/s both ways between two devices of three; `out` and `in` B/s from and to the one that stands apart. */
+/* Links of 0.5 s: 16 B/s both ways between two devices of three; `out` and `in` B/s from and to the
+ * one that stands apart. */
 static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, double in) {
   berth_topology_builder *b = NULL;
   berth_topology *t = NULL;
   berth_device d = berth_device_default();
   int32_t one = (apart + 1) % 3, two = (apart + 2) % 3;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_add_duplex(b, one, two, &(berth_link){ 16, 0.5 }, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  CHECK_STATUS(berth_topology_builder_add_duplex(b, one, two, &(berth_link){ 16, 0.5 }, NULL),
+               BERTH_OK);
   for (int32_t i = 0; i < 3; i++) {
     if (i == apart) continue;
-    CHECK_STATUS(berth_topology_builder_add_link(b, apart, i, &(berth_link){ out, 0.5 }, NULL), BERTH_OK);
-    CHECK_STATUS(berth_topology_builder_add_link(b, i, apart, &(berth_link){ in, 0.5 }, NULL), BERTH_OK);
+    CHECK_STATUS(berth_topology_builder_add_link(b, apart, i, &(berth_link){ out, 0.5 }, NULL),
+                 BERTH_OK);
+    CHECK_STATUS(berth_topology_builder_add_link(b, i, apart, &(berth_link){ in, 0.5 }, NULL),
+                 BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
   return t;
 }
 
-/* Groups of one and two devices. 96 B: 0.5 + 6 s within the two, before and after; a ring of two groups, 2 0.5 + 24 s. One group
- * of all three would be a ring of three: 4 0.5 + 4/3 24 = 34 s. */
+/* Groups of one and two devices. 96 B: 0.5 + 6 s within the two, before and after; a ring of two
+ * groups, 2 0.5 + 24 s. One group of all three would be a ring of three: 4 0.5 + 4/3 24 = 34 s. */
 static void one_way(berth_ctx *ctx) {
   berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL };
   TEST("groups: a device that is slow one way, out or in, stands apart");
@@ -209,10 +223,13 @@ static void tag(berth_ctx *ctx) {
   cJSON *rate, *size;
   cJSON_ArrayForEach(rate, cJSON_GetObjectItem(all, "allreduce_us")) {
     double lines[4];
-    for (int i = 0; i < 4; i++) lines[i] = cJSON_GetArrayItem(base, i)->valuedouble * 2810 / strtod(rate->string, NULL);
+    for (int i = 0; i < 4; i++)
+      lines[i] = cJSON_GetArrayItem(base, i)->valuedouble * 2810 / strtod(rate->string, NULL);
     cJSON_ArrayForEach(size, rate) {
-      berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = lines };
-      berth_cost *c = price(members(ctx, 2, strtod(size->string, NULL) + 1023), mesh(ctx, 2, 8, 0.5), &m);
+      berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_LINES,
+                             .collective_lines = lines };
+      berth_cost *c =
+          price(members(ctx, 2, strtod(size->string, NULL) + 1023), mesh(ctx, 2, 8, 0.5), &m);
       check_price(c, BERTH_ALLREDUCE, 2, size->valuedouble * 1e-6, BERTH_COLLECTIVE_LINES);
       compared++;
       berth_cost_release(c);
@@ -233,21 +250,27 @@ static void refusals(berth_ctx *ctx) {
     { { .collective_algorithm = (berth_collective_algorithm)9 }, "collective_algorithm is 9" },
     { { .collective_algorithm = BERTH_COLLECTIVE_FUNCTION }, "collective_algorithm is 7" },
     { { .collective_algorithm = BERTH_COLLECTIVE_LINES }, "needs collective_lines" },
-    { { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = bad }, "collective_lines[1] is inf" },
-    { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .collective_lines = lines }, "collective_lines go with" },
-    { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .device_group = group }, "device_group goes with" },
-    { { .collective_algorithm = BERTH_COLLECTIVE_AUTO, .device_group = group }, "device_group[3] is -1" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = bad },
+      "collective_lines[1] is inf" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .collective_lines = lines },
+      "collective_lines go with" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .device_group = group },
+      "device_group goes with" },
+    { { .collective_algorithm = BERTH_COLLECTIVE_AUTO, .device_group = group },
+      "device_group[3] is -1" },
   };
   TEST("refused by name");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     berth_cost *c = NULL;
-    CHECK_STATUS(try_cost(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &cases[i].m, &c), BERTH_EINVAL);
-    if (!CHECK(strstr(berth_errmsg(ctx), cases[i].what) != NULL)) printf("# %s\n", berth_errmsg(ctx));
+    CHECK_STATUS(try_cost(members(ctx, 4, 96), mesh(ctx, 4, 8, 0.5), &cases[i].m, &c),
+                 BERTH_EINVAL);
+    if (!CHECK(strstr(berth_errmsg(ctx), cases[i].what) != NULL))
+      printf("# %s\n", berth_errmsg(ctx));
     CHECK(c == NULL);
   }
 }
 
-/* ---- bytes on links ------------------------------------------------------------------------- */
+/* ---- bytes on links ---- */
 
 /* Bytes between every two of five devices, groups { 0, 1, 4 } and { 2, 3 }, each with its leader
  * first. */

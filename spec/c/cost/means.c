@@ -11,13 +11,16 @@ static berth_graph *random_graph(berth_ctx *ctx, berth_rng *rng) {
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *[]){ "a", "b" }), BERTH_OK);
   for (int32_t i = 0; i < N_OPS; i++) {
     berth_op op = berth_op_default();
-    double s[2] = { berth_rng_uniform(rng), berth_rng_below(rng, 3) ? berth_rng_uniform(rng) : BERTH_UNSUPPORTED };
+    double s[2] = { berth_rng_uniform(rng),
+                    berth_rng_below(rng, 3) ? berth_rng_uniform(rng) : BERTH_UNSUPPORTED };
     op.seconds = s;
     op.pin = berth_rng_below(rng, 6) ? BERTH_NONE : 0;
     int32_t id;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
     if (i == 0) continue;
-    CHECK_STATUS(berth_graph_builder_connect(b, berth_rng_below(rng, i), i, 100 * berth_rng_below(rng, 5), NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_connect(b, berth_rng_below(rng, i), i,
+                                             100 * berth_rng_below(rng, 5), NULL),
+                 BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
@@ -84,7 +87,8 @@ static void check_rho(const berth_cost *c) {
   for (int32_t k = 0; k < c->g->n_tensors; k++)
     for (int32_t a = 0; a < N_DEVICES; a++)
       for (int32_t b = 0; b < N_DEVICES; b++)
-        if (!isinf(berth_cost_transfer(c, k, a, b))) most = fmax(most, berth_cost_transfer(c, k, a, b));
+        if (!isinf(berth_cost_transfer(c, k, a, b)))
+          most = fmax(most, berth_cost_transfer(c, k, a, b));
   for (int32_t op = 0; op < N_OPS; op++)
     for (int32_t d = 0; d < N_DEVICES; d++)
       if (berth_cost_op(c, op, d) > 0) least = fmin(least, berth_cost_op(c, op, d));
@@ -99,7 +103,9 @@ static berth_status some_transfer(void *ud, int32_t tensor, int32_t src, int32_t
 
 static void test_random(berth_ctx *ctx) {
   static const berth_cost_model models[] = {
-    { 0 }, { .op_factor = 2, .transfer_factor = 3, .free_control = 1 }, { .transfer = some_transfer, .transfer_factor = 0.5 }
+    { 0 },
+    { .op_factor = 2, .transfer_factor = 3, .free_control = 1 },
+    { .transfer = some_transfer, .transfer_factor = 0.5 }
   };
   berth_rng rng;
   berth_rng_init(&rng, 3, 0);
@@ -182,33 +188,40 @@ static void test_rho_of_nothing(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* ---- fits -------------------------------------------------------------------------------- */
+/* ---- fits ---- */
 
 static void test_fit(berth_ctx *ctx) {
   TEST("fit: exact data come back, absolute and relative");
   berth_link l;
   double r2;
   for (int relative = 0; relative < 2; relative++) {
-    CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 4, 8 }, (double[]){ 2, 3, 4 }, relative, &l, &r2), BERTH_OK);
+    CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 4, 8 }, (double[]){ 2, 3, 4 }, relative, &l,
+                                &r2),
+                 BERTH_OK);
     CHECK_NEAR(l.latency, 2, 1e-12);
     CHECK_NEAR(l.bandwidth, 4, 1e-12);
     CHECK_NEAR(r2, 1, 1e-12);
   }
   TEST("fit: least squares by hand, (0,1) (1,3) (2,4): 7/6 + 3/2 x");
-  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 1, 2 }, (double[]){ 1, 3, 4 }, 0, &l, &r2), BERTH_OK);
+  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 1, 2 }, (double[]){ 1, 3, 4 }, 0, &l, &r2),
+               BERTH_OK);
   CHECK_NEAR(l.latency, 7.0 / 6, 1e-12);
   CHECK_NEAR(1 / l.bandwidth, 1.5, 1e-12);
   CHECK_NEAR(r2, 1 - (1.0 / 6) / (14.0 / 3), 1e-12);
   TEST("fit: relative weights by hand, the same points: normal equations with 1/y^2");
-  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 1, 2 }, (double[]){ 1, 3, 4 }, 1, &l, NULL), BERTH_OK);
+  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 0, 1, 2 }, (double[]){ 1, 3, 4 }, 1, &l, NULL),
+               BERTH_OK);
   {
-    double w[] = { 1, 1.0 / 9, 1.0 / 16 }, s0 = w[0] + w[1] + w[2], sx = w[1] + 2 * w[2], sxx = w[1] + 4 * w[2];
-    double sy = 1 + 3 * w[1] + 4 * w[2], sxy = 3 * w[1] + 8 * w[2], b = (s0 * sxy - sx * sy) / (s0 * sxx - sx * sx);
+    double w[] = { 1, 1.0 / 9, 1.0 / 16 }, s0 = w[0] + w[1] + w[2], sx = w[1] + 2 * w[2],
+           sxx = w[1] + 4 * w[2];
+    double sy = 1 + 3 * w[1] + 4 * w[2], sxy = 3 * w[1] + 8 * w[2],
+           b = (s0 * sxy - sx * sy) / (s0 * sxx - sx * sx);
     CHECK_NEAR(1 / l.bandwidth, b, 1e-12);
     CHECK_NEAR(l.latency, (sy - b * sx) / s0, 1e-12);
   }
   TEST("fit: a negative intercept becomes 0, and the slope is fitted again");
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 4 }, 0, &l, &r2), BERTH_OK);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 4 }, 0, &l, &r2),
+               BERTH_OK);
   CHECK(l.latency == 0);
   CHECK_NEAR(1 / l.bandwidth, 9.0 / 5, 1e-12);
   CHECK_NEAR(r2, 1 - (0.64 + 0.16) / 4.5, 1e-12);
@@ -218,21 +231,30 @@ static void test_fit_refusals(berth_ctx *ctx) {
   berth_link l = { -1, -1 };
   TEST("fit: refuses what cannot be fitted");
   CHECK_STATUS(berth_fit_link(ctx, 0, NULL, NULL, 0, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 2, 2, 2 }, (double[]){ 1, 2, 3 }, 0, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, NAN }, (double[]){ 1, 2 }, 0, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, -2 }, 0, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 3, (double[]){ 2, 2, 2 }, (double[]){ 1, 2, 3 }, 0, &l, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, NAN }, (double[]){ 1, 2 }, 0, &l, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, -2 }, 0, &l, NULL),
+               BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "measurement 1: 2 B in -2 s: both must be at least 0 and finite");
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 2, 1 }, 0, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1 }, 0, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 0, 1 }, 1, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 0, 1e-200 }, (double[]){ 1, 2 }, 0, &l, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1e-320 }, 1, &l, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 2, 1 }, 0, &l, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1 }, 0, &l, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 0, 1 }, 1, &l, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 0, 1e-200 }, (double[]){ 1, 2 }, 0, &l, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_fit_link(ctx, 2, (double[]){ 1, 2 }, (double[]){ 1, 1e-320 }, 1, &l, NULL),
+               BERTH_EINVAL);
   CHECK(l.bandwidth == -1);
 }
 
 static void test_fit_noisy(berth_ctx *ctx) {
   enum { N = 400 };
-  TEST("fit: 5 us and 25 GB/s come back from 1 KiB..1 GiB with 2 % noise within 1 %, when relative");
+  TEST("fit: 5 us and 25 GB/s come back from 1 KiB..1 GiB with 2 % noise within 1 %, when "
+       "relative");
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   double x[N], y[N];
@@ -251,7 +273,8 @@ static void test_fit_noisy(berth_ctx *ctx) {
 static int read_table(double *x, double *intra, double *inter) {
   char path[4096];
   int n = 0;
-  snprintf(path, sizeof path, "%s/data/tag/nccl_allreduce.tsv", check_shared() ? check_shared() : "");
+  snprintf(path, sizeof path, "%s/data/tag/nccl_allreduce.tsv",
+           check_shared() ? check_shared() : "");
   FILE *f;
   if (!(f = fopen(path, "r"))) return 0;
   if (fscanf(f, "%*[^\n]") == 0)
@@ -276,11 +299,14 @@ static void test_fit_measured(berth_ctx *ctx) {
   double r2;
   berth_link l;
   CHECK_STATUS(berth_fit_link(ctx, n, x, y, 1, &l, &r2), BERTH_OK);
-  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(l.latency + x[i] / l.bandwidth - y[i]) / y[i]);
-  printf("# %.4g us + bytes / %.4g GB/s, r2 %.4f, worst relative error %.3f\n", l.latency * 1e6, l.bandwidth / 1e9, r2, worst);
+  for (int i = 0; i < n; i++)
+    worst = fmax(worst, fabs(l.latency + x[i] / l.bandwidth - y[i]) / y[i]);
+  printf("# %.4g us + bytes / %.4g GB/s, r2 %.4f, worst relative error %.3f\n", l.latency * 1e6,
+         l.bandwidth / 1e9, r2, worst);
   CHECK(l.bandwidth > 4.5e9 && l.bandwidth < 6.5e9 && l.latency > 1e-4 && l.latency < 5e-4);
   CHECK_STATUS(berth_fit_link(ctx, n, x, y, 0, &l, &r2), BERTH_OK);
-  printf("# absolute: %.4g us + bytes / %.4g GB/s, r2 %.5f\n", l.latency * 1e6, l.bandwidth / 1e9, r2);
+  printf("# absolute: %.4g us + bytes / %.4g GB/s, r2 %.5f\n", l.latency * 1e6, l.bandwidth / 1e9,
+         r2);
   CHECK(r2 > 0.999);
 }
 

@@ -19,7 +19,8 @@ static berth_graph_builder *graph_builder(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   return b;
 }
-static void add_op(berth_graph_builder *b, const char *name, const double *seconds, double flop, double bytes, int32_t pin) {
+static void add_op(berth_graph_builder *b, const char *name, const double *seconds, double flop,
+                   double bytes, int32_t pin) {
   berth_op op = berth_op_default();
   op.name = name;
   op.seconds = seconds;
@@ -39,7 +40,8 @@ static berth_graph *chain(berth_ctx *ctx, double bytes_a, double bytes_b) {
   return finish_graph(b);
 }
 
-/* d0, d1 fast; d2 half speed; d0-d1 8 B/s 1 s, d1-d2 4 B/s 2 s (both ways), so d0 -> d2 goes over d1; d3 alone. */
+/* d0, d1 fast; d2 half speed; d0-d1 8 B/s 1 s, d1-d2 4 B/s 2 s (both ways), so d0 -> d2 goes over
+ * d1; d3 alone. */
 static berth_topology *uneven(berth_ctx *ctx) {
   berth_topology_builder *b;
   berth_device d = berth_device_default();
@@ -66,7 +68,8 @@ static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_mod
   berth_topology_release(t);
   return c;
 }
-static void refuse(berth_graph *g, berth_topology *t, const berth_cost_model *m, berth_status want) {
+static void refuse(berth_graph *g, berth_topology *t, const berth_cost_model *m,
+                   berth_status want) {
   berth_cost *c = NULL;
   CHECK_STATUS(berth_cost_new(g, t, m, &c), want);
   CHECK(c == NULL);
@@ -87,13 +90,15 @@ static void test_alpha_beta(berth_ctx *ctx) {
   CHECK(isnan(berth_cost_transfer(c, 0, 0, -1)));
   berth_cost_release(c);
   TEST("transfers: factor and free control");
-  c = price(chain(ctx, 16, 0), uneven(ctx), &(berth_cost_model){ .transfer_factor = 2, .free_control = 1 });
+  c = price(chain(ctx, 16, 0), uneven(ctx),
+            &(berth_cost_model){ .transfer_factor = 2, .free_control = 1 });
   CHECK(berth_cost_transfer(c, 0, 0, 2) == 14 && berth_cost_transfer(c, 1, 0, 2) == 0);
   CHECK(isinf(berth_cost_transfer(c, 0, 3, 2)));
   berth_cost_release(c);
   TEST("transfers: one number per tensor where all pairs are alike; true division");
   c = price(chain(ctx, 0.1 + 0.2, 3), mesh(ctx, 3, 1, 0), NULL);
-  CHECK(c->uniform && berth_cost_transfer(c, 0, 2, 1) == 0.1 + 0.2 && berth_cost_transfer(c, 1, 0, 1) == 3);
+  CHECK(c->uniform && berth_cost_transfer(c, 0, 2, 1) == 0.1 + 0.2
+        && berth_cost_transfer(c, 1, 0, 1) == 3);
   CHECK(berth_cost_transfer(c, 0, 1, 1) == 0);
   berth_cost_release(c);
   c = price(chain(ctx, 7, 0), mesh(ctx, 2, 49, 0), NULL);
@@ -107,10 +112,12 @@ static void test_alpha_beta(berth_ctx *ctx) {
 static void test_profiles(berth_ctx *ctx) {
   TEST("ops: profile over speed; devices alike share a class");
   berth_cost *c = price(chain(ctx, 0, 0), uneven(ctx), &(berth_cost_model){ .op_factor = 3 });
-  CHECK(c->n_classes == 2 && c->class_of[0] == 0 && c->class_of[1] == 0 && c->class_of[2] == 1 && c->class_of[3] == 0);
+  CHECK(c->n_classes == 2 && c->class_of[0] == 0 && c->class_of[1] == 0 && c->class_of[2] == 1
+        && c->class_of[3] == 0);
   CHECK(c->class_size[0] == 3 && c->class_device[1] == 2);
   CHECK(berth_cost_op(c, 1, 0) == 9 && berth_cost_op(c, 1, 2) == 18);
-  CHECK(isnan(berth_cost_op(c, 3, 0)) && isnan(berth_cost_op(c, 0, 4)) && isnan(berth_cost_op(c, -1, 0)));
+  CHECK(isnan(berth_cost_op(c, 3, 0)) && isnan(berth_cost_op(c, 0, 4))
+        && isnan(berth_cost_op(c, -1, 0)));
   CHECK(berth_cost_graph(c)->n_ops == 3 && berth_cost_topology(c)->n_devices == 4);
   berth_cost_retain(c);
   berth_cost_release(c);
@@ -119,7 +126,8 @@ static void test_profiles(berth_ctx *ctx) {
   berth_cost_release(NULL);
 }
 
-static berth_topology *typed(berth_ctx *ctx, int32_t n, const char *const *types, double flops, double memory_bandwidth) {
+static berth_topology *typed(berth_ctx *ctx, int32_t n, const char *const *types, double flops,
+                             double memory_bandwidth) {
   berth_topology_builder *b;
   berth_device d = berth_device_default();
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
@@ -149,10 +157,12 @@ static void test_types(berth_ctx *ctx) {
   add_op(b, "gpu only", (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 5, BERTH_NONE);
   berth_cost *c = price(finish_graph(b), typed(ctx, 3, types, 10, 5), NULL);
   CHECK(c->n_classes == 3);
-  CHECK(berth_cost_op(c, 0, 0) == 1 && berth_cost_op(c, 0, 1) == 4 && berth_cost_op(c, 0, 2) == 10.5);
+  CHECK(berth_cost_op(c, 0, 0) == 1 && berth_cost_op(c, 0, 1) == 4
+        && berth_cost_op(c, 0, 2) == 10.5);
   CHECK(berth_cost_op(c, 1, 0) == 10.5 && berth_cost_op(c, 2, 1) == 20.5);
   CHECK(berth_cost_op(c, 3, 0) == 0 && berth_cost_op(c, 3, 2) == 0);
-  CHECK(berth_cost_op(c, 4, 0) == 1 && berth_cost_op(c, 4, 1) == BERTH_UNSUPPORTED && berth_cost_op(c, 4, 2) == 1.5);
+  CHECK(berth_cost_op(c, 4, 0) == 1 && berth_cost_op(c, 4, 1) == BERTH_UNSUPPORTED
+        && berth_cost_op(c, 4, 2) == 1.5);
   berth_cost_release(c);
   TEST("ops: a term of unknown rate is left out; a graph of one unnamed type fits all");
   b = graph_builder(ctx);
@@ -168,27 +178,32 @@ static void test_refusals(berth_ctx *ctx) {
   berth_graph_builder *b = typed_graph(ctx);
   TEST("ops that cannot be priced, run or pinned are named");
   add_op(b, "conv1", (double[]){ 4, 1 }, 0, 0, BERTH_NONE);
-  refuse(finish_graph(b), typed(ctx, 2, (const char *[]){ "npu", "tpu" }, 10, 5), NULL, BERTH_EINFEASIBLE);
+  refuse(finish_graph(b), typed(ctx, 2, (const char *[]){ "npu", "tpu" }, 10, 5), NULL,
+         BERTH_EINFEASIBLE);
   CHECK_TEXT(berth_errmsg(ctx), "op 0 \"conv1\" cannot run on any of the 2 devices");
   b = graph_builder(ctx);
   add_op(b, "conv1", NULL, 10, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(ctx, 2, types, 0, 5), NULL, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op 0 \"conv1\": no time for device type \"gpu\" (device 0 \"d0\"): no profile, and no roofline "
-                                "from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown)");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "op 0 \"conv1\": no time for device type \"gpu\" (device 0 \"d0\"): no profile, and "
+             "no roofline from 10 FLOP and 0 B at 0 FLOP/s and 5 B/s (0: unknown)");
   b = typed_graph(ctx);
   add_op(b, NULL, (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 0, BERTH_NONE);
   refuse(finish_graph(b), typed(ctx, 2, cpus, 0, 0), NULL, BERTH_EINFEASIBLE);
   CHECK_TEXT(berth_errmsg(ctx), "op 0 cannot run on any of the 2 devices");
   b = typed_graph(ctx);
   add_op(b, "p", (double[]){ BERTH_UNSUPPORTED, 1 }, 0, 0, 1);
-  refuse(finish_graph(b), typed(ctx, 2, (const char *[]){ "gpu", "cpu" }, 0, 0), NULL, BERTH_EINFEASIBLE);
+  refuse(finish_graph(b), typed(ctx, 2, (const char *[]){ "gpu", "cpu" }, 0, 0), NULL,
+         BERTH_EINFEASIBLE);
   CHECK_TEXT(berth_errmsg(ctx), "op 0 \"p\" is pinned to device 1 \"d1\", which cannot run it");
   b = graph_builder(ctx);
   add_op(b, "p", (double[]){ 1 }, 0, 0, 2);
   refuse(finish_graph(b), mesh(ctx, 2, 1, 0), NULL, BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op 0 \"p\" is pinned to device 2, but there are 2");
-  refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .op_factor = -1 }, BERTH_EINVAL);
-  refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .transfer_factor = NAN }, BERTH_EINVAL);
+  refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .op_factor = -1 },
+         BERTH_EINVAL);
+  refuse(chain(ctx, 0, 0), mesh(ctx, 2, 1, 0), &(berth_cost_model){ .transfer_factor = NAN },
+         BERTH_EINVAL);
 }
 
 /* Zeros follow each block: what stands behind the last device looks like a device of class 0. */
@@ -200,8 +215,9 @@ static void *alloc_before_zeros(void *ud, void *ptr, size_t osize, size_t nsize)
   return block;
 }
 
-/* Two devices, 0 and 1, alike and without FLOP/s: an op pinned to device 2 is refused for its pin, whether it has a profile, 1 s,
- * or 10 FLOP, which would be no fault on a device that it does not run on. */
+/* Two devices, 0 and 1, alike and without FLOP/s: an op pinned to device 2 is refused for its pin,
+ * whether it has a profile, 1 s, or 10 FLOP, which would be no fault on a device that it does not
+ * run on. */
 static void test_pin_past_the_end(void) {
   berth_hooks hooks = { .alloc = alloc_before_zeros };
   TEST("a pin past the last device is named, whether or not the op has a time");
@@ -286,7 +302,8 @@ static berth_status call_transfer(void *ud, int32_t tensor, int32_t src, int32_t
   *s = tensor == c->bad_tensor ? c->bad : 100 * tensor + 10 * src + dst;
   return tensor == c->bad_tensor ? c->status : BERTH_OK;
 }
-static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *s) {
+static berth_status call_collective(void *ud, int32_t collective, int32_t n, const int32_t *devices,
+                                    double *s) {
   Calls *c = ud;
   c->collectives++;
   *s = collective == 1 ? c->bad : n + devices[0];
@@ -295,12 +312,17 @@ static berth_status call_collective(void *ud, int32_t collective, int32_t n, con
 
 static void test_functions(berth_ctx *ctx) {
   Calls k = { .bad_op = -1, .bad_tensor = -1 };
-  berth_cost_model m = { .op = call_op, .transfer = call_transfer, .collective = call_collective, .ud = &k, .op_factor = 2,
+  berth_cost_model m = { .op = call_op,
+                         .transfer = call_transfer,
+                         .collective = call_collective,
+                         .ud = &k,
+                         .op_factor = 2,
                          .transfer_factor = 3 };
   TEST("functions: asked once per op and device, tensor and pair; factors apply");
   berth_cost *c = price(chain(ctx, 5, 0), uneven(ctx), &m);
   CHECK(k.ops == 12 && k.transfers == 2 * 12 && c->n_classes == 4 && c->table);
-  CHECK(berth_cost_op(c, 2, 3) == 46 && berth_cost_transfer(c, 1, 2, 3) == 3 * 123 && berth_cost_transfer(c, 1, 3, 3) == 0);
+  CHECK(berth_cost_op(c, 2, 3) == 46 && berth_cost_transfer(c, 1, 2, 3) == 3 * 123
+        && berth_cost_transfer(c, 1, 3, 3) == 0);
   berth_cost_release(c);
   k.transfers = 0;
   m.free_control = 1;
@@ -324,12 +346,15 @@ static void test_functions(berth_ctx *ctx) {
   berth_cost_release(c);
   k.bad = -1;
   refuse(chain(ctx, 5, 0), uneven(ctx), &m, BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "tensor 0 of op 0 from device 0 \"d0\" to device 1 \"d1\": the cost function gave -1 s");
+  CHECK_TEXT(
+      berth_errmsg(ctx),
+      "tensor 0 of op 0 from device 0 \"d0\" to device 1 \"d1\": the cost function gave -1 s");
   k.status = BERTH_ECALLBACK;
   refuse(chain(ctx, 5, 0), uneven(ctx), &m, BERTH_ECALLBACK);
 }
 
-static berth_graph *with_collectives(berth_ctx *ctx, const berth_collective_kind *kinds, int n, double bytes) {
+static berth_graph *with_collectives(berth_ctx *ctx, const berth_collective_kind *kinds, int n,
+                                     double bytes) {
   berth_graph_builder *b = graph_builder(ctx);
   for (int i = 0; i < 4; i++) add_op(b, NULL, (double[]){ 1 }, 0, 0, BERTH_NONE);
   for (int i = 0; i < n; i++) {
@@ -346,9 +371,11 @@ static void check_collective(const berth_cost *c, int32_t k, const int32_t *devi
 }
 
 static void test_collectives(berth_ctx *ctx) {
-  static const berth_collective_kind kinds[] = { BERTH_ALLREDUCE, BERTH_ALLGATHER, BERTH_REDUCESCATTER,
-                                                 BERTH_BROADCAST, BERTH_ALLTOALL,  BERTH_BARRIER };
-  static const double seconds[] = { 6 * 0.5 + 1.5 * 12, 3 * (0.5 + 12), 3 * (0.5 + 3), 3 * 0.5 + 12, 3 * (0.5 + 3), 3 };
+  static const berth_collective_kind kinds[] = { BERTH_ALLREDUCE,     BERTH_ALLGATHER,
+                                                 BERTH_REDUCESCATTER, BERTH_BROADCAST,
+                                                 BERTH_ALLTOALL,      BERTH_BARRIER };
+  static const double seconds[] = { 6 * 0.5 + 1.5 * 12, 3 * (0.5 + 12), 3 * (0.5 + 3),
+                                    3 * 0.5 + 12,       3 * (0.5 + 3),  3 };
   static const int32_t all[] = { 0, 1, 2, 3 }, two[] = { 0, 1, 1, 0 }, one[] = { 2, 2, 2, 2 };
   Calls k = { .bad = -1 };
   double s = -1;
@@ -365,11 +392,13 @@ static void test_collectives(berth_ctx *ctx) {
   CHECK(s == -1);
   berth_cost_release(c);
   TEST("collectives: the slowest pair counts; unreachable is said; factor and function");
-  c = price(with_collectives(ctx, kinds, 6, 96), uneven(ctx), &(berth_cost_model){ .transfer_factor = 2 });
+  c = price(with_collectives(ctx, kinds, 6, 96), uneven(ctx),
+            &(berth_cost_model){ .transfer_factor = 2 });
   check_collective(c, 0, (int32_t[]){ 0, 1, 2, 2 }, 2 * (4 * 3 + 4.0 / 3 * 96 / 4));
   CHECK_STATUS(berth_cost_collective(c, 0, 4, all, &s), BERTH_EUNREACHABLE);
   berth_cost_release(c);
-  c = price(with_collectives(ctx, kinds, 6, 96), uneven(ctx), &(berth_cost_model){ .collective = call_collective, .ud = &k });
+  c = price(with_collectives(ctx, kinds, 6, 96), uneven(ctx),
+            &(berth_cost_model){ .collective = call_collective, .ud = &k });
   check_collective(c, 0, all, 4);
   CHECK_STATUS(berth_cost_collective(c, 1, 4, all, &s), BERTH_EINVAL);
   CHECK(k.collectives == 2);

@@ -1,4 +1,5 @@
-/* Searching decisions: enumeration, budgets, repeats, starts, what is not allowed, choices in steps, refusals. */
+/* Searching decisions: enumeration, budgets, repeats, starts, what is not allowed, choices in
+ * steps, refusals. */
 #include "refusals.h"
 
 enum { MOST = 12, MOST_ACTIONS = 600, STATES = 4096 };
@@ -29,7 +30,8 @@ static int32_t number_of(const Problem *x, const int32_t *a) {
   return number < STATES ? (int32_t)number : BERTH_NONE;
 }
 
-static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out,
+                          double *excess) {
   Problem *x = ud;
   if (k > x->most_at_once) x->most_at_once = k;
   for (int32_t j = 0; j < k; j++) {
@@ -97,16 +99,18 @@ static berth_ctx *context(void) {
   return ctx;
 }
 
-static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE, BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
+static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE,
+                                               BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
-static berth_status run(berth_ctx *ctx, Problem *x, berth_decide_options o, int32_t *a, berth_decide_report *r) {
+static berth_status run(berth_ctx *ctx, Problem *x, berth_decide_options o, int32_t *a,
+                        berth_decide_report *r) {
   x->calls = x->twice = x->illegal = x->most_at_once = 0;
   memset(x->seen, 0, sizeof x->seen);
   return berth_decide(ctx, &x->p, &o, a, r);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ---- */
 
 static void test_enumeration(berth_ctx *ctx) {
   static Problem x;
@@ -152,7 +156,8 @@ static void test_budget(berth_ctx *ctx) {
         CHECK_STATUS(berth_decider_search(d, budgets[b], 0), BERTH_OK);
         berth_decide_report r;
         CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
-        CHECK(r.evaluations == budgets[b] && x.calls == budgets[b] && x.illegal == 0 && x.most_at_once <= batch);
+        CHECK(r.evaluations == budgets[b] && x.calls == budgets[b] && x.illegal == 0
+              && x.most_at_once <= batch);
         CHECK(r.value <= r.start && r.start == value_of(&x, x.start));
         check_trace(d, &r);
         CHECK_STATUS(berth_decider_search(d, 10, 0), BERTH_OK);
@@ -176,8 +181,10 @@ static void test_determined(berth_ctx *ctx) {
       o.seed = k == 2;
       CHECK_STATUS(run(ctx, &x, o, a[k], &r[k]), BERTH_OK);
     }
-    CHECK(memcmp(a[0], a[1], 10 * sizeof a[0][0]) == 0 && r[0].repeats == r[1].repeats && r[0].playouts == r[1].playouts);
-    if (m != 1) CHECK(r[2].repeats != r[0].repeats || r[2].value != r[0].value); /* in the tree chance breaks ties only */
+    CHECK(memcmp(a[0], a[1], 10 * sizeof a[0][0]) == 0 && r[0].repeats == r[1].repeats
+          && r[0].playouts == r[1].playouts);
+    /* in the tree chance breaks ties only */
+    if (m != 1) CHECK(r[2].repeats != r[0].repeats || r[2].value != r[0].value);
   }
 }
 
@@ -224,7 +231,8 @@ static void test_interrupt(void) {
       o.method = methods[m];
       int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, o, a, &r), after ? BERTH_OK : BERTH_EINTERRUPT);
-      CHECK(r.interrupted == after && (!after || (x.calls > 0 && x.calls <= 60 && r.value == value_of(&x, a))));
+      CHECK(r.interrupted == after
+            && (!after || (x.calls > 0 && x.calls <= 60 && r.value == value_of(&x, a))));
       berth_ctx_release(ctx);
     }
 }
@@ -324,7 +332,8 @@ static void test_any_number(berth_ctx *ctx) {
     }
 }
 
-static void wrong(berth_ctx *ctx, const Problem *x, const berth_decide_options *o, const char *text) {
+static void wrong(berth_ctx *ctx, const Problem *x, const berth_decide_options *o,
+                  const char *text) {
   berth_decider *d;
   CHECK_STATUS(berth_decider_new(ctx, &x->p, o, &d), BERTH_EINVAL);
   if (!CHECK(strstr(berth_errmsg(ctx), text) != NULL)) printf("# %s\n", berth_errmsg(ctx));
@@ -371,9 +380,10 @@ static void test_wrong(berth_ctx *ctx) {
   berth_decider_release(d);
 }
 
-/* ---- the tree ----------------------------------------------------------------------------------- */
+/* ---- the tree ---- */
 
-/* Each node's visits are its own and those of its kids; between decisions a node has one visit of its own. */
+/* Each node's visits are its own and those of its kids; between decisions a node has one visit of
+ * its own. */
 static void check_node(const berth_decider *d, int32_t depth, int32_t *way) {
   berth_decide_node x;
   int64_t sum = 0;
@@ -430,7 +440,8 @@ static void test_tree(berth_ctx *ctx) {
 }
 
 /* Sets of 8 groups of devices: a bit each; the right set and a number of bits wrong. */
-static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, double *out,
+                               double *excess) {
   const Problem *x = ud;
   (void)excess;
   for (int32_t j = 0; j < k; j++) {
@@ -444,7 +455,8 @@ static berth_status sets_value(void *ud, int32_t k, const int32_t *assignment, d
   return BERTH_OK;
 }
 
-static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_method method, int64_t evaluations) {
+static double search_sets(berth_ctx *ctx, Problem *x, bool steps, berth_decide_method method,
+                          int64_t evaluations) {
   static int32_t at[256], path[8 * 255];
   berth_decide_options o = berth_decide_default(0);
   berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
@@ -478,7 +490,7 @@ static void test_steps(berth_ctx *ctx) {
   CHECK(steps < walk && whole < walk);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 static berth_status work(berth_ctx *ctx) {
   static Problem x;

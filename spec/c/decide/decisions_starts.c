@@ -1,4 +1,5 @@
-/* Searching decisions: what stands for an action where it is illegal, and starts whose values are known. */
+/* Searching decisions: what stands for an action where it is illegal, and starts whose values are
+ * known. */
 #include "refusals.h"
 
 enum { MOST = 12, ACTIONS = 5, KEPT = 4000 };
@@ -14,11 +15,13 @@ typedef struct Problem {
 
 static double sum_of(const Problem *x, const int32_t *a) {
   double sum = 1;
-  for (int32_t i = 0; i < x->p.n; i++) sum += x->alone[i][a[i]] * (i > 0 && a[i] == a[i - 1] ? 0.7 : 1);
+  for (int32_t i = 0; i < x->p.n; i++)
+    sum += x->alone[i][a[i]] * (i > 0 && a[i] == a[i - 1] ? 0.7 : 1);
   return sum;
 }
 
-static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+static berth_status value(void *ud, int32_t k, const int32_t *assignment, double *out,
+                          double *excess) {
   Problem *x = ud;
   for (int32_t j = 0; j < k; j++) {
     const int32_t *a = assignment + (size_t)j * (size_t)x->p.n;
@@ -42,7 +45,8 @@ static void make(Problem *x, uint64_t seed, int32_t n) {
       x->alone[i][a] = 4 * berth_rng_uniform(&r);
       x->legal[i * ACTIONS + a] = a == 0 || berth_rng_below(&r, 2) == 0;
     }
-  for (int32_t a = 0; a < ACTIONS; a++) x->instead[a] = a > 0 && berth_rng_below(&r, 3) > 0 ? berth_rng_below(&r, a) : BERTH_NONE;
+  for (int32_t a = 0; a < ACTIONS; a++)
+    x->instead[a] = a > 0 && berth_rng_below(&r, 3) > 0 ? berth_rng_below(&r, a) : BERTH_NONE;
   x->wall = INFINITY;
   x->p.n = n;
   x->p.n_actions = ACTIONS;
@@ -56,14 +60,17 @@ static void make(Problem *x, uint64_t seed, int32_t n) {
 }
 
 static int32_t stand_in(const Problem *x, int32_t decision, int32_t a) {
-  while (a != BERTH_NONE && !x->legal[decision * ACTIONS + a]) a = x->p.instead ? x->instead[a] : BERTH_NONE;
+  while (a != BERTH_NONE && !x->legal[decision * ACTIONS + a])
+    a = x->p.instead ? x->instead[a] : BERTH_NONE;
   return a;
 }
 
-static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE, BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
+static const berth_decide_method methods[] = { BERTH_DECIDE_MCTS, BERTH_DECIDE_TREE,
+                                               BERTH_DECIDE_ANNEAL, BERTH_DECIDE_REFINE };
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
-static berth_status run(berth_ctx *ctx, Problem *x, const berth_decide_options *o, int32_t *a, berth_decide_report *r) {
+static berth_status run(berth_ctx *ctx, Problem *x, const berth_decide_options *o, int32_t *a,
+                        berth_decide_report *r) {
   x->calls = x->wrong = x->released = 0;
   return berth_decide(ctx, &x->p, o, a, r);
 }
@@ -74,7 +81,7 @@ static bool was_asked(const Problem *x, const int32_t *a) {
   return false;
 }
 
-/* ---- instead ------------------------------------------------------------------------------------ */
+/* ---- instead ---- */
 
 static void check_uniform(berth_ctx *ctx, Problem *x, berth_decide_method method) {
   berth_decide_options o = berth_decide_default(0);
@@ -104,7 +111,8 @@ static void test_uniform(berth_ctx *ctx) {
     }
 }
 
-/* The others of a leaf are the nearest decided one's or the first one's action, or what stands for it; else the start's. */
+/* The others of a leaf are the nearest decided one's or the first one's action, or what stands for
+ * it; else the start's. */
 static int32_t filled(const Problem *x, const berth_leaf *leaf, int32_t i) {
   double least = INFINITY;
   int32_t action = x->start[i];
@@ -120,7 +128,8 @@ static int32_t filled(const Problem *x, const berth_leaf *leaf, int32_t i) {
 static berth_status watch(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
   Problem *x = ud;
   for (int32_t j = 0; j < k; j++) {
-    for (int32_t i = leaf[j].decided; i < x->p.n; i++) x->wrong += leaf[j].assignment[i] != filled(x, &leaf[j], i);
+    for (int32_t i = leaf[j].decided; i < x->p.n; i++)
+      x->wrong += leaf[j].assignment[i] != filled(x, &leaf[j], i);
     for (int32_t a = 0; a < ACTIONS; a++) p[j * ACTIONS + a] = 1;
   }
   return BERTH_OK;
@@ -170,8 +179,10 @@ static void test_fills(berth_ctx *ctx) {
   }
 }
 
-/* All 1, all but 2 where that is legal and else 0, and all the rest, which is no way from the one to the other. */
-static berth_status ravine(void *ud, int32_t k, const int32_t *assignment, double *out, double *excess) {
+/* All 1, all but 2 where that is legal and else 0, and all the rest, which is no way from the one
+ * to the other. */
+static berth_status ravine(void *ud, int32_t k, const int32_t *assignment, double *out,
+                           double *excess) {
   Problem *x = ud;
   (void)excess;
   for (int32_t j = 0; j < k; j++) {
@@ -226,11 +237,12 @@ static void test_none(berth_ctx *ctx) {
       x.p.instead = k ? x.instead : NULL;
       CHECK_STATUS(run(ctx, &x, &o, a[k], &r[k]), BERTH_OK);
     }
-    CHECK(memcmp(a[0], a[1], sizeof a[0]) == 0 && r[0].repeats == r[1].repeats && r[0].value == r[1].value);
+    CHECK(memcmp(a[0], a[1], sizeof a[0]) == 0 && r[0].repeats == r[1].repeats
+          && r[0].value == r[1].value);
   }
 }
 
-/* ---- starts ------------------------------------------------------------------------------------- */
+/* ---- starts ---- */
 
 /* Four starts: all 0, and each of 1, 2, 3 where legal. */
 static void make_starts(Problem *x, uint64_t seed, int32_t n) {
@@ -253,7 +265,8 @@ static void check_trace(const Problem *x, const berth_decider *d, const berth_de
   const int64_t *at;
   const double *v;
   const int32_t n = berth_decider_trace(d, &at, &v);
-  CHECK(n > 0 && at[0] == 0 && v[0] == x->told[0] && v[n - 1] == r->value && at[n - 1] <= r->evaluations);
+  CHECK(n > 0 && at[0] == 0 && v[0] == x->told[0] && v[n - 1] == r->value
+        && at[n - 1] <= r->evaluations);
   for (int32_t i = 1; i < n; i++) CHECK(at[i] >= at[i - 1] && v[i] < v[i - 1]);
 }
 
@@ -364,7 +377,8 @@ static void test_not_allowed(berth_ctx *ctx) {
 /* The first and the last are the same, and only the last is told. */
 static void test_told_late(berth_ctx *ctx) {
   static Problem x;
-  TEST("what is told counts before anything is asked: also of a start given before, and where evaluations end early");
+  TEST("what is told counts before anything is asked: also of a start given before, and where "
+       "evaluations end early");
   for (int32_t batch = 1; batch <= 3; batch++)
     for (int m = 0; m < N_METHODS; m++) {
       berth_decide_options o = berth_decide_default(0);
@@ -378,7 +392,8 @@ static void test_told_late(berth_ctx *ctx) {
       berth_decide_report r;
       int32_t a[MOST];
       CHECK_STATUS(run(ctx, &x, &o, a, &r), BERTH_OK);
-      CHECK(r.value == 0.25 && r.start == 0.25 && r.evaluations == 1 && memcmp(a, x.start, sizeof a) == 0);
+      CHECK(r.value == 0.25 && r.start == 0.25 && r.evaluations == 1
+            && memcmp(a, x.start, sizeof a) == 0);
       CHECK(!was_asked(&x, x.start));
     }
 }
@@ -423,7 +438,7 @@ static void test_interrupt(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 static void wrong(berth_ctx *ctx, Problem *x, const char *text) {
   x->released = 0;

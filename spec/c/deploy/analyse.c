@@ -1,4 +1,5 @@
-/* Analysis, op groups, splits and simplification in C: small cases, properties, refusals, allocation failure. */
+/* Analysis, op groups, splits and simplification in C: small cases, properties, refusals,
+ * allocation failure. */
 #include "refusals.h"
 #include "deploy/analyse/grouping_internal.h"
 
@@ -15,22 +16,25 @@ static int32_t add_op(berth_graph_builder *b, const char *kind, int32_t group, d
   return id;
 }
 
-static berth_status connect(berth_graph_builder *b, int32_t src, int32_t dst, double bytes, uint32_t flags) {
+static berth_status connect(berth_graph_builder *b, int32_t src, int32_t dst, double bytes,
+                            uint32_t flags) {
   const berth_tensor t = { src, bytes, -1, flags };
   int32_t id;
   berth_status st = berth_graph_builder_add_tensor(b, &t, &id);
   return st == BERTH_OK ? berth_graph_builder_add_consumer(b, id, dst) : st;
 }
 
-/* Placeholder -> Relu -> ...: every tensor has the batch, every op is a base group; bytes[k] cross from k to k + 1. */
-static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, const double *params,
-                               berth_graph **out) {
+/* Placeholder -> Relu -> ...: every tensor has the batch, every op is a base group; bytes[k] cross
+ * from k to k + 1. */
+static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group,
+                               const double *params, berth_graph **out) {
   berth_graph_builder *b;
   berth_status st = berth_graph_builder_new(ctx, &b);
   if (st != BERTH_OK) return st;
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
     const char *kind = k == 0 ? "Placeholder" : "Relu";
-    if (add_op(b, kind, group ? group[k] : BERTH_NONE, params ? params[k] : 4e6) == BERTH_NONE) st = BERTH_ENOMEM;
+    if (add_op(b, kind, group ? group[k] : BERTH_NONE, params ? params[k] : 4e6) == BERTH_NONE)
+      st = BERTH_ENOMEM;
     if (k > 0 && st == BERTH_OK) st = connect(b, k - 1, k, bytes ? bytes[k - 1] : 400, 0);
   }
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
@@ -38,11 +42,12 @@ static berth_status chain_with(berth_ctx *ctx, int32_t n, const double *bytes, c
   return st;
 }
 
-static berth_status chain(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group, berth_graph **out) {
+static berth_status chain(berth_ctx *ctx, int32_t n, const double *bytes, const int32_t *group,
+                          berth_graph **out) {
   return chain_with(ctx, n, bytes, group, NULL, out);
 }
 
-/* ---- op groups -------------------------------------------------------------------------------- */
+/* ---- op groups ---- */
 
 static void random_seconds(berth_rng *rng, int32_t n, double *seconds) {
   for (int32_t k = 0; k < n; k++) {
@@ -58,7 +63,8 @@ static double time_of_group(int32_t n, const double *seconds, const int32_t *gro
 }
 
 /* Numbered by falling time, none empty, whole base groups. */
-static void check_groups(const berth_analysis *a, int32_t n, const double *seconds, const int32_t *group, int32_t groups) {
+static void check_groups(const berth_analysis *a, int32_t n, const double *seconds,
+                         const int32_t *group, int32_t groups) {
   const int32_t *base = berth_analysis_base(a, NULL);
   double before = INFINITY;
   for (int32_t p = 0; p < groups; p++) {
@@ -76,7 +82,8 @@ static void check_groups(const berth_analysis *a, int32_t n, const double *secon
 }
 
 /* Vertex weights of a part: at most 5 times its share, and what one base group is too heavy for. */
-static void check_balance(int32_t n, const double *seconds, const int32_t *group, int32_t groups, int32_t asked) {
+static void check_balance(int32_t n, const double *seconds, const int32_t *group, int32_t groups,
+                          int32_t asked) {
   double total = 0, most = 0, load[CHAIN] = { 0 };
   for (int32_t k = 0; k < n; k++) {
     double mean = (seconds[k] + seconds[n + k] + seconds[2 * n + k] + seconds[3 * n + k]) / 4;
@@ -91,7 +98,8 @@ static void check_balance(int32_t n, const double *seconds, const int32_t *group
 static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
   double bytes[CHAIN];
   int32_t colocated[CHAIN], n = 1 + berth_rng_below(rng, CHAIN);
-  berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0, (uint64_t)berth_rng_below(rng, 1000) };
+  berth_i_grouping o = { 1 + berth_rng_below(rng, 80), berth_rng_below(rng, 3) == 0,
+                         (uint64_t)berth_rng_below(rng, 1000) };
   for (int32_t k = 0; k < n; k++) {
     colocated[k] = berth_rng_below(rng, 10) == 0 ? berth_rng_below(rng, 5) : BERTH_NONE;
     bytes[k] = berth_rng_below(rng, 3) == 0 ? 4e9 : 4 * (1 + berth_rng_below(rng, 1000));
@@ -116,7 +124,8 @@ static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
   berth_graph_release(g);
 }
 
-/* Times 1 9 1 1 8 1 1 1 us: centres 1 and 4 with three groups; 2 is nearer to 1, 3 to 4. No third group: all are reached. */
+/* Times 1 9 1 1 8 1 1 1 us: centres 1 and 4 with three groups; 2 is nearer to 1, 3 to 4. No third
+ * group: all are reached. */
 static void check_top_k(berth_ctx *ctx) {
   static const double us[8] = { 1, 9, 1, 1, 8, 1, 1, 1 };
   static const int32_t want[8] = { 1, 1, 1, 0, 0, 0, 0, 0 };
@@ -137,15 +146,19 @@ static void check_top_k(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* Sets {0}, {1, 2}, {3} of a chain of 4,000, 8, 0 and, from the first set to the last op, 400 and 80 bytes. */
+/* Sets {0}, {1, 2}, {3} of a chain of 4,000, 8, 0 and, from the first set to the last op, 400 and
+ * 80 bytes. */
 static void check_elements(berth_ctx *ctx) {
-  static const int32_t of[] = { 0, 1, 1, 2 }, at[] = { 0, 2, 4, 6 }, adjacent[] = { 1, 2, 0, 2, 0, 1 };
-  static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 }; /* unknown: 1,000; 400 / 4 + 80 / 4 */
+  static const int32_t of[] = { 0, 1, 1, 2 }, at[] = { 0, 2, 4, 6 },
+                       adjacent[] = { 1, 2, 0, 2, 0, 1 };
+  /* unknown: 1,000; 400 / 4 + 80 / 4 */
+  static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 };
   berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   for (int32_t k = 0; k < 4; k++) add_op(b, "Relu", BERTH_NONE, 0);
   CHECK_STATUS(connect(b, 0, 1, 4000, 0), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK); /* in the set of op 1: sent there once */
+  /* in the set of op 1: sent there once */
+  CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
   CHECK_STATUS(connect(b, 1, 2, 8, 0), BERTH_OK);
   CHECK_STATUS(connect(b, 2, 3, 0, 0), BERTH_OK);
   CHECK_STATUS(connect(b, 0, 3, 400, 0), BERTH_OK);
@@ -161,8 +174,8 @@ static void check_elements(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* Means over the batch sizes: 0.25 s weighs 1 + sqrt(250,000) = 501; 0.01 s, as 0.02 s at a half and a quarter, 101; 3 us 2; the
- * rest 1. The op groups are what METIS makes of these weights. */
+/* Means over the batch sizes: 0.25 s weighs 1 + sqrt(250,000) = 501; 0.01 s, as 0.02 s at a half
+ * and a quarter, 101; 3 us 2; the rest 1. The op groups are what METIS makes of these weights. */
 static void check_weights(berth_ctx *ctx) {
   double seconds[BERTH_I_GROUP_TIMES * CHAIN] = { 0 }, weight[CHAIN];
   int32_t of[CHAIN];
@@ -171,7 +184,10 @@ static void check_weights(berth_ctx *ctx) {
     of[k] = k;
     weight[k] = k >= 170 ? 101 : k % 40 == 5 ? 501 : k < 60 ? 2 : 1;
     for (int32_t i = 0; i < BERTH_I_GROUP_TIMES; i++) {
-      seconds[i * CHAIN + k] = k >= 170 ? (i == 1 || i == 2) * 0.02 : k % 40 == 5 ? 0.25 : k < 60 ? 3e-6 : 0;
+      seconds[i * CHAIN + k] = k >= 170      ? (i == 1 || i == 2) * 0.02
+                               : k % 40 == 5 ? 0.25
+                               : k < 60      ? 3e-6
+                                             : 0;
     }
   }
   berth_graph *g;
@@ -192,7 +208,8 @@ static void check_weights(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* 8 equal ops, 4 bytes from op 2 to 3, 4e6 between others: of two op groups each may be of any size, so that is the cut. */
+/* 8 equal ops, 4 bytes from op 2 to 3, 4e6 between others: of two op groups each may be of any
+ * size, so that is the cut. */
 static void check_cheap_cut(berth_ctx *ctx) {
   enum { N = 8 };
   double seconds[BERTH_I_GROUP_TIMES * N];
@@ -212,7 +229,7 @@ static void check_cheap_cut(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* ---- splits ------------------------------------------------------------------------------------- */
+/* ---- splits ---- */
 
 /* 40 equal ops, cheap to cut in the middle only: halves. */
 static void check_halves(berth_ctx *ctx, bool published) {
@@ -234,8 +251,8 @@ static void check_halves(berth_ctx *ctx, bool published) {
   berth_graph_release(g);
 }
 
-/* Ops 1 and 2 of 10 have all the time, or most of the parameters: of two parts none has more than 3/4 of that, so these two are
- * apart, though dear to cut. */
+/* Ops 1 and 2 of 10 have all the time, or most of the parameters: of two parts none has more than
+ * 3/4 of that, so these two are apart, though dear to cut. */
 static void check_heavy_pair(berth_ctx *ctx, bool published) {
   enum { N = 10 };
   double bytes[N], seconds[N], params[N];
@@ -258,11 +275,14 @@ static void check_heavy_pair(berth_ctx *ctx, bool published) {
 
 static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
   double seconds[CHAIN];
-  int32_t op[CHAIN], colocated[CHAIN], n = 2 + berth_rng_below(rng, CHAIN - 2), first = berth_rng_below(rng, n);
+  int32_t op[CHAIN], colocated[CHAIN], n = 2 + berth_rng_below(rng, CHAIN - 2),
+                                       first = berth_rng_below(rng, n);
   berth_i_dealing o = { 1 + berth_rng_below(rng, 9), berth_rng_below(rng, 100), false, 5 };
   double total = 0, most = 0, load[9] = { 0 }, unit[CHAIN] = { 0 };
   for (int32_t k = 0; k < n; k++) {
-    colocated[k] = k < first ? BERTH_NONE : berth_rng_below(rng, 8) == 0 ? 1 + berth_rng_below(rng, 3) : BERTH_NONE;
+    colocated[k] = k < first                      ? BERTH_NONE
+                   : berth_rng_below(rng, 8) == 0 ? 1 + berth_rng_below(rng, 3)
+                                                  : BERTH_NONE;
     seconds[k] = berth_rng_uniform(rng);
     op[k] = k + first;
   }
@@ -273,7 +293,8 @@ static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
   for (int32_t k = 0; k < n - first; k++) {
     int32_t group = colocated[op[k]];
     CHECK(part[k] >= 0 && part[k] < o.parts);
-    for (int32_t i = 0; i < k; i++) CHECK(group == BERTH_NONE || group != colocated[op[i]] || part[i] == part[k]);
+    for (int32_t i = 0; i < k; i++)
+      CHECK(group == BERTH_NONE || group != colocated[op[i]] || part[i] == part[k]);
     total += seconds[op[k]];
     load[part[k]] += seconds[op[k]];
     unit[group == BERTH_NONE ? 4 + k % (CHAIN - 4) : group] += seconds[op[k]];
@@ -283,7 +304,7 @@ static void check_random_split(berth_ctx *ctx, berth_rng *rng) {
   berth_graph_release(g);
 }
 
-/* ---- rules and refusals --------------------------------------------------------------------------- */
+/* ---- rules and refusals ---- */
 
 static void check_refusal(berth_ctx *ctx, const berth_analysis_options *o, const char *text) {
   berth_graph *g;
@@ -335,7 +356,7 @@ static void check_two_holders(berth_ctx *ctx) {
   berth_analysis_release(NULL);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 static berth_status cost_of(berth_ctx *ctx, berth_graph *g, berth_cost **out) {
   berth_topology *t = NULL;
@@ -344,14 +365,16 @@ static berth_status cost_of(berth_ctx *ctx, berth_graph *g, berth_cost **out) {
   berth_status st = berth_topology_builder_new(ctx, &b);
   if (st != BERTH_OK) return st;
   d.flops = 1e12;
-  if ((st = berth_topology_builder_add_device(b, &d, NULL, NULL)) == BERTH_OK) st = berth_topology_builder_finish(b, &t);
+  if ((st = berth_topology_builder_add_device(b, &d, NULL, NULL)) == BERTH_OK)
+    st = berth_topology_builder_finish(b, &t);
   berth_topology_builder_release(b);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, out);
   berth_topology_release(t);
   return st;
 }
 
-static berth_status all_of_it(berth_ctx *ctx, berth_graph *g, berth_cost *c, berth_analysis **a, berth_graph **smaller) {
+static berth_status all_of_it(berth_ctx *ctx, berth_graph *g, berth_cost *c, berth_analysis **a,
+                              berth_graph **smaller) {
   enum { N = 30 };
   const berth_i_grouping metis = { 4, false, 1 }, top = { 4, true, 1 };
   const berth_i_dealing deal = { 3, 1, false, 1 };

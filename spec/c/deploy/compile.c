@@ -1,8 +1,8 @@
 /* Compiled graphs by hand, the checker against graphs that were tampered with, refusals. */
 #include "deploy_help.h"
 
-/* x -> y = x W -> gradient of W -> update. Ops 0 input, 1 forward, 2 gradient, 3 update; tensors 0 x, 1 y, 2 gradient. 1 s, 2 s
- * and 3 s; 60 and 30 B of the batch of 6, 100 B of parameters. */
+/* x -> y = x W -> gradient of W -> update. Ops 0 input, 1 forward, 2 gradient, 3 update; tensors 0
+ * x, 1 y, 2 gradient. 1 s, 2 s and 3 s; 60 and 30 B of the batch of 6, 100 B of parameters. */
 static berth_graph *layer(berth_ctx *ctx) {
   Build x = { NULL, BERTH_OK, 16 };
   if (berth_graph_builder_new(ctx, &x.b) != BERTH_OK) return NULL;
@@ -21,17 +21,20 @@ static berth_graph *layer(berth_ctx *ctx) {
   return finish(&x);
 }
 
-static int32_t find_action(const berth_deploy *d, int32_t devices_in_set, berth_deploy_option option, berth_deploy_shares shares) {
+static int32_t find_action(const berth_deploy *d, int32_t devices_in_set,
+                           berth_deploy_option option, berth_deploy_shares shares) {
   const berth_action *a;
   int32_t n = berth_deploy_actions(d, &a);
   for (int32_t k = 0; k < n; k++) {
-    if (berth_deploy_set(d, a[k].set, NULL) == devices_in_set && a[k].option == option && a[k].shares == shares) return k;
+    if (berth_deploy_set(d, a[k].set, NULL) == devices_in_set && a[k].option == option
+        && a[k].shares == shares)
+      return k;
   }
   CHECK(!"there is such an action");
   return 0;
 }
 
-/* ---- by hand -------------------------------------------------------------------------------------- */
+/* ---- by hand ---- */
 
 static berth_deploy *layer_problem(berth_ctx *ctx, const double *speed, berth_deploy_options o) {
   o.batch = 6;
@@ -53,21 +56,26 @@ static int32_t count_parts(const berth_compiled *c, berth_part part) {
   return n;
 }
 
-static double seconds_of(const berth_compiled *c, int32_t v) { return berth_cost_op(c->cost, v, c->device[v]); }
+static double seconds_of(const berth_compiled *c, int32_t v) {
+  return berth_cost_op(c->cost, v, c->device[v]);
+}
 
 /* Replicas: input 0 1, forward 2 3, gradient 4 5, update 6 7. */
 static void check_allreduce(berth_ctx *ctx) {
   berth_deploy *d = layer_problem(ctx, NULL, berth_deploy_default(BERTH_PHYSICAL));
-  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), NULL);
+  berth_compiled *c =
+      compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), NULL);
   const berth_collective *k = c->g->collectives;
-  TEST("AllReduce: half of the batch each, one collective of the gradient's bytes, which the updates wait for");
+  TEST("AllReduce: half of the batch each, one collective of the gradient's bytes, which the "
+       "updates wait for");
   CHECK(c->g->n_ops == 8 && c->g->n_collectives == 1 && count_parts(c, BERTH_PART_REPLICA) == 8);
   CHECK(c->samples[2] == 3 && c->samples[5] == 3 && c->samples[6] == 6);
   CHECK_NEAR(seconds_of(c, 2), 0.5, 1e-15);
   CHECK_NEAR(seconds_of(c, 6), 3, 1e-15);
   CHECK_NEAR(c->g->tensor_bytes[0], 30, 0);
   CHECK_NEAR(c->g->param_bytes[3], 100, 0);
-  CHECK(k->kind == BERTH_ALLREDUCE && k->n_members == 2 && k->members[0] == 4 && k->members[1] == 5);
+  CHECK(k->kind == BERTH_ALLREDUCE && k->n_members == 2 && k->members[0] == 4
+        && k->members[1] == 5);
   CHECK(k->n_consumers == 2 && k->consumers[0] == 6 && k->consumers[1] == 7);
   CHECK_NEAR(k->bytes, 100, 0);
   berth_compiled_release(c);
@@ -78,7 +86,8 @@ static void check_server(berth_ctx *ctx) {
   berth_deploy *d = layer_problem(ctx, NULL, berth_deploy_default(BERTH_PHYSICAL));
   berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN), NULL);
   TEST("PS: a sum on the first device for the first update, of all partial gradients, read by all");
-  CHECK(c->g->n_ops == 9 && c->g->n_collectives == 0 && c->part[8] == BERTH_PART_SUM && c->device[8] == 0);
+  CHECK(c->g->n_ops == 9 && c->g->n_collectives == 0 && c->part[8] == BERTH_PART_SUM
+        && c->device[8] == 0);
   CHECK(c->origin[8] == 2 && c->g->in_at[9] - c->g->in_at[8] == 2);
   CHECK_NEAR(seconds_of(c, 8), 300, 1e-12); /* 100 B from each and 100 B out at 1 B/s */
   CHECK(c->g->n_tensors == 7 && c->g->producer[6] == 8 && c->g->use_at[7] - c->g->use_at[6] == 2);
@@ -94,7 +103,8 @@ static void check_speed(berth_ctx *ctx) {
   const int32_t together[] = { 0, 0 };
   o.device_group = together;
   berth_deploy *d = layer_problem(ctx, speed, o);
-  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_SPEED), NULL);
+  berth_compiled *c =
+      compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_SPEED), NULL);
   TEST("shares by speed");
   CHECK(c->samples[2] == 2 && c->samples[3] == 4);
   CHECK_NEAR(seconds_of(c, 2), 2.0 / 6, 1e-15);
@@ -111,9 +121,11 @@ static void check_speed(berth_ctx *ctx) {
 static void check_repeated(berth_ctx *ctx) {
   const uint8_t duplicate[] = { 0, 0, 1, 0 };
   berth_deploy *d = layer_problem(ctx, NULL, berth_deploy_default(BERTH_PHYSICAL));
-  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), duplicate);
+  berth_compiled *c =
+      compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), duplicate);
   TEST("a repeated gradient gathers what it reads, and needs no AllReduce");
-  CHECK(c->g->n_collectives == 2 && c->g->collectives[0].kind == BERTH_ALLGATHER && c->g->collectives[1].kind == BERTH_ALLGATHER);
+  CHECK(c->g->n_collectives == 2 && c->g->collectives[0].kind == BERTH_ALLGATHER
+        && c->g->collectives[1].kind == BERTH_ALLGATHER);
   CHECK(count_parts(c, BERTH_PART_CONCAT) == 4 && c->samples[4] == 6);
   CHECK_NEAR(c->g->collectives[0].bytes, 30, 0);
   CHECK_NEAR(c->g->collectives[1].bytes, 15, 0);
@@ -127,9 +139,12 @@ static void check_gathered_once(berth_ctx *ctx) {
   berth_deploy_options o = berth_deploy_default(BERTH_PUBLISHED);
   o.split_gradients = 1;
   berth_deploy *d = layer_problem(ctx, NULL, o);
-  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), duplicate);
-  TEST("as published: concatenations on the first device, which all read; partial gradients of half the bytes");
-  CHECK(c->g->n_collectives == 0 && count_parts(c, BERTH_PART_CONCAT) == 2 && c->device[8] == 0 && c->device[9] == 0);
+  berth_compiled *c =
+      compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), duplicate);
+  TEST("as published: concatenations on the first device, which all read; partial gradients of "
+       "half the bytes");
+  CHECK(c->g->n_collectives == 0 && count_parts(c, BERTH_PART_CONCAT) == 2 && c->device[8] == 0
+        && c->device[9] == 0);
   CHECK_NEAR(seconds_of(c, 8), 0, 0);
   berth_compiled_release(c);
   c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), NULL);
@@ -143,12 +158,13 @@ static void check_alone(berth_ctx *ctx) {
   berth_compiled *c = compiled(d, find_action(d, 1, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN), NULL);
   TEST("one device: the graph as it was");
   CHECK(c->g->n_ops == 4 && c->g->n_tensors == 3 && c->g->n_edges == 4);
-  for (int32_t v = 0; v < 4; v++) CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
+  for (int32_t v = 0; v < 4; v++)
+    CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
   berth_compiled_release(c);
   berth_deploy_release(d);
 }
 
-/* ---- owners ----------------------------------------------------------------------------------------- */
+/* ---- owners ---- */
 
 static int32_t count_kept(int32_t n, const int32_t *a, const int32_t *b) {
   int32_t kept = 0;
@@ -173,7 +189,8 @@ static void check_owners(berth_ctx *ctx) {
   int32_t other[12];
   CHECK_STATUS(berth_deploy_owners(d, 2, BERTH_SHARES_EVEN, other), BERTH_OK);
   for (int32_t k = 0; k < 12; k++) CHECK(all[k] == k / 3 && (last[k] == all[k] || all[k] < 2));
-  CHECK(count_kept(12, all, last) == 6 && count_kept(12, all, other) == 6 && count_kept(12, last, other) >= 3);
+  CHECK(count_kept(12, all, last) == 6 && count_kept(12, all, other) == 6
+        && count_kept(12, last, other) >= 3);
   int32_t samples[4];
   CHECK_STATUS(berth_deploy_samples(d, 1, BERTH_SHARES_EVEN, samples), BERTH_OK);
   CHECK(samples[0] == 6 && samples[1] == 6);
@@ -182,7 +199,7 @@ static void check_owners(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-/* ---- the checker ------------------------------------------------------------------------------------ */
+/* ---- the checker ---- */
 
 static void expect(berth_compiled *c, const char *text) {
   CHECK_STATUS(berth_compiled_check(c), BERTH_EINVAL);
@@ -191,7 +208,8 @@ static void expect(berth_compiled *c, const char *text) {
 
 static void check_checker(berth_ctx *ctx) {
   berth_deploy *d = layer_problem(ctx, NULL, berth_deploy_default(BERTH_PHYSICAL));
-  berth_compiled *c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), NULL);
+  berth_compiled *c =
+      compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), NULL);
   TEST("the checker sees what was tampered with");
   c->samples[2] = 2;
   expect(c, "op 1 has 2 replicas, of which 0 do all of the batch, with 5 of 6 samples in all");
@@ -220,7 +238,7 @@ static void check_checker(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void refuse(berth_ctx *ctx, const berth_deploy_options *o, const char *text) {
   berth_graph *g = layer(ctx);
@@ -268,9 +286,11 @@ static void check_strategies(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "op group 0: there is no action 99 (there are 5)");
   action[0] = find_action(d, 2, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN);
   CHECK_STATUS(berth_deploy_compile(d, action, NULL, &c), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "op group 0: action 0 (PS): the batch of 5 does not divide by 2 devices");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "op group 0: action 0 (PS): the batch of 5 does not divide by 2 devices");
   int32_t split = find_action(d, 2, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN);
-  CHECK(!berth_deploy_legal(d)[(size_t)(d->n_groups - 1) * 5 + (size_t)split]); /* the input alone */
+  /* the input alone */
+  CHECK(!berth_deploy_legal(d)[(size_t)(d->n_groups - 1) * 5 + (size_t)split]);
   CHECK(berth_deploy_reduces(d, 0) && !berth_deploy_reduces(d, d->n_groups - 1));
   CHECK(!berth_deploy_reduces(d, -1) && !berth_deploy_reduces(d, d->n_groups));
   berth_deploy_release(d);

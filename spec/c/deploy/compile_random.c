@@ -1,4 +1,5 @@
-/* Random strategies on random graphs: through the checker, against the lists that the builder makes, with refused allocations. */
+/* Random strategies on random graphs: through the checker, against the lists that the builder
+ * makes, with refused allocations. */
 #include "deploy_help.h"
 
 enum { CASES = 400 };
@@ -8,19 +9,24 @@ typedef struct Net {
   int32_t act[MOST_LAYERS], grad[MOST_LAYERS][MOST_LAYERS]; /* tensor to i made backward by j */
 } Net;
 
-static void add_update(Build *x, berth_rng *rng, int32_t i, int32_t back, int32_t variable, double bytes) {
+static void add_update(Build *x, berth_rng *rng, int32_t i, int32_t back, int32_t variable,
+                       double bytes) {
   bool rows = berth_rng_below(rng, 5) == 0, two = berth_rng_below(rng, 6) == 0;
-  int32_t op = add_op(x, rows ? "ScatterSub" : "sgd", 0.1, bytes, rows ? 0 : BERTH_OP_UPDATE, variable >= 0 ? BERTH_NONE : i);
+  int32_t op = add_op(x, rows ? "ScatterSub" : "sgd", 0.1, bytes, rows ? 0 : BERTH_OP_UPDATE,
+                      variable >= 0 ? BERTH_NONE : i);
   if (variable >= 0) reads(x, op, variable);
   reads(x, op, add_tensor(x, back, bytes, rows ? BERTH_TENSOR_BATCH : BERTH_TENSOR_GRADIENT));
-  if (two) reads(x, op, add_tensor(x, back, bytes, rows ? BERTH_TENSOR_BATCH : BERTH_TENSOR_GRADIENT));
+  if (two)
+    reads(x, op, add_tensor(x, back, bytes, rows ? BERTH_TENSOR_BATCH : BERTH_TENSOR_GRADIENT));
 }
 
-static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t input, int32_t *variable) {
+static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t input,
+                             int32_t *variable) {
   double bytes = 4 * (1 + berth_rng_below(rng, 100));
   bool has_op = berth_rng_below(rng, 2) == 0;
   int32_t holder = has_op ? add_op(x, "Variable", 0, bytes, 0, BERTH_NONE) : BERTH_NONE;
-  int32_t op = add_op(x, "layer", 1 + berth_rng_below(rng, 4), has_op ? 0 : bytes, 0, has_op ? BERTH_NONE : i);
+  int32_t op = add_op(x, "layer", 1 + berth_rng_below(rng, 4), has_op ? 0 : bytes, 0,
+                      has_op ? BERTH_NONE : i);
   *variable = has_op ? add_tensor(x, holder, bytes, 0) : BERTH_NONE;
   if (has_op) reads(x, op, *variable);
   if (i == 0) reads(x, op, input);
@@ -34,7 +40,8 @@ static int32_t forward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int3
 
 static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_t variable) {
   bool apart = berth_rng_below(rng, 2) == 0;
-  int32_t op = add_op(x, "back", 1 + berth_rng_below(rng, 4), 0, BERTH_OP_BACKWARD, BERTH_NONE), weights = op;
+  int32_t op = add_op(x, "back", 1 + berth_rng_below(rng, 4), 0, BERTH_OP_BACKWARD, BERTH_NONE),
+          weights = op;
   reads(x, op, net->act[i]);
   if (apart) weights = add_op(x, "weights", 1, 0, BERTH_OP_BACKWARD, BERTH_NONE);
   if (apart) reads(x, weights, net->act[i]);
@@ -44,7 +51,8 @@ static void backward_layer(Build *x, berth_rng *rng, Net *net, int32_t i, int32_
     if (apart) reads(x, weights, net->grad[i][j]);
   }
   for (int32_t j = 0; j < i; j++) {
-    if (net->reader_of[j][i]) net->grad[j][i] = add_tensor(x, op, 40 * (1 + berth_rng_below(rng, 50)), BERTH_TENSOR_BATCH);
+    if (net->reader_of[j][i])
+      net->grad[j][i] = add_tensor(x, op, 40 * (1 + berth_rng_below(rng, 50)), BERTH_TENSOR_BATCH);
   }
   add_update(x, rng, i, weights, variable, 4 * (1 + berth_rng_below(rng, 200)));
 }
@@ -63,7 +71,7 @@ static berth_graph *random_net(berth_ctx *ctx, berth_rng *rng) {
   return finish(&x);
 }
 
-/* ---- random strategies ------------------------------------------------------------------------------ */
+/* ---- random strategies ---- */
 
 static berth_deploy_options random_options(berth_rng *rng) {
   berth_deploy_options o = berth_deploy_default((berth_physics)berth_rng_below(rng, 3));
@@ -87,10 +95,12 @@ static berth_deploy *random_problem(berth_ctx *ctx, berth_rng *rng) {
   double speed[MOST_DEVICES];
   int32_t n = 1 + berth_rng_below(rng, MOST_DEVICES);
   for (int32_t k = 0; k < MOST_DEVICES; k++) speed[k] = speeds[berth_rng_below(rng, 4)];
-  return problem(random_net(ctx, rng), devices(ctx, n, speed, berth_rng_below(rng, 2) ? 100 : 0), &o);
+  return problem(random_net(ctx, rng), devices(ctx, n, speed, berth_rng_below(rng, 2) ? 100 : 0),
+                 &o);
 }
 
-static void random_strategy(const berth_deploy *d, berth_rng *rng, int32_t *action, uint8_t *duplicate) {
+static void random_strategy(const berth_deploy *d, berth_rng *rng, int32_t *action,
+                            uint8_t *duplicate) {
   const uint8_t *legal = berth_deploy_legal(d);
   int32_t repeats = 2 + berth_rng_below(rng, 10);
   int32_t n = berth_deploy_actions(d, NULL);
@@ -117,27 +127,36 @@ static berth_graph *built_again(const berth_graph *g) {
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
   }
   for (int32_t i = 0; i < g->n_ops; i++) {
-    for (int32_t j = g->in_at[i]; j < g->in_at[i + 1]; j++) CHECK_STATUS(berth_graph_builder_add_consumer(b, g->in[j], i), BERTH_OK);
+    for (int32_t j = g->in_at[i]; j < g->in_at[i + 1]; j++)
+      CHECK_STATUS(berth_graph_builder_add_consumer(b, g->in[j], i), BERTH_OK);
   }
-  for (int32_t i = 0; i < g->n_collectives; i++) CHECK_STATUS(berth_graph_builder_add_collective(b, &g->collectives[i], NULL), BERTH_OK);
-  if (!CHECK_STATUS(berth_graph_builder_finish(b, &again), BERTH_OK)) printf("# %s\n", berth_errmsg(g->ctx));
+  for (int32_t i = 0; i < g->n_collectives; i++)
+    CHECK_STATUS(berth_graph_builder_add_collective(b, &g->collectives[i], NULL), BERTH_OK);
+  if (!CHECK_STATUS(berth_graph_builder_finish(b, &again), BERTH_OK))
+    printf("# %s\n", berth_errmsg(g->ctx));
   berth_graph_builder_release(b);
   return again;
 }
 
-static int same(const int32_t *a, const int32_t *b, int32_t n) { return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0; }
+static int same(const int32_t *a, const int32_t *b, int32_t n) {
+  return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
 
 static void check_lists(const berth_graph *g) {
   berth_graph *h = built_again(g);
   if (!h) return;
-  CHECK(same(g->in_at, h->in_at, g->n_ops + 1) && same(g->in, h->in, g->n_edges) && same(g->out_at, h->out_at, g->n_ops + 1));
+  CHECK(same(g->in_at, h->in_at, g->n_ops + 1) && same(g->in, h->in, g->n_edges)
+        && same(g->out_at, h->out_at, g->n_ops + 1));
   CHECK(same(g->out, h->out, g->n_tensors) && same(g->use_at, h->use_at, g->n_tensors + 1));
   CHECK((g->wait_at != NULL) == (h->wait_at != NULL));
   if (g->wait_at && h->wait_at) {
-    CHECK(same(g->wait_at, h->wait_at, g->n_ops + 1) && same(g->wait, h->wait, g->wait_at[g->n_ops]));
-    CHECK(same(g->after_at, h->after_at, g->n_ops + 1) && same(g->after, h->after, g->after_at[g->n_ops]));
+    CHECK(same(g->wait_at, h->wait_at, g->n_ops + 1)
+          && same(g->wait, h->wait, g->wait_at[g->n_ops]));
+    CHECK(same(g->after_at, h->after_at, g->n_ops + 1)
+          && same(g->after, h->after, g->after_at[g->n_ops]));
   }
-  for (int32_t k = 0; k < g->n_tensors; k++) CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
+  for (int32_t k = 0; k < g->n_tensors; k++)
+    CHECK(berth_i_resident(g, k) == berth_i_resident(h, k));
   berth_graph_release(h);
 }
 
@@ -151,10 +170,13 @@ static void check_random(berth_ctx *ctx, uint64_t seed) {
   uint8_t duplicate[MOST_LAYERS * 6];
   for (int32_t k = 0; k < 3; k++) {
     random_strategy(d, &rng, action, duplicate);
-    if (!CHECK_STATUS(berth_deploy_compile(d, action, k == 2 ? NULL : duplicate, &c), BERTH_OK)) break;
-    if (!CHECK_STATUS(berth_compiled_check(c), BERTH_OK)) printf("# seed %d.%d: %s\n", (int)seed, (int)k, berth_errmsg(ctx));
+    if (!CHECK_STATUS(berth_deploy_compile(d, action, k == 2 ? NULL : duplicate, &c), BERTH_OK))
+      break;
+    if (!CHECK_STATUS(berth_compiled_check(c), BERTH_OK))
+      printf("# seed %d.%d: %s\n", (int)seed, (int)k, berth_errmsg(ctx));
     if (seed % 4 == 0) check_lists(c->g);
-    if (CHECK_STATUS(berth_simulate(c->cost, c->device, NULL, &r), BERTH_OK)) CHECK(berth_result_makespan(r) > 0);
+    if (CHECK_STATUS(berth_simulate(c->cost, c->device, NULL, &r), BERTH_OK))
+      CHECK(berth_result_makespan(r) > 0);
     berth_result_release(r);
     berth_compiled_release(c);
   }
@@ -181,7 +203,8 @@ static berth_status whole_job(berth_ctx *ctx) {
 int main(void) {
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("random strategies on random graphs pass the checker, are as the builder makes them, and can be simulated");
+  TEST("random strategies on random graphs pass the checker, are as the builder makes them, and "
+       "can be simulated");
   for (uint64_t seed = 0; seed < CASES; seed++) check_random(ctx, seed);
   berth_ctx_release(ctx);
   check_refusals(whole_job);

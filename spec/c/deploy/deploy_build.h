@@ -14,7 +14,8 @@ typedef struct Build {
   double workspace; /* of each op, bytes */
 } Build;
 
-static inline int32_t add_op(Build *x, const char *kind, double seconds, double params, uint32_t flags, int32_t group) {
+static inline int32_t add_op(Build *x, const char *kind, double seconds, double params,
+                             uint32_t flags, int32_t group) {
   berth_op op = berth_op_default();
   int32_t id = 0;
   op.kind = kind;
@@ -48,7 +49,8 @@ static inline berth_graph *finish(Build *x) {
 }
 
 /* NULL: out of memory */
-static inline berth_topology *star_of(berth_ctx *ctx, int32_t n, const berth_device *device, berth_link link) {
+static inline berth_topology *star_of(berth_ctx *ctx, int32_t n, const berth_device *device,
+                                      berth_link link) {
   berth_topology_builder *b = NULL;
   berth_topology *t = NULL;
   if (berth_topology_builder_new(ctx, &b) != BERTH_OK) return NULL;

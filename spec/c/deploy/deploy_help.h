@@ -20,7 +20,8 @@ static inline berth_topology *devices(berth_ctx *ctx, int32_t n, const double *s
   return star_of(ctx, n, d, (berth_link){ 10, 0.5 });
 }
 
-static inline berth_deploy *problem(berth_graph *g, berth_topology *t, const berth_deploy_options *o) {
+static inline berth_deploy *problem(berth_graph *g, berth_topology *t,
+                                    const berth_deploy_options *o) {
   berth_cost *cost = NULL;
   berth_deploy *d = NULL;
   berth_status st = g && t ? berth_cost_new(g, t, NULL, &cost) : BERTH_ENOMEM;

@@ -7,13 +7,15 @@
 
 enum { MOST_OPS = 80, MOST_GROUPS = 8, MOST_ACTIONS = 400 };
 
-/* ---- training graphs ------------------------------------------------------------------------------ */
+/* ---- training graphs ---- */
 
 typedef struct Layer {
-  double seconds, activation, weights; /* of the forward op, the backward ops take as long each; bytes at the full batch; bytes */
+  double seconds, activation, weights; /* of the forward op, the backward ops take as long each;
+                                          bytes at the full batch; bytes */
 } Layer;
 
-enum { INPUT = 0 }; /* op 0; of layer l: 5 l + 1 variable, forward, gradient of the weights, of the input, update */
+enum { INPUT = 0 }; /* op 0; of layer l: 5 l + 1 variable, forward, gradient of the weights, of the
+                       input, update */
 enum { VARIABLE = 1, FORWARD, WEIGHTS, BACK, UPDATE, PER_LAYER = 5 };
 static inline int32_t op_of(int32_t layer, int32_t what) { return PER_LAYER * layer + what; }
 
@@ -51,7 +53,7 @@ static inline berth_graph *chain_of(berth_ctx *ctx, int32_t n, const Layer *laye
   return finish(b);
 }
 
-/* ---- problems --------------------------------------------------------------------------------------- */
+/* ---- problems ---- */
 
 typedef struct Setting {
   int32_t batch, op_groups, devices;
@@ -91,7 +93,8 @@ static inline berth_topology *star(berth_ctx *ctx, const Setting *s) {
   return star_of(ctx, s->devices, d, (berth_link){ s->bandwidth, s->latency });
 }
 
-static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Setting *s, berth_deploy **out) {
+static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Setting *s,
+                                      berth_deploy **out) {
   berth_topology *t = star(ctx, s);
   berth_cost *cost = NULL, *point = NULL;
   berth_cost_model half = s->model;
@@ -114,7 +117,8 @@ static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Sett
   return st;
 }
 
-static inline berth_deploy *problem(berth_ctx *ctx, int32_t n, const Layer *layer, const Setting *s) {
+static inline berth_deploy *problem(berth_ctx *ctx, int32_t n, const Layer *layer,
+                                    const Setting *s) {
   berth_graph *g = chain_of(ctx, n, layer);
   berth_deploy *d = NULL;
   CHECK_STATUS(g ? problem_of(ctx, g, s, &d) : BERTH_ENOMEM, BERTH_OK);
@@ -123,13 +127,14 @@ static inline berth_deploy *problem(berth_ctx *ctx, int32_t n, const Layer *laye
   return d;
 }
 
-static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first, berth_deploy_option option,
-                           berth_deploy_shares shares) {
+static inline int32_t find_action(const berth_deploy *d, int32_t devices, int32_t first,
+                                  berth_deploy_option option, berth_deploy_shares shares) {
   const berth_action *a;
   const int32_t *list;
   int32_t n = berth_deploy_actions(d, &a);
   for (int32_t k = 0; k < n; k++) {
-    if (berth_deploy_set(d, a[k].set, &list) == devices && list[0] == first && a[k].option == option && a[k].shares == shares)
+    if (berth_deploy_set(d, a[k].set, &list) == devices && list[0] == first && a[k].option == option
+        && a[k].shares == shares)
       return k;
   }
   return BERTH_NONE;
@@ -139,23 +144,28 @@ static inline void uniform(const berth_deploy *d, int32_t action, int32_t *out) 
   for (int32_t g = 0; g < berth_deploy_groups(d); g++) out[g] = action;
 }
 
-static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, double *peak) {
+static inline berth_deploy_value value_of(berth_deploy *d, const int32_t *action,
+                                          const uint8_t *duplicate, double *peak) {
   berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
   berth_status st = berth_deploy_evaluate(d, action, duplicate, peak, &v);
   CHECK_STATUS(st, BERTH_OK);
   return v;
 }
 
-/* ---- at random ---------------------------------------------------------------------------------------- */
+/* ---- at random ---- */
 
-static inline double draw(berth_rng *r, double low, double high) { return low * pow(high / low, berth_rng_uniform(r)); }
+static inline double draw(berth_rng *r, double low, double high) {
+  return low * pow(high / low, berth_rng_uniform(r));
+}
 
 static inline void draw_layers(berth_rng *r, int32_t n, Layer *layer) {
-  for (int32_t l = 0; l < n; l++) layer[l] = (Layer){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
+  for (int32_t l = 0; l < n; l++)
+    layer[l] = (Layer){ draw(r, 1e-4, 1e-2), draw(r, 1e4, 1e7), draw(r, 1e4, 1e8) };
 }
 
 static inline Setting draw_setting(berth_rng *r) {
-  Setting s = setting(2 + berth_rng_below(r, 4), 3 + berth_rng_below(r, 30), 1 + berth_rng_below(r, 6));
+  Setting s =
+      setting(2 + berth_rng_below(r, 4), 3 + berth_rng_below(r, 30), 1 + berth_rng_below(r, 6));
   for (int32_t k = 0; k < s.devices; k++) s.speed[k] = berth_rng_below(r, 2) ? 1 : 2.5;
   s.bandwidth = draw(r, 1e8, 1e11);
   s.o = berth_deploy_default(berth_rng_below(r, 4) == 0 ? BERTH_PUBLISHED : BERTH_PHYSICAL);

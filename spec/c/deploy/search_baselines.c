@@ -1,4 +1,5 @@
-/* Searches of deployments that begin with strategies of others: baselines that the problem keeps, starts, what exceeds memory. */
+/* Searches of deployments that begin with strategies of others: baselines that the problem keeps,
+ * starts, what exceeds memory. */
 #include "deploy_value_help.h"
 #include "refusals.h"
 #include <berth/deploy.h>
@@ -41,7 +42,7 @@ static berth_deploy_search_options with_baselines(berth_deploy_sfb rule, int cho
   return o;
 }
 
-/* ---- kept ------------------------------------------------------------------------------------------ */
+/* ---- kept ---- */
 
 static void test_kept(berth_ctx *ctx) {
   TEST("the problem keeps its baselines: the same again, without another simulation");
@@ -106,9 +107,10 @@ static void test_meddled(berth_ctx *plain) {
   berth_ctx_release(ctx);
 }
 
-/* ---- searches that begin with them --------------------------------------------------------------------- */
+/* ---- searches that begin with them ---- */
 
-static void check_begun(berth_deploy *d, const berth_deploy_list *l, const berth_deploy_search_options *o) {
+static void check_begun(berth_deploy *d, const berth_deploy_list *l,
+                        const berth_deploy_search_options *o) {
   const int64_t before = berth_deploy_evaluations(d);
   const double best = best_baseline(l, o->sfb);
   berth_decider *s;
@@ -125,11 +127,13 @@ static void check_begun(berth_deploy *d, const berth_deploy_list *l, const berth
 }
 
 static void test_begun(berth_ctx *ctx) {
-  TEST("baselines are known: not valued again, the best of them is the start, nothing found is worse");
+  TEST("baselines are known: not valued again, the best of them is the start, nothing found is "
+       "worse");
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t k = 0; k < 3; k++) {
       berth_deploy *d = draw_problem(ctx, seed, 0);
-      berth_deploy_search_options o = with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
+      berth_deploy_search_options o =
+          with_baselines(k == 2 ? BERTH_DEPLOY_SFB_LOCAL : BERTH_DEPLOY_SFB_NONE, k != 1);
       o.decide.method = (berth_decide_method)(seed % 4);
       berth_deploy_list *l;
       CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
@@ -141,11 +145,13 @@ static void test_begun(berth_ctx *ctx) {
 
 static void test_valued_again(berth_ctx *ctx) {
   int32_t repeated = 0;
-  TEST("where a rule holds for whole strategies three of them are valued again, and nothing found is worse than any");
+  TEST("where a rule holds for whole strategies three of them are valued again, and nothing found "
+       "is worse than any");
   for (uint64_t seed = 0; seed < PROBLEMS; seed++)
     for (int32_t k = 0; k < 3; k++) {
       berth_deploy *d = draw_problem(ctx, seed, 0);
-      const berth_deploy_search_options o = with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
+      const berth_deploy_search_options o =
+          with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
       berth_deploy_list *l;
       CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
       berth_decider *s;
@@ -155,7 +161,8 @@ static void test_valued_again(berth_ctx *ctx) {
       CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
       CHECK(r.evaluations <= 3 && r.value <= best_baseline(l, BERTH_DEPLOY_SFB_NONE));
       if (k == 0) CHECK(r.value <= best_baseline(l, BERTH_DEPLOY_SFB_LOCAL));
-      repeated += best_baseline(l, BERTH_DEPLOY_SFB_LOCAL) < best_baseline(l, BERTH_DEPLOY_SFB_NONE);
+      repeated +=
+          best_baseline(l, BERTH_DEPLOY_SFB_LOCAL) < best_baseline(l, BERTH_DEPLOY_SFB_NONE);
       berth_decider_release(s);
       berth_deploy_list_release(l);
       berth_deploy_release(d);
@@ -189,7 +196,7 @@ static void test_starts_too(berth_ctx *ctx) {
   }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void check_excess(berth_deploy *d, const int32_t *action) {
   const berth_topology *t = berth_cost_topology(berth_deploy_cost(d));
@@ -230,7 +237,8 @@ static void test_nothing_fits(berth_ctx *ctx) {
     berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
     double least = INFINITY;
     CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
-    for (int32_t k = 0; k < berth_deploy_list_size(l); k++) least = fmin(least, berth_deploy_list_value(l, k)->excess);
+    for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
+      least = fmin(least, berth_deploy_list_value(l, k)->excess);
     berth_decider *s;
     CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
     CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
@@ -242,7 +250,7 @@ static void test_nothing_fits(berth_ctx *ctx) {
   }
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static berth_status work(berth_ctx *ctx) {
   static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 2e-3, 1e4, 4e6 } };

@@ -1,11 +1,12 @@
-/* What a search of deployments chooses from: actions, the strategies that they stand for, their values, priors. */
+/* What a search of deployments chooses from: actions, the strategies that they stand for, their
+ * values, priors. */
 #include "deploy_value_help.h"
 #include "refusals.h"
 #include <berth/deploy.h>
 
 enum { MOST_CHOICES = 2 * MOST_ACTIONS, PROBLEMS = 40 };
 
-/* ---- the space, as the header has it ------------------------------------------------------------------- */
+/* ---- the space, as the header has it ---- */
 
 typedef struct Space {
   berth_deploy *d;
@@ -48,7 +49,8 @@ static bool repeats(const Space *x, int32_t group, int32_t action) {
   all[group] = action;
   uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_repeat(x->d, all, BERTH_DEPLOY_SFB_LOCAL, duplicate), BERTH_OK);
-  for (int32_t i = 0; i < ops; i++) any = any || (berth_deploy_group(x->d)[i] == group && duplicate[i]);
+  for (int32_t i = 0; i < ops; i++)
+    any = any || (berth_deploy_group(x->d)[i] == group && duplicate[i]);
   return any;
 }
 
@@ -62,7 +64,8 @@ static void draw_assignment(const Space *x, berth_rng *r, int32_t *out) {
     while (!is_legal(x, g, out[g]));
 }
 
-static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, int32_t layers, int32_t groups, int32_t devices) {
+static berth_deploy *draw_problem(berth_ctx *ctx, uint64_t seed, int32_t layers, int32_t groups,
+                                  int32_t devices) {
   berth_rng r;
   berth_rng_init(&r, seed, 3);
   Setting s = draw_setting(&r);
@@ -80,7 +83,7 @@ static berth_deploy_search_options options(berth_deploy_sfb rule, int choose) {
   return o;
 }
 
-/* ---- actions and strategies ------------------------------------------------------------------------------- */
+/* ---- actions and strategies ---- */
 
 static void test_legal(berth_ctx *ctx) {
   int32_t more = 0, fewer = 0;
@@ -98,8 +101,10 @@ static void test_legal(berth_ctx *ctx) {
           const bool fine = k >= 0 && k < x.n && is_legal(&x, g, k);
           some_strategy(&x, a);
           a[g] = k;
-          if (x.n == x.actions && k > 0 && k < x.n && seed % 8 > 0) continue; /* these are simulated */
-          CHECK_STATUS(berth_deploy_strategy(d, &o, a, action, duplicate), fine ? BERTH_OK : BERTH_EINVAL);
+          /* these are simulated */
+          if (x.n == x.actions && k > 0 && k < x.n && seed % 8 > 0) continue;
+          CHECK_STATUS(berth_deploy_strategy(d, &o, a, action, duplicate),
+                       fine ? BERTH_OK : BERTH_EINVAL);
           more += fine && k >= x.actions;
           fewer += !fine && k >= x.actions && k < x.n;
         }
@@ -108,17 +113,21 @@ static void test_legal(berth_ctx *ctx) {
   CHECK(more > 0 && fewer > 0);
 }
 
-static void check_strategy(const Space *x, const int32_t *assignment, const int32_t *action, const uint8_t *duplicate) {
-  const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d))), *group = berth_deploy_group(x->d);
+static void check_strategy(const Space *x, const int32_t *assignment, const int32_t *action,
+                           const uint8_t *duplicate) {
+  const int32_t ops = berth_graph_ops(berth_cost_graph(berth_deploy_cost(x->d))),
+                *group = berth_deploy_group(x->d);
   uint8_t all[MOST_OPS];
   CHECK_STATUS(berth_deploy_repeat(x->d, action, BERTH_DEPLOY_SFB_LOCAL, all), BERTH_OK);
   for (int32_t g = 0; g < x->groups; g++) CHECK(action[g] == x->base[assignment[g]]);
-  for (int32_t i = 0; i < ops; i++) CHECK(duplicate[i] == (assignment[group[i]] >= x->actions ? all[i] : 0));
+  for (int32_t i = 0; i < ops; i++)
+    CHECK(duplicate[i] == (assignment[group[i]] >= x->actions ? all[i] : 0));
 }
 
 static void test_round_trip(berth_ctx *ctx) {
   int32_t repeated = 0;
-  TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to it");
+  TEST("an assignment's strategy repeats what the rule says where it is chosen, and leads back to "
+       "it");
   berth_rng r;
   berth_rng_init(&r, 4, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
@@ -149,7 +158,10 @@ static int32_t instead(const Space *x, int32_t group, int32_t k) {
   berth_deploy_actions(x->d, &a);
   if (base_legal(x, group, k)) return k;
   if (a[k].option != BERTH_DEPLOY_PS) return BERTH_NONE;
-  while (b < x->actions && (a[b].set != a[k].set || a[b].option != BERTH_DEPLOY_ALLREDUCE || a[b].shares != a[k].shares)) b++;
+  while (b < x->actions
+         && (a[b].set != a[k].set || a[b].option != BERTH_DEPLOY_ALLREDUCE
+             || a[b].shares != a[k].shares))
+    b++;
   return b < x->actions && base_legal(x, group, b) ? b : BERTH_NONE;
 }
 
@@ -170,15 +182,16 @@ static void check_nearest(const Space *x, berth_rng *r, const int32_t *action) {
     const berth_action *list;
     berth_deploy_actions(x->d, &list);
     const int32_t *devices;
-    bool twice = marked[g] && list[a].option == BERTH_DEPLOY_ALLREDUCE && berth_deploy_set(x->d, list[a].set, &devices) > 1 &&
-            repeats(x, g, a);
+    bool twice = marked[g] && list[a].option == BERTH_DEPLOY_ALLREDUCE
+                 && berth_deploy_set(x->d, list[a].set, &devices) > 1 && repeats(x, g, a);
     CHECK(none[g] == a && out[g] == (twice ? extra[a] : a));
   }
 }
 
 static void test_nearest(berth_ctx *ctx) {
   int32_t moved = 0;
-  TEST("strategies at random: what stands for illegal actions, all that the rule repeats or nothing");
+  TEST("strategies at random: what stands for illegal actions, all that the rule repeats or "
+       "nothing");
   berth_rng r;
   berth_rng_init(&r, 5, 0);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
@@ -199,7 +212,7 @@ static void test_nearest(berth_ctx *ctx) {
   CHECK(moved > 0);
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static void check_found(berth_deploy *d, const berth_deploy_search_options *o) {
   berth_decider *s;
@@ -231,7 +244,7 @@ static void test_values(berth_ctx *ctx) {
     }
 }
 
-/* ---- enumeration ------------------------------------------------------------------------------------------------ */
+/* ---- enumeration ---- */
 
 static double seconds_of(const Space *x, const int32_t *assignment, const uint8_t *all) {
   int32_t action[MOST_GROUPS];
@@ -287,8 +300,8 @@ static void test_enumeration(berth_ctx *ctx) {
   }
 }
 
-/* The AllReduce of the last layer goes on beside the backward ops of the long one before it: to repeat its op only costs time. That
- * of the first has nothing beside it. By itself each pays. */
+/* The AllReduce of the last layer goes on beside the backward ops of the long one before it: to
+ * repeat its op only costs time. That of the first has nothing beside it. By itself each pays. */
 static void test_some(berth_ctx *ctx) {
   static const int32_t at[] = { 0, 4 }, devices[] = { 0, 1, 2, 3 };
   static const Layer layer[] = { { 2e-3, 1e4, 4e6 }, { 40e-3, 1e4, 10 }, { 2e-3, 1e4, 1.2e7 } };
@@ -303,7 +316,7 @@ static void test_some(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-/* ---- a prior of one's own ------------------------------------------------------------------------------------------ */
+/* ---- a prior of one's own ---- */
 
 typedef struct Watch {
   berth_deploy *d;
@@ -370,7 +383,7 @@ static void test_own_prior(berth_ctx *ctx) {
     }
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void test_wrong(berth_ctx *ctx) {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
@@ -388,7 +401,8 @@ static void test_wrong(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-static berth_status search_by(berth_deploy *d, berth_deploy_search_options o, const int32_t *start) {
+static berth_status search_by(berth_deploy *d, berth_deploy_search_options o,
+                              const int32_t *start) {
   Watch w = { d, 0, 0, 0 };
   berth_decider *s = NULL;
   o.prior = BERTH_DEPLOY_PRIOR_OWN;

@@ -1,4 +1,5 @@
-/* Sufficient factor broadcasting: the worked examples, the cut beside enumeration, refusals, allocation failure. */
+/* Sufficient factor broadcasting: the worked examples, the cut beside enumeration, refusals,
+ * allocation failure. */
 #include "check.h"
 #include <berth/berth.h>
 
@@ -6,8 +7,10 @@ enum { OPS = 18, TENSORS = 30, EDGES = 90, GRADIENTS = 10 };
 
 typedef struct Case {
   berth_sfb_problem p;
-  double seconds[OPS], bandwidth[OPS], bytes[TENSORS], gradient_bytes[GRADIENTS], gradient_seconds[GRADIENTS];
-  int32_t replicas[OPS], producer[TENSORS], first[TENSORS + 1], consumer[EDGES], gradient_op[GRADIENTS];
+  double seconds[OPS], bandwidth[OPS], bytes[TENSORS], gradient_bytes[GRADIENTS],
+      gradient_seconds[GRADIENTS];
+  int32_t replicas[OPS], producer[TENSORS], first[TENSORS + 1], consumer[EDGES],
+      gradient_op[GRADIENTS];
   uint8_t barred[OPS];
 } Case;
 
@@ -34,7 +37,7 @@ static void add_tensor(Case *c, int32_t producer, double bytes) {
 
 static void add_reader(Case *c, int32_t op) { c->consumer[c->first[c->p.tensors]++] = op; }
 
-/* ---- y = xW --------------------------------------------------------------------------------- */
+/* ---- y = xW ---- */
 
 /* Ops: 0 makes x, 1 makes the gradient of y, 2 the gradient of W from both. */
 static Case layer(berth_sfb_cost cost, double batch, int32_t devices) {
@@ -59,7 +62,8 @@ static Case layer(berth_sfb_cost cost, double batch, int32_t devices) {
   return c;
 }
 
-static void check_layer(berth_ctx *ctx, berth_sfb_cost cost, double batch, int32_t devices, double us) {
+static void check_layer(berth_ctx *ctx, berth_sfb_cost cost, double batch, int32_t devices,
+                        double us) {
   Case c = layer(cost, batch, devices);
   uint8_t all[3] = { 0, 0, 1 };
   point(&c);
@@ -76,7 +80,7 @@ static void check_layer(berth_ctx *ctx, berth_sfb_cost cost, double batch, int32
   CHECK(chosen.total == (us < 0 ? v.total : 0));
 }
 
-/* ---- enumeration ----------------------------------------------------------------------------- */
+/* ---- enumeration ---- */
 
 /* Small whole amounts, so that ties are exact: M of 1, 2 or 4 and a B of 1. */
 static Case random_case(berth_rng *rng, berth_sfb_cost cost) {
@@ -94,7 +98,8 @@ static Case random_case(berth_rng *rng, berth_sfb_cost cost) {
   }
   for (int32_t n = berth_rng_below(rng, TENSORS + 1); n > 0; n--) {
     add_tensor(&c, berth_rng_below(rng, c.p.ops), berth_rng_below(rng, 12));
-    for (int32_t r = berth_rng_below(rng, 4); r > 0; r--) add_reader(&c, berth_rng_below(rng, c.p.ops));
+    for (int32_t r = berth_rng_below(rng, 4); r > 0; r--)
+      add_reader(&c, berth_rng_below(rng, c.p.ops));
   }
   c.p.gradients = berth_rng_below(rng, GRADIENTS + 1);
   for (int32_t k = 0; k < c.p.gradients; k++) {
@@ -157,8 +162,10 @@ static int check_case(berth_ctx *ctx, Case *c) {
   for (int32_t i = 0; i < c->p.ops; i++) got |= (uint32_t)x[i] << i;
   berth_sfb_value again;
   CHECK_STATUS(berth_sfb_measure(ctx, &c->p, x, NULL, NULL, &again), BERTH_OK);
-  CHECK(v.total == again.total && v.work == again.work && v.gather == again.gather && v.sync == again.sync);
-  CHECK(v.duplicated == again.duplicated && v.gathered == again.gathered && v.removed == again.removed);
+  CHECK(v.total == again.total && v.work == again.work && v.gather == again.gather
+        && v.sync == again.sync);
+  CHECK(v.duplicated == again.duplicated && v.gathered == again.gathered
+        && v.removed == again.removed);
   return CHECK(got == want) && CHECK_NEAR(v.total, best, 1e-9);
 }
 
@@ -175,7 +182,7 @@ static int check_cases(berth_ctx *ctx, berth_sfb_cost cost, uint64_t seed) {
   return pays;
 }
 
-/* ---- refusals and memory ---------------------------------------------------------------------- */
+/* ---- refusals and memory ---- */
 
 static void check_refusal(berth_ctx *ctx, Case c, const char *text) {
   uint8_t x[3] = { 9, 9, 9 };

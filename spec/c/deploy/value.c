@@ -1,8 +1,8 @@
-/* What strategies are worth: against the compiled graph simulated, by hand, by bounds on random problems; refusals; allocation
- * failure. */
+/* What strategies are worth: against the compiled graph simulated, by hand, by bounds on random
+ * problems; refusals; allocation failure. */
 #include "deploy_value_help.h"
 
-/* ---- by hand ----------------------------------------------------------------------------------------- */
+/* ---- by hand ---- */
 
 /* One layer of 4 ops of 8 s (the update takes 0.08 s) on devices at speed 1. */
 static void one_device_takes_all_times(berth_ctx *ctx) {
@@ -52,7 +52,8 @@ static void local_costs_by_hand(berth_ctx *ctx) {
   CHECK_STATUS(berth_deploy_local(d, action, 0, seconds), BERTH_OK);
   CHECK_NEAR(seconds[one], 24.08, 1e-9);
   CHECK_NEAR(seconds[ps], 12.08 + 4 + 4, 1e-9); /* 4 MB to the server at 1 MB/s, and back */
-  CHECK_NEAR(seconds[both], 12.08 + 4, 1e-9);   /* repeated: 4 s longer, and 2 x 50 B gathered, instead of 4 s: no */
+  CHECK_NEAR(seconds[both], 12.08 + 4, 1e-9);   /* repeated: 4 s longer, and 2 x 50 B gathered,
+                                                   instead of 4 s: no */
   berth_deploy_release(d);
 }
 
@@ -82,7 +83,7 @@ static void neighbours_count(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-/* ---- against the compiled graph ------------------------------------------------------------------------ */
+/* ---- against the compiled graph ---- */
 
 static void draw_strategy(berth_rng *r, const berth_deploy *d, int32_t *action) {
   const berth_action *list;
@@ -94,18 +95,20 @@ static void draw_strategy(berth_rng *r, const berth_deploy *d, int32_t *action) 
   }
 }
 
-static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8_t *duplicate, const berth_deploy_value *v,
-                             const double *peak) {
+static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
+                             const berth_deploy_value *v, const double *peak) {
   berth_compiled *c = NULL;
   berth_result *r = NULL;
   berth_sim_options o = *berth_deploy_simulation(d);
   berth_status st = berth_deploy_compile(d, action, duplicate, &c);
   CHECK_STATUS(st, BERTH_OK);
   if (st != BERTH_OK) return;
-  if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK) o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
+  if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK)
+    o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
   CHECK_STATUS(berth_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o, &r), BERTH_OK);
   CHECK_NEAR(berth_result_makespan(r), v->seconds, 1e-9 * v->seconds);
-  for (int32_t k = 0; k < berth_topology_devices(berth_cost_topology(berth_compiled_cost(c))); k++) {
+  for (int32_t k = 0; k < berth_topology_devices(berth_cost_topology(berth_compiled_cost(c)));
+       k++) {
     CHECK_NEAR(berth_result_peak(r)[k], peak[k], 0);
   }
   berth_result_release(r);
@@ -114,7 +117,8 @@ static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8
 
 /* Latest end less earliest start, and least wait, by brute force. */
 static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t *duplicate) {
-  double makespan[MOST_OPS], idle[MOST_OPS], whole[MOST_GROUPS], busy[MOST_DEVICES], peak[MOST_DEVICES];
+  double makespan[MOST_OPS], idle[MOST_OPS], whole[MOST_GROUPS], busy[MOST_DEVICES],
+      peak[MOST_DEVICES];
   double link_busy[4 * MOST_DEVICES];
   berth_deploy_feedback f = { makespan, idle, whole, busy, peak, link_busy };
   berth_sim_options o = *berth_deploy_simulation(d);
@@ -125,7 +129,8 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
   CHECK_STATUS(berth_deploy_simulate(d, action, duplicate, &f, &v), BERTH_OK);
   CHECK_STATUS(berth_deploy_compile(d, action, duplicate, &c), BERTH_OK);
   if (!c) return;
-  if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK) o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
+  if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK)
+    o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
   CHECK_STATUS(berth_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o, &r), BERTH_OK);
   double first[MOST_OPS], last[MOST_OPS];
   for (int32_t i = 0; i < n; i++) first[i] = INFINITY, last[i] = 0;
@@ -137,7 +142,8 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
   for (int32_t i = 0; i < n; i++) {
     CHECK_NEAR(makespan[i], last[i] - first[i], 1e-9 * v.seconds);
     CHECK(idle[i] >= 0 && idle[i] <= v.seconds);
-    CHECK(whole[berth_deploy_group(d)[i]] >= makespan[i] && whole[berth_deploy_group(d)[i]] <= v.seconds);
+    CHECK(whole[berth_deploy_group(d)[i]] >= makespan[i]
+          && whole[berth_deploy_group(d)[i]] <= v.seconds);
   }
   for (int32_t i = 0; i < berth_topology_devices(berth_cost_topology(berth_deploy_cost(d))); i++) {
     CHECK(busy[i] >= 0 && busy[i] <= 1 + 1e-12);
@@ -149,7 +155,8 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
 
 enum { PROBLEMS = 60, STRATEGIES = 50 };
 
-/* Thousands of strategies of random problems: none below the bound; all as compiled and simulated; rules cover what they may. */
+/* Thousands of strategies of random problems: none below the bound; all as compiled and simulated;
+ * rules cover what they may. */
 static void random_strategies(berth_ctx *ctx) {
   berth_rng r;
   int32_t below = 0, n = 0, wrong = 0;
@@ -183,7 +190,7 @@ static void random_strategies(berth_ctx *ctx) {
   printf("# %d strategies, the closest to its bound at %.3f of its time\n", (int)n, closest);
 }
 
-/* ---- features --------------------------------------------------------------------------------------------------- */
+/* ---- features ---- */
 
 static void features_by_hand(berth_ctx *ctx) {
   const Layer layers[2] = { { 2, 2e6, 3e6 }, { 1, 4e6, 1e6 } };
@@ -201,7 +208,8 @@ static void features_by_hand(berth_ctx *ctx) {
   int32_t action[MOST_GROUPS];
   uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
   berth_deploy_value v;
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 1, 1, BERTH_DEPLOY_SCALE_RAW, 1, &f, &v), BERTH_OK);
+  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 1, 1, BERTH_DEPLOY_SCALE_RAW, 1, &f, &v),
+               BERTH_OK);
   double norm = hypot(op[0], op[13]);
   CHECK_NEAR(norm, 1, 1e-6);
   for (int32_t k = 0; k < 2; k++) {
@@ -217,15 +225,19 @@ static void features_by_hand(berth_ctx *ctx) {
   /* forward, and back; the input: the heaviest first, then numbered */
   CHECK(shape.from[0] == 0 && shape.to[0] == 1 && shape.from[1] == 1 && shape.to[1] == 0);
   CHECK(shape.from[2] == 2 && shape.to[2] == 0 && edge[2] == edge[0] && edge[1] == 2 * edge[0]);
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 4, 0, BERTH_DEPLOY_SCALE_RAW, 0, &f, NULL), BERTH_EINVAL);
+  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 4, 0, BERTH_DEPLOY_SCALE_RAW, 0, &f, NULL),
+               BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "4 op groups decided: there are 3");
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 0, 7, BERTH_DEPLOY_SCALE_LOG, 0, &f, NULL), BERTH_EINVAL);
-  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 0, BERTH_NONE, BERTH_DEPLOY_SCALE_LOG, 0, &f, NULL), BERTH_OK);
+  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 0, 7, BERTH_DEPLOY_SCALE_LOG, 0, &f, NULL),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_deploy_features_of(d, action, NULL, 0, BERTH_NONE, BERTH_DEPLOY_SCALE_LOG, 0,
+                                        &f, NULL),
+               BERTH_OK);
   CHECK(op[9] == 0 && op[0] <= 1 && device[4] == 0 && link[0] == 1);
   berth_deploy_release(d);
 }
 
-/* ---- refusals, allocation failure ----------------------------------------------------------------------------------- */
+/* ---- refusals, allocation failure ---- */
 
 static void refusals(berth_ctx *ctx) {
   const Layer layer = { 1, 1, 1 };
@@ -265,7 +277,8 @@ static berth_status whole_job(berth_ctx *ctx) {
   berth_deploy_feedback f = { makespan, NULL, NULL, NULL, NULL, NULL };
   berth_deploy_features features = { op, NULL, NULL, NULL, NULL };
   berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
-  int32_t a = st == BERTH_OK ? find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN) : BERTH_NONE;
+  int32_t a =
+      st == BERTH_OK ? find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN) : BERTH_NONE;
   if (a != BERTH_NONE) uniform(d, a, action);
   uint8_t duplicate[MOST_OPS];
   if (st == BERTH_OK) st = berth_deploy_repeat(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate);
@@ -279,7 +292,9 @@ static berth_status whole_job(berth_ctx *ctx) {
   if (st == BERTH_OK) st = berth_deploy_bound(d, seconds, NULL);
   berth_deploy_shape shape;
   if (st == BERTH_OK) st = berth_deploy_features_shape(d, &shape);
-  if (st == BERTH_OK) st = berth_deploy_features_of(d, action, NULL, 0, 0, BERTH_DEPLOY_SCALE_LOG, 1, &features, NULL);
+  if (st == BERTH_OK)
+    st =
+        berth_deploy_features_of(d, action, NULL, 0, 0, BERTH_DEPLOY_SCALE_LOG, 1, &features, NULL);
   if (st == BERTH_OK) st = berth_deploy_baselines(d, &l);
   berth_deploy_list_release(l);
   berth_deploy_release(d);
@@ -331,7 +346,8 @@ static void fail_in_turn(long sign) {
     berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    if (st != BERTH_OK && st != BERTH_ENOMEM)
+      printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
     berth_ctx_release(ctx);
     if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
   }

@@ -2,10 +2,10 @@
 #include "deploy_value_help.h"
 #include <berth/deploy.h>
 
-/* ---- repeated ops ------------------------------------------------------------------------------------------- */
+/* ---- repeated ops ---- */
 
-/* A 1024 x 1024 layer whose gradient takes 40 us, at a batch of 6 on 2 devices, saves 1.46 ms; one with large activations and few
- * weights nothing. */
+/* A 1024 x 1024 layer whose gradient takes 40 us, at a batch of 6 on 2 devices, saves 1.46 ms; one
+ * with large activations and few weights nothing. */
 static void gradients_are_repeated_where_it_pays(berth_ctx *ctx) {
   const Layer thin = { 40e-6, 6 * 1024 * 4, 4 << 20 }, thick = { 40e-6, 4 << 20, 6 * 1024 * 4 };
   Setting s = setting(2, 6, 1);
@@ -58,7 +58,7 @@ static void guard_keeps_the_better(berth_ctx *ctx) {
   CHECK(gained > 0);
 }
 
-/* ---- strategies to begin with -------------------------------------------------------------------------------- */
+/* ---- strategies to begin with ---- */
 
 static int32_t find_name(const berth_deploy_list *l, const char *name) {
   for (int32_t k = 0; k < berth_deploy_list_size(l); k++) {
@@ -67,9 +67,11 @@ static int32_t find_name(const berth_deploy_list *l, const char *name) {
   return BERTH_NONE;
 }
 
-/* Eight layers of 1 MB of weights, held as parameters and as what their op makes, on four devices of some 6.5 MB. */
+/* Eight layers of 1 MB of weights, held as parameters and as what their op makes, on four devices
+ * of some 6.5 MB. */
 static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
-  static const char *const names[] = { "dp", "dp-speed", "dp-ps", "model-parallel", "single", "heterog", "chain", "uniform-1" };
+  static const char *const names[] = { "dp",     "dp-speed", "dp-ps", "model-parallel",
+                                       "single", "heterog",  "chain", "uniform-1" };
   Layer layer[8];
   Setting s = setting(4, 8, 8);
   berth_deploy_list *l = NULL;
@@ -97,7 +99,8 @@ static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-/* The second device takes 3e10 s for what the first does in 3 ms: more microseconds than can be counted. */
+/* The second device takes 3e10 s for what the first does in 3 ms: more microseconds than can be
+ * counted. */
 static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   const Layer layer = { 1e-3, 100, 40 };
   Setting s = setting(2, 8, 1);
@@ -116,14 +119,18 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   int32_t action[MOST_GROUPS];
   uniform(d, both, action);
   CHECK_STATUS(berth_deploy_evaluate(d, action, NULL, NULL, &v), BERTH_EUNREACHABLE);
-  CHECK(strstr(berth_errmsg(ctx), " would end later than 9007199254740992 quanta of 1e-06 s") != NULL && v.seconds == -1);
+  CHECK(strstr(berth_errmsg(ctx), " would end later than 9007199254740992 quanta of 1e-06 s")
+            != NULL
+        && v.seconds == -1);
   uint8_t duplicate[MOST_OPS];
-  CHECK_STATUS(berth_deploy_evaluate_rule(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate, NULL, &v), BERTH_EUNREACHABLE);
+  CHECK_STATUS(berth_deploy_evaluate_rule(d, action, BERTH_DEPLOY_SFB_LOCAL, duplicate, NULL, &v),
+               BERTH_EUNREACHABLE);
   uniform(d, one, action);
   CHECK_NEAR(value_of(d, action, NULL, NULL).seconds, 3.01e-3, 1e-5);
   CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
   CHECK(berth_deploy_list_size(l) > 0);
-  for (int32_t k = 0; k < berth_deploy_list_size(l); k++) CHECK(berth_deploy_list_action(l, k)[0] == one);
+  for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
+    CHECK(berth_deploy_list_action(l, k)[0] == one);
   for (o.baselines = 0; o.baselines < 2; o.baselines++) {
     berth_decider *search = NULL;
     CHECK_STATUS(berth_deploy_decider(d, &o, &search), BERTH_OK);

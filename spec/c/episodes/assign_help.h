@@ -12,9 +12,11 @@ typedef struct episode_setup {
   berth_episodes *e;
 } episode_setup;
 
-static inline void episode_begin(episode_setup *x, const setup *s, const berth_assign_options *o, int32_t n) {
+static inline void episode_begin(episode_setup *x, const setup *s, const berth_assign_options *o,
+                                 int32_t n) {
   memset(x, 0, sizeof *x);
-  if (!CHECK_STATUS(berth_assign_new(s->cost, o, &x->a), BERTH_OK) || !CHECK_STATUS(berth_episodes_new(x->a, n, &x->e), BERTH_OK)) {
+  if (!CHECK_STATUS(berth_assign_new(s->cost, o, &x->a), BERTH_OK)
+      || !CHECK_STATUS(berth_episodes_new(x->a, n, &x->e), BERTH_OK)) {
     printf("# %s\n", berth_errmsg(s->ctx));
     exit(1);
   }
@@ -24,14 +26,16 @@ static inline void episode_end(episode_setup *x) {
   berth_assign_release(x->a);
 }
 
-static inline void check_doubles(const double *got, const double *want, int32_t n, const char *what) {
+static inline void check_doubles(const double *got, const double *want, int32_t n,
+                                 const char *what) {
   for (int32_t i = 0; i < n; i++) {
     if (!CHECK_NEAR(got[i], want[i], 1e-12)) printf("# %s, number %d\n", what, (int)i);
   }
 }
 static inline void check_ids(const int32_t *got, const int32_t *want, int32_t n, const char *what) {
   for (int32_t i = 0; i < n; i++) {
-    if (!CHECK(got[i] == want[i])) printf("# %s, number %d: %d, not %d\n", what, (int)i, (int)got[i], (int)want[i]);
+    if (!CHECK(got[i] == want[i]))
+      printf("# %s, number %d: %d, not %d\n", what, (int)i, (int)got[i], (int)want[i]);
   }
 }
 
@@ -42,7 +46,8 @@ static inline void check_candidates(const berth_episodes *e, int32_t n, const in
 }
 static inline void check_devices(berth_episodes *e, int32_t op, int32_t n, const double *want) {
   double got[64];
-  if (CHECK_STATUS(berth_episodes_devices(e, &op, got), BERTH_OK)) check_doubles(got, want, n, "devices");
+  if (CHECK_STATUS(berth_episodes_devices(e, &op, got), BERTH_OK))
+    check_doubles(got, want, n, "devices");
 }
 static inline void put(berth_episodes *e, int32_t op, int32_t device) {
   CHECK_STATUS(berth_episodes_assign(e, &op, &device), BERTH_OK);

@@ -1,7 +1,8 @@
 /* Features, steps and marks of small graphs, by hand. */
 #include "assign_help.h"
 
-/* a (2 s) gives b (3 s) and c (1 s) 5 bytes, and c 1 byte more; b gives d (4 s) 2 bytes, c gives it 7. 1 byte/s on 2 devices. */
+/* a (2 s) gives b (3 s) and c (1 s) 5 bytes, and c 1 byte more; b gives d (4 s) 2 bytes, c gives it
+ * 7. 1 byte/s on 2 devices. */
 static void diamond(setup *s) {
   setup_begin(s);
   setup_op(s, 2);
@@ -19,7 +20,9 @@ static void diamond(setup *s) {
 
 static void static_features(void) {
   static const double code[] = { 2, 20, 2, 0, 12, 3, 9, 7, 6, 2, 1, 12, 10, 6, 7, 4, 4, 14, 9, 0 };
-  static const double textbook[] = { 2, 20, 0, 0, 12, 3, 9, 8, 6, 2, 1, 12, 8, 6, 7, 4, 4, 16, 9, 0 };
+  static const double textbook[] = {
+    2, 20, 0, 0, 12, 3, 9, 8, 6, 2, 1, 12, 8, 6, 7, 4, 4, 16, 9, 0
+  };
   static const int32_t b_next[] = { 2, 3, 3, BERTH_NONE }, t_next[] = { BERTH_NONE, 0, 0, 2 };
   for (int t = 0; t < 2; t++) {
     berth_assign_options o = berth_assign_default();
@@ -60,8 +63,10 @@ static void edges(void) {
 
 static void device_features(void) {
   static const double of_c[] = { 2, 2, 0, 2, 2, 0, 0, 0, 0, 7 };
-  static const double of_b[2][10] = { { 2, 2, 0, 2, 2, 1, 0, 0, 0, 8 }, { 2, 2, 0, 2, 2, 1, 0, 0, 0, 7 } };
-  static const double of_d[2][10] = { { 5, 3, 2, 5, 15, 1, 1, 7, 8, 8 }, { 5, 3, 2, 5, 8, 1, 1, 0, 1, 7 } };
+  static const double of_b[2][10] = { { 2, 2, 0, 2, 2, 1, 0, 0, 0, 8 },
+                                      { 2, 2, 0, 2, 2, 1, 0, 0, 0, 7 } };
+  static const double of_d[2][10] = { { 5, 3, 2, 5, 15, 1, 1, 7, 8, 8 },
+                                      { 5, 3, 2, 5, 8, 1, 1, 0, 1, 7 } };
   for (int t = 0; t < 2; t++) {
     berth_assign_options o = berth_assign_default();
     o.estimates = t ? BERTH_ESTIMATES_LOAD : BERTH_ESTIMATES_EXACT;
@@ -86,7 +91,8 @@ static void device_features(void) {
   }
 }
 
-/* Both ways from 0 to 3 are equally long: op 2 is the first in the order of edges, both from 0 and from 3. */
+/* Both ways from 0 to 3 are equally long: op 2 is the first in the order of edges, both from 0 and
+ * from 3. */
 static void path_ties(void) {
   setup s;
   setup_begin(&s);
@@ -105,7 +111,8 @@ static void path_ties(void) {
   setup_end(&s);
 }
 
-/* op 1 (3 s, pinned to device 1) reads 4 bytes of op 0 (2 s): its time is reserved before it is placed. */
+/* op 1 (3 s, pinned to device 1) reads 4 bytes of op 0 (2 s): its time is reserved before it is
+ * placed. */
 static void pins(void) {
   static const double want[] = { 0, 0, 0, 0, 0, 3, 0, 0, 0, 3 };
   berth_op pinned = berth_op_default();
@@ -150,7 +157,8 @@ static void all_pinned(void) {
   pinned.pin = 1;
   setup s;
   setup_begin(&s);
-  for (int i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
+  for (int i = 0; i < 3; i++)
+    CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 2);
@@ -159,7 +167,8 @@ static void all_pinned(void) {
   CHECK_STATUS(berth_episodes_assign(x.e, &op, &device), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "episodes: all 0 steps are taken");
   berth_episode_log log;
-  if (CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK)) CHECK(log.n_rows == 0 && log.first[0] == 0);
+  if (CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK))
+    CHECK(log.n_rows == 0 && log.first[0] == 0);
   episode_end(&x);
   setup_end(&s);
 }
@@ -222,7 +231,8 @@ static void impossible_units(void) {
   setup_end(&s);
 }
 
-/* a (2 s) -> communication (4 s) -> b (1 s), and c (5 s) by itself: communication holds no device. */
+/* a (2 s) -> communication (4 s) -> b (1 s), and c (5 s) by itself: communication holds no
+ * device. */
 static void communication(void) {
   berth_op op = berth_op_default();
   double four = 4;
@@ -249,7 +259,8 @@ static void communication(void) {
   setup_end(&s);
 }
 
-/* A device of speed 1, one of speed 2; op 1 (3 s) only runs on type "cpu", which is the slow one. */
+/* A device of speed 1, one of speed 2; op 1 (3 s) only runs on type "cpu", which is the slow
+ * one. */
 static void different_devices(void) {
   static const char *const types[] = { "cpu", "gpu" };
   setup s;
@@ -279,7 +290,8 @@ static void different_devices(void) {
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
-  check_doubles(berth_assign_op_features(x.a), (const double[]){ 3, 7, 3, 0, 1, 3, 3, 6, 1, 0 }, 10, "features");
+  check_doubles(berth_assign_op_features(x.a), (const double[]){ 3, 7, 3, 0, 1, 3, 3, 6, 1, 0 }, 10,
+                "features");
   put(x.e, 0, 1);
   check_devices(x.e, 1, 10, (const double[]){ 0, 0, 0, 0, 3, 2, 2, 0, 2, INFINITY });
   uint8_t may[2];
@@ -310,7 +322,8 @@ static void partners(void) {
   setup_end(&s);
 }
 
-/* 0 (1 s), 1 and 2 (5 s) by themselves: of largest b-level are 1 and 2, the first two candidates are 0 and 1. */
+/* 0 (1 s), 1 and 2 (5 s) by themselves: of largest b-level are 1 and 2, the first two candidates
+ * are 0 and 1. */
 static void teacher(void) {
   setup s;
   int32_t op = 0;
@@ -383,7 +396,8 @@ static void choices(void) {
   int32_t at;
   for (int how = BERTH_CHOICE_SAMPLE; how <= BERTH_CHOICE_RANDOM_TIES; how++) {
     for (int i = 0; i < 1000; i++) {
-      CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at), BERTH_OK);
+      CHECK_STATUS(berth_episodes_choose(x.e, first, score, (berth_episodes_choice)how, 0.25, &at),
+                   BERTH_OK);
       seen[at]++;
     }
     /* the ruled-out one never; greedy the first, but for half of the quarter */
@@ -398,7 +412,8 @@ static void choices(void) {
 
 static void refused_choices(void) {
   static const int32_t first[] = { 0, 2 };
-  const float none[] = { -INFINITY, -INFINITY }, nan[] = { 1, NAN }, infinite[] = { INFINITY, 0 }, fine[] = { 0, 0 };
+  const float none[] = { -INFINITY, -INFINITY }, nan[] = { 1, NAN }, infinite[] = { INFINITY, 0 },
+              fine[] = { 0, 0 };
   setup s;
   int32_t at = 7;
   setup_begin(&s);
@@ -410,11 +425,14 @@ static void refused_choices(void) {
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: segment 0 leaves nothing to choose from");
   CHECK_STATUS(berth_episodes_choose(x.e, first, nan, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is NaN");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, infinite, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);
+  CHECK_STATUS(berth_episodes_choose(x.e, first, infinite, BERTH_CHOICE_SAMPLE, 0, &at),
+               BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: a score of segment 0 is infinite");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, BERTH_CHOICE_SAMPLE, 1.5, &at), BERTH_EINVAL);
+  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, BERTH_CHOICE_SAMPLE, 1.5, &at),
+               BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(s.ctx), "choose: epsilon 1.5 is not from 0 to 1");
-  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_episodes_choice)9, 0, &at), BERTH_EINVAL);
+  CHECK_STATUS(berth_episodes_choose(x.e, first, fine, (berth_episodes_choice)9, 0, &at),
+               BERTH_EINVAL);
   CHECK(at == 7);
   episode_end(&x);
   setup_end(&s);
@@ -440,13 +458,31 @@ static void refusals(void) {
 }
 
 int main(void) {
-  static const struct { const char *name; void (*run)(void); } all[] = {
-    { "features of ops, both kinds of t-levels", static_features }, { "edges, both kinds of costs", edges },
-    { "features of devices, both kinds of estimates", device_features }, { "the first of equal paths", path_ties },
-    { "pins", pins }, { "an episode without decisions", all_pinned }, { "groups and units", groups_and_units },
-    { "units that cannot be", impossible_units }, { "communication holds no device", communication },
-    { "devices of different kinds", different_devices }, { "partners", partners }, { "the teacher", teacher },
-    { "the log has what was told", log_keeps_what_was_told }, { "choices", choices }, { "choices refused", refused_choices },
+  static const struct { const char *name; void (*run)(void);
+  } all[] = {
+    { "features of ops, both kinds of t-levels", static_features },
+    { "edges, both kinds of "
+      "costs",
+      edges },
+    { "features of devices, both kinds of estimates", device_features },
+    { "the first of equal "
+      "paths",
+      path_ties },
+    { "pins", pins },
+    { "an episode without decisions", all_pinned },
+    { "groups and units", groups_and_units },
+    { "units that cannot be", impossible_units },
+    { "communication holds no device", communication },
+    { "devices of different kinds", different_devices },
+    { "partners", partners },
+    { "the "
+      "teacher",
+      teacher },
+    { "the log has what was told", log_keeps_what_was_told },
+    { "choices", choices },
+    { "choices "
+      "refused",
+      refused_choices },
     { "steps refused", refusals },
   };
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {

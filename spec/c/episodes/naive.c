@@ -1,10 +1,10 @@
-/* Episodes beside a plain version that replays all decisions from the start on each step; episodes side by side and alone; refused
- * allocations. */
+/* Episodes beside a plain version that replays all decisions from the start on each step; episodes
+ * side by side and alone; refused allocations. */
 #include "assign_help.h"
 
 enum { MOST = 24, DEVICES = 4, WIDTH = 6 };
 
-/* ---- random graphs ------------------------------------------------------------------------- */
+/* ---- random graphs ---- */
 
 static void random_op(setup *s, berth_rng *rng, int32_t devices, int ties) {
   double x = ties ? berth_rng_below(rng, 5) * 0.25 : 4 * berth_rng_uniform(rng);
@@ -22,7 +22,8 @@ static void random_case(setup *s, berth_rng *rng, int32_t devices) {
   for (int32_t i = 0; i < n; i++) random_op(s, rng, devices, ties);
   for (int32_t i = 0; i < n - 1; i++) {
     for (int32_t k = berth_rng_below(rng, 3); k > 0; k--) {
-      int32_t t = setup_tensor(s, i, ties ? berth_rng_below(rng, 7) * 0.5 : 6 * berth_rng_uniform(rng));
+      int32_t t =
+          setup_tensor(s, i, ties ? berth_rng_below(rng, 7) * 0.5 : 6 * berth_rng_uniform(rng));
       for (int32_t c = n - 1; c > i; c--) {
         if (berth_rng_below(rng, 5) == 0) setup_use(s, t, c);
       }
@@ -42,7 +43,8 @@ static int32_t pin_of(const setup *s, int32_t op) {
 static const int32_t *random_units(const setup *s, berth_rng *rng, int32_t *unit) {
   int32_t n = berth_graph_ops(s->g);
   if (berth_rng_below(rng, 2)) return NULL;
-  for (int32_t i = 0; i < n; i++) unit[i] = pin_of(s, i) == BERTH_NONE ? berth_rng_below(rng, n) : n + i;
+  for (int32_t i = 0; i < n; i++)
+    unit[i] = pin_of(s, i) == BERTH_NONE ? berth_rng_below(rng, n) : n + i;
   return unit;
 }
 
@@ -57,7 +59,7 @@ static berth_assign_options random_options(berth_rng *rng, const int32_t *unit) 
   return o;
 }
 
-/* ---- the plain version --------------------------------------------------------------------- */
+/* ---- the plain version ---- */
 
 typedef struct naive {
   const setup *s;
@@ -75,7 +77,9 @@ static int is_communication(const naive *v, int32_t op) {
   berth_graph_op(v->s->g, op, &o);
   return (o.flags & BERTH_OP_COMMUNICATION) != 0;
 }
-static double busy(const naive *v, int32_t op, int32_t d) { return is_communication(v, op) ? 0 : berth_cost_op(v->s->cost, op, d); }
+static double busy(const naive *v, int32_t op, int32_t d) {
+  return is_communication(v, op) ? 0 : berth_cost_op(v->s->cost, op, d);
+}
 
 static void naive_edges(naive *v) {
   for (int32_t w = 0; w < v->n; w++) {
@@ -127,7 +131,8 @@ static void naive_levels(naive *v) {
   }
 }
 
-static void naive_begin(naive *v, const setup *s, const berth_assign_options *o, const int32_t *found) {
+static void naive_begin(naive *v, const setup *s, const berth_assign_options *o,
+                        const int32_t *found) {
   memset(v, 0, sizeof *v);
   v->s = s;
   v->o = *o;
@@ -163,7 +168,8 @@ static double naive_earliest(const naive *v, int32_t op, int32_t d) {
   for (int32_t i = berth_graph_inputs(v->s->g, op, &in) - 1; i >= 0; i--) {
     berth_tensor t;
     berth_graph_tensor(v->s->g, in[i], &t);
-    at = fmax(at, v->end[t.producer] + berth_cost_transfer(v->s->cost, in[i], v->device[t.producer], d));
+    at = fmax(at, v->end[t.producer]
+                      + berth_cost_transfer(v->s->cost, in[i], v->device[t.producer], d));
   }
   return at;
 }
@@ -173,7 +179,8 @@ static void naive_put(naive *v, int32_t op) {
   double at = 0;
   if (v->o.estimates == BERTH_ESTIMATES_EXACT) at = naive_earliest(v, op, d);
   else {
-    for (int32_t i = 0; i < v->placed; i++) at += v->device[v->order[i]] == d ? busy(v, v->order[i], d) : 0;
+    for (int32_t i = 0; i < v->placed; i++)
+      at += v->device[v->order[i]] == d ? busy(v, v->order[i], d) : 0;
   }
   v->start[op] = at;
   v->end[op] = at + berth_cost_op(v->s->cost, op, d);
@@ -249,7 +256,7 @@ static void naive_devices(const naive *v, int32_t op, double *out) {
   }
 }
 
-/* ---- side by side -------------------------------------------------------------------------- */
+/* ---- side by side ---- */
 
 static void same_candidates(const naive *v, const int32_t *ops, int32_t n) {
   for (int32_t i = 0; i < v->n; i++) {
@@ -312,7 +319,8 @@ static void same_features(const naive *v, const berth_assign *a) {
     int with = v->reads[dst[i]][src[i]];
     CHECK(with || v->reads[src[i]][dst[i]]);
     CHECK(i == 0 || dst[i - 1] < dst[i] || (dst[i - 1] == dst[i] && src[i - 1] < src[i]));
-    CHECK(seconds[i] == v->comm[with || v->o.edge_costs == BERTH_EDGE_COSTS_CODE ? src[i] : dst[i]]);
+    CHECK(seconds[i]
+          == v->comm[with || v->o.edge_costs == BERTH_EDGE_COSTS_CODE ? src[i] : dst[i]]);
   }
 }
 
@@ -356,11 +364,12 @@ static void as_the_plain_version(berth_rng *rng) {
   setup_end(&s);
 }
 
-/* ---- lock-step ----------------------------------------------------------------------------- */
+/* ---- lock-step ---- */
 
 /* Samples all decisions of all episodes. */
 static void sampled(berth_episodes *e, const berth_assign *a, uint64_t seed, int64_t from) {
-  int32_t n = berth_episodes_count(e), devices = berth_topology_devices(berth_cost_topology(berth_assign_cost(a)));
+  int32_t n = berth_episodes_count(e),
+          devices = berth_topology_devices(berth_cost_topology(berth_assign_cost(a)));
   berth_episodes_start(e, seed, from);
   int32_t op[8], device[8], at[9];
   float score[8 * MOST];
@@ -376,13 +385,15 @@ static void sampled(berth_episodes *e, const berth_assign *a, uint64_t seed, int
     CHECK_STATUS(berth_episodes_allowed(e, op, may), BERTH_OK);
     CHECK_STATUS(berth_episodes_devices(e, op, told), BERTH_OK);
     for (int32_t i = 0; i < n * devices; i++) score[i] = may[i] ? (float)(i % devices) : -INFINITY;
-    CHECK_STATUS(berth_episodes_choose(e, at, score, BERTH_CHOICE_RANDOM_TIES, 0.5, device), BERTH_OK);
+    CHECK_STATUS(berth_episodes_choose(e, at, score, BERTH_CHOICE_RANDOM_TIES, 0.5, device),
+                 BERTH_OK);
     CHECK_STATUS(berth_episodes_assign(e, op, device), BERTH_OK);
   }
 }
 
 /* Rows of `one`, of a single episode, are those of episode i in `all`. */
-static void same_rows(const berth_episode_log *all, const berth_episode_log *one, int32_t i, int32_t answer) {
+static void same_rows(const berth_episode_log *all, const berth_episode_log *one, int32_t i,
+                      int32_t answer) {
   int32_t rows = one->n_rows, from = i * rows;
   check_ids(all->op + from, one->op, rows, "ops");
   check_ids(all->device + from, one->device, rows, "devices");
@@ -390,7 +401,9 @@ static void same_rows(const berth_episode_log *all, const berth_episode_log *one
   CHECK(all->first[from + rows] - all->first[from] == one->first[rows]);
   check_ids(all->candidates + all->first[from], one->candidates, one->first[rows], "candidates");
   if (CHECK((all->devices != NULL) == (one->devices != NULL)) && rows > 0) {
-    CHECK(memcmp(all->devices + from * answer, one->devices, (size_t)(rows * answer) * sizeof *one->devices) == 0);
+    CHECK(memcmp(all->devices + from * answer, one->devices,
+                 (size_t)(rows * answer) * sizeof *one->devices)
+          == 0);
   }
 }
 
@@ -415,18 +428,19 @@ static void together_as_alone(berth_rng *rng) {
     if (CHECK_STATUS(berth_episodes_log(alone.e, &one), BERTH_OK)) {
       same_rows(&all, &one, i, devices * berth_assign_device_features(x.a));
     }
-    check_ids(berth_episodes_placement(x.e) + i * berth_graph_ops(s.g), berth_episodes_placement(alone.e), berth_graph_ops(s.g),
-              "placement");
+    check_ids(berth_episodes_placement(x.e) + i * berth_graph_ops(s.g),
+              berth_episodes_placement(alone.e), berth_graph_ops(s.g), "placement");
   }
   episode_end(&x);
   episode_end(&alone);
   setup_end(&s);
 }
 
-/* ---- refused allocations ------------------------------------------------------------------- */
+/* ---- refused allocations ---- */
 
 static berth_status build(berth_ctx *ctx, berth_graph **g, berth_topology **t, berth_cost **cost) {
-  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
+  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, "
+                             "\n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
   berth_bundle b = { NULL, NULL, NULL, NULL };
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };

@@ -1,11 +1,13 @@
-/* Where ops may go when devices do not reach one another: what is allowed, told by the log, and enough for a placement that
-   runs. */
+/* Where ops may go when devices do not reach one another: what is allowed, told by the log, and
+ * enough for a placement that runs. */
 #include "assign_help.h"
 #include <stdbool.h>
 
 enum { MOST = 12, DEVICES = 4 };
 
-static void finish_graph(setup *s) { CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK); }
+static void finish_graph(setup *s) {
+  CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
+}
 
 static berth_topology_builder *devices_of(berth_ctx *ctx, int32_t n) {
   berth_topology_builder *b = NULL;
@@ -26,10 +28,12 @@ static void finish_topology(setup *s, berth_topology_builder *b) {
 static void expect(berth_episodes *e, int32_t op, int a, int b, int c) {
   uint8_t may[3];
   CHECK_STATUS(berth_episodes_allowed(e, &op, may), BERTH_OK);
-  if (!CHECK(may[0] == a && may[1] == b && may[2] == c)) printf("# op %d: %d %d %d\n", (int)op, may[0], may[1], may[2]);
+  if (!CHECK(may[0] == a && may[1] == b && may[2] == c))
+    printf("# op %d: %d %d %d\n", (int)op, may[0], may[1], may[2]);
 }
 
-/* Both 0 and 1 give to 2, which gives to 3, pinned to device 1. Devices 0 and 1 reach one another, from 1 a link leads to 2. */
+/* Both 0 and 1 give to 2, which gives to 3, pinned to device 1. Devices 0 and 1 reach one another,
+ * from 1 a link leads to 2. */
 static void by_hand(void) {
   berth_link link = { 1, 0 };
   berth_op pinned = berth_op_default();
@@ -88,7 +92,7 @@ static void nothing_to_rule_out(void) {
   setup_end(&s);
 }
 
-/* ---- any graph, any links -------------------------------------------------------------------- */
+/* ---- any graph, any links ---- */
 
 static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices) {
   setup_random(s, rng, n, 1);
@@ -97,7 +101,8 @@ static void random_problem(setup *s, berth_rng *rng, int32_t n, int32_t devices)
   for (int32_t i = 0; i < devices; i++) {
     for (int32_t k = 0; k < devices; k++) {
       berth_link link = { 1 + berth_rng_below(rng, 3), 0 };
-      if (i != k && berth_rng_below(rng, 3) == 0) CHECK_STATUS(berth_topology_builder_add_link(b, i, k, &link, NULL), BERTH_OK);
+      if (i != k && berth_rng_below(rng, 3) == 0)
+        CHECK_STATUS(berth_topology_builder_add_link(b, i, k, &link, NULL), BERTH_OK);
     }
   }
   finish_topology(s, b);
@@ -111,17 +116,20 @@ static bool reaches(const setup *s, const int32_t *device, int32_t op, int32_t d
     berth_tensor x;
     CHECK_STATUS(berth_graph_tensor(s->g, t, &x), BERTH_OK);
     for (int32_t i = 0; i < n; i++) {
-      if (use[i] == op && isinf(berth_cost_transfer(s->cost, t, device[x.producer], d))) return false;
+      if (use[i] == op && isinf(berth_cost_transfer(s->cost, t, device[x.producer], d)))
+        return false;
     }
   }
   return true;
 }
 
 /* @return whether there was something that could be reached */
-static bool check_allowed(const setup *s, berth_episodes *e, int32_t op, int32_t devices, uint8_t *may) {
+static bool check_allowed(const setup *s, berth_episodes *e, int32_t op, int32_t devices,
+                          uint8_t *may) {
   uint8_t want[DEVICES];
   int32_t n = 0;
-  for (int32_t d = 0; d < devices; d++) n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
+  for (int32_t d = 0; d < devices; d++)
+    n += want[d] = reaches(s, berth_episodes_placement(e), op, d);
   CHECK_STATUS(berth_episodes_allowed(e, &op, may), BERTH_OK);
   uint8_t best[DEVICES];
   CHECK_STATUS(berth_episodes_teacher_devices(e, &op, best), BERTH_OK);
@@ -150,7 +158,8 @@ static void any(berth_rng *rng) {
   berth_episode_log log;
   CHECK_STATUS(berth_episodes_log(x.e, &log), BERTH_OK);
   for (int32_t i = 0; i < step; i++) {
-    for (int32_t d = 0; d < devices; d++) CHECK(told[i][d] == (log.allowed ? log.allowed[i * devices + d] : 1));
+    for (int32_t d = 0; d < devices; d++)
+      CHECK(told[i][d] == (log.allowed ? log.allowed[i * devices + d] : 1));
   }
   berth_status st = berth_simulate(s.cost, berth_episodes_placement(x.e), NULL, &r);
   CHECK(st == (reached ? BERTH_OK : BERTH_EUNREACHABLE));
@@ -159,20 +168,22 @@ static void any(berth_rng *rng) {
   setup_end(&s);
 }
 
-/* ---- refused allocations --------------------------------------------------------------------- */
+/* ---- refused allocations ---- */
 
 static berth_status apart(berth_ctx *ctx, berth_topology **t) {
   berth_device d = berth_device_default();
   berth_topology_builder *b = NULL;
   berth_status st = berth_topology_builder_new(ctx, &b);
-  for (int i = 0; i < 2 && st == BERTH_OK; i++) st = berth_topology_builder_add_device(b, &d, NULL, NULL);
+  for (int i = 0; i < 2 && st == BERTH_OK; i++)
+    st = berth_topology_builder_add_device(b, &d, NULL, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_finish(b, t);
   berth_topology_builder_release(b);
   return st;
 }
 
 static berth_status job(berth_ctx *ctx) {
-  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
+  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, "
+                             "\n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
   static const int32_t here = 0;
   berth_bundle b = { NULL, NULL, NULL, NULL };
   berth_topology *t = NULL;
@@ -191,7 +202,9 @@ static berth_status job(berth_ctx *ctx) {
   }
   berth_episode_log log;
   if (st == BERTH_OK) st = berth_episodes_log(e, &log);
-  if (st == BERTH_OK) CHECK(log.allowed && log.allowed[0] && log.allowed[2 * log.n_rows - 2] && !log.allowed[2 * log.n_rows - 1]);
+  if (st == BERTH_OK)
+    CHECK(log.allowed && log.allowed[0] && log.allowed[2 * log.n_rows - 2]
+          && !log.allowed[2 * log.n_rows - 1]);
   berth_episodes_release(e);
   berth_assign_release(a);
   berth_cost_release(cost);

@@ -1,4 +1,5 @@
-/* What holds of any execution, from what it tells alone: precedence, one thing at a time, no device idle while it could work. */
+/* What holds of any execution, from what it tells alone: precedence, one thing at a time, no device
+ * idle while it could work. */
 #ifndef BERTH_EXEC_CHECKER_H
 #define BERTH_EXEC_CHECKER_H
 
@@ -55,7 +56,8 @@ static inline void check_precedence(const traced *x) {
       CHECK((t != NULL) == (x->device[u] != x->device[op]));
       CHECK(x->start[op] >= x->finish[u] && x->turns[op].ready >= x->turns[u].finish);
       if (!t) continue;
-      CHECK(t->src == x->device[u] && t->start >= x->finish[u] && t->finish >= t->start && x->start[op] >= t->finish);
+      CHECK(t->src == x->device[u] && t->start >= x->finish[u] && t->finish >= t->start
+            && x->start[op] >= t->finish);
     }
   }
 }
@@ -64,7 +66,8 @@ static inline int apart(double start_a, double finish_a, double start_b, double 
   return finish_a <= start_b || finish_b <= start_a;
 }
 
-static inline int share_channel(const berth_transfer *a, const berth_transfer *b, berth_links links) {
+static inline int share_channel(const berth_transfer *a, const berth_transfer *b,
+                                berth_links links) {
   int pair = a->src == b->src && a->dst == b->dst;
   int duplex = a->src == b->src || a->dst == b->dst;
   if (links == BERTH_LINKS_PAIR) return pair;
@@ -75,7 +78,8 @@ static inline int share_channel(const berth_transfer *a, const berth_transfer *b
 static inline void check_one_at_a_time(const traced *x, berth_links links) {
   for (int32_t a = 0; a < x->n; a++) {
     for (int32_t b = 0; b < a; b++) {
-      if (x->device[a] == x->device[b]) CHECK(apart(x->start[a], x->finish[a], x->start[b], x->finish[b]));
+      if (x->device[a] == x->device[b])
+        CHECK(apart(x->start[a], x->finish[a], x->start[b], x->finish[b]));
     }
   }
   for (int32_t a = 0; a < x->n_sent; a++) {
@@ -86,8 +90,8 @@ static inline void check_one_at_a_time(const traced *x, berth_links links) {
   }
 }
 
-/* The turn in which the device could start an op, given that those in `done` have run there: when the one before ends or, if none
- * of the others is ready by then, when the first of them is. */
+/* The turn in which the device could start an op, given that those in `done` have run there: when
+ * the one before ends or, if none of the others is ready by then, when the first of them is. */
 static inline void check_work_conserving(const traced *x) {
   for (int32_t b = 0; b < x->n; b++) {
     int64_t free_at = 0, first = INT64_MAX;
@@ -104,13 +108,15 @@ static inline void check_work_conserving(const traced *x) {
   }
 }
 
-/* A transfer leaves at once if no other holds a channel that it needs. Times of one turn are one time. */
+/* A transfer leaves at once if no other holds a channel that it needs. Times of one turn are one
+ * time. */
 static inline void check_sends_promptly(const traced *x, berth_links links) {
   for (int32_t k = 0; k < x->n_sent; k++) {
     double from = x->finish[made_by(x, x->sent[k].tensor)];
     int excused = x->sent[k].start == from;
     for (int32_t i = 0; i < x->n_sent; i++) {
-      if (i != k && share_channel(&x->sent[k], &x->sent[i], links)) excused |= x->sent[i].finish == x->sent[k].start;
+      if (i != k && share_channel(&x->sent[k], &x->sent[i], links))
+        excused |= x->sent[i].finish == x->sent[k].start;
     }
     CHECK(excused);
   }
@@ -120,7 +126,8 @@ static inline void check_sends_promptly(const traced *x, berth_links links) {
 static inline void check_dispatch(const traced *x, berth_dispatch dispatch) {
   for (int32_t a = 0; a < x->n; a++) {
     for (int32_t b = 0; b < x->n; b++) {
-      int both = x->device[a] == x->device[b] && x->turns[b].ready <= x->turns[a].start && x->turns[a].start < x->turns[b].start;
+      int both = x->device[a] == x->device[b] && x->turns[b].ready <= x->turns[a].start
+                 && x->turns[a].start < x->turns[b].start;
       if (!both) continue;
       if (dispatch == BERTH_DISPATCH_FIFO) CHECK(x->turns[a].ready <= x->turns[b].ready);
       if (dispatch == BERTH_DISPATCH_LIFO) CHECK(x->turns[a].ready >= x->turns[b].ready);

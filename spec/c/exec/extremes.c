@@ -2,7 +2,7 @@
 #include "exec_checker.h"
 #include "exec/exec_internal.h"
 
-/* ---- numbers ----------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* Two ops, one on each of two devices, with a link of 1 byte/s. */
 static void make_pair(setup *s, double seconds, double bytes) {
@@ -32,7 +32,8 @@ static void scales(void) {
 }
 
 /* @param text what a run says; NULL: it comes to an end */
-static void check_run(double seconds, double bytes, const berth_exec_options *o, berth_status want, const char *text) {
+static void check_run(double seconds, double bytes, const berth_exec_options *o, berth_status want,
+                      const char *text) {
   int32_t device[] = { 0, 1 };
   berth_executor *x = NULL;
   berth_execution *r = NULL;
@@ -51,11 +52,14 @@ static void times(void) {
   berth_exec_options o = berth_exec_default();
   o.scale = 1;
   check_run(5e-324, 0, &o, BERTH_OK, NULL);
-  check_run(1e12, 0, &o, BERTH_EINVAL, "the placement takes 2e+12 s, at scale 1: more than 1e+09 s");
-  check_run(0, 1e305, &o, BERTH_EINVAL, "the placement takes 1e+305 s, at scale 1: more than 1e+09 s");
+  check_run(1e12, 0, &o, BERTH_EINVAL,
+            "the placement takes 2e+12 s, at scale 1: more than 1e+09 s");
+  check_run(0, 1e305, &o, BERTH_EINVAL,
+            "the placement takes 1e+305 s, at scale 1: more than 1e+09 s");
   o.scale = 1e308;
   check_run(0, 0, &o, BERTH_OK, NULL);
-  check_run(1e3, 0, &o, BERTH_EINVAL, "the placement takes 2000 s, at scale 1e+308: more than 1e+09 s");
+  check_run(1e3, 0, &o, BERTH_EINVAL,
+            "the placement takes 2000 s, at scale 1e+308: more than 1e+09 s");
   o.scale = 5e-324;
   check_run(1, 1, &o, BERTH_OK, NULL);
 }
@@ -124,7 +128,7 @@ static void infinite_together(void) {
   setup_end(&s);
 }
 
-/* ---- many ---------------------------------------------------------------------------------------------------- */
+/* ---- many ---- */
 
 static void make_wide(setup *s, int32_t n, int32_t width) {
   setup_begin(s);
@@ -159,7 +163,7 @@ static void many(void) {
   setup_end(&s);
 }
 
-/* ---- side by side --------------------------------------------------------------------------------------------- */
+/* ---- side by side ---- */
 
 typedef struct side {
   setup s;

@@ -10,7 +10,8 @@ static void make_small(setup *s) {
   setup_edge(s, 0, 2, 1);
 }
 
-static void refuse(const setup *s, const berth_exec_options *o, berth_status want, const char *text) {
+static void refuse(const setup *s, const berth_exec_options *o, berth_status want,
+                   const char *text) {
   berth_executor *x = NULL;
   CHECK_STATUS(berth_executor_new(s->cost, o, &x), want);
   CHECK_TEXT(berth_errmsg(s->ctx), text);
@@ -22,7 +23,8 @@ static void options(void) {
   setup_begin(&s);
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
-#define WITH(assignment, status, text) o = berth_exec_default(), o.assignment, refuse(&s, &o, status, text)
+#define WITH(assignment, status, text) \
+  o = berth_exec_default(), o.assignment, refuse(&s, &o, status, text)
   berth_exec_options o;
   WITH(seconds = 0, BERTH_EINVAL, "option seconds is 0 (a finite number above 0)");
   WITH(seconds = NAN, BERTH_EINVAL, "option seconds is nan (a finite number above 0)");
@@ -32,7 +34,8 @@ static void options(void) {
   WITH(stream = INFINITY, BERTH_EINVAL, "option stream is inf (a finite number above 0)");
   WITH(memory = 0, BERTH_EINVAL, "option memory is 0 (a finite number above 0)");
   WITH(mode = (berth_exec_mode)7, BERTH_EINVAL, "option mode is 7 (0 to 1)");
-  WITH(links = BERTH_LINKS_FAIR, BERTH_EUNSUPPORTED, "links: the executor has free, channel, duplex and pair");
+  WITH(links = BERTH_LINKS_FAIR, BERTH_EUNSUPPORTED,
+       "links: the executor has free, channel, duplex and pair");
   WITH(dispatch = BERTH_DISPATCH_PLANNED, BERTH_EUNSUPPORTED,
        "dispatch planned requires option sequence, which the executor does not have");
 #undef WITH
@@ -58,14 +61,16 @@ static void graphs(void) {
   aside.flags = BERTH_OP_COMMUNICATION;
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
-  refuse(&s, NULL, BERTH_EUNSUPPORTED, "op 3 is a communication op that takes time: the executor has none");
+  refuse(&s, NULL, BERTH_EUNSUPPORTED,
+         "op 3 is a communication op that takes time: the executor has none");
   setup_end(&s);
   setup_begin(&s);
   make_small(&s);
   second = 0;
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
-  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK); /* in no time it is an op like others */
+  /* in no time it is an op like others */
+  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
   berth_executor_release(x);
   setup_end(&s);
 }
@@ -107,7 +112,8 @@ static void no_way(void) {
   make_small(&s);
   CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int i = 0; i < 2; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
@@ -117,7 +123,7 @@ static void no_way(void) {
   setup_end(&s);
 }
 
-/* ---- threads that cannot be had ---------------------------------------------------------------------------- */
+/* ---- threads that cannot be had ---- */
 
 static int allowed; /* threads still to be had */
 
@@ -135,7 +141,8 @@ static void few_threads(void) {
     berth_executor *x = NULL;
     size_t held = berth_ctx_memory(s.ctx);
     allowed = n;
-    CHECK_STATUS(berth_i_executor_new(s.cost, NULL, spawn, &x), n < 6 ? BERTH_EUNSUPPORTED : BERTH_OK);
+    CHECK_STATUS(berth_i_executor_new(s.cost, NULL, spawn, &x),
+                 n < 6 ? BERTH_EUNSUPPORTED : BERTH_OK);
     if (n == 6) break;
     char text[60];
     snprintf(text, sizeof text, "%d of 6 threads can be had", n);
@@ -145,7 +152,7 @@ static void few_threads(void) {
   setup_end(&s);
 }
 
-/* ---- stopping ---------------------------------------------------------------------------------------------- */
+/* ---- stopping ---- */
 
 typedef struct stopper {
   int calls, stop_at;
@@ -157,7 +164,8 @@ static int interrupt(void *ud) {
   stopper *s = ud;
   int32_t device[] = { 0, 0, 0 };
   berth_execution *r = NULL;
-  if (s->x && s->calls > 1) CHECK_STATUS(berth_executor_run(s->x, device, 1, &r), BERTH_EINVAL); /* busy */
+  /* busy */
+  if (s->x && s->calls > 1) CHECK_STATUS(berth_executor_run(s->x, device, 1, &r), BERTH_EINVAL);
   return ++s->calls == s->stop_at;
 }
 
@@ -204,7 +212,7 @@ static void stopping(void) {
   stops(BERTH_EXEC_COMPUTE, 1e-6, 60);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static berth_status whole_job(berth_ctx *ctx) {
   berth_link link = { 1, 0 };
@@ -224,7 +232,8 @@ static berth_status whole_job(berth_ctx *ctx) {
     op.kind = i == 1 ? "matmul" : "add";
     st = berth_graph_builder_add_op(s.b, &op, NULL);
   }
-  for (int i = 1; i < 3 && st == BERTH_OK; i++) st = berth_graph_builder_connect(s.b, 0, i, 1, NULL);
+  for (int i = 1; i < 3 && st == BERTH_OK; i++)
+    st = berth_graph_builder_connect(s.b, 0, i, 1, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(s.b, &s.g);
   if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &link, &s.t);
   if (st == BERTH_OK) st = berth_cost_new(s.g, s.t, NULL, &s.cost);
@@ -253,7 +262,8 @@ static void fail_in_turn(long sign) {
     berth_ctx *ctx;
     if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
     st = whole_job(ctx);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
+    if (st != BERTH_OK && st != BERTH_ENOMEM)
+      printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
     berth_ctx_release(ctx);
     if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
   }

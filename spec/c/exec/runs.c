@@ -1,4 +1,5 @@
-/* The executor on small graphs: what must hold of times (never how short they are), of results, of order. */
+/* The executor on small graphs: what must hold of times (never how short they are), of results, of
+ * order. */
 #include "exec_checker.h"
 #include "exec/exec_internal.h"
 
@@ -14,7 +15,7 @@ static berth_executor *executor(berth_cost *cost, const berth_exec_options *o) {
   return x;
 }
 
-/* ---- by hand -------------------------------------------------------------------------------------------- */
+/* ---- by hand ---- */
 
 static berth_exec_options paced(double scale) {
   berth_exec_options o = berth_exec_default();
@@ -40,7 +41,8 @@ static void chain(void) {
   CHECK(berth_execution_makespan(r) >= 0.022);
   const berth_transfer *sent;
   CHECK(berth_execution_transfers(r, &sent) == 1);
-  CHECK(sent[0].tensor == 0 && sent[0].src == 0 && sent[0].dst == 1 && sent[0].finish - sent[0].start >= 0.016 - 1e-9);
+  CHECK(sent[0].tensor == 0 && sent[0].src == 0 && sent[0].dst == 1
+        && sent[0].finish - sent[0].start >= 0.016 - 1e-9);
   CHECK(berth_execution_busy(r)[1] >= 0.002);
   check_execution(r, &o);
   berth_execution_release(r);
@@ -54,7 +56,8 @@ static void chain(void) {
   setup_end(&s);
 }
 
-/* a (1 s) to b and c (2 s each) to d (1 s), 1 byte each; b apart: d waits for two transfers of 1 s. a's tensor is one. */
+/* a (1 s) to b and c (2 s each) to d (1 s), 1 byte each; b apart: d waits for two transfers of 1 s.
+ * a's tensor is one. */
 static void diamond(void) {
   berth_exec_options o = paced(0.002);
   int32_t device[] = { 0, 1, 0, 0 };
@@ -80,11 +83,12 @@ static void diamond(void) {
   setup_end(&s);
 }
 
-/* ---- at random -------------------------------------------------------------------------------------------- */
+/* ---- at random ---- */
 
 static const char *const kinds[] = { "matmul", "formation", "relu", "einsummable", "" };
 
-/* A layered graph with all kinds of kernels, tensors of many readers and of none, sources and sinks. */
+/* A layered graph with all kinds of kernels, tensors of many readers and of none, sources and
+ * sinks. */
 static void make_mixed(setup *s, berth_rng *rng, int32_t n, int32_t devices, int uneven) {
   setup_begin(s);
   for (int32_t i = 0; i < n; i++) {
@@ -117,8 +121,10 @@ static void check_same_sums(const berth_execution *r, int32_t n, uint64_t *kept)
 }
 
 static berth_exec_options variant(int k) {
-  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_CHANNEL, BERTH_LINKS_DUPLEX, BERTH_LINKS_PAIR };
-  static const berth_dispatch how[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL,
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_CHANNEL, BERTH_LINKS_DUPLEX,
+                                       BERTH_LINKS_PAIR };
+  static const berth_dispatch how[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO,
+                                        BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL,
                                         BERTH_DISPATCH_LIGHT_FIRST };
   berth_exec_options o = berth_exec_default();
   o.links = links[k % 4];
@@ -264,7 +270,8 @@ static void classes(void) {
   berth_executor *x = executor(s.cost, NULL);
   int32_t class_of[5];
   CHECK(berth_executor_kernels(x, class_of) == 4);
-  CHECK(class_of[0] == 0 && class_of[1] == 1 && class_of[2] == 0 && class_of[3] == 2 && class_of[4] == 3);
+  CHECK(class_of[0] == 0 && class_of[1] == 1 && class_of[2] == 0 && class_of[3] == 2
+        && class_of[4] == 3);
   CHECK_NEAR(berth_executor_scale(x), 0.1 / 6, 1e-15);
   CHECK_NEAR(berth_executor_byte_scale(x), 1, 0);
   berth_executor_release(x);
@@ -292,7 +299,8 @@ static void stopped_kernel(void) {
 int main(void) {
   TEST("a chain takes its time") chain();
   TEST("a diamond takes its time, and a tensor crosses once") diamond();
-  TEST("any placement, dispatch and links: order, exclusion, work conservation, results") random_runs();
+  TEST("any placement, dispatch and links: order, exclusion, work conservation, results")
+  random_runs();
   TEST("results do not depend on mode, order and links, but on the seed") same_results();
   TEST("a wrong result is found") spoilt();
   TEST("a wrong copy is found") spoilt_copy();

@@ -34,8 +34,20 @@ static void draw(sample *s, berth_rng *rng) {
     }
   }
   s->at[COLUMNS] = COLUMNS * ROWS;
-  s->p = (berth_i_glpk_mip){ berth_rng_below(rng, 2) == 1, ROWS, COLUMNS, s->sense, s->bound, s->cost, s->least, s->most, s->whole,
-                             s->at, s->row, s->value, 0, 0 };
+  s->p = (berth_i_glpk_mip){ berth_rng_below(rng, 2) == 1,
+                             ROWS,
+                             COLUMNS,
+                             s->sense,
+                             s->bound,
+                             s->cost,
+                             s->least,
+                             s->most,
+                             s->whole,
+                             s->at,
+                             s->row,
+                             s->value,
+                             0,
+                             0 };
 }
 
 static int holds(const sample *s, const double *x) {
@@ -99,14 +111,17 @@ static void check_brute(void) {
   CHECK(feasible > n / 3 && feasible < n - n / 30);
 }
 
-/* Market split: two equal halves cannot be had, and it takes many nodes to see that; a shortfall is dear. */
+/* Market split: two equal halves cannot be had, and it takes many nodes to see that; a shortfall is
+ * dear. */
 static void check_limit(void) {
   enum { N = 30 };
-  double cost[N + 1] = { 0 }, least[N + 1] = { 0 }, most[N + 1], value[3 * (N + 1)], bound[3], x[N + 1];
+  double cost[N + 1] = { 0 }, least[N + 1] = { 0 }, most[N + 1], value[3 * (N + 1)], bound[3],
+                  x[N + 1];
   uint8_t sense[3] = { BERTH_I_AT_LEAST, BERTH_I_AT_LEAST, BERTH_I_AT_LEAST }, whole[N + 1];
   int32_t at[N + 2], row[3 * (N + 1)];
   berth_i_glpk_answer a = { .x = x };
-  berth_i_glpk_mip p = { true, 3, N + 1, sense, bound, cost, least, most, whole, at, row, value, 20, 0 };
+  berth_i_glpk_mip p = { true, 3,     N + 1, sense, bound, cost, least,
+                         most, whole, at,    row,   value, 20,   0 };
   berth_rng rng;
   berth_rng_init(&rng, 3, 0);
   for (int32_t i = 0; i < 3; i++) bound[i] = 0;
@@ -119,7 +134,8 @@ static void check_limit(void) {
       value[3 * j + i] = j < N ? berth_rng_below(&rng, 100) : 1;
       if (j < N) bound[i] += floor(value[3 * j + i] * 0.47);
     }
-    if (j < N) cost[j] = value[3 * j] + value[3 * j + 1] + value[3 * j + 2] + berth_rng_below(&rng, 9);
+    if (j < N)
+      cost[j] = value[3 * j] + value[3 * j + 1] + value[3 * j + 2] + berth_rng_below(&rng, 9);
   }
   cost[N] = 1000;
   at[N + 1] = 3 * (N + 1);
@@ -136,7 +152,8 @@ static void check_limit(void) {
 
 /* max 3x + 2y, x + y <= 4, x + 3y <= 9, x <= 3: (3, 1), duals 2 and 0. */
 static void check_linear(void) {
-  double bound[2] = { 4, 9 }, cost[2] = { 3, 2 }, most[2] = { 3, INFINITY }, value[4] = { 1, 1, 1, 3 }, x[2], dual[2];
+  double bound[2] = { 4, 9 }, cost[2] = { 3, 2 }, most[2] = { 3, INFINITY },
+         value[4] = { 1, 1, 1, 3 }, x[2], dual[2];
   uint8_t sense[2] = { BERTH_I_AT_MOST, BERTH_I_AT_MOST };
   int32_t at[3] = { 0, 2, 4 }, row[4] = { 0, 1, 0, 1 };
   berth_i_glpk_mip p = { false, 2, 2, sense, bound, cost, NULL, most, NULL, at, row, value, 0, 0 };

@@ -1,4 +1,5 @@
-/* The clairvoyant bound: hand-made cases, enumeration, the program as it is defined, proofs recomputed. */
+/* The clairvoyant bound: hand-made cases, enumeration, the program as it is defined, proofs
+ * recomputed. */
 #include "check.h"
 #include <berth/berth.h>
 #include <glpk.h>
@@ -56,7 +57,7 @@ static int in_use(const instance *k, int32_t job, int32_t c, int32_t at) {
   return start == now || (start < now && start + k->choice[c].seconds > now + k->jobs.slack);
 }
 
-/* ---- enumeration ------------------------------------------------------------------------------------ */
+/* ---- enumeration ---- */
 
 /* The most whole jobs; taken[i]: a choice or -1. */
 static int holds(const instance *k, const int32_t *taken, int32_t n) {
@@ -82,14 +83,15 @@ static int32_t most_jobs(const instance *k, int32_t *taken, int32_t i, int32_t s
   return best;
 }
 
-/* ---- the program as it is defined --------------------------------------------------------------------- */
+/* ---- the program as it is defined ---- */
 
 static double defined(const instance *k) {
   glp_prob *lp = glp_create_prob();
   int32_t n = k->jobs.n;
   glp_set_obj_dir(lp, GLP_MAX);
   glp_add_rows(lp, 2 * n);
-  for (int32_t i = 1; i <= 2 * n; i++) glp_set_row_bnds(lp, i, GLP_UP, 0, i <= n ? 1 : k->jobs.servers);
+  for (int32_t i = 1; i <= 2 * n; i++)
+    glp_set_row_bnds(lp, i, GLP_UP, 0, i <= n ? 1 : k->jobs.servers);
   for (int32_t i = 0; i < n; i++)
     for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
       int row[JOBS + 2], used = 1, j = glp_add_cols(lp, 1);
@@ -116,7 +118,7 @@ static double defined(const instance *k) {
   return optimum;
 }
 
-/* ---- proofs ------------------------------------------------------------------------------------------- */
+/* ---- proofs ---- */
 
 static double proved(const instance *k, const double *price) {
   double sum = 0;
@@ -126,7 +128,8 @@ static double proved(const instance *k, const double *price) {
     for (int32_t c = k->first[i]; c < k->first[i + 1]; c++) {
       double worth = 1;
       if (k->choice[c].servers > k->jobs.servers) continue;
-      for (int32_t at = 0; at < k->jobs.n; at++) worth -= in_use(k, i, c, at) ? price[at] * k->choice[c].servers : 0;
+      for (int32_t at = 0; at < k->jobs.n; at++)
+        worth -= in_use(k, i, c, at) ? price[at] * k->choice[c].servers : 0;
       if (worth > best) best = worth;
     }
     sum += best;
@@ -140,7 +143,8 @@ static void check_shares(const instance *k, const berth_clairvoyant *s) {
   int32_t i, c;
   for (int32_t at = 0; at < k->jobs.n; at++) {
     for (i = 0, sum = 0; i < k->jobs.n; i++)
-      for (c = k->first[i]; c < k->first[i + 1]; c++) sum += in_use(k, i, c, at) ? share[c] * k->choice[c].servers : 0;
+      for (c = k->first[i]; c < k->first[i + 1]; c++)
+        sum += in_use(k, i, c, at) ? share[c] * k->choice[c].servers : 0;
     CHECK(sum <= k->jobs.servers * (1 + 1e-12));
     for (c = k->first[at], sum = 0; c < k->first[at + 1]; c++) {
       CHECK(share[c] >= 0 && (share[c] == 0 || k->choice[c].servers <= k->jobs.servers));
@@ -171,13 +175,14 @@ static void check_solution(const instance *k, const berth_clairvoyant *s) {
 /* Any prices prove a bound, no lower one than the optimum. */
 static void check_any_prices(const instance *k, double optimum, berth_rng *rng) {
   double price[JOBS], bound = -1;
-  for (int32_t i = 0; i < k->jobs.n; i++) price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
+  for (int32_t i = 0; i < k->jobs.n; i++)
+    price[i] = berth_rng_uniform(rng) < 0.5 ? 0 : 0.3 * berth_rng_uniform(rng);
   CHECK_STATUS(berth_clairvoyant_prove(ctx, &k->jobs, price, &bound), BERTH_OK);
   CHECK_NEAR(bound, proved(k, price), 1e-12 * (1 + bound));
   CHECK(bound >= optimum - 1e-9);
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void refuse(const instance *k, const char *text) {
   berth_clairvoyant *s = NULL;
@@ -307,7 +312,8 @@ int main(void) {
     berth_clairvoyant_release(s);
   }
 
-  TEST("200 random instances of up to 40 jobs: the optimum of the program as defined, a proof and shares that hold")
+  TEST("200 random instances of up to 40 jobs: the optimum of the program as defined, a proof and "
+       "shares that hold")
   for (int32_t i = 0; i < 200; i++) {
     k = random_instance(&rng, 1 + berth_rng_below(&rng, JOBS));
     s = solve(k);

@@ -1,12 +1,13 @@
-/* Gang schedulers: cases to check by hand, invariants at every event, error texts, refused allocations. */
+/* Gang schedulers: cases to check by hand, invariants at every event, error texts, refused
+ * allocations. */
 #include "refusals.h"
 
 static berth_ctx *ctx;
 
 enum { MANY = 120, MOST = 6, TYPES = 2 };
 
-static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot, int32_t n,
-                           const berth_job *jobs) {
+static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capacity, double slot,
+                           int32_t n, const berth_job *jobs) {
   berth_cluster_options o = berth_cluster_default(machines);
   berth_cluster *c = NULL;
   o.capacity = capacity;
@@ -15,8 +16,11 @@ static berth_cluster *pool(berth_ctx *own, int32_t machines, const double *capac
 }
 
 static void test_backfill(void) {
-  /* on 4: 1 waits for all until 10; 2 ends at 8, and begins; 3 would end at 14, and must wait until 1 is done */
-  static const berth_job jobs[] = { { 0, 10, INFINITY, 0 }, { 1, 2, INFINITY, 0 }, { 2, 6, INFINITY, 0 }, { 3, 11, INFINITY, 0 } };
+  /* on 4: 1 waits for all until 10; 2 ends at 8, and begins; 3 would end at 14, and must wait until
+   * 1 is done */
+  static const berth_job jobs[] = {
+    { 0, 10, INFINITY, 0 }, { 1, 2, INFINITY, 0 }, { 2, 6, INFINITY, 0 }, { 3, 11, INFINITY, 0 }
+  };
   static const int32_t size[] = { 2, 4, 1, 1 };
   static const double start[] = { 0, 10, 2, 12 }, four = 4;
   berth_gang_options o = berth_gang_default(BERTH_GANG_BACKFILL);
@@ -41,7 +45,8 @@ static void test_backfill(void) {
     CHECK(run[i].n == 1 && machine[run[i].first] == 0 && amount[run[i].first] == size[run[i].job]);
   }
   const berth_gang_count *count = berth_gang_counts(g, &n);
-  CHECK(n > 3 && count[0].time == 0 && count[0].idle == 0 && count[0].waiting == 0 && count[1].time == 1 && count[1].waiting == 1);
+  CHECK(n > 3 && count[0].time == 0 && count[0].idle == 0 && count[0].waiting == 0
+        && count[1].time == 1 && count[1].waiting == 1);
   CHECK(count[n - 1].time == 23 && count[n - 1].idle == 1);
   berth_cluster_release(c);
   berth_gang_release(g);
@@ -81,7 +86,7 @@ static void test_other_resources(void) {
   berth_gang_release(g);
 }
 
-/* ---- random runs -------------------------------------------------------------------------------------- */
+/* ---- random runs ---- */
 
 static void draw(uint64_t seed, berth_job *jobs, int32_t *size) {
   berth_rng rng;
@@ -201,7 +206,7 @@ static berth_status every_rule(berth_ctx *own) {
   return st;
 }
 
-/* ---- errors --------------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static void refused(berth_status got, const char *text) {
   CHECK_STATUS(got, BERTH_EINVAL);
@@ -345,19 +350,22 @@ static void test_descriptors(void) {
   CHECK_TEXT(berth_gang_describe(BERTH_GANG_LAS_2D)->choice.name, "las-2d");
 }
 
-/* ---- asked alone ------------------------------------------------------------------------------------------ */
+/* ---- asked alone ---- */
 
 static berth_status ask_alone(berth_ctx *own) {
   static const double left[] = { 5, 9, 2 }, elapsed[] = { 0, 3, 1 }, alone[] = { 2, 9, 1 };
   static const int32_t gpus[] = { 2, 3 };
   berth_gavel p = { 3, TYPES, throughput, NULL, NULL, gpus, left, elapsed, alone };
   berth_elastic_job jobs[3];
-  for (int i = 0; i < 3; i++) jobs[i] = (berth_elastic_job){ MOST, speed + i * MOST, left[i], i, 0.9 };
+  for (int i = 0; i < 3; i++)
+    jobs[i] = (berth_elastic_job){ MOST, speed + i * MOST, left[i], i, 0.9 };
   int32_t count[3];
   berth_status st = berth_elastic_optimus(own, 3, jobs, 10, count);
-  for (int k = 0; k < 20 && st == BERTH_OK; k++) st = berth_elastic_pollux(own, 3, jobs, 10, -1, 0.01, count);
+  for (int k = 0; k < 20 && st == BERTH_OK; k++)
+    st = berth_elastic_pollux(own, 3, jobs, 10, -1, 0.01, count);
   double share[3 * TYPES], objective;
-  return st == BERTH_OK ? berth_gavel_allocate(own, &p, BERTH_GAVEL_FINISH_TIME, share, &objective) : st;
+  return st == BERTH_OK ? berth_gavel_allocate(own, &p, BERTH_GAVEL_FINISH_TIME, share, &objective)
+                        : st;
 }
 
 int main(void) {

@@ -20,9 +20,11 @@ static berth_graph_builder *with_ops(berth_ctx *ctx, int32_t n) {
 static int same_ids(const int32_t *got, int32_t n, const int32_t *want, int32_t n_want) {
   return n == n_want && (n == 0 || memcmp(got, want, (size_t)n * sizeof *got) == 0);
 }
-#define IDS(...) (const int32_t[]){ __VA_ARGS__ }, (int32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t))
+#define IDS(...) \
+  (const int32_t[]){ __VA_ARGS__ }, (int32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t))
 
-static void refused(berth_ctx *ctx, berth_graph_builder *b, berth_status want, const char *message) {
+static void refused(berth_ctx *ctx, berth_graph_builder *b, berth_status want,
+                    const char *message) {
   berth_graph *g = NULL;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), want);
   CHECK(g == NULL);
@@ -66,7 +68,8 @@ static berth_status build_rich(berth_graph_builder *b) {
 static void check_rich_ops(const berth_graph *g) {
   berth_op op;
   CHECK_STATUS(berth_graph_op(g, 0, &op), BERTH_OK);
-  CHECK(!op.name && !op.kind && !op.seconds && op.flop == 0 && op.bytes == 0 && op.param_bytes == 0 && op.workspace_bytes == 0);
+  CHECK(!op.name && !op.kind && !op.seconds && op.flop == 0 && op.bytes == 0 && op.param_bytes == 0
+        && op.workspace_bytes == 0);
   CHECK(op.group == BERTH_NONE && op.twin == BERTH_NONE && op.pin == BERTH_NONE && op.flags == 0);
   CHECK_STATUS(berth_graph_op(g, 1, &op), BERTH_OK);
   CHECK_TEXT(op.name, "mul");
@@ -96,7 +99,8 @@ static void check_rich_rest(const berth_graph *g) {
   berth_collective c;
   CHECK_STATUS(berth_graph_collective(g, 0, &c), BERTH_OK);
   CHECK(c.kind == BERTH_ALLGATHER && c.bytes == 64 && c.count == 2);
-  CHECK(same_ids(c.members, c.n_members, IDS(2, 0)) && same_ids(c.consumers, c.n_consumers, IDS(3)));
+  CHECK(same_ids(c.members, c.n_members, IDS(2, 0))
+        && same_ids(c.consumers, c.n_consumers, IDS(3)));
 }
 
 static void check_rich(const berth_graph *g) {
@@ -104,7 +108,8 @@ static void check_rich(const berth_graph *g) {
   CHECK(berth_graph_ops(g) == 4 && berth_graph_tensors(g) == 3 && berth_graph_edges(g) == 4);
   CHECK(berth_graph_collectives(g) == 1 && berth_graph_groups(g) == 6 && berth_graph_types(g) == 2);
   CHECK_TEXT(berth_graph_type(g, 1), "gpu");
-  CHECK(berth_graph_find(g, "sum") == 3 && berth_graph_find(g, "mul") == BERTH_NONE && berth_graph_find(g, "x") == BERTH_NONE);
+  CHECK(berth_graph_find(g, "sum") == 3 && berth_graph_find(g, "mul") == BERTH_NONE
+        && berth_graph_find(g, "x") == BERTH_NONE);
   check_rich_ops(g);
   check_rich_rest(g);
 }
@@ -187,7 +192,8 @@ static void refuse_ops(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_types(b, 1, (const char *const[]){ "gpu" }), BERTH_EINVAL);
   berth_graph_builder_release(b);
   b = new_builder(ctx);
-  CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "gpu", "gpu" }), BERTH_EINVAL);
+  CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "gpu", "gpu" }),
+               BERTH_EINVAL);
   CHECK_STATUS(berth_graph_builder_types(b, 0, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "gpu", "" }), BERTH_EINVAL);
   berth_graph_builder_release(b);
@@ -270,7 +276,8 @@ static void twins(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_op(g, 2, &op), BERTH_OK);
   CHECK(op.twin == 0);
   berth_graph_release(g);
-  refused(ctx, linked(ctx, 3, -1, -1), BERTH_EINVAL, "op 0: twin op 3 does not exist (there are 3 ops)");
+  refused(ctx, linked(ctx, 3, -1, -1), BERTH_EINVAL,
+          "op 0: twin op 3 does not exist (there are 3 ops)");
   refused(ctx, linked(ctx, -1, 1, -1), BERTH_EINVAL, "op 1 is its own twin");
   refused(ctx, linked(ctx, 1, 2, -1), BERTH_EINVAL, "op 0: its twin op 1 is the twin of op 2");
   refused(ctx, linked(ctx, 1, -1, 1), BERTH_EINVAL, "op 2: its twin op 1 is the twin of op 0");
@@ -278,7 +285,8 @@ static void twins(berth_ctx *ctx) {
 
 static void pins(berth_ctx *ctx) {
   berth_graph_builder *b = new_builder(ctx);
-  for (int32_t k = 0; k < 100; k++) add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
+  for (int32_t k = 0; k < 100; k++)
+    add_linked_op(b, BERTH_NONE, 1000000 * (k % 50), k % 2 ? k % 50 : BERTH_NONE);
   add_linked_op(b, BERTH_NONE, BERTH_NONE, 3);
   add_linked_op(b, BERTH_NONE, 49000000, 7);
   refused(ctx, b, BERTH_EINVAL, "group 49000000: op 49 is pinned to device 49, op 101 to device 7");
@@ -296,16 +304,19 @@ static void cycles(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 2, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 2, 3, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 2, 0, 0, NULL), BERTH_OK);
-  refused(ctx, b, BERTH_ECYCLE, "cycle of 3 ops: op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 1 \"b\"");
+  refused(ctx, b, BERTH_ECYCLE,
+          "cycle of 3 ops: op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 1 \"b\"");
   b = with_ops(ctx, 3);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 2, 1, 0, NULL), BERTH_OK);
   refused(ctx, b, BERTH_ECYCLE, "cycle of 2 ops: op 1 \"b\" -> op 2 \"c\" -> op 1 \"b\"");
   b = with_ops(ctx, 8);
-  for (int32_t v = 0; v < 8; v++) CHECK_STATUS(berth_graph_builder_connect(b, v, (v + 1) % 8, 0, NULL), BERTH_OK);
+  for (int32_t v = 0; v < 8; v++)
+    CHECK_STATUS(berth_graph_builder_connect(b, v, (v + 1) % 8, 0, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_ECYCLE);
   refused(ctx, b, BERTH_ECYCLE,
-          "cycle of 8 ops: op 0 \"a\" -> op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 4 \"e\" -> ... -> op 0 \"a\"");
+          "cycle of 8 ops: op 0 \"a\" -> op 1 \"b\" -> op 2 \"c\" -> op 3 \"d\" -> op 4 \"e\" -> "
+          "... -> op 0 \"a\"");
 }
 
 /* Every step of a named cycle must be an edge. */
@@ -378,9 +389,11 @@ static void refused_memory(void) {
     state.calls = 0;
     state.fail_at = n;
     berth_status st;
-    if ((st = berth_ctx_new(&hooks, &ctx)) == BERTH_OK && (st = berth_graph_builder_new(ctx, &b)) == BERTH_OK &&
-        (st = build_rich(b)) == BERTH_OK) {
-      if ((st = berth_graph_builder_finish(b, &g)) == BERTH_ENOMEM) CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+    if ((st = berth_ctx_new(&hooks, &ctx)) == BERTH_OK
+        && (st = berth_graph_builder_new(ctx, &b)) == BERTH_OK
+        && (st = build_rich(b)) == BERTH_OK) {
+      if ((st = berth_graph_builder_finish(b, &g)) == BERTH_ENOMEM)
+        CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
       if (g) check_rich(g);
     }
     done = state.calls < n;
@@ -425,8 +438,9 @@ static void many(berth_ctx *ctx, int named, double bytes_per_op) {
   CHECK_STATUS(add_many(b, MANY, named), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   double peak = (double)berth_ctx_memory_peak(ctx) / MANY;
-  printf("# %d ops, %d edges%s: %.3f s of processor time, peak %.1f B per op, then %.1f\n", MANY, (int)berth_graph_edges(g),
-         named ? ", named" : "", (double)(clock() - start) / CLOCKS_PER_SEC, peak, (double)berth_ctx_memory(ctx) / MANY);
+  printf("# %d ops, %d edges%s: %.3f s of processor time, peak %.1f B per op, then %.1f\n", MANY,
+         (int)berth_graph_edges(g), named ? ", named" : "",
+         (double)(clock() - start) / CLOCKS_PER_SEC, peak, (double)berth_ctx_memory(ctx) / MANY);
   CHECK(peak < bytes_per_op);
   for (int32_t v = 0; v < MANY; v++) comp[v] = 1;
   start = clock();

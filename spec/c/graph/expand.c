@@ -1,4 +1,5 @@
-/* Collectives as transfers: a replay that knows nothing of the algorithms follows, block by block, what every device holds. */
+/* Collectives as transfers: a replay that knows nothing of the algorithms follows, block by block,
+ * what every device holds. */
 #include "refusals.h"
 #include <stdbool.h>
 
@@ -28,7 +29,8 @@ static berth_graph *build(berth_ctx *in, const job *j, berth_status *status) {
     if (i < j->members) members[i] = i;
     else consumers[i - j->members] = i;
   }
-  if (st == BERTH_OK && j->consumers > 0) st = berth_graph_builder_connect(b, 0, j->members, 3, NULL);
+  if (st == BERTH_OK && j->consumers > 0)
+    st = berth_graph_builder_connect(b, 0, j->members, 3, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
   berth_graph_builder_release(b);
@@ -37,11 +39,14 @@ static berth_graph *build(berth_ctx *in, const job *j, berth_status *status) {
 }
 
 static job random_job(berth_rng *rng, berth_collective_kind kind) {
-  job j = { .kind = kind, .bytes = 1 + berth_rng_below(rng, 1000), .devices = 1 + berth_rng_below(rng, MOST_DEVICES) };
+  job j = { .kind = kind,
+            .bytes = 1 + berth_rng_below(rng, 1000),
+            .devices = 1 + berth_rng_below(rng, MOST_DEVICES) };
   int32_t groups = 1 + berth_rng_below(rng, 4);
   j.members = 1 + berth_rng_below(rng, MOST_MEMBERS);
   j.consumers = berth_rng_below(rng, MOST_MEMBERS);
-  for (int32_t i = 0; i < j.members + j.consumers; i++) j.device[i] = berth_rng_below(rng, j.devices);
+  for (int32_t i = 0; i < j.members + j.consumers; i++)
+    j.device[i] = berth_rng_below(rng, j.devices);
   for (int32_t i = 0; i < j.devices; i++) j.group[i] = 7 - berth_rng_below(rng, groups);
   return j;
 }
@@ -54,7 +59,7 @@ static job one_each(berth_collective_kind kind, double bytes, int32_t n) {
   return j;
 }
 
-/* ---- the replay ---------------------------------------------------------------------------------- */
+/* ---- the replay ---- */
 
 typedef struct replay {
   const job *j;
@@ -63,7 +68,8 @@ typedef struct replay {
   berth_graph *g;
   int32_t n, at[MOST_DEVICES], position[MOST_DEVICES], root;
   uint32_t *has; /* [ops * FULL_BLOCKS] which positions have contributed */
-  double sent[MOST_DEVICES], got[MOST_DEVICES], added[MOST_DEVICES], copied[MOST_DEVICES]; /* bytes; added by sender */
+  /* bytes; added by sender */
+  double sent[MOST_DEVICES], got[MOST_DEVICES], added[MOST_DEVICES], copied[MOST_DEVICES];
 } replay;
 
 static int32_t lowest(const job *j, int32_t device) {
@@ -91,7 +97,9 @@ static uint32_t all_of(const replay *r) { return ((uint32_t)1 << r->n) - 1; }
 
 static void start_holding(const replay *r, int32_t op, int32_t position) {
   for (int32_t k = 0; k < FULL_BLOCKS; k++) {
-    bool own = r->j->kind == BERTH_ALLGATHER ? k == position : r->j->kind == BERTH_BROADCAST ? position == r->root : true;
+    bool own = r->j->kind == BERTH_ALLGATHER   ? k == position
+               : r->j->kind == BERTH_BROADCAST ? position == r->root
+                                               : true;
     has(r, op)[k] = own ? (uint32_t)1 << position : 0;
   }
 }
@@ -109,7 +117,8 @@ static void take_block(replay *r, int32_t src, int32_t dst, int32_t block, int r
   *to |= from;
 }
 
-static void take_piece(replay *r, int32_t src, int32_t dst, const berth_tensor *t, const berth_piece *p) {
+static void take_piece(replay *r, int32_t src, int32_t dst, const berth_tensor *t,
+                       const berth_piece *p) {
   const int32_t *device = berth_expansion_device(r->x);
   int32_t from = r->position[device[src]], to = r->position[device[dst]];
   CHECK(from != to && p->count > 0 && p->blocks > 0);
@@ -120,7 +129,8 @@ static void take_piece(replay *r, int32_t src, int32_t dst, const berth_tensor *
   if (p->reduces) r->added[from] += t->bytes;
   else r->copied[to] += t->bytes;
   if (p->first == BERTH_NONE) return;
-  for (int32_t i = 0; i < p->count; i++) take_block(r, src, dst, (p->first + i * p->stride) % p->blocks, p->reduces);
+  for (int32_t i = 0; i < p->count; i++)
+    take_block(r, src, dst, (p->first + i * p->stride) % p->blocks, p->reduces);
 }
 
 static void replay_op(replay *r, int32_t op) {
@@ -150,10 +160,12 @@ static void replay_op(replay *r, int32_t op) {
 static void check_result(const replay *r, int32_t op, int32_t position) {
   int32_t pieces = r->how == BERTH_EXPAND_HALVING ? r->n : 8;
   for (int32_t k = 0; k < FULL_BLOCKS; k++) {
-    if (r->j->kind == BERTH_BROADCAST) CHECK(has(r, op)[k] == (uint32_t)1 << r->root || k >= pieces);
+    if (r->j->kind == BERTH_BROADCAST)
+      CHECK(has(r, op)[k] == (uint32_t)1 << r->root || k >= pieces);
     if (r->j->kind == BERTH_ALLGATHER && k < r->n) CHECK(has(r, op)[k] == (uint32_t)1 << k);
     if (r->j->kind == BERTH_REDUCESCATTER && k == position) CHECK(has(r, op)[k] == all_of(r));
-    if (r->j->kind == BERTH_ALLREDUCE && k < r->n) CHECK(has(r, op)[k] == all_of(r) || (has(r, op)[0] == all_of(r) && k > 0));
+    if (r->j->kind == BERTH_ALLREDUCE && k < r->n)
+      CHECK(has(r, op)[k] == all_of(r) || (has(r, op)[0] == all_of(r) && k > 0));
     if (r->j->kind == BERTH_PARAMETER_SERVER && k == 0) CHECK(has(r, op)[k] == all_of(r));
   }
 }
@@ -211,7 +223,9 @@ static void check_bytes(const replay *r) {
         }
         break;
       case BERTH_BARRIER: CHECK(r->sent[i] == 0); break;
-      case BERTH_PARAMETER_SERVER: CHECK_NEAR(r->sent[i], i == r->root ? (n - 1) * b : b, tol); break;
+      case BERTH_PARAMETER_SERVER:
+        CHECK_NEAR(r->sent[i], i == r->root ? (n - 1) * b : b, tol);
+        break;
     }
   }
   if (r->j->kind == BERTH_ALLREDUCE) CHECK_NEAR(total, 2 * (n - 1) * b, tol);
@@ -224,7 +238,8 @@ static void check_originals(const replay *r, const berth_graph *g) {
   int32_t v;
   for (v = 0; v < berth_graph_ops(g); v++) {
     int32_t n = berth_graph_inputs(g, v, &in);
-    CHECK(device[v] == r->j->device[v] && of[v] == BERTH_NONE && berth_graph_inputs(r->g, v, &then) >= n);
+    CHECK(device[v] == r->j->device[v] && of[v] == BERTH_NONE
+          && berth_graph_inputs(r->g, v, &then) >= n);
     for (int32_t i = 0; i < n; i++) CHECK(in[i] == then[i]);
   }
   for (; v < berth_graph_ops(r->g); v++) {
@@ -260,7 +275,8 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
 }
 
 static void every_contribution_once(void) {
-  TEST("every consumer gets what it is due, every contribution is added once, and the bytes are those of the textbook");
+  TEST("every consumer gets what it is due, every contribution is added once, and the bytes are "
+       "those of the textbook");
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
@@ -285,7 +301,7 @@ static void every_number_of_devices(void) {
   }
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 static berth_topology *mesh(berth_ctx *in, int32_t n) {
   berth_device device = berth_device_default();
@@ -332,7 +348,8 @@ static double priced_seconds(const job *j, berth_collective_algorithm by) {
   return seconds;
 }
 
-static void agree(berth_collective_kind kind, int32_t n, berth_expand_algorithm how, berth_collective_algorithm by) {
+static void agree(berth_collective_kind kind, int32_t n, berth_expand_algorithm how,
+                  berth_collective_algorithm by) {
   const job j = one_each(kind, 100, n);
   berth_expand_options o = berth_expand_default();
   double want = priced_seconds(&j, by);
@@ -340,12 +357,14 @@ static void agree(berth_collective_kind kind, int32_t n, berth_expand_algorithm 
   o.segments = 1;
   double duplex = expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX);
   CHECK_NEAR(duplex, want, 1e-9 * want);
-  if (how == BERTH_EXPAND_TREE || kind == BERTH_PARAMETER_SERVER) return; /* one device sends to several at once */
+  /* one device sends to several at once */
+  if (how == BERTH_EXPAND_TREE || kind == BERTH_PARAMETER_SERVER) return;
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_FREE), want, 1e-9 * want);
 }
 
 static void as_priced(void) {
-  TEST("on a uniform mesh rings take what they are priced, and so do trees and halving where they are the same algorithm");
+  TEST("on a uniform mesh rings take what they are priced, and so do trees and halving where they "
+       "are the same algorithm");
   for (int32_t n = 2; n <= 9; n++) {
     agree(BERTH_ALLREDUCE, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
     agree(BERTH_ALLGATHER, n, BERTH_EXPAND_RING, BERTH_COLLECTIVE_RING);
@@ -380,7 +399,7 @@ static void reducing(void) {
   CHECK_NEAR(expanded_seconds(&j, &o, BERTH_LINKS_DUPLEX), 6 * (0.375 + 5) + 3 * 0.5, 1e-9);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void bad_input(void) {
   job j = one_each(BERTH_ALLREDUCE, 8, 4);
@@ -415,7 +434,8 @@ static void bad_input(void) {
   CHECK_STATUS(berth_expansion_piece(x, 0, &piece), BERTH_OK);
   CHECK(piece.collective == BERTH_NONE);
   CHECK_STATUS(berth_expansion_piece(x, -1, &piece), BERTH_EINVAL);
-  CHECK_STATUS(berth_expansion_piece(x, berth_graph_tensors(berth_expansion_graph(x)), &piece), BERTH_EINVAL);
+  CHECK_STATUS(berth_expansion_piece(x, berth_graph_tensors(berth_expansion_graph(x)), &piece),
+               BERTH_EINVAL);
   berth_expansion_release(x);
   berth_expansion_release(NULL);
   berth_graph_release(g);

@@ -11,7 +11,8 @@ typedef struct flat_edge {
   int32_t src, dst, tensor; /* tensor: BERTH_NONE for one of a collective */
 } flat_edge;
 
-/* What was put into the builder, as plain edges in the order in which Kahn's algorithm meets them per source. */
+/* What was put into the builder, as plain edges in the order in which Kahn's algorithm meets them
+ * per source. */
 typedef struct flat {
   int32_t n_ops, n_tensors, n_edges;
   flat_edge edge[SMALL_EDGES];
@@ -28,8 +29,10 @@ static inline void add_plain_op(berth_graph_builder *b, const char *name, double
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
 }
 
-/* Writes a random subset of 0..n-1 without what `banned` marks into ids, shuffled; returns its size. */
-static inline int32_t random_subset(berth_rng *rng, int32_t n, double share, const uint8_t *banned, int32_t *ids) {
+/* Writes a random subset of 0..n-1 without what `banned` marks into ids, shuffled; returns its
+ * size. */
+static inline int32_t random_subset(berth_rng *rng, int32_t n, double share, const uint8_t *banned,
+                                    int32_t *ids) {
   int32_t count = 0;
   for (int32_t v = 0; v < n; v++) {
     if (!banned[v] && berth_rng_uniform(rng) < share) ids[count++] = v;
@@ -38,18 +41,22 @@ static inline int32_t random_subset(berth_rng *rng, int32_t n, double share, con
   return count;
 }
 
-/* Marks what may not come after op u: all of rank below or equal. `rank` NULL: nothing is banned (cycles arise). */
+/* Marks what may not come after op u: all of rank below or equal. `rank` NULL: nothing is banned
+ * (cycles arise). */
 static inline void ban(const int32_t *rank, int32_t n, int32_t u, uint8_t *banned) {
   for (int32_t v = 0; v < n; v++) {
     if (rank && rank[v] <= rank[u]) banned[v] = 1;
   }
 }
 
-static inline void random_tensors(berth_graph_builder *b, berth_rng *rng, const int32_t *rank, double share, flat *f) {
+static inline void random_tensors(berth_graph_builder *b, berth_rng *rng, const int32_t *rank,
+                                  double share, flat *f) {
   int32_t ids[SMALL], tensors = berth_rng_below(rng, 2 * f->n_ops + 1);
   for (int32_t k = 0; k < tensors; k++) {
     uint8_t banned[SMALL] = { 0 };
-    berth_tensor t = { .producer = berth_rng_below(rng, f->n_ops), .bytes = berth_rng_below(rng, 4), .resident_bytes = -1 };
+    berth_tensor t = { .producer = berth_rng_below(rng, f->n_ops),
+                       .bytes = berth_rng_below(rng, 4),
+                       .resident_bytes = -1 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
     ban(rank, f->n_ops, t.producer, banned);
     int32_t n = random_subset(rng, f->n_ops, share, banned, ids);
@@ -61,10 +68,13 @@ static inline void random_tensors(berth_graph_builder *b, berth_rng *rng, const 
   f->n_tensors = tensors;
 }
 
-static inline void random_collective(berth_graph_builder *b, berth_rng *rng, const int32_t *rank, flat *f) {
+static inline void random_collective(berth_graph_builder *b, berth_rng *rng, const int32_t *rank,
+                                     flat *f) {
   int32_t members[SMALL], consumers[SMALL];
   uint8_t banned[SMALL] = { 0 }, none[SMALL] = { 0 };
-  berth_collective c = { .kind = BERTH_ALLREDUCE, .bytes = 8, .count = 1, .members = members, .consumers = consumers };
+  berth_collective c = {
+    .kind = BERTH_ALLREDUCE, .bytes = 8, .count = 1, .members = members, .consumers = consumers
+  };
   c.n_members = random_subset(rng, f->n_ops, 0.35, none, members);
   if (c.n_members == 0) members[c.n_members++] = berth_rng_below(rng, f->n_ops);
   for (int32_t i = 0; i < c.n_members; i++) ban(rank, f->n_ops, members[i], banned);

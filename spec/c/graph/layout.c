@@ -17,7 +17,8 @@ static berth_status tree(berth_ctx *ctx, berth_graph **out) {
   for (int32_t i = 1; i < OPS && st == BERTH_OK; i++) {
     berth_tensor t = { .producer = (i - 1) / 2, .bytes = 1, .resident_bytes = -1 };
     int32_t id;
-    if ((st = berth_graph_builder_add_tensor(b, &t, &id)) == BERTH_OK) st = berth_graph_builder_add_consumer(b, id, i);
+    if ((st = berth_graph_builder_add_tensor(b, &t, &id)) == BERTH_OK)
+      st = berth_graph_builder_add_consumer(b, id, i);
   }
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, out);
   berth_graph_builder_release(b);

@@ -7,7 +7,9 @@ typedef struct times {
   double comp[SMALL], comm[4 * SMALL];
 } times;
 
-static double comm_of(const times *x, int32_t tensor) { return tensor == BERTH_NONE ? 0 : x->comm[tensor]; }
+static double comm_of(const times *x, int32_t tensor) {
+  return tensor == BERTH_NONE ? 0 : x->comm[tensor];
+}
 
 /* Longest path by walking every path. */
 static double onward(const flat *f, const times *x, int32_t v) {
@@ -24,7 +26,8 @@ static double before(const flat *f, const times *x, int32_t v) {
   double best = 0;
   for (int32_t k = 0; k < f->n_edges; k++) {
     if (f->edge[k].dst != v) continue;
-    double way = before(f, x, f->edge[k].src) + x->comp[f->edge[k].src] + comm_of(x, f->edge[k].tensor);
+    double way =
+        before(f, x, f->edge[k].src) + x->comp[f->edge[k].src] + comm_of(x, f->edge[k].tensor);
     if (way > best) best = way;
   }
   return best;
@@ -53,7 +56,8 @@ static void check_levels(const berth_graph *g, const flat *f, const times *x) {
   CHECK_STATUS(berth_slack(g, x->comp, x->comm, slack), BERTH_OK);
   int32_t depth[SMALL];
   CHECK_STATUS(berth_depth(g, depth), BERTH_OK);
-  for (int32_t v = 0; v < f->n_ops; v++) longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
+  for (int32_t v = 0; v < f->n_ops; v++)
+    longest = onward(f, x, v) > longest ? onward(f, x, v) : longest;
   for (int32_t v = 0; v < f->n_ops; v++) {
     CHECK_NEAR(bl[v], onward(f, x, v), 0);
     CHECK_NEAR(tl[v], before(f, x, v), 0);
@@ -90,7 +94,8 @@ static void check_path(const berth_graph *g, const flat *f, const times *x) {
   CHECK_STATUS(berth_critical_path(g, x->comp, x->comm, path, &n, &length), BERTH_OK);
   int32_t v;
   for (v = 0; v < f->n_ops; v++) {
-    if (!has_edge_into(f, v) && (first == BERTH_NONE || onward(f, x, v) > onward(f, x, first))) first = v;
+    if (!has_edge_into(f, v) && (first == BERTH_NONE || onward(f, x, v) > onward(f, x, first)))
+      first = v;
   }
   CHECK_NEAR(length, onward(f, x, first), 0);
   int32_t i;
@@ -99,7 +104,8 @@ static void check_path(const berth_graph *g, const flat *f, const times *x) {
   CHECK_STATUS(berth_critical_path(g, x->comp, NULL, NULL, NULL, NULL), BERTH_OK);
 }
 
-/* Queue as an array, one edge at a time. Edges of a source: by tensor, then by collective, as they were added. */
+/* Queue as an array, one edge at a time. Edges of a source: by tensor, then by collective, as they
+ * were added. */
 static void naive_order(const flat *f, int32_t *order) {
   int32_t left[SMALL] = { 0 }, n = 0;
   for (int32_t k = 0; k < f->n_edges; k++) left[f->edge[k].dst]++;
@@ -142,7 +148,8 @@ static void check_reach(const berth_graph *g, const flat *f) {
 static void check_components(const berth_graph *g, const flat *f) {
   flat both = *f;
   int32_t count = 0;
-  for (int32_t k = 0; k < f->n_edges; k++) flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
+  for (int32_t k = 0; k < f->n_edges; k++)
+    flat_add(&both, f->edge[k].dst, f->edge[k].src, BERTH_NONE);
   berth_collective c;
   for (int32_t k = 0; k < berth_graph_collectives(g); k++) {
     CHECK_STATUS(berth_graph_collective(g, k, &c), BERTH_OK);
@@ -156,7 +163,8 @@ static void check_components(const berth_graph *g, const flat *f) {
   int32_t n, component[SMALL];
   CHECK_STATUS(berth_components(g, component, &n), BERTH_OK);
   for (int32_t a = 0; a < f->n_ops; a++) {
-    for (int32_t b = 0; b < f->n_ops; b++) CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
+    for (int32_t b = 0; b < f->n_ops; b++)
+      CHECK((component[a] == component[b]) == (a == b || reach[a][b]));
     int32_t lowest;
     for (lowest = 0; lowest < a && component[lowest] != component[a]; lowest++) { }
     if (lowest == a) CHECK(component[a] == count++);
@@ -223,7 +231,8 @@ static void by_hand(berth_ctx *ctx) {
 
 static void bad_times(berth_ctx *ctx) {
   berth_graph *g = fork_graph(ctx);
-  const double comp[] = { 2, -3, 1 }, nan_comm[] = { 4, NAN }, good[] = { 2, 3, 1 }, inf[] = { 2, INFINITY, 1 };
+  const double comp[] = { 2, -3, 1 }, nan_comm[] = { 4, NAN }, good[] = { 2, 3, 1 },
+               inf[] = { 2, INFINITY, 1 };
   double x[3] = { 77, 77, 77 };
   int yes = 5;
   uint8_t mark[3] = { 9, 9, 9 };
@@ -240,7 +249,8 @@ static void bad_times(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* Sums that differ in the last bit depending on their order must not leave slack on the longest path. */
+/* Sums that differ in the last bit depending on their order must not leave slack on the longest
+ * path. */
 static void rounding(berth_ctx *ctx) {
   enum { CHAIN = 1000 };
   berth_graph_builder *b;
@@ -269,7 +279,9 @@ static void wide_collective(berth_ctx *ctx) {
   int32_t *ids = malloc(2 * SIDE * sizeof *ids), *path = malloc(2 * SIDE * sizeof *path);
   double *comp = malloc(2 * SIDE * sizeof *comp), *out = malloc(2 * SIDE * sizeof *out);
   uint8_t *mark = malloc(2 * SIDE);
-  berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = SIDE, .n_consumers = SIDE };
+  berth_collective c = {
+    .kind = BERTH_BARRIER, .count = 1, .n_members = SIDE, .n_consumers = SIDE
+  };
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   for (int32_t v = 0; v < 2 * SIDE; v++) {
     berth_op op = berth_op_default();

@@ -1,7 +1,8 @@
 /* Mirroring a forward graph into forward + backward. */
 #include "graph_help.h"
 
-/* a (1 s, 10 FLOP, 4 B of parameters) --8 B--> b (2 s), c (cannot run); b --3 B--> d; c has no output */
+/* a (1 s, 10 FLOP, 4 B of parameters) --8 B--> b (2 s), c (cannot run); b --3 B--> d; c has no
+ * output */
 static berth_graph *forward_graph(berth_ctx *ctx) {
   const double one = 1, two = 2, never = BERTH_UNSUPPORTED;
   const berth_tensor t = { 0, 8, 16, BERTH_TENSOR_BATCH };
@@ -29,9 +30,11 @@ static berth_graph *forward_graph(berth_ctx *ctx) {
 static void check_ids(int32_t n, const int32_t *got, int32_t n_want, const int32_t *want) {
   CHECK(n == n_want && (n == 0 || memcmp(got, want, (size_t)n * sizeof *got) == 0));
 }
-#define LIST(...) (int32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t)), (const int32_t[]){ __VA_ARGS__ }
+#define LIST(...) \
+  (int32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t)), (const int32_t[]) { __VA_ARGS__ }
 
-static void check_tensor(const berth_graph *g, int32_t k, int32_t producer, double bytes, int32_t n, const int32_t *consumers) {
+static void check_tensor(const berth_graph *g, int32_t k, int32_t producer, double bytes, int32_t n,
+                         const int32_t *consumers) {
   berth_tensor t;
   const int32_t *ids;
   int32_t count = berth_graph_consumers(g, k, &ids);
@@ -43,12 +46,15 @@ static void check_tensor(const berth_graph *g, int32_t k, int32_t producer, doub
 static void check_ops(const berth_graph *m) {
   berth_op op;
   CHECK_STATUS(berth_graph_op(m, 0, &op), BERTH_OK);
-  CHECK(op.twin == 7 && op.seconds[0] == 1 && op.flags == BERTH_OP_SPLITTABLE && op.param_bytes == 4);
+  CHECK(op.twin == 7 && op.seconds[0] == 1 && op.flags == BERTH_OP_SPLITTABLE
+        && op.param_bytes == 4);
   CHECK_STATUS(berth_graph_op(m, 7, &op), BERTH_OK);
   CHECK_TEXT(op.name, "a.backward");
   CHECK_TEXT(op.kind, "conv");
-  CHECK(op.seconds[0] == 2 && op.flop == 20 && op.bytes == 40 && op.param_bytes == 0 && op.workspace_bytes == 5);
-  CHECK(op.twin == 0 && op.group == 2 && op.pin == 1 && op.flags == (BERTH_OP_SPLITTABLE | BERTH_OP_BACKWARD));
+  CHECK(op.seconds[0] == 2 && op.flop == 20 && op.bytes == 40 && op.param_bytes == 0
+        && op.workspace_bytes == 5);
+  CHECK(op.twin == 0 && op.group == 2 && op.pin == 1
+        && op.flags == (BERTH_OP_SPLITTABLE | BERTH_OP_BACKWARD));
   CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
   CHECK(op.seconds[0] == BERTH_UNSUPPORTED && op.group == BERTH_NONE && op.twin == 2);
   CHECK_STATUS(berth_graph_op(m, 4, &op), BERTH_OK);
@@ -124,7 +130,8 @@ static void two_types(berth_ctx *ctx) {
   berth_graph_release(m);
   o.seconds = profile;
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "mirror: backward times need a graph of one device type, this has 2");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "mirror: backward times need a graph of one device type, this has 2");
   berth_graph_release(g);
   berth_graph_builder_release(b);
 }
@@ -134,7 +141,9 @@ static void refusals(berth_ctx *ctx) {
   const double seconds[] = { 1, -1, 1, 1 };
   int32_t origin[16] = { 99 }, members[] = { 0 };
   berth_mirror_options o = berth_mirror_default();
-  const berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = 1, .members = members };
+  const berth_collective c = {
+    .kind = BERTH_BARRIER, .count = 1, .n_members = 1, .members = members
+  };
   o.ratio = -1;
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, origin), BERTH_EINVAL);
   o.ratio = NAN;
@@ -165,7 +174,8 @@ static void refusals(berth_ctx *ctx) {
   berth_graph_builder_release(b);
 }
 
-/* Twins reach one another exactly the other way round, and every backward op comes after its forward op. */
+/* Twins reach one another exactly the other way round, and every backward op comes after its
+ * forward op. */
 static void check_reversal(const berth_graph *g, const berth_graph *m) {
   int32_t n = berth_graph_ops(g);
   int yes, back;
@@ -193,7 +203,9 @@ static void random_mirrors(berth_ctx *ctx) {
     berth_graph *g;
     CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
     o.activations = k % 2;
-    if (berth_graph_collectives(g) == 0 && CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK)) check_reversal(g, m);
+    if (berth_graph_collectives(g) == 0
+        && CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK))
+      check_reversal(g, m);
     berth_graph_release(m);
     berth_graph_release(g);
     berth_graph_builder_release(b);
@@ -246,8 +258,8 @@ static void refused_memory(void) {
     state.calls = 0;
     state.fail_at = n;
     berth_status st;
-    if ((st = berth_graph_mirror(g, NULL, &m, origin)) == BERTH_OK && (st = one_collective(ctx, &c)) == BERTH_OK &&
-        (st = use_all(c)) == BERTH_OK) {
+    if ((st = berth_graph_mirror(g, NULL, &m, origin)) == BERTH_OK
+        && (st = one_collective(ctx, &c)) == BERTH_OK && (st = use_all(c)) == BERTH_OK) {
       st = use_all(m);
     }
     done = state.calls < n;

@@ -4,7 +4,7 @@
 
 static berth_ctx *ctx;
 
-/* ---- by hand --------------------------------------------------------------------------------- */
+/* ---- by hand ---- */
 
 typedef struct edge {
   int32_t src, dst;
@@ -29,7 +29,8 @@ static berth_graph *letters(int32_t n, int32_t n_edges, const edge *edges, int32
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
   for (int32_t k = 0; k < n_edges; k++) {
-    CHECK_STATUS(berth_graph_builder_connect(b, edges[k].src, edges[k].dst, edges[k].bytes, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_connect(b, edges[k].src, edges[k].dst, edges[k].bytes, NULL),
+                 BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
@@ -174,7 +175,8 @@ static void keeps_ways_of_pricing_apart(void) {
   berth_fuse_options o = berth_fuse_default();
   berth_op timed = berth_op_default(), rated = berth_op_default(), idle = berth_op_default();
   double seconds = 2;
-  TEST("ops with times are not fused with such that have FLOP only; what takes no time goes with both");
+  TEST("ops with times are not fused with such that have FLOP only; what takes no time goes with "
+       "both");
   timed.seconds = &seconds;
   rated.flop = 8;
   berth_graph_builder *b;
@@ -197,14 +199,16 @@ static void keeps_ways_of_pricing_apart(void) {
   berth_graph_release(f);
   o.share.max_seconds = 3;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "fuse: option max_seconds: op 1 has no times in the graph: give option seconds");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "fuse: option max_seconds: op 1 has no times in the graph: give option seconds");
   berth_graph_release(g);
   berth_graph_builder_release(b);
 }
 
 static void keeps_pins_and_types_apart(void) {
   static const char *const types[] = { "cpu", "gpu" };
-  const double cpu_only[] = { 1, BERTH_UNSUPPORTED }, gpu_only[] = { BERTH_UNSUPPORTED, 1 }, both[] = { 1, 1 };
+  const double cpu_only[] = { 1, BERTH_UNSUPPORTED }, gpu_only[] = { BERTH_UNSUPPORTED, 1 },
+               both[] = { 1, 1 };
   const double *const profile[] = { cpu_only, gpu_only, both, both };
   const int32_t device_type[] = { 1, 1 };
   berth_graph *g = NULL, *f = NULL;
@@ -238,7 +242,8 @@ static void keeps_pins_and_types_apart(void) {
   berth_graph_builder_release(b);
 }
 
-/* a (pin 0) -> b (group), c (pin 1) -> d (same group): one of them may join the group, or it would be pinned to two devices. */
+/* a (pin 0) -> b (group), c (pin 1) -> d (same group): one of them may join the group, or it would
+ * be pinned to two devices. */
 static void keeps_groups_together(void) {
   static const int32_t pin[] = { 0, BERTH_NONE, 1, BERTH_NONE };
   berth_graph *g = NULL, *f = NULL;
@@ -258,16 +263,18 @@ static void keeps_groups_together(void) {
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   o.scope = BERTH_FUSE_ALL;
   int32_t map[4];
-  if (CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK)) CHECK(map[0] == 0 && map[1] == 1 && map[2] == 2 && map[3] == 2);
+  if (CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK))
+    CHECK(map[0] == 0 && map[1] == 1 && map[2] == 2 && map[3] == 2);
   berth_graph_release(f);
   f = NULL;
-  if (CHECK_STATUS(berth_graph_fuse_chains(g, NULL, &f, map), BERTH_OK)) CHECK(berth_graph_ops(f) == 3);
+  if (CHECK_STATUS(berth_graph_fuse_chains(g, NULL, &f, map), BERTH_OK))
+    CHECK(berth_graph_ops(f) == 3);
   berth_graph_release(f);
   berth_graph_release(g);
   berth_graph_builder_release(b);
 }
 
-/* ---- on random graphs -------------------------------------------------------------------------- */
+/* ---- on random graphs ---- */
 
 static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scope scope) {
   berth_op x;
@@ -277,10 +284,11 @@ static int may_share(const berth_graph *f, int32_t a, int32_t b, berth_fuse_scop
   if (scope == BERTH_FUSE_GROUPS && (x.group == BERTH_NONE || x.group != y.group)) return 0;
   if (x.group != BERTH_NONE && y.group != BERTH_NONE && x.group != y.group) return 0;
   if (berth_graph_types(f) == 1) return 1;
-  /* FLOP let an op run where the graph names no type: those with and without are priced differently */
+  /* FLOP let an op run where the graph names no type: those with and without are priced
+   * differently */
   if ((x.flop > 0) != (y.flop > 0)) return 0;
-  return (!isinf(x.seconds[0]) && !isinf(y.seconds[0])) || (!isinf(x.seconds[1]) && !isinf(y.seconds[1])) ||
-         (x.flop > 0 && y.flop > 0);
+  return (!isinf(x.seconds[0]) && !isinf(y.seconds[0]))
+         || (!isinf(x.seconds[1]) && !isinf(y.seconds[1])) || (x.flop > 0 && y.flop > 0);
 }
 
 /* Nothing that could be contracted is left. */
@@ -288,7 +296,8 @@ static void check_complete(const berth_graph *f, const matrix *m, const berth_fu
   int32_t left = 0;
   for (int32_t a = 0; a < m->ops; a++) {
     for (int32_t b = 0; b < m->ops; b++) {
-      if (a != b && *cell(m, m->edge, a, b) && may_share(f, a, b, o->scope) && !has_detour(m, a, b)) left++;
+      if (a != b && *cell(m, m->edge, a, b) && may_share(f, a, b, o->scope) && !has_detour(m, a, b))
+        left++;
     }
   }
   CHECK(left == 0);
@@ -301,7 +310,8 @@ static int several(const matrix *m, int32_t x, int ahead, int32_t except) {
   return 0;
 }
 
-static void check_cheap_complete(const berth_graph *f, const matrix *m, const berth_fuse_options *o, int chains) {
+static void check_cheap_complete(const berth_graph *f, const matrix *m, const berth_fuse_options *o,
+                                 int chains) {
   int32_t left = 0;
   for (int32_t a = 0; a < m->ops; a++) {
     for (int32_t b = 0; b < m->ops; b++) {
@@ -313,10 +323,13 @@ static void check_cheap_complete(const berth_graph *f, const matrix *m, const be
   CHECK(left == 0);
 }
 
-static void check_contraction(const berth_graph *g, const berth_fuse_options *o, int chains, berth_rng *rng) {
+static void check_contraction(const berth_graph *g, const berth_fuse_options *o, int chains,
+                              berth_rng *rng) {
   berth_graph *f = NULL;
   int32_t ops = berth_graph_ops(g), *map = must_have((size_t)ops, sizeof *map);
-  if (!CHECK_STATUS(chains ? berth_graph_fuse_chains(g, o, &f, map) : berth_graph_fuse(g, o, &f, map), BERTH_OK)) {
+  if (!CHECK_STATUS(chains ? berth_graph_fuse_chains(g, o, &f, map)
+                           : berth_graph_fuse(g, o, &f, map),
+                    BERTH_OK)) {
     printf("# %s\n", berth_errmsg(ctx));
     free(map);
     return;
@@ -338,10 +351,15 @@ static void random_fusions(void) {
   TEST("random graphs: no cycle, nothing lost, cuts the same, nothing left that may be contracted");
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
-  for (int32_t k = 0; k < 700; k++) { /* dense and small, then thin and wide: there an order that is not kept up to date makes cycles */
-    recipe r = { .ops = 2 + berth_rng_below(&rng, k < 400 ? 40 : 90), .groups = berth_rng_below(&rng, 4), .types = 1 + k % 2,
-                 .collectives = berth_rng_below(&rng, 3), .reach = k < 400 ? 12 : 60 };
-    r.density = k < 400 ? 0.02 + 0.3 * berth_rng_uniform(&rng) : 0.005 + 0.03 * berth_rng_uniform(&rng);
+  for (int32_t k = 0; k < 700; k++) { /* dense and small, then thin and wide: there an order that is
+                                         not kept up to date makes cycles */
+    recipe r = { .ops = 2 + berth_rng_below(&rng, k < 400 ? 40 : 90),
+                 .groups = berth_rng_below(&rng, 4),
+                 .types = 1 + k % 2,
+                 .collectives = berth_rng_below(&rng, 3),
+                 .reach = k < 400 ? 12 : 60 };
+    r.density =
+        k < 400 ? 0.02 + 0.3 * berth_rng_uniform(&rng) : 0.005 + 0.03 * berth_rng_uniform(&rng);
     berth_graph *g = random_transformable(ctx, &rng, &r);
     berth_fuse_options o = berth_fuse_default();
     o.scope = berth_rng_below(&rng, 2) ? BERTH_FUSE_ALL : BERTH_FUSE_GROUPS;
@@ -374,7 +392,9 @@ static void random_twins(void) {
   for (int32_t k = 0; k < 200; k++) {
     recipe r = { .ops = 2 + berth_rng_below(&rng, 24), .groups = 2, .types = 1, .twins = 1,
                  .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 12 };
-    recipe plain = { .ops = 2 + berth_rng_below(&rng, 12), .groups = 2, .types = 1, .density = 0.3, .reach = 6 };
+    recipe plain = {
+      .ops = 2 + berth_rng_below(&rng, 12), .groups = 2, .types = 1, .density = 0.3, .reach = 6
+    };
     berth_graph *g, *f = NULL, *forward;
     berth_fuse_options o = berth_fuse_default();
     if (k % 2) {
@@ -400,7 +420,7 @@ static void random_twins(void) {
   CHECK(fused > 400);
 }
 
-/* ---- bad input, refused allocations -------------------------------------------------------------- */
+/* ---- bad input, refused allocations ---- */
 
 static void refuses_bad_options(void) {
   static const edge edges[] = { { 0, 1, 1 } };

@@ -1,4 +1,5 @@
-/* Colocation by names, co-placement, forward ops: by hand, and on random graphs against plain references. */
+/* Colocation by names, co-placement, forward ops: by hand, and on random graphs against plain
+ * references. */
 #include "refusals.h"
 #include "transform_help.h"
 
@@ -9,7 +10,7 @@ static int32_t group_of(const berth_graph *g, int32_t op) {
   return berth_graph_op(g, op, &x) == BERTH_OK ? x.group : -9;
 }
 
-/* ---- colocation ------------------------------------------------------------------------------- */
+/* ---- colocation ---- */
 
 static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
   berth_graph_builder *b;
@@ -37,7 +38,8 @@ static void colocates_by_names(void) {
   int32_t same[6];
   CHECK_STATUS(berth_graph_colocate(g, 6, op, name, &f, same), BERTH_OK);
   CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 0 && group_of(f, 4) == 0);
-  CHECK(group_of(f, 3) == BERTH_NONE && group_of(f, 5) == BERTH_NONE && group_of(f, 6) == BERTH_NONE);
+  CHECK(group_of(f, 3) == BERTH_NONE && group_of(f, 5) == BERTH_NONE
+        && group_of(f, 6) == BERTH_NONE);
   CHECK(berth_graph_groups(f) == 1);
   CHECK_TEXT(name[same[0]], "zz");
   CHECK_TEXT(name[same[3]], "zz");
@@ -69,7 +71,8 @@ static void refuses_names_that_cannot_be(void) {
   TEST("names that bind ops to different devices, unknown ops, empty names are refused");
   CHECK_STATUS(berth_graph_colocate(g, 3, op, name, &f, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx),
-             "colocate: op 0 and op 2 must share a device, but one is bound to device 0, the other to device 1");
+             "colocate: op 0 and op 2 must share a device, but one is bound to device 0, the "
+             "other to device 1");
   CHECK_STATUS(berth_graph_colocate(g, 2, wrong, name, &f, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "colocate: pair 1: op 3 does not exist (there are 3)");
   CHECK_STATUS(berth_graph_colocate(g, 2, op, empty, &f, NULL), BERTH_EINVAL);
@@ -99,7 +102,7 @@ static void refuses_types_that_cannot_be(void) {
   berth_graph_builder_release(b);
 }
 
-/* ---- co-placement ------------------------------------------------------------------------------- */
+/* ---- co-placement ---- */
 
 /* a -9-> b -8-> c, d -7-> c, e -0-> c and e -0-> b: all but c and e have one consumer. */
 static berth_graph *funnel(void) {
@@ -140,7 +143,8 @@ static void coplaces(void) {
   o = berth_coplace_default();
   o.share.max_ops = 2; /* a, b: 9 bytes; c, d: 7, since b is full */
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
-  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 1 && group_of(f, 3) == 1 && joined == 2);
+  CHECK(group_of(f, 0) == 0 && group_of(f, 1) == 0 && group_of(f, 2) == 1 && group_of(f, 3) == 1
+        && joined == 2);
   berth_graph_release(f);
   o = berth_coplace_default();
   o.share.max_seconds = 4; /* a + b = 3; b + c = 5; d + c = 7 */
@@ -151,7 +155,8 @@ static void coplaces(void) {
   o.share.param_multiple = 2;
   o.share.max_bytes = 56; /* a + b: 40 + 9 + 8 is more; then b + c: 40 + 8; d has no room left */
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
-  CHECK(group_of(f, 0) == BERTH_NONE && group_of(f, 1) == 0 && group_of(f, 2) == 0 && group_of(f, 3) == BERTH_NONE);
+  CHECK(group_of(f, 0) == BERTH_NONE && group_of(f, 1) == 0 && group_of(f, 2) == 0
+        && group_of(f, 3) == BERTH_NONE);
   berth_graph_release(f);
   berth_graph_release(g);
 }
@@ -194,8 +199,11 @@ static void random_coplacements(void) {
   berth_rng_init(&rng, 8, 0);
   int32_t label[40];
   for (int32_t k = 0; k < 150; k++) {
-    recipe r = { .ops = 2 + berth_rng_below(&rng, 30), .groups = berth_rng_below(&rng, 3), .types = 1,
-                 .density = 0.02 + 0.2 * berth_rng_uniform(&rng), .reach = 10 };
+    recipe r = { .ops = 2 + berth_rng_below(&rng, 30),
+                 .groups = berth_rng_below(&rng, 3),
+                 .types = 1,
+                 .density = 0.02 + 0.2 * berth_rng_uniform(&rng),
+                 .reach = 10 };
     berth_graph *g = random_transformable(ctx, &rng, &r), *f = NULL;
     berth_coplace_options o = berth_coplace_default();
     o.control = k % 2;
@@ -209,7 +217,8 @@ static void random_coplacements(void) {
     }
     matrix m = new_matrix(g);
     matrix n = new_matrix(f);
-    CHECK(memcmp(m.edge, n.edge, (size_t)m.n * (size_t)m.n) == 0 && berth_graph_tensors(g) == berth_graph_tensors(f));
+    CHECK(memcmp(m.edge, n.edge, (size_t)m.n * (size_t)m.n) == 0
+          && berth_graph_tensors(g) == berth_graph_tensors(f));
     for (int32_t a = 0; a < r.ops; a++) { /* inputs keep their order */
       const int32_t *x, *y;
       int32_t p = berth_graph_inputs(g, a, &x), q = berth_graph_inputs(f, a, &y);
@@ -222,17 +231,20 @@ static void random_coplacements(void) {
   }
 }
 
-/* ---- forward ------------------------------------------------------------------------------------- */
+/* ---- forward ---- */
 
-/* x -> f1 -> f2 -> b2 -> b1 (twins), updates u1 of f1 by b1 and u2 of f2 by b2, a summary that reads u1, a learning rate. */
+/* x -> f1 -> f2 -> b2 -> b1 (twins), updates u1 of f1 by b1 and u2 of f2 by b2, a summary that
+ * reads u1, a learning rate. */
 enum { X, F1, F2, B2, B1, U1, U2, SUM, RATE, N_OPS };
 
 static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
   static const char *const name[] = { "x", "f1", "f2", "b2", "b1", "u1", "u2", "sum", "rate" };
   static const int32_t twin[] = { -1, B1, B2, F2, F1, -1, -1, -1, -1 };
   static const uint32_t flags[] = { 0, 0, 0, 1, 1, 2, 2, 0, 2 };
-  static const double param[] = { 0, 100, 40, 0, 0, 200, 80, 0, 0 }, workspace[] = { 0, 5, 5, 0, 0, 0, 0, 0, 0 };
-  static const int32_t edges[][3] = { { X, F1, 8 }, { F1, F2, 16 }, { F2, B2, 4 }, { F1, B2, 16 }, { B2, B1, 16 }, { B1, U1, 50 },
+  static const double param[] = { 0, 100, 40, 0, 0, 200, 80, 0, 0 },
+                      workspace[] = { 0, 5, 5, 0, 0, 0, 0, 0, 0 };
+  static const int32_t edges[][3] = { { X, F1, 8 },   { F1, F2, 16 }, { F2, B2, 4 },
+                                      { F1, B2, 16 }, { B2, B1, 16 }, { B1, U1, 50 },
                                       { B2, U2, 20 }, { U1, SUM, 1 }, { RATE, U2, 0 } };
   berth_graph_builder *b;
   berth_graph *g = NULL;
@@ -251,7 +263,8 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
   for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
-    CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL),
+                 BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);

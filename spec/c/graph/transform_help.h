@@ -1,4 +1,5 @@
-/* Random graphs for the transforms, and what must hold of every answer, found out without the library's own searches. */
+/* Random graphs for the transforms, and what must hold of every answer, found out without the
+ * library's own searches. */
 #ifndef BERTH_TRANSFORM_HELP_H
 #define BERTH_TRANSFORM_HELP_H
 
@@ -18,44 +19,54 @@ static inline void *must_have(size_t n, size_t size) {
   return p;
 }
 
-static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, const recipe *r, int32_t id) {
+static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, const recipe *r,
+                                 int32_t id) {
   static const char *const kinds[] = { "matmul", "relu" };
   char name[32];
   berth_op op = berth_op_default();
   snprintf(name, sizeof name, "n%d", (int)id);
   double seconds[2];
   seconds[0] = berth_rng_below(rng, 8);
-  seconds[1] = r->types > 1 && berth_rng_below(rng, 6) == 0 ? BERTH_UNSUPPORTED : berth_rng_below(rng, 8);
+  seconds[1] =
+      r->types > 1 && berth_rng_below(rng, 6) == 0 ? BERTH_UNSUPPORTED : berth_rng_below(rng, 8);
   op.name = name;
   op.kind = kinds[berth_rng_below(rng, 2)];
   op.seconds = seconds;
   op.flop = berth_rng_below(rng, 5);
   op.param_bytes = berth_rng_below(rng, 16);
   op.workspace_bytes = berth_rng_below(rng, 9);
-  op.group = r->groups > 0 && berth_rng_below(rng, 5) > 0 ? 3 * berth_rng_below(rng, r->groups) : BERTH_NONE;
+  op.group = r->groups > 0 && berth_rng_below(rng, 5) > 0 ? 3 * berth_rng_below(rng, r->groups)
+                                                          : BERTH_NONE;
   if (r->twins && id % 2 == 1 && berth_rng_below(rng, 2)) op.twin = id - 1;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
 }
 
 /* Edges lead from lower to higher `rank`, so ids are in no order. */
-static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, const recipe *r, const int32_t *by_rank) {
+static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, const recipe *r,
+                                      const int32_t *by_rank) {
   for (int32_t k = 0; k < r->ops; k++) {
     int32_t n = berth_rng_below(rng, 3);
     for (int32_t t = 0; t < n; t++) {
       int32_t id;
-      berth_tensor x = { .producer = by_rank[k], .bytes = berth_rng_below(rng, 6), .resident_bytes = berth_rng_below(rng, 6) };
+      berth_tensor x = { .producer = by_rank[k],
+                         .bytes = berth_rng_below(rng, 6),
+                         .resident_bytes = berth_rng_below(rng, 6) };
       CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, &id), BERTH_OK);
       int32_t most = k + 1 + r->reach < r->ops ? k + 1 + r->reach : r->ops;
       for (int32_t j = k + 1; j < most; j++) {
-        if (berth_rng_uniform(rng) < r->density) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, by_rank[j]), BERTH_OK);
+        if (berth_rng_uniform(rng) < r->density)
+          CHECK_STATUS(berth_graph_builder_add_consumer(b, id, by_rank[j]), BERTH_OK);
       }
     }
   }
 }
 
-static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng, const recipe *r, const int32_t *by_rank) {
+static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng, const recipe *r,
+                                         const int32_t *by_rank) {
   int32_t cut = 1 + berth_rng_below(rng, r->ops - 1), members[4], consumers[3], n = 0, m = 0;
-  berth_collective c = { .kind = BERTH_ALLREDUCE, .bytes = 4, .count = 1, .members = members, .consumers = consumers };
+  berth_collective c = {
+    .kind = BERTH_ALLREDUCE, .bytes = 4, .count = 1, .members = members, .consumers = consumers
+  };
   for (int32_t j = 0; j < cut && n < 4; j++) {
     if (berth_rng_below(rng, 3) == 0) members[n++] = by_rank[j];
   }
@@ -80,14 +91,15 @@ static inline berth_graph *random_transformable(berth_ctx *ctx, berth_rng *rng, 
   }
   berth_rng_shuffle(rng, by_rank, r->ops);
   add_random_tensors(b, rng, r, by_rank);
-  for (int32_t k = 0; k < r->collectives && r->ops > 2; k++) add_random_collective(b, rng, r, by_rank);
+  for (int32_t k = 0; k < r->collectives && r->ops > 2; k++)
+    add_random_collective(b, rng, r, by_rank);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   free(by_rank);
   return g;
 }
 
-/* ---- a graph as a matrix of bytes, collectives as nodes behind the ops ----------------------- */
+/* ---- a graph as a matrix of bytes, collectives as nodes behind the ops ---- */
 
 typedef struct matrix {
   int32_t n, ops;
@@ -95,7 +107,9 @@ typedef struct matrix {
   uint8_t *path; /* [n * n] of one edge or more */
 } matrix;
 
-static inline uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) { return of + (size_t)a * (size_t)m->n + b; }
+static inline uint8_t *cell(const matrix *m, uint8_t *of, int32_t a, int32_t b) {
+  return of + (size_t)a * (size_t)m->n + b;
+}
 
 static inline void fill_edges(const berth_graph *g, matrix *m) {
   const int32_t *to;
@@ -148,7 +162,7 @@ static inline int is_cyclic(const matrix *m) {
   return 0;
 }
 
-/* ---- what a contraction must keep -------------------------------------------------------------- */
+/* ---- what a contraction must keep ---- */
 
 /* Bytes moved: each tensor once to each other device that reads it. */
 static inline double cut_bytes(const berth_graph *g, const int32_t *device, int32_t devices) {
@@ -170,7 +184,8 @@ static inline double cut_bytes(const berth_graph *g, const int32_t *device, int3
   return sum;
 }
 
-static inline void check_cuts(const berth_graph *g, const berth_graph *f, const int32_t *map, berth_rng *rng) {
+static inline void check_cuts(const berth_graph *g, const berth_graph *f, const int32_t *map,
+                              berth_rng *rng) {
   int32_t n = berth_graph_ops(f), *new_device = must_have((size_t)n, sizeof *new_device);
   int32_t *old_device = must_have((size_t)berth_graph_ops(g), sizeof *old_device);
   for (int32_t v = 0; v < n; v++) new_device[v] = berth_rng_below(rng, 3);

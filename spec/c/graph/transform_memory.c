@@ -1,4 +1,5 @@
-/* What fusion does to memory, as the simulator counts it: the same under TOTAL, never less otherwise. */
+/* What fusion does to memory, as the simulator counts it: the same under TOTAL, never less
+ * otherwise. */
 #include "transform_help.h"
 #include <berth/berth.h>
 
@@ -14,8 +15,8 @@ static berth_topology *mesh(int32_t n) {
   return t;
 }
 
-static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *device, berth_memory_policy memory,
-                              const int32_t *sequence) {
+static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *device,
+                              berth_memory_policy memory, const int32_t *sequence) {
   berth_sim_options o = berth_sim_default(g);
   berth_cost *cost = NULL;
   berth_result *r = NULL;
@@ -31,7 +32,11 @@ static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *
 
 /* Ops that take no time count their workspaces together: none here. */
 static berth_graph *timed(berth_rng *rng, int twins) {
-  recipe r = { .ops = 2 + berth_rng_below(rng, twins ? 14 : 28), .groups = 0, .types = 1, .density = 0.25, .reach = 8 };
+  recipe r = { .ops = 2 + berth_rng_below(rng, twins ? 14 : 28),
+               .groups = 0,
+               .types = 1,
+               .density = 0.25,
+               .reach = 8 };
   berth_graph *g = random_transformable(ctx, rng, &r), *scaled = NULL, *m = NULL;
   berth_graph_builder *b;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
@@ -60,7 +65,8 @@ static berth_graph *timed(berth_rng *rng, int twins) {
   return m;
 }
 
-static berth_graph *fused(berth_rng *rng, const berth_graph *g, berth_fuse_inner inner, int32_t *map) {
+static berth_graph *fused(berth_rng *rng, const berth_graph *g, berth_fuse_inner inner,
+                          int32_t *map) {
   berth_fuse_options o = berth_fuse_default();
   berth_graph *f = NULL;
   o.scope = BERTH_FUSE_ALL;
@@ -73,7 +79,8 @@ static berth_graph *fused(berth_rng *rng, const berth_graph *g, berth_fuse_inner
 static void total_is_the_same(void) {
   int32_t less = 0;
   berth_topology *t = mesh(DEVICES);
-  TEST("policy TOTAL counts the same before and after, on every device; without inner tensors it counts less");
+  TEST("policy TOTAL counts the same before and after, on every device; without inner tensors it "
+       "counts less");
   berth_rng rng;
   berth_rng_init(&rng, 11, 0);
   int32_t map[MOST], here[MOST], there[MOST];
@@ -85,9 +92,11 @@ static void total_is_the_same(void) {
     for (int32_t v = 0; v < berth_graph_ops(g); v++) here[v] = there[map[v]];
     berth_result *a = simulate(g, t, here, BERTH_MEMORY_TOTAL, NULL);
     berth_result *b = simulate(f, t, there, BERTH_MEMORY_TOTAL, NULL);
-    for (int32_t d = 0; d < DEVICES; d++) { /* workspaces meet what is held at another time: in the end only what is held counts */
+    for (int32_t d = 0; d < DEVICES; d++) { /* workspaces meet what is held at another time: in the
+                                               end only what is held counts */
       const double *times, *old, *new;
-      int32_t n = berth_result_memory(a, d, &times, &old), m = berth_result_memory(b, d, &times, &new);
+      int32_t n = berth_result_memory(a, d, &times, &old),
+              m = berth_result_memory(b, d, &times, &new);
       if (!CHECK(n > 0 && m > 0)) continue;
       double before = old[n - 1];
       double after = new[m - 1];
@@ -105,7 +114,8 @@ static void total_is_the_same(void) {
 }
 
 /* The ops of each fused op in a row, in topological order. */
-static void expand(const berth_graph *g, const berth_graph *f, const int32_t *map, int32_t *sequence) {
+static void expand(const berth_graph *g, const berth_graph *f, const int32_t *map,
+                   int32_t *sequence) {
   int32_t order[MOST], n = 0;
   CHECK_STATUS(berth_topo_order(f, order), BERTH_OK);
   int32_t old[MOST];
@@ -118,10 +128,12 @@ static void expand(const berth_graph *g, const berth_graph *f, const int32_t *ma
 }
 
 static void never_less_on_one_device(void) {
-  static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING, BERTH_MEMORY_TOTAL };
+  static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING,
+                                                  BERTH_MEMORY_TOTAL };
   int32_t zero[MOST] = { 0 };
   berth_topology *t = mesh(1);
-  TEST("on one device, ops of a fused op in a row: never less than the ops by themselves, at no instant");
+  TEST("on one device, ops of a fused op in a row: never less than the ops by themselves, at no "
+       "instant");
   berth_rng rng;
   berth_rng_init(&rng, 12, 0);
   int32_t map[MOST], sequence[MOST], order[MOST];
@@ -130,11 +142,13 @@ static void never_less_on_one_device(void) {
     expand(g, f, map, sequence);
     CHECK_STATUS(berth_topo_order(f, order), BERTH_OK);
     for (int32_t p = 0; p < 3; p++) {
-      berth_result *a = simulate(g, t, zero, policies[p], sequence), *b = simulate(f, t, zero, policies[p], order);
+      berth_result *a = simulate(g, t, zero, policies[p], sequence),
+                   *b = simulate(f, t, zero, policies[p], order);
       const double *ta, *tb, *ya, *yb;
       int32_t na = berth_result_memory(a, 0, &ta, &ya), nb = berth_result_memory(b, 0, &tb, &yb);
       CHECK_NEAR(berth_result_makespan(a), berth_result_makespan(b), 1e-9);
-      for (int32_t v = 0, i = 0; v < na; v++) { /* level of b from the latest change not after that of a */
+      for (int32_t v = 0, i = 0; v < na; v++) { /* level of b from the latest change not after that
+                                                   of a */
         while (i + 1 < nb && tb[i + 1] <= ta[v] + 1e-9) i++;
         CHECK(ya[v] <= yb[i] + 1e-9 || ta[v] >= berth_result_makespan(a) - 1e-9);
       }

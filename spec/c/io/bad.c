@@ -1,4 +1,5 @@
-/* Broken files: each is refused with one exact message, kept in spec/bad/expected.tsv (file, format or -, status, message). */
+/* Broken files: each is refused with one exact message, kept in spec/bad/expected.tsv (file, format
+ * or -, status, message). */
 #include "check.h"
 
 #include <berth/berth.h>
@@ -13,7 +14,8 @@ static char *cut(char *s) {
   return tab + 1;
 }
 
-static void check_file(const char *file, const char *format, const char *status, const char *message) {
+static void check_file(const char *file, const char *format, const char *status,
+                       const char *message) {
   berth_load_options opts = berth_load_default();
   berth_bundle b = { 0 };
   char path[4096];

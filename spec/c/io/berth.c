@@ -22,10 +22,12 @@ static void check_same_op(const berth_graph *a, const berth_graph *b, int32_t v)
   CHECK_TEXT(y.kind ? y.kind : "", x.kind ? x.kind : "");
   CHECK(!x.seconds == !y.seconds);
   if (x.seconds && y.seconds) CHECK(x.seconds[0] == y.seconds[0] && x.seconds[1] == y.seconds[1]);
-  CHECK(x.flop == y.flop && x.bytes == y.bytes && x.param_bytes == y.param_bytes && x.workspace_bytes == y.workspace_bytes);
+  CHECK(x.flop == y.flop && x.bytes == y.bytes && x.param_bytes == y.param_bytes
+        && x.workspace_bytes == y.workspace_bytes);
   CHECK(x.group == y.group && x.twin == y.twin && x.pin == y.pin && x.flags == y.flags);
   const int32_t *in_b;
-  CHECK(berth_graph_inputs(b, v, &in_b) == n && (n == 0 || memcmp(in_a, in_b, (size_t)n * sizeof *in_a) == 0));
+  CHECK(berth_graph_inputs(b, v, &in_b) == n
+        && (n == 0 || memcmp(in_a, in_b, (size_t)n * sizeof *in_a) == 0));
 }
 
 static void check_same_tensor(const berth_graph *a, const berth_graph *b, int32_t t) {
@@ -35,9 +37,11 @@ static void check_same_tensor(const berth_graph *a, const berth_graph *b, int32_
   CHECK_STATUS(berth_graph_tensor(a, t, &x), BERTH_OK);
   berth_tensor y;
   CHECK_STATUS(berth_graph_tensor(b, t, &y), BERTH_OK);
-  CHECK(x.producer == y.producer && x.bytes == y.bytes && x.resident_bytes == y.resident_bytes && x.flags == y.flags);
+  CHECK(x.producer == y.producer && x.bytes == y.bytes && x.resident_bytes == y.resident_bytes
+        && x.flags == y.flags);
   const int32_t *ops_b;
-  CHECK(berth_graph_consumers(b, t, &ops_b) == n && (n == 0 || memcmp(ops_a, ops_b, (size_t)n * sizeof *ops_a) == 0));
+  CHECK(berth_graph_consumers(b, t, &ops_b) == n
+        && (n == 0 || memcmp(ops_a, ops_b, (size_t)n * sizeof *ops_a) == 0));
 }
 
 static void check_same_collective(const berth_graph *a, const berth_graph *b, int32_t k) {
@@ -45,17 +49,21 @@ static void check_same_collective(const berth_graph *a, const berth_graph *b, in
   CHECK_STATUS(berth_graph_collective(a, k, &x), BERTH_OK);
   berth_collective y;
   CHECK_STATUS(berth_graph_collective(b, k, &y), BERTH_OK);
-  CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members &&
-        x.n_consumers == y.n_consumers);
+  CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members
+        && x.n_consumers == y.n_consumers);
   CHECK(memcmp(x.members, y.members, (size_t)x.n_members * sizeof *x.members) == 0);
-  CHECK(x.n_consumers == 0 || memcmp(x.consumers, y.consumers, (size_t)x.n_consumers * sizeof *x.consumers) == 0);
+  CHECK(x.n_consumers == 0
+        || memcmp(x.consumers, y.consumers, (size_t)x.n_consumers * sizeof *x.consumers) == 0);
 }
 
 static void check_same_graph(const berth_graph *a, const berth_graph *b) {
   CHECK_TEXT(berth_graph_name(b), berth_graph_name(a));
-  CHECK(berth_graph_ops(a) == berth_graph_ops(b) && berth_graph_tensors(a) == berth_graph_tensors(b));
-  CHECK(berth_graph_types(a) == berth_graph_types(b) && berth_graph_collectives(a) == berth_graph_collectives(b));
-  for (int32_t k = 0; k < berth_graph_types(a); k++) CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
+  CHECK(berth_graph_ops(a) == berth_graph_ops(b)
+        && berth_graph_tensors(a) == berth_graph_tensors(b));
+  CHECK(berth_graph_types(a) == berth_graph_types(b)
+        && berth_graph_collectives(a) == berth_graph_collectives(b));
+  for (int32_t k = 0; k < berth_graph_types(a); k++)
+    CHECK_TEXT(berth_graph_type(b, k), berth_graph_type(a, k));
   for (int32_t k = 0; k < berth_graph_ops(a); k++) check_same_op(a, b, k);
   for (int32_t k = 0; k < berth_graph_tensors(a); k++) check_same_tensor(a, b, k);
   for (int32_t k = 0; k < berth_graph_collectives(a); k++) check_same_collective(a, b, k);
@@ -101,8 +109,8 @@ static void topology_round_trip(void) {
     CHECK_STATUS(berth_topology_link(b.topology, 1, &from, &to, &l), BERTH_OK);
     CHECK(from == 1 && to == 0 && l.bandwidth == 25e9 / 3 && l.latency == 5e-6);
     CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
-    CHECK(d.speed == 1.0 / 3 && d.flops == 15.7e12 && d.memory == 16e9 && d.memory_bandwidth == 900e9 && d.overhead == 5e-6 &&
-          d.machine == 3);
+    CHECK(d.speed == 1.0 / 3 && d.flops == 15.7e12 && d.memory == 16e9
+          && d.memory_bandwidth == 900e9 && d.overhead == 5e-6 && d.machine == 3);
     CHECK(berth_topology_route(b.topology, 0, 1, &links) == 2 && links[0] == 0 && links[1] == 2);
     CHECK(berth_topology_route(b.topology, 1, 0, &links) == 1 && links[0] == 5);
     CHECK_STATUS(berth_write_topology(b.topology, &again), BERTH_OK);
@@ -151,14 +159,17 @@ static void placement_round_trip(void) {
 static void plan_round_trip(void) {
   berth_bundle b = { 0 };
   berth_text text = { 0 };
-  if (parse("{\"berth\": 1, \"placement\": {\"placer\": \"m-etf\", \"estimate_seconds\": 0.30000000000000004, \"device\": [1, 0],"
-            "\"sequence\": [1, 0], \"start_seconds\": [0, \"5 us\"], \"finish_seconds\": [1e-7, \"inf\"]}}", &b)) {
+  if (parse("{\"berth\": 1, \"placement\": {\"placer\": \"m-etf\", \"estimate_seconds\": "
+            "0.30000000000000004, \"device\": [1, 0],\"sequence\": [1, 0], \"start_seconds\": [0, "
+            "\"5 us\"], \"finish_seconds\": [1e-7, \"inf\"]}}",
+            &b)) {
     CHECK_TEXT(berth_placement_placer(b.placement), "m-etf");
     CHECK(berth_placement_estimate(b.placement) == 0.1 + 0.2);
     CHECK_NEAR(berth_placement_start(b.placement)[1], 5e-6, 1e-20);
     CHECK(isinf(berth_placement_finish(b.placement)[1]));
     CHECK_STATUS(berth_write_placement(b.placement, NULL, NULL, &text), BERTH_OK);
-    CHECK(strstr(text.data, "\"estimate_seconds\": 0.30000000000000004") && strstr(text.data, "\"inf\""));
+    CHECK(strstr(text.data, "\"estimate_seconds\": 0.30000000000000004")
+          && strstr(text.data, "\"inf\""));
   }
   berth_text_release(&text);
   berth_bundle_release(&b);
@@ -168,17 +179,20 @@ static void by_hand(void) {
   berth_bundle b;
   if (!parse("{\"berth\": 1,\n"
              "\"graph\": {\"types\": [\"cpu\", \"gpu\"], \"ops\": [\n"
-             "  {\"name\": \"a\", \"seconds\": [\"2 ms\", \"unsupported\"], \"twin\": \"b\", \"pin\": \"gpu1\"},\n"
+             "  {\"name\": \"a\", \"seconds\": [\"2 ms\", \"unsupported\"], \"twin\": \"b\", "
+             "\"pin\": \"gpu1\"},\n"
              "  {\"name\": \"b\", \"seconds\": [null, 1e-3], \"param_bytes\": \"16 MiB\"},\n"
              "  {\"flop\": \"2 GFLOP\", \"bytes\": \"8 kB\"}],\n"
              "  \"tensors\": [{\"from\": \"a\", \"to\": [2, \"b\"], \"bytes\": \"1 Gbit\"}],\n"
-             "  \"collectives\": [{\"kind\": \"allreduce\", \"bytes\": 5, \"members\": [\"a\", 1]}]},\n"
-             "\"topology\": {\"devices\": [{\"memory_bytes\": \"inf\"}, {\"name\": \"gpu1\", \"flop_per_second\": \"312 "
-             "TFLOP/s\"}],\n"
+             "  \"collectives\": [{\"kind\": \"allreduce\", \"bytes\": 5, \"members\": [\"a\", "
+             "1]}]},\n"
+             "\"topology\": {\"devices\": [{\"memory_bytes\": \"inf\"}, {\"name\": \"gpu1\", "
+             "\"flop_per_second\": \"312 TFLOP/s\"}],\n"
              "  \"switches\": [{\"name\": \"tor\"}, {}],\n"
-             "  \"links\": [{\"from\": 0, \"to\": \"tor\", \"bytes_per_second\": \"25 GB/s\", \"duplex\": true},\n"
-             "    {\"from\": \"tor\", \"to\": \"gpu1\", \"bytes_per_second\": \"25 Gbit/s\", \"latency_seconds\": \"5 us\", "
-             "\"duplex\": true}]},\n"
+             "  \"links\": [{\"from\": 0, \"to\": \"tor\", \"bytes_per_second\": \"25 GB/s\", "
+             "\"duplex\": true},\n"
+             "    {\"from\": \"tor\", \"to\": \"gpu1\", \"bytes_per_second\": \"25 Gbit/s\", "
+             "\"latency_seconds\": \"5 us\", \"duplex\": true}]},\n"
              "\"placement\": {\"device\": [\"gpu1\", 1, 0], \"sequence\": [\"a\", \"b\", 2]}}",
              &b)) {
     return;
@@ -239,7 +253,10 @@ static void numbers(void) {
 static void short_numbers(void) {
   berth_bundle b;
   berth_text text = { 0 };
-  if (!parse("{\"berth\": 1, \"graph\": {\"ops\": [{\"seconds\": 0.1, \"flop\": 3000000000, \"bytes\": 1e22}]}}", &b)) return;
+  if (!parse("{\"berth\": 1, \"graph\": {\"ops\": [{\"seconds\": 0.1, \"flop\": 3000000000, "
+             "\"bytes\": 1e22}]}}",
+             &b))
+    return;
   CHECK_STATUS(berth_write_graph(b.graph, "berth", &text), BERTH_OK);
   CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,") &&
         strstr(text.data, "\"bytes\": 1e+22}"));
@@ -255,7 +272,9 @@ static void errors(void) {
   berth_placement *p = NULL;
   CHECK_STATUS(full_graph(ctx, &g), BERTH_OK);
   CHECK_STATUS(berth_write_graph(g, "pipedream", &text), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "cannot write a graph as \"pipedream\": must be one of \"berth\", \"graphml\", \"dot\"");
+  CHECK_TEXT(
+      berth_errmsg(ctx),
+      "cannot write a graph as \"pipedream\": must be one of \"berth\", \"graphml\", \"dot\"");
   CHECK_STATUS(berth_write_graph(g, NULL, &text), BERTH_EINVAL);
   CHECK_STATUS(berth_write_placed(g, "dot", bad, &text), BERTH_EINVAL);
   CHECK_STATUS(berth_placement_new(ctx, 1, one, NULL, NULL, NAN, &p), BERTH_OK);

@@ -27,21 +27,22 @@ static berth_tensor tensor_at(const berth_graph *g, int32_t id) {
 
 static int consumers_are(const berth_graph *g, int32_t tensor, int32_t n, const int32_t *want) {
   const int32_t *ops;
-  return berth_graph_consumers(g, tensor, &ops) == n && memcmp(ops, want, (size_t)n * sizeof *want) == 0;
+  return berth_graph_consumers(g, tensor, &ops) == n
+         && memcmp(ops, want, (size_t)n * sizeof *want) == 0;
 }
 
-/* Nodes out of order, ids far apart, one source with two costs, a class of a forward and a backward node, one unsupported. */
+/* Nodes out of order, ids far apart, one source with two costs, a class of a forward and a backward
+ * node, one unsupported. */
 static const char DNN[] =
     "{\"maxFPGAs\": 2, \"maxCPUs\": 3, \"maxSizePerFPGA\": 1000.0, \"nodes\": [\n"
-    "{\"id\": 70, \"name\": \"b\", \"supportedOnFpga\": 1, \"cpuLatency\": 20, \"fpgaLatency\": 2, \"size\": 5, \"colorClass\": "
-    "9},\n"
-    "{\"id\": -4, \"name\": \"a\", \"supportedOnFpga\": true, \"cpuLatency\": 10, \"fpgaLatency\": 1, \"size\": 7, "
-    "\"colorClass\": null},\n"
-    "{\"id\": 8, \"name\": \"b2\", \"supportedOnFpga\": 0, \"cpuLatency\": 30, \"fpgaLatency\": 3, \"size\": 0, \"colorClass\": "
-    "9,"
-    " \"isBackwardNode\": true}],\n"
-    "\"edges\": [{\"sourceId\": -4, \"destId\": 70, \"cost\": 0.5}, {\"sourceId\": -4, \"destId\": 8, \"cost\": 0.25},"
-    " {\"sourceId\": 70, \"destId\": 8, \"cost\": 1}]}";
+    "{\"id\": 70, \"name\": \"b\", \"supportedOnFpga\": 1, \"cpuLatency\": 20, \"fpgaLatency\": "
+    "2, \"size\": 5, \"colorClass\": 9},\n"
+    "{\"id\": -4, \"name\": \"a\", \"supportedOnFpga\": true, \"cpuLatency\": 10, "
+    "\"fpgaLatency\": 1, \"size\": 7, \"colorClass\": null},\n"
+    "{\"id\": 8, \"name\": \"b2\", \"supportedOnFpga\": 0, \"cpuLatency\": 30, \"fpgaLatency\": "
+    "3, \"size\": 0, \"colorClass\": 9, \"isBackwardNode\": true}],\n"
+    "\"edges\": [{\"sourceId\": -4, \"destId\": 70, \"cost\": 0.5}, {\"sourceId\": -4, "
+    "\"destId\": 8, \"cost\": 0.25}, {\"sourceId\": 70, \"destId\": 8, \"cost\": 1}]}";
 
 static void dnn(void) {
   berth_load_options opts = berth_load_default();
@@ -54,11 +55,13 @@ static void dnn(void) {
   CHECK_NEAR(op_at(b.graph, 0).seconds[0], 2e-3, 0);
   CHECK(op_at(b.graph, 2).seconds[0] == BERTH_UNSUPPORTED);
   CHECK_NEAR(op_at(b.graph, 1).param_bytes, 7, 0);
-  CHECK(op_at(b.graph, 0).group == 0 && op_at(b.graph, 1).group == BERTH_NONE && op_at(b.graph, 2).group == 0);
+  CHECK(op_at(b.graph, 0).group == 0 && op_at(b.graph, 1).group == BERTH_NONE
+        && op_at(b.graph, 2).group == 0);
   CHECK(op_at(b.graph, 0).twin == 2 && op_at(b.graph, 2).twin == 0);
   CHECK(op_at(b.graph, 2).flags == BERTH_OP_BACKWARD && op_at(b.graph, 0).flags == 0);
   /* tensors by producer: of op 0 (id 70), then op 1 (id -4) with one per cost */
-  CHECK(tensor_at(b.graph, 0).producer == 0 && tensor_at(b.graph, 1).producer == 1 && tensor_at(b.graph, 2).producer == 1);
+  CHECK(tensor_at(b.graph, 0).producer == 0 && tensor_at(b.graph, 1).producer == 1
+        && tensor_at(b.graph, 2).producer == 1);
   CHECK_NEAR(tensor_at(b.graph, 1).bytes, 0.5e-3 * 16e9, 1e-6);
   CHECK_NEAR(tensor_at(b.graph, 2).bytes, 0.25e-3 * 16e9, 1e-6);
   CHECK_NEAR(tensor_at(b.graph, 1).resident_bytes, 0, 0);
@@ -87,10 +90,10 @@ static void dnn(void) {
 
 /* Two forward nodes in reverse order, the last line without an end. */
 static const char PIPEDREAM[] =
-    "node2 -- Linear(in=4, out=(2, 3)) -- forward_compute_time=3.000, backward_compute_time=5.000, activation_size=64.0, "
-    "parameter_size=100.000\n"
-    "node1 -- Input0 -- forward_compute_time=1.000, backward_compute_time=0.500, activation_size=[8.0; 4.0; 4.0], "
-    "parameter_size=0.000 -- stage_id=0\n"
+    "node2 -- Linear(in=4, out=(2, 3)) -- forward_compute_time=3.000, "
+    "backward_compute_time=5.000, activation_size=64.0, parameter_size=100.000\n"
+    "node1 -- Input0 -- forward_compute_time=1.000, backward_compute_time=0.500, "
+    "activation_size=[8.0; 4.0; 4.0], parameter_size=0.000 -- stage_id=0\n"
     "\tnode1 -- node2";
 
 static void pipedream(void) {
@@ -98,7 +101,8 @@ static void pipedream(void) {
   const int32_t second[] = { 1 }, join[] = { 2 }, back[] = { 3 };
   berth_bundle b;
   if (!parse(PIPEDREAM, NULL, &b)) return;
-  CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 4); /* node2's twin reads the output of node1, too */
+  /* node2's twin reads the output of node1, too */
+  CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 4);
   CHECK_NEAR(op_at(b.graph, 2).param_bytes, 0, 0);
   berth_bundle_release(&b);
   opts.mirror = BERTH_MIRROR_PACML;
@@ -112,9 +116,11 @@ static void pipedream(void) {
   CHECK_NEAR(op_at(b.graph, 2).seconds[0], 5e-3, 1e-18);
   CHECK_NEAR(op_at(b.graph, 3).seconds[0], 0.5e-3, 1e-18);
   CHECK_NEAR(op_at(b.graph, 2).param_bytes, 100, 0);
-  CHECK(op_at(b.graph, 2).twin == 1 && op_at(b.graph, 3).twin == 0 && op_at(b.graph, 3).flags & BERTH_OP_BACKWARD);
+  CHECK(op_at(b.graph, 2).twin == 1 && op_at(b.graph, 3).twin == 0
+        && op_at(b.graph, 3).flags & BERTH_OP_BACKWARD);
   CHECK_NEAR(tensor_at(b.graph, 0).bytes, 16, 0);
-  CHECK(consumers_are(b.graph, 0, 1, second) && consumers_are(b.graph, 1, 1, join) && consumers_are(b.graph, 2, 1, back));
+  CHECK(consumers_are(b.graph, 0, 1, second) && consumers_are(b.graph, 1, 1, join)
+        && consumers_are(b.graph, 2, 1, back));
   CHECK_NEAR(tensor_at(b.graph, 1).bytes, 64, 0);
   berth_bundle_release(&b);
   opts.forward_only = 1;
@@ -126,7 +132,9 @@ static void pipedream(void) {
 static void doppler(void) {
   const int32_t both[] = { 2, 1 };
   berth_bundle b;
-  if (!parse("5\n0, 4, \n0, 0, 1,\n2, 1, 2,\n10,40,fill\n20,80,einsummable\n30,120,formation", NULL, &b)) return;
+  if (!parse("5\n0, 4, \n0, 0, 1,\n2, 1, 2,\n10,40,fill\n20,80,einsummable\n30,120,formation", NULL,
+             &b))
+    return;
   CHECK_TEXT(b.format, "doppler");
   CHECK(!b.topology && berth_graph_ops(b.graph) == 3 && berth_graph_tensors(b.graph) == 2);
   CHECK_TEXT(op_at(b.graph, 1).kind, "einsummable");
@@ -143,7 +151,9 @@ static void doppler(void) {
 static void stg(void) {
   const int32_t both[] = { 1, 2 };
   berth_bundle b;
-  if (!parse("  2\n  0   0   0\n  1  5  1  0\n  2  7  1  0\n  3  0  2  1  2\n# Critical path 7\n", NULL, &b)) return;
+  if (!parse("  2\n  0   0   0\n  1  5  1  0\n  2  7  1  0\n  3  0  2  1  2\n# Critical path 7\n",
+             NULL, &b))
+    return;
   CHECK_TEXT(b.format, "stg");
   CHECK(berth_graph_ops(b.graph) == 4 && berth_graph_edges(b.graph) == 4 && !b.topology);
   CHECK_NEAR(op_at(b.graph, 0).seconds[0], 0, 0);
@@ -155,10 +165,11 @@ static void stg(void) {
 
 static void saga(void) {
   berth_bundle b;
-  if (!parse("{\"name\": \"x\", \"tasks\": [{\"id\": \"t1\", \"cost\": 4}, {\"id\": \"t2\", \"cost\": 6}],"
-             "\"edges\": [{\"src\": \"t1\", \"dst\": \"t2\", \"size\": 10}],"
-             "\"nodes\": [{\"id\": \"p1\", \"speed\": 2}, {\"id\": \"p2\", \"speed\": 0.5}, {\"id\": \"p3\"}],"
-             "\"links\": [{\"a\": \"p2\", \"b\": \"p1\", \"bandwidth\": 5}]}", NULL, &b)) {
+  if (!parse("{\"name\": \"x\", \"tasks\": [{\"id\": \"t1\", \"cost\": 4}, {\"id\": \"t2\", "
+             "\"cost\": 6}],\"edges\": [{\"src\": \"t1\", \"dst\": \"t2\", \"size\": "
+             "10}],\"nodes\": [{\"id\": \"p1\", \"speed\": 2}, {\"id\": \"p2\", \"speed\": 0.5}, "
+             "{\"id\": \"p3\"}],\"links\": [{\"a\": \"p2\", \"b\": \"p1\", \"bandwidth\": 5}]}",
+             NULL, &b)) {
     return;
   }
   CHECK_TEXT(b.format, "saga");
@@ -173,8 +184,9 @@ static void saga(void) {
   CHECK_NEAR(link.bandwidth, 5, 0);
   CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_EUNREACHABLE);
   berth_bundle_release(&b);
-  if (!parse("{\"tasks\": [{\"id\": 1, \"exec\": [4, 5]}, {\"id\": 2, \"exec\": [6, 7]}], \"edges\": [],"
-             "\"nodes\": [{\"id\": \"p1\"}, {\"id\": \"p2\"}], \"links\": []}", NULL, &b)) {
+  if (!parse("{\"tasks\": [{\"id\": 1, \"exec\": [4, 5]}, {\"id\": 2, \"exec\": [6, 7]}], "
+             "\"edges\": [],\"nodes\": [{\"id\": \"p1\"}, {\"id\": \"p2\"}], \"links\": []}",
+             NULL, &b)) {
     return;
   }
   CHECK(berth_graph_types(b.graph) == 2);
@@ -187,8 +199,9 @@ static void saga(void) {
 
 static void wfcommons(void) {
   berth_bundle b;
-  if (!parse("{\"tasks\": [{\"id\": 0, \"name\": \"split\", \"cost\": 1.5}, {\"id\": 1, \"cost\": 2}],"
-             "\"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 9e9}]}", NULL, &b)) {
+  if (!parse("{\"tasks\": [{\"id\": 0, \"name\": \"split\", \"cost\": 1.5}, {\"id\": 1, \"cost\": "
+             "2}],\"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 9e9}]}",
+             NULL, &b)) {
     return;
   }
   CHECK_TEXT(b.format, "wfcommons");
@@ -200,20 +213,23 @@ static void wfcommons(void) {
 }
 
 static const char WFFORMAT[] =
-    "{\"name\": \"w\", \"schemaVersion\": \"1.5\", \"workflow\": {\"specification\": {\"tasks\": ["
-    "{\"id\": \"cut\", \"children\": [\"a\", \"b\"], \"outputFiles\": [\"x\", \"y\", \"x\"]},"
-    "{\"id\": \"a\", \"name\": \"warp\", \"parents\": [\"cut\"], \"inputFiles\": [\"x\", \"x\"], \"outputFiles\": [\"z\"]},"
-    "{\"id\": \"b\", \"name\": \"warp\", \"inputFiles\": [\"y\", \"x\", \"raw\"]},"
-    "{\"id\": \"end\", \"inputFiles\": [\"z\", \"y\"], \"outputFiles\": [\"z\"]}],"
-    "\"files\": [{\"id\": \"x\", \"sizeInBytes\": 400}, {\"id\": \"y\", \"sizeInBytes\": 600},"
-    "{\"id\": \"raw\", \"sizeInBytes\": 9}, {\"id\": \"z\", \"sizeInBytes\": 40}]},"
-    "\"execution\": {\"tasks\": [{\"id\": \"end\", \"runtimeInSeconds\": 4, \"machines\": [\"slow\"]},"
-    "{\"id\": \"cut\", \"runtimeInSeconds\": 2.5, \"memoryInBytes\": 5000, \"machines\": [\"fast\", \"slow\"]},"
-    "{\"id\": \"a\", \"runtimeInSeconds\": 3}, {\"id\": \"b\", \"runtimeInSeconds\": 1, \"machine\": \"fast\"}],"
-    "\"machines\": [{\"nodeName\": \"slow\", \"memoryInBytes\": 64000, \"cpu\": {\"coreCount\": 4, \"speedInMHz\": 2000}},"
-    "{\"nodeName\": \"fast\", \"cpu\": {\"speedInMHz\": 3000}}, {\"nodeName\": \"untold\"}]}}}";
+    "{\"name\": \"w\", \"schemaVersion\": \"1.5\", \"workflow\": {\"specification\": {\"tasks\": "
+    "[{\"id\": \"cut\", \"children\": [\"a\", \"b\"], \"outputFiles\": [\"x\", \"y\", "
+    "\"x\"]},{\"id\": \"a\", \"name\": \"warp\", \"parents\": [\"cut\"], \"inputFiles\": [\"x\", "
+    "\"x\"], \"outputFiles\": [\"z\"]},{\"id\": \"b\", \"name\": \"warp\", \"inputFiles\": "
+    "[\"y\", \"x\", \"raw\"]},{\"id\": \"end\", \"inputFiles\": [\"z\", \"y\"], \"outputFiles\": "
+    "[\"z\"]}],\"files\": [{\"id\": \"x\", \"sizeInBytes\": 400}, {\"id\": \"y\", "
+    "\"sizeInBytes\": 600},{\"id\": \"raw\", \"sizeInBytes\": 9}, {\"id\": \"z\", "
+    "\"sizeInBytes\": 40}]},\"execution\": {\"tasks\": [{\"id\": \"end\", \"runtimeInSeconds\": "
+    "4, \"machines\": [\"slow\"]},{\"id\": \"cut\", \"runtimeInSeconds\": 2.5, \"memoryInBytes\": "
+    "5000, \"machines\": [\"fast\", \"slow\"]},{\"id\": \"a\", \"runtimeInSeconds\": 3}, {\"id\": "
+    "\"b\", \"runtimeInSeconds\": 1, \"machine\": \"fast\"}],\"machines\": [{\"nodeName\": "
+    "\"slow\", \"memoryInBytes\": 64000, \"cpu\": {\"coreCount\": 4, \"speedInMHz\": "
+    "2000}},{\"nodeName\": \"fast\", \"cpu\": {\"speedInMHz\": 3000}}, {\"nodeName\": "
+    "\"untold\"}]}}}";
 
-/* Edges by source, then by consumer; the file read in vain and the one that its reader writes itself bring none. */
+/* Edges by source, then by consumer; the file read in vain and the one that its reader writes
+ * itself bring none. */
 static void wfformat(void) {
   static const double bytes[] = { 400, 1000, 600, 40 };
   static const int32_t from[] = { 0, 0, 0, 1 }, to[] = { 1, 2, 3, 3 };
@@ -224,7 +240,8 @@ static void wfformat(void) {
   CHECK_TEXT(b.format, "wfformat");
   CHECK_TEXT(berth_graph_name(b.graph), "w");
   CHECK_TEXT(op_at(b.graph, 1).name, "a");
-  CHECK_NEAR(op_at(b.graph, 0).seconds[0], 2.5 * 1.5, 0); /* where the clock is 1.5 times that of speed 1 */
+  CHECK_NEAR(op_at(b.graph, 0).seconds[0], 2.5 * 1.5, 0); /* where the clock is 1.5 times that of
+                                                             speed 1 */
   CHECK_NEAR(op_at(b.graph, 1).seconds[0], 3, 0);
   CHECK_NEAR(op_at(b.graph, 2).seconds[0], 1.5, 0);
   CHECK_NEAR(op_at(b.graph, 3).seconds[0], 4, 0);
@@ -250,20 +267,22 @@ static void wfformat(void) {
   berth_bundle_release(&b);
 }
 
-/* Up to 1.4: tasks refer to each other by name (or id), carry their files, and memory counts by the thousand in 1.3. */
+/* Up to 1.4: tasks refer to each other by name (or id), carry their files, and memory counts by the
+ * thousand in 1.3. */
 static void wfformat_old(void) {
   static const double bytes[] = { 7, 0, 1 };
   static const int32_t to[] = { 1, 3, 2 };
   berth_bundle b;
-  if (!parse("{\"schemaVersion\": \"1.3\", \"workflow\": {\"machines\": [{\"nodeName\": \"n\", \"memory\": 64,"
-             " \"cpu\": {\"speed\": 2}}],"
-             "\"tasks\": [{\"name\": \"split\", \"id\": \"ID1\", \"runtime\": 5, \"memory\": 3, \"machine\": \"n\","
-             "\"files\": [{\"link\": \"output\", \"path\": \"/tmp/\", \"name\": \"x\", \"size\": 7}]},"
-             "{\"name\": \"count\", \"runtimeInSeconds\": 2, \"parents\": [\"split\"],"
-             "\"files\": [{\"link\": \"input\", \"name\": \"/tmp/x\", \"size\": 8}, {\"link\": \"output\","
-             " \"name\": \"n\", \"sizeInBytes\": 1}]},"
-             "{\"name\": \"show\", \"runtime\": 1, \"files\": [{\"link\": \"input\", \"name\": \"n\", \"size\": 1}]},"
-             "{\"id\": \"end\", \"runtime\": 0, \"parents\": [\"ID1\"]}]}}", NULL, &b)) {
+  if (!parse("{\"schemaVersion\": \"1.3\", \"workflow\": {\"machines\": [{\"nodeName\": \"n\", "
+             "\"memory\": 64, \"cpu\": {\"speed\": 2}}],\"tasks\": [{\"name\": \"split\", \"id\": "
+             "\"ID1\", \"runtime\": 5, \"memory\": 3, \"machine\": \"n\",\"files\": [{\"link\": "
+             "\"output\", \"path\": \"/tmp/\", \"name\": \"x\", \"size\": 7}]},{\"name\": "
+             "\"count\", \"runtimeInSeconds\": 2, \"parents\": [\"split\"],\"files\": [{\"link\": "
+             "\"input\", \"name\": \"/tmp/x\", \"size\": 8}, {\"link\": \"output\", \"name\": "
+             "\"n\", \"sizeInBytes\": 1}]},{\"name\": \"show\", \"runtime\": 1, \"files\": "
+             "[{\"link\": \"input\", \"name\": \"n\", \"size\": 1}]},{\"id\": \"end\", "
+             "\"runtime\": 0, \"parents\": [\"ID1\"]}]}}",
+             NULL, &b)) {
     return;
   }
   CHECK_TEXT(op_at(b.graph, 0).name, "split");
@@ -278,8 +297,10 @@ static void wfformat_old(void) {
   CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
   CHECK(d.memory == 64000 && d.speed == 1 && berth_topology_nodes(b.topology) == 1);
   berth_bundle_release(&b);
-  if (!parse("{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\","
-             " \"runtimeInSeconds\": 1}]}}", NULL, &b)) return;
+  if (!parse("{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\", "
+             "\"runtimeInSeconds\": 1}]}}",
+             NULL, &b))
+    return;
   CHECK(!b.topology && berth_graph_ops(b.graph) == 1);
   berth_bundle_release(&b);
 }
@@ -305,14 +326,17 @@ static void graphml(void) {
   berth_bundle b;
   const int32_t both[] = { 2, 1 };
   if (!parse("<?xml version=\"1.0\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
-             "<key id=\"d0\" for=\"node\" attr.name=\"seconds\" attr.type=\"string\"/>"
-             "<key id=\"d1\" for=\"edge\" attr.name=\"bytes\" attr.type=\"double\"/>"
-             "<key id=\"d2\" for=\"edge\" attr.name=\"tensor\" attr.type=\"int\"/>"
-             "<key id=\"d3\" for=\"node\" attr.name=\"colour\" attr.type=\"string\"/>"
-             "<graph edgedefault=\"directed\"><!-- <node id=\"a\"/> -->\n"
-             "<node id=\"a\"><data key=\"d0\">5 ms</data><data key=\"d3\">red</data></node><node id=\"b&amp;c\"/><node id='d'/>\n"
-             "<edge source=\"a\" target=\"d\"><data key=\"d1\">8</data><data key=\"d2\">4</data></edge>\n"
-             "<edge source=\"a\" target=\"b&amp;c\"><data key=\"d1\">8</data><data key=\"d2\">4</data></edge>\n"
+             "<key id=\"d0\" for=\"node\" attr.name=\"seconds\" attr.type=\"string\"/><key "
+             "id=\"d1\" for=\"edge\" attr.name=\"bytes\" attr.type=\"double\"/><key id=\"d2\" "
+             "for=\"edge\" attr.name=\"tensor\" attr.type=\"int\"/><key id=\"d3\" for=\"node\" "
+             "attr.name=\"colour\" attr.type=\"string\"/><graph edgedefault=\"directed\"><!-- "
+             "<node id=\"a\"/> -->\n"
+             "<node id=\"a\"><data key=\"d0\">5 ms</data><data key=\"d3\">red</data></node><node "
+             "id=\"b&amp;c\"/><node id='d'/>\n"
+             "<edge source=\"a\" target=\"d\"><data key=\"d1\">8</data><data "
+             "key=\"d2\">4</data></edge>\n"
+             "<edge source=\"a\" target=\"b&amp;c\"><data key=\"d1\">8</data><data "
+             "key=\"d2\">4</data></edge>\n"
              "</graph></graphml>", NULL, &b)) {
     return;
   }
@@ -326,9 +350,11 @@ static void graphml(void) {
   berth_bundle_release(&b);
 }
 
-/* GraphML as other tools write it: keys, then what is within a directed graph, and the ops and tensors that follow. */
+/* GraphML as other tools write it: keys, then what is within a directed graph, and the ops and
+ * tensors that follow. */
 #define GRAPHML(keys, graph) \
-  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">" keys "<graph edgedefault=\"directed\">" graph "</graph></graphml>"
+  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">" keys "<graph " \
+  "edgedefault=\"directed\">" graph "</graph></graphml>"
 #define SECONDS "<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"double\"/>"
 #define BYTES "<key id=\"b\" for=\"edge\" attr.name=\"bytes\" attr.type=\"double\"/>"
 #define AB "<node id=\"a\"/><node id=\"b\"/>"
@@ -336,58 +362,83 @@ static void graphml(void) {
 static const struct Foreign {
   const char *what, *text, *ops, *tensors;
 } FOREIGN[] = {
-  { "edges before nodes", GRAPHML("", "<edge source=\"b\" target=\"a\"/>" AB), "a,b", "1>0:0" },
-  { "directed edges of an undirected graph",
-    "<graphml><graph edgedefault=\"undirected\">" AB "<edge source=\"a\" target=\"b\" directed=\"true\"/></graph></graphml>",
-    "a,b", "0>1:0" },
-  { "an undirected graph without edges", "<graphml><graph edgedefault=\"undirected\"><node id=\"a\"/></graph></graphml>", "a", "" },
-  { "two keys of one name and different types", /* networkx */
-    GRAPHML("<key id=\"l\" for=\"edge\" attr.name=\"bytes\" attr.type=\"long\"/>" BYTES,
-            AB "<edge source=\"a\" target=\"b\"><data key=\"l\">1</data></edge>"
-            "<edge source=\"a\" target=\"b\"><data key=\"b\">2.5</data></edge>"), "a,b", "0>1:1 0>1:2.5" },
-  { "for=all and none", GRAPHML("<key id=\"s\" for=\"all\" attr.name=\"seconds\"/><key id=\"y\" attr.name=\"bytes\"/>",
-                                "<node id=\"a\"><data key=\"s\"> 2 </data></node><node id=\"b\"/>"
-                                "<edge source=\"a\" target=\"b\"><data key=\"y\">7 kB</data></edge>"), "a 2,b", "0>1:7000" },
-  { "keys in the graph", GRAPHML("", SECONDS "<node id=\"a\"><data key=\"s\">2</data></node>"), "a 2", "" },
-  { "defaults",
-    GRAPHML("<key id=\"s\" for=\"node\" attr.name=\"seconds\" attr.type=\"int\"><desc>time</desc><default>3</default></key>"
-            "<key id=\"k\" for=\"all\" attr.name=\"name\"><default>x</default></key>"
-            "<key id=\"b\" for=\"edge\" attr.name=\"bytes\"><default>4 B</default></key>",
-            AB "<node id=\"c\"><data key=\"s\">5</data><data key=\"k\">c</data></node>"
-            "<edge source=\"a\" target=\"c\"/><edge source=\"b\" target=\"c\"><data key=\"b\">8 B</data></edge>"),
-    "x 3,x 3,c 5", "0>2:4 1>2:8" },
-  { "ports, descriptions and other vocabularies",
-    "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" xmlns:y=\"http://www.yworks.com/xml/graphml\"><desc>d</desc>" SECONDS
-    "<key id=\"d6\" for=\"node\" yfiles.type=\"nodegraphics\"/><data key=\"d7\"><y:Resources/></data>"
-    "<graph edgedefault=\"directed\"><desc>d</desc><node id=\"a\"><data key=\"d6\">"
-    "<y:ShapeNode><y:Fill>9</y:Fill></y:ShapeNode></data>"
-    "<port name=\"p\"><data key=\"s\">9</data><port name=\"q\"/></port><data key=\"s\">2</data></node><y:node id=\"z\"/></graph>"
-    "<y:more/></graphml>", "a 2", "" },
-  { "a prefix, another namespace of GraphML",
-    "<g:graphml xmlns:g=\"http://graphml.graphdrawing.org/xmlns/graphml\"><g:graph edgedefault=\"directed\"><g:node id=\"a\"/>"
-    "</g:graph></g:graphml>", "a", "" },
-  { "types and values that are not read",
-    GRAPHML("<key id=\"t\" for=\"node\" attr.name=\"tags\" attr.type=\"string[]\"><default><i/></default></key>"
-            "<key id=\"n\" for=\"node\" attr.name=\"rank\" attr.type=\"int\"/>",
-            "<node id=\"a\"><data key=\"t\">[]</data><data key=\"n\">first</data></node>"), "a", "" },
-  { "labels where ids are n0, n1", GRAPHML("<key id=\"l\" for=\"node\" attr.name=\"label\" attr.type=\"string\"/>",
-                                         "<node id=\"n0\"><data key=\"l\">conv</data></node><node id=\"b\"><data key=\"l\">"
-                                         "fc</data></node>"), "conv,b", "" },
-  { "CDATA, entities, references, comments in a value",
-    GRAPHML("<key id=\"k\" for=\"node\" attr.name=\"name\"/>" SECONDS,
-            "<node id=\"a\"><data key=\"k\">a&amp;<![CDATA[<b>&]]>&#233;<!-- <node> -->c</data>"
-            "<data key=\"s\">1<!-- -->2</data></node>"),
-    "a&<b>&\xc3\xa9" "c 12", "" },
-  { "ISO-8859-1",
-    "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><graphml><graph edgedefault=\"directed\"><node id=\"\xe9\"/></graph></graphml>",
-    "\xc3\xa9", "" },
-  { "a list of attributes by DTD",
-    "<!DOCTYPE graphml [<!ATTLIST graph edgedefault CDATA \"directed\">]><graphml><graph><node id=\"a\"/></graph></graphml>",
-    "a", "" },
-  { "an empty value",
-    GRAPHML(SECONDS BYTES, "<node id=\"a\"><data key=\"s\"> </data></node><node id=\"b\"/>"
-            "<edge source=\"a\" target=\"b\"><data key=\"b\"/></edge>"), "a,b", "0>1:0" },
-};
+    { "edges before nodes", GRAPHML("", "<edge source=\"b\" target=\"a\"/>" AB), "a,b", "1>0:0" },
+    { "directed edges of an undirected graph",
+      "<graphml><graph edgedefault=\"undirected\">" AB "<edge source=\"a\" target=\"b\" "
+      "directed=\"true\"/></graph></graphml>",
+      "a,b", "0>1:0" },
+    { "an undirected graph without edges",
+      "<graphml><graph edgedefault=\"undirected\"><node "
+      "id=\"a\"/></graph></graphml>",
+      "a", "" },
+    { "two keys of one name and different types", /* networkx */
+      GRAPHML("<key id=\"l\" for=\"edge\" attr.name=\"bytes\" attr.type=\"long\"/>" BYTES,
+              AB "<edge source=\"a\" target=\"b\"><data key=\"l\">1</data></edge><edge "
+                 "source=\"a\" target=\"b\"><data key=\"b\">2.5</data></edge>"),
+      "a,b", "0>1:1 0>1:2.5" },
+    { "for=all and none",
+      GRAPHML("<key id=\"s\" for=\"all\" attr.name=\"seconds\"/><key id=\"y\" "
+              "attr.name=\"bytes\"/>",
+              "<node id=\"a\"><data key=\"s\"> 2 </data></node><node "
+              "id=\"b\"/><edge source=\"a\" target=\"b\"><data key=\"y\">7 "
+              "kB</data></edge>"),
+      "a 2,b", "0>1:7000" },
+    { "keys in the graph", GRAPHML("", SECONDS "<node id=\"a\"><data key=\"s\">2</data></node>"),
+      "a 2", "" },
+    { "defaults",
+      GRAPHML("<key id=\"s\" for=\"node\" attr.name=\"seconds\" "
+              "attr.type=\"int\"><desc>time</desc><default>3</default></key><key id=\"k\" "
+              "for=\"all\" attr.name=\"name\"><default>x</default></key><key id=\"b\" for=\"edge\" "
+              "attr.name=\"bytes\"><default>4 B</default></key>",
+              AB "<node id=\"c\"><data key=\"s\">5</data><data key=\"k\">c</data></node><edge "
+                 "source=\"a\" target=\"c\"/><edge source=\"b\" target=\"c\"><data key=\"b\">8 "
+                 "B</data></edge>"),
+      "x 3,x 3,c 5", "0>2:4 1>2:8" },
+    { "ports, descriptions and other vocabularies",
+      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" "
+      "xmlns:y=\"http://www.yworks.com/xml/graphml\"><desc>d</desc>" SECONDS
+      "<key id=\"d6\" for=\"node\" yfiles.type=\"nodegraphics\"/><data "
+      "key=\"d7\"><y:Resources/></data><graph edgedefault=\"directed\"><desc>d</desc><node "
+      "id=\"a\"><data key=\"d6\"><y:ShapeNode><y:Fill>9</y:Fill></y:ShapeNode></data><port "
+      "name=\"p\"><data key=\"s\">9</data><port name=\"q\"/></port><data "
+      "key=\"s\">2</data></node><y:node id=\"z\"/></graph><y:more/></graphml>",
+      "a 2", "" },
+    { "a prefix, another namespace of GraphML",
+      "<g:graphml xmlns:g=\"http://graphml.graphdrawing.org/xmlns/graphml\"><g:graph "
+      "edgedefault=\"directed\"><g:node id=\"a\"/></g:graph></g:graphml>",
+      "a", "" },
+    { "types and values that are not read",
+      GRAPHML("<key id=\"t\" for=\"node\" attr.name=\"tags\" "
+              "attr.type=\"string[]\"><default><i/></default></key><key id=\"n\" for=\"node\" "
+              "attr.name=\"rank\" attr.type=\"int\"/>",
+              "<node id=\"a\"><data key=\"t\">[]</data><data key=\"n\">first</data></node>"),
+      "a", "" },
+    { "labels where ids are n0, n1",
+      GRAPHML("<key id=\"l\" for=\"node\" attr.name=\"label\" "
+              "attr.type=\"string\"/>",
+              "<node id=\"n0\"><data key=\"l\">conv</data></node><node "
+              "id=\"b\"><data key=\"l\">fc</data></node>"),
+      "conv,b", "" },
+    { "CDATA, entities, references, comments in a value",
+      GRAPHML("<key id=\"k\" for=\"node\" attr.name=\"name\"/>" SECONDS,
+              "<node id=\"a\"><data key=\"k\">a&amp;<![CDATA[<b>&]]>&#233;<!-- <node> "
+              "-->c</data><data key=\"s\">1<!-- -->2</data></node>"),
+      "a&<b>&\xc3\xa9"
+      "c 12",
+      "" },
+    { "ISO-8859-1",
+      "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><graphml><graph "
+      "edgedefault=\"directed\"><node id=\"\xe9\"/></graph></graphml>",
+      "\xc3\xa9", "" },
+    { "a list of attributes by DTD",
+      "<!DOCTYPE graphml [<!ATTLIST graph edgedefault CDATA \"directed\">]><graphml><graph><node "
+      "id=\"a\"/></graph></graphml>",
+      "a", "" },
+    { "an empty value",
+      GRAPHML(SECONDS BYTES, "<node id=\"a\"><data key=\"s\"> </data></node><node id=\"b\"/><edge "
+                             "source=\"a\" target=\"b\"><data key=\"b\"/></edge>"),
+      "a,b", "0>1:0" },
+  };
 
 /* "name seconds,name seconds" and "producer>consumer:bytes producer>consumer:bytes" */
 static void check_foreign(const struct Foreign *f, const char *text, size_t len) {
@@ -413,7 +464,8 @@ static void check_foreign(const struct Foreign *f, const char *text, size_t len)
 
 static void graphml_of_others(void) {
   size_t n = sizeof FOREIGN / sizeof *FOREIGN;
-  for (size_t k = 0; k < n; k++) check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
+  for (size_t k = 0; k < n; k++)
+    check_foreign(&FOREIGN[k], FOREIGN[k].text, strlen(FOREIGN[k].text));
 }
 
 static void graphml_utf16(void) {
@@ -431,8 +483,9 @@ static void graphml_utf16(void) {
 
 /* More than a chunk of expat's, and a value that lies in two. */
 static void graphml_large(void) {
-  static const char head[] = "<graphml>" SECONDS "<graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1", tail[] =
-    "5</data></node></graph></graphml>";
+  static const char head[] =
+      "<graphml>" SECONDS "<graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1",
+                    tail[] = "5</data></node></graph></graphml>";
   static const struct Foreign f = { "a large file", NULL, "a 15", "" };
   size_t gap = (3u << 20) + 11, n = 0;
   char *text = malloc(sizeof head + sizeof tail + gap + 8);
@@ -462,7 +515,7 @@ static void graphml_interrupted(void) {
   berth_ctx_release(own);
 }
 
-/* ---- encodings and options ---------------------------------------------------------------- */
+/* ---- encodings and options ---- */
 
 static void encodings(void) {
   static const char *const texts[] = {
@@ -472,9 +525,10 @@ static void encodings(void) {
     "\xef\xbb\xbf"
     "1\r\n0 0 0\r\n1 5 1 0\r\n2 0 1 1\r\n",
     "3\r\n0,\r\n0,\r\n1,\r\n1,4\r\n1,4\r\n\r\n",
-    "node1 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1\r\n",
-    "\xef\xbb\xbf<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\r\n<graph edgedefault=\"directed\">\r\n<node "
-    "id=\"a\"/>\r\n"
+    "node1 -- Input -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+    "parameter_size=1\r\n",
+    "\xef\xbb\xbf<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\r\n<graph "
+    "edgedefault=\"directed\">\r\n<node id=\"a\"/>\r\n"
     "</graph>\r\n</graphml>\r\n",
   };
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -500,8 +554,10 @@ static size_t gzip(const char *text, char *out, size_t size) {
 static void packed(void) {
   char data[1024];
   berth_bundle b = { 0 };
-  size_t first = gzip("1\n0 0 0\n1 5 1 0\n", data, sizeof data), second = gzip("2 0 1 1\n", data + first, sizeof data - first);
-  CHECK_STATUS(berth_parse(ctx, "x.gz", data, first + second, NULL, &b), BERTH_OK); /* two members, one after the other */
+  size_t first = gzip("1\n0 0 0\n1 5 1 0\n", data, sizeof data),
+         second = gzip("2 0 1 1\n", data + first, sizeof data - first);
+  /* two members, one after the other */
+  CHECK_STATUS(berth_parse(ctx, "x.gz", data, first + second, NULL, &b), BERTH_OK);
   CHECK_TEXT(b.format, "stg");
   CHECK(berth_graph_ops(b.graph) == 3);
   berth_bundle_release(&b);
@@ -533,7 +589,7 @@ static void options(void) {
   CHECK_STATUS(berth_parse(ctx, "x", "1", 1, &opts, &b), BERTH_EINVAL);
 }
 
-/* ---- descriptors -------------------------------------------------------------------------- */
+/* ---- descriptors ---- */
 
 static bool is_option(const char *keys, size_t n) {
   for (const berth_option *o = berth_load_option_table()->options; o->key; o++) {
@@ -543,7 +599,8 @@ static bool is_option(const char *keys, size_t n) {
 }
 
 static void descriptors(void) {
-  const berth_choice *const *readable = berth_option_find(berth_load_option_table(), "format")->choices;
+  const berth_choice *const *readable =
+      berth_option_find(berth_load_option_table(), "format")->choices;
   CHECK_TEXT(berth_formats()[0]->choice.name, "berth");
   for (const berth_format *const *f = berth_formats(); *f; f++) {
     const char *keys = (*f)->reads ? (*f)->reads : "";
@@ -564,7 +621,8 @@ static void descriptors(void) {
 static void recognised(void) {
   static const char two[] = "{\"graph\": {}, \"maxFPGAs\": 1}";
   berth_bundle b = { 0 };
-  if (parse("{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}", NULL, &b))
+  if (parse("{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}", NULL,
+            &b))
     CHECK_TEXT(b.format, "wfcommons");
   berth_bundle_release(&b);
   CHECK_STATUS(berth_parse(ctx, "x", two, sizeof two - 1, NULL, &b), BERTH_EPARSE);
@@ -573,18 +631,21 @@ static void recognised(void) {
 
 /* In memory, so that the text of a format is enough. */
 static void unread_options(void) {
-  static const char saga[] = "{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}";
+  static const char saga[] =
+      "{\"tasks\": [{\"id\": 1, \"cost\": 1}], \"edges\": [], \"workflow\": \"x\"}";
   berth_load_options o = berth_load_default();
   berth_bundle b = { 0 };
   o.cpus = 1;
   CHECK_STATUS(berth_parse(ctx, "x", saga, sizeof saga - 1, &o, &b), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "option cpus: the format wfcommons does not read it; read by: dnn-partitioning");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "option cpus: the format wfcommons does not read it; read by: dnn-partitioning");
   CHECK(!b.graph);
   o.cpus = 0;
   o.file_bandwidth = 1e9;
   CHECK_STATUS(berth_parse(ctx, "x", saga, sizeof saga - 1, &o, &b), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx),
-             "option file_bandwidth: the format wfcommons does not read it; read by: dnn-partitioning, wfformat");
+             "option file_bandwidth: the format wfcommons does not read it; read by: "
+             "dnn-partitioning, wfformat");
   CHECK_STATUS(berth_format_check(ctx, "wfformat", "file_bandwidth"), BERTH_OK);
   CHECK_STATUS(berth_format_check(ctx, "wfformat", "file"), BERTH_OK);
   CHECK_STATUS(berth_format_check(ctx, "stg", "format"), BERTH_OK);
@@ -601,7 +662,8 @@ int main(void) {
   TEST("stg: dummies kept, comments passed over") stg();
   TEST("saga: speeds or times per node, links both ways") saga();
   TEST("wfcommons: names and sizes") wfcommons();
-  TEST("wfformat: edges from parents, children and files; times at the clock of the machine; machines") wfformat();
+  TEST("wfformat: edges from parents, children and files; times at the clock of the machine; "
+       "machines") wfformat();
   TEST("wfformat 1.3 and 1.4") wfformat_old();
   TEST("wfformat through berth JSON") wfformat_round_trip();
   TEST("graphml: units in texts, shared tensors, foreign attributes, comments") graphml();

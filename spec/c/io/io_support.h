@@ -5,16 +5,20 @@
 #include <berth/berth.h>
 #include <string.h>
 
-/* Consumers are added across tensors, so that the inputs of op 3 are not in the order of the tensors. */
+/* Consumers are added across tensors, so that the inputs of op 3 are not in the order of the
+ * tensors. */
 static berth_status full_graph(berth_ctx *ctx, berth_graph **out) {
   static const char *const types[] = { "cpu", "gpu \"A\" <&>" };
-  static const double times[][2] = { { 0.1 + 0.2, 1e-3 }, { 1.0 / 3, INFINITY }, { INFINITY, 2.5e-300 }, { 1e300 / 3, 0 } };
+  static const double times[][2] = {
+    { 0.1 + 0.2, 1e-3 }, { 1.0 / 3, INFINITY }, { INFINITY, 2.5e-300 }, { 1e300 / 3, 0 }
+  };
   static const int32_t members[] = { 3, 1 }, consumers[] = { 4 };
   berth_collective c = { BERTH_REDUCESCATTER, 12345678.9, 7, 2, members, 1, consumers };
   berth_collective server = { BERTH_PARAMETER_SERVER, 0.1, 1, 2, members, 1, consumers };
   berth_collective last = { BERTH_BARRIER, 0, 1, 1, &consumers[0], 0, NULL };
   berth_graph_builder *b = NULL;
-  berth_tensor t0 = { 0, 8.5, -1, BERTH_TENSOR_BATCH }, t1 = { 0, 0, 4, BERTH_TENSOR_GRADIENT }, t2 = { 1, 1e9 + 1.0 / 3, -1, 0 };
+  berth_tensor t0 = { 0, 8.5, -1, BERTH_TENSOR_BATCH }, t1 = { 0, 0, 4, BERTH_TENSOR_GRADIENT },
+               t2 = { 1, 1e9 + 1.0 / 3, -1, 0 };
   berth_status st = berth_graph_builder_new(ctx, &b);
   if (st == BERTH_OK) st = berth_graph_builder_types(b, 2, types);
   if (st == BERTH_OK) st = berth_graph_builder_name(b, "full \xc3\xa9 \"x\"\\");
@@ -68,7 +72,8 @@ static berth_status full_topology(berth_ctx *ctx, berth_topology **out) {
   if (st == BERTH_OK) st = berth_topology_builder_add_device(b, &d, NULL, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_switch(b, "sw", NULL);
   if (st == BERTH_OK)
-    st = berth_topology_builder_add_device(b, &(berth_device) { .type = "cpu", .speed = 1, .memory = INFINITY }, NULL, NULL);
+    st = berth_topology_builder_add_device(
+        b, &(berth_device){ .type = "cpu", .speed = 1, .memory = INFINITY }, NULL, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_duplex(b, 0, 1, &l, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_link(b, 1, 2, &wide, NULL);
   if (st == BERTH_OK) st = berth_topology_builder_add_link(b, 2, 1, &l, NULL);

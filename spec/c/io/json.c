@@ -15,9 +15,11 @@ static const char *listed(berth_ctx *in, const char *text, berth_status *st) {
   if (*st != BERTH_OK) return buf;
   berth_json_item x;
   while (berth_json_next(json, &x)) {
-    p += sprintf(p, "%s%d.%d%s%s=", p > buf ? " " : "", (int)x.depth, (int)x.index, x.key ? " " : "", x.key ? x.key : "");
+    p += sprintf(p, "%s%d.%d%s%s=", p > buf ? " " : "", (int)x.depth, (int)x.index,
+                 x.key ? " " : "", x.key ? x.key : "");
     if (x.kind == BERTH_JSON_STRING) p += sprintf(p, "'%s'", x.string);
-    else if (x.kind == BERTH_JSON_NUMBER || x.kind == BERTH_JSON_BOOL) p += sprintf(p, "%d:%g", (int)x.kind, x.number);
+    else if (x.kind == BERTH_JSON_NUMBER || x.kind == BERTH_JSON_BOOL)
+      p += sprintf(p, "%d:%g", (int)x.kind, x.number);
     else p += sprintf(p, "%d", (int)x.kind);
   }
   CHECK(!berth_json_next(json, &x));
@@ -27,11 +29,15 @@ static const char *listed(berth_ctx *in, const char *text, berth_status *st) {
 
 static void values(void) {
   berth_status st;
-  CHECK_TEXT(listed(ctx, "{\"a\": [1, [], {\"b\": null}, true], \"c\": \"\\u00e9\", \"d\": {},"
-                         " \"e\": -1.5e3, \"f\": {\"g\": {\"h\": 0}}}", &st),
-             "0.0=5 1.0 a=4 2.0=2:1 2.1=4 2.2=5 3.0 b=0 2.3=1:1 1.1 c='\xc3\xa9' 1.2 d=5 1.3 e=2:-1500 1.4 f=5 2.0 g=5 3.0 h=2:0");
+  CHECK_TEXT(listed(ctx,
+                    "{\"a\": [1, [], {\"b\": null}, true], \"c\": \"\\u00e9\", \"d\": {}, \"e\": "
+                    "-1.5e3, \"f\": {\"g\": {\"h\": 0}}}",
+                    &st),
+             "0.0=5 1.0 a=4 2.0=2:1 2.1=4 2.2=5 3.0 b=0 2.3=1:1 1.1 c='\xc3\xa9' 1.2 d=5 1.3 "
+             "e=2:-1500 1.4 f=5 2.0 g=5 3.0 h=2:0");
   CHECK_TEXT(listed(ctx, " 7 ", &st), "0.0=2:7");
-  CHECK_TEXT(listed(ctx, "[[[[[[[1]]]]],2],3]", &st), "0.0=4 1.0=4 2.0=4 3.0=4 4.0=4 5.0=4 6.0=4 7.0=2:1 2.1=2:2 1.1=2:3");
+  CHECK_TEXT(listed(ctx, "[[[[[[[1]]]]],2],3]", &st),
+             "0.0=4 1.0=4 2.0=4 3.0=4 4.0=4 5.0=4 6.0=4 7.0=2:1 2.1=2:2 1.1=2:3");
   listed(ctx, "[1\n}", &st);
   CHECK_STATUS(st, BERTH_EPARSE);
   CHECK_TEXT(berth_errmsg(ctx), "x:2: not valid JSON here (})");

@@ -1,45 +1,52 @@
-/* The context's allocator refuses the 1st, 2nd, 3rd ... request of every reader and writer: an error, no crash, no leak. */
+/* The context's allocator refuses the 1st, 2nd, 3rd ... request of every reader and writer: an
+ * error, no crash, no leak. */
 #include "check.h"
 #include "io_support.h"
 
 static const char *const TEXTS[] = {
-  "{\"berth\": 1, \"graph\": {\"name\": \"x\", \"types\": [\"cpu\"], \"ops\": [{\"name\": \"a\", \"kind\": \"k\", \"seconds\": "
-  "1, \"twin\": \"b\"},"
-  " {\"name\": \"b\", \"seconds\": null}, {\"inputs\": [1, 0]}], \"tensors\": [{\"from\": \"a\", \"to\": [1, 2]}, {\"from\": 1, "
-  "\"to\": [2]}],"
-  " \"collectives\": [{\"kind\": \"barrier\", \"members\": [0], \"consumers\": [\"b\"]}]},"
-  " \"topology\": {\"devices\": [{}, {\"name\": \"d\"}], \"switches\": [\"s\"], \"nodes\": [\"d0\", \"s\", \"d\"],"
-  " \"links\": [{\"from\": \"d0\", \"to\": \"d\", \"bytes_per_second\": 1}], \"routes\": [{\"from\": 0, \"to\": \"d\", "
-  "\"links\": [0]}]},"
-  " \"placement\": {\"placer\": \"p\", \"device\": [0, \"d\", 1], \"sequence\": [0, \"b\", 2], \"start_seconds\": [0, 1, 2],"
-  " \"finish_seconds\": [1, 2, 3], \"op_names\": [\"a\", \"b\", \"\"], \"device_names\": [\"d0\", \"d\"]}}",
-  "{\"maxFPGAs\": 2, \"maxCPUs\": 1, \"maxSizePerFPGA\": 9, \"nodes\": [{\"id\": 1, \"fpgaLatency\": 1, \"colorClass\": 1},"
-  " {\"id\": 2, \"fpgaLatency\": 1, \"colorClass\": 1, \"isBackwardNode\": true}],"
-  " \"edges\": [{\"sourceId\": 1, \"destId\": 2, \"cost\": 1}]}",
-  "node1 -- A(1) -- forward_compute_time=1, backward_compute_time=1, activation_size=[1; 2], parameter_size=1\n"
-  "node2 -- B -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1\n\tnode1 -- node2\n",
+  "{\"berth\": 1, \"graph\": {\"name\": \"x\", \"types\": [\"cpu\"], \"ops\": [{\"name\": \"a\", "
+  "\"kind\": \"k\", \"seconds\": 1, \"twin\": \"b\"}, {\"name\": \"b\", \"seconds\": null}, "
+  "{\"inputs\": [1, 0]}], \"tensors\": [{\"from\": \"a\", \"to\": [1, 2]}, {\"from\": 1, \"to\": "
+  "[2]}], \"collectives\": [{\"kind\": \"barrier\", \"members\": [0], \"consumers\": [\"b\"]}]}, "
+  "\"topology\": {\"devices\": [{}, {\"name\": \"d\"}], \"switches\": [\"s\"], \"nodes\": "
+  "[\"d0\", \"s\", \"d\"], \"links\": [{\"from\": \"d0\", \"to\": \"d\", \"bytes_per_second\": "
+  "1}], \"routes\": [{\"from\": 0, \"to\": \"d\", \"links\": [0]}]}, \"placement\": {\"placer\": "
+  "\"p\", \"device\": [0, \"d\", 1], \"sequence\": [0, \"b\", 2], \"start_seconds\": [0, 1, 2], "
+  "\"finish_seconds\": [1, 2, 3], \"op_names\": [\"a\", \"b\", \"\"], \"device_names\": [\"d0\", "
+  "\"d\"]}}",
+  "{\"maxFPGAs\": 2, \"maxCPUs\": 1, \"maxSizePerFPGA\": 9, \"nodes\": [{\"id\": 1, "
+  "\"fpgaLatency\": 1, \"colorClass\": 1}, {\"id\": 2, \"fpgaLatency\": 1, \"colorClass\": 1, "
+  "\"isBackwardNode\": true}], \"edges\": [{\"sourceId\": 1, \"destId\": 2, \"cost\": 1}]}",
+  "node1 -- A(1) -- forward_compute_time=1, backward_compute_time=1, activation_size=[1; 2], "
+  "parameter_size=1\n"
+  "node2 -- B -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+  "parameter_size=1\n\tnode1 -- node2\n",
   "4\n0,\n0,1,\n1,2,\n1,4,fill\n1,4\n1,4\n",
   "1\n0 0 0\n1 5 1 0\n2 0 1 1\n",
-  "{\"name\": \"x\", \"tasks\": [{\"id\": \"a\", \"exec\": [1]}, {\"id\": \"b\", \"exec\": [2]}],"
-  " \"edges\": [{\"src\": \"a\", \"dst\": \"b\", \"size\": 1}], \"nodes\": [{\"id\": \"n\"}], \"links\": []}",
-  "{\"tasks\": [{\"id\": 0, \"cost\": 1}, {\"id\": 1, \"cost\": 1}], \"edges\": [{\"src\": 0, \"dst\": 1, \"size\": 1}]}",
-  "{\"schemaVersion\": \"1.5\", \"workflow\": {\"specification\": {\"tasks\": [{\"id\": \"a\", \"outputFiles\": [\"f\"]},"
-  " {\"id\": \"b\", \"parents\": [\"a\"], \"inputFiles\": [\"f\"]}, {\"id\": \"c\", \"inputFiles\": [\"f\"]}],"
-  " \"files\": [{\"id\": \"f\", \"sizeInBytes\": 8}]}, \"execution\": {\"tasks\": [{\"id\": \"a\", \"runtimeInSeconds\": 1},"
-  " {\"id\": \"b\", \"runtimeInSeconds\": 1}, {\"id\": \"c\", \"runtimeInSeconds\": 1}],"
-  " \"machines\": [{\"nodeName\": \"m\", \"cpu\": {\"speedInMHz\": 9}}, {\"nodeName\": \"n\"}]}}}",
-  "{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\", \"id\": \"ID1\", \"runtimeInSeconds\": 1,"
-  " \"files\": [{\"link\": \"output\", \"path\": \"p/\", \"name\": \"f\", \"sizeInBytes\": 8}]},"
-  " {\"name\": \"b\", \"runtime\": 1, \"parents\": [\"ID1\"], \"files\": [{\"link\": \"input\","
-  " \"name\": \"p/f\", \"size\": 8}]}]}}",
-  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" attr.name=\"seconds\" "
-  "attr.type=\"double\"><default>2</default></key>"
-  "<key id=\"n\" attr.name=\"name\"><default>x</default></key>"
-  "<key id=\"c\" for=\"node\" attr.name=\"collective\" attr.type=\"string\"/>"
-  "<key id=\"d\" for=\"node\" attr.name=\"device\" "
-  "attr.type=\"int\"/><graph edgedefault=\"directed\"><node id=\"a\"><data key=\"s\">1</data><data key=\"d\">0</data></node>"
-  "<node id=\"b\"><data key=\"d\">1</data></node><node id=\"m\"><data key=\"c\">barrier</data></node>"
-  "<edge source=\"a\" target=\"b\"/><edge source=\"a\" target=\"m\"/><data key=\"n\">g</data></graph></graphml>",
+  "{\"name\": \"x\", \"tasks\": [{\"id\": \"a\", \"exec\": [1]}, {\"id\": \"b\", \"exec\": [2]}], "
+  "\"edges\": [{\"src\": \"a\", \"dst\": \"b\", \"size\": 1}], \"nodes\": [{\"id\": \"n\"}], "
+  "\"links\": []}",
+  "{\"tasks\": [{\"id\": 0, \"cost\": 1}, {\"id\": 1, \"cost\": 1}], \"edges\": [{\"src\": 0, "
+  "\"dst\": 1, \"size\": 1}]}",
+  "{\"schemaVersion\": \"1.5\", \"workflow\": {\"specification\": {\"tasks\": [{\"id\": \"a\", "
+  "\"outputFiles\": [\"f\"]}, {\"id\": \"b\", \"parents\": [\"a\"], \"inputFiles\": [\"f\"]}, "
+  "{\"id\": \"c\", \"inputFiles\": [\"f\"]}], \"files\": [{\"id\": \"f\", \"sizeInBytes\": 8}]}, "
+  "\"execution\": {\"tasks\": [{\"id\": \"a\", \"runtimeInSeconds\": 1}, {\"id\": \"b\", "
+  "\"runtimeInSeconds\": 1}, {\"id\": \"c\", \"runtimeInSeconds\": 1}], \"machines\": "
+  "[{\"nodeName\": \"m\", \"cpu\": {\"speedInMHz\": 9}}, {\"nodeName\": \"n\"}]}}}",
+  "{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\", \"id\": \"ID1\", "
+  "\"runtimeInSeconds\": 1, \"files\": [{\"link\": \"output\", \"path\": \"p/\", \"name\": \"f\", "
+  "\"sizeInBytes\": 8}]}, {\"name\": \"b\", \"runtime\": 1, \"parents\": [\"ID1\"], \"files\": "
+  "[{\"link\": \"input\", \"name\": \"p/f\", \"size\": 8}]}]}}",
+  "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"s\" for=\"node\" "
+  "attr.name=\"seconds\" attr.type=\"double\"><default>2</default></key><key id=\"n\" "
+  "attr.name=\"name\"><default>x</default></key><key id=\"c\" for=\"node\" "
+  "attr.name=\"collective\" attr.type=\"string\"/><key id=\"d\" for=\"node\" attr.name=\"device\" "
+  "attr.type=\"int\"/><graph edgedefault=\"directed\"><node id=\"a\"><data "
+  "key=\"s\">1</data><data key=\"d\">0</data></node><node id=\"b\"><data "
+  "key=\"d\">1</data></node><node id=\"m\"><data key=\"c\">barrier</data></node><edge "
+  "source=\"a\" target=\"b\"/><edge source=\"a\" target=\"m\"/><data "
+  "key=\"n\">g</data></graph></graphml>",
 };
 
 typedef berth_status (*Action)(berth_ctx *ctx, const void *what);
@@ -65,7 +72,9 @@ static berth_status write_everything(berth_ctx *ctx, const void *format) {
   berth_status st = full_graph(ctx, &b.graph);
   if (st == BERTH_OK) st = full_topology(ctx, &b.topology);
   if (st == BERTH_OK) st = berth_placement_new(ctx, 5, device, NULL, "by hand", 1.5, &b.placement);
-  if (st == BERTH_OK) st = format ? berth_write_placed(b.graph, format, device, &text) : berth_write_bundle(&b, &text);
+  if (st == BERTH_OK)
+    st =
+        format ? berth_write_placed(b.graph, format, device, &text) : berth_write_bundle(&b, &text);
   berth_text_release(&text);
   berth_bundle_release(&b);
   return st;
@@ -122,7 +131,8 @@ static void starve(Action action, const void *what) {
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     state.fail_at = 0;
     berth_ctx_release(ctx);
-    if (!CHECK(state.held == 0)) printf("# %ld bytes held after refusing request %ld\n", state.held, n);
+    if (!CHECK(state.held == 0))
+      printf("# %ld bytes held after refusing request %ld\n", state.held, n);
     if (all) {
       CHECK_STATUS(st, BERTH_OK);
       return;

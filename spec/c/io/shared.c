@@ -1,5 +1,5 @@
-/* Every file of the published data sets: counts and sums as their documentation gives them, and berth JSON and GraphML give each
- * graph back. */
+/* Every file of the published data sets: counts and sums as their documentation gives them, and
+ * berth JSON and GraphML give each graph back. */
 #include "check.h"
 
 #include <berth/berth.h>
@@ -28,7 +28,8 @@ static double sum_edge_bytes(const berth_graph *g) {
   const int32_t *ops;
   berth_tensor x;
   for (int32_t t = 0; t < berth_graph_tensors(g); t++)
-    if (berth_graph_tensor(g, t, &x) == BERTH_OK) sum += x.bytes * berth_graph_consumers(g, t, &ops);
+    if (berth_graph_tensor(g, t, &x) == BERTH_OK)
+      sum += x.bytes * berth_graph_consumers(g, t, &ops);
   return sum;
 }
 
@@ -60,7 +61,8 @@ static void check_round_trip(const berth_bundle *b) {
   berth_bundle_release(&again);
 }
 
-/* GraphML holds all of a graph but tensors that nobody reads, so the second time nothing is lost. */
+/* GraphML holds all of a graph but tensors that nobody reads, so the second time nothing is
+ * lost. */
 static void check_graphml(const berth_bundle *b) {
   berth_text first = { 0 }, second = { 0 }, third = { 0 };
   berth_bundle again = { 0 }, last = { 0 };
@@ -86,7 +88,7 @@ static void check_sizes(const berth_bundle *b, const char *format, int ops, int 
   CHECK(berth_graph_edges(b->graph) == edges);
 }
 
-/* ---- one test per set --------------------------------------------------------------------- */
+/* ---- one test per set ---- */
 
 static void doppler(void) {
   static const struct {
@@ -94,11 +96,16 @@ static void doppler(void) {
     int ops, edges;
     double comp; /* 1e10 units */
   } files[] = {
-    { "chain_mm_112nodes", 76, 80, 4800.28 },          { "ffnn_192nodes", 180, 208, 226.78 },
-    { "transformer_block_215nodes", 182, 234, 388.68 }, { "full_transformer_layer_261nodes", 229, 284, 388.98 },
-    { "8gpu_transformer_block", 302, 398, 777.22 },     { "8gpu_full_transformer", 367, 470, 777.86 },
-    { "gdp_chain_mm_112nodes", 76, 80, 4800.28 },       { "gdp_ffnn_192nodes", 180, 208, 226.78 },
-    { "gdp_transformer_block_215nodes", 182, 234, 388.68 }, { "gdp_full_transformer_layer_261nodes", 229, 284, 388.98 },
+    { "chain_mm_112nodes", 76, 80, 4800.28 },
+    { "ffnn_192nodes", 180, 208, 226.78 },
+    { "transformer_block_215nodes", 182, 234, 388.68 },
+    { "full_transformer_layer_261nodes", 229, 284, 388.98 },
+    { "8gpu_transformer_block", 302, 398, 777.22 },
+    { "8gpu_full_transformer", 367, 470, 777.86 },
+    { "gdp_chain_mm_112nodes", 76, 80, 4800.28 },
+    { "gdp_ffnn_192nodes", 180, 208, 226.78 },
+    { "gdp_transformer_block_215nodes", 182, 234, 388.68 },
+    { "gdp_full_transformer_layer_261nodes", 229, 284, 388.98 },
   };
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     char name[128];
@@ -110,7 +117,8 @@ static void doppler(void) {
     CHECK_NEAR(sum_seconds(b.graph, 0) / 1e10, files[k].comp, 0.005);
     berth_op op;
     for (int32_t v = 0; v < files[k].ops; v++)
-      if (berth_graph_op(b.graph, v, &op) == BERTH_OK) kinds += op.kind && strcmp(op.kind, "einsummable") == 0;
+      if (berth_graph_op(b.graph, v, &op) == BERTH_OK)
+        kinds += op.kind && strcmp(op.kind, "einsummable") == 0;
     if (strcmp(files[k].name, "gdp_ffnn_192nodes") == 0) CHECK(kinds == 128);
     CHECK((kinds > 0) == (strncmp(files[k].name, "gdp", 3) == 0));
     CHECK(!b.topology);
@@ -162,7 +170,8 @@ static void pipedream(void) {
   static const struct {
     const char *name;
     int ops, edges;
-    double forward, backward, memory, dependencies; /* ms, ms, bytes of both passes, bytes x consumers */
+    double forward, backward, memory, dependencies; /* ms, ms, bytes of both passes, bytes x
+                                                       consumers */
   } files[] = {
     { "alexnet", 46, 47, 680.703, 40.520, 3046234440.0, 2422161416.0 },
     { "gnmt", 96, 117, 33.533, 55.883, 2368446976.0, 1027801088.0 },
@@ -233,7 +242,8 @@ static void dnn_partitioning(void) {
     { "throughput-inputs/OperatorGraphs/resnet50_training", 1243, 1806, 6 },
   };
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-    int latency = strncmp(files[k].name, "latency", 7) == 0, layers = strstr(files[k].name, "Layer") != NULL;
+    int latency = strncmp(files[k].name, "latency", 7) == 0,
+        layers = strstr(files[k].name, "Layer") != NULL;
     berth_load_options with_cpus = berth_load_default();
     with_cpus.cpus = 1;
     char name[160];
@@ -249,9 +259,12 @@ static void dnn_partitioning(void) {
     berth_device d;
     CHECK_STATUS(berth_topology_device(plain.topology, 0, &d), BERTH_OK);
     CHECK_TEXT(d.type, "accelerator");
-    CHECK(latency ? d.memory == 629145600.0 || d.memory == 2147483648.0 : d.memory >= 17e9 && d.memory < 17.2e9);
+    CHECK(latency ? d.memory == 629145600.0 || d.memory == 2147483648.0
+                  : d.memory >= 17e9 && d.memory < 17.2e9);
     CHECK_NEAR(sum_seconds(plain.graph, 0), sum_seconds(cpus.graph, 0), 0);
-    if (layers) CHECK_NEAR(sum_seconds(cpus.graph, 1), 10 * sum_seconds(cpus.graph, 0), 1e-9 * sum_seconds(cpus.graph, 1));
+    if (layers)
+      CHECK_NEAR(sum_seconds(cpus.graph, 1), 10 * sum_seconds(cpus.graph, 0),
+                 1e-9 * sum_seconds(cpus.graph, 1));
     check_round_trip(&plain);
     check_round_trip(&cpus);
     check_graphml(&cpus);
@@ -265,14 +278,18 @@ static void dnn_sums(void) {
   static const struct {
     const char *name;
     double ms;
-  } files[] = { { "bert_l-3_training", 123.1 }, { "bert_l-6_training", 193.0 }, { "resnet50_training", 685.5 },
+  } files[] = { { "bert_l-3_training", 123.1 },
+                { "bert_l-6_training", 193.0 },
+                { "resnet50_training", 685.5 },
                 { "bert_L-12_training", 1891.8 } };
   for (size_t k = 0; k < 4; k++) {
     char name[160];
-    snprintf(name, sizeof name, "msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", files[k].name);
+    snprintf(name, sizeof name, "msr-fiddle/throughput-inputs/OperatorGraphs/%s.json",
+             files[k].name);
     berth_bundle b;
     if (!load(name, NULL, &b)) continue;
-    CHECK_NEAR(sum_seconds(b.graph, 0), files[k].ms * 1e-3, 1e-3); /* documented with times of at least 1 us each */
+    /* documented with times of at least 1 us each */
+    CHECK_NEAR(sum_seconds(b.graph, 0), files[k].ms * 1e-3, 1e-3);
     berth_bundle_release(&b);
   }
 }
@@ -289,7 +306,9 @@ static void stg(void) {
     char name[64], status[16];
     int n, procs;
     double lower, best, path_length, work;
-    if (sscanf(line, "%63[^,],%d,%d,%15[^,],%lf,%lf,%lf,%lf", name, &n, &procs, status, &lower, &best, &path_length, &work) != 8)
+    if (sscanf(line, "%63[^,],%d,%d,%15[^,],%lf,%lf,%lf,%lf", name, &n, &procs, status, &lower,
+               &best, &path_length, &work)
+        != 8)
       continue;
     if (procs != 2) continue;
     char file[80];
@@ -340,11 +359,18 @@ static void saga(void) {
     const char *name;
     int ops, devices, types;
   } files[] = {
-    { "chain12", 12, 3, 1 },    { "fft32", 224, 8, 1 },  { "forkjoin100", 100, 8, 1 }, { "gauss12", 77, 6, 1 },
-    { "layered_n100_p8_c0.2_het", 102, 8, 1 },         { "layered_n100_p8_c5_het", 102, 8, 1 },
-    { "layered_n20_p3_c1_het", 22, 3, 1 },             { "layered_n300_p16_c0.5_het", 302, 16, 1 },
-    { "layered_n40_p4_c0.5_het", 42, 4, 1 },           { "layered_n60_p6_c10_het", 62, 6, 1 },
-    { "peft10", 10, 3, 3 },     { "topcuoglu10", 10, 3, 3 },
+    { "chain12", 12, 3, 1 },
+    { "fft32", 224, 8, 1 },
+    { "forkjoin100", 100, 8, 1 },
+    { "gauss12", 77, 6, 1 },
+    { "layered_n100_p8_c0.2_het", 102, 8, 1 },
+    { "layered_n100_p8_c5_het", 102, 8, 1 },
+    { "layered_n20_p3_c1_het", 22, 3, 1 },
+    { "layered_n300_p16_c0.5_het", 302, 16, 1 },
+    { "layered_n40_p4_c0.5_het", 42, 4, 1 },
+    { "layered_n60_p6_c10_het", 62, 6, 1 },
+    { "peft10", 10, 3, 3 },
+    { "topcuoglu10", 10, 3, 3 },
   };
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     char name[80];
@@ -378,8 +404,9 @@ static void wfcommons(void) {
     char name[128];
     int n, m, with_data;
     double work, critical, parallelism, recorded, bytes;
-    if (sscanf(line, "%127[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", name, &n, &m, &with_data, &work, &critical, &parallelism, &recorded,
-               &bytes) != 9) {
+    if (sscanf(line, "%127[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", name, &n, &m, &with_data, &work,
+               &critical, &parallelism, &recorded, &bytes)
+        != 9) {
       continue;
     }
     char file[160];

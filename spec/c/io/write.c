@@ -8,7 +8,7 @@
 
 static berth_ctx *ctx;
 
-/* ---- timelines ---------------------------------------------------------------------------- */
+/* ---- timelines ---- */
 
 /* a(2 s, dev 0) --8 B at 4 B/s--> b(1 s, dev 1), c(3 s, dev 0) */
 static berth_result *small_result(berth_memory_policy memory, double multiple) {
@@ -82,22 +82,26 @@ static void trace(void) {
       CHECK_NEAR(number_of(event, "dur"), 1e6, 1e-6);
       CHECK(number_of(event, "pid") == 1);
     }
-    if (strcmp(text_of(event, "cat"), "send") == 0) CHECK(number_of(event, "pid") == 0 && number_of(event, "ts") == 2e6);
-    if (strcmp(text_of(event, "cat"), "receive") == 0) CHECK(number_of(event, "pid") == 1 && number_of(event, "dur") == 2e6);
+    if (strcmp(text_of(event, "cat"), "send") == 0)
+      CHECK(number_of(event, "pid") == 0 && number_of(event, "ts") == 2e6);
+    if (strcmp(text_of(event, "cat"), "receive") == 0)
+      CHECK(number_of(event, "pid") == 1 && number_of(event, "dur") == 2e6);
   }
   CHECK(slices == 5 && arrows == 4 && names == 2);
   cJSON_Delete(root);
   berth_result_release(r);
 }
 
-/* The counter is the timeline, entry by entry, so it reaches exactly the peaks that the simulator tells. */
+/* The counter is the timeline, entry by entry, so it reaches exactly the peaks that the simulator
+ * tells. */
 static void counters(void) {
   static const struct {
     berth_memory_policy policy;
     double multiple;
-  } cases[] = {
-    { BERTH_MEMORY_INFERENCE, 1 }, { BERTH_MEMORY_TRAINING, 3 }, { BERTH_MEMORY_TOTAL, 2.5 }, { BERTH_MEMORY_NONE, 1 }
-  };
+  } cases[] = { { BERTH_MEMORY_INFERENCE, 1 },
+                { BERTH_MEMORY_TRAINING, 3 },
+                { BERTH_MEMORY_TOTAL, 2.5 },
+                { BERTH_MEMORY_NONE, 1 } };
   for (size_t k = 0; k < 4; k++) {
     berth_result *r = small_result(cases[k].policy, cases[k].multiple);
     cJSON *root = trace_of(r);
@@ -156,7 +160,8 @@ static void lanes(void) {
   cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) {
     int p = (int)number_of(event, "pid"), row = (int)number_of(event, "tid");
     double ts = number_of(event, "ts"), end = ts + number_of(event, "dur");
-    if (strcmp(text_of(event, "ph"), "X") != 0 || strcmp(text_of(event, "cat"), "forward") == 0) continue;
+    if (strcmp(text_of(event, "ph"), "X") != 0 || strcmp(text_of(event, "cat"), "forward") == 0)
+      continue;
     CHECK(p < 4 && row < 512 && ts >= ends[p][row] - 1e-6);
     if (p == 0 && ends[p][row] == 0) rows++;
     ends[p][row] = end;
@@ -170,7 +175,7 @@ static void lanes(void) {
   berth_graph_builder_release(b);
 }
 
-/* ---- pictures ----------------------------------------------------------------------------- */
+/* ---- pictures ---- */
 
 static void dot(void) {
   const int32_t device[] = { 0, 1, 0, 1, 2 };
@@ -181,10 +186,12 @@ static void dot(void) {
   CHECK_STATUS(berth_write_placed(g, "dot", device, &placed), BERTH_OK);
   CHECK(strncmp(plain.data, "digraph \"full ", 14) == 0);
   CHECK(strstr(plain.data, "n3 [label=\"tab new line<>&\\\"") != NULL);
-  CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\"];\n") && strstr(plain.data, "  n0 -> n1 [style=dashed];\n"));
+  CHECK(strstr(plain.data, "  n0 -> n3 [label=\"8.5 B\"];\n")
+        && strstr(plain.data, "  n0 -> n1 [style=dashed];\n"));
   CHECK(strstr(plain.data, "c0 [label=\"reducescatter") && strstr(plain.data, "  n3 -> c0;\n") &&
         strstr(plain.data, "  c0 -> n4;\n"));
-  CHECK(!strstr(plain.data, "device") && strstr(placed.data, "device 2") && strstr(placed.data, "fillcolor=\"0.618 0.35 0.95\""));
+  CHECK(!strstr(plain.data, "device") && strstr(placed.data, "device 2")
+        && strstr(placed.data, "fillcolor=\"0.618 0.35 0.95\""));
   berth_text_release(&plain);
   berth_text_release(&placed);
   berth_graph_release(g);
@@ -240,7 +247,8 @@ static void tiny_numbers(void) {
   berth_graph_builder_release(builder);
 }
 
-/* Characters that XML has not do not make the files wrong; bytes that are not UTF-8 come into no graph. */
+/* Characters that XML has not do not make the files wrong; bytes that are not UTF-8 come into no
+ * graph. */
 static void odd_names(void) {
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
@@ -258,8 +266,9 @@ static void odd_names(void) {
     CHECK_STATUS(berth_write_graph(g, formats[k], &text), BERTH_OK);
     CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &back), BERTH_OK);
     CHECK_STATUS(berth_graph_op(back.graph, 0, &op), BERTH_OK);
-    CHECK(strstr(op.name, k == 0 ? "\xef\xbf\xbf" : "\xef\xbf\xbd") && strstr(op.name, k == 0 ? "\x01" : "\xe2\x90\x81") &&
-          strstr(op.name, "\xf0\x9f\x98\x80"));
+    CHECK(strstr(op.name, k == 0 ? "\xef\xbf\xbf" : "\xef\xbf\xbd")
+          && strstr(op.name, k == 0 ? "\x01" : "\xe2\x90\x81")
+          && strstr(op.name, "\xf0\x9f\x98\x80"));
     berth_bundle_release(&back);
     berth_text_release(&text);
   }
@@ -267,7 +276,7 @@ static void odd_names(void) {
   berth_graph_builder_release(b);
 }
 
-/* ---- files -------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void read_back(const char *path, char *buf, size_t size) {
   FILE *f = fopen(path, "r");
@@ -312,7 +321,8 @@ static void appending(void) {
   size_t len;
   len = text.len;
   CHECK_STATUS(berth_write_graph(g, "berth", &text), BERTH_OK);
-  CHECK(text.len > len && strncmp(text.data, "digraph", 7) == 0 && strncmp(text.data + len, "{\"berth\": 1", 11) == 0);
+  CHECK(text.len > len && strncmp(text.data, "digraph", 7) == 0
+        && strncmp(text.data + len, "{\"berth\": 1", 11) == 0);
   len = text.len;
   CHECK_STATUS(berth_write_placed(g, "berth", bad, &text), BERTH_EINVAL);
   CHECK(text.len == len && strlen(text.data) == len);
@@ -321,13 +331,21 @@ static void appending(void) {
 }
 
 static void numbers(void) {
-  const struct { double x; int digits; const char *text; } list[] = {
-    { 0.1, 0, "0.1" }, { 5e-8, 0, "5e-08" }, { -0.0, 0, "-0" }, { 1e14, 0, "100000000000000" },
-    { 1.0 / 3, 0, "0.3333333333333333" },
-    { 9503711414.55078125, 0, "9503711414.550781" }, { 10000000000.0078125, 0, "10000000000.007812" }, /* halves go to the even
-                                                                                                          digit */
-    { 1.03125, 5, "1.0312" }, { 2.0 / 3, 2, "0.67" }, { 0.1, 99, "0.10000000000000001" },
-    { INFINITY, 0, "inf" }, { -INFINITY, 3, "-inf" }, { NAN, 0, "nan" } };
+  const struct { double x; int digits; const char *text;
+  } list[] = { { 0.1, 0, "0.1" },
+               { 5e-8, 0, "5e-08" },
+               { -0.0, 0, "-0" },
+               { 1e14, 0, "100000000000000" },
+               { 1.0 / 3, 0, "0.3333333333333333" },
+               /* halves go to the even digit */
+               { 9503711414.55078125, 0, "9503711414.550781" },
+               { 10000000000.0078125, 0, "10000000000.007812" },
+               { 1.03125, 5, "1.0312" },
+               { 2.0 / 3, 2, "0.67" },
+               { 0.1, 99, "0.10000000000000001" },
+               { INFINITY, 0, "inf" },
+               { -INFINITY, 3, "-inf" },
+               { NAN, 0, "nan" } };
   char buf[40];
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     CHECK(strcmp(berth_number_text(list[i].x, list[i].digits, buf, sizeof buf), list[i].text) == 0);

@@ -1,5 +1,5 @@
-/* m-ETF against the figures that the published code gives: four small cases by hand, four training graphs from a folder of data
- * beside the project (skipped where that is absent). */
+/* m-ETF against the figures that the published code gives: four small cases by hand, four training
+ * graphs from a folder of data beside the project (skipped where that is absent). */
 #include "check.h"
 #include <berth/berth.h>
 #include <cjson/cJSON.h>
@@ -12,7 +12,8 @@ typedef struct edge {
 } edge;
 
 /* The loader of one tensor per edge: what the published small cases mean. */
-static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, const double *memory, const edge *edges, int m) {
+static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, const double *memory,
+                                const edge *edges, int m) {
   berth_graph_builder *b;
   berth_graph_builder_new(ctx, &b);
   int32_t id;
@@ -33,7 +34,8 @@ static berth_graph *small_graph(berth_ctx *ctx, int n, const double *times, cons
   return g;
 }
 
-static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double memory, double bandwidth) {
+static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double memory,
+                           double bandwidth) {
   berth_device d = berth_device_default();
   berth_link l = { bandwidth, 0 };
   d.memory = memory;
@@ -46,7 +48,8 @@ static berth_cost *on_mesh(berth_ctx *ctx, berth_graph *g, int devices, double m
   return cost;
 }
 
-static void expect(berth_ctx *ctx, berth_cost *cost, const char *variant, const int32_t *device, double makespan) {
+static void expect(berth_ctx *ctx, berth_cost *cost, const char *variant, const int32_t *device,
+                   double makespan) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.variant = variant;
@@ -56,7 +59,8 @@ static void expect(berth_ctx *ctx, berth_cost *cost, const char *variant, const 
     return;
   }
   for (int i = 0; i < berth_placement_ops(p); i++) {
-    if (!CHECK(berth_placement_device(p)[i] == device[i])) printf("# op %d on %d\n", i, berth_placement_device(p)[i]);
+    if (!CHECK(berth_placement_device(p)[i] == device[i]))
+      printf("# op %d on %d\n", i, berth_placement_device(p)[i]);
   }
   CHECK_NEAR(berth_placement_estimate(p), makespan, 1e-9);
   berth_placement_release(p);
@@ -66,9 +70,11 @@ static void expect(berth_ctx *ctx, berth_cost *cost, const char *variant, const 
 
 static void case_a(berth_ctx *ctx) {
   static const double times[] = { 1, 3, 3, 1, 3, 1 }, memory[] = { 1, 2, 2, 1, 1, 1 };
-  static const edge edges[] = { { 0, 1, 1 }, { 0, 4, 1 }, { 1, 2, 1 }, { 2, 3, 1 }, { 4, 5, 1 }, { 5, 3, 1 } };
+  static const edge edges[] = { { 0, 1, 1 }, { 0, 4, 1 }, { 1, 2, 1 },
+                                { 2, 3, 1 }, { 4, 5, 1 }, { 5, 3, 1 } };
   static const int32_t device[] = { 0, 0, 1, 1, 1, 0 };
-  berth_cost *cost = on_mesh(ctx, small_graph(ctx, N(times), times, memory, edges, N(edges)), 2, 4, 1);
+  berth_cost *cost =
+      on_mesh(ctx, small_graph(ctx, N(times), times, memory, edges, N(edges)), 2, 4, 1);
   expect(ctx, cost, "baechi-tf", device, 9);
   expect(ctx, cost, "baechi-pt", device, 9);
   berth_cost_release(cost);
@@ -78,7 +84,8 @@ static void case_b(berth_ctx *ctx) {
   static const double times[] = { 5, 4, 7, 4 };
   static const edge edges[] = { { 0, 2, 1 }, { 1, 2, 3 }, { 1, 3, 1 } };
   static const int32_t device[] = { 0, 1, 0, 1 };
-  berth_cost *cost = on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
+  berth_cost *cost =
+      on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
   expect(ctx, cost, "baechi-tf", device, 14);
   berth_cost_release(cost);
 }
@@ -87,17 +94,20 @@ static void case_c(berth_ctx *ctx) {
   static const double times[] = { 9, 9, 8, 5, 6, 4 };
   static const edge edges[] = { { 0, 2, 2 }, { 1, 2, 3 }, { 1, 3, 1 }, { 4, 5, 3 } };
   static const int32_t device[] = { 0, 1, 1, 1, 0, 0 };
-  berth_cost *cost = on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
+  berth_cost *cost =
+      on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 2, INFINITY, 1);
   expect(ctx, cost, "baechi-tf", device, 22);
   berth_cost_release(cost);
 }
 
 static void case_d(berth_ctx *ctx) {
   static const double times[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
-  static const edge edges[] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 }, { 1, 3, 1 }, { 1, 4, 1 },
-                                { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
+  static const edge edges[] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 },
+                                { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
+                                { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
   static const int32_t device[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 };
-  berth_cost *cost = on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 3, INFINITY, 1);
+  berth_cost *cost =
+      on_mesh(ctx, small_graph(ctx, N(times), times, NULL, edges, N(edges)), 3, INFINITY, 1);
   berth_result *r = NULL;
   expect(ctx, cost, "baechi-tf", device, 29);
   expect(ctx, cost, "baechi-pt", device, 29);
@@ -125,9 +135,12 @@ static char *slurp(const char *path) {
   return text;
 }
 
-static double number(const cJSON *o, const char *key) { return cJSON_GetObjectItem(o, key)->valuedouble; }
+static double number(const cJSON *o, const char *key) {
+  return cJSON_GetObjectItem(o, key)->valuedouble;
+}
 
-/* Times max(1, trunc(1000 latency)) us; one tensor per producer, round(1000 cost) us for each destination; parameters = size. */
+/* Times max(1, trunc(1000 latency)) us; one tensor per producer, round(1000 cost) us for each
+ * destination; parameters = size. */
 static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
   const cJSON *nodes = cJSON_GetObjectItem(root, "nodes"), *o;
   int n = cJSON_GetArraySize(nodes), most = 0, i = 0;
@@ -150,7 +163,8 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
   cJSON_ArrayForEach(o, cJSON_GetObjectItem(root, "edges")) {
     int src = by_id[(int)number(o, "sourceId")], dst = by_id[(int)number(o, "destId")];
     berth_tensor t = { src, nearbyint(1000 * number(o, "cost")), 0, 0 };
-    if (tensor[src] < 0) CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &tensor[src]), BERTH_OK);
+    if (tensor[src] < 0)
+      CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &tensor[src]), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, tensor[src], dst), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -162,21 +176,24 @@ static berth_graph *read_training(berth_ctx *ctx, const cJSON *root) {
 
 static berth_cost *training_cost(berth_ctx *ctx, const char *shared, const char *name) {
   char path[4096];
-  snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared, name);
+  snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", shared,
+           name);
   char *text;
   cJSON *root;
   if (!(text = slurp(path)) || !(root = cJSON_Parse(text))) {
     CHECK(!"the file can be read");
     return NULL;
   }
-  berth_cost *cost = on_mesh(ctx, read_training(ctx, root), (int)number(root, "maxFPGAs"), number(root, "maxSizePerFPGA"), 1e6);
+  berth_cost *cost = on_mesh(ctx, read_training(ctx, root), (int)number(root, "maxFPGAs"),
+                             number(root, "maxSizePerFPGA"), 1e6);
   cJSON_Delete(root);
   free(text);
   return cost;
 }
 
 /* The published simulator's step time of the queue plan, and the parallel plan's own, in ms. */
-static void expect_training(berth_ctx *ctx, const char *shared, const char *name, double queue_ms, double parallel_ms) {
+static void expect_training(berth_ctx *ctx, const char *shared, const char *name, double queue_ms,
+                            double parallel_ms) {
   berth_cost *cost = training_cost(ctx, shared, name);
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;

@@ -1,10 +1,13 @@
-/* Limits of the list placers: what does not fit is named, what fits is found, interrupts and refused memory come out in order. */
+/* Limits of the list placers: what does not fit is named, what fits is found, interrupts and
+ * refused memory come out in order. */
 #include "place_engine_help.h"
 
-static const char *const placers[] = { "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path",
-                                       NULL };
+static const char *const placers[] = { "m-etf", "m-sct",  "etf",    "heft",          "cpop",
+                                       "peft",  "minmin", "blevel", "critical-path", NULL };
 
-static void tell(berth_ctx *ctx, const char *placer) { printf("# %s: %s\n", placer, berth_errmsg(ctx)); }
+static void tell(berth_ctx *ctx, const char *placer) {
+  printf("# %s: %s\n", placer, berth_errmsg(ctx));
+}
 
 typedef struct row {
   double seconds, param, workspace;
@@ -51,31 +54,36 @@ static void names_the_obstacle(berth_ctx *ctx) {
     berth_obstacle why = { -9, -9, -9 };
     CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, &why), BERTH_EINFEASIBLE);
     CHECK(p == NULL && why.op == 1 && why.device == 1 && why.missing == 2);
-    if (!CHECK(strstr(berth_errmsg(ctx), "op 1") != NULL)) printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
+    if (!CHECK(strstr(berth_errmsg(ctx), "op 1") != NULL))
+      printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
   }
   release_instance(&x);
 }
 
-static void refuses(berth_ctx *ctx, const instance *x, const char *placer, berth_obstacle want, const char *reason) {
+static void refuses(berth_ctx *ctx, const instance *x, const char *placer, berth_obstacle want,
+                    const char *reason) {
   static const berth_policy mine = { .name = "mine" };
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   berth_obstacle why = { -9, -9, -9 };
   o.policy = &mine;
   CHECK_STATUS(berth_place(x->cost, placer, &o, &p, &why), BERTH_EINFEASIBLE);
-  CHECK(p == NULL && why.op == want.op && why.device == want.device && fabs(why.missing - want.missing) < 1e-9);
+  CHECK(p == NULL && why.op == want.op && why.device == want.device
+        && fabs(why.missing - want.missing) < 1e-9);
   char text[200];
   snprintf(text, sizeof text, "%s: %s", strcmp(placer, "policy") == 0 ? "mine" : placer, reason);
   CHECK_TEXT(berth_errmsg(ctx), text);
 }
 
-static const char *const all_but_single[] = {
-  "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path", "policy", "m-topo", "metis",
-  "round-robin", "random", NULL
-};
+static const char *const all_but_single[] = { "m-etf",  "etf",    "heft",   "cpop",
+                                              "peft",   "minmin", "blevel", "critical-path",
+                                              "policy", "m-topo", "metis",  "round-robin",
+                                              "random", NULL };
 
 static void names_the_total(berth_ctx *ctx) {
-  static const row rows[] = { { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 1, -1, -1 } };
+  static const row rows[] = {
+    { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 0, -1, -1 }, { 1, 3, 1, -1, -1 }
+  };
   static const double memory[] = { 5, 6 };
   instance x = loose(ctx, rows, 4, memory, 2);
   berth_obstacle total = { BERTH_NONE, BERTH_NONE, 2 }, alone = { BERTH_NONE, 1, 3 };
@@ -83,10 +91,13 @@ static void names_the_total(berth_ctx *ctx) {
     refuses(ctx, &x, all_but_single[i], total,
             "cannot fit: 13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
   }
-  refuses(ctx, &x, "single", total, "cannot fit: 13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
+  refuses(ctx, &x, "single", total,
+          "cannot fit: 13 B must be held by all 2 devices, with room for 11 B: 2 B are missing");
   release_instance(&x);
   x = loose(ctx, rows, 3, memory, 2); /* three ops fit, but not on one device */
-  refuses(ctx, &x, "single", alone, "no placement found: the graph does not fit: device 1 \"d1\" comes closest, 3 B are missing");
+  refuses(
+      ctx, &x, "single", alone,
+      "no placement found: the graph does not fit: device 1 \"d1\" comes closest, 3 B are missing");
   release_instance(&x);
 }
 
@@ -109,13 +120,14 @@ static void names_the_count(berth_ctx *ctx) {
   berth_obstacle want = { 2, 0, 1 };
   for (int i = 0; all_but_single[i]; i++) {
     refuses(ctx, &x, all_but_single[i], want,
-            "cannot fit: 3 ops or groups need at least 3 B each, and all devices hold 2 such: op 2 does not fit, "
-            "device 0 \"d0\" comes closest, 1 B are missing");
+            "cannot fit: 3 ops or groups need at least 3 B each, and all devices hold 2 such: op "
+            "2 does not fit, device 0 \"d0\" comes closest, 1 B are missing");
   }
   release_instance(&x);
 }
 
-/* Greedy placing by start puts the small ops on both devices first; then the large one fits nowhere. */
+/* Greedy placing by start puts the small ops on both devices first; then the large one fits
+ * nowhere. */
 static void finds_what_fits(berth_ctx *ctx) {
   static const row rows[] = { { 1, 5, 0, -1, -1 }, { 1, 5, 0, -1, -1 }, { 1, 10, 0, -1, -1 } };
   static const double memory[] = { 10, 10 };
@@ -123,7 +135,8 @@ static void finds_what_fits(berth_ctx *ctx) {
   berth_place_options o = berth_place_default(NULL);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
-    if (!CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK)) tell(ctx, placers[i]);
+    if (!CHECK_STATUS(berth_place(x.cost, placers[i], &o, &p, NULL), BERTH_OK))
+      tell(ctx, placers[i]);
     if (p) CHECK(check_plan(&x, p, &o, 0));
     berth_placement_release(p);
   }
@@ -174,7 +187,8 @@ static void room_for_pins(berth_ctx *ctx) {
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
     if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_OK)) continue;
-    CHECK(berth_placement_device(p)[0] == 1 && berth_placement_device(p)[1] == 1 && berth_placement_device(p)[2] == 0);
+    CHECK(berth_placement_device(p)[0] == 1 && berth_placement_device(p)[1] == 1
+          && berth_placement_device(p)[2] == 0);
     berth_placement_release(p);
   }
   release_instance(&x);
@@ -205,7 +219,8 @@ static void no_route(berth_ctx *ctx) {
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
-    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_EUNREACHABLE)) tell(ctx, placers[i]);
+    if (!CHECK_STATUS(berth_place(x.cost, placers[i], NULL, &p, NULL), BERTH_EUNREACHABLE))
+      tell(ctx, placers[i]);
     berth_placement_release(p);
   }
   release_instance(&x);
@@ -232,7 +247,7 @@ static void contradictions(berth_ctx *ctx) {
 }
 
 
-/* ---- interrupts ------------------------------------------------------------------------------- */
+/* ---- interrupts ---- */
 
 static int stop(void *ud) { return ++*(int *)ud >= 2; }
 
@@ -255,7 +270,7 @@ static void interrupts(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- refused memory ----------------------------------------------------------------------------- */
+/* ---- refused memory ---- */
 
 typedef struct trial {
   const char *placer, *variant;
@@ -264,8 +279,8 @@ typedef struct trial {
   const berth_policy *policy;
 } trial;
 
-static berth_status refuse_one(check_alloc_state *s, const instance *x, const char *placer, const berth_place_options *o,
-                               long fail_at) {
+static berth_status refuse_one(check_alloc_state *s, const instance *x, const char *placer,
+                               const berth_place_options *o, long fail_at) {
   berth_placement *p = NULL;
   long held = s->held;
   s->calls = 0;
@@ -292,12 +307,17 @@ static void refuse_each(check_alloc_state *s, const instance *x, const trial *t)
   }
   CHECK(st == BERTH_OK || st == BERTH_EINFEASIBLE || st == BERTH_EUNREACHABLE);
   if (!check_bad) return;
-  printf("# %s \"%s\", links %d, memory %d: status %d\n", t->placer, t->variant, (int)t->links, (int)t->memory, (int)st);
+  printf("# %s \"%s\", links %d, memory %d: status %d\n", t->placer, t->variant, (int)t->links,
+         (int)t->memory, (int)st);
 }
 
 static void refuse_all(check_alloc_state *s, const instance *x) {
-  static const berth_policy pair = { .name = "pair", .choose = BERTH_CHOOSE_PAIR, .fit = BERTH_FIT_INSERTION };
-  static const berth_policy device = { .name = "device", .choose = BERTH_CHOOSE_DEVICE, .ready = BERTH_READY_FINISHED };
+  static const berth_policy pair = { .name = "pair",
+                                     .choose = BERTH_CHOOSE_PAIR,
+                                     .fit = BERTH_FIT_INSERTION };
+  static const berth_policy device = { .name = "device",
+                                       .choose = BERTH_CHOOSE_DEVICE,
+                                       .ready = BERTH_READY_FINISHED };
   trial t = { NULL, "", BERTH_LINKS_FREE, BERTH_MEMORY_TOTAL, NULL };
   for (int i = 0; i < 36; i++) {
     t.links = (berth_links)(i % 4);
@@ -328,7 +348,9 @@ static void refused_memory(void) {
   berth_rng rng;
   for (uint64_t seed = 0; seed < 3; seed++) {
     berth_rng_init(&rng, 2, seed);
-    if (!random_instance(ctx, &rng, seed ? WITH_ALL : WITH_MEMORY | WITH_TWINS, check_runs(20, 60), 3, &x)) continue;
+    if (!random_instance(ctx, &rng, seed ? WITH_ALL : WITH_MEMORY | WITH_TWINS, check_runs(20, 60),
+                         3, &x))
+      continue;
     refuse_all(&s, &x);
     release_instance(&x);
   }

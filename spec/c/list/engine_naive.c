@@ -1,8 +1,9 @@
-/* ETF, m-ETF, MinMin and HEFT against plain versions that look at every candidate, device, gap and copy on each step; and the
- * heaps of the engine against its own general way, reached by a policy whose score it does not know. */
+/* ETF, m-ETF, MinMin and HEFT against plain versions that look at every candidate, device, gap and
+ * copy on each step; and the heaps of the engine against its own general way, reached by a policy
+ * whose score it does not know. */
 #include "place_engine_help.h"
 
-/* ---- a plan without shortcuts -------------------------------------------------------------- */
+/* ---- a plan without shortcuts ---- */
 
 enum { MOST = 48, FEW = 5 };
 
@@ -45,7 +46,8 @@ static double fetch(naive *v, int32_t op, int32_t d) {
       if (!v->copied[in[i]][d]) {
         double c = berth_cost_transfer(v->x->cost, in[i], v->device[t.producer], d);
         if (v->links != BERTH_LINKS_FREE) {
-          double *out = channel(v, v->device[t.producer], d, 0), *into = channel(v, v->device[t.producer], d, 1);
+          double *out = channel(v, v->device[t.producer], d, 0),
+                 *into = channel(v, v->device[t.producer], d, 1);
           at = fmax(at, fmax(*out, *into)) + c;
           *out = *into = at;
         } else {
@@ -82,7 +84,8 @@ static double slot(const naive *v, int32_t d, double ready, double length) {
   best = fmax(ready, end);
   for (int32_t i = 0; i < v->n; i++) {
     double at = v->finish[i];
-    if (v->device[i] == d && at >= ready && at < best && !overlaps(v, d, at, at + length)) best = at;
+    if (v->device[i] == d && at >= ready && at < best && !overlaps(v, d, at, at + length))
+      best = at;
   }
   return best;
 }
@@ -140,7 +143,7 @@ static double input_bytes(const naive *v, int32_t op, int32_t d) {
   return sum;
 }
 
-/* ---- the four placers, as their definitions read --------------------------------------------- */
+/* ---- the four placers, as their definitions read ---- */
 
 static void levels(naive *v, int with_transfers) {
   double ops[MOST];
@@ -171,7 +174,9 @@ static int place_pairs(naive *v, int by_eft, int near_inputs, int finished) {
         if (isinf(s) || s > least) continue;
         if (s == least && v->priority[op] < v->priority[best]) continue;
         if (s == least && op != best && v->priority[op] == v->priority[best]) continue;
-        if (s == least && op == best && !(near_inputs && input_bytes(v, op, d) > input_bytes(v, op, at))) continue;
+        if (s == least && op == best
+            && !(near_inputs && input_bytes(v, op, d) > input_bytes(v, op, at)))
+          continue;
         least = s;
         best = op;
         at = d;
@@ -214,7 +219,8 @@ static int place_naively(naive *v, const char *placer) {
   v->insertion = strcmp(placer, "heft") == 0;
   if (strcmp(placer, "minmin") != 0) levels(v, v->insertion);
   if (v->insertion) return place_by_rank(v);
-  return place_pairs(v, strcmp(placer, "minmin") == 0, strcmp(placer, "m-etf") == 0, strcmp(placer, "m-etf") == 0);
+  return place_pairs(v, strcmp(placer, "minmin") == 0, strcmp(placer, "m-etf") == 0,
+                     strcmp(placer, "m-etf") == 0);
 }
 
 static void compare(const instance *x, const char *placer, const berth_place_options *o) {
@@ -228,25 +234,28 @@ static void compare(const instance *x, const char *placer, const berth_place_opt
   }
   if (!CHECK_STATUS(st, BERTH_OK)) return;
   for (int32_t i = 0; i < v.n && !check_bad; i++) {
-    if (berth_placement_device(p)[i] == v.device[i] && near(berth_placement_start(p)[i], v.start[i])) continue;
+    if (berth_placement_device(p)[i] == v.device[i]
+        && near(berth_placement_start(p)[i], v.start[i]))
+      continue;
     CHECK(!"the same plan");
-    printf("# %s, links %d: op %d on %d at %.17g, not on %d at %.17g\n", placer, (int)o->links, (int)i,
-           (int)berth_placement_device(p)[i], berth_placement_start(p)[i], (int)v.device[i], v.start[i]);
+    printf("# %s, links %d: op %d on %d at %.17g, not on %d at %.17g\n", placer, (int)o->links,
+           (int)i, (int)berth_placement_device(p)[i], berth_placement_start(p)[i], (int)v.device[i],
+           v.start[i]);
   }
   berth_placement_release(p);
 }
 
-/* ---- the engine against itself ------------------------------------------------------------------ */
+/* ---- the engine against itself ---- */
 
-static berth_status score_est(void *ud, const berth_plan *p, int32_t op, const double *est_, const double *eft, double *score,
-                              double *wake) {
+static berth_status score_est(void *ud, const berth_plan *p, int32_t op, const double *est_,
+                              const double *eft, double *score, double *wake) {
   const int32_t *devices = ud;
   (void)p, (void)op, (void)eft, (void)wake;
   memcpy(score, est_, (size_t)*devices * sizeof *score);
   return BERTH_OK;
 }
-static berth_status score_eft(void *ud, const berth_plan *p, int32_t op, const double *est_, const double *eft, double *score,
-                              double *wake) {
+static berth_status score_eft(void *ud, const berth_plan *p, int32_t op, const double *est_,
+                              const double *eft, double *score, double *wake) {
   (void)ud, (void)p, (void)op, (void)est_, (void)eft, (void)score, (void)wake;
   return BERTH_OK; /* eft is there on entry */
 }
@@ -276,7 +285,7 @@ static void same_as_policy(const instance *x, const char *placer, const berth_pl
   berth_placement_release(q);
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static void one_round(const instance *x, int what) {
   static const char *const placers[] = { "etf", "m-etf", "minmin", "heft" };
@@ -296,7 +305,9 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   berth_rng_init(&rng, 5, (uint64_t)what);
   instance x;
   for (int i = 0; i < rounds && !check_bad; i++) {
-    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 30), 1 + berth_rng_below(&rng, 4), &x)) continue;
+    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 30),
+                         1 + berth_rng_below(&rng, 4), &x))
+      continue;
     one_round(&x, what);
     release_instance(&x);
     if (check_bad) printf("# round %d\n", i);

@@ -1,7 +1,9 @@
-/* The policy seam: what a user's policy is asked, what it may answer, and how its failures come out. */
+/* The policy seam: what a user's policy is asked, what it may answer, and how its failures come
+ * out. */
 #include "place_engine_help.h"
 
-/* A fork of three ops from one, joined in a fifth: 0 -> 1, 2, 3 -> 4; every tensor takes 1 s between devices. */
+/* A fork of three ops from one, joined in a fifth: 0 -> 1, 2, 3 -> 4; every tensor takes 1 s
+ * between devices. */
 static instance fork_join(berth_ctx *ctx, int32_t devices) {
   static const double times[] = { 1, 2, 3, 4, 1 };
   berth_graph_builder *b;
@@ -31,7 +33,7 @@ static berth_status place(const instance *x, const berth_policy *policy, berth_p
   return berth_place(x->cost, "policy", &o, p, NULL);
 }
 
-/* ---- what it is asked ------------------------------------------------------------------------- */
+/* ---- what it is asked ---- */
 
 typedef struct record {
   int prepared, selected, scored;
@@ -55,8 +57,8 @@ static berth_status note_select(void *ud, const berth_plan *p, int32_t op, doubl
   if (op == 1) *priority = 100; /* before 3 and 2 */
   return BERTH_OK;
 }
-static berth_status note_score(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                               double *wake) {
+static berth_status note_score(void *ud, const berth_plan *p, int32_t op, const double *est,
+                               const double *eft, double *score, double *wake) {
   record *r = ud;
   r->scored++;
   CHECK(score[0] == eft[0] && isinf(*wake));
@@ -73,7 +75,11 @@ static berth_status note_score(void *ud, const berth_plan *p, int32_t op, const 
 static void asked(berth_ctx *ctx) {
   instance x = fork_join(ctx, 2);
   record r = { 0 };
-  berth_policy policy = { .name = "recorder", .prepare = note_prepare, .select = note_select, .score = note_score, .ud = &r };
+  berth_policy policy = { .name = "recorder",
+                          .prepare = note_prepare,
+                          .select = note_select,
+                          .score = note_score,
+                          .ud = &r };
   berth_placement *p;
   CHECK_STATUS(place(&x, &policy, &p), BERTH_OK);
   CHECK(r.prepared == 1 && r.selected == 5 && r.scored == 5);
@@ -84,13 +90,14 @@ static void asked(berth_ctx *ctx) {
   CHECK_NEAR(r.eft[1], 6, 0);
   CHECK(r.now == 0 && r.last == 1);
   CHECK_TEXT(berth_placement_placer(p), "recorder");
-  CHECK_NEAR(berth_placement_estimate(p), 8, 0); /* 2 runs 3..6 on 0; 4 waits for 3's tensor or, at 7, for 2's: 7..8 */
+  CHECK_NEAR(berth_placement_estimate(p), 8, 0); /* 2 runs 3..6 on 0; 4 waits for 3's tensor or, at
+                                                    7, for 2's: 7..8 */
   berth_placement_release(p);
   release_instance(&x);
 }
 
-static berth_status check_seconds(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                                  double *wake) {
+static berth_status check_seconds(void *ud, const berth_plan *p, int32_t op, const double *est,
+                                  const double *eft, double *score, double *wake) {
   (void)ud, (void)score, (void)wake;
   CHECK_NEAR(eft[0] - est[0], berth_cost_op(berth_plan_cost(p), op, 0), 1e-12);
   if (op > 0) CHECK_NEAR(est[0], berth_plan_finish(p, op - 1), 1e-12);
@@ -110,10 +117,10 @@ static void quanta(berth_ctx *ctx) {
   release_instance(&x);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------ */
+/* ---- waiting ---- */
 
-static berth_status wait_for_five(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                                  double *wake) {
+static berth_status wait_for_five(void *ud, const berth_plan *p, int32_t op, const double *est,
+                                  const double *eft, double *score, double *wake) {
   (void)ud, (void)eft;
   if (op != 2 || berth_plan_now(p) >= 5) return BERTH_OK;
   CHECK(est[0] >= berth_plan_now(p));
@@ -124,7 +131,9 @@ static berth_status wait_for_five(void *ud, const berth_plan *p, int32_t op, con
 
 static void waits(berth_ctx *ctx, berth_choose choose) {
   instance x = fork_join(ctx, 2);
-  berth_policy policy = { .name = "five", .ready = BERTH_READY_FINISHED, .choose = choose, .score = wait_for_five };
+  berth_policy policy = {
+    .name = "five", .ready = BERTH_READY_FINISHED, .choose = choose, .score = wait_for_five
+  };
   berth_placement *p;
   if (CHECK_STATUS(place(&x, &policy, &p), BERTH_OK)) {
     CHECK_NEAR(berth_placement_start(p)[2], choose == BERTH_CHOOSE_OP ? 6 : 5, 1);
@@ -135,8 +144,8 @@ static void waits(berth_ctx *ctx, berth_choose choose) {
 }
 
 /* Device first: device 0 keeps to op 2, which becomes ready later, though op 1 is there. */
-static berth_status keep_zero_for_two(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft,
-                                      double *score, double *wake) {
+static berth_status keep_zero_for_two(void *ud, const berth_plan *p, int32_t op, const double *est,
+                                      const double *eft, double *score, double *wake) {
   (void)ud, (void)eft, (void)wake;
   score[0] = op == 2 || op == 0 || berth_plan_device_of(p, 2) != BERTH_NONE ? est[0] : INFINITY;
   score[1] = op == 0 ? INFINITY : est[1];
@@ -145,9 +154,10 @@ static berth_status keep_zero_for_two(void *ud, const berth_plan *p, int32_t op,
 
 static void device_first(berth_ctx *ctx) {
   instance x = fork_join(ctx, 2);
-  berth_policy policy = {
-    .name = "keep", .ready = BERTH_READY_FINISHED, .choose = BERTH_CHOOSE_DEVICE, .score = keep_zero_for_two
-  };
+  berth_policy policy = { .name = "keep",
+                          .ready = BERTH_READY_FINISHED,
+                          .choose = BERTH_CHOOSE_DEVICE,
+                          .score = keep_zero_for_two };
   berth_placement *p;
   CHECK_STATUS(place(&x, &policy, &p), BERTH_OK);
   CHECK(berth_placement_device(p)[0] == 0 && berth_placement_device(p)[2] == 0);
@@ -158,29 +168,29 @@ static void device_first(berth_ctx *ctx) {
   release_instance(&x);
 }
 
-/* ---- refusals and failures ----------------------------------------------------------------------- */
+/* ---- refusals and failures ---- */
 
-static berth_status never(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                          double *wake) {
+static berth_status never(void *ud, const berth_plan *p, int32_t op, const double *est,
+                          const double *eft, double *score, double *wake) {
   (void)ud, (void)p, (void)est, (void)eft, (void)wake;
   if (op == 3) score[0] = score[1] = INFINITY;
   return BERTH_OK;
 }
-static berth_status later(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                          double *wake) {
+static berth_status later(void *ud, const berth_plan *p, int32_t op, const double *est,
+                          const double *eft, double *score, double *wake) {
   (void)ud, (void)est, (void)eft, (void)op;
   score[0] = score[1] = INFINITY;
   *wake = berth_plan_now(p) + 1;
   return BERTH_OK;
 }
-static berth_status not_a_number(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                                 double *wake) {
+static berth_status not_a_number(void *ud, const berth_plan *p, int32_t op, const double *est,
+                                 const double *eft, double *score, double *wake) {
   (void)ud, (void)p, (void)op, (void)est, (void)eft, (void)wake;
   score[1] = NAN;
   return BERTH_OK;
 }
-static berth_status fails(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                          double *wake) {
+static berth_status fails(void *ud, const berth_plan *p, int32_t op, const double *est,
+                          const double *eft, double *score, double *wake) {
   (void)ud, (void)p, (void)est, (void)eft, (void)score, (void)wake;
   return op == 2 ? BERTH_EIO : BERTH_OK;
 }
@@ -200,7 +210,10 @@ static void refusals(berth_ctx *ctx) {
   berth_placement *p;
   for (int ready = BERTH_READY_ASSIGNED; ready <= BERTH_READY_FINISHED; ready++) {
     for (int choose = BERTH_CHOOSE_OP; choose <= BERTH_CHOOSE_DEVICE; choose++) {
-      berth_policy policy = { .name = "stubborn", .ready = (berth_ready)ready, .choose = (berth_choose)choose, .score = never };
+      berth_policy policy = { .name = "stubborn",
+                              .ready = (berth_ready)ready,
+                              .choose = (berth_choose)choose,
+                              .score = never };
       CHECK_STATUS(place(&x, &policy, &p), BERTH_EINFEASIBLE);
       CHECK(strstr(berth_errmsg(ctx), "stubborn") && strstr(berth_errmsg(ctx), "op 3"));
       policy.score = later;
@@ -223,13 +236,14 @@ static void refusals(berth_ctx *ctx) {
   release_instance(&x);
 }
 
-/* ---- any setting makes a schedule -------------------------------------------------------------------- */
+/* ---- any setting makes a schedule ---- */
 
-static berth_status spread(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                           double *wake) {
+static berth_status spread(void *ud, const berth_plan *p, int32_t op, const double *est,
+                           const double *eft, double *score, double *wake) {
   int32_t devices = *(const int32_t *)ud;
   (void)wake, (void)est;
-  for (int32_t d = 0; d < devices; d++) score[d] = eft[d] + 0.1 * ((op + d) % devices) + 0.01 * berth_plan_free_at(p, d);
+  for (int32_t d = 0; d < devices; d++)
+    score[d] = eft[d] + 0.1 * ((op + d) % devices) + 0.01 * berth_plan_free_at(p, d);
   return BERTH_OK;
 }
 
@@ -251,7 +265,8 @@ static void all_settings(berth_ctx *ctx, int what) {
     policy.score = i / 12 % 2 ? spread : NULL;
     o.links = (berth_links)(i / 24 % 4);
     o.memory = (berth_memory_policy)(i / 96 % 4);
-    if (berth_place(x.cost, "policy", &o, &p, NULL) == BERTH_OK && !check_plan(&x, p, &o, 0)) printf("# round %d\n", i);
+    if (berth_place(x.cost, "policy", &o, &p, NULL) == BERTH_OK && !check_plan(&x, p, &o, 0))
+      printf("# round %d\n", i);
     berth_placement_release(p);
     release_instance(&x);
   }

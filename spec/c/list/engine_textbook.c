@@ -1,15 +1,19 @@
-/* List placers against worked examples of their papers and against tables of makespans in a folder of data beside the project. */
+/* List placers against worked examples of their papers and against tables of makespans in a folder
+ * of data beside the project. */
 #include "check.h"
 #include <berth/berth.h>
 
-/* ---- the ten tasks of the HEFT paper (Topcuoglu, Hariri, Wu 2002) ------------------------------- */
+/* ---- the ten tasks of the HEFT paper (Topcuoglu, Hariri, Wu 2002) ---- */
 
 static berth_cost *topcuoglu(berth_ctx *ctx) {
-  static const double times[10][3] = { { 14, 16, 9 },  { 13, 19, 18 }, { 11, 13, 19 }, { 13, 8, 17 },  { 12, 13, 10 },
-                                       { 13, 16, 9 },  { 7, 15, 11 },  { 5, 11, 14 },  { 18, 12, 20 }, { 21, 7, 16 } };
-  static const int edges[15][3] = { { 1, 2, 18 }, { 1, 3, 12 }, { 1, 4, 9 },  { 1, 5, 11 },  { 1, 6, 14 },
-                                    { 2, 8, 19 }, { 2, 9, 16 }, { 3, 7, 23 }, { 4, 8, 27 },  { 4, 9, 23 },
-                                    { 5, 9, 13 }, { 6, 8, 15 }, { 7, 10, 17 }, { 8, 10, 11 }, { 9, 10, 13 } };
+  static const double times[10][3] = { { 14, 16, 9 }, { 13, 19, 18 }, { 11, 13, 19 },
+                                       { 13, 8, 17 }, { 12, 13, 10 }, { 13, 16, 9 },
+                                       { 7, 15, 11 }, { 5, 11, 14 },  { 18, 12, 20 },
+                                       { 21, 7, 16 } };
+  static const int edges[15][3] = { { 1, 2, 18 },  { 1, 3, 12 },  { 1, 4, 9 },  { 1, 5, 11 },
+                                    { 1, 6, 14 },  { 2, 8, 19 },  { 2, 9, 16 }, { 3, 7, 23 },
+                                    { 4, 8, 27 },  { 4, 9, 23 },  { 5, 9, 13 }, { 6, 8, 15 },
+                                    { 7, 10, 17 }, { 8, 10, 11 }, { 9, 10, 13 } };
   static const char *const types[] = { "p1", "p2", "p3" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
@@ -23,7 +27,8 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
     op.seconds = times[i];
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  for (int i = 0; i < 15; i++) berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
+  for (int i = 0; i < 15; i++)
+    berth_graph_builder_connect(b, edges[i][0] - 1, edges[i][1] - 1, edges[i][2], NULL);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_graph_builder_release(b);
   berth_topology_builder *tb;
@@ -42,7 +47,8 @@ static berth_cost *topcuoglu(berth_ctx *ctx) {
   return cost;
 }
 
-static double estimate(berth_ctx *ctx, berth_cost *cost, const char *placer, berth_average averages) {
+static double estimate(berth_ctx *ctx, berth_cost *cost, const char *placer,
+                       berth_average averages) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.averages = averages;
@@ -94,7 +100,7 @@ static void cpop_critical_ops(berth_ctx *ctx) {
   berth_graph_release(g);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static int split(char *line, char **field, int most) {
   int n = 0;
@@ -103,9 +109,11 @@ static int split(char *line, char **field, int most) {
 }
 
 static const char *placer_of(const char *algorithm) {
-  static const char *const names[][2] = {
-    { "HEFT", "heft" }, { "CPOP", "cpop" }, { "PEFT", "peft" }, { "ETF", "etf" }, { "MinMin", "minmin" }
-  };
+  static const char *const names[][2] = { { "HEFT", "heft" },
+                                          { "CPOP", "cpop" },
+                                          { "PEFT", "peft" },
+                                          { "ETF", "etf" },
+                                          { "MinMin", "minmin" } };
   for (int i = 0; i < 5; i++) {
     if (strcmp(names[i][0], algorithm) == 0) return names[i][1];
   }
@@ -113,7 +121,8 @@ static const char *placer_of(const char *algorithm) {
 }
 
 /* @return rows that were compared */
-static int saga_table(berth_ctx *ctx, const char *shared, const char *table, berth_average averages) {
+static int saga_table(berth_ctx *ctx, const char *shared, const char *table,
+                      berth_average averages) {
   char path[4096];
   int rows = 0;
   snprintf(path, sizeof path, "%s/data/saga_reference/%s", shared, table);
@@ -125,11 +134,14 @@ static int saga_table(berth_ctx *ctx, const char *shared, const char *table, ber
     berth_cost *cost = NULL;
     const char *placer;
     if (split(line, field, 8) < 5 || !(placer = placer_of(field[3]))) continue;
-    if (averages == BERTH_AVERAGE_SAGA && strcmp(placer, "heft") != 0 && strcmp(placer, "cpop") != 0) continue;
+    if (averages == BERTH_AVERAGE_SAGA && strcmp(placer, "heft") != 0
+        && strcmp(placer, "cpop") != 0)
+      continue;
     snprintf(path, sizeof path, "%s/data/saga_reference/%s.json", shared, field[0]);
     if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
         CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK)) {
-      if (!CHECK_NEAR(estimate(ctx, cost, placer, averages), atof(field[4]), 1e-6)) printf("# %s %s\n", field[0], placer);
+      if (!CHECK_NEAR(estimate(ctx, cost, placer, averages), atof(field[4]), 1e-6))
+        printf("# %s %s\n", field[0], placer);
       rows++;
     }
     berth_cost_release(cost);
@@ -148,7 +160,7 @@ static void saga(berth_ctx *ctx, const char *table, berth_average averages, int 
   CHECK(saga_table(ctx, shared, table, averages) == rows);
 }
 
-/* ---- Standard Task Graphs --------------------------------------------------------------------------- */
+/* ---- Standard Task Graphs ---- */
 
 static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int procs, double want) {
   char path[4096];
@@ -161,7 +173,8 @@ static void stg_row(berth_ctx *ctx, const char *shared, const char *file, int pr
   CHECK_STATUS(berth_topology_mesh(ctx, procs, &d, &l, &t), BERTH_OK);
   if (CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK) &&
       CHECK_STATUS(berth_cost_new(b.graph, t, NULL, &cost), BERTH_OK)) {
-    if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0)) printf("# %s on %d\n", file, procs);
+    if (!CHECK_NEAR(estimate(ctx, cost, "blevel", BERTH_AVERAGE_TEXTBOOK), want, 0))
+      printf("# %s on %d\n", file, procs);
   }
   berth_cost_release(cost);
   berth_topology_release(t);
@@ -189,7 +202,7 @@ static void stg(berth_ctx *ctx, const char *table, int column, int rows) {
   CHECK(n == rows);
 }
 
-/* ---- critical path ------------------------------------------------------------------------------------ */
+/* ---- critical path ---- */
 
 static void critical_path(berth_ctx *ctx) {
   berth_cost *cost = topcuoglu(ctx);
@@ -208,8 +221,8 @@ static void critical_path(berth_ctx *ctx) {
   berth_cost_release(cost);
 }
 
-/* By load alone three equal ops without inputs take turns on three devices, and so do their consumers, wherever their inputs
- * are. */
+/* By load alone three equal ops without inputs take turns on three devices, and so do their
+ * consumers, wherever their inputs are. */
 static void load_only(berth_ctx *ctx) {
   berth_graph_builder *b;
   berth_graph *g = NULL;
@@ -236,7 +249,8 @@ static void load_only(berth_ctx *ctx) {
   for (int i = 0; i < 3; i++) count[berth_placement_device(p)[i]]++;
   CHECK(count[0] == 1 && count[1] == 1 && count[2] == 1);
   CHECK_NEAR(berth_placement_estimate(p), 1, 0);
-  CHECK(berth_placement_sequence(p) == NULL && berth_placement_start(p) == NULL); /* order is none of its business */
+  /* order is none of its business */
+  CHECK(berth_placement_sequence(p) == NULL && berth_placement_start(p) == NULL);
   berth_placement_release(p);
   berth_cost_release(cost);
   berth_graph_release(g);

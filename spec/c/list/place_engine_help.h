@@ -27,7 +27,8 @@ static inline double random_time(berth_rng *rng, int what) {
   return what & WITH_TIES ? 0.25 * berth_rng_below(rng, 8) : 0.1 + 4 * berth_rng_uniform(rng);
 }
 
-static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int what, int32_t i, int32_t devices) {
+static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int what, int32_t i,
+                                 int32_t devices) {
   berth_op op = berth_op_default();
   double seconds[2];
   int32_t odd = berth_rng_below(rng, 8);
@@ -43,23 +44,28 @@ static inline void add_random_op(berth_graph_builder *b, berth_rng *rng, int wha
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
 }
 
-static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what, int32_t from, int32_t n) {
+static inline void add_random_tensors(berth_graph_builder *b, berth_rng *rng, int what,
+                                      int32_t from, int32_t n) {
   int32_t id, tensors = berth_rng_below(rng, 3);
   for (int32_t k = 0; k < tensors; k++) {
     double bytes = what & WITH_TIES ? berth_rng_below(rng, 6) : 8 * berth_rng_uniform(rng);
     berth_tensor t = { from, bytes, berth_rng_below(rng, 6), 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
     for (int32_t c = from + 1; c < n && c < from + 14; c++) {
-      if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+      if (berth_rng_below(rng, 6) == 0)
+        CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
     }
   }
 }
 
 /* Members come before consumers by id; some have none of these. */
-static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng, int what, int32_t n) {
+static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng, int what,
+                                          int32_t n) {
   int32_t members[8], consumers[8];
   for (int32_t k = 0; k < 1 + n / 8 && n > 1; k++) {
-    berth_collective c = { (berth_collective_kind)berth_rng_below(rng, BERTH_BARRIER + 1), 0, 1, 0, members, 0, consumers };
+    berth_collective c = {
+      (berth_collective_kind)berth_rng_below(rng, BERTH_BARRIER + 1), 0, 1, 0, members, 0, consumers
+    };
     int32_t cut = 1 + berth_rng_below(rng, n - 1);
     c.bytes = what & WITH_TIES ? berth_rng_below(rng, 4) : 8 * berth_rng_uniform(rng);
     for (int32_t i = cut - 1; i >= 0 && c.n_members < 5; i--) {
@@ -72,7 +78,8 @@ static inline void add_random_collectives(berth_graph_builder *b, berth_rng *rng
   }
 }
 
-static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices) {
+static inline berth_graph *random_ops(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
+                                      int32_t devices) {
   const char *types[] = { "x", "y" };
   berth_graph_builder *b;
   berth_graph *g = NULL;
@@ -101,14 +108,16 @@ static inline double total_bytes(const berth_graph *g) {
   return sum;
 }
 
-static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, double memory) {
+static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
+                                             double memory) {
   berth_topology_builder *b;
   berth_topology *t = NULL;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     d.type = i % 2 ? "y" : "x";
-    if (what & WITH_MEMORY) d.memory = floor(memory / n * (1.1 + 0.8 * berth_rng_uniform(rng))) + 12;
+    if (what & WITH_MEMORY)
+      d.memory = floor(memory / n * (1.1 + 0.8 * berth_rng_uniform(rng))) + 12;
     if (what & WITH_TYPES) d.speed = 1 + 0.5 * berth_rng_below(rng, 2);
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
@@ -126,7 +135,8 @@ static inline berth_topology *random_devices(berth_ctx *ctx, berth_rng *rng, int
 }
 
 /* @return 0: an op that no device can run was drawn; nothing is made */
-static inline int random_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices, instance *x) {
+static inline int random_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n,
+                                  int32_t devices, instance *x) {
   x->g = random_ops(ctx, rng, what, n, devices);
   x->t = random_devices(ctx, rng, what, devices, total_bytes(x->g));
   if (berth_cost_new(x->g, x->t, NULL, &x->cost) == BERTH_OK) return 1;
@@ -141,7 +151,7 @@ static inline void release_instance(instance *x) {
   berth_topology_release(x->t);
 }
 
-/* ---- the checker ------------------------------------------------------------------------- */
+/* ---- the checker ---- */
 
 static inline int near(double a, double b) { return fabs(a - b) <= 1e-9 * (1 + fabs(a)); }
 
@@ -152,7 +162,8 @@ static inline int check_inputs(const instance *x, const berth_placement *p, int3
   for (int32_t i = 0; i < n; i++) {
     berth_tensor t;
     berth_graph_tensor(x->g, in[i], &t);
-    double arrival = finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
+    double arrival =
+        finish[t.producer] + berth_cost_transfer(x->cost, in[i], device[t.producer], device[op]);
     if (start[op] < arrival - 1e-9 * (1 + arrival)) return 0;
   }
   return 1;
@@ -171,14 +182,16 @@ static inline double collective_end(const instance *x, const berth_placement *p,
   return end + seconds;
 }
 
-/* @return 0: a consumer starts before one is over.  @param last the end of the last one, at least what it is */
+/* @return 0: a consumer starts before one is over. @param last the end of the last one, at least
+ *         what it is */
 static inline int check_collectives(const instance *x, const berth_placement *p, double *last) {
   int32_t ok = 1;
   for (int32_t k = 0; k < berth_graph_collectives(x->g); k++) {
     double end = collective_end(x, p, k);
     berth_collective c;
     berth_graph_collective(x->g, k, &c);
-    for (int32_t i = 0; i < c.n_consumers; i++) ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
+    for (int32_t i = 0; i < c.n_consumers; i++)
+      ok &= berth_placement_start(p)[c.consumers[i]] >= end - 1e-9 * (1 + end);
     *last = fmax(*last, end);
   }
   return ok;
@@ -203,7 +216,8 @@ static inline int check_ops(const instance *x, const berth_placement *p) {
   return ok;
 }
 
-/* The sequence holds every op once, starts do not fall in it, and ops of one device follow one another. */
+/* The sequence holds every op once, starts do not fall in it, and ops of one device follow one
+ * another. */
 static inline int check_order(const instance *x, const berth_placement *p) {
   const double *start = berth_placement_start(p), *finish = berth_placement_finish(p);
   const int32_t *device = berth_placement_device(p), *sequence = berth_placement_sequence(p);
@@ -226,8 +240,10 @@ static inline int check_order(const instance *x, const berth_placement *p) {
   return ok;
 }
 
-/* In order of the plan on contention-free links: memory holds, and nothing is later than planned. */
-static inline int check_replay(const instance *x, const berth_placement *p, const berth_place_options *o, int exact) {
+/* In order of the plan on contention-free links: memory holds, and nothing is later than
+ * planned. */
+static inline int check_replay(const instance *x, const berth_placement *p,
+                               const berth_place_options *o, int exact) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_result *r = NULL;
   so.dispatch = BERTH_DISPATCH_PLANNED;
@@ -239,7 +255,8 @@ static inline int check_replay(const instance *x, const berth_placement *p, cons
   if (!ok) return 0;
   berth_oom oom;
   if (berth_result_oom(r, &oom)) {
-    printf("# op %d on device %d at %g: %g bytes short\n", (int)oom.op, (int)oom.device, oom.time, oom.shortfall);
+    printf("# op %d on device %d at %g: %g bytes short\n", (int)oom.op, (int)oom.device, oom.time,
+           oom.shortfall);
     ok = CHECK(!"memory holds");
   }
   for (int32_t i = 0; i < berth_graph_ops(x->g) && o->links == BERTH_LINKS_FREE; i++) {
@@ -249,16 +266,19 @@ static inline int check_replay(const instance *x, const berth_placement *p, cons
     ok = CHECK(!"the plan is kept");
     break;
   }
-  if (exact && o->links == BERTH_LINKS_FREE) ok &= CHECK(near(berth_result_makespan(r), berth_placement_estimate(p)));
+  if (exact && o->links == BERTH_LINKS_FREE)
+    ok &= CHECK(near(berth_result_makespan(r), berth_placement_estimate(p)));
   berth_result_release(r);
   return ok;
 }
 
-static inline int check_plan(const instance *x, const berth_placement *p, const berth_place_options *o, int append) {
+static inline int check_plan(const instance *x, const berth_placement *p,
+                             const berth_place_options *o, int append) {
   int ok = check_ops(x, p);
   ok = check_order(x, p) && ok;
   /* frees depend on times, which other links than those of the replay change */
-  if (o->links == BERTH_LINKS_FREE || o->memory == BERTH_MEMORY_TOTAL || o->memory == BERTH_MEMORY_NONE) {
+  if (o->links == BERTH_LINKS_FREE || o->memory == BERTH_MEMORY_TOTAL
+      || o->memory == BERTH_MEMORY_NONE) {
     ok = check_replay(x, p, o, append) && ok;
   }
   return ok;

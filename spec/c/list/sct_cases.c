@@ -1,4 +1,5 @@
-/* m-SCT on the small cases of Baechi's study, with favourites of a simplex solver's vertex of the published program. */
+/* m-SCT on the small cases of Baechi's study, with favourites of a simplex solver's vertex of the
+ * published program. */
 #include "check.h"
 #include "sct_vertex.h"
 #include <berth/berth.h>
@@ -16,14 +17,62 @@ typedef struct small_case {
   const char *placed;
 } small_case;
 
-static const small_case cases[] = {
-  { "A", 6, 6, 2, { 1, 3, 3, 1, 3, 1 }, { 1, 2, 2, 1, 1, 1 }, { 0, 0, 1, 2, 4, 5 }, { 1, 4, 2, 3, 5, 3 }, { 1, 1, 1, 1, 1, 1 },
-    4, 8, 4, 9, "001110" },
-  { "B", 4, 3, 2, { 5, 4, 7, 4 }, { 0 }, { 0, 1, 1 }, { 2, 2, 3 }, { 1, 3, 1 }, INFINITY, 12.5, 1, 14, "0101" },
-  { "C", 6, 4, 2, { 9, 9, 8, 5, 6, 4 }, { 0 }, { 0, 1, 1, 4 }, { 2, 2, 3, 5 }, { 2, 3, 1, 3 }, INFINITY, 18.2, 2, 24, "011000" },
-  { "D", 9, 12, 3, { 6, 7, 9, 8, 10, 6, 6, 10, 6 }, { 0 }, { 0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4 },
-    { 2, 3, 4, 2, 3, 4, 5, 6, 5, 6, 7, 8 }, { 1, 5, 2, 1, 1, 1, 5, 3, 4, 1, 5, 1 }, INFINITY, 25.0 + 2.0 / 3, 5, 30, "010211021" }
-};
+static const small_case cases[] = { { "A",
+                                      6,
+                                      6,
+                                      2,
+                                      { 1, 3, 3, 1, 3, 1 },
+                                      { 1, 2, 2, 1, 1, 1 },
+                                      { 0, 0, 1, 2, 4, 5 },
+                                      { 1, 4, 2, 3, 5, 3 },
+                                      { 1, 1, 1, 1, 1, 1 },
+                                      4,
+                                      8,
+                                      4,
+                                      9,
+                                      "001110" },
+                                    { "B",
+                                      4,
+                                      3,
+                                      2,
+                                      { 5, 4, 7, 4 },
+                                      { 0 },
+                                      { 0, 1, 1 },
+                                      { 2, 2, 3 },
+                                      { 1, 3, 1 },
+                                      INFINITY,
+                                      12.5,
+                                      1,
+                                      14,
+                                      "0101" },
+                                    { "C",
+                                      6,
+                                      4,
+                                      2,
+                                      { 9, 9, 8, 5, 6, 4 },
+                                      { 0 },
+                                      { 0, 1, 1, 4 },
+                                      { 2, 2, 3, 5 },
+                                      { 2, 3, 1, 3 },
+                                      INFINITY,
+                                      18.2,
+                                      2,
+                                      24,
+                                      "011000" },
+                                    { "D",
+                                      9,
+                                      12,
+                                      3,
+                                      { 6, 7, 9, 8, 10, 6, 6, 10, 6 },
+                                      { 0 },
+                                      { 0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4 },
+                                      { 2, 3, 4, 2, 3, 4, 5, 6, 5, 6, 7, 8 },
+                                      { 1, 5, 2, 1, 1, 1, 5, 3, 4, 1, 5, 1 },
+                                      INFINITY,
+                                      25.0 + 2.0 / 3,
+                                      5,
+                                      30,
+                                      "010211021" } };
 enum { CASES = sizeof cases / sizeof *cases };
 
 static berth_cost *make(berth_ctx *ctx, const small_case *k) {
@@ -60,7 +109,8 @@ static vertex_problem program(const small_case *k) {
   return v;
 }
 
-static berth_placement *place(berth_cost *cost, const char *variant, berth_favourites from, const int32_t *child) {
+static berth_placement *place(berth_cost *cost, const char *variant, berth_favourites from,
+                              const int32_t *child) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.variant = variant;
@@ -135,14 +185,15 @@ static void published_answers(berth_ctx *ctx) {
     if (!CHECK(pt.found > 0) || !CHECK(tf.found > 0)) printf("# case %s\n", k->name);
     CHECK_NEAR(pt.seen_at, k->makespan, 0);
     CHECK_NEAR(tf.seen_at, strcmp(k->name, "D") == 0 ? 40 : k->makespan, 0);
-    printf("# %s: %d (parallel) and %d (queue) matchings give %s; makespans %g..%g, %g..%g\n", k->name, pt.found, tf.found,
-           k->placed, pt.best, pt.worst, tf.best, tf.worst);
+    printf("# %s: %d (parallel) and %d (queue) matchings give %s; makespans %g..%g, %g..%g\n",
+           k->name, pt.found, tf.found, k->placed, pt.best, pt.worst, tf.best, tf.worst);
     berth_cost_release(cost);
   }
 }
 
 /* Does the vertex, rounded, give the published answer? */
-static int gives(berth_cost *cost, const small_case *k, const double *x, const char *variant, double makespan) {
+static int gives(berth_cost *cost, const small_case *k, const double *x, const char *variant,
+                 double makespan) {
   vertex_problem v = program(k);
   int32_t child[MOST], n = vertex_favourites(&v, x, 0.5, child);
   char text[MOST + 1];
@@ -176,14 +227,16 @@ static void simplex_vertices(berth_ctx *ctx) {
   }
 }
 
-/* The best of all schedules is not what any of them finds; but neither is it far above the program's value. */
+/* The best of all schedules is not what any of them finds; but neither is it far above the
+ * program's value. */
 static void corrected(berth_ctx *ctx) {
   const double most[CASES] = { 9, 14, 24, 30 };
   for (int i = 0; i < CASES; i++) {
     berth_cost *cost = make(ctx, &cases[i]);
     for (int from = BERTH_FAVOURITES_LP; from <= BERTH_FAVOURITES_NONE; from++) {
       berth_placement *p = place(cost, "", (berth_favourites)from, NULL);
-      if (p && !CHECK(berth_placement_estimate(p) <= most[i])) printf("# case %s, favourites %d\n", cases[i].name, from);
+      if (p && !CHECK(berth_placement_estimate(p) <= most[i]))
+        printf("# case %s, favourites %d\n", cases[i].name, from);
       if (p) printf("# %s, favourites %d: %g\n", cases[i].name, from, berth_placement_estimate(p));
       berth_placement_release(p);
     }
@@ -196,7 +249,8 @@ int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
   TEST("some matching gives the published answer of each case");
   published_answers(ctx);
-  TEST("a simplex solver's vertex of the program has its value, as many favourites, and gives the published answer");
+  TEST("a simplex solver's vertex of the program has its value, as many favourites, and gives the "
+       "published answer");
   simplex_vertices(ctx);
   TEST("our rule is no worse on them");
   corrected(ctx);

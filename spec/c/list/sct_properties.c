@@ -1,11 +1,12 @@
-/* m-SCT on random graphs: plans are schedules and keep memory with any favourites; nothing waits that could run anywhere; the
- * guarantee for small transfer times, against the best schedule of all. */
+/* m-SCT on random graphs: plans are schedules and keep memory with any favourites; nothing waits
+ * that could run anywhere; the guarantee for small transfer times, against the best schedule of
+ * all. */
 #include "place_engine_help.h"
 #include "place/place_help.h"
 
 enum { MOST_GIVEN = 64 };
 
-/* ---- any favourites, any setting --------------------------------------------------------------- */
+/* ---- any favourites, any setting ---- */
 
 static void random_favourites(const instance *x, berth_rng *rng, int32_t *child) {
   int32_t n = berth_graph_ops(x->g);
@@ -38,10 +39,13 @@ static void try_options(const instance *x, const berth_place_options *o, tally *
   count->placed++;
   if (!CHECK_STATUS(st, BERTH_OK)) return;
   if (!check_plan(x, p, o, 1)) {
-    printf("# links %d, memory %d, favourites %d, ties %d\n", (int)o->links, (int)o->memory, (int)o->favourites, (int)o->ties);
+    printf("# links %d, memory %d, favourites %d, ties %d\n", (int)o->links, (int)o->memory,
+           (int)o->favourites, (int)o->ties);
   }
   CHECK_STATUS(berth_place(x->cost, "m-sct", o, &again, NULL), BERTH_OK);
-  CHECK(memcmp(berth_placement_device(p), berth_placement_device(again), sizeof(int32_t) * (size_t)berth_placement_ops(p)) == 0);
+  CHECK(memcmp(berth_placement_device(p), berth_placement_device(again),
+               sizeof(int32_t) * (size_t)berth_placement_ops(p))
+        == 0);
   CHECK(berth_placement_estimate(p) == berth_placement_estimate(again));
   berth_placement_release(p);
   berth_placement_release(again);
@@ -50,7 +54,9 @@ static void try_options(const instance *x, const berth_place_options *o, tally *
 static void try_instance(berth_ctx *ctx, berth_rng *rng, int what, tally *count) {
   instance x;
   berth_place_options o = berth_place_default(NULL);
-  if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4), &x)) return;
+  if (!random_instance(ctx, rng, what, 1 + berth_rng_below(rng, 40), 1 + berth_rng_below(rng, 4),
+                       &x))
+    return;
   int32_t child[MOST_GIVEN];
   random_favourites(&x, rng, child);
   for (int links = BERTH_LINKS_FREE; links <= BERTH_LINKS_PAIR; links++) {
@@ -81,7 +87,7 @@ static void many(berth_ctx *ctx, const char *name, int what, int rounds) {
   printf("# %d plans, %d refusals\n", count.placed, count.refused);
 }
 
-/* ---- published: everything is placed, or refused; transfers arrive ------------------------------- */
+/* ---- published: everything is placed, or refused; transfers arrive ---- */
 
 static void published(berth_ctx *ctx) {
   berth_rng rng;
@@ -90,8 +96,11 @@ static void published(berth_ctx *ctx) {
   for (int i = 0; i < 120 && !check_bad; i++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
-    int what = WITH_GROUPS | WITH_MEMORY | (i % 3 ? WITH_PINS | WITH_TYPES | WITH_UNEVEN : 0) | (i % 2 ? WITH_TIES : 0);
-    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 4), &x)) continue;
+    int what = WITH_GROUPS | WITH_MEMORY | (i % 3 ? WITH_PINS | WITH_TYPES | WITH_UNEVEN : 0)
+               | (i % 2 ? WITH_TIES : 0);
+    if (!random_instance(ctx, &rng, what, 1 + berth_rng_below(&rng, 40),
+                         1 + berth_rng_below(&rng, 4), &x))
+      continue;
     int32_t child[MOST_GIVEN];
     random_favourites(&x, &rng, child);
     o.favourites = BERTH_FAVOURITES_GIVEN;
@@ -106,7 +115,8 @@ static void published(berth_ctx *ctx) {
         continue;
       }
       placed++;
-      if (CHECK_STATUS(st, BERTH_OK)) CHECK(v ? check_order(&x, p) : check_ops(&x, p) && check_order(&x, p));
+      if (CHECK_STATUS(st, BERTH_OK))
+        CHECK(v ? check_order(&x, p) : check_ops(&x, p) && check_order(&x, p));
       berth_placement_release(p);
     }
     release_instance(&x);
@@ -115,7 +125,7 @@ static void published(berth_ctx *ctx) {
   printf("# %d plans, %d refusals\n", placed, refused);
 }
 
-/* ---- nothing waits that could run anywhere ------------------------------------------------------- */
+/* ---- nothing waits that could run anywhere ---- */
 
 static double everywhere(const instance *x, const berth_placement *p, int32_t op) {
   const int32_t *in;
@@ -126,7 +136,8 @@ static double everywhere(const instance *x, const berth_placement *p, int32_t op
     berth_graph_tensor(x->g, in[i], &t);
     for (int32_t d = 0; d < berth_topology_devices(x->t); d++) {
       most = fmax(most, berth_placement_finish(p)[t.producer]
-                          + berth_cost_transfer(x->cost, in[i], berth_placement_device(p)[t.producer], d));
+                            + berth_cost_transfer(x->cost, in[i],
+                                                  berth_placement_device(p)[t.producer], d));
     }
   }
   return most;
@@ -137,7 +148,8 @@ static double busy(const berth_placement *p, int32_t d, double from, double to) 
   double sum = 0;
   for (int32_t i = 0; i < berth_placement_ops(p); i++) {
     if (berth_placement_device(p)[i] != d) continue;
-    sum += fmax(0, fmin(berth_placement_finish(p)[i], to) - fmax(berth_placement_start(p)[i], from));
+    sum +=
+        fmax(0, fmin(berth_placement_finish(p)[i], to) - fmax(berth_placement_start(p)[i], from));
   }
   return sum;
 }
@@ -150,8 +162,9 @@ static void urgency(berth_ctx *ctx) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
     berth_placement *p = NULL;
-    if (!random_instance(ctx, &rng, round % 2 ? WITH_TIES : WITH_UNEVEN, 1 + berth_rng_below(&rng, 40),
-                         1 + berth_rng_below(&rng, 5), &x)) continue;
+    if (!random_instance(ctx, &rng, round % 2 ? WITH_TIES : WITH_UNEVEN,
+                         1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 5), &x))
+      continue;
     int32_t child[MOST_GIVEN];
     random_favourites(&x, &rng, child);
     o.favourites = BERTH_FAVOURITES_GIVEN;
@@ -161,7 +174,8 @@ static void urgency(berth_ctx *ctx) {
       double from = everywhere(&x, p, i), to = berth_placement_start(p)[i];
       if (!(to > from)) continue;
       seen++;
-      for (int32_t d = 0; d < berth_topology_devices(x.t); d++) CHECK_NEAR(busy(p, d, from, to), to - from, 1e-9 * (1 + to));
+      for (int32_t d = 0; d < berth_topology_devices(x.t); d++)
+        CHECK_NEAR(busy(p, d, from, to), to - from, 1e-9 * (1 + to));
     }
     berth_placement_release(p);
     release_instance(&x);
@@ -169,7 +183,7 @@ static void urgency(berth_ctx *ctx) {
   CHECK(seen > 100);
 }
 
-/* ---- nobody's favourite: m-ETF --------------------------------------------------------------------- */
+/* ---- nobody's favourite: m-ETF ---- */
 
 static void like_etf(berth_ctx *ctx) {
   berth_rng rng;
@@ -178,8 +192,9 @@ static void like_etf(berth_ctx *ctx) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
     berth_placement *a = NULL, *b = NULL;
-    if (!random_instance(ctx, &rng, round % 3 ? WITH_UNEVEN | WITH_TYPES : 0, 1 + berth_rng_below(&rng, 40),
-                         1 + berth_rng_below(&rng, 5), &x)) continue;
+    if (!random_instance(ctx, &rng, round % 3 ? WITH_UNEVEN | WITH_TYPES : 0,
+                         1 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 5), &x))
+      continue;
     o.ties = (berth_ties)(round % 3);
     CHECK_STATUS(berth_place(x.cost, "m-etf", &o, &a, NULL), BERTH_OK);
     o.favourites = BERTH_FAVOURITES_NONE;
@@ -194,7 +209,7 @@ static void like_etf(berth_ctx *ctx) {
   }
 }
 
-/* ---- against the best of all schedules -------------------------------------------------------------- */
+/* ---- against the best of all schedules ---- */
 
 /* Like devices, op times from 1 to 4, transfers of 1 at most. */
 static void small_transfers(problem *p, berth_rng *rng) {

@@ -24,7 +24,8 @@ static void like(problem *q, int32_t ops, int32_t devices, const double *times) 
   }
 }
 
-/* b runs till 2, so that f, which a's device has as favourite, can start there at 3, elsewhere at 6. u is there at 1. */
+/* b runs till 2, so that f, which a's device has as favourite, can start there at 3, elsewhere at
+ * 6. u is there at 1. */
 static void waits_for_running_parents(berth_ctx *ctx) {
   const double times[] = { 1, 2, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
@@ -45,7 +46,8 @@ static void waits_for_running_parents(berth_ctx *ctx) {
     berth_placement_release(p);
   }
   {
-    berth_place_options o = given(child, "baechi-pt"); /* awake only when b has finished, too: too late */
+    berth_place_options o = given(child, "baechi-pt"); /* awake only when b has finished, too: too
+                                                          late */
     berth_placement *p = place(&m, "m-sct", &o);
     CHECK_NEAR(berth_placement_start(p)[3], 1, 0);
     CHECK_NEAR(berth_placement_start(p)[2], 6, 0);
@@ -54,7 +56,8 @@ static void waits_for_running_parents(berth_ctx *ctx) {
   unmake(&m);
 }
 
-/* v's input is everywhere at 1.5, but the other devices are busy: urgent by our rule, not by the published one. f comes at 5. */
+/* v's input is everywhere at 1.5, but the other devices are busy: urgent by our rule, not by the
+ * published one. f comes at 5. */
 static void runs_what_is_urgent(berth_ctx *ctx) {
   const double times[] = { 1, 20, 1, 1, 1, 10 };
   const int32_t child[] = { 3, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE };
@@ -77,8 +80,9 @@ static void runs_what_is_urgent(berth_ctx *ctx) {
   unmake(&m);
 }
 
-/* f could start at 3 on either device: its device (of a) waits all the same, and f runs there though the other one holds more of
- * its inputs (2.5 bytes from b to 2 from a). Only then, at 4, u, which could have started there at 1. */
+/* f could start at 3 on either device: its device (of a) waits all the same, and f runs there
+ * though the other one holds more of its inputs (2.5 bytes from b to 2 from a). Only then, at 4, u,
+ * which could have started there at 1. */
 static void waits_on_equal_times(berth_ctx *ctx) {
   const double times[] = { 1, 0.5, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
@@ -101,8 +105,8 @@ static void waits_on_equal_times(berth_ctx *ctx) {
   unmake(&m);
 }
 
-/* One device, so that all is urgent at 1, when a has run. Of v and f, both of level 1, the favourite f is first; but u, which w
- * follows, is of level 11 and comes before both. */
+/* One device, so that all is urgent at 1, when a has run. Of v and f, both of level 1, the
+ * favourite f is first; but u, which w follows, is of level 11 and comes before both. */
 static void urgent_on_equal_times(berth_ctx *ctx) {
   const double times[] = { 1, 1, 1, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE, BERTH_NONE };
@@ -130,8 +134,8 @@ static void urgent_on_equal_times(berth_ctx *ctx) {
   unmake(&m);
 }
 
-/* v is everywhere at 1. Device 0 is kept for f, which comes at 5 from b; idle device 1 takes v. On device 0 it would delay f
- * to 7, when a's tensor is on the others. */
+/* v is everywhere at 1. Device 0 is kept for f, which comes at 5 from b; idle device 1 takes v. On
+ * device 0 it would delay f to 7, when a's tensor is on the others. */
 static void leaves_urgent_to_others(berth_ctx *ctx) {
   const double times[] = { 1, 4, 1, 10 };
   const int32_t child[] = { 2, BERTH_NONE, BERTH_NONE, BERTH_NONE };
@@ -166,7 +170,8 @@ static void ties(berth_ctx *ctx) {
     berth_placement *p = place(&m, placer, &o);
     CHECK(berth_placement_sequence(p)[0] == (k / 2 ? 0 : 1));
     berth_placement_release(p);
-    o.ties = k / 2 ? BERTH_TIES_LEVEL : BERTH_TIES_DEFAULT; /* published: the first, unless asked for */
+    o.ties = k / 2 ? BERTH_TIES_LEVEL : BERTH_TIES_DEFAULT; /* published: the first, unless asked
+                                                               for */
     o.variant = "baechi-pt";
     p = place(&m, placer, &o);
     CHECK(berth_placement_sequence(p)[0] == (k / 2 ? 1 : 0));
@@ -177,7 +182,8 @@ static void ties(berth_ctx *ctx) {
 
 /* Two ops of the first device; a long op follows the first, a long transfer the second. */
 static void ties_with_transfers(berth_ctx *ctx) {
-  static const berth_ties rule[] = { BERTH_TIES_DEFAULT, BERTH_TIES_LEVEL, BERTH_TIES_TOPOLOGICAL, BERTH_TIES_BLEVEL };
+  static const berth_ties rule[] = { BERTH_TIES_DEFAULT, BERTH_TIES_LEVEL, BERTH_TIES_TOPOLOGICAL,
+                                     BERTH_TIES_BLEVEL };
   const double times[] = { 1, 1, 5, 1 };
   problem q;
   like(&q, 4, 2, times);
@@ -237,9 +243,10 @@ static void no_time_at_all(berth_ctx *ctx) {
   unmake(&m);
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
-static void refused(berth_ctx *ctx, made *m, const char *placer, berth_place_options o, const char *why) {
+static void refused(berth_ctx *ctx, made *m, const char *placer, berth_place_options o,
+                    const char *why) {
   berth_placement *p = NULL;
   CHECK_STATUS(berth_place(m->c, placer, &o, &p, NULL), BERTH_EINVAL);
   CHECK(p == NULL);
@@ -271,21 +278,25 @@ static void wrong_numbers(berth_ctx *ctx, made *m) {
 }
 
 static void wrong_favourites(berth_ctx *ctx, made *m) {
-  const int32_t stranger[] = { 3, -1, -1, -1 }, shared[] = { 2, 2, -1, -1 }, absent[] = { 9, -1, -1, -1 };
+  const int32_t stranger[] = { 3, -1, -1, -1 }, shared[] = { 2, 2, -1, -1 },
+                absent[] = { 9, -1, -1, -1 };
   const int32_t self[] = { 0, -1, -1, -1 };
   berth_place_options o = given(stranger, "");
   refused(ctx, m, "m-sct", o, "m-sct: option favourite: op 0 has op 3, which is no consumer of it");
   o.favourite = self;
   refused(ctx, m, "m-sct", o, "m-sct: option favourite: op 0 has op 0, which is no consumer of it");
   o.favourite = shared;
-  refused(ctx, m, "m-sct", o, "m-sct: option favourite: op 1 has op 2, which an op before it has, too");
+  refused(ctx, m, "m-sct", o,
+          "m-sct: option favourite: op 1 has op 2, which an op before it has, too");
   o.favourite = absent;
   refused(ctx, m, "m-sct", o, "m-sct: option favourite: op 0 has op 9, but there are 4");
   o.favourite = NULL;
-  refused(ctx, m, "m-sct", o, "m-sct: option favourite is missing: favourites are said to be given");
+  refused(ctx, m, "m-sct", o,
+          "m-sct: option favourite is missing: favourites are said to be given");
   o.favourites = BERTH_FAVOURITES_LP;
   o.favourite = stranger;
-  refused(ctx, m, "m-sct", o, "m-sct: option favourite: it means nothing unless favourites are given");
+  refused(ctx, m, "m-sct", o,
+          "m-sct: option favourite: it means nothing unless favourites are given");
 }
 
 static void wrong_options(berth_ctx *ctx) {
@@ -302,7 +313,8 @@ static void wrong_options(berth_ctx *ctx) {
     berth_place_options o = berth_place_default(NULL);
     o.variant = "baechi-pt";
     o.links = BERTH_LINKS_PAIR;
-    refused(ctx, &m, "m-sct", o, "variant \"baechi-pt\" brings its own links discipline; leave the option links alone");
+    refused(ctx, &m, "m-sct", o,
+            "variant \"baechi-pt\" brings its own links discipline; leave the option links alone");
   }
   unmake(&m);
 }
@@ -321,7 +333,8 @@ static void thresholds(berth_ctx *ctx) {
     o.variant = "baechi-pt";
     berth_placement *p = place(&m, "m-sct", &o);
     const int32_t *d = berth_placement_device(p);
-    CHECK_NEAR(berth_placement_estimate(p), 3, 1e-9); /* one follows its producer, the other crosses, or follows later */
+    CHECK_NEAR(berth_placement_estimate(p), 3, 1e-9); /* one follows its producer, the other
+                                                         crosses, or follows later */
     CHECK(d[0] == d[1] || d[0] == d[2]);
     berth_placement_release(p);
   }
@@ -331,13 +344,15 @@ static void thresholds(berth_ctx *ctx) {
 int main(void) {
   berth_ctx *ctx;
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
-  TEST("a device waits for its favourite while another producer still runs, if nobody else could start it earlier");
+  TEST("a device waits for its favourite while another producer still runs, if nobody else could "
+       "start it earlier");
   waits_for_running_parents(ctx);
   TEST("a device that waits runs an op whose inputs are everywhere");
   runs_what_is_urgent(ctx);
   TEST("a device waits for its favourite though another could start it at the same time");
   waits_on_equal_times(ctx);
-  TEST("of urgent ops the one of highest level is first; at equal levels the favourite goes before them");
+  TEST("of urgent ops the one of highest level is first; at equal levels the favourite goes "
+       "before them");
   urgent_on_equal_times(ctx);
   TEST("a device that waits leaves urgent ops to others that are idle");
   leaves_urgent_to_others(ctx);

@@ -1,5 +1,7 @@
-/* The linear program of favourite children as it was published, by a simplex solver: min w; s_i + p_i + c_ij x_ij <= s_j;
- * s_i + p_i <= w; of the out-edges of an op, and of its in-edges, all but one have x = 1. Its answers are vertices. */
+/* The linear program of favourite children as it was published, by a simplex solver: min w; s_i +
+ * p_i + c_ij x_ij <= s_j;
+ * s_i + p_i <= w; of the out-edges of an op, and of its in-edges, all but one have x = 1. Its
+ * answers are vertices. */
 #ifndef BERTH_SCT_VERTEX_H
 #define BERTH_SCT_VERTEX_H
 
@@ -65,7 +67,8 @@ static inline void vertex_run(glp_prob *lp, int presolve) {
   glp_simplex(lp, &how);
 }
 
-/* A vertex of the optimal face: that which the solver comes to, or with `weight` [m] the one that is least by it.
+/* A vertex of the optimal face: that which the solver comes to, or with `weight` [m] the one that
+ * is least by it.
  * @param x [m] out  @return the value; NAN: not solved */
 static inline double sct_vertex(const vertex_problem *v, const double *weight, double *x) {
   glp_prob *lp = glp_create_prob();
@@ -92,8 +95,10 @@ static inline double sct_vertex(const vertex_problem *v, const double *weight, d
   return value * unit;
 }
 
-/* Published rounding: edges with x <= tau, in order; a later one takes over.  @param child [n] out  @return how many */
-static inline int32_t vertex_favourites(const vertex_problem *v, const double *x, double tau, int32_t *child) {
+/* Published rounding: edges with x <= tau, in order; a later one takes over. @param child [n] out
+ * @return how many */
+static inline int32_t vertex_favourites(const vertex_problem *v, const double *x, double tau,
+                                        int32_t *child) {
   int32_t *parent = malloc(((size_t)v->n + 1) * sizeof *parent), count = 0;
   for (int32_t i = 0; i < v->n; i++) child[i] = parent[i] = -1;
   for (int32_t e = 0; e < v->m; e++) {

@@ -6,13 +6,16 @@
 
 static berth_ctx *ctx;
 
-static berth_lp *solve_with(berth_cost *cost, berth_lp_times times, berth_lp_method method, double gap) {
+static berth_lp *solve_with(berth_cost *cost, berth_lp_times times, berth_lp_method method,
+                            double gap) {
   berth_lp_options o = { times, method, gap, 0 };
   berth_lp *lp = NULL;
   CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
   return lp;
 }
-static berth_lp *solve(berth_cost *cost, berth_lp_times times) { return solve_with(cost, times, BERTH_LP_AUTO, 1e-8); }
+static berth_lp *solve(berth_cost *cost, berth_lp_times times) {
+  return solve_with(cost, times, BERTH_LP_AUTO, 1e-8);
+}
 
 static lp_case make_case(int32_t n, const double *p, const char *edges) {
   static lp_case k;
@@ -21,14 +24,16 @@ static lp_case make_case(int32_t n, const double *p, const char *edges) {
   memcpy(k.p, p, (size_t)n * sizeof *p);
   int src, dst, read;
   double c;
-  for (; sscanf(edges, " %d>%d:%lf%n", &src, &dst, &c, &read) == 3; edges += read) lp_edge(&k, src, dst, c);
+  for (; sscanf(edges, " %d>%d:%lf%n", &src, &dst, &c, &read) == 3; edges += read)
+    lp_edge(&k, src, dst, c);
   return k;
 }
 
 static void check_value(const lp_case *k, double want) {
   berth_cost *cost = lp_cost(ctx, k);
   for (int method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
-    berth_lp *lp = solve_with(cost, BERTH_LP_MEAN, (berth_lp_method)method, method == BERTH_LP_ENTROPIC ? 0.01 : 1e-8);
+    berth_lp *lp = solve_with(cost, BERTH_LP_MEAN, (berth_lp_method)method,
+                              method == BERTH_LP_ENTROPIC ? 0.01 : 1e-8);
     const berth_lp_summary *s = berth_lp_get(lp);
     CHECK(s->lower <= want * (1 + 1e-12) && s->upper >= want * (1 - 1e-12));
     CHECK(s->reached);
@@ -99,10 +104,10 @@ static void summary(void) {
   berth_lp_release(NULL);
 }
 
-/* ---- pairs --------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
-/* On types "x" and "y": 0 takes 1 or 3, 1 only runs on x, 2 is pinned to the y device. 0 makes two tensors, of 2 bytes for 2
- * and 1, and of 4 bytes for 1. x -> y takes 1 s/byte, y -> x 3 s/byte. */
+/* On types "x" and "y": 0 takes 1 or 3, 1 only runs on x, 2 is pinned to the y device. 0 makes two
+ * tensors, of 2 bytes for 2 and 1, and of 4 bytes for 1. x -> y takes 1 s/byte, y -> x 3 s/byte. */
 static berth_cost *uneven(void) {
   static const char *const types[] = { "x", "y" };
   const double seconds[3][2] = { { 1, 3 }, { 5, BERTH_UNSUPPORTED }, { 2, 7 } };
@@ -158,7 +163,8 @@ static void pairs(void) {
   lp = solve(cost, BERTH_LP_LEAST);
   a = lp_read(lp);
   CHECK_NEAR(a.c[0], 2, 1e-12);            /* least of 2 and of the other child's 5 */
-  CHECK_NEAR(a.c[1], 4, 1e-12);            /* largest of 2 and 4, least of that and of the other child's 7 */
+  CHECK_NEAR(a.c[1], 4, 1e-12);            /* largest of 2 and 4, least of that and of the other
+                                              child's 7 */
   CHECK_NEAR(berth_lp_get(lp)->upper, 1 + 7 + 2 * 1.0 / 3, 1e-6); /* 4 (1 - y) + 5 = 2 y + 7 */
   berth_lp_release(lp);
   berth_cost_release(cost);
@@ -178,7 +184,7 @@ static void caps(void) {
   berth_cost_release(cost);
 }
 
-/* ---- favourites ---------------------------------------------------------------------------- */
+/* ---- favourites ---- */
 
 static void children(void) {
   const double p[] = { 1, 1, 1, 9, 1 };
@@ -192,7 +198,8 @@ static void children(void) {
   CHECK_NEAR(a.y[2], 0.75, 1e-6);
   int32_t child[5];
   CHECK_STATUS(berth_lp_favourites(lp, 0.5, child), BERTH_OK);
-  CHECK(child[1] == 3 && child[2] == BERTH_NONE && child[3] == BERTH_NONE && child[4] == BERTH_NONE);
+  CHECK(child[1] == 3 && child[2] == BERTH_NONE && child[3] == BERTH_NONE
+        && child[4] == BERTH_NONE);
   CHECK_STATUS(berth_lp_favourites(lp, 0, child), BERTH_OK);
   CHECK(child[1] == 3 && child[0] == 2);
   CHECK_STATUS(berth_lp_favourites(lp, 0.2, child), BERTH_OK);
@@ -220,7 +227,7 @@ static void through(void) {
   berth_cost_release(cost);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 static void options(void) {
   static const struct {
@@ -232,7 +239,8 @@ static void options(void) {
     { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0, 0 }, "option gap is 0 (a finite number from 1e-09)" },
     { { BERTH_LP_MEAN, BERTH_LP_AUTO, NAN, 0 }, NULL },
     { { BERTH_LP_MEAN, BERTH_LP_AUTO, INFINITY, 0 }, NULL },
-    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0.01, -1 }, "option iterations is -1 (a finite number from 0)" },
+    { { BERTH_LP_MEAN, BERTH_LP_AUTO, 0.01, -1 },
+      "option iterations is -1 (a finite number from 0)" },
   };
   const double p[] = { 1, 2, 3 };
   lp_case k = make_case(3, p, "0>1:1 0>2:1");
@@ -259,7 +267,8 @@ static void no_way(void) {
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   berth_topology_builder *tb;
   CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
-  for (int i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+  for (int i = 0; i < 2; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
   berth_topology *t;
   CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
   berth_cost *cost;
@@ -307,13 +316,15 @@ static void collectives(void) {
 
 static void own_functions(void) {
   for (double x = -699; x < 699; x += 0.137) CHECK_NEAR(berth_i_lp_exp(x) / exp(x), 1, 1e-13);
-  for (double x = 1e-300; x < 1e300; x *= 1.37) CHECK_NEAR(berth_i_lp_log(x), log(x), 1e-15 * (1 + fabs(log(x))));
+  for (double x = 1e-300; x < 1e300; x *= 1.37)
+    CHECK_NEAR(berth_i_lp_log(x), log(x), 1e-15 * (1 + fabs(log(x))));
   CHECK(berth_i_lp_exp(0) == 1 && berth_i_lp_log(1) == 0);
-  CHECK(berth_i_lp_exp(-800) == 0 && berth_i_lp_exp(NAN) == 0 && berth_i_lp_exp(800) == berth_i_lp_exp(700));
+  CHECK(berth_i_lp_exp(-800) == 0 && berth_i_lp_exp(NAN) == 0
+        && berth_i_lp_exp(800) == berth_i_lp_exp(700));
   CHECK(berth_i_lp_log(0) == -INFINITY && berth_i_lp_log(-1) == -INFINITY);
 }
 
-/* ---- behaviour ------------------------------------------------------------------------------ */
+/* ---- behaviour ---- */
 
 static void random_layers(lp_case *k, int32_t n, uint64_t seed) {
   berth_rng rng;
@@ -335,9 +346,11 @@ static void limits_and_repeats(void) {
     lp_answer a = lp_read(one);
     lp_answer b = lp_read(two);
     CHECK(memcmp(berth_lp_get(one), berth_lp_get(two), sizeof(berth_lp_summary)) == 0);
-    CHECK(memcmp(a.y, b.y, (size_t)a.m * sizeof *a.y) == 0 && memcmp(a.flow, b.flow, (size_t)a.m * sizeof *a.y) == 0);
+    CHECK(memcmp(a.y, b.y, (size_t)a.m * sizeof *a.y) == 0
+          && memcmp(a.flow, b.flow, (size_t)a.m * sizeof *a.y) == 0);
     CHECK(berth_lp_get(one)->entropic <= 37 && berth_lp_get(one)->interior <= 37);
-    if (method == BERTH_LP_ENTROPIC) CHECK(berth_lp_get(one)->entropic == 37 && !berth_lp_get(one)->reached);
+    if (method == BERTH_LP_ENTROPIC)
+      CHECK(berth_lp_get(one)->entropic == 37 && !berth_lp_get(one)->reached);
     berth_lp_release(one);
     berth_lp_release(two);
   }
@@ -382,8 +395,9 @@ static void interrupts(void) {
 
 static berth_status solve_all(berth_ctx *own) {
   static const double p[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
-  static const int edges[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 }, { 1, 3, 1 }, { 1, 4, 1 },
-                                  { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
+  static const int edges[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 },
+                                  { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
+                                  { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
   berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_topology *t = NULL;
@@ -400,7 +414,9 @@ static berth_status solve_all(berth_ctx *own) {
     if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) goto done;
   }
   for (int32_t i = 0; i < 12; i++) {
-    if ((st = berth_graph_builder_connect(b, edges[i][0], edges[i][1], edges[i][2], NULL)) != BERTH_OK) goto done;
+    if ((st = berth_graph_builder_connect(b, edges[i][0], edges[i][1], edges[i][2], NULL))
+        != BERTH_OK)
+      goto done;
   }
   if ((st = berth_graph_builder_finish(b, &g)) != BERTH_OK) goto done;
   if ((st = berth_topology_mesh(own, 2, &d, &link, &t)) != BERTH_OK) goto done;

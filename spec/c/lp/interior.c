@@ -1,12 +1,13 @@
-/* The interior-point solver of the favourite-child LP, on problems given directly: values against hand, publication and an
- * independent LP solver; certificates are checked by code of their own. */
+/* The interior-point solver of the favourite-child LP, on problems given directly: values against
+ * hand, publication and an independent LP solver; certificates are checked by code of their own. */
 #include "extern/cjson_internal.h"
 #include "place_lp_interior_help.h"
 #include <glpk.h>
 
-/* ---- independent answers ------------------------------------------------------------------- */
+/* ---- independent answers ---- */
 
-static void add_row(glp_prob *lp, int kind, double bound, int n, const int *at, const double *value) {
+static void add_row(glp_prob *lp, int kind, double bound, int n, const int *at,
+                    const double *value) {
   int row = glp_add_rows(lp, 1);
   glp_set_row_bnds(lp, row, kind, bound, bound);
   glp_set_mat_row(lp, row, n, at, value);
@@ -69,7 +70,7 @@ static void compare(berth_ctx *ctx, Draft *d, double gap) {
   free_problem(&q);
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 typedef struct Golden {
   int32_t n, m;
@@ -80,13 +81,28 @@ typedef struct Golden {
 
 static void test_golden(berth_ctx *ctx, Draft *d) {
   static const Golden cases[] = {
-    { 6, 6, { 1, 3, 3, 3, 1, 1 },
-      { { 0, 1, 1 }, { 0, 3, 1 }, { 1, 2, 1 }, { 2, 5, 1 }, { 3, 4, 1 }, { 4, 5, 1 } }, 8 },
+    { 6,
+      6,
+      { 1, 3, 3, 3, 1, 1 },
+      { { 0, 1, 1 }, { 0, 3, 1 }, { 1, 2, 1 }, { 2, 5, 1 }, { 3, 4, 1 }, { 4, 5, 1 } },
+      8 },
     { 4, 3, { 5, 4, 7, 4 }, { { 0, 2, 1 }, { 1, 2, 3 }, { 1, 3, 1 } }, 12.5 },
     { 6, 4, { 9, 9, 8, 5, 6, 4 }, { { 0, 2, 2 }, { 1, 2, 3 }, { 1, 3, 1 }, { 4, 5, 3 } }, 18.2 },
-    { 9, 12, { 6, 7, 9, 8, 10, 6, 6, 10, 6 },
-      { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 }, { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 },
-        { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } },
+    { 9,
+      12,
+      { 6, 7, 9, 8, 10, 6, 6, 10, 6 },
+      { { 0, 2, 1 },
+        { 0, 3, 5 },
+        { 0, 4, 2 },
+        { 1, 2, 1 },
+        { 1, 3, 1 },
+        { 1, 4, 1 },
+        { 2, 5, 5 },
+        { 2, 6, 3 },
+        { 3, 5, 4 },
+        { 3, 6, 1 },
+        { 3, 7, 5 },
+        { 4, 8, 1 } },
       77.0 / 3 },
   };
   TEST("published small cases: 8, 12.5, 18.2, 25.667");
@@ -149,15 +165,20 @@ static void test_shapes(berth_ctx *ctx, Draft *d) {
 }
 
 static void test_random(berth_ctx *ctx, Draft *d) {
-  static const char *const name[] = { "random graphs have the value of an independent solver, certified to 1e-8",
-                                      "with lognormal transfers too", "with transfers of ten times the ops too",
-                                      "with times of zero too" };
+  static const char *const name[] = {
+    "random graphs have the value of an independent solver, certified to 1e-8",
+    "with lognormal transfers too",
+    "with transfers of ten "
+    "times the ops too",
+    "with times of zero too"
+  };
   berth_rng rng;
   berth_rng_init(&rng, 11, 0);
   for (int32_t taste = EVEN; taste <= GAPPY; taste++) {
     TEST(name[taste]);
     for (int32_t k = 0; k < 40; k++) {
-      draft_random(d, &rng, 2 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 12), between(&rng, 0.05, 0.7), (Taste)taste);
+      draft_random(d, &rng, 2 + berth_rng_below(&rng, 40), 1 + berth_rng_below(&rng, 12),
+                   between(&rng, 0.05, 0.7), (Taste)taste);
       compare(ctx, d, 1e-8);
     }
     draft_layers(d, &rng, 8, 8, 3, (Taste)taste);
@@ -193,7 +214,7 @@ static void test_scales(berth_ctx *ctx, Draft *d) {
   }
 }
 
-/* ---- the published operator graphs ------------------------------------------------------------ */
+/* ---- the published operator graphs ---- */
 
 static char *read_all(const char *path, size_t *len) {
   FILE *f = fopen(path, "rb");
@@ -210,19 +231,25 @@ static char *read_all(const char *path, size_t *len) {
   return text;
 }
 
-static double field(const berth_i_json_value *v, const char *key) { return berth_i_json_number(berth_i_json_get(v, key)); }
+static double field(const berth_i_json_value *v, const char *key) {
+  return berth_i_json_number(berth_i_json_get(v, key));
+}
 
-/* Op time max(1, trunc(1000 fpgaLatency)) us, transfer round(1000 cost) us. Edges may go against the order of ids. */
+/* Op time max(1, trunc(1000 fpgaLatency)) us, transfer round(1000 cost) us. Edges may go against
+ * the order of ids. */
 static void draft_operators(Draft *d, const berth_i_json *doc) {
   const berth_i_json_value *root = berth_i_json_root(doc);
   enum { IDS = 2100 };
   int32_t rank[IDS] = { 0 }, there[IDS] = { 0 }, changed = 1, n = 0;
   *d = (Draft){ .n = 0 };
-  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v; v = berth_i_json_next(v), n++) {
+  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v;
+       v = berth_i_json_next(v), n++) {
     if (CHECK(field(v, "id") < IDS)) there[(int32_t)field(v, "id")] = 1;
   }
-  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "edges")); v; v = berth_i_json_next(v)) {
-    draft_edge(d, (int32_t)field(v, "sourceId"), (int32_t)field(v, "destId"), round(1000 * field(v, "cost")));
+  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "edges")); v;
+       v = berth_i_json_next(v)) {
+    draft_edge(d, (int32_t)field(v, "sourceId"), (int32_t)field(v, "destId"),
+               round(1000 * field(v, "cost")));
   }
   int32_t k;
   while (changed) {
@@ -242,7 +269,8 @@ static void draft_operators(Draft *d, const berth_i_json *doc) {
     d->edge[k].tail = at[d->edge[k].tail];
     d->edge[k].head = at[d->edge[k].head];
   }
-  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v; v = berth_i_json_next(v)) {
+  for (const berth_i_json_value *v = berth_i_json_first(berth_i_json_get(root, "nodes")); v;
+       v = berth_i_json_next(v)) {
     d->p[at[(int32_t)field(v, "id")]] = fmax(1, trunc(1000 * field(v, "fpgaLatency")));
   }
 }
@@ -251,8 +279,9 @@ static void test_operators(berth_ctx *ctx, Draft *d) {
   static const struct {
     const char *name;
     double value;
-  } graphs[] = { { "bert_l-3_training", 303333.763 }, { "bert_l-6_training", 343931.638 }, { "resnet50_training", 984615.574 },
-                 { "bert_l-3_inference", 50507.669 }, { "bert_l-6_inference", 79835.669 }, { "bert_l-12_inference", 665213.691 },
+  } graphs[] = { { "bert_l-3_training", 303333.763 }, { "bert_l-6_training", 343931.638 },
+                 { "resnet50_training", 984615.574 }, { "bert_l-3_inference", 50507.669 },
+                 { "bert_l-6_inference", 79835.669 }, { "bert_l-12_inference", 665213.691 },
                  { "resnet50_inference", 433005.333 } };
   TEST("operator graphs of published networks to 1e-7");
   if (!check_shared()) {
@@ -263,7 +292,8 @@ static void test_operators(berth_ctx *ctx, Draft *d) {
   for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
     berth_i_json *doc = NULL;
     char path[4096];
-    snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json", check_shared(), graphs[k].name);
+    snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/OperatorGraphs/%s.json",
+             check_shared(), graphs[k].name);
     char *text;
     if (!(text = read_all(path, &len))) continue;
     CHECK_STATUS(berth_i_json_parse(ctx, path, text, len, &doc), BERTH_OK);

@@ -1,15 +1,16 @@
-/* The interior-point solver of the favourite-child LP: warm starts, limits, hooks, threads, memory; and the factorisation that it
- * stands on. */
+/* The interior-point solver of the favourite-child LP: warm starts, limits, hooks, threads, memory;
+ * and the factorisation that it stands on. */
 #include "extern/cholmod_internal.h"
 #include "place_lp_interior_help.h"
 #include "refusals.h"
 #include <pthread.h>
 
-/* ---- the factorisation ----------------------------------------------------------------------- */
+/* ---- the factorisation ---- */
 
 static void test_cholesky(berth_ctx *ctx) {
   /* [4 2 0; 2 5 3; 0 3 6] x = [8 21 24], x = (1 2 3) */
-  static const int32_t at[] = { 0, 1, 3, 5 }, row[] = { 0, 1, 0, 1, 2 }, low[] = { 0, 1, 2, 1, 2 }, bare[] = { 0, 1, 0, 1, 1 };
+  static const int32_t at[] = { 0, 1, 3, 5 }, row[] = { 0, 1, 0, 1, 2 }, low[] = { 0, 1, 2, 1, 2 },
+                       bare[] = { 0, 1, 0, 1, 1 };
   static const double good[] = { 4, 5, 2, 3, 6 }, bad[] = { 4, 5, 2, 30, 6 };
   double x[] = { 8, 21, 24 };
   berth_i_cholesky *k = NULL;
@@ -36,7 +37,7 @@ static void test_cholesky(berth_ctx *ctx) {
   CHECK(k == NULL);
 }
 
-/* ---- starts, limits, hooks ------------------------------------------------------------------ */
+/* ---- starts, limits, hooks ---- */
 
 /* A full matrix, 3 on the diagonal and 1 elsewhere: x = 1 gives n + 2 everywhere. */
 static void test_full(berth_ctx *ctx) {
@@ -100,7 +101,8 @@ static void test_warm(berth_ctx *ctx, Draft *d) {
   berth_i_pool_free(&cold.pool);
   CHECK_STATUS(berth_i_lp_point_init(ctx, &q, &cold), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior(&q, 1e-9, 3, false, &cold), BERTH_OK);
-  CHECK(first > 3 && cold.iterations == 3 && berth_i_lp_gap(&cold) > 1e-9 && berth_i_lp_gap(&cold) < 0.5);
+  CHECK(first > 3 && cold.iterations == 3 && berth_i_lp_gap(&cold) > 1e-9
+        && berth_i_lp_gap(&cold) < 0.5);
   check_upper(&q, &cold);
   check_lower(&q, &cold);
   berth_i_pool_free(&cold.pool);
@@ -148,11 +150,13 @@ static void test_cost(berth_ctx *ctx, Draft *d) {
   berth_rng_init(&rng, 29, 0);
   draft_layers(d, &rng, 2, 1000, 4, EVEN);
   for (int32_t k = 0; k < 1000; k++) {
-    draft_edge(d, k, 1000 + (k * 7 + 1) % 1000, 3); /* twice the same pair now and then: removed below */
+    draft_edge(d, k, 1000 + (k * 7 + 1) % 1000, 3); /* twice the same pair now and then: removed
+                                                       below */
   }
   qsort(d->edge, (size_t)d->m, sizeof *d->edge, by_head);
   for (int32_t k = d->m - 1; k > 0; k--) {
-    if (by_head(&d->edge[k], &d->edge[k - 1]) == 0) memmove(&d->edge[k], &d->edge[k + 1], sizeof *d->edge * (size_t)(--d->m - k));
+    if (by_head(&d->edge[k], &d->edge[k - 1]) == 0)
+      memmove(&d->edge[k], &d->edge[k + 1], sizeof *d->edge * (size_t)(--d->m - k));
   }
   CHECK_STATUS(make_problem(ctx, d->n, d->p, d->m, d->edge, &q), BERTH_OK);
   CHECK_STATUS(berth_i_lp_interior_cost(&q, &flops), BERTH_OK);
@@ -201,7 +205,7 @@ static void test_interrupt(Draft *d) {
   berth_ctx_release(ctx);
 }
 
-/* ---- repetition, threads, memory -------------------------------------------------------------- */
+/* ---- repetition, threads, memory ---- */
 
 typedef struct Run {
   const Draft *d;
@@ -243,7 +247,8 @@ static void test_threads(Draft *d, int32_t layers, int32_t width, const char *na
   run_alone(&run[2]);
   for (int k = 0; k < 3; k++) {
     CHECK_STATUS(run[k].st, BERTH_OK);
-    CHECK(run[k].upper == run[2].upper && run[k].lower == run[2].lower && memcmp(run[k].y, run[2].y, sizeof run[k].y) == 0);
+    CHECK(run[k].upper == run[2].upper && run[k].lower == run[2].lower
+          && memcmp(run[k].y, run[2].y, sizeof run[k].y) == 0);
   }
 }
 

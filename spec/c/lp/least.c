@@ -1,4 +1,5 @@
-/* With least times the value is below every schedule: against the best of all schedules of small graphs on unlike devices. */
+/* With least times the value is below every schedule: against the best of all schedules of small
+ * graphs on unlike devices. */
 #include "check.h"
 #include <berth/berth.h>
 
@@ -31,7 +32,8 @@ static void random_devices(small *k, berth_rng *rng) {
 }
 
 static void random_small(small *k, berth_rng *rng) {
-  int like = berth_rng_below(rng, 2), zeros = berth_rng_below(rng, 2), density = 1 + berth_rng_below(rng, 3);
+  int like = berth_rng_below(rng, 2), zeros = berth_rng_below(rng, 2),
+      density = 1 + berth_rng_below(rng, 3);
   memset(k, 0, sizeof *k);
   k->devices = 2 + berth_rng_below(rng, 3);
   k->n = 1 + berth_rng_below(rng, k->devices == 2 ? 6 : k->devices == 3 ? 6 : 5);
@@ -46,7 +48,8 @@ static void random_small(small *k, berth_rng *rng) {
     k->pin[i] = berth_rng_below(rng, 8) == 0 ? always : BERTH_NONE;
     for (int32_t t = 0; t < 2 && i < k->n - 1; t++) {
       int32_t at = k->tensors, any = 0;
-      for (int32_t j = i + 1; j < k->n; j++) any += k->reads[at][j] = berth_rng_below(rng, 1 + density) == 0;
+      for (int32_t j = i + 1; j < k->n; j++)
+        any += k->reads[at][j] = berth_rng_below(rng, 1 + density) == 0;
       k->producer[at] = i;
       k->bytes[at] = berth_rng_below(rng, 6) == 0 ? 0 : berth_rng_uniform(rng);
       if (any) k->tensors++;
@@ -55,7 +58,7 @@ static void random_small(small *k, berth_rng *rng) {
   }
 }
 
-/* ---- all schedules ------------------------------------------------------------------------- */
+/* ---- all schedules ---- */
 
 typedef struct search {
   const small *k;
@@ -104,7 +107,7 @@ static double best_schedule(const small *k) {
   return s.best;
 }
 
-/* ---- the same for berth -------------------------------------------------------------------- */
+/* ---- the same for berth ---- */
 
 static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
@@ -130,12 +133,14 @@ static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
   return g;
 }
 
-static berth_status priced_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
+static berth_status priced_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst,
+                                    double *seconds) {
   *seconds = crossing(ud, tensor, src, dst);
   return BERTH_OK;
 }
 
-/* @param table prices by a function, in which a pair may have no way; else by links, where routes lead round gaps */
+/* @param table prices by a function, in which a pair may have no way; else by links, where routes
+ *        lead round gaps */
 static berth_cost *cost_of(berth_ctx *ctx, small *k, int table) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
   berth_topology_builder *b;
@@ -192,7 +197,8 @@ static int check_one(berth_ctx *ctx, berth_rng *rng) {
     berth_lp *lp;
     CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
     lower = berth_lp_get(lp)->lower;
-    if (!CHECK(lower <= best * (1 + 1e-9))) printf("# %d ops on %d devices: %g > %g\n", (int)k.n, (int)k.devices, lower, best);
+    if (!CHECK(lower <= best * (1 + 1e-9)))
+      printf("# %d ops on %d devices: %g > %g\n", (int)k.n, (int)k.devices, lower, best);
     berth_lp_release(lp);
   }
   berth_cost_release(cost);

@@ -28,7 +28,8 @@ static void check_favourites(const lp_answer *a, int32_t n) {
   for (int32_t e = 0; e < n; e++) {
     if (child[e] != BERTH_NONE) taken[child[e]] = 1;
   }
-  for (int32_t e = 0; e < a->m; e++) CHECK(child[a->src[e]] != BERTH_NONE || taken[a->dst[e]]); /* maximal */
+  /* maximal */
+  for (int32_t e = 0; e < a->m; e++) CHECK(child[a->src[e]] != BERTH_NONE || taken[a->dst[e]]);
 }
 
 static void check_answer(const berth_lp *lp, const lp_case *k, double optimum) {
@@ -56,7 +57,8 @@ static void check_case(const lp_case *k, int both) {
   }
   lp = solve(cost, BERTH_LP_AUTO, 1e-7);
   check_answer(lp, k, optimum);
-  if (!CHECK(berth_lp_get(lp)->reached)) printf("# %d ops, %d pairs: gap %g\n", (int)k->n, (int)k->m, berth_lp_get(lp)->gap);
+  if (!CHECK(berth_lp_get(lp)->reached))
+    printf("# %d ops, %d pairs: gap %g\n", (int)k->n, (int)k->m, berth_lp_get(lp)->gap);
   CHECK_NEAR(berth_lp_get(lp)->upper, optimum, 1e-6 * optimum);
   CHECK_NEAR(berth_lp_get(lp)->lower, optimum, 1e-6 * optimum);
   berth_lp_release(lp);
@@ -69,7 +71,8 @@ int main(void) {
   berth_rng rng;
   berth_rng_init(&rng, 20, 0);
   glp_term_out(GLP_OFF);
-  TEST("100 random graphs of up to 40 ops: the value of GLPK's simplex in both formulations, and proofs that hold")
+  TEST("100 random graphs of up to 40 ops: the value of GLPK's simplex in both formulations, and "
+       "proofs that hold")
   for (int i = 0; i < 100; i++) {
     lp_random(&k, 2 + berth_rng_below(&rng, 39), &rng);
     check_case(&k, 1);

@@ -1,5 +1,5 @@
-/* Random problems for the linear program of favourite children, checks of its answers that share no code with it, GLPK as
- * oracle. */
+/* Random problems for the linear program of favourite children, checks of its answers that share no
+ * code with it, GLPK as oracle. */
 #ifndef BERTH_PLACE_LP_HELP_H
 #define BERTH_PLACE_LP_HELP_H
 
@@ -22,7 +22,8 @@ static inline void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
   k->c[k->m++] = c;
 }
 
-/* One device type, two devices, 1 B/s without latency: a tensor of c bytes takes c s. Every third edge is two tensors. */
+/* One device type, two devices, 1 B/s without latency: a tensor of c bytes takes c s. Every third
+ * edge is two tensors. */
 static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
   berth_graph_builder *b;
   berth_device device = berth_device_default();
@@ -35,8 +36,10 @@ static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
   }
   for (int32_t i = 0; i < k->m; i++) {
     double part = i % 3 == 0 ? k->c[i] / 4 : 0;
-    CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], k->c[i] - part, NULL), BERTH_OK);
-    if (part > 0) CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], part, NULL), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], k->c[i] - part, NULL),
+                 BERTH_OK);
+    if (part > 0)
+      CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], part, NULL), BERTH_OK);
   }
   berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -50,7 +53,7 @@ static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
   return cost;
 }
 
-/* ---- random problems ----------------------------------------------------------------------- */
+/* ---- random problems ---- */
 
 static inline double lp_random_c(berth_rng *rng, int kind, double scale) {
   double u = berth_rng_uniform(rng);
@@ -60,7 +63,8 @@ static inline double lp_random_c(berth_rng *rng, int kind, double scale) {
   return scale * (0.05 + u);
 }
 
-/* shape 0: layers, 1: any, 2: out-tree, 3: fork-joins; kind of c as above; zero op times now and then. */
+/* shape 0: layers, 1: any, 2: out-tree, 3: fork-joins; kind of c as above; zero op times now and
+ * then. */
 static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
   int shape = berth_rng_below(rng, 4), kind = berth_rng_below(rng, 4);
   int zeros = berth_rng_below(rng, 3) == 0;
@@ -68,7 +72,8 @@ static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
   double scale = exp(1.2 * berth_rng_normal(rng));
   k->n = n;
   k->m = 0;
-  for (int32_t i = 0; i < n; i++) k->p[i] = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.2 + berth_rng_uniform(rng);
+  for (int32_t i = 0; i < n; i++)
+    k->p[i] = zeros && berth_rng_below(rng, 4) == 0 ? 0 : 0.2 + berth_rng_uniform(rng);
   int32_t j;
   for (int32_t i = 1; i < n; i++) {
     uint8_t used[LP_OPS] = { 0 };
@@ -86,7 +91,7 @@ static inline void lp_random(lp_case *k, int32_t n, berth_rng *rng) {
   }
 }
 
-/* ---- oracles --------------------------------------------------------------------------------- */
+/* ---- oracles ---- */
 
 static inline double lp_run_simplex(glp_prob *lp) {
   glp_smcp opts;
@@ -100,7 +105,8 @@ static inline double lp_run_simplex(glp_prob *lp) {
   return value;
 }
 
-/* x = 1 - y: as Hanen and Munier write it, of the edges of an op all but one count; else: sums of y are at most 1.
+/* x = 1 - y: as Hanen and Munier write it, of the edges of an op all but one count; else: sums of y
+ * are at most 1.
  * Columns: edges from 1, starts from m + 1, makespan last. */
 static inline double lp_simplex(const lp_case *k, int x) {
   glp_prob *lp = glp_create_prob();
@@ -158,7 +164,7 @@ static inline double lp_matching(const lp_case *k, const double *weight) {
   return lp_run_simplex(lp);
 }
 
-/* ---- checks of an answer ------------------------------------------------------------------- */
+/* ---- checks of an answer ---- */
 
 /* The program's own pairs are those of the case, in the order of producers. */
 typedef struct lp_answer {
@@ -199,7 +205,8 @@ static inline double lp_longest(const lp_answer *a, int32_t n, const double *p) 
   return most;
 }
 
-/* What the flow proves: the best that a matching can take off its length. Ops where more leaves than comes are its sources. */
+/* What the flow proves: the best that a matching can take off its length. Ops where more leaves
+ * than comes are its sources. */
 static inline double lp_proved(const lp_answer *a, const lp_case *k) {
   double in[LP_OPS] = { 0 }, out[LP_OPS] = { 0 }, length = 0, begun = 0, most = 0;
   lp_case same = *k;

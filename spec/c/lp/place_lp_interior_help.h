@@ -1,11 +1,12 @@
-/* Problems of the favourite-child LP for tests of the interior-point solver, and checks of its certificates. */
+/* Problems of the favourite-child LP for tests of the interior-point solver, and checks of its
+ * certificates. */
 #ifndef BERTH_PLACE_LP_INTERIOR_HELP_H
 #define BERTH_PLACE_LP_INTERIOR_HELP_H
 
 #include "lp/lp_internal.h"
 #include "check.h"
 
-/* ---- problems ------------------------------------------------------------------------------ */
+/* ---- problems ---- */
 
 typedef struct Edge {
   int32_t tail, head;
@@ -14,7 +15,8 @@ typedef struct Edge {
 
 static inline int by_head(const void *a, const void *b) {
   const Edge *x = a, *y = b;
-  return x->head != y->head ? (x->head < y->head ? -1 : 1) : (x->tail > y->tail) - (x->tail < y->tail);
+  return x->head != y->head ? (x->head < y->head ? -1 : 1)
+                            : (x->tail > y->tail) - (x->tail < y->tail);
 }
 
 static inline void free_problem(berth_i_lp_problem *q) {
@@ -39,7 +41,8 @@ static inline double bare_length(const berth_i_lp_problem *q, double *end) {
   return most;
 }
 
-static inline void fill(berth_i_lp_problem *q, const double *p, const Edge *edge, int32_t *next, double *end) {
+static inline void fill(berth_i_lp_problem *q, const double *p, const Edge *edge, int32_t *next,
+                        double *end) {
   for (int32_t i = 0; i < q->n; i++) q->p[i] = p[i];
   for (int32_t e = 0; e < q->m; e++) {
     q->tail[e] = edge[e].tail;
@@ -58,8 +61,8 @@ static inline void fill(berth_i_lp_problem *q, const double *p, const Edge *edge
 }
 
 /* Edges are sorted in place; a pair that comes twice is not expected. */
-static inline berth_status make_problem(berth_ctx *ctx, int32_t n, const double *p, int32_t m, Edge *edge,
-                                        berth_i_lp_problem *q) {
+static inline berth_status make_problem(berth_ctx *ctx, int32_t n, const double *p, int32_t m,
+                                        Edge *edge, berth_i_lp_problem *q) {
   int32_t *next = malloc(sizeof *next * (size_t)(n + 1));
   double *end = malloc(sizeof *end * (size_t)(n + 1));
   size_t nodes = (size_t)n, edges = (size_t)m;
@@ -69,8 +72,10 @@ static inline berth_status make_problem(berth_ctx *ctx, int32_t n, const double 
   q->ctx = ctx;
   q->n = n;
   q->m = m;
-  if ((q->p = berth_i_alloc(ctx, nodes, sizeof *q->p)) && (q->tail = berth_i_alloc(ctx, edges, sizeof *q->tail))
-      && (q->head = berth_i_alloc(ctx, edges, sizeof *q->head)) && (q->c = berth_i_alloc(ctx, edges, sizeof *q->c))
+  if ((q->p = berth_i_alloc(ctx, nodes, sizeof *q->p))
+      && (q->tail = berth_i_alloc(ctx, edges, sizeof *q->tail))
+      && (q->head = berth_i_alloc(ctx, edges, sizeof *q->head))
+      && (q->c = berth_i_alloc(ctx, edges, sizeof *q->c))
       && (q->in_at = berth_i_zalloc(ctx, nodes + 1, sizeof *q->in_at))
       && (q->out_at = berth_i_zalloc(ctx, nodes + 1, sizeof *q->out_at))
       && (q->out = berth_i_alloc(ctx, edges, sizeof *q->out)))
@@ -87,9 +92,13 @@ typedef struct Draft {
   Edge edge[8000];
 } Draft;
 
-static inline void draft_edge(Draft *d, int32_t tail, int32_t head, double c) { d->edge[d->m++] = (Edge){ tail, head, c }; }
+static inline void draft_edge(Draft *d, int32_t tail, int32_t head, double c) {
+  d->edge[d->m++] = (Edge){ tail, head, c };
+}
 
-static inline double between(berth_rng *rng, double low, double high) { return low + (high - low) * berth_rng_uniform(rng); }
+static inline double between(berth_rng *rng, double low, double high) {
+  return low + (high - low) * berth_rng_uniform(rng);
+}
 
 typedef enum Taste { EVEN, HEAVY, COSTLY, GAPPY } Taste; /* of c and p */
 
@@ -105,7 +114,8 @@ static inline double draw_p(berth_rng *rng, Taste taste) {
 }
 
 /* Every pair within `reach` is an edge with the given probability. */
-static inline void draft_random(Draft *d, berth_rng *rng, int32_t n, int32_t reach, double share, Taste taste) {
+static inline void draft_random(Draft *d, berth_rng *rng, int32_t n, int32_t reach, double share,
+                                Taste taste) {
   *d = (Draft){ .n = n };
   for (int32_t j = 0; j < n; j++) {
     d->p[j] = draw_p(rng, taste);
@@ -115,7 +125,8 @@ static inline void draft_random(Draft *d, berth_rng *rng, int32_t n, int32_t rea
   }
 }
 
-static inline void draft_layers(Draft *d, berth_rng *rng, int32_t layers, int32_t width, int32_t parents, Taste taste) {
+static inline void draft_layers(Draft *d, berth_rng *rng, int32_t layers, int32_t width,
+                                int32_t parents, Taste taste) {
   *d = (Draft){ .n = layers * width };
   int32_t before[1000];
   for (int32_t v = 0; v < d->n; v++) {
@@ -136,7 +147,7 @@ static inline void draft_fork_join(Draft *d, berth_rng *rng, int32_t branches) {
   }
 }
 
-/* ---- certificates ---------------------------------------------------------------------------- */
+/* ---- certificates ---- */
 
 /* The upper bound from y alone. */
 static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
@@ -164,18 +175,21 @@ static inline void check_upper(const berth_i_lp_problem *q, const berth_i_lp_poi
 static inline double longest_alone(const berth_i_lp_problem *q) {
   double most = 0;
   for (int32_t i = 0; i < q->n; i++) {
-    if (q->in_at[i] == q->in_at[i + 1] && q->out_at[i] == q->out_at[i + 1]) most = fmax(most, q->p[i]);
+    if (q->in_at[i] == q->in_at[i + 1] && q->out_at[i] == q->out_at[i + 1])
+      most = fmax(most, q->p[i]);
   }
   return most;
 }
 
-/* The lower bound from flow, u and v: what no path and no matching can gain on. A bound that is the floor needs no flow; what the
- * edges lack of a unit runs through ops without edges. */
+/* The lower bound from flow, u and v: what no path and no matching can gain on. A bound that is the
+ * floor needs no flow; what the edges lack of a unit runs through ops without edges. */
 static inline void check_lower(const berth_i_lp_problem *q, const berth_i_lp_point *pt) {
-  double *balance = calloc((size_t)q->n + 1, sizeof *balance), length = 0, begun = 0, tol = 1e-12 * (pt->upper + 1e-300);
+  double *balance = calloc((size_t)q->n + 1, sizeof *balance), length = 0, begun = 0,
+         tol = 1e-12 * (pt->upper + 1e-300);
   int32_t bad = 0;
   for (int32_t e = 0; e < q->m; e++) {
-    bad += !(pt->flow[e] >= 0) + !(pt->u[q->tail[e]] + pt->v[q->head[e]] >= q->c[e] * pt->flow[e] - tol);
+    bad += !(pt->flow[e] >= 0)
+           + !(pt->u[q->tail[e]] + pt->v[q->head[e]] >= q->c[e] * pt->flow[e] - tol);
     balance[q->tail[e]] += pt->flow[e];
     length += (q->c[e] + q->p[q->head[e]]) * pt->flow[e];
   }
@@ -197,9 +211,11 @@ static inline void check_lower(const berth_i_lp_problem *q, const berth_i_lp_poi
 static inline double solve(const berth_i_lp_problem *q, double gap) {
   berth_i_lp_point pt;
   CHECK_STATUS(berth_i_lp_point_init(q->ctx, q, &pt), BERTH_OK);
-  if (!CHECK_STATUS(berth_i_lp_interior(q, gap, 0, false, &pt), BERTH_OK)) printf("# %s\n", berth_errmsg(q->ctx));
+  if (!CHECK_STATUS(berth_i_lp_interior(q, gap, 0, false, &pt), BERTH_OK))
+    printf("# %s\n", berth_errmsg(q->ctx));
   if (!CHECK(berth_i_lp_gap(&pt) <= gap)) {
-    printf("# gap %g, %d iterations, n %d m %d\n", berth_i_lp_gap(&pt), (int)pt.iterations, (int)q->n, (int)q->m);
+    printf("# gap %g, %d iterations, n %d m %d\n", berth_i_lp_gap(&pt), (int)pt.iterations,
+           (int)q->n, (int)q->m);
   }
   check_upper(q, &pt);
   check_lower(q, &pt);

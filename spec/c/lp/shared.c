@@ -1,9 +1,11 @@
-/* The linear program of favourite children on the layered random graphs and on operator graphs of neural networks. */
+/* The linear program of favourite children on the layered random graphs and on operator graphs of
+ * neural networks. */
 #include "place_lp_help.h"
 
 
 /* Transfers in whole microseconds, as the published core prices them. */
-static berth_status whole_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
+static berth_status whole_transfer(void *ud, int32_t tensor, int32_t src, int32_t dst,
+                                   double *seconds) {
   const double *bytes = ud;
   (void)src;
   (void)dst;
@@ -11,12 +13,13 @@ static berth_status whole_transfer(void *ud, int32_t tensor, int32_t src, int32_
   return BERTH_OK;
 }
 
-/* ---- gen_layered.py ------------------------------------------------------------------------ */
+/* ---- gen_layered.py ---- */
 
 static char *generate(int n) {
   char command[4200];
   size_t cap = 1 << 21;
-  snprintf(command, sizeof command, "python3 '%s/reference/gen_layered.py' %d 20 1 2>/dev/null", check_shared(), n);
+  snprintf(command, sizeof command, "python3 '%s/reference/gen_layered.py' %d 20 1 2>/dev/null",
+           check_shared(), n);
   FILE *f;
   if (!(f = popen(command, "r"))) return NULL;
   char *text = malloc(cap);
@@ -48,7 +51,8 @@ static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, do
   at = strstr(at, "\"edges\"");
   while (strstr(at, "\"src\": ")) {
     int32_t src = (int32_t)field(&at, "\"src\": ");
-    CHECK_STATUS(berth_graph_builder_add_consumer(b, src, (int32_t)field(&at, "\"dst\": ")), BERTH_OK);
+    CHECK_STATUS(berth_graph_builder_add_consumer(b, src, (int32_t)field(&at, "\"dst\": ")),
+                 BERTH_OK);
   }
   berth_graph *g;
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -62,7 +66,8 @@ static void check_interval(berth_cost *cost, berth_lp_method method, double gap,
   CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
   const berth_lp_summary *s = berth_lp_get(lp);
   CHECK(s->reached);
-  if (!CHECK(s->lower <= value + 1e-9 && s->upper >= value - 1e-9)) printf("# %.10g..%.10g\n", s->lower, s->upper);
+  if (!CHECK(s->lower <= value + 1e-9 && s->upper >= value - 1e-9))
+    printf("# %.10g..%.10g\n", s->lower, s->upper);
   berth_lp_release(lp);
 }
 
@@ -92,7 +97,7 @@ static void layered(berth_ctx *ctx, int32_t n, double value) {
   berth_graph_release(g);
 }
 
-/* ---- operator graphs ------------------------------------------------------------------------ */
+/* ---- operator graphs ---- */
 
 static lp_case *case_of(const berth_lp *lp, berth_cost *cost, lp_case *k) {
   lp_answer a = lp_read(lp);
@@ -135,7 +140,8 @@ int main(void) {
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   glp_term_out(GLP_OFF);
-  TEST("layered random graphs of 1,000 ops have the value 28964.867 us, of 5,000 ops (--full) 152401.766 us")
+  TEST("layered random graphs of 1,000 ops have the value 28964.867 us, "
+       "of 5,000 ops (--full) 152401.766 us")
   if (check_shared()) {
     layered(ctx, 1000, 28964.867e-6);
     if (check_name && check_runs(0, 1)) layered(ctx, 5000, 152401.766e-6);

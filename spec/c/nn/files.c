@@ -6,7 +6,7 @@
 
 static char path[128], other_path[128];
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 typedef struct Net {
   berth_params *p;
@@ -58,7 +58,8 @@ static int same_net(const Net *a, const Net *b) {
 static void round_trip(void) {
   Net a = new_net(1, 5), b = new_net(2, 1), c = new_net(3, 2);
   char *note = NULL;
-  TEST("what is saved is loaded to the bit, moments and steps as well, and training goes on the same");
+  TEST("what is saved is loaded to the bit, moments and steps as well, and training goes on the "
+       "same");
   berth_array_data(berth_params_array(a.p, 0))[3] = -0.0f;
   berth_array_data(berth_params_array(a.p, 0))[4] = 1e-42f;
   CHECK_STATUS(berth_params_save(a.p, a.adam, "{\"h\": 128}", path), BERTH_OK);
@@ -154,7 +155,8 @@ static void other_networks(void) {
   refuse_load(a.p, a.adam, BERTH_EINVAL, "has no moments for Adam");
   refuse_load(p, NULL, BERTH_EINVAL, "is of another network: it has 2 arrays, here are 0");
   add2(p, "encoder.w", 4, 3, BERTH_NN_NORMAL, 1, 1);
-  refuse_load(p, NULL, BERTH_EINVAL, "is of another network: its \"encoder.w\" is 3 x 4, here 4 x 3");
+  refuse_load(p, NULL, BERTH_EINVAL,
+              "is of another network: its \"encoder.w\" is 3 x 4, here 4 x 3");
   berth_params_release(p);
   p = new_params();
   add2(p, "encoder.w", 3, 4, BERTH_NN_NORMAL, 1, 1);
@@ -188,12 +190,13 @@ static void no_files(void) {
   CHECK_TEXT(berth_errmsg(ctx), "/: cannot be read: it is not a regular file");
   CHECK_STATUS(berth_params_save(a.p, NULL, NULL, "/"), BERTH_EIO);
   CHECK_STATUS(berth_params_save(a.p, NULL, NULL, "/no/such/folder/file"), BERTH_EIO);
-  CHECK_TEXT(berth_errmsg(ctx), "/no/such/folder/file: cannot be written: No such file or directory");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "/no/such/folder/file: cannot be written: No such file or directory");
   CHECK(note == NULL);
   free_net(&a);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------- */
+/* ---- damage ---- */
 
 /* The checksum as the file's description has it. */
 static void sign(unsigned char *b, size_t n) {
@@ -207,7 +210,8 @@ static void sign(unsigned char *b, size_t n) {
   for (int k = 0; k < 8; k++) b[n - 8 + (size_t)k] = (unsigned char)(h >> 8 * k);
 }
 
-/* Loads what lies at `path`: refused with everything as before (moments are looked at by the caller, at the end), or taken. */
+/* Loads what lies at `path`: refused with everything as before (moments are looked at by the
+ * caller, at the end), or taken. */
 static berth_status try_load(Net *n) {
   float before[14];
   int64_t steps = berth_adam_steps(n->adam);
@@ -270,7 +274,8 @@ static void damage(void) {
   free_net(&untouched);
 }
 
-/* Lengths that lie, under a checksum that is right: never a crash, never room for more than the file has. */
+/* Lengths that lie, under a checksum that is right: never a crash, never room for more than the
+ * file has. */
 static void forged(void) {
   Net a = new_net(1, 3), b = new_net(2, 1);
   berth_rng rng;
@@ -288,7 +293,8 @@ static void forged(void) {
     while (edits-- > 0) {
       static const unsigned char values[] = { 0, 1, 0x7F, 0x80, 0xFF };
       int at = 24 + berth_rng_below(&rng, 84);
-      bad[at] = round % 2 ? values[berth_rng_below(&rng, 5)] : (unsigned char)berth_rng_below(&rng, 256);
+      bad[at] =
+          round % 2 ? values[berth_rng_below(&rng, 5)] : (unsigned char)berth_rng_below(&rng, 256);
     }
     sign(bad, n);
     write_bytes(path, bad, n);
@@ -313,7 +319,7 @@ static void forged(void) {
   free_net(&b);
 }
 
-/* ---- allocation failure ---------------------------------------------------------------------- */
+/* ---- allocation failure ---- */
 
 static berth_status whole_job(berth_ctx *c) {
   int32_t shape[2] = { 5, 3 };

@@ -3,9 +3,11 @@
 
 #include "nn_layer_help.h"
 
-/* ---- exponentials ---------------------------------------------------------------------------- */
+/* ---- exponentials ---- */
 
-static double off(double got, double want) { return want == 0 ? fabs(got) : fabs(got - want) / fabs(want); }
+static double off(double got, double want) {
+  return want == 0 ? fabs(got) : fabs(got - want) / fabs(want);
+}
 
 static void exponentials(void) {
   double worst[3] = { 0, 0, 0 };
@@ -20,23 +22,28 @@ static void exponentials(void) {
   CHECK_NEAR(worst[1], 0, 4e-7);
   CHECK_NEAR(worst[2], 0, 4e-7);
   CHECK(berth_i_exp(0) == 1 && berth_i_exp(-INFINITY) == 0 && berth_i_exp(-1000) == 0);
-  CHECK(berth_i_exp(INFINITY) == INFINITY && berth_i_exp(89) == INFINITY && isnan(berth_i_exp(NAN)));
-  CHECK(berth_i_sigmoid(-INFINITY) == 0 && berth_i_sigmoid(INFINITY) == 1 && berth_i_sigmoid(0) == 0.5f);
-  CHECK(berth_i_tanh(-INFINITY) == -1 && berth_i_tanh(INFINITY) == 1 && isnan(berth_i_tanh(NAN)) && isnan(berth_i_sigmoid(NAN)));
+  CHECK(berth_i_exp(INFINITY) == INFINITY && berth_i_exp(89) == INFINITY
+        && isnan(berth_i_exp(NAN)));
+  CHECK(berth_i_sigmoid(-INFINITY) == 0 && berth_i_sigmoid(INFINITY) == 1
+        && berth_i_sigmoid(0) == 0.5f);
+  CHECK(berth_i_tanh(-INFINITY) == -1 && berth_i_tanh(INFINITY) == 1 && isnan(berth_i_tanh(NAN))
+        && isnan(berth_i_sigmoid(NAN)));
   CHECK(berth_i_tanh(1e-20f) == 1e-20f && berth_i_tanh(0) == 0);
 }
 
-/* ---- softmax --------------------------------------------------------------------------------- */
+/* ---- softmax ---- */
 
 static void naive_rows(const Case *c, const double *const *in, double *out) {
   int64_t m = last_of(c->in[0]), n = berth_array_size(c->in[0]) / m;
   int whole = c->mask && berth_array_rank(c->mask) > 1;
   for (int64_t i = 0; i < n; i++) {
-    naive_soft(in[0] + i * m, c->mask ? berth_array_data(c->mask) + (whole ? i * m : 0) : NULL, m, 1, c->k, out + i * m);
+    naive_soft(in[0] + i * m, c->mask ? berth_array_data(c->mask) + (whole ? i * m : 0) : NULL, m,
+               1, c->k, out + i * m);
   }
 }
 static berth_status run_rows(const Case *c, berth_tape *t, berth_array **out) {
-  return c->k ? berth_nn_log_softmax(t, c->in[0], c->mask, out) : berth_nn_softmax(t, c->in[0], c->mask, out);
+  return c->k ? berth_nn_log_softmax(t, c->in[0], c->mask, out)
+              : berth_nn_softmax(t, c->in[0], c->mask, out);
 }
 
 static void naive_segments(const Case *c, const double *const *in, double *out) {
@@ -44,7 +51,8 @@ static void naive_segments(const Case *c, const double *const *in, double *out) 
   const int32_t *first = berth_segments_first(c->segments);
   for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
     for (int64_t j = 0; j < m; j++) {
-      naive_soft(in[0] + first[s] * m + j, NULL, first[s + 1] - first[s], m, c->k, out + first[s] * m + j);
+      naive_soft(in[0] + first[s] * m + j, NULL, first[s + 1] - first[s], m, c->k,
+                 out + first[s] * m + j);
     }
   }
 }
@@ -56,17 +64,32 @@ static berth_status run_segments(const Case *c, berth_tape *t, berth_array **out
 static void softmaxes(void) {
   static const int32_t lengths[] = { 3, 0, 1, 9, 17 };
   for (int k = 0; k < 2; k++) {
-    TEST(k ? "log softmax of rows, with and without a mask" : "softmax of rows, with and without a mask");
-    check_and_free(&(Case){ .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(2, 5, 19, 0) } });
-    check_and_free(&(Case){ .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(1, 8, 0, 0) } });
-    check_and_free(&(Case){ .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(3, 2, 3, 11) },
+    TEST(k ? "log softmax of rows, with and without a mask"
+           : "softmax of rows, with and without a mask");
+    check_and_free(&(Case){
+        .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(2, 5, 19, 0) } });
+    check_and_free(&(Case){
+        .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(1, 8, 0, 0) } });
+    check_and_free(&(Case){ .run = run_rows,
+                            .naive = naive_rows,
+                            .k = k,
+                            .in = { normal_array(3, 2, 3, 11) },
                             .mask = mask_array(3, 2, 3, 11) });
-    check_and_free(&(Case){ .run = run_rows, .naive = naive_rows, .k = k, .in = { normal_array(2, 4, 6, 0) },
+    check_and_free(&(Case){ .run = run_rows,
+                            .naive = naive_rows,
+                            .k = k,
+                            .in = { normal_array(2, 4, 6, 0) },
                             .mask = mask_array(1, 6, 0, 0) });
     TEST(k ? "log softmax of segments" : "softmax of segments");
-    check_and_free(&(Case){ .run = run_segments, .naive = naive_segments, .k = k, .in = { normal_array(1, 30, 0, 0) },
+    check_and_free(&(Case){ .run = run_segments,
+                            .naive = naive_segments,
+                            .k = k,
+                            .in = { normal_array(1, 30, 0, 0) },
                             .segments = segments_of(5, lengths) });
-    check_and_free(&(Case){ .run = run_segments, .naive = naive_segments, .k = k, .in = { normal_array(2, 30, 7, 0) },
+    check_and_free(&(Case){ .run = run_segments,
+                            .naive = naive_segments,
+                            .k = k,
+                            .in = { normal_array(2, 30, 7, 0) },
                             .segments = segments_of(5, lengths) });
   }
 }
@@ -87,11 +110,13 @@ static void softmax_edges(void) {
   CHECK(berth_array_data(out)[4] == -INFINITY && berth_array_data(out)[7] == 0);
   berth_array_release(out);
   CHECK_STATUS(berth_nn_segment_softmax(NULL, a, s, &out), BERTH_OK);
-  CHECK(berth_array_data(out)[0] == 1 && berth_array_data(out)[1] == 1 && berth_array_data(out)[2] == 1);
+  CHECK(berth_array_data(out)[0] == 1 && berth_array_data(out)[1] == 1
+        && berth_array_data(out)[2] == 1);
   CHECK(berth_array_data(out)[5] == 0);
   berth_array_release(out);
   CHECK_STATUS(berth_nn_segment_log_softmax(NULL, a, s, &out), BERTH_OK);
-  CHECK(berth_array_data(out)[0] == 0 && berth_array_data(out)[3] == -INFINITY && berth_array_data(out)[2] == 0);
+  CHECK(berth_array_data(out)[0] == 0 && berth_array_data(out)[3] == -INFINITY
+        && berth_array_data(out)[2] == 0);
   berth_array_release(out);
   berth_array_release(a);
   berth_segments_release(s);
@@ -103,7 +128,8 @@ static void softmax_of_nan(void) {
   for (int j = 0; j < 11; j++) berth_array_data(mask)[j] = j != 3;
   berth_array_data(a)[3] = NAN;
   CHECK_STATUS(berth_nn_softmax(NULL, a, NULL, &out), BERTH_OK);
-  for (int j = 0; j < 11; j++) CHECK(isnan(berth_array_data(out)[j]) && !isnan(berth_array_data(out)[11 + j]));
+  for (int j = 0; j < 11; j++)
+    CHECK(isnan(berth_array_data(out)[j]) && !isnan(berth_array_data(out)[11 + j]));
   berth_array_release(out);
   CHECK_STATUS(berth_nn_softmax(NULL, a, mask, &out), BERTH_OK);
   CHECK_NEAR(berth_i_sum(berth_array_data(out), 11), 1, 1e-6);
@@ -117,7 +143,7 @@ static void softmax_of_nan(void) {
   berth_array_release(mask);
 }
 
-/* ---- normalisation --------------------------------------------------------------------------- */
+/* ---- normalisation ---- */
 
 static void naive_column(const double *x, int64_t n, int64_t m, double epsilon, double *out) {
   double mean = 0, variance = 0;
@@ -127,11 +153,13 @@ static void naive_column(const double *x, int64_t n, int64_t m, double epsilon, 
 }
 static void naive_zscore(const Case *c, const double *const *in, double *out) {
   int64_t rows = extent(c->in[0], 0), m = berth_array_size(c->in[0]) / rows;
-  int32_t whole[2] = { 0, (int32_t)rows }, count = c->segments ? berth_segments_count(c->segments) : 1;
+  int32_t whole[2] = { 0, (int32_t)rows },
+          count = c->segments ? berth_segments_count(c->segments) : 1;
   const int32_t *first = c->segments ? berth_segments_first(c->segments) : whole;
   for (int32_t s = 0; s < count; s++) {
     for (int64_t j = 0; j < m; j++) {
-      naive_column(in[0] + first[s] * m + j, first[s + 1] - first[s], m, c->p, out + first[s] * m + j);
+      naive_column(in[0] + first[s] * m + j, first[s + 1] - first[s], m, c->p,
+                   out + first[s] * m + j);
     }
   }
 }
@@ -142,13 +170,22 @@ static berth_status run_zscore(const Case *c, berth_tape *t, berth_array **out) 
 static void zscores(void) {
   static const int32_t lengths[] = { 3, 0, 2, 8, 7 };
   TEST("z-score over all rows, through mean and deviation");
-  check_and_free(&(Case){ .run = run_zscore, .naive = naive_zscore, .p = 1e-6, .in = { normal_array(2, 12, 5, 0) } });
-  check_and_free(&(Case){ .run = run_zscore, .naive = naive_zscore, .p = 0.5, .in = { normal_array(3, 6, 2, 3) } });
-  check_and_free(&(Case){ .run = run_zscore, .naive = naive_zscore, .p = 0, .in = { normal_array(1, 9, 0, 0) } });
+  check_and_free(&(Case){
+      .run = run_zscore, .naive = naive_zscore, .p = 1e-6, .in = { normal_array(2, 12, 5, 0) } });
+  check_and_free(&(Case){
+      .run = run_zscore, .naive = naive_zscore, .p = 0.5, .in = { normal_array(3, 6, 2, 3) } });
+  check_and_free(&(Case){
+      .run = run_zscore, .naive = naive_zscore, .p = 0, .in = { normal_array(1, 9, 0, 0) } });
   TEST("z-score of segments");
-  check_and_free(&(Case){ .run = run_zscore, .naive = naive_zscore, .p = 0.1, .in = { normal_array(2, 20, 6, 0) },
+  check_and_free(&(Case){ .run = run_zscore,
+                          .naive = naive_zscore,
+                          .p = 0.1,
+                          .in = { normal_array(2, 20, 6, 0) },
                           .segments = segments_of(5, lengths) });
-  check_and_free(&(Case){ .run = run_zscore, .naive = naive_zscore, .p = 0.1, .in = { normal_array(1, 20, 0, 0) },
+  check_and_free(&(Case){ .run = run_zscore,
+                          .naive = naive_zscore,
+                          .p = 0.1,
+                          .in = { normal_array(1, 20, 0, 0) },
                           .segments = segments_of(5, lengths) });
 }
 
@@ -156,7 +193,8 @@ static void constant_columns(void) {
   berth_array *a = normal_array(2, 7, 2, 0), *out = NULL, *square = NULL, *loss = NULL;
   berth_segments *s = segments_of(3, (const int32_t[]){ 1, 4, 2 });
   berth_tape *t = NULL;
-  TEST("z-score of a constant column, and of a single row, is 0 and has gradient 0, whatever epsilon is");
+  TEST("z-score of a constant column, and of a single row, is 0 and has gradient 0, whatever "
+       "epsilon is");
   for (int i = 0; i < 7; i++) berth_array_data(a)[2 * i] = 0.1f;
   CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
   CHECK_STATUS(berth_tape_watch(t, a), BERTH_OK);
@@ -182,9 +220,11 @@ static void naive_layer_norm(const Case *c, const double *const *in, double *out
   for (int64_t i = 0; i < n; i++) {
     double mean = 0, variance = 0;
     for (int64_t j = 0; j < m; j++) mean += in[0][i * m + j] / (double)m;
-    for (int64_t j = 0; j < m; j++) variance += (in[0][i * m + j] - mean) * (in[0][i * m + j] - mean) / (double)m;
+    for (int64_t j = 0; j < m; j++)
+      variance += (in[0][i * m + j] - mean) * (in[0][i * m + j] - mean) / (double)m;
     for (int64_t j = 0; j < m; j++) {
-      out[i * m + j] = (in[0][i * m + j] - mean) / sqrt(variance + c->p) * (in[1] ? in[1][j] : 1) + (in[2] ? in[2][j] : 0);
+      out[i * m + j] = (in[0][i * m + j] - mean) / sqrt(variance + c->p) * (in[1] ? in[1][j] : 1)
+                       + (in[2] ? in[2][j] : 0);
     }
   }
 }
@@ -194,14 +234,20 @@ static berth_status run_layer_norm(const Case *c, berth_tape *t, berth_array **o
 
 static void layer_norms(void) {
   TEST("layer norm, with and without gain and bias");
-  check_and_free(&(Case){ .run = run_layer_norm, .naive = naive_layer_norm, .p = 1e-5,
-                          .in = { normal_array(2, 6, 13, 0), normal_array(1, 13, 0, 0), normal_array(1, 13, 0, 0) } });
-  check_and_free(&(Case){ .run = run_layer_norm, .naive = naive_layer_norm, .p = 1e-5, .in = { normal_array(3, 2, 3, 5) } });
+  check_and_free(&(Case){
+      .run = run_layer_norm,
+      .naive = naive_layer_norm,
+      .p = 1e-5,
+      .in = { normal_array(2, 6, 13, 0), normal_array(1, 13, 0, 0), normal_array(1, 13, 0, 0) } });
+  check_and_free(&(Case){ .run = run_layer_norm,
+                          .naive = naive_layer_norm,
+                          .p = 1e-5,
+                          .in = { normal_array(3, 2, 3, 5) } });
   check_and_free(&(Case){ .run = run_layer_norm, .naive = naive_layer_norm, .p = 1,
                           .in = { normal_array(1, 5, 0, 0), NULL, normal_array(1, 5, 0, 0) } });
 }
 
-/* ---- losses ---------------------------------------------------------------------------------- */
+/* ---- losses ---- */
 
 static void naive_loss_of(const Case *c, const double *const *in, double *out) {
   int64_t n = berth_array_size(c->in[0]);
@@ -212,7 +258,8 @@ static void naive_loss_of(const Case *c, const double *const *in, double *out) {
   }
 }
 static berth_status run_loss(const Case *c, berth_tape *t, berth_array **out) {
-  return c->p == 0 ? berth_nn_mse(t, c->in[0], c->in[1], out) : berth_nn_huber(t, c->in[0], c->in[1], c->p, out);
+  return c->p == 0 ? berth_nn_mse(t, c->in[0], c->in[1], out)
+                   : berth_nn_huber(t, c->in[0], c->in[1], c->p, out);
 }
 
 static void naive_cross(const Case *c, const double *const *in, double *out) {
@@ -230,7 +277,8 @@ static berth_status run_cross(const Case *c, berth_tape *t, berth_array **out) {
 
 static void losses(void) {
   static const int32_t answers[] = { 2, 0, 6, 6 };
-  berth_array *a = array(1, (const int32_t[]){ 2 }), *b = array(1, (const int32_t[]){ 2 }), *out = NULL;
+  berth_array *a = array(1, (const int32_t[]){ 2 }), *b = array(1, (const int32_t[]){ 2 }),
+              *out = NULL;
   TEST("losses by hand: of differences 1 and 3");
   berth_array_data(a)[0] = 1;
   berth_array_data(b)[1] = 3;
@@ -247,11 +295,13 @@ static void losses(void) {
                           .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) } });
   check_and_free(&(Case){ .run = run_loss, .naive = naive_loss_of, .p = 0.7,
                           .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) } });
-  check_and_free(&(Case){ .run = run_cross, .naive = naive_cross, .in = { normal_array(2, 4, 7, 0) },
+  check_and_free(&(Case){ .run = run_cross,
+                          .naive = naive_cross,
+                          .in = { normal_array(2, 4, 7, 0) },
                           .index = index_of(4, answers) });
 }
 
-/* ---- refusals -------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void refuse(berth_status got, const char *why) {
   CHECK_STATUS(got, BERTH_EINVAL);
@@ -259,27 +309,39 @@ static void refuse(berth_status got, const char *why) {
 }
 
 static void refusals(void) {
-  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0), *v = normal_array(1, 4, 0, 0);
+  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0),
+              *v = normal_array(1, 4, 0, 0);
   berth_array *w = normal_array(2, 4, 12, 0);
   berth_array *out = NULL;
   berth_segments *two = segments_of(1, (const int32_t[]){ 2 });
-  berth_index *x = index_of(2, (const int32_t[]){ 0, 5 }), *three = index_of(3, (const int32_t[]){ 0, 4, 1 });
+  berth_index *x = index_of(2, (const int32_t[]){ 0, 5 }),
+              *three = index_of(3, (const int32_t[]){ 0, 4, 1 });
   TEST("shapes that do not go together are refused, with both");
   refuse(berth_nn_softmax(NULL, a, b, &out), "softmax: 3 x 4 and 3 x 5 do not go together");
-  refuse(berth_nn_layer_norm(NULL, b, v, NULL, 1e-5, &out), "layer_norm: 3 x 5 and 4 do not go together");
-  refuse(berth_nn_zscore(NULL, a, NULL, -1, &out), "zscore: epsilon is -1, must be finite and not negative");
-  refuse(berth_nn_gru(NULL, a, b, w, w, NULL, NULL, &out), "gru, weights of the input: 3 x 4 and 4 x 12 do not go together");
-  refuse(berth_nn_gru(NULL, a, a, w, w, v, NULL, &out), "gru, bias: 4 x 12 and 4 do not go together");
+  refuse(berth_nn_layer_norm(NULL, b, v, NULL, 1e-5, &out),
+         "layer_norm: 3 x 5 and 4 do not go together");
+  refuse(berth_nn_zscore(NULL, a, NULL, -1, &out),
+         "zscore: epsilon is -1, must be finite and not negative");
+  refuse(berth_nn_gru(NULL, a, b, w, w, NULL, NULL, &out),
+         "gru, weights of the input: 3 x 4 and 4 x 12 do not go together");
+  refuse(berth_nn_gru(NULL, a, a, w, w, v, NULL, &out),
+         "gru, bias: 4 x 12 and 4 do not go together");
   refuse(berth_nn_gru(NULL, a, v, w, w, v, NULL, &out), "gru: 3 x 4 and 4 do not go together");
-  refuse(berth_nn_attention(NULL, a, b, b, 1, NULL, &out), "attention, q and k: 3 x 4 and 3 x 5 do not go together");
-  refuse(berth_nn_attention(NULL, a, a, b, 3, NULL, &out), "attention: 3 heads do not divide 4 and 5 columns");
-  refuse(berth_nn_attention(NULL, a, a, b, 0, NULL, &out), "attention: 0 heads do not divide 4 and 5 columns");
-  refuse(berth_nn_attention(NULL, a, a, a, 2, b, &out), "attention, q and the mask: 3 x 4 and 3 x 5 do not go together");
+  refuse(berth_nn_attention(NULL, a, b, b, 1, NULL, &out),
+         "attention, q and k: 3 x 4 and 3 x 5 do not go together");
+  refuse(berth_nn_attention(NULL, a, a, b, 3, NULL, &out),
+         "attention: 3 heads do not divide 4 and 5 columns");
+  refuse(berth_nn_attention(NULL, a, a, b, 0, NULL, &out),
+         "attention: 0 heads do not divide 4 and 5 columns");
+  refuse(berth_nn_attention(NULL, a, a, a, 2, b, &out),
+         "attention, q and the mask: 3 x 4 and 3 x 5 do not go together");
   refuse(berth_nn_mse(NULL, a, b, &out), "mse: 3 x 4 and 3 x 5 do not go together");
   refuse(berth_nn_huber(NULL, a, a, 0, &out), "huber: delta is 0, must be above 0");
-  refuse(berth_nn_cross_entropy(NULL, a, x, &out), "cross_entropy: 3 x 4 and 2 ids do not go together");
+  refuse(berth_nn_cross_entropy(NULL, a, x, &out),
+         "cross_entropy: 3 x 4 and 2 ids do not go together");
   refuse(berth_nn_running_sum(NULL, v, two, x, x, 3, &out), "running_sum: 4 has not two axes");
-  refuse(berth_nn_running_sum(NULL, a, two, three, x, 3, &out), "running_sum: 2 steps, but 3 rows and 2 bins for them");
+  refuse(berth_nn_running_sum(NULL, a, two, three, x, 3, &out),
+         "running_sum: 2 steps, but 3 rows and 2 bins for them");
   CHECK_STATUS(berth_nn_segment_softmax(NULL, a, two, &out), BERTH_EINVAL);
   CHECK_STATUS(berth_nn_zscore(NULL, a, two, 0, &out), BERTH_EINVAL);
   CHECK_STATUS(berth_nn_cross_entropy(NULL, a, three, &out), BERTH_EINVAL);
@@ -294,7 +356,7 @@ static void refusals(void) {
   berth_index_release(three);
 }
 
-/* ---- nothing at all, and no memory ----------------------------------------------------------- */
+/* ---- nothing at all, and no memory ---- */
 
 static void empties(void) {
   int32_t none[2] = { 0, 4 }, narrow[2] = { 4, 0 };
@@ -346,7 +408,8 @@ static berth_array **next_of(Job *j) { return &j->made[j->n++]; }
 
 /* A little of everything, on one tape. */
 static berth_status whole_job(berth_ctx *c) {
-  const int32_t square[2] = { 4, 4 }, wide[2] = { 4, 12 }, two_two[2] = { 2, 2 }, ids[4] = { BERTH_NONE, 0, 1, 1 };
+  const int32_t square[2] = { 4, 4 }, wide[2] = { 4, 12 }, two_two[2] = { 2, 2 },
+                ids[4] = { BERTH_NONE, 0, 1, 1 };
   Job j = { { NULL }, 0, BERTH_OK };
   berth_array **m = j.made;
   berth_segments *s = NULL;

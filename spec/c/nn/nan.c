@@ -27,7 +27,8 @@ static berth_status soft_segment(berth_tape *t, berth_array *const *in, int k, b
            : berth_nn_segment_softmax(t, in[0], two_rows_and_one, out);
 }
 static berth_status normal_rows(berth_tape *t, berth_array *const *in, int k, berth_array **out) {
-  return k ? berth_nn_layer_norm(t, in[0], NULL, NULL, 1e-5, out) : berth_nn_zscore(t, in[0], NULL, 1e-6, out);
+  return k ? berth_nn_layer_norm(t, in[0], NULL, NULL, 1e-5, out)
+           : berth_nn_zscore(t, in[0], NULL, 1e-6, out);
 }
 static berth_status distance(berth_tape *t, berth_array *const *in, int k, berth_array **out) {
   return k ? berth_nn_huber(t, in[0], in[1], 0.5, out) : berth_nn_mse(t, in[0], in[1], out);
@@ -39,20 +40,23 @@ static int64_t count_nan(berth_array *a) {
   return n;
 }
 
-/* NaN at each place of each input in turn: `expected` NaN come out, and at least one gradient tells of it where d is 1. */
+/* NaN at each place of each input in turn: `expected` NaN come out, and at least one gradient tells
+ * of it where d is 1. */
 static void each_place(run_fn run, int k, int inputs, int64_t expected, const char *what) {
   for (int which = 0; which < inputs; which++) {
     for (int64_t at = 0; at < ROWS * COLUMNS; at++) {
       berth_array *in[2] = { array(2, extents), array(2, extents) }, *out = NULL, *loss = NULL;
       berth_tape *t = NULL;
       for (int i = 0; i < 2; i++) {
-        for (int64_t j = 0; j < ROWS * COLUMNS; j++) berth_array_data(in[i])[j] = 0.5f + (float)(j * 5 % 7 + i);
+        for (int64_t j = 0; j < ROWS * COLUMNS; j++)
+          berth_array_data(in[i])[j] = 0.5f + (float)(j * 5 % 7 + i);
       }
       berth_array_data(in[which])[at] = NAN;
       CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
       CHECK_STATUS(berth_tape_watch(t, in[which]), BERTH_OK);
       CHECK_STATUS(run(t, in, k, &out), BERTH_OK);
-      if (!CHECK(count_nan(out) == expected)) printf("# %s %d: %d at %d\n", what, k, (int)count_nan(out), (int)at);
+      if (!CHECK(count_nan(out) == expected))
+        printf("# %s %d: %d at %d\n", what, k, (int)count_nan(out), (int)at);
       CHECK_STATUS(berth_nn_reduce(t, BERTH_NN_SUM, out, BERTH_NONE, &loss), BERTH_OK);
       CHECK(isnan(berth_array_data(loss)[0]));
       CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
@@ -120,7 +124,8 @@ static void sides(void) {
       for (int i = 0; i < 2; i++) CHECK_STATUS(berth_tape_watch(t, in[i]), BERTH_OK);
       CHECK_STATUS(binary(t, in, f, &out), BERTH_OK);
       CHECK_STATUS(berth_tape_backward(t, out), BERTH_OK);
-      for (int i = 0; i < 2; i++) CHECK_NEAR(berth_array_data(berth_tape_gradient(t, in[i]))[0], i == which, 0);
+      for (int i = 0; i < 2; i++)
+        CHECK_NEAR(berth_array_data(berth_tape_gradient(t, in[i]))[0], i == which, 0);
       for (int i = 0; i < 2; i++) berth_array_release(in[i]);
       berth_array_release(out);
       berth_tape_release(t);

@@ -1,4 +1,5 @@
-/* Layers under test: each beside a naive one in double, and its gradient beside central differences of the naive one. */
+/* Layers under test: each beside a naive one in double, and its gradient beside central differences
+ * of the naive one. */
 #ifndef BERTH_NN_LAYER_HELP_H
 #define BERTH_NN_LAYER_HELP_H
 
@@ -10,7 +11,7 @@ enum { MOST_IN = 6, MOST_OUT = 4096 };
 static berth_ctx *ctx;
 static berth_rng rng;
 
-/* ---- the checker ----------------------------------------------------------------------------- */
+/* ---- the checker ---- */
 
 typedef struct Case Case;
 struct Case {
@@ -34,7 +35,8 @@ static berth_array *array(int32_t rank, const int32_t *shape) {
 static berth_array *normal_array(int32_t rank, int32_t n, int32_t m, int32_t l) {
   int32_t shape[3] = { n, m, l };
   berth_array *a = array(rank, shape);
-  for (int64_t i = 0; i < berth_array_size(a); i++) berth_array_data(a)[i] = (float)berth_rng_normal(&rng);
+  for (int64_t i = 0; i < berth_array_size(a); i++)
+    berth_array_data(a)[i] = (float)berth_rng_normal(&rng);
   return a;
 }
 
@@ -42,7 +44,8 @@ static berth_array *normal_array(int32_t rank, int32_t n, int32_t m, int32_t l) 
 static berth_array *mask_array(int32_t rank, int32_t n, int32_t m, int32_t l) {
   berth_array *a = normal_array(rank, n, m, l);
   int64_t size = berth_array_size(a), last = berth_array_shape(a)[rank - 1];
-  for (int64_t i = 0; i < size; i++) berth_array_data(a)[i] = berth_array_data(a)[i] > -0.3f && (rank == 1 || i < size - last);
+  for (int64_t i = 0; i < size; i++)
+    berth_array_data(a)[i] = berth_array_data(a)[i] > -0.3f && (rank == 1 || i < size - last);
   return a;
 }
 
@@ -81,7 +84,8 @@ static void to_double(const Case *c, double *in[MOST_IN]) {
     }
     if (in[k] || !c->in[k]) continue;
     in[k] = malloc(sizeof(double) * (size_t)berth_array_size(c->in[k]) + 1);
-    for (int64_t i = 0; i < berth_array_size(c->in[k]); i++) in[k][i] = berth_array_data(c->in[k])[i];
+    for (int64_t i = 0; i < berth_array_size(c->in[k]); i++)
+      in[k][i] = berth_array_data(c->in[k])[i];
   }
 }
 
@@ -110,10 +114,12 @@ static void check_forward(const Case *c, double *const *in, berth_array *got) {
   const double *const_in[MOST_IN];
   for (int k = 0; k < MOST_IN; k++) const_in[k] = in[k];
   c->naive(c, const_in, out);
-  for (int64_t i = 0; i < berth_array_size(got); i++) CHECK_NEAR(berth_array_data(got)[i], out[i], c->tol * (1 + fabs(out[i])));
+  for (int64_t i = 0; i < berth_array_size(got); i++)
+    CHECK_NEAR(berth_array_data(got)[i], out[i], c->tol * (1 + fabs(out[i])));
 }
 
-static void check_gradient(const Case *c, double *const *in, int k, const double *w, int64_t n, berth_array *got) {
+static void check_gradient(const Case *c, double *const *in, int k, const double *w, int64_t n,
+                           berth_array *got) {
   const double step = 1e-5;
   if (!CHECK(got && berth_array_size(got) == berth_array_size(c->in[k]))) return;
   for (int64_t i = 0; i < berth_array_size(got); i++) {
@@ -128,7 +134,8 @@ static void check_gradient(const Case *c, double *const *in, int k, const double
   }
 }
 
-/* Loss: sum of w max(out, -50), which keeps -INFINITY out; its gradient there is not to be looked at by the layer. */
+/* Loss: sum of w max(out, -50), which keeps -INFINITY out; its gradient there is not to be looked
+ * at by the layer. */
 static berth_status weighted(berth_tape *t, berth_array *out, berth_array *w, berth_array **loss) {
   const int32_t one = 1;
   berth_array *least = NULL, *a = NULL, *b = NULL;
@@ -161,7 +168,8 @@ static void check_case(Case *c) {
   CHECK(memcmp(berth_array_data(out), berth_array_data(untaped), (size_t)n * sizeof(float)) == 0);
   berth_array *weights = array(berth_array_rank(out), berth_array_shape(out));
   double w[MOST_OUT];
-  for (int64_t i = 0; i < n; i++) w[i] = berth_array_data(weights)[i] = (float)berth_rng_normal(&rng);
+  for (int64_t i = 0; i < n; i++)
+    w[i] = berth_array_data(weights)[i] = (float)berth_rng_normal(&rng);
   CHECK_STATUS(weighted(t, out, weights, &loss), BERTH_OK);
   CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
   for (int k = 0; k < MOST_IN; k++) {
@@ -181,7 +189,8 @@ static void check_and_free(Case *c) {
 }
 
 /* n numbers `step` apart, those with mask 0 left out. */
-static void naive_soft(const double *x, const float *mask, int64_t n, int64_t step, int log_of, double *out) {
+static void naive_soft(const double *x, const float *mask, int64_t n, int64_t step, int log_of,
+                       double *out) {
   double sum = 0, most = -INFINITY;
   for (int64_t i = 0; i < n; i++) {
     if (!mask || mask[i] != 0) most = fmax(most, x[i * step]);

@@ -1,7 +1,7 @@
 /* Operations on single numbers, rows and shapes; products; the tape. */
 #include "nn_layer_help.h"
 
-/* ---- functions of two arrays, by repetition ------------------------------------------------- */
+/* ---- functions of two arrays, by repetition ---- */
 
 static double two(int f, double x, double y) {
   switch (f) {
@@ -22,47 +22,59 @@ static int32_t padded(const berth_array *a, int32_t axis) {
 /* Where the number at `at` of the output stands in a. */
 static int64_t place_in(const berth_array *a, const int32_t *at) {
   int64_t place = 0;
-  for (int32_t i = 0; i < BERTH_NN_RANK; i++) place = place * padded(a, i) + (padded(a, i) == 1 ? 0 : at[i]);
+  for (int32_t i = 0; i < BERTH_NN_RANK; i++)
+    place = place * padded(a, i) + (padded(a, i) == 1 ? 0 : at[i]);
   return place;
 }
 
 static void naive_two(const Case *c, const double *const *in, double *out) {
   int32_t n[BERTH_NN_RANK];
-  for (int i = 0; i < BERTH_NN_RANK; i++) n[i] = padded(c->in[0], i) == 1 ? padded(c->in[1], i) : padded(c->in[0], i);
+  for (int i = 0; i < BERTH_NN_RANK; i++)
+    n[i] = padded(c->in[0], i) == 1 ? padded(c->in[1], i) : padded(c->in[0], i);
   int32_t at[BERTH_NN_RANK];
   for (at[0] = 0; at[0] < n[0]; at[0]++)
     for (at[1] = 0; at[1] < n[1]; at[1]++)
       for (at[2] = 0; at[2] < n[2]; at[2]++)
-        for (at[3] = 0; at[3] < n[3]; at[3]++) *out++ = two(c->k, in[0][place_in(c->in[0], at)], in[1][place_in(c->in[1], at)]);
+        for (at[3] = 0; at[3] < n[3]; at[3]++)
+          *out++ = two(c->k, in[0][place_in(c->in[0], at)], in[1][place_in(c->in[1], at)]);
 }
 static berth_status run_two(const Case *c, berth_tape *t, berth_array **out) {
   return berth_nn_apply2(t, (berth_nn_binary)c->k, c->in[0], c->in[1], out);
 }
 
 static berth_array *away_from_zero(berth_array *a) {
-  for (int64_t i = 0; i < berth_array_size(a); i++) berth_array_data(a)[i] += berth_array_data(a)[i] < 0 ? -0.5f : 0.5f;
+  for (int64_t i = 0; i < berth_array_size(a); i++)
+    berth_array_data(a)[i] += berth_array_data(a)[i] < 0 ? -0.5f : 0.5f;
   return a;
 }
 
 static berth_array *random_array(int32_t rank, const int32_t *shape) {
   berth_array *a = array(rank, shape);
-  for (int64_t i = 0; i < berth_array_size(a); i++) berth_array_data(a)[i] = (float)berth_rng_normal(&rng);
+  for (int64_t i = 0; i < berth_array_size(a); i++)
+    berth_array_data(a)[i] = (float)berth_rng_normal(&rng);
   return away_from_zero(a);
 }
 
 /* Every axis of both is 1 or its extent, ranks 1 to 4. */
 static void repetition(void) {
-  static const int32_t fulls[][BERTH_NN_RANK] = { { 2, 3, 1, 4 }, { 2, 3, 4, 2 }, { 3, 4, 1, 1 }, { 5, 1, 1, 1 }, { 2, 1, 3, 1 } };
+  static const int32_t fulls[][BERTH_NN_RANK] = {
+    { 2, 3, 1, 4 }, { 2, 3, 4, 2 }, { 3, 4, 1, 1 }, { 5, 1, 1, 1 }, { 2, 1, 3, 1 }
+  };
   TEST("functions of two arrays: every way to repeat, all ranks");
   for (int trial = 0; trial < 1000; trial++) {
     const int32_t *full = fulls[trial / 200];
     int32_t rank[2], shape[2][BERTH_NN_RANK];
     for (int k = 0; k < 2; k++) {
       rank[k] = 1 + berth_rng_below(&rng, BERTH_NN_RANK);
-      for (int i = 0; i < rank[k]; i++) shape[k][i] = berth_rng_below(&rng, 3) ? full[BERTH_NN_RANK - rank[k] + i] : 1;
+      for (int i = 0; i < rank[k]; i++)
+        shape[k][i] = berth_rng_below(&rng, 3) ? full[BERTH_NN_RANK - rank[k] + i] : 1;
     }
-    check_and_free(&(Case){ .run = run_two, .naive = naive_two, .k = trial % 6, .tol = 2e-5,
-                            .in = { random_array(rank[0], shape[0]), random_array(rank[1], shape[1]) } });
+    check_and_free(
+        &(Case){ .run = run_two,
+                 .naive = naive_two,
+                 .k = trial % 6,
+                 .tol = 2e-5,
+                 .in = { random_array(rank[0], shape[0]), random_array(rank[1], shape[1]) } });
   }
   for (int k = 0; k < 3; k++) { /* one array on both sides; MAX of equals goes to the first */
     berth_array *a = normal_array(2, 3, 5, 0);
@@ -70,7 +82,7 @@ static void repetition(void) {
   }
 }
 
-/* ---- functions of one array ------------------------------------------------------------------ */
+/* ---- functions of one array ---- */
 
 static double one(int f, double p, double x) {
   switch (f) {
@@ -105,13 +117,16 @@ static void functions(void) {
   TEST("functions of one array");
   for (int f = 0; f <= BERTH_NN_GELU; f++) {
     berth_array *a = away_from_zero(normal_array(3, 3, 4, 5));
-    for (int64_t i = 0; f == BERTH_NN_SQRT && i < berth_array_size(a); i++) berth_array_data(a)[i] = fabsf(berth_array_data(a)[i]);
-    check_and_free(&(Case){ .run = run_one, .naive = naive_one, .k = f, .p = 0.1, .tol = 1e-5, .in = { a } });
+    for (int64_t i = 0; f == BERTH_NN_SQRT && i < berth_array_size(a); i++)
+      berth_array_data(a)[i] = fabsf(berth_array_data(a)[i]);
+    check_and_free(
+        &(Case){ .run = run_one, .naive = naive_one, .k = f, .p = 0.1, .tol = 1e-5, .in = { a } });
   }
-  check_and_free(&(Case){ .run = run_scale, .naive = naive_scale, .p = -2.5, .in = { normal_array(2, 3, 7, 0) } });
+  check_and_free(&(Case){
+      .run = run_scale, .naive = naive_scale, .p = -2.5, .in = { normal_array(2, 3, 7, 0) } });
 }
 
-/* ---- products -------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
 static double entry(const double *x, int32_t cols, int transposed, int32_t i, int32_t j) {
   return transposed ? x[(int64_t)j * cols + i] : x[(int64_t)i * cols + j];
@@ -123,7 +138,8 @@ static void naive_product(const Case *c, const double *const *in, double *out) {
   const int32_t *x = berth_array_shape(a) + ra - 2, *y = berth_array_shape(b) + rb - 2;
   int32_t m = x[ta], n = y[!tb], k = x[!ta], count = ra == 3 ? berth_array_shape(a)[0] : 1;
   for (int32_t s = 0; s < count; s++) {
-    const double *p = in[0] + (int64_t)s * x[0] * x[1], *q = in[1] + (rb == 3 ? (int64_t)s * y[0] * y[1] : 0);
+    const double *p = in[0] + (int64_t)s * x[0] * x[1],
+                 *q = in[1] + (rb == 3 ? (int64_t)s * y[0] * y[1] : 0);
     for (int32_t i = 0; i < m; i++)
       for (int32_t j = 0; j < n; j++, out++) {
         *out = 0;
@@ -144,16 +160,22 @@ static void products(void) {
   TEST("matrix products: all transpositions, many at once, a matrix by itself");
   for (int k = 0; k < 4; k++) {
     for (int counts = 0; counts < 3; counts++) {
-      check_and_free(&(Case){ .run = run_product, .naive = naive_product, .k = k, .tol = 1e-5,
-                              .in = { factor(counts ? 3 : 0, k & 1, 4, 5), factor(counts == 2 ? 3 : 0, k >> 1 & 1, 5, 6) } });
+      check_and_free(&(Case){ .run = run_product,
+                              .naive = naive_product,
+                              .k = k,
+                              .tol = 1e-5,
+                              .in = { factor(counts ? 3 : 0, k & 1, 4, 5),
+                                      factor(counts == 2 ? 3 : 0, k >> 1 & 1, 5, 6) } });
     }
     if (k == 1 || k == 2) {
       berth_array *a = normal_array(2, 4, 5, 0);
-      check_and_free(&(Case){ .run = run_product, .naive = naive_product, .k = k, .tol = 1e-5, .in = { a, a } });
+      check_and_free(&(Case){
+          .run = run_product, .naive = naive_product, .k = k, .tol = 1e-5, .in = { a, a } });
     }
   }
-  check_and_free(&(Case){ .run = run_product, .naive = naive_product, .in = { normal_array(2, 3, 0, 0),
-                                                                              normal_array(2, 0, 2, 0) } });
+  check_and_free(&(Case){ .run = run_product,
+                          .naive = naive_product,
+                          .in = { normal_array(2, 3, 0, 0), normal_array(2, 0, 2, 0) } });
 }
 
 static void naive_layer(const Case *c, const double *const *in, double *out) {
@@ -176,7 +198,8 @@ static void naive_grouped(const Case *c, const double *const *in, double *out) {
     for (int32_t i = first[g]; i < first[g + 1]; i++)
       for (int32_t j = 0; j < w[2]; j++, out++) {
         *out = 0;
-        for (int32_t l = 0; l < w[1]; l++) *out += in[0][(int64_t)i * w[1] + l] * in[1][((int64_t)g * w[1] + l) * w[2] + j];
+        for (int32_t l = 0; l < w[1]; l++)
+          *out += in[0][(int64_t)i * w[1] + l] * in[1][((int64_t)g * w[1] + l) * w[2] + j];
       }
 }
 static berth_status run_grouped(const Case *c, berth_tape *t, berth_array **out) {
@@ -186,8 +209,13 @@ static berth_status run_grouped(const Case *c, berth_tape *t, berth_array **out)
 static void layers(void) {
   TEST("a layer in one: all its functions, with and without bias");
   for (int f = 0; f <= BERTH_NN_TANH; f++) {
-    check_and_free(&(Case){ .run = run_layer, .naive = naive_layer, .k = f, .p = 0.1, .tol = 1e-5,
-                            .in = { normal_array(2, 7, 5, 0), normal_array(2, 5, 6, 0), normal_array(1, 6, 0, 0) } });
+    check_and_free(&(Case){
+        .run = run_layer,
+        .naive = naive_layer,
+        .k = f,
+        .p = 0.1,
+        .tol = 1e-5,
+        .in = { normal_array(2, 7, 5, 0), normal_array(2, 5, 6, 0), normal_array(1, 6, 0, 0) } });
     check_and_free(&(Case){ .run = run_layer, .naive = naive_layer, .k = f, .p = 0.1, .tol = 1e-5,
                             .in = { normal_array(3, 2, 3, 5), normal_array(2, 5, 2, 0) } });
   }
@@ -197,7 +225,7 @@ static void layers(void) {
                           .segments = segments_of(4, (const int32_t[]){ 5, 0, 3, 1 }) });
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------- */
+/* ---- shapes ---- */
 
 /* c->k: 0 reshape, 1 transpose, 2 slice along axis (int)p, 3 concat of all along axis (int)p. */
 static berth_status run_shape(const Case *c, berth_tape *t, berth_array **out) {
@@ -233,35 +261,49 @@ static void naive_shape(const Case *c, const double *const *in, double *out) {
 
 static void shapes(void) {
   TEST("reshaped, transposed, cut and joined");
-  check_and_free(&(Case){ .run = run_shape, .naive = naive_shape, .k = 0, .in = { normal_array(3, 3, 4, 5) } });
-  check_and_free(&(Case){ .run = run_shape, .naive = naive_shape, .k = 1, .in = { normal_array(3, 3, 4, 5) } });
+  check_and_free(&(Case){
+      .run = run_shape, .naive = naive_shape, .k = 0, .in = { normal_array(3, 3, 4, 5) } });
+  check_and_free(&(Case){
+      .run = run_shape, .naive = naive_shape, .k = 1, .in = { normal_array(3, 3, 4, 5) } });
   for (int axis = 0; axis < 3; axis++) {
-    check_and_free(&(Case){ .run = run_shape, .naive = naive_shape, .k = 2, .p = axis, .in = { normal_array(3, 3, 4, 5) } });
+    check_and_free(&(Case){ .run = run_shape,
+                            .naive = naive_shape,
+                            .k = 2,
+                            .p = axis,
+                            .in = { normal_array(3, 3, 4, 5) } });
   }
   for (int axis = 0; axis < 2; axis++) {
     berth_array *a = normal_array(2, 3, 4, 0);
-    check_and_free(&(Case){ .run = run_shape, .naive = naive_shape, .k = 3, .p = axis,
-                            .in = { a, axis ? normal_array(2, 3, 2, 0) : normal_array(2, 5, 4, 0), a } });
+    check_and_free(
+        &(Case){ .run = run_shape,
+                 .naive = naive_shape,
+                 .k = 3,
+                 .p = axis,
+                 .in = { a, axis ? normal_array(2, 3, 2, 0) : normal_array(2, 5, 4, 0), a } });
   }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
-/* c->k: 0 gather, 1 scatter to 6 rows, 2 pick, 3.. reduction k % 3 along axis (int)p (9.. of segments), 20 repeat, 30 gathered
- * and added up, 31 their mean. */
+/* c->k: 0 gather, 1 scatter to 6 rows, 2 pick, 3.. reduction k % 3 along axis (int)p (9.. of
+ * segments), 20 repeat, 30 gathered and added up, 31 their mean. */
 static berth_status run_rows_of(const Case *c, berth_tape *t, berth_array **out) {
   if (c->k == 0) return berth_nn_gather(t, c->in[0], c->index, out);
   if (c->k == 1) return berth_nn_scatter(t, c->in[0], c->index, 6, out);
   if (c->k == 2) return berth_nn_pick(t, c->in[0], c->index, out);
   if (c->k == 20) return berth_nn_segment_repeat(t, c->in[0], c->segments, out);
-  if (c->k >= 30) return berth_nn_gather_reduce(t, (berth_nn_reduction)(c->k - 30), c->in[0], c->index, c->segments, out);
-  if (c->k >= 9) return berth_nn_segment_reduce(t, (berth_nn_reduction)(c->k % 3), c->in[0], c->segments, out);
+  if (c->k >= 30)
+    return berth_nn_gather_reduce(t, (berth_nn_reduction)(c->k - 30), c->in[0], c->index,
+                                  c->segments, out);
+  if (c->k >= 9)
+    return berth_nn_segment_reduce(t, (berth_nn_reduction)(c->k % 3), c->in[0], c->segments, out);
   return berth_nn_reduce(t, (berth_nn_reduction)(c->k % 3), c->in[0], (int32_t)c->p, out);
 }
 
 static double reduced(int f, const double *x, int64_t n, int64_t step) {
   double y = f == BERTH_NN_LARGEST && n > 0 ? x[0] : 0;
-  for (int64_t i = 0; i < n; i++) y = f == BERTH_NN_LARGEST ? fmax(y, x[i * step]) : y + x[i * step];
+  for (int64_t i = 0; i < n; i++)
+    y = f == BERTH_NN_LARGEST ? fmax(y, x[i * step]) : y + x[i * step];
   return f == BERTH_NN_MEAN && n > 0 ? y / (double)n : y;
 }
 
@@ -276,7 +318,8 @@ static void naive_reduced(const Case *c, const double *x, double *out) {
     return;
   }
   for (int64_t o = 0; o < outer; o++)
-    for (int64_t i = 0; i < inner; i++) *out++ = reduced(c->k % 3, x + o * s[axis] * inner + i, s[axis], inner);
+    for (int64_t i = 0; i < inner; i++)
+      *out++ = reduced(c->k % 3, x + o * s[axis] * inner + i, s[axis], inner);
 }
 
 static void naive_gather_reduced(const Case *c, const double *x, int64_t m, double *out) {
@@ -285,65 +328,108 @@ static void naive_gather_reduced(const Case *c, const double *x, int64_t m, doub
     for (int64_t j = 0; j < m; j++) {
       double sum = 0;
       for (int32_t r = first[s]; r < first[s + 1]; r++) sum += ids[r] < 0 ? 0 : x[ids[r] * m + j];
-      out[s * m + j] = c->k == 31 && first[s + 1] > first[s] ? sum / (first[s + 1] - first[s]) : sum;
+      out[s * m + j] =
+          c->k == 31 && first[s + 1] > first[s] ? sum / (first[s + 1] - first[s]) : sum;
     }
   }
 }
 
 static void naive_rows_of(const Case *c, const double *const *in, double *out) {
   int64_t m = berth_array_size(c->in[0]) / extent(c->in[0], 0);
-  const int32_t *ids = c->index ? berth_index_ids(c->index) : NULL, *first = c->segments ? berth_segments_first(c->segments) : NULL;
+  const int32_t *ids = c->index ? berth_index_ids(c->index) : NULL,
+                *first = c->segments ? berth_segments_first(c->segments) : NULL;
   if (c->k >= 30) {
     naive_gather_reduced(c, in[0], m, out);
     return;
   }
   if (c->k == 1) memset(out, 0, sizeof(double) * 6 * (size_t)m);
   for (int32_t i = 0; ids && i < berth_index_size(c->index); i++) {
-    for (int64_t j = 0; c->k == 0 && j < m; j++) out[i * m + j] = ids[i] < 0 ? 0 : in[0][ids[i] * m + j];
-    for (int64_t j = 0; c->k == 1 && ids[i] >= 0 && j < m; j++) out[ids[i] * m + j] += in[0][i * m + j];
+    for (int64_t j = 0; c->k == 0 && j < m; j++)
+      out[i * m + j] = ids[i] < 0 ? 0 : in[0][ids[i] * m + j];
+    for (int64_t j = 0; c->k == 1 && ids[i] >= 0 && j < m; j++)
+      out[ids[i] * m + j] += in[0][i * m + j];
     if (c->k == 2) out[i] = in[0][i * m + ids[i]];
   }
   if (c->k >= 3 && c->k < 9) naive_reduced(c, in[0], out);
   for (int32_t s = 0; first && s < berth_segments_count(c->segments); s++) {
     for (int64_t j = 0; c->k < 20 && j < m; j++)
       out[s * m + j] = reduced(c->k % 3, in[0] + first[s] * m + j, first[s + 1] - first[s], m);
-    for (int64_t r = first[s]; c->k == 20 && r < first[s + 1]; r++) memcpy(out + r * m, in[0] + s * m, sizeof(double) * (size_t)m);
+    for (int64_t r = first[s]; c->k == 20 && r < first[s + 1]; r++)
+      memcpy(out + r * m, in[0] + s * m, sizeof(double) * (size_t)m);
   }
 }
 
 static void rows(void) {
-  static const int32_t ids[] = { 4, 0, BERTH_NONE, 4, 2 }, columns[] = { 2, 0, 1, 1, 0 }, lengths[] = { 2, 0, 3 };
+  static const int32_t ids[] = { 4, 0, BERTH_NONE, 4, 2 }, columns[] = { 2, 0, 1, 1, 0 },
+                       lengths[] = { 2, 0, 3 };
   TEST("rows fetched, sent and picked");
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(3, 5, 2, 3) },
+  check_and_free(&(Case){ .run = run_rows_of,
+                          .naive = naive_rows_of,
+                          .k = 0,
+                          .in = { normal_array(3, 5, 2, 3) },
                           .index = index_of(5, ids) });
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 0, .in = { normal_array(1, 5, 0, 0) },
+  check_and_free(&(Case){ .run = run_rows_of,
+                          .naive = naive_rows_of,
+                          .k = 0,
+                          .in = { normal_array(1, 5, 0, 0) },
                           .index = index_of(5, ids) });
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 1, .in = { normal_array(2, 5, 3, 0) },
+  check_and_free(&(Case){ .run = run_rows_of,
+                          .naive = naive_rows_of,
+                          .k = 1,
+                          .in = { normal_array(2, 5, 3, 0) },
                           .index = index_of(5, ids) });
   for (int k = 30; k < 32; k++) {
-    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .in = { normal_array(2, 5, 11, 0) },
-                            .index = index_of(5, ids), .segments = segments_of(3, lengths) });
-    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .in = { normal_array(3, 5, 2, 3) },
-                            .index = index_of(5, ids), .segments = segments_of(3, lengths) });
+    check_and_free(&(Case){ .run = run_rows_of,
+                            .naive = naive_rows_of,
+                            .k = k,
+                            .in = { normal_array(2, 5, 11, 0) },
+                            .index = index_of(5, ids),
+                            .segments = segments_of(3, lengths) });
+    check_and_free(&(Case){ .run = run_rows_of,
+                            .naive = naive_rows_of,
+                            .k = k,
+                            .in = { normal_array(3, 5, 2, 3) },
+                            .index = index_of(5, ids),
+                            .segments = segments_of(3, lengths) });
   }
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 2, .in = { normal_array(2, 5, 3, 0) },
+  check_and_free(&(Case){ .run = run_rows_of,
+                          .naive = naive_rows_of,
+                          .k = 2,
+                          .in = { normal_array(2, 5, 3, 0) },
                           .index = index_of(5, columns) });
   TEST("sums, means and maxima along every axis, of all, and of segments");
   for (int k = 3; k < 6; k++) {
     for (int axis = -1; axis < 3; axis++) {
-      check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .p = axis, .in = { normal_array(3, 3, 4, 5) } });
+      check_and_free(&(Case){ .run = run_rows_of,
+                              .naive = naive_rows_of,
+                              .k = k,
+                              .p = axis,
+                              .in = { normal_array(3, 3, 4, 5) } });
     }
-    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k, .p = 0, .in = { normal_array(1, 7, 0, 0) } });
-    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k + 6, .in = { normal_array(2, 5, 3, 0) },
+    check_and_free(&(Case){ .run = run_rows_of,
+                            .naive = naive_rows_of,
+                            .k = k,
+                            .p = 0,
+                            .in = { normal_array(1, 7, 0, 0) } });
+    check_and_free(&(Case){ .run = run_rows_of,
+                            .naive = naive_rows_of,
+                            .k = k + 6,
+                            .in = { normal_array(2, 5, 3, 0) },
                             .segments = segments_of(3, lengths) });
-    check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = k + 6, .in = { normal_array(1, 5, 0, 0) },
+    check_and_free(&(Case){ .run = run_rows_of,
+                            .naive = naive_rows_of,
+                            .k = k + 6,
+                            .in = { normal_array(1, 5, 0, 0) },
                             .segments = segments_of(3, lengths) });
   }
-  check_and_free(&(Case){ .run = run_rows_of, .naive = naive_rows_of, .k = 20, .in = { normal_array(2, 3, 4, 0) },
+  check_and_free(&(Case){ .run = run_rows_of,
+                          .naive = naive_rows_of,
+                          .k = 20,
+                          .in = { normal_array(2, 3, 4, 0) },
                           .segments = segments_of(3, lengths) });
 }
 
-/* ---- the tape -------------------------------------------------------------------------------- */
+/* ---- the tape ---- */
 
 static berth_array *sum_of_squares(berth_tape *t, berth_array *a) {
   berth_array *b = NULL, *loss = NULL;
@@ -354,7 +440,8 @@ static berth_array *sum_of_squares(berth_tape *t, berth_array *a) {
 }
 
 static void check_double(berth_array *gradient, berth_array *a, float factor) {
-  for (int64_t i = 0; i < berth_array_size(a); i++) CHECK(berth_array_data(gradient)[i] == factor * berth_array_data(a)[i]);
+  for (int64_t i = 0; i < berth_array_size(a); i++)
+    CHECK(berth_array_data(gradient)[i] == factor * berth_array_data(a)[i]);
 }
 
 static void tapes(void) {
@@ -362,7 +449,8 @@ static void tapes(void) {
   berth_array *w = NULL, *x = normal_array(1, 3, 0, 0);
   berth_tape *t = NULL, *other = NULL;
   const int32_t three = 3;
-  TEST("the tape: parameters add up, it is reused, two do not meddle, watched gradients stay until the next");
+  TEST("the tape: parameters add up, it is reused, two do not meddle, watched gradients stay "
+       "until the next");
   CHECK_STATUS(berth_params_new(ctx, &p), BERTH_OK);
   CHECK_STATUS(berth_params_add(p, "w", 1, &three, BERTH_NN_NORMAL, 1, &rng, &w), BERTH_OK);
   CHECK_STATUS(berth_tape_new(ctx, &t), BERTH_OK);
@@ -398,7 +486,7 @@ static void tapes(void) {
   berth_params_release(p);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 #define REFUSED(CALL, TEXT)                                      \
   do {                                                           \
@@ -407,10 +495,11 @@ static void tapes(void) {
   } while (0)
 
 static void refusals(void) {
-  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0), *c = normal_array(3, 3, 4, 5),
-              *v = normal_array(1, 4, 0, 0);
+  berth_array *a = normal_array(2, 3, 4, 0), *b = normal_array(2, 3, 5, 0),
+              *c = normal_array(3, 3, 4, 5), *v = normal_array(1, 4, 0, 0);
   berth_array *out = NULL;
-  berth_index *far = index_of(3, (const int32_t[]){ 0, 9, 1 }), *none = index_of(3, (const int32_t[]){ 0, BERTH_NONE, 1 });
+  berth_index *far = index_of(3, (const int32_t[]){ 0, 9, 1 }),
+              *none = index_of(3, (const int32_t[]){ 0, BERTH_NONE, 1 });
   berth_segments *s = segments_of(2, (const int32_t[]){ 1, 1 });
   TEST("what does not go together is refused, with both");
   REFUSED(berth_nn_apply2(NULL, BERTH_NN_ADD, a, b, &out), "3 x 4 and 3 x 5");
@@ -419,7 +508,8 @@ static void refusals(void) {
   REFUSED(berth_nn_linear(NULL, a, b, NULL, BERTH_NN_RELU, 0, &out), "3 x 4 and 3 x 5");
   REFUSED(berth_nn_linear(NULL, v, a, NULL, BERTH_NN_EXP, 0, &out), "not for layers");
   REFUSED(berth_nn_grouped_matmul(NULL, a, s, c, &out), "2 segments and 3 matrices");
-  REFUSED(berth_nn_reshape(NULL, a, 2, (const int32_t[]){ 5, BERTH_NONE }, &out), "12 numbers of 3 x 4");
+  REFUSED(berth_nn_reshape(NULL, a, 2, (const int32_t[]){ 5, BERTH_NONE }, &out),
+          "12 numbers of 3 x 4");
   REFUSED(berth_nn_transpose(NULL, v, &out), "axis");
   REFUSED(berth_nn_concat(NULL, 2, (berth_array *const[]){ a, b }, 0, &out), "3 x 4 and 3 x 5");
   REFUSED(berth_nn_slice(NULL, a, 1, 2, 5, &out), "2 to 5 of 4");
@@ -429,7 +519,8 @@ static void refusals(void) {
   REFUSED(berth_nn_pick(NULL, a, none, &out), "missing");
   REFUSED(berth_nn_reduce(NULL, BERTH_NN_SUM, a, 2, &out), "no axis 2");
   REFUSED(berth_nn_segment_reduce(NULL, BERTH_NN_SUM, a, s, &out), "2 rows");
-  REFUSED(berth_nn_gather_reduce(NULL, BERTH_NN_SUM, a, far, s, &out), "3 ids in segments of 2 rows");
+  REFUSED(berth_nn_gather_reduce(NULL, BERTH_NN_SUM, a, far, s, &out),
+          "3 ids in segments of 2 rows");
   REFUSED(berth_nn_gather_reduce(NULL, BERTH_NN_LARGEST, a, far, s, &out), "sums and means only");
   REFUSED(berth_nn_segment_repeat(NULL, a, s, &out), "2 segments for 3 rows");
   REFUSED(berth_array_new(ctx, 5, (const int32_t[]){ 1, 1, 1, 1, 1 }, &out), "rank 5");
@@ -449,12 +540,13 @@ static void too_many_rows(void) {
   const int32_t many[3] = { 65536, 32768, 0 };
   berth_array *x = array(3, many), *w = normal_array(2, 0, 3, 0), *out = NULL;
   TEST("a layer of more rows than CBLAS counts is refused");
-  REFUSED(berth_nn_linear(NULL, x, w, NULL, BERTH_NN_RELU, 0, &out), "linear: 2147483648 rows, at most 2147483647");
+  REFUSED(berth_nn_linear(NULL, x, w, NULL, BERTH_NN_RELU, 0, &out),
+          "linear: 2147483648 rows, at most 2147483647");
   berth_array_release(x);
   berth_array_release(w);
 }
 
-/* ---- no numbers ------------------------------------------------------------------------------ */
+/* ---- no numbers ---- */
 
 static void empty(void) {
   static const int32_t none[] = { 0 };

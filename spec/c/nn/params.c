@@ -1,7 +1,7 @@
 /* Parameters: initial values, clipping, and Adam beside a naive one in double. */
 #include "nn_params_help.h"
 
-/* ---- initial values -------------------------------------------------------------------------- */
+/* ---- initial values ---- */
 
 static void moments_of(berth_array *a, double *mean, double *variance, double *most) {
   const float *x = berth_array_data(a);
@@ -22,7 +22,8 @@ static double farthest_from_orthonormal(const float *x, int32_t n, int32_t m, do
   for (int32_t i = 0; i < k; i++) {
     for (int32_t j = 0; j <= i; j++) {
       double sum = 0;
-      for (int32_t c = 0; c < l; c++) sum += n < m ? (double)x[i * m + c] * x[j * m + c] : (double)x[c * m + i] * x[c * m + j];
+      for (int32_t c = 0; c < l; c++)
+        sum += n < m ? (double)x[i * m + c] * x[j * m + c] : (double)x[c * m + i] * x[c * m + j];
       sum = fabs(sum - (i == j ? p * p : 0));
       if (sum > worst) worst = sum;
     }
@@ -30,8 +31,10 @@ static double farthest_from_orthonormal(const float *x, int32_t n, int32_t m, do
   return worst;
 }
 
-static double orthogonal_error(berth_params *p, const char *name, int32_t n, int32_t m, double factor) {
-  return farthest_from_orthonormal(berth_array_data(add2(p, name, n, m, BERTH_NN_ORTHOGONAL, factor, 1)), n, m, factor);
+static double orthogonal_error(berth_params *p, const char *name, int32_t n, int32_t m,
+                               double factor) {
+  return farthest_from_orthonormal(
+      berth_array_data(add2(p, name, n, m, BERTH_NN_ORTHOGONAL, factor, 1)), n, m, factor);
 }
 
 static void initial_values(void) {
@@ -65,16 +68,19 @@ static void initial_values(void) {
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   CHECK_STATUS(berth_params_add(p, "three", 3, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &a), BERTH_OK);
-  for (int k = 0; k < 3; k++) CHECK_NEAR(farthest_from_orthonormal(berth_array_data(a) + 24 * k, 4, 6, 1), 0, 1e-6);
+  for (int k = 0; k < 3; k++)
+    CHECK_NEAR(farthest_from_orthonormal(berth_array_data(a) + 24 * k, 4, 6, 1), 0, 1e-6);
   berth_params_release(p);
 }
 
 static void same_seed(void) {
-  static const berth_nn_init all[] = { BERTH_NN_UNIFORM, BERTH_NN_NORMAL, BERTH_NN_XAVIER, BERTH_NN_HE, BERTH_NN_ORTHOGONAL };
+  static const berth_nn_init all[] = { BERTH_NN_UNIFORM, BERTH_NN_NORMAL, BERTH_NN_XAVIER,
+                                       BERTH_NN_HE, BERTH_NN_ORTHOGONAL };
   TEST("same seed, same bytes; another seed, others");
   for (int k = 0; k < 5; k++) {
     berth_params *p = new_params();
-    float *a = berth_array_data(add2(p, "a", 7, 9, all[k], 1, 3)), *b = berth_array_data(add2(p, "b", 7, 9, all[k], 1, 3));
+    float *a = berth_array_data(add2(p, "a", 7, 9, all[k], 1, 3)),
+          *b = berth_array_data(add2(p, "b", 7, 9, all[k], 1, 3));
     float *c = berth_array_data(add2(p, "c", 7, 9, all[k], 1, 4));
     CHECK(memcmp(a, b, 63 * sizeof *a) == 0);
     CHECK(memcmp(a, c, 63 * sizeof *a) != 0);
@@ -82,8 +88,8 @@ static void same_seed(void) {
   }
 }
 
-static void refuse_add(berth_params *p, const char *name, int32_t rank, berth_nn_init init, double v, berth_rng *rng,
-                       const char *why) {
+static void refuse_add(berth_params *p, const char *name, int32_t rank, berth_nn_init init,
+                       double v, berth_rng *rng, const char *why) {
   int32_t shape[2] = { 2, 3 }, before = berth_params_count(p);
   berth_array *a = NULL;
   CHECK_STATUS(berth_params_add(p, name, rank, shape, init, v, rng, &a), BERTH_EINVAL);
@@ -93,7 +99,8 @@ static void refuse_add(berth_params *p, const char *name, int32_t rank, berth_nn
 
 static void names(void) {
   berth_params *p = new_params();
-  berth_array *w = add2(p, "w", 2, 3, BERTH_NN_ZEROS, 0, 1), *b = add2(p, "b", 1, 3, BERTH_NN_ZEROS, 0, 1);
+  berth_array *w = add2(p, "w", 2, 3, BERTH_NN_ZEROS, 0, 1),
+              *b = add2(p, "b", 1, 3, BERTH_NN_ZEROS, 0, 1);
   berth_rng rng;
   berth_rng_init(&rng, 1, 0);
   TEST("parameters are found by name, in the order they came");
@@ -104,11 +111,16 @@ static void names(void) {
   TEST("what cannot be added is refused, with the reason");
   refuse_add(p, "w", 2, BERTH_NN_ZEROS, 0, NULL, "there is a parameter \"w\" already");
   refuse_add(p, "", 2, BERTH_NN_ZEROS, 0, NULL, "a parameter needs a name");
-  refuse_add(p, "x", 1, BERTH_NN_HE, 1, &rng, "parameter \"x\": this initialiser needs two axes or more");
-  refuse_add(p, "x", 2, BERTH_NN_HE, 1, NULL, "parameter \"x\": this initialiser needs random numbers");
-  refuse_add(p, "x", 2, BERTH_NN_NORMAL, -1, &rng, "parameter \"x\": initialiser with -1, must be finite and not negative");
-  refuse_add(p, "x", 2, BERTH_NN_CONSTANT, INFINITY, NULL, "parameter \"x\": initialiser with inf, must be finite");
-  refuse_add(p, "x", 2, (berth_nn_init)7, 0, &rng, "parameter \"x\": no initialiser has the number 7");
+  refuse_add(p, "x", 1, BERTH_NN_HE, 1, &rng,
+             "parameter \"x\": this initialiser needs two axes or more");
+  refuse_add(p, "x", 2, BERTH_NN_HE, 1, NULL,
+             "parameter \"x\": this initialiser needs random numbers");
+  refuse_add(p, "x", 2, BERTH_NN_NORMAL, -1, &rng,
+             "parameter \"x\": initialiser with -1, must be finite and not negative");
+  refuse_add(p, "x", 2, BERTH_NN_CONSTANT, INFINITY, NULL,
+             "parameter \"x\": initialiser with inf, must be finite");
+  refuse_add(p, "x", 2, (berth_nn_init)7, 0, &rng,
+             "parameter \"x\": no initialiser has the number 7");
   TEST("an array outlives its parameters");
   berth_array_retain(w);
   berth_params_release(p);
@@ -116,7 +128,7 @@ static void names(void) {
   berth_array_release(w);
 }
 
-/* ---- all at once ----------------------------------------------------------------------------- */
+/* ---- all at once ---- */
 
 static void flat(void) {
   berth_params *p = new_params();
@@ -169,7 +181,7 @@ static void clipping(void) {
   berth_params_release(p);
 }
 
-/* ---- Adam ------------------------------------------------------------------------------------ */
+/* ---- Adam ---- */
 
 enum { N_NAIVE = 37 };
 
@@ -227,7 +239,8 @@ static void adam_values(void) {
   CHECK_NEAR(x[0], 0.9, 1e-6);
   CHECK_NEAR(x[1], 1.1, 1e-6);
   CHECK(x[2] == 1);
-  /* m = 0.9 0.1 4 = 0.36, of 1 - 0.81; v = 0.999 0.001 16 = 0.015984, of 1 - 0.998001: 1.894737 / 2.827725 */
+  /* m = 0.9 0.1 4 = 0.36, of 1 - 0.81; v = 0.999 0.001 16 = 0.015984, of 1 - 0.998001: 1.894737 /
+   * 2.827725 */
   g[0] = 0;
   berth_params_set(p, 1, g);
   CHECK_STATUS(berth_adam_step(adam, 0.1), BERTH_OK);
@@ -258,14 +271,17 @@ static void adam_refusals(void) {
   berth_adam_options o = berth_adam_default();
   float *x = berth_array_data(add2(p, "w", 1, 9, BERTH_NN_CONSTANT, 1, 1));
   static const float bad[] = { NAN, INFINITY, -INFINITY, 2e19f, -3e38f };
-  TEST("a gradient that is not finite, or whose square is not, stops a step before anything has changed");
+  TEST("a gradient that is not finite, or whose square is not, stops a step before anything has "
+       "changed");
   float *g = berth_array_data(berth_params_gradient(p, 0));
   CHECK_STATUS(berth_adam_new(p, NULL, &adam), BERTH_OK);
   for (int k = 0; k < 5; k++) {
     for (int i = 0; i < 9; i++) g[i] = 1;
     g[k + 4] = bad[k];
     CHECK_STATUS(berth_adam_step(adam, 0.1), BERTH_EINVAL);
-    if (k == 1) CHECK_TEXT(berth_errmsg(ctx), "adam: gradient 5 of \"w\" is inf, must be finite and below 1e19");
+    if (k == 1)
+      CHECK_TEXT(berth_errmsg(ctx),
+                 "adam: gradient 5 of \"w\" is inf, must be finite and below 1e19");
     for (int i = 0; i < 9; i++) CHECK(x[i] == 1);
     CHECK(berth_adam_steps(adam) == 0);
   }

@@ -1,17 +1,21 @@
-/* Random graphs of operations: values and gradients beside a naive evaluation in double and its central differences. */
+/* Random graphs of operations: values and gradients beside a naive evaluation in double and its
+ * central differences. */
 #include "nn_layer_help.h"
 #include <stdbool.h>
 
 enum { MOST_VALUES = 40, MOST_NUMBERS = 64, MOST_EXTENT = 6, GRAPHS = 300, STEPS = 12 };
 
 typedef enum Kind {
-  LEAF, ADD, SUB, MUL, DIV, SIGMOID, TANH, SOFTPLUS, GELU, SCALE, MATMUL, LINEAR, GROUPED, TRANSPOSE, RESHAPE, CONCAT, SLICE,
+  LEAF, ADD, SUB, MUL, DIV, SIGMOID, TANH, SOFTPLUS, GELU, SCALE, MATMUL, LINEAR, GROUPED,
+  TRANSPOSE, RESHAPE, CONCAT, SLICE,
   GATHER,
-  SCATTER, GATHER_MEAN, SEGMENT_SUM, SEGMENT_MEAN, SEGMENT_REPEAT, SOFTMAX, LOG_SOFTMAX, SEGMENT_SOFTMAX, ZSCORE, LAYER_NORM,
+  SCATTER, GATHER_MEAN, SEGMENT_SUM, SEGMENT_MEAN, SEGMENT_REPEAT, SOFTMAX, LOG_SOFTMAX,
+  SEGMENT_SOFTMAX, ZSCORE, LAYER_NORM,
   PATH_SUM, COLUMN_SUMS, ROW_MEANS, KINDS
 } Kind;
 
-/* A value [n, m] and how it comes about: from values a and b, a list of ids, or lengths of segments. */
+/* A value [n, m] and how it comes about: from values a and b, a list of ids, or lengths of
+ * segments. */
 typedef struct Value {
   Kind kind;
   int a, b, n, m, from;
@@ -26,7 +30,7 @@ typedef struct Graph {
 
 static int below(int n) { return berth_rng_below(&rng, n); }
 
-/* ---- in double ------------------------------------------------------------------------------- */
+/* ---- in double ---- */
 
 static double function_of(Kind k, double x) {
   switch (k) {
@@ -42,7 +46,9 @@ static double both(Kind k, double x, double y) {
   return k == ADD ? x + y : k == SUB ? x - y : k == MUL ? x * y : x / (y * y + 1);
 }
 
-static void soft_run(const double *x, int n, int step, int log_of, double *out) { naive_soft(x, NULL, n, step, log_of, out); }
+static void soft_run(const double *x, int n, int step, int log_of, double *out) {
+  naive_soft(x, NULL, n, step, log_of, out);
+}
 
 /* (x - mean) / (deviation + e), or / sqrt(variance + e), of n numbers `step` apart. */
 static void normalise(const double *x, int n, int step, int layer, double *out) {
@@ -58,7 +64,8 @@ static void by_segments(const Value *a, Value *v) {
     for (int j = 0; j < a->m; j++) {
       double sum = 0;
       for (int i = row; i < row + v->ids[s]; i++) sum += a->x[i * a->m + j];
-      if (v->kind == SEGMENT_SOFTMAX) soft_run(a->x + row * a->m + j, v->ids[s], a->m, 0, v->x + row * a->m + j);
+      if (v->kind == SEGMENT_SOFTMAX)
+        soft_run(a->x + row * a->m + j, v->ids[s], a->m, 0, v->x + row * a->m + j);
       else v->x[s * a->m + j] = v->kind == SEGMENT_MEAN && v->ids[s] ? sum / v->ids[s] : sum;
     }
   }
@@ -72,7 +79,8 @@ static void by_rows(const Value *a, Value *v) {
       if (v->kind == SCATTER && id >= 0) v->x[id * a->m + j] += a->x[i * a->m + j];
       else if (v->kind == GATHER && id >= 0) v->x[i * a->m + j] = a->x[id * a->m + j];
       else if (v->kind == GATHER_MEAN && id >= 0) v->x[j] += a->x[id * a->m + j] / v->n_ids;
-      else if (v->kind == PATH_SUM) for (int r = i; r >= 0; r = v->ids[r]) v->x[i * a->m + j] += a->x[r * a->m + j];
+      else if (v->kind == PATH_SUM)
+        for (int r = i; r >= 0; r = v->ids[r]) v->x[i * a->m + j] += a->x[r * a->m + j];
     }
   }
 }
@@ -90,7 +98,8 @@ static void product(const Value *a, const Value *b, Value *v) {
 static void repeat(const Value *a, Value *v) {
   int row = 0;
   for (int s = 0; s < v->n_ids; s++) {
-    for (int k = 0; k < v->ids[s]; k++, row++) memcpy(v->x + row * a->m, a->x + s * a->m, sizeof(double) * (size_t)a->m);
+    for (int k = 0; k < v->ids[s]; k++, row++)
+      memcpy(v->x + row * a->m, a->x + s * a->m, sizeof(double) * (size_t)a->m);
   }
 }
 
@@ -101,31 +110,40 @@ static void evaluate(Graph *g, int i) {
   switch (v->kind) {
     case LEAF: break;
     case ADD: case SUB: case MUL: case DIV:
-      for (int k = 0; k < size; k++) v->x[k] = both(v->kind, a->x[k], b->x[b->n == 1 ? k % v->m : k]);
+      for (int k = 0; k < size; k++)
+        v->x[k] = both(v->kind, a->x[k], b->x[b->n == 1 ? k % v->m : k]);
       break;
     case SIGMOID: case TANH: case SOFTPLUS: case GELU: case SCALE:
       for (int k = 0; k < size; k++) v->x[k] = function_of(v->kind, a->x[k]);
       break;
     case MATMUL: case LINEAR: case GROUPED: product(a, b, v); break;
-    case TRANSPOSE: for (int k = 0; k < size; k++) v->x[k] = a->x[k % v->m * v->n + k / v->m]; break;
+    case TRANSPOSE:
+      for (int k = 0; k < size; k++) v->x[k] = a->x[k % v->m * v->n + k / v->m];
+      break;
     case RESHAPE: memcpy(v->x, a->x, sizeof v->x); break;
     case CONCAT:
       memcpy(v->x, a->x, sizeof(double) * (size_t)(a->n * a->m));
       memcpy(v->x + a->n * a->m, b->x, sizeof(double) * (size_t)(b->n * b->m));
       break;
-    case SLICE: for (int k = 0; k < size; k++) v->x[k] = a->x[k / v->m * a->m + v->from + k % v->m]; break;
+    case SLICE:
+      for (int k = 0; k < size; k++) v->x[k] = a->x[k / v->m * a->m + v->from + k % v->m];
+      break;
     case GATHER: case SCATTER: case GATHER_MEAN: case PATH_SUM: by_rows(a, v); break;
     case SEGMENT_SUM: case SEGMENT_MEAN: case SEGMENT_SOFTMAX: by_segments(a, v); break;
     case SEGMENT_REPEAT: repeat(a, v); break;
     case SOFTMAX: case LOG_SOFTMAX:
-      for (int r = 0; r < v->n; r++) soft_run(a->x + r * v->m, v->m, 1, v->kind == LOG_SOFTMAX, v->x + r * v->m);
+      for (int r = 0; r < v->n; r++)
+        soft_run(a->x + r * v->m, v->m, 1, v->kind == LOG_SOFTMAX, v->x + r * v->m);
       break;
     case ZSCORE: for (int j = 0; j < v->m; j++) normalise(a->x + j, v->n, v->m, 0, v->x + j); break;
-    case LAYER_NORM: for (int r = 0; r < v->n; r++) normalise(a->x + r * v->m, v->m, 1, 1, v->x + r * v->m); break;
+    case LAYER_NORM:
+      for (int r = 0; r < v->n; r++) normalise(a->x + r * v->m, v->m, 1, 1, v->x + r * v->m);
+      break;
     case COLUMN_SUMS: case ROW_MEANS:
       memset(v->x, 0, sizeof v->x);
       for (int k = 0; k < a->n * a->m; k++)
-        v->x[v->kind == ROW_MEANS ? k / a->m : k % a->m] += a->x[k] / (v->kind == ROW_MEANS ? a->m : 1);
+        v->x[v->kind == ROW_MEANS ? k / a->m : k % a->m] +=
+            a->x[k] / (v->kind == ROW_MEANS ? a->m : 1);
       break;
     case KINDS: break;
   }
@@ -141,7 +159,7 @@ static double loss_of(Graph *g) {
   return sum;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static int leaf(Graph *g, int n, int m) {
   Value *v = &g->v[g->count];
@@ -249,7 +267,7 @@ static void make_graph(Graph *g) {
   for (int i = 0; i < STEPS; i++) grow(g);
 }
 
-/* ---- on a tape ------------------------------------------------------------------------------- */
+/* ---- on a tape ---- */
 
 static berth_status divide(berth_tape *t, berth_array *a, berth_array *b, berth_array **out) {
   berth_array *square = NULL, *more = NULL;
@@ -262,7 +280,8 @@ static berth_status divide(berth_tape *t, berth_array *a, berth_array *b, berth_
 }
 
 static berth_status grouped(berth_tape *t, berth_array *a, berth_array *b, berth_array **out) {
-  const int32_t *e = berth_array_shape(b), shape[3] = { 1, e[0], e[1] }, rows = berth_array_shape(a)[0];
+  const int32_t *e = berth_array_shape(b), shape[3] = { 1, e[0], e[1] },
+                rows = berth_array_shape(a)[0];
   berth_segments *s = segments_of(1, &rows);
   berth_array *w = NULL;
   berth_status st = berth_nn_reshape(t, b, 3, shape, &w);
@@ -298,23 +317,28 @@ static berth_status run_rows(berth_tape *t, const Value *v, berth_array *a, bert
 
 static berth_status run_segments(berth_tape *t, const Value *v, berth_array *a, berth_array **out) {
   berth_segments *s = segments_of(v->n_ids, v->ids);
-  berth_status st = v->kind == SEGMENT_SUM       ? berth_nn_segment_reduce(t, BERTH_NN_SUM, a, s, out)
-                    : v->kind == SEGMENT_MEAN    ? berth_nn_segment_reduce(t, BERTH_NN_MEAN, a, s, out)
+  berth_status st = v->kind == SEGMENT_SUM    ? berth_nn_segment_reduce(t, BERTH_NN_SUM, a, s, out)
+                    : v->kind == SEGMENT_MEAN ? berth_nn_segment_reduce(t, BERTH_NN_MEAN, a, s, out)
                     : v->kind == SEGMENT_SOFTMAX ? berth_nn_segment_softmax(t, a, s, out)
                                                  : berth_nn_segment_repeat(t, a, s, out);
   berth_segments_release(s);
   return st;
 }
 
-static berth_status run_value(berth_tape *t, const Value *v, berth_array *a, berth_array *b, berth_array **out) {
-  static const berth_nn_unary functions[] = { BERTH_NN_SIGMOID, BERTH_NN_TANH, BERTH_NN_SOFTPLUS, BERTH_NN_GELU };
+static berth_status run_value(berth_tape *t, const Value *v, berth_array *a, berth_array *b,
+                              berth_array **out) {
+  static const berth_nn_unary functions[] = { BERTH_NN_SIGMOID, BERTH_NN_TANH, BERTH_NN_SOFTPLUS,
+                                              BERTH_NN_GELU };
   const int32_t shape[2] = { v->n, BERTH_NONE };
   switch (v->kind) {
     case ADD: return berth_nn_apply2(t, BERTH_NN_ADD, a, b, out);
     case SUB: return berth_nn_apply2(t, BERTH_NN_SUB, a, b, out);
     case MUL: return berth_nn_apply2(t, BERTH_NN_MUL, a, b, out);
     case DIV: return divide(t, a, b, out);
-    case SIGMOID: case TANH: case SOFTPLUS: case GELU: return berth_nn_apply(t, functions[v->kind - SIGMOID], 0, a, out);
+    case SIGMOID:
+    case TANH:
+    case SOFTPLUS:
+    case GELU: return berth_nn_apply(t, functions[v->kind - SIGMOID], 0, a, out);
     case SCALE: return berth_nn_scale(t, a, 0.7, -0.2, out);
     case MATMUL: return berth_nn_matmul(t, a, 0, b, 0, out);
     case LINEAR: return berth_nn_linear(t, a, b, NULL, BERTH_NN_TANH, 0, out);
@@ -385,7 +409,8 @@ static void check_leaf(Graph *g, int i, berth_array *gradient) {
 
 static void print_graph(const Graph *g) {
   for (int i = 0; i < g->count; i++) {
-    printf("#   %d: kind %d of %d, %d: %d x %d\n", i, (int)g->v[i].kind, g->v[i].a, g->v[i].b, g->v[i].n, g->v[i].m);
+    printf("#   %d: kind %d of %d, %d: %d x %d\n", i, (int)g->v[i].kind, g->v[i].a, g->v[i].b,
+           g->v[i].n, g->v[i].m);
   }
 }
 

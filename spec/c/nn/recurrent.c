@@ -1,7 +1,7 @@
 /* Path sums, running sums, GRU and attention. */
 #include "nn_layer_help.h"
 
-/* ---- paths and running sums ------------------------------------------------------------------ */
+/* ---- paths and running sums ---- */
 
 static void naive_paths(const Case *c, const double *const *in, double *out) {
   int64_t n = extent(c->in[0], 0), m = berth_array_size(c->in[0]) / n;
@@ -23,7 +23,8 @@ static berth_index *random_forest(int32_t n) {
   berth_rng_shuffle(&rng, names, n);
   int32_t ids[64];
   for (int32_t i = 0; i < n; i++) {
-    ids[names[i]] = i == 0 || berth_rng_below(&rng, 5) == 0 ? BERTH_NONE : names[berth_rng_below(&rng, i)];
+    ids[names[i]] =
+        i == 0 || berth_rng_below(&rng, 5) == 0 ? BERTH_NONE : names[berth_rng_below(&rng, i)];
   }
   return index_of(n, ids);
 }
@@ -34,10 +35,14 @@ static void path_sums(void) {
   berth_array *a = array(2, shape), *out = NULL;
   TEST("path sums over forests");
   for (int k = 0; k < 5; k++) {
-    check_and_free(&(Case){ .run = run_paths, .naive = naive_paths, .in = { normal_array(2, 40, 3, 0) },
+    check_and_free(&(Case){ .run = run_paths,
+                            .naive = naive_paths,
+                            .in = { normal_array(2, 40, 3, 0) },
                             .index = random_forest(40) });
   }
-  check_and_free(&(Case){ .run = run_paths, .naive = naive_paths, .in = { normal_array(1, 7, 0, 0) },
+  check_and_free(&(Case){ .run = run_paths,
+                          .naive = naive_paths,
+                          .in = { normal_array(1, 7, 0, 0) },
                           .index = random_forest(7) });
   TEST("a path of 100000 rows is one pass");
   for (int32_t i = 0; i < LONG; i++) {
@@ -64,7 +69,8 @@ static void path_sums(void) {
 }
 
 static void naive_running(const Case *c, const double *const *in, double *out) {
-  const int32_t *first = berth_segments_first(c->segments), *row = berth_index_ids(c->index), *bin = berth_index_ids(c->index2);
+  const int32_t *first = berth_segments_first(c->segments), *row = berth_index_ids(c->index),
+                *bin = berth_index_ids(c->index2);
   int64_t m = extent(c->in[0], 1), bins = c->k;
   for (int32_t s = 0; s < berth_segments_count(c->segments); s++) {
     for (int64_t i = first[s]; i < first[s + 1]; i++) {
@@ -89,16 +95,22 @@ static void running_sums(void) {
     bin[k] = k == 9 ? BERTH_NONE : berth_rng_below(&rng, 3);
   }
   TEST("running sums: what lay in each bin before each step");
-  check_and_free(&(Case){ .run = run_running, .naive = naive_running, .in = { normal_array(2, 8, 5, 0) }, .k = 3,
-                          .segments = segments_of(4, lengths), .index = index_of(15, row), .index2 = index_of(15, bin) });
+  check_and_free(&(Case){ .run = run_running,
+                          .naive = naive_running,
+                          .in = { normal_array(2, 8, 5, 0) },
+                          .k = 3,
+                          .segments = segments_of(4, lengths),
+                          .index = index_of(15, row),
+                          .index2 = index_of(15, bin) });
 }
 
-/* ---- GRU ------------------------------------------------------------------------------------- */
+/* ---- GRU ---- */
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 /* Column j of x w + b, row i. */
-static double affine(const double *x, const double *w, const double *b, int64_t i, int64_t j, int64_t k, int64_t m) {
+static double affine(const double *x, const double *w, const double *b, int64_t i, int64_t j,
+                     int64_t k, int64_t m) {
   double sum = b ? b[j] : 0;
   for (int64_t c = 0; c < k; c++) sum += x[i * k + c] * w[c * m + j];
   return sum;
@@ -107,8 +119,10 @@ static void naive_gru(const Case *c, const double *const *in, double *out) {
   int64_t n = extent(c->in[0], 0), k = extent(c->in[0], 1), m = extent(c->in[1], 1);
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < m; j++) {
-      double r = sigmoid(affine(in[0], in[2], in[4], i, j, k, 3 * m) + affine(in[1], in[3], in[5], i, j, m, 3 * m));
-      double z = sigmoid(affine(in[0], in[2], in[4], i, m + j, k, 3 * m) + affine(in[1], in[3], in[5], i, m + j, m, 3 * m));
+      double r = sigmoid(affine(in[0], in[2], in[4], i, j, k, 3 * m)
+                         + affine(in[1], in[3], in[5], i, j, m, 3 * m));
+      double z = sigmoid(affine(in[0], in[2], in[4], i, m + j, k, 3 * m)
+                         + affine(in[1], in[3], in[5], i, m + j, m, 3 * m));
       double u = affine(in[1], in[3], in[5], i, 2 * m + j, m, 3 * m);
       double v = tanh(affine(in[0], in[2], in[4], i, 2 * m + j, k, 3 * m) + r * u);
       out[i * m + j] = (1 - z) * v + z * in[1][i * m + j];
@@ -147,32 +161,44 @@ static berth_status run_rounds(const Case *c, berth_tape *t, berth_array **out) 
 static void grus(void) {
   berth_array *x = normal_array(2, 4, 5, 0);
   TEST("GRU, with and without biases");
-  check_and_free(&(Case){ .run = run_gru, .naive = naive_gru,
-                          .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0), normal_array(2, 3, 15, 0),
-                                  normal_array(2, 5, 15, 0), normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
-  check_and_free(&(Case){ .run = run_gru, .naive = naive_gru,
-                          .in = { normal_array(2, 2, 3, 0), normal_array(2, 2, 1, 0), normal_array(2, 3, 3, 0),
-                                  normal_array(2, 1, 3, 0) } });
+  check_and_free(&(Case){ .run = run_gru,
+                          .naive = naive_gru,
+                          .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
+                                  normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
+                                  normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
+  check_and_free(&(Case){ .run = run_gru,
+                          .naive = naive_gru,
+                          .in = { normal_array(2, 2, 3, 0), normal_array(2, 2, 1, 0),
+                                  normal_array(2, 3, 3, 0), normal_array(2, 1, 3, 0) } });
   TEST("GRU whose input is its state");
-  check_and_free(&(Case){ .run = run_gru, .naive = naive_gru, .tol = 4e-6,
-                          .in = { x, x, normal_array(2, 5, 15, 0), normal_array(2, 5, 15, 0), normal_array(1, 15, 0, 0),
-                                  normal_array(1, 15, 0, 0) } });
+  check_and_free(&(Case){ .run = run_gru,
+                          .naive = naive_gru,
+                          .tol = 4e-6,
+                          .in = { x, x, normal_array(2, 5, 15, 0), normal_array(2, 5, 15, 0),
+                                  normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
   TEST("six rounds of a GRU with shared weights");
-  check_and_free(&(Case){ .run = run_rounds, .naive = naive_rounds, .k = 6, .tol = 1e-5,
-                          .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0), normal_array(2, 3, 15, 0),
-                                  normal_array(2, 5, 15, 0), normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
+  check_and_free(&(Case){ .run = run_rounds,
+                          .naive = naive_rounds,
+                          .k = 6,
+                          .tol = 1e-5,
+                          .in = { normal_array(2, 4, 3, 0), normal_array(2, 4, 5, 0),
+                                  normal_array(2, 3, 15, 0), normal_array(2, 5, 15, 0),
+                                  normal_array(1, 15, 0, 0), normal_array(1, 15, 0, 0) } });
 }
 
-/* ---- attention ------------------------------------------------------------------------------- */
+/* ---- attention ---- */
 
 typedef struct View {
   int64_t batch, heads, n, m, d, e; /* d, e: of one head */
 } View;
 
-static void naive_query(const Case *c, const View *w, const double *const *in, int64_t b, int64_t h, int64_t i, double *out) {
+static void naive_query(const Case *c, const View *w, const double *const *in, int64_t b, int64_t h,
+                        int64_t i, double *out) {
   int64_t dd = w->d * w->heads, ee = w->e * w->heads;
   const float *mask = NULL;
-  if (c->mask) mask = berth_array_data(c->mask) + (berth_array_rank(c->mask) == 3 ? b * w->n * w->m : 0) + i * w->m;
+  if (c->mask)
+    mask = berth_array_data(c->mask) + (berth_array_rank(c->mask) == 3 ? b * w->n * w->m : 0)
+           + i * w->m;
   double scores[64];
   for (int64_t j = 0; j < w->m; j++) {
     scores[j] = 0;
@@ -191,8 +217,9 @@ static void naive_query(const Case *c, const View *w, const double *const *in, i
 }
 static void naive_attention(const Case *c, const double *const *in, double *out) {
   int32_t r = berth_array_rank(c->in[0]);
-  View w = { r == 3 ? extent(c->in[0], 0) : 1, c->k, extent(c->in[0], r - 2), extent(c->in[1], r - 2), last_of(c->in[0]) / c->k,
-             last_of(c->in[2]) / c->k };
+  View w = { r == 3 ? extent(c->in[0], 0) : 1, c->k,
+             extent(c->in[0], r - 2),          extent(c->in[1], r - 2),
+             last_of(c->in[0]) / c->k,         last_of(c->in[2]) / c->k };
   for (int64_t b = 0; b < w.batch; b++) {
     for (int64_t h = 0; h < w.heads; h++) {
       for (int64_t i = 0; i < w.n; i++) naive_query(c, &w, in, b, h, i, out);
@@ -206,20 +233,39 @@ static berth_status run_attention(const Case *c, berth_tape *t, berth_array **ou
 static void attentions(void) {
   berth_array *x = normal_array(2, 5, 6, 0);
   TEST("attention of one head and of several");
-  check_and_free(&(Case){ .run = run_attention, .naive = naive_attention, .k = 1,
-                          .in = { normal_array(2, 3, 4, 0), normal_array(2, 5, 4, 0), normal_array(2, 5, 2, 0) } });
-  check_and_free(&(Case){ .run = run_attention, .naive = naive_attention, .k = 2,
-                          .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0), normal_array(2, 5, 4, 0) } });
+  check_and_free(&(Case){
+      .run = run_attention,
+      .naive = naive_attention,
+      .k = 1,
+      .in = { normal_array(2, 3, 4, 0), normal_array(2, 5, 4, 0), normal_array(2, 5, 2, 0) } });
+  check_and_free(&(Case){
+      .run = run_attention,
+      .naive = naive_attention,
+      .k = 2,
+      .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0), normal_array(2, 5, 4, 0) } });
   TEST("attention with a mask, a row of which sees nothing");
-  check_and_free(&(Case){ .run = run_attention, .naive = naive_attention, .k = 2, .mask = mask_array(2, 3, 5, 0),
-                          .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0), normal_array(2, 5, 4, 0) } });
+  check_and_free(&(Case){
+      .run = run_attention,
+      .naive = naive_attention,
+      .k = 2,
+      .mask = mask_array(2, 3, 5, 0),
+      .in = { normal_array(2, 3, 6, 0), normal_array(2, 5, 6, 0), normal_array(2, 5, 4, 0) } });
   TEST("attention in batches, with a mask for each and one for all");
-  check_and_free(&(Case){ .run = run_attention, .naive = naive_attention, .k = 2, .mask = mask_array(3, 2, 3, 5),
-                          .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4), normal_array(3, 2, 5, 6) } });
-  check_and_free(&(Case){ .run = run_attention, .naive = naive_attention, .k = 1, .mask = mask_array(2, 3, 5, 0),
-                          .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4), normal_array(3, 2, 5, 6) } });
+  check_and_free(&(Case){
+      .run = run_attention,
+      .naive = naive_attention,
+      .k = 2,
+      .mask = mask_array(3, 2, 3, 5),
+      .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4), normal_array(3, 2, 5, 6) } });
+  check_and_free(&(Case){
+      .run = run_attention,
+      .naive = naive_attention,
+      .k = 1,
+      .mask = mask_array(2, 3, 5, 0),
+      .in = { normal_array(3, 2, 3, 4), normal_array(3, 2, 5, 4), normal_array(3, 2, 5, 6) } });
   TEST("attention to itself: one array three times");
-  check_and_free(&(Case){ .run = run_attention, .naive = naive_attention, .k = 3, .in = { x, x, x }, .tol = 5e-6 });
+  check_and_free(&(Case){
+      .run = run_attention, .naive = naive_attention, .k = 3, .in = { x, x, x }, .tol = 5e-6 });
 }
 
 int main(void) {

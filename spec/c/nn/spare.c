@@ -1,4 +1,5 @@
-/* Freed large arrays kept for the next of their size: reuse, bounds, refusals; and two contexts in two threads. */
+/* Freed large arrays kept for the next of their size: reuse, bounds, refusals; and two contexts in
+ * two threads. */
 #include "check.h"
 #include <berth/berth.h>
 #include <pthread.h>
@@ -35,7 +36,8 @@ static berth_status try_net(Net *x, const berth_hooks *hooks) {
   berth_rng rng;
   berth_rng_init(&rng, 3, 0);
   if (st == BERTH_OK) st = berth_params_new(x->ctx, &x->params);
-  if (st == BERTH_OK) st = berth_params_add(x->params, "w", 2, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &x->w);
+  if (st == BERTH_OK)
+    st = berth_params_add(x->params, "w", 2, shape, BERTH_NN_ORTHOGONAL, 1, &rng, &x->w);
   if (st == BERTH_OK) st = berth_tape_new(x->ctx, &x->tape);
   return st;
 }
@@ -47,7 +49,9 @@ static size_t try_close(Net *x) {
   return left;
 }
 
-static void open_net(Net *x, const berth_hooks *hooks) { CHECK_STATUS(try_net(x, hooks), BERTH_OK); }
+static void open_net(Net *x, const berth_hooks *hooks) {
+  CHECK_STATUS(try_net(x, hooks), BERTH_OK);
+}
 static void close_net(Net *x) { CHECK(try_close(x) == 0); }
 
 /* Mean of tanh(a w)^2 over rows of a, walked back. */
@@ -55,7 +59,8 @@ static berth_status update(Net *x, int32_t rows, float *loss) {
   const int32_t shape[2] = { rows, WIDTH };
   berth_array *a = NULL, *y = NULL, *z = NULL, *sum = NULL;
   berth_status st = berth_array_new(x->ctx, 2, shape, &a);
-  for (int64_t i = 0; st == BERTH_OK && i < berth_array_size(a); i++) berth_array_data(a)[i] = (float)(i % 7) - 3;
+  for (int64_t i = 0; st == BERTH_OK && i < berth_array_size(a); i++)
+    berth_array_data(a)[i] = (float)(i % 7) - 3;
   if (st == BERTH_OK) st = berth_nn_linear(x->tape, a, x->w, NULL, BERTH_NN_TANH, 0, &y);
   if (st == BERTH_OK) st = berth_nn_apply(x->tape, BERTH_NN_SQUARE, 0, y, &z);
   if (st == BERTH_OK) st = berth_nn_reduce(x->tape, BERTH_NN_MEAN, z, BERTH_NONE, &sum);
@@ -102,7 +107,8 @@ static void bounds(void) {
   open_net(&x, &hooks);
   c.most = 0;
   float loss;
-  for (int i = 0; i < 60; i++) CHECK_STATUS(update(&x, 1 + berth_rng_below(&rng, 5000), &loss), BERTH_OK);
+  for (int i = 0; i < 60; i++)
+    CHECK_STATUS(update(&x, 1 + berth_rng_below(&rng, 5000), &loss), BERTH_OK);
   CHECK(c.most > 4 * LARGE && (size_t)c.most <= berth_ctx_memory_peak(x.ctx) + 8 * LARGE);
   close_net(&x);
   CHECK(c.s.held == 0);
@@ -162,7 +168,8 @@ static void nan_left_over(void) {
     for (int64_t j = 0; j < berth_array_size(a[0]); j++) CHECK(berth_array_data(a[0])[j] == 0);
     CHECK_STATUS(berth_nn_reduce(x.tape, BERTH_NN_SUM, a[0], BERTH_NONE, &a[1]), BERTH_OK);
     CHECK_STATUS(berth_tape_backward(x.tape, a[1]), BERTH_OK);
-    for (int64_t j = 0; j < WIDTH * WIDTH; j++) CHECK(berth_array_data(berth_params_gradient(x.params, 0))[j] == 0);
+    for (int64_t j = 0; j < WIDTH * WIDTH; j++)
+      CHECK(berth_array_data(berth_params_gradient(x.params, 0))[j] == 0);
     berth_array_release(out);
     berth_array_release(a[0]);
     berth_array_release(a[1]);
@@ -170,7 +177,7 @@ static void nan_left_over(void) {
   close_net(&x);
 }
 
-/* ---- two threads ---------------------------------------------------------------------------- */
+/* ---- two threads ---- */
 
 enum { UPDATES = 40 };
 

@@ -1,7 +1,8 @@
-/* Tight memory where it depends on the order of execution: limits that a known placement keeps; repair of placements. */
+/* Tight memory where it depends on the order of execution: limits that a known placement keeps;
+ * repair of placements. */
 #include "list/place_engine_help.h"
 
-/* ---- limits that are known to do ----------------------------------------------------------------- */
+/* ---- limits that are known to do ---- */
 
 static berth_graph *layers(berth_ctx *ctx, berth_rng *rng, int32_t n, int training) {
   berth_graph_builder *b;
@@ -27,7 +28,8 @@ static berth_graph *layers(berth_ctx *ctx, berth_rng *rng, int32_t n, int traini
       last = to;
     }
   }
-  if (!CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
+  if (!CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK))
+    printf("# %s\n", berth_errmsg(ctx));
   berth_graph_builder_release(b);
   return g;
 }
@@ -41,7 +43,8 @@ static berth_topology *mesh(berth_ctx *ctx, int32_t n, const double *limit) {
     berth_device d = berth_device_default();
     d.memory = limit ? limit[i] : INFINITY;
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-    for (int32_t j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+    for (int32_t j = 0; j < i; j++)
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -54,15 +57,17 @@ static int32_t slice_of(int32_t i, int32_t n, int32_t devices, int training) {
   return (int32_t)((int64_t)(i < n / 2 ? i : n - 1 - i) * devices / (n - n / 2));
 }
 
-/* Slices along the order of the ops, run first in, first out: its peaks, times a factor, are the limits. */
-static void plant(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices, berth_memory_policy memory, double factor,
-                  int32_t *device, instance *x) {
+/* Slices along the order of the ops, run first in, first out: its peaks, times a factor, are the
+ * limits. */
+static void plant(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices,
+                  berth_memory_policy memory, double factor, int32_t *device, instance *x) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_topology *roomy = mesh(ctx, devices, NULL);
   berth_cost *cost = NULL;
   berth_result *r = NULL;
   x->g = layers(ctx, rng, n, memory == BERTH_MEMORY_TRAINING);
-  for (int32_t i = 0; i < n; i++) device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
+  for (int32_t i = 0; i < n; i++)
+    device[i] = slice_of(i, n, devices, memory == BERTH_MEMORY_TRAINING);
   so.memory = memory;
   CHECK_STATUS(berth_cost_new(x->g, roomy, NULL, &cost), BERTH_OK);
   CHECK_STATUS(berth_simulate(cost, device, &so, &r), BERTH_OK);
@@ -75,7 +80,8 @@ static void plant(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devices, be
   CHECK_STATUS(berth_cost_new(x->g, x->t, NULL, &x->cost), BERTH_OK);
 }
 
-static int keeps(const instance *x, const berth_placement *p, berth_memory_policy memory, int planned) {
+static int keeps(const instance *x, const berth_placement *p, berth_memory_policy memory,
+                 int planned) {
   berth_sim_options so = berth_sim_default(NULL);
   berth_result *r = NULL;
   so.memory = memory;
@@ -83,19 +89,22 @@ static int keeps(const instance *x, const berth_placement *p, berth_memory_polic
     so.dispatch = BERTH_DISPATCH_PLANNED;
     so.sequence = berth_placement_sequence(p);
   }
-  if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK)) return 0;
+  if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK))
+    return 0;
   berth_oom oom;
   int ok = CHECK(!berth_result_oom(r, &oom));
   berth_result_release(r);
   return ok;
 }
 
-static int places(berth_ctx *ctx, const instance *x, const char *placer, berth_memory_policy memory) {
+static int places(berth_ctx *ctx, const instance *x, const char *placer,
+                  berth_memory_policy memory) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   o.memory = memory;
   berth_status st = berth_place(x->cost, placer, &o, &p, NULL);
-  if (!CHECK(st == BERTH_OK || (st == BERTH_EINFEASIBLE && !strstr(berth_errmsg(ctx), "cannot fit")))) {
+  if (!CHECK(st == BERTH_OK
+             || (st == BERTH_EINFEASIBLE && !strstr(berth_errmsg(ctx), "cannot fit")))) {
     printf("# %s\n", berth_errmsg(ctx));
   }
   if (st == BERTH_OK) keeps(x, p, memory, strcmp(placer, "m-topo") != 0);
@@ -104,11 +113,14 @@ static int places(berth_ctx *ctx, const instance *x, const char *placer, berth_m
 }
 
 /* The known placement with a tenth of its ops elsewhere. */
-static int repairs(const instance *x, berth_rng *rng, const int32_t *device, berth_memory_policy memory) {
+static int repairs(const instance *x, berth_rng *rng, const int32_t *device,
+                   berth_memory_policy memory) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
-  int32_t n = berth_graph_ops(x->g), devices = berth_topology_devices(x->t), *other = malloc((size_t)n * sizeof *other);
-  for (int32_t i = 0; i < n; i++) other[i] = berth_rng_below(rng, 10) ? device[i] : berth_rng_below(rng, devices);
+  int32_t n = berth_graph_ops(x->g), devices = berth_topology_devices(x->t),
+          *other = malloc((size_t)n * sizeof *other);
+  for (int32_t i = 0; i < n; i++)
+    other[i] = berth_rng_below(rng, 10) ? device[i] : berth_rng_below(rng, devices);
   o.memory = memory;
   berth_status st = berth_place_repair(x->cost, other, &o, &p, NULL);
   if (st == BERTH_OK) keeps(x, p, memory, 0);
@@ -117,8 +129,8 @@ static int repairs(const instance *x, berth_rng *rng, const int32_t *device, ber
   return st == BERTH_OK;
 }
 
-static void known(berth_ctx *ctx, berth_memory_policy memory, int32_t n, int32_t devices, double factor, int rounds,
-                  int least) {
+static void known(berth_ctx *ctx, berth_memory_policy memory, int32_t n, int32_t devices,
+                  double factor, int rounds, int least) {
   int topo = 0, etf = 0, heft = 0, mended = 0;
   int32_t *device = malloc((size_t)n * sizeof *device);
   berth_rng rng;
@@ -132,13 +144,13 @@ static void known(berth_ctx *ctx, berth_memory_policy memory, int32_t n, int32_t
     mended += repairs(&x, &rng, device, memory);
     release_instance(&x);
   }
-  printf("# memory %d, %d ops, %d devices, %.2f: m-topo %d, m-etf %d, heft %d, repair %d of %d\n", (int)memory, (int)n,
-         (int)devices, factor, topo, etf, heft, mended, rounds);
+  printf("# memory %d, %d ops, %d devices, %.2f: m-topo %d, m-etf %d, heft %d, repair %d of %d\n",
+         (int)memory, (int)n, (int)devices, factor, topo, etf, heft, mended, rounds);
   CHECK(topo >= least && mended >= least && etf >= least && heft >= least);
   free(device);
 }
 
-/* ---- repair -------------------------------------------------------------------------------------- */
+/* ---- repair ---- */
 
 /* Four ops of 4 B in a row; the devices hold what limit says. */
 static instance row(berth_ctx *ctx, const double *limit) {
@@ -163,7 +175,8 @@ static instance row(berth_ctx *ctx, const double *limit) {
 
 static void repair_by_hand(berth_ctx *ctx) {
   static const double eight[] = { 8, 8 }, twelve[] = { 12, 12 }, seven[] = { 7, 9 };
-  static const int32_t fits[] = { 1, 1, 0, 0 }, split[] = { 0, 1, 1, 1 }, one[] = { 0, 0, 0, 0 }, bad[] = { 0, 2, 0, 0 };
+  static const int32_t fits[] = { 1, 1, 0, 0 }, split[] = { 0, 1, 1, 1 }, one[] = { 0, 0, 0, 0 },
+                       bad[] = { 0, 2, 0, 0 };
   berth_obstacle why = { -9, -9, -9 };
   berth_placement *p = NULL;
   instance x = row(ctx, eight);
@@ -180,7 +193,8 @@ static void repair_by_hand(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "repair: op 1 is on device 2, and there are 2");
   release_instance(&x);
   x = row(ctx, twelve);
-  CHECK_STATUS(berth_place_repair(x.cost, split, NULL, &p, &why), BERTH_OK); /* the group joins, two stay */
+  /* the group joins, two stay */
+  CHECK_STATUS(berth_place_repair(x.cost, split, NULL, &p, &why), BERTH_OK);
   CHECK(p && berth_placement_device(p)[0] == berth_placement_device(p)[1]);
   berth_placement_release(p);
   release_instance(&x);
@@ -190,8 +204,8 @@ static void repair_by_hand(berth_ctx *ctx) {
   release_instance(&x);
 }
 
-static berth_status refuse_one(check_alloc_state *s, const instance *x, const int32_t *device, berth_memory_policy memory,
-                               long at) {
+static berth_status refuse_one(check_alloc_state *s, const instance *x, const int32_t *device,
+                               berth_memory_policy memory, long at) {
   berth_place_options o = berth_place_default(NULL);
   berth_placement *p = NULL;
   long held = s->held;

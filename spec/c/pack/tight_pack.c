@@ -1,15 +1,19 @@
-/* Tight memory: an exact packer of few units against the placers, and perfect packings that were planted. */
+/* Tight memory: an exact packer of few units against the placers, and perfect packings that were
+ * planted. */
 #include "list/place_engine_help.h"
 
 enum { MOST_OPS = 12, MOST_DEVICES = 4 };
-static const int32_t most_ops[MOST_DEVICES + 1] = { 0, 12, 12, 9, 8 }; /* by devices: some 10^4 cases */
-static const char *const placers[] = { "m-topo", "round-robin", "metis", "m-etf", "heft", "minmin", "blevel", "critical-path" };
+/* by devices: some 10^4 cases */
+static const int32_t most_ops[MOST_DEVICES + 1] = { 0, 12, 12, 9, 8 };
+static const char *const placers[] = { "m-topo", "round-robin", "metis",  "m-etf",
+                                       "heft",   "minmin",      "blevel", "critical-path" };
 enum { PLACERS = 8 };
 
-/* ---- an exact packer, by plain recursion ----------------------------------------------------- */
+/* ---- an exact packer, by plain recursion ---- */
 
 typedef struct problem {
-  int32_t n, devices, at[MOST_OPS], group[MOST_OPS], pin[MOST_OPS], n_tensors, producer[2 * MOST_OPS];
+  int32_t n, devices, at[MOST_OPS], group[MOST_OPS], pin[MOST_OPS], n_tensors,
+      producer[2 * MOST_OPS];
   double param[MOST_OPS], workspace[MOST_OPS], limit[MOST_DEVICES], bytes[2 * MOST_OPS];
   unsigned types[MOST_OPS], readers[2 * MOST_OPS]; /* bit t: type t runs it; bit i: op i reads it */
 } problem;
@@ -55,18 +59,21 @@ static int exists(problem *p, int32_t op) {
   return 0;
 }
 
-/* ---- random problems --------------------------------------------------------------------------- */
+/* ---- random problems ---- */
 
 enum { COPIES = 1, WORKSPACES = 2, CHOICES = 4, UNEQUAL = 8 };
 
 static void draw_op(problem *p, berth_rng *rng, int what, int32_t i) {
   p->param[i] = berth_rng_below(rng, 4) ? 1 + berth_rng_below(rng, 30) : 0;
   p->workspace[i] = what & WORKSPACES ? berth_rng_below(rng, 12) : 0;
-  p->types[i] = what & CHOICES && berth_rng_below(rng, 4) == 0 ? 1u + (unsigned)berth_rng_below(rng, 2) : 3u;
+  p->types[i] =
+      what & CHOICES && berth_rng_below(rng, 4) == 0 ? 1u + (unsigned)berth_rng_below(rng, 2) : 3u;
   if (p->devices == 1) p->types[i] |= 1u;
-  p->group[i] = what & CHOICES && berth_rng_below(rng, 3) == 0 ? berth_rng_below(rng, 2) : BERTH_NONE;
+  p->group[i] =
+      what & CHOICES && berth_rng_below(rng, 3) == 0 ? berth_rng_below(rng, 2) : BERTH_NONE;
   p->pin[i] = BERTH_NONE;
-  if (what & CHOICES && p->group[i] == BERTH_NONE && berth_rng_below(rng, 5) == 0) p->pin[i] = berth_rng_below(rng, p->devices);
+  if (what & CHOICES && p->group[i] == BERTH_NONE && berth_rng_below(rng, 5) == 0)
+    p->pin[i] = berth_rng_below(rng, p->devices);
   if (p->pin[i] != BERTH_NONE) p->types[i] = 3u;
   if (p->group[i] != BERTH_NONE) p->types[i] = 3u;
 }
@@ -78,7 +85,8 @@ static void draw_tensors(problem *p, berth_rng *rng, int what) {
     p->producer[p->n_tensors] = i;
     p->bytes[p->n_tensors] = what & COPIES ? berth_rng_below(rng, 6) : 0;
     p->readers[p->n_tensors] = 0;
-    for (int32_t c = i + 1; c < p->n; c++) p->readers[p->n_tensors] |= (unsigned)(berth_rng_below(rng, 3) == 0) << c;
+    for (int32_t c = i + 1; c < p->n; c++)
+      p->readers[p->n_tensors] |= (unsigned)(berth_rng_below(rng, 3) == 0) << c;
     p->n_tensors++;
   }
 }
@@ -86,7 +94,8 @@ static void draw_tensors(problem *p, berth_rng *rng, int what) {
 static void draw_limits(problem *p, berth_rng *rng, int what) {
   static const double factors[] = { 1.00, 1.02, 1.05, 1.10 };
   double total = 0, f = factors[berth_rng_below(rng, 4)];
-  for (int32_t i = 0; i < p->n; i++) total += p->param[i] + (what & WORKSPACES ? p->workspace[i] / 1.3 : 0);
+  for (int32_t i = 0; i < p->n; i++)
+    total += p->param[i] + (what & WORKSPACES ? p->workspace[i] / 1.3 : 0);
   for (int32_t i = 0; i < p->n_tensors; i++) total += p->bytes[i] * 1.5;
   for (int32_t i = 0; i < p->devices; i++) {
     double share = what & UNEQUAL ? 0.6 + 0.2 * berth_rng_below(rng, 5) : 1;
@@ -109,7 +118,8 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int32_t i = 0; i < p->n; i++) {
-    double seconds[2] = { p->types[i] & 1 ? 1 + i : BERTH_UNSUPPORTED, p->types[i] & 2 ? 2 + i % 3 : BERTH_UNSUPPORTED };
+    double seconds[2] = { p->types[i] & 1 ? 1 + i : BERTH_UNSUPPORTED,
+                          p->types[i] & 2 ? 2 + i % 3 : BERTH_UNSUPPORTED };
     berth_op op = berth_op_default();
     op.seconds = seconds;
     op.param_bytes = p->param[i];
@@ -123,7 +133,8 @@ static berth_graph *build_graph(berth_ctx *ctx, const problem *p) {
     berth_tensor t = { p->producer[i], p->bytes[i], p->bytes[i], 0 };
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, &id), BERTH_OK);
     for (int32_t c = 0; c < p->n; c++) {
-      if (p->readers[i] >> c & 1) CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
+      if (p->readers[i] >> c & 1)
+        CHECK_STATUS(berth_graph_builder_add_consumer(b, id, c), BERTH_OK);
     }
   }
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -141,24 +152,27 @@ static berth_topology *build_devices(berth_ctx *ctx, int32_t n, const double *li
     d.type = i % 2 ? "y" : "x";
     d.memory = limit[i];
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-    for (int32_t j = 0; j < i; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
+    for (int32_t j = 0; j < i; j++)
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, j, i, &l, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
   return t;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static void holds(const instance *x, const berth_placement *p) {
-  static const berth_dispatch dispatches[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_LIGHT_FIRST };
+  static const berth_dispatch dispatches[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIFO,
+                                               BERTH_DISPATCH_LIGHT_FIRST };
   berth_sim_options so = berth_sim_default(NULL);
   so.memory = BERTH_MEMORY_TOTAL;
   for (int i = 0; i < 3; i++) {
     berth_result *r = NULL;
     so.dispatch = dispatches[i];
     so.links = (berth_links)(i + 1);
-    if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK)) return;
+    if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), &so, &r), BERTH_OK))
+      return;
     berth_oom oom;
     CHECK(!berth_result_oom(r, &oom));
     berth_result_release(r);
@@ -172,10 +186,12 @@ static void try_all(berth_ctx *ctx, const instance *x, int found, int *proved) {
     berth_placement *p = NULL;
     berth_obstacle why = { -9, -9, -9 };
     berth_status st = berth_place(x->cost, placers[i], &o, &p, &why);
-    if (!CHECK_STATUS(st, found ? BERTH_OK : BERTH_EINFEASIBLE)) printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
+    if (!CHECK_STATUS(st, found ? BERTH_OK : BERTH_EINFEASIBLE))
+      printf("# %s: %s\n", placers[i], berth_errmsg(ctx));
     if (st == BERTH_OK) holds(x, p);
     if (st == BERTH_EINFEASIBLE) told += strstr(berth_errmsg(ctx), "cannot fit") != NULL;
-    if (st == BERTH_EINFEASIBLE) CHECK(why.op >= BERTH_NONE && why.device >= BERTH_NONE && why.missing >= 0);
+    if (st == BERTH_EINFEASIBLE)
+      CHECK(why.op >= BERTH_NONE && why.device >= BERTH_NONE && why.missing >= 0);
     berth_placement_release(p);
   }
   *proved += told == PLACERS;
@@ -203,9 +219,10 @@ static void agrees(berth_ctx *ctx, int what, int rounds) {
   printf("# %d fit, %d do not, %d of them proved\n", fit, unfit, proved);
 }
 
-/* ---- planted packings ---------------------------------------------------------------------------- */
+/* ---- planted packings ---- */
 
-/* Each device is cut into pieces of whole bytes: a perfect packing exists, with no byte to spare. */
+/* Each device is cut into pieces of whole bytes: a perfect packing exists, with no byte to
+ * spare. */
 static void plant(berth_rng *rng, int32_t n, int32_t devices, int32_t room, double *size) {
   int32_t i = 0, cuts[1200];
   for (int32_t d = 0; d < devices; d++) {
@@ -243,19 +260,22 @@ static int find_planted(berth_ctx *ctx, berth_rng *rng, int32_t n, int32_t devic
   x.t = build_devices(ctx, devices, limit);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   berth_status st = berth_place(x.cost, "m-topo", &o, &p, NULL);
-  CHECK(st == BERTH_OK || (st == BERTH_EINFEASIBLE && strstr(berth_errmsg(ctx), "no placement found")));
+  CHECK(st == BERTH_OK
+        || (st == BERTH_EINFEASIBLE && strstr(berth_errmsg(ctx), "no placement found")));
   if (st == BERTH_OK) holds(&x, p);
   berth_placement_release(p);
   release_instance(&x);
   return st == BERTH_OK;
 }
 
-static void planted(berth_ctx *ctx, int32_t n, int32_t devices, int32_t room, int rounds, int least) {
+static void planted(berth_ctx *ctx, int32_t n, int32_t devices, int32_t room, int rounds,
+                    int least) {
   int found = 0;
   berth_rng rng;
   berth_rng_init(&rng, 72, (uint64_t)(n * 100 + devices));
   for (int i = 0; i < rounds; i++) found += find_planted(ctx, &rng, n, devices, room);
-  printf("# %d ops on %d devices of %d B, no byte to spare: %d of %d found\n", (int)n, (int)devices, (int)room, found, rounds);
+  printf("# %d ops on %d devices of %d B, no byte to spare: %d of %d found\n", (int)n, (int)devices,
+         (int)room, found, rounds);
   CHECK(found >= least);
 }
 

@@ -1,12 +1,16 @@
-/* PAC-ML in C without Lua: a run from one end to the other, allocation failure in runs and planners, interrupted learning. */
+/* PAC-ML in C without Lua: a run from one end to the other, allocation failure in runs and
+ * planners, interrupted learning. */
 #include "refusals.h"
 #include "pacml/ahead_internal.h"
 #include <berth/berth.h>
 
 static const char profile[] =
-    "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, parameter_size=0.0\n"
-    "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, activation_size=4096.0, parameter_size=512.0\n"
-    "node3 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, parameter_size=0.0\n"
+    "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, "
+    "parameter_size=0.0\n"
+    "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, "
+    "activation_size=4096.0, parameter_size=512.0\n"
+    "node3 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, "
+    "activation_size=8.0, parameter_size=0.0\n"
     "\tnode1 -- node2\n\tnode2 -- node3\n";
 
 enum { JOBS = 40 };
@@ -113,8 +117,9 @@ static void run_once(void) {
   berth_ctx_release(ctx);
 }
 
-/* No server is ever free: each job is blocked, the one turned away now and those that come. The discount is 0.9. Three arrivals:
- * 1 + 0.9 + 0.81 + 0.729 = 3.439. The network, weights 0 but the last, expects 10 more, an arrival later: 0.9^4 10 = 6.561. */
+/* No server is ever free: each job is blocked, the one turned away now and those that come. The
+ * discount is 0.9. Three arrivals: 1 + 0.9 + 0.81 + 0.729 = 3.439. The network, weights 0 but the
+ * last, expects 10 more, an arrival later: 0.9^4 10 = 6.561. */
 static void discount_futures(void) {
   const double expected[] = { 0, 10 }, blocked[] = { 3.439, 3.439 + 6.561 };
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
@@ -177,7 +182,8 @@ static void interrupt_learning(void) {
 int main(void) {
   TEST("a planner decides about all jobs");
   run_once();
-  TEST("a future counts blocked jobs, and what the network expects, the less the later they arrive");
+  TEST("a future counts blocked jobs, and what the network expects, the less the later they "
+       "arrive");
   discount_futures();
   TEST("what would end behind the horizon is blocked");
   beyond_the_horizon();

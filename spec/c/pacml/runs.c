@@ -1,22 +1,29 @@
-/* Runs of PAC-ML, decided at random, beside a replay that keeps its own books: servers are nobody else's, deadlines hold, causes
- * are right, and reports count what the replay counts. */
+/* Runs of PAC-ML, decided at random, beside a replay that keeps its own books: servers are nobody
+ * else's, deadlines hold, causes are right, and reports count what the replay counts. */
 #include "refusals.h"
 #include <berth/berth.h>
 
 enum { SERVERS = 32, JOBS = 300, MOST = 16, MODELS = 2, STEPS = 5 };
 
 static const char *const profiles[MODELS] = {
-  "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, parameter_size=0.0\n"
-  "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, activation_size=4096.0, parameter_size=512.0\n"
-  "node3 -- Linear(b, c) -- forward_compute_time=3000, backward_compute_time=1000, activation_size=2048.0, parameter_size=256.0\n"
-  "node4 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, parameter_size=0.0\n"
+  "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, "
+  "parameter_size=0.0\n"
+  "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, "
+  "activation_size=4096.0, parameter_size=512.0\n"
+  "node3 -- Linear(b, c) -- forward_compute_time=3000, backward_compute_time=1000, "
+  "activation_size=2048.0, parameter_size=256.0\n"
+  "node4 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, "
+  "parameter_size=0.0\n"
   "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode2 -- node4\n",
-  "node1 -- Embedding -- forward_compute_time=900, backward_compute_time=1000, activation_size=8192.0, parameter_size=1024.0\n"
-  "node2 -- LSTM -- forward_compute_time=60, backward_compute_time=100, activation_size=512.0, parameter_size=4096.0\n"
+  "node1 -- Embedding -- forward_compute_time=900, backward_compute_time=1000, "
+  "activation_size=8192.0, parameter_size=1024.0\n"
+  "node2 -- LSTM -- forward_compute_time=60, backward_compute_time=100, activation_size=512.0, "
+  "parameter_size=4096.0\n"
   "\tnode1 -- node2\n"
 };
 
-static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text, berth_ramp_model **out) {
+static berth_status add_model(berth_ctx *ctx, berth_ramp *ramp, const char *text,
+                              berth_ramp_model **out) {
   berth_load_options o = berth_load_default();
   berth_bundle b = { NULL, NULL, NULL, NULL };
   o.mirror = BERTH_MIRROR_PACML;
@@ -35,7 +42,8 @@ static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
   o.time_scale = 1;
   o.quantum = 0.05;
   berth_status st = berth_ramp_new(ctx, &o, &ramp);
-  for (int i = 0; st == BERTH_OK && i < MODELS; i++) st = add_model(ctx, ramp, profiles[i], &model[i]);
+  for (int i = 0; st == BERTH_OK && i < MODELS; i++)
+    st = add_model(ctx, ramp, profiles[i], &model[i]);
   if (st == BERTH_OK) st = berth_pacml_new(ramp, MODELS, model, STEPS, MOST, out);
   for (int i = 0; i < MODELS; i++) berth_ramp_model_release(model[i]);
   berth_ramp_release(ramp);
@@ -46,12 +54,13 @@ static berth_status make(berth_ctx *ctx, int compat, berth_pacml **out) {
 static void draw(berth_rng *rng, int32_t n, berth_pacml_job *jobs) {
   double now = 0;
   for (int32_t j = 0; j < n; j++) {
-    jobs[j] = (berth_pacml_job){ now, 0.1 + 0.9 * berth_rng_uniform(rng), (int32_t)berth_rng_below(rng, MODELS) };
+    jobs[j] = (berth_pacml_job){ now, 0.1 + 0.9 * berth_rng_uniform(rng),
+                                 (int32_t)berth_rng_below(rng, MODELS) };
     if (berth_rng_below(rng, 4) != 0) now += 15 * berth_rng_uniform(rng);
   }
 }
 
-/* ---- the replay ---------------------------------------------------------------------------------- */
+/* ---- the replay ---- */
 
 typedef struct Book {
   double end[JOBS];              /* NAN: not accepted */
@@ -76,8 +85,8 @@ static int legal(berth_pacml_run *r, int32_t d) {
 }
 
 /* What an outcome must be, whatever was decided. */
-static void check_outcome(berth_pacml *p, const Book *b, const berth_pacml_job *job, int32_t d, const berth_pacml_outcome *o,
-                          const int32_t *servers) {
+static void check_outcome(berth_pacml *p, const Book *b, const berth_pacml_job *job, int32_t d,
+                          const berth_pacml_outcome *o, const int32_t *servers) {
   double limit = job->beta * berth_pacml_sequential(p, job->model);
   CHECK((o->cause == BERTH_PACML_REJECTED) == (d == 0));
   CHECK(isnan(o->jct) == (o->cause == BERTH_PACML_REJECTED || o->cause == BERTH_PACML_PLACEMENT));
@@ -91,14 +100,16 @@ static void check_outcome(berth_pacml *p, const Book *b, const berth_pacml_job *
   }
 }
 
-static void enter(Book *b, int32_t job, const berth_pacml_job *jobs, const berth_pacml_outcome *o, const int32_t *servers) {
+static void enter(Book *b, int32_t job, const berth_pacml_job *jobs, const berth_pacml_outcome *o,
+                  const int32_t *servers) {
   b->cause[job] = o->cause;
   b->end[job] = o->cause == BERTH_PACML_ACCEPTED ? jobs[job].arrival + o->jct : NAN;
   if (o->cause != BERTH_PACML_ACCEPTED) return;
   for (int32_t i = 0; i < o->n_servers; i++) b->free_at[servers[i]] = b->end[job];
 }
 
-static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job *jobs, berth_rng *rng, Book *b) {
+static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job *jobs,
+                       berth_rng *rng, Book *b) {
   int32_t job = berth_pacml_run_job(r), d = (int32_t)berth_rng_below(rng, MOST / 2 + 2);
   d = d < 2 ? d : 2 * (d - 1);
   if (berth_rng_below(rng, 8) != 0 && !legal(r, d)) d = 1;
@@ -110,11 +121,13 @@ static void decide_one(berth_pacml *p, berth_pacml_run *r, const berth_pacml_job
   check_outcome(p, b, &jobs[job], d, &seen, servers);
   berth_pacml_outcome done;
   CHECK_STATUS(berth_pacml_decide(r, d, &done), BERTH_OK);
-  CHECK(done.cause == seen.cause && done.n_servers == seen.n_servers && (done.jct == seen.jct || isnan(seen.jct)));
+  CHECK(done.cause == seen.cause && done.n_servers == seen.n_servers
+        && (done.jct == seen.jct || isnan(seen.jct)));
   enter(b, job, jobs, &seen, servers);
 }
 
-static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const Book *b, double horizon, int compat) {
+static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const Book *b,
+                         double horizon, int compat) {
   int32_t arrived = 0, completed = 0, unfinished = 0, count[4] = { 0, 0, 0, 0 };
   berth_pacml_report o;
   double jct = 0;
@@ -133,7 +146,8 @@ static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const 
   CHECK(o.blocked == arrived - count[BERTH_PACML_ACCEPTED] + (compat ? unfinished : 0));
   CHECK_NEAR(o.blocking_rate, (double)o.blocked / arrived, 1e-12);
   CHECK_NEAR(o.jct, completed > 0 ? jct / completed : 0, 1e-6);
-  CHECK(o.mounted_fraction <= 1 + 1e-9 && o.mounted_utilisation <= 1 + 1e-9 && o.utilisation <= o.mounted_fraction);
+  CHECK(o.mounted_fraction <= 1 + 1e-9 && o.mounted_utilisation <= 1 + 1e-9
+        && o.utilisation <= o.mounted_fraction);
 }
 
 static void replay(int compat, uint64_t seed) {
@@ -160,7 +174,7 @@ static void replay(int compat, uint64_t seed) {
   berth_ctx_release(ctx);
 }
 
-/* ---- compat: the first decision for a model in so many pieces sets its time ------------------------- */
+/* ---- compat: the first decision for a model in so many pieces sets its time ---- */
 
 static void first_holds(void) {
   double jct[MODELS][MOST + 1] = { { 0 } };
@@ -176,7 +190,8 @@ static void first_holds(void) {
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
   for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) {
     berth_pacml_outcome o;
-    CHECK_STATUS(berth_pacml_decide(r, 2 * (1 + (int32_t)berth_rng_below(&rng, MOST / 2)), &o), BERTH_OK);
+    CHECK_STATUS(berth_pacml_decide(r, 2 * (1 + (int32_t)berth_rng_below(&rng, MOST / 2)), &o),
+                 BERTH_OK);
     if (isnan(o.jct)) continue;
     double *first = &jct[jobs[j].model][o.pieces];
     CHECK(*first == 0 || *first == o.jct);
@@ -187,7 +202,7 @@ static void first_holds(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- allocation failure --------------------------------------------------------------------------------- */
+/* ---- allocation failure ---- */
 
 static berth_status whole_job(berth_ctx *ctx) {
   berth_pacml *p = NULL;
@@ -199,7 +214,8 @@ static berth_status whole_job(berth_ctx *ctx) {
   draw(&rng, 20, jobs);
   if (st == BERTH_OK) st = berth_pacml_run_new(p, 20, jobs, &r);
   uint8_t mask[MOST + 1];
-  for (int32_t d = 0; st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE; d = d < 8 ? d + 2 : 0) {
+  for (int32_t d = 0; st == BERTH_OK && berth_pacml_run_job(r) != BERTH_NONE;
+       d = d < 8 ? d + 2 : 0) {
     st = berth_pacml_accepted(r, mask);
     if (st == BERTH_OK) st = berth_pacml_decide(r, d, NULL);
   }
@@ -236,7 +252,7 @@ static void decide_after_refusal(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- played ------------------------------------------------------------------------------------------------ */
+/* ---- played ---- */
 
 /* Decides by number; stops in between when it is told to. */
 typedef struct Player {
@@ -259,8 +275,10 @@ static berth_status on_arrival(void *ud, berth_pacml_run *r, int32_t job) {
 static berth_status on_end(void *ud, berth_pacml_run *r, int32_t job) {
   berth_pacml_outcome o;
   int32_t d;
-  CHECK(berth_pacml_result(r, job, &d, &o) == BERTH_OK && d == choice(job) && o.cause == BERTH_PACML_ACCEPTED);
-  CHECK(berth_pacml_decide(r, 0, NULL) == BERTH_EINVAL && berth_pacml_run_play(r, &(berth_pacml_decider){ 0 }) == BERTH_EINVAL);
+  CHECK(berth_pacml_result(r, job, &d, &o) == BERTH_OK && d == choice(job)
+        && o.cause == BERTH_PACML_ACCEPTED);
+  CHECK(berth_pacml_decide(r, 0, NULL) == BERTH_EINVAL
+        && berth_pacml_run_play(r, &(berth_pacml_decider){ 0 }) == BERTH_EINVAL);
   ((Player *)ud)->ended++;
   return BERTH_OK;
 }
@@ -281,18 +299,22 @@ static void played(int compat) {
   draw(&rng, JOBS, jobs);
   berth_pacml_run *r;
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
-  for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;) berth_pacml_decide(r, choice(j), NULL);
+  for (int32_t j; (j = berth_pacml_run_job(r)) != BERTH_NONE;)
+    berth_pacml_decide(r, choice(j), NULL);
   berth_pacml_report pulled;
   CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pulled), BERTH_OK);
   berth_pacml_run_release(r);
   CHECK_STATUS(berth_pacml_run_new(p, JOBS, jobs, &r), BERTH_OK);
   berth_status st;
-  for (stopped = 0; (st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT || st == BERTH_ECALLBACK; stopped++)
+  for (stopped = 0;
+       (st = berth_pacml_run_play(r, &decider)) == BERTH_EINTERRUPT || st == BERTH_ECALLBACK;
+       stopped++)
     CHECK(st != BERTH_ECALLBACK || berth_pacml_run_job(r) == 20);
   CHECK(st == BERTH_OK && stopped > 1 && w.fails_at == BERTH_NONE);
   berth_pacml_report pushed;
   CHECK_STATUS(berth_pacml_run_report(r, INFINITY, &pushed), BERTH_OK);
-  CHECK(memcmp(&pulled, &pushed, sizeof pulled) == 0 && w.jobs == JOBS && w.ended <= pushed.completed && w.ended > 0);
+  CHECK(memcmp(&pulled, &pushed, sizeof pulled) == 0 && w.jobs == JOBS
+        && w.ended <= pushed.completed && w.ended > 0);
   berth_pacml_run_release(r);
   CHECK_STATUS(berth_pacml_run_new(p, 1, jobs, &r), BERTH_OK);
   w.silent = 0;
@@ -306,10 +328,13 @@ static void played(int compat) {
 }
 
 int main(void) {
-  TEST("runs keep to what a replay says, as published") for (uint64_t seed = 1; seed <= 8; seed++) replay(1, seed);
-  TEST("runs keep to what a replay says, exact") for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
+  TEST("runs keep to what a replay says, as published")
+  for (uint64_t seed = 1; seed <= 8; seed++) replay(1, seed);
+  TEST("runs keep to what a replay says, exact")
+  for (uint64_t seed = 1; seed <= 8; seed++) replay(0, seed);
   TEST("the first decision sets the time of a model in so many pieces") first_holds();
-  TEST("a run that is played is one that is pulled, also if it is stopped on the way") played(0), played(1);
+  TEST("a run that is played is one that is pulled, also if it is stopped on the way")
+  played(0), played(1);
   check_refusals(whole_job);
   TEST("a decision that failed can be taken again") decide_after_refusal();
   return check_done();

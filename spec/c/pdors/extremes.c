@@ -1,4 +1,5 @@
-/* Jobs and machines of extreme numbers: runs stay within capacity, below their certificates, and end. */
+/* Jobs and machines of extreme numbers: runs stay within capacity, below their certificates, and
+ * end. */
 #include "pdors_help.h"
 #include "ps/ps_checker.h"
 
@@ -6,7 +7,9 @@ static berth_ctx *ctx;
 static berth_rng rng;
 
 static double pick(const double *list, int32_t n) { return list[berth_rng_below(&rng, n)]; }
-#define PICK(...) pick((const double[]){ __VA_ARGS__ }, (int32_t)(sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double)))
+#define PICK(...)                       \
+  pick((const double[]){ __VA_ARGS__ }, \
+       (int32_t)(sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double)))
 
 static berth_ps_job extreme_job(int32_t arrival) {
   berth_ps_job j = { .arrival = arrival };
@@ -38,7 +41,8 @@ typedef struct extreme {
 
 static void draw(extreme *e) {
   int32_t arrival = 0;
-  *e = (extreme){ .jobs = 1 + berth_rng_below(&rng, PDORS_JOBS), .machines = 1 + berth_rng_below(&rng, PDORS_MACHINES),
+  *e = (extreme){ .jobs = 1 + berth_rng_below(&rng, PDORS_JOBS),
+                  .machines = 1 + berth_rng_below(&rng, PDORS_MACHINES),
                   .slots = 1 + berth_rng_below(&rng, PDORS_SLOTS) };
   for (int32_t i = 0; i < 2 * e->machines; i++) e->capacity[i] = PICK(0, 1, 5, 1e9, 1e-9, 7.3);
   for (int32_t i = 0; i < e->machines; i++) e->rack[i] = berth_rng_below(&rng, 2);

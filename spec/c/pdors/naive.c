@@ -1,5 +1,6 @@
-/* Decisions beside algorithms 1 to 3 of PD-ORS written down as they are: no classes, no bounds, one dynamic program for each slot
- * of completion, slots by enumeration of all places. Work in samples. */
+/* Decisions beside algorithms 1 to 3 of PD-ORS written down as they are: no classes, no bounds, one
+ * dynamic program for each slot of completion, slots by enumeration of all places. Work in
+ * samples. */
 #include "pdors_help.h"
 
 static berth_ctx *ctx;
@@ -7,7 +8,8 @@ static berth_ctx *ctx;
 typedef struct naive {
   const small_problem *p;
   berth_pdors_algorithm algorithm;
-  double low, high;                                                          /* the same U for both resources */
+  /* the same U for both resources */
+  double low, high;
   double used[PDORS_SLOTS][PDORS_MACHINES * PDORS_KINDS];
 } naive;
 
@@ -16,22 +18,26 @@ static double price(const naive *n, int32_t slot, int32_t cell) {
   return capacity > 0 ? n->low * pow(n->high / n->low, n->used[slot][cell] / capacity) : INFINITY;
 }
 
-/* ---- one slot ----------------------------------------------------------------------------------------- */
+/* ---- one slot ---- */
 
 typedef struct places {
   int32_t workers[PDORS_MACHINES], servers[PDORS_MACHINES];
 } places;
 
-static int fits(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, int32_t workers, int32_t servers) {
+static int fits(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, int32_t workers,
+                int32_t servers) {
   if (n->algorithm == BERTH_OASIS && (h < (n->p->machines + 1) / 2 ? servers : workers)) return 0;
   for (int32_t r = 0; r < PDORS_KINDS; r++) {
     int32_t cell = PDORS_KINDS * h + r;
-    if (n->used[slot][cell] + j->worker[r] * workers + j->server[r] * servers > n->p->capacity[cell] + 1e-9) return 0;
+    if (n->used[slot][cell] + j->worker[r] * workers + j->server[r] * servers
+        > n->p->capacity[cell] + 1e-9)
+      return 0;
   }
   return 1;
 }
 
-static double cost_there(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h, int32_t workers, int32_t servers) {
+static double cost_there(const naive *n, const berth_ps_job *j, int32_t slot, int32_t h,
+                         int32_t workers, int32_t servers) {
   double sum = 0;
   for (int32_t r = 0; r < PDORS_KINDS; r++) {
     double amount = j->worker[r] * workers + j->server[r] * servers;
@@ -52,14 +58,16 @@ static double speed(const naive *n, const berth_ps_job *j, const places *a) {
 }
 
 /* Machines from h on; what is before is in `a` and costs `spent`. */
-static double enumerate(const naive *n, const berth_ps_job *j, int32_t slot, double samples, int32_t h, places *a, double spent) {
+static double enumerate(const naive *n, const berth_ps_job *j, int32_t slot, double samples,
+                        int32_t h, places *a, double spent) {
   double best = INFINITY;
   if (h == n->p->machines) return speed(n, j, a) >= samples * (1 - 1e-9) ? spent : INFINITY;
   for (int32_t w = 0; w <= j->batch && fits(n, j, slot, h, w, 0); w++)
     for (int32_t s = 0; s <= j->batch && fits(n, j, slot, h, w, s); s++) {
       a->workers[h] = w;
       a->servers[h] = s;
-      best = fmin(best, enumerate(n, j, slot, samples, h + 1, a, spent + cost_there(n, j, slot, h, w, s)));
+      best = fmin(best, enumerate(n, j, slot, samples, h + 1, a,
+                                  spent + cost_there(n, j, slot, h, w, s)));
     }
   a->workers[h] = a->servers[h] = 0;
   return best;
@@ -70,14 +78,16 @@ static double theta(const naive *n, const berth_ps_job *j, int32_t slot, int32_t
   return samples == 0 ? 0 : enumerate(n, j, slot, samples, 0, &a, 0);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
-static double theta_of[PDORS_SLOTS][8]; /* of the present job, so that the recursion below stays what it is */
+static double theta_of[PDORS_SLOTS][8]; /* of the present job, so that the recursion below stays
+                                           what it is */
 
 static double all_slots(const berth_ps_job *j, int32_t slot, int32_t samples) {
   double best = INFINITY;
   if (slot < j->arrival) return samples == 0 ? 0 : INFINITY;
-  for (int32_t v = 0; v <= samples; v++) best = fmin(best, theta_of[slot][v] + all_slots(j, slot - 1, samples - v));
+  for (int32_t v = 0; v <= samples; v++)
+    best = fmin(best, theta_of[slot][v] + all_slots(j, slot - 1, samples - v));
   return best;
 }
 
@@ -95,7 +105,7 @@ static double best_payoff(const naive *n, const berth_ps_job *j, int32_t *done) 
   return best;
 }
 
-/* ---- beside the library --------------------------------------------------------------------------------- */
+/* ---- beside the library ---- */
 
 static void commit(naive *n, const berth_ps_job *j, const berth_pdors_plan *plan) {
   for (size_t i = 0; i < plan->n; i++)
@@ -110,7 +120,8 @@ static void check_slots(const naive *n, const berth_pdors *d) {
       CHECK_NEAR(berth_pdors_committed(d, t)[k], n->used[t][k], 1e-9);
       CHECK(n->used[t][k] <= n->p->capacity[k] + 1e-9);
       if (n->p->capacity[k] > 0)
-        CHECK_NEAR(berth_pdors_price(d, k / PDORS_KINDS, k % PDORS_KINDS, t), price(n, t, k), 1e-9 * price(n, t, k));
+        CHECK_NEAR(berth_pdors_price(d, k / PDORS_KINDS, k % PDORS_KINDS, t), price(n, t, k),
+                   1e-9 * price(n, t, k));
     }
 }
 
@@ -172,13 +183,15 @@ int main(void) {
   berth_rng_init(&rng, 11, 0);
   TEST("PD-ORS decides as the algorithms written down");
   for (int32_t k = 0; k < 60; k++) {
-    small_problem p = random_problem(&rng, 5, 1 + berth_rng_below(&rng, 3), 2 + berth_rng_below(&rng, 4));
+    small_problem p =
+        random_problem(&rng, 5, 1 + berth_rng_below(&rng, 3), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_PDORS);
   }
   CHECK(decided[0] > 20 && decided[1] > 60);
   TEST("OASiS decides as the algorithms written down");
   for (int32_t k = 0; k < 60; k++) {
-    small_problem p = random_problem(&rng, 5, 2 + berth_rng_below(&rng, 2), 2 + berth_rng_below(&rng, 4));
+    small_problem p =
+        random_problem(&rng, 5, 2 + berth_rng_below(&rng, 2), 2 + berth_rng_below(&rng, 4));
     play(&p, BERTH_OASIS);
   }
   CHECK(decided[0] > 40 && decided[1] > 100);

@@ -1,9 +1,10 @@
-/* What is best for one who knows all: the integer program beside brute force, every run below it, every certificate above it. */
+/* What is best for one who knows all: the integer program beside brute force, every run below it,
+ * every certificate above it. */
 #include "pdors_help.h"
 
 static berth_ctx *ctx;
 
-/* ---- brute force: in every slot all that fits, for all jobs ---------------------------------------------- */
+/* ---- brute force: in every slot all that fits, for all jobs ---- */
 
 enum { CELLS = 2 * PDORS_KINDS, OPTIONS = 400 };
 
@@ -21,7 +22,8 @@ typedef struct brute {
 /* Two machines. */
 static double speed_of(const berth_ps_job *j, const int32_t *w, const int32_t *s) {
   int32_t workers = w[0] + w[1], servers = s[0] + s[1], both = w[0] + s[0] > 0 && w[1] + s[1] > 0;
-  if (workers < 1 || workers > j->batch || servers < 1 || servers * j->ratio < workers - 1e-9) return 0;
+  if (workers < 1 || workers > j->batch || servers < 1 || servers * j->ratio < workers - 1e-9)
+    return 0;
   return workers / berth_ps_worker_slots(j, both ? j->across : j->inside);
 }
 
@@ -39,7 +41,8 @@ static void add_option(brute *b, int32_t job, const int32_t *w, const int32_t *s
 static void all_options(brute *b, int32_t job) {
   int32_t most = b->p->job[job].batch + 1;
   for (int32_t k = 0; k < most * most * most * most; k++) {
-    int32_t w[2] = { k % most, k / most % most }, s[2] = { k / most / most % most, k / most / most / most };
+    int32_t w[2] = { k % most, k / most % most },
+            s[2] = { k / most / most % most, k / most / most / most };
     add_option(b, job, w, s);
   }
 }
@@ -57,7 +60,8 @@ static double best_from(brute *b, int32_t slot, int32_t job, const double *left)
     for (c = 0; c < CELLS && o->use[c] <= b->free[slot][c] + 1e-9; c++) {}
     if (c < CELLS) continue;
     after[job] -= o->speed;
-    if (left[job] > 0 && after[job] <= 1e-9 * j->samples) worth = berth_ps_utility(j, slot - j->arrival), after[job] = 0;
+    if (left[job] > 0 && after[job] <= 1e-9 * j->samples)
+      worth = berth_ps_utility(j, slot - j->arrival), after[job] = 0;
     for (c = 0; c < CELLS; c++) b->free[slot][c] -= o->use[c];
     best = fmax(best, worth + best_from(b, slot, job + 1, after));
     for (c = 0; c < CELLS; c++) b->free[slot][c] += o->use[c];
@@ -105,7 +109,7 @@ static void beside_brute_force(void) {
   CHECK(above > k / 2);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static double play(berth_ps *ps, berth_pdors_options o, berth_pdors_certificate *c) {
   berth_pdors *d = make_pdors(ps, o);
@@ -143,7 +147,8 @@ static void between_run_and_bound(void) {
       CHECK(best.utility <= c.bound * (1 + 1e-6) + 1e-6);
       CHECK_NEAR(c.bound, c.prices + c.jobs, 1e-6 * (1 + c.bound));
       CHECK_NEAR(c.ratio, c.bound > 0 ? utility / c.bound : 1, 1e-12);
-      CHECK(isnan(c.worst_case) == (o.per_job || o.bounds == BERTH_PDORS_ONLINE) && !(c.worst_case <= 0));
+      CHECK(isnan(c.worst_case) == (o.per_job || o.bounds == BERTH_PDORS_ONLINE)
+            && !(c.worst_case <= 0));
       if (m > 0) continue;
       sum += utility;
       sum_best += best.utility;
@@ -152,11 +157,11 @@ static void between_run_and_bound(void) {
     berth_ps_release(ps);
   }
   CHECK(proved >= n - 4);
-  printf("# utility / optimum %.3f, optimum / certificate %.3f, %d of %d proved\n", sum / sum_best, sum_best / sum_bound, proved,
-         n);
+  printf("# utility / optimum %.3f, optimum / certificate %.3f, %d of %d proved\n", sum / sum_best,
+         sum_best / sum_bound, proved, n);
 }
 
-/* ---- certificates -------------------------------------------------------------------------------------------- */
+/* ---- certificates ---- */
 
 static void by_hand(void) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 1, .capacity = { 2, 2 } };
@@ -197,7 +202,8 @@ static void many_types(void) {
   berth_ps_job job[3];
   for (int32_t k = 0; k < 3; k++) {
     berth_ps *ps = NULL;
-    for (int32_t i = 0; i < 2 * MANY; i++) capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
+    for (int32_t i = 0; i < 2 * MANY; i++)
+      capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
     for (int32_t i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
     CHECK_STATUS(berth_ps_new(ctx, &po, 3, job, &ps), BERTH_OK);
     berth_pdors_optimum best;

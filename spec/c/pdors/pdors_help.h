@@ -13,7 +13,8 @@ typedef struct small_problem {
   double capacity[PDORS_MACHINES * PDORS_KINDS];
 } small_problem;
 
-/* A worker does a sample in a slot inside, half of one across; takes 1 of each of two resources, as does a server. */
+/* A worker does a sample in a slot inside, half of one across; takes 1 of each of two resources, as
+ * does a server. */
 static inline berth_ps_job plain_job(int32_t arrival, double samples, int32_t batch) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
@@ -33,7 +34,9 @@ static inline berth_ps_job plain_job(int32_t arrival, double samples, int32_t ba
   return j;
 }
 
-static inline double between(berth_rng *rng, double low, double high) { return low + (high - low) * berth_rng_uniform(rng); }
+static inline double between(berth_rng *rng, double low, double high) {
+  return low + (high - low) * berth_rng_uniform(rng);
+}
 
 static inline berth_ps_job random_job(berth_rng *rng, int32_t arrival) {
   berth_ps_job j = plain_job(arrival, 1 + berth_rng_below(rng, 6), 1 + berth_rng_below(rng, 4));
@@ -51,8 +54,11 @@ static inline berth_ps_job random_job(berth_rng *rng, int32_t arrival) {
   return j;
 }
 
-static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t machines, int32_t slots) {
-  small_problem p = { .jobs = jobs, .machines = machines, .resources = PDORS_KINDS, .slots = slots };
+static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t machines,
+                                           int32_t slots) {
+  small_problem p = {
+    .jobs = jobs, .machines = machines, .resources = PDORS_KINDS, .slots = slots
+  };
   int32_t arrival = 0;
   for (int32_t i = 0; i < jobs; i++) {
     p.job[i] = random_job(rng, arrival);

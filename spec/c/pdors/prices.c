@@ -5,21 +5,26 @@ static berth_ctx *ctx;
 
 /* Two machines of 4 and 4; one job: 4 samples, 2 workers. */
 static small_problem hand(void) {
-  small_problem p = { .jobs = 1, .machines = 2, .resources = 2, .slots = 8, .capacity = { 4, 4, 4, 4 } };
+  small_problem p = {
+    .jobs = 1, .machines = 2, .resources = 2, .slots = 8, .capacity = { 4, 4, 4, 4 }
+  };
   p.job[0] = plain_job(0, 4, 2);
   p.job[0].urgency = 0.5;
   return p;
 }
 
-static double sigmoid(double urgency, double slots) { return 10 / (1 + exp(urgency * (slots - 5))); }
+static double sigmoid(double urgency, double slots) {
+  return 10 / (1 + exp(urgency * (slots - 5)));
+}
 
 static void by_hand(void) {
   small_problem p = hand();
   berth_ps *ps = make_problem(ctx, &p);
   berth_pdors_options o = berth_pdors_default();
   berth_pdors *d = make_pdors(ps, o);
-  /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2) worker-slots, each 4 in all: 32; all
-   * capacity is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu 32). */
+  /* U: done after ceil(4 * 1 / 2) slots at best, a unit takes 2 of each. L: ceil(4 * 2)
+   * worker-slots, each 4 in all: 32; all capacity is 8 slots * 16; 1 / mu = 32 / 128; u(8) / (2 mu
+   * 32). */
   double high = sigmoid(0.5, 2) / 2, low = sigmoid(0.5, 8) / (2 * 4 * 32);
   TEST("prices of an empty cluster are L, and grow to U as L (U / L)^share");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
@@ -27,7 +32,8 @@ static void by_hand(void) {
   berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.n == 2 && plan.done == 1);
-  CHECK(plan.place[0].machine == 0 && plan.place[0].workers == 2 && plan.place[0].servers == 2 && plan.slot[0] == 0);
+  CHECK(plan.place[0].machine == 0 && plan.place[0].workers == 2 && plan.place[0].servers == 2
+        && plan.slot[0] == 0);
   CHECK_NEAR(plan.cost, 16 * low, 1e-12 * low);
   CHECK_NEAR(plan.utility, sigmoid(0.5, 1), 1e-12);
   CHECK_NEAR(berth_pdors_committed(d, 0)[0], 4, 0);
@@ -57,7 +63,8 @@ static void by_hand(void) {
   CHECK_NEAR(got_high, sigmoid(0.5, 2) / 8, 1e-12);
   berth_pdors_release(scaled);
   TEST("there is no price outside the cluster");
-  CHECK(isnan(berth_pdors_price(d, 2, 0, 0)) && isnan(berth_pdors_price(d, 0, -1, 0)) && isnan(berth_pdors_price(d, 0, 0, 8)));
+  CHECK(isnan(berth_pdors_price(d, 2, 0, 0)) && isnan(berth_pdors_price(d, 0, -1, 0))
+        && isnan(berth_pdors_price(d, 0, 0, 8)));
   CHECK(!berth_pdors_committed(d, 8));
   TEST("a job is decided about once");
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_EINVAL);
@@ -139,7 +146,8 @@ static void pools(void) {
   berth_ps *ps = make_problem(ctx, &p);
   berth_pdors *d = make_pdors(ps, o);
   TEST("OASiS: two of three machines have workers, the last has servers; each pool has its prices");
-  /* ceil(4 * 2) worker-slots, 2 each; the first pool has 8 * 16 in all, so has the other: L = u(8) / (4 * 8 * 2) * 16 / 128 */
+  /* ceil(4 * 2) worker-slots, 2 each; the first pool has 8 * 16 in all, so has the other: L = u(8)
+   * / (4 * 8 * 2) * 16 / 128 */
   double low = sigmoid(0.5, 8) / (4 * 128);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low, 1e-12 * low);
   CHECK_NEAR(berth_pdors_price(d, 2, 0, 0), low, 1e-12 * low);

@@ -1,4 +1,5 @@
-/* Runs of PD-ORS and OASiS: capacity by an independent judge, promises kept, what ends early given back, the same twice. */
+/* Runs of PD-ORS and OASiS: capacity by an independent judge, promises kept, what ends early given
+ * back, the same twice. */
 #include "pdors_help.h"
 #include "ps/ps_checker.h"
 
@@ -65,12 +66,14 @@ static void check_promises(const berth_ps_run *r, const noted *n) {
 
 static void check_committed(const big_problem *p, const berth_pdors *d) {
   for (int32_t t = 0; t < RUN_SLOTS; t++)
-    for (int32_t k = 0; k < RUN_MACHINES * RUN_KINDS; k++) CHECK(berth_pdors_committed(d, t)[k] <= p->capacity[k] * (1 + 1e-9));
+    for (int32_t k = 0; k < RUN_MACHINES * RUN_KINDS; k++)
+      CHECK(berth_pdors_committed(d, t)[k] <= p->capacity[k] * (1 + 1e-9));
 }
 
 static int same_log(const berth_ps_run *a, const berth_ps_run *b) {
   ps_log x = ps_log_of(a), y = ps_log_of(b);
-  int same = x.n == y.n && memcmp(x.slot, y.slot, x.n * sizeof *x.slot) == 0 && memcmp(x.job, y.job, x.n * sizeof *x.job) == 0
+  int same = x.n == y.n && memcmp(x.slot, y.slot, x.n * sizeof *x.slot) == 0
+             && memcmp(x.job, y.job, x.n * sizeof *x.job) == 0
              && memcmp(x.place, y.place, x.n * sizeof *x.place) == 0;
   ps_log_free(&x);
   ps_log_free(&y);
@@ -247,7 +250,8 @@ int main(void) {
   runs(12, 0, 0.3, BERTH_PS_CASES);
   TEST("shared links: within capacity");
   runs(6, 1, 0, BERTH_PS_SHARED);
-  TEST("what a job that ends early had committed is given back, to the last bit, unless `reclaim` is off");
+  TEST("what a job that ends early had committed is given back, to the last bit, unless `reclaim` "
+       "is off");
   early_end(true);
   early_end(false);
   TEST("what is slower than thought is planned on, if `extend` is on");

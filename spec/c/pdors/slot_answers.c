@@ -1,10 +1,10 @@
-/* Answers of the one-slot solver: checked machine by machine, against all placements where there are few, and against its own
-   bounds. */
+/* Answers of the one-slot solver: checked machine by machine, against all placements where there
+ * are few, and against its own bounds. */
 #include "pdors_slot_help.h"
 
 static berth_ctx *ctx;
 
-/* ---- what every answer must be ------------------------------------------------------------------------ */
+/* ---- what every answer must be ---- */
 
 static void check_answer(const slot_case *c, double samples, const berth_i_slot_answer *a) {
   double workers = 0, servers = 0, cost = 0;
@@ -26,8 +26,12 @@ static void check_answer(const slot_case *c, double samples, const berth_i_slot_
   CHECK(berth_ps_speed(c->p, 0, a->n, a->place) >= samples * (1 - 1e-9));
 }
 
-static double outside_slots(const slot_case *c) { return berth_ps_worker_slots(&c->job, c->job.across); }
-static double inside_slots(const slot_case *c) { return berth_ps_worker_slots(&c->job, c->job.inside); }
+static double outside_slots(const slot_case *c) {
+  return berth_ps_worker_slots(&c->job, c->job.across);
+}
+static double inside_slots(const slot_case *c) {
+  return berth_ps_worker_slots(&c->job, c->job.inside);
+}
 /* So much that so many workers on several machines do. */
 static double work_of(const slot_case *c, double workers) { return workers / outside_slots(c); }
 
@@ -35,11 +39,12 @@ static double on_one_machine(const slot_case *c, double samples) {
   int32_t workers = workers_for(samples, inside_slots(c)), servers = servers_for(c, workers);
   double best = INFINITY;
   for (int32_t h = 0; h < c->machines && workers <= c->job.batch; h++)
-    if (fits(c, h, workers, servers)) best = fmin(best, workers * unit_price(c, h, 0) + servers * unit_price(c, h, 1));
+    if (fits(c, h, workers, servers))
+      best = fmin(best, workers * unit_price(c, h, 0) + servers * unit_price(c, h, 1));
   return best;
 }
 
-/* ---- exact -------------------------------------------------------------------------------------------- */
+/* ---- exact ---- */
 
 /* Least cost of the rest from machine h on. */
 static double brute(const slot_case *c, int32_t h, int32_t workers, int32_t servers) {
@@ -49,11 +54,13 @@ static double brute(const slot_case *c, int32_t h, int32_t workers, int32_t serv
   for (int32_t w = 0; w <= workers; w++)
     for (int32_t s = 0; s <= servers; s++)
       if (fits(c, h, w, s))
-        best = fmin(best, w * unit_price(c, h, 0) + s * unit_price(c, h, 1) + brute(c, h + 1, workers - w, servers - s));
+        best = fmin(best, w * unit_price(c, h, 0) + s * unit_price(c, h, 1)
+                              + brute(c, h + 1, workers - w, servers - s));
   return best;
 }
 
-static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double size, int32_t kinds, int by_mip) {
+static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double size, int32_t kinds,
+                        int by_mip) {
   berth_pdors_options o = berth_pdors_default();
   int32_t several = 0, none = 0;
   o.mode = BERTH_PDORS_EXACT;
@@ -70,7 +77,8 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
     for (int32_t k = 1; k <= batch; k += by_mip ? 5 : 1) {
       berth_i_slot_answer a = { .place = place };
       double samples = work_of(&c, k), best = on_one_machine(&c, samples);
-      best = fmin(best, by_mip ? by_glpk(ctx, &c, k, servers_for(&c, k), 1, x) : brute(&c, 0, k, servers_for(&c, k)));
+      best = fmin(best, by_mip ? by_glpk(ctx, &c, k, servers_for(&c, k), 1, x)
+                               : brute(&c, 0, k, servers_for(&c, k)));
       CHECK_STATUS(berth_i_slot_solve(c.s, samples, 1, &a), BERTH_OK);
       check_answer(&c, samples, &a);
       CHECK_NEAR(a.cost, best, 1e-7 * best);
@@ -83,7 +91,7 @@ static void check_exact(uint64_t seed, int32_t machines, int32_t batch, double s
   CHECK(several > 20 && (by_mip || none > 0));
 }
 
-/* ---- repaired ----------------------------------------------------------------------------------------- */
+/* ---- repaired ---- */
 
 static int greedy_can(slot_case *c, int32_t workers) {
   berth_i_slot_want want = { { workers, servers_for(c, workers) } };
@@ -118,7 +126,8 @@ static void check_amount(slot_case *c, int32_t k, gaps *g) {
   g->n++;
 }
 
-static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t kinds, gaps limit) {
+static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t kinds,
+                           gaps limit) {
   berth_pdors_options o = berth_pdors_default();
   gaps g = { 1, 1, 0 };
   o.nodes = 10000000;
@@ -133,11 +142,12 @@ static void check_repaired(uint64_t seed, int32_t machines, double size, int32_t
     CHECK(berth_i_slot_counts(c.s)->unproved == 0);
     close_case(&c);
   }
-  printf("# %d answers, at most %.4f of the published program's value, %.4f of the best\n", (int)g.n, g.published, g.best);
+  printf("# %d answers, at most %.4f of the published program's value, %.4f of the best\n",
+         (int)g.n, g.published, g.best);
   CHECK(g.n >= limit.n && g.published <= limit.published && g.best <= limit.best);
 }
 
-/* ---- faithful ----------------------------------------------------------------------------------------- */
+/* ---- faithful ---- */
 
 static void check_faithful(void) {
   berth_pdors_options o = berth_pdors_default();
@@ -169,7 +179,7 @@ static void check_faithful(void) {
   CHECK(found > 0 && several > 0 && never > 0);
 }
 
-/* ---- racks, ties, streams ------------------------------------------------------------------------------ */
+/* ---- racks, ties, streams ---- */
 
 static void check_racks(void) {
   berth_pdors_options o = berth_pdors_default();
@@ -195,13 +205,15 @@ static void check_racks(void) {
       best = fmin(best, brute(&c, 0, k, servers_for(&c, k)));
       int32_t r;
       for (r = 0; r < 3; r++) {
-        for (h = 0; h < c.machines * RESOURCES; h++) part.left[h] = c.rack[h / RESOURCES] == r ? c.left[h] : 0;
+        for (h = 0; h < c.machines * RESOURCES; h++)
+          part.left[h] = c.rack[h / RESOURCES] == r ? c.left[h] : 0;
         best = fmin(best, brute(&part, 0, w, servers_for(&c, w)));
       }
       CHECK_STATUS(berth_i_slot_solve(c.s, samples, 1, &a), BERTH_OK);
       check_answer(&c, samples, &a);
       CHECK_NEAR(a.cost, best, 1e-7 * best);
-      for (h = 1, r = 0; h < a.n; h++) r |= c.rack[a.place[h].machine] != c.rack[a.place[0].machine];
+      for (h = 1, r = 0; h < a.n; h++)
+        r |= c.rack[a.place[h].machine] != c.rack[a.place[0].machine];
       in_rack += a.n > 1 && !r;
       apart += r;
     }
@@ -229,9 +241,11 @@ static void check_ties(void) {
   CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
   CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
   CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
-  CHECK(a.inside && a.n == 1 && a.place[0].machine == 1 && a.place[0].workers == 12 && a.place[0].servers == 4);
+  CHECK(a.inside && a.n == 1 && a.place[0].machine == 1 && a.place[0].workers == 12
+        && a.place[0].servers == 4);
   CHECK_NEAR(a.bound, a.cost, 0);
-  for (int32_t i = RESOURCES; i < 6 * RESOURCES; i++) c.left[i] = 4; /* 16 units: the first four of those that have room */
+  /* 16 units: the first four of those that have room */
+  for (int32_t i = RESOURCES; i < 6 * RESOURCES; i++) c.left[i] = 4;
   CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
   CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 12), 1, &a), BERTH_OK);
   CHECK(a.n == 4 && a.place[0].machine == 1 && a.place[3].machine == 4);
@@ -265,7 +279,8 @@ static void check_streams(berth_pdors_mode mode) {
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &other.state), BERTH_OK);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 9), 4, &b), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (int32_t k = 40; k > 17; k -= 4) CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, k), (uint64_t)k, &b), BERTH_OK);
+    for (int32_t k = 40; k > 17; k -= 4)
+      CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, k), (uint64_t)k, &b), BERTH_OK);
     CHECK_STATUS(berth_i_slot_solve(c.s, work_of(&c, 17), 4, &b), BERTH_OK);
     CHECK(same(&a, &b));
     close_case(&c);
@@ -356,9 +371,11 @@ int main(void) {
   TEST("exact: the best of all placements on tiny clusters") check_exact(1, 3, 6, 6, 3, 0);
   TEST("exact: machines that are alike") check_exact(2, 4, 6, 5, 2, 0);
   TEST("exact: GLPK's branch and bound on larger ones") check_exact(3, 12, 30, 6, 12, 1);
-  TEST("repaired: feasible when greedy is, within 1.25 of the published program where machines have room for several")
+  TEST("repaired: feasible when greedy is, within 1.25 of the published program where machines "
+       "have room for several")
   check_repaired(4, 20, 24, 20, (gaps){ 1.25, 1.03, 100 });
-  TEST("repaired: small machines, where that program says little") check_repaired(5, 20, 8, 20, (gaps){ 4, 1.03, 100 });
+  TEST("repaired: small machines, where that program says little")
+  check_repaired(5, 20, 8, 20, (gaps){ 4, 1.03, 100 });
   TEST("repaired: machines that are alike") check_repaired(6, 40, 6, 5, (gaps){ 4, 1.03, 100 });
   TEST("faithful: what it finds is valid, and it counts what it does not") check_faithful();
   TEST("racks are a third case") check_racks();

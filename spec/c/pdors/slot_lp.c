@@ -4,7 +4,8 @@
 static berth_ctx *ctx;
 
 /* The answer, machine by machine: feasible, and of that cost. */
-static void check_shares(const slot_case *c, const berth_i_slot_lp *p, double workers, double servers) {
+static void check_shares(const slot_case *c, const berth_i_slot_lp *p, double workers,
+                         double servers) {
   double w[MOST_MACHINES] = { 0 }, s[MOST_MACHINES] = { 0 }, all_w = 0, all_s = 0, cost = 0;
   for (int32_t i = 0; i < p->shares; i++) {
     int32_t h = p->share[i].machine;
@@ -40,7 +41,8 @@ static void check_program(slot_case *c, int32_t workers, int32_t servers, int32_
   if (!isinf(c->s->lp.bound)) check_shares(c, &c->s->lp, workers, servers);
 }
 
-static void check_random(uint64_t seed, int32_t machines, double size, int32_t kinds, double price) {
+static void check_random(uint64_t seed, int32_t machines, double size, int32_t kinds,
+                         double price) {
   berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
   int32_t feasible = 0;
@@ -51,13 +53,15 @@ static void check_random(uint64_t seed, int32_t machines, double size, int32_t k
     for (int32_t k = 0; k < CELLS; k++) c.price[k] = price > 0 ? price : c.price[k];
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    for (int32_t k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9)) check_program(&c, k, servers_for(&c, k), &feasible);
+    for (int32_t k = 1; k <= 60; k += 7 + berth_rng_below(&rng, 9))
+      check_program(&c, k, servers_for(&c, k), &feasible);
     close_case(&c);
   }
   CHECK(feasible > 20);
 }
 
-/* Prices as they are near full machines, far too far apart for GLPK: the answer is feasible and costs what its duals prove. */
+/* Prices as they are near full machines, far too far apart for GLPK: the answer is feasible and
+ * costs what its duals prove. */
 static void check_spread(double deviation) {
   berth_pdors_options o = berth_pdors_default();
   berth_rng rng;
@@ -100,7 +104,8 @@ static void check_order(void) {
     CHECK_STATUS(berth_i_slot_relax(c.s, c.s->region, (berth_i_slot_want){ { 12, 4 } }), BERTH_OK);
     if (i == 0) memcpy(first, c.s->lp.share, (size_t)(n = c.s->lp.shares) * sizeof *first);
   }
-  CHECK(n > 0 && n == c.s->lp.shares && memcmp(first, c.s->lp.share, (size_t)n * sizeof *first) == 0);
+  CHECK(n > 0 && n == c.s->lp.shares
+        && memcmp(first, c.s->lp.share, (size_t)n * sizeof *first) == 0);
   close_case(&c);
 }
 

@@ -1,4 +1,5 @@
-/* Every allocation of the one-slot solver refused in turn: an orderly refusal, no leak, and the next try gives the usual answer. */
+/* Every allocation of the one-slot solver refused in turn: an orderly refusal, no leak, and the
+ * next try gives the usual answer. */
 #include "pdors_slot_help.h"
 
 typedef struct answers {

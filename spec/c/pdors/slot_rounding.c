@@ -1,4 +1,5 @@
-/* The published rounding: its factor keeps the rows that it favours with the probability that it says. */
+/* The published rounding: its factor keeps the rows that it favours with the probability that it
+ * says. */
 #include "pdors_slot_help.h"
 
 enum { STATES = 20, ROUNDINGS = 100, WANTED = 200 };
@@ -35,20 +36,25 @@ static kept roll(berth_pdors_favour favour, berth_pdors_gdelta form, double size
     draw_case(&c, &rng, 20, 400, size, 20);
     CHECK_STATUS(open_case(ctx, &c, &o, 0), BERTH_OK);
     CHECK_STATUS(berth_i_slot_begin(c.s, 0, &c.state), BERTH_OK);
-    double g = berth_i_slot_factor(c.s, c.s->region, (berth_i_slot_want){ { WANTED, servers_for(&c, WANTED) } });
+    double g = berth_i_slot_factor(c.s, c.s->region,
+                                   (berth_i_slot_want){ { WANTED, servers_for(&c, WANTED) } });
     CHECK(favour == BERTH_PDORS_PACKING ? g < 1 : g > 1);
     k.factor += g / STATES;
     for (int32_t n = 0; n < ROUNDINGS && (form == BERTH_GDELTA_TIGHT || g >= 0.5); n++) {
-      CHECK_STATUS(berth_i_slot_solve(c.s, WANTED / berth_ps_worker_slots(&c.job, c.job.across), (uint64_t)n, &a), BERTH_OK);
+      CHECK_STATUS(berth_i_slot_solve(c.s, WANTED / berth_ps_worker_slots(&c.job, c.job.across),
+                                      (uint64_t)n, &a),
+                   BERTH_OK);
       if (berth_i_slot_counts(c.s)->roundings == n + 1) look(&c, &c.s->draft, &k);
     }
     close_case(&c);
   }
-  printf("# mean G %.3f, %d roundings: packing held in %d, covering in %d\n", k.factor, k.all, k.packing, k.covering);
+  printf("# mean G %.3f, %d roundings: packing held in %d, covering in %d\n", k.factor, k.all,
+         k.packing, k.covering);
   return k;
 }
 
-/* All rows of a kind together: 1 - delta / 3; three deviations of what 2,000 roundings may differ by. */
+/* All rows of a kind together: 1 - delta / 3; three deviations of what 2,000 roundings may differ
+ * by. */
 static void check_kept(int held, int all) {
   double want = 1 - berth_pdors_default().delta / 3;
   CHECK(all >= 500 && held >= want * all - 3 * sqrt(want * (1 - want) * all));
@@ -62,7 +68,8 @@ static void check_favour(berth_pdors_favour favour, berth_pdors_gdelta form, dou
 int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   TEST("favouring packing, tight") check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_TIGHT, 200);
-  TEST("favouring packing, formula, where it is 1/2 or more") check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_FORMULA, 2000);
+  TEST("favouring packing, formula, where it is 1/2 or more")
+  check_favour(BERTH_PDORS_PACKING, BERTH_GDELTA_FORMULA, 2000);
   TEST("favouring covering, tight") check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_TIGHT, 100);
   TEST("favouring covering, formula") check_favour(BERTH_PDORS_COVERING, BERTH_GDELTA_FORMULA, 100);
   berth_ctx_release(ctx);

@@ -1,5 +1,6 @@
-/* Decisions beside the full table of PD-ORS, algorithm 3, on the same slots: every amount in every slot is asked, each on its own.
- * So neither bounds nor classes of slots may change what is decided, with random rounding, too. */
+/* Decisions beside the full table of PD-ORS, algorithm 3, on the same slots: every amount in every
+ * slot is asked, each on its own. So neither bounds nor classes of slots may change what is
+ * decided, with random rounding, too. */
 #include "pdors/pdors_internal.h"
 #include "pdors_help.h"
 
@@ -23,7 +24,9 @@ static double ask(table *t, int32_t job, int32_t slot, int32_t v, double samples
     berth_i_oasis_solve(t->d, samples, &a);
   } else {
     CHECK_STATUS(berth_i_slot_begin(t->solver, job, &state), BERTH_OK);
-    CHECK_STATUS(berth_i_slot_solve(t->solver, samples, berth_i_pdors_stream(t->d, job, slot, v), &a), BERTH_OK);
+    CHECK_STATUS(berth_i_slot_solve(t->solver, samples, berth_i_pdors_stream(t->d, job, slot, v),
+                                    &a),
+                 BERTH_OK);
   }
   return a.feasible ? a.cost : INFINITY;
 }
@@ -42,9 +45,11 @@ static double best_payoff(table *t, int32_t job, int32_t *done) {
   double cost[MOST_QUANTA + 1];
   for (int32_t k = 0; k <= n; k++) cost[k] = k == 0 ? 0 : INFINITY;
   for (int32_t slot = j->arrival; slot < RUN_SLOTS; slot++) {
-    for (int32_t v = 1; v <= most; v++) t->cost[slot][v] = ask(t, job, slot, v, fmin(v * q, r.work) * r.scale);
+    for (int32_t v = 1; v <= most; v++)
+      t->cost[slot][v] = ask(t, job, slot, v, fmin(v * q, r.work) * r.scale);
     for (int32_t k = n; k > 0; k--)
-      for (int32_t v = 1; v <= most && v <= k; v++) cost[k] = fmin(cost[k], cost[k - v] + t->cost[slot][v]);
+      for (int32_t v = 1; v <= most && v <= k; v++)
+        cost[k] = fmin(cost[k], cost[k - v] + t->cost[slot][v]);
     if (!(berth_ps_utility(j, slot - j->arrival) - cost[n] > best)) continue;
     best = berth_ps_utility(j, slot - j->arrival) - cost[n];
     *done = slot;

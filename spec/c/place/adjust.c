@@ -26,14 +26,16 @@ static berth_graph *graph_of(berth_ctx *c, int32_t n, const part *parts) {
   return g;
 }
 
-static berth_cost *cost_of(berth_ctx *c, int32_t n, const part *parts, int32_t devices, double memory) {
+static berth_cost *cost_of(berth_ctx *c, int32_t n, const part *parts, int32_t devices,
+                           double memory) {
   berth_device device = berth_device_default();
   berth_link link = { 100, 0 };
   berth_graph *g = graph_of(c, n, parts);
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
   device.memory = memory;
-  if (g && berth_topology_mesh(c, devices, &device, &link, &t) == BERTH_OK) berth_cost_new(g, t, NULL, &cost);
+  if (g && berth_topology_mesh(c, devices, &device, &link, &t) == BERTH_OK)
+    berth_cost_new(g, t, NULL, &cost);
   berth_graph_release(g);
   berth_topology_release(t);
   return cost;
@@ -63,7 +65,9 @@ static void chooses_by(void) {
 }
 
 static void finds_room(void) {
-  static const part parts[] = { { 1, 60, 0, -1 }, { 1, 10, 0, -1 }, { 1, 50, -1, -1 }, { 1, 20, 1, -1 }, { 1, 20, 1, -1 } };
+  static const part parts[] = {
+    { 1, 60, 0, -1 }, { 1, 10, 0, -1 }, { 1, 50, -1, -1 }, { 1, 20, 1, -1 }, { 1, 20, 1, -1 }
+  };
   static const int32_t from[] = { 0, 1, 0, 0, 1 };
   berth_cost *cost = cost_of(ctx, 5, parts, 2, 100);
   berth_adjust_options o = berth_adjust_default(berth_cost_graph(cost));
@@ -142,7 +146,8 @@ static void random_adjustments(void) {
     int32_t from[30], n = 2 + berth_rng_below(&rng, 28);
     berth_placement *p = NULL;
     for (int32_t v = 0; v < n; v++) {
-      parts[v] = (part){ 1 + berth_rng_below(&rng, 9), berth_rng_below(&rng, 9), berth_rng_below(&rng, 7) - 1, -1 };
+      parts[v] = (part){ 1 + berth_rng_below(&rng, 9), berth_rng_below(&rng, 9),
+                         berth_rng_below(&rng, 7) - 1, -1 };
       from[v] = berth_rng_below(&rng, 4);
     }
     berth_cost *cost = cost_of(ctx, n, parts, 4, 10 + berth_rng_below(&rng, 60));

@@ -1,12 +1,14 @@
-/* Baselines and m-topo: worked cases, and on random problems that what comes back keeps every rule. */
+/* Baselines and m-topo: worked cases, and on random problems that what comes back keeps every
+ * rule. */
 #include "place_help.h"
 
 static berth_ctx *ctx;
-static const char *const names[] = { "single", "round-robin", "random", "metis", "m-topo", "enumerative" };
+static const char *const names[] = { "single", "round-robin", "random",
+                                     "metis",  "m-topo",      "enumerative" };
 enum { N_NAMES = 6 };
 
-static berth_status place(const problem *p, const char *name, const berth_place_options *o, berth_placement **out,
-                          berth_obstacle *why) {
+static berth_status place(const problem *p, const char *name, const berth_place_options *o,
+                          berth_placement **out, berth_obstacle *why) {
   made m = problem_make(ctx, p);
   berth_status st = berth_place(m.c, name, o, out, why);
   unmake(&m);
@@ -20,7 +22,8 @@ static int devices_are(const berth_placement *p, const char *digits) {
   return 1;
 }
 
-static void expect(const problem *p, const char *name, const berth_place_options *o, const char *digits, double estimate) {
+static void expect(const problem *p, const char *name, const berth_place_options *o,
+                   const char *digits, double estimate) {
   berth_placement *r = NULL;
   if (!CHECK_STATUS(place(p, name, o, &r, NULL), BERTH_OK)) return;
   CHECK(devices_are(r, digits));
@@ -105,7 +108,8 @@ static void test_single(void) {
   berth_placement *r = NULL;
   berth_obstacle why = { 9, 9, 9 };
   problem_clear(&p, 3, 3);
-  for (int32_t i = 0; i < 3; i++) p.time[i][0] = 3, p.time[i][1] = 1, p.time[i][2] = 2, p.param[i] = 4;
+  for (int32_t i = 0; i < 3; i++)
+    p.time[i][0] = 3, p.time[i][1] = 1, p.time[i][2] = 2, p.param[i] = 4;
   TEST("single: the fastest device");
   expect(&p, "single", NULL, "111", 3);
   TEST("single: the fastest one on which all fits");
@@ -158,7 +162,8 @@ static void test_simple(void) {
   for (int32_t d = 0; d < 4; d++) CHECK(seen[d] > 320 && seen[d] < 480);
 }
 
-/* Four chains of eight ops; 0 talks with 2 and 1 with 3 most: machines (0 1) and (2 3), with a slow link between them. */
+/* Four chains of eight ops; 0 talks with 2 and 1 with 3 most: machines (0 1) and (2 3), with a slow
+ * link between them. */
 static void test_near(void) {
   const int32_t row[4] = { 0, 2, 1, 3 };
   berth_device d = berth_device_default();
@@ -184,7 +189,8 @@ static void test_near(void) {
   CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
   CHECK_STATUS(berth_place(c, "metis", NULL, &r, NULL), BERTH_OK);
   const int32_t *at = berth_placement_device(r);
-  CHECK(at[0] / 2 == at[16] / 2 && at[8] / 2 == at[24] / 2 && at[0] != at[16] && at[8] != at[24] && at[0] / 2 != at[8] / 2);
+  CHECK(at[0] / 2 == at[16] / 2 && at[8] / 2 == at[24] / 2 && at[0] != at[16] && at[8] != at[24]
+        && at[0] / 2 != at[8] / 2);
   berth_placement_release(r);
   berth_cost_release(c);
   berth_topology_release(t);
@@ -208,7 +214,8 @@ static void test_metis(void) {
   for (o.seed = 0; o.seed < 20; o.seed++) {
     CHECK_STATUS(place(&p, "metis", &o, &r, NULL), BERTH_OK);
     const int32_t *d = berth_placement_device(r);
-    CHECK(d[0] == d[1] && d[1] == d[2] && d[2] == d[3] && d[4] == d[5] && d[5] == d[6] && d[6] == d[7] && d[0] != d[4]);
+    CHECK(d[0] == d[1] && d[1] == d[2] && d[2] == d[3] && d[4] == d[5] && d[5] == d[6]
+          && d[6] == d[7] && d[0] != d[4]);
     berth_placement_release(r);
   }
   TEST("metis: pins move whole neighbourhoods only as far as they must");
@@ -251,7 +258,8 @@ static berth_cost *lattices(berth_ctx *own) {
   op.param_bytes = 1;
   d.memory = 170; /* 80 for good, and some 90 live at once: two lattices never fit */
   CHECK_STATUS(berth_graph_builder_new(own, &b), BERTH_OK);
-  for (int32_t i = 0; i < 160; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 160; i++)
+    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   for (int32_t i = 0; i < 160; i++) {
     if (i % 8 < 7) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 1, 5, NULL), BERTH_OK);
     if (i % 80 < 72) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 8, 5, NULL), BERTH_OK);
@@ -314,7 +322,8 @@ static void test_kway(void) {
 static void test_copies(void) {
   TEST("memory total: copies of tensors count on the consumer's device");
   problem p;
-  /* 0 -> 1 of 4 bytes, kept. d0 is full with op 0's output; op 1 (2 bytes) fits on d1 only without the copy of 4. */
+  /* 0 -> 1 of 4 bytes, kept. d0 is full with op 0's output; op 1 (2 bytes) fits on d1 only without
+   * the copy of 4. */
   problem_clear(&p, 2, 2);
   problem_edge(&p, 0, 1, 4);
   p.resident = 1;
@@ -358,7 +367,7 @@ static void test_unreachable(void) {
   berth_graph_release(g);
 }
 
-/* ---- any problem -------------------------------------------------------------------------- */
+/* ---- any problem ---- */
 
 static int keeps_rules(const problem *p, const int32_t *device, int limits) {
   trial t = { p, limits, { 0 }, { 0 }, { 0 }, 0 };
@@ -395,12 +404,15 @@ static void check_any(const problem *p, uint64_t seed, int *unfit) {
     berth_placement *r = NULL, *again = NULL;
     berth_place_options o = berth_place_default(NULL);
     o.seed = seed;
-    if (!CHECK_STATUS(place(p, names[i], &o, &r, NULL), fits ? BERTH_OK : BERTH_EINFEASIBLE)) printf("# %s\n", names[i]);
+    if (!CHECK_STATUS(place(p, names[i], &o, &r, NULL), fits ? BERTH_OK : BERTH_EINFEASIBLE))
+      printf("# %s\n", names[i]);
     if (!r) continue;
     CHECK(keeps_rules(p, berth_placement_device(r), 1));
     CHECK(plan_is_sound(p, r));
     CHECK_STATUS(place(p, names[i], &o, &again, NULL), BERTH_OK);
-    CHECK(memcmp(berth_placement_device(r), berth_placement_device(again), (size_t)p->ops * sizeof(int32_t)) == 0);
+    CHECK(memcmp(berth_placement_device(r), berth_placement_device(again),
+                 (size_t)p->ops * sizeof(int32_t))
+          == 0);
     berth_placement_release(again);
     berth_placement_release(r);
   }
@@ -456,7 +468,7 @@ static void test_simulated(void) {
   printf("# %d placed, %d with copies\n", placed, copied);
 }
 
-/* ---- the door ------------------------------------------------------------------------------ */
+/* ---- the door ---- */
 
 static void test_door(void) {
   problem p;
@@ -484,18 +496,22 @@ static void test_door(void) {
   CHECK_STATUS(place(&p, "policy", NULL, &r, NULL), BERTH_EINVAL);
   TEST("each placer is listed, and has \"\" as its first variant");
   int n = 0;
-  for (const berth_placer *const *row = berth_placers(); *row; row++, n++) CHECK((*row)->variants[0].name[0] == 0);
+  for (const berth_placer *const *row = berth_placers(); *row; row++, n++)
+    CHECK((*row)->variants[0].name[0] == 0);
   CHECK(n == 21);
   CHECK(berth_placer_find("nothing") == NULL);
 }
 
 static void test_placement(void) {
-  int32_t device[] = { 1, 0, 1 }, sequence[] = { 2, 0, 1 }, twice[] = { 2, 0, 2 }, far[] = { 0, 1, 3 }, bad[] = { 0, -1, 0 };
+  int32_t device[] = { 1, 0, 1 }, sequence[] = { 2, 0, 1 }, twice[] = { 2, 0, 2 },
+          far[] = { 0, 1, 3 }, bad[] = { 0, -1, 0 };
   berth_placement *p = NULL;
   TEST("a placement from arrays");
   CHECK_STATUS(berth_placement_new(ctx, 3, device, sequence, NULL, NAN, &p), BERTH_OK);
-  CHECK(berth_placement_ops(p) == 3 && berth_placement_device(p)[2] == 1 && berth_placement_sequence(p)[0] == 2);
-  CHECK(isnan(berth_placement_estimate(p)) && !berth_placement_start(p) && !berth_placement_finish(p));
+  CHECK(berth_placement_ops(p) == 3 && berth_placement_device(p)[2] == 1
+        && berth_placement_sequence(p)[0] == 2);
+  CHECK(isnan(berth_placement_estimate(p)) && !berth_placement_start(p)
+        && !berth_placement_finish(p));
   CHECK_TEXT(berth_placement_placer(p), "");
   berth_placement_retain(p);
   berth_placement_release(p);

@@ -1,11 +1,13 @@
-/* Placing sets of ops, and with weighed transfers: what is carried over to the ops keeps what every answer keeps. */
+/* Placing sets of ops, and with weighed transfers: what is carried over to the ops keeps what every
+ * answer keeps. */
 #include "refusals.h"
 #include "place_help.h"
 
-static const char *const takers[] = { "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-                                      "critical-path", NULL };
+static const char *const takers[] = { "metis",  "m-topo", "m-etf",         "m-sct",
+                                      "etf",    "heft",   "cpop",          "peft",
+                                      "minmin", "blevel", "critical-path", NULL };
 
-/* ---- made by hand -------------------------------------------------------------------------- */
+/* ---- made by hand ---- */
 
 /* All devices alike; bytes are seconds. */
 static void like(problem *q, int32_t ops, int32_t devices) {
@@ -13,8 +15,8 @@ static void like(problem *q, int32_t ops, int32_t devices) {
   q->bandwidth = 1;
 }
 
-/* a > b, a > c: apart they take 1 + 1.5 + 4 with the transfer, together 9; seen twice as long, 1 + 3 + 4 is less still; at 8 they
- * stay. */
+/* a > b, a > c: apart they take 1 + 1.5 + 4 with the transfer, together 9; seen twice as long, 1 +
+ * 3 + 4 is less still; at 8 they stay. */
 static void weighs_transfers(berth_ctx *ctx) {
   static const double weight[] = { 1, 2, 8, 0.5 };
   problem q;
@@ -28,7 +30,8 @@ static void weighs_transfers(berth_ctx *ctx) {
     o.transfer_weight = weight[k];
     berth_placement *p;
     CHECK_STATUS(berth_place(m.c, "heft", &o, &p, NULL), BERTH_OK);
-    CHECK_NEAR(berth_placement_estimate(p), weight[k] == 8 ? 9 : 6.5, 0); /* true times, whatever it saw */
+    /* true times, whatever it saw */
+    CHECK_NEAR(berth_placement_estimate(p), weight[k] == 8 ? 9 : 6.5, 0);
     CHECK_TEXT(berth_placement_placer(p), "heft");
     CHECK((berth_placement_device(p)[1] == berth_placement_device(p)[2]) == (weight[k] == 8));
     berth_placement_release(p);
@@ -36,13 +39,15 @@ static void weighs_transfers(berth_ctx *ctx) {
   unmake(&m);
 }
 
-static berth_status costly_way(void *ud, int32_t tensor, int32_t src, int32_t dst, double *seconds) {
+static berth_status costly_way(void *ud, int32_t tensor, int32_t src, int32_t dst,
+                               double *seconds) {
   (void)ud, (void)src;
   *seconds = tensor == 2 ? (dst == 2 ? 0.5 : 50) : 1;
   return BERTH_OK;
 }
 
-/* 0 > 1 is a chain, 2 > 3 too; 3 reads what 1 makes. Of the priced tensors the third, from 1 to 3, crosses to device 2 only. */
+/* 0 > 1 is a chain, 2 > 3 too; 3 reads what 1 makes. Of the priced tensors the third, from 1 to 3,
+ * crosses to device 2 only. */
 static void prices_by_function(berth_ctx *ctx) {
   problem q;
   berth_cost_model model = { 0 };
@@ -55,7 +60,8 @@ static void prices_by_function(berth_ctx *ctx) {
   problem_edge(&q, 4, 5, 1);
   q.pin[0] = 0;
   q.pin[2] = 1;
-  for (int32_t d = 0; d < 2; d++) q.time[5][d] = BERTH_UNSUPPORTED; /* the chain 4 > 5 runs on device 2 */
+  /* the chain 4 > 5 runs on device 2 */
+  for (int32_t d = 0; d < 2; d++) q.time[5][d] = BERTH_UNSUPPORTED;
   made m = problem_make(ctx, &q);
   model.transfer = costly_way;
   berth_cost *c;
@@ -66,7 +72,8 @@ static void prices_by_function(berth_ctx *ctx) {
   for (int k = 0; takers[k]; k++) {
     CHECK_STATUS(berth_place(c, takers[k], &o, &p, NULL), BERTH_OK);
     const int32_t *device = berth_placement_device(p);
-    CHECK(device[0] == 0 && device[1] == 0 && device[2] == 1 && device[3] == 1 && device[4] == 2 && device[5] == 2);
+    CHECK(device[0] == 0 && device[1] == 0 && device[2] == 1 && device[3] == 1 && device[4] == 2
+          && device[5] == 2);
     CHECK_NEAR(berth_placement_estimate(p), 5, 0); /* 2, then 1 of the transfer from 3, then 2 */
     berth_placement_release(p);
   }
@@ -122,14 +129,16 @@ static void packs_ops_where_sets_do_not_fit(berth_ctx *ctx) {
   unmake(&m);
 }
 
-/* ---- at random ----------------------------------------------------------------------------- */
+/* ---- at random ---- */
 
-static void check_answer(const problem *q, const made *m, const berth_placement *p, const berth_place_options *o) {
+static void check_answer(const problem *q, const made *m, const berth_placement *p,
+                         const berth_place_options *o) {
   const int32_t *device = berth_placement_device(p);
   berth_sim_options s = berth_sim_default(m->g);
   for (int32_t i = 0; i < q->ops; i++) {
     CHECK(!isinf(q->time[i][device[i]]) && (q->pin[i] == BERTH_NONE || q->pin[i] == device[i]));
-    for (int32_t j = 0; j < i; j++) CHECK(q->group[i] == BERTH_NONE || q->group[i] != q->group[j] || device[i] == device[j]);
+    for (int32_t j = 0; j < i; j++)
+      CHECK(q->group[i] == BERTH_NONE || q->group[i] != q->group[j] || device[i] == device[j]);
   }
   s.links = o->links;
   s.memory = o->memory;
@@ -165,7 +174,8 @@ static void at_random(berth_ctx *ctx) {
     o.coarsen_ops = 0;
     o.transfer_weight = 1;
     berth_status bare = berth_place(m.c, placer, &o, &plain, NULL);
-    if (st != bare) printf("# %s, seed %d: %d, plain %d: %s\n", placer, seed, st, bare, berth_errmsg(ctx));
+    if (st != bare)
+      printf("# %s, seed %d: %d, plain %d: %s\n", placer, seed, st, bare, berth_errmsg(ctx));
     CHECK(st == bare && (st == BERTH_OK || st == BERTH_EINFEASIBLE));
     answers += st == BERTH_OK;
     refusals += st == BERTH_EINFEASIBLE;
@@ -174,10 +184,11 @@ static void at_random(berth_ctx *ctx) {
     berth_placement_release(plain);
     unmake(&m);
   }
-  if (!CHECK(answers > 200 && refusals > 20)) printf("# %d answers, %d refusals\n", answers, refusals);
+  if (!CHECK(answers > 200 && refusals > 20))
+    printf("# %d answers, %d refusals\n", answers, refusals);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 #define REFUSED(change, placer, want) do { \
     berth_placement *p_ = NULL; \
@@ -199,14 +210,17 @@ static void wrong_options(berth_ctx *ctx) {
   REFUSED(o.coarsen_ops = 3, "heft", "option coarsen_ops: 3 means nothing without coarsen");
   REFUSED(o.coarsen_ops = -1, "heft", "option coarsen_ops is -1 (a finite number from 0)");
   REFUSED(o.transfer_weight = 0, "heft", "option transfer_weight is 0 (a finite number above 0)");
-  REFUSED(o.transfer_weight = NAN, "single", "option transfer_weight is nan (a finite number above 0)");
-  REFUSED(o.transfer_weight = INFINITY, "heft", "option transfer_weight is inf (a finite number above 0)");
+  REFUSED(o.transfer_weight = NAN, "single",
+          "option transfer_weight is nan (a finite number above 0)");
+  REFUSED(o.transfer_weight = INFINITY, "heft",
+          "option transfer_weight is inf (a finite number above 0)");
   REFUSED(o.transfer_weight = 2, "single", "option transfer_weight: means nothing to single");
   REFUSED(o.coarsen = BERTH_COARSEN_FUSE, "random", "option coarsen: means nothing to random");
   REFUSED((o.transfer_weight = 2, o.variant = "baechi-tf"), "m-sct",
           "option transfer_weight: variant \"baechi-tf\" of m-sct is as published");
-  REFUSED((o.coarsen = BERTH_COARSEN_FUSE, o.favourites = BERTH_FAVOURITES_GIVEN, o.favourite = child), "m-sct",
-          "option favourite: it is of ops, and coarsen makes sets of them");
+  REFUSED((o.coarsen = BERTH_COARSEN_FUSE, o.favourites = BERTH_FAVOURITES_GIVEN,
+           o.favourite = child),
+          "m-sct", "option favourite: it is of ops, and coarsen makes sets of them");
   q.param[0] = q.param[1] = 2;
   q.memory[0] = q.memory[1] = 1;
   unmake(&m);
@@ -229,8 +243,9 @@ static berth_status place_all(berth_ctx *ctx) {
   berth_bundle b = { NULL, NULL, NULL, NULL };
   berth_topology *t = NULL;
   berth_cost *c = NULL;
-  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n"
-                             "10,40,einsummable\n20,80,einsummable\n30,120,formation\n5,20,einsummable\n";
+  static const char text[] =
+      "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n"
+      "10,40,einsummable\n20,80,einsummable\n30,120,formation\n5,20,einsummable\n";
   berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
   device.memory = 1e6;
   if (st == BERTH_OK) st = berth_topology_ring(ctx, 3, &device, &link, &t);

@@ -4,12 +4,14 @@
 
 static berth_ctx *ctx;
 
-static const char *const placers[] = {
-  "single", "round-robin", "random", "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel",
-  "critical-path", "enumerative", "anneal", "local", "brkga", "portfolio", NULL
-};
+static const char *const placers[] = { "single", "round-robin",   "random",      "metis",
+                                       "m-topo", "m-etf",         "m-sct",       "etf",
+                                       "heft",   "cpop",          "peft",        "minmin",
+                                       "blevel", "critical-path", "enumerative", "anneal",
+                                       "local",  "brkga",         "portfolio",   NULL };
 
-static double simulated(const instance *x, const int32_t *device, berth_memory_policy memory, int32_t *oom_op) {
+static double simulated(const instance *x, const int32_t *device, berth_memory_policy memory,
+                        int32_t *oom_op) {
   berth_sim_options o = berth_sim_default(NULL);
   berth_result *r = NULL;
   berth_oom oom = { .op = BERTH_NONE };
@@ -29,7 +31,8 @@ static void check_bounds(const instance *x, double makespan, bool thorough) {
   o.thorough = thorough;
   berth_bounds b;
   CHECK_STATUS(berth_bounds_compute(x->cost, &o, &b, NULL), BERTH_OK);
-  if (!CHECK(b.best <= makespan * (1 + 1e-9))) printf("# %s: %.17g above %.17g\n", b.name, b.best, makespan);
+  if (!CHECK(b.best <= makespan * (1 + 1e-9)))
+    printf("# %s: %.17g above %.17g\n", b.name, b.best, makespan);
 }
 
 static void place_all(const instance *x) {
@@ -42,7 +45,9 @@ static void place_all(const instance *x) {
   for (int i = 0; placers[i]; i++) {
     berth_placement *p = NULL;
     o.search = i >= 15 && i < 18 ? &search : NULL;
-    search.method = i == 16 ? BERTH_SEARCH_LOCAL : i == 17 ? BERTH_SEARCH_BRKGA : BERTH_SEARCH_ANNEAL;
+    search.method = i == 16   ? BERTH_SEARCH_LOCAL
+                    : i == 17 ? BERTH_SEARCH_BRKGA
+                              : BERTH_SEARCH_ANNEAL;
     berth_status st = berth_place(x->cost, placers[i], &o, &p, NULL);
     if (st == BERTH_EINFEASIBLE && strcmp(placers[i], "single") == 0) continue; /* types and pins */
     if (!CHECK_STATUS(st, BERTH_OK)) {
@@ -63,7 +68,9 @@ static void everything_places(void) {
   berth_rng_init(&rng, 21, 0);
   for (int i = 0; i < 4 && !check_bad; i++) {
     instance x;
-    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20), 2 + i % 3, &x)) continue;
+    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | whats[i % 4], 4 + berth_rng_below(&rng, 20),
+                         2 + i % 3, &x))
+      continue;
     place_all(&x);
     release_instance(&x);
   }
@@ -100,7 +107,8 @@ static void mending(void) {
     berth_place_options o = berth_place_default(NULL);
     int32_t n = 6 + berth_rng_below(&rng, 20), oom = BERTH_NONE;
     berth_placement *p = NULL, *q = NULL;
-    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x)) continue;
+    if (!random_instance(ctx, &rng, WITH_COLLECTIVES | WITH_MEMORY | WITH_GROUPS, n, 3, &x))
+      continue;
     int32_t device[32];
     for (int d = 0; d < n; d++) device[d] = berth_rng_below(&rng, 3);
     o.memory = BERTH_MEMORY_TOTAL;
@@ -122,9 +130,10 @@ static void mending(void) {
   CHECK(placed > 8);
 }
 
-/* ---- a case by hand --------------------------------------------------------------------------- */
+/* ---- a case by hand ---- */
 
-/* Two members of 1 s, an all-reduce of 8 B, two consumers of 2 s; on two devices, 4 B/s and 0.5 s apart. */
+/* Two members of 1 s, an all-reduce of 8 B, two consumers of 2 s; on two devices, 4 B/s and 0.5 s
+ * apart. */
 static berth_status data_parallel(berth_ctx *in, const berth_cost_model *model, instance *x) {
   static const int32_t members[] = { 0, 1 }, consumers[] = { 2, 3 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 2, consumers };
@@ -166,11 +175,13 @@ static void by_hand(void) {
   CHECK_NEAR(berth_placement_start(p)[2], 5 * 0.75, 1e-12);
   berth_placement_release(p);
   CHECK_STATUS(berth_place(x.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
-  CHECK_TEXT(berth_errmsg(ctx), "exact: the graph has 1 collectives; search (anneal, local) takes them");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "exact: the graph has 1 collectives; search (anneal, local) takes them");
   release_instance(&x);
 }
 
-static berth_status ask(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+static berth_status ask(void *ud, int32_t collective, int32_t n, const int32_t *devices,
+                        double *seconds) {
   int *calls = ud;
   (void)collective, (void)n;
   ++*calls;
@@ -209,7 +220,8 @@ static void unreachable(void) {
   memset(&x, 0, sizeof x);
   berth_topology_builder *b;
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &link, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);

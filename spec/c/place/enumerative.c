@@ -1,12 +1,14 @@
-/* The enumerative optimizer: meta-ops, the assignment problem beside enumeration, and worked placements. */
+/* The enumerative optimizer: meta-ops, the assignment problem beside enumeration, and worked
+ * placements. */
 #include "place_help.h"
 #include "place/placers/assignment_internal.h"
 
 static berth_ctx *ctx;
 
-/* ---- assignment --------------------------------------------------------------------------- */
+/* ---- assignment ---- */
 
-static berth_i_price sum_of(int32_t rows, int32_t columns, const berth_i_price *price, const int32_t *column) {
+static berth_i_price sum_of(int32_t rows, int32_t columns, const berth_i_price *price,
+                            const int32_t *column) {
   berth_i_price sum = { 0, 0, 0 };
   bool taken[BERTH_I_MOST_PERMUTED] = { false };
   for (int32_t i = 0; i < rows; i++) {
@@ -35,22 +37,27 @@ static void test_assignment(void) {
   berth_i_price price[BERTH_I_MOST_PERMUTED * BERTH_I_MOST_PERMUTED];
   int32_t fast[BERTH_I_MOST_PERMUTED], slow[BERTH_I_MOST_PERMUTED];
   for (int i = 0; i < 3000; i++) {
-    int32_t columns = 1 + berth_rng_below(&rng, i % 30 ? 6 : 8), rows = 1 + berth_rng_below(&rng, columns);
+    int32_t columns = 1 + berth_rng_below(&rng, i % 30 ? 6 : 8),
+            rows = 1 + berth_rng_below(&rng, columns);
     random_prices(&rng, rows * columns, price);
     CHECK_STATUS(berth_i_assignment(ctx, rows, columns, price, fast), BERTH_OK);
     berth_i_assignment_enumerate(rows, columns, price, slow);
-    if (!CHECK(berth_i_price_compare(sum_of(rows, columns, price, fast), sum_of(rows, columns, price, slow)) == 0)) return;
+    if (!CHECK(berth_i_price_compare(sum_of(rows, columns, price, fast),
+                                     sum_of(rows, columns, price, slow))
+               == 0))
+      return;
   }
   TEST("assignment: the first choice of each is not the best of all");
   {
-    const berth_i_price two[] = { { 0, 1, 0 }, { 0, 2, 0 }, { 0, 1, 0 }, { 0, 9, 0 } }; /* 2 + 1 < 1 + 9 */
+    /* 2 + 1 < 1 + 9 */
+    const berth_i_price two[] = { { 0, 1, 0 }, { 0, 2, 0 }, { 0, 1, 0 }, { 0, 9, 0 } };
     CHECK_STATUS(berth_i_assignment(ctx, 2, 2, two, fast), BERTH_OK);
     CHECK(fast[0] == 1 && fast[1] == 0);
   }
   CHECK_STATUS(berth_i_assignment(ctx, 0, 3, NULL, fast), BERTH_OK);
 }
 
-/* ---- meta-ops ------------------------------------------------------------------------------- */
+/* ---- meta-ops ---- */
 
 static void test_meta_ops(void) {
   int32_t n = 0;
@@ -60,8 +67,10 @@ static void test_meta_ops(void) {
   problem p;
   /* 0 1 sources; 2 3 read one each; 4 5 read both; 6 reads 4, 7 reads 4 and 5 */
   problem_clear(&p, 8, 1);
-  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 3, 1), problem_edge(&p, 2, 4, 1), problem_edge(&p, 3, 4, 1);
-  problem_edge(&p, 2, 5, 1), problem_edge(&p, 3, 5, 1), problem_edge(&p, 4, 6, 1), problem_edge(&p, 4, 7, 1);
+  problem_edge(&p, 0, 2, 1), problem_edge(&p, 1, 3, 1), problem_edge(&p, 2, 4, 1),
+      problem_edge(&p, 3, 4, 1);
+  problem_edge(&p, 2, 5, 1), problem_edge(&p, 3, 5, 1), problem_edge(&p, 4, 6, 1),
+      problem_edge(&p, 4, 7, 1);
   problem_edge(&p, 5, 7, 1);
   berth_graph *g = problem_graph(ctx, &p);
   int32_t set[MOST_OPS];
@@ -80,7 +89,7 @@ static void test_meta_ops(void) {
   berth_graph_release(g);
 }
 
-/* ---- placements ----------------------------------------------------------------------------- */
+/* ---- placements ---- */
 
 static void expect(const problem *p, const char *variant, const char *digits) {
   made m = problem_make(ctx, p);
@@ -101,7 +110,8 @@ static void expect(const problem *p, const char *variant, const char *digits) {
 static void crossed(problem *p) {
   problem_clear(p, 5, 2);
   p->bandwidth = 1;
-  problem_edge(p, 0, 3, 4), problem_edge(p, 1, 2, 4), problem_edge(p, 2, 4, 1), problem_edge(p, 3, 4, 2);
+  problem_edge(p, 0, 3, 4), problem_edge(p, 1, 2, 4), problem_edge(p, 2, 4, 1),
+      problem_edge(p, 3, 4, 2);
 }
 
 static void test_worked(void) {
@@ -136,7 +146,8 @@ static void test_relatives(void) {
   problem p;
   problem_clear(&p, 6, 2);
   p.bandwidth = 1;
-  problem_edge(&p, 0, 4, 9), problem_edge(&p, 1, 4, 9), problem_edge(&p, 2, 5, 9), problem_edge(&p, 3, 5, 9);
+  problem_edge(&p, 0, 4, 9), problem_edge(&p, 1, 4, 9), problem_edge(&p, 2, 5, 9),
+      problem_edge(&p, 3, 5, 9);
   expect(&p, "blocks", "001101");
   TEST("blocks: cheap ones are dealt out"); /* 2 + 1 on one device is worse than 1 + 0.1 + 1 */
   problem_clear(&p, 3, 2);
@@ -183,7 +194,9 @@ static void test_random(void) {
       if (!a) continue;
       answers++;
       CHECK_STATUS(berth_place(m.c, "enumerative", &o, &b, NULL), BERTH_OK);
-      CHECK(memcmp(berth_placement_device(a), berth_placement_device(b), (size_t)p.ops * sizeof(int32_t)) == 0);
+      CHECK(memcmp(berth_placement_device(a), berth_placement_device(b),
+                   (size_t)p.ops * sizeof(int32_t))
+            == 0);
       for (int32_t k = 0; k < p.ops; k++) {
         int32_t d = berth_placement_device(a)[k];
         CHECK(!isinf(p.time[k][d]) && (p.pin[k] == BERTH_NONE || p.pin[k] == d));
@@ -197,7 +210,7 @@ static void test_random(void) {
   CHECK(answers > 800);
 }
 
-/* ---- allocation failure ---------------------------------------------------------------------- */
+/* ---- allocation failure ---- */
 
 static void test_memory(void) {
   static const char *const variants[] = { "", "blocks", "greedy" };

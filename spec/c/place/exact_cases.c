@@ -1,4 +1,5 @@
-/* berth_exact: cases by hand, against all schedules of small random problems, refused allocations, options. */
+/* berth_exact: cases by hand, against all schedules of small random problems, refused allocations,
+ * options. */
 #include "place_search.h"
 #include "refusals.h"
 
@@ -244,7 +245,8 @@ static void test_time(void) {
   }
   r = NULL;
   o.seconds = 1e12;
-  if (CHECK_STATUS(berth_exact(m.c, &o, &r, &s, NULL), BERTH_OK)) CHECK(s.proved && !s.timed_out && s.bound == s.makespan);
+  if (CHECK_STATUS(berth_exact(m.c, &o, &r, &s, NULL), BERTH_OK))
+    CHECK(s.proved && !s.timed_out && s.bound == s.makespan);
   berth_placement_release(r);
   unmake(&m);
   berth_ctx_release(ctx);

@@ -1,16 +1,19 @@
 /* Memory limits under every policy: what the placers promise is what the simulator finds. */
 #include "list/place_engine_help.h"
 
-static const char *const choosers[] = { "single", "round-robin", "random", "metis", "m-topo" }; /* of devices only */
-static const char *const listers[] = { "m-etf", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path" };
+/* of devices only */
+static const char *const choosers[] = { "single", "round-robin", "random", "metis", "m-topo" };
+static const char *const listers[] = { "m-etf", "etf",    "heft",   "cpop",
+                                       "peft",  "minmin", "blevel", "critical-path" };
 enum { CHOOSERS = 5, LISTERS = 8, PLACERS = 13 };
 
 static const char *placer_name(int i) { return i < CHOOSERS ? choosers[i] : listers[i - CHOOSERS]; }
 
-/* ---- hand-made ------------------------------------------------------------------------------ */
+/* ---- hand-made ---- */
 
 /* Ops of 1 s. */
-static berth_graph_builder *ops_of_a_second(berth_ctx *ctx, int n, const double *param, const double *workspace) {
+static berth_graph_builder *ops_of_a_second(berth_ctx *ctx, int n, const double *param,
+                                            const double *workspace) {
   berth_graph_builder *b = NULL;
   double second = 1;
   CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
@@ -36,8 +39,8 @@ static instance on_devices(berth_ctx *ctx, berth_graph_builder *b, int devices, 
   return x;
 }
 
-static berth_status place(const instance *x, const char *placer, berth_memory_policy memory, berth_placement **p,
-                          berth_obstacle *why) {
+static berth_status place(const instance *x, const char *placer, berth_memory_policy memory,
+                          berth_placement **p, berth_obstacle *why) {
   berth_place_options o = berth_place_default(NULL);
   o.memory = memory;
   *p = NULL;
@@ -64,9 +67,13 @@ static void inputs_live_at_once(berth_ctx *ctx) {
     for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
       berth_obstacle why = { -9, -9, -9 };
-      if (!CHECK_STATUS(place(&x, placer_name(i), (berth_memory_policy)memory, &p, &why), BERTH_EINFEASIBLE)) continue;
+      if (!CHECK_STATUS(place(&x, placer_name(i), (berth_memory_policy)memory, &p, &why),
+                        BERTH_EINFEASIBLE))
+        continue;
       CHECK(why.device == 0 && why.missing == 5);
-      if (i > 0) says(ctx, placer_name(i), "cannot fit: op 2 does not fit: device 0 \"d0\" comes closest, 5 B are missing");
+      if (i > 0)
+        says(ctx, placer_name(i),
+             "cannot fit: op 2 does not fit: device 0 \"d0\" comes closest, 5 B are missing");
     }
     release_instance(&x);
     x = two_inputs(ctx, 20);
@@ -83,7 +90,8 @@ static void inputs_live_at_once(berth_ctx *ctx) {
 static void order_decides(berth_ctx *ctx) {
   for (int devices = 1; devices <= 2; devices++) {
     berth_graph_builder *b = ops_of_a_second(ctx, 8, NULL, NULL);
-    for (int i = 0; i < 4; i++) CHECK_STATUS(berth_graph_builder_connect(b, i, 4 + i, 10, NULL), BERTH_OK);
+    for (int i = 0; i < 4; i++)
+      CHECK_STATUS(berth_graph_builder_connect(b, i, 4 + i, 10, NULL), BERTH_OK);
     instance x = on_devices(ctx, b, devices, 25);
     for (int i = 0; i < PLACERS; i++) {
       berth_placement *p;
@@ -94,8 +102,9 @@ static void order_decides(berth_ctx *ctx) {
       } else {
         CHECK_STATUS(st, BERTH_EINFEASIBLE);
         CHECK(why.op == 2 && why.device == 0 && why.missing == 15);
-        says(ctx, choosers[i], "no placement found: first in, first out, op 2 runs out of memory on device 0 \"d0\": 15 B are "
-             "missing");
+        says(ctx, choosers[i],
+             "no placement found: first in, first out, op 2 runs out of memory on device 0 \"d0\": "
+             "15 B are missing");
       }
       berth_placement_release(p);
     }
@@ -150,21 +159,23 @@ static void fits_but_for_rounding(berth_ctx *ctx) {
   release_instance(&x);
 }
 
-/* ---- random ----------------------------------------------------------------------------------- */
+/* ---- random ---- */
 
 typedef struct tally {
   int placed, refused, proved;
 } tally;
 
-static void holds(const instance *x, const berth_placement *p, const berth_sim_options *so, const char *what) {
+static void holds(const instance *x, const berth_placement *p, const berth_sim_options *so,
+                  const char *what) {
   berth_result *r = NULL;
   if (!CHECK_STATUS(berth_simulate(x->cost, berth_placement_device(p), so, &r), BERTH_OK)) return;
   berth_oom oom;
   if (berth_result_oom(r, &oom)) {
     CHECK(!"memory holds");
-    printf("# %s, %s: links %d, memory %d, dispatch %d: op %d on device %d is %g bytes short at %g s\n",
-           berth_placement_placer(p), what, (int)so->links, (int)so->memory, (int)so->dispatch, (int)oom.op, (int)oom.device,
-           oom.shortfall, oom.time);
+    printf("# %s, %s: links %d, memory %d, dispatch %d: op %d on device %d is %g bytes short at %g "
+           "s\n",
+           berth_placement_placer(p), what, (int)so->links, (int)so->memory, (int)so->dispatch,
+           (int)oom.op, (int)oom.device, oom.shortfall, oom.time);
   }
   berth_result_release(r);
 }
@@ -179,8 +190,10 @@ static berth_sim_options same(const berth_place_options *o) {
 }
 
 /* Under TOTAL: any dispatch, links and send. */
-static void holds_anyhow(const instance *x, const berth_placement *p, const berth_place_options *o) {
-  static const berth_dispatch dispatches[] = { BERTH_DISPATCH_LIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_RANDOM };
+static void holds_anyhow(const instance *x, const berth_placement *p,
+                         const berth_place_options *o) {
+  static const berth_dispatch dispatches[] = { BERTH_DISPATCH_LIFO, BERTH_DISPATCH_LIGHT_FIRST,
+                                               BERTH_DISPATCH_RANDOM };
   berth_sim_options so = same(o);
   for (int i = 0; i < 6; i++) {
     so.dispatch = dispatches[i % 3];
@@ -190,7 +203,8 @@ static void holds_anyhow(const instance *x, const berth_placement *p, const bert
   }
 }
 
-static void keeps_promise(const instance *x, const berth_placement *p, const berth_place_options *o, int chooser) {
+static void keeps_promise(const instance *x, const berth_placement *p, const berth_place_options *o,
+                          int chooser) {
   berth_sim_options so = same(o);
   if (o->memory == BERTH_MEMORY_TOTAL) holds_anyhow(x, p, o);
   if (chooser) {
@@ -205,13 +219,15 @@ static void keeps_promise(const instance *x, const berth_placement *p, const ber
   }
 }
 
-static void try_placer(berth_ctx *ctx, const instance *x, int i, const berth_place_options *o, tally *count) {
+static void try_placer(berth_ctx *ctx, const instance *x, int i, const berth_place_options *o,
+                       tally *count) {
   berth_placement *p = NULL;
   berth_obstacle why = { -9, -9, -9 };
   berth_status st = berth_place(x->cost, placer_name(i), o, &p, &why);
   if (st == BERTH_EINFEASIBLE) {
     CHECK(p == NULL && why.op >= BERTH_NONE && why.device >= BERTH_NONE && why.missing >= 0);
-    if (strstr(berth_errmsg(ctx), "cannot fit") || strstr(berth_errmsg(ctx), "missing")) CHECK(why.missing > 0);
+    if (strstr(berth_errmsg(ctx), "cannot fit") || strstr(berth_errmsg(ctx), "missing"))
+      CHECK(why.missing > 0);
     count->proved += strstr(berth_errmsg(ctx), "cannot fit") != NULL;
     count->refused++;
   } else if (st == BERTH_EUNREACHABLE) {
@@ -223,9 +239,11 @@ static void try_placer(berth_ctx *ctx, const instance *x, int i, const berth_pla
   berth_placement_release(p);
 }
 
-static int tight_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices, instance *x) {
+static int tight_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, int32_t devices,
+                          instance *x) {
   x->g = random_ops(ctx, rng, what, n, devices);
-  x->t = random_devices(ctx, rng, what, devices, total_bytes(x->g) * (0.3 + 0.6 * berth_rng_uniform(rng)));
+  x->t = random_devices(ctx, rng, what, devices,
+                        total_bytes(x->g) * (0.3 + 0.6 * berth_rng_uniform(rng)));
   if (berth_cost_new(x->g, x->t, NULL, &x->cost) == BERTH_OK) return 1;
   berth_graph_release(x->g);
   berth_topology_release(x->t);
@@ -239,10 +257,13 @@ static void many(berth_ctx *ctx, int what, int rounds) {
   for (int round = 0; round < rounds && !check_bad; round++) {
     instance x;
     berth_place_options o = berth_place_default(NULL);
-    if (!tight_instance(ctx, &rng, what, 2 + berth_rng_below(&rng, 24), 1 + berth_rng_below(&rng, 4), &x)) continue;
+    if (!tight_instance(ctx, &rng, what, 2 + berth_rng_below(&rng, 24),
+                        1 + berth_rng_below(&rng, 4), &x))
+      continue;
     o.param_multiple = 1 + 0.25 * berth_rng_below(&rng, 2);
     o.seed = berth_rng_u64(&rng);
-    for (int i = round % 4; i < 12 && !check_bad; i += 4) { /* one discipline a round, every policy */
+    for (int i = round % 4; i < 12 && !check_bad; i += 4) { /* one discipline a round, every
+                                                               policy */
       o.links = (berth_links)(i % 4);
       o.memory = (berth_memory_policy)(BERTH_MEMORY_INFERENCE + i / 4);
       o.quantum = (round + i) % 5 == 0 ? 0.3 : 0;
@@ -253,12 +274,13 @@ static void many(berth_ctx *ctx, int what, int rounds) {
   }
   for (int k = 0; k < 2; k++) {
     CHECK(count[k].placed > rounds && count[k].refused > rounds);
-    printf("# %s: %d placed, %d refused, %d of them proved\n", k ? "list placers" : "device choosers", count[k].placed,
-           count[k].refused, count[k].proved);
+    printf("# %s: %d placed, %d refused, %d of them proved\n",
+           k ? "list placers" : "device choosers", count[k].placed, count[k].refused,
+           count[k].proved);
   }
 }
 
-/* ---- whether anything is missed ------------------------------------------------------------------ */
+/* ---- whether anything is missed ---- */
 
 static int any_holds(const instance *x, const berth_place_options *o) {
   berth_sim_options so = same(o);
@@ -293,7 +315,8 @@ static void misses_nothing_small(berth_ctx *ctx) {
     unfit += !found;
     for (int i = 1; i < CHOOSERS; i++) {
       berth_placement *p = NULL;
-      CHECK_STATUS(berth_place(x.cost, choosers[i], &o, &p, NULL), found ? BERTH_OK : BERTH_EINFEASIBLE);
+      CHECK_STATUS(berth_place(x.cost, choosers[i], &o, &p, NULL),
+                   found ? BERTH_OK : BERTH_EINFEASIBLE);
       berth_placement_release(p);
     }
     if (check_bad) printf("# round %d\n", round);
@@ -303,10 +326,10 @@ static void misses_nothing_small(berth_ctx *ctx) {
   printf("# %d fit, %d do not\n", fit, unfit);
 }
 
-/* ---- refused memory ------------------------------------------------------------------------------ */
+/* ---- refused memory ---- */
 
-static berth_status refuse_one(check_alloc_state *s, const instance *x, const char *placer, const berth_place_options *o,
-                               long fail_at) {
+static berth_status refuse_one(check_alloc_state *s, const instance *x, const char *placer,
+                               const berth_place_options *o, long fail_at) {
   berth_placement *p = NULL;
   long held = s->held;
   s->calls = 0;
@@ -319,7 +342,8 @@ static berth_status refuse_one(check_alloc_state *s, const instance *x, const ch
 }
 
 /* The n-th request, then the n-th and all after it: many, so not every one. */
-static void refuse_each(check_alloc_state *s, const instance *x, const char *placer, const berth_place_options *o) {
+static void refuse_each(check_alloc_state *s, const instance *x, const char *placer,
+                        const berth_place_options *o) {
   berth_status st = BERTH_ENOMEM;
   for (long n = 1; st == BERTH_ENOMEM && !check_bad; n += 1 + n / 12) {
     st = refuse_one(s, x, placer, o, n);

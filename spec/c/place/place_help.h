@@ -1,4 +1,5 @@
-/* Small random problems for the tests of the place room, and the best schedule of one by trying all. */
+/* Small random problems for the tests of the place room, and the best schedule of one by trying
+ * all. */
 #ifndef BERTH_PLACE_HELP_H
 #define BERTH_PLACE_HELP_H
 
@@ -64,7 +65,8 @@ static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
   for (int32_t i = 0; i < p->devices; i++) {
-    for (int32_t j = i + 1; j < p->devices; j++) CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
+    for (int32_t j = i + 1; j < p->devices; j++)
+      CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -113,7 +115,8 @@ static inline void random_times(problem *p, berth_rng *rng, int alike) {
   }
 }
 
-/* Integer sizes, so that sums are exact; limits around the share of each device. Edges carry nothing: memory is the ops'. */
+/* Integer sizes, so that sums are exact; limits around the share of each device. Edges carry
+ * nothing: memory is the ops'. */
 static inline void random_problem(problem *p, berth_rng *rng) {
   int32_t alike = berth_rng_below(rng, 2), density = 2 + berth_rng_below(rng, 6);
   double total = 0;
@@ -124,7 +127,8 @@ static inline void random_problem(problem *p, berth_rng *rng) {
     p->workspace[i] = berth_rng_below(rng, 4) ? 0 : berth_rng_below(rng, 4);
     if (berth_rng_below(rng, 5) == 0) p->group[i] = berth_rng_below(rng, 2);
     if (berth_rng_below(rng, 8) == 0) p->pin[i] = berth_rng_below(rng, p->devices);
-    if (p->group[i] != BERTH_NONE || (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]]))) p->pin[i] = BERTH_NONE;
+    if (p->group[i] != BERTH_NONE || (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]])))
+      p->pin[i] = BERTH_NONE;
     if (i == p->ops - 1 && p->group[i] == 0) p->pin[i] = berth_rng_below(rng, 2) ? 0 : BERTH_NONE;
     if (p->pin[i] != BERTH_NONE && isinf(p->time[i][p->pin[i]])) p->pin[i] = BERTH_NONE;
     for (int32_t j = 0; j < i; j++) {
@@ -132,11 +136,12 @@ static inline void random_problem(problem *p, berth_rng *rng) {
     }
   }
   for (int32_t i = 0; i < p->devices; i++) {
-    if (berth_rng_below(rng, 3)) p->memory[i] = floor(total / p->devices * (0.6 + berth_rng_uniform(rng)));
+    if (berth_rng_below(rng, 3))
+      p->memory[i] = floor(total / p->devices * (0.6 + berth_rng_uniform(rng)));
   }
 }
 
-/* ---- all schedules ------------------------------------------------------------------------ */
+/* ---- all schedules ---- */
 
 typedef struct trial {
   const problem *p;
@@ -158,7 +163,9 @@ static inline int trial_fits(const trial *t) {
   }
   for (int32_t i = 0; i < t->p->ops; i++) {
     for (int32_t j = 0; j < i; j++) {
-      if (t->p->group[i] != BERTH_NONE && t->p->group[i] == t->p->group[j] && t->device[i] != t->device[j]) return 0;
+      if (t->p->group[i] != BERTH_NONE && t->p->group[i] == t->p->group[j]
+          && t->device[i] != t->device[j])
+        return 0;
     }
   }
   return 1;
@@ -174,7 +181,8 @@ static inline double trial_ready(const trial *t, int32_t op) {
   return ready;
 }
 
-/* Appends every ready op to every device: all orders of all assignments, each as early as can be. No transfer takes time. */
+/* Appends every ready op to every device: all orders of all assignments, each as early as can be.
+ * No transfer takes time. */
 static inline void trial_extend(trial *t, int32_t placed, double end) {
   if (end >= t->best) return;
   if (placed == t->p->ops) {

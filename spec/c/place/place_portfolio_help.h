@@ -36,7 +36,8 @@ static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uin
   return g;
 }
 
-static inline instance make(berth_ctx *ctx, int32_t n, int32_t devices, double memory, uint64_t seed) {
+static inline instance make(berth_ctx *ctx, int32_t n, int32_t devices, double memory,
+                            uint64_t seed) {
   instance m = { layered(ctx, n, 8, seed), NULL, NULL };
   berth_device device = berth_device_default();
   berth_link link = { 10, 0.5 };

@@ -1,10 +1,11 @@
-/* The best of all schedules of a small problem, transfers included, by trying; and what tests of bounds and guarantees share. */
+/* The best of all schedules of a small problem, transfers included, by trying; and what tests of
+ * bounds and guarantees share. */
 #ifndef BERTH_PLACE_SEARCH_H
 #define BERTH_PLACE_SEARCH_H
 
 #include "place_help.h"
 
-/* ---- all schedules, with transfers ------------------------------------------------------------------ */
+/* ---- all schedules, with transfers ---- */
 
 typedef struct search {
   const problem *p;
@@ -18,7 +19,8 @@ typedef struct search {
 static inline double crossing(const search *s, int32_t edge, int32_t from, int32_t to) {
   int32_t n = s->p->devices;
   if (from == to) return 0;
-  return s->table ? s->table[(edge * n + from) * n + to] : s->p->latency + s->p->bytes[edge] / s->p->bandwidth;
+  return s->table ? s->table[(edge * n + from) * n + to]
+                  : s->p->latency + s->p->bytes[edge] / s->p->bandwidth;
 }
 
 static inline int has_producers(const search *s, int32_t op) {
@@ -32,7 +34,8 @@ static inline double arrival(const search *s, int32_t op, int32_t d) {
   double ready = 0;
   for (int32_t i = 0; i < s->p->edges; i++) {
     int32_t from = s->p->src[i];
-    if (s->p->dst[i] == op) ready = fmax(ready, s->finish[from] + crossing(s, i, s->device[from], d));
+    if (s->p->dst[i] == op)
+      ready = fmax(ready, s->finish[from] + crossing(s, i, s->device[from], d));
   }
   return ready;
 }
@@ -50,7 +53,8 @@ static inline int has_room(const search *s, int32_t op, int32_t d) {
 static inline int may_run(const search *s, int32_t op, int32_t d) {
   if (isinf(s->p->time[op][d]) || (s->p->pin[op] != BERTH_NONE && s->p->pin[op] != d)) return 0;
   for (int32_t i = 0; i < s->p->ops && s->p->group[op] != BERTH_NONE; i++) {
-    if (s->p->group[i] == s->p->group[op] && s->device[i] != BERTH_NONE && s->device[i] != d) return 0;
+    if (s->p->group[i] == s->p->group[op] && s->device[i] != BERTH_NONE && s->device[i] != d)
+      return 0;
   }
   for (int32_t i = 0; s->alike && i < s->p->ops && d > 0; i++) {
     if (s->device[i] >= d - 1) return 1; /* it is in use, or the one before it */
@@ -93,7 +97,7 @@ static inline double optimum_within(const problem *p) {
   return s.best;
 }
 
-/* ---- problems, and what is asked of them ------------------------------------------------------------- */
+/* ---- problems, and what is asked of them ---- */
 
 static inline void join_of(problem *p, int32_t producers, int32_t devices, double transfer) {
   problem_clear(p, producers + 1, devices);
@@ -105,8 +109,10 @@ static inline void add_edges(problem *p, berth_rng *rng, int most_bytes) {
   int32_t density = 1 + berth_rng_below(rng, 3);
   for (int32_t i = 1; i < p->ops; i++) {
     for (int32_t j = 0; j < i; j++) {
-      if (berth_rng_below(rng, density + 1) == 0) problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
-      if (p->edges + 1 < MOST_EDGES && berth_rng_below(rng, 12) == 0) problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
+      if (berth_rng_below(rng, density + 1) == 0)
+        problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
+      if (p->edges + 1 < MOST_EDGES && berth_rng_below(rng, 12) == 0)
+        problem_edge(p, j, i, 1 + berth_rng_below(rng, most_bytes));
     }
   }
 }

@@ -1,7 +1,8 @@
-/* The portfolio: never worse than a member, judged as asked, clear when nothing fits. On threads: place_portfolio_threads.c. */
+/* The portfolio: never worse than a member, judged as asked, clear when nothing fits. On threads:
+ * place_portfolio_threads.c. */
 #include "place_portfolio_help.h"
 
-/* ---- against its members ----------------------------------------------------------------------------------- */
+/* ---- against its members ---- */
 
 static double total_params(const berth_graph *g) {
   double sum = 0;
@@ -15,11 +16,13 @@ static double total_params(const berth_graph *g) {
 static int refusals, overruns;
 
 /* What a report says, made again by the member alone and the simulator alone. */
-static void check_report_alone(berth_cost *c, const berth_member_report *r, const berth_sim_options *judge) {
+static void check_report_alone(berth_cost *c, const berth_member_report *r,
+                               const berth_sim_options *judge) {
   berth_placement *p = NULL;
   berth_obstacle why = { BERTH_NONE, BERTH_NONE, 0 };
   berth_status st = berth_place(c, r->placer, r->options, &p, &why);
-  if (!CHECK(st == r->status)) printf("# %s: %d alone, %d in the portfolio: %s\n", r->name, st, r->status, r->message);
+  if (!CHECK(st == r->status))
+    printf("# %s: %d alone, %d in the portfolio: %s\n", r->name, st, r->status, r->message);
   refusals += st != BERTH_OK;
   overruns += r->oom;
   if (st != BERTH_OK) {
@@ -27,7 +30,8 @@ static void check_report_alone(berth_cost *c, const berth_member_report *r, cons
     CHECK(why.op == r->why.op && why.device == r->why.device && why.missing == r->why.missing);
     return;
   }
-  if (!CHECK(r->placement && same_placement(p, r->placement))) printf("# %s: another placement alone\n", r->name);
+  if (!CHECK(r->placement && same_placement(p, r->placement)))
+    printf("# %s: another placement alone\n", r->name);
   berth_result *run;
   CHECK_STATUS(berth_simulate(c, berth_placement_device(p), judge, &run), BERTH_OK);
   berth_oom oom;
@@ -54,7 +58,8 @@ static void check_never_worse(berth_cost *c, const berth_portfolio_options *o, b
   }
   CHECK(berth_portfolio_winner(p) == first);
   CHECK((first == BERTH_NONE) == (st == BERTH_EINFEASIBLE));
-  CHECK(berth_portfolio_best(p) == (first == BERTH_NONE ? NULL : berth_portfolio_report(p, first)->placement));
+  CHECK(berth_portfolio_best(p)
+        == (first == BERTH_NONE ? NULL : berth_portfolio_report(p, first)->placement));
   berth_portfolio_release(p);
 }
 
@@ -77,18 +82,45 @@ static void test_never_worse(void) {
     CHECK(berth_ctx_memory(ctx) == 0);
     berth_ctx_release(ctx);
   }
-  if (!CHECK(refusals > check_runs(3, 20) && overruns > 0)) printf("# %d refusals, %d overruns\n", refusals, overruns);
+  if (!CHECK(refusals > check_runs(3, 20) && overruns > 0))
+    printf("# %d refusals, %d overruns\n", refusals, overruns);
 }
 
 static void test_list(void) {
-  static const char *const names[] = {
-    "single", "round-robin", "m-etf", "m-etf topological", "m-etf b-level", "m-sct through", "m-sct through topological", "m-sct",
-    "m-sct topological", "m-sct b-level", "m-sct tau=0.5 topological", "m-sct tau=0.1 topological", "etf", "heft", "peft", "cpop",
-    "blevel", "critical-path", "minmin", "m-topo", "metis", "m-etf b-level coplace", "m-sct b-level coplace",
-    "critical-path coplace, transfers x2", "etf coplace, transfers x0.5", "heft coplace, transfers x2", "m-topo coplace",
-    "peft chains", "etf fuse, transfers x0.5", "minmin fuse, transfers x0.5", "blevel fuse, transfers x0.5", "metis fuse",
-    "blevel, transfers x0.5", "m-sct through, transfers x4"
-  };
+  static const char *const names[] = { "single",
+                                       "round-robin",
+                                       "m-etf",
+                                       "m-etf topological",
+                                       "m-etf b-level",
+                                       "m-sct through",
+                                       "m-sct through topological",
+                                       "m-sct",
+                                       "m-sct topological",
+                                       "m-sct b-level",
+                                       "m-sct tau=0.5 topological",
+                                       "m-sct tau=0.1 topological",
+                                       "etf",
+                                       "heft",
+                                       "peft",
+                                       "cpop",
+                                       "blevel",
+                                       "critical-path",
+                                       "minmin",
+                                       "m-topo",
+                                       "metis",
+                                       "m-etf b-level coplace",
+                                       "m-sct b-level coplace",
+                                       "critical-path coplace, transfers x2",
+                                       "etf coplace, transfers x0.5",
+                                       "heft coplace, transfers x2",
+                                       "m-topo coplace",
+                                       "peft chains",
+                                       "etf fuse, transfers x0.5",
+                                       "minmin fuse, transfers x0.5",
+                                       "blevel fuse, transfers x0.5",
+                                       "metis fuse",
+                                       "blevel, transfers x0.5",
+                                       "m-sct through, transfers x4" };
   TEST("the built-in members, in their order; ties go to the first");
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
@@ -96,7 +128,8 @@ static void test_list(void) {
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, NULL, &p, NULL), BERTH_OK);
   CHECK(berth_portfolio_members(p) == (int32_t)(sizeof names / sizeof *names));
-  for (int32_t i = 0; i < berth_portfolio_members(p); i++) CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
+  for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+    CHECK_TEXT(berth_portfolio_report(p, i)->name, names[i]);
   CHECK(berth_portfolio_winner(p) == 0 && isnan(berth_portfolio_report(p, 0)->seconds));
   CHECK(!berth_portfolio_report(p, -1) && !berth_portfolio_report(p, berth_portfolio_members(p)));
   berth_portfolio_release(p);
@@ -124,7 +157,7 @@ static void test_as_placer(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- the judge ---------------------------------------------------------------------------------------------- */
+/* ---- the judge ---- */
 
 static void test_judge(void) {
   TEST("the judge's options decide, each answer in its own order if the judge plans");
@@ -135,7 +168,8 @@ static void test_judge(void) {
   berth_sim_options judge = berth_sim_default(m.g);
   berth_place_options plain = berth_place_default(m.g), code = plain;
   code.variant = "code"; /* has no order */
-  berth_member list[] = { { NULL, "heft", plain, NULL, NULL }, { NULL, "critical-path", code, NULL, NULL },
+  berth_member list[] = { { NULL, "heft", plain, NULL, NULL },
+                          { NULL, "critical-path", code, NULL, NULL },
                           { NULL, "etf", plain, NULL, NULL } };
   o.judge = &judge;
   o.members = list;
@@ -146,7 +180,8 @@ static void test_judge(void) {
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
   CHECK_STATUS(berth_portfolio_report(p, 1)->status, BERTH_EINVAL);
-  CHECK_TEXT(berth_portfolio_report(p, 1)->message, "the answer has no order of its own to be judged in");
+  CHECK_TEXT(berth_portfolio_report(p, 1)->message,
+             "the answer has no order of its own to be judged in");
   berth_result *run;
   for (int32_t i = 0; i < 3; i += 2) {
     const berth_member_report *r = berth_portfolio_report(p, i);
@@ -165,7 +200,7 @@ static void test_judge(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- members of the user's ------------------------------------------------------------------------------------ */
+/* ---- members of the user's ---- */
 
 typedef struct own_member {
   berth_ctx *ctx;
@@ -174,8 +209,8 @@ typedef struct own_member {
   const char *message;
 } own_member;
 
-static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out, berth_obstacle *why, char *message,
-                              size_t size) {
+static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
+                              berth_obstacle *why, char *message, size_t size) {
   static const int32_t device[100];
   const own_member *m = ud;
   (void)cost;
@@ -200,7 +235,8 @@ static void check_refusal(const instance *m, berth_member *list, const char *mes
 }
 
 static void test_own_members(void) {
-  TEST("a user's member: each way not to answer is told in its own words, not in those of who spoke before");
+  TEST("a user's member: each way not to answer is told in its own words, not in those of who "
+       "spoke before");
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 20, 2, INFINITY, 1);
@@ -218,7 +254,7 @@ static void test_own_members(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- nothing fits ------------------------------------------------------------------------------------------- */
+/* ---- nothing fits ---- */
 
 static berth_graph *chains(berth_ctx *ctx, int32_t n) {
   berth_graph_builder *b;
@@ -265,15 +301,22 @@ static void test_infeasible(void) {
   TEST("nothing fits: the proof, or what came closest, and what would help");
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  run_chains(ctx, 5, "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing", 5);
-  run_chains(ctx, 25, "portfolio: no placement found: that of m-etf comes closest, but op 2 runs out of memory on "
-             "device 0 \"d0\": 15 B are missing; with dispatch = \"planned\" that of m-etf keeps memory", 15);
+  run_chains(
+      ctx, 5,
+      "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing",
+      5);
+  run_chains(
+      ctx, 25,
+      "portfolio: no placement found: that of m-etf comes closest, but op 2 runs out of memory on "
+      "device 0 \"d0\": 15 B are missing; with dispatch = \"planned\" that of m-etf keeps memory",
+      15);
   berth_ctx_release(ctx);
 }
 
-/* ---- the door ----------------------------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
-static void refused(berth_ctx *ctx, berth_cost *c, const berth_portfolio_options *o, const char *message) {
+static void refused(berth_ctx *ctx, berth_cost *c, const berth_portfolio_options *o,
+                    const char *message) {
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(c, o, &p, NULL), BERTH_EINVAL);
   CHECK(!p);
@@ -298,11 +341,16 @@ static void test_bad_options(void) {
   REFUSED(o.n_members = -1, "portfolio: option members: there are not -1");
   REFUSED(o.place.tau = 0.5, "portfolio: option tau: is of one placer; give it to a member");
   REFUSED(o.place.device = 1, "portfolio: option device: is of one placer; give it to a member");
-  REFUSED(o.place.variant = "code", "portfolio: option variant: is of one placer; give it to a member");
-  REFUSED(o.place.ties = BERTH_TIES_LEVEL, "portfolio: option ties: is of one placer; give it to a member");
-  REFUSED(o.place.coarsen = BERTH_COARSEN_FUSE, "portfolio: option coarsen: is of one placer; give it to a member");
-  REFUSED(o.place.transfer_weight = 2, "portfolio: option transfer_weight: is of one placer; give it to a member");
-  REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE, "portfolio: option favourites: is of one placer; give it to a member");
+  REFUSED(o.place.variant = "code",
+          "portfolio: option variant: is of one placer; give it to a member");
+  REFUSED(o.place.ties = BERTH_TIES_LEVEL,
+          "portfolio: option ties: is of one placer; give it to a member");
+  REFUSED(o.place.coarsen = BERTH_COARSEN_FUSE,
+          "portfolio: option coarsen: is of one placer; give it to a member");
+  REFUSED(o.place.transfer_weight = 2,
+          "portfolio: option transfer_weight: is of one placer; give it to a member");
+  REFUSED(o.place.favourites = BERTH_FAVOURITES_NONE,
+          "portfolio: option favourites: is of one placer; give it to a member");
   REFUSED(o.place.gap = 0, "option gap is 0 (a finite number from 1e-09)");
   REFUSED(o.place.quantum = -1, "option quantum is -1 (a finite number from 0)");
   good.n_members = 2;

@@ -1,10 +1,11 @@
-/* The portfolio on threads: the same for any number, hooks on the calling one, stopped by hook and clock, members of the user's. */
+/* The portfolio on threads: the same for any number, hooks on the calling one, stopped by hook and
+ * clock, members of the user's. */
 #include "place_portfolio_help.h"
 #include "refusals.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- threads ------------------------------------------------------------------------------------------------ */
+/* ---- threads ---- */
 
 static void check_same_run(const berth_portfolio *a, const berth_portfolio *b) {
   CHECK(berth_portfolio_winner(a) == berth_portfolio_winner(b));
@@ -45,7 +46,8 @@ static void test_threads(void) {
   berth_ctx_release(ctx);
 }
 
-/* An allocator of the user's that is not for many threads, and tells if it was called from another one. */
+/* An allocator of the user's that is not for many threads, and tells if it was called from another
+ * one. */
 typedef struct own_alloc {
   pthread_t home;
   atomic_int strangers;
@@ -78,7 +80,7 @@ static void test_own_allocator(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- hooks -------------------------------------------------------------------------------------------------- */
+/* ---- hooks ---- */
 
 typedef struct watcher {
   pthread_t home;
@@ -134,7 +136,8 @@ static void test_progress(void) {
     CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
     CHECK(w.progress == berth_portfolio_members(p) && w.last == 1 && w.backwards == 0);
     CHECK(w.strangers == 0 && w.asked > 0);
-    for (int32_t i = 0; i < berth_portfolio_members(p); i++) CHECK(berth_portfolio_report(p, i)->seconds > 0);
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+      CHECK(berth_portfolio_report(p, i)->seconds > 0);
     berth_portfolio_release(p);
     drop(&m);
     berth_ctx_release(ctx);
@@ -197,19 +200,22 @@ static void test_time(void) {
     w.step = 0.001;
     o.seconds = 0.04; /* some looks: somebody is stopped on the way */
     CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
-    for (int32_t i = 0; i < berth_portfolio_members(p); i++) late += berth_portfolio_report(p, i)->status == BERTH_EINTERRUPT;
-    CHECK(late > 0 && (threads > 1 || late < berth_portfolio_members(p) - 2)); /* who looks first is chance there */
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+      late += berth_portfolio_report(p, i)->status == BERTH_EINTERRUPT;
+    /* who looks first is chance there */
+    CHECK(late > 0 && (threads > 1 || late < berth_portfolio_members(p) - 2));
     berth_portfolio_release(p);
     o.seconds = 1e9;
     CHECK_STATUS(berth_portfolio_run(m.c, &o, &p, NULL), BERTH_OK);
-    for (int32_t i = 0; i < berth_portfolio_members(p); i++) CHECK(berth_portfolio_report(p, i)->status == BERTH_OK);
+    for (int32_t i = 0; i < berth_portfolio_members(p); i++)
+      CHECK(berth_portfolio_report(p, i)->status == BERTH_OK);
     berth_portfolio_release(p);
     drop(&m);
     berth_ctx_release(ctx);
   }
 }
 
-/* ---- members of the user's ---------------------------------------------------------------------------------- */
+/* ---- members of the user's ---- */
 
 typedef struct own_member {
   berth_ctx *ctx;
@@ -230,8 +236,8 @@ static void use_library(own_member *m, berth_cost *cost) {
   berth_placement_release(p);
 }
 
-static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out, berth_obstacle *why, char *message,
-                              size_t size) {
+static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
+                              berth_obstacle *why, char *message, size_t size) {
   own_member *m = ud;
   int32_t n = berth_graph_ops(berth_cost_graph(cost)), device[64];
   m->calls++;
@@ -244,8 +250,8 @@ static berth_status place_own(void *ud, berth_cost *cost, berth_placement **out,
   return m->answer;
 }
 
-static berth_status last_device(void *ud, const berth_plan *p, int32_t op, const double *est, const double *eft, double *score,
-                                double *wake) {
+static berth_status last_device(void *ud, const berth_plan *p, int32_t op, const double *est,
+                                const double *eft, double *score, double *wake) {
   int32_t d, devices = berth_topology_devices(berth_cost_topology(berth_plan_cost(p)));
   (void)op, (void)est, (void)eft, (void)wake;
   if (!pthread_equal(pthread_self(), *(pthread_t *)ud)) return BERTH_ECALLBACK;
@@ -266,7 +272,8 @@ static void test_members(void) {
   TEST("members of the user's: placers with options, policies, functions");
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   instance m = make(ctx, 40, 3, INFINITY, 2);
-  own_member own = { ctx, 1, BERTH_OK, 0, 0, home, NULL }, refuses = { ctx, 0, BERTH_EINFEASIBLE, 0, 0, home, NULL };
+  own_member own = { ctx, 1, BERTH_OK, 0, 0, home, NULL },
+             refuses = { ctx, 0, BERTH_EINFEASIBLE, 0, 0, home, NULL };
   berth_place_options plain = berth_place_default(m.g), with_policy = plain, on_two = plain;
   with_policy.policy = &policy;
   on_two.device = 2;
@@ -283,11 +290,13 @@ static void test_members(void) {
   CHECK(own.calls == 1 && refuses.calls == 1 && own.strangers + refuses.strangers == 0);
   CHECK_TEXT(berth_portfolio_report(p, 0)->name, "last");
   CHECK(berth_placement_device(berth_portfolio_report(p, 0)->placement)[7] == 2);
-  CHECK(berth_placement_device(berth_portfolio_report(p, 1)->placement)[7] == 1 && !berth_portfolio_report(p, 1)->placer);
+  CHECK(berth_placement_device(berth_portfolio_report(p, 1)->placement)[7] == 1
+        && !berth_portfolio_report(p, 1)->placer);
   CHECK(berth_placement_device(berth_portfolio_report(p, 3)->placement)[7] == 2);
   CHECK_STATUS(berth_portfolio_report(p, 2)->status, BERTH_EINFEASIBLE);
   CHECK_TEXT(berth_portfolio_report(p, 2)->message, "own reason");
-  CHECK(berth_portfolio_report(p, 2)->why.op == 1 && berth_portfolio_report(p, 2)->why.missing == 4);
+  CHECK(berth_portfolio_report(p, 2)->why.op == 1
+        && berth_portfolio_report(p, 2)->why.missing == 4);
   CHECK(berth_portfolio_winner(p) == 4);
   berth_portfolio_release(p);
   own.answer = BERTH_ECALLBACK;
@@ -315,7 +324,8 @@ static void test_late_member(void) {
   instance m = make(ctx, 40, 3, INFINITY, 2);
   own_member late = { ctx, 1, BERTH_ECALLBACK, 0, 0, pthread_self(), &w };
   berth_place_options plain = berth_place_default(m.g);
-  berth_member list[] = { { NULL, "etf", plain, NULL, NULL }, { "late", NULL, plain, place_own, &late },
+  berth_member list[] = { { NULL, "etf", plain, NULL, NULL },
+                          { "late", NULL, plain, place_own, &late },
                           { NULL, "heft", plain, NULL, NULL } };
   berth_portfolio_options o = berth_portfolio_default(m.g);
   berth_portfolio *p;
@@ -341,7 +351,7 @@ static void test_late_member(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- allocation --------------------------------------------------------------------------------------------- */
+/* ---- allocation ---- */
 
 static berth_status small_run(berth_ctx *ctx) {
   static const char *const placers[] = { "single", "etf", "m-sct" };

@@ -1,8 +1,8 @@
 /* Workers and servers: numbers that can be checked by hand. */
 #include "ps_checker.h"
 
-/* 60 samples; a worker needs 0.25 slots for one on one machine: 0.125 + 2 * 1 * 2 / (b * 4), b = 8; across, b = 2: 0.625; rack, 4:
-   0.375. */
+/* 60 samples; a worker needs 0.25 slots for one on one machine: 0.125 + 2 * 1 * 2 / (b * 4), b = 8;
+ * across, b = 2: 0.625; rack, 4: 0.375. */
 static berth_ps_job plain(int32_t arrival) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
@@ -31,7 +31,7 @@ static berth_ps *problem(berth_ctx *ctx, int32_t slots, int32_t n, const berth_p
   return p;
 }
 
-/* ---- speed ------------------------------------------------------------------------------------- */
+/* ---- speed ---- */
 
 static double speed(berth_ps *p, int32_t n, berth_ps_place a, berth_ps_place b) {
   berth_ps_place at[2] = { a, b };
@@ -51,11 +51,14 @@ static void speeds(berth_ctx *ctx) {
   CHECK_NEAR(speed(p, 1, AT(1, 2, 2), none), 8, 1e-12);
   CHECK_NEAR(speed(p, 2, AT(1, 2, 1), AT(2, 2, 1)), 4 / 0.625, 1e-12);
   CHECK_NEAR(speed(p, 2, AT(1, 4, 0), AT(2, 0, 2)), 4 / 0.625, 1e-12);
-  TEST("speed: nothing without workers, or servers, or enough of them; workers above the batch do nothing");
-  CHECK(speed(p, 0, none, none) == 0 && speed(p, 1, AT(0, 2, 0), none) == 0 && speed(p, 1, AT(0, 0, 3), none) == 0);
+  TEST("speed: nothing without workers, or servers, or enough of them; workers above the batch do "
+       "nothing");
+  CHECK(speed(p, 0, none, none) == 0 && speed(p, 1, AT(0, 2, 0), none) == 0
+        && speed(p, 1, AT(0, 0, 3), none) == 0);
   CHECK(speed(p, 1, AT(0, 3, 1), none) == 0 && speed(p, 2, AT(0, 4, 1), AT(1, 0, 1)) > 0);
   CHECK_NEAR(speed(p, 1, AT(1, 9, 2), none), 16, 1e-12);
-  CHECK(berth_ps_speed(p, 7, 0, NULL) == 0 && berth_ps_job_at(p, 1) == NULL && berth_ps_job_at(p, -1) == NULL);
+  CHECK(berth_ps_speed(p, 7, 0, NULL) == 0 && berth_ps_job_at(p, 1) == NULL
+        && berth_ps_job_at(p, -1) == NULL);
   berth_ps_release(p);
 }
 
@@ -88,9 +91,11 @@ static void shared(berth_ctx *ctx) {
   CHECK_STATUS(berth_ps_new(ctx, &o, 1, &j, &p), BERTH_OK);
   CHECK_NEAR(speed(p, 1, AT(0, 4, 2), none), 4 / (0.125 + 0.125), 1e-12);
   CHECK_NEAR(speed(p, 1, AT(0, 4, 4), none), 4 / (0.125 + 0.0625), 1e-12);
-  /* 3 workers here, 1 worker and 2 servers there: a server's link carries 3 flows, a worker's 2: b = 2 / 3 */
+  /* 3 workers here, 1 worker and 2 servers there: a server's link carries 3 flows, a worker's 2: b
+   * = 2 / 3 */
   CHECK_NEAR(speed(p, 2, AT(0, 3, 0), AT(1, 1, 2)), 4 / (0.125 + 1.5), 1e-12);
-  /* half and half: each carries 2 to 4 workers' halves: 2 workers away of each server, 1 server away of each worker: b = 1 */
+  /* half and half: each carries 2 to 4 workers' halves: 2 workers away of each server, 1 server
+   * away of each worker: b = 1 */
   CHECK_NEAR(speed(p, 2, AT(0, 2, 1), AT(1, 2, 1)), 4 / (0.125 + 1), 1e-12);
   berth_ps_release(p);
 }
@@ -106,7 +111,7 @@ static void utilities(void) {
   CHECK(berth_ps_utility(&j, 1e9) == 0 && berth_ps_utility(&j, 0) < 10);
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 /* What one job has in each slot. */
 typedef struct Script {
@@ -133,7 +138,8 @@ static berth_status on_slot(void *ud, berth_ps_run *r, int32_t slot) {
   Script *s = ud;
   tell(s, "s", slot, slot);
   for (int i = 0; i < s->n; i++)
-    if (s->line[i].slot == slot) CHECK_STATUS(berth_ps_assign(r, s->line[i].job, 1, &s->line[i].at), s->wanted);
+    if (s->line[i].slot == slot)
+      CHECK_STATUS(berth_ps_assign(r, s->line[i].job, 1, &s->line[i].at), s->wanted);
   return BERTH_OK;
 }
 
@@ -148,25 +154,35 @@ static berth_ps_run *play(berth_ps *p, Script *s) {
 static void order(berth_ctx *ctx) {
   berth_ps_job j[] = { plain(0), plain(1), plain(3) };
   berth_ps *p = problem(ctx, 6, 3, j);
-  Script s = { 5, { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) },
-                    { 5, 1, AT(1, 2, 1) } }, "", BERTH_OK };
+  Script s = { 5,
+               { { 0, 0, AT(0, 4, 2) },
+                 { 1, 0, AT(0, 4, 2) },
+                 { 2, 0, AT(0, 4, 2) },
+                 { 3, 0, AT(0, 4, 2) },
+                 { 5, 1, AT(1, 2, 1) } },
+               "",
+               BERTH_OK };
   berth_ps_run *r = play(p, &s);
-  TEST("in a slot: ends, arrivals, `slot`; a job ends inside a slot and is worth what that slot is worth");
+  TEST("in a slot: ends, arrivals, `slot`; a job ends inside a slot and is worth what that slot "
+       "is worth");
   CHECK_TEXT(s.told, "a0@0 s0@0 a1@1 s1@1 s2@2 a2@3 s3@3 f0@4 s4@4 s5@5 ");
   berth_ps_record x;
   CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
-  CHECK(x.state == BERTH_JOB_DONE && x.first == 0 && x.done == 3 && x.slots == 4 && x.inside == 4 && x.moves == 0 && x.left == 0);
+  CHECK(x.state == BERTH_JOB_DONE && x.first == 0 && x.done == 3 && x.slots == 4 && x.inside == 4
+        && x.moves == 0 && x.left == 0);
   CHECK_NEAR(x.end, 3.75, 1e-12); /* 16 a slot: 60 */
   CHECK_NEAR(x.utility, 10 / (1 + exp(-0.5)), 1e-12);
   CHECK_NEAR(x.worker_slots, 16, 0);
   CHECK_STATUS(berth_ps_run_record(r, 1, &x), BERTH_OK);
-  CHECK(x.state == BERTH_JOB_RUNNING && x.first == 5 && x.done == BERTH_NONE && isnan(x.end) && x.utility == 0);
+  CHECK(x.state == BERTH_JOB_RUNNING && x.first == 5 && x.done == BERTH_NONE && isnan(x.end)
+        && x.utility == 0);
   CHECK_NEAR(x.left, 52, 1e-12);
   CHECK_STATUS(berth_ps_run_record(r, 2, &x), BERTH_OK);
   CHECK(x.state == BERTH_JOB_WAITING && x.first == BERTH_NONE && x.left == 60);
   ps_judge(r, 1);
   TEST("report: means and shares");
-  CHECK(berth_ps_run_report(r).done == 1 && berth_ps_run_report(r).unfinished == 2 && berth_ps_run_report(r).inside == 1);
+  CHECK(berth_ps_run_report(r).done == 1 && berth_ps_run_report(r).unfinished == 2
+        && berth_ps_run_report(r).inside == 1);
   CHECK_NEAR(berth_ps_run_report(r).training_mean, (3.75 + 6 + 6) / 3, 1e-12);
   CHECK_NEAR(berth_ps_run_report(r).training_median, 6, 1e-12);
   CHECK_NEAR(berth_ps_run_report(r).used[0], 18.0 / 72, 1e-12);
@@ -179,7 +195,9 @@ static void order(berth_ctx *ctx) {
 
 static void last_slot(berth_ctx *ctx) {
   berth_ps_job j = plain(1);
-  Script s = { 3, { { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(2, 4, 2) }, { 3, 0, AT(2, 4, 2) } }, "", BERTH_OK };
+  Script s = {
+    3, { { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(2, 4, 2) }, { 3, 0, AT(2, 4, 2) } }, "", BERTH_OK
+  };
   TEST("what is done just as the last slot ends is done in it");
   j.samples = 16;
   berth_ps *p = problem(ctx, 4, 1, &j);
@@ -196,8 +214,16 @@ static void last_slot(berth_ctx *ctx) {
 
 static void moving(berth_ctx *ctx) {
   berth_ps_job j = plain(0);
-  Script s = { 7, { { 0, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(1, 4, 2) }, { 4, 0, AT(1, 4, 2) },
-                    { 5, 0, AT(1, 4, 2) }, { 6, 0, AT(1, 4, 2) }, { 7, 0, AT(1, 4, 2) } }, "", BERTH_OK };
+  Script s = { 7,
+               { { 0, 0, AT(0, 4, 2) },
+                 { 2, 0, AT(0, 4, 2) },
+                 { 3, 0, AT(1, 4, 2) },
+                 { 4, 0, AT(1, 4, 2) },
+                 { 5, 0, AT(1, 4, 2) },
+                 { 6, 0, AT(1, 4, 2) },
+                 { 7, 0, AT(1, 4, 2) } },
+               "",
+               BERTH_OK };
   TEST("moving costs time; a pause does not");
   j.moving = 1.25; /* 16 + 16 by slot 3, which is lost; 12 in slot 4, 16 in slot 5: done */
   berth_ps *p = problem(ctx, 9, 1, &j);
@@ -225,7 +251,8 @@ static void refusals(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "ps: refuse: job 0 has not arrived");
   berth_ps_run_release(r);
   r = play(p, &s);
-  CHECK_TEXT(berth_errmsg(ctx), "ps: slot 0: job 0 wants 5 of resource 0 on machine 1, where 4 of 4 is left");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "ps: slot 0: job 0 wants 5 of resource 0 on machine 1, where 4 of 4 is left");
   berth_ps_run_release(r);
   s = (Script){ 1, { { 0, 2, AT(1, 1, 1) } }, "", BERTH_EINVAL };
   r = play(p, &s);
@@ -243,10 +270,11 @@ static void refusals(berth_ctx *ctx) {
   berth_ps_release(p);
 }
 
-/* On three machines; then again, on the last of them alone, which the other job has all but filled. */
+/* On three machines; then again, on the last of them alone, which the other job has all but
+ * filled. */
 static berth_status twice(void *ud, berth_ps_run *r, int32_t slot) {
-  const berth_ps_place first[] = { { 0, 1, 0 }, { 1, 1, 0 }, { 2, 2, 1 } }, other = { 2, 2, 1 }, again[] = { { 2, 1, 1 } },
-                       too_many[] = { { 2, 3, 1 } };
+  const berth_ps_place first[] = { { 0, 1, 0 }, { 1, 1, 0 }, { 2, 2, 1 } }, other = { 2, 2, 1 },
+                       again[] = { { 2, 1, 1 } }, too_many[] = { { 2, 3, 1 } };
   const double *room = berth_ps_run_free(r);
   (void)ud;
   if (slot > 0) return BERTH_OK;
@@ -272,7 +300,8 @@ static void replaced(berth_ctx *ctx) {
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   int32_t slot[2], job[2];
   berth_ps_place at[2];
-  CHECK(berth_ps_run_log(r, 2, slot, job, at) == 1 && slot[0] == 0 && job[0] == 0 && at[0].machine == 2 && at[0].workers == 1);
+  CHECK(berth_ps_run_log(r, 2, slot, job, at) == 1 && slot[0] == 0 && job[0] == 0
+        && at[0].machine == 2 && at[0].workers == 1);
   berth_ps_run_release(r);
   berth_ps_release(p);
 }
@@ -287,7 +316,8 @@ static void nobody_left(berth_ctx *ctx) {
   Script s = { 0, { { 0, 0, AT(0, 1, 1) } }, "", BERTH_OK };
   berth_ps_policy policy = { refuse_it, on_finish, on_slot, &s };
   berth_ps *p = problem(ctx, 6, 3, j);
-  TEST("a slot in which all that arrive are refused is asked for, and is the last if nobody is to come");
+  TEST("a slot in which all that arrive are refused is asked for, and is the last if nobody is to "
+       "come");
   berth_ps_run *r;
   CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
@@ -302,7 +332,12 @@ static void interrupted(void) {
   int asked = 0, stopped = 0;
   berth_hooks h = { .interrupt = stops, .ud = &asked };
   berth_ps_job j = plain(0);
-  Script s = { 4, { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) } }, "", BERTH_OK };
+  Script s = {
+    4,
+    { { 0, 0, AT(0, 4, 2) }, { 1, 0, AT(0, 4, 2) }, { 2, 0, AT(0, 4, 2) }, { 3, 0, AT(0, 4, 2) } },
+    "",
+    BERTH_OK
+  };
   berth_ps_policy policy = { on_arrival, on_finish, on_slot, &s };
   TEST("an interrupted run can be played on; one without jobs is over at once");
   berth_ctx *ctx;
@@ -326,7 +361,7 @@ static void interrupted(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- the door ------------------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
 static void refused(berth_ctx *ctx, const berth_ps_options *o, berth_ps_job j, const char *text) {
   berth_ps *p = NULL;
@@ -347,7 +382,8 @@ static void door(berth_ctx *ctx) {
   o = good, o.slots = 0;
   refused(ctx, &o, j, "option slots is 0 (1 to 2147483646)");
   o = good, o.capacity = bad;
-  refused(ctx, &o, j, "ps: capacity of machine 1, resource 1: expected a finite number not below 0, got nan");
+  refused(ctx, &o, j,
+          "ps: capacity of machine 1, resource 1: expected a finite number not below 0, got nan");
   o = good, o.slot_seconds = INFINITY;
   refused(ctx, &o, j, "option slot_seconds is inf (a finite number above 0)");
   j.tau = 0;
@@ -355,13 +391,15 @@ static void door(berth_ctx *ctx) {
   j = plain(9);
   refused(ctx, &good, j, "ps: job 0: arrival: expected a slot from 0 to 8, got 9");
   j = plain(0), j.server[1] = -1;
-  refused(ctx, &good, j, "ps: job 0: resource 1 of a server: expected a finite number not below 0, got -1");
+  refused(ctx, &good, j,
+          "ps: job 0: resource 1 of a server: expected a finite number not below 0, got -1");
   j = plain(0), j.rack = NAN;
   refused(ctx, &good, j, "ps: job 0: rack: expected a number not below 0, got nan");
   j = plain(0), j.across = 0;
   refused(ctx, &good, j, "ps: job 0: across: expected a number above 0, got 0");
   CHECK_STATUS(berth_ps_new(ctx, &good, 2, two, &p), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "ps: job 1 arrives in slot 1, before job 0 (2): sort jobs by arrival");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "ps: job 1 arrives in slot 1, before job 0 (2): sort jobs by arrival");
   j = plain(0), j.inside = INFINITY, j.rack = INFINITY, j.bytes = 0;
   CHECK_STATUS(berth_ps_new(ctx, &good, 1, &j, &p), BERTH_OK);
   berth_ps_release(p);

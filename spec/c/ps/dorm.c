@@ -1,4 +1,5 @@
-/* Dorm's numbers of bundles against all that could be, on tiny problems; its limits; the greedy one's. */
+/* Dorm's numbers of bundles against all that could be, on tiny problems; its limits; the greedy
+ * one's. */
 #include "ps_help.h"
 
 enum { JOBS = 4, SLOTS = 6, MOST_MACHINES = 2 };
@@ -18,10 +19,18 @@ typedef struct World {
   double value;       /* of the best; -1: nothing keeps within the limits */
 } World;
 
-static int32_t per_server(const berth_ps_job *j) { return j->ratio < 1 ? 1 : (int32_t)fmin(floor(j->ratio), j->batch); }
-static int32_t servers(const berth_ps_job *j) { return j->ratio < 1 ? (int32_t)ceil(1 / j->ratio) : 1; }
-static int32_t most(const berth_ps_job *j) { return (j->batch + per_server(j) - 1) / per_server(j); }
-static double of_bundle(const berth_ps_job *j, int32_t k) { return per_server(j) * j->worker[k] + servers(j) * j->server[k]; }
+static int32_t per_server(const berth_ps_job *j) {
+  return j->ratio < 1 ? 1 : (int32_t)fmin(floor(j->ratio), j->batch);
+}
+static int32_t servers(const berth_ps_job *j) {
+  return j->ratio < 1 ? (int32_t)ceil(1 / j->ratio) : 1;
+}
+static int32_t most(const berth_ps_job *j) {
+  return (j->batch + per_server(j) - 1) / per_server(j);
+}
+static double of_bundle(const berth_ps_job *j, int32_t k) {
+  return per_server(j) * j->worker[k] + servers(j) * j->server[k];
+}
 static int32_t total(const World *w, const Numbers *n, int j) {
   int32_t sum = 0;
   for (int32_t m = 0; m < w->c->machines; m++) sum += n->at[j][m];
@@ -34,14 +43,16 @@ static double all_of(const World *w, int32_t k) {
 }
 static double dominant(const World *w, int j) {
   double x = 0;
-  for (int32_t k = 0; k < w->c->resources; k++) x = fmax(x, of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k));
+  for (int32_t k = 0; k < w->c->resources; k++)
+    x = fmax(x, of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k));
   return x;
 }
 
 static double use(const World *w, const Numbers *n) {
   double sum = 0;
   for (int j = 0; j < JOBS; j++)
-    for (int32_t k = 0; k < w->c->resources; k++) sum += total(w, n, j) * of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k);
+    for (int32_t k = 0; k < w->c->resources; k++)
+      sum += total(w, n, j) * of_bundle(berth_ps_job_at(w->p, j), k) / all_of(w, k);
   return sum;
 }
 
@@ -64,7 +75,8 @@ static double unfairness(const World *w, const Numbers *n) {
 
 static int adjusted(const World *w, const Numbers *n) {
   int count = 0;
-  for (int j = 0; j < JOBS; j++) count += w->runs[j] && memcmp(n->at[j], w->before.at[j], sizeof n->at[j]) != 0;
+  for (int j = 0; j < JOBS; j++)
+    count += w->runs[j] && memcmp(n->at[j], w->before.at[j], sizeof n->at[j]) != 0;
   return count;
 }
 static int may_adjust(const World *w) {
@@ -78,7 +90,8 @@ static int is_allowed(const World *w, const Numbers *n) {
     int32_t x = total(w, n, j);
     if (x > (w->there[j] ? most(berth_ps_job_at(w->p, j)) : 0) || (w->runs[j] && x < 1)) return 0;
   }
-  return fits(w, n) && unfairness(w, n) <= w->o.theta_f * 2 * w->c->resources + 1e-9 && adjusted(w, n) <= may_adjust(w);
+  return fits(w, n) && unfairness(w, n) <= w->o.theta_f * 2 * w->c->resources + 1e-9
+         && adjusted(w, n) <= may_adjust(w);
 }
 
 static void try_all(World *w, Numbers *n, int i) {
@@ -87,7 +100,9 @@ static void try_all(World *w, Numbers *n, int i) {
     if (is_allowed(w, n) && use(w, n) > w->value) w->value = use(w, n);
     return;
   }
-  for (n->at[j][m] = 0; n->at[j][m] <= (w->there[j] ? most(berth_ps_job_at(w->p, j)) : 0); n->at[j][m]++) try_all(w, n, i + 1);
+  for (n->at[j][m] = 0; n->at[j][m] <= (w->there[j] ? most(berth_ps_job_at(w->p, j)) : 0);
+       n->at[j][m]++)
+    try_all(w, n, i + 1);
   n->at[j][m] = 0;
 }
 
@@ -104,17 +119,20 @@ static void fair_shares(World *w) {
           (job < 0 || w->fair[j] * dominant(w, j) < w->fair[job] * dominant(w, job)))
         job = j;
     if (job < 0) return;
-    for (int32_t k = 0; k < w->c->resources; k++) fit = fit && of_bundle(berth_ps_job_at(w->p, job), k) <= room[k] + 1e-9;
+    for (int32_t k = 0; k < w->c->resources; k++)
+      fit = fit && of_bundle(berth_ps_job_at(w->p, job), k) <= room[k] + 1e-9;
     if (!fit) out[job] = 1;
     else w->fair[job]++;
-    for (int32_t k = 0; fit && k < w->c->resources; k++) room[k] -= of_bundle(berth_ps_job_at(w->p, job), k);
+    for (int32_t k = 0; fit && k < w->c->resources; k++)
+      room[k] -= of_bundle(berth_ps_job_at(w->p, job), k);
   }
 }
 
 static Numbers numbers(const World *w, const ps_log *g, int32_t slot) {
   Numbers n = { { { 0 } } };
   for (int j = 0; j < JOBS; j++)
-    for (int32_t m = 0; m < w->c->machines; m++) n.at[j][m] = ps_had(g, slot, j, m).servers / servers(berth_ps_job_at(w->p, j));
+    for (int32_t m = 0; m < w->c->machines; m++)
+      n.at[j][m] = ps_had(g, slot, j, m).servers / servers(berth_ps_job_at(w->p, j));
   return n;
 }
 
@@ -125,7 +143,8 @@ static int is_whole(const World *w, const ps_log *g, int32_t slot) {
     for (int32_t m = 0; m < w->c->machines; m++) {
       berth_ps_place had = ps_had(g, slot, j, m);
       const berth_ps_job *job = berth_ps_job_at(w->p, j);
-      if (had.servers != n.at[j][m] * servers(job) || had.workers != n.at[j][m] * per_server(job)) return 0;
+      if (had.servers != n.at[j][m] * servers(job) || had.workers != n.at[j][m] * per_server(job))
+        return 0;
     }
   return 1;
 }
@@ -158,20 +177,24 @@ static void judge_slot(World *w, const Numbers *got, int32_t t, int *programs, i
   CHECK(adjusted(w, got) <= may_adjust(w));
   if (w->value < 0) return;
   CHECK(is_allowed(w, got));
-  if (!CHECK(fabs(use(w, got) - w->value) < 1e-6)) printf("# slot %d: %g, best %g\n", (int)t, use(w, got), w->value);
+  if (!CHECK(fabs(use(w, got) - w->value) < 1e-6))
+    printf("# slot %d: %g, best %g\n", (int)t, use(w, got), w->value);
 }
 
-/* What it adds keeps within the limit of fairness, or comes nearer to it. Bundles for which a machine has no room are none of its
-   doing. */
+/* What it adds keeps within the limit of fairness, or comes nearer to it. Bundles for which a
+ * machine has no room are none of its doing. */
 static void judge_greedy(World *w, const Numbers *got) {
   double limit = w->o.theta_f * 2 * w->c->resources;
   CHECK(adjusted(w, got) <= may_adjust(w));
   fair_shares(w);
-  if (w->c->machines == 1) CHECK(fits(w, got) && unfairness(w, got) <= fmax(limit, unfairness(w, &w->before)) + 1e-9);
+  if (w->c->machines == 1)
+    CHECK(fits(w, got) && unfairness(w, got) <= fmax(limit, unfairness(w, &w->before)) + 1e-9);
 }
 
-/* The greedy one may break a bundle in two: from there on the programs have the cluster's sums.  @return whether it never did */
-static int judge(berth_ps *p, const berth_ps_run *r, const berth_ps_dorm_options *o, int exact, int *programs, int *greedy) {
+/* The greedy one may break a bundle in two: from there on the programs have the cluster's sums.
+ * @return whether it never did */
+static int judge(berth_ps *p, const berth_ps_run *r, const berth_ps_dorm_options *o, int exact,
+                 int *programs, int *greedy) {
   World w = { .p = p, .c = berth_ps_options_of(p), .o = *o };
   ps_log g = ps_log_of(r);
   int whole = 1;
@@ -194,7 +217,8 @@ static berth_ps *small_problem(berth_ctx *ctx, berth_rng *g) {
   berth_ps_job jobs[JOBS];
   for (int j = 0; j < JOBS; j++) {
     jobs[j] = ps_random_job(g, (j + 1) / 2, 2, 3);
-    jobs[j].batch = (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));
+    jobs[j].batch =
+        (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));
   }
   berth_ps_options o = berth_ps_default(machines, 2, SLOTS, capacity);
   CHECK_STATUS(berth_ps_new(ctx, &o, JOBS, jobs, &p), BERTH_OK);
@@ -221,9 +245,10 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
   int whole = judge(p, r, &o, exact, programs, greedy);
   ps_judge(r, 1);
   berth_ps_dorm_counts counts = berth_ps_dorm_counted(s);
-  if (exact && whole && !CHECK(counts.proved == *programs - before[0] && counts.greedy == *greedy - before[1]))
-    printf("# seed %d: %d proved, %d greedy; should be %d, %d\n", (int)seed, (int)counts.proved, (int)counts.greedy,
-           *programs - before[0], *greedy - before[1]);
+  if (exact && whole
+      && !CHECK(counts.proved == *programs - before[0] && counts.greedy == *greedy - before[1]))
+    printf("# seed %d: %d proved, %d greedy; should be %d, %d\n", (int)seed, (int)counts.proved,
+           (int)counts.greedy, *programs - before[0], *greedy - before[1]);
   if (!exact) CHECK(counts.programs == 0 && counts.greedy > 0);
   berth_ps_scheduler_release(s);
   berth_ps_run_release(r);

@@ -1,11 +1,12 @@
-/* Optimus and its speed model: numbers that can be checked by hand, and naive choices, one by one. */
+/* Optimus and its speed model: numbers that can be checked by hand, and naive choices, one by
+ * one. */
 #include "ps_help.h"
 
-/* ---- Optimus ----------------------------------------------------------------------------------------- */
+/* ---- Optimus ---- */
 
 static void optimus_cases(berth_ctx *ctx) {
-  /* 5 units of worker room. Left / (w (w + 1)) is what a worker takes off: 96 samples against 24. 1, 1; then 2, 1 (48 / 4 > 12 /
-   * 4); 3, 1 (16 > 12); then 3, 2 (8 < 12) */
+  /* 5 units of worker room. Left / (w (w + 1)) is what a worker takes off: 96 samples against 24.
+   * 1, 1; then 2, 1 (48 / 4 > 12 / 4); 3, 1 (16 > 12); then 3, 2 (8 < 12) */
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
   j[0].samples = 96;
   j[1].samples = 24;
@@ -22,8 +23,8 @@ static void optimus_cases(berth_ctx *ctx) {
   p = ps_problem(ctx, 3, 2, 3, 8, 1, j); /* 4 workers, 2 servers: 2 and 1 on each of two machines */
   r = ps_judged_play(p, ps_optimus(p, NULL));
   g = ps_log_of(r);
-  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).workers == 2 &&
-        ps_had(&g, 0, 0, 1).servers == 1);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 1
+        && ps_had(&g, 0, 0, 1).workers == 2 && ps_had(&g, 0, 0, 1).servers == 1);
   ps_log_free(&g);
   berth_ps_run_release(r);
   berth_ps_release(p);
@@ -34,19 +35,21 @@ static void optimus_cases(berth_ctx *ctx) {
   p = ps_problem(ctx, 3, 2, 2, 8, 1, j);
   r = ps_judged_play(p, ps_optimus(p, NULL));
   g = ps_log_of(r);
-  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 0 && ps_had(&g, 0, 0, 1).workers == 1 &&
-        ps_had(&g, 0, 0, 1).servers == 1);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 0
+        && ps_had(&g, 0, 0, 1).workers == 1 && ps_had(&g, 0, 0, 1).servers == 1);
   ps_log_free(&g);
   berth_ps_run_release(r);
   berth_ps_release(p);
   j[0] = ps_plain(0);
   p = ps_problem(ctx, 3, 2, 3, 8, 1, j);
-  TEST("optimus: with a model that says more workers are slower, no more; that servers help, as many as workers");
+  TEST("optimus: with a model that says more workers are slower, no more; that servers help, as "
+       "many as workers");
   berth_ps_speed_fit slower = { { 0.1, 0, 0, 10, 0 } }, served = { { 1, 0, 1, 0, 0 } };
   r = ps_judged_play(p, ps_optimus(p, &slower));
   CHECK(ps_record_of(r, 0).worker_slots == 2 && ps_record_of(r, 0).server_slots == 2);
   berth_ps_run_release(r);
-  r = ps_judged_play(p, ps_optimus(p, &served)); /* 4 / w + w / s: 1, 1; 2, 1; 2, 2; 3, 2; 3, 3: 7 / 3, as 4, 3 */
+  r = ps_judged_play(p, ps_optimus(p, &served)); /* 4 / w + w / s: 1, 1; 2, 1; 2, 2; 3, 2; 3, 3: 7 /
+                                                    3, as 4, 3 */
   CHECK(ps_record_of(r, 0).worker_slots == 6 && ps_record_of(r, 0).server_slots == 6);
   berth_ps_run_release(r);
   berth_ps_release(p);
@@ -89,17 +92,19 @@ static void fits(berth_ctx *ctx) {
   berth_ps_speed_fit f;
   CHECK_STATUS(berth_ps_speed_fit_to(ctx, 8, n, w, s, v, &f), BERTH_OK);
   for (int i = 0; i < 5; i++) CHECK_NEAR(f.theta[i], theta[i], 1e-12);
-  for (int i = 0; i < n; i++) v[i] = 1 / (0.01 + 0.02 / w[i] + 0.003 * (6 - w[i])); /* would like -0.003 of workers */
+  /* would like -0.003 of workers */
+  for (int i = 0; i < n; i++) v[i] = 1 / (0.01 + 0.02 / w[i] + 0.003 * (6 - w[i]));
   CHECK_STATUS(berth_ps_speed_fit_to(ctx, 8, n, w, s, v, &f), BERTH_OK);
   for (int i = 0; i < 5; i++) CHECK(f.theta[i] >= 0);
   CHECK(f.theta[3] == 0);
   CHECK_STATUS(berth_ps_speed_fit_to(ctx, 8, 1, w, s, v, &f), BERTH_OK);
   v[3] = 0;
   CHECK_STATUS(berth_ps_speed_fit_to(ctx, 8, n, w, s, v, &f), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "speed fit: speed of sample 3: expected a finite number above 0, got 0");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "speed fit: speed of sample 3: expected a finite number above 0, got 0");
 }
 
-/* ---- choices by scanning all jobs ---------------------------------------------------------------------- */
+/* ---- choices by scanning all jobs ---- */
 
 enum { JOBS = 5, SLOTS = 6 };
 
@@ -110,14 +115,18 @@ typedef struct Naive {
   int32_t w[JOBS], s[JOBS];
 } Naive;
 
-static int32_t needed(const berth_ps_job *j, int32_t workers) { return (int32_t)fmax(1, ceil(workers / j->ratio - 1e-9)); }
+static int32_t needed(const berth_ps_job *j, int32_t workers) {
+  return (int32_t)fmax(1, ceil(workers / j->ratio - 1e-9));
+}
 
-static double all_of(const Naive *n, int32_t k) { return berth_ps_options_of(n->p)->capacity[k]; } /* one machine */
+/* one machine */
+static double all_of(const Naive *n, int32_t k) { return berth_ps_options_of(n->p)->capacity[k]; }
 
 static double cost(const Naive *n, int job, int32_t w, int32_t s) {
   const berth_ps_job *j = berth_ps_job_at(n->p, job);
   double most = 0;
-  for (int k = 0; k < 3; k++) most = fmax(most, (w * j->worker[k] + s * j->server[k]) / all_of(n, k));
+  for (int k = 0; k < 3; k++)
+    most = fmax(most, (w * j->worker[k] + s * j->server[k]) / all_of(n, k));
   return most;
 }
 
@@ -135,7 +144,8 @@ static void give(Naive *n, int job, int32_t w, int32_t s) {
   n->s[job] += s;
 }
 
-/* Time on several machines is inversely proportional to workers, and servers add nothing: a worker each time. */
+/* Time on several machines is inversely proportional to workers, and servers add nothing: a worker
+ * each time. */
 static int one_more(Naive *n, int *out) {
   int best = -1;
   double most = 0;
@@ -167,7 +177,8 @@ static void choose(Naive *n) {
       if (n->there[i] && !begun[i] && (first < 0 || n->left[i] < n->left[first])) first = i;
     if (first < 0) break;
     begun[first] = 1;
-    if (fits_in(n, first, 1, needed(berth_ps_job_at(n->p, first), 1))) give(n, first, 1, needed(berth_ps_job_at(n->p, first), 1));
+    if (fits_in(n, first, 1, needed(berth_ps_job_at(n->p, first), 1)))
+      give(n, first, 1, needed(berth_ps_job_at(n->p, first), 1));
   }
   while (one_more(n, out)) continue;
 }
@@ -180,10 +191,12 @@ static void naive_case(berth_ctx *ctx, uint64_t seed) {
   n.p = p = ps_random_problem(ctx, &g, (ps_case){ 1, 3, SLOTS, JOBS, 8, 40 });
   berth_ps_run *r = ps_judged_play(p, ps_optimus(p, NULL));
   ps_log log = ps_log_of(r);
-  for (int i = 0; i < JOBS; i++) n.left[i] = berth_ps_job_at(p, i)->epochs * berth_ps_job_at(p, i)->samples;
+  for (int i = 0; i < JOBS; i++)
+    n.left[i] = berth_ps_job_at(p, i)->epochs * berth_ps_job_at(p, i)->samples;
   for (int32_t t = 0; t < SLOTS; t++) {
     for (int i = 0; i < JOBS; i++)
-      n.there[i] = berth_ps_job_at(p, i)->arrival <= t && n.left[i] > 1e-9 * berth_ps_job_at(p, i)->samples;
+      n.there[i] =
+          berth_ps_job_at(p, i)->arrival <= t && n.left[i] > 1e-9 * berth_ps_job_at(p, i)->samples;
     choose(&n);
     for (int i = 0; i < JOBS; i++) {
       berth_ps_place had = ps_had(&log, t, i, 0);

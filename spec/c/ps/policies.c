@@ -1,4 +1,5 @@
-/* FIFO and DRF on small problems that can be checked by hand; all schedulers of slots on random ones, judged by ps_checker.h. */
+/* FIFO and DRF on small problems that can be checked by hand; all schedulers of slots on random
+ * ones, judged by ps_checker.h. */
 #include "ps_help.h"
 #include "refusals.h"
 
@@ -21,10 +22,11 @@ static berth_ps_scheduler *dorm(berth_ps *p, const berth_ps_dorm_options *o) {
   berth_ps_dorm_new(p, o ? o : &standard, &s);
   return s;
 }
-/* ---- FIFO ----------------------------------------------------------------------------------------- */
+/* ---- FIFO ---- */
 
 static void fifo_order(berth_ctx *ctx) {
-  /* one worker each; the second needs more than the cluster has beside the first, the fourth than it has at all */
+  /* one worker each; the second needs more than the cluster has beside the first, the fourth than
+   * it has at all */
   berth_ps_job j[] = { ps_plain(0), ps_plain(0), ps_plain(0), ps_plain(1) };
   j[1].worker[0] = 2;
   j[1].samples = 8;
@@ -33,14 +35,14 @@ static void fifo_order(berth_ctx *ctx) {
   berth_ps *p = ps_problem(ctx, 1, 20, 2, 2, 4, j);
   TEST("fifo: the head of the line blocks, unless others may go ahead; what never fits is refused");
   berth_ps_run *r = ps_judged_play(p, fifo(p, false, 1));
-  CHECK(ps_record_of(r, 0).first == 0 && ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 &&
-        ps_record_of(r, 1).done == 13);
+  CHECK(ps_record_of(r, 0).first == 0 && ps_record_of(r, 0).done == 11
+        && ps_record_of(r, 1).first == 12 && ps_record_of(r, 1).done == 13);
   CHECK(ps_record_of(r, 2).first == 14 && ps_record_of(r, 2).done == 14);
   CHECK(ps_record_of(r, 3).state == BERTH_JOB_REFUSED && ps_record_of(r, 3).cause == 1);
   berth_ps_run_release(r);
   r = ps_judged_play(p, fifo(p, true, 1));
-  CHECK(ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12 && ps_record_of(r, 2).first == 0 &&
-        ps_record_of(r, 2).done == 0);
+  CHECK(ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12
+        && ps_record_of(r, 2).first == 0 && ps_record_of(r, 2).done == 0);
   berth_ps_run_release(r);
   berth_ps_release(p);
 }
@@ -53,12 +55,12 @@ static void fifo_turns(berth_ctx *ctx) {
   berth_ps *p = ps_problem(ctx, 3, 20, 4, 4, 2, j);
   berth_ps_run *r = ps_judged_play(p, fifo(p, false, 1));
   ps_log g = ps_log_of(r);
-  CHECK(ps_had(&g, 0, 0, 0).workers == 1 && ps_had(&g, 0, 0, 0).servers == 1 && ps_had(&g, 0, 0, 1).servers == 2 &&
-        ps_had(&g, 0, 0, 2).servers == 1);
-  CHECK(ps_had(&g, 0, 1, 2).workers == 1 && ps_had(&g, 0, 1, 0).servers == 2 && ps_had(&g, 0, 1, 1).servers == 1 &&
-        ps_had(&g, 0, 1, 2).servers == 1);
-  CHECK(ps_record_of(r, 0).done == 1 && ps_record_of(r, 1).done == 11 && ps_record_of(r, 1).moves == 0 &&
-        ps_record_of(r, 1).worker_slots == 12);
+  CHECK(ps_had(&g, 0, 0, 0).workers == 1 && ps_had(&g, 0, 0, 0).servers == 1
+        && ps_had(&g, 0, 0, 1).servers == 2 && ps_had(&g, 0, 0, 2).servers == 1);
+  CHECK(ps_had(&g, 0, 1, 2).workers == 1 && ps_had(&g, 0, 1, 0).servers == 2
+        && ps_had(&g, 0, 1, 1).servers == 1 && ps_had(&g, 0, 1, 2).servers == 1);
+  CHECK(ps_record_of(r, 0).done == 1 && ps_record_of(r, 1).done == 11
+        && ps_record_of(r, 1).moves == 0 && ps_record_of(r, 1).worker_slots == 12);
   ps_log_free(&g);
   berth_ps_run_release(r);
   TEST("fifo: numbers of workers are drawn up to the most, and up to the batch");
@@ -76,10 +78,10 @@ static void fifo_turns(berth_ctx *ctx) {
   berth_ps_release(p);
 }
 
-/* ---- DRF ------------------------------------------------------------------------------------------- */
+/* ---- DRF ---- */
 
-/* The example of Ghodsi et al.: 9 CPUs, 18 GB; users' tasks <1, 4> and <3, 1>: 3 and 2 tasks. A task: a worker, with a server for
-   nothing. */
+/* The example of Ghodsi et al.: 9 CPUs, 18 GB; users' tasks <1, 4> and <3, 1>: 3 and 2 tasks. A
+ * task: a worker, with a server for nothing. */
 static void drf_textbook(berth_ctx *ctx) {
   berth_ps_job j[] = { ps_plain(0), ps_plain(0) };
   for (int i = 0; i < 2; i++) {
@@ -101,7 +103,8 @@ static void drf_textbook(berth_ctx *ctx) {
 }
 
 static void drf_events(berth_ctx *ctx) {
-  /* 8 workers' room. Alone, the first has its batch, 6: done are 24 a slot; with the second from slot 1, 4 each */
+  /* 8 workers' room. Alone, the first has its batch, 6: done are 24 a slot; with the second from
+   * slot 1, 4 each */
   berth_ps_job j[] = { ps_plain(0), ps_plain(1) };
   j[0].batch = j[1].batch = 6;
   berth_ps *p = ps_problem(ctx, 2, 20, 4, 4, 2, j);
@@ -120,7 +123,8 @@ typedef struct Naive {
   int32_t at[8][8][2], turn, n[8];
 } Naive;
 
-static int naive_unit(Naive *w, const berth_ps_options *o, const berth_ps_job *j, int job, int server, Naive *undo) {
+static int naive_unit(Naive *w, const berth_ps_options *o, const berth_ps_job *j, int job,
+                      int server, Naive *undo) {
   (void)undo;
   for (int32_t i = 0; i < o->machines; i++) {
     int32_t m = (w->turn + i) % o->machines, fits = 1;
@@ -137,7 +141,8 @@ static int naive_unit(Naive *w, const berth_ps_options *o, const berth_ps_job *j
 
 static int naive_bundle(Naive *w, const berth_ps_options *o, const berth_ps_job *j, int job) {
   Naive saved = *w;
-  int32_t workers = j->ratio >= 1 ? (int32_t)floor(j->ratio) : 1, servers = j->ratio >= 1 ? 1 : (int32_t)ceil(1 / j->ratio), ok = 1;
+  int32_t workers = j->ratio >= 1 ? (int32_t)floor(j->ratio) : 1,
+          servers = j->ratio >= 1 ? 1 : (int32_t)ceil(1 / j->ratio), ok = 1;
   if (w->n[job] >= j->batch) return 0;
   if (workers > j->batch - w->n[job]) workers = j->batch - w->n[job];
   for (int32_t i = 0; i < workers; i++) ok = ok && naive_unit(w, o, j, job, 0, NULL);
@@ -171,7 +176,8 @@ static void naive_drf(Naive *w, const berth_ps *p, const int *there) {
   for (;;) {
     int job = -1;
     for (int i = 0; i < berth_ps_jobs(p); i++)
-      if (there[i] && !out[i] && (job < 0 || naive_share(w, p, i) < naive_share(w, p, job) - 1e-12)) job = i;
+      if (there[i] && !out[i] && (job < 0 || naive_share(w, p, i) < naive_share(w, p, job) - 1e-12))
+        job = i;
     if (job < 0) return;
     if (!naive_bundle(w, o, berth_ps_job_at(p, job), job)) out[job] = 1;
   }
@@ -186,7 +192,8 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
   for (int32_t t = 0; t < 6; t++) {
     int there[8] = { 0 };
     for (int i = 0; i < 6; i++)
-      there[i] = berth_ps_job_at(p, i)->arrival <= t && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
+      there[i] = berth_ps_job_at(p, i)->arrival <= t
+                 && !(ps_record_of(r, i).done != BERTH_NONE && ps_record_of(r, i).done < t);
     Naive w;
     naive_drf(&w, p, there);
     for (int i = 0; i < 6; i++)
@@ -200,7 +207,7 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
   berth_ps_release(p);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static berth_ps_scheduler *make(berth_ps *p, int kind) {
   berth_ps_dorm_options greedy = berth_ps_dorm_default();
@@ -220,7 +227,9 @@ static void random_runs(berth_ctx *ctx, int kind) {
     berth_rng g;
     double utility = 0;
     berth_rng_init(&g, seed, (uint64_t)kind);
-    berth_ps *p = ps_random_problem(ctx, &g, (ps_case){ 1 + berth_rng_below(&g, 8), 1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
+    berth_ps *p = ps_random_problem(ctx, &g,
+                                    (ps_case){ 1 + berth_rng_below(&g, 8),
+                                               1 + berth_rng_below(&g, 3), 12, 10, 2, 16 });
     for (int again = 0; again < 2; again++) {
       berth_ps_run *r = ps_judged_play(p, make(p, kind));
       if (again) CHECK(berth_ps_run_report(r).utility == utility);
@@ -274,8 +283,9 @@ static void door(berth_ctx *ctx) {
 }
 
 int main(void) {
-  static const char *const names[] = { "fifo: random problems", "backfill: random problems", "drf: random problems",
-                                       "dorm: random problems", "greedy dorm: random problems", "optimus: random problems" };
+  static const char *const names[] = { "fifo: random problems",        "backfill: random problems",
+                                       "drf: random problems",         "dorm: random problems",
+                                       "greedy dorm: random problems", "optimus: random problems" };
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   fifo_order(ctx);

@@ -1,5 +1,6 @@
-/* Judges a run of workers and servers by its problem and its log alone: capacity, batch, ratio, arrivals, no places after the end;
- * and replays it with a rate model of its own: ends, work left, utility. Shares no code with what it judges. */
+/* Judges a run of workers and servers by its problem and its log alone: capacity, batch, ratio,
+ * arrivals, no places after the end; and replays it with a rate model of its own: ends, work left,
+ * utility. Shares no code with what it judges. */
 #ifndef BERTH_PS_CHECKER_H
 #define BERTH_PS_CHECKER_H
 
@@ -53,16 +54,18 @@ static inline int ps_distance(const berth_ps_options *o, int32_t a, int32_t b) {
   return o->rack && o->rack[a] == o->rack[b] ? 1 : 2;
 }
 
-static inline double ps_pair(const berth_ps_options *o, const berth_ps_job *j, size_t n, const berth_ps_place *p, int32_t a,
-                             int32_t b) {
+static inline double ps_pair(const berth_ps_options *o, const berth_ps_job *j, size_t n,
+                             const berth_ps_place *p, int32_t a, int32_t b) {
   double link = ps_in_one_rack(o, n, p) && j->rack > 0 ? j->rack : j->across;
   if (a == b) return j->inside;
   return fmin(link / ps_away(n, p, a, 0), link / fmin(j->batch, ps_away(n, p, b, 1)));
 }
 
 /* By looking at each pair of worker and server: the bandwidth of the farthest, or the least. */
-static inline double ps_slowest(const berth_ps_options *o, const berth_ps_job *j, size_t n, const berth_ps_place *p) {
-  double least = INFINITY, by_distance[] = { j->inside, j->rack > 0 ? j->rack : j->across, j->across };
+static inline double ps_slowest(const berth_ps_options *o, const berth_ps_job *j, size_t n,
+                                const berth_ps_place *p) {
+  double least = INFINITY,
+         by_distance[] = { j->inside, j->rack > 0 ? j->rack : j->across, j->across };
   int farthest = 0;
   for (size_t a = 0; a < n; a++)
     for (size_t b = 0; b < n; b++) {
@@ -74,7 +77,8 @@ static inline double ps_slowest(const berth_ps_options *o, const berth_ps_job *j
   return o->comm == BERTH_PS_SHARED ? least : by_distance[farthest];
 }
 
-static inline double ps_naive_speed(const berth_ps_options *o, const berth_ps_job *j, size_t n, const berth_ps_place *p) {
+static inline double ps_naive_speed(const berth_ps_options *o, const berth_ps_job *j, size_t n,
+                                    const berth_ps_place *p) {
   double workers = 0, servers = 0;
   for (size_t i = 0; i < n; i++) {
     workers += p[i].workers;
@@ -83,20 +87,23 @@ static inline double ps_naive_speed(const berth_ps_options *o, const berth_ps_jo
   if (workers > j->batch) workers = j->batch;
   if (workers == 0 || servers == 0 || servers * j->ratio < workers * (1 - 1e-12)) return 0;
   double b = ps_slowest(o, j, n, p);
-  if (o->comm == BERTH_PS_SHARED) return j->batch / (j->tau * j->batch / workers + 2 * j->bytes / servers / b);
+  if (o->comm == BERTH_PS_SHARED)
+    return j->batch / (j->tau * j->batch / workers + 2 * j->bytes / servers / b);
   return workers * (1 / (j->tau + 2 * j->bytes * j->ratio / (b * j->batch)));
 }
 
 static inline int ps_same(const berth_ps_place *a, size_t n, const berth_ps_place *b, size_t m) {
   if (n != m) return 0;
   for (size_t i = 0; i < n; i++)
-    if (a[i].machine != b[i].machine || a[i].workers != b[i].workers || a[i].servers != b[i].servers) return 0;
+    if (a[i].machine != b[i].machine || a[i].workers != b[i].workers
+        || a[i].servers != b[i].servers)
+      return 0;
   return 1;
 }
 
 /* One job in one slot: entries at .. at + n - 1. */
-static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x, const ps_log *g, size_t at,
-                                 size_t n) {
+static inline void ps_judge_slot(const berth_ps_options *o, const berth_ps_job *j, ps_judged *x,
+                                 const ps_log *g, size_t at, size_t n) {
   double speed = ps_naive_speed(o, j, n, g->place + at), total = j->epochs * j->samples;
   CHECK(g->slot[at] >= j->arrival && g->slot[at] < o->slots);
   CHECK(x->done == BERTH_NONE);
@@ -127,9 +134,11 @@ static inline void ps_judge_capacity(berth_ps *p, const ps_log *g, size_t from, 
   double *used = calloc(cells, sizeof *used);
   for (size_t e = from; e < to; e++) {
     const berth_ps_job *j = berth_ps_job_at(p, g->job[e]);
-    CHECK(g->place[e].machine >= 0 && g->place[e].machine < o->machines && g->place[e].workers + g->place[e].servers > 0);
+    CHECK(g->place[e].machine >= 0 && g->place[e].machine < o->machines
+          && g->place[e].workers + g->place[e].servers > 0);
     for (int32_t k = 0; k < o->resources; k++)
-      used[g->place[e].machine * o->resources + k] += g->place[e].workers * j->worker[k] + g->place[e].servers * j->server[k];
+      used[g->place[e].machine * o->resources + k] +=
+          g->place[e].workers * j->worker[k] + g->place[e].servers * j->server[k];
   }
   for (size_t i = 0; i < cells; i++) CHECK(used[i] <= o->capacity[i] * (1 + 1.001e-9));
   free(used);
@@ -151,7 +160,9 @@ static inline void ps_judge_log(berth_ps *p, const ps_log *g, int ratios, ps_jud
   size_t from = 0;
   for (size_t e = 0, n; e < g->n; e += n) {
     for (n = 1; e + n < g->n && g->slot[e + n] == g->slot[e] && g->job[e + n] == g->job[e];) n++;
-    if (e > 0) CHECK(g->slot[e] > g->slot[e - 1] || (g->slot[e] == g->slot[e - 1] && g->job[e] > g->job[e - 1]));
+    if (e > 0)
+      CHECK(g->slot[e] > g->slot[e - 1]
+            || (g->slot[e] == g->slot[e - 1] && g->job[e] > g->job[e - 1]));
     for (size_t i = e + 1; i < e + n; i++) CHECK(g->place[i].machine > g->place[i - 1].machine);
     if (e > 0 && g->slot[e] != g->slot[e - 1]) {
       ps_judge_capacity(p, g, from, e);
@@ -163,17 +174,20 @@ static inline void ps_judge_log(berth_ps *p, const ps_log *g, int ratios, ps_jud
   ps_judge_capacity(p, g, from, g->n);
 }
 
-static inline void ps_judge_record(const berth_ps_run *r, int32_t job, const ps_judged *x, double total) {
+static inline void ps_judge_record(const berth_ps_run *r, int32_t job, const ps_judged *x,
+                                   double total) {
   berth_ps_record got;
   CHECK_STATUS(berth_ps_run_record(r, job, &got), BERTH_OK);
   CHECK((got.state == BERTH_JOB_DONE) == (x->done != BERTH_NONE));
-  CHECK(got.done == x->done && got.slots == x->slots && got.inside == x->inside && got.moves == x->moves);
+  CHECK(got.done == x->done && got.slots == x->slots && got.inside == x->inside
+        && got.moves == x->moves);
   CHECK_NEAR(got.left, x->left, 1e-8 * total);
   if (x->done != BERTH_NONE) CHECK_NEAR(got.end, x->end, 1e-7);
   CHECK_NEAR(got.utility, x->utility, 1e-9);
 }
 
-/** Judges a run.  @param ratios whether each slot of a job must have a working number of workers and servers */
+/** Judges a run. @param ratios whether each slot of a job must have a working number of workers and
+ * servers */
 static inline void ps_judge(const berth_ps_run *r, int ratios) {
   berth_ps *p = berth_ps_run_problem(r);
   int32_t n = berth_ps_jobs(p);

@@ -4,10 +4,13 @@
 
 #include "ps_checker.h"
 
-static inline double ps_between(berth_rng *g, double a, double b) { return a + (b - a) * berth_rng_uniform(g); }
+static inline double ps_between(berth_rng *g, double a, double b) {
+  return a + (b - a) * berth_rng_uniform(g);
+}
 
 /* Resources 0 .. resources - 1; about `slots` / 4 slots long on 4 workers. */
-static inline berth_ps_job ps_random_job(berth_rng *g, int32_t arrival, int32_t resources, int32_t slots) {
+static inline berth_ps_job ps_random_job(berth_rng *g, int32_t arrival, int32_t resources,
+                                         int32_t slots) {
   berth_ps_job j = { 0 };
   j.arrival = arrival;
   j.batch = 1 + berth_rng_below(g, 12);
@@ -38,9 +41,11 @@ static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case 
   double *capacity = malloc((size_t)c.machines * (size_t)c.resources * sizeof *capacity);
   berth_ps_options o = { 0 };
   berth_ps *p = NULL;
-  for (int32_t i = 0; i < c.machines * c.resources; i++) capacity[i] = floor(ps_between(g, c.least, c.most));
+  for (int32_t i = 0; i < c.machines * c.resources; i++)
+    capacity[i] = floor(ps_between(g, c.least, c.most));
   for (int32_t i = 0; i < c.jobs; i++)
-    jobs[i] = ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
+    jobs[i] =
+        ps_random_job(g, (int32_t)((int64_t)i * (c.slots - 1) / c.jobs), c.resources, c.slots);
   o = berth_ps_default(c.machines, c.resources, c.slots, capacity);
   CHECK(berth_ps_new(ctx, &o, c.jobs, jobs, &p) != BERTH_EINVAL);
   free(jobs);
@@ -48,7 +53,8 @@ static inline berth_ps *ps_random_problem(berth_ctx *ctx, berth_rng *g, ps_case 
   return p;
 }
 
-/** Plays a scheduler's run, and releases the scheduler.  @return the run; NULL if it failed, with the status */
+/** Plays a scheduler's run, and releases the scheduler. @return the run; NULL if it failed, with
+ * the status */
 static inline berth_ps_run *ps_play(berth_ps *p, berth_ps_scheduler *s, berth_status *st) {
   berth_ps_policy policy = berth_ps_scheduler_policy(s);
   berth_ps_run *r = NULL;
@@ -64,7 +70,8 @@ static inline berth_ps_run *ps_play(berth_ps *p, berth_ps_scheduler *s, berth_st
 static inline berth_ps_place ps_had(const ps_log *g, int32_t slot, int32_t job, int32_t machine) {
   berth_ps_place sum = { machine, 0, 0 };
   for (size_t e = 0; e < g->n; e++)
-    if (g->slot[e] == slot && g->job[e] == job && (machine == BERTH_NONE || g->place[e].machine == machine)) {
+    if (g->slot[e] == slot && g->job[e] == job
+        && (machine == BERTH_NONE || g->place[e].machine == machine)) {
       sum.workers += g->place[e].workers;
       sum.servers += g->place[e].servers;
     }
@@ -87,7 +94,8 @@ static inline berth_ps_job ps_plain(int32_t arrival) {
   return j;
 }
 
-static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slots, double of_workers, double of_servers, int32_t n,
+static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slots,
+                                   double of_workers, double of_servers, int32_t n,
                                    const berth_ps_job *jobs) {
   double capacity[16];
   berth_ps *p = NULL;

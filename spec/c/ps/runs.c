@@ -10,7 +10,9 @@ typedef struct Random {
   int32_t finished, asked;
 } Random;
 
-static double between(berth_rng *g, double a, double b) { return a + (b - a) * berth_rng_uniform(g); }
+static double between(berth_rng *g, double a, double b) {
+  return a + (b - a) * berth_rng_uniform(g);
+}
 
 static berth_ps_job random_job(berth_rng *g, int32_t arrival) {
   berth_ps_job j = { 0 };
@@ -62,7 +64,9 @@ static int32_t random_places(berth_rng *g, const berth_ps_job *j, int working, b
   return n;
 }
 
-static int works(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place *at) { return berth_ps_speed(p, job, n, at) > 0; }
+static int works(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place *at) {
+  return berth_ps_speed(p, job, n, at) > 0;
+}
 
 static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
   Random *w = ud;
@@ -75,7 +79,9 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
     int32_t k = berth_rng_below(&w->rng, 2) ? berth_ps_run_places(r, jobs[i], MACHINES, at) : 0,
             tries = 1 + berth_rng_below(&w->rng, 8);
     while (tries-- > 0) {
-      if (k == 0) k = random_places(&w->rng, berth_ps_job_at(berth_ps_run_problem(r), jobs[i]), w->working, at);
+      if (k == 0)
+        k = random_places(&w->rng, berth_ps_job_at(berth_ps_run_problem(r), jobs[i]), w->working,
+                          at);
       if (w->working && !works(berth_ps_run_problem(r), jobs[i], k, at)) k = 0;
       berth_status st = berth_ps_assign(r, jobs[i], k, at);
       if (st == BERTH_ENOMEM) return st;
@@ -122,7 +128,7 @@ static berth_status random_run(berth_ctx *ctx, uint64_t seed) {
 
 static berth_status one_run(berth_ctx *ctx) { return random_run(ctx, 5); }
 
-/* ---- sameness ------------------------------------------------------------------------------------- */
+/* ---- sameness ---- */
 
 /* The second time in reverse order, with everything assigned twice. */
 typedef struct Replay {
@@ -136,8 +142,10 @@ static berth_status replay(void *ud, berth_ps_run *r, int32_t s) {
     for (size_t e = w->log.n; e-- > 0;) {
       size_t from = e;
       if (w->log.slot[e] != s) continue;
-      while (from > 0 && w->log.slot[from - 1] == s && w->log.job[from - 1] == w->log.job[e]) from--;
-      CHECK_STATUS(berth_ps_assign(r, w->log.job[e], (int32_t)(e - from + 1), w->log.place + from), BERTH_OK);
+      while (from > 0 && w->log.slot[from - 1] == s && w->log.job[from - 1] == w->log.job[e])
+        from--;
+      CHECK_STATUS(berth_ps_assign(r, w->log.job[e], (int32_t)(e - from + 1), w->log.place + from),
+                   BERTH_OK);
       e = from;
     }
   return BERTH_OK;
@@ -162,7 +170,8 @@ static void replays(berth_ctx *ctx, uint64_t seed) {
     berth_ps_run_record(a, j, &x);
     berth_ps_record y;
     berth_ps_run_record(b, j, &y);
-    if (x.state != BERTH_JOB_REFUSED) CHECK(x.state == y.state && x.left == y.left && x.done == y.done && x.moves == y.moves);
+    if (x.state != BERTH_JOB_REFUSED)
+      CHECK(x.state == y.state && x.left == y.left && x.done == y.done && x.moves == y.moves);
   }
   ps_log_free(&book.log);
   berth_ps_run_release(a);
@@ -172,7 +181,8 @@ static void replays(berth_ctx *ctx, uint64_t seed) {
 int main(void) {
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("random policies: capacity, work, ends and utility are as an independent replay of the log has them");
+  TEST("random policies: capacity, work, ends and utility are as an independent replay of the log "
+       "has them");
   for (uint64_t seed = 0; seed < 300; seed++) CHECK_STATUS(random_run(ctx, seed), BERTH_OK);
   TEST("what counts is what was assigned last, in any order");
   for (uint64_t seed = 0; seed < 60; seed++) replays(ctx, seed);

@@ -1,13 +1,18 @@
-/* RAMP in C: allocation failure, extreme clusters and graphs, order of release, interrupts, blocks of the caller's choice. */
+/* RAMP in C: allocation failure, extreme clusters and graphs, order of release, interrupts, blocks
+ * of the caller's choice. */
 #include "refusals.h"
 #include <berth/berth.h>
 
 /* Forward ops in a chain with a short cut, mirrored: node k takes k seconds, node 1 none. */
 static const char profile[] =
-    "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, parameter_size=0.0\n"
-    "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, activation_size=4096.0, parameter_size=512.0\n"
-    "node3 -- Linear(b, c) -- forward_compute_time=3000, backward_compute_time=1000, activation_size=2048.0, parameter_size=256.0\n"
-    "node4 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, activation_size=8.0, parameter_size=0.0\n"
+    "node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=64.0, "
+    "parameter_size=0.0\n"
+    "node2 -- Linear(a, b) -- forward_compute_time=2000, backward_compute_time=3000, "
+    "activation_size=4096.0, parameter_size=512.0\n"
+    "node3 -- Linear(b, c) -- forward_compute_time=3000, backward_compute_time=1000, "
+    "activation_size=2048.0, parameter_size=256.0\n"
+    "node4 -- Loss() -- forward_compute_time=4000, backward_compute_time=500, "
+    "activation_size=8.0, parameter_size=0.0\n"
     "\tnode1 -- node2\n\tnode2 -- node3\n\tnode3 -- node4\n\tnode2 -- node4\n";
 
 static berth_status load(berth_ctx *ctx, const char *text, berth_graph **g) {
@@ -45,7 +50,7 @@ static void drop(Job *j) {
   berth_ramp_model_release(j->model);
 }
 
-/* ---- allocation failure ------------------------------------------------------------------------ */
+/* ---- allocation failure ---- */
 
 static berth_status whole_job(berth_ctx *ctx, int compat) {
   berth_ramp_options o = berth_ramp_default(compat);
@@ -54,7 +59,8 @@ static berth_status whole_job(berth_ctx *ctx, int compat) {
   Job j;
   berth_status st = make(ctx, &o, profile, &j);
   berth_ramp_outcome out;
-  for (int i = 0; st == BERTH_OK && i < 4; i++) st = berth_ramp_plan(j.planner, j.model, most[i], NULL, 1, NULL, &out);
+  for (int i = 0; st == BERTH_OK && i < 4; i++)
+    st = berth_ramp_plan(j.planner, j.model, most[i], NULL, 1, NULL, &out);
   drop(&j);
   return st;
 }
@@ -98,9 +104,10 @@ static void plan_after_refusal(void) {
   CHECK(s.held == 0);
 }
 
-/* ---- extremes ------------------------------------------------------------------------------------ */
+/* ---- extremes ---- */
 
-static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32_t slots, const char *text) {
+static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32_t slots,
+                            const char *text) {
   for (int compat = 0; compat < 2; compat++) {
     berth_ramp_options o = berth_ramp_default(compat);
     o.groups = groups;
@@ -117,18 +124,23 @@ static void plan_everywhere(berth_ctx *ctx, int32_t groups, int32_t racks, int32
       CHECK(out.n_servers >= 1 && out.n_servers <= groups * racks * slots);
       CHECK(isfinite(out.step) && out.step >= 0);
       for (int32_t i = 0; i < out.n_servers; i++)
-        CHECK(servers[i] >= 0 && servers[i] < berth_ramp_servers(j.ramp) && (i == 0 || servers[i] > servers[i - 1]));
+        CHECK(servers[i] >= 0 && servers[i] < berth_ramp_servers(j.ramp)
+              && (i == 0 || servers[i] > servers[i - 1]));
     }
     drop(&j);
   }
 }
 
 static const char free_profile[] =
-    "node1 -- A -- forward_compute_time=0, backward_compute_time=0, activation_size=0, parameter_size=0\n"
-    "node2 -- B -- forward_compute_time=0, backward_compute_time=0, activation_size=0, parameter_size=0\n\tnode1 -- node2\n";
+    "node1 -- A -- forward_compute_time=0, backward_compute_time=0, activation_size=0, "
+    "parameter_size=0\n"
+    "node2 -- B -- forward_compute_time=0, backward_compute_time=0, activation_size=0, "
+    "parameter_size=0\n\tnode1 -- node2\n";
 static const char weightless_profile[] =
-    "node1 -- A -- forward_compute_time=5, backward_compute_time=1, activation_size=0, parameter_size=0\n"
-    "node2 -- B -- forward_compute_time=7, backward_compute_time=2, activation_size=0, parameter_size=0\n\tnode1 -- node2\n";
+    "node1 -- A -- forward_compute_time=5, backward_compute_time=1, activation_size=0, "
+    "parameter_size=0\n"
+    "node2 -- B -- forward_compute_time=7, backward_compute_time=2, activation_size=0, "
+    "parameter_size=0\n\tnode1 -- node2\n";
 
 /* One rack, one slot: a block of four is a server in each of four groups. */
 static void block_along_groups(berth_ctx *ctx) {
@@ -146,7 +158,7 @@ static void block_along_groups(berth_ctx *ctx) {
   drop(&j);
 }
 
-/* ---- interrupts ----------------------------------------------------------------------------------- */
+/* ---- interrupts ---- */
 
 /* A chain of 20 ops, in text that lasts. */
 static const char *long_profile(void) {
@@ -154,10 +166,11 @@ static const char *long_profile(void) {
   size_t n = 0;
   for (int k = 1; k <= 20; k++)
     n += (size_t)snprintf(text + n, sizeof text - n,
-                          "node%d -- A -- forward_compute_time=%d, backward_compute_time=1, activation_size=8, "
-                          "parameter_size=8\n",
+                          "node%d -- A -- forward_compute_time=%d, backward_compute_time=1, "
+                          "activation_size=8, parameter_size=8\n",
                           k, k);
-  for (int k = 1; k < 20; k++) n += (size_t)snprintf(text + n, sizeof text - n, "\tnode%d -- node%d\n", k, k + 1);
+  for (int k = 1; k < 20; k++)
+    n += (size_t)snprintf(text + n, sizeof text - n, "\tnode%d -- node%d\n", k, k + 1);
   return text;
 }
 
@@ -185,7 +198,7 @@ static void interrupt_a_large_step(void) {
   berth_ctx_release(ctx);
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 static void plan_on_blocks(berth_ctx *ctx, int compat) {
   berth_ramp_options o = berth_ramp_default(compat);
@@ -198,25 +211,31 @@ static void plan_on_blocks(berth_ctx *ctx, int compat) {
   berth_ramp_outcome first;
   CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &first), BERTH_OK);
   int32_t servers[32];
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out), BERTH_OK);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, good, 1, servers, &out),
+               BERTH_OK);
   CHECK(out.cause == BERTH_RAMP_PLACED && out.ops == first.ops);
   for (int i = 0; i < 4; i++) CHECK(servers[out.n_servers - 4 + i] == good[i]);
   CHECK(out.n_servers == (compat ? 5 : 4)); /* the op of one piece strays to server 0 */
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, mixed, 1, NULL, &out), BERTH_EINVAL);
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, none, 1, NULL, &out), BERTH_EINVAL);
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 2, good, 1, NULL, &out), BERTH_EINVAL);
-  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 0, good, 1, NULL, &out), BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, mixed, 1, NULL, &out),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 4, none, 1, NULL, &out),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 2, good, 1, NULL, &out),
+               BERTH_EINVAL);
+  CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, NULL, 0, good, 1, NULL, &out),
+               BERTH_EINVAL);
   busy[9] = 1;
   CHECK_STATUS(berth_ramp_plan_on(j.planner, j.model, 4, busy, 4, good, 1, NULL, &out), BERTH_OK);
   CHECK(out.cause == BERTH_RAMP_NO_BLOCK && out.pieces == 4);
-  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &out), BERTH_OK); /* no wish stays behind */
+  /* no wish stays behind */
+  CHECK_STATUS(berth_ramp_plan(j.planner, j.model, 4, NULL, 1, NULL, &out), BERTH_OK);
   CHECK(out.step == first.step && out.n_servers == first.n_servers);
   drop(&j);
 }
 
 int main(void) {
-  static const int32_t shape[][3] = { { 1, 1, 1 }, { 2, 1, 1 }, { 1, 1, 2 }, { 8, 8, 8 }, { 4, 4, 64 }, { 1, 1, 1024 },
-                                      { 1024, 1, 1 }, { 32, 32, 1 } };
+  static const int32_t shape[][3] = { { 1, 1, 1 },  { 2, 1, 1 },    { 1, 1, 2 },    { 8, 8, 8 },
+                                      { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 }, { 32, 32, 1 } };
   berth_ctx *ctx;
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
   check_refusals(published);
@@ -224,12 +243,15 @@ int main(void) {
   TEST("a planner goes on after it was refused memory");
   plan_after_refusal();
   TEST("clusters of one server to 1024, in every shape");
-  for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], profile);
+  for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+    plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], profile);
   TEST("a block along the groups, where there is one rack");
   block_along_groups(ctx);
   TEST("graphs that take no time, or no memory");
-  for (size_t i = 0; i < 4; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], free_profile);
-  for (size_t i = 0; i < 4; i++) plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], weightless_profile);
+  for (size_t i = 0; i < 4; i++)
+    plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], free_profile);
+  for (size_t i = 0; i < 4; i++)
+    plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], weightless_profile);
   TEST("a step of many pieces can be interrupted");
   interrupt_a_large_step();
   TEST("a block of the caller's choice");

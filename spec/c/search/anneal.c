@@ -1,4 +1,5 @@
-/* Annealing and local search: never worse than the start, legal, exact in its budget, the same for any number of threads. */
+/* Annealing and local search: never worse than the start, legal, exact in its budget, the same for
+ * any number of threads. */
 #include "sim/sim_help.h"
 #include <berth/search.h>
 
@@ -31,7 +32,8 @@ static berth_search_report search(const setup *s, const berth_search_options *o,
 }
 
 static void small_graphs(void) {
-  TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the call; the value is the simulator's")
+  TEST("tiny graphs: the optimum, mostly; never above the start; the budget to the call; the "
+       "value is the simulator's")
   int found = 0, cases = 0;
   berth_rng rng;
   berth_rng_init(&rng, 1, 0);
@@ -62,12 +64,14 @@ static void small_graphs(void) {
 static int same(const setup *s, berth_search_options *a, berth_search_options *b) {
   int32_t x[MOST], y[MOST];
   berth_search_report p = search(s, a, x), q = search(s, b, y);
-  return p.value == q.value && p.calls == q.calls && memcmp(x, y, (size_t)berth_graph_ops(s->g) * sizeof *x) == 0;
+  return p.value == q.value && p.calls == q.calls
+         && memcmp(x, y, (size_t)berth_graph_ops(s->g) * sizeof *x) == 0;
 }
 
 static void same_answers(void) {
   TEST("the same bytes for any number of threads, and with simulations that never stop early")
-  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_CHANNEL, BERTH_LINKS_PAIR };
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_CHANNEL,
+                                       BERTH_LINKS_PAIR };
   berth_rng rng;
   berth_rng_init(&rng, 2, 0);
   for (int k = 0; k < 32; k++) {
@@ -191,12 +195,15 @@ static void refused_memory(void) {
 }
 
 static void doppler(void) {
-  TEST("DOPPLER graphs: 2,000 calls come within 5 % of the best known in each of 12 cells, within 2 % in the mean")
-  static const char *const names[] = { "gdp_chain_mm_112nodes.txt", "gdp_ffnn_192nodes.txt", "gdp_transformer_block_215nodes.txt",
-                                       "gdp_full_transformer_layer_261nodes.txt", "8gpu_transformer_block.txt",
-                                       "8gpu_full_transformer.txt" };
-  static const double best[] = { 1200.0710, 600.0705, 56.6982, 41.6641, 166.7188, 141.3888, 122.6288, 97.2844, 231.3598, 166.7407,
-                                 230.8571, 166.7875 };
+  TEST("DOPPLER graphs: 2,000 calls come within 5 % of the best known in each of 12 cells, within "
+       "2 % in the mean")
+  static const char *const names[] = {
+    "gdp_chain_mm_112nodes.txt",          "gdp_ffnn_192nodes.txt",
+    "gdp_transformer_block_215nodes.txt", "gdp_full_transformer_layer_261nodes.txt",
+    "8gpu_transformer_block.txt",         "8gpu_full_transformer.txt"
+  };
+  static const double best[] = { 1200.0710, 600.0705, 56.6982,  41.6641,  166.7188, 141.3888,
+                                 122.6288,  97.2844,  231.3598, 166.7407, 230.8571, 166.7875 };
   const char *dir = check_shared();
   double sum = 0;
   if (!dir) {

@@ -1,15 +1,18 @@
-/* Searches where devices hold little more than an even share: starts are found, moves keep memory by making room, nothing that
- * breaks memory reaches the objective; a given start; memory that is there in plenty changes nothing. */
+/* Searches where devices hold little more than an even share: starts are found, moves keep memory
+ * by making room, nothing that breaks memory reaches the objective; a given start; memory that is
+ * there in plenty changes nothing. */
 #include "sim/sim_help.h"
 #include <berth/place.h>
 
 enum { OPS = 60, DEVICES = 4 };
 
-static const berth_search_method methods[] = { BERTH_SEARCH_ANNEAL, BERTH_SEARCH_LOCAL, BERTH_SEARCH_BRKGA };
+static const berth_search_method methods[] = { BERTH_SEARCH_ANNEAL, BERTH_SEARCH_LOCAL,
+                                               BERTH_SEARCH_BRKGA };
 static const char *const names[] = { "anneal", "local", "brkga" };
 enum { METHODS = 3 };
 
-/* Memory: so many times what parameters, and outputs if they count, take of each device if they are spread evenly. */
+/* Memory: so many times what parameters, and outputs if they count, take of each device if they are
+ * spread evenly. */
 static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
   berth_rng rng;
   double total = 0;
@@ -21,7 +24,8 @@ static void crowded(setup *s, uint64_t seed, double factor, int outputs) {
     total += bytes;
   }
   for (int i = 1; i < OPS; i++) {
-    double bytes = 0.1 * (1 + berth_rng_below(&rng, 6)); /* copies count, too: little, so that something fits */
+    double bytes = 0.1 * (1 + berth_rng_below(&rng, 6)); /* copies count, too: little, so that
+                                                            something fits */
     setup_edge(s, i > 8 ? i - 1 - berth_rng_below(&rng, 8) : berth_rng_below(&rng, i), i, bytes);
     total += outputs ? bytes : 0;
   }
@@ -70,7 +74,8 @@ static long watched(const setup *s, berth_search_options *o, const int32_t *star
 }
 
 static void nothing_broken(void) {
-  TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the objective")
+  TEST("1.03 and 1.08 of the even share: memory refuses candidates, and none of those reaches the "
+       "objective")
   long refused = 0;
   for (int k = 0; k < 4 * METHODS; k++) {
     berth_sim_options judge = berth_sim_default(NULL);
@@ -135,7 +140,8 @@ static int same(const setup *s, const berth_search_options *a, const berth_searc
 }
 
 static void threads(void) {
-  TEST("a given start, tight memory, walks from there and from units: the same bytes for any number of threads")
+  TEST("a given start, tight memory, walks from there and from units: the same bytes for any "
+       "number of threads")
   for (int k = 0; k < METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
@@ -159,8 +165,10 @@ static void threads(void) {
 }
 
 static void plenty(void) {
-  TEST("memory that is never short changes nothing: without a policy, with each, with limits far away: the same bytes")
-  static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING, BERTH_MEMORY_TOTAL };
+  TEST("memory that is never short changes nothing: without a policy, with each, with limits far "
+       "away: the same bytes")
+  static const berth_memory_policy policies[] = { BERTH_MEMORY_INFERENCE, BERTH_MEMORY_TRAINING,
+                                                  BERTH_MEMORY_TOTAL };
   for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
@@ -182,7 +190,8 @@ static void plenty(void) {
 }
 
 static void big_units(void) {
-  TEST("units that find no room side by side are made smaller: a start is there, and the chain is cut once")
+  TEST("units that find no room side by side are made smaller: a start is there, and the chain is "
+       "cut once")
   berth_search_options o = berth_search_default();
   berth_sim_options judge = berth_sim_default(NULL);
   judge.memory = BERTH_MEMORY_TOTAL;
@@ -194,8 +203,10 @@ static void big_units(void) {
   o.judge = &judge;
   o.calls = 200;
   int32_t device[8];
-  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_OK); /* 87 bytes on 2 x 44: four ops each */
-  CHECK_NEAR(value_of(&s, &judge, device), 9, 1e-9); /* the chain is cut once: 8 s and 1 s for the byte */
+  /* 87 bytes on 2 x 44: four ops each */
+  CHECK_STATUS(berth_search(s.cost, &o, device, NULL), BERTH_OK);
+  CHECK_NEAR(value_of(&s, &judge, device), 9, 1e-9); /* the chain is cut once: 8 s and 1 s for the
+                                                        byte */
   setup_end(&s);
 }
 

@@ -1,14 +1,16 @@
-/* What a search must keep whatever it tries: memory, pins, types, groups; budgets, clocks and interrupts; the same answer for any
- * number of threads; starts. For each of the methods. */
+/* What a search must keep whatever it tries: memory, pins, types, groups; budgets, clocks and
+ * interrupts; the same answer for any number of threads; starts. For each of the methods. */
 #include "sim/sim_help.h"
 #include <berth/place.h>
 
 enum { OPS = 36, DEVICES = 4 };
 
-static const berth_search_method methods[] = { BERTH_SEARCH_ANNEAL, BERTH_SEARCH_LOCAL, BERTH_SEARCH_BRKGA };
+static const berth_search_method methods[] = { BERTH_SEARCH_ANNEAL, BERTH_SEARCH_LOCAL,
+                                               BERTH_SEARCH_BRKGA };
 enum { METHODS = 3 };
 
-/* Pins, two groups, one op that device 0 cannot run; memory of 0: no limit. Device i is 1 + i / 4 times as fast. */
+/* Pins, two groups, one op that device 0 cannot run; memory of 0: no limit. Device i is 1 + i / 4
+ * times as fast. */
 static void walled(setup *s, const berth_hooks *hooks, uint64_t seed, double memory, int uneven) {
   berth_topology_builder *b = NULL;
   memset(s, 0, sizeof *s);
@@ -25,7 +27,8 @@ static void walled(setup *s, const berth_hooks *hooks, uint64_t seed, double mem
     if (i % 9 == 5) op.group = i < OPS / 2 ? 0 : 1;
     CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
   }
-  for (int i = 1; i < OPS; i++) setup_edge(s, berth_rng_below(&rng, i), i, 4 * berth_rng_uniform(&rng));
+  for (int i = 1; i < OPS; i++)
+    setup_edge(s, berth_rng_below(&rng, i), i, 4 * berth_rng_uniform(&rng));
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
   for (int i = 0; i < DEVICES; i++) {
@@ -43,16 +46,18 @@ static void walled(setup *s, const berth_hooks *hooks, uint64_t seed, double mem
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
-static berth_sim_summary simulate(const setup *s, const berth_sim_options *o, const int32_t *device) {
+static berth_sim_summary simulate(const setup *s, const berth_sim_options *o,
+                                  const int32_t *device) {
   berth_sim *sim = NULL;
   berth_sim_summary sum = { 0, 0, 0 };
   CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK); /* which refuses broken pins, types and groups */
+  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK); /* which refuses broken pins, types and
+                                                               groups */
   berth_sim_release(sim);
   return sum;
 }
 
-/* ---- memory, pins, groups at every step ----------------------------------------------------------- */
+/* ---- memory, pins, groups at every step ---- */
 
 typedef struct seen {
   setup *s;
@@ -71,7 +76,8 @@ static berth_status look_at(void *ud, const int32_t *device, double limit, doubl
 }
 
 static void every_step(void) {
-  TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is the answer's")
+  TEST("every placement that an objective is asked about keeps memory, pins, groups; its value is "
+       "the answer's")
   for (int k = 0; k < 3 * METHODS; k++) {
     setup s;
     seen a;
@@ -126,9 +132,10 @@ static void gathered_in_any_order(void) {
   }
 }
 
-/* ---- judges ------------------------------------------------------------------------------------------ */
+/* ---- judges ---- */
 
-static int same(const setup *s, const berth_search_options *a, const berth_search_options *b, double *value) {
+static int same(const setup *s, const berth_search_options *a, const berth_search_options *b,
+                double *value) {
   int32_t x[OPS];
   berth_search_report p;
   CHECK_STATUS(berth_search(s->cost, a, x, &p), BERTH_OK);
@@ -141,8 +148,10 @@ static int same(const setup *s, const berth_search_options *a, const berth_searc
 }
 
 static void judges(void) {
-  TEST("unequal devices, every discipline of links: the value is the judge's; 1, 2 and 4 threads and no limit: the same bytes")
-  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_ROUTE, BERTH_LINKS_FAIR };
+  TEST("unequal devices, every discipline of links: the value is the judge's; 1, 2 and 4 threads "
+       "and no limit: the same bytes")
+  static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_DUPLEX, BERTH_LINKS_ROUTE,
+                                       BERTH_LINKS_FAIR };
   for (int k = 0; k < 4 * METHODS; k++) {
     setup s;
     berth_search_options a = berth_search_default();
@@ -183,7 +192,7 @@ static void two_phases(void) {
   setup_end(&s);
 }
 
-/* ---- clock, interrupt, progress ------------------------------------------------------------------------ */
+/* ---- clock, interrupt, progress ---- */
 
 typedef struct hand {
   double now, told;
@@ -207,7 +216,8 @@ static void told(void *ud, const char *what, double done) {
 }
 
 static void clocks(void) {
-  TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only grows; interrupt keeps the best")
+  TEST("seconds alone: ends by the clock; both budgets: the first that is used up; progress only "
+       "grows; interrupt keeps the best")
   for (int k = 0; k < 3 * METHODS; k++) {
     hand h = { 0, 0, 0, 0, 0, 0 };
     berth_hooks hooks = { 0 };
@@ -228,7 +238,8 @@ static void clocks(void) {
     CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_OK);
     CHECK(r.value <= r.start && r.interrupted == (k / METHODS == 2));
     CHECK(h.back == 0);
-    if (k / METHODS < 2 && !CHECK(h.ticks >= 98 && h.ticks < 220 && h.told > 0.97)) printf("# k %d: %ld, %g\n", k, h.ticks, h.told);
+    if (k / METHODS < 2 && !CHECK(h.ticks >= 98 && h.ticks < 220 && h.told > 0.97))
+      printf("# k %d: %ld, %g\n", k, h.ticks, h.told);
     else CHECK(r.calls < 3000);
     h.stop_at = 1;
     CHECK_STATUS(berth_search(s.cost, &o, device, &r), BERTH_EINTERRUPT);
@@ -236,10 +247,11 @@ static void clocks(void) {
   }
 }
 
-/* ---- starts -------------------------------------------------------------------------------------------- */
+/* ---- starts ---- */
 
 static void starts(void) {
-  TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, alone it is refused")
+  TEST("a given start, and further ones: never worse than any; what breaks memory is passed over, "
+       "alone it is refused")
   for (int k = 0; k < METHODS; k++) {
     setup s;
     int32_t further[2 * OPS] = { 0 };
@@ -269,8 +281,11 @@ static void starts(void) {
 }
 
 static void no_worse_than_trivial(void) {
-  TEST("the placers that search, with ten calls: never worse than single and round-robin where these fit")
-  static const char *const names[] = { "anneal", "local", "brkga" }, *const trivial[] = { "single", "round-robin" };
+  TEST("the placers that search, with ten calls: never worse than single and round-robin where "
+       "these fit")
+  static const char *const names[] = { "anneal", "local", "brkga" }, *const trivial[] = {
+    "single", "round-robin"
+  };
   for (int k = 0; k < 12; k++) {
     setup s;
     berth_search_options o = berth_search_default();
@@ -292,7 +307,7 @@ static void no_worse_than_trivial(void) {
   }
 }
 
-/* ---- options, refusals ------------------------------------------------------------------------------------ */
+/* ---- options, refusals ---- */
 
 static void refuse(const setup *s, const berth_search_options *o, const char *message) {
   int32_t device[OPS] = { 7 };

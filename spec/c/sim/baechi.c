@@ -1,11 +1,13 @@
-/* Preset "baechi-tf": the published step simulator on the golden case of its authors' code, and by its own pseudo-code. */
+/* Preset "baechi-tf": the published step simulator on the golden case of its authors' code, and by
+ * its own pseudo-code. */
 #include "sim_help.h"
 
 /* p=6,7,9,8,10,6,6,10,6 on three devices; unit 1 us; transfer times are bytes at 1 MB/s */
 static void golden_setup(setup *s) {
   static const double p[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
-  static const int e[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 }, { 1, 3, 1 }, { 1, 4, 1 },
-                              { 2, 5, 5 }, { 2, 6, 3 }, { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
+  static const int e[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 },
+                              { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
+                              { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
   berth_device d = berth_device_default();
   berth_link l = { 1e6, 0 };
   setup_begin(s);
@@ -37,7 +39,7 @@ static void golden(void) {
   setup_end(&s);
 }
 
-/* ---- the pseudo-code of the published loop, on edges of one tensor each, in whole numbers ------------------- */
+/* ---- the pseudo-code of the published loop, on edges of one tensor each, in whole numbers ---- */
 
 enum { OPS = 30, DEVICES = 3 };
 typedef struct dag {
@@ -58,7 +60,8 @@ static void random_dag(dag *g, berth_rng *rng) {
 }
 
 static int naive(const dag *g, const int32_t *device, const int32_t *number) {
-  int ready[OPS] = { 0 }, waiting[OPS] = { 0 }, channel[DEVICES] = { 0 }, free_at[DEVICES] = { 0 }, last = 0;
+  int ready[OPS] = { 0 }, waiting[OPS] = { 0 }, channel[DEVICES] = { 0 }, free_at[DEVICES] = { 0 },
+      last = 0;
   for (int e = 0; e < g->n_edges; e++) waiting[g->dst[e]]++;
   int queued[OPS];
   for (int i = 0; i < OPS; i++) queued[i] = waiting[i] == 0;
@@ -66,7 +69,9 @@ static int naive(const dag *g, const int32_t *device, const int32_t *number) {
     int best = -1;
     for (int i = 0; i < OPS; i++) {
       if (queued[i] != 1) continue;
-      if (best < 0 || ready[i] < ready[best] || (ready[i] == ready[best] && number[i] < number[best])) best = i;
+      if (best < 0 || ready[i] < ready[best]
+          || (ready[i] == ready[best] && number[i] < number[best]))
+        best = i;
     }
     if (best < 0) return last;
     queued[best] = 2;

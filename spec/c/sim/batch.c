@@ -1,4 +1,5 @@
-/* Batches: the same bytes as single runs and for any number of threads; the lowest failing row is told. */
+/* Batches: the same bytes as single runs and for any number of threads; the lowest failing row is
+ * told. */
 #include "sim_help.h"
 
 enum { OPS = 40, ROWS = 100 };
@@ -23,13 +24,15 @@ static void one_mode(const berth_sim_options *o) {
     each.seed += (uint64_t)i;
     CHECK_STATUS(berth_sim_new(s.cost, &each, &sim), BERTH_OK);
     CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK);
-    CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK); /* again: nothing is left over */
+    /* again: nothing is left over */
+    CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK);
     berth_sim_release(sim);
   }
   for (int32_t threads = 0; threads <= 5; threads++) {
     CHECK_STATUS(berth_sim_batch(s.cost, o, ROWS, device, threads, batch), BERTH_OK);
     for (int32_t i = 0; i < ROWS; i++) {
-      CHECK(batch[i].makespan == single[i].makespan && batch[i].peak == single[i].peak && batch[i].oom_op == single[i].oom_op);
+      CHECK(batch[i].makespan == single[i].makespan && batch[i].peak == single[i].peak
+            && batch[i].oom_op == single[i].oom_op);
     }
   }
   setup_end(&s);
@@ -44,8 +47,10 @@ static void modes(void) {
     if (mode % 3 == 1) o.dispatch = BERTH_DISPATCH_RANDOM;
     if (mode % 3 == 2) o.noise = 0.3;
     if (mode == 11) o.order = BERTH_ORDER_READY, o.send = BERTH_SEND_PUSH;
-    if (mode >= 12) o.links = BERTH_LINKS_ROUTE, o.reserve = 1, o.collectives = BERTH_COLLECTIVES_QUEUE;
-    if (mode == 14) o.order = BERTH_ORDER_TASK, o.dispatch = BERTH_DISPATCH_FIFO, o.send = BERTH_SEND_PUSH;
+    if (mode >= 12)
+      o.links = BERTH_LINKS_ROUTE, o.reserve = 1, o.collectives = BERTH_COLLECTIVES_QUEUE;
+    if (mode == 14)
+      o.order = BERTH_ORDER_TASK, o.dispatch = BERTH_DISPATCH_FIFO, o.send = BERTH_SEND_PUSH;
     o.seed = 7;
     one_mode(&o);
   }

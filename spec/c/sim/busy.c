@@ -8,7 +8,9 @@ typedef struct visitor {
 } visitor;
 
 static void expect_busy(visitor *v, berth_status st) {
-  v->refused += st == BERTH_EINVAL && strstr(berth_errmsg(v->ctx), "simulator: busy: called from within its own run") != NULL;
+  v->refused +=
+      st == BERTH_EINVAL
+      && strstr(berth_errmsg(v->ctx), "simulator: busy: called from within its own run") != NULL;
 }
 
 static void call_all(visitor *v) {
@@ -24,7 +26,8 @@ static void call_all(visitor *v) {
   v->inside++;
 }
 
-static berth_status price(void *ud, int32_t collective, int32_t n, const int32_t *device, double *seconds) {
+static berth_status price(void *ud, int32_t collective, int32_t n, const int32_t *device,
+                          double *seconds) {
   visitor *v = ud;
   (void)collective, (void)n, (void)device;
   if (v->sim) call_all(v);
@@ -35,8 +38,13 @@ static berth_status price(void *ud, int32_t collective, int32_t n, const int32_t
 /* Ops 0 and 1 (1 s) meet for 4 s, then op 2 (1 s). */
 static void build(setup *s, visitor *v) {
   static const int32_t members[] = { 0, 1 }, consumers[] = { 2 };
-  const berth_collective c = { .kind = BERTH_ALLREDUCE, .bytes = 8, .count = 1, .n_members = 2, .members = members,
-                               .n_consumers = 1, .consumers = consumers };
+  const berth_collective c = { .kind = BERTH_ALLREDUCE,
+                               .bytes = 8,
+                               .count = 1,
+                               .n_members = 2,
+                               .members = members,
+                               .n_consumers = 1,
+                               .consumers = consumers };
   berth_cost_model m = { .op_factor = 1, .transfer_factor = 1 };
   const double second = 1;
   berth_device d = berth_device_default();

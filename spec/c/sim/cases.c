@@ -1,4 +1,5 @@
-/* Cases small enough to check by hand: every discipline of links, every dispatch, push and pull, preemption, quanta, noise. */
+/* Cases small enough to check by hand: every discipline of links, every dispatch, push and pull,
+ * preemption, quanta, noise. */
 #include "sim_checker.h"
 
 static berth_sim_options with(berth_links links, berth_dispatch dispatch, berth_send send) {
@@ -68,14 +69,17 @@ static void shared_tensor(void) {
   setup_end(&s);
 }
 
-/* a on 0 and b on 1 end at 1 and cross to each other and to 2: {0->1, 0->2, 1->0, 1->2}, 2 s each. */
+/* a on 0 and b on 1 end at 1 and cross to each other and to 2: {0->1, 0->2, 1->0, 1->2}, 2 s
+ * each. */
 static void disciplines(void) {
   setup s;
   int32_t device[] = { 0, 1, 1, 2, 0, 2 };
-  const double want[4][4] = { /* starts of the readers on 1 (from 0), 2 (from 0), 0 (from 1), 2 (from 1) */
+  const double want[4][4] = { /* starts of the readers on 1 (from 0), 2 (from 0), 0 (from 1), 2
+                                 (from 1) */
     { 3, 3, 3, 4 },           /* free */
     { 3, 5, 7, 9 },           /* channel: all four share ends; oldest first */
-    { 3, 5, 3, 7 },           /* duplex: 0->1 with 1->0, then 0->2, then 1->2 waits for the way into 2 */
+    { 3, 5, 3, 7 },           /* duplex: 0->1 with 1->0, then 0->2, then 1->2 waits for the way into
+                                 2 */
     { 3, 3, 3, 4 }            /* pair */
   };
   setup_begin(&s);
@@ -94,7 +98,8 @@ static void disciplines(void) {
   setup_end(&s);
 }
 
-/* The oldest request that can start goes first: a younger one may pass one whose receiver is busy. */
+/* The oldest request that can start goes first: a younger one may pass one whose receiver is
+ * busy. */
 static void passing(void) {
   setup s;
   int32_t device[] = { 0, 1, 2, 2, 3 };
@@ -135,7 +140,8 @@ static void split(void) {
   const berth_transfer *x;
   CHECK(berth_result_transfers(r, &x) == 3 && x[1].start == 2 && x[1].finish == 12);
   CHECK_NEAR(berth_result_slack(r)[3], 0, 0);
-  CHECK_NEAR(berth_result_slack(r)[1], 6, 0); /* sends may begin at 8 and 9: op 4 then ends at 13, op 3 as before */
+  CHECK_NEAR(berth_result_slack(r)[1], 6, 0); /* sends may begin at 8 and 9: op 4 then ends at 13,
+                                                 op 3 as before */
   CHECK_NEAR(berth_result_slack(r)[4], 6, 0);
   berth_result_release(r);
   setup_end(&s);
@@ -252,16 +258,18 @@ static void preemption(void) {
   }
 }
 
-/* Preemption in random graphs: work is kept, precedence holds, all disciplines and both kinds of sending agree with the rules. */
+/* Preemption in random graphs: work is kept, precedence holds, all disciplines and both kinds of
+ * sending agree with the rules. */
 static void random_preemption(void) {
   enum { OPS = 40 };
-  static const berth_dispatch kinds[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO, BERTH_DISPATCH_STATIC,
-                                          BERTH_DISPATCH_BLEVEL };
+  static const berth_dispatch kinds[] = { BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
+                                          BERTH_DISPATCH_STATIC, BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
   berth_rng_init(&rng, 6, 0);
   for (int round = 0; round < 96; round++) {
     setup s;
-    berth_sim_options o = with((berth_links)(round % 4), kinds[round / 4 % 4], (berth_send)(round / 16 % 2));
+    berth_sim_options o =
+        with((berth_links)(round % 4), kinds[round / 4 % 4], (berth_send)(round / 16 % 2));
     setup_random(&s, &rng, OPS, round % 3 == 0);
     setup_mesh(&s, 3, INFINITY);
     int32_t device[OPS];
@@ -303,7 +311,8 @@ static void quanta(void) {
   setup_end(&s);
 }
 
-/* Lognormal of median 1 on every op and transfer; a thing's factor depends on the seed and the thing only. */
+/* Lognormal of median 1 on every op and transfer; a thing's factor depends on the seed and the
+ * thing only. */
 static void noise(void) {
   enum { OPS = 400 };
   setup s;

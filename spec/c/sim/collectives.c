@@ -1,10 +1,11 @@
-/* Collectives in the step simulator: by hand, and against a simulator of their own under free links. */
+/* Collectives in the step simulator: by hand, and against a simulator of their own under free
+ * links. */
 #include "sim_checker.h"
 
 enum { OPS = 40 };
 
-static void meet(setup *s, berth_collective_kind kind, double bytes, int32_t n, const int32_t *members, int32_t m,
-                 const int32_t *then) {
+static void meet(setup *s, berth_collective_kind kind, double bytes, int32_t n,
+                 const int32_t *members, int32_t m, const int32_t *then) {
   berth_collective c = { kind, bytes, 1, n, members, m, then };
   CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
 }
@@ -15,11 +16,13 @@ static berth_sim_options with_links(berth_links links) {
 }
 static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
   berth_result *r = NULL;
-  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) printf("# %s\n", berth_errmsg(s->ctx));
+  if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK))
+    printf("# %s\n", berth_errmsg(s->ctx));
   return r;
 }
 
-/* a (1 s) on 0 and b (3 s) on 1 meet with 8 B, n = 2, 1 B/s: 8 s; then c (2 s) on 0, d (5 s) on 1; d ends at 16. */
+/* a (1 s) on 0 and b (3 s) on 1 meet with 8 B, n = 2, 1 B/s: 8 s; then c (2 s) on 0, d (5 s) on 1;
+ * d ends at 16. */
 static void pair(setup *s) {
   setup_begin(s);
   setup_op(s, 1);
@@ -37,17 +40,22 @@ static void by_hand(void) {
   berth_result *r = run(&s, apart, NULL);
   const berth_collective_run *m;
   CHECK(berth_result_makespan(r) == 16 && berth_result_collectives(r, &m) == 1);
-  CHECK(m->start == 3 && m->finish == 11 && m->seconds == 8 && m->bytes == 8 && m->n_devices == 2 && m->last == 1);
+  CHECK(m->start == 3 && m->finish == 11 && m->seconds == 8 && m->bytes == 8 && m->n_devices == 2
+        && m->last == 1);
   CHECK(m->algorithm == BERTH_COLLECTIVE_RING);
-  CHECK(berth_result_slack(r)[0] == 2 && berth_result_slack(r)[1] == 0 && berth_result_slack(r)[2] == 3);
+  CHECK(berth_result_slack(r)[0] == 2 && berth_result_slack(r)[1] == 0
+        && berth_result_slack(r)[2] == 3);
   const int32_t *path;
   CHECK(berth_result_critical(r, &path) == 2 && path[0] == 1 && path[1] == 3);
-  CHECK(berth_result_link_bytes(r)[0] == 8 && berth_result_link_busy(r)[1] == 8 && berth_result_link_sharing(r)[0] == 1);
+  CHECK(berth_result_link_bytes(r)[0] == 8 && berth_result_link_busy(r)[1] == 8
+        && berth_result_link_sharing(r)[0] == 1);
   const berth_overlap *o = berth_result_overlap(r);
-  for (int32_t d = 0; d < 3; d++) CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
+  for (int32_t d = 0; d < 3; d++)
+    CHECK(o[d].communication == 8 && o[d].exposed == 8 && o[d].overlapped == 0);
   berth_result_release(r);
   r = run(&s, one, NULL);
-  CHECK(berth_result_makespan(r) == 11 && berth_result_collectives(r, &m) == 1 && m->start == 4 && m->finish == 4);
+  CHECK(berth_result_makespan(r) == 11 && berth_result_collectives(r, &m) == 1 && m->start == 4
+        && m->finish == 4);
   CHECK(berth_result_overlap(r)[2].communication == 0 && berth_result_link_bytes(r)[0] == 0);
   berth_result_release(r);
   setup_end(&s);
@@ -67,7 +75,8 @@ static void terminal(void) {
   berth_result *r = run(&s, device, NULL);
   const int32_t *path;
   CHECK(berth_result_makespan(r) == 8 && berth_result_critical(r, &path) == 1 && path[0] == 1);
-  CHECK(berth_result_slack(r)[0] == 1 && berth_result_slack(r)[1] == 0 && berth_result_slack(r)[2] == 3);
+  CHECK(berth_result_slack(r)[0] == 1 && berth_result_slack(r)[1] == 0
+        && berth_result_slack(r)[2] == 3);
   CHECK(berth_result_overlap(r)[0].exposed == 3 && berth_result_overlap(r)[0].overlapped == 3);
   CHECK(berth_result_overlap(r)[1].exposed == 6 && berth_result_overlap(r)[2].exposed == 3);
   berth_result_release(r);
@@ -78,14 +87,16 @@ static void terminal(void) {
   CHECK(sum.makespan == 8 && berth_sim_chain(sim, chain) == 1 && chain[0] == 1);
   CHECK_STATUS(berth_sim_run_limited(sim, device, 8, &sum), BERTH_OK);
   CHECK(sum.makespan == 8);
-  CHECK_STATUS(berth_sim_run_limited(sim, device, 7.9, &sum), BERTH_OK); /* op 1 cannot end all before 8 */
+  /* op 1 cannot end all before 8 */
+  CHECK_STATUS(berth_sim_run_limited(sim, device, 7.9, &sum), BERTH_OK);
   CHECK_NEAR(sum.makespan, 8, 1e-12);
   CHECK(berth_sim_chain(sim, chain) == 0);
   berth_sim_release(sim);
   setup_end(&s);
 }
 
-/* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 meet at 3 for 4 s. Device 0 sends from 1 to 5. */
+/* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 meet at 3 for 4 s. Device 0
+ * sends from 1 to 5. */
 static void waits(berth_links links, double meets, double makespan) {
   setup s;
   const int32_t device[] = { 0, 0, 1, 2 };
@@ -102,7 +113,8 @@ static void waits(berth_links links, double meets, double makespan) {
   const berth_collective_run *m;
   berth_result_collectives(r, &m);
   CHECK(m->start == meets && m->finish == meets + 4 && berth_result_makespan(r) == makespan);
-  if (links == BERTH_LINKS_DUPLEX) CHECK(berth_result_slack(r)[0] == 0 && berth_result_slack(r)[2] == 2);
+  if (links == BERTH_LINKS_DUPLEX)
+    CHECK(berth_result_slack(r)[0] == 0 && berth_result_slack(r)[2] == 2);
   berth_result_release(r);
   o.split_windows = links == BERTH_LINKS_CHANNEL || links == BERTH_LINKS_DUPLEX;
   r = run(&s, device, &o);
@@ -111,7 +123,8 @@ static void waits(berth_links links, double meets, double makespan) {
   setup_end(&s);
 }
 
-/* Three devices behind one switch, 1 B/s each way: transfers and collectives share the links of their devices. */
+/* Three devices behind one switch, 1 B/s each way: transfers and collectives share the links of
+ * their devices. */
 static void star(setup *s) {
   berth_topology_builder *b = NULL;
   berth_device d = berth_device_default();
@@ -119,16 +132,19 @@ static void star(setup *s) {
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
   int32_t node[4];
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, &node[i], NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, &node[i], NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_switch(b, "switch", &node[3]), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[3], &l, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[3], &l, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
-/* From 1 on, op 0 sends 4 B from 0 to 2 and ops 0 and 1 all-reduce 6 B between 0 and 1: the way out of 0 is shared. Fair: 1/2 B/s
- * each, so 4 B by 9 and of the 6 B 4 are over; the rest by 11. Held: the transfer first, by insertion: 5, then 6 s. */
+/* From 1 on, op 0 sends 4 B from 0 to 2 and ops 0 and 1 all-reduce 6 B between 0 and 1: the way out
+ * of 0 is shared. Fair: 1/2 B/s each, so 4 B by 9 and of the 6 B 4 are over; the rest by 11. Held:
+ * the transfer first, by insertion: 5, then 6 s. */
 static void shared(berth_links links, double meets, double ends) {
   setup s;
   const int32_t device[] = { 0, 1, 2 };
@@ -145,7 +161,9 @@ static void shared(berth_links links, double meets, double ends) {
   berth_result_collectives(r, &m);
   CHECK(m->start == meets);
   CHECK_NEAR(m->finish, ends, 1e-12);
-  CHECK(m->seconds == 6 && berth_result_link_sharing(r)[0] == (links == BERTH_LINKS_FAIR || links == BERTH_LINKS_FREE ? 2 : 1));
+  CHECK(m->seconds == 6
+        && berth_result_link_sharing(r)[0]
+               == (links == BERTH_LINKS_FAIR || links == BERTH_LINKS_FREE ? 2 : 1));
   CHECK(berth_result_link_bytes(r)[0] == 10);
   berth_result_release(r);
   setup_end(&s);
@@ -155,7 +173,8 @@ static void shared(berth_links links, double meets, double ends) {
 static void alone(void) {
   static const berth_collective_algorithm how[] = { BERTH_COLLECTIVE_RING, BERTH_COLLECTIVE_TREE,
                                                     BERTH_COLLECTIVE_DOUBLE_TREE,
-                                                    BERTH_COLLECTIVE_HALVING, BERTH_COLLECTIVE_HIERARCHICAL,
+                                                    BERTH_COLLECTIVE_HALVING,
+                                                    BERTH_COLLECTIVE_HIERARCHICAL,
                                                     BERTH_COLLECTIVE_AUTO };
   for (int32_t kind = BERTH_ALLREDUCE; kind <= BERTH_PARAMETER_SERVER; kind++) {
     for (int32_t a = 0; a < 6; a++) {
@@ -185,12 +204,14 @@ static void alone(void) {
   }
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void memory(void) {
-  static const struct { berth_collective_kind kind; double bytes; } cases[] = {
-    { BERTH_ALLREDUCE, 8 }, { BERTH_ALLGATHER, 16 }, { BERTH_BARRIER, 0 }, { BERTH_PARAMETER_SERVER, 8 }
-  };
+  static const struct { berth_collective_kind kind; double bytes;
+  } cases[] = { { BERTH_ALLREDUCE, 8 },
+                { BERTH_ALLGATHER, 16 },
+                { BERTH_BARRIER, 0 },
+                { BERTH_PARAMETER_SERVER, 8 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int32_t device[] = { 0, 1 };
     setup s;
@@ -200,20 +221,22 @@ static void memory(void) {
     meet(&s, cases[i].kind, 8, 2, device, 0, NULL);
     setup_mesh(&s, 2, 10);
     berth_result *r = run(&s, device, NULL);
-    CHECK(berth_result_peak(r)[0] == fmax(5, 3 + cases[i].bytes) && berth_result_peak(r)[1] == fmax(2, 1 + cases[i].bytes));
+    CHECK(berth_result_peak(r)[0] == fmax(5, 3 + cases[i].bytes)
+          && berth_result_peak(r)[1] == fmax(2, 1 + cases[i].bytes));
     const int32_t *ops;
     const double *bytes;
     CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 1 && bytes[0] == berth_result_peak(r)[0]);
     berth_oom oom;
     CHECK(berth_result_oom(r, &oom) == (3 + cases[i].bytes > 10));
     if (3 + cases[i].bytes > 10)
-      CHECK(oom.op == 0 && oom.device == 0 && oom.time == 2 && oom.shortfall == 3 + cases[i].bytes - 10);
+      CHECK(oom.op == 0 && oom.device == 0 && oom.time == 2
+            && oom.shortfall == 3 + cases[i].bytes - 10);
     berth_result_release(r);
     setup_end(&s);
   }
 }
 
-/* ---- faults ---------------------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 static void faults(void) {
   const int32_t apart[] = { 0, 1, 0, 1 }, sequence[] = { 2, 0, 1, 3 };
@@ -225,7 +248,8 @@ static void faults(void) {
   setup_mesh(&s, 2, INFINITY);
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = sequence;
-  check_refused(&s, apart, &o, BERTH_EINVAL, "deadlocks: op 2 is next on device 0 \"d0\" but waits for op 0");
+  check_refused(&s, apart, &o, BERTH_EINVAL,
+                "deadlocks: op 2 is next on device 0 \"d0\" but waits for op 0");
   o = berth_sim_default(NULL);
   o.quantum = 1.1e-15; /* 2^53 of them are 9.9 s */
   check_refused(&s, apart, &o, BERTH_EINVAL, "collective 0 would end later than");
@@ -233,7 +257,8 @@ static void faults(void) {
   pair(&s);
   CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 2; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
@@ -241,13 +266,14 @@ static void faults(void) {
   setup_end(&s);
 }
 
-/* ---- a price of one's own: asked on the calling thread, also in batches -------------------------------------- */
+/* ---- a price of one's own: asked on the calling thread, also in batches ---- */
 
 typedef struct asked {
   int calls, fail;
 } asked;
 
-static berth_status own_price(void *ud, int32_t collective, int32_t n, const int32_t *devices, double *seconds) {
+static berth_status own_price(void *ud, int32_t collective, int32_t n, const int32_t *devices,
+                              double *seconds) {
   asked *a = ud;
   a->calls++;
   *seconds = 10 * collective + n + devices[1];
@@ -272,7 +298,8 @@ static void own_function(void) {
   for (int32_t i = 0; i < ROWS; i++) CHECK(out[i].makespan == (i % 2 ? 4 + 3 + 7 : 3 + 3 + 5));
   r = run(&s, device, &(berth_sim_options){ .links = BERTH_LINKS_FAIR, .param_multiple = 1 });
   const berth_collective_run *m;
-  CHECK(berth_result_collectives(r, &m) == 1 && m->algorithm == BERTH_COLLECTIVE_FUNCTION && m->finish == 6);
+  CHECK(berth_result_collectives(r, &m) == 1 && m->algorithm == BERTH_COLLECTIVE_FUNCTION
+        && m->finish == 6);
   berth_result_release(r);
   a.fail = 1;
   r = NULL;
@@ -281,7 +308,7 @@ static void own_function(void) {
   setup_end(&s);
 }
 
-/* ---- noise and quanta ------------------------------------------------------------------------------------------- */
+/* ---- noise and quanta ---- */
 
 static void disturbed(void) {
   const int32_t apart[] = { 0, 1, 0, 1 };
@@ -310,7 +337,7 @@ static void disturbed(void) {
   setup_end(&s);
 }
 
-/* ---- a simulator of its own: STATIC, free links, push, times that do not coincide ------------------------------------ */
+/* ---- a simulator of its own: STATIC, free links, push, times that do not coincide ---- */
 
 typedef struct naive {
   const setup *s;
@@ -342,7 +369,9 @@ static double naive_ready(const naive *x, int32_t op) {
     berth_tensor t;
     CHECK_STATUS(berth_graph_tensor(x->s->g, in[i], &t), BERTH_OK);
     if (isnan(x->end[t.producer])) return (double)NAN;
-    at = fmax(at, x->end[t.producer] + berth_cost_transfer(x->s->cost, in[i], x->device[t.producer], x->device[op]));
+    at = fmax(at,
+              x->end[t.producer]
+                  + berth_cost_transfer(x->s->cost, in[i], x->device[t.producer], x->device[op]));
   }
   for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++) {
     berth_collective c;
@@ -390,11 +419,13 @@ static double naive_makespan(naive *x) {
     x->free_at[x->device[op]] = x->end[op];
     last = fmax(last, x->end[op]);
   }
-  for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++) last = fmax(last, naive_meet(x, k));
+  for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++)
+    last = fmax(last, naive_meet(x, k));
   return last;
 }
 
-static void limits(setup *s, const berth_sim_options *o, const int32_t *device, double makespan, berth_rng *rng) {
+static void limits(setup *s, const berth_sim_options *o, const int32_t *device, double makespan,
+                   berth_rng *rng) {
   berth_sim *sim = NULL;
   CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
   berth_sim_summary sum;
@@ -447,10 +478,11 @@ static void against_naive(int even) {
   }
 }
 
-/* ---- refused allocations ------------------------------------------------------------------------------------------- */
+/* ---- refused allocations ---- */
 
 static berth_status whole_job(berth_ctx *ctx, berth_links links) {
-  static const int32_t device[] = { 0, 1, 2, 0, 1, 2 }, members[] = { 0, 1, 2 }, then[] = { 3, 4, 5 };
+  static const int32_t device[] = { 0, 1, 2, 0, 1, 2 }, members[] = { 0, 1, 2 },
+                       then[] = { 3, 4, 5 };
   berth_cost_model model = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 3, then };
   berth_device d = berth_device_default();
@@ -472,7 +504,9 @@ static berth_status whole_job(berth_ctx *ctx, berth_links links) {
   if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &l, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, &model, &cost);
   if (st == BERTH_OK) st = berth_simulate(cost, device, &o, &r);
-  if (st == BERTH_OK && (!berth_result_slack(r) || !berth_result_overlap(r) || !berth_result_link_sharing(r))) st = BERTH_ENOMEM;
+  if (st == BERTH_OK
+      && (!berth_result_slack(r) || !berth_result_overlap(r) || !berth_result_link_sharing(r)))
+    st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = berth_sim_new(cost, &o, &sim);
   berth_sim_summary sum;
   if (st == BERTH_OK) st = berth_sim_run_limited(sim, device, 5, &sum);

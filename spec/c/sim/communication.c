@@ -19,7 +19,8 @@ static berth_result *run(setup *s, const int32_t *device, const berth_sim_option
   return r;
 }
 
-/* a (1 s) sends 1 byte to c, a communication op of 2 s on the other device, which computes b from 0 to 10; d reads c there. */
+/* a (1 s) sends 1 byte to c, a communication op of 2 s on the other device, which computes b from 0
+ * to 10; d reads c there. */
 static void by_hand(setup *s) {
   setup_begin(s);
   int32_t a = setup_op(s, 1);
@@ -43,13 +44,18 @@ static void hand_case(void) {
       o.send = (berth_send)send;
       o.memory = BERTH_MEMORY_INFERENCE;
       berth_result *r = run(&s, device, &o);
-      CHECK(berth_result_start(r)[2] == 2 && berth_result_finish(r)[2] == 4 && berth_result_start(r)[3] == 4);
-      CHECK(berth_result_makespan(r) == 10 && berth_result_busy(r)[0] == 2 && berth_result_busy(r)[1] == 10);
-      CHECK(berth_result_slack(r)[0] == 5 && berth_result_slack(r)[2] == 5 && berth_result_slack(r)[3] == 5);
+      CHECK(berth_result_start(r)[2] == 2 && berth_result_finish(r)[2] == 4
+            && berth_result_start(r)[3] == 4);
+      CHECK(berth_result_makespan(r) == 10 && berth_result_busy(r)[0] == 2
+            && berth_result_busy(r)[1] == 10);
+      CHECK(berth_result_slack(r)[0] == 5 && berth_result_slack(r)[2] == 5
+            && berth_result_slack(r)[3] == 5);
       const int32_t *chain;
-      CHECK(berth_result_slack(r)[1] == 0 && berth_result_critical(r, &chain) == 1 && chain[0] == 1);
+      CHECK(berth_result_slack(r)[1] == 0 && berth_result_critical(r, &chain) == 1
+            && chain[0] == 1);
       CHECK(berth_result_overlap(r)[1].overlapped == 1 && berth_result_overlap(r)[1].exposed == 0);
-      CHECK(berth_result_peak(r)[1] == 5 && berth_result_peak_time(r)[1] == 2); /* workspace and the byte that it reads */
+      /* workspace and the byte that it reads */
+      CHECK(berth_result_peak(r)[1] == 5 && berth_result_peak_time(r)[1] == 2);
       berth_result_release(r);
       setup_end(&s);
     }
@@ -92,13 +98,15 @@ static void many_at_once(void) {
   CHECK_STATUS(berth_sim_run_limited(sim, device, 6, &sum), BERTH_OK);
   CHECK(sum.makespan == 6);
   CHECK_STATUS(berth_sim_base(sim, device, &sum), BERTH_OK);
-  CHECK_STATUS(berth_sim_try(sim, 1, (const int32_t[]){ 3 }, (const int32_t[]){ 1 }, INFINITY, &sum), BERTH_OK);
+  CHECK_STATUS(berth_sim_try(sim, 1, (const int32_t[]){ 3 }, (const int32_t[]){ 1 }, INFINITY,
+                             &sum),
+               BERTH_OK);
   CHECK(sum.makespan == 13);
   berth_sim_release(sim);
   setup_end(&s);
 }
 
-/* ---- random graphs ------------------------------------------------------------------------------- */
+/* ---- random graphs ---- */
 
 enum { OPS = 24 };
 
@@ -108,7 +116,8 @@ static void random_graph(setup *s, berth_rng *rng, int32_t n) {
     double seconds = 0.1 + berth_rng_uniform(rng);
     if (berth_rng_below(rng, 3) == 0) beside_op(s, seconds);
     else setup_heavy(s, seconds, berth_rng_uniform(rng), berth_rng_uniform(rng), BERTH_NONE);
-    for (int32_t k = 0; k < 2 && i > 0; k++) setup_edge(s, berth_rng_below(rng, i), i, berth_rng_uniform(rng));
+    for (int32_t k = 0; k < 2 && i > 0; k++)
+      setup_edge(s, berth_rng_below(rng, i), i, berth_rng_uniform(rng));
   }
 }
 
@@ -126,7 +135,8 @@ static void judge_run(setup *s, const berth_sim_options *o, const int32_t *devic
   if (o->send == BERTH_SEND_PUSH) check_slack(&j);
   for (int32_t v = 0; v < j.n; v++) {
     if (beside(&j, v)) CHECK_NEAR(j.start[v], inputs_there(&j, v), EPS);
-    CHECK(berth_result_slack(r)[v] >= 0 && berth_result_slack(r)[v] <= berth_result_makespan(r) - j.finish[v] + EPS);
+    CHECK(berth_result_slack(r)[v] >= 0
+          && berth_result_slack(r)[v] <= berth_result_makespan(r) - j.finish[v] + EPS);
   }
   berth_result_release(r);
 }
@@ -138,7 +148,8 @@ static void random_runs(void) {
     setup s;
     int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 2 + berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(NULL);
-    static const berth_dispatch by[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_STATIC };
+    static const berth_dispatch by[] = { BERTH_DISPATCH_FIFO, BERTH_DISPATCH_LIGHT_FIRST,
+                                         BERTH_DISPATCH_STATIC };
     random_graph(&s, &rng, n);
     if (round % 2) setup_mesh(&s, devices, INFINITY);
     else setup_uneven(&s, devices + 1);
@@ -157,7 +168,7 @@ static void random_runs(void) {
   }
 }
 
-/* ---- bounds and placers -------------------------------------------------------------------------- */
+/* ---- bounds and placers ---- */
 
 static double best_of_all(setup *s, int32_t n, int32_t devices) {
   berth_sim_options o = berth_sim_default(NULL);
@@ -198,8 +209,9 @@ static void bounds_hold(void) {
 }
 
 static void placers_know_them(void) {
-  static const char *const placers[] = { "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "critical-path", "metis",
-                                         "m-topo", "single", "anneal" };
+  static const char *const placers[] = { "m-etf", "m-sct",  "etf",    "heft",
+                                         "cpop",  "peft",   "minmin", "critical-path",
+                                         "metis", "m-topo", "single", "anneal" };
   berth_rng rng;
   berth_rng_init(&rng, 23, 0);
   for (int32_t round = 0; round < 10; round++) {
@@ -221,7 +233,8 @@ static void placers_know_them(void) {
   }
 }
 
-/* HEFT on one device: the communication op does not keep b waiting, and its end is that of the plan. */
+/* HEFT on one device: the communication op does not keep b waiting, and its end is that of the
+ * plan. */
 static void estimate_is_exact(void) {
   static const char *const placers[] = { "m-etf", "heft", "etf" };
   for (size_t k = 0; k < 3; k++) {
@@ -250,9 +263,13 @@ static void refusals(void) {
   by_hand(&s);
   o.order = BERTH_ORDER_READY;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EUNSUPPORTED);
-  CHECK(strcmp(berth_errmsg(s.ctx), "order ready, of Baechi's simulator, knows no communication ops: op 2 is one") == 0);
+  CHECK(strcmp(berth_errmsg(s.ctx),
+               "order ready, of Baechi's simulator, knows no communication ops: op 2 is one")
+        == 0);
   CHECK_STATUS(berth_place(s.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
-  CHECK(strcmp(berth_errmsg(s.ctx), "exact: op 2 is a communication op; search (anneal, local) takes them") == 0);
+  CHECK(strcmp(berth_errmsg(s.ctx),
+               "exact: op 2 is a communication op; search (anneal, local) takes them")
+        == 0);
   setup_end(&s);
 }
 

@@ -1,4 +1,5 @@
-/* Tries against fresh runs: to the bit, under every option, after any sequence of tries, acceptances and failures. */
+/* Tries against fresh runs: to the bit, under every option, after any sequence of tries,
+ * acceptances and failures. */
 #include "sim_help.h"
 
 enum { OPS = 60, TRIES = 25 };
@@ -21,15 +22,18 @@ static int same(const berth_sim_summary *a, const berth_sim_summary *b) {
   return a->makespan == b->makespan && a->peak == b->peak && a->oom_op == b->oom_op;
 }
 
-static void show_case(const pair *p, const char *what, const berth_sim_summary *a, const berth_sim_summary *b) {
-  printf("# %s: links %d dispatch %d send %d memory %d order %d: %.17g %.17g %d, not %.17g %.17g %d\n", what, (int)p->o.links,
-         (int)p->o.dispatch, (int)p->o.send, (int)p->o.memory, (int)p->o.order, a->makespan, a->peak, (int)a->oom_op, b->makespan,
-         b->peak, (int)b->oom_op);
+static void show_case(const pair *p, const char *what, const berth_sim_summary *a,
+                      const berth_sim_summary *b) {
+  printf(
+      "# %s: links %d dispatch %d send %d memory %d order %d: %.17g %.17g %d, not %.17g %.17g %d\n",
+      what, (int)p->o.links, (int)p->o.dispatch, (int)p->o.send, (int)p->o.memory, (int)p->o.order,
+      a->makespan, a->peak, (int)a->oom_op, b->makespan, b->peak, (int)b->oom_op);
 }
 
 /* Some moves; sometimes an op twice, or to where it is. */
 static int32_t some_moves(berth_rng *rng, const pair *p, int32_t *op, int32_t *to) {
-  int32_t k = berth_rng_below(rng, 8) == 0 ? berth_rng_below(rng, p->n + 1) : berth_rng_below(rng, 4);
+  int32_t k =
+      berth_rng_below(rng, 8) == 0 ? berth_rng_below(rng, p->n + 1) : berth_rng_below(rng, 4);
   for (int32_t i = 0; i < k; i++) {
     op[i] = berth_rng_below(rng, p->n);
     to[i] = berth_rng_below(rng, p->devices);
@@ -56,7 +60,8 @@ static void one_try(pair *p, berth_rng *rng, double base) {
   tries_ended += berth_sim_ended(p->delta);
   runs_ended += berth_sim_ended(p->fresh);
   if (a.makespan > limit) { /* a bound; a run that was not cut tells more */
-    if (!CHECK(b.makespan > limit && a.makespan <= b.makespan * (1 + 1e-9))) show_case(p, "bound", &a, &b);
+    if (!CHECK(b.makespan > limit && a.makespan <= b.makespan * (1 + 1e-9)))
+      show_case(p, "bound", &a, &b);
   } else {
     if (!CHECK(same(&a, &b))) show_case(p, "try", &a, &b);
     CHECK(berth_rng_below(rng, 2) || same_chain(p->delta, p->fresh));
@@ -80,11 +85,16 @@ static void sequence(pair *p, berth_rng *rng) {
   for (int32_t i = 0; i < TRIES; i++) {
     int32_t bad = -1 - berth_rng_below(rng, 2), op = berth_rng_below(rng, p->n), far = p->devices;
     one_try(p, rng, b.makespan);
-    if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_try(p->delta, 1, &op, &bad, INFINITY, &a), BERTH_EINVAL);
-    if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_try(p->delta, 1, &op, &far, INFINITY, &a), BERTH_EINVAL);
-    if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_try(p->delta, 1, &far, &op, -1, &a), BERTH_EINVAL);
-    if (berth_rng_below(rng, 6) == 0) CHECK_STATUS(berth_sim_run(p->delta, p->device, &a), BERTH_OK);
-    if (berth_rng_below(rng, 12) == 0) CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
+    if (berth_rng_below(rng, 6) == 0)
+      CHECK_STATUS(berth_sim_try(p->delta, 1, &op, &bad, INFINITY, &a), BERTH_EINVAL);
+    if (berth_rng_below(rng, 6) == 0)
+      CHECK_STATUS(berth_sim_try(p->delta, 1, &op, &far, INFINITY, &a), BERTH_EINVAL);
+    if (berth_rng_below(rng, 6) == 0)
+      CHECK_STATUS(berth_sim_try(p->delta, 1, &far, &op, -1, &a), BERTH_EINVAL);
+    if (berth_rng_below(rng, 6) == 0)
+      CHECK_STATUS(berth_sim_run(p->delta, p->device, &a), BERTH_OK);
+    if (berth_rng_below(rng, 12) == 0)
+      CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
   }
   berth_sim_release(p->delta);
   berth_sim_release(p->fresh);
@@ -134,7 +144,8 @@ static void rewinding(int ties, int even) {
   }
 }
 
-/* Some backward twins, which may end before their forward ops begin, and some ops of communication. */
+/* Some backward twins, which may end before their forward ops begin, and some ops of
+ * communication. */
 static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int asides) {
   for (int32_t i = 0; i < p->n; i++) {
     berth_op op = berth_op_default();
@@ -152,7 +163,8 @@ static void add_mixed_tensors(pair *p, berth_rng *rng, int ties) {
   for (int32_t i = 0; i < p->n - 1; i++) {
     int32_t tensors = i == 0 ? 1 : berth_rng_below(rng, 3);
     for (int32_t k = 0; k < tensors; k++) {
-      int32_t t = setup_tensor(&p->s, i, ties ? berth_rng_below(rng, 7) : 6 * berth_rng_uniform(rng));
+      int32_t t =
+          setup_tensor(&p->s, i, ties ? berth_rng_below(rng, 7) : 6 * berth_rng_uniform(rng));
       for (int32_t c = i + 1; c < p->n && c < i + 12; c++) {
         if (c == i + 1 || berth_rng_below(rng, 5) == 0) setup_use(&p->s, t, c);
       }
@@ -192,15 +204,16 @@ static void every_option(void) {
     p.o.quantum = p.o.links != BERTH_LINKS_FAIR && berth_rng_below(&rng, 3) == 0 ? 0.01 : 0;
     p.o.preempt = p.o.dispatch != BERTH_DISPATCH_FIFO && p.o.dispatch != BERTH_DISPATCH_PLANNED &&
                   p.o.dispatch != BERTH_DISPATCH_RANDOM && berth_rng_below(&rng, 2);
-    p.o.split_windows = (p.o.links == BERTH_LINKS_CHANNEL || p.o.links == BERTH_LINKS_DUPLEX) && berth_rng_below(&rng, 2);
-    if (p.o.links <= BERTH_LINKS_PAIR && p.o.dispatch == BERTH_DISPATCH_FIFO && p.o.send == BERTH_SEND_PUSH &&
-        berth_graph_collectives(p.s.g) == 0 && round % 7 != 6) {
+    p.o.split_windows = (p.o.links == BERTH_LINKS_CHANNEL || p.o.links == BERTH_LINKS_DUPLEX)
+                        && berth_rng_below(&rng, 2);
+    if (p.o.links <= BERTH_LINKS_PAIR && p.o.dispatch == BERTH_DISPATCH_FIFO
+        && p.o.send == BERTH_SEND_PUSH && berth_graph_collectives(p.s.g) == 0 && round % 7 != 6) {
       p.o.order = (berth_event_order)berth_rng_below(&rng, 2);
     }
     p.o.reserve = p.o.links == BERTH_LINKS_ROUTE && berth_rng_below(&rng, 2);
     p.o.collectives = (berth_collectives)berth_rng_below(&rng, 2);
-    if (p.o.dispatch == BERTH_DISPATCH_FIFO && p.o.send == BERTH_SEND_PUSH && round % 7 != 6 && berth_rng_below(&rng, 3) == 0 &&
-        (p.o.links <= BERTH_LINKS_PAIR || p.o.reserve)) {
+    if (p.o.dispatch == BERTH_DISPATCH_FIFO && p.o.send == BERTH_SEND_PUSH && round % 7 != 6
+        && berth_rng_below(&rng, 3) == 0 && (p.o.links <= BERTH_LINKS_PAIR || p.o.reserve)) {
       p.o.order = BERTH_ORDER_TASK;
     }
     p.o.seed = (uint64_t)round;

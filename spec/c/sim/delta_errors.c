@@ -1,4 +1,5 @@
-/* Tries that are refused, leave the base as it is and can be followed by others; groups, pins; many devices; refused memory. */
+/* Tries that are refused, leave the base as it is and can be followed by others; groups, pins; many
+ * devices; refused memory. */
 #include "refusals.h"
 #include "sim_help.h"
 
@@ -26,14 +27,15 @@ static void build(setup *s) {
     d.type = types[i % 2];
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
-  for (int32_t i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_duplex(b, i, i + 1, &l, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 2; i++)
+    CHECK_STATUS(berth_topology_builder_add_duplex(b, i, i + 1, &l, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK); /* device 3 is alone */
   berth_topology_builder_release(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
-static void refused(setup *s, berth_sim *sim, int32_t n, const int32_t *op, const int32_t *to, berth_status want,
-                    const char *what) {
+static void refused(setup *s, berth_sim *sim, int32_t n, const int32_t *op, const int32_t *to,
+                    berth_status want, const char *what) {
   berth_sim_summary sum = { -1, -1, -1 };
   CHECK_STATUS(berth_sim_try(sim, n, op, to, INFINITY, &sum), want);
   CHECK(says(s, what) && sum.makespan == -1);
@@ -96,11 +98,13 @@ static void by_hand(void) {
   CHECK(sum.makespan == 10 && berth_sim_ended(sim) == 4);
   CHECK_STATUS(berth_sim_try(sim, 1, &op, &to, INFINITY, &sum), BERTH_OK);
   int32_t chain[4];
-  CHECK(sum.makespan == 10 && berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0); /* 1 + 5 + 4 */
+  /* 1 + 5 + 4 */
+  CHECK(sum.makespan == 10 && berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0);
   int64_t ended = berth_sim_ended(sim);
   CHECK(ended < 8); /* d matters from 6 s on: a and b have ended */
   CHECK_STATUS(berth_sim_try(sim, 1, &op, &to, 9, &sum), BERTH_OK);
-  CHECK(sum.makespan == 10 && berth_sim_ended(sim) - ended < 2); /* d cannot end in time: seen at its start, at the latest */
+  /* d cannot end in time: seen at its start, at the latest */
+  CHECK(sum.makespan == 10 && berth_sim_ended(sim) - ended < 2);
   CHECK_STATUS(berth_sim_accept(sim), BERTH_EINVAL);
   berth_sim_release(sim);
   setup_end(&s);
@@ -111,7 +115,8 @@ static void wide(void) {
   enum { N = 1500, D = 90 };
   berth_sim *sim = NULL, *fresh = NULL;
   berth_sim_options o = berth_sim_default(NULL);
-  int32_t *device = malloc(N * sizeof *device), *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
+  int32_t *device = malloc(N * sizeof *device), *x = malloc(N * sizeof *x),
+          *y = malloc(N * sizeof *y);
   o.memory = BERTH_MEMORY_NONE;
   berth_rng rng;
   berth_rng_init(&rng, 9, 0);
@@ -126,12 +131,14 @@ static void wide(void) {
   berth_sim_summary b;
   int32_t n;
   for (int32_t i = 0; i < 200; i++) {
-    int32_t op = berth_rng_below(&rng, N), to = berth_rng_below(&rng, i % 2 ? D : 4), before = device[op];
+    int32_t op = berth_rng_below(&rng, N), to = berth_rng_below(&rng, i % 2 ? D : 4),
+            before = device[op];
     CHECK_STATUS(berth_sim_try(sim, 1, &op, &to, INFINITY, &a), BERTH_OK);
     device[op] = to;
     CHECK_STATUS(berth_sim_run(fresh, device, &b), BERTH_OK);
     n = berth_sim_chain(sim, x);
-    CHECK(a.makespan == b.makespan && n == berth_sim_chain(fresh, y) && memcmp(x, y, (size_t)n * sizeof *x) == 0);
+    CHECK(a.makespan == b.makespan && n == berth_sim_chain(fresh, y)
+          && memcmp(x, y, (size_t)n * sizeof *x) == 0);
     if (i % 3) CHECK_STATUS(berth_sim_accept(sim), BERTH_OK);
     else device[op] = before;
   }
@@ -144,7 +151,7 @@ static void wide(void) {
   free(y);
 }
 
-/* ---- refused allocations ------------------------------------------------------------------------ */
+/* ---- refused allocations ---- */
 
 static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
   berth_graph_builder *b = NULL;
@@ -156,7 +163,8 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
     op.group = i < 2 ? 0 : BERTH_NONE;
     st = berth_graph_builder_add_op(b, &op, NULL);
   }
-  for (int32_t i = 1; i < 9 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  for (int32_t i = 1; i < 9 && st == BERTH_OK; i++)
+    st = berth_graph_builder_connect(b, 0, i, 2, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
   berth_graph_builder_release(b);
   return st;
@@ -212,6 +220,7 @@ int main(void) {
   TEST("... and where links are shared") bad_moves(BERTH_LINKS_DUPLEX, BERTH_MEMORY_INFERENCE);
   TEST("a queue, by hand") by_hand();
   TEST("many devices, a long log") wide();
-  TEST("every refused allocation is reported, and the trial can be repeated") refuse_in_turn(build_all, 1);
+  TEST("every refused allocation is reported, and the trial can be repeated")
+  refuse_in_turn(build_all, 1);
   return check_done();
 }

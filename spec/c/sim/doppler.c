@@ -4,7 +4,9 @@
 
 enum { MAX_OPS = 512 };
 
-static double number(const cJSON *o, const char *key) { return cJSON_GetObjectItem(o, key)->valuedouble; }
+static double number(const cJSON *o, const char *key) {
+  return cJSON_GetObjectItem(o, key)->valuedouble;
+}
 
 static double makespan_of(const cJSON *c, const doppler_graph *d, int perturbed, int record) {
   setup s;

@@ -9,7 +9,8 @@ static void small(setup *s) {
   setup_edge(s, 0, 1, 4);
   setup_edge(s, 1, 2, 4);
 }
-static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want, const char *what) {
+static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want,
+                   const char *what) {
   berth_sim_summary sum = { -1, -1, -1 }, batch[2] = { { -1, -1, -1 }, { -1, -1, -1 } };
   berth_sim *sim = NULL;
   int32_t two[6] = { device[0], device[1], device[2], device[0], device[1], device[2] };
@@ -161,7 +162,8 @@ static void unreachable(void) {
     small(&s);
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
     CHECK_STATUS(berth_topology_builder_new(s.ctx, &tb), BERTH_OK);
-    for (int i = 0; i < 2; i++) CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
+    for (int i = 0; i < 2; i++)
+      CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
     CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &l, NULL), BERTH_OK); /* no way back */
     CHECK_STATUS(berth_topology_builder_finish(tb, &s.t), BERTH_OK);
     berth_topology_builder_release(tb);
@@ -190,7 +192,8 @@ static void collectives(void) {
 
 static int stop(void *ud) { return ++*(int *)ud > 2; }
 
-/* Asked at once and then once per row by the calling thread, which may find that the others have done all the rest. */
+/* Asked at once and then once per row by the calling thread, which may find that the others have
+ * done all the rest. */
 static void interrupted_batch(setup *s, int *calls, int32_t threads) {
   static int32_t device[1000 * 3];
   *calls = threads == 1 ? -20 : 1;
@@ -232,7 +235,7 @@ static void interrupts(void) {
   setup_end(&s);
 }
 
-/* ---- allocations ------------------------------------------------------------------------------------- */
+/* ---- allocations ---- */
 
 static berth_status whole(setup *s, const berth_sim_options *o, const int32_t *device) {
   berth_result *r = NULL;

@@ -1,9 +1,10 @@
-/* Fair sharing by hand, and against a plain fluid simulator that fills up all rates again at every event. */
+/* Fair sharing by hand, and against a plain fluid simulator that fills up all rates again at every
+ * event. */
 #include "sim_help.h"
 
 enum { MOST_LINKS = 64, MOST_FLOWS = 400, OPS = 60 };
 
-/* ---- the plain one: from requests to arrivals ----------------------------------------------------- */
+/* ---- the plain one: from requests to arrivals ---- */
 
 typedef struct flow {
   double begin, left, rate, finish;
@@ -91,16 +92,18 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
     f[i].begin = f[i].finish = x[i].start + path.latency * factor;
     f[i].left = tensor.bytes * factor;
     CHECK(x[i].start >= berth_result_finish(r)[tensor.producer]);
-    CHECK(x[i].finish >= x[i].start + berth_cost_transfer(s->cost, x[i].tensor, x[i].src, x[i].dst) - 1e-9);
+    CHECK(x[i].finish
+          >= x[i].start + berth_cost_transfer(s->cost, x[i].tensor, x[i].src, x[i].dst) - 1e-9);
   }
   run_fluid(s->t, f, n);
   for (int32_t i = 0; i < n; i++) CHECK_NEAR(x[i].finish, f[i].finish, 1e-7);
 }
 
-/* ---- by hand ------------------------------------------------------------------------------------------ */
+/* ---- by hand ---- */
 
 /* `n` producers of 0 s on device `from`, consumers on device `to`. */
-static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, const int32_t *to, const double *bytes) {
+static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, const int32_t *to,
+                                    const double *bytes) {
   berth_sim_options o = berth_sim_default(NULL);
   berth_result *r = NULL;
   setup_begin(s);
@@ -124,7 +127,8 @@ static void check_finishes(const berth_result *r, int32_t n, const double *want)
 
 static void two_on_one_link(void) {
   static const int32_t from[] = { 0, 0, 1 }, to[] = { 1, 1, 0 };
-  static const double bytes[] = { 1, 3, 4 }, want[] = { 2, 4, 4 }; /* the way back is another link */
+  /* the way back is another link */
+  static const double bytes[] = { 1, 3, 4 }, want[] = { 2, 4, 4 };
   setup s;
   berth_result *r = simulate_flows(&s, 3, from, to, bytes);
   check_finishes(r, 3, want);
@@ -142,7 +146,8 @@ static void three_and_nothing(void) {
   setup_end(&s);
 }
 
-/* A line of two links, 1 and 10 bytes/s: the long flow and the short one halve the first; the third has what is left. */
+/* A line of two links, 1 and 10 bytes/s: the long flow and the short one halve the first; the third
+ * has what is left. */
 static void max_min_on_a_line(void) {
   berth_topology_builder *b = NULL;
   berth_device d = berth_device_default();
@@ -158,7 +163,8 @@ static void max_min_on_a_line(void) {
   setup_edge(&s, 4, 5, 40);
   CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &slow, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &fast, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
@@ -174,7 +180,7 @@ static void max_min_on_a_line(void) {
   setup_end(&s);
 }
 
-/* ---- at random ------------------------------------------------------------------------------------------ */
+/* ---- at random ---- */
 
 static void one_random(berth_rng *rng, int32_t round, int ties) {
   setup s;
@@ -213,7 +219,7 @@ static void at_random(int ties) {
   for (int32_t round = 0; round < 120; round++) one_random(&rng, round, ties);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void refusals(void) {
   static const int32_t device[] = { 0, 1 };
@@ -228,7 +234,8 @@ static void refusals(void) {
   o.links = BERTH_LINKS_FAIR;
   o.quantum = 0.5;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(s.ctx), "links fair shares bandwidth continuously: it does not go with quantum 0.5");
+  CHECK_TEXT(berth_errmsg(s.ctx),
+             "links fair shares bandwidth continuously: it does not go with quantum 0.5");
   o.quantum = 0;
   o.order = BERTH_ORDER_READY;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);

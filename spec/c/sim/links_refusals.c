@@ -8,7 +8,8 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
   berth_status st = berth_graph_builder_new(ctx, &b);
   op.seconds = &seconds;
   for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
-  for (int32_t i = 1; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  for (int32_t i = 1; i < 6 && st == BERTH_OK; i++)
+    st = berth_graph_builder_connect(b, 0, i, 2, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
   berth_graph_builder_release(b);
   return st;
@@ -26,7 +27,8 @@ static berth_status simulate(berth_cost *cost, berth_links links) {
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   berth_sim_summary sum[2];
   if (st == BERTH_OK) st = berth_sim_batch(cost, &o, 2, rows, 1, sum);
-  if (st == BERTH_OK) CHECK(sum[0].makespan == sum[1].makespan && sum[0].makespan == berth_result_makespan(r));
+  if (st == BERTH_OK)
+    CHECK(sum[0].makespan == sum[1].makespan && sum[0].makespan == berth_result_makespan(r));
   berth_result_release(r);
   return st;
 }
@@ -43,7 +45,8 @@ static berth_status place(berth_cost *cost, berth_links links) {
   for (int32_t i = 0; i < 3 && st == BERTH_OK; i++) {
     berth_placement *p = NULL;
     st = berth_place(cost, names[i], &o, &p, NULL);
-    if (st == BERTH_OK) CHECK((int)berth_placement_links(p) == (i == 0 ? (int)BERTH_LINKS_DUPLEX : (int)links));
+    if (st == BERTH_OK)
+      CHECK((int)berth_placement_links(p) == (i == 0 ? (int)BERTH_LINKS_DUPLEX : (int)links));
     berth_placement_release(p);
   }
   return st;

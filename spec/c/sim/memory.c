@@ -39,8 +39,10 @@ static void policies(void) {
   check_peak(r, 1, 0, 0);
   const int32_t *ops;
   const double *bytes;
-  CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 2 && ops[0] == 0 && bytes[0] == 110 && ops[1] == 1 && bytes[1] == 25);
-  CHECK(berth_result_peak_ops(r, 1, &ops, &bytes) == 0 && berth_result_peak_ops(r, 7, &ops, &bytes) == 0);
+  CHECK(berth_result_peak_ops(r, 0, &ops, &bytes) == 2 && ops[0] == 0 && bytes[0] == 110
+        && ops[1] == 1 && bytes[1] == 25);
+  CHECK(berth_result_peak_ops(r, 1, &ops, &bytes) == 0
+        && berth_result_peak_ops(r, 7, &ops, &bytes) == 0);
   berth_result_release(r);
   o.param_multiple = 4;
   r = run(&s, device, &o);
@@ -54,7 +56,8 @@ static void policies(void) {
   setup_end(&s);
 }
 
-/* The home copy goes with the end of the last send, the remote copy comes with its start and goes after the last reader. */
+/* The home copy goes with the end of the last send, the remote copy comes with its start and goes
+ * after the last reader. */
 static void copies(void) {
   setup s;
   int32_t device[] = { 0, 1, 0, 1 };
@@ -78,7 +81,8 @@ static void copies(void) {
   setup_end(&s);
 }
 
-/* Forward f1 -> f2, backward b2 -> b1: f1's tensor is kept until b1 ends, though nothing says that b1 reads it. */
+/* Forward f1 -> f2, backward b2 -> b1: f1's tensor is kept until b1 ends, though nothing says that
+ * b1 reads it. */
 static void twins(void) {
   setup s;
   int32_t device[] = { 0, 0, 0, 0, 0 };
@@ -124,7 +128,8 @@ static void random_twins(void) {
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
     int32_t device[2 * OPS];
     random_devices(&rng, OPS, 3, device);
-    for (int32_t v = 0; v < OPS; v++) device[2 * OPS - 1 - v] = round % 3 ? device[v] : berth_rng_below(&rng, 3);
+    for (int32_t v = 0; v < OPS; v++)
+      device[2 * OPS - 1 - v] = round % 3 ? device[v] : berth_rng_below(&rng, 3);
     berth_sim_options o = berth_sim_default(s.g);
     o.links = (berth_links)(round % 4);
     o.send = (berth_send)(round / 4 % 2);
@@ -175,7 +180,8 @@ static void arriving(void) {
   setup_edge(&s, 0, 1, 10);
   setup_mesh(&s, 2, 16);
   berth_result *r = run(&s, device, &o);
-  CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 1 && oom.device == 1 && oom.time == 1 && oom.shortfall == 2);
+  CHECK(berth_result_oom(r, &oom) == 1 && oom.op == 1 && oom.device == 1 && oom.time == 1
+        && oom.shortfall == 2);
   berth_result_release(r);
   setup_end(&s);
 }
@@ -199,9 +205,13 @@ static void instants(void) {
   }
 }
 
-/* P and Q on device 0, X (10 B workspace) and C on device 1, 1 s each; P's 10 B reach C when X ends. In any order of ids. */
+/* P and Q on device 0, X (10 B workspace) and C on device 1, 1 s each; P's 10 B reach C when X
+ * ends. In any order of ids. */
 static void two_devices_one_instant(void) {
-  static const int32_t orders[][4] = { { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 1, 0, 3, 2 } }; /* ids of P, X, Q, C */
+  /* ids of P, X, Q, C */
+  static const int32_t orders[][4] = {
+    { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 1, 0, 3, 2 }
+  };
   for (int k = 0; k < 32; k++) {
     const int32_t *id = orders[k % 4];
     berth_sim_options o = policy(k < 16 ? BERTH_MEMORY_TOTAL : BERTH_MEMORY_INFERENCE);
@@ -225,7 +235,8 @@ static void two_devices_one_instant(void) {
   }
 }
 
-/* A tensor that crosses in no time makes room for what starts at that instant, under any links, dispatch and order. */
+/* A tensor that crosses in no time makes room for what starts at that instant, under any links,
+ * dispatch and order. */
 static void no_time(void) {
   for (int k = 0; k < 24; k++) {
     int32_t device[] = { 0, 0, 1 };
@@ -259,7 +270,8 @@ static void no_time(void) {
   }
 }
 
-/* What nobody reads goes with the end of its producer, under INFERENCE and TRAINING alike, unless a twin keeps it. */
+/* What nobody reads goes with the end of its producer, under INFERENCE and TRAINING alike, unless a
+ * twin keeps it. */
 static void unread(void) {
   static const double want[] = { 0, 27, 47, 67 }; /* by policy */
   for (int memory = BERTH_MEMORY_INFERENCE; memory <= BERTH_MEMORY_TOTAL; memory++) {
@@ -393,15 +405,18 @@ static void ready_order(void) {
   }
 }
 
-static void check_levels(berth_result *r, int32_t device, int32_t n, const double *time, const double *bytes) {
+static void check_levels(berth_result *r, int32_t device, int32_t n, const double *time,
+                         const double *bytes) {
   const double *t, *b;
   if (!CHECK(berth_result_memory(r, device, &t, &b) == n)) return;
   for (int32_t k = 0; k < n; k++) CHECK(t[k] == time[k] && b[k] == bytes[k]);
 }
 
-/* a (1 s, 100 B) --10 B--> b (1 s, 5 B) --20 B--> c (1 s) on device 0, where an op of no length holds 7 B at 0. */
+/* a (1 s, 100 B) --10 B--> b (1 s, 5 B) --20 B--> c (1 s) on device 0, where an op of no length
+ * holds 7 B at 0. */
 static void over_time(void) {
-  static const double none[] = { 0 }, times[] = { 0, 0, 0, 1, 2, 3 }, bytes[] = { 100, 117, 110, 135, 120, 100 };
+  static const double none[] = { 0 }, times[] = { 0, 0, 0, 1, 2, 3 },
+                      bytes[] = { 100, 117, 110, 135, 120, 100 };
   static const double total_times[] = { 0, 0, 0, 1, 2 }, total[] = { 100, 117, 110, 135, 130 };
   for (int k = 0; k < 4; k++) {
     int32_t device[] = { 0, 0, 0, 0 };
@@ -421,7 +436,8 @@ static void over_time(void) {
     if (k >= 2) check_levels(r, 0, 5, total_times, total);
     check_levels(r, 1, 1, none, none);
     const double *t, *b;
-    CHECK(berth_result_memory(r, 2, &t, &b) == 0 && !t && !b && berth_result_memory(r, -1, &t, &b) == 0);
+    CHECK(berth_result_memory(r, 2, &t, &b) == 0 && !t && !b
+          && berth_result_memory(r, -1, &t, &b) == 0);
     berth_result_release(r);
     o.memory = BERTH_MEMORY_NONE;
     r = run(&s, device, &o);
@@ -431,7 +447,8 @@ static void over_time(void) {
   }
 }
 
-/* Where intervals are not told by the times alone (split windows, but for TOTAL) the shape is judged. */
+/* Where intervals are not told by the times alone (split windows, but for TOTAL) the shape is
+ * judged. */
 static void over_time_in_any_discipline(void) {
   enum { OPS = 40 };
   berth_rng rng;
@@ -445,7 +462,8 @@ static void over_time_in_any_discipline(void) {
     if (round % 5 == 3) o.dispatch = BERTH_DISPATCH_BLEVEL, o.preempt = 1;
     if (round % 5 == 4) o.noise = 0.3;
     if (round % 7 == 1) o.quantum = 0.1;
-    if (round % 2 && (o.links == BERTH_LINKS_CHANNEL || o.links == BERTH_LINKS_DUPLEX)) o.split_windows = 1;
+    if (round % 2 && (o.links == BERTH_LINKS_CHANNEL || o.links == BERTH_LINKS_DUPLEX))
+      o.split_windows = 1;
     setup s;
     setup_random(&s, &rng, OPS, round % 3);
     setup_uneven(&s, 3);
@@ -527,7 +545,8 @@ static void options(void) {
   CHECK(told->dispatch == BERTH_DISPATCH_PLANNED && !told->sequence && !told->rank);
   berth_result_release(r);
   r = run(&s, device, NULL);
-  CHECK(berth_result_options(r)->memory == BERTH_MEMORY_INFERENCE && berth_result_options(r)->param_multiple == 1);
+  CHECK(berth_result_options(r)->memory == BERTH_MEMORY_INFERENCE
+        && berth_result_options(r)->param_multiple == 1);
   berth_result_release(r);
   setup_end(&s);
 }

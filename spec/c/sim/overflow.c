@@ -1,10 +1,12 @@
-/* Times that cannot be counted: an orderly error that names the op or the tensor, the same from every way of running. */
+/* Times that cannot be counted: an orderly error that names the op or the tensor, the same from
+ * every way of running. */
 #include "sim_help.h"
 
 static int is_number(double x) { return x >= 0 && x < INFINITY; }
 
 /* One way after the other; each says the same. @return status of berth_simulate */
-static berth_status all_ways(setup *s, const int32_t *device, const berth_sim_options *o, char *said, size_t size) {
+static berth_status all_ways(setup *s, const int32_t *device, const berth_sim_options *o,
+                             char *said, size_t size) {
   berth_result *r = NULL;
   berth_sim_summary sum = { -1, -1, -1 }, batch[2] = { { -1, -1, -1 }, { -1, -1, -1 } };
   berth_sim *sim = NULL;
@@ -27,7 +29,8 @@ static berth_status all_ways(setup *s, const int32_t *device, const berth_sim_op
   free(two);
   return st;
 }
-static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want, const char *what) {
+static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want,
+                   const char *what) {
   char said[512];
   CHECK_STATUS(all_ways(s, device, o, said, sizeof said), want);
   CHECK_TEXT(said, what);
@@ -58,13 +61,15 @@ static void named_op(setup *s, const char *name, double seconds) {
   op.seconds = &seconds;
   CHECK_STATUS(berth_graph_builder_add_op(s->b, &op, NULL), BERTH_OK);
 }
-/* n devices in a mesh, or with a slower link from the last to the first: times depend on the pair. */
+/* n devices in a mesh, or with a slower link from the last to the first: times depend on the
+ * pair. */
 static void connect(setup *s, int32_t n, double bandwidth, int uneven) {
   berth_topology_builder *b = NULL;
   berth_device d = berth_device_default();
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < n; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < n; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < n; k++) {
       berth_link l = { uneven && i == n - 1 ? bandwidth / 2 : bandwidth, 0 };
@@ -111,12 +116,14 @@ static void transfers(void) {
     setup_edge(&s, 0, 1, 1);
     setup_edge(&s, 0, 2, bytes[k % 2]);
     connect(&s, 2, 1e-10, k / 2 % 2);
-    refuse(&s, device, &o, BERTH_EINVAL, "tensor 1 of op 0 \"wide\" would reach device 1 \"d1\" at inf s");
+    refuse(&s, device, &o, BERTH_EINVAL,
+           "tensor 1 of op 0 \"wide\" would reach device 1 \"d1\" at inf s");
     setup_end(&s);
   }
 }
 
-/* Of several inputs the one that comes too late is named: 1.7e308 s from 0 is in time, 1e308 s from 1e308 is not. */
+/* Of several inputs the one that comes too late is named: 1.7e308 s from 0 is in time, 1e308 s from
+ * 1e308 is not. */
 static void the_late_one(void) {
   for (int k = 0; k < WAYS; k++) {
     int32_t device[] = { 0, 1, 2, 2 };
@@ -156,7 +163,8 @@ static void no_route(void) {
     memset(&m, 0, sizeof m);
     m.transfer = no_way;
     CHECK_STATUS(berth_cost_new(s.g, s.t, &m, &s.cost), BERTH_OK);
-    refuse(&s, device, &o, BERTH_EUNREACHABLE, "no route from device 0 \"d0\" to device 1 \"d1\" for tensor 0 of op 0");
+    refuse(&s, device, &o, BERTH_EUNREACHABLE,
+           "no route from device 0 \"d0\" to device 1 \"d1\" for tensor 0 of op 0");
     setup_end(&s);
   }
 }
@@ -167,8 +175,11 @@ static void quanta(void) {
     const char *said;
   } cases[] = {
     { 1e-320, 1, 1, "op 0 would end later than 9007199254740992 quanta of 9.99989e-321 s" },
-    { 1e-10, 9e5, 1, "op 1 would end later than 9007199254740992 quanta of 1e-10 s" }, /* 9e15 each: exact, but not both */
-    { 1e-10, 1, 1e7, "tensor 1 of op 0 would reach device 1 \"d1\" later than 9007199254740992 quanta of 1e-10 s" },
+    /* 9e15 each: exact, but not both */
+    { 1e-10, 9e5, 1, "op 1 would end later than 9007199254740992 quanta of 1e-10 s" },
+    { 1e-10, 1, 1e7,
+      "tensor 1 of op 0 would reach device 1 \"d1\" later than 9007199254740992 quanta of 1e-10 "
+      "s" },
     { 1e308, 1, 1, "op 1 would end at inf s" },
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -202,7 +213,8 @@ static void noise(void) {
     o.noise = 1e4;
     refuse(&s, device, &o, BERTH_EINVAL, "option noise is 10000 (0 to 10)");
     o.noise = 10;
-    for (o.seed = 0; o.seed < 50; o.seed++) CHECK_STATUS(all_ways(&s, device, &o, said, sizeof said), BERTH_OK);
+    for (o.seed = 0; o.seed < 50; o.seed++)
+      CHECK_STATUS(all_ways(&s, device, &o, said, sizeof said), BERTH_OK);
   }
   setup_end(&s);
 }
@@ -224,7 +236,8 @@ static void any_size(void) {
       sequence[i] = i;
       rank[i] = berth_rng_uniform(&rng);
     }
-    for (int32_t i = 1; i < OPS; i++) setup_edge(&s, berth_rng_below(&rng, i), i, pow(10, 306 * berth_rng_uniform(&rng)));
+    for (int32_t i = 1; i < OPS; i++)
+      setup_edge(&s, berth_rng_below(&rng, i), i, pow(10, 306 * berth_rng_uniform(&rng)));
     connect(&s, 3, pow(10, 3 * berth_rng_uniform(&rng)), round % 2);
     int32_t device[OPS];
     random_devices(&rng, OPS, 3, device);

@@ -3,7 +3,8 @@
 
 enum { OPS = 40 };
 
-static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send, const double *rank) {
+static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send,
+                                 const double *rank) {
   berth_sim_options o = berth_sim_default(NULL);
   o.links = (berth_links)links;
   o.dispatch = (berth_dispatch)dispatch;
@@ -12,7 +13,8 @@ static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send, 
   return o;
 }
 
-/* ties: times coincide all the time; then what rests on the order within an instant is not judged. */
+/* ties: times coincide all the time; then what rests on the order within an instant is not
+ * judged. */
 static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int ties) {
   berth_result *r = NULL;
   berth_sim *sim = NULL;
@@ -56,8 +58,9 @@ static void set_links(berth_sim_options *o, int32_t links) {
 
 /* meetings: 1: collectives on links, 2: in a queue. */
 static void many_runs(int ties, int even, int meetings) {
-  static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST, BERTH_DISPATCH_LIFO,
-                                        BERTH_DISPATCH_STATIC, BERTH_DISPATCH_RANDOM,      BERTH_DISPATCH_BLEVEL };
+  static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST,
+                                        BERTH_DISPATCH_LIFO,   BERTH_DISPATCH_STATIC,
+                                        BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
   berth_rng_init(&rng, 11, (uint64_t)(4 * meetings + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
@@ -99,7 +102,8 @@ static void single_device(void) {
     setup_mesh(&s, 3, INFINITY);
     for (int32_t i = 0; i < OPS; i++) sum += berth_cost_op(s.cost, i, 0);
     CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
-    CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum); /* multiples of 1/4: exact */
+    /* multiples of 1/4: exact */
+    CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum);
     berth_result_release(r);
     setup_end(&s);
   }
@@ -133,7 +137,8 @@ static void relabelled(void) {
   }
 }
 
-/* Many slots, long pending lists: the tournament and the overflow heaps give what the short ways give. */
+/* Many slots, long pending lists: the tournament and the overflow heaps give what the short ways
+ * give. */
 static void large(void) {
   enum { WIDE = 3000 };
   berth_rng rng;
@@ -158,7 +163,8 @@ static void large(void) {
     double start = berth_result_start(r)[WIDE + i];
     CHECK(start >= ready[i]);
     last = fmax(last, ready[i]);
-    for (int32_t k = i - 1; k >= 0 && k > i - 20; k--) CHECK((ready[k] < ready[i]) == (berth_result_start(r)[WIDE + k] < start));
+    for (int32_t k = i - 1; k >= 0 && k > i - 20; k--)
+      CHECK((ready[k] < ready[i]) == (berth_result_start(r)[WIDE + k] < start));
   }
   CHECK(berth_result_makespan(r) >= last + 0.001);
   berth_result_release(r);

@@ -21,7 +21,10 @@ typedef struct judged {
 } judged;
 
 static inline judged judge(const setup *s, const berth_sim_options *o, const berth_result *r) {
-  judged j = { s->g, s->cost, o, r, berth_graph_ops(s->g), 0, berth_topology_devices(s->t), NULL, NULL, NULL, NULL, NULL, 0, 0 };
+  judged j = {
+    s->g, s->cost, o, r, berth_graph_ops(s->g), 0, berth_topology_devices(s->t), NULL, NULL, NULL,
+    NULL, NULL,    0, 0
+  };
   j.device = berth_result_device(r);
   j.start = berth_result_start(r);
   j.finish = berth_result_finish(r);
@@ -71,7 +74,8 @@ static inline double inputs_there(const judged *j, int32_t op) {
   int32_t n = berth_graph_inputs(j->g, op, &in);
   for (int32_t i = 0; i < n; i++) {
     int32_t u = producer_of(j, in[i]);
-    const berth_transfer *x = j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
+    const berth_transfer *x =
+        j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
     if (j->device[u] != j->device[op] && !CHECK(x != NULL)) return there;
     there = fmax(there, x ? x->finish : j->finish[u]);
   }
@@ -93,9 +97,10 @@ static inline double held_from(const judged *j, int32_t op) {
   double from = j->start[op];
   if (j->o->send == BERTH_SEND_PUSH) return from;
   from = fmax(0, producers_done(j, op));
-  for (int32_t v = 0; v < j->n && !beside(j, op); v++) { /* the device was free from the end of the op before */
-    if (v != op && !beside(j, v) && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS &&
-        j->start[v] <= j->start[op]) {
+  for (int32_t v = 0; v < j->n && !beside(j, op); v++) { /* the device was free from the end of the
+                                                            op before */
+    if (v != op && !beside(j, v) && j->device[v] == j->device[op]
+        && j->finish[v] <= j->start[op] + EPS && j->start[v] <= j->start[op]) {
       int before = j->start[v] < j->start[op] || j->finish[v] < j->finish[op];
       if (j->finish[v] > from && before) from = fmin(j->start[op], j->finish[v]);
     }
@@ -103,7 +108,7 @@ static inline double held_from(const judged *j, int32_t op) {
   return from;
 }
 
-/* ---- precedence, devices, tensors ------------------------------------------------------------------ */
+/* ---- precedence, devices, tensors ---- */
 
 static inline void check_precedence(const judged *j) {
   for (int32_t v = 0; v < j->n; v++) {
@@ -150,8 +155,8 @@ static inline int covered(double from, double to, int32_t n, const double (*part
   return from >= to - EPS;
 }
 
-/* Communication ops begin as soon as they can. No device idles while another op could run on it; the one that runs is the one
- * that the dispatch prefers. */
+/* Communication ops begin as soon as they can. No device idles while another op could run on it;
+ * the one that runs is the one that the dispatch prefers. */
 static inline void check_work_conserving(const judged *j) {
   static double part[1024][2];
   for (int32_t v = 0; v < j->n; v++) {
@@ -177,13 +182,14 @@ static inline void check_dispatch(const judged *j) {
   for (int32_t v = 0; v < j->n; v++) {
     double picked = held_from(j, v);
     for (int32_t w = 0; w < j->n && !beside(j, v); w++) {
-      if (w == v || beside(j, w) || j->device[w] != j->device[v] || held_from(j, w) <= picked + EPS) continue;
+      if (w == v || beside(j, w) || j->device[w] != j->device[v] || held_from(j, w) <= picked + EPS)
+        continue;
       if (ready_at(j, w) < picked - EPS) CHECK(key_of(j, v) <= key_of(j, w) + EPS);
     }
   }
 }
 
-/* ---- channels ------------------------------------------------------------------------------------------ */
+/* ---- channels ---- */
 
 /* Transfers, and behind them collectives: what each needs of the links, marked by number. */
 enum { CHANNEL_WORDS = 4, MOST_LOADS = 1024 };
@@ -214,7 +220,8 @@ static inline void need_collective(const judged *j, int32_t k, uint64_t *need) {
   }
   for (int32_t a = 0; a < n; a++) {
     for (int32_t b = 0; b < n; b++) {
-      int ring = b == (a + 1) % n && !(c.kind == BERTH_BROADCAST && b == 0), star = (a == 0) != (b == 0);
+      int ring = b == (a + 1) % n && !(c.kind == BERTH_BROADCAST && b == 0),
+          star = (a == 0) != (b == 0);
       int uses = c.kind == BERTH_ALLTOALL || (c.kind == BERTH_PARAMETER_SERVER ? star : ring);
       if (whole || uses) need_pair(j, d[a], d[b], need);
     }
@@ -272,10 +279,12 @@ static inline int reserved(const judged *j) {
   return j->o->reserve || (j->o->order == BERTH_ORDER_TASK && two_ended);
 }
 /* It starts when all that it needs has been given back by what asked before. */
-static inline void check_reservation(const judged *j, int32_t a, const double *asked, int32_t loads) {
+static inline void check_reservation(const judged *j, int32_t a, const double *asked,
+                                     int32_t loads) {
   double start = load_start(j, a), from = asked[a];
   for (int32_t b = 0; b < loads; b++) {
-    int before = asked[b] < asked[a] - EPS || (asked[b] <= asked[a] + EPS && load_end(j, b) <= start + EPS);
+    int before =
+        asked[b] < asked[a] - EPS || (asked[b] <= asked[a] + EPS && load_end(j, b) <= start + EPS);
     if (clashes[a][b] && before) from = fmax(from, load_end(j, b));
   }
   CHECK_NEAR(start, from, EPS);
@@ -288,7 +297,8 @@ static inline void check_channels(const judged *j) {
   for (int32_t a = 0; a < loads; a++) {
     double start = load_start(j, a), end = load_end(j, a);
     int32_t n = 0;
-    if (reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH)) check_reservation(j, a, asked, loads);
+    if (reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH))
+      check_reservation(j, a, asked, loads);
     for (int32_t b = 0; b < loads; b++) {
       double y_start = load_start(j, b), y_end = load_end(j, b);
       if (!clashes[a][b]) continue;
@@ -302,20 +312,25 @@ static inline void check_channels(const judged *j) {
         int blocked = 0;
         double fuzz = j->tied ? 0 : EPS; /* it may end by rounding later */
         for (int32_t c = 0; c < loads; c++) {
-          int instant = j->tied && fabs(load_start(j, c) - y_start) <= EPS; /* it took no time, but its turn */
-          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS && (load_end(j, c) > y_start + fuzz || instant))
+          /* it took no time, but its turn */
+          int instant = j->tied && fabs(load_start(j, c) - y_start) <= EPS;
+          if (c != b && clashes[a][c] && load_start(j, c) <= y_start + EPS
+              && (load_end(j, c) > y_start + fuzz || instant))
             blocked = 1;
         }
         CHECK(blocked);
       }
     }
-    /* it waited for something all the time; with pairs, which are given out ahead, a collective waits for the last of several */
-    if (!reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH) && !(j->n_met && j->o->links == BERTH_LINKS_PAIR))
+    /* it waited for something all the time; with pairs, which are given out ahead, a collective
+     * waits for the last of several */
+    if (!reserved(j) && (!j->tied || j->o->send == BERTH_SEND_PUSH)
+        && !(j->n_met && j->o->links == BERTH_LINKS_PAIR))
       CHECK(covered(asked[a], start, n, (const double(*)[2])part));
   }
 }
 
-/* They begin when the last member has ended, or later if they need links; on one device at once; and take their price. */
+/* They begin when the last member has ended, or later if they need links; on one device at once;
+ * and take their price. */
 static inline void check_collectives(const judged *j) {
   for (int32_t k = 0; k < j->n_met; k++) {
     const berth_collective_run *m = &j->met[k];
@@ -331,11 +346,12 @@ static inline void check_collectives(const judged *j) {
     CHECK_NEAR(m->seconds, price, 0);
     CHECK_NEAR(m->finish - m->start, price, EPS);
     CHECK(j->finish[m->last] == done && m->start >= done);
-    if (n == 1 || (j->o->links == BERTH_LINKS_FREE && j->o->collectives == BERTH_COLLECTIVES_LINKS)) CHECK(m->start == done);
+    if (n == 1 || (j->o->links == BERTH_LINKS_FREE && j->o->collectives == BERTH_COLLECTIVES_LINKS))
+      CHECK(m->start == done);
   }
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------------------- */
+/* ---- bounds ---- */
 
 static inline void check_bounds(const judged *j) {
   double *comp = calloc((size_t)j->n + 1, sizeof *comp), work = 0, all = 0, cp = 0, last = 0;
@@ -345,7 +361,8 @@ static inline void check_bounds(const judged *j) {
     last = fmax(last, j->finish[v]);
   }
   all = work;
-  for (int32_t i = 0; i < j->n_sent; i++) all += berth_cost_transfer(j->cost, j->sent[i].tensor, j->sent[i].src, j->sent[i].dst);
+  for (int32_t i = 0; i < j->n_sent; i++)
+    all += berth_cost_transfer(j->cost, j->sent[i].tensor, j->sent[i].src, j->sent[i].dst);
   for (int32_t k = 0; k < j->n_met; k++) {
     all += j->met[k].seconds;
     last = fmax(last, j->met[k].finish);
@@ -356,7 +373,7 @@ static inline void check_bounds(const judged *j) {
   free(comp);
 }
 
-/* ---- memory, by intervals: one from a to b counts at a <= t < b, and at a if b is a; not for split windows ------ */
+/* ---- memory: an interval from a to b counts at a <= t < b, and at a if b is a ---- */
 
 typedef struct interval {
   double from, to, bytes;
@@ -385,7 +402,8 @@ static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t 
     }
   }
   for (int32_t i = 0; i < n; i++) {
-    if (j->device[use[i]] == device) x.to = fmax(x.to, fmax(j->finish[use[i]], twin_end(j, use[i])));
+    if (j->device[use[i]] == device)
+      x.to = fmax(x.to, fmax(j->finish[use[i]], twin_end(j, use[i])));
   }
   if (j->o->memory == BERTH_MEMORY_TOTAL) x.to = INFINITY;
   return x;
@@ -398,15 +416,18 @@ static inline int32_t intervals(const judged *j, interval *x) {
     x[k++] = (interval){ -1, INFINITY, o.param_bytes * j->o->param_multiple, j->device[v] };
     x[k++] = (interval){ j->start[v], j->finish[v], o.workspace_bytes, j->device[v] };
   }
-  for (int32_t t = 0; t < n_tensors; t++) x[k++] = tensor_interval(j, t, j->device[producer_of(j, t)]);
-  for (int32_t i = 0; i < j->n_sent; i++) x[k++] = tensor_interval(j, j->sent[i].tensor, j->sent[i].dst);
+  for (int32_t t = 0; t < n_tensors; t++)
+    x[k++] = tensor_interval(j, t, j->device[producer_of(j, t)]);
+  for (int32_t i = 0; i < j->n_sent; i++)
+    x[k++] = tensor_interval(j, j->sent[i].tensor, j->sent[i].dst);
   for (int32_t m = 0; m < j->n_met; m++) {
     const int32_t *d;
     berth_collective c;
     int32_t n = berth_result_collective_devices(j->r, m, &d);
     CHECK_STATUS(berth_graph_collective(j->g, m, &c), BERTH_OK);
     double times = c.kind == BERTH_BARRIER || n == 1 ? 0 : c.kind == BERTH_ALLGATHER ? n : 1;
-    for (int32_t i = 0; i < n && times > 0; i++) x[k++] = (interval){ j->met[m].start, j->met[m].finish, times * c.bytes, d[i] };
+    for (int32_t i = 0; i < n && times > 0; i++)
+      x[k++] = (interval){ j->met[m].start, j->met[m].finish, times * c.bytes, d[i] };
   }
   return k;
 }
@@ -420,11 +441,12 @@ static inline double held_when(const interval *x, int32_t n, int32_t device, dou
 }
 static inline double held_after(const interval *x, int32_t n, int32_t device, double at) {
   double sum = 0;
-  for (int32_t i = 0; i < n; i++) sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
+  for (int32_t i = 0; i < n; i++)
+    sum += x[i].device == device && x[i].from <= at && at < x[i].to ? x[i].bytes : 0;
   return sum;
 }
 
-/* ---- memory over time ------------------------------------------------------------------------------------------ */
+/* ---- memory over time ---- */
 
 typedef struct timeline {
   const double *time, *bytes;
@@ -447,7 +469,8 @@ static inline double told_after(const timeline *m, double at) {
   while (k > 0 && m->time[k] > at) k--;
   return m->bytes[k];
 }
-/* What holds of any timeline: in order, each entry for a reason, and exactly as high as the peak, when the peak is. */
+/* What holds of any timeline: in order, each entry for a reason, and exactly as high as the peak,
+ * when the peak is. */
 static inline void check_timeline_shape(const judged *j, int32_t device) {
   timeline m = timeline_of(j, device);
   int32_t top = 0;
@@ -460,7 +483,8 @@ static inline void check_timeline_shape(const judged *j, int32_t device) {
     CHECK(m.time[k] >= m.time[k - 1] && (twin || m.bytes[k] != m.bytes[k - 1]));
     CHECK(k + 2 >= m.n || m.time[k + 2] > m.time[k]);
   }
-  CHECK(m.bytes[top] == berth_result_peak(j->r)[device] && m.time[top] == berth_result_peak_time(j->r)[device]);
+  CHECK(m.bytes[top] == berth_result_peak(j->r)[device]
+        && m.time[top] == berth_result_peak_time(j->r)[device]);
 }
 static inline void check_timeline(const judged *j, const interval *x, int32_t n, int32_t device) {
   timeline m = timeline_of(j, device);
@@ -477,7 +501,8 @@ static inline void check_timeline(const judged *j, const interval *x, int32_t n,
   }
   for (int32_t k = 1; k < m.n; k++) { /* something happens there */
     int32_t i = 0;
-    while (i < n && (x[i].device != device || (x[i].from != m.time[k] && x[i].to != m.time[k]))) i++;
+    while (i < n && (x[i].device != device || (x[i].from != m.time[k] && x[i].to != m.time[k])))
+      i++;
     CHECK(i < n);
   }
 }
@@ -533,7 +558,7 @@ static inline void check_oom(const judged *j, double limit) {
   }
 }
 
-/* ---- slack: delay one end, push everything that depends on it, in order of time ---------------------------------- */
+/* ---- slack: delay one end, push everything that depends on it, in order of time ---- */
 
 typedef struct delayed {
   double *start, *finish, *sent, *arrived;
@@ -545,16 +570,18 @@ static inline void push_ops(const judged *j, delayed *x, int32_t op, double extr
   int32_t n = berth_graph_inputs(j->g, op, &in);
   for (int32_t i = 0; i < n; i++) {
     int32_t u = producer_of(j, in[i]);
-    const berth_transfer *t = j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
+    const berth_transfer *t =
+        j->device[u] == j->device[op] ? NULL : find_sent(j, in[i], j->device[op]);
     start = fmax(start, t ? x->arrived[t - j->sent] : x->finish[u]);
   }
   for (int32_t v = 0; v < j->n && !beside(j, op); v++) {
-    if (v != op && !beside(j, v) && j->device[v] == j->device[op] && j->finish[v] <= j->start[op] + EPS &&
-        j->start[v] < j->start[op]) {
+    if (v != op && !beside(j, v) && j->device[v] == j->device[op]
+        && j->finish[v] <= j->start[op] + EPS && j->start[v] < j->start[op]) {
       start = fmax(start, x->finish[v]);
     }
   }
-  for (int32_t k = 0; k < j->n_met; k++) start = waits_for(j, op, k) ? fmax(start, x->arrived[j->n_sent + k]) : start;
+  for (int32_t k = 0; k < j->n_met; k++)
+    start = waits_for(j, op, k) ? fmax(start, x->arrived[j->n_sent + k]) : start;
   x->start[op] = start;
   x->finish[op] = start + (j->finish[op] - j->start[op]) + extra;
 }
@@ -566,11 +593,14 @@ static inline double pushed_members(const judged *j, const delayed *x, int32_t k
   return at;
 }
 static inline void push_load(const judged *j, delayed *x, int32_t k) {
-  double was = load_start(j, k), start = fmax(was, k < j->n_sent ? x->finish[producer_of(j, j->sent[k].tensor)]
-                                                                 : pushed_members(j, x, k - j->n_sent));
+  double was = load_start(j, k),
+         start = fmax(was, k < j->n_sent ? x->finish[producer_of(j, j->sent[k].tensor)]
+                                         : pushed_members(j, x, k - j->n_sent));
   for (int32_t i = 0; i < j->n_sent + j->n_met; i++) {
-    int instant = load_start(j, i) == was && load_end(j, i) == was && load_end(j, k) > was; /* it was the first */
-    if (i != k && (load_start(j, i) < was || instant) && load_end(j, i) <= was + EPS && clashes[k][i])
+    /* it was the first */
+    int instant = load_start(j, i) == was && load_end(j, i) == was && load_end(j, k) > was;
+    if (i != k && (load_start(j, i) < was || instant) && load_end(j, i) <= was + EPS
+        && clashes[k][i])
       start = fmax(start, x->arrived[i]);
   }
   x->sent[k] = start;
@@ -627,11 +657,15 @@ static inline void check_critical(const judged *j) {
     const int32_t *in;
     int32_t m = berth_graph_inputs(j->g, op[i], &in), feeds = 0;
     for (int32_t k = 0; k < m; k++) feeds |= producer_of(j, in[k]) == op[i - 1];
-    for (int32_t k = 0; k < j->n_met; k++) feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
-    CHECK(feeds || (j->device[op[i - 1]] == j->device[op[i]] && !beside(j, op[i - 1]) && !beside(j, op[i])));
+    for (int32_t k = 0; k < j->n_met; k++)
+      feeds |= waits_for(j, op[i], k) && j->met[k].last == op[i - 1];
+    CHECK(feeds
+          || (j->device[op[i - 1]] == j->device[op[i]] && !beside(j, op[i - 1])
+              && !beside(j, op[i])));
     if (!j->o->preempt) CHECK(j->finish[op[i - 1]] <= j->start[op[i]] + EPS);
   }
-  if (j->o->links == BERTH_LINKS_FREE && j->o->send == BERTH_SEND_PUSH && j->o->collectives == BERTH_COLLECTIVES_LINKS) {
+  if (j->o->links == BERTH_LINKS_FREE && j->o->send == BERTH_SEND_PUSH
+      && j->o->collectives == BERTH_COLLECTIVES_LINKS) {
     for (int32_t i = 0; i < n; i++) CHECK(slack[op[i]] <= 1e-9);
   }
 }

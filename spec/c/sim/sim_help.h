@@ -27,7 +27,8 @@ static inline int32_t setup_op(setup *s, double seconds) {
   return id;
 }
 /* An op with memory. */
-static inline int32_t setup_heavy(setup *s, double seconds, double params, double workspace, int32_t twin) {
+static inline int32_t setup_heavy(setup *s, double seconds, double params, double workspace,
+                                  int32_t twin) {
   berth_op op = berth_op_default();
   int32_t id = -1;
   op.seconds = &seconds;
@@ -58,7 +59,8 @@ static inline void setup_mesh(setup *s, int32_t n, double memory) {
   CHECK_STATUS(berth_topology_mesh(s->ctx, n, &d, &l, &s->t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
-/* Devices of different speed, links of different bandwidth, one switch less than a mesh: no uniform times. */
+/* Devices of different speed, links of different bandwidth, one switch less than a mesh: no uniform
+ * times. */
 static inline void setup_uneven(setup *s, int32_t n) {
   berth_topology_builder *b = NULL;
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
@@ -84,7 +86,8 @@ static inline void setup_end(setup *s) {
   berth_ctx_release(s->ctx);
 }
 
-/* A random DAG in id order; times and bytes are small multiples of 1/4 (many ties, some of them zero) or real numbers. */
+/* A random DAG in id order; times and bytes are small multiples of 1/4 (many ties, some of them
+ * zero) or real numbers. */
 static inline void setup_random(setup *s, berth_rng *rng, int32_t n, int ties) {
   setup_begin(s);
   for (int32_t i = 0; i < n; i++) {
@@ -105,7 +108,9 @@ static inline void setup_random(setup *s, berth_rng *rng, int32_t n, int ties) {
 static inline void setup_collectives(setup *s, berth_rng *rng, int32_t n, int32_t count, int ties) {
   for (int32_t k = 0; k < count && n > 1; k++) {
     int32_t ops[64], cut = 1 + berth_rng_below(rng, n - 1), members = 0, all = 0;
-    berth_collective c = { (berth_collective_kind)berth_rng_below(rng, BERTH_PARAMETER_SERVER + 1), 0, 1, 0, ops, 0, ops };
+    berth_collective c = {
+      (berth_collective_kind)berth_rng_below(rng, BERTH_PARAMETER_SERVER + 1), 0, 1, 0, ops, 0, ops
+    };
     c.bytes = ties ? berth_rng_below(rng, 9) : 6 * berth_rng_uniform(rng);
     for (int32_t i = cut - 1; i >= 0 && members < 6; i--) {
       if (i == cut - 1 || berth_rng_below(rng, 2)) ops[members++] = i;
@@ -139,7 +144,7 @@ static inline char *read_text(const char *dir, const char *sub, const char *name
   return text;
 }
 
-/* ---- the DOPPLER files --------------------------------------------------------------------------- */
+/* ---- the DOPPLER files ---- */
 
 typedef struct doppler_graph {
   int32_t n, m, *src, *dst;
@@ -209,19 +214,21 @@ static inline double jitter(int32_t i, uint64_t s) {
 static inline void doppler_setup(setup *s, const doppler_graph *d, int32_t devices, int perturbed) {
   setup_begin(s);
   for (int32_t i = 0; i < d->n; i++) setup_op(s, d->comp[i] + (perturbed ? jitter(i, 1) : 0));
-  for (int32_t i = 0; i < d->n; i++) setup_tensor(s, i, d->comm[i] + (perturbed ? jitter(i, 2) : 0));
+  for (int32_t i = 0; i < d->n; i++)
+    setup_tensor(s, i, d->comm[i] + (perturbed ? jitter(i, 2) : 0));
   for (int32_t e = 0; e < d->m; e++) setup_use(s, d->src[e], d->dst[e]);
   setup_mesh(s, devices, INFINITY);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static inline int says(const setup *s, const char *what) {
   int ok = strstr(berth_errmsg(s->ctx), what) != NULL;
   if (!ok) printf("# \"%s\" does not say \"%s\"\n", berth_errmsg(s->ctx), what);
   return ok;
 }
-static inline void check_refused(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want, const char *what) {
+static inline void check_refused(setup *s, const int32_t *device, const berth_sim_options *o,
+                                 berth_status want, const char *what) {
   berth_result *r = NULL;
   CHECK_STATUS(berth_simulate(s->cost, device, o, &r), want);
   CHECK(says(s, what) && r == NULL);

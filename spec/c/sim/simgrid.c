@@ -1,5 +1,5 @@
-/* Planned order against times from SimGrid, which moves whole bytes: without contention, on a mesh whose links share their
- * bandwidth among flows, and on one link for all. */
+/* Planned order against times from SimGrid, which moves whole bytes: without contention, on a mesh
+ * whose links share their bandwidth among flows, and on one link for all. */
 #include "sim_help.h"
 
 typedef struct pdag {

@@ -1,4 +1,5 @@
-/* TAG's simulator: the examples of section 7, order TASK under limits, faults, accessors; refused memory. */
+/* TAG's simulator: the examples of section 7, order TASK under limits, faults, accessors; refused
+ * memory. */
 #include "sim/after_internal.h"
 #include "refusals.h"
 #include "sim_help.h"
@@ -131,7 +132,8 @@ static void limits(void) {
 }
 
 /* What a run leaves behind is what a result tells, after runs, bases and tries. */
-static void check_after(const berth_sim *sim, setup *s, const berth_sim_options *o, const int32_t *device, int32_t devices) {
+static void check_after(const berth_sim *sim, setup *s, const berth_sim_options *o,
+                        const int32_t *device, int32_t devices) {
   berth_result *r = NULL;
   const double *peak = berth_i_sim_peaks(sim);
   CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
@@ -160,7 +162,8 @@ static void accessors(void) {
     int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
     if (round % 4 == 1) o = tag(s.ctx), o.quantum = 0;
-    if (round % 4 == 2) o.links = BERTH_LINKS_ROUTE, o.dispatch = BERTH_DISPATCH_LIGHT_FIRST, o.preempt = 1;
+    if (round % 4 == 2)
+      o.links = BERTH_LINKS_ROUTE, o.dispatch = BERTH_DISPATCH_LIGHT_FIRST, o.preempt = 1;
     if (round % 8 < 4) o.memory = BERTH_MEMORY_NONE;
     CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
     berth_sim_summary sum;
@@ -176,7 +179,7 @@ static void accessors(void) {
   }
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 static void two_islands(setup *s) {
   berth_topology_builder *b = NULL;
@@ -184,7 +187,8 @@ static void two_islands(setup *s) {
   berth_link l = { 1, 0 };
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
-  for (int32_t i = 0; i < 3; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < 3; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &l, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
   berth_topology_builder_release(b);
@@ -207,13 +211,14 @@ static void faults(void) {
   o.quantum = 1e-16; /* 2^53 of them are 0.9 s */
   check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "op 0");
   o.quantum = 4e-16; /* 3.6 s: the tensor arrives later */
-  check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL, "tensor 0 of op 0 would reach device 1");
+  check_refused(&s, (const int32_t[]){ 0, 1 }, &o, BERTH_EINVAL,
+                "tensor 0 of op 0 would reach device 1");
   o.quantum = 2.1e-16; /* 1.9 s: the second op ends later */
   check_refused(&s, (const int32_t[]){ 0, 0 }, &o, BERTH_EINVAL, "op 1 would end");
   setup_end(&s);
 }
 
-/* ---- refused memory --------------------------------------------------------------------------- */
+/* ---- refused memory ---- */
 
 static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
   static const int32_t members[] = { 1, 2, 3 }, consumers[] = { 4, 5 };
@@ -224,7 +229,8 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
   berth_status st = berth_graph_builder_new(ctx, &b);
   op.seconds = &seconds;
   for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
-  for (int32_t i = 1; i < 4 && st == BERTH_OK; i++) st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  for (int32_t i = 1; i < 4 && st == BERTH_OK; i++)
+    st = berth_graph_builder_connect(b, 0, i, 2, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
   berth_graph_builder_release(b);

@@ -1,9 +1,11 @@
-/* Splits: worked cases, all contiguous assignments of small random graphs, refusals, budgets, bad input. */
+/* Splits: worked cases, all contiguous assignments of small random graphs, refusals, budgets, bad
+ * input. */
 #include "refusals.h"
 
 enum { MOST = 8 };
 
-/* Ops 0..n-1 forward; with `training` n more, op n+i the backward of i, in its group. Devices: accelerators, then CPUs. */
+/* Ops 0..n-1 forward; with `training` n more, op n+i the backward of i, in its group. Devices:
+ * accelerators, then CPUs. */
 typedef struct sample {
   int n, edges, training, acc, cpus;
   int src[64], dst[64];
@@ -90,7 +92,7 @@ done:
   return c;
 }
 
-/* ---- by the words of the model ------------------------------------------------------------- */
+/* ---- by the words of the model ---- */
 
 static int crosses(const sample *s, const int32_t *at, int op, int d) {
   for (int e = 0; e < s->edges; e++)
@@ -126,7 +128,8 @@ static double value_of(const sample *s, const int32_t *at, int *fits) {
 static int is_contiguous(const sample *s, const int32_t *at) {
   int way[4][4] = { { 0 } };
   for (int e = 0; e < s->edges; e++)
-    if (s->src[e] < s->n && s->dst[e] < s->n && at[s->src[e]] != at[s->dst[e]]) way[at[s->src[e]]][at[s->dst[e]]] = 1;
+    if (s->src[e] < s->n && s->dst[e] < s->n && at[s->src[e]] != at[s->dst[e]])
+      way[at[s->src[e]]][at[s->dst[e]]] = 1;
   for (int k = 0; k < 4; k++)
     for (int i = 0; i < 4; i++)
       for (int j = 0; j < 4; j++) way[i][j] |= way[i][k] && way[k][j];
@@ -145,7 +148,8 @@ static double latency_of(const sample *s, const int32_t *at) {
     for (int i = 0; i < n; i++) {
       double start = 0;
       for (int e = 0; e < s->edges; e++) {
-        int same_job = at[i] < s->acc ? at[s->dst[e]] == at[i] && at[s->src[e]] != at[i] : s->dst[e] == i;
+        int same_job =
+            at[i] < s->acc ? at[s->dst[e]] == at[i] && at[s->src[e]] != at[i] : s->dst[e] == i;
         if (same_job) start = fmax(start, end[s->src[e]]);
       }
       double t = start + (at[i] < s->acc ? load_of(s, at, at[i], &held) : s->slow[i]);
@@ -184,7 +188,7 @@ static best try_all(const sample *s) {
 
 static int least_tried, least_found; /* latencies, and how many are the least of all */
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static void check_against_all(berth_ctx *ctx, uint64_t seed) {
   sample s = draw(seed);
@@ -205,15 +209,19 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
   CHECK_NEAR(r.value.max_load, b.contiguous, 1e-9);
   int fits;
   CHECK_NEAR(value_of(&s, berth_placement_device(p), &fits), b.contiguous, 1e-9);
-  CHECK(fits && is_contiguous(&s, berth_placement_device(p)) && r.contiguous && r.proven && r.complete);
+  CHECK(fits && is_contiguous(&s, berth_placement_device(p)) && r.contiguous && r.proven
+        && r.complete);
   CHECK_NEAR(r.bound, b.contiguous, 1e-9);
   CHECK_STATUS(berth_split_find(c, &o, &again, &r, &why), BERTH_OK);
-  CHECK(memcmp(berth_placement_device(p), berth_placement_device(again), (size_t)ops_of(&s) * sizeof(int32_t)) == 0);
+  CHECK(memcmp(berth_placement_device(p), berth_placement_device(again),
+               (size_t)ops_of(&s) * sizeof(int32_t))
+        == 0);
   berth_placement_release(p);
   berth_placement_release(again);
   o.contiguous = 0;
   CHECK_STATUS(berth_split_find(c, &o, &p, &r, &why), BERTH_OK);
-  CHECK(r.value.max_load <= b.contiguous + 1e-9 && r.value.max_load >= b.any - 1e-9 && r.value.over == BERTH_NONE);
+  CHECK(r.value.max_load <= b.contiguous + 1e-9 && r.value.max_load >= b.any - 1e-9
+        && r.value.over == BERTH_NONE);
   CHECK(r.contiguous == is_contiguous(&s, berth_placement_device(p)));
   CHECK_NEAR(r.contiguous_load, b.contiguous, 1e-9);
   berth_placement_release(p);
@@ -254,7 +262,13 @@ static void check_values(berth_ctx *ctx, uint64_t seed) {
 
 /* a(3) -> b(3), a -> c(3), tensor 1: two accelerators. */
 static sample fork_sample(void) {
-  sample s = { .n = 3, .edges = 2, .acc = 2, .src = { 0, 0 }, .dst = { 1, 2 }, .bytes = { 1, 0, 0 }, .memory = 10 };
+  sample s = { .n = 3,
+               .edges = 2,
+               .acc = 2,
+               .src = { 0, 0 },
+               .dst = { 1, 2 },
+               .bytes = { 1, 0, 0 },
+               .memory = 10 };
   for (int i = 0; i < 3; i++) {
     s.time[i] = 3;
     s.slow[i] = 30;
@@ -287,8 +301,10 @@ int main(void) {
   berth_ctx *ctx = NULL;
   berth_ctx_new(NULL, &ctx);
 
-  TEST("small random graphs: the best of all contiguous assignments, never worse after moves, latency and memory right") {
-    for (uint64_t seed = 1; seed <= (uint64_t)check_runs(50, 150); seed++) check_against_all(ctx, seed);
+  TEST("small random graphs: the best of all contiguous assignments, never worse after moves, "
+       "latency and memory right") {
+    for (uint64_t seed = 1; seed <= (uint64_t)check_runs(50, 150); seed++)
+      check_against_all(ctx, seed);
     CHECK(least_found >= 0.95 * least_tried); /* the least latency is not promised */
   }
 
@@ -319,7 +335,8 @@ int main(void) {
     berth_cost_release(c);
   }
 
-  TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by its value") {
+  TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by "
+       "its value") {
     sample s = fork_sample();
     int32_t ends[] = { 0, 1, 0 };
     s.src[1] = 1;
@@ -337,7 +354,8 @@ int main(void) {
     berth_cost *c = make(ctx, &s);
     berth_obstacle why;
     CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
-    CHECK_TEXT(berth_errmsg(ctx), "split: op 1 and what must be with it needs 11 bytes, an accelerator has 10");
+    CHECK_TEXT(berth_errmsg(ctx),
+               "split: op 1 and what must be with it needs 11 bytes, an accelerator has 10");
     CHECK(p == NULL && why.op == 1 && why.device == 0 && why.missing == 1);
     berth_cost_release(c);
     s.size[1] = s.size[0] = s.size[2] = 7;
@@ -348,7 +366,9 @@ int main(void) {
     s.size[1] = s.size[0] = s.size[2] = 6;
     c = make(ctx, &s);
     CHECK_STATUS(berth_split_find(c, NULL, &p, NULL, &why), BERTH_EINFEASIBLE);
-    CHECK_TEXT(berth_errmsg(ctx), "split: no contiguous split of the 3 units fits in 2 accelerators of 10 bytes and 0 CPUs");
+    CHECK_TEXT(
+        berth_errmsg(ctx),
+        "split: no contiguous split of the 3 units fits in 2 accelerators of 10 bytes and 0 CPUs");
     berth_cost_release(c);
   }
 
@@ -378,7 +398,8 @@ int main(void) {
     berth_cost_release(c);
   }
 
-  TEST("budgets: without memory the start is the answer, with its bound; without visits there is none") {
+  TEST("budgets: without memory the start is the answer, with its bound; without visits there is "
+       "none") {
     sample s = fork_sample();
     berth_cost *c = make(ctx, &s);
     berth_split_options o = berth_split_default();

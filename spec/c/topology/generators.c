@@ -4,13 +4,16 @@
 
 static const berth_link slow = { 4, 1 }, fast = { 10, 0.5 };
 
-static int32_t hops(const berth_topology *t, int32_t a, int32_t b) { return berth_topology_route(t, a, b, NULL); }
+static int32_t hops(const berth_topology *t, int32_t a, int32_t b) {
+  return berth_topology_route(t, a, b, NULL);
+}
 static void check_size(const berth_topology *t, int32_t devices, int32_t nodes, int32_t links) {
   CHECK(berth_topology_devices(t) == devices);
   CHECK(berth_topology_nodes(t) == nodes);
   CHECK(berth_topology_links(t) == links);
 }
-static void check_path(const berth_topology *t, int32_t a, int32_t b, double bandwidth, double latency) {
+static void check_path(const berth_topology *t, int32_t a, int32_t b, double bandwidth,
+                       double latency) {
   berth_link l = { 0, 0 };
   CHECK_STATUS(berth_topology_path(t, a, b, &l), BERTH_OK);
   CHECK(l.bandwidth == bandwidth && l.latency == latency);
@@ -79,8 +82,9 @@ static void test_pcie(berth_ctx *ctx, const berth_device *d) {
 }
 
 static void test_dgx1(berth_ctx *ctx, const berth_device *d) {
-  static const uint8_t bricks[8][8] = { { 0, 1, 1, 2, 2, 0, 0, 0 }, { 1, 0, 2, 1, 0, 2, 0, 0 }, { 1, 2, 0, 2, 0, 0, 1, 0 },
-                                        { 2, 1, 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 1, 1, 2 }, { 0, 2, 0, 0, 1, 0, 2, 1 },
+  static const uint8_t bricks[8][8] = { { 0, 1, 1, 2, 2, 0, 0, 0 }, { 1, 0, 2, 1, 0, 2, 0, 0 },
+                                        { 1, 2, 0, 2, 0, 0, 1, 0 }, { 2, 1, 2, 0, 0, 0, 0, 1 },
+                                        { 2, 0, 0, 0, 0, 1, 1, 2 }, { 0, 2, 0, 0, 1, 0, 2, 1 },
                                         { 0, 0, 1, 0, 1, 2, 0, 2 }, { 0, 0, 0, 1, 2, 1, 2, 0 } };
   TEST("DGX-1: six bricks to a device, all pairs within two NVLinks");
   berth_topology *t;
@@ -128,7 +132,8 @@ static int32_t around(int32_t a, int32_t b, int32_t n) {
   return x < n - x ? x : n - x;
 }
 
-static void check_torus(berth_ctx *ctx, const berth_device *d, int32_t x, int32_t y, int32_t z, int32_t duplexes) {
+static void check_torus(berth_ctx *ctx, const berth_device *d, int32_t x, int32_t y, int32_t z,
+                        int32_t duplexes) {
   int32_t dims[3] = { x, y, z }, n = x * y * z;
   berth_topology *t;
   CHECK_STATUS(berth_topology_torus(ctx, 3, dims, d, &slow, &t), BERTH_OK);
@@ -136,7 +141,9 @@ static void check_torus(berth_ctx *ctx, const berth_device *d, int32_t x, int32_
   check_simple(t);
   for (int32_t a = 0; a < n; a++)
     for (int32_t b = 0; b < n; b++)
-      CHECK(hops(t, a, b) == around(a / (y * z), b / (y * z), x) + around(a / z % y, b / z % y, y) + around(a % z, b % z, z));
+      CHECK(hops(t, a, b)
+            == around(a / (y * z), b / (y * z), x) + around(a / z % y, b / z % y, y)
+                   + around(a % z, b % z, z));
   berth_topology_release(t);
 }
 
@@ -150,7 +157,8 @@ static void test_torus(berth_ctx *ctx, const berth_device *d) {
   berth_topology *t;
   CHECK_STATUS(berth_topology_torus(ctx, 2, (int32_t[]){ 4, 0 }, d, &slow, &t), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_torus(ctx, 0, NULL, d, &slow, &t), BERTH_EINVAL);
-  CHECK_STATUS(berth_topology_torus(ctx, 3, (int32_t[]){ 65536, 65536, 65536 }, d, &slow, &t), BERTH_EINVAL);
+  CHECK_STATUS(berth_topology_torus(ctx, 3, (int32_t[]){ 65536, 65536, 65536 }, d, &slow, &t),
+               BERTH_EINVAL);
 }
 
 static void test_two_level(berth_ctx *ctx, const berth_device *d) {
@@ -189,12 +197,14 @@ static void test_presets(berth_ctx *ctx) {
   for (int i = 0; names[i]; i++) {
     CHECK_STATUS(berth_device_preset(ctx, names[i], &d), BERTH_OK);
     CHECK_TEXT(d.type, names[i]);
-    CHECK(d.flops > 1e12 && d.memory > 1e10 && d.memory_bandwidth > 1e11 && d.overhead == 5e-6 && d.speed == 1 && !d.name);
+    CHECK(d.flops > 1e12 && d.memory > 1e10 && d.memory_bandwidth > 1e11 && d.overhead == 5e-6
+          && d.speed == 1 && !d.name);
   }
   CHECK_STATUS(berth_device_preset(ctx, "V100", &d), BERTH_OK);
   CHECK(d.flops == 15.7e12 && d.memory == 16e9 && d.memory_bandwidth == 900e9);
   CHECK_STATUS(berth_device_preset(ctx, "v100", &d), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "no device preset \"v100\"; there are P100, V100, A100, H100, GTX1080Ti, T4");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "no device preset \"v100\"; there are P100, V100, A100, H100, GTX1080Ti, T4");
 }
 
 int main(void) {

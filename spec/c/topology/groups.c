@@ -35,7 +35,7 @@ static void check_path(const berth_topology *t, int32_t a, int32_t b, double ban
   CHECK(l.bandwidth == bandwidth && l.latency == 12e-6);
 }
 
-/* ---- by hand: devices 0 1 | 2 3 4 | 5, 8000, 3000 and 5000 inside, 2810 between --------------- */
+/* ---- by hand: devices 0 1 | 2 3 4 | 5, 8000, 3000 and 5000 inside, 2810 between ---- */
 
 static berth_topology *three(berth_ctx *ctx, Case *c, berth_group_links links) {
   berth_topology *t = NULL;
@@ -68,7 +68,8 @@ static void test_tag(berth_ctx *ctx) {
   check_three(t);
   CHECK(common(t, 2, 3, 2, 4) == 0 && common(t, 2, 3, 3, 2) == 0);
   CHECK(common(t, 0, 2, 1, 3) == 1);                              /* the groups' link */
-  CHECK(common(t, 0, 2, 0, 5) == 0 && common(t, 0, 5, 2, 5) == 0); /* no gate is shared between pairs */
+  /* no gate is shared between pairs */
+  CHECK(common(t, 0, 2, 0, 5) == 0 && common(t, 0, 5, 2, 5) == 0);
   CHECK(common(t, 0, 2, 2, 0) == 0);
   berth_topology_release(t);
 }
@@ -98,7 +99,8 @@ static void test_nic(berth_ctx *ctx) {
   CHECK(berth_topology_links(t) == 2 * 6 + 2 * 3);
   CHECK(berth_topology_route(t, 0, 1, NULL) == 2 && berth_topology_route(t, 0, 2, NULL) == 4);
   CHECK(common(t, 2, 3, 2, 4) == 1 && common(t, 2, 3, 3, 2) == 0);       /* the send port */
-  CHECK(common(t, 0, 2, 1, 5) == 1 && common(t, 0, 5, 2, 5) == 2);       /* send card; receive card and port */
+  /* send card; receive card and port */
+  CHECK(common(t, 0, 2, 1, 5) == 1 && common(t, 0, 5, 2, 5) == 2);
   berth_topology_release(t);
   TEST("nic: machines of a group have cards of their own");
   c.group[1].machines = 2; /* 2 3 | 4 */
@@ -129,7 +131,7 @@ static void test_tree(berth_ctx *ctx) {
   berth_topology_release(t);
 }
 
-/* ---- random clusters --------------------------------------------------------------------- */
+/* ---- random clusters ---- */
 
 static double pick(berth_rng *r) {
   static const double some[] = { 500, 1000, 2810, 5000 };
@@ -199,7 +201,7 @@ static void test_random(berth_ctx *ctx) {
   }
 }
 
-/* ---- refusals ---------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void refused(berth_ctx *ctx, const Case *c, const char *text) {
   berth_topology *t = NULL;

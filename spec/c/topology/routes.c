@@ -4,22 +4,26 @@
 
 static void add_devices(berth_topology_builder *b, int32_t n) {
   berth_device d = berth_device_default();
-  for (int32_t i = 0; i < n; i++) CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
+  for (int32_t i = 0; i < n; i++)
+    CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
 }
-static int32_t duplex(berth_topology_builder *b, int32_t a, int32_t c, double bandwidth, double latency) {
+static int32_t duplex(berth_topology_builder *b, int32_t a, int32_t c, double bandwidth,
+                      double latency) {
   berth_link l = { bandwidth, latency };
   int32_t id = -1;
   CHECK_STATUS(berth_topology_builder_add_duplex(b, a, c, &l, &id), BERTH_OK);
   return id;
 }
-static void check_path(const berth_topology *t, int32_t a, int32_t b, double bandwidth, double latency) {
+static void check_path(const berth_topology *t, int32_t a, int32_t b, double bandwidth,
+                       double latency) {
   berth_link l;
   CHECK_STATUS(berth_topology_path(t, a, b, &l), BERTH_OK);
   CHECK(l.bandwidth == bandwidth && l.latency == latency);
 }
 static int route_is(const berth_topology *t, int32_t a, int32_t b, int32_t n, const int32_t *want) {
   const int32_t *links;
-  return berth_topology_route(t, a, b, &links) == n && (n == 0 || memcmp(links, want, (size_t)n * sizeof *want) == 0);
+  return berth_topology_route(t, a, b, &links) == n
+         && (n == 0 || memcmp(links, want, (size_t)n * sizeof *want) == 0);
 }
 
 static void test_rule(berth_ctx *ctx) {
@@ -62,7 +66,8 @@ static void test_override(berth_ctx *ctx) {
   duplex(b, 1, 2, 2, 1); /* 2 3 */
   duplex(b, 0, 2, 8, 1); /* 4 5 */
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 1, (int32_t[]){ 2 }), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "route from device 0 to device 1: link 2 starts at \"d1\", not at \"d0\"");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "route from device 0 to device 1: link 2 starts at \"d1\", not at \"d0\"");
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 1, (int32_t[]){ 4 }), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "route from device 0 to device 1 ends at \"d2\"");
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 1, (int32_t[]){ 6 }), BERTH_EINVAL);
@@ -99,7 +104,8 @@ static void test_unreachable(berth_ctx *ctx) {
   berth_topology_builder_release(b);
 }
 
-static void refuse_device(berth_topology_builder *b, double *field, double bad, double good, const berth_device *d) {
+static void refuse_device(berth_topology_builder *b, double *field, double bad, double good,
+                          const berth_device *d) {
   *field = bad;
   CHECK_STATUS(berth_topology_builder_add_device(b, d, NULL, NULL), BERTH_EINVAL);
   *field = good;
@@ -126,7 +132,8 @@ static void test_refusals(berth_ctx *ctx) {
   CHECK_STATUS(berth_topology_builder_add_device(b, NULL, NULL, NULL), BERTH_EINVAL);
   add_devices(b, 2);
   CHECK_STATUS(berth_topology_builder_add_link(b, 0, 1, &l, NULL), BERTH_EINVAL);
-  CHECK_TEXT(berth_errmsg(ctx), "link 0: bandwidth 0 B/s must be positive (leave the link out if there is none)");
+  CHECK_TEXT(berth_errmsg(ctx),
+             "link 0: bandwidth 0 B/s must be positive (leave the link out if there is none)");
   l.bandwidth = 1;
   CHECK_STATUS(berth_topology_builder_add_link(b, 1, 1, &l, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_builder_add_link(b, 0, 2, &l, NULL), BERTH_EINVAL);
@@ -163,7 +170,8 @@ static void test_reading(berth_ctx *ctx) {
   add_devices(b, 1);
   berth_topology_builder_release(b);
   CHECK_TEXT(berth_topology_name(t), "pair");
-  CHECK(berth_topology_devices(t) == 1 && berth_topology_nodes(t) == 2 && berth_topology_links(t) == 2);
+  CHECK(berth_topology_devices(t) == 1 && berth_topology_nodes(t) == 2
+        && berth_topology_links(t) == 2);
   CHECK_STATUS(berth_topology_device(t, 0, &d), BERTH_OK);
   CHECK_TEXT(d.name, "gpu");
   CHECK_TEXT(d.type, "V100");
@@ -213,7 +221,8 @@ static void walk(Best *s, int32_t node, berth_link v) {
   }
   s->seen[node] = 1;
   for (int32_t k = 0; k < s->t->n_links; k++) {
-    berth_link w = { fmin(v.bandwidth, s->t->links[k].bandwidth), v.latency + s->t->links[k].latency };
+    berth_link w = { fmin(v.bandwidth, s->t->links[k].bandwidth),
+                     v.latency + s->t->links[k].latency };
     if (s->t->from[k] != node || s->seen[s->t->to[k]]) continue;
     s->links[s->n++] = k;
     walk(s, s->t->to[k], w);
@@ -225,10 +234,12 @@ static void walk(Best *s, int32_t node, berth_link v) {
 static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
   berth_topology_builder *b;
   berth_topology *t = NULL;
-  int32_t n = 1 + berth_rng_below(rng, 6), v = n + berth_rng_below(rng, 3), m = berth_rng_below(rng, 3 * v);
+  int32_t n = 1 + berth_rng_below(rng, 6), v = n + berth_rng_below(rng, 3),
+          m = berth_rng_below(rng, 3 * v);
   CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
   add_devices(b, n);
-  for (int32_t i = n; i < v; i++) CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, NULL), BERTH_OK);
+  for (int32_t i = n; i < v; i++)
+    CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, NULL), BERTH_OK);
   for (int32_t i = 0; i < m; i++) {
     berth_link l = { 1 + berth_rng_below(rng, 3), berth_rng_below(rng, 3) };
     int32_t from = berth_rng_below(rng, v), to = berth_rng_below(rng, v);
@@ -281,7 +292,8 @@ static void test_lean(berth_ctx *ctx) {
   berth_topology_release(t);
 }
 
-/* Node 2 is a switch. @param by_hand the sum is that of a route given by hand: a quicker one is there */
+/* Node 2 is a switch. @param by_hand the sum is that of a route given by hand: a quicker one is
+ * there */
 static void check_infinite(berth_ctx *ctx, int by_hand) {
   berth_topology_builder *b;
   berth_topology *t = NULL;
@@ -295,7 +307,9 @@ static void check_infinite(berth_ctx *ctx, int by_hand) {
     CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 0, 2 }), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_EINVAL);
-  CHECK(strstr(berth_errmsg(ctx), "route from \"d0\" to \"d1\": the latencies of its 2 links add up to inf s") != NULL);
+  CHECK(strstr(berth_errmsg(ctx),
+               "route from \"d0\" to \"d1\": the latencies of its 2 links add up to inf s")
+        != NULL);
   CHECK(strstr(berth_errmsg(ctx), "has 1e+308 s") != NULL && t == NULL);
   berth_topology_builder_release(b);
 }
@@ -336,7 +350,8 @@ static berth_status build_all(berth_ctx *ctx) {
   if ((st = berth_topology_builder_add_switch(b, NULL, &sw)) != BERTH_OK) goto done;
   for (int i = 0; i < 5; i++)
     if ((st = berth_topology_builder_add_duplex(b, i, sw, &l, NULL)) != BERTH_OK) goto done;
-  if ((st = berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 0, 3 })) != BERTH_OK) goto done;
+  if ((st = berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 0, 3 })) != BERTH_OK)
+    goto done;
   if ((st = berth_topology_builder_finish(b, &t)) != BERTH_OK) goto done;
   berth_topology_release(t);
   st = berth_topology_dgx1(ctx, &d, &l, &l, &t);
