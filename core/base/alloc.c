@@ -1,12 +1,13 @@
-/* Accounted allocation: arrays, and large blocks that may come from those kept (spare.c). */
+/* Accounted allocation: arrays, and large blocks that may come from those kept (block_cache.c). */
 #include "context_internal.h"
 
 static char nothing[1]; /* what arrays of length zero point to; never written */
 
 static void *allocate(berth_ctx *ctx, void *ptr, size_t osize, size_t nsize) {
-  if (ctx->n_spare && nsize > osize) berth_i_spare_make_room(ctx, nsize - osize);
+  if (ctx->n_cached && nsize > osize) berth_i_block_cache_trim(ctx, nsize - osize);
   void *p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
-  if (!p && berth_i_spare_drop(ctx)) p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
+  if (!p && berth_i_block_cache_drop(ctx))
+    p = ctx->hooks.alloc(ctx->hooks.alloc_ud, ptr, osize, nsize);
   if (!p) return NULL;
   ctx->used += nsize - osize;
   if (ctx->used > ctx->peak) ctx->peak = ctx->used;
@@ -66,8 +67,8 @@ void berth_i_strfree(berth_ctx *ctx, char *s) {
 /* ---- blocks ---- */
 
 void *berth_i_block_alloc(berth_ctx *ctx, size_t size) {
-  size_t n = berth_i_spare_rounded(size);
-  void *ptr = berth_i_spare_take(ctx, n);
+  size_t n = berth_i_block_cache_rounded(size);
+  void *ptr = berth_i_block_cache_take(ctx, n);
   if (!ptr) return berth_i_alloc(ctx, 1, n);
   ctx->used += n;
   berth_i_ctx_count_peak(ctx, 0);
@@ -75,8 +76,8 @@ void *berth_i_block_alloc(berth_ctx *ctx, size_t size) {
 }
 
 void berth_i_block_free(berth_ctx *ctx, void *ptr, size_t size) {
-  size_t n = berth_i_spare_rounded(size);
+  size_t n = berth_i_block_cache_rounded(size);
   if (!ptr) return;
-  if (berth_i_spare_put(ctx, ptr, n)) ctx->used -= n;
+  if (berth_i_block_cache_put(ctx, ptr, n)) ctx->used -= n;
   else berth_i_free(ctx, ptr, 1, n);
 }

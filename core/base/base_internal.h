@@ -67,15 +67,15 @@ void berth_i_strfree(berth_ctx *ctx, char *s);
 
 /* Large blocks that come and go at every turn of a loop, such as the arrays of a training step.
  * Allocators give them back to the system, and fresh pages cost more than the work on them. While
- * someone keeps, freed ones stay for the next of the same size: at most BERTH_I_SPARE_MOST bytes,
+ * someone keeps, freed ones stay for the next of the same size: at most BERTH_I_CACHED_MOST bytes,
  * and, with what the context holds, within its peak. They do not count as its memory. */
-enum { BERTH_I_SPARE_LEAST = 64 << 10, BERTH_I_SPARE_MOST = 256 << 20 };
+enum { BERTH_I_CACHED_LEAST = 64 << 10, BERTH_I_CACHED_MOST = 256 << 20 };
 /** Sizes in this range are rounded up by at most an eighth. Not set to zero. NULL: refused. */
 void *berth_i_block_alloc(berth_ctx *ctx, size_t size);
 void berth_i_block_free(berth_ctx *ctx, void *ptr, size_t size); /* NULL is fine */
-void berth_i_spare_keep(berth_ctx *ctx);
+void berth_i_block_cache_keep(berth_ctx *ctx);
 /** The last one that let go has all of them given back. */
-void berth_i_spare_let_go(berth_ctx *ctx);
+void berth_i_block_cache_release(berth_ctx *ctx);
 
 /** @return BERTH_EINTERRUPT if the interrupt hook says so */
 berth_status berth_i_interrupted(berth_ctx *ctx);
@@ -90,8 +90,8 @@ bool berth_i_ctx_default_alloc(const berth_ctx *ctx);
 bool berth_i_ctx_has_clock(const berth_ctx *ctx);
 /** Seconds by the context's clock; 0 without one. */
 double berth_i_ctx_clock(const berth_ctx *ctx);
-/** @param interrupt what the worker's work asks; NULL: nothing. @return BERTH_OK, BERTH_ENOMEM
- *        (told by ctx) */
+/** @param interrupt the worker's interrupt hook; NULL: none. @return BERTH_OK, BERTH_ENOMEM
+ *        (message in ctx) */
 berth_status berth_i_ctx_worker(berth_ctx *ctx, int (*interrupt)(void *ud), void *ud,
                                 berth_ctx **out);
 /** Other hooks for a while; the allocator stays.  @return those before */
@@ -138,17 +138,17 @@ typedef void (*berth_i_work_fn)(void *ud, int32_t thread, int32_t job);
 int32_t berth_i_parallel_width(int32_t threads, int32_t n);
 void berth_i_parallel(int32_t threads, int32_t n, berth_i_work_fn work, void *ud);
 
-/** The same for a few long jobs of which some must stay on the calling thread, which looks after
- *  the work meanwhile. Jobs are taken in order, those at home first where there are other threads.
- *  @param home NULL, or [n] 1: on the calling thread only
+/** The same for a few long jobs, some of which must stay on the calling thread. Jobs are taken in
+ *  order; the caller takes its own first where there are other threads.
+ *  @param own NULL, or [n] 1: on the calling thread only
  *  @param watch NULL, or called on the calling thread after each of its jobs, and every few ms
- *         while it waits for others */
-typedef struct berth_i_crew {
+ *         while it waits for the others */
+typedef struct berth_i_jobs {
   berth_i_work_fn work;
-  const uint8_t *home;
+  const uint8_t *own;
   void (*watch)(void *ud);
   void *ud;
-} berth_i_crew;
-void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_crew *crew);
+} berth_i_jobs;
+void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_jobs *jobs);
 
 #endif

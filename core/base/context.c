@@ -52,7 +52,7 @@ void berth_ctx_retain(berth_ctx *ctx) { ctx->refs++; }
 
 void berth_ctx_release(berth_ctx *ctx) {
   if (!ctx || --ctx->refs > 0) return;
-  berth_i_spare_drop(ctx);
+  berth_i_block_cache_drop(ctx);
   ctx->hooks.alloc(ctx->hooks.alloc_ud, ctx, sizeof *ctx, 0);
 }
 

@@ -1,36 +1,89 @@
-/* Parallel loops over independent jobs: threads are started per call and take job numbers from one
- * counter. */
+/* Parallel loops over independent jobs. Each call starts its own worker threads; workers take job
+ * numbers from cursors under one lock. The calling thread is worker 0: it alone runs jobs that must
+ * stay with the caller, and calls `watch`. */
 #include "base_internal.h"
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, WATCH_NS = 5000000 };
 
-typedef struct Loop {
+typedef struct worker_pool {
   pthread_mutex_t lock;
-  int32_t next, n;
-  berth_i_work_fn work;
-  void *ud;
-} Loop;
+  pthread_cond_t finished;
+  const berth_i_jobs *jobs;
+  int32_t n, done;
+  int32_t next_own, next_other; /* cursors over the same jobs: the caller's own, the others */
+  bool alone;                   /* there is one worker: jobs run in order, whosever they are */
+} worker_pool;
 
-typedef struct Worker {
-  Loop *loop;
+typedef struct worker {
+  worker_pool *pool;
   int32_t thread;
-} Worker;
+} worker;
 
-static int32_t take(Loop *loop) {
-  pthread_mutex_lock(&loop->lock);
-  int32_t job = loop->next < loop->n ? loop->next++ : -1;
-  pthread_mutex_unlock(&loop->lock);
+static bool is_own(const worker_pool *p, int32_t job) { return p->jobs->own && p->jobs->own[job]; }
+
+static int32_t next_of_kind(const worker_pool *p, int32_t *next, bool own) {
+  while (*next < p->n && is_own(p, *next) != own) ++*next;
+  return *next < p->n ? (*next)++ : -1;
+}
+
+static int32_t take(worker_pool *p, int32_t thread) {
+  int32_t job = -1;
+  pthread_mutex_lock(&p->lock);
+  if (p->alone) {
+    if (p->next_other < p->n) job = p->next_other++;
+  } else {
+    if (thread == 0) job = next_of_kind(p, &p->next_own, true);
+    if (job < 0) job = next_of_kind(p, &p->next_other, false);
+  }
+  pthread_mutex_unlock(&p->lock);
   return job;
 }
 
-static void *run(void *ud) {
-  Worker *w = ud;
-  int32_t job;
-  while ((job = take(w->loop)) >= 0) w->loop->work(w->loop->ud, w->thread, job);
+/* @return false: no job is left for this worker */
+static bool run_one(worker_pool *p, int32_t thread) {
+  int32_t job = take(p, thread);
+  if (job < 0) return false;
+  p->jobs->work(p->jobs->ud, thread, job);
+  if (!p->jobs->watch) return true;
+  pthread_mutex_lock(&p->lock);
+  p->done++;
+  pthread_cond_signal(&p->finished);
+  pthread_mutex_unlock(&p->lock);
+  return true;
+}
+
+static void *run_worker(void *ud) {
+  const worker *w = ud;
+  while (run_one(w->pool, w->thread)) continue;
   return NULL;
+}
+
+/* Waits until a job ends, WATCH_NS at most.  @return all jobs have ended */
+static bool wait_for_job(worker_pool *p) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until); /* a time limit of the wait, not a measurement */
+  until.tv_nsec += WATCH_NS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_mutex_lock(&p->lock);
+  if (p->done < p->n) pthread_cond_timedwait(&p->finished, &p->lock, &until);
+  bool all = p->done == p->n;
+  pthread_mutex_unlock(&p->lock);
+  return all;
+}
+
+static void run_caller(worker_pool *p) {
+  const berth_i_jobs *jobs = p->jobs;
+  while (run_one(p, 0)) {
+    if (jobs->watch) jobs->watch(jobs->ud);
+  }
+  for (bool all = !jobs->watch; !all;) {
+    all = wait_for_job(p);
+    jobs->watch(jobs->ud);
+  }
 }
 
 int32_t berth_i_parallel_width(int32_t threads, int32_t n) {
@@ -40,110 +93,21 @@ int32_t berth_i_parallel_width(int32_t threads, int32_t n) {
   return threads < 1 ? 1 : threads;
 }
 
+void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_jobs *jobs) {
+  worker_pool p = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, jobs, n, 0, 0, 0, false };
+  int32_t width = berth_i_parallel_width(threads, n), started = 1;
+  p.alone = width == 1;
+  worker w[MAX_THREADS];
+  for (int32_t i = 0; i < width; i++) w[i] = (worker){ &p, i };
+  pthread_t id[MAX_THREADS];
+  while (started < width && pthread_create(&id[started], NULL, run_worker, &w[started]) == 0)
+    started++;
+  run_caller(&p);
+  for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);
+  pthread_cond_destroy(&p.finished);
+  pthread_mutex_destroy(&p.lock);
+}
+
 void berth_i_parallel(int32_t threads, int32_t n, berth_i_work_fn work, void *ud) {
-  Worker worker[MAX_THREADS];
-  Loop loop = { PTHREAD_MUTEX_INITIALIZER, 0, n, work, ud };
-  int32_t width = berth_i_parallel_width(threads, n), started = 1;
-  for (int32_t i = 0; i < width; i++) worker[i] = (Worker){ &loop, i };
-  pthread_t id[MAX_THREADS];
-  while (started < width && pthread_create(&id[started], NULL, run, &worker[started]) == 0)
-    started++;
-  run(&worker[0]);
-  for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);
-  pthread_mutex_destroy(&loop.lock);
-}
-
-/* ---- watched ---- */
-
-enum { WATCH_NS = 5000000 };
-
-typedef struct Crew {
-  pthread_mutex_t lock;
-  pthread_cond_t finished;
-  const berth_i_crew *crew;
-  int32_t n, done, next_home, next_other; /* cursors over the same jobs: those at home, the
-                                             others */
-  bool alone;
-} Crew;
-
-typedef struct Hand {
-  Crew *crew;
-  int32_t thread;
-} Hand;
-
-static bool at_home(const Crew *c, int32_t job) { return c->crew->home && c->crew->home[job]; }
-
-static int32_t take_kind(const Crew *c, int32_t *next, bool home) {
-  while (*next < c->n && at_home(c, *next) != home) ++*next;
-  return *next < c->n ? (*next)++ : -1;
-}
-
-static int32_t take_for(Crew *c, int32_t thread) {
-  int32_t job = -1;
-  pthread_mutex_lock(&c->lock);
-  if (c->alone) {
-    if (c->next_other < c->n) job = c->next_other++;
-  } else {
-    if (thread == 0) job = take_kind(c, &c->next_home, true);
-    if (job < 0) job = take_kind(c, &c->next_other, false);
-  }
-  pthread_mutex_unlock(&c->lock);
-  return job;
-}
-
-static bool do_one(Crew *c, int32_t thread) {
-  int32_t job = take_for(c, thread);
-  if (job < 0) return false;
-  c->crew->work(c->crew->ud, thread, job);
-  pthread_mutex_lock(&c->lock);
-  c->done++;
-  pthread_cond_signal(&c->finished);
-  pthread_mutex_unlock(&c->lock);
-  return true;
-}
-
-static void *run_hand(void *ud) {
-  const Hand *h = ud;
-  while (do_one(h->crew, h->thread)) continue;
-  return NULL;
-}
-
-/* @return all jobs are done */
-static bool wait_a_little(Crew *c) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until); /* only to wait by */
-  until.tv_nsec += WATCH_NS;
-  until.tv_sec += until.tv_nsec / 1000000000;
-  until.tv_nsec %= 1000000000;
-  pthread_mutex_lock(&c->lock);
-  if (c->done < c->n) pthread_cond_timedwait(&c->finished, &c->lock, &until);
-  bool all = c->done == c->n;
-  pthread_mutex_unlock(&c->lock);
-  return all;
-}
-
-static void look_after(Crew *c) {
-  bool all = false;
-  while (do_one(c, 0)) {
-    if (c->crew->watch) c->crew->watch(c->crew->ud);
-  }
-  while (!all) {
-    all = wait_a_little(c);
-    if (c->crew->watch) c->crew->watch(c->crew->ud);
-  }
-}
-
-void berth_i_parallel_watched(int32_t threads, int32_t n, const berth_i_crew *crew) {
-  Hand hand[MAX_THREADS];
-  Crew c = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, crew, n, 0, 0, 0, false };
-  int32_t width = berth_i_parallel_width(threads, n), started = 1;
-  for (int32_t i = 0; i < width; i++) hand[i] = (Hand){ &c, i };
-  c.alone = width == 1;
-  pthread_t id[MAX_THREADS];
-  while (started < width && pthread_create(&id[started], NULL, run_hand, &hand[started]) == 0)
-    started++;
-  look_after(&c);
-  for (int32_t i = 1; i < started; i++) pthread_join(id[i], NULL);
-  pthread_cond_destroy(&c.finished);
-  pthread_mutex_destroy(&c.lock);
+  berth_i_parallel_watched(threads, n, &(berth_i_jobs){ work, NULL, NULL, ud });
 }

@@ -75,7 +75,7 @@ berth_status berth_i_pool_status(berth_i_pool *p) {
 void berth_i_pool_free(berth_i_pool *p) {
   berth_ctx *ctx = p->ctx;
   block *b = p->first;
-  p->first = NULL; /* now: the pool may stand in one of its blocks */
+  p->first = NULL; /* now: the pool may be in one of its blocks */
   p->refused = false;
   while (b) {
     block *next = b->next;

@@ -1,7 +1,7 @@
 /* Arrays that live together: allocated one by one, freed by one call.
  *
  * A pool is a list of blocks of the context's allocator, each with a header of 32 bytes. A request
- * that is refused marks the pool, and all later ones return NULL: a caller asks for all of its
+ * that is refused marks the pool, and all later ones return NULL: a caller allocates all of its
  * arrays and checks once, by berth_i_pool_status. Pools may be moved (copied and the old one
  * forgotten). */
 #ifndef BERTH_POOL_INTERNAL_H

@@ -7,19 +7,19 @@
 
 /* A unit is 10^power x factor. The power joins the number's own exponent before it is read, so that
  * "5 us" is 5e-6 to the last bit. */
-typedef struct Scale {
+typedef struct unit_scale {
   const char *name;
   int power;
   double factor; /* 0: not a unit */
-} Scale;
+} unit_scale;
 
-static const Scale times[] = {
+static const unit_scale times[] = {
   { "", 0, 1 },    { "s", 0, 1 },    { "ms", -3, 1 },  { "us", -6, 1 },
   { "ns", -9, 1 }, { "min", 0, 60 }, { "h", 0, 3600 }, { NULL, 0, 0 }
 };
-static const Scale decimal[] = { { "", 0, 1 },  { "k", 3, 1 },  { "K", 3, 1 },  { "M", 6, 1 },
+static const unit_scale decimal[] = { { "", 0, 1 },  { "k", 3, 1 },  { "K", 3, 1 },  { "M", 6, 1 },
                                  { "G", 9, 1 }, { "T", 12, 1 }, { "P", 15, 1 }, { NULL, 0, 0 } };
-static const Scale binary[] = { { "Ki", 0, 1024.0 },
+static const unit_scale binary[] = { { "Ki", 0, 1024.0 },
                                 { "Mi", 0, 1048576.0 },
                                 { "Gi", 0, 1073741824.0 },
                                 { "Ti", 0, 1099511627776.0 },
@@ -40,7 +40,7 @@ static bool is(const char *word, size_t n, const char *name) {
   return strlen(name) == n && memcmp(word, name, n) == 0;
 }
 
-static Scale find(const Scale *table, const char *word, size_t n) {
+static unit_scale find(const unit_scale *table, const char *word, size_t n) {
   while (table->name && !is(word, n, table->name)) table++;
   return *table;
 }
@@ -50,13 +50,13 @@ static size_t ends(const char *word, size_t n, const char *tail) {
   return n >= k && memcmp(word + n - k, tail, k) == 0 ? k : 0;
 }
 
-static Scale prefix(const char *word, size_t n, bool with_binary) {
-  Scale scale = find(decimal, word, n);
+static unit_scale prefix(const char *word, size_t n, bool with_binary) {
+  unit_scale scale = find(decimal, word, n);
   return scale.factor == 0 && with_binary ? find(binary, word, n) : scale;
 }
 
-static Scale data_scale(const char *word, size_t n) {
-  Scale scale = { NULL, 0, 0 };
+static unit_scale data_scale(const char *word, size_t n) {
+  unit_scale scale = { NULL, 0, 0 };
   size_t k;
   if ((k = ends(word, n, "bit"))) {
     scale = prefix(word, n - k, true);
@@ -68,28 +68,28 @@ static Scale data_scale(const char *word, size_t n) {
   return scale;
 }
 
-static Scale flop_scale(const char *word, size_t n) {
+static unit_scale flop_scale(const char *word, size_t n) {
   size_t k;
   if ((k = ends(word, n, "FLOP")) || (k = ends(word, n, "FLOPs")) || (k = ends(word, n, "flop")))
     return prefix(word, n - k, false);
-  return (Scale){ NULL, 0, 0 };
+  return (unit_scale){ NULL, 0, 0 };
 }
 
-static Scale unit_scale(const char *word, size_t n, berth_unit unit) {
+static unit_scale scale_of(const char *word, size_t n, berth_unit unit) {
   if (n == 0 || unit == BERTH_SECONDS) return find(times, word, n);
   if (unit == BERTH_BYTES) return data_scale(word, n);
   if (unit == BERTH_FLOP) return flop_scale(word, n);
   size_t k;
-  if (!(k = ends(word, n, "/s"))) return (Scale){ NULL, 0, 0 };
+  if (!(k = ends(word, n, "/s"))) return (unit_scale){ NULL, 0, 0 };
   return unit == BERTH_FLOP_PER_SECOND ? flop_scale(word, n - k) : data_scale(word, n - k);
 }
 
 /* A plain decimal number, without its exponent; hexadecimal, "nan" and a locale's decimal comma are
  * not numbers here. */
-typedef struct Number {
+typedef struct parsed_number {
   char digits[64];
   long exponent;
-} Number;
+} parsed_number;
 
 static const char *skip_digits(const char *s) {
   while (isdigit((unsigned char)*s)) s++;
@@ -97,7 +97,7 @@ static const char *skip_digits(const char *s) {
 }
 
 /* @return what follows the number; NULL: there is none */
-static const char *read_number(const char *s, Number *number) {
+static const char *read_number(const char *s, parsed_number *number) {
   const char *from = s;
   if (*s == '-' || *s == '+') s++;
   const char *end = skip_digits(s);
@@ -116,7 +116,7 @@ static const char *read_number(const char *s, Number *number) {
   return skip_digits(sign);
 }
 
-static double value_of(const Number *number, Scale scale) {
+static double value_of(const parsed_number *number, unit_scale scale) {
   long exponent = number->exponent;
   if (exponent > 9999) exponent = 9999;
   if (exponent < -9999) exponent = -9999;
@@ -135,7 +135,7 @@ static berth_status refuse(berth_ctx *ctx, const char *text, const char *word, s
 
 berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit unit, double *out) {
   const char *s = text;
-  Number number = { "", 0 };
+  parsed_number number = { "", 0 };
   while (isspace((unsigned char)*s)) s++;
   bool infinite = strncmp(s, "inf", 3) == 0;
   if (!(s = infinite ? s + 3 : read_number(s, &number)))
@@ -144,7 +144,7 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
   for (word = s; isspace((unsigned char)*word); word++) {}
   size_t n = strlen(word);
   while (n > 0 && isspace((unsigned char)word[n - 1])) n--;
-  Scale scale = unit_scale(word, n, unit);
+  unit_scale scale = scale_of(word, n, unit);
   if (scale.factor == 0) return refuse(ctx, text, word, n, unit);
   double value = infinite ? INFINITY : value_of(&number, scale);
   if (!(value >= 0)) return berth_i_fail(ctx, BERTH_EINVAL, "\"%.60s\" is negative", text);
@@ -154,12 +154,12 @@ berth_status berth_quantity_parse(berth_ctx *ctx, const char *text, berth_unit u
   return BERTH_OK;
 }
 
-typedef struct Step {
+typedef struct step {
   const char *name;
   double factor;
-} Step;
+} step;
 
-static const char *format_with(double value, const Step *table, int n, const char *unit, char *buf,
+static const char *format_with(double value, const step *table, int n, const char *unit, char *buf,
                                size_t size) {
   int k = 0;
   while (k + 1 < n && fabs(value) / table[k].factor >= 999.5) k++;
@@ -171,8 +171,8 @@ static const char *format_with(double value, const Step *table, int n, const cha
 }
 
 const char *berth_quantity_format(double value, berth_unit unit, char *buf, size_t size) {
-  static const Step seconds[] = { { "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 } };
-  static const Step many[] = { { "", 1 },    { "k", 1e3 },  { "M", 1e6 },
+  static const step seconds[] = { { "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 } };
+  static const step many[] = { { "", 1 },    { "k", 1e3 },  { "M", 1e6 },
                                { "G", 1e9 }, { "T", 1e12 }, { "P", 1e15 } };
   static const char *const names[] = { "s", "B", "B/s", "FLOP", "FLOP/s" };
   if (isnan(value)) snprintf(buf, size, "unknown");

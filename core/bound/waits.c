@@ -260,7 +260,7 @@ static double after_meets(const waits *w, int dir, int32_t op) {
   return h;
 }
 
-static void tell_meets(waits *w, int dir, int32_t op, double done) {
+static void tell_collectives(waits *w, int dir, int32_t op, double done) {
   const berth_graph *g = w->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
   for (int32_t i = w->meets && at ? at[op] : 0; w->meets && at && i < at[op + 1]; i++)
@@ -321,11 +321,11 @@ static void sweep(waits *w, double *head, double *tail) {
   forget_meets(w);
   for (int32_t i = 0; i < n; i++)
     head[topo[i]] = head_of(w, topo[i], head),
-    tell_meets(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
+    tell_collectives(w, 0, topo[i], head[topo[i]] + w->least[topo[i]]);
   forget_meets(w);
   for (int32_t i = n - 1; i >= 0; i--) {
     tail[topo[i]] = tail_of(w, topo[i], tail);
-    tell_meets(w, 1, topo[i], tail[topo[i]] + w->least[topo[i]]);
+    tell_collectives(w, 1, topo[i], tail[topo[i]] + w->least[topo[i]]);
   }
 }
 

@@ -54,13 +54,13 @@ berth_status berth_cost_min_ops(const berth_cost *c, double *out) {
 }
 
 /* Sums over the ordered pairs of different devices that reach one another. */
-typedef struct Pairs {
+typedef struct pairs {
   double latency, inverse_bandwidth; /* mean */
   double n;
-} Pairs;
+} pairs;
 
-static Pairs mean_pair(const berth_topology *t) {
-  Pairs sum = { 0, 0, 0 };
+static pairs mean_pair(const berth_topology *t) {
+  pairs sum = { 0, 0, 0 };
   for (int32_t a = 0; a < t->n_devices; a++)
     for (int32_t b = 0; b < t->n_devices; b++) {
       size_t p = berth_i_pair(t, a, b);
@@ -76,7 +76,7 @@ static Pairs mean_pair(const berth_topology *t) {
   return sum;
 }
 
-static double mean_by_links(const berth_cost *c, int32_t tensor, const Pairs *mean) {
+static double mean_by_links(const berth_cost *c, int32_t tensor, const pairs *mean) {
   double bytes = c->g->tensor_bytes[tensor];
   if (bytes == 0 && c->free_control) return 0;
   return (mean->latency + bytes * mean->inverse_bandwidth) * c->transfer_factor;
@@ -102,7 +102,7 @@ static double mean_of_row(const berth_cost *c, int32_t tensor, berth_average how
 }
 
 berth_status berth_cost_mean_transfers(const berth_cost *c, berth_average how, double *out) {
-  Pairs mean = { 0, 0, 0 };
+  pairs mean = { 0, 0, 0 };
   bool by_row = c->table || (c->whole_us && !c->uniform);
   double scale = 1;
   if (how != BERTH_AVERAGE_TEXTBOOK && how != BERTH_AVERAGE_SAGA)

@@ -2,7 +2,7 @@
  * bandwidth w of a pair of devices; the pair for which it gives most counts. */
 #include "cost_internal.h"
 
-typedef struct Job {
+typedef struct job {
   const berth_cost *c;
   berth_collective_kind kind;
   double bytes;
@@ -10,10 +10,10 @@ typedef struct Job {
   const int32_t *devices;
   int32_t most;           /* HIERARCHICAL: devices of the largest group */
   int32_t groups;
-} Job;
+} job;
 
 /** Seconds with k devices taking part; NAN: there is no such way. */
-typedef double (*Formula)(const Job *j, double k, double a, double w);
+typedef double (*Formula)(const job *j, double k, double a, double w);
 
 /* ---- shapes ---- */
 
@@ -41,7 +41,7 @@ static double bits_below(int32_t n) {
 
 /* ---- formulas: see berth_collective_algorithm ---- */
 
-static double ring(const Job *j, double k, double a, double w) {
+static double ring(const job *j, double k, double a, double w) {
   double b = j->bytes / w;
   switch (j->kind) {
   case BERTH_ALLREDUCE: return 2 * (k - 1) * a + 2 * (k - 1) * (b / k);
@@ -55,7 +55,7 @@ static double ring(const Job *j, double k, double a, double w) {
   return (double)NAN;
 }
 
-static double tree(const Job *j, double k, double a, double w) {
+static double tree(const job *j, double k, double a, double w) {
   double b = j->bytes / w, steps = ceil_log2(k);
   switch (j->kind) {
   case BERTH_ALLREDUCE: return 2 * steps * (a + b);
@@ -76,7 +76,7 @@ static double two_trees(double k, double a, double b) {
   return root * root;
 }
 
-static double double_tree(const Job *j, double k, double a, double w) {
+static double double_tree(const job *j, double k, double a, double w) {
   switch (j->kind) {
   case BERTH_ALLREDUCE: return 2 * two_trees(k, a, j->bytes / w);
   case BERTH_BROADCAST: return two_trees(k, a, j->bytes / w);
@@ -90,7 +90,7 @@ static double double_tree(const Job *j, double k, double a, double w) {
 }
 
 /* The devices beyond a power of two hand their bytes over before, and take the result after. */
-static double halving(const Job *j, double k, double a, double w) {
+static double halving(const job *j, double k, double a, double w) {
   double b = j->bytes / w, p = power_below(k), steps = ceil_log2(p), beyond = k > p,
          log = ceil_log2(k);
   switch (j->kind) {
@@ -106,7 +106,7 @@ static double halving(const Job *j, double k, double a, double w) {
 }
 
 /* In a group of k devices: to the leader and back. */
-static double within(const Job *j, double k, double a, double w) {
+static double within(const job *j, double k, double a, double w) {
   double b = j->bytes / w, n = j->n;
   switch (j->kind) {
   case BERTH_ALLREDUCE: return 2 * ((k - 1) * a + b);
@@ -120,7 +120,7 @@ static double within(const Job *j, double k, double a, double w) {
   return (double)NAN;
 }
 
-static double between(const Job *j, double k, double a, double w) {
+static double between(const job *j, double k, double a, double w) {
   double b = j->bytes / w, most = j->most;
   switch (j->kind) {
   case BERTH_ALLGATHER: return (k - 1) * (a + most * b);
@@ -136,11 +136,11 @@ static double between(const Job *j, double k, double a, double w) {
 
 /* ---- the slowest pair ---- */
 
-typedef struct Most {
+typedef struct most_of {
   double seconds, latency;
-} Most;
+} most_of;
 
-static void look(const Job *j, Formula f, double k, int32_t src, int32_t dst, Most *m) {
+static void raise_to(const job *j, Formula f, double k, int32_t src, int32_t dst, most_of *m) {
   size_t pair = berth_i_pair(j->c->t, src, dst);
   double seconds =
       f(j, k, j->c->t->latency[pair], j->c->t->bandwidth[pair] * j->c->collective_bandwidth);
@@ -150,15 +150,15 @@ static void look(const Job *j, Formula f, double k, int32_t src, int32_t dst, Mo
 }
 
 /* All pairs of devices are alike if the prices of transfers say so. */
-static Most slowest(const Job *j, Formula f, double k) {
-  Most m = { 0, 0 };
+static most_of slowest(const job *j, Formula f, double k) {
+  most_of m = { 0, 0 };
   if (j->c->uniform) {
-    look(j, f, k, j->devices[0], j->devices[1], &m);
+    raise_to(j, f, k, j->devices[0], j->devices[1], &m);
     return m;
   }
   for (int32_t i = 0; i < j->n; i++) {
     for (int32_t q = 0; q < j->n; q++) {
-      if (i != q) look(j, f, k, j->devices[i], j->devices[q], &m);
+      if (i != q) raise_to(j, f, k, j->devices[i], j->devices[q], &m);
     }
   }
   return m;
@@ -166,22 +166,22 @@ static Most slowest(const Job *j, Formula f, double k) {
 
 /* ---- groups ---- */
 
-static int32_t group_of(const Job *j, int32_t i) { return j->c->device_group[j->devices[i]]; }
+static int32_t group_of(const job *j, int32_t i) { return j->c->device_group[j->devices[i]]; }
 
-static bool leads(const Job *j, int32_t i) {
+static bool leads(const job *j, int32_t i) {
   for (int32_t q = 0; q < i; q++) {
     if (group_of(j, q) == group_of(j, i)) return false;
   }
   return true;
 }
 
-static int32_t size_of_group(const Job *j, int32_t i) {
+static int32_t size_of_group(const job *j, int32_t i) {
   int32_t size = 0;
   for (int32_t q = 0; q < j->n; q++) size += group_of(j, q) == group_of(j, i);
   return size;
 }
 
-static void count_groups(Job *j) {
+static void count_groups(job *j) {
   j->groups = j->most = 0;
   for (int32_t i = 0; i < j->n; i++) {
     if (!leads(j, i)) continue;
@@ -191,33 +191,33 @@ static void count_groups(Job *j) {
   }
 }
 
-static Most slowest_in_groups(const Job *j) {
-  Most m = { 0, 0 };
+static most_of slowest_in_groups(const job *j) {
+  most_of m = { 0, 0 };
   for (int32_t i = 0; i < j->n; i++) {
     int32_t size = size_of_group(j, i);
     for (int32_t q = 0; q < j->n; q++) {
       if (i != q && group_of(j, i) == group_of(j, q))
-        look(j, within, size, j->devices[i], j->devices[q], &m);
+        raise_to(j, within, size, j->devices[i], j->devices[q], &m);
     }
   }
   return m;
 }
 
-static Most slowest_among_leaders(const Job *j) {
-  Most m = { 0, 0 };
+static most_of slowest_among_leaders(const job *j) {
+  most_of m = { 0, 0 };
   for (int32_t i = 0; i < j->n; i++) {
     for (int32_t q = 0; q < j->n && leads(j, i); q++) {
-      if (i != q && leads(j, q)) look(j, between, j->groups, j->devices[i], j->devices[q], &m);
+      if (i != q && leads(j, q)) raise_to(j, between, j->groups, j->devices[i], j->devices[q], &m);
     }
   }
   return m;
 }
 
-static Most hierarchical(Job *j) {
+static most_of hierarchical(job *j) {
   count_groups(j);
   if (j->groups == 1 || j->most == 1) return slowest(j, ring, j->n);
-  Most in = slowest_in_groups(j);
-  Most out = slowest_among_leaders(j);
+  most_of in = slowest_in_groups(j);
+  most_of out = slowest_among_leaders(j);
   in.seconds += out.seconds;
   in.latency += out.latency;
   return in;
@@ -225,10 +225,10 @@ static Most hierarchical(Job *j) {
 
 /* ---- ways of their own ---- */
 
-static Most parameter_server(const Job *j) {
+static most_of parameter_server(const job *j) {
   const berth_topology *t = j->c->t;
   double faster = j->c->collective_bandwidth;
-  Most m = { 0, 0 };
+  most_of m = { 0, 0 };
   for (int32_t i = 1; i < j->n; i++) {
     size_t push = berth_i_pair(t, j->devices[i], j->devices[0]),
            pull = berth_i_pair(t, j->devices[0], j->devices[i]);
@@ -239,7 +239,7 @@ static Most parameter_server(const Job *j) {
   return m;
 }
 
-static double least_bandwidth(const Job *j) {
+static double least_bandwidth(const job *j) {
   double least = INFINITY;
   if (j->c->uniform) return j->c->t->bandwidth[berth_i_pair(j->c->t, j->devices[0], j->devices[1])];
   for (int32_t i = 0; i < j->n; i++) {
@@ -253,11 +253,11 @@ static double least_bandwidth(const Job *j) {
 }
 
 /* As published: whole KiB, whole microseconds; the numbers scaled, then the times cut off. */
-static Most two_lines(const Job *j) {
+static most_of two_lines(const job *j) {
   const double *l = j->c->lines;
   double k = floor(j->bytes / 1024),
          scale = j->c->lines_bandwidth > 0 ? j->c->lines_bandwidth / least_bandwidth(j) : 1;
-  Most m = {
+  most_of m = {
     fmax(trunc(l[0] * scale * k + l[1] * scale), trunc(l[2] * scale * k + l[3] * scale)) * 1e-6, 0
   };
   if (!(m.seconds > 0)) m.seconds = 0;
@@ -267,7 +267,7 @@ static Most two_lines(const Job *j) {
 /* ---- choosing ---- */
 
 static bool has_way(berth_collective_kind kind, berth_collective_algorithm a) {
-  Job probe = { NULL, kind, 0, 2, NULL, 1, 2 };
+  job probe = { NULL, kind, 0, 2, NULL, 1, 2 };
   switch (a) {
   case BERTH_COLLECTIVE_TREE: return !isnan(tree(&probe, 2, 0, 1));
   case BERTH_COLLECTIVE_DOUBLE_TREE: return !isnan(double_tree(&probe, 2, 0, 1));
@@ -281,7 +281,7 @@ static bool has_way(berth_collective_kind kind, berth_collective_algorithm a) {
   return true;
 }
 
-static Most by_way(Job *j, berth_collective_algorithm a) {
+static most_of by_way(job *j, berth_collective_algorithm a) {
   switch (a) {
   case BERTH_COLLECTIVE_TREE: return slowest(j, tree, j->n);
   case BERTH_COLLECTIVE_DOUBLE_TREE: return slowest(j, double_tree, j->n);
@@ -295,12 +295,12 @@ static Most by_way(Job *j, berth_collective_algorithm a) {
   return slowest(j, ring, j->n);
 }
 
-static Most best_way(Job *j, berth_collective_algorithm *best) {
-  Most least = by_way(j, BERTH_COLLECTIVE_RING);
+static most_of best_way(job *j, berth_collective_algorithm *best) {
+  most_of least = by_way(j, BERTH_COLLECTIVE_RING);
   *best = BERTH_COLLECTIVE_RING;
   for (int a = BERTH_COLLECTIVE_TREE; a <= BERTH_COLLECTIVE_HIERARCHICAL; a++) {
     if (!has_way(j->kind, (berth_collective_algorithm)a)) continue;
-    Most m = by_way(j, (berth_collective_algorithm)a);
+    most_of m = by_way(j, (berth_collective_algorithm)a);
     if (!(m.seconds < least.seconds)) continue;
     least = m;
     *best = (berth_collective_algorithm)a;
@@ -308,7 +308,7 @@ static Most best_way(Job *j, berth_collective_algorithm *best) {
   return least;
 }
 
-static Most price(Job *j, berth_collective_algorithm *a) {
+static most_of price(job *j, berth_collective_algorithm *a) {
   if (j->kind == BERTH_PARAMETER_SERVER) {
     *a = BERTH_COLLECTIVE_RING;
     return parameter_server(j);
@@ -318,7 +318,7 @@ static Most price(Job *j, berth_collective_algorithm *a) {
   return by_way(j, *a);
 }
 
-static bool find_gap(const Job *j, berth_i_collective_price *p) {
+static bool find_gap(const job *j, berth_i_collective_price *p) {
   for (int32_t i = 0; i < j->n && !j->c->uniform; i++) {
     for (int32_t q = 0; q < j->n; q++) {
       if (!isinf(j->c->t->latency[berth_i_pair(j->c->t, j->devices[i], j->devices[q])])) continue;
@@ -339,9 +339,9 @@ berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_
 berth_i_collective_price berth_i_collective_of(const berth_cost *c, berth_collective_kind kind,
                                                double bytes, int32_t n, const int32_t *devices) {
   berth_i_collective_price p = { 0, 0, c->algorithm, BERTH_NONE, BERTH_NONE };
-  Job j = { c, kind, bytes, n, devices, 0, 0 };
+  job j = { c, kind, bytes, n, devices, 0, 0 };
   if (find_gap(&j, &p)) return p;
-  Most m = price(&j, &p.algorithm);
+  most_of m = price(&j, &p.algorithm);
   p.seconds = m.seconds * c->transfer_factor;
   p.latency = m.latency * c->transfer_factor;
   return p;

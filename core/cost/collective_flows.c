@@ -1,22 +1,22 @@
 /* Which pairs of devices a collective uses, and for how many bytes. */
 #include "cost_internal.h"
 
-typedef struct Wires {
+typedef struct wires {
   const berth_cost *c;
   const berth_collective *k;
   int32_t n;
   const int32_t *devices;
   berth_i_flow_fn flow;
   void *ud;
-} Wires;
+} wires;
 
-static void put(const Wires *x, int32_t from, int32_t to, double bytes) {
+static void put(const wires *x, int32_t from, int32_t to, double bytes) {
   if (from != to) x->flow(x->ud, x->devices[from], x->devices[to], bytes);
 }
 
 /* ---- rings ---- */
 
-static double around(const Wires *x) {
+static double around(const wires *x) {
   double n = x->n, b = x->k->bytes;
   switch (x->k->kind) {
   case BERTH_ALLREDUCE: return 2 * (n - 1) * (b / n);
@@ -30,14 +30,14 @@ static double around(const Wires *x) {
   return 0;
 }
 
-static void pairwise(const Wires *x) {
+static void pairwise(const wires *x) {
   for (int32_t i = 0; i < x->n; i++) {
     for (int32_t k = 0; k < x->n; k++) put(x, i, k, x->k->bytes / x->n);
   }
 }
 
 /* A broadcast does not come back to where it began. */
-static void ring(const Wires *x) {
+static void ring(const wires *x) {
   int32_t n = x->n - (x->k->kind == BERTH_BROADCAST);
   if (x->k->kind == BERTH_ALLTOALL) {
     pairwise(x);
@@ -46,7 +46,7 @@ static void ring(const Wires *x) {
   for (int32_t i = 0; i < n; i++) put(x, i, (i + 1) % x->n, around(x));
 }
 
-static void server(const Wires *x) {
+static void server(const wires *x) {
   for (int32_t i = 1; i < x->n; i++) {
     put(x, i, 0, x->k->bytes);
     put(x, 0, i, x->k->bytes);
@@ -56,12 +56,12 @@ static void server(const Wires *x) {
 /* ---- trees ---- */
 
 /* Devices below i in the binomial tree, itself too: as many as its lowest bit is worth. */
-static double below(const Wires *x, int32_t i) {
+static double below(const wires *x, int32_t i) {
   int32_t bit = i & -i;
   return bit < x->n - i ? bit : x->n - i;
 }
 
-static void binomial(const Wires *x) {
+static void binomial(const wires *x) {
   double b = x->k->bytes, n = x->n;
   for (int32_t i = 1; i < x->n; i++) {
     int32_t parent = i & (i - 1);
@@ -94,14 +94,14 @@ static int32_t in_order_parent(int32_t i, int32_t n) {
  * if it is odd. */
 static int32_t second(int32_t i, int32_t n) { return n % 2 == 0 ? n - 1 - i : (i + 1) % n; }
 
-static void half(const Wires *x, int32_t child, int32_t parent) {
+static void half(const wires *x, int32_t child, int32_t parent) {
   double b = x->k->kind == BERTH_BARRIER ? 0 : x->k->bytes / 2;
   if (x->k->kind != BERTH_BROADCAST) put(x, child, parent, b);
   put(x, parent, child, b);
 }
 
 /* A broadcast reaches the root of the second tree first. */
-static void two_trees(const Wires *x) {
+static void two_trees(const wires *x) {
   int32_t root = second(0, x->n);
   for (int32_t i = 1; i < x->n; i++) {
     int32_t parent = in_order_parent(i, x->n);
@@ -119,7 +119,7 @@ static int32_t power_below(int32_t n) {
   return p;
 }
 
-static void halve(const Wires *x, bool and_double) {
+static void halve(const wires *x, bool and_double) {
   int32_t p = power_below(x->n);
   double b = x->k->bytes, back = and_double ? b : b / x->n;
   for (int32_t i = p; i < x->n; i++) {
@@ -132,7 +132,7 @@ static void halve(const Wires *x, bool and_double) {
 }
 
 /* Step by step to the device that is 1, 2, 4 ... further; `bytes` of one block. */
-static void dissemination(const Wires *x, double bytes, bool bruck) {
+static void dissemination(const wires *x, double bytes, bool bruck) {
   int32_t v;
   for (int32_t step = 1; step < x->n; step = step > x->n / 2 ? x->n : 2 * step) {
     int32_t blocks = step < x->n - step ? step : x->n - step;
@@ -143,13 +143,13 @@ static void dissemination(const Wires *x, double bytes, bool bruck) {
   }
 }
 
-static void scatter_allgather(const Wires *x) {
+static void scatter_allgather(const wires *x) {
   double share = x->k->bytes / x->n;
   for (int32_t i = 1; i < x->n; i++) put(x, i & (i - 1), i, below(x, i) * share);
   dissemination(x, share, false);
 }
 
-static void halving(const Wires *x) {
+static void halving(const wires *x) {
   switch (x->k->kind) {
   case BERTH_ALLREDUCE: halve(x, true); break;
   case BERTH_REDUCESCATTER: halve(x, false); break;
@@ -163,37 +163,37 @@ static void halving(const Wires *x) {
 
 /* ---- groups ---- */
 
-static int32_t group_of(const Wires *x, int32_t i) { return x->c->device_group[x->devices[i]]; }
+static int32_t group_of(const wires *x, int32_t i) { return x->c->device_group[x->devices[i]]; }
 
-static int32_t leader_of(const Wires *x, int32_t i) {
+static int32_t leader_of(const wires *x, int32_t i) {
   int32_t q = 0;
   while (group_of(x, q) != group_of(x, i)) q++;
   return q;
 }
 
 /* The next device after i of its group; BERTH_NONE. */
-static int32_t next_in_group(const Wires *x, int32_t i) {
+static int32_t next_in_group(const wires *x, int32_t i) {
   for (int32_t q = i + 1; q < x->n; q++) {
     if (group_of(x, q) == group_of(x, i)) return q;
   }
   return BERTH_NONE;
 }
 
-static int32_t next_leader(const Wires *x, int32_t i) {
+static int32_t next_leader(const wires *x, int32_t i) {
   for (int32_t q = i + 1; q < x->n; q++) {
     if (leader_of(x, q) == q) return q;
   }
   return BERTH_NONE;
 }
 
-static int32_t left_in_group(const Wires *x, int32_t i) {
+static int32_t left_in_group(const wires *x, int32_t i) {
   int32_t left = 1;
   while ((i = next_in_group(x, i)) != BERTH_NONE) left++;
   return left;
 }
 
 /* Down the chain of a group from its leader, and up it; `left` devices from the lower one on. */
-static void chain(const Wires *x, int32_t upper, int32_t lower) {
+static void chain(const wires *x, int32_t upper, int32_t lower) {
   double b = x->k->bytes, up = b, down = b, left = left_in_group(x, lower);
   if (x->k->kind == BERTH_ALLGATHER) {
     up = left * b;
@@ -206,7 +206,7 @@ static void chain(const Wires *x, int32_t upper, int32_t lower) {
 }
 
 /* Bytes on the ring of leaders, from one to the next: groups, and the devices of the largest. */
-static double among_leaders(const Wires *x, double groups, double most) {
+static double among_leaders(const wires *x, double groups, double most) {
   double b = x->k->bytes;
   switch (x->k->kind) {
   case BERTH_ALLREDUCE: return 2 * (groups - 1) * (b / groups);
@@ -220,14 +220,14 @@ static double among_leaders(const Wires *x, double groups, double most) {
   return 0;
 }
 
-static void ring_of_leaders(const Wires *x, int32_t groups, int32_t most) {
+static void ring_of_leaders(const wires *x, int32_t groups, int32_t most) {
   double bytes = among_leaders(x, groups, most);
   int32_t i = 0, next;
   for (; (next = next_leader(x, i)) != BERTH_NONE; i = next) put(x, i, next, bytes);
   if (x->k->kind != BERTH_BROADCAST) put(x, i, 0, bytes);
 }
 
-static void hierarchical(const Wires *x) {
+static void hierarchical(const wires *x) {
   int32_t groups = 0, most = 0;
   for (int32_t i = 0; i < x->n; i++) {
     if (leader_of(x, i) != i) continue;
@@ -251,7 +251,7 @@ static void hierarchical(const Wires *x) {
 void berth_i_collective_flows(const berth_cost *c, int32_t collective,
                               berth_collective_algorithm algorithm, int32_t n,
                               const int32_t *devices, berth_i_flow_fn flow, void *ud) {
-  Wires x = { c, &c->g->collectives[collective], n, devices, flow, ud };
+  wires x = { c, &c->g->collectives[collective], n, devices, flow, ud };
   if (n < 2) return;
   if (x.k->kind == BERTH_PARAMETER_SERVER) {
     server(&x);

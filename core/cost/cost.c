@@ -87,11 +87,11 @@ static berth_status make_classes(berth_cost *c, bool own) {
 
 /* ---- ops ---- */
 
-typedef struct Labels {
+typedef struct labels {
   char op[128], device[128];
-} Labels;
+} labels;
 
-static void label(const berth_cost *c, int32_t op, int32_t device, Labels *l) {
+static void label(const berth_cost *c, int32_t op, int32_t device, labels *l) {
   berth_i_op_label(c->g, op, l->op, sizeof l->op);
   if (device != BERTH_NONE) berth_i_device_label(c->t, device, l->device, sizeof l->device);
 }
@@ -99,7 +99,7 @@ static void label(const berth_cost *c, int32_t op, int32_t device, Labels *l) {
 static berth_status no_price(const berth_cost *c, int32_t op, int32_t device) {
   const berth_device *d = &c->t->devices[device];
   double flop = c->g->flop ? c->g->flop[op] : 0, bytes = c->g->bytes ? c->g->bytes[op] : 0;
-  Labels l;
+  labels l;
   label(c, op, device, &l);
   return berth_i_fail(c->ctx, BERTH_EINVAL,
                       "%s: no time for device type \"%s\" (%s): no profile, and no roofline from "
@@ -128,8 +128,8 @@ static double longest_profile(const berth_graph *g, int32_t op) {
   return most;
 }
 
-/* NaN: cannot be told. An op without profile, FLOP and bytes is free everywhere; one with a profile
- * and no more runs only on the types that it names. */
+/* NaN: cannot be computed. An op without profile, FLOP and bytes is free everywhere; one with a
+ * profile and no more runs only on the types that it names. */
 static double built_in_time(const berth_graph *g, int32_t op, int32_t type, const berth_device *d) {
   double flop = g->flop ? g->flop[op] : 0, bytes = g->bytes ? g->bytes[op] : 0;
   bool profiled = has_profile(g, op);
@@ -167,7 +167,7 @@ static berth_status price_built_in(berth_cost *c) {
 }
 
 static berth_status bad_op_time(const berth_cost *c, int32_t op, int32_t device, double s) {
-  Labels l;
+  labels l;
   label(c, op, device, &l);
   return berth_i_fail(c->ctx, BERTH_EINVAL, "%s on %s: the cost function gave %g s", l.op, l.device,
                       s);
@@ -196,7 +196,7 @@ static bool runs_somewhere(const berth_cost *c, int32_t op) {
 
 static berth_status refuse_op(const berth_cost *c, int32_t op) {
   int32_t pin = berth_i_pin(c->g, op);
-  Labels l;
+  labels l;
   label(c, op, BERTH_NONE, &l);
   if (pin >= c->n_devices)
     return berth_i_fail(c->ctx, BERTH_EINVAL, "%s is pinned to device %d, but there are %d", l.op,
@@ -252,7 +252,7 @@ static berth_status price_alike(berth_cost *c) {
 
 static berth_status bad_transfer(const berth_cost *c, int32_t tensor, int32_t src, int32_t dst,
                                  double s) {
-  Labels l;
+  labels l;
   label(c, c->g->producer[tensor], src, &l);
   char to[128];
   return berth_i_fail(c->ctx, BERTH_EINVAL,
@@ -350,10 +350,10 @@ static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
                         "collective_lines go with collective_algorithm lines only");
   if (m->lines_bandwidth != 0 && a != BERTH_COLLECTIVE_LINES)
     return berth_i_fail(c->ctx, BERTH_EINVAL,
-                        "lines_bandwidth goes with collective_algorithm lines only");
+                        "lines_bandwidth requires collective_algorithm lines");
   if (m->device_group && !groups)
     return berth_i_fail(c->ctx, BERTH_EINVAL,
-                        "device_group goes with collective_algorithm hierarchical or auto only");
+                        "device_group requires collective_algorithm hierarchical or auto");
   c->algorithm = a;
   if (a == BERTH_COLLECTIVE_LINES) return take_lines(c, m->collective_lines, m->lines_bandwidth);
   return groups ? take_groups(c, m->device_group) : BERTH_OK;

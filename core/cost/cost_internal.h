@@ -44,12 +44,12 @@ struct berth_cost {
 
 typedef struct berth_i_collective_price {
   double seconds;
-  double latency;  /* of these, before the first byte of the last step; 0 if nobody can tell */
+  double latency;  /* of these, before the first byte of the last step; 0: unknown */
   berth_collective_algorithm algorithm;
   int32_t src, dst; /* BERTH_NONE, or a pair without a route: then the rest means nothing */
 } berth_i_collective_price;
 
-/** By the built-in ways. Takes no memory: may be asked from many threads. O(n^2), O(n) if all pairs
+/** By the built-in ways. Allocates nothing: safe from several threads. O(n^2), O(n) if all pairs
  * of devices are alike. */
 berth_i_collective_price berth_i_collective_built_in(const berth_cost *c, int32_t collective,
                                                      int32_t n, const int32_t *devices);

@@ -1,10 +1,10 @@
 /* Fits latency and bandwidth to measured transfers. */
 #include "cost_internal.h"
 
-typedef struct Sums {
+typedef struct sums {
   double w, mean_x, mean_y;  /* sum of weights; weighted means */
   double xx, xy, yy;         /* weighted, about the means */
-} Sums;
+} sums;
 
 static double weight(double y, int relative) { return relative ? 1 / (y * y) : 1; }
 
@@ -27,8 +27,8 @@ static berth_status check_points(berth_ctx *ctx, int32_t n, const double *x, con
   return BERTH_OK;
 }
 
-static Sums sum_up(int32_t n, const double *x, const double *y, int relative) {
-  Sums s = { 0, 0, 0, 0, 0, 0 };
+static sums sum_up(int32_t n, const double *x, const double *y, int relative) {
+  sums s = { 0, 0, 0, 0, 0, 0 };
   for (int32_t i = 0; i < n; i++) {
     double w = weight(y[i], relative);
     s.w += w;
@@ -55,7 +55,7 @@ static double slope_through_origin(int32_t n, const double *x, const double *y, 
 }
 
 static double determination(int32_t n, const double *x, const double *y, int relative, double a,
-                            double b, const Sums *s) {
+                            double b, const sums *s) {
   double left = 0;
   for (int32_t i = 0; i < n; i++) {
     double e = y[i] - (a + b * x[i]);
@@ -68,7 +68,7 @@ berth_status berth_fit_link(berth_ctx *ctx, int32_t n, const double *bytes, cons
                             int relative, berth_link *out, double *r2) {
   berth_status st = check_points(ctx, n, bytes, seconds, relative);
   if (st != BERTH_OK) return st;
-  Sums s = sum_up(n, bytes, seconds, relative);
+  sums s = sum_up(n, bytes, seconds, relative);
   double b = s.xy / s.xx;
   double a = s.mean_y - b * s.mean_x;
   if (b > 0 && a < 0) {

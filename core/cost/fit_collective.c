@@ -3,18 +3,18 @@
 
 /* ---- the ring: two regressors, steps and bytes that a device sends, no intercept ---- */
 
-typedef struct Points {
+typedef struct points {
   int32_t n;
   const double *bytes, *seconds;
   const int32_t *devices;
   int relative;
-} Points;
+} points;
 
-static double weight(const Points *p, int32_t i) {
+static double weight(const points *p, int32_t i) {
   return p->relative ? 1 / (p->seconds[i] * p->seconds[i]) : 1;
 }
-static double steps(const Points *p, int32_t i) { return 2.0 * (p->devices[i] - 1); }
-static double sent(const Points *p, int32_t i) { return steps(p, i) / p->devices[i] * p->bytes[i]; }
+static double steps(const points *p, int32_t i) { return 2.0 * (p->devices[i] - 1); }
+static double sent(const points *p, int32_t i) { return steps(p, i) / p->devices[i] * p->bytes[i]; }
 
 static berth_status check_time(berth_ctx *ctx, int32_t i, double bytes, double seconds) {
   if (bytes >= 0 && !isinf(bytes) && seconds >= 0 && !isinf(seconds)) return BERTH_OK;
@@ -23,7 +23,7 @@ static berth_status check_time(berth_ctx *ctx, int32_t i, double bytes, double s
                       bytes, seconds);
 }
 
-static berth_status check_points(berth_ctx *ctx, const Points *p) {
+static berth_status check_points(berth_ctx *ctx, const points *p) {
   for (int32_t i = 0; i < p->n; i++) {
     berth_status st = check_time(ctx, i, p->bytes[i], p->seconds[i]);
     if (st != BERTH_OK) return st;
@@ -37,13 +37,13 @@ static berth_status check_points(berth_ctx *ctx, const Points *p) {
   return BERTH_OK;
 }
 
-typedef struct Sums {
+typedef struct sums {
   double kk, kb, bb, ky, by; /* weighted products of steps, bytes sent, seconds */
   double w, y, yy;
-} Sums;
+} sums;
 
-static Sums sum_up(const Points *p) {
-  Sums s = { 0, 0, 0, 0, 0, 0, 0, 0 };
+static sums sum_up(const points *p) {
+  sums s = { 0, 0, 0, 0, 0, 0, 0, 0 };
   for (int32_t i = 0; i < p->n; i++) {
     double w = weight(p, i), k = steps(p, i), b = sent(p, i), y = p->seconds[i];
     s.kk += w * k * k;
@@ -58,7 +58,7 @@ static Sums sum_up(const Points *p) {
   return s;
 }
 
-static double determination(const Points *p, const Sums *s, double latency, double per_byte) {
+static double determination(const points *p, const sums *s, double latency, double per_byte) {
   double left = 0;
   for (int32_t i = 0; i < p->n; i++) {
     double e = p->seconds[i] - latency * steps(p, i) - per_byte * sent(p, i);
@@ -70,10 +70,10 @@ static double determination(const Points *p, const Sums *s, double latency, doub
 berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *bytes,
                                   const int32_t *devices, const double *seconds, int relative,
                                   berth_link *out, double *r2) {
-  Points p = { count, bytes, seconds, devices, relative };
+  points p = { count, bytes, seconds, devices, relative };
   berth_status st = check_points(ctx, &p);
   if (st != BERTH_OK) return st;
-  Sums s = sum_up(&p);
+  sums s = sum_up(&p);
   double det = s.kk * s.bb - s.kb * s.kb;
   if (!(det > 1e-14 * s.kk * s.bb))
     return berth_i_fail(ctx, BERTH_EINVAL,
@@ -105,32 +105,32 @@ berth_status berth_fit_collective(berth_ctx *ctx, int32_t count, const double *b
 
 enum { MOST_PASSES = 200 };
 
-typedef struct Branch {
+typedef struct branch {
   int32_t n;
   const double *bytes, *seconds;
   double above, below; /* sizes between */
-} Branch;
+} branch;
 
-typedef struct Line {
+typedef struct line {
   double slope, offset, scale; /* us per KiB, us, us */
-} Line;
+} line;
 
-static bool inside(const Branch *b, int32_t i) {
+static bool inside(const branch *b, int32_t i) {
   return b->bytes[i] > b->above && b->bytes[i] < b->below;
 }
-static double kib(const Branch *b, int32_t i) { return floor(b->bytes[i] / KIB); }
-static double error(const Branch *b, const Line *l, int32_t i) {
+static double kib(const branch *b, int32_t i) { return floor(b->bytes[i] / KIB); }
+static double error(const branch *b, const line *l, int32_t i) {
   return b->seconds[i] * 1e6 - (l->slope * kib(b, i) + l->offset);
 }
 
-static double trust(const Branch *b, const Line *l, int32_t i) {
+static double trust(const branch *b, const line *l, int32_t i) {
   double e = fabs(error(b, l, i));
   return e > KNEE * l->scale ? KNEE * l->scale / e : 1;
 }
 
 /* Weighted least squares about the means, with weights by the line before. @return false: one size
  * only */
-static bool refit(const Branch *b, Line *l) {
+static bool refit(const branch *b, line *l) {
   double sum = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (int32_t i = 0; i < b->n; i++) {
     double w = inside(b, i) ? trust(b, l, i) : 0;
@@ -152,7 +152,7 @@ static bool refit(const Branch *b, Line *l) {
 
 /* The scale at which Huber's loss, with the scale as a parameter of its own, is least for this
  * line. */
-static double scale_of(const Branch *b, const Line *l) {
+static double scale_of(const branch *b, const line *l) {
   double squares = 0, n = 0, beyond = 0;
   for (int32_t i = 0; i < b->n; i++) {
     double e = error(b, l, i);
@@ -164,10 +164,10 @@ static double scale_of(const Branch *b, const Line *l) {
   return n > beyond * KNEE * KNEE ? sqrt(squares / (n - beyond * KNEE * KNEE)) : l->scale;
 }
 
-static berth_status fit_branch(berth_ctx *ctx, const Branch *b, double *out) {
-  Line l = { 0, 0, INFINITY };
+static berth_status fit_branch(berth_ctx *ctx, const branch *b, double *out) {
+  line l = { 0, 0, INFINITY };
   for (int pass = 0; pass < MOST_PASSES; pass++) {
-    Line before = l;
+    line before = l;
     if (!refit(b, &l))
       return berth_i_fail(ctx, BERTH_EINVAL,
                           "the lines need measurements of two sizes at least between %g and %g B",
@@ -185,7 +185,7 @@ static berth_status fit_branch(berth_ctx *ctx, const Branch *b, double *out) {
 
 berth_status berth_fit_lines(berth_ctx *ctx, int32_t n, const double *bytes, const double *seconds,
                              double *lines) {
-  Branch small = { n, bytes, seconds, -1, 256 * KIB },
+  branch small = { n, bytes, seconds, -1, 256 * KIB },
          large = { n, bytes, seconds, 1024 * KIB, INFINITY };
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < n && st == BERTH_OK; i++) st = check_time(ctx, i, bytes[i], seconds[i]);

@@ -1,7 +1,7 @@
 /* What the files of this room share.
  *
  * One lock guards all that threads decide by. Whoever ends something takes a turn: under the lock
- * it tells what became ready, then gives idle devices their next op and free channels their next
+ * it reports what became ready, then gives idle devices their next op and free channels their next
  * transfer. Threads only carry out what they are given.
  *
  * An edge is a position in graph->use. A tensor's copy on a device is called by the first edge that
@@ -72,7 +72,7 @@ typedef struct berth_i_arena {
   size_t used;          /* bytes of the present layout, from the first multiple of 64 on */
 } berth_i_arena;
 
-/** A transfer that was asked for. */
+/** A requested transfer. */
 typedef struct berth_i_copy {
   int32_t edge, tensor, src, dst;
   double seconds;       /* nominal */
@@ -138,7 +138,7 @@ struct berth_executor {
   berth_exec_turns *turns;    /* [ops] */
   int64_t *since;             /* [ops] in which order they became ready */
   double *start, *finish;     /* [ops] */
-  berth_i_copy *copy;         /* [edges] in the order in which they were asked for */
+  berth_i_copy *copy;         /* [edges] in the order of their requests */
   int32_t *waiting;           /* [edges] of these, those that wait for channels, oldest first */
   int32_t n_copies, n_waiting;
   uint8_t *channel;           /* busy: [devices] out, [devices] in (CHANNEL: the same); PAIR:

@@ -1,7 +1,7 @@
 /* Kernels: products, means, softsigns. A repetition writes what is there already.
  *
  * Products are not left to CBLAS: devices multiply at the same time, and the sequential build of
- * OpenBLAS, which is what one thread each would ask for, gives wrong products then (its buffers
+ * OpenBLAS, which one thread each would use, gives wrong products then (its buffers
  * have no lock). This one has the same bytes everywhere, too. */
 #include "exec_internal.h"
 

@@ -21,7 +21,7 @@ static berth_status plan_time_scale(berth_executor *x, const double *mean) {
                       work, x->scale);
 }
 
-/* What nobody has is refused by the allocator, not by sizes that overflow. */
+/* What exceeds memory is refused by the allocator, not by sizes that overflow. */
 static double byte_scale(const berth_graph *g, double memory) {
   double room = fmin(memory, (double)(SIZE_MAX / 16)), bytes = sum(g->tensor_bytes, g->n_tensors),
          mean = 0;
@@ -75,12 +75,12 @@ static berth_status plan_edges(berth_executor *x) {
 
 /* ---- kernels ---- */
 
-typedef struct Class {
+typedef struct class {
   uint64_t hash;
   int32_t op;
-} Class;
+} class;
 
-BERTH_I_SORT(sort_classes, Class, BERTH_I_UP(hash) BERTH_I_UP(op))
+BERTH_I_SORT(sort_classes, class, BERTH_I_UP(hash) BERTH_I_UP(op))
 
 static uint64_t mix(uint64_t h, uint64_t value) {
   h = (h ^ value) * 0x9E3779B97F4A7C15u;
@@ -107,7 +107,7 @@ static uint64_t class_of(const berth_executor *x, int32_t op) {
 }
 
 /* Classes are numbered by their first ops. list: [ops], sorted */
-static void number_classes(berth_executor *x, const Class *list) {
+static void number_classes(berth_executor *x, const class *list) {
   int32_t first = 0;
   for (int32_t i = 0; i < x->g->n_ops; i++) {
     if (i > 0 && list[i].hash != list[i - 1].hash) first = i;
@@ -121,11 +121,11 @@ static void number_classes(berth_executor *x, const Class *list) {
 
 static berth_status plan_kernels(berth_executor *x, const double *mean) {
   int32_t n = x->g->n_ops;
-  Class *list = berth_i_alloc(x->ctx, (size_t)n, sizeof *list);
+  class *list = berth_i_alloc(x->ctx, (size_t)n, sizeof *list);
   if (!list) return berth_i_nomem(x->ctx);
   for (int32_t op = 0; op < n; op++) {
     x->kernel[op] = berth_i_kernel_of(x->g, op, mean[op] * x->scale, x->o.flops);
-    list[op] = (Class){ class_of(x, op), op };
+    list[op] = (class){ class_of(x, op), op };
   }
   sort_classes(list, (size_t)n);
   number_classes(x, list);

@@ -17,7 +17,7 @@ static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t looked = PTHREAD_ONCE_INIT;
 static bool serial;
 
-static void look(void) {
+static void find_threads(void) {
 #if defined(__GNUC__)
   if (openblas_set_num_threads) openblas_set_num_threads(1);
   serial = openblas_get_parallel && openblas_get_parallel() == 0;
@@ -26,7 +26,7 @@ static void look(void) {
 
 void berth_i_shelf_sgemm(int ta, int tb, int32_t m, int32_t n, int32_t k, const float *a,
                          const float *b, float beta, float *c) {
-  pthread_once(&looked, look);
+  pthread_once(&looked, find_threads);
   if (serial) pthread_mutex_lock(&one_at_a_time);
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n,
               k, 1, a, ta ? m : k, b, tb ? k : n, beta, c, n);

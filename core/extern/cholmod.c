@@ -122,7 +122,7 @@ static berth_status reorder(berth_i_cholesky *k, const int32_t *at, const int32_
   return st;
 }
 
-/* Column code wants its pattern analysed in its own order. */
+/* Column code requires its pattern in its own order. */
 static berth_status settle(berth_i_cholesky *k) {
   return k->factor->is_super ? BERTH_OK : analyse(k, k->at, k->row, CHOLMOD_NATURAL);
 }

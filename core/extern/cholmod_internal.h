@@ -1,7 +1,8 @@
 /* CHOLMOD, wrapped: its types and constants stay in cholmod.c. Cholesky factors of sparse symmetric
  * positive definite matrices that share one pattern.
  *
- * CHOLMOD 3 keeps its state in an object of the caller's: contexts in several threads do not meet.
+ * CHOLMOD 3 keeps its state in an object of the caller's: contexts in several threads share
+ * nothing.
  * It prints nothing here. It allocates by malloc, outside the context's allocator: its hooks for
  * that (SuiteSparse_config) belong to the whole process and are left alone. Its orderings, analyses
  * and column code are used, never its code on top of the BLAS: a BLAS picks its kernels, and with

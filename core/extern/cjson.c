@@ -5,26 +5,26 @@
 #include <stdio.h>
 
 /* The outer levels are taken apart here and handed to cJSON piece by piece: an op, a tensor, a
- * number at a time. Its tree takes 80 bytes and more a value, so it lives for one piece only and is
- * copied to nodes of 32 bytes. */
+ * number at a time. Its tree takes 80 bytes and more a value, so it exists for one piece only and
+ * is copied to nodes of 32 bytes. */
 enum { OWN_OBJECTS = 2, OWN_ARRAYS = 3 }; /* levels: {"graph": {"ops": [ and {"nodes": [ */
 _Static_assert(CJSON_NESTING_LIMIT + 8 <= BERTH_I_JSON_DEEPEST, "values may lie deeper");
 enum { MAX_QUOTE = 40, BLOCK_NODES = 2048, BLOCK_CHARS = 1 << 16 };
 
-typedef struct Node Node;
-struct Node {
+typedef struct node node;
+struct node {
   const char *key;
   union {
     double number; /* of a bool: 0 or 1 */
     const char *string;
-    Node *child;
+    node *child;
   } u;
-  Node *next;
+  node *next;
   berth_i_json_kind kind;
 };
 
-typedef struct Block Block;
-struct Block {
+typedef struct value_block value_block;
+struct value_block {
   size_t size, used; /* bytes behind this head */
 };
 
@@ -33,16 +33,16 @@ struct berth_i_json {
   berth_ctx *ctx;
   const char *name, *text;
   size_t len;
-  Node *root;
+  node *root;
   berth_i_names keys;
-  Block *nodes, *chars;
+  value_block *nodes, *chars;
 };
 
-static const Node *inside(const berth_i_json_value *v) { return (const Node *)(const void *)v; }
-static const berth_i_json_value *outside(const Node *v) {
+static const node *inside(const berth_i_json_value *v) { return (const node *)(const void *)v; }
+static const berth_i_json_value *outside(const node *v) {
   return (const berth_i_json_value *)(const void *)v;
 }
-static bool is_container(const Node *v) { return v->kind >= BERTH_I_JSON_ARRAY; }
+static bool is_container(const node *v) { return v->kind >= BERTH_I_JSON_ARRAY; }
 
 /* ---- places in the text ---- */
 
@@ -96,7 +96,7 @@ static const char *value_at(const berth_i_json *doc, int64_t index) {
 }
 
 typedef struct search {
-  const Node *target;
+  const node *target;
   int64_t index; /* values that begin before it */
   int depth;     /* steps to it from the root */
   struct {
@@ -105,14 +105,14 @@ typedef struct search {
   } step[BERTH_I_JSON_DEEPEST + 1];
 } search;
 
-static bool locate(search *s, const Node *item, int depth) {
+static bool locate(search *s, const node *item, int depth) {
   int64_t k = 0;
   if (item == s->target) {
     s->depth = depth;
     return true;
   }
   s->index++;
-  const Node *child;
+  const node *child;
   for (child = is_container(item) ? item->u.child : NULL; child; child = child->next, k++) {
     s->step[depth].key = child->key;
     s->step[depth].position = k;
@@ -206,20 +206,20 @@ static berth_status syntax_error(const berth_i_json *doc, const char *at) {
                       line_of(doc, at), text);
 }
 
-static void *take(berth_i_pool *pool, Block **last, size_t size, size_t block) {
-  Block *b = *last;
+static void *take(berth_i_pool *pool, value_block **last, size_t size, size_t block) {
+  value_block *b = *last;
   if (!b || b->size - b->used < size) {
     size_t room = size > block ? size : block;
     if (!(b = berth_i_pool_alloc(pool, sizeof *b + room, 1))) return NULL;
-    *b = (Block){ room, 0 };
+    *b = (value_block){ room, 0 };
     *last = b;
   }
   b->used += size;
   return (char *)(b + 1) + b->used - size;
 }
 
-static berth_status new_node(berth_i_json *doc, berth_i_json_kind kind, Node **out) {
-  Node *n = take(&doc->pool, &doc->nodes, sizeof *n, BLOCK_NODES * sizeof *n);
+static berth_status new_node(berth_i_json *doc, berth_i_json_kind kind, node **out) {
+  node *n = take(&doc->pool, &doc->nodes, sizeof *n, BLOCK_NODES * sizeof *n);
   if (!n) return berth_i_nomem(doc->ctx);
   memset(n, 0, sizeof *n);
   n->kind = kind;
@@ -256,9 +256,9 @@ static berth_i_json_kind kind_of(const cJSON *item) {
 }
 
 /* Recursion is as deep as cJSON's. */
-static berth_status copy_item(berth_i_json *doc, const cJSON *item, Node **out) {
+static berth_status copy_item(berth_i_json *doc, const cJSON *item, node **out) {
   berth_status st = new_node(doc, kind_of(item), out);
-  Node *n = *out, **last = &n->u.child;
+  node *n = *out, **last = &n->u.child;
   if (st == BERTH_OK && item->string) st = keep_key(doc, item->string, &n->key);
   if (st != BERTH_OK) return st;
   if (n->kind == BERTH_I_JSON_STRING) return keep_string(doc, item->valuestring, &n->u.string);
@@ -273,7 +273,7 @@ static berth_status copy_item(berth_i_json *doc, const cJSON *item, Node **out) 
 }
 
 /* One piece by cJSON; *p moves behind it. */
-static berth_status parse_piece(berth_i_json *doc, const char **p, Node **out) {
+static berth_status parse_piece(berth_i_json *doc, const char **p, node **out) {
   const char *end = *p;
   cJSON *item = cJSON_ParseWithLengthOpts(*p, (size_t)(doc->text + doc->len - *p) + 1, &end, 0);
   berth_status st = item ? copy_item(doc, item, out) : syntax_error(doc, end);
@@ -282,7 +282,7 @@ static berth_status parse_piece(berth_i_json *doc, const char **p, Node **out) {
   return st;
 }
 
-static berth_status parse_value(berth_i_json *doc, const char **p, int depth, Node **out);
+static berth_status parse_value(berth_i_json *doc, const char **p, int depth, node **out);
 
 static const char *skip_space(const berth_i_json *doc, const char *p) {
   return after_space(p, doc->text + doc->len);
@@ -291,7 +291,7 @@ static const char *skip_space(const berth_i_json *doc, const char *p) {
 static berth_status parse_key(berth_i_json *doc, const char **p, const char **key) {
   *p = skip_space(doc, *p);
   if (**p != '"') return syntax_error(doc, *p);
-  Node *name;
+  node *name;
   berth_status st;
   if ((st = parse_piece(doc, p, &name)) != BERTH_OK) return st;
   *p = skip_space(doc, *p);
@@ -301,9 +301,9 @@ static berth_status parse_key(berth_i_json *doc, const char **p, const char **ke
 }
 
 static berth_status parse_container(berth_i_json *doc, const char **p, int depth, bool object,
-                                    Node **out) {
+                                    node **out) {
   berth_status st = new_node(doc, object ? BERTH_I_JSON_OBJECT : BERTH_I_JSON_ARRAY, out);
-  Node **last = st == BERTH_OK ? &(*out)->u.child : NULL;
+  node **last = st == BERTH_OK ? &(*out)->u.child : NULL;
   char close = object ? '}' : ']';
   if (st != BERTH_OK) return st;
   *p = skip_space(doc, *p + 1);
@@ -322,7 +322,7 @@ static berth_status parse_container(berth_i_json *doc, const char **p, int depth
   return BERTH_OK;
 }
 
-static berth_status parse_value(berth_i_json *doc, const char **p, int depth, Node **out) {
+static berth_status parse_value(berth_i_json *doc, const char **p, int depth, node **out) {
   *p = skip_space(doc, *p);
   if (**p == '{' && depth < OWN_OBJECTS) return parse_container(doc, p, depth, true, out);
   if (**p == '[' && depth < OWN_ARRAYS) return parse_container(doc, p, depth, false, out);

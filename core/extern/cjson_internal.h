@@ -1,4 +1,4 @@
-/* JSON through cJSON: a read-only document whose every value knows its place in the text.
+/* JSON through cJSON: a read-only document whose every value has its place in the text.
  * cJSON allocates with malloc, not with the context, a piece at a time; its hooks are never
  * touched. */
 #ifndef BERTH_JSON_SHELF_H

@@ -10,13 +10,13 @@ enum { CHUNK = 1 << 20, MAX_DEPTH = 1000 };
 /* expat's allocator has no user data: the context of the call under way is kept for the thread. */
 static _Thread_local berth_ctx *present;
 
-typedef union Block {
+typedef union block {
   size_t size; /* with this head */
   max_align_t align;
-} Block;
+} block;
 
 static void *resize(void *ptr, size_t size) {
-  Block *old = ptr ? (Block *)ptr - 1 : NULL, *b;
+  block *old = ptr ? (block *)ptr - 1 : NULL, *b;
   if (size > SIZE_MAX - sizeof *b) return NULL;
   size += sizeof *b;
   b = old ? berth_i_realloc(present, old, old->size, size, 1) : berth_i_alloc(present, size, 1);
@@ -28,13 +28,13 @@ static void *resize(void *ptr, size_t size) {
 static void *allocate(size_t size) { return resize(NULL, size); }
 
 static void release(void *ptr) {
-  Block *b = ptr ? (Block *)ptr - 1 : NULL;
+  block *b = ptr ? (block *)ptr - 1 : NULL;
   if (b) berth_i_free(present, b, b->size, 1);
 }
 
 /* ---- events ---- */
 
-typedef struct Reading {
+typedef struct reading {
   berth_ctx *ctx;
   const char *name;
   const berth_i_xml_events *events;
@@ -43,32 +43,32 @@ typedef struct Reading {
   size_t home;
   int32_t depth;
   berth_status st;  /* why an event ended it */
-} Reading;
+} reading;
 
-static int32_t line_of(const Reading *r) {
+static int32_t line_of(const reading *r) {
   XML_Size line = XML_GetCurrentLineNumber(r->parser);
   return line < INT32_MAX ? (int32_t)line : INT32_MAX;
 }
 
-static void stop_if(Reading *r, berth_status st) {
+static void stop_if(reading *r, berth_status st) {
   r->st = st;
   if (st != BERTH_OK) XML_StopParser(r->parser, XML_FALSE);
 }
 
-static void refuse(Reading *r, const char *what, const char *value) {
+static void refuse(reading *r, const char *what, const char *value) {
   stop_if(r, berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s (%.40s)", r->name, (int)line_of(r), what,
                           value));
 }
 
 /* Behind the namespace, if it is the root's. */
-static const char *short_name(const Reading *r, const char *name) {
+static const char *short_name(const reading *r, const char *name) {
   const char *local = strchr(name, '\n');
   size_t n = local ? (size_t)(local - name) : 0;
   return local && n == r->home && memcmp(name, r->root, n) == 0 ? local + 1 : name;
 }
 
 static void on_open(void *ud, const XML_Char *name, const XML_Char **attributes) {
-  Reading *r = ud;
+  reading *r = ud;
   if (r->st != BERTH_OK) return;
   if (++r->depth > MAX_DEPTH) {
     refuse(r, "elements are nested more than 1000 deep", short_name(r, name));
@@ -86,14 +86,14 @@ static void on_open(void *ud, const XML_Char *name, const XML_Char **attributes)
 }
 
 static void on_close(void *ud, const XML_Char *name) {
-  Reading *r = ud;
+  reading *r = ud;
   (void)name;
   r->depth--;
   if (r->st == BERTH_OK) stop_if(r, r->events->close(r->events->ud));
 }
 
 static void on_text(void *ud, const XML_Char *text, int len) {
-  Reading *r = ud;
+  reading *r = ud;
   if (r->st == BERTH_OK) stop_if(r, r->events->text(r->events->ud, text, (size_t)len));
 }
 
@@ -119,7 +119,7 @@ static int on_encoding(void *ud, const XML_Char *name, XML_Encoding *info) {
 
 /* ---- the whole ---- */
 
-static berth_status failed(const Reading *r) {
+static berth_status failed(const reading *r) {
   enum XML_Error code = XML_GetErrorCode(r->parser);
   if (r->st != BERTH_OK) return r->st;
   if (code == XML_ERROR_NO_MEMORY) return berth_i_nomem(r->ctx);
@@ -128,7 +128,7 @@ static berth_status failed(const Reading *r) {
 }
 
 /* In chunks, since expat copies what it is given. */
-static berth_status read_chunks(Reading *r, const char *text, size_t len) {
+static berth_status read_chunks(reading *r, const char *text, size_t len) {
   XML_SetUserData(r->parser, r);
   XML_SetElementHandler(r->parser, on_open, on_close);
   XML_SetCharacterDataHandler(r->parser, on_text);
@@ -149,7 +149,7 @@ static berth_status read_chunks(Reading *r, const char *text, size_t len) {
 berth_status berth_i_xml_read(berth_ctx *ctx, const char *name, const char *text, size_t len,
                               const berth_i_xml_events *events) {
   static const XML_Memory_Handling_Suite of_context = { allocate, resize, release };
-  Reading r = { .ctx = ctx, .name = name, .events = events };
+  reading r = { .ctx = ctx, .name = name, .events = events };
   berth_ctx *outer = present;
   present = ctx;
   r.parser = XML_ParserCreate_MM(NULL, &of_context, "\n");

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Simplex steps between two looks at whether to stop: a number, not a time, so that answers do not
+/* Simplex steps between two checks of whether to stop: a number, not a time, so that answers do not
  * depend on the clock. */
 enum { STEPS = 1000, WAIT_NS = 5000000 };
 
@@ -14,10 +14,10 @@ typedef enum outcome { SOLVED, STOPPED, GAVE_UP, FAILED, UNBOUNDED } outcome;
 typedef struct task {
   berth_i_glpk_mip p;
   berth_i_glpk_answer a;
-  bool start_at_zero; /* which is feasible: no scaling, no look for a first answer */
+  bool start_at_zero; /* which is feasible: no scaling, no search for a first answer */
   outcome outcome;
   int code;        /* GLPK's, if it gave up */
-  char told[200];  /* what GLPK would have printed last, but where an error is in its source */
+  char message[200];  /* what GLPK would have printed last, but where an error is in its source */
   jmp_buf away;    /* out of GLPK after an error in it */
   pthread_mutex_t lock;
   pthread_cond_t ended;
@@ -32,7 +32,7 @@ static void on_error(void *info) { longjmp(((task *)info)->away, 1); }
 static int on_text(void *info, const char *text) {
   task *t = info;
   if (text[0] != '\n' && strncmp(text, "Error detected", 14) != 0)
-    snprintf(t->told, sizeof t->told, "%s", text);
+    snprintf(t->message, sizeof t->message, "%s", text);
   return 1;
 }
 
@@ -218,11 +218,11 @@ static outcome solve(task *t) {
   return t->outcome;
 }
 
-/* The environment goes with all that is in it, also after an error. */
+/* The environment is freed with all that is in it, also after an error. */
 static void *work(void *ud) {
   task *t = ud;
   if (glp_init_env() > 1) {
-    snprintf(t->told, sizeof t->told, "no memory for its environment");
+    snprintf(t->message, sizeof t->message, "no memory for its environment");
   } else {
     glp_term_hook(on_text, t);
     glp_error_hook(on_error, t);
@@ -255,7 +255,7 @@ static bool wait_a_little(task *t, bool stop) {
   return done;
 }
 
-static berth_status told(berth_ctx *ctx, const task *t) {
+static berth_status report(berth_ctx *ctx, const task *t) {
   switch (t->outcome) {
     case SOLVED: return BERTH_OK;
     case STOPPED: return BERTH_EINTERRUPT;
@@ -266,9 +266,9 @@ static berth_status told(berth_ctx *ctx, const task *t) {
                           t->code);
     default: break;
   }
-  if (strstr(t->told, "memory")) return berth_i_fail(ctx, BERTH_ENOMEM, "GLPK is out of memory");
-  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK failed: %.*s", (int)strcspn(t->told, "\n"),
-                      t->told);
+  if (strstr(t->message, "memory")) return berth_i_fail(ctx, BERTH_ENOMEM, "GLPK is out of memory");
+  return berth_i_fail(ctx, BERTH_EUNSUPPORTED, "GLPK failed: %.*s", (int)strcspn(t->message, "\n"),
+                      t->message);
 }
 
 static berth_status watch(berth_ctx *ctx, task *t) {
@@ -287,7 +287,7 @@ static berth_status run(berth_ctx *ctx, task *t) {
   pthread_join(thread, NULL);
   pthread_mutex_destroy(&t->lock);
   pthread_cond_destroy(&t->ended);
-  return st == BERTH_OK ? told(ctx, t) : st;
+  return st == BERTH_OK ? report(ctx, t) : st;
 }
 
 static task new_task(const berth_i_glpk_mip *p, const berth_i_glpk_answer *a) {

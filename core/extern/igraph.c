@@ -5,16 +5,16 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* igraph knows one handler for the whole process and gives it no user data: what it said first is
+/* igraph has one handler for the whole process and gives it no user data: what it said first is
  * kept here, under the mutex. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_reason[256];
 
-typedef struct Guard {
+typedef struct call_guard {
   igraph_error_handler_t *error;
   igraph_warning_handler_t *warning;
   const igraph_attribute_table_t *attributes;
-} Guard;
+} call_guard;
 
 static void keep_reason(const char *reason, const char *file, int line, igraph_error_t code) {
   (void)file;
@@ -24,17 +24,17 @@ static void keep_reason(const char *reason, const char *file, int line, igraph_e
   IGRAPH_FINALLY_FREE();
 }
 
-static Guard enter(void) {
+static call_guard enter(void) {
   pthread_mutex_lock(&lock);
   *first_reason = 0;
-  Guard g;
+  call_guard g;
   g.error = igraph_set_error_handler(keep_reason);
   g.warning = igraph_set_warning_handler(igraph_warning_handler_ignore);
   g.attributes = igraph_set_attribute_table(NULL);
   return g;
 }
 
-static void leave(const Guard *g) {
+static void leave(const call_guard *g) {
   igraph_set_attribute_table(g->attributes);
   igraph_set_warning_handler(g->warning);
   igraph_set_error_handler(g->error);
@@ -90,7 +90,7 @@ berth_status berth_i_layered(berth_ctx *ctx, int32_t n, int32_t m, const int32_t
   berth_status st = BERTH_OK;
   igraph_error_t code;
   igraph_t g;
-  Guard guard = enter();
+  call_guard guard = enter();
   if (!(code = make_graph(&g, n, m, from, to))) {
     code = layered(&g, n, layer, x, y);
     igraph_destroy(&g);
@@ -123,7 +123,7 @@ berth_status berth_i_min_cut(berth_ctx *ctx, int32_t n, int32_t m, const int32_t
                              const int32_t *to, const double *capacity, int32_t source,
                              int32_t target, uint8_t *side) {
   berth_status st = BERTH_OK;
-  Guard guard = enter();
+  call_guard guard = enter();
   memset(side, 0, (size_t)n);
   igraph_vector_t view;
   igraph_error_t code;

@@ -10,7 +10,7 @@ bool berth_i_is_gzip(const char *text, size_t len) {
   return len >= 2 && (unsigned char)text[0] == 0x1f && (unsigned char)text[1] == 0x8b;
 }
 
-typedef struct Unpack {
+typedef struct unpack {
   berth_ctx *ctx;
   const char *name;
   z_stream z;
@@ -18,9 +18,9 @@ typedef struct Unpack {
   size_t n_in;
   char *text;
   size_t used, cap;
-} Unpack;
+} unpack;
 
-static void feed(Unpack *u) {
+static void feed(unpack *u) {
   size_t n = u->n_in < UINT_MAX ? u->n_in : UINT_MAX;
   if (u->z.avail_in > 0) return;
   u->z.next_in = (Bytef *)u->in; /* zlib only reads it */
@@ -29,7 +29,7 @@ static void feed(Unpack *u) {
   u->n_in -= n;
 }
 
-static berth_status inflate_some(Unpack *u, int *code) {
+static berth_status inflate_some(unpack *u, int *code) {
   berth_status st = berth_i_grow_text(u->ctx, &u->text, &u->cap, u->used);
   if (st != BERTH_OK) return st;
   size_t room = u->cap - u->used - 1;
@@ -53,7 +53,7 @@ static berth_status inflate_some(Unpack *u, int *code) {
 }
 
 /* A file may hold several gzip members, one after the other. */
-static berth_status inflate_all(Unpack *u) {
+static berth_status inflate_all(unpack *u) {
   berth_status st;
   int code = Z_OK;
   do {
@@ -66,7 +66,7 @@ static berth_status inflate_all(Unpack *u) {
 
 berth_status berth_i_gunzip(berth_ctx *ctx, const char *name, const char *packed, size_t packed_len,
                             char **out, size_t *len, size_t *size) {
-  Unpack u = { .ctx = ctx, .name = name, .in = packed, .n_in = packed_len };
+  unpack u = { .ctx = ctx, .name = name, .in = packed, .n_in = packed_len };
   if (inflateInit2(&u.z, 15 + 16) != Z_OK) return berth_i_nomem(ctx);
   berth_status st = inflate_all(&u);
   inflateEnd(&u.z);

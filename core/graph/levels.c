@@ -1,5 +1,5 @@
 /* Orders, levels and longest paths. A collective is never spread into members x consumers edges:
- * what goes through it meets in one value per collective, complete when the last member (or,
+ * each collective has one value, complete when the last member (or,
  * backwards, the last consumer) has been passed. */
 #include "graph_internal.h"
 
@@ -43,20 +43,20 @@ static berth_status check_times(const berth_graph *g, const double *comp, const 
 
 /* ---- levels ---- */
 
-/* Times of one call, and what meets in each collective. */
+/* Times of one call, and the value of each collective. */
 typedef struct sweep {
   const berth_graph *g;
   const double *comp, *comm;
   const double *through; /* [n_collectives] what each takes; NULL: nothing */
-  double *meet;  /* [n_collectives] longest way through it, so far */
+  double *coll;  /* [n_collectives] longest way through it, so far */
   int32_t *next; /* [n_collectives] backwards: the consumer on that way, BERTH_NONE; NULL: not
                     wanted */
 } sweep;
 
 static double comm_of(const sweep *s, int32_t t) { return s->comm ? s->comm[t] : 0; }
 
-static double meet_of(const sweep *s, int32_t k) {
-  return s->meet[k] + (s->through ? s->through[k] : 0);
+static double collective_level(const sweep *s, int32_t k) {
+  return s->coll[k] + (s->through ? s->through[k] : 0);
 }
 
 /* Longest way on from v: its transfer included, v itself not. Needs the levels of all that wait for
@@ -71,20 +71,20 @@ static double way_on(const sweep *s, const double *bl, int32_t v) {
     }
   }
   for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    if (meet_of(s, g->wait[i]) > best) best = meet_of(s, g->wait[i]);
+    if (collective_level(s, g->wait[i]) > best) best = collective_level(s, g->wait[i]);
   }
   return best;
 }
 
 /* Tells the collectives that v waits for how long the way is from v on. */
-static void meet_backwards(const sweep *s, double bl, int32_t v) {
+static void collectives_backwards(const sweep *s, double bl, int32_t v) {
   const berth_graph *g = s->g;
   for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
     int32_t k = g->after[i];
     if (s->next
-        && (bl > s->meet[k] || s->next[k] == BERTH_NONE || (bl == s->meet[k] && v < s->next[k])))
+        && (bl > s->coll[k] || s->next[k] == BERTH_NONE || (bl == s->coll[k] && v < s->next[k])))
       s->next[k] = v;
-    if (bl > s->meet[k]) s->meet[k] = bl;
+    if (bl > s->coll[k]) s->coll[k] = bl;
   }
 }
 
@@ -92,7 +92,7 @@ static void b_levels(const sweep *s, double *bl) {
   for (int32_t i = s->g->n_ops - 1; i >= 0; i--) {
     int32_t v = s->g->topo[i];
     bl[v] = s->comp[v] + way_on(s, bl, v);
-    meet_backwards(s, bl[v], v);
+    collectives_backwards(s, bl[v], v);
   }
 }
 
@@ -105,15 +105,15 @@ static double way_to(const sweep *s, const double *tl, int32_t v) {
     if ((x = tl[u] + s->comp[u] + comm_of(s, t)) > best) best = x;
   }
   for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++) {
-    if (meet_of(s, g->after[i]) > best) best = meet_of(s, g->after[i]);
+    if (collective_level(s, g->after[i]) > best) best = collective_level(s, g->after[i]);
   }
   return best;
 }
 
-static void meet_forwards(const sweep *s, double finish, int32_t v) {
+static void collectives_forwards(const sweep *s, double finish, int32_t v) {
   const berth_graph *g = s->g;
   for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    if (finish > s->meet[g->wait[i]]) s->meet[g->wait[i]] = finish;
+    if (finish > s->coll[g->wait[i]]) s->coll[g->wait[i]] = finish;
   }
 }
 
@@ -121,12 +121,12 @@ static void t_levels(const sweep *s, double *tl) {
   for (int32_t i = 0; i < s->g->n_ops; i++) {
     int32_t v = s->g->topo[i];
     tl[v] = way_to(s, tl, v);
-    meet_forwards(s, tl[v] + s->comp[v], v);
+    collectives_forwards(s, tl[v] + s->comp[v], v);
   }
 }
 
 static void forget(const sweep *s) {
-  for (int32_t k = 0; k < s->g->n_collectives; k++) s->meet[k] = 0;
+  for (int32_t k = 0; k < s->g->n_collectives; k++) s->coll[k] = 0;
 }
 
 /* Checks the times and makes the scratch. */
@@ -136,13 +136,13 @@ static berth_status begin(const berth_graph *g, const double *comp, const double
   *s = (sweep){
     g, comp, comm, NULL, berth_i_alloc(g->ctx, (size_t)g->n_collectives, sizeof(double)), NULL
   };
-  if (!s->meet) return berth_i_nomem(g->ctx);
+  if (!s->coll) return berth_i_nomem(g->ctx);
   forget(s);
   return BERTH_OK;
 }
 
 static void end(const sweep *s) {
-  berth_i_free(s->g->ctx, s->meet, (size_t)s->g->n_collectives, sizeof *s->meet);
+  berth_i_free(s->g->ctx, s->coll, (size_t)s->g->n_collectives, sizeof *s->coll);
 }
 
 berth_status berth_i_b_level(const berth_graph *g, const double *comp, const double *comm,
@@ -284,30 +284,30 @@ done:
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *meet,
+static int32_t depth_of(const berth_graph *g, const int32_t *depth, const int32_t *coll,
                         int32_t v) {
   int32_t best = 0;
   for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++)
     best = larger(best, depth[g->producer[g->in[i]]] + 1);
   for (int32_t i = g->after ? g->after_at[v] : 0; g->after && i < g->after_at[v + 1]; i++)
-    best = larger(best, meet[g->after[i]] + 1);
+    best = larger(best, coll[g->after[i]] + 1);
   return best;
 }
 
-static void meet_depth(const berth_graph *g, int32_t depth, int32_t *meet, int32_t v) {
+static void collective_depth(const berth_graph *g, int32_t depth, int32_t *coll, int32_t v) {
   for (int32_t i = g->wait ? g->wait_at[v] : 0; g->wait && i < g->wait_at[v + 1]; i++) {
-    meet[g->wait[i]] = larger(meet[g->wait[i]], depth);
+    coll[g->wait[i]] = larger(coll[g->wait[i]], depth);
   }
 }
 
 berth_status berth_depth(const berth_graph *g, int32_t *out) {
-  int32_t *meet = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *meet);
-  if (!meet) return berth_i_nomem(g->ctx);
+  int32_t *coll = berth_i_zalloc(g->ctx, (size_t)g->n_collectives, sizeof *coll);
+  if (!coll) return berth_i_nomem(g->ctx);
   for (int32_t i = 0; i < g->n_ops; i++) {
     int32_t v = g->topo[i];
-    out[v] = depth_of(g, out, meet, v);
-    meet_depth(g, out[v], meet, v);
+    out[v] = depth_of(g, out, coll, v);
+    collective_depth(g, out[v], coll, v);
   }
-  berth_i_free(g->ctx, meet, (size_t)g->n_collectives, sizeof *meet);
+  berth_i_free(g->ctx, coll, (size_t)g->n_collectives, sizeof *coll);
   return BERTH_OK;
 }

@@ -96,7 +96,7 @@ berth_status berth_i_get_array(const berth_i_json *doc, const berth_i_json_value
 /** v must be there. */
 berth_status berth_i_need(const berth_i_json *doc, const berth_i_json_value *object,
                           const berth_i_json_value *v, const char *key);
-/** Turns a failure that does not know the file into "name:line: path: message". */
+/** Turns a failure without a file name into "name:line: path: message". */
 berth_status berth_i_blame(const berth_i_json *doc, const berth_i_json_value *v, berth_status st);
 /** "name: message", BERTH_EPARSE for BERTH_EINVAL. */
 berth_status berth_i_blame_file(berth_ctx *ctx, const char *name, berth_status st);
@@ -116,7 +116,7 @@ berth_status berth_i_id_text(const berth_i_json *doc, const berth_i_json_value *
 typedef struct berth_i_edge {
   int32_t src, dst;
   double bytes;
-  int32_t line;                      /* where it stands in a text file, */
+  int32_t line;                      /* its line in a text file, */
   const berth_i_json_value *origin;  /* or in JSON */
 } berth_i_edge;
 

@@ -119,7 +119,7 @@ static bool no_room(const berth_plan *p) {
 
 /* No device for it at the moment. Where memory comes back it may fit later; a policy may think
  * better of it later. */
-static berth_status put_aside(picker *k, int32_t op, double wake, berth_obstacle *why) {
+static berth_status put_async(picker *k, int32_t op, double wake, berth_obstacle *why) {
   berth_plan *p = k->plan;
   berth_i_rule rule = p->setup->rule;
   bool frees = rule == BERTH_I_RULE_PROFILE || rule == BERTH_I_RULE_BAECHI_TF;
@@ -138,7 +138,7 @@ static berth_status place_op(picker *k, int32_t op, berth_obstacle *why) {
   berth_status st;
   if ((st = berth_i_plan_score(p, op, p->est, p->eft, p->score, &wake)) != BERTH_OK) return st;
   int32_t device = best_device(p, p->score);
-  return device != BERTH_NONE ? berth_i_plan_put(p, op, device) : put_aside(k, op, wake, why);
+  return device != BERTH_NONE ? berth_i_plan_put(p, op, device) : put_async(k, op, wake, why);
 }
 
 static bool any_idle(const berth_plan *p) {

@@ -32,7 +32,7 @@ berth_status berth_tape_new(berth_ctx *ctx, berth_tape **out) {
   t->refs = 1;
   t->epoch = berth_i_ctx_number(ctx);
   berth_ctx_retain(ctx);
-  berth_i_spare_keep(ctx);
+  berth_i_block_cache_keep(ctx);
   *out = t;
   return BERTH_OK;
 }
@@ -93,7 +93,7 @@ void berth_tape_release(berth_tape *t) {
   ctx = t->ctx;
   berth_tape_clear(t);
   berth_i_pool_free(&t->pool);
-  berth_i_spare_let_go(ctx);
+  berth_i_block_cache_release(ctx);
   berth_ctx_release(ctx);
 }
 

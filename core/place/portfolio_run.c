@@ -194,13 +194,13 @@ static berth_status outcome(const berth_i_run *r) {
 }
 
 static void run_all(berth_i_run *r) {
-  berth_i_crew crew = { do_job, r->home, watch, r };
+  berth_i_jobs jobs = { do_job, r->home, watch, r };
   double seconds = r->o->seconds;
   r->deadline = seconds > 0 && !isinf(seconds) ? berth_i_portfolio_now(r) + seconds : INFINITY;
   pthread_mutex_init(&r->lock, NULL);
   pthread_cond_init(&r->solved, NULL);
   put_hooks(r);
-  if (!hook_says_stop(r)) berth_i_parallel_watched(ready_workers(r), r->n_jobs, &crew);
+  if (!hook_says_stop(r)) berth_i_parallel_watched(ready_workers(r), r->n_jobs, &jobs);
   take_hooks_back(r);
   pthread_cond_destroy(&r->solved);
   pthread_mutex_destroy(&r->lock);

@@ -71,11 +71,11 @@ static bool worth_threads(const breeder *y) {
 /* Rows that the budget does not reach count as not allowed. */
 static void weigh_rows(breeder *y) {
   const int64_t left = y->p->o->calls - (int64_t)atomic_load(&y->s->calls);
-  berth_i_crew crew = { weigh_row, NULL, watch, y };
+  berth_i_jobs jobs = { weigh_row, NULL, watch, y };
   for (int32_t i = y->from; i < y->size; i++) y->value[i] = INFINITY;
   y->n_rows = y->size - y->from;
   if (y->p->o->calls > 0 && left < y->n_rows) y->n_rows = (int32_t)left;
-  berth_i_parallel_watched(worth_threads(y) ? y->n_walks : 1, y->n_rows, &crew);
+  berth_i_parallel_watched(worth_threads(y) ? y->n_walks : 1, y->n_rows, &jobs);
   keep_best(y);
 }
 

@@ -180,10 +180,10 @@ static void polish(team *t) {
 }
 
 static void run_walks(team *t) {
-  berth_i_crew crew = { walk_job, NULL, watch, t };
+  berth_i_jobs jobs = { walk_job, NULL, watch, t };
   int32_t threads = count_threads(t->s.p, t->n);
   t->rounds = (t->n + threads - 1) / threads;
-  berth_i_parallel_watched(threads, t->n, &crew);
+  berth_i_parallel_watched(threads, t->n, &jobs);
   if (t->polishes) polish(t);
 }
 

@@ -1,4 +1,4 @@
-/* What a simulator knows after a run beside its summary, for other rooms. */
+/* What a simulator keeps after a run beside its summary, for other rooms. */
 #ifndef BERTH_AFTER_INTERNAL_H
 #define BERTH_AFTER_INTERNAL_H
 

@@ -83,17 +83,17 @@ static bool find_late_tensor(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 /* Its time would be over too late, or flows of it that share links never come to an end;
  * BERTH_NONE. */
-static int32_t late_meeting(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
-  if (s->meet.n_under_way > 0 && s->meet.under_way[0].time > p->horizon)
-    return s->meet.under_way[0].op;
+static int32_t late_collective(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
+  if (s->coll.n_under_way > 0 && s->coll.under_way[0].time > p->horizon)
+    return s->coll.under_way[0].op;
   for (int32_t k = 0; k < p->n_collectives; k++) {
-    if (s->meet.one[k].flows > 0) return k;
+    if (s->coll.one[k].flows > 0) return k;
   }
   return BERTH_NONE;
 }
 
-static bool find_late_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t k = late_meeting(p, s);
+static bool find_late_collective(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t k = late_collective(p, s);
   if (k == BERTH_NONE) return false;
   berth_i_sim_refuse(s, BERTH_I_FAULT_LATE_MEETING, BERTH_NONE, BERTH_NONE, BERTH_NONE);
   s->fault.tensor = k;
@@ -139,7 +139,7 @@ static bool find_deadlock(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 
 void berth_i_sim_stuck(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   bool found = find_unreachable(p, s) || find_late_op(p, s) || find_late_tensor(p, s)
-               || find_late_meeting(p, s) || find_deadlock(p, s);
+               || find_late_collective(p, s) || find_deadlock(p, s);
   assert(found);
   (void)found;
 }
@@ -181,7 +181,7 @@ static berth_status report_late_tensor(const berth_i_sim_plan *p, const berth_i_
   return report_late(p, what);
 }
 
-static berth_status report_late_meeting(const berth_i_sim_plan *p, const berth_i_fault *f) {
+static berth_status report_late_collective(const berth_i_sim_plan *p, const berth_i_fault *f) {
   char what[64];
   snprintf(what, sizeof what, "collective %d would end", (int)f->tensor);
   return report_late(p, what);
@@ -220,7 +220,7 @@ berth_status berth_i_fault_report(const berth_i_sim_plan *p, const berth_i_fault
   case BERTH_I_FAULT_DEADLOCK: return report_deadlock(p, f, op, device);
   case BERTH_I_FAULT_NO_MEETING:
     return berth_i_collective_unreachable(p->cost, f->tensor, f->device, f->other);
-  case BERTH_I_FAULT_LATE_MEETING: return report_late_meeting(p, f);
+  case BERTH_I_FAULT_LATE_MEETING: return report_late_collective(p, f);
   case BERTH_I_FAULT_CALLBACK: return f->status;
   case BERTH_I_FAULT_INTERRUPT: return berth_i_fail(p->ctx, BERTH_EINTERRUPT, "interrupted");
   }

@@ -60,9 +60,9 @@ static double end_of(const berth_i_sim_plan *p, const berth_i_sim_state *s,
 static int32_t last_met(const berth_i_sim_plan *p, const berth_i_sim_state *s, double end,
                         int32_t last) {
   for (int32_t k = 0; k < p->n_collectives; k++) {
-    if (!(s->meet.one[k].end > end)) continue;
-    end = s->meet.one[k].end;
-    last = s->meet.one[k].last;
+    if (!(s->coll.one[k].end > end)) continue;
+    end = s->coll.one[k].end;
+    last = s->coll.one[k].last;
   }
   return last;
 }
@@ -76,10 +76,10 @@ static int32_t last_op(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
     end = end_of(p, s, v);
     last = v->prev;
   }
-  if (p->n_asides > 0 && s->asides.last != BERTH_NONE
-      && (last == BERTH_NONE || s->asides.last_end > end)) {
-    last = s->asides.last;
-    end = s->asides.last_end;
+  if (p->n_async > 0 && s->async.last != BERTH_NONE
+      && (last == BERTH_NONE || s->async.last_end > end)) {
+    last = s->async.last;
+    end = s->async.last_end;
   }
   return last_met(p, s, end, last);
 }

@@ -7,7 +7,7 @@
  *
  * A thing that starts or ends is an op (its id), or a copy of a tensor (~copy): it starts with its
  * transfer and ends with its send; or a collective on one of its devices (n_ops + seat). A tensor
- * goes with the end of the last thing that it waits for. */
+ * is freed at the end of the last thing that it waits for. */
 #include "sim_internal.h"
 
 enum { STARTED = 1, ENDED = 2 };
@@ -47,12 +47,12 @@ static double op_bytes(const berth_graph *g, int32_t op) {
   return bytes;
 }
 
-static double seat_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
-  return berth_i_meeting_bytes(p, s, p->seat_owner[thing - p->n_ops]);
+static double member_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
+  return berth_i_sim_collective_bytes(p, s, p->seat_owner[thing - p->n_ops]);
 }
 
 static double run_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
-  return thing < p->n_ops ? op_bytes(p->cost->g, thing) : seat_bytes(p, s, thing);
+  return thing < p->n_ops ? op_bytes(p->cost->g, thing) : member_bytes(p, s, thing);
 }
 
 static double copy_bytes(const berth_i_sim_plan *p, int32_t copy) {
@@ -105,7 +105,7 @@ static void keep_rest(const berth_i_sim_plan *p, berth_i_memory *m, int32_t devi
 }
 
 static int32_t device_of_run(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
-  return thing < p->n_ops ? s->ops[thing].device : s->meet.device[thing - p->n_ops];
+  return thing < p->n_ops ? s->ops[thing].device : s->coll.device[thing - p->n_ops];
 }
 
 static int32_t device_of_start(const berth_i_sim_plan *p, const berth_i_sim_state *s,
@@ -157,7 +157,7 @@ static void suspect(berth_i_memory *m, int32_t op, double bytes, double *most) {
 
 static int32_t op_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t thing) {
   if (thing < 0) return p->edge_to[~thing];
-  return thing < p->n_ops ? thing : berth_i_seat_op(p, s, thing - p->n_ops);
+  return thing < p->n_ops ? thing : berth_i_member_slot_op(p, s, thing - p->n_ops);
 }
 
 static void run_out_while_starting(const berth_i_sim_plan *p, berth_i_sim_state *s, double now) {
@@ -189,7 +189,7 @@ static void drop_copy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t c
 static void drop_workspace(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   berth_i_memory *m = s->memory;
   discharge(m, device_of_run(p, s, op),
-            op < p->n_ops ? berth_i_workspace(p->cost->g, op) : seat_bytes(p, s, op));
+            op < p->n_ops ? berth_i_workspace(p->cost->g, op) : member_bytes(p, s, op));
   if (m->op_died) m->op_died[op] = m->clock;
 }
 
@@ -373,15 +373,16 @@ void berth_i_memory_send(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
   if (s->memory->home_left) note(s->memory, sent, false, ~copy);
 }
 
-void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start) {
+void berth_i_memory_collective(const berth_i_sim_plan *p, berth_i_sim_state *s,
+                               int32_t k, double start) {
   advance(p, s, s->now);
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
     note(s->memory, start, true, p->n_ops + p->seat_at[k] + i);
 }
 
 void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   advance(p, s, s->now);
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
     list(s->memory, false, p->n_ops + p->seat_at[k] + i);
 }
 

@@ -11,7 +11,7 @@ void berth_i_begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 }
 
 void berth_i_check_limit(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
-  double least = (p->n_collectives > 0 ? s->meet.tail : p->tail)[op];
+  double least = (p->n_collectives > 0 ? s->coll.tail : p->tail)[op];
   if (s->watch) least = berth_i_watch_start(p, s, op, least);
   if (s->now + least > s->limit) berth_i_cut_short(s, s->now + least);
 }

@@ -43,8 +43,8 @@ static const berth_choice *const event_orders[] = {
 };
 static const berth_choice *const collectives[] = {
   C("links", "A collective waits for what it needs of the links."),
-  C("queue", "One queue for all collectives, one after another; they and transfers know nothing "
-             "of one another."),
+  C("queue", "One queue for all collectives, one after another; they and transfers do not affect "
+             "one another."),
   NULL
 };
 
@@ -195,7 +195,7 @@ static berth_status check_no_communication(const berth_cost *cost, const char *o
   if (op == BERTH_NONE) return BERTH_OK;
   char label[64];
   return berth_i_fail(cost->ctx, BERTH_EUNSUPPORTED,
-                      "%s simulator, knows no communication ops: %s is one", order,
+                      "%s simulator, does not support communication ops: %s is one", order,
                       berth_i_op_label(cost->g, op, label, sizeof label));
 }
 
@@ -222,7 +222,7 @@ static berth_status check_ready_order(const berth_cost *cost, const berth_sim_op
   if (cost->g->n_collectives > 0) {
     return berth_i_fail(
         ctx, BERTH_EUNSUPPORTED,
-        "order ready, of Baechi's simulator, knows no collectives: the graph has %d",
+        "order ready, of Baechi's simulator, does not support collectives: the graph has %d",
         (int)cost->g->n_collectives);
   }
   berth_status st;

@@ -5,7 +5,7 @@
 
 #include "sim_internal.h"
 
-/* ---- pending lists: ops that know when they are ready, by (time, seq) ---- */
+/* ---- pending lists: ops whose ready time is known, by (time, seq) ---- */
 
 /* Insertion looks back this far; what belongs before goes to the device's heap. Keeps the cost of
  * an insertion bounded. */
@@ -108,7 +108,7 @@ static inline double berth_i_watch_start(const berth_i_sim_plan *p, berth_i_sim_
                                          int32_t op, double least) {
   double *left = &s->watch->left[s->ops[op].device];
   if (s->watch->tail && s->watch->tail[op] > least) least = s->watch->tail[op];
-  if (berth_i_is_aside(p, op)) return least;
+  if (berth_i_is_async(p, op)) return least;
   if (*left > least) least = *left;
   *left -= s->ops[op].work;
   return least;
@@ -121,9 +121,9 @@ void berth_i_begin_phase(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 void berth_i_begin_computing(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d);
 /** A run with a limit: the op starts now. */
 void berth_i_check_limit(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
-/** Pull: asks for the inputs that are not on the device, and counts in `missing` those that come
+/** Pull: requests the inputs that are not on the device, and counts in `missing` those that come
  * later.
- *  @return when they are all there; INFINITY: their arrivals will tell */
+ *  @return when they are all there; INFINITY: until they arrive */
 double berth_i_fetch_inputs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t id);
 /** The device takes the op: pulls what it needs, and computes. */
 void berth_i_occupy(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t d, int32_t id);

@@ -180,15 +180,15 @@ berth_status berth_i_sim_plan_new(berth_cost *cost, const berth_sim_options *opt
   p->n_edges = cost->g->n_edges;
   p->n_devices = cost->n_devices;
   decide_mode(p, record);
-  if ((st = berth_i_asides_plan(p)) != BERTH_OK) goto fail;
-  p->plain = p->plain && p->n_asides == 0;
+  if ((st = berth_i_async_ops_plan(p)) != BERTH_OK) goto fail;
+  p->plain = p->plain && p->n_async == 0;
   if ((st = make_edges(p)) != BERTH_OK) goto fail;
   if ((st = make_roots(p)) != BERTH_OK) goto fail;
   if ((st = make_work(p)) != BERTH_OK) goto fail;
   if ((st = make_keys(p, &o)) != BERTH_OK) goto fail;
   if ((st = make_numbers(p)) != BERTH_OK) goto fail;
   if ((st = make_twins(p)) != BERTH_OK) goto fail;
-  if (p->n_collectives > 0 && (st = berth_i_meetings_plan(p)) != BERTH_OK) goto fail;
+  if (p->n_collectives > 0 && (st = berth_i_sim_collectives_plan(p)) != BERTH_OK) goto fail;
   if (o.links == BERTH_LINKS_FAIR && (st = berth_i_classes_new(p)) != BERTH_OK) goto fail;
   *out = p;
   return BERTH_OK;

@@ -31,8 +31,8 @@ typedef struct berth_i_sim_plan {
                             all, in s) */
   bool plain;            /* free push, nothing recorded or accounted: copies of tensors need no
                             tracking */
-  bool contended;        /* transfers wait in queues; else their times are known when they are asked
-                            for */
+  bool contended;        /* transfers wait in queues; else their times are known when they are
+                            requested for */
   bool choosy;           /* the dispatch compares ready ops: an instant's events come first, then
                             idle devices choose */
   bool preempt;          /* ... and choose again while busy */
@@ -54,13 +54,13 @@ typedef struct berth_i_sim_plan {
                             limits; NULL until needed */
   struct berth_i_classes *classes; /* FAIR; else NULL */
   /* communication ops; without any: 0 and NULL */
-  int32_t n_asides;
-  int32_t aside_slot;    /* of their next start or end */
-  int32_t *aside;        /* [n_asides] ascending */
-  uint8_t *is_aside;     /* [n_ops] */
+  int32_t n_async;
+  int32_t async_slot;    /* of their next start or end */
+  int32_t *async_op;        /* [n_async] ascending */
+  uint8_t *is_async;     /* [n_ops] */
   /* collectives; without any: 0 and NULL */
   int32_t n_collectives;
-  int32_t meeting_slot;  /* of the next end of a collective */
+  int32_t collective_slot;  /* of the next end of a collective */
   int32_t n_seats;       /* a seat: one device of one collective */
   int32_t *seat_at;      /* [n_collectives + 1] each has room for as many as it has members, or as
                             there are devices */
@@ -91,7 +91,7 @@ berth_status berth_i_sim_plan_tails(berth_i_sim_plan *p);
 berth_status berth_i_sim_plan_inputs(berth_i_sim_plan *p);
 berth_status berth_i_sim_check_options(berth_cost *cost, const berth_sim_options *o);
 
-/* ---- faults: found on any thread, told on the calling one ---- */
+/* ---- faults: found on any thread, reported on the calling one ---- */
 
 typedef enum berth_i_fault_kind {
   BERTH_I_FAULT_NONE,
@@ -105,8 +105,8 @@ typedef enum berth_i_fault_kind {
   BERTH_I_FAULT_DEADLOCK,    /* op waits for other */
   BERTH_I_FAULT_NO_MEETING,  /* collective `tensor`: no route from device to other */
   BERTH_I_FAULT_LATE_MEETING, /* collective `tensor` would end beyond the horizon */
-  BERTH_I_FAULT_CALLBACK,    /* the cost's function for collectives gave `status`, and has told
-                                why */
+  BERTH_I_FAULT_CALLBACK,    /* the cost's function for collectives gave `status`, and has set the
+                                message why */
   BERTH_I_FAULT_INTERRUPT
 } berth_i_fault_kind;
 

@@ -154,10 +154,10 @@ static void add_collectives(const berth_result *r, const berth_i_sim_state *s, d
   const berth_i_sim_plan *p = r->plan;
   const berth_i_memory *m = s->memory;
   for (int32_t k = 0; k < p->n_collectives; k++) {
-    for (int32_t i = p->seat_at[k]; i < p->seat_at[k] + s->meet.one[k].n_devices; i++) {
-      uint32_t clock = m->peak_clock[s->meet.device[i]];
+    for (int32_t i = p->seat_at[k]; i < p->seat_at[k] + s->coll.one[k].n_devices; i++) {
+      uint32_t clock = m->peak_clock[s->coll.device[i]];
       if (m->op_born[p->n_ops + i] > clock || clock >= m->op_died[p->n_ops + i]) continue;
-      held[berth_i_seat_op(p, s, i)] += berth_i_meeting_bytes(p, s, k);
+      held[berth_i_member_slot_op(p, s, i)] += berth_i_sim_collective_bytes(p, s, k);
     }
   }
 }
@@ -178,9 +178,9 @@ static berth_status fill_peak(berth_result *r, const berth_i_sim_state *s) {
 /* A collective that ends after all ops: its last member. */
 static int32_t last_met(const berth_result *r, double end, int32_t op) {
   for (int32_t k = 0; k < r->plan->n_collectives; k++) {
-    if (!(r->meetings[k].finish > end)) continue;
-    end = r->meetings[k].finish;
-    op = r->meetings[k].last;
+    if (!(r->collectives[k].finish > end)) continue;
+    end = r->collectives[k].finish;
+    op = r->collectives[k].last;
   }
   return op;
 }
@@ -206,7 +206,7 @@ static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   s->kept = berth_i_pool_empty(r->ctx);
   r->trace = s->trace;
   r->lead = s->lead;
-  r->meeting_device = s->meet.device;
+  r->collective_device = s->coll.device;
   if (s->memory) r->levels = s->memory->levels;
   berth_status st;
   if ((st = result_arrays(r)) != BERTH_OK) return st;
@@ -214,7 +214,7 @@ static berth_status result_fill(berth_result *r, berth_i_sim_state *s) {
   scale_trace(r);
   if ((st = sort_transfers(r)) != BERTH_OK) return st;
   if ((st = fill_peak(r, s)) != BERTH_OK) return st;
-  if ((st = berth_i_result_meetings(r, s)) != BERTH_OK) return st;
+  if ((st = berth_i_result_collectives(r, s)) != BERTH_OK) return st;
   if ((st = berth_i_result_links(r)) != BERTH_OK) return st;
   fill_critical(r);
   return BERTH_OK;

@@ -64,7 +64,7 @@ berth_status berth_sim_run(berth_sim *sim, const int32_t *device, berth_sim_summ
   return BERTH_OK;
 }
 
-/* A cut run tells how late it would have ended at least. */
+/* A cut run gives a lower bound on its end. */
 static berth_sim_summary summarise_limited(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
   berth_sim_summary r = summarise(p, s);
   if (s->cut) r.makespan = s->limit * p->unit;
@@ -145,7 +145,7 @@ typedef struct batch {
   berth_sim_summary *out;
   worker *workers;
   int32_t n_workers, first, end; /* rows of this round */
-  atomic_bool stopped;           /* the interrupt hook, which only the calling thread asks, said
+  atomic_bool stopped;           /* the interrupt hook, which only the calling thread calls, said
                                     so */
 } batch;
 

@@ -1,7 +1,7 @@
 /* The event loop. Every source of events has one slot with its next one: a busy device its
  * completion, an idle device the moment at which its first op is ready, a sender the end of its
  * transfer. So there is no event per edge and no event queue: an op whose last producer has ended
- * knows its ready time and waits in its device's pending list.
+ * has its ready time and waits in its device's pending list.
  *
  * Events order by (time, insertion). An op is ready with its latest input; if several tie, the one
  * inserted last counts. Numbers are drawn per consumer in edge order when a producer ends, and at
@@ -30,8 +30,8 @@ BERTH_I_INLINE void become_known(const berth_i_sim_plan *p, berth_i_sim_state *s
   e.time = op->time;
   e.seq = op->seq;
   e.op = id;
-  if (!m.plain && berth_i_is_aside(p, id)) {
-    berth_i_aside_ready(p, s, id);
+  if (!m.plain && berth_i_is_async(p, id)) {
+    berth_i_async_ready(p, s, id);
     return;
   }
   if (m.planned) {
@@ -218,7 +218,7 @@ BERTH_I_INLINE void complete(const berth_i_sim_plan *p, berth_i_sim_state *s, in
   } else {
     berth_i_end_op(p, s, &s->dev[d]);
     release_copies(p, s, id, m);
-    if (p->n_collectives > 0) berth_i_meetings_leave(p, s, id);
+    if (p->n_collectives > 0) berth_i_sim_collectives_leave(p, s, id);
   }
   become_idle(p, s, d, now, seq, m);
 }
@@ -231,8 +231,8 @@ static void arrive_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
   berth_i_sim_device *v = &s->dev[d];
   if (p->o.send == BERTH_SEND_PUSH) {
     deliver(p, s, to, s->now, s->seq++, from, m);
-  } else if (berth_i_is_aside(p, to)) {
-    berth_i_aside_fetched(p, s, to);
+  } else if (berth_i_is_async(p, to)) {
+    berth_i_async_fetched(p, s, to);
   } else if (v->op == to && v->phase == BERTH_I_FETCHING && --s->ops[to].missing == 0) {
     berth_i_begin_phase(p, s, d, BERTH_I_FETCHING, s->now);
   }
@@ -249,25 +249,25 @@ static void end_transfer(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 
 /* ---- ends of collectives ---- */
 
-static void end_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
-  int32_t k = berth_i_meeting_end(p, s);
+static void end_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
+  int32_t k = berth_i_sim_collective_end(p, s);
   if (k == BERTH_NONE) return;
   const berth_collective *c = &p->cost->g->collectives[k];
   if (m.watched) s->watch->ended[s->done] = p->n_ops + k;
   s->done++;
   for (int32_t i = 0; i < c->n_consumers; i++)
-    deliver(p, s, c->consumers[i], s->now, s->seq++, s->meet.one[k].last, m);
+    deliver(p, s, c->consumers[i], s->now, s->seq++, s->coll.one[k].last, m);
 }
 
 /* ---- communication ops ---- */
 
-static void aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
-  int32_t id = berth_i_aside_event(p, s);
+static void async_event(const berth_i_sim_plan *p, berth_i_sim_state *s, mode m) {
+  int32_t id = berth_i_async_event(p, s);
   if (id == BERTH_NONE) return;
   if (m.watched) s->watch->ended[s->done] = id;
   s->done++;
   release_copies(p, s, id, m);
-  if (p->n_collectives > 0) berth_i_meetings_leave(p, s, id);
+  if (p->n_collectives > 0) berth_i_sim_collectives_leave(p, s, id);
 }
 
 /* ---- the loop ---- */
@@ -288,10 +288,10 @@ static void device_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 static void any_event(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t slot, mode m) {
   if (slot < p->n_devices) {
     device_event(p, s, slot, m);
-  } else if (p->n_collectives > 0 && slot == p->meeting_slot) {
-    end_meeting(p, s, m);
-  } else if (p->n_asides > 0 && slot == p->aside_slot) {
-    aside_event(p, s, m);
+  } else if (p->n_collectives > 0 && slot == p->collective_slot) {
+    end_collective(p, s, m);
+  } else if (p->n_async > 0 && slot == p->async_slot) {
+    async_event(p, s, m);
   } else if (slot < s->slots.n - 1) {
     end_transfer(p, s, slot - p->n_devices, m);
   } else {

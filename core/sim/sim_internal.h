@@ -49,7 +49,7 @@ typedef struct berth_i_sim_device {
   double key;
   double since;          /* start of the present stretch of computing */
   double free_at;        /* end of the last stretch */
-  double due;            /* end of the present phase; INFINITY: some transfer will tell */
+  double due;            /* end of the present phase; INFINITY: until a transfer ends */
   uint64_t due_seq;
   double busy;
 } berth_i_sim_device;
@@ -97,7 +97,7 @@ typedef struct berth_i_links {
 } berth_i_links;
 
 /** A collective in a run. */
-typedef struct berth_i_meeting {
+typedef struct berth_i_sim_collective {
   double units;     /* units: as priced, with noise */
   double latency;   /* units: of that, before its flows begin (FAIR) */
   double factor;    /* FAIR: of the bytes of its flows; 0: it has none */
@@ -111,11 +111,11 @@ typedef struct berth_i_meeting {
   uint32_t age;     /* of its request */
   berth_collective_algorithm algorithm;
   uint8_t late;     /* FAIR: its time is over, flows are under way */
-} berth_i_meeting;
+} berth_i_sim_collective;
 
 /** All collectives of a run; all NULL if the graph has none. */
-typedef struct berth_i_meetings {
-  berth_i_meeting *one;      /* [n_collectives] */
+typedef struct berth_i_sim_collectives {
+  berth_i_sim_collective *one;      /* [n_collectives] */
   int32_t *device;           /* [n_seats] */
   int32_t *seen;             /* [n_devices] scratch: number of the collective that met the device
                                 last */
@@ -126,7 +126,7 @@ typedef struct berth_i_meetings {
   double queue_free;         /* units: QUEUE: end of the last one that began */
   double *tail;              /* [n_ops] units: limited runs: as the plan's, with the collectives as
                                 priced */
-} berth_i_meetings;
+} berth_i_sim_collectives;
 
 typedef struct berth_i_memory_event {
   double time;
@@ -134,7 +134,7 @@ typedef struct berth_i_memory_event {
   bool starts;
 } berth_i_memory_event;
 
-/** What a device holds over time: what berth_result_memory tells. */
+/** What a device holds over time: what berth_result_memory reports. */
 typedef struct berth_i_levels {
   double *time, *bytes; /* [n] s; bytes */
   size_t n, time_cap, bytes_cap;
@@ -200,13 +200,13 @@ typedef struct berth_i_watch {
 enum { BERTH_I_COPY_NONE, BERTH_I_COPY_SENT, BERTH_I_COPY_THERE };
 
 /** Communication ops in a run: those that wait for their time to start or to end. */
-typedef struct berth_i_asides {
-  berth_i_ready *next;      /* [n_asides] heap: by (time, seq) of the event */
+typedef struct berth_i_async_ops {
+  berth_i_ready *next;      /* [n_async] heap: by (time, seq) of the event */
   uint8_t *phase;           /* [n_ops] berth_i_phase */
   int32_t n_next;
   int32_t last;             /* the one that ended last, of several the lowest; BERTH_NONE */
   double last_end;
-} berth_i_asides;
+} berth_i_async_ops;
 
 /** Order TASK: tasks whose ends are known, heaps by (end, number): op, n_ops + edge, n_ops +
  * n_edges + collective. */
@@ -246,13 +246,13 @@ typedef struct berth_i_sim_state {
   berth_i_heap queue;           /* READY: topological numbers by ready time */
   berth_i_tasks tasks;          /* TASK */
   berth_i_links links;
-  berth_i_meetings meet;
-  berth_i_asides asides;
+  berth_i_sim_collectives coll;
+  berth_i_async_ops async;
   berth_i_memory *memory;       /* NULL: NONE */
   berth_i_trace *trace;         /* NULL: not recorded */
 } berth_i_sim_state;
 
-/* The parts of a state take their arrays from its pools, of which state_new asks the status. */
+/* The parts of a state take their arrays from its pools, whose status state_new checks. */
 
 berth_status berth_i_sim_state_new(const berth_i_sim_plan *p, berth_i_sim_state **out);
 /** With arrays to record in; they belong to the trace. */
@@ -341,54 +341,56 @@ int32_t berth_i_fair_end(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 
 /* ---- collectives ---- */
 
-berth_status berth_i_meetings_plan(berth_i_sim_plan *p);
-void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
-                           berth_i_meetings *x);
+berth_status berth_i_sim_collectives_plan(berth_i_sim_plan *p);
+void berth_i_sim_collectives_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
+                           berth_i_sim_collectives *x);
 /** Prices all for the placement, before links and memory are reset.  @return false: a fault */
-bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
-/** Of one that nobody has asked for: members have moved.  @return false: a fault */
-bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+bool berth_i_sim_collectives_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** Before it was requested: members have moved.  @return false: a fault */
+bool berth_i_sim_collective_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** Least times from the start of each op to the end of all, for limits: as priced. */
-void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s);
-/** An op has ended: those for which it was the last member are asked for. */
-void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+void berth_i_sim_collectives_tails(const berth_i_sim_plan *p, berth_i_sim_state *s);
+/** An op has ended: those whose last member it was are requested. */
+void berth_i_sim_collectives_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 /** It begins at `start`, now or later, and holds all that it needs. */
-void berth_i_meeting_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
+void berth_i_sim_collective_start(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
                            double start);
 /** Takes the next one whose time is over off; BERTH_NONE: flows of it are still under way. */
-int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
+int32_t berth_i_sim_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Takes the one that is to end next out of the queue, whatever is still under way of it. */
-int32_t berth_i_meeting_next(const berth_i_sim_plan *p, berth_i_sim_state *s);
+int32_t berth_i_sim_collective_next(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** FAIR: a flow of it has arrived. */
-void berth_i_meeting_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_sim_collective_flowed(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** Bytes that a collective holds on each of its devices. */
-double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k);
+double berth_i_sim_collective_bytes(const berth_i_sim_plan *p,
+                                    const berth_i_sim_state *s, int32_t k);
 /** Its pairs of devices. */
-void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
+void berth_i_sim_collective_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
                            berth_i_flow_fn flow, void *ud);
 /** The op of that collective and device with the lowest id. */
-int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat);
+int32_t berth_i_member_slot_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat);
 
-/** Asks the links for a collective of at least two devices; it starts by berth_i_meeting_start. */
-void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+/** Asks the links for a collective of at least two devices; it starts by
+ * berth_i_sim_collective_start. */
+void berth_i_links_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** It has ended: gives back what it held. */
 void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
-void berth_i_route_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_route_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 /** Its flows begin when its latency is over. */
-void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
+void berth_i_fair_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 
 /* ---- communication ops ---- */
 
-berth_status berth_i_asides_plan(berth_i_sim_plan *p);
-void berth_i_asides_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_asides *x);
-void berth_i_asides_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
+berth_status berth_i_async_ops_plan(berth_i_sim_plan *p);
+void berth_i_async_ops_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_async_ops *x);
+void berth_i_async_ops_reset(const berth_i_sim_plan *p, berth_i_sim_state *s);
 /** Its ready time has just become known. */
-void berth_i_aside_ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+void berth_i_async_ready(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 /** A tensor that it fetches (PULL) has arrived. */
-void berth_i_aside_fetched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
+void berth_i_async_fetched(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op);
 /** The next event: a start, or an end.  @return the op that has ended; BERTH_NONE */
-int32_t berth_i_aside_event(const berth_i_sim_plan *p, berth_i_sim_state *s);
+int32_t berth_i_async_event(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
 /* ---- memory -------------------------------------------------------------------------------------
  * _start and _finish happen now; sends may lie ahead. _later takes any order. Peaks hold after
@@ -411,7 +413,8 @@ void berth_i_memory_ahead(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
 void berth_i_memory_depart(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 void berth_i_memory_arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t copy);
 /** A collective starts now or later; ends now. */
-void berth_i_memory_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, double start);
+void berth_i_memory_collective(const berth_i_sim_plan *p, berth_i_sim_state *s,
+                               int32_t k, double start);
 void berth_i_memory_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k);
 void berth_i_memory_drain(const berth_i_sim_plan *p, berth_i_sim_state *s);
 
@@ -422,8 +425,8 @@ BERTH_I_INLINE double berth_i_op_units(const berth_i_sim_plan *p, double seconds
   return p->o.order == BERTH_ORDER_TASK ? berth_i_quantise_transfer(seconds, p->o.quantum)
                                         : berth_i_quantise_op(seconds, p->o.quantum);
 }
-BERTH_I_INLINE bool berth_i_is_aside(const berth_i_sim_plan *p, int32_t op) {
-  return p->n_asides > 0 && p->is_aside[op];
+BERTH_I_INLINE bool berth_i_is_async(const berth_i_sim_plan *p, int32_t op) {
+  return p->n_async > 0 && p->is_async[op];
 }
 /** Transfers hold or share links of the topology, not channels of devices. */
 BERTH_I_INLINE bool berth_i_on_links(berth_links l) {

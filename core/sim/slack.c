@@ -17,7 +17,7 @@ typedef struct slack_pass {
   double *arrival;      /* [n_edges] of each copy */
   double *copy;         /* [n_edges] play of its arrival */
   double *op;           /* [n_ops] play of its end */
-  double *meet;         /* [n_collectives] play of its end */
+  double *coll;         /* [n_collectives] play of its end */
   int32_t *stretches;   /* [n_ops] still to pass */
   uint8_t *ended;       /* [n_ops] its last stretch is passed */
 } slack_pass;
@@ -94,7 +94,7 @@ static void pass_transfer(slack_pass *k, int32_t copy, const berth_transfer *x) 
   int32_t producer = k->p->cost->g->producer[x->tensor];
   double play = transfer_play(k, copy, x, k->copy[copy]);
   narrow(&k->op[producer], x->start - k->t->finish[producer] + play);
-  /* a pulled tensor is asked for once its reader has the device */
+  /* a pulled tensor is requested once its reader has the device */
   if (k->p->o.send == BERTH_SEND_PULL && gap(0, k->device[x->dst]) > x->start + play)
     use(&k->device[x->dst], x->start, play);
 }
@@ -112,26 +112,26 @@ static void pass_inputs(slack_pass *k, int32_t op, double start, double play) {
 }
 
 /* Ends of collectives that the op waits for. */
-static void pass_meetings(slack_pass *k, int32_t op, double start, double play) {
+static void pass_collectives(slack_pass *k, int32_t op, double start, double play) {
   const berth_graph *g = k->p->cost->g;
   for (int32_t i = g->after_at ? g->after_at[op] : 0; g->after_at && i < g->after_at[op + 1]; i++) {
-    narrow(&k->meet[g->after[i]], start - k->r->meetings[g->after[i]].finish + play);
+    narrow(&k->coll[g->after[i]], start - k->r->collectives[g->after[i]].finish + play);
   }
 }
 
 static void pass_stretch(slack_pass *k, int32_t op, double start, double finish) {
   int32_t d = k->r->device[op];
-  bool aside = berth_i_is_aside(k->p, op);
-  double play = aside ? k->r->makespan - finish : gap(finish, k->device[d]);
+  bool async = berth_i_is_async(k->p, op);
+  double play = async ? k->r->makespan - finish : gap(finish, k->device[d]);
   if (!k->ended[op]) { /* what reads it waits for its last stretch */
     k->ended[op] = 1;
     narrow(&k->op[op], play);
     play = k->op[op];
   }
-  if (!aside) use(&k->device[d], start, play);
+  if (!async) use(&k->device[d], start, play);
   if (--k->stretches[op] > 0) return;
   pass_inputs(k, op, start, play);
-  pass_meetings(k, op, start, play);
+  pass_collectives(k, op, start, play);
 }
 
 /* ---- collectives: what they held of channels or links was held by all of it at once ---- */
@@ -162,10 +162,10 @@ static void hold_pair(void *ud, int32_t src, int32_t dst, double bytes) {
     hold(x, (size_t)links[i]);
 }
 
-static void hold_all(held *x, int32_t meeting) {
+static void hold_all(held *x, int32_t collective) {
   const berth_i_sim_plan *p = x->k->p;
-  const berth_collective_run *m = &x->k->r->meetings[meeting];
-  const int32_t *device = &x->k->r->meeting_device[p->seat_at[meeting]];
+  const berth_collective_run *m = &x->k->r->collectives[collective];
+  const int32_t *device = &x->k->r->collective_device[p->seat_at[collective]];
   if (m->n_devices < 2) return;
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
     hold(x, link_channels(p));
@@ -175,17 +175,18 @@ static void hold_all(held *x, int32_t meeting) {
       if (p->o.links == BERTH_LINKS_DUPLEX) hold(x, (size_t)(p->n_devices + device[i]));
     }
   } else if (p->o.links == BERTH_LINKS_PAIR || p->o.links == BERTH_LINKS_ROUTE) {
-    berth_i_collective_flows(p->cost, meeting, m->algorithm, m->n_devices, device, hold_pair, x);
+    berth_i_collective_flows(p->cost, collective, m->algorithm, m->n_devices, device, hold_pair, x);
   }
 }
 
-static void pass_meeting(slack_pass *k, int32_t meeting) {
-  const berth_collective_run *m = &k->r->meetings[meeting];
-  const berth_collective *c = &k->p->cost->g->collectives[meeting];
-  held x = { k, m->start, m->finish, lesser(k->meet[meeting], k->r->makespan - m->finish), false };
-  hold_all(&x, meeting);
+static void pass_collective(slack_pass *k, int32_t collective) {
+  const berth_collective_run *m = &k->r->collectives[collective];
+  const berth_collective *c = &k->p->cost->g->collectives[collective];
+  held x = {k, m->start, m->finish,
+            lesser(k->coll[collective], k->r->makespan - m->finish), false};
+  hold_all(&x, collective);
   x.take = true;
-  hold_all(&x, meeting);
+  hold_all(&x, collective);
   for (int32_t i = 0; i < c->n_members; i++)
     narrow(&k->op[c->members[i]], m->start - k->t->finish[c->members[i]] + x.play);
 }
@@ -207,7 +208,7 @@ static void clear_plays(slack_pass *k) {
   for (size_t c = 0; c < n_channels(k->p); c++) use(&k->channel[c], INFINITY, 0);
   for (int32_t i = 0; i < k->p->n_edges; i++) k->copy[i] = INFINITY;
   for (int32_t i = 0; i < k->p->n_ops; i++) k->op[i] = INFINITY;
-  for (int32_t i = 0; i < k->p->n_collectives; i++) k->meet[i] = INFINITY;
+  for (int32_t i = 0; i < k->p->n_collectives; i++) k->coll[i] = INFINITY;
 }
 
 static void run_pass(slack_pass *k) {
@@ -220,7 +221,7 @@ static void run_pass(slack_pass *k) {
     if (what < 0) {
       pass_transfer(k, ~what, &t->sent[--sent]);
     } else if (what >= k->p->n_ops) {
-      pass_meeting(k, what - k->p->n_ops);
+      pass_collective(k, what - k->p->n_ops);
     } else if (t->stretch) {
       stretch--;
       pass_stretch(k, what, t->stretch[2 * stretch], t->stretch[2 * stretch + 1]);
@@ -241,7 +242,7 @@ berth_status berth_i_result_slack(const berth_result *r, double *slack) {
   k.op = slack;
   k.device = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_devices, sizeof *k.device);
   k.channel = berth_i_pool_alloc(&scratch, n_channels(r->plan), sizeof *k.channel);
-  k.meet = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_collectives, sizeof *k.meet);
+  k.coll = berth_i_pool_alloc(&scratch, (size_t)r->plan->n_collectives, sizeof *k.coll);
   k.arrival = berth_i_pool_alloc(&scratch, m, sizeof *k.arrival);
   k.copy = berth_i_pool_alloc(&scratch, m, sizeof *k.copy);
   k.stretches = berth_i_pool_zalloc(&scratch, n, sizeof *k.stretches);

@@ -9,8 +9,8 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
   s->lead_of = berth_i_pool_alloc(&s->pool, (size_t)p->n_devices, sizeof *s->lead_of);
   s->arrival = berth_i_pool_alloc(&s->pool, m, sizeof *s->arrival);
   s->copy = berth_i_pool_alloc(&s->pool, m, sizeof *s->copy);
-  if (p->n_collectives > 0) berth_i_meetings_init(p, &s->pool, &s->kept, &s->meet);
-  if (p->n_asides > 0) berth_i_asides_init(p, &s->pool, &s->asides);
+  if (p->n_collectives > 0) berth_i_sim_collectives_init(p, &s->pool, &s->kept, &s->coll);
+  if (p->n_async > 0) berth_i_async_ops_init(p, &s->pool, &s->async);
   berth_i_links_init(p, &s->pool, &s->links);
   if (p->o.order == BERTH_ORDER_TASK) berth_i_tasks_init(p, &s->pool, &s->tasks);
   if (p->o.memory != BERTH_MEMORY_NONE) s->memory = berth_i_memory_new(p, &s->pool);
@@ -21,7 +21,7 @@ static berth_status copies_init(const berth_i_sim_plan *p, berth_i_sim_state *s)
 }
 
 static int32_t n_sources(const berth_i_sim_plan *p) {
-  int32_t more = (p->n_collectives > 0) + (p->n_asides > 0);
+  int32_t more = (p->n_collectives > 0) + (p->n_async > 0);
   if (!p->contended) return p->n_devices + more;
   return (berth_i_on_links(p->o.links) ? p->n_devices + 3 : 2 * p->n_devices + 1) + more;
 }
@@ -165,8 +165,8 @@ static void clear_devices(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 /* Communication ops take no place in the lists of their devices. */
-static void leave_out_asides(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  for (int32_t i = 0; i < p->n_asides; i++) s->dev[s->ops[p->aside[i]].device].end--;
+static void leave_out_async(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  for (int32_t i = 0; i < p->n_async; i++) s->dev[s->ops[p->async_op[i]].device].end--;
 }
 
 /* dev[d].end holds the number of ops of the device on entry. */
@@ -179,7 +179,7 @@ static void slice_arrays(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
   for (int32_t i = 0; s->order && i < p->n_ops; i++) {
     int32_t op = p->o.sequence[i];
-    if (berth_i_is_aside(p, op)) continue;
+    if (berth_i_is_async(p, op)) continue;
     s->order[s->dev[s->ops[op].device].tail++] = op;
   }
 }
@@ -205,8 +205,8 @@ static void find_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 static bool reset_copies(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   if (p->o.noise > 0) add_noise(p, s);
   find_copies(p, s);
-  if (p->n_collectives > 0 && !berth_i_meetings_reset(p, s)) return false;
-  if (p->n_asides > 0) berth_i_asides_reset(p, s);
+  if (p->n_collectives > 0 && !berth_i_sim_collectives_reset(p, s)) return false;
+  if (p->n_async > 0) berth_i_async_ops_reset(p, s);
   memset(s->copy, BERTH_I_COPY_NONE, (size_t)p->n_edges);
   berth_i_links_reset(p, s);
   if (s->queue.slot) berth_i_heap_clear(&s->queue);
@@ -225,7 +225,7 @@ bool berth_i_sim_reset(const berth_i_sim_plan *p, berth_i_sim_state *s, const in
   clear_devices(p, s);
   if (!place_ops(p, s, device) || !check_pins(p, s, device) || !check_groups(p, s, device))
     return false;
-  leave_out_asides(p, s);
+  leave_out_async(p, s);
   slice_arrays(p, s);
   berth_i_slots_clear(&s->slots);
   if (p->o.dispatch == BERTH_DISPATCH_RANDOM) berth_rng_init(&s->rng, seed, UINT64_MAX);

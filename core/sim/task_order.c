@@ -40,7 +40,7 @@ static bool pop(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t *task) 
 /* ---- what becomes ready ---- */
 
 static void check_limit(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op, double start) {
-  double end = start + (p->n_collectives > 0 ? s->meet.tail : p->tail)[op];
+  double end = start + (p->n_collectives > 0 ? s->coll.tail : p->tail)[op];
   if (!s->cut && end > s->limit) {
     s->cut = true;
     s->limit = end;
@@ -76,10 +76,10 @@ static void begin_edges(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 /* Those for which it was the last member have begun, now or ahead: their ends are known. */
 static void begin_collectives(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
-  berth_i_meetings_leave(p, s, op);
+  berth_i_sim_collectives_leave(p, s, op);
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
     int32_t k = g->wait[i];
-    if (s->meet.one[k].missing == 0) push(s, s->meet.one[k].end, p->n_ops + p->n_edges + k);
+    if (s->coll.one[k].missing == 0) push(s, s->coll.one[k].end, p->n_ops + p->n_edges + k);
   }
 }
 
@@ -98,10 +98,10 @@ static void end_edge(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t ed
 }
 
 static void end_collective(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t k = berth_i_meeting_end(p, s);
+  int32_t k = berth_i_sim_collective_end(p, s);
   const berth_collective *c = &p->cost->g->collectives[k];
   s->done++;
-  for (int32_t i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->meet.one[k].last);
+  for (int32_t i = 0; i < c->n_consumers; i++) deliver(p, s, c->consumers[i], s->coll.one[k].last);
 }
 
 static void end_task(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t task) {

@@ -11,13 +11,14 @@ int32_t berth_result_transfers(const berth_result *r, const berth_transfer **out
 
 /* ---- collectives ---- */
 
-berth_status berth_i_result_meetings(berth_result *r, const berth_i_sim_state *s) {
+berth_status berth_i_result_collectives(berth_result *r, const berth_i_sim_state *s) {
   const berth_i_sim_plan *p = r->plan;
-  if (!(r->meetings = berth_i_pool_alloc(&r->pool, (size_t)p->n_collectives, sizeof *r->meetings)))
+  if (!(r->collectives = berth_i_pool_alloc(&r->pool, (size_t)p->n_collectives,
+                                            sizeof *r->collectives)))
     return berth_i_nomem(r->ctx);
   for (int32_t k = 0; k < p->n_collectives; k++) {
-    const berth_i_meeting *x = &s->meet.one[k];
-    berth_collective_run *y = &r->meetings[k];
+    const berth_i_sim_collective *x = &s->coll.one[k];
+    berth_collective_run *y = &r->collectives[k];
     y->start = x->start * p->unit;
     y->finish = x->end * p->unit;
     y->seconds = x->seconds;
@@ -30,7 +31,7 @@ berth_status berth_i_result_meetings(berth_result *r, const berth_i_sim_state *s
 }
 
 int32_t berth_result_collectives(const berth_result *r, const berth_collective_run **out) {
-  *out = r->meetings;
+  *out = r->collectives;
   return r->plan->n_collectives;
 }
 
@@ -38,8 +39,8 @@ int32_t berth_result_collective_devices(const berth_result *r, int32_t collectiv
                                         const int32_t **devices) {
   *devices = NULL;
   if (collective < 0 || collective >= r->plan->n_collectives) return 0;
-  *devices = &r->meeting_device[r->plan->seat_at[collective]];
-  return r->meetings[collective].n_devices;
+  *devices = &r->collective_device[r->plan->seat_at[collective]];
+  return r->collectives[collective].n_devices;
 }
 
 /* ---- loads: transfers, then collectives behind them ---- */
@@ -54,8 +55,8 @@ static span span_of(const berth_result *r, const berth_transfer *x, int32_t load
     s.start = x[load].start;
     s.finish = x[load].finish;
   } else {
-    s.start = r->meetings[load - r->trace->n_sent].start;
-    s.finish = r->meetings[load - r->trace->n_sent].finish;
+    s.start = r->collectives[load - r->trace->n_sent].start;
+    s.finish = r->collectives[load - r->trace->n_sent].finish;
   }
   return s;
 }
@@ -84,8 +85,8 @@ static void walk_links(const berth_result *r, const berth_transfer *x, int32_t l
   if (k < 0) {
     along(&w, x[load].src, x[load].dst, p->cost->g->tensor_bytes[x[load].tensor]);
   } else {
-    berth_i_collective_flows(p->cost, k, r->meetings[k].algorithm, r->meetings[k].n_devices,
-                             &r->meeting_device[p->seat_at[k]], along, &w);
+    berth_i_collective_flows(p->cost, k, r->collectives[k].algorithm, r->collectives[k].n_devices,
+                             &r->collective_device[p->seat_at[k]], along, &w);
   }
 }
 
@@ -115,7 +116,7 @@ BERTH_I_SORT(sort_by_start, turn, BERTH_I_UP(start) BERTH_I_UP(collective))
 
 static void sort_collectives(const berth_result *r, turn *t) {
   int32_t n = r->plan->n_collectives;
-  for (int32_t k = 0; k < n; k++) t[k] = (turn){ r->meetings[k].start, k };
+  for (int32_t k = 0; k < n; k++) t[k] = (turn){ r->collectives[k].start, k };
   sort_by_start(t, (size_t)n);
 }
 
@@ -239,7 +240,7 @@ static size_t put_stretches(const berth_result *r, change *c) {
     s.start = t->stretch ? t->stretch[2 * stretch] : t->start[op];
     s.finish = t->stretch ? t->stretch[2 * stretch + 1] : t->finish[op];
     stretch++;
-    if (berth_i_is_aside(r->plan, op)) continue;
+    if (berth_i_is_async(r->plan, op)) continue;
     at = put_span(c, at, r->device[op], s, true);
   }
   return at;
@@ -250,8 +251,9 @@ static size_t put_loads(const berth_result *r, change *c, size_t at) {
   int32_t n = berth_result_transfers(r, &x);
   for (int32_t i = 0; i < n; i++) at = put_span(c, at, x[i].dst, span_of(r, x, i), false);
   for (int32_t k = 0; k < r->plan->n_collectives; k++) {
-    for (int32_t i = 0; i < r->meetings[k].n_devices && r->meetings[k].n_devices > 1; i++) {
-      at = put_span(c, at, r->meeting_device[r->plan->seat_at[k] + i], span_of(r, x, n + k), false);
+    for (int32_t i = 0; i < r->collectives[k].n_devices && r->collectives[k].n_devices > 1; i++) {
+      at = put_span(c, at, r->collective_device[r->plan->seat_at[k] + i],
+                    span_of(r, x, n + k), false);
     }
   }
   return at;

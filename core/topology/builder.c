@@ -3,28 +3,28 @@
 #include "topology_internal.h"
 #include <stdio.h>
 
-typedef struct Node {
+typedef struct node_entry {
   char *name;
   int32_t device;
-} Node;
+} node_entry;
 
-typedef struct Device {
+typedef struct device_entry {
   berth_device d; /* name NULL: the node has it */
   int32_t node;
-} Device;
+} device_entry;
 
-typedef struct Arc {
+typedef struct arc_entry {
   int32_t from, to;
   berth_link link;
-} Arc;
+} arc_entry;
 
 struct berth_topology_builder {
   berth_ctx *ctx;
   berth_i_pool contents;
   char *name;
-  Node *nodes;
-  Device *devices;
-  Arc *links;
+  node_entry *nodes;
+  device_entry *devices;
+  arc_entry *links;
   berth_i_forced *forced;
   int32_t *pool; /* links of the forced routes */
   int32_t n_nodes, n_devices, n_links;
@@ -185,7 +185,7 @@ static berth_status check_ends(berth_topology_builder *b, int32_t from, int32_t 
 }
 
 static void put_link(berth_topology_builder *b, int32_t from, int32_t to, const berth_link *l) {
-  Arc *arc = &b->links[b->n_links++];
+  arc_entry *arc = &b->links[b->n_links++];
   arc->from = from;
   arc->to = to;
   arc->link = *l;

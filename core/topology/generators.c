@@ -195,7 +195,7 @@ berth_status berth_topology_two_level(berth_ctx *ctx, int32_t machines, int32_t 
 
 /* As ties go to the lowest link id, the order in which up-links are added says which one a switch
  * uses: edge switch e goes up through aggregation switch e, and that one, in pod p, to its core
- * switch p modulo k / 2, so that edges do not meet. */
+ * switch p modulo k / 2, so that edges do not cross. */
 static berth_status add_pod(Builder *b, int32_t p, int32_t h, int32_t edge, int32_t agg,
                             int32_t core, const berth_link *link) {
   berth_status st = BERTH_OK;

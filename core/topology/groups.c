@@ -1,4 +1,4 @@
-/* Clusters of device groups: explicit routes over the links that the study of TAG knows. */
+/* Clusters of device groups: explicit routes over the links that TAG's study models. */
 #include "groups_internal.h"
 
 typedef berth_i_net Net;
@@ -164,12 +164,12 @@ static berth_status add_tag_pair(Net *t, int32_t g, int32_t h) {
   return st == BERTH_OK ? set_group_routes(t, g, h, 1, &link) : st;
 }
 
-typedef struct Shared {
+typedef struct shared {
   int32_t head, tail, link;
   double bandwidth;
-} Shared;
+} shared;
 
-static berth_status open_shared(Net *t, Shared *s) {
+static berth_status open_shared(Net *t, shared *s) {
   for (int32_t g = 0; g < t->spec->n; g++)
     for (int32_t h = 0; h < t->spec->n; h++)
       if (g != h && between(t, g, h) > s->bandwidth) s->bandwidth = between(t, g, h);
@@ -180,7 +180,7 @@ static berth_status open_shared(Net *t, Shared *s) {
 }
 
 /* The way to the shared link leads over a slower one where the pair is slower. */
-static berth_status add_heterog_pair(Net *t, const Shared *s, int32_t g, int32_t h) {
+static berth_status add_heterog_pair(Net *t, const shared *s, int32_t g, int32_t h) {
   int32_t middle[2], n = 0, node = s->head;
   berth_status st = BERTH_OK;
   if (between(t, g, h) < s->bandwidth) {
@@ -195,7 +195,7 @@ static berth_status add_heterog_pair(Net *t, const Shared *s, int32_t g, int32_t
 }
 
 static berth_status add_gates(Net *t) {
-  Shared s = { 0, 0, 0, 0 };
+  shared s = { 0, 0, 0, 0 };
   berth_status st = add_private_links(t);
   bool one = t->spec->links == BERTH_GROUPS_HETEROG;
   if (st == BERTH_OK && one && t->spec->n > 1) st = open_shared(t, &s);

@@ -22,7 +22,7 @@ berth_status berth_i_groups_switch(Net *t, const char *letters, int32_t a, int32
 
 /* Capacities are 0 where nothing passes. A slow pair has a link of its own, between the two halves
  * of each switch on the way. */
-typedef struct Ports {
+typedef struct ports {
   Net *net;
   bool limited;                      /* are there slow pairs? */
   double *card_out, *card_in;        /* [groups] bytes/s: the fastest pair from it, to it */
@@ -35,9 +35,9 @@ typedef struct Ports {
   int32_t *up, *down;                /* [racks] links */
   int32_t *half_out, *half_in;       /* [racks] nodes: one twice, unless limited */
   int32_t core_out, core_in;         /* nodes */
-} Ports;
+} ports;
 
-static int32_t rack_of(const Ports *p, int32_t machine) {
+static int32_t rack_of(const ports *p, int32_t machine) {
   return p->net->spec->group[p->group[machine]].rack;
 }
 
@@ -45,7 +45,7 @@ static void raise_to(double *most, double x) {
   if (x > *most) *most = x;
 }
 
-static void set_capacities(Ports *p) {
+static void set_capacities(ports *p) {
   const berth_groups *s = p->net->spec;
   for (int32_t g = 0; g < s->n; g++)
     for (int32_t h = 0; h < s->n; h++) {
@@ -60,13 +60,13 @@ static void set_capacities(Ports *p) {
 }
 
 /* What the cards and racks alone let a pair of groups have. */
-static double allowed(const Ports *p, int32_t g, int32_t h) {
+static double allowed(const ports *p, int32_t g, int32_t h) {
   int32_t r = p->net->spec->group[g].rack, q = p->net->spec->group[h].rack;
   double least = fmin(p->card_out[g], p->card_in[h]);
   return r == q ? least : fmin(least, fmin(p->rack_up[r], p->rack_down[q]));
 }
 
-static bool any_limited(const Ports *p) {
+static bool any_limited(const ports *p) {
   const berth_groups *s = p->net->spec;
   for (int32_t g = 0; g < s->n; g++)
     for (int32_t h = 0; h < s->n; h++)
@@ -78,14 +78,14 @@ static bool any_limited(const Ports *p) {
 /* ---- switches and links ---- */
 
 /* A node, or two: traffic goes in at the first and out at the second. */
-static berth_status add_halves(Ports *p, const char *letters, int32_t number, int32_t *out,
+static berth_status add_halves(ports *p, const char *letters, int32_t number, int32_t *out,
                                int32_t *in) {
   berth_status st = berth_i_groups_switch(p->net, letters, number, p->limited ? 0 : -1, out);
   *in = *out;
   return st == BERTH_OK && p->limited ? berth_i_groups_switch(p->net, letters, number, 1, in) : st;
 }
 
-static berth_status add_rack(Ports *p, int32_t r) {
+static berth_status add_rack(ports *p, int32_t r) {
   double up = p->rack_up[r], down = p->rack_down[r];
   berth_status st = add_halves(p, "rack", r, &p->half_out[r], &p->half_in[r]);
   if (st == BERTH_OK && up > 0)
@@ -95,14 +95,14 @@ static berth_status add_rack(Ports *p, int32_t r) {
              : st;
 }
 
-static berth_status add_racks(Ports *p) {
+static berth_status add_racks(ports *p) {
   berth_status st =
       p->net->n_racks > 1 ? add_halves(p, "core", 0, &p->core_out, &p->core_in) : BERTH_OK;
   for (int32_t r = 0; r < p->net->n_racks && st == BERTH_OK; r++) st = add_rack(p, r);
   return st;
 }
 
-static berth_status add_machine(Ports *p, int32_t m) {
+static berth_status add_machine(ports *p, int32_t m) {
   int32_t g = p->group[m], r = rack_of(p, m);
   double from = p->card_out[g], to = p->card_in[g];
   berth_status st = berth_i_groups_switch(p->net, "machine", m, -1, &p->hub[m]);
@@ -113,7 +113,7 @@ static berth_status add_machine(Ports *p, int32_t m) {
              : st;
 }
 
-static berth_status add_device_ports(Ports *p, int32_t i) {
+static berth_status add_device_ports(ports *p, int32_t i) {
   Net *t = p->net;
   double bandwidth = t->spec->group[t->group[i]].bandwidth, latency = t->spec->latency / 2;
   int32_t hub = p->hub[t->machine[i]];
@@ -121,7 +121,7 @@ static berth_status add_device_ports(Ports *p, int32_t i) {
   return st == BERTH_OK ? berth_i_groups_link(t, hub, i, bandwidth, latency, &t->leave[i]) : st;
 }
 
-static berth_status add_all(Ports *p) {
+static berth_status add_all(ports *p) {
   Net *t = p->net;
   berth_status st = add_racks(p);
   for (int32_t k = 0; k < t->n_machines && st == BERTH_OK; k++) st = add_machine(p, k);
@@ -132,7 +132,7 @@ static berth_status add_all(Ports *p) {
 /* ---- routes ---- */
 
 /* The links from machine m to another: n of them into route. */
-static berth_status way(Ports *p, int32_t m, int32_t k, int32_t *route, int32_t *n) {
+static berth_status way(ports *p, int32_t m, int32_t k, int32_t *route, int32_t *n) {
   int32_t r = rack_of(p, m), q = rack_of(p, k), pair = 0;
   bool far = r != q;
   berth_status st = BERTH_OK;
@@ -151,7 +151,7 @@ static berth_status way(Ports *p, int32_t m, int32_t k, int32_t *route, int32_t 
   return st;
 }
 
-static berth_status set_machine_routes(Ports *p, int32_t m, int32_t k) {
+static berth_status set_machine_routes(ports *p, int32_t m, int32_t k) {
   Net *t = p->net;
   int32_t n = 0, route[8];
   berth_status st = m == k ? BERTH_OK : way(p, m, k, route + 1, &n);
@@ -165,7 +165,7 @@ static berth_status set_machine_routes(Ports *p, int32_t m, int32_t k) {
   return st;
 }
 
-static berth_status set_routes(Ports *p) {
+static berth_status set_routes(ports *p) {
   berth_status st = BERTH_OK;
   for (int32_t m = 0; m < p->net->n_machines; m++)
     for (int32_t k = 0; k < p->net->n_machines && st == BERTH_OK; k++)
@@ -173,7 +173,7 @@ static berth_status set_routes(Ports *p) {
   return st;
 }
 
-static void number_machines(Ports *p) {
+static void number_machines(ports *p) {
   const Net *t = p->net;
   for (int32_t i = t->n - 1; i >= 0; i--) {
     p->group[t->machine[i]] = t->group[i];
@@ -182,7 +182,7 @@ static void number_machines(Ports *p) {
   p->first[t->n_machines] = t->n;
 }
 
-static berth_status open_ports(Ports *p) {
+static berth_status open_ports(ports *p) {
   berth_i_pool *pool = &p->net->pool;
   size_t g = (size_t)p->net->spec->n, m = (size_t)p->net->n_machines, r = (size_t)p->net->n_racks;
   p->card_out = berth_i_pool_zalloc(pool, 2 * (g + r), sizeof *p->card_out);
@@ -204,7 +204,7 @@ static berth_status open_ports(Ports *p) {
 }
 
 berth_status berth_i_groups_ports(berth_i_net *t) {
-  Ports p = { 0 };
+  ports p = { 0 };
   p.net = t;
   berth_status st;
   if ((st = open_ports(&p)) != BERTH_OK) return st;

@@ -9,18 +9,18 @@
 #include "base/sort_internal.h"
 #include "topology_internal.h"
 
-typedef struct Target {
+typedef struct route_target {
   double width;
   int32_t hops, device;
-} Target;
+} route_target;
 
 /* How the best path arrives at a node: in the order of these the paths themselves are in
  * lexicographic order. */
-typedef struct Arrival {
+typedef struct arrival {
   int32_t rank, link, node; /* rank of the node before */
-} Arrival;
+} arrival;
 
-typedef struct Router {
+typedef struct router {
   berth_i_pool pool;
   berth_topology *t;
   int32_t *out_at, *out;                /* links by the node they leave, in id order */
@@ -33,15 +33,15 @@ typedef struct Router {
   int32_t *mark;                        /* [nodes] number of the group of targets that it was last
                                            on the way to */
   int32_t *queue, *bucket, *bucket_next; /* [nodes] search order; marked nodes by layer */
-  Arrival *arrivals;                    /* [nodes] */
-  Target *targets;                      /* [devices] */
+  arrival *arrivals;                    /* [nodes] */
+  route_target *targets;                      /* [devices] */
   int32_t n_targets;
   size_t route_cap;
-} Router;
+} router;
 
 /* ---- set-up ---- */
 
-static berth_status list_links(Router *r) {
+static berth_status list_links(router *r) {
   const berth_topology *t = r->t;
   r->out_at = berth_i_pool_zalloc(&r->pool, (size_t)t->n_nodes + 1, sizeof *r->out_at);
   r->out = berth_i_pool_alloc(&r->pool, (size_t)t->n_links, sizeof *r->out);
@@ -56,11 +56,11 @@ static berth_status list_links(Router *r) {
   return BERTH_OK;
 }
 
-static berth_status router_init(Router *r, berth_topology *t) {
+static berth_status router_init(router *r, berth_topology *t) {
   size_t n = (size_t)t->n_nodes;
   int32_t **const columns[] = { &r->hops, &r->tight, &r->via,    &r->rank,
                                 &r->mark, &r->queue, &r->bucket, &r->bucket_next };
-  *r = (Router){ .pool = berth_i_pool_empty(t->ctx), .t = t };
+  *r = (router){ .pool = berth_i_pool_empty(t->ctx), .t = t };
   for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
     *columns[i] = berth_i_pool_alloc(&r->pool, n, sizeof **columns[i]);
   r->width = berth_i_pool_alloc(&r->pool, n, sizeof *r->width);
@@ -72,7 +72,7 @@ static berth_status router_init(Router *r, berth_topology *t) {
 
 /* ---- one source ---- */
 
-static void start_sweep(Router *r, int32_t source) {
+static void start_sweep(router *r, int32_t source) {
   for (int32_t v = 0; v < r->t->n_nodes; v++)
     r->hops[v] = r->tight[v] = r->mark[v] = r->bucket[v] = -1;
   r->hops[source] = 0;
@@ -81,7 +81,7 @@ static void start_sweep(Router *r, int32_t source) {
 }
 
 /* A link out of a node that the sweep has taken. Returns 1 if it finds a node. */
-static int take_link(Router *r, int32_t link, int32_t *tail) {
+static int take_link(router *r, int32_t link, int32_t *tail) {
   int32_t u = r->t->from[link], v = r->t->to[link];
   double width = fmin(r->width[u], r->t->links[link].bandwidth);
   int found = r->hops[v] < 0;
@@ -100,7 +100,7 @@ static int take_link(Router *r, int32_t link, int32_t *tail) {
 /* Layers and, as all links into a layer are seen before its first node is taken, widths in the same
  * sweep. Ends with the layer of the last device: a full mesh is done when the source's own links
  * are. */
-static void sweep(Router *r, int32_t source) {
+static void sweep(router *r, int32_t source) {
   const berth_topology *t = r->t;
   int32_t head = 0, tail = 1, missing = t->n_devices - 1, last = 0;
   start_sweep(r, source);
@@ -117,9 +117,9 @@ static void sweep(Router *r, int32_t source) {
 }
 
 /* Widest first; the farthest of one width first, so that nearer ones find their route inside. */
-BERTH_I_SORT(sort_targets, Target, BERTH_I_DOWN(width) BERTH_I_DOWN(hops) BERTH_I_UP(device))
+BERTH_I_SORT(sort_targets, route_target, BERTH_I_DOWN(width) BERTH_I_DOWN(hops) BERTH_I_UP(device))
 
-static void list_targets(Router *r, int32_t src) {
+static void list_targets(router *r, int32_t src) {
   const berth_topology *t = r->t;
   int32_t n = 0;
   for (int32_t d = 0; d < t->n_devices; d++) {
@@ -133,7 +133,7 @@ static void list_targets(Router *r, int32_t src) {
   sort_targets(r->targets, (size_t)n);
 }
 
-static void want(Router *r, int32_t v, int32_t group) {
+static void want(router *r, int32_t v, int32_t group) {
   if (r->mark[v] == group) return;
   r->mark[v] = group;
   r->bucket_next[v] = r->bucket[r->hops[v]];
@@ -142,7 +142,7 @@ static void want(Router *r, int32_t v, int32_t group) {
 
 /* Marks what lies between the source and the targets over links of at least their width. The
  * farthest target is first. */
-static void want_ways(Router *r, const Target *targets, int32_t n, int32_t group) {
+static void want_ways(router *r, const route_target *targets, int32_t n, int32_t group) {
   const berth_topology *t = r->t;
   for (int32_t i = 0; i < n; i++) want(r, t->device_node[targets[i].device], group);
   for (int32_t h = targets[0].hops; h > 1; h--)
@@ -152,7 +152,7 @@ static void want_ways(Router *r, const Target *targets, int32_t n, int32_t group
 }
 
 /* Leaves the latency infinite if no way of that width arrives. */
-static void arrive(Router *r, int32_t v, double width) {
+static void arrive(router *r, int32_t v, double width) {
   const berth_topology *t = r->t;
   r->latency[v] = INFINITY;
   for (int32_t l = r->tight[v]; l >= 0; l = r->tight_next[l]) {
@@ -167,15 +167,15 @@ static void arrive(Router *r, int32_t v, double width) {
   }
 }
 
-BERTH_I_SORT(sort_arrivals, Arrival, BERTH_I_UP(rank) BERTH_I_UP(link))
+BERTH_I_SORT(sort_arrivals, arrival, BERTH_I_UP(rank) BERTH_I_UP(link))
 
-static void rank_layer(Router *r, int32_t n) {
+static void rank_layer(router *r, int32_t n) {
   sort_arrivals(r->arrivals, (size_t)n);
   for (int32_t i = 0; i < n; i++) r->rank[r->arrivals[i].node] = i;
 }
 
 /* Best paths to all marked nodes, layer by layer up to `last`. */
-static void settle(Router *r, int32_t source, double width, int32_t last) {
+static void settle(router *r, int32_t source, double width, int32_t last) {
   r->latency[source] = 0;
   r->rank[source] = 0;
   int32_t v, n;
@@ -192,7 +192,7 @@ static void settle(Router *r, int32_t source, double width, int32_t last) {
   }
 }
 
-static berth_status reserve_links(Router *r, size_t more) {
+static berth_status reserve_links(router *r, size_t more) {
   return berth_i_pool_grow(&r->t->pool, (void **)&r->t->route, &r->route_cap, r->t->n_route + more,
                            sizeof *r->t->route);
 }
@@ -218,7 +218,7 @@ static berth_status refuse_latency(const berth_topology *t, int32_t src, int32_t
 }
 
 /* Writes the route to one target; devices of the same width on the way get its head. */
-static berth_status write_route(Router *r, int32_t src, Target target) {
+static berth_status write_route(router *r, int32_t src, route_target target) {
   berth_topology *t = r->t;
   int32_t v = t->device_node[target.device], left = target.hops;
   if (isinf(r->latency[v])) return refuse_latency(t, src, target.device, left, r->tight[v]);
@@ -235,7 +235,7 @@ static berth_status write_route(Router *r, int32_t src, Target target) {
   return BERTH_OK;
 }
 
-static berth_status write_group(Router *r, int32_t src, const Target *targets, int32_t n) {
+static berth_status write_group(router *r, int32_t src, const route_target *targets, int32_t n) {
   berth_status st;
   for (int32_t i = 0; i < n; i++) {
     if (r->t->route_len[berth_i_pair(r->t, src, targets[i].device)] >= 0) continue;
@@ -244,7 +244,7 @@ static berth_status write_group(Router *r, int32_t src, const Target *targets, i
   return BERTH_OK;
 }
 
-static berth_status route_from(Router *r, int32_t src) {
+static berth_status route_from(router *r, int32_t src) {
   int32_t source = r->t->device_node[src];
   sweep(r, source);
   list_targets(r, src);
@@ -276,7 +276,7 @@ static berth_status alloc_pairs(berth_topology *t) {
   return BERTH_OK;
 }
 
-static berth_status write_forced(Router *r, const berth_i_forced *f, const int32_t *links) {
+static berth_status write_forced(router *r, const berth_i_forced *f, const int32_t *links) {
   berth_topology *t = r->t;
   size_t pair = berth_i_pair(t, f->src, f->dst);
   double latency = 0, bandwidth = INFINITY;
@@ -294,7 +294,7 @@ static berth_status write_forced(Router *r, const berth_i_forced *f, const int32
   return BERTH_OK;
 }
 
-static berth_status route_everything(Router *r, const berth_i_forced *forced, size_t n_forced,
+static berth_status route_everything(router *r, const berth_i_forced *forced, size_t n_forced,
                                      const int32_t *pool) {
   berth_status st;
   for (int32_t src = 0; src < r->t->n_devices; src++) {
@@ -306,8 +306,8 @@ static berth_status route_everything(Router *r, const berth_i_forced *forced, si
   return BERTH_OK;
 }
 
-/* Gives back what doubling asked for too much. */
-static berth_status trim(Router *r) {
+/* Shrinks what doubling allocated beyond need. */
+static berth_status trim(router *r) {
   berth_topology *t = r->t;
   int32_t *exact =
       berth_i_pool_realloc(&t->pool, t->route, r->route_cap, t->n_route, sizeof *t->route);
@@ -318,7 +318,7 @@ static berth_status trim(Router *r) {
 
 berth_status berth_i_topology_route_all(berth_topology *t, const berth_i_forced *forced,
                                         size_t n_forced, const int32_t *pool) {
-  Router r;
+  router r;
   berth_status st = router_init(&r, t);
   if (st == BERTH_OK) st = alloc_pairs(t);
   if (st == BERTH_OK) st = route_everything(&r, forced, n_forced, pool);

@@ -96,7 +96,7 @@ static double after_meets(const berth_i_bite *b, int dir, int32_t v) {
   return h;
 }
 
-static void tell_meets(berth_i_bite *b, int dir, int32_t v, double done) {
+static void tell_collectives(berth_i_bite *b, int dir, int32_t v, double done) {
   const berth_graph *g = b->u->cost->g;
   const int32_t *at = dir ? g->after_at : g->wait_at, *list = dir ? g->after : g->wait;
   for (int32_t i = at[b->op[v]]; i < at[b->op[v] + 1]; i++)
@@ -135,7 +135,7 @@ static berth_status all_heads(berth_i_bite *b, berth_i_bite_dag *g, int dir, dou
   for (int32_t i = 0; i < g->n && st == BERTH_OK; i++) {
     int32_t v = dir ? g->n - 1 - i : i;
     st = head_of(b, g, dir, v, step);
-    if (b->price) tell_meets(b, dir, v, g->h[dir][v] + g->p[v]);
+    if (b->price) tell_collectives(b, dir, v, g->h[dir][v] + g->p[v]);
   }
   return st;
 }

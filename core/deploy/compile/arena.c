@@ -161,7 +161,7 @@ berth_status berth_i_begin_collective(berth_i_arena *a, berth_collective_kind ki
   return BERTH_OK;
 }
 
-static berth_status add_meeting(berth_i_arena *a, int32_t op) {
+static berth_status add_collective(berth_i_arena *a, int32_t op) {
   berth_status st = check_count(a, a->n_coll_ops, "members of collectives");
   if (st == BERTH_OK)
     st = berth_i_pool_grow(&a->pool, (void **)&a->coll_ops, &a->cap_coll_ops,
@@ -172,12 +172,12 @@ static berth_status add_meeting(berth_i_arena *a, int32_t op) {
 
 berth_status berth_i_add_member(berth_i_arena *a, int32_t op) {
   a->collective[a->n_collectives - 1].n_members++;
-  return add_meeting(a, op);
+  return add_collective(a, op);
 }
 
 berth_status berth_i_add_waiting(berth_i_arena *a, int32_t op) {
   a->collective[a->n_collectives - 1].n_consumers++;
-  return add_meeting(a, op);
+  return add_collective(a, op);
 }
 
 /* ---- life ---- */

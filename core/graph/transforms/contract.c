@@ -183,7 +183,7 @@ static void join(contraction *k, int32_t u, int32_t v, bool searched, bool lone)
 
 static bool is_any_type(const berth_graph *g) { return g->n_types == 1 && g->types[0][0] == '\0'; }
 
-/* What takes no time anywhere goes with everything. Times of ops that are not of one kind do not
+/* What takes no time anywhere can join anything. Times of ops that are not of one kind do not
  * add up. */
 static uint8_t price_of(const berth_graph *g, int32_t op) {
   if (!berth_i_profile_of(g, op)) return berth_i_has_rates(g, op) ? HAS_RATES : 0;

@@ -45,8 +45,8 @@ typedef struct berth_i_clusters {
   int64_t *seen, pass;       /* [nodes] pass of the last list in which a node stood */
   int32_t *low, *high, *at;  /* [nodes] spanning tree of the original graph: stretch below a member,
                                 place of a member */
-  berth_i_front ahead, back; /* of the latest search; the one that was exhausted tells what must
-                                move */
+  berth_i_front ahead, back; /* of the latest search; the one that was exhausted determines what
+                                must move */
   int64_t *mark, searches;   /* [nodes] 2 * search, + 1 from behind */
   berth_i_placed *moving;    /* [nodes] scratch */
 } berth_i_clusters;

@@ -266,7 +266,7 @@ static berth_status all_reduce(expander *e, double bytes) {
   return st == BERTH_OK ? gather(e, bytes / e->n, false) : st;
 }
 
-/* All know of all after a gather; rings and trees wait as long as an all-reduce does. */
+/* After a gather every device has all parts; rings and trees wait as long as an all-reduce does. */
 static berth_status barrier(expander *e) {
   bool once = e->o->algorithm == BERTH_EXPAND_HALVING || e->o->algorithm == BERTH_EXPAND_DIRECT;
   return once ? gather(e, 0, false) : all_reduce(e, 0);
@@ -385,7 +385,7 @@ static void find_positions(expander *e) {
   e->rounds.size = e->size;
 }
 
-static berth_status meet_members(expander *e) {
+static berth_status start_members(expander *e) {
   berth_status st = BERTH_OK;
   for (int32_t i = 0; i < e->n && st == BERTH_OK; i++)
     st = add_op(e, i, BERTH_NONE, 0, &e->state[i]);
@@ -419,7 +419,7 @@ static berth_status expand_one(expander *e, int32_t k) {
   e->steps = 0;
   find_positions(e);
   berth_status st;
-  if ((st = meet_members(e)) != BERTH_OK) return st;
+  if ((st = start_members(e)) != BERTH_OK) return st;
   if (e->n > 1 && (st = communicate(e)) != BERTH_OK) return st;
   for (int32_t i = 0; i < e->n && st == BERTH_OK; i++) st = tell_from(e, i);
   return st == BERTH_OK ? berth_i_interrupted(e->g->ctx) : st;

@@ -9,7 +9,8 @@ typedef struct passes {
   int32_t *place;     /* [ops] in topological order */
   uint8_t *forward;   /* [ops] */
   uint8_t *tainted;   /* [collectives] a member is not forward */
-  int32_t *image;     /* [ops] forward op that it goes with, or is; BERTH_NONE: not known yet */
+  int32_t *image;     /* [ops] forward op that it belongs to, or is; BERTH_NONE: not determined
+                         yet */
   int32_t *lead;      /* [ops] at the root of a group: its lowest forward op */
   double *param, *workspace; /* [ops] of forward ops */
   int32_t *group, *number;   /* [ops] */
@@ -221,11 +222,11 @@ static berth_status refuse_type(const passes *p, int32_t v, int32_t type) {
   char label[80];
   return berth_i_fail(p->g->ctx, BERTH_EUNSUPPORTED,
                       "forward: %s has no times, so it cannot be kept off device type \"%s\", "
-                      "which an op that goes with it cannot run",
+                      "which an op that belongs to it cannot run",
                       berth_i_op_label(p->g, v, label, sizeof label), p->g->types[type]);
 }
 
-/* Times of types that an op which goes with it cannot run are taken from it. */
+/* Times of types that an op that belongs to it cannot run are taken from it. */
 static berth_status limit_types(passes *p, int32_t v, berth_op *op) {
   for (int32_t k = 0; k < p->g->n_types; k++) {
     bool can = can_run(p, v, k);

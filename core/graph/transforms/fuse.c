@@ -20,7 +20,7 @@ static const berth_choice *const scopes[] = {
   NULL
 };
 static const berth_choice *const inners[] = {
-  BERTH_I_CHOICE("keep", "They become one tensor that nobody reads, of their resident bytes."),
+  BERTH_I_CHOICE("keep", "They become one tensor without readers, of their resident bytes."),
   BERTH_I_CHOICE("drop", "Published: they are gone, and memory is underestimated."),
   NULL
 };

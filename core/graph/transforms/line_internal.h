@@ -1,4 +1,4 @@
-/* An order of things 0..n-1 that can be asked which of two comes first, and in which things move.
+/* A total order of 0..n-1 that reports which of two comes first, and in which things move.
  * Labels between neighbours; where they run out, the smallest stretch around that is thin enough is
  * spread anew: amortised O(log n) a move. */
 #ifndef BERTH_LINE_INTERNAL_H

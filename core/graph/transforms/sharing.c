@@ -275,7 +275,7 @@ berth_status berth_i_sharing_refuse(const berth_i_sharing *s, const char *who, i
   }
   return berth_i_fail(s->g->ctx, BERTH_EINFEASIBLE,
                       "%s: %s and %s must share a device, but no type of device can run both of "
-                      "them and what goes with them",
+                      "them and what belongs to them",
                       who, one, two);
 }
 

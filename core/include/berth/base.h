@@ -23,7 +23,7 @@ typedef enum berth_status {
   BERTH_EIO,          /* a file could not be read or written */
   BERTH_EUNSUPPORTED, /* legal, but not with these options or in this build */
   BERTH_ECALLBACK,    /* a user's function failed */
-  BERTH_EINTERRUPT    /* the interrupt hook asked to stop */
+  BERTH_EINTERRUPT    /* the interrupt hook said stop */
 } berth_status;
 
 /** Short name of a status: "ok", "out of memory", "invalid", "cycle", ... Never NULL. */
@@ -34,11 +34,11 @@ const char *berth_status_name(berth_status st);
 typedef struct berth_ctx berth_ctx;
 
 /** Lua's allocator shape: nsize 0 frees; ptr NULL allocates; returns NULL on refusal.
- *  osize is always the exact size that was asked for before. */
+ *  osize is always the exact size of the previous request. */
 typedef void *(*berth_alloc_fn)(void *ud, void *ptr, size_t osize, size_t nsize);
 
 /** All may be NULL. Hooks run on the calling thread only; but berth_portfolio_run with several
- * threads asks the clock on each. */
+ * threads calls the clock on each. */
 typedef struct berth_hooks {
   berth_alloc_fn alloc;                                       /* NULL: realloc and free */
   void *alloc_ud;
@@ -144,7 +144,7 @@ typedef struct berth_option {
   int first;                /* CHOICE: value of the first choice; 0 below it stands for the
                                default */
   const berth_choice *const *choices; /* CHOICE: NULL-terminated */
-  const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua users know it;
+  const char *takes;        /* OTHER, arrays: "array", "function", ... as Lua names it;
                                of arrays NULL: "numbers" */
   const char *was;          /* its former key, which is refused with the present one; NULL: none */
   const char *fallback;     /* the default in words, where the value alone does not say it; NULL:

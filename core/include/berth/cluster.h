@@ -19,7 +19,7 @@ extern "C" {
 typedef struct berth_job {
   double arrival;   /* s */
   double work;      /* what there is to do, in any unit: at rate r it takes work / r s */
-  double deadline;  /* s after the arrival; INFINITY: none. Only told, never enforced */
+  double deadline;  /* s after the arrival; INFINITY: none. Only reported, never enforced */
   int32_t kind;     /* what the scheduler makes of it */
 } berth_job;
 
@@ -153,7 +153,7 @@ berth_cluster_summary berth_cluster_summarise(const berth_cluster *c);
 
 /* ---- schedulers ---- */
 
-/** The scheduler seam: NULL functions are not asked. They decide through c. What they return but
+/** The scheduler seam: NULL functions are not called. They decide through c. What they return but
  * BERTH_OK ends the run. */
 typedef struct berth_scheduler {
   berth_status (*arrival)(void *ud, berth_cluster *c, int32_t job);

@@ -66,7 +66,7 @@ typedef struct berth_tensor {
   uint32_t flags;         /* BERTH_TENSOR_... */
 } berth_tensor;
 
-/** Members meet, then all go on: starts when the last member has finished, ends for all at once. */
+/** Members synchronise: starts when the last member has finished, ends for all at once. */
 typedef struct berth_collective {
   berth_collective_kind kind;
   double bytes;             /* per member */
@@ -209,7 +209,7 @@ berth_status berth_reach(const berth_graph *g, int32_t op, int forward, uint8_t 
 /** @param yes 1 if a path leads from a to b (a == b counts) */
 berth_status berth_reachable(const berth_graph *g, int32_t a, int32_t b, int *yes);
 /** Weakly connected components, numbered by their lowest op. The members of a collective hang
- *  together even if nobody waits for it. @param component [ops] @param n may be NULL */
+ *  together even without consumers. @param component [ops] @param n may be NULL */
 berth_status berth_components(const berth_graph *g, int32_t *component, int32_t *n);
 
 /* ---- transforms ---- */
@@ -328,7 +328,7 @@ const berth_option_table *berth_coplace_option_table(void);
  * device with it. Sets join by the bytes between producer and consumer, largest first, ties by the
  * lower producer, and only as long as the options allow it: so limits cut where least is moved.
  * Groups are numbered as in berth_graph_colocate; those of g stay together. To be a member of a
- * collective is an edge, too, along which nobody joins.
+ * collective is an edge, too, along which no sets join.
  * Without limits this is the published rule, which can put most of a model into one group: of the
  * inference graphs of the dnn-partitioning set, 79 % of the parameters of the BERT-24 layers, 51 %
  * of the BERT-3 ops, 41 % of the Inception-V3 layers.
@@ -386,7 +386,7 @@ const berth_option_table *berth_chains_option_table(void);
  * the sum of what they took alone. Pin and group are those of its ops; flags those that all have
  * (but what is all backward pass has BACKWARD and UPDATE if one has it); kind the one that all
  * have, or "fused". Two ops a and b are called "a+b", more "first..last (5)" by topological order.
- * Tensors that leave stay distinct, with their bytes; those that nobody read stay, too. Fused ops
+ * Tensors that leave stay distinct, with their bytes; those without readers stay, too. Fused ops
  * are numbered by their lowest op. Members of one collective that are fused are one member.
  *
  * Memory under KEEP: with policy TOTAL a device holds in the end, workspaces apart, exactly what it
@@ -427,7 +427,7 @@ typedef enum berth_forward_memory {
 typedef struct berth_forward_options {
   berth_forward_memory memory; /* default TRAINING */
   double memory_fraction;      /* above 0, at most 1 (default): the placer is to see devices with
-                                  this share of their memory. The graph knows no devices: all that
+                                  this share of their memory. The graph has no devices: all that
                                   it holds in memory (parameters, workspace, resident bytes) is
                                   divided by it, which is the same; transfers are as before */
 } berth_forward_options;
@@ -437,17 +437,17 @@ const berth_option_table *berth_forward_option_table(void);
 /**
  * The graph of the forward ops. Not forward is what is flagged BACKWARD or UPDATE, of two twins
  * without flags the later in topological order, and what waits for any such op. The way back: an op
- * with a forward twin goes with it; an UPDATE op with the op whose parameters it updates: of the
+ * with a forward twin belongs to it; an UPDATE op with the op whose parameters it updates: of the
  * ops that its producers are or go with, the one with most parameters; others, and update ops
- * without such, with the producer (or what it goes with) that sends most bytes; ties to the lowest
- * op. What has no producers goes with the first op of its group that is forward, else with its
+ * without such, with the producer (or what it belongs to) that sends most bytes; ties to the lowest
+ * op. What has no producers belongs to the first op of its group that is forward, else with its
  * lowest reader, or with the lowest forward op. Pins, groups and types of ops that are left out
  * hold for those that they go with: ops in one group go with ops that are put into one group.
  *
  * @param map [ops] may be NULL
  * @return BERTH_OK; BERTH_EINVAL (options; no forward op; pins that cannot be kept, and collectives
  *         across the two passes, are named); BERTH_EINFEASIBLE (no type can run an op and what goes
- *         with it, named); BERTH_EUNSUPPORTED (an op without times goes with one that some type
+ *         with it, named); BERTH_EUNSUPPORTED (an op without times belongs to one that some type
  *         cannot run: nothing in the graph can say so); BERTH_ENOMEM. O(ops log + edges)
  *
  * Times are those of the forward pass: a plan for it says nothing of the length of the whole step.

@@ -38,7 +38,7 @@ typedef enum berth_links {
  *   FAIR            begins at once. When its latency is over, each of these pairs becomes a flow of
  *                   the bytes that cross between the two in all, which shares links as transfers
  *                   do; it ends with the last of them, but not before its price. So alone it takes
- *                   its price, unless its own flows meet on a link. By LINES or a function: its
+ *                   its price, unless its own flows share a link. By LINES or a function: its
  *                   price, without flows.
  * Memory: from its start to its end each of its devices, if they are several, holds `bytes`
  * (ALLGATHER: times the devices; BARRIER: nothing) as workspace, under all policies but NONE. Of
@@ -49,14 +49,14 @@ typedef enum berth_collectives {
   BERTH_COLLECTIVES_LINKS, /* what they need of the links, as above */
   BERTH_COLLECTIVES_QUEUE  /* one queue for all collectives of the graph: one after another, in the
                               order in which they can begin; they use nothing of the links, and
-                              transfers know nothing of them (TAG's published simulator) */
+                              transfers ignore them (TAG's published simulator) */
 } berth_collectives;
 
 /* Communication ops (BERTH_OP_COMMUNICATION) run beside what their device computes: each begins as
  * soon as its inputs are on its device and takes its time, any number at once; they wait for no
  * device, and none waits for them. With PULL their inputs are fetched as soon as the last producer
  * has ended. They are no computing: busy times, exposed and overlapped communication leave them
- * out, and their place in a sequence means nothing. Memory, slack, chains and limits know them as
+ * out, and their place in a sequence means nothing. Memory, slack, chains and limits treat them as
  * any op. */
 
 /** Which of the ready ops an idle device runs next. All but PLANNED are work-conserving. Ties: the
@@ -84,8 +84,8 @@ typedef enum berth_send {
 /** What stays in memory, and until when. Parameters and workspace count in all but NONE: parameters
  *  all the time, workspace from the start of an op to its end. A tensor is held at home, on its
  *  producer's device, from the producer's start, and as a copy on every other device with a reader
- *  from the start of its transfer. It goes when the last thing that it waits for ends; one that
- *  nobody reads and no twin needs goes with the end of its producer.
+ *  from the start of its transfer. It is freed when the last thing that it waits for ends; one that
+ *  is not read and no twin needs is freed at the end of its producer.
  *
  *  What is held from a to b counts at the instants a <= t < b, and at a if b is a. So of one
  *  instant, on every device, all that ends is taken off before anything that starts is charged, and
@@ -191,7 +191,7 @@ typedef struct berth_oom {
  * @param opts NULL: berth_sim_default(graph)
  * @return BERTH_OK; BERTH_EINVAL (device out of range, op unsupported or pinned elsewhere, split
  *         colocation group: each named; bad options: orders READY and TASK go with FIFO and PUSH,
- *         without preempt, which goes with dispatches that compare; a sequence that deadlocks,
+ *         without preempt, which requires a dispatch that compares; a sequence that deadlocks,
  *         naming the op that waits; times that cannot be counted, naming the op or tensor that
  *         would come in at inf s or beyond 2^53 quanta);
  *         BERTH_EUNREACHABLE (names both devices and the tensor);
@@ -259,7 +259,7 @@ int berth_result_oom(const berth_result *r, berth_oom *out);
  *  or two, if some of what starts at it takes no time: what is held at it, then what stays. So the
  *  largest entry is exactly berth_result_peak, and the first of that size is at
  *  berth_result_peak_time.
- *  @param time through it: [count] s, never falling @param bytes through it: [count]; both live as
+ *  @param time through it: [count] s, never falling @param bytes through it: [count]; both valid as
  *         long as r
  *  @return count; 0 if memory was not accounted or there is no such device */
 int32_t berth_result_memory(const berth_result *r, int32_t device, const double **time,
@@ -315,8 +315,9 @@ int32_t berth_sim_chain(const berth_sim *sim, int32_t *ops);
 int64_t berth_sim_ended(const berth_sim *sim);
 
 /* ---- what changes when few ops move -------------------------------------------------------
- * A base, and tries that differ from it by the devices of some ops. A try tells to the bit what a
- * run of the changed placement tells, and what is before a moved op matters is not simulated again:
+ * A base, and trials that differ from it by the devices of some ops. A trial gives to the bit what
+ * a run of the changed placement tells, and what is before a moved op matters is not simulated
+ * again:
  *   A. Links FREE, send PUSH, dispatch FIFO, order EVENT, without noise, preemption, collectives
  *      and communication ops: a try goes on from just before the first event at which a moved op
  *      matters: at its place in the queue of the device that it leaves or comes to. Time: that of a
@@ -333,7 +334,7 @@ int64_t berth_sim_ended(const berth_sim *sim);
  *      ops with parameters move, bytes must be whole numbers, and memory must not have run out on
  *      their devices before; else it goes on from earlier.
  *   C. Orders READY and TASK, fewer ops, collectives priced by a function, and moves of an op that
- *      waits for nothing (it matters from the start): a try is a run. */
+ *      waits for nothing (it matters from the start): a trial is a run. */
 
 /** Runs the placement, from which tries start. Errors as berth_sim_run; then there is no base. */
 berth_status berth_sim_base(berth_sim *sim, const int32_t *device, berth_sim_summary *out);
@@ -361,7 +362,7 @@ berth_status berth_sim_accept(berth_sim *sim);
  *
  * @param device [k x ops] row-major  @param threads 0: one per core
  * @param out [k]
- * @return as berth_simulate, for the lowest failing row, whose number the message tells
+ * @return as berth_simulate, for the lowest failing row, whose number is in the message
  */
 berth_status berth_sim_batch(berth_cost *cost, const berth_sim_options *opts, int32_t k,
                              const int32_t *device, int32_t threads, berth_sim_summary *out);

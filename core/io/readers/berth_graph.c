@@ -38,7 +38,7 @@ const char *const berth_i_collective_names[] = { "allreduce",        "allgather"
                                                  "broadcast",        "alltoall",  "barrier",
                                                  "parameter-server", NULL };
 
-typedef struct Reader {
+typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
@@ -52,9 +52,9 @@ typedef struct Reader {
   int32_t *use;      /* consumers, tensor by tensor */
   size_t n_use, cap_use;
   berth_graph_builder *b;
-} Reader;
+} reader;
 
-static void release(Reader *r) {
+static void release(reader *r) {
   berth_i_lookup_release(r->ctx, &r->ops);
   berth_i_lookup_release(r->ctx, &r->devices);
   berth_i_pool_free(&r->pool);
@@ -67,13 +67,13 @@ static const char *listed_name(const void *names, int32_t i) {
 
 /* ---- head ---- */
 
-static berth_status read_name(Reader *r) {
+static berth_status read_name(reader *r) {
   const char *name = "";
   berth_status st = berth_i_get_text(r->doc, r->g[G_NAME], &name);
   return st == BERTH_OK ? berth_graph_builder_name(r->b, name) : st;
 }
 
-static berth_status set_types(Reader *r, Value first, int32_t n) {
+static berth_status set_types(reader *r, Value first, int32_t n) {
   const char **names = berth_i_alloc(r->ctx, (size_t)n, sizeof *names);
   berth_status st = names ? BERTH_OK : berth_i_nomem(r->ctx);
   for (int32_t k = 0; k < n && st == BERTH_OK; k++, first = berth_i_json_next(first))
@@ -84,7 +84,7 @@ static berth_status set_types(Reader *r, Value first, int32_t n) {
   return st;
 }
 
-static berth_status read_types(Reader *r) {
+static berth_status read_types(reader *r) {
   Value first;
   int32_t n = 0;
   berth_status st = berth_i_get_array(r->doc, r->g[G_TYPES], &first, &n);
@@ -98,7 +98,7 @@ static berth_status read_types(Reader *r) {
 /* ---- ops ---- */
 
 /* A time, or that there is none: null or "unsupported". */
-static berth_status read_time(Reader *r, Value v, double *out) {
+static berth_status read_time(reader *r, Value v, double *out) {
   bool none = berth_i_json_kind_of(v) == BERTH_I_JSON_NULL
               || (berth_i_json_kind_of(v) == BERTH_I_JSON_STRING
                   && strcmp(berth_i_json_string(v), "unsupported") == 0);
@@ -107,7 +107,7 @@ static berth_status read_time(Reader *r, Value v, double *out) {
   return BERTH_OK;
 }
 
-static berth_status read_seconds(Reader *r, Value v) {
+static berth_status read_seconds(reader *r, Value v) {
   if (berth_i_json_kind_of(v) != BERTH_I_JSON_ARRAY) {
     return r->n_types == 1
                ? read_time(r, v, r->seconds)
@@ -124,14 +124,14 @@ static berth_status read_seconds(Reader *r, Value v) {
   return st;
 }
 
-static berth_status read_flag(const Reader *r, Value v, uint32_t bit, uint32_t *flags) {
+static berth_status read_flag(const reader *r, Value v, uint32_t bit, uint32_t *flags) {
   bool on = false;
   berth_status st = berth_i_get_flag(r->doc, v, &on);
   if (on) *flags |= bit;
   return st;
 }
 
-static berth_status read_op_amounts(Reader *r, Value *f, berth_op *op) {
+static berth_status read_op_amounts(reader *r, Value *f, berth_op *op) {
   berth_status st;
   if (f[O_SECONDS] && (st = read_seconds(r, f[O_SECONDS])) != BERTH_OK) return st;
   op->seconds = f[O_SECONDS] ? r->seconds : NULL;
@@ -146,7 +146,7 @@ static berth_status read_op_amounts(Reader *r, Value *f, berth_op *op) {
 }
 
 /* Without a topology in the file any device number may be meant. */
-static berth_status read_pin(Reader *r, Value v, int32_t *pin) {
+static berth_status read_pin(reader *r, Value v, int32_t *pin) {
   if (r->devices.ud) return berth_i_get_ref(r->doc, v, &r->devices, pin);
   if (v && berth_i_json_kind_of(v) == BERTH_I_JSON_STRING) {
     return berth_i_json_fail(r->doc, v, "is a name, but the file has no topology");
@@ -154,7 +154,7 @@ static berth_status read_pin(Reader *r, Value v, int32_t *pin) {
   return berth_i_get_int(r->doc, v, 0, INT32_MAX - 1, pin);
 }
 
-static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
+static berth_status read_op_links(reader *r, Value *f, berth_op *op) {
   berth_status st;
   if ((st = berth_i_get_int(r->doc, f[O_GROUP], 0, INT32_MAX - 1, &op->group)) != BERTH_OK)
     return st;
@@ -166,7 +166,7 @@ static berth_status read_op_links(Reader *r, Value *f, berth_op *op) {
   return read_flag(r, f[O_COMMUNICATION], BERTH_OP_COMMUNICATION, &op->flags);
 }
 
-static berth_status keep_inputs(Reader *r, Value v, int32_t op) {
+static berth_status keep_inputs(reader *r, Value v, int32_t op) {
   if (!v) return BERTH_OK;
   if (!r->inputs
       && !(r->inputs = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->inputs)))
@@ -175,7 +175,7 @@ static berth_status keep_inputs(Reader *r, Value v, int32_t op) {
   return BERTH_OK;
 }
 
-static berth_status read_op(Reader *r, Value v, int32_t id) {
+static berth_status read_op(reader *r, Value v, int32_t id) {
   berth_op op = berth_op_default();
   Value f[N_O];
   berth_status st = berth_i_fields(r->doc, v, OP, N_O, true, f);
@@ -189,7 +189,7 @@ static berth_status read_op(Reader *r, Value v, int32_t id) {
 }
 
 /* Names of ops, for references to later ones. Wrong ones are refused when the op itself is read. */
-static berth_status list_names(Reader *r, Value v) {
+static berth_status list_names(reader *r, Value v) {
   if (!(r->names = berth_i_pool_zalloc(&r->pool, (size_t)r->ops.n, sizeof *r->names)))
     return berth_i_nomem(r->ctx);
   for (int32_t i = 0; v; i++, v = berth_i_json_next(v)) {
@@ -203,7 +203,7 @@ static berth_status list_names(Reader *r, Value v) {
   return BERTH_OK;
 }
 
-static berth_status read_ops(Reader *r) {
+static berth_status read_ops(reader *r) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->g[G_OPS], &v, &r->ops.n);
   if (st == BERTH_OK) st = list_names(r, v);
@@ -213,7 +213,7 @@ static berth_status read_ops(Reader *r) {
 
 /* ---- tensors ---- */
 
-static berth_status read_consumers(Reader *r, Value list) {
+static berth_status read_consumers(reader *r, Value list) {
   Value v;
   int32_t n, op = 0;
   berth_status st = berth_i_get_array(r->doc, list, &v, &n);
@@ -226,7 +226,7 @@ static berth_status read_consumers(Reader *r, Value list) {
   return st;
 }
 
-static berth_status read_tensor(Reader *r, Value v, int32_t id) {
+static berth_status read_tensor(reader *r, Value v, int32_t id) {
   berth_tensor t = { 0, 0, -1, 0 };
   Value f[N_T];
   berth_status st = berth_i_fields(r->doc, v, TENSOR, N_T, true, f);
@@ -244,7 +244,7 @@ static berth_status read_tensor(Reader *r, Value v, int32_t id) {
   return berth_i_blame(r->doc, v, berth_graph_builder_add_tensor(r->b, &t, NULL));
 }
 
-static berth_status refuse_repeated_consumers(Reader *r) {
+static berth_status refuse_repeated_consumers(reader *r) {
   int32_t *seen = berth_i_zalloc(r->ctx, (size_t)r->ops.n, sizeof *seen), t = 0;
   Value v = r->g[G_TENSORS] ? berth_i_json_first(r->g[G_TENSORS]) : NULL;
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
@@ -259,7 +259,7 @@ static berth_status refuse_repeated_consumers(Reader *r) {
   return st;
 }
 
-static berth_status read_tensors(Reader *r) {
+static berth_status read_tensors(reader *r) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->g[G_TENSORS], &v, &r->tensors.n);
   if (st != BERTH_OK) return st;
@@ -271,15 +271,15 @@ static berth_status read_tensors(Reader *r) {
 
 /* ---- edges ---- */
 
-/* Inputs of every op, in the order given or, by default, of the tensors. */
-typedef struct Inputs {
+/* input_list of every op, in the order given or, by default, of the tensors. */
+typedef struct input_list {
   int32_t *at, *list; /* [ops + 1], [edges] */
   int32_t *stamp;     /* [tensors] last op that was seen to read it, plus 1 */
   int32_t *order;     /* [edges] */
   int32_t *tensor;    /* [edges] of each pair */
-} Inputs;
+} input_list;
 
-static void fill_default_inputs(const Reader *r, Inputs *x) {
+static void fill_default_inputs(const reader *r, input_list *x) {
   for (int32_t t = 0; t < r->tensors.n; t++)
     for (int32_t e = r->use_at[t]; e < r->use_at[t + 1]; e++) {
       x->tensor[e] = t;
@@ -293,7 +293,7 @@ static void fill_default_inputs(const Reader *r, Inputs *x) {
 }
 
 /* The list must name the tensors that name the op, each once. */
-static berth_status reorder_inputs(Reader *r, Inputs *x, int32_t op) {
+static berth_status reorder_inputs(reader *r, input_list *x, int32_t op) {
   int32_t *at = x->list + x->at[op], *list = NULL, n = x->at[op + 1] - x->at[op], given = 0;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   berth_status st = berth_i_get_refs(r->doc, r->inputs[op], &r->tensors, &scratch, &list, &given);
@@ -313,7 +313,7 @@ done:
   return st;
 }
 
-static berth_status order_edges(Reader *r, Inputs *x) {
+static berth_status order_edges(reader *r, input_list *x) {
   berth_status st = BERTH_OK;
   bool ok = false;
   fill_default_inputs(r, x);
@@ -328,10 +328,10 @@ static berth_status order_edges(Reader *r, Inputs *x) {
   return st;
 }
 
-static berth_status add_ordered_edges(Reader *r) {
+static berth_status add_ordered_edges(reader *r) {
   size_t m = r->n_use;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
-  Inputs x = { berth_i_pool_zalloc(&scratch, (size_t)r->ops.n + 1, sizeof(int32_t)),
+  input_list x = { berth_i_pool_zalloc(&scratch, (size_t)r->ops.n + 1, sizeof(int32_t)),
                berth_i_pool_alloc(&scratch, m, sizeof(int32_t)),
                berth_i_pool_zalloc(&scratch, (size_t)r->tensors.n, sizeof(int32_t)),
                berth_i_pool_alloc(&scratch, m, sizeof(int32_t)),
@@ -344,7 +344,7 @@ static berth_status add_ordered_edges(Reader *r) {
   return st;
 }
 
-static berth_status add_edges(Reader *r) {
+static berth_status add_edges(reader *r) {
   berth_status st = BERTH_OK;
   if (r->inputs) return add_ordered_edges(r);
   for (int32_t t = 0; t < r->tensors.n; t++)
@@ -355,7 +355,7 @@ static berth_status add_edges(Reader *r) {
 
 /* ---- collectives ---- */
 
-static berth_status read_collective_kind(const Reader *r, Value v, berth_collective_kind *kind) {
+static berth_status read_collective_kind(const reader *r, Value v, berth_collective_kind *kind) {
   const char *name = "";
   berth_status st = berth_i_get_text(r->doc, v, &name);
   if (st != BERTH_OK) return st;
@@ -369,7 +369,7 @@ static berth_status read_collective_kind(const Reader *r, Value v, berth_collect
                            "broadcast, alltoall, barrier, parameter-server");
 }
 
-static berth_status read_collective(Reader *r, Value v) {
+static berth_status read_collective(reader *r, Value v) {
   berth_collective c = { BERTH_ALLREDUCE, 0, 1, 0, NULL, 0, NULL };
   int32_t *members = NULL, *consumers = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
@@ -394,7 +394,7 @@ done:
   return st;
 }
 
-static berth_status read_collectives(Reader *r) {
+static berth_status read_collectives(reader *r) {
   Value v;
   int32_t n;
   berth_status st = berth_i_get_array(r->doc, r->g[G_COLLECTIVES], &v, &n);
@@ -405,7 +405,7 @@ static berth_status read_collectives(Reader *r) {
 berth_status berth_i_read_berth_graph(const berth_i_json *doc, const berth_i_json_value *v,
                                       const berth_topology *t, berth_graph **out) {
   berth_ctx *ctx = berth_i_json_ctx(doc);
-  Reader r = { .pool = berth_i_pool_empty(ctx),
+  reader r = { .pool = berth_i_pool_empty(ctx),
                .doc = doc,
                .ctx = ctx,
                .ops = { .what = "op" },

@@ -9,7 +9,7 @@ static const char *const PLACEMENT[] = { "placer",   "estimate_seconds", "device
                                          "sequence", "start_seconds",    "finish_seconds",
                                          "op_names", "device_names" };
 
-typedef struct Reader {
+typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
@@ -19,9 +19,9 @@ typedef struct Reader {
   const char **op_names, **device_names; /* as the file lists them */
   int32_t n_op_names, n_device_names;
   berth_i_lookup ops, devices;
-} Reader;
+} reader;
 
-static void release(Reader *r) {
+static void release(reader *r) {
   berth_i_lookup_release(r->ctx, &r->ops);
   berth_i_lookup_release(r->ctx, &r->devices);
   berth_i_pool_free(&r->pool);
@@ -31,7 +31,7 @@ static const char *listed_name(const void *names, int32_t i) {
   return ((const char *const *)names)[i];
 }
 
-static berth_status read_names(Reader *r, Value list, const char ***out, int32_t *n) {
+static berth_status read_names(reader *r, Value list, const char ***out, int32_t *n) {
   Value v;
   int32_t count = 0;
   berth_status st = berth_i_get_array(r->doc, list, &v, &count);
@@ -47,7 +47,7 @@ static berth_status read_names(Reader *r, Value list, const char ***out, int32_t
 }
 
 /* Names that stand beside ids must be those of the graph or topology in the same file. */
-static berth_status compare_names(Reader *r, Value list, const char *const *names, int32_t n,
+static berth_status compare_names(reader *r, Value list, const char *const *names, int32_t n,
                                   const char *(*name)(const void *, int32_t), const void *ud,
                                   int32_t n_things, const char *what) {
   Value v = list ? berth_i_json_first(list) : NULL;
@@ -64,7 +64,7 @@ static berth_status compare_names(Reader *r, Value list, const char *const *name
   return BERTH_OK;
 }
 
-static berth_status read_all_names(Reader *r) {
+static berth_status read_all_names(reader *r) {
   berth_status st;
   if ((st = read_names(r, r->p[P_OPS], &r->op_names, &r->n_op_names)) != BERTH_OK) return st;
   if ((st = read_names(r, r->p[P_DEVICES], &r->device_names, &r->n_device_names)) != BERTH_OK)
@@ -77,7 +77,7 @@ static berth_status read_all_names(Reader *r) {
 }
 
 /* Devices are those of the topology, else those named, else any. */
-static void prepare_lookups(Reader *r, int32_t n_ops) {
+static void prepare_lookups(reader *r, int32_t n_ops) {
   r->ops = (berth_i_lookup){ .what = "op", .n = n_ops };
   r->devices = (berth_i_lookup){ .what = "device", .n = INT32_MAX };
   if (r->g) {
@@ -98,7 +98,7 @@ static void prepare_lookups(Reader *r, int32_t n_ops) {
   }
 }
 
-static berth_status check_named(Reader *r, Value list, const berth_i_lookup *x) {
+static berth_status check_named(reader *r, Value list, const berth_i_lookup *x) {
   Value v = x->name || !list || berth_i_json_kind_of(list) != BERTH_I_JSON_ARRAY
                 ? NULL
                 : berth_i_json_first(list);
@@ -109,7 +109,7 @@ static berth_status check_named(Reader *r, Value list, const berth_i_lookup *x) 
   return BERTH_OK;
 }
 
-static berth_status check_sequence(Reader *r, const int32_t *sequence, int32_t n) {
+static berth_status check_sequence(reader *r, const int32_t *sequence, int32_t n) {
   uint8_t *seen = berth_i_zalloc(r->ctx, (size_t)n, 1);
   Value v = berth_i_json_first(r->p[P_SEQUENCE]);
   berth_status st = seen ? BERTH_OK : berth_i_nomem(r->ctx);
@@ -120,7 +120,7 @@ static berth_status check_sequence(Reader *r, const int32_t *sequence, int32_t n
   return st;
 }
 
-static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
+static berth_status read_refs(reader *r, Value v, berth_i_lookup *x, int32_t n, int32_t **out) {
   int32_t *list = NULL, count = 0;
   berth_status st = check_named(r, v, x);
   if (st != BERTH_OK || (st = berth_i_get_refs(r->doc, v, x, &r->pool, &list, &count)) != BERTH_OK)
@@ -131,7 +131,7 @@ static berth_status read_refs(Reader *r, Value v, berth_i_lookup *x, int32_t n, 
   return BERTH_OK;
 }
 
-static berth_status read_seconds(Reader *r, Value list, berth_placement *p, double **out) {
+static berth_status read_seconds(reader *r, Value list, berth_placement *p, double **out) {
   const int32_t n = p->n;
   if (!list) return BERTH_OK;
   Value v;
@@ -148,7 +148,7 @@ static berth_status read_seconds(Reader *r, Value list, berth_placement *p, doub
   return st;
 }
 
-static berth_status check_plan(Reader *r, const berth_placement *p) {
+static berth_status check_plan(reader *r, const berth_placement *p) {
   Value v = berth_i_json_first(r->p[P_FINISH]);
   for (int32_t k = 0; k < p->n; k++, v = berth_i_json_next(v)) {
     if (p->finish[k] < p->start[k])
@@ -157,7 +157,7 @@ static berth_status check_plan(Reader *r, const berth_placement *p) {
   return BERTH_OK;
 }
 
-static berth_status read_plan(Reader *r, berth_placement *p) {
+static berth_status read_plan(reader *r, berth_placement *p) {
   if (!r->p[P_START] != !r->p[P_FINISH]) {
     Value v = r->p[P_START] ? r->p[P_START] : r->p[P_FINISH];
     return berth_i_json_fail(r->doc, v, "needs both start_seconds and finish_seconds");
@@ -168,7 +168,7 @@ static berth_status read_plan(Reader *r, berth_placement *p) {
   return p->finish ? check_plan(r, p) : BERTH_OK;
 }
 
-static berth_status count_ops(Reader *r, int32_t *n) {
+static berth_status count_ops(reader *r, int32_t *n) {
   Value v;
   berth_status st = berth_i_get_array(r->doc, r->p[P_DEVICE], &v, n);
   if (st == BERTH_OK && r->g && *n != r->g->n_ops) {
@@ -184,7 +184,7 @@ static berth_status count_ops(Reader *r, int32_t *n) {
   return st;
 }
 
-static berth_status read_placement(Reader *r, berth_placement **out) {
+static berth_status read_placement(reader *r, berth_placement **out) {
   int32_t *device = NULL, *sequence = NULL, n = 0;
   const char *placer = NULL;
   double estimate = NAN;
@@ -213,7 +213,7 @@ done:
 berth_status berth_i_read_berth_placement(const berth_i_json *doc, const berth_i_json_value *v,
                                           const berth_graph *g, const berth_topology *t,
                                           berth_placement **out) {
-  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
+  reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
                .doc = doc,
                .ctx = berth_i_json_ctx(doc),
                .g = g,

@@ -21,7 +21,7 @@ static const char *const LINK[] = { "from", "to", "bytes_per_second", "latency_s
 enum { R_FROM, R_TO, R_LINKS, N_R };
 static const char *const ROUTE[] = { "from", "to", "links" };
 
-typedef struct Reader {
+typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
@@ -34,11 +34,11 @@ typedef struct Reader {
   char (*made)[24];    /* room for made-up names */
   berth_i_lookup by_name, nodes, devices, links;
   const char **node_names;
-} Reader;
+} reader;
 
-static size_t parts_of(const Reader *r) { return (size_t)r->n_devices + (size_t)r->n_switches; }
+static size_t parts_of(const reader *r) { return (size_t)r->n_devices + (size_t)r->n_switches; }
 
-static void release(Reader *r) {
+static void release(reader *r) {
   berth_i_lookup_release(r->ctx, &r->by_name);
   berth_i_lookup_release(r->ctx, &r->nodes);
   berth_i_lookup_release(r->ctx, &r->devices);
@@ -52,7 +52,7 @@ static const char *listed_name(const void *names, int32_t i) {
 
 /* ---- devices and switches ---- */
 
-static berth_status read_device(Reader *r, int32_t part) {
+static berth_status read_device(reader *r, int32_t part) {
   berth_device d = berth_device_default();
   Value f[N_D], v = r->parts[part];
   berth_status st = berth_i_fields(r->doc, v, DEVICE, N_D, true, f);
@@ -77,7 +77,7 @@ static berth_status read_device(Reader *r, int32_t part) {
 }
 
 /* A switch is a name or an object with one. */
-static berth_status name_part(Reader *r, Value v, int32_t part) {
+static berth_status name_part(reader *r, Value v, int32_t part) {
   bool is_device = part < r->n_devices;
   const char *name = "";
   berth_status st = BERTH_OK;
@@ -97,7 +97,7 @@ static berth_status name_part(Reader *r, Value v, int32_t part) {
   return BERTH_OK;
 }
 
-static berth_status make_room(Reader *r) {
+static berth_status make_room(reader *r) {
   size_t n = parts_of(r);
   r->parts = berth_i_pool_alloc(&r->pool, n, sizeof *r->parts);
   r->names = berth_i_pool_alloc(&r->pool, n, sizeof *r->names);
@@ -107,7 +107,7 @@ static berth_status make_room(Reader *r) {
   return berth_i_pool_status(&r->pool);
 }
 
-static berth_status list_parts(Reader *r) {
+static berth_status list_parts(reader *r) {
   Value device;
   int32_t part = 0;
   berth_status st;
@@ -128,7 +128,7 @@ static berth_status list_parts(Reader *r) {
 
 /* "nodes" lists all devices and switches by name, in the order of their node numbers; devices must
  * keep their own order. */
-static berth_status order_nodes(Reader *r) {
+static berth_status order_nodes(reader *r) {
   size_t n = parts_of(r);
   int32_t part = 0, devices = 0;
   for (int32_t k = 0; k < (int32_t)n; k++) r->node_part[k] = k;
@@ -151,7 +151,7 @@ static berth_status order_nodes(Reader *r) {
   return BERTH_OK;
 }
 
-static berth_status add_nodes(Reader *r) {
+static berth_status add_nodes(reader *r) {
   int32_t n = (int32_t)parts_of(r);
   berth_status st = BERTH_OK;
   for (int32_t k = 0; k < n && st == BERTH_OK; k++) {
@@ -165,7 +165,7 @@ static berth_status add_nodes(Reader *r) {
 
 /* ---- links and routes ---- */
 
-static berth_status read_link(Reader *r, Value v) {
+static berth_status read_link(reader *r, Value v) {
   berth_link link = { 0, 0 };
   int32_t from = 0, to = 0;
   bool duplex = false;
@@ -192,7 +192,7 @@ static berth_status read_link(Reader *r, Value v) {
                                : berth_topology_builder_add_link)(r->b, from, to, &link, NULL));
 }
 
-static berth_status read_route(Reader *r, Value v) {
+static berth_status read_route(reader *r, Value v) {
   int32_t from = 0, to = 0, n = 0, *links = NULL;
   berth_i_pool scratch = berth_i_pool_empty(r->ctx);
   Value f[N_R];
@@ -207,7 +207,7 @@ static berth_status read_route(Reader *r, Value v) {
   return st;
 }
 
-static void prepare_lookups(Reader *r) {
+static void prepare_lookups(reader *r) {
   int32_t n = (int32_t)parts_of(r);
   r->by_name =
       (berth_i_lookup){ .what = "device or switch", .n = n, .name = listed_name, .ud = r->names };
@@ -219,7 +219,7 @@ static void prepare_lookups(Reader *r) {
   r->links = (berth_i_lookup){ .what = "link" };
 }
 
-static berth_status read_each(Reader *r, Value list, berth_status (*read)(Reader *, Value)) {
+static berth_status read_each(reader *r, Value list, berth_status (*read)(reader *, Value)) {
   Value v;
   int32_t n;
   berth_status st = berth_i_get_array(r->doc, list, &v, &n);
@@ -227,7 +227,7 @@ static berth_status read_each(Reader *r, Value list, berth_status (*read)(Reader
   return st;
 }
 
-static berth_status read_name(Reader *r) {
+static berth_status read_name(reader *r) {
   const char *name = "";
   berth_status st = berth_i_get_text(r->doc, r->p[P_NAME], &name);
   return st == BERTH_OK ? berth_topology_builder_name(r->b, name) : st;
@@ -235,7 +235,7 @@ static berth_status read_name(Reader *r) {
 
 berth_status berth_i_read_berth_topology(const berth_i_json *doc, const berth_i_json_value *v,
                                          berth_topology **out) {
-  Reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
+  reader r = { .pool = berth_i_pool_empty(berth_i_json_ctx(doc)),
                .doc = doc,
                .ctx = berth_i_json_ctx(doc) };
   berth_status st = berth_i_fields(doc, v, TOPOLOGY, N_P, true, r.p);

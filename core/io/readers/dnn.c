@@ -16,7 +16,7 @@ static const char *const NODE[] = {
   "colorClass"
 };
 
-typedef struct Reader {
+typedef struct reader {
   berth_i_pool pool;
   const berth_i_json *doc;
   berth_ctx *ctx;
@@ -29,9 +29,9 @@ typedef struct Reader {
   int32_t *twin;      /* [n_nodes] */
   berth_i_edges edges;
   berth_graph_builder *b;
-} Reader;
+} reader;
 
-static void release(Reader *r) {
+static void release(reader *r) {
   berth_i_names_release(r->ctx, &r->ids);
   berth_i_names_release(r->ctx, &r->classes);
   berth_i_edges_release(r->ctx, &r->edges);
@@ -39,7 +39,7 @@ static void release(Reader *r) {
   berth_graph_builder_release(r->b);
 }
 
-static berth_status read_top(Reader *r) {
+static berth_status read_top(reader *r) {
   Value root = berth_i_json_root(r->doc);
   berth_status st = berth_i_fields(r->doc, root, TOP, N_TOP, false, r->top);
   for (int k = 0; k < N_TOP && st == BERTH_OK; k++) {
@@ -73,7 +73,7 @@ static berth_status join_all(berth_topology_builder *b, int32_t n, const berth_l
   return st;
 }
 
-static berth_status read_topology(Reader *r, berth_topology **out) {
+static berth_status read_topology(reader *r, berth_topology **out) {
   berth_link link = { r->opts->file_bandwidth, 0 };
   berth_topology_builder *b = NULL;
   int32_t accelerators = 0, cpus = 0;
@@ -98,7 +98,7 @@ done:
 
 /* ---- nodes ---- */
 
-static berth_status read_class(Reader *r, Value v, int32_t node) {
+static berth_status read_class(reader *r, Value v, int32_t node) {
   const char *text = "";
   if (!v || berth_i_json_kind_of(v) == BERTH_I_JSON_NULL) return BERTH_OK;
   char buf[32];
@@ -107,7 +107,7 @@ static berth_status read_class(Reader *r, Value v, int32_t node) {
   return berth_i_names_add(r->ctx, &r->classes, text, &r->group[node]);
 }
 
-static berth_status read_milliseconds(Reader *r, Value node, Value v, const char *key,
+static berth_status read_milliseconds(reader *r, Value node, Value v, const char *key,
                                       double *seconds) {
   double ms = 0;
   berth_status st = berth_i_need(r->doc, node, v, key);
@@ -116,7 +116,7 @@ static berth_status read_milliseconds(Reader *r, Value node, Value v, const char
   return st;
 }
 
-static berth_status read_times(Reader *r, Value node, Value *f, double seconds[2]) {
+static berth_status read_times(reader *r, Value node, Value *f, double seconds[2]) {
   bool supported = true;
   berth_status st = read_milliseconds(r, node, f[N_FPGA], "fpgaLatency", &seconds[0]);
   if (st == BERTH_OK && (r->opts->cpus || f[N_CPU]))
@@ -127,7 +127,7 @@ static berth_status read_times(Reader *r, Value node, Value *f, double seconds[2
 }
 
 /* What must be known of all nodes before the first op is added. */
-static berth_status scan_node(Reader *r, Value v, int32_t node) {
+static berth_status scan_node(reader *r, Value v, int32_t node) {
   static const char *const keys[] = { "id", "isBackwardNode", "colorClass" };
   Value f[3];
   berth_status st = berth_i_fields(r->doc, v, keys, 3, false, f);
@@ -137,7 +137,7 @@ static berth_status scan_node(Reader *r, Value v, int32_t node) {
   return read_class(r, f[2], node);
 }
 
-static berth_status add_node(Reader *r, Value v, int32_t node) {
+static berth_status add_node(reader *r, Value v, int32_t node) {
   berth_op op = berth_op_default();
   double seconds[2] = { 0, 0 };
   Value f[N_NODE];
@@ -158,7 +158,7 @@ static berth_status add_node(Reader *r, Value v, int32_t node) {
 enum { MANY = -2 };
 static void note(int32_t *only, int32_t node) { *only = *only == BERTH_NONE ? node : MANY; }
 
-static berth_status find_twins(Reader *r) {
+static berth_status find_twins(reader *r) {
   size_t n = 2 * (size_t)r->classes.n;
   int32_t *only = berth_i_alloc(r->ctx, n, sizeof *only);
   if (!only) return berth_i_nomem(r->ctx);
@@ -174,7 +174,7 @@ static berth_status find_twins(Reader *r) {
   return BERTH_OK;
 }
 
-static berth_status make_room(Reader *r) {
+static berth_status make_room(reader *r) {
   size_t n = (size_t)r->n_nodes;
   r->group = berth_i_pool_alloc(&r->pool, n, sizeof *r->group);
   r->twin = berth_i_pool_alloc(&r->pool, n, sizeof *r->twin);
@@ -185,7 +185,7 @@ static berth_status make_room(Reader *r) {
   return BERTH_OK;
 }
 
-static berth_status read_nodes(Reader *r) {
+static berth_status read_nodes(reader *r) {
   static const char *const types[] = { "accelerator", "cpu" };
   Value first;
   int32_t n = 0;
@@ -205,7 +205,7 @@ static berth_status read_nodes(Reader *r) {
 
 /* ---- edges ---- */
 
-static berth_status read_edge(Reader *r, Value v) {
+static berth_status read_edge(reader *r, Value v) {
   static const char *const keys[] = { "sourceId", "destId", "cost" };
   berth_i_edge edge = { 0, 0, 0, 0, v };
   double seconds = 0;
@@ -222,7 +222,7 @@ static berth_status read_edge(Reader *r, Value v) {
   return berth_i_edges_add(r->ctx, &r->edges, edge);
 }
 
-static berth_status read_edges(Reader *r) {
+static berth_status read_edges(reader *r) {
   const berth_i_edge *twice = NULL;
   Value v;
   int32_t n;
@@ -235,7 +235,7 @@ static berth_status read_edges(Reader *r) {
 
 static berth_status read_dnn(const berth_i_source *src, const berth_i_json *doc,
                              berth_bundle *out) {
-  Reader r = {
+  reader r = {
     .pool = berth_i_pool_empty(src->ctx), .doc = doc, .ctx = src->ctx, .opts = &src->opts
   };
   berth_status st = read_top(&r);

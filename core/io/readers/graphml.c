@@ -9,30 +9,30 @@
 
 /* ---- attributes that are read ---- */
 
-typedef enum Place { IN_GRAPH, IN_NODE, IN_EDGE, N_PLACES } Place;
+typedef enum xml_place { IN_GRAPH, IN_NODE, IN_EDGE, N_PLACES } xml_place;
 enum { NAME, LABEL, KIND, COLLECTIVE, N_TEXTS };
 
 /* Values of the graph, node or edge at hand: defaults, then what its <data> say. */
-typedef struct Element {
+typedef struct xml_element {
   berth_op op;
   berth_i_graphml_edge edge;
   int32_t count;  /* of a collective */
   double device;  /* NAN: none */
   const char *text[N_TEXTS];
-} Element;
+} xml_element;
 
-typedef enum Type { QUANTITY, NUMBER, WHOLE, DEVICE, FLAG, TEXT } Type;
+typedef enum key_type { QUANTITY, NUMBER, WHOLE, DEVICE, FLAG, TEXT } key_type;
 
-typedef struct Attribute {
-  Place place;
+typedef struct attribute {
+  xml_place place;
   const char *name;
-  Type type;
+  key_type type;
   size_t offset;
   uint32_t detail; /* unit of a QUANTITY, bit of a FLAG, number of a TEXT */
-} Attribute;
+} attribute;
 
-#define AT(field) offsetof(Element, field)
-static const Attribute attributes[] = {
+#define AT(field) offsetof(xml_element, field)
+static const attribute attributes[] = {
   { IN_GRAPH, "name", TEXT, 0, NAME },
   { IN_NODE, "name", TEXT, 0, NAME },
   { IN_NODE, "label", TEXT, 0, LABEL },
@@ -59,46 +59,56 @@ static const Attribute attributes[] = {
 };
 #undef AT
 enum { N_ATTRIBUTES = sizeof attributes / sizeof *attributes };
-static const Attribute seconds_attribute = { IN_NODE, "seconds", QUANTITY, 0, BERTH_SECONDS };
+static const attribute seconds_attribute = { IN_NODE, "seconds", QUANTITY, 0, BERTH_SECONDS };
 
 /* A column is one of the attributes, or N_ATTRIBUTES + a device type: seconds on it. */
 enum { UNREAD = -1, NOT_FOR = -2 };
 
-typedef struct Key {
+typedef struct graphml_key {
   char *name;               /* of the attribute */
   int32_t column[N_PLACES]; /* UNREAD; NOT_FOR: it must not be there */
   bool number;              /* its values are declared as numbers */
   double seconds;           /* default of a column of seconds; NAN: none */
-} Key;
+} graphml_key;
 
-typedef struct Text {
+typedef struct text_buffer {
   char *at;
   size_t len, cap;
-} Text;
+} text_buffer;
 
 /* Which element is open; DATA and DEFAULT: of a key that is read, UNREAD_DATA: of another. */
-typedef enum State { TOP, GRAPHML, KEY, DEFAULT, GRAPH, NODE, EDGE, DATA, UNREAD_DATA } State;
+typedef enum reader_state {
+  TOP,
+  GRAPHML,
+  KEY,
+  DEFAULT,
+  GRAPH,
+  NODE,
+  EDGE,
+  DATA,
+  UNREAD_DATA
+} reader_state;
 static const char *const state_names[] = { "the document", "<graphml>", "<key>",
                                            "<default>",    "<graph>",   "<node>",
                                            "<edge>",       "<data>",    "<data>" };
 enum { MOST_STATES = 6 };
 
-typedef struct Reader {
+typedef struct reader {
   const berth_i_source *src;
   berth_ctx *ctx;
   berth_i_graphml g;
-  State state[MOST_STATES];
+  reader_state state[MOST_STATES];
   int32_t depth;
   int64_t skipped;            /* open elements that are passed over */
   int32_t line;               /* of the tag at hand */
-  Text value;                 /* of the <data> or <default> at hand */
+  text_buffer value;                 /* of the <data> or <default> at hand */
   berth_i_names key_ids, types;
-  Key *keys;                  /* [key_ids.n] */
+  graphml_key *keys;                  /* [key_ids.n] */
   size_t keys_cap;
-  Key *key;                   /* at hand */
+  graphml_key *key;                   /* at hand */
   bool named, begun;          /* names have a key; data, nodes or edges have begun */
-  Element first[N_PLACES], now[N_PLACES]; /* defaults; values */
-  Text first_text[N_PLACES][N_TEXTS], now_text[N_PLACES][N_TEXTS];
+  xml_element first[N_PLACES], now[N_PLACES]; /* defaults; values */
+  text_buffer first_text[N_PLACES][N_TEXTS], now_text[N_PLACES][N_TEXTS];
   double *seconds;            /* [2 types] values, then defaults */
   int32_t *seen;              /* [columns] number of the element that had data last */
   int32_t n_elements, n_nodes, n_graphs; /* nodes and edges; nodes; graphs */
@@ -109,14 +119,14 @@ typedef struct Reader {
   size_t device_cap;
   int32_t n_placed, unplaced_line, unplaced_id;
   bool foreign_device;        /* "device" holds something else */
-} Reader;
+} reader;
 
-static berth_status fail(const Reader *r, const char *what, const char *why, const char *value) {
+static berth_status fail(const reader *r, const char *what, const char *why, const char *value) {
   return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: %s %s (%.60s)", r->src->name, (int)r->line,
                       what, why, value);
 }
 
-static berth_status set_text(Reader *r, Text *t, const char *text, size_t len) {
+static berth_status set_text(reader *r, text_buffer *t, const char *text, size_t len) {
   berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&t->at, &t->cap, len + 1, 1);
   if (st != BERTH_OK) return st;
   memcpy(t->at, text, len);
@@ -132,7 +142,7 @@ static bool is_one_of(const char *text, const char *const *words) {
   return *words != NULL;
 }
 
-static berth_status parse_quantity(const Reader *r, const char *text, berth_unit unit,
+static berth_status parse_quantity(const reader *r, const char *text, berth_unit unit,
                                    double *out) {
   berth_status st = berth_quantity_parse(r->ctx, text, unit, out);
   if (st != BERTH_EINVAL) return st;
@@ -142,7 +152,7 @@ static berth_status parse_quantity(const Reader *r, const char *text, berth_unit
                       r->key->name, message);
 }
 
-static berth_status read_number(const Reader *r, const char *text, const Attribute *a,
+static berth_status read_number(const reader *r, const char *text, const attribute *a,
                                 double *out) {
   static const char *const infinities[] = { "Infinity", "INF", "inf", "infinity", NULL };
   berth_status st = BERTH_OK;
@@ -160,7 +170,7 @@ static berth_status read_number(const Reader *r, const char *text, const Attribu
              : st;
 }
 
-static berth_status read_whole(const Reader *r, const char *text, const Attribute *a,
+static berth_status read_whole(const reader *r, const char *text, const attribute *a,
                                int32_t *out) {
   double x;
   if (!berth_i_decimal(text, &x) || x != floor(x))
@@ -172,7 +182,7 @@ static berth_status read_whole(const Reader *r, const char *text, const Attribut
   return BERTH_OK;
 }
 
-static berth_status read_flag(const Reader *r, const char *text, uint32_t bit, uint32_t *flags) {
+static berth_status read_flag(const reader *r, const char *text, uint32_t bit, uint32_t *flags) {
   static const char *const yes[] = { "true", "True", "TRUE", NULL }, *const no[] = {
     "false", "False", "FALSE", NULL
   };
@@ -186,9 +196,9 @@ static berth_status read_flag(const Reader *r, const char *text, uint32_t bit, u
 }
 
 /* Sets a value of an element from r->value. */
-static berth_status read_value(Reader *r, int32_t column, Element *e, Text *texts,
+static berth_status read_value(reader *r, int32_t column, xml_element *e, text_buffer *texts,
                                double *seconds) {
-  const Attribute *a = column < N_ATTRIBUTES ? &attributes[column] : &seconds_attribute;
+  const attribute *a = column < N_ATTRIBUTES ? &attributes[column] : &seconds_attribute;
   void *at = (char *)e + a->offset;
   char *text = r->value.at, *end = text + r->value.len;
   berth_status st;
@@ -215,7 +225,7 @@ static const char *attribute_of(const char *const *list, const char *name) {
   return *list ? list[1] : NULL;
 }
 
-static berth_status need(const Reader *r, const char *element, const char *const *list,
+static berth_status need(const reader *r, const char *element, const char *const *list,
                          const char *name, const char **out) {
   if ((*out = attribute_of(list, name))) return BERTH_OK;
   return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: <%s> has no \"%s\"", r->src->name, (int)r->line,
@@ -223,7 +233,8 @@ static berth_status need(const Reader *r, const char *element, const char *const
 }
 
 /* A column of seconds makes its device type known. */
-static berth_status find_column(Reader *r, const Key *key, Place place, int32_t *column) {
+static berth_status find_column(reader *r, const graphml_key *key,
+                                xml_place place, int32_t *column) {
   size_t n = strlen(seconds_attribute.name);
   const char *rest = key->name + n;
   *column = UNREAD;
@@ -236,14 +247,14 @@ static berth_status find_column(Reader *r, const Key *key, Place place, int32_t 
     *column = N_ATTRIBUTES + type;
   }
   for (int32_t k = 0; k < N_ATTRIBUTES; k++) {
-    const Attribute *a = &attributes[k];
+    const attribute *a = &attributes[k];
     if (a->place == place && strcmp(a->name, key->name) == 0 && (a->type != DEVICE || key->number))
       *column = k;
   }
   return BERTH_OK;
 }
 
-static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
+static berth_status fill_key(reader *r, graphml_key *key, const char *const *list) {
   static const char *const numbers[] = { "int", "long", "float", "double", NULL };
   static const char *const places[] = { "graph", "node", "edge" };
   const char *of = attribute_of(list, "for"), *name = attribute_of(list, "attr.name"),
@@ -255,13 +266,13 @@ static berth_status fill_key(Reader *r, Key *key, const char *const *list) {
   for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
     key->column[k] = NOT_FOR;
     if (!of || strcmp(of, "all") == 0 || strcmp(of, places[k]) == 0)
-      st = find_column(r, key, (Place)k, &key->column[k]);
+      st = find_column(r, key, (xml_place)k, &key->column[k]);
   }
   if (strcmp(key->name, "name") == 0 && key->column[IN_NODE] != NOT_FOR) r->named = true;
   return st;
 }
 
-static berth_status open_key(Reader *r, const char *const *list) {
+static berth_status open_key(reader *r, const char *const *list) {
   const char *id;
   berth_status st = need(r, "key", list, "id", &id);
   if (st != BERTH_OK) return st;
@@ -271,24 +282,24 @@ static berth_status open_key(Reader *r, const char *const *list) {
   st = berth_i_pool_grow(&r->g.pool, (void **)&r->keys, &r->keys_cap, (size_t)r->key_ids.n + 1,
                          sizeof *r->keys);
   if (st != BERTH_OK) return st;
-  r->keys[r->key_ids.n] = (Key){ .seconds = NAN };
+  r->keys[r->key_ids.n] = (graphml_key){ .seconds = NAN };
   int32_t k;
   if ((st = berth_i_names_add(r->ctx, &r->key_ids, id, &k)) != BERTH_OK) return st;
   r->key = &r->keys[k];
   return fill_key(r, r->key, list);
 }
 
-static bool is_read(const Key *key) {
+static bool is_read(const graphml_key *key) {
   return key->column[IN_GRAPH] >= 0 || key->column[IN_NODE] >= 0 || key->column[IN_EDGE] >= 0;
 }
 
-static berth_status open_default(Reader *r, const char *const *list) {
+static berth_status open_default(reader *r, const char *const *list) {
   (void)list;
   if (!is_read(r->key)) r->state[r->depth] = UNREAD_DATA;
   return set_text(r, &r->value, "", 0);
 }
 
-static berth_status close_default(Reader *r) {
+static berth_status close_default(reader *r) {
   berth_status st = BERTH_OK;
   for (int k = 0; k < N_PLACES && st == BERTH_OK; k++) {
     if (r->key->column[k] < 0) continue;
@@ -298,7 +309,7 @@ static berth_status close_default(Reader *r) {
 }
 
 /* All keys are known. */
-static berth_status begin(Reader *r) {
+static berth_status begin(reader *r) {
   size_t n = (size_t)r->types.n;
   if (r->begun) return BERTH_OK;
   r->begun = true;
@@ -318,10 +329,12 @@ static berth_status begin(Reader *r) {
 
 /* ---- data ---- */
 
-static Place place_of(State s) { return s == NODE ? IN_NODE : s == EDGE ? IN_EDGE : IN_GRAPH; }
+static xml_place place_of(reader_state s) {
+  return s == NODE ? IN_NODE : s == EDGE ? IN_EDGE : IN_GRAPH;
+}
 
-static berth_status open_data(Reader *r, const char *const *list) {
-  State in = r->state[r->depth - 1];
+static berth_status open_data(reader *r, const char *const *list) {
+  reader_state in = r->state[r->depth - 1];
   const char *id;
   int32_t element = in == GRAPH ? 1 : r->n_elements;
   berth_status st = need(r, "data", list, "key", &id);
@@ -340,8 +353,8 @@ static berth_status open_data(Reader *r, const char *const *list) {
   return set_text(r, &r->value, "", 0);
 }
 
-static berth_status close_data(Reader *r) {
-  Place place = place_of(r->state[r->depth]);
+static berth_status close_data(reader *r) {
+  xml_place place = place_of(r->state[r->depth]);
   int32_t column = r->key->column[place];
   double *seconds = column < N_ATTRIBUTES ? NULL : &r->seconds[column - N_ATTRIBUTES];
   return read_value(r, column, &r->now[place], r->now_text[place], seconds);
@@ -349,7 +362,7 @@ static berth_status close_data(Reader *r) {
 
 /* ---- nodes ---- */
 
-static berth_status open_node(Reader *r, const char *const *list) {
+static berth_status open_node(reader *r, const char *const *list) {
   const char *id;
   berth_status st = need(r, "node", list, "id", &id);
   if (st != BERTH_OK || (st = begin(r)) != BERTH_OK) return st;
@@ -363,8 +376,8 @@ static berth_status open_node(Reader *r, const char *const *list) {
 }
 
 /* Without names, the labels or ids are names, unless the ids are but n0, n1, ... */
-static const char *name_of(const Reader *r) {
-  const Element *e = &r->now[IN_NODE];
+static const char *name_of(const reader *r) {
+  const xml_element *e = &r->now[IN_NODE];
   const char *id = r->g.names.text[r->node_id];
   if (r->named) return e->text[NAME];
   char usual[24];
@@ -372,8 +385,8 @@ static const char *name_of(const Reader *r) {
   return strcmp(id, usual) == 0 ? e->text[LABEL] : id;
 }
 
-static berth_status add_collective(Reader *r) {
-  const Element *e = &r->now[IN_NODE];
+static berth_status add_collective(reader *r) {
+  const xml_element *e = &r->now[IN_NODE];
   berth_collective c = { .bytes = e->op.bytes, .count = e->count };
   int k = 0;
   while (berth_i_collective_names[k]
@@ -385,9 +398,9 @@ static berth_status add_collective(Reader *r) {
   return berth_i_graphml_add_collective(&r->g, r->node_id, &c);
 }
 
-/* A column "device" of whole numbers is a placement; any other use of the word is somebody
- * else's. */
-static berth_status place_op(Reader *r, int32_t op) {
+/* A column "device" of whole numbers is a placement; any other use of the word is an attribute of
+ * somebody else's. */
+static berth_status place_op(reader *r, int32_t op) {
   double x = r->now[IN_NODE].device;
   berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&r->device, &r->device_cap,
                                       (size_t)op + 1, sizeof *r->device);
@@ -404,8 +417,8 @@ static berth_status place_op(Reader *r, int32_t op) {
 }
 
 /* An op has times for all types or for none. */
-static berth_status close_node(Reader *r) {
-  Element *e = &r->now[IN_NODE];
+static berth_status close_node(reader *r) {
+  xml_element *e = &r->now[IN_NODE];
   int32_t given = 0, *op = &r->g.op_of[r->node_id];
   r->line = r->node_line;
   char number[24];
@@ -425,7 +438,7 @@ static berth_status close_node(Reader *r) {
   return st;
 }
 
-static berth_status read_placement(Reader *r, berth_placement **out) {
+static berth_status read_placement(reader *r, berth_placement **out) {
   if (r->foreign_device || r->n_placed == 0) return BERTH_OK;
   r->line = r->unplaced_line;
   if (r->line > 0)
@@ -435,7 +448,7 @@ static berth_status read_placement(Reader *r, berth_placement **out) {
 
 /* ---- graph and edges ---- */
 
-static berth_status open_graph(Reader *r, const char *const *list) {
+static berth_status open_graph(reader *r, const char *const *list) {
   if (r->n_graphs++ > 0)
     return berth_i_fail(r->ctx, BERTH_EPARSE, "%s:%d: a second <graph>", r->src->name,
                         (int)r->line);
@@ -447,7 +460,7 @@ static berth_status open_graph(Reader *r, const char *const *list) {
   return fail(r, "edgedefault", "is neither directed nor undirected", direction);
 }
 
-static berth_status open_edge(Reader *r, const char *const *list) {
+static berth_status open_edge(reader *r, const char *const *list) {
   static const char *const yes[] = { "true", "1", NULL };
   const char *directed = attribute_of(list, "directed");
   berth_i_graphml_edge *e = &r->now[IN_EDGE].edge;
@@ -469,14 +482,14 @@ static berth_status open_edge(Reader *r, const char *const *list) {
 
 /* ---- elements ---- */
 
-typedef struct Rule {
-  State in;
+typedef struct rule {
+  reader_state in;
   const char *name;
-  State to;
-  berth_status (*open)(Reader *r, const char *const *list);
-} Rule;
+  reader_state to;
+  berth_status (*open)(reader *r, const char *const *list);
+} rule;
 
-static const Rule rules[] = {
+static const rule rules[] = {
   { TOP, "graphml", GRAPHML, NULL },      { GRAPHML, "key", KEY, open_key },
   { GRAPH, "key", KEY, open_key },        { KEY, "default", DEFAULT, open_default },
   { GRAPHML, "data", UNREAD_DATA, NULL }, { GRAPHML, "graph", GRAPH, open_graph },
@@ -486,7 +499,7 @@ static const Rule rules[] = {
 };
 
 /* Descriptions, ports, what other vocabularies put in, and all within values that are not read. */
-static bool is_passed_over(const Reader *r, State in, const char *name) {
+static bool is_passed_over(const reader *r, reader_state in, const char *name) {
   if (r->skipped > 0 || in == UNREAD_DATA) return true;
   if (in == TOP || in == DATA || in == DEFAULT) return false;
   return strchr(name, '\n') || strcmp(name, "desc") == 0
@@ -495,8 +508,8 @@ static bool is_passed_over(const Reader *r, State in, const char *name) {
 
 static berth_status open_element(void *ud, const char *name, const char *const *list,
                                  int32_t line) {
-  Reader *r = ud;
-  State in = r->state[r->depth];
+  reader *r = ud;
+  reader_state in = r->state[r->depth];
   if (is_passed_over(r, in, name)) {
     r->skipped++;
     return BERTH_OK;
@@ -513,7 +526,7 @@ static berth_status open_element(void *ud, const char *name, const char *const *
 }
 
 static berth_status close_element(void *ud) {
-  Reader *r = ud;
+  reader *r = ud;
   if (r->skipped > 0) {
     r->skipped--;
     return BERTH_OK;
@@ -528,8 +541,8 @@ static berth_status close_element(void *ud) {
 }
 
 static berth_status add_text(void *ud, const char *text, size_t len) {
-  Reader *r = ud;
-  Text *v = &r->value;
+  reader *r = ud;
+  text_buffer *v = &r->value;
   if (r->skipped > 0 || (r->state[r->depth] != DATA && r->state[r->depth] != DEFAULT))
     return BERTH_OK;
   berth_status st = berth_i_pool_grow(&r->g.pool, (void **)&v->at, &v->cap, v->len + len + 1, 1);
@@ -542,7 +555,7 @@ static berth_status add_text(void *ud, const char *text, size_t len) {
 
 /* ---- the whole ---- */
 
-static void release(Reader *r) {
+static void release(reader *r) {
   berth_i_names_release(r->ctx, &r->key_ids);
   berth_i_names_release(r->ctx, &r->types);
   berth_i_names_release(r->ctx, &r->g.names);
@@ -550,10 +563,10 @@ static void release(Reader *r) {
   berth_i_pool_free(&r->g.pool);
 }
 
-static berth_status read_elements(Reader *r) {
+static berth_status read_elements(reader *r) {
   berth_i_xml_events events = { open_element, close_element, add_text, r };
   for (int k = 0; k < N_PLACES; k++) {
-    r->first[k] = (Element){
+    r->first[k] = (xml_element){
       berth_op_default(), { .resident_bytes = -1, .tensor = INFINITY }, 1, NAN, { "", "", "", "" }
     };
     r->now[k] = r->first[k];
@@ -569,7 +582,7 @@ static berth_status read_elements(Reader *r) {
 }
 
 static berth_status read_graphml(const berth_i_source *src, berth_bundle *out) {
-  Reader r = { .src = src,
+  reader r = { .src = src,
                .ctx = src->ctx,
                .g = { .pool = berth_i_pool_empty(src->ctx), .src = src } };
   berth_status st = read_elements(&r);

@@ -52,12 +52,12 @@ static berth_status resolve(berth_i_graphml *g) {
 
 /* ---- tensors ---- */
 
-typedef struct Share {
+typedef struct shared_edge {
   double tensor;
   size_t edge;
-} Share;
+} shared_edge;
 
-BERTH_I_SORT(sort_shares, Share, BERTH_I_UP(tensor) BERTH_I_UP(edge))
+BERTH_I_SORT(sort_shares, shared_edge, BERTH_I_UP(tensor) BERTH_I_UP(edge))
 
 static bool same_tensor(const berth_i_graphml_edge *a, const berth_i_graphml_edge *b) {
   return a->from == b->from && a->bytes == b->bytes && a->resident_bytes == b->resident_bytes
@@ -65,7 +65,8 @@ static bool same_tensor(const berth_i_graphml_edge *a, const berth_i_graphml_edg
 }
 
 /* By tensor, then edge.  @param tensor [edges] out */
-static berth_status add_tensors(berth_i_graphml *g, const Share *share, size_t n, int32_t *tensor) {
+static berth_status add_tensors(berth_i_graphml *g, const shared_edge *share,
+                                size_t n, int32_t *tensor) {
   for (size_t k = 0; k < n; k++) {
     const berth_i_graphml_edge *e = &g->edges[share[k].edge];
     berth_tensor t = { e->from, e->bytes, e->resident_bytes, e->flags };
@@ -85,12 +86,13 @@ static berth_status add_tensors(berth_i_graphml *g, const Share *share, size_t n
 
 static berth_status connect_ops(berth_i_graphml *g) {
   berth_i_pool scratch = berth_i_pool_empty(g->src->ctx);
-  Share *share = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *share);
+  shared_edge *share = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *share);
   int32_t *tensor = berth_i_pool_alloc(&scratch, g->n_edges, sizeof *tensor);
   size_t n = 0;
   berth_status st = berth_i_pool_status(&scratch);
   for (size_t k = 0; st == BERTH_OK && k < g->n_edges; k++) {
-    if (g->edges[k].from >= 0 && g->edges[k].to >= 0) share[n++] = (Share){ g->edges[k].tensor, k };
+    if (g->edges[k].from >= 0 && g->edges[k].to >= 0)
+      share[n++] = (shared_edge){g->edges[k].tensor, k};
   }
   sort_shares(share, n);
   if (st == BERTH_OK) st = add_tensors(g, share, n, tensor);

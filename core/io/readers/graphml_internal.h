@@ -1,4 +1,4 @@
-/* What a GraphML file has told of the graph so far. */
+/* What was read of a GraphML file so far. */
 #ifndef BERTH_GRAPHML_INTERNAL_H
 #define BERTH_GRAPHML_INTERNAL_H
 

@@ -9,22 +9,22 @@
 
 enum { MAX_KIND = 128 };
 
-typedef struct Node {
+typedef struct pipedream_node {
   int32_t id, line;
   double forward, backward, activation, params;
   const char *kind; /* into the text */
   size_t kind_len;
-} Node;
+} pipedream_node;
 
-typedef struct Profile {
+typedef struct profile {
   berth_ctx *ctx;
-  Node *nodes;
+  pipedream_node *nodes;
   int32_t n;
   size_t cap;
   berth_i_edges edges; /* src, dst: ids, then ops */
-} Profile;
+} profile;
 
-static void release_profile(Profile *p) {
+static void release_profile(profile *p) {
   berth_i_free(p->ctx, p->nodes, p->cap, sizeof *p->nodes);
   berth_i_edges_release(p->ctx, &p->edges);
 }
@@ -87,7 +87,7 @@ static berth_status read_value(berth_i_lines *f, const char *key, double *out) {
   return BERTH_OK;
 }
 
-static berth_status read_values(berth_i_lines *f, Node *node) {
+static berth_status read_values(berth_i_lines *f, pipedream_node *node) {
   berth_status st;
   if ((st = read_value(f, "forward_compute_time", &node->forward)) != BERTH_OK) return st;
   if ((st = read_value(f, "backward_compute_time", &node->backward)) != BERTH_OK) return st;
@@ -98,7 +98,7 @@ static berth_status read_values(berth_i_lines *f, Node *node) {
 }
 
 /* The kind is the description up to the first bracket. */
-static void take_kind(const berth_i_lines *f, Node *node) {
+static void take_kind(const berth_i_lines *f, pipedream_node *node) {
   const char *p = f->at;
   while (p < f->end && *p != '(') p++;
   while (p > f->at && p[-1] == ' ') p--;
@@ -106,7 +106,7 @@ static void take_kind(const berth_i_lines *f, Node *node) {
   node->kind_len = (size_t)(p - f->at);
 }
 
-static berth_status add_node(Profile *p, const Node *node) {
+static berth_status add_node(profile *p, const pipedream_node *node) {
   void *nodes = p->nodes;
   berth_status st = berth_i_grow(p->ctx, &nodes, &p->cap, (size_t)p->n + 1, sizeof *p->nodes);
   p->nodes = nodes;
@@ -115,8 +115,8 @@ static berth_status add_node(Profile *p, const Node *node) {
 }
 
 static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines *description,
-                              Profile *p) {
-  Node node = { .id = id, .line = l->line };
+                              profile *p) {
+  pipedream_node node = { .id = id, .line = l->line };
   take_kind(description, &node);
   berth_i_lines f;
   if (!next_field(l, &f))
@@ -128,7 +128,7 @@ static berth_status read_node(berth_i_lines *l, int32_t id, const berth_i_lines 
   return add_node(p, &node);
 }
 
-static berth_status read_line(berth_i_lines *l, Profile *p) {
+static berth_status read_line(berth_i_lines *l, profile *p) {
   berth_i_edge edge = { 0, 0, 0, l->line, NULL };
   berth_i_lines f;
   bool indented = *l->at == '\t' || *l->at == ' ';
@@ -145,9 +145,9 @@ static berth_status read_line(berth_i_lines *l, Profile *p) {
 
 /* ---- the graph ---- */
 
-BERTH_I_SORT(sort_ids, Node, BERTH_I_UP(id) BERTH_I_UP(line))
+BERTH_I_SORT(sort_ids, pipedream_node, BERTH_I_UP(id) BERTH_I_UP(line))
 
-static berth_status sort_nodes(const berth_i_lines *l, Profile *p) {
+static berth_status sort_nodes(const berth_i_lines *l, profile *p) {
   sort_ids(p->nodes, (size_t)p->n);
   for (int32_t k = 1; k < p->n; k++) {
     berth_i_lines at = *l;
@@ -158,7 +158,7 @@ static berth_status sort_nodes(const berth_i_lines *l, Profile *p) {
   return BERTH_OK;
 }
 
-static int32_t op_of(const Profile *p, int32_t id) {
+static int32_t op_of(const profile *p, int32_t id) {
   int32_t low = 0, high = p->n;
   while (low < high) {
     int32_t mid = low + (high - low) / 2;
@@ -168,7 +168,7 @@ static int32_t op_of(const Profile *p, int32_t id) {
   return low < p->n && p->nodes[low].id == id ? low : BERTH_NONE;
 }
 
-static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
+static berth_status resolve_edges(const berth_i_lines *l, profile *p) {
   const berth_i_edge *twice = NULL;
   berth_i_lines at = *l;
   for (size_t k = 0; k < p->edges.n; k++) {
@@ -190,7 +190,7 @@ static berth_status resolve_edges(const berth_i_lines *l, Profile *p) {
                             (int)p->nodes[twice->src].id, (int)p->nodes[twice->dst].id);
 }
 
-static berth_status add_op(const Node *node, berth_graph_builder *b) {
+static berth_status add_op(const pipedream_node *node, berth_graph_builder *b) {
   berth_op op = berth_op_default();
   char name[24];
   size_t n = node->kind_len < MAX_KIND ? node->kind_len : MAX_KIND - 1;
@@ -207,7 +207,7 @@ static berth_status add_op(const Node *node, berth_graph_builder *b) {
 }
 
 /* Every op has its activation as one tensor, read or not: tensor id = op id. */
-static berth_status build_forward(const Profile *p, berth_graph_builder *b, berth_graph **out) {
+static berth_status build_forward(const profile *p, berth_graph_builder *b, berth_graph **out) {
   berth_status st;
   for (int32_t k = 0; k < p->n; k++)
     if ((st = add_op(&p->nodes[k], b)) != BERTH_OK) return st;
@@ -232,7 +232,7 @@ static berth_mirror_options mirror_options(int way) {
   return o;
 }
 
-static berth_status mirror(const Profile *p, int way, berth_graph **g) {
+static berth_status mirror(const profile *p, int way, berth_graph **g) {
   berth_mirror_options o = mirror_options(way);
   berth_graph *both = NULL;
   double *backward = berth_i_alloc(p->ctx, (size_t)p->n, sizeof *backward);
@@ -248,7 +248,7 @@ static berth_status mirror(const Profile *p, int way, berth_graph **g) {
   return st;
 }
 
-static berth_status read_profile(berth_i_lines *l, Profile *p) {
+static berth_status read_profile(berth_i_lines *l, profile *p) {
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && berth_i_lines_next_filled(l)) st = read_line(l, p);
   if (st == BERTH_OK && p->n == 0) st = berth_i_lines_fail(l, "there is no node");
@@ -258,7 +258,7 @@ static berth_status read_profile(berth_i_lines *l, Profile *p) {
 
 static berth_status read_pipedream(const berth_i_source *src, berth_bundle *out) {
   berth_i_lines l = berth_i_lines_of(src);
-  Profile p = { .ctx = src->ctx };
+  profile p = { .ctx = src->ctx };
   berth_graph_builder *b = NULL;
   berth_status st = read_profile(&l, &p);
   if (st == BERTH_OK) st = berth_graph_builder_new(src->ctx, &b);

@@ -3,7 +3,7 @@
 
 typedef const berth_i_json_value *Value;
 
-typedef struct Workflow {
+typedef struct workflow {
   const berth_i_json *doc;
   berth_ctx *ctx;
   Value name, tasks, edges, nodes, links;
@@ -14,9 +14,9 @@ typedef struct Workflow {
   bool exec;       /* times are given per node */
   berth_i_edges pairs; /* ends of the links, the lower one first */
   berth_graph_builder *b;
-} Workflow;
+} workflow;
 
-static void release(Workflow *w) {
+static void release(workflow *w) {
   berth_i_names_release(w->ctx, &w->task_ids);
   berth_i_names_release(w->ctx, &w->node_ids);
   berth_i_edges_release(w->ctx, &w->pairs);
@@ -24,7 +24,7 @@ static void release(Workflow *w) {
   berth_graph_builder_release(w->b);
 }
 
-static berth_status read_parts(Workflow *w, bool with_nodes) {
+static berth_status read_parts(workflow *w, bool with_nodes) {
   static const char *const keys[] = { "name", "tasks", "edges", "nodes", "links" };
   Value f[5], root = berth_i_json_root(w->doc);
   berth_status st = berth_i_fields(w->doc, root, keys, with_nodes ? 5 : 3, false, f);
@@ -41,14 +41,14 @@ static berth_status read_parts(Workflow *w, bool with_nodes) {
   return BERTH_OK;
 }
 
-static berth_status read_name(const Workflow *w, const char **name) {
+static berth_status read_name(const workflow *w, const char **name) {
   *name = "";
   return berth_i_get_text(w->doc, w->name, name);
 }
 
 /* ---- nodes and links ---- */
 
-static berth_status add_node(Workflow *w, Value v, berth_topology_builder *tb) {
+static berth_status add_node(workflow *w, Value v, berth_topology_builder *tb) {
   static const char *const keys[] = { "id", "speed" };
   berth_device d = berth_device_default();
   Value f[2];
@@ -62,7 +62,7 @@ static berth_status add_node(Workflow *w, Value v, berth_topology_builder *tb) {
   return berth_i_blame(w->doc, v, berth_topology_builder_add_device(tb, &d, NULL, NULL));
 }
 
-static berth_status add_link(Workflow *w, Value v, berth_topology_builder *tb) {
+static berth_status add_link(workflow *w, Value v, berth_topology_builder *tb) {
   static const char *const keys[] = { "a", "b", "bandwidth" };
   berth_link link = { 0, 0 };
   int32_t a = 0, b = 0;
@@ -83,13 +83,13 @@ static berth_status add_link(Workflow *w, Value v, berth_topology_builder *tb) {
 }
 
 /* A link leads both ways, so a - b is b - a. */
-static berth_status refuse_repeated_links(const Workflow *w) {
+static berth_status refuse_repeated_links(const workflow *w) {
   const berth_i_edge *twice = NULL;
   berth_status st = berth_i_edges_repeated(w->ctx, &w->pairs, w->n_nodes, &twice);
   return st == BERTH_OK && twice ? berth_i_json_fail(w->doc, twice->origin, "is given twice") : st;
 }
 
-static berth_status read_topology(Workflow *w, berth_topology **out) {
+static berth_status read_topology(workflow *w, berth_topology **out) {
   berth_topology_builder *tb = NULL;
   const char *name = "";
   berth_status st = berth_topology_builder_new(w->ctx, &tb);
@@ -114,7 +114,7 @@ done:
 
 /* ---- tasks and edges ---- */
 
-static berth_status read_exec(Workflow *w, Value v) {
+static berth_status read_exec(workflow *w, Value v) {
   Value x;
   int32_t n;
   berth_status st = berth_i_get_array(w->doc, v, &x, &n);
@@ -126,7 +126,7 @@ static berth_status read_exec(Workflow *w, Value v) {
   return st;
 }
 
-static berth_status add_task(Workflow *w, Value v) {
+static berth_status add_task(workflow *w, Value v) {
   static const char *const keys[] = { "id", "name", "cost", "exec" };
   const char *times = w->exec ? "exec" : "cost";
   berth_op op = berth_op_default();
@@ -145,7 +145,7 @@ static berth_status add_task(Workflow *w, Value v) {
                         : st;
 }
 
-static berth_status read_edge(Workflow *w, Value v, berth_i_edges *e) {
+static berth_status read_edge(workflow *w, Value v, berth_i_edges *e) {
   static const char *const keys[] = { "src", "dst", "size" };
   berth_i_edge edge = { 0, 0, 0, 0, v };
   Value f[3];
@@ -159,7 +159,7 @@ static berth_status read_edge(Workflow *w, Value v, berth_i_edges *e) {
 }
 
 /* Every edge is a tensor of its own: its data are for its consumer alone. */
-static berth_status connect_all(Workflow *w, const berth_i_edges *e) {
+static berth_status connect_all(workflow *w, const berth_i_edges *e) {
   const berth_i_edge *twice = NULL;
   berth_status st = berth_i_edges_repeated(w->ctx, e, w->n_tasks, &twice);
   if (st == BERTH_OK && twice) return berth_i_json_fail(w->doc, twice->origin, "is given twice");
@@ -169,7 +169,7 @@ static berth_status connect_all(Workflow *w, const berth_i_edges *e) {
   return st;
 }
 
-static berth_status read_edges(Workflow *w) {
+static berth_status read_edges(workflow *w) {
   berth_i_edges e = { NULL, 0, 0 };
   Value v;
   int32_t n;
@@ -180,7 +180,7 @@ static berth_status read_edges(Workflow *w) {
   return st;
 }
 
-static berth_status prepare_types(Workflow *w) {
+static berth_status prepare_types(workflow *w) {
   w->n_types = w->exec ? w->node_ids.n : 1;
   if (!(w->seconds = berth_i_alloc(w->ctx, (size_t)w->n_types, sizeof *w->seconds)))
     return berth_i_nomem(w->ctx);
@@ -188,7 +188,7 @@ static berth_status prepare_types(Workflow *w) {
   return berth_graph_builder_types(w->b, w->n_types, (const char *const *)w->node_ids.text);
 }
 
-static berth_status read_graph(Workflow *w, berth_graph **out) {
+static berth_status read_graph(workflow *w, berth_graph **out) {
   const char *name = "";
   berth_status st = berth_graph_builder_new(w->ctx, &w->b);
   if (st != BERTH_OK) return st;
@@ -204,14 +204,14 @@ static berth_status read_graph(Workflow *w, berth_graph **out) {
   return berth_i_blame(w->doc, w->edges, berth_graph_builder_finish(w->b, out));
 }
 
-static bool has_exec(const Workflow *w) {
+static bool has_exec(const workflow *w) {
   Value first = berth_i_json_first(w->tasks);
   return w->nodes && first && berth_i_json_get(first, "exec");
 }
 
 static berth_status read_workflow(const berth_i_source *src, const berth_i_json *doc,
                                   bool with_nodes, berth_bundle *out) {
-  Workflow w = { .doc = doc, .ctx = src->ctx };
+  workflow w = { .doc = doc, .ctx = src->ctx };
   berth_status st = read_parts(&w, with_nodes);
   if (st == BERTH_OK) w.exec = has_exec(&w);
   if (st == BERTH_OK && with_nodes) st = read_topology(&w, &out->topology);

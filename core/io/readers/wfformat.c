@@ -96,7 +96,7 @@ static berth_status get_clock(const Workflow *w, Value cpu, double *mhz) {
   return *mhz > 0 ? BERTH_OK : berth_i_json_fail(w->doc, v, "is not positive");
 }
 
-/* The first clock that is told is speed 1; machines that tell none have it too. */
+/* The first clock given is speed 1; machines without one have it too. */
 static double speed_of(const Workflow *w, double mhz) {
   return mhz > 0 && w->clock > 0 ? mhz / w->clock : 1;
 }
@@ -123,7 +123,7 @@ static berth_status read_machine(Workflow *w, Value v, berth_topology_builder *t
   return berth_i_blame(w->doc, v, berth_topology_builder_add_device(tb, &d, NULL, NULL));
 }
 
-/* Around one switch: a record tells nothing of the network. */
+/* Around one switch: a record has no network. */
 static berth_status join_machines(const Workflow *w, berth_topology_builder *tb) {
   berth_link link = { w->bandwidth, 0 };
   if (w->machine_ids.n < 2) return BERTH_OK;

@@ -208,7 +208,7 @@ done:
 
 BERTH_I_SORT(sort_by_ends, berth_i_edge, BERTH_I_UP(src) BERTH_I_UP(dst))
 
-/* A dependency is told by either end or by both. */
+/* A dependency is listed at either end or at both. */
 static void sort_and_merge(berth_i_edges *e) {
   size_t n = 0;
   sort_by_ends(e->at, e->n);

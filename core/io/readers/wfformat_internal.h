@@ -34,9 +34,9 @@ typedef struct berth_i_wf {
   size_t named_cap;
   int32_t n_tasks;
   berth_i_wf_task *task; /* [n_tasks] */
-  double *machine_mhz;   /* [machine_ids]; 0: not told */
+  double *machine_mhz;   /* [machine_ids]; 0: not given */
   size_t mhz_cap;
-  double clock;          /* MHz of speed 1; 0: none is told */
+  double clock;          /* MHz of speed 1; 0: none is given */
   double *size;          /* [file_ids] bytes */
   size_t size_cap;
   berth_i_wf_list in, out;

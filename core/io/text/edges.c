@@ -15,12 +15,12 @@ void berth_i_edges_release(berth_ctx *ctx, berth_i_edges *e) {
 }
 
 /* Edges by source, order kept: at[s]..at[s + 1] into list. */
-typedef struct Index {
+typedef struct index {
   int32_t *at, *list;
-} Index;
+} index;
 
 static berth_status index_make(berth_i_pool *pool, size_t n_keys, size_t n,
-                               int32_t (*key)(const void *ud, size_t i), const void *ud, Index *x) {
+                               int32_t (*key)(const void *ud, size_t i), const void *ud, index *x) {
   x->at = berth_i_pool_zalloc(pool, n_keys + 2, sizeof *x->at);
   x->list = berth_i_pool_alloc(pool, n, sizeof *x->list);
   berth_status st;
@@ -37,7 +37,7 @@ static int32_t source_of(const void *ud, size_t i) {
 
 berth_status berth_i_edges_repeated(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
                                     const berth_i_edge **out) {
-  Index by = { 0 };
+  index by = { 0 };
   const berth_i_edge *first = NULL;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *seen = berth_i_pool_zalloc(&scratch, (size_t)n_ops, sizeof *seen);
@@ -70,17 +70,17 @@ berth_status berth_i_edges_blame(const berth_i_source *src, const berth_i_edges 
 }
 
 /* For every edge the first one of the same producer and size: they share a tensor. */
-typedef struct Kin {
+typedef struct relation {
   int32_t src, edge;
   double bytes;
-} Kin;
+} relation;
 
-BERTH_I_SORT(sort_kin, Kin, BERTH_I_UP(src) BERTH_I_UP(bytes) BERTH_I_UP(edge))
+BERTH_I_SORT(sort_kin, relation, BERTH_I_UP(src) BERTH_I_UP(bytes) BERTH_I_UP(edge))
 
 static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t *leader) {
-  Kin *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
+  relation *kin = berth_i_alloc(ctx, e->n, sizeof *kin);
   if (!kin) return berth_i_nomem(ctx);
-  for (size_t i = 0; i < e->n; i++) kin[i] = (Kin){ e->at[i].src, (int32_t)i, e->at[i].bytes };
+  for (size_t i = 0; i < e->n; i++) kin[i] = (relation){ e->at[i].src, (int32_t)i, e->at[i].bytes };
   sort_kin(kin, e->n);
   for (size_t i = 0; i < e->n; i++) {
     bool same = i > 0 && kin[i].src == kin[i - 1].src && kin[i].bytes == kin[i - 1].bytes;
@@ -92,7 +92,7 @@ static berth_status find_leaders(berth_ctx *ctx, const berth_i_edges *e, int32_t
 
 /* Replaces leaders by tensors. `by` lists the edges producer by producer; a leader comes before its
  * followers. */
-static berth_status make_tensors(const berth_i_edges *e, const Index *by, double resident,
+static berth_status make_tensors(const berth_i_edges *e, const index *by, double resident,
                                  berth_graph_builder *b, int32_t *tensor) {
   berth_status st;
   for (size_t i = 0; i < e->n; i++) {
@@ -106,7 +106,7 @@ static berth_status make_tensors(const berth_i_edges *e, const Index *by, double
 
 berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t n_ops,
                                  double resident, berth_graph_builder *b) {
-  Index by = { 0 };
+  index by = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *tensor = berth_i_pool_alloc(&scratch, e->n, sizeof *tensor);
   berth_status st = index_make(&scratch, (size_t)n_ops, e->n, source_of, e, &by);
@@ -120,17 +120,17 @@ berth_status berth_i_edges_build(berth_ctx *ctx, const berth_i_edges *e, int32_t
 
 /* ---- merging two orders ---- */
 
-typedef struct Merge {
+typedef struct merge {
   const int32_t *use_at, *use, *in_at, *in;
   int32_t n_ops, n_tensors;
   int32_t *tensor;   /* [edges] of each pair */
   int32_t *next;     /* [edges] next pair in the inputs of its op, -1: none */
   uint8_t *blockers; /* [edges] 0..2 pairs that come directly before it */
-} Merge;
+} merge;
 
 static int32_t consumer_of(const void *ud, size_t i) { return ((const int32_t *)ud)[i]; }
 
-static void number_pairs(Merge *m) {
+static void number_pairs(merge *m) {
   for (int32_t t = 0; t < m->n_tensors; t++) {
     for (int32_t e = m->use_at[t]; e < m->use_at[t + 1]; e++) {
       m->tensor[e] = t;
@@ -140,7 +140,7 @@ static void number_pairs(Merge *m) {
 }
 
 /* Chains the pairs of every op in the order of its inputs. pair_of is scratch over tensors. */
-static void chain_inputs(Merge *m, const Index *by_op, int32_t *pair_of) {
+static void chain_inputs(merge *m, const index *by_op, int32_t *pair_of) {
   for (int32_t v = 0; v < m->n_ops; v++) {
     int32_t last = -1;
     for (int32_t k = by_op->at[v]; k < by_op->at[v + 1]; k++)
@@ -157,7 +157,7 @@ static void chain_inputs(Merge *m, const Index *by_op, int32_t *pair_of) {
   }
 }
 
-static int32_t take_pairs(Merge *m, int32_t n, int32_t *order) {
+static int32_t take_pairs(merge *m, int32_t n, int32_t *order) {
   int32_t head = 0, tail = 0, e;
   for (e = 0; e < n; e++)
     if (m->blockers[e] == 0) order[tail++] = e;
@@ -173,8 +173,8 @@ berth_status berth_i_merge_order(berth_ctx *ctx, int32_t n_ops, int32_t n_tensor
                                  const int32_t *use_at, const int32_t *use, const int32_t *in_at,
                                  const int32_t *in, int32_t *order, bool *ok) {
   size_t n = (size_t)use_at[n_tensors];
-  Merge m = { use_at, use, in_at, in, n_ops, n_tensors, NULL, NULL, NULL };
-  Index by_op = { 0 };
+  merge m = { use_at, use, in_at, in, n_ops, n_tensors, NULL, NULL, NULL };
+  index by_op = { 0 };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   int32_t *pair_of = berth_i_pool_alloc(&scratch, (size_t)n_tensors, sizeof *pair_of);
   m.tensor = berth_i_pool_alloc(&scratch, n, sizeof *m.tensor);

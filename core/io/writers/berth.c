@@ -5,54 +5,54 @@
 
 #include <stdio.h>
 
-/* Members of an object or array: put the comma before all but the first. */
-typedef struct Members {
+/* members of an object or array: put the comma before all but the first. */
+typedef struct members {
   berth_i_out *o;
   bool any;
-} Members;
+} members;
 
-static void next_member(Members *m) {
+static void next_member(members *m) {
   if (m->any) berth_i_put(m->o, ", ");
   m->any = true;
 }
 
-static void put_key(Members *m, const char *key) {
+static void put_key(members *m, const char *key) {
   next_member(m);
   berth_i_putf(m->o, "\"%s\": ", key);
 }
 
-static void put_text(Members *m, const char *key, const char *text) {
+static void put_text(members *m, const char *key, const char *text) {
   if (!text || !*text) return;
   put_key(m, key);
   berth_i_put_string(m->o, text);
 }
 
-static void put_amount(Members *m, const char *key, double x, double blank) {
+static void put_amount(members *m, const char *key, double x, double blank) {
   if (x == blank) return;
   put_key(m, key);
   berth_i_put_number(m->o, x);
 }
 
-static void put_int(Members *m, const char *key, int32_t x, int32_t blank) {
+static void put_int(members *m, const char *key, int32_t x, int32_t blank) {
   if (x == blank) return;
   put_key(m, key);
   berth_i_putf(m->o, "%d", (int)x);
 }
 
-static void put_flag(Members *m, const char *key, bool on) {
+static void put_flag(members *m, const char *key, bool on) {
   if (!on) return;
   put_key(m, key);
   berth_i_put(m->o, "true");
 }
 
-static void put_ids(Members *m, const char *key, int32_t n, const int32_t *ids) {
+static void put_ids(members *m, const char *key, int32_t n, const int32_t *ids) {
   put_key(m, key);
   berth_i_put(m->o, "[");
   for (int32_t k = 0; k < n; k++) berth_i_putf(m->o, k ? ", %d" : "%d", (int)ids[k]);
   berth_i_put(m->o, "]");
 }
 
-static void put_amounts(Members *m, const char *key, int32_t n, const double *x) {
+static void put_amounts(members *m, const char *key, int32_t n, const double *x) {
   put_key(m, key);
   berth_i_put(m->o, "[");
   for (int32_t k = 0; k < n; k++) {
@@ -64,11 +64,11 @@ static void put_amounts(Members *m, const char *key, int32_t n, const double *x)
 
 /* A list of objects, one a line; `put` writes the members of each. */
 static void put_list(berth_i_out *o, const char *key, int32_t n,
-                     void (*put)(Members *m, const void *ud, int32_t i), const void *ud) {
+                     void (*put)(members *m, const void *ud, int32_t i), const void *ud) {
   if (n == 0) return;
   berth_i_putf(o, ",\n  \"%s\": [", key);
   for (int32_t i = 0; i < n; i++) {
-    Members m = { o, false };
+    members m = { o, false };
     berth_i_put(o, i ? ",\n    {" : "\n    {");
     put(&m, ud, i);
     berth_i_put(o, "}");
@@ -91,7 +91,7 @@ static void put_time(berth_i_out *o, double seconds) {
   else berth_i_put_number(o, seconds);
 }
 
-static void put_seconds(Members *m, const double *seconds, int32_t n) {
+static void put_seconds(members *m, const double *seconds, int32_t n) {
   if (!seconds) return;
   put_key(m, "seconds");
   if (n > 1) berth_i_put(m->o, "[");
@@ -103,14 +103,14 @@ static void put_seconds(Members *m, const double *seconds, int32_t n) {
 }
 
 /* The order of an op's inputs is that of the tensors, as a rule. */
-static void put_inputs(Members *m, const berth_graph *g, int32_t op) {
+static void put_inputs(members *m, const berth_graph *g, int32_t op) {
   const int32_t *in;
   int32_t n = berth_graph_inputs(g, op, &in), k = 1;
   while (k < n && in[k - 1] < in[k]) k++;
   if (k < n) put_ids(m, "inputs", n, in);
 }
 
-static void put_op(Members *m, const void *graph, int32_t i) {
+static void put_op(members *m, const void *graph, int32_t i) {
   const berth_graph *g = graph;
   berth_op op;
   if (berth_graph_op(g, i, &op) != BERTH_OK) return;
@@ -131,7 +131,7 @@ static void put_op(Members *m, const void *graph, int32_t i) {
   put_inputs(m, g, i);
 }
 
-static void put_tensor(Members *m, const void *graph, int32_t i) {
+static void put_tensor(members *m, const void *graph, int32_t i) {
   const int32_t *ops;
   int32_t n = berth_graph_consumers(graph, i, &ops);
   berth_tensor t;
@@ -144,7 +144,7 @@ static void put_tensor(Members *m, const void *graph, int32_t i) {
   put_flag(m, "gradient", t.flags & BERTH_TENSOR_GRADIENT);
 }
 
-static void put_collective(Members *m, const void *graph, int32_t i) {
+static void put_collective(members *m, const void *graph, int32_t i) {
   berth_collective c;
   if (berth_graph_collective(graph, i, &c) != BERTH_OK) return;
   put_text(m, "kind", berth_i_collective_names[c.kind]);
@@ -175,7 +175,7 @@ static void put_graph(berth_i_out *o, const berth_graph *g) {
 
 /* ---- topology ---- */
 
-static void put_device(Members *m, const void *topology, int32_t i) {
+static void put_device(members *m, const void *topology, int32_t i) {
   const berth_device *d = &((const berth_topology *)topology)->devices[i];
   put_text(m, "name", d->name);
   put_text(m, "type", d->type);
@@ -197,7 +197,7 @@ static void put_links(berth_i_out *o, const berth_topology *t) {
   if (t->n_links == 0) return;
   berth_i_put(o, ",\n  \"links\": [");
   for (int32_t k = 0; k < t->n_links; k++) {
-    Members m = { o, false };
+    members m = { o, false };
     bool duplex = is_way_back(t, k, k + 1);
     berth_i_put(o, k ? ",\n    {" : "\n    {");
     put_text(&m, "from", t->node_name[t->from[k]]);
@@ -241,7 +241,7 @@ static void put_route(berth_i_out *o, const berth_topology *t, int32_t src, int3
                       bool first) {
   const int32_t *links;
   int32_t n = berth_topology_route(t, src, dst, &links);
-  Members m = { o, false };
+  members m = { o, false };
   berth_i_put(o, first ? ",\n  \"routes\": [\n    {" : ",\n    {");
   put_text(&m, "from", t->devices[src].name);
   put_text(&m, "to", t->devices[dst].name);
@@ -273,7 +273,7 @@ static void put_topology(berth_i_out *o, const berth_topology *t) {
 
 /* ---- placement ---- */
 
-static void put_op_names(Members *m, const berth_graph *g) {
+static void put_op_names(members *m, const berth_graph *g) {
   if (!g || !g->op_name) return;
   berth_i_put(m->o, ",\n  \"op_names\": [");
   berth_op op;
@@ -284,7 +284,7 @@ static void put_op_names(Members *m, const berth_graph *g) {
   berth_i_put(m->o, "]");
 }
 
-static void put_device_names(Members *m, const berth_topology *t) {
+static void put_device_names(members *m, const berth_topology *t) {
   if (!t) return;
   berth_i_put(m->o, ",\n  \"device_names\": [");
   for (int32_t k = 0; k < t->n_devices; k++) {
@@ -296,7 +296,7 @@ static void put_device_names(Members *m, const berth_topology *t) {
 
 static void put_placement(berth_i_out *o, const berth_placement *p, const berth_graph *g,
                           const berth_topology *t) {
-  Members m = { o, false };
+  members m = { o, false };
   berth_i_put(o, ",\n\"placement\": {\n  ");
   put_text(&m, "placer", p->placer);
   if (!isnan(p->estimate)) put_amount(&m, "estimate_seconds", p->estimate, -1);

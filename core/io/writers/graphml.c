@@ -1,31 +1,31 @@
 /* GraphML out: an edge per consumer; collectives are nodes of their own behind the ops. */
 #include "io/io_internal.h"
 
-typedef struct Column {
+typedef struct column_info {
   const char *name, *type; /* "string", "boolean", "int", "double" */
-} Column;
+} column_info;
 
-/* Columns are made of cells that live in one growing text, as XML, zero-terminated each. */
-typedef struct Sheet {
+/* Columns are made of cells in one growing text, as XML, zero-terminated each. */
+typedef struct sheet {
   berth_i_out o;
   berth_text text;
   size_t *cell; /* [columns * rows] offsets into text */
-  Column *columns;
+  column_info *columns;
   int32_t n, rows;
-} Sheet;
+} sheet;
 
 static const size_t MISSING = (size_t)-1;
 
-static void sheet_make(berth_i_pool *pool, int32_t rows, int32_t cap, Sheet *s) {
-  *s = (Sheet){ .rows = rows };
+static void sheet_make(berth_i_pool *pool, int32_t rows, int32_t cap, sheet *s) {
+  *s = (sheet){ .rows = rows };
   s->cell = berth_i_pool_alloc(pool, (size_t)rows * (size_t)cap, sizeof *s->cell);
   s->columns = berth_i_pool_alloc(pool, (size_t)cap, sizeof *s->columns);
 }
 
 /* A column of nothing but missing values. */
-static int32_t add_column(Sheet *s, const char *name, const char *type) {
+static int32_t add_column(sheet *s, const char *name, const char *type) {
   int32_t k = s->n++;
-  s->columns[k] = (Column){ name, type };
+  s->columns[k] = (column_info){ name, type };
   for (int32_t i = 0; i < s->rows; i++) s->cell[(size_t)k * (size_t)s->rows + (size_t)i] = MISSING;
   return k;
 }
@@ -48,27 +48,27 @@ static void put_xml(berth_i_out *o, const char *s, bool attribute) {
   }
 }
 
-static void set_text(Sheet *s, int32_t column, int32_t row, const char *text) {
+static void set_text(sheet *s, int32_t column, int32_t row, const char *text) {
   if (!text || !*text) return;
   s->cell[(size_t)column * (size_t)s->rows + (size_t)row] = s->text.len;
   put_xml(&s->o, text, false);
   berth_i_put_n(&s->o, "", 1);
 }
 
-static void set_number(Sheet *s, int32_t column, int32_t row, double x) {
+static void set_number(sheet *s, int32_t column, int32_t row, double x) {
   char buf[BERTH_I_NUMBER_SIZE];
   set_text(s, column, row, isinf(x) ? "Infinity" : berth_i_number_text(x, buf));
 }
 
 /* ---- nodes ---- */
 
-typedef struct Writer {
+typedef struct writer {
   berth_graph *g;
   const int32_t *device;
-  Sheet nodes, edges;
+  sheet nodes, edges;
   berth_text labels;   /* names of the columns of times */
   int32_t *from, *to;  /* [edges.rows] */
-} Writer;
+} writer;
 
 enum { N_NODE_COLUMNS = 16, N_EDGE_COLUMNS = 5 };
 
@@ -79,7 +79,7 @@ static double params_of(const berth_op *op) { return op->param_bytes; }
 static double workspace_of(const berth_op *op) { return op->workspace_bytes; }
 
 /* Calls set(row) for every op; a column that would stay empty is not made. */
-static void put_names(Writer *w, bool kinds) {
+static void put_names(writer *w, bool kinds) {
   const berth_graph *g = w->g;
   if (kinds ? !g->op_kind : !g->op_name) return;
   int32_t k = add_column(&w->nodes, kinds ? "kind" : "name", "string");
@@ -88,7 +88,7 @@ static void put_names(Writer *w, bool kinds) {
     set_text(&w->nodes, k, v, kinds ? op.kind : op.name);
 }
 
-static void put_amount(Writer *w, const double *column, const char *name, Amount amount) {
+static void put_amount(writer *w, const double *column, const char *name, Amount amount) {
   if (!column) return;
   int32_t k = add_column(&w->nodes, name, "double");
   berth_op op;
@@ -96,14 +96,14 @@ static void put_amount(Writer *w, const double *column, const char *name, Amount
     if (amount(&op) != 0) set_number(&w->nodes, k, v, amount(&op));
 }
 
-static void put_ids(Writer *w, const int32_t *column, const char *name) {
+static void put_ids(writer *w, const int32_t *column, const char *name) {
   if (!column) return;
   int32_t k = add_column(&w->nodes, name, "int");
   for (int32_t v = 0; v < w->g->n_ops; v++)
     if (column[v] != BERTH_NONE) set_number(&w->nodes, k, v, column[v]);
 }
 
-static void put_flag(Sheet *s, const uint8_t *column, int32_t n, unsigned bit, const char *name) {
+static void put_flag(sheet *s, const uint8_t *column, int32_t n, unsigned bit, const char *name) {
   bool any = false;
   for (int32_t v = 0; column && v < n; v++) any = any || column[v] & bit;
   if (!any) return;
@@ -112,7 +112,7 @@ static void put_flag(Sheet *s, const uint8_t *column, int32_t n, unsigned bit, c
 }
 
 /* "seconds:type", or "seconds" for the one type "". */
-static berth_status label_times(Writer *w, berth_ctx *ctx) {
+static berth_status label_times(writer *w, berth_ctx *ctx) {
   berth_i_out o = berth_i_out_open(ctx, &w->labels);
   for (int32_t k = 0; k < w->g->n_types; k++) {
     const char *type = berth_graph_type(w->g, k);
@@ -123,7 +123,7 @@ static berth_status label_times(Writer *w, berth_ctx *ctx) {
   return berth_i_out_close(&o);
 }
 
-static void put_times(Writer *w) {
+static void put_times(writer *w) {
   const berth_graph *g = w->g;
   const char *label = w->labels.data;
   bool plain = g->n_types == 1 && !*berth_graph_type(g, 0);
@@ -137,19 +137,19 @@ static void put_times(Writer *w) {
   }
 }
 
-static void put_device(Writer *w) {
+static void put_device(writer *w) {
   if (!w->device) return;
   int32_t k = add_column(&w->nodes, "device", "int");
   for (int32_t v = 0; v < w->g->n_ops; v++) set_number(&w->nodes, k, v, w->device[v]);
 }
 
-static int32_t find_column(Sheet *s, const char *name, const char *type) {
+static int32_t find_column(sheet *s, const char *name, const char *type) {
   for (int32_t k = 0; k < s->n; k++)
     if (strcmp(s->columns[k].name, name) == 0) return k;
   return add_column(s, name, type);
 }
 
-static void put_collectives(Writer *w) {
+static void put_collectives(writer *w) {
   const berth_graph *g = w->g;
   if (g->n_collectives == 0) return;
   int32_t kind = add_column(&w->nodes, "collective", "string");
@@ -165,7 +165,7 @@ static void put_collectives(Writer *w) {
   }
 }
 
-static void put_nodes(Writer *w) {
+static void put_nodes(writer *w) {
   const berth_graph *g = w->g;
   put_names(w, false);
   put_names(w, true);
@@ -187,7 +187,7 @@ static void put_nodes(Writer *w) {
 
 /* ---- edges ---- */
 
-static void put_edge_amount(Writer *w, int32_t column, int32_t row, const int32_t *tensor,
+static void put_edge_amount(writer *w, int32_t column, int32_t row, const int32_t *tensor,
                             double (*amount)(const berth_graph *, int32_t)) {
   if (tensor[row] != BERTH_NONE) set_number(&w->edges, column, row, amount(w->g, tensor[row]));
 }
@@ -195,13 +195,13 @@ static void put_edge_amount(Writer *w, int32_t column, int32_t row, const int32_
 static double size_of(const berth_graph *g, int32_t t) { return g->tensor_bytes[t]; }
 static double number_of(const berth_graph *g, int32_t t) { return (void)g, t; }
 
-static void put_edge_column(Writer *w, const char *name, const char *type, const int32_t *tensor,
+static void put_edge_column(writer *w, const char *name, const char *type, const int32_t *tensor,
                             double (*amount)(const berth_graph *, int32_t)) {
   int32_t k = add_column(&w->edges, name, type);
   for (int32_t e = 0; e < w->edges.rows; e++) put_edge_amount(w, k, e, tensor, amount);
 }
 
-static void put_edge_flag(Writer *w, const char *name, unsigned bit, const int32_t *tensor) {
+static void put_edge_flag(writer *w, const char *name, unsigned bit, const int32_t *tensor) {
   const uint8_t *flags = w->g->tensor_flags;
   int32_t k = BERTH_NONE;
   for (int32_t e = 0; flags && e < w->edges.rows; e++) {
@@ -211,7 +211,7 @@ static void put_edge_flag(Writer *w, const char *name, unsigned bit, const int32
   }
 }
 
-static void put_edges(Writer *w, const int32_t *tensor) {
+static void put_edges(writer *w, const int32_t *tensor) {
   put_edge_column(w, "bytes", "double", tensor, size_of);
   put_edge_column(w, "tensor", "int", tensor, number_of);
   if (w->g->resident) put_edge_column(w, "resident_bytes", "double", tensor, berth_i_resident);
@@ -221,7 +221,7 @@ static void put_edges(Writer *w, const int32_t *tensor) {
 
 /* Edges in an order that keeps the inputs of every op and the consumers of every tensor; then those
  * of the collectives. */
-static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
+static berth_status list_edges(writer *w, berth_ctx *ctx, int32_t *tensor) {
   const berth_graph *g = w->g;
   size_t n = (size_t)g->n_edges;
   berth_i_pool scratch = berth_i_pool_empty(ctx);
@@ -256,7 +256,7 @@ static berth_status list_edges(Writer *w, berth_ctx *ctx, int32_t *tensor) {
 
 /* ---- the whole ---- */
 
-static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
+static berth_status fill(writer *w, berth_ctx *ctx, const int32_t *tensor) {
   berth_status st = label_times(w, ctx);
   if (st != BERTH_OK) return st;
   w->nodes.o = berth_i_out_open(ctx, &w->nodes.text);
@@ -267,7 +267,7 @@ static berth_status fill(Writer *w, berth_ctx *ctx, const int32_t *tensor) {
   return st == BERTH_OK ? berth_i_out_close(&w->edges.o) : st;
 }
 
-static void put_keys(berth_i_out *o, const Sheet *s, const char *of, char prefix) {
+static void put_keys(berth_i_out *o, const sheet *s, const char *of, char prefix) {
   for (int32_t k = 0; k < s->n; k++) {
     const char *name = s->columns[k].name;
     berth_i_putf(o, "  <key id=\"%c_%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", prefix,
@@ -275,7 +275,7 @@ static void put_keys(berth_i_out *o, const Sheet *s, const char *of, char prefix
   }
 }
 
-static void put_data(berth_i_out *o, const Sheet *s, char prefix, int32_t row) {
+static void put_data(berth_i_out *o, const sheet *s, char prefix, int32_t row) {
   for (int32_t k = 0; k < s->n; k++) {
     size_t cell = s->cell[(size_t)k * (size_t)s->rows + (size_t)row];
     if (cell == MISSING) continue;
@@ -287,7 +287,7 @@ static void put_data(berth_i_out *o, const Sheet *s, char prefix, int32_t row) {
   }
 }
 
-static berth_status print(const Writer *w, berth_ctx *ctx, berth_text *out) {
+static berth_status print(const writer *w, berth_ctx *ctx, berth_text *out) {
   berth_i_out o = berth_i_out_open(ctx, out);
   const char *name = berth_graph_name(w->g);
   berth_i_put(&o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml "
@@ -329,7 +329,7 @@ static int32_t count_rows(const berth_graph *g) {
 
 berth_status berth_i_write_graphml(berth_graph *g, const int32_t *device, berth_text *out) {
   berth_ctx *ctx = g->ctx;
-  Writer w = { .g = g, .device = device };
+  writer w = { .g = g, .device = device };
   int32_t rows = count_rows(g);
   berth_i_pool scratch = berth_i_pool_empty(ctx);
   sheet_make(&scratch, g->n_ops + g->n_collectives, N_NODE_COLUMNS + g->n_types, &w.nodes);

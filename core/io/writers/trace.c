@@ -11,7 +11,7 @@
 enum { ROW_COMPUTE, ROW_SEND, ROW_RECEIVE, ROW_COLLECTIVE, N_ROWS };
 static const char *const ROW_NAMES[] = { "compute", "send", "receive", "collective" };
 
-typedef struct Trace {
+typedef struct trace {
   berth_i_pool pool;
   berth_ctx *ctx;
   const berth_graph *g;
@@ -30,21 +30,21 @@ typedef struct Trace {
   int32_t *lanes[N_ROWS];            /* [devices] lanes of each row */
   berth_i_out o;
   bool any;
-} Trace;
+} trace;
 
 /* ---- lanes ---- */
 
 /* Slices of one row of all devices, in order of start. */
-typedef struct Slice {
+typedef struct trace_slice {
   double start, finish;
   int32_t device, id;
-} Slice;
+} trace_slice;
 
-BERTH_I_SORT(sort_slices, Slice,
+BERTH_I_SORT(sort_slices, trace_slice,
              BERTH_I_UP(device) BERTH_I_UP(start) BERTH_I_UP(finish) BERTH_I_UP(id))
 
 /* The lane that has been free longest, or a new one. O(n log n) */
-static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t *lane,
+static void take_lanes(const trace_slice *slice, size_t n, berth_i_heap *ends, int32_t *lane,
                        int32_t *lanes) {
   for (size_t k = 0; k < n; k++) {
     int32_t *used = &lanes[slice[k].device];
@@ -56,7 +56,7 @@ static void take_lanes(const Slice *slice, size_t n, berth_i_heap *ends, int32_t
   }
 }
 
-static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t *lane,
+static berth_status assign_lanes(berth_ctx *ctx, trace_slice *slice, size_t n, int32_t *lane,
                                  int32_t *lanes) {
   berth_i_heap ends;
   berth_status st = berth_i_heap_init(ctx, &ends, (int32_t)n, n);
@@ -68,32 +68,32 @@ static berth_status assign_lanes(berth_ctx *ctx, Slice *slice, size_t n, int32_t
 }
 
 /* On each of its devices. */
-static void slice_collectives(const Trace *x, Slice *slice) {
+static void slice_collectives(const trace *x, trace_slice *slice) {
   const int32_t *devices;
   int32_t at = 0;
   for (int32_t k = 0; k < x->g->n_collectives; k++) {
     int32_t n = berth_result_collective_devices(x->r, k, &devices);
     for (int32_t i = 0; i < n; i++, at++)
-      slice[at] = (Slice){ x->met[k].start, x->met[k].finish, devices[i], at };
+      slice[at] = (trace_slice){ x->met[k].start, x->met[k].finish, devices[i], at };
   }
 }
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static berth_status assign_all_lanes(Trace *x) {
+static berth_status assign_all_lanes(trace *x) {
   size_t n = (size_t)larger(x->g->n_ops, larger(x->n_transfers, x->n_seats));
-  Slice *slice = berth_i_alloc(x->ctx, n, sizeof *slice);
+  trace_slice *slice = berth_i_alloc(x->ctx, n, sizeof *slice);
   if (!slice) return berth_i_nomem(x->ctx);
   for (int32_t k = 0; k < x->g->n_ops; k++)
-    slice[k] = (Slice){ x->start[k], x->finish[k], x->device[k], k };
+    slice[k] = (trace_slice){ x->start[k], x->finish[k], x->device[k], k };
   berth_status st =
       assign_lanes(x->ctx, slice, (size_t)x->g->n_ops, x->op_lane, x->lanes[ROW_COMPUTE]);
   for (int32_t k = 0; k < x->n_transfers; k++)
-    slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].src, k };
+    slice[k] = (trace_slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].src, k };
   if (st == BERTH_OK)
     st = assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->send_lane, x->lanes[ROW_SEND]);
   for (int32_t k = 0; k < x->n_transfers; k++)
-    slice[k] = (Slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
+    slice[k] = (trace_slice){ x->transfer[k].start, x->transfer[k].finish, x->transfer[k].dst, k };
   if (st == BERTH_OK)
     st =
         assign_lanes(x->ctx, slice, (size_t)x->n_transfers, x->receive_lane, x->lanes[ROW_RECEIVE]);
@@ -108,12 +108,12 @@ static berth_status assign_all_lanes(Trace *x) {
 
 static int thread_of(int row, int32_t lane) { return (int)lane * N_ROWS + row; }
 
-static void put_number(Trace *x, const char *key, double v) {
+static void put_number(trace *x, const char *key, double v) {
   berth_i_putf(&x->o, ", \"%s\": ", key);
   berth_i_put_number(&x->o, v);
 }
 
-static void open_event(Trace *x, const char *phase, const char *name, int32_t device, int thread) {
+static void open_event(trace *x, const char *phase, const char *name, int32_t device, int thread) {
   berth_i_putf(&x->o,
                "%s{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", x->any ? ",\n" : "\n",
                phase, (int)device, thread);
@@ -121,19 +121,19 @@ static void open_event(Trace *x, const char *phase, const char *name, int32_t de
   x->any = true;
 }
 
-static void put_metadata(Trace *x, const char *what, int32_t device, int thread, const char *name) {
+static void put_metadata(trace *x, const char *what, int32_t device, int thread, const char *name) {
   open_event(x, "M", what, device, thread);
   berth_i_put(&x->o, ", \"args\": {\"name\": ");
   berth_i_put_string(&x->o, name);
   berth_i_put(&x->o, "}}");
 }
 
-static void put_sort_index(Trace *x, const char *what, int32_t device, int thread, int index) {
+static void put_sort_index(trace *x, const char *what, int32_t device, int thread, int index) {
   open_event(x, "M", what, device, thread);
   berth_i_putf(&x->o, ", \"args\": {\"sort_index\": %d}}", index);
 }
 
-static void put_rows(Trace *x, int32_t device) {
+static void put_rows(trace *x, int32_t device) {
   char name[48];
   int index = 0;
   for (int row = 0; row < N_ROWS; row++) {
@@ -146,7 +146,7 @@ static void put_rows(Trace *x, int32_t device) {
   }
 }
 
-static void put_device(Trace *x, int32_t device) {
+static void put_device(trace *x, int32_t device) {
   const berth_device *d = &x->t->devices[device];
   char name[160];
   snprintf(name, sizeof name, *d->type ? "%.100s (%.40s)" : "%.100s", d->name, d->type);
@@ -155,12 +155,12 @@ static void put_device(Trace *x, int32_t device) {
   put_rows(x, device);
 }
 
-static void put_span(Trace *x, double start, double finish) {
+static void put_span(trace *x, double start, double finish) {
   put_number(x, "ts", start * 1e6);
   put_number(x, "dur", finish * 1e6 - start * 1e6);
 }
 
-static void put_op(Trace *x, int32_t v) {
+static void put_op(trace *x, int32_t v) {
   berth_op op;
   if (berth_graph_op(x->g, v, &op) != BERTH_OK) return;
   char label[80];
@@ -177,7 +177,7 @@ static void put_op(Trace *x, int32_t v) {
   berth_i_put(&x->o, "}}");
 }
 
-static void put_half(Trace *x, int32_t k, int row, const char *name) {
+static void put_half(trace *x, int32_t k, int row, const char *name) {
   const berth_transfer *t = &x->transfer[k];
   open_event(x, "X", name, row == ROW_SEND ? t->src : t->dst,
              thread_of(row, (row == ROW_SEND ? x->send_lane : x->receive_lane)[k]));
@@ -191,7 +191,7 @@ static void put_half(Trace *x, int32_t k, int row, const char *name) {
   berth_i_put(&x->o, "}}");
 }
 
-static void put_arrow(Trace *x, const char *phase, int32_t id, int32_t device, int thread,
+static void put_arrow(trace *x, const char *phase, int32_t id, int32_t device, int thread,
                       double time) {
   open_event(x, phase, "transfer", device, thread);
   berth_i_putf(&x->o, ", \"cat\": \"transfer\", \"id\": %d", (int)id);
@@ -200,7 +200,7 @@ static void put_arrow(Trace *x, const char *phase, int32_t id, int32_t device, i
 }
 
 /* The consumer on the receiving device that starts first. */
-static int32_t first_reader(const Trace *x, const berth_transfer *t) {
+static int32_t first_reader(const trace *x, const berth_transfer *t) {
   int32_t best = BERTH_NONE;
   for (int32_t e = x->g->use_at[t->tensor]; e < x->g->use_at[t->tensor + 1]; e++) {
     int32_t v = x->g->use[e];
@@ -210,7 +210,7 @@ static int32_t first_reader(const Trace *x, const berth_transfer *t) {
 }
 
 /* Arrows lead from the producer through both ends of the transfer to the first reader. */
-static void put_transfer(Trace *x, int32_t k) {
+static void put_transfer(trace *x, int32_t k) {
   const berth_transfer *t = &x->transfer[k];
   int32_t from = x->g->producer[t->tensor], to = first_reader(x, t);
   char name[112], label[80];
@@ -226,7 +226,7 @@ static void put_transfer(Trace *x, int32_t k) {
     put_arrow(x, "f", k, t->dst, thread_of(ROW_COMPUTE, x->op_lane[to]), x->start[to]);
 }
 
-static void put_seat(Trace *x, int32_t k, int32_t device, int32_t lane) {
+static void put_seat(trace *x, int32_t k, int32_t device, int32_t lane) {
   const berth_collective *c = &x->g->collectives[k];
   char name[48];
   snprintf(name, sizeof name, "%s %d", berth_i_collective_names[c->kind], (int)k);
@@ -241,7 +241,7 @@ static void put_seat(Trace *x, int32_t k, int32_t device, int32_t lane) {
   berth_i_put(&x->o, "}}");
 }
 
-static void put_collectives(Trace *x) {
+static void put_collectives(trace *x) {
   const int32_t *devices;
   int32_t at = 0;
   for (int32_t k = 0; k < x->g->n_collectives; k++) {
@@ -250,7 +250,7 @@ static void put_collectives(Trace *x) {
   }
 }
 
-static void put_counter(Trace *x, int32_t device) {
+static void put_counter(trace *x, int32_t device) {
   const double *time, *bytes;
   int32_t n = x->r ? berth_result_memory(x->r, device, &time, &bytes) : 0;
   for (int32_t k = 0; k < n; k++) {
@@ -262,7 +262,7 @@ static void put_counter(Trace *x, int32_t device) {
   }
 }
 
-static void put_events(Trace *x) {
+static void put_events(trace *x) {
   berth_i_put(&x->o,
               "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"generator\": \"berth " BERTH_VERSION
               "\", \"graph\": ");
@@ -277,7 +277,7 @@ static void put_events(Trace *x) {
   berth_i_put(&x->o, "\n]}\n");
 }
 
-static berth_status alloc_lanes(Trace *x) {
+static berth_status alloc_lanes(trace *x) {
   size_t n = (size_t)x->n_transfers;
   x->op_lane = berth_i_pool_alloc(&x->pool, (size_t)x->g->n_ops, sizeof *x->op_lane);
   x->send_lane = berth_i_pool_alloc(&x->pool, n, sizeof *x->send_lane);
@@ -288,12 +288,12 @@ static berth_status alloc_lanes(Trace *x) {
   return berth_i_pool_status(&x->pool);
 }
 
-static void count_seats(Trace *x) {
+static void count_seats(trace *x) {
   int32_t n = berth_result_collectives(x->r, &x->met);
   for (int32_t k = 0; k < n; k++) x->n_seats += x->met[k].n_devices;
 }
 
-static berth_status write_all(Trace *x, berth_text *out) {
+static berth_status write_all(trace *x, berth_text *out) {
   x->pool = berth_i_pool_empty(x->ctx);
   berth_status st;
   if ((st = alloc_lanes(x)) != BERTH_OK || (st = assign_all_lanes(x)) != BERTH_OK) goto done;
@@ -307,7 +307,7 @@ done:
 
 berth_status berth_write_trace(berth_result *r, berth_text *out) {
   berth_cost *cost = berth_result_cost(r);
-  Trace x = { .ctx = cost->ctx,
+  trace x = { .ctx = cost->ctx,
               .g = cost->g,
               .t = cost->t,
               .r = r,
@@ -322,7 +322,7 @@ berth_status berth_write_trace(berth_result *r, berth_text *out) {
 
 berth_status berth_write_execution_trace(const berth_execution *r, berth_text *out) {
   berth_cost *cost = berth_execution_cost(r);
-  Trace x = { .ctx = cost->ctx,
+  trace x = { .ctx = cost->ctx,
               .g = cost->g,
               .t = cost->t,
               .makespan = berth_execution_makespan(r),

@@ -10,7 +10,7 @@ static const double BUDGET = 64e6; /* bytes */
 
 /* Communication ops are run from the start: no copy holds theirs. */
 bool berth_i_checkpoints_go(const berth_i_sim_plan *p) {
-  return p->o.order == BERTH_ORDER_EVENT && p->n_ops >= WORTH_IT && p->n_asides == 0 && p->tail &&
+  return p->o.order == BERTH_ORDER_EVENT && p->n_ops >= WORTH_IT && p->n_async == 0 && p->tail &&
          !(p->n_collectives > 0 && p->cost->collective);
 }
 
@@ -191,7 +191,7 @@ static void set_limit(const berth_i_sim_plan *p, berth_i_checkpoints *c, berth_i
   if (!(limit < INFINITY)) return;
   s->limit = limit;
   count_left(p, c, s);
-  if (p->n_collectives > 0) berth_i_meetings_tails(p, s);
+  if (p->n_collectives > 0) berth_i_sim_collectives_tails(p, s);
   if (p->o.noise == 0) c->watch.tail = berth_i_paths_move(p, &c->paths, s, c->device, m);
 }
 

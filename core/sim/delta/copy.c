@@ -1,6 +1,6 @@
 /* A state as it would be under another placement, at a moment at which the ops that moved have not
  * mattered yet: none of their producers has ended, so no copy of what they read has been sent,
- * nobody waits for them and nothing that waits for what they read or write has ended. What depends
+ * nothing waits for them and nothing that waits for what they read or write has ended. What depends
  * on the placement beforehand is done anew for them: which edges lead copies, what tensors wait for
  * in memory, the prices of their collectives, parameters, and the slices of shared arrays. */
 #include "copy_internal.h"
@@ -118,8 +118,8 @@ static void copy_queues(const berth_i_sim_plan *p, berth_i_links *dst, const ber
   dst->n_requests = src->n_requests;
 }
 
-static void copy_meetings(const berth_i_sim_plan *p, berth_i_meetings *dst,
-                          const berth_i_meetings *src) {
+static void copy_collectives(const berth_i_sim_plan *p, berth_i_sim_collectives *dst,
+                          const berth_i_sim_collectives *src) {
   COPY(one, p->n_collectives);
   COPY(device, p->n_seats);
   COPY(under_way, src->n_under_way);
@@ -162,7 +162,7 @@ static void copy_copies(const berth_i_sim_plan *p, berth_i_sim_state *dst,
     copy(dst->links.until, src->links.until, berth_i_links_channels(p), sizeof *dst->links.until);
   if (src->links.out_busy) copy_queues(p, &dst->links, &src->links);
   if (src->links.route) berth_i_route_copy(p, dst->links.route, src->links.route);
-  if (p->n_collectives > 0) copy_meetings(p, &dst->meet, &src->meet);
+  if (p->n_collectives > 0) copy_collectives(p, &dst->coll, &src->coll);
   if (src->memory) copy_memory(p, dst->memory, src->memory);
 }
 
@@ -311,7 +311,7 @@ static void count_waits(const berth_i_sim_plan *p, berth_i_sim_state *s, const b
 static bool price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
-    if (!berth_i_meeting_price_again(p, s, g->wait[i])) return false;
+    if (!berth_i_sim_collective_price_again(p, s, g->wait[i])) return false;
   }
   return true;
 }

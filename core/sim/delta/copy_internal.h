@@ -24,7 +24,7 @@ berth_status berth_i_graft_init(const berth_i_sim_plan *p, berth_i_pool *pool, b
 bool berth_i_graft_can(const berth_i_sim_plan *p, berth_i_graft *x, const berth_i_sim_state *s,
                        const int32_t *device);
 /** dst becomes what src would be on these devices. Of ops whose device differs no producer has
- *  ended and nothing has been asked for. @return false: a collective has no price; dst is not to be
+ *  ended and nothing has been requested. @return false: a collective has no price; dst is not to be
  *  used */
 bool berth_i_graft_state(const berth_i_sim_plan *p, berth_i_graft *x, berth_i_sim_state *dst,
                          const berth_i_sim_state *src, const int32_t *device);

@@ -15,7 +15,7 @@ berth_status berth_i_delta_plans(berth_i_sim_plan *p, berth_i_sim_plan **fast) {
   berth_i_sim_plan *made = NULL, *timed = p;
   berth_status st = berth_i_sim_plan_tails(p);
   *fast = NULL;
-  if (st != BERTH_OK || !rewinds(&o) || p->cost->g->n_collectives > 0 || p->n_asides > 0) return st;
+  if (st != BERTH_OK || !rewinds(&o) || p->cost->g->n_collectives > 0 || p->n_async > 0) return st;
   o.memory = BERTH_MEMORY_NONE;
   if (p->o.memory != BERTH_MEMORY_NONE) {
     if ((st = berth_i_sim_plan_new(p->cost, &o, false, &made)) != BERTH_OK) return st;
@@ -108,7 +108,7 @@ static void judge(berth_i_delta *d, const berth_i_sim_plan *p, const berth_i_sim
   }
 }
 
-/* From the start, with all that is asked for. */
+/* From the start, with all that is requested. */
 static bool run_whole(berth_i_delta *d, double limit, berth_i_verdict *out) {
   const berth_i_sim_plan *p = d->plan;
   d->last_plan = NULL;
@@ -127,7 +127,7 @@ static berth_i_moves moves_of(const berth_i_delta *d, int32_t n) {
   return m;
 }
 
-/* From a checkpoint, with all that is asked for. @return false: there is none, or the run stopped
+/* From a checkpoint, with all that is requested. @return false: there is none, or the run stopped
  * short */
 static bool resume(berth_i_delta *d, double allowing, berth_i_verdict *out) {
   berth_i_moves m = moves_of(d, d->n_moved);
@@ -166,7 +166,7 @@ static bool resumable_base(berth_i_delta *d, berth_i_verdict *out) {
 bool berth_i_delta_base(berth_i_delta *d, const int32_t *device, berth_i_verdict *out) {
   if (d->plan->n_ops > 0) memcpy(d->device, device, (size_t)d->plan->n_ops * sizeof *device);
   d->n_moved = 0;
-  d->has_base = d->tried = false;
+  d->has_base = d->has_trial = false;
   d->rewound = d->rewind && log_base(d);
   if (d->checkpoints) d->has_base = resumable_base(d, out);
   else if (d->rewound) d->has_base = account(d, out);
@@ -181,7 +181,7 @@ static void move_back(berth_i_delta *d) {
     d->n_moved--;
     d->device[d->moved[d->n_moved]] = d->before[d->n_moved];
   }
-  d->tried = false;
+  d->has_trial = false;
 }
 
 static void drop_unmoved(berth_i_delta *d) {
@@ -274,7 +274,7 @@ bool berth_i_delta_try(berth_i_delta *d, double limit, berth_i_verdict *out) {
     move_back(d);
     return false;
   }
-  d->tried = !out->cut;
+  d->has_trial = !out->cut;
   return true;
 }
 
@@ -288,7 +288,7 @@ void berth_i_delta_accept(berth_i_delta *d) {
     d->has_base &=
         berth_i_checkpoints_base(d->plan, d->checkpoints, d->state, d->device, &d->ended);
   d->n_moved = 0;
-  d->tried = false;
+  d->has_trial = false;
 }
 
 int32_t berth_i_delta_chain(berth_i_delta *d, int32_t *ops) {

@@ -64,8 +64,8 @@ typedef struct berth_i_delta {
   berth_i_sim_state *state;            /* of the plan; borrowed */
   berth_i_sim_state *quick;            /* of fast; NULL: there is nothing to rewind */
   berth_i_rewind *rewind;              /* NULL: times take more than that */
-  berth_i_checkpoints *checkpoints;    /* of the plan; NULL: the rewind tells all, or every try is a
-                                          run from the start */
+  berth_i_checkpoints *checkpoints;    /* of the plan; NULL: the rewind suffices, or every trial is
+                                          a run from the start */
   int32_t *device;                     /* [n_ops] of the base, with the last try's changes */
   int32_t *moved, *before;             /* [n_ops] ops of the last try and their devices in the
                                           base */
@@ -74,10 +74,10 @@ typedef struct berth_i_delta {
   int32_t *group_first;                /* [n_groups] */
   int32_t n_moved;
   bool has_base;
-  bool tried;                          /* the last try can be accepted */
+  bool has_trial;                          /* the last try can be accepted */
   bool rewound, resumed;               /* ... it was made by rewinding; from a checkpoint, or
                                           both */
-  const berth_i_sim_plan *last_plan;   /* of the last run; NULL: it tells no chain */
+  const berth_i_sim_plan *last_plan;   /* of the last run; NULL: it gives no chain */
   const berth_i_sim_state *last;
   int64_t ended;                       /* ops whose ends have been simulated */
 } berth_i_delta;

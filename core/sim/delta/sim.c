@@ -1,4 +1,4 @@
-/* The reusable simulator as one that knows what it ran last: base, tries, accepting. */
+/* The reusable simulator that keeps what it ran last: base, tries, accepting. */
 #include "delta_internal.h"
 
 static berth_status need_delta(berth_sim *sim) {
@@ -69,7 +69,7 @@ berth_status berth_sim_accept(berth_sim *sim) {
   berth_ctx *ctx = sim->plan->ctx;
   berth_status st = berth_i_sim_idle(sim);
   if (st != BERTH_OK) return st;
-  if (!sim->delta || !sim->delta->tried) {
+  if (!sim->delta || !sim->delta->has_trial) {
     return berth_i_fail(
         ctx, BERTH_EINVAL,
         "there is no try to accept: none since the last base or acceptance, or it was refused");

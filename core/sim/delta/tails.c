@@ -9,7 +9,7 @@ void berth_i_rewind_ranks(const berth_i_sim_plan *p, berth_i_rewind *r) {
   for (int32_t i = 0; i < p->n_ops; i++) r->rank[p->cost->g->topo[i]] = i;
 }
 
-/* A tensor that cannot come at all is told by the run. */
+/* A tensor that cannot arrive at all is reported by the run. */
 static double transfer_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t edge,
                           int32_t from, int32_t to) {
   double t = p->edge_time ? p->edge_time[edge]

@@ -97,7 +97,7 @@ static void slice_flows(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   }
   for (i = 0; i < p->n_collectives; i++) {
     streams x = { p, s, i };
-    if (s->meet.one[i].factor > 0) berth_i_meeting_flows(p, s, i, count_stream, &x);
+    if (s->coll.one[i].factor > 0) berth_i_sim_collective_flows(p, s, i, count_stream, &x);
   }
   int32_t n;
   for (i = 0; i < p->classes->n; i++, at += n) {
@@ -370,7 +370,7 @@ void berth_i_fair_request(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   size_t pair = berth_i_pair(t, berth_i_copy_src(p, s, copy), berth_i_copy_dst(p, s, copy));
   bool control = p->cost->g->tensor_bytes[p->edge_tensor[copy]] == 0 && p->cost->free_control;
   s->copy[copy] = BERTH_I_COPY_SENT;
-  s->arrival[copy] = INFINITY; /* nobody knows yet; if the run stops short, it is one that comes too
+  s->arrival[copy] = INFINITY; /* unknown yet; if the run stops early, it is one that arrives too
                                   late */
   if (t->route_len[pair] < 0) return;
   note_request(p, s, copy);
@@ -393,7 +393,7 @@ static int32_t arrive(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t c
 static void begin_stream(void *ud, int32_t src, int32_t dst, double bytes) {
   streams *x = ud;
   int32_t k = class_of_stream(x->p, src, dst, bytes);
-  berth_i_meeting *m = &x->s->meet.one[x->collective];
+  berth_i_sim_collective *m = &x->s->coll.one[x->collective];
   if (k == BERTH_NONE) return;
   m->flows++;
   join(x->p, x->s, k, x->p->n_edges + x->collective, x->s->seq++, bytes * m->factor);
@@ -401,14 +401,14 @@ static void begin_stream(void *ud, int32_t src, int32_t dst, double bytes) {
 
 static void begin_streams(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t collective) {
   streams x = { p, s, collective };
-  berth_i_meeting_flows(p, s, collective, begin_stream, &x);
-  berth_i_meeting_flowed(p, s, collective); /* the wait for the latency */
+  berth_i_sim_collective_flows(p, s, collective, begin_stream, &x);
+  berth_i_sim_collective_flowed(p, s, collective); /* the wait for the latency */
 }
 
-void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+void berth_i_fair_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_fair *f = s->links.fair;
-  berth_i_meeting *x = &s->meet.one[k];
-  berth_i_meeting_start(p, s, k, s->now);
+  berth_i_sim_collective *x = &s->coll.one[k];
+  berth_i_sim_collective_start(p, s, k, s->now);
   if (!(x->factor > 0)) return;
   x->flows = 1;
   berth_i_ready e;
@@ -422,7 +422,7 @@ void berth_i_fair_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t 
 /* A copy has come, BERTH_NONE: a flow of a collective. */
 static int32_t come(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t what) {
   if (what < p->n_edges) return arrive(p, s, what);
-  berth_i_meeting_flowed(p, s, what - p->n_edges);
+  berth_i_sim_collective_flowed(p, s, what - p->n_edges);
   return BERTH_NONE;
 }
 

@@ -157,21 +157,21 @@ static void take_pair(void *ud, int32_t src, int32_t dst, double bytes) {
 /* PAIR and ROUTE: what the pairs that it uses have. */
 static double reserve_pairs(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   pair_windows x = { p, s->links.until, s->now, 0 };
-  berth_i_meeting_flows(p, s, k, look_at_pair, &x);
-  x.end = x.latest + s->meet.one[k].units;
-  berth_i_meeting_flows(p, s, k, take_pair, &x);
+  berth_i_sim_collective_flows(p, s, k, look_at_pair, &x);
+  x.end = x.latest + s->coll.one[k].units;
+  berth_i_sim_collective_flows(p, s, k, take_pair, &x);
   return x.latest;
 }
 
 /* Split windows: all channels of its devices, for one window. */
 static double reserve_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  const int32_t *device = &s->coll.device[p->seat_at[k]];
   size_t in = p->o.links == BERTH_LINKS_DUPLEX ? (size_t)p->n_devices : 0;
   double *until = s->links.until, latest = s->now;
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
     latest = later(latest, later(until[device[i]], until[in + (size_t)device[i]]));
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
-    until[device[i]] = until[in + (size_t)device[i]] = latest + s->meet.one[k].units;
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
+    until[device[i]] = until[in + (size_t)device[i]] = latest + s->coll.one[k].units;
   return latest;
 }
 
@@ -188,33 +188,33 @@ static double reserve_for_all(const berth_i_sim_plan *p, berth_i_sim_state *s, i
 }
 
 /* One after another, whatever the links do. */
-static void meet_in_queue(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  double start = later(s->now, s->meet.queue_free);
-  s->meet.queue_free = start + s->meet.one[k].units;
-  berth_i_meeting_start(p, s, k, start);
+static void queue_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+  double start = later(s->now, s->coll.queue_free);
+  s->coll.queue_free = start + s->coll.one[k].units;
+  berth_i_sim_collective_start(p, s, k, start);
 }
 
-void berth_i_links_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+void berth_i_links_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_links *l = &s->links;
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) {
-    meet_in_queue(p, s, k);
+    queue_collective(p, s, k);
   } else if (l->route) {
-    berth_i_route_meet(p, s, k);
+    berth_i_route_collective(p, s, k);
   } else if (l->fair) {
-    berth_i_fair_meet(p, s, k);
+    berth_i_fair_collective(p, s, k);
   } else if (p->contended) {
-    s->meet.one[k].age = l->n_requests++;
-    s->meet.waiting[s->meet.n_waiting++] = k;
+    s->coll.one[k].age = l->n_requests++;
+    s->coll.waiting[s->coll.n_waiting++] = k;
     berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
   } else {
-    berth_i_meeting_start(p, s, k, reserve_for_all(p, s, k));
+    berth_i_sim_collective_start(p, s, k, reserve_for_all(p, s, k));
   }
 }
 
 /* ---- queues: a transfer waits until both its ends are free, then holds them
  * -------------------------------- * Of one ordered pair only the oldest request can be next, so a
  * device has at most 2 * n_devices candidates. Whatever could not start before waits for a channel
- * that was busy then: only devices touched since need a look. */
+ * that was busy then: only devices changed since are checked. */
 
 static void touch(berth_i_sim_state *s, int32_t device) {
   berth_i_links *l = &s->links;
@@ -313,8 +313,8 @@ BERTH_I_INLINE int32_t best_choice(const berth_i_sim_plan *p, berth_i_sim_state 
 }
 
 static bool all_free(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
-  const int32_t *device = &s->meet.device[p->seat_at[k]];
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) {
+  const int32_t *device = &s->coll.device[p->seat_at[k]];
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++) {
     if (s->links.out_busy[device[i]] || s->links.in_busy[device[i]]) return false;
   }
   return true;
@@ -323,31 +323,31 @@ static bool all_free(const berth_i_sim_plan *p, const berth_i_sim_state *s, int3
 /* Place in the list of the oldest collective that can start; n_waiting: none can. */
 static int32_t first_free(const berth_i_sim_plan *p, const berth_i_sim_state *s) {
   int32_t i = 0;
-  while (i < s->meet.n_waiting && !all_free(p, s, s->meet.waiting[i])) i++;
+  while (i < s->coll.n_waiting && !all_free(p, s, s->coll.waiting[i])) i++;
   return i;
 }
 
 static void set_channels(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k, uint8_t busy) {
-  const int32_t *device = &s->meet.device[p->seat_at[k]];
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++)
+  const int32_t *device = &s->coll.device[p->seat_at[k]];
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++)
     s->links.out_busy[device[i]] = s->links.in_busy[device[i]] = busy;
 }
 
-static void start_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t at) {
-  int32_t k = s->meet.waiting[at];
-  for (s->meet.n_waiting--; at < s->meet.n_waiting; at++)
-    s->meet.waiting[at] = s->meet.waiting[at + 1];
+static void start_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t at) {
+  int32_t k = s->coll.waiting[at];
+  for (s->coll.n_waiting--; at < s->coll.n_waiting; at++)
+    s->coll.waiting[at] = s->coll.waiting[at + 1];
   set_channels(p, s, k, 1);
-  berth_i_meeting_start(p, s, k, s->now);
+  berth_i_sim_collective_start(p, s, k, s->now);
 }
 
 /* A collective or a transfer. @return false: none can start */
 static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_i_links *l = &s->links;
   int32_t best = best_choice(p, s), at = first_free(p, s);
-  if (at < s->meet.n_waiting
-      && (best == BERTH_NONE || s->meet.one[s->meet.waiting[at]].age < l->age[l->choice[best]])) {
-    start_meeting(p, s, at);
+  if (at < s->coll.n_waiting
+      && (best == BERTH_NONE || s->coll.one[s->coll.waiting[at]].age < l->age[l->choice[best]])) {
+    start_collective(p, s, at);
     return true;
   }
   if (best != BERTH_NONE) start_transfer(p, s, l->choice[best]);
@@ -355,12 +355,12 @@ static bool start_oldest(const berth_i_sim_plan *p, berth_i_sim_state *s) {
 }
 
 void berth_i_links_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  const int32_t *device = &s->meet.device[p->seat_at[k]];
+  const int32_t *device = &s->coll.device[p->seat_at[k]];
   if (p->o.collectives == BERTH_COLLECTIVES_QUEUE) return;
   if (s->links.route) berth_i_route_part(p, s, k);
   if (!s->links.out_busy) return;
   set_channels(p, s, k, 0);
-  for (int32_t i = 0; i < s->meet.one[k].n_devices; i++) touch(s, device[i]);
+  for (int32_t i = 0; i < s->coll.one[k].n_devices; i++) touch(s, device[i]);
 }
 
 static void pump_queues(const berth_i_sim_plan *p, berth_i_sim_state *s) {

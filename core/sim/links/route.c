@@ -2,9 +2,9 @@
  * Of one ordered pair of devices only the oldest request can be next. A pair that cannot start is
  * parked at one link that is busy; until that link is free it need not be looked at again. A free
  * link wakes its oldest pair, and the next one only while it stays free. So what is looked at comes
- * by age, and each look starts a transfer or parks the pair elsewhere. A collective is a pair of
- * its own, n_devices^2 + its id, with one request for the routes of all pairs of devices that it
- * uses. */
+ * by age, and each visit starts a transfer or moves the pair to another list. A collective is a
+ * pair of its own, n_devices^2 + its id, with one request for the routes of all pairs of devices
+ * that it uses. */
 #include "sim/sim_internal.h"
 
 typedef struct parked {
@@ -22,7 +22,7 @@ struct berth_i_route {
   uint8_t *busy, *is_freed; /* [n_links] */
   int32_t *freed;           /* [n_links] in this instant */
   uint32_t *met;            /* [n_collectives] ages of their requests */
-  berth_i_ready *awake;     /* [n_devices^2 + n_collectives] pairs to look at, by age */
+  berth_i_ready *awake;     /* [n_devices^2 + n_collectives] pairs to visit, by age */
   berth_i_ready *under_way; /* [n_links] copies by end */
   int32_t n_freed, n_awake, n_under_way, n_pairs;
   uint32_t n_requests;
@@ -228,16 +228,16 @@ static void free_links(void *ud, int32_t src, int32_t dst, double bytes) {
 
 static void look_at_party(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   party x = { p, s->links.route, BERTH_NONE };
-  berth_i_meeting_flows(p, s, k, find_busy, &x);
+  berth_i_sim_collective_flows(p, s, k, find_busy, &x);
   if (x.blocked != BERTH_NONE) {
     park(x.r, x.r->n_pairs + k, x.blocked);
     return;
   }
-  berth_i_meeting_flows(p, s, k, take_links, &x);
-  berth_i_meeting_start(p, s, k, s->now);
+  berth_i_sim_collective_flows(p, s, k, take_links, &x);
+  berth_i_sim_collective_start(p, s, k, s->now);
 }
 
-void berth_i_route_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+void berth_i_route_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_route *r = s->links.route;
   (void)p;
   r->met[k] = r->n_requests++;
@@ -247,7 +247,7 @@ void berth_i_route_meet(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t
 
 void berth_i_route_part(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   party x = { p, s->links.route, BERTH_NONE };
-  berth_i_meeting_flows(p, s, k, free_links, &x);
+  berth_i_sim_collective_flows(p, s, k, free_links, &x);
   berth_i_slot_set(&s->slots, s->slots.n - 1, s->now, BERTH_I_PUMP);
 }
 

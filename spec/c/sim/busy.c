@@ -35,7 +35,7 @@ static berth_status price(void *ud, int32_t collective, int32_t n, const int32_t
   return BERTH_OK;
 }
 
-/* Ops 0 and 1 (1 s) meet for 4 s, then op 2 (1 s). */
+/* Ops 0 and 1 (1 s) coll for 4 s, then op 2 (1 s). */
 static void build(setup *s, visitor *v) {
   static const int32_t members[] = { 0, 1 }, consumers[] = { 2 };
   const berth_collective c = { .kind = BERTH_ALLREDUCE,

@@ -4,7 +4,7 @@
 
 enum { OPS = 40 };
 
-static void meet(setup *s, berth_collective_kind kind, double bytes, int32_t n,
+static void coll(setup *s, berth_collective_kind kind, double bytes, int32_t n,
                  const int32_t *members, int32_t m, const int32_t *then) {
   berth_collective c = { kind, bytes, 1, n, members, m, then };
   CHECK_STATUS(berth_graph_builder_add_collective(s->b, &c, NULL), BERTH_OK);
@@ -21,7 +21,7 @@ static berth_result *run(setup *s, const int32_t *device, const berth_sim_option
   return r;
 }
 
-/* a (1 s) on 0 and b (3 s) on 1 meet with 8 B, n = 2, 1 B/s: 8 s; then c (2 s) on 0, d (5 s) on 1;
+/* a (1 s) on 0 and b (3 s) on 1 coll with 8 B, n = 2, 1 B/s: 8 s; then c (2 s) on 0, d (5 s) on 1;
  * d ends at 16. */
 static void pair(setup *s) {
   setup_begin(s);
@@ -29,7 +29,7 @@ static void pair(setup *s) {
   setup_op(s, 3);
   setup_op(s, 2);
   setup_op(s, 5);
-  meet(s, BERTH_ALLREDUCE, 8, 2, (int32_t[]){ 0, 1 }, 2, (int32_t[]){ 2, 3 });
+  coll(s, BERTH_ALLREDUCE, 8, 2, (int32_t[]){ 0, 1 }, 2, (int32_t[]){ 2, 3 });
 }
 
 static void by_hand(void) {
@@ -70,7 +70,7 @@ static void terminal(void) {
   setup_op(&s, 1);
   setup_op(&s, 2);
   setup_op(&s, 4);
-  meet(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
+  coll(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
   setup_mesh(&s, 2, INFINITY);
   berth_result *r = run(&s, device, NULL);
   const int32_t *path;
@@ -95,9 +95,9 @@ static void terminal(void) {
   setup_end(&s);
 }
 
-/* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 meet at 3 for 4 s. Device 0
+/* op 0 (1 s) sends 4 B to device 2; ops 1 (2 s) on 0 and 2 (3 s) on 1 coll at 3 for 4 s. Device 0
  * sends from 1 to 5. */
-static void waits(berth_links links, double meets, double makespan) {
+static void check_waiting(berth_links links, double begins, double makespan) {
   setup s;
   const int32_t device[] = { 0, 0, 1, 2 };
   berth_sim_options o = with_links(links);
@@ -107,12 +107,12 @@ static void waits(berth_links links, double meets, double makespan) {
   setup_op(&s, 3);
   setup_op(&s, 1);
   setup_edge(&s, 0, 3, 4);
-  meet(&s, BERTH_ALLREDUCE, 4, 2, (int32_t[]){ 1, 2 }, 0, NULL);
+  coll(&s, BERTH_ALLREDUCE, 4, 2, (int32_t[]){ 1, 2 }, 0, NULL);
   setup_mesh(&s, 3, INFINITY);
   berth_result *r = run(&s, device, &o);
   const berth_collective_run *m;
   berth_result_collectives(r, &m);
-  CHECK(m->start == meets && m->finish == meets + 4 && berth_result_makespan(r) == makespan);
+  CHECK(m->start == begins && m->finish == begins + 4 && berth_result_makespan(r) == makespan);
   if (links == BERTH_LINKS_DUPLEX)
     CHECK(berth_result_slack(r)[0] == 0 && berth_result_slack(r)[2] == 2);
   berth_result_release(r);
@@ -145,7 +145,7 @@ static void star(setup *s) {
 /* From 1 on, op 0 sends 4 B from 0 to 2 and ops 0 and 1 all-reduce 6 B between 0 and 1: the way out
  * of 0 is shared. Fair: 1/2 B/s each, so 4 B by 9 and of the 6 B 4 are over; the rest by 11. Held:
  * the transfer first, by insertion: 5, then 6 s. */
-static void shared(berth_links links, double meets, double ends) {
+static void shared(berth_links links, double begins, double ends) {
   setup s;
   const int32_t device[] = { 0, 1, 2 };
   berth_sim_options o = with_links(links);
@@ -154,12 +154,12 @@ static void shared(berth_links links, double meets, double ends) {
   setup_op(&s, 1);
   setup_op(&s, 0);
   setup_edge(&s, 0, 2, 4);
-  meet(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
+  coll(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
   star(&s);
   berth_result *r = run(&s, device, &o);
   const berth_collective_run *m;
   berth_result_collectives(r, &m);
-  CHECK(m->start == meets);
+  CHECK(m->start == begins);
   CHECK_NEAR(m->finish, ends, 1e-12);
   CHECK(m->seconds == 6
         && berth_result_link_sharing(r)[0]
@@ -187,7 +187,7 @@ static void alone(void) {
         setup s;
         setup_begin(&s);
         for (int32_t i = 0; i < 5; i++) setup_op(&s, 1);
-        meet(&s, (berth_collective_kind)kind, 96, 5, device, 0, NULL);
+        coll(&s, (berth_collective_kind)kind, 96, 5, device, 0, NULL);
         CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
         CHECK_STATUS(berth_topology_mesh(s.ctx, 5, &d, &l, &s.t), BERTH_OK);
         if (a >= 4) model.device_group = groups;
@@ -218,7 +218,7 @@ static void memory(void) {
     setup_begin(&s);
     setup_heavy(&s, 1, 3, 2, BERTH_NONE);
     setup_heavy(&s, 2, 1, 1, BERTH_NONE);
-    meet(&s, cases[i].kind, 8, 2, device, 0, NULL);
+    coll(&s, cases[i].kind, 8, 2, device, 0, NULL);
     setup_mesh(&s, 2, 10);
     berth_result *r = run(&s, device, NULL);
     CHECK(berth_result_peak(r)[0] == fmax(5, 3 + cases[i].bytes)
@@ -348,7 +348,7 @@ typedef struct naive {
 } naive;
 
 /* NAN: not known yet. */
-static double naive_meet(const naive *x, int32_t k) {
+static double naive_collective(const naive *x, int32_t k) {
   berth_collective c;
   double done = 0, price = 0;
   CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
@@ -378,8 +378,8 @@ static double naive_ready(const naive *x, int32_t op) {
     CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
     for (int32_t i = 0; i < c.n_consumers; i++) {
       if (c.consumers[i] != op) continue;
-      if (isnan(naive_meet(x, k))) return (double)NAN;
-      at = fmax(at, naive_meet(x, k));
+      if (isnan(naive_collective(x, k))) return (double)NAN;
+      at = fmax(at, naive_collective(x, k));
     }
   }
   return at;
@@ -420,7 +420,7 @@ static double naive_makespan(naive *x) {
     last = fmax(last, x->end[op]);
   }
   for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++)
-    last = fmax(last, naive_meet(x, k));
+    last = fmax(last, naive_collective(x, k));
   return last;
 }
 
@@ -540,12 +540,13 @@ static void refused(void) {
 int main(void) {
   TEST("two members, two consumers") by_hand();
   TEST("a terminal collective sets the makespan; limits and chain know it") terminal();
-  TEST("free: waits for its members only") waits(BERTH_LINKS_FREE, 3, 7);
-  TEST("channel: waits for the transfer of a member's device") waits(BERTH_LINKS_CHANNEL, 5, 9);
-  TEST("duplex: so, too") waits(BERTH_LINKS_DUPLEX, 5, 9);
-  TEST("pair: another pair is no matter") waits(BERTH_LINKS_PAIR, 3, 7);
-  TEST("route: nor are other links") waits(BERTH_LINKS_ROUTE, 3, 7);
-  TEST("fair: nor are other links") waits(BERTH_LINKS_FAIR, 3, 7);
+  TEST("free: waits for its members only") check_waiting(BERTH_LINKS_FREE, 3, 7);
+  TEST("channel: waits for the transfer of a member's device")
+  check_waiting(BERTH_LINKS_CHANNEL, 5, 9);
+  TEST("duplex: so, too") check_waiting(BERTH_LINKS_DUPLEX, 5, 9);
+  TEST("pair: another pair is no matter") check_waiting(BERTH_LINKS_PAIR, 3, 7);
+  TEST("route: nor are other links") check_waiting(BERTH_LINKS_ROUTE, 3, 7);
+  TEST("fair: nor are other links") check_waiting(BERTH_LINKS_FAIR, 3, 7);
   TEST("free: both at once") shared(BERTH_LINKS_FREE, 1, 7);
   TEST("route: one after the other on a shared link") shared(BERTH_LINKS_ROUTE, 5, 11);
   TEST("fair: the link is shared") shared(BERTH_LINKS_FAIR, 1, 11);

@@ -264,7 +264,8 @@ static void refusals(void) {
   o.order = BERTH_ORDER_READY;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EUNSUPPORTED);
   CHECK(strcmp(berth_errmsg(s.ctx),
-               "order ready, of Baechi's simulator, knows no communication ops: op 2 is one")
+               "order ready, of Baechi's simulator, does not support communication ops: op 2 is "
+               "one")
         == 0);
   CHECK_STATUS(berth_place(s.cost, "exact", NULL, &p, NULL), BERTH_EUNSUPPORTED);
   CHECK(strcmp(berth_errmsg(s.ctx),

@@ -146,7 +146,7 @@ static void rewinding(int ties, int even) {
 
 /* Some backward twins, which may end before their forward ops begin, and some ops of
  * communication. */
-static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int asides) {
+static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int async_ops) {
   for (int32_t i = 0; i < p->n; i++) {
     berth_op op = berth_op_default();
     double x = ties ? berth_rng_below(rng, 5) * 0.25 : 4 * berth_rng_uniform(rng);
@@ -154,7 +154,7 @@ static void add_mixed_ops(pair *p, berth_rng *rng, int ties, int twins, int asid
     op.param_bytes = berth_rng_below(rng, 3) ? 0 : berth_rng_below(rng, 8);
     op.workspace_bytes = berth_rng_below(rng, 4);
     if (twins && i > p->n / 2 && berth_rng_below(rng, 2)) op.twin = p->n - 1 - i;
-    if (asides && berth_rng_below(rng, 4) == 0) op.flags = BERTH_OP_COMMUNICATION;
+    if (async_ops && berth_rng_below(rng, 4) == 0) op.flags = BERTH_OP_COMMUNICATION;
     CHECK_STATUS(berth_graph_builder_add_op(p->s.b, &op, NULL), BERTH_OK);
   }
 }

@@ -56,20 +56,20 @@ static void set_links(berth_sim_options *o, int32_t links) {
   o->reserve = links == RESERVED;
 }
 
-/* meetings: 1: collectives on links, 2: in a queue. */
-static void many_runs(int ties, int even, int meetings) {
+/* collectives: 1: collectives on links, 2: in a queue. */
+static void many_runs(int ties, int even, int collectives) {
   static const int32_t dispatches[] = { BERTH_DISPATCH_FIFO,   BERTH_DISPATCH_LIGHT_FIRST,
                                         BERTH_DISPATCH_LIFO,   BERTH_DISPATCH_STATIC,
                                         BERTH_DISPATCH_RANDOM, BERTH_DISPATCH_BLEVEL };
   berth_rng rng;
-  berth_rng_init(&rng, 11, (uint64_t)(4 * meetings + 2 * ties + even));
+  berth_rng_init(&rng, 11, (uint64_t)(4 * collectives + 2 * ties + even));
   for (int32_t links = BERTH_LINKS_FREE; links <= RESERVED; links++) {
     for (int32_t k = 0; k < 6; k++) {
       for (int32_t round = 0; round < check_runs(2, 6); round++) {
         setup s;
         int32_t n = 1 + berth_rng_below(&rng, OPS), devices = 3 + berth_rng_below(&rng, 3);
         setup_random(&s, &rng, n, ties);
-        if (meetings) setup_collectives(&s, &rng, n, 1 + n / 8, ties);
+        if (collectives) setup_collectives(&s, &rng, n, 1 + n / 8, ties);
         if (even) setup_mesh(&s, devices, INFINITY);
         else setup_uneven(&s, devices);
         int32_t device[OPS];
@@ -78,7 +78,7 @@ static void many_runs(int ties, int even, int meetings) {
         for (int32_t i = 0; i < n; i++) rank[i] = berth_rng_uniform(&rng);
         berth_sim_options o = options(0, dispatches[k], round % 2, rank);
         set_links(&o, links);
-        o.collectives = meetings == 2 ? BERTH_COLLECTIVES_QUEUE : BERTH_COLLECTIVES_LINKS;
+        o.collectives = collectives == 2 ? BERTH_COLLECTIVES_QUEUE : BERTH_COLLECTIVES_LINKS;
         if (k == 0 && round == 2 && links != BERTH_LINKS_ROUTE) o.order = BERTH_ORDER_TASK;
         o.memory = round % 4 < 2 ? BERTH_MEMORY_INFERENCE : BERTH_MEMORY_TOTAL;
         o.param_multiple = 2;

@@ -1,27 +1,27 @@
-/* Collectives in a run: asked for when the last member has ended, over when their time is. What
+/* Collectives in a run: requested when the last member has ended, over when their time is. What
  * they hold meanwhile is a matter of the links. */
 #include "sim/sim_internal.h"
 
 static void ask_for(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  if (s->meet.one[k].n_devices > 1) {
-    berth_i_links_meet(p, s, k);
+  if (s->coll.one[k].n_devices > 1) {
+    berth_i_links_collective(p, s, k);
   } else {
-    berth_i_meeting_start(p, s, k, s->now);
+    berth_i_sim_collective_start(p, s, k, s->now);
   }
 }
 
-void berth_i_meetings_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
+void berth_i_sim_collectives_leave(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
-    berth_i_meeting *x = &s->meet.one[g->wait[i]];
+    berth_i_sim_collective *x = &s->coll.one[g->wait[i]];
     x->last = op;
     if (--x->missing == 0) ask_for(p, s, g->wait[i]);
   }
 }
 
-int32_t berth_i_meeting_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
-  int32_t k = berth_i_meeting_next(p, s);
-  berth_i_meeting *x = &s->meet.one[k];
+int32_t berth_i_sim_collective_end(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+  int32_t k = berth_i_sim_collective_next(p, s);
+  berth_i_sim_collective *x = &s->coll.one[k];
   if (x->flows > 0) {
     x->late = 1;
     return BERTH_NONE;

@@ -27,8 +27,8 @@ static berth_status count_flows(berth_i_sim_plan *p) {
   return BERTH_OK;
 }
 
-berth_status berth_i_meetings_plan(berth_i_sim_plan *p) {
-  p->meeting_slot = !p->contended                  ? p->n_devices
+berth_status berth_i_sim_collectives_plan(berth_i_sim_plan *p) {
+  p->collective_slot = !p->contended                  ? p->n_devices
                     : berth_i_on_links(p->o.links) ? p->n_devices + 2
                                                    : 2 * p->n_devices;
   if (!(p->seat_at =
@@ -54,8 +54,8 @@ static size_t most_members(const berth_i_sim_plan *p) {
   return (size_t)most;
 }
 
-void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
-                           berth_i_meetings *x) {
+void berth_i_sim_collectives_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_i_pool *kept,
+                           berth_i_sim_collectives *x) {
   size_t n = (size_t)p->n_collectives;
   x->device = berth_i_pool_alloc(kept, (size_t)p->n_seats, sizeof *x->device);
   x->one = berth_i_pool_alloc(pool, n, sizeof *x->one);
@@ -71,18 +71,18 @@ void berth_i_meetings_init(const berth_i_sim_plan *p, berth_i_pool *pool, berth_
 
 static void find_devices(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   const berth_collective *c = &p->cost->g->collectives[k];
-  int32_t *device = &s->meet.device[p->seat_at[k]], n = 0;
+  int32_t *device = &s->coll.device[p->seat_at[k]], n = 0;
   for (int32_t i = 0; i < c->n_members; i++) {
     int32_t d = s->ops[c->members[i]].device;
-    if (s->meet.seen[d] == k) continue;
-    s->meet.seen[d] = k;
+    if (s->coll.seen[d] == k) continue;
+    s->coll.seen[d] = k;
     device[n++] = d;
   }
-  s->meet.one[k].n_devices = n;
+  s->coll.one[k].n_devices = n;
 }
 
-static bool refuse_meeting(berth_i_sim_state *s, berth_i_fault_kind kind, int32_t k, int32_t device,
-                           int32_t other) {
+static bool refuse_collective(berth_i_sim_state *s, berth_i_fault_kind kind,
+                              int32_t k, int32_t device, int32_t other) {
   s->fault.tensor = k;
   return berth_i_sim_refuse(s, kind, BERTH_NONE, device, other);
 }
@@ -91,23 +91,23 @@ static bool ask_function(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
                          berth_i_collective_price *price) {
   const berth_collective *c = &p->cost->g->collectives[k];
   for (int32_t i = 0; i < c->n_members; i++)
-    s->meet.member_device[i] = s->ops[c->members[i]].device;
+    s->coll.member_device[i] = s->ops[c->members[i]].device;
   price->algorithm = BERTH_COLLECTIVE_FUNCTION;
   s->fault.status =
-      berth_i_collective_function(p->cost, k, c->n_members, s->meet.member_device, &price->seconds);
+      berth_i_collective_function(p->cost, k, c->n_members, s->coll.member_device, &price->seconds);
   return s->fault.status == BERTH_OK
-         || refuse_meeting(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
+         || refuse_collective(s, BERTH_I_FAULT_CALLBACK, k, BERTH_NONE, BERTH_NONE);
 }
 
 static bool ask_price(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k,
                       berth_i_collective_price *price) {
-  int32_t n = s->meet.one[k].n_devices;
+  int32_t n = s->coll.one[k].n_devices;
   if (p->cost->collective) return ask_function(p, s, k, price);
   price->algorithm = p->cost->algorithm;
   if (n < 2) return true;
-  *price = berth_i_collective_built_in(p->cost, k, n, &s->meet.device[p->seat_at[k]]);
+  *price = berth_i_collective_built_in(p->cost, k, n, &s->coll.device[p->seat_at[k]]);
   return price->src == BERTH_NONE
-         || refuse_meeting(s, BERTH_I_FAULT_NO_MEETING, k, price->src, price->dst);
+         || refuse_collective(s, BERTH_I_FAULT_NO_MEETING, k, price->src, price->dst);
 }
 
 static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
@@ -115,15 +115,15 @@ static double noise_of(const berth_i_sim_plan *p, const berth_i_sim_state *s, in
   return berth_i_sim_noise(p, s, 2 * (transfers + (uint64_t)k) + 1);
 }
 
-static bool flows(const berth_i_sim_plan *p, const berth_i_meeting *x) {
+static bool flows(const berth_i_sim_plan *p, const berth_i_sim_collective *x) {
   if (p->o.links != BERTH_LINKS_FAIR || p->o.collectives != BERTH_COLLECTIVES_LINKS) return false;
   return x->n_devices > 1 && x->algorithm != BERTH_COLLECTIVE_LINES
          && x->algorithm != BERTH_COLLECTIVE_FUNCTION;
 }
 
-static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
+static bool price_collective(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
   berth_i_collective_price price = { 0, 0, BERTH_COLLECTIVE_RING, BERTH_NONE, BERTH_NONE };
-  berth_i_meeting *x = &s->meet.one[k];
+  berth_i_sim_collective *x = &s->coll.one[k];
   double noise = noise_of(p, s, k);
   find_devices(p, s, k);
   if (!ask_price(p, s, k, &price)) return false;
@@ -139,14 +139,15 @@ static bool price_meeting(const berth_i_sim_plan *p, berth_i_sim_state *s, int32
   x->age = 0;
   x->late = 0;
   return x->units <= p->horizon
-         || refuse_meeting(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
+         || refuse_collective(s, BERTH_I_FAULT_LATE_MEETING, k, BERTH_NONE, BERTH_NONE);
 }
 
-bool berth_i_meeting_price_again(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t k) {
-  berth_i_meeting *x = &s->meet.one[k];
+bool berth_i_sim_collective_price_again(const berth_i_sim_plan *p,
+                                        berth_i_sim_state *s, int32_t k) {
+  berth_i_sim_collective *x = &s->coll.one[k];
   int32_t missing = x->missing, last = x->last;
-  for (int32_t i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
-  bool priced = price_meeting(p, s, k);
+  for (int32_t i = 0; i < p->n_devices; i++) s->coll.seen[i] = BERTH_NONE;
+  bool priced = price_collective(p, s, k);
   x->missing = missing;
   x->last = last;
   return priced;
@@ -163,11 +164,11 @@ static double longest_tail(const double *tail, int32_t n, const int32_t *ops) {
 static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_t op) {
   const berth_graph *g = p->cost->g;
   double after =
-      longest_tail(s->meet.tail, p->edge_at[op + 1] - p->edge_at[op], &p->edge_to[p->edge_at[op]]);
+      longest_tail(s->coll.tail, p->edge_at[op + 1] - p->edge_at[op], &p->edge_to[p->edge_at[op]]);
   for (int32_t i = g->wait_at[op]; i < g->wait_at[op + 1]; i++) {
-    berth_i_meeting *x = &s->meet.one[g->wait[i]];
+    berth_i_sim_collective *x = &s->coll.one[g->wait[i]];
     const berth_collective *c = &g->collectives[g->wait[i]];
-    if (x->after < 0) x->after = longest_tail(s->meet.tail, c->n_consumers, c->consumers);
+    if (x->after < 0) x->after = longest_tail(s->coll.tail, c->n_consumers, c->consumers);
     if (x->units + x->after > after) after = x->units + x->after;
   }
   return after;
@@ -175,49 +176,51 @@ static double tail_after(const berth_i_sim_plan *p, berth_i_sim_state *s, int32_
 
 /* Consumers come later in the topological order than members: `after` is looked up once for all of
  * them. */
-void berth_i_meetings_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+void berth_i_sim_collectives_tails(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const berth_graph *g = p->cost->g;
-  for (int32_t i = 0; i < p->n_collectives; i++) s->meet.one[i].after = p->o.noise > 0 ? 0 : -1;
+  for (int32_t i = 0; i < p->n_collectives; i++) s->coll.one[i].after = p->o.noise > 0 ? 0 : -1;
   for (int32_t i = p->n_ops - 1; i >= 0; i--) {
     int32_t op = g->topo[i];
-    s->meet.tail[op] = p->o.noise > 0 ? 0 : s->ops[op].work + tail_after(p, s, op);
+    s->coll.tail[op] = p->o.noise > 0 ? 0 : s->ops[op].work + tail_after(p, s, op);
   }
 }
 
-bool berth_i_meetings_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
+bool berth_i_sim_collectives_reset(const berth_i_sim_plan *p, berth_i_sim_state *s) {
   const int32_t *after_at = p->cost->g->after_at;
-  s->meet.n_under_way = s->meet.n_waiting = 0;
-  s->meet.queue_free = 0;
-  for (int32_t i = 0; i < p->n_devices; i++) s->meet.seen[i] = BERTH_NONE;
+  s->coll.n_under_way = s->coll.n_waiting = 0;
+  s->coll.queue_free = 0;
+  for (int32_t i = 0; i < p->n_devices; i++) s->coll.seen[i] = BERTH_NONE;
   for (int32_t i = 0; i < p->n_collectives; i++) {
-    if (!price_meeting(p, s, i)) return false;
+    if (!price_collective(p, s, i)) return false;
   }
   for (int32_t i = 0; i < p->n_ops; i++) s->ops[i].missing += after_at[i + 1] - after_at[i];
-  if (s->limit < INFINITY) berth_i_meetings_tails(p, s);
+  if (s->limit < INFINITY) berth_i_sim_collectives_tails(p, s);
   return true;
 }
 
 /* ---- what it is ---- */
 
-double berth_i_meeting_bytes(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k) {
+double berth_i_sim_collective_bytes(const berth_i_sim_plan *p,
+                                    const berth_i_sim_state *s, int32_t k) {
   const berth_collective *c = &p->cost->g->collectives[k];
   if (c->kind == BERTH_BARRIER) return 0;
-  return c->kind == BERTH_ALLGATHER ? c->bytes * s->meet.one[k].n_devices : c->bytes;
+  return c->kind == BERTH_ALLGATHER ? c->bytes * s->coll.one[k].n_devices : c->bytes;
 }
 
-void berth_i_meeting_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
+void berth_i_sim_collective_flows(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t k,
                            berth_i_flow_fn flow, void *ud) {
-  const berth_i_meeting *x = &s->meet.one[k];
-  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices, &s->meet.device[p->seat_at[k]],
+  const berth_i_sim_collective *x = &s->coll.one[k];
+  berth_i_collective_flows(p->cost, k, x->algorithm, x->n_devices, &s->coll.device[p->seat_at[k]],
                            flow, ud);
 }
 
-int32_t berth_i_seat_op(const berth_i_sim_plan *p, const berth_i_sim_state *s, int32_t seat) {
+int32_t berth_i_member_slot_op(const berth_i_sim_plan *p,
+                               const berth_i_sim_state *s, int32_t seat) {
   const berth_collective *c = &p->cost->g->collectives[p->seat_owner[seat]];
   int32_t lowest = BERTH_NONE;
   for (int32_t i = 0; i < c->n_members; i++) {
     int32_t op = c->members[i];
-    if (s->ops[op].device == s->meet.device[seat] && (lowest == BERTH_NONE || op < lowest))
+    if (s->ops[op].device == s->coll.device[seat] && (lowest == BERTH_NONE || op < lowest))
       lowest = op;
   }
   return lowest;
