@@ -347,7 +347,7 @@ static berth_status take_algorithm(berth_cost *c, const berth_cost_model *m) {
                         berth_collective_algorithm_name(a));
   if (m->collective_lines && a != BERTH_COLLECTIVE_LINES)
     return berth_i_fail(c->ctx, BERTH_EINVAL,
-                        "collective_lines go with collective_algorithm lines only");
+                        "collective_lines require collective_algorithm lines");
   if (m->lines_bandwidth != 0 && a != BERTH_COLLECTIVE_LINES)
     return berth_i_fail(c->ctx, BERTH_EINVAL,
                         "lines_bandwidth requires collective_algorithm lines");

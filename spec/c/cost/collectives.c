@@ -253,9 +253,9 @@ static void refusals(berth_ctx *ctx) {
     { { .collective_algorithm = BERTH_COLLECTIVE_LINES, .collective_lines = bad },
       "collective_lines[1] is inf" },
     { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .collective_lines = lines },
-      "collective_lines go with" },
+      "collective_lines require" },
     { { .collective_algorithm = BERTH_COLLECTIVE_TREE, .device_group = group },
-      "device_group goes with" },
+      "device_group requires" },
     { { .collective_algorithm = BERTH_COLLECTIVE_AUTO, .device_group = group },
       "device_group[3] is -1" },
   };
