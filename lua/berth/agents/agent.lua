@@ -54,15 +54,18 @@ local function sampled(policy, view, state, env, o)
   return judged(e, o.cost, o.judge)
 end
 
-local legal_here = { "samples", "judge", "seed", "links", "memory", "param_multiple", "quantum", "cost" }
+options.declare("agents.place", options.join({
+  { key = "samples", type = "whole", high = 1e6, default = "0", text = "placements that are drawn and simulated" },
+  { key = "judge", type = "table", default = "none", text = "more options of berth.simulate for these simulations" },
+  { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "0", text = "of the draws" },
+}, options.rows("simulate", "links memory param_multiple quantum"), {
+  { key = "cost", type = "cost or table", default = "none", text = "prices of the graph, or options of berth.cost" },
+}))
 
 -- The judge is the simulator with the options that hold for all placers, and its own.
 local function place_options(given)
   local fn = "agent:place"
-  local o = options.merge(options.check(fn, given, legal_here))
-  if o.samples ~= nil then check.whole(fn, "samples", o.samples, 0, 1e6) end
-  if o.seed ~= nil then check.whole(fn, "seed", o.seed, 0, 2 ^ 53 - 1) end
-  if o.judge ~= nil then check.type(fn, "judge", o.judge, "table") end
+  local o = options.merge(options.read(fn, "agents.place", given))
   o.judge = options.merge({ links = o.links, memory = o.memory, param_multiple = o.param_multiple, quantum = o.quantum }, o.judge)
   return o
 end

@@ -1,9 +1,24 @@
 --- Files of agents: weights, and in a note what the agent is and how far its training is.
 -- @module berth.agents.checkpoint
 local nn = require "berth.nn"
+local options = require "berth.base.options"
 local record = require "berth.agents.record"
 
 local checkpoint = {}
+
+options.declare("agents.checkpoint", {
+  { key = "checkpoint", type = "string", default = "none", text = "file that is kept up to date, to resume from" },
+  { key = "resume", type = "flag", default = "false", text = "goes on from checkpoint, to the same bytes" },
+  { key = "progress", type = "function", default = "none", text = "is called with a table on the state of the training" },
+})
+
+--- Raises for wrong values of these options, and for resume without checkpoint.
+function checkpoint.check(fn, o)
+  options.check_values(fn, "agents.checkpoint", o)
+  if o.resume and not o.checkpoint then
+    options.fail("%s: resume: requires checkpoint, the file to go on from", fn)
+  end
+end
 
 --- @tparam string path
 -- @param params nn.parameters

@@ -10,19 +10,13 @@ local agents = {
   doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml", tag = require "berth.agents.tag",
 }
 
-local shared = { "preset", "estimates", "contract" }
-local presets, estimates = { recommended = true, published = true }, { exact = true, load = true }
+options.declare("agents.baselines", options.rows("agents.doppler", "preset estimates contract"))
 
 -- Options of an agent, of which the network's are those of `module`.
 local function read(kind, module, opts)
-  local fn, legal = "berth.agents." .. kind, options.merge(module.legal)
-  for _, list in ipairs { shared, settings.legal } do
-    for _, key in ipairs(list) do legal[#legal + 1] = key end
-  end
-  local given = options.check(fn, opts, legal)
-  if given.preset ~= nil then check.choice(fn, "preset", given.preset, presets) end
-  if given.estimates ~= nil then check.choice(fn, "estimates", given.estimates, estimates) end
-  if given.contract ~= nil then check.flag(fn, "contract", given.contract) end
+  local fn = "berth.agents." .. kind
+  local given = options.check(fn, opts, options.join(module.legal, options.keys "agents.baselines", settings.legal))
+  options.check_values(fn, "agents.baselines", given)
   module.check(fn, given)
   settings.check_given(fn, given)
   return options.merge(given)

@@ -1,5 +1,6 @@
 --- Options of training: what is legal, what is recommended, what was published.
 -- @module berth.agents.settings
+require "berth.agents.checkpoint" -- declares its options
 local check = require "berth.agents.check"
 local options = require "berth.base.options"
 local presets = require "berth.agents.presets"
@@ -55,6 +56,17 @@ local rows = {
   { key = "published_marks", type = "flag", recommended = false, published = true,
     text = "all tied choices of the teacher weigh 1 together, not each; teacher units does not read it" },
 }
+
+options.declare("agents.train", options.join({
+  { key = "stages", type = "table", default = "by the preset",
+    text = "array of { stage =, episodes =, and settings }: I imitation, II simulator, III measured times" },
+  { key = "calls", type = "whole", low = 1, high = 1e15, default = "no limit", text = "simulator calls of all stages" },
+  { key = "every", type = "whole", low = 1, high = 1e15, default = "10", text = "updates between checkpoints" },
+  { key = "ranks", type = "ranks", default = "none", text = "processes that share each batch: berth.agents.ranks" },
+  { key = "objective", type = "function", default = "none", text = "of stage III: placements to their seconds" },
+  { key = "search", type = "table", default = "none",
+    text = "a search begins from the best placement: placer (anneal, local, brkga), calls, and options of berth.place" },
+}, options.rows "agents.checkpoint"))
 
 local values = presets.declare("agents.settings", { "recommended", "published" }, rows)
 settings.recommended, settings.published = values.recommended, values.published
@@ -112,7 +124,6 @@ end
 -- Each task has a last look, and its search.
 local function check_calls(fn, o, tasks)
   if o.calls == nil then return end
-  check.whole(fn, "calls", o.calls, 1, 1e15)
   local least = tasks * (1 + (o.search and (o.search.calls or 1000) or 0))
   if o.calls >= least then return end
   options.fail("%s: calls: %.0f are too few: %.0f for a last look at each task%s", fn, o.calls, least,
@@ -124,15 +135,8 @@ end
 -- @tparam table o
 -- @tparam int tasks how many
 function settings.check_training(fn, o, tasks)
-  for _, key in ipairs { "progress", "objective" } do
-    if o[key] ~= nil then check.type(fn, key, o[key], "function") end
-  end
-  if o.checkpoint ~= nil then check.type(fn, "checkpoint", o.checkpoint, "string") end
-  if o.resume ~= nil then check.flag(fn, "resume", o.resume) end
-  if o.every ~= nil then
-    check.whole(fn, "every", o.every, 1, 1e15)
-    if not o.checkpoint then options.fail("%s: every: means nothing without checkpoint", fn) end
-  end
+  options.check_values(fn, "agents.train", o)
+  if o.every and not o.checkpoint then options.fail("%s: every: requires checkpoint", fn) end
   if o.search ~= nil then check_search(fn, o.search, o.stages) end
   check_calls(fn, o, tasks)
   settings.check_given(fn, o)
@@ -151,10 +155,8 @@ function settings.of(given)
 end
 
 local function stage(fn, preset, entry, own, given)
-  local legal = options.merge(settings.legal)
-  legal[#legal + 1], legal[#legal + 2] = "stage", "episodes"
   check.type(fn, "stage", entry, "table")
-  options.check(fn, entry, legal)
+  options.check(fn, entry, options.join(settings.legal, { "stage", "episodes" }))
   check.choice(fn, "stage", entry.stage, { I = true, II = true, III = true })
   check.whole(fn, "episodes", entry.episodes or 1000, 1, 1e12)
   local o = options.merge(settings[preset], stage_defaults[preset][entry.stage], own, given, settings.of(entry))

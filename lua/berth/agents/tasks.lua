@@ -6,7 +6,15 @@ local options = require "berth.base.options"
 local rewards = require "berth.agents.rewards"
 
 local tasks = {}
-local legal = { "graph", "topology", "name", "judge", "cost", "unit", "contract" }
+
+options.declare("agents.tasks", options.join({
+  { key = "graph", type = "graph", default = "none; must be given", required = true, text = "whose ops are placed" },
+  { key = "topology", type = "topology", default = "none; must be given", required = true, text = "on whose devices" },
+  { key = "name", type = "string", default = "none", text = "of the task, in reports" },
+  { key = "cost", type = "cost or table", default = "none", text = "prices of the graph, or options of berth.cost" },
+  { key = "judge", type = "table", default = "the task's cost",
+    text = "graph, topology and options of berth.simulate by which placements are timed" },
+}, options.rows("assignment", "unit contract")))
 
 -- judge = { graph =, topology =, simulator's options }: cost and options.
 local function judge_of(t, cost)
@@ -34,10 +42,7 @@ end
 local function one(policy, t, i, features)
   local fn = ("agent:train: tasks[%d]"):format(i)
   check.type("agent:train", ("tasks[%d]"):format(i), t, "table")
-  options.check(fn, t, legal)
-  if not t.graph or not t.topology then options.fail("%s: graph and topology are needed", fn) end
-  if t.name ~= nil then check.type(fn, "name", t.name, "string") end
-  if t.judge ~= nil then check.type(fn, "judge", t.judge, "table") end
+  options.read(fn, "agents.tasks", t)
   local cost, message, code = core.priced(fn, t.graph, t.topology, t.cost)
   if not cost then return nil, message, code end
   local env, judge, sim
@@ -52,7 +57,7 @@ local function one(policy, t, i, features)
 end
 
 --- @tparam table policy
--- @tparam table list { graph =, topology =, name =, cost =, unit =, contract =, judge = { graph =, topology =, simulator's } }
+-- @tparam table list of tables with the options declared above
 -- @tparam table features options of berth.assignment
 -- @treturn[1] table
 -- @treturn[2] nil

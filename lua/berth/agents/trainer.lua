@@ -7,6 +7,7 @@
 local nn = require "berth.nn"
 local options = require "berth.base.options"
 local interrupt = require "berth.base.interrupt"
+local checkpoint = require "berth.agents.checkpoint"
 local evaluate = require "berth.agents.evaluate"
 local ranks = require "berth.agents.ranks"
 local resume = require "berth.agents.resume"
@@ -15,7 +16,6 @@ local tasks = require "berth.agents.tasks"
 local update = require "berth.agents.update"
 
 local trainer = {}
-local own = { "stages", "calls", "checkpoint", "every", "resume", "ranks", "progress", "objective", "search" }
 
 local function check_stage(fn, o, stage, i)
   if stage.stage == "III" and not o.objective then
@@ -27,11 +27,9 @@ local function check_stage(fn, o, stage, i)
 end
 
 local function read_options(agent, given)
-  local legal = options.merge(own)
-  for _, key in ipairs(settings.legal) do legal[#legal + 1] = key end
   local fn = "agent:train"
-  local o = options.check(fn, given, legal)
-  if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
+  local o = options.check(fn, given, options.join(options.keys "agents.train", settings.legal))
+  checkpoint.check(fn, o)
   local stages = settings.read(agent.preset, o.stages, agent.settings, settings.of(o))
   ranks.check(fn, o.ranks)
   for i, stage in ipairs(stages) do check_stage(fn, o, stage, i) end

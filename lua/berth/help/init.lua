@@ -15,9 +15,9 @@ for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.c
 end
 
 -- These declare options.
-for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.pacml.settings", "agents.placeto", "agents.settings",
-  "agents.tag.settings", "cluster.traces", "deploy.plan", "experiment", "pacml.env", "pacml.study", "pdors.study",
-  "place.compare", "place.gaps", "report.draw" } do
+for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.agent", "agents.pacml.planner", "agents.pacml.train",
+  "agents.placeto", "agents.tag.agent", "agents.tasks", "cluster.traces", "deploy.plan", "experiment", "pacml.env",
+  "pacml.study", "pdors.study", "place.compare", "place.gaps", "report.draw" } do
   require("berth." .. module)
 end
 

@@ -7,7 +7,15 @@ local tables = require "berth.pacml.beta_tables"
 local Beta = { __name = "berth.pacml.beta" }
 Beta.__index = Beta
 
-local KEYS = { "skew", "seed", "min", "max", "redraw" }
+options.declare("pacml.beta", {
+  { key = "skew", type = "number", default = "none; must be given", low = -1e6, high = 1e6, required = true,
+    text = "shape of the skew normal distribution" },
+  { key = "seed", type = "whole", default = "0", high = 2 ^ 53, text = "of the samples" },
+  { key = "min", type = "number", default = "0.1", low = 0.01, high = 1, text = "least value" },
+  { key = "max", type = "number", default = "1", low = 0.01, high = 1, text = "largest value" },
+  { key = "redraw", type = "flag", default = "false",
+    text = "samples up to min are drawn again from the whole range; false: they become min, as published" },
+})
 
 function Beta.__tostring(d)
   local low, high = d.values[1], d.values[#d.values]
@@ -59,26 +67,12 @@ function Beta:quantile(share)
   return value_at(self, math.max(1, share * self.below[#self.below]))
 end
 
-local function number(given, key, default, low, high)
-  local x = given[key]
-  if x == nil then return default end
-  if type(x) ~= "number" or not (x >= low and x <= high) then
-    options.fail("berth.pacml.beta: %s: expected a number from %g to %g, got %s", key, low, high,
-      type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
-  end
-  return x
-end
-
 local function skewed(given)
-  options.check("berth.pacml.beta", given, KEYS)
-  if given.skew == nil then options.fail("berth.pacml.beta: skew: expected a number, got nil") end
-  local plan = { skew = number(given, "skew", nil, -1e6, 1e6), seed = number(given, "seed", 0, 0, 2 ^ 53),
-    min = number(given, "min", 0.1, 0.01, 1), max = number(given, "max", 1, 0.01, 1) }
-  if plan.min >= plan.max then options.fail("berth.pacml.beta: min: %.14g is not below max, %.14g", plan.min, plan.max) end
-  if given.redraw ~= nil and type(given.redraw) ~= "boolean" then
-    options.fail("berth.pacml.beta: redraw: expected a boolean, got %s", core.kind(given.redraw))
+  options.read("berth.pacml.beta", "pacml.beta", given)
+  local plan = options.merge({ seed = 0, min = 0.1, max = 1 }, given)
+  if plan.min >= plan.max then
+    options.fail("berth.pacml.beta: min: %.14g is not below max, %.14g", plan.min, plan.max)
   end
-  plan.redraw = given.redraw
   return distribution(("with skew %g"):format(plan.skew), family.skewed(plan))
 end
 
@@ -89,8 +83,7 @@ end
 -- the tables are of seeds with the quartiles that were measured on the published ones; scripts/beta-tables.lua prints them again.
 -- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023,
 -- and its published simulator, whose redraw of values up to `min` comes from a range of no width: they become `min`.
--- @tparam string|table given a name, or { skew, seed = 0, min = 0.1, max = 1, redraw = false (true: values up to `min` are drawn
---  anew from the whole range, as was meant) }
+-- @tparam string|table given a name, or options as declared above
 -- @treturn table name, values, mass (their shares), counts, mean, deviation; d:draw(rng), d:quantile(share)
 -- @usage d = berth.pacml.beta "B"; print(d:draw(berth.rng(1)))
 return function(given)

@@ -106,29 +106,33 @@ end
 
 local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism", "largest-feasible", "smallest-feasible",
   "capped", "rolling-horizon" }
--- That a name alone may give after a colon comes first.
-local OPTIONS = { random = { "seed" }, capped = { "cap" }, ["rolling-horizon"] = { "futures", "depth", "seed", "env", "beta",
-  "interarrival" } }
-local LEAST = { seed = 0, cap = 1, futures = 0, depth = 1 }
+local MOST = 2 ^ 53 - 1
+local ROLLING = { ["rolling-horizon"] = true }
 
-local function check(name, given)
-  local legal = OPTIONS[name] or {}
-  given = options.check(("%s: %s"):format(FN, name), given, legal)
-  for _, key in ipairs(legal) do
-    local x = given[key]
-    if x ~= nil and LEAST[key] and (type(x) ~= "number" or x ~= math.floor(x) or not (x >= LEAST[key] and x < 2 ^ 53)) then
-      options.fail("%s: %s: %s: expected a whole number of at least %d, got %s", FN, name, key, LEAST[key],
-        type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
-    end
-  end
-  return given
-end
+-- The first one that a decider reads is the one that its name may give behind a colon.
+options.declare("pacml.decider", {
+  { key = "cap", type = "whole", default = "4", low = 1, high = MOST, readers = { capped = true }, only = "capped",
+    text = "pieces at most, where the mask allows so few" },
+  { key = "futures", type = "whole", default = "64", high = MOST, readers = ROLLING, only = "rolling-horizon",
+    text = "rollouts of a decision for each choice, in the mean; 0: the rule alone" },
+  { key = "depth", type = "whole", default = "16", low = 1, high = MOST, readers = ROLLING, only = "rolling-horizon",
+    text = "arrivals in each rollout" },
+  { key = "seed", type = "whole", default = "0", high = MOST, readers = { random = true, ["rolling-horizon"] = true },
+    only = "random, rolling-horizon", text = "of the random choices" },
+  { key = "env", type = "table", default = "none; must be given", readers = ROLLING, only = "rolling-horizon",
+    text = "the environment, of berth.pacml.env" },
+  { key = "beta", type = "choice or table", default = "none; must be given", readers = ROLLING, only = "rolling-horizon",
+    text = "distribution of jobs to come, as for berth.pacml.beta" },
+  { key = "interarrival", type = "seconds or array", default = "1000 s", readers = ROLLING, only = "rolling-horizon",
+    text = "time between jobs to come, or { from, to }" },
+})
+
+local function check(name, given) return options.read(("%s: %s"):format(FN, name), "pacml.decider", given, name) end
 
 local function named(text, given)
   local name, value = text:match("^([^:]+):(%d+)$")
-  if value and OPTIONS[name] then
-    return makers[name](check(name, options.merge(given, { [OPTIONS[name][1]] = tonumber(value) })))
-  end
+  local key = value and makers[name] and options.keys("pacml.decider", name)[1]
+  if key then return makers[name](check(name, options.merge(given, { [key] = tonumber(value) }))) end
   if not makers[text] then options.fail("%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", ")) end
   return makers[text](check(text, given))
 end
@@ -159,8 +163,8 @@ end
 function deciders.for_game(what, game)
   if has_methods(what) then return what end
   local known = {}
-  local wanted = type(what) == "string" and OPTIONS[what:match("^[^:]*")]
-  for _, key in ipairs(wanted or {}) do known[key] = game[key] end
+  local wanted = type(what) == "string" and options.keys("pacml.decider", what:match("^[^:]*")) or {}
+  for _, key in ipairs(wanted) do known[key] = game[key] end
   return deciders.decider(what, next(known) ~= nil and known or nil)
 end
 
@@ -173,8 +177,7 @@ end
 -- @param what a name, "random:SEED", "capped:CAP", "rolling-horizon:FUTURES"; a function of the run that gives a
 --  decision, and a block if it chooses one;
 --  anything that can be called so, as agents
--- @tparam[opt] table opts random: seed (0); capped: cap (4); rolling-horizon: env, beta, interarrival (1000 s), futures
---  (64; 0: the rule alone), depth (16), seed (0)
+-- @tparam[opt] table opts what the decider reads of the options declared above
 -- @treturn function
 -- @usage decider = berth.pacml.decider("capped", { cap = 8 })
 function deciders.decider(what, opts)

@@ -6,10 +6,39 @@ local schema = require "berth.base.schema"
 local write = require "berth.base.write"
 
 local FN = "berth.pdors.problem"
-local JOB_KEYS = { "arrival", "epochs", "samples", "batch", "tau", "bytes", "ratio", "inside", "across", "rack", "worker",
-  "server", "importance", "urgency", "target", "moving", "name", "kind", "data" }
-local CLUSTER_KEYS = { "machines", "slots", "resources", "capacity", "rack", "slot_seconds", "comm" }
 local STEPS = 100
+
+local required = "none; must be given"
+options.declare("pdors.job", {
+  { key = "arrival", type = "whole", default = "0", text = "slot, from 0; jobs are ordered by it" },
+  { key = "epochs", type = "number", default = required, text = "passes over the samples" },
+  { key = "samples", type = "number", default = required, text = "of an epoch" },
+  { key = "batch", type = "number", default = required, text = "samples of an iteration over all workers, and workers at most" },
+  { key = "tau", type = "number or time", default = required,
+    text = "slots that a worker computes for a sample; as text a time: 50 ms" },
+  { key = "bytes", type = "bytes", default = required, text = "of gradients, as of parameters" },
+  { key = "ratio", type = "number", default = required, text = "workers for one server" },
+  { key = "inside", type = "number or bytes/s", default = required,
+    text = "bandwidth inside a machine, bytes per slot; as text per second: 10 GB/s" },
+  { key = "across", type = "number or bytes/s", default = required, text = "bandwidth between machines, likewise" },
+  { key = "rack", type = "number or bytes/s", default = "as across", text = "bandwidth inside a rack, likewise" },
+  { key = "worker", type = "array", default = required, text = "what one takes of each resource" },
+  { key = "server", type = "array", default = required, text = "what one takes of each resource" },
+  { key = "importance", type = "number", default = required, text = "factor of the utility" },
+  { key = "urgency", type = "number", default = required, text = "decay of the utility" },
+  { key = "target", type = "number", default = required, text = "completion time that is wanted, slots" },
+  { key = "moving", type = "number", default = "0", text = "slots that the job loses when its places change" },
+  { key = "name", type = "string", default = "none", text = "for records" },
+  { key = "kind", type = "string", default = "none", text = "for records" },
+  { key = "data", type = "any", default = "none", text = "the caller's own" },
+})
+
+options.declare("pdors.cluster", options.join(options.rows("pdors.problem", "machines slots"), {
+  { key = "resources", type = "array of names", default = required, text = "of a machine, at most 8" },
+  { key = "capacity", type = "array", default = required,
+    text = "a number for each resource, or an array of such arrays, one per machine" },
+  { key = "rack", type = "array", default = "none", text = "rack of each machine, from 1" },
+}, options.rows("pdors.problem", "slot_seconds comm")))
 
 local Problem = { __name = "berth.pdors.problem" }
 Problem.__index = Problem
@@ -27,7 +56,7 @@ end
 local function job_of(j, given, slot_seconds)
   if type(given) ~= "table" then options.fail("%s: jobs[%d]: expected a table, got %s", FN, j, core.kind(given)) end
   local where = ("%s: jobs[%d]"):format(FN, j)
-  options.check(where, given, JOB_KEYS)
+  options.check(where, given, options.keys "pdors.job")
   local out = options.merge(given)
   if type(out.tau) == "string" then out.tau = quantity(where .. ".tau", out.tau, "seconds") / slot_seconds end
   out.bytes = quantity(where .. ".bytes", out.bytes, "bytes")
@@ -149,18 +178,14 @@ local problem = {}
 
 function problem.is(x) return getmetatable(x) == Problem end
 
---- @tparam table jobs array by arrival of { arrival (slot, from 0), epochs, samples (of an epoch), batch (samples of an
---  iteration, and workers at most), tau (slots for a sample), bytes (of gradients), ratio (workers per server), inside, across,
---  rack (bytes per slot), worker, server (arrays: what one takes of each resource), importance, urgency, target, moving, name,
---  kind, data }. As text: tau "50 ms", bytes "30 MB", bandwidths "10 Gb/s"
--- @tparam table cluster machines, slots, resources (names), capacity (a number per resource, or an array of these per machine),
---  rack (of each machine, from 1), slot_seconds (1200), comm ("cases" or "shared")
+--- @tparam table jobs array by arrival of tables with the options of "pdors.job" declared above
+-- @tparam table cluster as "pdors.cluster" declared above
 -- @treturn problem
 -- @usage p = berth.pdors.problem(jobs, { machines = 4, slots = 20, resources = { "gpu", "cpu" }, capacity = { 8, 96 } })
 function problem.new(jobs, cluster)
   if type(jobs) ~= "table" then options.fail("%s: jobs: expected an array, got %s", FN, core.kind(jobs)) end
   if cluster == nil and jobs.jobs then jobs, cluster = jobs.jobs, jobs.cluster end
-  cluster = options.check(FN .. ": cluster", cluster, CLUSTER_KEYS)
+  cluster = options.check(FN .. ": cluster", cluster, options.keys "pdors.cluster")
   local names, seconds = resources_of(cluster), quantity(FN .. ": cluster.slot_seconds", cluster.slot_seconds or 1200, "seconds")
   local made, list = { machines = cluster.machines, slots = cluster.slots, slot_seconds = seconds, comm = cluster.comm,
     rack = cluster.rack, resources = #names, capacity = capacities(cluster, names) }, {}

@@ -180,14 +180,14 @@ describe("agents", function()
       where .. "preset: 'mine' is none of: published, recommended")
     local refused, message = pcall(new, { mask = "paper" })
     assert.is_false(refused)
-    assert.matches("unknown option 'mask' %(legal: algorithm, hidden", message)
+    assert.matches("unknown option 'mask' %(legal: algorithm, betas", message)
     refused, message = pcall(new, { algorithm = "ppo", n_step = 3 })
     assert.is_false(refused)
     assert.matches("unknown option 'n_step' %(legal: algorithm, preset", message)
     assert.has_error(function() made("dqn"):train(env, { traces = 3 }) end,
       "agent:train: traces: expected a function or options of berth.pacml.trace, got number")
     assert.has_error(function() made("dqn"):train(env, { traces = traces, resume = true }) end,
-      "agent:train: resume: needs checkpoint, the file to go on from")
+      "agent:train: resume: requires checkpoint, the file to go on from")
     assert.has_error(function() made("dqn"):decide(env:run(traces(1))) end,
       "agent:decide: the agent has no weights yet: train it first")
     local other = toy.env { servers = 3, sequential = { 1 }, most = 3, jct = function() return 1 end }

@@ -95,8 +95,8 @@ describe("a decider", function()
     assert.matches('no "greedy" %(legal: para%-max, para%-min, random', message(berth.pacml.decider, "greedy"))
     assert.matches('no "para%-max:3"', message(berth.pacml.decider, "para-max:3"))
     assert.matches("expected a name or a function, got number", message(berth.pacml.decider, 3))
-    assert.matches("cap: expected a whole number of at least 1, got 0", message(berth.pacml.decider, "capped", { cap = 0 }))
-    assert.matches("seed: expected a whole number of at least 0, got string",
+    assert.matches("cap: 0 is out of range 1 to", message(berth.pacml.decider, "capped", { cap = 0 }))
+    assert.matches("seed: expected a number, got string",
       message(berth.pacml.decider, "random", { seed = "a" }))
     assert.matches("unknown option 'cap'", message(berth.pacml.decider, "random", { cap = 3 }))
   end)

@@ -67,7 +67,7 @@ local function check_together(fn, o, given)
   if o.joint and not both then options.fail("%s: joint: one network chooses both, select and place", fn) end
   if o.share and (o.joint or not both) then options.fail("%s: share: there is one encoder only", fn) end
   if given.partners and o.place ~= "learned" then
-    options.fail("%s: partners: nobody looks at them unless place is learned", fn)
+    options.fail("%s: partners: requires place learned", fn)
   end
 end
 
@@ -85,9 +85,8 @@ end
 -- @tparam[opt] table opts see docs/learning.md, Agents
 -- @treturn agent
 return function(opts)
-  local fn, legal = "berth.agents.doppler", options.keys "agents.doppler"
-  for _, key in ipairs(settings.legal) do legal[#legal + 1] = key end
-  local given = options.check(fn, opts, legal)
+  local fn = "berth.agents.doppler"
+  local given = options.check(fn, opts, options.join(options.keys "agents.doppler", settings.legal))
   local o = complete(fn, given)
   return agent.new { kind = "doppler", options = given, preset = o.preset, seed = o.seed, settings = settings.of(given),
     features = { estimates = o.estimates, t_levels = o.t_levels, edge_costs = o.edge_costs, contract = o.contract,

@@ -13,43 +13,62 @@ planner.__index = planner
 local fn = "berth.agents.pacml"
 local defaults = { hidden = 64, blocks = 3, discount = 0.985, interval = 1000, betas = { "A" }, futures = 64, depth = 16,
   seed = 0, explore = 0.02, trace = 0.5, train_futures = 8, train_depth = 16, train_choices = 4 }
--- A job costs some 5 us by the value alone, some 1 ms by rollouts, which tell more.
+-- A job takes some 5 us with temporal differences alone, some 1 ms with rollouts, which teach more.
 local by_value = { rate = 0.05, last_rate = 0.0005, steps = 8000000, slice = 200000 }
 local by_rollouts = { rate = 0.05, last_rate = 0.002, steps = 300000, slice = 10000 }
-local training = { "rate", "last_rate", "explore", "trace", "steps", "slice", "train_futures", "train_depth", "train_choices" }
-local deciding = { "futures", "depth", "reject", "horizon" }
-local positive = { "rate", "last_rate", "steps", "slice" }
 
--- Defaults of steps and rates go by whether futures are played out in training.
+options.declare("agents.pacml.training", {
+  { key = "steps", type = "whole", low = 1, high = 1e15, default = "300000; train_futures 0: 8000000", text = "jobs in all" },
+  { key = "slice", type = "whole", low = 1, high = 1e15, default = "10000; train_futures 0: 200000",
+    text = "jobs between reports and checkpoints" },
+  { key = "rate", type = "number", above = true, high = 1e15, default = "0.05", text = "rate of learning at the beginning" },
+  { key = "last_rate", type = "number", above = true, high = 1e15, default = "0.002; train_futures 0: 0.0005",
+    text = "rate of learning at the end; geometrically in between" },
+  { key = "explore", type = "number", default = "0.02", text = "share of random choices, falling to 0" },
+  { key = "trace", type = "number", default = "0.5", text = "lambda of the temporal differences" },
+  { key = "train_futures", type = "whole", default = "8",
+    text = "rollouts of the most promising choices from which the value learns, some 1 ms a job; "
+      .. "0: temporal differences alone, some 5 us a job" },
+  { key = "train_depth", type = "whole", default = "16", text = "arrivals in each of these rollouts" },
+  { key = "train_choices", type = "whole", default = "4", text = "most promising choices" },
+})
+
+options.declare("agents.pacml.planner", options.join({
+  { key = "algorithm", type = "choice", default = "planner", text = "planner", choices = {
+    { name = "planner", text = "A value learned in C, a choice of the block of servers, rollouts." } } },
+  { key = "betas", type = "table", default = '{ "A" }',
+    text = "array of what berth.pacml.beta takes; slices of training take turns, rollouts draw from all" },
+  { key = "interval", type = "seconds or array", default = "1000 s", text = "time between arrivals, or { least, most }" },
+  { key = "hidden", type = "whole", default = "64", text = "units of the hidden layer of the value" },
+  { key = "blocks", type = "whole", default = "3", text = "blocks of servers that are compared" },
+  { key = "discount", type = "number", default = "0.985", text = "of the value" },
+  { key = "futures", type = "whole", default = "64",
+    text = "rollouts of a decision for each choice, in the mean (some 10 ms); 0: the value alone" },
+  { key = "depth", type = "whole", default = "16", text = "arrivals in each rollout" },
+}, options.rows("planner:decide", "reject horizon"), {
+  { key = "seed", type = "whole", default = "0", text = "of weights and rollouts" },
+}, options.rows "agents.pacml.training"))
+
+options.declare("agents.pacml.planner:train",
+  options.join(options.rows "agents.pacml.training", options.rows "agents.checkpoint"))
+
+local training = options.keys "agents.pacml.training"
+local deciding = { "futures", "depth", "reject", "horizon" }
+
+-- Defaults of steps and rates depend on whether training has rollouts.
 local function complete(...)
   local given = options.merge(defaults, ...)
   return options.merge(given.train_futures == 0 and by_value or by_rollouts, given)
 end
 
-local function check(where, o)
-  for _, key in ipairs(positive) do
-    local x = o[key]
-    if type(x) ~= "number" or not (x > 0 and x < 1e15) then
-      local got = type(x) == "number" and ("%.14g"):format(x) or core.kind(x)
-      options.fail("%s: %s: expected a number above 0, got %s", where, key, got)
-    end
-  end
-  if o.slice % 1 ~= 0 or o.steps % 1 ~= 0 then options.fail("%s: steps and slice: expected whole numbers", where) end
-  if type(o.betas) ~= "table" or #o.betas == 0 then
-    options.fail("%s: betas: expected a table of what berth.pacml.beta takes", where)
-  end
-  return o
-end
-
---- @tparam table opts hidden, blocks, discount, interval, betas, futures, depth, reject, horizon, seed, settings of training
+--- @tparam[opt] table opts as declared above
 function planner.new(opts)
-  local legal = { "algorithm", "hidden", "blocks", "discount", "interval", "betas", "seed" }
-  for _, list in ipairs { training, deciding } do
-    for _, key in ipairs(list) do legal[#legal + 1] = key end
+  local given = options.read(fn, "agents.pacml.planner", opts)
+  if given.betas and #given.betas == 0 then
+    options.fail("%s: betas: expected a table of what berth.pacml.beta takes", fn)
   end
-  local given = options.check(fn, opts, legal)
   return setmetatable({ kind = "pacml", name = "pacml", options = given, algorithm = "planner",
-    o = check(fn, complete(given)) }, planner)
+    o = complete(given) }, planner)
 end
 
 -- ---- planners --------------------------------------------------------------------------------
@@ -185,12 +204,10 @@ local function loop(t)
 end
 
 local function begin(self, env, opts)
-  local legal = { "checkpoint", "resume", "progress" }
-  for _, key in ipairs(training) do legal[#legal + 1] = key end
-  local o, all = options.check("agent:train", opts, legal), {}
-  if o.resume and not o.checkpoint then options.fail("agent:train: resume: needs checkpoint, the file to go on from") end
+  local o, all = options.read("agent:train", "agents.pacml.planner:train", opts), {}
+  checkpoint.check("agent:train", o)
   self:use(env)
-  local whole = check("agent:train", complete(self.options, o))
+  local whole = complete(self.options, o)
   for _, key in ipairs(training) do all[key] = whole[key] end
   local t = { agent = self, o = o, settings = all, planners = {}, at = { steps = 0, slices = 0 } }
   for i, d in ipairs(self.o.betas) do t.planners[i] = make(self, env, { d }) end
@@ -199,8 +216,7 @@ end
 
 --- Teaches the agent by games of the planner with itself, in slices; distributions of beta take turns.
 -- @param env of berth.pacml.env
--- @tparam[opt] table opts steps (jobs), slice, rate, last_rate, explore, trace, train_futures, train_depth, train_choices,
---  checkpoint, resume, progress
+-- @tparam[opt] table opts settings of training, checkpoint, resume, progress, as declared above
 -- @treturn[1] table steps, updates (slices), blocking (of the last slice), interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message

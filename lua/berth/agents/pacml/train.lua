@@ -5,17 +5,28 @@ local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
 local record = require "berth.agents.record"
 local settings = require "berth.agents.pacml.settings"
+require "berth.pacml.trace" -- declares its options
 
 local train = {}
 local fn = "agent:train"
-local own = { "traces", "checkpoint", "every", "resume", "progress" }
+
+options.declare("agents.pacml.train", options.join({
+  { key = "traces", type = "function or table", default = "by seed", text = "jobs to learn from: function of the episode, "
+    .. "or a table of options of berth.pacml.trace, of which betas is an array that episodes take in turn" },
+  { key = "every", type = "number", low = 1, default = "20000", text = "decisions between checkpoints and reports" },
+}, options.rows "agents.checkpoint"))
+
+options.declare("agents.pacml.traces", options.join({
+  { key = "betas", type = "array", default = "none", text = "distributions of beta, which episodes take in turn" },
+}, options.rows("pacml.trace", "beta seed jobs interarrival copies shuffle")))
+
 local makers = { dqn = require "berth.agents.pacml.dqn", ppo = require "berth.agents.pacml.ppo" }
 
 -- ---- what it is trained on -------------------------------------------------------------------
 
 -- Seeds far from those that evaluations use.
 local function drawn(env, given)
-  local o = options.check(fn .. ": traces", given, { "beta", "betas", "seed", "jobs", "interarrival", "copies", "shuffle" })
+  local o = options.check(fn .. ": traces", given, options.keys "agents.pacml.traces")
   local pacml = require "berth.pacml"
   local first = (o.seed or 0) * 1e6 + 1e6
   return function(episode)
@@ -117,14 +128,10 @@ local function loop(t)
 end
 
 local function check_options(agent, given)
-  local legal = options.merge(own)
-  for _, key in ipairs(settings.names(agent.algorithm)) do legal[#legal + 1] = key end
-  local o = options.check(fn, given, legal)
-  if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
+  local legal = options.join(options.keys "agents.pacml.train", settings.names(agent.algorithm))
+  local o = options.check_values(fn, "agents.pacml.train", options.check(fn, given, legal))
+  checkpoint.check(fn, o)
   if o.dueling ~= nil then options.fail("%s: dueling: is for the network: give it to berth.agents.pacml", fn) end
-  if o.every ~= nil and not (type(o.every) == "number" and o.every >= 1) then
-    options.fail("%s: every: expected a number of decisions, at least 1", fn)
-  end
   return o
 end
 

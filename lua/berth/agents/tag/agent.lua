@@ -14,7 +14,23 @@ local agent = {}
 agent.__index = agent
 
 local fn = "berth.agents.tag"
-local size_keys = { "nodes", "edges", "heads", "layers" }
+
+local function own_size(key)
+  return { key = key, type = "whole", low = 1, high = 1e4, default = "of the size", text = "of the network" }
+end
+
+options.declare("agents.tag", {
+  { key = "size", type = "choice", default = "small", text = "of the network", choices = {
+    { name = "published", text = "256 numbers per node, 64 per edge, 4 heads, 4 layers: 14.29 million parameters." },
+    { name = "small", text = "64, 16, 4, 4: 0.92 million." }, { name = "tiny", text = "32, 8, 4, 3: 0.18 million." } } },
+  own_size "nodes", own_size "edges", own_size "heads", own_size "layers",
+  { key = "costs", type = "flag", default = "of the size: true, published false",
+    text = "the decoder also reads local costs of the action (d:local_costs): the network begins as a prior of local costs, "
+      .. "p in proportion to 1 / cost, and learns to correct it" },
+  { key = "scale", type = "choice", default = "of the size: log, published raw", text = "of features, see d:features",
+    choices = { { name = "log", text = "Logarithms." }, { name = "raw", text = "As they are." } } },
+  { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "0", text = "of weights and games" },
+})
 
 --- Made when it is first needed.
 function agent:network()
@@ -186,22 +202,11 @@ function agent:save(path)
   return checkpoint.write(path, self:network().params, nil, self:header())
 end
 
-local function check_options(given)
-  for _, key in ipairs(size_keys) do
-    if given[key] ~= nil then check.whole(fn, key, given[key], 1, 1e4) end
-  end
-  if given.size ~= nil then check.choice(fn, "size", given.size, sizes.presets) end
-  if given.costs ~= nil then check.flag(fn, "costs", given.costs) end
-  if given.scale ~= nil then check.choice(fn, "scale", given.scale, { raw = true, log = true }) end
-  if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53 - 1) end
-end
-
 --- A new agent.
--- @tparam[opt] table opts size ("small"; "tiny", "published"), nodes, edges, heads, layers, costs, scale, seed
+-- @tparam[opt] table opts as declared above
 -- @treturn agent
 function agent.new(opts)
-  local given = options.check(fn, opts, { "size", "nodes", "edges", "heads", "layers", "costs", "scale", "seed" })
-  check_options(given)
+  local given = options.read(fn, "agents.tag", opts)
   local size = given.size or "small"
   local o = options.merge(sizes.presets[size])
   for key in pairs(o) do

@@ -1,7 +1,6 @@
 --- Training: games on random models and clusters, then steps of Adam on what they teach; checkpoints.
 -- @module berth.agents.tag.train
 local checkpoint = require "berth.agents.checkpoint"
-local check = require "berth.agents.check"
 local core = require "berth.core"
 local games = require "berth.agents.tag.games"
 local interrupt = require "berth.base.interrupt"
@@ -14,7 +13,12 @@ local sight = require "berth.agents.tag.sight"
 
 local train = {}
 local fn = "agent:train"
-local own = { "games", "minutes", "problems", "checkpoint", "resume", "progress" }
+
+options.declare("agents.tag.train", options.join({
+  { key = "games", type = "whole", low = 1, high = 1e9, default = "none", text = "to learn from; or minutes" },
+  { key = "minutes", type = "number", low = 1e-3, high = 1e9, default = "none", text = "of CPU time; or games" },
+  { key = "problems", type = "function", default = "random models on random clusters", text = "gives the problem of a game" },
+}, options.rows "agents.checkpoint"))
 
 -- Every so many games one is not learned from: it tells how well what was learned holds elsewhere.
 local HELD_OUT = 16
@@ -174,17 +178,11 @@ local function restore(run)
 end
 
 local function read_options(given)
-  local legal = options.merge(own, { was = { evaluations = "calls" } })
-  for _, key in ipairs(settings.names) do legal[#legal + 1] = key end
-  local o = options.check(fn, given, legal)
+  local legal = options.join(options.keys "agents.tag.train", settings.names)
+  legal.was = { evaluations = "calls" }
+  local o = options.check_values(fn, "agents.tag.train", options.check(fn, given, legal))
   if (o.games == nil) == (o.minutes == nil) then options.fail("%s: either games or minutes says how long", fn) end
-  if o.games ~= nil then check.whole(fn, "games", o.games, 1, 1e9) end
-  if o.minutes ~= nil then check.number(fn, "minutes", o.minutes, 1e-3, 1e9) end
-  for _, key in ipairs { "progress", "problems" } do
-    if o[key] ~= nil then check.type(fn, key, o[key], "function") end
-  end
-  if o.checkpoint ~= nil then check.type(fn, "checkpoint", o.checkpoint, "string") end
-  if o.resume and not o.checkpoint then options.fail("%s: resume: needs checkpoint, the file to go on from", fn) end
+  checkpoint.check(fn, o)
   local asked = {}
   for _, key in ipairs(settings.names) do asked[key] = o[key] end
   return o, settings.complete(fn, asked)
