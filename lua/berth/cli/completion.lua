@@ -3,6 +3,8 @@
 -- A script has one table. Its keys are "COMMAND" (arguments), "COMMAND -" (options) and "COMMAND --OPTION" (values of one); an
 -- entry is a list of words, and whether files go there, too. COMMAND is "" where the command itself stands.
 local commands = require "berth.cli.command_list"
+local options = require "berth.base.options"
+local sources = require "berth.cli.sources"
 
 local completion = {}
 
@@ -13,16 +15,22 @@ local FILES = { FILE = true, TOPOLOGY = true }
 -- Words of a value; of A,B,... of one of its pieces.
 local function values_of(option) return option.choices or option.names or {} end
 
+-- Kinds of the command, and what its arguments may be beside files.
+local function arguments_of(command)
+  return options.join(command.words or {}, command.use:find "GRAPH" and sources.models or {},
+    command.use:find "TOPOLOGY" and sources.generators or {})
+end
+
 local function add_command(rows, path, command)
-  local options = { "--help" }
+  local flags = { "--help" }
   for _, option in ipairs(command.options) do
-    options[#options + 1] = "--" .. option.name
+    flags[#flags + 1] = "--" .. option.name
     if option.kind ~= "flag" then
       rows[#rows + 1] = { key = path .. " --" .. option.name, words = values_of(option), files = FILES[option.value] }
     end
   end
-  rows[#rows + 1] = { key = path .. " -", words = options }
-  rows[#rows + 1] = { key = path, words = command.words or {}, files = command.most > 0 and command.files ~= false }
+  rows[#rows + 1] = { key = path .. " -", words = flags }
+  rows[#rows + 1] = { key = path, words = arguments_of(command), files = command.most > 0 and command.files ~= false }
 end
 
 --- Array of { key, words, files }.
@@ -92,16 +100,23 @@ end
 
 local scripts = {}
 
--- Words of bash end at "=", which is a word of its own.
+-- Words of bash end at "=" and ":", which are words of their own; what is offered goes behind the last one.
 scripts.bash = { sh_table, [[
 _berth() {
-  local list files head IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' kind=''
-  [ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
-  [ "$COMP_CWORD" -gt 2 ] && kind=${COMP_WORDS[2]}
-  if [ "$cur" = '=' ]; then cur=''; elif [ "$previous" = '=' ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi
-  _berth_find "$command" "$kind" "$previous" "$cur"
+  local list files head before='' at=$COMP_CWORD IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} previous command='' kind=''
+  if [ "$cur" = ':' ]; then cur=''; elif [ "${COMP_WORDS[at-1]}" = ':' ]; then at=$((at - 1)); fi
+  if [ "${COMP_WORDS[at]}" = ':' ]; then at=$((at - 1)) before=${COMP_WORDS[at]}:; fi
+  previous=${COMP_WORDS[at-1]}
+  [ "$at" -gt 1 ] && command=${COMP_WORDS[1]}
+  [ "$at" -gt 2 ] && kind=${COMP_WORDS[2]}
+  if [ "$cur" = '=' ]; then cur=''; elif [ "$previous" = '=' ]; then previous=${COMP_WORDS[at-2]}; fi
+  _berth_find "$command" "$kind" "$previous" "$before$cur"
+  before=${before##*,}
   head=${cur%"${cur##*,}"}
-  COMPREPLY=($(compgen -P "$head" -W "$list" -- "${cur#"$head"}"))
+  [ -z "$head" ] || before=''
+  COMPREPLY=($(compgen -W "$list" -- "$before${cur#"$head"}"))
+  COMPREPLY=("${COMPREPLY[@]#"$before"}")
+  COMPREPLY=("${COMPREPLY[@]/#/$head}")
   IFS=$'\n'
   [ -z "$files" ] || COMPREPLY+=($(compgen -f -- "$cur"))
 }

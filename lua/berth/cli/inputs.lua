@@ -24,7 +24,8 @@ end
 
 --- For commands that take many graphs, and beside TOPOLOGY for those that take one.
 inputs.topology_options = {
-  { name = "topology", kind = "string", value = "TOPOLOGY", text = "of all graphs; default: that of each graph's file" },
+  { name = "topology", kind = "string", value = "TOPOLOGY", names = sources.generators,
+    text = "of all graphs; default: that of each graph's file" },
   { name = "devices", kind = "count", value = "N",
     text = "instead of a topology: N devices alike, each pair with a link of 1 B/s, for files with transfers in units of time" },
 }

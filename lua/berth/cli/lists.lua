@@ -18,14 +18,17 @@ function lists.pieces(name, value, once)
 end
 
 --- The settings of KEY=VALUE,...
--- @tparam function convert text of a value -> what it stands for
-function lists.pairs_of(name, value, convert, once)
-  local out = {}
-  for _, part in ipairs(value and lists.pieces(name, value, once) or {}) do
-    local key, x = part:match "^([^=]+)=(.+)$"
-    if not key then fail.usage("--%s: KEY=VALUE is needed, not %q", name, part) end
-    if out[key] ~= nil then fail.usage("--%s: %s is given twice", name, key) end
-    out[key] = convert(x)
+-- @tparam string what for messages: "--set"
+-- @tparam ?string text
+-- @tparam function convert text of a value and its key -> what it stands for
+-- @tparam[opt] table out takes the settings; none may be there already
+function lists.settings(what, text, convert, out)
+  out = out or {}
+  for part in (text or ""):gmatch "[^,]+" do
+    local key, value = part:match "^%s*([^%s=]+)%s*=%s*(.-)%s*$"
+    if not key or value == "" then fail.usage("%s: KEY=VALUE is needed, not %q", what, part) end
+    if out[key] ~= nil then fail.usage("%s: %s is given twice", what, key) end
+    out[key] = convert(value, key)
   end
   return out
 end

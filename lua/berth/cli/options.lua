@@ -77,7 +77,7 @@ options.shared = options.of("simulate", "links memory param_multiple quantum see
 
 --- For placing alone.
 options.placing = {
-  { name = "placer", kind = "string", value = "PLACER", names = registry.names,
+  { name = "placer", kind = "string", value = "PLACER", names = registry.forms,
     text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
 }
 for _, option in ipairs(options.of("place", "variant averages device tries seconds threads calls restarts steepest population "

@@ -2,7 +2,9 @@
 local args = require "berth.cli.args"
 local berth = require "berth"
 require "berth.pacml" -- declares its options
+local base = require "berth.base.options"
 local fail = require "berth.cli.fail"
+local lists = require "berth.cli.lists"
 local options = require "berth.cli.options"
 
 local inputs = { PROFILES = { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" } }
@@ -10,10 +12,13 @@ local inputs = { PROFILES = { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "v
 inputs.profiles_text = "PROFILE: files of PipeDream's format; or a folder that has the five published ones:\n"
   .. table.concat(inputs.PROFILES, ", ") .. "."
 
-inputs.mode = { name = "mode", kind = "choice", value = "MODE", choices = { "compat", "exact" },
-  text = "as the published simulator, or as it should be; default compat" }
+inputs.mode = options.changed("ramp", "compat", { name = "mode", kind = "choice", value = "MODE", choices = { "compat", "exact" },
+  text = "as the published simulator, or by the published rules with real units; default compat" })
+
+local keys = base.keys "ramp"
+table.remove(keys, 1) -- compat, which --mode gives
 inputs.ramp = { name = "ramp", kind = "string", value = "K=V,...",
-  text = "the cluster: groups=4,racks=4,slots=2,bandwidth=1.6TB/s,..." }
+  text = "the cluster, as berth.ramp: " .. table.concat(keys, ", ") }
 inputs.most, inputs.steps = options.changed("pacml.env", "most"), options.changed("pacml.env", "steps")
 inputs.beta = options.changed("pacml.trace", "beta", { kind = "string", value = "A,B,...", names = { "A", "B", "C", "D" },
   text = "A to D: distribution of the share of its sequential time that a job may take; default A" })
@@ -52,14 +57,9 @@ local function files_of(positional)
 end
 
 local function ramp_of(given)
-  local out = { compat = given.mode ~= "exact" }
-  for part in (given.ramp or ""):gmatch("[^,]+") do
-    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
-    if not key then fail.usage("--ramp: KEY=VALUE is needed, not %q", part) end
-    if key == "compat" then fail.usage("--ramp: compat: --mode says that") end
-    if out[key] ~= nil then fail.usage("--ramp: %s is given twice", key) end
-    out[key] = tonumber(value) or value
-  end
+  local out = lists.settings("--ramp", given.ramp, function(x) return tonumber(x) or x end)
+  if out.compat ~= nil then fail.usage("--ramp: compat: use --mode") end
+  out.compat = given.mode ~= "exact"
   return berth.ramp(out)
 end
 

@@ -3,6 +3,7 @@ local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
 local own_placer = require "berth.place.own_placer"
+local registry = require "berth.place.registry"
 local transforms = require "berth.place.transforms"
 
 local placers = {}
@@ -28,13 +29,9 @@ local function contains(list, name)
 end
 
 local function variant_of(flag, name, text)
-  local known = contains(berth.placers(), name) and berth.placers(name) or {}
-  if text ~= "" and contains(known, text) then return text end
-  local there = {}
-  for _, variant in ipairs(known) do
-    if variant ~= "" then there[#there + 1] = variant end
-  end
-  local rest = #there > 0 and "variants: " .. table.concat(there, " ") or "it has no variants"
+  local known = registry.by_name[name] and registry.variants(name) or {}
+  if contains(known, text) then return text end
+  local rest = #known > 0 and "variants: " .. table.concat(known, " ") or "it has no variants"
   return fail.usage("%s: %s: %q is neither KEY=VALUE nor a variant; %s", flag, name, text, rest)
 end
 

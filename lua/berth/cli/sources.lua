@@ -2,6 +2,7 @@
 local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
+local lists = require "berth.cli.lists"
 local models = require "berth.models"
 
 local sources = {}
@@ -10,19 +11,7 @@ local function number(text)
   return text:match("^%d+$") and math.floor(tonumber(text)) or tonumber(text)
 end
 
--- "key=value,key=value" to a table by `convert(key, value)`.
-local function settings(what, text, convert)
-  local out = {}
-  for part in text:gmatch("[^,]+") do
-    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
-    if not key then fail.usage("%s: key=value is needed, not %q", what, part) end
-    if out[key] ~= nil then fail.usage("%s: %s is given twice", what, key) end
-    out[key] = convert(key, value)
-  end
-  return out
-end
-
-local function model_value(_, value)
+local function model_value(value)
   if value == "true" then return true end
   if value == "false" then return false end
   return number(value) or value
@@ -31,26 +20,26 @@ end
 local function model(spec)
   local name, rest = spec:match("^model:([^,]+),?(.*)$")
   if not name then fail.usage("%q: a name is needed, as in model:resnet50; known: %s", spec, table.concat(models.list(), " ")) end
-  return fail.need(models.build(name, settings(spec, rest, model_value)))
+  return fail.need(models.build(name, lists.settings(spec, rest, model_value)))
 end
 
 -- A model of the study of TAG: tag:NAME[,option=value...].
 local function study_model(spec)
   local name, rest = spec:match("^tag:([^,]*),?(.*)$")
-  return fail.need(berth.deploy.models.build(name, settings(spec, rest, model_value)))
+  return fail.need(berth.deploy.models.build(name, lists.settings(spec, rest, model_value)))
 end
 
 --- The graph of an argument, then topology and placement if its file holds them, then what is known about a model.
 -- @tparam string spec
--- @tparam table options of berth.load
-function sources.graph(spec, options)
+-- @tparam table loading options of berth.load
+function sources.graph(spec, loading)
   local build = spec:match("^model:") and model or spec:match("^tag:") and study_model
   if build then
-    if next(options) then fail.usage("%s: options of file formats do not apply to a model", spec) end
+    if next(loading) then fail.usage("%s: options of file formats do not apply to a model", spec) end
     local graph, about = build(spec)
     return graph, nil, nil, about
   end
-  local graph, topology, placement = berth.load(spec, options)
+  local graph, topology, placement = berth.load(spec, loading)
   if not graph and type(topology) == "string" then return fail.need(graph, topology, placement) end
   if not graph then fail.usage("%s: holds no graph", spec) end
   return graph, topology, placement
@@ -62,8 +51,16 @@ local GENERATORS = {
   { "dgx1", 0, "dgx1" }, { "fat_tree", 1, "fat_tree:4" }, { "torus", nil, "torus:4x4" }, { "two_level", 2, "two_level:2x4" },
 }
 
-local EXAMPLES = "mesh:4 ring:8 star:4 pcie_tree:8 dgx1 fat_tree:4 torus:4x4 two_level:2x4, each with options as in "
-  .. "mesh:4,preset=V100,bandwidth=50GB/s,latency=5us"
+--- Topologies that generators make: "mesh:4", ...
+sources.generators = {}
+for i, g in ipairs(GENERATORS) do sources.generators[i] = g[3] end
+
+--- Graphs that are built in: "model:resnet50", ...
+sources.models = {}
+for i, name in ipairs(models.list()) do sources.models[i] = "model:" .. name end
+
+local EXAMPLES = table.concat(sources.generators, " ")
+  .. ", each with options as in mesh:4,preset=V100,bandwidth=50GB/s,latency=5us"
 
 local function generator(spec)
   local name = spec:match("^[^:,]+")
@@ -88,7 +85,7 @@ local function dimensions(spec, text, g)
   return dims
 end
 
-local PLAIN_NUMBERS = { speed = true, fan_out = true }
+local PLAIN_NUMBERS = { speed = true, fan_out = true, seed = true, efficiency = true }
 
 local QUANTITIES = {
   bandwidth = "bytes/s", up_bandwidth = "bytes/s", between_bandwidth = "bytes/s", pcie_bandwidth = "bytes/s",
@@ -97,12 +94,13 @@ local QUANTITIES = {
 }
 
 local function device_value(spec)
-  return function(key, value)
-    if QUANTITIES[key] then return args.quantity(string.format("topology %q: %s", spec, key), value, QUANTITIES[key]) end
+  return function(value, key)
+    if QUANTITIES[key] then
+      return args.quantity(("topology %q: %s"):format(spec, key), value, QUANTITIES[key])
+    end
+    if value == "true" or value == "false" then return value == "true" end
     if not PLAIN_NUMBERS[key] then return value end
-    local n = number(value)
-    if not n then fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value) end
-    return n
+    return number(value) or fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value)
   end
 end
 
@@ -110,24 +108,13 @@ local function generate(spec, g)
   local sizes, rest = spec:match("^[^:,]+:([^,]*),?(.*)$")
   if not sizes then sizes, rest = "", spec:match("^[^,]+,?(.*)$") end
   local dims = dimensions(spec, sizes, g)
-  local options = settings("topology " .. spec, rest, device_value(spec))
+  local given = lists.settings("topology " .. spec, rest, device_value(spec))
   local make = berth.topology[g[1]]
-  if g[1] == "torus" then return fail.need(make(dims, options)) end
-  dims[#dims + 1] = options
+  if g[1] == "torus" then return fail.need(make(dims, given)) end
+  dims[#dims + 1] = given
   if g[2] == 0 then return fail.need(make(dims[1])) end
   if g[2] == 1 then return fail.need(make(dims[1], dims[2])) end
   return fail.need(make(dims[1], dims[2], dims[3]))
-end
-
-local CLUSTER_NUMBERS = { seed = true, efficiency = true }
-
-local function cluster_value(spec)
-  return function(key, value)
-    if QUANTITIES[key] then return args.quantity(string.format("topology %q: %s", spec, key), value, QUANTITIES[key]) end
-    if value == "true" or value == "false" then return value == "true" end
-    if not CLUSTER_NUMBERS[key] then return value end
-    return number(value) or fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value)
-  end
 end
 
 -- A cluster of the study of TAG: tag:NAME[,option=value...].
@@ -136,7 +123,7 @@ local function cluster(spec)
   local name, rest = spec:match "^tag:([^,]*),?(.*)$"
   local known = clusters.list()
   for _, each in ipairs(known) do
-    if each == name then return fail.need(clusters[name](settings("topology " .. spec, rest, cluster_value(spec)))) end
+    if each == name then return fail.need(clusters[name](lists.settings("topology " .. spec, rest, device_value(spec)))) end
   end
   return fail.usage("topology %q: no cluster %q; known: %s", spec, name, table.concat(known, " "))
 end

@@ -1,6 +1,7 @@
 --- What all kinds of berth train read alike: --set, and files that must be writable.
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
+local options = require "berth.base.options"
 
 local words = {}
 
@@ -9,13 +10,11 @@ local words = {}
 -- @tparam table out
 -- @tparam function flag_of key -> the flag that says it, if one does
 function words.settings(text, out, flag_of)
-  for part in (text or ""):gmatch("[^,]+") do
-    local key, value = part:match("^%s*([%w_]+)%s*=%s*(.-)%s*$")
-    if not key then fail.usage("--set: KEY=VALUE is needed, not %q", part) end
+  local given = lists.settings("--set", text, lists.value)
+  for _, key in ipairs(options.sorted_keys(given)) do
     local flag = flag_of(key)
     if flag then fail.usage("--set: %s: use --%s", key, flag) end
-    if out[key] ~= nil then fail.usage("--set: %s is given twice", key) end
-    out[key] = lists.value(value)
+    out[key] = given[key]
   end
   return out
 end

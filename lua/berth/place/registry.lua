@@ -15,6 +15,13 @@ function registry.variants(placer)
   return out
 end
 
+--- All placers, and "placer:variant" of each variant.
+registry.forms = {}
+for _, name in ipairs(registry.names) do
+  table.insert(registry.forms, name)
+  for _, variant in ipairs(registry.variants(name)) do table.insert(registry.forms, name .. ":" .. variant) end
+end
+
 --- Does this form of the placer plan with a discipline of its own?
 function registry.own_links(placer, variant)
   for _, v in ipairs(registry.by_name[placer] and registry.by_name[placer].variants or {}) do

@@ -60,7 +60,7 @@ describe("berth: usage", function()
     { { "place", SMALL, "mesh:2" }, "device d0 has no rates: give the topology preset=V100" },
     { { "place", "model:resnet51", "mesh:2" }, "no model \"resnet51\"; known: resnet18" },
     { { "place", "model:", "mesh:2" }, "a name is needed, as in model:resnet50" },
-    { { "place", "model:resnet18,batch", "mesh:2" }, "key=value is needed, not \"batch\"" },
+    { { "place", "model:resnet18,batch", "mesh:2" }, "KEY=VALUE is needed, not \"batch\"" },
     { { "place", "model:resnet18,batch=1,batch=2", "mesh:2" }, "batch is given twice" },
     { { "place", "model:resnet18,batch=none", "mesh:2" }, "option batch is \"none\"; a whole number" },
     { { "place", SMALL, "torus:4x" }, "\"\" is no size; torus is written as in torus:4x4" },

@@ -122,7 +122,7 @@ describe("berth cluster pacml", function()
       { { "cluster", "pacml", A, "--beta", "Z" }, 'got "Z"' },
       { { "cluster", "pacml", A, "--interarrival", "5" }, '--interarrival: "5" has no unit' },
       { { "cluster", "pacml", A, "--ramp", "groups" }, '--ramp: KEY=VALUE is needed, not "groups"' },
-      { { "cluster", "pacml", A, "--ramp", "compat=1" }, "--ramp: compat: --mode says that" },
+      { { "cluster", "pacml", A, "--ramp", "compat=1" }, "--ramp: compat: use --mode" },
       { { "cluster", "pacml", A, "--ramp", "group=1" }, "unknown option 'group'" },
       { { "cluster", "pacml", A, "--csv", "a.txt" }, "--csv a.txt: the name must end in .csv" },
       { { "cluster", "pacml", A, "--cluster", "a.txt" }, "--cluster a.txt: the name must end in .csv or .jsonl" },

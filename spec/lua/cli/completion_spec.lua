@@ -66,7 +66,7 @@ printf '%s\n' "${COMPREPLY[@]}"
   end)
 
   it("offers names of choices, in lists as well", function()
-    assert.same(set(unpack(registry.names)), offered("place", "g.json", "--placer", ""))
+    assert.same(set(unpack(registry.forms)), offered("place", "g.json", "--placer", ""))
     assert.same(set("heft"), offered("place", "--placer", "=", "he"))
     assert.same(set("duplex"), offered("simulate", "--links", "d"))
     assert.same(set("srtf", "srtf-2d"), offered("cluster", "f.csv", "--scheduler", "sr"))
@@ -74,6 +74,24 @@ printf '%s\n' "${COMPREPLY[@]}"
     assert.same(set("graphml"), offered("convert", "a", "b", "--to", "graphm"))
     assert.same(set("single,heft"), offered("compare", "g", "--placers", "single,he"))
     assert.same({}, offered("place", "--seed", ""))
+  end)
+
+  it("offers variants of placers, where bash ends words at colons", function()
+    assert.is_true(offered("place", "--placer", "m-s")["m-sct:baechi-tf"])
+    assert.same(set("baechi-tf"), offered("place", "g", "--placer", "m-sct", ":", "baechi-t"))
+    assert.same(set("baechi-tf"), offered("place", "g", "--placer", "=", "m-sct", ":", "baechi-t"))
+    assert.same(set("baechi-tf"), offered("compare", "g", "--placers", "single,m-sct", ":", "baechi-t"))
+    assert.same(set("baechi-tf,single"), offered("compare", "g", "--placers", "m-sct", ":", "baechi-tf,singl"))
+    assert.same(set("resnet101"), offered("place", "model", ":", "resnet101"))
+  end)
+
+  it("offers built-in models and generators of topologies where they are taken", function()
+    assert.same(set("model:resnet18"), offered("place", "model:resnet18"))
+    assert.same(set("model:resnet18"), offered("convert", "model:resnet18"))
+    assert.same(set("torus:4x4"), offered("simulate", "g.json", "tor"))
+    assert.same(set("torus:4x4"), offered("train", "gdp", "g.json", "--topology", "tor"))
+    assert.is_nil(offered("convert", "")["torus:4x4"])
+    assert.is_nil(offered("models", "")["model:resnet18"])
   end)
 
   it("offers files where a file is taken", function()

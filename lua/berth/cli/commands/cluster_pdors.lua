@@ -33,7 +33,7 @@ pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = tru
 
 local function pieces(name, value) return lists.pieces(name, value, true) end
 
-local function settings(name, value) return lists.pairs_of(name, value, lists.value, true) end
+local function settings(name, value) return lists.settings("--" .. name, value, lists.value) end
 
 local function policies(given)
   local names, known = given.policy and pieces("policy", given.policy) or berth.pdors.policies, {}

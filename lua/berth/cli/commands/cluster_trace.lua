@@ -45,10 +45,10 @@ trace.options = {
   { name = "per-machine", kind = "count", value = "N", text = "of FILE: GPUs of a machine; default: all in one" },
   { name = "scheduler", kind = "string", value = "A,B,...", names = NAMES,
     text = "of FILE: see below; default fifo" },
-  { name = "types", kind = "string", value = "K=N,...",
-    text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" },
-  { name = "round", kind = "seconds", value = "TIME",
-    text = ("for gavel: time between slots; default %ds"):format(ROUND) },
+  cli.changed(FN, "types", { kind = "string", value = "K=N,...",
+    text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" }),
+  cli.changed("cluster", "slot", { name = "round",
+    text = ("for gavel: time between slots; default %ds"):format(ROUND) }),
 }
 for _, o in ipairs(of_schedulers) do
   local option = cli.row(o)
@@ -85,19 +85,19 @@ trace.shared = { horizon = true, csv = true, jsonl = true, trace = true, json = 
 -- ---- what is asked for ---------------------------------------------------------------------------------
 
 local function durations(value)
-  return lists.pairs_of("durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
+  return lists.settings("--durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
 end
 
 local function load(path, given)
   return fail.need(berth.load_trace(path, {
-    columns = given.columns and lists.pairs_of("columns", given.columns, function(x) return x end), skip = given.skip,
+    columns = given.columns and lists.settings("--columns", given.columns, function(x) return x end), skip = given.skip,
     durations = given.durations and durations(given.durations), throughputs = given.throughputs, worker = given.worker,
   }))
 end
 
 -- A machine for each type, by name.
 local function typed_cluster(given)
-  local counts = lists.pairs_of("types", given.types, function(x)
+  local counts = lists.settings("--types", given.types, function(x)
     local n = tonumber(x)
     if not n or n < 1 or n ~= math.floor(n) then fail.usage("--types: a whole number of at least 1 is needed, not %q", x) end
     return n

@@ -21,7 +21,7 @@ local place = {
     .. "a published variant with links of its own plans with these.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(options.placing, {
-    { name = "members", kind = "string", value = "A,B,C", names = registry.names,
+    { name = "members", kind = "string", value = "A,B,C", names = registry.forms,
       text = "for portfolio: these placers, instead of the built-in list" },
     { name = "samples", kind = "count", value = "N",
       text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: the likeliest" },

@@ -22,7 +22,7 @@ local command = {
     { name = "output", kind = "string", value = "FILE", text = "the file that is written, e.g. step.html" },
     { name = "figure", kind = "choice", value = "KIND", choices = KINDS, text = "writes this figure alone, as SVG" },
     { name = "title", kind = "string", value = "TEXT", text = "heading of the page; default: graph and topology" },
-    { name = "compare", kind = "string", value = "A,B,C", names = registry.names,
+    { name = "compare", kind = "string", value = "A,B,C", names = registry.forms,
       text = "shows these placers beside each other" },
     { name = "times", kind = "flag", text = "also shows how long placing took" },
     { name = "thorough", kind = "flag", text = "bounds as in berth bounds --thorough" },

@@ -1,5 +1,6 @@
 --- berth train pacml: teaches an agent into how many pieces to cut jobs, writes it, and plays it on jobs that it has not seen.
 local berth = require "berth"
+local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 local inputs = require "berth.cli.pacml_inputs"
@@ -24,7 +25,7 @@ local train = {
     inputs.beta,
     { name = "steps", kind = "count", value = "N", text = "decisions to learn from; default: the algorithm's" },
     inputs.arrivals,
-    { name = "jobs", kind = "count", value = "N", text = "arrivals of one sequence of jobs; default 1001" },
+    cli.changed("pacml.trace", "jobs", { kind = "count", text = "arrivals of one sequence of jobs; default 1001" }),
     inputs.copies,
     options.merge(inputs.steps, { name = "job-steps" }),
     inputs.mode, inputs.ramp, inputs.most,
