@@ -10,6 +10,16 @@ local options = {}
 --- Raises at the first caller outside berth's modules.
 function options.fail(format, ...) error(core.where() .. format:format(...), 0) end
 
+local KIND_OF = { array = "table", name = "string" }
+
+--- Raises unless x is of a kind, of core.kind, or "array" or "name".
+-- @tparam string format says what x is, with the values behind it
+function options.expect(x, kind, format, ...)
+  if core.kind(x) == (KIND_OF[kind] or kind) then return end
+  local article = (kind:find "^[aeiou]" or kind == "rng") and "an" or "a"
+  options.fail("%s: expected %s %s, got %s", format:format(...), article, kind, core.kind(x))
+end
+
 --- The keys of a table in a fixed order.
 function options.sorted_keys(t)
   local keys = {}

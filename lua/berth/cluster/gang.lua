@@ -81,9 +81,7 @@ local function placement_of(fn, o, rows)
   if o.placement ~= "skewed" then return o.placement end
   local flags = {}
   for j, row in ipairs(rows) do
-    if row.skewed ~= nil and type(row.skewed) ~= "boolean" then
-      options.fail("%s: trace[%d].skewed: expected a boolean, got %s", fn, j, core.kind(row.skewed))
-    end
+    if row.skewed ~= nil then options.expect(row.skewed, "boolean", "%s: trace[%d].skewed", fn, j) end
     flags[j] = row.skewed == true
   end
   return "consolidate", flags
@@ -141,7 +139,7 @@ local function types_of(fn, given, machines)
   end
   local names, number, out = {}, {}, {}
   for m, name in ipairs(given) do
-    if type(name) ~= "string" then options.fail("%s: types[%d]: expected a name, got %s", fn, m, core.kind(name)) end
+    options.expect(name, "name", "%s: types[%d]", fn, m)
     if not number[name] then
       names[#names + 1] = name
       number[name] = #names

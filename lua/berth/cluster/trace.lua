@@ -23,25 +23,21 @@ local function rows_of(fn, given)
 end
 
 local function check_row(fn, j, row)
-  if type(row) ~= "table" then options.fail("%s: trace[%d]: expected a table, got %s", fn, j, core.kind(row)) end
+  options.expect(row, "table", "%s: trace[%d]", fn, j)
   for _, key in ipairs { "arrival", "work" } do
-    if type(row[key]) ~= "number" then
-      options.fail("%s: trace[%d].%s: expected a number, got %s", fn, j, key, core.kind(row[key]))
-    end
+    options.expect(row[key], "number", "%s: trace[%d].%s", fn, j, key)
   end
   local n = row.machines
   if n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)) then
     options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j, tostring(n))
   end
-  if row.name ~= nil and type(row.name) ~= "string" then
-    options.fail("%s: trace[%d].name: expected a string, got %s", fn, j, core.kind(row.name))
-  end
+  if row.name ~= nil then options.expect(row.name, "string", "%s: trace[%d].name", fn, j) end
 end
 
 --- @tparam table given array of { arrival, work, deadline, kind, machines or gpus, name, ... }, or a table of such arrays
 -- @treturn table one table per job
 function trace.rows(fn, given)
-  if type(given) ~= "table" then options.fail("%s: trace: expected a table, got %s", fn, core.kind(given)) end
+  options.expect(given, "table", "%s: trace", fn)
   local rows = is_columns(given) and rows_of(fn, given) or given
   for j = 1, #rows do check_row(fn, j, rows[j]) end
   return rows

@@ -227,7 +227,7 @@ end
 
 local function check_columns(columns)
   if columns == nil then return {} end
-  if type(columns) ~= "table" then options.fail("%s: columns: expected a table, got %s", FN, core.kind(columns)) end
+  options.expect(columns, "table", "%s: columns", FN)
   for _, key in ipairs(options.sorted_keys(columns)) do
     if not READ[key] then
       options.fail("%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key), table.concat(FIELDS, ", "))

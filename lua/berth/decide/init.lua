@@ -10,7 +10,7 @@ local function names_of(given)
   if type(given.actions) ~= "table" then return nil end
   local ids = {}
   for id, name in ipairs(given.actions) do
-    if type(name) ~= "string" then options.fail("%s: actions[%d]: expected a name, got %s", fn, id, core.kind(name)) end
+    options.expect(name, "name", "%s: actions[%d]", fn, id)
     if ids[name] then options.fail("%s: actions[%d]: '%s' is action %d already", fn, id, name, ids[name]) end
     ids[name] = id
   end
@@ -18,7 +18,7 @@ local function names_of(given)
 end
 
 local function translated(list, map, where)
-  if type(list) ~= "table" then options.fail("%s: %s: expected an array, got %s", fn, where, core.kind(list)) end
+  options.expect(list, "array", "%s: %s", fn, where)
   local out = {}
   for i, x in ipairs(list) do
     out[i] = map[x]
@@ -91,7 +91,7 @@ end
 
 -- With numbers for actions; and the names, if there are any.
 local function plain(given)
-  if type(given) ~= "table" then options.fail("%s: expected a table, got %s", fn, core.kind(given)) end
+  options.expect(given, "table", "%s", fn)
   local names, ids = names_of(given)
   local changed = {}
   if names then

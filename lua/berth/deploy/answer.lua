@@ -178,7 +178,7 @@ function methods:memory_table() return words.memory_table(self) end
 
 --- Writes the plan, for berth.deploy.load.
 function methods:save(path)
-  if type(path) ~= "string" then options.fail("deploy answer:save: path: expected a string, got %s", core.kind(path)) end
+  options.expect(path, "string", "deploy answer:save: path")
   return require "berth.base.write"(path, self:to_json() .. "\n")
 end
 

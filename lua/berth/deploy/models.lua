@@ -58,7 +58,7 @@ local function entry_of(fn, name)
 end
 
 local function with_options(fn, own, given)
-  if given ~= nil and type(given) ~= "table" then options.fail("%s: options: expected a table, got %s", fn, type(given)) end
+  if given ~= nil then options.expect(given, "table", "%s: options", fn) end
   return options.merge(own, given)
 end
 
@@ -114,9 +114,7 @@ function study.points(name, batches, given)
   local entry = entry_of(fn, name)
   given = with_options(fn, nil, given)
   if given.batch ~= nil then options.fail("%s: batch: is said by the batches", fn) end
-  if batches ~= nil and type(batches) ~= "table" then
-    options.fail("%s: batches: expected a table, got %s", fn, type(batches))
-  end
+  if batches ~= nil then options.expect(batches, "table", "%s: batches", fn) end
   local points = {}
   for i, batch in ipairs(batches or halves(entry[3].batch)) do
     local graph, message, code = study.build(name, options.merge(given, { batch = batch }))

@@ -153,6 +153,6 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 return function(path, a, opts)
-  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
+  options.expect(path, "string", "%s: path", FN)
   return write(path, page(a, options.check(FN, opts, { "title", "command" })))
 end

@@ -1,5 +1,4 @@
 --- Saved plans, applied again to the same graph and topology.
-local core = require "berth.core"
 local format = require "berth.deploy.json"
 local json = require "berth.base.json"
 local options = require "berth.base.options"
@@ -217,9 +216,9 @@ end
 -- @treturn[2] string message that names file, place and value
 -- @treturn[2] string code "io", "parse", "invalid", "infeasible"
 return function(path, graph, topology, opts)
-  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
-  if core.kind(graph) ~= "graph" then options.fail("%s: graph: expected a graph, got %s", FN, core.kind(graph)) end
-  if core.kind(topology) ~= "topology" then options.fail("%s: topology: expected a topology, got %s", FN, core.kind(topology)) end
+  options.expect(path, "string", "%s: path", FN)
+  options.expect(graph, "graph", "%s: graph", FN)
+  options.expect(topology, "topology", "%s: topology", FN)
   local function after(fine, ...)
     if fine then return ... end
     local err = ...

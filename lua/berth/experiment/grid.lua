@@ -1,5 +1,4 @@
 --- The points of an experiment, its seeds, and the trials that they make, always in the same order.
-local core = require "berth.core"
 local options = require "berth.base.options"
 local json = require "berth.base.json"
 
@@ -47,7 +46,7 @@ end
 local function listed(given)
   local points = {}
   for i, point in ipairs(given) do
-    if type(point) ~= "table" then options.fail("%s: grid[%d]: expected a table, got %s", FN, i, type(point)) end
+    options.expect(point, "table", "%s: grid[%d]", FN, i)
     for _, name in ipairs(options.sorted_keys(point)) do
       check_name(name)
       check_value(point[name], ("grid[%d].%s"):format(i, name))
@@ -60,7 +59,7 @@ end
 --- @tparam table|nil given arrays of values by name, or an array of points
 function grid.points(given)
   if given == nil then return { {} } end
-  if type(given) ~= "table" then options.fail("%s: grid: expected a table, got %s", FN, core.kind(given)) end
+  options.expect(given, "table", "%s: grid", FN)
   return (#given > 0 and listed or product)(given)
 end
 

@@ -72,10 +72,10 @@ end
 -- ---- options -----------------------------------------------------------------------------------
 
 local function check(given)
-  if type(given) ~= "table" then options.fail("%s: expected a table, got %s", FN, core.kind(given)) end
+  options.expect(given, "table", "%s", FN)
   options.read(FN, "experiment", given)
   for i, path in ipairs(given.also or {}) do
-    if type(path) ~= "string" then options.fail("%s: also[%d]: expected a string, got %s", FN, i, core.kind(path)) end
+    options.expect(path, "string", "%s: also[%d]", FN, i)
   end
 end
 

@@ -16,7 +16,7 @@ end
 
 local function check_place(fn, p, name)
   if core.kind(p) ~= "parameters" then options.fail("%s: expected parameters, got %s", fn, core.kind(p)) end
-  if type(name) ~= "string" then options.fail("%s: name: expected a string, got %s", fn, core.kind(name)) end
+  options.expect(name, "string", "%s: name", fn)
 end
 
 local function check_size(fn, what, n)
@@ -28,7 +28,7 @@ local function check_size(fn, what, n)
 end
 
 local function check_slope(fn, slope)
-  if slope ~= nil and type(slope) ~= "number" then options.fail("%s: slope: expected a number, got %s", fn, core.kind(slope)) end
+  if slope ~= nil then options.expect(slope, "number", "%s: slope", fn) end
   return slope or 0.01
 end
 

@@ -54,7 +54,7 @@ end
 --- @tparam rng rng  one draw of it is used
 -- @treturn number
 function Beta:draw(rng)
-  if core.kind(rng) ~= "rng" then options.fail("beta:draw: rng: expected an rng, got %s", core.kind(rng)) end
+  options.expect(rng, "rng", "beta:draw: rng")
   return value_at(self, rng:below(self.below[#self.below]))
 end
 

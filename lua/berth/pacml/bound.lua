@@ -21,7 +21,7 @@ local function number(x, where, low, wholes)
 end
 
 local function list(x, where)
-  if type(x) ~= "table" then options.fail("%s: %s: expected an array, got %s", FN, where, core.kind(x)) end
+  options.expect(x, "array", "%s: %s", FN, where)
   return x
 end
 
@@ -63,7 +63,7 @@ local function check(given)
 end
 
 local function check_trace(env, trace)
-  if core.kind(env.ramp) ~= "ramp" then options.fail("%s: ramp: expected a ramp, got %s", FN, core.kind(env.ramp)) end
+  options.expect(env.ramp, "ramp", "%s: ramp", FN)
   for _, key in ipairs { "model", "beta", "arrival" } do
     if #list(list(trace, "trace")[key], "trace." .. key) ~= #trace.model then
       options.fail("%s: trace.%s: has %d entries, expected %d (one per job)", FN, key, #trace[key], #trace.model)

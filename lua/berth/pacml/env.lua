@@ -29,12 +29,10 @@ options.declare("pacml.env", {
 
 local function check_names(names, n)
   if names == nil then return {} end
-  if type(names) ~= "table" then options.fail("berth.pacml.env: names: expected an array, got %s", core.kind(names)) end
+  options.expect(names, "array", "berth.pacml.env: names")
   if #names ~= n then options.fail("berth.pacml.env: names: has %d entries, expected %d (one per model)", #names, n) end
   for i = 1, n do
-    if type(names[i]) ~= "string" then
-      options.fail("berth.pacml.env: names[%d]: expected a string, got %s", i, core.kind(names[i]))
-    end
+    options.expect(names[i], "string", "berth.pacml.env: names[%d]", i)
   end
   return names
 end

@@ -126,9 +126,7 @@ end
 
 local function check(runs, opts)
   local given = options.check(FN, opts, { "title" })
-  if given.title ~= nil and type(given.title) ~= "string" then
-    options.fail("%s: title: expected a string, got %s", FN, core.kind(given.title))
-  end
+  if given.title ~= nil then options.expect(given.title, "string", "%s: title", FN) end
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
     options.fail("%s: runs: expected 1 to %d records of berth.pacml.simulate, got %s", FN, MOST_RUNS,
       type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
@@ -171,7 +169,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
 return function(path, runs, opts)
-  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
+  options.expect(path, "string", "%s: path", FN)
   if type(runs) == "table" and runs.report then runs = { runs } end
   local given = check(runs, opts)
   return write(path, page(runs, given))

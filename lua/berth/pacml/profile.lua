@@ -24,8 +24,8 @@ end
 -- @treturn[2] string code
 -- @usage model = assert(berth.pacml.profile(berth.ramp { compat = true }, "vgg16.txt"))
 local function profile(ramp, path)
-  if core.kind(ramp) ~= "ramp" then options.fail("berth.pacml.profile: ramp: expected a ramp, got %s", core.kind(ramp)) end
-  if type(path) ~= "string" then options.fail("berth.pacml.profile: path: expected a string, got %s", core.kind(path)) end
+  options.expect(ramp, "ramp", "berth.pacml.profile: ramp")
+  options.expect(path, "string", "berth.pacml.profile: path")
   local graph, message, code = core.load(path, { format = "pipedream", mirror = "pac-ml" }, "berth.pacml.profile")
   if not graph then return nil, message, code end
   local order

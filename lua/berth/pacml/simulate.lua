@@ -21,7 +21,7 @@ local function check(env, trace, opts)
   if type(env) ~= "table" or type(env.run) ~= "function" then
     options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
   end
-  if type(trace) ~= "table" then options.fail("%s: trace: expected a table, got %s", FN, core.kind(trace)) end
+  options.expect(trace, "table", "%s: trace", FN)
   local given = options.merge(options.check(FN, opts, { "horizon", "records", "name", "about" }))
   for _, pair in ipairs(KINDS) do
     local key, kind = pair[1], pair[2]

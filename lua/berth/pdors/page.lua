@@ -257,7 +257,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
 return function(path, runs, opts)
-  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", FN, core.kind(path)) end
+  options.expect(path, "string", "%s: path", FN)
   if result.is(runs) then runs = { runs } end
   local given = check(runs, opts)
   return write(path, page(runs, given))

@@ -54,7 +54,7 @@ end
 
 -- Bandwidths as text are per second, times as text are times; the core has slots.
 local function job_of(j, given, slot_seconds)
-  if type(given) ~= "table" then options.fail("%s: jobs[%d]: expected a table, got %s", FN, j, core.kind(given)) end
+  options.expect(given, "table", "%s: jobs[%d]", FN, j)
   local where = ("%s: jobs[%d]"):format(FN, j)
   options.check(where, given, options.keys "pdors.job")
   local out = options.merge(given)
@@ -74,7 +74,7 @@ local function resources_of(given)
     options.fail("%s: cluster.resources: expected an array of names, got %s", FN, core.kind(list))
   end
   for i, name in ipairs(list) do
-    if type(name) ~= "string" then options.fail("%s: cluster.resources[%d]: expected a name, got %s", FN, i, core.kind(name)) end
+    options.expect(name, "name", "%s: cluster.resources[%d]", FN, i)
   end
   return list
 end
@@ -85,7 +85,7 @@ local function capacities(given, resources)
   if type(n) ~= "number" or not (n >= 1 and n <= 2 ^ 20) or n ~= math.floor(n) then
     options.fail("%s: cluster.machines: expected a whole number of at least 1, got %s", FN, tostring(n))
   end
-  if type(list) ~= "table" then options.fail("%s: cluster.capacity: expected an array, got %s", FN, core.kind(list)) end
+  options.expect(list, "array", "%s: cluster.capacity", FN)
   local each = type(list[1]) == "table"
   if each and #list ~= n then
     options.fail("%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list, n)
@@ -183,7 +183,7 @@ function problem.is(x) return getmetatable(x) == Problem end
 -- @treturn problem
 -- @usage p = berth.pdors.problem(jobs, { machines = 4, slots = 20, resources = { "gpu", "cpu" }, capacity = { 8, 96 } })
 function problem.new(jobs, cluster)
-  if type(jobs) ~= "table" then options.fail("%s: jobs: expected an array, got %s", FN, core.kind(jobs)) end
+  options.expect(jobs, "array", "%s: jobs", FN)
   if cluster == nil and jobs.jobs then jobs, cluster = jobs.jobs, jobs.cluster end
   cluster = options.check(FN .. ": cluster", cluster, options.keys "pdors.cluster")
   local names, seconds = resources_of(cluster), quantity(FN .. ": cluster.slot_seconds", cluster.slot_seconds or 1200, "seconds")
@@ -208,7 +208,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io", "parse"
 function problem.load(path)
-  if type(path) ~= "string" then options.fail("berth.pdors.load: path: expected a string, got %s", core.kind(path)) end
+  options.expect(path, "string", "berth.pdors.load: path")
   local text, message, code = core.read(path)
   if not text then return nil, message, code end
   local found, why = json.decode((text:gsub("^\239\187\191", "")), path)

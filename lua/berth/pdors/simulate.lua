@@ -63,7 +63,7 @@ end
 local function simulate(given, policy, opts)
   local p, message, code = problem.of(given)
   if not p then return nil, message, code end
-  if opts ~= nil and type(opts) ~= "table" then options.fail("%s: options: expected a table, got %s", FN, core.kind(opts)) end
+  if opts ~= nil then options.expect(opts, "table", "%s: options", FN) end
   local o = opts or {}
   local about, r
   about, message, code, r = play(p, policy, o)

@@ -184,7 +184,7 @@ return function(...)
   local cost, rest, code = options.priced("berth.compare", 2, ...)
   if not cost then return nil, rest, code end
   local placers, opts = rest[1] or place.placers(), options.read("berth.compare", "compare", rest[2])
-  if type(placers) ~= "table" then options.fail("berth.compare: placers: expected an array, got %s", core.kind(placers)) end
+  options.expect(placers, "array", "berth.compare: placers")
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
   share_proofs(rows, placers, opts)

@@ -18,14 +18,14 @@ end
 -- @treturn table array of strings
 function place.placers(name)
   if name == nil then return options.copy(registry.names) end
-  if type(name) ~= "string" then options.fail("berth.placers: name: expected a string, got %s", core.kind(name)) end
+  options.expect(name, "string", "berth.placers: name")
   check_name(name)
   return registry.variants(name)
 end
 
 local function without_cost(given)
   if given == nil then return {} end
-  if type(given) ~= "table" then options.fail("berth.place: options: expected a table, got %s", core.kind(given)) end
+  options.expect(given, "table", "berth.place: options")
   local out = options.merge(given)
   out.cost = nil
   return out

@@ -70,9 +70,7 @@ end
 local function check_own(stage, i, field)
   local where = ("berth.pipeline: stages[%d]"):format(i)
   options.check(where, stage, { "name", field })
-  if stage.name ~= nil and type(stage.name) ~= "string" then
-    options.fail("%s: name: expected a string, got %s", where, core.kind(stage.name))
-  end
+  if stage.name ~= nil then options.expect(stage.name, "string", "%s: name", where) end
 end
 
 local function check_named(stage, i)
@@ -95,7 +93,7 @@ end
 --- @tparam table stages
 -- @treturn table the pipeline, for `berth.place` and `berth.compare`
 function pipeline.new(stages)
-  if type(stages) ~= "table" then options.fail("berth.pipeline: stages: expected a table, got %s", core.kind(stages)) end
+  options.expect(stages, "table", "berth.pipeline: stages")
   local self = { at = nil }
   for i, stage in ipairs(stages) do
     local kind = kind_of(stage)

@@ -95,7 +95,7 @@ end
 
 local function members(list, common, place)
   if list == nil then return nil end
-  if type(list) ~= "table" then options.fail("berth.portfolio: members: expected an array, got %s", core.kind(list)) end
+  options.expect(list, "array", "berth.portfolio: members")
   local out = {}
   for i = 1, #list do out[i] = member(list[i], i, common, place) end
   for _, key in ipairs(options.sorted_keys(list)) do
@@ -107,7 +107,7 @@ end
 --- The options of the judge, with what is common to all where it says nothing.
 local function judge(given, common)
   if given == nil then return nil end
-  if type(given) ~= "table" then options.fail("berth.portfolio: judge: expected a table, got %s", core.kind(given)) end
+  options.expect(given, "table", "berth.portfolio: judge")
   local same = { param_multiple = common.param_multiple }
   if given.preset == nil then -- which has its own
     same.links, same.memory, same.quantum = common.links, common.memory, common.quantum

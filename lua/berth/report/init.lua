@@ -106,7 +106,7 @@ end
 -- @usage assert(berth.report("step.html", { result = r, placement = p }))
 return function(path, what)
   local fn = "berth.report"
-  if type(path) ~= "string" then options.fail("%s: path: expected a string, got %s", fn, core.kind(path)) end
+  options.expect(path, "string", "%s: path", fn)
   draw.check(fn, what)
   local f, message, code = draw.facts(fn, what)
   if not f then return nil, message, code end
