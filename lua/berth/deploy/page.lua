@@ -14,59 +14,44 @@ local FN = "deploy answer:report"
 
 -- ---- tables ----------------------------------------------------------------------------------------------
 
-local function row(tag, cells, numbers)
-  local out = {}
-  for i, x in ipairs(cells) do out[i] = ("<%s%s>%s</%s>"):format(tag, numbers[i] and ' class="n"' or "", svg.escape(x), tag) end
-  return "<tr>" .. table.concat(out) .. "</tr>"
-end
-
-local function wide(rows) return '<div class="wide"><table>\n' .. table.concat(rows, "\n") .. "\n</table></div>" end
-
 local function groups_table(a)
-  local numbers = { true, false, true, true, true }
-  local rows = { row("th", { "group", "what", "time", "parameters", "gradients", "where", "how", "why" }, numbers) }
+  local rows = { { "group", "what", "time", "parameters", "gradients", "where", "how", "why" } }
   for i, g in ipairs(a.groups) do
-    rows[i + 1] = row("td", { ("%.0f"):format(i), g.what, words.seconds(g.seconds), words.bytes(g.parameters),
-      words.bytes(g.gradient_bytes), g.where, words.how(g), words.reasons(g) }, numbers)
+    rows[i + 1] = { ("%.0f"):format(i), g.what, words.seconds(g.seconds), words.bytes(g.parameters),
+      words.bytes(g.gradient_bytes), g.where, words.how(g), words.reasons(g) }
   end
-  return wide(rows)
+  return html.grid(rows, { [2] = true, [6] = true, [7] = true, [8] = true })
 end
 
 local function baselines_table(a)
-  local numbers = { false, true, true }
-  local rows = { row("th", { "baseline", "step time", "x plan", "" }, numbers) }
+  local rows = { { "baseline", "step time", "x plan", "" } }
   for _, fits in ipairs { true, false } do
     for _, b in ipairs(a.baselines) do
       if b.fits == fits then
-        rows[#rows + 1] = row("td", { words.baseline(b.name), words.seconds(b.seconds),
-          words.times(words.ratio(b.seconds, a.seconds)), words.note(b) }, numbers)
+        rows[#rows + 1] = { words.baseline(b.name), words.seconds(b.seconds),
+          words.times(words.ratio(b.seconds, a.seconds)), words.note(b) }
       end
     end
   end
-  return wide(rows)
+  return html.grid(rows, { true, [4] = true })
 end
 
 -- ---- head ------------------------------------------------------------------------------------------------
 
-local function tile(name, value, note)
-  return ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>'):format(
-    svg.escape(name), svg.escape(value), svg.escape(note))
-end
-
 local function tiles(a)
   local rate = a.seconds > 0 and ("%s samples/s"):format(scale.number(a.batch / a.seconds)) or ""
-  local out, dp = { tile("step time", words.seconds(a.seconds), rate) }, a:baseline "dp"
-  if dp then out[#out + 1] = tile("over DP-NCCL", words.times(a.speedup) .. " x", dp.fits and words.seconds(dp.seconds)
+  local out, dp = { html.tile("step time", words.seconds(a.seconds), rate) }, a:baseline "dp"
+  if dp then out[#out + 1] = html.tile("over DP-NCCL", words.times(a.speedup) .. " x", dp.fits and words.seconds(dp.seconds)
     or "as if it fitted") end
   if a.speedup_uniform then
-    out[#out + 1] = tile("over the best uniform", words.times(a.speedup_uniform) .. " x",
+    out[#out + 1] = html.tile("over the best uniform", words.times(a.speedup_uniform) .. " x",
       words.seconds(a:baseline("uniform").seconds))
   end
   if a.gap then
-    out[#out + 1] = tile("gap to the bound", scale.percent(a.gap), words.seconds(a.bound) .. ", " .. a.bound_name)
+    out[#out + 1] = html.tile("gap to the bound", scale.percent(a.gap), words.seconds(a.bound) .. ", " .. a.bound_name)
   end
-  out[#out + 1] = tile("evaluations", ("%.0f"):format(a.evaluations), ("and %.0f for reasons"):format(a.reason_evaluations))
-  return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
+  out[#out + 1] = html.tile("evaluations", ("%.0f"):format(a.evaluations), ("and %.0f for reasons"):format(a.reason_evaluations))
+  return html.tiles(out)
 end
 
 -- ---- sections --------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ local metrics = require "berth.pacml.metrics"
 local options = require "berth.base.options"
 local panels = require "berth.report.panels"
 local scale = require "berth.report.scale"
-local svg = require "berth.report.svg"
 local windows = require "berth.pacml.windows"
 local write = require "berth.base.write"
 
@@ -62,45 +61,36 @@ local function cell(x, unit)
   return unit and scale.quantity(x, unit) or decimals(x, 4)
 end
 
-local function row(tag, cells)
-  local out = {}
-  for i, x in ipairs(cells) do
-    out[i] = ("<%s%s>%s</%s>"):format(tag, i > 1 and ' class="n"' or "", svg.escape(x), tag)
-  end
-  return "<tr>" .. table.concat(out) .. "</tr>"
-end
-
 local function numbers(runs)
   local head, rows = { "" }, {}
   for i, records in ipairs(runs) do head[i + 1] = name_of(records, i) end
-  rows[1] = row("th", head)
+  rows[1] = head
   for _, metric in ipairs(metrics) do
     local cells = { metric[3] }
     for i, records in ipairs(runs) do cells[i + 1] = cell(records.report[metric[1]], metric[4]) end
-    rows[#rows + 1] = row("td", cells)
+    rows[#rows + 1] = cells
   end
-  return '<div class="wide"><table>' .. table.concat(rows, "\n") .. "</table></div>"
+  return html.grid(rows)
 end
 
 local function causes(runs)
-  local rows = { row("th", { "blocked", "turned away", "no legal block", "too late", "running at the horizon" }) }
+  local rows = { { "blocked", "turned away", "no legal block", "too late", "running at the horizon" } }
   for i, records in ipairs(runs) do
     local r = records.report
-    rows[i + 1] = row("td", { name_of(records, i), cell(r.rejected, "count"), cell(r.unplaced, "count"), cell(r.late, "count"),
-      cell(r.unfinished, "count") })
+    rows[i + 1] = { name_of(records, i), cell(r.rejected, "count"), cell(r.unplaced, "count"), cell(r.late, "count"),
+      cell(r.unfinished, "count") }
   end
-  return '<div class="wide"><table>' .. table.concat(rows, "\n") .. "</table></div>"
+  return html.grid(rows)
 end
 
 local function tiles(runs)
   local out = {}
   for i, records in ipairs(runs) do
     local r = records.report
-    out[i] = ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>'):format(
-      svg.escape(name_of(records, i)), svg.escape(scale.percent(r.blocking_rate)),
-      svg.escape(("blocked, %.0f of %.0f jobs"):format(r.blocked, r.arrived)))
+    out[i] = html.tile(name_of(records, i), scale.percent(r.blocking_rate),
+      ("blocked, %.0f of %.0f jobs"):format(r.blocked, r.arrived))
   end
-  return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
+  return html.tiles(out)
 end
 
 local function text_of(x)

@@ -139,14 +139,6 @@ end
 
 -- ---- tables --------------------------------------------------------------------------------------------------
 
-local function row(tag, cells)
-  local out = {}
-  for i, x in ipairs(cells) do out[i] = ("<%s%s>%s</%s>"):format(tag, i > 1 and ' class="n"' or "", svg.escape(x), tag) end
-  return "<tr>" .. table.concat(out) .. "</tr>"
-end
-
-local function wide(rows) return '<div class="wide"><table>' .. table.concat(rows, "\n") .. "</table></div>" end
-
 local function count(x) return ("%.0f"):format(x) end
 local function number(x) return x and decimals(x, 4) or "-" end
 
@@ -164,13 +156,13 @@ local function numbers(runs)
   end
   local head, rows = { "" }, {}
   for i, r in ipairs(runs) do head[i + 1] = r.scheduler end
-  rows[1] = row("th", head)
+  rows[1] = head
   for _, metric in ipairs(metrics) do
     local cells = { metric[1] }
     for i, r in ipairs(runs) do cells[i + 1] = metric[2](r.summary) end
-    rows[#rows + 1] = row("td", cells)
+    rows[#rows + 1] = cells
   end
-  return wide(rows)
+  return html.grid(rows)
 end
 
 local function fate(x)
@@ -182,26 +174,25 @@ end
 local function jobs_table(runs)
   local head, rows = { "job", "kind", "arrival", "importance" }, {}
   for _, r in ipairs(runs) do head[#head + 1] = r.scheduler end
-  rows[1] = row("th", head)
+  rows[1] = head
   for j = 1, math.min(MOST_JOBS, #runs[1].records) do
     local x = runs[1].records[j]
     local cells = { x.name and ("%.0f %s"):format(j, x.name) or count(j), tostring(x.kind or "-"), count(x.arrival),
       decimals(x.importance, 2) }
     for _, r in ipairs(runs) do cells[#cells + 1] = fate(r.records[j]) end
-    rows[#rows + 1] = row("td", cells)
+    rows[#rows + 1] = cells
   end
   local more = #runs[1].records - MOST_JOBS
-  return wide(rows) .. (more > 0 and ("<p>and %.0f more</p>"):format(more) or "")
+  return html.grid(rows) .. (more > 0 and ("<p>and %.0f more</p>"):format(more) or "")
 end
 
 local function tiles(runs)
   local out = {}
   for i, r in ipairs(runs) do
     local note = r.ratio and scale.percent(r.ratio) .. " of the bound" or ("%.0f jobs done"):format(r.summary.done)
-    out[i] = ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>'):format(
-      svg.escape(r.scheduler), decimals(r.utility, 2), svg.escape(note))
+    out[i] = html.tile(r.scheduler, decimals(r.utility, 2), note)
   end
-  return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
+  return html.tiles(out)
 end
 
 local function made(runs)

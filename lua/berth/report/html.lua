@@ -1,5 +1,6 @@
 --- The page: one file, nothing from outside.
 local colours = require "berth.report.colours"
+local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local style = colours.variables .. colours.style .. table.concat {
@@ -42,6 +43,42 @@ function html.section(id, title, text, body)
   return { id = id, title = title,
     text = ('<section id="%s"><h2>%s</h2>\n%s%s</section>'):format(id, svg.escape(title), about, body) }
 end
+
+-- A cell is a text, or { text, share } with a bar of that share below it.
+local function cell(tag, what, number)
+  local text, meter = what, ""
+  if type(what) == "table" then
+    local width = scale.number(100 * math.min(math.max(what[2], 0), 1))
+    text, meter = what[1], ('<span class="meter"><span style="width:%s%%"></span></span>'):format(width)
+  end
+  local how = (number and ' class="n"' or "") .. (tag == "th" and ' scope="col"' or "")
+  return ("<%s%s>%s%s</%s>"):format(tag, how, svg.escape(text), meter, tag)
+end
+
+local function row(tag, cells, lefts)
+  local out = {}
+  for i, what in ipairs(cells) do out[i] = cell(tag, what, not lefts[i]) end
+  return "<tr>" .. table.concat(out) .. "</tr>"
+end
+
+--- A table.
+-- @tparam table lines arrays of cells, texts or { text, share }; the heads first
+-- @tparam[opt] table lefts set of the columns of text; default: the first. The others are numbers
+function html.grid(lines, lefts)
+  lefts = lefts or { true }
+  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1], lefts) .. "</thead><tbody>" }
+  for i = 2, #lines do out[#out + 1] = row("td", lines[i], lefts) end
+  out[#out + 1] = "</tbody></table></div>"
+  return table.concat(out, "\n")
+end
+
+--- A number in large letters, with its name above and a note below.
+function html.tile(name, value, note)
+  return ('<div class="tile"><div class="name">%s</div><div class="value">%s</div>'
+    .. '<div class="note">%s</div></div>'):format(svg.escape(name), svg.escape(value), svg.escape(note))
+end
+
+function html.tiles(list) return '<div class="tiles">' .. table.concat(list, "\n") .. "</div>" end
 
 function html.figure(figure) return "<figure>\n" .. svg.document(figure, false) .. "</figure>" end
 

@@ -1,5 +1,6 @@
 --- The tables of the page: what the step took, devices, placers, ops, bounds, how it was made.
 local facts = require "berth.report.facts"
+local html = require "berth.report.html"
 local placers = require "berth.report.placers"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
@@ -7,33 +8,6 @@ local svg = require "berth.report.svg"
 local tables = {}
 
 local MOST_DEVICES, MOST_IDLE, MOST_PLACERS, MOST_OPS, MOST_REASONS = 64, 16, 100, 10, 4
-
-local function meter(share)
-  local width = scale.number(100 * math.min(math.max(share, 0), 1))
-  return ('<span class="meter"><span style="width:%s%%"></span></span>'):format(width)
-end
-
--- A cell is a text, or { text, share } with a bar of that share below it.
-local function cell(tag, what, class)
-  local text, share = what, nil
-  if type(what) == "table" then text, share = what[1], what[2] end
-  local how = (class and (' class="%s"'):format(class) or "") .. (tag == "th" and ' scope="col"' or "")
-  return ("<%s%s>%s%s</%s>"):format(tag, how, svg.escape(text), share and meter(share) or "", tag)
-end
-
-local function row(tag, cells, lefts)
-  local out = {}
-  for i, what in ipairs(cells) do out[i] = cell(tag, what, i > lefts and "n" or nil) end
-  return "<tr>" .. table.concat(out) .. "</tr>"
-end
-
---- First line: heads; the first columns, one by default, to the left, numbers to the right.
-function tables.grid(lines, lefts)
-  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1], lefts or 1) .. "</thead><tbody>" }
-  for i = 2, #lines do out[#out + 1] = row("td", lines[i], lefts or 1) end
-  out[#out + 1] = "</tbody></table></div>"
-  return table.concat(out, "\n")
-end
 
 local function paragraph(text) return '<p class="about">' .. svg.escape(text) .. "</p>" end
 
@@ -52,11 +26,6 @@ local function largest(n, value)
 end
 
 -- ---- in short -----------------------------------------------------------------------------------
-
-local function tile(name, value, note)
-  return ('<div class="tile"><div class="name">%s</div><div class="value">%s</div><div class="note">%s</div></div>')
-    :format(svg.escape(name), svg.escape(value), svg.escape(note))
-end
 
 local function highest(f)
   local best
@@ -82,22 +51,22 @@ end
 --- Tiles with the figures that matter most.
 function tables.summary(f)
   local gap = gap_of(f)
-  local out = { tile("step time", scale.quantity(f.makespan, "seconds"), f.result.oom and "memory ran out"
+  local out = { html.tile("step time", scale.quantity(f.makespan, "seconds"), f.result.oom and "memory ran out"
     or scale.count(#f.device, "op") .. " on " .. scale.count(#f.devices, "device")) }
-  out[2] = f.bound and tile("lower bound", scale.quantity(f.bound, "seconds"), f.bound_name)
-    or tile("lower bound", "-", "none holds here")
-  out[3] = tile("gap", gap and scale.percent(gap) or "-", "step time / bound - 1")
-  out[4] = tile("utilisation", scale.percent(utilisation(f)), "mean busy share of the devices")
+  out[2] = f.bound and html.tile("lower bound", scale.quantity(f.bound, "seconds"), f.bound_name)
+    or html.tile("lower bound", "-", "none holds here")
+  out[3] = html.tile("gap", gap and scale.percent(gap) or "-", "step time / bound - 1")
+  out[4] = html.tile("utilisation", scale.percent(utilisation(f)), "mean busy share of the devices")
   if f.result.communication > 0 then
-    out[5] = tile("exposed", scale.quantity(f.result.exposed, "seconds"), ("of %s communication"):format(
+    out[5] = html.tile("exposed", scale.quantity(f.result.exposed, "seconds"), ("of %s communication"):format(
       scale.quantity(f.result.communication, "seconds")))
   end
   local d = f.result.memory ~= "none" and highest(f)
   if d then
     local where = "on " .. svg.fit(f.devices[d].name, 320, 12)
-    out[#out + 1] = tile("peak memory", scale.quantity(f.result.peak_memory[d], "bytes"), where)
+    out[#out + 1] = html.tile("peak memory", scale.quantity(f.result.peak_memory[d], "bytes"), where)
   end
-  return '<div class="tiles">' .. table.concat(out, "\n") .. "</div>"
+  return html.tiles(out)
 end
 
 --- A sentence about running out of memory, or nil.
@@ -129,7 +98,7 @@ function tables.devices(f)
   local list, left_out, idle = facts.most(f, weight, MOST_DEVICES)
   local lines = { { "device", "ops", "busy", "share", "exposed", "sends", "receives", "peak memory", "limit", "used" } }
   for k, d in ipairs(list) do lines[k + 1] = device_line(f, d, sent, received) end
-  local out = tables.grid(lines)
+  local out = html.grid(lines)
   if left_out > 0 then out = out .. paragraph(("Not listed: %s that are less busy."):format(scale.count(left_out, "device"))) end
   if idle > 0 then out = out .. paragraph(("Not listed: %s without any op."):format(scale.count(idle, "device"))) end
   return out
@@ -180,7 +149,7 @@ function tables.placers(rows, bound, times)
   local lines = { { "placer", "step time", "gap", "peak memory", times and "time to place" or nil } }
   for k = 1, math.min(#list, MOST_PLACERS) do lines[k + 1] = placer_line(list[k], bound, times) end
   local more = #list - MOST_PLACERS
-  local grid = tables.grid(lines)
+  local grid = html.grid(lines)
   if more > 0 then grid = grid .. paragraph(("Not listed: %s that are worse."):format(scale.count(more, "placer"))) end
   if #list > 12 then grid = "<details><summary>The same in numbers</summary>" .. grid .. "</details>" end
   return grid .. refusals(list)
@@ -207,7 +176,7 @@ function tables.collectives(f)
     lines[i + 1] = { ("%s %.0f"):format(c.kind, k), c.algorithm or "-", ("%.0f"):format(#c.on), scale.quantity(c.bytes, "bytes"),
       scale.quantity(c.start, "seconds"), scale.quantity(seconds(k), "seconds") }
   end
-  return tables.grid(lines, 2)
+  return html.grid(lines, { true, true })
 end
 
 -- ---- ops ----------------------------------------------------------------------------------------
@@ -223,7 +192,7 @@ function tables.slowest(f)
       scale.quantity(seconds(i), "seconds"),
       scale.percent(f.makespan > 0 and seconds(i) / f.makespan or 0), on_path[i] and "yes" or "no" }
   end
-  return tables.grid(lines, 3)
+  return html.grid(lines, { true, true, true })
 end
 
 -- The device that uses most of its memory, or holds most if there is no limit.
@@ -249,7 +218,7 @@ function tables.largest(f)
     lines[k + 1] = { short(f.name[one.op]), short(f.kind[one.op]), scale.quantity(one.bytes, "bytes"),
       scale.percent(one.bytes / peak) }
   end
-  return tables.grid(lines, 2), d
+  return html.grid(lines, { true, true }), d
 end
 
 -- ---- bounds -------------------------------------------------------------------------------------
@@ -275,7 +244,7 @@ function tables.bounds(f, bounds)
     shown = shown or is_best and bounds[field] ~= nil
   end
   if not shown then lines[#lines + 1] = bound_line(f, bounds.name, bounds.best, true) end
-  return tables.grid(lines)
+  return html.grid(lines)
 end
 
 --- What is proved of placers on this graph; nil: nothing.
@@ -287,7 +256,7 @@ function tables.guarantees(bounds)
       lines[#lines + 1] = { one.name, one.placers, one.limit and scale.quantity(one.limit, "seconds") or times or "-" }
     end
   end
-  return lines[2] and tables.grid(lines, 2)
+  return lines[2] and html.grid(lines, { true, true })
 end
 
 return tables
