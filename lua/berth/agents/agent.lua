@@ -10,8 +10,8 @@ local trainer = require "berth.agents.trainer"
 local agent = {}
 agent.__index = agent
 
---- @tparam table what kind, options (as given, for the file), preset, seed, settings, features (of berth.assignment),
--- policy (devices -> policy)
+--- @tparam table what kind, options (as given, for the file), preset, seed, settings, features (of
+--  berth.assignment), policy (devices -> policy)
 function agent.new(what)
   what.name = what.kind
   return setmetatable(what, agent)
@@ -27,7 +27,8 @@ end
 
 function agent:__tostring()
   local p = self.made and self.made.params
-  return p and ("agent %s: %.0f numbers"):format(self.kind, p.size) or ("agent %s: not trained"):format(self.kind)
+  return p and ("agent %s: %.0f numbers"):format(self.kind, p.size)
+    or ("agent %s: not trained"):format(self.kind)
 end
 
 --- Teaches the agent. See berth.agents.trainer.
@@ -55,18 +56,22 @@ local function sampled(policy, view, state, env, o)
 end
 
 options.declare("agents.place", options.join({
-  { key = "samples", type = "whole", high = 1e6, default = "0", text = "placements that are drawn and simulated" },
-  { key = "judge", type = "table", default = "none", text = "more options of berth.simulate for these simulations" },
+  { key = "samples", type = "whole", high = 1e6, default = "0",
+    text = "placements that are drawn and simulated" },
+  { key = "judge", type = "table", default = "none",
+    text = "more options of berth.simulate for these simulations" },
   { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "0", text = "of the draws" },
 }, options.rows("simulate", "links memory param_multiple quantum"), {
-  { key = "cost", type = "cost or table", default = "none", text = "prices of the graph, or options of berth.cost" },
+  { key = "cost", type = "cost or table", default = "none",
+    text = "prices of the graph, or options of berth.cost" },
 }))
 
 -- The judge is the simulator with the options that hold for all placers, and its own.
 local function place_options(given)
   local fn = "agent:place"
   local o = options.merge(options.read(fn, "agents.place", given))
-  o.judge = options.merge({ links = o.links, memory = o.memory, param_multiple = o.param_multiple, quantum = o.quantum }, o.judge)
+  o.judge = options.merge({ links = o.links, memory = o.memory, param_multiple = o.param_multiple,
+    quantum = o.quantum }, o.judge)
   return o
 end
 
@@ -78,11 +83,11 @@ local function check_routes(name, cost, env, placement)
   return placement
 end
 
---- The placement of an op's likeliest devices in the likeliest order; with `samples` also the best of that many episodes, as the
--- simulator times them (samples + 1 calls).
+--- The placement of an op's likeliest devices in the likeliest order; with `samples` also the best
+-- of that many episodes, as the simulator times them (samples + 1 calls).
 -- @tparam cost cost
--- @tparam[opt] table given samples (0), seed (0), judge (the simulator's options); links, memory, param_multiple and quantum are
--- the judge's too
+-- @tparam[opt] table given samples (0), seed (0), judge (the simulator's options); links, memory,
+--  param_multiple and quantum are the judge's too
 -- @treturn[1] placement
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -109,7 +114,8 @@ function agent:place(cost, given)
     if not other then return nil, time, why end
     if time < seconds then devices, seconds = other, time end
   end
-  return check_routes(self.name, cost, env, core.placement(devices, { placer = self.name, estimate = seconds }))
+  return check_routes(self.name, cost, env,
+    core.placement(devices, { placer = self.name, estimate = seconds }))
 end
 
 --- What a file says of the agent.

@@ -1,4 +1,5 @@
---- Options of agents: what is not as it should be raises, with the place, the value and what was expected.
+--- Options of agents: what is not as it should be raises, with the place, the value and what was
+-- expected.
 -- @module berth.agents.check
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -15,25 +16,22 @@ end
 --- One of the keys of `known`.
 function check.choice(fn, key, value, known)
   if type(value) == "string" and known[value] then return end
-  options.fail("%s: %s: %s is none of: %s", fn, key, told(value), table.concat(options.sorted_keys(known), ", "))
+  options.fail("%s: %s: %s is none of: %s", fn, key, told(value),
+    table.concat(options.sorted_keys(known), ", "))
 end
 
 --- A number from least to most.
 function check.number(fn, key, value, least, most)
   if type(value) == "number" and value >= least and value <= most then return end
-  options.fail("%s: %s: expected a number from %.14g to %.14g, got %s", fn, key, least, most, told(value))
+  options.fail("%s: %s: expected a number from %.14g to %.14g, got %s", fn, key, least, most,
+    told(value))
 end
 
 --- A whole number from least to most.
 function check.whole(fn, key, value, least, most)
   if type(value) == "number" and value % 1 == 0 and value >= least and value <= most then return end
-  options.fail("%s: %s: expected a whole number from %.14g to %.14g, got %s", fn, key, least, most, told(value))
-end
-
---- true or false.
-function check.flag(fn, key, value)
-  if type(value) == "boolean" then return end
-  options.fail("%s: %s: expected true or false, got %s", fn, key, told(value))
+  options.fail("%s: %s: expected a whole number from %.14g to %.14g, got %s", fn, key, least, most,
+    told(value))
 end
 
 --- What type() says.

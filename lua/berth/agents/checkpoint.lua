@@ -7,9 +7,12 @@ local record = require "berth.agents.record"
 local checkpoint = {}
 
 options.declare("agents.checkpoint", {
-  { key = "checkpoint", type = "string", default = "none", text = "file that is kept up to date, to resume from" },
-  { key = "resume", type = "flag", default = "false", text = "goes on from checkpoint, to the same bytes" },
-  { key = "progress", type = "function", default = "none", text = "is called with a table on the state of the training" },
+  { key = "checkpoint", type = "string", default = "none",
+    text = "file that is kept up to date, to resume from" },
+  { key = "resume", type = "flag", default = "false",
+    text = "goes on from checkpoint, to the same bytes" },
+  { key = "progress", type = "function", default = "none",
+    text = "is called with a table on the state of the training" },
 })
 
 --- Raises for wrong values of these options, and for resume without checkpoint.
@@ -35,7 +38,8 @@ function checkpoint.write(path, params, adam, what)
   done, message = os.rename(part, path)
   if not done then
     os.remove(part)
-    return nil, ("%s: cannot be written: %s"):format(path, (tostring(message):gsub("^.*: ", ""))), "io"
+    return nil, ("%s: cannot be written: %s"):format(path, (tostring(message):gsub("^.*: ", ""))),
+      "io"
   end
   return true
 end
@@ -45,7 +49,9 @@ function checkpoint.note(path)
   local text, message, code = nn.read_note(path)
   if not text then return nil, message, code end
   local what = record.read(text)
-  if type(what) ~= "table" or type(what.kind) ~= "string" then return nil, path .. ": holds no agent", "parse" end
+  if type(what) ~= "table" or type(what.kind) ~= "string" then
+    return nil, path .. ": holds no agent", "parse"
+  end
   return what
 end
 

@@ -81,8 +81,9 @@ local function with_entropy(loss, p, weight, episodes)
   return loss + (p * p:log(LEAST)):sum():scale(weight / episodes)
 end
 
---- -sum of weights x log probability of what was chosen, less a bonus for entropy. With how = "sample" the probability is that of
--- the mixture with the uniform choice, which drew it; else the softmax alone, as in the published program.
+--- -sum of weights x log probability of what was chosen, less a bonus for entropy. With how =
+-- "sample" the probability is that of the mixture with the uniform choice, which drew it; else the
+-- softmax alone, as in the published program.
 -- @param scores array [rows, devices]
 -- @param allowed array of the same shape, 0 or 1
 -- @param log of the episodes
@@ -103,7 +104,8 @@ local function shares(marks, published)
   return marks / sums
 end
 
---- -sum of the log probabilities of what a teacher might have done, a mean over episodes, less the bonus for entropy.
+--- -sum of the log probabilities of what a teacher might have done, a mean over episodes, less the
+-- bonus for entropy.
 -- @param marks array [rows, devices], 1: it might have
 -- @tparam table opts entropy, published_marks
 function choices.imitation_loss(scores, allowed, log, marks, opts)

@@ -1,4 +1,5 @@
---- Demonstrations: what the list scheduler does with whole units of ops, shown to a policy that decides op by op.
+--- Demonstrations: what the list scheduler does with whole units of ops, shown to a policy that
+-- decides op by op.
 -- @module berth.agents.demonstrate
 local tasks = require "berth.agents.tasks"
 
@@ -21,7 +22,8 @@ local function placements(task, n, seed, first, ties)
   return e:placements()
 end
 
---- Runs the episodes e, which have been started: ops in the order of the teacher, each to where a placement of units has it.
+--- Runs the episodes e, which have been started: ops in the order of the teacher, each to where a
+-- placement of units has it.
 -- @tparam table task
 -- @param e episodes
 -- @tparam int seed

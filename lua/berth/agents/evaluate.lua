@@ -84,7 +84,9 @@ end
 
 local function own_placement(batch, i)
   for _, part in ipairs(batch) do
-    if i > part.before and i <= part.before + part.count then return part.episodes:placement(i - part.before) end
+    if i > part.before and i <= part.before + part.count then
+      return part.episodes:placement(i - part.before)
+    end
   end
 end
 
@@ -107,7 +109,9 @@ function evaluate.times(run, stage, task, batch)
     task.kept.engine, task.kept.best, task.kept.placement = stage.stage == "III", nil, nil
   end
   local best = best_of(times)
-  if times[best] < (task.kept.best or math.huge) then keep(task, times[best], fetch(run, batch, best)) end
+  if times[best] < (task.kept.best or math.huge) then
+    keep(task, times[best], fetch(run, batch, best))
+  end
   return times
 end
 
@@ -119,7 +123,9 @@ local function greedy(run, task)
   policy:rollout(task.view, policy:encode(task.view), e, { how = "greedy", epsilon = 0 })
   local first = not run.ranks or run.ranks.rank == 1
   local times, message, code = {}, nil, nil
-  if first then times, message, code = own_times(run, stage, task, { { episodes = e, count = 1 } }) end
+  if first then
+    times, message, code = own_times(run, stage, task, { { episodes = e, count = 1 } })
+  end
   if not times then return nil, message, code end
   times = parts.gather(run, times, 0, 1)
   run.at.calls, task.greedy = run.at.calls + 1, times[1]
@@ -132,7 +138,8 @@ local function search(run, task)
   local place = require("berth.place").on_cost
   local given = run.o.search
   local placer = given.placer or "anneal"
-  local o = options.merge({ calls = 1000, seed = run.agent.seed, judge = task.sim }, given, { start = task.kept.placement })
+  local o = options.merge({ calls = 1000, seed = run.agent.seed, judge = task.sim }, given,
+    { start = task.kept.placement })
   o.placer = nil
   if next(o.judge) == nil then o.judge = nil end
   local p, message, code = place(task.judge, placer, o)
@@ -146,7 +153,9 @@ end
 function evaluate.last(run)
   for _, task in ipairs(run.tasks) do
     local done, message, code = greedy(run, task)
-    if done and run.o.search and not task.kept.engine then done, message, code = search(run, task) end
+    if done and run.o.search and not task.kept.engine then
+      done, message, code = search(run, task)
+    end
     if not done then return nil, message, code end
   end
   return true

@@ -1,5 +1,5 @@
---- GDP (Zhou et al. 2019) as DOPPLER's authors implemented it for comparison: one look at the graph gives every op a distribution
--- over the devices; each is drawn by itself.
+--- GDP (Zhou et al. 2019) as DOPPLER's authors implemented it for comparison: one look at the graph
+-- gives every op a distribution over the devices; each is drawn by itself.
 -- @module berth.agents.gdp
 local nn = require "berth.nn"
 local options = require "berth.base.options"
@@ -22,7 +22,8 @@ options.declare("agents.gdp", {
   count("segment", "8", "ops that attend together"),
   count("heads", "4", "of attention; the width can be dealt out to them"),
   { key = "quirks", type = "flag", default = "false",
-    text = "as the published program: raw ids and times, and ops with a single neighbour get zeros from it" },
+    text = "as the published program: raw ids and times, and ops with a single neighbour get zeros "
+      .. "from it" },
   { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "1", text = "of the weights" },
 })
 
@@ -33,7 +34,9 @@ gdp.legal = options.keys "agents.gdp"
 function gdp.check(fn, given)
   options.check_values(fn, "agents.gdp", given)
   local width, n = given.width or 64, given.heads or 4
-  if width % n ~= 0 then options.fail("%s: width: %.0f cannot be dealt out to %.0f heads", fn, width, n) end
+  if width % n ~= 0 then
+    options.fail("%s: width: %.0f cannot be dealt out to %.0f heads", fn, width, n)
+  end
 end
 
 --- The policy for a number of devices, to which the network is tied.
@@ -43,8 +46,9 @@ function gdp.policy(opts)
   check.whole("berth.agents.gdp", "devices", given.devices, 1, 1e5)
   gdp.check("berth.agents.gdp", given)
   local p, width = nn.parameters { seed = given.seed or 1 }, given.width or 64
-  local self = { name = "gdp", devices = given.devices, kinds = given.kinds or 8, parents = given.parents or 8, width = width,
-    segment = given.segment or 8, quirks = given.quirks or false, params = p }
+  local self = { name = "gdp", devices = given.devices, kinds = given.kinds or 8,
+    parents = given.parents or 8, width = width, segment = given.segment or 8, quirks = given.quirks
+    or false, params = p }
   self.input = nn.linear(p, "input", self.kinds + 1 + self.parents, width)
   self.pool = nn.linear(p, "pool", width, width, { activation = "sigmoid" })
   self.merge = nn.linear(p, "merge", 2 * width, width)
@@ -101,7 +105,9 @@ local function features(self, env, parents, children)
   for v = 1, env.ops do
     for k = 1, self.kinds do flat[#flat + 1] = k == kinds[v] and 1 or 0 end
     flat[#flat + 1] = self.quirks and after[v] or after[v] / most
-    for i = 1, self.parents do flat[#flat + 1] = (parents[v][i] or 0) / (self.quirks and 1 or env.ops) end
+    for i = 1, self.parents do
+      flat[#flat + 1] = (parents[v][i] or 0) / (self.quirks and 1 or env.ops)
+    end
   end
   return nn.array(flat, { env.ops, self.kinds + 1 + self.parents })
 end
@@ -119,8 +125,8 @@ end
 -- About so many ops attend in one go: what it takes grows with their square.
 local MOST_AT_ONCE = 512
 
--- Who ops first .. last see: columns of ops `before` .. last, the output of the segment before their own, then of ops
--- first .. last, those of their own.
+-- Who ops first .. last see: columns of ops `before` .. last, the output of the segment before
+-- their own, then of ops first .. last, those of their own.
 local function seen_by(before, first, last, size)
   local flat = {}
   local function add(v, u, segment)
@@ -138,7 +144,8 @@ local function blocks_of(ops, size)
   local out, each = {}, size * math.max(1, math.floor(MOST_AT_ONCE / size))
   for first = 1, ops, each do
     local last, before = math.min(first + each - 1, ops), math.max(1, first - size)
-    out[#out + 1] = { first = first, last = last, before = before, seen = seen_by(before, first, last, size) }
+    out[#out + 1] = { first = first, last = last, before = before,
+      seen = seen_by(before, first, last, size) }
   end
   return out
 end
@@ -167,7 +174,8 @@ local function attend(self, q, kv, mask)
   return self.last(h + self.forward(h))
 end
 
--- Segment after segment, each with the output of the one before as memory. As constants: it is recorded on a tape of its own.
+-- Segment after segment, each with the output of the one before as memory. As constants: it is
+-- recorded on a tape of its own.
 local function outputs(self, view)
   local h, parts, memory = embed(self, view), {}, nil
   for from = 1, view.ops, self.segment do
@@ -196,7 +204,9 @@ end
 --- Rows that the loss takes per episode.
 function methods.rows_per_episode(_, view) return #view.order end
 
-function methods.begin(_, _, state, episodes) return { episodes = episodes, scores = state.scores } end
+function methods.begin(_, _, state, episodes)
+  return { episodes = episodes, scores = state.scores }
+end
 
 function methods.score_step(_, view, walk, step)
   return walk.scores:gather(choices.same(view.order[step], walk.episodes))
@@ -204,18 +214,23 @@ end
 
 function methods.noted() end
 
-function methods:rollout(view, state, e, opts) return choices.rollout(self, view, state, e, opts) end
+function methods:rollout(view, state, e, opts)
+  return choices.rollout(self, view, state, e, opts)
+end
 
 function methods.loss(_, view, state, log, weights, opts)
   local allowed = choices.allowed_rows(view, log)
   return choices.loss(state.scores:gather(log.op), allowed, log, weights, opts or {})
 end
 
-function methods:imitate(view, state, e, opts) return choices.imitate(self, view, state, e, opts or {}) end
+function methods:imitate(view, state, e, opts)
+  return choices.imitate(self, view, state, e, opts or {})
+end
 
 function methods.imitation_loss(_, view, state, seen, opts)
   local allowed = choices.allowed_rows(view, seen.log)
-  return choices.imitation_loss(state.scores:gather(seen.log.op), allowed, seen.log, seen.marks, opts or {})
+  return choices.imitation_loss(state.scores:gather(seen.log.op), allowed, seen.log, seen.marks,
+    opts or {})
 end
 
 return gdp

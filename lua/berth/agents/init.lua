@@ -7,7 +7,8 @@ local options = require "berth.base.options"
 local settings = require "berth.agents.settings"
 
 local agents = {
-  doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml", tag = require "berth.agents.tag",
+  doppler = require "berth.agents.doppler", pacml = require "berth.agents.pacml",
+  tag = require "berth.agents.tag",
 }
 
 options.declare("agents.baselines", options.rows("agents.doppler", "preset estimates contract"))
@@ -15,7 +16,8 @@ options.declare("agents.baselines", options.rows("agents.doppler", "preset estim
 -- Options of an agent, of which the network's are those of `module`.
 local function read(kind, module, opts)
   local fn = "berth.agents." .. kind
-  local given = options.check(fn, opts, options.join(module.legal, options.keys "agents.baselines", settings.legal))
+  local given = options.check(fn, opts, options.join(module.legal, options.keys "agents.baselines",
+    settings.legal))
   options.check_values(fn, "agents.baselines", given)
   module.check(fn, given)
   settings.check_given(fn, given)
@@ -29,9 +31,12 @@ local function baseline(kind)
     local given = read(kind, module, opts)
     for _, key in ipairs(module.legal) do own[key] = given[key] end
     own.seed = own.seed or 0
-    local function make(devices) return module.policy(options.merge(own, { devices = own.devices or devices })) end
-    return agent.new { kind = kind, options = given, preset = given.preset or "recommended", seed = own.seed,
-      settings = settings.of(given), features = { estimates = given.estimates, contract = given.contract }, policy = make }
+    local function make(devices)
+      return module.policy(options.merge(own, { devices = own.devices or devices }))
+    end
+    return agent.new { kind = kind, options = given, preset = given.preset or "recommended",
+      seed = own.seed, settings = settings.of(given), features = { estimates = given.estimates,
+        contract = given.contract }, policy = make }
   end
 end
 
@@ -48,7 +53,9 @@ function agents.load(path)
   check.type("berth.agents.load", "path", path, "string")
   local what, message, code = checkpoint.note(path)
   if not what then return nil, message, code end
-  if not kinds[what.kind] then return nil, path .. ": unknown agent " .. what.kind, "unsupported" end
+  if not kinds[what.kind] then
+    return nil, path .. ": unknown agent " .. what.kind, "unsupported"
+  end
   local made, out = pcall(agents[what.kind], what.options)
   if not made then return nil, ("%s: %s"):format(path, tostring(out)), "parse" end
   local done

@@ -1,5 +1,6 @@
---- Parts of a batch: each has its episodes, its own run of the tape and its gradient, and gradients are added in the order of the
--- parts. So processes that share the parts of a batch hold the bytes of one process that has all of them.
+--- Parts of a batch: each has its episodes, its own run of the tape and its gradient, and gradients
+-- are added in the order of the parts. So processes that share the parts of a batch hold the bytes
+-- of one process that has all of them.
 -- @module berth.agents.parts
 local nn = require "berth.nn"
 
@@ -16,7 +17,8 @@ end
 
 local function size_of(ranks) return ranks and ranks.size or 1 end
 
---- In how many parts a batch of n episodes is cut: as told, or as many as ranks, or as many times that as memory asks for.
+--- In how many parts a batch of n episodes is cut: as told, or as many as ranks, or as many times
+-- that as memory asks for.
 function parts.count(run, stage, task, n)
   local size = size_of(run.ranks)
   return stage.parts or size * math.max(1, math.ceil(least(run.policy, task.view, n) / size))
@@ -44,8 +46,8 @@ end
 -- @tparam table stage its settings
 -- @tparam table task
 -- @tparam int n episodes in the batch
--- @treturn table [i] = { before =, count =, episodes = (nil: none), tape = }; before, all (n): of episodes; first, cut: parts of
--- other processes before these, and in all
+-- @treturn table [i] = { before =, count =, episodes = (nil: none), tape = }; before, all (n): of
+--  episodes; first, cut: parts of other processes before these, and in all
 function parts.own(run, stage, task, n)
   local count = parts.count(run, stage, task, n)
   local mine = count / size_of(run.ranks)
@@ -68,7 +70,8 @@ function parts.owner(run, batch, i)
   return math.ceil(k * size_of(run.ranks) / batch.cut)
 end
 
---- Seconds, losses, what there is a number of for each: those of all processes, where this one's come after `before`.
+--- Seconds, losses, what there is a number of for each: those of all processes, where this one's
+-- come after `before`.
 function parts.gather(run, own, before, all)
   if not run.ranks then return own end
   local slots = {}

@@ -1,7 +1,8 @@
---- PLACETO (Addanki et al. 2019) as DOPPLER's authors implemented it for comparison: ops in topological order, message passing
--- at every step over the graph with the placement so far. From one step to the next an op or two look different, so only they and
--- what hears of them are computed anew: see berth.agents.versions.
--- Departs from it: op times are told as shares of the largest, and the three sets of ops around the current one are averaged.
+--- PLACETO (Addanki et al. 2019) as DOPPLER's authors implemented it for comparison: ops in
+-- topological order, message passing at every step over the graph with the placement so far. From
+-- one step to the next an op or two look different, so only they and what hears of them are
+-- computed anew: see berth.agents.versions. Departs from it: op times are told as shares of the
+-- largest, and the three sets of ops around the current one are averaged.
 -- @module berth.agents.placeto
 local nn = require "berth.nn"
 local options = require "berth.base.options"
@@ -15,16 +16,21 @@ local meta = { __index = methods }
 local ways, sets = sight.ways, sight.sets
 
 options.declare("agents.placeto", {
-  { key = "devices", type = "whole", low = 1, high = 1e5, default = "those of the topology", text = "to which it is tied" },
-  { key = "rounds", type = "whole", low = 1, high = 1000, default = "3", text = "of message passing" },
-  { key = "hidden", type = "whole", low = 1, high = 1e5, default = "32", text = "units of the last layer" },
+  { key = "devices", type = "whole", low = 1, high = 1e5, default = "those of the topology",
+    text = "to which it is tied" },
+  { key = "rounds", type = "whole", low = 1, high = 1000, default = "3",
+    text = "of message passing" },
+  { key = "hidden", type = "whole", low = 1, high = 1e5, default = "32",
+    text = "units of the last layer" },
   { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "1", text = "of the weights" },
 })
 
 --- Options of the network.
 placeto.legal = options.keys "agents.placeto"
 
-local function two_layers(p, name, n) return nn.mlp(p, name, { n, n, n }, { activation = "relu" }) end
+local function two_layers(p, name, n)
+  return nn.mlp(p, name, { n, n, n }, { activation = "relu" })
+end
 
 --- Raises for options that no network can have.
 function placeto.check(fn, given) options.check_values(fn, "agents.placeto", given) end
@@ -37,10 +43,12 @@ function placeto.policy(opts)
   check.whole("berth.agents.placeto", "devices", devices, 1, 1e5)
   placeto.check("berth.agents.placeto", given)
   local p, width = nn.parameters { seed = given.seed or 1 }, devices + 4
-  local self = { name = "placeto", devices = devices, width = width, rounds = given.rounds or 3, params = p }
+  local self = { name = "placeto", devices = devices, width = width, rounds = given.rounds or 3,
+    params = p }
   self.input = nn.linear(p, "input", width, width, { activation = "relu" })
   for _, way in ipairs(ways) do
-    self[way] = { send = two_layers(p, way .. ".send", width), take = two_layers(p, way .. ".take", width) }
+    self[way] = { send = two_layers(p, way .. ".send", width), take = two_layers(p, way .. ".take",
+      width) }
   end
   for _, set in ipairs(sets) do self[set] = two_layers(p, set, 2 * width) end
   self.head = nn.mlp(p, "head", { 8 * width, given.hidden or 32, devices }, { activation = "relu" })
@@ -53,7 +61,8 @@ function methods:view(env)
   return sight.of(env, self.width, self.rounds)
 end
 
--- What is known of the ops, and of each set of ops around them: rows of both ways after the last round.
+-- What is known of the ops, and of each set of ops around them: rows of both ways after the last
+-- round.
 local function head(self, op, around)
   local parts = { nn.concat(op, 2) }
   for _, name in ipairs(sets) do parts[#parts + 1] = self[name](nn.concat(around(name), 2)) end
@@ -62,7 +71,8 @@ end
 
 -- ---- step by step ----
 
--- Some hundred episodes go through in several walks: what a walk needs is kept, and grows with the episodes in it.
+-- Some hundred episodes go through in several walks: what a walk needs is kept, and grows with the
+-- episodes in it.
 local MOST = 64
 
 -- Before the first step all episodes are alike.
@@ -72,11 +82,12 @@ local function copies(rows, episodes)
   return rows:gather(nn.index(ids))
 end
 
--- Tables of all ops of all episodes as they stand: x, their features; of each way, messages sent after each round, and what is
--- known after the last.
+-- Tables of all ops of all episodes as they stand: x, their features; of each way, messages sent
+-- after each round, and what is known after the last.
 local function start(self, view, before, episodes)
   local x = self.input(view.static)
-  local walk = { episodes = episodes, before = before, plans = sight.steps(view, self.rounds, episodes), x = copies(x, episodes) }
+  local walk = { episodes = episodes, before = before, plans = sight.steps(view, self.rounds,
+    episodes), x = copies(x, episodes) }
   for _, way in ipairs(ways) do
     local h, net, standing, at = x, self[way], view.standing[way], {}
     for r = 1, self.rounds do
@@ -98,7 +109,8 @@ function methods:begin(view, _, episodes)
   return walks
 end
 
--- The last of the ops that change is the current one; the others have been placed in the step before.
+-- The last of the ops that change is the current one; the others have been placed in the step
+-- before.
 local function marks_of_step(self, view, walk, plan, placed)
   local ids, n = {}, #plan.own
   for e = 1, walk.episodes do
@@ -112,7 +124,8 @@ local function renew(self, walk, way, plan, x)
   for r = 1, self.rounds do
     local now = plan[way][r]
     at[r - 1]:set_rows(rows, net.send(h))
-    h, rows = net.take(at[r - 1]:gather_sum(now.from, now.heard)) + walk.x:gather(now.rows), now.rows
+    h, rows = net.take(at[r - 1]:gather_sum(now.from, now.heard)) + walk.x:gather(now.rows),
+      now.rows
   end
   at.last:set_rows(rows, h)
 end
@@ -138,7 +151,9 @@ end
 
 function methods.noted(_, _, walks, _, devices) walks.devices = devices end
 
-function methods:rollout(view, state, e, opts) return choices.rollout(self, view, state, e, opts) end
+function methods:rollout(view, state, e, opts)
+  return choices.rollout(self, view, state, e, opts)
+end
 
 -- ---- all steps of all episodes at once ----
 
@@ -154,7 +169,8 @@ end
 -- In the order of the log.
 local function scores_of_log(self, view, log, episodes)
   local plan = sight.log(view, self.rounds, episodes)
-  local chosen = nn.concat({ view.marks:slice(1, self.devices + 1, self.devices + 1), view.marks:gather(log.device) }, 1)
+  local chosen = nn.concat({ view.marks:slice(1, self.devices + 1, self.devices + 1),
+    view.marks:gather(log.device) }, 1)
   local x = self.input(plan.features + chosen:gather(plan.shown))
   local down, up, looks = pass(self, plan, "down", x), pass(self, plan, "up", x), plan.looks
   return head(self, { down:gather(looks.down.op), up:gather(looks.up.op) }, function(name)
@@ -180,12 +196,15 @@ function methods:loss(view, _, log, weights, opts)
   return choices.loss(found, choices.allowed_rows(view, log), log, weights, opts or {})
 end
 
-function methods:imitate(view, state, e, opts) return choices.imitate(self, view, state, e, opts or {}) end
+function methods:imitate(view, state, e, opts)
+  return choices.imitate(self, view, state, e, opts or {})
+end
 
 function methods:imitation_loss(view, _, seen, opts)
   local episodes = #seen.log.device / #view.order
   local found = scores_of_log(self, view, seen.log, episodes)
-  return choices.imitation_loss(found, choices.allowed_rows(view, seen.log), seen.log, seen.marks, opts or {})
+  return choices.imitation_loss(found, choices.allowed_rows(view, seen.log), seen.log, seen.marks,
+    opts or {})
 end
 
 return placeto

@@ -1,5 +1,6 @@
---- What PLACETO sees of a graph, and which rows its network takes: step by step, and for all steps of all episodes at once.
--- An op's features are its times, where it is, and whether it is the current one.
+--- What PLACETO sees of a graph, and which rows its network takes: step by step, and for all steps
+-- of all episodes at once. An op's features are its times, where it is, and whether it is the
+-- current one.
 -- @module berth.agents.placeto_view
 local nn = require "berth.nn"
 local choices = require "berth.agents.choices"
@@ -55,7 +56,8 @@ local function static_features(env, children, width)
   return nn.array(flat, { env.ops, width })
 end
 
--- Row d: an op that is on device d; row devices + 1: the op that is being placed. Columns from the third.
+-- Row d: an op that is on device d; row devices + 1: the op that is being placed. Columns from the
+-- third.
 local function marks(devices)
   local flat = {}
   for row = 1, devices + 1 do
@@ -77,8 +79,8 @@ local function members(env)
   return of, by_unit
 end
 
--- Which ops have other features at each step: those that the step before has placed, and the current one, last.
--- [version] = what it shows: 0, "current", or the step whose choice it is.
+-- Which ops have other features at each step: those that the step before has placed, and the
+-- current one, last. [version] = what it shows: 0, "current", or the step whose choice it is.
 local function changes_of(v)
   local changes, shown = {}, {}
   for i = 1, v.ops do shown[i] = 0 end
@@ -134,16 +136,19 @@ end
 function placeto_view.of(env, width, rounds)
   local order = choices.order(env)
   local parents, children = neighbours(env)
-  local v = { order = order, devices = env.devices, ops = env.ops, steps = #order, around = {}, made = {} }
+  local v = { order = order, devices = env.devices, ops = env.ops, steps = #order, around = {},
+    made = {} }
   v.of, v.members = members(env)
   v.static, v.marks = static_features(env, children, width), marks(env.devices)
   for s, op in ipairs(order) do
-    v.around[s] = { parents = parents[op], children = children[op], parallel = beside(env.graph, op, env.ops) }
+    v.around[s] = { parents = parents[op], children = children[op],
+      parallel = beside(env.graph, op, env.ops) }
   end
   local changes
   changes, v.shown = changes_of(v)
   v.own = versions.own(env.ops, changes)
-  v.down, v.up = rounds_of(v.own, rounds, parents, children), rounds_of(v.own, rounds, children, parents)
+  v.down, v.up = rounds_of(v.own, rounds, parents, children), rounds_of(v.own, rounds, children,
+    parents)
   v.sources = { down = parents, up = children }
   v.standing = { down = standing(parents), up = standing(children) }
   return v
@@ -162,7 +167,8 @@ end
 
 local function plan_of_step(view, rounds, s, episodes)
   local own, ops = view.own.changes[s], view.ops
-  local plan = { own = own, rows = rows_of(own, ops, episodes), op = rows_of({ view.order[s] }, ops, episodes) }
+  local plan = { own = own, rows = rows_of(own, ops, episodes), op = rows_of({ view.order[s] }, ops,
+    episodes) }
   plan.features = view.static:gather(rows_of(own, 0, episodes))
   for _, way in ipairs(ways) do
     plan[way] = {}
@@ -174,7 +180,8 @@ local function plan_of_step(view, rounds, s, episodes)
   end
   for _, name in ipairs(sets) do
     local set = view.around[s][name]
-    plan[name], plan[name .. "_of"] = rows_of(set, ops, episodes), nn.segments(choices.same(#set, episodes))
+    plan[name], plan[name .. "_of"] = rows_of(set, ops, episodes),
+      nn.segments(choices.same(#set, episodes))
   end
   return plan
 end
@@ -185,8 +192,9 @@ local function plans_of_steps(view, rounds, episodes)
   return out
 end
 
---- What is new at each step, in tables of all ops of one episode after the other: own, ops whose features change; rows of them,
--- and of one way's after each round, with those that they hear from; the op, and the ops around it.
+--- What is new at each step, in tables of all ops of one episode after the other: own, ops whose
+-- features change; rows of them, and of one way's after each round, with those that they hear from;
+-- the op, and the ops around it.
 function placeto_view.steps(view, rounds, episodes)
   return kept(view, "steps", episodes, plans_of_steps, view, rounds, episodes)
 end
@@ -247,7 +255,8 @@ local function look_at(view, list, episodes)
 end
 
 local function plan_of_log(view, rounds, episodes)
-  local plan = { features = features_of(view, episodes), shown = shown_rows(view, episodes), looks = {} }
+  local plan = { features = features_of(view, episodes), shown = shown_rows(view, episodes),
+    looks = {} }
   for _, way in ipairs(ways) do
     plan[way] = {}
     for r = 1, rounds do plan[way][r] = versions.inputs(view[way][r], episodes) end
@@ -257,6 +266,8 @@ local function plan_of_log(view, rounds, episodes)
 end
 
 --- The rows of all steps of all episodes, in the order of the log.
-function placeto_view.log(view, rounds, episodes) return kept(view, "log", episodes, plan_of_log, view, rounds, episodes) end
+function placeto_view.log(view, rounds, episodes)
+  return kept(view, "log", episodes, plan_of_log, view, rounds, episodes)
+end
 
 return placeto_view

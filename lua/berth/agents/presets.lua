@@ -17,15 +17,17 @@ end
 -- "{ 0.003, 0 }; stage II { 0.001, 0 }"
 local function shown(row, name)
   local own, out = row.stages and row.stages[name] or {}, { show(row[name]) }
-  for _, stage in ipairs(options.sorted_keys(own)) do out[#out + 1] = ("stage %s %s"):format(stage, show(own[stage])) end
+  for _, stage in ipairs(options.sorted_keys(own)) do
+    out[#out + 1] = ("stage %s %s"):format(stage, show(own[stage]))
+  end
   return table.concat(out, "; ")
 end
 
 --- Declares the rows, and fills in their defaults as text.
 -- @tparam string name as for options.declare
 -- @tparam table names of the presets; the first is the default
--- @tparam table rows of options.declare, each with its value by the name of the preset; stages: by preset and stage the values
---  that differ
+-- @tparam table rows of options.declare, each with its value by the name of the preset; stages: by
+--  preset and stage the values that differ
 -- @treturn table by preset a table of values
 function presets.declare(name, names, rows)
   local values = {}
@@ -35,7 +37,11 @@ function presets.declare(name, names, rows)
     for i, preset in ipairs(names) do
       values[preset][row.key] = row[preset]
       local text = shown(row, preset)
-      if i == 1 then texts[1] = text elseif text ~= first then texts[#texts + 1] = preset .. " " .. text end
+      if i == 1 then
+        texts[1] = text
+      elseif text ~= first then
+        texts[#texts + 1] = preset .. " " .. text
+      end
     end
     row.default = row.default or table.concat(texts, "; ")
   end

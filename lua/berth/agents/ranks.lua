@@ -1,8 +1,10 @@
---- Training in many processes: what the trainer needs of berth.mpi, so that every rank stops when one fails.
+--- Training in many processes: what the trainer needs of berth.mpi, so that every rank stops when
+-- one fails.
 --
--- Every exchange begins with a small sum that says who has failed and what each rank is about to exchange. A rank whose training
--- raises takes part in that sum once more, as failed, and sends its message; so nobody waits for it. A rank that dies outright is
--- mpirun's affair: it ends the others.
+-- Every exchange begins with a small sum that says who has failed and what each rank is about to
+-- exchange. A rank whose training raises takes part in that sum once more, as failed, and sends its
+-- message; so nobody waits for it. A rank that dies outright is mpirun's affair: it ends the
+-- others.
 local core = require "berth.core"
 local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
@@ -27,7 +29,8 @@ end
 function ranks.mpi()
   local found, mpi = pcall(require, "berth.mpi")
   if found then return mpi end
-  return nil, "berth.mpi is not there: it is built where Open MPI is (libopenmpi-dev), by make module", "unsupported"
+  return nil, "berth.mpi is not there: it is built where Open MPI is (libopenmpi-dev), by make "
+    .. "module", "unsupported"
 end
 
 --- Was this process started by mpirun? By its environment alone: MPI does not begin.
@@ -66,15 +69,18 @@ local function agree(self, kind, length)
   if self.over then error("berth.agents.ranks: a rank has failed before", 0) end
   local slots, n = {}, self.size
   for i = 1, 3 * n do slots[i] = 0 end
-  slots[self.rank], slots[n + self.rank], slots[2 * n + self.rank] = kind == nil and 1 or 0, kind or 0, length or 0
+  slots[self.rank], slots[n + self.rank], slots[2 * n + self.rank] = kind == nil and 1 or 0,
+    kind or 0, length or 0
   return must(self.mpi.sum(slots))
 end
 
 local function other_step(self, slots, r)
   local n = self.size
   self.over = true -- alike on all ranks: each has the same slots
-  error(("berth.agents.ranks: the ranks are not at the same step: rank 1 has kind %.0f of length %.0f, rank %.0f kind %.0f "
-    .. "of length %.0f"):format(slots[n + 1], slots[2 * n + 1], r, slots[n + r], slots[2 * n + r]), 0)
+  error(("berth.agents.ranks: the ranks are not at the same step: rank 1 has kind %.0f of length "
+    .. "%.0f, rank %.0f kind %.0f "
+    .. "of length %.0f"):format(slots[n + 1], slots[2 * n + 1], r, slots[n + r], slots[2 * n + r]),
+      0)
 end
 
 local function together(self, kind, length)
@@ -83,7 +89,9 @@ local function together(self, kind, length)
     if slots[r] > 0 then hear(self, r) end
   end
   for r = 2, n do
-    if slots[n + r] ~= slots[n + 1] or slots[2 * n + r] ~= slots[2 * n + 1] then other_step(self, slots, r) end
+    if slots[n + r] ~= slots[n + 1] or slots[2 * n + r] ~= slots[2 * n + 1] then
+      other_step(self, slots, r)
+    end
   end
 end
 
@@ -96,8 +104,9 @@ function ranks:sum(a)
   return a
 end
 
---- Sums arrays over all ranks, one after the other, in the order of ranks and, of one rank, of the list: the bytes are those of
--- one process that adds them so. Every rank has as many arrays, all of one size.
+--- Sums arrays over all ranks, one after the other, in the order of ranks and, of one rank, of the
+-- list: the bytes are those of one process that adds them so. Every rank has as many arrays, all of
+-- one size.
 -- @tparam {array,...} list
 -- @treturn array the first, which holds the sum
 function ranks:add_up(list)
@@ -106,7 +115,8 @@ function ranks:add_up(list)
   return list[1]
 end
 
---- Sums of numbers, slot by slot, in double precision. With one rank's number in each slot, and zeros of the others, exact.
+--- Sums of numbers, slot by slot, in double precision. With one rank's number in each slot, and
+-- zeros of the others, exact.
 -- @tparam table numbers
 -- @treturn table sums, alike on all ranks
 function ranks:numbers(numbers)
@@ -123,7 +133,8 @@ function ranks:broadcast(what, root)
   return type(what) == "string" and got or what
 end
 
---- This rank's part of n things: those behind the first `before`, `count` of them. The first ranks get what is left over.
+--- This rank's part of n things: those behind the first `before`, `count` of them. The first ranks
+-- get what is left over.
 -- @tparam number n
 -- @treturn number before
 -- @treturn number count
@@ -146,13 +157,15 @@ local function tell(self, message)
   end
 end
 
---- Says that this rank stops early, on purpose: the others raise it at their next exchange, and have `stopped` set.
+--- Says that this rank stops early, on purpose: the others raise it at their next exchange, and
+-- have `stopped` set.
 function ranks:stop(message)
   self.stopped = true
   tell(self, message)
 end
 
---- Calls f(ranks, ...) on every rank. If it raises on one, the others raise the same at their next exchange, or at the end.
+--- Calls f(ranks, ...) on every rank. If it raises on one, the others raise the same at their next
+-- exchange, or at the end.
 -- @treturn what f returns, three values at most
 function ranks:run(f, ...)
   local ok, a, b, c = pcall(f, self, ...)
@@ -173,7 +186,9 @@ end
 --- Whether `given` can be a trainer's option `ranks`; raises if not.
 function ranks.check(where, given)
   if given == nil then return nil end
-  if getmetatable(given) ~= ranks then options.fail("%s: ranks: expected berth.agents.ranks, got %s", where, core.kind(given)) end
+  if getmetatable(given) ~= ranks then
+    options.fail("%s: ranks: expected berth.agents.ranks, got %s", where, core.kind(given))
+  end
   return given
 end
 

@@ -5,7 +5,10 @@ local options = require "berth.base.options"
 local record = {}
 
 local write = {
-  number = function(x) return x % 1 == 0 and x > -1e15 and x < 1e15 and ("n%.0f;"):format(x) or ("n%.17g;"):format(x) end,
+  number = function(x)
+    local whole = x % 1 == 0 and math.abs(x) < 1e15
+    return (whole and "n%.0f;" or "n%.17g;"):format(x)
+  end,
   string = function(x) return ("s%.0f;%s"):format(#x, x) end,
   boolean = function(x) return x and "y" or "f" end,
 }

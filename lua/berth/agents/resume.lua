@@ -7,7 +7,9 @@ local settings = require "berth.agents.settings"
 
 local resume = {}
 
-local function size_of(task) return ("%.0f ops on %.0f devices"):format(task.env.ops, task.env.devices) end
+local function size_of(task)
+  return ("%.0f ops on %.0f devices"):format(task.env.ops, task.env.devices)
+end
 
 local function state_of(run)
   local what = run.agent:header()
@@ -25,7 +27,9 @@ end
 function resume.keep(run)
   if not run.o.checkpoint then return true end
   local stage = run.stages[run.at.stage]
-  if run.at.updates % (run.o.every or 10) ~= 0 and run.at.episode < stage.episodes then return true end
+  if run.at.updates % (run.o.every or 10) ~= 0 and run.at.episode < stage.episodes then
+    return true
+  end
   return write(run)
 end
 
@@ -37,17 +41,23 @@ end
 local function other_option(then_given, now_given)
   for _, key in ipairs(options.sorted_keys(options.merge(then_given, now_given))) do
     local a, b = told(then_given[key]), told(now_given[key])
-    if a ~= b and not settings.is(key) then return ("the agent had %s = %s, now it is %s"):format(tostring(key), a, b) end
+    if a ~= b and not settings.is(key) then
+      return ("the agent had %s = %s, now it is %s"):format(tostring(key), a, b)
+    end
   end
 end
 
 -- What keeps a run from going on from a checkpoint; nil: nothing.
 local function obstacle(run, what)
-  if what.kind ~= run.agent.kind then return ("is of an agent %s, not %s"):format(what.kind, run.agent.kind) end
+  if what.kind ~= run.agent.kind then
+    return ("is of an agent %s, not %s"):format(what.kind, run.agent.kind)
+  end
   if type(what.at) ~= "table" or type(what.tasks) ~= "table" or type(what.sizes) ~= "table" then
     return "holds an agent, but no training to go on with: load it with berth.agents.load"
   end
-  if #what.tasks ~= #run.tasks then return ("is of %d tasks, not %d"):format(#what.tasks, #run.tasks) end
+  if #what.tasks ~= #run.tasks then
+    return ("is of %d tasks, not %d"):format(#what.tasks, #run.tasks)
+  end
   for i, task in ipairs(run.tasks) do
     if what.sizes[i] ~= size_of(task) then
       return ("task %d was %s, now it is %s"):format(i, tostring(what.sizes[i]), size_of(task))

@@ -62,7 +62,8 @@ function rewards.advantages(seen, makespans, o)
   return out
 end
 
---- Weight of every step of every episode: its advantage, discounted from the end, a mean over `total` episodes.
+--- Weight of every step of every episode: its advantage, discounted from the end, a mean over
+-- `total` episodes.
 function rewards.weights(advantages, steps, gamma, total)
   local out = {}
   for i = 1, #advantages do

@@ -13,24 +13,31 @@ local settings = {}
 local rows = {
   { key = "batch", type = "whole", low = 1, high = 1e6, recommended = 8, published = 1,
     text = "episodes in lock-step for one step of Adam" },
-  { key = "rate", type = "course", high = 10, recommended = { 3e-3, 0 }, published = 1e-4, text = "of Adam",
-    stages = { recommended = { II = { 1e-3, 0 }, III = { 1e-3, 0 } }, published = { I = 1e-3 } } },
-  { key = "how", type = "choice", recommended = "sample", published = "greedy", text = "how an action is chosen", choices = {
-    { name = "sample",
-      text = "Drawn from the softmax mixed with epsilon of uniform, with the log probability of the mixture." },
-    { name = "greedy", text = "The likeliest, with epsilon a uniform one, with the log probability of the policy alone." } } },
+  { key = "rate", type = "course", high = 10, recommended = { 3e-3, 0 }, published = 1e-4,
+    text = "of Adam", stages = { recommended = { II = { 1e-3, 0 }, III = { 1e-3, 0 } },
+      published = { I = 1e-3 } } },
+  { key = "how", type = "choice", recommended = "sample", published = "greedy",
+    text = "how an action is chosen", choices = {
+      { name = "sample",
+        text = "Drawn from the softmax mixed with epsilon of uniform, with the log probability of "
+          .. "the mixture." },
+      { name = "greedy", text = "The likeliest, with epsilon a uniform one, with the log "
+        .. "probability of the policy alone." } } },
   { key = "epsilon", type = "course", high = 1, recommended = 0, published = { 0.2, 0 },
     text = "share of uniform choices; teacher units does not read it in stage I",
     stages = { recommended = { I = { 0.5, 0 } }, published = { I = { 1, 0 } } } },
-  { key = "gamma", type = "number", high = 1, recommended = 1, published = 0.99, text = "discount from the last step back" },
+  { key = "gamma", type = "number", high = 1, recommended = 1, published = 0.99,
+    text = "discount from the last step back" },
   { key = "baseline", type = "choice", recommended = "batch", published = "all",
     text = "what a reward is compared with", choices = {
     { name = "batch", text = "Mean of the batch." },
     { name = "all", text = "Mean of all episodes so far, the current ones included." },
     { name = "exponential", text = "Mean with weights that fall by decay." },
     { name = "best", text = "The best seen." } } },
-  { key = "decay", type = "number", high = 1, recommended = 0.9, published = 0.9, text = "of the baseline exponential" },
-  { key = "normalise", type = "choice", recommended = "batch", published = "none", text = "what advantages are divided by",
+  { key = "decay", type = "number", high = 1, recommended = 0.9, published = 0.9,
+    text = "of the baseline exponential" },
+  { key = "normalise", type = "choice", recommended = "batch", published = "none",
+    text = "what advantages are divided by",
     choices = {
       { name = "none", text = "The option unit." },
       { name = "batch", text = "The deviation of the batch." },
@@ -40,39 +47,52 @@ local rows = {
   { key = "entropy", type = "course", high = 1e6, recommended = 0, published = 0,
     text = "weight of the entropies' sum over an episode",
     stages = { published = { I = 1e-3 } } },
-  { key = "clip", type = "number", low = 1e-30, high = 1e30, off = true, recommended = 1, published = false,
-    text = "norm of the gradient; false: none" },
+  { key = "clip", type = "number", low = 1e-30, high = 1e30, off = true, recommended = 1,
+    published = false, text = "norm of the gradient; false: none" },
   { key = "parts", type = "whole", low = 1, high = 1e6, default = "by the batch",
     text = "a batch is cut into so many parts of consecutive episodes" },
   { key = "teacher", type = "choice", recommended = "units", published = "critical-path",
-    text = "of stage I. The joint network and policies that do not follow always have critical-path", choices = {
-      { name = "units",
-        text = "The list scheduler on contracted units shows whole placements, which the policy follows op by op." },
-      { name = "critical-path",
-        text = "What the list scheduler would do next, at states that the policy's own episodes visit." } } },
-  { key = "ties", type = "choice", recommended = "textbook", published = "code", text = "of the teacher", choices = {
-    { name = "textbook", text = "All of the best are marked." },
-    { name = "code", text = "Of k equals, the first k candidates, as the published program." } } },
+    text = "of stage I. The joint network and policies that do not follow always have "
+      .. "critical-path", choices = {
+        { name = "units",
+          text = "The list scheduler on contracted units shows whole placements, which the policy "
+            .. "follows op by op." },
+        { name = "critical-path",
+          text = "What the list scheduler would do next, at states that the policy's own episodes "
+            .. "visit." } } },
+  { key = "ties", type = "choice", recommended = "textbook", published = "code",
+    text = "of the teacher", choices = {
+      { name = "textbook", text = "All of the best are marked." },
+      { name = "code", text = "Of k equals, the first k candidates, as the published "
+        .. "program." } } },
   { key = "published_marks", type = "flag", recommended = false, published = true,
-    text = "all tied choices of the teacher weigh 1 together, not each; teacher units does not read it" },
+    text = "all tied choices of the teacher weigh 1 together, not each; teacher units does not "
+      .. "read it" },
 }
 
 options.declare("agents.train", options.join({
   { key = "stages", type = "table", default = "by the preset",
-    text = "array of { stage =, episodes =, and settings }: I imitation, II simulator, III measured times" },
-  { key = "calls", type = "whole", low = 1, high = 1e15, default = "no limit", text = "simulator calls of all stages" },
-  { key = "every", type = "whole", low = 1, high = 1e15, default = "10", text = "updates between checkpoints" },
-  { key = "ranks", type = "ranks", default = "none", text = "processes that share each batch: berth.agents.ranks" },
-  { key = "objective", type = "function", default = "none", text = "of stage III: placements to their seconds" },
+    text = "array of { stage =, episodes =, and settings }: I imitation, II simulator, III "
+      .. "measured times" },
+  { key = "calls", type = "whole", low = 1, high = 1e15, default = "no limit",
+    text = "simulator calls of all stages" },
+  { key = "every", type = "whole", low = 1, high = 1e15, default = "10",
+    text = "updates between checkpoints" },
+  { key = "ranks", type = "ranks", default = "none",
+    text = "processes that share each batch: berth.agents.ranks" },
+  { key = "objective", type = "function", default = "none",
+    text = "of stage III: placements to their seconds" },
   { key = "search", type = "table", default = "none",
-    text = "a search begins from the best placement: placer (anneal, local, brkga), calls, and options of berth.place" },
+    text = "a search begins from the best placement: placer (anneal, local, brkga), calls, and "
+      .. "options of berth.place" },
 }, options.rows "agents.checkpoint"))
 
 local values = presets.declare("agents.settings", { "recommended", "published" }, rows)
 settings.recommended, settings.published = values.recommended, values.published
 
 -- By preset and stage: what differs there.
-local stage_defaults = { recommended = { I = {}, II = {}, III = {} }, published = { I = {}, II = {}, III = {} } }
+local stage_defaults = { recommended = { I = {}, II = {}, III = {} },
+  published = { I = {}, II = {}, III = {} } }
 for _, row in ipairs(rows) do
   for preset, stages in pairs(row.stages or {}) do
     for stage, x in pairs(stages) do stage_defaults[preset][stage][row.key] = x end
@@ -87,21 +107,25 @@ settings.stages = {
 }
 
 --- Raises for a setting that can mean nothing; those that are not given are not looked at.
-function settings.check_given(fn, given) return options.check_values(fn, "agents.settings", given) end
+function settings.check_given(fn, given)
+  return options.check_values(fn, "agents.settings", given)
+end
 
 --- Raises for what makes no sense together; gives the settings.
 function settings.check(fn, o)
   settings.check_given(fn, o)
   local compares = o.baseline == "batch" or o.normalise == "batch"
   if compares and (o.batch == 1 or o.stage ~= "I" and o.episodes == 1) then
-    options.fail("%s: batch: one episode has no mean to be better than: use baseline \"all\" and normalise \"running\"", fn)
+    options.fail("%s: batch: one episode has no mean to be better than: use baseline \"all\" and "
+      .. "normalise \"running\"", fn)
   end
   return o
 end
 
 local searchers = { anneal = true, ["local"] = true, brkga = true }
-local search_options = { "placer", "calls", "seconds", "seed", "restarts", "threads", "judge", "objective", "steepest",
-  "population", "elite", "mutants", "bias", "links", "memory", "param_multiple", "quantum" }
+local search_options = { "placer", "calls", "seconds", "seed", "restarts", "threads", "judge",
+  "objective", "steepest", "population", "elite", "mutants", "bias", "links", "memory",
+  "param_multiple", "quantum" }
 
 -- The stage whose seconds the best is kept by.
 local function last_judge(stages)
@@ -114,7 +138,9 @@ end
 
 local function check_search(fn, search, stages)
   check.type(fn, "search", search, "table")
-  if last_judge(stages) == "III" then options.fail("%s: search: asks the simulator: not after stage III", fn) end
+  if last_judge(stages) == "III" then
+    options.fail("%s: search: asks the simulator: not after stage III", fn)
+  end
   fn = fn .. ": search"
   options.check(fn, search, search_options)
   if search.placer ~= nil then check.choice(fn, "placer", search.placer, searchers) end
@@ -126,8 +152,8 @@ local function check_calls(fn, o, tasks)
   if o.calls == nil then return end
   local least = tasks * (1 + (o.search and (o.search.calls or 1000) or 0))
   if o.calls >= least then return end
-  options.fail("%s: calls: %.0f are too few: %.0f for a last look at each task%s", fn, o.calls, least,
-    o.search and " and its search" or "")
+  options.fail("%s: calls: %.0f are too few: %.0f for a last look at each task%s", fn, o.calls,
+    least, o.search and " and its search" or "")
 end
 
 --- Raises for options of a training, other than stages and settings, that can mean nothing.
@@ -159,7 +185,8 @@ local function stage(fn, preset, entry, own, given)
   options.check(fn, entry, options.join(settings.legal, { "stage", "episodes" }))
   check.choice(fn, "stage", entry.stage, { I = true, II = true, III = true })
   check.whole(fn, "episodes", entry.episodes or 1000, 1, 1e12)
-  local o = options.merge(settings[preset], stage_defaults[preset][entry.stage], own, given, settings.of(entry))
+  local o = options.merge(settings[preset], stage_defaults[preset][entry.stage], own, given,
+    settings.of(entry))
   o.stage, o.episodes = entry.stage, entry.episodes or 1000
   return settings.check(fn, o)
 end

@@ -1,4 +1,5 @@
---- Tasks of a training: a graph on a topology as the agent sees it, and the judge that times its placements.
+--- Tasks of a training: a graph on a topology as the agent sees it, and the judge that times its
+-- placements.
 -- @module berth.agents.tasks
 local core = require "berth.core"
 local check = require "berth.agents.check"
@@ -8,10 +9,13 @@ local rewards = require "berth.agents.rewards"
 local tasks = {}
 
 options.declare("agents.tasks", options.join({
-  { key = "graph", type = "graph", default = "none; must be given", required = true, text = "whose ops are placed" },
-  { key = "topology", type = "topology", default = "none; must be given", required = true, text = "on whose devices" },
+  { key = "graph", type = "graph", default = "none; must be given", required = true,
+    text = "whose ops are placed" },
+  { key = "topology", type = "topology", default = "none; must be given", required = true,
+    text = "on whose devices" },
   { key = "name", type = "string", default = "none", text = "of the task, in reports" },
-  { key = "cost", type = "cost or table", default = "none", text = "prices of the graph, or options of berth.cost" },
+  { key = "cost", type = "cost or table", default = "none",
+    text = "prices of the graph, or options of berth.cost" },
   { key = "judge", type = "table", default = "the task's cost",
     text = "graph, topology and options of berth.simulate by which placements are timed" },
 }, options.rows("assignment", "unit contract")))
@@ -34,9 +38,13 @@ end
 
 -- Raises what the first batch would raise.
 local function check_judge(fn, judge, sim, ops)
-  if #judge.graph ~= ops then options.fail("%s: judge: graph: has %d ops, the task has %d", fn, #judge.graph, ops) end
+  if #judge.graph ~= ops then
+    options.fail("%s: judge: graph: has %d ops, the task has %d", fn, #judge.graph, ops)
+  end
   local ok, message = pcall(core.simulate_batch, judge, {}, sim)
-  if not ok then options.fail("%s: judge: %s", fn, tostring(message):gsub("^.-: berth%.simulate_batch: ", "")) end
+  if not ok then
+    options.fail("%s: judge: %s", fn, tostring(message):gsub("^.-: berth%.simulate_batch: ", ""))
+  end
 end
 
 local function one(policy, t, i, features)
@@ -52,8 +60,8 @@ local function one(policy, t, i, features)
   judge, sim, code = judge_of(t, cost)
   if not judge then return nil, sim, code end
   check_judge(fn, judge, sim, env.ops)
-  return { name = t.name, env = env, features = features, unit = t.unit, view = policy:view(env), judge = judge, sim = sim,
-    batches = {}, kept = { rewards = rewards.new() } }
+  return { name = t.name, env = env, features = features, unit = t.unit, view = policy:view(env),
+    judge = judge, sim = sim, batches = {}, kept = { rewards = rewards.new() } }
 end
 
 --- @tparam table policy
@@ -64,7 +72,9 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function tasks.read(policy, list, features)
-  if type(list) ~= "table" or #list == 0 then options.fail("agent:train: tasks: expected a table of tasks") end
+  if type(list) ~= "table" or #list == 0 then
+    options.fail("agent:train: tasks: expected a table of tasks")
+  end
   local out = {}
   for i, t in ipairs(list) do
     local task, message, code = one(policy, t, i, features)
@@ -83,7 +93,8 @@ end
 --- n episodes of the same task on contracted units, for the teacher.
 function tasks.demonstrations(task, n)
   if not task.units then
-    task.units = assert(core.assignment(task.env.cost, options.merge(task.features, { unit = task.unit, contract = true })))
+    task.units = assert(core.assignment(task.env.cost,
+      options.merge(task.features, { unit = task.unit, contract = true })))
     task.shown = {}
   end
   task.shown[n] = task.shown[n] or task.units:episodes(n)

@@ -1,8 +1,9 @@
 --- Training: batches of episodes, what they are worth, one step of Adam after each.
 --
--- A policy has params (nn.parameters), view(env), encode(view), rollout(view, state, episodes, options),
--- loss(view, state, log, weights, options), imitate(view, state, episodes, options) -> seen with seen.log, and
--- imitation_loss(view, state, seen, options). encode and the losses run on a tape; losses are means over the episodes.
+-- A policy has params (nn.parameters), view(env), encode(view), rollout(view, state, episodes,
+-- options), loss(view, state, log, weights, options), imitate(view, state, episodes, options) ->
+-- seen with seen.log, and imitation_loss(view, state, seen, options). encode and the losses run on
+-- a tape; losses are means over the episodes.
 -- @module berth.agents.trainer
 local nn = require "berth.nn"
 local options = require "berth.base.options"
@@ -19,10 +20,12 @@ local trainer = {}
 
 local function check_stage(fn, o, stage, i)
   if stage.stage == "III" and not o.objective then
-    options.fail("%s: stages[%d]: stage III needs objective, a function of placements that gives their seconds", fn, i)
+    options.fail("%s: stages[%d]: stage III needs objective, a function of placements that gives "
+      .. "their seconds", fn, i)
   end
   if o.ranks and stage.parts and stage.parts % o.ranks.size ~= 0 then
-    options.fail("%s: stages[%d]: parts: %.0f of them cannot be dealt out evenly to %.0f ranks", fn, i, stage.parts, o.ranks.size)
+    options.fail("%s: stages[%d]: parts: %.0f of them cannot be dealt out evenly to %.0f ranks", fn,
+      i, stage.parts, o.ranks.size)
   end
 end
 
@@ -46,22 +49,24 @@ end
 local function size_of_update(run, stage)
   local n = math.min(stage.batch, stage.episodes - run.at.episode)
   if stage.stage ~= "I" then n = math.min(n, calls_left(run)) end
-  local least = stage.stage ~= "I" and (stage.baseline == "batch" or stage.normalise == "batch") and 2 or 1
+  local least = stage.stage ~= "I" and (stage.baseline == "batch" or stage.normalise == "batch")
+    and 2 or 1
   return n >= least and n or 0
 end
 
 local function tell(run, stage, mean)
   if not run.o.progress then return end
   local task = run.tasks[run.current]
-  run.o.progress { stage = stage.stage, episode = run.at.episode, calls = run.at.calls, task = run.current, mean = mean,
-    best = task.kept.best, loss = run.loss }
+  run.o.progress { stage = stage.stage, episode = run.at.episode, calls = run.at.calls,
+    task = run.current, mean = mean, best = task.kept.best, loss = run.loss }
 end
 
 local function one_update(run, stage, n)
   run.current = run.at.updates % #run.tasks + 1
   local mean, message, code = update.run(run, stage, run.tasks[run.current], n)
   if not mean and message then return nil, message, code end
-  run.at.episode, run.at.episodes, run.at.updates = run.at.episode + n, run.at.episodes + n, run.at.updates + 1
+  run.at.episode, run.at.episodes, run.at.updates = run.at.episode + n, run.at.episodes + n,
+    run.at.updates + 1
   local kept
   kept, message, code = resume.keep(run)
   if not kept then return nil, message, code end
@@ -85,10 +90,11 @@ end
 
 local function report(run, interrupted)
   local at = run.at
-  local out = { episodes = at.episodes, updates = at.updates, calls = at.calls, interrupted = interrupted, tasks = {} }
+  local out = { episodes = at.episodes, updates = at.updates, calls = at.calls,
+    interrupted = interrupted, tasks = {} }
   for i, task in ipairs(run.tasks) do
-    out.tasks[i] = { name = task.name, best = task.kept.best, placement = task.kept.placement, greedy = task.greedy,
-      searched = task.searched }
+    out.tasks[i] = { name = task.name, best = task.kept.best, placement = task.kept.placement,
+      greedy = task.greedy, searched = task.searched }
   end
   return out
 end
@@ -99,7 +105,8 @@ local function all(run)
   return evaluate.last(run)
 end
 
--- Processes that have read different checkpoints, or one of them none, would go on as different agents.
+-- Processes that have read different checkpoints, or one of them none, would go on as different
+-- agents.
 local function check_alike(run)
   if not run.ranks then return end
   local updates = {}
@@ -107,7 +114,8 @@ local function check_alike(run)
   updates = run.ranks:numbers(updates)
   for r = 2, #updates do
     if updates[r] ~= updates[1] then
-      options.fail("agent:train: resume: rank 1 goes on after %.0f updates, rank %.0f after %.0f: all must read one checkpoint",
+      options.fail("agent:train: resume: rank 1 goes on after %.0f updates, rank %.0f after %.0f: "
+        .. "all must read one checkpoint",
         updates[1], r, updates[r])
     end
   end
@@ -116,13 +124,17 @@ end
 local function start(agent, list, given)
   local o, stages = read_options(agent, given)
   local first = type(list) == "table" and list[1]
-  local topology = type(first) == "table" and first.topology -- its devices: what some networks are tied to
-  if not topology then options.fail("agent:train: tasks: expected { { graph =, topology = }, ... }") end
+  -- its devices: what some networks are tied to
+  local topology = type(first) == "table" and first.topology
+  if not topology then
+    options.fail("agent:train: tasks: expected { { graph =, topology = }, ... }")
+  end
   local policy = agent:network(#topology)
   local read, message, code = tasks.read(policy, list, agent.features)
   if not read then return nil, message, code end
-  local run = { agent = agent, policy = policy, o = o, stages = stages, tasks = read, tapes = {}, ranks = o.ranks,
-    adam = nn.adam(policy.params), at = { stage = 1, episode = 0, episodes = 0, updates = 0, calls = 0 } }
+  local run = { agent = agent, policy = policy, o = o, stages = stages, tasks = read, tapes = {},
+    ranks = o.ranks, adam = nn.adam(policy.params), at = { stage = 1, episode = 0, episodes = 0,
+      updates = 0, calls = 0 } }
   run, message, code = resume.begin(run)
   if run then check_alike(run) end
   return run, message, code
@@ -144,9 +156,12 @@ end
 
 --- Trains an agent on tasks in turn, an update each.
 -- @tparam agent agent
--- @tparam table list tasks: { graph =, topology =, name =, cost =, unit =, contract =, judge = { graph =, simulator's } }
--- @tparam[opt] table given stages, calls, checkpoint, every, resume, ranks, progress, objective, search, and settings
--- @treturn[1] table episodes, updates, calls, interrupted (message), tasks: best, placement, greedy, searched
+-- @tparam table list tasks: { graph =, topology =, name =, cost =, unit =, contract =, judge = {
+--  graph =, simulator's } }
+-- @tparam[opt] table given stages, calls, checkpoint, every, resume, ranks, progress, objective,
+--  search, and settings
+-- @treturn[1] table episodes, updates, calls, interrupted (message), tasks: best, placement,
+--  greedy, searched
 -- @treturn[2] nil
 -- @treturn[2] string message; raised if there are ranks
 -- @treturn[2] string code

@@ -18,11 +18,13 @@ end
 -- Settings as they are now, for a part of so many of the batch's n episodes.
 local function at_present(run, stage, count, n)
   local now = stage.episodes > 1 and run.at.episode / stage.episodes or 0
-  return { how = stage.how, epsilon = settings.at(stage.epsilon, now), entropy = settings.at(stage.entropy, now) * count / n,
-    ties = stage.ties, published_marks = stage.published_marks }, settings.at(stage.rate, now)
+  return { how = stage.how, epsilon = settings.at(stage.epsilon, now),
+    entropy = settings.at(stage.entropy, now) * count / n, ties = stage.ties,
+    published_marks = stage.published_marks }, settings.at(stage.rate, now)
 end
 
--- What f, on the tape of the part, adds to the gradients. Other processes need it by itself, one process adds to what there is.
+-- What f, on the tape of the part, adds to the gradients. Other processes need it by itself, one
+-- process adds to what there is.
 local function learn(run, part, f)
   local p = run.policy.params
   local loss = part.tape:record(f)
@@ -70,12 +72,14 @@ local function demonstrated(run, task, state, part, o)
   local log = e:log()
   local weights = nn.full({ #log.op }, 1 / e.count)
   return function()
-    return run.policy:loss(task.view, state, log, weights, { how = "greedy", epsilon = 0, entropy = o.entropy })
+    return run.policy:loss(task.view, state, log, weights,
+      { how = "greedy", epsilon = 0, entropy = o.entropy })
   end
 end
 
 local function marked(run, task, state, part, o)
-  local seen = run.policy:imitate(task.view, state, part.episodes, { how = "greedy", epsilon = o.epsilon, ties = o.ties })
+  local seen = run.policy:imitate(task.view, state, part.episodes,
+    { how = "greedy", epsilon = o.epsilon, ties = o.ties })
   return function() return run.policy:imitation_loss(task.view, state, seen, o) end
 end
 
@@ -95,7 +99,8 @@ local function rollouts(run, stage, task, batch)
   for _, part in ipairs(batch) do
     if part.episodes then
       part.state = begin(run, task, part)
-      run.policy:rollout(task.view, part.state, part.episodes, (at_present(run, stage, part.count, batch.all)))
+      run.policy:rollout(task.view, part.state, part.episodes,
+        (at_present(run, stage, part.count, batch.all)))
     end
   end
 end
@@ -105,7 +110,8 @@ local function credit(run, stage, task, batch, part, gains)
   local own, steps = slice(gains, part.before, part.count), task.view.steps or task.env.steps
   local weights = rewards.weights(own, steps, stage.gamma, batch.all)
   learn(run, part, function()
-    return run.policy:loss(task.view, part.state, part.episodes:log(), nn.array(weights, { #weights }), o)
+    return run.policy:loss(task.view, part.state, part.episodes:log(),
+      nn.array(weights, { #weights }), o)
   end)
   part.state = nil
 end

@@ -1,9 +1,11 @@
---- Which rows of a network change from step to step of an episode: a vertex has a new version where its own features change, and
--- a round of messages later where a neighbour's version is new. The rest stands. Versions are the same for all episodes of a
--- graph whose ops are decided in one fixed order.
+--- Which rows of a network change from step to step of an episode: a vertex has a new version where
+-- its own features change, and a round of messages later where a neighbour's version is new. The
+-- rest stands. Versions are the same for all episodes of a graph whose ops are decided in one fixed
+-- order.
 --
--- A list of versions begins with one of each vertex, as it is before the first step; those of step 1, step 2, and so on follow.
--- Side by side, episodes share the former, and each has its own of the latter: a row for every version, within it every episode.
+-- A list of versions begins with one of each vertex, as it is before the first step; those of step
+-- 1, step 2, and so on follow. Side by side, episodes share the former, and each has its own of the
+-- latter: a row for every version, within it every episode.
 -- @module berth.agents.versions
 local nn = require "berth.nn"
 
@@ -25,7 +27,8 @@ end
 --- What changes by itself.
 -- @tparam int vertices
 -- @tparam table changes [step] = vertices that have other features from this step on
--- @treturn table list: vertex [version], upto [step] = the last version of that step, changes [step], base = vertices
+-- @treturn table list: vertex [version], upto [step] = the last version of that step, changes
+--  [step], base = vertices
 function versions.own(vertices, changes)
   local list = start(vertices)
   for s = 1, #changes do
@@ -36,7 +39,8 @@ function versions.own(vertices, changes)
   return list
 end
 
---- The newest versions of all vertices: a function of the step, to be asked for steps in ascending order.
+--- The newest versions of all vertices: a function of the step, to be asked for steps in ascending
+-- order.
 function versions.newest(list)
   local now, at = {}, list.base
   for v = 1, list.base do now[v] = v end
@@ -71,8 +75,9 @@ end
 -- @tparam table before own, or a round
 -- @tparam {{int,...},...} sources [v]: whom v hears from
 -- @tparam {{int,...},...} hearers [v]: who hears from v
--- @treturn table list as `own`, and from: versions in the list before that versions here hear from; ends [version]: the last of
--- them in `from`; own [version]: the version of the same vertex in the list own
+-- @treturn table list as `own`, and from: versions in the list before that versions here hear from;
+--  ends [version]: the last of them in `from`; own [version]: the version of the same vertex in the
+--  list own
 function versions.round(own, before, sources, hearers)
   local list = start(own.base)
   list.from, list.ends, list.own = {}, {}, {}
@@ -106,7 +111,8 @@ function versions.each(list, episodes, f)
 end
 
 --- What the rows of a round come of.
--- @treturn table from (index of rows in the list before), heard (segments of it), own (index of rows in the list own)
+-- @treturn table from (index of rows in the list before), heard (segments of it), own (index of
+--  rows in the list own)
 function versions.inputs(list, episodes)
   local from, heard_by, own, row, base = {}, {}, {}, versions.row, list.base
   versions.each(list, episodes, function(k, e)

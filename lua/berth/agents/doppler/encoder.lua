@@ -4,7 +4,8 @@ local nn = require "berth.nn"
 
 local encoder = {}
 
--- A list of edges, each with its time, sorted by destination as `edges` are: those that `keep` says.
+-- A list of edges, each with its time, sorted by destination as `edges` are: those that `keep`
+-- says.
 local function some_edges(n, src, dst, keep)
   local from, rows, coming = {}, {}, {}
   for v = 1, n do coming[v] = 0 end
@@ -24,7 +25,8 @@ function encoder.directions(env, src, dst)
   for i = 1, #producers do flows[producers[i] * (n + 1) + consumers[i]] = true end
   src, dst = src:totable(), dst:totable()
   local function flow(u, v) return flows[u * (n + 1) + v] == true end
-  return { some_edges(n, src, dst, flow), some_edges(n, src, dst, function(u, v) return not flow(u, v) end) }
+  return { some_edges(n, src, dst, flow),
+    some_edges(n, src, dst, function(u, v) return not flow(u, v) end) }
 end
 
 -- The rows at which the groups begin.
@@ -62,14 +64,16 @@ end
 --- What does not change of an env's edges.
 -- @tparam string design "published" or "compact"
 -- @tparam assignment env
--- @tparam number scale 1 / mean op time, so that the 1e-6 of the normalisation does not depend on the unit
+-- @tparam number scale 1 / mean op time, so that the 1e-6 of the normalisation does not depend on
+--  the unit
 function encoder.view(design, env, scale)
   local _, _, seconds = env:edges()
   local scaled = #seconds > 0 and seconds:scale(scale) or seconds
   return (design == "published" and published_view or compact_view)(env, scaled)
 end
 
--- Edge network of Gilmer et al.: a matrix of its own for every edge, computed once per distinct edge time.
+-- Edge network of Gilmer et al.: a matrix of its own for every edge, computed once per distinct
+-- edge time.
 local function published(p, name, o)
   local h = o.hidden
   local start = nn.linear(p, name .. ".start", 5, h, { activation = "relu" })
@@ -82,7 +86,9 @@ local function published(p, name, o)
     local matrices = edges.count > 0 and matrix(edge(edges.values)):reshape { -1, h, h }
     for _ = 1, o.rounds do
       local m = state:scale(0)
-      if matrices then m = state:gather(edges.from):grouped_matmul(edges.groups, matrices):scatter(edges.to, #x) end
+      if matrices then
+        m = state:gather(edges.from):grouped_matmul(edges.groups, matrices):scatter(edges.to, #x)
+      end
       state = cell((m + bias):relu(), state)
     end
     return state:leaky_relu(0.1)
@@ -90,26 +96,30 @@ local function published(p, name, o)
 end
 
 local function direction(p, name, h)
-  local project, weight = nn.linear(p, name, h, h), p:add(name .. ".seconds", { 1, h }, { "normal", 0.1 })
+  local project, weight = nn.linear(p, name, h, h), p:add(name .. ".seconds", { 1, h },
+    { "normal", 0.1 })
   return function(state, list)
     if list.count == 0 then return state:scale(0) end
     return (project(state):gather(list.from) + list.seconds * weight):relu():segment_sum(list.into)
   end
 end
 
--- Sums of what comes along the edges, and of what comes against them; what an op had is kept and added to.
+-- Sums of what comes along the edges, and of what comes against them; what an op had is kept and
+-- added to.
 local function compact(p, name, o)
   local h, rounds = o.hidden, {}
   local start = nn.linear(p, name .. ".start", 5, h, { activation = "relu" })
   for k = 1, o.rounds do
     local at = ("%s.round%d"):format(name, k)
-    rounds[k] = { with = direction(p, at .. ".with", h), against = direction(p, at .. ".against", h),
+    rounds[k] = { with = direction(p, at .. ".with", h), against = direction(p, at .. ".against",
+      h),
       update = nn.linear(p, at .. ".update", 3 * h, h, { activation = "leaky_relu", slope = 0.1 }) }
   end
   return function(x, edges)
     local state = start(x)
     for _, round in ipairs(rounds) do
-      state = state + round.update(nn.concat({ state, round.with(state, edges[1]), round.against(state, edges[2]) }, 2))
+      state = state + round.update(nn.concat({ state, round.with(state, edges[1]),
+        round.against(state, edges[2]) }, 2))
     end
     return state
   end

@@ -11,16 +11,20 @@ local function score(p, name, o)
   return function(parts) return last(inner(nn.concat(parts, 2))):reshape { -1 } end
 end
 
---- SEL: what ops are, what they hear, and sums of that along their b-paths and t-paths, all beside the other candidates.
--- @treturn table prepare(view, h) -> what scores need; scores(ready, view, candidates, segments) -> [candidates]
+--- SEL: what ops are, what they hear, and sums of that along their b-paths and t-paths, all beside
+-- the other candidates.
+-- @treturn table prepare(view, h) -> what scores need; scores(ready, view, candidates, segments) ->
+--  [candidates]
 function heads.select(p, name, o)
   local feature, judge = nn.linear(p, name .. ".feature", 5, o.hidden, leaky), score(p, name, o)
   local self = {}
   function self.prepare(view, h)
-    return nn.concat({ h:zscore(), h:path_sum(view.b_next):zscore(), h:path_sum(view.t_next):zscore() }, 2)
+    return nn.concat({ h:zscore(), h:path_sum(view.b_next):zscore(),
+      h:path_sum(view.t_next):zscore() }, 2)
   end
   function self.scores(ready, view, ops, segments)
-    return judge { feature(view.x:gather(ops):zscore(segments)), ready:gather(ops):zscore(segments) }
+    return judge { feature(view.x:gather(ops):zscore(segments)),
+      ready:gather(ops):zscore(segments) }
   end
   return self
 end
@@ -37,9 +41,10 @@ function heads.ruled_out(scores, allowed)
   return allowed and scores + allowed:log() or scores
 end
 
---- PLC: how devices stand for the op, what the op is and hears, and the sum of what the ops already there hear.
--- @treturn table prepare(view, h) -> what scores need; scores(ready, view, ops [n], device features [n D, 5 or 6],
--- sums [n D, hidden], segments of D, allowed [n, D] or nil) -> [n, D]
+--- PLC: how devices stand for the op, what the op is and hears, and the sum of what the ops already
+-- there hear.
+-- @treturn table prepare(view, h) -> what scores need; scores(ready, view, ops [n], device features
+--  [n D, 5 or 6], sums [n D, hidden], segments of D, allowed [n, D] or nil) -> [n, D]
 function heads.place(p, name, o)
   local device = nn.linear(p, name .. ".device", o.partners and 6 or 5, o.hidden, leaky)
   local own = nn.linear(p, name .. ".own", 5, o.hidden, leaky)
@@ -48,7 +53,8 @@ function heads.place(p, name, o)
   function self.scores(ready, view, ops, features, sums, rows, allowed)
     local op = ready:gather(ops):segment_repeat(rows)
     local seen = features:scale(view.scale):minimum(view.most):zscore(rows)
-    return heads.masked(judge { device(seen), op, sums:zscore(rows) }:reshape { -1, view.devices }, allowed)
+    return heads.masked(judge { device(seen), op, sums:zscore(rows) }:reshape { -1, view.devices },
+      allowed)
   end
   return self
 end

@@ -1,4 +1,5 @@
---- DOPPLER (Yao et al., ICLR 2026): which op next, on which device. Learned by imitation, then from a simulator, then an engine.
+--- DOPPLER (Yao et al., ICLR 2026): which op next, on which device. Learned by imitation, then from
+-- a simulator, then an engine.
 -- @module berth.agents.doppler
 local options = require "berth.base.options"
 local agent = require "berth.agents.agent"
@@ -15,7 +16,8 @@ local designs = {
 local SEED = 2 ^ 53 - 1
 
 local function choice(key, recommended, published, text, choices)
-  return { key = key, type = "choice", recommended = recommended, published = published, text = text, choices = choices }
+  return { key = key, type = "choice", recommended = recommended, published = published,
+    text = text, choices = choices }
 end
 
 local function flag(key, text)
@@ -28,15 +30,21 @@ end
 
 -- The published preset has what the published program sees, quirks included.
 local values = presets.declare("agents.doppler", { "recommended", "published" }, {
-  { key = "preset", type = "choice", default = "recommended", text = "of all options and settings", choices = {
-    { name = "recommended", text = "Ours." }, { name = "published", text = "As the authors' program." } } },
+  { key = "preset", type = "choice", default = "recommended", text = "of all options and settings",
+    choices = {
+      { name = "recommended", text = "Ours." },
+      { name = "published", text = "As the authors' program." } } },
   choice("design", "compact", "published", "sizes of the networks", {
     { name = "compact", text = "32 numbers per op, 3 rounds, sums along and against the edges." },
-    { name = "published", text = "Edge network and GRU, 128 numbers, 6 rounds, 4.5 million parameters." } }),
-  size("hidden", 1e5, "numbers per op"), size("inner", 1e5, "units of hidden layers"), size("rounds", 1000, "of messages"),
-  flag("contract", "decides for whole units of ops, as the searches do: fewer steps, better placements"),
+    { name = "published", text = "Edge network and GRU, 128 numbers, 6 rounds, 4.5 million "
+      .. "parameters." } }),
+  size("hidden", 1e5, "numbers per op"), size("inner", 1e5, "units of hidden layers"),
+  size("rounds", 1000, "of messages"),
+  flag("contract", "decides for whole units of ops, as the searches do: fewer steps, better "
+    .. "placements"),
   choice("estimates", "exact", "load", "start times that the agent sees", {
-    { name = "exact", text = "With waiting and transfers." }, { name = "load", text = "By load alone, as published." } }),
+    { name = "exact", text = "With waiting and transfers." },
+    { name = "load", text = "By load alone, as published." } }),
   choice("t_levels", "code", "code", "t-levels of ops, see berth.assignment", {
     { name = "code", text = "As the b-level, on reversed edges, the op itself included." },
     { name = "textbook", text = "Without the op itself." } }),
@@ -46,16 +54,20 @@ local values = presets.declare("agents.doppler", { "recommended", "published" },
   { key = "partners", type = "flag", default = "of the design: compact true",
     text = "PLC also sees the work on a device that meets the op at a consumer" },
   choice("select", "learned", "learned", "who chooses the op", {
-    { name = "learned", text = "SEL." }, { name = "longest-path", text = "The longest remaining path: PLC alone." } }),
+    { name = "learned", text = "SEL." },
+    { name = "longest-path", text = "The longest remaining path: PLC alone." } }),
   choice("place", "learned", "learned", "who chooses the device", {
     { name = "learned", text = "PLC." },
     { name = "least-start", text = "The earliest start of the op: SEL alone." },
-    { name = "least-load", text = "The least work given to a device; with estimates load the first that is available." } }),
+    { name = "least-load", text = "The least work given to a device; with estimates load the first "
+      .. "that is available." } }),
   flag("share", "one encoder for both, if both are learned"),
   flag("joint", "one network that scores every pair of a candidate and a device"),
   choice("encode", "episode", "episode", "when messages are passed; answers are the same", {
-    { name = "episode", text = "Once." }, { name = "step", text = "Anew at every step, to measure what it costs." } }),
-  { key = "seed", type = "whole", high = SEED, recommended = 0, published = 0, text = "of weights and episodes" },
+    { name = "episode", text = "Once." },
+    { name = "step", text = "Anew at every step, to measure what it costs." } }),
+  { key = "seed", type = "whole", high = SEED, recommended = 0, published = 0,
+    text = "of weights and episodes" },
 })
 
 -- Options that one another leaves without effect are mistakes.
@@ -64,8 +76,12 @@ local function check_together(fn, o, given)
   if o.select ~= "learned" and o.place ~= "learned" then
     options.fail("%s: select and place: one of them has to be learned", fn)
   end
-  if o.joint and not both then options.fail("%s: joint: one network chooses both, select and place", fn) end
-  if o.share and (o.joint or not both) then options.fail("%s: share: there is one encoder only", fn) end
+  if o.joint and not both then
+    options.fail("%s: joint: one network chooses both, select and place", fn)
+  end
+  if o.share and (o.joint or not both) then
+    options.fail("%s: share: there is one encoder only", fn)
+  end
   if given.partners and o.place ~= "learned" then
     options.fail("%s: partners: requires place learned", fn)
   end
@@ -88,8 +104,8 @@ return function(opts)
   local fn = "berth.agents.doppler"
   local given = options.check(fn, opts, options.join(options.keys "agents.doppler", settings.legal))
   local o = complete(fn, given)
-  return agent.new { kind = "doppler", options = given, preset = o.preset, seed = o.seed, settings = settings.of(given),
-    features = { estimates = o.estimates, t_levels = o.t_levels, edge_costs = o.edge_costs, contract = o.contract,
-      partners = o.partners },
+  return agent.new { kind = "doppler", options = given, preset = o.preset, seed = o.seed,
+    settings = settings.of(given), features = { estimates = o.estimates, t_levels = o.t_levels,
+      edge_costs = o.edge_costs, contract = o.contract, partners = o.partners },
     policy = function() return (o.joint and joint or policy).new(o) end }
 end

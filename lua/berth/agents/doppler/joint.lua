@@ -1,4 +1,5 @@
---- One network for both: scores every pair of a candidate and a device. The interface is the trainer's.
+--- One network for both: scores every pair of a candidate and a device. The interface is the
+-- trainer's.
 -- @module berth.agents.doppler.joint
 local nn = require "berth.nn"
 local encoder = require "berth.agents.doppler.encoder"
@@ -29,7 +30,8 @@ function joint.rows_per_episode(_, view) return view.candidates * view.devices e
 --- What ops are, hear, and sum up along their paths.
 function joint:encode(view)
   local h = self.encoder(view.x, view.edges)
-  local paths = { self.own(view.x), h:zscore(), h:path_sum(view.b_next):zscore(), h:path_sum(view.t_next):zscore() }
+  local paths = { self.own(view.x), h:zscore(), h:path_sum(view.b_next):zscore(),
+    h:path_sum(view.t_next):zscore() }
   return { h = h, op = self.op(nn.concat(paths, 2)) }
 end
 
@@ -38,7 +40,9 @@ local function scores(self, view, state, ops, segments, features, sums, allowed)
   local pairs_of, each = odds.times(segments, view.devices), views.rows(view, #ops)
   local seen = features:scale(view.scale):minimum(view.most):zscore(pairs_of)
   local loads = sums:segment_repeat(segments):reshape { -1, self.o.hidden }:zscore(each)
-  local out = self.last(self.inner(nn.concat({ self.device(seen), state.op:gather(ops):segment_repeat(each), loads }, 2)))
+  local out =
+    self.last(self.inner(nn.concat({ self.device(seen), state.op:gather(ops):segment_repeat(each),
+      loads }, 2)))
   return heads.masked(out:reshape { -1 }, allowed), pairs_of
 end
 
@@ -57,7 +61,8 @@ local function most_of(lengths)
   return most
 end
 
--- ask(op of each episode) -> [episodes x devices, columns], for all candidates: [candidates, devices x columns].
+-- ask(op of each episode) -> [episodes x devices, columns], for all candidates: [candidates,
+-- devices x columns].
 local function of_all(ops, segments, ask)
   local list, lengths, parts, at = ops:totable(), segments:lengths(), {}, {}
   for k = 1, most_of(lengths) do parts[k] = ask(kth(list, lengths, k)) end
@@ -82,23 +87,28 @@ local function note(seen, features, lengths, allowed)
   seen.features[at], seen.lengths[at], seen.allowed[at] = features, lengths, allowed
 end
 
---- All steps of all episodes; what devices looked like for all candidates is kept in `state` for `loss`.
+--- All steps of all episodes; what devices looked like for all candidates is kept in `state` for
+-- `loss`.
 -- @tparam[opt] function watch called (episodes, candidates, segments) at each step
 function joint:rollout(view, state, e, o, watch)
   local n, devices, how = e.count, view.devices, { how = o.how, epsilon = o.epsilon }
-  local sums, seen = nn.zeros { n * devices, self.o.hidden }, { features = {}, lengths = {}, allowed = {} }
+  local sums, seen = nn.zeros { n * devices, self.o.hidden },
+    { features = {}, lengths = {}, allowed = {} }
   state.seen = seen
   for _ = 1, view.steps do
     if self.o.encode == "step" then state = self:encode(view) end
     local ops, segments = e:candidates()
     if watch then watch(e, ops, segments) end
     local features = of_all(ops, segments, function(op) return e:devices(op) end)
-    local allowed = view.restricted and of_all(ops, segments, function(op) return e:allowed(op) end) or nil
+    local allowed = view.restricted and of_all(ops, segments, function(op) return e:allowed(op) end)
+      or nil
     note(seen, features, segments:lengths(), allowed)
     allowed = allowed and allowed:reshape { -1 }
-    local out, pairs_of = scores(self, view, state, ops, segments, features:reshape { -1, self.o.partners and 6 or 5 },
+    local out, pairs_of = scores(self, view, state, ops, segments,
+      features:reshape { -1, self.o.partners and 6 or 5 },
       sums:reshape { n, devices * self.o.hidden }, allowed)
-    local which, device, list = split(e:choose(heads.ruled_out(out, allowed), pairs_of, how), devices)
+    local which, device, list = split(e:choose(heads.ruled_out(out, allowed), pairs_of, how),
+      devices)
     local op = e:select(ops, segments, which)
     e:assign(op, device)
     for i = 1, n do list[i] = (i - 1) * devices + list[i] end
@@ -109,10 +119,13 @@ end
 -- log pi of all pairs of all rows, in the log's order.
 local function logs_of(self, view, state, log, seen)
   local order = odds.by_episode(seen.lengths, #log.episodes)
-  local features = nn.concat(seen.features, 1):gather(order):reshape { -1, self.o.partners and 6 or 5 }
+  local features = nn.concat(seen.features, 1):gather(order):reshape { -1,
+    self.o.partners and 6 or 5 }
   local allowed = view.restricted and nn.concat(seen.allowed, 1):gather(order):reshape { -1 } or nil
-  local sums = state.h:running_sum(log.episodes, log.op, log.device, view.devices):reshape { #log.op, -1 }
-  local out, pairs_of = scores(self, view, state, log.candidates, log.steps, features, sums, allowed)
+  local sums = state.h:running_sum(log.episodes, log.op, log.device,
+    view.devices):reshape { #log.op, -1 }
+  local out, pairs_of = scores(self, view, state, log.candidates, log.steps, features, sums,
+    allowed)
   return out:segment_log_softmax(pairs_of), pairs_of, allowed
 end
 
@@ -131,9 +144,13 @@ end
 function joint:loss(view, state, log, weights, o)
   local logs, pairs_of, allowed = logs_of(self, view, state, log, state.seen)
   local drawn = logs
-  if o.how == "sample" and o.epsilon > 0 then drawn = odds.mixture(logs, share_of(pairs_of, allowed), o.epsilon) end
+  if o.how == "sample" and o.epsilon > 0 then
+    drawn = odds.mixture(logs, share_of(pairs_of, allowed), o.epsilon)
+  end
   local loss = -(drawn:gather(odds.rows(pairs_of, chosen_pairs(log, view.devices))) * weights):sum()
-  if o.entropy > 0 then loss = loss + odds.negative_entropy(logs):scale(o.entropy / #log.episodes) end
+  if o.entropy > 0 then
+    loss = loss + odds.negative_entropy(logs):scale(o.entropy / #log.episodes)
+  end
   return loss
 end
 
@@ -151,7 +168,8 @@ end
 function joint:imitation_loss(view, state, seen, o)
   local logs, pairs_of = logs_of(self, view, state, seen.log, seen.seen)
   local n = #seen.log.episodes
-  local marks = nn.concat(seen.marks, 1):gather(odds.by_episode(seen.seen.lengths, n)):reshape { -1 }
+  local marks = nn.concat(seen.marks, 1):gather(odds.by_episode(seen.seen.lengths, n))
+    :reshape { -1 }
   local loss = -(logs * odds.shares(marks, pairs_of, o.published_marks)):sum()
   return (loss + odds.negative_entropy(logs):scale(o.entropy)):scale(1 / n)
 end

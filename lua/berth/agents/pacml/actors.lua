@@ -11,7 +11,8 @@ local function begin(self, i)
   local a = self[i]
   local trace = self.traces(self.next_episode)
   if type(trace) ~= "table" then
-    options.fail("agent:train: traces(%d): expected a trace, got %s", self.next_episode, type(trace))
+    options.fail("agent:train: traces(%d): expected a trace, got %s", self.next_episode,
+      type(trace))
   end
   a.episode, a.actions, a.blocked = self.next_episode, {}, 0
   a.run = self.env:run(trace)
@@ -23,7 +24,8 @@ end
 -- @tparam function traces episode (from 1) -> trace
 -- @tparam int n
 function actors.new(env, traces, n)
-  local self = setmetatable({ env = env, traces = traces, next_episode = 1, recent = {}, episodes = 0, steps = 0 }, actors)
+  local self = setmetatable({ env = env, traces = traces, next_episode = 1, recent = {},
+    episodes = 0, steps = 0 }, actors)
   for i = 1, n do self[i] = {} end
   return self
 end
@@ -70,17 +72,22 @@ end
 
 --- What a checkpoint needs to go on.
 function actors:state()
-  local out = { next_episode = self.next_episode, episodes = self.episodes, steps = self.steps, recent = self.recent, runs = {} }
-  for i = 1, #self do out.runs[i] = { episode = self[i].episode, actions = table.concat(self[i].actions, ",") } end
+  local out = { next_episode = self.next_episode, episodes = self.episodes, steps = self.steps,
+    recent = self.recent, runs = {} }
+  for i = 1, #self do
+    out.runs[i] = { episode = self[i].episode, actions = table.concat(self[i].actions, ",") }
+  end
   return out
 end
 
 local function replay(self, a, kept)
-  a.run, a.episode, a.actions, a.blocked = self.env:run(self.traces(kept.episode)), kept.episode, {}, 0
+  a.run, a.episode, a.actions, a.blocked = self.env:run(self.traces(kept.episode)), kept.episode,
+    {}, 0
   for word in kept.actions:gmatch "%d+" do
     local action = tonumber(word)
     if a.run.done then
-      options.fail("agent:train: traces(%d) gives fewer jobs than when the checkpoint was written", kept.episode)
+      options.fail("agent:train: traces(%d) gives fewer jobs than when the checkpoint was written",
+        kept.episode)
     end
     a.actions[#a.actions + 1] = action
     if not a.run:decide(action) then a.blocked = a.blocked + 1 end
@@ -89,7 +96,8 @@ end
 
 --- Goes where a state says: by the same decisions on the same traces.
 function actors:restore(state)
-  self.next_episode, self.episodes, self.steps, self.recent = state.next_episode, state.episodes, state.steps, state.recent
+  self.next_episode, self.episodes, self.steps, self.recent = state.next_episode, state.episodes,
+    state.steps, state.recent
   for i = 1, #self do replay(self, self[i], state.runs[i]) end
   return self
 end

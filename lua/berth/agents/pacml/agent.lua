@@ -19,7 +19,8 @@ local fn = "berth.agents.pacml"
 
 --- A network of this agent's sizes with its first weights.
 function agent:fresh()
-  return published.new(options.merge(self.sizes, { seed = self.seed, algorithm = self.algorithm }), self.devices.most)
+  return published.new(options.merge(self.sizes, { seed = self.seed, algorithm = self.algorithm }),
+    self.devices.most)
 end
 
 --- Made when it is known how many pieces there may be.
@@ -38,10 +39,13 @@ end
 function agent:use(env)
   self:network { most = env.most }
   if env.most ~= self.devices.most then
-    options.fail("agent:use: the agent is for decisions up to %d, the environment has decisions up to %d", self.devices.most,
+    options.fail("agent:use: the agent is for decisions up to %d, the environment has decisions up "
+      .. "to %d", self.devices.most,
       env.most)
   end
-  if self.env ~= env then self.env, self.embedded, self.pool = env, nil, observe.pool(env, self.sizes) end
+  if self.env ~= env then
+    self.env, self.embedded, self.pool = env, nil, observe.pool(env, self.sizes)
+  end
   return self
 end
 
@@ -61,8 +65,12 @@ end
 -- @param run of the environment
 -- @treturn int 0: turn it away
 function agent:decide(run)
-  if not self.made then options.fail("agent:decide: the agent has no weights yet: train it first") end
-  if not self.pool then options.fail("agent:decide: which cluster is it? agent:use(env) says it") end
+  if not self.made then
+    options.fail("agent:decide: the agent has no weights yet: train it first")
+  end
+  if not self.pool then
+    options.fail("agent:decide: which cluster is it? agent:use(env) says it")
+  end
   local mask = run:mask(self.sizes.mask)
   local action = rows.best(scores(self, run, mask), 0, #mask, self.masked and mask or nil)
   return mask[action + 1] == 1 and action or 0
@@ -81,15 +89,19 @@ end
 
 --- Teaches the agent.
 -- @param env of berth.pacml.env
--- @tparam[opt] table opts traces, steps, checkpoint, every, resume, progress, and settings; docs/learning.md, PAC-ML
--- @treturn[1] table steps, episodes, updates, blocking (mean of the last 50 traces, exploration included), loss, interrupted
+-- @tparam[opt] table opts traces, steps, checkpoint, every, resume, progress, and settings;
+--  docs/learning.md, PAC-ML
+-- @treturn[1] table steps, episodes, updates, blocking (mean of the last 50 traces, exploration
+--  included), loss, interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 function agent:train(env, opts) return train.run(self, env, opts) end
 
 --- What a file says of the agent.
-function agent:header() return { kind = self.kind, options = self.options, devices = self.devices } end
+function agent:header()
+  return { kind = self.kind, options = self.options, devices = self.devices }
+end
 
 --- Writes the agent.
 -- @tparam string path
@@ -124,11 +136,13 @@ function agent.new(opts, algorithm)
   local given = options.check(fn, opts, legal_keys(algorithm))
   if given.seed ~= nil then check.whole(fn, "seed", given.seed, 0, 2 ^ 53) end
   local preset, sizes = preset_of(given), {}
-  local all = settings.check(fn, algorithm, options.merge(settings.network, settings.presets[preset][algorithm], given))
+  local all = settings.check(fn, algorithm,
+    options.merge(settings.network, settings.presets[preset][algorithm], given))
   for key in pairs(settings.network) do sizes[key] = all[key] end
   sizes.dueling = all.dueling
-  return setmetatable({ kind = "pacml", name = "pacml", options = given, algorithm = algorithm, preset = preset,
-    seed = given.seed or 0, settings = settings.of(algorithm, given), sizes = sizes, masked = all.masked }, agent)
+  return setmetatable({ kind = "pacml", name = "pacml", options = given, algorithm = algorithm,
+    preset = preset, seed = given.seed or 0, settings = settings.of(algorithm, given),
+    sizes = sizes, masked = all.masked }, agent)
 end
 
 return agent

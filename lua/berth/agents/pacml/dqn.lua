@@ -1,5 +1,7 @@
---- Ape-X DQN in one process: actors of several epsilons side by side, n-step returns, a prioritised memory, double and dueling.
--- Source: Horgan et al., "Distributed Prioritized Experience Replay", 2018, without the processes; pac-ml.md, section 8.2.
+--- Ape-X DQN in one process: actors of several epsilons side by side, n-step returns, a prioritised
+-- memory, double and dueling.
+-- Source: Horgan et al., "Distributed Prioritized Experience Replay", 2018, without the processes;
+-- pac-ml.md, section 8.2.
 -- @module berth.agents.pacml.dqn
 local core = require "berth.core"
 local nn = require "berth.nn"
@@ -15,9 +17,11 @@ dqn.__index = dqn
 -- @tparam table o settings
 function dqn.new(what, o)
   local w = what.pool.width
-  local self = setmetatable({ net = what.net, target = what.make(), pool = what.pool, o = o, seed = what.seed, width = w,
-    actions = what.pool.most + 1, actors = actors.new(what.env, what.traces, o.actors), tape = nn.tape(), updates = 0, moves = 0,
-    due = 0, synced = 0, queues = {}, seen = {}, memory = replay.new(o.capacity, 2 * w + 5, o.alpha) }, dqn)
+  local self = setmetatable({ net = what.net, target = what.make(), pool = what.pool, o = o,
+    seed = what.seed, width = w, actions = what.pool.most + 1, actors = actors.new(what.env,
+      what.traces, o.actors), tape = nn.tape(), updates = 0, moves = 0,
+    due = 0, synced = 0, queues = {}, seen = {}, memory = replay.new(o.capacity, 2 * w + 5,
+      o.alpha) }, dqn)
   self.adam = nn.adam(self.net.params, { clip = o.clip or nil })
   self.kept_target = self.memory.store:add("target", { self.net.params.size })
   for i = 1, o.actors do self.queues[i] = {} end
@@ -60,25 +64,30 @@ end
 -- The transition from the oldest of a queue: to a later state, or (nil) to the end.
 local function emit(self, queue, later, out)
   local first, sum, factor = queue[1], 0, 1
-  for _, step in ipairs(queue) do sum, factor = sum + factor * step.reward, factor * self.o.gamma end
+  for _, step in ipairs(queue) do
+    sum, factor = sum + factor * step.reward, factor * self.o.gamma
+  end
   if not later then factor = 0 end
   rows.append(out.flat, first.told)
   rows.append(out.flat, { first.model, first.action + 1, sum, factor })
   rows.append(out.flat, later and later.told or first.told)
   out.flat[#out.flat + 1] = later and later.model or first.model
-  out.priorities[#out.priorities + 1] = math.abs(sum + factor * (later and later.best or 0) - first.q) + self.o.least
+  out.priorities[#out.priorities + 1] =
+    math.abs(sum + factor * (later and later.best or 0) - first.q) + self.o.least
   table.remove(queue, 1)
 end
 
 local function act(self, i, at, rng, out)
   local queue, mask = self.queues[i], self.o.masked and at.mask or nil
   local best, value = rows.best(at.q, at.before, self.actions, mask)
-  if #queue == self.o.n_step then emit(self, queue, { told = at.told, model = at.model, best = value }, out) end
+  if #queue == self.o.n_step then
+    emit(self, queue, { told = at.told, model = at.model, best = value }, out)
+  end
   local action = best
   if rng:uniform() < epsilon_of(self, i) then action = rows.any(rng, self.actions, mask) end
   local accepted, done = self.actors:take(i, at.mask[action + 1] == 1 and action or 0)
-  queue[#queue + 1] = { told = at.told, model = at.model, action = action, reward = accepted and 1 or -1,
-    q = at.q[at.before + action + 1] }
+  queue[#queue + 1] = { told = at.told, model = at.model, action = action,
+    reward = accepted and 1 or -1, q = at.q[at.before + action + 1] }
   while done and #queue > 0 do emit(self, queue, nil, out) end
 end
 
@@ -86,7 +95,8 @@ local function move(self)
   local flat, models, masks = look(self)
   local n, out = #models, { flat = {}, priorities = {} }
   if not self.embedded then self.embedded = self.net:embed(self.pool) end
-  local q = self.net:q(self.net:hidden(self.pool, models, nn.array(flat, { n, self.width }), self.embedded)):flat()
+  local q = self.net:q(self.net:hidden(self.pool, models, nn.array(flat, { n, self.width }),
+    self.embedded)):flat()
   local rng = core.rng(self.seed, 2 * self.moves)
   for i = 1, n do
     act(self, i, { told = told_of(flat, i, self.width), model = models[i], mask = masks[i], q = q,
@@ -126,9 +136,11 @@ end
 -- What the chosen actions are worth by the rewards and the target network.
 local function worth(self, b)
   local other = self.target:q(self.target:hidden(self.pool, b.later_model, b.later))
-  local judge = self.o.double and self.net:q(self.net:hidden(self.pool, b.later_model, b.later)) or other
+  local judge = self.o.double and self.net:q(self.net:hidden(self.pool, b.later_model, b.later))
+    or other
   local n = #b.model
-  return b.reward:reshape { n } + b.factor:reshape { n } * other:pick(best_actions(self, judge, b.later))
+  return b.reward:reshape { n } + b.factor:reshape { n } * other:pick(best_actions(self, judge,
+    b.later))
 end
 
 -- Huber's, row by row: with m = min(|d|, 1), m^2 / 2 + |d| - m.
@@ -140,7 +152,8 @@ end
 
 local function update(self)
   local o = self.o
-  local batch, index, weights = self.memory:sample(o.batch, core.rng(self.seed, 2 * self.updates + 1), o.beta)
+  local batch, index, weights = self.memory:sample(o.batch,
+    core.rng(self.seed, 2 * self.updates + 1), o.beta)
   local b = parts(self, batch)
   local y, scale, difference = worth(self, b), nn.array(weights, { o.batch }), nil
   local loss = self.tape:record(function()
@@ -174,13 +187,15 @@ end
 
 -- ---- checkpoints -----------------------------------------------------------------------------
 
---- What files a checkpoint has: the agent's; and one beside it, of the memory and the target network's weights.
+--- What files a checkpoint has: the agent's; and one beside it, of the memory and the target
+-- network's weights.
 function dqn:main() return self.net.params, self.adam end
 function dqn:side() return self.memory.store, nil end
 
 function dqn:state()
-  return { actors = self.actors:state(), queues = self.queues, updates = self.updates, moves = self.moves, due = self.due,
-    synced = self.synced, size = self.memory.size, head = self.memory.head }
+  return { actors = self.actors:state(), queues = self.queues, updates = self.updates,
+    moves = self.moves, due = self.due, synced = self.synced, size = self.memory.size,
+    head = self.memory.head }
 end
 
 function dqn:restore(state)

@@ -1,5 +1,5 @@
---- Mean-pool message passing over the graphs of models (pac-ml.md, section 8.1). Distinct models are encoded once, whatever the
--- batch.
+--- Mean-pool message passing over the graphs of models (pac-ml.md, section 8.1). Distinct models
+-- are encoded once, whatever the batch.
 -- @module berth.agents.pacml.graphnet
 local nn = require "berth.nn"
 local observe = require "berth.agents.pacml.observe"
@@ -22,9 +22,11 @@ local function round(p, name, n_in, message, n_out)
 end
 
 --- @param p parameters
--- @tparam table o hidden (64), embedding (16), message (32), rounds (2), quirks (an op without inputs gets zeros)
+-- @tparam table o hidden (64), embedding (16), message (32), rounds (2), quirks (an op without
+--  inputs gets zeros)
 function graphnet.new(p, o)
-  local self = setmetatable({ quirks = o.quirks, half = o.message / 2, size = o.embedding }, graphnet)
+  local self = setmetatable({ quirks = o.quirks, half = o.message / 2, size = o.embedding },
+    graphnet)
   local width = observe.node_features
   for i = 1, o.rounds do
     local out = i < o.rounds and o.hidden or o.embedding
@@ -38,7 +40,8 @@ local function append(to, from, offset)
   for i = 1, #from do to[#to + 1] = from[i] + offset end
 end
 
--- 1 over the number of messages of each op, its own among them; with the quirk 0 where it would be the only one.
+-- 1 over the number of messages of each op, its own among them; with the quirk 0 where it would be
+-- the only one.
 local function shares(n, dst, quirks)
   local got, out = {}, {}
   for v = 1, n do got[v] = 1 end
@@ -62,8 +65,9 @@ function graphnet:stack(pool, models)
   end
   for v = 1, n do into[v] = v end
   append(into, dst, 0)
-  return { n = n, nodes = nn.array(nodes, { n, observe.node_features }), edges = nn.array(edges, { #src, observe.edge_features }),
-    src = nn.index(src), into = nn.index(into), own = nn.zeros { n, self.half }, share = shares(n, dst, self.quirks),
+  return { n = n, nodes = nn.array(nodes, { n, observe.node_features }),
+    edges = nn.array(edges, { #src, observe.edge_features }), src = nn.index(src),
+    into = nn.index(into), own = nn.zeros { n, self.half }, share = shares(n, dst, self.quirks),
     segments = nn.segments(lengths) }
 end
 

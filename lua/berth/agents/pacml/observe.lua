@@ -1,4 +1,5 @@
---- What the published agent sees of a job and the cluster: pac-ml.md, section 8. Graphs are looked at once per model.
+--- What the published agent sees of a job and the cluster: pac-ml.md, section 8. Graphs are looked
+-- at once per model.
 -- @module berth.agents.pacml.observe
 local observe = {}
 
@@ -68,7 +69,9 @@ end
 local function edges_of(g)
   local src, dst, bytes = {}, {}, {}
   for t in g:tensors() do
-    for _, to in ipairs(t.to) do src[#src + 1], dst[#dst + 1], bytes[#bytes + 1] = t.from, to, t.bytes end
+    for _, to in ipairs(t.to) do
+      src[#src + 1], dst[#dst + 1], bytes[#bytes + 1] = t.from, to, t.bytes
+    end
   end
   return src, dst, bytes
 end
@@ -101,7 +104,8 @@ local function look_at(g, quirks)
   local s, m, b = ratios(seconds, most_s), ratios(memory, most_m), ratios(bytes, most_b)
   return {
     n = n, src = src, dst = dst,
-    nodes = columns(s, marks(n, not quirks and at_s or 0), m, marks(n, at_m), ratios(depth, (largest(depth)))),
+    nodes = columns(s, marks(n, not quirks and at_s or 0), m, marks(n, at_m),
+      ratios(depth, (largest(depth)))),
     edges = columns(b, marks(#b, at_b)),
     told = { mean(s), median(s), mean(m), median(m), mean(b), median(b) },
   }
@@ -127,7 +131,8 @@ end
 
 --- The models of an environment as the agent sees them.
 -- @param env environment with models (each with graph, memory, bytes), sequential, most
--- @tparam table o quirks (the feature "is the longest op" is always 0), betas { low, high } of the workload
+-- @tparam table o quirks (the feature "is the longest op" is always 0), betas { low, high } of the
+--  workload
 -- @treturn table pool: most, width (of what is told of a job and the cluster), models
 function observe.pool(env, o)
   local models = {}
@@ -135,10 +140,12 @@ function observe.pool(env, o)
   local ops, deps, sequential, memory, bytes = measured(env, models)
   local total = range(sequential)
   local betas = { low = o.betas[1], high = o.betas[2] }
-  local pool = { models = models, most = env.most, width = observe.graph_features + env.most + 1, betas = betas,
-    deadlines = { low = betas.low * total.low, high = betas.high * total.high }, sequential = sequential }
+  local pool = { models = models, most = env.most, width = observe.graph_features + env.most + 1,
+    betas = betas, deadlines = { low = betas.low * total.low, high = betas.high * total.high },
+    sequential = sequential }
   for i, m in ipairs(models) do
-    m.job = { within(ops[i], range(ops)), within(deps[i], range(deps)), within(sequential[i], total),
+    m.job = { within(ops[i], range(ops)), within(deps[i], range(deps)),
+      within(sequential[i], total),
       within(memory[i], range(memory)), within(bytes[i], range(bytes)) }
   end
   return pool

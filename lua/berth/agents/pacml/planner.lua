@@ -1,4 +1,5 @@
---- The planner of berth.pacml as an agent: a value that learns in C, block choice, rollouts. docs/learning.md, PAC-ML.
+--- The planner of berth.pacml as an agent: a value that learns in C, block choice, rollouts.
+-- docs/learning.md, PAC-ML.
 -- @module berth.agents.pacml.planner
 local core = require "berth.core"
 local nn = require "berth.nn"
@@ -11,35 +12,45 @@ local planner = {}
 planner.__index = planner
 
 local fn = "berth.agents.pacml"
-local defaults = { hidden = 64, blocks = 3, discount = 0.985, interval = 1000, betas = { "A" }, futures = 64, depth = 16,
-  seed = 0, explore = 0.02, trace = 0.5, train_futures = 8, train_depth = 16, train_choices = 4 }
+local defaults = { hidden = 64, blocks = 3, discount = 0.985, interval = 1000, betas = { "A" },
+  futures = 64, depth = 16, seed = 0, explore = 0.02, trace = 0.5, train_futures = 8,
+  train_depth = 16, train_choices = 4 }
 -- A job takes some 5 us with temporal differences alone, some 1 ms with rollouts, which teach more.
 local by_value = { rate = 0.05, last_rate = 0.0005, steps = 8000000, slice = 200000 }
 local by_rollouts = { rate = 0.05, last_rate = 0.002, steps = 300000, slice = 10000 }
 
 options.declare("agents.pacml.training", {
-  { key = "steps", type = "whole", low = 1, high = 1e15, default = "300000; train_futures 0: 8000000", text = "jobs in all" },
+  { key = "steps", type = "whole", low = 1, high = 1e15,
+    default = "300000; train_futures 0: 8000000", text = "jobs in all" },
   { key = "slice", type = "whole", low = 1, high = 1e15, default = "10000; train_futures 0: 200000",
     text = "jobs between reports and checkpoints" },
-  { key = "rate", type = "number", above = true, high = 1e15, default = "0.05", text = "rate of learning at the beginning" },
-  { key = "last_rate", type = "number", above = true, high = 1e15, default = "0.002; train_futures 0: 0.0005",
+  { key = "rate", type = "number", above = true, high = 1e15, default = "0.05",
+    text = "rate of learning at the beginning" },
+  { key = "last_rate", type = "number", above = true, high = 1e15,
+    default = "0.002; train_futures 0: 0.0005",
     text = "rate of learning at the end; geometrically in between" },
-  { key = "explore", type = "number", default = "0.02", text = "share of random choices, falling to 0" },
+  { key = "explore", type = "number", default = "0.02",
+    text = "share of random choices, falling to 0" },
   { key = "trace", type = "number", default = "0.5", text = "lambda of the temporal differences" },
   { key = "train_futures", type = "whole", default = "8",
     text = "rollouts of the most promising choices from which the value learns, some 1 ms a job; "
       .. "0: temporal differences alone, some 5 us a job" },
-  { key = "train_depth", type = "whole", default = "16", text = "arrivals in each of these rollouts" },
+  { key = "train_depth", type = "whole", default = "16",
+    text = "arrivals in each of these rollouts" },
   { key = "train_choices", type = "whole", default = "4", text = "most promising choices" },
 })
 
 options.declare("agents.pacml.planner", options.join({
   { key = "algorithm", type = "choice", default = "planner", text = "planner", choices = {
-    { name = "planner", text = "A value learned in C, a choice of the block of servers, rollouts." } } },
+    { name = "planner", text = "A value learned in C, a choice of the block of servers, "
+      .. "rollouts." } } },
   { key = "betas", type = "table", default = '{ "A" }',
-    text = "array of what berth.pacml.beta takes; slices of training take turns, rollouts draw from all" },
-  { key = "interval", type = "seconds or array", default = "1000 s", text = "time between arrivals, or { least, most }" },
-  { key = "hidden", type = "whole", default = "64", text = "units of the hidden layer of the value" },
+    text = "array of what berth.pacml.beta takes; slices of training take turns, rollouts draw "
+      .. "from all" },
+  { key = "interval", type = "seconds or array", default = "1000 s",
+    text = "time between arrivals, or { least, most }" },
+  { key = "hidden", type = "whole", default = "64",
+    text = "units of the hidden layer of the value" },
   { key = "blocks", type = "whole", default = "3", text = "blocks of servers that are compared" },
   { key = "discount", type = "number", default = "0.985", text = "of the value" },
   { key = "futures", type = "whole", default = "64",
@@ -86,8 +97,8 @@ end
 
 local function make(self, env, betas)
   local o, beta, mass = self.o, mixture(betas)
-  local made, message = env:planner { hidden = o.hidden, blocks = o.blocks, discount = o.discount, gap = o.interval, beta = beta,
-    mass = mass }
+  local made, message = env:planner { hidden = o.hidden, blocks = o.blocks, discount = o.discount,
+    gap = o.interval, beta = beta, mass = mass }
   if not made then options.fail("agent:use: %s", message) end
   return made
 end
@@ -112,7 +123,8 @@ function planner:use(env)
     local made = make(self, env, self.o.betas)
     self:network { weights = made.weights }
     if made.weights ~= self.devices.weights then
-      options.fail("agent:use: the agent has %d weights, a planner for this environment %d", self.devices.weights, made.weights)
+      options.fail("agent:use: the agent has %d weights, a planner for this environment %d",
+        self.devices.weights, made.weights)
     end
     self.env, self.planner = env, made
   end
@@ -128,7 +140,9 @@ end
 -- @treturn int 0: turn it away
 -- @treturn ?{int,...} servers; nil: the first block that fits
 function planner:decide(run, opts)
-  if not self.planner then options.fail("agent:decide: which cluster is it? agent:use(env) says it") end
+  if not self.planner then
+    options.fail("agent:decide: which cluster is it? agent:use(env) says it")
+  end
   local ask, given = { seed = self.o.seed }, options.check("agent:decide", opts, deciding)
   for _, key in ipairs(deciding) do
     ask[key] = self.o[key]
@@ -146,7 +160,8 @@ end
 
 function planner:__tostring()
   local p = self.made and self.made.params
-  return p and ("agent pacml, planner: %.0f numbers"):format(p.size) or "agent pacml, planner: not trained"
+  return p and ("agent pacml, planner: %.0f numbers"):format(p.size)
+    or "agent pacml, planner: not trained"
 end
 
 -- ---- training --------------------------------------------------------------------------------
@@ -175,9 +190,12 @@ local function learn(t)
   local s, at = t.settings, t.at
   local one = t.planners[at.slices % #t.planners + 1]
   local n = math.min(s.slice, s.steps - at.steps)
-  local function rate(steps) return s.rate * math.exp(math.log(s.last_rate / s.rate) * steps / s.steps) end
+  local function rate(steps)
+    return s.rate * math.exp(math.log(s.last_rate / s.rate) * steps / s.steps)
+  end
   give(t.agent, one)
-  local blocked, message, code = one:learn(core.rng(t.agent.o.seed, at.slices), { jobs = n, rate = rate(at.steps),
+  local blocked, message, code = one:learn(core.rng(t.agent.o.seed, at.slices),
+    { jobs = n, rate = rate(at.steps),
     last_rate = rate(at.steps + n), explore = s.explore * (1 - at.steps / s.steps), trace = s.trace,
     futures = s.train_futures, depth = s.train_depth, choices = s.train_choices })
   if blocked or code == "interrupted" then
@@ -190,7 +208,8 @@ local function learn(t)
 end
 
 local function report(t, interrupted)
-  return { steps = t.at.steps, updates = t.at.slices, blocking = t.at.blocking, interrupted = interrupted }
+  return { steps = t.at.steps, updates = t.at.slices, blocking = t.at.blocking,
+    interrupted = interrupted }
 end
 
 local function loop(t)
@@ -214,7 +233,8 @@ local function begin(self, env, opts)
   return t
 end
 
---- Teaches the agent by games of the planner with itself, in slices; distributions of beta take turns.
+--- Teaches the agent by games of the planner with itself, in slices; distributions of beta take
+-- turns.
 -- @param env of berth.pacml.env
 -- @tparam[opt] table opts settings of training, checkpoint, resume, progress, as declared above
 -- @treturn[1] table steps, updates (slices), blocking (of the last slice), interrupted
@@ -237,7 +257,9 @@ end
 -- ---- files -----------------------------------------------------------------------------------
 
 --- What a file says of the agent.
-function planner:header() return { kind = self.kind, options = self.options, devices = self.devices } end
+function planner:header()
+  return { kind = self.kind, options = self.options, devices = self.devices }
+end
 
 --- Writes the agent.
 -- @tparam string path

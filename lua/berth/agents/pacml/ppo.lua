@@ -1,6 +1,7 @@
---- Proximal policy optimisation: generalised advantages, clipped ratios, a weight on the divergence that follows its target.
--- Sources: Schulman et al., "Proximal Policy Optimization Algorithms", 2017; "High-Dimensional Continuous Control Using
--- Generalized Advantage Estimation", 2016; pac-ml.md, section 8.2.
+--- Proximal policy optimisation: generalised advantages, clipped ratios, a weight on the divergence
+-- that follows its target. Sources: Schulman et al., "Proximal Policy Optimization Algorithms",
+-- 2017; "High-Dimensional Continuous Control Using Generalized Advantage Estimation", 2016;
+-- pac-ml.md, section 8.2.
 -- @module berth.agents.pacml.ppo
 local core = require "berth.core"
 local nn = require "berth.nn"
@@ -14,8 +15,9 @@ ppo.__index = ppo
 --- @tparam table what net, pool, env, traces, seed
 -- @tparam table o settings
 function ppo.new(what, o)
-  local self = setmetatable({ net = what.net, pool = what.pool, o = o, seed = what.seed, width = what.pool.width,
-    actions = what.pool.most + 1, actors = actors.new(what.env, what.traces, o.actors), tape = nn.tape(), updates = 0,
+  local self = setmetatable({ net = what.net, pool = what.pool, o = o, seed = what.seed,
+    width = what.pool.width, actions = what.pool.most + 1,
+    actors = actors.new(what.env, what.traces, o.actors), tape = nn.tape(), updates = 0,
     kl_weight = o.kl }, ppo)
   self.adam = nn.adam(self.net.params, { clip = o.clip or nil })
   return self
@@ -54,13 +56,15 @@ local function move(self, batch, rng, embedded)
   for i = 1, #models do
     local action = rows.draw(rng, p, (i - 1) * self.actions, self.actions)
     local accepted, done = self.actors:take(i, masks[i][action + 1] == 1 and action or 0)
-    batch.action[#batch.action + 1], batch.reward[#batch.reward + 1] = action + 1, accepted and 1 or -1
+    batch.action[#batch.action + 1], batch.reward[#batch.reward + 1] = action + 1,
+      accepted and 1 or -1
     batch.done[#batch.done + 1] = done
   end
 end
 
 local function collect(self)
-  local batch = { told = {}, model = {}, log_p = {}, value = {}, action = {}, reward = {}, done = {} }
+  local batch = { told = {}, model = {}, log_p = {}, value = {}, action = {}, reward = {},
+    done = {} }
   local embedded, rng = self.net:embed(self.pool), core.rng(self.seed, 2 * self.updates)
   for _ = 1, self.o.fragment do move(self, batch, rng, embedded) end
   local flat, models = look(self)
@@ -69,7 +73,8 @@ local function collect(self)
   return batch
 end
 
---- Advantages and what values should have been. Rows in the order of (step, actor); an end has nothing behind it.
+--- Advantages and what values should have been. Rows in the order of (step, actor); an end has
+-- nothing behind it.
 -- @tparam table batch reward, value (of one more step), done
 -- @tparam int n actors
 function ppo.advantages(batch, n, gamma, lambda)
@@ -96,9 +101,12 @@ end
 
 -- ---- learning --------------------------------------------------------------------------------
 
-local function bound(x, low, high) return x:maximum(nn.full({ 1 }, low)):minimum(nn.full({ 1 }, high)) end
+local function bound(x, low, high)
+  return x:maximum(nn.full({ 1 }, low)):minimum(nn.full({ 1 }, high))
+end
 
--- Means over the rows of a minibatch: what the policy gains, how far it has gone, how open it is, how wrong the values are.
+-- Means over the rows of a minibatch: what the policy gains, how far it has gone, how open it is,
+-- how wrong the values are.
 local function terms(self, m)
   local mask = self.o.masked and m.told:slice(2, self.width - self.actions + 1, self.width) or nil
   local scores, values = self.net:policy(self.net:hidden(self.pool, m.model, m.told), mask)
@@ -106,8 +114,9 @@ local function terms(self, m)
   local ratio = (log_p:pick(m.action) - m.log_p:pick(m.action)):exp()
   local held = bound(ratio, 1 - self.o.policy_clip, 1 + self.o.policy_clip)
   local wrong = (values - m.target):square():minimum(nn.full({ 1 }, self.o.value_clip))
-  return (ratio * m.gain):minimum(held * m.gain):mean(), (m.log_p:exp() * (m.log_p - log_p)):sum(2):mean(),
-    (log_p:exp() * log_p):sum(2):mean():scale(-1), wrong:mean()
+  return (ratio * m.gain):minimum(held * m.gain):mean(),
+    (m.log_p:exp() * (m.log_p - log_p)):sum(2):mean(),
+      (log_p:exp() * log_p):sum(2):mean():scale(-1), wrong:mean()
 end
 
 local function step(self, m)
@@ -115,7 +124,8 @@ local function step(self, m)
   local loss = self.tape:record(function()
     local gain, kl, entropy, wrong = terms(self, m)
     far = kl
-    return kl:scale(self.kl_weight) - gain + wrong:scale(self.o.value_weight) - entropy:scale(self.o.entropy)
+    return kl:scale(self.kl_weight) - gain + wrong:scale(self.o.value_weight) - entropy:scale(
+      self.o.entropy)
   end)
   self.loss = loss:item()
   local kl = far:item()
@@ -126,15 +136,17 @@ end
 
 local function arrays_of(self, batch, gain, target)
   local n = #batch.model
-  return { told = nn.array(batch.told, { n, self.width }), log_p = nn.array(batch.log_p, { n, self.actions }),
-    gain = nn.array(gain, { n }), target = nn.array(target, { n }), model = batch.model, action = batch.action }
+  return { told = nn.array(batch.told, { n, self.width }),
+    log_p = nn.array(batch.log_p, { n, self.actions }), gain = nn.array(gain, { n }),
+    target = nn.array(target, { n }), model = batch.model, action = batch.action }
 end
 
 local function rows_at(all, index)
   local model, action = {}, {}
   for k, i in ipairs(index) do model[k], action[k] = all.model[i], all.action[i] end
-  return { told = all.told:gather(index), log_p = all.log_p:gather(index), gain = all.gain:gather(index),
-    target = all.target:gather(index), model = model, action = action }
+  return { told = all.told:gather(index), log_p = all.log_p:gather(index),
+    gain = all.gain:gather(index), target = all.target:gather(index), model = model,
+    action = action }
 end
 
 local function slice(list, from, to)
@@ -163,7 +175,8 @@ function ppo:advance()
   local batch = collect(self)
   local gain, target = ppo.advantages(batch, #self.actors, self.o.gamma, self.o.lambda)
   normalise(gain)
-  local all, order, rng, kl = arrays_of(self, batch, gain, target), {}, core.rng(self.seed, 2 * self.updates + 1), 0
+  local all, order, rng, kl = arrays_of(self, batch, gain, target), {},
+    core.rng(self.seed, 2 * self.updates + 1), 0
   for i = 1, #batch.model do order[i] = i end
   for _ = 1, self.o.passes do
     kl = pass(self, all, order, rng)
@@ -177,7 +190,9 @@ end
 function ppo:main() return self.net.params, self.adam end
 function ppo.side() return nil end
 
-function ppo:state() return { actors = self.actors:state(), updates = self.updates, kl_weight = self.kl_weight } end
+function ppo:state()
+  return { actors = self.actors:state(), updates = self.updates, kl_weight = self.kl_weight }
+end
 
 function ppo:restore(state)
   self.actors:restore(state.actors)

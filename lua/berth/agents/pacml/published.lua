@@ -1,4 +1,5 @@
---- The published network: graph embedding and what is told of job and cluster, a hidden layer, heads. pac-ml.md, section 8.1.
+--- The published network: graph embedding and what is told of job and cluster, a hidden layer,
+-- heads. pac-ml.md, section 8.1.
 -- @module berth.agents.pacml.published
 local nn = require "berth.nn"
 local graphnet = require "berth.agents.pacml.graphnet"
@@ -23,11 +24,13 @@ local function heads(self, p, o, actions)
   end
 end
 
---- @tparam table o sizes (fc, graph, hidden, embedding, message, rounds), quirks, algorithm, dueling, seed
+--- @tparam table o sizes (fc, graph, hidden, embedding, message, rounds), quirks, algorithm,
+--  dueling, seed
 -- @tparam int most the largest action
 function published.new(o, most)
   local p = nn.parameters { seed = o.seed }
-  local self = setmetatable({ params = p, actions = most + 1, dueling = o.dueling, stacks = {} }, published)
+  local self = setmetatable({ params = p, actions = most + 1, dueling = o.dueling, stacks = {} },
+    published)
   local width = observe.graph_features + self.actions
   self.graphs = graphnet.new(p, o)
   self.norm = nn.norm(p, "job.norm", width)
@@ -91,7 +94,8 @@ function published:q(h)
   return gain - gain:mean(2):reshape { rows, 1 } + self.value_out(self.value_hidden(h))
 end
 
---- Scores of all actions, those of mask 0 at the least float: [rows, actions]; and the value of the state: [rows].
+--- Scores of all actions, those of mask 0 at the least float: [rows, actions]; and the value of the
+-- state: [rows].
 -- @param h of hidden
 -- @param mask array [rows, actions] or nil
 function published:policy(h, mask)

@@ -1,5 +1,6 @@
 --- A prioritised replay memory: rows of numbers in arrays, priorities in a tree of sums.
--- Source: Schaul et al., "Prioritized Experience Replay", 2016: the proportional variant, one draw from each of equal parts.
+-- Source: Schaul et al., "Prioritized Experience Replay", 2016: the proportional variant, one draw
+-- from each of equal parts.
 -- @module berth.agents.pacml.replay
 local nn = require "berth.nn"
 
@@ -15,8 +16,9 @@ function replay.new(capacity, width, alpha)
   local sums = {}
   for i = 1, 2 * leaves - 1 do sums[i] = 0 end
   local store = nn.parameters { seed = 0 }
-  return setmetatable({ capacity = capacity, width = width, alpha = alpha, leaves = leaves, sums = sums, size = 0, head = 0,
-    store = store, rows = store:add("rows", { capacity, width }), kept = store:add("priorities", { capacity }) }, replay)
+  return setmetatable({ capacity = capacity, width = width, alpha = alpha, leaves = leaves,
+    sums = sums, size = 0, head = 0, store = store, rows = store:add("rows", { capacity, width }),
+    kept = store:add("priorities", { capacity }) }, replay)
 end
 
 -- A sum is that of its two, whatever came before: the same leaves give the same tree.

@@ -2,7 +2,8 @@
 -- @module berth.agents.pacml.rows
 local rows = {}
 
---- The best action (from 0) of a row of a flat table, and its value; the first of equals. mask: only those of 1.
+--- The best action (from 0) of a row of a flat table, and its value; the first of equals. mask:
+-- only those of 1.
 function rows.best(flat, before, actions, mask)
   local at, value
   for a = 1, actions do

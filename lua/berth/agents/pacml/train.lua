@@ -11,13 +11,17 @@ local train = {}
 local fn = "agent:train"
 
 options.declare("agents.pacml.train", options.join({
-  { key = "traces", type = "function or table", default = "by seed", text = "jobs to learn from: function of the episode, "
-    .. "or a table of options of berth.pacml.trace, of which betas is an array that episodes take in turn" },
-  { key = "every", type = "number", low = 1, default = "20000", text = "decisions between checkpoints and reports" },
+  { key = "traces", type = "function or table", default = "by seed",
+    text = "jobs to learn from: function of the episode, "
+    .. "or a table of options of berth.pacml.trace, of which betas is an array that episodes take "
+    .. "in turn" },
+  { key = "every", type = "number", low = 1, default = "20000",
+    text = "decisions between checkpoints and reports" },
 }, options.rows "agents.checkpoint"))
 
 options.declare("agents.pacml.traces", options.join({
-  { key = "betas", type = "array", default = "none", text = "distributions of beta, which episodes take in turn" },
+  { key = "betas", type = "array", default = "none",
+    text = "distributions of beta, which episodes take in turn" },
 }, options.rows("pacml.trace", "beta seed jobs interarrival copies shuffle")))
 
 local makers = { dqn = require "berth.agents.pacml.dqn", ppo = require "berth.agents.pacml.ppo" }
@@ -39,7 +43,8 @@ end
 local function traces_of(env, given)
   if type(given) == "function" then return given end
   if given ~= nil and type(given) ~= "table" then
-    options.fail("%s: traces: expected a function or options of berth.pacml.trace, got %s", fn, type(given))
+    options.fail("%s: traces: expected a function or options of berth.pacml.trace, got %s", fn,
+      type(given))
   end
   return drawn(env, given or {})
 end
@@ -54,7 +59,8 @@ local function write_side(t, steps)
   return p:save(side_path(t, steps), { adam = adam })
 end
 
--- The file beside it first, under a name of its own: whenever it ends, the agent's file names one that is whole.
+-- The file beside it first, under a name of its own: whenever it ends, the agent's file names one
+-- that is whole.
 local function write(t)
   local steps, before = t.learner.actors.steps, t.kept
   if before == steps then return true end
@@ -71,7 +77,8 @@ end
 
 local function check_note(t, what)
   if what.kind ~= t.agent.kind or not what.state then
-    options.fail("%s: checkpoint: %s holds agent %s, not a training of %s", fn, t.o.checkpoint, what.kind, t.agent.kind)
+    options.fail("%s: checkpoint: %s holds agent %s, not a training of %s", fn, t.o.checkpoint,
+      what.kind, t.agent.kind)
   end
   if what.settings ~= record.write(t.settings) then
     options.fail("%s: checkpoint: %s is of a training with other settings", fn, t.o.checkpoint)
@@ -101,8 +108,8 @@ end
 
 local function report(t, interrupted)
   local a = t.learner.actors
-  return { steps = a.steps, episodes = a.episodes, updates = t.learner.updates, blocking = a:blocking(), loss = t.learner.loss,
-    interrupted = interrupted }
+  return { steps = a.steps, episodes = a.episodes, updates = t.learner.updates,
+    blocking = a:blocking(), loss = t.learner.loss, interrupted = interrupted }
 end
 
 local function pause(t)
@@ -131,7 +138,9 @@ local function check_options(agent, given)
   local legal = options.join(options.keys "agents.pacml.train", settings.names(agent.algorithm))
   local o = options.check_values(fn, "agents.pacml.train", options.check(fn, given, legal))
   checkpoint.check(fn, o)
-  if o.dueling ~= nil then options.fail("%s: dueling: is for the network: give it to berth.agents.pacml", fn) end
+  if o.dueling ~= nil then
+    options.fail("%s: dueling: is for the network: give it to berth.agents.pacml", fn)
+  end
   return o
 end
 
@@ -140,8 +149,8 @@ function train.run(agent, env, given)
   local o = check_options(agent, given)
   agent:use(env)
   local all = settings.complete(fn, agent, settings.of(agent.algorithm, o))
-  local what = { net = agent.made, make = function() return agent:fresh() end, pool = agent.pool, env = env, seed = agent.seed,
-    traces = traces_of(env, o.traces) }
+  local what = { net = agent.made, make = function() return agent:fresh() end, pool = agent.pool,
+    env = env, seed = agent.seed, traces = traces_of(env, o.traces) }
   local learner = makers[agent.algorithm].new(what, options.merge(all, { mask = agent.sizes.mask }))
   local t = { agent = agent, o = o, settings = all, learner = learner }
   if o.resume and checkpoint.exists(o.checkpoint) then

@@ -16,19 +16,24 @@ agent.__index = agent
 local fn = "berth.agents.tag"
 
 local function own_size(key)
-  return { key = key, type = "whole", low = 1, high = 1e4, default = "of the size", text = "of the network" }
+  return { key = key, type = "whole", low = 1, high = 1e4, default = "of the size",
+    text = "of the network" }
 end
 
 options.declare("agents.tag", {
   { key = "size", type = "choice", default = "small", text = "of the network", choices = {
-    { name = "published", text = "256 numbers per node, 64 per edge, 4 heads, 4 layers: 14.29 million parameters." },
-    { name = "small", text = "64, 16, 4, 4: 0.92 million." }, { name = "tiny", text = "32, 8, 4, 3: 0.18 million." } } },
+    { name = "published", text = "256 numbers per node, 64 per edge, 4 heads, 4 layers: 14.29 "
+      .. "million parameters." },
+    { name = "small", text = "64, 16, 4, 4: 0.92 million." },
+    { name = "tiny", text = "32, 8, 4, 3: 0.18 million." } } },
   own_size "nodes", own_size "edges", own_size "heads", own_size "layers",
   { key = "costs", type = "flag", default = "of the size: true, published false",
-    text = "the decoder also reads local costs of the action (d:local_costs): the network begins as a prior of local costs, "
+    text = "the decoder also reads local costs of the action (d:local_costs): the network begins "
+      .. "as a prior of local costs, "
       .. "p in proportion to 1 / cost, and learns to correct it" },
-  { key = "scale", type = "choice", default = "of the size: log, published raw", text = "of features, see d:features",
-    choices = { { name = "log", text = "Logarithms." }, { name = "raw", text = "As they are." } } },
+  { key = "scale", type = "choice", default = "of the size: log, published raw",
+    text = "of features, see d:features", choices = { { name = "log", text = "Logarithms." },
+      { name = "raw", text = "As they are." } } },
   { key = "seed", type = "whole", high = 2 ^ 53 - 1, default = "0", text = "of weights and games" },
 })
 
@@ -44,7 +49,7 @@ local function look(self, d)
   return self.seen
 end
 
--- ---- what it says -----------------------------------------------------------------------------------------------------
+-- ---- what it says -------------------------------------------------------------------------------
 
 -- Strategies whose answers a prior remembers.
 local KEPT = 100
@@ -86,9 +91,10 @@ local function of_leaves(self, seen, leaves)
   return blended(seen:answer(self:network(), features, asks), asks)
 end
 
---- The prior of a search: a function of leaves { action = {...}, decided =, decision = } that gives for each a table of
--- probabilities by action, half of it the network's and half that of local costs. A strategy goes through the network once for
--- all of its op groups; with marks only if all of them are decided, and leaves of the tree go through it together.
+--- The prior of a search: a function of leaves { action = {...}, decided =, decision = } that gives
+-- for each a table of probabilities by action, half of it the network's and half that of local
+-- costs. A strategy goes through the network once for all of its op groups; with marks only if all
+-- of them are decided, and leaves of the tree go through it together.
 -- @param d problem of berth.deploy
 -- @treturn function
 function agent:prior(d)
@@ -108,7 +114,7 @@ function agent:prior(d)
   end
 end
 
--- ---- strategies of its own ------------------------------------------------------------------------------------------------
+-- ---- strategies of its own ----------------------------------------------------------------------
 
 -- The first of the largest among those that `fits` says yes to.
 local function largest(list, fits)
@@ -128,14 +134,17 @@ local function sums(answers)
   return out
 end
 
--- How likely each action is for all op groups, seen from a strategy. Published networks are not asked that in training.
+-- How likely each action is for all op groups, seen from a strategy. Published networks are not
+-- asked that in training.
 local function everywhere(self, seen, action)
   if not self.sizes.costs then return sums((answers_of(self, seen, action))) end
-  return seen:answer(self:network(), { seen:features(action, seen.groups) }, { seen:ask(1, action) })[1]
+  return seen:answer(self:network(), { seen:features(action, seen.groups) },
+    { seen:ask(1, action) })[1]
 end
 
---- A strategy of the agent's own: the action that is likeliest over all op groups, seen from a strategy; and then, seen from
--- there, other actions for op groups where one is much likelier than that.
+--- A strategy of the agent's own: the action that is likeliest over all op groups, seen from a
+-- strategy; and then, seen from there, other actions for op groups where one is much likelier than
+-- that.
 -- @param d problem of berth.deploy
 -- @tparam {int,...} action the strategy to look from
 -- @tparam[opt=3] number odds how much likelier; infinite: one action for all
@@ -156,14 +165,16 @@ end
 function agent:view(d)
   local seen = look(self, d)
   local function groups(action) return (answers_of(self, seen, action)) end
-  return { everywhere = function(action) return everywhere(self, seen, action) end, groups = groups }
+  return { everywhere = function(action) return everywhere(self, seen, action) end,
+    groups = groups }
 end
 
 -- Below so many evaluations there is no room for what is likely for no op group.
 local FEW = 200
 
---- What the agent gives a search: its prior, strategies to begin with (likely ones with one action for all, and changes of the
--- best of these), and, of few evaluations, none for other strategies with one action for all.
+--- What the agent gives a search: its prior, strategies to begin with (likely ones with one action
+-- for all, and changes of the best of these), and, of few evaluations, none for other strategies
+-- with one action for all.
 -- @param d problem of berth.deploy
 -- @tparam[opt] {table,...} starts strategies { action = {...} } that the search begins with
 -- @tparam[opt=800] int calls that the search will have
@@ -178,7 +189,7 @@ function agent:__tostring()
   return ("agent tag, %s: %.0f numbers"):format(self.size, self:network().params.size)
 end
 
--- ---- training, files --------------------------------------------------------------------------------------------------
+-- ---- training, files ----------------------------------------------------------------------------
 
 --- Teaches the agent: docs/learning.md, "Agents: TAG".
 -- @tparam[opt] table opts games or minutes, checkpoint, resume, progress, and settings
@@ -212,8 +223,8 @@ function agent.new(opts)
   for key in pairs(o) do
     if given[key] ~= nil then o[key] = given[key] end
   end
-  return setmetatable({ kind = "tag", name = "tag", options = options.merge(given), size = size, sizes = o,
-    seed = given.seed or 0 }, agent)
+  return setmetatable({ kind = "tag", name = "tag", options = options.merge(given), size = size,
+    sizes = o, seed = given.seed or 0 }, agent)
 end
 
 return agent

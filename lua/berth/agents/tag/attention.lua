@@ -1,7 +1,8 @@
 --- Attention of nodes over the edges that come in (tag.md, section 8), for one type of edge.
 --
--- A message is W [h|e] of the source node h and the edge e. W = [Wn; We] works on them apart: W [h|e] = Wn h + We e, so logits
--- need Wn h of nodes only, and the weighted sum takes We out of the sum. Nothing of the size edges x (heads nodes) is made for e.
+-- A message is W [h|e] of the source node h and the edge e. W = [Wn; We] works on them apart: W
+-- [h|e] = Wn h + We e, so logits need Wn h of nodes only, and the weighted sum takes We out of the
+-- sum. Nothing of the size edges x (heads nodes) is made for e.
 -- @module berth.agents.tag.attention
 local nn = require "berth.nn"
 
@@ -19,21 +20,26 @@ local function blocks(heads, edges, nodes)
 end
 
 -- [rows, heads nodes] to [rows, heads]: every head's numbers times the vector that scores them.
-local function scores(x, vector, heads, nodes) return (x * vector):reshape({ -1, heads, nodes }):sum(3) end
+local function scores(x, vector, heads, nodes)
+  return (x * vector):reshape({ -1, heads, nodes }):sum(3)
+end
 
 --- @param p parameters
 -- @tparam string name
 -- @tparam table o nodes, edges, heads
--- @treturn function (sources [n, nodes], targets [m, nodes], edges) -> [m, heads nodes]; edges: from (index, sorted by target),
--- into (segments, one per target), features [edges, o.edges] in that order
+-- @treturn function (sources [n, nodes], targets [m, nodes], edges) -> [m, heads nodes]; edges:
+--  from (index, sorted by target), into (segments, one per target), features [edges, o.edges] in
+--  that order
 function attention.new(p, name, o)
   local heads, nodes, edges = o.heads, o.nodes, o.edges
   local width = heads * nodes
   local source = p:add(name .. ".source", { nodes, width }, "xavier")
   local edge = p:add(name .. ".edge", { edges, width }, "xavier")
   local target = p:add(name .. ".target", { nodes, width }, "xavier")
-  local left, right = p:add(name .. ".left", { width }, { "normal", 0.1 }), p:add(name .. ".right", { width }, { "normal", 0.1 })
-  local norm_target, norm = nn.norm(p, name .. ".norm_target", width), nn.norm(p, name .. ".norm", width)
+  local left, right = p:add(name .. ".left", { width }, { "normal", 0.1 }),
+    p:add(name .. ".right", { width }, { "normal", 0.1 })
+  local norm_target, norm = nn.norm(p, name .. ".norm_target", width),
+    nn.norm(p, name .. ".norm", width)
   local mask, copies = blocks(heads, edges, nodes), {}
   for k = 1, heads do copies[k] = edge end
   return function(sources, targets, list)
@@ -42,10 +48,12 @@ function attention.new(p, name, o)
     local logits = (scores(said, left, heads, nodes):gather(list.from) + at_edges
       + scores(asked, right, heads, nodes):segment_repeat(list.into)):leaky_relu(0.2)
     local weights = logits:segment_softmax(list.into):reshape { -1, heads, 1 }
-    local of_nodes = (said:gather(list.from):reshape { -1, heads, nodes } * weights):segment_sum(list.into)
+    local of_nodes = (said:gather(list.from):reshape { -1, heads, nodes } * weights)
+      :segment_sum(list.into)
     local of_edges = (list.features:reshape { -1, 1, edges } * weights):segment_sum(list.into)
     local every = nn.concat(copies, 1) * mask
-    return norm(of_nodes:reshape { -1, width } + of_edges:reshape({ -1, heads * edges }):matmul(every))
+    return norm(of_nodes:reshape { -1, width } + of_edges:reshape({ -1, heads * edges })
+      :matmul(every))
   end
 end
 

@@ -22,8 +22,8 @@ local function least(costs)
   return best
 end
 
--- How the action compares with the least local cost, how much of a step that is; whether it is the present one; its share of the
--- devices; the share of op groups that have it.
+-- How the action compares with the least local cost, how much of a step that is; whether it is the
+-- present one; its share of the devices; the share of op groups that have it.
 local function put_costs(out, problem, ask, a, best, votes)
   local cost, n = ask.costs[a], #out
   out[n + 1] = best > 0 and math.min(math.log(cost / best), 6) or 0
@@ -33,7 +33,8 @@ local function put_costs(out, problem, ask, a, best, votes)
   out[n + 5] = (votes[a] or 0) / #ask.action
 end
 
--- Row of the network's vectors: those of op groups first, then, for each strategy, that of all of its op groups.
+-- Row of the network's vectors: those of op groups first, then, for each strategy, that of all of
+-- its op groups.
 local function row_of(ask, copies, op_groups)
   return ask.group and (ask.copy - 1) * op_groups + ask.group or copies * op_groups + ask.copy
 end
@@ -45,12 +46,14 @@ local function votes_of(action)
 end
 
 --- @tparam table problem of view.problem
--- @tparam {table,...} asks one for each op group in question: copy (which strategy of the view), group (nil: all of them), action
--- (the strategy), costs (local costs by action, infinite: not legal), unit (seconds that costs are told in)
+-- @tparam {table,...} asks one for each op group in question: copy (which strategy of the view),
+--  group (nil: all of them), action (the strategy), costs (local costs by action, infinite: not
+--  legal), unit (seconds that costs are told in)
 -- @tparam int copies strategies of the view
 -- @tparam int op_groups of each
 -- @tparam boolean with_costs
--- @treturn table set, op (rows of the network's vectors), features, costs, into (one segment for each ask), action (of each row)
+-- @treturn table set, op (rows of the network's vectors), features, costs, into (one segment for
+--  each ask), action (of each row)
 function choices.new(problem, asks, copies, op_groups, with_costs)
   local set, op, features, costs, lengths, of = {}, {}, {}, {}, {}, {}
   local sets, counted = #problem.sets, {}
@@ -67,8 +70,9 @@ function choices.new(problem, asks, copies, op_groups, with_costs)
     end
     lengths[i] = #of - before
   end
-  return { set = nn.index(set), op = nn.index(op), features = nn.array(features, { #of, sizes.choice }),
-    costs = with_costs and nn.array(costs, { #of, sizes.local_costs }) or nil, into = nn.segments(lengths), action = of,
+  return { set = nn.index(set), op = nn.index(op),
+    features = nn.array(features, { #of, sizes.choice }), costs = with_costs and nn.array(costs,
+      { #of, sizes.local_costs }) or nil, into = nn.segments(lengths), action = of,
     lengths = lengths }
 end
 

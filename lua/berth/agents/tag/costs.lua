@@ -7,7 +7,8 @@ local costs = {}
 -- Of local costs, in parts of the least one: as searches have it.
 local TEMPERATURE = 0.3
 
---- Weights of the actions of an op group, which add up to 1; nil: there is none, or the least takes no time.
+--- Weights of the actions of an op group, which add up to 1; nil: there is none, or the least takes
+-- no time.
 -- @tparam {number,...} list local costs by action, infinite: not legal
 function costs.weights(list)
   local least, sum, out = math.huge, 0, {}
@@ -22,7 +23,9 @@ function costs.weights(list)
 end
 
 --- Local costs of one op group of a strategy.
-function costs.of(d, action, group) return d:local_costs({ action = action, sfb = "local" }, group) end
+function costs.of(d, action, group)
+  return d:local_costs({ action = action, sfb = "local" }, group)
+end
 
 --- Local costs of each action for all op groups; infinite where nothing stands for it somewhere.
 -- @param d problem of berth.deploy

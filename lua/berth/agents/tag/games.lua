@@ -12,7 +12,8 @@ local function stream(seed, index) return core.rng(seed * 1e6 + index) end
 -- Layers or single ops, not more than o.ops of them.
 local function random_graph(rng, o)
   for _ = 1, 50 do
-    local graph, about = models.random { seed = rng:below(2 ^ 30), granularity = rng:below(2) == 1 and "op" or "layer" }
+    local graph, about = models.random { seed = rng:below(2 ^ 30),
+      granularity = rng:below(2) == 1 and "op" or "layer" }
     if not graph then return nil, about end
     if #graph <= o.ops then return graph, about end
   end
@@ -32,7 +33,8 @@ local function random_problem(rng, o)
   if not topology then return nil, message, code end
   local graph, about = random_graph(rng, o)
   if not graph then return nil, about end
-  return core.deploy_problem(graph, topology, { batch = about.options.batch, physics = physics, op_groups = o.op_groups })
+  return core.deploy_problem(graph, topology, { batch = about.options.batch, physics = physics,
+    op_groups = o.op_groups })
 end
 
 --- @tparam int seed of the training

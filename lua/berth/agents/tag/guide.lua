@@ -1,6 +1,7 @@
---- Strategies that a search begins with: the likeliest of those with one action for all op groups; then, seen from the best of
--- these, what a prior finds likely of two actions, one on either side of a cut, and of changes here and there. The former are
--- valued here. All are given to the search, which values them again and counts them among its evaluations.
+--- Strategies that a search begins with: the likeliest of those with one action for all op groups;
+-- then, seen from the best of these, what a prior finds likely of two actions, one on either side
+-- of a cut, and of changes here and there. The former are valued here. All are given to the search,
+-- which values them again and counts them among its evaluations.
 -- @module berth.agents.tag.guide
 local places = require "berth.agents.tag.places"
 local uniform = require "berth.agents.tag.uniform"
@@ -13,7 +14,8 @@ guide.default = { uniform = 12, halves = 18, changes = 6 }
 -- Of two actions: so many others than the best, at so many cuts.
 local SECONDS, CUTS = 7, 12
 
--- How much likelier another action must be: the likeliest of each op group; one that is likely for several. In turns.
+-- How much likelier another action must be: the likeliest of each op group; one that is likely for
+-- several. In turns.
 local ODDS, ODDS_OF_ONE = { 1, 3, 10, 0.4 }, { 1, 0.3, 3, 0.1 }
 
 -- Others that are tried at each of these odds.
@@ -33,7 +35,7 @@ local function ranked(weights)
   return out
 end
 
--- ---- the list -----------------------------------------------------------------------------------------------------------
+-- ---- the list -----------------------------------------------------------------------------------
 
 local list = {}
 list.__index = list
@@ -59,7 +61,7 @@ local function by_value(d, all)
   return out
 end
 
--- ---- two actions ----------------------------------------------------------------------------------------------------------
+-- ---- two actions --------------------------------------------------------------------------------
 
 -- How much likelier another action is, as a logarithm; what is not legal stays as it is.
 local function odds_of(u, action, answers, a)
@@ -78,7 +80,8 @@ local function half(order, odds, a, low, high)
     if k >= low and k <= high then inside = inside + odds[g] else outside = outside + odds[g] end
   end
   local length = high - low + 1
-  return { a = a, low = low, high = high, sum = inside, contrast = inside / length - outside / (n - length) }
+  return { a = a, low = low, high = high, sum = inside,
+    contrast = inside / length - outside / (n - length) }
 end
 
 local function halves(u, action, answers, order, cuts, seconds)
@@ -95,7 +98,9 @@ end
 
 local function with_half(u, action, order, one)
   local out = {}
-  for k, g in ipairs(order) do out[g] = k >= one.low and k <= one.high and u:instead(g, one.a) or action[g] end
+  for k, g in ipairs(order) do
+    out[g] = k >= one.low and k <= one.high and u:instead(g, one.a) or action[g]
+  end
   return out
 end
 
@@ -109,15 +114,17 @@ end
 local function add_halves(all, d, u, action, answers, seconds, count)
   local order, cuts = places.new(d, action)
   local candidates, most = halves(u, action, answers, order, cuts, seconds), #all + count
-  local by_sum, by_contrast = ranked(marks(candidates, "sum")), ranked(marks(candidates, "contrast"))
+  local by_sum, by_contrast = ranked(marks(candidates, "sum")),
+    ranked(marks(candidates, "contrast"))
   for i = 1, #candidates do
-    for _, k in ipairs { by_sum[2 * i - 1] or by_contrast[i], by_sum[2 * i] or by_contrast[i], by_contrast[i] } do
+    for _, k in ipairs { by_sum[2 * i - 1] or by_contrast[i], by_sum[2 * i] or by_contrast[i],
+        by_contrast[i] } do
       if #all < most then all:add(with_half(u, action, order, candidates[k])) end
     end
   end
 end
 
--- ---- changes ------------------------------------------------------------------------------------------------------------
+-- ---- changes ------------------------------------------------------------------------------------
 
 local function largest(p)
   local best = 1
@@ -137,14 +144,17 @@ local function changed(action, answers, odds, other)
   return out
 end
 
--- Actions by how much likelier they are, over the op groups where they are likelier than the present one; 0: nowhere.
+-- Actions by how much likelier they are, over the op groups where they are likelier than the
+-- present one; 0: nowhere.
 local function likelier(u, action, answers)
   local gain = {}
   for a = 1, u.actions do
     gain[a] = 0
     for g, p in ipairs(answers) do
       local b = u:instead(g, a)
-      if b and p[b] > 0 then gain[a] = gain[a] + math.max(0, math.log(p[b] / math.max(p[action[g]], LEAST))) end
+      if b and p[b] > 0 then
+        gain[a] = gain[a] + math.max(0, math.log(p[b] / math.max(p[action[g]], LEAST)))
+      end
     end
   end
   return gain
@@ -154,10 +164,14 @@ local function add_changes(all, u, action, answers, count)
   local gain, most = likelier(u, action, answers), #all + count
   local order = ranked(gain)
   for i, odds in ipairs(ODDS) do
-    if #all < most then all:add(changed(action, answers, odds, function(_, p) return largest(p) end)) end
+    if #all < most then
+      all:add(changed(action, answers, odds, function(_, p) return largest(p) end))
+    end
     for k = 1, math.min(OTHERS, #order) do
       local function other(g) return u:instead(g, order[k]) end
-      if #all < most and gain[order[k]] > 0 then all:add(changed(action, answers, ODDS_OF_ONE[i], other)) end
+      if #all < most and gain[order[k]] > 0 then
+        all:add(changed(action, answers, ODDS_OF_ONE[i], other))
+      end
     end
   end
 end
@@ -180,8 +194,8 @@ local function seconds_best(best)
 end
 
 --- @param d problem of berth.deploy
--- @tparam table view everywhere: function of a strategy's actions to weights of the actions for all op groups; groups: the same
--- to weights by action for each op group
+-- @tparam table view everywhere: function of a strategy's actions to weights of the actions for all
+--  op groups; groups: the same to weights by action for each op group
 -- @tparam ?{table,...} starts strategies { action, sfb } to begin with
 -- @tparam[opt] table o how many: uniform, halves, changes
 -- @treturn {table,...} strategies; the first are `starts`, or that with all devices alike

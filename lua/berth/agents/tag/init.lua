@@ -1,6 +1,8 @@
---- TAG's agent: a graph network that says which action is likely for an op group, a prior of berth.deploy's searches.
--- Source: Zhang et al., "Expediting Distributed DNN Training with Device Topology-Aware Graph Deployment", IEEE TPDS 2023; and
--- its program, for sizes and features. docs/learning.md, "Agents: TAG".
+--- TAG's agent: a graph network that says which action is likely for an op group, a prior of
+-- berth.deploy's searches.
+-- Source: Zhang et al., "Expediting Distributed DNN Training with Device Topology-Aware Graph
+-- Deployment", IEEE TPDS 2023; and its program, for sizes and features. docs/learning.md, "Agents:
+-- TAG".
 -- @module berth.agents.tag
 local agent = require "berth.agents.tag.agent"
 local checkpoint = require "berth.agents.checkpoint"
@@ -12,7 +14,8 @@ local here = debug.getinfo(1, "S").source:match("^@(.*)init%.lua$")
 local name = "trained.berth"
 local kept
 
---- The agent that comes with berth: trained on random models and clusters by `berth train tag` (docs/learning.md says how).
+--- The agent that comes with berth: trained on random models and clusters by `berth train tag`
+-- (docs/learning.md says how).
 -- @treturn[1] agent the same at every call
 -- @treturn[2] nil
 -- @treturn[2] string message

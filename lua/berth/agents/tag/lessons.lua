@@ -6,7 +6,8 @@ local uniform = require "berth.agents.tag.uniform"
 
 local lessons = {}
 
--- Different numbers from `from` to n, at most `count`, by chance; one of four draws is among the first eight, the heaviest.
+-- Different numbers from `from` to n, at most `count`, by chance; one of four draws is among the
+-- first eight, the heaviest.
 local function some_groups(rng, from, n, count)
   local out, taken = {}, {}
   for _ = 1, math.min(count, n - from + 1) do
@@ -46,12 +47,13 @@ local function mixed(rng, best, base)
   return out, #best
 end
 
--- ---- the best strategy, and single changes -----------------------------------------------------------------------------
+-- ---- the best strategy, and single changes ------------------------------------------------------
 
 -- Share of the step time that a change must save to be e times as likely.
 local WORTH = 0.003
 
--- How likely each action of an op group should be if it alone may change: by what a step would then take.
+-- How likely each action of an op group should be if it alone may change: by what a step would then
+-- take.
 local function by_value(d, action, group)
   local changed, seconds, best, sum, out = options.merge(action), {}, math.huge, 0, {}
   for _, a in ipairs(d:legal(group)) do
@@ -75,7 +77,7 @@ local function half_and_half(a, b)
   return out
 end
 
--- ---- one action for all --------------------------------------------------------------------------------------------------
+-- ---- one action for all -------------------------------------------------------------------------
 
 -- Share of the step time that one action for all must save over another to be e times as likely.
 local WORTH_ALL = 0.015
@@ -95,11 +97,12 @@ local function by_uniform_value(seconds)
   return out
 end
 
--- ---- what a search finds ---------------------------------------------------------------------------------------------------
+-- ---- what a search finds ------------------------------------------------------------------------
 
 local search = {}
 
--- Of actions whose step takes hardly longer than the best of them, that which is nearest to a strategy.
+-- Of actions whose step takes hardly longer than the best of them, that which is nearest to a
+-- strategy.
 local ALIKE = 1.01
 
 local function nearest_uniform(u, seconds, action)
@@ -183,13 +186,15 @@ local function some_uniform(rng, u, order, i)
   return u:strategy(order[1 + math.floor(math.min(8, #order) * rng:uniform() ^ 2)])
 end
 
---- Strategies on the way to the best, from any with one action for all and from the best of these; each with op groups in
--- question and their right answers, and, where it has one action for all, with what each other one is worth.
+--- Strategies on the way to the best, from any with one action for all and from the best of these;
+-- each with op groups in question and their right answers, and, where it has one action for all,
+-- with what each other one is worth.
 function search.states(record, game, o)
   local out, rng, d, n = {}, game.rng, game.deploy, #record.best
   local u = uniform.new(d)
   local seconds = value_uniform(d, u)
-  local order, near, worth = ranked(seconds), nearest_uniform(u, seconds, record.best), by_uniform_value(seconds)
+  local order, near, worth = ranked(seconds), nearest_uniform(u, seconds, record.best),
+    by_uniform_value(seconds)
   for i = 1, o.states do
     local base = i % 3 == 2 and near or some_uniform(rng, u, order, i)
     local action, decided, all = base, n, i <= 2 or rng:below(2) == 1
@@ -200,7 +205,7 @@ function search.states(record, game, o)
   return out
 end
 
--- ---- self-play ---------------------------------------------------------------------------------------------------------------
+-- ---- self-play ----------------------------------------------------------------------------------
 
 local function device_groups(d)
   local most = 0
@@ -231,7 +236,8 @@ local function drawn(rng, weights, n)
   return last
 end
 
---- Self-play: a tree search whose root moves on by the visits of its children, for a quarter of the op groups.
+--- Self-play: a tree search whose root moves on by the visits of its children, for a quarter of the
+-- op groups.
 -- Source: tag.md, section 9.3.
 function visits.play(game, o, agent)
   local d = game.deploy
@@ -245,7 +251,8 @@ function visits.play(game, o, agent)
     local decided, action = tree:root()
     local counts = tree:visits()
     local weights = shares(counts)
-    states[i + 1] = { action = action, decided = decided, asks = { { group = decided + 1, weights = weights } } }
+    states[i + 1] = { action = action, decided = decided,
+      asks = { { group = decided + 1, weights = weights } } }
     tree:advance(drawn(game.rng, weights, #counts))
   end
   return { states = states }
@@ -257,7 +264,8 @@ lessons.teachers = { search = search, visits = visits }
 
 --- A state as the network takes it, with the probability that each row should have.
 -- @param seen of berth.agents.tag.sight
--- @tparam table state action, decided, asks { group (nil: one action for all), weights by action, counts (1) }
+-- @tparam table state action, decided, asks { group (nil: one action for all), weights by action,
+--  counts (1) }
 -- @treturn table view, rows, targets, questions
 function lessons.example(seen, state)
   local asks, targets, questions = {}, {}, 0
@@ -272,7 +280,8 @@ function lessons.example(seen, state)
     at, questions = at + length, questions + counts
   end
   rows.action, rows.lengths = nil, nil -- many examples are kept
-  return { view = view, rows = rows, targets = nn.array(targets, { #targets }), questions = questions }
+  return { view = view, rows = rows, targets = nn.array(targets, { #targets }),
+    questions = questions }
 end
 
 --- Mean cross entropy of an example's questions.

@@ -1,8 +1,9 @@
---- TAG's heterogeneous network (tag.md, section 8): op groups and device groups tell each other, along five types of edges, what
--- they are; a decoder scores actions.
+--- TAG's heterogeneous network (tag.md, section 8): op groups and device groups tell each other,
+-- along five types of edges, what they are; a decoder scores actions.
 --
--- Departs: normalisations are LayerNorm (the published batch norms never saw their statistics updated), also of what attention
--- asks and answers; uneven shares and local costs are further inputs of the decoder.
+-- Departs: normalisations are LayerNorm (the published batch norms never saw their statistics
+-- updated), also of what attention asks and answers; uneven shares and local costs are further
+-- inputs of the decoder.
 -- @module berth.agents.tag.network
 local nn = require "berth.nn"
 local attention = require "berth.agents.tag.attention"
@@ -28,9 +29,13 @@ end
 
 local function layer(p, name, o, last)
   local self, width = { attention = {} }, o.heads * o.nodes
-  for i, kind in ipairs(kinds) do self.attention[i] = attention.new(p, name .. "." .. kind.name, o) end
+  for i, kind in ipairs(kinds) do
+    self.attention[i] = attention.new(p, name .. "." .. kind.name, o)
+  end
   local opts = { activation = last and "none" or "tanh", init = "xavier" }
-  for _, where in ipairs { "ops", "devices" } do self[where] = nn.linear(p, name .. "." .. where, width, o.nodes, opts) end
+  for _, where in ipairs { "ops", "devices" } do
+    self[where] = nn.linear(p, name .. "." .. where, width, o.nodes, opts)
+  end
   return self
 end
 
@@ -38,7 +43,8 @@ end
 local function parts(p, name, widths, n_out)
   local total, maps = 0, {}
   for _, width in ipairs(widths) do total = total + width end
-  local weight, bias, at = p:add(name .. ".weight", { total, n_out }, "xavier"), p:add(name .. ".bias", { n_out }, "zeros"), 0
+  local weight, bias, at = p:add(name .. ".weight", { total, n_out }, "xavier"),
+    p:add(name .. ".bias", { n_out }, "zeros"), 0
   for i, width in ipairs(widths) do
     local first = at + 1
     at = at + width
@@ -52,8 +58,11 @@ local function decoder(p, o)
   local self, h = {}, o.nodes
   self.device, self.device_bias = parts(p, "decoder.device", { h, 1 }, h)
   self.set = nn.linear(p, "decoder.set", h, h, { activation = "tanh", init = "xavier" })
-  self.joint, self.joint_bias = parts(p, "decoder.joint", { h, h, sizes.choice + (o.costs and sizes.local_costs or 0) }, h)
-  if o.costs then self.all = nn.linear(p, "decoder.all", h, h, { activation = "tanh", init = "xavier" }) end
+  self.joint, self.joint_bias = parts(p, "decoder.joint",
+    { h, h, sizes.choice + (o.costs and sizes.local_costs or 0) }, h)
+  if o.costs then
+    self.all = nn.linear(p, "decoder.all", h, h, { activation = "tanh", init = "xavier" })
+  end
   self.score = nn.linear(p, "decoder.score", h, 1, { init = { "orthogonal", 0.1 } })
   if o.costs then self.straight = p:add("decoder.straight", { sizes.local_costs, 1 }, "zeros") end
   return self
@@ -76,13 +85,15 @@ local function edges_of(self, view)
   for i, kind in ipairs(kinds) do
     local list = view.lists[kind.name]
     if list.count > 0 then
-      out[i] = { from = list.from, into = list.into, features = self.edges[i](view[kind.raw]:gather(list.rows)) }
+      out[i] = { from = list.from, into = list.into,
+        features = self.edges[i](view[kind.raw]:gather(list.rows)) }
     end
   end
   return out
 end
 
--- The mean of what comes along the types of edges that end there; a type without an edge says nothing.
+-- The mean of what comes along the types of edges that end there; a type without an edge says
+-- nothing.
 local function heard(one, x, edges, where)
   local sum, n = nil, 0
   for i, kind in ipairs(kinds) do
@@ -116,7 +127,8 @@ end
 -- [copies, sets, nodes]: what the network thinks of device sets.
 local function set_vectors(self, x, view)
   local d, h = self.decoder, self.sizes.nodes
-  local own = (d.device[1](x.devices) + d.device_bias):reshape { view.copies, 1, view.device_groups, h }
+  local own = (d.device[1](x.devices) + d.device_bias):reshape { view.copies, 1, view.device_groups,
+    h }
   local marks = d.device[2](view.marks):reshape { 1, view.sets, view.device_groups, h }
   return d.set((own + marks):tanh()):mean(3)
 end

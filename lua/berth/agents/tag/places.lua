@@ -1,4 +1,5 @@
---- Where op groups are in the model, forward and backward ops side by side, and where it can be cut: as searches see it.
+--- Where op groups are in the model, forward and backward ops side by side, and where it can be
+-- cut: as searches see it.
 -- @module berth.agents.tag.places
 local places = {}
 
@@ -27,7 +28,8 @@ end
 --- @param d problem of berth.deploy
 -- @tparam {int,...} action a strategy whose simulation is known
 -- @treturn {int,...} op groups from the begin of the model to its end
--- @treturn {int,...} cuts, each behind so many of them, that which is crossed by the fewest bytes first
+-- @treturn {int,...} cuts, each behind so many of them, that which is crossed by the fewest bytes
+--  first
 function places.new(d, action)
   local position, rank = d:positions(), {}
   local order = ranked(#position, position)

@@ -28,18 +28,19 @@ function sight.new(d, o)
   local problem = view.problem(d:sets(), d:actions(), d:device_groups())
   local first = {}
   for g = 1, #d:groups() do first[g] = d:legal(g)[1] end
-  return setmetatable({ deploy = d, problem = problem, groups = #first, unit = unit_of(d, first), sizes = o,
-    uniform = uniform.new(d) }, sight)
+  return setmetatable({ deploy = d, problem = problem, groups = #first, unit = unit_of(d, first),
+    sizes = o, uniform = uniform.new(d) }, sight)
 end
 
---- A strategy as it is seen; without marks as one that is decided, whichever op group is in question. What cannot be simulated,
--- for want of a route, is seen without what a simulation tells.
+--- A strategy as it is seen; without marks as one that is decided, whichever op group is in
+-- question. What cannot be simulated, for want of a route, is seen without what a simulation tells.
 -- @tparam {int,...} action of each op group
 -- @tparam int decided how many op groups are
 -- @tparam ?int deciding the op group in question
 function sight:features(action, decided, deciding)
   local marks, d, s = self.sizes.marks, self.deploy, strategy(action)
-  local o = { decided = marks and decided or self.groups, deciding = marks and deciding or nil, scale = self.sizes.scale }
+  local o = { decided = marks and decided or self.groups, deciding = marks and deciding or nil,
+    scale = self.sizes.scale }
   local f, message, code = d:features(s, o)
   if code ~= "unreachable" then return f, message, code end
   o.feedback = false
@@ -49,9 +50,11 @@ end
 --- A question about one op group of a strategy; nil: about one action for all.
 function sight:ask(copy, action, group)
   if not group then
-    return { copy = copy, action = action, costs = costs.total(self.deploy, self.uniform, action), unit = 10 * self.unit }
+    return { copy = copy, action = action, costs = costs.total(self.deploy, self.uniform, action),
+      unit = 10 * self.unit }
   end
-  return { copy = copy, group = group, action = action, costs = costs.of(self.deploy, action, group),
+  return { copy = copy, group = group, action = action, costs = costs.of(self.deploy, action,
+    group),
     unit = self.unit }
 end
 

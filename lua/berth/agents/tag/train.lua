@@ -1,4 +1,5 @@
---- Training: games on random models and clusters, then steps of Adam on what they teach; checkpoints.
+--- Training: games on random models and clusters, then steps of Adam on what they teach;
+-- checkpoints.
 -- @module berth.agents.tag.train
 local checkpoint = require "berth.agents.checkpoint"
 local core = require "berth.core"
@@ -15,15 +16,18 @@ local train = {}
 local fn = "agent:train"
 
 options.declare("agents.tag.train", options.join({
-  { key = "games", type = "whole", low = 1, high = 1e9, default = "none", text = "to learn from; or minutes" },
-  { key = "minutes", type = "number", low = 1e-3, high = 1e9, default = "none", text = "of CPU time; or games" },
-  { key = "problems", type = "function", default = "random models on random clusters", text = "gives the problem of a game" },
+  { key = "games", type = "whole", low = 1, high = 1e9, default = "none",
+    text = "to learn from; or minutes" },
+  { key = "minutes", type = "number", low = 1e-3, high = 1e9, default = "none",
+    text = "of CPU time; or games" },
+  { key = "problems", type = "function", default = "random models on random clusters",
+    text = "gives the problem of a game" },
 }, options.rows "agents.checkpoint"))
 
 -- Every so many games one is not learned from: it tells how well what was learned holds elsewhere.
 local HELD_OUT = 16
 
--- ---- time -------------------------------------------------------------------------------------------------------------
+-- ---- time ---------------------------------------------------------------------------------------
 
 local function cpu(run) return run.at.cpu + os.clock() - run.clock end
 
@@ -46,7 +50,7 @@ local function learning(run)
   return at.step < run.steps
 end
 
--- ---- checkpoints ------------------------------------------------------------------------------------------------------
+-- ---- checkpoints --------------------------------------------------------------------------------
 
 local function keep(run)
   if not run.o.checkpoint then return true end
@@ -59,7 +63,8 @@ end
 local function tell(run)
   local at = run.at
   if run.o.progress then
-    run.o.progress { games = at.games, steps = at.steps, loss = run.loss, held_out = run.held_out, cpu = cpu(run) }
+    run.o.progress { games = at.games, steps = at.steps, loss = run.loss, held_out = run.held_out,
+      cpu = cpu(run) }
   end
 end
 
@@ -70,13 +75,15 @@ local function pause(run)
   return true
 end
 
--- ---- games ------------------------------------------------------------------------------------------------------------
+-- ---- games --------------------------------------------------------------------------------------
 
 local function add_examples(run, game, teacher, kept)
   if not kept.best and not kept.states then return end -- nothing was found
   local seen = sight.new(game.deploy, run.net.sizes)
   local list = game.index % HELD_OUT == 0 and run.tests or run.examples
-  for _, state in ipairs(teacher.states(kept, game, run.settings)) do list[#list + 1] = lessons.example(seen, state) end
+  for _, state in ipairs(teacher.states(kept, game, run.settings)) do
+    list[#list + 1] = lessons.example(seen, state)
+  end
 end
 
 local function play(run)
@@ -101,7 +108,7 @@ local function replay(run)
   return true
 end
 
--- ---- steps ------------------------------------------------------------------------------------------------------------
+-- ---- steps --------------------------------------------------------------------------------------
 
 local function mean_loss(run, list)
   local sum = 0
@@ -114,7 +121,8 @@ local function step(run)
   local rng = core.rng(run.agent.seed * 1e6 + at.steps + 1)
   for _ = 1, s.batch do
     local example = run.examples[rng:below(n)]
-    local loss = run.tape:record(function() return lessons.loss(run.net, example):scale(1 / s.batch) end)
+    local loss =
+      run.tape:record(function() return lessons.loss(run.net, example):scale(1 / s.batch) end)
     sum = sum + loss:item()
     run.tape:backward(loss)
   end
@@ -133,7 +141,8 @@ local function round(run)
   end
   local kept, why, what = pause(run)
   if not kept then return nil, why, what end
-  run.steps = math.ceil(#run.examples * run.settings.passes / run.settings.batch / run.settings.rounds)
+  run.steps =
+    math.ceil(#run.examples * run.settings.passes / run.settings.batch / run.settings.rounds)
   while learning(run) and #run.examples > 0 do
     local done, message, code = step(run)
     if not done then return nil, message, code end
@@ -142,8 +151,8 @@ local function round(run)
 end
 
 local function report(run, interrupted)
-  return { games = run.at.games, steps = run.at.steps, loss = run.loss, held_out = run.held_out, cpu = cpu(run),
-    interrupted = interrupted }
+  return { games = run.at.games, steps = run.at.steps, loss = run.loss, held_out = run.held_out,
+    cpu = cpu(run), interrupted = interrupted }
 end
 
 local function all(run)
@@ -158,17 +167,19 @@ local function all(run)
   return report(run)
 end
 
--- ---- the beginning ----------------------------------------------------------------------------------------------------
+-- ---- the beginning ------------------------------------------------------------------------------
 
 local function restore(run)
   local path = run.o.checkpoint
   local what, message, code = checkpoint.note(path)
   if not what then return nil, message, code end
   if what.kind ~= "tag" or not what.records then
-    return nil, ("%s: checkpoint: %s: is of an agent %s, not of a training of tag"):format(fn, path, what.kind), "invalid"
+    return nil, ("%s: checkpoint: %s: is of an agent %s, not of a training of tag"):format(fn, path,
+      what.kind), "invalid"
   end
   if what.settings ~= record.write(run.settings) then
-    return nil, ("%s: checkpoint: %s: is of a training with other settings"):format(fn, path), "invalid"
+    return nil, ("%s: checkpoint: %s: is of a training with other settings"):format(fn, path),
+      "invalid"
   end
   local done
   done, message, code = run.net.params:load(path, { adam = run.adam })
@@ -181,22 +192,26 @@ local function read_options(given)
   local legal = options.join(options.keys "agents.tag.train", settings.names)
   legal.was = { evaluations = "calls" }
   local o = options.check_values(fn, "agents.tag.train", options.check(fn, given, legal))
-  if (o.games == nil) == (o.minutes == nil) then options.fail("%s: either games or minutes says how long", fn) end
+  if (o.games == nil) == (o.minutes == nil) then
+    options.fail("%s: either games or minutes says how long", fn)
+  end
   checkpoint.check(fn, o)
   local asked = {}
   for _, key in ipairs(settings.names) do asked[key] = o[key] end
   return o, settings.complete(fn, asked)
 end
 
---- Trains until `games` are played and learned from, or for `minutes` of CPU time. With games the same seed makes the same bytes,
--- also when it was interrupted and gone on with; how far minutes reach depends on the machine.
+--- Trains until `games` are played and learned from, or for `minutes` of CPU time. With games the
+-- same seed makes the same bytes, also when it was interrupted and gone on with; how far minutes
+-- reach depends on the machine.
 -- @param agent
 -- @tparam table given games or minutes, checkpoint, resume, progress, settings
 function train.run(agent, given)
   local o, all_settings = read_options(given)
   local net = agent:network()
-  local run = { agent = agent, net = net, o = o, settings = all_settings, tape = nn.tape(), clock = os.clock(), records = {},
-    examples = {}, tests = {}, adam = nn.adam(net.params, { clip = all_settings.clip }), steps = 0,
+  local run = { agent = agent, net = net, o = o, settings = all_settings, tape = nn.tape(),
+    clock = os.clock(), records = {}, examples = {}, tests = {},
+    adam = nn.adam(net.params, { clip = all_settings.clip }), steps = 0,
     at = { round = 1, step = 0, games = 0, steps = 0, cpu = 0 } }
   if o.resume and checkpoint.exists(o.checkpoint) then
     local done, message, code = restore(run)

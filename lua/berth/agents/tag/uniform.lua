@@ -3,7 +3,8 @@
 local uniform = {}
 uniform.__index = uniform
 
--- AllReduce on the same devices with the same shares: what PS is on several of them where no gradient is summed.
+-- AllReduce on the same devices with the same shares: what PS is on several of them where no
+-- gradient is summed.
 local function twins(actions)
   local by, out = {}, {}
   local function key(x) return ("%.0f %s"):format(x.set, x.shares) end
@@ -26,15 +27,16 @@ end
 --- @param d problem of berth.deploy
 function uniform.new(d)
   local groups, actions = #d:groups(), d:actions()
-  return setmetatable({ groups = groups, actions = #actions, list = actions, sets = d:sets(), twin = twins(actions),
-    legal = legal_sets(d, groups) }, uniform)
+  return setmetatable({ groups = groups, actions = #actions, list = actions, sets = d:sets(),
+    twin = twins(actions), legal = legal_sets(d, groups) }, uniform)
 end
 
 --- The action for most devices, all alike: even shares, AllReduce if there is the choice.
 function uniform:widest()
   local best, most
   for a, x in ipairs(self.list) do
-    local mark = 4 * #self.sets[x.set] + (x.shares == "even" and 2 or 0) + (x.option == "allreduce" and 1 or 0)
+    local mark = 4 * #self.sets[x.set] + (x.shares == "even" and 2 or 0) + (x.option == "allreduce"
+      and 1 or 0)
     if not most or mark > most then best, most = a, mark end
   end
   return best
@@ -47,7 +49,8 @@ function uniform:instead(group, a)
   return twin and legal[twin] and twin or nil
 end
 
---- The action for all op groups; where nothing stands for it, as in `otherwise`, or the first that is legal.
+--- The action for all op groups; where nothing stands for it, as in `otherwise`, or the first that
+-- is legal.
 -- @tparam int a
 -- @tparam ?{int,...} otherwise
 -- @treturn {int,...} action of each op group

@@ -42,7 +42,8 @@ end
 local function list_of(one, copies)
   local s, sources, rows = one[1], one[2], one[3]
   return { count = #s.rows * copies, rows = nn.index(repeated(s.rows, copies, rows)),
-    from = nn.index(repeated(s.from, copies, sources)), into = nn.segments(repeated(s.lengths, copies, 0)) }
+    from = nn.index(repeated(s.from, copies, sources)),
+    into = nn.segments(repeated(s.lengths, copies, 0)) }
 end
 
 local function joined(list, key)
@@ -72,7 +73,8 @@ end
 function view.problem(sets, actions, device_group)
   local sizes = {}
   for _, g in ipairs(device_group) do sizes[g] = (sizes[g] or 0) + 1 end
-  local self = { sets = sets, actions = actions, device_group = device_group, device_sizes = sizes, lists = {} }
+  local self = { sets = sets, actions = actions, device_group = device_group, device_sizes = sizes,
+    lists = {} }
   self.marks = marks(self)
   return self
 end
@@ -90,9 +92,11 @@ function view.new(problem, list)
     for name, one in pairs(s.lists) do lists[name] = list_of(one, copies) end
     problem.lists[copies] = lists
   end
-  local out = { copies = copies, op_groups = s.ops, device_groups = s.devices, sets = #problem.sets, marks = problem.marks,
-    lists = lists }
-  for _, key in ipairs { "op", "device", "edge", "link", "place" } do out[key] = joined(list, key) end
+  local out = { copies = copies, op_groups = s.ops, device_groups = s.devices, sets = #problem.sets,
+    marks = problem.marks, lists = lists }
+  for _, key in ipairs { "op", "device", "edge", "link", "place" } do
+    out[key] = joined(list, key)
+  end
   return out
 end
 
