@@ -27,6 +27,8 @@ function align.lines(rows, left) return aligned(rows, function(i) return left[i]
 
 --- The same as one text, the first and the last column to the left.
 -- @treturn string
-function align.text(rows) return table.concat(aligned(rows, function(i, row) return i == 1 or i == #row end), "\n") end
+function align.text(rows)
+  return table.concat(aligned(rows, function(i, row) return i == 1 or i == #row end), "\n")
+end
 
 return align

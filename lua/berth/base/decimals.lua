@@ -1,4 +1,5 @@
---- A number with so many decimals. Halves go up: what interpreters print of 0.125 with two decimals differs.
+--- A number with so many decimals. Halves go up: what interpreters print of 0.125 with two decimals
+-- differs.
 return function(x, n)
   local per_unit = tonumber(("1e%d"):format(n))
   return ("%%.%df"):format(n):format(math.floor(x * per_unit + 0.5) / per_unit)

@@ -1,7 +1,8 @@
 --- Ctrl-C in the front ends.
 local interrupt = {}
 
---- Is this what Lua code raises when an interrupt is caught, here or (with "!") by the interpreters themselves?
+--- Is this what Lua code raises when an interrupt is caught, here or (with "!") by the interpreters
+-- themselves?
 function interrupt.is(err)
   return type(err) == "string" and (err == "interrupted" or err:find(":%d+: interrupted!?$") ~= nil)
 end

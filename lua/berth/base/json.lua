@@ -19,7 +19,9 @@ end
 local function members(t, keys, where)
   local out = {}
   for i, key in ipairs(keys) do
-    if type(key) ~= "string" then error(where .. ": a table has to be an array, or to have names only", 0) end
+    if type(key) ~= "string" then
+      error(where .. ": a table has to be an array, or to have names only", 0)
+    end
     out[i] = { key, plain(t[key], where .. "." .. key) }
   end
   return writer.object(out)

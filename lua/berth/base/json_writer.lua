@@ -19,7 +19,8 @@ end
 -- Bytes that are no UTF-8 become U+FFFD, as in files of the core.
 local function string_of(s)
   if s:find("[\128-\255]") then s = utf8.repaired(s) end
-  local escaped = s:gsub('[%z\1-\31"\\]', function(c) return ESCAPES[c] or string.format("\\u%04x", c:byte()) end)
+  local escaped = s:gsub('[%z\1-\31"\\]',
+    function(c) return ESCAPES[c] or string.format("\\u%04x", c:byte()) end)
   return '"' .. escaped .. '"'
 end
 
@@ -57,7 +58,8 @@ end
 --- Members that tell a refusal: the message, its code, and what stands in the way (ids from 1).
 function json.refusal(message, code, why)
   why = why or {}
-  return { { "error", message }, { "code", code }, { "op", why.op }, { "device", why.device }, { "missing_bytes", why.missing } }
+  return { { "error", message }, { "code", code }, { "op", why.op }, { "device", why.device },
+    { "missing_bytes", why.missing } }
 end
 
 --- Text of a number, string, boolean, array, json.null or json.object.

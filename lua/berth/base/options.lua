@@ -33,17 +33,22 @@ function options.sorted_keys(t)
   return keys
 end
 
---- The option table itself, or an empty one; raises for keys that are not in `legal` (an array; `was`: present keys by former
--- ones).
+--- The option table itself, or an empty one; raises for keys that are not in `legal` (an array;
+-- `was`: present keys by former ones).
 function options.check(fn, given, legal)
   if given == nil then return {} end
-  if type(given) ~= "table" then options.fail("%s: options: expected a table, got %s", fn, core.kind(given)) end
+  if type(given) ~= "table" then
+    options.fail("%s: options: expected a table, got %s", fn, core.kind(given))
+  end
   local known = {}
   for _, key in ipairs(legal) do known[key] = true end
   for _, key in ipairs(options.sorted_keys(given)) do
-    if legal.was and legal.was[key] then options.fail("%s: option '%s' is now '%s'", fn, key, legal.was[key]) end
+    if legal.was and legal.was[key] then
+      options.fail("%s: option '%s' is now '%s'", fn, key, legal.was[key])
+    end
     if not known[key] then
-      options.fail("%s: unknown option '%s' (legal: %s)", fn, tostring(key), table.concat(legal, ", "))
+      options.fail("%s: unknown option '%s' (legal: %s)", fn, tostring(key),
+        table.concat(legal, ", "))
     end
   end
   return given
@@ -113,8 +118,8 @@ end
 
 -- Each: what is wrong with a value, or nil.
 local wrong = {}
-local KINDS = { flag = "boolean", string = "string", table = "table", ["function"] = "function", graph = "graph",
-  topology = "topology", result = "result" }
+local KINDS = { flag = "boolean", string = "string", table = "table", ["function"] = "function",
+  graph = "graph", topology = "topology", result = "result" }
 
 function wrong.number(o, x)
   local text, low, high = core.number_text, o.low or 0, o.high
@@ -188,8 +193,8 @@ function options.check_values(fn, name, given)
 end
 
 --- The option table itself, or an empty one, its keys and values checked by the rows of a function.
--- Types besides flag, whole, whole or flag, number, course, choice, string, table, function, graph, topology and
--- result are the caller's to check.
+-- Types besides flag, whole, whole or flag, number, course, choice, string, table, function, graph,
+-- topology and result are the caller's to check.
 -- @tparam string fn for messages
 -- @tparam string name of the function
 -- @tparam[opt] string reader only what it reads is legal
@@ -213,7 +218,8 @@ function options.check_named(where, given)
     end
   end
   if given[2] ~= nil and type(given[2]) ~= "table" then
-    options.fail("%s: options of '%s': expected a table, got %s", where, given[1], core.kind(given[2]))
+    options.fail("%s: options of '%s': expected a table, got %s", where, given[1],
+      core.kind(given[2]))
   end
 end
 
@@ -238,7 +244,8 @@ function options.merge(...)
   return out
 end
 
---- (graph, topology, ...) or (cost, ...) as cost and the rest. The option table is `rest[at]`; its field `cost` prices the graph.
+--- (graph, topology, ...) or (cost, ...) as cost and the rest. The option table is `rest[at]`; its
+-- field `cost` prices the graph.
 -- @treturn[1] cost
 -- @treturn[1] table the arguments behind it
 -- @treturn[2] nil

@@ -1,5 +1,6 @@
---- Numbers of the JSON documents that berth prints and writes: docs/json.md lists them with their fields. A number is raised when
--- a field is removed or changes its meaning; an additional field does not raise it.
+--- Numbers of the JSON documents that berth prints and writes: docs/json.md lists them with their
+-- fields. A number is raised when a field is removed or changes its meaning; an additional field
+-- does not raise it.
 local core = require "berth.core"
 local json = require "berth.base.json_writer"
 
@@ -7,10 +8,11 @@ local schema = {}
 
 --- By document: what a command prints with --json, and files.
 schema.numbers = {
-  place = 1, simulate = 1, compare = 1, repair = 1, bounds = 1, ["bounds --split"] = 1, split = 1, deploy = 1, models = 1,
-  ["models NAME"] = 1, train = 1, ["train pacml"] = 1, ["train tag"] = 1, cluster = 1, ["cluster pacml"] = 1,
-  ["cluster pacml, several runs"] = 1, ["cluster pdors"] = 1, ["cluster pdors, several runs"] = 1, refusal = 1,
-  ["pdors problem"] = 1, ["experiment line"] = 1, ["records of pacml"] = 1, ["records of a cluster"] = 1,
+  place = 1, simulate = 1, compare = 1, repair = 1, bounds = 1, ["bounds --split"] = 1, split = 1,
+  deploy = 1, models = 1, ["models NAME"] = 1, train = 1, ["train pacml"] = 1, ["train tag"] = 1,
+  cluster = 1, ["cluster pacml"] = 1, ["cluster pacml, several runs"] = 1, ["cluster pdors"] = 1,
+  ["cluster pdors, several runs"] = 1, refusal = 1, ["pdors problem"] = 1, ["experiment line"] = 1,
+  ["records of pacml"] = 1, ["records of a cluster"] = 1,
 }
 
 --- A document: the version of berth, the number, then the given members.
@@ -26,7 +28,8 @@ function schema.document(name)
   end
 end
 
---- May a file with this number be read as this document? Files of before there were numbers have none.
+--- May a file with this number be read as this document? Files of before there were numbers have
+-- none.
 function schema.reads(name, number) return number == nil or number == schema.numbers[name] end
 
 return schema

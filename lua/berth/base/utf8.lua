@@ -7,7 +7,9 @@ function utf8.length(text, i)
   if a < 0x80 then return 1 end
   if a < 0xC2 or a > 0xF4 then return nil end
   local length = a < 0xE0 and 2 or a < 0xF0 and 3 or 4
-  if not text:sub(i + 1, i + length - 1):match("^" .. ("[\128-\191]"):rep(length - 1) .. "$") then return nil end
+  if not text:sub(i + 1, i + length - 1):match("^" .. ("[\128-\191]"):rep(length - 1) .. "$") then
+    return nil
+  end
   if a == 0xE0 and b < 0xA0 or a == 0xF0 and b < 0x90 then return nil end
   if a == 0xF4 and b > 0x8F or a == 0xED and b > 0x9F then return nil end
   return length
