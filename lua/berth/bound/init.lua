@@ -1,4 +1,5 @@
---- Lower bounds on the step time, which print as a line, and what is proved of placers, which prints as a table.
+--- Lower bounds on the step time, which print as a line, and what is proved of placers, which
+-- prints as a table.
 local core = require "berth.core"
 local options = require "berth.base.options"
 
@@ -7,9 +8,9 @@ local function time(x) return core.format(x, "seconds") end
 -- ---- printing -----------------------------------------------------------------------------------
 
 local NAMES = {
-  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
-  { "clusters", "serial clusters" }, { "intervals", "intervals" },
-  { "link_cut", "link cut" },
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" },
+  { "work", "work" }, { "memory", "memory" }, { "clusters", "serial clusters" },
+  { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
 
 local mt = { __name = "berth.bounds" }
@@ -21,19 +22,24 @@ function mt.__tostring(b)
   end
   local line = ("bound %s (%s): %s"):format(time(b.best), b.name, table.concat(parts, ", "))
   if not b.achieved then return line end
-  if b.achieved < 1 - 1e-9 then return ("%s; the makespan is below it: no schedule's"):format(line) end
+  if b.achieved < 1 - 1e-9 then
+    return ("%s; the makespan is below it: no schedule's"):format(line)
+  end
   return ("%s; makespan at most %.3g times the optimum"):format(line, b.achieved)
 end
 
 -- What is not proved has no number here; the fields have what the formula gives.
 local function promise(k)
   if not k.valid then return "-" end
-  if k.limit then return k.ratio and ("%s, %.3g times"):format(time(k.limit), k.ratio) or time(k.limit) end
+  if k.limit then
+    return k.ratio and ("%s, %.3g times"):format(time(k.limit), k.ratio) or time(k.limit)
+  end
   return k.ratio and ("%.3g times the optimum"):format(k.ratio) or "-"
 end
 
 local function line(k)
-  local text = ("%-19s %-18s %-24s %s"):format(k.name, k.placers, promise(k), k.valid and "holds" or "not proved: " .. k.why)
+  local text = ("%-19s %-18s %-24s %s"):format(k.name, k.placers, promise(k),
+    k.valid and "holds" or "not proved: " .. k.why)
   return (text:gsub("%s+$", ""))
 end
 
@@ -55,10 +61,10 @@ end
 
 --- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts memory, param_multiple, links (on which schedules run), thorough, gap, makespan (a result, or s),
---  place (links, tau, gap), cost
--- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, link_cut, best (s), name, rho, closed,
---  guarantees, achieved
+-- @tparam[opt] table opts memory, param_multiple, links (on which schedules run), thorough, gap,
+--  makespan (a result, or s), place (links, tau, gap), cost
+-- @treturn[1] table critical_path, transfers, lp, work, memory, clusters, intervals, link_cut, best
+--  (s), name, rho, closed, guarantees, achieved
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

@@ -1,13 +1,17 @@
---- What the placer "exact" proves on the way, as a bound for other placements and their simulations.
+--- What the placer "exact" proves on the way, as a bound for other placements and their
+-- simulations.
 local proved = { name = "exact" }
 
 local function positive(x) return type(x) == "number" and x > 0 end
 
 -- The proof knows no rounding, noise or preemption; without memory limits it holds with any.
 local function holds(placed, judge)
-  if judge.preset or judge.preempt or positive(judge.noise) or positive(judge.quantum) then return false end
+  if judge.preset or judge.preempt or positive(judge.noise) or positive(judge.quantum) then
+    return false
+  end
   if placed.memory == "none" then return true end
-  return placed.memory == judge.memory and (placed.param_multiple or 1) == (judge.param_multiple or 1)
+  return placed.memory == judge.memory and (placed.param_multiple or 1) == (judge.param_multiple
+    or 1)
 end
 
 --- s: no simulation with the options `judge` takes less; nil: nothing is proved for them.
