@@ -8,7 +8,8 @@ local answer = {}
 
 answer.options = {
   { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
-  { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto" },
+  { name = "trace", kind = "string", value = "FILE",
+    text = "writes a timeline that opens in Perfetto" },
   { name = "placed-graph", kind = "string", value = "FILE",
     text = "writes the graph with its devices, as " .. formats.endings(formats.shown) },
 }
@@ -48,17 +49,20 @@ end
 --- Writes the files that are asked for, and prints.
 -- @tparam function write
 -- @tparam table given options of the command
--- @tparam table found document (its name in base.schema), graph, topology, placement, result; members: more of the JSON object
+-- @tparam table found document (its name in base.schema), graph, topology, placement, result;
+--  members: more of the JSON object
 -- @treturn number exit code
 function answer.tell(write, given, found)
-  local graph, topology, placement, result = found.graph, found.topology, found.placement, found.result
+  local graph, topology, placement, result = found.graph, found.topology, found.placement,
+    found.result
   save(given, graph, placement, result)
   if given.json then
     local first = { { "placer", placement.placer }, { "estimate_s", placement.estimate },
       { "planned_links", placement.links } }
     for _, member in ipairs(found.members or {}) do first[#first + 1] = member end
     first[#first + 1] = { "options", report.options_object(given) }
-    write(json.encode(report.result_object(found.document, first, graph, topology, placement, result)))
+    write(json.encode(report.result_object(found.document, first, graph, topology, placement,
+      result)))
   else
     print_text(write, graph, topology, placement, result)
   end

@@ -15,10 +15,11 @@ local function whole(name, text, least)
   return math.floor(n)
 end
 
-local UNITS = { seconds = "5us", bytes = "16GB", ["bytes/s"] = "25GB/s", flop = "3GFLOP", ["flop/s"] = "15TFLOP/s" }
+local UNITS = { seconds = "5us", bytes = "16GB", ["bytes/s"] = "25GB/s", flop = "3GFLOP",
+  ["flop/s"] = "15TFLOP/s" }
 
---- The number of a quantity in base units. Its unit must be there, but for 0 and inf: nobody can tell whether 25 is meant in
--- bytes or in gigabytes.
+--- The number of a quantity in base units. Its unit must be there, but for 0 and inf: nobody can
+-- tell whether 25 is meant in bytes or in gigabytes.
 -- @tparam string what for messages: "--quantum"
 -- @tparam string text
 -- @tparam string unit of berth.quantity
@@ -26,7 +27,9 @@ function args.quantity(what, text, unit)
   local value, message = require("berth").quantity(text, unit)
   if not value then fail.usage("%s: %s", what, message) end
   local bare = text:match("^%s*[%d.]+%s*$") or text:match("^%s*[%d.]+[eE][+-]?%d+%s*$")
-  if bare and value ~= 0 then fail.usage("%s: %q has no unit; write it as in %s", what, text, UNITS[unit]) end
+  if bare and value ~= 0 then
+    fail.usage("%s: %q has no unit; write it as in %s", what, text, UNITS[unit])
+  end
   return value
 end
 
@@ -37,7 +40,9 @@ function convert.count(option, text) return whole(option.name, text, 1) end
 function convert.whole(option, text) return whole(option.name, text, 0) end
 function convert.number(option, text)
   local n = tonumber(text)
-  if not n or n ~= n or n < 0 then fail.usage("--%s: a number of at least 0 is needed, not %q", option.name, text) end
+  if not n or n ~= n or n < 0 then
+    fail.usage("--%s: a number of at least 0 is needed, not %q", option.name, text)
+  end
   return n
 end
 function convert.numbers(option, text)
@@ -96,11 +101,15 @@ function args.parse(command, argv)
   local positional, options, i, only_positional = {}, {}, 1, false
   while i <= #argv do
     local word = argv[i]
-    if only_positional or word == "-" or word:sub(1, 1) ~= "-" then positional[#positional + 1] = word
+    if only_positional or word == "-" or word:sub(1, 1) ~= "-" then
+      positional[#positional + 1] = word
     elseif word == "--" then only_positional = true
     elseif word == "-h" or word == "--help" then options.help = true
     elseif word:sub(1, 2) == "--" then i = take(command, argv, i, options)
-    else fail.usage("%s: no option %s; options start with --, see berth %s --help", command.name, word, command.name) end
+    else
+      fail.usage("%s: no option %s; options start with --, see berth %s --help", command.name, word,
+        command.name)
+    end
     i = i + 1
   end
   if options.help then return positional, options end

@@ -2,8 +2,8 @@
 local commands = {}
 
 -- In the order of the help text; each is a module of commands/.
-commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report", "convert", "train",
-  "cluster", "models", "completion", "repl" }
+commands.names = { "place", "simulate", "compare", "repair", "bounds", "split", "deploy", "report",
+  "convert", "train", "cluster", "models", "completion", "repl" }
 
 commands.summaries = {
   place = "decides which device runs each op, and simulates the answer",
@@ -22,7 +22,8 @@ commands.summaries = {
   repl = "interactive prompt",
 }
 
---- The descriptor of a command, by the words behind its name if it has kinds; nil: there is no such command.
+--- The descriptor of a command, by the words behind its name if it has kinds; nil: there is no such
+-- command.
 function commands.find(name, words)
   if not commands.summaries[name] then return nil end
   local command = require("berth.cli.commands." .. name)

@@ -1,7 +1,8 @@
 --- Scripts of completion for shells, from the descriptors of the commands.
 --
--- A script has one table. Its keys are "COMMAND" (arguments), "COMMAND -" (options) and "COMMAND --OPTION" (values of one); an
--- entry is a list of words, and whether files go there, too. COMMAND is "" where the command itself stands.
+-- A script has one table. Its keys are "COMMAND" (arguments), "COMMAND -" (options) and "COMMAND
+-- --OPTION" (values of one); an entry is a list of words, and whether files go there, too. COMMAND
+-- is "" where the command itself stands.
 local commands = require "berth.cli.command_list"
 local options = require "berth.base.options"
 local sources = require "berth.cli.sources"
@@ -26,11 +27,13 @@ local function add_command(rows, path, command)
   for _, option in ipairs(command.options) do
     flags[#flags + 1] = "--" .. option.name
     if option.kind ~= "flag" then
-      rows[#rows + 1] = { key = path .. " --" .. option.name, words = values_of(option), files = FILES[option.value] }
+      rows[#rows + 1] = { key = path .. " --" .. option.name, words = values_of(option),
+        files = FILES[option.value] }
     end
   end
   rows[#rows + 1] = { key = path .. " -", words = flags }
-  rows[#rows + 1] = { key = path, words = arguments_of(command), files = command.most > 0 and command.files ~= false }
+  rows[#rows + 1] = { key = path, words = arguments_of(command),
+    files = command.most > 0 and command.files ~= false }
 end
 
 --- Array of { key, words, files }.
@@ -100,16 +103,19 @@ end
 
 local scripts = {}
 
--- Words of bash end at "=" and ":", which are words of their own; what is offered goes behind the last one.
+-- Words of bash end at "=" and ":", which are words of their own; what is offered goes behind the
+-- last one.
 scripts.bash = { sh_table, [[
 _berth() {
-  local list files head before='' at=$COMP_CWORD IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} previous command='' kind=''
+  local list files head previous before='' command='' kind='' IFS=$' \t\n'
+  local at=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]}
   if [ "$cur" = ':' ]; then cur=''; elif [ "${COMP_WORDS[at-1]}" = ':' ]; then at=$((at - 1)); fi
   if [ "${COMP_WORDS[at]}" = ':' ]; then at=$((at - 1)) before=${COMP_WORDS[at]}:; fi
   previous=${COMP_WORDS[at-1]}
   [ "$at" -gt 1 ] && command=${COMP_WORDS[1]}
   [ "$at" -gt 2 ] && kind=${COMP_WORDS[2]}
-  if [ "$cur" = '=' ]; then cur=''; elif [ "$previous" = '=' ]; then previous=${COMP_WORDS[at-2]}; fi
+  [ "$cur" != '=' ] || cur=''
+  [ "$previous" != '=' ] || previous=${COMP_WORDS[at-2]}
   _berth_find "$command" "$kind" "$previous" "$before$cur"
   before=${before##*,}
   head=${cur%"${cur##*,}"}
@@ -147,7 +153,8 @@ function __berth_list
   for word in $__berth_words; echo "$argv[2]$word"; end
   test -z "$__berth_files"; or __fish_complete_path (commandline -ct)
   return 0
-end]]):format(table_of(rows, "    case ", " ", "\n", "      set -g __berth_words %s; set -g __berth_files %s"))
+end]]):format(table_of(rows, "    case ", " ", "\n",
+    "      set -g __berth_words %s; set -g __berth_files %s"))
 end, [[
 function __berth
   set -l words (commandline -opc)

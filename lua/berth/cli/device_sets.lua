@@ -1,7 +1,8 @@
 --- Sets of devices as options take them: "1-4/5,6", "d0-d3/d4,d5".
 local fail = require "berth.cli.fail"
 
--- Ids by name, the names (longest first), and whether a number is an id: not where devices are named by numbers.
+-- Ids by name, the names (longest first), and whether a number is an id: not where devices are
+-- named by numbers.
 local function directory(topology)
   local known = { id = {}, names = {}, n = #topology, numbers = true }
   for device in topology:devices() do
@@ -21,7 +22,9 @@ end
 local function device_at(text, at, known)
   for _, name in ipairs(known.names) do
     local behind = at + #name
-    if name ~= "" and text:sub(at, behind - 1) == name and text:find("^%s*[-,/]", behind) then return known.id[name], behind end
+    if name ~= "" and text:sub(at, behind - 1) == name and text:find("^%s*[-,/]", behind) then
+      return known.id[name], behind
+    end
   end
   local digits, behind = text:match("^(%d+)()%s*[-,/]", at)
   local id = known.numbers and tonumber(digits)
@@ -29,7 +32,8 @@ local function device_at(text, at, known)
   return nil
 end
 
--- First and last device at a place, the mark behind them, and the place behind that. nil: there are none
+-- First and last device at a place, the mark behind them, and the place behind that. nil: there are
+-- none
 local function run_at(text, at, known)
   local first, last, mark, behind
   first, behind = device_at(text, at, known)
@@ -50,13 +54,16 @@ end
 
 local function add(option, set, first, last, topology)
   for d = first, last do
-    if set[d] then fail.usage("--%s: device %s is twice in a set", option, topology:device(d).name) end
+    if set[d] then
+      fail.usage("--%s: device %s is twice in a set", option, topology:device(d).name)
+    end
     set[d] = true
     table.insert(set.list, d)
   end
 end
 
---- Sets with / between them, of devices and ranges with commas; a device is a number from 1 or a name.
+--- Sets with / between them, of devices and ranges with commas; a device is a number from 1 or a
+-- name.
 -- @tparam string option for messages
 -- @tparam string text
 -- @tparam topology topology

@@ -19,7 +19,8 @@ local exits = { infeasible = fail.INFEASIBLE, interrupted = fail.INTERRUPTED }
 --- Passes its arguments on, unless they are nil, message, code, why.
 function fail.need(value, message, code, why, ...)
   if value ~= nil and value ~= false then return value, message, code, why, ... end
-  local failure = { exit = exits[code] or fail.USAGE, message = tostring(message), code = code, why = why }
+  local failure = { exit = exits[code] or fail.USAGE, message = tostring(message), code = code,
+    why = why }
   return error(setmetatable(failure, Failure), 0)
 end
 
@@ -29,10 +30,12 @@ local function stale(message)
     message:match "attempt to call %a+ '([%w_]+)' %(a nil value%)"
   local core = package.loaded["berth.core"]
   if not name or type(core) ~= "table" or core[name] ~= nil then return nil end
-  return ("the built module has no '%s': it seems older than the Lua files; make builds it anew (%s)"):format(name, message)
+  return ("the built module has no '%s': it seems older than the Lua files; make builds it anew "
+    .. "(%s)"):format(name, message)
 end
 
---- Whatever a command raised: exit code and message; of a refusal its code, too, and what stands in the way.
+--- Whatever a command raised: exit code and message; of a refusal its code, too, and what stands in
+-- the way.
 function fail.describe(err)
   if getmetatable(err) == Failure then return err.exit, err.message, err.code, err.why end
   if interrupt.is(err) then return fail.INTERRUPTED, "interrupted" end

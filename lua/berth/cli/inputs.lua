@@ -18,7 +18,8 @@ end
 local function check_rates(spec, topology)
   local name = lacks_rates(topology)
   if not name then return end
-  fail.usage("%s is priced by FLOP and bytes, but device %s has no rates: give the topology preset=V100 (or another), "
+  fail.usage("%s is priced by FLOP and bytes, but device %s has no rates: give the topology "
+    .. "preset=V100 (or another), "
     .. "or flops= and memory_bandwidth=", spec, name)
 end
 
@@ -27,14 +28,16 @@ inputs.topology_options = {
   { name = "topology", kind = "string", value = "TOPOLOGY", names = sources.generators,
     text = "of all graphs; default: that of each graph's file" },
   { name = "devices", kind = "count", value = "N",
-    text = "instead of a topology: N devices alike, each pair with a link of 1 B/s, for files with transfers in units of time" },
+    text = "instead of a topology: N devices alike, each pair with a link of 1 B/s, for files with "
+      .. "transfers in units of time" },
 }
 
 --- Raises unless the topology is given once.
 function inputs.check(positional, given)
   if given.topology and given.devices then fail.usage("--devices: is instead of --topology") end
   if positional[2] and (given.topology or given.devices) then
-    fail.usage("--%s: the topology is given already: %s", given.devices and "devices" or "topology", positional[2])
+    fail.usage("--%s: the topology is given already: %s", given.devices and "devices" or "topology",
+      positional[2])
   end
 end
 
@@ -52,7 +55,8 @@ function inputs.read(positional, given)
   local graph, topology, _, about = sources.graph(positional[1], options.for_loading(given))
   topology = topology_of(positional[2], given) or topology
   if not topology then
-    fail.usage("%s holds no topology: give one, a file or %s; or --devices N where transfers are in units of time", positional[1],
+    fail.usage("%s holds no topology: give one, a file or %s; or --devices N where transfers are "
+      .. "in units of time", positional[1],
       sources.topology_examples)
   end
   if about and not about.timed then check_rates(positional[1], topology) end
@@ -74,21 +78,28 @@ end
 --- The placement of --placement.
 -- @tparam string command for messages
 function inputs.placement(command, spec, graph, topology)
-  if not spec then fail.usage("%s: --placement is needed: a file, or single:N for all ops on device N", command) end
+  if not spec then
+    fail.usage("%s: --placement is needed: a file, or single:N for all ops on device N", command)
+  end
   local device = spec:match("^single:(%d+)$")
   if device then return all_on(math.floor(tonumber(device)), graph, topology) end
   local placement = fail.need(berth.load_placement(spec))
-  if #placement ~= #graph then fail.usage("%s places %d ops, the graph has %d", spec, #placement, #graph) end
+  if #placement ~= #graph then
+    fail.usage("%s places %d ops, the graph has %d", spec, #placement, #graph)
+  end
   return placement
 end
 
 inputs.notes = [[
-GRAPH is a file (any format of berth convert, gzip too) or model:NAME[,option=value...], e.g. model:bert-large,batch=8,seq=512;
-berth models lists the names. TOPOLOGY is a file, or NAME[:SIZE][,option=value...]:
+GRAPH is a file (any format of berth convert, gzip too) or model:NAME[,option=value...], such as
+model:bert-large,batch=8,seq=512; berth models lists the names. TOPOLOGY is a file, or
+NAME[:SIZE][,option=value...]:
   mesh:4  ring:8  star:4  pcie_tree:8  dgx1  fat_tree:4  torus:4x4  two_level:2x4
-  options: bandwidth=50GB/s latency=5us preset=V100 memory=16GB flops=312TFLOP/s memory_bandwidth=2TB/s overhead=5us speed=1
-  type=gpu, and those of the generator (fan_out, up_bandwidth, between_latency, ...)
+  options: bandwidth=50GB/s latency=5us preset=V100 memory=16GB flops=312TFLOP/s
+  memory_bandwidth=2TB/s overhead=5us speed=1 type=gpu, and those of the generator (fan_out,
+  up_bandwidth, between_latency, ...)
 It may be left out when the graph's file holds one.
-exit: 0 done, 1 nothing fits (or memory ran out), 2 bad input or usage, 130 interrupted (what is there by then is told)]]
+exit: 0 done, 1 nothing fits (or memory ran out), 2 bad input or usage, 130 interrupted (the
+result so far is printed)]]
 
 return inputs

@@ -1,4 +1,5 @@
---- The command line: finds the command, parses its options, runs it, turns failures into exit codes.
+--- The command line: finds the command, parses its options, runs it, turns failures into exit
+-- codes.
 local args = require "berth.cli.args"
 local commands = require "berth.cli.command_list"
 local fail = require "berth.cli.fail"
@@ -9,13 +10,15 @@ local schema = require "berth.base.schema"
 local main = {}
 
 local function overview()
-  local lines = { "usage: berth COMMAND ...", "", "Places, simulates and schedules distributed machine-learning graphs.", "" }
+  local lines = { "usage: berth COMMAND ...", "",
+    "Places, simulates and schedules distributed machine-learning graphs.", "" }
   lines[#lines + 1] = "commands:"
   for _, name in ipairs(commands.names) do
     lines[#lines + 1] = string.format("  %-10s %s", name, commands.summaries[name])
   end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "berth COMMAND --help tells the options, with units; berth --version the version."
+  lines[#lines + 1] = "berth COMMAND --help tells the options, with units; berth --version the "
+    .. "version."
   lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted"
   return table.concat(lines, "\n")
 end
@@ -55,7 +58,8 @@ local function dispatch(argv, write, complain, state)
   return command.run(positional, given, write, complain, words)
 end
 
--- Writes lines to standard output; the second function flushes it and tells why a line did not get there.
+-- Writes lines to standard output; the second function flushes it and tells why a line did not get
+-- there.
 local function standard_output()
   local reason
   local function note(ok, why)

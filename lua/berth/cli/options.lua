@@ -8,13 +8,15 @@ local registry = require "berth.place.registry"
 local options = {}
 
 local VALUES = {
-  whole = "N", count = "N", number = "X", numbers = "A,B,...", file = "FILE", choice = "NAME", seconds = "TIME", bytes = "SIZE",
-  ["bytes/s"] = "RATE", device = "N",
+  whole = "N", count = "N", number = "X", numbers = "A,B,...", file = "FILE", choice = "NAME",
+  seconds = "TIME", bytes = "SIZE", ["bytes/s"] = "RATE", device = "N",
 }
 
 local function kind_of(option)
   if option.choices then return "choice" end
-  if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then return "count" end
+  if option.type == "device" or option.type == "whole" and (option.low or 0) >= 1 then
+    return "count"
+  end
   if option.type == "whole or flag" then return "whole" end
   return (option.type == "name" or option.type == "file") and "string" or option.type
 end
@@ -30,7 +32,8 @@ function options.readers(name, key) return READERS[name] and READERS[name](key) 
 local function text_of(option, readers)
   local only = readers and #readers <= 4 and table.concat(readers, ", ") or option.only
   only = only and "for " .. only .. ": " or ""
-  local default = option.type ~= "flag" and option.default ~= "none" and "; default " .. option.default or ""
+  local default = option.type ~= "flag" and option.default ~= "none" and "; default "
+    .. option.default or ""
   return only .. option.text .. default
 end
 
@@ -45,15 +48,19 @@ function options.row(option, readers)
   end
   local kind = kind_of(option)
   return {
-    name = option.key:gsub("_", "-"), kind = kind, choices = choices, text = text_of(option, readers),
-    value = kind ~= "flag" and (VALUES[option.type] or VALUES[kind] or "NAME") or nil, least = option.low, most = option.high,
+    name = option.key:gsub("_", "-"), kind = kind, choices = choices,
+    text = text_of(option, readers), value = kind ~= "flag"
+    and (VALUES[option.type] or VALUES[kind] or "NAME") or nil, least = option.low,
+    most = option.high,
   }
 end
 
 --- The options of a function that has descriptors, by their keys, as those of a command.
 function options.of(name, keys)
   local out = {}
-  for i, option in ipairs(base.rows(name, keys)) do out[i] = options.row(option, options.readers(name, option.key)) end
+  for i, option in ipairs(base.rows(name, keys)) do
+    out[i] = options.row(option, options.readers(name, option.key))
+  end
   return out
 end
 
@@ -70,7 +77,9 @@ options.loading = options.of("load", "format forward_only mirror file_bandwidth 
 -- @tparam string name of the function
 -- @tparam string key
 -- @tparam table changes
-function options.changed(name, key, changes) return base.merge(options.of(name, key)[1], changes) end
+function options.changed(name, key, changes)
+  return base.merge(options.of(name, key)[1], changes)
+end
 
 --- For placing and simulating alike.
 options.shared = options.of("simulate", "links memory param_multiple quantum seed")
@@ -78,22 +87,27 @@ options.shared = options.of("simulate", "links memory param_multiple quantum see
 --- For placing alone.
 options.placing = {
   { name = "placer", kind = "string", value = "PLACER", names = registry.forms,
-    text = "who places, see below; default: portfolio, the best of several; berth compare shows all" },
+    text = "who places, see below; default: portfolio, the best of several; berth compare shows "
+      .. "all" },
 }
-for _, option in ipairs(options.of("place", "variant averages device tries seconds threads calls restarts steepest population "
+for _, option in ipairs(options.of("place",
+    "variant averages device tries seconds threads calls restarts steepest population "
   .. "elite mutants bias ties coarsen coarsen_ops transfer_weight favourites tau gap")) do
   options.placing[#options.placing + 1] = option
 end
 
 --- For simulating alone.
-options.simulating = options.of("simulate", "preset dispatch send order collectives reserve split_windows preempt noise")
+options.simulating = options.of("simulate",
+  "preset dispatch send order collectives reserve split_windows preempt noise")
 options.simulating[#options.simulating + 1] = { name = "rank", kind = "string", value = "FILE",
   text = "dispatch static: a file with a number for each op, least first" }
 
 --- How ops and transfers are priced.
-options.pricing = options.of("cost", "op_factor transfer_factor free_control collective_bandwidth collective_algorithm")
+options.pricing = options.of("cost", "op_factor transfer_factor free_control collective_bandwidth "
+  .. "collective_algorithm")
 
-options.json = { name = "json", kind = "flag", text = "prints one JSON object; times in s, sizes in bytes" }
+options.json = { name = "json", kind = "flag",
+  text = "prints one JSON object; times in s, sizes in bytes" }
 
 --- All given lists in one.
 options.join = base.join
@@ -158,11 +172,14 @@ function options.for_placing(given)
   local out = pick(given, options.placing, pick(given, options.shared, {}))
   out.placer = nil
   local placer = given.placer or "portfolio"
-  if registry.by_name[placer] and registry.reads(placer, "judge") then out.judge = options.judge(given) end
+  if registry.by_name[placer] and registry.reads(placer, "judge") then
+    out.judge = options.judge(given)
+  end
   return priced(given, out)
 end
 
---- Of berth.simulate; what was proved of the placement, when it was found with the same options, is part of its bound.
+--- Of berth.simulate; what was proved of the placement, when it was found with the same options, is
+-- part of its bound.
 function options.for_simulating(given, placement)
   local out = priced(given, simulated(given))
   out.bound = placement and proved.option(placement, out, out) or nil
@@ -176,14 +193,16 @@ end
 
 --- Of berth.bounds.
 function options.for_bounds(given)
-  local out = pick_named(given, { "links", "memory", "param-multiple", "thorough", "gap", "makespan" }, {})
+  local out = pick_named(given, { "links", "memory", "param-multiple", "thorough", "gap",
+    "makespan" }, {})
   if given.links then out.place = { links = given.links } end
   return priced(given, out)
 end
 
 --- Of berth.gaps.
 function options.for_gaps(given)
-  return priced(given, pick_named(given, { "links", "memory", "param-multiple", "calls", "seed" }, {}))
+  return priced(given, pick_named(given, { "links", "memory", "param-multiple", "calls", "seed" },
+    {}))
 end
 
 return options

@@ -9,19 +9,23 @@ local options = require "berth.cli.options"
 
 local inputs = { PROFILES = { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" } }
 
-inputs.profiles_text = "PROFILE: files of PipeDream's format; or a folder that has the five published ones:\n"
+inputs.profiles_text = "PROFILE: files of PipeDream's format; or a folder that has the five "
+  .. "published ones:\n"
   .. table.concat(inputs.PROFILES, ", ") .. "."
 
-inputs.mode = options.changed("ramp", "compat", { name = "mode", kind = "choice", value = "MODE", choices = { "compat", "exact" },
-  text = "as the published simulator, or by the published rules with real units; default compat" })
+inputs.mode = options.changed("ramp", "compat", { name = "mode", kind = "choice", value = "MODE",
+  choices = { "compat", "exact" }, text = "as the published simulator, or by the published rules "
+    .. "with real units; default compat" })
 
 local keys = base.keys "ramp"
 table.remove(keys, 1) -- compat, which --mode gives
 inputs.ramp = { name = "ramp", kind = "string", value = "K=V,...",
   text = "the cluster, as berth.ramp: " .. table.concat(keys, ", ") }
-inputs.most, inputs.steps = options.changed("pacml.env", "most"), options.changed("pacml.env", "steps")
-inputs.beta = options.changed("pacml.trace", "beta", { kind = "string", value = "A,B,...", names = { "A", "B", "C", "D" },
-  text = "A to D: distribution of the share of its sequential time that a job may take; default A" })
+inputs.most, inputs.steps = options.changed("pacml.env", "most"),
+  options.changed("pacml.env", "steps")
+inputs.beta = options.changed("pacml.trace", "beta", { kind = "string", value = "A,B,...",
+  names = { "A", "B", "C", "D" }, text = "A to D: distribution of the share of its sequential time "
+    .. "that a job may take; default A" })
 inputs.arrivals = options.changed("pacml.trace", "interarrival", { kind = "string", value = "TIME",
   text = "time between arrivals, or FROM..TO: uniform, e.g. 500s..1500s; default 1000s" })
 inputs.copies = options.changed("pacml.trace", "copies")
@@ -48,7 +52,9 @@ local function files_of(positional)
   for i = 2, #positional do
     local path = positional[i]
     if is_folder(path) then
-      for _, name in ipairs(inputs.PROFILES) do out[#out + 1] = ("%s/%s.txt"):format(path:gsub("/+$", ""), name) end
+      for _, name in ipairs(inputs.PROFILES) do
+        out[#out + 1] = ("%s/%s.txt"):format(path:gsub("/+$", ""), name)
+      end
     else
       out[#out + 1] = path
     end
@@ -73,7 +79,8 @@ function inputs.env(positional, given, steps)
     models[i] = fail.need(berth.pacml.profile(ramp, path))
     names[i] = path:match("([^/\\]+)$"):gsub("%.%w+$", "")
   end
-  return fail.need(berth.pacml.env { models = models, names = names, steps = steps, most = given.most })
+  return fail.need(berth.pacml.env { models = models, names = names, steps = steps,
+    most = given.most })
 end
 
 return inputs

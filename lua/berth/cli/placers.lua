@@ -9,11 +9,13 @@ local transforms = require "berth.place.transforms"
 local placers = {}
 
 placers.notes = [[
-A placer is NAME[:OPTION...]; an OPTION is KEY=VALUE (of docs/lua.md), or a variant: m-sct:baechi-tf, m-sct:tau=0.1:gap=0.001.
-Several joined by + are the stages of a pipeline: transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.
+A placer is NAME[:OPTION...]; an OPTION is KEY=VALUE (of docs/lua.md), or a variant:
+m-sct:baechi-tf, m-sct:tau=0.1:gap=0.001. Several joined by + are the stages of a pipeline:
+transforms, one placer, refinements: coplace:max_ops=8+fuse+m-sct+repair.
 agent:FILE is an agent that berth train wrote.]]
 
-local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds", seconds = "seconds" }
+local QUANTITIES = { max_bytes = "bytes", max_seconds = "seconds", quantum = "seconds",
+  seconds = "seconds" }
 
 local function value_of(flag, key, text)
   if QUANTITIES[key] then return args.quantity(flag .. ": " .. key, text, QUANTITIES[key]) end
@@ -36,25 +38,34 @@ local function variant_of(flag, name, text)
 end
 
 local function check_name(flag, name)
-  if contains(berth.placers(), name) or transforms.is_transform(name) or transforms.is_refinement(name) then return end
-  fail.usage("%s: no %q; placers: %s; transforms: %s; refinements: %s", flag, name, table.concat(berth.placers(), " "),
+  if contains(berth.placers(), name) or transforms.is_transform(name)
+      or transforms.is_refinement(name) then
+    return
+  end
+  fail.usage("%s: no %q; placers: %s; transforms: %s; refinements: %s", flag, name,
+    table.concat(berth.placers(), " "),
     table.concat(berth.transforms(), " "), "adjust repair")
 end
 
 -- What is between the separators; a pattern for these.
 local function split(text, separator)
   local out = {}
-  for part in (text .. separator):gmatch("(.-)%" .. separator) do out[#out + 1] = part:match("^%s*(.-)%s*$") end
+  for part in (text .. separator):gmatch("(.-)%" .. separator) do
+    out[#out + 1] = part:match("^%s*(.-)%s*$")
+  end
   return out
 end
 
 -- A trained agent's file; its name may not hold a comma, nor a plus sign before a letter.
 local function agent(flag, path)
   if path == "" then fail.usage("%s: agent: a file is needed, as in agent:FILE", flag) end
-  if not berth.agents then fail.usage("%s: agent: there are no agents in this installation", flag) end
+  if not berth.agents then
+    fail.usage("%s: agent: there are no agents in this installation", flag)
+  end
   local found = fail.need(berth.agents.load(path))
   if found.kind == "tag" then
-    fail.usage("%s: agent:%s is of kind tag: it decides for the op groups of a deployment, berth deploy --prior agent:%s", flag,
+    fail.usage("%s: agent:%s is of kind tag: it decides for the op groups of a deployment, berth "
+      .. "deploy --prior agent:%s", flag,
       path, path)
   end
   return found
@@ -103,7 +114,10 @@ function placers.list(flag, text)
   for _, part in ipairs(split(text, ",")) do
     if part ~= "" then out[#out + 1] = placers.read(flag, part) end
   end
-  if #out == 0 then fail.usage("%s: at least one name is needed; there are %s", flag, table.concat(berth.placers(), " ")) end
+  if #out == 0 then
+    fail.usage("%s: at least one name is needed; there are %s", flag,
+      table.concat(berth.placers(), " "))
+  end
   return out
 end
 

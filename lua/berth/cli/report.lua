@@ -34,13 +34,15 @@ end
 
 --- One row for each device.
 function report.devices(graph, topology, result)
-  local rows, ops = { { "device", "ops", "busy", "share", "peak memory", "limit" } }, count_ops(graph, topology, result)
+  local rows, ops = { { "device", "ops", "busy", "share", "peak memory", "limit" } },
+    count_ops(graph, topology, result)
   for d = 1, #topology do
     local device = topology:device(d)
     local limit = device.memory == math.huge and "none" or format(device.memory, "bytes")
     local share = result.makespan > 0 and result.busy[d] / result.makespan or 0
-    rows[d + 1] = { device.name, string.format("%.0f", ops[d]), format(result.busy[d], "seconds"), percent(share),
-      result.memory ~= "none" and format(result.peak_memory[d], "bytes") or "-", limit }
+    rows[d + 1] = { device.name, string.format("%.0f", ops[d]), format(result.busy[d], "seconds"),
+      percent(share), result.memory ~= "none" and format(result.peak_memory[d], "bytes") or "-",
+      limit }
   end
   return align.lines(rows, { true })
 end
@@ -48,7 +50,8 @@ end
 -- How much was under way while nobody computed, while somebody did.
 local function communication(result)
   if result.communication == 0 then return {} end
-  return { "", string.format("communication %s: %s exposed, %s overlapped", format(result.communication, "seconds"),
+  return { "", string.format("communication %s: %s exposed, %s overlapped",
+    format(result.communication, "seconds"),
     format(result.exposed, "seconds"), format(result.overlapped, "seconds")) }
 end
 
@@ -57,7 +60,8 @@ local function busiest(topology, result, n)
   local rows = { { "busiest links", "bytes", "needs", "utilisation", "busy", "most at once" } }
   for i, use in ipairs(utilisation.of(topology, result)) do
     if i > n then break end
-    rows[i + 1] = { use.from .. " to " .. use.to, format(use.bytes, "bytes"), format(use.need, "seconds"), percent(use.share),
+    rows[i + 1] = { use.from .. " to " .. use.to, format(use.bytes, "bytes"),
+      format(use.need, "seconds"), percent(use.share),
       format(use.busy, "seconds"), string.format("%.0f", use.most) }
   end
   return #rows > 1 and align.lines(rows, { true }) or {}
@@ -75,8 +79,10 @@ local function collectives(graph, result, n)
   local rows = { { "longest collectives", "algorithm", "devices", "bytes", "start", "time" } }
   for i = 1, math.min(n, #order) do
     local c = result.collectives[order[i]]
-    rows[i + 1] = { string.format("%.0f %s", order[i], graph:collective(order[i]).kind), c.algorithm,
-      string.format("%.0f", #c.devices), format(c.bytes, "bytes"), format(c.start, "seconds"), format(time(order[i]), "seconds") }
+    rows[i + 1] = { string.format("%.0f %s", order[i], graph:collective(order[i]).kind),
+      c.algorithm,
+      string.format("%.0f", #c.devices), format(c.bytes, "bytes"), format(c.start, "seconds"),
+      format(time(order[i]), "seconds") }
   end
   return #rows > 1 and align.lines(rows, { true, true }) or {}
 end
@@ -94,17 +100,20 @@ end
 local function traffic_members(graph, topology, result)
   local links, met, exposed, overlapped = {}, {}, {}, {}
   for k, link in ipairs(result.links) do
-    links[k] = json.object { { "bytes", link.bytes }, { "busy_s", link.busy }, { "peak_sharing", link.peak_sharing } }
+    links[k] = json.object { { "bytes", link.bytes }, { "busy_s", link.busy },
+      { "peak_sharing", link.peak_sharing } }
   end
   for k, c in ipairs(result.collectives) do
-    met[k] = json.object { { "kind", graph:collective(k).kind }, { "algorithm", c.algorithm }, { "bytes", c.bytes },
-      { "devices", c.devices }, { "start_s", c.start }, { "finish_s", c.finish }, { "priced_s", c.seconds } }
+    met[k] = json.object { { "kind", graph:collective(k).kind }, { "algorithm", c.algorithm },
+      { "bytes", c.bytes }, { "devices", c.devices }, { "start_s", c.start },
+      { "finish_s", c.finish }, { "priced_s", c.seconds } }
   end
   for d = 1, #topology do
     exposed[d], overlapped[d] = result.overlap[d].exposed, result.overlap[d].overlapped
   end
-  return { { "communication_s", result.communication }, { "exposed_s", result.exposed }, { "overlapped_s", result.overlapped },
-    { "device_exposed_s", exposed }, { "device_overlapped_s", overlapped }, { "links", links }, { "collectives", met } }
+  return { { "communication_s", result.communication }, { "exposed_s", result.exposed },
+    { "overlapped_s", result.overlapped }, { "device_exposed_s", exposed },
+    { "device_overlapped_s", overlapped }, { "links", links }, { "collectives", met } }
 end
 
 --- JSON members about the links and what went over them.
@@ -115,15 +124,17 @@ function report.out_of_memory(graph, topology, result)
   local oom = result.oom
   if not oom then return nil end
   local name = graph:op(oom.op).name
-  local op = name and name ~= "" and string.format("op %.0f %q", oom.op, name) or string.format("op %.0f", oom.op)
-  return string.format("out of memory: %s needs %s more on %s at %s", op, format(oom.shortfall, "bytes"),
-    topology:device(oom.device).name, format(oom.time, "seconds"))
+  local op = name and name ~= "" and string.format("op %.0f %q", oom.op, name)
+    or string.format("op %.0f", oom.op)
+  return string.format("out of memory: %s needs %s more on %s at %s", op,
+    format(oom.shortfall, "bytes"), topology:device(oom.device).name, format(oom.time, "seconds"))
 end
 
 --- JSON object of { op, device, time, shortfall }; null without one.
 function report.oom_object(oom)
   if not oom then return json.null end
-  return json.object { { "op", oom.op }, { "device", oom.device }, { "time_s", oom.time }, { "shortfall_bytes", oom.shortfall } }
+  return json.object { { "op", oom.op }, { "device", oom.device }, { "time_s", oom.time },
+    { "shortfall_bytes", oom.shortfall } }
 end
 
 --- JSON object of a run: the members in `own`, then what every run has.
@@ -132,9 +143,10 @@ function report.result_object(document, own, graph, topology, placement, result)
   local members = own
   for _, member in ipairs {
     { "graph", graph.name }, { "ops", #graph }, { "topology", topology.name },
-    { "devices", #topology }, { "makespan_s", result.makespan }, { "bound_s", result.bound }, { "bound_name", result.bound_name },
-    { "gap", result.gap }, { "memory", result.memory },
-    { "peak_memory_bytes", result.memory ~= "none" and array(result.peak_memory, #topology) or json.null },
+    { "devices", #topology }, { "makespan_s", result.makespan }, { "bound_s", result.bound },
+    { "bound_name", result.bound_name }, { "gap", result.gap }, { "memory", result.memory },
+    { "peak_memory_bytes", result.memory ~= "none" and array(result.peak_memory, #topology)
+      or json.null },
     { "busy_s", array(result.busy, #topology) }, { "out_of_memory", report.oom_object(result.oom) },
     { "placement", array(placement, #graph) },
   } do

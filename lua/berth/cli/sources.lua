@@ -1,4 +1,5 @@
---- Graph and topology arguments: a file, or what makes one ("model:resnet50,batch=64", "mesh:4,preset=V100").
+--- Graph and topology arguments: a file, or what makes one ("model:resnet50,batch=64",
+-- "mesh:4,preset=V100").
 local berth = require "berth"
 local args = require "berth.cli.args"
 local fail = require "berth.cli.fail"
@@ -19,7 +20,10 @@ end
 
 local function model(spec)
   local name, rest = spec:match("^model:([^,]+),?(.*)$")
-  if not name then fail.usage("%q: a name is needed, as in model:resnet50; known: %s", spec, table.concat(models.list(), " ")) end
+  if not name then
+    fail.usage("%q: a name is needed, as in model:resnet50; known: %s", spec,
+      table.concat(models.list(), " "))
+  end
   return fail.need(models.build(name, lists.settings(spec, rest, model_value)))
 end
 
@@ -29,13 +33,16 @@ local function study_model(spec)
   return fail.need(berth.deploy.models.build(name, lists.settings(spec, rest, model_value)))
 end
 
---- The graph of an argument, then topology and placement if its file holds them, then what is known about a model.
+--- The graph of an argument, then topology and placement if its file holds them, then what is known
+-- about a model.
 -- @tparam string spec
 -- @tparam table loading options of berth.load
 function sources.graph(spec, loading)
   local build = spec:match("^model:") and model or spec:match("^tag:") and study_model
   if build then
-    if next(loading) then fail.usage("%s: options of file formats do not apply to a model", spec) end
+    if next(loading) then
+      fail.usage("%s: options of file formats do not apply to a model", spec)
+    end
     local graph, about = build(spec)
     return graph, nil, nil, about
   end
@@ -47,8 +54,9 @@ end
 
 -- What a generator takes before its options: how many sizes (nil: one or more), and an example.
 local GENERATORS = {
-  { "mesh", 1, "mesh:4" }, { "ring", 1, "ring:8" }, { "star", 1, "star:4" }, { "pcie_tree", 1, "pcie_tree:8" },
-  { "dgx1", 0, "dgx1" }, { "fat_tree", 1, "fat_tree:4" }, { "torus", nil, "torus:4x4" }, { "two_level", 2, "two_level:2x4" },
+  { "mesh", 1, "mesh:4" }, { "ring", 1, "ring:8" }, { "star", 1, "star:4" },
+  { "pcie_tree", 1, "pcie_tree:8" }, { "dgx1", 0, "dgx1" }, { "fat_tree", 1, "fat_tree:4" },
+  { "torus", nil, "torus:4x4" }, { "two_level", 2, "two_level:2x4" },
 }
 
 --- Topologies that generators make: "mesh:4", ...
@@ -76,11 +84,14 @@ local function dimensions(spec, text, g)
   local dims = {}
   for part in (text == "" and "" or text .. "x"):gmatch("([^x]*)x") do
     local n = part:match("^%d+$") and number(part)
-    if not n or n < 1 then fail.usage("topology %q: %q is no size; %s is written as in %s", spec, part, g[1], g[3]) end
+    if not n or n < 1 then
+      fail.usage("topology %q: %q is no size; %s is written as in %s", spec, part, g[1], g[3])
+    end
     dims[#dims + 1] = n
   end
   if #dims ~= (g[2] or math.max(#dims, 1)) then
-    fail.usage("topology %q: %s %s, as in %s", spec, g[1], g[2] and WANTED[g[2]] or "needs its sizes", g[3])
+    fail.usage("topology %q: %s %s, as in %s", spec, g[1],
+      g[2] and WANTED[g[2]] or "needs its sizes", g[3])
   end
   return dims
 end
@@ -88,9 +99,10 @@ end
 local PLAIN_NUMBERS = { speed = true, fan_out = true, seed = true, efficiency = true }
 
 local QUANTITIES = {
-  bandwidth = "bytes/s", up_bandwidth = "bytes/s", between_bandwidth = "bytes/s", pcie_bandwidth = "bytes/s",
-  latency = "seconds", up_latency = "seconds", between_latency = "seconds", pcie_latency = "seconds", overhead = "seconds",
-  memory = "bytes", memory_bandwidth = "bytes/s", flops = "flop/s",
+  bandwidth = "bytes/s", up_bandwidth = "bytes/s", between_bandwidth = "bytes/s",
+  pcie_bandwidth = "bytes/s", latency = "seconds", up_latency = "seconds",
+  between_latency = "seconds", pcie_latency = "seconds", overhead = "seconds", memory = "bytes",
+  memory_bandwidth = "bytes/s", flops = "flop/s",
 }
 
 local function device_value(spec)
@@ -100,7 +112,8 @@ local function device_value(spec)
     end
     if value == "true" or value == "false" then return value == "true" end
     if not PLAIN_NUMBERS[key] then return value end
-    return number(value) or fail.usage("topology %q: %s: a number is needed, not %q", spec, key, value)
+    return number(value) or fail.usage("topology %q: %s: a number is needed, not %q", spec, key,
+      value)
   end
 end
 
@@ -123,7 +136,10 @@ local function cluster(spec)
   local name, rest = spec:match "^tag:([^,]*),?(.*)$"
   local known = clusters.list()
   for _, each in ipairs(known) do
-    if each == name then return fail.need(clusters[name](lists.settings("topology " .. spec, rest, device_value(spec)))) end
+    if each == name then
+      return fail.need(clusters[name](lists.settings("topology " .. spec, rest,
+        device_value(spec))))
+    end
   end
   return fail.usage("topology %q: no cluster %q; known: %s", spec, name, table.concat(known, " "))
 end

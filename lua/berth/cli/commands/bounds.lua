@@ -19,23 +19,28 @@ local function shared(...)
 end
 
 local own = options.join(options.of("bounds", "thorough gap"), {
-  { name = "makespan", kind = "seconds", value = "TIME", text = "of a placement: how many times the optimum it is at most" },
-  { name = "split", kind = "flag", text = "what of a placement's gap is due to the queue rule, to the placement, or open" },
-  { name = "placement", kind = "string", value = "FILE", text = "split: this one (or single:N); default: the portfolio's" },
+  { name = "makespan", kind = "seconds", value = "TIME",
+    text = "of a placement: how many times the optimum it is at most" },
+  { name = "split", kind = "flag", text = "what of a placement's gap is due to the queue rule, to "
+    .. "the placement, or open" },
+  { name = "placement", kind = "string", value = "FILE",
+    text = "split: this one (or single:N); default: the portfolio's" },
 }, options.prefixed("split: ", options.of("gaps", "calls")))
 
 local bounds = {
   name = "bounds", use = "bounds GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
-  text = "Lower bounds of the makespan: no placement is faster, on any links, or with --links on these.",
+  text = "Lower bounds of the makespan: no placement is faster, on any links, or with --links on "
+    .. "these.",
   notes = inputs.notes,
-  options = options.join(inputs.topology_options, own, shared("links", "memory", "param-multiple", "seed"), options.pricing,
+  options = options.join(inputs.topology_options, own, shared("links", "memory", "param-multiple",
+    "seed"), options.pricing,
     options.loading, { options.json }),
 }
 
 local NAMES = {
-  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" }, { "work", "work" },
-  { "memory", "memory" }, { "clusters", "serial clusters" }, { "intervals", "intervals" },
-  { "link_cut", "link cut" },
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "linear program" },
+  { "work", "work" }, { "memory", "memory" }, { "clusters", "serial clusters" },
+  { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
 
 local function table_lines(b)
@@ -48,8 +53,8 @@ local function table_lines(b)
 end
 
 local function guarantee_object(k)
-  return json.object { { "name", k.name }, { "placers", k.placers }, { "ratio", k.ratio }, { "limit_s", k.limit },
-    { "valid", k.valid }, { "why", k.why } }
+  return json.object { { "name", k.name }, { "placers", k.placers }, { "ratio", k.ratio },
+    { "limit_s", k.limit }, { "valid", k.valid }, { "why", k.why } }
 end
 
 local function guarantee_objects(list)
@@ -59,10 +64,12 @@ local function guarantee_objects(list)
 end
 
 local function write_json(b, graph, topology, write)
-  write(json.encode(schema.document "bounds" { { "graph", graph.name }, { "topology", topology.name },
-    { "critical_path_s", b.critical_path }, { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
-    { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals }, { "link_cut_s", b.link_cut },
-    { "bound_s", b.best }, { "bound_name", b.name }, { "achieved", b.achieved }, { "rho", b.rho }, { "path_rho", b.path_rho },
+  write(json.encode(schema.document "bounds" { { "graph", graph.name },
+    { "topology", topology.name }, { "critical_path_s", b.critical_path },
+    { "transfers_s", b.transfers }, { "lp_s", b.lp }, { "work_s", b.work },
+    { "memory_s", b.memory }, { "clusters_s", b.clusters }, { "intervals_s", b.intervals },
+    { "link_cut_s", b.link_cut }, { "bound_s", b.best }, { "bound_name", b.name },
+    { "achieved", b.achieved }, { "rho", b.rho }, { "path_rho", b.path_rho },
     { "closed", b.closed }, { "guarantees", guarantee_objects(b.guarantees) } }))
 end
 
@@ -70,26 +77,33 @@ end
 
 local function only_with_split(given)
   for _, name in ipairs { "placement", "calls", "seed" } do
-    if given[name] ~= nil and not given.split then fail.usage("bounds: --%s means nothing without --split", name) end
+    if given[name] ~= nil and not given.split then
+      fail.usage("bounds: --%s means nothing without --split", name)
+    end
   end
   for _, name in ipairs { "thorough", "gap", "makespan" } do
-    if given[name] ~= nil and given.split then fail.usage("bounds: --%s means nothing with --split", name) end
+    if given[name] ~= nil and given.split then
+      fail.usage("bounds: --%s means nothing with --split", name)
+    end
   end
 end
 
 local function split_json(k, graph, topology)
   local rules = {}
-  for i, row in ipairs(k.rules) do rules[i] = json.object { { "dispatch", row.rule }, { "makespan_s", row.makespan } } end
-  return json.encode(schema.document "bounds --split" { { "graph", graph.name }, { "topology", topology.name },
-    { "bound_s", k.bound }, { "bound_name", k.bound_name }, { "makespan_s", k.makespan }, { "rules", rules },
-    { "best_rule", k.best_rule }, { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan },
-    { "found_rule", k.found.rule },
-    { "gap_s", k.gap }, { "placement_s", k.placement }, { "queue_rule_s", k.queue_rule }, { "open_s", k.open },
-    { "closed", k.closed } })
+  for i, row in ipairs(k.rules) do
+    rules[i] = json.object { { "dispatch", row.rule }, { "makespan_s", row.makespan } }
+  end
+  return json.encode(schema.document "bounds --split" { { "graph", graph.name },
+    { "topology", topology.name }, { "bound_s", k.bound }, { "bound_name", k.bound_name },
+    { "makespan_s", k.makespan }, { "rules", rules }, { "best_rule", k.best_rule },
+    { "found_fifo_s", k.found.fifo }, { "found_s", k.found.makespan },
+    { "found_rule", k.found.rule }, { "gap_s", k.gap }, { "placement_s", k.placement },
+    { "queue_rule_s", k.queue_rule }, { "open_s", k.open }, { "closed", k.closed } })
 end
 
 local function split(given, graph, topology, write)
-  local placement = given.placement and inputs.placement("bounds", given.placement, graph, topology) or nil
+  local placement = given.placement and inputs.placement("bounds", given.placement, graph, topology)
+    or nil
   local k = fail.need(berth.gaps(graph, topology, placement, options.for_gaps(given)))
   write(given.json and split_json(k, graph, topology) or tostring(k))
   return 0

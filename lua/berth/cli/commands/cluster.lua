@@ -21,13 +21,18 @@ jobs.text = ("%s; of pdors %s"):format(jobs.text, options.by_key("pdors.generate
 
 local command = {
   name = "cluster", least = 1, most = 1000, words = { "pacml", "pdors" },
-  use = "cluster FILE --gpus N [options] | berth cluster pdors [options] | berth cluster pacml PROFILE... [options]",
-  text = "FILE: a trace of jobs that each run on a number of GPUs (Philly, Tiresias, Pollux, Gavel, or CSV with --columns),\n"
+  use = "cluster FILE --gpus N [options] | berth cluster pdors [options] | berth cluster pacml "
+    .. "PROFILE... [options]",
+  text = "FILE: a trace of jobs that each run on a number of GPUs (Philly, Tiresias, Pollux, "
+    .. "Gavel, or CSV with --columns),\n"
     .. "under schedulers: means and quantiles of their completion times. docs/cluster.md.\n"
-    .. "pdors: jobs of workers and parameter servers, slot by slot: utility under PD-ORS and others, and a bound on that of\n"
+    .. "pdors: jobs of workers and parameter servers, slot by slot: utility under PD-ORS and "
+    .. "others, and a bound on that of\n"
     .. "any schedule. docs/pdors.md.\n"
-    .. "pacml: jobs of the profiled models arrive at a RAMP cluster; a decider says into how many pieces each is cut.\n"
-    .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if it would be late.\n"
+    .. "pacml: jobs of the profiled models arrive at a RAMP cluster; a decider says into how many "
+    .. "pieces each is cut.\n"
+    .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if "
+    .. "it would be late.\n"
     .. inputs.profiles_text,
   notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
     .. ";\nrandom:SEED, capped:MOST, rolling-horizon:FUTURES, agent:FILE (that berth train wrote). "
@@ -38,12 +43,15 @@ local command = {
       text = "who decides, see below; default para-max" },
     { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
     inputs.beta,
-    cli.changed("pacml.trace", "seed", { text = "of the jobs, the first if there are several; default 0" }),
-    { name = "seeds", kind = "count", value = "N", text = "as many sequences of jobs, means over them; default 1, --table 20" },
+    cli.changed("pacml.trace", "seed",
+      { text = "of the jobs, the first if there are several; default 0" }),
+    { name = "seeds", kind = "count", value = "N",
+      text = "as many sequences of jobs, means over them; default 1, --table 20" },
     jobs,
     inputs.arrivals,
     inputs.copies,
-    { name = "horizon", kind = "string", value = "TIME", text = "or inf: until all is done; default: the last arrival" },
+    { name = "horizon", kind = "string", value = "TIME",
+      text = "or inf: until all is done; default: the last arrival" },
     inputs.mode,
     inputs.ramp,
     inputs.steps,
@@ -52,17 +60,22 @@ local command = {
     { name = "jsonl", kind = "string", value = "FILE", text = "the same as JSON lines" },
     { name = "cluster", kind = "string", value = "FILE",
       text = "writes a row per arrival and end of a job, as .csv or .jsonl; of one run" },
-    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto; of one run" },
+    { name = "trace", kind = "string", value = "FILE",
+      text = "writes a timeline that opens in Perfetto; of one run" },
     { name = "output", kind = "string", value = "FILE",
       text = "writes a page with load, blocking and utilisation; of one seed and beta" },
     { name = "table", kind = "flag",
-      text = "the paper's table of blocking rates: para-max, para-min, random, and --decider; all betas; 95 % intervals" },
-    { name = "path", kind = "string", value = "FILE", text = "JSON lines of the runs that are done, to go on from" },
+      text = "the paper's table of blocking rates: para-max, para-min, random, and --decider; all "
+        .. "betas; 95 % intervals" },
+    { name = "path", kind = "string", value = "FILE",
+      text = "JSON lines of the runs that are done, to go on from" },
     { name = "shard", kind = "string", value = "I/N",
       text = "runs each N-th from the I-th on, in a file of its own beside --path" },
-    { name = "also", kind = "string", value = "A,B,...", text = "files of other shards whose runs are done" },
+    { name = "also", kind = "string", value = "A,B,...",
+      text = "files of other shards whose runs are done" },
     { name = "json", kind = "flag", text = "prints JSON" },
-    { name = "progress", kind = "flag", text = "with several runs: a line on standard error for each" },
+    { name = "progress", kind = "flag",
+      text = "with several runs: a line on standard error for each" },
   },
 }
 
@@ -86,7 +99,7 @@ local function check_options(kind, given, legal)
   end
 end
 
--- ---- what is asked for --------------------------------------------------------------------------------
+-- ---- what is asked for --------------------------------------------------------------------------
 
 local function seconds(name, value) return args.quantity("--" .. name, value, "seconds") end
 
@@ -98,7 +111,9 @@ local function decider(name, env)
     return { name, name }
   end
   local agent = fail.need(berth.agents.load(path))
-  if agent.kind ~= "pacml" then fail.usage("%s: an agent of kind %s places ops; expected one of kind pacml", path, agent.kind) end
+  if agent.kind ~= "pacml" then
+    fail.usage("%s: an agent of kind %s places ops; expected one of kind pacml", path, agent.kind)
+  end
   return { name, agent:use(env) }
 end
 
@@ -119,7 +134,8 @@ local function deciders(given, env)
 end
 
 local FILES = { "csv", "jsonl", "cluster", "trace" }
-local ENDINGS = { csv = { csv = true }, jsonl = { jsonl = true }, cluster = { csv = true, jsonl = true } }
+local ENDINGS = { csv = { csv = true }, jsonl = { jsonl = true },
+  cluster = { csv = true, jsonl = true } }
 
 local function check_files(given)
   for _, name in ipairs(FILES) do
@@ -132,24 +148,30 @@ local function check_files(given)
 end
 
 local function check(positional, given)
-  if #positional < 2 then fail.usage("cluster pacml: profiles are missing: cluster pacml PROFILE...") end
+  if #positional < 2 then
+    fail.usage("cluster pacml: profiles are missing: cluster pacml PROFILE...")
+  end
   check_options("pacml", given, of_pacml)
-  if given.shard and not given.path then fail.usage("--shard: where do the results go? --path FILE") end
+  if given.shard and not given.path then
+    fail.usage("--shard: where do the results go? --path FILE")
+  end
   check_files(given)
 end
 
 local function plan(positional, given)
   check(positional, given)
   local env = inputs.env(positional, given, given.steps)
-  local betas = given.beta and lists.pieces("beta", given.beta, true) or given.table and { "A", "B", "C", "D" } or { "A" }
+  local betas = given.beta and lists.pieces("beta", given.beta, true) or given.table and { "A", "B",
+    "C", "D" } or { "A" }
   for _, name in ipairs(betas) do berth.pacml.beta(name) end
   return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0,
     seeds = given.seeds or given.table and 20 or 1,
     horizon = given.horizon and seconds("horizon", given.horizon),
-    trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival), copies = given.copies } }
+    trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival),
+      copies = given.copies } }
 end
 
--- ---- one run -----------------------------------------------------------------------------------------------
+-- ---- one run ------------------------------------------------------------------------------------
 
 local function format(value, unit)
   if unit == "count" then return ("%.0f"):format(value) end
@@ -168,7 +190,9 @@ end
 
 local function object_of(run, asked)
   local members = { { "decider", run.name }, { "beta", asked.betas[1] }, { "seed", asked.seed } }
-  for _, metric in ipairs(metrics) do members[#members + 1] = { metric[2], run.report[metric[1]] } end
+  for _, metric in ipairs(metrics) do
+    members[#members + 1] = { metric[2], run.report[metric[1]] }
+  end
   return json.object(members)
 end
 
@@ -184,8 +208,8 @@ local function play_all(asked)
   local trace = berth.pacml.trace(options.merge(asked.trace, drawn))
   local horizon, runs = asked.horizon or trace.arrival[#trace.arrival], {}
   for i, one in ipairs(asked.deciders) do
-    local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env, beta = asked.betas[1],
-      interarrival = asked.trace.interarrival })
+    local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env,
+      beta = asked.betas[1], interarrival = asked.trace.interarrival })
     local report, records = berth.pacml.simulate(asked.env, trace, what, {
       horizon = horizon, name = one[1], about = { seed = asked.seed, beta = asked.betas[1] },
     })
@@ -213,13 +237,17 @@ local function one_seed(asked, given, write)
 end
 
 local function run_trace(positional, given, write)
-  if #positional > 1 then fail.usage("cluster: no kind %q; legal: pdors, pacml, or one FILE", positional[1]) end
+  if #positional > 1 then
+    fail.usage("cluster: no kind %q; legal: pdors, pacml, or one FILE", positional[1])
+  end
   check_options("FILE", given, of_trace)
   return traces.run(positional[1], given, write)
 end
 
 local function run_pdors(positional, given, write, complain)
-  if #positional > 1 then fail.usage("cluster pdors: %q: takes no arguments, only options", positional[2]) end
+  if #positional > 1 then
+    fail.usage("cluster pdors: %q: takes no arguments, only options", positional[2])
+  end
   check_options("pdors", given, of_pdors)
   return pdors.run(given, write, complain)
 end
@@ -228,9 +256,12 @@ function command.run(positional, given, write, complain)
   if positional[1] == "pdors" then return run_pdors(positional, given, write, complain) end
   if positional[1] ~= "pacml" then return run_trace(positional, given, write) end
   local asked = plan(positional, given)
-  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil or given.also ~= nil
+  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil
+    or given.also ~= nil
   for _, name in ipairs(FILES) do
-    if given[name] and (several or #asked.deciders > 1) then fail.usage("--%s: is for one decider, one beta, one seed", name) end
+    if given[name] and (several or #asked.deciders > 1) then
+      fail.usage("--%s: is for one decider, one beta, one seed", name)
+    end
   end
   if given.output and several then fail.usage("--output: is for one beta and one seed") end
   if several then return study.run(asked, given, write, complain) end

@@ -1,4 +1,5 @@
---- berth cluster pdors: jobs of workers and parameter servers under PD-ORS and what it is compared with.
+--- berth cluster pdors: jobs of workers and parameter servers under PD-ORS and what it is compared
+-- with.
 local berth = require "berth"
 local decimals = require "berth.base.decimals"
 local cli = require "berth.cli.options"
@@ -15,21 +16,25 @@ pdors.options = cli.prefixed("of pdors: ", {
   { name = "policy", kind = "string", value = "A,B,...", names = berth.pdors.policies,
     text = table.concat(berth.pdors.policies, " ")
     .. "; default all" },
-  cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "machines"), cli.changed("pdors.generate", "slots"),
+  cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "machines"),
+  cli.changed("pdors.generate", "slots"),
   { name = "draw", kind = "string", value = "K=V,...",
-    text = "more options of berth.pdors.generate: load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
-  { name = "problem", kind = "string", value = "FILE", text = "JSON with jobs and cluster, instead of drawing them" },
+    text = "more options of berth.pdors.generate: "
+      .. "load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
+  { name = "problem", kind = "string", value = "FILE",
+    text = "JSON with jobs and cluster, instead of drawing them" },
   { name = "set", kind = "string", value = "K=V,...",
     text = "options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
   cli.changed("pdors.study", "certify", { value = "STEPS" }),
   { name = "report", kind = "string", value = "FILE", text = "writes a page; of one problem" },
-  { name = "save", kind = "string", value = "FILE", text = "writes the problem as JSON; of one problem" },
+  { name = "save", kind = "string", value = "FILE",
+    text = "writes the problem as JSON; of one problem" },
 })
 -- Of others as well.
-pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = true, trace = true, json = true, path = true,
-  shard = true, also = true, progress = true }
+pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = true, trace = true,
+  json = true, path = true, shard = true, also = true, progress = true }
 
--- ---- what is asked for ----------------------------------------------------------------------------------
+-- ---- what is asked for --------------------------------------------------------------------------
 
 local function pieces(name, value) return lists.pieces(name, value, true) end
 
@@ -39,7 +44,9 @@ local function policies(given)
   local names, known = given.policy and pieces("policy", given.policy) or berth.pdors.policies, {}
   for _, name in ipairs(berth.pdors.policies) do known[name] = true end
   for _, name in ipairs(names) do
-    if not known[name] then fail.usage("--policy: no %q; legal: %s", name, table.concat(berth.pdors.policies, " ")) end
+    if not known[name] then
+      fail.usage("--policy: no %q; legal: %s", name, table.concat(berth.pdors.policies, " "))
+    end
   end
   return names
 end
@@ -60,7 +67,8 @@ local function settings_of(names, given)
 end
 
 local function drawn(given)
-  return options.merge(settings("draw", given.draw), { jobs = given.jobs, machines = given.machines, slots = given.slots })
+  return options.merge(settings("draw", given.draw), { jobs = given.jobs, machines = given.machines,
+    slots = given.slots })
 end
 
 local function check(given, names)
@@ -69,7 +77,9 @@ local function check(given, names)
       if given[key] ~= nil then fail.usage("--%s: the problem is in --problem", key) end
     end
   end
-  if given.shard and not given.path then fail.usage("--shard: where do the results go? --path FILE") end
+  if given.shard and not given.path then
+    fail.usage("--shard: where do the results go? --path FILE")
+  end
   local several = given.path ~= nil or (given.seeds or 1) > 1
   for _, key in ipairs { "report", "save", "csv", "jsonl", "trace" } do
     if given[key] and several then fail.usage("--%s: is for one problem", key) end
@@ -80,12 +90,13 @@ local function check(given, names)
   return several
 end
 
--- ---- one problem -------------------------------------------------------------------------------------------
+-- ---- one problem --------------------------------------------------------------------------------
 
 -- Heading, field, decimals, unit.
 local COLUMNS = {
-  { "utility", "utility", 4 }, { "of bound", "ratio", 1, "%" }, { "done", "done", 0 }, { "refused", "refused", 0 },
-  { "median slots", "training_median_slots", 2 }, { "on one machine", "inside", 1, "%" },
+  { "utility", "utility", 4 }, { "of bound", "ratio", 1, "%" }, { "done", "done", 0 },
+  { "refused", "refused", 0 }, { "median slots", "training_median_slots", 2 },
+  { "on one machine", "inside", 1, "%" },
 }
 
 local function cell(x, column)
@@ -112,9 +123,10 @@ end
 
 local function object_of(r)
   local s = r.summary
-  return json.object { { "policy", r.scheduler }, { "utility", s.utility }, { "bound", s.bound }, { "ratio", s.ratio },
-    { "worst_case", s.worst_case }, { "done", s.done }, { "refused", s.refused }, { "unfinished", s.unfinished },
-    { "training_median_slots", s.training_median_slots }, { "training_mean_slots", s.training_mean_slots },
+  return json.object { { "policy", r.scheduler }, { "utility", s.utility }, { "bound", s.bound },
+    { "ratio", s.ratio }, { "worst_case", s.worst_case }, { "done", s.done },
+    { "refused", s.refused }, { "unfinished", s.unfinished }, { "training_median_slots",
+      s.training_median_slots }, { "training_mean_slots", s.training_mean_slots },
     { "slots_on_one_machine", s.inside }, { "used", used_of(s, r.problem.resources) } }
 end
 
@@ -129,8 +141,12 @@ end
 
 local function one_problem(names, own, given, write)
   local p
-  if given.problem then p = fail.need(berth.pdors.load(given.problem))
-  else p = berth.pdors.problem(berth.pdors.generate(given.generate, options.merge(drawn(given), { seed = given.seed }))) end
+  if given.problem then
+    p = fail.need(berth.pdors.load(given.problem))
+  else
+    local drawing = options.merge(drawn(given), { seed = given.seed })
+    p = berth.pdors.problem(berth.pdors.generate(given.generate, drawing))
+  end
   if given.save then fail.need(p:save(given.save)) end
   local runs = {}
   for i, name in ipairs(names) do
@@ -141,17 +157,19 @@ local function one_problem(names, own, given, write)
   if given.json then
     local out = {}
     for i, r in ipairs(runs) do out[i] = object_of(r) end
-    write(json.encode(schema.document "cluster pdors" { { "jobs", #p.jobs }, { "machines", p.machines },
-      { "slots", p.slots }, { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", out } }))
+    write(json.encode(schema.document "cluster pdors" { { "jobs", #p.jobs },
+      { "machines", p.machines }, { "slots", p.slots },
+      { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", out } }))
     return 0
   end
-  write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %s"):format(#p.jobs, p.machines, p.slots,
+  write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %s"):format(#p.jobs,
+    p.machines, p.slots,
     decimals(runs[1].bound, 4)))
   for _, line in ipairs(table_of(runs)) do write(line) end
   return 0
 end
 
--- ---- many problems --------------------------------------------------------------------------------------------
+-- ---- many problems ------------------------------------------------------------------------------
 
 local function mean_cell(field, column)
   local mean = cell(field and field.mean, column)
@@ -163,21 +181,27 @@ local function means_of(e)
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
   for _, point in ipairs(e:summary()) do
     local row = { point.parameters.policy, ("%.0f"):format(point.n) }
-    for _, column in ipairs(COLUMNS) do row[#row + 1] = mean_cell(point.fields[column[2]], column) end
+    for _, column in ipairs(COLUMNS) do
+      row[#row + 1] = mean_cell(point.fields[column[2]], column)
+    end
     rows[#rows + 1] = row
   end
   return align.lines(rows, { true })
 end
 
 local function interval(field)
-  return field and json.object { { "mean", field.mean }, { "low", field.low }, { "high", field.high } }
+  return field and json.object { { "mean", field.mean }, { "low", field.low },
+    { "high", field.high } }
 end
 
 local function objects_of(e)
   local out = {}
   for _, point in ipairs(e:summary()) do
-    local members = { { "policy", point.parameters.policy }, { "runs", point.n }, { "failed", point.failed } }
-    for _, name in ipairs(options.sorted_keys(point.fields)) do members[#members + 1] = { name, interval(point.fields[name]) } end
+    local members = { { "policy", point.parameters.policy }, { "runs", point.n },
+      { "failed", point.failed } }
+    for _, name in ipairs(options.sorted_keys(point.fields)) do
+      members[#members + 1] = { name, interval(point.fields[name]) }
+    end
     out[#out + 1] = json.object(members)
   end
   return schema.document "cluster pdors, several runs" { { "level", 0.95 }, { "points", out } }
@@ -200,8 +224,9 @@ end
 local function many_problems(names, own, given, write, complain)
   local list = {}
   for i, name in ipairs(names) do list[i] = { name, name, next(own[name]) and own[name] or nil } end
-  local e = fail.need(berth.pdors.study { policies = list, generate = given.generate, given = drawn(given), seeds = seeds(given),
-    certify = given.certify, path = given.path, shard = given.shard, also = given.also and pieces("also", given.also),
+  local e = fail.need(berth.pdors.study { policies = list, generate = given.generate,
+    given = drawn(given), seeds = seeds(given), certify = given.certify, path = given.path,
+    shard = given.shard, also = given.also and pieces("also", given.also),
     progress = progress(given, complain) })
   if given.json then
     write(json.encode(objects_of(e)))
@@ -210,7 +235,9 @@ local function many_problems(names, own, given, write, complain)
     if #e.rows < e.trials then write(("%.0f of %.0f runs are done"):format(#e.rows, e.trials)) end
   end
   for _, row in ipairs(e.rows) do
-    if row.error then complain(("%s, seed %.0f: %s"):format(row.parameters.policy, row.seed, row.error)) end
+    if row.error then
+      complain(("%s, seed %.0f: %s"):format(row.parameters.policy, row.seed, row.error))
+    end
   end
   return e.failed > 0 and fail.USAGE or 0
 end

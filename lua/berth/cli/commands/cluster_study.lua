@@ -32,13 +32,15 @@ end
 local function add_published(asked, rows)
   for _, name in ipairs { "para-max", "para-min", "random", "pac-ml" } do
     local row = { "published " .. name }
-    for b, beta in ipairs(asked.betas) do row[b + 1] = ("%.4f"):format(berth.pacml.published[name][beta]) end
+    for b, beta in ipairs(asked.betas) do
+      row[b + 1] = ("%.4f"):format(berth.pacml.published[name][beta])
+    end
     rows[#rows + 1] = row
   end
 end
 
-local FIELDS = { "blocking_rate", "completion_s", "speedup", "pieces", "servers", "jobs_running", "utilisation",
-  "throughput_bytes_per_s" }
+local FIELDS = { "blocking_rate", "completion_s", "speedup", "pieces", "servers", "jobs_running",
+  "utilisation", "throughput_bytes_per_s" }
 
 local function means(asked, points)
   local rows = { { "decider", "beta", "runs" } }
@@ -49,7 +51,8 @@ local function means(asked, points)
       local row = { one[1], beta, ("%.0f"):format(point.n) }
       for _, name in ipairs(FIELDS) do
         local field = point.fields[name]
-        row[#row + 1] = field and (name == "blocking_rate" and cell(field) or core.number_text(field.mean, 5)) or "-"
+        row[#row + 1] = field
+          and (name == "blocking_rate" and cell(field) or core.number_text(field.mean, 5)) or "-"
       end
       rows[#rows + 1] = row
     end
@@ -68,7 +71,8 @@ local function by_name(summary)
 end
 
 local function interval(field)
-  return field and json.object { { "mean", field.mean }, { "low", field.low }, { "high", field.high } }
+  return field and json.object { { "mean", field.mean }, { "low", field.low },
+    { "high", field.high } }
 end
 
 local function object_of(asked, points)
@@ -76,7 +80,8 @@ local function object_of(asked, points)
   for _, beta in ipairs(asked.betas) do
     for _, one in ipairs(asked.deciders) do
       local point = points[beta][one[1]]
-      local members = { { "decider", one[1] }, { "beta", beta }, { "runs", point.n }, { "failed", point.failed } }
+      local members = { { "decider", one[1] }, { "beta", beta }, { "runs", point.n },
+        { "failed", point.failed } }
       for _, metric in ipairs(metrics) do
         local field = point.fields[metric[2]]
         members[#members + 1] = { metric[2], interval(field) }
@@ -105,8 +110,9 @@ end
 local function progress(given, complain)
   if not given.progress then return nil end
   return function(done, all, row)
-    complain(("%.0f of %.0f: %s, beta %s, seed %.0f: %s"):format(done, all, row.parameters.decider, row.parameters.beta, row.seed,
-      row.error or decimals(row.result.blocking_rate, 4) .. " blocked"))
+    complain(("%.0f of %.0f: %s, beta %s, seed %.0f: %s"):format(done, all, row.parameters.decider,
+      row.parameters.beta, row.seed, row.error or decimals(row.result.blocking_rate, 4)
+      .. " blocked"))
   end
 end
 
@@ -120,9 +126,9 @@ end
 --- @tparam table asked env, betas, deciders ({ name, decider }), seed, seeds, horizon, trace
 -- @treturn number exit code
 function study.run(asked, given, write, complain)
-  local e = fail.need(berth.pacml.study(asked.env, { deciders = asked.deciders, betas = asked.betas, seeds = seeds(asked),
-    trace = asked.trace, horizon = asked.horizon, path = given.path, shard = given.shard, also = files(given.also),
-    progress = progress(given, complain) }))
+  local e = fail.need(berth.pacml.study(asked.env, { deciders = asked.deciders, betas = asked.betas,
+    seeds = seeds(asked), trace = asked.trace, horizon = asked.horizon, path = given.path,
+    shard = given.shard, also = files(given.also), progress = progress(given, complain) }))
   local points = by_name(e:summary())
   if given.json then
     write(json.encode(object_of(asked, points)))
@@ -132,7 +138,9 @@ function study.run(asked, given, write, complain)
   end
   for _, row in ipairs(e.rows) do
     local at = row.parameters
-    if row.error then complain(("%s, beta %s, seed %.0f: %s"):format(at.decider, at.beta, row.seed, row.error)) end
+    if row.error then
+      complain(("%s, beta %s, seed %.0f: %s"):format(at.decider, at.beta, row.seed, row.error))
+    end
   end
   return e.failed > 0 and fail.USAGE or 0
 end

@@ -42,7 +42,8 @@ end
 
 trace.options = {
   { name = "gpus", kind = "count", value = "N", text = "of FILE: how many there are in all" },
-  { name = "per-machine", kind = "count", value = "N", text = "of FILE: GPUs of a machine; default: all in one" },
+  { name = "per-machine", kind = "count", value = "N",
+    text = "of FILE: GPUs of a machine; default: all in one" },
   { name = "scheduler", kind = "string", value = "A,B,...", names = NAMES,
     text = "of FILE: see below; default fifo" },
   cli.changed(FN, "types", { kind = "string", value = "K=N,...",
@@ -82,16 +83,19 @@ end
 -- Of others as well.
 trace.shared = { horizon = true, csv = true, jsonl = true, trace = true, json = true }
 
--- ---- what is asked for ---------------------------------------------------------------------------------
+-- ---- what is asked for --------------------------------------------------------------------------
 
 local function durations(value)
-  return lists.settings("--durations", value, function(x) return args.quantity("--durations", x, "seconds") end)
+  return lists.settings("--durations", value,
+    function(x) return args.quantity("--durations", x, "seconds") end)
 end
 
 local function load(path, given)
   return fail.need(berth.load_trace(path, {
-    columns = given.columns and lists.settings("--columns", given.columns, function(x) return x end), skip = given.skip,
-    durations = given.durations and durations(given.durations), throughputs = given.throughputs, worker = given.worker,
+    columns = given.columns and lists.settings("--columns", given.columns,
+      function(x) return x end), skip = given.skip,
+    durations = given.durations and durations(given.durations), throughputs = given.throughputs,
+    worker = given.worker,
   }))
 end
 
@@ -99,7 +103,9 @@ end
 local function typed_cluster(given)
   local counts = lists.settings("--types", given.types, function(x)
     local n = tonumber(x)
-    if not n or n < 1 or n ~= math.floor(n) then fail.usage("--types: a whole number of at least 1 is needed, not %q", x) end
+    if not n or n < 1 or n ~= math.floor(n) then
+      fail.usage("--types: a whole number of at least 1 is needed, not %q", x)
+    end
     return n
   end)
   local names, capacity, gpus = options.sorted_keys(counts), {}, 0
@@ -112,7 +118,9 @@ end
 
 local function cluster_of(given)
   local each = given["per-machine"] or given.gpus
-  if given.gpus % each ~= 0 then fail.usage("--gpus: %d is no multiple of --per-machine %d", given.gpus, each) end
+  if given.gpus % each ~= 0 then
+    fail.usage("--gpus: %d is no multiple of --per-machine %d", given.gpus, each)
+  end
   return { machines = given.gpus / each, capacity = each }, given.gpus
 end
 
@@ -128,7 +136,9 @@ end
 local function schedulers(given)
   local names, seen = lists.pieces("scheduler", given.scheduler or "fifo"), {}
   for _, name in ipairs(names) do
-    if not KNOWN[name] then fail.usage("--scheduler: no %q; legal: %s", name, table.concat(NAMES, " ")) end
+    if not KNOWN[name] then
+      fail.usage("--scheduler: no %q; legal: %s", name, table.concat(NAMES, " "))
+    end
     if seen[name] then fail.usage("--scheduler: %s is there twice", name) end
     seen[name] = true
   end
@@ -141,10 +151,10 @@ local function schedulers(given)
   return names
 end
 
--- ---- answers -----------------------------------------------------------------------------------------------
+-- ---- answers ------------------------------------------------------------------------------------
 
-local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", "p95_jct" }, { "queued", "mean_queued" },
-  { "makespan", "makespan" } }
+local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", "p95_jct" },
+  { "queued", "mean_queued" }, { "makespan", "makespan" } }
 
 local function seconds(x)
   if not x then return "-" end
@@ -154,11 +164,14 @@ end
 local function table_of(runs)
   local rows = { { "scheduler" } }
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
-  for _, name in ipairs { "over bound", "done", "pauses", "GPUs busy" } do table.insert(rows[1], name) end
+  for _, name in ipairs { "over bound", "done", "pauses", "GPUs busy" } do
+    table.insert(rows[1], name)
+  end
   for _, r in ipairs(runs) do
     local row, s = { r.scheduler }, r.summary
     for _, column in ipairs(COLUMNS) do row[#row + 1] = seconds(s[column[2]]) end
-    row[#row + 1] = s.bound_jct and s.mean_jct and ("%.1f %%"):format(100 * (s.mean_jct / s.bound_jct - 1)) or "-"
+    row[#row + 1] = s.bound_jct and s.mean_jct
+      and ("%.1f %%"):format(100 * (s.mean_jct / s.bound_jct - 1)) or "-"
     row[#row + 1] = ("%.0f"):format(s.done)
     row[#row + 1] = ("%.0f"):format(s.pauses)
     row[#row + 1] = ("%.1f %%"):format(100 * s.utilisation)
@@ -169,8 +182,9 @@ end
 
 local function object_of(r)
   local s = r.summary
-  return json.object { { "scheduler", r.scheduler }, { "mean_jct_s", s.mean_jct }, { "median_jct_s", s.median_jct },
-    { "p95_jct_s", s.p95_jct }, { "mean_queued_s", s.mean_queued }, { "makespan_s", s.makespan },
+  return json.object { { "scheduler", r.scheduler }, { "mean_jct_s", s.mean_jct },
+    { "median_jct_s", s.median_jct }, { "p95_jct_s", s.p95_jct },
+    { "mean_queued_s", s.mean_queued }, { "makespan_s", s.makespan },
     { "bound_jct_s", s.bound_jct }, { "bound_makespan_s", s.bound_makespan }, { "done", s.done },
     { "refused", s.refused }, { "pauses", s.pauses }, { "utilisation", s.utilisation } }
 end
@@ -220,7 +234,8 @@ function trace.run(path, given, write)
     return 0
   end
   for _, note in ipairs(about.notes) do write(note) end
-  write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(path:match "([^/]+)$", about.jobs, gpus))
+  write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(path:match "([^/]+)$",
+    about.jobs, gpus))
   for _, line in ipairs(table_of(runs)) do write(line) end
   return 0
 end

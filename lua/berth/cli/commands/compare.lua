@@ -11,13 +11,15 @@ local report = require "berth.cli.report"
 
 local compare = {
   name = "compare", use = "compare GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
-  text = "Runs placers, simulates each answer and prints them with their gap to the lower bound, best first.",
+  text = "Runs placers, simulates each answer and prints them with their gap to the lower bound, "
+    .. "best first.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
     { name = "times", kind = "flag", text = "also tells how long placing took" },
     { name = "placers", kind = "string", value = "A,B,C", names = registry.forms,
       text = "see below; default: all names of berth.placers()" },
-    { name = "thorough", kind = "flag", text = "gaps to the thorough bounds, as in berth bounds --thorough" },
+    { name = "thorough", kind = "flag",
+      text = "gaps to the thorough bounds, as in berth bounds --thorough" },
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
 }
 
@@ -42,10 +44,13 @@ local function best_name(rows)
 end
 
 local function row_object(row, given)
-  local members = { { "placer", row.name }, { "makespan_s", row.makespan }, { "bound_s", row.bound },
-    { "bound_name", row.bound_name }, { "gap", row.gap }, { "estimate_s", row.estimate }, { "peak_memory_bytes", row.peak },
+  local members = { { "placer", row.name }, { "makespan_s", row.makespan },
+    { "bound_s", row.bound }, { "bound_name", row.bound_name }, { "gap", row.gap },
+    { "estimate_s", row.estimate }, { "peak_memory_bytes", row.peak },
     { "out_of_memory", report.oom_object(row.oom) } }
-  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do members[#members + 1] = member end
+  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do
+    members[#members + 1] = member
+  end
   if given.times then members[#members + 1] = { "placing_s", row.seconds } end
   return json.object(members)
 end
@@ -53,8 +58,9 @@ end
 local function print_json(write, graph, topology, rows, given)
   local list = {}
   for i, row in ipairs(rows.best) do list[i] = row_object(row, given) end
-  write(json.encode(schema.document "compare" { { "graph", graph.name }, { "topology", topology.name },
-    { "best", best_name(rows) }, { "options", report.options_object(given) }, { "placers", list } }))
+  write(json.encode(schema.document "compare" { { "graph", graph.name },
+    { "topology", topology.name }, { "best", best_name(rows) },
+    { "options", report.options_object(given) }, { "placers", list } }))
 end
 
 function compare.run(positional, given, write, complain)
@@ -62,7 +68,8 @@ function compare.run(positional, given, write, complain)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local rows = fail.need(berth.compare(cost, wanted,
-    { place = place_options(given), simulate = simulate_options(given), thorough = given.thorough }))
+    { place = place_options(given), simulate = simulate_options(given),
+      thorough = given.thorough }))
   if given.json then
     print_json(write, graph, topology, rows, given)
   else

@@ -4,9 +4,11 @@ local fail = require "berth.cli.fail"
 local SHELLS = { "bash", "zsh", "fish" }
 
 local command = {
-  name = "completion", use = "completion bash|zsh|fish", least = 1, most = 1, options = {}, words = SHELLS, files = false,
-  text = "Prints a script by which the shell completes commands, options, names and files.",
-  notes = "bash: eval \"$(berth completion bash)\" in ~/.bashrc; zsh: the same in ~/.zshrc, behind compinit;\n"
+  name = "completion", use = "completion bash|zsh|fish", least = 1, most = 1, options = {},
+  words = SHELLS, files = false, text = "Prints a script by which the shell completes commands, "
+    .. "options, names and files.",
+  notes = "bash: eval \"$(berth completion bash)\" in ~/.bashrc; zsh: the same in ~/.zshrc, behind "
+    .. "compinit;\n"
     .. "fish: berth completion fish > ~/.config/fish/completions/berth.fish",
 }
 

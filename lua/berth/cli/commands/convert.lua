@@ -7,15 +7,18 @@ local sources = require "berth.cli.sources"
 
 local convert = {
   name = "convert", use = "convert GRAPH OUTPUT [options]", least = 2, most = 2,
-  text = "Reads a graph in any format and writes it in another. OUTPUT is a file, or - for standard output.",
+  text = "Reads a graph in any format and writes it in another. OUTPUT is a file, or - for "
+    .. "standard output.",
   options = options.join({
     { name = "to", kind = "choice", value = "FORMAT", choices = formats.saved,
       text = "format of the output; default: by its ending " .. formats.endings(formats.saved) },
     { name = "placement", kind = "string", value = "FILE",
       text = "a placement, for " .. table.concat(formats.shown, ", ") },
-    { name = "topology", kind = "string", value = "FILE", text = "writes the topology that the input holds (berth JSON)" },
+    { name = "topology", kind = "string", value = "FILE",
+      text = "writes the topology that the input holds (berth JSON)" },
   }, options.loading),
-  notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 done, 2 bad input or usage",
+  notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 "
+    .. "done, 2 bad input or usage",
 }
 
 local function format_of(path)

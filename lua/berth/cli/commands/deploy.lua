@@ -1,4 +1,5 @@
---- berth deploy: which devices repeat each op group of a training graph, and how they are kept in step.
+--- berth deploy: which devices repeat each op group of a training graph, and how they are kept in
+-- step.
 require "berth.deploy.plan" -- declares its options
 local berth = require "berth"
 local device_sets = require "berth.cli.device_sets"
@@ -14,8 +15,9 @@ local sources = require "berth.cli.sources"
 local function pricing()
   local out = {}
   for i, option in ipairs(options.pricing) do
-    out[i] = option.name ~= "collective-bandwidth" and option or { name = option.name, kind = option.kind, value = option.value,
-      text = "collectives have X times the bandwidth of transfers; default with physical: 1.9, which is TAG's calibration; "
+    out[i] = option.name ~= "collective-bandwidth" and option or { name = option.name,
+      kind = option.kind, value = option.value, text = "collectives have X times the bandwidth of "
+        .. "transfers; default with physical: 1.9, which is TAG's calibration; "
         .. "give 1 where the bandwidths given are those that collectives have" }
   end
   return out
@@ -23,38 +25,53 @@ end
 
 local deploy = {
   name = "deploy", use = "deploy GRAPH [TOPOLOGY] --batch N [options]", least = 1, most = 2,
-  text = "Decides which devices repeat each op group of a training graph, and how they are kept in step; simulates the answer\n"
-    .. "and tells why. Never worse than data parallelism, the best uniform strategy and a chain cut by memory.",
-  notes = "SETS of devices are written 1-4/5,6 or d0-d3/d4,d5: two sets, the first with four devices. Devices are numbers from\n"
+  text = "Decides which devices repeat each op group of a training graph, and how they are kept in "
+    .. "step; simulates the answer\n"
+    .. "and tells why. Never worse than data parallelism, the best uniform strategy and a chain "
+    .. "cut by memory.",
+  notes = "SETS of devices are written 1-4/5,6 or d0-d3/d4,d5: two sets, the first with four "
+    .. "devices. Devices are numbers from\n"
     .. "1, or names as tables print them.\n\n" .. inputs.notes
-    .. "\nTOPOLOGY may be a cluster of the study, too: tag:testbed, tag:random,seed=3; docs/deploy.md names them.",
+    .. "\nTOPOLOGY may be a cluster of the study, too: tag:testbed, tag:random,seed=3; "
+    .. "docs/deploy.md names them.",
   options = options.join({
-    { name = "batch", kind = "count", value = "N", text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
+    { name = "batch", kind = "count", value = "N",
+      text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
     { name = "points", kind = "string", value = "N[=GRAPH],...",
-      text = "the graph at other batch sizes: op times of a part of the batch are on the lines between; a model needs N alone" },
+      text = "the graph at other batch sizes: op times of a part of the batch are on the lines "
+        .. "between; a model needs N alone" },
   }, options.of("deploy.plan", "physics op_groups"), {
     { name = "device-groups", kind = "string", value = "SETS",
       text = "devices that are alike; default: by machine, type and memory" },
     { name = "sets", kind = "string", value = "SETS",
       text = "devices that an op group may have; default: unions of device groups" },
-    { name = "even", kind = "flag", text = "all replicas have as many samples; default: also shares by speed" },
+    { name = "even", kind = "flag",
+      text = "all replicas have as many samples; default: also shares by speed" },
   }, options.of("deploy.plan", "strict duplicates sfb method calls seconds"), {
     { name = "prior", kind = "string", value = "WHAT", names = { "local", "uniform", "trained" },
-      text = "of the tree: local, uniform, trained (the network that comes with berth), or agent:FILE; default local" },
-    { name = "seed", kind = "whole", value = "N", text = "for op groups and random choices; default 0" },
+      text = "of the tree: local, uniform, trained (the network that comes with berth), or "
+        .. "agent:FILE; default local" },
+    { name = "seed", kind = "whole", value = "N",
+      text = "for op groups and random choices; default 0" },
   }, options.of("deploy.plan", "reasons"), {
     { name = "plan", kind = "string", value = "FILE",
-      text = "simulates this plan again (of --out) instead of searching, at prices of transfers and collectives that are given" },
-    { name = "rows", kind = "whole", value = "N", text = "op groups that are printed, the heaviest; default 20" },
+      text = "simulates this plan again (of --out) instead of searching, at prices of transfers "
+        .. "and collectives that are given" },
+    { name = "rows", kind = "whole", value = "N",
+      text = "op groups that are printed, the heaviest; default 20" },
     { name = "out", kind = "string", value = "FILE", text = "writes the plan (JSON)" },
-    { name = "compiled", kind = "string", value = "FILE", text = "writes the graph that it comes to (berth JSON)" },
-    { name = "placement", kind = "string", value = "FILE", text = "writes devices and order of the compiled graph's ops" },
-    { name = "report", kind = "string", value = "FILE", text = "writes a page with pictures (HTML)" },
-    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline of the compiled step that opens in Perfetto" },
+    { name = "compiled", kind = "string", value = "FILE",
+      text = "writes the graph that it comes to (berth JSON)" },
+    { name = "placement", kind = "string", value = "FILE",
+      text = "writes devices and order of the compiled graph's ops" },
+    { name = "report", kind = "string", value = "FILE",
+      text = "writes a page with pictures (HTML)" },
+    { name = "trace", kind = "string", value = "FILE",
+      text = "writes a timeline of the compiled step that opens in Perfetto" },
   }, inputs.topology_options, pricing(), options.loading, { options.json }),
 }
 
--- ---- what is asked for -------------------------------------------------------------------------------------
+-- ---- what is asked for --------------------------------------------------------------------------
 
 local function read_sets(name, text, topology) return text and device_sets(name, text, topology) end
 
@@ -65,12 +82,16 @@ local function read_device_groups(text, topology)
   local group = {}
   for k, set in ipairs(sets) do
     for _, d in ipairs(set) do
-      if group[d] then fail.usage("--device-groups: device %s is in two groups", topology:device(d).name) end
+      if group[d] then
+        fail.usage("--device-groups: device %s is in two groups", topology:device(d).name)
+      end
       group[d] = k
     end
   end
   for device in topology:devices() do
-    if not group[device.id] then fail.usage("--device-groups: device %s is in none", device.name) end
+    if not group[device.id] then
+      fail.usage("--device-groups: device %s is in none", device.name)
+    end
   end
   return group
 end
@@ -78,9 +99,13 @@ end
 local function is_model(spec) return spec:match "^model:" or spec:match "^tag:" end
 
 -- Of the models of the study, which have one.
-local function study_batch(spec) return spec:match "^tag:" and berth.deploy.models.batch(spec:match "^tag:([^,]*)") or nil end
+local function study_batch(spec)
+  return spec:match "^tag:" and berth.deploy.models.batch(spec:match "^tag:([^,]*)") or nil
+end
 
-local function no_batch(spec) return fail.usage("deploy: --batch is needed: samples in a step of %s", spec) end
+local function no_batch(spec)
+  return fail.usage("deploy: --batch is needed: samples in a step of %s", spec)
+end
 
 -- The graph's argument with its batch size, and that.
 local function with_batch(spec, given)
@@ -96,7 +121,9 @@ end
 
 -- A model at another batch size.
 local function point_of(spec, batch)
-  if not is_model(spec) then fail.usage("--points: N=GRAPH is needed, not %q: %s is no model", batch, spec) end
+  if not is_model(spec) then
+    fail.usage("--points: N=GRAPH is needed, not %q: %s is no model", batch, spec)
+  end
   return (spec:gsub(",batch=%d+", "")) .. ",batch=" .. batch
 end
 
@@ -105,7 +132,8 @@ local function read_points(spec, given)
   local out = {}
   for i, part in ipairs(lists.pieces("points", given.points)) do
     local batch, other = part:match "^(%d+)=(.+)$"
-    batch = batch or part:match "^%d+$" or fail.usage("--points: N or N=GRAPH is needed, not %q", part)
+    batch = batch or part:match "^%d+$" or fail.usage("--points: N or N=GRAPH is needed, not %q",
+      part)
     local graph = sources.graph(other or point_of(spec, batch), options.for_loading(given))
     out[i] = { batch = math.floor(tonumber(batch)), graph = graph }
   end
@@ -122,33 +150,40 @@ end
 local function for_planning(spec, batch, given, topology)
   local cost = options.for_pricing(given)
   local out = { batch = batch, points = read_points(spec, given), physics = given.physics,
-    op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"], topology),
-    sets = read_sets("sets", given.sets, topology), strict = given.strict, duplicates = given.duplicates, sfb = given.sfb,
-    method = given.method, calls = given.calls, seconds = given.seconds, prior = prior_of(given.prior),
-    seed = given.seed, reasons = given.reasons }
+    op_groups = given["op-groups"], device_groups = read_device_groups(given["device-groups"],
+      topology),
+    sets = read_sets("sets", given.sets, topology), strict = given.strict,
+    duplicates = given.duplicates, sfb = given.sfb, method = given.method, calls = given.calls,
+    seconds = given.seconds, prior = prior_of(given.prior), seed = given.seed,
+    reasons = given.reasons }
   if given.even then out.uneven = false end
   if next(cost) then out.cost = cost end
   return out
 end
 
-local DECIDED = { "physics", "op-groups", "device-groups", "sets", "even", "strict", "duplicates", "sfb", "method",
-  "calls", "seconds", "prior", "seed" }
+local DECIDED = { "physics", "op-groups", "device-groups", "sets", "even", "strict", "duplicates",
+  "sfb", "method", "calls", "seconds", "prior", "seed" }
 
 local function found(spec, batch, graph, topology, given)
-  if not given.plan then return fail.need(berth.deploy.plan(graph, topology, for_planning(spec, batch, given, topology))) end
+  if not given.plan then
+    return fail.need(berth.deploy.plan(graph, topology, for_planning(spec, batch, given, topology)))
+  end
   for _, name in ipairs(DECIDED) do
     if given[name] ~= nil then fail.usage("--%s: --plan %s decides already", name, given.plan) end
   end
-  if given["op-factor"] then fail.usage("--op-factor: the op groups of --plan %s are by times without it", given.plan) end
+  if given["op-factor"] then
+    fail.usage("--op-factor: the op groups of --plan %s are by times without it", given.plan)
+  end
   local cost = options.for_pricing(given)
   local opts = { batch = batch, points = read_points(spec, given), reasons = given.reasons or false,
     cost = next(cost) and cost or nil }
   return fail.need(berth.deploy.load(given.plan, graph, topology, opts))
 end
 
--- ---- what is told ------------------------------------------------------------------------------------------
+-- ---- what is told -------------------------------------------------------------------------------
 
--- The compiled graph's devices, and its ops by their start, so that dispatch "planned" does the same again.
+-- The compiled graph's devices, and its ops by their start, so that dispatch "planned" does the
+-- same again.
 local function with_order(c, result)
   local order = {}
   for i = 1, #result.start do order[i] = i end
@@ -157,7 +192,8 @@ local function with_order(c, result)
     if result.finish[i] ~= result.finish[k] then return result.finish[i] < result.finish[k] end
     return i < k
   end)
-  return berth.placement(c.devices, { sequence = order, placer = "deploy", estimate = result.makespan })
+  return berth.placement(c.devices, { sequence = order, placer = "deploy",
+    estimate = result.makespan })
 end
 
 local function write_files(given, a, words)
@@ -165,10 +201,14 @@ local function write_files(given, a, words)
   if given.compiled or given.placement then
     local c = fail.need(a:compile())
     if given.compiled then fail.need(c.graph:save(given.compiled)) end
-    if given.placement then fail.need(with_order(c, fail.need(a:simulate())):save(given.placement)) end
+    if given.placement then
+      fail.need(with_order(c, fail.need(a:simulate())):save(given.placement))
+    end
   end
   if given.trace then fail.need(fail.need(a:simulate()):save_trace(given.trace)) end
-  if given.report then fail.need(a:report(given.report, { command = "berth deploy " .. table.concat(words, " ") })) end
+  if given.report then
+    fail.need(a:report(given.report, { command = "berth deploy " .. table.concat(words, " ") }))
+  end
 end
 
 local function print_text(write, a, rows)

@@ -7,7 +7,8 @@ local zoo = require "berth.models"
 
 local models = {
   name = "models", use = "models [NAME] [options]", least = 0, most = 1,
-  text = "Lists the built-in models with their sizes for a batch of one; or one model, with its options.",
+  text = "Lists the built-in models with their sizes for a batch of one; or one model, with its "
+    .. "options.",
   options = { options.json }, words = zoo.list(), files = false,
 }
 
@@ -18,7 +19,9 @@ end
 -- For a batch of one, where there are batches.
 local function about_model(name)
   local batch
-  for _, option in ipairs((zoo.options(name))) do batch = batch or option == "batch" and 1 or nil end
+  for _, option in ipairs((zoo.options(name))) do
+    batch = batch or option == "batch" and 1 or nil
+  end
   local _, about = zoo.describe(name, { batch = batch })
   return about
 end
@@ -35,7 +38,8 @@ end
 
 local function members_of(name)
   local about = about_model(name)
-  return { { "model", name }, { "ops", about.ops }, { "parameters", about.parameters }, { "forward_flop", about.flop_forward } }
+  return { { "model", name }, { "ops", about.ops }, { "parameters", about.parameters },
+    { "forward_flop", about.flop_forward } }
 end
 
 -- ---- options of one model ---------------------------------------------------
@@ -63,8 +67,8 @@ end
 local function option_objects(name)
   local list, _, about = {}, zoo.options(name)
   for i, option in ipairs(about) do
-    list[i] = json.object { { "name", option.name }, { "default", option.default }, { "default_by", option.by },
-      { "legal", option.legal } }
+    list[i] = json.object { { "name", option.name }, { "default", option.default },
+      { "default_by", option.by }, { "legal", option.legal } }
   end
   return list
 end

@@ -17,19 +17,22 @@ exact_nodes.text = "for exact: " .. exact_nodes.text
 local place = {
   name = "place", use = "place GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
   text = "Decides which device runs each op, and simulates one step of the answer.\n"
-    .. "--links, --memory, --param-multiple, --quantum and --seed hold for the placer and for the simulator;\n"
+    .. "--links, --memory, --param-multiple, --quantum and --seed hold for the placer and for the "
+    .. "simulator;\n"
     .. "a published variant with links of its own plans with these.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(options.placing, {
     { name = "members", kind = "string", value = "A,B,C", names = registry.forms,
       text = "for portfolio: these placers, instead of the built-in list" },
     { name = "samples", kind = "count", value = "N",
-      text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: the likeliest" },
+      text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: "
+        .. "the likeliest" },
     exact_nodes,
-    { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best first" },
+    { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best "
+      .. "first" },
     options.changed("portfolio", "thorough", { text = "with --rows: gaps to the thorough bounds" }),
-  }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading, answer.options,
-    { options.json }),
+  }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading,
+    answer.options, { options.json }),
 }
 
 local function check_portfolio(given, placer)
@@ -38,7 +41,9 @@ local function check_portfolio(given, placer)
       fail.usage("--%s: is for the portfolio; berth compare puts placers beside each other", name)
     end
   end
-  if given.thorough and not given.rows then fail.usage("--thorough: means nothing without --rows") end
+  if given.thorough and not given.rows then
+    fail.usage("--thorough: means nothing without --rows")
+  end
 end
 
 local function place_options(given, placer)
@@ -58,19 +63,23 @@ end
 local function row_object(row)
   local members = { { "member", row.name }, { "makespan_s", row.makespan }, { "gap", row.gap },
     { "missing_memory_bytes", row.missing } }
-  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do members[#members + 1] = member end
+  for _, member in ipairs(json.refusal(row.error, row.code, row.why)) do
+    members[#members + 1] = member
+  end
   return json.object(members)
 end
 
 local function row_members(rows)
   local list = {}
   for i, row in ipairs(rows.best) do list[i] = row_object(row) end
-  return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name }, { "rows", list } }
+  return { { "rows_bound_s", rows.bound }, { "rows_bound_name", rows.bound_name },
+    { "rows", list } }
 end
 
 -- exact:seconds=1s:nodes=1000 as the options of the command.
 local function as_exact(given, placer)
-  local own = type(placer) == "table" and placer[1] == "exact" and not berth.pipeline.is(placer) and placer[2]
+  local own = type(placer) == "table" and placer[1] == "exact" and not berth.pipeline.is(placer)
+    and placer[2]
   if not own then return given, placer end
   for key in pairs(own) do
     if key ~= "seconds" and key ~= "nodes" and key ~= "seed" then return given, placer end
@@ -78,21 +87,25 @@ local function as_exact(given, placer)
   return shared.merge(given, own), "exact"
 end
 
--- Exact on free links: with a proof. Elsewhere the placer takes it from there, and does not read --nodes.
+-- Exact on free links: with a proof. Elsewhere the placer takes it from there, and does not read
+-- --nodes.
 local function proves(given, placer)
   if placer ~= "exact" then
     if given.nodes then fail.usage("--nodes: is for the placer exact") end
     return false
   end
   local free = (given.links or "free") == "free" and not given.quantum and not given.variant
-  if not free and given.nodes then fail.usage("--nodes: placer exact reads it on free links, without --quantum") end
+  if not free and given.nodes then
+    fail.usage("--nodes: placer exact reads it on free links, without --quantum")
+  end
   return free
 end
 
 local function solve_exactly(graph, topology, given)
   local opts = options.for_placing(given)
   portfolio.check_read("exact", opts)
-  local placement, proof = fail.need(berth.exact(graph, topology, { memory = opts.memory, param_multiple = opts.param_multiple,
+  local placement, proof = fail.need(berth.exact(graph, topology,
+    { memory = opts.memory, param_multiple = opts.param_multiple,
     seed = opts.seed, nodes = given.nodes, seconds = given.seconds, cost = opts.cost }))
   return placement, proof, proof.interrupted and "interrupted: the best until then" or nil
 end
@@ -120,14 +133,17 @@ end
 
 local function simulate_options(given, placement, rows)
   local out = options.for_simulating(given, placement)
-  if rows and rows.bound_name == "exact" then out.bound = { best = rows.bound, name = rows.bound_name } end
+  if rows and rows.bound_name == "exact" then
+    out.bound = { best = rows.bound, name = rows.bound_name }
+  end
   return out
 end
 
 local function print_proof(write, proof, result)
   write(tostring(proof))
   if result.makespan > proof.makespan * (1 + 1e-9) and result.options.dispatch ~= "planned" then
-    write(("its devices take longer with --dispatch %s: --dispatch planned keeps the order that was found")
+    write(("its devices take longer with --dispatch %s: --dispatch planned keeps the order that "
+      .. "was found")
       :format(result.options.dispatch))
   end
 end
@@ -139,9 +155,11 @@ function place.run(positional, given, write, complain)
   local graph, topology = inputs.read(positional, given)
   local placement, rows, interrupted, proof
   local as_given, name = as_exact(given, placer)
-  if proves(as_given, name) then placement, proof, interrupted = solve_exactly(graph, topology, as_given)
+  if proves(as_given, name) then
+    placement, proof, interrupted = solve_exactly(graph, topology, as_given)
   else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
-  local result = fail.need(berth.simulate(graph, topology, placement, simulate_options(given, placement, rows)))
+  local result = fail.need(berth.simulate(graph, topology, placement,
+    simulate_options(given, placement, rows)))
   local exit = answer.tell(write, given, { document = "place",
     graph = graph, topology = topology, placement = placement, result = result,
     members = rows and row_members(rows) or proof and proof_members(proof) })

@@ -7,10 +7,11 @@ local options = require "berth.cli.options"
 
 local repair = {
   name = "repair", use = "repair GRAPH [TOPOLOGY] --placement FILE [options]", least = 1, most = 2,
-  text = "Changes a placement as little as makes it keep memory, groups, pins and types, and simulates the answer.",
+  text = "Changes a placement as little as makes it keep memory, groups, pins and types, and "
+    .. "simulates the answer.",
   notes = inputs.notes,
-  options = options.join(inputs.topology_options, { inputs.placement_option }, options.shared, options.simulating,
-    options.pricing, options.loading, answer.options, { options.json }),
+  options = options.join(inputs.topology_options, { inputs.placement_option }, options.shared,
+    options.simulating, options.pricing, options.loading, answer.options, { options.json }),
 }
 
 function repair.run(positional, given, write)

@@ -4,7 +4,8 @@ local fail = require "berth.cli.fail"
 
 local repl = {
   name = "repl", use = "repl", least = 0, most = 0,
-  text = "Lua with berth at hand: expressions print, help(x) explains. Reads standard input when that is no terminal.",
+  text = "Lua with berth at hand: expressions print, help(x) explains. Reads standard input when "
+    .. "that is no terminal.",
   options = {},
   notes = "History is kept in $BERTH_HISTORY, or .berth_history in the home directory.\n"
     .. "Ctrl-C stops what runs, and clears the line at the prompt.\n"

@@ -15,13 +15,17 @@ local placement_option = { name = "placement", kind = "string", value = "FILE",
 
 local command = {
   name = "report", use = "report GRAPH [TOPOLOGY] --output FILE [options]", least = 1, most = 2,
-  text = "Places and simulates one step, and writes what happened as one HTML file: schedule, memory against its limit,\n"
+  text = "Places and simulates one step, and writes what happened as one HTML file: schedule, "
+    .. "memory against its limit,\n"
     .. "links, placers with their gaps, the graph. Nothing is loaded from elsewhere.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
-    { name = "output", kind = "string", value = "FILE", text = "the file that is written, e.g. step.html" },
-    { name = "figure", kind = "choice", value = "KIND", choices = KINDS, text = "writes this figure alone, as SVG" },
-    { name = "title", kind = "string", value = "TEXT", text = "heading of the page; default: graph and topology" },
+    { name = "output", kind = "string", value = "FILE",
+      text = "the file that is written, e.g. step.html" },
+    { name = "figure", kind = "choice", value = "KIND", choices = KINDS,
+      text = "writes this figure alone, as SVG" },
+    { name = "title", kind = "string", value = "TEXT",
+      text = "heading of the page; default: graph and topology" },
     { name = "compare", kind = "string", value = "A,B,C", names = registry.forms,
       text = "shows these placers beside each other" },
     { name = "times", kind = "flag", text = "also shows how long placing took" },
@@ -58,15 +62,17 @@ end
 
 local function compare(cost, given)
   local list = placers.list("--compare", given.compare)
-  local place = { links = given.links, memory = given.memory, param_multiple = given["param-multiple"], quantum = given.quantum,
-    seed = given.seed }
-  return fail.need(berth.compare(cost, list, { place = place, simulate = without_cost(options.for_simulating(given)) }))
+  local place = { links = given.links, memory = given.memory,
+    param_multiple = given["param-multiple"], quantum = given.quantum, seed = given.seed }
+  return fail.need(berth.compare(cost, list,
+    { place = place, simulate = without_cost(options.for_simulating(given)) }))
 end
 
 local function bounds(cost, given)
   if not given.thorough then return nil end
   return fail.need(berth.bounds(cost, {
-    thorough = true, links = given.links, memory = given.memory, param_multiple = given["param-multiple"],
+    thorough = true, links = given.links, memory = given.memory,
+    param_multiple = given["param-multiple"],
   }))
 end
 
@@ -88,7 +94,9 @@ end
 
 local function check(given)
   if not given.output then fail.usage("report: --output is needed: the file that is written") end
-  if given.placement and given.placer then fail.usage("--placer: --placement %s decides already", given.placement) end
+  if given.placement and given.placer then
+    fail.usage("--placer: --placement %s decides already", given.placement)
+  end
   if given.thorough and (given.noise or given.quantum) then
     fail.usage("--thorough: no bound holds with --noise or --quantum")
   end
@@ -119,9 +127,11 @@ function command.run(positional, given, write, _, words)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local placement, rows = solve(cost, given, placer)
-  local result = fail.need(berth.simulate(cost, placement, without_cost(options.for_simulating(given, placement))))
-  save(given, { result = result, placement = placement, rows = rows, compare = given.compare and compare(cost, given) or nil,
-    bounds = bounds(cost, given), title = given.title, times = given.times, command = typed(words) })
+  local result = fail.need(berth.simulate(cost, placement,
+    without_cost(options.for_simulating(given, placement))))
+  save(given, { result = result, placement = placement, rows = rows,
+    compare = given.compare and compare(cost, given) or nil, bounds = bounds(cost, given),
+    title = given.title, times = given.times, command = typed(words) })
   write(tostring(result))
   local oom = report.out_of_memory(graph, topology, result)
   if oom then write(oom) end

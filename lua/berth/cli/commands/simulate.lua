@@ -8,15 +8,17 @@ local report = require "berth.cli.report"
 local align = require "berth.base.align"
 
 local simulate = {
-  name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1, most = 2,
-  text = "Runs one step of a placed graph and tells times, memory and what sets the makespan.",
+  name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1,
+  most = 2, text = "Runs one step of a placed graph and tells times, memory and what sets the "
+    .. "makespan.",
   notes = inputs.notes,
   options = options.join(inputs.topology_options, {
     inputs.placement_option,
     { name = "critical", kind = "count", value = "N",
       text = "lists the N longest ops of the chain that sets the makespan" },
   }, options.shared, options.simulating, options.pricing, options.loading, {
-    { name = "trace", kind = "string", value = "FILE", text = "writes a timeline that opens in Perfetto" },
+    { name = "trace", kind = "string", value = "FILE",
+      text = "writes a timeline that opens in Perfetto" },
     options.json,
   }),
 }
@@ -38,8 +40,10 @@ local function chain(graph, topology, result, n)
   local rows = { { "op", "kind", "device", "start", "time" } }
   for i, id in ipairs(ops) do
     local op = graph:op(id)
-    rows[i + 1] = { op.name or string.format("op %.0f", op.id), op.kind or "", topology:device(result.device[op.id]).name,
-      report.format(result.start[id], "seconds"), report.format(result.finish[id] - result.start[id], "seconds") }
+    rows[i + 1] = { op.name or string.format("op %.0f", op.id), op.kind or "",
+      topology:device(result.device[op.id]).name,
+      report.format(result.start[id], "seconds"),
+      report.format(result.finish[id] - result.start[id], "seconds") }
   end
   return align.lines(rows, { true, true })
 end
@@ -62,8 +66,9 @@ local function critical_member(graph, result, given)
   if not given.critical then return {} end
   local list = longest(result, given.critical)
   for i, id in ipairs(list) do
-    list[i] = json.object { { "op", id }, { "name", graph:op(id).name }, { "device", result.device[id] },
-      { "start_s", result.start[id] }, { "time_s", result.finish[id] - result.start[id] } }
+    list[i] = json.object { { "op", id }, { "name", graph:op(id).name },
+      { "device", result.device[id] }, { "start_s", result.start[id] },
+      { "time_s", result.finish[id] - result.start[id] } }
   end
   return { { "critical_ops", list } }
 end
@@ -71,12 +76,15 @@ end
 function simulate.run(positional, given, write)
   local graph, topology = inputs.read(positional, given)
   local placement = inputs.placement("simulate", given.placement, graph, topology)
-  local result = fail.need(berth.simulate(graph, topology, placement, options.for_simulating(given)))
+  local result = fail.need(berth.simulate(graph, topology, placement,
+    options.for_simulating(given)))
   if given.trace then fail.need(result:save_trace(given.trace)) end
   if given.json then
     local first = critical_member(graph, result, given)
     first[#first + 1] = { "options", report.options_object(given) }
-    for _, member in ipairs(report.traffic_members(graph, topology, result)) do first[#first + 1] = member end
+    for _, member in ipairs(report.traffic_members(graph, topology, result)) do
+      first[#first + 1] = member
+    end
     write(json.encode(report.result_object("simulate", first, graph, topology, placement, result)))
   else
     print_text(write, graph, topology, result, given)

@@ -9,18 +9,22 @@ local report = require "berth.cli.report"
 local align = require "berth.base.align"
 
 local own = options.join(options.of("split", "objective cpu"), {
-  { name = "improve", kind = "flag", text = "max-load: afterwards ops move one by one; the answer may not be contiguous" },
+  { name = "improve", kind = "flag", text = "max-load: afterwards ops move one by one; the answer "
+    .. "may not be contiguous" },
   options.changed("split", "memory", { name = "search-memory" }),
 }, options.of("split", "visits"), {
-  { name = "placement", kind = "string", value = "FILE", text = "values this placement (or single:N) instead of seeking one" },
+  { name = "placement", kind = "string", value = "FILE",
+    text = "values this placement (or single:N) instead of seeking one" },
   { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
 })
 
 local split = {
   name = "split", use = "split GRAPH [TOPOLOGY] [options]", least = 1, most = 2,
-  text = "Pipeline stages, one per device: the exact optimum of contiguous splits. dnn-partitioning files: --cpus adds CPUs.",
+  text = "Pipeline stages, one per device: the exact optimum of contiguous splits. "
+    .. "dnn-partitioning files: --cpus adds CPUs.",
   notes = inputs.notes,
-  options = options.join(inputs.topology_options, own, options.pricing, options.loading, { options.json }),
+  options = options.join(inputs.topology_options, own, options.pricing, options.loading,
+    { options.json }),
 }
 
 local function only_seeking(given)
@@ -36,9 +40,11 @@ local function seek(given, graph, topology)
     local opts = { cpu = given.cpu, cost = options.for_pricing(given) }
     return fail.need(berth.split_measure(graph, topology, placement, opts)), placement
   end
-  if given.improve and given.objective == "latency" then fail.usage("split: --improve is for the objective max-load") end
-  local opts = { objective = given.objective, cpu = given.cpu, memory = given["search-memory"], visits = given.visits,
-    cost = options.for_pricing(given) }
+  if given.improve and given.objective == "latency" then
+    fail.usage("split: --improve is for the objective max-load")
+  end
+  local opts = { objective = given.objective, cpu = given.cpu, memory = given["search-memory"],
+    visits = given.visits, cost = options.for_pricing(given) }
   if given.improve then opts.contiguous = false end
   local found = fail.need(berth.split(graph, topology, opts))
   return found, found.placement
@@ -48,7 +54,8 @@ local function device_lines(topology, found, placement)
   local count, rows = {}, { { "device", "ops", "load" } }
   for i = 1, #placement do count[placement[i]] = (count[placement[i]] or 0) + 1 end
   for d = 1, #topology do
-    rows[#rows + 1] = { topology:device(d).name, tostring(count[d] or 0), report.format(found.loads[d], "seconds") }
+    rows[#rows + 1] = { topology:device(d).name, tostring(count[d] or 0),
+      report.format(found.loads[d], "seconds") }
   end
   return align.lines(rows, { true })
 end
@@ -56,12 +63,14 @@ end
 local function write_json(write, graph, topology, found, placement)
   local devices = {}
   for i = 1, #placement do devices[i] = placement[i] end
-  write(json.encode(schema.document "split" { { "graph", graph.name }, { "topology", topology.name },
-    { "objective", found.objective }, { "max_load_s", found.max_load }, { "latency_s", found.latency },
-    { "bound_s", found.bound }, { "proven", found.proven }, { "contiguous", found.contiguous },
-    { "contiguous_load_s", found.contiguous_load },
-    { "complete", found.complete }, { "units", found.units }, { "ideals", found.ideals }, { "visits", found.visits },
-    { "loads_s", found.loads }, { "over", found.over }, { "missing_bytes", found.missing }, { "devices", devices } }))
+  write(json.encode(schema.document "split" { { "graph", graph.name },
+    { "topology", topology.name }, { "objective", found.objective },
+    { "max_load_s", found.max_load }, { "latency_s", found.latency }, { "bound_s", found.bound },
+    { "proven", found.proven }, { "contiguous", found.contiguous },
+    { "contiguous_load_s", found.contiguous_load }, { "complete", found.complete },
+    { "units", found.units }, { "ideals", found.ideals }, { "visits", found.visits },
+    { "loads_s", found.loads }, { "over", found.over }, { "missing_bytes", found.missing },
+    { "devices", devices } }))
 end
 
 function split.run(positional, given, write)

@@ -13,48 +13,65 @@ local words = require "berth.cli.train_words"
 local KINDS = { doppler = true, placeto = true, gdp = true }
 
 local own = {
-  { name = "save", kind = "string", value = "FILE", text = "the agent's file, for --placer agent:FILE; needed" },
-  { name = "output", kind = "string", value = "FILE", text = "the best placement seen (berth JSON); of one graph" },
-  options.changed("agents.doppler", "design", { text = "sizes of doppler's networks; default compact" }),
+  { name = "save", kind = "string", value = "FILE",
+    text = "the agent's file, for --placer agent:FILE; needed" },
+  { name = "output", kind = "string", value = "FILE",
+    text = "the best placement seen (berth JSON); of one graph" },
+  options.changed("agents.doppler", "design",
+    { text = "sizes of doppler's networks; default compact" }),
   { name = "stages", kind = "string", value = "LIST",
-    text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; default: the agent's" },
-  { name = "episodes", kind = "count", value = "N", text = "of each stage for which --stages tells none" },
-  { name = "calls", kind = "count", value = "N", text = "simulator calls at most, all stages together" },
-  { name = "batch", kind = "count", value = "N", text = "episodes in one update, over all processes; default: the agent's" },
+    text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; "
+      .. "default: the agent's" },
+  { name = "episodes", kind = "count", value = "N",
+    text = "of each stage for which --stages tells none" },
+  { name = "calls", kind = "count", value = "N",
+    text = "simulator calls at most, all stages together" },
+  { name = "batch", kind = "count", value = "N",
+    text = "episodes in one update, over all processes; default: the agent's" },
   options.changed("agents.doppler", "estimates"),
   { name = "set", kind = "string", value = "K=V,...",
-    text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each stage)" },
+    text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each "
+      .. "stage)" },
   { name = "engine", kind = "choice", value = "MODE", choices = { "compute", "paced" },
     text = "stage III: how berth.executor runs the ops, see docs/execute.md; default compute" },
   { name = "engine-seconds", kind = "seconds", value = "TIME",
     text = "stage III: of all ops, one after the other; default 100ms" },
   { name = "checkpoint", kind = "string", value = "FILE", text = "kept up to date, to go on from" },
   { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
-  { name = "progress", kind = "flag", text = "a line on standard error for each update that tells something new" },
+  { name = "progress", kind = "flag",
+    text = "a line on standard error for each update that tells something new" },
 }
 
 local train = {
   name = "train", use = "train doppler|placeto|gdp GRAPH... [options]", least = 2, most = 1000,
   words = { "doppler", "placeto", "gdp", "pacml", "tag" },
   text = "Teaches an agent to place the graphs, and writes it. Times are in s.\n"
-    .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the simulator's in stage II.\n"
-    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is that of one\n"
+    .. "--seed is for weights and episodes; --links, --memory, --preset and so on are the "
+    .. "simulator's in stage II.\n"
+    .. "Under mpirun -n N the episodes of each batch are dealt out to N processes; each update is "
+    .. "that of one\n"
     .. "process with --set parts=N, to the byte.\n"
     .. "After an interrupt the agent is written as far as it got.\n"
-    .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml --help.\n"
-    .. "berth train tag teaches one that says where to look for deployments: berth train tag --help.",
+    .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml "
+    .. "--help.\n"
+    .. "berth train tag teaches one that says where to look for deployments: berth train tag "
+    .. "--help.",
   notes = inputs.notes,
-  options = options.join(inputs.topology_options, own, options.shared, options.simulating, options.loading, { options.json }),
+  options = options.join(inputs.topology_options, own, options.shared, options.simulating,
+    options.loading, { options.json }),
 }
 
--- ---- what is asked for ------------------------------------------------------------------------------------------------
+-- ---- what is asked for --------------------------------------------------------------------------
 
 local function stage(text)
   local name, episodes = text:match("^%s*(I+)%s*:?%s*(%d*)%s*$")
   if not name or #name > 3 then
-    fail.usage("--stages: %q is no stage; legal: I, II, III, each with episodes as in II:2000", text)
+    fail.usage("--stages: %q is no stage; legal: I, II, III, each with episodes as in II:2000",
+      text)
   end
-  if episodes ~= "" and tonumber(episodes) < 1 then fail.usage("--stages: %s: at least one episode is needed", name) end
+  if episodes ~= "" and tonumber(episodes) < 1 then
+    fail.usage("--stages: %s: at least one episode is needed", name)
+  end
   return { stage = name, episodes = tonumber(episodes) }
 end
 
@@ -76,19 +93,25 @@ end
 
 local function settings(given)
   local out = { design = given.design, seed = given.seed or 0, estimates = given.estimates }
-  return words.settings(given.set, out, function(key) return (given[key] ~= nil or key == "seed") and key end)
+  return words.settings(given.set, out,
+    function(key) return (given[key] ~= nil or key == "seed") and key end)
 end
 
 local function check_files(given)
-  if given.checkpoint and (given.checkpoint == given.save or given.checkpoint == given.output) or given.save == given.output then
+  if given.checkpoint and (given.checkpoint == given.save or given.checkpoint == given.output)
+      or given.save == given.output then
     fail.usage("--save, --output and --checkpoint: each needs a file of its own")
   end
   words.check_writable(given, { "save", "output", "checkpoint" })
 end
 
 local function check(positional, given)
-  if positional[1] == "pacml" then fail.usage("train: pacml comes first: berth train pacml PROFILE... [options]") end
-  if not KINDS[positional[1]] then fail.usage("train: no agent %q; legal: doppler placeto gdp pacml", positional[1]) end
+  if positional[1] == "pacml" then
+    fail.usage("train: pacml comes first: berth train pacml PROFILE... [options]")
+  end
+  if not KINDS[positional[1]] then
+    fail.usage("train: no agent %q; legal: doppler placeto gdp pacml", positional[1])
+  end
   if not given.save then fail.usage("train: --save FILE is needed: where the agent goes") end
   inputs.check({}, given)
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
@@ -114,14 +137,15 @@ local function tasks(positional, given)
   return out
 end
 
--- ---- what is told -----------------------------------------------------------------------------------------------------
+-- ---- what is told -------------------------------------------------------------------------------
 
 local function time(x) return x and report.format(x, "seconds") or "-" end
 
 local function progress(complain)
   local last
   return function(state)
-    local line = ("stage %s, episode %.0f, %.0f calls: best %s, mean %s"):format(tostring(state.stage), state.episode or 0,
+    local line = ("stage %s, episode %.0f, %.0f calls: best %s, mean %s")
+      :format(tostring(state.stage), state.episode or 0,
       state.calls or 0, time(state.best), time(state.mean))
     if line ~= last then complain(line) end
     last = line
@@ -129,8 +153,8 @@ local function progress(complain)
 end
 
 local function task_object(t, done)
-  return json.object { { "graph", t.name }, { "ops", #t.graph }, { "devices", #t.topology }, { "best_s", done.best },
-    { "greedy_s", done.greedy } }
+  return json.object { { "graph", t.name }, { "ops", #t.graph }, { "devices", #t.topology },
+    { "best_s", done.best }, { "greedy_s", done.greedy } }
 end
 
 local function print_json(write, kind, given, list, done)
@@ -142,10 +166,12 @@ local function print_json(write, kind, given, list, done)
 end
 
 local function print_text(write, kind, given, list, done)
-  write(("%s: %.0f episodes, %.0f simulator calls"):format(kind, done.episodes or 0, done.calls or 0))
+  write(("%s: %.0f episodes, %.0f simulator calls"):format(kind, done.episodes or 0,
+    done.calls or 0))
   for i, t in ipairs(list) do
     local own_best = done.tasks[i] or {}
-    write(("%s, %d ops on %d devices: best seen %s, greedy %s"):format(t.name, #t.graph, #t.topology, time(own_best.best),
+    write(("%s, %d ops on %d devices: best seen %s, greedy %s"):format(t.name, #t.graph,
+      #t.topology, time(own_best.best),
       time(own_best.greedy)))
   end
   write("written: " .. given.save)
@@ -155,18 +181,22 @@ local function tell(write, kind, given, list, done)
   local first = done.tasks[1] or {}
   if given.output and first.placement then
     local p = first.placement
-    if berth.kind(p) == "table" then p = berth.placement(p, { placer = kind, estimate = first.best }) end
+    if berth.kind(p) == "table" then
+      p = berth.placement(p, { placer = kind, estimate = first.best })
+    end
     fail.need(p:save(given.output))
   end
   local print_it = given.json and print_json or print_text
   print_it(write, kind, given, list, done)
 end
 
--- ---- the run ----------------------------------------------------------------------------------------------------------
+-- ---- the run ------------------------------------------------------------------------------------
 
 local function agent_of(kind, given)
   local agents = berth.agents
-  if not agents or not agents[kind] then fail.usage("train: there is no agent %s in this installation", kind) end
+  if not agents or not agents[kind] then
+    fail.usage("train: there is no agent %s in this installation", kind)
+  end
   return agents[kind](settings(given))
 end
 
@@ -179,7 +209,9 @@ local function objective(world, list, wanted, given)
     return nil
   end
   if #list > 1 then fail.usage("--stages: III runs one graph") end
-  if world then fail.usage("--stages: III measures: not under mpirun, where processes would disturb each other") end
+  if world then
+    fail.usage("--stages: III measures: not under mpirun, where processes would disturb each other")
+  end
   local engine = fail.need(berth.executor(list[1].graph, list[1].topology,
     { mode = given.engine, seconds = given["engine-seconds"], links = given.links }))
   return engine:objective { repeats = 1 }
@@ -187,16 +219,18 @@ end
 
 local function interrupted(given)
   local text = "interrupted: the agent is as it was after the last update"
-  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(text, given.checkpoint) or text
+  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(text,
+    given.checkpoint) or text
 end
 
 local function teach(world, positional, given, write, complain)
   local kind, list = positional[1], tasks(positional, given)
   local agent, first = agent_of(kind, given), not world or world.rank == 1
   local wanted = stages(given)
-  local done = fail.need(agent:train(list, { stages = wanted, calls = given.calls, batch = given.batch,
-    objective = objective(world, list, wanted, given), checkpoint = given.checkpoint, resume = given.resume, ranks = world,
-    progress = given.progress and first and progress(complain) or nil }))
+  local done = fail.need(agent:train(list, { stages = wanted, calls = given.calls,
+    batch = given.batch, objective = objective(world, list, wanted, given),
+    checkpoint = given.checkpoint, resume = given.resume, ranks = world, progress = given.progress
+    and first and progress(complain) or nil }))
   if first then
     fail.need(agent:save(given.save))
     tell(write, kind, given, list, done)

@@ -1,4 +1,5 @@
---- berth train pacml: teaches an agent into how many pieces to cut jobs, writes it, and plays it on jobs that it has not seen.
+--- berth train pacml: teaches an agent into how many pieces to cut jobs, writes it, and plays it on
+-- jobs that it has not seen.
 local berth = require "berth"
 local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
@@ -12,59 +13,76 @@ local align = require "berth.base.align"
 local words = require "berth.cli.train_words"
 
 local train = {
-  name = "train pacml", use = "train pacml PROFILE... --save FILE [options]", least = 2, most = 1000,
-  text = "Teaches an agent into how many pieces to cut each job that arrives at a RAMP cluster, and writes it:\n"
+  name = "train pacml", use = "train pacml PROFILE... --save FILE [options]", least = 2,
+  most = 1000, text = "Teaches an agent into how many pieces to cut each job that arrives at a "
+    .. "RAMP cluster, and writes it:\n"
     .. "berth cluster pacml PROFILE... --agent FILE lets it decide.\n"
-    .. "planner: our own, which learns what servers are worth and looks ahead; dqn, ppo: the published network.\n"
-    .. inputs.profiles_text .. "\nAfter an interrupt the agent is written as far as it got. It learns in one process.",
+    .. "planner: our own, which learns what servers are worth and looks ahead; dqn, ppo: the "
+    .. "published network.\n"
+    .. inputs.profiles_text .. "\nAfter an interrupt the agent is written as far as it got. It "
+    .. "learns in one process.",
   options = {
     { name = "save", kind = "string", value = "FILE", text = "the agent's file; needed" },
-    { name = "algorithm", kind = "choice", value = "NAME", choices = { "planner", "dqn", "ppo" }, text = "default planner" },
+    { name = "algorithm", kind = "choice", value = "NAME", choices = { "planner", "dqn", "ppo" },
+      text = "default planner" },
     { name = "preset", kind = "choice", value = "NAME", choices = { "recommended", "published" },
       text = "settings of dqn and ppo; default recommended" },
     inputs.beta,
-    { name = "steps", kind = "count", value = "N", text = "decisions to learn from; default: the algorithm's" },
+    { name = "steps", kind = "count", value = "N",
+      text = "decisions to learn from; default: the algorithm's" },
     inputs.arrivals,
-    cli.changed("pacml.trace", "jobs", { kind = "count", text = "arrivals of one sequence of jobs; default 1001" }),
+    cli.changed("pacml.trace", "jobs",
+      { kind = "count", text = "arrivals of one sequence of jobs; default 1001" }),
     inputs.copies,
     options.merge(inputs.steps, { name = "job-steps" }),
     inputs.mode, inputs.ramp, inputs.most,
-    { name = "seed", kind = "whole", value = "N", text = "of weights, jobs and exploration; default 0" },
+    { name = "seed", kind = "whole", value = "N",
+      text = "of weights, jobs and exploration; default 0" },
     { name = "set", kind = "string", value = "K=V,...",
-      text = "more options of the agent: hidden=32,futures=16 or gamma=0.99,rate=1e-3..1e-5 (from..to over the training)" },
-    { name = "checkpoint", kind = "string", value = "FILE", text = "kept up to date, to go on from" },
+      text = "more options of the agent: hidden=32,futures=16 or gamma=0.99,rate=1e-3..1e-5 "
+        .. "(from..to over the training)" },
+    { name = "checkpoint", kind = "string", value = "FILE",
+      text = "kept up to date, to go on from" },
     { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
     { name = "evaluate", kind = "count", value = "N",
-      text = "afterwards plays sequences of jobs with seeds 0 to N - 1, which it has not learned from" },
+      text = "afterwards plays sequences of jobs with seeds 0 to N - 1, which it has not learned "
+        .. "from" },
     { name = "json", kind = "flag", text = "prints JSON" },
     { name = "progress", kind = "flag", text = "lines on standard error" },
   },
 }
 
-local FLAGS = { algorithm = "algorithm", preset = "preset", betas = "beta", steps = "steps", interval = "interarrival",
-  seed = "seed", checkpoint = "checkpoint", resume = "resume", progress = "progress", traces = "beta" }
+local FLAGS = { algorithm = "algorithm", preset = "preset", betas = "beta", steps = "steps",
+  interval = "interarrival", seed = "seed", checkpoint = "checkpoint", resume = "resume",
+  progress = "progress", traces = "beta" }
 
--- ---- what is asked for ------------------------------------------------------------------------------------------------
+-- ---- what is asked for --------------------------------------------------------------------------
 
 local function check(given)
   if not given.save then fail.usage("train pacml: --save FILE is needed: where the agent goes") end
   if ranks.launched() then fail.usage("train pacml: learns in one process: not under mpirun") end
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
-  if given.checkpoint == given.save then fail.usage("--save and --checkpoint: each needs a file of its own") end
-  if given.preset and (given.algorithm or "planner") == "planner" then fail.usage("--preset: is for dqn and ppo") end
+  if given.checkpoint == given.save then
+    fail.usage("--save and --checkpoint: each needs a file of its own")
+  end
+  if given.preset and (given.algorithm or "planner") == "planner" then
+    fail.usage("--preset: is for dqn and ppo")
+  end
   words.check_writable(given, { "save", "checkpoint" })
 end
 
 local function set(given, out)
   return words.settings(given.set, out, function(key)
-    if key == "betas" and out.algorithm ~= "planner" then return nil end -- the range that the network is told of
+    -- the range that the network is told of
+    if key == "betas" and out.algorithm ~= "planner" then return nil end
     return FLAGS[key]
   end)
 end
 
 -- The agent, and what its training is told beside the environment.
 local function agent_of(asked, given)
-  local o = { algorithm = given.algorithm or "planner", preset = given.preset, seed = given.seed or 0 }
+  local o = { algorithm = given.algorithm or "planner", preset = given.preset,
+    seed = given.seed or 0 }
   local told = { steps = given.steps, checkpoint = given.checkpoint, resume = given.resume }
   if o.algorithm == "planner" then
     o.betas, o.interval = asked.betas, asked.trace.interarrival
@@ -79,16 +97,18 @@ local function plan(positional, given)
   local betas = given.beta and lists.pieces("beta", given.beta, true) or { "A" }
   for _, name in ipairs(betas) do berth.pacml.beta(name) end
   return { env = inputs.env(positional, given, given["job-steps"]), betas = betas,
-    trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival), copies = given.copies } }
+    trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival),
+      copies = given.copies } }
 end
 
--- ---- what is told -----------------------------------------------------------------------------------------------------
+-- ---- what is told -------------------------------------------------------------------------------
 
 local function share(x) return x and ("%.4f"):format(x) or "-" end
 
 local function progress(complain)
   return function(state)
-    complain(("%.0f decisions, %.0f updates: %s blocked, exploration included"):format(state.steps, state.updates,
+    complain(("%.0f decisions, %.0f updates: %s blocked, exploration included"):format(state.steps,
+      state.updates,
       share(state.blocking)))
   end
 end
@@ -96,13 +116,16 @@ end
 local function evaluate(asked, agent, seeds, given, complain)
   local list = {}
   for i = 1, seeds do list[i] = i - 1 end
-  local e = fail.need(berth.pacml.study(asked.env, { deciders = { { "agent", agent } }, betas = asked.betas, seeds = list,
-    trace = asked.trace, progress = given.progress and function(done, all, row)
-      complain(("%.0f of %.0f: beta %s, seed %.0f: %s"):format(done, all, row.parameters.beta, row.seed,
-        row.error or share(row.result.blocking_rate) .. " blocked"))
+  local e = fail.need(berth.pacml.study(asked.env, { deciders = { { "agent", agent } },
+    betas = asked.betas, seeds = list, trace = asked.trace, progress = given.progress
+    and function(done, all, row)
+      complain(("%.0f of %.0f: beta %s, seed %.0f: %s"):format(done, all, row.parameters.beta,
+        row.seed, row.error or share(row.result.blocking_rate) .. " blocked"))
     end or nil }))
   for _, row in ipairs(e.rows) do
-    if row.error then fail.usage("beta %s, seed %.0f: %s", row.parameters.beta, row.seed, row.error) end
+    if row.error then
+      fail.usage("beta %s, seed %.0f: %s", row.parameters.beta, row.seed, row.error)
+    end
   end
   local by = {}
   for _, point in ipairs(e:summary()) do by[point.parameters.beta] = point.fields.blocking_rate end
@@ -113,33 +136,38 @@ local function object_of(asked, given, agent, done, rates)
   local points = {}
   for i, beta in ipairs(rates and asked.betas or {}) do
     local x = rates[beta]
-    points[i] = json.object { { "beta", beta }, { "seeds", given.evaluate }, { "blocking_rate", x.mean }, { "low", x.low },
-      { "high", x.high } }
+    points[i] = json.object { { "beta", beta }, { "seeds", given.evaluate },
+      { "blocking_rate", x.mean }, { "low", x.low }, { "high", x.high } }
   end
   return schema.document "train pacml" { { "agent", "pacml" }, { "algorithm", agent.algorithm },
-    { "seed", given.seed or 0 }, { "decisions", done.steps }, { "updates", done.updates }, { "training_blocking", done.blocking },
-    { "saved", given.save }, { "interrupted", done.interrupted and true or false }, { "level", 0.95 }, { "evaluated", points } }
+    { "seed", given.seed or 0 }, { "decisions", done.steps }, { "updates", done.updates },
+    { "training_blocking", done.blocking }, { "saved", given.save },
+    { "interrupted", done.interrupted and true or false }, { "level", 0.95 },
+    { "evaluated", points } }
 end
 
 local function print_text(write, asked, given, agent, done, rates)
-  write(("%s, %.0f decisions, %.0f updates; at the end of training %s blocked, exploration included"):format(tostring(agent),
+  write(("%s, %.0f decisions, %.0f updates; at the end of training %s blocked, exploration "
+    .. "included"):format(tostring(agent),
     done.steps, done.updates, share(done.blocking)))
   if rates then
     local rows = { { "beta", "seeds", "blocking rate", "95 %" } }
     for i, beta in ipairs(asked.betas) do
       local x = rates[beta]
-      rows[i + 1] = { beta, ("%.0f"):format(given.evaluate), share(x.mean), x.half and "+- " .. share(x.half) or "-" }
+      rows[i + 1] = { beta, ("%.0f"):format(given.evaluate), share(x.mean),
+        x.half and "+- " .. share(x.half) or "-" }
     end
     for _, line in ipairs(align.lines(rows, { true })) do write(line) end
   end
   write("written: " .. given.save)
 end
 
--- ---- the run ----------------------------------------------------------------------------------------------------------
+-- ---- the run ------------------------------------------------------------------------------------
 
 local function interrupted(given)
   local said = "interrupted: the agent is as it was after the last update"
-  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(said, given.checkpoint) or said
+  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(said,
+    given.checkpoint) or said
 end
 
 function train.run(positional, given, write, complain)
@@ -148,7 +176,8 @@ function train.run(positional, given, write, complain)
   told.progress = given.progress and progress(complain) or nil
   local done = fail.need(agent:train(asked.env, told))
   fail.need(agent:save(given.save))
-  local rates = given.evaluate and not done.interrupted and evaluate(asked, agent, given.evaluate, given, complain) or nil
+  local rates = given.evaluate and not done.interrupted and evaluate(asked, agent, given.evaluate,
+    given, complain) or nil
   if given.json then
     write(json.encode(object_of(asked, given, agent, done, rates)))
   else

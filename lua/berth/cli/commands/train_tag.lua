@@ -9,27 +9,33 @@ local words = require "berth.cli.train_words"
 
 local train = {
   name = "train tag", use = "train tag --save FILE [options]", least = 1, most = 1,
-  text = "Teaches a graph network which action is likely for each op group of a deployment: the prior of berth deploy.\n"
-    .. "Games are searches on random models and clusters; what they find is what it learns. With --games the same seed\n"
-    .. "makes the same file. After an interrupt the agent is written as far as it got. It learns in one process.",
+  text = "Teaches a graph network which action is likely for each op group of a deployment: the "
+    .. "prior of berth deploy.\n"
+    .. "Games are searches on random models and clusters; what they find is what it learns. With "
+    .. "--games the same seed\n"
+    .. "makes the same file. After an interrupt the agent is written as far as it got. It learns "
+    .. "in one process.",
   options = {
     { name = "save", kind = "string", value = "FILE", text = "the agent's file; needed" },
-    { name = "minutes", kind = "number", value = "N", text = "of CPU time, games and steps together; default 25" },
-    { name = "games", kind = "count", value = "N", text = "instead of minutes: games to learn from" },
+    { name = "minutes", kind = "number", value = "N",
+      text = "of CPU time, games and steps together; default 25" },
+    { name = "games", kind = "count", value = "N",
+      text = "instead of minutes: games to learn from" },
     { name = "size", kind = "choice", value = "NAME", choices = { "small", "tiny", "published" },
       text = "of the network: 0.92, 0.18 and 14.29 million numbers; default small" },
     { name = "seed", kind = "whole", value = "N", text = "of weights and games; default 0" },
     { name = "set", kind = "string", value = "K=V,...",
       text = "more options of the agent and its training: teacher=visits,calls=400,rate=1e-3..0" },
-    { name = "checkpoint", kind = "string", value = "FILE", text = "kept up to date, to go on from" },
+    { name = "checkpoint", kind = "string", value = "FILE",
+      text = "kept up to date, to go on from" },
     { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
     { name = "json", kind = "flag", text = "prints JSON" },
     { name = "progress", kind = "flag", text = "lines on standard error" },
   },
 }
 
-local FLAGS = { size = "size", seed = "seed", games = "games", minutes = "minutes", checkpoint = "checkpoint", resume = "resume",
-  progress = "progress" }
+local FLAGS = { size = "size", seed = "seed", games = "games", minutes = "minutes",
+  checkpoint = "checkpoint", resume = "resume", progress = "progress" }
 
 local function check(given)
   if not given.save then fail.usage("train tag: --save FILE is needed: where the agent goes") end
@@ -40,7 +46,9 @@ local function check(given)
     fail.usage("--minutes: a number from 0.001 to 1000000000 is needed, not %.14g", minutes)
   end
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
-  if given.checkpoint == given.save then fail.usage("--save and --checkpoint: each needs a file of its own") end
+  if given.checkpoint == given.save then
+    fail.usage("--save and --checkpoint: each needs a file of its own")
+  end
   words.check_writable(given, { "save", "checkpoint" })
 end
 
@@ -54,21 +62,22 @@ end
 local function number(x) return x and ("%.3f"):format(x) or "-" end
 
 local function line(at)
-  return ("%.0f games, %.0f steps, %.1f CPU minutes: loss %s, on games held out %s"):format(at.games, at.steps, at.cpu / 60,
-    number(at.loss), number(at.held_out))
+  return ("%.0f games, %.0f steps, %.1f CPU minutes: loss %s, on games held out %s")
+    :format(at.games, at.steps, at.cpu / 60, number(at.loss), number(at.held_out))
 end
 
 local function print_json(write, given, agent, done)
-  write(json.encode(schema.document "train tag" { { "agent", "tag" }, { "size", agent.size }, { "seed", agent.seed },
-    { "games", done.games }, { "steps", done.steps }, { "cpu_s", done.cpu }, { "loss", done.loss },
-    { "held_out_loss", done.held_out }, { "saved", given.save }, { "interrupted", done.interrupted and true or false } }))
+  write(json.encode(schema.document "train tag" { { "agent", "tag" }, { "size", agent.size },
+    { "seed", agent.seed }, { "games", done.games }, { "steps", done.steps }, { "cpu_s", done.cpu },
+    { "loss", done.loss }, { "held_out_loss", done.held_out }, { "saved", given.save },
+    { "interrupted", done.interrupted and true or false } }))
 end
 
 function train.run(_, given, write, complain)
   check(given)
   local o = { size = given.size, seed = given.seed or 0 }
-  local told = { games = given.games, minutes = not given.games and (given.minutes or 25) or nil, checkpoint = given.checkpoint,
-    resume = given.resume }
+  local told = { games = given.games, minutes = not given.games and (given.minutes or 25) or nil,
+    checkpoint = given.checkpoint, resume = given.resume }
   split(words.settings(given.set, {}, function(key) return FLAGS[key] end), o, told)
   if given.progress then told.progress = function(at) complain(line(at)) end end
   local agent = berth.agents.tag(o)
@@ -83,7 +92,8 @@ function train.run(_, given, write, complain)
   end
   if not done.interrupted then return 0 end
   complain("interrupted: the agent is as it was after the last step"
-    .. (given.checkpoint and ("; to go on: --checkpoint %s --resume"):format(given.checkpoint) or ""))
+    .. (given.checkpoint and ("; to go on: --checkpoint %s --resume"):format(given.checkpoint)
+      or ""))
   return fail.INTERRUPTED
 end
 
