@@ -1,5 +1,6 @@
---- Timelines of clusters in the Chrome trace format, which Perfetto opens: events as those of simulated steps
--- (core/io/writers/trace.c), with the same members in the same order. Times are given in s.
+--- Timelines of clusters in the Chrome trace format, which Perfetto opens: events as those of
+-- simulated steps (core/io/writers/trace.c), with the same members in the same order. Times are
+-- given in s.
 local json = require "berth.base.json"
 
 local Trace = {}
@@ -10,7 +11,8 @@ local function put(self, members)
 end
 
 local function describe(self, what, process, row, name, index)
-  put(self, { { "ph", "M" }, { "pid", process }, { "tid", row }, { "name", what .. "_name" }, { "args", { name = name } } })
+  put(self, { { "ph", "M" }, { "pid", process }, { "tid", row }, { "name", what .. "_name" },
+    { "args", { name = name } } })
   put(self, { { "ph", "M" }, { "pid", process }, { "tid", row }, { "name", what .. "_sort_index" },
     { "args", { sort_index = index } } })
 end
@@ -25,19 +27,20 @@ function Trace:row(process, row, name) describe(self, "thread", process, row, na
 --- Slices of one row must not overlap.
 -- @tparam table args what is told of it; nil values are left out
 function Trace:slice(process, row, name, kind, from, to, args)
-  put(self, { { "ph", "X" }, { "pid", process }, { "tid", row }, { "name", name }, { "cat", kind }, { "ts", from * 1e6 },
-    { "dur", to * 1e6 - from * 1e6 }, { "args", args } })
+  put(self, { { "ph", "X" }, { "pid", process }, { "tid", row }, { "name", name }, { "cat", kind },
+    { "ts", from * 1e6 }, { "dur", to * 1e6 - from * 1e6 }, { "args", args } })
 end
 
 --- What takes no time.
 function Trace:instant(process, row, name, kind, time, args)
-  put(self, { { "ph", "i" }, { "pid", process }, { "tid", row }, { "name", name }, { "cat", kind }, { "ts", time * 1e6 },
-    { "s", "t" }, { "args", args } })
+  put(self, { { "ph", "i" }, { "pid", process }, { "tid", row }, { "name", name }, { "cat", kind },
+    { "ts", time * 1e6 }, { "s", "t" }, { "args", args } })
 end
 
 --- @tparam table values by name, stacked
 function Trace:counter(process, name, time, values)
-  put(self, { { "ph", "C" }, { "pid", process }, { "tid", 0 }, { "name", name }, { "ts", time * 1e6 }, { "args", values } })
+  put(self, { { "ph", "C" }, { "pid", process }, { "tid", 0 }, { "name", name },
+    { "ts", time * 1e6 }, { "args", values } })
 end
 
 --- @tparam table about { name, value }, in order: how it was made
@@ -63,4 +66,8 @@ local function lanes(slices, rows)
   return count
 end
 
-return { new = function() return setmetatable({ '{"displayTimeUnit": "ms", "traceEvents": [' }, Trace) end, lanes = lanes }
+local function new()
+  return setmetatable({ '{"displayTimeUnit": "ms", "traceEvents": [' }, Trace)
+end
+
+return { new = new, lanes = lanes }

@@ -1,23 +1,27 @@
---- Files of a simulated cluster: CSV, JSON lines, Chrome traces. Lists of pieces of text, put together when they are written.
+--- Files of a simulated cluster: CSV, JSON lines, Chrome traces. Lists of pieces of text, put
+-- together when they are written.
 local chrome = require "berth.cluster.chrome"
 local json = require "berth.base.json"
 local schema = require "berth.base.schema"
 
 local files = {}
 
--- ---- lines per job ---------------------------------------------------------------------------------
+-- ---- lines per job ------------------------------------------------------------------------------
 
 -- Name in files, name in records.
 local COLUMNS = {
-  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "machines", "machines" }, { "gpus", "gpus" },
-  { "arrival_s", "arrival" }, { "work", "work" }, { "deadline_s", "deadline" }, { "state", "state" }, { "start_s", "start" },
-  { "finish_s", "finish" }, { "wait_s", "wait" }, { "jct_s", "jct" }, { "queued_s", "queued" }, { "ran_s", "ran" },
-  { "late", "late" }, { "work_left", "left" }, { "held_machine_s", "held" }, { "pauses", "pauses" }, { "cause", "cause" },
+  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "machines", "machines" },
+  { "gpus", "gpus" }, { "arrival_s", "arrival" }, { "work", "work" }, { "deadline_s", "deadline" },
+  { "state", "state" }, { "start_s", "start" }, { "finish_s", "finish" }, { "wait_s", "wait" },
+  { "jct_s", "jct" }, { "queued_s", "queued" }, { "ran_s", "ran" }, { "late", "late" },
+  { "work_left", "left" }, { "held_machine_s", "held" }, { "pauses", "pauses" },
+  { "cause", "cause" },
 }
 
 local function is_plain(x)
   local kind = type(x)
-  return kind == "string" or kind == "boolean" or kind == "number" and x == x and math.abs(x) < math.huge
+  return kind == "string" or kind == "boolean" or kind == "number" and x == x
+    and math.abs(x) < math.huge
 end
 
 local function cell(x)
@@ -27,8 +31,8 @@ local function cell(x)
   return '"' .. x:gsub('"', '""') .. '"'
 end
 
---- Each line ends with scheduler, seed, version and options (JSON), so that files can be put together. r.columns: instead of
--- those of gangs, { name in files, name in records }.
+--- Each line ends with scheduler, seed, version and options (JSON), so that files can be put
+-- together. r.columns: instead of those of gangs, { name in files, name in records }.
 function files.csv(r)
   local head, out, columns = {}, {}, r.columns or COLUMNS
   for i, column in ipairs(columns) do head[i] = column[1] end
@@ -47,7 +51,8 @@ local function seconds_named(summary)
   local out = {}
   for key, x in pairs(summary) do
     local name = key:gsub("^(.*)_seconds$", "%1_s")
-    if key == "time" or key == "mean_queued" or key:find "makespan$" or key:find "_jct$" or key:find "_wait$" then
+    if key == "time" or key == "mean_queued" or key:find "makespan$" or key:find "_jct$"
+        or key:find "_wait$" then
       name = key .. "_s"
     end
     out[name] = x
@@ -57,8 +62,8 @@ end
 
 function files.jsonl(r)
   local about = { { "schema", schema.numbers["records of a cluster"] },
-    { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options },
-    { "jobs", #r.records }, { "summary", seconds_named(r.summary) } }
+    { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version },
+    { "options", r.options }, { "jobs", #r.records }, { "summary", seconds_named(r.summary) } }
   local out = { json.object(about) .. "\n" }
   for _, record in ipairs(r.records) do
     local members = {}
@@ -71,7 +76,7 @@ function files.jsonl(r)
   return out
 end
 
--- ---- traces ------------------------------------------------------------------------------------------
+-- ---- traces -------------------------------------------------------------------------------------
 
 local CLUSTER, MACHINES = 0, 1 -- processes
 
@@ -80,7 +85,8 @@ local function slices_of(r)
   local list = {}
   for _, run in ipairs(r.runs) do
     for place, m in ipairs(run.machines) do
-      list[#list + 1] = { run = run, row = m, place = place, from = run.start, to = run.finish or r.summary.time }
+      list[#list + 1] = { run = run, row = m, place = place, from = run.start,
+        to = run.finish or r.summary.time }
     end
   end
   return list
@@ -95,7 +101,8 @@ local function put_rows(trace, lanes)
     first[m] = row
     for lane = 1, lanes[m] do
       row = row + 1
-      trace:row(MACHINES, row, lane == 1 and ("machine %.0f"):format(m) or ("machine %.0f, %.0f"):format(m, lane))
+      trace:row(MACHINES, row,
+        lane == 1 and ("machine %.0f"):format(m) or ("machine %.0f, %.0f"):format(m, lane))
     end
   end
   return first
@@ -118,7 +125,8 @@ function files.trace(r)
     if at.left then trace:counter(CLUSTER, "free GPUs", at.time, { GPUs = at.left }) end
     trace:counter(CLUSTER, "waiting jobs", at.time, { jobs = at.waiting })
   end
-  return trace:finish { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version }, { "options", r.options } }
+  return trace:finish { { "scheduler", r.scheduler }, { "seed", r.seed }, { "version", r.version },
+    { "options", r.options } }
 end
 
 return files

@@ -62,12 +62,15 @@ options.declare("cluster.simulate", described())
 -- Sizes of all jobs; whether these are GPUs, not machines.
 local function sizes_of(fn, rows)
   local amounts = false
-  for _, row in ipairs(rows) do amounts = amounts or row.gpus ~= nil or row.speeds ~= nil or row.goodput ~= nil end
+  for _, row in ipairs(rows) do
+    amounts = amounts or row.gpus ~= nil or row.speeds ~= nil or row.goodput ~= nil
+  end
   local key, sizes = amounts and "gpus" or "machines", {}
   for j, row in ipairs(rows) do
     local n = row[key] == nil and 1 or row[key]
     if type(n) ~= "number" or n < 1 or n ~= math.floor(n) or n >= 2 ^ 31 then
-      options.fail("%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key, tostring(n))
+      options.fail("%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key,
+        tostring(n))
     end
     if amounts and row.machines ~= nil then
       options.fail("%s: trace[%d].machines: jobs have `gpus`: expected one of both", fn, j)
@@ -81,7 +84,9 @@ local function placement_of(fn, o, rows)
   if o.placement ~= "skewed" then return o.placement end
   local flags = {}
   for j, row in ipairs(rows) do
-    if row.skewed ~= nil then options.expect(row.skewed, "boolean", "%s: trace[%d].skewed", fn, j) end
+    if row.skewed ~= nil then
+      options.expect(row.skewed, "boolean", "%s: trace[%d].skewed", fn, j)
+    end
     flags[j] = row.skewed == true
   end
   return "consolidate", flags
@@ -154,7 +159,8 @@ local function throughputs_of(fn, rows, names)
   local out, priorities = {}, {}
   for j, row in ipairs(rows) do
     if row.rates ~= nil and type(row.rates) ~= "table" then
-      options.fail("%s: trace[%d].rates: expected a table of work per s by type, got %s", fn, j, core.kind(row.rates))
+      options.fail("%s: trace[%d].rates: expected a table of work per s by type, got %s", fn, j,
+        core.kind(row.rates))
     end
     if row.rates then check_numbers(fn, j, "rates", row.rates) end
     for _, name in ipairs(names) do out[#out + 1] = row.rates and (row.rates[name] or 0) or 1 end

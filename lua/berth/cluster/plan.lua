@@ -1,5 +1,5 @@
---- Checks and carries out what schedulers return: a table of lists of entries. What is wrong is raised as { plan = words }, for
--- whoever knows the scheduler and the event.
+--- Checks and carries out what schedulers return: a table of lists of entries. What is wrong is
+-- raised as { plan = words }, for whoever knows the scheduler and the event.
 local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
 
@@ -21,7 +21,9 @@ local function list_of(given, key)
   if list == nil then return {} end
   if type(list) ~= "table" then wrong("plan.%s: expected an array, got %s", key, type(list)) end
   for name in pairs(list) do
-    if type(name) ~= "number" then wrong("plan.%s: expected an array of entries, got a table with '%s'", key, tostring(name)) end
+    if type(name) ~= "number" then
+      wrong("plan.%s: expected an array of entries, got a table with '%s'", key, tostring(name))
+    end
     n = n + 1
   end
   for i = 1, n do
@@ -34,25 +36,28 @@ end
 local function entry_of(where, entry, decision)
   if decision.alone and type(entry) == "number" then return { job = entry } end
   if type(entry) ~= "table" then
-    wrong("%s: expected %s, got %s", where, decision.alone and "a job or a table" or "a table", type(entry))
+    wrong("%s: expected %s, got %s", where, decision.alone and "a job or a table" or "a table",
+      type(entry))
   end
   check_keys(where, entry, decision.keys)
   return entry
 end
 
---- Takes a decision of the core, which raises mistakes, with the place in the caller's code, and gives back what does not fit.
+--- Takes a decision of the core, which raises mistakes, with the place in the caller's code, and
+-- gives back what does not fit.
 function plan.decide(where, f, ...)
   local fine, done, message = pcall(f, ...)
   if fine and done ~= nil then return end
   if not fine and interrupt.is(done) then error(done, 0) end
   local text = tostring(fine and message or done)
   wrong("%s: %s", where,
-    (text:gsub("^.*cluster:[%a_]+: ", ""):gsub("^.-run:%a+: ", ""):gsub("^cluster: ", ""):gsub("^ps: ", ""):gsub("^pacml: ", "")))
+    (text:gsub("^.*cluster:[%a_]+: ", ""):gsub("^.-run:%a+: ", ""):gsub("^cluster: ",
+      ""):gsub("^ps: ", ""):gsub("^pacml: ", "")))
 end
 
 --- What a kind of cluster takes: decisions in the order in which they are carried out.
--- @tparam table list array of { name; keys (set of those of an entry; nil: it is no list but one value), alone (an entry may be a
---  job), act = function(where, entry) }
+-- @tparam table list array of { name; keys (set of those of an entry; nil: it is no list but one
+--  value), alone (an entry may be a job), act = function(where, entry) }
 function plan.kind(list)
   list.legal = {}
   for _, decision in ipairs(list) do list.legal[decision.name] = true end

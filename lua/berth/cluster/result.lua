@@ -5,12 +5,13 @@ local write = require "berth.base.write"
 
 local result = {}
 
--- ---- what happens, as it happens -----------------------------------------------------------------
+-- ---- what happens, as it happens ----------------------------------------------------------------
 
 local Log = {}
 Log.__index = Log
 
---- runs: { job, machines, start, finish }; counts: idle machines and waiting jobs whenever they change.
+--- runs: { job, machines, start, finish }; counts: idle machines and waiting jobs whenever they
+-- change.
 function result.log() return setmetatable({ runs = {}, open = {}, counts = {} }, Log) end
 
 function Log:start(job, machines, time)
@@ -31,7 +32,7 @@ function Log:count(c)
   self.counts[#self.counts + 1] = { time = time, idle = idle, waiting = waiting }
 end
 
--- ---- records -------------------------------------------------------------------------------------
+-- ---- records ------------------------------------------------------------------------------------
 
 local function record_of(c, job, j)
   local r = c:record(j)
@@ -64,7 +65,8 @@ local function summarise(c, records)
     if r.state == "done" and r.finish > last then last = r.finish end
     pauses = pauses + r.pauses
   end
-  s.late, s.makespan, s.pauses, s.mean_jct, s.mean_wait, s.mean_queued = late, last, pauses, mean(jct), mean(wait), mean(queued)
+  s.late, s.makespan, s.pauses, s.mean_jct, s.mean_wait, s.mean_queued = late, last, pauses,
+    mean(jct), mean(wait), mean(queued)
   table.sort(jct)
   s.median_jct, s.p95_jct, s.p99_jct = quantile(jct, 0.5), quantile(jct, 0.95), quantile(jct, 0.99)
   s.blocking_rate = s.arrived > 0 and s.refused / s.arrived or 0
@@ -72,7 +74,7 @@ local function summarise(c, records)
   return s
 end
 
--- ---- the object ------------------------------------------------------------------------------------
+-- ---- the object ---------------------------------------------------------------------------------
 
 local methods = {}
 local meta = { __name = "berth.cluster.result" }
@@ -86,11 +88,15 @@ end
 
 function meta:__tostring()
   local s = self.summary
-  local done = ("%s: %.0f of %.0f jobs done, %.0f refused"):format(self.scheduler, s.done, #self.records, s.refused)
+  local done = ("%s: %.0f of %.0f jobs done, %.0f refused"):format(self.scheduler, s.done,
+    #self.records, s.refused)
   if not s.mean_jct then return done end
   local mean_time = core.format(s.mean_jct, "seconds")
-  if s.bound_jct then mean_time = ("%s (bound %s)"):format(mean_time, core.format(s.bound_jct, "seconds")) end
-  return ("%s, mean completion time %s, machines busy %.1f %%"):format(done, mean_time, s.utilisation * 100)
+  if s.bound_jct then
+    mean_time = ("%s (bound %s)"):format(mean_time, core.format(s.bound_jct, "seconds"))
+  end
+  return ("%s, mean completion time %s, machines busy %.1f %%"):format(done, mean_time,
+    s.utilisation * 100)
 end
 
 --- A line per job: numbers in s, or in machines times s.
@@ -101,7 +107,8 @@ end
 function methods:save_csv(path) return write(path, files.csv(self)) end
 --- A line about the simulation, then one per job.
 function methods:save_jsonl(path) return write(path, files.jsonl(self)) end
---- Chrome's trace format, for Perfetto: a row per machine, more where jobs share one; counters of idle machines, waiting jobs.
+--- Chrome's trace format, for Perfetto: a row per machine, more where jobs share one; counters of
+-- idle machines, waiting jobs.
 function methods:save_trace(path) return write(path, files.trace(self)) end
 --- The text of save_trace.
 function methods:trace() return table.concat(files.trace(self)) end
@@ -110,7 +117,9 @@ function methods:trace() return table.concat(files.trace(self)) end
 local function chosen(c, about)
   local out = { machines = c.machines, resources = c.resources }
   if type(about.cluster) == "table" then
-    for _, key in ipairs { "capacity", "horizon", "slot", "slack" } do out[key] = about.cluster[key] end
+    for _, key in ipairs { "capacity", "horizon", "slot", "slack" } do
+      out[key] = about.cluster[key]
+    end
   end
   for key, x in pairs(about.given) do
     if key ~= "seed" and type(x) ~= "function" then out[key] = x end
@@ -129,7 +138,11 @@ function result.new(c, rows, log, about)
     records = records, summary = summarise(c, records), scheduler = about.scheduler,
     seed = about.seed, version = core.version, options = chosen(c, about), machines = c.machines,
   }, meta)
-  if type(log.runs) == "function" then later[self] = log else self.runs, self.counts = log.runs, log.counts end
+  if type(log.runs) == "function" then
+    later[self] = log
+  else
+    self.runs, self.counts = log.runs, log.counts
+  end
   return self
 end
 

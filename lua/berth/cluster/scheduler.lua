@@ -1,4 +1,5 @@
---- The scheduler seam in Lua, for all kinds of clusters: a table of methods, which events are handed to and which return plans.
+--- The scheduler seam in Lua, for all kinds of clusters: a table of methods, which events are
+-- handed to and which return plans.
 local core = require "berth.core"
 local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
@@ -7,30 +8,34 @@ local plan = require "berth.cluster.plan"
 local scheduler = {}
 
 --- Raises unless s is a table of methods.
--- @tparam table kind fn (for errors), what (the argument's name), events (names of methods), needs (one that must be there;
---  nil)
+-- @tparam table kind fn (for errors), what (the argument's name), events (names of methods), needs
+--  (one that must be there; nil)
 function scheduler.check(kind, s)
   local any = false
   if type(s) ~= "table" then
-    options.fail("%s: %s: expected a name or a table of methods, got %s", kind.fn, kind.what, core.kind(s))
+    options.fail("%s: %s: expected a name or a table of methods, got %s", kind.fn, kind.what,
+      core.kind(s))
   end
   local function check(event)
     local f = s[event]
     if f ~= nil and type(f) ~= "function" or f == nil and event == kind.needs then
-      options.fail("%s: %s.%s: expected a function, got %s", kind.fn, kind.what, event, core.kind(f))
+      options.fail("%s: %s.%s: expected a function, got %s", kind.fn, kind.what, event,
+        core.kind(f))
     end
     return f ~= nil
   end
   check "begin"
   for _, event in ipairs(kind.events) do any = check(event) or any end
   if not any then
-    options.fail("%s: %s: has none of the methods %s", kind.fn, kind.what, table.concat(kind.events, ", "))
+    options.fail("%s: %s: has none of the methods %s", kind.fn, kind.what,
+      table.concat(kind.events, ", "))
   end
 end
 
 function scheduler.name(kind, s) return type(s.name) == "string" and s.name or kind.what end
 
--- What a scheduler raises comes with its name and the event; values that are no text, and interrupts, as they are.
+-- What a scheduler raises comes with its name and the event; values that are no text, and
+-- interrupts, as they are.
 local function blame(run, event, job, err)
   if type(err) == "table" and err.plan then err = err.plan end
   if type(err) ~= "string" or interrupt.is(err) then error(err, 0) end
@@ -52,10 +57,12 @@ local function protected(run, event, job)
   if not fine then blame(run, event, job, err) end
 end
 
---- Calls `begin`, and gives the core's loop a function of the job for each event of which there is a method.
--- @tparam table run kind (as for check; when: the time, to format), scheduler (checked), view (what methods get), now (gives the
---  time, called before each event), decisions (of plan.kind); or take (function(event, job, answer, ...)), which carries out what
---  a method returns if that is not a plan or nil
+--- Calls `begin`, and gives the core's loop a function of the job for each event of which there is
+-- a method.
+-- @tparam table run kind (as for check; when: the time, to format), scheduler (checked), view (what
+--  methods get), now (gives the time, called before each event), decisions (of plan.kind); or take
+--  (function(event, job, answer, ...)), which carries out what a method returns if that is not a
+--  plan or nil
 -- @treturn table functions by event
 function scheduler.functions(run)
   local s, out = run.scheduler, {}

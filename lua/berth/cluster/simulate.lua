@@ -11,15 +11,18 @@ local view = require "berth.cluster.view"
 
 local NAME = "cluster.simulate"
 local FN = "berth." .. NAME
-local KIND = { fn = FN, what = "scheduler", events = { "arrival", "finish", "slot", "wake" }, when = "at %.6g s" }
+local KIND = { fn = FN, what = "scheduler", events = { "arrival", "finish", "slot", "wake" },
+  when = "at %.6g s" }
 
--- ---- plans ---------------------------------------------------------------------------------------
+-- ---- plans --------------------------------------------------------------------------------------
 
 local function rate_of(v, where, x)
   local fine, found = pcall(v.rate, v, x.job, x.machines, x.amounts)
   if not fine and interrupt.is(found) then error(found, 0) end
   if not fine then plan.wrong("%s: rate: %s", where, tostring(found)) end
-  if type(found) ~= "number" then plan.wrong("%s: rate: expected a number, got %s", where, type(found)) end
+  if type(found) ~= "number" then
+    plan.wrong("%s: rate: expected a number, got %s", where, type(found))
+  end
   return found
 end
 
@@ -37,7 +40,8 @@ local function decisions_of(v, log)
     { name = "rate", keys = { job = true, rate = true }, act = function(where, x)
       decide(where, c.set_rate, c, x.job, x.rate)
     end },
-    { name = "start", keys = { job = true, machines = true, amounts = true, rate = true }, act = function(where, x)
+    { name = "start", keys = { job = true, machines = true, amounts = true, rate = true },
+      act = function(where, x)
       local rate = x.rate
       if rate == nil then rate = rate_of(v, where, x) end
       decide(where, c.start, c, x.job, x.machines, { amounts = x.amounts, rate = rate })
@@ -51,7 +55,7 @@ local function decisions_of(v, log)
   }
 end
 
--- ---- runs ----------------------------------------------------------------------------------------
+-- ---- runs ---------------------------------------------------------------------------------------
 
 -- The books are kept at all events, whichever the scheduler is asked at.
 local function with_books(c, log, tell)
@@ -73,7 +77,8 @@ local function simulate_methods(rows, c, s, o, cluster)
     v.now, v.n_waiting = c.now, c.n_waiting
     return v.now
   end
-  local tell = scheduler.functions { kind = KIND, scheduler = s, view = v, now = now, decisions = decisions_of(v, log) }
+  local tell = scheduler.functions { kind = KIND, scheduler = s, view = v, now = now,
+    decisions = decisions_of(v, log) }
   local done, message, code = c:run(with_books(c, log, tell))
   if not done then return nil, message, code end
   log:count(c)
@@ -85,8 +90,10 @@ end
 local function simulate_gang(rows, c, name, o, cluster)
   local done, message, code, amounts = gang.run(FN, c, rows, name, o)
   if not done then return nil, message, code end
-  local log = { runs = function() return done:runs(amounts) end, counts = function() return done:counts(amounts) end }
-  local r = result.new(c, rows, log, { scheduler = name, seed = o.seed or 0, cluster = cluster, given = o })
+  local log = { runs = function() return done:runs(amounts) end,
+    counts = function() return done:counts(amounts) end }
+  local r = result.new(c, rows, log, { scheduler = name, seed = o.seed or 0, cluster = cluster,
+    given = o })
   if r.summary.done + r.summary.refused == #rows then
     local jct, makespan, refused = done:bounds(c)
     if not refused then r.summary.bound_jct, r.summary.bound_makespan = jct, makespan end
@@ -95,18 +102,20 @@ local function simulate_gang(rows, c, name, o, cluster)
 end
 
 --- Plays a trace.
--- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines or gpus, name, ... } by arrival,
--- or a table of arrays of these
+-- @tparam table jobs array of { arrival (s), work, deadline (s after arrival), kind, machines or
+--  gpus, name, ... } by arrival, or a table of arrays of these
 -- @tparam table|number cluster machines, capacity, horizon (s), slot (s), slack (s)
--- @tparam table|string who the scheduler: methods arrival(self, view, job), finish(self, view, job), slot(self, view),
--- wake(self, view), which return a plan or nil, and begin(self, view) before all; or the name of a gang scheduler
--- @tparam[opt] table opts seed (0) of view.rng, rate (function(job, machines, amounts): work per s); of gang schedulers
--- placement, and what the scheduler takes
+-- @tparam table|string who the scheduler: methods arrival(self, view, job), finish(self, view,
+--  job), slot(self, view), wake(self, view), which return a plan or nil, and begin(self, view)
+--  before all; or the name of a gang scheduler
+-- @tparam[opt] table opts seed (0) of view.rng, rate (function(job, machines, amounts): work per
+--  s); of gang schedulers placement, and what the scheduler takes
 -- @treturn[1] result records, summary, runs; save_csv, save_jsonl, save_trace
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @raise mistakes in what is given; what the scheduler raises, with the event, and plans that do not fit
+-- @raise mistakes in what is given; what the scheduler raises, with the event, and plans that do
+--  not fit
 local function simulate(jobs, cluster, who, opts)
   local o
   if type(who) ~= "string" then

@@ -29,12 +29,14 @@ local function check_row(fn, j, row)
   end
   local n = row.machines
   if n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)) then
-    options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j, tostring(n))
+    options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j,
+      tostring(n))
   end
   if row.name ~= nil then options.expect(row.name, "string", "%s: trace[%d].name", fn, j) end
 end
 
---- @tparam table given array of { arrival, work, deadline, kind, machines or gpus, name, ... }, or a table of such arrays
+--- @tparam table given array of { arrival, work, deadline, kind, machines or gpus, name, ... }, or
+--  a table of such arrays
 -- @treturn table one table per job
 function trace.rows(fn, given)
   options.expect(given, "table", "%s: trace", fn)
@@ -43,11 +45,15 @@ function trace.rows(fn, given)
   return rows
 end
 
--- Capacities of all machines, resource by resource: one number, a list per resource, or a list of lists per machine.
+-- Capacities of all machines, resource by resource: one number, a list per resource, or a list of
+-- lists per machine.
 local function capacities(fn, machines, given)
   local list = type(given) == "table" and given or { given }
   if type(list[1]) == "table" then
-    if #list ~= machines then options.fail("%s: capacity: has %d entries, expected %d (one per machine)", fn, #list, machines) end
+    if #list ~= machines then
+      options.fail("%s: capacity: has %d entries, expected %d (one per machine)", fn, #list,
+        machines)
+    end
   else
     local each = list
     list = {}
@@ -56,7 +62,8 @@ local function capacities(fn, machines, given)
   local flat, resources = {}, #list[1]
   for m = 1, machines do
     if type(list[m]) ~= "table" or #list[m] ~= resources or resources == 0 then
-      options.fail("%s: capacity[%d]: expected an array of %d numbers (one per resource)", fn, m, math.max(resources, 1))
+      options.fail("%s: capacity[%d]: expected an array of %d numbers (one per resource)", fn, m,
+        math.max(resources, 1))
     end
     for r = 1, resources do flat[#flat + 1] = list[m][r] end
   end
@@ -67,7 +74,9 @@ end
 -- @tparam table cluster machines, capacity, horizon (s), slot (s), slack (s)
 function trace.cluster(fn, rows, cluster)
   if type(cluster) == "number" then cluster = { machines = cluster } end
-  if cluster == nil then options.fail("%s: cluster: expected a table or how many machines, got nil", fn) end
+  if cluster == nil then
+    options.fail("%s: cluster: expected a table or how many machines, got nil", fn)
+  end
   local made, resources = options.merge(options.read(fn, "cluster", cluster))
   if made.machines == nil then options.fail("%s: machines: is missing", fn) end
   if made.capacity ~= nil then

@@ -6,18 +6,22 @@ local throughputs = require "berth.cluster.throughputs"
 
 local FN = "berth.load_trace"
 
--- ---- values ------------------------------------------------------------------------------------------
+-- ---- values -------------------------------------------------------------------------------------
 
 -- Each gives the value, or nil and what was expected.
 local function number(cell)
   local x = tonumber(cell)
-  if not x or x ~= x or x < 0 or x == math.huge then return nil, "expected a finite number not below 0" end
+  if not x or x ~= x or x < 0 or x == math.huge then
+    return nil, "expected a finite number not below 0"
+  end
   return x
 end
 
 local function gang(cell)
   local x = tonumber(cell)
-  if not x or x < 1 or x ~= math.floor(x) or x > 2 ^ 31 - 1 then return nil, "expected a whole number of at least 1" end
+  if not x or x < 1 or x ~= math.floor(x) or x > 2 ^ 31 - 1 then
+    return nil, "expected a whole number of at least 1"
+  end
   return x
 end
 
@@ -26,18 +30,20 @@ local function word(cell)
   return cell
 end
 
-local READ = { arrival = number, work = number, deadline = number, gpus = gang, name = word, kind = word, batch = number,
-  steps = number }
+local READ = { arrival = number, work = number, deadline = number, gpus = gang, name = word,
+  kind = word, batch = number, steps = number }
 local FIELDS = options.sorted_keys(READ)
 
--- ---- formats -----------------------------------------------------------------------------------------
+-- ---- formats ------------------------------------------------------------------------------------
 
 -- Columns that fields are read from. Without `work`, what fills it in.
 local FORMATS = {
-  philly = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus", name = "job_id", kind = "vc" },
-  tiresias = { arrival = "submit_time", work = "duration", gpus = "num_gpu", name = "job_id", kind = "model_name",
-    steps = "iterations" },
-  pollux = { arrival = "time", gpus = "num_replicas", name = "name", kind = "application", batch = "batch_size" },
+  philly = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus", name = "job_id",
+    kind = "vc" },
+  tiresias = { arrival = "submit_time", work = "duration", gpus = "num_gpu", name = "job_id",
+    kind = "model_name", steps = "iterations" },
+  pollux = { arrival = "time", gpus = "num_replicas", name = "name", kind = "application",
+    batch = "batch_size" },
 }
 local NAMES = { "gavel", "philly", "pollux", "tiresias" }
 
@@ -76,12 +82,14 @@ local function detect(head, line)
   if #text.tabbed(line) == GAVEL then return "gavel" end
 end
 
--- ---- reading a table with a header ---------------------------------------------------------------------
+-- ---- reading a table with a header --------------------------------------------------------------
 
 local Reader = {}
 Reader.__index = Reader
 
-function Reader:fault(line, format, ...) return ("%s:%.0f: %s"):format(self.path, line, format:format(...)) end
+function Reader:fault(line, format, ...)
+  return ("%s:%.0f: %s"):format(self.path, line, format:format(...))
+end
 
 -- A job that is left out, or the error that ends the reading.
 function Reader:bad(line, why, ...)
@@ -105,7 +113,9 @@ function Reader:plan(head, columns)
   for _, field in ipairs(FIELDS) do
     local column = columns[field]
     if column then
-      if not head[column] then return nil, ("%s: there is no column %q for %s"):format(self.path, column, field) end
+      if not head[column] then
+        return nil, ("%s: there is no column %q for %s"):format(self.path, column, field)
+      end
       out[#out + 1] = { field = field, column = column, at = head[column], read = READ[field] }
     end
   end
@@ -113,7 +123,9 @@ function Reader:plan(head, columns)
 end
 
 function Reader:row(cells, line, n_cells, plan)
-  if #cells ~= n_cells then return nil, self:bad(line, "%.0f cells, expected %.0f", #cells, n_cells) end
+  if #cells ~= n_cells then
+    return nil, self:bad(line, "%.0f cells, expected %.0f", #cells, n_cells)
+  end
   local job = {}
   for i = 1, #plan do
     local p = plan[i]
@@ -134,7 +146,11 @@ function Reader:table_of(whole, columns)
   for line, number_of_it in next_line do
     local found, why = text.cells(line)
     local job, fault
-    if found then job, fault = self:row(found, number_of_it, n, plan) else fault = self:bad(number_of_it, why) end
+    if found then
+      job, fault = self:row(found, number_of_it, n, plan)
+    else
+      fault = self:bad(number_of_it, why)
+    end
     if fault then return nil, fault end
     if job and self.finish then job, fault = self:finish(job, number_of_it) end
     if fault then return nil, fault end
@@ -143,7 +159,7 @@ function Reader:table_of(whole, columns)
   return jobs
 end
 
--- ---- what a format lacks ---------------------------------------------------------------------------------
+-- ---- what a format lacks ------------------------------------------------------------------------
 
 -- Pollux tells when jobs come, not how long they take.
 local function finish_pollux(self, job, line)
@@ -159,11 +175,15 @@ local GAVEL_CELLS = { { 6, "total steps", "steps", number }, { 7, "scale factor"
 
 function Reader:gavel_row(line, number_of_it)
   local cells = text.tabbed(line)
-  if #cells ~= GAVEL then return nil, self:bad(number_of_it, "%.0f cells, expected %.0f", #cells, GAVEL) end
+  if #cells ~= GAVEL then
+    return nil, self:bad(number_of_it, "%.0f cells, expected %.0f", #cells, GAVEL)
+  end
   local job = { kind = cells[1] }
   for _, c in ipairs(GAVEL_CELLS) do
     local x, why = c[4](cells[c[1]])
-    if x == nil then return nil, self:bad(number_of_it, "%s: %s, got %q", c[2], why, cells[c[1]]) end
+    if x == nil then
+      return nil, self:bad(number_of_it, "%s: %s, got %q", c[2], why, cells[c[1]])
+    end
     job[c[3]] = x
   end
   local slo = tonumber(cells[9])
@@ -202,7 +222,7 @@ function Reader:gavel(whole)
   return jobs
 end
 
--- ---- sorting ----------------------------------------------------------------------------------------------
+-- ---- sorting ------------------------------------------------------------------------------------
 
 local function sorted(jobs)
   for j = 2, #jobs do
@@ -223,17 +243,19 @@ local function sort(jobs)
   return out
 end
 
--- ---- all together ---------------------------------------------------------------------------------------------
+-- ---- all together -------------------------------------------------------------------------------
 
 local function check_columns(columns)
   if columns == nil then return {} end
   options.expect(columns, "table", "%s: columns", FN)
   for _, key in ipairs(options.sorted_keys(columns)) do
     if not READ[key] then
-      options.fail("%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key), table.concat(FIELDS, ", "))
+      options.fail("%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key),
+        table.concat(FIELDS, ", "))
     end
     if type(columns[key]) ~= "string" then
-      options.fail("%s: columns.%s: expected the name of a column, got %s", FN, key, core.kind(columns[key]))
+      options.fail("%s: columns.%s: expected the name of a column, got %s", FN, key,
+        core.kind(columns[key]))
     end
   end
   return columns
@@ -243,7 +265,8 @@ local function check(opts)
   local o = options.read(FN, "load_trace", opts)
   local kind = type(o.durations)
   if kind ~= "nil" and kind ~= "table" and kind ~= "number" then
-    options.fail("%s: durations: expected s, or a table of s by application, got %s", FN, core.kind(o.durations))
+    options.fail("%s: durations: expected s, or a table of s by application, got %s", FN,
+      core.kind(o.durations))
   end
   return o
 end
@@ -259,7 +282,9 @@ local function read_with(reader, whole, o, columns)
   end
   local known = options.merge(FORMATS[format], columns)
   if not known.arrival or not (known.work or format == "pollux") then
-    return nil, ("%s: no trace that is known by its header (%s); option columns = { arrival = ..., work = ..., gpus = ... }")
+    return nil,
+      ("%s: no trace that is known by its header (%s); option columns = { arrival = ..., work = "
+        .. "..., gpus = ... }")
       :format(reader.path, table.concat(NAMES, ", "))
   end
   if format == "pollux" and not known.work then reader.finish = finish_pollux end
@@ -271,18 +296,21 @@ local function notes_of(reader, was_sorted)
   local out = {}
   if not was_sorted then out[#out + 1] = "jobs were not in order of arrival: sorted" end
   if reader.left_out > 0 then
-    out[#out + 1] = ("%.0f lines left out, the first: %s"):format(reader.left_out, reader.first_left_out)
+    out[#out + 1] = ("%.0f lines left out, the first: %s"):format(reader.left_out,
+      reader.first_left_out)
   end
   return out
 end
 
 --- Reads a trace of jobs.
--- @tparam string path Philly, Tiresias, Pollux (CSV with these headers), Gavel (tab separated), or any CSV with `columns`; or
--- these packed by gzip
--- @tparam[opt] table opts format (from the header); columns ({ arrival = "submit_s", work, gpus, name, kind, ... }: names of
--- columns); skip (false): lines that are wrong are left out, and counted; durations (Pollux: s, or { application = s });
--- throughputs (Gavel: a file of steps per s), worker ("v100")
--- @treturn[1] table jobs array of { arrival (s), work (s; Gavel without throughputs: steps), gpus, name, kind, ... } by arrival
+-- @tparam string path Philly, Tiresias, Pollux (CSV with these headers), Gavel (tab separated), or
+--  any CSV with `columns`; or these packed by gzip
+-- @tparam[opt] table opts format (from the header); columns ({ arrival = "submit_s", work, gpus,
+--  name, kind, ... }: names of columns); skip (false): lines that are wrong are left out, and
+--  counted; durations (Pollux: s, or { application = s }); throughputs (Gavel: a file of steps per
+--  s), worker ("v100")
+-- @treturn[1] table jobs array of { arrival (s), work (s; Gavel without throughputs: steps), gpus,
+--  name, kind, ... } by arrival
 -- @treturn[1] table about format, jobs, left_out, sorted (they were not), notes
 -- @treturn[2] nil
 -- @treturn[2] string message with file:line, the value and what is wrong
@@ -292,7 +320,8 @@ local function load_trace(path, opts)
   local columns = check_columns(o.columns)
   local whole, message, code = core.read(path, FN)
   if not whole then return nil, message, code end
-  local reader = setmetatable({ path = path, skip = o.skip, left_out = 0, durations = o.durations, worker = o.worker or "v100" },
+  local reader = setmetatable({ path = path, skip = o.skip, left_out = 0, durations = o.durations,
+    worker = o.worker or "v100" },
     Reader)
   if o.throughputs ~= nil then
     reader.throughputs, message, code = throughputs.load(o.throughputs)

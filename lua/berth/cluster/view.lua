@@ -10,14 +10,15 @@ local meta = { __index = view, __name = "berth.cluster.view" }
 -- @tparam function|nil rate
 function view.new(core_cluster, jobs, rng, rate)
   return setmetatable({
-    core = core_cluster, jobs = jobs, rng = rng, now = 0, machines = core_cluster.machines, resources = core_cluster.resources,
-    how_fast = rate, n_waiting = 0,
+    core = core_cluster, jobs = jobs, rng = rng, now = 0, machines = core_cluster.machines,
+    resources = core_cluster.resources, how_fast = rate, n_waiting = 0,
   }, meta)
 end
 
 --- The job's own table, as in the trace.
 function view:job(j) return self.jobs[j] end
-scheduler.forward(view, "core", { "record", "upcoming", "running", "places", "free", "capacity", "idle", "waiting" })
+scheduler.forward(view, "core", { "record", "upcoming", "running", "places", "free", "capacity",
+  "idle", "waiting" })
 
 --- Work per s of a job on machines: the option `rate`, or 1.
 function view:rate(j, machines, amounts)
