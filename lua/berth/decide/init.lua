@@ -11,7 +11,9 @@ local function names_of(given)
   local ids = {}
   for id, name in ipairs(given.actions) do
     options.expect(name, "name", "%s: actions[%d]", fn, id)
-    if ids[name] then options.fail("%s: actions[%d]: '%s' is action %d already", fn, id, name, ids[name]) end
+    if ids[name] then
+      options.fail("%s: actions[%d]: '%s' is action %d already", fn, id, name, ids[name])
+    end
     ids[name] = id
   end
   return given.actions, ids
@@ -22,7 +24,9 @@ local function translated(list, map, where)
   local out = {}
   for i, x in ipairs(list) do
     out[i] = map[x]
-    if out[i] == nil then options.fail("%s: %s[%d]: '%s' is no action", fn, where, i, tostring(x)) end
+    if out[i] == nil then
+      options.fail("%s: %s[%d]: '%s' is no action", fn, where, i, tostring(x))
+    end
   end
   return out
 end
@@ -51,7 +55,9 @@ local function translated_map(map, names, ids)
   if wrong then options.fail("%s: instead: '%s' is no action", fn, wrong) end
   for id, name in ipairs(names) do
     local other = map[name]
-    if other and not ids[other] then options.fail("%s: instead.%s: '%s' is no action", fn, name, tostring(other)) end
+    if other and not ids[other] then
+      options.fail("%s: instead.%s: '%s' is no action", fn, name, tostring(other))
+    end
     out[id] = other and ids[other]
   end
   return out
@@ -79,12 +85,16 @@ local function naming(given, names, ids)
   end
   if type(prior) == "function" then
     function out.prior(leaves)
-      for _, leaf in ipairs(leaves) do leaf.assignment = translated(leaf.assignment, names, "assignment") end
+      for _, leaf in ipairs(leaves) do
+        leaf.assignment = translated(leaf.assignment, names, "assignment")
+      end
       return prior(leaves)
     end
   end
   if type(fill) == "function" then
-    function out.fill(decided, a) return translated(fill(decided, translated(a, names, "assignment")), ids, "fill") end
+    function out.fill(decided, a)
+      return translated(fill(decided, translated(a, names, "assignment")), ids, "fill")
+    end
   end
   return out
 end
@@ -100,10 +110,13 @@ local function plain(given)
     changed.starts = translated_lists(given.starts, ids, "starts")
     changed.instead = translated_map(given.instead, names, ids)
     changed.everywhere = given.everywhere and translated(given.everywhere, ids, "everywhere")
-    if type(given.legal) == "table" then changed.legal = translated_lists(given.legal, ids, "legal") end
+    if type(given.legal) == "table" then
+      changed.legal = translated_lists(given.legal, ids, "legal")
+    end
   end
   local actions = changed.actions or given.actions
-  if type(given.legal) == "function" and type(given.decisions) == "number" and type(actions) == "number" then
+  if type(given.legal) == "function" and type(given.decisions) == "number"
+      and type(actions) == "number" then
     changed.legal = listed(given.legal, given.decisions, actions, names)
   end
   return options.merge(given, changed), names
@@ -113,8 +126,8 @@ local mt = { __name = "berth.decided" }
 
 function mt.__tostring(r)
   local from = r.start and (", best start %.6g"):format(r.start) or ""
-  return ("decided: %d decisions, value %.6g%s, %.0f evaluations%s"):format(#r.assignment, r.value, from, r.evaluations,
-    r.interrupted and ", interrupted" or "")
+  return ("decided: %d decisions, value %.6g%s, %.0f evaluations%s"):format(#r.assignment, r.value,
+    from, r.evaluations, r.interrupted and ", interrupted" or "")
 end
 
 local function dressed(names, found, message, code)
@@ -128,9 +141,8 @@ local decide = {}
 --- A search that goes on, with its tree.
 -- @tparam table problem as of berth.decide, but actions is a number
 -- @treturn tree methods search, run, visits, node, advance, root, best
--- @usage t = berth.decide.tree { decisions = 3, actions = 2, value = function(a) return a[1] + a[2] * a[3] end }
---   t:run(20)
---   print(t:visits()[1])
+-- @usage t = berth.decide.tree { decisions = 3, actions = 2, value = function(a) return a[1] + a[2]
+--  * a[3] end } t:run(20) print(t:visits()[1])
 function decide.tree(problem)
   local given, names = plain(problem)
   if names then options.fail("berth.decide.tree: actions: expected a number, got a table") end
@@ -138,16 +150,19 @@ function decide.tree(problem)
 end
 
 --- The best assignment of actions to decisions that a search finds.
--- @tparam table problem decisions: number, in the order in which they are made; actions: number or array of names; value:
---   function(assignment) -> least is best[, excess above 0: not allowed, by how much]; and options: prior(leaves) -> weights of
---   the actions for each leaf { assignment, decision, decided }; legal: for each decision an array of actions, or
---   function(decision, action); position: array, which decisions are near; fill: "nearest", "first", "start" or
---   function(decided, assignment) -> assignment; starts: array of assignments; start_values, start_excess: what is known of them,
---   false or nil where it is not; instead: for actions, what stands for them where they are illegal; weight: of each decision,
---   how often it is picked to be changed; everywhere: array of the actions to be tried for all decisions; paths: for each action
---   an array of choices; method: "mcts", "tree", "anneal", "refine" or "published"; calls (800), seconds, seed, batch and
---   those of docs/lua.md
--- @treturn[1] table assignment, value, start (value of the best start), evaluations, repeats, playouts, trace, interrupted
+-- @tparam table problem decisions: number, in the order in which they are made; actions: number or
+--  array of names; value: function(assignment) -> least is best[, excess above 0: not allowed, by
+--  how much]; and options: prior(leaves) -> weights of the actions for each leaf { assignment,
+--  decision, decided }; legal: for each decision an array of actions, or function(decision,
+--  action); position: array, which decisions are near; fill: "nearest", "first", "start" or
+--  function(decided, assignment) -> assignment; starts: array of assignments; start_values,
+--  start_excess: what is known of them, false or nil where it is not; instead: for actions, what
+--  stands for them where they are illegal; weight: of each decision, how often it is picked to be
+--  changed; everywhere: array of the actions to be tried for all decisions; paths: for each action
+--  an array of choices; method: "mcts", "tree", "anneal", "refine" or "published"; calls (800),
+--  seconds, seed, batch and those of docs/lua.md
+-- @treturn[1] table assignment, value, start (value of the best start), evaluations, repeats,
+--  playouts, trace, interrupted
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
