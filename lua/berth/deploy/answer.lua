@@ -11,12 +11,14 @@ local answer = {}
 
 function answer.is(x) return getmetatable(x) == Answer end
 
-local MISSING = "deploy answer has no '%s' (fields: n_ops, batch, physics, seconds, speedup, speedup_uniform, bound, bound_name, "
-  .. "gap, groups, notes, baselines, peaks, limits, device_names, evaluations, reason_evaluations, trace, interrupted, from, "
+local MISSING = "deploy answer has no '%s' (fields: n_ops, batch, physics, seconds, speedup, "
+  .. "speedup_uniform, bound, bound_name, "
+  .. "gap, groups, notes, baselines, peaks, limits, device_names, evaluations, reason_evaluations, "
+  .. "trace, interrupted, from, "
   .. "problem)"
 
-local OPTIONAL = { speedup = true, speedup_uniform = true, bound = true, bound_name = true, gap = true, interrupted = true,
-  command = true }
+local OPTIONAL = { speedup = true, speedup_uniform = true, bound = true, bound_name = true,
+  gap = true, interrupted = true, command = true }
 
 function Answer.__index(_, key)
   local found = methods[key]
@@ -26,13 +28,14 @@ end
 
 function Answer.__tostring(self) return words.told(self) end
 
--- ---- making ----------------------------------------------------------------------------------------------
+-- ---- making -------------------------------------------------------------------------------------
 
 local function dressed_reasons(list, names)
   local out = {}
   for i, r in ipairs(list or {}) do
-    out[i] = { what = r.what, action = r.action, change = r.change, missing = r.missing and words.whole(r.missing),
-      device = r.device, device_name = r.device and names[r.device] }
+    out[i] = { what = r.what, action = r.action, change = r.change,
+      missing = r.missing and words.whole(r.missing), device = r.device, device_name = r.device
+      and names[r.device] }
   end
   return out
 end
@@ -57,7 +60,8 @@ local function decided_groups(d, list, s, why, names)
   return list
 end
 
--- Where there is nothing to reduce, parameter servers are called AllReduce: the first op group that has is asked.
+-- Where there is nothing to reduce, parameter servers are called AllReduce: the first op group that
+-- has is asked.
 local function action_for_all(row, groups)
   for i, g in ipairs(groups) do
     if g.reduces then return row.strategy.action[i] end
@@ -72,15 +76,16 @@ local function uniform_words(d, row, names, groups)
   local devices = d:sets()[x.set]
   local repeated = row.strategy.sfb ~= "none" and ", ops repeated by the same rule" or ""
   if #devices == 1 then return words.devices(names, devices) end
-  return ("%s, %s, %s%s"):format(words.devices(names, devices), words.options[x.option], words.shares[x.shares], repeated)
+  return ("%s, %s, %s%s"):format(words.devices(names, devices), words.options[x.option],
+    words.shares[x.shares], repeated)
 end
 
 local function baseline_rows(d, rows, names, groups)
   local out = {}
   for i, row in ipairs(rows) do
     local v = row.value
-    out[i] = { name = row.name, detail = uniform_words(d, row, names, groups), seconds = v.seconds, fits = v.over == 0,
-      missing = v.over > 0 and words.whole(v.shortfall) or nil,
+    out[i] = { name = row.name, detail = uniform_words(d, row, names, groups), seconds = v.seconds,
+      fits = v.over == 0, missing = v.over > 0 and words.whole(v.shortfall) or nil,
       device = v.over > 0 and v.worst or nil, device_name = v.over > 0 and names[v.worst] or nil }
   end
   return out
@@ -100,7 +105,9 @@ end
 
 local function whole_trace(trace)
   local out = {}
-  for i, point in ipairs(trace) do out[i] = options.merge(point, { evaluations = words.whole(point.evaluations) }) end
+  for i, point in ipairs(trace) do
+    out[i] = options.merge(point, { evaluations = words.whole(point.evaluations) })
+  end
   return out
 end
 
@@ -112,22 +119,23 @@ local function ratio(row, seconds) return row and words.ratio(row.seconds, secon
 -- @tparam table found rows, why, bound, bound_name, searched, peaks
 function answer.new(d, given, r, found)
   local names, best = words.names(d.topology), r.best
-  local a = { n_ops = #d.graph, batch = d.batch, physics = d.physics, seconds = best.value.seconds, from = best.from,
-    peaks = whole_numbers(found.peaks), limits = limits_of(d.topology), device_names = names,
-    evaluations = words.whole(found.searched),
-    trace = whole_trace(r.trace), reason_evaluations = words.whole(r.evaluations - found.searched), notes = notes.of(d),
-    interrupted = r.interrupted, problem = d, given = given,
+  local a = { n_ops = #d.graph, batch = d.batch, physics = d.physics, seconds = best.value.seconds,
+    from = best.from, peaks = whole_numbers(found.peaks), limits = limits_of(d.topology),
+    device_names = names, evaluations = words.whole(found.searched),
+    trace = whole_trace(r.trace), reason_evaluations = words.whole(r.evaluations - found.searched),
+    notes = notes.of(d), interrupted = r.interrupted, problem = d, given = given,
     chosen = { action = best.strategy.action, duplicate = best.strategy.duplicate or {} } }
   a.groups = decided_groups(d, r.groups, a.chosen, found.why, names)
   a.baselines = baseline_rows(d, found.rows, names, a.groups)
   a.bound, a.bound_name = found.bound, found.bound_name
   a.gap = a.bound and a.bound > 0 and a.seconds / a.bound - 1 or nil
   setmetatable(a, Answer)
-  a.speedup, a.speedup_uniform = ratio(a:baseline "dp", a.seconds), ratio(a:baseline "uniform", a.seconds)
+  a.speedup, a.speedup_uniform = ratio(a:baseline "dp", a.seconds),
+    ratio(a:baseline "uniform", a.seconds)
   return a
 end
 
--- ---- methods ---------------------------------------------------------------------------------------------
+-- ---- methods ------------------------------------------------------------------------------------
 
 --- The row of a baseline, or nil.
 function methods:baseline(name)
@@ -147,7 +155,8 @@ function methods:strategy()
 end
 
 --- The graph that the strategy comes to, with a placement: to simulate, save, execute.
--- @treturn[1] table graph, placement, cost, origin, part, samples, source, rank, simulation: as deploy:compile
+-- @treturn[1] table graph, placement, cost, origin, part, samples, source, rank, simulation: as
+--  deploy:compile
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

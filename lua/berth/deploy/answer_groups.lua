@@ -1,4 +1,5 @@
---- What an op group is: its ops in a few words, its time, its parameters and the gradients that it makes.
+--- What an op group is: its ops in a few words, its time, its parameters and the gradients that it
+-- makes.
 local words = require "berth.deploy.answer_words"
 
 local groups = {}
@@ -51,10 +52,13 @@ local function passes(ops)
   return n
 end
 
--- "3 forward, 2 backward, 1 update"; where the graph does not say what is backward, "5 ops, 1 update".
+-- "3 forward, 2 backward, 1 update"; where the graph does not say what is backward, "5 ops, 1
+-- update".
 local function counted(n, has_backward)
   local out = {}
-  local function add(count, word) out[#out + 1] = count > 0 and ("%.0f %s"):format(count, word) or nil end
+  local function add(count, word)
+    out[#out + 1] = count > 0 and ("%.0f %s"):format(count, word) or nil
+  end
   if has_backward then
     add(n.forward, "forward")
     add(n.backward, "backward")
@@ -83,8 +87,8 @@ local function read_ops(d)
     local name = op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id)
     local is_update = role[op.id] == "update" or role[op.id] == "scatter"
     has_backward = has_backward or op.backward == true
-    out[op.id] = { id = op.id, stem = stem_of(name), seconds = mean[op.id], params = op.params or 0, gradient = 0,
-      pass = is_update and "update" or op.backward and "backward" or "forward" }
+    out[op.id] = { id = op.id, stem = stem_of(name), seconds = mean[op.id], params = op.params or 0,
+      gradient = 0, pass = is_update and "update" or op.backward and "backward" or "forward" }
   end
   return out, has_backward
 end
@@ -96,8 +100,9 @@ local function add_gradients(d, ops)
   end
 end
 
---- The op groups of a problem, in its order: ops, seconds (all ops at the full batch, mean over devices), parameters and
--- gradient_bytes (bytes), passes (ops of each), what (words), reduces (replicas have gradients to sum). O(n log n)
+--- The op groups of a problem, in its order: ops, seconds (all ops at the full batch, mean over
+-- devices), parameters and gradient_bytes (bytes), passes (ops of each), what (words), reduces
+-- (replicas have gradients to sum). O(n log n)
 -- @tparam deploy d
 function groups.of(d)
   local ops, has_backward = read_ops(d)

@@ -6,17 +6,21 @@ local align = require "berth.base.align"
 
 local words = {}
 
-words.options = { ps = "parameter server", allreduce = "AllReduce", split = "model parallel", duplicate = "all of it on each" }
+words.options = { ps = "parameter server", allreduce = "AllReduce", split = "model parallel",
+  duplicate = "all of it on each" }
 
 words.shares = { even = "even shares", speed = "shares by speed" }
 
 --- As an integer, if it is one.
-function words.whole(x) return x == math.floor(x) and math.abs(x) < 2 ^ 53 and math.floor(x) or x end
+function words.whole(x)
+  return x == math.floor(x) and math.abs(x) < 2 ^ 53 and math.floor(x) or x
+end
 
 words.baselines = {
   dp = "DP-NCCL", ["dp-speed"] = "DP-NCCL, shares by speed", ["dp-ps"] = "DP, parameter servers",
-  ["dp-ps-speed"] = "DP, parameter servers, by speed", ["model-parallel"] = "model parallel", single = "one device",
-  heterog = "as HeteroG chooses", chain = "chain cut by memory", uniform = "best uniform",
+  ["dp-ps-speed"] = "DP, parameter servers, by speed", ["model-parallel"] = "model parallel",
+  single = "one device", heterog = "as HeteroG chooses", chain = "chain cut by memory",
+  uniform = "best uniform",
 }
 
 function words.baseline(name) return words.baselines[name] or name end
@@ -102,7 +106,9 @@ end
 function words.is_sum(option) return option == "ps" or option == "allreduce" end
 
 --- An option in words; where no gradient is summed it does not matter how.
-function words.option(option, reduces) return words.is_sum(option) and not reduces and "replicas" or words.options[option] end
+function words.option(option, reduces)
+  return words.is_sum(option) and not reduces and "replicas" or words.options[option]
+end
 
 --- How an op group is carried out, in a few words.
 -- @tparam table g group of an answer
@@ -112,7 +118,9 @@ function words.how(g)
   if g.samples and g.option ~= "split" and g.option ~= "duplicate" then
     how = ("%s, samples %s"):format(how, counted(g.samples))
   end
-  if #g.repeated > 0 then how = ("%s, %s repeated (SFB)"):format(how, words.count(#g.repeated, "op")) end
+  if #g.repeated > 0 then
+    how = ("%s, %s repeated (SFB)"):format(how, words.count(#g.repeated, "op"))
+  end
   return how
 end
 
@@ -135,10 +143,12 @@ local function aligned(rows, left) return table.concat(align.lines(rows, left), 
 --- @tparam answer a
 -- @tparam[opt] number most groups, the heaviest
 function words.groups(a, most)
-  local rows, n = { { "group", "what", "time", "gradients", "where", "how", "why" } }, math.min(most or #a.groups, #a.groups)
+  local rows, n = { { "group", "what", "time", "gradients", "where", "how", "why" } },
+    math.min(most or #a.groups, #a.groups)
   for i = 1, n do
     local g = a.groups[i]
-    rows[i + 1] = { ("%.0f"):format(i), g.what, words.seconds(g.seconds), words.bytes(g.gradient_bytes), g.where, words.how(g),
+    rows[i + 1] = { ("%.0f"):format(i), g.what, words.seconds(g.seconds),
+      words.bytes(g.gradient_bytes), g.where, words.how(g),
       words.reasons(g, 2) }
   end
   local lines = aligned(rows, { [2] = true, [5] = true, [6] = true, [7] = true })
@@ -157,7 +167,8 @@ end
 
 --- Those that fit, fastest first, and then those that do not.
 function words.baseline_table(a)
-  local rows = { { "baseline", "step time", "x", "" }, { "this plan", words.seconds(a.seconds), "1.00", "" } }
+  local rows = { { "baseline", "step time", "x", "" }, { "this plan", words.seconds(a.seconds),
+    "1.00", "" } }
   for _, fits in ipairs { true, false } do
     for _, row in ipairs(a.baselines) do
       if row.fits == fits then rows[#rows + 1] = baseline_cells(row, a) end
@@ -193,15 +204,23 @@ end
 
 local function against(a)
   local out, dp = {}, a:baseline "dp"
-  if a.speedup then out[#out + 1] = ("%s x DP-NCCL%s"):format(words.times(a.speedup), dp.fits and "" or " as if it fitted") end
-  if a.speedup_uniform then out[#out + 1] = ("%s x the best uniform strategy"):format(words.times(a.speedup_uniform)) end
+  if a.speedup then
+    out[#out + 1] = ("%s x DP-NCCL%s"):format(words.times(a.speedup),
+      dp.fits and "" or " as if it fitted")
+  end
+  if a.speedup_uniform then
+    out[#out + 1] = ("%s x the best uniform strategy"):format(words.times(a.speedup_uniform))
+  end
   return table.concat(out, ", ")
 end
 
 --- "physical, collectives at 1.9 x bandwidth" where the factor is the default.
 function words.physics(a)
   local cost = a.given.cost
-  if a.physics ~= "physical" or a.given.priced or type(cost) == "table" and cost.collective_bandwidth then return a.physics end
+  if a.physics ~= "physical" or a.given.priced or type(cost) == "table"
+      and cost.collective_bandwidth then
+    return a.physics
+  end
   return a.physics .. ", collectives at 1.9 x bandwidth"
 end
 
@@ -210,12 +229,13 @@ function words.summary(a)
   local d = fullest(a)
   local parts = { ("step time %s"):format(words.seconds(a.seconds)), against(a) }
   if a.bound then parts[#parts + 1] = bounded(a) end
-  parts[#parts + 1] = ("memory %s of %s on %s"):format(words.bytes(a.peaks[d]), words.bytes(a.limits[d]), a.device_names[d])
+  parts[#parts + 1] = ("memory %s of %s on %s"):format(words.bytes(a.peaks[d]),
+    words.bytes(a.limits[d]), a.device_names[d])
   for i = #parts, 1, -1 do
     if parts[i] == "" then table.remove(parts, i) end
   end
-  return ("plan: %s on %s, batch %.0f, %s: %s"):format(words.count(a.n_ops, "op"), words.count(#a.device_names, "device"),
-    a.batch, words.physics(a), table.concat(parts, "; "))
+  return ("plan: %s on %s, batch %.0f, %s: %s"):format(words.count(a.n_ops, "op"),
+    words.count(#a.device_names, "device"), a.batch, words.physics(a), table.concat(parts, "; "))
 end
 
 --- The line, and the notes below it.

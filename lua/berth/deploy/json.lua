@@ -8,9 +8,9 @@ local json = {}
 json.FORMAT = "berth deploy plan"
 
 -- Options that make the problem, or that tell how it was searched; in this order.
-json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict", "redundant",
-  "device_groups", "sets", "bucket", "bucket_bytes", "split_gradients", "positional", "gather", "free_auxiliary",
-  "input_at_first", "order", "cost", "sim" }
+json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict",
+  "redundant", "device_groups", "sets", "bucket", "bucket_bytes", "split_gradients", "positional",
+  "gather", "free_auxiliary", "input_at_first", "order", "cost", "sim" }
 json.search_options = { "sfb", "method", "prior", "calls", "seconds" }
 
 -- May hold what has no JSON, and then has to be given again.
@@ -51,7 +51,9 @@ local function options_of(given)
   local members, again = {}, {}
   for _, list in ipairs { json.problem_options, json.search_options } do
     for _, key in ipairs(list) do
-      if given[key] ~= nil and is_plain(given[key]) then members[#members + 1] = { key, plain(given[key]) } end
+      if given[key] ~= nil and is_plain(given[key]) then
+        members[#members + 1] = { key, plain(given[key]) }
+      end
     end
   end
   for _, key in ipairs(json.given_again) do
@@ -65,14 +67,16 @@ end
 local function reason_objects(list)
   local out = {}
   for i, r in ipairs(list) do
-    out[i] = writer.object { { "what", r.what }, { "change", r.change }, { "missing_bytes", r.missing }, { "device", r.device } }
+    out[i] = writer.object { { "what", r.what }, { "change", r.change },
+      { "missing_bytes", r.missing }, { "device", r.device } }
   end
   return out
 end
 
 local function group_object(g)
-  return writer.object { { "what", g.what }, { "ops", g.ops }, { "time_s", g.seconds }, { "parameter_bytes", g.parameters },
-    { "gradient_bytes", g.gradient_bytes }, { "devices", g.devices }, { "option", g.option }, { "shares", g.shares },
+  return writer.object { { "what", g.what }, { "ops", g.ops }, { "time_s", g.seconds },
+    { "parameter_bytes", g.parameters }, { "gradient_bytes", g.gradient_bytes },
+    { "devices", g.devices }, { "option", g.option }, { "shares", g.shares },
     { "samples", g.samples or writer.null }, { "repeated", g.repeated },
     { "passes", writer.object { { "forward", g.passes.forward }, { "backward", g.passes.backward },
       { "update", g.passes.update } } },
@@ -80,13 +84,14 @@ local function group_object(g)
 end
 
 local function baseline_object(row)
-  return writer.object { { "name", row.name }, { "detail", row.detail }, { "step_s", row.seconds }, { "fits", row.fits },
-    { "missing_bytes", row.missing },
+  return writer.object { { "name", row.name }, { "detail", row.detail }, { "step_s", row.seconds },
+    { "fits", row.fits }, { "missing_bytes", row.missing },
     { "device", row.device } }
 end
 
 local function trace_object(point)
-  return writer.object { { "evaluations", point.evaluations }, { "step_s", point.seconds }, { "from", point.from } }
+  return writer.object { { "evaluations", point.evaluations }, { "step_s", point.seconds },
+    { "from", point.from } }
 end
 
 local function each(list, f)
@@ -107,15 +112,18 @@ function json.object(a, first)
   local members = { { "format", json.FORMAT } }
   for _, member in ipairs(first or {}) do members[#members + 1] = member end
   for _, member in ipairs {
-    { "graph", writer.object { { "name", graph.name }, { "ops", #graph }, { "tensors", graph.n_tensors } } },
+    { "graph", writer.object { { "name", graph.name }, { "ops", #graph },
+      { "tensors", graph.n_tensors } } },
     { "topology", writer.object { { "name", topology.name }, { "devices", a.device_names } } },
-    { "batch", a.batch }, { "physics", a.physics }, { "options", options_of(a.given) }, { "step_s", a.seconds },
-    { "bound_s", a.bound }, { "bound_name", a.bound_name }, { "gap", a.gap }, { "speedup_dp", a.speedup },
-    { "speedup_uniform", a.speedup_uniform }, { "from", a.from }, { "evaluations", a.evaluations },
-    { "reason_evaluations", a.reason_evaluations }, { "interrupted", a.interrupted or false }, { "notes", a.notes },
+    { "batch", a.batch }, { "physics", a.physics }, { "options", options_of(a.given) },
+    { "step_s", a.seconds }, { "bound_s", a.bound }, { "bound_name", a.bound_name },
+    { "gap", a.gap }, { "speedup_dp", a.speedup }, { "speedup_uniform", a.speedup_uniform },
+    { "from", a.from }, { "evaluations", a.evaluations }, { "reason_evaluations",
+      a.reason_evaluations }, { "interrupted", a.interrupted or false }, { "notes", a.notes },
     { "groups", each(a.groups, group_object) }, { "repeated_ops", a.chosen.duplicate },
-    { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks }, { "memory_bytes", a.limits },
-    { "trace", each(a.trace, trace_object) }, { "op_names", op_names(graph) },
+    { "baselines", each(a.baselines, baseline_object) }, { "peak_memory_bytes", a.peaks },
+    { "memory_bytes", a.limits }, { "trace", each(a.trace, trace_object) },
+    { "op_names", op_names(graph) },
   } do members[#members + 1] = member end
   return schema.document "deploy" (members)
 end

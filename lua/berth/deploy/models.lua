@@ -1,4 +1,5 @@
---- Models of the study of TAG, by their names there, at its batch sizes: docs/deploy.md. Graphs of berth.models, op by op, Adam.
+--- Models of the study of TAG, by their names there, at its batch sizes: docs/deploy.md. Graphs of
+-- berth.models, op by op, Adam.
 -- @module berth.deploy.models
 local core = require "berth.core"
 local models = require "berth.models"
@@ -18,17 +19,19 @@ local KNOWN = {
   { "inception_v3", "inception_v3", { batch = 120, image = 224, aux = false } },
   { "resnet101", "resnet", { batch = 120, depth = 101, version = 2 } },
   { "vgg19", "vgg", { batch = 120, depth = 19 } },
-  { "transformer", "transformer", { batch = 600, layers = 6, hidden = 512, heads = 8, ffn = 2048, vocab = 50000, seq = 10,
-    tied = false } },
+  { "transformer", "transformer", { batch = 600, layers = 6, hidden = 512, heads = 8, ffn = 2048,
+    vocab = 50000, seq = 10, tied = false } },
   { "bert_small", "bert", options.merge(SMALL, { vocab = WORDS }) },
   { "bert_large", "bert", options.merge(LARGE, { vocab = WORDS }) },
   { "bert_small_30522", "bert", options.merge(SMALL, { vocab = USUAL_WORDS }) },
   { "bert_large_30522", "bert", options.merge(LARGE, { vocab = USUAL_WORDS }) },
-  -- not of the study: models that a learned prior has not seen, and one of 2,000 ops to time things with
+  -- not of the study: models that a learned prior has not seen, and one of 2,000 ops to time things
+  -- with
   { "resnet50", "resnet", { batch = 120, depth = 50 } },
   { "gnmt", "gnmt", { batch = 120, steps_per_op = 10 } },
   { "rnnlm", "rnnlm", { batch = 120, size = "large", seq = 20, steps_per_op = 5 } },
-  { "speed", "bert", { batch = 64, layers = 45, hidden = 512, heads = 8, vocab = USUAL_WORDS, head = "span" } },
+  { "speed", "bert", { batch = 64, layers = 45, hidden = 512, heads = 8, vocab = USUAL_WORDS,
+    head = "span" } },
 }
 
 local SETS = {
@@ -42,7 +45,9 @@ local SETS = {
 function study.list(set)
   local names = {}
   if set ~= nil then
-    if not SETS[set] then options.fail("berth.deploy.models.list: %s is none of: study, unseen", tostring(set)) end
+    if not SETS[set] then
+      options.fail("berth.deploy.models.list: %s is none of: study, unseen", tostring(set))
+    end
     for i, name in ipairs(SETS[set]) do names[i] = name end
     return names
   end
@@ -54,7 +59,8 @@ local function entry_of(fn, name)
   for _, entry in ipairs(KNOWN) do
     if entry[1] == name then return entry end
   end
-  return options.fail("%s: no model %q; known: %s", fn, tostring(name), table.concat(study.list(), " "))
+  return options.fail("%s: no model %q; known: %s", fn, tostring(name),
+    table.concat(study.list(), " "))
 end
 
 local function with_options(fn, own, given)
@@ -78,8 +84,10 @@ end
 -- @tparam string name
 -- @tparam[opt] table given options of the model of berth.models; they override those of the study
 -- @treturn graph
--- @treturn table as berth.models has it, and gradient_bytes: what an AllReduce of all gradients has to sum
--- @usage g, about = berth.deploy.models.build("bert_small", { batch = 6, embedding_gradients = "rows" })
+-- @treturn table as berth.models has it, and gradient_bytes: what an AllReduce of all gradients has
+--  to sum
+-- @usage g, about = berth.deploy.models.build("bert_small", { batch = 6, embedding_gradients =
+--  "rows" })
 function study.build(name, given)
   local fn = "berth.deploy.models.build"
   local entry = entry_of(fn, name)

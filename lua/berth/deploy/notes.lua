@@ -8,7 +8,9 @@ local function listed(list)
   return ("%s and %.0f more"):format(table.concat(list, ", ", 1, MOST), #list - MOST)
 end
 
-local function name_of(op) return op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id) end
+local function name_of(op)
+  return op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id)
+end
 
 -- How many ops each colocation group has.
 local function group_sizes(graph)
@@ -19,7 +21,8 @@ local function group_sizes(graph)
   return n
 end
 
--- Ops that read a tensor which is neither a gradient nor a control dependency, or that somebody reads.
+-- Ops that read a tensor which is neither a gradient nor a control dependency, or that somebody
+-- reads.
 local function tied_by_tensors(d)
   local tied, gradient = {}, d.analysis.gradient
   for t in d.graph:tensors() do
@@ -33,7 +36,9 @@ local function untied_updates(d)
   local role, tied, size, out = d.analysis.role, tied_by_tensors(d), group_sizes(d.graph), {}
   for op in d.graph:ops() do
     local is_update = role[op.id] == "update" or role[op.id] == "scatter"
-    if is_update and not tied[op.id] and (op.group == nil or size[op.group] == 1) then out[#out + 1] = name_of(op) end
+    if is_update and not tied[op.id] and (op.group == nil or size[op.group] == 1) then
+      out[#out + 1] = name_of(op)
+    end
   end
   return out
 end
@@ -42,9 +47,11 @@ local function of_untied(d, out)
   local list = untied_updates(d)
   if #list == 0 then return end
   out[#out + 1] = #list == 1
-    and ("update %s is tied to no op that holds parameters: its replicas would not get new weights; give both a colocation group")
+    and ("update %s is tied to no op that holds parameters: its replicas would not get new "
+      .. "weights; give both a colocation group")
       :format(list[1])
-    or ("%.0f updates are tied to no op that holds parameters (%s): replicas would not get new weights; give each a colocation "
+    or ("%.0f updates are tied to no op that holds parameters (%s): replicas would not get new "
+      .. "weights; give each a colocation "
       .. "group with its op"):format(#list, listed(list))
 end
 
@@ -54,7 +61,8 @@ local function of_unknown(d, out)
     if kind == "" then none = true else kinds[#kinds + 1] = kind end
   end
   if #kinds > 0 then
-    out[#out + 1] = ("%.0f kind%s no rule: %s; %s with what they read"):format(#kinds, #kinds == 1 and " has" or "s have",
+    out[#out + 1] = ("%.0f kind%s no rule: %s; %s with what they read"):format(#kinds,
+      #kinds == 1 and " has" or "s have",
       listed(kinds), #kinds == 1 and "its ops stay" or "they stay")
   end
   if none then out[#out + 1] = "ops without a kind have no rule; they stay with what they read" end
@@ -62,7 +70,9 @@ end
 
 local function of_no_updates(d, out)
   local counts = d.analysis.counts
-  if counts.update + counts.scatter == 0 then out[#out + 1] = "no op is an update: no gradient is kept in step" end
+  if counts.update + counts.scatter == 0 then
+    out[#out + 1] = "no op is an update: no gradient is kept in step"
+  end
 end
 
 --- @tparam deploy d

@@ -12,7 +12,7 @@ local write = require "berth.base.write"
 
 local FN = "deploy answer:report"
 
--- ---- tables ----------------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
 local function groups_table(a)
   local rows = { { "group", "what", "time", "parameters", "gradients", "where", "how", "why" } }
@@ -36,25 +36,29 @@ local function baselines_table(a)
   return html.grid(rows, { true, [4] = true })
 end
 
--- ---- head ------------------------------------------------------------------------------------------------
+-- ---- head ---------------------------------------------------------------------------------------
 
 local function tiles(a)
   local rate = a.seconds > 0 and ("%s samples/s"):format(scale.number(a.batch / a.seconds)) or ""
   local out, dp = { html.tile("step time", words.seconds(a.seconds), rate) }, a:baseline "dp"
-  if dp then out[#out + 1] = html.tile("over DP-NCCL", words.times(a.speedup) .. " x", dp.fits and words.seconds(dp.seconds)
-    or "as if it fitted") end
+  if dp then
+    out[#out + 1] = html.tile("over DP-NCCL", words.times(a.speedup) .. " x",
+      dp.fits and words.seconds(dp.seconds) or "as if it fitted")
+  end
   if a.speedup_uniform then
     out[#out + 1] = html.tile("over the best uniform", words.times(a.speedup_uniform) .. " x",
       words.seconds(a:baseline("uniform").seconds))
   end
   if a.gap then
-    out[#out + 1] = html.tile("gap to the bound", scale.percent(a.gap), words.seconds(a.bound) .. ", " .. a.bound_name)
+    out[#out + 1] = html.tile("gap to the bound", scale.percent(a.gap),
+      words.seconds(a.bound) .. ", " .. a.bound_name)
   end
-  out[#out + 1] = html.tile("evaluations", ("%.0f"):format(a.evaluations), ("and %.0f for reasons"):format(a.reason_evaluations))
+  out[#out + 1] = html.tile("evaluations", ("%.0f"):format(a.evaluations),
+    ("and %.0f for reasons"):format(a.reason_evaluations))
   return html.tiles(out)
 end
 
--- ---- sections --------------------------------------------------------------------------------------------
+-- ---- sections -----------------------------------------------------------------------------------
 
 local function figure_section(id, title, text, figure, why, more)
   if not figure then return html.section(id, title, ("Not drawn: %s."):format(why), more or "") end
@@ -71,14 +75,16 @@ local function timeline(a)
   return out
 end
 
-local OPTIONS = { "batch", "op_groups", "method", "calls", "seconds", "seed", "uneven", "sfb", "duplicates", "strict" }
+local OPTIONS = { "batch", "op_groups", "method", "calls", "seconds", "seed", "uneven", "sfb",
+  "duplicates", "strict" }
 
 local function options_of(a)
   local out = {}
   for _, key in ipairs(OPTIONS) do
     local x = a.given[key]
     if x ~= nil then
-      out[#out + 1] = ("%s %s"):format(key, key == "seconds" and words.seconds(x) or type(x) == "number" and scale.number(x)
+      out[#out + 1] = ("%s %s"):format(key,
+        key == "seconds" and words.seconds(x) or type(x) == "number" and scale.number(x)
         or tostring(x))
     end
   end
@@ -92,7 +98,8 @@ local function made(a, given)
   local list = { { "program", "berth " .. core.version } }
   if given.command then list[2] = { "command", given.command, code = true } end
   list[#list + 1] = { "graph", with_name(a.problem.graph.name, words.count(a.n_ops, "op")) }
-  list[#list + 1] = { "topology", with_name(a.problem.topology.name, words.count(#a.device_names, "device")) }
+  list[#list + 1] = { "topology", with_name(a.problem.topology.name,
+    words.count(#a.device_names, "device")) }
   list[#list + 1] = { "physics", words.physics(a) }
   list[#list + 1] = { "options", options_of(a) }
   return html.list(list)
@@ -100,7 +107,9 @@ end
 
 local function notes(a)
   local out = {}
-  for i, note in ipairs(a.notes) do out[i] = ('<p class="warning">%s</p>'):format(svg.escape(note)) end
+  for i, note in ipairs(a.notes) do
+    out[i] = ('<p class="warning">%s</p>'):format(svg.escape(note))
+  end
   return table.concat(out, "\n")
 end
 
@@ -108,23 +117,30 @@ local function page(a, given)
   local graph, topology = a.problem.graph.name, a.problem.topology.name
   local title = given.title or ("%s on %s, batch %.0f"):format(graph ~= "" and graph or "graph",
     topology ~= "" and topology or words.count(#a.device_names, "device"), a.batch)
-  local about = ("%s in %s, %s, %s physics, berth %s"):format(words.count(a.n_ops, "op"), words.count(#a.groups, "op group"),
+  local about = ("%s in %s, %s, %s physics, berth %s"):format(words.count(a.n_ops, "op"),
+    words.count(#a.groups, "op group"),
     words.count(#a.device_names, "device"), a.physics, core.version)
   local lines, why = timeline(a)
   local searched, unsearched = figures.search(a)
   return html.page(title, about, tiles(a) .. notes(a), {
-    figure_section("steps", "Step time", "All by the same simulation. The bound holds for every strategy. The best uniform one "
-      .. "has one set of devices and one option for all op groups, and the plan's rule for repeated ops.", figures.steps(a), nil,
+    figure_section("steps", "Step time",
+      "All by the same simulation. The bound holds for every strategy. The best uniform one "
+      .. "has one set of devices and one option for all op groups, and the plan's rule for "
+      .. "repeated ops.", figures.steps(a), nil,
       baselines_table(a)),
-    figure_section("map", "Op groups on devices", "The heaviest op groups first; bars are as high as the share of the samples.",
+    figure_section("map", "Op groups on devices",
+      "The heaviest op groups first; bars are as high as the share of the samples.",
       figures.map(a)),
-    html.section("groups", "Op groups", "Time: all ops at the full batch, mean over devices. Why: what the step takes if this op "
+    html.section("groups", "Op groups",
+      "Time: all ops at the full batch, mean over devices. Why: what the step takes if this op "
       .. "group alone is done in another way, by simulation.", groups_table(a)),
-    figure_section("timeline", "Timeline", "The compiled graph: what each device does over time; below each device what it "
+    figure_section("timeline", "Timeline",
+      "The compiled graph: what each device does over time; below each device what it "
       .. "sends, and collectives.", lines, why),
-    figure_section("memory", "Memory", "What each device holds at most, against its limit.", figures.memory(a)),
-    figure_section("search", "Search", "The best strategy that fits, by the number of strategies simulated.", searched,
-      unsearched),
+    figure_section("memory", "Memory", "What each device holds at most, against its limit.",
+      figures.memory(a)),
+    figure_section("search", "Search",
+      "The best strategy that fits, by the number of strategies simulated.", searched, unsearched),
     html.section("made", "How this was made", nil, made(a, given)),
   })
 end

@@ -7,26 +7,30 @@ local words = require "berth.deploy.answer_words"
 local figures = {}
 
 local MOST_GROUPS, MOST_DEVICES = 64, 64
-local CLASS = { allreduce = "c1", ps = "c2", replicas = "c5", split = "c3", duplicate = "c4", alone = "c6" }
+local CLASS = { allreduce = "c1", ps = "c2", replicas = "c5", split = "c3", duplicate = "c4",
+  alone = "c6" }
 local ORDER = { "allreduce", "ps", "replicas", "split", "duplicate", "alone" }
-local LEGEND = { allreduce = words.options.allreduce, ps = words.options.ps, replicas = "replicas, no gradient",
-  split = words.options.split, duplicate = words.options.duplicate, alone = "on one device" }
+local LEGEND = { allreduce = words.options.allreduce, ps = words.options.ps,
+  replicas = "replicas, no gradient", split = words.options.split,
+  duplicate = words.options.duplicate, alone = "on one device" }
 
--- ---- step times ------------------------------------------------------------------------------------------
+-- ---- step times ---------------------------------------------------------------------------------
 
 --- Bars of the plan and of the baselines; those that do not fit in the last colour.
 function figures.steps(a)
   local rows = { { name = "this plan", makespan = a.seconds } }
   for _, row in ipairs(a.baselines) do
-    rows[#rows + 1] = { name = words.baseline(row.name), makespan = row.seconds, oom = not row.fits }
+    rows[#rows + 1] = { name = words.baseline(row.name), makespan = row.seconds,
+      oom = not row.fits }
   end
   local out = placers.figure(rows, a.bound)
-  out.kind, out.label = "steps", "Step times of the plan and of the baselines, and their gaps to the lower bound"
+  out.kind, out.label = "steps", "Step times of the plan and of the baselines, and their gaps to "
+    .. "the lower bound"
   out.text = words.summary(a)
   return out
 end
 
--- ---- op groups on devices ----------------------------------------------------------------------------------
+-- ---- op groups on devices -----------------------------------------------------------------------
 
 local function kind_of(g)
   if #g.devices == 1 then return "alone" end
@@ -43,10 +47,12 @@ end
 local function cell_tip(a, g, i, k)
   local d = g.devices[k]
   local samples = g.samples and (", %s"):format(words.count(g.samples[k], "sample")) or ""
-  local repeated = #g.repeated > 0 and (", %s repeated"):format(words.count(#g.repeated, "op")) or ""
+  local repeated = #g.repeated > 0 and (", %s repeated"):format(words.count(#g.repeated, "op"))
+    or ""
   local kind = kind_of(g)
   local how = kind == "alone" and LEGEND.alone or words.option(g.option, g.reduces)
-  return ("group %.0f (%s) on %s: %s%s%s"):format(i, g.what, a.device_names[d], how, samples, repeated)
+  return ("group %.0f (%s) on %s: %s%s%s"):format(i, g.what, a.device_names[d], how, samples,
+    repeated)
 end
 
 local function add_group(out, a, i, x, width, row, height)
@@ -56,7 +62,8 @@ local function add_group(out, a, i, x, width, row, height)
     if d <= MOST_DEVICES then
       local part = most > 0 and g.option ~= "split" and math.max(g.samples[k] / most, 0.08) or 1
       local h = (height - 2) * part
-      out[#out + 1] = svg.rect(x + 0.5, row(d) + height - 1 - h, math.max(width - 1, 1), h, CLASS[kind_of(g)],
+      out[#out + 1] = svg.rect(x + 0.5, row(d) + height - 1 - h, math.max(width - 1, 1), h,
+        CLASS[kind_of(g)],
         cell_tip(a, g, i, k))
     end
   end
@@ -98,7 +105,8 @@ local function repeated_numbers(out, a, n, width, y)
   return 16
 end
 
---- Which op group runs where: a column each, heaviest first; bars as high as the share of the samples.
+--- Which op group runs where: a column each, heaviest first; bars as high as the share of the
+-- samples.
 function figures.map(a)
   local groups, devices = math.min(#a.groups, MOST_GROUPS), math.min(#a.device_names, MOST_DEVICES)
   local height = math.max(9, math.min(20, math.floor(420 / devices)))
@@ -110,21 +118,23 @@ function figures.map(a)
   local function row(d) return top + (d - 1) * height end
   for d = 1, devices do
     out[#out + 1] = svg.rect(svg.LEFT, row(d), groups * width, height - 1, "lane")
-    out[#out + 1] = svg.text(svg.LEFT - 8, row(d) + height / 2 + 4, svg.fit(a.device_names[d], svg.LEFT - 14, 12),
-      height < 13 and "end small" or "end")
+    out[#out + 1] = svg.text(svg.LEFT - 8, row(d) + height / 2 + 4,
+      svg.fit(a.device_names[d], svg.LEFT - 14, 12), height < 13 and "end small" or "end")
   end
   for i = 1, groups do add_group(out, a, i, svg.LEFT + (i - 1) * width, width, row, height) end
   column_labels(out, groups, width, top - 7, function(i) return ("%.0f"):format(i) end)
   local y = bottom + 20 + repeated_numbers(out, a, groups, width, bottom + 13)
   y = y + svg.legend(out, used(a), svg.LEFT, svg.RIGHT, y)
   out.height = svg.notes(out, svg.LEFT, y, {
-    #a.groups > groups and ("Not drawn: %s that are lighter."):format(words.count(#a.groups - groups, "op group")),
-    #a.device_names > devices and ("Not drawn: %s."):format(words.count(#a.device_names - devices, "device")),
+    #a.groups > groups
+    and ("Not drawn: %s that are lighter."):format(words.count(#a.groups - groups, "op group")),
+    #a.device_names > devices and ("Not drawn: %s."):format(words.count(#a.device_names - devices,
+      "device")),
   })
   return out
 end
 
--- ---- memory ------------------------------------------------------------------------------------------------
+-- ---- memory -------------------------------------------------------------------------------------
 
 local function memory_top(a)
   local top = 0
@@ -140,32 +150,41 @@ function figures.memory(a)
   local n, height, top, right = math.min(#a.peaks, MOST_DEVICES), 18, 10, 640
   local at, most = scale.linear(memory_top(a), svg.LEFT, right), memory_top(a)
   local bottom = top + n * height
-  local out = { kind = "memory", width = svg.WIDTH, label = "Peak memory of each device against its limit",
+  local out = { kind = "memory", width = svg.WIDTH,
+    label = "Peak memory of each device against its limit",
     text = "What each device holds at most in the step, and how much it has." }
   svg.axis(out, at, most, "bytes", top, bottom)
   for d = 1, n do
     local y, limit = top + (d - 1) * height, a.limits[d]
-    local note = limit < math.huge and limit > 0 and ("%s of %s, %s"):format(words.bytes(a.peaks[d]), words.bytes(limit),
+    local note = limit < math.huge and limit > 0
+      and ("%s of %s, %s"):format(words.bytes(a.peaks[d]), words.bytes(limit),
       scale.percent(a.peaks[d] / limit)) or words.bytes(a.peaks[d])
-    out[#out + 1] = svg.text(svg.LEFT - 8, y + 13, svg.fit(a.device_names[d], svg.LEFT - 14, 12), "end")
-    out[#out + 1] = svg.rect(svg.LEFT, y + 3, at(a.peaks[d]) - svg.LEFT, height - 6, "area", a.device_names[d] .. ": " .. note)
-    if limit < math.huge then out[#out + 1] = svg.line(at(limit), y + 1, at(limit), y + height - 1, "limit") end
+    out[#out + 1] = svg.text(svg.LEFT - 8, y + 13, svg.fit(a.device_names[d], svg.LEFT - 14, 12),
+      "end")
+    out[#out + 1] = svg.rect(svg.LEFT, y + 3, at(a.peaks[d]) - svg.LEFT, height - 6, "area",
+      a.device_names[d] .. ": " .. note)
+    if limit < math.huge then
+      out[#out + 1] = svg.line(at(limit), y + 1, at(limit), y + height - 1, "limit")
+    end
     out[#out + 1] = svg.text(right + 10, y + 13, svg.fit(note, svg.WIDTH - right - 12, 11), "small")
   end
   local y = bottom + 34
-  y = y + svg.legend(out, { { "area", "peak" }, { "limit", "limit", "line" } }, svg.LEFT, svg.RIGHT, y)
+  y = y + svg.legend(out, { { "area", "peak" }, { "limit", "limit", "line" } }, svg.LEFT, svg.RIGHT,
+    y)
   out.height = svg.notes(out, svg.LEFT, y, {
     #a.peaks > n and ("Not drawn: %s."):format(words.count(#a.peaks - n, "device")) })
   return out
 end
 
--- ---- the search --------------------------------------------------------------------------------------------
+-- ---- the search ---------------------------------------------------------------------------------
 
 -- Steps down to each better strategy, and on to the last evaluation.
 local function descent(a, x, y)
   local n = scale.number
   local out = { ("M%s %s"):format(n(x(a.trace[1].evaluations)), n(y(a.trace[1].seconds))) }
-  for i = 2, #a.trace do out[i] = ("H%sV%s"):format(n(x(a.trace[i].evaluations)), n(y(a.trace[i].seconds))) end
+  for i = 2, #a.trace do
+    out[i] = ("H%sV%s"):format(n(x(a.trace[i].evaluations)), n(y(a.trace[i].seconds)))
+  end
   out[#out + 1] = ("H%s"):format(n(x(a.evaluations + a.reason_evaluations)))
   return table.concat(out)
 end
@@ -194,16 +213,20 @@ function figures.search(a)
   local all = a.evaluations + a.reason_evaluations
   local x, y = scale.linear(all, svg.LEFT, svg.RIGHT), scale.linear(most, bottom, top)
   local out = { kind = "search", width = svg.WIDTH, label = "Best step time over evaluations",
-    text = ("From %s to %s in %s."):format(words.seconds(a.trace[1].seconds), words.seconds(a.seconds),
+    text = ("From %s to %s in %s."):format(words.seconds(a.trace[1].seconds),
+      words.seconds(a.seconds),
       words.count(all, "evaluation")) }
   out[#out + 1] = svg.rect(svg.LEFT, top, svg.RIGHT - svg.LEFT, bottom - top, "lane")
   count_axis(out, x, all, top, bottom)
   time_axis(out, y, most)
   out[#out + 1] = svg.path(descent(a, x, y), "jump solid")
-  if a.bound and a.bound > 0 then out[#out + 1] = svg.line(svg.LEFT, y(a.bound), svg.RIGHT, y(a.bound), "bound") end
+  if a.bound and a.bound > 0 then
+    out[#out + 1] = svg.line(svg.LEFT, y(a.bound), svg.RIGHT, y(a.bound), "bound")
+  end
   for _, point in ipairs(a.trace) do
     out[#out + 1] = svg.dot(x(point.evaluations), y(point.seconds), "peak",
-      ("%s after %.0f evaluations: %s"):format(words.seconds(point.seconds), point.evaluations, words.baseline(point.from)))
+      ("%s after %.0f evaluations: %s"):format(words.seconds(point.seconds), point.evaluations,
+        words.baseline(point.from)))
   end
   local at = bottom + 34
   local entries = { { "jump solid", "best so far", "line" } }

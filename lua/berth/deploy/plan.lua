@@ -27,15 +27,19 @@ local PRIORS = {
 options.declare("deploy.plan", options.join(options.rows "deploy.problem", {
   searching.method,
   options.merge(searching.calls, { low = 1, high = 2 ^ 31 - 1,
-    text = "strategies that are evaluated at most; the baselines are evaluated first, whatever the number; those of the "
+    text = "strategies that are evaluated at most; the baselines are evaluated first, whatever the "
+      .. "number; those of the "
       .. "guard and for reasons are not counted" }),
-  options.merge(searching.seconds, { text = "time limit, beside calls. Answers then depend on the machine" }),
-  options.merge(searching.sfb, { text = "the rule for ops that replicas repeat, which each op group may choose (cut: all of "
+  options.merge(searching.seconds,
+    { text = "time limit, beside calls. Answers then depend on the machine" }),
+  options.merge(searching.sfb,
+    { text = "the rule for ops that replicas repeat, which each op group may choose (cut: all of "
     .. "them, or none)" }),
   { key = "prior", type = "choice, function or agent", default = "local", choices = PRIORS,
     text = "how likely each action is good; or a function, or an agent of kind tag" },
   { key = "reasons", type = "whole or flag", default = ("%d"):format(REASONS), high = 2 ^ 31 - 1,
-    text = "simulations for reasons, each time that they are sought; true: the default; false: none" },
+    text = "simulations for reasons, each time that they are sought; true: the default; false: "
+      .. "none" },
 }))
 
 local function check_prior(given)
@@ -46,7 +50,8 @@ local function check_prior(given)
     if prior == choice.name then return end
     names[i] = choice.name
   end
-  options.fail("%s: prior: expected one of: %s; a function or an agent of kind tag; got %s", FN, table.concat(names, ", "),
+  options.fail("%s: prior: expected one of: %s; a function or an agent of kind tag; got %s", FN,
+    table.concat(names, ", "),
     type(prior) == "string" and prior or core.kind(prior))
 end
 
@@ -75,7 +80,8 @@ local function checked(given)
   return given
 end
 
---- The problem of options of a plan. With a cost instead of graph and topology the second argument is nil.
+--- The problem of options of a plan. With a cost instead of graph and topology the second argument
+-- is nil.
 -- @treturn[1] deploy
 -- @treturn[2] nil, message, code
 function plan.problem(graph, topology, given)
@@ -89,7 +95,8 @@ end
 local function refusal(d, best, path)
   local value = best.value
   local name = words.names(d.topology)[value.worst]
-  local what = path and path .. " does not fit: it" or ("nothing fits: the best (%s)"):format(words.baseline(best.from))
+  local what = path and path .. " does not fit: it"
+    or ("nothing fits: the best (%s)"):format(words.baseline(best.from))
   local message = ("%s is %s short on %s"):format(what, words.bytes(value.shortfall), name)
   return nil, message, "infeasible", { device = value.worst, missing = value.shortfall }
 end
@@ -102,7 +109,8 @@ local function decide(r, given)
   r:settle()
 end
 
--- Reasons. A change that turns out to pay is taken, and reasons are sought again, with as many evaluations.
+-- Reasons. A change that turns out to pay is taken, and reasons are sought again, with as many
+-- evaluations.
 local function explain(r, given, path)
   for _ = 1, path and 0 or PASSES do
     local before = r.best
@@ -120,8 +128,8 @@ local function told(d, given, r, path)
   local why = given.reasons > 0 and explain(r, given, path) or {}
   local bound, bound_name = r:need(d:bound())
   local value = assert(d:evaluate(r.best.strategy))
-  return answer.new(d, given, r, { rows = r.rows, why = why, bound = bound, bound_name = bound_name, searched = searched,
-    peaks = value.peaks })
+  return answer.new(d, given, r, { rows = r.rows, why = why, bound = bound, bound_name = bound_name,
+    searched = searched, peaks = value.peaks })
 end
 
 local function started(d, given)
@@ -152,7 +160,8 @@ end
 -- @tparam table strategy action, duplicate
 -- @tparam string path of the file that it comes from
 function plan.judge(d, given, strategy, path)
-  return run.protected(judged, d, options.merge(given, { reasons = reasons_of(given) }), strategy, path)
+  return run.protected(judged, d, options.merge(given, { reasons = reasons_of(given) }), strategy,
+    path)
 end
 
 local function check_topology(topology)
@@ -160,11 +169,12 @@ local function check_topology(topology)
   if kind ~= "topology" then options.fail("%s: topology: expected a topology, got %s", FN, kind) end
 end
 
---- Decides, by simulation, which devices repeat each op group of a training graph, and how they are kept in step.
+--- Decides, by simulation, which devices repeat each op group of a training graph, and how they are
+-- kept in step.
 -- @tparam graph|cost g of one step on one device; a cost stands for graph and topology
 -- @tparam topology t
--- @tparam table opts batch (samples in a step), and what is declared above. A change that pays while reasons are sought is
---  taken, three times at most
+-- @tparam table opts batch (samples in a step), and what is declared above. A change that pays
+--  while reasons are sought is taken, three times at most
 -- @treturn[1] answer
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -172,7 +182,11 @@ end
 -- @treturn[2] ?table device and missing (bytes): what stops the best strategy
 -- @usage local a = assert(berth.deploy.plan(g, t, { batch = 120 })); print(a); print(a:table())
 function plan.plan(graph, topology, opts)
-  if core.kind(graph) == "cost" then topology, opts = nil, topology else check_topology(topology) end
+  if core.kind(graph) == "cost" then
+    topology, opts = nil, topology
+  else
+    check_topology(topology)
+  end
   local given, message, code = with_agent(checked(opts))
   if not given then return nil, message, code end
   given.priced = topology == nil

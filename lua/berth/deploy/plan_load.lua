@@ -32,10 +32,13 @@ local function read(path)
   return found
 end
 
--- ---- what the file says against what is there --------------------------------------------------------------
+-- ---- what the file says against what is there ---------------------------------------------------
 
 local function expect(path, where, x, kind)
-  if type(x) ~= kind then refuse(path, where, "expected a %s, not %s", kind == "table" and "list or object" or kind, shown(x)) end
+  if type(x) ~= kind then
+    refuse(path, where, "expected a %s, not %s", kind == "table" and "list or object" or kind,
+      shown(x))
+  end
   return x
 end
 
@@ -45,7 +48,8 @@ end
 
 local function check_head(path, file)
   if type(file) ~= "table" or file.format ~= format.FORMAT then
-    refuse(path, "format", "%s, not %q", shown(type(file) == "table" and file.format or nil), format.FORMAT)
+    refuse(path, "format", "%s, not %q", shown(type(file) == "table" and file.format or nil),
+      format.FORMAT)
   end
   local number = file.schema or file.version or 0 -- version: in files of before
   if not schema.reads("deploy", number) then
@@ -54,26 +58,32 @@ local function check_head(path, file)
 end
 
 local function check_graph(path, file, graph)
-  local about, names = expect(path, "graph", file.graph, "table"), expect(path, "op_names", file.op_names, "table")
+  local about, names = expect(path, "graph", file.graph, "table"),
+    expect(path, "op_names", file.op_names, "table")
   same(path, "graph.ops", about.ops, #graph, "graph")
   same(path, "graph.tensors", about.tensors, graph.n_tensors, "graph")
   same(path, "op_names", #names, #graph, "graph")
-  for op in graph:ops() do same(path, ("op_names[%.0f]"):format(op.id), names[op.id], op.name or "", "graph") end
+  for op in graph:ops() do
+    same(path, ("op_names[%.0f]"):format(op.id), names[op.id], op.name or "", "graph")
+  end
 end
 
 local function check_topology(path, file, topology)
-  local names = expect(path, "topology.devices", expect(path, "topology", file.topology, "table").devices, "table")
+  local names = expect(path, "topology.devices", expect(path, "topology", file.topology,
+    "table").devices, "table")
   if #names ~= #topology then
     refuse(path, "topology.devices", "%.0f devices, but the topology has %.0f", #names, #topology)
   end
   for device in topology:devices() do
-    same(path, ("topology.devices[%.0f]"):format(device.id), names[device.id], device.name, "topology")
+    same(path, ("topology.devices[%.0f]"):format(device.id), names[device.id], device.name,
+      "topology")
   end
 end
 
 local function check_batch(path, file, opts)
   if opts.batch == nil or opts.batch == file.batch then return end
-  refuse(path, "batch", "the plan is for a batch of %s, this is %s", shown(file.batch), shown(opts.batch))
+  refuse(path, "batch", "the plan is for a batch of %s, this is %s", shown(file.batch),
+    shown(opts.batch))
 end
 
 local function check_points(path, file, opts)
@@ -83,7 +93,8 @@ local function check_points(path, file, opts)
   for i, batch in ipairs(saved) do
     local own = type(given[i]) == "table" and given[i].batch or nil
     if own ~= batch then
-      refuse(path, ("options.points[%.0f]"):format(i), "batch %s, but %s: give the points that the plan was made with",
+      refuse(path, ("options.points[%.0f]"):format(i),
+        "batch %s, but %s: give the points that the plan was made with",
         shown(batch), own and "batch " .. shown(own) .. " is given" or "none is given")
     end
   end
@@ -110,7 +121,8 @@ local function action_of(path, d, g, saved, sets, actions)
     end
   end
   if not on then
-    refuse(path, where .. ".devices", "these %.0f devices are no set of this problem: its device groups or sets are others",
+    refuse(path, where .. ".devices",
+      "these %.0f devices are no set of this problem: its device groups or sets are others",
       #devices)
   end
   if not options_seen[saved.option] then
@@ -118,7 +130,8 @@ local function action_of(path, d, g, saved, sets, actions)
       table.concat(options.sorted_keys(options_seen), ", "))
   end
   if saved.shares == "speed" then
-    refuse(path, where .. ".shares", "the plan has shares by speed on %s: these devices are alike here, or shares are even",
+    refuse(path, where .. ".shares", "the plan has shares by speed on %s: these devices are alike "
+      .. "here, or shares are even",
       words.devices(words.names(d.topology), devices))
   end
   return refuse(path, where .. ".shares", "no %s with option %s", shown(saved.shares), saved.option)
@@ -140,11 +153,14 @@ end
 local function strategy_of(path, d, file)
   local groups, saved, s = d:groups(), expect(path, "groups", file.groups, "table"), { action = {} }
   local sets, actions = d:sets(), d:actions()
-  if #saved ~= #groups then refuse(path, "groups", "%.0f, but this problem has %.0f", #saved, #groups) end
+  if #saved ~= #groups then
+    refuse(path, "groups", "%.0f, but this problem has %.0f", #saved, #groups)
+  end
   for g, group in ipairs(groups) do
     local one = expect(path, ("groups[%.0f]"):format(g), saved[g], "table")
     if not same_list(one.ops, group.ops) then
-      refuse(path, ("groups[%.0f].ops"):format(g), "are not those of this problem's op group, which has %.0f", #group.ops)
+      refuse(path, ("groups[%.0f].ops"):format(g),
+        "are not those of this problem's op group, which has %.0f", #group.ops)
     end
     s.action[g] = action_of(path, d, g, one, sets, actions)
   end
@@ -152,7 +168,7 @@ local function strategy_of(path, d, file)
   return s
 end
 
--- ---- applying ------------------------------------------------------------------------------------------------
+-- ---- applying -----------------------------------------------------------------------------------
 
 -- Of these the file's are kept, but for what is given.
 local PARTS = { cost = true, sim = true }
@@ -169,7 +185,9 @@ local function given_of(path, file, opts)
     given[key] = both and options.merge(saved, own) or own or saved
   end
   for _, key in ipairs(file.options.given_again or {}) do
-    if given[key] == nil then refuse(path, "options.given_again", "%s is not in the file and has to be given", shown(key)) end
+    if given[key] == nil then
+      refuse(path, "options.given_again", "%s is not in the file and has to be given", shown(key))
+    end
   end
   return given
 end
@@ -177,7 +195,9 @@ end
 -- What raises for a caller's options is in the file here.
 local function problem_of(path, graph, topology, given)
   local fine, d, message, code = pcall(plan.problem, graph, topology, given)
-  if not fine then refuse(path, "options", "%s", (tostring(d):gsub("^.-berth%.deploy%.problem: ", ""))) end
+  if not fine then
+    refuse(path, "options", "%s", (tostring(d):gsub("^.-berth%.deploy%.problem: ", "")))
+  end
   if not d then return nil, ("%s: %s"):format(path, message), code end
   return d
 end
@@ -205,12 +225,14 @@ local function checked(opts)
   return given
 end
 
---- A plan that a:save(path) or berth deploy --out wrote, simulated again on the same graph and topology.
+--- A plan that a:save(path) or berth deploy --out wrote, simulated again on the same graph and
+-- topology.
 -- @tparam string path
 -- @tparam graph g with as many ops and tensors, and names as there
 -- @tparam topology t with devices of the same names
--- @tparam[opt] table opts batch (of the graph: a plan for another is refused), reasons (as of plan; default false); points,
---  analysis as the plan was made with, where the file cannot have them; cost, sim: these go before the file's
+-- @tparam[opt] table opts batch (of the graph: a plan for another is refused), reasons (as of plan;
+--  default false); points, analysis as the plan was made with, where the file cannot have them;
+--  cost, sim: these go before the file's
 -- @treturn[1] answer
 -- @treturn[2] nil
 -- @treturn[2] string message that names file, place and value

@@ -1,4 +1,5 @@
---- The search for a plan: baselines, search, repeated ops that the simulation agrees with, reasons by single changes.
+--- The search for a plan: baselines, search, repeated ops that the simulation agrees with, reasons
+-- by single changes.
 local core = require "berth.core"
 local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
@@ -12,7 +13,8 @@ local Stop = { __name = "berth.deploy.stop" }
 
 local run = {}
 
---- Passes its arguments on; ends the run for nil, message, code. An interrupt only ends the phase, once there is an answer.
+--- Passes its arguments on; ends the run for nil, message, code. An interrupt only ends the phase,
+-- once there is an answer.
 function Run:need(value, message, code, why)
   if value ~= nil then return value, message, code end
   if code == "interrupted" and self.best then
@@ -43,7 +45,8 @@ function run.protected(f, ...)
   return after(pcall(f, ...))
 end
 
---- The first is better: it fits and the other does not; or it takes less; or, where neither fits, less is missing.
+--- The first is better: it fits and the other does not; or it takes less; or, where neither fits,
+-- less is missing.
 function run.better(a, b)
   local fits = a.over == 0
   if fits ~= (b.over == 0) then return fits end
@@ -52,7 +55,8 @@ function run.better(a, b)
 end
 
 local function key_of(s)
-  return table.concat(s.action, ",") .. (s.duplicate and ";" .. table.concat(s.duplicate, ",") or s.sfb)
+  return table.concat(s.action, ",") .. (s.duplicate and ";" .. table.concat(s.duplicate,
+    ",") or s.sfb)
 end
 
 -- Of what cannot reach its tensors, or ends later than can be counted.
@@ -75,7 +79,8 @@ function Run:offer(s, value, from)
   self.best = { strategy = s, value = value, from = from }
   local last = self.trace[#self.trace]
   if value.over == 0 and not (last and last.seconds <= value.seconds) then
-    self.trace[#self.trace + 1] = { evaluations = self.evaluations, seconds = value.seconds, from = from }
+    self.trace[#self.trace + 1] = { evaluations = self.evaluations, seconds = value.seconds,
+      from = from }
   end
   return true
 end
@@ -86,7 +91,7 @@ local function with_action(action, g, a)
   return copy
 end
 
--- ---- phases --------------------------------------------------------------------------------------------
+-- ---- phases -------------------------------------------------------------------------------------
 
 -- One of all op groups alike, which only the best is told of.
 local function is_uniform(name) return name:find "^uniform" ~= nil end
@@ -94,13 +99,14 @@ local function is_uniform(name) return name:find "^uniform" ~= nil end
 function Run:add_row(x, s)
   local row = { name = is_uniform(x.name) and "uniform" or x.name, strategy = s, value = x }
   local last = self.rows[#self.rows]
-  if row.name ~= "uniform" or not last or last.name ~= "uniform" then self.rows[#self.rows + 1] = row
+  if row.name ~= "uniform" or not last or last.name ~= "uniform" then
+    self.rows[#self.rows + 1] = row
   elseif run.better(x, last.value) then self.rows[#self.rows] = row end
   self.first[#self.first + 1] = row
 end
 
---- Values the baselines, in the order of the problem: rows, the best of all uniform strategies at their end; first: all of them.
--- Without repeated ops those that have some are no baselines.
+--- Values the baselines, in the order of the problem: rows, the best of all uniform strategies at
+-- their end; first: all of them. Without repeated ops those that have some are no baselines.
 function Run:baselines()
   for _, x in ipairs(self:need(self.d:baselines()) or {}) do
     if x.sfb == "none" or self.sfb ~= "none" then
@@ -119,21 +125,27 @@ function Run:note(trace)
   for _, point in ipairs(trace) do
     if point.seconds < best then
       best = point.seconds
-      self.trace[#self.trace + 1] = { evaluations = self.evaluations + point.evaluations, seconds = best, from = self.method }
+      self.trace[#self.trace + 1] = { evaluations = self.evaluations + point.evaluations,
+        seconds = best, from = self.method }
     end
   end
 end
 
--- The published search begins with data parallelism, all others with the baselines, whose values are known.
+-- The published search begins with data parallelism, all others with the baselines, whose values
+-- are known.
 local function begun(self, calls)
-  if self.method == "published" then return { start = self.first[1] and { self.first[1].strategy } } end
+  if self.method == "published" then
+    return { start = self.first[1] and { self.first[1].strategy } }
+  end
   return options.merge({ baselines = true }, self.guided and self.guided:guide(self.d, nil, calls))
 end
 
 function Run:search(calls)
   if calls < 1 then return end
-  local given = options.merge(begun(self, calls), self.searching, { method = self.method, calls = calls,
-    sfb = self.sfb, seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3) or nil })
+  local given = options.merge(begun(self, calls), self.searching,
+    { method = self.method, calls = calls,
+    sfb = self.sfb, seconds = self.deadline and math.max(self.deadline - core.clock(), 1e-3)
+    or nil })
   local found, message, code, why = self.d:search(given)
   if code == "infeasible" and self.best or not self:need(found, message, code, why) then return end
   self:note(found.trace)
@@ -150,8 +162,10 @@ end
 function Run:settle()
   local s = self.best.strategy
   if s.duplicate then return end
-  local repeated = s.sfb == "none" and {} or self:need(self.d:repeated({ action = s.action }, s.sfb)) or {}
-  self.best = { strategy = { action = s.action, duplicate = repeated }, value = self.best.value, from = self.best.from }
+  local repeated = s.sfb == "none" and {} or self:need(self.d:repeated({ action = s.action },
+    s.sfb)) or {}
+  self.best = { strategy = { action = s.action, duplicate = repeated }, value = self.best.value,
+    from = self.best.from }
 end
 
 --- Ops that are repeated stay so where the simulation agrees.
@@ -195,7 +209,8 @@ local function repeated_with(self, g, duplicate, list)
   return out
 end
 
--- A strategy in which op group g alone is done in another way; it repeats what the rule says there, or nothing.
+-- A strategy in which op group g alone is done in another way; it repeats what the rule says there,
+-- or nothing.
 function Run:changed(s, g, other)
   local action = with_action(s.action, g, other.action)
   local rule = self.sfb ~= "none" and other.repeats ~= false
@@ -208,20 +223,27 @@ function Run:others(s, g)
   local list, rule = reasons.alternatives(self.context, s.action, g), self.sfb ~= "none"
   local now, with = key_of(s), rule and key_of(self:changed(s, g, { action = s.action[g] }))
   local without = rule and key_of(self:changed(s, g, { action = s.action[g], repeats = false }))
-  if with ~= without and now ~= with then table.insert(list, 1, { action = s.action[g], what = "ops repeated instead" }) end
+  if with ~= without and now ~= with then
+    table.insert(list, 1, { action = s.action[g], what = "ops repeated instead" })
+  end
   if with ~= without and now ~= without then
-    table.insert(list, 1, { action = s.action[g], repeats = false, what = "no op repeated instead" })
+    table.insert(list, 1, { action = s.action[g], repeats = false,
+      what = "no op repeated instead" })
   end
   return list
 end
 
 local function reason_of(other, value, base)
-  if value.over == 0 then return { what = other.what, action = other.action, change = words.ratio(value.seconds, base) - 1 } end
-  return { what = other.what, action = other.action, missing = value.shortfall, device = value.worst }
+  if value.over == 0 then
+    return { what = other.what, action = other.action, change = words.ratio(value.seconds,
+      base) - 1 }
+  end
+  return { what = other.what, action = other.action, missing = value.shortfall,
+    device = value.worst }
 end
 
---- What single changes of op groups would cost, by op group: arrays of { what, action, change } or of { what, action, missing,
--- device }.
+--- What single changes of op groups would cost, by op group: arrays of { what, action, change } or
+-- of { what, action, missing, device }.
 -- @tparam number most evaluations, of all so far
 -- @tparam boolean adopt a change that turns out to be better becomes the best strategy
 function Run:why(most, adopt)
@@ -243,11 +265,13 @@ function Run:why(most, adopt)
 end
 
 --- @tparam deploy d
--- @tparam table given method, sfb, seconds, guided (an agent), groups (what they are), searching (options of the search alone)
+-- @tparam table given method, sfb, seconds, guided (an agent), groups (what they are), searching
+--  (options of the search alone)
 function run.new(d, given)
-  return setmetatable({ d = d, method = given.method, sfb = given.sfb, guided = given.guided, searching = given.searching,
-    groups = given.groups, context = reasons.context(d, given.groups), known = {}, rows = {}, first = {}, evaluations = 0,
-    trace = {}, deadline = given.seconds and core.clock() + given.seconds or nil }, Run)
+  return setmetatable({ d = d, method = given.method, sfb = given.sfb, guided = given.guided,
+    searching = given.searching, groups = given.groups, context = reasons.context(d, given.groups),
+    known = {}, rows = {}, first = {}, evaluations = 0, trace = {}, deadline = given.seconds
+    and core.clock() + given.seconds or nil }, Run)
 end
 
 return run

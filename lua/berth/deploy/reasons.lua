@@ -1,4 +1,5 @@
---- Why an op group is where it is: what the step takes if this group alone is done in another way, by simulation.
+--- Why an op group is where it is: what the step takes if this group alone is done in another way,
+-- by simulation.
 local words = require "berth.deploy.answer_words"
 
 local reasons = {}
@@ -25,9 +26,12 @@ end
 -- Op groups by their part of all time and of all gradients, largest first.
 local function by_weight(list)
   local seconds, bytes, order = 0, 0, {}
-  for i, g in ipairs(list) do seconds, bytes, order[i] = seconds + g.seconds, bytes + g.gradient_bytes, i end
+  for i, g in ipairs(list) do
+    seconds, bytes, order[i] = seconds + g.seconds, bytes + g.gradient_bytes, i
+  end
   local function weight(i)
-    return (seconds > 0 and list[i].seconds / seconds or 0) + (bytes > 0 and list[i].gradient_bytes / bytes or 0)
+    return (seconds > 0 and list[i].seconds / seconds or 0) + (bytes > 0
+      and list[i].gradient_bytes / bytes or 0)
   end
   table.sort(order, function(a, b)
     local wa, wb = weight(a), weight(b)
@@ -42,14 +46,16 @@ end
 -- @tparam table list of berth.deploy.answer_groups
 function reasons.context(d, list)
   return { d = d, actions = d:actions(), sets = d:sets(), index = index_of(d), all = largest_set(d),
-    group_of = d:group_of(), groups = list, order = by_weight(list), names = words.names(d.topology),
-    device_group = d:device_groups() }
+    group_of = d:group_of(), groups = list, order = by_weight(list),
+    names = words.names(d.topology), device_group = d:device_groups() }
 end
 
 local function cheapest(list, costs, fits)
   local best
   for _, a in ipairs(list) do
-    if costs[a] and costs[a] < math.huge and fits(a) and (not best or costs[a] < costs[best]) then best = a end
+    if costs[a] and costs[a] < math.huge and fits(a) and (not best or costs[a] < costs[best]) then
+      best = a
+    end
   end
   return best
 end
@@ -84,8 +90,11 @@ local function described(ctx, now, a, reduces)
   local several = #ctx.sets[x.set] > 1
   if x.set ~= now.set then parts[1] = where(ctx, x.set) end
   local option = words.option(x.option, reduces)
-  if several and (#ctx.sets[now.set] == 1 or option ~= words.option(now.option, reduces)) then parts[#parts + 1] = option end
-  if several and words.is_sum(x.option) and x.shares ~= now.shares and #ctx.sets[now.set] > 1 and words.is_sum(now.option) then
+  if several and (#ctx.sets[now.set] == 1 or option ~= words.option(now.option, reduces)) then
+    parts[#parts + 1] = option
+  end
+  if several and words.is_sum(x.option) and x.shares ~= now.shares and #ctx.sets[now.set] > 1
+      and words.is_sum(now.option) then
     parts[#parts + 1] = words.shares[x.shares]
   end
   return table.concat(parts, ", ") .. " instead"
@@ -109,8 +118,8 @@ local function see(ctx, a, reduces, seen)
   if twin then seen[twin] = true end
 end
 
---- Other actions of an op group, those first that say most: another way to keep replicas in step, other shares, all devices,
--- one device, and the one that costs least by itself.
+--- Other actions of an op group, those first that say most: another way to keep replicas in step,
+-- other shares, all devices, one device, and the one that costs least by itself.
 -- @tparam table ctx of reasons.context
 -- @tparam table action of all op groups
 -- @tparam integer g op group
@@ -135,7 +144,8 @@ function reasons.alternatives(ctx, action, g)
     if option ~= now.option then add(at(now.set, option, now.shares)) end
   end
   add(at(now.set, now.option, now.shares == "even" and "speed" or "even"))
-  add(at(ctx.all, now.option == "ps" and #ctx.sets[now.set] == 1 and "allreduce" or now.option, "speed"))
+  add(at(ctx.all, now.option == "ps" and #ctx.sets[now.set] == 1 and "allreduce" or now.option,
+    "speed"))
   local alone = single(ctx, legal, costs)
   add(alone)
   if alone then see_alike(ctx, legal, alone, seen) end
