@@ -35,7 +35,9 @@ end
 
 -- Nominal seconds of an op where it ran, of a transfer as it went.
 local function nominal_op(ex, op, device) return ex.cost:op(op, device) * ex.scale end
-local function nominal_transfer(ex, x) return ex.cost:transfer(x.tensor, x.from, x.to) * ex.scale end
+local function nominal_transfer(ex, x)
+  return ex.cost:transfer(x.tensor, x.from, x.to) * ex.scale
+end
 
 local function record_ops(ex, r, kernels, seen)
   local device, start, finish = r.device, r.start, r.finish
@@ -57,7 +59,8 @@ end
 
 -- ---- links --------------------------------------------------------------------------------------
 
--- Ordered pairs with the same latency and bandwidth are one path: its name, bandwidth and latency; nothing without a way.
+-- Ordered pairs with the same latency and bandwidth are one path: its name, bandwidth and latency;
+-- nothing without a way.
 local function paths_of(t)
   return function(from, to)
     local bandwidth, latency = t:path(from, to)
@@ -73,11 +76,13 @@ local function fit(sent, q)
   table.sort(sizes)
   for i, size in ipairs(sizes) do seconds[i] = quantile(sent[size], q) end
   if #sizes < 2 then return nil end
-  return (core.fit_link(sizes, seconds)) -- absolute: what small transfers miss by hardly shows in a makespan
+  -- absolute: what small transfers miss by hardly shows in a makespan
+  return (core.fit_link(sizes, seconds))
 end
 
 local function measured_link(ex, sent, q, late, bandwidth, latency)
-  return fit(sent, q) or { latency = math.max(0, latency * ex.scale + late), bandwidth = bandwidth / ex.scale }
+  return fit(sent, q) or { latency = math.max(0, latency * ex.scale + late),
+    bandwidth = bandwidth / ex.scale }
 end
 
 -- One link for each ordered pair of devices, as its path was measured.
@@ -89,8 +94,10 @@ local function measured_topology(ex, t, path_of, seen, q)
     for to = 1, #t do
       local path, bandwidth, latency = path_of(from, to)
       if path and from ~= to then
-        fitted[path] = fitted[path] or measured_link(ex, seen.sent[path], q, late, bandwidth, latency)
-        links[#links + 1] = { from, to, latency = fitted[path].latency, bandwidth = fitted[path].bandwidth, directed = true }
+        fitted[path] = fitted[path] or measured_link(ex, seen.sent[path], q, late, bandwidth,
+          latency)
+        links[#links + 1] = { from, to, latency = fitted[path].latency,
+          bandwidth = fitted[path].bandwidth, directed = true }
       end
     end
   end
@@ -111,14 +118,15 @@ local function types_of(t)
   return names, first
 end
 
--- Seconds at speed 1 on each type: the nominal time times the kernel's ratio; of ops without time, what it took. A pinned op has
--- times on its device alone.
+-- Seconds at speed 1 on each type: the nominal time times the kernel's ratio; of ops without time,
+-- what it took. A pinned op has times on its device alone.
 local function op_seconds(ex, op, names, first, ratio, took)
   local list, own = {}, op.pin and ex.cost.topology:device(op.pin)
   for k, name in ipairs(names) do
     local d = own or first[name]
     local nominal = nominal_op(ex, op.id, d.id)
-    list[k] = (nominal > 0 and ratio and nominal * ratio or nominal > 0 and nominal or took) * d.speed
+    list[k] = (nominal > 0 and ratio and nominal * ratio or nominal > 0 and nominal
+      or took) * d.speed
   end
   return #names > 1 and list or list[1]
 end
@@ -135,7 +143,8 @@ local function measured_graph(ex, g, t, kernels, seen, q)
     ops[op.id] = op
   end
   for tensor in g:tensors() do tensors[tensor.id] = tensor end
-  return core.graph { name = g.name, types = #names > 1 and names or nil, ops = ops, tensors = tensors }
+  return core.graph { name = g.name, types = #names > 1 and names or nil, ops = ops,
+    tensors = tensors }
 end
 
 -- ---- all ----------------------------------------------------------------------------------------
@@ -146,30 +155,38 @@ local function tensor_bytes(g)
   return bytes
 end
 
---- Runs the executor on some placements and takes medians: of each kernel (what it takes, by what it should take), and of the
--- transfers of each size over each path, to which latency and bandwidth are fitted. Times are those under which ops run:
--- `load = "busy"`, random placements, all devices computing, or "alone", one at a time.
+--- Runs the executor on some placements and takes medians: of each kernel (what it takes, by what
+-- it should take), and of the transfers of each size over each path, to which latency and bandwidth
+-- are fitted. Times are those under which ops run: `load = "busy"`, random placements, all devices
+-- computing, or "alone", one at a time.
 --
 -- @tparam table ex an executor
--- @tparam[opt] table opts load ("busy"), runs (6, placements; with samples also 0), repeats (3, runs of each), seed (1), quantile
---  (0.5: medians; 0: the least, what a shared machine disturbed least), samples (of earlier calls: what is measured now is added
---  to them, so that a calibration can be spread over the time in which a machine is used)
--- @treturn[1] graph with measured seconds for each type of device in the topology (devices of one type are alike but for speed)
--- @treturn[1] topology with a link for each ordered pair of devices that reach each other, as measured; save both to keep them
+-- @tparam[opt] table opts load ("busy"), runs (6, placements; with samples also 0), repeats (3,
+--  runs of each), seed (1), quantile (0.5: medians; 0: the least, what a shared machine disturbed
+--  least), samples (of earlier calls: what is measured now is added to them, so that a calibration
+--  can be spread over the time in which a machine is used)
+-- @treturn[1] graph with measured seconds for each type of device in the topology (devices of one
+--  type are alike but for speed)
+-- @treturn[1] topology with a link for each ordered pair of devices that reach each other, as
+--  measured; save both to keep them
 -- @treturn[1] table samples
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 return function(ex, opts)
   local given = options.merge({ load = "busy", runs = 6, repeats = 3, seed = 1, quantile = 0.5 },
-    options.check("executor:calibrate", opts, { "load", "runs", "repeats", "seed", "quantile", "samples" }))
+    options.check("executor:calibrate", opts, { "load", "runs", "repeats", "seed", "quantile",
+      "samples" }))
   if given.load ~= "busy" and given.load ~= "alone" then
-    options.fail("executor:calibrate: load: expected \"busy\" or \"alone\", got %s", tostring(given.load))
+    options.fail("executor:calibrate: load: expected \"busy\" or \"alone\", got %s",
+      tostring(given.load))
   end
   if type(given.quantile) ~= "number" or not (given.quantile >= 0 and given.quantile <= 1) then
     options.fail("executor:calibrate: quantile: %s is not from 0 to 1", tostring(given.quantile))
   end
-  if given.runs < 1 and not given.samples then options.fail("executor:calibrate: runs: without samples at least 1") end
+  if given.runs < 1 and not given.samples then
+    options.fail("executor:calibrate: runs: without samples at least 1")
+  end
   local g, t = ex.cost.graph, ex.cost.topology
   local kernels, bytes, path_of = ex:kernels(), tensor_bytes(g), paths_of(t)
   local seen = given.samples or { ratio = {}, took = {}, sent = {}, late = {} }

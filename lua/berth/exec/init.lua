@@ -1,4 +1,5 @@
---- The executor: runs placements on threads, for stage III of training and to hold the simulator to.
+--- The executor: runs placements on threads, for stage III of training and to hold the simulator
+-- to.
 local core = require "berth.core"
 local options = require "berth.base.options"
 
@@ -11,15 +12,17 @@ end
 --- Runs a placement.
 -- @tparam placement p or an array of device ids
 -- @tparam[opt] table opts repeats (1)
--- @treturn[1] execution of the run of median makespan: makespan (s), times (of all runs), start, finish, busy, device, transfers,
---  turns, checksums, wrong (nil: all results are right), checked, cost; save_trace(path), trace()
+-- @treturn[1] execution of the run of median makespan: makespan (s), times (of all runs), start,
+--  finish, busy, device, transfers, turns, checksums, wrong (nil: all results are right), checked,
+--  cost; save_trace(path), trace()
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 function Executor:run(p, opts) return self.core:run(p, opts) end
 
---- A function that measures placements, as an objective to train with: an array of placements gives an array of seconds, one
--- placement a number. A refusal raises; an interrupt gives nil, message, "interrupted", so that training ends with what it has.
+--- A function that measures placements, as an objective to train with: an array of placements gives
+-- an array of seconds, one placement a number. A refusal raises; an interrupt gives nil, message,
+-- "interrupted", so that training ends with what it has.
 -- @tparam[opt] table opts repeats (1): the median counts
 -- @treturn function
 function Executor:objective(opts)
@@ -61,7 +64,8 @@ local mt = { __name = "berth.executor" }
 function mt.__index(self, key)
   if Executor[key] then return Executor[key] end
   if fields[key] then return rawget(self, "core")[key] end
-  options.fail("executor has no '%s' (fields: byte_scale, cost, scale, simulation, threads; methods: calibrate, close, kernels, "
+  options.fail("executor has no '%s' (fields: byte_scale, cost, scale, simulation, threads; "
+    .. "methods: calibrate, close, kernels, "
     .. "objective, run)", tostring(key))
 end
 
@@ -73,9 +77,11 @@ local execute = {}
 --- Starts the threads of an executor.
 -- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts mode ("compute", "paced"), links ("duplex"), dispatch ("fifo"), seconds (0.1), scale, duty (0.1),
---  flops (2e10), stream (1e9), memory ("64 MiB"), check (true), seed, cost
--- @treturn[1] table the executor; its field `simulation` has the options with which the simulator runs the same discipline
+-- @tparam[opt] table opts mode ("compute", "paced"), links ("duplex"), dispatch ("fifo"), seconds
+--  (0.1), scale, duty (0.1), flops (2e10), stream (1e9), memory ("64 MiB"), check (true), seed,
+--  cost
+-- @treturn[1] table the executor; its field `simulation` has the options with which the simulator
+--  runs the same discipline
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -83,7 +89,8 @@ function execute.executor(a, b, c)
   local made, message, code = core.executor(a, b, c)
   if not made then return nil, message, code end
   local given = (core.kind(a) == "cost" and b or c) or {}
-  local simulation = { links = given.links or "duplex", dispatch = given.dispatch or "fifo", seed = given.seed, memory = "none" }
+  local simulation = { links = given.links or "duplex", dispatch = given.dispatch or "fifo",
+    seed = given.seed, memory = "none" }
   return setmetatable({ core = made, simulation = simulation }, mt)
 end
 
