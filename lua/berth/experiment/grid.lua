@@ -10,13 +10,18 @@ local RESERVED = { index = true, name = true, parameters = true, seed = true }
 
 local function check_value(x, where)
   local kind = type(x)
-  if kind == "string" or kind == "boolean" or kind == "number" and x == x and math.abs(x) < math.huge then return end
+  if kind == "string" or kind == "boolean" or kind == "number" and x == x
+      and math.abs(x) < math.huge then
+    return
+  end
   options.fail("%s: %s: expected a finite number, a string or a boolean, got %s", FN, where,
     kind == "number" and tostring(x) or kind)
 end
 
 local function check_name(name)
-  if type(name) ~= "string" then options.fail("%s: grid: expected names of parameters, got a %s", FN, type(name)) end
+  if type(name) ~= "string" then
+    options.fail("%s: grid: expected names of parameters, got a %s", FN, type(name))
+  end
   if RESERVED[name] then options.fail("%s: grid.%s: a trial has that already", FN, name) end
 end
 
@@ -36,7 +41,9 @@ local function product(given)
     check_values(name, given[name])
     local longer = {}
     for _, point in ipairs(points) do
-      for _, x in ipairs(given[name]) do longer[#longer + 1] = options.merge(point, { [name] = x }) end
+      for _, x in ipairs(given[name]) do
+        longer[#longer + 1] = options.merge(point, { [name] = x })
+      end
     end
     points = longer
   end
@@ -63,7 +70,9 @@ function grid.points(given)
   return (#given > 0 and listed or product)(given)
 end
 
-local function is_seed(x) return type(x) == "number" and x == math.floor(x) and x >= 0 and x <= 2 ^ 53 end
+local function is_seed(x)
+  return type(x) == "number" and x == math.floor(x) and x >= 0 and x <= 2 ^ 53
+end
 
 --- @tparam number|table|nil given how many from 1, or an array
 function grid.seeds(given)
@@ -78,7 +87,10 @@ function grid.seeds(given)
   end
   if #given == 0 then options.fail("%s: seeds: is empty", FN) end
   for i, x in ipairs(given) do
-    if not is_seed(x) then options.fail("%s: seeds[%d]: expected a whole number of at least 0, got %s", FN, i, tostring(x)) end
+    if not is_seed(x) then
+      options.fail("%s: seeds[%d]: expected a whole number of at least 0, got %s", FN, i,
+        tostring(x))
+    end
   end
   return given
 end
@@ -94,7 +106,9 @@ function grid.trials(name, points, seeds)
       local trial = options.merge(parameters)
       trial.name, trial.index, trial.seed, trial.parameters = name, #list + 1, seed, parameters
       local key = grid.key(parameters, seed)
-      if seen[key] then options.fail("%s: trials %d and %d are the same: %s", FN, seen[key], trial.index, key) end
+      if seen[key] then
+        options.fail("%s: trials %d and %d are the same: %s", FN, seen[key], trial.index, key)
+      end
       seen[key] = trial.index
       list[trial.index] = { trial = trial, key = key, point = p }
     end
@@ -108,7 +122,9 @@ function grid.shard(given)
   local i, n
   if type(given) == "string" then i, n = given:match("^(%d+)/(%d+)$") end
   i, n = tonumber(i), tonumber(n)
-  if not i or i < 1 or i > n then options.fail("%s: shard: expected \"i/n\" with i from 1 to n, got %s", FN, tostring(given)) end
+  if not i or i < 1 or i > n then
+    options.fail("%s: shard: expected \"i/n\" with i from 1 to n, got %s", FN, tostring(given))
+  end
   return i, n
 end
 

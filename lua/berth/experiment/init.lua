@@ -1,5 +1,6 @@
---- Experiments: a function run for each point of a grid with each seed. Results go to a file, one line per trial, as they come;
--- an experiment that is stopped, or killed, goes on where it was. docs/experiments.md.
+--- Experiments: a function run for each point of a grid with each seed. Results go to a file, one
+-- line per trial, as they come; an experiment that is stopped, or killed, goes on where it was.
+-- docs/experiments.md.
 local core = require "berth.core"
 local options = require "berth.base.options"
 local interrupt = require "berth.base.interrupt"
@@ -16,28 +17,34 @@ options.declare("experiment", {
     text = "of the experiment; a file may have several" },
   { key = "run", type = "function", default = "none; must be given", required = true,
     text = "run(trial) gives a table of results" },
-  { key = "grid", type = "table", default = "one point", text = "arrays of values by name, or an array of points" },
+  { key = "grid", type = "table", default = "one point",
+    text = "arrays of values by name, or an array of points" },
   { key = "seeds", type = "whole or array", default = "1", text = "how many, from 1, or which" },
-  { key = "path", type = "string", default = "none", text = "file of JSON lines: each trial when it is done, to go on from" },
+  { key = "path", type = "string", default = "none",
+    text = "file of JSON lines: each trial when it is done, to go on from" },
   { key = "shard", type = "string", default = "none",
     text = "\"i/n\": each n-th trial from the i-th on, in a file of its own beside path" },
-  { key = "also", type = "table", default = "none", text = "files of other shards whose trials are done" },
+  { key = "also", type = "table", default = "none",
+    text = "files of other shards whose trials are done" },
   { key = "retry", type = "flag", default = "false", text = "runs trials again that failed" },
-  { key = "progress", type = "function", default = "none", text = "progress(done, of, row) after each trial" },
+  { key = "progress", type = "function", default = "none",
+    text = "progress(done, of, row) after each trial" },
 })
 
 local Experiment = { __name = "berth.experiment" }
 Experiment.__index = Experiment
 
 function Experiment.__tostring(e)
-  return ("experiment %s: %d of %d trials done, %d failed"):format(e.name, #e.rows, e.trials, e.failed)
+  return ("experiment %s: %d of %d trials done, %d failed"):format(e.name, #e.rows, e.trials,
+    e.failed)
 end
 
 -- Names of numbers in the results of some trial; nil: all.
 local function check_fields(rows, fields)
   if fields == nil then return nil end
   if type(fields) ~= "table" then
-    options.fail("experiment:summary: fields: expected an array of names, got %s", core.kind(fields))
+    options.fail("experiment:summary: fields: expected an array of names, got %s",
+      core.kind(fields))
   end
   local known, chosen = {}, {}
   for _, row in ipairs(rows) do
@@ -45,23 +52,25 @@ local function check_fields(rows, fields)
   end
   for i, name in ipairs(fields) do
     if #rows > 0 and not known[name] then
-      options.fail("experiment:summary: fields[%d]: no number '%s' in the results", i, tostring(name))
+      options.fail("experiment:summary: fields[%d]: no number '%s' in the results", i,
+        tostring(name))
     end
     chosen[i] = name
   end
   return chosen
 end
 
---- Means over the trials of each point that are done. Of each number in the results: n, mean and, of two trials and more,
--- deviation and Student's confidence interval.
+--- Means over the trials of each point that are done. Of each number in the results: n, mean and,
+-- of two trials and more, deviation and Student's confidence interval.
 -- @tparam[opt] table opts level (0.95); fields (names of those to print, in this order; all)
--- @treturn table of each point { parameters, n, failed, cpu_s, fields = { [name] = { n, mean, deviation, half, low, high } } };
---  level; prints as a table
+-- @treturn table of each point { parameters, n, failed, cpu_s, fields = { [name] = { n, mean,
+--  deviation, half, low, high } } }; level; prints as a table
 function Experiment:summary(opts)
   local given = options.check("experiment:summary", opts, { "level", "fields" })
   local level = given.level or 0.95
   if type(level) ~= "number" or not (level > 0 and level < 1) then
-    options.fail("experiment:summary: level: expected a number between 0 and 1, got %s", tostring(level))
+    options.fail("experiment:summary: level: expected a number between 0 and 1, got %s",
+      tostring(level))
   end
   local rows = {}
   for p = 1, #self.points do rows[p] = {} end
@@ -86,12 +95,13 @@ local function path_of(given, shard, shards)
   return ("%s.%.0f-of-%.0f%s"):format(stem or given.path, shard, shards, ending or "")
 end
 
--- ---- what is there already -----------------------------------------------------------------------
+-- ---- what is there already ----------------------------------------------------------------------
 
 local function is_row(row)
   return schema.reads("experiment line", row.schema) and type(row.parameters) == "table"
     and type(row.seed) == "number" and type(row.cpu_s) == "number"
-    and (row.error == nil and type(row.result) == "table" or type(row.error) == "string" and row.result == nil)
+    and (row.error == nil and type(row.result) == "table" or type(row.error) == "string"
+      and row.result == nil)
 end
 
 -- Later lines take the place of earlier ones, and results that of errors.
@@ -119,7 +129,7 @@ local function gather(given, path)
   return done, file
 end
 
--- ---- trials --------------------------------------------------------------------------------------
+-- ---- trials -------------------------------------------------------------------------------------
 
 -- A result, or an error and perhaps a code, as run gives or raises them.
 local function outcome(fine, result, message, code)
@@ -139,22 +149,26 @@ end
 local function line_of(row)
   return json.object { { "schema", schema.numbers["experiment line"] },
     { "experiment", row.experiment }, { "trial", row.trial }, { "parameters", row.parameters },
-    { "seed", row.seed }, { "version", row.version }, { "cpu_s", row.cpu_s }, { "result", row.result },
-    { "error", row.error }, { "code", row.code } }
+    { "seed", row.seed }, { "version", row.version }, { "cpu_s", row.cpu_s },
+    { "result", row.result }, { "error", row.error }, { "code", row.code } }
 end
 
 local function run_trial(run, trial)
   local before = os.clock()
-  local result, message, code = outcome(pcall(run, options.merge(trial, { parameters = options.merge(trial.parameters) })))
+  local result, message, code =
+    outcome(pcall(run, options.merge(trial, { parameters = options.merge(trial.parameters) })))
   if code == "interrupted" then return nil end
-  return { experiment = trial.name, trial = trial.index, parameters = trial.parameters, seed = trial.seed,
-    version = core.version, cpu_s = os.clock() - before, result = result, error = message, code = code }
+  return { experiment = trial.name, trial = trial.index, parameters = trial.parameters,
+    seed = trial.seed, version = core.version, cpu_s = os.clock() - before, result = result,
+    error = message, code = code }
 end
 
 local function run_all(given, todo, done, file)
   for k, item in ipairs(todo) do
     local row = run_trial(given.run, item.trial)
-    if not row then return nil, ("interrupted: %d of %d trials are done"):format(k - 1, #todo), "interrupted" end
+    if not row then
+      return nil, ("interrupted: %d of %d trials are done"):format(k - 1, #todo), "interrupted"
+    end
     local fine, message, code = true, nil, nil
     if file then fine, message, code = file:add(line_of(row)) end
     if not fine then return nil, message, code end
@@ -171,7 +185,8 @@ local function is_due(item, done, given, shard, shards)
 end
 
 local function collect(given, items, points, done, path)
-  local e = setmetatable({ name = given.name, path = path, trials = #items, points = points, rows = {}, failed = 0 }, Experiment)
+  local e = setmetatable({ name = given.name, path = path, trials = #items, points = points,
+    rows = {}, failed = 0 }, Experiment)
   for _, item in ipairs(items) do
     local row = done[item.key]
     if row then
@@ -184,24 +199,26 @@ end
 
 --- Runs a function for each point of a grid with each seed.
 --
--- The function gets a trial: its parameters by name, `parameters` (all of them), `seed`, `index`, `name`. It gives a table of
--- results: numbers, strings, booleans, arrays and tables of these. What it raises or refuses (nil, message, code) is recorded as
--- the trial's error. Trials have one order: parameters by name, the first varying slowest, then seeds.
+-- The function gets a trial: its parameters by name, `parameters` (all of them), `seed`, `index`,
+-- `name`. It gives a table of results: numbers, strings, booleans, arrays and tables of these. What
+-- it raises or refuses (nil, message, code) is recorded as the trial's error. Trials have one
+-- order: parameters by name, the first varying slowest, then seeds.
 --
--- With a path, each trial's line is in the file before the next one begins: experiment, trial, parameters, seed, version, cpu_s,
--- result or error and code. Trials that are there, by parameters and seed, are not run again. One process at a time may have a
--- file.
--- @tparam table given name; run; grid ({ name = { values } }, or an array of points { name = value }; default: one point);
---  seeds (how many, from 1, or an array; 1); path; shard ("i/n": every n-th trial from the i-th on, in a file of its own:
---  "a.jsonl" becomes "a.i-of-n.jsonl"); also (paths of other files whose trials are done); retry (false; true: trials with errors
---  are run again); progress (function of trials done, trials to do, the row)
--- @treturn[1] table name, path, trials (how many there are), rows (those done: trial, point, parameters, seed, version, cpu_s,
---  result, error, code), failed, points; e:summary()
+-- With a path, each trial's line is in the file before the next one begins: experiment, trial,
+-- parameters, seed, version, cpu_s, result or error and code. Trials that are there, by parameters
+-- and seed, are not run again. One process at a time may have a file.
+-- @tparam table given name; run; grid ({ name = { values } }, or an array of points { name = value
+--  }; default: one point); seeds (how many, from 1, or an array; 1); path; shard ("i/n": every n-th
+--  trial from the i-th on, in a file of its own: "a.jsonl" becomes "a.i-of-n.jsonl"); also (paths
+--  of other files whose trials are done); retry (false; true: trials with errors are run again);
+--  progress (function of trials done, trials to do, the row)
+-- @treturn[1] table name, path, trials (how many there are), rows (those done: trial, point,
+--  parameters, seed, version, cpu_s, result, error, code), failed, points; e:summary()
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code "io", "parse", "interrupted"
--- @usage e = berth.experiment { name = "caps", grid = { cap = { 4, 8 } }, seeds = 3, path = "caps.jsonl",
---   run = function(trial) return { blocking = measure(trial.cap, trial.seed) } end }
+-- @usage e = berth.experiment { name = "caps", grid = { cap = { 4, 8 } }, seeds = 3, path =
+--  "caps.jsonl", run = function(trial) return { blocking = measure(trial.cap, trial.seed) } end }
 return function(given)
   check(given)
   local points, seeds = grid.points(given.grid), grid.seeds(given.seeds)

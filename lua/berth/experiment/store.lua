@@ -1,5 +1,6 @@
---- Finished trials in a file, one line each, written when a trial is done. A process that is killed leaves at most one line
--- without an end: it is cut off when the file is opened again, and its trial is run anew.
+--- Finished trials in a file, one line each, written when a trial is done. A process that is killed
+-- leaves at most one line without an end: it is cut off when the file is opened again, and its
+-- trial is run anew.
 local json = require "berth.base.json"
 
 local store = {}
@@ -23,7 +24,8 @@ local function write_all(path, text)
   return fine and true or nil, message
 end
 
--- The new file takes the place of the old one at once: there is no moment without the finished lines.
+-- The new file takes the place of the old one at once: there is no moment without the finished
+-- lines.
 local function cut(path, text)
   local part = path .. ".part"
   local fine, message = write_all(part, text)
@@ -38,7 +40,8 @@ local function parse(path, text)
     n = n + 1
     local row, message = json.decode(line, "")
     if type(row) ~= "table" then
-      return nil, ("%s:%d: %s"):format(path, n, message and message:gsub("^:1: ", "") or "expected an object"), "parse"
+      return nil, ("%s:%d: %s"):format(path, n,
+        message and message:gsub("^:1: ", "") or "expected an object"), "parse"
     end
     rows[n] = row
   end
@@ -71,7 +74,8 @@ function store.open(path)
   local file
   if fine then file, message = io.open(path, "ab") end
   if not file then return nil, message, "io" end
-  file:setvbuf "no" -- a line goes out in one piece: processes that add to one file repeat trials, but spoil no line
+  -- a line goes out in one piece: processes that add to one file repeat trials, but spoil no line
+  file:setvbuf "no"
   return setmetatable({ path = path, file = file, rows = rows }, store)
 end
 

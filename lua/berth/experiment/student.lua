@@ -28,7 +28,8 @@ end
 
 --- @tparam table values at least one number
 -- @tparam number level
--- @treturn table n, mean; of two and more: deviation (of the sample), half (width of the interval), low, high
+-- @treturn table n, mean; of two and more: deviation (of the sample), half (width of the interval),
+--  low, high
 function student.describe(values, level)
   local n, sum, squares = #values, 0, 0
   for _, x in ipairs(values) do sum = sum + x end
@@ -37,7 +38,8 @@ function student.describe(values, level)
   for _, x in ipairs(values) do squares = squares + (x - mean) * (x - mean) end
   local deviation = math.sqrt(squares / (n - 1))
   local half = student.quantile(level, n - 1) * deviation / math.sqrt(n)
-  return { n = n, mean = mean, deviation = deviation, half = half, low = mean - half, high = mean + half }
+  return { n = n, mean = mean, deviation = deviation, half = half, low = mean - half,
+    high = mean + half }
 end
 
 return student

@@ -20,7 +20,8 @@ end
 
 local function cell(field)
   if not field then return "-" end
-  return core.number_text(field.mean, 5) .. (field.half and " +- " .. core.number_text(field.half, 2) or "")
+  return core.number_text(field.mean, 5) .. (field.half and " +- " .. core.number_text(field.half,
+    2) or "")
 end
 
 local function text(x)
@@ -82,7 +83,9 @@ local function point_of(parameters, rows, level)
     if row.error then point.failed = point.failed + 1 end
   end
   local values = numbers_of(rows)
-  for _, name in ipairs(options.sorted_keys(values)) do point.fields[name] = student.describe(values[name], level) end
+  for _, name in ipairs(options.sorted_keys(values)) do
+    point.fields[name] = student.describe(values[name], level)
+  end
   return point
 end
 
