@@ -3,38 +3,49 @@ local gang = require "berth.cluster.gang"
 
 return {
   { "cluster", [[cluster = berth.cluster]],
-    [[Jobs that arrive, are given machines or refused, run and leave: docs/cluster.md. simulate, new; schedulers: names of
-those for gangs.]] },
-  { "cluster.simulate", "r = berth.cluster.simulate(jobs, { machines = 64 }, scheduler, { seed = 0, rate = f })",
-    [[jobs: array of { arrival, work, deadline, kind, machines or gpus, name } by arrival. cluster: machines, capacity,
-horizon, slot, slack. scheduler: a table of methods arrival, finish, slot, wake that return a plan
-{ pause, refuse, rate, start, wake, stop }; or a name (help "las-2d"; docs/cluster.md has their options):
-]] .. table.concat(gang.in_order, " ") .. [[.
+    [[Jobs that arrive, are given machines or refused, run and leave: docs/cluster.md. simulate,
+new; schedulers: names of those for gangs.]] },
+  { "cluster.simulate", "r = berth.cluster.simulate(jobs, { machines = 64 }, scheduler, { seed = "
+    .. "0, rate = f })",
+    [[jobs: array of { arrival, work, deadline, kind, machines or gpus, name } by arrival. cluster:
+machines, capacity, horizon, slot, slack. scheduler: a table of methods arrival, finish, slot,
+wake that return a plan { pause, refuse, rate, start, wake, stop }; or a name (help "las-2d";
+docs/cluster.md has their options): ]] .. table.concat(gang.in_order, " ") .. [[.
 r.records, r.summary, r.runs; r:save_csv(path), r:save_jsonl(path), r:save_trace(path): Perfetto.]],
     [[berth.cluster.simulate({ { arrival = 0, work = 5 } }, 1, "fifo")]] },
   { "cluster.new", "c = berth.cluster.new(jobs, { machines = 2, capacity = 8 })",
-    [[The event loop itself. c:next() gives "finish", "wake", "slot", "arrival" or "over", the time and the job. Decisions:
-c:start(job, machines, { amounts, rate }), c:set_rate, c:pause, c:refuse(job, cause), c:wake(time). What is: c.now, c:upcoming(),
-c:job(j), c:record(j), c:free(), c:capacity(), c:idle(most), c:waiting(most), c:running(), c:places(j),
-c:summary().
-c:run { arrival = f, finish = f, slot = f, wake = f } calls functions until it is over; c:stop() ends it.]],
+    [[The event loop itself. c:next() gives "finish", "wake", "slot", "arrival" or "over", the time
+and the job. Decisions: c:start(job, machines, { amounts, rate }), c:set_rate, c:pause,
+c:refuse(job, cause), c:wake(time). What is: c.now, c:upcoming(), c:job(j), c:record(j), c:free(),
+c:capacity(), c:idle(most), c:waiting(most), c:running(), c:places(j), c:summary().
+c:run { arrival = f, finish = f, slot = f, wake = f } calls functions until it is over; c:stop()
+ends it.]],
     [[c = berth.cluster.new({ { arrival = 0, work = 5 } }, 1)]] },
   { "cluster.schedulers", "names = berth.cluster.schedulers",
-    "Names of gang schedulers, which berth.cluster.simulate takes: docs/cluster.md, \"Gang schedulers\"." },
-  { "cluster.optimus", "counts = berth.cluster.optimus({ { speeds = { 1, 1.9, 2.7 }, left = 100 } }, gpus)",
-    [[How many GPUs each job gets, by Optimus: one each, then to whom one more saves most time. speeds: work per s on 1,
-2, ... GPUs.]] },
-  { "cluster.pollux", "counts = berth.cluster.pollux({ { speeds = t, now = 2, change = 0.9 } }, gpus, { power = -1 })",
-    [[How many GPUs each job gets, by Pollux: the greatest mean of speedup^power; change: times its speed if its number
-changes; floor (0.01): speedup of one that gets none.]] },
-  { "cluster.goodput", "x, batch, seconds, efficiency = berth.cluster.goodput(model, gpus, machines)",
-    [[The largest goodput of Pollux's model, over batches. model: grad, grad_sample, sync_near, near_gpu, sync_far, far_gpu (s),
-overlap (1 to 10), noise, batch, most_batch, most_per_gpu (samples). docs/cluster.md, "Resizable jobs".]] },
-  { "cluster.gavel", "shares, x = berth.cluster.gavel({ throughputs = { { 4, 1 }, { 2, 1 } }, gpus = { 1, 1 } }, goal)",
-    [[Shares of time of each job on each type of GPU. goal: "max-min", "makespan" (left), "finish-time" (left, elapsed, alone),
-"max-sum"; gangs, priorities. docs/cluster.md, "Types of GPUs".]] },
-  { "load_trace", "jobs, about = berth.load_trace(path, { columns = t, skip = false, throughputs = file, worker = \"v100\" })",
-    [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any CSV with columns =
-{ arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too. durations: Pollux, s by application. about:
-format, jobs, left_out, sorted, notes. docs/cluster.md, "Traces".]] },
+    "Names of gang schedulers, which berth.cluster.simulate takes: docs/cluster.md, \"Gang "
+      .. "schedulers\"." },
+  { "cluster.optimus", "counts = berth.cluster.optimus({ { speeds = { 1, 1.9, 2.7 }, left = "
+    .. "100 } }, gpus)",
+    [[How many GPUs each job gets, by Optimus: one each, then to whom one more saves most time.
+speeds: work per s on 1, 2, ... GPUs.]] },
+  { "cluster.pollux", "counts = berth.cluster.pollux({ { speeds = t, now = 2, change = 0.9 } }, "
+    .. "gpus, { power = -1 })",
+    [[How many GPUs each job gets, by Pollux: the greatest mean of speedup^power; change: times its
+speed if its number changes; floor (0.01): speedup of one that gets none.]] },
+  { "cluster.goodput", "x, batch, seconds, efficiency = berth.cluster.goodput(model, gpus, "
+    .. "machines)",
+    [[The largest goodput of Pollux's model, over batches. model: grad, grad_sample, sync_near,
+near_gpu, sync_far, far_gpu (s), overlap (1 to 10), noise, batch, most_batch, most_per_gpu
+(samples). docs/cluster.md, "Resizable jobs".]] },
+  { "cluster.gavel", "shares, x = berth.cluster.gavel({ throughputs = { { 4, 1 }, { 2, 1 } }, gpus "
+    .. "= { 1, 1 } }, goal)",
+    [[Shares of time of each job on each type of GPU. goal: "max-min", "makespan" (left),
+"finish-time" (left, elapsed, alone), "max-sum"; gangs, priorities. docs/cluster.md, "Types of
+GPUs".]] },
+  { "load_trace", "jobs, about = berth.load_trace(path, { columns = t, skip = false, throughputs = "
+    .. "file, worker = \"v100\" })",
+    [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any
+CSV with columns = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too.
+durations: Pollux, s by application. about: format, jobs, left_out, sorted, notes.
+docs/cluster.md, "Traces".]] },
 }

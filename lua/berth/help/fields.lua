@@ -1,4 +1,5 @@
---- Fields of the library's objects, with their units; methods are in topics.lua. By name, for completion and help.
+--- Fields of the library's objects, with their units; methods are in topics.lua. By name, for
+-- completion and help.
 return {
   graph = {
     { "name", "text, or nil" },
@@ -70,7 +71,8 @@ return {
     { "from_input", "from_input[i]: true: op i is an input, or descends from one" },
     { "gradient", "gradient[k]: true: an update reads tensor k, which depends on the batch" },
     { "graph", "what was analysed" },
-    { "role", "role[i]: \"compute\", \"input\", \"variable\", \"update\", \"scatter\", \"assign\"" },
+    { "role", "role[i]: \"compute\", \"input\", \"variable\", \"update\", \"scatter\", "
+      .. "\"assign\"" },
     { "unknown", "kinds of ops from input that no rule knows" },
   },
   deploy = {
@@ -106,31 +108,40 @@ return {
   },
   scheduler = {},
   placement = {
-    { "bound", "s: placer exact has proved that no schedule is shorter with this memory, without preemption; nil: of others" },
+    { "bound", "s: placer exact has proved that no schedule is shorter with this memory, without "
+      .. "preemption; nil: of others" },
     { "estimate", "s: the placer's own makespan; nil: it made no plan" },
     { "finish", "finish[i], s: planned end of op i; nil without a plan" },
-    { "links", "links that the plan is about: \"duplex\" of list placers that were given route or fair; nil without a plan" },
+    { "links", "links that the plan is about: \"duplex\" of list placers that were given route or "
+      .. "fair; nil without a plan" },
     { "placer", "name of who made it, or nil" },
     { "start", "start[i], s: planned start of op i; nil without a plan" },
   },
   result = {
-    { "bound", "s: no schedule is faster; nil with noise or quantum, which change the times that it is made of" },
+    { "bound", "s: no schedule is faster; nil with noise or quantum, which change the times that "
+      .. "it is made of" },
     { "bound_name", "which bound that is: \"critical path\", \"work\", \"memory\"; nil without" },
     { "busy", "busy[d], s: how long device d computed" },
-    { "collectives", "collectives[k]: { start (s), finish (s), seconds (as priced), bytes (per member), devices, last (member), "
+    { "collectives", "collectives[k]: { start (s), finish (s), seconds (as priced), bytes (per "
+      .. "member), devices, last (member), "
       .. "algorithm } of collective k" },
-    { "communication", "s: something was under way, a transfer or a collective; exposed + overlapped" },
+    { "communication", "s: something was under way, a transfer or a collective; exposed + "
+      .. "overlapped" },
     { "cost", "the priced graph that ran" },
     { "device", "device[i]: where op i ran" },
     { "exposed", "s of communication: no device computed" },
     { "finish", "finish[i], s: end of op i" },
     { "gap", "makespan / bound - 1, so 0.1 is 10 %; nil without a bound" },
-    { "links", "links[k]: { bytes, busy (s), peak_sharing (most at once) } of link k of the topology" },
+    { "links", "links[k]: { bytes, busy (s), peak_sharing (most at once) } of link k of the "
+      .. "topology" },
     { "makespan", "s: end of the last op or collective; the step time of a training graph" },
-    { "memory", "the policy that was accounted for: \"none\", \"inference\", \"training\", \"total\"" },
-    { "oom", "nil: memory held; else { op, device, time (s), shortfall (bytes) }: where it ran out first" },
+    { "memory", "the policy that was accounted for: \"none\", \"inference\", \"training\", "
+      .. "\"total\"" },
+    { "oom", "nil: memory held; else { op, device, time (s), shortfall (bytes) }: where it ran out "
+      .. "first" },
     { "options", "what it ran with, defaults filled in: { links, dispatch, send, memory, ... }" },
-    { "overlap", "overlap[d]: { communication, exposed, overlapped } (s): of what came to device d, while it idled, computed" },
+    { "overlap", "overlap[d]: { communication, exposed, overlapped } (s): of what came to device "
+      .. "d, while it idled, computed" },
     { "overlapped", "s of communication: some device computed" },
     { "peak_memory", "peak_memory[d], bytes: most that device d held" },
     { "peak_time", "peak_time[d], s: when that was" },
@@ -145,7 +156,8 @@ return {
   executor = {
     { "byte_scale", "bytes of a tensor here for a byte of the graph" },
     { "cost", "the priced graph that it runs" },
-    { "scale", "real s for a s of the cost: ex.scale * makespan of the simulator is what a run should take" },
+    { "scale", "real s for a s of the cost: ex.scale * makespan of the simulator is what a run "
+      .. "should take" },
     { "simulation", "options of berth.simulate for the same links and dispatch" },
     { "threads", "how many, devices and copies" },
   },
@@ -160,7 +172,9 @@ return {
     { "start", "start[i], s after the begin of the run: when the device was given op i" },
     { "times", "makespans of all runs, s, in order" },
     { "transfers", "transfers[k]: { tensor, from, to, start (s), finish (s) }, by start" },
-    { "turns", "turns[i]: { ready, start, finish }: in which decisions, numbered in order, op i was ready, started, ended" },
-    { "wrong", "the first op whose result, or copy of it, is not that of the run on one thread; nil: all are right" },
+    { "turns", "turns[i]: { ready, start, finish }: in which decisions, numbered in order, op i "
+      .. "was ready, started, ended" },
+    { "wrong", "the first op whose result, or copy of it, is not that of the run on one thread; "
+      .. "nil: all are right" },
   },
 }

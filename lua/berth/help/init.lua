@@ -1,6 +1,7 @@
 --- berth.help: short texts about functions, objects, methods, modules and words.
 --
--- help(x) returns an object that prints as its text: print(berth.help "place"), or help(berth.place) at the prompt.
+-- help(x) returns an object that prints as its text: print(berth.help "place"), or
+-- help(berth.place) at the prompt.
 local fields = require "berth.help.fields"
 local options = require "berth.base.options"
 local topics = require "berth.help.topics"
@@ -8,16 +9,19 @@ local words = require "berth.help.words"
 
 local help = {}
 
-for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster", "berth.help.pdors",
+for _, part in ipairs { "berth.help.learning", "berth.help.pacml", "berth.help.cluster",
+    "berth.help.pdors",
   "berth.help.deploy",
   "berth.help.objects" } do
   for _, topic in ipairs(require(part)) do topics[#topics + 1] = topic end
 end
 
 -- These declare options.
-for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.agent", "agents.pacml.planner", "agents.pacml.train",
-  "agents.placeto", "agents.tag.agent", "agents.tasks", "cluster.traces", "deploy.plan", "experiment", "pacml.env",
-  "pacml.study", "pdors.study", "place.compare", "place.gaps", "report.draw" } do
+for _, module in ipairs { "agents.doppler", "agents.gdp", "agents.agent", "agents.pacml.planner",
+    "agents.pacml.train",
+  "agents.placeto", "agents.tag.agent", "agents.tasks", "cluster.traces", "deploy.plan",
+  "experiment", "pacml.env", "pacml.study", "pdors.study", "place.compare", "place.gaps",
+  "report.draw" } do
   require("berth." .. module)
 end
 
@@ -54,7 +58,9 @@ local function children(prefix)
   local found = {}
   for _, topic in ipairs(topics) do
     local rest = topic[1]:sub(#prefix + 1)
-    if topic[1]:sub(1, #prefix) == prefix and not rest:find("[.:]") then found[#found + 1] = topic end
+    if topic[1]:sub(1, #prefix) == prefix and not rest:find("[.:]") then
+      found[#found + 1] = topic
+    end
   end
   return found
 end
@@ -62,21 +68,26 @@ end
 local function add_list(lines, title, list)
   if #list == 0 then return end
   lines[#lines + 1] = title
-  for _, topic in ipairs(list) do lines[#lines + 1] = string.format("  %-24s %s", topic[1], brief(topic)) end
+  for _, topic in ipairs(list) do
+    lines[#lines + 1] = string.format("  %-24s %s", topic[1], brief(topic))
+  end
 end
 
 local function overview()
   local lines = { "berth places, simulates and schedules distributed machine-learning graphs.", "" }
   add_list(lines, "functions of berth, and words (help \"place\"):", children(""))
   add_all(lines, words.overview())
-  lines[#lines + 1] = "methods and fields: help \"graph\", or help(g) for an object g; one method: help(g.op), help \"graph:op\""
+  lines[#lines + 1] = "methods and fields: help \"graph\", or help(g) for an object g; one method: "
+    .. "help(g.op), help \"graph:op\""
   return text(lines)
 end
 
 local function add_fields(lines, name)
   if not fields[name] then return end
   if #fields[name] > 0 then lines[#lines + 1] = "fields:" end
-  for _, field in ipairs(fields[name]) do lines[#lines + 1] = string.format("  %-24s %s", field[1], field[2]) end
+  for _, field in ipairs(fields[name]) do
+    lines[#lines + 1] = string.format("  %-24s %s", field[1], field[2])
+  end
 end
 
 local function add_methods(lines, name)
@@ -93,13 +104,16 @@ local function legal(option)
   return table.concat(names, ", ")
 end
 
--- The options that are described; those of a method of graphs have its name alone, and of planners without "pacml_".
+-- The options that are described; those of a method of graphs have its name alone, and of planners
+-- without "pacml_".
 local function add_options(lines, name)
-  local described = options.described(name) or options.described((name:gsub("^graph:", ""):gsub("^pacml_", "")))
+  local described = options.described(name)
+    or options.described((name:gsub("^graph:", ""):gsub("^pacml_", "")))
   if not described then return end
   lines[#lines + 1] = "options:"
   for _, option in ipairs(described) do
-    lines[#lines + 1] = ("  %-24s %s (%s; default %s)"):format(option.key, option.text, legal(option), option.default)
+    lines[#lines + 1] = ("  %-24s %s (%s; default %s)"):format(option.key, option.text,
+      legal(option), option.default)
   end
 end
 
@@ -142,7 +156,9 @@ local function path_of(x, berth)
   if x == berth then return "" end
   for _, topic in ipairs(topics) do
     local value = berth
-    for part in topic[1]:gmatch("[^.]+") do value = type(value) == "table" and rawget(value, part) or nil end
+    for part in topic[1]:gmatch("[^.]+") do
+      value = type(value) == "table" and rawget(value, part) or nil
+    end
     if value ~= nil and value == x then return topic[1] end
   end
   return nil
@@ -155,8 +171,9 @@ local function samples(berth)
   local placement = berth.place(cost, "single")
   local nn = berth.nn
   local p, ramp = nn.parameters(), berth.ramp()
-  return { graph = graph, topology = topology, cost = cost, placement = placement, result = berth.simulate(cost, placement),
-    rng = berth.rng(), array = nn.zeros { 1 }, index = nn.index {}, segments = nn.segments {}, tape = nn.tape(), parameters = p,
+  return { graph = graph, topology = topology, cost = cost, placement = placement,
+    result = berth.simulate(cost, placement), rng = berth.rng(), array = nn.zeros { 1 },
+    index = nn.index {}, segments = nn.segments {}, tape = nn.tape(), parameters = p,
     adam = nn.adam(p), ramp = ramp }
 end
 
@@ -190,7 +207,8 @@ end
 local function topic_of(x)
   local meta = type(x) == "table" and getmetatable(x)
   local name = type(meta) == "table" and rawget(meta, "__name")
-  return type(name) == "string" and by_name[name:match("^berth%.(.+)$")] and name:match("^berth%.(.+)$") or nil
+  return type(name) == "string" and by_name[name:match("^berth%.(.+)$")]
+    and name:match("^berth%.(.+)$") or nil
 end
 
 -- ---- words ------------------------------------------------------------------
@@ -248,7 +266,8 @@ function about_word(word)
   if name == "berth" then return overview() end
   local class = name:match("^(%a+):close$")
   if class and fields[class] then return text(about(class)) end
-  local lines = (by_name[name] or fields[name] or words.knows(name) or options.described(name)) and about(name) or {}
+  local lines = (by_name[name] or fields[name] or words.knows(name) or options.described(name))
+    and about(name) or {}
   if not by_name[name] then add_methods_named(lines, name) end
   if #lines > 0 then return text(lines) end
   local same = same_letters(name)
@@ -260,7 +279,8 @@ end
 function help.about(x)
   if type(x) == "string" then return about_word(x) end
   if x == nil then
-    return text { "that is nil: is its name spelt right? help() lists what there is, help \"place\" explains a word" }
+    return text { "that is nil: is its name spelt right? help() lists what there is, help "
+      .. "\"place\" explains a word" }
   end
   local class = help.class(x)
   if class then return text(about(class)) end

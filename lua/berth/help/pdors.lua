@@ -1,50 +1,59 @@
 --- Texts about berth.pdors, in the form of topics.lua, which takes them in.
 return {
   { "pdors", "pdors = berth.pdors",
-    [[Training jobs of workers and parameter servers on machines, slot by slot: PD-ORS, OASiS, Dorm, DRF, FIFO, Optimus.
-docs/pdors.md. generate, problem, load, simulate, scheduler, study, report; policies: their names;
-options(policy): names of those it takes.]] },
-  { "pdors.generate", [[p = berth.pdors.generate("default", { seed = 0, jobs = 100, machines = 100, slots = 100 })]],
-    [[Jobs and a cluster drawn at random, tables for berth.pdors.problem. "default": the recalled workload of PD-ORS; every
-range is an option: epochs, samples, batch, tau, bytes, ratio, across, gain, worker, server. "realistic": measured
-models; models, batch, ratio, worker_slots. Both: load, arrivals, classes, importance, sensitive, critical, target,
-machine, room, slot_seconds, comm, moving.]], [[berth.pdors.generate("realistic", { jobs = 3 })]] },
+    [[Training jobs of workers and parameter servers on machines, slot by slot: PD-ORS, OASiS, Dorm,
+DRF, FIFO, Optimus. docs/pdors.md. generate, problem, load, simulate, scheduler, study, report;
+policies: their names; options(policy): names of those it takes.]] },
+  { "pdors.generate",
+    [[p = berth.pdors.generate("default", { seed = 0, jobs = 100, machines = 100, slots = 100 })]],
+    [[Jobs and a cluster drawn at random, tables for berth.pdors.problem. "default": the recalled
+workload of PD-ORS; every range is an option: epochs, samples, batch, tau, bytes, ratio, across,
+gain, worker, server. "realistic": measured models; models, batch, ratio, worker_slots. Both:
+load, arrivals, classes, importance, sensitive, critical, target, machine, room, slot_seconds,
+comm, moving.]], [[berth.pdors.generate("realistic", { jobs = 3 })]] },
   { "pdors.problem", "p = berth.pdors.problem(jobs, cluster)",
-    [[jobs: array by arrival of { arrival (slot from 0), epochs, samples, batch, tau (slots), bytes, ratio, inside, across, rack
-(bytes per slot), worker, server (per resource), importance, urgency, target, moving, name, kind }. cluster: machines,
-slots, resources (names), capacity, rack, slot_seconds, comm. Or the tables of generate. p:speed(job, places),
-p:utility(job, slots), p:worker_slots(job, bandwidth), p:bound(steps), p:offline{}, p:save(path).]],
+    [[jobs: array by arrival of { arrival (slot from 0), epochs, samples, batch, tau (slots), bytes,
+ratio, inside, across, rack (bytes per slot), worker, server (per resource), importance, urgency,
+target, moving, name, kind }. cluster: machines, slots, resources (names), capacity, rack,
+slot_seconds, comm. Or the tables of generate. p:speed(job, places), p:utility(job, slots),
+p:worker_slots(job, bandwidth), p:bound(steps), p:offline{}, p:save(path).]],
     [[berth.pdors.problem(berth.pdors.generate("default", { jobs = 3 }))]] },
   { "pdors.load", "p = assert(berth.pdors.load(path))",
     "The problem that p:save(path) wrote, or other JSON with jobs and cluster." },
   { "pdors.simulate", [[r = berth.pdors.simulate(problem, "pd-ors", { seed = 0, certify = 100 })]],
-    [[Plays a policy: a name of berth.pdors.policies, or methods as of berth.cluster.simulate: arrival(self, view, job),
-finish(self, view, job), slot(self, view) that return a plan
-{ assign = { { job, places = { { machine, workers, servers } } } }, refuse = { job } }.
-r.utility, r.bound (no schedule is worth more), r.ratio, r.records, r.summary, r.log, r.counts; r:usage(), r:each(f),
-r:save_csv(path), r:save_jsonl(path), r:save_trace(path). More options: berth.pdors.options(policy); believes: the
-problem that pd-ors decides on.]],
+    [[Plays a policy: a name of berth.pdors.policies, or methods as of berth.cluster.simulate:
+arrival(self, view, job), finish(self, view, job), slot(self, view) that return a plan
+{ assign = { { job, places = { { machine, workers, servers } } } }, refuse = { job } }. r.utility,
+r.bound (no schedule is worth more), r.ratio, r.records, r.summary, r.log, r.counts; r:usage(),
+r:each(f), r:save_csv(path), r:save_jsonl(path), r:save_trace(path). More options:
+berth.pdors.options(policy); believes: the problem that pd-ors decides on.]],
     [[berth.pdors.simulate(berth.pdors.generate("default", { jobs = 5 }), "pd-ors")]] },
   { "pdors.options", [[names = berth.pdors.options("pd-ors")]],
     "Names of the options of a policy; docs/pdors.md, \"Policies\"." },
   { "pdors.policies", "names = berth.pdors.policies",
     "Names of the policies that berth.pdors.simulate takes: docs/pdors.md." },
   { "pdors.scheduler", "s = berth.pdors.scheduler(problem, { mode = \"repaired\" })",
-    [[PD-ORS or OASiS (algorithm = "oasis") by hand. s:decide(job) and s:admit(job) give { admitted, payoff, utility, cost,
-bound, done, schedule = { { slot, places } } }; s:price(machine, resource, slot), s:range(machine, resource) (L, U),
-s:committed(slot), s:counts(), s:certify(utility, steps).]],
+    [[PD-ORS or OASiS (algorithm = "oasis") by hand. s:decide(job) and s:admit(job) give { admitted,
+payoff, utility, cost, bound, done, schedule = { { slot, places } } }; s:price(machine, resource,
+slot), s:range(machine, resource) (L, U), s:committed(slot), s:counts(), s:certify(utility,
+steps).]],
     [[berth.pdors.scheduler(berth.pdors.problem(berth.pdors.generate("default", { jobs = 3 })))]] },
-  { "pdors.gdelta", [[g = berth.pdors.gdelta { favour = "packing", form = "tight", rows = 81, delta = 0.5, width = 15 }]],
-    "The factor before rounding: form \"formula\" as published, \"tight\" valid always. docs/pdors.md.",
+  { "pdors.gdelta",
+    [[g = berth.pdors.gdelta { favour = "packing", form = "tight", rows = 81, delta = 0.5 }]],
+    [[The factor before rounding: form "formula" as published, "tight" always valid.
+docs/pdors.md.]],
     "berth.pdors.gdelta { rows = 81, width = 15 }" },
   { "pdors.fit_speed", "theta = berth.pdors.fit_speed(batch, workers, servers, speed)",
-    [[Five numbers of Optimus's model, not below 0, from measured samples per slot: slots per sample = theta1 batch / workers +
-theta2 + theta3 workers / servers + theta4 workers + theta5 servers.]],
+    [[Five numbers of Optimus's model, not below 0, from measured samples per slot: slots per sample
+= theta1 batch / workers + theta2 + theta3 workers / servers + theta4 workers + theta5 servers.]],
     "berth.pdors.fit_speed(8, { 1, 2, 4 }, { 1, 1, 2 }, { 10, 18, 33 })" },
-  { "pdors.study", "e = berth.pdors.study { policies = { \"pd-ors\", \"drf\" }, grid = { machines = { 50, 100 } }, seeds = 20 }",
-    [[Policies (names, or { name, policy, options }) on the same generated problems; given: options of generate; generate: its
-kind. path, shard, also, retry, progress: as berth.experiment, which it gives.]] },
+  { "pdors.study", "e = berth.pdors.study { policies = { \"pd-ors\", \"drf\" }, grid = { machines "
+    .. "= { 50, 100 } }, seeds = 20 }",
+    [[Policies (names, or { name, policy, options }) on the same generated problems; given: options
+of generate; generate: its kind. path, shard, also, retry, progress: as berth.experiment, which it
+gives.]] },
   { "pdors.report", "berth.pdors.report(path, { r, ... }, { title = ... })",
-    [[One HTML file about runs on the same problem: utility and resources over slots, machines, numbers, jobs.]],
+    [[One HTML file about runs on the same problem: utility and resources over slots, machines,
+numbers, jobs.]],
     [[berth.pdors.report(os.tmpname(), { r })]] },
 }

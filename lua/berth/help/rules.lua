@@ -1,15 +1,18 @@
---- What the choices are, by the core's descriptors: placers with their variants, and the values of options.
+--- What the choices are, by the core's descriptors: placers with their variants, and the values of
+-- options.
 local core = require "berth.core"
 local gang = require "berth.cluster.gang"
 local options = require "berth.base.options"
 
 local rules = { placers = {}, values = {}, options = {} }
 
--- Each: name, variant ("": the plain form), rule, source, good (when to use it), weak (known weakness).
+-- Each: name, variant ("": the plain form), rule, source, good (when to use it), weak (known
+-- weakness).
 for _, placer in ipairs(core.placers()) do
   for _, v in ipairs(placer.variants) do
     rules.placers[#rules.placers + 1] = {
-      name = placer.name, variant = v.name, rule = v.rule, source = v.source or "", good = v.good, weak = v.weak,
+      name = placer.name, variant = v.name, rule = v.rule, source = v.source or "", good = v.good,
+      weak = v.weak,
     }
   end
 end
@@ -20,7 +23,8 @@ for _, name in ipairs { "simulate", "place", "cost", "load", "cluster.simulate" 
     if option.choices and not rules.options[option.key] then
       rules.options[option.key] = option.text:sub(1, 1):upper() .. option.text:sub(2) .. "."
       for _, choice in ipairs(option.choices) do
-        rules.values[#rules.values + 1] = { option = option.key, name = choice.name, rule = choice.text }
+        rules.values[#rules.values + 1] = { option = option.key, name = choice.name,
+          rule = choice.text }
       end
     end
   end

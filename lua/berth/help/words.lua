@@ -18,7 +18,8 @@ local function wrap(out, first, s)
 end
 
 local function add_placer(out, p)
-  out[#out + 1] = p.variant == "" and ("placer %q"):format(p.name) or ("placer %q, variant %q"):format(p.name, p.variant)
+  out[#out + 1] = p.variant == "" and ("placer %q"):format(p.name)
+    or ("placer %q, variant %q"):format(p.name, p.variant)
   wrap(out, "  ", p.rule)
   if p.source ~= "" then wrap(out, "  source: ", p.source) end
   wrap(out, "  use: ", p.good)
@@ -33,7 +34,8 @@ local function add_option(out, option)
   end
 end
 
---- Lines about all that bears the name: a placer, its variants, a variant, an option, a value of one.
+--- Lines about all that bears the name: a placer, its variants, a variant, an option, a value of
+-- one.
 function words.about(name)
   local out = {}
   for _, p in ipairs(rules.placers) do
@@ -114,7 +116,9 @@ end
 function words.mentions(query)
   local out = {}
   for _, p in ipairs(rules.placers) do
-    if p.variant == "" and words.has_all(p.rule, query) then out[#out + 1] = ("  placer %s"):format(p.name) end
+    if p.variant == "" and words.has_all(p.rule, query) then
+      out[#out + 1] = ("  placer %s"):format(p.name)
+    end
   end
   for _, v in ipairs(rules.values) do
     if words.has_all(v.rule, query) then out[#out + 1] = ("  %s = %q"):format(v.option, v.name) end
