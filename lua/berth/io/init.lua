@@ -19,7 +19,8 @@ local function wanted(which, name, ...)
   for i, noun in ipairs(nouns) do
     if parts[i] ~= nil then held[#held + 1] = "a " .. noun end
   end
-  local message = ("%s holds no %s but %s"):format(name, nouns[which], #held > 0 and table.concat(held, " and ") or "nothing")
+  local message = ("%s holds no %s but %s"):format(name, nouns[which],
+    #held > 0 and table.concat(held, " and ") or "nothing")
   return nil, message, "invalid"
 end
 
