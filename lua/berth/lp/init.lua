@@ -9,15 +9,20 @@ function mt.__tostring(lp)
     if child then n = n + 1 end
   end
   local value = core.format(lp.lower, "seconds")
-  if lp.upper > lp.lower then value = ("%s to %s, gap %.2g %%"):format(value, core.format(lp.upper, "seconds"), 100 * lp.gap) end
-  local line = ("favourites: longest path %s; %d of %d ops have a favourite child"):format(value, n, #lp.child)
+  if lp.upper > lp.lower then
+    value = ("%s to %s, gap %.2g %%"):format(value, core.format(lp.upper, "seconds"), 100 * lp.gap)
+  end
+  local line = ("favourites: longest path %s; %d of %d ops have a favourite child"):format(value, n,
+    #lp.child)
   return lp.reached and line or line .. "; the gap asked for was not reached"
 end
 
 --- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts times ("mean" or "least"), method ("auto", "entropic", "interior"), gap, iterations, tau, cost
--- @treturn[1] table upper, lower (s), gap, reached, rho, entropic, interior, ops, edges, from, to, c, y, flow, child
+-- @tparam[opt] table opts times ("mean" or "least"), method ("auto", "entropic", "interior"), gap,
+--  iterations, tau, cost
+-- @treturn[1] table upper, lower (s), gap, reached, rho, entropic, interior, ops, edges, from, to,
+--  c, y, flow, child
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
