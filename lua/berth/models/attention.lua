@@ -4,15 +4,16 @@ local options = require "berth.models.options"
 
 local attention = {}
 
---- Rows of a table picked by token. o: vocab, width, weight (shared), deferred (one gradient op for all that share it),
--- rows: the gradient is a row and its number for each token, repeated ones too, and not the whole table.
+--- Rows of a table picked by token. o: vocab, width, weight (shared), deferred (one gradient op for
+-- all that share it), rows: the gradient is a row and its number for each token, repeated ones too,
+-- and not the whole table.
 function attention.embedding(b, name, tokens, o)
   local length = tokens.shape[1]
   local n = b.batch * length * o.width
   return b:op {
-    name = name, kind = "embedding", inputs = { tokens }, shape = { length, o.width }, flop = 0, grad_weight_flop = n,
-    moved = tokens.elements + 2 * n, split = true, saves = { true }, deferred = o.deferred,
-    grad_rows = o.rows and n + tokens.elements or nil,
+    name = name, kind = "embedding", inputs = { tokens }, shape = { length, o.width }, flop = 0,
+    grad_weight_flop = n, moved = tokens.elements + 2 * n, split = true, saves = { true },
+    deferred = o.deferred, grad_rows = o.rows and n + tokens.elements or nil,
     enters_weight = { true }, weight = o.weight or b:weight(name, o.vocab * o.width),
   }
 end
@@ -20,26 +21,29 @@ end
 local function scores(b, q, k, o)
   local macs = b.batch * o.heads * q.shape[1] * k.shape[1] * o.head
   return b:op {
-    name = "scores", kind = "matmul", inputs = { q, k }, shape = { o.heads, q.shape[1], k.shape[1] }, saves = { true, true },
-    macs = macs, grad_flop = 4 * macs,
+    name = "scores", kind = "matmul", inputs = { q, k },
+    shape = { o.heads, q.shape[1], k.shape[1] }, saves = { true, true }, macs = macs,
+    grad_flop = 4 * macs,
   }
 end
 
 local function context(b, p, v, o)
   local macs = b.batch * o.heads * p.shape[2] * p.shape[3] * o.head
   return b:op {
-    name = "context", kind = "matmul", inputs = { p, v }, shape = { p.shape[2], o.heads * o.head }, saves = { true, true },
-    macs = macs, grad_flop = 4 * macs,
+    name = "context", kind = "matmul", inputs = { p, v }, shape = { p.shape[2], o.heads * o.head },
+    saves = { true, true }, macs = macs, grad_flop = 4 * macs,
   }
 end
 
--- One kernel that keeps no scores and computes them again on the way back: five products instead of four.
+-- One kernel that keeps no scores and computes them again on the way back: five products instead of
+-- four.
 local function fused(b, q, k, v, o)
   local macs = 2 * b.batch * o.heads * q.shape[1] * k.shape[1] * o.head
   local softmax = layers.COST.softmax * b.batch * o.heads * q.shape[1] * k.shape[1]
   return b:op {
-    name = "attention", kind = "attention", inputs = { q, k, v }, shape = { q.shape[1], o.heads * o.head },
-    saves = { true, true, true }, saves_output = true, macs = macs, flop = 2 * macs + softmax, grad_flop = 5 * macs + 2 * softmax,
+    name = "attention", kind = "attention", inputs = { q, k, v },
+    shape = { q.shape[1], o.heads * o.head }, saves = { true, true, true }, saves_output = true,
+    macs = macs, flop = 2 * macs + softmax, grad_flop = 5 * macs + 2 * softmax,
   }
 end
 
@@ -52,11 +56,11 @@ local function rotate(b, name, x, o)
   return layers.elementwise(b, "rope", name, x, { inplace = true })
 end
 
---- Attention of x over y, with its four projections.
--- o: hidden, heads, kv_heads = heads, head = hidden / heads, bias = true, rope = false, fused = false.
+--- Attention of x over y, with its four projections. o: hidden, heads, kv_heads = heads, head =
+-- hidden / heads, bias = true, rope = false, fused = false.
 function attention.attend(b, x, y, o)
-  o = { hidden = o.hidden, heads = o.heads, kv_heads = o.kv_heads or o.heads, head = o.hidden / o.heads, bias = o.bias,
-    rope = o.rope, fused = o.fused }
+  o = { hidden = o.hidden, heads = o.heads, kv_heads = o.kv_heads or o.heads,
+    head = o.hidden / o.heads, bias = o.bias, rope = o.rope, fused = o.fused }
   local q = rotate(b, "rope_q", project(b, "q", x, o.heads * o.head, o), o)
   local k = rotate(b, "rope_k", project(b, "k", y, o.kv_heads * o.head, o), o)
   local v = project(b, "v", y, o.kv_heads * o.head, o)
@@ -64,7 +68,8 @@ function attention.attend(b, x, y, o)
   if o.fused then
     mixed = fused(b, q, k, v, o)
   else
-    local p = layers.elementwise(b, "softmax", "softmax", scores(b, q, k, o), { inplace = true, saves_output = true })
+    local p = layers.elementwise(b, "softmax", "softmax", scores(b, q, k, o),
+      { inplace = true, saves_output = true })
     mixed = context(b, p, v, o)
   end
   return project(b, "out", mixed, o.hidden, o)
@@ -83,7 +88,8 @@ function attention.residual_norm(b, name, x, y)
   return layers.norm(b, "layer_norm", name .. "_norm", layers.add(b, name .. "_add", y, x))
 end
 
---- What the option embedding_gradients may be. "rows" needs word tables that no layer product shares: it would make a dense one.
+--- What the option embedding_gradients may be. "rows" needs word tables that no layer product
+-- shares: it would make a dense one.
 attention.GRADIENTS = { default = "dense", kind = { "dense", "rows" } }
 
 --- Refuses heads that do not divide the width.

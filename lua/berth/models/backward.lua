@@ -1,7 +1,8 @@
---- Reverse sweep over the recorded forward ops: backward ops, their gradient values, and one update per weight.
+--- Reverse sweep over the recorded forward ops: backward ops, their gradient values, and one update
+-- per weight.
 --
--- A backward record is { name, kind, forward, reads (values), outputs (gradient values), flop, moved, grouped, phase }.
--- Gradient values look like forward ones, so emit.lua treats both alike.
+-- A backward record is { name, kind, forward, reads (values), outputs (gradient values), flop,
+-- moved, grouped, phase }. Gradient values look like forward ones, so emit.lua treats both alike.
 local backward = {}
 
 local function gradient(of, op)
@@ -41,11 +42,13 @@ local function sum_name(value)
   return "sum_grad"
 end
 
--- The sum of what the readers of one value send back; made where they are, if they are in one block.
+-- The sum of what the readers of one value send back; made where they are, if they are in one
+-- block.
 local function sum_of(tape, value, parts)
   if #parts == 1 then return parts[1] end
   local n = #parts
-  local op = new_op(tape, value.op, sum_name(value), { flop = (n - 1) * value.elements, moved = (n + 1) * value.elements })
+  local op = new_op(tape, value.op, sum_name(value), { flop = (n - 1) * value.elements,
+    moved = (n + 1) * value.elements })
   op.kind, op.block, op.inplace = "add", same_block(parts) or value.op.block, true
   for _, part in ipairs(parts) do read(op, part) end
   op.outputs[1] = gradient(value, op)
@@ -81,7 +84,8 @@ end
 
 -- rows: numbers in the touched rows alone; nil: the whole weight.
 local function weight_gradient(op, weight, rows)
-  local dw = { op = op, elements = rows or weight.count, readers = {}, weight = weight, rows = rows ~= nil }
+  local dw = { op = op, elements = rows or weight.count, readers = {}, weight = weight,
+    rows = rows ~= nil }
   op.outputs[#op.outputs + 1] = dw
   weight.grads[#weight.grads + 1] = dw
   op.moved = op.moved + dw.elements
@@ -94,14 +98,17 @@ local function wants_input_gradient(forward)
   return false
 end
 
--- One op makes the gradient of the weight for all ops that share it; it reads `gates` and saved inputs of each.
+-- One op makes the gradient of the weight for all ops that share it; it reads `gates` and saved
+-- inputs of each.
 local function defer(forward, gates)
   local weight = forward.weight
   weight.cells = weight.cells or {}
-  weight.cells[#weight.cells + 1] = { forward = forward, gates = gates, flop = forward.grad_weight_flop or forward.flop }
+  weight.cells[#weight.cells + 1] = { forward = forward, gates = gates,
+    flop = forward.grad_weight_flop or forward.flop }
 end
 
--- A linear layer or convolution: two products of the forward's size; the second alone reads the saved input.
+-- A linear layer or convolution: two products of the forward's size; the second alone reads the
+-- saved input.
 local function split(tape, forward, dys)
   if wants_input_gradient(forward) then
     local op = new_op(tape, forward, "grad_input", { flop = forward.flop, grouped = true })
@@ -110,7 +117,8 @@ local function split(tape, forward, dys)
     give_inputs(op, forward)
   end
   if forward.deferred then return defer(forward, dys[1]) end
-  local op = new_op(tape, forward, "grad_weight", { flop = forward.grad_weight_flop or forward.flop })
+  local op = new_op(tape, forward, "grad_weight",
+    { flop = forward.grad_weight_flop or forward.flop })
   if forward.grad_rows then op.kind = forward.kind .. "_grad_rows" end
   read_gradients(op, dys)
   read_saved(op, forward)
@@ -131,8 +139,8 @@ local function pass(tape, forward, dys)
 end
 
 local function single(tape, forward, dys)
-  local op = new_op(tape, forward, "grad", { flop = forward.grad_flop or forward.flop, inplace = forward.inplace,
-    grouped = forward.weight ~= nil })
+  local op = new_op(tape, forward, "grad", { flop = forward.grad_flop or forward.flop,
+    inplace = forward.inplace, grouped = forward.weight ~= nil })
   read_gradients(op, dys)
   read_saved(op, forward)
   op.moved = op.moved + (forward.grad_traffic or 0)
@@ -206,14 +214,16 @@ local OPTIMIZERS = {
   adam = { flop = 12, state = 8 },
 }
 
---- Bytes of optimiser state per parameter: fp32 moments, and an fp32 copy of the weights when they are narrower.
+--- Bytes of optimiser state per parameter: fp32 moments, and an fp32 copy of the weights when they
+-- are narrower.
 function backward.state_bytes(optimizer, dtype)
   local rule = OPTIMIZERS[optimizer]
   if not rule then return 0 end
   return rule.state + (dtype < 4 and 4 or 0)
 end
 
--- Numbers that the update changes, how many gradients each of them has, and whether they are rows of a table.
+-- Numbers that the update changes, how many gradients each of them has, and whether they are rows
+-- of a table.
 local function touched(weight)
   if not weight.grads[1].rows then return weight.count, #weight.grads, false end
   local n = 0
@@ -227,8 +237,8 @@ local function update(tape, self, weight)
   local count, parts, rows = touched(weight)
   local op = {
     name = weight.name .. "/update", kind = (rows and "scatter_" or "") .. self.options.optimizer,
-    forward = weight.uses[1], block = weight.block, phase = "update", grouped = true, reads = {}, outputs = {},
-    flop = (rule.flop + parts - 1) * count,
+    forward = weight.uses[1], block = weight.block, phase = "update", grouped = true, reads = {},
+    outputs = {}, flop = (rule.flop + parts - 1) * count,
     moved = (parts + 2) * count + 2 * count * state / self.dtype,
     state = state * weight.count,
   }

@@ -1,5 +1,5 @@
---- BERT: J. Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2019, sec. 3 (base and large).
--- Norms come after the sums; dropout is left out.
+--- BERT: J. Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2019, sec. 3
+-- (base and large). Norms come after the sums; dropout is left out.
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
@@ -14,12 +14,12 @@ local SIZES = {
 
 bert.options = {
   size = { default = "base", kind = { "base", "large" } },
-  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
-  ffn = { kind = "count", by = "4 hidden" },
+  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" },
+  heads = { kind = "count", by = "size" }, ffn = { kind = "count", by = "4 hidden" },
   vocab = { default = 30522, kind = "count" },
   seq = { default = 128, kind = "count" },
   positions = { kind = "count", by = "512, or seq if that is more" }, -- rows of the position table
-  predictions = { kind = "count", by = "15 % of seq" },               -- masked tokens in a sequence, for "pretraining"
+  predictions = { kind = "count", by = "15 % of seq" },               -- masked tokens of a sequence
   head = { default = "pooler", kind = { "none", "pooler", "pretraining", "span" } },
   embedding_gradients = attention.GRADIENTS,                          -- of the word table
   attention = { default = "ops", kind = { "ops", "fused" } },
@@ -27,9 +27,10 @@ bert.options = {
 
 local function embed(b, o)
   local tokens = b:input("tokens", { o.seq })
-  local word = attention.embedding(b, "word", tokens, { vocab = o.vocab, width = o.hidden, weight = o.table,
-    rows = o.embedding_gradients == "rows" })
-  local place = attention.embedding(b, "position", tokens, { vocab = o.positions, width = o.hidden })
+  local word = attention.embedding(b, "word", tokens, { vocab = o.vocab, width = o.hidden,
+    weight = o.table, rows = o.embedding_gradients == "rows" })
+  local place = attention.embedding(b, "position", tokens,
+    { vocab = o.positions, width = o.hidden })
   local kind = attention.embedding(b, "segment", tokens, { vocab = 2, width = o.hidden })
   local x = layers.add(b, "add_segment", layers.add(b, "add_position", word, place), kind)
   return layers.norm(b, "layer_norm", "norm", x)
@@ -44,7 +45,8 @@ end
 local function gather(b, name, x, n)
   local shape = n == 1 and { x.shape[2] } or { n, x.shape[2] }
   local picked = b.batch * n * x.shape[2]
-  return b:op { name = name, kind = "gather", inputs = { x }, shape = shape, flop = 0, moved = 2 * picked }
+  return b:op { name = name, kind = "gather", inputs = { x }, shape = shape, flop = 0,
+    moved = 2 * picked }
 end
 
 local function pooler(b, x, o)
@@ -53,11 +55,14 @@ local function pooler(b, x, o)
 end
 
 local function masked_tokens(b, x, o)
-  local y = layers.linear(b, "transform", gather(b, "masked", x, o.predictions), { width = o.hidden })
-  y = layers.norm(b, "layer_norm", "transform_norm", layers.elementwise(b, "gelu", "gelu", y, { saves = { true } }))
+  local y = layers.linear(b, "transform", gather(b, "masked", x, o.predictions),
+    { width = o.hidden })
+  y = layers.norm(b, "layer_norm", "transform_norm", layers.elementwise(b, "gelu", "gelu", y,
+    { saves = { true } }))
   y = layers.linear(b, "vocabulary", y, { width = o.vocab, weight = o.table })
-  return b:op { name = "vocabulary_bias", kind = "add", inputs = { y }, shape = y.shape, inplace = true,
-    flop = layers.COST.add * y.elements, weight = b:weight("vocabulary_bias", o.vocab) }
+  return b:op { name = "vocabulary_bias", kind = "add", inputs = { y }, shape = y.shape,
+    inplace = true, flop = layers.COST.add * y.elements, weight = b:weight("vocabulary_bias",
+      o.vocab) }
 end
 
 local function ending(b, name, x, o)
@@ -67,7 +72,8 @@ end
 -- Start and end of the answer: two scores for each token, and where the most likely ones are.
 local function span(b, x, o)
   local y = layers.linear(b, "span", x, { width = 2 })
-  return ending(b, "loss", layers.elementwise(b, "softmax", "softmax", y, { inplace = true, saves_output = true }), o)
+  return ending(b, "loss", layers.elementwise(b, "softmax", "softmax", y,
+    { inplace = true, saves_output = true }), o)
 end
 
 local function head(b, x, o)
@@ -94,7 +100,8 @@ local function read(given)
     options.fail("bert", "predictions = %d is more than seq = %d", o.predictions, o.seq)
   end
   if o.embedding_gradients == "rows" and o.head == "pretraining" then
-    options.fail("bert", 'embedding_gradients = "rows" needs a word table of its own: head = "pretraining" shares it')
+    options.fail("bert",
+      'embedding_gradients = "rows" needs a word table of its own: head = "pretraining" shares it')
   end
   attention.check_heads("bert", o)
   return o

@@ -1,7 +1,9 @@
---- Records the forward pass of a model as ops on values; backward.lua and emit.lua turn the record into a graph.
+--- Records the forward pass of a model as ops on values; backward.lua and emit.lua turn the record
+-- into a graph.
 --
--- A value is what flows: { op = producing op, elements, shape (without the batch), needs_grad, readers }.
--- A weight is what persists: { name, count, uses }; ops that share one (tied embeddings) share a device.
+-- A value is what flows: { op = producing op, elements, shape (without the batch), needs_grad,
+-- readers }. A weight is what persists: { name, count, uses }; ops that share one (tied embeddings)
+-- share a device.
 local backward = require "berth.models.backward"
 local emit = require "berth.models.emit"
 local coarsen = require "berth.models.coarsen"
@@ -14,11 +16,13 @@ Builder.__index = Builder
 -- @tparam string name of the graph
 -- @tparam table o checked options (batch, dtype, training, optimizer, granularity, colocate)
 function builder.new(name, o)
-  local self = { name = name, options = o, batch = o.batch + 0.0, dtype = o.dtype, ops = {}, weights = {}, scopes = {} }
+  local self = { name = name, options = o, batch = o.batch + 0.0, dtype = o.dtype, ops = {},
+    weights = {}, scopes = {} }
   return setmetatable(self, Builder)
 end
 
---- Names made by f are prefixed by "name."; at granularity "block" its ops become one. Returns what f returns.
+--- Names made by f are prefixed by "name."; at granularity "block" its ops become one. Returns what
+-- f returns.
 function Builder:scope(name, f, ...)
   self.scopes[#self.scopes + 1] = name
   local result = f(...)
@@ -38,12 +42,14 @@ end
 
 function Builder:value(op, shape, needs_grad)
   local sizes, product = floats(shape)
-  return { op = op, shape = sizes, elements = self.batch * product, needs_grad = needs_grad, readers = {}, grads = {} }
+  return { op = op, shape = sizes, elements = self.batch * product, needs_grad = needs_grad,
+    readers = {}, grads = {} }
 end
 
 --- A parameter tensor of `count` numbers, updated by one optimiser op.
 function Builder:weight(name, count)
-  local weight = { name = self:full_name(name), block = self:block(), count = count + 0.0, uses = {}, grads = {} }
+  local weight = { name = self:full_name(name), block = self:block(), count = count + 0.0,
+    uses = {}, grads = {} }
   self.weights[#self.weights + 1] = weight
   return weight
 end
@@ -78,13 +84,14 @@ end
 
 --- Adds a forward op; returns the list of its output values, one for each shape.
 --
--- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; weight;
--- saves: true for each input that the backward op reads; saves_output: it reads the output;
--- split: the gradients of input and weight are two ops, each as heavy as this one;
--- inplace: writes over its first free input; pass: the gradient of every input is the output's gradient itself;
--- grad_flop: FLOP of the single backward op (default: as forward); reserve: elements kept for the backward op alone;
--- moved: elements moved to and from memory, when not all of inputs, outputs and weight;
--- cell, deferred: the gradient of the weight is one op for all ops that share it; it reads the inputs in enters_weight.
+-- name, kind, inputs (values); shape, or shapes for several outputs; macs or flop; weight; saves:
+-- true for each input that the backward op reads; saves_output: it reads the output; split: the
+-- gradients of input and weight are two ops, each as heavy as this one; inplace: writes over its
+-- first free input; pass: the gradient of every input is the output's gradient itself; grad_flop:
+-- FLOP of the single backward op (default: as forward); reserve: elements kept for the backward op
+-- alone; moved: elements moved to and from memory, when not all of inputs, outputs and weight;
+-- cell, deferred: the gradient of the weight is one op for all ops that share it; it reads the
+-- inputs in enters_weight.
 function Builder:multi(o)
   local op = o
   op.id = #self.ops + 1
@@ -96,7 +103,9 @@ function Builder:multi(o)
   op.saves = o.saves or {}
   local needs_grad = any_needs_grad(op)
   op.outputs = {}
-  for i, shape in ipairs(o.shapes or { o.shape }) do op.outputs[i] = self:value(op, shape, needs_grad) end
+  for i, shape in ipairs(o.shapes or { o.shape }) do
+    op.outputs[i] = self:value(op, shape, needs_grad)
+  end
   for _, v in ipairs(op.inputs) do v.readers[#v.readers + 1] = op end
   if op.weight then op.weight.uses[#op.weight.uses + 1] = op end
   op.moved = o.moved or traffic(op)
@@ -149,10 +158,13 @@ local function information(self, graph)
   }
 end
 
--- Whole numbers that "%.14g" prints in full become integers where there are such: every interpreter then prints the same.
+-- Whole numbers that "%.14g" prints in full become integers where there are such: every interpreter
+-- then prints the same.
 local function plain(t)
   for key, value in pairs(t) do
-    if type(value) == "number" and value < 1e14 and value == math.floor(value) then t[key] = math.floor(value) end
+    if type(value) == "number" and value < 1e14 and value == math.floor(value) then
+      t[key] = math.floor(value)
+    end
   end
   return t
 end

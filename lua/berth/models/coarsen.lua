@@ -35,7 +35,8 @@ local function merge_ops(graph, keys)
     local into = ops[index[key]]
     where[id] = index[key]
     if heavier(heaviest[key], op) then into.kind, heaviest[key] = op.kind, op.flop end
-    into.flop, into.bytes, into.params = into.flop + op.flop, into.bytes + op.bytes, into.params + op.params
+    into.flop, into.bytes, into.params = into.flop + op.flop, into.bytes + op.bytes,
+      into.params + op.params
   end
   return ops, where
 end

@@ -1,9 +1,11 @@
---- Sharded einsum graphs in the manner of DOPPLER's (Yao et al., ICLR 2026): a tensor program whose logical ops are each cut into
--- up to 16 shard ops, one kernel per block, followed by "formation" ops that sum the partial blocks where a contraction is cut,
--- or gather blocks where the next op is cut otherwise. Program inputs have no ops: they are everywhere at the start, as there.
+--- Sharded einsum graphs in the manner of DOPPLER's (Yao et al., ICLR 2026): a tensor program whose
+-- logical ops are each cut into up to 16 shard ops, one kernel per block, followed by "formation"
+-- ops that sum the partial blocks where a contraction is cut, or gather blocks where the next op is
+-- cut otherwise. Program inputs have no ops: they are everywhere at the start, as there.
 --
--- Times are work: multiply-adds of a block's einsum, elements of an element-wise block or a formation, one "second" each, for
--- links of 1 B/s and the preset doppler; `comm` says how large an op's result is. Ids are in topological order.
+-- Times are work: multiply-adds of a block's einsum, elements of an element-wise block or a
+-- formation, one "second" each, for links of 1 B/s and the preset doppler; `comm` says how large an
+-- op's result is. Ids are in topological order.
 local core = require "berth.core"
 local options = require "berth.models.options"
 local programs = require "berth.models.einsum_programs"
@@ -26,7 +28,7 @@ local WIDTH = { chain = 16384, ffnn = 8192, transformer = 4096, random = 8192 }
 local Builder = {}
 Builder.__index = Builder
 
--- ---- blocks ---------------------------------------------------------------------------------------------------------
+-- ---- blocks -------------------------------------------------------------------------------------
 
 -- All index tuples of a grid, the last axis fastest.
 local function each_cell(parts, f)
@@ -63,8 +65,10 @@ end
 --- One op; `inputs` are op ids, false stands for program inputs; each producer counts once.
 function Builder:emit(kind, work, size, inputs)
   local id = #self.ops + 1
-  self.ops[id] = { name = ("%s%d.%d"):format(self.label, self.meta, id - self.first), kind = kind, seconds = work }
-  self.size[id], self.meta_of[id], self.from[id] = self.comm == "bytes" and 4 * size or 4 * work, self.meta, {}
+  self.ops[id] = { name = ("%s%d.%d"):format(self.label, self.meta, id - self.first), kind = kind,
+    seconds = work }
+  self.size[id], self.meta_of[id], self.from[id] = self.comm == "bytes" and 4 * size or 4 * work,
+    self.meta, {}
   local seen = {}
   for _, u in ipairs(inputs) do
     if u and not seen[u] then
@@ -87,7 +91,8 @@ function Builder:input(...)
   return { extents = extents, parts = nil, blocks = nil }
 end
 
--- The old blocks that meet the cell `at` of the grid `parts`: cuts are powers of two, so on every axis one refines the other.
+-- The old blocks that meet the cell `at` of the grid `parts`: cuts are powers of two, so on every
+-- axis one refines the other.
 local function overlapping(value, parts, at)
   local from, count = {}, {}
   for k, p in ipairs(parts) do
@@ -119,7 +124,7 @@ function Builder:regrid(value, parts)
   return { extents = value.extents, parts = parts, blocks = blocks }
 end
 
--- ---- cuts -----------------------------------------------------------------------------------------------------------
+-- ---- cuts ---------------------------------------------------------------------------------------
 
 -- Halves axes until there are `shards` blocks: the longest axis that may be cut, ties by chance.
 local function cut(rng, labels, extent, shards, may_cut)
@@ -173,7 +178,8 @@ local function extents_of(values, inputs)
   return extent
 end
 
--- An op that works on blocks as they are: the cut of the first operand that is cut and has all axes.
+-- An op that works on blocks as they are: the cut of the first operand that is cut and has all
+-- axes.
 local function inherited(values, inputs, labels)
   for i, value in ipairs(values) do
     if value.blocks and #value.blocks > 1 and #inputs[i] == #labels then
@@ -185,7 +191,7 @@ local function inherited(values, inputs, labels)
   return nil
 end
 
--- ---- one einsum ---------------------------------------------------------------------------------------------------------
+-- ---- one einsum ---------------------------------------------------------------------------------
 
 local function sum_partials(self, partial, output, parts, extent)
   local grid, blocks = of(output, parts), {}
@@ -216,8 +222,8 @@ local function shard_ops(self, kind, values, inputs, output, labels, parts, exte
   return partial
 end
 
---- A logical op: einsum("ik,kj->ij", { a, b }). how: { cut = "split" (any axis, summed ones too), "whole" (output axes alone),
--- "same" (as its operand is cut), kind, label }.
+--- A logical op: einsum("ik,kj->ij", { a, b }). how: { cut = "split" (any axis, summed ones too),
+-- "whole" (output axes alone), "same" (as its operand is cut), kind, label }.
 function Builder:einsum(text, values, how)
   how = how or {}
   local left, right = text:match("^(.-)%->(.*)$")
@@ -233,7 +239,8 @@ function Builder:einsum(text, values, how)
   local cut_values = {}
   for i, value in ipairs(values) do cut_values[i] = self:regrid(value, of(inputs[i], parts)) end
   self:begin(how.label or "einsum")
-  local partial = shard_ops(self, how.kind or "einsummable", cut_values, inputs, output, labels, parts, extent)
+  local partial = shard_ops(self, how.kind or "einsummable", cut_values, inputs, output, labels,
+    parts, extent)
   local blocks = {}
   if product(of(labels, parts)) > product(of(output, parts)) then
     blocks = sum_partials(self, partial, output, parts, extent)
@@ -243,7 +250,7 @@ function Builder:einsum(text, values, how)
   return { extents = of(output, extent), parts = of(output, parts), blocks = blocks }
 end
 
--- ---- the graph ----------------------------------------------------------------------------------------------------------
+-- ---- the graph ----------------------------------------------------------------------------------
 
 local function tensors_of(self)
   local to, out = {}, {}
@@ -267,28 +274,31 @@ end
 
 local function read(given)
   local o = options.read("einsum", given, einsum.options)
-  local each = o.program == "transformer" and 1 or 4 -- shards for each device, as the published graphs have them
+  -- shards for each device, as the published graphs have them
+  local each = o.program == "transformer" and 1 or 4
   o.shards = o.shards or math.max(2, math.min(16, each * power_below(o.devices)))
   if o.shards > 16 or power_below(o.shards) ~= o.shards then
-    options.fail("einsum", "option shards is %.14g; a power of two of at most 16 is needed", o.shards)
+    options.fail("einsum", "option shards is %.14g; a power of two of at most 16 is needed",
+      o.shards)
   end
   o.layers, o.width = o.layers or LAYERS[o.program], o.width or WIDTH[o.program]
   return o
 end
 
---- Description for berth.graph, and a table about it: `meta[op]` the logical op (meta-op) it is a shard of, numbered from 1;
--- `metas` how many; `ops`, `tensors`, `edges`, `work` (sum of op times).
+--- Description for berth.graph, and a table about it: `meta[op]` the logical op (meta-op) it is a
+-- shard of, numbered from 1; `metas` how many; `ops`, `tensors`, `edges`, `work` (sum of op times).
 -- @tparam[opt] table given program, seed, devices, shards, layers, width, comm
 function einsum.describe(given)
   local o = read(given)
-  local self = setmetatable({ ops = {}, size = {}, meta_of = {}, from = {}, meta = 0, label = "", first = 0, parameters = 0,
-    comm = o.comm, shards = o.shards, rng = core.rng(o.seed) }, Builder)
+  local self = setmetatable({ ops = {}, size = {}, meta_of = {}, from = {}, meta = 0, label = "",
+    first = 0, parameters = 0, comm = o.comm, shards = o.shards, rng = core.rng(o.seed) }, Builder)
   programs[o.program](self, o)
   local tensors, work, edges = tensors_of(self), 0, 0
   for id, op in ipairs(self.ops) do work, edges = work + op.seconds, edges + #self.from[id] end
-  return { name = "einsum-" .. o.program, ops = self.ops, tensors = tensors }, { name = "einsum-" .. o.program, timed = true,
-    ops = #self.ops, tensors = #tensors, edges = edges, work = work, meta = self.meta_of, metas = self.meta,
-    parameters = self.parameters, flop_forward = 2 * work, options = o }
+  return { name = "einsum-" .. o.program, ops = self.ops, tensors = tensors },
+    { name = "einsum-" .. o.program, timed = true,
+    ops = #self.ops, tensors = #tensors, edges = edges, work = work, meta = self.meta_of,
+    metas = self.meta, parameters = self.parameters, flop_forward = 2 * work, options = o }
 end
 
 return einsum

@@ -1,4 +1,5 @@
---- Tensor programs for berth.models.einsum: chains of products, feed-forward training, transformer blocks, random ones.
+--- Tensor programs for berth.models.einsum: chains of products, feed-forward training, transformer
+-- blocks, random ones.
 local programs = {}
 
 local SAME = { cut = "same", label = "map" }
@@ -9,17 +10,23 @@ local function map(b, ...)
   return b:einsum(text, values, SAME)
 end
 
-local function matmul(b, x, w, how) return b:einsum("ik,kj->ij", { x, w }, how or { label = "matmul" }) end
+local function matmul(b, x, w, how)
+  return b:einsum("ik,kj->ij", { x, w }, how or { label = "matmul" })
+end
 
 -- Axes are cut so that some products are summed, as the published shardings are.
-local function some_cut(b) return { label = "matmul", cut = b.rng:uniform() < 0.5 and "split" or "whole" } end
+local function some_cut(b)
+  return { label = "matmul", cut = b.rng:uniform() < 0.5 and "split" or "whole" }
+end
 
 --- Two products of chains, added.
 function programs.chain(b, o)
   local n = o.width
   local first = matmul(b, b:input(n, n), b:input(n, n), { label = "matmul", cut = "split" })
   local second = matmul(b, b:input(n, n), b:input(n, n), { label = "matmul", cut = "split" })
-  for _ = 3, o.layers do first = matmul(b, first, b:input(n, n), { label = "matmul", cut = "split" }) end
+  for _ = 3, o.layers do
+    first = matmul(b, first, b:input(n, n), { label = "matmul", cut = "split" })
+  end
   map(b, first, second)
 end
 
@@ -52,7 +59,9 @@ local function norm(b, x, gain)
 end
 
 -- Heads are an axis of their own: h heads of d.
-local function project(b, x, heads, d) return b:einsum("ik,khd->hid", { x, b:input(x.extents[2], heads, d) }, some_cut(b)) end
+local function project(b, x, heads, d)
+  return b:einsum("ik,khd->hid", { x, b:input(x.extents[2], heads, d) }, some_cut(b))
+end
 
 local function rotate(b, x)
   local c = b:einsum("hid->hid", { x }, { cut = "same", kind = "complexer", label = "complex" })
@@ -67,7 +76,8 @@ local function softmax(b, s)
 end
 
 local function attention(b, x, heads, d)
-  local q, k, v = rotate(b, project(b, x, heads, d)), rotate(b, project(b, x, heads, d)), project(b, x, heads, d)
+  local q, k, v = rotate(b, project(b, x, heads, d)), rotate(b, project(b, x, heads, d)),
+    project(b, x, heads, d)
   local scores = softmax(b, b:einsum("hid,hjd->hij", { q, k }, { cut = "whole", label = "scores" }))
   local mixed = b:einsum("hij,hjd->hid", { scores, v }, { cut = "whole", label = "mix" })
   return b:einsum("hid,hdj->ij", { mixed, b:input(heads, d, x.extents[2]) }, some_cut(b))
@@ -75,7 +85,8 @@ end
 
 local function feed_forward(b, x)
   local n = x.extents[2]
-  local gate, up = matmul(b, x, b:input(n, 4 * n), some_cut(b)), matmul(b, x, b:input(n, 4 * n), some_cut(b))
+  local gate, up = matmul(b, x, b:input(n, 4 * n), some_cut(b)),
+    matmul(b, x, b:input(n, 4 * n), some_cut(b))
   return matmul(b, map(b, gate, up), b:input(4 * n, n), some_cut(b))
 end
 
@@ -89,7 +100,7 @@ function programs.transformer(b, o)
   end
 end
 
--- ---- random programs ----------------------------------------------------------------------------------------------------
+-- ---- random programs ----------------------------------------------------------------------------
 
 -- An operand: of the last values, most likely one that nobody has read.
 local function pick(b, pool)
@@ -145,13 +156,16 @@ function steps.normalise(b, _, pool)
   return norm(b, x, b:input(x.extents[2]))
 end
 
-local CHOICES = { "product", "product", "product", "transposed", "map", "map", "join", "join", "normalise" }
+local CHOICES = { "product", "product", "product", "transposed", "map", "map", "join", "join",
+  "normalise" }
 
---- `layers` random steps, each on values that are there; the shards of each are a power of two of at most the option's.
+--- `layers` random steps, each on values that are there; the shards of each are a power of two of
+-- at most the option's.
 function programs.random(b, o)
   local pool, most = {}, b.shards
   for _ = 1, 1 + b.rng:below(3) do
-    pool[#pool + 1] = matmul(b, b:input(any_width(b, o), any_width(b, o)), b:input(o.width, any_width(b, o)), some_cut(b))
+    pool[#pool + 1] = matmul(b, b:input(any_width(b, o), any_width(b, o)),
+      b:input(o.width, any_width(b, o)), some_cut(b))
   end
   for _ = #pool + 1, o.layers do
     b.shards = math.max(2, most / 2 ^ (b.rng:below(3) - 1))

@@ -71,7 +71,8 @@ local function describe_op(self, op, number, group_of)
   }
 end
 
--- An op that works in place overwrites the first input that nobody else reads: that tensor takes no memory of its own.
+-- An op that works in place overwrites the first input that nobody else reads: that tensor takes no
+-- memory of its own.
 local function overwritten(op, inputs, dead)
   if not op.inplace then return end
   for _, v in ipairs(inputs) do
@@ -106,8 +107,9 @@ end
 
 local function describe_tensor(self, value, dead)
   return {
-    from = value.op.id, to = reader_ids(value), bytes = value.elements * self.dtype, resident = resident(self, value, dead),
-    batch = value.weight == nil or value.rows, gradient = value.weight ~= nil,
+    from = value.op.id, to = reader_ids(value), bytes = value.elements * self.dtype,
+    resident = resident(self, value, dead), batch = value.weight == nil or value.rows,
+    gradient = value.weight ~= nil,
   }
 end
 
@@ -120,7 +122,9 @@ function emit.graph(self, tape)
   local graph = { name = self.name, ops = {}, tensors = {} }
   local function add(op)
     graph.ops[op.id] = describe_op(self, op, number, group_of)
-    for _, v in ipairs(op.outputs) do graph.tensors[#graph.tensors + 1] = describe_tensor(self, v, dead) end
+    for _, v in ipairs(op.outputs) do
+      graph.tensors[#graph.tensors + 1] = describe_tensor(self, v, dead)
+    end
   end
   for _, op in ipairs(self.ops) do add(op) end
   for _, op in ipairs(tape) do add(op) end
@@ -142,8 +146,8 @@ function emit.saved_bytes(graph)
 end
 
 local CHEAP = {
-  batch_norm = true, layer_norm = true, rms_norm = true, relu = true, gelu = true, tanh = true, silu_mul = true, add = true,
-  softmax = true, rope = true,
+  batch_norm = true, layer_norm = true, rms_norm = true, relu = true, gelu = true, tanh = true,
+  silu_mul = true, add = true, softmax = true, rope = true,
 }
 
 local function forward_readers(value, first_backward)
@@ -154,7 +158,8 @@ local function forward_readers(value, first_backward)
   return n
 end
 
--- A cheap op joins the producer of an input that no other forward op reads: the union has one exit, so it stays acyclic.
+-- A cheap op joins the producer of an input that no other forward op reads: the union has one exit,
+-- so it stays acyclic.
 local function layer_names(self)
   local layer = {}
   for _, op in ipairs(self.ops) do
@@ -179,7 +184,9 @@ end
 local function block_keys(self, tape)
   local keys = {}
   for id, op in ipairs(self.ops) do keys[id] = op.block ~= "" and op.block or op.name end
-  for _, op in ipairs(tape) do keys[op.id] = (op.block ~= "" and op.block or op.forward.name) .. "/" .. op.phase end
+  for _, op in ipairs(tape) do
+    keys[op.id] = (op.block ~= "" and op.block or op.forward.name) .. "/" .. op.phase
+  end
   return keys
 end
 

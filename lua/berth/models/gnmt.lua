@@ -1,8 +1,9 @@
---- GNMT: Y. Wu et al., "Google's Neural Machine Translation System", 2016, with the sizes of the MLPerf "v2" model:
--- 4 encoder layers (the first in both directions), 4 decoder layers of 1024, one embedding for both languages, additive attention
--- whose context enters decoder layers 2 and up. Residual sums from the third layer on. Dropout is left out.
--- Recurrent layers are unrolled: one op covers `steps_per_op` time steps; attention and output run over all steps at once, as
--- teacher forcing allows.
+--- GNMT: Y. Wu et al., "Google's Neural Machine Translation System", 2016, with the sizes of the
+-- MLPerf "v2" model: 4 encoder layers (the first in both directions), 4 decoder layers of 1024, one
+-- embedding for both languages, additive attention whose context enters decoder layers 2 and up.
+-- Residual sums from the third layer on. Dropout is left out. Recurrent layers are unrolled: one op
+-- covers `steps_per_op` time steps; attention and output run over all steps at once, as teacher
+-- forcing allows.
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
 local options = require "berth.models.options"
@@ -11,7 +12,8 @@ local recurrent = require "berth.models.recurrent"
 local gnmt = {}
 
 gnmt.options = {
-  layers = { default = 4, kind = "count", least = 2, because = ": the attention's context enters decoder layers 2 and up" },
+  layers = { default = 4, kind = "count", least = 2,
+    because = ": the attention's context enters decoder layers 2 and up" },
   hidden = { default = 1024, kind = "count" },
   vocab = { default = 32320, kind = "count" },
   seq = { default = 50, kind = "count" },         -- source tokens
@@ -24,7 +26,8 @@ local function both_directions(b, xs, o)
   local back = recurrent.layer(b, "back", xs, nil, true, o)
   local out = {}
   for t, x in ipairs(xs) do
-    out[t] = recurrent.concat(b, string.format("concat%d", t), { forth[t], back[t] }, { x.shape[1], 2 * o.hidden })
+    out[t] = recurrent.concat(b, string.format("concat%d", t), { forth[t], back[t] },
+      { x.shape[1], 2 * o.hidden })
   end
   return out
 end
@@ -54,19 +57,21 @@ end
 local function additive(b, q, k, o)
   local n = b.batch * q.shape[1] * k.shape[1] * o.hidden
   return b:op {
-    name = "scores", kind = "additive_scores", inputs = { q, k }, shape = { 1, q.shape[1], k.shape[1] }, saves = { true, true },
-    macs = n, flop = 2 * n + (1 + layers.COST.tanh) * n, grad_flop = 2 * (2 * n + (1 + layers.COST.tanh) * n),
+    name = "scores", kind = "additive_scores", inputs = { q, k },
+    shape = { 1, q.shape[1], k.shape[1] }, saves = { true, true }, macs = n,
+    flop = 2 * n + (1 + layers.COST.tanh) * n, grad_flop = 2 * (2 * n + (1 + layers.COST.tanh) * n),
     weight = b:weight("scores", 2 * o.hidden + 1),
   }
 end
 
 local function mix(b, p, memory, o)
   local macs = b.batch * p.shape[2] * p.shape[3] * o.hidden
-  return b:op { name = "context", kind = "matmul", inputs = { p, memory }, shape = { p.shape[2], o.hidden },
-    saves = { true, true }, macs = macs, grad_flop = 4 * macs }
+  return b:op { name = "context", kind = "matmul", inputs = { p, memory },
+    shape = { p.shape[2], o.hidden }, saves = { true, true }, macs = macs, grad_flop = 4 * macs }
 end
 
--- Cuts a sequence at the same places as the chunks in `like`; backwards its gradient is put together again.
+-- Cuts a sequence at the same places as the chunks in `like`; backwards its gradient is put
+-- together again.
 local function slices(b, x, like)
   local shapes = {}
   for t, y in ipairs(like) do shapes[t] = { y.shape[1], x.shape[2] } end
@@ -75,9 +80,11 @@ end
 
 local function attend(b, queries, memory, o)
   local keys = recurrent.joined(b, "memory", memory, o.hidden)
-  local q = layers.linear(b, "q", recurrent.joined(b, "queries", queries, o.hidden), { width = o.hidden, bias = false })
+  local q = layers.linear(b, "q", recurrent.joined(b, "queries", queries, o.hidden),
+    { width = o.hidden, bias = false })
   local k = layers.linear(b, "k", keys, { width = o.hidden, bias = false })
-  local p = layers.elementwise(b, "softmax", "softmax", additive(b, q, k, o), { inplace = true, saves_output = true })
+  local p = layers.elementwise(b, "softmax", "softmax", additive(b, q, k, o),
+    { inplace = true, saves_output = true })
   return slices(b, mix(b, p, keys, o), queries)
 end
 
@@ -85,12 +92,15 @@ local function decode(b, xs, memory, o)
   local first = b:scope("decoder1", recurrent.layer, b, "lstm", xs, nil, false, o)
   local contexts = b:scope("attention", attend, b, first, memory, o)
   xs = first
-  for i = 2, o.layers do xs = b:scope(string.format("decoder%d", i), deeper, b, i, xs, contexts, o) end
+  for i = 2, o.layers do
+    xs = b:scope(string.format("decoder%d", i), deeper, b, i, xs, contexts, o)
+  end
   return xs
 end
 
 local function head(b, xs, o)
-  local x = layers.linear(b, "logits", recurrent.joined(b, "outputs", xs, o.hidden), { width = o.vocab })
+  local x = layers.linear(b, "logits", recurrent.joined(b, "outputs", xs, o.hidden),
+    { width = o.vocab })
   return o.training and layers.loss(b, "loss", x) or x
 end
 

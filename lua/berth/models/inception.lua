@@ -1,5 +1,6 @@
---- Inception-V3: C. Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", 2016, table 1,
--- with the layer widths of the released models. Every convolution has a batch norm and no bias; dropout is left out.
+--- Inception-V3: C. Szegedy et al., "Rethinking the Inception Architecture for Computer Vision",
+-- 2016, table 1, with the layer widths of the released models. Every convolution has a batch norm
+-- and no bias; dropout is left out.
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
 local options = require "berth.models.options"
@@ -13,13 +14,16 @@ inception.options = {
 }
 
 local function unit(b, name, x, channels, kernel, stride, padding)
-  local y = layers.conv(b, name .. ".conv", x, { channels = channels, kernel = kernel, stride = stride, padding = padding })
+  local y = layers.conv(b, name .. ".conv", x, { channels = channels, kernel = kernel,
+    stride = stride, padding = padding })
   return layers.relu(b, name .. ".relu", layers.batch_norm(b, name .. ".bn", y))
 end
 
 -- A chain of units: each { channels, kernel, stride, padding }.
 local function branch(b, name, x, chain)
-  for i, u in ipairs(chain) do x = unit(b, string.format("%s_%d", name, i), x, u[1], u[2], u[3], u[4]) end
+  for i, u in ipairs(chain) do
+    x = unit(b, string.format("%s_%d", name, i), x, u[1], u[2], u[3], u[4])
+  end
   return x
 end
 
@@ -52,8 +56,8 @@ local function block_17(b, x, c)
   return layers.concat(b, "concat", {
     branch(b, "b1", x, { { 192, 1 } }),
     branch(b, "b7", x, { { c, 1 }, { c, WIDE, 1, PAD_WIDE }, { 192, TALL, 1, PAD_TALL } }),
-    branch(b, "b7d", x, { { c, 1 }, { c, TALL, 1, PAD_TALL }, { c, WIDE, 1, PAD_WIDE }, { c, TALL, 1, PAD_TALL },
-      { 192, WIDE, 1, PAD_WIDE } }),
+    branch(b, "b7d", x, { { c, 1 }, { c, TALL, 1, PAD_TALL }, { c, WIDE, 1, PAD_WIDE },
+      { c, TALL, 1, PAD_TALL }, { 192, WIDE, 1, PAD_WIDE } }),
     pooled(b, x, 192),
   })
 end
@@ -61,14 +65,16 @@ end
 local function shrink_to_8(b, x)
   return layers.concat(b, "concat", {
     branch(b, "b3", x, { { 192, 1 }, { 320, 3, 2 } }),
-    branch(b, "b7", x, { { 192, 1 }, { 192, WIDE, 1, PAD_WIDE }, { 192, TALL, 1, PAD_TALL }, { 192, 3, 2 } }),
+    branch(b, "b7", x, { { 192, 1 }, { 192, WIDE, 1, PAD_WIDE }, { 192, TALL, 1, PAD_TALL },
+      { 192, 3, 2 } }),
     layers.max_pool(b, "pool", x, { kernel = 3, stride = 2 }),
   })
 end
 
 local function fork(b, name, x)
   return layers.concat(b, name .. ".concat", {
-    unit(b, name .. "a", x, 384, { 1, 3 }, 1, { 0, 1 }), unit(b, name .. "b", x, 384, { 3, 1 }, 1, { 1, 0 }),
+    unit(b, name .. "a", x, 384, { 1, 3 }, 1, { 0, 1 }), unit(b, name .. "b", x, 384, { 3, 1 }, 1,
+      { 1, 0 }),
   })
 end
 
@@ -105,8 +111,9 @@ local function head(b, x, o)
 end
 
 local BEFORE_AUX = {
-  { "mixed5b", block_35, 32 }, { "mixed5c", block_35, 64 }, { "mixed5d", block_35, 64 }, { "mixed6a", shrink_to_17 },
-  { "mixed6b", block_17, 128 }, { "mixed6c", block_17, 160 }, { "mixed6d", block_17, 160 }, { "mixed6e", block_17, 192 },
+  { "mixed5b", block_35, 32 }, { "mixed5c", block_35, 64 }, { "mixed5d", block_35, 64 },
+  { "mixed6a", shrink_to_17 }, { "mixed6b", block_17, 128 }, { "mixed6c", block_17, 160 },
+  { "mixed6d", block_17, 160 }, { "mixed6e", block_17, 192 },
 }
 local AFTER_AUX = { { "mixed7a", shrink_to_8 }, { "mixed7b", block_8 }, { "mixed7c", block_8 } }
 

@@ -3,8 +3,9 @@
 --     local g, about = berth.models.resnet { depth = 50, batch = 32 }
 --     print(about.parameters, about.flop_forward)
 --
--- Each function takes one table of options and returns a graph and a table about it; models.describe(name, options) gives the
--- plain description instead. docs/models.md has the options and the published figures beside ours.
+-- Each function takes one table of options and returns a graph and a table about it;
+-- models.describe(name, options) gives the plain description instead. docs/models.md has the
+-- options and the published figures beside ours.
 local core = require "berth.core"
 local fail = require("berth.base.options").fail
 local options = require "berth.models.options"
@@ -12,17 +13,18 @@ local options = require "berth.models.options"
 local models = {}
 
 local MAKERS = {
-  resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer", bert = "bert", llama = "llama",
-  gnmt = "gnmt", einsum = "einsum", rnnlm = "rnnlm", random = "random",
+  resnet = "resnet", vgg = "vgg", inception_v3 = "inception", transformer = "transformer",
+  bert = "bert", llama = "llama", gnmt = "gnmt", einsum = "einsum", rnnlm = "rnnlm",
+  random = "random",
 }
 
 -- Names for the command line and models.build: maker and the options that the name stands for.
 local NAMED = {
-  { "resnet18", "resnet", { depth = 18 } }, { "resnet34", "resnet", { depth = 34 } }, { "resnet50", "resnet", { depth = 50 } },
-  { "resnet101", "resnet", { depth = 101 } }, { "resnet152", "resnet", { depth = 152 } },
-  { "vgg11", "vgg", { depth = 11 } }, { "vgg13", "vgg", { depth = 13 } }, { "vgg16", "vgg", { depth = 16 } },
-  { "vgg19", "vgg", { depth = 19 } },
-  { "inception_v3", "inception_v3", {} },
+  { "resnet18", "resnet", { depth = 18 } }, { "resnet34", "resnet", { depth = 34 } },
+  { "resnet50", "resnet", { depth = 50 } }, { "resnet101", "resnet", { depth = 101 } },
+  { "resnet152", "resnet", { depth = 152 } }, { "vgg11", "vgg", { depth = 11 } },
+  { "vgg13", "vgg", { depth = 13 } }, { "vgg16", "vgg", { depth = 16 } },
+  { "vgg19", "vgg", { depth = 19 } }, { "inception_v3", "inception_v3", {} },
   { "transformer", "transformer", {} }, { "transformer-big", "transformer", { size = "big" } },
   { "bert-base", "bert", { size = "base" } }, { "bert-large", "bert", { size = "large" } },
   { "llama-7b", "llama", { size = "7b" } }, { "llama-13b", "llama", { size = "13b" } },
@@ -49,7 +51,8 @@ local function entry_of(name)
     if entry[1] == name then return entry end
   end
   if MAKERS[name] then return { name, name, {} } end
-  return fail("berth.models: no model %q; known: %s", tostring(name), table.concat(models.list(), " "))
+  return fail("berth.models: no model %q; known: %s", tostring(name),
+    table.concat(models.list(), " "))
 end
 
 local function merged(base, given)
@@ -72,7 +75,8 @@ end
 
 --- Names of the options that a model takes, sorted.
 -- @treturn table array of strings
--- @treturn table what is known about each: { name, default, by, legal }; by: what the default depends on; legal: array or text
+-- @treturn table what is known about each: { name, default, by, legal }; by: what the default
+--  depends on; legal: array or text
 function models.options(name)
   local entry = entry_of(name)
   local spec = module_of(entry[2]).options

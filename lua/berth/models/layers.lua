@@ -1,12 +1,13 @@
---- Layers for image models and those that all models share. Each takes the recorder, a name and values, and returns a value.
--- Shapes leave the batch out: images are { channels, height, width }, sequences { length, width }.
+--- Layers for image models and those that all models share. Each takes the recorder, a name and
+-- values, and returns a value. Shapes leave the batch out: images are { channels, height, width },
+-- sequences { length, width }.
 local fail = require("berth.base.options").fail
 
 local layers = {}
 
 -- FLOP per element of the output.
-local COST = { batch_norm = 4, layer_norm = 5, rms_norm = 4, relu = 1, gelu = 8, tanh = 4, silu_mul = 5, softmax = 5, add = 1,
-  rope = 3, loss = 5 }
+local COST = { batch_norm = 4, layer_norm = 5, rms_norm = 4, relu = 1, gelu = 8, tanh = 4,
+  silu_mul = 5, softmax = 5, add = 1, rope = 3, loss = 5 }
 layers.COST = COST
 
 local function pair(x)
@@ -16,7 +17,9 @@ end
 
 local function window(size, kernel, stride, padding, name)
   local out = math.floor((size + 2 * padding - kernel) / stride) + 1.0
-  if out < 1 then fail("berth.models: %s: an input of %d is smaller than the kernel of %d", name, size, kernel) end
+  if out < 1 then
+    fail("berth.models: %s: an input of %d is smaller than the kernel of %d", name, size, kernel)
+  end
   return out
 end
 
@@ -27,13 +30,14 @@ local function windows(x, o, name)
   return window(x.shape[2], kh, stride, ph, name), window(x.shape[3], kw, stride, pw, name), kh * kw
 end
 
---- Convolution. o: channels, kernel (number or { high, wide }), stride = 1, padding = 0, bias = false.
+--- Convolution. o: channels, kernel (number or { high, wide }), stride = 1, padding = 0, bias =
+-- false.
 function layers.conv(b, name, x, o)
   local high, wide, area = windows(x, o, name)
   local fan_in = x.shape[1] * area
   return b:op {
-    name = name, kind = "conv", inputs = { x }, shape = { o.channels, high, wide }, split = true, saves = { true },
-    macs = b.batch * o.channels * high * wide * fan_in,
+    name = name, kind = "conv", inputs = { x }, shape = { o.channels, high, wide }, split = true,
+    saves = { true }, macs = b.batch * o.channels * high * wide * fan_in,
     weight = b:weight(name, o.channels * fan_in + (o.bias and o.channels or 0)),
   }
 end
@@ -55,8 +59,8 @@ end
 --- Overwrites its input; the backward op needs the output only.
 function layers.relu(b, name, x)
   return b:op {
-    name = name, kind = "relu", inputs = { x }, shape = x.shape, inplace = true, saves_output = true,
-    flop = COST.relu * elements(b, x.shape),
+    name = name, kind = "relu", inputs = { x }, shape = x.shape, inplace = true,
+    saves_output = true, flop = COST.relu * elements(b, x.shape),
   }
 end
 
@@ -65,20 +69,22 @@ function layers.max_pool(b, name, x, o)
   local high, wide, area = windows(x, o, name)
   local shape = { x.shape[1], high, wide }
   return b:op {
-    name = name, kind = "max_pool", inputs = { x }, shape = shape, saves = { true }, saves_output = true,
-    flop = area * elements(b, shape),
+    name = name, kind = "max_pool", inputs = { x }, shape = shape, saves = { true },
+    saves_output = true, flop = area * elements(b, shape),
   }
 end
 
 function layers.avg_pool(b, name, x, o)
   local high, wide, area = windows(x, o, name)
   local shape = { x.shape[1], high, wide }
-  return b:op { name = name, kind = "avg_pool", inputs = { x }, shape = shape, flop = area * elements(b, shape) }
+  return b:op { name = name, kind = "avg_pool", inputs = { x }, shape = shape,
+    flop = area * elements(b, shape) }
 end
 
 --- Mean over the image: { channels }.
 function layers.global_pool(b, name, x)
-  return b:op { name = name, kind = "avg_pool", inputs = { x }, shape = { x.shape[1] }, flop = elements(b, x.shape) }
+  return b:op { name = name, kind = "avg_pool", inputs = { x }, shape = { x.shape[1] },
+    flop = elements(b, x.shape) }
 end
 
 --- Average pooling to a fixed size; a plain pass where the size is right already.
@@ -91,7 +97,8 @@ end
 function layers.concat(b, name, xs)
   local channels = 0
   for _, x in ipairs(xs) do channels = channels + x.shape[1] end
-  return b:op { name = name, kind = "concat", inputs = xs, shape = { channels, xs[1].shape[2], xs[1].shape[3] }, flop = 0 }
+  return b:op { name = name, kind = "concat", inputs = xs, shape = { channels, xs[1].shape[2],
+    xs[1].shape[3] }, flop = 0 }
 end
 
 --- Residual sum, over its first free input; backwards the gradient passes unchanged.
@@ -128,23 +135,27 @@ function layers.linear(b, name, x, o)
   local n, fan_in = rows(b, seen)
   local biases = o.bias ~= false and o.width or 0
   return b:op {
-    name = name, kind = "linear", inputs = { x }, shape = with_width(seen.shape, o.width), split = true, saves = { true },
-    macs = n * fan_in * o.width, weight = o.weight or b:weight(name, fan_in * o.width + biases),
+    name = name, kind = "linear", inputs = { x }, shape = with_width(seen.shape, o.width),
+    split = true, saves = { true }, macs = n * fan_in * o.width, weight = o.weight or b:weight(name,
+      fan_in * o.width + biases),
   }
 end
 
 --- Cross entropy over the last dimension: the end of training graphs.
 function layers.loss(b, name, x)
   return b:op {
-    name = name, kind = "loss", inputs = { x }, shape = {}, saves = { true }, flop = COST.loss * elements(b, x.shape),
+    name = name, kind = "loss", inputs = { x }, shape = {}, saves = { true },
+    flop = COST.loss * elements(b, x.shape),
   }
 end
 
---- An op on each element that keeps the shape. o: inplace, saves, saves_output, pass (as in Builder:op).
+--- An op on each element that keeps the shape. o: inplace, saves, saves_output, pass (as in
+-- Builder:op).
 function layers.elementwise(b, kind, name, x, o)
   return b:op {
-    name = name, kind = kind, inputs = { x }, shape = x.shape, flop = COST[kind] * elements(b, x.shape),
-    inplace = o.inplace, saves = o.saves, saves_output = o.saves_output, pass = o.pass,
+    name = name, kind = kind, inputs = { x }, shape = x.shape,
+    flop = COST[kind] * elements(b, x.shape), inplace = o.inplace, saves = o.saves,
+    saves_output = o.saves_output, pass = o.pass,
   }
 end
 
@@ -152,7 +163,8 @@ end
 function layers.norm(b, kind, name, x)
   local _, width = rows(b, x)
   return b:op {
-    name = name, kind = kind, inputs = { x }, shape = x.shape, saves = { true }, flop = COST[kind] * elements(b, x.shape),
+    name = name, kind = kind, inputs = { x }, shape = x.shape, saves = { true },
+    flop = COST[kind] * elements(b, x.shape),
     weight = b:weight(name, kind == "layer_norm" and 2 * width or width),
   }
 end

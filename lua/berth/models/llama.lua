@@ -1,7 +1,7 @@
---- LLaMA: H. Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023, table 2; sizes "2-70b" (2023),
--- "3-8b" and "3-70b" (2024) by their released hyper-parameters, with grouped key and value heads.
--- RMS norm before each part, rotary positions, gated feed-forward, no biases, an output layer of its own. The causal mask saves
--- no FLOP.
+--- LLaMA: H. Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023, table 2;
+-- sizes "2-70b" (2023), "3-8b" and "3-70b" (2024) by their released hyper-parameters, with grouped
+-- key and value heads. RMS norm before each part, rotary positions, gated feed-forward, no biases,
+-- an output layer of its own. The causal mask saves no FLOP.
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
@@ -21,17 +21,18 @@ local SIZES = {
 
 llama.options = {
   size = { default = "7b", kind = { "7b", "13b", "30b", "65b", "2-70b", "3-8b", "3-70b" } },
-  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
-  kv_heads = { kind = "count", by = "size" }, ffn = { kind = "count", by = "size" }, vocab = { kind = "count", by = "size" },
-  seq = { default = 2048, kind = "count" },
-  batch = { default = 1, kind = "count" },
+  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" },
+  heads = { kind = "count", by = "size" }, kv_heads = { kind = "count", by = "size" },
+  ffn = { kind = "count", by = "size" }, vocab = { kind = "count", by = "size" },
+  seq = { default = 2048, kind = "count" }, batch = { default = 1, kind = "count" },
   dtype = { default = 2, kind = "dtype" },
   attention = { default = "ops", kind = { "ops", "fused" } },
 }
 
 local function gated(b, gate, up)
-  return b:op { name = "silu_mul", kind = "silu_mul", inputs = { gate, up }, shape = gate.shape, saves = { true, true },
-    flop = layers.COST.silu_mul * gate.elements, grad_flop = 2 * layers.COST.silu_mul * gate.elements }
+  return b:op { name = "silu_mul", kind = "silu_mul", inputs = { gate, up }, shape = gate.shape,
+    saves = { true, true }, flop = layers.COST.silu_mul * gate.elements,
+    grad_flop = 2 * layers.COST.silu_mul * gate.elements }
 end
 
 local function feed_forward(b, x, o)
@@ -48,11 +49,13 @@ local function layer(b, x, o)
 end
 
 local function embed(b, o)
-  return attention.embedding(b, "table", b:input("tokens", { o.seq }), { vocab = o.vocab, width = o.hidden })
+  return attention.embedding(b, "table", b:input("tokens", { o.seq }),
+    { vocab = o.vocab, width = o.hidden })
 end
 
 local function head(b, x, o)
-  x = layers.linear(b, "logits", layers.norm(b, "rms_norm", "norm", x), { width = o.vocab, bias = false })
+  x = layers.linear(b, "logits", layers.norm(b, "rms_norm", "norm", x),
+    { width = o.vocab, bias = false })
   return o.training and layers.loss(b, "loss", x) or x
 end
 

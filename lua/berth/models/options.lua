@@ -46,9 +46,11 @@ local checks = {}
 -- A float: products of sizes leave the range of 64-bit integers.
 function checks.count(model, key, value, rule)
   local least = rule.least or 1
-  local whole = type(value) == "number" and value >= least and value < 2 ^ 53 and math.floor(value) == value
+  local whole = type(value) == "number" and value >= least and value < 2 ^ 53
+    and math.floor(value) == value
   if not whole then
-    complain(model, key, value, string.format("a whole number of at least %d is needed%s", least, rule.because or ""))
+    complain(model, key, value, string.format("a whole number of at least %d is needed%s", least,
+      rule.because or ""))
   end
   return value + 0.0
 end
@@ -61,7 +63,8 @@ end
 function checks.dtype(model, key, value)
   if DTYPES[value] then return DTYPES[value] end
   if value == 1 or value == 2 or value == 4 or value == 8 then return math.floor(value) end
-  return complain(model, key, value, "bytes per number (1, 2, 4, 8) or one of bf16 fp16 fp32 fp64 tf32 is needed")
+  return complain(model, key, value, "bytes per number (1, 2, 4, 8) or one of bf16 fp16 fp32 fp64 "
+    .. "tf32 is needed")
 end
 
 local function check_choice(model, key, value, choices)
@@ -120,20 +123,23 @@ function options.list(spec, preset)
 end
 
 function options.check_table(model, given)
-  if type(given) ~= "table" then options.fail(model, "a table of options is needed, not a %s", type(given)) end
+  if type(given) ~= "table" then
+    options.fail(model, "a table of options is needed, not a %s", type(given))
+  end
 end
 
 --- The checked options of a model, defaults filled in.
 -- @tparam string model for messages
 -- @tparam table|nil given
--- @tparam table spec own options of the model: { name = { default =, by =, kind =, least =, because = } };
--- they override the common ones
+-- @tparam table spec own options of the model: { name = { default =, by =, kind =, least =, because
+--  = } }; they override the common ones
 function options.read(model, given, spec)
   given = given or {}
   options.check_table(model, given)
   for _, key in ipairs(berth_options.sorted_keys(given)) do
     if not spec[key] and not common(spec)[key] then
-      options.fail(model, "unknown option %s; legal: %s", tostring(key), table.concat(options.names(spec), " "))
+      options.fail(model, "unknown option %s; legal: %s", tostring(key),
+        table.concat(options.names(spec), " "))
     end
   end
   local out = {}

@@ -1,5 +1,6 @@
---- Small random training graphs, to train and test deployment on: convolutions, fully connected layers, or attention.
--- The same seed gives the same graph; up to 300 ops at granularity "layer" unless `layers` asks for more.
+--- Small random training graphs, to train and test deployment on: convolutions, fully connected
+-- layers, or attention. The same seed gives the same graph; up to 300 ops at granularity "layer"
+-- unless `layers` asks for more.
 local berth_core = require "berth.core"
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
@@ -28,19 +29,22 @@ end
 -- ---- convolutions ---------------------------------------------------------------------------
 
 local function unit(b, name, x, channels, kernel, stride)
-  local y = layers.conv(b, name .. ".conv", x, { channels = channels, kernel = kernel, stride = stride,
-    padding = (kernel - 1) / 2 })
+  local y = layers.conv(b, name .. ".conv", x, { channels = channels, kernel = kernel,
+    stride = stride, padding = (kernel - 1) / 2 })
   return layers.relu(b, name .. ".relu", layers.batch_norm(b, name .. ".bn", y))
 end
 
 local function branches(b, x, rng, channels)
   local a = unit(b, "a", x, channels / 2, 1, 1)
-  local c = unit(b, "c2", unit(b, "c1", x, channels / 2, 1, 1), channels / 2, draw(rng, { 3, 5 }), 1)
+  local c = unit(b, "c2", unit(b, "c1", x, channels / 2, 1, 1), channels / 2, draw(rng, { 3, 5 }),
+    1)
   return layers.concat(b, "concat", { a, c })
 end
 
 local function cnn_layer(b, x, rng, channels, stride)
-  if stride > 1 or x.shape[1] ~= channels then return unit(b, "unit", x, channels, draw(rng, { 1, 3, 3, 5 }), stride) end
+  if stride > 1 or x.shape[1] ~= channels then
+    return unit(b, "unit", x, channels, draw(rng, { 1, 3, 3, 5 }), stride)
+  end
   if chance(rng, 0.3) then return branches(b, x, rng, channels) end
   local y = unit(b, "unit", x, channels, draw(rng, { 1, 3, 3 }), 1)
   return chance(rng, 0.5) and layers.add(b, "add", y, x) or y
@@ -54,8 +58,12 @@ local function cnn(b, rng, o)
     if stride == 2 then channels = math.min(2 * channels, 768) end
     x = b:scope("layer" .. i, cnn_layer, b, x, rng, channels, stride)
   end
-  if chance(rng, 0.5) then x = layers.global_pool(b, "pool", x)
-  else x = layers.relu(b, "fc1.relu", layers.linear(b, "fc1", x, { width = draw(rng, { 1024, 4096 }), flatten = true })) end
+  if chance(rng, 0.5) then
+    x = layers.global_pool(b, "pool", x)
+  else
+    x = layers.relu(b, "fc1.relu",
+      layers.linear(b, "fc1", x, { width = draw(rng, { 1024, 4096 }), flatten = true }))
+  end
   return ending(b, x, 1000, o)
 end
 
@@ -86,7 +94,8 @@ end
 -- ---- attention ------------------------------------------------------------------------------
 
 local function transformer_layer(b, x, a)
-  local y = attention.residual_norm(b, "attention", x, b:scope("self", attention.attend, b, x, x, a))
+  local y = attention.residual_norm(b, "attention", x, b:scope("self", attention.attend, b, x, x,
+    a))
   return attention.residual_norm(b, "ffn", y, attention.feed_forward(b, y, a))
 end
 
@@ -95,7 +104,8 @@ local function transformer(b, rng, o)
   local a = { hidden = hidden, heads = hidden / 64, ffn = draw(rng, { 1, 2, 4 }) * hidden,
     activation = draw(rng, { "relu", "gelu" }) }
   local vocab, seq = draw(rng, { 5000, 30000, 100000, 300000 }), draw(rng, { 16, 64, 128 })
-  local x = attention.embedding(b, "word", b:input("tokens", { seq }), { vocab = vocab, width = hidden })
+  local x = attention.embedding(b, "word", b:input("tokens", { seq }),
+    { vocab = vocab, width = hidden })
   for i = 1, o.layers do x = b:scope("layer" .. i, transformer_layer, b, x, a) end
   local language = chance(rng, 0.5)
   return ending(b, x, language and vocab <= 30000 and vocab or 2, o)
@@ -117,7 +127,8 @@ function random.describe(given)
   local drawn = draw(rng, NAMES)
   if o.family == "any" then o.family = drawn end
   local family = FAMILIES[o.family]
-  local depth, batch = family.least - 1 + rng:below(family.most - family.least + 1), draw(rng, family.batches)
+  local depth, batch = family.least - 1 + rng:below(family.most - family.least + 1),
+    draw(rng, family.batches)
   o.layers, o.batch = o.layers or depth, o.batch or batch + 0.0
   local b = builder.new(string.format("random-%s-%.0f", o.family, o.seed), o)
   family.make(b, rng, o)

@@ -1,4 +1,5 @@
---- Unrolled LSTM layers. One op covers a chunk of time steps; all ops of a layer share one weight, whose gradient is one op.
+--- Unrolled LSTM layers. One op covers a chunk of time steps; all ops of a layer share one weight,
+-- whose gradient is one op.
 local attention = require "berth.models.attention"
 
 local recurrent = {}
@@ -13,7 +14,8 @@ local function chunks(n, size)
   return out
 end
 
---- Word vectors of a sequence, a value for each chunk. o: table (shared weight), hidden, steps_per_op.
+--- Word vectors of a sequence, a value for each chunk. o: table (shared weight), hidden,
+-- steps_per_op.
 function recurrent.embed(b, length, o)
   local out = {}
   for t, steps in ipairs(chunks(length, o.steps_per_op)) do
@@ -36,9 +38,10 @@ local function step(b, name, x, context, state, weight, o)
   if state then take(state.h, true); take(state.c, false) end
   local macs = b.batch * steps * 4 * hidden * (width + hidden)
   local outputs = b:multi {
-    name = name, kind = "lstm", inputs = inputs, shapes = { { steps, hidden }, { 1, hidden } }, saves = saves, cell = true,
-    enters_weight = enters, weight = weight, macs = macs, flop = 2 * macs + 9 * b.batch * steps * hidden,
-    reserve = 5 * b.batch * steps * hidden, gate_elements = 4 * b.batch * steps * hidden,
+    name = name, kind = "lstm", inputs = inputs, shapes = { { steps, hidden }, { 1, hidden } },
+    saves = saves, cell = true, enters_weight = enters, weight = weight, macs = macs,
+    flop = 2 * macs + 9 * b.batch * steps * hidden, reserve = 5 * b.batch * steps * hidden,
+    gate_elements = 4 * b.batch * steps * hidden,
   }
   return outputs[1], { h = outputs[1], c = outputs[2] }
 end
@@ -47,15 +50,16 @@ local function lstm_weight(b, name, width, hidden)
   return b:weight(name, 4 * hidden * (width + hidden) + 8 * hidden)
 end
 
---- A layer over the chunks xs. contexts: values of the attention for each chunk, or nil; reversed: from the last chunk to the
--- first. o: hidden.
+--- A layer over the chunks xs. contexts: values of the attention for each chunk, or nil; reversed:
+-- from the last chunk to the first. o: hidden.
 function recurrent.layer(b, name, xs, contexts, reversed, o)
   local width = xs[1].shape[2] + (contexts and o.hidden or 0)
   local weight, state, out = lstm_weight(b, name, width, o.hidden), nil, {}
   local first, last, by = 1, #xs, 1
   if reversed then first, last, by = #xs, 1, -1 end
   for t = first, last, by do
-    out[t], state = step(b, string.format("%s.step%d", name, t), xs[t], contexts and contexts[t], state, weight, o)
+    out[t], state = step(b, string.format("%s.step%d", name, t), xs[t], contexts and contexts[t],
+      state, weight, o)
   end
   return out
 end

@@ -1,7 +1,8 @@
---- ResNet: K. He et al., "Deep Residual Learning for Image Recognition", 2016, table 1.
--- Departs from the paper: a block's stride is on its 3x3 convolution, as in the widely used "v1.5".
--- Version 2: K. He et al., "Identity Mappings in Deep Residual Networks", 2016: norm and relu come before the convolutions; with
--- the layout of Keras (biases on the stem, the last convolution of a block and the shortcut; a stage ends with its stride).
+--- ResNet: K. He et al., "Deep Residual Learning for Image Recognition", 2016, table 1. Departs
+-- from the paper: a block's stride is on its 3x3 convolution, as in the widely used "v1.5". Version
+-- 2: K. He et al., "Identity Mappings in Deep Residual Networks", 2016: norm and relu come before
+-- the convolutions; with the layout of Keras (biases on the stem, the last convolution of a block
+-- and the shortcut; a stage ends with its stride).
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
 local options = require "berth.models.options"
@@ -10,7 +11,8 @@ local resnet = {}
 
 local DEPTHS = {
   [18] = { blocks = { 2, 2, 2, 2 } }, [34] = { blocks = { 3, 4, 6, 3 } },
-  [50] = { blocks = { 3, 4, 6, 3 }, bottleneck = true }, [101] = { blocks = { 3, 4, 23, 3 }, bottleneck = true },
+  [50] = { blocks = { 3, 4, 6, 3 }, bottleneck = true }, [101] = { blocks = { 3, 4, 23, 3 },
+    bottleneck = true },
   [152] = { blocks = { 3, 8, 36, 3 }, bottleneck = true },
 }
 
@@ -36,13 +38,15 @@ local function bottleneck(b, x, width, stride)
 end
 
 local function basic(b, x, width, stride)
-  local y = conv_norm_relu(b, "1", x, { channels = width, kernel = 3, stride = stride, padding = 1 })
+  local y = conv_norm_relu(b, "1", x, { channels = width, kernel = 3, stride = stride,
+    padding = 1 })
   return conv_norm(b, "2", y, { channels = width, kernel = 3, padding = 1 })
 end
 
 local function shortcut(b, x, like, stride)
   if x.shape[1] == like.shape[1] and stride == 1 then return x end
-  local y = layers.conv(b, "downsample.conv", x, { channels = like.shape[1], kernel = 1, stride = stride })
+  local y = layers.conv(b, "downsample.conv", x, { channels = like.shape[1], kernel = 1,
+    stride = stride })
   return layers.batch_norm(b, "downsample.bn", y)
 end
 
@@ -52,7 +56,8 @@ local function block(b, x, width, stride, design)
 end
 
 local function stem(b, image)
-  local x = conv_norm_relu(b, "1", b:input("image", { 3, image, image }), { channels = 64, kernel = 7, stride = 2, padding = 3 })
+  local x = conv_norm_relu(b, "1", b:input("image", { 3, image, image }),
+    { channels = 64, kernel = 7, stride = 2, padding = 3 })
   return layers.max_pool(b, "pool", x, { kernel = 3, stride = 2, padding = 1 })
 end
 
@@ -65,11 +70,16 @@ end
 local function block2(b, x, width, stride, projected)
   local first = norm_relu(b, "1", x)
   local straight = x
-  if projected then straight = layers.conv(b, "shortcut", first, { channels = 4 * width, kernel = 1, bias = true })
-  elseif stride > 1 then straight = layers.max_pool(b, "shortcut", x, { kernel = 1, stride = stride }) end
+  if projected then
+    straight = layers.conv(b, "shortcut", first, { channels = 4 * width, kernel = 1, bias = true })
+  elseif stride > 1 then
+    straight = layers.max_pool(b, "shortcut", x, { kernel = 1, stride = stride })
+  end
   local y = norm_relu(b, "2", layers.conv(b, "conv1", first, { channels = width, kernel = 1 }))
-  y = norm_relu(b, "3", layers.conv(b, "conv2", y, { channels = width, kernel = 3, stride = stride, padding = 1 }))
-  return layers.add(b, "add", layers.conv(b, "conv3", y, { channels = 4 * width, kernel = 1, bias = true }), straight)
+  y = norm_relu(b, "3", layers.conv(b, "conv2", y, { channels = width, kernel = 3, stride = stride,
+    padding = 1 }))
+  return layers.add(b, "add",
+    layers.conv(b, "conv3", y, { channels = 4 * width, kernel = 1, bias = true }), straight)
 end
 
 local function stem2(b, image)
@@ -83,7 +93,8 @@ local function body2(b, blocks, o)
   for stage, count in ipairs(blocks) do
     for k = 1, count do
       local stride = (stage < #blocks and k == count) and 2 or 1
-      x = b:scope(string.format("layer%d.%d", stage, k - 1), block2, b, x, 32 * math.floor(2 ^ stage), stride, k == 1)
+      x = b:scope(string.format("layer%d.%d", stage, k - 1), block2, b, x,
+        32 * math.floor(2 ^ stage), stride, k == 1)
     end
   end
   return b:scope("last", norm_relu, b, "", x)
@@ -101,7 +112,8 @@ local function body(b, design, o)
   for stage, count in ipairs(design.blocks) do
     for k = 1, count do
       local stride = (stage > 1 and k == 1) and 2 or 1
-      x = b:scope(string.format("layer%d.%d", stage, k - 1), block, b, x, 32 * math.floor(2 ^ stage), stride, design)
+      x = b:scope(string.format("layer%d.%d", stage, k - 1), block, b, x,
+        32 * math.floor(2 ^ stage), stride, design)
     end
   end
   return x

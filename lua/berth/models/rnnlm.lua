@@ -1,5 +1,6 @@
---- LSTM language model: W. Zaremba et al., "Recurrent Neural Network Regularization", 2014, sec. 4.1 (medium and large).
--- Two biases per gate, as cuDNN has them; input and output tables are not shared; dropout is left out. Unrolled as gnmt is.
+--- LSTM language model: W. Zaremba et al., "Recurrent Neural Network Regularization", 2014, sec.
+-- 4.1 (medium and large). Two biases per gate, as cuDNN has them; input and output tables are not
+-- shared; dropout is left out. Unrolled as gnmt is.
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
 local options = require "berth.models.options"
@@ -19,7 +20,8 @@ rnnlm.options = {
 }
 
 local function head(b, xs, o)
-  local x = layers.linear(b, "logits", recurrent.joined(b, "outputs", xs, o.hidden), { width = o.vocab })
+  local x = layers.linear(b, "logits", recurrent.joined(b, "outputs", xs, o.hidden),
+    { width = o.vocab })
   return o.training and layers.loss(b, "loss", x) or x
 end
 

@@ -1,7 +1,7 @@
---- Transformer: A. Vaswani et al., "Attention Is All You Need", 2017, table 3 (base and big).
--- One table of `vocab` rows serves source, target and the output layer, as in sec. 3.4, unless tied = false: then each has its
--- own. Positions are sines, without parameters; projections have biases; norms come after the sums. Dropout is left out;
--- masks do not save FLOP.
+--- Transformer: A. Vaswani et al., "Attention Is All You Need", 2017, table 3 (base and big). One
+-- table of `vocab` rows serves source, target and the output layer, as in sec. 3.4, unless tied =
+-- false: then each has its own. Positions are sines, without parameters; projections have biases;
+-- norms come after the sums. Dropout is left out; masks do not save FLOP.
 local attention = require "berth.models.attention"
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
@@ -16,8 +16,8 @@ local SIZES = {
 
 transformer.options = {
   size = { default = "base", kind = { "base", "big" } },
-  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" }, heads = { kind = "count", by = "size" },
-  ffn = { kind = "count", by = "size" },
+  layers = { kind = "count", by = "size" }, hidden = { kind = "count", by = "size" },
+  heads = { kind = "count", by = "size" }, ffn = { kind = "count", by = "size" },
   vocab = { default = 37000, kind = "count" },
   target_vocab = { kind = "count", by = "vocab" },
   tied = { default = true, kind = "boolean" },
@@ -28,7 +28,8 @@ transformer.options = {
 }
 
 local function embed(b, length, o, table_)
-  local x = attention.embedding(b, "table", b:input("tokens", { length }), { width = o.hidden, weight = table_,
+  local x = attention.embedding(b, "table", b:input("tokens", { length }),
+    { width = o.hidden, weight = table_,
     rows = o.embedding_gradients == "rows" })
   return layers.elementwise(b, "add", "positions", x, { inplace = true, pass = true })
 end
@@ -62,10 +63,12 @@ local function read(given)
   o.target_seq = o.target_seq or o.seq
   o.target_vocab = o.target_vocab or o.vocab
   if o.tied and o.target_vocab ~= o.vocab then
-    options.fail("transformer", "target_vocab = %d needs tied = false: one table has vocab = %d rows", o.target_vocab, o.vocab)
+    options.fail("transformer", "target_vocab = %d needs tied = false: one table has vocab = %d "
+      .. "rows", o.target_vocab, o.vocab)
   end
   if o.tied and o.embedding_gradients == "rows" then
-    options.fail("transformer", 'embedding_gradients = "rows" needs tied = false: the output layer shares the table')
+    options.fail("transformer",
+      'embedding_gradients = "rows" needs tied = false: the output layer shares the table')
   end
   o.fused = o.attention == "fused"
   o.activation = "relu"
@@ -76,7 +79,8 @@ end
 -- Tables of source, target and output layer; nil: the layer makes its own.
 local function tables(b, o)
   if not o.tied then
-    return b:weight("source_embedding", o.vocab * o.hidden), b:weight("target_embedding", o.target_vocab * o.hidden), nil
+    return b:weight("source_embedding", o.vocab * o.hidden),
+      b:weight("target_embedding", o.target_vocab * o.hidden), nil
   end
   local one = b:weight("embedding", o.vocab * o.hidden)
   return one, one, one
@@ -88,9 +92,13 @@ function transformer.describe(given)
   local b = builder.new("transformer", o)
   local source, target, output = tables(b, o)
   local memory = b:scope("source", embed, b, o.seq, o, source)
-  for i = 1, o.layers do memory = b:scope(string.format("encoder%d", i), encoder_layer, b, memory, o) end
+  for i = 1, o.layers do
+    memory = b:scope(string.format("encoder%d", i), encoder_layer, b, memory, o)
+  end
   local x = b:scope("target", embed, b, o.target_seq, o, target)
-  for i = 1, o.layers do x = b:scope(string.format("decoder%d", i), decoder_layer, b, x, memory, o) end
+  for i = 1, o.layers do
+    x = b:scope(string.format("decoder%d", i), decoder_layer, b, x, memory, o)
+  end
   b:scope("head", head, b, x, o, output)
   return b:finish()
 end

@@ -1,5 +1,5 @@
---- VGG: K. Simonyan, A. Zisserman, "Very Deep Convolutional Networks for Large-Scale Image Recognition", 2015, table 1.
--- No batch norm; dropout is left out.
+--- VGG: K. Simonyan, A. Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
+-- Recognition", 2015, table 1. No batch norm; dropout is left out.
 local builder = require "berth.models.builder"
 local layers = require "berth.models.layers"
 local options = require "berth.models.options"
@@ -7,7 +7,8 @@ local options = require "berth.models.options"
 local vgg = {}
 
 local STAGES = {
-  [11] = { 1, 1, 2, 2, 2 }, [13] = { 2, 2, 2, 2, 2 }, [16] = { 2, 2, 3, 3, 3 }, [19] = { 2, 2, 4, 4, 4 },
+  [11] = { 1, 1, 2, 2, 2 }, [13] = { 2, 2, 2, 2, 2 }, [16] = { 2, 2, 3, 3, 3 },
+  [19] = { 2, 2, 4, 4, 4 },
 }
 local WIDTHS = { 64, 128, 256, 512, 512 }
 
@@ -19,7 +20,8 @@ vgg.options = {
 
 local function stage(b, x, width, count)
   for k = 1, count do
-    x = layers.conv(b, string.format("conv%d", k), x, { channels = width, kernel = 3, padding = 1, bias = true })
+    x = layers.conv(b, string.format("conv%d", k), x, { channels = width, kernel = 3, padding = 1,
+      bias = true })
     x = layers.relu(b, string.format("relu%d", k), x)
   end
   return layers.max_pool(b, "pool", x, { kernel = 2, stride = 2 })
