@@ -1,4 +1,5 @@
---- Learning: arrays, a tape that records what is computed, parameters, layers, an optimiser, schedules. docs/learning.md.
+--- Learning: arrays, a tape that records what is computed, parameters, layers, an optimiser,
+-- schedules. docs/learning.md.
 -- @module berth.nn
 local core = require "berth.core"
 local layers = require "berth.nn.layers"

@@ -1,4 +1,5 @@
---- Layers: each adds its arrays to parameters under its name, and is a callable that prints one line.
+--- Layers: each adds its arrays to parameters under its name, and is a callable that prints one
+-- line.
 -- @module berth.nn.layers
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -11,11 +12,14 @@ local after = { gelu = true, softplus = true }
 
 local function check_activation(fn, what, name)
   if name == nil or fused[name] or after[name] then return name or "none" end
-  options.fail("%s: %s: '%s' is none of: none, relu, leaky_relu, sigmoid, tanh, gelu, softplus", fn, what, tostring(name))
+  options.fail("%s: %s: '%s' is none of: none, relu, leaky_relu, sigmoid, tanh, gelu, softplus", fn,
+    what, tostring(name))
 end
 
 local function check_place(fn, p, name)
-  if core.kind(p) ~= "parameters" then options.fail("%s: expected parameters, got %s", fn, core.kind(p)) end
+  if core.kind(p) ~= "parameters" then
+    options.fail("%s: expected parameters, got %s", fn, core.kind(p))
+  end
   options.expect(name, "string", "%s: name", fn)
 end
 
@@ -42,23 +46,27 @@ end
 -- @tparam string name
 -- @tparam int n_in
 -- @tparam int n_out
--- @tparam[opt] table opts activation ("none", "relu", "leaky_relu", "sigmoid", "tanh", "gelu", "softplus"), slope (0.01),
--- bias (true), init ("orthogonal")
+-- @tparam[opt] table opts activation ("none", "relu", "leaky_relu", "sigmoid", "tanh", "gelu",
+--  "softplus"), slope (0.01), bias (true), init ("orthogonal")
 -- @return callable x -> array
 function layers.linear(p, name, n_in, n_out, opts)
   local fn = "berth.nn.linear"
   check_place(fn, p, name)
   local given = options.check(fn, opts, { "activation", "slope", "bias", "init" })
-  local activation, slope = check_activation(fn, "activation", given.activation), check_slope(fn, given.slope)
-  local w = p:add(name .. ".weight", { check_size(fn, "n_in", n_in), check_size(fn, "n_out", n_out) }, given.init or "orthogonal")
+  local activation, slope = check_activation(fn, "activation", given.activation),
+    check_slope(fn, given.slope)
+  local w = p:add(name .. ".weight",
+    { check_size(fn, "n_in", n_in), check_size(fn, "n_out", n_out) }, given.init or "orthogonal")
   local b = given.bias ~= false and p:add(name .. ".bias", { n_out }, "zeros") or nil
-  local kernel, method = after[activation] and "none" or activation, after[activation] and activation
+  local kernel, method = after[activation] and "none" or activation,
+    after[activation] and activation
   local function call(_, x)
     local out = x:linear(w, b, kernel, slope)
     if method then return out[method](out) end
     return out
   end
-  local text = ("linear '%s': %d -> %d%s"):format(name, n_in, n_out, activation == "none" and "" or ", " .. activation)
+  local text = ("linear '%s': %d -> %d%s"):format(name, n_in, n_out,
+    activation == "none" and "" or ", " .. activation)
   return layer({ weight = w, bias = b }, text, call)
 end
 
@@ -66,28 +74,36 @@ end
 -- @param p parameters
 -- @tparam string name
 -- @tparam {int,...} sizes of what goes in, of what is between, and of what comes out
--- @tparam[opt] table opts activation ("relu") between layers, last (none) after the last, slope, init
+-- @tparam[opt] table opts activation ("relu") between layers, last (none) after the last, slope,
+--  init
 -- @return callable x -> array
 function layers.mlp(p, name, sizes, opts)
   local fn = "berth.nn.mlp"
   check_place(fn, p, name)
   local given = options.check(fn, opts, { "activation", "last", "slope", "init" })
-  if type(sizes) ~= "table" or #sizes < 2 then options.fail("%s: sizes: expected a table of at least 2 numbers", fn) end
-  local inner, last = check_activation(fn, "activation", given.activation or "relu"), check_activation(fn, "last", given.last)
+  if type(sizes) ~= "table" or #sizes < 2 then
+    options.fail("%s: sizes: expected a table of at least 2 numbers", fn)
+  end
+  local inner, last = check_activation(fn, "activation", given.activation or "relu"),
+    check_activation(fn, "last", given.last)
   local self, shown = {}, {}
-  for i = 1, #sizes do shown[i] = ("%d"):format(check_size(fn, ("sizes[%d]"):format(i), sizes[i])) end
+  for i = 1, #sizes do
+    shown[i] = ("%d"):format(check_size(fn, ("sizes[%d]"):format(i), sizes[i]))
+  end
   for i = 1, #sizes - 1 do
     local activation = i < #sizes - 1 and inner or last
     self[i] = layers.linear(p, name .. "." .. ("%d"):format(i), sizes[i], sizes[i + 1],
       { activation = activation, slope = given.slope, init = given.init })
   end
-  return layer(self, ("mlp '%s': %s, %s"):format(name, table.concat(shown, " -> "), inner), function(_, x)
+  return layer(self, ("mlp '%s': %s, %s"):format(name, table.concat(shown, " -> "), inner),
+    function(_, x)
     for i = 1, #self do x = self[i](x) end
     return x
   end)
 end
 
---- A gated recurrent unit: x [rows, n_in] and h [rows, n] to the next h. All starts uniform in +-1 / sqrt(n), as in PyTorch.
+--- A gated recurrent unit: x [rows, n_in] and h [rows, n] to the next h. All starts uniform in +-1
+-- / sqrt(n), as in PyTorch.
 -- @param p parameters: gets name.wx [n_in, 3 n], name.wh [n, 3 n], name.bx and name.bh [3 n]
 -- @tparam string name
 -- @tparam int n_in
@@ -99,10 +115,12 @@ function layers.gru_cell(p, name, n_in, n)
   check_size(fn, "n_in", n_in)
   check_size(fn, "n", n)
   local start = { "uniform", 1 / math.sqrt(n) }
-  local wx, wh = p:add(name .. ".wx", { n_in, 3 * n }, start), p:add(name .. ".wh", { n, 3 * n }, start)
+  local wx, wh = p:add(name .. ".wx", { n_in, 3 * n }, start), p:add(name .. ".wh", { n, 3 * n },
+    start)
   local bx, bh = p:add(name .. ".bx", { 3 * n }, start), p:add(name .. ".bh", { 3 * n }, start)
   local gru = core.nn_gru
-  return layer({ wx = wx, wh = wh, bx = bx, bh = bh }, ("gru cell '%s': %d, %d -> %d"):format(name, n_in, n, n),
+  return layer({ wx = wx, wh = wh, bx = bx, bh = bh }, ("gru cell '%s': %d, %d -> %d"):format(name,
+    n_in, n, n),
     function(_, x, h) return gru(x, h, wx, wh, bx, bh) end)
 end
 
@@ -114,7 +132,8 @@ end
 function layers.norm(p, name, n)
   check_place("berth.nn.norm", p, name)
   check_size("berth.nn.norm", "n", n)
-  local gain, bias = p:add(name .. ".gain", { n }, { "constant", 1 }), p:add(name .. ".bias", { n }, "zeros")
+  local gain, bias = p:add(name .. ".gain", { n }, { "constant", 1 }),
+    p:add(name .. ".bias", { n }, "zeros")
   return layer({ gain = gain, bias = bias }, ("norm '%s': %d"):format(name, n),
     function(_, x) return x:layer_norm(gain, bias) end)
 end
@@ -123,7 +142,9 @@ local function projections(fn, p, name, dim, heads)
   check_place(fn, p, name)
   check_size(fn, "dim", dim)
   check_size(fn, "heads", heads)
-  if dim % heads ~= 0 then options.fail("%s: dim: %d cannot be shared by %d heads", fn, dim, heads) end
+  if dim % heads ~= 0 then
+    options.fail("%s: dim: %d cannot be shared by %d heads", fn, dim, heads)
+  end
   local self = {}
   for _, part in ipairs { "q", "k", "v", "out" } do
     self[part] = layers.linear(p, name .. "." .. part, dim, dim, { init = "xavier" })
@@ -141,7 +162,9 @@ function layers.multi_head(p, name, dim, heads)
   local self = projections("berth.nn.multi_head", p, name, dim, heads)
   local attention = core.nn_attention
   return layer(self, ("multi head '%s': %d in %d heads"):format(name, dim, heads),
-    function(_, q, k, v, mask) return self.out(attention(self.q(q), self.k(k), self.v(v), heads, mask)) end)
+    function(_, q, k, v, mask)
+      return self.out(attention(self.q(q), self.k(k), self.v(v), heads, mask))
+    end)
 end
 
 --- The same of one array with itself.
@@ -150,7 +173,9 @@ function layers.self_attention(p, name, dim, heads)
   local self = projections("berth.nn.self_attention", p, name, dim, heads)
   local attention = core.nn_attention
   return layer(self, ("self attention '%s': %d in %d heads"):format(name, dim, heads),
-    function(_, x, mask) return self.out(attention(self.q(x), self.k(x), self.v(x), heads, mask)) end)
+    function(_, x, mask)
+      return self.out(attention(self.q(x), self.k(x), self.v(x), heads, mask))
+    end)
 end
 
 return layers

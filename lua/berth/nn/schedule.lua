@@ -1,5 +1,5 @@
---- Schedules of rates: callables of the step, from 0.
--- With { warmup = n } the first n steps rise evenly to the start, which step n - 1 has; what comes after fits in the other steps.
+--- Schedules of rates: callables of the step, from 0. With { warmup = n } the first n steps rise
+-- evenly to the start, which step n - 1 has; what comes after fits in the other steps.
 -- @module berth.nn.schedule
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -7,7 +7,9 @@ local options = require "berth.base.options"
 local schedule = {}
 
 local function check_number(fn, what, x)
-  if type(x) ~= "number" or x ~= x then options.fail("%s: %s: expected a number, got %s", fn, what, core.kind(x)) end
+  if type(x) ~= "number" or x ~= x then
+    options.fail("%s: %s: expected a number, got %s", fn, what, core.kind(x))
+  end
   return x
 end
 
@@ -28,7 +30,8 @@ local function make(fn, text, from, steps, opts, shape)
     return shape(math.min((step - warmup) / rest, 1))
   end
   if warmup > 0 then text = ("%s, %d of warmup"):format(text, warmup) end
-  return setmetatable({}, { __call = value, __tostring = function() return "schedule: " .. text end })
+  return setmetatable({},
+    { __call = value, __tostring = function() return "schedule: " .. text end })
 end
 
 --- Always the same.
