@@ -14,7 +14,9 @@ end
 
 local function rows(counts)
   local lines = {}
-  for i = 1, #counts, 20 do lines[#lines + 1] = "    " .. table.concat(counts, ", ", i, math.min(i + 19, #counts)) .. ",\n" end
+  for i = 1, #counts, 16 do
+    lines[#lines + 1] = "    " .. table.concat(counts, ", ", i, math.min(i + 15, #counts)) .. ",\n"
+  end
   return table.concat(lines)
 end
 
@@ -23,7 +25,7 @@ local function entry(name, counts, first)
 end
 
 local text = { [[
---- How often each hundredth from `first` on is drawn. Printed by scripts/beta-tables.lua: change that, not this.
+--- Counts of each hundredth from `first` on, printed by scripts/beta-tables.lua.
 return {
 ]], entry("A", ones(91), 10) }
 for _, plan in ipairs(PLANS) do

@@ -1,4 +1,5 @@
---- Distributions of beta: the share of its sequential time within which a job must end. Discrete, in hundredths.
+--- Distributions of beta: the share of its sequential time within which a job must end. Discrete,
+-- in hundredths.
 local core = require "berth.core"
 local options = require "berth.base.options"
 local family = require "berth.pacml.beta_family"
@@ -8,24 +9,28 @@ local Beta = { __name = "berth.pacml.beta" }
 Beta.__index = Beta
 
 options.declare("pacml.beta", {
-  { key = "skew", type = "number", default = "none; must be given", low = -1e6, high = 1e6, required = true,
-    text = "shape of the skew normal distribution" },
+  { key = "skew", type = "number", default = "none; must be given", low = -1e6, high = 1e6,
+    required = true, text = "shape of the skew normal distribution" },
   { key = "seed", type = "whole", default = "0", high = 2 ^ 53, text = "of the samples" },
   { key = "min", type = "number", default = "0.1", low = 0.01, high = 1, text = "least value" },
   { key = "max", type = "number", default = "1", low = 0.01, high = 1, text = "largest value" },
   { key = "redraw", type = "flag", default = "false",
-    text = "samples up to min are drawn again from the whole range; false: they become min, as published" },
+    text = "samples up to min are drawn again from the whole range; false: they become min, as "
+      .. "published" },
 })
 
 function Beta.__tostring(d)
   local low, high = d.values[1], d.values[#d.values]
-  return ("beta %s: %.2f to %.2f, mean %.4f, deviation %.4f"):format(d.name, low, high, d.mean, d.deviation)
+  return ("beta %s: %.2f to %.2f, mean %.4f, deviation %.4f"):format(d.name, low, high, d.mean,
+    d.deviation)
 end
 
 local function moments(d)
   local mean, square = 0, 0
   for i, value in ipairs(d.values) do mean = mean + d.mass[i] * value end
-  for i, value in ipairs(d.values) do square = square + d.mass[i] * ((value - mean) * (value - mean)) end
+  for i, value in ipairs(d.values) do
+    square = square + d.mass[i] * ((value - mean) * (value - mean))
+  end
   d.mean, d.deviation = mean, math.sqrt(square)
 end
 
@@ -78,13 +83,16 @@ end
 
 --- The published distributions, from tables, or another one of their family.
 --
--- "A" is uniform over 0.10, 0.11, ..., 1.00; "B", "C" and "D" are skew normal with shapes 5, 0 and -5: strict, middling and lax.
--- The family's scale is set by the extreme ones of 50000 samples, so that means differ by some hundredths from seed to seed:
--- the tables are of seeds with the quartiles that were measured on the published ones; scripts/beta-tables.lua prints them again.
--- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023,
--- and its published simulator, whose redraw of values up to `min` comes from a range of no width: they become `min`.
+-- "A" is uniform over 0.10, 0.11, ..., 1.00; "B", "C" and "D" are skew normal with shapes 5, 0 and
+-- -5: strict, middling and lax. The family's scale is set by the extreme ones of 50000 samples, so
+-- that means differ by some hundredths from seed to seed: the tables are of seeds with the
+-- quartiles that were measured on the published ones; scripts/beta-tables.lua prints them again.
+-- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and
+-- Graph Neural Networks", 2023, and its published simulator, whose redraw of values up to `min`
+-- comes from a range of no width: they become `min`.
 -- @tparam string|table given a name, or options as declared above
--- @treturn table name, values, mass (their shares), counts, mean, deviation; d:draw(rng), d:quantile(share)
+-- @treturn table name, values, mass (their shares), counts, mean, deviation; d:draw(rng),
+--  d:quantile(share)
 -- @usage d = berth.pacml.beta "B"; print(d:draw(berth.rng(1)))
 return function(given)
   if type(given) == "table" then

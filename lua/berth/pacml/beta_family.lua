@@ -1,4 +1,5 @@
---- The skew-normal family that deadlines are drawn from, built from samples as published: how often each hundredth came out.
+--- The skew-normal family that deadlines are drawn from, built from samples as published: how often
+-- each hundredth came out.
 local core = require "berth.core"
 
 local family = {}

@@ -1,4 +1,5 @@
---- A bound on the jobs that any scheduler can accept, also one that knows all arrivals; with its proof.
+--- A bound on the jobs that any scheduler can accept, also one that knows all arrivals; with its
+-- proof.
 local core = require "berth.core"
 local options = require "berth.base.options"
 local taken = require "berth.pacml.bound_choices"
@@ -8,15 +9,19 @@ local Bound = { __name = "berth.pacml.bound" }
 Bound.__index = Bound
 
 function Bound.__tostring(b)
-  return ("bound: at most %.0f of %.0f jobs accepted (%.6g in the relaxation), blocking rate at least %.4f"):format(
+  return ("bound: at most %.0f of %.0f jobs accepted (%.6g in the relaxation), blocking rate at "
+    .. "least %.4f"):format(
     b.jobs, b.arrived, b.bound, b.blocking_rate)
 end
 
 -- ---- reading -----------------------------------------------------------------------------------
 
 local function number(x, where, low, wholes)
-  if type(x) == "number" and x >= low and (not wholes or x == math.floor(x) and x < 2 ^ 31) then return x end
-  options.fail("%s: %s: expected a %s of at least %d, got %s", FN, where, wholes and "whole number" or "number", low,
+  if type(x) == "number" and x >= low and (not wholes or x == math.floor(x) and x < 2 ^ 31) then
+    return x
+  end
+  options.fail("%s: %s: expected a %s of at least %d, got %s", FN, where,
+    wholes and "whole number" or "number", low,
     type(x) == "number" and ("%.14g"):format(x) or core.kind(x))
 end
 
@@ -55,10 +60,13 @@ local function check(given)
   check_arrivals(given.arrivals)
   list(given.choices, "choices")
   if #given.choices ~= #given.arrivals then
-    options.fail("%s: choices: has %d entries, expected %d (one per job)", FN, #given.choices, #given.arrivals)
+    options.fail("%s: choices: has %d entries, expected %d (one per job)", FN, #given.choices,
+      #given.arrivals)
   end
   number(given.servers, "servers", 1, true)
-  if given.slack ~= nil and number(given.slack, "slack", 0) == math.huge then options.fail("%s: slack: is infinite", FN) end
+  if given.slack ~= nil and number(given.slack, "slack", 0) == math.huge then
+    options.fail("%s: slack: is infinite", FN)
+  end
   return given
 end
 
@@ -66,12 +74,15 @@ local function check_trace(env, trace)
   options.expect(env.ramp, "ramp", "%s: ramp", FN)
   for _, key in ipairs { "model", "beta", "arrival" } do
     if #list(list(trace, "trace")[key], "trace." .. key) ~= #trace.model then
-      options.fail("%s: trace.%s: has %d entries, expected %d (one per job)", FN, key, #trace[key], #trace.model)
+      options.fail("%s: trace.%s: has %d entries, expected %d (one per job)", FN, key, #trace[key],
+        #trace.model)
     end
   end
   for i, model in ipairs(trace.model) do
     number(trace.beta[i], ("trace.beta[%d]"):format(i), 0)
-    if not env.models[model] then options.fail("%s: trace.model[%d]: there is no model %s", FN, i, tostring(model)) end
+    if not env.models[model] then
+      options.fail("%s: trace.model[%d]: there is no model %s", FN, i, tostring(model))
+    end
   end
   check_arrivals(trace.arrival)
 end
@@ -84,7 +95,8 @@ local function jobs_of(env, trace, opts)
   for i, model in ipairs(trace.model) do
     if trace.arrival[i] > horizon then break end
     arrivals[i] = trace.arrival[i]
-    choices[i] = taken.feasible(env, { model = model, beta = trace.beta[i], arrival = trace.arrival[i] }, ends_by)
+    choices[i] = taken.feasible(env, { model = model, beta = trace.beta[i],
+      arrival = trace.arrival[i] }, ends_by)
   end
   return { arrivals = arrivals, choices = choices, servers = env.ramp.servers, slack = given.slack }
 end
@@ -106,23 +118,27 @@ local function deal(flat, shares)
   return out
 end
 
---- The bound that prices of a server at each arrival prove, whatever they are: nothing of the solver is in it.
+--- The bound that prices of a server at each arrival prove, whatever they are: nothing of the
+-- solver is in it.
 -- @tparam[opt] table prices one per job, at least 0; default: those of the bound
 -- @treturn number jobs
 function Bound:prove(prices)
   local arrivals, count, servers, seconds, capacity, slack = arguments(self.given, self.flat)
   prices = list(prices or self.price, "prices")
   if #prices ~= #arrivals then
-    options.fail("bound:prove: prices: has %d entries, expected %d (one per job)", #prices, #arrivals)
+    options.fail("bound:prove: prices: has %d entries, expected %d (one per job)", #prices,
+      #arrivals)
   end
   for i, x in ipairs(prices) do
-    if number(x, ("prices[%d]"):format(i), 0) == math.huge then options.fail("bound:prove: prices[%d]: is infinite", i) end
+    if number(x, ("prices[%d]"):format(i), 0) == math.huge then
+      options.fail("bound:prove: prices[%d]: is infinite", i)
+    end
   end
   return core.clairvoyant_prove(arrivals, count, servers, seconds, capacity, slack, prices)
 end
 
---- Whether a job of an env that was accepted, and ended by the horizon, took no less than the bound has reckoned with. If all
--- did, the bound holds for their run.
+--- Whether a job of an env that was accepted, and ended by the horizon, took no less than the bound
+-- has reckoned with. If all did, the bound holds for their run.
 -- @tparam integer job
 -- @tparam integer decision
 -- @tparam integer servers how many it held
@@ -130,31 +146,38 @@ end
 -- @treturn boolean
 function Bound:covers(job, decision, servers, seconds)
   for _, choice in ipairs(self.choices[job] or {}) do
-    if choice[3] == decision then return choice[1] <= servers and choice[2] <= seconds * (1 + 1e-12) end
+    if choice[3] == decision then
+      return choice[1] <= servers and choice[2] <= seconds * (1 + 1e-12)
+    end
   end
   return false
 end
 
---- How many jobs can be accepted at most, by a linear program that knows all arrivals: each job takes fractions of its choices,
--- and at the moment of each arrival no more servers may be in use than there are; where they are does not matter. A bound for
--- schedulers without a queue. O(a simplex method): 1001 jobs with nine choices each in less than a second.
+--- How many jobs can be accepted at most, by a linear program that knows all arrivals: each job
+-- takes fractions of its choices, and at the moment of each arrival no more servers may be in use
+-- than there are; where they are does not matter. A bound for schedulers without a queue. O(a
+-- simplex method): 1001 jobs with nine choices each in less than a second.
 --
--- Of an env: a choice takes as many servers as the most cut op has pieces, and the least time that was found on blocks of all
--- forms at all places, and within boxes of up to twice as many servers. b:covers() tells of a job that ran whether it took no
--- less.
--- @tparam env|table jobs an env, or { arrivals (s), choices (per job an array of { servers, seconds }), servers (there are),
---  slack (1e-7 s: a job that ends so little after an arrival is gone by then) }
+-- Of an env: a choice takes as many servers as the most cut op has pieces, and the least time that
+-- was found on blocks of all forms at all places, and within boxes of up to twice as many servers.
+-- b:covers() tells of a job that ran whether it took no less.
+-- @tparam env|table jobs an env, or { arrivals (s), choices (per job an array of { servers, seconds
+--  }), servers (there are), slack (1e-7 s: a job that ends so little after an arrival is gone by
+--  then) }
 -- @tparam[opt] table trace of an env: { model, beta, arrival }
--- @tparam[opt] table opts of an env: horizon (s, as in reports: jobs that arrive later do not count; in compat those that do not
---  end by it are not accepted; default: none), slack
--- @treturn[1] table bound, jobs (the bound, rounded down), arrived, blocking_rate, value (of the shares), share (per job and
---  choice), price (per job, of a server at its arrival), choices, columns, moments, iterations; b:prove(), b:covers()
+-- @tparam[opt] table opts of an env: horizon (s, as in reports: jobs that arrive later do not
+--  count; in compat those that do not end by it are not accepted; default: none), slack
+-- @treturn[1] table bound, jobs (the bound, rounded down), arrived, blocking_rate, value (of the
+--  shares), share (per job and choice), price (per job, of a server at its arrival), choices,
+--  columns, moments, iterations; b:prove(), b:covers()
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 -- @usage b = assert(berth.pacml.bound(env, trace, { horizon = 1e6 })); print(b)
 return function(jobs, trace, opts)
-  if type(jobs) ~= "table" then options.fail("%s: expected an env or a table, got %s", FN, core.kind(jobs)) end
+  if type(jobs) ~= "table" then
+    options.fail("%s: expected an env or a table, got %s", FN, core.kind(jobs))
+  end
   local given = jobs.models and jobs_of(jobs, trace, opts) or check(jobs)
   local flat = flatten(given)
   local b, message, code = core.clairvoyant(arguments(given, flat))

@@ -1,14 +1,18 @@
---- What accepted jobs take at least: servers and seconds of each model for each decision, over the forms of free blocks.
+--- What accepted jobs take at least: servers and seconds of each model for each decision, over the
+-- forms of free blocks.
 local choices = {}
 
 local known = setmetatable({}, { __mode = "k" })
 
--- Marks of all servers but those of a box at the first one. Servers are numbered slot by slot, rack by rack.
+-- Marks of all servers but those of a box at the first one. Servers are numbered slot by slot, rack
+-- by rack.
 local function all_but(size, box)
   local busy = {}
   for c = 0, size.groups - 1 do
     for r = 0, size.racks - 1 do
-      for s = 0, size.slots - 1 do busy[#busy + 1] = (c < box[1] and r < box[2] and s < box[3]) and 0 or 1 end
+      for s = 0, size.slots - 1 do
+        busy[#busy + 1] = (c < box[1] and r < box[2] and s < box[3]) and 0 or 1
+      end
     end
   end
   return busy
@@ -21,20 +25,25 @@ local function boxes(size, pieces)
     for b = 1, size.racks do
       for c = 1, size.slots do
         local room = a * b * c
-        if room >= pieces and room <= 2 * pieces then list[#list + 1] = all_but(size, { a, b, c }) end
+        if room >= pieces and room <= 2 * pieces then
+          list[#list + 1] = all_but(size, { a, b, c })
+        end
       end
     end
   end
   return list
 end
 
--- Above so many servers blocks are only tried at the first place that they fit: others differ in what lies beside.
+-- Above so many servers blocks are only tried at the first place that they fit: others differ in
+-- what lies beside.
 local FEW_SERVERS = 64
 
 -- Forms of legal blocks of a x b servers, as they are searched.
 local function add_forms(list, size, a, b)
   local m = math.floor(math.sqrt(a) + 0.5)
-  if m * m == a and m <= size.groups and m <= size.racks and b <= size.slots then list[#list + 1] = { m, m, b } end
+  if m * m == a and m <= size.groups and m <= size.racks and b <= size.slots then
+    list[#list + 1] = { m, m, b }
+  end
   if a <= size.groups and a <= size.racks and b <= size.slots then
     list[#list + 1], list[#list + 2] = { a, 1, b }, { a, b, 1 }
   end
@@ -72,7 +81,9 @@ local function blocks(size, k)
   for _, form in ipairs(forms(size, k)) do
     for g = 0, few and size.groups - form[1] or 0 do
       for r = 0, few and size.racks - form[2] or 0 do
-        for s = 0, few and size.slots - form[3] or 0 do list[#list + 1] = block_at(size, form, g, r, s) end
+        for s = 0, few and size.slots - form[3] or 0 do
+          list[#list + 1] = block_at(size, form, g, r, s)
+        end
       end
     end
   end
@@ -122,7 +133,8 @@ function choices.feasible(env, job, horizon)
   local list = {}
   for _, choice in ipairs(choices.of(env)[job.model]) do
     local seconds = choice[2]
-    if seconds <= job.beta * env.sequential[job.model] * (1 + 1e-9) and job.arrival + seconds <= horizon * (1 + 1e-9) then
+    if seconds <= job.beta * env.sequential[job.model] * (1 + 1e-9)
+        and job.arrival + seconds <= horizon * (1 + 1e-9) then
       list[#list + 1] = choice
     end
   end

@@ -1,7 +1,8 @@
---- Who decides into how many pieces the present job of a run is cut, without learning: the published baselines, and rules that
--- look ahead. A decider is a function of the run that gives a decision.
--- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and Graph Neural Networks", 2023,
--- and its published simulator.
+--- Who decides into how many pieces the present job of a run is cut, without learning: the
+-- published baselines, and rules that look ahead. A decider is a function of the run that gives a
+-- decision.
+-- Source: Parsonson et al., "Partitioning Distributed Compute Jobs with Reinforcement Learning and
+-- Graph Neural Networks", 2023, and its published simulator.
 local core = require "berth.core"
 local beta = require "berth.pacml.beta"
 local options = require "berth.base.options"
@@ -25,7 +26,8 @@ local function smallest(mask, low)
   return nil
 end
 
--- So many pieces that a job in perfect pieces meets its deadline. Rounding must not make 5 of 1 / 0.2 a 6.
+-- So many pieces that a job in perfect pieces meets its deadline. Rounding must not make 5 of 1 /
+-- 0.2 a 6.
 local function needed(share) return math.ceil(1 / share * (1 - 1e-12)) end
 
 -- Makes deciders: the most pieces that the mask of that name allows, up to `cap`.
@@ -40,7 +42,7 @@ end
 
 local makers = {}
 
--- ---- published: what is legal, whether it is in time or not ---------------------------------------
+-- ---- published: what is legal, whether it is in time or not -------------------------------------
 
 makers["para-max"] = most "paper"
 
@@ -66,7 +68,7 @@ makers.sequential = most("paper", 1)
 
 makers["min-parallelism"] = most("paper", 2)
 
--- ---- looking ahead: what will be accepted -----------------------------------------------------------
+-- ---- looking ahead: what will be accepted -------------------------------------------------------
 
 makers["largest-feasible"] = most "exact"
 
@@ -86,12 +88,16 @@ end
 -- The planner's rule with rollouts, from the arrival process: nothing is learned.
 makers["rolling-horizon"] = function(given)
   if type(given.env) ~= "table" or not given.env.planner then
-    options.fail("%s: rolling-horizon: env: expected an environment (berth.pacml.env), got %s", FN, core.kind(given.env))
+    options.fail("%s: rolling-horizon: env: expected an environment (berth.pacml.env), got %s", FN,
+      core.kind(given.env))
   end
-  if given.beta == nil then options.fail("%s: rolling-horizon: beta: expected the distribution of jobs to come, got nil", FN) end
+  if given.beta == nil then
+    options.fail("%s: rolling-horizon: beta: expected the distribution of jobs to come, got nil",
+      FN)
+  end
   local d = beta(given.beta)
-  local planner, message = given.env:planner { hidden = 1, blocks = 3, discount = 0.985, gap = given.interarrival or 1000,
-    beta = d.values, mass = d.mass }
+  local planner, message = given.env:planner { hidden = 1, blocks = 3, discount = 0.985,
+    gap = given.interarrival or 1000, beta = d.values, mass = d.mass }
   if not planner then options.fail("%s: rolling-horizon: %s", FN, message) end
   local o = { futures = given.futures or 64, depth = given.depth or 16, seed = given.seed or 0 }
   return function(run, horizon)
@@ -102,38 +108,46 @@ makers["rolling-horizon"] = function(given)
   end
 end
 
--- ---- by name ------------------------------------------------------------------------------------------
+-- ---- by name ------------------------------------------------------------------------------------
 
-local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism", "largest-feasible", "smallest-feasible",
-  "capped", "rolling-horizon" }
+local NAMES = { "para-max", "para-min", "random", "sequential", "min-parallelism",
+  "largest-feasible", "smallest-feasible", "capped", "rolling-horizon" }
 local MOST = 2 ^ 53 - 1
 local ROLLING = { ["rolling-horizon"] = true }
 
 -- The first one that a decider reads is the one that its name may give behind a colon.
 options.declare("pacml.decider", {
-  { key = "cap", type = "whole", default = "4", low = 1, high = MOST, readers = { capped = true }, only = "capped",
-    text = "pieces at most, where the mask allows so few" },
-  { key = "futures", type = "whole", default = "64", high = MOST, readers = ROLLING, only = "rolling-horizon",
-    text = "rollouts of a decision for each choice, in the mean; 0: the rule alone" },
-  { key = "depth", type = "whole", default = "16", low = 1, high = MOST, readers = ROLLING, only = "rolling-horizon",
-    text = "arrivals in each rollout" },
-  { key = "seed", type = "whole", default = "0", high = MOST, readers = { random = true, ["rolling-horizon"] = true },
-    only = "random, rolling-horizon", text = "of the random choices" },
-  { key = "env", type = "table", default = "none; must be given", readers = ROLLING, only = "rolling-horizon",
-    text = "the environment, of berth.pacml.env" },
-  { key = "beta", type = "choice or table", default = "none; must be given", readers = ROLLING, only = "rolling-horizon",
-    text = "distribution of jobs to come, as for berth.pacml.beta" },
-  { key = "interarrival", type = "seconds or array", default = "1000 s", readers = ROLLING, only = "rolling-horizon",
-    text = "time between jobs to come, or { from, to }" },
+  { key = "cap", type = "whole", default = "4", low = 1, high = MOST, readers = { capped = true },
+    only = "capped", text = "pieces at most, where the mask allows so few" },
+  { key = "futures", type = "whole", default = "64", high = MOST, readers = ROLLING,
+    only = "rolling-horizon", text = "rollouts of a decision for each choice, in the mean; 0: the "
+      .. "rule alone" },
+  { key = "depth", type = "whole", default = "16", low = 1, high = MOST, readers = ROLLING,
+    only = "rolling-horizon", text = "arrivals in each rollout" },
+  { key = "seed", type = "whole", default = "0", high = MOST,
+    readers = { random = true, ["rolling-horizon"] = true }, only = "random, rolling-horizon",
+    text = "of the random choices" },
+  { key = "env", type = "table", default = "none; must be given", readers = ROLLING,
+    only = "rolling-horizon", text = "the environment, of berth.pacml.env" },
+  { key = "beta", type = "choice or table", default = "none; must be given", readers = ROLLING,
+    only = "rolling-horizon", text = "distribution of jobs to come, as for berth.pacml.beta" },
+  { key = "interarrival", type = "seconds or array", default = "1000 s", readers = ROLLING,
+    only = "rolling-horizon", text = "time between jobs to come, or { from, to }" },
 })
 
-local function check(name, given) return options.read(("%s: %s"):format(FN, name), "pacml.decider", given, name) end
+local function check(name, given)
+  return options.read(("%s: %s"):format(FN, name), "pacml.decider", given, name)
+end
 
 local function named(text, given)
   local name, value = text:match("^([^:]+):(%d+)$")
   local key = value and makers[name] and options.keys("pacml.decider", name)[1]
-  if key then return makers[name](check(name, options.merge(given, { [key] = tonumber(value) }))) end
-  if not makers[text] then options.fail("%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", ")) end
+  if key then
+    return makers[name](check(name, options.merge(given, { [key] = tonumber(value) })))
+  end
+  if not makers[text] then
+    options.fail("%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", "))
+  end
   return makers[text](check(text, given))
 end
 
@@ -145,8 +159,8 @@ end
 
 local deciders = {
   names = NAMES,
-  kind = { fn = "berth.pacml.simulate", what = "decider", events = { "arrival", "finish" }, needs = "arrival",
-    when = "at %.6g s" },
+  kind = { fn = "berth.pacml.simulate", what = "decider", events = { "arrival", "finish" },
+    needs = "arrival", when = "at %.6g s" },
 }
 
 -- Is it a table of methods, not something that can be called?
@@ -163,26 +177,30 @@ end
 function deciders.for_game(what, game)
   if has_methods(what) then return what end
   local known = {}
-  local wanted = type(what) == "string" and options.keys("pacml.decider", what:match("^[^:]*")) or {}
+  local wanted = type(what) == "string" and options.keys("pacml.decider", what:match("^[^:]*"))
+    or {}
   for _, key in ipairs(wanted) do known[key] = game[key] end
   return deciders.decider(what, next(known) ~= nil and known or nil)
 end
 
 --- A decider by name, or one that is one already.
 --
--- Published, by what is legal, in time or not: "para-max", the most pieces; "para-min", the fewest from 1 / beta on, or else the
--- most; "random", any but 0; "sequential", 1; "min-parallelism", 2 or else 1. By what will be accepted: "largest-feasible";
--- "smallest-feasible"; "capped", the most up to `cap`, or else the fewest above. These turn away only what nothing else is left
--- for. "rolling-horizon": the planner (docs/pacml.md, "Looking ahead") with its rule, as it is before it learns.
--- @param what a name, "random:SEED", "capped:CAP", "rolling-horizon:FUTURES"; a function of the run that gives a
---  decision, and a block if it chooses one;
---  anything that can be called so, as agents
+-- Published, by what is legal, in time or not: "para-max", the most pieces; "para-min", the fewest
+-- from 1 / beta on, or else the most; "random", any but 0; "sequential", 1; "min-parallelism", 2 or
+-- else 1. By what will be accepted: "largest-feasible"; "smallest-feasible"; "capped", the most up
+-- to `cap`, or else the fewest above. These turn away only what nothing else is left for.
+-- "rolling-horizon": the planner (docs/pacml.md, "Looking ahead") with its rule, as it is before it
+-- learns.
+-- @param what a name, "random:SEED", "capped:CAP", "rolling-horizon:FUTURES"; a function of the run
+--  that gives a decision, and a block if it chooses one; anything that can be called so, as agents
 -- @tparam[opt] table opts what the decider reads of the options declared above
 -- @treturn function
 -- @usage decider = berth.pacml.decider("capped", { cap = 8 })
 function deciders.decider(what, opts)
   if type(what) == "string" then return named(what, opts) end
-  if not is_callable(what) then options.fail("%s: expected a name or a function, got %s", FN, core.kind(what)) end
+  if not is_callable(what) then
+    options.fail("%s: expected a name or a function, got %s", FN, core.kind(what))
+  end
   return what
 end
 

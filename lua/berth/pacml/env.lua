@@ -5,7 +5,9 @@ local options = require "berth.base.options"
 local env = {}
 local meta = { __index = env, __name = "berth.pacml.env" }
 
-function meta:__tostring() return ("pac-ml: jobs of %.0f models, at most %.0f pieces"):format(#self.models, self.most) end
+function meta:__tostring()
+  return ("pac-ml: jobs of %.0f models, at most %.0f pieces"):format(#self.models, self.most)
+end
 
 --- A sequence of jobs, at its first arrival: docs/pacml.md, "Runs".
 -- @tparam table trace { model =, beta =, arrival = }, arrays of equal length
@@ -30,7 +32,9 @@ options.declare("pacml.env", {
 local function check_names(names, n)
   if names == nil then return {} end
   options.expect(names, "array", "berth.pacml.env: names")
-  if #names ~= n then options.fail("berth.pacml.env: names: has %d entries, expected %d (one per model)", #names, n) end
+  if #names ~= n then
+    options.fail("berth.pacml.env: names: has %d entries, expected %d (one per model)", #names, n)
+  end
   for i = 1, n do
     options.expect(names[i], "string", "berth.pacml.env: names[%d]", i)
   end
@@ -43,7 +47,8 @@ local function new(opts)
   local o = options.check("berth.pacml.env", opts, options.keys "pacml.env")
   local made = core.pacml { models = o.models, steps = o.steps, most = o.most }
   local names = check_names(o.names, #o.models)
-  local self = { core = made, models = {}, names = {}, steps = o.steps or 50, most = made.most, sequential = made.sequential }
+  local self = { core = made, models = {}, names = {}, steps = o.steps or 50, most = made.most,
+    sequential = made.sequential }
   for i, model in ipairs(o.models) do
     self.models[i], self.names[i] = model, names[i] or ("model %.0f"):format(i)
   end

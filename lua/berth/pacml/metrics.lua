@@ -1,4 +1,5 @@
---- What a report of a run tells: keys in order, names with units for files, labels and units for people.
+--- What a report of a run tells: keys in order, names with units for files, labels and units for
+-- people.
 return {
   { "blocking_rate", "blocking_rate", "blocking rate" },
   { "acceptance_rate", "acceptance_rate", "acceptance rate" },
@@ -24,7 +25,8 @@ return {
   { "published_utilisation", "published_utilisation", "the same of held ones, as published" },
   { "load_rate", "load_bytes_per_s", "load", "bytes/s" },
   { "throughput", "throughput_bytes_per_s", "throughput, as jobs came", "bytes/s" },
-  { "cluster_throughput", "cluster_throughput_bytes_per_s", "throughput, as they were cut", "bytes/s" },
+  { "cluster_throughput", "cluster_throughput_bytes_per_s", "throughput, as they were cut",
+    "bytes/s" },
   { "compute_throughput", "compute_throughput_bytes_per_s", "of that, memory of ops", "bytes/s" },
   { "dep_throughput", "dep_throughput_bytes_per_s", "of that, dependencies", "bytes/s" },
   { "flow_throughput", "flow_throughput_bytes_per_s", "of these, between servers", "bytes/s" },

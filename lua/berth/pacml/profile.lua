@@ -15,7 +15,8 @@ local function order_of(graph, path)
   return order
 end
 
---- Reads a profile, adds its backward pass as published, and makes it a model whose ops are worked through in the file's order.
+--- Reads a profile, adds its backward pass as published, and makes it a model whose ops are worked
+-- through in the file's order.
 -- @tparam ramp ramp the cluster
 -- @tparam string path a file of PipeDream's format, not compressed
 -- @treturn[1] model
@@ -26,13 +27,15 @@ end
 local function profile(ramp, path)
   options.expect(ramp, "ramp", "berth.pacml.profile: ramp")
   options.expect(path, "string", "berth.pacml.profile: path")
-  local graph, message, code = core.load(path, { format = "pipedream", mirror = "pac-ml" }, "berth.pacml.profile")
+  local graph, message, code = core.load(path, { format = "pipedream", mirror = "pac-ml" },
+    "berth.pacml.profile")
   if not graph then return nil, message, code end
   local order
   order, message, code = order_of(graph, path)
   if not order then return nil, message, code end
   if #order ~= graph.n_ops / 2 then
-    return nil, ("%s: the lines of its nodes cannot be read: is it compressed?"):format(path), "invalid"
+    return nil, ("%s: the lines of its nodes cannot be read: is it compressed?"):format(path),
+      "invalid"
   end
   return ramp:model(graph, { order = order })
 end

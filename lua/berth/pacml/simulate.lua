@@ -13,8 +13,9 @@ local Report = { __name = "berth.pacml.report" }
 Report.__index = Report
 
 function Report.__tostring(r)
-  return ("%d of %d jobs blocked (%.4f), completion time %s, %.2f times as fast, utilisation %.3f"):format(r.blocked, r.arrived,
-    r.blocking_rate, core.format(r.jct, "seconds"), r.speedup, r.utilisation)
+  return ("%d of %d jobs blocked (%.4f), completion time %s, %.2f times as fast, utilisation %.3f")
+    :format(r.blocked, r.arrived, r.blocking_rate, core.format(r.jct, "seconds"), r.speedup,
+      r.utilisation)
 end
 
 local function check(env, trace, opts)
@@ -33,7 +34,7 @@ local function check(env, trace, opts)
   return given
 end
 
--- ---- decisions -------------------------------------------------------------------------------------
+-- ---- decisions ----------------------------------------------------------------------------------
 
 -- Servers are known from the look, which is what the decision then does.
 local function decide(run, servers, pieces, block)
@@ -44,27 +45,35 @@ local function decide(run, servers, pieces, block)
   return accepted, message
 end
 
--- Carries out what a method returns: of an arrival a number of pieces, and a block if it chooses one, or a plan.
+-- Carries out what a method returns: of an arrival a number of pieces, and a block if it chooses
+-- one, or a plan.
 local function taker(run, servers)
   local function decide_on(where, job, ...)
-    if run.job ~= job then plan.wrong("%s: job %s: only the job that arrives is decided about", where, tostring(job)) end
+    if run.job ~= job then
+      plan.wrong("%s: job %s: only the job that arrives is decided about", where, tostring(job))
+    end
     plan.decide(where, decide, run, servers, ...)
   end
   local decisions = plan.kind {
-    { name = "refuse", keys = { job = true }, alone = true, act = function(where, x) decide_on(where, x.job, 0) end },
+    { name = "refuse", keys = { job = true }, alone = true,
+      act = function(where, x) decide_on(where, x.job, 0) end },
     { name = "start", keys = { job = true, pieces = true, block = true }, act = function(where, x)
       decide_on(where, x.job, x.pieces, x.block)
     end },
   }
   local function take(event, job, answer, block)
     local arrives = event == "arrival"
-    if arrives and run.job ~= job then plan.wrong("it has decided about job %.0f itself: it is to say how", job) end
+    if arrives and run.job ~= job then
+      plan.wrong("it has decided about job %.0f itself: it is to say how", job)
+    end
     if arrives and type(answer) == "number" then
       decide_on("answer", job, answer, block)
     elseif answer ~= nil then
       plan.carry_out(decisions, answer)
     end
-    if run.job then plan.wrong("expected a decision about job %.0f, or a plan that starts or refuses it", job) end
+    if run.job then
+      plan.wrong("expected a decision about job %.0f, or a plan that starts or refuses it", job)
+    end
   end
   return take
 end
@@ -72,18 +81,20 @@ end
 --- Decides about all jobs of a trace.
 -- @param env of berth.pacml.env
 -- @tparam table trace
--- @param who the decider, as berth.pacml.decider takes it: a name, a function, an agent. It is called with the run, and in compat
---  with the horizon, at which running jobs will count as blocked. Or a scheduler: methods arrival(self, run, job), which returns
---  a decision (and a block) or a plan { start = { { job, pieces, block } }, refuse = { job } }, and finish(self, run, job)
--- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true; false: the report alone, which
---  is quicker), name (of the decider), about (a table: seed and whatever else belongs into the files), both for
---  records
+-- @param who the decider, as berth.pacml.decider takes it: a name, a function, an agent. It is
+--  called with the run, and in compat with the horizon, at which running jobs will count as
+--  blocked. Or a scheduler: methods arrival(self, run, job), which returns a decision (and a block)
+--  or a plan { start = { { job, pieces, block } }, refuse = { job } }, and finish(self, run, job)
+-- @tparam[opt] table opts horizon (s; default: until all is done; published: 1e6), records (true;
+--  false: the report alone, which is quicker), name (of the decider), about (a table: seed and
+--  whatever else belongs into the files), both for records
 -- @treturn[1] table report: docs/pacml.md, "Runs"
 -- @treturn[1] table records: jobs in order of arrival, and ways to write them
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @raise mistakes in what is given; what the decider raises, with the event, and plans that do not fit
+-- @raise mistakes in what is given; what the decider raises, with the event, and plans that do not
+--  fit
 -- @usage report, records = berth.pacml.simulate(env, trace, "para-max", { horizon = 1e6 })
 local function simulate(env, trace, who, opts)
   local given = check(env, trace, opts)
@@ -92,13 +103,14 @@ local function simulate(env, trace, who, opts)
   local methods = deciders.methods(who, name, horizon)
   name = name or type(methods.name) == "string" and methods.name or nil
   local run, servers = env:run(trace), given.records ~= false and {} or nil
-  local done, message, code = run:play(scheduler.functions { kind = deciders.kind, scheduler = methods, view = run,
+  local done, message, code = run:play(scheduler.functions { kind = deciders.kind,
+    scheduler = methods, view = run,
     now = function() return run.now end, take = taker(run, servers) })
   if not done then return nil, message, code end
   local report = setmetatable(run:report { horizon = given.horizon }, Report)
   if not servers then return report end
-  return report, records.new { env = env, trace = trace, run = run, servers = servers, report = report, horizon = given.horizon,
-    decider = name, about = given.about }
+  return report, records.new { env = env, trace = trace, run = run, servers = servers,
+    report = report, horizon = given.horizon, decider = name, about = given.about }
 end
 
 return simulate

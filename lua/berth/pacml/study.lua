@@ -9,16 +9,20 @@ local simulate = require "berth.pacml.simulate"
 local trace = require "berth.pacml.trace"
 
 local FN = "berth.pacml.study"
-local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" } -- of pacml.trace; the others vary from trial to trial
+-- of pacml.trace; the others vary from trial to trial
+local TRACE_KEYS = { "jobs", "interarrival", "copies", "shuffle" }
 
 options.declare("pacml.study", options.join({
   { key = "name", type = "string", default = "pacml", text = "of the experiment" },
-  { key = "deciders", type = "table", default = "para-max, para-min, random", text = "names, or { name, decider }" },
+  { key = "deciders", type = "table", default = "para-max, para-min, random",
+    text = "names, or { name, decider }" },
   { key = "betas", type = "table", default = "A, B, C, D",
     text = "distributions of the share of its sequential time that a job may take" },
   { key = "seeds", type = "whole or array", default = "20", text = "how many, from 1, or which" },
-  { key = "trace", type = "table", default = "none", text = "jobs, interarrival, copies, shuffle of berth.pacml.trace" },
-  { key = "horizon", type = "seconds", default = "the last arrival", text = "jobs that arrive or end later do not count" },
+  { key = "trace", type = "table", default = "none",
+    text = "jobs, interarrival, copies, shuffle of berth.pacml.trace" },
+  { key = "horizon", type = "seconds", default = "the last arrival",
+    text = "jobs that arrive or end later do not count" },
 }, options.rows("experiment", "path shard also retry progress")))
 
 -- Blocking rates of the published tables, by distribution.
@@ -44,7 +48,8 @@ local function named(env, list)
     local name, what = one, one
     if type(one) == "table" and type(one[1]) == "string" then name, what = one[1], one[2] end
     if type(name) ~= "string" then
-      options.fail("%s: deciders[%d]: expected a name or { name, decider }, got %s", FN, i, core.kind(one))
+      options.fail("%s: deciders[%d]: expected a name or { name, decider }, got %s", FN, i,
+        core.kind(one))
     end
     deciders.for_game(what, { env = env, beta = "A" })
     if own[name] ~= nil then options.fail("%s: deciders[%d]: %q is there twice", FN, i, name) end
@@ -87,11 +92,13 @@ local function name_of(env, given)
   return table.concat(parts, " ")
 end
 
---- Plays each decider on sequences of jobs with each distribution of beta and each seed, all of them on the same ones.
+--- Plays each decider on sequences of jobs with each distribution of beta and each seed, all of
+-- them on the same ones.
 -- @param env of berth.pacml.env
 -- @tparam table given as declared above. "random" and "rolling-horizon" have
 --  the seed of the trial, and the latter its distribution and times
--- @treturn[1] experiment with parameters beta, decider; results are those of the report, with units in their names
+-- @treturn[1] experiment with parameters beta, decider; results are those of the report, with units
+--  in their names
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code as berth.experiment
@@ -106,14 +113,17 @@ local function study(env, given)
   for _, name in ipairs(betas) do beta(name) end
   trace(options.merge(given.trace, { models = #env.models })) -- mistakes are raised, not recorded
   local function run(trial)
-    local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta, seed = trial.seed }))
-    local what = deciders.for_game(own[trial.decider], { seed = trial.seed, env = env, beta = trial.beta,
+    local t = trace(options.merge(given.trace, { models = #env.models, beta = trial.beta,
+      seed = trial.seed }))
+    local what = deciders.for_game(own[trial.decider],
+      { seed = trial.seed, env = env, beta = trial.beta,
       interarrival = (given.trace or {}).interarrival })
     local horizon = given.horizon or t.arrival[#t.arrival]
     return told(assert(simulate(env, t, what, { horizon = horizon, records = false })))
   end
-  return experiment { name = name_of(env, given), grid = { beta = betas, decider = names }, seeds = given.seeds or 20, run = run,
-    path = given.path, shard = given.shard, also = given.also, retry = given.retry, progress = given.progress }
+  return experiment { name = name_of(env, given), grid = { beta = betas, decider = names },
+    seeds = given.seeds or 20, run = run, path = given.path, shard = given.shard, also = given.also,
+    retry = given.retry, progress = given.progress }
 end
 
 return { study = study, published = published }

@@ -1,4 +1,5 @@
---- Sequences of jobs: which model each is of, when it arrives, and how much of its sequential time it may take.
+--- Sequences of jobs: which model each is of, when it arrives, and how much of its sequential time
+-- it may take.
 local core = require "berth.core"
 local options = require "berth.base.options"
 local beta = require "berth.pacml.beta"
@@ -9,16 +10,18 @@ local MODELS, BETAS, ARRIVALS = 1, 2, 3
 local Trace = { __name = "berth.pacml.trace" }
 
 function Trace.__tostring(t)
-  return ("trace: %d jobs in %s"):format(#t.model, core.format(t.arrival[#t.arrival] or 0, "seconds"))
+  return ("trace: %d jobs in %s"):format(#t.model, core.format(t.arrival[#t.arrival] or 0,
+    "seconds"))
 end
 
 local MOST, MOST_SHUFFLED = 2 ^ 31 - 1, 2 ^ 24
 
 options.declare("pacml.trace", {
-  { key = "models", type = "whole", default = "none; must be given", low = 1, high = MOST, required = true,
-    text = "how many there are" },
+  { key = "models", type = "whole", default = "none; must be given", low = 1, high = MOST,
+    required = true, text = "how many there are" },
   { key = "beta", type = "choice or table", default = "A",
-    text = "A to D, or what berth.pacml.beta takes: distribution of the share of its sequential time that a job may take" },
+    text = "A to D, or what berth.pacml.beta takes: distribution of the share of its sequential "
+      .. "time that a job may take" },
   { key = "seed", type = "whole", default = "0", text = "of the jobs" },
   { key = "jobs", type = "whole", default = "1001", high = MOST, text = "how many" },
   { key = "interarrival", type = "seconds or array", default = "1000 s",
@@ -40,14 +43,15 @@ end
 local function check_pool(models, copies, shuffle)
   local size, most = models * copies, shuffle and MOST_SHUFFLED or MOST
   if size > most then
-    options.fail("berth.pacml.trace: copies: %.0f of %.0f models: a pool of at most %.0f jobs%s", copies, models, most,
-      shuffle and " can be shuffled" or "")
+    options.fail("berth.pacml.trace: copies: %.0f of %.0f models: a pool of at most %.0f jobs%s",
+      copies, models, most, shuffle and " can be shuffled" or "")
   end
   return size
 end
 
--- Draws without replacement; an empty pool is filled again: all models in turn, over and over. O(1) each: the last one takes the
--- place of the one drawn; only those that did, or all shuffled ones, are in the table.
+-- Draws without replacement; an empty pool is filled again: all models in turn, over and over. O(1)
+-- each: the last one takes the place of the one drawn; only those that did, or all shuffled ones,
+-- are in the table.
 local function draw_models(rng, n, models, copies, shuffle)
   local out, size, left, pool = {}, check_pool(models, copies, shuffle), 0, nil
   for i = 1, n do
@@ -77,9 +81,14 @@ local function range(given)
     local x = seconds(given, "interarrival")
     return x, x
   end
-  if #given ~= 2 then options.fail("berth.pacml.trace: interarrival: expected a time or { from, to }, got %d entries", #given) end
+  if #given ~= 2 then
+    options.fail("berth.pacml.trace: interarrival: expected a time or { from, to }, got %d entries",
+      #given)
+  end
   local low, high = seconds(given[1], "interarrival[1]"), seconds(given[2], "interarrival[2]")
-  if low > high then options.fail("berth.pacml.trace: interarrival: %.14g s is above %.14g s", low, high) end
+  if low > high then
+    options.fail("berth.pacml.trace: interarrival: %.14g s is above %.14g s", low, high)
+  end
   return low, high
 end
 
@@ -100,10 +109,12 @@ local function draw_betas(rng, n, given)
   return out
 end
 
---- Draws a sequence of jobs: the same one, byte for byte, for the same options. The first job arrives at 0.
+--- Draws a sequence of jobs: the same one, byte for byte, for the same options. The first job
+-- arrives at 0.
 --
--- Models come from a pool that holds each of them `copies` times, without replacement; when it is empty it is filled again.
--- Models, betas and arrivals have random streams of their own: another beta leaves the rest as it is.
+-- Models come from a pool that holds each of them `copies` times, without replacement; when it is
+-- empty it is filled again. Models, betas and arrivals have random streams of their own: another
+-- beta leaves the rest as it is.
 -- @tparam table given as declared above
 -- @treturn table model (from 1), beta, arrival (s): arrays of `jobs` entries
 -- @usage t = berth.pacml.trace { models = 5, beta = "B", seed = 1 }
@@ -112,7 +123,8 @@ return function(given)
   local low, high = range(given.interarrival)
   local n, seed = given.jobs or 1001, given.seed or 0
   return setmetatable({
-    model = draw_models(core.rng(seed, MODELS), n, given.models, given.copies or 201, given.shuffle),
+    model = draw_models(core.rng(seed, MODELS), n, given.models, given.copies or 201,
+      given.shuffle),
     beta = draw_betas(core.rng(seed, BETAS), n, given.beta or "A"),
     arrival = draw_arrivals(core.rng(seed, ARRIVALS), n, low, high),
   }, Trace)

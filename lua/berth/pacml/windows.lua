@@ -9,7 +9,8 @@ end
 
 local function at(time, width, n) return math.max(1, math.min(n, math.floor(time / width) + 1)) end
 
--- A value that holds from one time to another, in server-seconds or whatever it is per second, dealt out to the windows.
+-- A value that holds from one time to another, in server-seconds or whatever it is per second,
+-- dealt out to the windows.
 local function spread(sums, from, to, value, width)
   local n = #sums
   for w = at(from, width, n), at(to, width, n) do
@@ -26,12 +27,14 @@ end
 --- Shares by window.
 -- @tparam table records of berth.pacml.simulate
 -- @tparam number n windows
--- @treturn table width (s); load (sequential time that arrives before the end, over what all servers could do); blocked (of the
---  arrivals, as in the report: in compat also what runs at the horizon; false: there were none); held, computing (of all servers)
+-- @treturn table width (s); load (sequential time that arrives before the end, over what all
+--  servers could do); blocked (of the arrivals, as in the report: in compat also what runs at the
+--  horizon; false: there were none); held, computing (of all servers)
 function windows.of(records, n)
   local time, servers = records.report.time, records.env.ramp.servers
   local width = time > 0 and time / n or 1
-  local out = { width = width, load = zeros(n), held = zeros(n), computing = zeros(n), blocked = {} }
+  local out = { width = width, load = zeros(n), held = zeros(n), computing = zeros(n),
+    blocked = {} }
   local arrived, blocked, compat = zeros(n), zeros(n), records.env.ramp.compat
   for _, row in ipairs(records) do
     if row.arrival_s <= time then
@@ -47,7 +50,9 @@ function windows.of(records, n)
     end
   end
   for w = 1, n do out.blocked[w] = arrived[w] > 0 and blocked[w] / arrived[w] end
-  for _, key in ipairs { "load", "held", "computing" } do scaled(out[key], 1 / (width * servers)) end
+  for _, key in ipairs { "load", "held", "computing" } do
+    scaled(out[key], 1 / (width * servers))
+  end
   return out
 end
 
