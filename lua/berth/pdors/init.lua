@@ -1,4 +1,5 @@
---- Workers and parameter servers on machines, slot by slot: PD-ORS and what it is compared with; docs/pdors.md.
+--- Workers and parameter servers on machines, slot by slot: PD-ORS and what it is compared with;
+-- docs/pdors.md.
 -- @module berth.pdors
 local core = require "berth.core"
 local options = require "berth.base.options"

@@ -1,4 +1,5 @@
---- A page about runs on one problem: one self-contained HTML file. Utility, jobs, machines over slots.
+--- A page about runs on one problem: one self-contained HTML file. Utility, jobs, machines over
+-- slots.
 local core = require "berth.core"
 local decimals = require "berth.base.decimals"
 local html = require "berth.report.html"
@@ -12,7 +13,7 @@ local write = require "berth.base.write"
 local FN = "berth.pdors.report"
 local MOST_RUNS, MOST_JOBS, MOST_ROWS, LEVELS = 16, 200, 60, 5
 
--- ---- machines over slots -------------------------------------------------------------------------------
+-- ---- machines over slots ------------------------------------------------------------------------
 
 -- [machine][slot, from 1]: the largest share of a resource that is assigned.
 local function shares_of(r)
@@ -26,7 +27,9 @@ local function shares_of(r)
     local j = p.jobs[job]
     for _, place in ipairs(places) do
       local sum = used[place[1]][slot + 1]
-      for k = 1, #p.resources do sum[k] = (sum[k] or 0) + place[2] * j.worker[k] + place[3] * j.server[k] end
+      for k = 1, #p.resources do
+        sum[k] = (sum[k] or 0) + place[2] * j.worker[k] + place[3] * j.server[k]
+      end
     end
   end)
   for m = 1, p.machines do
@@ -59,7 +62,8 @@ local function heat(r, i)
   local rows, each = rows_of(shares_of(r), p.slots)
   local kind, height = ("machines%d"):format(i), math.max(3, math.min(14, math.floor(240 / #rows)))
   local out = { kind = kind, label = "Machines over slots: " .. r.scheduler, width = svg.WIDTH,
-    text = "The largest share of a resource that is assigned on each machine in each slot; darker is more." }
+    text = "The largest share of a resource that is assigned on each machine in each slot; darker "
+      .. "is more." }
   local at, top = scale.linear(p.slots, svg.LEFT, svg.RIGHT), 8
   local bottom = top + #rows * height
   out[#out + 1] = svg.rect(svg.LEFT, top, svg.RIGHT - svg.LEFT, bottom - top, "lane")
@@ -68,19 +72,25 @@ local function heat(r, i)
   for k, row in ipairs(rows) do
     for t = 1, p.slots do
       local level = math.ceil(row[t] * LEVELS - 1e-9)
-      if level > 0 then table.insert(pieces[level], svg.block(at(t - 1), top + (k - 1) * height, at(t) - at(t - 1), height)) end
+      if level > 0 then
+        table.insert(pieces[level], svg.block(at(t - 1), top + (k - 1) * height, at(t) - at(t - 1),
+          height))
+      end
     end
   end
   for level = 1, LEVELS do
     if #pieces[level] > 0 then
-      out[#out + 1] = ('<path d="%s" class="area" fill-opacity="%s"/>'):format(table.concat(pieces[level]),
+      out[#out + 1] = ('<path d="%s" class="area" fill-opacity="%s"/>')
+        :format(table.concat(pieces[level]),
         scale.number(level / LEVELS))
     end
   end
-  out[#out + 1] = svg.text(svg.LEFT - 8, top + 12, svg.fit(r.scheduler, svg.LEFT - 14, 13), "end strong")
+  out[#out + 1] = svg.text(svg.LEFT - 8, top + 12, svg.fit(r.scheduler, svg.LEFT - 14, 13),
+    "end strong")
   local label = each > 1 and ("%.0f machines a row"):format(each) or "a row per machine"
   out[#out + 1] = svg.text(svg.LEFT - 8, top + 29, label, "end small faint")
-  svg.axis(out, scale.linear(p.slots * p.slot_seconds, svg.LEFT, svg.RIGHT), p.slots * p.slot_seconds, "seconds", top, bottom)
+  svg.axis(out, scale.linear(p.slots * p.slot_seconds, svg.LEFT, svg.RIGHT),
+    p.slots * p.slot_seconds, "seconds", top, bottom)
   out.height = bottom + 24
   return out
 end
@@ -91,7 +101,7 @@ local function all_heats(runs)
   return table.concat(out, "\n")
 end
 
--- ---- utilisation -------------------------------------------------------------------------------------------
+-- ---- utilisation --------------------------------------------------------------------------------
 
 -- The resource of which most is used.
 local function scarce(r)
@@ -107,11 +117,14 @@ local function usage_figure(runs)
   for i, r in ipairs(runs) do
     local k = scarce(r)
     local name = p.resources[k]
-    list[i] = { name = r.scheduler, note = ("%s, %s"):format(name, scale.percent(r.summary.used[name])), width = p.slot_seconds,
+    list[i] = { name = r.scheduler,
+      note = ("%s, %s"):format(name, scale.percent(r.summary.used[name])), width = p.slot_seconds,
       line = r.summary.used[name], series = { { values = r:usage()[k], class = "area" } } }
   end
-  return panels.figure("usage", "Resources over slots", "Part of the resource of which most is used, over all machines, by slot.",
-    list, { { "area", "assigned" }, { "bound", "mean over all slots", "line" } }, p.slots * p.slot_seconds, 1)
+  return panels.figure("usage", "Resources over slots",
+    "Part of the resource of which most is used, over all machines, by slot.", list,
+    { { "area", "assigned" }, { "bound", "mean over all slots", "line" } },
+    p.slots * p.slot_seconds, 1)
 end
 
 -- Utility of what is done up to the end of each slot.
@@ -129,24 +142,30 @@ local function utility_figure(runs)
       sum = sum + values[t]
       values[t] = most > 0 and sum / most or 0
     end
-    list[i] = { name = r.scheduler, note = "utility " .. decimals(r.utility, 2), width = p.slot_seconds,
-      line = r.bound and most > 0 and r.bound / most or nil, series = { { values = values, class = "c3" } } }
+    list[i] = { name = r.scheduler, note = "utility " .. decimals(r.utility, 2),
+      width = p.slot_seconds, line = r.bound and most > 0 and r.bound / most or nil,
+      series = { { values = values, class = "c3" } } }
   end
   return panels.figure("utility", "Utility over slots",
-    "Utility of the jobs that are done up to each slot, as part of the largest bound or utility of all runs.", list,
-    { { "c3", "utility of what is done" }, { "bound", "bound: no schedule is worth more", "line" } }, p.slots * p.slot_seconds, 1)
+    "Utility of the jobs that are done up to each slot, as part of the largest bound or utility of "
+      .. "all runs.", list,
+    { { "c3", "utility of what is done" }, { "bound", "bound: no schedule is worth more",
+      "line" } }, p.slots * p.slot_seconds, 1)
 end
 
--- ---- tables --------------------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
 local function count(x) return ("%.0f"):format(x) end
 local function number(x) return x and decimals(x, 4) or "-" end
 
 local function numbers(runs)
   local metrics = {
-    { "utility", function(s) return number(s.utility) end }, { "bound", function(s) return number(s.bound) end },
-    { "utility / bound", function(s) return scale.percent(s.ratio) end }, { "jobs done", function(s) return count(s.done) end },
-    { "refused", function(s) return count(s.refused) end }, { "unfinished", function(s) return count(s.unfinished) end },
+    { "utility", function(s) return number(s.utility) end },
+    { "bound", function(s) return number(s.bound) end },
+    { "utility / bound", function(s) return scale.percent(s.ratio) end },
+    { "jobs done", function(s) return count(s.done) end },
+    { "refused", function(s) return count(s.refused) end },
+    { "unfinished", function(s) return count(s.unfinished) end },
     { "median training time, slots", function(s) return number(s.training_median_slots) end },
     { "mean training time, slots", function(s) return number(s.training_mean_slots) end },
     { "slots on one machine", function(s) return scale.percent(s.inside) end },
@@ -177,7 +196,8 @@ local function jobs_table(runs)
   rows[1] = head
   for j = 1, math.min(MOST_JOBS, #runs[1].records) do
     local x = runs[1].records[j]
-    local cells = { x.name and ("%.0f %s"):format(j, x.name) or count(j), tostring(x.kind or "-"), count(x.arrival),
+    local cells = { x.name and ("%.0f %s"):format(j, x.name) or count(j), tostring(x.kind or "-"),
+      count(x.arrival),
       decimals(x.importance, 2) }
     for _, r in ipairs(runs) do cells[#cells + 1] = fate(r.records[j]) end
     rows[#rows + 1] = cells
@@ -189,7 +209,8 @@ end
 local function tiles(runs)
   local out = {}
   for i, r in ipairs(runs) do
-    local note = r.ratio and scale.percent(r.ratio) .. " of the bound" or ("%.0f jobs done"):format(r.summary.done)
+    local note = r.ratio and scale.percent(r.ratio) .. " of the bound"
+      or ("%.0f jobs done"):format(r.summary.done)
     out[i] = html.tile(r.scheduler, decimals(r.utility, 2), note)
   end
   return html.tiles(out)
@@ -199,17 +220,19 @@ local function made(runs)
   local json, out = require "berth.base.json", {}
   for i, r in ipairs(runs) do
     local fine, text = pcall(json.encode, r.options)
-    out[i] = { r.scheduler, ("seed %.0f, %s"):format(r.seed, fine and text or "options of its own"), code = true }
+    out[i] = { r.scheduler, ("seed %.0f, %s"):format(r.seed, fine and text or "options of its own"),
+      code = true }
   end
   return html.list(out)
 end
 
--- ---- the page ------------------------------------------------------------------------------------------------
+-- ---- the page -----------------------------------------------------------------------------------
 
 local function check(runs, opts)
   local given = options.check(FN, opts, { "title" })
   if type(runs) ~= "table" or #runs == 0 or #runs > MOST_RUNS then
-    options.fail("%s: runs: expected 1 to %d results of berth.pdors.simulate, got %s", FN, MOST_RUNS,
+    options.fail("%s: runs: expected 1 to %d results of berth.pdors.simulate, got %s", FN,
+      MOST_RUNS,
       type(runs) == "table" and count(#runs) or core.kind(runs))
   end
   for i, r in ipairs(runs) do
@@ -217,23 +240,32 @@ local function check(runs, opts)
       options.fail("%s: runs[%d]: expected a result of berth.pdors.simulate, got %s", FN, i,
         core.kind(r))
     end
-    if r.problem ~= runs[1].problem then options.fail("%s: runs[%d]: is of another problem than the first", FN, i) end
+    if r.problem ~= runs[1].problem then
+      options.fail("%s: runs[%d]: is of another problem than the first", FN, i)
+    end
   end
   return given
 end
 
 local function page(runs, given)
   local p = runs[1].problem
-  local about = ("%.0f jobs, %.0f machines, %.0f slots of %s, berth %s"):format(#p.jobs, p.machines, p.slots,
+  local about = ("%.0f jobs, %.0f machines, %.0f slots of %s, berth %s"):format(#p.jobs, p.machines,
+    p.slots,
     scale.quantity(p.slot_seconds, "seconds"), core.version)
   return html.page(given.title or "Workers and parameter servers", about, tiles(runs), {
-    html.section("utility", "Utility", "What jobs are worth that are done, summed up; the bound holds for every schedule.",
+    html.section("utility", "Utility",
+      "What jobs are worth that are done, summed up; the bound holds for every schedule.",
       html.figure(utility_figure(runs))),
-    html.section("resources", "Resources", "Of the resource of which most is used.", html.figure(usage_figure(runs))),
-    html.section("machines", "Machines", "The largest share of a resource on each machine in each slot. "
-      .. "Where PD-ORS and OASiS decided, prices are geometric in what is committed: darker is dearer.", all_heats(runs)),
-    html.section("numbers", "Numbers", "Training times of jobs that were not done count as all slots.", numbers(runs)),
-    html.section("jobs", "Jobs", "Utility, and the slot in which it was done; slots count from 0.", jobs_table(runs)),
+    html.section("resources", "Resources", "Of the resource of which most is used.",
+      html.figure(usage_figure(runs))),
+    html.section("machines", "Machines",
+      "The largest share of a resource on each machine in each slot. "
+      .. "Where PD-ORS and OASiS decided, prices are geometric in what is committed: darker is "
+      .. "dearer.", all_heats(runs)),
+    html.section("numbers", "Numbers",
+      "Training times of jobs that were not done count as all slots.", numbers(runs)),
+    html.section("jobs", "Jobs", "Utility, and the slot in which it was done; slots count from 0.",
+      jobs_table(runs)),
     html.section("made", "How it was made", nil, made(runs)),
   })
 end

@@ -6,7 +6,8 @@ local problem = require "berth.pdors.problem"
 local policies = {}
 
 local OURS = { "seed", "certify" }
--- The options of a scheduler of the core, but for those that are the run's or follow from the policy's name.
+-- The options of a scheduler of the core, but for those that are the run's or follow from the
+-- policy's name.
 local function own_keys(name)
   local out = {}
   for _, key in ipairs(options.keys(name)) do
@@ -37,8 +38,11 @@ end
 local function believed(fn, p, given)
   local q = given.believes
   if q == nil then return p end
-  if not problem.is(q) then options.fail("%s: believes: expected a problem, got %s", fn, core.kind(q)) end
-  if #q.jobs ~= #p.jobs or q.machines ~= p.machines or #q.resources ~= #p.resources or q.slots ~= p.slots then
+  if not problem.is(q) then
+    options.fail("%s: believes: expected a problem, got %s", fn, core.kind(q))
+  end
+  if #q.jobs ~= #p.jobs or q.machines ~= p.machines or #q.resources ~= #p.resources
+      or q.slots ~= p.slots then
     options.fail("%s: believes: %s; the one that is played: %s", fn, tostring(q), tostring(p))
   end
   return q
@@ -57,7 +61,8 @@ local function primal_dual(algorithm)
   return function(fn, p, run, given)
     local o = chosen(fn, given, PDORS)
     o.algorithm = algorithm
-    return play(run, function(scheduler) return { core = scheduler, counts = scheduler:counts(), why = true } end,
+    return play(run,
+      function(scheduler) return { core = scheduler, counts = scheduler:counts(), why = true } end,
       core.pdors(believed(fn, p, given).core, o))
   end
 end
@@ -65,7 +70,8 @@ end
 -- What each has of its own. Only fifo draws anything.
 local FIFO = own_keys "pdors.fifo"
 local SLOTTED = {
-  fifo = FIFO, ["fifo-backfill"] = FIFO, drf = {}, dorm = own_keys "pdors.dorm", optimus = own_keys "pdors.optimus",
+  fifo = FIFO, ["fifo-backfill"] = FIFO, drf = {}, dorm = own_keys "pdors.dorm",
+  optimus = own_keys "pdors.optimus",
 }
 
 local function slotted(name)
@@ -74,7 +80,8 @@ local function slotted(name)
     local o = chosen(fn, given, SLOTTED[name])
     if kind ~= "fifo" then o.seed = nil end
     if kind == "fifo" then o.backfill = name == "fifo-backfill" end
-    return play(run, function(policy) return { counts = name == "dorm" and policy:counts() or nil } end,
+    return play(run,
+      function(policy) return { counts = name == "dorm" and policy:counts() or nil } end,
       core.ps_policy(p.core, kind, o))
   end
 end
@@ -85,7 +92,9 @@ for name in pairs(SLOTTED) do players[name] = slotted(name) end
 policies.names = options.sorted_keys(players)
 
 function policies.check(fn, name)
-  if not players[name] then options.fail("%s: no policy '%s' (there are %s)", fn, name, table.concat(policies.names, ", ")) end
+  if not players[name] then
+    options.fail("%s: no policy '%s' (there are %s)", fn, name, table.concat(policies.names, ", "))
+  end
 end
 
 --- Names of the options that a policy has of its own.

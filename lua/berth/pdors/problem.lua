@@ -13,28 +13,34 @@ options.declare("pdors.job", {
   { key = "arrival", type = "whole", default = "0", text = "slot, from 0; jobs are ordered by it" },
   { key = "epochs", type = "number", default = required, text = "passes over the samples" },
   { key = "samples", type = "number", default = required, text = "of an epoch" },
-  { key = "batch", type = "number", default = required, text = "samples of an iteration over all workers, and workers at most" },
+  { key = "batch", type = "number", default = required,
+    text = "samples of an iteration over all workers, and workers at most" },
   { key = "tau", type = "number or time", default = required,
     text = "slots that a worker computes for a sample; as text a time: 50 ms" },
   { key = "bytes", type = "bytes", default = required, text = "of gradients, as of parameters" },
   { key = "ratio", type = "number", default = required, text = "workers for one server" },
   { key = "inside", type = "number or bytes/s", default = required,
     text = "bandwidth inside a machine, bytes per slot; as text per second: 10 GB/s" },
-  { key = "across", type = "number or bytes/s", default = required, text = "bandwidth between machines, likewise" },
-  { key = "rack", type = "number or bytes/s", default = "as across", text = "bandwidth inside a rack, likewise" },
+  { key = "across", type = "number or bytes/s", default = required,
+    text = "bandwidth between machines, likewise" },
+  { key = "rack", type = "number or bytes/s", default = "as across",
+    text = "bandwidth inside a rack, likewise" },
   { key = "worker", type = "array", default = required, text = "what one takes of each resource" },
   { key = "server", type = "array", default = required, text = "what one takes of each resource" },
   { key = "importance", type = "number", default = required, text = "factor of the utility" },
   { key = "urgency", type = "number", default = required, text = "decay of the utility" },
-  { key = "target", type = "number", default = required, text = "completion time that is wanted, slots" },
-  { key = "moving", type = "number", default = "0", text = "slots that the job loses when its places change" },
+  { key = "target", type = "number", default = required,
+    text = "completion time that is wanted, slots" },
+  { key = "moving", type = "number", default = "0",
+    text = "slots that the job loses when its places change" },
   { key = "name", type = "string", default = "none", text = "for records" },
   { key = "kind", type = "string", default = "none", text = "for records" },
   { key = "data", type = "any", default = "none", text = "the caller's own" },
 })
 
 options.declare("pdors.cluster", options.join(options.rows("pdors.problem", "machines slots"), {
-  { key = "resources", type = "array of names", default = required, text = "of a machine, at most 8" },
+  { key = "resources", type = "array of names", default = required,
+    text = "of a machine, at most 8" },
   { key = "capacity", type = "array", default = required,
     text = "a number for each resource, or an array of such arrays, one per machine" },
   { key = "rack", type = "array", default = "none", text = "rack of each machine, from 1" },
@@ -43,7 +49,7 @@ options.declare("pdors.cluster", options.join(options.rows("pdors.problem", "mac
 local Problem = { __name = "berth.pdors.problem" }
 Problem.__index = Problem
 
--- ---- quantities ------------------------------------------------------------------------------------------
+-- ---- quantities ---------------------------------------------------------------------------------
 
 local function quantity(where, x, unit)
   if type(x) ~= "string" then return x end
@@ -58,15 +64,19 @@ local function job_of(j, given, slot_seconds)
   local where = ("%s: jobs[%d]"):format(FN, j)
   options.check(where, given, options.keys "pdors.job")
   local out = options.merge(given)
-  if type(out.tau) == "string" then out.tau = quantity(where .. ".tau", out.tau, "seconds") / slot_seconds end
+  if type(out.tau) == "string" then
+    out.tau = quantity(where .. ".tau", out.tau, "seconds") / slot_seconds
+  end
   out.bytes = quantity(where .. ".bytes", out.bytes, "bytes")
   for _, key in ipairs { "inside", "across", "rack" } do
-    if type(out[key]) == "string" then out[key] = quantity(where .. "." .. key, out[key], "bytes/s") * slot_seconds end
+    if type(out[key]) == "string" then
+      out[key] = quantity(where .. "." .. key, out[key], "bytes/s") * slot_seconds
+    end
   end
   return out
 end
 
--- ---- machines ----------------------------------------------------------------------------------------------
+-- ---- machines -----------------------------------------------------------------------------------
 
 local function resources_of(given)
   local list = given.resources
@@ -83,25 +93,27 @@ end
 local function capacities(given, resources)
   local list, flat, n = given.capacity, {}, given.machines
   if type(n) ~= "number" or not (n >= 1 and n <= 2 ^ 20) or n ~= math.floor(n) then
-    options.fail("%s: cluster.machines: expected a whole number of at least 1, got %s", FN, tostring(n))
+    options.fail("%s: cluster.machines: expected a whole number of at least 1, got %s", FN,
+      tostring(n))
   end
   options.expect(list, "array", "%s: cluster.capacity", FN)
   local each = type(list[1]) == "table"
   if each and #list ~= n then
-    options.fail("%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list, n)
+    options.fail("%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list,
+      n)
   end
   for m = 1, n do
     local row = each and list[m] or list
     if type(row) ~= "table" or #row ~= #resources then
-      options.fail("%s: cluster.capacity%s: expected %d numbers (one per resource)", FN, each and ("[%d]"):format(m) or "",
-        #resources)
+      options.fail("%s: cluster.capacity%s: expected %d numbers (one per resource)", FN,
+        each and ("[%d]"):format(m) or "", #resources)
     end
     for r = 1, #resources do flat[#flat + 1] = row[r] end
   end
   return flat
 end
 
--- ---- the object ----------------------------------------------------------------------------------------------
+-- ---- the object ---------------------------------------------------------------------------------
 
 function Problem:__tostring() return tostring(self.core) end
 
@@ -112,7 +124,8 @@ function Problem:utility(job, slots) return self.core:utility(job, slots) end
 --- Slots that a worker needs for a sample at a bandwidth, bytes per slot.
 function Problem:worker_slots(job, bandwidth) return self.core:worker_slots(job, bandwidth) end
 
---- No schedule of all jobs, even one that knows all of them, is worth more than this; computed once.
+--- No schedule of all jobs, even one that knows all of them, is worth more than this; computed
+-- once.
 -- @tparam[opt=100] number steps of improvement
 -- @treturn[1] number
 -- @treturn[2] nil
@@ -145,7 +158,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function Problem:offline(opts)
-  local best, message, code = core.pdors_offline(self.core, options.check("problem:offline", opts, { "nodes" }).nodes)
+  local best, message, code = core.pdors_offline(self.core, options.check("problem:offline", opts,
+    { "nodes" }).nodes)
   if not best then return nil, message, code end
   return setmetatable(best, Optimum)
 end
@@ -168,7 +182,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code "io"
 function Problem:save(path)
-  local what = { schema = schema.numbers["pdors problem"], jobs = writable(self.jobs), cluster = self.cluster }
+  local what = { schema = schema.numbers["pdors problem"], jobs = writable(self.jobs),
+    cluster = self.cluster }
   local fine, text = pcall(json.encode, what, "problem")
   if not fine then options.fail("problem:save: %s", text) end
   return write(path, text .. "\n")
@@ -181,19 +196,23 @@ function problem.is(x) return getmetatable(x) == Problem end
 --- @tparam table jobs array by arrival of tables with the options of "pdors.job" declared above
 -- @tparam table cluster as "pdors.cluster" declared above
 -- @treturn problem
--- @usage p = berth.pdors.problem(jobs, { machines = 4, slots = 20, resources = { "gpu", "cpu" }, capacity = { 8, 96 } })
+-- @usage p = berth.pdors.problem(jobs, { machines = 4, slots = 20, resources = { "gpu", "cpu" },
+--  capacity = { 8, 96 } })
 function problem.new(jobs, cluster)
   options.expect(jobs, "array", "%s: jobs", FN)
   if cluster == nil and jobs.jobs then jobs, cluster = jobs.jobs, jobs.cluster end
   cluster = options.check(FN .. ": cluster", cluster, options.keys "pdors.cluster")
-  local names, seconds = resources_of(cluster), quantity(FN .. ": cluster.slot_seconds", cluster.slot_seconds or 1200, "seconds")
-  local made, list = { machines = cluster.machines, slots = cluster.slots, slot_seconds = seconds, comm = cluster.comm,
-    rack = cluster.rack, resources = #names, capacity = capacities(cluster, names) }, {}
+  local names, seconds = resources_of(cluster), quantity(FN .. ": cluster.slot_seconds",
+    cluster.slot_seconds or 1200, "seconds")
+  local made, list = { machines = cluster.machines, slots = cluster.slots, slot_seconds = seconds,
+    comm = cluster.comm, rack = cluster.rack, resources = #names,
+    capacity = capacities(cluster, names) }, {}
   for j, job in ipairs(jobs) do list[j] = job_of(j, job, seconds) end
   local c, message, code = core.ps(list, made)
   if not c then return nil, message, code end
-  return setmetatable({ core = c, jobs = list, cluster = cluster, resources = names, machines = cluster.machines,
-    slots = cluster.slots, slot_seconds = seconds, bounds = {} }, Problem)
+  return setmetatable({ core = c, jobs = list, cluster = cluster, resources = names,
+    machines = cluster.machines, slots = cluster.slots, slot_seconds = seconds, bounds = {} },
+      Problem)
 end
 
 --- The problem, or that of tables { jobs, cluster }.
@@ -217,10 +236,13 @@ function problem.load(path)
     return nil, ("%s: expected an object with \"jobs\" and \"cluster\""):format(path), "parse"
   end
   if not schema.reads("pdors problem", found.schema) then
-    return nil, ("%s: schema: %s, this reads %d"):format(path, tostring(found.schema), schema.numbers["pdors problem"]), "parse"
+    return nil, ("%s: schema: %s, this reads %d"):format(path, tostring(found.schema),
+      schema.numbers["pdors problem"]), "parse"
   end
   local made, p, reason, kind = pcall(problem.new, found.jobs, found.cluster)
-  if not made then return nil, ("%s: %s"):format(path, (tostring(p):gsub("^.-" .. FN .. ": ", ""))), "parse" end
+  if not made then
+    return nil, ("%s: %s"):format(path, (tostring(p):gsub("^.-" .. FN .. ": ", ""))), "parse"
+  end
   return p, reason, kind
 end
 

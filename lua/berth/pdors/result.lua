@@ -10,9 +10,10 @@ local result = {}
 
 -- Name in files, name in records. Slots count from 0.
 local COLUMNS = {
-  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "arrival_slot", "arrival" }, { "work_samples", "work" },
-  { "state", "state" }, { "cause", "cause" }, { "why", "why" }, { "first_slot", "first" }, { "done_slot", "done" },
-  { "finish_slots", "finish" }, { "left_samples", "left" }, { "utility", "utility" }, { "importance", "importance" },
+  { "job", "job" }, { "name", "name" }, { "kind", "kind" }, { "arrival_slot", "arrival" },
+  { "work_samples", "work" }, { "state", "state" }, { "cause", "cause" }, { "why", "why" },
+  { "first_slot", "first" }, { "done_slot", "done" }, { "finish_slots", "finish" },
+  { "left_samples", "left" }, { "utility", "utility" }, { "importance", "importance" },
   { "worker_slots", "worker_slots" }, { "server_slots", "server_slots" }, { "slots", "slots" },
   { "slots_on_one_machine", "inside" }, { "moves", "moves" },
 }
@@ -20,13 +21,14 @@ local WHY = { "no schedule", "does not pay" } -- of pd-ors and oasis, by cause
 
 local function record_of(problem, run, j, why)
   local r, job = run:record(j), problem.jobs[j]
-  r.job, r.name, r.kind, r.arrival, r.importance = j, job.name, job.kind, job.arrival, job.importance
+  r.job, r.name, r.kind, r.arrival, r.importance = j, job.name, job.kind, job.arrival,
+    job.importance
   r.work = job.epochs * job.samples
   if why and r.cause then r.why = WHY[r.cause] end
   return r
 end
 
--- ---- the log ------------------------------------------------------------------------------------------------
+-- ---- the log ------------------------------------------------------------------------------------
 
 local Result = { __name = "berth.pdors.result" }
 Result.__index = Result
@@ -44,7 +46,8 @@ function Result:each(f)
   end
 end
 
---- Share of each resource that is assigned, over all machines: an array for each resource with an entry for each slot (from 1).
+--- Share of each resource that is assigned, over all machines: an array for each resource with an
+-- entry for each slot (from 1).
 function Result:usage()
   local problem, out, all = self.problem, {}, {}
   local capacity = problem.core:capacity()
@@ -56,7 +59,9 @@ function Result:usage()
   self:each(function(slot, job, places)
     local j = problem.jobs[job]
     for _, place in ipairs(places) do
-      for r = 1, #out do out[r][slot + 1] = out[r][slot + 1] + place[2] * j.worker[r] + place[3] * j.server[r] end
+      for r = 1, #out do
+        out[r][slot + 1] = out[r][slot + 1] + place[2] * j.worker[r] + place[3] * j.server[r]
+      end
     end
   end)
   for r = 1, #out do
@@ -65,11 +70,13 @@ function Result:usage()
   return out
 end
 
--- ---- traces -------------------------------------------------------------------------------------------------
+-- ---- traces -------------------------------------------------------------------------------------
 
 local function key_of(places)
   local out = {}
-  for i, place in ipairs(places) do out[i] = ("%.0f:%.0f:%.0f"):format(place[1], place[2], place[3]) end
+  for i, place in ipairs(places) do
+    out[i] = ("%.0f:%.0f:%.0f"):format(place[1], place[2], place[3])
+  end
   return table.concat(out, " ")
 end
 
@@ -93,7 +100,8 @@ end
 local function counts_of(self)
   local p, out, busy, served = self.problem, {}, {}, {}
   for t = 1, p.slots do
-    out[t], busy[t], served[t] = { time = (t - 1) * p.slot_seconds, idle = p.machines, waiting = 0 }, {}, {}
+    out[t], busy[t], served[t] = { time = (t - 1) * p.slot_seconds, idle = p.machines,
+      waiting = 0 }, {}, {}
   end
   self:each(function(slot, job, places)
     served[slot + 1][job] = true
@@ -115,20 +123,24 @@ end
 local function timeline(self)
   local records, p = {}, self.problem
   for j, r in ipairs(self.records) do
-    records[j] = { job = j, name = r.name, kind = r.kind, arrival = r.arrival * p.slot_seconds, work = r.work }
+    records[j] = { job = j, name = r.name, kind = r.kind, arrival = r.arrival * p.slot_seconds,
+      work = r.work }
   end
-  return files.trace { machines = p.machines, runs = runs_of(self), counts = counts_of(self), records = records,
-    summary = { time = p.slots * p.slot_seconds }, scheduler = self.scheduler, seed = self.seed, version = self.version,
-    options = self.options }
+  return files.trace { machines = p.machines, runs = runs_of(self), counts = counts_of(self),
+    records = records, summary = { time = p.slots * p.slot_seconds }, scheduler = self.scheduler,
+    seed = self.seed, version = self.version, options = self.options }
 end
 
--- ---- the object ------------------------------------------------------------------------------------------------
+-- ---- the object ---------------------------------------------------------------------------------
 
 function Result:__tostring()
   local s, words = self.summary, {}
   words[1] = ("%s: utility %s"):format(self.scheduler, decimals(s.utility, 4))
-  if s.bound then words[2] = ("%s of the bound %s"):format(percent(s.ratio), decimals(s.bound, 4)) end
-  words[#words + 1] = ("%.0f of %.0f jobs done, %.0f refused"):format(s.done, #self.records, s.refused)
+  if s.bound then
+    words[2] = ("%s of the bound %s"):format(percent(s.ratio), decimals(s.bound, 4))
+  end
+  words[#words + 1] = ("%.0f of %.0f jobs done, %.0f refused"):format(s.done, #self.records,
+    s.refused)
   return table.concat(words, ", ")
 end
 
@@ -140,28 +152,31 @@ end
 function Result:save_csv(path) return write(path, files.csv(self)) end
 --- A line about the run, then one per job.
 function Result:save_jsonl(path) return write(path, files.jsonl(self)) end
---- Chrome's trace format, for Perfetto: rows of machines; counters of idle machines and waiting jobs.
+--- Chrome's trace format, for Perfetto: rows of machines; counters of idle machines and waiting
+-- jobs.
 function Result:save_trace(path) return write(path, timeline(self)) end
 --- The text of save_trace.
 function Result:trace() return table.concat(timeline(self)) end
 
 local function summary_of(problem, report, certificate)
-  local s = { utility = report.utility, done = report.done, refused = report.refused, unfinished = report.unfinished,
-    training_mean_slots = report.training_mean, training_median_slots = report.training_median, inside = report.inside,
-    used = {} }
+  local s = { utility = report.utility, done = report.done, refused = report.refused,
+    unfinished = report.unfinished, training_mean_slots = report.training_mean,
+    training_median_slots = report.training_median, inside = report.inside, used = {} }
   for r, name in ipairs(problem.resources) do s.used[name] = report.used[r] end
   return options.merge(s, certificate)
 end
 
---- @tparam table about scheduler, seed, options, certificate ({ bound, ratio, worst_case }), counts, why
+--- @tparam table about scheduler, seed, options, certificate ({ bound, ratio, worst_case }),
+--  counts, why
 function result.new(problem, run, about)
   local records = {}
   for j = 1, #problem.jobs do records[j] = record_of(problem, run, j, about.why) end
   local summary = summary_of(problem, run:report(), about.certificate)
   return setmetatable({
-    problem = problem, records = records, log = run:log(), summary = summary, columns = COLUMNS, scheduler = about.scheduler,
-    seed = about.seed, version = core.version, counts = about.counts, utility = summary.utility, bound = summary.bound,
-    ratio = summary.ratio, options = options.merge(about.options, { machines = problem.machines, slots = problem.slots,
+    problem = problem, records = records, log = run:log(), summary = summary, columns = COLUMNS,
+    scheduler = about.scheduler, seed = about.seed, version = core.version, counts = about.counts,
+    utility = summary.utility, bound = summary.bound, ratio = summary.ratio,
+    options = options.merge(about.options, { machines = problem.machines, slots = problem.slots,
       resources = problem.resources, slot_seconds = problem.slot_seconds }),
   }, Result)
 end

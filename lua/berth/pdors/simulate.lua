@@ -8,7 +8,8 @@ local scheduler = require "berth.cluster.scheduler"
 local view = require "berth.pdors.view"
 
 local FN = "berth.pdors.simulate"
-local KIND = { fn = FN, what = "policy", events = { "arrival", "finish", "slot" }, when = "in slot %.0f" }
+local KIND = { fn = FN, what = "policy", events = { "arrival", "finish", "slot" },
+  when = "in slot %.0f" }
 
 local function play_own(p, run, policy, o)
   scheduler.check(KIND, policy)
@@ -18,8 +19,8 @@ local function play_own(p, run, policy, o)
     v.slot = run.slot or 0
     return v.slot
   end
-  local done, message, code = run:play(scheduler.functions { kind = KIND, scheduler = policy, view = v, now = now,
-    decisions = view.decisions(run) })
+  local done, message, code = run:play(scheduler.functions { kind = KIND, scheduler = policy,
+    view = v, now = now, decisions = view.decisions(run) })
   if not done then return nil, message, code end
   return { scheduler = scheduler.name(KIND, policy) }
 end
@@ -50,15 +51,18 @@ end
 
 --- Plays a policy on a problem, to its last slot.
 -- @param given of berth.pdors.problem, or tables { jobs, cluster } as of berth.pdors.generate
--- @tparam string|table policy a name of berth.pdors.policies; or a table with methods arrival(self, view, job),
---  finish(self, view, job), slot(self, view), which return nil or a plan
---  { assign = { { job, places }, ... }, refuse = { job, ... } }; docs/pdors.md
--- @tparam[opt] table opts seed (0); certify: steps of the bound (100), or false; and what the policy has of its own
--- @treturn[1] result utility, bound (no schedule is worth more), ratio, records, summary, log; save_csv, save_jsonl, save_trace
+-- @tparam string|table policy a name of berth.pdors.policies; or a table with methods arrival(self,
+--  view, job), finish(self, view, job), slot(self, view), which return nil or a plan { assign = { {
+--  job, places }, ... }, refuse = { job, ... } }; docs/pdors.md
+-- @tparam[opt] table opts seed (0); certify: steps of the bound (100), or false; and what the
+--  policy has of its own
+-- @treturn[1] result utility, bound (no schedule is worth more), ratio, records, summary, log;
+--  save_csv, save_jsonl, save_trace
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
--- @raise mistakes in what is given; what the policy raises, with the slot, and plans that do not fit
+-- @raise mistakes in what is given; what the policy raises, with the slot, and plans that do not
+--  fit
 -- @usage r = berth.pdors.simulate(berth.pdors.generate("default", { seed = 1 }), "pd-ors")
 local function simulate(given, policy, opts)
   local p, message, code = problem.of(given)

@@ -13,12 +13,16 @@ local MOST_KEPT = 64
 
 options.declare("pdors.study", options.join({
   { key = "name", type = "string", default = "pdors", text = "of the experiment" },
-  { key = "policies", type = "table", default = "all", text = "names, or { name, policy, options }" },
-  { key = "generate", type = "choice", default = "default", text = "which jobs are drawn", choices = {
-    { name = "default",
-      text = "The synthetic jobs of PD-ORS." }, { name = "realistic", text = "Eight models as measured." } } },
+  { key = "policies", type = "table", default = "all",
+    text = "names, or { name, policy, options }" },
+  { key = "generate", type = "choice", default = "default", text = "which jobs are drawn",
+    choices = {
+      { name = "default",
+        text = "The synthetic jobs of PD-ORS." },
+          { name = "realistic", text = "Eight models as measured." } } },
   { key = "given", type = "table", default = "none", text = "options of berth.pdors.generate" },
-  { key = "grid", type = "table", default = "one point", text = "arrays of values by option of berth.pdors.generate" },
+  { key = "grid", type = "table", default = "one point",
+    text = "arrays of values by option of berth.pdors.generate" },
   { key = "seeds", type = "whole or array", default = "20", text = "how many, from 1, or which" },
   { key = "certify", type = "whole or flag", default = "100",
     text = "steps of the bound on every schedule; 0: prices as they are; false: no bound" },
@@ -27,14 +31,16 @@ options.declare("pdors.study", options.join({
 -- Names in order, and what each stands for: { policy, options }.
 local function named(list)
   if type(list) ~= "table" or #list == 0 then
-    options.fail("%s: policies: expected an array with something in it, got %s", FN, core.kind(list))
+    options.fail("%s: policies: expected an array with something in it, got %s", FN,
+      core.kind(list))
   end
   local names, own = {}, {}
   for i, one in ipairs(list) do
     local name, policy, opts = one, one, nil
     if type(one) == "table" then name, policy, opts = one[1], one[2] or one[1], one[3] end
     if type(name) ~= "string" then
-      options.fail("%s: policies[%d]: expected a name or { name, policy, options }, got %s", FN, i, core.kind(one))
+      options.fail("%s: policies[%d]: expected a name or { name, policy, options }, got %s", FN, i,
+        core.kind(one))
     end
     if type(policy) == "string" then policies.check(FN, policy) end
     if own[name] then options.fail("%s: policies[%d]: %q is there twice", FN, i, name) end
@@ -46,11 +52,14 @@ end
 local function text_of(x)
   if type(x) ~= "table" then return type(x) == "number" and json.encode(x) or tostring(x) end
   local parts = {}
-  for _, key in ipairs(options.sorted_keys(x)) do parts[#parts + 1] = ("%s:%s"):format(tostring(key), text_of(x[key])) end
+  for _, key in ipairs(options.sorted_keys(x)) do
+    parts[#parts + 1] = ("%s:%s"):format(tostring(key), text_of(x[key]))
+  end
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
--- What the trials have in common is part of their name: a file does not mix workloads, nor options of one policy.
+-- What the trials have in common is part of their name: a file does not mix workloads, nor options
+-- of one policy.
 local function name_of(given, names, own)
   local parts = { given.name or "pdors", given.generate or "default" }
   for _, key in ipairs(options.sorted_keys(given.given or {})) do
@@ -60,7 +69,9 @@ local function name_of(given, names, own)
     local opts = own[name][2]
     if opts then parts[#parts + 1] = ("%s %s"):format(name, text_of(opts)) end
   end
-  if given.certify ~= nil then parts[#parts + 1] = ("certify=%s"):format(tostring(given.certify)) end
+  if given.certify ~= nil then
+    parts[#parts + 1] = ("certify=%s"):format(tostring(given.certify))
+  end
   return table.concat(parts, " ")
 end
 
@@ -83,8 +94,8 @@ end
 --- What a run comes to, for tables: numbers only.
 local function told(r)
   local s = r.summary
-  local out = { utility = s.utility, bound = s.bound, ratio = s.ratio, done = s.done, refused = s.refused,
-    unfinished = s.unfinished, training_median_slots = s.training_median_slots,
+  local out = { utility = s.utility, bound = s.bound, ratio = s.ratio, done = s.done,
+    refused = s.refused, unfinished = s.unfinished, training_median_slots = s.training_median_slots,
     training_mean_slots = s.training_mean_slots, inside = s.inside, worst_case = s.worst_case }
   for name, x in pairs(s.used) do out["used_" .. name] = x end
   if r.counts then
@@ -95,11 +106,13 @@ end
 
 --- Plays each policy on generated problems, all of them on the same ones.
 -- @tparam table given as declared above
--- @treturn[1] experiment with parameters policy and those of the grid; results are those of the summary
+-- @treturn[1] experiment with parameters policy and those of the grid; results are those of the
+--  summary
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code as berth.experiment
--- @usage e = berth.pdors.study { policies = { "pd-ors", "oasis" }, grid = { machines = { 50, 100 } }, seeds = 5 }
+-- @usage e = berth.pdors.study { policies = { "pd-ors", "oasis" }, grid = { machines = { 50, 100 }
+--  }, seeds = 5 }
 local function study(given)
   given = options.read(FN, "pdors.study", given)
   local names, own = named(given.policies or policies.names)
@@ -114,8 +127,9 @@ local function study(given)
     if not r then return nil, message, code end
     return told(r)
   end
-  return experiment { name = name_of(given, names, own), grid = grid, seeds = given.seeds or 20, run = trial, path = given.path,
-    shard = given.shard, also = given.also, retry = given.retry, progress = given.progress }
+  return experiment { name = name_of(given, names, own), grid = grid, seeds = given.seeds or 20,
+    run = trial, path = given.path, shard = given.shard, also = given.also, retry = given.retry,
+    progress = given.progress }
 end
 
 return { study = study, told = told }

@@ -10,21 +10,23 @@ View.__index = View
 --- @param problem of berth.pdors.problem
 -- @param run the core's
 function view.new(problem, run, seed)
-  return setmetatable({ problem = problem, run = run, rng = core.rng(seed), slot = 0, slots = problem.slots,
-    machines = problem.machines, resources = problem.resources, slot_seconds = problem.slot_seconds }, View)
+  return setmetatable({ problem = problem, run = run, rng = core.rng(seed), slot = 0,
+    slots = problem.slots, machines = problem.machines, resources = problem.resources,
+    slot_seconds = problem.slot_seconds }, View)
 end
 
 --- The job's own table, as in the problem.
 function View:job(j) return self.problem.jobs[j] end
--- Jobs that arrived and are neither done nor refused, by arrival; samples that are left of a job; what is not assigned yet in
--- this slot, an array per machine; places of a job in the last slot in which it had any: { { machine, workers, servers }, ... }.
+-- Jobs that arrived and are neither done nor refused, by arrival; samples that are left of a job;
+-- what is not assigned yet in this slot, an array per machine; places of a job in the last slot in
+-- which it had any: { { machine, workers, servers }, ... }.
 scheduler.forward(View, "run", { "active", "left", "free", "places", "record" })
 scheduler.forward(View, "problem", { "speed", "utility" })
 
--- ---- plans ----------------------------------------------------------------------------------------------
+-- ---- plans --------------------------------------------------------------------------------------
 
---- What a plan may hold: { assign = { { job, places = { { machine, workers, servers }, ... } }, ... },
--- refuse = { job or { job, cause } } }
+--- What a plan may hold: { assign = { { job, places = { { machine, workers, servers }, ... } }, ...
+-- }, refuse = { job or { job, cause } } }
 function view.decisions(run)
   return plan.kind {
     { name = "refuse", keys = { job = true, cause = true }, alone = true, act = function(where, x)
