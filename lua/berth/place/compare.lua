@@ -12,7 +12,8 @@ local refusals = require "berth.place.refusals"
 local label = portfolio.label
 
 options.declare("compare", options.join(options.rows("simulate", "links"), {
-  { key = "place", type = "table", default = "none", text = "options of berth.place; each placer gets those that it reads" },
+  { key = "place", type = "table", default = "none",
+    text = "options of berth.place; each placer gets those that it reads" },
   { key = "simulate", type = "table", default = "none", text = "options of berth.simulate" },
   { key = "thorough", type = "flag", default = "false", text = "gaps against the thorough bounds" },
 }, options.rows("portfolio", "cost")))
@@ -31,7 +32,9 @@ end
 local function place_options(placer, opts)
   local given = portfolio.read_by(placer, options.merge({ links = opts.links }, opts.place))
   local name = type(placer) == "table" and placer[1] or placer
-  if name == "portfolio" and not pipeline.is(placer) and given.judge == nil then given.judge = judge(opts) end
+  if name == "portfolio" and not pipeline.is(placer) and given.judge == nil then
+    given.judge = judge(opts)
+  end
   return given
 end
 
@@ -63,7 +66,8 @@ local function run(cost, placer, opts)
     row.error, row.code = message, code
     return row
   end
-  row.makespan, row.gap, row.bound, row.bound_name, row.oom = r.makespan, r.gap, r.bound, r.bound_name, r.oom
+  row.makespan, row.gap, row.bound, row.bound_name, row.oom = r.makespan, r.gap, r.bound,
+    r.bound_name, r.oom
   row.peak = r.memory ~= "none" and largest(r.peak_memory) or nil
   row.note = r.oom and out_of_memory(cost, r.oom) or nil
   return row
@@ -73,7 +77,8 @@ local function proved_by(row, placer, opts)
   if not row.placement then return 0 end
   local own = type(placer) == "table" and not pipeline.is(placer) and placer[2] or nil
   local placed = options.merge(place_options(placer, opts), own)
-  return proved.bound(row.placement, placed, options.merge({ links = opts.links }, opts.simulate)) or 0
+  return proved.bound(row.placement, placed, options.merge({ links = opts.links }, opts.simulate))
+    or 0
 end
 
 -- What one row proves holds for all that keep memory.
@@ -87,11 +92,13 @@ local function share_proofs(rows, placers, opts)
   end
 end
 
--- Rows of all placers; after an interrupt the rest is not tried. Also how many rows there were then; nil: it went through.
+-- Rows of all placers; after an interrupt the rest is not tried. Also how many rows there were
+-- then; nil: it went through.
 local function run_all(cost, placers, opts)
   local rows, stopped = {}, nil
   for i, placer in ipairs(placers) do
-    local row = stopped and { name = label(placer), error = "interrupted", code = "interrupted" } or run(cost, placer, opts)
+    local row = stopped and { name = label(placer), error = "interrupted", code = "interrupted" }
+      or run(cost, placer, opts)
     rows[i] = row
     if row.code == "interrupted" then
       stopped = stopped or i - 1
@@ -103,7 +110,8 @@ local function run_all(cost, placers, opts)
   return rows, stopped
 end
 
--- Thorough bounds of the rows that keep memory (of those that do not: whatever memory does), where they are larger.
+-- Thorough bounds of the rows that keep memory (of those that do not: whatever memory does), where
+-- they are larger.
 local function tighten_by(cost, rows, holds, opts)
   local some = false
   for _, row in ipairs(rows) do some = some or row.bound ~= nil and (not row.oom) == holds end
@@ -131,10 +139,14 @@ end
 -- What holds before what runs out of memory before what fails; then by step time; then as asked.
 local function rank(rows)
   local order = {}
-  for i, row in ipairs(rows) do order[i] = { row = row, at = i, class = row.error and 3 or row.oom and 2 or 1 } end
+  for i, row in ipairs(rows) do
+    order[i] = { row = row, at = i, class = row.error and 3 or row.oom and 2 or 1 }
+  end
   table.sort(order, function(a, b)
     if a.class ~= b.class then return a.class < b.class end
-    if a.class < 3 and a.row.makespan ~= b.row.makespan then return a.row.makespan < b.row.makespan end
+    if a.class < 3 and a.row.makespan ~= b.row.makespan then
+      return a.row.makespan < b.row.makespan
+    end
     return a.at < b.at
   end)
   local best = {}
@@ -148,8 +160,8 @@ local function time(x) return x and core.format(x, "seconds") or "-" end
 
 local function cells(row, with_seconds, shared)
   local out = {
-    row.name, time(row.makespan), row.gap and percent(math.max(row.gap, 0)) or "-", time(row.estimate),
-    row.peak and core.format(row.peak, "bytes") or "-",
+    row.name, time(row.makespan), row.gap and percent(math.max(row.gap, 0)) or "-",
+    time(row.estimate), row.peak and core.format(row.peak, "bytes") or "-",
   }
   if with_seconds then out[#out + 1] = time(row.seconds) end
   out[#out + 1] = row.error and refusals.short(row, shared) or row.note or row.interrupted or ""
@@ -158,7 +170,8 @@ end
 
 local mt = { __name = "berth.compare", __index = {} }
 
---- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no two runs share).
+--- The table as text, best first. `{ seconds = true }` adds the time that placing took (which no
+-- two runs share).
 function mt.__index.to_string(self, opts)
   opts = options.check("compare:to_string", opts, { "seconds" })
   local head = { "placer", "step time", "gap", "estimate", "peak" }
@@ -176,14 +189,16 @@ function mt.__tostring(self) return self:to_string() end
 -- @tparam topology t
 -- @tparam[opt] table placers names, policies, pipelines, `{ name, options }`; nil: all names
 -- @tparam[opt] table opts as declared above
--- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`: after how many, if it was
+-- @treturn[1] table rows in the order asked for; `best`: the same rows, best first; `interrupted`:
+--  after how many, if it was
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
 return function(...)
   local cost, rest, code = options.priced("berth.compare", 2, ...)
   if not cost then return nil, rest, code end
-  local placers, opts = rest[1] or place.placers(), options.read("berth.compare", "compare", rest[2])
+  local placers, opts = rest[1] or place.placers(), options.read("berth.compare", "compare",
+    rest[2])
   options.expect(placers, "array", "berth.compare: placers")
   local rows, stopped = run_all(cost, placers, opts)
   if stopped == 0 then return nil, "interrupted", "interrupted" end
@@ -191,9 +206,13 @@ return function(...)
   if stopped then
     rows.interrupted = ("interrupted after %d of %d placers"):format(stopped, #placers)
   elseif opts.thorough then
-    local ok, message, why = tighten(cost, rows, opts.simulate or {}, opts.simulate and opts.simulate.links or opts.links)
-    if why == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds"
-    elseif not ok then return nil, message, why end
+    local ok, message, why = tighten(cost, rows, opts.simulate or {},
+      opts.simulate and opts.simulate.links or opts.links)
+    if why == "interrupted" then
+      rows.interrupted = "interrupted: the gaps are not by thorough bounds"
+    elseif not ok then
+      return nil, message, why
+    end
   end
   rows.best = rank(rows)
   return setmetatable(rows, mt)

@@ -9,15 +9,17 @@ local mt = { __name = "berth.exact" }
 function mt.__tostring(s)
   local verdict = s.proved and "optimal"
     or ("bound %s, at most %.3g times the optimum"):format(time(s.bound), s.makespan / s.bound)
-  return ("makespan %s: %s%s; %d list schedules, %d partial schedules"):format(time(s.makespan), verdict,
-    s.interrupted and ", interrupted" or s.timed_out and ", out of time" or "", s.schedules, s.nodes)
+  return ("makespan %s: %s%s; %d list schedules, %d partial schedules"):format(time(s.makespan),
+    verdict, s.interrupted and ", interrupted" or s.timed_out and ", out of time" or "",
+    s.schedules, s.nodes)
 end
 
 --- @tparam graph g
 -- @tparam topology t
 -- @tparam[opt] table opts memory, param_multiple, seed, nodes, schedules, seconds, cost
 -- @treturn[1] placement
--- @treturn[1] table makespan, bound (s), proved, interrupted, timed_out, nodes, schedules; prints as a line
+-- @treturn[1] table makespan, bound (s), proved, interrupted, timed_out, nodes, schedules; prints
+--  as a line
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

@@ -1,4 +1,5 @@
---- Why a step takes longer than its bound: the queue rule, the placement, or what neither explains. Prints as a table.
+--- Why a step takes longer than its bound: the queue rule, the placement, or what neither explains.
+-- Prints as a table.
 local align = require "berth.base.align"
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -26,14 +27,16 @@ end
 
 local function bound_of(cost, given)
   return core.bounds(cost, {
-    thorough = true, links = given.links, memory = given.memory, param_multiple = given.param_multiple,
+    thorough = true, links = given.links, memory = given.memory,
+    param_multiple = given.param_multiple,
   })
 end
 
--- ---- the placement under every rule ---------------------------------------------------------------
+-- ---- the placement under every rule -------------------------------------------------------------
 
 local function run(cost, placement, given, rule)
-  return core.simulate(cost, placement, options.merge(common(given), { dispatch = rule, bound = false }))
+  return core.simulate(cost, placement,
+    options.merge(common(given), { dispatch = rule, bound = false }))
 end
 
 -- A run that goes out of memory is none.
@@ -55,12 +58,12 @@ local function least(rows)
   return best
 end
 
--- ---- better placements ------------------------------------------------------------------------------
+-- ---- better placements --------------------------------------------------------------------------
 
 local function anneal(cost, given, rule, start)
   return place.on_cost(cost, "anneal", {
-    links = given.links, memory = given.memory, param_multiple = given.param_multiple, seed = given.seed,
-    calls = given.calls or CALLS, start = start, judge = { dispatch = rule },
+    links = given.links, memory = given.memory, param_multiple = given.param_multiple,
+    seed = given.seed, calls = given.calls or CALLS, start = start, judge = { dispatch = rule },
   })
 end
 
@@ -72,8 +75,8 @@ local function keep(found, placement, rows)
   end
 end
 
--- Under each rule, from the placement and from a start of its own; every answer is run under all rules. The placement itself
--- counts as found.
+-- Under each rule, from the placement and from a start of its own; every answer is run under all
+-- rules. The placement itself counts as found.
 local function search(cost, placement, given, rows)
   local found = { makespan = math.huge, fifo = math.huge }
   keep(found, placement, rows)
@@ -93,10 +96,10 @@ local function search(cost, placement, given, rows)
   return found
 end
 
--- ---- small graphs -----------------------------------------------------------------------------------------
+-- ---- small graphs -------------------------------------------------------------------------------
 
--- Exact on free links, in an order of its own; where its devices run as fast under a rule, that rule has the name. None: the
--- graph is too large for it, has collectives, or nothing fits.
+-- Exact on free links, in an order of its own; where its devices run as fast under a rule, that
+-- rule has the name. None: the graph is too large for it, has collectives, or nothing fits.
 local function solve(cost, given)
   if #cost.graph > SMALL or (given.links or "free") ~= "free" then return nil end
   local p, summary, code = core.exact(cost, {
@@ -104,7 +107,8 @@ local function solve(cost, given)
   })
   if not p then return nil, summary, code end
   local r, message
-  r, message, code = core.simulate(cost, p, options.merge(common(given), { dispatch = "planned", bound = false }))
+  r, message, code = core.simulate(cost, p,
+    options.merge(common(given), { dispatch = "planned", bound = false }))
   if not r then return nil, message, code end
   return { placement = p, makespan = not r.oom and r.makespan or math.huge, summary = summary }
 end
@@ -119,7 +123,7 @@ local function take_exact(cost, given, found, exact)
   return true
 end
 
--- ---- printing -----------------------------------------------------------------------------------------
+-- ---- printing -----------------------------------------------------------------------------------
 
 local function time(x) return core.format(x, "seconds") end
 
@@ -134,14 +138,16 @@ local function hint(self)
   local best
   for _, row in ipairs(self.rules) do best = row.rule == self.best_rule and row.makespan or best end
   if not best or best >= self.makespan then return "" end
-  return ('\n%s runs this placement in %.1f %% less: dispatch = "%s" (--dispatch %s)'):format(self.best_rule,
-    100 * (1 - best / self.makespan), self.best_rule, self.best_rule)
+  return ('\n%s runs this placement in %.1f %% less: dispatch = "%s" (--dispatch %s)')
+    :format(self.best_rule, 100 * (1 - best / self.makespan), self.best_rule, self.best_rule)
 end
 
 function mt.__tostring(self)
-  local lines = { { "", "step time", "of the bound", "" }, { "bound", time(self.bound), "", self.bound_name } }
+  local lines = { { "", "step time", "of the bound", "" },
+    { "bound", time(self.bound), "", self.bound_name } }
   for _, row in ipairs(self.rules) do
-    lines[#lines + 1] = { row.rule, row.makespan and time(row.makespan) or "-", "", row.makespan and "" or "out of memory" }
+    lines[#lines + 1] = { row.rule, row.makespan and time(row.makespan) or "-", "",
+      row.makespan and "" or "out of memory" }
   end
   if self.found then
     lines[#lines + 1] = { "best found, fifo", time(self.found.fifo), "", "" }
@@ -151,12 +157,14 @@ function mt.__tostring(self)
   if self.found then lines[#lines + 1] = part(self, "placement", self.placement) end
   lines[#lines + 1] = part(self, "queue rule", self.queue_rule)
   local open = part(self, self.found and "open" or "placement or open", self.open)
-  if self.closed then open[4] = "closed: " .. (self.found and "the best found is optimal" or "this is optimal") end
+  if self.closed then
+    open[4] = "closed: " .. (self.found and "the best found is optimal" or "this is optimal")
+  end
   lines[#lines + 1] = open
   return align.text(lines) .. hint(self)
 end
 
--- ---- asking --------------------------------------------------------------------------------------------
+-- ---- asking -------------------------------------------------------------------------------------
 
 local function split(rows, b, found)
   local fifo, best = rows[1].makespan, least(rows)
@@ -165,17 +173,19 @@ local function split(rows, b, found)
   local low = math.min(b.best, with_any) -- the bound, rounding apart
   return setmetatable({
     closed = with_any <= low * (1 + 1e-9),
-    bound = low, bound_name = b.name, makespan = fifo, rules = rows, best_rule = best.rule, found = found,
-    gap = fifo - low, placement = found and fifo - with_fifo or nil, queue_rule = with_fifo - with_any, open = with_any - low,
+    bound = low, bound_name = b.name, makespan = fifo, rules = rows, best_rule = best.rule,
+    found = found, gap = fifo - low, placement = found and fifo - with_fifo or nil,
+    queue_rule = with_fifo - with_any, open = with_any - low,
   }, mt)
 end
 
--- The thorough bounds, or what is proved exactly, now or when the placement was made here. (Of another nobody knows with what
--- memory it was made.)
+-- The thorough bounds, or what is proved exactly, now or when the placement was made here. (Of
+-- another nobody knows with what memory it was made.)
 local function best_bound(cost, made, given, exact)
   local b, message, code, why = bound_of(cost, given)
   if not b then return nil, message, code, why end
-  local known = made and proved.bound(made, options.merge(common(given), given.place), common(given))
+  local known = made and proved.bound(made, options.merge(common(given), given.place),
+    common(given))
   local best = math.max(known or 0, exact and exact.summary.bound or 0)
   if best <= b.best then return b end
   return { best = best, name = proved.name }
@@ -186,14 +196,16 @@ local function check_placement(cost, placement, given)
   if placement == nil then return end
   local ok, message = pcall(run, cost, placement, given, "fifo")
   if ok then return end
-  error(type(message) == "string" and message:gsub("berth%.simulate: placement:", "berth.gaps: placement:", 1) or message, 0)
+  error(type(message) == "string" and message:gsub("berth%.simulate: placement:",
+    "berth.gaps: placement:", 1) or message, 0)
 end
 
 local function on_cost(cost, placement, given)
   check_placement(cost, placement, given)
   local b, found, made, message, code, why
   if placement == nil then
-    placement, message, code, why = place.on_cost(cost, nil, options.merge(common(given), given.place))
+    placement, message, code, why = place.on_cost(cost, nil,
+      options.merge(common(given), given.place))
     if not placement then return nil, message, code, why end
     if code == "interrupted" then return nil, "interrupted", code end
     made = placement
@@ -202,7 +214,8 @@ local function on_cost(cost, placement, given)
   rows, message, code = under_rules(cost, placement, given)
   if not rows then return nil, message, code end
   if rows[1].oom then
-    return nil, ("berth.gaps: first in, first out the placement runs out of memory at op %d"):format(rows[1].oom.op), "infeasible"
+    return nil, ("berth.gaps: first in, first out the placement runs out of memory at op %d")
+      :format(rows[1].oom.op), "infeasible"
   end
   local exact
   exact, message, code = solve(cost, given)
@@ -221,13 +234,15 @@ local function on_cost(cost, placement, given)
   return split(rows, b, found)
 end
 
---- Splits the first-in-first-out makespan of a placement against the thorough bound: `gap` = `placement` (search finds a faster
--- one, first in, first out) + `queue_rule` (and one that is faster under another rule) + `open` (bound or search: unknown).
+--- Splits the first-in-first-out makespan of a placement against the thorough bound: `gap` =
+-- `placement` (search finds a faster one, first in, first out) + `queue_rule` (and one that is
+-- faster under another rule) + `open` (bound or search: unknown).
 -- @tparam graph g
 -- @tparam topology t
 -- @param[opt] placement a placement or array of devices; nil: the portfolio's
 -- @tparam[opt] table opts as declared above
--- @treturn[1] table makespan, bound, bound_name, rules, best_rule, found, closed, gap, queue_rule, placement, open (s)
+-- @treturn[1] table makespan, bound, bound_name, rules, best_rule, found, closed, gap, queue_rule,
+--  placement, open (s)
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

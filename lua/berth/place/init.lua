@@ -10,7 +10,8 @@ local place = {}
 
 local function check_name(name)
   if registry.by_name[name] then return end
-  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name, table.concat(registry.names, ", "))
+  options.fail("berth.place: placer '%s' is unknown (legal: %s)", name,
+    table.concat(registry.names, ", "))
 end
 
 --- Names of the placers, or variants of one.
@@ -33,7 +34,8 @@ end
 
 local function on_cost(cost, placer, given)
   if placer == nil or placer == "portfolio" then
-    local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given, portfolio.legal), on_cost)
+    local p, rows, code, why = portfolio.run(cost, options.check("berth.place", given,
+      portfolio.legal), on_cost)
     if not p then return nil, rows, code, why end
     if rows.interrupted then return p, rows.interrupted, "interrupted" end
     return p
@@ -50,11 +52,13 @@ local function on_cost(cost, placer, given)
     options.check_named("berth.place: placer", placer)
     return on_cost(cost, placer[1], options.merge(given, placer[2]))
   elseif type(placer) == "table" and placer.kind == "tag" then
-    options.fail "berth.place: placer: an agent of kind tag decides for op groups: it is a prior of berth.deploy.plan"
+    options.fail("berth.place: placer: an agent of kind tag decides for op groups: it is a prior "
+      .. "of berth.deploy.plan")
   elseif type(placer) == "table" or type(placer) == "function" then
     portfolio.check_read("a policy", given)
   else
-    options.fail("berth.place: placer: expected a name, a policy, a pipeline or an object with place, got %s", core.kind(placer))
+    options.fail("berth.place: placer: expected a name, a policy, a pipeline or an object with "
+      .. "place, got %s", core.kind(placer))
   end
   return core.place(cost, placer, given)
 end
@@ -64,7 +68,8 @@ place.on_cost = on_cost
 --- As `berth.place` without a placer, but also returns what every member reached.
 -- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the rows' bound)
+-- @tparam[opt] table opts those of placing, and members, threads, seconds, judge, thorough (of the
+--  rows' bound)
 -- @usage local p, rows = assert(berth.portfolio(g, t, { links = "duplex" })); print(rows)
 function place.portfolio(...) return portfolio.portfolio(on_cost, ...) end
 

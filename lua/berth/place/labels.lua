@@ -1,5 +1,5 @@
---- What reports call a placer: "m-sct tau=0.5 topological", the name of a policy, the stages of a pipeline. Built-in members of
--- the portfolio have names of the same form.
+--- What reports call a placer: "m-sct tau=0.5 topological", the name of a policy, the stages of a
+-- pipeline. Built-in members of the portfolio have names of the same form.
 local options = require "berth.base.options"
 local own_placer = require "berth.place.own_placer"
 local pipeline = require "berth.place.pipeline"
@@ -57,7 +57,9 @@ end
 function labels.of(placer)
   if type(placer) == "string" then return placer end
   if pipeline.is(placer) then return stages(placer) end
-  if type(placer) == "table" and type(placer[1]) == "string" then return with_options(placer[1], placer[2]) end
+  if type(placer) == "table" and type(placer[1]) == "string" then
+    return with_options(placer[1], placer[2])
+  end
   if own_placer.is(placer) then return own_placer.name(placer) end
   return type(placer) == "table" and placer.name or "policy"
 end

@@ -1,12 +1,14 @@
 --- Placing in stages: transforms of the graph, one placer, refinements of its answer.
 --
--- A pipeline is a list. Stages before the placer are transforms: a name of berth.transforms(), `{ name, options }`, or a
--- function: `transform(graph, topology)` gives another graph and the way back, an array with the new op of every old op, or a
--- function from the devices of the new graph to those of the old one. `{ name = "mine", transform = f }` gives it a name.
--- The placer is a name, a policy table, `{ name, options }`, or an object with a function `place`. Stages behind it are
--- refinements: a name, `{ name, options }`, or a function: `refine(graph, topology, placement)` gives a placement, or an array of
--- devices, of the original graph. `{ name = "mine", refine = f }` gives it a name.
--- Behind a transform the answer is simulated on the original graph: there memory must hold, and its step time is the estimate.
+-- A pipeline is a list. Stages before the placer are transforms: a name of berth.transforms(), `{
+-- name, options }`, or a function: `transform(graph, topology)` gives another graph and the way
+-- back, an array with the new op of every old op, or a function from the devices of the new graph
+-- to those of the old one. `{ name = "mine", transform = f }` gives it a name. The placer is a
+-- name, a policy table, `{ name, options }`, or an object with a function `place`. Stages behind it
+-- are refinements: a name, `{ name, options }`, or a function: `refine(graph, topology, placement)`
+-- gives a placement, or an array of devices, of the original graph. `{ name = "mine", refine = f }`
+-- gives it a name. Behind a transform the answer is simulated on the original graph: there memory
+-- must hold, and its step time is the estimate.
 local core = require "berth.core"
 local options = require "berth.base.options"
 local own_placer = require "berth.place.own_placer"
@@ -35,7 +37,8 @@ local function kind_of(stage)
   if name and transforms.is_transform(name) then return "transform" end
   if name and transforms.is_refinement(name) then return "refinement" end
   if type(stage) == "function" then return "function" end
-  return (type(stage) == "string" or type(stage) == "table" or own_placer.is(stage)) and "placer" or nil
+  return (type(stage) == "string" or type(stage) == "table" or own_placer.is(stage)) and "placer"
+    or nil
 end
 
 -- Those that search may stand for both.
@@ -46,7 +49,8 @@ local function own_options(stage) return type(stage) == "table" and stage[2] or 
 local function describe(stage)
   if own_placer.is(stage) then return own_placer.name(stage) end
   local own = own_function(stage, "transform") or own_function(stage, "refine")
-  return name_of(stage) or (type(stage) == "table" and stage.name or nil) or (own and "function" or "policy")
+  return name_of(stage) or (type(stage) == "table" and stage.name or nil)
+    or (own and "function" or "policy")
 end
 
 local pipeline = {}
@@ -60,7 +64,8 @@ function pipeline.is(x) return getmetatable(x) == mt end
 --- The stage that places.
 function pipeline.placer(self) return self[self.at] end
 
---- The names of the stages, joined. The placer's may be given: the one that the portfolio chose, say.
+--- The names of the stages, joined. The placer's may be given: the one that the portfolio chose,
+-- say.
 function pipeline.name(self, placer)
   local names = {}
   for i, stage in ipairs(self) do names[i] = i == self.at and placer or describe(stage) end
@@ -75,18 +80,24 @@ end
 
 local function check_named(stage, i)
   if type(stage) ~= "table" then return end
-  if name_of(stage) then return options.check_named(("berth.pipeline: stages[%d]"):format(i), stage) end
+  if name_of(stage) then
+    return options.check_named(("berth.pipeline: stages[%d]"):format(i), stage)
+  end
   if own_function(stage, "transform") then return check_own(stage, i, "transform") end
   if own_function(stage, "refine") then return check_own(stage, i, "refine") end
 end
 
 -- Where a stage of a kind may not stand.
 local function check_place(self, kind, stage, i)
-  if kind == "placer" and self.at then options.fail("berth.pipeline: stages[%d]: is a second placer", i) end
+  if kind == "placer" and self.at then
+    options.fail("berth.pipeline: stages[%d]: is a second placer", i)
+  end
   if kind == "transform" and self.at then
-    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i, describe(stage))
+    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i,
+      describe(stage))
   elseif kind == "refinement" and not self.at then
-    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it stands behind the placer", i, describe(stage))
+    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it stands behind the placer", i,
+      describe(stage))
   end
 end
 
@@ -98,9 +109,12 @@ function pipeline.new(stages)
   for i, stage in ipairs(stages) do
     local kind = kind_of(stage)
     if kind == "refinement" and not self.at and also_places[name_of(stage)] then kind = "placer" end
-    if pipeline.is(stage) then options.fail("berth.pipeline: stages[%d]: is a pipeline itself", i) end
+    if pipeline.is(stage) then
+      options.fail("berth.pipeline: stages[%d]: is a pipeline itself", i)
+    end
     if not kind then
-      options.fail("berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i, core.kind(stage))
+      options.fail("berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i,
+        core.kind(stage))
     end
     check_named(stage, i)
     check_place(self, kind, stage, i)
@@ -108,7 +122,9 @@ function pipeline.new(stages)
     self[i] = stage
   end
   for _, key in ipairs(options.sorted_keys(stages)) do
-    if type(key) ~= "number" or key > #self then options.fail("berth.pipeline: stages: unknown key '%s'", tostring(key)) end
+    if type(key) ~= "number" or key > #self then
+      options.fail("berth.pipeline: stages: unknown key '%s'", tostring(key))
+    end
   end
   if not self.at then options.fail("berth.pipeline: stages: there is no placer among them") end
   return setmetatable(self, mt)
@@ -117,13 +133,17 @@ end
 -- What a stage gave as devices of `n` ops, raised for here rather than wherever it would matter.
 local function check_devices(devices, n, i, most)
   if type(devices) ~= "table" then
-    options.fail("berth.pipeline: stages[%d]: gave %s, expected an array of devices", i, core.kind(devices))
+    options.fail("berth.pipeline: stages[%d]: gave %s, expected an array of devices", i,
+      core.kind(devices))
   end
-  if #devices ~= n then options.fail("berth.pipeline: stages[%d]: gave %d devices for %d ops", i, #devices, n) end
+  if #devices ~= n then
+    options.fail("berth.pipeline: stages[%d]: gave %d devices for %d ops", i, #devices, n)
+  end
   for op = 1, n do
     local d = devices[op]
     if type(d) ~= "number" or d % 1 ~= 0 or d < 1 or d > most then
-      options.fail("berth.pipeline: stages[%d]: gave device %s for op %d (ids are 1..%d)", i, tostring(d), op, most)
+      options.fail("berth.pipeline: stages[%d]: gave device %s for op %d (ids are 1..%d)", i,
+        tostring(d), op, most)
     end
   end
   return devices
@@ -137,7 +157,8 @@ local function go_back(back, devices, n, i, most)
     local new = back[op]
     out[op] = devices[new]
     if not out[op] then
-      options.fail("berth.pipeline: stages[%d]: the way back has no op of the new graph for op %d", i, op)
+      options.fail("berth.pipeline: stages[%d]: the way back has no op of the new graph for op %d",
+        i, op)
     end
   end
   return out
@@ -150,12 +171,14 @@ local function map_back(steps, p, name, most)
   return core.placement(devices, { placer = name, estimate = p.estimate })
 end
 
--- The price of a transformed graph: the same factors; functions speak of the ops of the original graph.
+-- The price of a transformed graph: the same factors; functions speak of the ops of the original
+-- graph.
 local function price(cost, g)
   if g == cost.graph then return cost end
   local model = cost.model
   if model and (model.op or model.transfer or model.collective) then
-    options.fail("berth.place: cost: functions of the original ops do not go with a pipeline that transforms the graph")
+    options.fail("berth.place: cost: functions of the original ops do not go with a pipeline that "
+      .. "transforms the graph")
   end
   return core.priced("berth.place", g, cost.topology, model)
 end
@@ -164,15 +187,19 @@ end
 local function apply(stage, g, cost, given)
   local own = own_function(stage, "transform")
   if own then return own(g, cost.topology) end
-  return transforms.run(name_of(stage), own_options(stage), g, cost.topology, given, function() return price(cost, g) end)
+  return transforms.run(name_of(stage), own_options(stage), g, cost.topology, given,
+    function() return price(cost, g) end)
 end
 
 local function transform(self, cost, given)
   local steps, g = {}, cost.graph
   for i = 1, self.at - 1 do
     local new, back, code = apply(self[i], g, cost, given)
-    if new == nil and type(back) == "string" then return nil, back, code end -- a refusal is passed on
-    if core.kind(new) ~= "graph" then options.fail("berth.pipeline: stages[%d]: gave %s, expected a graph", i, core.kind(new)) end
+    -- a refusal is passed on
+    if new == nil and type(back) == "string" then return nil, back, code end
+    if core.kind(new) ~= "graph" then
+      options.fail("berth.pipeline: stages[%d]: gave %s, expected a graph", i, core.kind(new))
+    end
     if type(back) ~= "function" and type(back) ~= "table" then
       options.fail("berth.pipeline: stages[%d]: gave no way back (an array or a function)", i)
     end
@@ -182,7 +209,8 @@ local function transform(self, cost, given)
   return g, steps
 end
 
--- Forward ops that carry the memory of training are placed as if nothing were freed: it waits for the way back.
+-- Forward ops that carry the memory of training are placed as if nothing were freed: it waits for
+-- the way back.
 local function placer_options(self, cost, given)
   for i = 1, self.at - 1 do
     if transforms.keeps_all(name_of(self[i]), own_options(self[i]))
@@ -199,7 +227,8 @@ local function stage_options(self)
 end
 
 local function relabel(p, name)
-  return core.placement(p:devices(), { sequence = p:sequence(), placer = name, estimate = p.estimate })
+  return core.placement(p:devices(), { sequence = p:sequence(), placer = name,
+    estimate = p.estimate })
 end
 
 local function refine_once(stage, cost, p, given, name, place)
@@ -226,18 +255,21 @@ local function refine(self, cost, p, given, name, place)
   return p
 end
 
--- ---- the original graph behind a transform -----------------------------------------------------------------------------------
+-- ---- the original graph behind a transform ------------------------------------------------------
 
 local function label(kind, id, name)
-  return name and name ~= "" and ('%s %.0f "%s"'):format(kind, id, name) or ("%s %.0f"):format(kind, id)
+  return name and name ~= "" and ('%s %.0f "%s"'):format(kind, id, name) or ("%s %.0f"):format(kind,
+    id)
 end
 
 local function runs_out(cost, r)
   local op, device = r.oom.op, r.oom.device
   local missing = r.peak_memory[device] - cost.topology:device(device).memory
-  local text = "pipeline: no placement found: on the original graph, first in, first out, %s runs out of memory on %s: "
+  local text = "pipeline: no placement found: on the original graph, first in, first out, %s runs "
+    .. "out of memory on %s: "
     .. "%s are missing"
-  return nil, text:format(label("op", op, cost.graph:op(op).name), label("device", device, cost.topology:device(device).name),
+  return nil, text:format(label("op", op, cost.graph:op(op).name),
+    label("device", device, cost.topology:device(device).name),
     core.format(missing, "bytes")), "infeasible", { op = op, device = device, missing = missing }
 end
 
@@ -245,13 +277,15 @@ local function simulated(cost, p, judge, name)
   local r, message, code = core.simulate(cost, p, judge)
   if not r then return nil, message, code end
   if r.oom then return runs_out(cost, r) end
-  return core.placement(p:devices(), { sequence = p:sequence(), placer = name, estimate = r.makespan })
+  return core.placement(p:devices(), { sequence = p:sequence(), placer = name,
+    estimate = r.makespan })
 end
 
 -- What keeps memory on the original graph, mended if it can be.
 local function settle(cost, p, given, name)
   local judge = {
-    links = given.links, memory = given.memory, param_multiple = given.param_multiple, quantum = given.quantum, bound = false,
+    links = given.links, memory = given.memory, param_multiple = given.param_multiple,
+    quantum = given.quantum, bound = false,
   }
   local settled, message, code, why = simulated(cost, p, judge, name)
   if settled or code ~= "infeasible" then return settled, message, code, why end
@@ -260,7 +294,7 @@ local function settle(cost, p, given, name)
   return simulated(cost, mended, judge, name)
 end
 
--- ---- the whole ---------------------------------------------------------------------------------------------------------------
+-- ---- the whole ----------------------------------------------------------------------------------
 
 local function place_transformed(self, cost, given, stage, place)
   local g, steps, code = transform(self, cost, given)
@@ -269,9 +303,12 @@ local function place_transformed(self, cost, given, stage, place)
   inner, message, code = price(cost, g)
   if not inner then return nil, message, code end
   local own = stage_options(self)
-  local p, failure, reason, why = place(inner, stage, registry.common_links(stage, placer_options(self, cost, given), own))
+  local p, failure, reason, why = place(inner, stage,
+    registry.common_links(stage, placer_options(self, cost, given), own))
   if not p then
-    if reason == "infeasible" and g ~= cost.graph then failure = "pipeline: behind its transforms: " .. failure end
+    if reason == "infeasible" and g ~= cost.graph then
+      failure = "pipeline: behind its transforms: " .. failure
+    end
     return nil, failure, reason, why
   end
   local name = pipeline.name(self, p.placer)
@@ -289,7 +326,9 @@ function pipeline.run(self, cost, given, place)
   if not p then return nil, message, code, name end
   local refined, refusal, reason, why = refine(self, cost, p, given, name, place)
   local stopped = refined and reason == "interrupted" and refusal
-  if refined and self.at > 1 then refined, refusal, reason, why = settle(cost, refined, given, name) end
+  if refined and self.at > 1 then
+    refined, refusal, reason, why = settle(cost, refined, given, name)
+  end
   if not refined then return nil, refusal, reason, why end
   if code then return refined, message, code end -- what came first was interrupted
   if stopped then return refined, stopped, "interrupted" end

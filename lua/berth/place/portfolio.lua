@@ -1,5 +1,6 @@
---- The default placer: several fast placers, judged by the step simulator; the best answer that keeps memory stays.
--- Never worse, under the simulation that judges, than any member whose answer keeps memory. Same input and seed, same answer.
+--- The default placer: several fast placers, judged by the step simulator; the best answer that
+-- keeps memory stays. Never worse, under the simulation that judges, than any member whose answer
+-- keeps memory. Same input and seed, same answer.
 local align = require "berth.base.align"
 local core = require "berth.core"
 local labels = require "berth.place.labels"
@@ -15,7 +16,8 @@ local portfolio = { label = labels.of }
 
 local with_thorough_bounds = options.keys("portfolio")
 
---- Keys of the options of the placer "portfolio": those of berth.portfolio, but for how its rows are judged.
+--- Keys of the options of the placer "portfolio": those of berth.portfolio, but for how its rows
+-- are judged.
 portfolio.legal = {}
 for _, key in ipairs(with_thorough_bounds) do
   if key ~= "thorough" then portfolio.legal[#portfolio.legal + 1] = key end
@@ -37,11 +39,13 @@ function portfolio.only_read(placer, given, own)
   return registry.common_links(placer, out, own)
 end
 
---- The same for all that can stand for a placer: of a pipeline it is the placer among its stages that reads them.
+--- The same for all that can stand for a placer: of a pipeline it is the placer among its stages
+-- that reads them.
 function portfolio.read_by(placer, given)
   local name, own = placer, nil
   if pipeline.is(placer) then
-    name, own = pipeline.placer(placer), { links = given.links } -- which its stages read; the placer among them has the say
+    -- which its stages read; the placer among them has the say
+    name, own = pipeline.placer(placer), { links = given.links }
   end
   if type(name) == "table" then name, own = name[1], own or name[2] end
   if type(name) ~= "string" then name = "policy" end
@@ -59,20 +63,25 @@ end
 function portfolio.check_read(placer, given, where)
   for _, key in ipairs(options.sorted_keys(given)) do
     if not registry.reads(placer, key) then
-      options.fail("%s: option '%s' means nothing to %s, only to: %s", where or "berth.place", tostring(key), placer,
+      options.fail("%s: option '%s' means nothing to %s, only to: %s", where or "berth.place",
+        tostring(key), placer,
         table.concat(registry.readers(key), ", "))
     end
   end
 end
 
--- ---- members ----------------------------------------------------------------------------------------
+-- ---- members ------------------------------------------------------------------------------------
 
 local function check_member(placer, i)
   local name = type(placer) == "table" and not pipeline.is(placer) and placer[1] or placer
-  if name == "portfolio" then options.fail("berth.portfolio: members[%d]: is a portfolio itself", i) end
-  local known = type(placer) == "string" or type(placer) == "table" or type(placer) == "function" or own_placer.is(placer)
+  if name == "portfolio" then
+    options.fail("berth.portfolio: members[%d]: is a portfolio itself", i)
+  end
+  local known = type(placer) == "string" or type(placer) == "table" or type(placer) == "function"
+    or own_placer.is(placer)
   if not known then
-    options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i, core.kind(placer))
+    options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i,
+      core.kind(placer))
   end
   if type(placer) == "table" and type(name) == "string" then
     local where = ("berth.portfolio: members[%d]"):format(i)
@@ -87,7 +96,8 @@ local function member(placer, i, common, place)
   local name, own = placer, nil
   if type(placer) == "table" and not pipeline.is(placer) then name, own = placer[1], placer[2] end
   if type(name) == "string" and not portfolio.searches(name) and not (own and own.seconds) then
-    return { name = labels.of(placer), placer = name, options = options.merge(portfolio.only_read(name, common, own), own) }
+    return { name = labels.of(placer), placer = name,
+      options = options.merge(portfolio.only_read(name, common, own), own) }
   end
   local given = portfolio.read_by(placer, common)
   return { name = labels.of(placer), run = function(cost) return place(cost, placer, given) end }
@@ -99,7 +109,9 @@ local function members(list, common, place)
   local out = {}
   for i = 1, #list do out[i] = member(list[i], i, common, place) end
   for _, key in ipairs(options.sorted_keys(list)) do
-    if not out[key] then options.fail("berth.portfolio: members: unknown key '%s'", tostring(key)) end
+    if not out[key] then
+      options.fail("berth.portfolio: members: unknown key '%s'", tostring(key))
+    end
   end
   return out
 end
@@ -118,9 +130,11 @@ end
 portfolio.judge = judge
 
 --- Does the placer search?
-function portfolio.searches(placer) return registry.by_name[placer] ~= nil and registry.reads(placer, "calls") end
+function portfolio.searches(placer)
+  return registry.by_name[placer] ~= nil and registry.reads(placer, "calls")
+end
 
--- ---- what every member reached ------------------------------------------------------------------------
+-- ---- what every member reached ------------------------------------------------------------------
 
 local mt = { __name = "berth.portfolio", __index = {} }
 
@@ -153,14 +167,18 @@ end
 -- All that placer and options alone say, so that berth.place gives the same with them.
 local function own_options(row, common, given)
   if not row.placer then return nil end
-  return given and given.options or options.merge(portfolio.only_read(row.placer, common), row.options)
+  return given and given.options or options.merge(portfolio.only_read(row.placer, common),
+    row.options)
 end
 
 -- What a member proves holds for all.
 local function share_proofs(rows, judged_by)
   for _, row in ipairs(rows) do
-    local best = row.placement and row.options and proved.bound(row.placement, row.options, judged_by)
-    if best and rows.bound and best > rows.bound then rows.bound, rows.bound_name = best, proved.name end
+    local best = row.placement and row.options and proved.bound(row.placement, row.options,
+      judged_by)
+    if best and rows.bound and best > rows.bound then
+      rows.bound, rows.bound_name = best, proved.name
+    end
   end
 end
 
@@ -180,7 +198,8 @@ local function gap_text(x) return x and percent(math.max(x, 0)) or "-" end
 
 local function note(row, shared)
   if row.error then return refusals.short(row, shared) end
-  return row.oom and ("out of memory: %s are missing"):format(core.format(row.missing, "bytes")) or ""
+  return row.oom and ("out of memory: %s are missing"):format(core.format(row.missing, "bytes"))
+    or ""
 end
 
 local function cells(row, with_seconds, shared)
@@ -201,7 +220,8 @@ local function summary(rows)
   return bound and ("%s, gap %s; %s"):format(text, gap_text(won.gap), bound) or text
 end
 
---- The rows as text, best first, and who won. `{ seconds = true }` adds the time of placing and judging, which no two runs share.
+--- The rows as text, best first, and who won. `{ seconds = true }` adds the time of placing and
+-- judging, which no two runs share.
 function mt.__index.to_string(self, opts)
   opts = options.check("portfolio rows:to_string", opts, { "seconds" })
   local head = { "member", "step time", "gap" }
@@ -214,12 +234,14 @@ end
 
 function mt.__tostring(self) return self:to_string() end
 
--- ---- running ------------------------------------------------------------------------------------------
+-- ---- running ------------------------------------------------------------------------------------
 
---- Runs the members on a cost. If that is interrupted, the best answer so far stands, and `rows.interrupted` says so.
+--- Runs the members on a cost. If that is interrupted, the best answer so far stands, and
+-- `rows.interrupted` says so.
 -- @tparam function place (cost, placer, options): that of berth.place
 -- @treturn[1] placement
--- @treturn[1] table one row per member: name, makespan, gap, seconds, placement, oom, missing; or error, code, why
+-- @treturn[1] table one row per member: name, makespan, gap, seconds, placement, oom, missing; or
+--  error, code, why
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -241,15 +263,19 @@ function portfolio.run(cost, given, place)
   return nil, message, code, why, rows
 end
 
--- The rows' bound, and the gaps to it, by the thorough bounds where these are larger, with the memory of the judge.
+-- The rows' bound, and the gaps to it, by the thorough bounds where these are larger, with the
+-- memory of the judge.
 local function tighten(cost, rows, given)
   if not rows.bound then return end
   local by = given.judge or {}
   local b, message, code = core.bounds(cost, {
     thorough = true, memory = by.preset and (by.memory or "none") or by.memory or given.memory,
-    param_multiple = by.param_multiple or given.param_multiple, links = by.links or not by.preset and given.links or nil,
+    param_multiple = by.param_multiple or given.param_multiple, links = by.links or not by.preset
+    and given.links or nil,
   })
-  if code == "interrupted" then rows.interrupted = "interrupted: the gaps are not by thorough bounds" end
+  if code == "interrupted" then
+    rows.interrupted = "interrupted: the gaps are not by thorough bounds"
+  end
   if not b then return nil, message, code end
   if b.best <= rows.bound then return end
   rows.bound, rows.bound_name = b.best, b.name

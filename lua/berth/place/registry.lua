@@ -19,7 +19,9 @@ end
 registry.forms = {}
 for _, name in ipairs(registry.names) do
   table.insert(registry.forms, name)
-  for _, variant in ipairs(registry.variants(name)) do table.insert(registry.forms, name .. ":" .. variant) end
+  for _, variant in ipairs(registry.variants(name)) do
+    table.insert(registry.forms, name .. ":" .. variant)
+  end
 end
 
 --- Does this form of the placer plan with a discipline of its own?
@@ -30,8 +32,9 @@ function registry.own_links(placer, variant)
   return false
 end
 
---- `given`, or without its `links`, which are for all placers, if this one has a discipline of its own: it plans with that, and
--- is judged with the common one. Links among its own options stay, and are refused.
+--- `given`, or without its `links`, which are for all placers, if this one has a discipline of its
+-- own: it plans with that, and is judged with the common one. Links among its own options stay, and
+-- are refused.
 -- @param placer
 -- @tparam table given
 -- @tparam[opt] table own the placer's own options

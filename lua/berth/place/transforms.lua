@@ -1,4 +1,5 @@
---- The stages of pipelines that have names: transforms of the graph, and refinements of a placement.
+--- The stages of pipelines that have names: transforms of the graph, and refinements of a
+-- placement.
 local core = require "berth.core"
 local options = require "berth.base.options"
 
@@ -43,9 +44,11 @@ function transforms.run(name, own, g, t, given, price)
 end
 
 --- Does the placer behind this stage have to keep everything that the forward pass makes?
-function transforms.keeps_all(name, own) return name == "forward" and not (own and own.memory == "forward") end
+function transforms.keeps_all(name, own)
+  return name == "forward" and not (own and own.memory == "forward")
+end
 
--- ---- refinements: refine(cost, placement, own, given, place) gives a placement, or nil, message, code, obstacle -------------
+-- ---- refinements: refine(cost, placement, own, given, place) gives a placement, or nil, message,
 
 local simulated = { "links", "memory", "param_multiple", "quantum" }
 
