@@ -1,4 +1,5 @@
---- berth.repl: the interactive prompt. Line editing, history and completion on a terminal; plain lines elsewhere.
+--- berth.repl: the interactive prompt. Line editing, history and completion on a terminal; plain
+-- lines elsewhere.
 local help = require "berth.help"
 local inspect = require "berth.repl.inspect"
 local interrupt = require "berth.base.interrupt"
@@ -19,11 +20,12 @@ end
 
 local function same(...) return ... end
 
--- A call that is returned leaves no trace of the line that it stands in, and its errors would be blamed on this file: the values
--- are passed through a function first.
+-- A call that is returned leaves no trace of the line that it stands in, and its errors would be
+-- blamed on this file: the values are passed through a function first.
 local function compile_expression(text, env)
   local chunk = load_in("return " .. text, env)
-  local traced = chunk and (load_in("return (...)(" .. text .. ")", env) or load_in("return (...)(" .. text .. "\n)", env))
+  local traced = chunk and (load_in("return (...)(" .. text .. ")",
+    env) or load_in("return (...)(" .. text .. "\n)", env))
   return traced and function() return traced(same) end or chunk
 end
 
@@ -38,7 +40,8 @@ function repl.compile(text, env)
   return nil, message, message:find("<eof>", 1, true) ~= nil
 end
 
---- Globals of the prompt: those of the program, and help, _ (the last result) and berth, if it is loaded.
+--- Globals of the prompt: those of the program, and help, _ (the last result) and berth, if it is
+-- loaded.
 function repl.environment()
   return setmetatable({ help = help, berth = package.loaded.berth }, { __index = global })
 end
@@ -80,7 +83,8 @@ local function run(session, chunk)
   if not shown[1] then session.write_error("error: " .. message_of(shown[2]) .. "\n") end
 end
 
--- Reads lines until they make a chunk. Returns the chunk; or false for one in error; or nil at the end of input.
+-- Reads lines until they make a chunk. Returns the chunk; or false for one in error; or nil at the
+-- end of input.
 local function read_chunk(session)
   local text
   while true do
@@ -108,8 +112,9 @@ local function step(session)
 end
 
 --- Reads and runs until the input ends. For tests and other front ends.
--- @tparam table s read(prompt) -> line or nil, write(text), write_error(text), env. Optional: remember(text); give_up(), called
--- when an interrupt has come while a line was typed; interrupted(): the loop ends if it says so after a chunk
+-- @tparam table s read(prompt) -> line or nil, write(text), write_error(text), env. Optional:
+--  remember(text); give_up(), called when an interrupt has come while a line was typed;
+--  interrupted(): the loop ends if it says so after a chunk
 -- @treturn number how many chunks failed
 -- @treturn ?boolean true: it was interrupted
 function repl.loop(s)
@@ -159,8 +164,8 @@ local function resolve(env, path)
   return value
 end
 
-local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not",
-  "or", "repeat", "return", "then", "true", "until", "while" }
+local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if",
+  "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while" }
 
 local function top_names(env)
   local names = names_in(env)
@@ -170,7 +175,8 @@ local function top_names(env)
 end
 
 --- Candidates for a word such as "berth.mod", sorted, each once.
--- @tparam[opt] string before the line up to the word; behind a closed bracket or string no word begins
+-- @tparam[opt] string before the line up to the word; behind a closed bracket or string no word
+--  begins
 function repl.candidates(env, word, before)
   if word == "" and before and before:match("[%)%]}\"']$") then return {} end
   local path, joint, start = word:match("^(.*)([.:])([%w_]*)$")
@@ -214,7 +220,8 @@ end
 local function banner(env)
   local version = env.berth and env.berth.version or "?"
   local machine = rawget(global, "jit") and rawget(global, "jit").version or global._VERSION
-  io.stdout:write(string.format("berth %s, %s. help() lists what there is; end with Ctrl-D.\n", version, machine))
+  io.stdout:write(string.format("berth %s, %s. help() lists what there is; end with Ctrl-D.\n",
+    version, machine))
 end
 
 local function editing_session(edit, session)
@@ -223,7 +230,8 @@ local function editing_session(edit, session)
   edit.completion(function(word, before) return repl.candidates(session.env, word, before) end)
   session.read = function(prompt)
     local line = edit.readline(prompt)
-    if line == false then error("interrupted", 0) end -- at the latest; Lua may have been told before
+    -- at the latest; Lua may have been told before
+    if line == false then error("interrupted", 0) end
     return line
   end
   session.remember = function(text) edit.add_history((text:gsub("\n", " "))) end

@@ -1,4 +1,5 @@
---- Values as short readable text: objects by tostring, tables with a depth limit and sorted keys, long arrays summarised.
+--- Values as short readable text: objects by tostring, tables with a depth limit and sorted keys,
+-- long arrays summarised.
 local inspect = {}
 
 local MAX_ITEMS, MAX_DEPTH, WIDTH = 12, 3, 100
@@ -78,7 +79,8 @@ end
 local QUOTES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
 
 local function quote(s)
-  local escaped = s:gsub('[%c"\\]', function(c) return QUOTES[c] or string.format("\\%03d", c:byte()) end)
+  local escaped = s:gsub('[%c"\\]',
+    function(c) return QUOTES[c] or string.format("\\%03d", c:byte()) end)
   return '"' .. escaped .. '"'
 end
 
