@@ -9,27 +9,35 @@ local draw = {}
 draw.kinds = { "gantt", "memory", "links", "placers", "graph" }
 
 local figures = {
-  gantt = require "berth.report.gantt", memory = require "berth.report.memory", links = require "berth.report.links",
-  graph = require "berth.report.graph",
+  gantt = require "berth.report.gantt", memory = require "berth.report.memory",
+  links = require "berth.report.links", graph = require "berth.report.graph",
 }
 local placers = require "berth.report.placers"
 
 for _, name in ipairs { "report", "figure" } do
   options.declare(name, {
-    { key = "result", type = "result", default = "none", text = "the run; or what is simulated: graph, topology, placement" },
+    { key = "result", type = "result", default = "none",
+      text = "the run; or what is simulated: graph, topology, placement" },
     { key = "graph", type = "graph", default = "of the result", text = "what is simulated" },
     { key = "topology", type = "topology", default = "of the result", text = "on which" },
-    { key = "placement", type = "placement or array", default = "none", text = "beside result it only says who placed" },
+    { key = "placement", type = "placement or array", default = "none",
+      text = "beside result it only says who placed" },
     { key = "simulate", type = "table", default = "none", text = "options of berth.simulate" },
-    { key = "compare", type = "table", default = "none", text = "rows of berth.compare; it goes before rows" },
-    { key = "rows", type = "table", default = "none", text = "rows of berth.portfolio; gaps are to the best bound known" },
+    { key = "compare", type = "table", default = "none",
+      text = "rows of berth.compare; it goes before rows" },
+    { key = "rows", type = "table", default = "none",
+      text = "rows of berth.portfolio; gaps are to the best bound known" },
     { key = "bounds", type = "table", default = "none",
-      text = "what berth.bounds gives: a table of all bounds, and the best of it where it is above the run's own" },
+      text = "what berth.bounds gives: a table of all bounds, and the best of it where it is above "
+        .. "the run's own" },
     { key = "title", type = "string", default = "graph and topology", text = "heading" },
-    { key = "figures", type = "table", default = "all that there is something for", text = "which figures, in which order" },
+    { key = "figures", type = "table", default = "all that there is something for",
+      text = "which figures, in which order" },
     { key = "times", type = "flag", default = "false",
-      text = "the table of placers has how long each took; the file is then not the same each time" },
-    { key = "command", type = "string", default = "none", text = "shown as what made the run; the command line gives its own" },
+      text = "the table of placers has how long each took; the file is then not the same each "
+        .. "time" },
+    { key = "command", type = "string", default = "none",
+      text = "shown as what made the run; the command line gives its own" },
   })
 end
 
@@ -42,7 +50,8 @@ end
 
 function draw.check_kind(fn, kind)
   if not is_kind(kind) then
-    options.fail("%s: no figure '%s' (legal: %s)", fn, tostring(kind), table.concat(draw.kinds, ", "))
+    options.fail("%s: no figure '%s' (legal: %s)", fn, tostring(kind),
+      table.concat(draw.kinds, ", "))
   end
 end
 
@@ -72,19 +81,25 @@ end
 
 --- Raises unless what is given can be drawn.
 function draw.check(fn, what)
-  if type(what) ~= "table" then options.fail("%s: expected a table of what to draw, got %s", fn, core.kind(what)) end
+  if type(what) ~= "table" then
+    options.fail("%s: expected a table of what to draw, got %s", fn, core.kind(what))
+  end
   options.read(fn, "report", what)
   check_rows(fn, what, "compare")
   check_rows(fn, what, "rows")
   check_bounds(fn, what.bounds)
   check_figures(fn, what.figures or {})
-  if what.result and what.simulate then options.fail("%s: simulate: the result has been simulated already", fn) end
+  if what.result and what.simulate then
+    options.fail("%s: simulate: the result has been simulated already", fn)
+  end
 end
 
 -- The better of the run's own bound and the one that is given.
 local function set_bound(f, bounds)
   f.bound, f.bound_name = f.result.bound, f.result.bound_name
-  if bounds and (not f.bound or bounds.best > f.bound) then f.bound, f.bound_name = bounds.best, bounds.name end
+  if bounds and (not f.bound or bounds.best > f.bound) then
+    f.bound, f.bound_name = bounds.best, bounds.name
+  end
 end
 
 --- The run that is drawn.
@@ -106,12 +121,18 @@ function draw.facts(fn, what)
   return f
 end
 
-local function placer_of(what) return core.kind(what.placement) == "placement" and what.placement.placer or nil end
+local function placer_of(what)
+  return core.kind(what.placement) == "placement" and what.placement.placer or nil
+end
 
 -- A row of the same placer, if that is known, that took as long and has the same devices.
 local function is_drawn(row, what, f)
-  if row.placement and row.placement.placer ~= (placer_of(what) or row.placement.placer) then return false end
-  if row.makespan ~= f.makespan or not row.placement or #row.placement ~= #f.device then return false end
+  if row.placement and row.placement.placer ~= (placer_of(what) or row.placement.placer) then
+    return false
+  end
+  if row.makespan ~= f.makespan or not row.placement or #row.placement ~= #f.device then
+    return false
+  end
   for op, device in ipairs(f.device) do
     if row.placement[op] ~= device then return false end
   end
@@ -122,11 +143,12 @@ local function row_of(what, f)
   local r, peak = f.result, 0
   local placer = placer_of(what)
   for _, bytes in ipairs(r.peak_memory) do peak = math.max(peak, bytes) end
-  return { name = placer and ("this step (%s)"):format(placer) or "this step", makespan = f.makespan, oom = r.oom, own = true,
-    peak = r.memory ~= "none" and peak or nil }
+  return { name = placer and ("this step (%s)"):format(placer) or "this step",
+    makespan = f.makespan, oom = r.oom, own = true, peak = r.memory ~= "none" and peak or nil }
 end
 
---- Rows of a comparison or of a portfolio, or nil; and the run that is drawn, if one is and it is none of them.
+--- Rows of a comparison or of a portfolio, or nil; and the run that is drawn, if one is and it is
+-- none of them.
 function draw.rows(what, f)
   local rows = what.compare or what.rows
   if not rows or #rows == 0 or not f then return rows end

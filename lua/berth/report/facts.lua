@@ -3,7 +3,9 @@ local colours = require "berth.report.colours"
 
 local facts = {}
 
-local function label_of(op) return op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id) end
+local function label_of(op)
+  return op.name and op.name ~= "" and op.name or ("op %.0f"):format(op.id)
+end
 
 -- What an op is shown as: the pass, if the graph has a backward one, else its kind.
 local function group_of(op, passes)
@@ -62,7 +64,8 @@ local function count_ops(f)
   for _, d in ipairs(f.device) do f.n_ops[d] = f.n_ops[d] + 1 end
 end
 
---- At most `most` devices, those that are most by `weight` (an array, nil: never; ties to the lower id), in id order.
+--- At most `most` devices, those that are most by `weight` (an array, nil: never; ties to the lower
+-- id), in id order.
 -- @treturn table ids
 -- @treturn number how many more have a weight
 -- @treturn number how many have none
@@ -99,8 +102,9 @@ local function read_collectives(f)
   f.collectives = {}
   if f.graph.n_collectives == 0 then return end
   for k, run in ipairs(f.result.collectives) do
-    f.collectives[k] = { kind = f.graph:collective(k).kind, bytes = run.bytes, algorithm = run.algorithm, start = run.start,
-      finish = run.finish, on = different(run.devices) }
+    f.collectives[k] = { kind = f.graph:collective(k).kind, bytes = run.bytes,
+      algorithm = run.algorithm, start = run.start, finish = run.finish,
+      on = different(run.devices) }
   end
 end
 
@@ -119,8 +123,9 @@ end
 --- @tparam result r
 -- @treturn table
 function facts.of(r)
-  local f = { result = r, graph = r.cost.graph, topology = r.cost.topology, makespan = r.makespan, start = r.start,
-    finish = r.finish, device = r.device, transfers = r.transfers, critical = r:critical_path(), devices = {} }
+  local f = { result = r, graph = r.cost.graph, topology = r.cost.topology, makespan = r.makespan,
+    start = r.start, finish = r.finish, device = r.device, transfers = r.transfers,
+    critical = r:critical_path(), devices = {} }
   for device in f.topology:devices() do f.devices[device.id] = device end
   read_ops(f)
   rank_groups(f)

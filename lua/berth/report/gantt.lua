@@ -1,5 +1,6 @@
---- Gantt chart: ops by device, transfers below their sender, the critical path, and where memory ran out.
--- What is narrower than a column is summed up in it, so that the size does not depend on the number of ops.
+--- Gantt chart: ops by device, transfers below their sender, the critical path, and where memory
+-- ran out. What is narrower than a column is summed up in it, so that the size does not depend on
+-- the number of ops.
 local facts = require "berth.report.facts"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
@@ -29,8 +30,8 @@ local function layout(f)
     rows[d] = { y = y, columns = {}, sends = {}, meets = {} }
     y = y + lane + strip + space
   end
-  return { list = list, rows = rows, lane = lane, strip = strip, bottom = y, left_out = left_out, idle = idle,
-    at = scale.linear(f.makespan, svg.LEFT, svg.RIGHT) }
+  return { list = list, rows = rows, lane = lane, strip = strip, bottom = y, left_out = left_out,
+    idle = idle, at = scale.linear(f.makespan, svg.LEFT, svg.RIGHT) }
 end
 
 local function tip(f, i)
@@ -48,7 +49,9 @@ end
 local function add_wide(out, labels, f, i, x, w, y, lane)
   out[#out + 1] = svg.rect(x, y, w - math.min(0.8, 0.1 * w), lane, f.class[f.group[i]], tip(f, i))
   local text = lane >= 14 and w > 14 and svg.fit(f.name[i], w - 6, 11) or ""
-  if #text > 5 or text == f.name[i] and text ~= "" then labels[#labels + 1] = svg.text(x + 3, y + lane / 2 + 5, text, "in") end
+  if #text > 5 or text == f.name[i] and text ~= "" then
+    labels[#labels + 1] = svg.text(x + 3, y + lane / 2 + 5, text, "in")
+  end
 end
 
 local function add_to_column(row, x, w, class)
@@ -73,7 +76,8 @@ local function add_columns(paths, row, lane)
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) + 1 do
     local column = row.columns[x]
     if column and column.sum > 0 then
-      add_block(paths, main_class(column), svg.block(x, row.y, math.min(1, math.max(column.sum, 0.3)), lane))
+      add_block(paths, main_class(column),
+        svg.block(x, row.y, math.min(1, math.max(column.sum, 0.3)), lane))
     end
   end
 end
@@ -97,7 +101,8 @@ local function add_ops(out, f, plan)
     local x = row and plan.at(f.start[i])
     local w = row and plan.at(f.finish[i]) - x or 0
     if w >= least then add_wide(wide, labels, f, i, x, w, row.y, plan.lane)
-    elseif w >= 1 then add_block(paths, f.class[f.group[i]], svg.block(x, row.y, 0.9 * w, plan.lane))
+    elseif w >= 1 then
+      add_block(paths, f.class[f.group[i]], svg.block(x, row.y, 0.9 * w, plan.lane))
     elseif w > 0 then add_to_column(row, x, w, f.class[f.group[i]]) end
   end
   for _, d in ipairs(plan.list) do add_columns(paths, plan.rows[d], plan.lane) end
@@ -155,8 +160,10 @@ local function add_strips(out, plan, what, class)
 end
 
 local function meeting_tip(c)
-  return ("%s of %s on %s: %s to %s, %s"):format(c.kind, scale.quantity(c.bytes, "bytes"), scale.count(#c.on, "device"),
-    scale.quantity(c.start, "seconds"), scale.quantity(c.finish, "seconds"), scale.quantity(c.finish - c.start, "seconds"))
+  return ("%s of %s on %s: %s to %s, %s"):format(c.kind, scale.quantity(c.bytes, "bytes"),
+    scale.count(#c.on, "device"),
+    scale.quantity(c.start, "seconds"), scale.quantity(c.finish, "seconds"),
+    scale.quantity(c.finish - c.start, "seconds"))
 end
 
 -- What is wide enough to be pointed at has a tip.
@@ -167,7 +174,8 @@ local function add_collectives(out, f, plan)
     for _, d in ipairs(c.on) do
       local row = plan.rows[d]
       if row and to - x >= TIP_WIDTH and #wide < MOST_TIPS then
-        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet", meeting_tip(c))
+        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet",
+          meeting_tip(c))
       elseif row and to > x then count(row.meets, math.floor(x), math.floor(to)) end
     end
   end
@@ -178,7 +186,9 @@ end
 local function add_transfers(out, f, plan)
   for _, t in ipairs(f.transfers) do
     local row = plan.rows[t.from]
-    if row and t.finish > t.start then count(row.sends, math.floor(plan.at(t.start)), math.floor(plan.at(t.finish))) end
+    if row and t.finish > t.start then
+      count(row.sends, math.floor(plan.at(t.start)), math.floor(plan.at(t.finish)))
+    end
   end
   add_strips(out, plan, "sends", "send")
   if #f.transfers <= MOST_ARROWS and #plan.list <= 12 then add_arrows(out, f, plan) end
@@ -188,7 +198,9 @@ end
 local function add_critical(out, f, plan)
   local pieces, jumps, open, last = {}, {}, nil, nil
   local function close()
-    if open then pieces[#pieces + 1] = svg.block(open.x, open.y, math.max(open.to - open.x, 0.5), 4) end
+    if open then
+      pieces[#pieces + 1] = svg.block(open.x, open.y, math.max(open.to - open.x, 0.5), 4)
+    end
   end
   for _, i in ipairs(f.critical) do
     local row = plan.rows[f.device[i]]
@@ -215,15 +227,16 @@ end
 local function mark(out, x, top, bottom, text, class, words)
   out[#out + 1] = svg.line(x, top, x, bottom, class)
   local right = x + svg.width(text, 11) + 4 > svg.RIGHT
-  out[#out + 1] = svg.text(right and x - 4 or x + 4, top + 8, text, words .. (right and " end" or ""))
+  out[#out + 1] = svg.text(right and x - 4 or x + 4, top + 8, text,
+    words .. (right and " end" or ""))
 end
 
 local function add_rows(out, f, plan)
   for _, d in ipairs(plan.list) do
     local row = plan.rows[d]
     out[#out + 1] = svg.rect(svg.LEFT, row.y, svg.RIGHT - svg.LEFT, plan.lane, "lane")
-    out[#out + 1] = svg.text(svg.LEFT - 8, row.y + plan.lane / 2 + 4, svg.fit(f.devices[d].name, svg.LEFT - 14, 12),
-      plan.lane < 12 and "end small" or "end")
+    out[#out + 1] = svg.text(svg.LEFT - 8, row.y + plan.lane / 2 + 4,
+      svg.fit(f.devices[d].name, svg.LEFT - 14, 12), plan.lane < 12 and "end small" or "end")
   end
 end
 
@@ -240,9 +253,11 @@ local function add_mark(out, f, plan)
   local bound, oom = f.bound, f.result.oom
   if oom then
     local where = svg.fit(f.devices[oom.device].name, 150, 11)
-    mark(out, plan.at(oom.time), 10, plan.bottom, "out of memory on " .. where, "limit", "small warn")
+    mark(out, plan.at(oom.time), 10, plan.bottom, "out of memory on " .. where, "limit",
+      "small warn")
   elseif bound and bound <= f.makespan then
-    mark(out, plan.at(bound), 10, plan.bottom, "bound " .. scale.quantity(bound, "seconds"), "bound", "small")
+    mark(out, plan.at(bound), 10, plan.bottom, "bound " .. scale.quantity(bound, "seconds"),
+      "bound", "small")
   end
 end
 
@@ -250,11 +265,13 @@ local function describe(f, plan)
   local parts = { "The step takes " .. scale.quantity(f.makespan, "seconds") }
   for k = 1, math.min(#plan.list, 8) do
     local d = plan.list[k]
-    parts[#parts + 1] = ("%s runs %s and is busy %s of the time"):format(f.devices[d].name, scale.count(f.n_ops[d], "op"),
+    parts[#parts + 1] = ("%s runs %s and is busy %s of the time"):format(f.devices[d].name,
+      scale.count(f.n_ops[d], "op"),
       scale.percent(f.makespan > 0 and f.result.busy[d] / f.makespan or 0))
   end
   if #plan.list > 8 then parts[#parts + 1] = "and so on" end
-  return table.concat(parts, ", ") .. ". " .. scale.count(#f.critical, "op") .. " on the critical path."
+  return table.concat(parts, ", ") .. ". " .. scale.count(#f.critical, "op")
+    .. " on the critical path."
 end
 
 local function notes(f, plan)
@@ -263,16 +280,20 @@ local function notes(f, plan)
     if plan.at(f.finish[i]) - plan.at(f.start[i]) < 1 then short = short + 1 end
   end
   return {
-    short > 0 and f.makespan > 0 and ("%s shorter than %s: a column shows for how long it is busy, coloured by what takes most "
-      .. "of that."):format(scale.count(short, "op"), scale.quantity(f.makespan / (svg.RIGHT - svg.LEFT), "seconds")),
+    short > 0 and f.makespan > 0 and ("%s shorter than %s: a column shows for how long it is busy, "
+      .. "coloured by what takes most "
+      .. "of that."):format(scale.count(short, "op"),
+      scale.quantity(f.makespan / (svg.RIGHT - svg.LEFT), "seconds")),
     plan.idle > 0 and ("Not drawn: %s without any op."):format(scale.count(plan.idle, "device")),
-    plan.left_out > 0 and ("Not drawn: %s that are less busy."):format(scale.count(plan.left_out, "device")),
+    plan.left_out > 0 and ("Not drawn: %s that are less busy."):format(scale.count(plan.left_out,
+      "device")),
   }
 end
 
 return function(f)
   local plan = layout(f)
-  local out = { width = svg.WIDTH, text = describe(f, plan), label = ("Gantt chart of %s on %s"):format(
+  local out = { width = svg.WIDTH, text = describe(f, plan),
+    label = ("Gantt chart of %s on %s"):format(
     scale.count(#f.device, "op"), scale.count(#f.devices, "device")) }
   add_rows(out, f, plan)
   svg.axis(out, plan.at, f.makespan, "seconds", 24, plan.bottom)

@@ -1,4 +1,5 @@
---- The graph in layers, coloured by device. Large graphs are drawn by what a device has at about the same depth.
+--- The graph in layers, coloured by device. Large graphs are drawn by what a device has at about
+-- the same depth.
 local colours = require "berth.report.colours"
 local layout = require "berth.report.graph_layout"
 local parts = require "berth.report.graph_nodes"
@@ -17,10 +18,12 @@ local function curve(a, b, box)
   if b.layer > a.layer + 1 and math.abs(a.x - b.x) < 30 then -- beside the boxes between
     local out = 60 + 8 * (b.layer - a.layer)
     local side = a.x + out < svg.WIDTH - 4 and a.x + out or math.max(a.x - out, 4)
-    return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(side), n(y1 + 24), n(side), n(y2 - 24), n(b.x), n(y2))
+    return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(side), n(y1 + 24), n(side),
+      n(y2 - 24), n(b.x), n(y2))
   end
   local mid = (y1 + y2) / 2
-  return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(a.x), n(mid), n(b.x), n(mid), n(b.x), n(y2))
+  return ("M%s %sC%s %s %s %s %s %s"):format(n(a.x), n(y1), n(a.x), n(mid), n(b.x), n(mid), n(b.x),
+    n(y2))
 end
 
 -- Which pairs of nodes follow each other on the critical path.
@@ -97,13 +100,17 @@ end
 
 local function add_node(out, f, node, slot, box)
   local w = math.max(math.min(slot - 8, 140), 2)
-  local title = ("%s on %s, %s, %s"):format(label_of(node), f.place_name[node.device], scale.count(node.n, "op"),
+  local title = ("%s on %s, %s, %s"):format(label_of(node), f.place_name[node.device],
+    scale.count(node.n, "op"),
     scale.quantity(node.seconds, "seconds"))
   local class = f.device_class[node.device] .. (node.critical and " edgy" or "")
   out[#out + 1] = svg.rect(node.x - w / 2, node.y, w, box, class, title)
-  local text = w >= 30 and fitting(w - 6, 11, label_of(node), node.n > 1 and head_of(node.first) .. "…") or ""
+  local text = w >= 30 and fitting(w - 6, 11, label_of(node),
+    node.n > 1 and head_of(node.first) .. "…") or ""
   if text ~= "" then out[#out + 1] = svg.text(node.x, node.y + 14, text, "in mid") end
-  if box == BOX then out[#out + 1] = svg.text(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid") end
+  if box == BOX then
+    out[#out + 1] = svg.text(node.x, node.y + 28, fitting(w - 6, 10, about(f, node)), "in tiny mid")
+  end
 end
 
 -- Devices beyond the columns that there is room for count as one, with the number 0.
@@ -130,7 +137,9 @@ end
 
 local function name_devices(f, merged)
   f.device_class, f.place_name = { [0] = "c8" }, { [0] = scale.count(merged, "device") }
-  for d, device in ipairs(f.devices) do f.device_class[d], f.place_name[d] = colours.cyclic(d), device.name end
+  for d, device in ipairs(f.devices) do
+    f.device_class[d], f.place_name[d] = colours.cyclic(d), device.name
+  end
 end
 
 -- Columns tell the devices; a few are named here, too, with what they run.
@@ -139,7 +148,8 @@ local function legend(f)
   for _, n in ipairs(f.n_ops) do used = used + (n > 0 and 1 or 0) end
   for d, device in ipairs(f.devices) do
     if f.n_ops[d] > 0 and #entries < 24 and not (f.clustered and used > 12) then
-      entries[#entries + 1] = { f.device_class[d], ("%s: %s"):format(device.name, scale.count(f.n_ops[d], "op")) }
+      entries[#entries + 1] = { f.device_class[d],
+        ("%s: %s"):format(device.name, scale.count(f.n_ops[d], "op")) }
     end
   end
   entries[#entries + 1] = { "edgy", "critical path", "frame" }
@@ -151,8 +161,8 @@ local function add_heads(out, f, plan, y)
   local upright = plan.slot < 34
   for _, d in ipairs(plan.devices) do
     local x, name = plan.place[d], f.place_name[d]
-    if upright then out[#out + 1] = svg.upright(x + 4, y + UPRIGHT, svg.fit(name, UPRIGHT, 11), "small")
-    else out[#out + 1] = svg.text(x, y + 12, svg.fit(name, plan.slot - 6, 13), "mid strong") end
+    out[#out + 1] = upright and svg.upright(x + 4, y + UPRIGHT, svg.fit(name, UPRIGHT, 11), "small")
+      or svg.text(x, y + 12, svg.fit(name, plan.slot - 6, 13), "mid strong")
   end
   return upright and UPRIGHT + 8 or 22
 end
@@ -170,12 +180,15 @@ end
 
 local function notes(f, nodes, merged, hidden)
   return {
-    f.clustered and ("%d ops as %d boxes: a box is what a device runs at about the same depth of the graph, a column a device.")
+    f.clustered and ("%d ops as %d boxes: a box is what a device runs at about the same depth of "
+      .. "the graph, a column a device.")
       :format(#f.device, #nodes) or false,
     "Blue lines go to another device, grey ones stay, red ones are on the critical path.",
-    hidden > 0 and ("Not drawn: %s over several layers with less bytes than the %d that are."):format(scale.count(hidden, "line"),
+    hidden > 0 and ("Not drawn: %s over several layers with less bytes than the %d that are.")
+      :format(scale.count(hidden, "line"),
       MOST_FAR),
-    merged > 0 and ("One column stands for the %s with the fewest ops."):format(scale.count(merged, "device")),
+    merged > 0 and ("One column stands for the %s with the fewest ops."):format(scale.count(merged,
+      "device")),
   }
 end
 
@@ -189,7 +202,8 @@ return function(f)
   if not plan then return nil, message, code end
   name_devices(f, merged)
   local out = { width = svg.WIDTH,
-    label = ("The graph in layers, %s, coloured by device"):format(scale.count(#nodes, clustered and "cluster" or "op")),
+    label = ("The graph in layers, %s, coloured by device"):format(scale.count(#nodes,
+      clustered and "cluster" or "op")),
     text = ("%s in %s from top to bottom, %s between them."):format(scale.count(#f.device, "op"),
       scale.count(plan.layers + 1, "layer"), scale.count(#edges, "line")) }
   local y, hidden = add_all(out, f, nodes, of, edges, plan)

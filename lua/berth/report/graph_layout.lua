@@ -1,4 +1,5 @@
---- Where the nodes of a graph's picture are: igraph's layered layout; clusters in a column for each device.
+--- Where the nodes of a graph's picture are: igraph's layered layout; clusters in a column for each
+-- device.
 local core = require "berth.core"
 local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
@@ -91,7 +92,8 @@ local function columns(nodes, x)
 end
 
 --- Gives every node its x.
--- @treturn[1] table { slot = width of a place, layers = number of the last one, devices, place (clusters: x of each device) }
+-- @treturn[1] table { slot = width of a place, layers = number of the last one, devices, place
+--  (clusters: x of each device) }
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code

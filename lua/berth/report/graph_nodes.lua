@@ -24,7 +24,8 @@ end
 local function singles(f, depth)
   local list, of = {}, {}
   for i, d in ipairs(f.device) do
-    list[i] = { layer = depth[i], device = d, label = f.name[i], n = 1, seconds = f.finish[i] - f.start[i] }
+    list[i] = { layer = depth[i], device = d, label = f.name[i], n = 1,
+      seconds = f.finish[i] - f.start[i] }
     of[i] = i
   end
   return list, of
@@ -45,7 +46,8 @@ local function join(node, f, i)
 end
 
 local function clusters(f, depth, used)
-  local band = bands_of(depth, math.max(4, math.min(MOST_BANDS, math.floor(MOST_NODES / math.max(used, 1)))))
+  local band = bands_of(depth,
+    math.max(4, math.min(MOST_BANDS, math.floor(MOST_NODES / math.max(used, 1)))))
   local list, of, at = {}, {}, {}
   for i, d in ipairs(f.device) do
     local layer = band[depth[i]]
@@ -55,8 +57,8 @@ local function clusters(f, depth, used)
     else
       k = #list + 1
       at[layer][d] = k
-      list[k] = { layer = layer, device = d, label = f.name[i], first = f.name[i], last = f.name[i], n = 1,
-        seconds = f.finish[i] - f.start[i] }
+      list[k] = { layer = layer, device = d, label = f.name[i], first = f.name[i], last = f.name[i],
+        n = 1, seconds = f.finish[i] - f.start[i] }
     end
     of[i] = k
   end
@@ -78,7 +80,9 @@ function nodes.of(f)
   local depth, used = f.graph:depth(), 0
   for _, n in ipairs(f.n_ops) do used = used + (n > 0 and 1 or 0) end
   local layers, widest = extent(depth)
-  if #f.device <= MOST_OPS and layers <= MOST_LAYERS and widest <= MOST_WIDE then return singles(f, depth) end
+  if #f.device <= MOST_OPS and layers <= MOST_LAYERS and widest <= MOST_WIDE then
+    return singles(f, depth)
+  end
   local list, of = clusters(f, depth, used)
   return list, of, true
 end

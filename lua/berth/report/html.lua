@@ -4,29 +4,40 @@ local scale = require "berth.report.scale"
 local svg = require "berth.report.svg"
 
 local style = colours.variables .. colours.style .. table.concat {
-  "html{color-scheme:light dark}body{margin:0 auto;max-width:1060px;padding:20px 16px 48px;background:var(--ground);",
+  "html{color-scheme:light dark}",
+  "body{margin:0 auto;max-width:1060px;padding:20px 16px 48px;background:var(--ground);",
   "color:var(--ink);",
   "font:15px/1.5 system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif}",
   "h1{font-size:24px;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}",
-  "h2{font-size:18px;margin:36px 0 8px}h3{font-size:15px;margin:22px 0 4px}p{margin:4px 0 10px;overflow-wrap:anywhere}",
-  ".about{color:var(--faint)}.warning{color:var(--limit);font-weight:600;border-left:4px solid;padding-left:10px}",
-  "nav{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:14px;margin:8px 0}nav a{color:var(--cross)}",
-  ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;margin:18px 0}",
+  "h2{font-size:18px;margin:36px 0 8px}h3{font-size:15px;margin:22px 0 4px}",
+  "p{margin:4px 0 10px;overflow-wrap:anywhere}",
+  ".about{color:var(--faint)}",
+  ".warning{color:var(--limit);font-weight:600;border-left:4px solid;padding-left:10px}",
+  "nav{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:14px;margin:8px 0}",
+  "nav a{color:var(--cross)}",
+  ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;",
+  "margin:18px 0}",
   "@media(max-width:1000px){.tiles{grid-template-columns:repeat(3,1fr)}}",
-  ".tile{background:var(--panel);border:1px solid var(--rule);border-radius:8px;padding:12px 14px;min-width:0}",
-  ".name,.note{color:var(--faint);font-size:13px;overflow-wrap:anywhere}.value{font-size:23px;font-weight:600}",
+  ".tile{background:var(--panel);border:1px solid var(--rule);border-radius:8px;",
+  "padding:12px 14px;min-width:0}",
+  ".name,.note{color:var(--faint);font-size:13px;overflow-wrap:anywhere}",
+  ".value{font-size:23px;font-weight:600}",
   ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}",
   "th,td{padding:5px 8px;border-bottom:1px solid var(--rule);",
   "text-align:left;vertical-align:top}th{color:var(--faint);font-weight:500}",
   "th.n,td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
   "td{overflow-wrap:anywhere}td.n{overflow-wrap:normal}code{overflow-wrap:anywhere;font-size:13px}",
-  ".meter{display:block;height:4px;min-width:48px;background:var(--panel);border-radius:2px;margin-top:3px}",
+  ".meter{display:block;height:4px;min-width:48px;background:var(--panel);border-radius:2px;",
+  "margin-top:3px}",
   ".meter span{display:block;height:4px;background:var(--area);border-radius:2px}",
   "details{margin:10px 0}summary{cursor:pointer;color:var(--cross)}",
-  "dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;font-size:14px;margin:8px 0}dt{color:var(--faint)}",
+  "dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;font-size:14px;",
+  "margin:8px 0}dt{color:var(--faint)}",
   "dd{margin:0;overflow-wrap:anywhere}",
-  "figure{margin:0;overflow-x:auto}figure svg{display:block;width:100%;min-width:600px;height:auto}.defs{position:absolute}",
-  "@media print{body{max-width:none;padding:0;font-size:10.5pt}nav{display:none}h2,h3{break-after:avoid}",
+  "figure{margin:0;overflow-x:auto}",
+  "figure svg{display:block;width:100%;min-width:600px;height:auto}.defs{position:absolute}",
+  "@media print{body{max-width:none;padding:0;font-size:10.5pt}nav{display:none}",
+  "h2,h3{break-after:avoid}",
   "figure,.tiles,tr{break-inside:avoid}figure svg{min-width:0;max-height:24cm}",
   "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}",
 }
@@ -41,7 +52,8 @@ local html = {}
 function html.section(id, title, text, body)
   local about = text and ('<p class="about">%s</p>\n'):format(svg.escape(text)) or ""
   return { id = id, title = title,
-    text = ('<section id="%s"><h2>%s</h2>\n%s%s</section>'):format(id, svg.escape(title), about, body) }
+    text = ('<section id="%s"><h2>%s</h2>\n%s%s</section>'):format(id, svg.escape(title), about,
+      body) }
 end
 
 -- A cell is a text, or { text, share } with a bar of that share below it.
@@ -49,7 +61,8 @@ local function cell(tag, what, number)
   local text, meter = what, ""
   if type(what) == "table" then
     local width = scale.number(100 * math.min(math.max(what[2], 0), 1))
-    text, meter = what[1], ('<span class="meter"><span style="width:%s%%"></span></span>'):format(width)
+    text, meter = what[1],
+      ('<span class="meter"><span style="width:%s%%"></span></span>'):format(width)
   end
   local how = (number and ' class="n"' or "") .. (tag == "th" and ' scope="col"' or "")
   return ("<%s%s>%s%s</%s>"):format(tag, how, svg.escape(text), meter, tag)
@@ -66,7 +79,8 @@ end
 -- @tparam[opt] table lefts set of the columns of text; default: the first. The others are numbers
 function html.grid(lines, lefts)
   lefts = lefts or { true }
-  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1], lefts) .. "</thead><tbody>" }
+  local out = { '<div class="wide"><table><thead>' .. row("th", lines[1],
+    lefts) .. "</thead><tbody>" }
   for i = 2, #lines do out[#out + 1] = row("td", lines[i], lefts) end
   out[#out + 1] = "</tbody></table></div>"
   return table.concat(out, "\n")
@@ -75,7 +89,8 @@ end
 --- A number in large letters, with its name above and a note below.
 function html.tile(name, value, note)
   return ('<div class="tile"><div class="name">%s</div><div class="value">%s</div>'
-    .. '<div class="note">%s</div></div>'):format(svg.escape(name), svg.escape(value), svg.escape(note))
+    .. '<div class="note">%s</div></div>'):format(svg.escape(name), svg.escape(value),
+    svg.escape(note))
 end
 
 function html.tiles(list) return '<div class="tiles">' .. table.concat(list, "\n") .. "</div>" end
@@ -89,14 +104,17 @@ function html.list(entries)
   local out = {}
   for i, entry in ipairs(entries) do
     local value = svg.escape(entry[2])
-    out[i] = ("<dt>%s</dt><dd>%s</dd>"):format(svg.escape(entry[1]), entry.code and "<code>" .. value .. "</code>" or value)
+    out[i] = ("<dt>%s</dt><dd>%s</dd>"):format(svg.escape(entry[1]),
+      entry.code and "<code>" .. value .. "</code>" or value)
   end
   return "<dl>\n" .. table.concat(out, "\n") .. "\n</dl>"
 end
 
 local function navigation(sections)
   local out = {}
-  for i, section in ipairs(sections) do out[i] = ('<a href="#%s">%s</a>'):format(section.id, svg.escape(section.title)) end
+  for i, section in ipairs(sections) do
+    out[i] = ('<a href="#%s">%s</a>'):format(section.id, svg.escape(section.title))
+  end
   return '<nav aria-label="Sections">' .. table.concat(out, "\n") .. "</nav>"
 end
 
@@ -113,8 +131,8 @@ function html.page(title, about, head, sections)
     '<meta name="viewport" content="width=device-width,initial-scale=1"/>',
     "<title>" .. svg.escape(title) .. "</title>", "<style>" .. style .. "</style></head><body>",
     '<svg class="defs" width="0" height="0" aria-hidden="true">' .. colours.patterns() .. "</svg>",
-    "<h1>" .. svg.escape(title) .. "</h1>", '<p class="about">' .. svg.escape(about) .. "</p>", navigation(sections), "<main>",
-    head, table.concat(texts, "\n"), "</main></body></html>\n",
+    "<h1>" .. svg.escape(title) .. "</h1>", '<p class="about">' .. svg.escape(about) .. "</p>",
+    navigation(sections), "<main>", head, table.concat(texts, "\n"), "</main></body></html>\n",
   }, "\n")
 end
 

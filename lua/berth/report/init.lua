@@ -10,10 +10,12 @@ local tables = require "berth.report.tables"
 local write = require "berth.base.write"
 
 local SECTIONS = {
-  gantt = { "Schedule", "What each device does over time; below each device what it sends, and collectives." },
+  gantt = { "Schedule", "What each device does over time; below each device what it sends, and "
+    .. "collectives." },
   memory = { "Memory", "What each device holds over time, against its limit." },
   links = { "Links",
-    "How many transfers and collectives are under way, and what part of the step each link needs for its bytes." },
+    "How many transfers and collectives are under way, and what part of the step each link needs "
+      .. "for its bytes." },
   placers = { "Placers", "Step times by the same simulation, best first." },
   graph = { "Graph", "Layers from top to bottom, coloured by device." },
 }
@@ -27,7 +29,8 @@ end
 function below.memory(f)
   local grid, d = tables.largest(f)
   if not grid then return "" end
-  return html.heading("What fills " .. svg.fit(f.devices[d].name, 480, 12) .. " at its peak") .. grid
+  return html.heading("What fills " .. svg.fit(f.devices[d].name, 480, 12) .. " at its peak")
+    .. grid
 end
 
 function below.links(f)
@@ -61,11 +64,13 @@ end
 local function title_of(what, f)
   if what.title then return what.title end
   local graph, topology = f.graph.name or "", f.topology.name or ""
-  return ("%s on %s"):format(graph ~= "" and graph or "graph", topology ~= "" and topology or scale.count(#f.devices, "device"))
+  return ("%s on %s"):format(graph ~= "" and graph or "graph",
+    topology ~= "" and topology or scale.count(#f.devices, "device"))
 end
 
 local function about(what, f)
-  local parts = { scale.count(#f.device, "op"), scale.count(#f.devices, "device"), scale.count(#f.transfers, "transfer") }
+  local parts = { scale.count(#f.device, "op"), scale.count(#f.devices, "device"),
+    scale.count(#f.transfers, "transfer") }
   if #f.collectives > 0 then table.insert(parts, scale.count(#f.collectives, "collective")) end
   local placer = core.kind(what.placement) == "placement" and what.placement.placer or nil
   if placer and placer ~= "" then parts[#parts + 1] = "placed by " .. placer end
@@ -76,7 +81,8 @@ end
 local function bounds_section(bounds, f)
   local proved = tables.guarantees(bounds)
   return html.section("bounds", "Lower bounds", "No placement is faster.",
-    tables.bounds(f, bounds) .. (proved and html.heading("What is proved of placers") .. proved or ""))
+    tables.bounds(f, bounds) .. (proved and html.heading("What is proved of placers") .. proved
+      or ""))
 end
 
 local function page(what, f)
@@ -91,14 +97,15 @@ local function page(what, f)
     add(bounds_section(what.bounds, f))
   end
   add(html.section("made", "How this was made", nil, html.list(made.list(what, f))))
-  return html.page(title_of(what, f), about(what, f), (tables.warning(f) or "") .. tables.summary(f), sections)
+  return html.page(title_of(what, f), about(what, f),
+    (tables.warning(f) or "") .. tables.summary(f), sections)
 end
 
 --- Writes a report.
 -- @tparam string path
--- @tparam table what result, or graph, topology and placement (simulate: options); compare or rows (of placers), bounds, title,
--- figures (array of "gantt", "memory", "links", "placers", "graph"), times (true: how long placers took), command (how it was
--- made, as typed)
+-- @tparam table what result, or graph, topology and placement (simulate: options); compare or rows
+--  (of placers), bounds, title, figures (array of "gantt", "memory", "links", "placers", "graph"),
+--  times (true: how long placers took), command (how it was made, as typed)
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message

@@ -23,14 +23,20 @@ local function ends_of(f)
   return starts, ends
 end
 
--- Largest number of transfers under way in each column; what ends at an instant goes before what starts at it.
+-- Largest number of transfers under way in each column; what ends at an instant goes before what
+-- starts at it.
 local function flight(f, at)
   local starts, ends = ends_of(f)
   local count, depth, top, i, j = {}, 0, 0, 1, 1
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) do
     local most = depth
-    while starts[i] and math.floor(at(starts[i])) <= x or ends[j] and math.floor(at(ends[j])) <= x do
-      if starts[i] and starts[i] < ends[j] then depth, i = depth + 1, i + 1 else depth, j = depth - 1, j + 1 end
+    while starts[i] and math.floor(at(starts[i])) <= x or ends[j]
+        and math.floor(at(ends[j])) <= x do
+      if starts[i] and starts[i] < ends[j] then
+        depth, i = depth + 1, i + 1
+      else
+        depth, j = depth - 1, j + 1
+      end
       most = math.max(most, depth)
     end
     count[x], top = most, math.max(top, most)
@@ -42,7 +48,9 @@ local function outline(count, high, bottom)
   local n = scale.number
   local pieces = { ("M%s %s"):format(n(svg.LEFT), n(bottom)) }
   for x = math.floor(svg.LEFT), math.floor(svg.RIGHT) do
-    if count[x] ~= count[x - 1] then pieces[#pieces + 1] = ("H%sV%s"):format(n(x), n(high(count[x]))) end
+    if count[x] ~= count[x - 1] then
+      pieces[#pieces + 1] = ("H%sV%s"):format(n(x), n(high(count[x])))
+    end
   end
   pieces[#pieces + 1] = ("H%sV%sz"):format(n(svg.RIGHT), n(bottom))
   return table.concat(pieces)
@@ -70,7 +78,8 @@ local function name_of(link)
 end
 
 local function words_of(entry)
-  local words = ("%s, used %s"):format(scale.quantity(entry.bytes, "bytes"), scale.percent(entry.share))
+  local words = ("%s, used %s"):format(scale.quantity(entry.bytes, "bytes"),
+    scale.percent(entry.share))
   return entry.most > 1 and ("%s, %.0f at once"):format(words, entry.most) or words
 end
 
@@ -78,7 +87,8 @@ local function add_link(out, entry, y)
   out[#out + 1] = svg.text(LEFT - 8, y + 13, name_of(entry), "end")
   out[#out + 1] = svg.rect(LEFT, y + 3, RIGHT - LEFT, ROW - 7, "lane")
   out[#out + 1] = svg.rect(LEFT, y + 3, math.min(entry.share, 1) * (RIGHT - LEFT), ROW - 7, "c1",
-    ("%s to %s, %s: needs %s for its bytes, busy %s"):format(entry.from, entry.to, scale.quantity(entry.bandwidth, "bytes/s"),
+    ("%s to %s, %s: needs %s for its bytes, busy %s"):format(entry.from, entry.to,
+      scale.quantity(entry.bandwidth, "bytes/s"),
       scale.quantity(entry.need, "seconds"), scale.quantity(entry.busy, "seconds")))
   out[#out + 1] = svg.text(RIGHT + 8, y + 13, words_of(entry), "small")
 end
@@ -95,7 +105,8 @@ local function rest(list)
   if #list <= MOST then return false end
   local bytes = 0
   for k = MOST + 1, #list do bytes = bytes + list[k].bytes end
-  return ("Not drawn: %s that are less used and carry %s together."):format(scale.count(#list - MOST, "link"),
+  return ("Not drawn: %s that are less used and carry %s together.")
+    :format(scale.count(#list - MOST, "link"),
     scale.quantity(bytes, "bytes"))
 end
 
@@ -103,7 +114,8 @@ return function(f)
   local list = utilisation.of(f.topology, f.result)
   if #list == 0 then return nil, "no link was used" end
   local out = { width = svg.WIDTH, text = describe(list),
-    label = "Link use: bytes, share of the step that each link needs for them, transfers under way" }
+    label = "Link use: bytes, share of the step that each link needs for them, transfers under "
+      .. "way" }
   local y = add_flight(out, f)
   for k = 1, math.min(#list, MOST) do
     add_link(out, list[k], y)

@@ -4,20 +4,28 @@ local scale = require "berth.report.scale"
 
 local made = {}
 
--- Options of a simulation that are told in any case, and those that are told where they are not what they are by default.
+-- Options of a simulation that are told in any case, and those that are told where they are not
+-- what they are by default.
 local ALWAYS = { "links", "dispatch", "memory", "param_multiple" }
-local ELSE = { { "send", "push" }, { "order", "event" }, { "collectives", "links" }, { "reserve", false },
-  { "split_windows", false }, { "preempt", false }, { "quantum", 0 }, { "noise", 0 } }
+local ELSE = { { "send", "push" }, { "order", "event" }, { "collectives", "links" },
+  { "reserve", false }, { "split_windows", false }, { "preempt", false }, { "quantum", 0 },
+  { "noise", 0 } }
 
-local function text_of(value) return type(value) == "number" and ("%.17g"):format(value) or tostring(value) end
+local function text_of(value)
+  return type(value) == "number" and ("%.17g"):format(value) or tostring(value)
+end
 
 local function simulation(given)
   local out = {}
   for i, key in ipairs(ALWAYS) do out[i] = ("%s = %s"):format(key, text_of(given[key])) end
   for _, one in ipairs(ELSE) do
-    if given[one[1]] ~= one[2] then out[#out + 1] = ("%s = %s"):format(one[1], text_of(given[one[1]])) end
+    if given[one[1]] ~= one[2] then
+      out[#out + 1] = ("%s = %s"):format(one[1], text_of(given[one[1]]))
+    end
   end
-  if given.noise > 0 or given.dispatch == "random" then out[#out + 1] = "seed = " .. text_of(given.seed) end
+  if given.noise > 0 or given.dispatch == "random" then
+    out[#out + 1] = "seed = " .. text_of(given.seed)
+  end
   return table.concat(out, ", ")
 end
 
@@ -28,7 +36,8 @@ local function pricing(model)
   table.sort(keys)
   for i, key in ipairs(keys) do
     local value = model[key]
-    out[i] = type(value) == "function" and key .. " by a function" or ("%s = %s"):format(key, text_of(value))
+    out[i] = type(value) == "function" and key .. " by a function" or ("%s = %s"):format(key,
+      text_of(value))
   end
   return table.concat(out, ", ")
 end
@@ -40,7 +49,8 @@ end
 
 local function graph_of(g)
   local sizes = scale.count(#g, "op") .. ", " .. scale.count(g.n_tensors, "tensor")
-  return named(g, g.n_collectives > 0 and sizes .. ", " .. scale.count(g.n_collectives, "collective") or sizes)
+  return named(g, g.n_collectives > 0 and sizes .. ", " .. scale.count(g.n_collectives,
+    "collective") or sizes)
 end
 
 local function placement_of(p)

@@ -5,7 +5,8 @@ local svg = require "berth.report.svg"
 
 local MOST_PANELS, PANEL, SPACE = 32, 50, 12
 
--- Times and bytes, of those what is above `from`, as a stepped outline; within a column only its largest and last value count.
+-- Times and bytes, of those what is above `from`, as a stepped outline; within a column only its
+-- largest and last value count.
 local function outline(times, bytes, from, at, high)
   local n, bottom = scale.number, high(from)
   local pieces = { ("M%s %s"):format(n(svg.LEFT), n(bottom)) }
@@ -41,7 +42,8 @@ local function words_of(limit, in_sight)
 end
 
 local function peak_tip(f, d)
-  return ("%s at its peak: %s at %s"):format(f.devices[d].name, scale.quantity(f.result.peak_memory[d], "bytes"),
+  return ("%s at its peak: %s at %s"):format(f.devices[d].name,
+    scale.quantity(f.result.peak_memory[d], "bytes"),
     scale.quantity(f.result.peak_time[d], "seconds"))
 end
 
@@ -53,9 +55,12 @@ local function panel(out, f, d, y, at)
   out[#out + 1] = svg.rect(svg.LEFT, y, svg.RIGHT - svg.LEFT, PANEL, "lane")
   out[#out + 1] = svg.path(outline(times, bytes, 0, at, high), "area")
   if peak > limit then out[#out + 1] = svg.path(outline(times, bytes, limit, at, high), "over") end
-  if limit <= top then out[#out + 1] = svg.line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit") end
+  if limit <= top then
+    out[#out + 1] = svg.line(svg.LEFT, high(limit), svg.RIGHT, high(limit), "limit")
+  end
   out[#out + 1] = svg.dot(at(f.result.peak_time[d]), high(peak), "peak", peak_tip(f, d))
-  out[#out + 1] = svg.text(svg.LEFT - 8, y + 12, svg.fit(f.devices[d].name, svg.LEFT - 14, 13), "end strong")
+  out[#out + 1] = svg.text(svg.LEFT - 8, y + 12, svg.fit(f.devices[d].name, svg.LEFT - 14, 13),
+    "end strong")
   local class = peak > limit and "end small warn" or "end small"
   out[#out + 1] = svg.text(svg.LEFT - 8, y + 28, "peak " .. scale.quantity(peak, "bytes"), class)
   out[#out + 1] = svg.text(svg.LEFT - 8, y + 43, words_of(limit, limit <= top), "end small faint")
@@ -67,7 +72,10 @@ local function weights(f)
   local out = {}
   for d, device in ipairs(f.devices) do
     local peak = f.result.peak_memory[d]
-    if peak > 0 then out[d] = device.memory == math.huge and peak / 1e18 or device.memory > 0 and peak / device.memory or peak end
+    if peak > 0 then
+      out[d] = device.memory == math.huge and peak / 1e18 or device.memory > 0
+        and peak / device.memory or peak
+    end
   end
   return out
 end
@@ -83,7 +91,8 @@ local function describe(f, list)
   local out = {}
   for k = 1, math.min(#list, 8) do
     local d = list[k]
-    out[k] = ("%s holds %s at most"):format(f.devices[d].name, scale.quantity(f.result.peak_memory[d], "bytes"))
+    out[k] = ("%s holds %s at most"):format(f.devices[d].name,
+      scale.quantity(f.result.peak_memory[d], "bytes"))
   end
   return table.concat(out, ", ") .. "."
 end
@@ -93,7 +102,8 @@ return function(f)
   local list, left_out, idle = facts.most(f, weights(f), MOST_PANELS)
   if #list == 0 then return nil, "no device ever holds anything" end
   local at, y, limits, above = scale.linear(f.makespan, svg.LEFT, svg.RIGHT), 8, false, false
-  local out = { width = svg.WIDTH, label = "Memory over time against the limit of each device", text = describe(f, list) }
+  local out = { width = svg.WIDTH, label = "Memory over time against the limit of each device",
+    text = describe(f, list) }
   for _, d in ipairs(list) do
     local limit, far = panel(out, f, d, y, at)
     limits, above = limits or limit, above or far
@@ -105,7 +115,8 @@ return function(f)
   out.height = svg.notes(out, svg.LEFT, y + 8, {
     above and "↑: the limit is more than ten times the peak, above the picture." or false,
     idle > 0 and ("Not drawn: %s without anything in memory."):format(scale.count(idle, "device")),
-    left_out > 0 and ("Not drawn: %s that use less of their memory."):format(scale.count(left_out, "device")),
+    left_out > 0 and ("Not drawn: %s that use less of their memory."):format(scale.count(left_out,
+      "device")),
   })
   return out
 end

@@ -19,10 +19,13 @@ end
 
 -- Lines at round times and values, and the values.
 local function ruled(out, top, y, high, time, at)
-  for _, value in ipairs(scale.ticks(time, 8)) do out[#out + 1] = svg.line(at(value), y, at(value), y + PANEL, "rule") end
+  for _, value in ipairs(scale.ticks(time, 8)) do
+    out[#out + 1] = svg.line(at(value), y, at(value), y + PANEL, "rule")
+  end
   for _, value in ipairs(scale.ticks(top, 5)) do
     out[#out + 1] = svg.line(LEFT, high(value), svg.RIGHT, high(value), "rule")
-    out[#out + 1] = svg.text(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value), "end small faint")
+    out[#out + 1] = svg.text(LEFT - 6, high(value) + 4, ("%.3g %%"):format(100 * value),
+      "end small faint")
   end
 end
 
@@ -36,7 +39,9 @@ local function panel(out, one, top, y, time, at)
     out[#out + 1] = svg.path(outline(series.values, one.width, at, high), series.class)
   end
   ruled(out, top, low, high, time, at)
-  if one.line then out[#out + 1] = svg.line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound") end
+  if one.line then
+    out[#out + 1] = svg.line(LEFT, high(one.line), svg.RIGHT, high(one.line), "bound")
+  end
 end
 
 local function top_of(list, least)
@@ -53,8 +58,8 @@ end
 --- @tparam string kind of the figure, its id
 -- @tparam string label
 -- @tparam string words what it shows
--- @tparam table list panels: name, note, width (s of a value), series ({ values, class }: stepped areas, false values left out),
---  line (a value to mark)
+-- @tparam table list panels: name, note, width (s of a value), series ({ values, class }: stepped
+--  areas, false values left out), line (a value to mark)
 -- @tparam table legend of svg.legend
 -- @tparam number time s, of all
 -- @tparam number least what the largest value of the axis is at least

@@ -55,7 +55,9 @@ local function bar(out, entry, first, y, at, top, words)
   local width = at(math.min(entry.time, top)) - LEFT
   local class = entry.class == 2 and "c8" or first and "c3" or "c1"
   out[#out + 1] = svg.rect(LEFT, y + 3, width, ROW - 7, class, entry.row.name .. ": " .. words)
-  if entry.time > top then out[#out + 1] = svg.text(LEFT + width - 5, y + 14, "more »", "in end") end
+  if entry.time > top then
+    out[#out + 1] = svg.text(LEFT + width - 5, y + 14, "more »", "in end")
+  end
 end
 
 local function describe(list, bound)
@@ -81,7 +83,8 @@ local function add_rows(out, list, bound, at, top)
     local name = svg.fit(entry.row.name, LEFT - 14, first and 13 or 12)
     out[#out + 1] = svg.text(LEFT - 8, y + 14, name, first and "end strong" or "end")
     bar(out, entry, first, y, at, top, words)
-    out[#out + 1] = svg.text(RIGHT + 10, y + 14, svg.fit(words, svg.WIDTH - RIGHT - 14, 11), "small")
+    out[#out + 1] = svg.text(RIGHT + 10, y + 14, svg.fit(words, svg.WIDTH - RIGHT - 14, 11),
+      "small")
     y = y + ROW
   end
   return y
@@ -90,7 +93,9 @@ end
 local function legend(list)
   local out = {}
   local seen = {}
-  for k = 1, math.min(#list, MOST) do seen[k == 1 and list[1].class == 1 and "best" or list[k].class] = true end
+  for k = 1, math.min(#list, MOST) do
+    seen[k == 1 and list[1].class == 1 and "best" or list[k].class] = true
+  end
   if seen.best then out[1] = { "c3", "best" } end
   if seen[1] then out[#out + 1] = { "c1", "memory holds" } end
   if seen[2] then out[#out + 1] = { "c8", "out of memory" } end
@@ -111,7 +116,8 @@ function placers.figure(rows, bound)
   local y = bottom + 36
   y = y + svg.legend(out, legend(list), LEFT, RIGHT, y)
   local more = #list - MOST
-  out.height = svg.notes(out, LEFT, y, { more > 0 and ("Not drawn: %s that are worse."):format(scale.count(more, "placer")) })
+  out.height = svg.notes(out, LEFT, y,
+    { more > 0 and ("Not drawn: %s that are worse."):format(scale.count(more, "placer")) })
   return out
 end
 

@@ -1,4 +1,5 @@
---- Numbers and axes of figures. The same text on every interpreter: all numbers go through string.format.
+--- Numbers and axes of figures. The same text on every interpreter: all numbers go through
+-- string.format.
 local core = require "berth.core"
 local percent = require "berth.base.percent"
 
@@ -53,7 +54,8 @@ function scale.ticks(most, n)
   return out
 end
 
---- A function that writes ticks up to `most`, all in the unit of the largest: "0.5 s", not "500 ms" beside "1 s".
+--- A function that writes ticks up to `most`, all in the unit of the largest: "0.5 s", not "500 ms"
+-- beside "1 s".
 function scale.labels(most, unit)
   local name = core.format(most, unit):match("%S+$")
   local size = core.quantity("1 " .. name, unit)
@@ -63,7 +65,9 @@ end
 --- A function from 0..most to low..high; where there is no extent, all is at `low`.
 function scale.linear(most, low, high)
   local factor = most > 0 and (high - low) / most or 0
-  if factor == math.huge or factor == -math.huge then return function(x) return low + x / most * (high - low) end end
+  if factor == math.huge or factor == -math.huge then
+    return function(x) return low + x / most * (high - low) end
+  end
   return function(x) return low + x * factor end
 end
 

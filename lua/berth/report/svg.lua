@@ -20,20 +20,25 @@ local function clean(text)
   return text:find("[^\32-\126]") and utf8.repaired(text, is_legal) or text
 end
 
-local entity = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
+local entity = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;",
+  ["'"] = "&#39;" }
 
 --- Text as it may stand in an element or an attribute of XML and HTML.
 function svg.escape(text) return (clean(text):gsub("[&<>\"']", entity)) end
 
--- Widths of ASCII characters in thousandths of an em, as in the widest of the fonts that figures ask for.
+-- Widths of ASCII characters in thousandths of an em, as in the widest of the fonts that figures
+-- ask for.
 local em = {}
-for chars, width in pairs { ["ijl'|"] = 290, [" I.,:;/\\!()[]-"] = 400, ['fJrst"{}*`'] = 470, ["_?cvxyzkL"] = 600,
+for chars, width in pairs { ["ijl'|"] = 290, [" I.,:;/\\!()[]-"] = 400, ['fJrst"{}*`'] = 470,
+    ["_?cvxyzkL"] = 600,
   ["&DGHNOQUABCKPRVX"] = 790, ["wMm%@W<>=+~^#"] = 990 } do
   for char in chars:gmatch(".") do em[char] = width end
 end
 
 -- Other scripts take a whole em from three bytes on; Latin, Greek and Cyrillic letters do not.
-local function width_of(char) return em[char] or #char >= 3 and 1000 or #char == 2 and 700 or 640 end
+local function width_of(char)
+  return em[char] or #char >= 3 and 1000 or #char == 2 and 700 or 640
+end
 
 --- About how wide a text is, rather more than less, in the size of figures.
 function svg.width(text, size)
@@ -62,12 +67,14 @@ end
 
 --- Text that is read from below.
 function svg.upright(x, y, text, class)
-  return ('<text transform="translate(%s %s) rotate(-90)" class="%s">%s</text>'):format(num(x), num(y), class, svg.escape(text))
+  return ('<text transform="translate(%s %s) rotate(-90)" class="%s">%s</text>'):format(num(x),
+    num(y), class, svg.escape(text))
 end
 
 --- A rectangle; with a tip if there is a title.
 function svg.rect(x, y, w, h, class, title)
-  local head = ('<rect x="%s" y="%s" width="%s" height="%s" class="%s"'):format(num(x), num(y), num(w), num(h), class)
+  local head = ('<rect x="%s" y="%s" width="%s" height="%s" class="%s"'):format(num(x), num(y),
+    num(w), num(h), class)
   return title and ("%s><title>%s</title></rect>"):format(head, svg.escape(title)) or head .. "/>"
 end
 
@@ -111,14 +118,16 @@ local swatch = {
   frame = function(x, y, class) return svg.rect(x, y - 8, 9, 9, class .. " lane") end,
 }
 
---- Rows of samples with labels, { class, text, "line" | "bar" | "dot" | "frame" | nil: a square }; gives the height.
+--- Rows of samples with labels, { class, text, "line" | "bar" | "dot" | "frame" | nil: a square };
+-- gives the height.
 function svg.legend(out, entries, left, right, top)
   local x, y = left, top
   for _, entry in ipairs(entries) do
     local text = svg.fit(entry[2], 200, 11)
     local need = 16 + svg.width(text, 11) + 14
     if x > left and x + need > right then x, y = left, y + 17 end
-    out[#out + 1] = entry[3] and swatch[entry[3]](x, y, entry[1]) or svg.rect(x, y - 9, 10, 10, entry[1])
+    out[#out + 1] = entry[3] and swatch[entry[3]](x, y, entry[1]) or svg.rect(x, y - 9, 10, 10,
+      entry[1])
     out[#out + 1] = svg.text(x + 15, y, text, "small")
     x = x + need
   end
@@ -139,20 +148,24 @@ end
 
 local function open_tag(figure)
   local w, h = num(figure.width), num(figure.height)
-  return ('<svg xmlns="http://www.w3.org/2000/svg" class="berth" viewBox="0 0 %s %s" width="%s" height="%s" role="img" '
-    .. 'aria-labelledby="%s-title %s-text">'):format(w, h, w, h, figure.kind, figure.kind)
+  return ('<svg xmlns="http://www.w3.org/2000/svg" class="berth" viewBox="0 0 %s %s" width="%s" '
+    .. 'height="%s" role="img" aria-labelledby="%s-title %s-text">')
+    :format(w, h, w, h, figure.kind, figure.kind)
 end
 
 --- A whole picture.
--- @tparam table figure kind, width, height, label (its title), text (what it shows, in words), and pieces
+-- @tparam table figure kind, width, height, label (its title), text (what it shows, in words), and
+--  pieces
 -- @tparam boolean alone with its rules, patterns and ground, as a file of its own
 function svg.document(figure, alone)
-  local out = { open_tag(figure), ('<title id="%s-title">%s</title>'):format(figure.kind, svg.escape(figure.label)),
+  local out = { open_tag(figure), ('<title id="%s-title">%s</title>'):format(figure.kind,
+    svg.escape(figure.label)),
     ('<desc id="%s-text">%s</desc>'):format(figure.kind, svg.escape(figure.text)) }
   if alone then
     out[#out + 1] = "<style>" .. colours.style .. "</style>"
     out[#out + 1] = colours.patterns()
-    out[#out + 1] = ('<rect class="ground" width="%s" height="%s"/>'):format(num(figure.width), num(figure.height))
+    out[#out + 1] = ('<rect class="ground" width="%s" height="%s"/>'):format(num(figure.width),
+      num(figure.height))
   end
   out[#out + 1] = table.concat(figure, "\n")
   return table.concat(out, "\n") .. "\n</svg>\n"

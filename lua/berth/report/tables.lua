@@ -51,20 +51,23 @@ end
 --- Tiles with the figures that matter most.
 function tables.summary(f)
   local gap = gap_of(f)
-  local out = { html.tile("step time", scale.quantity(f.makespan, "seconds"), f.result.oom and "memory ran out"
+  local out = { html.tile("step time", scale.quantity(f.makespan, "seconds"),
+    f.result.oom and "memory ran out"
     or scale.count(#f.device, "op") .. " on " .. scale.count(#f.devices, "device")) }
   out[2] = f.bound and html.tile("lower bound", scale.quantity(f.bound, "seconds"), f.bound_name)
     or html.tile("lower bound", "-", "none holds here")
   out[3] = html.tile("gap", gap and scale.percent(gap) or "-", "step time / bound - 1")
   out[4] = html.tile("utilisation", scale.percent(utilisation(f)), "mean busy share of the devices")
   if f.result.communication > 0 then
-    out[5] = html.tile("exposed", scale.quantity(f.result.exposed, "seconds"), ("of %s communication"):format(
+    out[5] = html.tile("exposed", scale.quantity(f.result.exposed, "seconds"),
+      ("of %s communication"):format(
       scale.quantity(f.result.communication, "seconds")))
   end
   local d = f.result.memory ~= "none" and highest(f)
   if d then
     local where = "on " .. svg.fit(f.devices[d].name, 320, 12)
-    out[#out + 1] = html.tile("peak memory", scale.quantity(f.result.peak_memory[d], "bytes"), where)
+    out[#out + 1] = html.tile("peak memory", scale.quantity(f.result.peak_memory[d], "bytes"),
+      where)
   end
   return html.tiles(out)
 end
@@ -73,8 +76,10 @@ end
 function tables.warning(f)
   local oom = f.result.oom
   if not oom then return nil end
-  return ('<p class="warning">Out of memory: %s needs %s more on %s at %s.</p>'):format(svg.escape(f.name[oom.op]),
-    scale.quantity(oom.shortfall, "bytes"), svg.escape(f.devices[oom.device].name), scale.quantity(oom.time, "seconds"))
+  return ('<p class="warning">Out of memory: %s needs %s more on %s at %s.</p>')
+    :format(svg.escape(f.name[oom.op]),
+    scale.quantity(oom.shortfall, "bytes"), svg.escape(f.devices[oom.device].name),
+    scale.quantity(oom.time, "seconds"))
 end
 
 -- ---- devices ------------------------------------------------------------------------------------
@@ -82,8 +87,11 @@ end
 local function device_line(f, d, sent, received)
   local device, counted, peak = f.devices[d], f.result.memory ~= "none", f.result.peak_memory[d]
   local busy, used = f.makespan > 0 and f.result.busy[d] / f.makespan or 0, nil
-  if counted and device.memory > 0 and device.memory < math.huge then used = peak / device.memory end
-  return { device.name, ("%.0f"):format(f.n_ops[d]), scale.quantity(f.result.busy[d], "seconds"), { scale.percent(busy), busy },
+  if counted and device.memory > 0 and device.memory < math.huge then
+    used = peak / device.memory
+  end
+  return { device.name, ("%.0f"):format(f.n_ops[d]), scale.quantity(f.result.busy[d], "seconds"),
+    { scale.percent(busy), busy },
     scale.quantity(f.result.overlap[d].exposed, "seconds"), scale.quantity(sent[d], "bytes"),
     scale.quantity(received[d], "bytes"), counted and scale.quantity(peak, "bytes") or "-",
     scale.quantity(device.memory, "bytes"), used and { scale.percent(used), used } or "-" }
@@ -96,11 +104,17 @@ function tables.devices(f)
     if n > 0 or #f.devices <= MOST_IDLE then weight[d] = f.result.busy[d] end
   end
   local list, left_out, idle = facts.most(f, weight, MOST_DEVICES)
-  local lines = { { "device", "ops", "busy", "share", "exposed", "sends", "receives", "peak memory", "limit", "used" } }
+  local lines = { { "device", "ops", "busy", "share", "exposed", "sends", "receives", "peak memory",
+    "limit", "used" } }
   for k, d in ipairs(list) do lines[k + 1] = device_line(f, d, sent, received) end
   local out = html.grid(lines)
-  if left_out > 0 then out = out .. paragraph(("Not listed: %s that are less busy."):format(scale.count(left_out, "device"))) end
-  if idle > 0 then out = out .. paragraph(("Not listed: %s without any op."):format(scale.count(idle, "device"))) end
+  if left_out > 0 then
+    out = out .. paragraph(("Not listed: %s that are less busy."):format(scale.count(left_out,
+      "device")))
+  end
+  if idle > 0 then
+    out = out .. paragraph(("Not listed: %s without any op."):format(scale.count(idle, "device")))
+  end
   return out
 end
 
@@ -113,10 +127,13 @@ local function has_seconds(rows)
   return false
 end
 
--- Rows of a comparison have a peak; those of a portfolio have one device and what is missing there, if memory ran out.
+-- Rows of a comparison have a peak; those of a portfolio have one device and what is missing there,
+-- if memory ran out.
 local function memory_of(one)
   if one.error then return "-" end
-  if one.oom then return one.missing and scale.quantity(one.missing, "bytes") .. " missing" or "out of memory" end
+  if one.oom then
+    return one.missing and scale.quantity(one.missing, "bytes") .. " missing" or "out of memory"
+  end
   return one.peak and scale.quantity(one.peak, "bytes") or "fits"
 end
 
@@ -146,12 +163,17 @@ end
 function tables.placers(rows, bound, times)
   local list = placers.ordered(rows)
   times = times and has_seconds(rows)
-  local lines = { { "placer", "step time", "gap", "peak memory", times and "time to place" or nil } }
+  local lines = { { "placer", "step time", "gap", "peak memory",
+    times and "time to place" or nil } }
   for k = 1, math.min(#list, MOST_PLACERS) do lines[k + 1] = placer_line(list[k], bound, times) end
   local more = #list - MOST_PLACERS
   local grid = html.grid(lines)
-  if more > 0 then grid = grid .. paragraph(("Not listed: %s that are worse."):format(scale.count(more, "placer"))) end
-  if #list > 12 then grid = "<details><summary>The same in numbers</summary>" .. grid .. "</details>" end
+  if more > 0 then
+    grid = grid .. paragraph(("Not listed: %s that are worse."):format(scale.count(more, "placer")))
+  end
+  if #list > 12 then
+    grid = "<details><summary>The same in numbers</summary>" .. grid .. "</details>"
+  end
   return grid .. refusals(list)
 end
 
@@ -161,7 +183,8 @@ end
 function tables.communication(f)
   local r = f.result
   if r.communication <= 0 then return "" end
-  local words = ("Communication takes %s, %s of the step: %s overlapped (some device computes), %s exposed (none does)."):format(
+  local words = ("Communication takes %s, %s of the step: %s overlapped (some device computes), %s "
+    .. "exposed (none does)."):format(
     scale.quantity(r.communication, "seconds"), scale.percent(r.communication / f.makespan),
     scale.quantity(r.overlapped, "seconds"), scale.quantity(r.exposed, "seconds"))
   return paragraph(words)
@@ -173,7 +196,8 @@ function tables.collectives(f)
   local lines = { { "collective", "algorithm", "devices", "bytes", "start", "time" } }
   for i, k in ipairs(largest(#list, seconds)) do
     local c = list[k]
-    lines[i + 1] = { ("%s %.0f"):format(c.kind, k), c.algorithm or "-", ("%.0f"):format(#c.on), scale.quantity(c.bytes, "bytes"),
+    lines[i + 1] = { ("%s %.0f"):format(c.kind, k), c.algorithm or "-", ("%.0f"):format(#c.on),
+      scale.quantity(c.bytes, "bytes"),
       scale.quantity(c.start, "seconds"), scale.quantity(seconds(k), "seconds") }
   end
   return html.grid(lines, { true, true })
@@ -200,7 +224,8 @@ local function fullest(f)
   local best, most
   for d, device in ipairs(f.devices) do
     local peak = f.result.peak_memory[d]
-    local weight = device.memory < math.huge and device.memory > 0 and peak / device.memory or peak / 1e30
+    local weight = device.memory < math.huge and device.memory > 0 and peak / device.memory
+      or peak / 1e30
     if not most or weight > most then best, most = d, weight end
   end
   return best
@@ -215,7 +240,8 @@ function tables.largest(f)
   local lines = { { "op", "kind", "holds", "share of peak" } }
   for k, i in ipairs(largest(#held, function(i) return held[i].bytes end)) do
     local one = held[i]
-    lines[k + 1] = { short(f.name[one.op]), short(f.kind[one.op]), scale.quantity(one.bytes, "bytes"),
+    lines[k + 1] = { short(f.name[one.op]), short(f.kind[one.op]),
+      scale.quantity(one.bytes, "bytes"),
       scale.percent(one.bytes / peak) }
   end
   return html.grid(lines, { true, true }), d
@@ -225,8 +251,9 @@ end
 
 -- Fields of bounds, and what bounds.name calls them.
 local NAMES = {
-  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" }, { "work", "work" }, { "memory", "memory" },
-  { "clusters", "serial clusters" }, { "intervals", "intervals" }, { "link_cut", "link cut" },
+  { "critical_path", "critical path" }, { "transfers", "transfers" }, { "lp", "lp" },
+  { "work", "work" }, { "memory", "memory" }, { "clusters", "serial clusters" },
+  { "intervals", "intervals" }, { "link_cut", "link cut" },
 }
 
 local function bound_line(f, title, value, best)
@@ -253,7 +280,8 @@ function tables.guarantees(bounds)
   for _, one in ipairs(bounds.guarantees or {}) do
     if one.valid then
       local times = one.ratio and scale.number(one.ratio) .. " times the optimum"
-      lines[#lines + 1] = { one.name, one.placers, one.limit and scale.quantity(one.limit, "seconds") or times or "-" }
+      lines[#lines + 1] = { one.name, one.placers, one.limit and scale.quantity(one.limit,
+        "seconds") or times or "-" }
     end
   end
   return lines[2] and html.grid(lines, { true, true })
