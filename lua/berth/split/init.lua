@@ -1,4 +1,5 @@
---- Splits into pipeline stages: the largest load of a device, and the latency of one sample. They print as a line.
+--- Splits into pipeline stages: the largest load of a device, and the latency of one sample. They
+-- print as a line.
 local core = require "berth.core"
 local options = require "berth.base.options"
 local percent = require "berth.base.percent"
@@ -18,17 +19,21 @@ local function standing(s)
   if s.objective == "latency" then
     parts[#parts + 1] = ("; latency bound %s%s"):format(time(s.bound), gap(s.latency, s.bound))
   elseif s.proven then
-    parts[#parts + 1] = s.max_load < s.contiguous_load and ("; the best contiguous one has %s"):format(time(s.contiguous_load))
+    parts[#parts + 1] = s.max_load < s.contiguous_load
+      and ("; the best contiguous one has %s"):format(time(s.contiguous_load))
       or "; proven the best of these"
   else
-    parts[#parts + 1] = ("; contiguous bound %s%s"):format(time(s.bound), s.contiguous and gap(s.max_load, s.bound) or "")
+    parts[#parts + 1] = ("; contiguous bound %s%s"):format(time(s.bound),
+      s.contiguous and gap(s.max_load, s.bound) or "")
   end
   return table.concat(parts)
 end
 
 function mt.__tostring(s)
-  local over = s.over and ("; device %d lacks %s"):format(s.over, core.format(s.missing, "bytes")) or ""
-  return ("split: largest load %s (device %d), latency %s%s%s"):format(time(s.max_load), s.busiest, time(s.latency),
+  local over = s.over and ("; device %d lacks %s"):format(s.over, core.format(s.missing, "bytes"))
+    or ""
+  return ("split: largest load %s (device %d), latency %s%s%s"):format(time(s.max_load), s.busiest,
+    time(s.latency),
     standing(s), over)
 end
 
@@ -36,9 +41,10 @@ local split = {}
 
 --- @tparam graph g
 -- @tparam topology t
--- @tparam[opt] table opts objective ("max-load", "latency"), cpu, contiguous, memory (bytes), visits, cost
--- @treturn[1] table placement, max_load, latency (s; nil: infinite), busiest, loads, bound, proven, contiguous, contiguous_load,
---   complete, units, ideals, visits, objective
+-- @tparam[opt] table opts objective ("max-load", "latency"), cpu, contiguous, memory (bytes),
+--  visits, cost
+-- @treturn[1] table placement, max_load, latency (s; nil: infinite), busiest, loads, bound, proven,
+--  contiguous, contiguous_load, complete, units, ideals, visits, objective
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
@@ -56,7 +62,8 @@ end
 -- @tparam topology t
 -- @param placement a placement or an array of devices
 -- @tparam[opt] table opts cpu, cost
--- @treturn[1] table max_load, latency (s; nil: infinite), busiest, loads; over, missing (bytes) if a device lacks memory
+-- @treturn[1] table max_load, latency (s; nil: infinite), busiest, loads; over, missing (bytes) if
+--  a device lacks memory
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
