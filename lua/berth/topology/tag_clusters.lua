@@ -1,5 +1,6 @@
---- Clusters of the study of TAG, and its two random generators: docs/deploy.md.
--- Facts of the published code, restated: groups of equal GPUs, bandwidths in MB/s as printed there, memory that is usable.
+--- Clusters of the study of TAG, and its two random generators: docs/deploy.md. Facts of the
+-- published code, restated: groups of equal GPUs, bandwidths in MB/s as printed there, memory that
+-- is usable.
 -- @module berth.deploy.clusters
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -29,8 +30,8 @@ local function positive(fn, key, value)
   return value
 end
 
--- Share of the data sheets' peaks that the ops of training reach: one V100 then trains ResNet-101 in FP32 at 235 images/s, as
--- published (200 to 250).
+-- Share of the data sheets' peaks that the ops of training reach: one V100 then trains ResNet-101
+-- in FP32 at 235 images/s, as published (200 to 250).
 local EFFICIENCY = 0.85
 
 -- Of the arithmetic, and of the memory's bandwidth.
@@ -51,7 +52,8 @@ local function cluster(fn, groups, between, o)
   for i, g in ipairs(groups) do
     local rate = sheet(g[1])
     list[i] = {
-      preset = g[1], count = g[2], memory = g[3] * GiB, bandwidth = g[4] * MB, overhead = o.overhead or "10 us",
+      preset = g[1], count = g[2], memory = g[3] * GiB, bandwidth = g[4] * MB, overhead = o.overhead
+      or "10 us",
       flops = rate.flops * arithmetic, memory_bandwidth = rate.memory_bandwidth * memory,
       machines = ports and g.machines or nil, rack = o.links == "tree" and g.rack or nil,
     }
@@ -61,7 +63,8 @@ local function cluster(fn, groups, between, o)
     rows[i] = {}
     for j, x in ipairs(row) do rows[i][j] = x * MB end
   end
-  return core.topology_groups { groups = list, between = rows, links = o.links, latency = o.latency or "12 us" }
+  return core.topology_groups { groups = list, between = rows, links = o.links,
+    latency = o.latency or "12 us" }
 end
 
 local function uniform(n, x)
@@ -74,8 +77,9 @@ local function uniform(n, x)
 end
 
 --- The testbed: 16 GPUs, three groups.
--- @tparam[opt] table o links ("nic"; "tag", "heterog", "tree"), latency ("12 us"), overhead ("10 us" of each op), efficiency
---   (0.85; or { of the arithmetic, of the memory's bandwidth }), machines: cards for each of the 7 machines, not for each group
+-- @tparam[opt] table o links ("nic"; "tag", "heterog", "tree"), latency ("12 us"), overhead ("10
+--  us" of each op), efficiency (0.85; or { of the arithmetic, of the memory's bandwidth }),
+--  machines: cards for each of the 7 machines, not for each group
 -- @treturn topology
 -- @usage t = berth.deploy.clusters.testbed { links = "tag" }
 function clusters.testbed(o)
@@ -101,7 +105,8 @@ local FIXED = {
   },
   sfb_pair = { { { V100, 1, 30, 8000 }, { V100, 1, 30, 8000 } }, uniform(2, 2810) },
   sfb_trio = { { { GTX1080Ti, 1, 10, 3000 }, { P100, 2, 9, 3000 } }, uniform(2, 2810) },
-  simulator_check_pair = { { { GTX1080Ti, 2, 12, 3000 }, { P100, 2, 10, 3000 } }, uniform(2, 2810) },
+  simulator_check_pair = { { { GTX1080Ti, 2, 12, 3000 }, { P100, 2, 10, 3000 } },
+    uniform(2, 2810) },
 }
 
 for name, spec in pairs(FIXED) do
@@ -134,7 +139,8 @@ local function count_of(groups)
   return n
 end
 
--- At most four groups, up to 16 GPUs or more; earlier, if the model's size is told: once the memory is twice its parameters.
+-- At most four groups, up to 16 GPUs or more; earlier, if the model's size is told: once the memory
+-- is twice its parameters.
 local function training_groups(rng, parameter_bytes)
   local groups = {}
   while #groups < 4 and count_of(groups) < 16 do
@@ -146,7 +152,8 @@ local function training_groups(rng, parameter_bytes)
   return groups
 end
 
--- Every group draws one of as many racks as there are groups; racks are numbered by their first group.
+-- Every group draws one of as many racks as there are groups; racks are numbered by their first
+-- group.
 local function training(rng, parameter_bytes)
   local groups, number, n = training_groups(rng, parameter_bytes), {}, 0
   for _, g in ipairs(groups) do
@@ -180,7 +187,8 @@ local function test(rng)
   return groups, uniform(#groups, outside)
 end
 
--- Two to six groups of one to four, bandwidths in MB/s of a wide range: a cluster of the test generator hardly ever comes up.
+-- Two to six groups of one to four, bandwidths in MB/s of a wide range: a cluster of the test
+-- generator hardly ever comes up.
 local function mixed(rng)
   local inside, outside, groups = from_range(rng, 3000, 25000), from_range(rng, 1500, 8000), {}
   for i = 1, 1 + rng:below(5) do
@@ -193,17 +201,21 @@ end
 local GENERATORS = { training = training, test = test, mixed = mixed }
 local KINDS = { training = 1, test = 2, mixed = 3 }
 
---- A random cluster, as the study trains ("training") or tests ("test": exactly 8 GPUs) on them; "mixed" is neither: two to six
--- groups of one to four GPUs, bandwidths from a range.
--- Departs from the code: the stop that depends on the model's size is made only where `parameter_bytes` tells that.
--- @tparam table o kind ("training"; "test", "mixed"), seed (0), parameter_bytes, links, latency, overhead, efficiency
+--- A random cluster, as the study trains ("training") or tests ("test": exactly 8 GPUs) on them;
+-- "mixed" is neither: two to six groups of one to four GPUs, bandwidths from a range. Departs from
+-- the code: the stop that depends on the model's size is made only where `parameter_bytes` tells
+-- that.
+-- @tparam table o kind ("training"; "test", "mixed"), seed (0), parameter_bytes, links, latency,
+--  overhead, efficiency
 -- @treturn topology
 -- @usage t = berth.deploy.clusters.random { kind = "test", seed = 7 }
 function clusters.random(o)
   local fn = "berth.deploy.clusters.random"
   o = options.check(fn, o, legal("kind", "seed", "parameter_bytes"))
   local kind = o.kind or "training"
-  if not KINDS[kind] then options.fail('%s: kind: %s is none of: training, test, mixed', fn, tostring(kind)) end
+  if not KINDS[kind] then
+    options.fail('%s: kind: %s is none of: training, test, mixed', fn, tostring(kind))
+  end
   if o.parameter_bytes ~= nil then
     positive(fn, "parameter_bytes", o.parameter_bytes)
     if kind ~= "training" then options.fail('%s: parameter_bytes: is for kind = "training"', fn) end
