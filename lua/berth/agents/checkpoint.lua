@@ -18,9 +18,8 @@ options.declare("agents.checkpoint", {
 --- Raises for wrong values of these options, and for resume without checkpoint.
 function checkpoint.check(fn, o)
   options.check_values(fn, "agents.checkpoint", o)
-  if o.resume and not o.checkpoint then
-    options.fail("%s: resume: requires checkpoint, the file to go on from", fn)
-  end
+  options.refuse(o.resume and not o.checkpoint,
+    "%s: resume: requires checkpoint, the file to go on from", fn)
 end
 
 --- @tparam string path

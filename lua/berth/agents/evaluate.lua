@@ -33,9 +33,8 @@ local function ask_objective(run, list)
   end
   for i = 1, #times do
     local x = times[i]
-    if type(x) ~= "number" or x ~= x or x < 0 then
-      options.fail("agent:train: objective: [%d]: expected seconds, got %s", i, tostring(x))
-    end
+    options.refuse(type(x) ~= "number" or x ~= x or x < 0,
+      "agent:train: objective: [%d]: expected seconds, got %s", i, tostring(x))
   end
   return times
 end

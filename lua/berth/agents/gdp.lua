@@ -34,9 +34,7 @@ gdp.legal = options.keys "agents.gdp"
 function gdp.check(fn, given)
   options.check_values(fn, "agents.gdp", given)
   local width, n = given.width or 64, given.heads or 4
-  if width % n ~= 0 then
-    options.fail("%s: width: %.0f cannot be dealt out to %.0f heads", fn, width, n)
-  end
+  options.refuse(width % n ~= 0, "%s: width: %.0f cannot be dealt out to %.0f heads", fn, width, n)
 end
 
 --- The policy for a number of devices, to which the network is tied.

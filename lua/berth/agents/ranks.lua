@@ -186,9 +186,8 @@ end
 --- Whether `given` can be a trainer's option `ranks`; raises if not.
 function ranks.check(where, given)
   if given == nil then return nil end
-  if getmetatable(given) ~= ranks then
-    options.fail("%s: ranks: expected berth.agents.ranks, got %s", where, core.kind(given))
-  end
+  options.refuse(getmetatable(given) ~= ranks, "%s: ranks: expected berth.agents.ranks, got %s",
+    where, core.kind(given))
   return given
 end
 

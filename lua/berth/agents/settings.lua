@@ -138,9 +138,8 @@ end
 
 local function check_search(fn, search, stages)
   check.type(fn, "search", search, "table")
-  if last_judge(stages) == "III" then
-    options.fail("%s: search: asks the simulator: not after stage III", fn)
-  end
+  options.refuse(last_judge(stages) == "III", "%s: search: asks the simulator: not after stage III",
+    fn)
   fn = fn .. ": search"
   options.check(fn, search, search_options)
   if search.placer ~= nil then check.choice(fn, "placer", search.placer, searchers) end

@@ -72,9 +72,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string code
 function tasks.read(policy, list, features)
-  if type(list) ~= "table" or #list == 0 then
-    options.fail("agent:train: tasks: expected a table of tasks")
-  end
+  options.refuse(type(list) ~= "table" or #list == 0,
+    "agent:train: tasks: expected a table of tasks")
   local out = {}
   for i, t in ipairs(list) do
     local task, message, code = one(policy, t, i, features)

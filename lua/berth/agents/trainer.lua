@@ -19,10 +19,9 @@ local update = require "berth.agents.update"
 local trainer = {}
 
 local function check_stage(fn, o, stage, i)
-  if stage.stage == "III" and not o.objective then
-    options.fail("%s: stages[%d]: stage III needs objective, a function of placements that gives "
-      .. "their seconds", fn, i)
-  end
+  options.refuse(stage.stage == "III" and not o.objective,
+    "%s: stages[%d]: stage III needs objective, a function of placements that gives their seconds",
+    fn, i)
   if o.ranks and stage.parts and stage.parts % o.ranks.size ~= 0 then
     options.fail("%s: stages[%d]: parts: %.0f of them cannot be dealt out evenly to %.0f ranks", fn,
       i, stage.parts, o.ranks.size)
@@ -126,9 +125,7 @@ local function start(agent, list, given)
   local first = type(list) == "table" and list[1]
   -- its devices: what some networks are tied to
   local topology = type(first) == "table" and first.topology
-  if not topology then
-    options.fail("agent:train: tasks: expected { { graph =, topology = }, ... }")
-  end
+  options.refuse(not topology, "agent:train: tasks: expected { { graph =, topology = }, ... }")
   local policy = agent:network(#topology)
   local read, message, code = tasks.read(policy, list, agent.features)
   if not read then return nil, message, code end

@@ -10,6 +10,11 @@ local options = {}
 --- Raises at the first caller outside berth's modules.
 function options.fail(format, ...) error(core.where() .. format:format(...), 0) end
 
+--- The same, if the condition holds; the values of the message are evaluated in any case.
+function options.refuse(condition, format, ...)
+  if condition then options.fail(format, ...) end
+end
+
 local KIND_OF = { array = "table", name = "string" }
 
 --- Raises unless x is of a kind, of core.kind, or "array" or "name".

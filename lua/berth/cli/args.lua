@@ -9,9 +9,8 @@ local args = {}
 
 local function whole(name, text, least)
   local n = tonumber(text)
-  if not n or n ~= math.floor(n) or n < least or n >= 2 ^ 53 then
-    fail.usage("--%s: a whole number of at least %d is needed, not %q", name, least, text)
-  end
+  fail.refuse(not n or n ~= math.floor(n) or n < least or n >= 2 ^ 53,
+    "--%s: a whole number of at least %d is needed, not %q", name, least, text)
   return math.floor(n)
 end
 
@@ -40,9 +39,8 @@ function convert.count(option, text) return whole(option.name, text, 1) end
 function convert.whole(option, text) return whole(option.name, text, 0) end
 function convert.number(option, text)
   local n = tonumber(text)
-  if not n or n ~= n or n < 0 then
-    fail.usage("--%s: a number of at least 0 is needed, not %q", option.name, text)
-  end
+  fail.refuse(not n or n ~= n or n < 0, "--%s: a number of at least 0 is needed, not %q",
+    option.name, text)
   return n
 end
 function convert.numbers(option, text)
@@ -113,9 +111,8 @@ function args.parse(command, argv)
     i = i + 1
   end
   if options.help then return positional, options end
-  if #positional < command.least or #positional > command.most then
-    fail.usage("%s: %d arguments; usage: berth %s", command.name, #positional, command.use)
-  end
+  fail.refuse(#positional < command.least or #positional > command.most,
+    "%s: %d arguments; usage: berth %s", command.name, #positional, command.use)
   return positional, options
 end
 

@@ -14,6 +14,11 @@ function fail.usage(...)
   error(setmetatable({ exit = fail.USAGE, message = string.format(...) }, Failure), 0)
 end
 
+--- Ends the command if the condition holds.
+function fail.refuse(condition, ...)
+  if condition then fail.usage(...) end
+end
+
 local exits = { infeasible = fail.INFEASIBLE, interrupted = fail.INTERRUPTED }
 
 --- Passes its arguments on, unless they are nil, message, code, why.

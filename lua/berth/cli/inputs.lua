@@ -67,9 +67,8 @@ inputs.placement_option = { name = "placement", kind = "string", value = "FILE",
   text = "a placement that berth place wrote, or single:N for all on device N" }
 
 local function all_on(device, graph, topology)
-  if device < 1 or device > #topology then
-    fail.usage("--placement single:%d: the topology has devices 1 to %d", device, #topology)
-  end
+  fail.refuse(device < 1 or device > #topology,
+    "--placement single:%d: the topology has devices 1 to %d", device, #topology)
   local devices = {}
   for i = 1, #graph do devices[i] = device end
   return berth.placement(devices)
@@ -78,15 +77,12 @@ end
 --- The placement of --placement.
 -- @tparam string command for messages
 function inputs.placement(command, spec, graph, topology)
-  if not spec then
-    fail.usage("%s: --placement is needed: a file, or single:N for all ops on device N", command)
-  end
+  fail.refuse(not spec, "%s: --placement is needed: a file, or single:N for all ops on device N",
+    command)
   local device = spec:match("^single:(%d+)$")
   if device then return all_on(math.floor(tonumber(device)), graph, topology) end
   local placement = fail.need(berth.load_placement(spec))
-  if #placement ~= #graph then
-    fail.usage("%s places %d ops, the graph has %d", spec, #placement, #graph)
-  end
+  fail.refuse(#placement ~= #graph, "%s places %d ops, the graph has %d", spec, #placement, #graph)
   return placement
 end
 

@@ -59,9 +59,7 @@ end
 -- A trained agent's file; its name may not hold a comma, nor a plus sign before a letter.
 local function agent(flag, path)
   if path == "" then fail.usage("%s: agent: a file is needed, as in agent:FILE", flag) end
-  if not berth.agents then
-    fail.usage("%s: agent: there are no agents in this installation", flag)
-  end
+  fail.refuse(not berth.agents, "%s: agent: there are no agents in this installation", flag)
   local found = fail.need(berth.agents.load(path))
   if found.kind == "tag" then
     fail.usage("%s: agent:%s is of kind tag: it decides for the op groups of a deployment, berth "

@@ -40,9 +40,7 @@ end
 function sources.graph(spec, loading)
   local build = spec:match("^model:") and model or spec:match("^tag:") and study_model
   if build then
-    if next(loading) then
-      fail.usage("%s: options of file formats do not apply to a model", spec)
-    end
+    fail.refuse(next(loading), "%s: options of file formats do not apply to a model", spec)
     local graph, about = build(spec)
     return graph, nil, nil, about
   end
@@ -150,9 +148,8 @@ function sources.topology(spec)
   local g = generator(spec)
   if g then return generate(spec, g) end
   local topology, message, code = berth.load_topology(spec)
-  if not topology and code == "io" then
-    fail.usage("%s\ntopologies are files or generators: %s", message, EXAMPLES)
-  end
+  fail.refuse(not topology and code == "io", "%s\ntopologies are files or generators: %s", message,
+    EXAMPLES)
   return fail.need(topology, message, code)
 end
 

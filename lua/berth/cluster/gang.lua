@@ -68,13 +68,10 @@ local function sizes_of(fn, rows)
   local key, sizes = amounts and "gpus" or "machines", {}
   for j, row in ipairs(rows) do
     local n = row[key] == nil and 1 or row[key]
-    if type(n) ~= "number" or n < 1 or n ~= math.floor(n) or n >= 2 ^ 31 then
-      options.fail("%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key,
-        tostring(n))
-    end
-    if amounts and row.machines ~= nil then
-      options.fail("%s: trace[%d].machines: jobs have `gpus`: expected one of both", fn, j)
-    end
+    options.refuse(type(n) ~= "number" or n < 1 or n ~= math.floor(n) or n >= 2 ^ 31,
+      "%s: trace[%d].%s: expected a whole number of at least 1, got %s", fn, j, key, tostring(n))
+    options.refuse(amounts and row.machines ~= nil,
+      "%s: trace[%d].machines: jobs have `gpus`: expected one of both", fn, j)
     sizes[j] = n
   end
   return sizes, amounts
@@ -124,10 +121,9 @@ local function speeds_of(fn, j, row, size, all, largest)
   if row.goodput ~= nil and list == nil then
     list = speeds_by_model(row.goodput, math.min(row.most or all, all), largest)
   end
-  if list ~= nil and type(list) ~= "table" then
-    options.fail("%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s",
-      fn, j, core.kind(list))
-  end
+  options.refuse(list ~= nil and type(list) ~= "table",
+    "%s: trace[%d].speeds: expected an array of work per s on 1, 2, ... GPUs, got %s", fn, j,
+    core.kind(list))
   if list then
     check_numbers(fn, j, "speeds", list)
     return list
@@ -139,9 +135,8 @@ end
 
 -- Names of types, numbered as they come; the number of each machine.
 local function types_of(fn, given, machines)
-  if type(given) ~= "table" or #given ~= machines then
-    options.fail("%s: types: expected an array of %d names (one per machine)", fn, machines)
-  end
+  options.refuse(type(given) ~= "table" or #given ~= machines,
+    "%s: types: expected an array of %d names (one per machine)", fn, machines)
   local names, number, out = {}, {}, {}
   for m, name in ipairs(given) do
     options.expect(name, "name", "%s: types[%d]", fn, m)
@@ -199,9 +194,7 @@ function gang.is_one(name) return rules[name] ~= nil end
 -- @treturn gang with runs() and counts(); whether gangs are GPUs
 function gang.run(fn, c, rows, rule, o)
   local sizes, amounts = sizes_of(fn, rows)
-  if o.placement ~= nil and not amounts then
-    options.fail("%s: placement: is for jobs with `gpus`", fn)
-  end
+  options.refuse(o.placement ~= nil and not amounts, "%s: placement: is for jobs with `gpus`", fn)
   local made = options.merge(o)
   made.seed, made.rule, made.amounts = nil, rule, amounts
   made.placement, made.consolidate = placement_of(fn, o, rows)

@@ -12,16 +12,12 @@ local scheduler = {}
 --  (one that must be there; nil)
 function scheduler.check(kind, s)
   local any = false
-  if type(s) ~= "table" then
-    options.fail("%s: %s: expected a name or a table of methods, got %s", kind.fn, kind.what,
-      core.kind(s))
-  end
+  options.refuse(type(s) ~= "table", "%s: %s: expected a name or a table of methods, got %s",
+    kind.fn, kind.what, core.kind(s))
   local function check(event)
     local f = s[event]
-    if f ~= nil and type(f) ~= "function" or f == nil and event == kind.needs then
-      options.fail("%s: %s.%s: expected a function, got %s", kind.fn, kind.what, event,
-        core.kind(f))
-    end
+    options.refuse(f ~= nil and type(f) ~= "function" or f == nil and event == kind.needs,
+      "%s: %s.%s: expected a function, got %s", kind.fn, kind.what, event, core.kind(f))
     return f ~= nil
   end
   check "begin"

@@ -14,9 +14,8 @@ local function rows_of(fn, given)
   for j = 1, #given.arrival do rows[j] = {} end
   for _, key in ipairs(COLUMNS) do
     local list = given[key]
-    if list ~= nil and (type(list) ~= "table" or #list ~= #rows) then
-      options.fail("%s: trace.%s: expected an array of %d entries (one per job)", fn, key, #rows)
-    end
+    options.refuse(list ~= nil and (type(list) ~= "table" or #list ~= #rows),
+      "%s: trace.%s: expected an array of %d entries (one per job)", fn, key, #rows)
     for j = 1, list and #rows or 0 do rows[j][key] = list[j] end
   end
   return rows
@@ -28,10 +27,8 @@ local function check_row(fn, j, row)
     options.expect(row[key], "number", "%s: trace[%d].%s", fn, j, key)
   end
   local n = row.machines
-  if n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)) then
-    options.fail("%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j,
-      tostring(n))
-  end
+  options.refuse(n ~= nil and (type(n) ~= "number" or n < 1 or n ~= math.floor(n)),
+    "%s: trace[%d].machines: expected a whole number of at least 1, got %s", fn, j, tostring(n))
   if row.name ~= nil then options.expect(row.name, "string", "%s: trace[%d].name", fn, j) end
 end
 
@@ -50,10 +47,8 @@ end
 local function capacities(fn, machines, given)
   local list = type(given) == "table" and given or { given }
   if type(list[1]) == "table" then
-    if #list ~= machines then
-      options.fail("%s: capacity: has %d entries, expected %d (one per machine)", fn, #list,
-        machines)
-    end
+    options.refuse(#list ~= machines, "%s: capacity: has %d entries, expected %d (one per machine)",
+      fn, #list, machines)
   else
     local each = list
     list = {}
@@ -74,9 +69,7 @@ end
 -- @tparam table cluster machines, capacity, horizon (s), slot (s), slack (s)
 function trace.cluster(fn, rows, cluster)
   if type(cluster) == "number" then cluster = { machines = cluster } end
-  if cluster == nil then
-    options.fail("%s: cluster: expected a table or how many machines, got nil", fn)
-  end
+  options.refuse(cluster == nil, "%s: cluster: expected a table or how many machines, got nil", fn)
   local made, resources = options.merge(options.read(fn, "cluster", cluster))
   if made.machines == nil then options.fail("%s: machines: is missing", fn) end
   if made.capacity ~= nil then

@@ -249,10 +249,8 @@ local function check_columns(columns)
   if columns == nil then return {} end
   options.expect(columns, "table", "%s: columns", FN)
   for _, key in ipairs(options.sorted_keys(columns)) do
-    if not READ[key] then
-      options.fail("%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key),
-        table.concat(FIELDS, ", "))
-    end
+    options.refuse(not READ[key], "%s: columns: unknown field '%s' (legal: %s)", FN, tostring(key),
+      table.concat(FIELDS, ", "))
     if type(columns[key]) ~= "string" then
       options.fail("%s: columns.%s: expected the name of a column, got %s", FN, key,
         core.kind(columns[key]))
@@ -264,10 +262,8 @@ end
 local function check(opts)
   local o = options.read(FN, "load_trace", opts)
   local kind = type(o.durations)
-  if kind ~= "nil" and kind ~= "table" and kind ~= "number" then
-    options.fail("%s: durations: expected s, or a table of s by application, got %s", FN,
-      core.kind(o.durations))
-  end
+  options.refuse(kind ~= "nil" and kind ~= "table" and kind ~= "number",
+    "%s: durations: expected s, or a table of s by application, got %s", FN, core.kind(o.durations))
   return o
 end
 

@@ -24,9 +24,7 @@ local function translated(list, map, where)
   local out = {}
   for i, x in ipairs(list) do
     out[i] = map[x]
-    if out[i] == nil then
-      options.fail("%s: %s[%d]: '%s' is no action", fn, where, i, tostring(x))
-    end
+    options.refuse(out[i] == nil, "%s: %s[%d]: '%s' is no action", fn, where, i, tostring(x))
   end
   return out
 end
@@ -55,9 +53,8 @@ local function translated_map(map, names, ids)
   if wrong then options.fail("%s: instead: '%s' is no action", fn, wrong) end
   for id, name in ipairs(names) do
     local other = map[name]
-    if other and not ids[other] then
-      options.fail("%s: instead.%s: '%s' is no action", fn, name, tostring(other))
-    end
+    options.refuse(other and not ids[other], "%s: instead.%s: '%s' is no action", fn, name,
+      tostring(other))
     out[id] = other and ids[other]
   end
   return out

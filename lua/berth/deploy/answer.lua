@@ -173,9 +173,8 @@ end
 --- Op groups as text, the heaviest first.
 -- @tparam[opt] number most
 function methods:table(most)
-  if most ~= nil and not (type(most) == "number" and most >= 0) then
-    options.fail("deploy answer:table: most: expected how many op groups, got %s", tostring(most))
-  end
+  options.refuse(most ~= nil and not (type(most) == "number" and most >= 0),
+    "deploy answer:table: most: expected how many op groups, got %s", tostring(most))
   return words.groups(self, most and math.floor(math.min(most, #self.groups)))
 end
 

@@ -45,9 +45,8 @@ local SETS = {
 function study.list(set)
   local names = {}
   if set ~= nil then
-    if not SETS[set] then
-      options.fail("berth.deploy.models.list: %s is none of: study, unseen", tostring(set))
-    end
+    options.refuse(not SETS[set], "berth.deploy.models.list: %s is none of: study, unseen",
+      tostring(set))
     for i, name in ipairs(SETS[set]) do names[i] = name end
     return names
   end

@@ -177,16 +177,13 @@ return function(ex, opts)
   local given = options.merge({ load = "busy", runs = 6, repeats = 3, seed = 1, quantile = 0.5 },
     options.check("executor:calibrate", opts, { "load", "runs", "repeats", "seed", "quantile",
       "samples" }))
-  if given.load ~= "busy" and given.load ~= "alone" then
-    options.fail("executor:calibrate: load: expected \"busy\" or \"alone\", got %s",
-      tostring(given.load))
-  end
+  options.refuse(given.load ~= "busy" and given.load ~= "alone",
+    "executor:calibrate: load: expected \"busy\" or \"alone\", got %s", tostring(given.load))
   if type(given.quantile) ~= "number" or not (given.quantile >= 0 and given.quantile <= 1) then
     options.fail("executor:calibrate: quantile: %s is not from 0 to 1", tostring(given.quantile))
   end
-  if given.runs < 1 and not given.samples then
-    options.fail("executor:calibrate: runs: without samples at least 1")
-  end
+  options.refuse(given.runs < 1 and not given.samples,
+    "executor:calibrate: runs: without samples at least 1")
   local g, t = ex.cost.graph, ex.cost.topology
   local kernels, bytes, path_of = ex:kernels(), tensor_bytes(g), paths_of(t)
   local seen = given.samples or { ratio = {}, took = {}, sent = {}, late = {} }

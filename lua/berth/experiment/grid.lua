@@ -19,9 +19,8 @@ local function check_value(x, where)
 end
 
 local function check_name(name)
-  if type(name) ~= "string" then
-    options.fail("%s: grid: expected names of parameters, got a %s", FN, type(name))
-  end
+  options.refuse(type(name) ~= "string", "%s: grid: expected names of parameters, got a %s", FN,
+    type(name))
   if RESERVED[name] then options.fail("%s: grid.%s: a trial has that already", FN, name) end
 end
 
@@ -78,19 +77,16 @@ end
 function grid.seeds(given)
   if given == nil then return { 1 } end
   if type(given) ~= "table" then
-    if not is_seed(given) or given < 1 then
-      options.fail("%s: seeds: expected how many or an array, got %s", FN, tostring(given))
-    end
+    options.refuse(not is_seed(given) or given < 1,
+      "%s: seeds: expected how many or an array, got %s", FN, tostring(given))
     local list = {}
     for i = 1, given do list[i] = i end
     return list
   end
   if #given == 0 then options.fail("%s: seeds: is empty", FN) end
   for i, x in ipairs(given) do
-    if not is_seed(x) then
-      options.fail("%s: seeds[%d]: expected a whole number of at least 0, got %s", FN, i,
-        tostring(x))
-    end
+    options.refuse(not is_seed(x), "%s: seeds[%d]: expected a whole number of at least 0, got %s",
+      FN, i, tostring(x))
   end
   return given
 end
@@ -122,9 +118,8 @@ function grid.shard(given)
   local i, n
   if type(given) == "string" then i, n = given:match("^(%d+)/(%d+)$") end
   i, n = tonumber(i), tonumber(n)
-  if not i or i < 1 or i > n then
-    options.fail("%s: shard: expected \"i/n\" with i from 1 to n, got %s", FN, tostring(given))
-  end
+  options.refuse(not i or i < 1 or i > n, "%s: shard: expected \"i/n\" with i from 1 to n, got %s",
+    FN, tostring(given))
   return i, n
 end
 

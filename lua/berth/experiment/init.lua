@@ -42,19 +42,15 @@ end
 -- Names of numbers in the results of some trial; nil: all.
 local function check_fields(rows, fields)
   if fields == nil then return nil end
-  if type(fields) ~= "table" then
-    options.fail("experiment:summary: fields: expected an array of names, got %s",
-      core.kind(fields))
-  end
+  options.refuse(type(fields) ~= "table",
+    "experiment:summary: fields: expected an array of names, got %s", core.kind(fields))
   local known, chosen = {}, {}
   for _, row in ipairs(rows) do
     for name, x in pairs(row.result or {}) do known[name] = known[name] or type(x) == "number" end
   end
   for i, name in ipairs(fields) do
-    if #rows > 0 and not known[name] then
-      options.fail("experiment:summary: fields[%d]: no number '%s' in the results", i,
-        tostring(name))
-    end
+    options.refuse(#rows > 0 and not known[name],
+      "experiment:summary: fields[%d]: no number '%s' in the results", i, tostring(name))
     chosen[i] = name
   end
   return chosen
@@ -68,10 +64,8 @@ end
 function Experiment:summary(opts)
   local given = options.check("experiment:summary", opts, { "level", "fields" })
   local level = given.level or 0.95
-  if type(level) ~= "number" or not (level > 0 and level < 1) then
-    options.fail("experiment:summary: level: expected a number between 0 and 1, got %s",
-      tostring(level))
-  end
+  options.refuse(type(level) ~= "number" or not (level > 0 and level < 1),
+    "experiment:summary: level: expected a number between 0 and 1, got %s", tostring(level))
   local rows = {}
   for p = 1, #self.points do rows[p] = {} end
   for _, row in ipairs(self.rows) do table.insert(rows[row.point], row) end

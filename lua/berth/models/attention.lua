@@ -94,12 +94,10 @@ attention.GRADIENTS = { default = "dense", kind = { "dense", "rows" } }
 
 --- Refuses heads that do not divide the width.
 function attention.check_heads(model, o)
-  if o.hidden % o.heads ~= 0 then
-    options.fail(model, "hidden = %d is not a multiple of heads = %d", o.hidden, o.heads)
-  end
-  if o.kv_heads and o.heads % o.kv_heads ~= 0 then
-    options.fail(model, "heads = %d is not a multiple of kv_heads = %d", o.heads, o.kv_heads)
-  end
+  options.refuse(o.hidden % o.heads ~= 0, model, "hidden = %d is not a multiple of heads = %d",
+    o.hidden, o.heads)
+  options.refuse(o.kv_heads and o.heads % o.kv_heads ~= 0, model,
+    "heads = %d is not a multiple of kv_heads = %d", o.heads, o.kv_heads)
 end
 
 return attention

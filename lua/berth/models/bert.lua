@@ -93,16 +93,12 @@ local function read(given)
   o.positions = o.positions or math.max(512, o.seq)
   o.predictions = o.predictions or math.ceil(0.15 * o.seq)
   o.fused = o.attention == "fused"
-  if o.positions < o.seq then
-    options.fail("bert", "seq = %d is more than positions = %d", o.seq, o.positions)
-  end
-  if o.predictions > o.seq then
-    options.fail("bert", "predictions = %d is more than seq = %d", o.predictions, o.seq)
-  end
-  if o.embedding_gradients == "rows" and o.head == "pretraining" then
-    options.fail("bert",
-      'embedding_gradients = "rows" needs a word table of its own: head = "pretraining" shares it')
-  end
+  options.refuse(o.positions < o.seq, "bert", "seq = %d is more than positions = %d", o.seq,
+    o.positions)
+  options.refuse(o.predictions > o.seq, "bert", "predictions = %d is more than seq = %d",
+    o.predictions, o.seq)
+  options.refuse(o.embedding_gradients == "rows" and o.head == "pretraining", "bert",
+    'embedding_gradients = "rows" needs a word table of its own: head = "pretraining" shares it')
   attention.check_heads("bert", o)
   return o
 end

@@ -277,10 +277,8 @@ local function read(given)
   -- shards for each device, as the published graphs have them
   local each = o.program == "transformer" and 1 or 4
   o.shards = o.shards or math.max(2, math.min(16, each * power_below(o.devices)))
-  if o.shards > 16 or power_below(o.shards) ~= o.shards then
-    options.fail("einsum", "option shards is %.14g; a power of two of at most 16 is needed",
-      o.shards)
-  end
+  options.refuse(o.shards > 16 or power_below(o.shards) ~= o.shards, "einsum",
+    "option shards is %.14g; a power of two of at most 16 is needed", o.shards)
   o.layers, o.width = o.layers or LAYERS[o.program], o.width or WIDTH[o.program]
   return o
 end

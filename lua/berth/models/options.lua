@@ -37,6 +37,11 @@ function options.fail(model, format, ...)
   berth_options.fail("berth.models.%s: %s", model, string.format(format, ...))
 end
 
+--- The same, if the condition holds.
+function options.refuse(condition, ...)
+  if condition then options.fail(...) end
+end
+
 local function complain(model, key, value, legal)
   options.fail(model, "option %s is %s; %s", key, show(value), legal)
 end
@@ -123,9 +128,8 @@ function options.list(spec, preset)
 end
 
 function options.check_table(model, given)
-  if type(given) ~= "table" then
-    options.fail(model, "a table of options is needed, not a %s", type(given))
-  end
+  options.refuse(type(given) ~= "table", model, "a table of options is needed, not a %s",
+    type(given))
 end
 
 --- The checked options of a model, defaults filled in.

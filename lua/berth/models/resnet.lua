@@ -123,9 +123,8 @@ end
 function resnet.describe(given)
   local o = options.read("resnet", given, resnet.options)
   local design = DEPTHS[o.depth]
-  if o.version == 2 and not design.bottleneck then
-    options.fail("resnet", "version = 2 has depth = 50, 101 or 152, not %d", o.depth)
-  end
+  options.refuse(o.version == 2 and not design.bottleneck, "resnet",
+    "version = 2 has depth = 50, 101 or 152, not %d", o.depth)
   local b = builder.new(string.format("resnet%d", o.depth) .. (o.version == 2 and "_v2" or ""), o)
   local x = o.version == 2 and body2(b, design.blocks, o) or body(b, design, o)
   b:scope("head", head, b, x, o)

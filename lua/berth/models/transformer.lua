@@ -62,14 +62,10 @@ local function read(given)
   for key, value in pairs(SIZES[o.size]) do o[key] = o[key] or value end
   o.target_seq = o.target_seq or o.seq
   o.target_vocab = o.target_vocab or o.vocab
-  if o.tied and o.target_vocab ~= o.vocab then
-    options.fail("transformer", "target_vocab = %d needs tied = false: one table has vocab = %d "
-      .. "rows", o.target_vocab, o.vocab)
-  end
-  if o.tied and o.embedding_gradients == "rows" then
-    options.fail("transformer",
-      'embedding_gradients = "rows" needs tied = false: the output layer shares the table')
-  end
+  options.refuse(o.tied and o.target_vocab ~= o.vocab, "transformer",
+    "target_vocab = %d needs tied = false: one table has vocab = %d rows", o.target_vocab, o.vocab)
+  options.refuse(o.tied and o.embedding_gradients == "rows", "transformer",
+    'embedding_gradients = "rows" needs tied = false: the output layer shares the table')
   o.fused = o.attention == "fused"
   o.activation = "relu"
   attention.check_heads("transformer", o)

@@ -17,9 +17,7 @@ local function check_activation(fn, what, name)
 end
 
 local function check_place(fn, p, name)
-  if core.kind(p) ~= "parameters" then
-    options.fail("%s: expected parameters, got %s", fn, core.kind(p))
-  end
+  options.refuse(core.kind(p) ~= "parameters", "%s: expected parameters, got %s", fn, core.kind(p))
   options.expect(name, "string", "%s: name", fn)
 end
 
@@ -81,9 +79,8 @@ function layers.mlp(p, name, sizes, opts)
   local fn = "berth.nn.mlp"
   check_place(fn, p, name)
   local given = options.check(fn, opts, { "activation", "last", "slope", "init" })
-  if type(sizes) ~= "table" or #sizes < 2 then
-    options.fail("%s: sizes: expected a table of at least 2 numbers", fn)
-  end
+  options.refuse(type(sizes) ~= "table" or #sizes < 2,
+    "%s: sizes: expected a table of at least 2 numbers", fn)
   local inner, last = check_activation(fn, "activation", given.activation or "relu"),
     check_activation(fn, "last", given.last)
   local self, shown = {}, {}
@@ -142,9 +139,7 @@ local function projections(fn, p, name, dim, heads)
   check_place(fn, p, name)
   check_size(fn, "dim", dim)
   check_size(fn, "heads", heads)
-  if dim % heads ~= 0 then
-    options.fail("%s: dim: %d cannot be shared by %d heads", fn, dim, heads)
-  end
+  options.refuse(dim % heads ~= 0, "%s: dim: %d cannot be shared by %d heads", fn, dim, heads)
   local self = {}
   for _, part in ipairs { "q", "k", "v", "out" } do
     self[part] = layers.linear(p, name .. "." .. part, dim, dim, { init = "xavier" })

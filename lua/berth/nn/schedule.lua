@@ -7,17 +7,15 @@ local options = require "berth.base.options"
 local schedule = {}
 
 local function check_number(fn, what, x)
-  if type(x) ~= "number" or x ~= x then
-    options.fail("%s: %s: expected a number, got %s", fn, what, core.kind(x))
-  end
+  options.refuse(type(x) ~= "number" or x ~= x, "%s: %s: expected a number, got %s", fn, what,
+    core.kind(x))
   return x
 end
 
 local function check_steps(fn, what, n, least)
   check_number(fn, what, n)
-  if n < least or n ~= math.floor(n) then
-    options.fail("%s: %s: expected a whole number not below %d, got %.14g", fn, what, least, n)
-  end
+  options.refuse(n < least or n ~= math.floor(n),
+    "%s: %s: expected a whole number not below %d, got %.14g", fn, what, least, n)
   return n
 end
 

@@ -66,18 +66,16 @@ end
 --- The least value with at least that share of the mass up to it.
 -- @tparam number share 0 to 1
 function Beta:quantile(share)
-  if type(share) ~= "number" or not (share >= 0 and share <= 1) then
-    options.fail("beta:quantile: share: expected a number from 0 to 1, got %s", tostring(share))
-  end
+  options.refuse(type(share) ~= "number" or not (share >= 0 and share <= 1),
+    "beta:quantile: share: expected a number from 0 to 1, got %s", tostring(share))
   return value_at(self, math.max(1, share * self.below[#self.below]))
 end
 
 local function skewed(given)
   options.read("berth.pacml.beta", "pacml.beta", given)
   local plan = options.merge({ seed = 0, min = 0.1, max = 1 }, given)
-  if plan.min >= plan.max then
-    options.fail("berth.pacml.beta: min: %.14g is not below max, %.14g", plan.min, plan.max)
-  end
+  options.refuse(plan.min >= plan.max, "berth.pacml.beta: min: %.14g is not below max, %.14g",
+    plan.min, plan.max)
   return distribution(("with skew %g"):format(plan.skew), family.skewed(plan))
 end
 

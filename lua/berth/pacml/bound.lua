@@ -33,9 +33,8 @@ end
 local function check_arrivals(arrivals)
   for i, x in ipairs(list(arrivals, "arrivals")) do
     number(x, ("arrivals[%d]"):format(i), 0)
-    if x == math.huge or i > 1 and x < arrivals[i - 1] then
-      options.fail("%s: arrivals[%d]: %.14g s: expected finite times in ascending order", FN, i, x)
-    end
+    options.refuse(x == math.huge or i > 1 and x < arrivals[i - 1],
+      "%s: arrivals[%d]: %.14g s: expected finite times in ascending order", FN, i, x)
   end
 end
 
@@ -59,14 +58,11 @@ local function check(given)
   options.check(FN, given, { "arrivals", "choices", "servers", "slack" })
   check_arrivals(given.arrivals)
   list(given.choices, "choices")
-  if #given.choices ~= #given.arrivals then
-    options.fail("%s: choices: has %d entries, expected %d (one per job)", FN, #given.choices,
-      #given.arrivals)
-  end
+  options.refuse(#given.choices ~= #given.arrivals,
+    "%s: choices: has %d entries, expected %d (one per job)", FN, #given.choices, #given.arrivals)
   number(given.servers, "servers", 1, true)
-  if given.slack ~= nil and number(given.slack, "slack", 0) == math.huge then
-    options.fail("%s: slack: is infinite", FN)
-  end
+  options.refuse(given.slack ~= nil and number(given.slack, "slack", 0) == math.huge,
+    "%s: slack: is infinite", FN)
   return given
 end
 
@@ -80,9 +76,8 @@ local function check_trace(env, trace)
   end
   for i, model in ipairs(trace.model) do
     number(trace.beta[i], ("trace.beta[%d]"):format(i), 0)
-    if not env.models[model] then
-      options.fail("%s: trace.model[%d]: there is no model %s", FN, i, tostring(model))
-    end
+    options.refuse(not env.models[model], "%s: trace.model[%d]: there is no model %s", FN, i,
+      tostring(model))
   end
   check_arrivals(trace.arrival)
 end
@@ -125,14 +120,11 @@ end
 function Bound:prove(prices)
   local arrivals, count, servers, seconds, capacity, slack = arguments(self.given, self.flat)
   prices = list(prices or self.price, "prices")
-  if #prices ~= #arrivals then
-    options.fail("bound:prove: prices: has %d entries, expected %d (one per job)", #prices,
-      #arrivals)
-  end
+  options.refuse(#prices ~= #arrivals,
+    "bound:prove: prices: has %d entries, expected %d (one per job)", #prices, #arrivals)
   for i, x in ipairs(prices) do
-    if number(x, ("prices[%d]"):format(i), 0) == math.huge then
-      options.fail("bound:prove: prices[%d]: is infinite", i)
-    end
+    options.refuse(number(x, ("prices[%d]"):format(i), 0) == math.huge,
+      "bound:prove: prices[%d]: is infinite", i)
   end
   return core.clairvoyant_prove(arrivals, count, servers, seconds, capacity, slack, prices)
 end
@@ -175,9 +167,8 @@ end
 -- @treturn[2] string code
 -- @usage b = assert(berth.pacml.bound(env, trace, { horizon = 1e6 })); print(b)
 return function(jobs, trace, opts)
-  if type(jobs) ~= "table" then
-    options.fail("%s: expected an env or a table, got %s", FN, core.kind(jobs))
-  end
+  options.refuse(type(jobs) ~= "table", "%s: expected an env or a table, got %s", FN,
+    core.kind(jobs))
   local given = jobs.models and jobs_of(jobs, trace, opts) or check(jobs)
   local flat = flatten(given)
   local b, message, code = core.clairvoyant(arguments(given, flat))

@@ -87,14 +87,11 @@ end
 
 -- The planner's rule with rollouts, from the arrival process: nothing is learned.
 makers["rolling-horizon"] = function(given)
-  if type(given.env) ~= "table" or not given.env.planner then
-    options.fail("%s: rolling-horizon: env: expected an environment (berth.pacml.env), got %s", FN,
-      core.kind(given.env))
-  end
-  if given.beta == nil then
-    options.fail("%s: rolling-horizon: beta: expected the distribution of jobs to come, got nil",
-      FN)
-  end
+  options.refuse(type(given.env) ~= "table" or not given.env.planner,
+    "%s: rolling-horizon: env: expected an environment (berth.pacml.env), got %s", FN,
+    core.kind(given.env))
+  options.refuse(given.beta == nil,
+    "%s: rolling-horizon: beta: expected the distribution of jobs to come, got nil", FN)
   local d = beta(given.beta)
   local planner, message = given.env:planner { hidden = 1, blocks = 3, discount = 0.985,
     gap = given.interarrival or 1000, beta = d.values, mass = d.mass }
@@ -145,9 +142,7 @@ local function named(text, given)
   if key then
     return makers[name](check(name, options.merge(given, { [key] = tonumber(value) })))
   end
-  if not makers[text] then
-    options.fail("%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", "))
-  end
+  options.refuse(not makers[text], "%s: no %q (legal: %s)", FN, text, table.concat(NAMES, ", "))
   return makers[text](check(text, given))
 end
 
@@ -198,9 +193,8 @@ end
 -- @usage decider = berth.pacml.decider("capped", { cap = 8 })
 function deciders.decider(what, opts)
   if type(what) == "string" then return named(what, opts) end
-  if not is_callable(what) then
-    options.fail("%s: expected a name or a function, got %s", FN, core.kind(what))
-  end
+  options.refuse(not is_callable(what), "%s: expected a name or a function, got %s", FN,
+    core.kind(what))
   return what
 end
 

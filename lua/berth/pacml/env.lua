@@ -32,9 +32,8 @@ options.declare("pacml.env", {
 local function check_names(names, n)
   if names == nil then return {} end
   options.expect(names, "array", "berth.pacml.env: names")
-  if #names ~= n then
-    options.fail("berth.pacml.env: names: has %d entries, expected %d (one per model)", #names, n)
-  end
+  options.refuse(#names ~= n, "berth.pacml.env: names: has %d entries, expected %d (one per model)",
+    #names, n)
   for i = 1, n do
     options.expect(names[i], "string", "berth.pacml.env: names[%d]", i)
   end

@@ -133,10 +133,8 @@ local function check(runs, opts)
       type(runs) == "table" and ("%.0f"):format(#runs) or core.kind(runs))
   end
   for i, records in ipairs(runs) do
-    if type(records) ~= "table" or type(records.report) ~= "table" then
-      options.fail("%s: runs[%d]: expected records of berth.pacml.simulate, got %s", FN, i,
-        core.kind(records))
-    end
+    options.refuse(type(records) ~= "table" or type(records.report) ~= "table",
+      "%s: runs[%d]: expected records of berth.pacml.simulate, got %s", FN, i, core.kind(records))
   end
   return given
 end

@@ -19,16 +19,14 @@ function Report.__tostring(r)
 end
 
 local function check(env, trace, opts)
-  if type(env) ~= "table" or type(env.run) ~= "function" then
-    options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
-  end
+  options.refuse(type(env) ~= "table" or type(env.run) ~= "function",
+    "%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
   options.expect(trace, "table", "%s: trace", FN)
   local given = options.merge(options.check(FN, opts, { "horizon", "records", "name", "about" }))
   for _, pair in ipairs(KINDS) do
     local key, kind = pair[1], pair[2]
-    if given[key] ~= nil and type(given[key]) ~= kind then
-      options.fail("%s: %s: expected a %s, got %s", FN, key, kind, core.kind(given[key]))
-    end
+    options.refuse(given[key] ~= nil and type(given[key]) ~= kind, "%s: %s: expected a %s, got %s",
+      FN, key, kind, core.kind(given[key]))
   end
   if given.horizon ~= nil then given.horizon = options.seconds(FN .. ": horizon", given.horizon) end
   return given

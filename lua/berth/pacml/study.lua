@@ -35,9 +35,8 @@ local published = {
 
 local function list_of(given, key, default)
   local list = given[key] or default
-  if type(list) ~= "table" or #list == 0 then
-    options.fail("%s: %s: expected an array with something in it, got %s", FN, key, core.kind(list))
-  end
+  options.refuse(type(list) ~= "table" or #list == 0,
+    "%s: %s: expected an array with something in it, got %s", FN, key, core.kind(list))
   return list
 end
 
@@ -47,10 +46,8 @@ local function named(env, list)
   for i, one in ipairs(list) do
     local name, what = one, one
     if type(one) == "table" and type(one[1]) == "string" then name, what = one[1], one[2] end
-    if type(name) ~= "string" then
-      options.fail("%s: deciders[%d]: expected a name or { name, decider }, got %s", FN, i,
-        core.kind(one))
-    end
+    options.refuse(type(name) ~= "string",
+      "%s: deciders[%d]: expected a name or { name, decider }, got %s", FN, i, core.kind(one))
     deciders.for_game(what, { env = env, beta = "A" })
     if own[name] ~= nil then options.fail("%s: deciders[%d]: %q is there twice", FN, i, name) end
     names[i], own[name] = name, what
@@ -65,9 +62,8 @@ local function told(report)
 end
 
 local function check_env(env)
-  if type(env) ~= "table" or type(env.models) ~= "table" or type(env.run) ~= "function" then
-    options.fail("%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
-  end
+  options.refuse(type(env) ~= "table" or type(env.models) ~= "table" or type(env.run) ~= "function",
+    "%s: env: expected what berth.pacml.env gives, got %s", FN, core.kind(env))
 end
 
 local text_of

@@ -81,14 +81,10 @@ local function range(given)
     local x = seconds(given, "interarrival")
     return x, x
   end
-  if #given ~= 2 then
-    options.fail("berth.pacml.trace: interarrival: expected a time or { from, to }, got %d entries",
-      #given)
-  end
+  options.refuse(#given ~= 2,
+    "berth.pacml.trace: interarrival: expected a time or { from, to }, got %d entries", #given)
   local low, high = seconds(given[1], "interarrival[1]"), seconds(given[2], "interarrival[2]")
-  if low > high then
-    options.fail("berth.pacml.trace: interarrival: %.14g s is above %.14g s", low, high)
-  end
+  options.refuse(low > high, "berth.pacml.trace: interarrival: %.14g s is above %.14g s", low, high)
   return low, high
 end
 

@@ -30,9 +30,8 @@ function draws.range(fn, key, given, default, least)
     options.fail("%s: %s: expected a number or { from, to }, got %s", fn, key, core.kind(given))
   end
   local from, to = range[1], range[2]
-  if not (from >= least and to >= from and to < math.huge) then
-    options.fail("%s: %s: expected %.6g <= from <= to, got %.6g to %.6g", fn, key, least, from, to)
-  end
+  options.refuse(not (from >= least and to >= from and to < math.huge),
+    "%s: %s: expected %.6g <= from <= to, got %.6g to %.6g", fn, key, least, from, to)
   return { from, to }
 end
 

@@ -80,13 +80,11 @@ options.declare("pdors.generate", {
 
 local function weights(key, list, n)
   local sum = 0
-  if type(list) ~= "table" or #list ~= n then
-    options.fail("%s: %s: expected an array of %d weights, got %s", FN, key, n, core.kind(list))
-  end
+  options.refuse(type(list) ~= "table" or #list ~= n,
+    "%s: %s: expected an array of %d weights, got %s", FN, key, n, core.kind(list))
   for i, x in ipairs(list) do
-    if type(x) ~= "number" or not (x >= 0 and x < math.huge) then
-      options.fail("%s: %s[%d]: expected a number of at least 0, got %s", FN, key, i, tostring(x))
-    end
+    options.refuse(type(x) ~= "number" or not (x >= 0 and x < math.huge),
+      "%s: %s[%d]: expected a number of at least 0, got %s", FN, key, i, tostring(x))
     sum = sum + x
   end
   if sum == 0 then options.fail("%s: %s: all weights are 0", FN, key) end
@@ -172,9 +170,8 @@ end
 local function chosen(given)
   local list, by, out = given.models, {}, {}
   if list == nil then return models end
-  if type(list) ~= "table" or #list == 0 then
-    options.fail("%s: models: expected an array of names, got %s", FN, core.kind(list))
-  end
+  options.refuse(type(list) ~= "table" or #list == 0,
+    "%s: models: expected an array of names, got %s", FN, core.kind(list))
   for _, m in ipairs(models) do by[m.name] = m end
   for i, name in ipairs(list) do
     if not by[name] then
@@ -235,9 +232,8 @@ local function capacity(given, ranges)
   options.check(FN .. ": machine", machine, RESOURCES)
   for r, name in ipairs(RESOURCES) do
     local x = machine[name] or 0
-    if type(x) ~= "number" or not (x >= 0 and x < math.huge) then
-      options.fail("%s: machine.%s: expected a number of at least 0, got %s", FN, name, tostring(x))
-    end
+    options.refuse(type(x) ~= "number" or not (x >= 0 and x < math.huge),
+      "%s: machine.%s: expected a number of at least 0, got %s", FN, name, tostring(x))
     out[r] = x
   end
   return out

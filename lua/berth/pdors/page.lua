@@ -236,13 +236,10 @@ local function check(runs, opts)
       type(runs) == "table" and count(#runs) or core.kind(runs))
   end
   for i, r in ipairs(runs) do
-    if not result.is(r) then
-      options.fail("%s: runs[%d]: expected a result of berth.pdors.simulate, got %s", FN, i,
-        core.kind(r))
-    end
-    if r.problem ~= runs[1].problem then
-      options.fail("%s: runs[%d]: is of another problem than the first", FN, i)
-    end
+    options.refuse(not result.is(r),
+      "%s: runs[%d]: expected a result of berth.pdors.simulate, got %s", FN, i, core.kind(r))
+    options.refuse(r.problem ~= runs[1].problem,
+      "%s: runs[%d]: is of another problem than the first", FN, i)
   end
   return given
 end

@@ -38,9 +38,7 @@ end
 local function believed(fn, p, given)
   local q = given.believes
   if q == nil then return p end
-  if not problem.is(q) then
-    options.fail("%s: believes: expected a problem, got %s", fn, core.kind(q))
-  end
+  options.refuse(not problem.is(q), "%s: believes: expected a problem, got %s", fn, core.kind(q))
   if #q.jobs ~= #p.jobs or q.machines ~= p.machines or #q.resources ~= #p.resources
       or q.slots ~= p.slots then
     options.fail("%s: believes: %s; the one that is played: %s", fn, tostring(q), tostring(p))

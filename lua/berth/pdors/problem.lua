@@ -80,9 +80,8 @@ end
 
 local function resources_of(given)
   local list = given.resources
-  if type(list) ~= "table" or #list == 0 then
-    options.fail("%s: cluster.resources: expected an array of names, got %s", FN, core.kind(list))
-  end
+  options.refuse(type(list) ~= "table" or #list == 0,
+    "%s: cluster.resources: expected an array of names, got %s", FN, core.kind(list))
   for i, name in ipairs(list) do
     options.expect(name, "name", "%s: cluster.resources[%d]", FN, i)
   end
@@ -92,16 +91,12 @@ end
 -- A number per resource, for all machines; or such an array for each.
 local function capacities(given, resources)
   local list, flat, n = given.capacity, {}, given.machines
-  if type(n) ~= "number" or not (n >= 1 and n <= 2 ^ 20) or n ~= math.floor(n) then
-    options.fail("%s: cluster.machines: expected a whole number of at least 1, got %s", FN,
-      tostring(n))
-  end
+  options.refuse(type(n) ~= "number" or not (n >= 1 and n <= 2 ^ 20) or n ~= math.floor(n),
+    "%s: cluster.machines: expected a whole number of at least 1, got %s", FN, tostring(n))
   options.expect(list, "array", "%s: cluster.capacity", FN)
   local each = type(list[1]) == "table"
-  if each and #list ~= n then
-    options.fail("%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list,
-      n)
-  end
+  options.refuse(each and #list ~= n,
+    "%s: cluster.capacity: has %d entries, expected %d (one per machine)", FN, #list, n)
   for m = 1, n do
     local row = each and list[m] or list
     if type(row) ~= "table" or #row ~= #resources then

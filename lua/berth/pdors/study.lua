@@ -30,18 +30,15 @@ options.declare("pdors.study", options.join({
 
 -- Names in order, and what each stands for: { policy, options }.
 local function named(list)
-  if type(list) ~= "table" or #list == 0 then
-    options.fail("%s: policies: expected an array with something in it, got %s", FN,
-      core.kind(list))
-  end
+  options.refuse(type(list) ~= "table" or #list == 0,
+    "%s: policies: expected an array with something in it, got %s", FN, core.kind(list))
   local names, own = {}, {}
   for i, one in ipairs(list) do
     local name, policy, opts = one, one, nil
     if type(one) == "table" then name, policy, opts = one[1], one[2] or one[1], one[3] end
-    if type(name) ~= "string" then
-      options.fail("%s: policies[%d]: expected a name or { name, policy, options }, got %s", FN, i,
-        core.kind(one))
-    end
+    options.refuse(type(name) ~= "string",
+      "%s: policies[%d]: expected a name or { name, policy, options }, got %s", FN, i,
+      core.kind(one))
     if type(policy) == "string" then policies.check(FN, policy) end
     if own[name] then options.fail("%s: policies[%d]: %q is there twice", FN, i, name) end
     names[i], own[name] = name, { policy, opts }

@@ -89,9 +89,7 @@ end
 
 -- Where a stage of a kind may not stand.
 local function check_place(self, kind, stage, i)
-  if kind == "placer" and self.at then
-    options.fail("berth.pipeline: stages[%d]: is a second placer", i)
-  end
+  options.refuse(kind == "placer" and self.at, "berth.pipeline: stages[%d]: is a second placer", i)
   if kind == "transform" and self.at then
     options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i,
       describe(stage))
@@ -109,22 +107,18 @@ function pipeline.new(stages)
   for i, stage in ipairs(stages) do
     local kind = kind_of(stage)
     if kind == "refinement" and not self.at and also_places[name_of(stage)] then kind = "placer" end
-    if pipeline.is(stage) then
-      options.fail("berth.pipeline: stages[%d]: is a pipeline itself", i)
-    end
-    if not kind then
-      options.fail("berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i,
-        core.kind(stage))
-    end
+    options.refuse(pipeline.is(stage), "berth.pipeline: stages[%d]: is a pipeline itself", i)
+    options.refuse(not kind,
+      "berth.pipeline: stages[%d]: expected a function, a name or a policy, got %s", i,
+      core.kind(stage))
     check_named(stage, i)
     check_place(self, kind, stage, i)
     if kind == "placer" then self.at = i end
     self[i] = stage
   end
   for _, key in ipairs(options.sorted_keys(stages)) do
-    if type(key) ~= "number" or key > #self then
-      options.fail("berth.pipeline: stages: unknown key '%s'", tostring(key))
-    end
+    options.refuse(type(key) ~= "number" or key > #self, "berth.pipeline: stages: unknown key '%s'",
+      tostring(key))
   end
   if not self.at then options.fail("berth.pipeline: stages: there is no placer among them") end
   return setmetatable(self, mt)
@@ -132,19 +126,15 @@ end
 
 -- What a stage gave as devices of `n` ops, raised for here rather than wherever it would matter.
 local function check_devices(devices, n, i, most)
-  if type(devices) ~= "table" then
-    options.fail("berth.pipeline: stages[%d]: gave %s, expected an array of devices", i,
-      core.kind(devices))
-  end
-  if #devices ~= n then
-    options.fail("berth.pipeline: stages[%d]: gave %d devices for %d ops", i, #devices, n)
-  end
+  options.refuse(type(devices) ~= "table",
+    "berth.pipeline: stages[%d]: gave %s, expected an array of devices", i, core.kind(devices))
+  options.refuse(#devices ~= n, "berth.pipeline: stages[%d]: gave %d devices for %d ops", i,
+    #devices, n)
   for op = 1, n do
     local d = devices[op]
-    if type(d) ~= "number" or d % 1 ~= 0 or d < 1 or d > most then
-      options.fail("berth.pipeline: stages[%d]: gave device %s for op %d (ids are 1..%d)", i,
-        tostring(d), op, most)
-    end
+    options.refuse(type(d) ~= "number" or d % 1 ~= 0 or d < 1 or d > most,
+      "berth.pipeline: stages[%d]: gave device %s for op %d (ids are 1..%d)", i, tostring(d), op,
+      most)
   end
   return devices
 end
@@ -156,10 +146,8 @@ local function go_back(back, devices, n, i, most)
   for op = 1, n do
     local new = back[op]
     out[op] = devices[new]
-    if not out[op] then
-      options.fail("berth.pipeline: stages[%d]: the way back has no op of the new graph for op %d",
-        i, op)
-    end
+    options.refuse(not out[op],
+      "berth.pipeline: stages[%d]: the way back has no op of the new graph for op %d", i, op)
   end
   return out
 end
@@ -197,12 +185,10 @@ local function transform(self, cost, given)
     local new, back, code = apply(self[i], g, cost, given)
     -- a refusal is passed on
     if new == nil and type(back) == "string" then return nil, back, code end
-    if core.kind(new) ~= "graph" then
-      options.fail("berth.pipeline: stages[%d]: gave %s, expected a graph", i, core.kind(new))
-    end
-    if type(back) ~= "function" and type(back) ~= "table" then
-      options.fail("berth.pipeline: stages[%d]: gave no way back (an array or a function)", i)
-    end
+    options.refuse(core.kind(new) ~= "graph",
+      "berth.pipeline: stages[%d]: gave %s, expected a graph", i, core.kind(new))
+    options.refuse(type(back) ~= "function" and type(back) ~= "table",
+      "berth.pipeline: stages[%d]: gave no way back (an array or a function)", i)
     steps[i] = { back = back, n = #g }
     g = new
   end
@@ -245,9 +231,8 @@ local function refine(self, cost, p, given, name, place)
     local new, message, code, why = refine_once(self[i], cost, p, given, name, place)
     if new == nil and type(message) == "string" then return nil, message, code, why end
     local kind = core.kind(new)
-    if kind ~= "placement" and kind ~= "table" then
-      options.fail("berth.pipeline: stages[%d]: gave %s, expected a placement", i, kind)
-    end
+    options.refuse(kind ~= "placement" and kind ~= "table",
+      "berth.pipeline: stages[%d]: gave %s, expected a placement", i, kind)
     check_devices(kind == "table" and new or new:devices(), #cost.graph, i, #cost.topology)
     p = kind == "table" and core.placement(new, { placer = name }) or new
     if code == "interrupted" then return p, message, code end

@@ -74,15 +74,12 @@ end
 
 local function check_member(placer, i)
   local name = type(placer) == "table" and not pipeline.is(placer) and placer[1] or placer
-  if name == "portfolio" then
-    options.fail("berth.portfolio: members[%d]: is a portfolio itself", i)
-  end
+  options.refuse(name == "portfolio", "berth.portfolio: members[%d]: is a portfolio itself", i)
   local known = type(placer) == "string" or type(placer) == "table" or type(placer) == "function"
     or own_placer.is(placer)
-  if not known then
-    options.fail("berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i,
-      core.kind(placer))
-  end
+  options.refuse(not known,
+    "berth.portfolio: members[%d]: expected a name, a policy or a pipeline, got %s", i,
+    core.kind(placer))
   if type(placer) == "table" and type(name) == "string" then
     local where = ("berth.portfolio: members[%d]"):format(i)
     options.check_named(where, placer)
@@ -109,9 +106,7 @@ local function members(list, common, place)
   local out = {}
   for i = 1, #list do out[i] = member(list[i], i, common, place) end
   for _, key in ipairs(options.sorted_keys(list)) do
-    if not out[key] then
-      options.fail("berth.portfolio: members: unknown key '%s'", tostring(key))
-    end
+    options.refuse(not out[key], "berth.portfolio: members: unknown key '%s'", tostring(key))
   end
   return out
 end
@@ -293,9 +288,8 @@ function portfolio.portfolio(place, ...)
   if not cost then return nil, rest, code end
   local given = options.merge(options.check("berth.portfolio", rest[1], with_thorough_bounds))
   local thorough = given.thorough
-  if thorough ~= nil and type(thorough) ~= "boolean" then
-    options.fail("berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
-  end
+  options.refuse(thorough ~= nil and type(thorough) ~= "boolean",
+    "berth.portfolio: thorough: expected true or false, got %s", core.kind(thorough))
   given.thorough = nil
   return with_thorough(cost, thorough, given, portfolio.run(cost, given, place))
 end

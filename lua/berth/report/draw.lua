@@ -57,17 +57,15 @@ end
 
 local function check_rows(fn, what, key)
   for i, row in ipairs(what[key] or {}) do
-    if type(row) ~= "table" or type(row.name) ~= "string" then
-      options.fail("%s: %s[%d]: expected a row with a name", fn, key, i)
-    end
+    options.refuse(type(row) ~= "table" or type(row.name) ~= "string",
+      "%s: %s[%d]: expected a row with a name", fn, key, i)
   end
 end
 
 local function check_bounds(fn, bounds)
   if bounds == nil then return end
-  if type(bounds.best) ~= "number" or type(bounds.name) ~= "string" then
-    options.fail("%s: bounds: expected what berth.bounds gives, with best and name", fn)
-  end
+  options.refuse(type(bounds.best) ~= "number" or type(bounds.name) ~= "string",
+    "%s: bounds: expected what berth.bounds gives, with best and name", fn)
 end
 
 local function check_figures(fn, kinds)
@@ -81,17 +79,15 @@ end
 
 --- Raises unless what is given can be drawn.
 function draw.check(fn, what)
-  if type(what) ~= "table" then
-    options.fail("%s: expected a table of what to draw, got %s", fn, core.kind(what))
-  end
+  options.refuse(type(what) ~= "table", "%s: expected a table of what to draw, got %s", fn,
+    core.kind(what))
   options.read(fn, "report", what)
   check_rows(fn, what, "compare")
   check_rows(fn, what, "rows")
   check_bounds(fn, what.bounds)
   check_figures(fn, what.figures or {})
-  if what.result and what.simulate then
-    options.fail("%s: simulate: the result has been simulated already", fn)
-  end
+  options.refuse(what.result and what.simulate,
+    "%s: simulate: the result has been simulated already", fn)
 end
 
 -- The better of the run's own bound and the one that is given.
@@ -110,9 +106,8 @@ end
 function draw.facts(fn, what)
   local r, message, code = what.result
   if not r then
-    if not (what.graph and what.topology and what.placement) then
-      options.fail("%s: a result is needed, or graph, topology and placement", fn)
-    end
+    options.refuse(not (what.graph and what.topology and what.placement),
+      "%s: a result is needed, or graph, topology and placement", fn)
     r, message, code = core.simulate(what.graph, what.topology, what.placement, what.simulate)
     if not r then return nil, message, code end
   end

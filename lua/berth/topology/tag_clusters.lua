@@ -24,9 +24,7 @@ local function sheet(preset) return core.topology_mesh(1, { preset = preset }):d
 
 local function positive(fn, key, value)
   local fits = type(value) == "number" and value > 0 and value < math.huge
-  if not fits then
-    options.fail("%s: %s: %s must be a number above 0", fn, key, tostring(value))
-  end
+  options.refuse(not fits, "%s: %s: %s must be a number above 0", fn, key, tostring(value))
   return value
 end
 
@@ -85,12 +83,10 @@ end
 function clusters.testbed(o)
   local fn = "berth.deploy.clusters.testbed"
   o = options.check(fn, o, legal("machines"))
-  if o.machines ~= nil and type(o.machines) ~= "boolean" then
-    options.fail("%s: machines: expected true or false, got %s", fn, core.kind(o.machines))
-  end
-  if o.machines and o.links ~= nil and o.links ~= "nic" and o.links ~= "tree" then
-    options.fail('%s: machines: is for links = "nic" or "tree"', fn)
-  end
+  options.refuse(o.machines ~= nil and type(o.machines) ~= "boolean",
+    "%s: machines: expected true or false, got %s", fn, core.kind(o.machines))
+  options.refuse(o.machines and o.links ~= nil and o.links ~= "nic" and o.links ~= "tree",
+    '%s: machines: is for links = "nic" or "tree"', fn)
   return cluster(fn, {
     { V100, 4, 30, 8000 },
     { GTX1080Ti, 8, 9, 3000, machines = o.machines and 4 or nil },
@@ -213,9 +209,8 @@ function clusters.random(o)
   local fn = "berth.deploy.clusters.random"
   o = options.check(fn, o, legal("kind", "seed", "parameter_bytes"))
   local kind = o.kind or "training"
-  if not KINDS[kind] then
-    options.fail('%s: kind: %s is none of: training, test, mixed', fn, tostring(kind))
-  end
+  options.refuse(not KINDS[kind], '%s: kind: %s is none of: training, test, mixed', fn,
+    tostring(kind))
   if o.parameter_bytes ~= nil then
     positive(fn, "parameter_bytes", o.parameter_bytes)
     if kind ~= "training" then options.fail('%s: parameter_bytes: is for kind = "training"', fn) end

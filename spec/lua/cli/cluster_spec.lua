@@ -112,8 +112,8 @@ describe("berth cluster pacml", function()
 
   it("tells what is wrong", function()
     local wrong = {
-      { { "cluster", "slurm", A }, 'cluster: no kind "slurm"; legal: pdors, pacml, or one FILE' },
-      { { "cluster", "pacml" }, "cluster pacml: profiles are missing" },
+      { { "cluster", "slurm", A }, "cluster: 2 arguments; usage: berth cluster FILE --gpus N" },
+      { { "cluster", "pacml" }, "cluster pacml: 1 arguments; usage: berth cluster pacml PROFILE..." },
       { { "cluster", "pacml", "/nowhere.txt" }, "/nowhere.txt: cannot be opened" },
       { { "cluster", "pacml", "/tmp" }, "/tmp/alexnet.txt: cannot be opened" },
       { { "cluster", "pacml", A, "--decider", "greedy" }, 'no "greedy"' },
@@ -143,6 +143,8 @@ describe("berth cluster pacml", function()
     local exit, out = run("cluster", "--help")
     assert.equal(0, exit)
     assert.matches("usage: berth cluster FILE --gpus N", out, 1, true)
+    exit, out = run("cluster", "pacml", "--help")
+    assert.equal(0, exit)
     for _, name in ipairs(berth.pacml.deciders) do assert.matches(name, out, 1, true) end
   end)
 end)

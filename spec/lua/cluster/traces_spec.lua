@@ -227,7 +227,7 @@ describe("berth cluster FILE", function()
       { { "--gpus", "2", "--limits", "3" }, "none of the schedulers takes it" },
       { { "--gpus", "2", "--scheduler", "las", "--limits", "3,x" }, "a number is needed" },
       { { "--gpus", "2", "--csv", "x.csv", "--scheduler", "fifo,sjf" }, "is for one scheduler" },
-      { { "--gpus", "2", "--decider", "random" }, "%-%-decider: is not for cluster FILE" },
+      { { "--gpus", "2", "--decider", "random" }, "cluster: no option %-%-decider; legal: %-%-gpus" },
       { { "--scheduler", "gavel" }, "alone, and with %-%-types" },
       { { "--scheduler", "gavel", "--types", "a=x" }, "a whole number of at least 1" },
       { { "--scheduler", "gavel", "--types", "a=1", "--gpus", "2" }, "says what there is" },

@@ -73,18 +73,12 @@ local values = presets.declare("agents.doppler", { "recommended", "published" },
 -- Options that one another leaves without effect are mistakes.
 local function check_together(fn, o, given)
   local both = o.select == "learned" and o.place == "learned"
-  if o.select ~= "learned" and o.place ~= "learned" then
-    options.fail("%s: select and place: one of them has to be learned", fn)
-  end
-  if o.joint and not both then
-    options.fail("%s: joint: one network chooses both, select and place", fn)
-  end
-  if o.share and (o.joint or not both) then
-    options.fail("%s: share: there is one encoder only", fn)
-  end
-  if given.partners and o.place ~= "learned" then
-    options.fail("%s: partners: requires place learned", fn)
-  end
+  options.refuse(o.select ~= "learned" and o.place ~= "learned",
+    "%s: select and place: one of them has to be learned", fn)
+  options.refuse(o.joint and not both, "%s: joint: one network chooses both, select and place", fn)
+  options.refuse(o.share and (o.joint or not both), "%s: share: there is one encoder only", fn)
+  options.refuse(given.partners and o.place ~= "learned", "%s: partners: requires place learned",
+    fn)
 end
 
 local function complete(fn, given)

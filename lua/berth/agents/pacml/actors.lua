@@ -10,10 +10,8 @@ local RECENT = 50 -- episodes whose blocking is told
 local function begin(self, i)
   local a = self[i]
   local trace = self.traces(self.next_episode)
-  if type(trace) ~= "table" then
-    options.fail("agent:train: traces(%d): expected a trace, got %s", self.next_episode,
-      type(trace))
-  end
+  options.refuse(type(trace) ~= "table", "agent:train: traces(%d): expected a trace, got %s",
+    self.next_episode, type(trace))
   a.episode, a.actions, a.blocked = self.next_episode, {}, 0
   a.run = self.env:run(trace)
   self.next_episode = self.next_episode + 1

@@ -65,12 +65,8 @@ end
 -- @param run of the environment
 -- @treturn int 0: turn it away
 function agent:decide(run)
-  if not self.made then
-    options.fail("agent:decide: the agent has no weights yet: train it first")
-  end
-  if not self.pool then
-    options.fail("agent:decide: which cluster is it? agent:use(env) says it")
-  end
+  options.refuse(not self.made, "agent:decide: the agent has no weights yet: train it first")
+  options.refuse(not self.pool, "agent:decide: which cluster is it? agent:use(env) says it")
   local mask = run:mask(self.sizes.mask)
   local action = rows.best(scores(self, run, mask), 0, #mask, self.masked and mask or nil)
   return mask[action + 1] == 1 and action or 0

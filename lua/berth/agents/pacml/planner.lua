@@ -75,9 +75,8 @@ end
 --- @tparam[opt] table opts as declared above
 function planner.new(opts)
   local given = options.read(fn, "agents.pacml.planner", opts)
-  if given.betas and #given.betas == 0 then
-    options.fail("%s: betas: expected a table of what berth.pacml.beta takes", fn)
-  end
+  options.refuse(given.betas and #given.betas == 0,
+    "%s: betas: expected a table of what berth.pacml.beta takes", fn)
   return setmetatable({ kind = "pacml", name = "pacml", options = given, algorithm = "planner",
     o = complete(given) }, planner)
 end
@@ -140,9 +139,7 @@ end
 -- @treturn int 0: turn it away
 -- @treturn ?{int,...} servers; nil: the first block that fits
 function planner:decide(run, opts)
-  if not self.planner then
-    options.fail("agent:decide: which cluster is it? agent:use(env) says it")
-  end
+  options.refuse(not self.planner, "agent:decide: which cluster is it? agent:use(env) says it")
   local ask, given = { seed = self.o.seed }, options.check("agent:decide", opts, deciding)
   for _, key in ipairs(deciding) do
     ask[key] = self.o[key]

@@ -137,13 +137,10 @@ function settings.check(fn, algorithm, o)
   options.check_values(fn, "agents.pacml.network", o)
   options.check_values(fn, "agents.pacml." .. algorithm, o)
   if o.betas ~= nil then check_betas(fn, o.betas) end
-  if o.message and o.message % 2 ~= 0 then
-    options.fail("%s: message: expected an even number, got %d", fn, o.message)
-  end
-  if o.capacity and o.capacity < o.actors * o.n_step then
-    options.fail("%s: capacity: %d cannot hold what %d actors add at once", fn, o.capacity,
-      o.actors)
-  end
+  options.refuse(o.message and o.message % 2 ~= 0, "%s: message: expected an even number, got %d",
+    fn, o.message)
+  options.refuse(o.capacity and o.capacity < o.actors * o.n_step,
+    "%s: capacity: %d cannot hold what %d actors add at once", fn, o.capacity, o.actors)
   return o
 end
 

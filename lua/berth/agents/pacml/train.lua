@@ -42,10 +42,8 @@ end
 
 local function traces_of(env, given)
   if type(given) == "function" then return given end
-  if given ~= nil and type(given) ~= "table" then
-    options.fail("%s: traces: expected a function or options of berth.pacml.trace, got %s", fn,
-      type(given))
-  end
+  options.refuse(given ~= nil and type(given) ~= "table",
+    "%s: traces: expected a function or options of berth.pacml.trace, got %s", fn, type(given))
   return drawn(env, given or {})
 end
 
@@ -138,9 +136,8 @@ local function check_options(agent, given)
   local legal = options.join(options.keys "agents.pacml.train", settings.names(agent.algorithm))
   local o = options.check_values(fn, "agents.pacml.train", options.check(fn, given, legal))
   checkpoint.check(fn, o)
-  if o.dueling ~= nil then
-    options.fail("%s: dueling: is for the network: give it to berth.agents.pacml", fn)
-  end
+  options.refuse(o.dueling ~= nil, "%s: dueling: is for the network: give it to berth.agents.pacml",
+    fn)
   return o
 end
 

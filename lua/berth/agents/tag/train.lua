@@ -192,9 +192,8 @@ local function read_options(given)
   local legal = options.join(options.keys "agents.tag.train", settings.names)
   legal.was = { evaluations = "calls" }
   local o = options.check_values(fn, "agents.tag.train", options.check(fn, given, legal))
-  if (o.games == nil) == (o.minutes == nil) then
-    options.fail("%s: either games or minutes says how long", fn)
-  end
+  options.refuse((o.games == nil) == (o.minutes == nil),
+    "%s: either games or minutes says how long", fn)
   checkpoint.check(fn, o)
   local asked = {}
   for _, key in ipairs(settings.names) do asked[key] = o[key] end

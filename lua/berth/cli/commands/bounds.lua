@@ -77,14 +77,11 @@ end
 
 local function only_with_split(given)
   for _, name in ipairs { "placement", "calls", "seed" } do
-    if given[name] ~= nil and not given.split then
-      fail.usage("bounds: --%s means nothing without --split", name)
-    end
+    fail.refuse(given[name] ~= nil and not given.split,
+      "bounds: --%s means nothing without --split", name)
   end
   for _, name in ipairs { "thorough", "gap", "makespan" } do
-    if given[name] ~= nil and given.split then
-      fail.usage("bounds: --%s means nothing with --split", name)
-    end
+    fail.refuse(given[name] ~= nil and given.split, "bounds: --%s means nothing with --split", name)
   end
 end
 

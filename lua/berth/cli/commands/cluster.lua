@@ -1,271 +1,247 @@
---- berth cluster: jobs arrive, and are given servers or turned away.
+--- berth cluster FILE: a trace of gang jobs under schedulers.
 local args = require "berth.cli.args"
 local berth = require "berth"
 local cli = require "berth.cli.options"
-local decimals = require "berth.base.decimals"
 local fail = require "berth.cli.fail"
-local lists = require "berth.cli.lists"
-local game_deciders = require "berth.pacml.deciders"
-local inputs = require "berth.cli.pacml_inputs"
+local gang = require "berth.cluster.gang"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
-local metrics = require "berth.pacml.metrics"
+local lists = require "berth.cli.lists"
+require "berth.cluster.traces" -- declares its options
 local options = require "berth.base.options"
-local pdors = require "berth.cli.commands.cluster_pdors"
-local study = require "berth.cli.commands.cluster_study"
 local align = require "berth.base.align"
-local traces = require "berth.cli.commands.cluster_trace"
+local runs = require "berth.cli.runs"
 
-local jobs = cli.changed("pacml.trace", "jobs", { kind = "count" })
-jobs.text = ("%s; of pdors %s"):format(jobs.text, options.by_key("pdors.generate").jobs.default)
+local FN = "cluster.simulate"
 
-local command = {
-  name = "cluster", least = 1, most = 1000, words = { "pacml", "pdors" },
-  use = "cluster FILE --gpus N [options] | berth cluster pdors [options] | berth cluster pacml "
-    .. "PROFILE... [options]",
-  text = "FILE: a trace of jobs that each run on a number of GPUs (Philly, Tiresias, Pollux, "
-    .. "Gavel, or CSV with --columns),\n"
-    .. "under schedulers: means and quantiles of their completion times. docs/cluster.md.\n"
-    .. "pdors: jobs of workers and parameter servers, slot by slot: utility under PD-ORS and "
-    .. "others, and a bound on that of\n"
-    .. "any schedule. docs/pdors.md.\n"
-    .. "pacml: jobs of the profiled models arrive at a RAMP cluster; a decider says into how many "
-    .. "pieces each is cut.\n"
-    .. "A job is blocked if it is turned away, if there is no legal block of free servers, or if "
-    .. "it would be late.\n"
-    .. inputs.profiles_text,
-  notes = "deciders: " .. table.concat(berth.pacml.deciders, ", ")
-    .. ";\nrandom:SEED, capped:MOST, rolling-horizon:FUTURES, agent:FILE (that berth train wrote). "
-    .. "docs/pacml.md.\n"
-    .. traces.notes(),
-  options = {
-    { name = "decider", kind = "string", value = "A,B,...", names = berth.pacml.deciders,
-      text = "who decides, see below; default para-max" },
-    { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
-    inputs.beta,
-    cli.changed("pacml.trace", "seed",
-      { text = "of the jobs, the first if there are several; default 0" }),
-    { name = "seeds", kind = "count", value = "N",
-      text = "as many sequences of jobs, means over them; default 1, --table 20" },
-    jobs,
-    inputs.arrivals,
-    inputs.copies,
-    { name = "horizon", kind = "string", value = "TIME",
-      text = "or inf: until all is done; default: the last arrival" },
-    inputs.mode,
-    inputs.ramp,
-    inputs.steps,
-    inputs.most,
-    { name = "csv", kind = "string", value = "FILE", text = "writes a row per job; of one run" },
-    { name = "jsonl", kind = "string", value = "FILE", text = "the same as JSON lines" },
-    { name = "cluster", kind = "string", value = "FILE",
-      text = "writes a row per arrival and end of a job, as .csv or .jsonl; of one run" },
-    { name = "trace", kind = "string", value = "FILE",
-      text = "writes a timeline that opens in Perfetto; of one run" },
-    { name = "output", kind = "string", value = "FILE",
-      text = "writes a page with load, blocking and utilisation; of one seed and beta" },
-    { name = "table", kind = "flag",
-      text = "the paper's table of blocking rates: para-max, para-min, random, and --decider; all "
-        .. "betas; 95 % intervals" },
-    { name = "path", kind = "string", value = "FILE",
-      text = "JSON lines of the runs that are done, to go on from" },
-    { name = "shard", kind = "string", value = "I/N",
-      text = "runs each N-th from the I-th on, in a file of its own beside --path" },
-    { name = "also", kind = "string", value = "A,B,...",
-      text = "files of other shards whose runs are done" },
-    { name = "json", kind = "flag", text = "prints JSON" },
-    { name = "progress", kind = "flag",
-      text = "with several runs: a line on standard error for each" },
-  },
+-- Those that need no more than a trace holds: no trace has speeds on several numbers of GPUs.
+local NAMES, KNOWN = {}, {}
+for _, name in ipairs(gang.in_order) do
+  KNOWN[name] = not gang.has(name, "speeds")
+  if KNOWN[name] then NAMES[#NAMES + 1] = name end
+end
+
+local function reads(name, o) return not o.readers or o.readers[name] == true end
+
+local ROUND = 360 -- s
+
+-- ---- options ----------------------------------------------------------------------------------
+
+local TYPES = {
+  flag = true, whole = true, number = true, numbers = true, seconds = true, choice = true,
 }
 
-local of_pacml = {}
-for _, option in ipairs(command.options) do of_pacml[option.name] = true end
-local of_trace = options.merge(traces.shared)
-for _, option in ipairs(traces.options) do
-  of_trace[option.name] = true
-  table.insert(command.options, option)
+-- What schedulers take, as far as words can say it.
+local of_schedulers = {}
+for _, o in ipairs(options.described(FN)) do
+  local read = false
+  for _, name in ipairs(NAMES) do read = read or reads(name, o) end
+  if read and TYPES[o.type] and o.key ~= "seed" then of_schedulers[#of_schedulers + 1] = o end
 end
 
-local of_pdors = options.merge(pdors.shared)
-for _, option in ipairs(pdors.options) do
-  of_pdors[option.name] = true
-  table.insert(command.options, option)
+local own = {
+  { name = "gpus", kind = "count", value = "N", text = "how many there are in all" },
+  { name = "per-machine", kind = "count", value = "N",
+    text = "GPUs of a machine; default: all in one" },
+  { name = "scheduler", kind = "string", value = "A,B,...", names = NAMES,
+    text = "see below; default fifo" },
+  cli.changed(FN, "types", { kind = "string", value = "K=N,...",
+    text = "for gavel: GPUs of each type, instead of --gpus: v100=8,k80=16" }),
+  cli.changed("cluster", "slot", { name = "round",
+    text = ("for gavel: time between slots; default %ds"):format(ROUND) }),
+}
+for _, o in ipairs(of_schedulers) do
+  local option = cli.row(o)
+  -- no trace says who is skewed
+  if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end
+  own[#own + 1] = option
 end
-
-local function check_options(kind, given, legal)
-  for _, name in ipairs(options.sorted_keys(given)) do
-    if not legal[name] then fail.usage("--%s: is not for cluster %s", name, kind) end
+local SETTINGS = {
+  columns = "arrival=submit_s,work=duration_s,gpus=num_gpus", durations = "cifar10=20min,...",
+}
+for _, option in ipairs(cli.of("load_trace", "columns durations throughputs worker skip")) do
+  local example = SETTINGS[option.name]
+  if example then
+    option.kind, option.value, option.text = "string", "K=V,...", option.text .. ": " .. example
   end
+  own[#own + 1] = option
+end
+
+local function notes()
+  local out = { "schedulers:" }
+  for _, name in ipairs(NAMES) do
+    for i, line in ipairs(args.wrap(gang.text(name), 92)) do
+      out[#out + 1] = ("  %-10s %s"):format(i == 1 and name or "", line)
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+local command = {
+  name = "cluster", least = 1, most = 1, words = { "pacml", "pdors" },
+  use = "cluster FILE --gpus N [options] | cluster pdors [options] | cluster pacml PROFILE... "
+    .. "[options]",
+  text = "A trace of jobs that each run on a number of GPUs (Philly, Tiresias, Pollux, Gavel, or "
+    .. "CSV with --columns),\nunder schedulers: means and quantiles of their completion times. "
+    .. "docs/cluster.md.\n"
+    .. "berth cluster pdors --help: jobs of workers and parameter servers, slot by slot.\n"
+    .. "berth cluster pacml --help: jobs of profiled models that are cut into pieces.",
+  notes = notes(),
+  options = options.join(own, { cli.changed("cluster", "horizon", { kind = "string" }) },
+    runs.options),
+}
+
+--- The command that these words ask for: pacml and pdors have options of their own.
+function command.choose(words)
+  for _, word in ipairs(words) do
+    if word == "pacml" or word == "pdors" then
+      return require("berth.cli.commands.cluster_" .. word)
+    end
+  end
+  return command
 end
 
 -- ---- what is asked for --------------------------------------------------------------------------
 
-local function seconds(name, value) return args.quantity("--" .. name, value, "seconds") end
-
--- { name, decider }, agents read from their files.
-local function decider(name, env)
-  local path = name:match("^agent:(.+)$")
-  if not path then
-    game_deciders.for_game(name, { env = env, beta = "A" })
-    return { name, name }
-  end
-  local agent = fail.need(berth.agents.load(path))
-  if agent.kind ~= "pacml" then
-    fail.usage("%s: an agent of kind %s places ops; expected one of kind pacml", path, agent.kind)
-  end
-  return { name, agent:use(env) }
+local function durations(value)
+  return lists.settings("--durations", value,
+    function(x) return args.quantity("--durations", x, "seconds") end)
 end
 
-local function deciders(given, env)
-  local names = given.decider and lists.pieces("decider", given.decider, true) or {}
-  if given.agent then names[#names + 1] = "agent:" .. given.agent end
-  if given.table then
-    for i, name in ipairs { "para-max", "para-min", "random" } do table.insert(names, i, name) end
-  elseif #names == 0 then
-    names[1] = "para-max"
+local function load(path, given)
+  return fail.need(berth.load_trace(path, {
+    columns = given.columns and lists.settings("--columns", given.columns,
+      function(x) return x end), skip = given.skip,
+    durations = given.durations and durations(given.durations), throughputs = given.throughputs,
+    worker = given.worker,
+  }))
+end
+
+-- A machine for each type, by name.
+local function typed_cluster(given)
+  local counts = lists.settings("--types", given.types, function(x)
+    local n = tonumber(x)
+    fail.refuse(not n or n < 1 or n ~= math.floor(n),
+      "--types: a whole number of at least 1 is needed, not %q", x)
+    return n
+  end)
+  local names, capacity, gpus = options.sorted_keys(counts), {}, 0
+  for i, name in ipairs(names) do
+    capacity[i] = { counts[name] }
+    gpus = gpus + counts[name]
   end
-  local out, seen = {}, {}
-  for _, name in ipairs(names) do
-    if not seen[name] then out[#out + 1] = decider(name, env) end
-    seen[name] = true
+  return { machines = #names, capacity = capacity, slot = given.round or ROUND }, gpus, names
+end
+
+local function cluster_of(given)
+  local each = given["per-machine"] or given.gpus
+  fail.refuse(given.gpus % each ~= 0, "--gpus: %d is no multiple of --per-machine %d", given.gpus,
+    each)
+  return { machines = given.gpus / each, capacity = each }, given.gpus
+end
+
+-- Options of one scheduler; each that is given must be of at least one of them.
+local function options_of(name, given, types)
+  local out = { types = types }
+  for _, o in ipairs(of_schedulers) do
+    if reads(name, o) then out[o.key] = given[o.key:gsub("_", "-")] end
   end
   return out
 end
 
-local FILES = { "csv", "jsonl", "cluster", "trace" }
-local ENDINGS = { csv = { csv = true }, jsonl = { jsonl = true },
-  cluster = { csv = true, jsonl = true } }
-
-local function check_files(given)
-  for _, name in ipairs(FILES) do
-    local ending = given[name] and given[name]:match("%.(%w+)$")
-    if given[name] and ENDINGS[name] and not ENDINGS[name][ending] then
-      local legal = "." .. table.concat(options.sorted_keys(ENDINGS[name]), " or .")
-      fail.usage("--%s %s: the name must end in %s", name, given[name], legal)
-    end
+local function schedulers(given)
+  local names, seen = lists.pieces("scheduler", given.scheduler or "fifo"), {}
+  for _, name in ipairs(names) do
+    fail.refuse(not KNOWN[name], "--scheduler: no %q; legal: %s", name, table.concat(NAMES, " "))
+    if seen[name] then fail.usage("--scheduler: %s is there twice", name) end
+    seen[name] = true
   end
-end
-
-local function check(positional, given)
-  if #positional < 2 then
-    fail.usage("cluster pacml: profiles are missing: cluster pacml PROFILE...")
+  for _, o in ipairs(of_schedulers) do
+    local option = o.key:gsub("_", "-")
+    local used = given[option] == nil
+    for _, name in ipairs(names) do used = used or reads(name, o) end
+    if not used then fail.usage("--%s: none of the schedulers takes it", option) end
   end
-  check_options("pacml", given, of_pacml)
-  if given.shard and not given.path then
-    fail.usage("--shard: where do the results go? --path FILE")
+  return names
+end
+
+-- ---- answers ------------------------------------------------------------------------------------
+
+local COLUMNS = { { "mean", "mean_jct" }, { "median", "median_jct" }, { "95 %", "p95_jct" },
+  { "queued", "mean_queued" }, { "makespan", "makespan" } }
+
+local function seconds(x)
+  if not x then return "-" end
+  return x >= 1000 and ("%.0f s"):format(x) or berth.format(x, "seconds")
+end
+
+local function table_of(results)
+  local rows = { { "scheduler" } }
+  for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
+  for _, name in ipairs { "over bound", "done", "pauses", "GPUs busy" } do
+    table.insert(rows[1], name)
   end
-  check_files(given)
-end
-
-local function plan(positional, given)
-  check(positional, given)
-  local env = inputs.env(positional, given, given.steps)
-  local betas = given.beta and lists.pieces("beta", given.beta, true) or given.table and { "A", "B",
-    "C", "D" } or { "A" }
-  for _, name in ipairs(betas) do berth.pacml.beta(name) end
-  return { env = env, betas = betas, deciders = deciders(given, env), seed = given.seed or 0,
-    seeds = given.seeds or given.table and 20 or 1,
-    horizon = given.horizon and seconds("horizon", given.horizon),
-    trace = { jobs = given.jobs, interarrival = inputs.interarrival(given.interarrival),
-      copies = given.copies } }
-end
-
--- ---- one run ------------------------------------------------------------------------------------
-
-local function format(value, unit)
-  if unit == "count" then return ("%.0f"):format(value) end
-  return unit and berth.format(value, unit) or decimals(value, 4)
-end
-
-local function table_of(runs)
-  local rows = { { "" } }
-  for i, run in ipairs(runs) do rows[1][i + 1] = run.name end
-  for k, metric in ipairs(metrics) do
-    rows[k + 1] = { metric[3] }
-    for i, run in ipairs(runs) do rows[k + 1][i + 1] = format(run.report[metric[1]], metric[4]) end
+  for _, r in ipairs(results) do
+    local row, s = { r.scheduler }, r.summary
+    for _, column in ipairs(COLUMNS) do row[#row + 1] = seconds(s[column[2]]) end
+    row[#row + 1] = s.bound_jct and s.mean_jct
+      and ("%.1f %%"):format(100 * (s.mean_jct / s.bound_jct - 1)) or "-"
+    row[#row + 1] = ("%.0f"):format(s.done)
+    row[#row + 1] = ("%.0f"):format(s.pauses)
+    row[#row + 1] = ("%.1f %%"):format(100 * s.utilisation)
+    rows[#rows + 1] = row
   end
   return align.lines(rows, { true })
 end
 
-local function object_of(run, asked)
-  local members = { { "decider", run.name }, { "beta", asked.betas[1] }, { "seed", asked.seed } }
-  for _, metric in ipairs(metrics) do
-    members[#members + 1] = { metric[2], run.report[metric[1]] }
-  end
-  return json.object(members)
+local function object_of(r)
+  local s = r.summary
+  return json.object { { "scheduler", r.scheduler }, { "mean_jct_s", s.mean_jct },
+    { "median_jct_s", s.median_jct }, { "p95_jct_s", s.p95_jct },
+    { "mean_queued_s", s.mean_queued }, { "makespan_s", s.makespan },
+    { "bound_jct_s", s.bound_jct }, { "bound_makespan_s", s.bound_makespan }, { "done", s.done },
+    { "refused", s.refused }, { "pauses", s.pauses }, { "utilisation", s.utilisation } }
 end
 
-local function save(given, records)
-  if given.csv then fail.need(records:save(given.csv)) end
-  if given.jsonl then fail.need(records:save(given.jsonl)) end
-  if given.cluster then fail.need(records:save(given.cluster, "cluster")) end
-  if given.trace then fail.need(records:save_trace(given.trace)) end
+-- Some have types of GPUs, the others have none.
+local function check_types(names, given)
+  local typed
+  for _, name in ipairs(names) do typed = typed or gang.has(name, "types") and name end
+  fail.refuse(typed and (#names > 1 or not given.types), "--scheduler %s: alone, and with --types",
+    typed)
+  fail.refuse(typed and (given.gpus or given["per-machine"]),
+    "--scheduler %s: --types says what there is", typed)
+  if not typed and (given.types or given.round) then
+    fail.usage("--%s: is for gavel", given.types and "types" or "round")
+  end
+  if not typed and not given.gpus then fail.usage("cluster: how many GPUs are there? --gpus N") end
+  return typed
 end
 
-local function play_all(asked)
-  local drawn = { models = #asked.env.models, beta = asked.betas[1], seed = asked.seed }
-  local trace = berth.pacml.trace(options.merge(asked.trace, drawn))
-  local horizon, runs = asked.horizon or trace.arrival[#trace.arrival], {}
-  for i, one in ipairs(asked.deciders) do
-    local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env,
-      beta = asked.betas[1], interarrival = asked.trace.interarrival })
-    local report, records = berth.pacml.simulate(asked.env, trace, what, {
-      horizon = horizon, name = one[1], about = { seed = asked.seed, beta = asked.betas[1] },
-    })
-    runs[i] = { name = one[1], report = report, records = records }
+function command.run(positional, given, write)
+  local path, names = positional[1], schedulers(given)
+  local cluster, gpus, types = (check_types(names, given) and typed_cluster or cluster_of)(given)
+  cluster.horizon = given.horizon and args.quantity("--horizon", given.horizon, "seconds")
+  runs.check_one(given, { "csv", "jsonl", "trace" }, #names > 1, "scheduler")
+  local jobs, about = load(path, given)
+  local results, objects = {}, {}
+  for i, name in ipairs(names) do
+    results[i] = fail.need(berth.cluster.simulate(jobs, cluster, name,
+      options_of(name, given, types)))
+    objects[i] = object_of(results[i])
   end
-  return runs
-end
-
-local function one_seed(asked, given, write)
-  local runs = play_all(asked)
-  save(given, runs[1].records)
-  if given.output then
-    local pages = {}
-    for i, run in ipairs(runs) do pages[i] = run.records end
-    fail.need(berth.pacml.report(given.output, pages))
-  end
+  runs.save(results[1], given)
   if given.json then
-    local out = {}
-    for i, run in ipairs(runs) do out[i] = object_of(run, asked) end
-    write(json.encode(schema.document "cluster pacml" { { "runs", out } }))
+    write(json.encode(schema.document "cluster" { { "trace", path }, { "format", about.format },
+      { "jobs", about.jobs }, { "left_out", about.left_out }, { "gpus", gpus },
+      { "runs", objects } }))
     return 0
   end
-  for _, line in ipairs(table_of(runs)) do write(line) end
+  for _, note in ipairs(about.notes) do write(note) end
+  write(("%s: %.0f jobs on %.0f GPUs; job completion times"):format(path:match "([^/]+)$",
+    about.jobs, gpus))
+  for _, line in ipairs(table_of(results)) do write(line) end
   return 0
-end
-
-local function run_trace(positional, given, write)
-  if #positional > 1 then
-    fail.usage("cluster: no kind %q; legal: pdors, pacml, or one FILE", positional[1])
-  end
-  check_options("FILE", given, of_trace)
-  return traces.run(positional[1], given, write)
-end
-
-local function run_pdors(positional, given, write, complain)
-  if #positional > 1 then
-    fail.usage("cluster pdors: %q: takes no arguments, only options", positional[2])
-  end
-  check_options("pdors", given, of_pdors)
-  return pdors.run(given, write, complain)
-end
-
-function command.run(positional, given, write, complain)
-  if positional[1] == "pdors" then return run_pdors(positional, given, write, complain) end
-  if positional[1] ~= "pacml" then return run_trace(positional, given, write) end
-  local asked = plan(positional, given)
-  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil
-    or given.also ~= nil
-  for _, name in ipairs(FILES) do
-    if given[name] and (several or #asked.deciders > 1) then
-      fail.usage("--%s: is for one decider, one beta, one seed", name)
-    end
-  end
-  if given.output and several then fail.usage("--output: is for one beta and one seed") end
-  if several then return study.run(asked, given, write, complain) end
-  return one_seed(asked, given, write)
 end
 
 return command

@@ -9,15 +9,15 @@ local schema = require "berth.base.schema"
 local lists = require "berth.cli.lists"
 local options = require "berth.base.options"
 local align = require "berth.base.align"
+local runs = require "berth.cli.runs"
 
-local pdors = {}
-
-pdors.options = cli.prefixed("of pdors: ", {
+local own = {
   { name = "policy", kind = "string", value = "A,B,...", names = berth.pdors.policies,
-    text = table.concat(berth.pdors.policies, " ")
-    .. "; default all" },
-  cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "machines"),
-  cli.changed("pdors.generate", "slots"),
+    text = table.concat(berth.pdors.policies, " ") .. "; default all" },
+  cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "jobs", { kind = "count" }),
+  cli.changed("pdors.generate", "machines"), cli.changed("pdors.generate", "slots"),
+  cli.changed("pdors.generate", "seed", { text = "of the first problem; default 0" }),
+  { name = "seeds", kind = "count", value = "N", text = "problems, means over them; default 1" },
   { name = "draw", kind = "string", value = "K=V,...",
     text = "more options of berth.pdors.generate: "
       .. "load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
@@ -29,10 +29,14 @@ pdors.options = cli.prefixed("of pdors: ", {
   { name = "report", kind = "string", value = "FILE", text = "writes a page; of one problem" },
   { name = "save", kind = "string", value = "FILE",
     text = "writes the problem as JSON; of one problem" },
-})
--- Of others as well.
-pdors.shared = { seed = true, seeds = true, jobs = true, csv = true, jsonl = true, trace = true,
-  json = true, path = true, shard = true, also = true, progress = true }
+}
+
+local pdors = {
+  name = "cluster pdors", use = "cluster pdors [options]", least = 1, most = 1,
+  text = "Jobs of workers and parameter servers, slot by slot: utility under PD-ORS and others, "
+    .. "and a bound on that of\nany schedule. docs/pdors.md.",
+  options = options.join(own, runs.options, runs.several),
+}
 
 -- ---- what is asked for --------------------------------------------------------------------------
 
@@ -77,16 +81,10 @@ local function check(given, names)
       if given[key] ~= nil then fail.usage("--%s: the problem is in --problem", key) end
     end
   end
-  if given.shard and not given.path then
-    fail.usage("--shard: where do the results go? --path FILE")
-  end
+  runs.check_shard(given)
   local several = given.path ~= nil or (given.seeds or 1) > 1
-  for _, key in ipairs { "report", "save", "csv", "jsonl", "trace" } do
-    if given[key] and several then fail.usage("--%s: is for one problem", key) end
-  end
-  for _, key in ipairs { "csv", "jsonl", "trace" } do
-    if given[key] and #names > 1 then fail.usage("--%s: is for one policy", key) end
-  end
+  runs.check_one(given, { "report", "save", "csv", "jsonl", "trace" }, several, "problem")
+  runs.check_one(given, { "csv", "jsonl", "trace" }, #names > 1, "policy")
   return several
 end
 
@@ -104,10 +102,10 @@ local function cell(x, column)
   return column[4] and decimals(100 * x, column[3]) .. " %" or decimals(x, column[3])
 end
 
-local function table_of(runs)
+local function table_of(results)
   local rows = { { "policy" } }
   for _, column in ipairs(COLUMNS) do table.insert(rows[1], column[1]) end
-  for _, r in ipairs(runs) do
+  for _, r in ipairs(results) do
     local row = { r.scheduler }
     for _, column in ipairs(COLUMNS) do row[#row + 1] = cell(r.summary[column[2]], column) end
     rows[#rows + 1] = row
@@ -130,16 +128,7 @@ local function object_of(r)
     { "slots_on_one_machine", s.inside }, { "used", used_of(s, r.problem.resources) } }
 end
 
-local function save(runs, given)
-  for _, kind in ipairs { "csv", "jsonl", "trace" } do
-    if given[kind] then
-      fail.need(runs[1]["save_" .. kind](runs[1], given[kind]))
-    end
-  end
-  if given.report then fail.need(berth.pdors.report(given.report, runs)) end
-end
-
-local function one_problem(names, own, given, write)
+local function one_problem(names, of_policy, given, write)
   local p
   if given.problem then
     p = fail.need(berth.pdors.load(given.problem))
@@ -148,24 +137,23 @@ local function one_problem(names, own, given, write)
     p = berth.pdors.problem(berth.pdors.generate(given.generate, drawing))
   end
   if given.save then fail.need(p:save(given.save)) end
-  local runs = {}
+  local results, objects = {}, {}
   for i, name in ipairs(names) do
-    local opts = options.merge({ seed = given.seed, certify = given.certify }, own[name])
-    runs[i] = fail.need(berth.pdors.simulate(p, name, opts))
+    local opts = options.merge({ seed = given.seed, certify = given.certify }, of_policy[name])
+    results[i] = fail.need(berth.pdors.simulate(p, name, opts))
+    objects[i] = object_of(results[i])
   end
-  save(runs, given)
+  runs.save(results[1], given)
+  if given.report then fail.need(berth.pdors.report(given.report, results)) end
   if given.json then
-    local out = {}
-    for i, r in ipairs(runs) do out[i] = object_of(r) end
     write(json.encode(schema.document "cluster pdors" { { "jobs", #p.jobs },
       { "machines", p.machines }, { "slots", p.slots },
-      { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", out } }))
+      { "seed", not given.problem and (given.seed or 0) or nil }, { "runs", objects } }))
     return 0
   end
   write(("%.0f jobs, %.0f machines, %.0f slots: no schedule is worth more than %s"):format(#p.jobs,
-    p.machines, p.slots,
-    decimals(runs[1].bound, 4)))
-  for _, line in ipairs(table_of(runs)) do write(line) end
+    p.machines, p.slots, decimals(results[1].bound, 4)))
+  for _, line in ipairs(table_of(results)) do write(line) end
   return 0
 end
 
@@ -186,12 +174,7 @@ local function means_of(e)
     end
     rows[#rows + 1] = row
   end
-  return align.lines(rows, { true })
-end
-
-local function interval(field)
-  return field and json.object { { "mean", field.mean }, { "low", field.low },
-    { "high", field.high } }
+  return rows
 end
 
 local function objects_of(e)
@@ -200,55 +183,35 @@ local function objects_of(e)
     local members = { { "policy", point.parameters.policy }, { "runs", point.n },
       { "failed", point.failed } }
     for _, name in ipairs(options.sorted_keys(point.fields)) do
-      members[#members + 1] = { name, interval(point.fields[name]) }
+      members[#members + 1] = { name, runs.interval(point.fields[name]) }
     end
     out[#out + 1] = json.object(members)
   end
   return schema.document "cluster pdors, several runs" { { "level", 0.95 }, { "points", out } }
 end
 
-local function seeds(given)
-  local out = {}
-  for i = 1, given.seeds or 1 do out[i] = (given.seed or 0) + i - 1 end
-  return out
-end
+local function name_of(parameters) return parameters.policy end
 
-local function progress(given, complain)
-  if not given.progress then return nil end
-  return function(done, all, row)
-    complain(("%.0f of %.0f: %s, seed %.0f: %s"):format(done, all, row.parameters.policy, row.seed,
-      row.error or "utility " .. decimals(row.result.utility, 4)))
-  end
-end
+local function utility_of(result) return "utility " .. decimals(result.utility, 4) end
 
-local function many_problems(names, own, given, write, complain)
+local function many_problems(names, of_policy, given, write, complain)
   local list = {}
-  for i, name in ipairs(names) do list[i] = { name, name, next(own[name]) and own[name] or nil } end
-  local e = fail.need(berth.pdors.study { policies = list, generate = given.generate,
-    given = drawn(given), seeds = seeds(given), certify = given.certify, path = given.path,
-    shard = given.shard, also = given.also and pieces("also", given.also),
-    progress = progress(given, complain) })
-  if given.json then
-    write(json.encode(objects_of(e)))
-  else
-    for _, line in ipairs(means_of(e)) do write(line) end
-    if #e.rows < e.trials then write(("%.0f of %.0f runs are done"):format(#e.rows, e.trials)) end
+  for i, name in ipairs(names) do
+    list[i] = { name, name, next(of_policy[name]) and of_policy[name] or nil }
   end
-  for _, row in ipairs(e.rows) do
-    if row.error then
-      complain(("%s, seed %.0f: %s"):format(row.parameters.policy, row.seed, row.error))
-    end
-  end
-  return e.failed > 0 and fail.USAGE or 0
+  local study = runs.study(given, given.seed or 0, given.seeds or 1, complain, name_of, utility_of)
+  local e = fail.need(berth.pdors.study(options.merge(study, { policies = list,
+    generate = given.generate, given = drawn(given), certify = given.certify })))
+  return runs.finish(e, { json = given.json and objects_of(e), rows = means_of(e),
+    left = { true }, write = write, complain = complain }, name_of)
 end
 
---- @treturn number exit code
-function pdors.run(given, write, complain)
+function pdors.run(_, given, write, complain)
   local names = policies(given)
   local several = check(given, names)
-  local own = settings_of(names, given)
-  if several then return many_problems(names, own, given, write, complain) end
-  return one_problem(names, own, given, write)
+  local of_policy = settings_of(names, given)
+  if several then return many_problems(names, of_policy, given, write, complain) end
+  return one_problem(names, of_policy, given, write)
 end
 
 return pdors

@@ -1,4 +1,4 @@
---- berth cluster with several seeds or distributions: means, and the published table.
+--- berth cluster pacml with several seeds or distributions: means, and the published table.
 local berth = require "berth"
 local core = require "berth.core"
 local decimals = require "berth.base.decimals"
@@ -6,7 +6,8 @@ local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
 local metrics = require "berth.pacml.metrics"
-local align = require "berth.base.align"
+local options = require "berth.base.options"
+local runs = require "berth.cli.runs"
 
 local study = {}
 
@@ -70,11 +71,6 @@ local function by_name(summary)
   return out
 end
 
-local function interval(field)
-  return field and json.object { { "mean", field.mean }, { "low", field.low },
-    { "high", field.high } }
-end
-
 local function object_of(asked, points)
   local out = {}
   for _, beta in ipairs(asked.betas) do
@@ -83,8 +79,7 @@ local function object_of(asked, points)
       local members = { { "decider", one[1] }, { "beta", beta }, { "runs", point.n },
         { "failed", point.failed } }
       for _, metric in ipairs(metrics) do
-        local field = point.fields[metric[2]]
-        members[#members + 1] = { metric[2], interval(field) }
+        members[#members + 1] = { metric[2], runs.interval(point.fields[metric[2]]) }
       end
       out[#out + 1] = json.object(members)
     end
@@ -94,27 +89,9 @@ local function object_of(asked, points)
     { "points", out } }
 end
 
-local function files(value)
-  if not value then return nil end
-  local out = {}
-  for path in value:gmatch("[^,]+") do out[#out + 1] = path end
-  return out
-end
+local function name_of(at) return ("%s, beta %s"):format(at.decider, at.beta) end
 
-local function seeds(asked)
-  local out = {}
-  for i = 1, asked.seeds do out[i] = asked.seed + i - 1 end
-  return out
-end
-
-local function progress(given, complain)
-  if not given.progress then return nil end
-  return function(done, all, row)
-    complain(("%.0f of %.0f: %s, beta %s, seed %.0f: %s"):format(done, all, row.parameters.decider,
-      row.parameters.beta, row.seed, row.error or decimals(row.result.blocking_rate, 4)
-      .. " blocked"))
-  end
-end
+local function blocking_of(result) return decimals(result.blocking_rate, 4) .. " blocked" end
 
 local function table_of(asked, points, given)
   if not given.table then return means(asked, points), { true, true } end
@@ -126,23 +103,13 @@ end
 --- @tparam table asked env, betas, deciders ({ name, decider }), seed, seeds, horizon, trace
 -- @treturn number exit code
 function study.run(asked, given, write, complain)
-  local e = fail.need(berth.pacml.study(asked.env, { deciders = asked.deciders, betas = asked.betas,
-    seeds = seeds(asked), trace = asked.trace, horizon = asked.horizon, path = given.path,
-    shard = given.shard, also = files(given.also), progress = progress(given, complain) }))
+  local opts = runs.study(given, asked.seed, asked.seeds, complain, name_of, blocking_of)
+  local e = fail.need(berth.pacml.study(asked.env, options.merge(opts, { deciders = asked.deciders,
+    betas = asked.betas, trace = asked.trace, horizon = asked.horizon })))
   local points = by_name(e:summary())
-  if given.json then
-    write(json.encode(object_of(asked, points)))
-  else
-    for _, line in ipairs(align.lines(table_of(asked, points, given))) do write(line) end
-    if #e.rows < e.trials then write(("%.0f of %.0f runs are done"):format(#e.rows, e.trials)) end
-  end
-  for _, row in ipairs(e.rows) do
-    local at = row.parameters
-    if row.error then
-      complain(("%s, beta %s, seed %.0f: %s"):format(at.decider, at.beta, row.seed, row.error))
-    end
-  end
-  return e.failed > 0 and fail.USAGE or 0
+  local rows, left = table_of(asked, points, given)
+  return runs.finish(e, { json = given.json and object_of(asked, points), rows = rows, left = left,
+    write = write, complain = complain }, name_of)
 end
 
 return study

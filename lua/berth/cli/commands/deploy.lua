@@ -111,9 +111,8 @@ end
 local function with_batch(spec, given)
   if not is_model(spec) then return spec, given.batch or no_batch(spec) end
   local own = tonumber(spec:match ",batch=(%d+)")
-  if own and given.batch and own ~= given.batch then
-    fail.usage("--batch %d: %s is made for %d samples", given.batch, spec, own)
-  end
+  fail.refuse(own and given.batch and own ~= given.batch, "--batch %d: %s is made for %d samples",
+    given.batch, spec, own)
   if own then return spec, math.floor(own) end
   local batch = given.batch or study_batch(spec) or no_batch(spec)
   return ("%s,batch=%d"):format(spec, batch), batch
@@ -121,9 +120,8 @@ end
 
 -- A model at another batch size.
 local function point_of(spec, batch)
-  if not is_model(spec) then
-    fail.usage("--points: N=GRAPH is needed, not %q: %s is no model", batch, spec)
-  end
+  fail.refuse(not is_model(spec), "--points: N=GRAPH is needed, not %q: %s is no model", batch,
+    spec)
   return (spec:gsub(",batch=%d+", "")) .. ",batch=" .. batch
 end
 
@@ -171,9 +169,8 @@ local function found(spec, batch, graph, topology, given)
   for _, name in ipairs(DECIDED) do
     if given[name] ~= nil then fail.usage("--%s: --plan %s decides already", name, given.plan) end
   end
-  if given["op-factor"] then
-    fail.usage("--op-factor: the op groups of --plan %s are by times without it", given.plan)
-  end
+  fail.refuse(given["op-factor"], "--op-factor: the op groups of --plan %s are by times without it",
+    given.plan)
   local cost = options.for_pricing(given)
   local opts = { batch = batch, points = read_points(spec, given), reasons = given.reasons or false,
     cost = next(cost) and cost or nil }

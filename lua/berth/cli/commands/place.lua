@@ -37,13 +37,10 @@ local place = {
 
 local function check_portfolio(given, placer)
   for _, name in ipairs { "members", "rows" } do
-    if given[name] and placer ~= nil and placer ~= "portfolio" then
-      fail.usage("--%s: is for the portfolio; berth compare puts placers beside each other", name)
-    end
+    fail.refuse(given[name] and placer ~= nil and placer ~= "portfolio",
+      "--%s: is for the portfolio; berth compare puts placers beside each other", name)
   end
-  if given.thorough and not given.rows then
-    fail.usage("--thorough: means nothing without --rows")
-  end
+  fail.refuse(given.thorough and not given.rows, "--thorough: means nothing without --rows")
 end
 
 local function place_options(given, placer)
@@ -95,9 +92,8 @@ local function proves(given, placer)
     return false
   end
   local free = (given.links or "free") == "free" and not given.quantum and not given.variant
-  if not free and given.nodes then
-    fail.usage("--nodes: placer exact reads it on free links, without --quantum")
-  end
+  fail.refuse(not free and given.nodes,
+    "--nodes: placer exact reads it on free links, without --quantum")
   return free
 end
 

@@ -94,12 +94,10 @@ end
 
 local function check(given)
   if not given.output then fail.usage("report: --output is needed: the file that is written") end
-  if given.placement and given.placer then
-    fail.usage("--placer: --placement %s decides already", given.placement)
-  end
-  if given.thorough and (given.noise or given.quantum) then
-    fail.usage("--thorough: no bound holds with --noise or --quantum")
-  end
+  fail.refuse(given.placement and given.placer, "--placer: --placement %s decides already",
+    given.placement)
+  fail.refuse(given.thorough and (given.noise or given.quantum),
+    "--thorough: no bound holds with --noise or --quantum")
 end
 
 local function base_name(path) return path:match("([^/\\]+)$") or path end

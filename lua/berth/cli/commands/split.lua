@@ -40,9 +40,8 @@ local function seek(given, graph, topology)
     local opts = { cpu = given.cpu, cost = options.for_pricing(given) }
     return fail.need(berth.split_measure(graph, topology, placement, opts)), placement
   end
-  if given.improve and given.objective == "latency" then
-    fail.usage("split: --improve is for the objective max-load")
-  end
+  fail.refuse(given.improve and given.objective == "latency",
+    "split: --improve is for the objective max-load")
   local opts = { objective = given.objective, cpu = given.cpu, memory = given["search-memory"],
     visits = given.visits, cost = options.for_pricing(given) }
   if given.improve then opts.contiguous = false end

@@ -65,13 +65,10 @@ local train = {
 
 local function stage(text)
   local name, episodes = text:match("^%s*(I+)%s*:?%s*(%d*)%s*$")
-  if not name or #name > 3 then
-    fail.usage("--stages: %q is no stage; legal: I, II, III, each with episodes as in II:2000",
-      text)
-  end
-  if episodes ~= "" and tonumber(episodes) < 1 then
-    fail.usage("--stages: %s: at least one episode is needed", name)
-  end
+  fail.refuse(not name or #name > 3,
+    "--stages: %q is no stage; legal: I, II, III, each with episodes as in II:2000", text)
+  fail.refuse(episodes ~= "" and tonumber(episodes) < 1,
+    "--stages: %s: at least one episode is needed", name)
   return { stage = name, episodes = tonumber(episodes) }
 end
 
@@ -106,12 +103,10 @@ local function check_files(given)
 end
 
 local function check(positional, given)
-  if positional[1] == "pacml" then
-    fail.usage("train: pacml comes first: berth train pacml PROFILE... [options]")
-  end
-  if not KINDS[positional[1]] then
-    fail.usage("train: no agent %q; legal: doppler placeto gdp pacml", positional[1])
-  end
+  fail.refuse(positional[1] == "pacml",
+    "train: pacml comes first: berth train pacml PROFILE... [options]")
+  fail.refuse(not KINDS[positional[1]], "train: no agent %q; legal: doppler placeto gdp pacml",
+    positional[1])
   if not given.save then fail.usage("train: --save FILE is needed: where the agent goes") end
   inputs.check({}, given)
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
@@ -194,9 +189,8 @@ end
 
 local function agent_of(kind, given)
   local agents = berth.agents
-  if not agents or not agents[kind] then
-    fail.usage("train: there is no agent %s in this installation", kind)
-  end
+  fail.refuse(not agents or not agents[kind], "train: there is no agent %s in this installation",
+    kind)
   return agents[kind](settings(given))
 end
 
@@ -209,9 +203,8 @@ local function objective(world, list, wanted, given)
     return nil
   end
   if #list > 1 then fail.usage("--stages: III runs one graph") end
-  if world then
-    fail.usage("--stages: III measures: not under mpirun, where processes would disturb each other")
-  end
+  fail.refuse(world,
+    "--stages: III measures: not under mpirun, where processes would disturb each other")
   local engine = fail.need(berth.executor(list[1].graph, list[1].topology,
     { mode = given.engine, seconds = given["engine-seconds"], links = given.links }))
   return engine:objective { repeats = 1 }

@@ -62,12 +62,10 @@ local function check(given)
   if not given.save then fail.usage("train pacml: --save FILE is needed: where the agent goes") end
   if ranks.launched() then fail.usage("train pacml: learns in one process: not under mpirun") end
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
-  if given.checkpoint == given.save then
-    fail.usage("--save and --checkpoint: each needs a file of its own")
-  end
-  if given.preset and (given.algorithm or "planner") == "planner" then
-    fail.usage("--preset: is for dqn and ppo")
-  end
+  fail.refuse(given.checkpoint == given.save,
+    "--save and --checkpoint: each needs a file of its own")
+  fail.refuse(given.preset and (given.algorithm or "planner") == "planner",
+    "--preset: is for dqn and ppo")
   words.check_writable(given, { "save", "checkpoint" })
 end
 

@@ -42,13 +42,11 @@ local function check(given)
   if ranks.launched() then fail.usage("train tag: learns in one process: not under mpirun") end
   if given.games and given.minutes then fail.usage("train tag: --games or --minutes, not both") end
   local minutes = given.minutes
-  if minutes and (minutes < 1e-3 or minutes > 1e9) then
-    fail.usage("--minutes: a number from 0.001 to 1000000000 is needed, not %.14g", minutes)
-  end
+  fail.refuse(minutes and (minutes < 1e-3 or minutes > 1e9),
+    "--minutes: a number from 0.001 to 1000000000 is needed, not %.14g", minutes)
   if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
-  if given.checkpoint == given.save then
-    fail.usage("--save and --checkpoint: each needs a file of its own")
-  end
+  fail.refuse(given.checkpoint == given.save,
+    "--save and --checkpoint: each needs a file of its own")
   words.check_writable(given, { "save", "checkpoint" })
 end
 
