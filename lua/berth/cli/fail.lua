@@ -19,6 +19,16 @@ function fail.refuse(condition, ...)
   if condition then fail.usage(...) end
 end
 
+--- Ends the command if the file of an option cannot be written: before the work, not after it.
+function fail.unless_writable(name, path)
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local file, message = io.open(path, "ab")
+  if not file then fail.usage("--%s: %s", name, message) end
+  file:close()
+  if not there then os.remove(path) end
+end
+
 local exits = { infeasible = fail.INFEASIBLE, interrupted = fail.INTERRUPTED }
 
 --- Passes its arguments on, unless they are nil, message, code, why.

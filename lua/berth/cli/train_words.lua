@@ -1,4 +1,6 @@
 --- What all kinds of berth train read alike: --set, and files that must be writable.
+require "berth.agents.checkpoint" -- declares its options
+local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local lists = require "berth.cli.lists"
 local options = require "berth.base.options"
@@ -19,20 +21,35 @@ function words.settings(text, out, flag_of)
   return out
 end
 
--- Found out before the work, not after it.
-local function check_writable(flag, path)
-  if not path then return end
-  local there = io.open(path, "rb")
-  if there then there:close() end
-  local f, message = io.open(path, "ab")
-  if not f then fail.usage("--%s: %s", flag, message) end
-  f:close()
-  if not there then os.remove(path) end
+--- Raises unless the files that flags name can be written, each for itself.
+function words.check_files(name, given, flags)
+  fail.refuse(not given.save, "%s: --save FILE is needed: where the agent goes", name)
+  fail.refuse(given.resume and not given.checkpoint, "--resume: requires --checkpoint")
+  local seen = {}
+  for _, flag in ipairs(flags) do
+    local path = given[flag]
+    if path then
+      fail.refuse(seen[path], "--%s and --%s: each needs a file of its own", seen[path], flag)
+      fail.unless_writable(flag, path)
+      seen[path] = flag
+    end
+  end
 end
 
---- Raises unless the files that flags name can be written.
-function words.check_writable(given, flags)
-  for _, flag in ipairs(flags) do check_writable(flag, given[flag]) end
+--- Options of --checkpoint and what goes on besides.
+words.options = options.join(cli.of("agents.checkpoint", "checkpoint"), {
+  { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
+  { name = "progress", kind = "flag", text = "lines on standard error" },
+})
+
+words.save = { name = "save", kind = "string", value = "FILE", text = "the agent's file; needed" }
+
+--- The exit code of a training; says so if it was interrupted.
+function words.finish(done, given, complain)
+  if not done.interrupted then return 0 end
+  complain("interrupted: the agent is as it was after the last update" .. (given.checkpoint
+    and ("; to go on: --checkpoint %s --resume"):format(given.checkpoint) or ""))
+  return fail.INTERRUPTED
 end
 
 return words

@@ -96,7 +96,7 @@ describe("berth train pacml", function()
       assert.same({ 2, "berth: " .. message }, { exit, err })
     end
     refused("train pacml: --save FILE is needed: where the agent goes", "--steps", "3")
-    refused("--resume: from which --checkpoint?", "--save", agent, "--resume")
+    refused("--resume: requires --checkpoint", "--save", agent, "--resume")
     refused("--save and --checkpoint: each needs a file of its own", "--save", agent, "--checkpoint", agent)
     refused("--preset: is for dqn and ppo", "--save", agent, "--preset", "published")
     refused("--set: steps: use --steps", "--save", agent, "--set", "steps=3")

@@ -94,9 +94,8 @@ local command = {
 --- The command that these words ask for: pacml and pdors have options of their own.
 function command.choose(words)
   for _, word in ipairs(words) do
-    if word == "pacml" or word == "pdors" then
-      return require("berth.cli.commands.cluster_" .. word)
-    end
+    if word == "pacml" then return require "berth.cli.commands.cluster_pacml" end
+    if word == "pdors" then return require "berth.cli.commands.cluster_pdors" end
   end
   return command
 end

@@ -82,16 +82,6 @@ local function save(given, what)
   fail.need(write_file(given.output, text))
 end
 
--- Placing may take long: whether there is a place for the page is seen before.
-local function check_writable(path)
-  local there = io.open(path, "rb")
-  if there then there:close() end
-  local file, message = io.open(path, "ab")
-  if not file then fail.need(nil, message, "io") end
-  file:close()
-  if not there then os.remove(path) end
-end
-
 local function check(given)
   if not given.output then fail.usage("report: --output is needed: the file that is written") end
   fail.refuse(given.placement and given.placer, "--placer: --placement %s decides already",
@@ -121,7 +111,7 @@ end
 function command.run(positional, given, write, _, words)
   check(given)
   local placer = given.placer and placers.read("--placer", given.placer)
-  check_writable(given.output)
+  fail.unless_writable("output", given.output)
   local graph, topology = inputs.read(positional, given)
   local cost = fail.need(berth.cost(graph, topology, options.for_pricing(given)))
   local placement, rows = solve(cost, given, placer)

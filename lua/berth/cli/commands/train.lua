@@ -13,8 +13,7 @@ local words = require "berth.cli.train_words"
 local KINDS = { doppler = true, placeto = true, gdp = true }
 
 local own = {
-  { name = "save", kind = "string", value = "FILE",
-    text = "the agent's file, for --placer agent:FILE; needed" },
+  words.save,
   { name = "output", kind = "string", value = "FILE",
     text = "the best placement seen (berth JSON); of one graph" },
   options.changed("agents.doppler", "design",
@@ -36,10 +35,6 @@ local own = {
     text = "stage III: how berth.executor runs the ops, see docs/execute.md; default compute" },
   { name = "engine-seconds", kind = "seconds", value = "TIME",
     text = "stage III: of all ops, one after the other; default 100ms" },
-  { name = "checkpoint", kind = "string", value = "FILE", text = "kept up to date, to go on from" },
-  { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
-  { name = "progress", kind = "flag",
-    text = "a line on standard error for each update that tells something new" },
 }
 
 local train = {
@@ -57,8 +52,8 @@ local train = {
     .. "berth train tag teaches one that says where to look for deployments: berth train tag "
     .. "--help.",
   notes = inputs.notes,
-  options = options.join(inputs.topology_options, own, options.shared, options.simulating,
-    options.loading, { options.json }),
+  options = options.join(inputs.topology_options, own, words.options, options.shared,
+    options.simulating, options.loading, { options.json }),
 }
 
 -- ---- what is asked for --------------------------------------------------------------------------
@@ -94,22 +89,12 @@ local function settings(given)
     function(key) return (given[key] ~= nil or key == "seed") and key end)
 end
 
-local function check_files(given)
-  if given.checkpoint and (given.checkpoint == given.save or given.checkpoint == given.output)
-      or given.save == given.output then
-    fail.usage("--save, --output and --checkpoint: each needs a file of its own")
-  end
-  words.check_writable(given, { "save", "output", "checkpoint" })
-end
-
 local function check(positional, given)
   fail.refuse(positional[1] == "pacml",
     "train: pacml comes first: berth train pacml PROFILE... [options]")
   fail.refuse(not KINDS[positional[1]], "train: no agent %q; legal: doppler placeto gdp pacml",
     positional[1])
-  if not given.save then fail.usage("train: --save FILE is needed: where the agent goes") end
   inputs.check({}, given)
-  if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
   if given.output and #positional > 2 then fail.usage("--output: is for one graph") end
   if given.design and positional[1] ~= "doppler" then fail.usage("--design: is for doppler") end
 end
@@ -210,12 +195,6 @@ local function objective(world, list, wanted, given)
   return engine:objective { repeats = 1 }
 end
 
-local function interrupted(given)
-  local text = "interrupted: the agent is as it was after the last update"
-  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(text,
-    given.checkpoint) or text
-end
-
 local function teach(world, positional, given, write, complain)
   local kind, list = positional[1], tasks(positional, given)
   local agent, first = agent_of(kind, given), not world or world.rank == 1
@@ -227,7 +206,7 @@ local function teach(world, positional, given, write, complain)
   if first then
     fail.need(agent:save(given.save))
     tell(write, kind, given, list, done)
-    if done.interrupted then complain(interrupted(given)) end
+    return words.finish(done, given, complain)
   end
   return done.interrupted and fail.INTERRUPTED or 0
 end
@@ -248,7 +227,7 @@ end
 function train.run(positional, given, write, complain)
   check(positional, given)
   stages(given)
-  check_files(given)
+  words.check_files("train", given, { "save", "output", "checkpoint" })
   if not ranks.launched() then return teach(nil, positional, given, write, complain) end
   local world = fail.need(ranks.world())
   return finish(world, pcall(world.run, world, teach, positional, given, write, complain))

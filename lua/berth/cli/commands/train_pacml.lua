@@ -21,8 +21,8 @@ local train = {
     .. "published network.\n"
     .. inputs.profiles_text .. "\nAfter an interrupt the agent is written as far as it got. It "
     .. "learns in one process.",
-  options = {
-    { name = "save", kind = "string", value = "FILE", text = "the agent's file; needed" },
+  options = options.join({
+    words.save,
     { name = "algorithm", kind = "choice", value = "NAME", choices = { "planner", "dqn", "ppo" },
       text = "default planner" },
     { name = "preset", kind = "choice", value = "NAME", choices = { "recommended", "published" },
@@ -41,15 +41,11 @@ local train = {
     { name = "set", kind = "string", value = "K=V,...",
       text = "more options of the agent: hidden=32,futures=16 or gamma=0.99,rate=1e-3..1e-5 "
         .. "(from..to over the training)" },
-    { name = "checkpoint", kind = "string", value = "FILE",
-      text = "kept up to date, to go on from" },
-    { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
     { name = "evaluate", kind = "count", value = "N",
       text = "afterwards plays sequences of jobs with seeds 0 to N - 1, which it has not learned "
         .. "from" },
     { name = "json", kind = "flag", text = "prints JSON" },
-    { name = "progress", kind = "flag", text = "lines on standard error" },
-  },
+  }, words.options),
 }
 
 local FLAGS = { algorithm = "algorithm", preset = "preset", betas = "beta", steps = "steps",
@@ -59,14 +55,10 @@ local FLAGS = { algorithm = "algorithm", preset = "preset", betas = "beta", step
 -- ---- what is asked for --------------------------------------------------------------------------
 
 local function check(given)
-  if not given.save then fail.usage("train pacml: --save FILE is needed: where the agent goes") end
   if ranks.launched() then fail.usage("train pacml: learns in one process: not under mpirun") end
-  if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
-  fail.refuse(given.checkpoint == given.save,
-    "--save and --checkpoint: each needs a file of its own")
   fail.refuse(given.preset and (given.algorithm or "planner") == "planner",
     "--preset: is for dqn and ppo")
-  words.check_writable(given, { "save", "checkpoint" })
+  words.check_files("train pacml", given, { "save", "checkpoint" })
 end
 
 local function set(given, out)
@@ -162,12 +154,6 @@ end
 
 -- ---- the run ------------------------------------------------------------------------------------
 
-local function interrupted(given)
-  local said = "interrupted: the agent is as it was after the last update"
-  return given.checkpoint and ("%s; to go on: --checkpoint %s --resume"):format(said,
-    given.checkpoint) or said
-end
-
 function train.run(positional, given, write, complain)
   local asked = plan(positional, given)
   local agent, told = agent_of(asked, given)
@@ -181,8 +167,7 @@ function train.run(positional, given, write, complain)
   else
     print_text(write, asked, given, agent, done, rates)
   end
-  if done.interrupted then complain(interrupted(given)) end
-  return done.interrupted and fail.INTERRUPTED or 0
+  return words.finish(done, given, complain)
 end
 
 return train

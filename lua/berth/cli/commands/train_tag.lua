@@ -3,6 +3,7 @@ local berth = require "berth"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
+local options = require "berth.base.options"
 local ranks = require "berth.agents.ranks"
 local settings = require "berth.agents.tag.settings"
 local words = require "berth.cli.train_words"
@@ -15,8 +16,8 @@ local train = {
     .. "--games the same seed\n"
     .. "makes the same file. After an interrupt the agent is written as far as it got. It learns "
     .. "in one process.",
-  options = {
-    { name = "save", kind = "string", value = "FILE", text = "the agent's file; needed" },
+  options = options.join({
+    words.save,
     { name = "minutes", kind = "number", value = "N",
       text = "of CPU time, games and steps together; default 25" },
     { name = "games", kind = "count", value = "N",
@@ -26,28 +27,20 @@ local train = {
     { name = "seed", kind = "whole", value = "N", text = "of weights and games; default 0" },
     { name = "set", kind = "string", value = "K=V,...",
       text = "more options of the agent and its training: teacher=visits,calls=400,rate=1e-3..0" },
-    { name = "checkpoint", kind = "string", value = "FILE",
-      text = "kept up to date, to go on from" },
-    { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
     { name = "json", kind = "flag", text = "prints JSON" },
-    { name = "progress", kind = "flag", text = "lines on standard error" },
-  },
+  }, words.options),
 }
 
 local FLAGS = { size = "size", seed = "seed", games = "games", minutes = "minutes",
   checkpoint = "checkpoint", resume = "resume", progress = "progress" }
 
 local function check(given)
-  if not given.save then fail.usage("train tag: --save FILE is needed: where the agent goes") end
   if ranks.launched() then fail.usage("train tag: learns in one process: not under mpirun") end
   if given.games and given.minutes then fail.usage("train tag: --games or --minutes, not both") end
   local minutes = given.minutes
   fail.refuse(minutes and (minutes < 1e-3 or minutes > 1e9),
     "--minutes: a number from 0.001 to 1000000000 is needed, not %.14g", minutes)
-  if given.resume and not given.checkpoint then fail.usage("--resume: from which --checkpoint?") end
-  fail.refuse(given.checkpoint == given.save,
-    "--save and --checkpoint: each needs a file of its own")
-  words.check_writable(given, { "save", "checkpoint" })
+  words.check_files("train tag", given, { "save", "checkpoint" })
 end
 
 -- What is said of the training; the rest is the agent's.
@@ -88,11 +81,7 @@ function train.run(_, given, write, complain)
     write(line(done))
     write("written: " .. given.save)
   end
-  if not done.interrupted then return 0 end
-  complain("interrupted: the agent is as it was after the last step"
-    .. (given.checkpoint and ("; to go on: --checkpoint %s --resume"):format(given.checkpoint)
-      or ""))
-  return fail.INTERRUPTED
+  return words.finish(done, given, complain)
 end
 
 return train
