@@ -1,4 +1,5 @@
 --- What commands do with a placement that they have found: print it, simulated, and write it.
+local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local formats = require "berth.io.formats"
 local json = require "berth.base.json_writer"
@@ -7,11 +8,10 @@ local report = require "berth.cli.report"
 local answer = {}
 
 answer.options = {
-  { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
-  { name = "trace", kind = "string", value = "FILE",
-    text = "writes a timeline that opens in Perfetto" },
-  { name = "placed-graph", kind = "string", value = "FILE",
-    text = "writes the graph with its devices, as " .. formats.endings(formats.shown) },
+  cli.file("output", "writes the placement (berth JSON)"),
+  cli.file("trace", "writes a timeline that opens in Perfetto"),
+  cli.file("placed-graph",
+    "writes the graph with its devices, as " .. formats.endings(formats.shown)),
 }
 
 --- Raises unless the file names are all right.

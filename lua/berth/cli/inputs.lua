@@ -27,9 +27,8 @@ end
 inputs.topology_options = {
   { name = "topology", kind = "string", value = "TOPOLOGY", names = sources.generators,
     text = "of all graphs; default: that of each graph's file" },
-  { name = "devices", kind = "count", value = "N",
-    text = "instead of a topology: N devices alike, each pair with a link of 1 B/s, for files with "
-      .. "transfers in units of time" },
+  options.count("devices", "instead of a topology: N devices alike, each pair with a link of 1 "
+    .. "B/s, for files with transfers in units of time"),
 }
 
 --- Raises unless the topology is given once.
@@ -63,8 +62,8 @@ function inputs.read(positional, given)
   return graph, topology
 end
 
-inputs.placement_option = { name = "placement", kind = "string", value = "FILE",
-  text = "a placement that berth place wrote, or single:N for all on device N" }
+inputs.placement_option = options.file("placement",
+  "a placement that berth place wrote, or single:N for all on device N")
 
 local function all_on(device, graph, topology)
   fail.refuse(device < 1 or device > #topology,

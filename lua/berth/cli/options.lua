@@ -70,6 +70,19 @@ function options.prefixed(words, list)
   return list
 end
 
+--- An option that is a file.
+function options.file(name, text)
+  return { name = name, kind = "string", value = "FILE", text = text }
+end
+
+--- An option without a value.
+function options.flag(name, text) return { name = name, kind = "flag", text = text } end
+
+--- An option that is a whole number from 1.
+function options.count(name, text)
+  return { name = name, kind = "count", value = "N", text = text }
+end
+
 --- How graph files are read.
 options.loading = options.of("load", "format forward_only mirror file_bandwidth cpus")
 
@@ -99,15 +112,14 @@ end
 --- For simulating alone.
 options.simulating = options.of("simulate",
   "preset dispatch send order collectives reserve split_windows preempt noise")
-options.simulating[#options.simulating + 1] = { name = "rank", kind = "string", value = "FILE",
-  text = "dispatch static: a file with a number for each op, least first" }
+options.simulating[#options.simulating + 1] = options.file("rank",
+  "dispatch static: a file with a number for each op, least first")
 
 --- How ops and transfers are priced.
 options.pricing = options.of("cost", "op_factor transfer_factor free_control collective_bandwidth "
   .. "collective_algorithm")
 
-options.json = { name = "json", kind = "flag",
-  text = "prints one JSON object; times in s, sizes in bytes" }
+options.json = options.flag("json", "prints one JSON object; times in s, sizes in bytes")
 
 --- All given lists in one.
 options.join = base.join

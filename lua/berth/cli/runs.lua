@@ -10,11 +10,10 @@ local runs = {}
 
 --- Files of one run, and JSON.
 runs.options = {
-  { name = "csv", kind = "string", value = "FILE", text = "writes a row per job; of one run" },
-  { name = "jsonl", kind = "string", value = "FILE", text = "the same as JSON lines" },
-  { name = "trace", kind = "string", value = "FILE",
-    text = "writes a timeline that opens in Perfetto; of one run" },
-  { name = "json", kind = "flag", text = "prints JSON" },
+  cli.file("csv", "writes a row per job; of one run"),
+  cli.file("jsonl", "the same as JSON lines"),
+  cli.file("trace", "writes a timeline that opens in Perfetto; of one run"),
+  cli.flag("json", "prints JSON"),
 }
 
 --- Of kinds that play several runs.
@@ -23,8 +22,7 @@ runs.several = {
   cli.changed("experiment", "shard", { value = "I/N" }),
   { name = "also", kind = "string", value = "A,B,...",
     text = "files of other shards whose runs are done" },
-  { name = "progress", kind = "flag",
-    text = "with several runs: a line on standard error for each" },
+  cli.flag("progress", "with several runs: a line on standard error for each"),
 }
 
 --- Raises if an option of one run is given with several of something.

@@ -38,11 +38,11 @@ end
 
 --- Options of --checkpoint and what goes on besides.
 words.options = options.join(cli.of("agents.checkpoint", "checkpoint"), {
-  { name = "resume", kind = "flag", text = "goes on from --checkpoint" },
-  { name = "progress", kind = "flag", text = "lines on standard error" },
+  cli.flag("resume", "goes on from --checkpoint"),
+  cli.flag("progress", "lines on standard error"),
 })
 
-words.save = { name = "save", kind = "string", value = "FILE", text = "the agent's file; needed" }
+words.save = cli.file("save", "the agent's file; needed")
 
 --- The exit code of a training; says so if it was interrupted.
 function words.finish(done, given, complain)

@@ -5,8 +5,7 @@ return {
   { "cluster", [[cluster = berth.cluster]],
     [[Jobs that arrive, are given machines or refused, run and leave: docs/cluster.md. simulate,
 new; schedulers: names of those for gangs.]] },
-  { "cluster.simulate", "r = berth.cluster.simulate(jobs, { machines = 64 }, scheduler, { seed = "
-    .. "0, rate = f })",
+  { "cluster.simulate", "r = berth.cluster.simulate(jobs, { machines = 64 }, scheduler, options)",
     [[jobs: array of { arrival, work, deadline, kind, machines or gpus, name } by arrival. cluster:
 machines, capacity, horizon, slot, slack. scheduler: a table of methods arrival, finish, slot,
 wake that return a plan { pause, refuse, rate, start, wake, stop }; or a name (help "las-2d";
@@ -24,28 +23,22 @@ ends it.]],
   { "cluster.schedulers", "names = berth.cluster.schedulers",
     "Names of gang schedulers, which berth.cluster.simulate takes: docs/cluster.md, \"Gang "
       .. "schedulers\"." },
-  { "cluster.optimus", "counts = berth.cluster.optimus({ { speeds = { 1, 1.9, 2.7 }, left = "
-    .. "100 } }, gpus)",
+  { "cluster.optimus", "counts = berth.cluster.optimus({ { speeds =, left = } }, gpus)",
     [[How many GPUs each job gets, by Optimus: one each, then to whom one more saves most time.
 speeds: work per s on 1, 2, ... GPUs.]] },
-  { "cluster.pollux", "counts = berth.cluster.pollux({ { speeds = t, now = 2, change = 0.9 } }, "
-    .. "gpus, { power = -1 })",
+  { "cluster.pollux", "counts = berth.cluster.pollux({ { speeds =, now = } }, gpus, { power = })",
     [[How many GPUs each job gets, by Pollux: the greatest mean of speedup^power; change: times its
 speed if its number changes; floor (0.01): speedup of one that gets none.]] },
-  { "cluster.goodput", "x, batch, seconds, efficiency = berth.cluster.goodput(model, gpus, "
-    .. "machines)",
+  { "cluster.goodput", "x, batch, s, efficiency = berth.cluster.goodput(model, gpus, machines)",
     [[The largest goodput of Pollux's model, over batches. model: grad, grad_sample, sync_near,
 near_gpu, sync_far, far_gpu (s), overlap (1 to 10), noise, batch, most_batch, most_per_gpu
 (samples). docs/cluster.md, "Resizable jobs".]] },
-  { "cluster.gavel", "shares, x = berth.cluster.gavel({ throughputs = { { 4, 1 }, { 2, 1 } }, gpus "
-    .. "= { 1, 1 } }, goal)",
+  { "cluster.gavel", "shares, x = berth.cluster.gavel({ throughputs =, gpus = }, goal)",
     [[Shares of time of each job on each type of GPU. goal: "max-min", "makespan" (left),
 "finish-time" (left, elapsed, alone), "max-sum"; gangs, priorities. docs/cluster.md, "Types of
 GPUs".]] },
-  { "load_trace", "jobs, about = berth.load_trace(path, { columns = t, skip = false, throughputs = "
-    .. "file, worker = \"v100\" })",
+  { "load_trace", "jobs, about = berth.load_trace(path, options)",
     [[Jobs of a recorded trace for berth.cluster.simulate: Philly, Tiresias, Pollux, Gavel, or any
 CSV with columns = { arrival = "submit_s", work = "duration_s", gpus = "num_gpus" }; gzip too.
-durations: Pollux, s by application. about: format, jobs, left_out, sorted, notes.
-docs/cluster.md, "Traces".]] },
+about: format, jobs, left_out, sorted, notes. docs/cluster.md, "Traces".]] },
 }

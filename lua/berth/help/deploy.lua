@@ -3,9 +3,8 @@ return {
   { "deploy.plan",
     "a = berth.deploy.plan(g, t, { batch = 120, calls = 800 })",
     [[Which devices repeat each op group of a training graph, and how they are kept in step, by
-simulation: never worse than DP-NCCL, the best uniform strategy or a chain cut by memory. Options:
-those of berth.deploy.problem; method, calls, seconds and sfb of d:search; prior ("local",
-"uniform", "trained", an agent, a function), reasons (200). nil, message, "infeasible", { device,
+simulation: never worse than DP-NCCL, the best uniform strategy or a chain cut by memory. prior:
+"local", "uniform", "trained", an agent, a function. nil, message, "infeasible", { device,
 missing }: nothing fits. docs/deploy.md.]],
     "a = berth.deploy.plan(g, berth.deploy.clusters.testbed(), { batch = 6, calls = 100 })" },
   { "deploy.answer", "a = berth.deploy.plan(g, t, options)",
@@ -16,10 +15,9 @@ reason_evaluations, trace, interrupted, problem. a:strategy(), a:compile(), a:si
 a:table(n), a:baseline(name), a:baseline_table(), a:memory_table(), a:save(path), a:to_json(),
 a:report(path, { title, command }).]],
     [[a:report("plan.html")]] },
-  { "deploy.load", "a = berth.deploy.load(path, g, t, { batch =, reasons = false, points =, "
-    .. "analysis =, cost =, sim = })",
-    "The plan that a:save(path) or berth deploy --out wrote, simulated again; cost and sim go "
-      .. "before the file's.",
+  { "deploy.load", "a = berth.deploy.load(path, g, t, { batch =, reasons =, points =, cost = })",
+    "The plan that a:save(path) or berth deploy --out wrote, simulated again; cost and sim "
+      .. "replace the file's.",
     [[a = berth.deploy.load("plan.json", g, t)]] },
   { "deploy:evaluate", [[v = d:evaluate { action = { ... }, sfb = "local" }]],
     [[Compiles and simulates a strategy: seconds (step time), peak, over (devices that lack memory),
@@ -37,7 +35,7 @@ not fit.]] },
   { "deploy:repeated", [[ids = d:repeated(strategy, "local")]],
     "Ops that the rule (\"local\", \"cut\", \"none\") repeats." },
   { "deploy:guard", "strategy, value, calls = d:guard(strategy, { calls = 50 })",
-    "Takes off the repeated ops that do not pay in the simulation, layer by layer." },
+    "Removes the repeated ops that do not pay in the simulation, layer by layer." },
   { "deploy:evaluations", "d:evaluations()",
     "How many strategies of this problem were simulated so far." },
   { "deploy:positions", "p = d:positions()",
@@ -98,8 +96,7 @@ a.gradient of tensors; a.unknown (kinds without a rule); a.counts; a.graph.]],
     [[The built-in rules, { kind, role, batch, outputs }. role: compute, input, variable, update,
 scatter, assign; batch (the output has the batch): never, always, first (as the first input that
 descends from the input), any; outputs: first, all.]] },
-  { "deploy.simplify", "g2, map = berth.deploy.simplify(graph, { sinks =, kinds =, cheap = 0.01, "
-    .. "cost =, control = false })",
+  { "deploy.simplify", "g2, map = berth.deploy.simplify(graph, options)",
     [[A smaller graph: without what no update needs, without NoOp and Identity; a cheap op joins the
 op that only it reads from. With a cost all times are kept exactly. map: new op of each, false:
 dropped.]],
@@ -118,8 +115,7 @@ replicas = 2 }]] },
     "TAG's four numbers of AllReduce times, scaled to the bandwidth of the slowest pair: "
       .. "collective_lines of a cost.",
     [[berth.deploy.tag_lines("5 GB/s")]] },
-  { "deploy.batch_time", "s = berth.deploy.batch_time(batches, seconds, batch, { whole_us = "
-    .. "false })",
+  { "deploy.batch_time", "s = berth.deploy.batch_time(batches, seconds, batch, { whole_us = })",
     "Time at a batch size that was not profiled: the line through the two around it, or the "
       .. "nearest two; at least 0.",
     "berth.deploy.batch_time({ 60, 120 }, { 1e-3, 1.5e-3 }, 90)" },
@@ -129,8 +125,7 @@ random. Options: links ("nic", "tag", "heterog", "tree"), latency ("12 us"), ove
 efficiency (0.85 of the data sheets' rates).]],
     [[t = berth.deploy.clusters.testbed { links = "tag" }]] },
   { "deploy.clusters.list", "berth.deploy.clusters.list()", "Names of the clusters." },
-  { "deploy.clusters.testbed", "t = berth.deploy.clusters.testbed { links = \"nic\", machines = "
-    .. "false }",
+  { "deploy.clusters.testbed", "t = berth.deploy.clusters.testbed { links =, machines = }",
     "16 GPUs: 4 V100, 8 GTX 1080 Ti, 4 P100. machines: network cards for each of the 7 machines, "
       .. "not for each group.",
     "t = berth.deploy.clusters.testbed()" },

@@ -29,15 +29,14 @@ env, bound, decider, simulate, study, report.]] },
 through in the order of the file. Gives nil, message, code if the file cannot be read.]] },
   { "pacml.beta", [[d = berth.pacml.beta("B")]],
     [[Distribution of beta, the share of its sequential time within which a job must end: "A" to
-"D", or { skew, seed, min, max, redraw }. d.values, d.mass, d.mean, d.deviation, d:draw(rng),
+"D", or options. d.values, d.mass, d.mean, d.deviation, d:draw(rng),
 d:quantile(share).]],
     [[d = berth.pacml.beta "B"]] },
   { "pacml.trace",
     [[t = berth.pacml.trace { models = 5, beta = "A", seed = 0, jobs = 1001 }]],
-    [[Which model each job is of, its beta, when it arrives: arrays t.model, t.beta, t.arrival. More
-options: copies (of each model in the pool: 201), shuffle; interarrival = { from, to }: uniform.]],
+    "Which model each job is of, its beta, when it arrives: arrays t.model, t.beta, t.arrival.",
     [[t = berth.pacml.trace { models = 5, beta = "B", seed = 1 }]] },
-  { "pacml.env", "env = berth.pacml.env { models = {...}, names = {...}, steps = 50, most = 16 }",
+  { "pacml.env", "env = berth.pacml.env { models = {...} }",
     [[Models of one cluster whose jobs arrive. run = env:run(trace) stands at the first arrival;
 run:decide(pieces) goes on to the next. env.models, names, most, steps, sequential, ramp;
 env:planner{...}.]] },
@@ -48,11 +47,10 @@ with its proof. Or berth.pacml.bound { arrivals, choices (per job { servers, sec
 decision, servers, seconds). docs/pacml.md.]],
     [[b = berth.pacml.bound { servers = 1, arrivals = { 0 }, choices = { { { 1, 5 } } } }]] },
   { "pacml.decider", [[f = berth.pacml.decider("capped", { cap = 8 })]],
-    [[A function of a run that decides. Published: para-max, para-min, random (seed), sequential,
-min-parallelism; by what will be accepted: largest-feasible, smallest-feasible, capped (cap). By
-the arrival process: rolling-horizon (env, beta, interarrival, futures, depth, seed). Also
-random:SEED, capped:CAP, rolling-horizon:FUTURES. A function stays as it is. berth.pacml.deciders:
-their names.]], [[f = berth.pacml.decider "para-min"]] },
+    [[A function of a run that decides. Published: para-max, para-min, random, sequential,
+min-parallelism; by what will be accepted: largest-feasible, smallest-feasible, capped. By the
+arrival process: rolling-horizon. Also random:SEED, capped:CAP, rolling-horizon:FUTURES. A function
+stays as it is. berth.pacml.deciders: their names.]], [[f = berth.pacml.decider "para-min"]] },
   { "pacml.deciders", "names = berth.pacml.deciders",
     "Names that berth.pacml.decider and berth.pacml.simulate take.",
     "#berth.pacml.deciders" },
@@ -64,11 +62,8 @@ methods as of berth.cluster.simulate: arrival(self, run, job) returns pieces or 
 utilisation and so on; records[j] is what became of a job, records:cluster() what the cluster did;
 records:save(path, "jobs" or "cluster") as .csv or .jsonl, records:save_trace(path). records =
 false: the report alone.]] },
-  { "pacml.study", "e = berth.pacml.study(env, { deciders = {...}, betas = {...}, seeds = 20, path "
-    .. "= ... })",
-    [[All deciders on the same jobs, as a berth.experiment with parameters beta and decider. More
-options: trace (jobs, interarrival, copies, shuffle), horizon, name, shard, also, retry,
-progress.]] },
+  { "pacml.study", "e = berth.pacml.study(env, options)",
+    "All deciders on the same jobs, as a berth.experiment with parameters beta and decider." },
   { "pacml.published", "berth.pacml.published[decider][beta]",
     [[Blocking rates of the published tables: of "pac-ml", "para-max", "para-min", "random".]],
     [[berth.pacml.published["pac-ml"].B]] },

@@ -5,17 +5,12 @@ return {
 DRF, FIFO, Optimus. docs/pdors.md. generate, problem, load, simulate, scheduler, study, report;
 policies: their names; options(policy): names of those it takes.]] },
   { "pdors.generate",
-    [[p = berth.pdors.generate("default", { seed = 0, jobs = 100, machines = 100, slots = 100 })]],
+    [[p = berth.pdors.generate("default", options)]],
     [[Jobs and a cluster drawn at random, tables for berth.pdors.problem. "default": the recalled
-workload of PD-ORS; every range is an option: epochs, samples, batch, tau, bytes, ratio, across,
-gain, worker, server. "realistic": measured models; models, batch, ratio, worker_slots. Both:
-load, arrivals, classes, importance, sensitive, critical, target, machine, room, slot_seconds,
-comm, moving.]], [[berth.pdors.generate("realistic", { jobs = 3 })]] },
+workload of PD-ORS. "realistic": measured models.]], [[berth.pdors.generate("realistic", { jobs = 3 })]] },
   { "pdors.problem", "p = berth.pdors.problem(jobs, cluster)",
-    [[jobs: array by arrival of { arrival (slot from 0), epochs, samples, batch, tau (slots), bytes,
-ratio, inside, across, rack (bytes per slot), worker, server (per resource), importance, urgency,
-target, moving, name, kind }. cluster: machines, slots, resources (names), capacity, rack,
-slot_seconds, comm. Or the tables of generate. p:speed(job, places), p:utility(job, slots),
+    [[jobs: array by arrival of tables, help "pdors.job"; cluster: a table, help "pdors.cluster". Or
+the tables of generate. p:speed(job, places), p:utility(job, slots),
 p:worker_slots(job, bandwidth), p:bound(steps), p:offline{}, p:save(path).]],
     [[berth.pdors.problem(berth.pdors.generate("default", { jobs = 3 }))]] },
   { "pdors.load", "p = assert(berth.pdors.load(path))",
@@ -47,11 +42,8 @@ docs/pdors.md.]],
     [[Five numbers of Optimus's model, not below 0, from measured samples per slot: slots per sample
 = theta1 batch / workers + theta2 + theta3 workers / servers + theta4 workers + theta5 servers.]],
     "berth.pdors.fit_speed(8, { 1, 2, 4 }, { 1, 1, 2 }, { 10, 18, 33 })" },
-  { "pdors.study", "e = berth.pdors.study { policies = { \"pd-ors\", \"drf\" }, grid = { machines "
-    .. "= { 50, 100 } }, seeds = 20 }",
-    [[Policies (names, or { name, policy, options }) on the same generated problems; given: options
-of generate; generate: its kind. path, shard, also, retry, progress: as berth.experiment, which it
-gives.]] },
+  { "pdors.study", [[e = berth.pdors.study { policies = { "pd-ors", "drf" }, seeds = 20 }]],
+    [[Policies on the same generated problems, as a berth.experiment.]] },
   { "pdors.report", "berth.pdors.report(path, { r, ... }, { title = ... })",
     [[One HTML file about runs on the same problem: utility and resources over slots, machines,
 numbers, jobs.]],

@@ -1,14 +1,5 @@
 --- Texts of berth.help: each { name, use, text, example }. Functions and modules by their path from
 -- berth, methods as "graph:op", words without a path are topics.
-local core = require "berth.core"
-
--- "a, b": the options of a function.
-local function keys(name)
-  local out = {}
-  for i, option in ipairs(core.options(name)) do out[i] = option.key end
-  return table.concat(out, ", ")
-end
-
 return {
   { "graph", "g = berth.graph { ops = {...}, tensors = {...}, edges = {...} }",
     [[A graph from tables. ops: { name, kind, seconds (number, or one per device type), flop, bytes,
@@ -54,8 +45,7 @@ group, twin, pin.]],
   { "graph:ancestors", "g:ancestors(i)", "Array of the ops that op i depends on." },
   { "graph:components", "g:components()", "Component number of every op." },
   { "graph:mirror",
-    [[g:mirror { ratio = 2, seconds =, join = "sinks", gradients = "input", activations = true,
-params = false }]],
+    "g:mirror(options)",
     "Forward graph to forward + backward graph; also the array of origins.",
     "full, origin = g:mirror { ratio = 2 }" },
   { "graph:colocate", "h, map, names = g:colocate { names = table or function }",
@@ -64,25 +54,22 @@ name or an array of them. All names that appear together are one group; the shor
 for it in names[group].]],
     [[h, map, names = g:colocate { names = function(op) return { op % 2 == 0 and "even" or "odd" }
 end }]] },
-  { "graph:coplace", "h, map, joined = g:coplace { max_ops =, max_bytes =, max_seconds =, control "
-    .. "= true }",
+  { "graph:coplace", "h, map, joined = g:coplace(options)",
     [[Every op with exactly one consumer joins its group, heaviest edges first, within limits.
 Without limits one group can swallow most of a model.]],
     [[h = g:coplace { max_ops = 16 }]] },
-  { "graph:fuse", [[h, map = g:fuse { scope = "groups", check = "exact", inner = "keep", max_ops =,
-max_bytes = }]],
+  { "graph:fuse", "h, map = g:fuse(options)",
     [[Contracts directly connected ops of one group (scope = "all": of any), heaviest tensors first,
 never to a cycle.]],
     [[h, map = g:fuse { scope = "all", max_ops = 8 }]] },
-  { "graph:chains", "h, map = g:chains { max_ops =, max_bytes =, max_seconds = }",
+  { "graph:chains", "h, map = g:chains(options)",
     "Contracts ops that follow one another and nothing else.",
     "h, map = g:chains()" },
   { "graph:forward", [[h, map = g:forward { memory = "training", memory_fraction = 1 }]],
     "The forward ops only; backward ops go with their twins, update ops with the op whose "
       .. "parameters they update.",
     "h, map = g:mirror():forward()" },
-  { "expand", [[h, devices, origins = berth.expand(g, t, placement, { algorithm = "ring", groups =,
-reduce_rate =, segments = 8 })]],
+  { "expand", "h, devices, origins = berth.expand(g, t, placement, options)",
     [[The collectives of a placed graph as transfers between its devices, to simulate what links
 really carry. devices: of the ops of h. origins[op]: the collective that an op is there for, or
 false.]],
@@ -93,8 +80,7 @@ r = berth.simulate(h, t, devices, { links = "fair" })]] },
     [[g:save("bert.dot", { format = "dot", placement = p })]] },
   { "graph:to_string", "g:to_string(format)", "What save would write." },
 
-  { "topology", "t = berth.topology { devices = {...}, switches = {...}, links = {...}, routes = "
-    .. "{...} }",
+  { "topology", "t = berth.topology { devices =, switches =, links =, routes = }",
     [[A topology from parts. devices: { name, type, preset, speed, flops, memory, memory_bandwidth,
 overhead, machine }; links: { "a", "b", bandwidth =, latency =, directed = false }. Generators:
 mesh ring star pcie_tree dgx1 fat_tree torus two_level groups.]],
@@ -117,8 +103,7 @@ latency, preset, type, speed, flops, memory, memory_bandwidth, overhead.]],
     "A torus of any number of dimensions." },
   { "topology.two_level", "berth.topology.two_level(machines, per_machine, options)",
     "Machines with a switch in each and one between them; between_bandwidth, between_latency." },
-  { "topology.groups", "berth.topology.groups { groups = { {...}, ... }, between =, links = "
-    .. "\"nic\", latency = \"12 us\" }",
+  { "topology.groups", "berth.topology.groups { groups = {...}, between =, links =, latency = }",
     [[A cluster of groups of equal devices. A group: count, bandwidth (inside), machines, rack, and
 what a device has. between: one bandwidth, or a row for each group. links: "tag" (a link for each
 pair, inside and between groups), "heterog" (one link between groups), "nic" (ports and network
@@ -137,18 +122,11 @@ cards), "tree" (and racks).]],
   { "device_presets", "berth.device_presets()",
     "Names of the devices whose data sheets are built in." },
 
-  { "cost", "c = berth.cost(g, t, { op = f, transfer = f, collective = f, op_factor = 1, "
-    .. "transfer_factor = 1,"
-    .. " free_control = false, collective_algorithm = \"ring\" })",
-    [[A graph on a topology, priced. Functions answer in seconds: op(op, device), transfer(tensor,
+  { "cost", "c = berth.cost(g, t, options)",
+    [[A graph on a topology, priced. Functions return seconds: op(op, device), transfer(tensor,
 from, to), collective(k, devices), which alone is called later: by c:collective and by whatever
 simulates graphs with collectives. collective_lines = { c1, c0, d1, d0 } for "lines": an allreduce
-of k KiB takes max(c1 k + c0, d1 k + d0) us. lines_bandwidth = "2.81 GB/s": the bandwidth at which
-they hold; scaled to that of the slowest pair of devices. collective_bandwidth = 1.9: how much
-faster collectives use links than transfers do (not "lines"). device_groups for "hierarchical" and
-"auto": group of each device; else found by the speed of links. whole_us = true: op times and
-transfers cut off to whole microseconds, as TAG counts. Everything that takes (g, t, ...) also
-takes (c, ...).]],
+of k KiB takes max(c1 k + c0, d1 k + d0) us. Every function of (g, t, ...) also takes (c, ...).]],
     "c = berth.cost(g, t, { op = function(op, device) return 1e-3 * device end })" },
   { "cost:op", "c:op(op, device)",
     "Seconds of an op on a device; math.huge: it cannot run there." },
@@ -176,7 +154,7 @@ counts pairs (d, d) too.]] },
     "berth.fit_lines({ 1e3, 1e5, 2e6, 2e7 }, { 2e-4, 2.1e-4, 7e-4, 5e-3 })" },
 
   { "place", "p, message, code, why = berth.place(g, t, placer, options)",
-    [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" tells
+    [[Decides which device runs each op. placer: a name from berth.placers() (help "m-etf" is
 about one), a policy table, or berth.pipeline{...}; none: the default, the best of several, with
 the options of berth.portfolio. Give the links that will be simulated. If nothing fits: nil,
 message, "infeasible", { op, device, missing }.]],
@@ -225,15 +203,15 @@ checked on the original graph.]],
     [[q = berth.adjust(g, t, p, { by = "memory_sum" })]] },
 
   { "portfolio", "p, rows = berth.portfolio(g, t, options)",
-    [[The default placer: runs several, keeps the best; rows tell what each of them reached, and
+    [[The default placer: runs several, keeps the best; rows have what each of them reached, and
 print as a table. rows.winner is the row that won, rows.best all from best to worst: name,
 makespan, gap, placement, error; rows.bound, rows.bound_name.]],
     "p, rows = berth.portfolio(g, t, { links = \"duplex\" }); print(rows)" },
 
   { "simulate", "r = berth.simulate(g, t, p, options)",
-    [[Runs the graph as placed. p: a placement or an array of devices. help "result" tells what is
-in the result, help "links" (or another option) what the choices mean. Collectives run in all of
-it but order = "ready": help "cost" tells how they are priced.]],
+    [[Runs the graph as placed. p: a placement or an array of devices. help "result" lists the
+fields of the result, help "links" (or another option) the choices. Collectives require an order
+other than "ready"; help "cost": their prices.]],
     [[r = berth.simulate(g, t, p, { links = "duplex" })]] },
   { "result", "r = berth.simulate(g, t, p, options)",
     [[What happened in one step. It prints as a line; ids are those of the graph and the topology,
@@ -284,8 +262,7 @@ playouts, trace, interrupted.]],
   { "tree:root", "decided, assignment = t:root()",
     "How many decisions are made at the root, and its assignment, filled in." },
   { "tree:best", "r = t:best()", "The best assignment so far, as berth.decide gives it." },
-  { "executor", "ex = berth.executor(g, t, { mode =, links =, dispatch =, seconds =, scale =, "
-    .. "... })",
+  { "executor", "ex = berth.executor(g, t, options)",
     [[Runs placements for real: a thread and an arena for each device, kernels sized by the graph,
 copies paced as the links. docs/execute.md. nil, message, "unsupported": no threads,
 collectives. ex.simulation: the options of the simulator for the same discipline. ex:close() joins
@@ -298,7 +275,7 @@ message, code as simulate.]],
   { "executor:calibrate",
     [[g2, t2 = ex:calibrate { load = "busy", runs = 6, repeats = 3, seed = 1 }]],
     [[Measures ops and links: a graph and a topology with which berth.simulate(g2, t2, p,
-ex.simulation) foretells ex:run(p). load: "busy": random placements; "alone": all on one device.
+ex.simulation) predicts ex:run(p). load: "busy": random placements; "alone": all on one device.
 quantile (0.5): 0 takes the fastest instead of medians. The third value are the samples; given
 again as samples = s, they are added to.]] },
   { "executor:objective", "f = ex:objective { repeats = 1 }",
@@ -313,9 +290,8 @@ again as samples = s, they are added to.]] },
   { "execution:trace", "r:trace()", "What save_trace would write." },
   { "tries:try", "makespan, peak, op = s:try({ [7] = 2 }, limit)",
     [[The base with op 7 on device 2; the base stays. limit (s): stops as soon as the makespan is
-certain to be above it; then makespan is a lower bound above it, and memory has not been looked
-at. op: where memory ran out. nil, message, code: the moves split a group, leave a pin or have no
-route.]],
+certain to be above it; then makespan is a lower bound above it, and memory is not checked. op:
+where memory ran out. nil, message, code: the moves split a group, leave a pin or have no route.]],
     [[m, peak, op = s:try({ [7] = 2 }, best)]] },
   { "tries:accept", "s:accept()",
     [[The last try becomes the base, which later tries differ from. true; nil, message, code if it
@@ -352,15 +328,14 @@ table.]],
   { "gaps", [[k = berth.gaps(g, t, placement, { calls = 2000 })]],
     [[Why a step takes longer than its bound, as a table: gap = placement (search finds a faster
 one, first in, first out) + queue_rule (and a faster one under light-first or b-level dispatch) +
-open (bound or search: nobody knows), s. rules: the placement under each rule; found: the best of
+open (due to bound or search), s. rules: the placement under each rule; found: the best of
 the searches (makespan, rule, placement, fifo); bound, bound_name, makespan; closed: nothing is
 open (up to 16 ops on free links berth.exact helps). It prints which dispatch runs the placement
-faster. Without a placement: the portfolio's. calls: of each of four searches; 0: none. Other
-options: links, memory, param_multiple, seed, place, cost.]],
+faster. Without a placement: the portfolio's.]],
     [[print(berth.gaps(g, t, p, { calls = 200 }))]] },
   { "guarantees", [[berth.bounds(g, t, { thorough = true }).guarantees]],
     [[What is proved of m-etf, etf and m-sct on this graph: array of { name, placers, ratio, limit
-(s), valid, why }. Not valid: why says what stands in the way. b.rho: largest transfer over least
+(s), valid, why }. Not valid: why gives the reason. b.rho: largest transfer over least
 op time, infinite if an op takes none; b.path_rho: most that transfers take of any path, over its
 op times; b.closed: devices that memory may close to some op.]],
     "print(berth.bounds(g, t).guarantees)" },
@@ -384,7 +359,7 @@ gaps by thorough bounds. Rows: name, makespan, gap, bound, estimate, peak, oom, 
 code, why. best: the rows, best first.]],
     [[print(berth.compare(g, t, { "single", "etf", "heft" }, { links = "duplex" }))]] },
 
-  { "load", "g, t, p = berth.load(path, { " .. keys "load" .. " })",
+  { "load", "g, t, p = berth.load(path, options)",
     "What the file holds; the format is found by the contents. nil, message, code on failure.",
     [[g = assert(berth.load("bert.json"))]] },
   { "load_topology", "t = berth.load_topology(path)", "A topology from a file." },
@@ -405,8 +380,7 @@ einsum. Options of all others: batch, dtype, training, optimizer ("sgd", "moment
 "none"), granularity ("op", "layer", "block"), colocate ("weights", "layer").
 berth.models.options(name) lists the rest.]],
     [[g, about = berth.models.bert { size = "large", batch = 8 }]] },
-  { "models.rnnlm", "g, about = berth.models.rnnlm { size = \"medium\", seq = 35, steps_per_op = "
-    .. "1 }",
+  { "models.rnnlm", [[g, about = berth.models.rnnlm { size = "medium", seq = 35 }]],
     "An LSTM language model, unrolled: size \"medium\" or \"large\", or hidden; layers = 2, vocab "
       .. "= 10000.",
     [[g = berth.models.rnnlm { size = "large", steps_per_op = 5 }]] },
@@ -428,9 +402,8 @@ command line.]] },
     "depth: 18, 34, 50, 101, 152." },
   { "models.vgg", "berth.models.vgg { depth = 16, image = 224, classes = 1000 }",
     "depth: 11, 13, 16, 19." },
-  { "models.inception_v3", "berth.models.inception_v3 { image = 299, classes = 1000, aux = "
-    .. "training }",
-    "aux: with the auxiliary head." },
+  { "models.inception_v3", "berth.models.inception_v3 { image = 299, classes = 1000, aux = }",
+    "aux: with the auxiliary head; default: when training." },
   { "models.transformer",
     [[berth.models.transformer { size = "base", vocab = 37000, seq = 128, target_seq = seq }]],
     "size: base, big; or layers, hidden, heads, ffn." },
@@ -441,8 +414,7 @@ predictions). positions: rows of the position table; default 512, or seq if that
   { "models.llama",
     [[berth.models.llama { size = "7b", seq = 2048, batch = 1, dtype = 2, attention = "ops" }]],
     "size: 7b 13b 30b 65b 2-70b 3-8b 3-70b; or layers, hidden, heads, kv_heads, ffn, vocab." },
-  { "models.gnmt", "berth.models.gnmt { layers = 4, hidden = 1024, vocab = 32320, seq = 50, "
-    .. "target_seq = seq, steps_per_op = 1 }",
+  { "models.gnmt", "berth.models.gnmt { layers = 4, hidden = 1024, seq = 50, steps_per_op = 1 }",
     "Recurrent; one op covers steps_per_op time steps." },
   { "models.einsum",
     [[g, about = berth.models.einsum { program = "random", seed = 0, devices = 4, ... }]],
@@ -493,11 +465,10 @@ the command line: mpirun -n 4 berth train ...]] },
     [[Open MPI, where it was there at build time: mpi.init(), mpi.rank() from 1, mpi.size(),
 mpi.sum(array or numbers), mpi.add_up(arrays), mpi.broadcast(array or string, root),
 mpi.barrier(), mpi.finalize(). berth.agents.ranks is on top of it.]] },
-  { "agent:train", "report = agent:train(tasks, { stages =, calls =, batch =, checkpoint =, resume "
-    .. "=, progress =, search = })",
-    [[Teaches the agent: stage I by imitation, II from the simulator, III from `objective`. tasks: {
-{ graph =, topology =, judge = }, ... }; stages: { { stage = "I", episodes = 80 }, ... }.
-report.tasks[i]: best, placement, greedy, searched; report.interrupted if it was.]] },
+  { "agent:train", "report = agent:train(tasks, options)",
+    [[Teaches the agent: stage I by imitation, II from the simulator, III from `objective`. help
+"agents.tasks" and help "agents.train" list the options. stages: { { stage = "I", episodes = 80 },
+... }. report.tasks[i]: best, placement, greedy, searched; report.interrupted if it was.]] },
   { "agent:place", "placement = agent:place(cost, { samples = 0, seed = 0, judge = })",
     "What berth.place(g, t, agent, options) calls. samples: the best of so many drawn, and of the "
       .. "likeliest." },
@@ -512,20 +483,18 @@ report.tasks[i]: best, placement, greedy, searched; report.interrupted if it was
   { "rng:shuffle", "r:shuffle(array)", "In place." },
   { "quantity", [[berth.quantity("5 us", "seconds")]],
     "A number in base units; units: seconds, bytes, bytes/s, flop, flop/s." },
-  { "experiment", "e = berth.experiment { name =, grid = {...}, seeds = 3, run = f, path = "
-    .. "\"a.jsonl\" }",
+  { "experiment", "e = berth.experiment { name =, grid = {...}, seeds = 3, run = f, path = }",
     [[Runs f(trial) -> table for each point of a grid with each seed, a line of the file for each;
-killed, it goes on where it was. e.rows; e:summary { fields = {...} } has means and confidence
-intervals. More options: shard ("1/4"), also, retry, progress. docs/experiments.md.]],
-    "e = berth.experiment { name = 'x', grid = { a = { 1, 2 } }, run = "
-      .. "function(t) return { y = t.a } end }" },
+it resumes after a kill. e.rows; e:summary { fields = {...} } has means and confidence intervals.
+docs/experiments.md.]],
+    "e = berth.experiment { name = 'x', seeds = 2, run = function(t) return { y = t.seed } end }" },
   { "format", [[berth.format(value, "seconds")]], "Three digits with a unit: 41.2 ms." },
   { "kind", "berth.kind(x)", "Class of an object of the library, such as \"graph\" or \"result\"; "
     .. "else the Lua type." },
   { "hooks", "before = berth.hooks { interrupt = f, progress = f }",
-    [[Asks and tells while long work runs: interrupt() -> true stops it (it gives nil,
-"interrupted", "interrupted"), progress(what, done) hears what is done and how much of it, 0 to 1.
-One that is not given is removed. Gives those that were there before.]],
+    [[Functions that are called while long work runs: interrupt() -> true stops it (it returns nil,
+"interrupted", "interrupted"); progress(what, done) is given what runs and the share done, 0 to 1.
+One that is not given is removed. Returns the former hooks.]],
     [[berth.hooks { progress = function(what, done) print(what, done) end }]] },
   { "catch_interrupts", "was = berth.catch_interrupts(true)",
     [[Ctrl-C stops what runs instead of ending the process; false: as before. The prompt does this

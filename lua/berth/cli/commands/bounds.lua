@@ -21,10 +21,9 @@ end
 local own = options.join(options.of("bounds", "thorough gap"), {
   { name = "makespan", kind = "seconds", value = "TIME",
     text = "of a placement: how many times the optimum it is at most" },
-  { name = "split", kind = "flag", text = "what of a placement's gap is due to the queue rule, to "
-    .. "the placement, or open" },
-  { name = "placement", kind = "string", value = "FILE",
-    text = "split: this one (or single:N); default: the portfolio's" },
+  options.flag("split", "what of a placement's gap is due to the queue rule, to the placement, or "
+    .. "open"),
+  options.file("placement", "split: this one (or single:N); default: the portfolio's"),
 }, options.prefixed("split: ", options.of("gaps", "calls")))
 
 local bounds = {

@@ -40,9 +40,8 @@ for _, o in ipairs(options.described(FN)) do
 end
 
 local own = {
-  { name = "gpus", kind = "count", value = "N", text = "how many there are in all" },
-  { name = "per-machine", kind = "count", value = "N",
-    text = "GPUs of a machine; default: all in one" },
+  cli.count("gpus", "how many there are in all"),
+  cli.count("per-machine", "GPUs of a machine; default: all in one"),
   { name = "scheduler", kind = "string", value = "A,B,...", names = NAMES,
     text = "see below; default fifo" },
   cli.changed(FN, "types", { kind = "string", value = "K=N,...",

@@ -27,24 +27,20 @@ local command = {
   options = options.join({
     { name = "decider", kind = "string", value = "A,B,...", names = berth.pacml.deciders,
       text = "who decides, see below; default para-max" },
-    { name = "agent", kind = "string", value = "FILE", text = "short for --decider agent:FILE" },
+    cli.file("agent", "short for --decider agent:FILE"),
     inputs.beta,
     cli.changed("pacml.trace", "seed",
       { text = "of the jobs, the first if there are several; default 0" }),
-    { name = "seeds", kind = "count", value = "N",
-      text = "as many sequences of jobs, means over them; default 1, --table 20" },
+    cli.count("seeds", "as many sequences of jobs, means over them; default 1, --table 20"),
     cli.changed("pacml.trace", "jobs", { kind = "count" }),
     inputs.arrivals, inputs.copies,
     { name = "horizon", kind = "string", value = "TIME",
       text = "or inf: until all is done; default: the last arrival" },
     inputs.mode, inputs.ramp, inputs.steps, inputs.most,
-    { name = "cluster", kind = "string", value = "FILE",
-      text = "writes a row per arrival and end of a job, as .csv or .jsonl; of one run" },
-    { name = "output", kind = "string", value = "FILE",
-      text = "writes a page with load, blocking and utilisation; of one seed and beta" },
-    { name = "table", kind = "flag",
-      text = "the paper's table of blocking rates: para-max, para-min, random, and --decider; all "
-        .. "betas; 95 % intervals" },
+    cli.file("cluster", "writes a row per arrival and end of a job, as .csv or .jsonl; of one run"),
+    cli.file("output", "writes a page with load, blocking and utilisation; of one seed and beta"),
+    cli.flag("table", "the paper's table of blocking rates: para-max, para-min, random, and "
+      .. "--decider; all betas; 95 % intervals"),
   }, runs.options, runs.several),
 }
 

@@ -17,18 +17,16 @@ local own = {
   cli.changed("pdors.study", "generate"), cli.changed("pdors.generate", "jobs", { kind = "count" }),
   cli.changed("pdors.generate", "machines"), cli.changed("pdors.generate", "slots"),
   cli.changed("pdors.generate", "seed", { text = "of the first problem; default 0" }),
-  { name = "seeds", kind = "count", value = "N", text = "problems, means over them; default 1" },
+  cli.count("seeds", "problems, means over them; default 1"),
   { name = "draw", kind = "string", value = "K=V,...",
     text = "more options of berth.pdors.generate: "
       .. "load=0.5,gain=20,classes=google,bytes=30e6..575e6" },
-  { name = "problem", kind = "string", value = "FILE",
-    text = "JSON with jobs and cluster, instead of drawing them" },
+  cli.file("problem", "JSON with jobs and cluster, instead of drawing them"),
   { name = "set", kind = "string", value = "K=V,...",
     text = "options of the policies that have them: mode=faithful,favour=covering,delta=0.2" },
   cli.changed("pdors.study", "certify", { value = "STEPS" }),
-  { name = "report", kind = "string", value = "FILE", text = "writes a page; of one problem" },
-  { name = "save", kind = "string", value = "FILE",
-    text = "writes the problem as JSON; of one problem" },
+  cli.file("report", "writes a page; of one problem"),
+  cli.file("save", "writes the problem as JSON; of one problem"),
 }
 
 local pdors = {

@@ -15,11 +15,10 @@ local compare = {
     .. "best first.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
-    { name = "times", kind = "flag", text = "also tells how long placing took" },
+    options.flag("times", "also tells how long placing took"),
     { name = "placers", kind = "string", value = "A,B,C", names = registry.forms,
       text = "see below; default: all names of berth.placers()" },
-    { name = "thorough", kind = "flag",
-      text = "gaps to the thorough bounds, as in berth bounds --thorough" },
+    options.flag("thorough", "gaps to the thorough bounds, as in berth bounds --thorough"),
   }, options.shared, options.simulating, options.pricing, options.loading, { options.json }),
 }
 

@@ -12,10 +12,8 @@ local convert = {
   options = options.join({
     { name = "to", kind = "choice", value = "FORMAT", choices = formats.saved,
       text = "format of the output; default: by its ending " .. formats.endings(formats.saved) },
-    { name = "placement", kind = "string", value = "FILE",
-      text = "a placement, for " .. table.concat(formats.shown, ", ") },
-    { name = "topology", kind = "string", value = "FILE",
-      text = "writes the topology that the input holds (berth JSON)" },
+    options.file("placement", "a placement, for " .. table.concat(formats.shown, ", ")),
+    options.file("topology", "writes the topology that the input holds (berth JSON)"),
   }, options.loading),
   notes = "GRAPH is a file or model:NAME[,option=value...]; berth models lists the names.\nexit: 0 "
     .. "done, 2 bad input or usage",

@@ -35,8 +35,7 @@ local deploy = {
     .. "\nTOPOLOGY may be a cluster of the study, too: tag:testbed, tag:random,seed=3; "
     .. "docs/deploy.md names them.",
   options = options.join({
-    { name = "batch", kind = "count", value = "N",
-      text = "samples in a step; default: of model:NAME,batch=N or tag:NAME" },
+    options.count("batch", "samples in a step; default: of model:NAME,batch=N or tag:NAME"),
     { name = "points", kind = "string", value = "N[=GRAPH],...",
       text = "the graph at other batch sizes: op times of a part of the batch are on the lines "
         .. "between; a model needs N alone" },
@@ -45,8 +44,7 @@ local deploy = {
       text = "devices that are alike; default: by machine, type and memory" },
     { name = "sets", kind = "string", value = "SETS",
       text = "devices that an op group may have; default: unions of device groups" },
-    { name = "even", kind = "flag",
-      text = "all replicas have as many samples; default: also shares by speed" },
+    options.flag("even", "all replicas have as many samples; default: also shares by speed"),
   }, options.of("deploy.plan", "strict duplicates sfb method calls seconds"), {
     { name = "prior", kind = "string", value = "WHAT", names = { "local", "uniform", "trained" },
       text = "of the tree: local, uniform, trained (the network that comes with berth), or "
@@ -54,20 +52,15 @@ local deploy = {
     { name = "seed", kind = "whole", value = "N",
       text = "for op groups and random choices; default 0" },
   }, options.of("deploy.plan", "reasons"), {
-    { name = "plan", kind = "string", value = "FILE",
-      text = "simulates this plan again (of --out) instead of searching, at prices of transfers "
-        .. "and collectives that are given" },
+    options.file("plan", "simulates this plan again (of --out) instead of searching, at prices of "
+      .. "transfers and collectives that are given"),
     { name = "rows", kind = "whole", value = "N",
       text = "op groups that are printed, the heaviest; default 20" },
-    { name = "out", kind = "string", value = "FILE", text = "writes the plan (JSON)" },
-    { name = "compiled", kind = "string", value = "FILE",
-      text = "writes the graph that it comes to (berth JSON)" },
-    { name = "placement", kind = "string", value = "FILE",
-      text = "writes devices and order of the compiled graph's ops" },
-    { name = "report", kind = "string", value = "FILE",
-      text = "writes a page with pictures (HTML)" },
-    { name = "trace", kind = "string", value = "FILE",
-      text = "writes a timeline of the compiled step that opens in Perfetto" },
+    options.file("out", "writes the plan (JSON)"),
+    options.file("compiled", "writes the graph that it comes to (berth JSON)"),
+    options.file("placement", "writes devices and order of the compiled graph's ops"),
+    options.file("report", "writes a page with pictures (HTML)"),
+    options.file("trace", "writes a timeline of the compiled step that opens in Perfetto"),
   }, inputs.topology_options, pricing(), options.loading, { options.json }),
 }
 

@@ -24,12 +24,10 @@ local place = {
   options = options.join(options.placing, {
     { name = "members", kind = "string", value = "A,B,C", names = registry.forms,
       text = "for portfolio: these placers, instead of the built-in list" },
-    { name = "samples", kind = "count", value = "N",
-      text = "for agent:FILE: the best of N placements drawn, and of the likeliest one; default: "
-        .. "the likeliest" },
+    options.count("samples", "for agent:FILE: the best of N placements drawn, and of the likeliest "
+      .. "one; default: the likeliest"),
     exact_nodes,
-    { name = "rows", kind = "flag", text = "for portfolio: prints what each member reached, best "
-      .. "first" },
+    options.flag("rows", "for portfolio: prints what each member reached, best first"),
     options.changed("portfolio", "thorough", { text = "with --rows: gaps to the thorough bounds" }),
   }, inputs.topology_options, options.shared, options.simulating, options.pricing, options.loading,
     answer.options, { options.json }),

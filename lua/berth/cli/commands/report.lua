@@ -10,8 +10,8 @@ local write_file = require "berth.base.write"
 
 local KINDS = { "gantt", "memory", "links", "placers", "graph" }
 
-local placement_option = { name = "placement", kind = "string", value = "FILE",
-  text = inputs.placement_option.text .. "; default: --placer decides" }
+local placement_option = options.file("placement",
+  inputs.placement_option.text .. "; default: --placer decides")
 
 local command = {
   name = "report", use = "report GRAPH [TOPOLOGY] --output FILE [options]", least = 1, most = 2,
@@ -20,16 +20,15 @@ local command = {
     .. "links, placers with their gaps, the graph. Nothing is loaded from elsewhere.",
   notes = placers.notes .. "\n\n" .. inputs.notes,
   options = options.join(inputs.topology_options, {
-    { name = "output", kind = "string", value = "FILE",
-      text = "the file that is written, e.g. step.html" },
+    options.file("output", "the file that is written, e.g. step.html"),
     { name = "figure", kind = "choice", value = "KIND", choices = KINDS,
       text = "writes this figure alone, as SVG" },
     { name = "title", kind = "string", value = "TEXT",
       text = "heading of the page; default: graph and topology" },
     { name = "compare", kind = "string", value = "A,B,C", names = registry.forms,
       text = "shows these placers beside each other" },
-    { name = "times", kind = "flag", text = "also shows how long placing took" },
-    { name = "thorough", kind = "flag", text = "bounds as in berth bounds --thorough" },
+    options.flag("times", "also shows how long placing took"),
+    options.flag("thorough", "bounds as in berth bounds --thorough"),
     placement_option,
   }, options.placing, options.shared, options.simulating, options.pricing, options.loading),
 }

@@ -14,11 +14,9 @@ local simulate = {
   notes = inputs.notes,
   options = options.join(inputs.topology_options, {
     inputs.placement_option,
-    { name = "critical", kind = "count", value = "N",
-      text = "lists the N longest ops of the chain that sets the makespan" },
+    options.count("critical", "lists the N longest ops of the chain that sets the makespan"),
   }, options.shared, options.simulating, options.pricing, options.loading, {
-    { name = "trace", kind = "string", value = "FILE",
-      text = "writes a timeline that opens in Perfetto" },
+    options.file("trace", "writes a timeline that opens in Perfetto"),
     options.json,
   }),
 }

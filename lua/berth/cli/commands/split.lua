@@ -9,13 +9,12 @@ local report = require "berth.cli.report"
 local align = require "berth.base.align"
 
 local own = options.join(options.of("split", "objective cpu"), {
-  { name = "improve", kind = "flag", text = "max-load: afterwards ops move one by one; the answer "
-    .. "may not be contiguous" },
+  options.flag("improve", "max-load: afterwards ops move one by one; the answer may not be "
+    .. "contiguous"),
   options.changed("split", "memory", { name = "search-memory" }),
 }, options.of("split", "visits"), {
-  { name = "placement", kind = "string", value = "FILE",
-    text = "values this placement (or single:N) instead of seeking one" },
-  { name = "output", kind = "string", value = "FILE", text = "writes the placement (berth JSON)" },
+  options.file("placement", "values this placement (or single:N) instead of seeking one"),
+  options.file("output", "writes the placement (berth JSON)"),
 })
 
 local split = {

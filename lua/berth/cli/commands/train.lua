@@ -14,19 +14,15 @@ local KINDS = { doppler = true, placeto = true, gdp = true }
 
 local own = {
   words.save,
-  { name = "output", kind = "string", value = "FILE",
-    text = "the best placement seen (berth JSON); of one graph" },
+  options.file("output", "the best placement seen (berth JSON); of one graph"),
   options.changed("agents.doppler", "design",
     { text = "sizes of doppler's networks; default compact" }),
   { name = "stages", kind = "string", value = "LIST",
     text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; "
       .. "default: the agent's" },
-  { name = "episodes", kind = "count", value = "N",
-    text = "of each stage for which --stages tells none" },
-  { name = "calls", kind = "count", value = "N",
-    text = "simulator calls at most, all stages together" },
-  { name = "batch", kind = "count", value = "N",
-    text = "episodes in one update, over all processes; default: the agent's" },
+  options.count("episodes", "of each stage for which --stages tells none"),
+  options.count("calls", "simulator calls at most, all stages together"),
+  options.count("batch", "episodes in one update, over all processes; default: the agent's"),
   options.changed("agents.doppler", "estimates"),
   { name = "set", kind = "string", value = "K=V,...",
     text = "more options of the agent: contract=true,gamma=0.99,rate=1e-3..0 (from..to over each "

@@ -28,8 +28,7 @@ local train = {
     { name = "preset", kind = "choice", value = "NAME", choices = { "recommended", "published" },
       text = "settings of dqn and ppo; default recommended" },
     inputs.beta,
-    { name = "steps", kind = "count", value = "N",
-      text = "decisions to learn from; default: the algorithm's" },
+    cli.count("steps", "decisions to learn from; default: the algorithm's"),
     inputs.arrivals,
     cli.changed("pacml.trace", "jobs",
       { kind = "count", text = "arrivals of one sequence of jobs; default 1001" }),
@@ -41,10 +40,9 @@ local train = {
     { name = "set", kind = "string", value = "K=V,...",
       text = "more options of the agent: hidden=32,futures=16 or gamma=0.99,rate=1e-3..1e-5 "
         .. "(from..to over the training)" },
-    { name = "evaluate", kind = "count", value = "N",
-      text = "afterwards plays sequences of jobs with seeds 0 to N - 1, which it has not learned "
-        .. "from" },
-    { name = "json", kind = "flag", text = "prints JSON" },
+    cli.count("evaluate", "afterwards plays sequences of jobs with seeds 0 to N - 1, which it has "
+      .. "not learned from"),
+    cli.flag("json", "prints JSON"),
   }, words.options),
 }
 

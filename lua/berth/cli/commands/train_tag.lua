@@ -1,5 +1,6 @@
 --- berth train tag: teaches TAG's network on random models and clusters, and writes the agent.
 local berth = require "berth"
+local cli = require "berth.cli.options"
 local fail = require "berth.cli.fail"
 local json = require "berth.base.json_writer"
 local schema = require "berth.base.schema"
@@ -20,14 +21,13 @@ local train = {
     words.save,
     { name = "minutes", kind = "number", value = "N",
       text = "of CPU time, games and steps together; default 25" },
-    { name = "games", kind = "count", value = "N",
-      text = "instead of minutes: games to learn from" },
+    cli.count("games", "instead of minutes: games to learn from"),
     { name = "size", kind = "choice", value = "NAME", choices = { "small", "tiny", "published" },
       text = "of the network: 0.92, 0.18 and 14.29 million numbers; default small" },
     { name = "seed", kind = "whole", value = "N", text = "of weights and games; default 0" },
     { name = "set", kind = "string", value = "K=V,...",
       text = "more options of the agent and its training: teacher=visits,calls=400,rate=1e-3..0" },
-    { name = "json", kind = "flag", text = "prints JSON" },
+    cli.flag("json", "prints JSON"),
   }, words.options),
 }
 
