@@ -118,7 +118,7 @@ function agent:place(cost, given)
     core.placement(devices, { placer = self.name, estimate = seconds }))
 end
 
---- What a file says of the agent.
+--- What a file records of the agent.
 function agent:header()
   return { kind = self.kind, options = self.options, devices = self.devices }
 end

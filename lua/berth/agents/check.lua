@@ -7,7 +7,7 @@ local options = require "berth.base.options"
 local check = {}
 
 -- Numbers as every interpreter writes them; of anything else what it is.
-local function told(x)
+local function shown(x)
   if type(x) == "string" then return ("'%s'"):format(x) end
   if type(x) ~= "number" then return core.kind(x) end
   return x ~= x and "nan" or ("%.14g"):format(x)
@@ -16,7 +16,7 @@ end
 --- One of the keys of `known`.
 function check.choice(fn, key, value, known)
   if type(value) == "string" and known[value] then return end
-  options.fail("%s: %s: %s is none of: %s", fn, key, told(value),
+  options.fail("%s: %s: %s is none of: %s", fn, key, shown(value),
     table.concat(options.sorted_keys(known), ", "))
 end
 
@@ -24,20 +24,20 @@ end
 function check.number(fn, key, value, least, most)
   if type(value) == "number" and value >= least and value <= most then return end
   options.fail("%s: %s: expected a number from %.14g to %.14g, got %s", fn, key, least, most,
-    told(value))
+    shown(value))
 end
 
 --- A whole number from least to most.
 function check.whole(fn, key, value, least, most)
   if type(value) == "number" and value % 1 == 0 and value >= least and value <= most then return end
   options.fail("%s: %s: expected a whole number from %.14g to %.14g, got %s", fn, key, least, most,
-    told(value))
+    shown(value))
 end
 
 --- What type() says.
 function check.type(fn, key, value, wanted)
   if type(value) == wanted then return end
-  options.fail("%s: %s: expected a %s, got %s", fn, key, wanted, told(value))
+  options.fail("%s: %s: expected a %s, got %s", fn, key, wanted, shown(value))
 end
 
 return check

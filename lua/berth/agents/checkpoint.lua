@@ -10,7 +10,7 @@ options.declare("agents.checkpoint", {
   { key = "checkpoint", type = "string", default = "none",
     text = "file that is kept up to date, to resume from" },
   { key = "resume", type = "flag", default = "false",
-    text = "goes on from checkpoint, to the same bytes" },
+    text = "resumes from checkpoint, to the same bytes" },
   { key = "progress", type = "function", default = "none",
     text = "is called with a table on the state of the training" },
 })
@@ -25,7 +25,7 @@ end
 --- @tparam string path
 -- @param params nn.parameters
 -- @param adam or nil
--- @tparam table what goes into the note
+-- @tparam table what the note
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message

@@ -123,7 +123,7 @@ local function by_episode(steps, episodes)
   return index
 end
 
---- Rolls out, asking the teacher at each step.
+--- Rolls out, with the teacher's choice at each step.
 -- @param policy with score_step(view, walk, step) and noted(view, walk, step, devices)
 -- @return { log, marks }
 function choices.imitate(policy, view, state, e, opts)

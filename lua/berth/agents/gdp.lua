@@ -16,8 +16,8 @@ end
 
 options.declare("agents.gdp", {
   count("devices", "those of the topology", "to which it is tied"),
-  count("kinds", "8", "of ops that are told apart, others count as the last"),
-  count("parents", "8", "parents whose ids are told"),
+  count("kinds", "8", "of ops that are distinguished, others count as the last"),
+  count("parents", "8", "parents whose ids are features"),
   count("width", "64", "numbers per op"),
   count("segment", "8", "ops that attend together"),
   count("heads", "4", "of attention; the width can be dealt out to them"),
@@ -186,9 +186,9 @@ end
 
 --- Memory carries no gradient, so it is computed first; then many segments attend at once.
 function methods:encode(view)
-  local aside = nn.tape()
-  local memory = aside:record(outputs, self, view)
-  aside:clear()
+  local side_tape = nn.tape()
+  local memory = side_tape:record(outputs, self, view)
+  side_tape:clear()
   local h, parts = embed(self, view), {}
   for i, b in ipairs(view.blocks) do
     local own = h:slice(1, b.first, b.last)

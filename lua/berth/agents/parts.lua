@@ -17,8 +17,8 @@ end
 
 local function size_of(ranks) return ranks and ranks.size or 1 end
 
---- In how many parts a batch of n episodes is cut: as told, or as many as ranks, or as many times
--- that as memory asks for.
+--- In how many parts a batch of n episodes is cut: as given, or as many as ranks, or as many times
+-- that as memory requires.
 function parts.count(run, stage, task, n)
   local size = size_of(run.ranks)
   return stage.parts or size * math.max(1, math.ceil(least(run.policy, task.view, n) / size))

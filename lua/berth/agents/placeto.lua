@@ -1,7 +1,7 @@
 --- PLACETO (Addanki et al. 2019) as DOPPLER's authors implemented it for comparison: ops in
 -- topological order, message passing at every step over the graph with the placement so far. From
--- one step to the next an op or two look different, so only they and what hears of them are
--- computed anew: see berth.agents.versions. Departs from it: op times are told as shares of the
+-- one step to the next an op or two change, so only they and what receives from them are
+-- computed again: see berth.agents.versions. Departs from it: op times are given as shares of the
 -- largest, and the three sets of ops around the current one are averaged.
 -- @module berth.agents.placeto
 local nn = require "berth.nn"

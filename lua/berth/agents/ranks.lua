@@ -1,9 +1,9 @@
 --- Training in many processes: what the trainer needs of berth.mpi, so that every rank stops when
 -- one fails.
 --
--- Every exchange begins with a small sum that says who has failed and what each rank is about to
+-- Every exchange begins with a small sum of who has failed and what each rank is about to
 -- exchange. A rank whose training raises takes part in that sum once more, as failed, and sends its
--- message; so nobody waits for it. A rank that dies outright is mpirun's affair: it ends the
+-- message; so no rank waits for it. If a rank dies, mpirun ends the
 -- others.
 local core = require "berth.core"
 local interrupt = require "berth.base.interrupt"
@@ -144,8 +144,8 @@ function ranks:share(n)
   return before, least + (self.rank <= more and 1 or 0)
 end
 
--- Tells the others that this rank has failed, unless they know or have failed too.
-local function tell(self, message)
+-- Announces that this rank has failed, unless the run is over or another has failed.
+local function announce(self, message)
   if self.over then return end
   local slots = agree(self, nil)
   for r = 1, self.size do
@@ -157,11 +157,11 @@ local function tell(self, message)
   end
 end
 
---- Says that this rank stops early, on purpose: the others raise it at their next exchange, and
--- have `stopped` set.
+--- Announces that this rank stops early, on purpose: the others raise it at their next exchange,
+-- and have `stopped` set.
 function ranks:stop(message)
   self.stopped = true
-  tell(self, message)
+  announce(self, message)
 end
 
 --- Calls f(ranks, ...) on every rank. If it raises on one, the others raise the same at their next
@@ -170,7 +170,7 @@ end
 function ranks:run(f, ...)
   local ok, a, b, c = pcall(f, self, ...)
   if not ok then
-    pcall(tell, self, a)
+    pcall(announce, self, a)
     error(a, 0)
   end
   if not self.stopped then together(self, END, 0) end

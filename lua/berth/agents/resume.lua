@@ -1,4 +1,4 @@
---- Checkpoints of a training: written every few updates, gone on from to the same bytes.
+--- Checkpoints of a training: written every few updates; resuming gives the same bytes.
 -- @module berth.agents.resume
 local options = require "berth.base.options"
 local checkpoint = require "berth.agents.checkpoint"
@@ -33,14 +33,14 @@ function resume.keep(run)
   return write(run)
 end
 
-local function told(x)
+local function shown(x)
   return x == nil and "nothing" or type(x) == "table" and record.write(x) or tostring(x)
 end
 
 -- Options of two agents that make them go different ways; training's own may change.
 local function other_option(then_given, now_given)
   for _, key in ipairs(options.sorted_keys(options.merge(then_given, now_given))) do
-    local a, b = told(then_given[key]), told(now_given[key])
+    local a, b = shown(then_given[key]), shown(now_given[key])
     if a ~= b and not settings.is(key) then
       return ("the agent had %s = %s, now it is %s"):format(tostring(key), a, b)
     end
@@ -66,7 +66,7 @@ local function obstacle(run, what)
   return other_option(what.options or {}, run.agent.options)
 end
 
---- The run as its checkpoint says, or as it is.
+--- The run as of its checkpoint, or as it is.
 function resume.begin(run)
   local path = run.o.checkpoint
   if not run.o.resume or not checkpoint.exists(path) then return run end

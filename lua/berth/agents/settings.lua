@@ -7,7 +7,7 @@ local presets = require "berth.agents.presets"
 
 local settings = {}
 
--- ---- descriptors ---------------------------------------------------------------------------
+-- ---- descriptors --------------------------------------------------------------------------------
 
 -- Each with its values in the presets, and those of stages that have others.
 local rows = {
@@ -99,14 +99,14 @@ for _, row in ipairs(rows) do
   end
 end
 
---- What a stage, a call of train and an agent may say, later ones first.
+--- Settings of a stage, a call of train and an agent; the first overrides the others.
 settings.legal = options.keys "agents.settings"
 settings.stages = {
   recommended = { { stage = "I", episodes = 1600 }, { stage = "II", episodes = 2000 } },
   published = { { stage = "I", episodes = 2000 }, { stage = "II", episodes = 2000 } },
 }
 
---- Raises for a setting that can mean nothing; those that are not given are not looked at.
+--- Raises for values that are not legal; settings that are not given are not checked.
 function settings.check_given(fn, given)
   return options.check_values(fn, "agents.settings", given)
 end
@@ -138,7 +138,7 @@ end
 
 local function check_search(fn, search, stages)
   check.type(fn, "search", search, "table")
-  options.refuse(last_judge(stages) == "III", "%s: search: asks the simulator: not after stage III",
+  options.refuse(last_judge(stages) == "III", "%s: search: runs the simulator: not after stage III",
     fn)
   fn = fn .. ": search"
   options.check(fn, search, search_options)
@@ -155,7 +155,7 @@ local function check_calls(fn, o, tasks)
     least, o.search and " and its search" or "")
 end
 
---- Raises for options of a training, other than stages and settings, that can mean nothing.
+--- Raises for options of a training, other than stages and settings, that are not legal.
 -- @tparam string fn
 -- @tparam table o
 -- @tparam int tasks how many

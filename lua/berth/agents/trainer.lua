@@ -53,7 +53,7 @@ local function size_of_update(run, stage)
   return n >= least and n or 0
 end
 
-local function tell(run, stage, mean)
+local function report_progress(run, stage, mean)
   if not run.o.progress then return end
   local task = run.tasks[run.current]
   run.o.progress { stage = stage.stage, episode = run.at.episode, calls = run.at.calls,
@@ -69,7 +69,7 @@ local function one_update(run, stage, n)
   local kept
   kept, message, code = resume.keep(run)
   if not kept then return nil, message, code end
-  tell(run, stage, mean or nil)
+  report_progress(run, stage, mean or nil)
   return true
 end
 

@@ -1,7 +1,7 @@
 --- Which rows of a network change from step to step of an episode: a vertex has a new version where
 -- its own features change, and a round of messages later where a neighbour's version is new. The
--- rest stands. Versions are the same for all episodes of a graph whose ops are decided in one fixed
--- order.
+-- rest is kept. Versions are the same for all episodes of a graph whose ops are decided in one
+-- fixed order.
 --
 -- A list of versions begins with one of each vertex, as it is before the first step; those of step
 -- 1, step 2, and so on follow. Side by side, episodes share the former, and each has its own of the
@@ -53,7 +53,7 @@ function versions.newest(list)
   end
 end
 
--- What is new at a step: what changes by itself, and what hears from what was new a round ago.
+-- What is new at a step: what changes by itself, and what receives from what was new a round ago.
 local function heard(own, before, hearers)
   local set = {}
   for _, v in ipairs(own) do set[v] = true end
@@ -73,11 +73,11 @@ end
 --- A round of messages after a list.
 -- @tparam table own of versions.own
 -- @tparam table before own, or a round
--- @tparam {{int,...},...} sources [v]: whom v hears from
--- @tparam {{int,...},...} hearers [v]: who hears from v
--- @treturn table list as `own`, and from: versions in the list before that versions here hear from;
---  ends [version]: the last of them in `from`; own [version]: the version of the same vertex in the
---  list own
+-- @tparam {{int,...},...} sources [v]: from which v receives
+-- @tparam {{int,...},...} hearers [v]: what receives from v
+-- @treturn table list as `own`, and from: versions in the list before that versions here receive
+--  from; ends [version]: the last of them in `from`; own [version]: the version of the same vertex
+--  in the list own
 function versions.round(own, before, sources, hearers)
   local list = start(own.base)
   list.from, list.ends, list.own = {}, {}, {}

@@ -5,7 +5,7 @@ local options = require "berth.base.options"
 
 local json = {}
 
--- ---- writing -----------------------------------------------------------------------------------
+-- ---- writing ------------------------------------------------------------------------------------
 
 local plain
 
@@ -56,11 +56,11 @@ function json.object(list)
   return writer.encode(writer.object(out))
 end
 
--- ---- reading -----------------------------------------------------------------------------------
+-- ---- reading ------------------------------------------------------------------------------------
 
 --- null is nil, also in arrays.
 -- @tparam string text
--- @tparam[opt="text"] string name stands for the file in messages
+-- @tparam[opt="text"] string name of the file in messages
 -- @treturn[1] value
 -- @treturn[2] nil
 -- @treturn[2] string message, which begins with name and line

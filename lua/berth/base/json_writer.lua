@@ -55,7 +55,7 @@ encode = function(x)
   return items(x)
 end
 
---- Members that tell a refusal: the message, its code, and what stands in the way (ids from 1).
+--- Members of a refusal: the message, its code, and what is to blame (ids from 1).
 function json.refusal(message, code, why)
   why = why or {}
   return { { "error", message }, { "code", code }, { "op", why.op }, { "device", why.device },

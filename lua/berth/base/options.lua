@@ -18,7 +18,7 @@ end
 local KIND_OF = { array = "table", name = "string" }
 
 --- Raises unless x is of a kind, of core.kind, or "array" or "name".
--- @tparam string format says what x is, with the values behind it
+-- @tparam string format names x, with the values behind it
 function options.expect(x, kind, format, ...)
   if core.kind(x) == (KIND_OF[kind] or kind) then return end
   local article = (kind:find "^[aeiou]" or kind == "rng") and "an" or "a"
@@ -59,7 +59,7 @@ function options.check(fn, given, legal)
   return given
 end
 
--- ---- descriptors -----------------------------------------------------------------
+-- ---- descriptors --------------------------------------------------------------------------------
 
 local declared = {}
 
@@ -187,7 +187,7 @@ local function wrong_with(o, x)
   return ("expected %s, got %s"):format(expected, core.kind(x))
 end
 
---- Raises for values that the rows of a function do not allow; other keys are not looked at.
+--- Raises for values that the rows of a function do not allow; other keys are not checked.
 function options.check_values(fn, name, given)
   for _, o in ipairs(options.described(name)) do
     local x = given[o.key]

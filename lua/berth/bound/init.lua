@@ -51,9 +51,9 @@ function guarantees_mt.__tostring(list)
   return table.concat(lines, "\n")
 end
 
--- ---- asking -------------------------------------------------------------------------------------
+-- ---- the call -----------------------------------------------------------------------------------
 
--- A result stands for its makespan.
+-- A result gives its makespan.
 local function with_makespan(given)
   if type(given) ~= "table" or core.kind(given.makespan) ~= "result" then return given end
   return options.merge(given, { makespan = given.makespan.makespan })

@@ -4,7 +4,7 @@ local proved = { name = "exact" }
 
 local function positive(x) return type(x) == "number" and x > 0 end
 
--- The proof knows no rounding, noise or preemption; without memory limits it holds with any.
+-- The proof covers no rounding, noise or preemption; without memory limits it holds with any.
 local function holds(placed, judge)
   if judge.preset or judge.preempt or positive(judge.noise) or positive(judge.quantum) then
     return false

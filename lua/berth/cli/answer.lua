@@ -52,7 +52,7 @@ end
 -- @tparam table found document (its name in base.schema), graph, topology, placement, result;
 --  members: more of the JSON object
 -- @treturn number exit code
-function answer.tell(write, given, found)
+function answer.show(write, given, found)
   local graph, topology, placement, result = found.graph, found.topology, found.placement,
     found.result
   save(given, graph, placement, result)

@@ -17,8 +17,8 @@ end
 local UNITS = { seconds = "5us", bytes = "16GB", ["bytes/s"] = "25GB/s", flop = "3GFLOP",
   ["flop/s"] = "15TFLOP/s" }
 
---- The number of a quantity in base units. Its unit must be there, but for 0 and inf: nobody can
--- tell whether 25 is meant in bytes or in gigabytes.
+--- The number of a quantity in base units. Its unit must be there, but for 0 and inf: 25
+-- could be bytes or gigabytes.
 -- @tparam string what for messages: "--quantum"
 -- @tparam string text
 -- @tparam string unit of berth.quantity

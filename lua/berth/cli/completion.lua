@@ -2,14 +2,14 @@
 --
 -- A script has one table. Its keys are "COMMAND" (arguments), "COMMAND -" (options) and "COMMAND
 -- --OPTION" (values of one); an entry is a list of words, and whether files go there, too. COMMAND
--- is "" where the command itself stands.
+-- is "" where the command itself is completed.
 local commands = require "berth.cli.command_list"
 local options = require "berth.base.options"
 local sources = require "berth.cli.sources"
 
 local completion = {}
 
--- ---- the table --------------------------------------------------------------
+-- ---- the table ----------------------------------------------------------------------------------
 
 local FILES = { FILE = true, TOPOLOGY = true }
 
@@ -54,7 +54,7 @@ function completion.rows()
   return rows
 end
 
--- ---- scripts ----------------------------------------------------------------
+-- ---- scripts ------------------------------------------------------------------------------------
 
 -- The rows by what they offer, so that a list of placers is written once.
 local function cases(rows)

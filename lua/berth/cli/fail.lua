@@ -49,8 +49,8 @@ local function stale(message)
     .. "(%s)"):format(name, message)
 end
 
---- Whatever a command raised: exit code and message; of a refusal its code, too, and what stands in
--- the way.
+--- Whatever a command raised: exit code and message; of a refusal its code, too, and what is to
+-- blame.
 function fail.describe(err)
   if getmetatable(err) == Failure then return err.exit, err.message, err.code, err.why end
   if interrupt.is(err) then return fail.INTERRUPTED, "interrupted" end

@@ -14,7 +14,7 @@ local function lacks_rates(topology)
   return nil
 end
 
--- A model has no measured times: say so before the library says it in general words.
+-- A model has no measured times: reported here, before the library does in general words.
 local function check_rates(spec, topology)
   local name = lacks_rates(topology)
   if not name then return end

@@ -20,7 +20,7 @@ end
 --- The settings of KEY=VALUE,...
 -- @tparam string what for messages: "--set"
 -- @tparam ?string text
--- @tparam function convert text of a value and its key -> what it stands for
+-- @tparam function convert text of a value and its key -> the value
 -- @tparam[opt] table out takes the settings; none may be there already
 function lists.settings(what, text, convert, out)
   out = out or {}

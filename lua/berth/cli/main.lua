@@ -17,7 +17,7 @@ local function overview()
     lines[#lines + 1] = string.format("  %-10s %s", name, commands.summaries[name])
   end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "berth COMMAND --help tells the options, with units; berth --version the "
+  lines[#lines + 1] = "berth COMMAND --help lists the options, with units; berth --version the "
     .. "version."
   lines[#lines + 1] = "exit: 0 done, 1 nothing fits, 2 bad input or usage, 130 interrupted"
   return table.concat(lines, "\n")
@@ -30,7 +30,7 @@ local function rest(argv)
 end
 
 -- The command of argv[1], and the words behind it, by which it may choose.
-local function asked_for(argv)
+local function command_of(argv)
   local words = rest(argv)
   local command = commands.find(argv[1], words)
     or fail.usage("no command %q; legal: %s", argv[1], table.concat(commands.names, " "))
@@ -41,14 +41,14 @@ local function dispatch(argv, write, complain, state)
   local name = argv[1]
   if not name then fail.usage("a command is needed\n\n%s", overview()) end
   if name == "--help" or name == "-h" or name == "help" then
-    write(argv[2] and args.help((asked_for(rest(argv)))) or overview())
+    write(argv[2] and args.help((command_of(rest(argv)))) or overview())
     return 0
   end
   if name == "--version" then
     write("berth " .. require("berth").version)
     return 0
   end
-  local command, words = asked_for(argv)
+  local command, words = command_of(argv)
   local positional, given = args.parse(command, words)
   if given.help then
     write(args.help(command))
@@ -58,8 +58,8 @@ local function dispatch(argv, write, complain, state)
   return command.run(positional, given, write, complain, words)
 end
 
--- Writes lines to standard output; the second function flushes it and tells why a line did not get
--- there.
+-- Writes lines to standard output; the second function flushes it and returns why a line was not
+-- written.
 local function standard_output()
   local reason
   local function note(ok, why)

@@ -103,7 +103,7 @@ function placers.read(flag, text)
   if own_placer.is(list[1]) then return list[1] end
   local name = type(list[1]) == "table" and list[1][1] or list[1]
   if contains(berth.placers(), name) then return list[1] end
-  return berth.pipeline(list) -- which says that no placer is among them
+  return berth.pipeline(list) -- which raises: no placer is among them
 end
 
 --- An array of them, from a text with commas between.

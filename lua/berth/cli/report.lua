@@ -47,7 +47,7 @@ function report.devices(graph, topology, result)
   return align.lines(rows, { true })
 end
 
--- How much was under way while nobody computed, while somebody did.
+-- Communication that is exposed, and that overlaps with computing.
 local function communication(result)
   if result.communication == 0 then return {} end
   return { "", string.format("communication %s: %s exposed, %s overlapped",
@@ -98,13 +98,13 @@ function report.traffic(graph, topology, result)
 end
 
 local function traffic_members(graph, topology, result)
-  local links, met, exposed, overlapped = {}, {}, {}, {}
+  local links, list, exposed, overlapped = {}, {}, {}, {}
   for k, link in ipairs(result.links) do
     links[k] = json.object { { "bytes", link.bytes }, { "busy_s", link.busy },
       { "peak_sharing", link.peak_sharing } }
   end
   for k, c in ipairs(result.collectives) do
-    met[k] = json.object { { "kind", graph:collective(k).kind }, { "algorithm", c.algorithm },
+    list[k] = json.object { { "kind", graph:collective(k).kind }, { "algorithm", c.algorithm },
       { "bytes", c.bytes }, { "devices", c.devices }, { "start_s", c.start },
       { "finish_s", c.finish }, { "priced_s", c.seconds } }
   end
@@ -113,7 +113,7 @@ local function traffic_members(graph, topology, result)
   end
   return { { "communication_s", result.communication }, { "exposed_s", result.exposed },
     { "overlapped_s", result.overlapped }, { "device_exposed_s", exposed },
-    { "device_overlapped_s", overlapped }, { "links", links }, { "collectives", met } }
+    { "device_overlapped_s", overlapped }, { "links", links }, { "collectives", list } }
 end
 
 --- JSON members about the links and what went over them.

@@ -69,7 +69,7 @@ function runs.interval(field)
     { "high", field.high } }
 end
 
---- Prints what a study came to, and which runs failed.
+--- Prints the summary of a study, and which runs failed.
 -- @tparam experiment e
 -- @tparam table to json (an object, or nil), rows and left (of align.lines), write, complain
 -- @tparam function name parameters -> text

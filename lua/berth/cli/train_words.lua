@@ -10,7 +10,7 @@ local words = {}
 --- Puts the settings of --set into a table; "3e-3..0" is a course over the training, { 3e-3, 0 }.
 -- @tparam ?string text K=V,...
 -- @tparam table out
--- @tparam function flag_of key -> the flag that says it, if one does
+-- @tparam function flag_of key -> its flag, if it has one
 function words.settings(text, out, flag_of)
   local given = lists.settings("--set", text, lists.value)
   for _, key in ipairs(options.sorted_keys(given)) do
@@ -36,15 +36,15 @@ function words.check_files(name, given, flags)
   end
 end
 
---- Options of --checkpoint and what goes on besides.
+--- Options about checkpoints and progress.
 words.options = options.join(cli.of("agents.checkpoint", "checkpoint"), {
-  cli.flag("resume", "goes on from --checkpoint"),
+  cli.flag("resume", "resumes from --checkpoint"),
   cli.flag("progress", "lines on standard error"),
 })
 
 words.save = cli.file("save", "the agent's file; needed")
 
---- The exit code of a training; says so if it was interrupted.
+--- The exit code of a training, with a message if it was interrupted.
 function words.finish(done, given, complain)
   if not done.interrupted then return 0 end
   complain("interrupted: the agent is as it was after the last update" .. (given.checkpoint

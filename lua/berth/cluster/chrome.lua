@@ -25,7 +25,7 @@ function Trace:process(process, name) describe(self, "process", process, 0, name
 function Trace:row(process, row, name) describe(self, "thread", process, row, name, row) end
 
 --- Slices of one row must not overlap.
--- @tparam table args what is told of it; nil values are left out
+-- @tparam table args of the event; nil values are left out
 function Trace:slice(process, row, name, kind, from, to, args)
   put(self, { { "ph", "X" }, { "pid", process }, { "tid", row }, { "name", name }, { "cat", kind },
     { "ts", from * 1e6 }, { "dur", to * 1e6 - from * 1e6 }, { "args", args } })

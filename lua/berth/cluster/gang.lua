@@ -4,12 +4,12 @@ local options = require "berth.base.options"
 
 local gang = {}
 
--- By name: what the core says of it; and names in order of the core.
+-- The core's descriptors by name, and names in order of the core.
 local rules, in_order = {}, {}
 for i, rule in ipairs(core.gang_rules()) do rules[rule.name], in_order[i] = rule, rule.name end
 gang.names, gang.in_order = options.sorted_keys(rules), in_order
 
--- ---- options -----------------------------------------------------------------------------
+-- ---- options ------------------------------------------------------------------------------------
 
 --- Has the rule an option of that key, if only one that berth.cluster.simulate fills in?
 function gang.has(name, key)
@@ -57,7 +57,7 @@ end
 
 options.declare("cluster.simulate", described())
 
--- ---- what a run needs of the jobs ----------------------------------------------------------
+-- ---- what a run needs of the jobs ---------------------------------------------------------------
 
 -- Sizes of all jobs; whether these are GPUs, not machines.
 local function sizes_of(fn, rows)

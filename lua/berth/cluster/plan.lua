@@ -1,5 +1,5 @@
 --- Checks and carries out what schedulers return: a table of lists of entries. What is wrong is
--- raised as { plan = words }, for whoever knows the scheduler and the event.
+-- raised as { plan = words }, for the caller, which adds the scheduler and the event.
 local interrupt = require "berth.base.interrupt"
 local options = require "berth.base.options"
 

@@ -58,12 +58,12 @@ end
 -- ---- runs ---------------------------------------------------------------------------------------
 
 -- The books are kept at all events, whichever the scheduler is asked at.
-local function with_books(c, log, tell)
+local function with_books(c, log, handlers)
   local out = {}
   for _, event in ipairs(KIND.events) do
     out[event] = function(job)
       if event == "finish" then log:stop(job, c.now) end
-      if tell[event] then tell[event](job) end
+      if handlers[event] then handlers[event](job) end
       log:count(c)
     end
   end
@@ -77,9 +77,9 @@ local function simulate_methods(rows, c, s, o, cluster)
     v.now, v.n_waiting = c.now, c.n_waiting
     return v.now
   end
-  local tell = scheduler.functions { kind = KIND, scheduler = s, view = v, now = now,
+  local handlers = scheduler.functions { kind = KIND, scheduler = s, view = v, now = now,
     decisions = decisions_of(v, log) }
-  local done, message, code = c:run(with_books(c, log, tell))
+  local done, message, code = c:run(with_books(c, log, handlers))
   if not done then return nil, message, code end
   log:count(c)
   return result.new(c, rows, { runs = log.runs, counts = log.counts },

@@ -161,7 +161,7 @@ end
 
 -- ---- what a format lacks ------------------------------------------------------------------------
 
--- Pollux tells when jobs come, not how long they take.
+-- Traces of Pollux have arrivals, but no durations.
 local function finish_pollux(self, job, line)
   local d = self.durations
   local x = type(d) == "table" and d[job.kind] or type(d) == "number" and d or nil

@@ -46,7 +46,7 @@ local function stray(map, ids)
   return least
 end
 
--- What stands for each action, by ids.
+-- What replaces each action, by ids.
 local function translated_map(map, names, ids)
   if type(map) ~= "table" then return map end
   local out, wrong = {}, stray(map, ids)
@@ -135,7 +135,7 @@ end
 
 local decide = {}
 
---- A search that goes on, with its tree.
+--- A search that can be continued, with its tree.
 -- @tparam table problem as of berth.decide, but actions is a number
 -- @treturn tree methods search, run, visits, node, advance, root, best
 -- @usage t = berth.decide.tree { decisions = 3, actions = 2, value = function(a) return a[1] + a[2]

@@ -26,7 +26,7 @@ function Answer.__index(_, key)
   return options.fail(MISSING, tostring(key))
 end
 
-function Answer.__tostring(self) return words.told(self) end
+function Answer.__tostring(self) return words.with_notes(self) end
 
 -- ---- making -------------------------------------------------------------------------------------
 

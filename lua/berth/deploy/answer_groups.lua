@@ -52,7 +52,7 @@ local function passes(ops)
   return n
 end
 
--- "3 forward, 2 backward, 1 update"; where the graph does not say what is backward, "5 ops, 1
+-- "3 forward, 2 backward, 1 update"; where the graph has no backward ops, "5 ops, 1
 -- update".
 local function counted(n, has_backward)
   local out = {}

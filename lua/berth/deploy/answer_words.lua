@@ -239,7 +239,7 @@ function words.summary(a)
 end
 
 --- The line, and the notes below it.
-function words.told(a)
+function words.with_notes(a)
   local out = { words.summary(a) }
   for i, note in ipairs(a.notes) do out[i + 1] = "note: " .. note end
   return table.concat(out, "\n")

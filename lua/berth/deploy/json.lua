@@ -7,7 +7,7 @@ local json = {}
 
 json.FORMAT = "berth deploy plan"
 
--- Options that make the problem, or that tell how it was searched; in this order.
+-- Options of the problem and of the search, in this order.
 json.problem_options = { "op_groups", "grouping", "split", "seed", "uneven", "duplicates", "strict",
   "redundant", "device_groups", "sets", "bucket", "bucket_bytes", "split_gradients", "positional",
   "gather", "free_auxiliary", "input_at_first", "order", "cost", "sim" }

@@ -120,7 +120,7 @@ function study.points(name, batches, given)
   local fn = "berth.deploy.models.points"
   local entry = entry_of(fn, name)
   given = with_options(fn, nil, given)
-  if given.batch ~= nil then options.fail("%s: batch: is said by the batches", fn) end
+  if given.batch ~= nil then options.fail("%s: batch: follows from the batches", fn) end
   if batches ~= nil then options.expect(batches, "table", "%s: batches", fn) end
   local points = {}
   for i, batch in ipairs(batches or halves(entry[3].batch)) do

@@ -1,4 +1,4 @@
---- What an answer has to say of the graph: what may not be meant so.
+--- Notes of an answer on its graph: what may be a mistake.
 local notes = {}
 
 local MOST = 3 -- names in a note
@@ -21,7 +21,7 @@ local function group_sizes(graph)
   return n
 end
 
--- Ops that read a tensor which is neither a gradient nor a control dependency, or that somebody
+-- Ops that read a tensor which is neither a gradient nor a control dependency, or that other ops
 -- reads.
 local function tied_by_tensors(d)
   local tied, gradient = {}, d.analysis.gradient

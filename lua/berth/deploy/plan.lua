@@ -10,7 +10,7 @@ local FN = "berth.deploy.plan"
 
 local plan = {}
 
--- What the problem reads, and what is told of in a saved plan.
+-- What the problem reads, and what is answer_of of in a saved plan.
 plan.of_problem = options.keys("deploy.problem")
 local REASONS = 200
 local searching = options.by_key("deploy:search")
@@ -55,7 +55,7 @@ local function check_prior(given)
     type(prior) == "string" and prior or core.kind(prior))
 end
 
--- The agent that is the prior, if one is; options tell of it as it was given.
+-- The agent that is the prior, if one is; options record it as given.
 local function with_agent(given)
   if type(given.prior) == "table" then given.guided = given.prior end
   if given.prior ~= "trained" then return given end
@@ -106,7 +106,7 @@ local function decide(r, given)
   r:phase "baselines"
   r:phase("search", calls - r.evaluations)
   if r.best.value.over == 0 then r:phase("guard", math.max(GUARD, math.floor(calls / 10))) end
-  r:settle()
+  r:add_duplicates()
 end
 
 -- Reasons. A change that turns out to pay is taken, and reasons are sought again, with as many
@@ -117,12 +117,12 @@ local function explain(r, given, path)
     local why = r:phase("why", r.evaluations + given.reasons, true)
     if r.best == before then return why or {} end
     r:phase("guard", GUARD)
-    r:settle()
+    r:add_duplicates()
   end
   return r:phase("why", r.evaluations + given.reasons, false) or {}
 end
 
-local function told(d, given, r, path)
+local function answer_of(d, given, r, path)
   if r.best.value.over > 0 then return refusal(d, r.best, path) end
   local searched = r.evaluations
   local why = given.reasons > 0 and explain(r, given, path) or {}
@@ -143,7 +143,7 @@ end
 local function work(d, given)
   local r = started(d, given)
   decide(r, given)
-  return told(d, given, r)
+  return answer_of(d, given, r)
 end
 
 local function judged(d, given, strategy, path)
@@ -151,7 +151,7 @@ local function judged(d, given, strategy, path)
   r:phase "baselines"
   r.best, r.trace = nil, {}
   r:offer(strategy, r:need(d:evaluate(strategy)), path:match "([^/\\]+)$" or path)
-  return told(d, given, r, path)
+  return answer_of(d, given, r, path)
 end
 
 --- The answer for a strategy that is there already.
@@ -171,7 +171,7 @@ end
 
 --- Decides, by simulation, which devices repeat each op group of a training graph, and how they are
 -- kept in step.
--- @tparam graph|cost g of one step on one device; a cost stands for graph and topology
+-- @tparam graph|cost g of one step on one device; a cost replaces graph and topology
 -- @tparam topology t
 -- @tparam table opts batch (samples in a step), and what is declared above. A change that pays
 --  while reasons are sought is taken, three times at most

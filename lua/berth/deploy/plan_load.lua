@@ -32,7 +32,7 @@ local function read(path)
   return found
 end
 
--- ---- what the file says against what is there ---------------------------------------------------
+-- ---- the file against graph and topology --------------------------------------------------------
 
 local function expect(path, where, x, kind)
   if type(x) ~= kind then

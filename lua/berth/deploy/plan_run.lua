@@ -93,7 +93,7 @@ end
 
 -- ---- phases -------------------------------------------------------------------------------------
 
--- One of all op groups alike, which only the best is told of.
+-- A uniform strategy; only the best one is reported.
 local function is_uniform(name) return name:find "^uniform" ~= nil end
 
 function Run:add_row(x, s)
@@ -159,7 +159,7 @@ function Run:search(calls)
 end
 
 --- The best strategy with the ops that its rule repeats.
-function Run:settle()
+function Run:add_duplicates()
   local s = self.best.strategy
   if s.duplicate then return end
   local repeated = s.sfb == "none" and {} or self:need(self.d:repeated({ action = s.action },
@@ -170,7 +170,7 @@ end
 
 --- Ops that are repeated stay so where the simulation agrees.
 function Run:guard(calls)
-  self:settle()
+  self:add_duplicates()
   local best = self.best
   if #best.strategy.duplicate == 0 then return end
   local guarded, value, spent = self:need(self.d:guard(best.strategy, { calls = calls }))
@@ -209,8 +209,8 @@ local function repeated_with(self, g, duplicate, list)
   return out
 end
 
--- A strategy in which op group g alone is done in another way; it repeats what the rule says there,
--- or nothing.
+-- A strategy in which op group g alone is done in another way; it repeats the ops of the rule
+-- there, or nothing.
 function Run:changed(s, g, other)
   local action = with_action(s.action, g, other.action)
   local rule = self.sfb ~= "none" and other.repeats ~= false

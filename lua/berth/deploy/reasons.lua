@@ -74,7 +74,7 @@ local function in_full(ctx, a, reduces)
   return ("%s, %s%s instead"):format(where(ctx, x.set), words.option(x.option, reduces), shares)
 end
 
--- Those that would read alike are told in full.
+-- Those that would print alike are printed in full.
 local function told_apart(ctx, list, reduces)
   local n = {}
   for _, other in ipairs(list) do n[other.what] = (n[other.what] or 0) + 1 end
@@ -100,7 +100,7 @@ local function described(ctx, now, a, reduces)
   return table.concat(parts, ", ") .. " instead"
 end
 
--- Another device that is like the one told of says the same again.
+-- Another device like the one reported adds nothing.
 local function see_alike(ctx, legal, single_action, seen)
   local like = ctx.device_group[ctx.sets[ctx.actions[single_action].set][1]]
   for _, a in ipairs(legal) do
@@ -118,7 +118,7 @@ local function see(ctx, a, reduces, seen)
   if twin then seen[twin] = true end
 end
 
---- Other actions of an op group, those first that say most: another way to keep replicas in step,
+--- Other actions of an op group, the most informative first: another way to keep replicas in step,
 -- other shares, all devices, one device, and the one that costs least by itself.
 -- @tparam table ctx of reasons.context
 -- @tparam table action of all op groups

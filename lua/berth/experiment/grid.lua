@@ -91,7 +91,7 @@ function grid.seeds(given)
   return given
 end
 
---- What tells trials apart, whatever their place in the grid.
+--- What identifies a trial, whatever its place in the grid.
 function grid.key(parameters, seed) return ("%s %.0f"):format(json.encode(parameters), seed) end
 
 --- Trials of each point with each seed; seeds vary fastest. Equal ones are refused.

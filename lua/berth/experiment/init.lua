@@ -1,5 +1,5 @@
 --- Experiments: a function run for each point of a grid with each seed. Results go to a file, one
--- line per trial, as they come; an experiment that is stopped, or killed, goes on where it was.
+-- line per trial, as they come; an experiment that is stopped, or killed, resumes.
 -- docs/experiments.md.
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -72,7 +72,7 @@ function Experiment:summary(opts)
   return summarise(self.points, rows, level, check_fields(self.rows, given.fields))
 end
 
--- ---- options -----------------------------------------------------------------------------------
+-- ---- options ------------------------------------------------------------------------------------
 
 local function check(given)
   options.expect(given, "table", "%s", FN)

@@ -1,6 +1,6 @@
 --- Finished trials in a file, one line each, written when a trial is done. A process that is killed
 -- leaves at most one line without an end: it is cut off when the file is opened again, and its
--- trial is run anew.
+-- trial is run again.
 local json = require "berth.base.json"
 
 local store = {}

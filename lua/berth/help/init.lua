@@ -149,7 +149,7 @@ function help.fields(class)
   return names
 end
 
--- ---- values -----------------------------------------------------------------
+-- ---- values -------------------------------------------------------------------------------------
 
 -- A value of the module (or of a module in it) is known by its identity.
 local function path_of(x, berth)
@@ -211,7 +211,7 @@ local function topic_of(x)
     and name:match("^berth%.(.+)$") or nil
 end
 
--- ---- words ------------------------------------------------------------------
+-- ---- words --------------------------------------------------------------------------------------
 
 local function similar(word)
   local found = {}

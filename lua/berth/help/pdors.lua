@@ -7,7 +7,8 @@ policies: their names; options(policy): names of those it takes.]] },
   { "pdors.generate",
     [[p = berth.pdors.generate("default", options)]],
     [[Jobs and a cluster drawn at random, tables for berth.pdors.problem. "default": the recalled
-workload of PD-ORS. "realistic": measured models.]], [[berth.pdors.generate("realistic", { jobs = 3 })]] },
+workload of PD-ORS. "realistic": measured models.]],
+    [[berth.pdors.generate("realistic", { jobs = 3 })]] },
   { "pdors.problem", "p = berth.pdors.problem(jobs, cluster)",
     [[jobs: array by arrival of tables, help "pdors.job"; cluster: a table, help "pdors.cluster". Or
 the tables of generate. p:speed(job, places), p:utility(job, slots),

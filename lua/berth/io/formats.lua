@@ -1,4 +1,4 @@
---- What the core's table of formats says: names, endings of files, which options each one reads.
+--- The core's table of formats: names, endings of files, which options each one reads.
 local core = require "berth.core"
 local descriptors = require "berth.base.descriptors"
 

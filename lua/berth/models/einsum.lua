@@ -4,7 +4,7 @@
 -- cut otherwise. Program inputs have no ops: they are everywhere at the start, as there.
 --
 -- Times are work: multiply-adds of a block's einsum, elements of an element-wise block or a
--- formation, one "second" each, for links of 1 B/s and the preset doppler; `comm` says how large an
+-- formation, one "second" each, for links of 1 B/s and the preset doppler; `comm` sets how large an
 -- op's result is. Ids are in topological order.
 local core = require "berth.core"
 local options = require "berth.models.options"
@@ -62,7 +62,7 @@ local function equal(a, b)
   return true
 end
 
---- One op; `inputs` are op ids, false stands for program inputs; each producer counts once.
+--- One op; `inputs` are op ids, false is a program input; each producer counts once.
 function Builder:emit(kind, work, size, inputs)
   local id = #self.ops + 1
   self.ops[id] = { name = ("%s%d.%d"):format(self.label, self.meta, id - self.first), kind = kind,

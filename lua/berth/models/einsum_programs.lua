@@ -102,7 +102,7 @@ end
 
 -- ---- random programs ----------------------------------------------------------------------------
 
--- An operand: of the last values, most likely one that nobody has read.
+-- An operand: of the last values, most likely one that no op has read.
 local function pick(b, pool)
   local best
   for _ = 1, 2 do

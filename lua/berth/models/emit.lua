@@ -71,7 +71,7 @@ local function describe_op(self, op, number, group_of)
   }
 end
 
--- An op that works in place overwrites the first input that nobody else reads: that tensor takes no
+-- An op that works in place overwrites the first input that no other op reads: that tensor takes no
 -- memory of its own.
 local function overwritten(op, inputs, dead)
   if not op.inplace then return end

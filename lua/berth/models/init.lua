@@ -18,7 +18,7 @@ local MAKERS = {
   random = "random",
 }
 
--- Names for the command line and models.build: maker and the options that the name stands for.
+-- Names for the command line and models.build: maker and the options of the name.
 local NAMED = {
   { "resnet18", "resnet", { depth = 18 } }, { "resnet34", "resnet", { depth = 34 } },
   { "resnet50", "resnet", { depth = 50 } }, { "resnet101", "resnet", { depth = 101 } },
@@ -64,7 +64,7 @@ end
 
 --- Plain description (for berth.graph) and table about it.
 -- @tparam string name from models.list(), or a maker ("resnet")
--- @tparam[opt] table given options; they override what the name stands for
+-- @tparam[opt] table given options; they override those of the name
 function models.describe(name, given)
   local entry = entry_of(name)
   if given ~= nil then options.check_table(entry[2], given) end

@@ -26,7 +26,7 @@ local function ending(b, x, width, o)
   return o.training and layers.loss(b, "loss", y) or y
 end
 
--- ---- convolutions ---------------------------------------------------------------------------
+-- ---- convolutions -------------------------------------------------------------------------------
 
 local function unit(b, name, x, channels, kernel, stride)
   local y = layers.conv(b, name .. ".conv", x, { channels = channels, kernel = kernel,
@@ -67,7 +67,7 @@ local function cnn(b, rng, o)
   return ending(b, x, 1000, o)
 end
 
--- ---- fully connected ------------------------------------------------------------------------
+-- ---- fully connected ----------------------------------------------------------------------------
 
 local function mlp_layer(b, x, rng, width)
   local y = layers.relu(b, "relu", layers.linear(b, "fc", x, { width = width }))
@@ -91,7 +91,7 @@ local function mlp(b, rng, o)
   return ending(b, x, draw(rng, { 10, 1000, 10000 }), o)
 end
 
--- ---- attention ------------------------------------------------------------------------------
+-- ---- attention ----------------------------------------------------------------------------------
 
 local function transformer_layer(b, x, a)
   local y = attention.residual_norm(b, "attention", x, b:scope("self", attention.attend, b, x, x,
@@ -111,7 +111,7 @@ local function transformer(b, rng, o)
   return ending(b, x, language and vocab <= 30000 and vocab or 2, o)
 end
 
--- ---- one of them ----------------------------------------------------------------------------
+-- ---- one of them --------------------------------------------------------------------------------
 
 local FAMILIES = {
   cnn = { make = cnn, least = 4, most = 18, batches = { 16, 32, 64, 120 } },

@@ -100,7 +100,7 @@ local function body2(b, blocks, o)
   return b:scope("last", norm_relu, b, "", x)
 end
 
--- ---- either ----------------------------------------------------------------------------------
+-- ---- either -------------------------------------------------------------------------------------
 
 local function head(b, x, o)
   x = layers.linear(b, "fc", layers.global_pool(b, "pool", x), { width = o.classes })

@@ -37,7 +37,7 @@ end
 
 local function hundredth(x) return math.floor(x / STEP + 0.5) end
 
--- Each sample stands for the right edge of its bin.
+-- Each sample counts at the right edge of its bin.
 local function count(samples)
   local low, high = extremes(samples)
   local width, counts, last = (high - low) / BINS, {}, hundredth(high)

@@ -1,4 +1,4 @@
---- A bound on the jobs that any scheduler can accept, also one that knows all arrivals; with its
+--- A bound on the jobs that any scheduler can accept, also one that is given all arrivals; with its
 -- proof.
 local core = require "berth.core"
 local options = require "berth.base.options"
@@ -14,7 +14,7 @@ function Bound.__tostring(b)
     b.jobs, b.arrived, b.bound, b.blocking_rate)
 end
 
--- ---- reading -----------------------------------------------------------------------------------
+-- ---- reading ------------------------------------------------------------------------------------
 
 local function number(x, where, low, wholes)
   if type(x) == "number" and x >= low and (not wholes or x == math.floor(x) and x < 2 ^ 31) then
@@ -96,7 +96,7 @@ local function jobs_of(env, trace, opts)
   return { arrivals = arrivals, choices = choices, servers = env.ramp.servers, slack = given.slack }
 end
 
--- ---- answers -----------------------------------------------------------------------------------
+-- ---- answers ------------------------------------------------------------------------------------
 
 local function arguments(given, flat)
   return given.arrivals, flat.count, flat.servers, flat.seconds, given.servers, given.slack or 1e-7
@@ -145,14 +145,14 @@ function Bound:covers(job, decision, servers, seconds)
   return false
 end
 
---- How many jobs can be accepted at most, by a linear program that knows all arrivals: each job
+--- How many jobs can be accepted at most, by a linear program over all arrivals: each job
 -- takes fractions of its choices, and at the moment of each arrival no more servers may be in use
 -- than there are; where they are does not matter. A bound for schedulers without a queue. O(a
 -- simplex method): 1001 jobs with nine choices each in less than a second.
 --
 -- Of an env: a choice takes as many servers as the most cut op has pieces, and the least time that
 -- was found on blocks of all forms at all places, and within boxes of up to twice as many servers.
--- b:covers() tells of a job that ran whether it took no less.
+-- b:covers(): did a job that ran take no less?
 -- @tparam env|table jobs an env, or { arrivals (s), choices (per job an array of { servers, seconds
 --  }), servers (there are), slack (1e-7 s: a job that ends so little after an arrival is gone by
 --  then) }

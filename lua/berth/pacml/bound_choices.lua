@@ -34,7 +34,7 @@ local function boxes(size, pieces)
   return list
 end
 
--- Above so many servers blocks are only tried at the first place that they fit: others differ in
+-- Above so many servers blocks are only placed where they fit first: others differ in
 -- what lies beside.
 local FEW_SERVERS = 64
 

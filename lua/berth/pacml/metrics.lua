@@ -1,4 +1,4 @@
---- What a report of a run tells: keys in order, names with units for files, labels and units for
+--- Metrics of a report of a run: keys in order, names with units for files, labels and units for
 -- people.
 return {
   { "blocking_rate", "blocking_rate", "blocking rate" },

@@ -62,7 +62,7 @@ local function taker(run, servers)
   local function take(event, job, answer, block)
     local arrives = event == "arrival"
     if arrives and run.job ~= job then
-      plan.wrong("it has decided about job %.0f itself: it is to say how", job)
+      plan.wrong("it has decided about job %.0f itself: it has to return the decision", job)
     end
     if arrives and type(answer) == "number" then
       decide_on("answer", job, answer, block)

@@ -40,7 +40,7 @@ local function list_of(given, key, default)
   return list
 end
 
--- Names in order, and what each stands for.
+-- Names in order, and the decider of each.
 local function named(env, list)
   local names, own = {}, {}
   for i, one in ipairs(list) do
@@ -55,7 +55,7 @@ local function named(env, list)
   return names, own
 end
 
-local function told(report)
+local function fields_of(report)
   local out = {}
   for _, metric in ipairs(metrics) do out[metric[2]] = report[metric[1]] end
   return out
@@ -115,7 +115,7 @@ local function study(env, given)
       { seed = trial.seed, env = env, beta = trial.beta,
       interarrival = (given.trace or {}).interarrival })
     local horizon = given.horizon or t.arrival[#t.arrival]
-    return told(assert(simulate(env, t, what, { horizon = horizon, records = false })))
+    return fields_of(assert(simulate(env, t, what, { horizon = horizon, records = false })))
   end
   return experiment { name = name_of(env, given), grid = { beta = betas, decider = names },
     seeds = given.seeds or 20, run = run, path = given.path, shard = given.shard, also = given.also,

@@ -32,7 +32,7 @@ options.declare("pacml.trace", {
     text = "the pool is shuffled each time it is filled, which changes the sequence, not its law" },
 })
 
--- ---- models ------------------------------------------------------------------------------------
+-- ---- models -------------------------------------------------------------------------------------
 
 local function shuffled(rng, models, size)
   local pool = {}
@@ -64,7 +64,7 @@ local function draw_models(rng, n, models, copies, shuffle)
   return out
 end
 
--- ---- arrivals ----------------------------------------------------------------------------------
+-- ---- arrivals -----------------------------------------------------------------------------------
 
 local function seconds(x, key)
   local found, value = pcall(core.quantity, x, "seconds")
@@ -97,7 +97,7 @@ local function draw_arrivals(rng, n, low, high)
   return out
 end
 
--- ---- traces ------------------------------------------------------------------------------------
+-- ---- traces -------------------------------------------------------------------------------------
 
 local function draw_betas(rng, n, given)
   local out, distribution = {}, beta(given)

@@ -119,7 +119,7 @@ function Problem:utility(job, slots) return self.core:utility(job, slots) end
 --- Slots that a worker needs for a sample at a bandwidth, bytes per slot.
 function Problem:worker_slots(job, bandwidth) return self.core:worker_slots(job, bandwidth) end
 
---- No schedule of all jobs, even one that knows all of them, is worth more than this; computed
+--- No schedule of all jobs, even one that is given all of them, is worth more than this; computed
 -- once.
 -- @tparam[opt=100] number steps of improvement
 -- @treturn[1] number
@@ -146,7 +146,7 @@ function Optimum.__tostring(o)
   return ("utility %.4f, at most %.4f"):format(o.utility, o.bound)
 end
 
---- The best that one who knows all jobs can do, by branch and bound: for small problems.
+--- The optimum for all jobs known in advance, by branch and bound: for small problems.
 -- @tparam[opt] table opts nodes (100000)
 -- @treturn[1] table utility, bound, proved, nodes, jobs (utility of each)
 -- @treturn[2] nil

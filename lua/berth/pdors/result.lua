@@ -96,7 +96,7 @@ local function runs_of(self)
   return runs
 end
 
--- Of each slot: machines on which nobody is, and jobs that are there and have nothing.
+-- Of each slot: idle machines, and jobs that have arrived and hold nothing.
 local function counts_of(self)
   local p, out, busy, served = self.problem, {}, {}, {}
   for t = 1, p.slots do

@@ -28,7 +28,7 @@ options.declare("pdors.study", options.join({
     text = "steps of the bound on every schedule; 0: prices as they are; false: no bound" },
 }, options.rows("experiment", "path shard also retry progress")))
 
--- Names in order, and what each stands for: { policy, options }.
+-- Names in order, and of each { policy, options }.
 local function named(list)
   options.refuse(type(list) ~= "table" or #list == 0,
     "%s: policies: expected an array with something in it, got %s", FN, core.kind(list))
@@ -89,7 +89,7 @@ local function problems(given)
 end
 
 --- What a run comes to, for tables: numbers only.
-local function told(r)
+local function fields_of(r)
   local s = r.summary
   local out = { utility = s.utility, bound = s.bound, ratio = s.ratio, done = s.done,
     refused = s.refused, unfinished = s.unfinished, training_median_slots = s.training_median_slots,
@@ -114,7 +114,7 @@ local function study(given)
   given = options.read(FN, "pdors.study", given)
   local names, own = named(given.policies or policies.names)
   local grid = options.merge(given.grid)
-  if grid.policy then options.fail("%s: grid.policy: say policies", FN) end
+  if grid.policy then options.fail("%s: grid.policy: use policies", FN) end
   grid.policy = names
   local draw = problems(given)
   local function trial(t)
@@ -122,11 +122,11 @@ local function study(given)
     local opts = options.merge({ seed = t.seed, certify = given.certify }, policy[2])
     local r, message, code = simulate(draw(t), policy[1], opts)
     if not r then return nil, message, code end
-    return told(r)
+    return fields_of(r)
   end
   return experiment { name = name_of(given, names, own), grid = grid, seeds = given.seeds or 20,
     run = trial, path = given.path, shard = given.shard, also = given.also, retry = given.retry,
     progress = given.progress }
 end
 
-return { study = study, told = told }
+return { study = study, fields_of = fields_of }

@@ -18,7 +18,7 @@ options.declare("compare", options.join(options.rows("simulate", "links"), {
   { key = "thorough", type = "flag", default = "false", text = "gaps against the thorough bounds" },
 }, options.rows("portfolio", "cost")))
 
--- ---- rows -------------------------------------------------------------------------------------
+-- ---- rows ---------------------------------------------------------------------------------------
 
 -- The portfolio judges its members as the rows are judged; noise is not known beforehand.
 local function judge(opts)
@@ -92,7 +92,7 @@ local function share_proofs(rows, placers, opts)
   end
 end
 
--- Rows of all placers; after an interrupt the rest is not tried. Also how many rows there were
+-- Rows of all placers; after an interrupt the rest is not run. Also how many rows there were
 -- then; nil: it went through.
 local function run_all(cost, placers, opts)
   local rows, stopped = {}, nil
@@ -154,7 +154,7 @@ local function rank(rows)
   return best
 end
 
--- ---- printing ---------------------------------------------------------------------------------
+-- ---- printing -----------------------------------------------------------------------------------
 
 local function time(x) return x and core.format(x, "seconds") or "-" end
 

@@ -39,7 +39,7 @@ local function run(cost, placement, given, rule)
     options.merge(common(given), { dispatch = rule, bound = false }))
 end
 
--- A run that goes out of memory is none.
+-- A run out of memory does not count.
 local function under_rules(cost, placement, given)
   local rows = {}
   for i, rule in ipairs(RULES) do
@@ -164,7 +164,7 @@ function mt.__tostring(self)
   return align.text(lines) .. hint(self)
 end
 
--- ---- asking -------------------------------------------------------------------------------------
+-- ---- the call -----------------------------------------------------------------------------------
 
 local function split(rows, b, found)
   local fifo, best = rows[1].makespan, least(rows)
@@ -191,7 +191,7 @@ local function best_bound(cost, made, given, exact)
   return { best = best, name = proved.name }
 end
 
--- What is wrong with it is told by the first simulation, in that one's name.
+-- The first simulation reports what is wrong with it, in its own name.
 local function check_placement(cost, placement, given)
   if placement == nil then return end
   local ok, message = pcall(run, cost, placement, given, "fifo")

@@ -91,10 +91,12 @@ end
 local function check_place(self, kind, stage, i)
   options.refuse(kind == "placer" and self.at, "berth.pipeline: stages[%d]: is a second placer", i)
   if kind == "transform" and self.at then
-    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it stands before the placer", i,
+    options.fail("berth.pipeline: stages[%d]: '%s' is a transform: it must come before the placer",
+      i,
       describe(stage))
   elseif kind == "refinement" and not self.at then
-    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it stands behind the placer", i,
+    options.fail("berth.pipeline: stages[%d]: '%s' is a refinement: it must come after the placer",
+      i,
       describe(stage))
   end
 end
@@ -266,14 +268,14 @@ local function simulated(cost, p, judge, name)
     estimate = r.makespan })
 end
 
--- What keeps memory on the original graph, mended if it can be.
-local function settle(cost, p, given, name)
+-- The placement on the original graph, simulated; repaired if memory runs out.
+local function simulate_or_repair(cost, p, given, name)
   local judge = {
     links = given.links, memory = given.memory, param_multiple = given.param_multiple,
     quantum = given.quantum, bound = false,
   }
-  local settled, message, code, why = simulated(cost, p, judge, name)
-  if settled or code ~= "infeasible" then return settled, message, code, why end
+  local found, message, code, why = simulated(cost, p, judge, name)
+  if found or code ~= "infeasible" then return found, message, code, why end
   local mended, refusal, reason, obstacle = transforms.refinements.repair(cost, p, nil, given)
   if not mended then return nil, refusal, reason, obstacle end
   return simulated(cost, mended, judge, name)
@@ -312,10 +314,10 @@ function pipeline.run(self, cost, given, place)
   local refined, refusal, reason, why = refine(self, cost, p, given, name, place)
   local stopped = refined and reason == "interrupted" and refusal
   if refined and self.at > 1 then
-    refined, refusal, reason, why = settle(cost, refined, given, name)
+    refined, refusal, reason, why = simulate_or_repair(cost, refined, given, name)
   end
   if not refined then return nil, refusal, reason, why end
-  if code then return refined, message, code end -- what came first was interrupted
+  if code then return refined, message, code end -- the placer was interrupted
   if stopped then return refined, stopped, "interrupted" end
   return refined
 end

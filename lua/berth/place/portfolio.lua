@@ -44,7 +44,7 @@ end
 function portfolio.read_by(placer, given)
   local name, own = placer, nil
   if pipeline.is(placer) then
-    -- which its stages read; the placer among them has the say
+    -- which its stages read; its placer decides
     name, own = pipeline.placer(placer), { links = given.links }
   end
   if type(name) == "table" then name, own = name[1], own or name[2] end
@@ -111,7 +111,7 @@ local function members(list, common, place)
   return out
 end
 
---- The options of the judge, with what is common to all where it says nothing.
+--- The options of the judge, with the common ones as defaults.
 local function judge(given, common)
   if given == nil then return nil end
   options.expect(given, "table", "berth.portfolio: judge")
@@ -159,7 +159,7 @@ local function so_far(rows)
   return ("interrupted: the best of %d of %d placers"):format(n, #rows)
 end
 
--- All that placer and options alone say, so that berth.place gives the same with them.
+-- Placer and options such that berth.place gives the same placement.
 local function own_options(row, common, given)
   if not row.placer then return nil end
   return given and given.options or options.merge(portfolio.only_read(row.placer, common),
@@ -231,8 +231,8 @@ function mt.__tostring(self) return self:to_string() end
 
 -- ---- running ------------------------------------------------------------------------------------
 
---- Runs the members on a cost. If that is interrupted, the best answer so far stands, and
--- `rows.interrupted` says so.
+--- Runs the members on a cost. If that is interrupted, the best answer so far is kept, and
+-- `rows.interrupted` is set.
 -- @tparam function place (cost, placer, options): that of berth.place
 -- @treturn[1] placement
 -- @treturn[1] table one row per member: name, makespan, gap, seconds, placement, oom, missing; or

@@ -1,4 +1,4 @@
---- How tables tell why a row has no answer: what is proved for all of them is told once.
+--- Why a row has no answer: what is proved for all of them is printed once.
 local refusals = {}
 
 -- A message begins with the placer's name, as the row does.

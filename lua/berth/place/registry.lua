@@ -1,4 +1,4 @@
---- What the core's table of placers says: names, variants, and which options each one reads.
+--- The core's table of placers: names, variants, and which options each one reads.
 local core = require "berth.core"
 local descriptors = require "berth.base.descriptors"
 local options = require "berth.base.options"

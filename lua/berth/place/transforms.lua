@@ -58,7 +58,7 @@ local function as_simulated(own, given)
   return options.merge(out, own)
 end
 
--- Searches from the placement that came before.
+-- Searches from the placement of the stage before.
 local function searching(placer)
   return function(cost, p, own, given, place)
     local common = as_simulated({ seed = given.seed, start = p }, given)

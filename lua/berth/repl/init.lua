@@ -20,7 +20,7 @@ end
 
 local function same(...) return ... end
 
--- A call that is returned leaves no trace of the line that it stands in, and its errors would be
+-- A tail call leaves no trace of its line, and its errors would be
 -- blamed on this file: the values are passed through a function first.
 local function compile_expression(text, env)
   local chunk = load_in("return " .. text, env)
@@ -29,7 +29,7 @@ local function compile_expression(text, env)
   return traced and function() return traced(same) end or chunk
 end
 
---- Compiles an expression or statements. "more" says that the text only lacks its end.
+--- Compiles an expression or statements. "more": the text only lacks its end.
 -- @return function; or nil, message, true if more lines may complete it
 function repl.compile(text, env)
   local chunk = compile_expression(text:gsub("^%s*=", ""), env)
@@ -64,7 +64,7 @@ local function show_results(session, results)
   end
 end
 
--- LuaJIT looks for Ctrl-C only where it interprets.
+-- LuaJIT checks for Ctrl-C only where it interprets.
 local function stay_stoppable(chunk)
   local jit = rawget(global, "jit")
   if jit then jit.off(chunk, true) end
@@ -114,7 +114,7 @@ end
 --- Reads and runs until the input ends. For tests and other front ends.
 -- @tparam table s read(prompt) -> line or nil, write(text), write_error(text), env. Optional:
 --  remember(text); give_up(), called when an interrupt has come while a line was typed;
---  interrupted(): the loop ends if it says so after a chunk
+--  interrupted(): the loop ends if it is true after a chunk
 -- @treturn number how many chunks failed
 -- @treturn ?boolean true: it was interrupted
 function repl.loop(s)
@@ -138,7 +138,7 @@ function repl.loop(s)
   end
 end
 
--- ---- completion -------------------------------------------------------------
+-- ---- completion ---------------------------------------------------------------------------------
 
 -- Of an object: methods behind a colon, fields behind a dot.
 local function names_in(value, joint)
@@ -193,7 +193,7 @@ function repl.candidates(env, word, before)
   return found
 end
 
--- ---- front ends -------------------------------------------------------------
+-- ---- front ends ---------------------------------------------------------------------------------
 
 local function plain_reader(prompted)
   return function(prompt)

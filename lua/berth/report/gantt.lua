@@ -27,7 +27,7 @@ local function layout(f)
   local lane, strip, space = sizes(#list)
   local rows, y = {}, 26
   for _, d in ipairs(list) do
-    rows[d] = { y = y, columns = {}, sends = {}, meets = {} }
+    rows[d] = { y = y, columns = {}, sends = {}, collectives = {} }
     y = y + lane + strip + space
   end
   return { list = list, rows = rows, lane = lane, strip = strip, bottom = y, left_out = left_out,
@@ -115,7 +115,7 @@ local function add_ops(out, f, plan)
   end
 end
 
--- From column to column, in a row's `sends` or `meets`.
+-- From column to column, in a row's `sends` or `collectives`.
 local function count(changes, from, to)
   changes[from] = (changes[from] or 0) + 1
   changes[to + 1] = (changes[to + 1] or 0) - 1
@@ -174,12 +174,12 @@ local function add_collectives(out, f, plan)
     for _, d in ipairs(c.on) do
       local row = plan.rows[d]
       if row and to - x >= TIP_WIDTH and #wide < MOST_TIPS then
-        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "meet",
+        wide[#wide + 1] = svg.rect(x, row.y + plan.lane + 1, to - x, plan.strip - 1, "coll",
           meeting_tip(c))
-      elseif row and to > x then count(row.meets, math.floor(x), math.floor(to)) end
+      elseif row and to > x then count(row.collectives, math.floor(x), math.floor(to)) end
     end
   end
-  add_strips(out, plan, "meets", "meet")
+  add_strips(out, plan, "collectives", "coll")
   for _, piece in ipairs(wide) do out[#out + 1] = piece end
 end
 
@@ -245,7 +245,7 @@ local function add_legend(out, f, plan)
   for i, entry in ipairs(f.legend) do entries[i] = entry end
   if #f.critical > 0 then entries[#entries + 1] = { "crit", "critical path", "bar" } end
   if #f.transfers > 0 then entries[#entries + 1] = { "send", "sending", "bar" } end
-  if #f.collectives > 0 then entries[#entries + 1] = { "meet", "collective", "bar" } end
+  if #f.collectives > 0 then entries[#entries + 1] = { "coll", "collective", "bar" } end
   return svg.legend(out, entries, svg.LEFT, svg.RIGHT, plan.bottom + 36)
 end
 

@@ -142,7 +142,7 @@ local function name_devices(f, merged)
   end
 end
 
--- Columns tell the devices; a few are named here, too, with what they run.
+-- Columns are devices; a few are named here, too, with what they run.
 local function legend(f)
   local entries, used = {}, 0
   for _, n in ipairs(f.n_ops) do used = used + (n > 0 and 1 or 0) end
@@ -187,7 +187,7 @@ local function notes(f, nodes, merged, hidden)
     hidden > 0 and ("Not drawn: %s over several layers with less bytes than the %d that are.")
       :format(scale.count(hidden, "line"),
       MOST_FAR),
-    merged > 0 and ("One column stands for the %s with the fewest ops."):format(scale.count(merged,
+    merged > 0 and ("One column is for the %s with the fewest ops."):format(scale.count(merged,
       "device")),
   }
 end

@@ -44,7 +44,7 @@ local function by(x)
 end
 
 -- One beside the other in the order of the layout, at least a slot apart, within the width.
-local function settle(nodes, list, x, slot, at)
+local function place_layer(nodes, list, x, slot, at)
   table.sort(list, by(x))
   local last = LEFT - slot / 2
   for _, k in ipairs(list) do
@@ -67,7 +67,7 @@ local function spread(nodes, x)
   local half = math.min((high - low) * slot, RIGHT - LEFT - slot) / 2
   local at = scale.linear(high - low, svg.WIDTH / 2 - half, svg.WIDTH / 2 + half)
   local function place(value) return at(value - low) end
-  for number = 0, top do settle(nodes, layers[number] or {}, x, slot, place) end
+  for number = 0, top do place_layer(nodes, layers[number] or {}, x, slot, place) end
   return slot, top
 end
 

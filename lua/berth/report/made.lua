@@ -4,7 +4,7 @@ local scale = require "berth.report.scale"
 
 local made = {}
 
--- Options of a simulation that are told in any case, and those that are told where they are not
+-- Options of a simulation that are always printed, and those that are printed where they are not
 -- what they are by default.
 local ALWAYS = { "links", "dispatch", "memory", "param_multiple" }
 local ELSE = { { "send", "push" }, { "order", "event" }, { "collectives", "links" },

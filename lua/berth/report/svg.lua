@@ -1,4 +1,4 @@
---- Pieces of SVG. All text that comes from outside goes through svg.escape.
+--- Pieces of SVG. All text from outside is escaped by svg.escape.
 local colours = require "berth.report.colours"
 local scale = require "berth.report.scale"
 local utf8 = require "berth.base.utf8"

@@ -19,7 +19,7 @@ local function legal(...)
   return out
 end
 
--- What the preset's data sheet says of a card.
+-- The card of a preset, by its data sheet.
 local function sheet(preset) return core.topology_mesh(1, { preset = preset }):device(1) end
 
 local function positive(fn, key, value)
@@ -112,7 +112,7 @@ for name, spec in pairs(FIXED) do
   end
 end
 
--- ---- random clusters ------------------------------------------------------------------------
+-- ---- random clusters ----------------------------------------------------------------------------
 
 local CARDS = { P100, GTX1080Ti, V100 }
 local MEMORY = { [P100] = 10, [GTX1080Ti] = 9, [V100] = 14 }
@@ -135,8 +135,8 @@ local function count_of(groups)
   return n
 end
 
--- At most four groups, up to 16 GPUs or more; earlier, if the model's size is told: once the memory
--- is twice its parameters.
+-- At most four groups, up to 16 GPUs or more; earlier, if the model's size is given: once the
+-- memory is twice its parameters.
 local function training_groups(rng, parameter_bytes)
   local groups = {}
   while #groups < 4 and count_of(groups) < 16 do
@@ -199,7 +199,7 @@ local KINDS = { training = 1, test = 2, mixed = 3 }
 
 --- A random cluster, as the study trains ("training") or tests ("test": exactly 8 GPUs) on them;
 -- "mixed" is neither: two to six groups of one to four GPUs, bandwidths from a range. Departs from
--- the code: the stop that depends on the model's size is made only where `parameter_bytes` tells
+-- the code: the stop that depends on the model's size is made only where `parameter_bytes` gives
 -- that.
 -- @tparam table o kind ("training"; "test", "mixed"), seed (0), parameter_bytes, links, latency,
 --  overhead, efficiency

@@ -61,7 +61,7 @@ describe("the planner as an agent", function()
     assert.has_error(function() made { betas = {} } end,
       "berth.agents.pacml: betas: expected a table of what berth.pacml.beta takes")
     assert.has_error(function() made():decide(e:run(berth.pacml.trace { models = 1, jobs = 1 })) end,
-      "agent:decide: which cluster is it? agent:use(env) says it")
+      "agent:decide: the agent has no environment: call agent:use(env) first")
     assert.equal("agent pacml, planner: not trained", tostring(made()))
   end)
 end)

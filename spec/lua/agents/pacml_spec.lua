@@ -45,7 +45,7 @@ describe("what the published agent sees", function()
     close({ 0.25, 0, 1, 1, 1 / 3,  1, 0, 1, 0, 0,  0.5, 0, 8 / 12, 0, 2 / 3,  0.25, 0, 0, 0, 1 }, m.nodes)
     close({ 4 / 12, 0, 1, 1, 0.5, 0 }, m.edges)
     assert.same({ { 1, 2, 3 }, { 3, 3, 4 } }, { m.src, m.dst })
-    close({ 0.5, 0.375, (1 + 1 + 8 / 12) / 4, (1 + 8 / 12) / 2, (4 / 12 + 1 + 0.5) / 3, 0.5 }, m.told)
+    close({ 0.5, 0.375, (1 + 1 + 8 / 12) / 4, (1 + 8 / 12) / 2, (4 / 12 + 1 + 0.5) / 3, 0.5 }, m.ratios)
   end)
 
   it("marks the longest op without the quirk", function()

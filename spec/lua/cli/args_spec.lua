@@ -97,7 +97,7 @@ describe("berth: usage", function()
     { { "compare", SMALL, "mesh:2,preset=V100", "--placers", "m-sct:baechi-tf:links=duplex" }, "brings its own links" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "coplace+fuse" }, "there is no placer among them" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "coplace:max_bytes=5+heft" }, '"5" has no unit' },
-    { { "place", SMALL, "mesh:2,preset=V100", "--placer", "heft+coplace" }, "is a transform: it stands before the placer" },
+    { { "place", SMALL, "mesh:2,preset=V100", "--placer", "heft+coplace" }, "is a transform: it must come before the placer" },
     { { "place", SMALL, "mesh:2,preset=V100", "--placer", "heft", "--rows" }, "--rows: is for the portfolio" },
     { { "place", SMALL, "mesh:2,preset=V100", "--thorough" }, "--thorough: means nothing without --rows" },
     { { "repair", SMALL, "mesh:2,preset=V100" }, "repair: --placement is needed" },

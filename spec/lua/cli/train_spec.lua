@@ -171,7 +171,7 @@ describe("berth train", function()
       assert.equal(2, exit)
       assert.truthy(err:find(text, 1, true), err)
     end
-    refuses("--episodes: all --stages tell theirs", "--stages", "I:8", "--episodes", "4")
+    refuses("--episodes: all --stages have theirs", "--stages", "I:8", "--episodes", "4")
     refuses("--set: batch: use --batch", "--batch", "8", "--set", "batch=4")
     refuses("--set: seed: use --seed", "--set", "seed=4")
   end)

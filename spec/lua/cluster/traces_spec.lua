@@ -230,7 +230,7 @@ describe("berth cluster FILE", function()
       { { "--gpus", "2", "--decider", "random" }, "cluster: no option %-%-decider; legal: %-%-gpus" },
       { { "--scheduler", "gavel" }, "alone, and with %-%-types" },
       { { "--scheduler", "gavel", "--types", "a=x" }, "a whole number of at least 1" },
-      { { "--scheduler", "gavel", "--types", "a=1", "--gpus", "2" }, "says what there is" },
+      { { "--scheduler", "gavel", "--types", "a=1", "--gpus", "2" }, "gives the GPUs" },
       { { "--gpus", "2", "--types", "a=1" }, "%-%-types: is for gavel" },
       { { "--gpus", "2", "--goal", "makespan" }, "none of the schedulers takes it" },
       { { "--gpus", "2", "--columns", "work" }, "KEY=VALUE is needed" },

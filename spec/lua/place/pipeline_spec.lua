@@ -142,8 +142,9 @@ describe("a pipeline of named stages", function()
   end)
 
   it("names mistakes", function()
-    assert.matches("stages%[2%]: 'fuse' is a transform: it stands before the placer", message(berth.pipeline, { "etf", "fuse" }))
-    assert.matches("stages%[1%]: 'adjust' is a refinement: it stands behind the placer",
+    assert.matches("stages%[2%]: 'fuse' is a transform: it must come before the placer",
+      message(berth.pipeline, { "etf", "fuse" }))
+    assert.matches("stages%[1%]: 'adjust' is a refinement: it must come after the placer",
       message(berth.pipeline, { "adjust", "etf" }))
     assert.matches("stages%[1%]: options of 'fuse': expected a table, got number",
       message(berth.pipeline, { { "fuse", 3 }, "etf" }))

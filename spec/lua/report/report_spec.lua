@@ -253,7 +253,7 @@ describe("a report", function()
     end
     local page = page_of { graph = berth.graph { ops = ops }, topology = berth.topology.mesh(70), placement = devices }
     has(page, "Not drawn: 6 devices that are less busy.", "Not listed: 6 devices that are less busy.",
-      "One column stands for the 31 devices with the fewest ops.")
+      "One column is for the 31 devices with the fewest ops.")
   end)
 
   it("has the same bytes again, and draws what is asked for", function()
@@ -270,7 +270,7 @@ describe("a report", function()
   it("has the same bytes on every interpreter", function()
     local _, _, r = small("naïve")
     local page = page_of { result = r, figures = { "gantt", "memory", "links" } }
-    assert.equal(3986519167, checksum((page:gsub(berth.version:gsub("%p", "%%%0"), "VERSION"))))
+    assert.equal(2112779389, checksum((page:gsub(berth.version:gsub("%p", "%%%0"), "VERSION"))))
   end)
 
   it("rounds halves the same way on every interpreter", function()

@@ -1,4 +1,4 @@
---- What an op is told by its neighbours: features of ops and edges to one row of numbers per op.
+--- Message passing: features of ops and edges to one row of numbers per op.
 -- @module berth.agents.doppler.encoder
 local nn = require "berth.nn"
 

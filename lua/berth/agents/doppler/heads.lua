@@ -41,8 +41,8 @@ function heads.ruled_out(scores, allowed)
   return allowed and scores + allowed:log() or scores
 end
 
---- PLC: how devices stand for the op, what the op is and hears, and the sum of what the ops already
--- there hear.
+--- PLC: how devices stand for the op, the op's own row, and the sum of the rows of the ops already
+-- there.
 -- @treturn table prepare(view, h) -> what scores need; scores(ready, view, ops [n], device features
 --  [n D, 5 or 6], sums [n D, hidden], segments of D, allowed [n, D] or nil) -> [n, D]
 function heads.place(p, name, o)

@@ -64,7 +64,7 @@ local function choose_ops(self, view, state, e, o)
   return e:select(ops, segments, pos)
 end
 
--- The column of the devices' features that a rule wants least of.
+-- The column of the devices' features that a rule minimises.
 local rule_column = { ["least-load"] = 1, ["least-start"] = 5 }
 
 local function device_scores(self, view, state, ops, features, sums, allowed)
@@ -84,7 +84,7 @@ local function choose_devices(self, view, state, e, ops, sums, o)
     epsilon = 0 })
 end
 
--- What lies on each device of each episode, as the sum of what the encoder says.
+-- What lies on each device of each episode, as the sum of the encoder's rows.
 local function add_sums(view, state, sums, ops, devices)
   if not sums then return end
   local bins, at = {}, devices:totable()

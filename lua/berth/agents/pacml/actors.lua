@@ -1,11 +1,11 @@
---- Several runs of an environment side by side: each goes from trace to trace.
+--- Several runs of an environment side by side, each over trace after trace.
 -- @module berth.agents.pacml.actors
 local options = require "berth.base.options"
 
 local actors = {}
 actors.__index = actors
 
-local RECENT = 50 -- episodes whose blocking is told
+local RECENT = 50 -- episodes whose blocking is reported
 
 local function begin(self, i)
   local a = self[i]
@@ -43,7 +43,7 @@ local function finish(self, a)
   if #self.recent > RECENT then table.remove(self.recent, 1) end
 end
 
---- One decision; goes on to the next trace if that was the last job.
+--- One decision; begins the next trace after the last job.
 -- @tparam int i
 -- @tparam int action legal for the run
 -- @treturn boolean accepted
@@ -92,7 +92,7 @@ local function replay(self, a, kept)
   end
 end
 
---- Goes where a state says: by the same decisions on the same traces.
+--- Restores a state: by the same decisions on the same traces.
 function actors:restore(state)
   self.next_episode, self.episodes, self.steps, self.recent = state.next_episode, state.episodes,
     state.steps, state.recent

@@ -15,7 +15,7 @@ agent.__index = agent
 
 local fn = "berth.agents.pacml"
 
--- ---- network ---------------------------------------------------------------------------------
+-- ---- network ------------------------------------------------------------------------------------
 
 --- A network of this agent's sizes with its first weights.
 function agent:fresh()
@@ -49,14 +49,14 @@ function agent:use(env)
   return self
 end
 
--- ---- decisions -------------------------------------------------------------------------------
+-- ---- decisions ----------------------------------------------------------------------------------
 
 -- Values (DQN) or scores (PPO) of all actions.
 local function scores(self, run, mask)
   local net, pool = self.made, self.pool
   if not self.embedded then self.embedded = net:embed(pool) end
-  local told = nn.array(observe.job(pool, run, mask), { 1, pool.width })
-  local h = net:hidden(pool, { run.model }, told, self.embedded)
+  local context = nn.array(observe.job(pool, run, mask), { 1, pool.width })
+  local h = net:hidden(pool, { run.model }, context, self.embedded)
   if self.algorithm == "dqn" then return net:q(h):flat() end
   return (net:policy(h)):flat()
 end
@@ -66,7 +66,8 @@ end
 -- @treturn int 0: turn it away
 function agent:decide(run)
   options.refuse(not self.made, "agent:decide: the agent has no weights yet: train it first")
-  options.refuse(not self.pool, "agent:decide: which cluster is it? agent:use(env) says it")
+  options.refuse(not self.pool, "agent:decide: the agent has no environment: call agent:use(env) "
+    .. "first")
   local mask = run:mask(self.sizes.mask)
   local action = rows.best(scores(self, run, mask), 0, #mask, self.masked and mask or nil)
   return mask[action + 1] == 1 and action or 0
@@ -81,7 +82,7 @@ function agent:__tostring()
   return p and ("%s: %.0f numbers"):format(what, p.size) or what .. ": not trained"
 end
 
--- ---- training, files -------------------------------------------------------------------------
+-- ---- training, files ----------------------------------------------------------------------------
 
 --- Teaches the agent.
 -- @param env of berth.pacml.env
@@ -94,7 +95,7 @@ end
 -- @treturn[2] string code
 function agent:train(env, opts) return train.run(self, env, opts) end
 
---- What a file says of the agent.
+--- What a file records of the agent.
 function agent:header()
   return { kind = self.kind, options = self.options, devices = self.devices }
 end
@@ -110,7 +111,7 @@ function agent:save(path)
   return checkpoint.write(path, self.made.params, nil, self:header())
 end
 
--- ---- options ---------------------------------------------------------------------------------
+-- ---- options ------------------------------------------------------------------------------------
 
 local function legal_keys(algorithm)
   local out = { "algorithm", "preset", "seed" }

@@ -37,7 +37,7 @@ end
 
 function dqn:start() self.actors:start() end
 
--- ---- acting ----------------------------------------------------------------------------------
+-- ---- acting -------------------------------------------------------------------------------------
 
 local function look(self)
   local flat, models, masks, w = {}, {}, {}, self.width
@@ -49,7 +49,7 @@ local function look(self)
   return flat, models, masks
 end
 
-local function told_of(flat, i, w)
+local function context_of(flat, i, w)
   local out = {}
   for k = 1, w do out[k] = flat[(i - 1) * w + k] end
   return out
@@ -68,9 +68,9 @@ local function emit(self, queue, later, out)
     sum, factor = sum + factor * step.reward, factor * self.o.gamma
   end
   if not later then factor = 0 end
-  rows.append(out.flat, first.told)
+  rows.append(out.flat, first.context)
   rows.append(out.flat, { first.model, first.action + 1, sum, factor })
-  rows.append(out.flat, later and later.told or first.told)
+  rows.append(out.flat, later and later.context or first.context)
   out.flat[#out.flat + 1] = later and later.model or first.model
   out.priorities[#out.priorities + 1] =
     math.abs(sum + factor * (later and later.best or 0) - first.q) + self.o.least
@@ -81,12 +81,12 @@ local function act(self, i, at, rng, out)
   local queue, mask = self.queues[i], self.o.masked and at.mask or nil
   local best, value = rows.best(at.q, at.before, self.actions, mask)
   if #queue == self.o.n_step then
-    emit(self, queue, { told = at.told, model = at.model, best = value }, out)
+    emit(self, queue, { context = at.context, model = at.model, best = value }, out)
   end
   local action = best
   if rng:uniform() < epsilon_of(self, i) then action = rows.any(rng, self.actions, mask) end
   local accepted, done = self.actors:take(i, at.mask[action + 1] == 1 and action or 0)
-  queue[#queue + 1] = { told = at.told, model = at.model, action = action,
+  queue[#queue + 1] = { context = at.context, model = at.model, action = action,
     reward = accepted and 1 or -1, q = at.q[at.before + action + 1] }
   while done and #queue > 0 do emit(self, queue, nil, out) end
 end
@@ -99,34 +99,35 @@ local function move(self)
     self.embedded)):flat()
   local rng = core.rng(self.seed, 2 * self.moves)
   for i = 1, n do
-    act(self, i, { told = told_of(flat, i, self.width), model = models[i], mask = masks[i], q = q,
-      before = (i - 1) * self.actions }, rng, out)
+    act(self, i, { context = context_of(flat, i, self.width), model = models[i], mask = masks[i],
+      q = q, before = (i - 1) * self.actions }, rng, out)
   end
   self.moves = self.moves + 1
   self.memory:add(out.flat, out.priorities)
 end
 
--- ---- learning --------------------------------------------------------------------------------
+-- ---- learning -----------------------------------------------------------------------------------
 
 local function column(batch, at) return batch:slice(2, at, at):flat() end
 
 -- The rows of a draw, taken apart.
 local function parts(self, batch)
   local w = self.width
-  return { told = batch:slice(2, 1, w), model = column(batch, w + 1), action = column(batch, w + 2),
-    reward = batch:slice(2, w + 3, w + 3), factor = batch:slice(2, w + 4, w + 4),
-    later = batch:slice(2, w + 5, 2 * w + 4), later_model = column(batch, 2 * w + 5) }
+  return { context = batch:slice(2, 1, w), model = column(batch, w + 1),
+    action = column(batch, w + 2), reward = batch:slice(2, w + 3, w + 3),
+    factor = batch:slice(2, w + 4, w + 4), later = batch:slice(2, w + 5, 2 * w + 4),
+    later_model = column(batch, 2 * w + 5) }
 end
 
-local function mask_of(self, told, i)
+local function mask_of(self, context, i)
   if not self.o.masked then return nil end
   local out, before = {}, i * self.width - self.actions
-  for a = 1, self.actions do out[a] = told[before + a] end
+  for a = 1, self.actions do out[a] = context[before + a] end
   return out
 end
 
-local function best_actions(self, q, told)
-  local out, flat, list = {}, q:flat(), told:flat()
+local function best_actions(self, q, context)
+  local out, flat, list = {}, q:flat(), context:flat()
   for i = 1, q.shape[1] do
     out[i] = rows.best(flat, (i - 1) * self.actions, self.actions, mask_of(self, list, i)) + 1
   end
@@ -157,7 +158,7 @@ local function update(self)
   local b = parts(self, batch)
   local y, scale, difference = worth(self, b), nn.array(weights, { o.batch }), nil
   local loss = self.tape:record(function()
-    difference = self.net:q(self.net:hidden(self.pool, b.model, b.told)):pick(b.action) - y
+    difference = self.net:q(self.net:hidden(self.pool, b.model, b.context)):pick(b.action) - y
     return (huber(difference) * scale):mean()
   end)
   self.loss = loss:item()
@@ -185,7 +186,7 @@ function dqn:advance()
   end
 end
 
--- ---- checkpoints -----------------------------------------------------------------------------
+-- ---- checkpoints --------------------------------------------------------------------------------
 
 --- What files a checkpoint has: the agent's; and one beside it, of the memory and the target
 -- network's weights.

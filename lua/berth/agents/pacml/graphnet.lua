@@ -77,10 +77,10 @@ function graphnet:encode(s)
   local x = s.nodes
   for i = 1, #self do
     local r = self[i]
-    local said = r.node(x)
-    local own = nn.concat({ said, s.own }, 2)
-    local told = nn.concat({ said:gather(s.src), r.edge(s.edges) }, 2)
-    x = r.reduce(nn.concat({ own, told }, 1)):scatter(s.into, s.n) * s.share
+    local sent = r.node(x)
+    local own = nn.concat({ sent, s.own }, 2)
+    local received = nn.concat({ sent:gather(s.src), r.edge(s.edges) }, 2)
+    x = r.reduce(nn.concat({ own, received }, 1)):scatter(s.into, s.n) * s.share
   end
   return x:segment_mean(s.segments)
 end

@@ -90,7 +90,7 @@ local function marks(n, at)
   return out
 end
 
--- The graph of a model as numbers, and the six ratios that its job is told by.
+-- The graph of a model as numbers, and the six ratios of its job.
 local function look_at(g, quirks)
   local seconds, memory, n = {}, {}, 0
   for op in g:ops() do
@@ -107,7 +107,7 @@ local function look_at(g, quirks)
     nodes = columns(s, marks(n, not quirks and at_s or 0), m, marks(n, at_m),
       ratios(depth, (largest(depth)))),
     edges = columns(b, marks(#b, at_b)),
-    told = { mean(s), median(s), mean(m), median(m), mean(b), median(b) },
+    ratios = { mean(s), median(s), mean(m), median(m), mean(b), median(b) },
   }
 end
 
@@ -133,7 +133,7 @@ end
 -- @param env environment with models (each with graph, memory, bytes), sequential, most
 -- @tparam table o quirks (the feature "is the longest op" is always 0), betas { low, high } of the
 --  workload
--- @treturn table pool: most, width (of what is told of a job and the cluster), models
+-- @treturn table pool: most, width (numbers of a job and the cluster), models
 function observe.pool(env, o)
   local models = {}
   for i, m in ipairs(env.models) do models[i] = look_at(m.graph, o.quirks) end
@@ -153,7 +153,7 @@ end
 
 local function clipped(x) return math.max(0, math.min(1, x)) end
 
---- What is told of the present job and the cluster: 17 numbers and the mask.
+--- Features of the present job and the cluster: 17 numbers and the mask.
 -- @tparam table pool
 -- @param run
 -- @tparam {0|1,...} mask of actions 0 to most
@@ -163,7 +163,7 @@ local function clipped(x) return math.max(0, math.min(1, x)) end
 function observe.job(pool, run, mask, out, at)
   out, at = out or {}, at or 0
   local m, beta = pool.models[run.model], run.beta
-  local j, t = m.job, m.told
+  local j, t = m.job, m.ratios
   out[at + 1], out[at + 2], out[at + 3] = j[1], j[2], j[3]
   out[at + 4] = clipped(within(beta * pool.sequential[run.model], pool.deadlines))
   out[at + 5], out[at + 6] = clipped(within(beta, pool.betas)), beta

@@ -81,7 +81,7 @@ function planner.new(opts)
     o = complete(given) }, planner)
 end
 
--- ---- planners --------------------------------------------------------------------------------
+-- ---- planners -----------------------------------------------------------------------------------
 
 -- Values and masses of some distributions, all alike.
 local function mixture(list)
@@ -131,7 +131,7 @@ function planner:use(env)
   return self
 end
 
--- ---- decisions -------------------------------------------------------------------------------
+-- ---- decisions ----------------------------------------------------------------------------------
 
 --- The best action for the present job, and the block of servers that it takes.
 -- @param run of the environment
@@ -139,7 +139,8 @@ end
 -- @treturn int 0: turn it away
 -- @treturn ?{int,...} servers; nil: the first block that fits
 function planner:decide(run, opts)
-  options.refuse(not self.planner, "agent:decide: which cluster is it? agent:use(env) says it")
+  options.refuse(not self.planner,
+    "agent:decide: the agent has no environment: call agent:use(env) first")
   local ask, given = { seed = self.o.seed }, options.check("agent:decide", opts, deciding)
   for _, key in ipairs(deciding) do
     ask[key] = self.o[key]
@@ -161,7 +162,7 @@ function planner:__tostring()
     or "agent pacml, planner: not trained"
 end
 
--- ---- training --------------------------------------------------------------------------------
+-- ---- training -----------------------------------------------------------------------------------
 
 local function write(t)
   local what = t.agent:header()
@@ -251,9 +252,9 @@ function planner:train(env, opts)
   return error(out, 0)
 end
 
--- ---- files -----------------------------------------------------------------------------------
+-- ---- files --------------------------------------------------------------------------------------
 
---- What a file says of the agent.
+--- What a file records of the agent.
 function planner:header()
   return { kind = self.kind, options = self.options, devices = self.devices }
 end

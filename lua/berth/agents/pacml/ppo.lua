@@ -25,12 +25,13 @@ end
 
 function ppo:start() self.actors:start() end
 
--- ---- acting ----------------------------------------------------------------------------------
+-- ---- acting -------------------------------------------------------------------------------------
 
 local function ask(self, flat, models, embedded)
-  local told = nn.array(flat, { #models, self.width })
-  local mask = self.o.masked and told:slice(2, self.width - self.actions + 1, self.width) or nil
-  local scores, values = self.net:policy(self.net:hidden(self.pool, models, told, embedded), mask)
+  local context = nn.array(flat, { #models, self.width })
+  local mask = self.o.masked and context:slice(2, self.width - self.actions + 1, self.width) or nil
+  local scores, values = self.net:policy(self.net:hidden(self.pool, models, context, embedded),
+    mask)
   return scores:log_softmax(), values
 end
 
@@ -49,7 +50,7 @@ local function move(self, batch, rng, embedded)
   local flat, models, masks = look(self)
   local log_p, values = ask(self, flat, models, embedded)
   local p = log_p:flat()
-  rows.append(batch.told, flat)
+  rows.append(batch.context, flat)
   rows.append(batch.model, models)
   rows.append(batch.log_p, p)
   rows.append(batch.value, values:flat())
@@ -63,7 +64,7 @@ local function move(self, batch, rng, embedded)
 end
 
 local function collect(self)
-  local batch = { told = {}, model = {}, log_p = {}, value = {}, action = {}, reward = {},
+  local batch = { context = {}, model = {}, log_p = {}, value = {}, action = {}, reward = {},
     done = {} }
   local embedded, rng = self.net:embed(self.pool), core.rng(self.seed, 2 * self.updates)
   for _ = 1, self.o.fragment do move(self, batch, rng, embedded) end
@@ -99,17 +100,18 @@ local function normalise(list)
   for i = 1, n do list[i] = (list[i] - sum / n) / deviation end
 end
 
--- ---- learning --------------------------------------------------------------------------------
+-- ---- learning -----------------------------------------------------------------------------------
 
 local function bound(x, low, high)
   return x:maximum(nn.full({ 1 }, low)):minimum(nn.full({ 1 }, high))
 end
 
--- Means over the rows of a minibatch: what the policy gains, how far it has gone, how open it is,
+-- Means over the rows of a minibatch: what the policy gains, its divergence, its entropy,
 -- how wrong the values are.
 local function terms(self, m)
-  local mask = self.o.masked and m.told:slice(2, self.width - self.actions + 1, self.width) or nil
-  local scores, values = self.net:policy(self.net:hidden(self.pool, m.model, m.told), mask)
+  local mask = self.o.masked and m.context:slice(2, self.width - self.actions + 1, self.width)
+    or nil
+  local scores, values = self.net:policy(self.net:hidden(self.pool, m.model, m.context), mask)
   local log_p = scores:log_softmax()
   local ratio = (log_p:pick(m.action) - m.log_p:pick(m.action)):exp()
   local held = bound(ratio, 1 - self.o.policy_clip, 1 + self.o.policy_clip)
@@ -136,7 +138,7 @@ end
 
 local function arrays_of(self, batch, gain, target)
   local n = #batch.model
-  return { told = nn.array(batch.told, { n, self.width }),
+  return { context = nn.array(batch.context, { n, self.width }),
     log_p = nn.array(batch.log_p, { n, self.actions }), gain = nn.array(gain, { n }),
     target = nn.array(target, { n }), model = batch.model, action = batch.action }
 end
@@ -144,7 +146,7 @@ end
 local function rows_at(all, index)
   local model, action = {}, {}
   for k, i in ipairs(index) do model[k], action[k] = all.model[i], all.action[i] end
-  return { told = all.told:gather(index), log_p = all.log_p:gather(index),
+  return { context = all.context:gather(index), log_p = all.log_p:gather(index),
     gain = all.gain:gather(index), target = all.target:gather(index), model = model,
     action = action }
 end

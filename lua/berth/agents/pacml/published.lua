@@ -1,4 +1,4 @@
---- The published network: graph embedding and what is told of job and cluster, a hidden layer,
+--- The published network: graph embedding and features of job and cluster, a hidden layer,
 -- heads. pac-ml.md, section 8.1.
 -- @module berth.agents.pacml.published
 local nn = require "berth.nn"
@@ -73,17 +73,17 @@ end
 --- The hidden layer.
 -- @tparam table pool
 -- @tparam {int,...} models of the rows
--- @param told array [rows, width]
+-- @param context array [rows, width]
 -- @param embedded of embed; nil: the models of the rows are encoded, each once
 -- @return array [rows, fc]
-function published:hidden(pool, models, told, embedded)
+function published:hidden(pool, models, context, embedded)
   local at = models
   if not embedded then
     local list, position = distinct(models)
     embedded, at = self.graphs:encode(stack(self, pool, list)), {}
     for i, id in ipairs(models) do at[i] = position[id] end
   end
-  return self.fc(nn.concat({ embedded:gather(at), self.job(self.norm(told)) }, 2))
+  return self.fc(nn.concat({ embedded:gather(at), self.job(self.norm(context)) }, 2))
 end
 
 --- Values of all actions: [rows, actions].

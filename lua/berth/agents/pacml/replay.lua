@@ -21,7 +21,7 @@ function replay.new(capacity, width, alpha)
     kept = store:add("priorities", { capacity }) }, replay)
 end
 
--- A sum is that of its two, whatever came before: the same leaves give the same tree.
+-- A sum is computed from its two children: the same leaves give the same tree.
 local function put(self, i, value)
   local sums, at = self.sums, self.leaves + i - 1
   sums[at] = value

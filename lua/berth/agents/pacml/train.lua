@@ -26,7 +26,7 @@ options.declare("agents.pacml.traces", options.join({
 
 local makers = { dqn = require "berth.agents.pacml.dqn", ppo = require "berth.agents.pacml.ppo" }
 
--- ---- what it is trained on -------------------------------------------------------------------
+-- ---- what it is trained on ----------------------------------------------------------------------
 
 -- Seeds far from those that evaluations use.
 local function drawn(env, given)
@@ -47,7 +47,7 @@ local function traces_of(env, given)
   return drawn(env, given or {})
 end
 
--- ---- checkpoints -----------------------------------------------------------------------------
+-- ---- checkpoints --------------------------------------------------------------------------------
 
 local function side_path(t, steps) return ("%s.%.0f.state"):format(t.o.checkpoint, steps) end
 
@@ -102,7 +102,7 @@ local function restore(t)
   return true
 end
 
--- ---- the loop --------------------------------------------------------------------------------
+-- ---- the loop -----------------------------------------------------------------------------------
 
 local function report(t, interrupted)
   local a = t.learner.actors

@@ -1,4 +1,4 @@
---- Agents that say how likely each action of an op group is: a prior of searches over strategies.
+--- Agents that predict the action of an op group: a prior of searches over strategies.
 -- @module berth.agents.tag.agent
 local check = require "berth.agents.check"
 local checkpoint = require "berth.agents.checkpoint"
@@ -49,7 +49,7 @@ local function look(self, d)
   return self.seen
 end
 
--- ---- what it says -------------------------------------------------------------------------------
+-- ---- answers ------------------------------------------------------------------------------------
 
 -- Strategies whose answers a prior remembers.
 local KEPT = 100
@@ -63,7 +63,7 @@ local function answers_of(self, seen, action)
   return seen:answer(self:network(), { seen:features(action, seen.groups) }, asks), asks
 end
 
--- Half of each: where the network errs, local costs still have a say.
+-- Half of each: where the network errs, local costs still count.
 local function blended(answers, asks)
   for i, p in ipairs(answers) do
     local other = costs.weights(asks[i].costs)
@@ -72,7 +72,7 @@ local function blended(answers, asks)
   return answers
 end
 
--- The same, kept: a search asks about one strategy many times.
+-- The same, cached: a search evaluates one strategy many times.
 local function kept_answers(self, seen, action, kept)
   local key = key_of(action)
   if not kept.of[key] then
@@ -199,7 +199,7 @@ end
 -- @treturn[2] string code
 function agent:train(opts) return train.run(self, opts) end
 
---- What a file says of the agent.
+--- What a file records of the agent.
 function agent:header() return { kind = self.kind, options = self.options } end
 
 --- Writes the agent.

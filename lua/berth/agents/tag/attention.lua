@@ -8,7 +8,7 @@ local nn = require "berth.nn"
 
 local attention = {}
 
--- Ones where a row of head k meets a column of head k: [heads edges, heads nodes].
+-- Ones where row and column are of the same head k: [heads edges, heads nodes].
 local function blocks(heads, edges, nodes)
   local out = {}
   for row = 0, heads * edges - 1 do
@@ -43,12 +43,12 @@ function attention.new(p, name, o)
   local mask, copies = blocks(heads, edges, nodes), {}
   for k = 1, heads do copies[k] = edge end
   return function(sources, targets, list)
-    local said, asked = sources:matmul(source), norm_target(targets:matmul(target))
+    local keys, queries = sources:matmul(source), norm_target(targets:matmul(target))
     local at_edges = list.features:matmul(scores(edge, left, heads, nodes))
-    local logits = (scores(said, left, heads, nodes):gather(list.from) + at_edges
-      + scores(asked, right, heads, nodes):segment_repeat(list.into)):leaky_relu(0.2)
+    local logits = (scores(keys, left, heads, nodes):gather(list.from) + at_edges
+      + scores(queries, right, heads, nodes):segment_repeat(list.into)):leaky_relu(0.2)
     local weights = logits:segment_softmax(list.into):reshape { -1, heads, 1 }
-    local of_nodes = (said:gather(list.from):reshape { -1, heads, nodes } * weights)
+    local of_nodes = (keys:gather(list.from):reshape { -1, heads, nodes } * weights)
       :segment_sum(list.into)
     local of_edges = (list.features:reshape { -1, 1, edges } * weights):segment_sum(list.into)
     local every = nn.concat(copies, 1) * mask

@@ -1,4 +1,4 @@
---- TAG's agent: a graph network that says which action is likely for an op group, a prior of
+--- TAG's agent: a graph network that predicts the action of an op group, a prior of
 -- berth.deploy's searches.
 -- Source: Zhang et al., "Expediting Distributed DNN Training with Device Topology-Aware Graph
 -- Deployment", IEEE TPDS 2023; and its program, for sizes and features. docs/learning.md, "Agents:
@@ -15,7 +15,7 @@ local name = "trained.berth"
 local kept
 
 --- The agent that comes with berth: trained on random models and clusters by `berth train tag`
--- (docs/learning.md says how).
+-- (docs/learning.md).
 -- @treturn[1] agent the same at every call
 -- @treturn[2] nil
 -- @treturn[2] string message

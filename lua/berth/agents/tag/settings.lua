@@ -23,7 +23,7 @@ local values = presets.declare("agents.tag.settings", { "search", "visits" }, {
     text = "op groups asked about in each; teacher search: and up to as many where the best "
       .. "strategy has something else" },
   { key = "changes", type = "whole", high = 1e4, search = 1, visits = 0,
-    text = "for how many of these half of the answer is what the simulator says of each action" },
+    text = "for how many of these half of the answer is the simulated time of each action" },
   { key = "batch", type = "whole", low = 1, high = 1e4, search = 4, visits = 1,
     text = "states in a step of Adam" },
   { key = "passes", type = "whole", low = 1, high = 1e4, search = 8, visits = 4,

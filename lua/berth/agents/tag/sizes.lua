@@ -8,11 +8,11 @@ sizes.features = { op = 13, device = 5, edge = 1, link = 1, place = 5 }
 -- One-hot of PS, AllReduce and SPLIT, whether shares follow the speeds, and whether all op groups
 -- are in question.
 sizes.choice = 5
--- What local costs tell of an action, see berth.agents.tag.choices.
+-- What features of an action are from local costs, see berth.agents.tag.choices.
 sizes.local_costs = 5
 
 --- nodes, edges: numbers per op or device group and per edge; heads; layers; costs: the decoder
--- reads local costs; scale: of the features; marks: whether features tell which op groups are
+-- reads local costs; scale: of the features; marks: whether features mark which op groups are
 -- decided, and which one is in question. "published" has 14.29 million parameters, "small" 0.92
 -- million.
 sizes.presets = {

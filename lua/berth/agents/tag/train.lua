@@ -24,7 +24,7 @@ options.declare("agents.tag.train", options.join({
     text = "gives the problem of a game" },
 }, options.rows "agents.checkpoint"))
 
--- Every so many games one is not learned from: it tells how well what was learned holds elsewhere.
+-- One game of so many is held out: its loss measures generalisation.
 local HELD_OUT = 16
 
 -- ---- time ---------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ local function keep(run)
   return checkpoint.write(run.o.checkpoint, run.net.params, run.adam, what)
 end
 
-local function tell(run)
+local function report_progress(run)
   local at = run.at
   if run.o.progress then
     run.o.progress { games = at.games, steps = at.steps, loss = run.loss, held_out = run.held_out,
@@ -71,7 +71,7 @@ end
 local function pause(run)
   local done, message, code = keep(run)
   if not done then return nil, message, code end
-  tell(run)
+  report_progress(run)
   return true
 end
 
@@ -193,7 +193,7 @@ local function read_options(given)
   legal.was = { evaluations = "calls" }
   local o = options.check_values(fn, "agents.tag.train", options.check(fn, given, legal))
   options.refuse((o.games == nil) == (o.minutes == nil),
-    "%s: either games or minutes says how long", fn)
+    "%s: either games or minutes is required", fn)
   checkpoint.check(fn, o)
   local asked = {}
   for _, key in ipairs(settings.names) do asked[key] = o[key] end
@@ -201,7 +201,7 @@ local function read_options(given)
 end
 
 --- Trains until `games` are played and learned from, or for `minutes` of CPU time. With games the
--- same seed makes the same bytes, also when it was interrupted and gone on with; how far minutes
+-- same seed makes the same bytes, also after an interrupt and a resume; how far minutes
 -- reach depends on the machine.
 -- @param agent
 -- @tparam table given games or minutes, checkpoint, resume, progress, settings

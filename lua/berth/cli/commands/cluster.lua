@@ -25,13 +25,13 @@ local function reads(name, o) return not o.readers or o.readers[name] == true en
 
 local ROUND = 360 -- s
 
--- ---- options ----------------------------------------------------------------------------------
+-- ---- options ------------------------------------------------------------------------------------
 
 local TYPES = {
   flag = true, whole = true, number = true, numbers = true, seconds = true, choice = true,
 }
 
--- What schedulers take, as far as words can say it.
+-- Options of schedulers that can be given as text.
 local of_schedulers = {}
 for _, o in ipairs(options.described(FN)) do
   local read = false
@@ -51,7 +51,7 @@ local own = {
 }
 for _, o in ipairs(of_schedulers) do
   local option = cli.row(o)
-  -- no trace says who is skewed
+  -- traces do not mark skewed jobs
   if o.key == "placement" then option.choices = { "any", "consolidate", "spread" } end
   own[#own + 1] = option
 end
@@ -99,7 +99,7 @@ function command.choose(words)
   return command
 end
 
--- ---- what is asked for --------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 local function durations(value)
   return lists.settings("--durations", value,
@@ -208,7 +208,7 @@ local function check_types(names, given)
   fail.refuse(typed and (#names > 1 or not given.types), "--scheduler %s: alone, and with --types",
     typed)
   fail.refuse(typed and (given.gpus or given["per-machine"]),
-    "--scheduler %s: --types says what there is", typed)
+    "--scheduler %s: --types gives the GPUs", typed)
   if not typed and (given.types or given.round) then
     fail.usage("--%s: is for gavel", given.types and "types" or "round")
   end

@@ -17,7 +17,7 @@ local runs = require "berth.cli.runs"
 
 local command = {
   name = "cluster pacml", least = 2, most = 1000, use = "cluster pacml PROFILE... [options]",
-  text = "Jobs of the profiled models arrive at a RAMP cluster; a decider says into how many "
+  text = "Jobs of the profiled models arrive at a RAMP cluster; a decider chooses into how many "
     .. "pieces "
     .. "each is cut.\nA job is blocked if it is turned away, if there is no legal block of free "
     .. "servers, or if it would be late.\n" .. inputs.profiles_text,
@@ -44,7 +44,7 @@ local command = {
   }, runs.options, runs.several),
 }
 
--- ---- what is asked for --------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 -- { name, decider }, agents read from their files.
 local function decider(name, env)
@@ -123,8 +123,8 @@ local function table_of(results)
   return align.lines(rows, { true })
 end
 
-local function object_of(run, asked)
-  local members = { { "decider", run.name }, { "beta", asked.betas[1] }, { "seed", asked.seed } }
+local function object_of(run, setup)
+  local members = { { "decider", run.name }, { "beta", setup.betas[1] }, { "seed", setup.seed } }
   for _, metric in ipairs(metrics) do
     members[#members + 1] = { metric[2], run.report[metric[1]] }
   end
@@ -138,23 +138,23 @@ local function save(given, records)
   if given.trace then fail.need(records:save_trace(given.trace)) end
 end
 
-local function play_all(asked)
-  local drawn = { models = #asked.env.models, beta = asked.betas[1], seed = asked.seed }
-  local trace = berth.pacml.trace(options.merge(asked.trace, drawn))
-  local horizon, results = asked.horizon or trace.arrival[#trace.arrival], {}
-  for i, one in ipairs(asked.deciders) do
-    local what = game_deciders.for_game(one[2], { seed = asked.seed, env = asked.env,
-      beta = asked.betas[1], interarrival = asked.trace.interarrival })
-    local report, records = berth.pacml.simulate(asked.env, trace, what, {
-      horizon = horizon, name = one[1], about = { seed = asked.seed, beta = asked.betas[1] },
+local function play_all(setup)
+  local drawn = { models = #setup.env.models, beta = setup.betas[1], seed = setup.seed }
+  local trace = berth.pacml.trace(options.merge(setup.trace, drawn))
+  local horizon, results = setup.horizon or trace.arrival[#trace.arrival], {}
+  for i, one in ipairs(setup.deciders) do
+    local what = game_deciders.for_game(one[2], { seed = setup.seed, env = setup.env,
+      beta = setup.betas[1], interarrival = setup.trace.interarrival })
+    local report, records = berth.pacml.simulate(setup.env, trace, what, {
+      horizon = horizon, name = one[1], about = { seed = setup.seed, beta = setup.betas[1] },
     })
     results[i] = { name = one[1], report = report, records = records }
   end
   return results
 end
 
-local function one_seed(asked, given, write)
-  local results = play_all(asked)
+local function one_seed(setup, given, write)
+  local results = play_all(setup)
   save(given, results[1].records)
   if given.output then
     local pages = {}
@@ -163,7 +163,7 @@ local function one_seed(asked, given, write)
   end
   if given.json then
     local out = {}
-    for i, run in ipairs(results) do out[i] = object_of(run, asked) end
+    for i, run in ipairs(results) do out[i] = object_of(run, setup) end
     write(json.encode(schema.document "cluster pacml" { { "runs", out } }))
     return 0
   end
@@ -172,13 +172,13 @@ local function one_seed(asked, given, write)
 end
 
 function command.run(positional, given, write, complain)
-  local asked = plan(positional, given)
-  local several = #asked.betas > 1 or asked.seeds > 1 or given.table or given.path ~= nil
+  local setup = plan(positional, given)
+  local several = #setup.betas > 1 or setup.seeds > 1 or given.table or given.path ~= nil
     or given.also ~= nil
-  runs.check_one(given, FILES, several or #asked.deciders > 1, "decider, one beta, one seed")
+  runs.check_one(given, FILES, several or #setup.deciders > 1, "decider, one beta, one seed")
   runs.check_one(given, { "output" }, several, "beta and one seed")
-  if several then return study.run(asked, given, write, complain) end
-  return one_seed(asked, given, write)
+  if several then return study.run(setup, given, write, complain) end
+  return one_seed(setup, given, write)
 end
 
 return command

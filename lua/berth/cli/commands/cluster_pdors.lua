@@ -36,7 +36,7 @@ local pdors = {
   options = options.join(own, runs.options, runs.several),
 }
 
--- ---- what is asked for --------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 local function pieces(name, value) return lists.pieces(name, value, true) end
 

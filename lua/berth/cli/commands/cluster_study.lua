@@ -17,12 +17,12 @@ local function cell(field)
 end
 
 -- Blocking rates: a row per decider, a column per distribution.
-local function blocking(asked, points)
+local function blocking(setup, points)
   local rows = { { "blocking rate" } }
-  for b, name in ipairs(asked.betas) do rows[1][b + 1] = "beta " .. name end
-  for i, one in ipairs(asked.deciders) do
+  for b, name in ipairs(setup.betas) do rows[1][b + 1] = "beta " .. name end
+  for i, one in ipairs(setup.deciders) do
     rows[i + 1] = { one[1] }
-    for b, name in ipairs(asked.betas) do
+    for b, name in ipairs(setup.betas) do
       local fields = points[name][one[1]].fields
       rows[i + 1][b + 1] = cell(fields.blocking_rate)
     end
@@ -30,10 +30,10 @@ local function blocking(asked, points)
   return rows
 end
 
-local function add_published(asked, rows)
+local function add_published(setup, rows)
   for _, name in ipairs { "para-max", "para-min", "random", "pac-ml" } do
     local row = { "published " .. name }
-    for b, beta in ipairs(asked.betas) do
+    for b, beta in ipairs(setup.betas) do
       row[b + 1] = ("%.4f"):format(berth.pacml.published[name][beta])
     end
     rows[#rows + 1] = row
@@ -43,11 +43,11 @@ end
 local FIELDS = { "blocking_rate", "completion_s", "speedup", "pieces", "servers", "jobs_running",
   "utilisation", "throughput_bytes_per_s" }
 
-local function means(asked, points)
+local function means(setup, points)
   local rows = { { "decider", "beta", "runs" } }
   for _, name in ipairs(FIELDS) do table.insert(rows[1], name) end
-  for _, beta in ipairs(asked.betas) do
-    for _, one in ipairs(asked.deciders) do
+  for _, beta in ipairs(setup.betas) do
+    for _, one in ipairs(setup.deciders) do
       local point = points[beta][one[1]]
       local row = { one[1], beta, ("%.0f"):format(point.n) }
       for _, name in ipairs(FIELDS) do
@@ -71,10 +71,10 @@ local function by_name(summary)
   return out
 end
 
-local function object_of(asked, points)
+local function object_of(setup, points)
   local out = {}
-  for _, beta in ipairs(asked.betas) do
-    for _, one in ipairs(asked.deciders) do
+  for _, beta in ipairs(setup.betas) do
+    for _, one in ipairs(setup.deciders) do
       local point = points[beta][one[1]]
       local members = { { "decider", one[1] }, { "beta", beta }, { "runs", point.n },
         { "failed", point.failed } }
@@ -85,7 +85,7 @@ local function object_of(asked, points)
     end
   end
   return schema.document "cluster pacml, several runs" {
-    { "level", 0.95 }, { "first_seed", asked.seed }, { "seeds", asked.seeds },
+    { "level", 0.95 }, { "first_seed", setup.seed }, { "seeds", setup.seeds },
     { "points", out } }
 end
 
@@ -93,22 +93,22 @@ local function name_of(at) return ("%s, beta %s"):format(at.decider, at.beta) en
 
 local function blocking_of(result) return decimals(result.blocking_rate, 4) .. " blocked" end
 
-local function table_of(asked, points, given)
-  if not given.table then return means(asked, points), { true, true } end
-  local rows = blocking(asked, points)
-  add_published(asked, rows)
+local function table_of(setup, points, given)
+  if not given.table then return means(setup, points), { true, true } end
+  local rows = blocking(setup, points)
+  add_published(setup, rows)
   return rows, { true }
 end
 
---- @tparam table asked env, betas, deciders ({ name, decider }), seed, seeds, horizon, trace
+--- @tparam table setup env, betas, deciders ({ name, decider }), seed, seeds, horizon, trace
 -- @treturn number exit code
-function study.run(asked, given, write, complain)
-  local opts = runs.study(given, asked.seed, asked.seeds, complain, name_of, blocking_of)
-  local e = fail.need(berth.pacml.study(asked.env, options.merge(opts, { deciders = asked.deciders,
-    betas = asked.betas, trace = asked.trace, horizon = asked.horizon })))
+function study.run(setup, given, write, complain)
+  local opts = runs.study(given, setup.seed, setup.seeds, complain, name_of, blocking_of)
+  local e = fail.need(berth.pacml.study(setup.env, options.merge(opts, { deciders = setup.deciders,
+    betas = setup.betas, trace = setup.trace, horizon = setup.horizon })))
   local points = by_name(e:summary())
-  local rows, left = table_of(asked, points, given)
-  return runs.finish(e, { json = given.json and object_of(asked, points), rows = rows, left = left,
+  local rows, left = table_of(setup, points, given)
+  return runs.finish(e, { json = given.json and object_of(setup, points), rows = rows, left = left,
     write = write, complain = complain }, name_of)
 end
 

@@ -11,7 +11,7 @@ local options = require "berth.cli.options"
 local plan_json = require "berth.deploy.json"
 local sources = require "berth.cli.sources"
 
--- As for other commands, but for what the physics say.
+-- As for other commands, but for defaults of the physics.
 local function pricing()
   local out = {}
   for i, option in ipairs(options.pricing) do
@@ -27,7 +27,7 @@ local deploy = {
   name = "deploy", use = "deploy GRAPH [TOPOLOGY] --batch N [options]", least = 1, most = 2,
   text = "Decides which devices repeat each op group of a training graph, and how they are kept in "
     .. "step; simulates the answer\n"
-    .. "and tells why. Never worse than data parallelism, the best uniform strategy and a chain "
+    .. "and prints why. Never worse than data parallelism, the best uniform strategy and a chain "
     .. "cut by memory.",
   notes = "SETS of devices are written 1-4/5,6 or d0-d3/d4,d5: two sets, the first with four "
     .. "devices. Devices are numbers from\n"
@@ -64,7 +64,7 @@ local deploy = {
   }, inputs.topology_options, pricing(), options.loading, { options.json }),
 }
 
--- ---- what is asked for --------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 local function read_sets(name, text, topology) return text and device_sets(name, text, topology) end
 
@@ -170,7 +170,7 @@ local function found(spec, batch, graph, topology, given)
   return fail.need(berth.deploy.load(given.plan, graph, topology, opts))
 end
 
--- ---- what is told -------------------------------------------------------------------------------
+-- ---- output -------------------------------------------------------------------------------------
 
 -- The compiled graph's devices, and its ops by their start, so that dispatch "planned" does the
 -- same again.

@@ -42,7 +42,7 @@ local function members_of(name)
     { "forward_flop", about.flop_forward } }
 end
 
--- ---- options of one model ---------------------------------------------------
+-- ---- options of one model -----------------------------------------------------------------------
 
 local function show(value)
   return type(value) == "number" and string.format("%.14g", value) or tostring(value)
@@ -73,7 +73,7 @@ local function option_objects(name)
   return list
 end
 
--- ---- the command ------------------------------------------------------------
+-- ---- the command --------------------------------------------------------------------------------
 
 local function print_json(write, name)
   local members

@@ -154,7 +154,7 @@ function place.run(positional, given, write, complain)
   else placement, rows, interrupted = solve(graph, topology, given, placer, write) end
   local result = fail.need(berth.simulate(graph, topology, placement,
     simulate_options(given, placement, rows)))
-  local exit = answer.tell(write, given, { document = "place",
+  local exit = answer.show(write, given, { document = "place",
     graph = graph, topology = topology, placement = placement, result = result,
     members = rows and row_members(rows) or proof and proof_members(proof) })
   if proof and not given.json then print_proof(write, proof, result) end

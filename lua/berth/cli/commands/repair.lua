@@ -20,7 +20,7 @@ function repair.run(positional, given, write)
   local placement = inputs.placement("repair", given.placement, graph, topology)
   local mended = fail.need(berth.repair(graph, topology, placement, options.for_repair(given)))
   local result = fail.need(berth.simulate(graph, topology, mended, options.for_simulating(given)))
-  return answer.tell(write, given, { document = "repair",
+  return answer.show(write, given, { document = "repair",
     graph = graph, topology = topology, placement = mended, result = result })
 end
 

@@ -9,7 +9,7 @@ local align = require "berth.base.align"
 
 local simulate = {
   name = "simulate", use = "simulate GRAPH [TOPOLOGY] --placement FILE [options]", least = 1,
-  most = 2, text = "Runs one step of a placed graph and tells times, memory and what sets the "
+  most = 2, text = "Runs one step of a placed graph and prints times, memory and what sets the "
     .. "makespan.",
   notes = inputs.notes,
   options = options.join(inputs.topology_options, {

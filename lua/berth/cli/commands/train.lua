@@ -20,7 +20,7 @@ local own = {
   { name = "stages", kind = "string", value = "LIST",
     text = "I imitation, II simulator, III executor, each with its episodes: I:500,II:3500; "
       .. "default: the agent's" },
-  options.count("episodes", "of each stage for which --stages tells none"),
+  options.count("episodes", "of each stage for which --stages gives none"),
   options.count("calls", "simulator calls at most, all stages together"),
   options.count("batch", "episodes in one update, over all processes; default: the agent's"),
   options.changed("agents.doppler", "estimates"),
@@ -45,14 +45,14 @@ local train = {
     .. "After an interrupt the agent is written as far as it got.\n"
     .. "berth train pacml PROFILE... teaches one that cuts jobs into pieces: berth train pacml "
     .. "--help.\n"
-    .. "berth train tag teaches one that says where to look for deployments: berth train tag "
+    .. "berth train tag teaches a prior of searches for deployments: berth train tag "
     .. "--help.",
   notes = inputs.notes,
   options = options.join(inputs.topology_options, own, words.options, options.shared,
     options.simulating, options.loading, { options.json }),
 }
 
--- ---- what is asked for --------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 local function stage(text)
   local name, episodes = text:match("^%s*(I+)%s*:?%s*(%d*)%s*$")
@@ -75,7 +75,7 @@ local function stages(given)
     s.episodes = s.episodes or given.episodes
     out[#out + 1] = s
   end
-  if given.episodes and not read then fail.usage("--episodes: all --stages tell theirs") end
+  if given.episodes and not read then fail.usage("--episodes: all --stages have theirs") end
   return out
 end
 
@@ -113,7 +113,7 @@ local function tasks(positional, given)
   return out
 end
 
--- ---- what is told -------------------------------------------------------------------------------
+-- ---- output -------------------------------------------------------------------------------------
 
 local function time(x) return x and report.format(x, "seconds") or "-" end
 
@@ -153,7 +153,7 @@ local function print_text(write, kind, given, list, done)
   write("written: " .. given.save)
 end
 
-local function tell(write, kind, given, list, done)
+local function show(write, kind, given, list, done)
   local first = done.tasks[1] or {}
   if given.output and first.placement then
     local p = first.placement
@@ -201,7 +201,7 @@ local function teach(world, positional, given, write, complain)
     and first and progress(complain) or nil }))
   if first then
     fail.need(agent:save(given.save))
-    tell(write, kind, given, list, done)
+    show(write, kind, given, list, done)
     return words.finish(done, given, complain)
   end
   return done.interrupted and fail.INTERRUPTED or 0

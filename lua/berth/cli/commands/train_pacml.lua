@@ -17,7 +17,7 @@ local train = {
   most = 1000, text = "Teaches an agent into how many pieces to cut each job that arrives at a "
     .. "RAMP cluster, and writes it:\n"
     .. "berth cluster pacml PROFILE... --agent FILE lets it decide.\n"
-    .. "planner: our own, which learns what servers are worth and looks ahead; dqn, ppo: the "
+    .. "planner: our own, which learns the value of servers and looks ahead; dqn, ppo: the "
     .. "published network.\n"
     .. inputs.profiles_text .. "\nAfter an interrupt the agent is written as far as it got. It "
     .. "learns in one process.",
@@ -50,7 +50,7 @@ local FLAGS = { algorithm = "algorithm", preset = "preset", betas = "beta", step
   interval = "interarrival", seed = "seed", checkpoint = "checkpoint", resume = "resume",
   progress = "progress", traces = "beta" }
 
--- ---- what is asked for --------------------------------------------------------------------------
+-- ---- arguments ----------------------------------------------------------------------------------
 
 local function check(given)
   if ranks.launched() then fail.usage("train pacml: learns in one process: not under mpirun") end
@@ -61,23 +61,23 @@ end
 
 local function set(given, out)
   return words.settings(given.set, out, function(key)
-    -- the range that the network is told of
+    -- the range by which the network normalises
     if key == "betas" and out.algorithm ~= "planner" then return nil end
     return FLAGS[key]
   end)
 end
 
--- The agent, and what its training is told beside the environment.
-local function agent_of(asked, given)
+-- The agent, and the options of its training.
+local function agent_of(setup, given)
   local o = { algorithm = given.algorithm or "planner", preset = given.preset,
     seed = given.seed or 0 }
-  local told = { steps = given.steps, checkpoint = given.checkpoint, resume = given.resume }
+  local training = { steps = given.steps, checkpoint = given.checkpoint, resume = given.resume }
   if o.algorithm == "planner" then
-    o.betas, o.interval = asked.betas, asked.trace.interarrival
+    o.betas, o.interval = setup.betas, setup.trace.interarrival
   else
-    told.traces = options.merge(asked.trace, { betas = asked.betas, seed = o.seed })
+    training.traces = options.merge(setup.trace, { betas = setup.betas, seed = o.seed })
   end
-  return berth.agents.pacml(set(given, o)), told
+  return berth.agents.pacml(set(given, o)), training
 end
 
 local function plan(positional, given)
@@ -89,7 +89,7 @@ local function plan(positional, given)
       copies = given.copies } }
 end
 
--- ---- what is told -------------------------------------------------------------------------------
+-- ---- output -------------------------------------------------------------------------------------
 
 local function share(x) return x and ("%.4f"):format(x) or "-" end
 
@@ -101,11 +101,11 @@ local function progress(complain)
   end
 end
 
-local function evaluate(asked, agent, seeds, given, complain)
+local function evaluate(setup, agent, seeds, given, complain)
   local list = {}
   for i = 1, seeds do list[i] = i - 1 end
-  local e = fail.need(berth.pacml.study(asked.env, { deciders = { { "agent", agent } },
-    betas = asked.betas, seeds = list, trace = asked.trace, progress = given.progress
+  local e = fail.need(berth.pacml.study(setup.env, { deciders = { { "agent", agent } },
+    betas = setup.betas, seeds = list, trace = setup.trace, progress = given.progress
     and function(done, all, row)
       complain(("%.0f of %.0f: beta %s, seed %.0f: %s"):format(done, all, row.parameters.beta,
         row.seed, row.error or share(row.result.blocking_rate) .. " blocked"))
@@ -120,9 +120,9 @@ local function evaluate(asked, agent, seeds, given, complain)
   return by
 end
 
-local function object_of(asked, given, agent, done, rates)
+local function object_of(setup, given, agent, done, rates)
   local points = {}
-  for i, beta in ipairs(rates and asked.betas or {}) do
+  for i, beta in ipairs(rates and setup.betas or {}) do
     local x = rates[beta]
     points[i] = json.object { { "beta", beta }, { "seeds", given.evaluate },
       { "blocking_rate", x.mean }, { "low", x.low }, { "high", x.high } }
@@ -134,13 +134,13 @@ local function object_of(asked, given, agent, done, rates)
     { "evaluated", points } }
 end
 
-local function print_text(write, asked, given, agent, done, rates)
+local function print_text(write, setup, given, agent, done, rates)
   write(("%s, %.0f decisions, %.0f updates; at the end of training %s blocked, exploration "
     .. "included"):format(tostring(agent),
     done.steps, done.updates, share(done.blocking)))
   if rates then
     local rows = { { "beta", "seeds", "blocking rate", "95 %" } }
-    for i, beta in ipairs(asked.betas) do
+    for i, beta in ipairs(setup.betas) do
       local x = rates[beta]
       rows[i + 1] = { beta, ("%.0f"):format(given.evaluate), share(x.mean),
         x.half and "+- " .. share(x.half) or "-" }
@@ -153,17 +153,17 @@ end
 -- ---- the run ------------------------------------------------------------------------------------
 
 function train.run(positional, given, write, complain)
-  local asked = plan(positional, given)
-  local agent, told = agent_of(asked, given)
-  told.progress = given.progress and progress(complain) or nil
-  local done = fail.need(agent:train(asked.env, told))
+  local setup = plan(positional, given)
+  local agent, training = agent_of(setup, given)
+  training.progress = given.progress and progress(complain) or nil
+  local done = fail.need(agent:train(setup.env, training))
   fail.need(agent:save(given.save))
-  local rates = given.evaluate and not done.interrupted and evaluate(asked, agent, given.evaluate,
+  local rates = given.evaluate and not done.interrupted and evaluate(setup, agent, given.evaluate,
     given, complain) or nil
   if given.json then
-    write(json.encode(object_of(asked, given, agent, done, rates)))
+    write(json.encode(object_of(setup, given, agent, done, rates)))
   else
-    print_text(write, asked, given, agent, done, rates)
+    print_text(write, setup, given, agent, done, rates)
   end
   return words.finish(done, given, complain)
 end

@@ -43,11 +43,11 @@ local function check(given)
   words.check_files("train tag", given, { "save", "checkpoint" })
 end
 
--- What is said of the training; the rest is the agent's.
-local function split(set, o, told)
+-- Settings of the training; the rest is the agent's.
+local function split(set, o, training)
   local of_training = {}
   for _, key in ipairs(settings.names) do of_training[key] = true end
-  for key, value in pairs(set) do (of_training[key] and told or o)[key] = value end
+  for key, value in pairs(set) do (of_training[key] and training or o)[key] = value end
 end
 
 local function number(x) return x and ("%.3f"):format(x) or "-" end
@@ -67,12 +67,13 @@ end
 function train.run(_, given, write, complain)
   check(given)
   local o = { size = given.size, seed = given.seed or 0 }
-  local told = { games = given.games, minutes = not given.games and (given.minutes or 25) or nil,
+  local training = { games = given.games, minutes = not given.games and (given.minutes or 25)
+    or nil,
     checkpoint = given.checkpoint, resume = given.resume }
-  split(words.settings(given.set, {}, function(key) return FLAGS[key] end), o, told)
-  if given.progress then told.progress = function(at) complain(line(at)) end end
+  split(words.settings(given.set, {}, function(key) return FLAGS[key] end), o, training)
+  if given.progress then training.progress = function(at) complain(line(at)) end end
   local agent = berth.agents.tag(o)
-  local done = fail.need(agent:train(told))
+  local done = fail.need(agent:train(training))
   fail.need(agent:save(given.save))
   if given.json then
     print_json(write, given, agent, done)
