@@ -7,9 +7,9 @@ local source = require "source"
 local FLAGS, LIBRARY = "-O1 -g0", "build/mutant.so"
 -- Rooms that specs named after a paper or a user's question test, besides those in their names.
 local ALSO = {
-  baechi = "list lp place placement", doppler = "episodes sim", list_scheduling = "list", maxload = "split",
+  baechi = "list lp place placement", list_scheduling = "list", maxload = "split",
   pacml = "pacml ramp cluster",
-  pdors = "pdors ps cluster", tag = "deploy decide cost sim", stg = "list bound exact io", simgrid = "sim", bounds = "bound",
+  pdors = "pdors ps cluster", tag = "deploy decide cost sim", stg = "list bound exact io", bounds = "bound",
   wfcommons = "io list", gang = "cluster gang", portfolio = "place", answers = "all",
 }
 
