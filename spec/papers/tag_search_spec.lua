@@ -128,19 +128,6 @@ describe("TAG's search tree", function()
     assert.equal(found[1].seconds, found[2].seconds)
   end)
 
-  it("takes T0 / T - 1 as value, its fourth root above 1, and -1 without memory", function()
-    -- first start 10; 2: 4, 1; 5: 1; 8: 0.25; 40: -0.75; 1: 9; 4: too large
-    local seconds = { 10, 2, 5, 8, 40, 1, 4 }
-    local t = berth.decide.tree { decisions = 1, actions = 7, method = "published", fill = "first", starts = { { 1 } },
-      value = function(a) return seconds[a[1]], a[1] == 7 and 3 or 0 end }
-    t:run(400) -- c p sqrt(n) = 0.1195 sqrt(400) = 2.4 > 1.73: all have had their turn
-    for action, v in ipairs { 0, 4 ^ 0.25, 1, 0.25, -0.75, 9 ^ 0.25, -1 } do
-      assert.is_true(visits_of(t, { action }) > 0)
-      assert.near(v, q_of(t, { action }), 1e-12)
-    end
-    assert.same({ 6 }, t:best().assignment)
-  end)
-
   it("is the one of a naive search on random problems with an even prior, whatever the shuffle", function()
     for seed = 1, 20 do
       local below = random_graph.source(seed)

@@ -84,28 +84,6 @@ describe("TAG's actions", function()
 end)
 
 describe("op groups", function()
-  it("hold whole base groups, at most so many, by falling time", function()
-    for seed = 1, 30 do
-      local g, batch = tag.random(seed)
-      local d = assert(berth.deploy.problem(g, tag.topology(seed), { batch = batch, op_groups = 1 + seed % 5 }))
-      local a, group, of_base = berth.deploy.analyse(g), d:group_of(), {}
-      local groups = d:groups()
-      assert.is_true(#groups <= 1 + seed % 5)
-      for op = 1, #g do
-        of_base[a.base[op]] = of_base[a.base[op]] or group[op]
-        assert.equal(of_base[a.base[op]], group[op])
-      end
-      for i = 1, #groups do
-        local seconds = 0 -- mean over devices
-        for _, op in ipairs(groups[i].ops) do
-          for device = 1, #d.topology do seconds = seconds + d:op(op, device, batch) / #d.topology end
-        end
-        assert.near(seconds, groups[i].seconds, 1e-12)
-        assert.is_true(i == 1 or groups[i].seconds <= groups[i - 1].seconds)
-      end
-    end
-  end)
-
   it("by top-k join the nearest of the k - 1 longest", function()
     -- a chain of 1, 9, 1, 1, 1, 8, 1 s; k = 3: ops 2 and 6; op 4 is as near to either
     local ops, tensors = { { kind = "Placeholder", seconds = 1 } }, {}
@@ -131,17 +109,6 @@ describe("times of a part of the batch", function()
     d = assert(berth.deploy.problem(g, mesh(1, { flops = 1e12, overhead = 10 * us }), { batch = 4 }))
     assert.near(1010, d:op(2, 1, 4) / us, 1e-9)
     assert.near(510, d:op(2, 1, 2) / us, 1e-9)
-  end)
-
-  it("are on the lines between profiles", function()
-    local function graph(seconds)
-      return assert(berth.graph { ops = { { kind = "Placeholder", seconds = 0 }, { seconds = seconds } },
-        tensors = { { from = 1, to = 2, bytes = 4, batch = true } } })
-    end
-    local d = assert(berth.deploy.problem(graph(3), mesh(1), { batch = 20, points = { { batch = 10, graph = graph(1) } } }))
-    for samples, seconds in pairs { [20] = 3, [15] = 2, [10] = 1, [6] = 0.2, [5] = 0 } do
-      assert.near(seconds, d:op(2, 1, samples), 1e-12)
-    end
   end)
 end)
 
@@ -251,25 +218,5 @@ describe("special cases of the compiler", function()
     v = d:evaluate(tag.uniform(d, { 2 }, "ps"))
     assert.equal(1, v.over)
     assert.equal(2, v.worst)
-  end)
-end)
-
-describe("a search", function()
-  it("keeps to its evaluations, is never worse than its start, and gives the same again", function()
-    for seed = 1, 6 do
-      local g, batch = tag.random(seed + 40)
-      for _, method in ipairs { "mcts", "tree", "anneal", "refine", "published" } do
-        local d = assert(berth.deploy.problem(g, tag.topology(seed + 40), { batch = batch, op_groups = 5 }))
-        local start = tag.strategy(d, seed)
-        local first = d:evaluate({ action = start.action }).seconds
-        local o = { method = method, calls = 25, seed = seed, start = { start }, sfb = "none" }
-        local r, again = d:search(o), d:search(o)
-        assert.is_true(r.evaluations <= 25)
-        assert.is_true(r.seconds <= first)
-        assert.near(r.seconds, d:evaluate(r).seconds, 1e-12)
-        assert.same(r.action, again.action)
-        assert.equal(r.seconds, again.seconds)
-      end
-    end
   end)
 end)

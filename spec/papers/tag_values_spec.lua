@@ -158,37 +158,4 @@ describe("estimates", function()
     assert.equal("work", which)
     assert.near(20e-3, d:evaluate(tag.uniform(d, { 1, 2 }, "ps")).seconds, 1e-9) -- and it is attained
   end)
-
-  it("of repeated gradients are corrected by the guard", function()
-    -- 3 and 4 read what 2 makes; their gradients are 95 MB (50 ms) and 1 kB: to repeat 3 pays, 4 does not
-    local ops = { { kind = "Placeholder", seconds = 0 }, { seconds = 40e-3 }, { seconds = 20e-3, backward = true },
-      { seconds = 20e-3, backward = true }, { seconds = 1e-3, update = true }, { seconds = 1e-3, update = true } }
-    local g = assert(berth.graph { ops = ops, tensors = { { from = 1, to = 2, bytes = 4, batch = true },
-      { from = 2, to = { 3, 4 }, bytes = 4, batch = true }, { from = 3, to = 5, bytes = 95e6, gradient = true },
-      { from = 4, to = 6, bytes = 1e3, gradient = true } } })
-    local d = assert(berth.deploy.problem(g, mesh(2), { batch = 4 }))
-    local s = tag.uniform(d, { 1, 2 }, "allreduce")
-    s.duplicate = { 3, 4 }
-    local kept = d:guard(s, { calls = 8 })
-    assert.same({ 3 }, kept.duplicate)
-    assert.is_true(d:evaluate(kept).seconds < d:evaluate(s).seconds)
-    assert.is_true(d:evaluate(kept).seconds < d:evaluate({ action = s.action }).seconds)
-  end)
-
-  it("of changes in a plan are those of the simulation", function()
-    local g, batch = tag.random(11)
-    local a = assert(berth.deploy.plan(g, tag.topology(8), { batch = batch, op_groups = 4, calls = 40, reasons = 40,
-      sfb = "none" }))
-    local checked = 0
-    for k, group in ipairs(a.groups) do
-      for _, reason in ipairs(group.reasons) do
-        local s = a:strategy()
-        s.action[k] = reason.action
-        assert.near(a.problem:evaluate(s).seconds / a.seconds - 1, reason.change, 1e-9)
-        assert.is_true(reason.change >= 0)
-        checked = checked + 1
-      end
-    end
-    assert.is_true(checked > 3)
-  end)
 end)
