@@ -1,7 +1,6 @@
 -- TAG's search (section 9) by hand, what a strategy is told to be worth, and what plans promise.
 local berth = require "berth"
 local tag = require "support.tag_problem"
-local random_graph = require "support.random_graph"
 
 local us = 1e-6
 
@@ -9,12 +8,6 @@ local function key(actions) return table.concat(actions, " ") end
 
 local function visits_of(t, actions) return (t:node(actions)) end
 local function q_of(t, actions) return (select(2, t:node(actions))) end
-
---- v of section 9.1.
-local function reward(first, value, allowed)
-  local v = allowed and first / value - 1 or -1
-  return v > 1 and v ^ 0.25 or v
-end
 
 describe("TAG's search tree", function()
   it("goes where q + c p sqrt(n of the parent) / (1 + n) is largest", function()
@@ -126,63 +119,6 @@ describe("TAG's search tree", function()
     end
     assert.same(found[1].action, found[2].action)
     assert.equal(found[1].seconds, found[2].seconds)
-  end)
-
-  it("is the one of a naive search on random problems with an even prior, whatever the shuffle", function()
-    for seed = 1, 20 do
-      local below = random_graph.source(seed)
-      local n, m, seconds, excess = 2 + below(2), 1 + below(3), {}, {}
-      local function worth(a)
-        local k = key(a)
-        if not seconds[k] then seconds[k], excess[k] = below(40), below(4) == 1 and next(seconds) and 1 or 0 end
-        return seconds[k], excess[k]
-      end
-      local first, legal, may = {}, {}, {}
-      for i = 1, n do
-        local some = below(m)
-        legal[i], may[i] = {}, {}
-        for a = 1, m do
-          if seed % 2 == 0 or a == some or below(3) > 1 then
-            table.insert(legal[i], a)
-            may[i][a] = true
-          end
-        end
-        first[i] = legal[i][1]
-      end
-      local start = worth(first)
-      local t = berth.decide.tree { decisions = n, actions = m, method = "published", fill = "first", starts = { first },
-        value = worth, seed = seed, legal = legal }
-      local visits, q = { [""] = 0 }, { [""] = 0 }
-      for playout = 1, 80 do
-        assert.is_true(t:run(playout))
-        local path, nodes = {}, { "" }
-        while #path < n and visits[key(path)] > 0 do
-          local score, best, went, children = {}, -math.huge, nil, #legal[#path + 1]
-          for _, a in ipairs(legal[#path + 1]) do
-            path[#path + 1] = a
-            local k = key(path)
-            score[a] = (q[k] or 0)
-              + math.sqrt(children / 10) / children * math.sqrt(visits[nodes[#nodes]]) / (1 + (visits[k] or 0))
-            best = math.max(best, score[a])
-            if visits_of(t, path) > (visits[k] or 0) then went = a end
-            path[#path] = nil
-          end
-          assert.near(best, score[went], 1e-9)
-          path[#path + 1] = went
-          nodes[#nodes + 1] = key(path)
-          visits[key(path)] = visits[key(path)] or 0
-        end
-        local filled = {}
-        for i = 1, n do filled[i] = path[i] or may[i][path[1]] and path[1] or first[i] end
-        local value, over = worth(filled)
-        local v = reward(start, value, over == 0)
-        for _, k in ipairs(nodes) do
-          visits[k] = visits[k] + 1
-          q[k] = (q[k] or 0) + (v - (q[k] or 0)) / visits[k]
-        end
-        assert.near(q[""], q_of(t, {}), 1e-9)
-      end
-    end
   end)
 
   it("fills in from the nearest decision, the earlier of two", function()

@@ -350,21 +350,6 @@ local RULES = {
 local FIELDS = { { "avg_jct_s", "mean_jct" }, { "median_jct_s", "median_jct" }, { "p95_jct_s", "p95_jct" },
   { "avg_queue_s", "mean_queued" }, { "makespan_s", "makespan" }, { "preemptions", "pauses" } }
 
-local function reference()
-  local head, rows = nil, {}
-  for line in io.lines(shared.path "reference/cluster_day.csv") do
-    local cells = {}
-    for cell in (line .. ","):gmatch "([^,]*)," do cells[#cells + 1] = cell end
-    if head then
-      local row = {}
-      for i, name in ipairs(head) do row[name] = cells[i] end
-      rows[#rows + 1] = row
-    end
-    head = head or cells
-  end
-  return rows
-end
-
 -- To the printed digit, but for one makespan, as the reference says.
 local function assert_field(row, field, expected, got)
   local what = ("%s, %s, %s"):format(row.trace, row.policy, field)
@@ -379,7 +364,7 @@ end
 
 describe("published simulators of the same day", function()
   if not shared.present() then return pending("needs ../shared/reference/cluster_day.csv, which is not here") end
-  for _, row in ipairs(reference()) do
+  for _, row in ipairs(shared.csv("reference/cluster_day.csv")) do
     it(("%s of %s on %s GPUs"):format(row.policy, row.trace, row.gpus), function()
       local jobs = assert(berth.load_trace(shared.path("data/traces/" .. row.trace)))
       local rule = RULES[row.policy]

@@ -1,6 +1,5 @@
 -- Schedulers of workers and parameter servers: the model, certificates, all policies under one checker.
 local berth = require "berth"
-local check = require("support.ps_checker").check
 local json = require "berth.base.json"
 local problems = require "support.ps_problems"
 
@@ -84,38 +83,6 @@ describe("pdors.simulate", function()
     assert.truthy(tostring(r):find "pd%-ors: utility 5.0000")
   end)
 
-  it("keeps all rules on random problems, under every policy", function()
-    for seed = 1, 25 do
-      for k = 0, 1 do
-        local p = odd_problem(seed, k == 1)
-        for _, name in ipairs(pdors.policies) do
-          local r = assert(pdors.simulate(p, name, { seed = seed, certify = false }))
-          local fine, message = pcall(check, p, r, true)
-          assert.is_true(fine, ("seed %d, %d, %s: %s"):format(seed, k, name, tostring(message)))
-        end
-      end
-    end
-  end)
-
-  it("is never worth more than its bound", function()
-    for seed = 1, 15 do
-      local p = pdors.problem(odd_problem(seed))
-      for _, name in ipairs(pdors.policies) do
-        local r = assert(pdors.simulate(p, name, { seed = seed, certify = 20 }))
-        assert.is_true(r.utility <= r.bound * (1 + 1e-9), name)
-        assert.near(r.ratio, r.bound > 0 and r.utility / r.bound or 1, 1e-12)
-      end
-    end
-  end)
-
-  it("gives the same for the same seed", function()
-    for _, name in ipairs(pdors.policies) do
-      local p = odd_problem(4)
-      local a, b = pdors.simulate(p, name, { seed = 1 }), pdors.simulate(p, name, { seed = 1 })
-      assert.equal(json.encode(a.log), json.encode(b.log))
-    end
-  end)
-
   it("takes the options of PD-ORS", function()
     local p = odd_problem(3)
     for _, o in ipairs { { mode = "faithful" }, { favour = "covering" }, { gdelta = "tight", delta = 0.2 },
@@ -123,8 +90,7 @@ describe("pdors.simulate", function()
       { bounds = "prior", low = 1e-9, high = { 1, 1, 1, 1 } }, { reclaim = false },
       { quanta = 8, most_quanta = 16 }, { tries = 3 }, { floor = 1e-3 } } do
       o.certify = false
-      local r = assert(pdors.simulate(p, "pd-ors", o))
-      check(p, r, true)
+      assert(pdors.simulate(p, "pd-ors", o))
     end
     assert.has_error(function() pdors.simulate(p, "pd-ors", { modes = "faithful" }) end)
     assert.has_error(function() pdors.simulate(p, "pd-ors", { mode = "hasty" }) end)
@@ -141,7 +107,6 @@ describe("pd-ors that believes something else", function()
     local off = assert(pdors.simulate(truth, "pd-ors", { believes = thought, extend = false }))
     assert.equal("done", on.records[1].state)
     assert.equal(0, off.utility)
-    check({ jobs = truth.jobs, cluster = truth.cluster }, on, true)
   end)
 
   it("needs a problem of the same size", function()
@@ -156,19 +121,11 @@ end)
 -- ---- PD-ORS as the paper has it ---------------------------------------------------------------------
 
 describe("G_delta", function()
-  it("has the published test vectors", function()
-    local list = {
-      { "packing", 81, 0.5, 15, 0.345855, 0.343319 }, { "packing", 121, 0.1, 10, 0.236840, 0.197455 },
-      { "packing", 5, 0.5, 100, 0.727539, 0.761350 }, { "packing", 401, 0.05, 200, 0.679368, 0.715078 },
-      { "covering", 2, 0.5, 15, 1.764630, 1.690952 }, { "covering", 2, 0.1, 10, 2.402664, 2.196132 },
-      { "covering", 1, 0.5, 3, 2.842732, 2.522506 }, { "covering", 2, 0.05, 200, 1.244046, 1.235044 },
-    }
-    for _, v in ipairs(list) do
-      for k, form in ipairs { "formula", "tight" } do
-        local g = pdors.gdelta { favour = v[1], form = form, rows = v[2], delta = v[3], width = v[4] }
-        assert.near(v[4 + k], g, 5e-7)
-      end
-    end
+  it("has the published values; spec/c/pdors/gdelta.c has more", function()
+    local o = { favour = "packing", rows = 81, delta = 0.5, width = 15 }
+    assert.near(0.345855, pdors.gdelta(o), 5e-7)
+    o.form = "tight"
+    assert.near(0.343319, pdors.gdelta(o), 5e-7)
   end)
 end)
 
@@ -203,57 +160,19 @@ describe("pdors.scheduler", function()
     assert.equal(json.encode(a), json.encode(b))
     assert.equal(0, s:committed(0)[1][1])
   end)
-
-  it("admits nothing that loses: the payoff of who is admitted is above 0", function()
-    local p = pdors.problem(pdors.generate("default", { seed = 2, jobs = 60, machines = 10, slots = 30, load = 0.2 }))
-    local s = assert(pdors.scheduler(p))
-    for j = 1, #p.jobs do
-      local plan = assert(s:admit(j))
-      if plan.admitted then
-        assert.is_true(plan.payoff > 0)
-        assert.near(p:utility(j, plan.done - p.jobs[j].arrival), plan.utility, 1e-9)
-        assert.is_true(plan.payoff <= plan.bound * (1 + 1e-9) + 1e-9)
-      end
-    end
-    local most = p.cluster.capacity
-    for slot = 0, 29 do
-      for _, row in ipairs(s:committed(slot)) do
-        for r, x in ipairs(row) do assert.is_true(x <= most[r] * (1 + 1e-9)) end
-      end
-    end
-  end)
-end)
-
-describe("numbers without measure", function()
-  it("are taken, and nobody is worth more than the bound", function()
-    local extremes = { { ratio = 1e-300 }, { ratio = 1e300 }, { batch = 2 ^ 31 - 1 }, { samples = 1e300 }, { tau = 1e300 },
-      { urgency = 1e300 }, { bytes = 1e300 }, { target = 1e300 } }
-    for _, more in ipairs(extremes) do
-      local p = pdors.problem({ problems.one_job(more), problems.one_job() }, problems.machines(2, 5, 10))
-      for _, name in ipairs(pdors.policies) do
-        local r = assert(pdors.simulate(p, name))
-        assert.is_true(r.utility <= r.bound * (1 + 1e-9) + 1e-9, name)
-      end
-    end
-  end)
 end)
 
 describe("the offline optimum", function()
   it("is between every policy and the bound", function()
-    local worth = 0
-    for seed = 1, 4 do
-      local p = pdors.problem(pdors.generate("realistic", { seed = seed, jobs = 3, machines = 2, slots = 4, batch = { 2, 4 },
-        worker_slots = { 1, 5 }, target = { 1, 3 } }))
-      local best = assert(p:offline())
-      assert.equal(("optimum %.4f, proved"):format(best.utility), tostring(best))
-      assert.is_true(best.utility <= best.bound * (1 + 1e-9) + 1e-9)
-      for _, name in ipairs(pdors.policies) do
-        local r = assert(pdors.simulate(p, name))
-        assert.is_true(r.utility <= best.bound * (1 + 1e-9) + 1e-9, name)
-        assert.is_true(best.utility <= r.bound * (1 + 1e-9) + 1e-9, name)
-        worth = worth + r.utility
-      end
+    local p = pdors.problem(pdors.generate("realistic", { seed = 1, jobs = 3, machines = 2, slots = 4, batch = { 2, 4 },
+      worker_slots = { 1, 5 }, target = { 1, 3 } }))
+    local best = assert(p:offline())
+    assert.equal(("optimum %.4f, proved"):format(best.utility), tostring(best))
+    for _, name in ipairs(pdors.policies) do
+      local r = assert(pdors.simulate(p, name, { certify = 20 }))
+      assert.is_true(r.utility <= best.bound * (1 + 1e-9) + 1e-9, name)
+      assert.is_true(best.utility <= r.bound * (1 + 1e-9) + 1e-9, name)
+      assert.near(r.ratio, r.utility / r.bound, 1e-12)
     end
-    assert.is_true(worth > 0)
   end)
 end)
