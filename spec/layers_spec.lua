@@ -1,6 +1,7 @@
 -- Rooms use only rooms on lower floors: by #include, by the symbols of objects, and by require in Lua. The table of rooms and the
 -- exceptions are in spec/support/floors.lua. A room is the folder below core/ or lua/berth/; its public header belongs to it.
 local floors = require "support.floors"
+local read = require("support.shell").read
 
 -- Edges, circles, exceptions ---------------------------------------------------------------------
 
@@ -115,13 +116,6 @@ end
 
 local files, is_file = run("find core lua spec/c spec/lua -type f \\( -name '*.[ch]' -o -name '*.lua' \\) | LC_ALL=C sort"), {}
 for _, path in ipairs(files) do is_file[path] = true end
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
 
 -- The files whose path matches `pattern`.
 local function each_file(pattern)

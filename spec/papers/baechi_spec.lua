@@ -2,6 +2,7 @@
 local berth = require "berth"
 local operator_graph = require "support.operator_graph"
 local shared = require "support.shared"
+local raised = require("support.errors").raised
 
 describe("m-SCT", function()
   it("reads its options, and refuses what it cannot use", function()
@@ -10,9 +11,7 @@ describe("m-SCT", function()
     local g = assert(berth.graph { ops = ops, edges = edges })
     local t = berth.topology.mesh(2, { bandwidth = 1 })
     local function raises(text, placer, opts)
-      local ok, message = pcall(berth.place, g, t, placer, opts)
-      assert.is_false(ok)
-      assert.is_truthy(tostring(message):find(text, 1, true), message)
+      assert.matches(text, raised(berth.place, g, t, placer, opts), 1, true)
     end
     for _, opts in ipairs { { ties = "topological" }, { favourites = "none" }, { tau = 0.5, gap = 1e-6 }, { tau = 0 } } do
       assert(berth.place(g, t, "m-sct", opts))

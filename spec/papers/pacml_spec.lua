@@ -1,6 +1,7 @@
 -- PAC-ML's own numbers: the five profiles, and the look-aheads of the published simulator.
 local berth = require "berth"
 local shared = require "support.shared"
+local refused = require("support.errors").refused
 
 if not shared.present() or not shared.read("reference/pacml_lookahead.csv") then
   describe("PAC-ML's numbers", function()
@@ -84,11 +85,8 @@ describe("PAC-ML's profiles", function()
 
   it("is refused if it is none, or compressed", function()
     local ramp = berth.ramp()
-    local model, message, code = berth.pacml.profile(ramp, shared.path("reference/pacml_lookahead.csv"))
-    assert.is_nil(model)
-    assert.matches("pacml_lookahead.csv", message)
-    assert.equal("parse", code)
-    model, message, code = berth.pacml.profile(ramp, "nowhere.txt")
+    refused("parse", "pacml_lookahead.csv", berth.pacml.profile(ramp, shared.path("reference/pacml_lookahead.csv")))
+    local model, message, code = berth.pacml.profile(ramp, "nowhere.txt")
     assert.same({ nil, "nowhere.txt: cannot be opened: No such file or directory", "io" }, { model, message, code })
     assert.has_error(function() berth.pacml.profile(nil, "nowhere.txt") end)
   end)

@@ -1,6 +1,7 @@
 -- TAG's strategy space (section 5), times of parts of the batch (2.4), and special cases of the compiler (6), by hand.
 local berth = require "berth"
 local tag = require "support.tag_problem"
+local raised = require("support.errors").raised
 
 local us = 1e-6
 
@@ -77,9 +78,7 @@ describe("TAG's actions", function()
     local legal = d:legal(d:group_of()[2])
     assert.equal(1, #legal)
     assert.same({ 1 }, d:sets()[d:actions()[legal[1]].set])
-    local fine, message = pcall(d.compile, d, tag.uniform(d, { 2 }, "ps"))
-    assert.is_false(fine)
-    assert.matches('op 2 cannot run on device 2 "b"', message, 1, true)
+    assert.matches('op 2 cannot run on device 2 "b"', raised(d.compile, d, tag.uniform(d, { 2 }, "ps")), 1, true)
   end)
 end)
 

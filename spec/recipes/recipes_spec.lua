@@ -1,3 +1,5 @@
+local read = require("support.shell").read
+
 -- Recipes: what a newcomer adds, one C file and one line of a list, is compiled as its comment says,
 -- linked with the library into a module, and used from Lua. The tree stays as it is: changed copies
 -- of the header with the list, and of the sources that expand it, are in a temporary directory. A
@@ -92,13 +94,6 @@ local function lines(command)
   local out = {}
   for line in capture(command):gmatch("[^\n]+") do out[#out + 1] = line end
   return out
-end
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
 end
 
 local function write(path, text)

@@ -1,3 +1,5 @@
+local read = require("support.shell").read
+
 --- A terminal to type into, made by script(1): for what only happens there.
 local terminal = {}
 
@@ -46,13 +48,6 @@ local function write(path, text)
   local f = assert(io.open(path, "w"))
   f:write(text)
   f:close()
-end
-
-local function read(path)
-  local f = assert(io.open(path))
-  local text = f:read("*a")
-  f:close()
-  return text
 end
 
 --- Types, each time when the output so far has what was waited for, and ends the input.

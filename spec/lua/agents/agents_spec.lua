@@ -1,9 +1,12 @@
 -- Agents: DOPPLER's policies and the trainer, on graphs small enough to try every placement.
 local berth = require "berth"
+
 local nn = berth.nn
 local rewards = require "berth.agents.rewards"
 local record = require "berth.agents.record"
 local settings = require "berth.agents.settings"
+local raised = require("support.errors").raised
+local read = require("support.shell").read
 
 -- Two chains of two ops, joined: transfers cost as much as an op.
 local function diamond()
@@ -36,13 +39,6 @@ local function small(opts)
   local o = { hidden = 8, inner = 8, rounds = 2, seed = 1 }
   for key, value in pairs(opts or {}) do o[key] = value end
   return berth.agents.doppler(o)
-end
-
-local function read(path)
-  local f = assert(io.open(path, "rb"))
-  local text = f:read("*a")
-  f:close()
-  return text
 end
 
 describe("rewards", function()
@@ -111,12 +107,8 @@ describe("settings", function()
 
   it("refuse what makes no sense, with the value", function()
     assert.has_error(function() small { batch = 1 }:train({ task() }, {}) end)
-    local ok, message = pcall(function() small():train({ task() }, { gamma = 2 }) end)
-    assert.is_false(ok)
-    assert.truthy(message:find("gamma: 2 is out of range 0 to 1", 1, true))
-    ok, message = pcall(berth.agents.doppler, { design = "huge" })
-    assert.is_false(ok)
-    assert.truthy(message:find("design: 'huge' is none of: compact, published", 1, true))
+    assert.matches("gamma: 2 is out of range 0 to 1", raised(function() small():train({ task() }, { gamma = 2 }) end), 1, true)
+    assert.matches("design: 'huge' is none of: compact, published", raised(berth.agents.doppler, { design = "huge" }), 1, true)
   end)
 end)
 

@@ -1,5 +1,7 @@
 -- Agents at the edges: options that are odd, graphs and topologies that leave little to choose, files of other trainings.
 local berth = require "berth"
+local raises = require("support.errors").raises
+
 local nn = berth.nn
 
 -- Two alike chains that meet, and a stray op: ties, transfers, several candidates.
@@ -30,12 +32,6 @@ local function train(a, g, t, opts)
   return a:train({ { graph = g, topology = t } }, o)
 end
 
-local function refuses(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok, text)
-  assert.truthy(message:find(text, 1, true), message)
-end
-
 -- Agents of all kinds, and of all ways to decide.
 local ways = { { "doppler" }, { "doppler", { joint = true } }, { "doppler", { contract = true } },
   { "doppler", { place = "least-start" } }, { "doppler", { select = "longest-path" } },
@@ -47,17 +43,17 @@ end
 
 describe("options of agents", function()
   it("are refused at once if they are odd, with name and value", function()
-    refuses("berth.agents.doppler: gamma: 2 is out of range 0 to 1", agent, "doppler", { gamma = 2 })
-    refuses("berth.agents.doppler: share: expected true or false, got number", agent, "doppler", { share = 1 })
-    refuses("berth.agents.doppler: hidden: 0 is out of range 1 to 100000", agent, "doppler", { hidden = 0 })
-    refuses("berth.agents.doppler: clip: 0 is out of range 1e-30 to 1e+30", agent, "doppler", { clip = 0 })
-    refuses("rate: expected a number or { from, to }, got key 3", agent, "doppler", { rate = { 1, 0, 1 } })
-    refuses("berth.agents.placeto: rounds: inf is out of range 1 to 1000", agent, "placeto", { rounds = 1 / 0 })
-    refuses("berth.agents.gdp: segment: 0 is out of range 1 to 100000", agent, "gdp", { segment = 0 })
-    refuses("berth.agents.gdp: width: 64 cannot be dealt out to 3 heads", agent, "gdp", { heads = 3 })
-    refuses("berth.agents.gdp: unknown option 'rounds'", agent, "gdp", { rounds = 2 })
-    refuses("share: there is one encoder only", agent, "doppler", { share = true, joint = true })
-    refuses("partners: requires place learned", agent, "doppler", { partners = true, place = "least-start" })
+    raises("berth.agents.doppler: gamma: 2 is out of range 0 to 1", agent, "doppler", { gamma = 2 })
+    raises("berth.agents.doppler: share: expected true or false, got number", agent, "doppler", { share = 1 })
+    raises("berth.agents.doppler: hidden: 0 is out of range 1 to 100000", agent, "doppler", { hidden = 0 })
+    raises("berth.agents.doppler: clip: 0 is out of range 1e-30 to 1e+30", agent, "doppler", { clip = 0 })
+    raises("rate: expected a number or { from, to }, got key 3", agent, "doppler", { rate = { 1, 0, 1 } })
+    raises("berth.agents.placeto: rounds: inf is out of range 1 to 1000", agent, "placeto", { rounds = 1 / 0 })
+    raises("berth.agents.gdp: segment: 0 is out of range 1 to 100000", agent, "gdp", { segment = 0 })
+    raises("berth.agents.gdp: width: 64 cannot be dealt out to 3 heads", agent, "gdp", { heads = 3 })
+    raises("berth.agents.gdp: unknown option 'rounds'", agent, "gdp", { rounds = 2 })
+    raises("share: there is one encoder only", agent, "doppler", { share = true, joint = true })
+    raises("partners: requires place learned", agent, "doppler", { partners = true, place = "least-start" })
   end)
 
   -- Weights after a short training; another option, other weights.
@@ -104,7 +100,7 @@ describe("options of agents", function()
 
   it("of training are refused before anything is done", function()
     local a, g, t = agent "doppler", graph(), mesh(2)
-    local function no(text, opts) refuses("agent:train: " .. text, a.train, a, { { graph = g, topology = t } }, opts) end
+    local function no(text, opts) raises("agent:train: " .. text, a.train, a, { { graph = g, topology = t } }, opts) end
     no("calls: 0 is out of range 1 to", { calls = 0 })
     no("calls: 10 are too few: 11 for a last look at each task and its search", { calls = 10, search = { calls = 10 } })
     no("every: 0 is out of range 1 to", { every = 0, checkpoint = "x" })
@@ -126,7 +122,7 @@ describe("options of agents", function()
     local function no(text, judge)
       local a = agent "doppler"
       local task = { graph = graph(), topology = mesh(2), judge = judge }
-      refuses("agent:train: tasks[1]: judge: " .. text, a.train, a, { task }, {})
+      raises("agent:train: tasks[1]: judge: " .. text, a.train, a, { task }, {})
     end
     no("unknown option 'grph'", { grph = 1 })
     no("preset: unknown preset \"x\"", { preset = "x" })
@@ -135,8 +131,8 @@ describe("options of agents", function()
 
   it("of placing are those it reads", function()
     local a, g, t = agent "doppler", graph(), mesh(2)
-    refuses("agent:place: unknown option 'sampels'", berth.place, g, t, a, { sampels = 8 })
-    refuses("agent:place: samples: expected a whole number, got 1.5", berth.place, g, t, a, { samples = 1.5 })
+    raises("agent:place: unknown option 'sampels'", berth.place, g, t, a, { sampels = 8 })
+    raises("agent:place: samples: expected a whole number, got 1.5", berth.place, g, t, a, { samples = 1.5 })
     local p = assert(berth.place(g, t, a, { samples = 20, links = "duplex", seed = 3 }))
     assert.equal(p.estimate, assert(berth.simulate(g, t, p, { links = "duplex" })).makespan)
   end)
@@ -220,7 +216,7 @@ describe("agents learn to place", function()
   it("unless the objective gives what are no seconds", function()
     local function no(text, times)
       local a = agent "doppler"
-      refuses("agent:train: objective: " .. text, train, a, graph(), mesh(2), { stages = { { stage = "III", episodes = 2 } },
+      raises("agent:train: objective: " .. text, train, a, graph(), mesh(2), { stages = { { stage = "III", episodes = 2 } },
         objective = function() return times end })
     end
     no("expected 2 numbers of seconds, got 1", { 1 })
@@ -337,8 +333,8 @@ describe("checkpoints of another training", function()
     assert.truthy(message:find("is cut off", 1, true), message)
     assert.equal("parse", code)
     os.remove(saved)
-    refuses("berth.agents.load: path: expected a string, got nil", berth.agents.load)
-    refuses("agent:save: path: expected a string, got nil", a.save, a)
+    raises("berth.agents.load: path: expected a string, got nil", berth.agents.load)
+    raises("agent:save: path: expected a string, got nil", a.save, a)
   end)
 
   it("of options that no agent has are no agents", function()

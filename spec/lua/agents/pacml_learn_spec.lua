@@ -1,15 +1,10 @@
 -- The published agent of PAC-ML: memory, learning where the best is known, files.
 local berth = require "berth"
+
 local nn = berth.nn
 local toy = require "support.toy_pacml"
 local replay = require "berth.agents.pacml.replay"
-
-local function read(path)
-  local f = assert(io.open(path, "rb"))
-  local text = f:read("*a")
-  f:close()
-  return text
-end
+local read = require("support.shell").read
 
 describe("the prioritised memory", function()
   it("draws rows as often as their priorities say, and weighs them", function()

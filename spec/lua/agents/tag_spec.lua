@@ -3,6 +3,8 @@ local berth = require "berth"
 local lessons = require "berth.agents.tag.lessons"
 local sight = require "berth.agents.tag.sight"
 local toy = require "support.tag_toy"
+local raises = require("support.errors").raises
+local read = require("support.shell").read
 
 local function agent(opts)
   local o = { size = "tiny", nodes = 8, edges = 4, heads = 2, layers = 1, seed = 1 }
@@ -16,19 +18,6 @@ local function first(d)
   local out = {}
   for g = 1, #d:groups() do out[g] = d:legal(g)[1] end
   return out
-end
-
-local function read(path)
-  local f = assert(io.open(path, "rb"))
-  local text = f:read("*a")
-  f:close()
-  return text
-end
-
-local function raises(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.truthy(tostring(message):find(text, 1, true), tostring(message))
 end
 
 local short = { games = 4, states = 4, passes = 4, problems = problems }

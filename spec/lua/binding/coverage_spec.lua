@@ -1,3 +1,5 @@
+local read = require("support.shell").read
+
 -- Each public C function is called by the binding, or is listed here with the reason why not.
 local skipped = {
   berth_adam_retain = "a box owns its optimiser",
@@ -29,13 +31,6 @@ local skipped = {
   berth_sim_run_limited = "for searches in C",
   berth_write_graph = "berth_write_placed does it with a placement, too",
 }
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
 
 local function files(pattern)
   local list = {}

@@ -1,11 +1,6 @@
 --- At the ends of the numbers, and where functions of the user call back: an answer or a clean refusal.
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local raised = require("support.errors").raised
 
 local function refusal(value, text)
   assert.is_nil(value)
@@ -30,7 +25,7 @@ end
 describe("extremes:", function()
   it("latencies that add up to infinity are refused, from tables and files", function()
     local expected = 'route from "a" to "b": the latencies of its 2 links add up to inf s'
-    local text = message(berth.topology, { devices = { { name = "a" }, { name = "b" } }, switches = { "s" },
+    local text = raised(berth.topology, { devices = { { name = "a" }, { name = "b" } }, switches = { "s" },
       links = { { "a", "s", bandwidth = 1, latency = 1e308 }, { "s", "b", bandwidth = 1, latency = 1e308 } } })
     assert.is_truthy(text:find(expected, 1, true), text)
     local legal = berth.topology { devices = { { name = "a" }, { name = "b" } }, switches = { "s" },
@@ -101,10 +96,10 @@ describe("extremes:", function()
 
   it("messages speak of the function that was called", function()
     local g, t = meeting(8), berth.topology.mesh(2)
-    assert.is_truthy(message(berth.gaps, g, t, { 1 }):find("berth.gaps: placement: places 1 ops, but the graph has 3", 1, true))
-    local text = message(berth.place, g, t, "anneal", { objective = function() return -math.huge end })
+    assert.is_truthy(raised(berth.gaps, g, t, { 1 }):find("berth.gaps: placement: places 1 ops, but the graph has 3", 1, true))
+    local text = raised(berth.place, g, t, "anneal", { objective = function() return -math.huge end })
     assert.is_truthy(text:find("objective: the objective gave -inf", 1, true), text)
-    text = message(berth.place, g, t, "anneal", { objective = function() return 0 / 0 end })
+    text = raised(berth.place, g, t, "anneal", { objective = function() return 0 / 0 end })
     assert.is_truthy(text:find("objective: the objective gave NaN", 1, true), text)
   end)
 end)

@@ -1,5 +1,6 @@
 -- Ctrl-C: in processes of their own, which send themselves the signal, and at the prompt on a terminal.
 local terminal = require "support.terminal"
+local raised = require("support.errors").raised
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
@@ -180,9 +181,7 @@ describe("an interrupt that is caught", function()
 
   it("wants true or false", function()
     local berth = require "berth"
-    local ok, text = pcall(berth.catch_interrupts, 1)
-    assert.is_false(ok)
-    assert.matches("berth.catch_interrupts: yes: expected true or false, got number", text)
+    assert.matches("berth.catch_interrupts: yes: expected true or false, got number", raised(berth.catch_interrupts, 1))
   end)
 end)
 

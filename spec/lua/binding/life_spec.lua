@@ -1,10 +1,5 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local raised = require("support.errors").raised
 
 local function objects()
   local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } },
@@ -45,7 +40,7 @@ local fields = {
 describe("an object", function()
   it("tells a misspelt name instead of giving nil", function()
     for kind, x in pairs(objects()) do
-      local text = message(function() return x.makespn end)
+      local text = raised(function() return x.makespn end)
       assert.matches("life_spec.lua:%d+: " .. kind .. " has no 'makespn' %(fields: ", text)
       for _, name in ipairs(members[kind]) do assert.truthy(text:find(name, 1, true), name) end
       for _, name in ipairs(fields[kind]) do assert.truthy(text:find(name, 1, true), name) end
@@ -63,10 +58,10 @@ describe("a closed object", function()
       x:close()
       assert.equal(kind .. ": closed", tostring(x))
       assert.is_true(open ~= tostring(x))
-      for _, name in ipairs(names) do assert.matches("the " .. kind .. " is closed", message(x[name], x, 1, 1)) end
-      for _, name in ipairs(fields[kind]) do assert.matches("is closed", message(function() return x[name] end)) end
+      for _, name in ipairs(names) do assert.matches("the " .. kind .. " is closed", raised(x[name], x, 1, 1)) end
+      for _, name in ipairs(fields[kind]) do assert.matches("is closed", raised(function() return x[name] end)) end
       if kind ~= "cost" and kind ~= "result" and kind ~= "rng" then
-        assert.matches("is closed", message(function() return #x end))
+        assert.matches("is closed", raised(function() return #x end))
       end
     end)
   end
@@ -74,14 +69,14 @@ describe("a closed object", function()
   it("is refused as an argument, by name", function()
     local o = objects()
     o.placement:close()
-    assert.matches("berth.simulate: placement: the placement is closed", message(berth.simulate, o.cost, o.placement))
+    assert.matches("berth.simulate: placement: the placement is closed", raised(berth.simulate, o.cost, o.placement))
     o.topology:close()
-    assert.matches("topology: the topology is closed", message(berth.place, o.graph, o.topology, "etf"))
+    assert.matches("topology: the topology is closed", raised(berth.place, o.graph, o.topology, "etf"))
     o.cost:close()
-    assert.matches("cost: the cost is closed", message(berth.simulate, o.cost, { 1, 1 }))
+    assert.matches("cost: the cost is closed", raised(berth.simulate, o.cost, { 1, 1 }))
     local each = o.graph:ops()
     o.graph:close()
-    assert.matches("the graph is closed", message(each))
+    assert.matches("the graph is closed", raised(each))
   end)
 
   it("does not disturb what was made from it", function()
@@ -133,8 +128,8 @@ describe("every object", function()
     for kind, names in pairs(members) do
       for _, name in ipairs(names) do
         local other = kind == "rng" and o.graph or o.rng
-        assert.matches("self: expected a " .. kind .. ", got ", message(o[kind][name], other, 1, 1))
-        assert.matches("self: expected a " .. kind .. ", got nil", message(o[kind][name]))
+        assert.matches("self: expected a " .. kind .. ", got ", raised(o[kind][name], other, 1, 1))
+        assert.matches("self: expected a " .. kind .. ", got nil", raised(o[kind][name]))
       end
     end
   end)

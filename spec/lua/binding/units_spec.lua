@@ -1,10 +1,6 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 describe("numbers in files", function()
   local core, decimals = require "berth.core", require "berth.base.decimals"
@@ -15,8 +11,8 @@ describe("numbers in files", function()
     assert.equal("1.0312", core.number_text(1.03125, 5))
     assert.same({ "0.0313", "0.13", "0.3333", "-2.5" },
       { decimals(0.03125, 4), decimals(0.125, 2), decimals(1 / 3, 4), decimals(-2.5, 1) })
-    assert.matches("number_text: x: expected a number, got string", message(core.number_text, "1"))
-    assert.matches("digits: 18 is out of range 1..17", message(core.number_text, 1, 18))
+    assert.matches("number_text: x: expected a number, got string", raised(core.number_text, "1"))
+    assert.matches("digits: 18 is out of range 1..17", raised(core.number_text, 1, 18))
   end)
 end)
 
@@ -30,19 +26,16 @@ describe("quantities", function()
   end)
 
   it("are refused with the text", function()
-    local x, text, code = berth.quantity("5 parsec", "seconds")
-    assert.is_nil(x)
-    assert.matches("parsec", text)
-    assert.equal("invalid", code)
-    assert.matches("unit: 'metres' is none of: seconds, bytes", message(berth.quantity, 1, "metres"))
-    assert.matches("unit: expected", message(berth.quantity, 1))
+    refused("invalid", "parsec", berth.quantity("5 parsec", "seconds"))
+    assert.matches("unit: 'metres' is none of: seconds, bytes", raised(berth.quantity, 1, "metres"))
+    assert.matches("unit: expected", raised(berth.quantity, 1))
   end)
 
   it("are written with three digits", function()
     assert.equal("41.2 ms", berth.format(0.0412, "seconds"))
     assert.equal("11.3 GB", berth.format(11.3e9, "bytes"))
     assert.equal("25 GB/s", berth.format(25e9, "bytes/s"))
-    assert.matches("value: expected a number, got string", message(berth.format, "1", "bytes"))
+    assert.matches("value: expected a number, got string", raised(berth.format, "1", "bytes"))
   end)
 end)
 
@@ -85,12 +78,12 @@ describe("random streams", function()
 
   it("refuse mistakes", function()
     local r = berth.rng(3)
-    assert.matches("rng:below: n: 0 is out of range", message(r.below, r, 0))
-    assert.matches("n: expected a whole number, got 1.5", message(r.below, r, 1.5))
-    assert.matches("berth.rng: seed: %-1 is out of range", message(berth.rng, -1))
-    assert.matches("self: expected a rng, got number", message(r.uniform, 3))
+    assert.matches("rng:below: n: 0 is out of range", raised(r.below, r, 0))
+    assert.matches("n: expected a whole number, got 1.5", raised(r.below, r, 1.5))
+    assert.matches("berth.rng: seed: %-1 is out of range", raised(berth.rng, -1))
+    assert.matches("self: expected a rng, got number", raised(r.uniform, 3))
     r:close()
-    assert.matches("the rng is closed", message(r.uniform, r))
+    assert.matches("the rng is closed", raised(r.uniform, r))
   end)
 end)
 

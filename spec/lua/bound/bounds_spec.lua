@@ -1,5 +1,6 @@
 -- Thorough bounds and guarantees in Lua and on the command line.
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 -- Six ops of 1 s into one, every transfer 3 s: four of them on its device end when the other two tensors arrive.
 local function join(transfer)
@@ -7,12 +8,6 @@ local function join(transfer)
   for i = 1, 7 do ops[i] = { seconds = 1 } end
   for i = 1, 6 do edges[i] = { i, 7, transfer or 3 } end
   return assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(4, { bandwidth = 1 })
-end
-
-local function message(fn, ...)
-  local ok, text = pcall(fn, ...)
-  assert.is_false(ok)
-  return text
 end
 
 local function by_name(b)
@@ -51,7 +46,7 @@ describe("thorough bounds", function()
     assert.near(11, berth.compare(g, t, { "heft" }, { links = "duplex", thorough = true })[1].bound, 1e-3)
     local _, rows = berth.portfolio(g, t, { links = "duplex" })
     assert.near(11, rows.bound, 1e-3)
-    assert.matches("berth.bounds: links: 'open' is none of", message(berth.bounds, g, t, { links = "open" }))
+    assert.matches("berth.bounds: links: 'open' is none of", raised(berth.bounds, g, t, { links = "open" }))
   end)
 
   it("print as a line, with how far a makespan is from the best", function()
@@ -88,7 +83,7 @@ describe("thorough bounds", function()
       assert.equal(5, row.bound)
       assert.equal("serial clusters", row.bound_name) -- found already by the cheap ones
     end
-    assert.matches("thorough: expected true or false", message(berth.compare, g, t, { "single" }, { thorough = 1 }))
+    assert.matches("thorough: expected true or false", raised(berth.compare, g, t, { "single" }, { thorough = 1 }))
   end)
 
   it("know what memory forces apart, and measure by it what keeps memory", function()
@@ -124,16 +119,16 @@ describe("thorough bounds", function()
 
   it("refuse wrong options with their names", function()
     local g, t = join()
-    assert.matches("berth.bounds: gap: expected a finite number from 1e%-09", message(berth.bounds, g, t, { gap = 0 }))
-    assert.matches("berth.bounds: gap: requires thorough", message(berth.bounds, g, t, { gap = 0.1 }))
+    assert.matches("berth.bounds: gap: expected a finite number from 1e%-09", raised(berth.bounds, g, t, { gap = 0 }))
+    assert.matches("berth.bounds: gap: requires thorough", raised(berth.bounds, g, t, { gap = 0.1 }))
     assert.matches("below it: no schedule's$", tostring(berth.bounds(g, t, { makespan = 1e-3 })))
-    assert.matches("berth.bounds: thorough: expected true or false", message(berth.bounds, g, t, { thorough = 1 }))
-    assert.matches("berth.bounds: makespan: ", message(berth.bounds, g, t, { makespan = {} }))
-    assert.matches("berth.bounds: makespan: is infinite", message(berth.bounds, g, t, { makespan = math.huge }))
-    assert.matches("berth.bounds: place: links: 'x' is none of", message(berth.bounds, g, t, { place = { links = "x" } }))
-    assert.matches("berth.bounds: place: tau: 1.1 is out of range 0 to 1", message(berth.bounds, g, t, { place = { tau = 1.1 } }))
-    assert.matches("berth.bounds: place: unknown option 'gaps'", message(berth.bounds, g, t, { place = { gaps = 1 } }))
-    assert.matches("berth.bounds: place: expected a table", message(berth.bounds, g, t, { place = 3 }))
+    assert.matches("berth.bounds: thorough: expected true or false", raised(berth.bounds, g, t, { thorough = 1 }))
+    assert.matches("berth.bounds: makespan: ", raised(berth.bounds, g, t, { makespan = {} }))
+    assert.matches("berth.bounds: makespan: is infinite", raised(berth.bounds, g, t, { makespan = math.huge }))
+    assert.matches("berth.bounds: place: links: 'x' is none of", raised(berth.bounds, g, t, { place = { links = "x" } }))
+    assert.matches("berth.bounds: place: tau: 1.1 is out of range 0 to 1", raised(berth.bounds, g, t, { place = { tau = 1.1 } }))
+    assert.matches("berth.bounds: place: unknown option 'gaps'", raised(berth.bounds, g, t, { place = { gaps = 1 } }))
+    assert.matches("berth.bounds: place: expected a table", raised(berth.bounds, g, t, { place = 3 }))
   end)
 
   it("take collectives as edges of no time; guarantees do not hold with them", function()

@@ -1,16 +1,7 @@
 -- What "exact" proves is the bound of what stands beside it; what is planned for other links than are simulated is told.
 local berth = require "berth"
-local main = require "berth.cli.main"
 local proved = require "berth.bound.proved"
-
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
+local run = require("support.shell").run
 
 -- Three equal ops on two devices: the optimum is 2 s, the shared work 1.5 s.
 local function three()

@@ -1,17 +1,8 @@
 -- The command line in this process: parsing, help, and what bad usage is told.
 local berth = require "berth"
-local main = require "berth.cli.main"
+local run = require("support.shell").run
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
-
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
 
 local COMMANDS = { "place", "simulate", "compare", "bounds", "convert", "models", "repl" }
 local SMALL = "model:resnet18,batch=1,granularity=block"

@@ -1,20 +1,13 @@
 -- Every command at work, through scripts/berth where the exit code of the process counts.
 local berth = require "berth"
-local main = require "berth.cli.main"
+local shell = require "support.shell"
 local terminal = require "support.terminal"
+
+local read, run = shell.read, shell.run
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 local GRAPH = "model:resnet18,batch=4,granularity=layer"
 local TOPOLOGY = "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
-
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
 
 local files = {}
 local function scratch(ending)
@@ -22,13 +15,6 @@ local function scratch(ending)
   os.remove(path)
   files[#files + 1] = path .. ending
   return path .. ending
-end
-
-local function read(path)
-  local f = assert(io.open(path))
-  local text = f:read("*a")
-  f:close()
-  return text
 end
 
 -- The value of a number in a flat JSON text.
@@ -310,7 +296,7 @@ end)
 local build
 for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
 
-local function shell(words, input)
+local function process(words, input)
   local path = scratch("")
   local f = assert(io.open(path, "w"))
   f:write(input or "")
@@ -328,13 +314,13 @@ describe("scripts/berth", function()
   local try = build and it or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
 
   try("finds the tree and passes exit codes on", function()
-    assert.equal(0, (shell("--version")))
-    assert.equal(1, (shell("place " .. GRAPH .. " mesh:2,preset=V100,memory=50MB --placer single")))
-    assert.equal(2, (shell("place")))
+    assert.equal(0, (process("--version")))
+    assert.equal(1, (process("place " .. GRAPH .. " mesh:2,preset=V100,memory=50MB --placer single")))
+    assert.equal(2, (process("place")))
   end)
 
   try("keeps words with spaces together", function()
-    local exit, out = shell("bounds " .. GRAPH .. " 'mesh:2,preset=V100,bandwidth=10 GB/s'")
+    local exit, out = process("bounds " .. GRAPH .. " 'mesh:2,preset=V100,bandwidth=10 GB/s'")
     assert.equal(0, exit, out)
   end)
 
@@ -356,16 +342,16 @@ describe("scripts/berth", function()
     if not full then return pending "no /dev/full" end
     full:close()
     for _, command in ipairs { "convert " .. GRAPH .. " -", "place " .. GRAPH .. " " .. TOPOLOGY .. " --json" } do
-      local exit = shell(command .. " > /dev/full")
+      local exit = process(command .. " > /dev/full")
       assert.equal(2, exit)
     end
   end)
 
   try("runs the prompt on a pipe", function()
-    local exit, out = shell("repl", "1 + 1\nberth.models.list()[3]\n")
+    local exit, out = process("repl", "1 + 1\nberth.models.list()[3]\n")
     assert.equal(0, exit)
     assert.equal("2\n\"resnet50\"\n", out)
-    assert.equal(2, (shell("repl", "error 'no'\n")))
+    assert.equal(2, (process("repl", "error 'no'\n")))
   end)
 
   it("says that the module is older than the Lua files", function()

@@ -1,18 +1,9 @@
 -- berth train, and agent files as placers. The command is thin: an agent of ours stands for the real ones, which have specs of
 -- their own.
 local berth = require "berth"
-local main = require "berth.cli.main"
+local run = require("support.shell").run
 
 local GRAPH = "model:einsum,program=chain,layers=2"
-
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
 
 local seen, result
 

@@ -1,12 +1,8 @@
 -- Clusters: the event loop, plans, schedulers, files.
 local berth = require "berth"
 local json = require "berth.base.json"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local function read(path)
   local file = assert(io.open(path, "rb"))
@@ -78,25 +74,25 @@ describe("a cluster", function()
     assert.is_nil(done)
     assert.equal("cluster: job 1 wants 5 of resource 1 on machine 2, where 4 is left", text)
     assert.equal("infeasible", code)
-    assert.matches("cluster:start: cluster: start: job 2 has not arrived", message(c.start, c, 2, { 1 }))
-    assert.matches("machine 1 is named twice", message(c.start, c, 1, { 1, 1 }))
-    assert.matches("there is no machine 3", message(c.start, c, 1, { 3 }))
-    assert.matches("there is no job 3", message(c.record, c, 3))
-    assert.matches("rate: expected a finite number above 0, got %-1", message(c.start, c, 1, { 1 }, { rate = -1 }))
-    assert.matches("wake at 0", message(function() c:next() c:wake(0) end))
+    assert.matches("cluster:start: cluster: start: job 2 has not arrived", raised(c.start, c, 2, { 1 }))
+    assert.matches("machine 1 is named twice", raised(c.start, c, 1, { 1, 1 }))
+    assert.matches("there is no machine 3", raised(c.start, c, 1, { 3 }))
+    assert.matches("there is no job 3", raised(c.record, c, 3))
+    assert.matches("rate: expected a finite number above 0, got %-1", raised(c.start, c, 1, { 1 }, { rate = -1 }))
+    assert.matches("wake at 0", raised(function() c:next() c:wake(0) end))
     assert.matches("job 2 arrives at 0 s, before job 1 %(1 s%)",
-      message(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
-    assert.matches("trace%[2%]: expected a table, got nil", message(berth.cluster.new, { two[1], nil, two[2] }, 1))
+      raised(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
+    assert.matches("trace%[2%]: expected a table, got nil", raised(berth.cluster.new, { two[1], nil, two[2] }, 1))
     assert.matches("trace%[1%].name: expected a string, got table",
-      message(berth.cluster.new, { { arrival = 1, work = 1, name = {} } }, 1))
+      raised(berth.cluster.new, { { arrival = 1, work = 1, name = {} } }, 1))
     assert.matches("machines: expected a whole number, got 1.5",
-      message(berth.cluster.new, two, { machines = 1.5, capacity = { 1 } }))
-    assert.matches("trace%[1%].work: expected a number, got nil", message(berth.cluster.new, { { arrival = 1 } }, 1))
+      raised(berth.cluster.new, two, { machines = 1.5, capacity = { 1 } }))
+    assert.matches("trace%[1%].work: expected a number, got nil", raised(berth.cluster.new, { { arrival = 1 } }, 1))
     assert.matches("capacity%[2%]: expected an array of 1 numbers",
-      message(berth.cluster.new, two, { machines = 2, capacity = { { 1 }, { 1, 2 } } }))
-    assert.matches("unknown option 'machine'", message(berth.cluster.new, two, { machine = 2 }))
+      raised(berth.cluster.new, two, { machines = 2, capacity = { { 1 }, { 1, 2 } } }))
+    assert.matches("unknown option 'machine'", raised(berth.cluster.new, two, { machine = 2 }))
     c:close()
-    assert.matches("closed", message(c.next, c))
+    assert.matches("closed", raised(c.next, c))
   end)
 end)
 
@@ -153,15 +149,15 @@ describe("schedulers", function()
     local function with(plan)
       return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() return plan end }) end
     end
-    assert.matches("simulate: s, arrival of job 1 at 0 s: plan: unknown key 'begin'", message(with { begin = {} }))
-    assert.matches("plan.start%[1%]: unknown key 'machine'", message(with { start = { { job = 1, machine = 1 } } }))
-    assert.matches("plan.start: expected an array of entries", message(with { start = { job = 1 } }))
-    assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$", message(with { pause = { 1 } }))
-    assert.matches("plan.start%[1%]: job: expected a number", message(with { start = { { job = "1", machines = { 1 } } } }))
-    assert.matches("plan.refuse%[1%]: expected an entry, got nil", message(with { refuse = { nil, 1 } }))
-    assert.matches("expected a plan or nil, got number", message(with(1)))
+    assert.matches("simulate: s, arrival of job 1 at 0 s: plan: unknown key 'begin'", raised(with { begin = {} }))
+    assert.matches("plan.start%[1%]: unknown key 'machine'", raised(with { start = { { job = 1, machine = 1 } } }))
+    assert.matches("plan.start: expected an array of entries", raised(with { start = { job = 1 } }))
+    assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$", raised(with { pause = { 1 } }))
+    assert.matches("plan.start%[1%]: job: expected a number", raised(with { start = { { job = "1", machines = { 1 } } } }))
+    assert.matches("plan.refuse%[1%]: expected an entry, got nil", raised(with { refuse = { nil, 1 } }))
+    assert.matches("expected a plan or nil, got number", raised(with(1)))
     assert.matches("arrival of job 2 at 1 s: plan.start%[1%]: .*job 1 runs",
-      message(with { start = { { job = 1, machines = { 1 } } } }))
+      raised(with { start = { { job = 1, machines = { 1 } } } }))
   end)
 
   local first_come = {}
@@ -171,11 +167,11 @@ describe("schedulers", function()
 
   it("are told what is wrong with the rate", function()
     local function with(rate)
-      return message(berth.cluster.simulate, two, 1, first_come, { rate = rate })
+      return raised(berth.cluster.simulate, two, 1, first_come, { rate = rate })
     end
     assert.matches("plan.start%[1%]: rate: expected a number, got nil$", with(function() end))
     assert.matches("rate of job 1: expected a number, got nil$",
-      message(berth.cluster.simulate, two, 1, "fifo", { rate = function() end }))
+      raised(berth.cluster.simulate, two, 1, "fifo", { rate = function() end }))
     assert.matches("plan.start%[1%]: rate: expected a number, got string$", with(function() return "2" end))
     assert.matches("rate: expected a finite number above 0, got 0$", with(function() return 0 end))
     assert.matches("scheduler, arrival of job 1 at 0 s: .*: boom$", with(function() error "boom" end))
@@ -186,11 +182,11 @@ describe("schedulers", function()
     local function raising(x)
       return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() error(x) end }) end
     end
-    assert.matches("simulate: s, arrival of job 1 at 0 s: .*cluster_spec.lua:%d+: oh", message(raising "oh"))
+    assert.matches("simulate: s, arrival of job 1 at 0 s: .*cluster_spec.lua:%d+: oh", raised(raising "oh"))
     local mark = {}
-    assert.equal(mark, message(raising(mark)))
-    assert.matches("no scheduler 'lifo' %(there are backfill, fewest, fifo,", message(berth.cluster.simulate, two, 1, "lifo"))
-    assert.matches("has none of the methods", message(berth.cluster.simulate, two, 1, {}))
+    assert.equal(mark, raised(raising(mark)))
+    assert.matches("no scheduler 'lifo' %(there are backfill, fewest, fifo,", raised(berth.cluster.simulate, two, 1, "lifo"))
+    assert.matches("has none of the methods", raised(berth.cluster.simulate, two, 1, {}))
   end)
 end)
 
@@ -292,10 +288,7 @@ describe("runs", function()
     for _, e in ipairs(events) do kinds[e.ph] = (kinds[e.ph] or 0) + 1 end
     assert.is_true(kinds.X >= #r.runs and kinds.C > 2 and kinds.M == 4 + 2 * 3)
     assert.matches("srtf: %d+ of 20 jobs done", tostring(r))
-    local none, why, code = r:save_csv("/nowhere/at/all.csv")
-    assert.is_nil(none)
-    assert.matches("nowhere", why)
-    assert.equal("io", code)
+    refused("io", "nowhere", r:save_csv("/nowhere/at/all.csv"))
   end)
 
   it("of nobody", function()

@@ -3,6 +3,8 @@ local berth = require "berth"
 local json = require "dkjson"
 local shell = require "support.shell"
 local shared = require "support.shared"
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local scratch
 
@@ -11,12 +13,6 @@ local function write(text)
   file:write(text)
   file:close()
   return scratch
-end
-
-local function message(f, ...)
-  local fine, text = pcall(f, ...)
-  assert.is_false(fine)
-  return tostring(text)
 end
 
 -- What is wrong with a file.
@@ -131,14 +127,11 @@ describe("a trace of jobs", function()
   end)
 
   it("takes no other options", function()
-    assert.matches("unknown option 'colums'", message(berth.load_trace, "x", { colums = {} }))
-    assert.matches("format: 'csv' is none of: gavel, philly", message(berth.load_trace, "x", { format = "csv" }))
-    assert.matches("columns: unknown field 'gpu' %(legal: arrival,", message(berth.load_trace, "x", { columns = { gpu = "g" } }))
-    assert.matches("durations: expected s, or a table", message(berth.load_trace, "x", { durations = "5" }))
-    local none, why, code = berth.load_trace "/nowhere/at/all.csv"
-    assert.is_nil(none)
-    assert.matches("/nowhere/at/all.csv: cannot be opened", why)
-    assert.equal("io", code)
+    assert.matches("unknown option 'colums'", raised(berth.load_trace, "x", { colums = {} }))
+    assert.matches("format: 'csv' is none of: gavel, philly", raised(berth.load_trace, "x", { format = "csv" }))
+    assert.matches("columns: unknown field 'gpu' %(legal: arrival,", raised(berth.load_trace, "x", { columns = { gpu = "g" } }))
+    assert.matches("durations: expected s, or a table", raised(berth.load_trace, "x", { durations = "5" }))
+    refused("io", "/nowhere/at/all.csv: cannot be opened", berth.load_trace "/nowhere/at/all.csv")
   end)
 
   it("of all that are published", function()

@@ -1,10 +1,6 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local function pair(extra)
   local g = assert(berth.graph {
@@ -38,8 +34,8 @@ describe("a cost", function()
     assert.equal("cost: 2 ops on 2 devices, op_factor 10, transfer_factor 100", tostring(c))
     assert.equal(20, c:op(1, 1))
     assert.equal(300, c:transfer(1, 1, 2))
-    assert.matches("op_factor: expected a finite number above 0", message(berth.cost, g, t, { op_factor = 0 }))
-    assert.matches("unknown option 'factor'", message(berth.cost, g, t, { factor = 2 }))
+    assert.matches("op_factor: expected a finite number above 0", raised(berth.cost, g, t, { op_factor = 0 }))
+    assert.matches("unknown option 'factor'", raised(berth.cost, g, t, { factor = 2 }))
   end)
 
   it("takes functions", function()
@@ -73,7 +69,7 @@ describe("a cost", function()
     assert.same({ { 2, { 4, 1 } }, { 1, { 3 } } }, calls)
     assert.is_function(c.model.collective)
     assert.equal(math.huge, joined({ collective = function() return math.huge end }):collective(1, { 1 }))
-    assert.matches("2 devices for 1 members", message(c.collective, c, 1, { 1, 2 }))
+    assert.matches("2 devices for 1 members", raised(c.collective, c, 1, { 1, 2 }))
     assert.equal(2, #calls)
   end)
 
@@ -90,16 +86,14 @@ describe("a cost", function()
   it("re-raises what the function for collectives raises, and refuses what is no time", function()
     local thrown = { "mine" }
     local c = joined { collective = function() error(thrown) end }
-    local ok, got = pcall(c.collective, c, 1, { 1 })
-    assert.is_false(ok)
-    assert.equal(thrown, got)
+    assert.equal(thrown, raised(c.collective, c, 1, { 1 }))
     for _, case in ipairs { { -1, "gave %-1 s" }, { 0 / 0, "gave .*nan s" }, { "x", "gave string, expected seconds" } } do
       c = joined { collective = function() return case[1] end }
-      assert.matches("^spec/.*cost.collective%(1, devices%) " .. case[2], message(c.collective, c, 1, { 1 }))
+      assert.matches("^spec/.*cost.collective%(1, devices%) " .. case[2], raised(c.collective, c, 1, { 1 }))
     end
     c = joined { collective = function() end }
-    assert.matches("cost.collective%(2, devices%) gave nil", message(c.collective, c, 2, { 1, 1 }))
-    assert.matches("collective: expected a function, got number", message(joined, { collective = 3 }))
+    assert.matches("cost.collective%(2, devices%) gave nil", raised(c.collective, c, 2, { 1, 1 }))
+    assert.matches("collective: expected a function, got number", raised(joined, { collective = 3 }))
   end)
 
   it("survives a function for collectives that closes its cost or asks another", function()
@@ -111,7 +105,7 @@ describe("a cost", function()
       return inner:collective(1, { 1 }) + 1
     end }
     assert.equal(4, c:collective(1, { 1 }))
-    assert.matches("the cost is closed", message(c.collective, c, 1, { 1 }))
+    assert.matches("the cost is closed", raised(c.collective, c, 1, { 1 }))
     local co = coroutine.create(function()
       local yields = joined { collective = function() coroutine.yield(1) end }
       return yields:collective(1, { 1 })
@@ -151,28 +145,24 @@ describe("a cost", function()
     assert.same({ 10 }, (berth.simulate_batch(c, { { 1, 1 } })))
     assert.same({ 10 }, (berth.simulate_batch(g, t, { { 1, 1 } }, { cost = model })))
     assert.equal(10, berth.compare(c, { "single" })[1].makespan)
-    assert.matches("cost: is given already", message(berth.simulate, c, { 1, 1 }, { cost = model }))
-    assert.matches("cost: is given already", message(berth.place, c, "single", { cost = model }))
+    assert.matches("cost: is given already", raised(berth.simulate, c, { 1, 1 }, { cost = model }))
+    assert.matches("cost: is given already", raised(berth.place, c, "single", { cost = model }))
   end)
 
   it("re-raises what a function raises, unchanged", function()
     local g, t = pair()
     local thrown = { "mine" }
-    local ok, got = pcall(berth.cost, g, t, { op = function() error(thrown) end })
-    assert.is_false(ok)
-    assert.equal(thrown, got)
-    ok, got = pcall(berth.simulate, g, t, { 1, 1 }, { cost = { transfer = function() error(thrown) end } })
-    assert.is_false(ok)
-    assert.equal(thrown, got)
+    assert.equal(thrown, raised(berth.cost, g, t, { op = function() error(thrown) end }))
+    assert.equal(thrown, raised(berth.simulate, g, t, { 1, 1 }, { cost = { transfer = function() error(thrown) end } }))
   end)
 
   it("tells which call gave no time", function()
     local g, t = pair()
-    assert.matches("cost.op%(1, 1%) gave nil", message(berth.cost, g, t, { op = function() end }))
-    assert.matches("cost.op%(1, 1%) gave %-1 s", message(berth.cost, g, t, { op = function() return -1 end }))
+    assert.matches("cost.op%(1, 1%) gave nil", raised(berth.cost, g, t, { op = function() end }))
+    assert.matches("cost.op%(1, 1%) gave %-1 s", raised(berth.cost, g, t, { op = function() return -1 end }))
     assert.matches("cost.op%(2, 1%) gave .*nan s",
-      message(berth.cost, g, t, { op = function(op) return op == 2 and 0 / 0 or 1 end }))
-    assert.matches("cost.transfer%(1, 1, 2%) gave string", message(berth.cost, g, t, { transfer = function() return "x" end }))
+      raised(berth.cost, g, t, { op = function(op) return op == 2 and 0 / 0 or 1 end }))
+    assert.matches("cost.transfer%(1, 1, 2%) gave string", raised(berth.cost, g, t, { transfer = function() return "x" end }))
   end)
 
   it("survives functions that close what is being priced", function()
@@ -199,10 +189,10 @@ describe("a cost", function()
 
   it("refuses other things by name", function()
     local g, t = pair()
-    assert.matches("berth.cost: graph: expected a graph, got nil", message(berth.cost))
-    assert.matches("berth.cost: topology: expected a topology, got graph", message(berth.cost, g, g))
-    assert.matches("berth.simulate: graph: expected a graph %(or a cost%), got topology", message(berth.simulate, t, t, {}))
-    assert.matches("cost: expected a table, got number", message(berth.simulate, g, t, { 1, 1 }, { cost = 3 }))
+    assert.matches("berth.cost: graph: expected a graph, got nil", raised(berth.cost))
+    assert.matches("berth.cost: topology: expected a topology, got graph", raised(berth.cost, g, g))
+    assert.matches("berth.simulate: graph: expected a graph %(or a cost%), got topology", raised(berth.simulate, t, t, {}))
+    assert.matches("cost: expected a table, got number", raised(berth.simulate, g, t, { 1, 1 }, { cost = 3 }))
   end)
 end)
 
@@ -219,17 +209,14 @@ describe("bounds", function()
 
   it("tell what cannot fit", function()
     local g = assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
-    local b, text, code, why = berth.bounds(g, berth.topology.mesh(2, { memory = 60 }))
-    assert.is_nil(b)
-    assert.equal("infeasible", code)
-    assert.matches("big", text)
+    local why = refused("infeasible", "big", berth.bounds(g, berth.topology.mesh(2, { memory = 60 })))
     assert.equal(2, why.op)
     assert.equal(40, why.missing)
   end)
 
   it("refuse unknown options", function()
     local g, t = pair()
-    assert.matches("memory: 'all' is none of: none, inference, training, total", message(berth.bounds, g, t, { memory = "all" }))
+    assert.matches("memory: 'all' is none of: none, inference, training, total", raised(berth.bounds, g, t, { memory = "all" }))
   end)
 end)
 
@@ -243,18 +230,15 @@ describe("fit_link", function()
     assert.is_nil(nothing)
     assert.is_string(text)
     assert.equal("invalid", code)
-    assert.matches("seconds: has 1 entries, expected 2", message(berth.fit_link, { 1, 2 }, { 1 }))
+    assert.matches("seconds: has 1 entries, expected 2", raised(berth.fit_link, { 1, 2 }, { 1 }))
   end)
 
   it("takes quantities, refuses what no link has", function()
     local fit = assert(berth.fit_link({ "1 MB", "2 MB" }, { "5 us", "7 us" }))
     assert.near(3e-6, fit.latency, 1e-15)
     assert.near(5e11, fit.bandwidth, 1)
-    local nothing, text, code = berth.fit_link({ 0, 1e-200 }, { 1, 2 })
-    assert.is_nil(nothing)
-    assert.matches("out of range", text)
-    assert.equal("invalid", code)
+    refused("invalid", "out of range", berth.fit_link({ 0, 1e-200 }, { 1, 2 }))
     assert.matches("measurement 2: ", select(2, berth.fit_link({ 1, 2 }, { 1, 0 }, { relative = true })))
-    assert.matches("bytes%[2%]: %-1 is negative", message(berth.fit_link, { 1, -1 }, { 1, 2 }))
+    assert.matches("bytes%[2%]: %-1 is negative", raised(berth.fit_link, { 1, -1 }, { 1, 2 }))
   end)
 end)

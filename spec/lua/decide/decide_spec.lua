@@ -1,10 +1,5 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local raised = require("support.errors").raised
 
 -- Random costs of each action for each decision and of neighbours; above the wall nothing is allowed.
 local function random_problem(seed, n, k)
@@ -304,7 +299,7 @@ describe("berth.decide", function()
       end }
     assert.equal(2, r.evaluations)
     assert.is_true(uniform.a and uniform.c and not uniform.b)
-    assert.truthy(message(berth.decide, { decisions = 2, actions = 2, weight = { 0, 0 }, value = print })
+    assert.truthy(raised(berth.decide, { decisions = 2, actions = 2, weight = { 0, 0 }, value = print })
       :find("add up to 0", 1, true))
   end)
 
@@ -332,7 +327,7 @@ describe("berth.decide", function()
     assert.is_true(tree:advance(3))
     assert.same({ 1, { 3, 2, 2 } }, { tree:root() })
     local function wrong(actions, instead)
-      return message(berth.decide, { decisions = 2, actions = actions, instead = instead, value = print })
+      return raised(berth.decide, { decisions = 2, actions = actions, instead = instead, value = print })
     end
     local names = { "a", "b", "c" }
     assert.truthy(wrong(3, { 2, 1 }):find("instead of action 1: in circles, by action 1", 1, true))
@@ -389,13 +384,13 @@ describe("berth.decide", function()
     assert.equal(3, search({ start_values = { nil, 3 } }).value)
     r = search { start_values = { 7, math.huge } }
     assert.equal(7, r.value)
-    assert.truthy(message(search, { start_values = { 1, 2, 3 } }):find("start_values: [3] is for no start (1 to 2)", 1, true))
-    assert.truthy(message(search, { start_values = { 1, "x" } }):find("start_values[2]: expected a number, got string", 1, true))
-    assert.truthy(message(search, { start_values = { 0 / 0 } }):find("start_values[1]", 1, true))
-    assert.truthy(message(search, { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
-    assert.truthy(message(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1", 1, true))
-    assert.truthy(message(search, { start_excess = { 1 } }):find("start_excess: requires start_values", 1, true))
-    assert.truthy(message(search, { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
+    assert.truthy(raised(search, { start_values = { 1, 2, 3 } }):find("start_values: [3] is for no start (1 to 2)", 1, true))
+    assert.truthy(raised(search, { start_values = { 1, "x" } }):find("start_values[2]: expected a number, got string", 1, true))
+    assert.truthy(raised(search, { start_values = { 0 / 0 } }):find("start_values[1]", 1, true))
+    assert.truthy(raised(search, { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
+    assert.truthy(raised(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1", 1, true))
+    assert.truthy(raised(search, { start_excess = { 1 } }):find("start_excess: requires start_values", 1, true))
+    assert.truthy(raised(search, { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
   end)
 
   it("takes enormous weights of a prior", function()
@@ -431,35 +426,33 @@ describe("berth.decide", function()
       return o
     end
     for _, key in ipairs { "value", "prior", "fill" } do
-      local ok, err = pcall(berth.decide, with { [key] = function() error(thrown) end })
-      assert.is_false(ok)
-      assert.equal(thrown, err)
+      assert.equal(thrown, raised(berth.decide, with { [key] = function() error(thrown) end }))
     end
-    assert.truthy(message(berth.decide, with { value = function() return "1" end }):find("value: gave string", 1, true))
-    assert.truthy(message(berth.decide, with { value = function() return 0 / 0 end }):find("value: gave NaN", 1, true))
-    assert.truthy(message(berth.decide, with { value = function() return 1, -1 end }):find("excess is below 0", 1, true))
-    assert.truthy(message(berth.decide, with { prior = function() return { { 1, -1 } } end }):find("weight 2 of leaf 1", 1, true))
-    assert.truthy(message(berth.decide, with { prior = function() return 3 end }):find("prior: gave number", 1, true))
-    assert.truthy(message(berth.decide, with { fill = function() return { 1, 2, 3 } end })
+    assert.truthy(raised(berth.decide, with { value = function() return "1" end }):find("value: gave string", 1, true))
+    assert.truthy(raised(berth.decide, with { value = function() return 0 / 0 end }):find("value: gave NaN", 1, true))
+    assert.truthy(raised(berth.decide, with { value = function() return 1, -1 end }):find("excess is below 0", 1, true))
+    assert.truthy(raised(berth.decide, with { prior = function() return { { 1, -1 } } end }):find("weight 2 of leaf 1", 1, true))
+    assert.truthy(raised(berth.decide, with { prior = function() return 3 end }):find("prior: gave number", 1, true))
+    assert.truthy(raised(berth.decide, with { fill = function() return { 1, 2, 3 } end })
       :find("no action stands at [3]", 1, true))
-    assert.truthy(message(berth.decide, with { starts = { { 1, 2, 3 } } }):find("starts[1][3]: there is no action 3", 1, true))
-    assert.truthy(message(berth.decide, with { legal = { { 1 }, {}, { 2 } } }):find("decision 2 has no legal action", 1, true))
-    assert.truthy(message(berth.decide, with { evaluation = 3 }):find("unknown option 'evaluation'", 1, true))
-    assert.truthy(message(berth.decide, with { batch = 0 }):find("batch", 1, true))
-    assert.truthy(message(berth.decide, with { actions = { "a", "a" } }):find("'a' is action 1 already", 1, true))
-    assert.truthy(message(berth.decide, { decisions = 3, actions = 2 }):find("value: expected a function", 1, true))
+    assert.truthy(raised(berth.decide, with { starts = { { 1, 2, 3 } } }):find("starts[1][3]: there is no action 3", 1, true))
+    assert.truthy(raised(berth.decide, with { legal = { { 1 }, {}, { 2 } } }):find("decision 2 has no legal action", 1, true))
+    assert.truthy(raised(berth.decide, with { evaluation = 3 }):find("unknown option 'evaluation'", 1, true))
+    assert.truthy(raised(berth.decide, with { batch = 0 }):find("batch", 1, true))
+    assert.truthy(raised(berth.decide, with { actions = { "a", "a" } }):find("'a' is action 1 already", 1, true))
+    assert.truthy(raised(berth.decide, { decisions = 3, actions = 2 }):find("value: expected a function", 1, true))
   end)
 
   it("lets functions close it and refuses to be run within itself", function()
     local tree, inner
     tree = berth.decide.tree { decisions = 3, actions = 2, value = function(a)
-      if not inner then inner = message(tree.run, tree, 5) end
+      if not inner then inner = raised(tree.run, tree, 5) end
       tree:close()
       return a[1]
     end }
     assert.is_true(tree:run(8))
     assert.truthy(inner:find("the search is under way", 1, true))
-    assert.truthy(message(tree.run, tree, 9):find("closed", 1, true))
+    assert.truthy(raised(tree.run, tree, 9):find("closed", 1, true))
   end)
 
   it("stops when it is asked to, with the best so far", function()

@@ -1,4 +1,5 @@
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 local batches, seconds = { 10, 20, 40 }, { 30e-6, 50e-6, 130e-6 }
 
@@ -24,9 +25,7 @@ describe("times of batch sizes that were not profiled", function()
     for text, call in pairs { ["two profiled batch sizes, not 1"] = { { 1 }, { 1 }, 1 },
                               ["they must rise"] = { { 2, 2 }, { 1, 1 }, 1 },
                               ["takes %-1 s"] = { { 1, 2 }, { 1, -1 }, 1 }, ["a batch of %-1"] = { { 1, 2 }, { 1, 1 }, -1 } } do
-      local ok, message = pcall(berth.deploy.batch_time, call[1], call[2], call[3])
-      assert.is_false(ok)
-      assert.matches(text, message)
+      assert.matches(text, raised(berth.deploy.batch_time, call[1], call[2], call[3]))
     end
   end)
 end)

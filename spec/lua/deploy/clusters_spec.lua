@@ -2,6 +2,7 @@
 local berth = require "berth"
 local runs = require "support.runs"
 local shared = require "support.shared"
+local raised = require("support.errors").raised
 
 local clusters, models = berth.deploy.clusters, berth.deploy.models
 
@@ -74,32 +75,26 @@ describe("clusters of the study", function()
     assert.equal(3000e6, (t:path(5, 6)))
     assert.equal(2810e6, (t:path(5, 7)))
     assert.has_error(function() clusters.testbed { machines = true, links = "tag" } end)
-    local ok, message = pcall(clusters.testbed, { machines = "false" })
-    assert.is_false(ok)
-    assert.matches("machines: expected true or false, got string", message)
+    assert.matches("machines: expected true or false, got string",
+      raised(clusters.testbed, { machines = "false" }))
   end)
 
   it("have models that say what is wrong with their options", function()
     for _, f in ipairs { "build", "describe" } do
-      local ok, message = pcall(models[f], "vgg19", 5)
-      assert.is_false(ok)
-      assert.matches("deploy.models." .. f .. ": options: expected a table, got number", message)
+      assert.matches("deploy.models." .. f .. ": options: expected a table, got number",
+        raised(models[f], "vgg19", 5))
     end
-    local ok, message = pcall(models.points, "vgg19", { 60 }, 5)
-    assert.is_false(ok)
-    assert.matches("deploy.models.points: options: expected a table, got number", message)
+    assert.matches("deploy.models.points: options: expected a table, got number",
+      raised(models.points, "vgg19", { 60 }, 5))
   end)
 
   it("take rates from the data sheets, times an efficiency", function()
     assert.near(0.85 * 15.7e12, clusters.testbed():device(1).flops, 1)
     local d = clusters.testbed { efficiency = { 0.5, 0.25 }, overhead = "7 us" }:device(16)
     assert.same({ 5.3e12, 183e9, 7e-6 }, { d.flops, d.memory_bandwidth, d.overhead })
-    local ok, message = pcall(clusters.testbed, { efficiency = 0 })
-    assert.is_false(ok)
-    assert.matches("clusters.testbed: efficiency: 0 must be a number above 0", message)
-    ok, message = pcall(clusters.six_gpu, { machines = true })
-    assert.is_false(ok)
-    assert.matches("unknown option 'machines'", message)
+    assert.matches("clusters.testbed: efficiency: 0 must be a number above 0",
+      raised(clusters.testbed, { efficiency = 0 }))
+    assert.matches("unknown option 'machines'", raised(clusters.six_gpu, { machines = true }))
   end)
 end)
 
@@ -107,24 +102,28 @@ describe("links of device groups", function()
   -- Two transfers of 1 s each, started together: finish of the later one without the 12 us.
   local function both(discipline, links, from1, to1, from2, to2)
     local t = berth.topology.groups {
-      groups = { { count = 2, bandwidth = 8e9 }, { count = 2, bandwidth = 8e9 }, { count = 2, bandwidth = 8e9 } },
+      groups = { { count = 2, bandwidth = 8e9 }, { count = 2, bandwidth = 8e9 },
+        { count = 2, bandwidth = 8e9 } },
       between = 1e9, links = links,
     }
-    local g = berth.graph { ops = { { seconds = 0 }, { seconds = 0 }, { seconds = 0 }, { seconds = 0 } },
+    local g = berth.graph { ops = { { seconds = 0 }, { seconds = 0 }, { seconds = 0 },
+      { seconds = 0 } },
       edges = { { 1, 2, 1e9 }, { 3, 4, 1e9 } } }
     local r = assert(berth.simulate(g, t, { from1, to1, from2, to2 }, { links = discipline }))
     return r.makespan - 12e-6
   end
 
   it("are shared as their names say", function()
-    -- devices 1 2 | 3 4 | 5 6: the same pair of groups, two pairs from one group, two pairs without a common group
+    -- devices 1 2 | 3 4 | 5 6: the same pair of groups, two pairs from one group, two pairs without
+    -- a common group
     local expected = {
       tag = { 2, 1, 1 }, heterog = { 2, 2, 2 }, nic = { 2, 2, 1 }, tree = { 2, 2, 1 },
     }
     for _, links in ipairs(KINDS_OF_LINKS) do
       local seconds = expected[links]
       for _, discipline in ipairs { "fair", "route" } do
-        local slack = discipline == "fair" and 1e-9 or 12e-6 + 1e-9 -- one after the other: latency twice
+        -- one after the other: latency twice
+        local slack = discipline == "fair" and 1e-9 or 12e-6 + 1e-9
         assert.near(seconds[1], both(discipline, links, 1, 3, 2, 4), slack, links)
         assert.near(seconds[2], both(discipline, links, 1, 3, 2, 5), slack, links)
         assert.near(seconds[3], both(discipline, links, 1, 3, 3, 5), slack, links)
@@ -138,13 +137,18 @@ describe("berth.topology.groups", function()
     { {}, "groups: is missing" },
     { { groups = {} }, "no groups or bandwidths given" },
     { { groups = { { count = 0 } } }, "groups%[1%].count: 0 is out of range" },
-    { { groups = { { count = 2, machines = 3 } } }, "groups%[1%].machines: 3 is out of range 1..2" },
-    { { groups = { {}, { count = 2, machines = 2 } }, links = "tag" }, "group 2: machines 2 must be 1 without ports" },
+    { { groups = { { count = 2, machines = 3 } } },
+      "groups%[1%].machines: 3 is out of range 1..2" },
+    { { groups = { {}, { count = 2, machines = 2 } }, links = "tag" },
+      "group 2: machines 2 must be 1 without ports" },
     { { groups = { {}, { rack = 2 } } }, 'groups%[2%].rack: is for links = "tree"' },
-    { { groups = { {}, { rack = 3 } }, links = "tree" }, "groups%[2%].rack: 3 is out of range 1..2" },
+    { { groups = { {}, { rack = 3 } }, links = "tree" },
+      "groups%[2%].rack: 3 is out of range 1..2" },
     { { groups = { {}, {} }, between = { { 1, 2 } } }, "between: must have 2 rows" },
-    { { groups = { {}, {} }, between = { { 1, 2 }, { 1 } } }, "between%[2%]: must have 2 bandwidths" },
-    { { groups = { {}, {} }, between = { { 1, 2 }, { 1, "x" } } }, 'between%[2%]: "x" is not a number' },
+    { { groups = { {}, {} }, between = { { 1, 2 }, { 1 } } },
+      "between%[2%]: must have 2 bandwidths" },
+    { { groups = { {}, {} }, between = { { 1, 2 }, { 1, "x" } } },
+      'between%[2%]: "x" is not a number' },
     { { groups = { {}, {} }, between = 0 }, "bandwidth 0 from group 1 to group 2 must be above 0" },
     { { groups = { { name = "a" } } }, "groups%[1%]: unknown field 'name'" },
     { { groups = { {} }, links = "bus" }, "links: 'bus' is none of: tag, heterog, nic, tree" },
@@ -153,9 +157,7 @@ describe("berth.topology.groups", function()
 
   it("says what is wrong", function()
     for _, case in ipairs(CASES) do
-      local ok, message = pcall(berth.topology.groups, case[1])
-      assert.is_false(ok)
-      assert.matches(case[2], message)
+      assert.matches(case[2], raised(berth.topology.groups, case[1]))
     end
   end)
 
@@ -189,7 +191,8 @@ local function check_cards(groups)
 end
 
 describe("random clusters", function()
-  it("for training: at most four groups, none more once there are 16 GPUs, bandwidths of racks", function()
+  it("for training: at most four groups, none more once there are 16 GPUs, bandwidths of racks",
+    function()
     local sizes = {}
     for seed = 1, 150 do
       local t = clusters.random { seed = seed, links = KINDS_OF_LINKS[1 + seed % 4] }
@@ -209,7 +212,9 @@ describe("random clusters", function()
         sizes[#group] = true
       end
     end
-    for _, drawn in ipairs { 2, 3, 4, 6, 8, 2810e6, 5000e6 } do assert.is_true(sizes[drawn] or false, tostring(drawn)) end
+    for _, drawn in ipairs { 2, 3, 4, 6, 8, 2810e6, 5000e6 } do
+      assert.is_true(sizes[drawn] or false, tostring(drawn))
+    end
   end)
 
   it("for training: racks are equivalence classes", function()
@@ -219,13 +224,16 @@ describe("random clusters", function()
       local function near(g, h) return g == h or measured(t, groups, g, h) == 5000e6 end
       for a in ipairs(groups) do
         for b in ipairs(groups) do
-          for c in ipairs(groups) do assert.is_true(not (near(a, b) and near(b, c)) or near(a, c)) end
+          for c in ipairs(groups) do
+            assert.is_true(not (near(a, b) and near(b, c)) or near(a, c))
+          end
         end
       end
     end
   end)
 
-  it("for tests: exactly 8 GPUs in groups of 1 to 4, one bandwidth inside and one between", function()
+  it("for tests: exactly 8 GPUs in groups of 1 to 4, one bandwidth inside and one between",
+    function()
     local counts = {}
     for seed = 1, 150 do
       local t = clusters.random { kind = "test", seed = seed }
@@ -265,10 +273,12 @@ describe("random clusters", function()
 
   it("are the same for the same seed, and stop early for a small model", function()
     assert.equal(clusters.random { seed = 5 }:to_string(), clusters.random { seed = 5 }:to_string())
-    assert.not_equal(clusters.random { seed = 5 }:to_string(), clusters.random { seed = 6 }:to_string())
+    assert.not_equal(clusters.random { seed = 5 }:to_string(),
+      clusters.random { seed = 6 }:to_string())
     local fewer = 0
     for seed = 1, 30 do
-      local n, early = #clusters.random { seed = seed }, #clusters.random { seed = seed, parameter_bytes = 1e6 }
+      local n, early = #clusters.random { seed = seed },
+        #clusters.random { seed = seed, parameter_bytes = 1e6 }
       if early < n then fewer = fewer + 1 end
     end
     assert.is_true(fewer > 5)
@@ -279,9 +289,8 @@ describe("random clusters", function()
   end)
 
   it("refuse what they do not know", function()
-    local ok, message = pcall(clusters.random, { kind = "nice" })
-    assert.is_false(ok)
-    assert.matches("clusters.random: kind: nice is none of: training, test, mixed", message)
+    assert.matches("clusters.random: kind: nice is none of: training, test, mixed",
+      raised(clusters.random, { kind = "nice" }))
     assert.has_error(function() clusters.random { kind = "test", parameter_bytes = 1 } end)
     assert.has_error(function() clusters.random { parameter_bytes = -1 } end)
   end)
@@ -291,8 +300,10 @@ end)
 
 -- parameters, ops, batch
 local STUDY = {
-  inception_v3 = { 23834568, 925, 120 }, resnet101 = { 44577896, 1031, 120 }, vgg19 = { 143667240, 124, 120 },
-  transformer = { 120988496, 715, 600 }, bert_small = { 338282498, 201, 32 }, bert_large = { 1231671298, 1081, 32 },
+  inception_v3 = { 23834568, 925, 120 }, resnet101 = { 44577896, 1031, 120 },
+  vgg19 = { 143667240, 124, 120 },
+  transformer = { 120988496, 715, 600 }, bert_small = { 338282498, 201, 32 },
+  bert_large = { 1231671298, 1081, 32 },
 }
 
 local function bert_parameters(layers, hidden, ffn, vocab, positions)
@@ -302,8 +313,10 @@ local function bert_parameters(layers, hidden, ffn, vocab, positions)
 end
 
 local function transformer_parameters(layers, hidden, ffn, vocab)
-  local attend, feed, norm = 4 * (hidden * hidden + hidden), 2 * hidden * ffn + ffn + hidden, 2 * hidden
-  return layers * (attend + feed + 2 * norm) + layers * (2 * attend + feed + 3 * norm) + 3 * vocab * hidden + vocab
+  local attend, feed, norm = 4 * (hidden * hidden + hidden), 2 * hidden * ffn + ffn + hidden,
+    2 * hidden
+  return layers * (attend + feed + 2 * norm) + layers * (2 * attend + feed + 3 * norm)
+    + 3 * vocab * hidden + vocab
 end
 
 describe("models of the study", function()
@@ -321,7 +334,8 @@ describe("models of the study", function()
   it("are alike at all batch sizes but for their costs", function()
     for _, name in ipairs { "transformer", "bert_small", "vgg19" } do
       for _, rows in ipairs(name == "vgg19" and { "dense" } or { "dense", "rows" }) do
-        local points = models.points(name, nil, name ~= "vgg19" and { embedding_gradients = rows } or nil)
+        local points = models.points(name, nil, name ~= "vgg19" and { embedding_gradients = rows }
+          or nil)
         local graphs, batches, n = {}, {}, models.batch(name)
         for i, point in ipairs(points) do graphs[i], batches[i] = point.graph, point.batch end
         assert.same({ n, math.floor(n / 2), math.floor(n / 4), math.floor(n / 8) }, batches)
@@ -354,9 +368,8 @@ describe("models of the study", function()
   end)
 
   it("refuse unknown names and a batch beside the batches", function()
-    local ok, message = pcall(models.build, "nice")
-    assert.is_false(ok)
-    assert.matches('models.build: no model "nice"; known: inception_v3', message)
+    assert.matches('models.build: no model "nice"; known: inception_v3',
+      raised(models.build, "nice"))
     assert.has_error(function() models.points("vgg19", { 4 }, { batch = 3 }) end)
     assert.has_error(function() models.points("vgg19", 4) end)
     assert.has_error(function() models.list("nice") end)
@@ -377,36 +390,39 @@ describe("gradients of embeddings", function()
     return found
   end
 
-  local SIZES = { layers = 1, hidden = 8, heads = 2, ffn = 8, vocab = 1000, positions = 16, seq = 4, batch = 3, head = "span" }
+  local SIZES = { layers = 1, hidden = 8, heads = 2, ffn = 8, vocab = 1000, positions = 16, seq = 4,
+    batch = 3, head = "span" }
 
   it("are the whole table, or a row and an index for each token", function()
     local dense = parts(SIZES)
     -- 1000 x 8 numbers; 12 FLOP each; gradient and weight twice, two moments twice
-    assert.same({ 32000, true, false }, { dense.tensor.bytes, dense.tensor.gradient, dense.tensor.batch })
-    assert.same({ "adam", 96000, 7 * 32000 }, { dense.update.kind, dense.update.flop, dense.update.bytes })
+    assert.same({ 32000, true, false },
+      { dense.tensor.bytes, dense.tensor.gradient, dense.tensor.batch })
+    assert.same({ "adam", 96000, 7 * 32000 },
+      { dense.update.kind, dense.update.flop, dense.update.bytes })
     SIZES.embedding_gradients = "rows"
     local rows = parts(SIZES)
     SIZES.embedding_gradients = nil
     -- 12 tokens, 8 numbers and an index for each
     assert.same({ 432, true, true }, { rows.tensor.bytes, rows.tensor.gradient, rows.tensor.batch })
-    assert.same({ "scatter_adam", 12 * 108, 7 * 432 }, { rows.update.kind, rows.update.flop, rows.update.bytes })
+    assert.same({ "scatter_adam", 12 * 108, 7 * 432 },
+      { rows.update.kind, rows.update.flop, rows.update.bytes })
     assert.same({ "embedding_grad_weight", "embedding_grad_rows" }, { dense.op.kind, rows.op.kind })
     assert.equal(dense.update.params, rows.update.params)
     assert.equal(4 * (8000 - 108), dense.op.bytes - rows.op.bytes)
   end)
 
   it("cannot be rows of a table that another layer shares", function()
-    local ok, message = pcall(berth.models.bert, { head = "pretraining", embedding_gradients = "rows" })
-    assert.is_false(ok)
-    assert.matches("needs a word table of its own", message)
-    ok, message = pcall(berth.models.transformer, { embedding_gradients = "rows" })
-    assert.is_false(ok)
-    assert.matches("needs tied = false", message)
+    assert.matches("needs a word table of its own",
+      raised(berth.models.bert, { head = "pretraining", embedding_gradients = "rows" }))
+    assert.matches("needs tied = false",
+      raised(berth.models.transformer, { embedding_gradients = "rows" }))
     assert.has_error(function() berth.models.transformer { target_vocab = 10 } end)
   end)
 
   it("have tables of their own in an untied transformer", function()
-    local o = { layers = 1, hidden = 8, heads = 2, ffn = 16, vocab = 100, target_vocab = 50, seq = 4, tied = false }
+    local o = { layers = 1, hidden = 8, heads = 2, ffn = 16, vocab = 100, target_vocab = 50,
+      seq = 4, tied = false }
     local _, about = berth.models.describe("transformer", o)
     o.tied, o.target_vocab = true, nil
     local _, tied = berth.models.describe("transformer", o)
@@ -436,7 +452,8 @@ describe("random training graphs", function()
   it("are the same for the same seed, and obey", function()
     assert.equal(models.random { seed = 9 }:to_string(), models.random { seed = 9 }:to_string())
     local _, about = models.random { seed = 9, family = "mlp", layers = 5, batch = 7 }
-    assert.same({ "mlp", 5, 7 }, { about.options.family, about.options.layers, about.options.batch })
+    assert.same({ "mlp", 5, 7 },
+      { about.options.family, about.options.layers, about.options.batch })
     -- pinned: both interpreters draw these
     local sizes = {}
     for seed = 1, 8 do sizes[seed] = #models.random { seed = seed } end

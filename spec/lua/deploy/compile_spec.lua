@@ -2,12 +2,8 @@
 local berth = require "berth"
 local net = require "support.linear_net"
 local runs = require "support.runs"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 -- x -> forward -> gradient of the weights -> update
 local function layer()
@@ -115,7 +111,7 @@ describe("berth.deploy.problem", function()
     assert.near(4.5, d:op(2, 1, 3), 1e-12)
     assert.near(7.5, d:op(2, 1, 6), 1e-12)
     assert.equal(0, d:op(2, 1, 0))
-    assert.matches("profile 2 has a batch of 4, as another one has", message(berth.deploy.problem, g, t,
+    assert.matches("profile 2 has a batch of 4, as another one has", raised(berth.deploy.problem, g, t,
       { batch = 8, points = { { batch = 4, cost = cost }, { batch = 4, cost = cost } } }))
   end)
 
@@ -156,37 +152,32 @@ describe("berth.deploy.problem", function()
     assert.equal("1ps", where(2))
     assert.equal("2ps", where(3))
     assert.matches('op group 1: action 3 %(PS%): op 2 cannot run on device 2 "two"',
-      message(d.compile, d, uniform(d, find(d, 2, "ps"))))
+      raised(d.compile, d, uniform(d, find(d, 2, "ps"))))
   end)
 
   it("refuses what it does not understand", function()
     local g, t = layer(), cluster(2)
-    assert.matches("batch: is missing", message(berth.deploy.problem, g, t))
-    assert.matches("unknown option 'batches'", message(berth.deploy.problem, g, t, { batches = 6 }))
-    assert.matches("physics", message(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
-    assert.matches("sets%[1%]%[1%]: there is no device 3", message(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
-    assert.matches("device set 2 has no devices", message(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
-    assert.matches("sets%[2%]: expected an array", message(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
-    local function refused(given) return message(berth.deploy.problem, g, t, given) end
-    assert.matches("device_groups: has 1 entries, expected 2", refused { batch = 6, device_groups = { 1 } })
-    assert.matches("sim: dispatch: is what `order` says", refused { batch = 6, sim = { dispatch = "lifo" } })
-    assert.matches("order task", refused { batch = 6, physics = "compat", order = "rank" })
-    local d, text, code = berth.deploy.problem(g, t, { batch = 6, sim = { order = "ready", links = "free" } })
-    assert.is_nil(d)
-    assert.equal("unsupported", code)
-    assert.matches("order ready does not support collectives", text)
+    assert.matches("batch: is missing", raised(berth.deploy.problem, g, t))
+    assert.matches("unknown option 'batches'", raised(berth.deploy.problem, g, t, { batches = 6 }))
+    assert.matches("physics", raised(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
+    assert.matches("sets%[1%]%[1%]: there is no device 3", raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
+    assert.matches("device set 2 has no devices", raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
+    assert.matches("sets%[2%]: expected an array", raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
+    local function problem(given) return raised(berth.deploy.problem, g, t, given) end
+    assert.matches("device_groups: has 1 entries, expected 2", problem { batch = 6, device_groups = { 1 } })
+    assert.matches("sim: dispatch: is what `order` says", problem { batch = 6, sim = { dispatch = "lifo" } })
+    assert.matches("order task", problem { batch = 6, physics = "compat", order = "rank" })
+    refused("unsupported", "order ready does not support collectives",
+      berth.deploy.problem(g, t, { batch = 6, sim = { order = "ready", links = "free" } }))
     local own = assert(berth.cost(g, t, { transfer = function() return 1 end }))
-    d, text, code = berth.deploy.problem(own, { batch = 6 })
-    assert.is_nil(d)
-    assert.equal("unsupported", code)
-    assert.matches("prices transfers by a function", text)
-    d = assert(berth.deploy.problem(g, t, { batch = 6 }))
-    assert.matches("action: has 1 entries, expected 2", message(d.compile, d, { action = { 1 } }))
-    assert.matches("action: is missing", message(d.compile, d, {}))
-    assert.matches("sfb: 'all' is none of: none, local, cut", message(d.compile, d, { action = { 1, 1 }, sfb = "all" }))
+    refused("unsupported", "prices transfers by a function", berth.deploy.problem(own, { batch = 6 }))
+    local d = assert(berth.deploy.problem(g, t, { batch = 6 }))
+    assert.matches("action: has 1 entries, expected 2", raised(d.compile, d, { action = { 1 } }))
+    assert.matches("action: is missing", raised(d.compile, d, {}))
+    assert.matches("sfb: 'all' is none of: none, local, cut", raised(d.compile, d, { action = { 1, 1 }, sfb = "all" }))
     d:close()
     assert.equal("deploy: closed", tostring(d))
-    assert.matches("is closed", message(d.groups, d))
+    assert.matches("is closed", raised(d.groups, d))
   end)
 end)
 

@@ -1,5 +1,6 @@
 local berth = require "berth"
 local shared = require "support.shared"
+local raised = require("support.errors").raised
 
 -- us, as a cost prices an AllReduce between two devices.
 local function priced(bandwidth, bytes)
@@ -26,8 +27,6 @@ describe("TAG's AllReduce lines", function()
   end)
 
   it("need a bandwidth", function()
-    local ok, text = pcall(berth.deploy.tag_lines, 0)
-    assert.is_false(ok)
-    assert.matches("a bandwidth of 0 B/s has no lines", text)
+    assert.matches("a bandwidth of 0 B/s has no lines", raised(berth.deploy.tag_lines, 0))
   end)
 end)

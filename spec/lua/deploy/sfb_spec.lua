@@ -1,4 +1,5 @@
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 -- y = xW, 1024 x 1024: ops 1 and 2 make x and the gradient of y, op 3 that of W.
 local function layer(batch, devices, cost)
@@ -9,12 +10,6 @@ local function layer(batch, devices, cost)
     gradients = { { op = 3, bytes = 1024 * 1024 * 4 } },
     replicas = devices, bandwidth = "2.81 GB/s", cost = cost,
   }
-end
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
 end
 
 describe("sufficient factor broadcasting", function()
@@ -55,13 +50,13 @@ describe("sufficient factor broadcasting", function()
 
   it("refuses what makes no sense", function()
     local sfb = berth.deploy.sfb
-    assert.matches("berth.deploy.sfb: ops: is missing", message(sfb, {}))
-    assert.matches("cost: 'x' is none of", message(sfb, { ops = {}, cost = "x" }))
-    assert.matches("unknown", message(sfb, { ops = {}, what = 1 }))
-    assert.matches("ops%[1%].seconds", message(sfb, { ops = { { seconds = -1 } } }))
-    assert.matches("tensors%[1%].from", message(sfb, { ops = { {} }, tensors = { { from = 2, to = {}, bytes = 1 } } }))
-    assert.matches("op 1 is barred", message(berth.deploy.sfb_measure, layer(6, 2), { 1 }))
-    assert.matches("bandwidth of 0 B/s", message(sfb, { ops = { { bandwidth = 0 } } }))
-    assert.matches("problem: expected a table, got nil", message(sfb))
+    assert.matches("berth.deploy.sfb: ops: is missing", raised(sfb, {}))
+    assert.matches("cost: 'x' is none of", raised(sfb, { ops = {}, cost = "x" }))
+    assert.matches("unknown", raised(sfb, { ops = {}, what = 1 }))
+    assert.matches("ops%[1%].seconds", raised(sfb, { ops = { { seconds = -1 } } }))
+    assert.matches("tensors%[1%].from", raised(sfb, { ops = { {} }, tensors = { { from = 2, to = {}, bytes = 1 } } }))
+    assert.matches("op 1 is barred", raised(berth.deploy.sfb_measure, layer(6, 2), { 1 }))
+    assert.matches("bandwidth of 0 B/s", raised(sfb, { ops = { { bandwidth = 0 } } }))
+    assert.matches("problem: expected a table, got nil", raised(sfb))
   end)
 end)

@@ -1,4 +1,5 @@
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 --- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of the input, update of layer l.
 local function training(layers)
@@ -49,12 +50,6 @@ local function uniform(d, action)
   local s = { action = {} }
   for g = 1, #d:groups() do s.action[g] = action end
   return s
-end
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
 end
 
 local layers = { { seconds = 2e-3, bytes = 1e6, weights = 4e6 }, { seconds = 1e-3, bytes = 2e6, weights = 1e7 } }
@@ -201,9 +196,9 @@ describe("features", function()
   it("refuse what makes no sense", function()
     local d = problem(layers, {})
     local s = uniform(d, 1)
-    assert.matches("unknown", message(d.features, d, s, { what = 1 }))
-    assert.matches("scale", message(d.features, d, s, { scale = "x" }))
-    assert.matches("group", message(d.local_costs, d, s, 99))
-    assert.matches("calls", message(d.guard, d, s, { calls = 1 }))
+    assert.matches("unknown", raised(d.features, d, s, { what = 1 }))
+    assert.matches("scale", raised(d.features, d, s, { scale = "x" }))
+    assert.matches("group", raised(d.local_costs, d, s, 99))
+    assert.matches("calls", raised(d.guard, d, s, { calls = 1 }))
   end)
 end)

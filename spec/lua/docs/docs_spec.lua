@@ -2,6 +2,7 @@
 -- simulated; commands of berth in sh blocks end with 0.
 local berth = require "berth"
 local blocks = require "support.blocks"
+local read = require("support.shell").read
 
 local function capture(command)
   local pipe = assert(io.popen(command))
@@ -11,13 +12,6 @@ local function capture(command)
 end
 
 local root = capture("pwd"):gsub("%s+$", "")
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
 
 local function write(path, text)
   local file = assert(io.open(path, "w"))

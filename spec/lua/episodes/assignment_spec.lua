@@ -1,6 +1,7 @@
 local berth = require "berth"
 local shared = require "support.shared"
 local splitmix = require "support.splitmix"
+local raised = require("support.errors").raised
 
 describe("assignment", function()
   -- a (2 s) --8 B--> b (1 s), a --4 B--> c (3 s); 4 B/s: 2 s and 1 s on the way
@@ -87,9 +88,7 @@ describe("assignment", function()
   end)
 
   local function refuses(text, f, ...)
-    local ok, message = pcall(f, ...)
-    assert.is_false(ok)
-    assert.truthy(message:find(text, 1, true), message)
+    assert.matches(text, raised(f, ...), 1, true)
   end
 
   it("says what is wrong, with ids from 1", function()

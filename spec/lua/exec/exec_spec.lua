@@ -3,12 +3,8 @@ local berth = require "berth"
 local finaliser = require "support.finaliser"
 local random = require "support.random_graph"
 local runs = require "support.runs"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 -- a (2 s) --8 B--> b (1 s), link 1 B/s; a second is 1 ms
 local function chain(opts)
@@ -85,7 +81,7 @@ describe("the executor", function()
     assert.equal(3, #seconds)
     assert.is_true(seconds[1] >= 0.003 - 1e-9 and seconds[2] >= 0.011 - 1e-9)
     assert.is_true(f { 1, 1 } >= 0.003 - 1e-9)
-    assert.matches("there is no device 3", message(f, { { 1, 3 } }))
+    assert.matches("there is no device 3", raised(f, { { 1, 3 } }))
     ex:close()
   end)
 
@@ -138,10 +134,10 @@ describe("the executor", function()
     local fast = ex:calibrate { runs = 0, samples = samples, quantile = 0 }
     local slow = ex:calibrate { runs = 0, samples = samples, quantile = 1 }
     assert.is_true(fast:op(1).seconds <= slow:op(1).seconds)
-    assert.matches("quantile: 2 is not from 0 to 1", message(ex.calibrate, ex, { quantile = 2 }))
-    assert.matches("runs: without samples", message(ex.calibrate, ex, { runs = 0 }))
-    assert.matches("load: expected", message(ex.calibrate, ex, { load = "?" }))
-    assert.matches("unknown option 'x'", message(ex.calibrate, ex, { x = 1 }))
+    assert.matches("quantile: 2 is not from 0 to 1", raised(ex.calibrate, ex, { quantile = 2 }))
+    assert.matches("runs: without samples", raised(ex.calibrate, ex, { runs = 0 }))
+    assert.matches("load: expected", raised(ex.calibrate, ex, { load = "?" }))
+    assert.matches("unknown option 'x'", raised(ex.calibrate, ex, { x = 1 }))
     ex:close()
     assert.equal(2, #g + 0 * #t)
   end)
@@ -158,10 +154,7 @@ describe("the executor", function()
     assert.equal(math.huge, g2:op(2).seconds[1])
     assert.is_true(berth.cost(g2, t2):op(2, 2) >= 0.0005 - 1e-9)
     assert.is_truthy(t2:path(1, 2) and t2:path(2, 1))
-    local r, text, code = ex:run { 1, 1 }
-    assert.is_nil(r)
-    assert.matches("op 2", text)
-    assert.equal("invalid", code)
+    refused("invalid", "op 2", ex:run { 1, 1 })
     ex:close()
   end)
 
@@ -185,16 +178,16 @@ describe("the executor", function()
     assert.same({ nil, "links: the executor has free, channel, duplex and pair", "unsupported", n = 3 },
       (function(...) return { n = select("#", ...), ... } end)(berth.executor(g, t, { links = "fair" })))
     assert.matches("which the executor does not have", (select(2, berth.executor(g, t, { dispatch = "planned" }))))
-    assert.matches("berth.executor: duty: 2 is out of range 0 to 1", message(berth.executor, g, t, { duty = 2 }))
-    assert.matches("seconds: expected a finite number above 0", message(berth.executor, g, t, { seconds = 0 }))
-    assert.matches("unknown option 'x'", message(berth.executor, g, t, { x = 2 }))
-    assert.matches("is none of: compute, paced", message(berth.executor, g, t, { mode = "x" }))
+    assert.matches("berth.executor: duty: 2 is out of range 0 to 1", raised(berth.executor, g, t, { duty = 2 }))
+    assert.matches("seconds: expected a finite number above 0", raised(berth.executor, g, t, { seconds = 0 }))
+    assert.matches("unknown option 'x'", raised(berth.executor, g, t, { x = 2 }))
+    assert.matches("is none of: compute, paced", raised(berth.executor, g, t, { mode = "x" }))
     local ex = assert(berth.executor(g, t))
-    assert.matches("executor has no 'speed'", message(function() return ex.speed end))
-    assert.matches("repeats", message(ex.run, ex, { 1 }, { repeats = 0 }))
-    assert.matches("there is no device 2", message(ex.run, ex, { 2 }))
+    assert.matches("executor has no 'speed'", raised(function() return ex.speed end))
+    assert.matches("repeats", raised(ex.run, ex, { 1 }, { repeats = 0 }))
+    assert.matches("there is no device 2", raised(ex.run, ex, { 2 }))
     ex:close()
-    assert.matches("executor is closed", message(ex.run, ex, { 1 }))
+    assert.matches("executor is closed", raised(ex.run, ex, { 1 }))
   end)
 
   it("stops when asked, and survives being closed meanwhile", function()
@@ -248,9 +241,9 @@ describe("the executor", function()
       ex:close()
       return r and r.makespan, text or wrong, code
     end
-    assert.matches("seconds: 0.1 for 9.88131e%-324 s of ops is a scale of inf: give a scale", message(two, 5e-324, 0, 1))
-    assert.matches("seconds: 0.1 for inf s of ops is a scale of 0: give a scale", message(two, 1e308, 0, 1))
-    assert.matches("seconds: 1e%+308 for 0.002 s of ops is a scale of inf", message(two, 1e-3, 0, 1, { seconds = 1e308 }))
+    assert.matches("seconds: 0.1 for 9.88131e%-324 s of ops is a scale of inf: give a scale", raised(two, 5e-324, 0, 1))
+    assert.matches("seconds: 0.1 for inf s of ops is a scale of 0: give a scale", raised(two, 1e308, 0, 1))
+    assert.matches("seconds: 1e%+308 for 0.002 s of ops is a scale of inf", raised(two, 1e-3, 0, 1, { seconds = 1e308 }))
     assert.same({ nil, "the placement takes 2e+12 s, at scale 1: more than 1e+09 s", "invalid", n = 3 },
       (function(...) return { n = select("#", ...), ... } end)(two(1e12, 0, 1, { scale = 1 })))
     assert.matches("takes 1e%+305 s, at scale 1:", (select(2, two(1e-9, 1e5, 1e-300, { scale = 1 }))))

@@ -1,21 +1,11 @@
 -- Experiments: order, files, what is left of them after kill -9, shards, means.
 local berth = require "berth"
 local json = require "berth.base.json"
+local errors = require "support.errors"
+local read = require("support.shell").read
+local raised, refused = errors.raised, errors.refused
 
 local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
 
 local function write(path, text)
   local file = assert(io.open(path, "wb"))
@@ -241,8 +231,8 @@ describe("berth.experiment", function()
       return { value = 1 }
     end })
     assert.same({ "interrupted: 2 of 8 trials are done", "interrupted" }, { text, code })
-    assert.matches("interrupted", message(berth.experiment, small { run = function() error("interrupted", 0) end }))
-    assert.matches("interrupted!$", message(berth.experiment, small { run = function() error "interrupted!" end })) -- lua's
+    assert.matches("interrupted", raised(berth.experiment, small { run = function() error("interrupted", 0) end }))
+    assert.matches("interrupted!$", raised(berth.experiment, small { run = function() error "interrupted!" end })) -- lua's
     assert.equal(2, #lines(path))
   end)
 
@@ -284,9 +274,7 @@ describe("berth.experiment", function()
     local e = assert(berth.experiment { name = "f", grid = { a = { 1 } }, run = function() return { x = 1, y = 2, z = "t" } end })
     assert.equal("a  trials  failed  y  x\n1  1       0       2  1", tostring(e:summary { fields = { "y", "x" } }))
     for _, wrong in ipairs { { "z" }, { "none" }, 3 } do
-      local ok, text = pcall(e.summary, e, { fields = wrong })
-      assert.is_false(ok)
-      assert.truthy(text:find("experiment:summary: fields", 1, true))
+      assert.matches("experiment:summary: fields", raised(e.summary, e, { fields = wrong }), 1, true)
     end
   end)
 
@@ -305,10 +293,10 @@ describe("berth.experiment", function()
   end)
 
   it("says what is wrong", function()
-    local function experiment(more) return message(berth.experiment, small(more)) end
-    assert.matches("expected a table, got nil", message(berth.experiment))
-    assert.matches("name: expected a string, got nil", message(berth.experiment, {}))
-    assert.matches("run: expected a function, got nil", message(berth.experiment, { name = "x" }))
+    local function experiment(more) return raised(berth.experiment, small(more)) end
+    assert.matches("expected a table, got nil", raised(berth.experiment))
+    assert.matches("name: expected a string, got nil", raised(berth.experiment, {}))
+    assert.matches("run: expected a function, got nil", raised(berth.experiment, { name = "x" }))
     assert.matches("unknown option 'sheed'", experiment { sheed = 1 })
     assert.matches("grid%.seed: a trial has that already", experiment { grid = { seed = { 1 } } })
     assert.matches("grid%.a: expected an array of values, got number", experiment { grid = { a = 1 } })
@@ -320,15 +308,12 @@ describe("berth.experiment", function()
     assert.matches("seeds%[1%]: expected a whole number of at least 0, got 1.5", experiment { seeds = { 1.5 } })
     assert.matches('shard: expected "i/n" with i from 1 to n, got 3/2', experiment { shard = "3/2" })
     local done = berth.experiment(small())
-    assert.matches("level: expected a number between 0 and 1, got 1", message(done.summary, done, { level = 1 }))
+    assert.matches("level: expected a number between 0 and 1, got 1", raised(done.summary, done, { level = 1 }))
     write(path, '{"experiment":"small"}\n{"a":}\n')
     local e, text, code = berth.experiment(small())
     assert.is_nil(e)
     assert.same({ path .. ":2: not valid JSON here (})", "parse" }, { text, code })
-    e, text, code = berth.experiment(small { path = "/no/such/folder/a.jsonl" })
-    assert.is_nil(e)
-    assert.matches("^/no/such/folder/a.jsonl: ", text)
-    assert.equal("io", code)
+    refused("io", "^/no/such/folder/a.jsonl: ", berth.experiment(small { path = "/no/such/folder/a.jsonl" }))
     assert.equal("io", select(3, berth.experiment(small { also = { "/no/such/file" } })))
     assert.matches("also%[1%]: expected a string, got table", experiment { also = { {} } })
   end)

@@ -3,6 +3,7 @@ local berth = require "berth"
 local naive = require "support.gang_naive"
 local runs = require "support.runs"
 local shared = require "support.shared"
+local raised = require("support.errors").raised
 
 local RESIZE_OR_TYPES = { optimus = true, pollux = true, gavel = true }
 local fixed = {}
@@ -21,12 +22,6 @@ local function play(jobs, gpus, name, opts)
 end
 
 local function job(arrival, work, gpus) return { arrival = arrival, work = work, gpus = gpus } end
-
-local function message(f, ...)
-  local fine, text = pcall(f, ...)
-  assert.is_false(fine)
-  return tostring(text)
-end
 
 describe("a gang scheduler", function()
   it("decides after all that happens at an instant", function()
@@ -116,23 +111,23 @@ describe("a gang scheduler", function()
   it("tells what is wrong", function()
     local cluster = { machines = 1, capacity = 4 }
     assert.matches("unknown option 'limits' %(legal: seed, rate, placement%)",
-      message(berth.cluster.simulate, {}, cluster, "fifo", { limits = { 1 } }))
+      raised(berth.cluster.simulate, {}, cluster, "fifo", { limits = { 1 } }))
     assert.matches("trace%[1%].gpus: expected a whole number of at least 1, got 1.5",
-      message(berth.cluster.simulate, { job(0, 1, 1.5) }, cluster, "fifo"))
+      raised(berth.cluster.simulate, { job(0, 1, 1.5) }, cluster, "fifo"))
     assert.matches("trace%[2%].machines: jobs have `gpus`",
-      message(berth.cluster.simulate, { job(0, 1, 1), { arrival = 0, work = 1, machines = 1 } }, cluster, "fifo"))
-    assert.matches("limits: expected ascending numbers, got 2 after 3", message(play, {}, 4, "las", { limits = { 3, 2 } }))
-    assert.matches("promote: .*above 0, got 0", message(play, {}, 4, "las", { promote = 0 }))
-    assert.matches("quantum", message(play, {}, 4, "gittins", { quantum = -1 }))
+      raised(berth.cluster.simulate, { job(0, 1, 1), { arrival = 0, work = 1, machines = 1 } }, cluster, "fifo"))
+    assert.matches("limits: expected ascending numbers, got 2 after 3", raised(play, {}, 4, "las", { limits = { 3, 2 } }))
+    assert.matches("promote: .*above 0, got 0", raised(play, {}, 4, "las", { promote = 0 }))
+    assert.matches("quantum", raised(play, {}, 4, "gittins", { quantum = -1 }))
     assert.matches("placement: is for jobs with `gpus`",
-      message(berth.cluster.simulate, { { arrival = 0, work = 1 } }, 2, "fifo", { placement = "spread" }))
-    assert.matches("placement: .*'?near'?", message(play, { job(0, 1, 1) }, 4, "fifo", { placement = "near" }))
+      raised(berth.cluster.simulate, { { arrival = 0, work = 1 } }, 2, "fifo", { placement = "spread" }))
+    assert.matches("placement: .*'?near'?", raised(play, { job(0, 1, 1) }, 4, "fifo", { placement = "near" }))
     assert.matches("trace%[1%].skewed: expected a boolean",
-      message(play, { { arrival = 0, work = 1, gpus = 1, skewed = 1 } }, 4, "fifo", { placement = "skewed" }))
+      raised(play, { { arrival = 0, work = 1, gpus = 1, skewed = 1 } }, 4, "fifo", { placement = "skewed" }))
     assert.matches("rate of job 1: expected a number, got string",
-      message(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return "fast" end }))
+      raised(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return "fast" end }))
     assert.matches("job 1: rate: expected a finite number above 0, got 0",
-      message(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return 0 end }))
+      raised(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return 0 end }))
     local mark = {}
     assert.equal(mark, select(2, pcall(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() error(mark) end })))
   end)

@@ -3,15 +3,10 @@
 local berth = require "berth"
 local core = require "berth.core"
 local described = require("berth.base.options").described
+local raised = require("support.errors").raised
+local read = require("support.shell").read
 
 local rules = core.gang_rules()
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
 
 local function count(text, part)
   local n, at = 0, 1
@@ -93,9 +88,7 @@ describe("gang rules", function()
   it("take values in range", function()
     local function refuses(name, opts, expected, jobs)
       local pool = { machines = 1, capacity = 1 }
-      local fine, text = pcall(berth.cluster.simulate, jobs or {}, pool, name, opts)
-      assert.is_false(fine)
-      assert.matches(expected, text, 1, true)
+      assert.matches(expected, raised(berth.cluster.simulate, jobs or {}, pool, name, opts), 1, true)
     end
     refuses("las", { promote = 0 }, "promote: expected a finite number above 0, got 0")
     refuses("las", { tick = -1 }, "tick: -1 is negative")

@@ -1,10 +1,6 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local function toy()
   return assert(berth.graph {
@@ -82,7 +78,7 @@ describe("a graph from tables", function()
   end)
 
   it("names the place of a mistake", function()
-    local function build(spec) return message(berth.graph, spec) end
+    local function build(spec) return raised(berth.graph, spec) end
     assert.matches("ops%[1%]%.seconds: %-1 is negative", build { ops = { { seconds = -1 } } })
     assert.matches("ops%[2%]%.seconds: .*NaN", build { ops = { { seconds = 1 }, { seconds = 0 / 0 } } })
     assert.matches("ops%[1%]: unknown field 'second' %(legal: name, kind, seconds", build { ops = { { second = 1 } } })
@@ -105,18 +101,15 @@ describe("a graph from tables", function()
     assert.matches("unknown option 'tensor' %(legal: name, types, ops", build { ops = {}, tensor = {} })
     assert.matches("ops: is missing", build {})
     assert.matches("ops%[1%]%.id: is 2", build { ops = { { id = 2, seconds = 1 } } })
-    assert.matches("binding_spec", build {})
+    assert.matches("support/errors", build {})
   end)
 
   it("tells mistakes of the core with 1-based ids", function()
-    assert.matches("op 2", message(berth.graph, { ops = { { seconds = 1 }, { seconds = 1, twin = 2 } } }))
+    assert.matches("op 2", raised(berth.graph, { ops = { { seconds = 1 }, { seconds = 1, twin = 2 } } }))
   end)
 
   it("tells a cycle as nil, message, code", function()
-    local g, text, code = berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2 }, { 2, 1 } } }
-    assert.is_nil(g)
-    assert.matches("op 1 .*op 2", text)
-    assert.equal("cycle", code)
+    refused("cycle", "op 1 .*op 2", berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2 }, { 2, 1 } } })
   end)
 end)
 
@@ -173,7 +166,7 @@ describe("reading a graph", function()
     assert.equal(6, both:op(3).seconds)
     assert.equal(4, both:op(1).twin)
     assert.is_true(both:op(4).backward)
-    assert.matches("unknown option 'ration'", message(g.mirror, g, { ration = 2 }))
+    assert.matches("unknown option 'ration'", raised(g.mirror, g, { ration = 2 }))
     local nothing, text, code = both:mirror()
     assert.is_nil(nothing)
     assert.equal("invalid", code)
@@ -182,21 +175,21 @@ describe("reading a graph", function()
 
   it("refuses fractions, strings and ids out of range", function()
     local g = diamond()
-    assert.matches("graph:op: op: 1.5 is no op id", message(g.op, g, 1.5))
-    assert.matches("there is no op 5 %(ids are 1..4%)", message(g.op, g, 5))
-    assert.matches("there is no op 0", message(g.op, g, 0))
-    assert.matches("expected a number, the id of an op; got string", message(g.op, g, "1"))
-    assert.matches("nan is no op id", message(g.op, g, 0 / 0))
-    assert.matches("self: expected a graph, got number", message(g.op, 1))
-    assert.matches("graph:b_level: comp: has 1 entries, expected 4", message(g.b_level, g, { comp = { 1 } }))
-    assert.matches("comp%[2%]: expected a number, got string", message(g.b_level, g, { comp = { 1, "x", 1, 1 } }))
-    assert.matches("cost: is of another graph", message(g.b_level, g, {
+    assert.matches("graph:op: op: 1.5 is no op id", raised(g.op, g, 1.5))
+    assert.matches("there is no op 5 %(ids are 1..4%)", raised(g.op, g, 5))
+    assert.matches("there is no op 0", raised(g.op, g, 0))
+    assert.matches("expected a number, the id of an op; got string", raised(g.op, g, "1"))
+    assert.matches("nan is no op id", raised(g.op, g, 0 / 0))
+    assert.matches("self: expected a graph, got number", raised(g.op, 1))
+    assert.matches("graph:b_level: comp: has 1 entries, expected 4", raised(g.b_level, g, { comp = { 1 } }))
+    assert.matches("comp%[2%]: expected a number, got string", raised(g.b_level, g, { comp = { 1, "x", 1, 1 } }))
+    assert.matches("cost: is of another graph", raised(g.b_level, g, {
       cost = berth.cost(diamond(), berth.topology.mesh(1)) }))
   end)
 
   it("is read only", function()
     local g = diamond()
-    assert.matches("read only", message(function() g.name = "x" end))
+    assert.matches("read only", raised(function() g.name = "x" end))
     assert.is_nil(g[1])
   end)
 end)
@@ -204,34 +197,34 @@ end)
 describe("berth.graph refuses", function()
   it("seconds by the name of the type", function()
     assert.matches("ops%[1%]%.seconds: is an array, one entry per device type in the order of `types`, not a table by name",
-      message(berth.graph, { types = { "V100", "P100" }, ops = { { seconds = { V100 = 1, P100 = 2 } } } }))
+      raised(berth.graph, { types = { "V100", "P100" }, ops = { { seconds = { V100 = 1, P100 = 2 } } } }))
   end)
 
   it("arrays with holes", function()
     local a = { name = "a", seconds = 1 }
-    local text = message(berth.graph, { ops = { [1] = a, [3] = { name = "c", seconds = 1 } } })
+    local text = raised(berth.graph, { ops = { [1] = a, [3] = { name = "c", seconds = 1 } } })
     assert.matches("ops", text)
-    assert.matches("ops: has an entry %[5%], but none at %[1%]", message(berth.graph, { ops = { [5] = a } }))
-    assert.matches("ops: has an entry %[1.5%], but none at %[2%]", message(berth.graph, { ops = { a, [1.5] = a } }))
+    assert.matches("ops: has an entry %[5%], but none at %[1%]", raised(berth.graph, { ops = { [5] = a } }))
+    assert.matches("ops: has an entry %[1.5%], but none at %[2%]", raised(berth.graph, { ops = { a, [1.5] = a } }))
   end)
 
   it("texts with a zero byte", function()
-    local function of(op) return message(berth.graph, { ops = { op } }) end
+    local function of(op) return raised(berth.graph, { ops = { op } }) end
     assert.matches('ops%[1%].name: "a": contains a zero byte', of { name = "a\0b", seconds = 1 })
     assert.matches('ops%[1%].seconds: "5": contains a zero byte', of { seconds = "5\0 us" })
     assert.matches('ops%[1%].twin: "a": contains a zero byte', of { name = "a", twin = "a\0", seconds = 1 })
-    assert.matches('types: "x": contains a zero byte', message(berth.graph, { types = { "x\0" }, ops = {} }))
-    assert.matches("contains a zero byte", message(berth.quantity, "5\0us", "seconds"))
-    assert.matches("contains a zero byte", message(berth.topology, { devices = { { name = "a\0" } } }))
+    assert.matches('types: "x": contains a zero byte', raised(berth.graph, { types = { "x\0" }, ops = {} }))
+    assert.matches("contains a zero byte", raised(berth.quantity, "5\0us", "seconds"))
+    assert.matches("contains a zero byte", raised(berth.topology, { devices = { { name = "a\0" } } }))
   end)
 
   it("texts that are not UTF-8", function()
     assert.matches("ops%[1%]: op 1: the name is not UTF%-8: byte 0xff at 2",
-      message(berth.graph, { ops = { { name = "a\255", seconds = 1 } } }))
-    assert.matches("the kind is not UTF%-8", message(berth.graph, { ops = { { kind = "\192\128", seconds = 1 } } }))
-    assert.matches("the graph's name is not UTF%-8", message(berth.graph, { name = "\255", ops = {} }))
-    assert.matches("device type 1: the name is not UTF%-8", message(berth.graph, { types = { "\255" }, ops = {} }))
-    assert.matches("device 1: the name is not UTF%-8", message(berth.topology, { devices = { { name = "\255" } } }))
-    assert.matches("device 1: the type is not UTF%-8", message(berth.topology, { devices = { { type = "\255" } } }))
+      raised(berth.graph, { ops = { { name = "a\255", seconds = 1 } } }))
+    assert.matches("the kind is not UTF%-8", raised(berth.graph, { ops = { { kind = "\192\128", seconds = 1 } } }))
+    assert.matches("the graph's name is not UTF%-8", raised(berth.graph, { name = "\255", ops = {} }))
+    assert.matches("device type 1: the name is not UTF%-8", raised(berth.graph, { types = { "\255" }, ops = {} }))
+    assert.matches("device 1: the name is not UTF%-8", raised(berth.topology, { devices = { { name = "\255" } } }))
+    assert.matches("device 1: the type is not UTF%-8", raised(berth.topology, { devices = { { type = "\255" } } }))
   end)
 end)

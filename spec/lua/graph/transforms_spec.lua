@@ -1,12 +1,7 @@
 -- Transforms as methods: what they take and give, what they refuse, and the published figures.
 local berth = require "berth"
 local shared = require "support.shared"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local raised = require("support.errors").raised
 
 -- a -9-> b -8-> c, d -7-> c
 local function funnel()
@@ -58,7 +53,7 @@ describe("transforms", function()
     assert.equal("invalid", code)
     assert.equal("coplace: option max_seconds: op 1 has no times in the graph: give option seconds", text)
     assert.same({ 0, 1, 1 }, groups(g:coplace { max_seconds = 8, cost = berth.cost(g, t) }))
-    assert.matches("cost: is of another graph", message(g.coplace, g, { cost = berth.cost(funnel(), t) }))
+    assert.matches("cost: is of another graph", raised(g.coplace, g, { cost = berth.cost(funnel(), t) }))
   end)
 
   it("colocate by names, from a table or a function", function()
@@ -77,20 +72,20 @@ describe("transforms", function()
 
   it("name mistakes", function()
     local g = funnel()
-    assert.matches("graph:colocate: names: expected a table or a function, got nil", message(g.colocate, g))
-    assert.matches('names: there is no op "q"', message(g.colocate, g, { names = { q = "x" } }))
-    assert.matches("names: there is no op 9", message(g.colocate, g, { names = { [9] = "x" } }))
-    assert.matches("names: op 1: expected a name or an array of them, got number", message(g.colocate, g, { names = { 5 } }))
-    assert.matches("names: op 1: a name is empty", message(g.colocate, g, { names = { "" } }))
-    assert.matches("boom", message(g.colocate, g, { names = function() error("boom") end }))
-    assert.matches("graph:fuse: unknown option 'chek'", message(g.fuse, g, { chek = "exact" }))
-    assert.matches("graph:chains: unknown option 'check'", message(g.chains, g, { check = "exact" }))
-    assert.matches("check: 'x' is none of: exact, cheap, thorough", message(g.fuse, g, { check = "x" }))
-    assert.matches("max_ops: 0 is out of range", message(g.coplace, g, { max_ops = 0 }))
-    assert.matches("seconds: has 1 entries, expected 4", message(g.fuse, g, { seconds = { 1 } }))
-    assert.matches("memory_fraction: 0 is out of range above 0 to 1", message(g.forward, g, { memory_fraction = 0 }))
-    assert.matches("topology: expected a topology, got string", message(g.fuse, g, { topology = "x" }))
-    assert.matches("transforms_spec", message(g.fuse, g, { chek = 1 }))
+    assert.matches("graph:colocate: names: expected a table or a function, got nil", raised(g.colocate, g))
+    assert.matches('names: there is no op "q"', raised(g.colocate, g, { names = { q = "x" } }))
+    assert.matches("names: there is no op 9", raised(g.colocate, g, { names = { [9] = "x" } }))
+    assert.matches("names: op 1: expected a name or an array of them, got number", raised(g.colocate, g, { names = { 5 } }))
+    assert.matches("names: op 1: a name is empty", raised(g.colocate, g, { names = { "" } }))
+    assert.matches("boom", raised(g.colocate, g, { names = function() error("boom") end }))
+    assert.matches("graph:fuse: unknown option 'chek'", raised(g.fuse, g, { chek = "exact" }))
+    assert.matches("graph:chains: unknown option 'check'", raised(g.chains, g, { check = "exact" }))
+    assert.matches("check: 'x' is none of: exact, cheap, thorough", raised(g.fuse, g, { check = "x" }))
+    assert.matches("max_ops: 0 is out of range", raised(g.coplace, g, { max_ops = 0 }))
+    assert.matches("seconds: has 1 entries, expected 4", raised(g.fuse, g, { seconds = { 1 } }))
+    assert.matches("memory_fraction: 0 is out of range above 0 to 1", raised(g.forward, g, { memory_fraction = 0 }))
+    assert.matches("topology: expected a topology, got string", raised(g.fuse, g, { topology = "x" }))
+    assert.matches("support/errors", raised(g.fuse, g, { chek = 1 }))
   end)
 
   it("refuse what cannot share a device, by name", function()

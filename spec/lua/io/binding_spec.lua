@@ -1,10 +1,6 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local function toy()
   return assert(berth.graph {
@@ -73,8 +69,8 @@ describe("files", function()
       local g2, t2, p2 = berth.load(path)
       assert.same({ 2, 2, 2 }, { #g2, #t2, p2[2] })
       assert.equal(berth.to_string { graph = g, topology = t }, berth.to_string { graph = g2, topology = t2 })
-      assert.matches("parts: there is nothing in it", message(berth.save, path, {}))
-      assert.matches("unknown option 'grah'", message(berth.to_string, { grah = g }))
+      assert.matches("parts: there is nothing in it", raised(berth.save, path, {}))
+      assert.matches("unknown option 'grah'", raised(berth.to_string, { grah = g }))
     end)
   end)
 
@@ -93,25 +89,19 @@ describe("files", function()
   end)
 
   it("are refused with place and code", function()
-    local g, text, code = berth.load("/nonexistent/file.json")
-    assert.is_nil(g)
-    assert.matches("/nonexistent/file.json", text)
-    assert.equal("io", code)
-    g, text, code = berth.parse("{ \"berth\": ", { name = "bad.json", format = "berth" })
-    assert.is_nil(g)
-    assert.equal("parse", code)
-    assert.matches("^bad.json:1", text)
+    refused("io", "/nonexistent/file.json", berth.load("/nonexistent/file.json"))
+    refused("parse", "^bad.json:1", berth.parse("{ \"berth\": ", { name = "bad.json", format = "berth" }))
     assert.equal("io", (select(3, toy():save("/nonexistent/dir/x"))))
   end)
 
   it("know their options", function()
     assert.matches("berth.load: unknown option 'fmt' %(legal: format, forward_only",
-      message(berth.load, "x", { fmt = 1 }))
-    assert.matches("format: 'onnx' is none of: berth, dnn%-partitioning", message(berth.load, "x", { format = "onnx" }))
-    assert.matches("berth.load: path: expected a file name, got nil", message(berth.load))
-    assert.matches("berth.parse: text: expected a string, got table", message(berth.parse, {}))
-    assert.matches("graph:save: path: expected a file name", message(function() toy():save() end))
-    assert.matches("format: 'png' is none of: berth, graphml, dot", message(function() toy():to_string("png") end))
+      raised(berth.load, "x", { fmt = 1 }))
+    assert.matches("format: 'onnx' is none of: berth, dnn%-partitioning", raised(berth.load, "x", { format = "onnx" }))
+    assert.matches("berth.load: path: expected a file name, got nil", raised(berth.load))
+    assert.matches("berth.parse: text: expected a string, got table", raised(berth.parse, {}))
+    assert.matches("graph:save: path: expected a file name", raised(function() toy():save() end))
+    assert.matches("format: 'png' is none of: berth, graphml, dot", raised(function() toy():to_string("png") end))
     local read, write = berth.formats()
     assert.equal("berth", read[1])
     assert.same({ "berth", "graphml", "dot" }, write)
@@ -122,10 +112,10 @@ describe("files", function()
     assert.matches("digraph", g:to_string("dot"))
     assert.is_true(#g:to_string("dot", { placement = { 1, 2 } }) > #g:to_string("dot"))
     assert.is_string(g:to_string("graphml", { placement = berth.placement { 1, 2 } }))
-    assert.matches("requires another format", message(g.to_string, g, "berth", { placement = { 1, 2 } }))
+    assert.matches("requires another format", raised(g.to_string, g, "berth", { placement = { 1, 2 } }))
     assert.matches("placement: places 1 ops, but the graph has 2",
-      message(g.to_string, g, "dot", { placement = berth.placement { 1 } }))
-    assert.matches("placement: has 1 entries, expected 2", message(g.to_string, g, "dot", { placement = { 1 } }))
+      raised(g.to_string, g, "dot", { placement = berth.placement { 1 } }))
+    assert.matches("placement: has 1 entries, expected 2", raised(g.to_string, g, "dot", { placement = { 1 } }))
   end)
 
   it("hold a timeline", function()
@@ -156,8 +146,8 @@ describe("files", function()
     local full = forward:mirror { seconds = { 2e-3, 2e-3, 2e-3 },
       join = "last", gradients = "output", activations = false, params = true }
     assert.equal(pacml:to_string("berth"), full:to_string("berth"))
-    assert.matches("mirror: 'x' is none of: physical, pac%-ml", message(berth.parse, text, { mirror = "x" }))
-    assert.matches("gradients: 'x' is none of: input, output", message(forward.mirror, forward, { gradients = "x" }))
+    assert.matches("mirror: 'x' is none of: physical, pac%-ml", raised(berth.parse, text, { mirror = "x" }))
+    assert.matches("gradients: 'x' is none of: input, output", raised(forward.mirror, forward, { gradients = "x" }))
   end)
 
   it("speak of a cycle in the numbers of the file", function()

@@ -1,5 +1,6 @@
 -- berth.favourites: the linear program behind m-sct, from Lua.
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 local function fork() -- of 5, 4, 7, 4 s: case B of the published ones
   return assert(berth.graph {
@@ -76,9 +77,9 @@ describe("berth.favourites", function()
       ["'x' is none of: auto, entropic, interior"] = { method = "x" }, ["unknown option 'foo'"] = { foo = 1 },
       ["iterations"] = { iterations = 1.5 },
     } do
-      local ok, message = pcall(berth.favourites, g, t, opts)
-      assert.is_false(ok)
-      assert.truthy(message:find("berth.favourites: ", 1, true) and message:find(text, 1, true), message)
+      local message = raised(berth.favourites, g, t, opts)
+      assert.matches("berth.favourites: ", message, 1, true)
+      assert.matches(text, message, 1, true)
     end
   end)
 

@@ -1,17 +1,14 @@
 -- berth.nn: what is recorded and walked back, parameters and their files, layers, the optimiser, schedules, memory.
 local berth = require "berth"
+local errors = require "support.errors"
+
+local raised, raises = errors.raised, errors.raises
 local nn = berth.nn
 
 local function near(expected, a, tolerance)
   local got = a:flat()
   assert.equal(#expected, #got)
   for i = 1, #expected do assert.near(expected[i], got[i], tolerance or 1e-6) end
-end
-
-local function raises(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.is_truthy(tostring(message):find(text, 1, true), message)
 end
 
 describe("a tape", function()
@@ -70,9 +67,7 @@ describe("a tape", function()
       assert.is_false(other.recording)
       raises("inside", other.record, other, function() error "inside" end)
       local value = setmetatable({}, {})
-      local ok, got = pcall(other.record, other, function() error(value) end)
-      assert.is_false(ok)
-      assert.equal(value, got)
+      assert.equal(value, raised(other.record, other, function() error(value) end))
       assert.is_true(t.recording)
       return w * 4
     end)
@@ -117,7 +112,7 @@ describe("a tape", function()
   end)
 
   it("raises for what is no loss", function()
-    raises("learning_spec.lua:", t.backward, t, nil)
+    raises("support/errors.lua:", t.backward, t, nil)
     raises("tape:backward: loss: expected an array, got nil", t.backward, t)
     raises("backward: the loss has 2 numbers, not one", t.backward, t, x)
     raises("backward: nothing on this tape leads to the loss", t.backward, t, nn.zeros { 1 })
@@ -327,7 +322,7 @@ describe("layers", function()
 
   it("say what is wrong at their caller", function()
     local p = nn.parameters()
-    raises("learning_spec.lua:", nn.linear, p, "x", 1, 0)
+    raises("support/errors.lua:", nn.linear, p, "x", 1, 0)
     raises("berth.nn.linear: n_out: expected a whole number above 0, got 0", nn.linear, p, "x", 1, 0)
     raises("berth.nn.linear: expected parameters, got table", nn.linear, {}, "x", 1, 1)
     raises("berth.nn.linear: activation: 'x' is none of", nn.linear, p, "x", 1, 1, { activation = "x" })

@@ -1,17 +1,13 @@
 -- berth.nn: arrays, indices and segments; values of every operation, by hand.
 local berth = require "berth"
+local raises = require("support.errors").raises
+
 local nn = berth.nn
 
 local function near(expected, a, tolerance)
   local got = a:flat()
   assert.equal(#expected, #got)
   for i = 1, #expected do assert.near(expected[i], got[i], tolerance or 1e-6) end
-end
-
-local function raises(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.is_truthy(message:find(text, 1, true), message)
 end
 
 local a = nn.array { { 1, 2, 3 }, { 4, 5, 6 } }
@@ -72,7 +68,7 @@ describe("arrays", function()
   end)
 
   it("tell what is wrong where", function()
-    raises("nn_spec.lua:", nn.array, { 1, {} })
+    raises("support/errors.lua:", nn.array, { 1, {} })
     raises("berth.nn.array: data[2]: has 1 entries, expected 2", nn.array, { { 1, 2 }, { 3 } })
     raises("berth.nn.array: data[1][2]: expected a number, got string", nn.array, { { 1, "x" } })
     raises("berth.nn.array: data[2]: expected a table of 1, got number", nn.array, { { 1 }, 2 })

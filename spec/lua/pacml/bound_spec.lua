@@ -2,12 +2,7 @@
 local berth = require "berth"
 local runs = require "support.runs"
 local small = require "support.small_jobs"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local raised = require("support.errors").raised
 
 -- Two chains of ops; a profile needs no file.
 local function an_env(compat)
@@ -161,17 +156,16 @@ describe("berth.pacml.bound", function()
     end }
     local b, text, code = berth.pacml.bound(jobs)
     berth.hooks { interrupt = function() error("not now", 0) end }
-    local fine, raised = pcall(berth.pacml.bound, jobs)
+    local own = raised(berth.pacml.bound, jobs)
     berth.hooks(before)
     assert.same({ "interrupted", "interrupted" }, { text, code })
     assert.is_nil(b)
-    assert.is_false(fine)
-    assert.equal("not now", raised)
+    assert.equal("not now", own)
   end)
 
   it("says what is wrong", function()
-    local function bound(given) return message(berth.pacml.bound, given) end
-    assert.matches("expected an env or a table, got nil", message(berth.pacml.bound))
+    local function bound(given) return raised(berth.pacml.bound, given) end
+    assert.matches("expected an env or a table, got nil", raised(berth.pacml.bound))
     assert.matches("arrivals: expected an array, got nil", bound {})
     assert.matches("choices: has 0 entries, expected 1", bound { arrivals = { 1 }, choices = {}, servers = 1 })
     assert.matches("servers: expected a whole number of at least 1, got 1.5",
@@ -188,14 +182,14 @@ describe("berth.pacml.bound", function()
     assert.matches("slack: is infinite", bound { arrivals = {}, choices = {}, servers = 1, slack = math.huge })
     assert.matches("ramp: expected a ramp, got nil", bound { models = {} })
     local env = an_env(true)
-    assert.matches("trace: expected an array, got nil", message(berth.pacml.bound, env))
+    assert.matches("trace: expected an array, got nil", raised(berth.pacml.bound, env))
     assert.matches("trace.model%[1%]: there is no model 3",
-      message(berth.pacml.bound, env, { model = { 3 }, beta = { 1 }, arrival = { 0 } }))
+      raised(berth.pacml.bound, env, { model = { 3 }, beta = { 1 }, arrival = { 0 } }))
     assert.matches("trace.beta: has 0 entries, expected 1",
-      message(berth.pacml.bound, env, { model = { 1 }, beta = {}, arrival = { 0 } }))
+      raised(berth.pacml.bound, env, { model = { 1 }, beta = {}, arrival = { 0 } }))
     local b = berth.pacml.bound { arrivals = { 0 }, choices = { {} }, servers = 1 }
-    assert.matches("prices: has 2 entries, expected 1", message(b.prove, b, { 0, 0 }))
-    assert.matches("prices%[1%]: expected a number of at least 0, got %-1", message(b.prove, b, { -1 }))
+    assert.matches("prices: has 2 entries, expected 1", raised(b.prove, b, { 0, 0 }))
+    assert.matches("prices%[1%]: expected a number of at least 0, got %-1", raised(b.prove, b, { -1 }))
   end)
 end)
 

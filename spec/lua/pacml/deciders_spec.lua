@@ -6,12 +6,8 @@ local shared = require "support.shared"
 local small = require "support.small_jobs"
 local windows = require "berth.pacml.windows"
 local xml = require "support.xml"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local raised = require("support.errors").raised
+local read = require("support.shell").read
 
 -- A run of which only what deciders ask for is there.
 local function standing(beta, paper, exact)
@@ -92,13 +88,13 @@ describe("a decider", function()
       local opts = name == "rolling-horizon" and { env = { planner = function() return {} end }, beta = "A" } or nil
       assert.equal("function", type(berth.pacml.decider(name, opts)))
     end
-    assert.matches('no "greedy" %(legal: para%-max, para%-min, random', message(berth.pacml.decider, "greedy"))
-    assert.matches('no "para%-max:3"', message(berth.pacml.decider, "para-max:3"))
-    assert.matches("expected a name or a function, got number", message(berth.pacml.decider, 3))
-    assert.matches("cap: 0 is out of range 1 to", message(berth.pacml.decider, "capped", { cap = 0 }))
+    assert.matches('no "greedy" %(legal: para%-max, para%-min, random', raised(berth.pacml.decider, "greedy"))
+    assert.matches('no "para%-max:3"', raised(berth.pacml.decider, "para-max:3"))
+    assert.matches("expected a name or a function, got number", raised(berth.pacml.decider, 3))
+    assert.matches("cap: 0 is out of range 1 to", raised(berth.pacml.decider, "capped", { cap = 0 }))
     assert.matches("seed: expected a number, got string",
-      message(berth.pacml.decider, "random", { seed = "a" }))
-    assert.matches("unknown option 'cap'", message(berth.pacml.decider, "random", { cap = 3 }))
+      raised(berth.pacml.decider, "random", { seed = "a" }))
+    assert.matches("unknown option 'cap'", raised(berth.pacml.decider, "random", { cap = 3 }))
   end)
 end)
 
@@ -173,18 +169,18 @@ describe("a whole run", function()
   end)
 
   it("refuses what is none", function()
-    assert.matches("env: expected what berth.pacml.env gives, got table", message(simulate, {}, TRACE, "random"))
-    assert.matches("trace: expected a table, got nil", message(simulate, small.env(), nil, "random"))
-    local function with(opts) return message(simulate, small.env(), TRACE, "random", opts) end
+    assert.matches("env: expected what berth.pacml.env gives, got table", raised(simulate, {}, TRACE, "random"))
+    assert.matches("trace: expected a table, got nil", raised(simulate, small.env(), nil, "random"))
+    local function with(opts) return raised(simulate, small.env(), TRACE, "random", opts) end
     assert.matches("simulate: horizon: %-1 is negative", with { horizon = -1 })
     assert.matches("simulate: horizon: expected a number or a string such as", with { horizon = {} })
     assert.matches("simulate: name: expected a string, got number", with { name = 3 })
     assert.matches("simulate: about: expected a table, got number", with { about = 3 })
     assert.equal(2, select(2, simulate(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
-    assert.matches("unknown option 'horzion'", message(simulate, small.env(), TRACE, "random", { horzion = 1 }))
-    assert.matches("expected a name or a function, got nil", message(simulate, small.env(), TRACE))
+    assert.matches("unknown option 'horzion'", raised(simulate, small.env(), TRACE, "random", { horzion = 1 }))
+    assert.matches("expected a name or a function, got nil", raised(simulate, small.env(), TRACE))
     assert.matches("decider, arrival of job 1 at 0 s: it has decided about job 1 itself",
-      message(simulate, small.env(), TRACE, function(run)
+      raised(simulate, small.env(), TRACE, function(run)
         run:decide(1)
         return 1
       end))
@@ -192,13 +188,6 @@ describe("a whole run", function()
 end)
 
 -- ---- files ------------------------------------------------------------------------------------------------
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
 
 describe("records", function()
   local _, records = simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand", about = { seed = 7 } })
@@ -288,8 +277,8 @@ describe("records", function()
     assert.equal(records:timeline(), read(path))
     os.remove(path)
     assert.same({ nil, "io" }, { (records:save "/nowhere/a.csv"), (select(3, records:save "/nowhere/a.csv")) })
-    assert.matches("ends in .csv or .jsonl", message(records.save, records, "a.txt"))
-    assert.matches('expected "jobs" or "cluster", got "servers"', message(records.csv, records, "servers"))
+    assert.matches("ends in .csv or .jsonl", raised(records.save, records, "a.txt"))
+    assert.matches('expected "jobs" or "cluster", got "servers"', raised(records.csv, records, "servers"))
   end)
 
   it("are a page", function()
@@ -305,9 +294,9 @@ describe("records", function()
     assert.is_nil(text:find("nan", 1, true))
     assert.is_nil(text:find("http://[^w]"))
     assert.matches('class="strong">by hand</text>', text, 1, true)
-    assert.matches("runs: expected 1 to 16", message(berth.pacml.report, path, {}))
-    assert.matches("title: expected a string, got number", message(berth.pacml.report, path, { records }, { title = 3 }))
-    assert.matches("runs%[1%]: expected records", message(berth.pacml.report, path, { 3 }))
+    assert.matches("runs: expected 1 to 16", raised(berth.pacml.report, path, {}))
+    assert.matches("title: expected a string, got number", raised(berth.pacml.report, path, { records }, { title = 3 }))
+    assert.matches("runs%[1%]: expected records", raised(berth.pacml.report, path, { 3 }))
     assert.equal("io", (select(3, berth.pacml.report("/nowhere/page.html", records))))
   end)
 end)
@@ -381,17 +370,17 @@ describe("a study", function()
   it("refuses what makes no sense", function()
     local env = small.env()
     assert.matches('deciders%[2%]: "random" is there twice',
-      message(berth.pacml.study, env, { deciders = { "random", "random" } }))
-    assert.matches("no \"what\"", message(berth.pacml.study, env, { deciders = { "what" } }))
-    assert.matches("deciders: expected an array", message(berth.pacml.study, env, { deciders = {} }))
-    assert.matches("deciders%[1%]: expected a name or", message(berth.pacml.study, env, { deciders = { 3 } }))
-    assert.matches("beta", message(berth.pacml.study, env, { betas = { "E" } }))
-    assert.matches("unknown option 'seed'", message(berth.pacml.study, env, { trace = { seed = 3 } }))
+      raised(berth.pacml.study, env, { deciders = { "random", "random" } }))
+    assert.matches("no \"what\"", raised(berth.pacml.study, env, { deciders = { "what" } }))
+    assert.matches("deciders: expected an array", raised(berth.pacml.study, env, { deciders = {} }))
+    assert.matches("deciders%[1%]: expected a name or", raised(berth.pacml.study, env, { deciders = { 3 } }))
+    assert.matches("beta", raised(berth.pacml.study, env, { betas = { "E" } }))
+    assert.matches("unknown option 'seed'", raised(berth.pacml.study, env, { trace = { seed = 3 } }))
     assert.matches("jobs: %-1 is out of range 0 to 2147483647", -- raised, not recorded as the error of each trial
-      message(berth.pacml.study, env, { trace = { jobs = -1 } }))
-    assert.matches("study: horizon: %-1 is negative", message(berth.pacml.study, env, { horizon = -1 }))
-    assert.matches('study: horizon: "x" is not a number', message(berth.pacml.study, env, { horizon = "x" }))
-    assert.matches("study: env: expected what berth.pacml.env gives, got nil", message(berth.pacml.study))
+      raised(berth.pacml.study, env, { trace = { jobs = -1 } }))
+    assert.matches("study: horizon: %-1 is negative", raised(berth.pacml.study, env, { horizon = -1 }))
+    assert.matches('study: horizon: "x" is not a number', raised(berth.pacml.study, env, { horizon = "x" }))
+    assert.matches("study: env: expected what berth.pacml.env gives, got nil", raised(berth.pacml.study))
   end)
 end)
 

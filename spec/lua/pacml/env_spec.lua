@@ -1,12 +1,7 @@
 -- Runs of PAC-ML: what a decision does, what a look does not, and what the report says, by hand.
 local berth = require "berth"
 local small = require "support.small_jobs"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local raised = require("support.errors").raised
 
 -- Arrival, beta, decision: a job in 8, 4, 2 pieces takes 1, 2, 4 s on as many servers.
 local JOBS = { { 0, 1, 8 }, { 0.5, 1, 1 }, { 2, 0.25, 2 }, { 2, 1, 4 }, { 3, 1, 0 }, { 6, 1, 2 } }
@@ -128,8 +123,8 @@ describe("a run", function()
     assert.is_true(run:decide(2, { 7, 8 }))
     assert.same({ 0, 0, 0, 0, 0, 0, 1, 1 }, run:busy())
     assert.same({ nil, "op_placement" }, { run:look(2, { 7, 8 }) })
-    assert.matches("block", message(run.look, run, 2, { 1, 2, 3 }))
-    assert.matches("block", message(run.look, run, 2, {}))
+    assert.matches("block", raised(run.look, run, 2, { 1, 2, 3 }))
+    assert.matches("block", raised(run.look, run, 2, {}))
   end)
 
   it("is not changed by looks", function()
@@ -156,25 +151,25 @@ describe("a run", function()
   it("refuses what makes no sense", function()
     local env = small.env()
     local run = env:run(trace())
-    assert.matches("expected 0, 1 or an even number up to 8, got 3", message(run.decide, run, 3))
-    assert.matches("decision", message(run.decide, run, 9))
-    assert.matches("decision", message(run.decide, run, 1.5))
-    assert.matches("decision", message(run.decide, run, -2))
-    assert.matches("job 1 is not decided about yet", message(run.result, run, 1))
-    assert.matches("job", message(run.result, run, 7))
-    assert.matches("job 1 is not decided about yet", message(run.report, run))
+    assert.matches("expected 0, 1 or an even number up to 8, got 3", raised(run.decide, run, 3))
+    assert.matches("decision", raised(run.decide, run, 9))
+    assert.matches("decision", raised(run.decide, run, 1.5))
+    assert.matches("decision", raised(run.decide, run, -2))
+    assert.matches("job 1 is not decided about yet", raised(run.result, run, 1))
+    assert.matches("job", raised(run.result, run, 7))
+    assert.matches("job 1 is not decided about yet", raised(run.report, run))
     run = played(env)
-    assert.matches("all jobs have been decided about", message(run.decide, run, 0))
-    assert.matches("all jobs have been decided about", message(run.mask, run))
-    assert.matches('mask: which: expected "paper" or "exact", got "all"', message(run.mask, run, "all"))
-    assert.matches("mask: which: expected a string, got table", message(run.mask, run, {}))
-    assert.matches("horizon", message(run.report, run, { horizon = -1 }))
-    assert.matches("model", message(env.run, env, { model = { 2 }, beta = { 1 }, arrival = { 0 } }))
-    assert.matches("beta", message(env.run, env, { model = { 1 }, beta = { 0 }, arrival = { 0 } }))
-    assert.matches("arrival", message(env.run, env, { model = { 1 }, beta = { 1 }, arrival = { 1 / 0 } }))
-    assert.matches("job 2 arrives at 1 s", message(env.run, env, { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 2, 1 } }))
-    assert.matches("has 1 entries, expected 2", message(env.run, env, { model = { 1, 1 }, beta = { 1 }, arrival = { 2, 3 } }))
-    assert.matches("beta", message(env.run, env, { model = { 1 }, arrival = { 0 } }))
+    assert.matches("all jobs have been decided about", raised(run.decide, run, 0))
+    assert.matches("all jobs have been decided about", raised(run.mask, run))
+    assert.matches('mask: which: expected "paper" or "exact", got "all"', raised(run.mask, run, "all"))
+    assert.matches("mask: which: expected a string, got table", raised(run.mask, run, {}))
+    assert.matches("horizon", raised(run.report, run, { horizon = -1 }))
+    assert.matches("model", raised(env.run, env, { model = { 2 }, beta = { 1 }, arrival = { 0 } }))
+    assert.matches("beta", raised(env.run, env, { model = { 1 }, beta = { 0 }, arrival = { 0 } }))
+    assert.matches("arrival", raised(env.run, env, { model = { 1 }, beta = { 1 }, arrival = { 1 / 0 } }))
+    assert.matches("job 2 arrives at 1 s", raised(env.run, env, { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 2, 1 } }))
+    assert.matches("has 1 entries, expected 2", raised(env.run, env, { model = { 1, 1 }, beta = { 1 }, arrival = { 2, 3 } }))
+    assert.matches("beta", raised(env.run, env, { model = { 1 }, arrival = { 0 } }))
   end)
 end)
 
@@ -193,10 +188,10 @@ describe("an environment", function()
   it("refuses models of another cluster, and none", function()
     local one, two = berth.ramp(), berth.ramp()
     local models = { small.model(one, 1), small.model(two, 1) }
-    assert.matches("model 2 was made for another cluster", message(berth.pacml.env, { models = models }))
-    assert.matches("models: is empty", message(berth.pacml.env, { models = {} }))
-    assert.matches("steps", message(berth.pacml.env, { models = { models[1] }, steps = 0 }))
-    local function named(names) return message(berth.pacml.env, { models = { models[1] }, names = names }) end
+    assert.matches("model 2 was made for another cluster", raised(berth.pacml.env, { models = models }))
+    assert.matches("models: is empty", raised(berth.pacml.env, { models = {} }))
+    assert.matches("steps", raised(berth.pacml.env, { models = { models[1] }, steps = 0 }))
+    local function named(names) return raised(berth.pacml.env, { models = { models[1] }, names = names }) end
     assert.matches("names: expected an array, got number", named(3))
     assert.matches("names: has 2 entries, expected 1", named { "a", "b" })
     assert.matches("names%[1%]: expected a string, got table", named { {} })

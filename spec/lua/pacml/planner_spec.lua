@@ -1,6 +1,7 @@
 -- The planner of PAC-ML's question: what it may choose, what it learns, and that its copy of the cluster is the cluster.
 local berth = require "berth"
 local graphs = require "support.ramp_graphs"
+local raised = require("support.errors").raised
 
 local compat = { true, false }
 
@@ -140,9 +141,7 @@ describe("the planner", function()
     local planner = planner_of(env)
     local run = env:run { model = { 1 }, beta = { 1 }, arrival = { 0 } }
     local function fails(text, f, ...)
-      local ok, message = pcall(f, ...)
-      assert.is_false(ok)
-      assert.matches(text, message)
+      assert.matches(text, raised(f, ...))
     end
     fails("gap", env.planner, env, { gap = 0, beta = { 1 }, mass = { 1 } })
     fails("beta 1: expected a finite number above 0, got 0", env.planner, env, { gap = 1, beta = { 0 }, mass = { 1 } })

@@ -1,18 +1,7 @@
 -- Distributions of beta and sequences of jobs.
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local raised = require("support.errors").raised
+local read = require("support.shell").read
 
 -- One number that tells whether two arrays are the same.
 local function digest(values)
@@ -92,16 +81,16 @@ describe("a distribution of beta", function()
   end)
 
   it("says what is wrong", function()
-    assert.matches('expected "A", "B", "C", "D" or a table, got "E"', message(berth.pacml.beta, "E"))
-    assert.matches("got nil", message(berth.pacml.beta))
-    assert.matches("unknown option 'sku'", message(berth.pacml.beta, { sku = 1 }))
-    assert.matches("skew: expected a number, got nil", message(berth.pacml.beta, {}))
-    assert.matches("min: 0.5 is not below max, 0.5", message(berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 }))
-    assert.matches("max: 2 is out of range 0.01 to 1", message(berth.pacml.beta, { skew = 1, max = 2 }))
-    assert.matches("skew: nan is out of range %-1000000 to 1000000", message(berth.pacml.beta, { skew = 0 / 0 }))
-    assert.matches("redraw: expected true or false, got number", message(berth.pacml.beta, { skew = 1, redraw = 1 }))
-    assert.matches("rng: expected an rng, got number", message(function() berth.pacml.beta("A"):draw(1) end))
-    assert.matches("share: expected a number from 0 to 1, got 2", message(function() berth.pacml.beta("A"):quantile(2) end))
+    assert.matches('expected "A", "B", "C", "D" or a table, got "E"', raised(berth.pacml.beta, "E"))
+    assert.matches("got nil", raised(berth.pacml.beta))
+    assert.matches("unknown option 'sku'", raised(berth.pacml.beta, { sku = 1 }))
+    assert.matches("skew: expected a number, got nil", raised(berth.pacml.beta, {}))
+    assert.matches("min: 0.5 is not below max, 0.5", raised(berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 }))
+    assert.matches("max: 2 is out of range 0.01 to 1", raised(berth.pacml.beta, { skew = 1, max = 2 }))
+    assert.matches("skew: nan is out of range %-1000000 to 1000000", raised(berth.pacml.beta, { skew = 0 / 0 }))
+    assert.matches("redraw: expected true or false, got number", raised(berth.pacml.beta, { skew = 1, redraw = 1 }))
+    assert.matches("rng: expected an rng, got number", raised(function() berth.pacml.beta("A"):draw(1) end))
+    assert.matches("share: expected a number from 0 to 1, got 2", raised(function() berth.pacml.beta("A"):quantile(2) end))
   end)
 end)
 
@@ -152,8 +141,8 @@ describe("a trace", function()
   end)
 
   it("says what is wrong", function()
-    local function trace(given) return message(berth.pacml.trace, given) end
-    assert.matches("models: expected a number, got nil", message(berth.pacml.trace))
+    local function trace(given) return raised(berth.pacml.trace, given) end
+    assert.matches("models: expected a number, got nil", raised(berth.pacml.trace))
     assert.matches("models: 0 is out of range 1 to 2147483647", trace { models = 0 })
     assert.matches("jobs: expected a whole number, got 1.5", trace { models = 1, jobs = 1.5 })
     assert.matches("copies: expected a number, got string", trace { models = 1, copies = "x" })

@@ -1,6 +1,7 @@
 -- The recalled workload, and the measured one.
 local berth = require "berth"
 local json = require "berth.base.json"
+local raised = require("support.errors").raised
 
 local pdors = berth.pdors
 
@@ -86,9 +87,7 @@ describe("pdors.generate", function()
 
   it("says what is wrong", function()
     local function fails(text, kind, given)
-      local fine, message = pcall(pdors.generate, kind, given)
-      assert.is_false(fine)
-      assert.truthy(message:find(text, 1, true), message)
+      assert.matches(text, raised(pdors.generate, kind, given), 1, true)
     end
     fails("no 'other' (there are default, realistic)", "other")
     fails("epochs: expected 1 <= from <= to, got 5 to 2", "default", { epochs = { 5, 2 } })

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local json = require "berth.base.json"
 local problems = require "support.ps_problems"
+local raised = require("support.errors").raised
 
 local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines, problems.odd
 
@@ -60,9 +61,7 @@ describe("pdors.problem", function()
 
   it("says what is wrong", function()
     local function fails(text, jobs, cluster)
-      local fine, message = pcall(pdors.problem, jobs, cluster)
-      assert.is_false(fine)
-      assert.truthy(message:find(text, 1, true), message)
+      assert.matches(text, raised(pdors.problem, jobs, cluster), 1, true)
     end
     fails("jobs[1]: unknown option 'taus'", { one_job { taus = 1 } }, machines(1, 1, 1))
     fails("job 1: tau: expected a finite number above 0, got -1", { one_job { tau = -1 } }, machines(1, 1, 1))

@@ -1,6 +1,7 @@
 -- Policies of workers and parameter servers in Lua.
 local berth = require "berth"
 local problems = require "support.ps_problems"
+local raised = require("support.errors").raised
 
 local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines, problems.odd
 
@@ -52,9 +53,7 @@ describe("a policy in Lua", function()
 
   local function fails(text, policy)
     local problem = { jobs = { one_job() }, cluster = machines(1, 4, 4) }
-    local fine, message = pcall(pdors.simulate, problem, policy, { certify = false })
-    assert.is_false(fine)
-    assert.truthy(tostring(message):find(text, 1, true), tostring(message))
+    assert.matches(text, raised(pdors.simulate, problem, policy, { certify = false }), 1, true)
   end
 
   it("is told what is wrong with its plan, and the slot", function()
@@ -85,11 +84,7 @@ describe("a policy in Lua", function()
   end)
 
   it("has one name", function()
-    local fine, text = pcall(berth.pdors.run)
-    assert.is_false(fine)
-    assert.matches("berth.pdors.run: the name is berth.pdors.simulate now", text, 1, true)
-    fine, text = pcall(berth.pacml.play)
-    assert.is_false(fine)
-    assert.matches("berth.pacml.play: the name is berth.pacml.simulate now", text, 1, true)
+    assert.matches("berth.pdors.run: the name is berth.pdors.simulate now", raised(berth.pdors.run), 1, true)
+    assert.matches("berth.pacml.play: the name is berth.pacml.simulate now", raised(berth.pacml.play), 1, true)
   end)
 end)

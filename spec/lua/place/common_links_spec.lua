@@ -1,11 +1,6 @@
 -- What is given for all placers, what each takes of it, and what tables say when nothing fits.
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local raised = require("support.errors").raised
 
 local function problem(memory)
   return berth.models.resnet18 { batch = 4, granularity = "layer" },
@@ -37,10 +32,10 @@ describe("links for all placers", function()
     local g, t = problem()
     local both = { "m-sct", { variant = "baechi-tf", links = "duplex" } }
     local why = "brings its own links discipline"
-    assert.matches(why, message(berth.place, g, t, published, { links = "duplex" }))
-    assert.matches(why, message(berth.place, g, t, both))
-    assert.matches(why, message(berth.compare, g, t, { both }))
-    assert.matches(why, message(berth.place, g, t, berth.pipeline { both }))
+    assert.matches(why, raised(berth.place, g, t, published, { links = "duplex" }))
+    assert.matches(why, raised(berth.place, g, t, both))
+    assert.matches(why, raised(berth.compare, g, t, { both }))
+    assert.matches(why, raised(berth.place, g, t, berth.pipeline { both }))
     local _, _, _, _, rows = berth.portfolio(g, t, { members = { both } })
     assert.matches(why, rows[1].error)
   end)
@@ -50,11 +45,11 @@ describe("options that a placer does not read", function()
   it("are refused as a member's, too", function()
     local g, t = problem()
     local unread = { "heft", { tau = 0.1 } }
-    assert.matches("option 'tau' means nothing to heft", message(berth.place, g, t, unread))
+    assert.matches("option 'tau' means nothing to heft", raised(berth.place, g, t, unread))
     assert.matches("members%[2%]: option 'tau' means nothing to heft",
-      message(berth.portfolio, g, t, { members = { "etf", unread } }))
-    assert.matches("option 'tau' means nothing to heft", message(berth.compare, g, t, { unread }))
-    assert.matches("option 'tau' means nothing to heft", message(berth.place, g, t, berth.pipeline { unread }))
+      raised(berth.portfolio, g, t, { members = { "etf", unread } }))
+    assert.matches("option 'tau' means nothing to heft", raised(berth.compare, g, t, { unread }))
+    assert.matches("option 'tau' means nothing to heft", raised(berth.place, g, t, berth.pipeline { unread }))
   end)
 end)
 
@@ -137,7 +132,7 @@ describe("functions in a pipeline", function()
   end)
 
   it("stand where they belong, and have nothing else", function()
-    local function refused(stages) return message(berth.pipeline, stages) end
+    local function refused(stages) return raised(berth.pipeline, stages) end
     assert.matches("'split' is a transform: it stands before", refused { "heft", { name = "split", transform = same } })
     assert.matches("'f' is a refinement: it stands behind", refused { { name = "f", refine = keep }, "heft" })
     assert.matches("stages%[1%]: unknown option 'ratio' %(legal: name, transform%)",
@@ -160,8 +155,8 @@ describe("thorough", function()
       assert.is_true(row.gap <= plain[i].gap)
       assert.near(row.makespan / tight.bound - 1, row.gap, 1e-12)
     end
-    assert.matches("thorough: expected true or false", message(berth.portfolio, g, t, { thorough = 1 }))
-    assert.matches("unknown option 'thorough'", message(berth.place, g, t, nil, { thorough = true })) -- gives no rows
+    assert.matches("thorough: expected true or false", raised(berth.portfolio, g, t, { thorough = 1 }))
+    assert.matches("unknown option 'thorough'", raised(berth.place, g, t, nil, { thorough = true })) -- gives no rows
   end)
 end)
 
@@ -192,6 +187,6 @@ describe("berth.models", function()
   it("has the names of its list as functions, too", function()
     assert.equal(#berth.models.build("resnet50", { batch = 1 }), #berth.models.resnet50 { batch = 1 })
     assert.equal("bert-base", berth.models["bert-base"]({ batch = 1, seq = 8, granularity = "layer" }).name)
-    assert.matches("berth.models has no 'resnet51' %(models: resnet18 ", message(function() return berth.models.resnet51 end))
+    assert.matches("berth.models has no 'resnet51' %(models: resnet18 ", raised(function() return berth.models.resnet51 end))
   end)
 end)

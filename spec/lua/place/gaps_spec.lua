@@ -1,11 +1,7 @@
 -- What of a gap is due to the placement, to the queue rule, or open.
 local berth = require "berth"
-
-local function message(fn, ...)
-  local ok, text = pcall(fn, ...)
-  assert.is_false(ok)
-  return text
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 -- On one device a heavy op is ready before a light one, whose consumer elsewhere takes long: first in, first out it waits.
 --   1 (1 s) -> 2 (9 s)    1 -> 3 (1 s, fed first by 2's queue place) -> 4 (9 s, pinned to the other device)
@@ -80,19 +76,16 @@ describe("berth.gaps", function()
     local k = assert(berth.gaps(g, t, { 1, 1, 2, 2 }, { calls = 40 }))
     assert.near(5, k.bound, 1e-3)
     assert.near(0, k.gap, 1e-3)
-    local none, text, code = berth.gaps(g, t, { 1, 1, 1, 2 })
-    assert.is_nil(none)
-    assert.equal("infeasible", code)
-    assert.matches("first in, first out the placement runs out of memory at op", text)
+    refused("infeasible", "first in, first out the placement runs out of memory at op", berth.gaps(g, t, { 1, 1, 1, 2 }))
   end)
 
   it("refuses wrong options with their names", function()
     local g, t = queue()
-    assert.matches("berth.gaps: unknown option 'call'", message(berth.gaps, g, t, nil, { call = 1 }))
+    assert.matches("berth.gaps: unknown option 'call'", raised(berth.gaps, g, t, nil, { call = 1 }))
     assert.matches("berth.gaps: calls: expected a whole number, got 1.5",
-      message(berth.gaps, g, t, nil, { calls = 1.5 }))
-    assert.matches("berth.gaps: seed: expected a finite number from 0, got %-1", message(berth.gaps, g, t, nil, { seed = -1 }))
-    assert.matches("berth.gaps: place: expected a table", message(berth.gaps, g, t, nil, { place = 1 }))
+      raised(berth.gaps, g, t, nil, { calls = 1.5 }))
+    assert.matches("berth.gaps: seed: expected a finite number from 0, got %-1", raised(berth.gaps, g, t, nil, { seed = -1 }))
+    assert.matches("berth.gaps: place: expected a table", raised(berth.gaps, g, t, nil, { place = 1 }))
   end)
 end)
 

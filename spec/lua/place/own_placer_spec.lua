@@ -1,5 +1,6 @@
 -- An object with a function `place` goes wherever a placer goes.
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 -- a(2 s) -> b(1 s), c(1 s), on two devices.
 local function fork(more)
@@ -30,9 +31,7 @@ local function giving(...)
 end
 
 local function fails(text, placer, g, t)
-  local ok, message = pcall(berth.place, g or fork(), t or two(), placer)
-  assert.is_false(ok)
-  assert.truthy(tostring(message):find(text, 1, true), message)
+  assert.matches(text, raised(berth.place, g or fork(), t or two(), placer), 1, true)
 end
 
 describe("an object that places", function()

@@ -1,12 +1,7 @@
 -- The portfolio from Lua: members of all kinds, budgets, the judge, and what it tells.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local raised = require("support.errors").raised
 
 local function problem(seed)
   return assert(berth.graph(random_graph.describe(seed, { n = 30, fan_in = 3, memory = true }))),
@@ -96,10 +91,8 @@ describe("the members of a portfolio", function()
     assert.same({ nil, "portfolio: function -> etf: op 7 is too large", "unsupported", nil }, { nothing, text, code, why })
     assert.equal(1, #all)
     local thrown = { "mine" }
-    local ok, got = pcall(berth.portfolio, g, t, { members = { "etf", function() error(thrown) end, "heft" } })
-    assert.is_false(ok)
-    assert.equal(thrown, got)
-    assert.matches("device gave 9 for op 1", message(berth.portfolio, g, t, { members = { function() return 9 end } }))
+    assert.equal(thrown, raised(berth.portfolio, g, t, { members = { "etf", function() error(thrown) end, "heft" } }))
+    assert.matches("device gave 9 for op 1", raised(berth.portfolio, g, t, { members = { function() return 9 end } }))
     assert.is_truthy(berth.place(g, t)) -- and leaves all in order
   end)
 
@@ -123,7 +116,7 @@ describe("the members of a portfolio", function()
 
   it("are checked before anything runs", function()
     local g, t = chains()
-    local function refused(options) return message(berth.portfolio, g, t, options) end
+    local function refused(options) return raised(berth.portfolio, g, t, options) end
     assert.matches("members: expected an array, got string", refused { members = "etf" })
     assert.matches("members%[2%]: expected a name, a policy or a pipeline, got number", refused { members = { "etf", 3 } })
     assert.matches('members%[1%].placer: "foo" is unknown', refused { members = { "foo" } })
@@ -218,7 +211,7 @@ describe("a portfolio", function()
       "best: etf, step time 5 s, gap 0.0 %; bound 5 s (critical path)",
     }, "\n"), tostring(rows))
     assert.matches("placing", rows:to_string { seconds = true })
-    assert.matches("unknown option 'second'", message(rows.to_string, rows, { second = true }))
+    assert.matches("unknown option 'second'", raised(rows.to_string, rows, { second = true }))
     assert.equal("etf", rows.best[1].name)
     assert.equal(0, rows.winner.gap)
     assert.equal(5, rows.bound)

@@ -1,11 +1,6 @@
 -- The label and the estimate of a placement: from the caller, from a file, through a pipeline.
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
-end
+local raised = require("support.errors").raised
 
 local function chain(n)
   local ops, edges = {}, {}
@@ -27,7 +22,7 @@ describe("a placement from an array", function()
     assert.is_nil(bare.estimate)
     assert.equal(0, berth.placement({}, { estimate = 0 }).estimate)
     for _, wrong in ipairs { -1, 0 / 0, "soon", true } do
-      assert.matches("berth.placement: estimate: ", message(berth.placement, { 1 }, { estimate = wrong }))
+      assert.matches("berth.placement: estimate: ", raised(berth.placement, { 1 }, { estimate = wrong }))
     end
   end)
 

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local main = require "berth.cli.main"
 local xml = require "support.xml"
+local read = require("support.shell").read
 
 local hostile = "<script>alert('x')</script> \"&\n\1 naïve"
 local kinds = { "gantt", "memory", "links", "placers", "graph" }
@@ -13,13 +14,6 @@ local function small(name)
     tensors = { { from = 1, to = { 2, 3 }, bytes = 8 } } }
   local t = berth.topology.mesh(2, { bandwidth = 4, memory = 20 })
   return g, t, assert(berth.simulate(g, t, { 1, 2, 1 }, { links = "duplex" }))
-end
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
 end
 
 local function page_of(what)

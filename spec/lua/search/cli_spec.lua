@@ -1,17 +1,9 @@
+local run = require("support.shell").run
+
 -- The command line of the placers that search.
 local unpack = table.unpack or unpack -- luacheck: ignore
-local main = require "berth.cli.main"
 
 local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer", "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
-
-local function run(...)
-  local out, err = {}, {}
-  local exit = main.run({ ... }, {
-    write = function(line) out[#out + 1] = line end,
-    complain = function(line) err[#err + 1] = line end,
-  })
-  return exit, table.concat(out, "\n"), table.concat(err, "\n")
-end
 
 local function makespan(...)
   local exit, out, err = run("place", GRAPH, TOPOLOGY, "--json", ...)

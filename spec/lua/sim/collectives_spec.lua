@@ -1,5 +1,6 @@
 --- Collectives: priced by algorithms, simulated, reported.
 local berth = require "berth"
+local raised = require("support.errors").raised
 
 -- op 1 (1 s) on one device, op 2 (3 s) on another meet with `bytes`; then op 3 (2 s), op 4 (5 s).
 local function pair(kind, bytes)
@@ -69,9 +70,7 @@ describe("collectives", function()
     assert.equal(20, (berth.simulator(c)({ 1, 2, 1, 2 })))
     assert.equal(4, calls)
     local bad = assert(berth.cost(pair("barrier", 0), mesh(2), { collective = function() error("no price", 0) end }))
-    local ok, message = pcall(berth.simulate, bad, { 1, 2, 1, 2 })
-    assert.is_false(ok)
-    assert.equal("no price", message)
+    assert.equal("no price", raised(berth.simulate, bad, { 1, 2, 1, 2 }))
   end)
 
   it("are refused in the order of Baechi's simulator", function()

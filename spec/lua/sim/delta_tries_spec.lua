@@ -1,16 +1,12 @@
 local berth = require "berth"
 local random = require "support.random_graph"
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local function case(seed, memory)
   local g = assert(berth.graph(random.describe(seed, { n = 30, memory = true })))
   local t = berth.topology.mesh(3, { bandwidth = 200, latency = 0.1, memory = memory })
   return g, t, random.placement(seed, 30, 3)
-end
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return text
 end
 
 describe("tries", function()
@@ -46,25 +42,19 @@ describe("tries", function()
     local before = s:ended()
     assert.is_true(s:try({ [30] = p[30] % 3 + 1 }, makespan / 2) > makespan / 2)
     assert.is_true(s:ended() - before < 30)
-    local none, text, code = s:accept()
-    assert.is_nil(none)
-    assert.equal("invalid", code)
-    assert.matches("no try to accept", text)
+    refused("invalid", "no try to accept", s:accept())
   end)
 
   it("refuse what is wrong and keep the base", function()
     local g, t, p = case(5)
     local s, makespan = berth.tries(g, t, p)
-    assert.matches("moves: there is no op 31", message(s.try, s, { [31] = 1 }))
-    assert.matches("moves: there is no device 4", message(s.try, s, { 4 }))
-    assert.matches("moves: expected a table", message(s.try, s, 4))
-    assert.matches("limit", message(s.try, s, {}, -1))
+    assert.matches("moves: there is no op 31", raised(s.try, s, { [31] = 1 }))
+    assert.matches("moves: there is no device 4", raised(s.try, s, { 4 }))
+    assert.matches("moves: expected a table", raised(s.try, s, 4))
+    assert.matches("limit", raised(s.try, s, {}, -1))
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 1 }, { seconds = 1 } } })
     local small = berth.tries(pinned, t, { 1, 2 })
-    local none, text, code = small:try { 2 }
-    assert.is_nil(none)
-    assert.equal("invalid", code)
-    assert.matches("op 1 ", text)
+    refused("invalid", "op 1 ", small:try { 2 })
     assert.equal(2, (small:try { [2] = 1 }))
     assert.equal("invalid", (select(3, berth.tries(pinned, t, { 2, 2 }))))
     assert.equal(makespan, (s:try {}))
@@ -112,6 +102,6 @@ describe("tries", function()
     local makespan = s:try { 1 }
     berth.hooks {}
     assert.is_number(makespan)
-    assert.matches("closed", message(s.try, s, {}))
+    assert.matches("closed", raised(s.try, s, {}))
   end)
 end)

@@ -1,10 +1,6 @@
 local berth = require "berth"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(text)
-end
+local errors = require "support.errors"
+local raised, refused = errors.raised, errors.refused
 
 local function pair()
   return assert(berth.topology {
@@ -57,15 +53,12 @@ describe("a topology from parts", function()
 
   it("says that there is no route", function()
     local t = assert(berth.topology { devices = { {}, {} }, links = { { 1, 2, directed = true } } })
-    local route, text, code = t:route(2, 1)
-    assert.is_nil(route)
-    assert.equal("unreachable", code)
-    assert.matches("d1", text)
+    refused("unreachable", "d1", t:route(2, 1))
     assert.same({ nil, nil, "unreachable" }, { nil, nil, (select(3, t:path(2, 1))) })
   end)
 
   it("names the place of a mistake", function()
-    local function build(spec) return message(berth.topology, spec) end
+    local function build(spec) return raised(berth.topology, spec) end
     assert.matches("devices: is missing", build {})
     assert.matches("devices%[1%]: unknown field 'mem'", build { devices = { { mem = 1 } } })
     assert.matches("devices%[1%]%.preset: .*A100", build { devices = { { preset = "B52" } } })
@@ -107,12 +100,12 @@ describe("generators", function()
   end)
 
   it("refuse what is not an option", function()
-    assert.matches("berth.topology.mesh: unknown option 'bandwith' %(legal: bandwidth, latency", message(berth.topology.mesh, 2, {
+    assert.matches("berth.topology.mesh: unknown option 'bandwith' %(legal: bandwidth, latency", raised(berth.topology.mesh, 2, {
       bandwith = 1 }))
-    assert.matches("berth.topology.mesh: n: expected a number, got nil", message(berth.topology.mesh))
-    assert.matches("n: 0 is out of range", message(berth.topology.ring, 0))
-    assert.matches("k", message(berth.topology.fat_tree, 3))
-    assert.matches("unknown option 'up_bandwidth'", message(berth.topology.star, 3, { up_bandwidth = 1 }))
+    assert.matches("berth.topology.mesh: n: expected a number, got nil", raised(berth.topology.mesh))
+    assert.matches("n: 0 is out of range", raised(berth.topology.ring, 0))
+    assert.matches("k", raised(berth.topology.fat_tree, 3))
+    assert.matches("unknown option 'up_bandwidth'", raised(berth.topology.star, 3, { up_bandwidth = 1 }))
   end)
 
   it("list the presets", function()
