@@ -25,6 +25,13 @@ describe("a pipeline of named stages", function()
     end
   end)
 
+  it("goes back through every transform", function()
+    local ops = { { seconds = 1, group = 1 }, { seconds = 1, group = 1 }, { seconds = 1 }, { seconds = 1 } }
+    local g = assert(berth.graph { ops = ops, edges = { { 1, 2, 1 }, { 2, 3, 1 }, { 3, 4, 1 } } })
+    local p = assert(berth.place(g, t, berth.pipeline { "fuse", "chains", { "single", { device = 2 } } }))
+    assert.same({ 2, 2, 2, 2 }, p:devices()) -- of three ops behind fuse, and one behind chains
+  end)
+
   it("estimates the step time of the original graph", function()
     local g = berth.models.build("transformer", { batch = 2 })
     local mesh = berth.topology.mesh(3, { preset = "V100", bandwidth = "8 GB/s", latency = "10 us" })
