@@ -165,11 +165,6 @@ describe("shares of the batch", function()
     assert.near(21e-3, by_speed, 1e-7)
     assert.is_true(d:evaluate(tag.uniform(d, { 1, 2 }, "allreduce", "even")).seconds > 27e-3)
   end)
-
-  it("with a remainder do not give it to the slow device", function()
-    local d = problem({ 2, 1 }, 9)
-    assert.same({ 5, 4 }, d:samples(all(d), "even"))
-  end)
 end)
 
 describe("every compiled graph", function()

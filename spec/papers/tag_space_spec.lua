@@ -1,7 +1,6 @@
 -- TAG's strategy space (section 5), times of parts of the batch (2.4), and special cases of the compiler (6), by hand.
 local berth = require "berth"
 local tag = require "support.tag_problem"
-local raised = require("support.errors").raised
 
 local us = 1e-6
 
@@ -48,11 +47,6 @@ describe("TAG's actions", function()
     end
   end)
 
-  it("are few above six groups: each alone, all, and the devices", function()
-    local d = assert(berth.deploy.problem(layer(), clusters(7), { batch = 28, uneven = false }))
-    assert.equal(7 + 1 + 14, #d:sets())
-  end)
-
   it("have shares by speed besides only where these differ", function()
     local d = assert(berth.deploy.problem(layer(), clusters(2), { batch = 8 }))
     assert.equal(9 + 4, #d:actions())
@@ -66,19 +60,6 @@ describe("TAG's actions", function()
     end
     d = assert(berth.deploy.problem(layer(), mesh(2), { batch = 6, strict = true, op_groups = 1 }))
     assert.equal(#d:actions(), #d:legal(1))
-  end)
-
-  it("are legal where all devices of the set can run the op group", function()
-    local t = assert(berth.topology { devices = { { name = "a", type = "fast" }, { name = "b", type = "slow" } },
-      links = { { "a", "b", bandwidth = 1e9 } } })
-    local g = assert(berth.graph { types = { "fast", "slow" },
-      ops = { { kind = "Placeholder", seconds = { 0, 0 } }, { seconds = { 1, math.huge } } },
-      tensors = { { from = 1, to = 2, bytes = 4, batch = true } } })
-    local d = assert(berth.deploy.problem(g, t, { batch = 4 }))
-    local legal = d:legal(d:group_of()[2])
-    assert.equal(1, #legal)
-    assert.same({ 1 }, d:sets()[d:actions()[legal[1]].set])
-    assert.matches('op 2 cannot run on device 2 "b"', raised(d.compile, d, tag.uniform(d, { 2 }, "ps")), 1, true)
   end)
 end)
 

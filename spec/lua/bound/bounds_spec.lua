@@ -61,19 +61,6 @@ describe("thorough bounds", function()
     assert.is_nil(berth.bounds(g, t).achieved)
   end)
 
-  it("hold for every placer on every discipline", function()
-    local g = berth.models.inception_v3 { batch = 4, granularity = "layer", training = false }
-    local t = berth.topology.mesh(3, { preset = "V100", bandwidth = "2 GB/s", latency = "20 us" })
-    local b = berth.bounds(g, t, { thorough = true, gap = 1e-6 })
-    assert.is_true(b.best >= berth.bounds(g, t).best)
-    for _, links in ipairs { "free", "channel", "duplex", "pair" } do
-      for _, name in ipairs { "single", "m-etf", "heft" } do
-        local p = assert(berth.place(g, t, name, { links = links }))
-        assert.is_true(berth.simulate(g, t, p, { links = links }).makespan >= b.best * (1 - 1e-9))
-      end
-    end
-  end)
-
   it("make the gaps of comparisons smaller", function()
     local g, t = join()
     local plain = berth.compare(g, t, { "single", "m-etf" })
@@ -130,17 +117,6 @@ describe("thorough bounds", function()
     assert.matches("berth.bounds: place: unknown option 'gaps'", raised(berth.bounds, g, t, { place = { gaps = 1 } }))
     assert.matches("berth.bounds: place: expected a table", raised(berth.bounds, g, t, { place = 3 }))
   end)
-
-  it("take collectives as edges of no time; guarantees do not hold with them", function()
-    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 3 } },
-      collectives = { { kind = "barrier", members = { 1, 2 }, consumers = { 3 }, bytes = 0 } } }
-    local t = berth.topology.mesh(2)
-    assert.equal(4, berth.bounds(g, t).critical_path)
-    local b = assert(berth.bounds(g, t, { thorough = true }))
-    assert.equal(4, b.best)
-    assert.near(4, b.lp, 0.05)
-    assert.matches("1 collective in the graph", by_name(berth.bounds(g, t)).etf.why)
-  end)
 end)
 
 describe("guarantees", function()
@@ -178,45 +154,6 @@ describe("guarantees", function()
     k = by_name(berth.bounds(g, t, { place = { links = "pair" } }))
     assert.equal("links pair: transfers wait for one another; rho is 3, above 1; there are fewer devices than ops",
       k["sct unlimited"].why)
-  end)
-
-  it("hold where inputs take no time, if no two such ops have a transfer between them", function()
-    local function chain(second)
-      return assert(berth.graph { ops = { { seconds = 0 }, { seconds = second }, { seconds = 1 } },
-        edges = { { 1, 2, 2 }, { 2, 3, 3 } } })
-    end
-    local t = berth.topology.mesh(2, { bandwidth = 1 })
-    local b = berth.bounds(chain(1), t)
-    assert.equal(math.huge, b.rho)
-    assert.equal(2.5, b.path_rho)
-    assert.is_true(by_name(b).etf.valid)
-    assert.near(2 + 2.5 - 1 / 2, by_name(b).etf.ratio, 1e-12)
-    b = berth.bounds(chain(0), t)
-    assert.equal(math.huge, b.path_rho)
-    assert.is_false(by_name(b).etf.valid)
-    assert.is_nil(by_name(b).etf.ratio)
-    assert.matches("a transfer between ops without time: rho is infinite", by_name(b).etf.why)
-    local zoo = berth.models.inception_v3 { batch = 4, granularity = "layer", training = false }
-    local k = by_name(berth.bounds(zoo, berth.topology.mesh(3, { preset = "V100", bandwidth = "10 GB/s" })))
-    assert.is_true(k.etf.valid)
-  end)
-
-  it("count the devices that memory may close", function()
-    local ops = {}
-    for i = 1, 5 do ops[i] = { seconds = 1, params = 1 } end
-    local g = assert(berth.graph { ops = ops })
-    local t = berth.topology.mesh(3, { bandwidth = 1, memory = 4 })
-    local b = berth.bounds(g, t)
-    local k = by_name(b)
-    assert.equal(1, b.closed)
-    assert.is_false(k.etf.valid)
-    assert.is_true(k["etf memory"].valid)
-    assert.near(3 / 2 + 1 - 1 / 2, k["etf memory"].ratio, 1e-12)
-    assert.equal(0, berth.bounds(g, t, { memory = "none" }).closed)
-    local none = berth.bounds(g, berth.topology.mesh(3, { bandwidth = 1, memory = 8 }), { param_multiple = 3 })
-    assert.equal(3, none.closed) -- two of 3 B each fill a device
-    assert.matches("3 of 3 devices: none is sure to take every op", by_name(none)["etf memory"].why)
-    assert.is_nil(by_name(none)["etf memory"].ratio)
   end)
 end)
 

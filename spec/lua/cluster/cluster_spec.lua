@@ -14,11 +14,6 @@ end
 
 local two = { { arrival = 0, work = 6 }, { arrival = 1, work = 1, deadline = 5, kind = "x" } }
 
-local function starts(log, r)
-  for _, run in ipairs(r.runs) do log[#log + 1] = ("%d@%g"):format(run.job, run.start) end
-  return table.concat(log, " ")
-end
-
 describe("a cluster", function()
   it("is pulled event by event", function()
     local c = berth.cluster.new(two, { machines = 2, capacity = { 4, 8 } })
@@ -96,38 +91,7 @@ describe("a cluster", function()
   end)
 end)
 
--- A narrow machine: 1 takes all but one, 2 needs two, 3 is short, 4 is long.
-local queue = { arrival = { 0, 1, 2, 3 }, work = { 10, 5, 4, 20 }, machines = { 2, 3, 1, 1 } }
-
-local gangs = {}
-for _, name in ipairs(berth.cluster.schedulers) do
-  if name ~= "gavel" then gangs[#gangs + 1] = name end
-end
-
 describe("schedulers", function()
-  it("first in, first out: nobody overtakes", function()
-    assert.equal("1@0 2@10 3@15 4@15", starts({}, berth.cluster.simulate(queue, 3, "fifo")))
-  end)
-
-  it("backfill: who ends before the first can begin overtakes, others do not", function()
-    assert.equal("1@0 3@2 2@10 4@15", starts({}, berth.cluster.simulate(queue, 3, "backfill")))
-  end)
-
-  it("shortest remaining time first: pauses what is longer", function()
-    local r = berth.cluster.simulate({ { arrival = 0, work = 10 }, { arrival = 2, work = 3 } }, 1, "srtf")
-    assert.equal("1@0 2@2 1@5", starts({}, r))
-    assert.same({ 13, 5 }, { r.records[1].finish, r.records[2].finish })
-    assert.equal(1, r.records[1].pauses)
-  end)
-
-  it("refuse gangs that never fit", function()
-    for _, name in ipairs(gangs) do
-      local r = berth.cluster.simulate({ { arrival = 0, work = 1, machines = 4 }, { arrival = 0, work = 1 } }, 3, name)
-      assert.same({ "refused", "done" }, { r.records[1].state, r.records[2].state })
-      assert.equal(0.5, r.summary.blocking_rate)
-    end
-  end)
-
   it("ask the rate of a job on its machines", function()
     local r = berth.cluster.simulate({ { arrival = 0, work = 8, machines = 2 } }, 2, "fifo",
       { rate = function(job, machines) return job.machines * #machines end })
@@ -149,13 +113,8 @@ describe("schedulers", function()
     local function with(plan)
       return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() return plan end }) end
     end
-    assert.matches("simulate: s, arrival of job 1 at 0 s: plan: unknown key 'begin'", raised(with { begin = {} }))
-    assert.matches("plan.start%[1%]: unknown key 'machine'", raised(with { start = { { job = 1, machine = 1 } } }))
-    assert.matches("plan.start: expected an array of entries", raised(with { start = { job = 1 } }))
     assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$", raised(with { pause = { 1 } }))
     assert.matches("plan.start%[1%]: job: expected a number", raised(with { start = { { job = "1", machines = { 1 } } } }))
-    assert.matches("plan.refuse%[1%]: expected an entry, got nil", raised(with { refuse = { nil, 1 } }))
-    assert.matches("expected a plan or nil, got number", raised(with(1)))
     assert.matches("arrival of job 2 at 1 s: plan.start%[1%]: .*job 1 runs",
       raised(with { start = { { job = 1, machines = { 1 } } } }))
   end)
@@ -177,43 +136,7 @@ describe("schedulers", function()
     assert.matches("scheduler, arrival of job 1 at 0 s: .*: boom$", with(function() error "boom" end))
     assert.equal("interrupted", with(function() error("interrupted", 0) end))
   end)
-
-  it("are blamed for what they raise; values that are no text come through", function()
-    local function raising(x)
-      return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() error(x) end }) end
-    end
-    assert.matches("simulate: s, arrival of job 1 at 0 s: .*cluster_spec.lua:%d+: oh", raised(raising "oh"))
-    local mark = {}
-    assert.equal(mark, raised(raising(mark)))
-    assert.matches("no scheduler 'lifo' %(there are backfill, fewest, fifo,", raised(berth.cluster.simulate, two, 1, "lifo"))
-    assert.matches("has none of the methods", raised(berth.cluster.simulate, two, 1, {}))
-  end)
 end)
-
--- Plans drawn at random; each machine has two jobs at most.
-local function random_scheduler()
-  local s = { name = "random" }
-  local function plan(_, v)
-    local p, free = { start = {}, pause = {}, refuse = {}, rate = {}, wake = v.now + 3 }, v:free()
-    for _, j in ipairs((v:running())) do
-      local x = v.rng:uniform()
-      if x < 0.1 then p.pause[#p.pause + 1] = j
-      elseif x < 0.3 then p.rate[#p.rate + 1] = { job = j, rate = 0.5 + v.rng:uniform() } end
-    end
-    for _, j in ipairs(v:waiting()) do
-      local m = v.rng:below(v.machines)
-      if v.rng:uniform() < 0.05 then p.refuse[#p.refuse + 1] = { job = j, cause = 9 }
-      elseif free[m] >= 0.5 then
-        free[m] = free[m] - 0.5
-        p.start[#p.start + 1] = { job = j, machines = { m }, amounts = { 0.5 } }
-      end
-    end
-    if v.n_waiting == 0 and #(v:running()) == 0 then p.wake = nil end
-    return p
-  end
-  s.arrival, s.finish, s.wake = plan, plan, plan
-  return s
-end
 
 local function random_trace(seed, n)
   local rng, jobs, now = berth.rng(seed), {}, 0
@@ -225,43 +148,6 @@ local function random_trace(seed, n)
 end
 
 describe("runs", function()
-  it("of random schedulers: no machine has more than it can, all is accounted for", function()
-    for seed = 1, 15 do
-      local jobs = random_trace(seed, 60)
-      local r = berth.cluster.simulate(jobs, 3, random_scheduler(), { seed = seed })
-      assert.equal(60, r.summary.done + r.summary.refused)
-      local held = 0
-      for i, a in ipairs(r.runs) do
-        local beside = 0
-        for k, b in ipairs(r.runs) do
-          if k ~= i and b.machines[1] == a.machines[1] and b.start <= a.start and b.finish > a.start then
-            if b.start < a.start or k < i then beside = beside + 1 end
-          end
-        end
-        assert.is_true(beside <= 1)
-        held = held + 0.5 * (a.finish - a.start)
-      end
-      assert.near(held, r.summary.share_seconds, 1e-9)
-    end
-  end)
-
-  it("of gangs: whole machines, all of each, one at a time", function()
-    for _, name in ipairs(gangs) do
-      local jobs = random_trace(4, 200)
-      local r = berth.cluster.simulate(jobs, 4, name)
-      local until_then, work = { 0, 0, 0, 0 }, {}
-      for _, run in ipairs(r.runs) do
-        assert.equal(jobs[run.job].machines, #run.machines)
-        for _, m in ipairs(run.machines) do
-          assert.is_true(until_then[m] <= run.start)
-          until_then[m] = run.finish
-        end
-        work[run.job] = (work[run.job] or 0) + run.finish - run.start
-      end
-      for j, job in ipairs(jobs) do assert.near(job.work, work[j], 1e-9) end
-    end
-  end)
-
   it("are saved: CSV, JSON lines, traces, the same bytes again", function()
     local path = os.tmpname()
     local jobs = random_trace(2, 20)

@@ -139,34 +139,6 @@ describe("berth.decide", function()
     end
   end)
 
-  it("finds the best of all, and says how", function()
-    for _, method in ipairs(methods) do
-      local p = random_problem(3, 4, 3)
-      p.wall = math.huge
-      local calls = 0
-      local r = berth.decide(options(p, { method = method, value = function(a)
-        calls = calls + 1
-        return p.value(a)
-      end }))
-      local least = math.huge
-      for _, a in ipairs(p.legal[1]) do
-        for _, b in ipairs(p.legal[2]) do
-          for _, c in ipairs(p.legal[3]) do
-            for _, d in ipairs(p.legal[4]) do least = math.min(least, (p.value { a, b, c, d })) end
-          end
-        end
-      end
-      assert.equal(r.value, (p.value(r.assignment)))
-      assert.equal(calls, r.evaluations)
-      if method ~= "published" then assert.equal(least, r.value, method) end
-      assert.is_true(r.value <= r.start)
-      for k = 2, #r.trace do
-        assert.is_true(r.trace[k].value < r.trace[k - 1].value and r.trace[k].evaluations > r.trace[k - 1].evaluations)
-      end
-      assert.equal(r.value, r.trace[#r.trace].value)
-    end
-  end)
-
   it("takes names for actions", function()
     local r = berth.decide {
       decisions = 5, actions = { "left", "right", "ahead" }, seed = 2, calls = 150,
@@ -195,21 +167,6 @@ describe("berth.decide", function()
     assert.same({ "ahead", r.assignment[3], "ahead", r.assignment[5] },
       { r.assignment[2], r.assignment[3], r.assignment[4], r.assignment[5] })
     assert.truthy(tostring(r):find("decided: 5 decisions, value 1, best start 15", 1, true))
-  end)
-
-  it("keeps its budget, whatever the batch", function()
-    for _, method in ipairs(methods) do
-      for _, batch in ipairs { 1, 5 } do
-        local p, calls = random_problem(8, 9, 6), 0
-        p.wall = math.huge
-        local r = berth.decide(options(p, { method = method, calls = 77, batch = batch, value = function(a)
-          calls = calls + 1
-          return p.value(a)
-        end }))
-        assert.equal(77, calls)
-        assert.equal(77, r.evaluations)
-      end
-    end
   end)
 
   it("goes on from where it was", function()
@@ -273,23 +230,6 @@ describe("berth.decide", function()
     end
   end)
 
-  it("chooses in steps where actions are sequences of choices", function()
-    local paths = {}
-    for a = 1, 32 do
-      paths[a] = {}
-      for bit = 1, 5 do paths[a][bit] = math.floor((a - 1) / 2 ^ (bit - 1)) % 2 end
-    end
-    local r = berth.decide { decisions = 3, actions = 32, paths = paths, method = "tree", fill = "start", uniform = false,
-      calls = 400, value = function(a)
-        local wrong = 1
-        for i = 1, 3 do
-          for bit = 1, 5 do wrong = wrong + (paths[a[i]][bit] == (i + bit) % 2 and 0 or bit) end
-        end
-        return wrong
-      end }
-    assert.is_true(r.value <= 2) -- of 46
-  end)
-
   it("tries everywhere what it is told to, and takes weights", function()
     local uniform = {}
     local r = berth.decide { decisions = 4, actions = { "a", "b", "c" }, everywhere = { "c" }, weight = { 1, 0, 5, 1 },
@@ -339,33 +279,6 @@ describe("berth.decide", function()
     assert.truthy(wrong(names, "b"):find("instead: expected a table, got string", 1, true))
     assert.truthy(wrong(names, { x = "a", d = "a" }):find("instead: 'd' is no action", 1, true))
     assert.truthy(wrong(names, { c = "d" }):find("instead.c: 'd' is no action", 1, true))
-  end)
-
-  it("does not ask for what is known of starts", function()
-    for _, method in ipairs(methods) do
-      local p, asked = random_problem(5, 8, 5), {}
-      p.wall = math.huge
-      local function other(shift)
-        local a = {}
-        for i = 1, 8 do a[i] = p.legal[i][shift % #p.legal[i] + 1] end
-        return a
-      end
-      local starts = { p.starts[1], other(0), other(1) }
-      local values = { (p.value(starts[1])), false, 0.25 }
-      local r = berth.decide(options(p, { method = method, calls = 30, starts = starts, start_values = values,
-        value = function(a)
-          asked[#asked + 1] = table.concat(a)
-          return p.value(a)
-        end }))
-      assert.equal(30, r.evaluations)
-      assert.equal(30, #asked)
-      for _, key in ipairs(asked) do assert.is_false(key == table.concat(starts[1]) or key == table.concat(starts[3])) end
-      assert.equal(table.concat(starts[2]), asked[1])
-      assert.same(starts[3], r.assignment)
-      assert.same({ 0.25, 0.25 }, { r.value, r.start })
-      assert.equal(0, r.trace[1].evaluations)
-      assert.equal(values[1], r.trace[1].value)
-    end
   end)
 
   it("takes what starts exceed", function()

@@ -115,14 +115,6 @@ describe("berth.deploy.problem", function()
       { batch = 8, points = { { batch = 4, cost = cost }, { batch = 4, cost = cost } } }))
   end)
 
-  it("gives what the batch does not divide to the fastest", function()
-    local t = berth.topology { devices = { { name = "slow" }, { name = "fast", speed = 2 } },
-      links = { { "slow", "fast", bandwidth = 1 } } }
-    local d = assert(berth.deploy.problem(layer(), t, { batch = 9, sets = { { 1, 2 } } }))
-    assert.same({ 4, 5 }, d:samples(1))
-    assert.same({ 3, 6 }, d:samples(1, "speed"))
-  end)
-
   it("has shares also where times are none, or far apart", function()
     local t = berth.topology { devices = { { name = "one", type = "a" }, { name = "two", type = "b" } },
       links = { { "one", "two", bandwidth = 1 } } }
@@ -237,34 +229,6 @@ describe("compiled graphs", function()
     end
     for _, what in ipairs { "replica", "split", "concat", "sum", "bucket", "allreduce", "allgather" } do
       assert.is_true(met[what], what)
-    end
-  end)
-
-  -- Communication ops are not the executor's: they stand for themselves here, taking turns.
-  local function runnable(c, topology)
-    local wide, devices = berth.expand(c.graph, topology, c.placement)
-    local plain = { ops = {}, tensors = {} }
-    for op in wide:ops() do
-      op.communication = false
-      plain.ops[op.id] = op
-    end
-    for t in wide:tensors() do plain.tensors[t.id] = t end
-    return assert(berth.graph(plain)), devices
-  end
-
-  it("run on threads, and give the same results as elsewhere", function()
-    local t = berth.topology.star(4, { bandwidth = 1e9 })
-    for seed = 1, 4 do
-      local rng = berth.rng(seed)
-      local g = net.graph(net.new(rng, 8, 3), berth)
-      local d = assert(berth.deploy.problem(g, t, { batch = 8, op_groups = 4 }))
-      local c = assert(d:compile(random_strategy(d, rng, 4)))
-      local wide, devices = runnable(c, t)
-      local ex = assert(berth.executor(wide, t, { seconds = 2e-3, memory = "64 KiB" }))
-      local r = assert(ex:run(devices))
-      assert.is_true(r.checked)
-      assert.is_nil(r.wrong)
-      ex:close()
     end
   end)
 end)

@@ -40,22 +40,6 @@ describe("the search of deployments", function()
     end
   end)
 
-  it("repeats ops only where that is no slower", function()
-    local seen = {}
-    local g, trio = berth.deploy.models.build("vgg19", { batch = 6 }),
-      berth.deploy.clusters.sfb_trio()
-    for seed = 1, 6 do
-      local d =
-        assert(berth.deploy.problem(g, trio, { batch = 6, seed = seed, op_groups = 3 + seed }))
-      local r = assert(d:search { method = "anneal", calls = 40, seed = seed })
-      local with = d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds
-      local without = d:evaluate({ action = r.action }).seconds
-      assert.equal(with, r.seconds)
-      seen[with < without and "with" or without < with and "without" or "alike"] = true
-    end
-    assert.is_true(seen.with)
-  end)
-
   it("is never worse than its starts, nor than every action everywhere", function()
     local d = problem()
     local first = assert(d:search { calls = 30, seed = 1 })
@@ -69,45 +53,6 @@ describe("the search of deployments", function()
       local legal, v = pcall(d.evaluate, d, { action = action, sfb = "local" })
       if legal and v.over == 0 then assert.is_true(long.seconds <= v.seconds) end
     end
-  end)
-
-  it("begins with baselines, which it does not value again", function()
-    for seed = 1, 4 do
-      for _, sfb in ipairs { "none", "local", "cut" } do
-        for _, method in ipairs { "mcts", "tree", "anneal", "refine" } do
-          local d = problem(nil, { seed = seed })
-          local best = math.huge
-          for _, b in ipairs(d:baselines()) do
-            if b.over == 0 and (b.sfb == "none" or sfb ~= "none") then
-              best = math.min(best, b.seconds)
-            end
-          end
-          local before = d:evaluations()
-          local r = assert(d:search { baselines = true, sfb = sfb, method = method, calls = 12,
-            seed = seed })
-          assert.equal(12, r.evaluations)
-          if sfb == "cut" then best = r.start -- which holds for whole strategies
-          else assert.equal(before + 12, d:evaluations()) end
-          assert.equal(best, r.start)
-          assert.is_true(r.seconds <= best)
-        end
-      end
-    end
-    assert.truthy(raised(problem().search, problem(), { baselines = 3 }):find("baselines", 1, true))
-  end)
-
-  it("has op groups choose whether their ops are repeated", function()
-    local d = assert(berth.deploy.problem(layers.graph(), layers.topology(), layers.options()))
-    local r = assert(d:search { calls = 400, seed = 1 })
-    local all = d:repeated({ action = r.action }, "local")
-    assert.is_true(#r.duplicate > 0 and #r.duplicate < #all)
-    assert.equal(r.seconds, d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds)
-    assert.is_true(r.seconds < d:evaluate({ action = r.action, duplicate = all }).seconds)
-    assert.is_true(r.seconds < d:evaluate({ action = r.action }).seconds)
-    local again = assert(d:search { calls = 1, start = { r } })
-    assert.same({ r.seconds, r.duplicate, r.action },
-      { again.seconds, again.duplicate, again.action })
-    assert.equal(r.seconds, again.start)
   end)
 
   it("takes starts that repeat ops", function()
@@ -207,19 +152,6 @@ describe("the search of deployments", function()
     assert.is_table(t:best().action)
   end)
 
-  it("tells by how much devices lack memory", function()
-    local d, over = problem("4 MB"), 0
-    for _, b in ipairs(d:baselines()) do
-      local v, excess = d:evaluate { action = b.action, sfb = b.sfb }, 0
-      for _, peak in ipairs(v.peaks) do excess = excess + math.max(0, peak / 4e6 - 1) end
-      assert.near(excess, v.excess, 1e-9 * (1 + excess))
-      assert.equal(v.over > 0, v.excess > 0)
-      assert.equal(b.excess, v.excess)
-      over = over + v.over
-    end
-    assert.is_true(over > 0)
-  end)
-
   it("finds what memory can hold, or says that nothing fits", function()
     local roomy = assert(problem():search { calls = 80 })
     local v = problem():evaluate { action = roomy.action, sfb = roomy.sfb }
@@ -271,38 +203,6 @@ describe("the search of deployments", function()
     berth.hooks(before)
     for i = 1, 4 do assert.equal("stop here", told[i]) end
     assert.equal(#list, #d:baselines())
-  end)
-
-  it("lets hooks use the problem that is at work", function()
-    local alone = problem():search { calls = 30, seed = 2, baselines = true }
-    local d, calls = problem(), 0
-    local before = berth.hooks { interrupt = function()
-      calls = calls + 1
-      if calls % 7 == 1 then
-        d:baselines()
-        d:evaluate { action = alone.action, sfb = "local" }
-        d:search { calls = 3, seed = calls }
-      end
-    end }
-    local r = d:search { calls = 30, seed = 2, baselines = true }
-    berth.hooks(before)
-    assert.is_true(calls > 0)
-    assert.same(alone, r)
-  end)
-
-  it("chooses in steps above six device groups", function()
-    local groups = {}
-    for i = 1, 8 do
-      groups[i] = { preset = "V100", count = 1 + i % 2, memory = "16 GiB", bandwidth = "8 GB/s" }
-    end
-    local t = berth.topology.groups { groups = groups, between = 5e9, links = "nic",
-      latency = "12 us" }
-    local d = assert(berth.deploy.problem(model(), t, { batch = 24, op_groups = 6 }))
-    assert.equal(8, #d:device_groups() > 0 and 8)
-    local steps = assert(d:search { calls = 100, seed = 1 })
-    local whole = assert(d:search { calls = 100, seed = 1, steps = false })
-    assert.is_true(steps.seconds <= 1.1 * whole.seconds)
-    assert.is_true(steps.seconds <= steps.start and whole.seconds <= whole.start)
   end)
 
   it("tells what is wrong", function()

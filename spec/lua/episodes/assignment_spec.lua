@@ -28,17 +28,6 @@ describe("assignment", function()
     end
   end)
 
-  it("draws the same choices whether episodes run together or alone", function()
-    local all = env():episodes(3)
-    all:start(7, 0)
-    local together = all:choose(berth.nn.zeros{ 3, 2 }, nil, { how = "sample" }):totable()
-    for i = 1, 3 do
-      local one = env():episodes(1)
-      one:start(7, i - 1)
-      assert.equal(together[i], one:choose(berth.nn.zeros{ 1, 2 }, nil, { how = "sample" })[1])
-    end
-  end)
-
   it("knows the graph: features, paths, edges, units", function()
     local x = env()
     assert.same({ 3, 3, 2, 5 }, { x.ops, x.steps, x.devices, x.device_features })
@@ -173,25 +162,6 @@ describe("assignment", function()
         end
         assert.equal(#g, e.step)
       end
-    end)
-
-    it("has the b-levels of the recursion", function()
-      local g = assert(berth.load(shared.path("data/doppler/gdp_ffnn_192nodes.txt")))
-      local x = assert(berth.assignment(g, berth.topology.mesh(4, { bandwidth = 1 })))
-      local f, after, level = x:op_features():totable(), {}, {}
-      local src, dst = x:graph_edges()
-      for i = 1, #src do
-        after[src[i]] = after[src[i]] or {}
-        table.insert(after[src[i]], dst[i])
-      end
-      local function b_level(v)
-        if level[v] then return level[v] end
-        local most = 0
-        for _, w in ipairs(after[v] or {}) do most = math.max(most, f[v][5] / #after[v] + b_level(w)) end
-        level[v] = f[v][1] + most
-        return level[v]
-      end
-      for v = 1, x.ops do assert.near(b_level(v), f[v][2], 1e-6 * f[v][2]) end
     end)
   end)
 end)

@@ -1,7 +1,6 @@
 -- The executor from Lua: what it gives, refuses and measures. Times are only bounded from below.
 local berth = require "berth"
 local finaliser = require "support.finaliser"
-local random = require "support.random_graph"
 local runs = require "support.runs"
 local errors = require "support.errors"
 local raised, refused = errors.raised, errors.refused
@@ -39,24 +38,6 @@ describe("the executor", function()
     ex:close()
     assert.equal("executor: closed", tostring(ex))
     assert.is_true(r.makespan > 0) -- stays
-  end)
-
-  it("gives the same results wherever ops run, in any mode and order", function()
-    local g = assert(berth.graph(random.describe(4, { n = 30 })))
-    local t = berth.topology.mesh(3, { bandwidth = 1e9 })
-    local sums
-    for _, links in ipairs { "free", "channel", "duplex", "pair" } do
-      for _, dispatch in ipairs { "fifo", "light-first", "blevel", "lifo", "random" } do
-        local ex = assert(berth.executor(g, t, { links = links, dispatch = dispatch, seconds = 2e-3, memory = "64 KiB",
-          mode = dispatch == "fifo" and "paced" or "compute" }))
-        local r = assert(ex:run(random.placement(#dispatch, 30, 3), { repeats = 2 }))
-        assert.is_nil(r.wrong)
-        sums = sums or r.checksums
-        assert.same(sums, r.checksums)
-        assert.equal(2, #r.times)
-        ex:close()
-      end
-    end
   end)
 
   it("counts kernels, threads and scales", function()

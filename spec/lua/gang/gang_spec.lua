@@ -183,37 +183,6 @@ describe("places of gangs", function()
     jobs[1].skewed = true
     assert.equal("1:2 2:1+3:1", places(jobs, "fifo", "skewed"))
   end)
-
-  it("hold what machines have, at any time, and all of each gang", function()
-    for _, name in ipairs(fixed) do
-      for _, placement in ipairs { "any", "spread", "consolidate", "skewed" } do
-        local rng, jobs, now = berth.rng(11), {}, 0
-        for j = 1, 150 do
-          now = now + 2 * rng:uniform()
-          jobs[j] = { arrival = now, work = 20 * rng:uniform(), gpus = rng:below(9), skewed = rng:below(2) == 1 }
-        end
-        local r = assert(berth.cluster.simulate(jobs, { machines = 4, capacity = 4 }, name, { placement = placement }))
-        assert.equal(150, r.summary.done)
-        local ran = {}
-        for i, a in ipairs(r.runs) do
-          local sum = 0
-          for k, m in ipairs(a.machines) do
-            local used = a.amounts[k]
-            sum = sum + used
-            for l, b in ipairs(r.runs) do
-              if l ~= i and b.start <= a.start and b.finish > a.start and (b.start < a.start or l < i) then
-                for x, other in ipairs(b.machines) do used = used + (other == m and b.amounts[x] or 0) end
-              end
-            end
-            assert.is_true(used <= 4)
-          end
-          assert.equal(jobs[a.job].gpus, sum)
-          ran[a.job] = (ran[a.job] or 0) + a.finish - a.start
-        end
-        for j, one in ipairs(jobs) do assert.near(one.work, ran[j], 1e-9) end
-      end
-    end
-  end)
 end)
 
 local function random_jobs(seed)

@@ -60,18 +60,6 @@ describe("place", function()
     assert.matches("placer 'x' is unknown", raised(berth.placers, "x"))
   end)
 
-  it("runs every placer and every variant that it lists", function()
-    local g, t = chains()
-    for _, name in ipairs(berth.placers()) do
-      local p, text = berth.place(g, t, name, { seed = 1 })
-      assert.is_truthy(p, name .. ": " .. tostring(text))
-      for _, variant in ipairs(berth.placers(name)) do
-        p, text = berth.place(g, t, name, { variant = variant })
-        assert.is_truthy(p, name .. " " .. variant .. ": " .. tostring(text))
-      end
-    end
-  end)
-
   it("refuses what is unknown or means nothing, by name", function()
     local g, t = chains()
     assert.matches("placer 'foo' is unknown %(legal: single, ", raised(berth.place, g, t, "foo"))
@@ -306,25 +294,6 @@ describe("a policy in Lua", function()
 end)
 
 describe("the portfolio", function()
-  it("is never worse than a member, under the simulation that judges", function()
-    local describe_graph = require("support.random_graph").describe
-    for seed = 1, 8 do
-      local g = assert(berth.graph(describe_graph(seed, { n = 25, fan_in = 3, memory = true })))
-      local t = berth.topology.mesh(3, { bandwidth = 300, latency = 0.1 })
-      for _, links in ipairs { "free", "duplex" } do
-        local p, rows = berth.portfolio(g, t, { links = links })
-        local reached = berth.simulate(g, t, p, { links = links }).makespan
-        for _, row in ipairs(rows) do
-          local member = assert(berth.place(g, t, { row.placer, row.options }, { links = links }))
-          local makespan = berth.simulate(g, t, member, { links = links }).makespan
-          assert.equal(makespan, row.makespan)
-          assert.is_true(reached <= makespan)
-        end
-        assert.same(p:devices(), assert(berth.place(g, t, nil, { links = links })):devices())
-      end
-    end
-  end)
-
   it("is the default", function()
     local g, t = chains()
     assert.equal(5, berth.simulate(g, t, assert(berth.place(g, t))).makespan)

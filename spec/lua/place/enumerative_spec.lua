@@ -31,36 +31,6 @@ describe("meta-ops", function()
   end)
 end)
 
-describe("meta-ops of any graph", function()
-  -- Ops of one set: of equal time, as deep, with as many inputs, one after the other within their depth.
-  it("are runs of ops that look alike", function()
-    local rng = berth.rng(3)
-    for _ = 1, 200 do
-      local ops, edges, n = {}, {}, rng:below(14)
-      for i = 1, n do
-        ops[i] = { seconds = rng:below(2) }
-        for j = 1, i - 1 do
-          if rng:below(4) == 1 then edges[#edges + 1] = { j, i, 1 } end
-        end
-      end
-      local g = assert(berth.graph { ops = ops, edges = edges })
-      local depth, inputs, at, want = {}, {}, 0, {}
-      for i = 1, n do depth[i], inputs[i] = 0, 0 end
-      for _, e in ipairs(edges) do depth[e[2]], inputs[e[2]] = math.max(depth[e[2]], depth[e[1]] + 1), inputs[e[2]] + 1 end
-      for i = 1, n do
-        local before = i > 1 and i - 1
-        local same = before and depth[before] == depth[i] and inputs[before] == inputs[i]
-          and ops[before].seconds == ops[i].seconds
-        if not same then at = at + 1 end
-        want[i] = at
-      end
-      local got, count = g:meta_ops()
-      assert.same(want, got)
-      assert.equal(at, count)
-    end
-  end)
-end)
-
 describe("placer enumerative on any graph", function()
   local variants = berth.placers "enumerative"
 
@@ -81,45 +51,6 @@ describe("placer enumerative on any graph", function()
     places(g, berth.topology { devices = devices, links = {} }, function(at)
       for i = 1, #at do assert.equal(5, at[i]) end
     end)
-  end)
-
-  it("keeps to types, pins, groups, memory and routes", function()
-    local rng, placed = berth.rng(9), 0
-    local function one_in(n) return rng:below(n) == 1 end
-    for _ = 1, 150 do
-      local n, d, ops, edges, devices, links = rng:below(10), rng:below(4), {}, {}, {}, {}
-      for i = 1, n do
-        ops[i] = { seconds = { 1, one_in(3) and math.huge or 2 }, params = rng:below(8), pin = one_in(8) and rng:below(d) or nil,
-          group = one_in(5) and 1 or nil }
-        for j = 1, i - 1 do
-          if one_in(4) then edges[#edges + 1] = { j, i, rng:below(3) } end
-        end
-      end
-      for i = 1, d do
-        devices[i] = { type = one_in(2) and "cpu" or "gpu", speed = rng:below(3),
-          memory = one_in(3) and 20 + rng:below(40) or nil }
-        if i > 1 and not one_in(5) then links[#links + 1] = { rng:below(i - 1), i, bandwidth = 1, directed = one_in(4) } end
-      end
-      local g = berth.graph { types = { "gpu", "cpu" }, ops = ops, edges = edges }
-      local t = berth.topology { devices = devices, links = links }
-      for _, variant in ipairs(variants) do
-        local p, message, code = berth.place(g, t, "enumerative", { variant = variant })
-        if p then
-          placed = placed + 1
-          assert.is_nil(assert(berth.simulate(g, t, p)).oom)
-          local group
-          for i = 1, n do
-            assert.is_true(ops[i].pin == nil or ops[i].pin == p[i])
-            assert.is_true(not ops[i].group or group == nil or group == p[i])
-            group = ops[i].group and p[i] or group
-          end
-        else
-          assert.is_string(message)
-          assert.is_true(code == "infeasible" or code == "unreachable" or code == "invalid", code)
-        end
-      end
-    end
-    assert.is_true(placed > 200)
   end)
 end)
 

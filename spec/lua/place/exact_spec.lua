@@ -42,42 +42,6 @@ local function five()
   return berth.graph { ops = ops }
 end
 
--- The least makespan over all assignments and all orders in which ops may be appended.
-local function least(g, t)
-  local cost, n, devices = berth.cost(g, t), #g, #t
-  local device, finish, free, best = {}, {}, {}, math.huge
-  for d = 1, devices do free[d] = 0 end
-  local inputs = {}
-  for i = 1, n do inputs[i] = g:inputs(i) end
-  local function ready_at(op, d)
-    local at = free[d]
-    for _, tensor in ipairs(inputs[op]) do
-      local from = g:tensor(tensor).from
-      if not device[from] then return nil end
-      at = math.max(at, finish[from] + cost:transfer(tensor, device[from], d))
-    end
-    return at
-  end
-  local function extend(placed, length)
-    if length >= best then return end
-    if placed == n then best = length return end
-    for op = 1, n do
-      for d = 1, devices do
-        local start = not device[op] and ready_at(op, d)
-        if start then
-          local before = free[d]
-          device[op], finish[op] = d, start + cost:op(op, d)
-          free[d] = finish[op]
-          extend(placed + 1, math.max(length, finish[op]))
-          device[op], free[d] = nil, before
-        end
-      end
-    end
-  end
-  extend(0, 0)
-  return best
-end
-
 local function replayed(g, t, p)
   return berth.simulate(g, t, p, { dispatch = "planned", memory = "none" }).makespan
 end
@@ -93,19 +57,6 @@ describe("berth.exact", function()
       { proof.makespan, proof.bound, proof.proved, proof.interrupted, proof.timed_out })
     assert.matches("^makespan 6 s: optimal; ", tostring(proof))
     assert.equal(6, replayed(g, t, p))
-  end)
-
-  it("gives the least makespan of all schedules, identical devices and unlike ones, with communication", function()
-    for seed = 1, 6 do
-      for _, case in ipairs { { random_graph(5, seed), identical(2) },
-        { random_graph(5, seed, { "a", "b" }), unlike() } } do
-        local g, t = case[1], case[2]
-        local p, proof = assert(berth.exact(g, t))
-        assert.is_true(proof.proved)
-        assert.near(least(g, t), proof.makespan, 1e-9)
-        assert.near(proof.makespan, replayed(g, t, p), 1e-9)
-      end
-    end
   end)
 
   it("proves twenty ops with communication on three devices within the default budget, whatever they are", function()

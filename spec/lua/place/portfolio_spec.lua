@@ -34,20 +34,6 @@ describe("the members of a portfolio", function()
     assert.is_nil(rows[3].placer)
   end)
 
-  it("are told with what makes them again", function()
-    for seed = 1, 3 do
-      local g, t = problem(seed)
-      local best, rows = berth.portfolio(g, t, { links = "channel", seed = 5 })
-      local least = math.huge
-      for _, row in ipairs(rows) do
-        local again = assert(berth.place(g, t, { row.placer, row.options }, { links = "channel", seed = 5 }))
-        assert.same(row.placement:devices(), again:devices(), row.name)
-        least = math.min(least, row.makespan)
-      end
-      assert.equal(least, berth.simulate(g, t, best, { links = "channel" }).makespan)
-    end
-  end)
-
   it("are told with all of their options, however they came by them", function()
     local g, t = problem(1)
     local _, built_in = assert(berth.portfolio(g, t, { links = "channel", memory = "total", seed = 5 }))
@@ -141,21 +127,6 @@ describe("the members of a portfolio", function()
 end)
 
 describe("a portfolio", function()
-  it("is the same for any number of threads", function()
-    local ops, edges = {}, {}
-    for i = 1, 1500 do
-      ops[i] = { seconds = i * 7 % 23 + 1 }
-      if i > 6 then edges[#edges + 1], edges[#edges + 2] = { i - 6, i, i % 5 + 1 }, { i - 5 - i % 2, i, 3 } end
-    end
-    local g, t = assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(4, { bandwidth = 1 })
-    local texts = {}
-    for threads = 0, 3 do
-      local p, rows = berth.portfolio(g, t, { links = "duplex", threads = threads })
-      texts[threads] = tostring(rows) .. p:to_string()
-    end
-    for threads = 1, 3 do assert.equal(texts[0], texts[threads]) end
-  end)
-
   it("keeps to its seconds", function()
     local g, t = chains()
     local p, rows = assert(berth.portfolio(g, t, { seconds = "1 ns" }))

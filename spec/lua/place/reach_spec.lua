@@ -1,43 +1,11 @@
 -- What has no way across, no device for both, or no room in some order: refused by everyone, and before anything is asked.
 local berth = require("berth")
 
-local LIST = { "m-etf", "etf", "minmin", "m-sct", "heft", "blevel", "critical-path", "portfolio" }
-
 local function ops(n, seconds)
   local list = {}
   for i = 1, n do list[i] = { seconds = seconds or 1 } end
   return list
 end
-
-local function meeting(n, kind)
-  local members = {}
-  for i = 1, n do members[i] = i end
-  return berth.graph({ ops = ops(n), collectives = { { kind = kind, bytes = 1, members = members } } })
-end
-
-describe("members of a collective", function()
-  it("share a device where devices do not reach one another", function()
-    local g, t = meeting(2, "barrier"), berth.topology({ devices = { {}, {} }, links = {} })
-    for _, name in ipairs(LIST) do
-      local p = assert(berth.place(g, t, name))
-      assert.equal(p[1], p[2], name)
-    end
-  end)
-
-  it("stay where there is a way both ways, with a link that leads one way only", function()
-    local t = berth.topology({ devices = { {}, {}, {} },
-      links = { { 1, 2, bandwidth = 1 }, { 2, 3, bandwidth = 1, directed = true } } })
-    for n = 3, 5 do
-      local g = meeting(n, "broadcast")
-      for _, name in ipairs(LIST) do
-        local p = assert(berth.place(g, t, name))
-        assert.is_nil(assert(berth.simulate(g, t, p)).oom)
-        local alone = p[1] == 3
-        for i = 2, n do assert.equal(alone, p[i] == 3, name) end
-      end
-    end
-  end)
-end)
 
 describe("a transfer without a route", function()
   local one_way = berth.topology({ devices = { {}, {} }, links = { { 1, 2, bandwidth = 1, directed = true } } })
@@ -128,20 +96,6 @@ describe("memory policy total", function()
       end
     end)
   end
-end)
-
-describe("a price of its own", function()
-  it("keeps ops apart that no device runs both of", function()
-    local g = berth.graph({ ops = ops(3), edges = { { 1, 2, 1 }, { 2, 3, 1 } } })
-    local t = berth.topology.mesh(2, { bandwidth = 1 })
-    local cost = berth.cost(g, t, { op = function(op, device) return (op == 1) == (device == 1) and 1 or math.huge end })
-    for _, name in ipairs({ "metis", "m-topo", "heft" }) do
-      for _, coarsen in ipairs({ "chains", "coplace", "fuse" }) do
-        local p = assert(berth.place(cost, name, { coarsen = coarsen }))
-        assert.same({ 1, 2, 2 }, p:devices(), name .. " " .. coarsen)
-      end
-    end
-  end)
 end)
 
 describe("a SAGA file", function()

@@ -48,15 +48,6 @@ describe("search", function()
     assert.is_true(p.estimate <= berth.simulate(g, mesh, first).makespan)
   end)
 
-  it("is never worse than the trivial placers, with ten calls", function()
-    for _, name in ipairs { "anneal", "local", "brkga" } do
-      local p = assert(berth.place(g, mesh, name, { calls = 10 }))
-      for _, trivial in ipairs { "single", "round-robin" } do
-        assert.is_true(p.estimate <= assert(berth.place(g, mesh, trivial)).estimate)
-      end
-    end
-  end)
-
   it("is a stage behind a placer, or the placer", function()
     local p = assert(berth.place(g, mesh, "heft"))
     local q = assert(berth.place(g, mesh, berth.pipeline { "heft", { "anneal", { calls = 300 } }, { "local", { calls = 200 } } }))

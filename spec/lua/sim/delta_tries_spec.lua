@@ -68,32 +68,6 @@ describe("tries", function()
     assert.equal(3, (s:try({ [1] = 1 }, 3)))
   end)
 
-  it("within a limit of just their makespan are not cut, whatever was tried of another base", function()
-    local rng = berth.rng(11)
-    local t, opts = berth.topology.mesh(2, { bandwidth = 1 }), { memory = "none" }
-    local function devices(n, given)
-      local p = {}
-      for i = 1, n do p[i] = given and given[i] or rng:below(2) end
-      return p
-    end
-    for _ = 1, 150 do
-      local n, ops, edges = 1 + rng:below(5), {}, {}
-      for i = 1, n do ops[i] = { seconds = rng:below(3) } end
-      for i = 1, n - 1 do edges[i] = { i, i + rng:below(n - i), rng:below(3) } end
-      local g = berth.graph { ops = ops, edges = edges }
-      local run = berth.simulator(g, t, opts)
-      local s, makespan = berth.tries(g, t, devices(n), opts)
-      for _ = 1, 4 do
-        s:try({ [rng:below(n)] = rng:below(2) }, makespan)
-        local p = devices(n)
-        makespan = s:base(p)
-        local q, i = devices(n, p), rng:below(n)
-        q[i] = 3 - q[i]
-        assert.equal((run(q)), (s:try({ [i] = q[i] }, (run(q)))))
-      end
-    end
-  end)
-
   it("print, and live through a hook that closes them", function()
     local g, t, p = case(6)
     local s = berth.tries(g, t, p)
