@@ -1,4 +1,5 @@
 -- The command line from within: what a call prints, and files that it may write.
+local assert = require "luassert"
 local main = require "berth.cli.main"
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
@@ -15,6 +16,20 @@ function shell.run(...)
     complain = function(line) err[#err + 1] = line end,
   })
   return exit, table.concat(out, "\n"), table.concat(err, "\n")
+end
+
+--- Checks the results of shell.run: exit code 0. Returns what was written.
+function shell.ran(exit, out, err)
+  assert.equal(0, exit, err)
+  return out
+end
+
+--- Checks the results of shell.run: the exit code, and a text in the complaint. Returns what was
+-- written.
+function shell.failed(code, text, exit, out, err)
+  assert.equal(code, exit, err)
+  assert.matches(text, err, 1, true)
+  return out
 end
 
 function shell.run_all(words) return shell.run(unpack(words)) end

@@ -3,7 +3,7 @@ local berth = require "berth"
 local shell = require "support.shell"
 local terminal = require "support.terminal"
 
-local read, run = shell.read, shell.run
+local failed, ran, read, run = shell.failed, shell.ran, shell.read, shell.run
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 local GRAPH = "model:resnet18,batch=4,granularity=layer"
@@ -31,7 +31,8 @@ describe("berth", function()
   it("takes a number of devices, or a topology by name, wherever a topology may stand", function()
     local program = "model:einsum,program=chain,layers=1"
     for _, command in ipairs { "place", "simulate", "compare", "bounds", "split" } do
-      local given = { compare = "--placers=single", simulate = "--placement=single:2", split = "--visits=1000" }
+      local given = { compare = "--placers=single", simulate = "--placement=single:2",
+        split = "--visits=1000" }
       local more = given[command] or "--json"
       local exit, _, err = run(command, program, "--devices", "2", more)
       assert.equal(0, exit, command .. ": " .. err)
@@ -46,13 +47,14 @@ describe("berth", function()
 
   it("places, and simulates what it wrote to the same step time", function()
     local placement, trace, dot = scratch(".json"), scratch(".json"), scratch(".dot")
-    local exit, placed = run("place", GRAPH, TOPOLOGY, "--placer", "heft", "--links", "duplex", "--json", "--output", placement,
-      "--trace", trace, "--placed-graph", dot)
-    assert.equal(0, exit)
+    local placed = ran(run("place", GRAPH, TOPOLOGY, "--placer", "heft", "--links", "duplex",
+      "--json", "--output", placement,
+      "--trace", trace, "--placed-graph", dot))
     assert.truthy(placed:find('"placer":"heft"', 1, true))
     assert.truthy(read(trace):find("traceEvents", 1, true))
     assert.truthy(read(dot):find("digraph", 1, true))
-    local again, simulated = run("simulate", GRAPH, TOPOLOGY, "--placement", placement, "--links", "duplex", "--json")
+    local again, simulated = run("simulate", GRAPH, TOPOLOGY, "--placement", placement, "--links",
+      "duplex", "--json")
     assert.equal(0, again)
     assert.is_not_nil(number(placed, "makespan_s"))
     assert.equal(number(placed, "makespan_s"), number(simulated, "makespan_s"))
@@ -61,46 +63,54 @@ describe("berth", function()
   it("simulates collectives: a table of them as text, all of them as JSON", function()
     local graph, placement = scratch(".json"), scratch(".json")
     local g = assert(berth.graph {
-      ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 2 }, { name = "c", seconds = 1 } },
-      collectives = { { kind = "allreduce", bytes = 10e9, members = { "a", "b" }, consumers = { "c" } } },
+      ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 2 },
+        { name = "c", seconds = 1 } },
+      collectives =
+      { { kind = "allreduce", bytes = 10e9, members = { "a", "b" }, consumers = { "c" } } },
     })
     local t = assert(berth.topology.mesh(2))
     assert(g:save(graph))
     assert(berth.place(g, t, "round-robin"):save(placement))
-    local function simulated(...) return run("simulate", graph, TOPOLOGY, "--placement", placement, ...) end
+    local function simulated(...)
+      return run("simulate", graph, TOPOLOGY, "--placement", placement, ...)
+    end
     local exit, text, complaint = simulated()
     assert.equal("", complaint)
     assert.equal(0, exit)
     assert.truthy(text:find("longest collectives +algorithm +devices +bytes +start +time"))
     assert.truthy(text:find("1 allreduce +ring +2 +10[%.0]* GB +2[%.0]* s +1[%.0]* s"))
     local _, json = simulated("--json", "--collective-algorithm", "tree")
-    local first = '"collectives":[{"kind":"allreduce","algorithm":"tree","bytes":10000000000,"devices":[1,2],"start_s":2,'
+    local first =
+      '"collectives":[{"kind":"allreduce","algorithm":"tree","bytes":10000000000,"devices":[1,2],"start_s":2,'
     assert.truthy(json:find(first, 1, true))
   end)
 
   it("puts variants, options and pipelines beside each other under common links", function()
-    local exit, text = run("compare", GRAPH, TOPOLOGY, "--links", "duplex", "--placers",
-      "m-sct:baechi-tf, m-sct:tau=0.1:gap=1e-3, coplace:max_ops=4+fuse+heft+repair, single", "--thorough")
-    assert.equal(0, exit)
-    local wanted = { "m%-sct baechi%-tf", "m%-sct tau=0%.1 gap=0%.001", "coplace max_ops=4 %-> fuse %-> heft %-> repair" }
+    local text = ran(run("compare", GRAPH, TOPOLOGY, "--links", "duplex", "--placers",
+      "m-sct:baechi-tf, m-sct:tau=0.1:gap=1e-3, coplace:max_ops=4+fuse+heft+repair, single",
+      "--thorough"))
+    local wanted = { "m%-sct baechi%-tf", "m%-sct tau=0%.1 gap=0%.001",
+      "coplace max_ops=4 %-> fuse %-> heft %-> repair" }
     for _, name in ipairs(wanted) do
       assert.matches("\n" .. name .. " +[%d.]+ ms", text)
     end
   end)
 
   it("places by a pipeline, and by a published variant with the simulator's links", function()
-    local exit, text = run("place", GRAPH, TOPOLOGY, "--placer", "coplace:max_ops=4+fuse+m-etf", "--links", "duplex")
-    assert.equal(0, exit)
+    local text = ran(run("place", GRAPH, TOPOLOGY, "--placer", "coplace:max_ops=4+fuse+m-etf",
+      "--links", "duplex"))
     assert.matches("%(coplace %-> fuse %-> m%-etf%)", text)
-    local _, short = run("place", GRAPH, TOPOLOGY, "--placer", "m-etf:baechi-tf", "--links", "duplex", "--json")
-    local done, long = run("place", GRAPH, TOPOLOGY, "--placer", "m-etf", "--variant", "baechi-tf", "--links", "duplex", "--json")
+    local _, short = run("place", GRAPH, TOPOLOGY, "--placer", "m-etf:baechi-tf", "--links",
+      "duplex", "--json")
+    local done, long = run("place", GRAPH, TOPOLOGY, "--placer", "m-etf", "--variant", "baechi-tf",
+      "--links", "duplex", "--json")
     assert.equal(0, done)
     assert.equal(number(short, "makespan_s"), number(long, "makespan_s"))
   end)
 
   it("shows the rows of the portfolio", function()
-    local exit, text = run("place", GRAPH, TOPOLOGY, "--rows", "--members", "heft,m-sct:tau=0.5", "--thorough", "--links", "pair")
-    assert.equal(0, exit)
+    local text = ran(run("place", GRAPH, TOPOLOGY, "--rows", "--members", "heft,m-sct:tau=0.5",
+      "--thorough", "--links", "pair"))
     assert.matches("\nmember +step time +gap", text)
     assert.matches("\nm%-sct tau=0%.5 +[%d.]+ ms", text)
     assert.matches("\nbest: .*; bound [^\n]+$", text)
@@ -117,8 +127,8 @@ describe("berth", function()
     local small = "mesh:2,preset=V100,bandwidth=10GB/s,memory=200MB"
     assert.equal(0, (run("place", GRAPH, TOPOLOGY, "--placer", "single", "--output", path)))
     assert.equal(1, (run("simulate", GRAPH, small, "--placement", path, "--memory", "total")))
-    local exit, text = run("repair", GRAPH, small, "--placement", path, "--memory", "total", "--output", mended)
-    assert.equal(0, exit)
+    local text = ran(run("repair", GRAPH, small, "--placement", path, "--memory", "total",
+      "--output", mended))
     assert.matches("%(repair%)", text)
     assert.equal(0, (run("simulate", GRAPH, small, "--placement", mended, "--memory", "total")))
   end)
@@ -140,7 +150,8 @@ describe("berth", function()
       return number(json, "makespan_s"), json
     end
     local placement = scratch(".json")
-    assert.equal(0, (run("place", GRAPH, TOPOLOGY, "--placer", "round-robin", "--output", placement)))
+    assert.equal(0,
+      (run("place", GRAPH, TOPOLOGY, "--placer", "round-robin", "--output", placement)))
     local base = step("--placement", placement)
     assert.is_true(step("--placement", placement, "--links", "channel") > base)
     assert.is_true(step("--placement", placement, "--transfer-factor", "3") > base)
@@ -154,57 +165,63 @@ describe("berth", function()
     assert.not_equal(step("--placement", placement, "--preset", "baechi-tf"), base)
     local _, none = step("--placement", placement, "--memory", "none")
     local _, total = step("--placement", placement, "--memory", "total")
-    assert.not_equal(none:match('"peak_memory_bytes":%b[]'), total:match('"peak_memory_bytes":%b[]'))
+    assert.not_equal(none:match('"peak_memory_bytes":%b[]'),
+      total:match('"peak_memory_bytes":%b[]'))
   end)
 
   it("lists the ops of the critical chain", function()
-    local exit, out = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:2", "--critical", "3")
-    assert.equal(0, exit)
+    local out = ran(run("simulate", GRAPH, TOPOLOGY, "--placement", "single:2", "--critical", "3"))
     assert.truthy(out:find("\nop  ", 1, true))
     assert.equal(3, select(2, out:gsub("/backward", "")))
     assert.truthy(out:find("\nlayer[^\n]+ d1 "), out)
-    local _, json = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:2", "--critical", "3", "--json")
+    local _, json = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:2", "--critical", "3",
+      "--json")
     assert.equal(3, select(2, json:match('"critical_ops":(%b[])'):gsub('"time_s"', "")))
   end)
 
   it("tells no peak when memory is not accounted for", function()
     local _, out = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--memory", "none")
     assert.truthy(out:find("\nd0 [^\n]+ %- +16 GB"), out)
-    local _, json = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--memory", "none", "--json")
+    local _, json = run("simulate", GRAPH, TOPOLOGY, "--placement", "single:1", "--memory", "none",
+      "--json")
     assert.truthy(json:find('"memory":"none","peak_memory_bytes":null', 1, true), json)
     local _, rows = run("compare", GRAPH, TOPOLOGY, "--placers", "single", "--preset", "doppler")
     assert.truthy(rows:find("\nsingle [^\n]+ %-$"), rows)
   end)
 
   it("names devices alike in all that it prints for people", function()
-    local _, out = run("simulate", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placement", "single:1", "--critical", "1")
+    local _, out = run("simulate", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placement",
+      "single:1", "--critical", "1")
     assert.truthy(out:find("peak [%d.]+ MB on d0; out of memory on d0 at op %d+ \"layer"), out)
     assert.is_nil(out:find("device 1", 1, true), out)
   end)
 
   it("exits with 1 when nothing fits, naming the op", function()
-    local exit, _, err = run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "m-etf")
-    assert.equal(1, exit)
-    assert.truthy(err:find(" fit: ", 1, true), err)
+    failed(1, " fit: ", run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "m-etf"))
   end)
 
   it("tells as JSON what does not fit", function()
-    local exit, json, err = run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "single", "--json")
+    local exit, json, err = run("place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer",
+      "single", "--json")
     assert.equal(1, exit)
     assert.equal("berth: " .. json:match('"error":"(.-[^\\])"'):gsub("\\", ""), err)
-    local refusal = '^{"berth":"[%d.]+","schema":1,"error":".+","code":"infeasible","op":null,"device":null,"missing_bytes":%d+}$'
+    local refusal =
+      '^{"berth":"[%d.]+","schema":1,"error":".+","code":"infeasible","op":null,"device":null,"missing_bytes":%d+}$'
     assert.truthy(json:find(refusal), json)
-    exit, json = run("bounds", GRAPH, "mesh:2,preset=V100,memory=50MB", "--memory", "total", "--json")
+    exit, json = run("bounds", GRAPH, "mesh:2,preset=V100,memory=50MB", "--memory", "total",
+      "--json")
     assert.equal(1, exit)
     assert.truthy(json:find('"code":"infeasible"', 1, true), json)
-    exit, json = run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single", "--json")
+    exit, json = run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single",
+      "--json")
     assert.equal(1, exit)
     assert.truthy(json:find('"out_of_memory":null,"error":".+","code":"infeasible"'), json)
   end)
 
   it("exits with 1 from every command that is asked for what cannot be", function()
     local tight, page = "mesh:2,preset=V100,memory=50MB", os.tmpname()
-    for _, words in ipairs({ { "place" }, { "compare" }, { "bounds" }, { "report", "--placement", "single:1", "--output", page },
+    for _, words in ipairs({ { "place" }, { "compare" }, { "bounds" },
+      { "report", "--placement", "single:1", "--output", page },
       { "split" },
       { "repair", "--placement", "single:1" } }) do
       local command = table.remove(words, 1)
@@ -216,28 +233,29 @@ describe("berth", function()
   end)
 
   it("exits with 1 when memory runs out, telling where", function()
-    local exit, out = run("simulate", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placement", "single:1")
+    local exit, out = run("simulate", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placement",
+      "single:1")
     assert.equal(1, exit)
     assert.truthy(out:find("out of memory: op ", 1, true), out)
   end)
 
   it("compares placers, best first", function()
-    local exit, out = run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin,single")
-    assert.equal(0, exit)
+    local out = ran(run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin,single"))
     assert.truthy(out:find("single.-\nround%-robin"), out)
     local _, json = run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin,single", "--json")
     assert.truthy(json:find('"best":"single"', 1, true))
     assert.is_nil(json:find("placing_s", 1, true))
-    assert.equal(json, (select(2, run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin, single ,", "--json")))
+    assert.equal(json,
+      (select(2, run("compare", GRAPH, TOPOLOGY, "--placers", "round-robin, single ,", "--json")))
       :gsub("round%-robin, single ,", "round-robin,single"))
     local _, timed = run("compare", GRAPH, TOPOLOGY, "--placers", "single", "--json", "--times")
     assert.truthy(timed:find("placing_s", 1, true))
-    assert.equal(1, (run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single")))
+    assert.equal(1,
+      (run("compare", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placers", "single")))
   end)
 
   it("tells bounds", function()
-    local exit, json = run("bounds", GRAPH, TOPOLOGY, "--json")
-    assert.equal(0, exit)
+    local json = ran(run("bounds", GRAPH, TOPOLOGY, "--json"))
     assert.is_true(number(json, "bound_s") >= number(json, "critical_path_s"))
     assert.truthy(json:find('"bound_name":"%a[%a ]*"'))
     assert.equal(1, (run("bounds", GRAPH, "mesh:2,preset=V100,memory=50MB", "--memory", "total")))
@@ -248,7 +266,8 @@ describe("berth", function()
     assert.equal(0, (run("convert", GRAPH, path)))
     local exit, text, err = run("convert", path, "-", "--forward-only")
     assert.same({ 2, "" }, { exit, text })
-    assert.equal("berth: option forward_only: the format berth does not read it; read by: pipedream", err)
+    assert.equal(
+      "berth: option forward_only: the format berth does not read it; read by: pipedream", err)
     assert.equal(2, (run("place", path, TOPOLOGY, "--cpus")))
   end)
 
@@ -264,7 +283,8 @@ describe("berth", function()
   end)
 
   it("takes every generator", function()
-    for _, spec in ipairs { "mesh:2", "ring:3", "star:3", "pcie_tree:4", "dgx1", "fat_tree:2", "torus:2x2", "two_level:2x2" } do
+    for _, spec in ipairs { "mesh:2", "ring:3", "star:3", "pcie_tree:4", "dgx1", "fat_tree:2",
+      "torus:2x2", "two_level:2x2" } do
       local exit, _, err = run("bounds", GRAPH, spec .. ",preset=P100,bandwidth=10GB/s")
       assert.equal(0, exit, err)
     end
@@ -273,28 +293,32 @@ describe("berth", function()
   end)
 
   it("lists the models", function()
-    local exit, out = run("models")
-    assert.equal(0, exit)
+    local out = ran(run("models"))
     assert.truthy(out:find("resnet50 .- 25%.56 M"))
     local _, one = run("models", "bert-large")
     assert.truthy(one:find("\nsize +large +base large\n"), one)
-    assert.truthy(one:find("\npositions +%(512, or seq if that is more%) +a whole number from 1\n"), one)
+    assert.truthy(one:find("\npositions +%(512, or seq if that is more%) +a whole number from 1\n"),
+      one)
     local _, json = run("models", "vgg16", "--json")
     assert.equal(138357544, number(json, "parameters"))
-    assert.truthy(json:find('{"name":"depth","default":16,"default_by":null,"legal":[11,13,16,19]}', 1, true), json)
+    assert.truthy(json:find('{"name":"depth","default":16,"default_by":null,"legal":[11,13,16,19]}',
+      1, true), json)
     local _, all = run("models", "--json")
     assert.truthy(all:find('^{"berth":"[^"]+","schema":1,"models":%[{"model":"resnet18"'), all)
   end)
 
   it("says the same twice", function()
     assert.same({ run("compare", GRAPH, TOPOLOGY) }, { run("compare", GRAPH, TOPOLOGY) })
-    assert.same({ run("place", GRAPH, TOPOLOGY, "--json") }, { run("place", GRAPH, TOPOLOGY, "--json") })
+    assert.same({ run("place", GRAPH, TOPOLOGY, "--json") },
+      { run("place", GRAPH, TOPOLOGY, "--json") })
   end)
 end)
 
 -- The built tree that this interpreter's module comes from.
 local build
-for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+for entry in package.cpath:gmatch("[^;]+") do
+  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
+end
 
 local function process(words, input)
   local path = scratch("")
@@ -302,7 +326,8 @@ local function process(words, input)
   f:write(input or "")
   f:close()
   local lua = os.getenv("BERTH_LUA") or ""
-  local command = string.format("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s < %s 2>&1; echo exit $?", build, lua, words, path)
+  local command = string.format(
+    "BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s < %s 2>&1; echo exit $?", build, lua, words, path)
   local pipe = assert(io.popen(command))
   local out = pipe:read("*a")
   pipe:close()
@@ -311,11 +336,13 @@ local function process(words, input)
 end
 
 describe("scripts/berth", function()
-  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
+  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath",
+    function() end) end
 
   try("finds the tree and passes exit codes on", function()
     assert.equal(0, (process("--version")))
-    assert.equal(1, (process("place " .. GRAPH .. " mesh:2,preset=V100,memory=50MB --placer single")))
+    assert.equal(1,
+      (process("place " .. GRAPH .. " mesh:2,preset=V100,memory=50MB --placer single")))
     assert.equal(2, (process("place")))
   end)
 
@@ -330,8 +357,10 @@ describe("scripts/berth", function()
     end
     local history = scratch("")
     local out = terminal.typed("scripts/berth repl", {
-      { "", "Ctrl-D." }, { "berth.fit_c\\t", "ollective" }, { "\\n", "<function>" }, { "21 * 2\\n", "42" },
-    }, string.format("TERM=xterm BERTH_HISTORY=%s BERTH_BUILD=%s BERTH_LUA=%s ", history, build, os.getenv("BERTH_LUA") or ""))
+      { "", "Ctrl-D." }, { "berth.fit_c\\t", "ollective" }, { "\\n", "<function>" },
+      { "21 * 2\\n", "42" },
+    }, string.format("TERM=xterm BERTH_HISTORY=%s BERTH_BUILD=%s BERTH_LUA=%s ", history, build,
+      os.getenv("BERTH_LUA") or ""))
     assert.truthy(out:find("help() lists what there is", 1, true), out)
     assert.truthy(out:find("42", 1, true), out)
     assert.truthy(read(history):find("berth.fit_collective\n21", 1, true), read(history))
@@ -341,7 +370,8 @@ describe("scripts/berth", function()
     local full = io.open("/dev/full", "w")
     if not full then return pending "no /dev/full" end
     full:close()
-    for _, command in ipairs { "convert " .. GRAPH .. " -", "place " .. GRAPH .. " " .. TOPOLOGY .. " --json" } do
+    for _, command in ipairs { "convert " .. GRAPH .. " -",
+      "place " .. GRAPH .. " " .. TOPOLOGY .. " --json" } do
       local exit = process(command .. " > /dev/full")
       assert.equal(2, exit)
     end
@@ -359,7 +389,9 @@ describe("scripts/berth", function()
     local _, err = pcall(function() return require("berth.core").no_such_function() end)
     local exit, text = fail.describe(err)
     assert.equal(2, exit)
-    assert.truthy(text:find("the built module has no 'no_such_function': it seems older than the Lua files", 1, true), text)
+    assert.truthy(
+      text:find("the built module has no 'no_such_function': it seems older than the Lua files", 1,
+      true), text)
     _, err = pcall(function() return ({}).graph() end)
     assert.is_nil(select(2, fail.describe(err)):find("older", 1, true))
   end)

@@ -3,7 +3,7 @@ local berth = require "berth"
 local json = require "dkjson"
 local shell = require "support.shell"
 
-local read, path_of = shell.read, shell.path
+local ran, read, path_of = shell.ran, shell.read, shell.path
 
 local GRAPH, CLUSTER = "tag:bert_small,batch=6", "tag:sfb_trio"
 
@@ -16,7 +16,8 @@ describe("berth deploy", function()
   it("prints the answer: a line, op groups, baselines, memory", function()
     local exit, out, err = small("--rows", "3")
     assert.same({ 0, "" }, { exit, err })
-    assert.matches("^plan: 201 ops on 3 devices, batch 6, physical, collectives at 1%.9 x bandwidth: step time %S+ %S+; "
+    assert.matches(
+      "^plan: 201 ops on 3 devices, batch 6, physical, collectives at 1%.9 x bandwidth: step time %S+ %S+; "
       .. "%d+%.%d+ x DP%-NCCL", out)
     assert.matches("\ngroup  what +time +gradients  where +how +why\n +1  ", out)
     assert.matches("\nand %d+ lighter ones\n", out)
@@ -27,10 +28,12 @@ describe("berth deploy", function()
   end)
 
   it("decides what the library decides", function()
-    local exit, out = small("--seed", "3", "--method", "anneal", "--even", "--sfb", "none", "--op-groups", "8", "--json")
+    local exit, out = small("--seed", "3", "--method", "anneal", "--even", "--sfb", "none",
+      "--op-groups", "8", "--json")
     local found = json.decode(out)
     local g = berth.deploy.models.build("bert_small", { batch = 6 })
-    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(), { batch = 6, calls = 40, reasons = 10, seed = 3,
+    local a = assert(berth.deploy.plan(g, berth.deploy.clusters.sfb_trio(),
+      { batch = 6, calls = 40, reasons = 10, seed = 3,
       method = "anneal", uneven = false, sfb = "none", op_groups = 8 }))
     assert.equal(0, exit)
     assert.equal(a.seconds, found.step_s)
@@ -42,14 +45,11 @@ describe("berth deploy", function()
   end)
 
   it("takes sets of devices and other batch sizes", function()
-    local exit, out = small("--sets", "1/2-3/1,2", "--json")
-    assert.equal(0, exit)
+    local out = ran(small("--sets", "1/2-3/1,2", "--json"))
     for _, g in ipairs(json.decode(out).groups) do assert.is_true(#g.devices < 3) end
-    exit, out = small("--device-groups", "1-3", "--json")
-    assert.equal(0, exit)
+    out = ran(small("--device-groups", "1-3", "--json"))
     assert.same({ 1, 1, 1 }, json.decode(out).options.device_groups)
-    exit, out = small("--points", "3,1", "--json")
-    assert.equal(0, exit)
+    out = ran(small("--points", "3,1", "--json"))
     assert.same({ 3, 1 }, json.decode(out).options.points)
   end)
 
@@ -63,27 +63,30 @@ describe("berth deploy", function()
     end
     assert.same({ { 1, 2, 3, 4 }, { 5 } }, sets("sets", "1-4/5", plain))
     assert.same({ { 1, 2, 3, 4 }, { 5, 1 } }, sets("sets", " d0-d3 / d4 , 1", plain))
-    assert.same({ { 1 }, { 2, 1 } }, sets("sets", "m0/gpu-1/m0/gpu-2,m0/gpu-1", named("m0/gpu-1", "m0/gpu-2")))
+    assert.same({ { 1 }, { 2, 1 } },
+      sets("sets", "m0/gpu-1/m0/gpu-2,m0/gpu-1", named("m0/gpu-1", "m0/gpu-2")))
     assert.same({ { 2, 3 }, { 1, 2, 3 } }, sets("sets", "a-b-c/a-c", named("a", "a-b", "c")))
     assert.same({ { 3 }, { 1, 2 } }, sets("sets", "0/2-1", named("2", "1", "0")))
     local _, out = small("--sets", "d0/d1-d2", "--json")
     local _, same = small("--sets", "1/2-3", "--json")
     assert.equal(same, out)
-    assert.matches("Devices are numbers from\n1, or names as tables print them", select(2, run "--help"))
+    assert.matches("Devices are numbers from\n1, or names as tables print them",
+      select(2, run "--help"))
   end)
 
   it("writes plan, compiled graph, placement, timeline and page", function()
     local plan, graph, placement = path_of ".json", path_of ".json", path_of ".json"
     local trace, page = path_of ".json", path_of ".html"
-    local exit, out = small("--out", plan, "--compiled", graph, "--placement", placement, "--trace", trace, "--report", page)
-    assert.equal(0, exit)
+    local out = ran(small("--out", plan, "--compiled", graph, "--placement", placement, "--trace",
+      trace, "--report", page))
     local saved = json.decode(read(plan))
     assert.equal("berth deploy plan", saved.format)
     local g, p = assert(berth.load(graph)), assert(berth.load_placement(placement))
     assert.equal(#g, #p)
     assert.is_true(#json.decode(read(trace)).traceEvents > #g)
     assert.truthy(read(page):find('<section id="groups">', 1, true))
-    local _, step = shell.run("simulate", graph, CLUSTER, "--placement", placement, "--links", "route", "--dispatch", "planned",
+    local _, step = shell.run("simulate", graph, CLUSTER, "--placement", placement, "--links",
+      "route", "--dispatch", "planned",
       "--collective-bandwidth", "1.9", "--json")
     assert.near(saved.step_s, json.decode(step).makespan_s, 1e-9)
     local again, text = run(GRAPH, CLUSTER, "--plan", plan, "--rows", "0")
@@ -95,8 +98,7 @@ describe("berth deploy", function()
     local plan = path_of ".json"
     assert.equal(0, (small("--out", plan, "--rows", "0", "--collective-bandwidth", "1")))
     local function seconds(...)
-      local exit, out = run(GRAPH, CLUSTER, "--plan", plan, "--json", ...)
-      assert.equal(0, exit)
+      local out = ran(run(GRAPH, CLUSTER, "--plan", plan, "--json", ...))
       return json.decode(out).step_s
     end
     assert.equal(json.decode(read(plan)).step_s, seconds())
@@ -119,11 +121,14 @@ describe("berth deploy", function()
     assert(berth.agents.tag({ size = "tiny", seed = 1 }):save(file))
     local exit, _, err = shell.run("place", GRAPH, CLUSTER, "--placer", "agent:" .. file)
     assert.equal(2, exit)
-    local ok, message = pcall(berth.place, assert(berth.graph { ops = { { seconds = 1 } } }), berth.topology.mesh(2),
+    local ok, message = pcall(berth.place, assert(berth.graph { ops = { { seconds = 1 } } }),
+      berth.topology.mesh(2),
       berth.agents.tag { size = "tiny", seed = 1 })
     assert.is_false(ok)
     assert.matches("berth.place: placer: an agent of kind tag decides for op groups", message)
-    assert.matches("of kind tag: it decides for the op groups of a deployment, berth deploy %-%-prior agent:", err)
+    assert.matches(
+      "of kind tag: it decides for the op groups of a deployment, berth deploy %-%-prior agent:",
+      err)
   end)
 
   it("ends with 1 where nothing fits, and says what stops it", function()
@@ -139,23 +144,30 @@ describe("berth deploy", function()
     local none = path_of ".json"
     for _, case in ipairs {
       { { "model:bert", CLUSTER }, "deploy: %-%-batch is needed: samples in a step of model:bert" },
-      { { GRAPH, CLUSTER, "--batch", "7" }, "%-%-batch 7: tag:bert_small,batch=6 is made for 6 samples" },
+      { { GRAPH, CLUSTER, "--batch", "7" },
+        "%-%-batch 7: tag:bert_small,batch=6 is made for 6 samples" },
       { { "tag:bert_tiny", CLUSTER }, 'no model "bert_tiny"; known: inception_v3' },
       { { GRAPH, "tag:moon" }, 'no cluster "moon"; known: testbed' },
-      { { GRAPH, CLUSTER, "--sets", "1-9" }, '%-%-sets: "1%-9" is no device and no range of devices %(d0 to d2, or 1 to 3%)' },
-      { { GRAPH, CLUSTER, "--sets", "d0-d1/d7" }, '%-%-sets: "d7" is no device and no range of devices' },
-      { { GRAPH, CLUSTER, "--sets", "d2-d0" }, '%-%-sets: "d2%-d0" is no device and no range of devices' },
+      { { GRAPH, CLUSTER, "--sets", "1-9" },
+        '%-%-sets: "1%-9" is no device and no range of devices %(d0 to d2, or 1 to 3%)' },
+      { { GRAPH, CLUSTER, "--sets", "d0-d1/d7" },
+        '%-%-sets: "d7" is no device and no range of devices' },
+      { { GRAPH, CLUSTER, "--sets", "d2-d0" },
+        '%-%-sets: "d2%-d0" is no device and no range of devices' },
       { { GRAPH, CLUSTER, "--sets", "1-2-3" }, '%-%-sets: "1%-2%-3" is no device' },
       { { GRAPH, CLUSTER, "--sets", "d0-d1,2" }, "%-%-sets: device d1 is twice in a set" },
       { { GRAPH, CLUSTER, "--sets", "1,/2" }, '%-%-sets: "1,/2" has an empty entry' },
-      { { GRAPH, CLUSTER, "--device-groups", "1/1-3" }, "%-%-device%-groups: device d0 is in two groups" },
+      { { GRAPH, CLUSTER, "--device-groups", "1/1-3" },
+        "%-%-device%-groups: device d0 is in two groups" },
       { { GRAPH, CLUSTER, "--device-groups", "1" }, "%-%-device%-groups: device d1 is in none" },
       { { GRAPH, CLUSTER, "--points", "x" }, '%-%-points: N or N=GRAPH is needed, not "x"' },
-      { { GRAPH, CLUSTER, "--prior", "best" }, '%-%-prior: no "best"; legal: local uniform trained agent:FILE' },
+      { { GRAPH, CLUSTER, "--prior", "best" },
+        '%-%-prior: no "best"; legal: local uniform trained agent:FILE' },
       { { GRAPH, CLUSTER, "--method", "magic" }, '%-%-method: no "magic"; legal: mcts tree' },
       { { GRAPH, CLUSTER, "--seconds", "3" }, '"3" has no unit' },
       { { GRAPH, CLUSTER, "--plan", none }, none:gsub("%p", "%%%0") },
-      { { GRAPH, CLUSTER, "--plan", none, "--seed", "1" }, "%-%-seed: %-%-plan %S+ decides already" },
+      { { GRAPH, CLUSTER, "--plan", none, "--seed", "1" },
+        "%-%-seed: %-%-plan %S+ decides already" },
     } do
       table.insert(case[1], 1, "deploy")
       local exit, out, err = shell.run_all(case[1])
@@ -167,7 +179,8 @@ describe("berth deploy", function()
   it("tells its options with units", function()
     local exit, out = run "--help"
     assert.equal(0, exit)
-    for _, name in ipairs { "batch", "physics", "method", "seconds TIME", "out FILE", "report FILE", "plan FILE",
+    for _, name in ipairs { "batch", "physics", "method", "seconds TIME", "out FILE", "report FILE",
+      "plan FILE",
       "collective-bandwidth X" } do
       assert.truthy(out:find("--" .. name, 1, true), name)
     end
@@ -175,13 +188,16 @@ describe("berth deploy", function()
   end)
 end)
 
--- ---- processes -----------------------------------------------------------------------------------------------
+-- ---- processes ------------------------------------------------------------
 
 local build
-for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+for entry in package.cpath:gmatch("[^;]+") do
+  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
+end
 
 local function process(interpreter, words)
-  local command = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1; echo exit $?"):format(build, interpreter, words)
+  local command = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1; echo exit $?"):format(build,
+    interpreter, words)
   local pipe = assert(io.popen(command))
   local out = pipe:read "*a"
   pipe:close()
@@ -197,17 +213,20 @@ end
 local WORDS = "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 40 --reasons 10 "
 
 describe("berth deploy as a process", function()
-  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath", function() end) end
+  local try = build and it or function(name) pending(name .. ": no built tree in package.cpath",
+    function() end) end
 
   try("passes exit codes on", function()
     local lua = os.getenv "BERTH_LUA" or ""
     assert.equal(0, (process(lua, WORDS)))
-    assert.equal(1, (process(lua, "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --calls 20")))
+    assert.equal(1,
+      (process(lua, "deploy tag:bert_small,batch=6 mesh:2,preset=V100,memory=100MB --calls 20")))
     assert.equal(2, (process(lua, "deploy tag:bert_small")))
   end)
 
   try("prints the same bytes under both interpreters", function()
-    if not (is_there(build .. "/lua54/berth/core.so") and is_there(build .. "/lua51/berth/core.so")) then
+    if not (is_there(build .. "/lua54/berth/core.so")
+      and is_there(build .. "/lua51/berth/core.so")) then
       return pending "only one of the two modules is built"
     end
     local exit, first = process("lua5.4", WORDS .. "--json")
@@ -219,10 +238,13 @@ describe("berth deploy as a process", function()
 
   try("keeps the best that it has when it is interrupted", function()
     local default = "env --default-signal=INT "
-    local busy = " & . spec/support/until_busy.sh; until_busy $! 100; kill -INT $!; wait $!; echo exit $?"
+    local busy =
+      " & . spec/support/until_busy.sh; until_busy $! 100; kill -INT $!; wait $!; echo exit $?"
     local words = "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 100000000 --rows 0"
-    local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1"):format(build, os.getenv "BERTH_LUA" or "", words)
-    local pipe = assert(io.popen(default .. "true 2>/dev/null || { echo exit; exit; }; " .. default .. script .. busy))
+    local script = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1"):format(build,
+      os.getenv "BERTH_LUA" or "", words)
+    local pipe = assert(io.popen(default .. "true 2>/dev/null || { echo exit; exit; }; " .. default
+      .. script .. busy))
     local out = pipe:read "*a"
     pipe:close()
     if out:find "^exit" then return pending "env cannot reset SIGINT here" end

@@ -3,7 +3,7 @@ local berth = require "berth"
 local json = require "dkjson"
 local shell = require "support.shell"
 
-local read, path_of = shell.read, shell.path
+local failed, ran, read, path_of = shell.failed, shell.ran, shell.read, shell.path
 
 local function run(...) return shell.run("cluster", "pdors", ...) end
 
@@ -12,19 +12,25 @@ describe("berth cluster pdors", function()
     shell.tidy()
   end)
 
-  local function small(...) return run("--jobs", "12", "--machines", "6", "--slots", "30", "--draw", "load=0.1", ...) end
+  local function small(...)
+    return run("--jobs", "12", "--machines", "6", "--slots", "30", "--draw", "load=0.1", ...)
+  end
 
   it("prints each policy, and what no schedule exceeds", function()
     local exit, out, err = small("--seed", "3")
     assert.same({ 0, "" }, { exit, err })
     assert.matches("^12 jobs, 6 machines, 30 slots: no schedule is worth more than %d+%.%d+", out)
-    for _, name in ipairs(berth.pdors.policies) do assert.truthy(out:find("\n" .. name .. " ", 1, true), name) end
+    for _, name in ipairs(berth.pdors.policies) do
+      assert.truthy(out:find("\n" .. name .. " ", 1, true), name)
+    end
   end)
 
   it("plays what the library plays", function()
-    local exit, out = small("--seed", "3", "--policy", "pd-ors,oasis", "--set", "floor=0.1", "--json")
+    local exit, out = small("--seed", "3", "--policy", "pd-ors,oasis", "--set", "floor=0.1",
+      "--json")
     local found = json.decode(out)
-    local p = berth.pdors.problem(berth.pdors.generate("default", { jobs = 12, machines = 6, slots = 30, load = 0.1, seed = 3 }))
+    local p = berth.pdors.problem(berth.pdors.generate("default",
+      { jobs = 12, machines = 6, slots = 30, load = 0.1, seed = 3 }))
     assert.equal(0, exit)
     for i, name in ipairs { "pd-ors", "oasis" } do
       local r = berth.pdors.simulate(p, name, { floor = 0.1, seed = 3 })
@@ -38,15 +44,13 @@ describe("berth cluster pdors", function()
   it("writes the problem, and plays it again from the file", function()
     local file = path_of ".json"
     local _, first = small("--seed", "4", "--policy", "drf", "--save", file)
-    local exit, again = run("--problem", file, "--policy", "drf")
-    assert.equal(0, exit)
+    local again = ran(run("--problem", file, "--policy", "drf"))
     assert.equal(first, again)
   end)
 
   it("has means with intervals over seeds, and goes on from a file", function()
     local file = path_of ".jsonl"
-    local exit, out = small("--seeds", "3", "--policy", "pd-ors,fifo", "--path", file)
-    assert.equal(0, exit)
+    local out = ran(small("--seeds", "3", "--policy", "pd-ors,fifo", "--path", file))
     assert.matches("\npd%-ors +3 +%d+%.%d+ %+%- %d+%.%d+", out)
     local before = read(file)
     local _, again = small("--seeds", "3", "--policy", "pd-ors,fifo", "--path", file)
@@ -55,12 +59,15 @@ describe("berth cluster pdors", function()
     local _, text = small("--seeds", "3", "--policy", "pd-ors,fifo", "--path", file, "--json")
     local points = json.decode(text).points
     assert.equal(2, #points)
-    assert.is_true(points[1].utility.low <= points[1].utility.mean and points[1].utility.mean <= points[1].utility.high)
+    assert.is_true(points[1].utility.low <= points[1].utility.mean
+      and points[1].utility.mean <= points[1].utility.high)
   end)
 
   it("writes rows, a timeline and a page", function()
-    local csv, jsonl, trace, page = path_of ".csv", path_of ".jsonl", path_of ".json", path_of ".html"
-    local exit = small("--policy", "pd-ors", "--csv", csv, "--jsonl", jsonl, "--trace", trace, "--report", page)
+    local csv, jsonl, trace, page = path_of ".csv", path_of ".jsonl", path_of ".json",
+      path_of ".html"
+    local exit = small("--policy", "pd-ors", "--csv", csv, "--jsonl", jsonl, "--trace", trace,
+      "--report", page)
     assert.equal(0, exit)
     assert.matches("^job,name,kind,arrival_slot", read(csv))
     assert.equal(13, select(2, read(jsonl):gsub("\n", "\n")))
@@ -72,16 +79,13 @@ describe("berth cluster pdors", function()
   end)
 
   it("draws realistic jobs", function()
-    local exit, out = run("--generate", "realistic", "--jobs", "10", "--policy", "pd-ors")
-    assert.equal(0, exit)
+    local out = ran(run("--generate", "realistic", "--jobs", "10", "--policy", "pd-ors"))
     assert.matches("^10 jobs, 20 machines, 100 slots", out)
   end)
 
   it("says what is wrong", function()
     local function fails(text, ...)
-      local exit, _, err = run(...)
-      assert.equal(2, exit)
-      assert.truthy(err:find(text, 1, true), err)
+      failed(2, text, run(...))
     end
     fails("--policy: no \"srtf\"", "--policy", "srtf")
     fails("--set: none of the policies takes mode", "--policy", "drf", "--set", "mode=exact")

@@ -1,7 +1,9 @@
--- berth train, and agent files as placers. The command is thin: an agent of ours stands for the real ones, which have specs of
--- their own.
+-- berth train, and agent files as placers. The command is thin: an agent of ours stands for the
+-- real ones, which have specs of their own.
 local berth = require "berth"
-local run = require("support.shell").run
+local shell = require "support.shell"
+
+local failed, ran, run = shell.failed, shell.ran, shell.run
 
 local GRAPH = "model:einsum,program=chain,layers=2"
 
@@ -60,14 +62,19 @@ describe("berth train", function()
   after_each(function() rawset(berth, "agents", before) end)
 
   it("makes the agent, teaches it and writes it", function()
-    local exit, out, err = run("train", "doppler", GRAPH, GRAPH .. ",seed=2", "--devices", "4", "--design", "compact",
-      "--seed", "3", "--estimates", "load", "--set", "gamma=0.99,how=greedy,clip=false,rate=1e-3..0", "--stages", "I:500,II",
-      "--episodes", "40", "--calls", "90", "--batch", "8", "--checkpoint", "c", "--resume", "--save", "a.agent")
-    assert.equal(0, exit, err)
-    assert.same({ design = "compact", seed = 3, estimates = "load", gamma = 0.99, how = "greedy", clip = false,
+    local out = ran(run("train", "doppler", GRAPH, GRAPH .. ",seed=2", "--devices", "4", "--design",
+      "compact",
+      "--seed", "3", "--estimates", "load", "--set",
+      "gamma=0.99,how=greedy,clip=false,rate=1e-3..0", "--stages", "I:500,II",
+      "--episodes", "40", "--calls", "90", "--batch", "8", "--checkpoint", "c", "--resume",
+      "--save", "a.agent"))
+    assert.same({ design = "compact", seed = 3, estimates = "load", gamma = 0.99, how = "greedy",
+      clip = false,
       rate = { 1e-3, 0 } }, seen.made)
-    assert.same({ { stage = "I", episodes = 500 }, { stage = "II", episodes = 40 } }, seen.opts.stages)
-    assert.same({ 90, 8, "c", true }, { seen.opts.calls, seen.opts.batch, seen.opts.checkpoint, seen.opts.resume })
+    assert.same({ { stage = "I", episodes = 500 }, { stage = "II", episodes = 40 } },
+      seen.opts.stages)
+    assert.same({ 90, 8, "c", true },
+      { seen.opts.calls, seen.opts.batch, seen.opts.checkpoint, seen.opts.resume })
     assert.is_nil(seen.opts.ranks)
     assert.equal(2, #seen.tasks)
     assert.equal(4, #seen.tasks[2].topology)
@@ -77,7 +84,8 @@ describe("berth train", function()
   end)
 
   it("hands the simulator's options and an engine on", function()
-    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", "--preset", "doppler",
+    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", "--preset",
+      "doppler",
       "--stages", "II:8,III:2", "--engine", "paced", "--engine-seconds", "4ms", "--links", "free")
     assert.equal(0, exit, err)
     assert.same({ preset = "doppler", links = "free" }, seen.tasks[1].judge)
@@ -87,16 +95,19 @@ describe("berth train", function()
   end)
 
   it("prints one JSON object", function()
-    local exit, out = run("train", "gdp", GRAPH, "--topology", "mesh:2,bandwidth=1B/s", "--save", "a", "--json")
-    assert.equal(0, exit)
-    assert.truthy(out:find('"agent":"gdp","seed":0,"episodes":12,"simulator_calls":10,"saved":"a","interrupted":false,"tasks":[{',
+    local out = ran(run("train", "gdp", GRAPH, "--topology", "mesh:2,bandwidth=1B/s", "--save", "a",
+      "--json"))
+    assert.truthy(
+      out:find(
+      '"agent":"gdp","seed":0,"episodes":12,"simulator_calls":10,"saved":"a","interrupted":false,"tasks":[{',
       1, true), out)
     assert.truthy(out:find('"devices":2,"best_s":1.5,"greedy_s":2.5}]}', 1, true), out)
   end)
 
   it("tells of progress once, and of an interrupt", function()
     result.interrupted = "interrupted"
-    local exit, _, err = run("train", "placeto", GRAPH, "--devices", "2", "--save", "a", "--progress")
+    local exit, _, err = run("train", "placeto", GRAPH, "--devices", "2", "--save", "a",
+      "--progress")
     assert.equal(130, exit)
     assert.equal("a", seen.saved)
     assert.equal("berth: stage II, episode 8, 8 calls: best 2 s, mean 3 s\n"
@@ -105,7 +116,8 @@ describe("berth train", function()
 
   it("writes the best placement", function()
     local path = os.tmpname()
-    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", "--output", path)
+    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a",
+      "--output", path)
     assert.equal(0, exit, err)
     assert.equal(2, assert(berth.load_placement(path))[1])
     os.remove(path)
@@ -117,50 +129,52 @@ describe("berth train", function()
     result.refused, result.code = "c: is of another agent", "io"
     assert.equal(2, (run("train", "gdp", GRAPH, "--devices", "2", "--save", "a")))
     result = { full = true }
-    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a")
-    assert.equal(2, exit)
-    assert.truthy(err:find("a: no space", 1, true))
+    failed(2, "a: no space", run("train", "gdp", GRAPH, "--devices", "2", "--save", "a"))
   end)
 
   it("refuses what means nothing", function()
     local function refuses(text, ...)
-      local exit, _, err = run("train", ...)
-      assert.equal(2, exit)
-      assert.truthy(err:find(text, 1, true), err)
+      failed(2, text, run("train", ...))
     end
-    refuses("no agent \"etf\"; legal: doppler placeto gdp", "etf", GRAPH, "--save", "a", "--devices", "2")
+    refuses("no agent \"etf\"; legal: doppler placeto gdp", "etf", GRAPH, "--save", "a",
+      "--devices", "2")
     refuses("--save FILE is needed", "gdp", GRAPH, "--devices", "2")
-    refuses("is instead of --topology", "gdp", GRAPH, "--save", "a", "--devices", "2", "--topology", "mesh:2")
-    refuses("--resume: requires --checkpoint", "gdp", GRAPH, "--save", "a", "--devices", "2", "--resume")
-    refuses("--output: is for one graph", "gdp", GRAPH, GRAPH, "--save", "a", "--devices", "2", "--output", "p")
-    refuses("--design: is for doppler", "gdp", GRAPH, "--save", "a", "--devices", "2", "--design", "compact")
+    refuses("is instead of --topology", "gdp", GRAPH, "--save", "a", "--devices", "2", "--topology",
+      "mesh:2")
+    refuses("--resume: requires --checkpoint", "gdp", GRAPH, "--save", "a", "--devices", "2",
+      "--resume")
+    refuses("--output: is for one graph", "gdp", GRAPH, GRAPH, "--save", "a", "--devices", "2",
+      "--output", "p")
+    refuses("--design: is for doppler", "gdp", GRAPH, "--save", "a", "--devices", "2", "--design",
+      "compact")
     refuses("\"IV\" is no stage", "gdp", GRAPH, "--save", "a", "--devices", "2", "--stages", "I,IV")
-    refuses("--episodes: of which --stages?", "gdp", GRAPH, "--save", "a", "--devices", "2", "--episodes", "9")
+    refuses("--episodes: of which --stages?", "gdp", GRAPH, "--save", "a", "--devices", "2",
+      "--episodes", "9")
     refuses("KEY=VALUE is needed", "gdp", GRAPH, "--save", "a", "--devices", "2", "--set", "gamma")
-    refuses("--engine: is for stage III", "gdp", GRAPH, "--save", "a", "--devices", "2", "--engine", "paced")
-    refuses("III runs one graph", "gdp", GRAPH, GRAPH, "--save", "a", "--devices", "2", "--stages", "III")
+    refuses("--engine: is for stage III", "gdp", GRAPH, "--save", "a", "--devices", "2", "--engine",
+      "paced")
+    refuses("III runs one graph", "gdp", GRAPH, GRAPH, "--save", "a", "--devices", "2", "--stages",
+      "III")
     refuses("holds no topology", "gdp", GRAPH, "--save", "a")
   end)
 
   it("looks at its files before it works", function()
     local function refuses(text, ...)
-      local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", ...)
-      assert.equal(2, exit)
-      assert.truthy(err:find(text, 1, true), err)
+      failed(2, text, run("train", "gdp", GRAPH, "--devices", "2", ...))
       assert.is_nil(seen.tasks)
     end
     refuses("--save: /no/such/place/a: No such file", "--save", "/no/such/place/a")
-    refuses("--output: /no/such/place/a: No such file", "--save", "a", "--output", "/no/such/place/a")
-    refuses("--checkpoint: /no/such/place/a: No such file", "--save", "a", "--checkpoint", "/no/such/place/a")
+    refuses("--output: /no/such/place/a: No such file", "--save", "a", "--output",
+      "/no/such/place/a")
+    refuses("--checkpoint: /no/such/place/a: No such file", "--save", "a", "--checkpoint",
+      "/no/such/place/a")
     refuses("each needs a file of its own", "--save", "a", "--checkpoint", "a")
     assert.is_nil(io.open("a", "rb"))
   end)
 
   it("refuses what would be ignored", function()
     local function refuses(text, ...)
-      local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", ...)
-      assert.equal(2, exit)
-      assert.truthy(err:find(text, 1, true), err)
+      failed(2, text, run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", ...))
     end
     refuses("--episodes: all --stages have theirs", "--stages", "I:8", "--episodes", "4")
     refuses("--set: batch: use --batch", "--batch", "8", "--set", "batch=4")
@@ -170,23 +184,20 @@ describe("berth train", function()
   it("tells how to go on after an interrupt", function()
     result.interrupted = "interrupted"
     local path = os.tmpname()
-    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", "--checkpoint", path)
-    assert.equal(130, exit)
-    assert.truthy(err:find("; to go on: --checkpoint " .. path .. " --resume", 1, true), err)
+    failed(130, "; to go on: --checkpoint " .. path .. " --resume",
+      run("train", "gdp", GRAPH, "--devices", "2", "--save", "a", "--checkpoint", path))
     os.remove(path)
   end)
 
   it("has its topologies for place, too", function()
-    local exit, out = run("place", GRAPH, "--devices", "3", "--placer", "single", "--json")
-    assert.equal(0, exit)
+    local out = ran(run("place", GRAPH, "--devices", "3", "--placer", "single", "--json"))
     assert.truthy(out:find('"topology":"mesh 3"', 1, true) or out:find('mesh 3', 1, true), out)
-    assert.equal(0, (run("place", GRAPH, "--topology", "mesh:2,bandwidth=1B/s", "--placer", "single")))
-    local refused, _, err = run("place", GRAPH, "mesh:2", "--devices", "2")
-    assert.equal(2, refused)
-    assert.truthy(err:find("--devices: the topology is given already: mesh:2", 1, true), err)
-    refused, _, err = run("place", GRAPH, "--topology", "mesh:2", "--devices", "2")
-    assert.equal(2, refused)
-    assert.truthy(err:find("--devices: is instead of --topology", 1, true), err)
+    assert.equal(0,
+      (run("place", GRAPH, "--topology", "mesh:2,bandwidth=1B/s", "--placer", "single")))
+    failed(2, "--devices: the topology is given already: mesh:2",
+      run("place", GRAPH, "mesh:2", "--devices", "2"))
+    failed(2, "--devices: is instead of --topology",
+      run("place", GRAPH, "--topology", "mesh:2", "--devices", "2"))
   end)
 
   it("goes on from a checkpoint to the same bytes", function()
@@ -202,7 +213,8 @@ describe("berth train", function()
     end
     local function teach(episodes, save, ...)
       local exit, _, err = run("train", "doppler", GRAPH, "--devices", "2", "--seed", "1",
-        "--set", "hidden=8,inner=8,rounds=1,rate=1e-3", "--stages", "I:16,II:" .. episodes, "--save", file(save), ...)
+        "--set", "hidden=8,inner=8,rounds=1,rate=1e-3", "--stages", "I:16,II:" .. episodes,
+        "--save", file(save), ...)
       assert.equal(0, exit, err)
     end
     teach(32, "whole", "--checkpoint", file "first")
@@ -212,36 +224,33 @@ describe("berth train", function()
     assert.equal(bytes "first", bytes "second")
     os.remove(file "half")
     os.remove(dir)
-    local exit, _, err = run("train", "doppler", GRAPH, "--devices", "2", "--seed", "1", "--save", "a", "--calls", "0")
-    assert.equal(2, exit)
-    assert.truthy(err:find("--calls", 1, true), err)
+    failed(2, "--calls", run("train", "doppler", GRAPH, "--devices", "2", "--seed", "1", "--save",
+      "a", "--calls", "0"))
   end)
 
   it("makes placers of place and compare", function()
-    local exit, out, err = run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:taught.agent", "--seed", "4", "--json")
-    assert.equal(0, exit, err)
+    local out = ran(run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:taught.agent",
+      "--seed", "4", "--json"))
     assert.truthy(out:find('"placer":"stand-in"', 1, true), out)
     assert.equal(4, seen.place.seed)
     assert.is_nil(seen.place.samples)
-    assert.equal(0, (run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:taught.agent", "--samples", "5",
+    assert.equal(0, (run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:taught.agent",
+      "--samples", "5",
       "--links", "duplex", "--noise", "0.1")))
     assert.same({ 5, { links = "duplex" } }, { seen.place.samples, seen.place.judge })
-    local wrong, _, message = run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "etf", "--samples", "5")
-    assert.equal(2, wrong)
-    assert.truthy(message:find("--samples: is for the placer agent:FILE", 1, true), message)
-    exit, out, err = run("compare", GRAPH, "mesh:2,bandwidth=1B/s", "--placers", "single,agent:taught.agent")
-    assert.equal(0, exit, err)
+    failed(2, "--samples: is for the placer agent:FILE",
+      run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "etf", "--samples", "5"))
+    out = ran(run("compare", GRAPH, "mesh:2,bandwidth=1B/s", "--placers",
+      "single,agent:taught.agent"))
     assert.truthy(out:find("stand%-in"), out)
-    local refused, _, why = run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:none")
-    assert.equal(2, refused)
-    assert.truthy(why:find("none: no such file", 1, true), why)
+    failed(2, "none: no such file",
+      run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:none"))
     assert.equal(2, (run("place", GRAPH, "mesh:2,bandwidth=1B/s", "--placer", "agent:")))
   end)
 
   it("says where there are no agents", function()
     rawset(berth, "agents", {})
-    local exit, _, err = run("train", "gdp", GRAPH, "--devices", "2", "--save", "a")
-    assert.equal(2, exit)
-    assert.truthy(err:find("there is no agent gdp in this installation", 1, true), err)
+    failed(2, "there is no agent gdp in this installation",
+      run("train", "gdp", GRAPH, "--devices", "2", "--save", "a"))
   end)
 end)

@@ -159,7 +159,7 @@ end)
 
 -- ---- at the shell --------------------------------------------------------------------------------------------
 
-local run, run_all = shell.run, shell.run_all
+local ran, run, run_all = shell.ran, shell.run, shell.run_all
 
 describe("berth cluster FILE", function()
   before_each(function() scratch = os.tmpname() end)
@@ -169,8 +169,7 @@ describe("berth cluster FILE", function()
   local day = "job_id,submit_s,duration_s,num_gpus,vc\n1,0,10,2,a\n2,1,4,1,a\n3,2,6,2,a\n"
 
   it("prints a table", function()
-    local exit, out = run("cluster", write(day), "--gpus", "2", "--scheduler", "fifo,srtf")
-    assert.equal(0, exit)
+    local out = ran(run("cluster", write(day), "--gpus", "2", "--scheduler", "fifo,srtf"))
     local lines = {}
     for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("%s+", " ") end
     assert.matches("3 jobs on 2 GPUs; job completion times", lines[1])
@@ -183,9 +182,8 @@ describe("berth cluster FILE", function()
 
   it("prints JSON, and writes files", function()
     local csv = os.tmpname()
-    local exit, out = run("cluster", write(day), "--gpus", "2", "--scheduler", "las-2d", "--limits", "4,8", "--json",
-      "--csv", csv)
-    assert.equal(0, exit)
+    local out = ran(run("cluster", write(day), "--gpus", "2", "--scheduler", "las-2d", "--limits", "4,8", "--json",
+      "--csv", csv))
     local x = assert(json.decode(out))
     assert.same({ "philly", 3, 2, "las-2d", 3 }, { x.format, x.jobs, x.gpus, x.runs[1].scheduler, x.runs[1].done })
     local file = assert(io.open(csv))
@@ -197,15 +195,13 @@ describe("berth cluster FILE", function()
   end)
 
   it("has machines, and places gangs on them", function()
-    local exit, out = run("cluster", write(day), "--gpus", "4", "--per-machine", "2", "--placement", "consolidate", "--json")
-    assert.equal(0, exit)
+    local out = ran(run("cluster", write(day), "--gpus", "4", "--per-machine", "2", "--placement", "consolidate", "--json"))
     -- 3 waits for two GPUs of one machine: 2 leaves one at 5
     assert.equal(11, json.decode(out).runs[1].makespan_s)
   end)
 
   it("plays rounds on types of GPUs", function()
-    local exit, out = run("cluster", write(day), "--types", "a=2,b=2", "--scheduler", "gavel", "--round", "1s", "--json")
-    assert.equal(0, exit)
+    local out = ran(run("cluster", write(day), "--types", "a=2,b=2", "--scheduler", "gavel", "--round", "1s", "--json"))
     local x = json.decode(out)
     assert.same({ 4, 3 }, { x.gpus, x.runs[1].done })
   end)

@@ -1,10 +1,12 @@
--- Sets of ops that are placed as one, weighed transfers, and ties by b-level, from Lua and from the shell.
+-- Sets of ops that are placed as one, weighed transfers, and ties by b-level, from Lua and from the
+-- shell.
 local berth = require "berth"
-local main = require "berth.cli.main"
 local random_graph = require "support.random_graph"
 local raised = require("support.errors").raised
+local shell = require "support.shell"
 
-local takers = { "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin", "blevel", "critical-path" }
+local takers = { "metis", "m-topo", "m-etf", "m-sct", "etf", "heft", "cpop", "peft", "minmin",
+  "blevel", "critical-path" }
 
 local function problem()
   local g = assert(berth.models.inception_v3 { granularity = "layer", batch = 8 })
@@ -20,7 +22,8 @@ end
 
 describe("sets of ops", function()
   it("are placed by the transform of that name, with the same devices", function()
-    local g = assert(berth.graph(random_graph.describe(3, { n = 200 }))) -- times, not rates: those of a set add up
+    -- times, not rates: those of a set add up
+    local g = assert(berth.graph(random_graph.describe(3, { n = 200 })))
     local t = berth.topology.mesh(3, { bandwidth = 100 })
     local lines = {
       chains = { "chains" }, coplace = { { "coplace", { max_ops = 8 } }, "fuse" },
@@ -28,11 +31,13 @@ describe("sets of ops", function()
     }
     for rule, stages in pairs(lines) do
       for _, placer in ipairs(takers) do
-        local p, r = place(g, t, placer, { coarsen = rule, coarsen_ops = rule ~= "chains" and 8 or nil, links = "duplex" })
+        local p, r = place(g, t, placer,
+          { coarsen = rule, coarsen_ops = rule ~= "chains" and 8 or nil, links = "duplex" })
         local line = { stages[1], stages[2] }
         line[#line + 1] = placer
         local q = assert(berth.place(g, t, berth.pipeline(line), { links = "duplex" }))
-        assert.equal(table.concat(q:devices(), " "), table.concat(p:devices(), " "), rule .. " " .. placer)
+        assert.equal(table.concat(q:devices(), " "), table.concat(p:devices(), " "),
+          rule .. " " .. placer)
         assert.equal(r.makespan, p.estimate)
         assert.equal(placer, p.placer)
       end
@@ -45,7 +50,8 @@ describe("sets of ops", function()
       ops[i] = { seconds = 1 }
       if i > 1 then edges[#edges + 1] = { i - 1, i, 0 } end
     end
-    local g, t = assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(2, { bandwidth = 1 })
+    local g, t = assert(berth.graph { ops = ops, edges = edges }),
+      berth.topology.mesh(2, { bandwidth = 1 })
     local function changes(opts)
       local d, n = assert(berth.place(g, t, "metis", opts)):devices(), 0
       for i = 2, #d do n = n + (d[i] == d[i - 1] and 0 or 1) end
@@ -68,7 +74,8 @@ describe("sets of ops", function()
     local g, t = problem()
     for _, placer in ipairs(takers) do
       local p = place(g, t, placer, { transfer_weight = 3, links = "channel" })
-      local q = assert(berth.place(g, t, placer, { cost = { transfer_factor = 3 }, links = "channel" }))
+      local q =
+        assert(berth.place(g, t, placer, { cost = { transfer_factor = 3 }, links = "channel" }))
       assert.equal(table.concat(q:devices(), " "), table.concat(p:devices(), " "), placer)
     end
   end)
@@ -78,28 +85,28 @@ describe("sets of ops", function()
     local function raises(want, placer, opts)
       assert.matches(want, raised(berth.place, g, t, placer, opts), 1, true)
     end
-    raises("option 'coarsen' means nothing to single, only to: metis, m-topo", "single", { coarsen = "fuse" })
-    raises("option 'transfer_weight' means nothing to a policy", { device = function() return 1 end }, { transfer_weight = 2 })
+    raises("option 'coarsen' means nothing to single, only to: metis, m-topo", "single",
+      { coarsen = "fuse" })
+    raises("option 'transfer_weight' means nothing to a policy",
+      { device = function() return 1 end }, { transfer_weight = 2 })
     raises("coarsen: 'some' is none of: none, chains, coplace, fuse", "heft", { coarsen = "some" })
     raises("coarsen_ops: ", "heft", { coarsen = "fuse", coarsen_ops = -1 })
     raises("option coarsen_ops: 4 means nothing without coarsen", "heft", { coarsen_ops = 4 })
     raises("transfer_weight: expected a finite number above 0", "heft", { transfer_weight = 0 })
-    raises('option coarsen: variant "baechi-pt" of m-sct is as published', "m-sct", { coarsen = "fuse", variant = "baechi-pt" })
+    raises('option coarsen: variant "baechi-pt" of m-sct is as published', "m-sct",
+      { coarsen = "fuse", variant = "baechi-pt" })
   end)
 
   it("can be asked for from the shell", function()
-    local out
     local function run(...)
-      out = {}
-      local words = { "place", "model:inception_v3,granularity=layer,batch=8", "mesh:3,preset=V100,bandwidth=10GB/s,latency=5us" }
-      for _, word in ipairs { ... } do words[#words + 1] = word end
-      local exit = main.run(words, { write = function(line) out[#out + 1] = line end, complain = function() end })
-      return exit, table.concat(out, "\n")
+      return shell.run("place", "model:inception_v3,granularity=layer,batch=8",
+        "mesh:3,preset=V100,bandwidth=10GB/s,latency=5us", ...)
     end
     local g, t = problem()
-    local p = assert(berth.place(g, t, "heft", { coarsen = "coplace", coarsen_ops = 8, transfer_weight = 2 }))
-    local exit, text = run("--placer", "heft", "--coarsen", "coplace", "--coarsen-ops", "8", "--transfer-weight", "2", "--json")
-    assert.equal(0, exit)
+    local p = assert(berth.place(g, t, "heft",
+      { coarsen = "coplace", coarsen_ops = 8, transfer_weight = 2 }))
+    local text = shell.ran(run("--placer", "heft", "--coarsen", "coplace", "--coarsen-ops", "8",
+      "--transfer-weight", "2", "--json"))
     assert.near(p.estimate, tonumber(text:match('"estimate_s":([%d%.e+-]+)')), 1e-9)
     assert.equal(0, (run("--placer", "m-etf", "--ties", "b-level")))
     assert.not_equal(0, (run("--placer", "single", "--coarsen", "fuse")))

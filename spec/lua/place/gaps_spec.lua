@@ -1,7 +1,10 @@
 -- What of a gap is due to the placement, to the queue rule, or open.
 local berth = require "berth"
 local errors = require "support.errors"
+local shell = require "support.shell"
+
 local raised, refused = errors.raised, errors.refused
+local ran, run = shell.ran, shell.run
 
 -- On one device a heavy op is ready before a light one, whose consumer elsewhere takes long: first in, first out it waits.
 --   1 (1 s) -> 2 (9 s)    1 -> 3 (1 s, fed first by 2's queue place) -> 4 (9 s, pinned to the other device)
@@ -90,31 +93,20 @@ describe("berth.gaps", function()
 end)
 
 describe("berth bounds --split", function()
-  local main = require "berth.cli.main"
   local MODEL = "model:resnet18,batch=1,granularity=block"
 
-  local function run(...)
-    local out = {}
-    local function add(line) out[#out + 1] = line end
-    return main.run({ ... }, { write = add, complain = add }), table.concat(out, "\n")
-  end
-
   it("prints the split, as a table or JSON", function()
-    local code, text = run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement", "single:1")
-    assert.equal(0, code)
+    local text = ran(run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement", "single:1"))
     assert.matches("\nqueue rule +%S+", text)
-    code, text = run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement", "single:1", "--json")
-    assert.equal(0, code)
+    text = ran(run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement", "single:1", "--json"))
     assert.matches('"queue_rule_s":0', text)
     assert.matches('"rules":%[{"dispatch":"fifo","makespan_s":0%.', text)
   end)
 
   it("refuses what does not go together", function()
-    local code, text = run("bounds", MODEL, "mesh:2,preset=V100", "--calls", "20")
-    assert.not_equal(0, code)
-    assert.matches("bounds: %-%-calls means nothing without %-%-split", text)
-    code, text = run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--thorough")
-    assert.not_equal(0, code)
-    assert.matches("bounds: %-%-thorough means nothing with %-%-split", text)
+    shell.failed(2, "bounds: --calls means nothing without --split",
+      run("bounds", MODEL, "mesh:2,preset=V100", "--calls", "20"))
+    shell.failed(2, "bounds: --thorough means nothing with --split",
+      run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--thorough"))
   end)
 end)
