@@ -1,5 +1,6 @@
 --- A training graph on which it pays to repeat the ops of one op group and not those of another, though each pays by itself.
 local berth = require "berth"
+local merged = require "support.merged"
 
 local layers = {}
 
@@ -17,8 +18,7 @@ end
 local function add_tensors(tensors, k, x)
   local name = "layer" .. k
   local function add(from, to, bytes, more)
-    local t = { from = from, to = to, bytes = bytes }
-    for key, value in pairs(more or {}) do t[key] = value end
+    local t = merged({ from = from, to = to, bytes = bytes }, more)
     tensors[#tensors + 1] = t
   end
   add(name .. "/variable", { name, name .. "/back", name .. "/update" }, x.bytes)
@@ -40,9 +40,7 @@ function layers.topology() return berth.topology.mesh(4, { bandwidth = "1 GB/s" 
 
 --- With options: batch, one op group for each layer, all devices.
 function layers.options(more)
-  local o = { batch = 16, op_groups = 4, sets = { { 1, 2, 3, 4 } }, cost = { collective_bandwidth = 1 } }
-  for key, x in pairs(more or {}) do o[key] = x end
-  return o
+  return merged({ batch = 16, op_groups = 4, sets = { { 1, 2, 3, 4 } }, cost = { collective_bandwidth = 1 } }, more)
 end
 
 return layers

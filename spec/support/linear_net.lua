@@ -1,3 +1,4 @@
+local merged = require "support.merged"
 --- A linear network with real numbers: its training graph for berth.deploy, one step of it in one place, and one step of what was
 -- compiled from it. Batch tensors are tables from sample to row, others matrices; a replica that gets other rows fails.
 local net = {}
@@ -87,8 +88,7 @@ function net.new(rng, batch, layers)
 end
 
 local function add_op(self, name, rule, flags)
-  local op = { name = name, seconds = 1 + #self.ops % 3 }
-  for k, v in pairs(flags or {}) do op[k] = v end
+  local op = merged({ name = name, seconds = 1 + #self.ops % 3 }, flags)
   self.ops[#self.ops + 1], self.rule[#self.ops + 1] = op, rule
 end
 

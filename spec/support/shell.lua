@@ -42,13 +42,22 @@ function shell.path(ending)
   return made[#made]
 end
 
---- The path of a file with that text.
-function shell.file(ending, text)
-  local path = shell.path(ending)
+function shell.write(path, text)
   local file = assert(io.open(path, "wb"))
   file:write(text)
   file:close()
   return path
+end
+
+--- The path of a file with that text.
+function shell.file(ending, text) return shell.write(shell.path(ending), text) end
+
+--- What a command of the system shell prints.
+function shell.capture(command)
+  local pipe = assert(io.popen(command))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
 end
 
 function shell.keep_in_mind(path) made[#made + 1] = path end
@@ -62,6 +71,13 @@ function shell.read(path)
   local file = assert(io.open(path, "rb"))
   local text = file:read "*a"
   file:close()
+  return text
+end
+
+--- Reads a file and removes it.
+function shell.take(path)
+  local text = shell.read(path)
+  os.remove(path)
   return text
 end
 

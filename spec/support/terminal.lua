@@ -1,4 +1,6 @@
-local read = require("support.shell").read
+local shell = require "support.shell"
+
+local read = shell.read
 
 --- A terminal to type into, made by script(1): for what only happens there.
 local terminal = {}
@@ -45,9 +47,7 @@ wait_for() {
 ]]
 
 local function write(path, text)
-  local f = assert(io.open(path, "w"))
-  f:write(text)
-  f:close()
+  shell.write(path, text)
 end
 
 --- Types, each time when the output so far has what was waited for, and ends the input.

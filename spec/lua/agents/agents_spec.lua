@@ -1,5 +1,6 @@
 -- Agents: DOPPLER's policies and the trainer, on graphs small enough to try every placement.
 local berth = require "berth"
+local merged = require "support.merged"
 
 local nn = berth.nn
 local rewards = require "berth.agents.rewards"
@@ -36,8 +37,7 @@ local judge = { preset = "doppler" }
 local function task(devices) return { graph = diamond(), topology = wire(devices or 2), judge = judge } end
 
 local function small(opts)
-  local o = { hidden = 8, inner = 8, rounds = 2, seed = 1 }
-  for key, value in pairs(opts or {}) do o[key] = value end
+  local o = merged({ hidden = 8, inner = 8, rounds = 2, seed = 1 }, opts)
   return berth.agents.doppler(o)
 end
 

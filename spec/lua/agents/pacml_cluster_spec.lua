@@ -1,5 +1,6 @@
 -- The published agent of PAC-ML on a RAMP cluster of eight servers.
 local berth = require "berth"
+local shell = require "support.shell"
 
 local profiles = {
   [[
@@ -18,9 +19,7 @@ node2 -- LSTM -- forward_compute_time=9.0, backward_compute_time=30.0, activatio
 
 local function model(ramp, text)
   local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
+  shell.write(path, text)
   local m = assert(berth.pacml.profile(ramp, path))
   os.remove(path)
   return m

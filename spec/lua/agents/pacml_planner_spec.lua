@@ -1,5 +1,6 @@
 -- The planner as an agent, on a RAMP cluster of eight servers.
 local berth = require "berth"
+local merged = require "support.merged"
 
 local function env()
   local ramp = berth.ramp { compat = true, groups = 2, racks = 2, slots = 2 }
@@ -17,9 +18,8 @@ node2 -- Conv2d(3, 8) -- forward_compute_time=20.0, backward_compute_time=40.0, 
 end
 
 local function made(more)
-  local o = { hidden = 8, interval = 300, betas = { "B", "D" }, steps = 6000, slice = 1000,
-    futures = 4, depth = 4 }
-  for key, value in pairs(more or {}) do o[key] = value end
+  local o = merged({ hidden = 8, interval = 300, betas = { "B", "D" }, steps = 6000, slice = 1000,
+    futures = 4, depth = 4 }, more)
   return berth.agents.pacml(o)
 end
 

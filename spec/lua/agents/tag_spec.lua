@@ -3,12 +3,14 @@ local berth = require "berth"
 local lessons = require "berth.agents.tag.lessons"
 local sight = require "berth.agents.tag.sight"
 local toy = require "support.tag_toy"
-local raises = require("support.errors").raises
+local errors = require "support.errors"
 local read = require("support.shell").read
+local merged = require "support.merged"
+
+local raises, refused = errors.raises, errors.refused
 
 local function agent(opts)
-  local o = { size = "tiny", nodes = 8, edges = 4, heads = 2, layers = 1, seed = 1 }
-  for key, value in pairs(opts or {}) do o[key] = value end
+  local o = merged({ size = "tiny", nodes = 8, edges = 4, heads = 2, layers = 1, seed = 1 }, opts)
   return berth.agents.tag(o)
 end
 
@@ -145,12 +147,9 @@ describe("TAG's agent", function()
   it("does not go on from a training of another kind", function()
     local a, file = agent(), os.tmpname()
     assert(trained(a, { checkpoint = file }))
-    local r, message, code = trained(agent(), { checkpoint = file, resume = true, states = 5 })
-    assert.is_nil(r)
-    assert.equal("invalid", code)
-    assert.truthy(message:find("is of a training with other settings", 1, true))
+    refused("invalid", "is of a training with other settings", trained(agent(), { checkpoint = file, resume = true, states = 5 }))
     assert(a:save(file))
-    r, message = trained(agent(), { checkpoint = file, resume = true })
+    local r, message = trained(agent(), { checkpoint = file, resume = true })
     assert.is_nil(r)
     assert.truthy(message:find("not of a training of tag", 1, true))
     os.remove(file)

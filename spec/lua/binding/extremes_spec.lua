@@ -1,6 +1,7 @@
 --- At the ends of the numbers, and where functions of the user call back: an answer or a clean refusal.
 local berth = require "berth"
 local raised = require("support.errors").raised
+local shell = require "support.shell"
 
 local function refusal(value, text)
   assert.is_nil(value)
@@ -77,10 +78,7 @@ describe("extremes:", function()
     local g = berth.graph { ops = { { seconds = 5e-324 }, { seconds = 5e-324 } } }
     local path = os.tmpname()
     assert(berth.report(path, { result = berth.simulate(g, berth.topology.mesh(2), { 1, 2 }) }))
-    local f = assert(io.open(path))
-    local text = f:read "*a"
-    f:close()
-    os.remove(path)
+    local text = shell.take(path)
     assert.is_nil(text:find "[^%a]nan[^%a]")
     assert.is_nil(text:find "[^%a]inf[^%a]")
   end)

@@ -1,6 +1,8 @@
 -- Hooks: who is asked, what stops, what is kept, whose error comes out.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+
+local raised = errors.raised
 
 local function chain(n, seconds)
   local ops, edges = {}, {}
@@ -35,12 +37,7 @@ local function stop_at(n)
   end
 end
 
-local function refused(...)
-  local nothing, text, code = ...
-  assert.is_nil(nothing)
-  assert.equal("interrupted", text)
-  assert.equal("interrupted", code)
-end
+local function interrupted(...) errors.refused("interrupted", "^interrupted$", ...) end
 
 describe("an interrupt hook", function()
   local g, t, big
@@ -66,7 +63,7 @@ describe("an interrupt hook", function()
       function() return berth.place(big, t, berth.pipeline { "heft" }) end,
     } do
       berth.hooks { interrupt = function() return true end }
-      refused(work())
+      interrupted(work())
       berth.hooks { interrupt = function() return false end }
       assert.is_truthy(work())
     end
@@ -76,11 +73,11 @@ describe("an interrupt hook", function()
     berth.hooks { interrupt = stop_at(3) }
     assert.is_truthy(berth.simulate(g, t, { 1, 1, 1 }))
     assert.is_truthy(berth.simulate(g, t, { 1, 1, 1 }))
-    refused(berth.simulate(g, t, { 1, 1, 1 }))
+    interrupted(berth.simulate(g, t, { 1, 1, 1 }))
     local many = {}
     for i = 1, 500 do many[i] = all_on(3, 1) end
     berth.hooks { interrupt = stop_at(100) }
-    refused(berth.simulate_batch(g, t, many, { threads = 1 }))
+    interrupted(berth.simulate_batch(g, t, many, { threads = 1 }))
   end)
 
   it("may raise: the work stops, and the error comes out unchanged", function()
@@ -256,7 +253,7 @@ describe("the portfolio, when it is interrupted,", function()
 
   it("has nothing to keep before the first answer", function()
     berth.hooks { interrupt = stop_at(1) }
-    refused(berth.place(g, t))
+    interrupted(berth.place(g, t))
   end)
 
   it("says so through a pipeline", function()

@@ -1,6 +1,7 @@
 -- Ctrl-C: in processes of their own, which send themselves the signal, and at the prompt on a terminal.
 local terminal = require "support.terminal"
 local raised = require("support.errors").raised
+local shell = require "support.shell"
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
@@ -22,9 +23,7 @@ local function environment()
 end
 
 local function capture(command)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read("*a")
-  pipe:close()
+  local out = shell.capture(command)
   return out
 end
 
@@ -32,9 +31,7 @@ local paths = {}
 local function file(text)
   local path = os.tmpname()
   paths[#paths + 1] = path
-  local f = assert(io.open(path, "w"))
-  f:write(text)
-  f:close()
+  shell.write(path, text)
   return path
 end
 

@@ -1,5 +1,6 @@
 local berth = require "berth"
 local errors = require "support.errors"
+local shell = require "support.shell"
 local raised, refused = errors.raised, errors.refused
 
 describe("numbers in files", function()
@@ -102,9 +103,7 @@ describe("the module", function()
     local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
     local script = "local n = 0 for _ in pairs(_G) do n = n + 1 end require 'berth' "
       .. "for _ in pairs(_G) do n = n - 1 end print(n)"
-    local pipe = assert(io.popen("ASAN_OPTIONS=detect_leaks=0 " .. lua .. ' -e "' .. script .. '" 2>&1'))
-    local out = pipe:read("*a")
-    pipe:close()
+    local out = shell.capture("ASAN_OPTIONS=detect_leaks=0 " .. lua .. ' -e "' .. script .. '" 2>&1')
     assert.equal("0\n", out)
   end)
 end)

@@ -322,15 +322,11 @@ end
 
 local function process(words, input)
   local path = scratch("")
-  local f = assert(io.open(path, "w"))
-  f:write(input or "")
-  f:close()
+  shell.write(path, input or "")
   local lua = os.getenv("BERTH_LUA") or ""
   local command = string.format(
     "BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s < %s 2>&1; echo exit $?", build, lua, words, path)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read("*a")
-  pipe:close()
+  local out = shell.capture(command)
   os.remove(path)
   return tonumber(out:match("exit (%d+)\n$")), (out:gsub("exit %d+\n$", ""))
 end

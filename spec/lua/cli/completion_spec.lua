@@ -12,9 +12,7 @@ local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 local function output(program, script, ...)
   local words = { program, script }
   for _, word in ipairs { ... } do words[#words + 1] = quoted(word) end
-  local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))
-  local text = pipe:read "*a"
-  pipe:close()
+  local text = shell.capture(table.concat(words, " ") .. " 2>&1")
   return text
 end
 

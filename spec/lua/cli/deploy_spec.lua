@@ -198,9 +198,7 @@ end
 local function process(interpreter, words)
   local command = ("BERTH_BUILD=%s BERTH_LUA=%s scripts/berth %s 2>&1; echo exit $?"):format(build,
     interpreter, words)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read "*a"
-  pipe:close()
+  local out = shell.capture(command)
   return tonumber(out:match "exit (%d+)\n$"), (out:gsub("exit %d+\n$", ""))
 end
 

@@ -205,10 +205,7 @@ describe("berth train", function()
     local dir = os.tmpname()
     local function file(name) return dir .. name end
     local function bytes(name)
-      local f = assert(io.open(file(name), "rb"))
-      local text = f:read("*a")
-      f:close()
-      os.remove(file(name))
+      local text = shell.take(file(name))
       return text
     end
     local function teach(episodes, save, ...)

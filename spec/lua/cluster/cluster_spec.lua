@@ -2,13 +2,11 @@
 local berth = require "berth"
 local json = require "berth.base.json"
 local errors = require "support.errors"
+local shell = require "support.shell"
 local raised, refused = errors.raised, errors.refused
 
 local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  os.remove(path)
+  local text = shell.take(path)
   return text
 end
 
@@ -35,7 +33,8 @@ describe("a cluster", function()
     assert.same({ { 1, 2 }, 2 }, { c:idle() })
     assert.same({ { 1 }, 2 }, { c:idle(1) })
     local r = c:record(1)
-    assert.same({ state = "waiting", start = 0, left = 3, rate = 0, held = 4, ran = 2, pauses = 1 }, r)
+    assert.same({ state = "waiting", start = 0, left = 3, rate = 0, held = 4, ran = 2,
+      pauses = 1 }, r)
     c:start(1, { 1 })
     assert.equal(5, c:record(1).ends)
     assert.same({ "finish", 5, 1 }, { c:next() })
@@ -65,24 +64,26 @@ describe("a cluster", function()
   it("gives back what does not fit, and raises mistakes, with ids from 1", function()
     local c = berth.cluster.new(two, { machines = 2, capacity = 4 })
     c:next()
-    local done, text, code = c:start(1, { 1, 2 }, { amounts = { 1, 5 } })
-    assert.is_nil(done)
-    assert.equal("cluster: job 1 wants 5 of resource 1 on machine 2, where 4 is left", text)
-    assert.equal("infeasible", code)
-    assert.matches("cluster:start: cluster: start: job 2 has not arrived", raised(c.start, c, 2, { 1 }))
+    refused("infeasible", "cluster: job 1 wants 5 of resource 1 on machine 2, where 4 is left",
+      c:start(1, { 1, 2 }, { amounts = { 1, 5 } }))
+    assert.matches("cluster:start: cluster: start: job 2 has not arrived",
+      raised(c.start, c, 2, { 1 }))
     assert.matches("machine 1 is named twice", raised(c.start, c, 1, { 1, 1 }))
     assert.matches("there is no machine 3", raised(c.start, c, 1, { 3 }))
     assert.matches("there is no job 3", raised(c.record, c, 3))
-    assert.matches("rate: expected a finite number above 0, got %-1", raised(c.start, c, 1, { 1 }, { rate = -1 }))
+    assert.matches("rate: expected a finite number above 0, got %-1",
+      raised(c.start, c, 1, { 1 }, { rate = -1 }))
     assert.matches("wake at 0", raised(function() c:next() c:wake(0) end))
     assert.matches("job 2 arrives at 0 s, before job 1 %(1 s%)",
       raised(berth.cluster.new, { { arrival = 1, work = 1 }, { arrival = 0, work = 1 } }, 1))
-    assert.matches("trace%[2%]: expected a table, got nil", raised(berth.cluster.new, { two[1], nil, two[2] }, 1))
+    assert.matches("trace%[2%]: expected a table, got nil",
+      raised(berth.cluster.new, { two[1], nil, two[2] }, 1))
     assert.matches("trace%[1%].name: expected a string, got table",
       raised(berth.cluster.new, { { arrival = 1, work = 1, name = {} } }, 1))
     assert.matches("machines: expected a whole number, got 1.5",
       raised(berth.cluster.new, two, { machines = 1.5, capacity = { 1 } }))
-    assert.matches("trace%[1%].work: expected a number, got nil", raised(berth.cluster.new, { { arrival = 1 } }, 1))
+    assert.matches("trace%[1%].work: expected a number, got nil",
+      raised(berth.cluster.new, { { arrival = 1 } }, 1))
     assert.matches("capacity%[2%]: expected an array of 1 numbers",
       raised(berth.cluster.new, two, { machines = 2, capacity = { { 1 }, { 1, 2 } } }))
     assert.matches("unknown option 'machine'", raised(berth.cluster.new, two, { machine = 2 }))
@@ -102,7 +103,8 @@ describe("schedulers", function()
     local heard = {}
     local r = berth.cluster.simulate({ { arrival = 0.5, work = 1 } }, { machines = 1, slot = 2 }, {
       begin = function(self) self.n = 0 end,
-      slot = function(_, v) heard[#heard + 1] = ("slot %g"):format(v.now) return { wake = v.now + 0.75 } end,
+      slot = function(_, v) heard[#heard + 1] =
+      ("slot %g"):format(v.now) return { wake = v.now + 0.75 } end,
       wake = function(_, v) return { start = { { job = v:waiting()[1], machines = { 1 } } } } end,
     })
     assert.same({ "slot 0" }, heard)
@@ -111,10 +113,13 @@ describe("schedulers", function()
 
   it("are told what is wrong with their plans", function()
     local function with(plan)
-      return function() berth.cluster.simulate(two, 1, { name = "s", arrival = function() return plan end }) end
+      return function() berth.cluster.simulate(two, 1,
+        { name = "s", arrival = function() return plan end }) end
     end
-    assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$", raised(with { pause = { 1 } }))
-    assert.matches("plan.start%[1%]: job: expected a number", raised(with { start = { { job = "1", machines = { 1 } } } }))
+    assert.matches("arrival of job 1 at 0 s: plan.pause%[1%]: pause: job 1 waits$",
+      raised(with { pause = { 1 } }))
+    assert.matches("plan.start%[1%]: job: expected a number",
+      raised(with { start = { { job = "1", machines = { 1 } } } }))
     assert.matches("arrival of job 2 at 1 s: plan.start%[1%]: .*job 1 runs",
       raised(with { start = { { job = 1, machines = { 1 } } } }))
   end)
@@ -131,9 +136,11 @@ describe("schedulers", function()
     assert.matches("plan.start%[1%]: rate: expected a number, got nil$", with(function() end))
     assert.matches("rate of job 1: expected a number, got nil$",
       raised(berth.cluster.simulate, two, 1, "fifo", { rate = function() end }))
-    assert.matches("plan.start%[1%]: rate: expected a number, got string$", with(function() return "2" end))
+    assert.matches("plan.start%[1%]: rate: expected a number, got string$",
+      with(function() return "2" end))
     assert.matches("rate: expected a finite number above 0, got 0$", with(function() return 0 end))
-    assert.matches("scheduler, arrival of job 1 at 0 s: .*: boom$", with(function() error "boom" end))
+    assert.matches("scheduler, arrival of job 1 at 0 s: .*: boom$",
+      with(function() error "boom" end))
     assert.equal("interrupted", with(function() error("interrupted", 0) end))
   end)
 end)
@@ -152,17 +159,21 @@ describe("runs", function()
     local path = os.tmpname()
     local jobs = random_trace(2, 20)
     jobs[3].name = 'a "b", c'
-    local function play() return berth.cluster.simulate(jobs, { machines = 3, horizon = 9 }, "srtf", { seed = 5 }) end
+    local function play()
+      return berth.cluster.simulate(jobs, { machines = 3, horizon = 9 }, "srtf", { seed = 5 })
+    end
     local r = play()
     assert.is_true(r:save_csv(path))
     local csv = read(path)
-    assert.matches("^job,name,kind,machines,gpus,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,options\n1,", csv)
+    assert.matches(
+      "^job,name,kind,machines,gpus,arrival_s,work,deadline_s,state,.*,scheduler,seed,version,options\n1,", csv)
     assert.truthy(csv:find('3,"a ""b"", c",', 1, true))
     assert.is_true(r:save_jsonl(path))
     local n = 0
     for line in read(path):gmatch("[^\n]+") do
       local x = assert(json.decode(line))
-      if n == 0 then assert.same({ "srtf", 5, 9, 3 }, { x.scheduler, x.seed, x.options.horizon, x.options.machines })
+      if n == 0 then assert.same({ "srtf", 5, 9, 3 },
+        { x.scheduler, x.seed, x.options.horizon, x.options.machines })
       else assert.equal(n, x.job) end
       n = n + 1
     end

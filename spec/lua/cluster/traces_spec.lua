@@ -9,9 +9,7 @@ local raised, refused = errors.raised, errors.refused
 local scratch
 
 local function write(text)
-  local file = assert(io.open(scratch, "wb"))
-  file:write(text)
-  file:close()
+  shell.write(scratch, text)
   return scratch
 end
 
@@ -186,10 +184,7 @@ describe("berth cluster FILE", function()
       "--csv", csv))
     local x = assert(json.decode(out))
     assert.same({ "philly", 3, 2, "las-2d", 3 }, { x.format, x.jobs, x.gpus, x.runs[1].scheduler, x.runs[1].done })
-    local file = assert(io.open(csv))
-    local text = file:read "*a"
-    file:close()
-    os.remove(csv)
+    local text = shell.take(csv)
     assert.matches("^job,name,kind,machines,gpus,", text)
     assert.matches('""limits"":%[4,8%]', text)
   end)

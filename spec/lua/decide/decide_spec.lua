@@ -1,7 +1,9 @@
 local berth = require "berth"
 local raised = require("support.errors").raised
+local merged = require "support.merged"
 
--- Random costs of each action for each decision and of neighbours; above the wall nothing is allowed.
+-- Random costs of each action for each decision and of neighbours; above the wall nothing is
+-- allowed.
 local function random_problem(seed, n, k)
   local rng = berth.rng(seed, 5)
   local cost, pair, legal = {}, {}, {}
@@ -30,9 +32,8 @@ end
 
 -- What berth.decide takes of it.
 local function options(p, more)
-  local o = { decisions = p.decisions, actions = p.actions, legal = p.legal, value = p.value, starts = p.starts, seed = p.seed }
-  for key, x in pairs(more or {}) do o[key] = x end
-  return o
+  return merged({ decisions = p.decisions, actions = p.actions, legal = p.legal, value = p.value,
+    starts = p.starts, seed = p.seed }, more)
 end
 
 -- The published search, word for word: papers/tag.md, 9.1 and 9.2.
@@ -49,7 +50,9 @@ local function naive(p, prior, playouts)
   local function assignment(node)
     local a = {}
     local first = node.actions[1]
-    for i = 1, n do a[i] = node.actions[i] or (first and is_legal[i][first] and first) or start[i] end
+    for i = 1, n do
+      a[i] = node.actions[i] or (first and is_legal[i][first] and first) or start[i]
+    end
     return a
   end
 
@@ -206,7 +209,8 @@ describe("berth.decide", function()
       local r = berth.decide(options(p, { method = method, calls = 200 }))
       sums[k] = ("%.6f %s"):format(r.value, table.concat(r.assignment))
     end
-    assert.same({ "15.556346 523341445524", "21.092821 354444415524", "15.556346 523341445524", "15.556346 523341445524",
+    assert.same({ "15.556346 523341445524", "21.092821 354444415524", "15.556346 523341445524",
+      "15.556346 523341445524",
       "19.869369 123322441111" }, sums)
   end)
 
@@ -226,20 +230,24 @@ describe("berth.decide", function()
         end }
       t:run(visits)
       local _, priors = t:visits()
-      for a = 1, 12 do assert.near(weights[a] / all, priors and priors[a] or t:node({ a }).prior, 1e-12) end
+      for a = 1, 12 do
+        assert.near(weights[a] / all, priors and priors[a] or t:node({ a }).prior, 1e-12)
+      end
     end
   end)
 
   it("tries everywhere what it is told to, and takes weights", function()
     local uniform = {}
-    local r = berth.decide { decisions = 4, actions = { "a", "b", "c" }, everywhere = { "c" }, weight = { 1, 0, 5, 1 },
+    local r = berth.decide { decisions = 4, actions = { "a", "b", "c" }, everywhere = { "c" },
+      weight = { 1, 0, 5, 1 },
       calls = 2, method = "refine", uniform_part = 1, value = function(x)
         if x[1] == x[2] and x[2] == x[3] and x[3] == x[4] then uniform[x[1]] = true end
         return 1
       end }
     assert.equal(2, r.evaluations)
     assert.is_true(uniform.a and uniform.c and not uniform.b)
-    assert.truthy(raised(berth.decide, { decisions = 2, actions = 2, weight = { 0, 0 }, value = print })
+    assert.truthy(raised(berth.decide,
+      { decisions = 2, actions = 2, weight = { 0, 0 }, value = print })
       :find("add up to 0", 1, true))
   end)
 
@@ -249,7 +257,8 @@ describe("berth.decide", function()
         local name = { "one", "all", "ps" }
         local function of(a) return named and name[a] or a end
         local asked = {}
-        local r = berth.decide { decisions = 4, actions = named and name or 3, method = method, calls = 4, uniform_part = 1,
+        local r = berth.decide { decisions = 4, actions = named and name or 3, method = method,
+          calls = 4, uniform_part = 1,
           legal = function(decision, action) return action ~= of(3) or decision % 2 == 0 end,
           instead = { [of(3)] = of(2), [of(1)] = false },
           value = function(a)
@@ -260,21 +269,27 @@ describe("berth.decide", function()
         assert.equal(1, r.value)
       end
     end
-    local tree = berth.decide.tree { decisions = 3, actions = 3, legal = { { 3 }, { 1, 2 }, { 1, 2 } }, instead = { [3] = 2 },
-      starts = { { 3, 1, 1 } }, start_values = { 9 }, uniform = false, value = function(a) return a[2] + a[3] end }
+    local tree = berth.decide.tree { decisions = 3, actions = 3,
+      legal = { { 3 }, { 1, 2 }, { 1, 2 } }, instead = { [3] = 2 },
+      starts = { { 3, 1, 1 } }, start_values = { 9 }, uniform = false,
+        value = function(a) return a[2] + a[3] end }
     assert.same({ 0, { 3, 1, 1 } }, { tree:root() })
     assert(tree:run(1))
     assert.is_true(tree:advance(3))
     assert.same({ 1, { 3, 2, 2 } }, { tree:root() })
     local function wrong(actions, instead)
-      return raised(berth.decide, { decisions = 2, actions = actions, instead = instead, value = print })
+      return raised(berth.decide,
+        { decisions = 2, actions = actions, instead = instead, value = print })
     end
     local names = { "a", "b", "c" }
     assert.truthy(wrong(3, { 2, 1 }):find("instead of action 1: in circles, by action 1", 1, true))
-    assert.truthy(wrong(names, { b = "b" }):find("instead of action 2: in circles, by action 2", 1, true))
-    assert.truthy(wrong(3, { [3] = 4 }):find("instead[3]: there is no action 4 (ids are 1..3)", 1, true))
+    assert.truthy(wrong(names, { b = "b" }):find("instead of action 2: in circles, by action 2", 1,
+      true))
+    assert.truthy(wrong(3, { [3] = 4 }):find("instead[3]: there is no action 4 (ids are 1..3)", 1,
+      true))
     assert.truthy(wrong(3, { [4] = 1 }):find("instead: [4] is for no action (1 to 3)", 1, true))
-    assert.truthy(wrong(3, { b = 1 }):find("instead: a key is a string, expected the number of action", 1, true))
+    assert.truthy(wrong(3,
+      { b = 1 }):find("instead: a key is a string, expected the number of action", 1, true))
     assert.truthy(wrong(3, "b"):find("instead: expected a table, got string", 1, true))
     assert.truthy(wrong(names, "b"):find("instead: expected a table, got string", 1, true))
     assert.truthy(wrong(names, { x = "a", d = "a" }):find("instead: 'd' is no action", 1, true))
@@ -297,13 +312,19 @@ describe("berth.decide", function()
     assert.equal(3, search({ start_values = { nil, 3 } }).value)
     r = search { start_values = { 7, math.huge } }
     assert.equal(7, r.value)
-    assert.truthy(raised(search, { start_values = { 1, 2, 3 } }):find("start_values: [3] is for no start (1 to 2)", 1, true))
-    assert.truthy(raised(search, { start_values = { 1, "x" } }):find("start_values[2]: expected a number, got string", 1, true))
+    assert.truthy(raised(search,
+      { start_values = { 1, 2, 3 } }):find("start_values: [3] is for no start (1 to 2)", 1, true))
+    assert.truthy(raised(search, { start_values = { 1, "x" } }):find(
+      "start_values[2]: expected a number, got string", 1, true))
     assert.truthy(raised(search, { start_values = { 0 / 0 } }):find("start_values[1]", 1, true))
-    assert.truthy(raised(search, { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
-    assert.truthy(raised(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1", 1, true))
-    assert.truthy(raised(search, { start_excess = { 1 } }):find("start_excess: requires start_values", 1, true))
-    assert.truthy(raised(search, { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
+    assert.truthy(raised(search,
+      { start_values = { 1, -math.huge } }):find("a start has value -inf", 1, true))
+    assert.truthy(raised(search, { start_values = { 1 }, start_excess = { -1 } }):find("excess -1",
+      1, true))
+    assert.truthy(raised(search,
+      { start_excess = { 1 } }):find("start_excess: requires start_values", 1, true))
+    assert.truthy(raised(search,
+      { start_values = 3 }):find("start_values: expected a table, got number", 1, true))
   end)
 
   it("takes enormous weights of a prior", function()
@@ -321,12 +342,14 @@ describe("berth.decide", function()
 
   it("has no answer where nothing is allowed", function()
     for _, method in ipairs(methods) do
-      local r, text, code = berth.decide { decisions = 3, actions = 2, method = method, value = function() return math.huge end }
+      local r, text, code = berth.decide { decisions = 3, actions = 2, method = method,
+        value = function() return math.huge end }
       assert.is_nil(r)
       assert.equal("infeasible", code)
       assert.truthy(text:find("none of %d+ assignments is allowed"))
     end
-    local r, text = berth.decide { decisions = 2, actions = 2, value = function(a) return 1, 0.5 * (a[1] + a[2]) end }
+    local r, text = berth.decide { decisions = 2, actions = 2, value = function(a) return 1,
+      0.5 * (a[1] + a[2]) end }
     assert.is_nil(r)
     assert.equal("none of 4 assignments is allowed; the least excess is 1", text)
   end)
@@ -334,26 +357,37 @@ describe("berth.decide", function()
   it("raises what functions raise, and tells what they give", function()
     local thrown = {}
     local function with(more)
-      local o = { decisions = 3, actions = 2, method = "tree", uniform = false, value = function(a) return a[1] end }
+      local o = { decisions = 3, actions = 2, method = "tree", uniform = false,
+        value = function(a) return a[1] end }
       for key, x in pairs(more) do o[key] = x end
       return o
     end
     for _, key in ipairs { "value", "prior", "fill" } do
       assert.equal(thrown, raised(berth.decide, with { [key] = function() error(thrown) end }))
     end
-    assert.truthy(raised(berth.decide, with { value = function() return "1" end }):find("value: gave string", 1, true))
-    assert.truthy(raised(berth.decide, with { value = function() return 0 / 0 end }):find("value: gave NaN", 1, true))
-    assert.truthy(raised(berth.decide, with { value = function() return 1, -1 end }):find("excess is below 0", 1, true))
-    assert.truthy(raised(berth.decide, with { prior = function() return { { 1, -1 } } end }):find("weight 2 of leaf 1", 1, true))
-    assert.truthy(raised(berth.decide, with { prior = function() return 3 end }):find("prior: gave number", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { value = function() return "1" end }):find("value: gave string", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { value = function() return 0 / 0 end }):find("value: gave NaN", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { value = function() return 1, -1 end }):find("excess is below 0", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { prior = function() return { { 1, -1 } } end }):find("weight 2 of leaf 1", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { prior = function() return 3 end }):find("prior: gave number", 1, true))
     assert.truthy(raised(berth.decide, with { fill = function() return { 1, 2, 3 } end })
       :find("no action stands at [3]", 1, true))
-    assert.truthy(raised(berth.decide, with { starts = { { 1, 2, 3 } } }):find("starts[1][3]: there is no action 3", 1, true))
-    assert.truthy(raised(berth.decide, with { legal = { { 1 }, {}, { 2 } } }):find("decision 2 has no legal action", 1, true))
-    assert.truthy(raised(berth.decide, with { evaluation = 3 }):find("unknown option 'evaluation'", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { starts = { { 1, 2, 3 } } }):find("starts[1][3]: there is no action 3", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { legal = { { 1 }, {}, { 2 } } }):find("decision 2 has no legal action", 1, true))
+    assert.truthy(raised(berth.decide, with { evaluation = 3 }):find("unknown option 'evaluation'",
+      1, true))
     assert.truthy(raised(berth.decide, with { batch = 0 }):find("batch", 1, true))
-    assert.truthy(raised(berth.decide, with { actions = { "a", "a" } }):find("'a' is action 1 already", 1, true))
-    assert.truthy(raised(berth.decide, { decisions = 3, actions = 2 }):find("value: expected a function", 1, true))
+    assert.truthy(raised(berth.decide,
+      with { actions = { "a", "a" } }):find("'a' is action 1 already", 1, true))
+    assert.truthy(raised(berth.decide,
+      { decisions = 3, actions = 2 }):find("value: expected a function", 1, true))
   end)
 
   it("lets functions close it and refuses to be run within itself", function()
@@ -376,7 +410,8 @@ describe("berth.decide", function()
       return 1 + a[1] * a[2] + a[3] * a[4]
     end }
     berth.hooks { interrupt = function() error("stop here", 0) end }
-    local ok, err = pcall(berth.decide, { decisions = 2, actions = 2, value = function() return 1 end })
+    local ok, err = pcall(berth.decide,
+      { decisions = 2, actions = 2, value = function() return 1 end })
     berth.hooks(before)
     assert.is_true(r.interrupted)
     assert.equal(30, r.evaluations)

@@ -1,5 +1,6 @@
 -- What depends on the batch, base groups, and what a deployment can leave out.
 local berth = require "berth"
+local refused = require("support.errors").refused
 
 -- Ops as { kind, inputs... }: an input is an op, whose first tensor is read, or { op, tensor }.
 local function graph(list)
@@ -155,10 +156,7 @@ describe("berth.deploy.analyse", function()
 
   it("refuses graphs with collectives, and rules without sense", function()
     local g = assert(berth.graph { ops = { {}, {} }, collectives = { { kind = "allreduce", bytes = 4, members = { 1, 2 } } } })
-    local a, message, code = berth.deploy.analyse(g)
-    assert.is_nil(a)
-    assert.same("the graph has 1 collectives: it is deployed already", message)
-    assert.same("unsupported", code)
+    refused("unsupported", "the graph has 1 collectives: it is deployed already", berth.deploy.analyse(g))
     g = graph { {} }
     assert.has_error(function() berth.deploy.analyse(g, { rules = { { batch = "first" } } }) end)
     assert.has_error(function() berth.deploy.analyse(g, { ops = { { op = 2 } } }) end)

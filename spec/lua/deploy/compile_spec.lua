@@ -3,6 +3,7 @@ local berth = require "berth"
 local net = require "support.linear_net"
 local runs = require "support.runs"
 local errors = require "support.errors"
+local merged = require "support.merged"
 local raised, refused = errors.raised, errors.refused
 
 -- x -> forward -> gradient of the weights -> update
@@ -16,8 +17,7 @@ local function layer()
 end
 
 local function cluster(n, options)
-  local t = { bandwidth = 1e6, latency = 1e-6 }
-  for k, v in pairs(options or {}) do t[k] = v end
+  local t = merged({ bandwidth = 1e6, latency = 1e-6 }, options)
   return berth.topology.star(n, t)
 end
 

@@ -5,6 +5,7 @@ local layers = require "support.layers"
 local shell = require "support.shell"
 local xml = require "support.xml"
 local errors = require "support.errors"
+local merged = require "support.merged"
 local raised, refused = errors.raised, errors.refused
 
 local BATCH = 12
@@ -15,8 +16,7 @@ local function chain(scale, batch, params)
   local ops, tensors = { { name = "input", kind = "input", seconds = { 0, 0 } } }, {}
   local function op(name, kind, seconds, more)
     local time = seconds * (scale or 1)
-    local o = { name = name, kind = kind, seconds = { time, 2 * time } }
-    for key, value in pairs(more or {}) do o[key] = value end
+    local o = merged({ name = name, kind = kind, seconds = { time, 2 * time } }, more)
     ops[#ops + 1] = o
     return #ops
   end
@@ -48,8 +48,7 @@ local function cluster(memory)
 end
 
 local function planned(opts, graph, topology)
-  local given = { batch = BATCH, calls = 60, reasons = 40 }
-  for key, value in pairs(opts or {}) do given[key] = value end
+  local given = merged({ batch = BATCH, calls = 60, reasons = 40 }, opts)
   return assert(berth.deploy.plan(graph or chain(), topology or cluster(), given))
 end
 

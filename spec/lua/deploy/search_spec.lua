@@ -1,6 +1,7 @@
 local berth = require "berth"
 local layers = require "support.layers"
 local errors = require "support.errors"
+local merged = require "support.merged"
 local raised, refused = errors.raised, errors.refused
 
 local function model()
@@ -18,8 +19,7 @@ local function cluster(memory)
 end
 
 local function problem(memory, o)
-  local given = { batch = 24, op_groups = 8 }
-  for key, x in pairs(o or {}) do given[key] = x end
+  local given = merged({ batch = 24, op_groups = 8 }, o)
   return assert(berth.deploy.problem(model(), cluster(memory), given))
 end
 

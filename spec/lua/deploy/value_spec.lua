@@ -1,12 +1,12 @@
 local berth = require "berth"
 local raised = require("support.errors").raised
+local merged = require "support.merged"
 
 --- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of the input, update of layer l.
 local function training(layers)
   local ops, tensors = { { name = "input", kind = "input", seconds = 0 } }, {}
   local function op(name, seconds, flags)
-    local o = { name = name, seconds = seconds }
-    for k, v in pairs(flags or {}) do o[k] = v end
+    local o = merged({ name = name, seconds = seconds }, flags)
     ops[#ops + 1] = o
   end
   for l, x in ipairs(layers) do
@@ -18,8 +18,7 @@ local function training(layers)
   end
   local function tensor(from, to, bytes, flags)
     if #to > 0 then
-      local t = { from = from, to = to, bytes = bytes }
-      for k, v in pairs(flags or {}) do t[k] = v end
+      local t = merged({ from = from, to = to, bytes = bytes }, flags)
       tensors[#tensors + 1] = t
     end
   end

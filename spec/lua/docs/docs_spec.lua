@@ -2,12 +2,12 @@
 -- simulated; commands of berth in sh blocks end with 0.
 local berth = require "berth"
 local blocks = require "support.blocks"
-local read = require("support.shell").read
+local shell = require "support.shell"
+
+local read = shell.read
 
 local function capture(command)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read("*a")
-  pipe:close()
+  local out = shell.capture(command)
   return out
 end
 

@@ -7,6 +7,8 @@ local measure = require "how_good.measure"
 local pairs_of_document = require "how_good.pairs"
 local text = require "how_good.text"
 local raised = require("support.errors").raised
+local merged = require "support.merged"
+local shell = require "support.shell"
 
 local OPTIONS = { seed = 1, seeds = 2, calls = 30, refine = 1200, tries = 2 }
 
@@ -29,10 +31,8 @@ local function results()
 end
 
 local function about(fields)
-  local out = { command = "how-good", seed = 1, seeds = 2, calls = 30, refine = 1200, tries = 2, skipped = {}, date = "day",
-    interpreter = "Lua", yardstick = "1 ns" }
-  for key, value in pairs(fields or {}) do out[key] = value end
-  return out
+  return merged({ command = "how-good", seed = 1, seeds = 2, calls = 30, refine = 1200, tries = 2, skipped = {}, date = "day",
+    interpreter = "Lua", yardstick = "1 ns" }, fields)
 end
 
 -- The same with other fields.
@@ -324,9 +324,7 @@ describe("the rows", function()
 end)
 
 describe("docs/how-good.md", function()
-  local file = assert(io.open("docs/how-good.md"))
-  local document = file:read("*a")
-  file:close()
+  local document = shell.read("docs/how-good.md")
 
   it("has all placers on all its pairs, of this version", function()
     assert.is_truthy(document:find("\nberth " .. berth.version .. ", seed ", 1, true))
@@ -349,9 +347,7 @@ describe("its command", function()
   local function run(options, environment)
     local command = ("LUA_PATH='%s' LUA_CPATH='%s' %s %s scripts/bench/how_good.lua %s 2>&1; echo exit $?"):format(package.path,
       package.cpath, environment or "", lua, options)
-    local pipe = assert(io.popen(command))
-    local out = pipe:read("*a")
-    pipe:close()
+    local out = shell.capture(command)
     return out, tonumber(out:match("exit (%d+)\n$"))
   end
 

@@ -1,13 +1,16 @@
 local berth = require "berth"
 local shared = require "support.shared"
 local splitmix = require "support.splitmix"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+
+local raised, refused = errors.raised, errors.refused
 
 describe("assignment", function()
   -- a (2 s) --8 B--> b (1 s), a --4 B--> c (3 s); 4 B/s: 2 s and 1 s on the way
   local function fork()
     return berth.graph{
-      ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 }, { name = "c", seconds = 3 } },
+      ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 },
+        { name = "c", seconds = 3 } },
       tensors = { { from = 1, to = { 2 }, bytes = 8 }, { from = 1, to = { 3 }, bytes = 4 } },
     }
   end
@@ -24,7 +27,8 @@ describe("assignment", function()
       assert.same({ { 2, 2, 0, 2, 2 }, { 0, 0, 0, 0, 3 } }, e:devices({ 3 }):totable())
       e:assign({ 3 }, { 2 })
       -- c runs from 3 to 6 on the second device; by load from 0 to 3
-      assert.same({ { 2, 2, 0, 2, 2 }, { 3, 0, 0, 0, mode == "exact" and 6 or 4 } }, e:devices({ 2 }):totable())
+      assert.same({ { 2, 2, 0, 2, 2 }, { 3, 0, 0, 0, mode == "exact" and 6 or 4 } },
+        e:devices({ 2 }):totable())
     end
   end)
 
@@ -33,14 +37,16 @@ describe("assignment", function()
     assert.same({ 3, 3, 2, 5 }, { x.ops, x.steps, x.devices, x.device_features })
     assert.equal(6, env{ partners = true }.device_features)
     -- a's output takes 3 s in all: two tensors
-    assert.same({ { 2, 8, 2, 0, 6 }, { 1, 1, 3, 3, 0 }, { 3, 3, 5, 3, 0 } }, x:op_features():totable())
+    assert.same({ { 2, 8, 2, 0, 6 }, { 1, 1, 3, 3, 0 }, { 3, 3, 5, 3, 0 } },
+      x:op_features():totable())
     assert.same({ 3, 0, 0 }, x:b_next():totable())
     assert.same({ 0, 1, 1 }, x:t_next():totable())
     local src, dst, seconds, by_dst = x:edges()
     assert.same({ { 2, 3, 1, 1 }, { 1, 1, 2, 3 }, { 3, 3, 3, 3 }, { 2, 1, 1 } },
       { src:totable(), dst:totable(), seconds:flat(), by_dst:lengths() })
     local order, groups, values = env{ edge_costs = "code" }:edge_groups()
-    assert.same({ { 1, 2, 3, 4 }, { 2, 2 }, { 0, 3 } }, { order:totable(), groups:lengths(), values:flat() })
+    assert.same({ { 1, 2, 3, 4 }, { 2, 2 }, { 0, 3 } },
+      { order:totable(), groups:lengths(), values:flat() })
     src, dst = x:graph_edges()
     assert.same({ { 1, 1 }, { 2, 3 } }, { src:totable(), dst:totable() })
     assert.same({ 1, 2, 1 }, env{ unit = { 7, 5, 7 } }:units())
@@ -94,10 +100,8 @@ describe("assignment", function()
     refuses("estimate", berth.assignment, fork(), two(), { estimate = "load" })
     local g = berth.graph{
       ops = { { seconds = 1, pin = 1 }, { seconds = 1, pin = 2 } } }
-    local none, message, code = berth.assignment(g, two(), { unit = { 1, 1 } })
-    assert.is_nil(none)
-    assert.equal("assignment: no device can run all of the unit of op 1", message)
-    assert.equal("infeasible", code)
+    refused("infeasible", "assignment: no device can run all of the unit of op 1",
+      berth.assignment(g, two(), { unit = { 1, 1 } }))
   end)
 
   it("refuses collectives", function()
@@ -105,7 +109,9 @@ describe("assignment", function()
       collectives = { { kind = "allreduce", bytes = 1, members = { 1, 2 } } } }
     local none, message, code = berth.assignment(g, two())
     assert.is_nil(none)
-    assert.equal("assignment: the graph has 1 collectives, which op starts none can tell: expand them first", message)
+    assert.equal(
+      "assignment: the graph has 1 collectives, which op starts none can tell: expand them first",
+      message)
     assert.equal("unsupported", code)
   end)
 
@@ -133,7 +139,8 @@ describe("assignment", function()
       local got = e:simulate(nil, { noise = noise, seed = 5 })
       assert.equal(math.huge, got[2])
       for i = 1, 3, 2 do
-        local alone = assert(berth.simulate(fork(), t, e:placement(i), { noise = noise, seed = 5 + i - 1 }))
+        local alone =
+          assert(berth.simulate(fork(), t, e:placement(i), { noise = noise, seed = 5 + i - 1 }))
         assert.equal(alone.makespan, got[i])
       end
     end
@@ -142,11 +149,13 @@ describe("assignment", function()
   describe("on the DOPPLER graphs", function()
     if not shared.present() then return pending("needs the test data, which is not here") end
 
-    -- Costs are perturbed: no two b-levels are equal. Devices can be, when an op waits for its inputs on all of them: the
-    -- placer draws one of those that the teacher marks.
+    -- Costs are perturbed: no two b-levels are equal. Devices can be, when an op waits for its
+    -- inputs on all of them: the placer draws one of those that the teacher marks.
     it("has a teacher that agrees with the critical-path placer, estimates included", function()
       for _, name in ipairs{ "gdp_chain_mm_112nodes", "8gpu_transformer_block" } do
-        local g = assert(berth.graph(splitmix.perturb(assert(berth.load(shared.path("data/doppler/" .. name .. ".txt"))))))
+        local g =
+          assert(berth.graph(
+          splitmix.perturb(assert(berth.load(shared.path("data/doppler/" .. name .. ".txt"))))))
         local t = berth.topology.mesh(4, { bandwidth = 1 })
         local e = assert(berth.assignment(g, t)):episodes(1)
         local p = assert(berth.place(g, t, "critical-path"))

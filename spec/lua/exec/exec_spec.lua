@@ -3,14 +3,14 @@ local berth = require "berth"
 local finaliser = require "support.finaliser"
 local runs = require "support.runs"
 local errors = require "support.errors"
+local merged = require "support.merged"
 local raised, refused = errors.raised, errors.refused
 
 -- a (2 s) --8 B--> b (1 s), link 1 B/s; a second is 1 ms
 local function chain(opts)
   local g = berth.graph { ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 } }, edges = { { 1, 2, 8 } } }
   local t = berth.topology.mesh(2, { bandwidth = 1 })
-  local given = { mode = "paced", scale = 1e-3 }
-  for k, v in pairs(opts or {}) do given[k] = v end
+  local given = merged({ mode = "paced", scale = 1e-3 }, opts)
   return assert(berth.executor(g, t, given)), g, t
 end
 

@@ -2,15 +2,16 @@
 local berth = require "berth"
 local json = require "berth.base.json"
 local errors = require "support.errors"
-local read = require("support.shell").read
+local shell = require "support.shell"
+local merged = require "support.merged"
 local raised, refused = errors.raised, errors.refused
+
+local read = shell.read
 
 local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
 
 local function write(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
+  shell.write(path, text)
 end
 
 local path
@@ -33,10 +34,8 @@ end
 local function timeless(name) return (read(name):gsub('"cpu_s":[^,]*,', "")) end
 
 local function small(more)
-  local given = { name = "small", grid = { size = { 1, 2 }, kind = { "a", "b" } }, seeds = 2, path = path,
-    run = function(t) return { value = t.size * 10 + t.seed, label = t.kind } end }
-  for key, value in pairs(more or {}) do given[key] = value end
-  return given
+  return merged({ name = "small", grid = { size = { 1, 2 }, kind = { "a", "b" } }, seeds = 2, path = path,
+    run = function(t) return { value = t.size * 10 + t.seed, label = t.kind } end }, more)
 end
 
 describe("berth.experiment", function()

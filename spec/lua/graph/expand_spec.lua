@@ -1,6 +1,8 @@
 -- Collectives as transfers: berth.expand, what it takes and gives, and that the simulator takes the answer.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+
+local raised, refused = errors.raised, errors.refused
 
 -- A backward op per device and an all-reduce of them, then an update per device.
 local function step(n, bytes)
@@ -75,10 +77,7 @@ describe("expand", function()
     assert.matches("unknown option 'group'", raised(berth.expand, g, t, both(2), { group = {} }))
     assert.matches("support/errors", raised(berth.expand, g, t))
     local pinned = berth.graph { ops = { { seconds = 1, pin = 2 } } }
-    local none, text, code = berth.expand(pinned, t, { 1 })
-    assert.is_nil(none)
-    assert.equal("expand: op 1 is pinned to device 2, not device 1", text)
-    assert.equal("invalid", code)
+    refused("invalid", "expand: op 1 is pinned to device 2, not device 1", berth.expand(pinned, t, { 1 }))
   end)
 
   it("lets what it adds run beside long ops", function()

@@ -1,5 +1,6 @@
 local berth = require "berth"
 local errors = require "support.errors"
+local shell = require "support.shell"
 local raised, refused = errors.raised, errors.refused
 
 local function toy()
@@ -122,9 +123,7 @@ describe("files", function()
     with_file(function(path)
       local r = assert(berth.simulate(toy(), berth.topology.mesh(2), { 1, 2 }))
       assert.is_true(r:save_trace(path))
-      local file = assert(io.open(path))
-      local text = file:read("*a")
-      file:close()
+      local text = shell.read(path)
       assert.equal(text, r:trace())
       assert.matches("traceEvents", text)
     end)

@@ -1,10 +1,10 @@
 -- Sizes against the published ones, from the plain descriptions.
 local models = require "berth.models"
 local raised = require("support.errors").raised
+local merged = require "support.merged"
 
 local function about(name, options)
-  local o = { batch = 1, training = false }
-  for key, value in pairs(options or {}) do o[key] = value end
+  local o = merged({ batch = 1, training = false }, options)
   return select(2, models.describe(name, o))
 end
 

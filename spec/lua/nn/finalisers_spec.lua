@@ -1,6 +1,7 @@
 -- berth.nn: whatever an operation works on may be closed by a finaliser while Lua makes room for the result.
 local berth = require "berth"
 local finaliser = require "support.finaliser"
+local shell = require "support.shell"
 local nn = berth.nn
 
 local function m(...) return nn.uniform(berth.rng(3), { ... }) end
@@ -159,9 +160,7 @@ describe("a finaliser that closes an argument", function()
       nn = require("berth").nn
       kept = nn.tape():record(function() return nn.parameters():add("w", { 3 }):sum() end)]])
     file:close()
-    local run = assert(io.popen(lua .. " " .. script))
-    local text = run:read("*a")
-    run:close()
+    local text = shell.capture(lua .. " " .. script)
     os.remove(script)
     assert.matches("^false%s.*berth.nn: its Lua state is closing%s+false%s.*berth: its Lua state is closing%s*$", text)
   end)

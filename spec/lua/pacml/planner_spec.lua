@@ -2,6 +2,7 @@
 local berth = require "berth"
 local graphs = require "support.ramp_graphs"
 local raised = require("support.errors").raised
+local merged = require "support.merged"
 
 local compat = { true, false }
 
@@ -15,9 +16,8 @@ end
 
 -- Jobs come so often that not all can be taken.
 local function planner_of(env, opts)
-  local o = { hidden = 8, blocks = 3, discount = 0.95, gap = env.sequential[1] / 24, beta = { 0.1, 0.2, 0.4, 0.8 },
-    mass = { 1, 1, 1, 1 } }
-  for key, value in pairs(opts or {}) do o[key] = value end
+  local o = merged({ hidden = 8, blocks = 3, discount = 0.95, gap = env.sequential[1] / 24, beta = { 0.1, 0.2, 0.4, 0.8 },
+    mass = { 1, 1, 1, 1 } }, opts)
   return assert(env:planner(o))
 end
 
@@ -115,8 +115,7 @@ describe("the planner", function()
     local gap = env.sequential[1] / 24
     local trace = berth.pacml.trace { models = 3, beta = "C", seed = 21, jobs = 400, interarrival = gap }
     local function rejected(name, opts)
-      local o = { env = env, beta = "C", interarrival = gap }
-      for key, value in pairs(opts or {}) do o[key] = value end
+      local o = merged({ env = env, beta = "C", interarrival = gap }, opts)
       local _, report = play(env, trace, berth.pacml.decider(name, name == "rolling-horizon" and o or nil))
       return report.blocking_rate
     end

@@ -1,7 +1,9 @@
 -- Distributions of beta and sequences of jobs.
 local berth = require "berth"
 local raised = require("support.errors").raised
-local read = require("support.shell").read
+local shell = require "support.shell"
+
+local read = shell.read
 
 -- One number that tells whether two arrays are the same.
 local function digest(values)
@@ -35,9 +37,7 @@ describe("a distribution of beta", function()
 
   it("is shipped as the script prints it", function()
     local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
-    local pipe = assert(io.popen("ASAN_OPTIONS=detect_leaks=0 " .. lua .. " scripts/beta-tables.lua"))
-    local printed = pipe:read("*a")
-    pipe:close()
+    local printed = shell.capture("ASAN_OPTIONS=detect_leaks=0 " .. lua .. " scripts/beta-tables.lua")
     assert.equal(read "lua/berth/pacml/beta_tables.lua", printed)
   end)
 

@@ -2,6 +2,7 @@
 local berth = require "berth"
 local decimals = require "berth.base.decimals"
 local json = require "berth.base.json"
+local shell = require "support.shell"
 
 local pdors = berth.pdors
 
@@ -12,10 +13,7 @@ describe("results of pdors.simulate", function()
   local function read(save)
     local path = os.tmpname()
     assert(save(r, path))
-    local file = assert(io.open(path))
-    local text = file:read "*a"
-    file:close()
-    os.remove(path)
+    local text = shell.take(path)
     return text
   end
 
@@ -61,10 +59,7 @@ describe("pdors.report", function()
   it("is one page about runs of one problem", function()
     local path = os.tmpname()
     assert(pdors.report(path, runs, { title = "Two <policies>" }))
-    local file = assert(io.open(path))
-    local text = file:read "*a"
-    file:close()
-    os.remove(path)
+    local text = shell.take(path)
     assert.truthy(text:find("Two &lt;policies&gt;", 1, true))
     assert.is_nil(text:find("src=", 1, true))
     for _, r in ipairs(runs) do assert.truthy(text:find("utility " .. decimals(r.utility, 2), 1, true)) end

@@ -1,6 +1,8 @@
 -- An object with a function `place` goes wherever a placer goes.
 local berth = require "berth"
-local raised = require("support.errors").raised
+local errors = require "support.errors"
+
+local raised, refused = errors.raised, errors.refused
 
 -- a(2 s) -> b(1 s), c(1 s), on two devices.
 local function fork(more)
@@ -67,12 +69,9 @@ describe("an object that places", function()
 
   it("passes refusals and interrupts on", function()
     local why = { op = 1 }
-    local p, message, code, obstacle = berth.place(fork(), two(), giving(nil, "no wish to", "infeasible", why))
-    assert.is_nil(p)
-    assert.equal("no wish to", message)
-    assert.equal("infeasible", code)
+    local obstacle = refused("infeasible", "no wish to", berth.place(fork(), two(), giving(nil, "no wish to", "infeasible", why)))
     assert.equal(why, obstacle)
-    p, message, code = berth.place(fork(), two(), giving({ 1, 1, 1 }, "half way", "interrupted"))
+    local p, message, code = berth.place(fork(), two(), giving({ 1, 1, 1 }, "half way", "interrupted"))
     assert.same({ 1, 1, 1 }, p:devices())
     assert.equal("half way", message)
     assert.equal("interrupted", code)

@@ -1,5 +1,6 @@
 -- RAMP: what messages take, how ops are cut, where the pieces go; by hand.
 local berth = require "berth"
+local merged = require "support.merged"
 
 local function message(f, ...)
   local ok, text = pcall(f, ...)
@@ -175,8 +176,7 @@ end)
 
 describe("cutting", function()
   local function cut(ops, most, options)
-    local o = { compat = true, time_scale = 1, quantum = 1 }
-    for k, v in pairs(options or {}) do o[k] = v end
+    local o = merged({ compat = true, time_scale = 1, quantum = 1 }, options)
     local r = berth.ramp(o)
     return r:plan(r:model(chain(ops), { order = options and options.order or nil }), most)
   end
