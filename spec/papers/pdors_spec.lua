@@ -1,6 +1,5 @@
 -- What the abstract of PD-ORS claims, as orderings: on the recalled workload, over seeds. docs/pdors.md has numbers of 20 seeds.
 local berth = require "berth"
-local problems = require "support.ps_problems"
 local runs = require "support.runs"
 
 local pdors = berth.pdors
@@ -12,31 +11,6 @@ local function total(workload, policy, given)
   end
   return sum
 end
-
-describe("L and U", function()
-  local function up(x) return math.ceil(x * (1 - 1e-12)) end
-
-  it("are as the paper defines them", function()
-    local jobs = { problems.one_job { urgency = 0.3, target = 2, samples = 40 },
-      problems.one_job { arrival = 1, importance = 3, urgency = 0.1, target = 5, samples = 100, worker = { 2 } } }
-    local slots, n, room = 9, 3, 30
-    local high, worth, least = 0, math.huge, math.huge
-    for _, j in ipairs(jobs) do
-      local function utility(t) return j.importance / (1 + math.exp(j.urgency * (t - j.target))) end
-      local work, both = j.epochs * j.samples, j.worker[1] + j.server[1]
-      local inside = j.tau + 2 * j.bytes * j.ratio / (j.inside * j.batch)
-      local across = j.tau + 2 * j.bytes * j.ratio / (j.across * j.batch)
-      high = math.max(high, utility(up(work * inside / j.batch)) / both)
-      worth = math.min(worth, utility(slots - j.arrival) / (up(work * across) * both))
-      least = math.min(least, up(work * across) * both)
-    end
-    local low = worth / 2 * least / (slots * n * room) -- 1 / mu = least / (T sum of capacities)
-    local scheduler = pdors.scheduler(pdors.problem(jobs, problems.machines(n, slots, room)))
-    local l, u = scheduler:range(1, 1)
-    assert.near(1, u / high, 1e-9)
-    assert.near(1, l / low, 1e-9)
-  end)
-end)
 
 describe("PD-ORS on the recalled workload", function()
   local function default(seed) return pdors.generate("default", { seed = seed }) end

@@ -333,43 +333,6 @@ describe("resizable jobs", function()
       raised(cluster.simulate, { { arrival = 0, work = 1, goodput = { grat = 1 } } }, place,
         "pollux"))
   end)
-
-  it("never hold more than there is, and do all their work", function()
-    for _, name in ipairs { "optimus", "pollux" } do
-      for _, place in ipairs { { machines = 1, capacity = 12 }, { machines = 3, capacity = 4 },
-        { machines = 3, capacity = 4, slot = 7 } } do
-        for _, restart in ipairs { 0, 3 } do
-          local rng, jobs, now = berth.rng(5), {}, 0
-          for j = 1, 80 do
-            now = now + 6 * rng:uniform()
-            jobs[j] = { arrival = now, work = 60 * rng:uniform(),
-              speeds = speeds(rng:below(8), rng:uniform()) }
-          end
-          local r = assert(cluster.simulate(jobs, place, name, { restart = restart }))
-          assert.equal(80, r.summary.done)
-          local work = {}
-          for i, a in ipairs(r.runs) do
-            local n = 0
-            for k, m in ipairs(a.machines) do
-              n = n + a.amounts[k]
-              local used = a.amounts[k]
-              for l, b in ipairs(r.runs) do
-                if l ~= i and b.start <= a.start and b.finish > a.start
-                  and (b.start < a.start or l < i) then
-                  for x, other in ipairs(b.machines) do
-                    used = used + (other == m and b.amounts[x] or 0)
-                  end
-                end
-              end
-              assert.is_true(used <= place.capacity)
-            end
-            work[a.job] = (work[a.job] or 0) + (a.finish - a.start) * jobs[a.job].speeds[n]
-          end
-          for j, job in ipairs(jobs) do assert.near(job.work, work[j], 1e-6) end
-        end
-      end
-    end
-  end)
 end)
 
 describe("rounds on types of GPUs", function()
