@@ -8,12 +8,32 @@ local function refusal(value, text)
   return text
 end
 
+-- Two devices; all goes from x to y over one link of 1 B/s.
+local function narrow()
+  local function link(from, to, bandwidth)
+    return { from, to, bandwidth = bandwidth, directed = true }
+  end
+  return berth.topology {
+    devices = { { name = "a" }, { name = "b" } }, switches = { "x", "y" },
+    links = {
+      link("a", "x", math.huge), link("b", "x", math.huge), link("x", "y", 1),
+      link("y", "a", math.huge), link("y", "b", math.huge),
+    },
+  }
+end
+
 local function meeting(bytes)
   return berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
     collectives = { { kind = "allreduce", bytes = bytes, members = { 1, 2 }, consumers = { 3 } } } }
 end
 
 describe("extremes:", function()
+  it("flows that never end are said to be late", function()
+    local _, text = berth.simulate(meeting(1e308), narrow(), { 1, 2, 1 },
+      { links = "fair", memory = "none" })
+    assert.is_truthy(text:find("collective 1 would end at inf s", 1, true), text)
+  end)
+
   it("the step figure of a step of no length to speak of has no NaN", function()
     local g = berth.graph { ops = { { seconds = 5e-324 }, { seconds = 5e-324 } } }
     local path = os.tmpname()
