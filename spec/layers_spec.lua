@@ -1,12 +1,14 @@
--- Rooms use only rooms on lower floors: by #include, by the symbols of objects, and by require in Lua. The table of rooms and the
--- exceptions are in spec/support/floors.lua. A room is the folder below core/ or lua/berth/; its public header belongs to it.
+-- Rooms use only rooms on lower floors: by #include, by the symbols of objects, and by require in
+-- Lua. The table of rooms and the exceptions are in spec/support/floors.lua. A room is the folder
+-- below core/ or lua/berth/; its public header belongs to it.
 local floors = require "support.floors"
 local read = require("support.shell").read
 
 -- Edges, circles, exceptions ---------------------------------------------------------------------
 
 local function room_of(path)
-  return path:match("^core/include/berth/([%w_]+)%.h$") or path:match("^core/([%w_]+)/") or path:match("^lua/berth/([%w_]+)/")
+  return path:match("^core/include/berth/([%w_]+)%.h$") or path:match("^core/([%w_]+)/")
+    or path:match("^lua/berth/([%w_]+)/")
     or path == "lua/berth/init.lua" and "berth" or nil
 end
 
@@ -21,7 +23,8 @@ local function wrong_edges(edges)
     local user, used = room_of(edge.from), room_of(edge.to)
     local high, low = floor_of(user), floor_of(used)
     if not (high and low) or (user ~= used and low >= high) then
-      found[key_of(edge)] = ("%s (%s %s uses %s %s)%s"):format(key_of(edge), user, high or "without floor", used,
+      found[key_of(edge)] = ("%s (%s %s uses %s %s)%s"):format(key_of(edge), user,
+        high or "without floor", used,
         low or "without floor", edge.by and ", " .. edge.by or "")
     end
   end
@@ -82,15 +85,20 @@ local function circles(edges)
   return found
 end
 
--- What was found and is not allowed, and what is allowed without a reason or is no longer found: sorted lines.
+-- What was found and is not allowed, and what is allowed without a reason or is no longer found:
+-- sorted lines.
 local function judge(found, allowed)
   local lines = {}
   for key, text in pairs(found) do
     if not allowed[key] then lines[#lines + 1] = text end
   end
   for key, reason in pairs(allowed) do
-    if not found[key] then lines[#lines + 1] = key .. ": this exception no longer occurs, remove it" end
-    if type(reason) ~= "string" or reason == "" then lines[#lines + 1] = key .. ": this exception has no reason" end
+    if not found[key] then
+      lines[#lines + 1] = key .. ": this exception no longer occurs, remove it"
+    end
+    if type(reason) ~= "string" or reason == "" then
+      lines[#lines + 1] = key .. ": this exception has no reason"
+    end
   end
   table.sort(lines)
   return lines
@@ -114,7 +122,8 @@ local function run(command)
   return lines
 end
 
-local files, is_file = run("find core lua spec/c spec/lua -type f \\( -name '*.[ch]' -o -name '*.lua' \\) | LC_ALL=C sort"), {}
+local files, is_file =
+  run("find core lua spec/c spec/lua -type f \\( -name '*.[ch]' -o -name '*.lua' \\) | LC_ALL=C sort"), {}
 for _, path in ipairs(files) do is_file[path] = true end
 
 -- The files whose path matches `pattern`.
@@ -139,33 +148,41 @@ local function includes()
   local edges, unresolved = {}, {}
   for _, x in ipairs(included) do
     if not x.angle or x.what:find("^berth/") then
-      local folder = x.angle and "core/include/" or x.what:find("/", 1, true) and "core/" or x.path:match("^.*/")
+      local folder = x.angle and "core/include/" or x.what:find("/", 1, true) and "core/"
+        or x.path:match("^.*/")
       edges[#edges + 1] = { from = x.path, to = folder .. x.what }
       if not is_file[folder .. x.what] then
-        unresolved[#unresolved + 1] = ("%s includes %s: no file %s"):format(x.path, x.what, folder .. x.what)
+        unresolved[#unresolved + 1] = ("%s includes %s: no file %s"):format(x.path, x.what,
+          folder .. x.what)
       end
     end
   end
   return edges, unresolved
 end
 
--- Includes of headers from outside core/ whose name holds one of those, except in the room `but`, as { text = text }.
+-- Includes of headers from outside core/ whose name holds one of those, except in the room `but`,
+-- as { text = text }.
 local function includes_of(names, but)
   local found = {}
   for _, x in ipairs(included) do
     for _, name in ipairs(names) do
       local text = ("%s includes %s"):format(x.path, x.what)
-      if x.angle and x.what:find(name, 1, true) and room_of(x.path) ~= but then found[text] = text end
+      if x.angle and x.what:find(name, 1, true) and room_of(x.path) ~= but then
+        found[text] = text
+      end
     end
   end
   return found
 end
 
--- Edges of symbols between objects, one for each pair of files, with the first symbol; nil and the reason if they cannot be read.
+-- Edges of symbols between objects, one for each pair of files, with the first symbol; nil and the
+-- reason if they cannot be read.
 local function symbols()
   local build = os.getenv("BERTH_BUILD") or "build"
   local defined, wanted, has_object = {}, {}, {}
-  for _, line in ipairs(run(("cd '%s' 2>/dev/null && find core -name '*.o' -exec nm -A -g -P {} + 2>/dev/null"):format(build))) do
+  for _, line in ipairs(
+    run(("cd '%s' 2>/dev/null && find core -name '*.o' -exec nm -A -g -P {} + 2>/dev/null"):format(
+    build))) do
     local object, symbol, kind = line:match("^(.-)%.o: (%S+) (%a)")
     local path = object and object .. ".c"
     if path and is_file[path] then -- objects of sources that were removed stay in the folder
@@ -189,17 +206,20 @@ local function symbols()
   return edges
 end
 
--- The file of a module, nil if there is none; of a name that goes on (`"berth.models." .. name`), any file of the folder.
+-- The file of a module, nil if there is none; of a name that goes on (`"berth.models." .. name`),
+-- any file of the folder.
 local function file_of(module)
   local path = "lua/" .. module:gsub("%.", "/")
   if module:find("%.$") then return path .. "*" end
-  return is_file[path .. ".lua"] and path .. ".lua" or is_file[path .. "/init.lua"] and path .. "/init.lua" or nil
+  return is_file[path .. ".lua"] and path .. ".lua" or is_file[path .. "/init.lua"]
+    and path .. "/init.lua" or nil
 end
 
 local function opens_function(code) return code:find("%f[%w]function%f[%W]") ~= nil end
 
--- Edges of require, those of them that run when the file is loaded, and names of no module. A require runs later if a function
--- opens before it on its line, or on the last line without indentation. `"berth." .. name` may be any room and is left out.
+-- Edges of require, those of them that run when the file is loaded, and names of no module. A
+-- require runs later if a function opens before it on its line, or on the last line without
+-- indentation. `"berth." .. name` may be any room and is left out.
 local function requires()
   local edges, at_load, unresolved = {}, {}, {}
   for path in each_file("^lua/berth/") do
@@ -221,7 +241,8 @@ local function requires()
   return edges, at_load, unresolved
 end
 
--- Folders of those files that no set of rooms knows, and folders of more than `full` files. `loose` matches files outside rooms.
+-- Folders of those files that no set of rooms knows, and folders of more than `full` files. `loose`
+-- matches files outside rooms.
 local function folder_faults(paths, root, sets, loose, full)
   local count, lines = {}, {}
   for _, path in ipairs(paths) do
@@ -232,7 +253,9 @@ local function folder_faults(paths, root, sets, loose, full)
       local room, known = below:match("^([^/]+)/"), false
       for _, set in ipairs(sets) do known = known or set[room or ""] ~= nil end
       if not room then lines[#lines + 1] = path .. " is in no room" end
-      if room and not known and count[folder] == 1 then lines[#lines + 1] = folder .. " is no known room" end
+      if room and not known and count[folder] == 1 then
+        lines[#lines + 1] = folder .. " is no known room"
+      end
     end
   end
   for folder, n in pairs(count) do
@@ -249,7 +272,8 @@ describe("rooms and floors", function()
   local edges_of_symbols, no_symbols = symbols()
 
   for _, at in ipairs {
-    { "core", core, "^include/" }, { "lua/src", core, "^module%.c$" }, { "lua/berth", lua, "^init%.lua$" },
+    { "core", core, "^include/" }, { "lua/src", core, "^module%.c$" },
+    { "lua/berth", lua, "^init%.lua$" },
     { "spec/c", core, "^[^/]*$" }, { "spec/lua", { floors.core, floors.lua, floors.specs }, "^$" },
   } do
     it("has known rooms that are not too full in " .. at[1], function()
@@ -276,11 +300,13 @@ describe("rooms and floors", function()
     expect_none(judge(includes_of(floors.third_party, "extern"), floors.headers))
   end)
 
-  it("does not know Lua in core", function() expect_none(judge(includes_of(floors.lua_headers), {})) end)
+  it("does not know Lua in core",
+    function() expect_none(judge(includes_of(floors.lua_headers), {})) end)
 
   it("requires Lua modules of lower rooms only, without circles within a room", function()
     local edges, at_load, unresolved = requires()
-    expect_none(unresolved, judge(wrong_edges(edges), floors.requires), judge(circles(at_load), floors.require_circles))
+    expect_none(unresolved, judge(wrong_edges(edges), floors.requires),
+      judge(circles(at_load), floors.require_circles))
   end)
 end)
 
@@ -295,33 +321,43 @@ describe("the check of floors", function()
   end
 
   it("finds uses of higher rooms and of rooms on the same floor", function()
-    local found = wrong_edges(edges("core/sim/a.c core/place/b.c", "core/graph/a.c core/include/berth/nn.h",
-      "core/sim/a.c core/base/b.c", "core/sim/a.c core/sim/delta/b.c", "core/io/a.c core/include/berth/berth.h",
+    local found =
+      wrong_edges(edges("core/sim/a.c core/place/b.c", "core/graph/a.c core/include/berth/nn.h",
+      "core/sim/a.c core/base/b.c", "core/sim/a.c core/sim/delta/b.c",
+      "core/io/a.c core/include/berth/berth.h",
       "core/attic/a.c core/base/b.c"))
     assert.same({
       ["core/sim/a.c -> core/place/b.c"] = "core/sim/a.c -> core/place/b.c (sim 4 uses place 9), f",
-      ["core/graph/a.c -> core/include/berth/nn.h"] = "core/graph/a.c -> core/include/berth/nn.h (graph 2 uses nn 2), f",
-      ["core/io/a.c -> core/include/berth/berth.h"] = "core/io/a.c -> core/include/berth/berth.h (io 12 uses berth 15), f",
-      ["core/attic/a.c -> core/base/b.c"] = "core/attic/a.c -> core/base/b.c (attic without floor uses base 0), f",
+      ["core/graph/a.c -> core/include/berth/nn.h"] =
+        "core/graph/a.c -> core/include/berth/nn.h (graph 2 uses nn 2), f",
+      ["core/io/a.c -> core/include/berth/berth.h"] =
+        "core/io/a.c -> core/include/berth/berth.h (io 12 uses berth 15), f",
+      ["core/attic/a.c -> core/base/b.c"] =
+        "core/attic/a.c -> core/base/b.c (attic without floor uses base 0), f",
     }, found)
   end)
 
   it("finds circles within a room, and no tree", function()
-    local found = circles(edges("core/sim/c.c core/sim/a.c", "core/sim/a.c core/sim/b.c", "core/sim/b.c core/sim/c.c",
+    local found = circles(edges("core/sim/c.c core/sim/a.c", "core/sim/a.c core/sim/b.c",
+      "core/sim/b.c core/sim/c.c",
       "core/sim/a.c core/sim/d.c", "core/io/a.c core/sim/a.c", "core/sim/a.c core/io/a.c"))
-    assert.same({ ["core/sim/a.c core/sim/b.c core/sim/c.c"] = "circle of core/sim/a.c core/sim/b.c core/sim/c.c\n"
+    assert.same(
+      { ["core/sim/a.c core/sim/b.c core/sim/c.c"] = "circle of core/sim/a.c core/sim/b.c core/sim/c.c\n"
       .. "  core/sim/a.c -> core/sim/b.c: f\n  core/sim/b.c -> core/sim/c.c: f\n  core/sim/c.c -> core/sim/a.c: f" }, found)
   end)
 
   it("finds exceptions that no longer occur, and those without a reason", function()
     assert.same({}, judge({ x = "x is wrong" }, { x = "because" }))
-    assert.same({ "x is wrong", "y: this exception no longer occurs, remove it" }, judge({ x = "x is wrong" }, { y = "because" }))
+    assert.same({ "x is wrong", "y: this exception no longer occurs, remove it" },
+      judge({ x = "x is wrong" }, { y = "because" }))
     assert.same({ "x: this exception has no reason" }, judge({ x = "x is wrong" }, { x = true }))
   end)
 
   it("finds unknown rooms, full rooms and files outside rooms", function()
-    assert.same({ "core/attic is no known room", "core/sim has 2 files, 1 at most", "core/z.c is in no room" },
-      folder_faults({ "core/attic/a.c", "core/sim/a.c", "core/sim/b.c", "core/sim/delta/c.c", "core/z.c", "core/include/x.h" },
+    assert.same({ "core/attic is no known room", "core/sim has 2 files, 1 at most",
+      "core/z.c is in no room" },
+      folder_faults({ "core/attic/a.c", "core/sim/a.c", "core/sim/b.c", "core/sim/delta/c.c",
+        "core/z.c", "core/include/x.h" },
         "core", { floors.core }, "^include/", 1))
   end)
 end)

@@ -13,11 +13,13 @@ describe("m-SCT", function()
     local function raises(text, placer, opts)
       assert.matches(text, raised(berth.place, g, t, placer, opts), 1, true)
     end
-    for _, opts in ipairs { { ties = "topological" }, { favourites = "none" }, { tau = 0.5, gap = 1e-6 }, { tau = 0 } } do
+    for _, opts in ipairs { { ties = "topological" }, { favourites = "none" },
+      { tau = 0.5, gap = 1e-6 }, { tau = 0 } } do
       assert(berth.place(g, t, "m-sct", opts))
     end
     assert(berth.place(g, t, "m-etf", { ties = "topological" }))
-    assert.equal("m-sct", assert(berth.place(g, t, "m-sct", { favourites = { 3, 4, 0, false, 0, 0 } })).placer)
+    assert.equal("m-sct",
+      assert(berth.place(g, t, "m-sct", { favourites = { 3, 4, 0, false, 0, 0 } })).placer)
     local child = assert(berth.favourites(g, t)).child
     local by_child = assert(berth.place(g, t, "m-sct", { favourites = child }))
     assert.same(assert(berth.place(g, t, "m-sct")):devices(), by_child:devices())
@@ -32,8 +34,10 @@ describe("m-SCT", function()
     raises("favourites: has 2 entries, expected 6 (one per op)", "m-sct", { favourites = { 0, 0 } })
     raises("favourites[2]: there is no op 7", "m-sct", { favourites = { 0, 7, 0, 0, 0, 0 } })
     raises("favourites[1]: expected a number", "m-sct", { favourites = { "3", 0, 0, 0, 0, 0 } })
-    raises("op 1 has op 4, which is no consumer of it", "m-sct", { favourites = { 4, 0, 0, 0, 0, 0 } })
-    raises("tau: 0.5 means nothing without the linear program", "m-sct", { favourites = "none", tau = 0.5 })
+    raises("op 1 has op 4, which is no consumer of it", "m-sct",
+      { favourites = { 4, 0, 0, 0, 0, 0 } })
+    raises("tau: 0.5 means nothing without the linear program", "m-sct",
+      { favourites = "none", tau = 0.5 })
   end)
 end)
 
@@ -44,19 +48,22 @@ describe("the operator graphs of the dnn-partitioning set", function()
     { "bert_l-3_training", 123.1, 414.3 }, { "bert_l-6_training", 193.0, 597.4 },
     { "resnet50_training", 685.5, 1730.0 }, { "bert_L-12_training", 1891.8, 3393.1 },
   }
-  -- m-SCT's figures depend on which of many optimal solutions its program has: the range that two dozen vertices span
-  -- (docs/results.md), and ours in it.
+  -- m-SCT's figures depend on which of many optimal solutions its program has: the range that two
+  -- dozen vertices span (docs/results.md), and ours in it.
   local sct_ranges = { -- ms: queue, simulated; parallel, planned
-    ["bert_l-3_training"] = { 172, 253, 116.6, 117.2 }, ["bert_l-6_training"] = { 296, 432, 181.6, 182.4 },
+    ["bert_l-3_training"] = { 172, 253, 116.6, 117.2 },
+      ["bert_l-6_training"] = { 296, 432, 181.6, 182.4 },
     ["resnet50_training"] = { 857, 979, 610, 751 },
   }
   for name, range in pairs(sct_ranges) do
     it(name .. " takes m-SCT's step times within the range of the program's solutions", function()
       local g, t = operator_graph(name)
       local p = assert(berth.place(g, t, "m-sct", { variant = "baechi-tf", quantum = 1e-6 }))
-      local ms = 1000 * assert(berth.simulate(g, t, p, { preset = "baechi-tf", bound = false })).makespan
+      local ms =
+        1000 * assert(berth.simulate(g, t, p, { preset = "baechi-tf", bound = false })).makespan
       assert.is_true(ms >= range[1] and ms <= range[2], ("queue %.1f"):format(ms))
-      ms = 1000 * assert(berth.place(g, t, "m-sct", { variant = "baechi-pt", quantum = 1e-6 })).estimate
+      ms = 1000 * assert(berth.place(g, t, "m-sct",
+        { variant = "baechi-pt", quantum = 1e-6 })).estimate
       assert.is_true(ms >= range[3] and ms <= range[4], ("parallel %.1f"):format(ms))
     end)
   end

@@ -1,10 +1,13 @@
--- Max-load and latency splits, on the graphs and against the figures of the dnn-partitioning programs.
+-- Max-load and latency splits, on the graphs and against the figures of the dnn-partitioning
+-- programs.
 local berth = require "berth"
 local shared = require "support.shared"
 
 local FOLDER = "data/msr-fiddle/"
 
-local function read(name) return assert(berth.load(shared.path(FOLDER .. name .. ".json"), { cpus = true })) end
+local function read(name)
+  return assert(berth.load(shared.path(FOLDER .. name .. ".json"), { cpus = true }))
+end
 
 -- Devices of a split file: accelerators come first in the topology, then CPUs.
 local function devices_of(split)
@@ -22,7 +25,8 @@ local function devices_of(split)
 end
 
 local function near(want, got, what)
-  assert.is_true(math.abs(want - got) <= 1e-6 * want, ("%s: %.12g, not %.12g"):format(what, got, want))
+  assert.is_true(math.abs(want - got) <= 1e-6 * want,
+    ("%s: %.12g, not %.12g"):format(what, got, want))
 end
 
 -- Chains side by side: (length + 1)^chains ideals.
@@ -31,7 +35,9 @@ local function chains(n, length)
   for k = 1, n do
     for i = 1, length do
       ops[#ops + 1] = { seconds = 1 + (3 * k + 5 * i) % 7 }
-      if i > 1 then tensors[#tensors + 1] = { from = #ops - 1, to = { #ops }, bytes = (k + 2 * i) % 4 } end
+      if i > 1 then
+        tensors[#tensors + 1] = { from = #ops - 1, to = { #ops }, bytes = (k + 2 * i) % 4 }
+      end
     end
   end
   return berth.graph { ops = ops, tensors = tensors }, berth.topology.mesh(4, { bandwidth = 1 })
@@ -51,7 +57,9 @@ describe("splits of the published graphs", function()
       if split.maxLoad then near(split.maxLoad * 1e-3, value.max_load, name) end
       if split.latency then near(split.latency * 1e-3, value.latency, name) end
       if split.accelerator_loads then
-        for d, load in ipairs(split.accelerator_loads) do assert.is_true(math.abs(load * 1e-3 - value.loads[d]) < 1e-9) end
+        for d, load in ipairs(split.accelerator_loads) do
+          assert.is_true(math.abs(load * 1e-3 - value.loads[d]) < 1e-9)
+        end
       end
       assert.is_nil(value.over)
     end
@@ -63,7 +71,8 @@ describe("splits of the published graphs", function()
       local name = "reference/splits/" .. row.input:gsub("/", "__") .. ".optimal.json"
       if want then
         local g, t = read(row.input)
-        near(want * 1e-3, assert(berth.split_measure(g, t, devices_of(shared.json(name)))).latency, row.input)
+        near(want * 1e-3, assert(berth.split_measure(g, t, devices_of(shared.json(name)))).latency,
+          row.input)
       end
     end
   end)
@@ -73,7 +82,9 @@ describe("splits of the published graphs", function()
       local g, t = read(row.input)
       local s = assert(berth.split(g, t))
       assert.is_true(s.proven and s.contiguous and not s.over, row.input)
-      if tonumber(row.optimal_max_load) then near(row.optimal_max_load * 1e-3, s.max_load, row.input) end
+      if tonumber(row.optimal_max_load) then
+        near(row.optimal_max_load * 1e-3, s.max_load, row.input)
+      end
       assert.is_true(s.max_load >= s.bound * (1 - 1e-9))
       local cpu = tonumber(row.cpu_s)
       if cpu and cpu > 1 then assert.is_true(s.visits < 3e6 * cpu, row.input) end
@@ -82,7 +93,8 @@ describe("splits of the published graphs", function()
 
   it("have as many ideals as expected after contraction", function()
     local expected = {
-      ["LayerGraphs/bert24_training"] = 30, ["LayerGraphs/resnet50_training"] = 242, ["LayerGraphs/gnmt_inference"] = 17914,
+      ["LayerGraphs/bert24_training"] = 30, ["LayerGraphs/resnet50_training"] = 242,
+        ["LayerGraphs/gnmt_inference"] = 17914,
       ["OperatorGraphs/bert_l-3_inference"] = 1428, ["OperatorGraphs/bert_l-3_training"] = 2774,
       ["OperatorGraphs/bert_l-6_inference"] = 1923, ["OperatorGraphs/bert_l-6_training"] = 3776,
       ["OperatorGraphs/bert_l-12_inference"] = 2906, ["OperatorGraphs/bert_L-12_training"] = 2938,
@@ -94,7 +106,8 @@ describe("splits of the published graphs", function()
     end
   end)
 
-  it("have a latency that is never above the greedy one, and keep memory, even on a small budget", function()
+  it("have a latency that is never above the greedy one, and keep memory, even on a small budget",
+    function()
     for _, row in ipairs(shared.csv("reference/latency.csv")) do
       local g, t = read(row.input)
       local s = assert(berth.split(g, t, { objective = "latency", visits = 1e5 }))
@@ -120,7 +133,9 @@ describe("berth.split", function()
   it("prints as a line, and takes a priced graph", function()
     local g, t = chains(2, 4)
     local s = assert(berth.split(g, t))
-    assert.matches("^split: largest load .* %(device %d%), latency .*, contiguous; proven the best of these$", tostring(s))
+    assert.matches(
+      "^split: largest load .* %(device %d%), latency .*, contiguous; proven the best of these$",
+      tostring(s))
     assert.equal(s.max_load, assert(berth.split(berth.cost(g, t))).max_load)
     assert.equal("split", s.placement.placer)
     local v = berth.split_measure(g, t, s.placement)
@@ -149,7 +164,8 @@ describe("berth.split", function()
     local g, t = chains(1, 3)
     local function message(...) return select(2, pcall(...)) end
     assert.matches("berth.split: unknown option 'memry'", message(berth.split, g, t, { memry = 1 }))
-    assert.matches("objective: 'load' is none of: max%-load, latency", message(berth.split, g, t, { objective = "load" }))
+    assert.matches("objective: 'load' is none of: max%-load, latency",
+      message(berth.split, g, t, { objective = "load" }))
     assert.matches('contiguous: true requires objective = "max%-load"',
       message(berth.split, g, t, { objective = "latency", contiguous = true }))
     assert.matches("berth.split_measure: placement", message(berth.split_measure, g, t, { 1, 2 }))

@@ -13,22 +13,30 @@ end
 local STEPS = 50
 
 local function near(want, got, tolerance, what)
-  assert.is_true(math.abs(got - want) <= tolerance * math.abs(want), ("%s: %.17g, not %.17g"):format(what, got, want))
+  assert.is_true(math.abs(got - want) <= tolerance * math.abs(want),
+    ("%s: %.17g, not %.17g"):format(what, got, want))
 end
 
-local function profile(ramp, name) return assert(berth.pacml.profile(ramp, shared.path("data/pipedream/" .. name .. ".txt"))) end
+local function profile(ramp, name)
+  return assert(berth.pacml.profile(ramp, shared.path("data/pipedream/" .. name .. ".txt")))
+end
 
--- Section 1.3: ops, dependencies, ms forward and backward, 50 steps in "s", bytes of ops and of dependencies, largest op in ms,
--- bytes of the largest op, forward ops that take no time, depth.
+-- Section 1.3: ops, dependencies, ms forward and backward, 50 steps in "s", bytes of ops and of
+-- dependencies, largest op in ms, bytes of the largest op, forward ops that take no time, depth.
 local TABLE = {
-  { "alexnet", 46, 47, 680.703, 40.520, 36061.15, 3046234440, 2422161416, 635.902, 1.9834e8, 4, 44 },
+  { "alexnet", 46, 47, 680.703, 40.520, 36061.15, 3046234440, 2422161416, 635.902, 1.9834e8,
+    4, 44 },
   { "gnmt", 96, 117, 33.533, 55.883, 4470.80, 2368446976, 1027801088, 15.883, 3.2695e8, 31, 30 },
-  { "resnet18", 142, 159, 581.071, 152.296, 36668.35, 17258656072, 18733285384, 473.625, 8.2212e8, 10, 60 },
-  { "squeezenet1_0", 136, 153, 587.884, 172.119, 38000.15, 24962622792, 27910094856, 474.637, 1.1680e9, 11, 102 },
-  { "vgg16", 82, 83, 251.874, 438.633, 34525.35, 30625298760, 29467058184, 113.330, 1.6443e9, 4, 80 },
+  { "resnet18", 142, 159, 581.071, 152.296, 36668.35, 17258656072, 18733285384, 473.625, 8.2212e8,
+    10, 60 },
+  { "squeezenet1_0", 136, 153, 587.884, 172.119, 38000.15, 24962622792, 27910094856, 474.637,
+    1.1680e9, 11, 102 },
+  { "vgg16", 82, 83, 251.874, 438.633, 34525.35, 30625298760, 29467058184, 113.330, 1.6443e9,
+    4, 80 },
 }
 
--- Of the graph alone: ms forward and backward, ms and bytes of the largest op, forward ops that take no time.
+-- Of the graph alone: ms forward and backward, ms and bytes of the largest op, forward ops that
+-- take no time.
 local function characterise(g)
   local forward, backward, largest, heaviest, free = 0, 0, 0, 0, 0
   for v = 1, g.n_ops do
@@ -85,15 +93,18 @@ describe("PAC-ML's profiles", function()
 
   it("is refused if it is none, or compressed", function()
     local ramp = berth.ramp()
-    refused("parse", "pacml_lookahead.csv", berth.pacml.profile(ramp, shared.path("reference/pacml_lookahead.csv")))
+    refused("parse", "pacml_lookahead.csv",
+      berth.pacml.profile(ramp, shared.path("reference/pacml_lookahead.csv")))
     local model, message, code = berth.pacml.profile(ramp, "nowhere.txt")
-    assert.same({ nil, "nowhere.txt: cannot be opened: No such file or directory", "io" }, { model, message, code })
+    assert.same({ nil, "nowhere.txt: cannot be opened: No such file or directory", "io" },
+      { model, message, code })
     assert.has_error(function() berth.pacml.profile(nil, "nowhere.txt") end)
   end)
 end)
 
 describe("the published look-ahead", function()
-  local ramp, models, rows = berth.ramp { compat = true }, {}, shared.csv("reference/pacml_lookahead.csv")
+  local ramp, models, rows = berth.ramp { compat = true }, {},
+    shared.csv("reference/pacml_lookahead.csv")
 
   for _, row in ipairs(rows) do
     it(("of %s in at most %s pieces"):format(row.model, row.degree), function()
@@ -109,14 +120,16 @@ describe("the published look-ahead", function()
       near(tonumber(row.lookahead_jct), STEPS * plan.step, 1e-9, "50 steps")
       assert.equal(tonumber(row.part_ops), plan.ops)
       assert.equal(tonumber(row.part_deps), plan.deps)
-      assert.is_true(math.abs(tonumber(row.ticks) - plan.ticks) <= 1, ("%d ticks, not %s"):format(plan.ticks, row.ticks))
+      assert.is_true(math.abs(tonumber(row.ticks) - plan.ticks) <= 1,
+        ("%d ticks, not %s"):format(plan.ticks, row.ticks))
     end)
   end
 
   it("has every row of the table", function() assert.equal(28, #rows) end)
 
   it("keeps to the sizes of section 3", function()
-    for _, case in ipairs { { "alexnet", 16, 616, 13172 }, { "vgg16", 16, 1192, 26258 }, { "resnet18", 8, 996, 10442 } } do
+    for _, case in ipairs { { "alexnet", 16, 616, 13172 }, { "vgg16", 16, 1192, 26258 },
+      { "resnet18", 8, 996, 10442 } } do
       local plan = ramp:plan(profile(ramp, case[1]), case[2])
       assert.same({ case[3], case[4] }, { plan.ops, plan.deps })
     end
@@ -143,14 +156,17 @@ describe("servers of a job", function()
     local ramp = berth.ramp()
     for _, row in ipairs(TABLE) do
       local model = profile(ramp, row[1])
-      for _, most in ipairs { 1, 2, 4, 6, 8, 16 } do assert.equal(most, #ramp:plan(model, most).servers) end
+      for _, most in ipairs { 1, 2, 4, 6, 8, 16 } do
+        assert.equal(most, #ramp:plan(model, most).servers)
+      end
     end
   end)
 end)
 
 -- Section 11.6: milliseconds as milliseconds, all else as published.
 describe("in true units", function()
-  local PUBLISHED = { alexnet = 11.3, vgg16 = 2.75, resnet18 = 5.7, squeezenet1_0 = 5.4, gnmt = 10.2 }
+  local PUBLISHED = { alexnet = 11.3, vgg16 = 2.75, resnet18 = 5.7, squeezenet1_0 = 5.4,
+    gnmt = 10.2 }
 
   local function speedups(options)
     local ramp, found = berth.ramp(options), {}
@@ -181,7 +197,8 @@ describe("the published run of 100 arrivals, in one piece each", function()
   it("has the same masks, outcomes, causes and times", function()
     local ramp, models, number = berth.ramp { compat = true }, {}, {}
     for i, name in ipairs(NAMES) do models[i], number[name] = profile(ramp, name), i end
-    local rows, trace = shared.csv("reference/pacml_dynamic_sequential.csv"), { model = {}, beta = {}, arrival = {} }
+    local rows, trace = shared.csv("reference/pacml_dynamic_sequential.csv"),
+      { model = {}, beta = {}, arrival = {} }
     for i, row in ipairs(rows) do
       trace.model[i], trace.beta[i] = number[row.model], tonumber(row.max_acceptable_jct_frac)
       trace.arrival[i] = tonumber(row.time_arrived)

@@ -1,4 +1,5 @@
--- What the abstract of PD-ORS claims, as orderings: on the recalled workload, over seeds. docs/pdors.md has numbers of 20 seeds.
+-- What the abstract of PD-ORS claims, as orderings: on the recalled workload, over seeds.
+-- docs/pdors.md has numbers of 20 seeds.
 local berth = require "berth"
 local runs = require "support.runs"
 
@@ -19,23 +20,28 @@ describe("PD-ORS on the recalled workload", function()
   it("is worth more than OASiS, and OASiS more than Dorm, DRF and FIFO", function()
     local best, second = total(default, "pd-ors", uncertified), total(default, "oasis", uncertified)
     assert.is_true(best > second)
-    for _, name in ipairs { "dorm", "drf", "fifo" } do assert.is_true(second > total(default, name, uncertified), name) end
+    for _, name in ipairs { "dorm", "drf", "fifo" } do
+      assert.is_true(second > total(default, name, uncertified), name)
+    end
   end)
 
   it("loses little or nothing in one problem against OASiS", function()
     for seed = 1, 6 do
       local p = pdors.problem(default(seed))
-      local ours, theirs = pdors.simulate(p, "pd-ors", uncertified).utility, pdors.simulate(p, "oasis", uncertified).utility
+      local ours, theirs = pdors.simulate(p, "pd-ors", uncertified).utility,
+        pdors.simulate(p, "oasis", uncertified).utility
       assert.is_true(ours > 0.9 * theirs)
     end
   end)
 end)
 
 describe("locality", function()
-  -- Jobs small enough for a machine; `gain`: bandwidth inside over that across; `scale`: of the gradients.
+  -- Jobs small enough for a machine; `gain`: bandwidth inside over that across; `scale`: of the
+  -- gradients.
   local function workload(gain, scale, blind)
     return function(seed)
-      local p = pdors.generate("default", { seed = seed, jobs = 40, machines = 20, slots = 60, batch = { 1, 20 },
+      local p = pdors.generate("default",
+        { seed = seed, jobs = 40, machines = 20, slots = 60, batch = { 1, 20 },
         epochs = { 10, 50 }, gain = gain, bytes = { 30e6 * scale, 575e6 * scale } })
       for _, job in ipairs(p.jobs) do
         if blind then job.inside = job.across end
@@ -46,7 +52,8 @@ describe("locality", function()
 
   local function worth(gain, scale)
     local given = { certify = false, per_job = true, floor = 1 }
-    return total(workload(gain, scale), "pd-ors", given) - total(workload(gain, scale, true), "pd-ors", given)
+    return total(workload(gain, scale), "pd-ors", given) - total(workload(gain, scale, true),
+      "pd-ors", given)
   end
 
   it("is worth more, the larger the bandwidth inside machines", function()
@@ -67,7 +74,8 @@ end)
 
 describe("rounding alone", function()
   it("is hardly ever feasible without repair, and always with it", function()
-    local p = pdors.problem(pdors.generate("default", { seed = 2, jobs = 60, machines = 20, slots = 60, load = 0.3 }))
+    local p = pdors.problem(pdors.generate("default",
+      { seed = 2, jobs = 60, machines = 20, slots = 60, load = 0.3 }))
     local faithful = assert(pdors.simulate(p, "pd-ors", { mode = "faithful", certify = false }))
     local repaired = assert(pdors.simulate(p, "pd-ors", { certify = false }))
     assert.is_true(faithful.counts.never_feasible > 0.9 * faithful.counts.programs)

@@ -1,4 +1,5 @@
--- berth.exact on Standard Task Graph rows: best known reached, never below what is proved; the simulator confirms the schedules.
+-- berth.exact on Standard Task Graph rows: best known reached, never below what is proved; the
+-- simulator confirms the schedules.
 local berth = require "berth"
 local shared = require "support.shared"
 
@@ -9,11 +10,13 @@ describe("schedules for identical processors", function()
     local rows, proved, loaded = 0, 0, {}
     for k, row in ipairs(shared.csv("data/stg/optimum.csv")) do
       if k % 6 == 0 then
-        loaded[row.file] = loaded[row.file] or assert(berth.load(shared.path("data/stg/" .. row.file)))
+        loaded[row.file] = loaded[row.file]
+          or assert(berth.load(shared.path("data/stg/" .. row.file)))
         local g, t = loaded[row.file], berth.topology.mesh(tonumber(row.procs), { bandwidth = 1 })
         local p, proof = assert(berth.exact(g, t))
         local name, best = row.file .. " on " .. row.procs, tonumber(row.best_known)
-        assert.equal(proof.makespan, berth.simulate(g, t, p, { dispatch = "planned", memory = "none" }).makespan, name)
+        assert.equal(proof.makespan,
+          berth.simulate(g, t, p, { dispatch = "planned", memory = "none" }).makespan, name)
         assert.is_true(proof.makespan <= best, name)
         assert.is_true(proof.makespan >= tonumber(row.published_lower_bound), name)
         assert.is_true(row.status ~= "optimal" or proof.makespan == best, name)

@@ -1,5 +1,6 @@
--- TAG's conversions (section 6.2) and shares: which bytes change device, by locality (default) and by position (published); what
--- holds for every compiled graph; what the simulator tells of it (section 7).
+-- TAG's conversions (section 6.2) and shares: which bytes change device, by locality (default) and
+-- by position (published); what holds for every compiled graph; what the simulator tells of it
+-- (section 7).
 local berth = require "berth"
 local runs = require "support.runs"
 local tag = require "support.tag_problem"
@@ -12,22 +13,28 @@ describe("a tensor between two op groups", function()
   -- 1 input -> 2 -> 3: the tensor between 2 and 3 has 1 MB per sample
   local sets = { { 1 }, { 2 }, { 3 }, { 1, 2 }, { 2, 3 }, { 1, 2, 3 }, { 1, 2, 3, 4 } }
   local function convert(batch, from, to, o)
-    local g = assert(berth.graph { ops = { { kind = "Placeholder", seconds = 0 }, { seconds = 2e-3 }, { seconds = 1e-3 } },
-      tensors = { { from = 1, to = 2, bytes = batch, batch = true }, { from = 2, to = 3, bytes = batch * 1e6, batch = true } } })
+    local g = assert(berth.graph { ops = { { kind = "Placeholder", seconds = 0 },
+      { seconds = 2e-3 }, { seconds = 1e-3 } },
+      tensors = { { from = 1, to = 2, bytes = batch, batch = true },
+        { from = 2, to = 3, bytes = batch * 1e6, batch = true } } })
     local t = berth.topology.mesh(4, { bandwidth = 1e9, latency = 12 * us })
-    local d = assert(berth.deploy.problem(g, t, { batch = batch, sets = sets, duplicates = true, positional = o.positional,
+    local d = assert(berth.deploy.problem(g, t,
+      { batch = batch, sets = sets, duplicates = true, positional = o.positional,
       gather = o.gather, uneven = false }))
     local s, group = { action = {} }, d:group_of()
-    s.action[group[1]] = tag.action(d, from, from.whole and "duplicate" or from[2] and "allreduce" or "ps")
+    s.action[group[1]] = tag.action(d, from, from.whole and "duplicate" or from[2] and "allreduce"
+      or "ps")
     s.action[group[2]] = s.action[group[1]]
-    s.action[group[3]] = tag.action(d, to, to.whole and "duplicate" or to[2] and "allreduce" or "ps")
+    s.action[group[3]] = tag.action(d, to, to.whole and "duplicate" or to[2] and "allreduce"
+      or "ps")
     local c = assert(d:compile(s))
     local parts = tag.parts(c)
     parts.replica = nil
     return tag.crossing(c, 2) / 1e6, parts, c, d
   end
 
-  local one, two, three, pair, other, trio, all = sets[1], sets[2], sets[3], sets[4], sets[5], sets[6], sets[7]
+  local one, two, three, pair, other, trio, all = sets[1], sets[2], sets[3], sets[4], sets[5],
+    sets[6], sets[7]
   local whole_pair, whole_other = { 1, 2, whole = true }, { 2, 3, whole = true }
   -- batch, from, to, MB by locality, MB by position, and how the latter comes about
   local rows = {
@@ -36,17 +43,20 @@ describe("a tensor between two op groups", function()
     { "whole to whole, one copy there", 6, whole_pair, whole_other, 6, 6 }, -- device 3 takes one
     { "whole to parts", 6, one, pair, 3, 3 },
     { "whole to parts on others", 6, one, other, 6, 6 },
-    { "copies to parts", 6, whole_pair, pair, 0, 3 }, -- published: split on the first, although the second has it
+    -- published: split on the first, although the second has it
+    { "copies to parts", 6, whole_pair, pair, 0, 3 },
     { "parts to one of them", 6, pair, one, 3, 3 },
     { "parts to another", 6, pair, three, 6, 6 },
     { "parts to the same", 6, pair, pair, 0, 0 },
     { "parts to three", 6, pair, trio, 2, 3 + 4 }, -- concatenated on 1, split in three
     { "three parts to two", 6, trio, pair, 2, 4 + 3 },
-    { "four parts to two", 8, all, pair, 4, 2 + 2 + 4 }, -- gcd 2: concatenations on 1 and 3, the second goes to 2
+    -- gcd 2: concatenations on 1 and 3, the second goes to 2
+    { "four parts to two", 8, all, pair, 4, 2 + 2 + 4 },
     { "two parts to four", 8, pair, all, 4, 2 + 4 }, -- 1 to itself and 2, 2 to 3 and 4
   }
   for _, row in ipairs(rows) do
-    it(row[1] .. " moves as little as can be, and what the published compiler moves by position", function()
+    it(row[1] .. " moves as little as can be, and what the published compiler moves by position",
+      function()
       assert.near(row[5], (convert(row[2], row[3], row[4], {})), 1e-9)
       assert.near(row[6], (convert(row[2], row[3], row[4], { positional = true })), 1e-9)
     end)
@@ -64,13 +74,17 @@ describe("a tensor between two op groups", function()
   it("reaches a device once, however many read it there", function()
     -- 2 is whole on 1 and 2; 3 reads it on 4, 4 reads it on 3 and 4: once to 3, once to 4
     local g = assert(berth.graph {
-      ops = { { kind = "Placeholder", seconds = 0 }, { seconds = 2e-3 }, { seconds = 1e-3 }, { seconds = 1e-3 } },
-      tensors = { { from = 1, to = 2, bytes = 6, batch = true }, { from = 2, to = { 3, 4 }, bytes = 6e6, batch = true } } })
-    local d = assert(berth.deploy.problem(g, berth.topology.mesh(4, { bandwidth = 1e9 }), { batch = 6, duplicates = true,
+      ops = { { kind = "Placeholder", seconds = 0 }, { seconds = 2e-3 }, { seconds = 1e-3 },
+        { seconds = 1e-3 } },
+      tensors = { { from = 1, to = 2, bytes = 6, batch = true },
+        { from = 2, to = { 3, 4 }, bytes = 6e6, batch = true } } })
+    local d = assert(berth.deploy.problem(g, berth.topology.mesh(4, { bandwidth = 1e9 }),
+      { batch = 6, duplicates = true,
       sets = { { 1, 2 }, { 4 }, { 3, 4 } } }))
     local s, group = { action = {} }, d:group_of()
     local both = tag.action(d, { 1, 2 }, "duplicate")
-    for op, action in ipairs { both, both, tag.action(d, { 4 }, "ps"), tag.action(d, { 3, 4 }, "duplicate") } do
+    for op, action in ipairs { both, both, tag.action(d, { 4 }, "ps"),
+      tag.action(d, { 3, 4 }, "duplicate") } do
       s.action[group[op]] = action
     end
     assert.near(12, tag.crossing(assert(d:compile(s)), 2) / 1e6, 1e-9)
@@ -82,7 +96,8 @@ describe("a tensor between two op groups", function()
     assert.same({ split = 1 }, select(2, convert(6, whole_pair, pair, { positional = true })))
     assert.same({ concat = 1 }, select(2, convert(6, pair, one, {})))
     assert.same({ concat = 1, split = 1 }, select(2, convert(6, pair, trio, { positional = true })))
-    assert.same({ split = 2 }, select(2, convert(8, pair, all, { positional = true }))) -- a concatenation of one part is none
+    -- a concatenation of one part is none
+    assert.same({ split = 2 }, select(2, convert(8, pair, all, { positional = true })))
     assert.same({ concat = 2 }, select(2, convert(8, all, pair, { positional = true })))
   end)
 
@@ -107,7 +122,8 @@ describe("shares of the batch", function()
       for k = 1, i - 1 do links[#links + 1] = { "g" .. k, "g" .. i, bandwidth = 1e9 } end
     end
     local t = assert(berth.topology { devices = devices, links = links })
-    local g = tag.layer { forward = 40e-3, backward = 20e-3, update = 1e-3, x = 4, y = 4, gradient = 4 }
+    local g = tag.layer { forward = 40e-3, backward = 20e-3, update = 1e-3, x = 4, y = 4,
+      gradient = 4 }
     return assert(berth.deploy.problem(g, t, { batch = batch, op_groups = 1 }))
   end
   local function all(d)
@@ -132,7 +148,8 @@ describe("shares of the batch", function()
   end)
 
   it("are even to within one sample", function()
-    local cases = { { { 1, 1 }, 9, { 5, 4 } }, { { 2, 1 }, 9, { 5, 4 } }, { { 1, 1, 1 }, 10, { 4, 3, 3 } },
+    local cases = { { { 1, 1 }, 9, { 5, 4 } }, { { 2, 1 }, 9, { 5, 4 } },
+      { { 1, 1, 1 }, 10, { 4, 3, 3 } },
       { { 1, 1, 1, 1 }, 2, { 1, 1, 0, 0 } } }
     for _, case in ipairs(cases) do
       local d = problem(case[1], case[2])
@@ -158,8 +175,9 @@ describe("shares of the batch", function()
   end)
 
   it("make unequal devices end together", function()
-    -- 2 : 1 and batch 9: 6 and 3 samples: 60 * 6/9 / 2 = 20 ms and 60 * 3/9 = 20 ms; then the AllReduce and 1 ms on the slow one.
-    -- Even, with 5 on either one or the other, at least 60 * 4/9 = 26.7 ms
+    -- 2 : 1 and batch 9: 6 and 3 samples: 60 * 6/9 / 2 = 20 ms and 60 * 3/9 = 20 ms; then the
+    -- AllReduce and 1 ms on the slow one. Even, with 5 on either one or the other, at least 60 *
+    -- 4/9 = 26.7 ms
     local d = problem({ 2, 1 }, 9)
     local by_speed = d:evaluate(tag.uniform(d, { 1, 2 }, "allreduce", "speed")).seconds
     assert.near(21e-3, by_speed, 1e-7)
@@ -169,7 +187,8 @@ end)
 
 describe("every compiled graph", function()
   it("would be found out by the checker", function()
-    local g = tag.two_layers { forward = 40e-3, backward = 20e-3, update = 1e-3, activation = 4e6, back = 4e6, gradient = 1e6,
+    local g = tag.two_layers { forward = 40e-3, backward = 20e-3, update = 1e-3, activation = 4e6,
+      back = 4e6, gradient = 1e6,
       grouped = true }
     local t = berth.topology.mesh(3, { bandwidth = 1e9 })
     local d = assert(berth.deploy.problem(g, t, { batch = 6, sets = { { 1, 2 }, { 1, 2, 3 } } }))
@@ -189,7 +208,8 @@ describe("every compiled graph", function()
     assert.matches("samples", spoilt(function(c) c.samples[first(c, "replica") + 4] = 5 end))
     assert.matches("twice on device", spoilt(function(c) c.devices[2] = 1 end))
     assert.matches("op 4 twice", spoilt(function(c) c.part[first(c, "sum")] = "replica" end))
-    assert.matches("is reduced 0 times for op", spoilt(function(c) c.part[first(c, "sum")] = "concat" end))
+    assert.matches("is reduced 0 times for op",
+      spoilt(function(c) c.part[first(c, "sum")] = "concat" end))
     assert.matches("reach device", spoilt(function(c)
       for k, source in ipairs(c.source) do c.source[k] = source == 2 and 3 or source end
     end))
@@ -220,13 +240,16 @@ describe("every compiled graph", function()
   it("does so with sparse updates, constants, and values without the batch", function()
     for seed = 1, runs(20, 60) do
       local batch = 3 + seed % 7
-      check(seed, assert(berth.graph(tag_analysis.describe(tag_analysis.network(seed, 3 + seed % 15), batch))), batch, {})
+      check(seed,
+        assert(berth.graph(tag_analysis.describe(tag_analysis.network(seed, 3 + seed % 15),
+        batch))), batch, {})
     end
   end)
 
   it("does so for models of the study on the testbed", function()
     for _, name in ipairs { "bert_small", "vgg19", "gnmt" } do
-      local d = assert(berth.deploy.problem(berth.deploy.models.build(name), berth.deploy.clusters.testbed(),
+      local d = assert(berth.deploy.problem(berth.deploy.models.build(name),
+        berth.deploy.clusters.testbed(),
         { batch = berth.deploy.models.batch(name), duplicates = true }))
       for k = 1, 3 do
         local s = tag.strategy(d, k, k % 2 == 0)

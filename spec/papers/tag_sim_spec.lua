@@ -1,9 +1,10 @@
 -- TAG's simulator (section 7): its options, and a word-for-word version of it on random graphs.
 local berth = require "berth"
 
--- TAG's published simulator, word for word: a FIFO of what is ready, a heap of ends, here a list that is searched. Tasks: ops by
--- id, one per edge (by producer, tensor, reader; local ones take no time), collectives by id. Times in whole microseconds. Shares
--- no code with the simulator. x: { ops = { { us, device } }, edges = { { from, to, us, path } }, collectives = { { members,
+-- TAG's published simulator, word for word: a FIFO of what is ready, a heap of ends, here a list
+-- that is searched. Tasks: ops by id, one per edge (by producer, tensor, reader; local ones take no
+-- time), collectives by id. Times in whole microseconds. Shares no code with the simulator. x: {
+-- ops = { { us, device } }, edges = { { from, to, us, path } }, collectives = { { members,
 -- consumers, us } } }.
 local function literal(x)
   local n, m = #x.ops, #x.edges
@@ -74,7 +75,8 @@ local function literal(x)
   return now, start, finish
 end
 
--- Two groups of devices: a private link for each ordered pair in a group, one shared link for each direction between them.
+-- Two groups of devices: a private link for each ordered pair in a group, one shared link for each
+-- direction between them.
 local function clusters(sizes, intra, inter)
   local devices, links, group, at = {}, {}, {}, {}
   for g, size in ipairs(sizes) do
@@ -86,7 +88,8 @@ local function clusters(sizes, intra, inter)
   for a = 1, #devices do
     for b = 1, #devices do
       if a ~= b and group[a] == group[b] then
-        links[#links + 1] = { "d" .. a, "d" .. b, bandwidth = intra[group[a]], latency = 12e-6, directed = true }
+        links[#links + 1] = { "d" .. a, "d" .. b, bandwidth = intra[group[a]], latency = 12e-6,
+          directed = true }
       end
     end
   end
@@ -96,13 +99,16 @@ local function clusters(sizes, intra, inter)
     at.switches[#at.switches + 1] = "down" .. g
     for a = 1, #devices do
       if group[a] == g then
-        links[#links + 1] = { "d" .. a, "up" .. g, bandwidth = math.huge, latency = 0, directed = true }
-        links[#links + 1] = { "down" .. g, "d" .. a, bandwidth = math.huge, latency = 0, directed = true }
+        links[#links + 1] = { "d" .. a, "up" .. g, bandwidth = math.huge, latency = 0,
+          directed = true }
+        links[#links + 1] = { "down" .. g, "d" .. a, bandwidth = math.huge, latency = 0,
+          directed = true }
       end
     end
     for h = 1, #sizes do
       if h ~= g then
-        links[#links + 1] = { "up" .. g, "down" .. h, bandwidth = inter, latency = 12e-6, directed = true }
+        links[#links + 1] = { "up" .. g, "down" .. h, bandwidth = inter, latency = 12e-6,
+          directed = true }
       end
     end
   end
@@ -110,9 +116,12 @@ local function clusters(sizes, intra, inter)
 end
 
 local LINES = berth.deploy.tag_lines(2810e6)
-local MODEL = { collective_algorithm = "lines", collective_lines = LINES, lines_bandwidth = 2810e6, whole_us = true }
+local MODEL = { collective_algorithm = "lines", collective_lines = LINES, lines_bandwidth = 2810e6,
+  whole_us = true }
 
-local function two(bandwidth) return berth.topology.mesh(2, { bandwidth = bandwidth, latency = 12e-6 }) end
+local function two(bandwidth)
+  return berth.topology.mesh(2, { bandwidth = bandwidth, latency = 12e-6 })
+end
 
 local function us(r) return r.makespan * 1e6 end
 
@@ -120,23 +129,29 @@ describe("the preset tag", function()
   it("has the options of section 7", function()
     local g = assert(berth.graph { ops = { { seconds = 1 } } })
     local o = assert(berth.simulate(g, two(1), { 1 }, { preset = "tag" })).options
-    local got = { o.links, o.dispatch, o.send, o.memory, o.order, o.collectives, o.reserve, o.quantum }
+    local got = { o.links, o.dispatch, o.send, o.memory, o.order, o.collectives, o.reserve,
+      o.quantum }
     assert.same({ "route", "fifo", "push", "inference", "task", "queue", true, 1e-6 }, got)
   end)
 
   it("keeps what is ready first on the links, even if they stand idle", function()
-    -- The tensor for 3 waits for the link 1 -> 3 that a long one holds; one for 2, over a link of its own, goes at once.
-    local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+    -- The tensor for 3 waits for the link 1 -> 3 that a long one holds; one for 2, over a link of
+    -- its own, goes at once.
+    local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 },
+      { seconds = 1 } },
       tensors = { { from = 1, to = { 3 }, bytes = 8 }, { from = 1, to = { 4 }, bytes = 4 },
                   { from = 1, to = { 2 }, bytes = 2 } } })
-    local t = assert(berth.topology { devices = { { name = "a" }, { name = "b" }, { name = "c" } }, switches = { "s" },
-      links = { { "a", "s", bandwidth = 1 }, { "s", "b", bandwidth = 1 }, { "s", "c", bandwidth = 1 } } })
+    local t = assert(berth.topology { devices = { { name = "a" }, { name = "b" }, { name = "c" } },
+      switches = { "s" },
+      links = { { "a", "s", bandwidth = 1 }, { "s", "b", bandwidth = 1 },
+        { "s", "c", bandwidth = 1 } } })
     local r = assert(berth.simulate(g, t, { 1, 2, 3, 3 }, { links = "route", reserve = true }))
     local at = {}
     for _, x in ipairs(r.transfers) do at[x.tensor] = x.start end
     assert.same({ 1, 9, 13 }, at)
     -- of two senders: the one that waits for b holds up the one behind it, which could have gone
-    g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 2 }, { seconds = 0 }, { seconds = 0 }, { seconds = 0 } },
+    g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 2 }, { seconds = 0 },
+      { seconds = 0 }, { seconds = 0 } },
       tensors = { { from = 1, to = { 3 }, bytes = 8 }, { from = 2, to = { 4 }, bytes = 4 },
                   { from = 2, to = { 5 }, bytes = 2 } } })
     for _, row in ipairs { { true, 9, 13 }, { false, 9, 2 } } do
@@ -173,7 +188,8 @@ local function below(rng, n) return rng:below(n) - 1 end
 
 -- Random graphs: one tensor per edge, times in us that often coincide, zero among them.
 local function random_graph(rng)
-  local n, spec, x = 2 + below(rng, 30), { ops = {}, tensors = {}, collectives = {} }, { ops = {}, edges = {}, collectives = {} }
+  local n, spec, x = 2 + below(rng, 30), { ops = {}, tensors = {}, collectives = {} },
+    { ops = {}, edges = {}, collectives = {} }
   for i = 1, n do
     local took = below(rng, 4) == 0 and 0 or below(rng, 8) * 20
     spec.ops[i] = { seconds = took * 1e-6 }
@@ -181,7 +197,10 @@ local function random_graph(rng)
   end
   for to = 2, n do
     for from = 1, to - 1 do
-      if below(rng, n) < 3 then spec.tensors[#spec.tensors + 1] = { from = from, to = { to }, bytes = below(rng, 5) * 40000 } end
+      if below(rng, n) < 3 then
+        spec.tensors[#spec.tensors + 1] = { from = from, to = { to },
+          bytes = below(rng, 5) * 40000 }
+      end
     end
   end
   for _ = 1, below(rng, 5) do
@@ -192,7 +211,8 @@ local function random_graph(rng)
       if i > k and below(rng, 6) == 0 then consumers[#consumers + 1] = i end
     end
     if #members > 0 then
-      spec.collectives[#spec.collectives + 1] = { kind = "allreduce", bytes = below(rng, 4) * 2 ^ 20, members = members,
+      spec.collectives[#spec.collectives + 1] = { kind = "allreduce",
+        bytes = below(rng, 4) * 2 ^ 20, members = members,
                                                   consumers = consumers }
     end
   end
@@ -212,7 +232,8 @@ local function placed(x, g, c, t, device)
       edges[k].path = assert(t:route(device[from], device[to]))
     end
   end
-  table.sort(edges, function(a, b) return a.from < b.from or (a.from == b.from and a.tensor < b.tensor) end)
+  table.sort(edges,
+    function(a, b) return a.from < b.from or (a.from == b.from and a.tensor < b.tensor) end)
   x.edges = edges
   return x
 end
@@ -245,7 +266,9 @@ local function compare(g, x, r)
   local makespan, start, finish = literal(x)
   local at = {}
   assert.near(makespan, us(r), 1e-6)
-  for i = 1, #g do assert.same({ start[i], finish[i] }, { whole(r.start[i]), whole(r.finish[i]) }) end
+  for i = 1, #g do
+    assert.same({ start[i], finish[i] }, { whole(r.start[i]), whole(r.finish[i]) })
+  end
   for _, one in ipairs(r.transfers) do at[one.tensor] = one end
   for i, e in ipairs(x.edges) do
     if #e.path > 0 then
@@ -264,7 +287,8 @@ describe("the simulator of section 7, word for word,", function()
     local rng, met = berth.rng(77), 0
     for round = 1, 400 do
       local spec, x = random_graph(rng)
-      local t = clusters(round % 2 == 0 and { 2, 3 } or { 3, 1, 2 }, { 8000e6, 3000e6, 5000e6 }, 2810e6)
+      local t = clusters(round % 2 == 0 and { 2, 3 } or { 3, 1, 2 }, { 8000e6, 3000e6, 5000e6 },
+        2810e6)
       local device = {}
       for i = 1, #spec.ops do device[i] = rng:below(#t) end
       drop_local(spec, device)
@@ -287,9 +311,12 @@ describe("the simulator of section 7, word for word,", function()
         device[i] = rng:below(#t)
         op.seconds = op.seconds + 1e-6 * rng:uniform()
       end
-      for _, tensor in ipairs(spec.tensors) do tensor.bytes = tensor.bytes + 1000 * (1 + rng:uniform()) end
+      for _, tensor in ipairs(spec.tensors) do
+        tensor.bytes = tensor.bytes + 1000 * (1 + rng:uniform())
+      end
       local g = assert(berth.graph(spec))
-      local o = { links = "route", reserve = true, collectives = rng:below(2) == 1 and "queue" or "links", bound = false }
+      local o = { links = "route", reserve = true, collectives = rng:below(2) == 1 and "queue"
+        or "links", bound = false }
       local a = assert(berth.simulate(g, t, device, o))
       o.order = "task"
       local b = assert(berth.simulate(g, t, device, o))

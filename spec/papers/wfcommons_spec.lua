@@ -13,7 +13,8 @@ local function network()
       links[#links + 1] = { a, b, bandwidth = near and 1e8 or 2.5e7 }
     end
   end
-  return berth.topology { devices = { { speed = 1 }, { speed = 1 }, { speed = 1.5 }, { speed = 2 } }, links = links }
+  return berth.topology { devices = { { speed = 1 }, { speed = 1 }, { speed = 1.5 },
+    { speed = 2 } }, links = links }
 end
 
 describe("recorded workflows", function()
@@ -24,7 +25,8 @@ describe("recorded workflows", function()
     for _, row in ipairs(shared.csv("data/wfcommons/reference_makespans.csv")) do
       local placer = placers[row.algorithm]
       if placer then
-        loaded[row.name] = loaded[row.name] or assert(berth.load(shared.path("data/wfcommons/" .. row.name .. ".json")))
+        loaded[row.name] = loaded[row.name]
+          or assert(berth.load(shared.path("data/wfcommons/" .. row.name .. ".json")))
         local p = assert(berth.place(loaded[row.name], t, placer))
         local wanted = tonumber(row.makespan_s)
         assert.near(wanted, p.estimate, 1e-6 * wanted, row.name .. " " .. row.algorithm)

@@ -1,7 +1,7 @@
 --- The fenced code blocks of a Markdown text.
 --
--- The words behind the fence tell what a block is: "lua", "json" and "sh" are run by spec/lua/docs/docs_spec.lua; "lua sketch" is
--- only compiled; "text" is for reading.
+-- The words behind the fence tell what a block is: "lua", "json" and "sh" are run by
+-- spec/lua/docs/docs_spec.lua; "lua sketch" is only compiled; "text" is for reading.
 local blocks = {}
 
 --- Array of { words = { "lua" }, text, line }; line: of the first line in the block.
@@ -14,7 +14,8 @@ function blocks.of(markdown)
       open = { words = {}, lines = {}, line = line + 1 }
       for word in fence:gmatch("%S+") do open.words[#open.words + 1] = word end
     elseif fence then
-      found[#found + 1] = { words = open.words, text = table.concat(open.lines, "\n"), line = open.line }
+      found[#found + 1] = { words = open.words, text = table.concat(open.lines, "\n"),
+        line = open.line }
       open = nil
     elseif open then
       open.lines[#open.lines + 1] = s

@@ -15,7 +15,8 @@ function errors.raises(text, f, ...)
   assert.matches(text, tostring(errors.raised(f, ...)), 1, true)
 end
 
---- Checks the results of a call: nil, a message that matches the pattern, the code. Returns those behind them.
+--- Checks the results of a call: nil, a message that matches the pattern, the code. Returns those
+-- behind them.
 function errors.refused(code, pattern, nothing, message, got, ...)
   assert.is_nil(nothing)
   assert.equal(code, got, message)

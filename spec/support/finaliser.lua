@@ -1,4 +1,5 @@
---- Has an object closed by a finaliser while something is done with it: at each place in turn at which Lua collects garbage.
+--- Has an object closed by a finaliser while something is done with it: at each place in turn at
+-- which Lua collects garbage.
 local runs = require "support.runs"
 
 local finaliser = {}
@@ -90,7 +91,8 @@ end
 
 --- @tparam function make gives an object, and, if another one is to be closed, that
 -- @tparam function use is called with the object
--- @tparam function check is called with what pcall(use) gave, for each time that it was closed meanwhile
+-- @tparam function check is called with what pcall(use) gave, for each time that it was closed
+-- meanwhile
 -- @treturn int how often that was
 function finaliser.sweep(make, use, check)
   hurry()

@@ -38,8 +38,10 @@ floors.specs = { binding = true, docs = true }
 -- C modules of Lua, which have no file below lua/berth/.
 floors.modules = { ["berth.core"] = true, ["berth.readline"] = true, ["berth.mpi"] = true }
 
--- Parts of names of headers that core/extern alone may include, and of those that no file of core/ may.
-floors.third_party = { "igraph", "metis", "glpk", "cholmod", "cblas", "cJSON", "expat", "yajl", "zlib" }
+-- Parts of names of headers that core/extern alone may include, and of those that no file of core/
+-- may.
+floors.third_party = { "igraph", "metis", "glpk", "cholmod", "cblas", "cJSON", "expat", "yajl",
+  "zlib" }
 floors.lua_headers = { "lua.h", "lauxlib.h", "lualib.h", "luajit.h" }
 
 -- Exceptions: `["core/a/x.c -> core/b/y.h"] = "reason"`. One that no longer occurs fails the spec.
@@ -50,7 +52,8 @@ floors.requires = {}
 -- Third-party headers outside core/extern: `["core/a/x.c includes zlib.h"] = "reason"`.
 floors.headers = {}
 
--- Allowed circles within a room: `["core/a/x.c core/a/y.c"] = "reason"`, the files sorted by name. There is none.
+-- Allowed circles within a room: `["core/a/x.c core/a/y.c"] = "reason"`, the files sorted by name.
+-- There is none.
 floors.symbol_circles = {}
 floors.require_circles = {}
 

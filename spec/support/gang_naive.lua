@@ -1,4 +1,5 @@
--- Gang schedulers as one would write them first: lists that are gone through whole at every event. Whole seconds.
+-- Gang schedulers as one would write them first: lists that are gone through whole at every event.
+-- Whole seconds.
 local naive = {}
 
 local function by(list, key)
@@ -103,7 +104,7 @@ rules.srtf = preemptive(function(j) return j.left end)
 rules["srtf-2d"] = preemptive(function(j) return j.left * j.gpus end)
 rules.fewest = preemptive(function(j) return j.gpus end)
 
--- ---- least attained service ------------------------------------------------------------------------------
+-- ---- least attained service -----------------------------------------------
 
 local function remove(list, x)
   for i, y in ipairs(list) do
@@ -125,7 +126,8 @@ local function las(dimensions)
         remove(s.queues[j.level], j)
         j.level = j.level + 1
         table.insert(s.queues[j.level], j)
-      elseif s.promote and not j.running and j.level > 1 and j.run > 0 and j.waited >= s.promote * j.run then
+      elseif s.promote and not j.running and j.level > 1 and j.run > 0
+        and j.waited >= s.promote * j.run then
         remove(s.queues[j.level], j)
         j.level, j.run, j.waited = 1, 0, 0
         table.insert(s.queues[1], j)
@@ -141,7 +143,8 @@ local function las(dimensions)
     for _, j in ipairs(s.arrived) do
       local limit = s.limits[j.level]
       if j.running and limit then
-        s.jump = math.min(s.jump, s.now + math.ceil((limit - service(j, dimensions)) / (dimensions == 2 and j.gpus or 1)))
+        s.jump = math.min(s.jump,
+          s.now + math.ceil((limit - service(j, dimensions)) / (dimensions == 2 and j.gpus or 1)))
       elseif s.promote and not j.running and j.level > 1 and j.run > 0 then
         s.jump = math.min(s.jump, s.now + math.ceil(s.promote * j.run - j.waited))
       end
@@ -150,7 +153,7 @@ local function las(dimensions)
 end
 rules.las, rules["las-2d"] = las(1), las(2)
 
--- ---- the Gittins index -----------------------------------------------------------------------------------------
+-- ---- the Gittins index ----------------------------------------------------
 
 -- Pr[S - a <= D | S > a] / E[min(S - a, D) | S > a]
 local function index(history, quantum, a)
@@ -182,7 +185,8 @@ function rules.gittins(s)
     j.number = i
   end
   table.sort(list, function(a, b)
-    local x, y = index(s.history, quantum, a.whole * quantum), index(s.history, quantum, b.whole * quantum)
+    local x, y = index(s.history, quantum, a.whole * quantum),
+      index(s.history, quantum, b.whole * quantum)
     if x ~= y then return x > y end
     if a.running ~= b.running then return a.running end
     if a.running then return a.moved < b.moved end
@@ -192,11 +196,13 @@ function rules.gittins(s)
   s.jump = math.huge
   for _, j in ipairs(list) do
     if j.running and not before[j] then to_end(s, j) end
-    if j.running then s.jump = math.min(s.jump, s.now + ((j.whole + 1) * quantum / j.gpus - (j.run or 0))) end
+    if j.running then
+      s.jump = math.min(s.jump, s.now + ((j.whole + 1) * quantum / j.gpus - (j.run or 0)))
+    end
   end
 end
 
--- ---- events -------------------------------------------------------------------------------------------------
+-- ---- events ---------------------------------------------------------------
 
 local function advance(s, time)
   for _, j in ipairs(s.live) do
@@ -225,11 +231,14 @@ end
 
 --- @return array of { start, finish, pauses }
 function naive.run(jobs, gpus, rule, opts)
-  local s = { gpus = gpus, now = 0, live = {}, arrived = {}, queues = { {}, {}, {}, {} }, jump = math.huge }
+  local s = { gpus = gpus, now = 0, live = {}, arrived = {}, queues = { {}, {}, {}, {} },
+    jump = math.huge }
   s.limits, s.promote = opts and opts.limits or { 3250, 7200 }, opts and opts.promote
   s.history, s.quantum = opts and opts.history, opts and opts.quantum
   local all, next_one = {}, 1
-  for i, j in ipairs(jobs) do all[i] = { arrival = j.arrival, work = j.work, left = j.work, gpus = j.gpus, pauses = 0 } end
+  for i, j in ipairs(jobs) do
+    all[i] = { arrival = j.arrival, work = j.work, left = j.work, gpus = j.gpus, pauses = 0 }
+  end
   while true do
     local time = math.min(all[next_one] and all[next_one].arrival or math.huge, s.jump)
     for _, j in ipairs(s.live) do

@@ -1,6 +1,7 @@
 local merged = require "support.merged"
---- A linear network with real numbers: its training graph for berth.deploy, one step of it in one place, and one step of what was
--- compiled from it. Batch tensors are tables from sample to row, others matrices; a replica that gets other rows fails.
+--- A linear network with real numbers: its training graph for berth.deploy, one step of it in one
+-- place, and one step of what was compiled from it. Batch tensors are tables from sample to row,
+-- others matrices; a replica that gets other rows fails.
 local net = {}
 
 -- ---- matrices -----------------------------------------------------------------------------
@@ -68,8 +69,9 @@ end
 
 -- ---- the graph ----------------------------------------------------------------------------
 
--- Layer l: y = x W(l). Loss: mean square of y - target, halved. The update of some layers is a sparse one: it reads the factors.
--- Ops: x, target; W, forward of each layer; loss; gradient of weights, of inputs, update of each layer from the last.
+-- Layer l: y = x W(l). Loss: mean square of y - target, halved. The update of some layers is a
+-- sparse one: it reads the factors. Ops: x, target; W, forward of each layer; loss; gradient of
+-- weights, of inputs, update of each layer from the last.
 function net.new(rng, batch, layers)
   local sizes = {}
   for l = 1, layers + 1 do sizes[l] = 1 + rng:below(3) end
@@ -81,9 +83,12 @@ function net.new(rng, batch, layers)
     end
     return a
   end
-  local self = { batch = batch, n = layers, sizes = sizes, x = random(batch, sizes[1]), target = random(batch, sizes[layers + 1]),
+  local self = { batch = batch, n = layers, sizes = sizes, x = random(batch, sizes[1]),
+    target = random(batch, sizes[layers + 1]),
     weights = {}, sparse = {}, rule = {}, ops = {}, tensors = {} }
-  for l = 1, layers do self.weights[l], self.sparse[l] = random(sizes[l], sizes[l + 1]), rng:below(4) == 1 end
+  for l = 1, layers do
+    self.weights[l], self.sparse[l] = random(sizes[l], sizes[l + 1]), rng:below(4) == 1
+  end
   return self
 end
 
@@ -93,7 +98,8 @@ local function add_op(self, name, rule, flags)
 end
 
 local function add_tensor(self, from, to, bytes, batch)
-  self.tensors[#self.tensors + 1] = { from = from, to = to, bytes = bytes, batch = batch, gradient = not batch }
+  self.tensors[#self.tensors + 1] = { from = from, to = to, bytes = bytes, batch = batch,
+    gradient = not batch }
 end
 
 -- Rules: inputs by order, sizes of what they make -> value.
@@ -103,11 +109,15 @@ local function back_rule(inputs) return product(inputs[1], transposed(inputs[2])
 local function add_update(self, l)
   local function gradient(x, dy) return outer(x, dy, self.sizes[l], self.sizes[l + 1]) end
   if self.sparse[l] then
-    local function sparse_rule(inputs) return combined(inputs[3], gradient(inputs[1], inputs[2]), -0.1) end
+    local function sparse_rule(inputs)
+      return combined(inputs[3], gradient(inputs[1], inputs[2]), -0.1)
+    end
     return add_op(self, "u" .. l, sparse_rule, { kind = "ScatterSub" })
   end
-  add_op(self, "w" .. l, function(inputs) return gradient(inputs[1], inputs[2]) end, { backward = true })
-  add_op(self, "u" .. l, function(inputs) return combined(inputs[1], inputs[2], -0.1) end, { update = true })
+  add_op(self, "w" .. l, function(inputs) return gradient(inputs[1], inputs[2]) end,
+    { backward = true })
+  add_op(self, "u" .. l, function(inputs) return combined(inputs[1], inputs[2], -0.1) end,
+    { update = true })
 end
 
 local function is_update(op) return op.update or op.kind == "ScatterSub" end
@@ -120,7 +130,8 @@ function net.graph(self, berth)
     add_op(self, "W" .. l, function() return self.weights[l] end, { kind = "Variable", params = 8 })
     add_op(self, "f" .. l, forward_rule)
   end
-  add_op(self, "loss", function(inputs) return scaled(combined(inputs[1], inputs[2], -1), 1 / batch) end, { backward = true })
+  add_op(self, "loss", function(inputs) return scaled(combined(inputs[1], inputs[2], -1),
+    1 / batch) end, { backward = true })
   for l = n, 1, -1 do
     if l > 1 then add_op(self, "b" .. l, back_rule, { backward = true }) end
     add_update(self, l)
@@ -139,10 +150,13 @@ function net.graph(self, berth)
   for l = 1, n do
     local to = { "f" .. l, "u" .. l }
     if l > 1 then to[3] = "b" .. l end
-    self.tensors[#self.tensors + 1] = { from = "W" .. l, to = to, bytes = 8 * self.sizes[l] * self.sizes[l + 1] }
+    self.tensors[#self.tensors + 1] = { from = "W" .. l, to = to,
+      bytes = 8 * self.sizes[l] * self.sizes[l + 1] }
   end
   for l = n, 1, -1 do
-    if not self.sparse[l] then add_tensor(self, "w" .. l, "u" .. l, 8 * self.sizes[l] * self.sizes[l + 1], false) end
+    if not self.sparse[l] then
+      add_tensor(self, "w" .. l, "u" .. l, 8 * self.sizes[l] * self.sizes[l + 1], false)
+    end
   end
   return assert(berth.graph { ops = self.ops, tensors = self.tensors })
 end
@@ -166,7 +180,8 @@ end
 local Step = {}
 Step.__index = Step
 
--- The samples of an op on a device: those of its op group's action; an input's are its first reader's.
+-- The samples of an op on a device: those of its op group's action; an input's are its first
+-- reader's.
 local function rows_of(s, op, device)
   local first = s.graph:outputs(op)[1]
   if s.graph:op(op).kind == "input" then op = s.graph:tensor(first).to[1] end
@@ -234,7 +249,9 @@ local function of_replicas(s, source)
   local list = {}
   for id = 1, s.c.graph.n_tensors do
     local from = s.c.graph:tensor(id).from
-    if s.c.source[id] == source and s.c.part[from] == "replica" then list[#list + 1] = s.value[id] end
+    if s.c.source[id] == source and s.c.part[from] == "replica" then
+      list[#list + 1] = s.value[id]
+    end
   end
   return list
 end
@@ -279,7 +296,8 @@ local function run_split(s, v)
   for _, out in ipairs(s.c.graph:outputs(v)) do
     local part = taken(value, wanted(s, out))
     local share = s.c.graph:tensor(out).bytes / s.graph:tensor(s.c.source[out]).bytes
-    assert(math.abs(count(part) - share * s.net.batch) < 1e-6, "a piece has other samples than its size says")
+    assert(math.abs(count(part) - share * s.net.batch) < 1e-6,
+      "a piece has other samples than its size says")
     s.value[out] = part
   end
 end
@@ -297,7 +315,8 @@ local function run_sum(s, v)
   s.value[s.c.graph:outputs(v)[1]] = added(list)
 end
 
-local run = { replica = run_replica, split = run_split, concat = run_concat, sum = run_sum, bucket = function() end }
+local run = { replica = run_replica, split = run_split, concat = run_concat, sum = run_sum,
+  bucket = function() end }
 
 --- The updated weights of every replica of every update: an array of { op, value }.
 -- @tparam table self
@@ -306,7 +325,8 @@ local run = { replica = run_replica, split = run_split, concat = run_concat, sum
 -- @tparam table strategy
 -- @tparam table compiled
 function net.step(self, graph, d, strategy, compiled)
-  local s = setmetatable({ net = self, graph = graph, d = d, strategy = strategy, c = compiled, group_of = d:group_of(),
+  local s = setmetatable({ net = self, graph = graph, d = d, strategy = strategy, c = compiled,
+    group_of = d:group_of(),
     actions = d:actions(), owners = {}, value = {}, updated = {}, waits = {} }, Step)
   for k = 1, compiled.graph.n_collectives do
     for _, v in ipairs(compiled.graph:collective(k).consumers) do s.waits[v] = true end

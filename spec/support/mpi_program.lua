@@ -1,4 +1,5 @@
--- One rank of spec/lua/agents/mpi_spec.lua: interpreter mpi_program.lua WHAT. Writes one line, "rank: what it got".
+-- One rank of spec/lua/agents/mpi_spec.lua: interpreter mpi_program.lua WHAT. Writes one line,
+-- "rank: what it got".
 local berth = require "berth"
 local ranks = require "berth.agents.ranks"
 local nn = berth.nn
@@ -13,17 +14,20 @@ function programs.exchange(r)
   r:broadcast(b, 2)
   local text = r:broadcast(r.rank == 2 and ("x\0y"):rep(3) or "", 2)
   assert(r.mpi.barrier())
-  return ("%g %g %g %g %.17g %g %g %d"):format(a:get(1), a:get(2), a:get(3), n[1], n[2], b:get(1), b:get(2), #text)
+  return ("%g %g %g %g %.17g %g %g %d"):format(a:get(1), a:get(2), a:get(3), n[1], n[2], b:get(1),
+    b:get(2), #text)
 end
 
--- 1e8 + 1 is 1e8 in single precision, so the sum tells the order. Two million numbers go in more than one block.
+-- 1e8 + 1 is 1e8 in single precision, so the sum tells the order. Two million numbers go in more
+-- than one block.
 function programs.add_up(r)
   local a, b = nn.full({ 2000001 }, r.rank == 1 and 1e8 or -1e8), nn.full({ 2000001 }, r.rank)
   a:set(r.rank, 2000001)
   local sum = r:add_up { a, b }
   local wrong = 0
   for i = 1, sum.size - 1, 777 do wrong = wrong + (sum:get(i) == 2 and 0 or 1) end
-  return ("%g %g %d %g"):format(sum:get(1), sum:get(2000001), wrong, r:add_up({ nn.zeros { 0 } }).size)
+  return ("%g %g %d %g"):format(sum:get(1), sum:get(2000001), wrong,
+    r:add_up({ nn.zeros { 0 } }).size)
 end
 
 -- Least squares on twelve points, each rank its share of every batch; the weights after 30 steps.
@@ -57,9 +61,11 @@ local function taught(kind, options)
     local a = berth.agents[kind](options)
     local done = assert(a:train({ { graph = g, topology = t } }, { ranks = r, batch = 6,
       stages = { { stage = "I", episodes = 12 }, { stage = "II", episodes = 36 } } }))
-    local out = { ("%.0f %.17g"):format(done.calls, done.tasks[1].best) } -- not greedy: scores that nearly tie turn by rounding
+    -- not greedy: scores that nearly tie turn by rounding
+    local out = { ("%.0f %.17g"):format(done.calls, done.tasks[1].best) }
     local weights = a.made.params:flat("values"):flat()
-    for i = 1, #weights, math.ceil(#weights / 60) do out[#out + 1] = ("%.9g"):format(weights[i]) end -- a line is to stay one
+    -- a line is to stay one
+    for i = 1, #weights, math.ceil(#weights / 60) do out[#out + 1] = ("%.9g"):format(weights[i]) end
     return table.concat(out, " ")
   end
 end
@@ -77,16 +83,19 @@ local function weights_of(agent)
   return out
 end
 
-local small = { doppler = { hidden = 8, inner = 8, rounds = 2, seed = 1 }, gdp = { seed = 1 }, placeto = { seed = 1 } }
+local small = { doppler = { hidden = 8, inner = 8, rounds = 2, seed = 1 }, gdp = { seed = 1 },
+  placeto = { seed = 1 } }
 
--- 10 updates of stage I and 20 of II, or what `more` says; mpirun -n 1 stands for a process that knows of no others.
+-- 10 updates of stage I and 20 of II, or what `more` says; mpirun -n 1 stands for a process that
+-- knows of no others.
 local function train(r, kind, more)
   local g = assert(berth.models.einsum { program = "chain", layers = 2, shards = 4 })
   local a = berth.agents[kind](small[kind])
   local o = { ranks = r.size > 1 and r or nil, batch = 7 }
   o.stages = { { stage = "I", episodes = 70 }, { stage = "II", episodes = 140 } }
   for key, value in pairs(more) do o[key] = value end
-  local done = assert(a:train({ { graph = g, topology = berth.topology.mesh(2, { bandwidth = 1 }) } }, o))
+  local done =
+    assert(a:train({ { graph = g, topology = berth.topology.mesh(2, { bandwidth = 1 }) } }, o))
   return digest(weights_of(a)), done
 end
 
@@ -95,7 +104,8 @@ local function in_parts(kind, parts)
     local losses = {}
     local function progress(now) losses[#losses + 1] = ("%.17g"):format(now.loss) end
     local weights, done = train(r, kind, { parts = parts, progress = progress })
-    return ("%.0f %.17g %.17g %s %s"):format(done.updates, done.tasks[1].best, done.tasks[1].greedy, digest(losses), weights)
+    return ("%.0f %.17g %.17g %s %s"):format(done.updates, done.tasks[1].best, done.tasks[1].greedy,
+      digest(losses), weights)
   end
 end
 
@@ -132,19 +142,23 @@ function programs.resume(r)
   local resumed, done = train(r, "doppler", o)
   r:numbers { 0 }
   if r.rank == 1 then os.remove(path) end
-  return ("%s %.0f %.0f %s"):format(cut.interrupted, cut.updates, done.updates, straight == resumed and straight or "differ")
+  return ("%s %.0f %.0f %s"):format(cut.interrupted, cut.updates, done.updates,
+    straight == resumed and straight or "differ")
 end
 
 -- What an objective says on the second rank alone.
 local function failing(objective)
   return function(r)
-    return train(r, "gdp", { stages = { { stage = "III", episodes = 70 } }, objective = r.rank == 2 and objective or seconds })
+    return train(r, "gdp", { stages = { { stage = "III", episodes = 70 } },
+      objective = r.rank == 2 and objective or seconds })
   end
 end
 
 programs.objective_raises = failing(function() error("out of order", 0) end)
 programs.objective_refuses = failing(function() return nil, "no engine", "unsupported" end)
-function programs.checkpoint_fails(r) return train(r, "gdp", { checkpoint = r.rank == 1 and "/nowhere/at/all" or nil }) end
+function programs.checkpoint_fails(r)
+  return train(r, "gdp", { checkpoint = r.rank == 1 and "/nowhere/at/all" or nil })
+end
 function programs.other_checkpoint(r)
   local path = os.tmpname()
   os.remove(path)
@@ -176,8 +190,10 @@ function programs.astray(r) r:numbers(r.rank == 1 and { 1 } or { 1, 2 }) end
 function programs.mistakes(r)
   local out = {}
   for i, wrong in ipairs { function() r.mpi.sum(7) end, function() r.mpi.sum { 1, "x" } end,
-    function() r.mpi.broadcast("", 3) end, function() r.mpi.broadcast(nil) end, function() r.mpi.add_up {} end,
-    function() r.mpi.add_up { nn.zeros { 1 }, nn.zeros { 2 } } end, function() r.mpi.add_up { 2 } end } do
+    function() r.mpi.broadcast("", 3) end, function() r.mpi.broadcast(nil) end,
+      function() r.mpi.add_up {} end,
+    function() r.mpi.add_up { nn.zeros { 1 }, nn.zeros { 2 } } end,
+      function() r.mpi.add_up { 2 } end } do
     local _, message = pcall(wrong)
     out[i] = tostring(message):match("berth%.mpi.*")
   end
@@ -198,7 +214,8 @@ local function command(fails)
   rawset(berth, "agents", { gdp = function() return agent end })
   local rank, out = os.getenv("OMPI_COMM_WORLD_RANK") + 1, {}
   local function say(line) out[#out + 1] = line end
-  local exit = require("berth.cli.main").run({ "train", "gdp", "model:einsum", "--devices", "2", "--save", "a" },
+  local exit = require("berth.cli.main").run({ "train", "gdp", "model:einsum", "--devices", "2",
+    "--save", "a" },
     { write = say, complain = say })
   io.write(("%d: %d %s\n"):format(rank, exit, table.concat(out, "; ")))
   os.exit(0) -- another code would have mpirun end the other rank before it has written

@@ -1,7 +1,8 @@
--- A training graph of the dnn-partitioning set with the mapping under which Baechi's published step times were measured: op
--- time = max(1, trunc(1000 fpgaLatency)) us, transfer = round(1000 cost) us once per destination, one tensor per producer,
--- persistent = size, no other output, colour classes and CPUs ignored. Returns graph and topology (a link of 1 byte/us).
--- A name with a slash is a path below the set's folder.
+-- A training graph of the dnn-partitioning set with the mapping under which Baechi's published step
+-- times were measured: op time = max(1, trunc(1000 fpgaLatency)) us, transfer = round(1000 cost) us
+-- once per destination, one tensor per producer, persistent = size, no other output, colour classes
+-- and CPUs ignored. Returns graph and topology (a link of 1 byte/us). A name with a slash is a path
+-- below the set's folder.
 local berth = require "berth"
 local shared = require "support.shared"
 
@@ -11,12 +12,14 @@ return function(name)
   local ops, tensors, position, made = {}, {}, {}, {}
   for i, node in ipairs(file.nodes) do
     position[node.id] = i
-    ops[i] = { seconds = math.max(1, math.floor(1000 * node.fpgaLatency)) * 1e-6, params = node.size }
+    ops[i] = { seconds = math.max(1, math.floor(1000 * node.fpgaLatency)) * 1e-6,
+      params = node.size }
   end
   for _, edge in ipairs(file.edges) do
     local from = position[edge.sourceId]
     if not made[from] then
-      made[from] = { from = from, to = {}, resident = 0, bytes = math.floor(1000 * edge.cost + 0.5) }
+      made[from] = { from = from, to = {}, resident = 0,
+        bytes = math.floor(1000 * edge.cost + 0.5) }
       tensors[#tensors + 1] = made[from]
     end
     table.insert(made[from].to, position[edge.destId])

@@ -1,4 +1,5 @@
--- PLACETO's network without shortcuts: at every step of an episode every op passes messages, as the paper has it.
+-- PLACETO's network without shortcuts: at every step of an episode every op passes messages, as the
+-- paper has it.
 local nn = require "berth.nn"
 
 local naive = {}
@@ -63,10 +64,13 @@ end
 local function score(policy, env, view, placed, op)
   local parents, children = related(env)
   local x = policy.input(features(view, placed, policy.devices))
-  local h = nn.concat({ pass(policy.down, policy.rounds, x, parents), pass(policy.up, policy.rounds, x, children) }, 2)
+  local h = nn.concat({ pass(policy.down, policy.rounds, x, parents),
+    pass(policy.up, policy.rounds, x, children) }, 2)
   local sets = { parents = parents[op], children = children[op], parallel = beside(env, op) }
   local parts = { h:gather { op } }
-  for _, name in ipairs { "parents", "children", "parallel" } do parts[#parts + 1] = policy[name](mean(h, sets[name])) end
+  for _, name in ipairs { "parents", "children", "parallel" } do
+    parts[#parts + 1] = policy[name](mean(h, sets[name]))
+  end
   return policy.head(nn.concat(parts, 2))
 end
 

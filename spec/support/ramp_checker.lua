@@ -1,10 +1,13 @@
---- Whether a step that ramp_reference tells of keeps the rules of exact mode. It looks at the segments alone.
+--- Whether a step that ramp_reference tells of keeps the rules of exact mode. It looks at the
+-- segments alone.
 local checker = {}
 
 local EPSILON = 1e-9
 
 local function at_least(x, y, what)
-  if x < y - EPSILON * math.max(1, math.abs(y)) then error(("%s: %.12g is below %.12g"):format(what, x, y), 3) end
+  if x < y - EPSILON * math.max(1, math.abs(y)) then
+    error(("%s: %.12g is below %.12g"):format(what, x, y), 3)
+  end
 end
 
 -- No two segments of one key overlap. Segments are in the order of time.
@@ -27,7 +30,9 @@ local function whole(segments, of, list, what)
   end
   for _, x in ipairs(list) do
     local want = (of == "op" or x.flow) and x.time or 0
-    if math.abs((sum[x] or 0) - want) > EPSILON * math.max(1, want) then error(what .. " does not run for its time", 3) end
+    if math.abs((sum[x] or 0) - want) > EPSILON * math.max(1, want) then
+      error(what .. " does not run for its time", 3)
+    end
   end
 end
 
@@ -66,7 +71,9 @@ local function never_idle(w, segments, ready)
     local now = 0
     local function idle(from, to)
       for _, op in ipairs(list) do
-        if math.max(from, ready[op]) < math.min(to, op.ended) - EPSILON then error("server " .. server .. " idles", 4) end
+        if math.max(from, ready[op]) < math.min(to, op.ended) - EPSILON then
+          error("server " .. server .. " idles", 4)
+        end
       end
     end
     for _, s in ipairs(busy[server] or {}) do
@@ -87,7 +94,9 @@ local function critical_path(w)
   local function finish(op)
     if done[op] then return done[op] end
     local from = 0
-    for _, d in ipairs(into[op] or {}) do from = math.max(from, finish(d.from) + (d.flow and d.time or 0)) end
+    for _, d in ipairs(into[op] or {}) do
+      from = math.max(from, finish(d.from) + (d.flow and d.time or 0))
+    end
     done[op] = from + op.time
     return done[op]
   end
@@ -102,8 +111,10 @@ function checker.check(r)
   local began, sent = begins(segments, "op"), begins(segments, "dep")
   whole(segments, "op", w.ops, "an op")
   whole(segments, "dep", w.deps, "a transfer")
-  one_at_a_time(segments, function(s) return s.op and s.op.server end, "one piece at a time on a server")
-  one_at_a_time(segments, function(s) return s.dep and s.dep.from.server * 10000 + s.dep.to.server end,
+  one_at_a_time(segments, function(s) return s.op and s.op.server end,
+    "one piece at a time on a server")
+  one_at_a_time(segments,
+    function(s) return s.dep and s.dep.from.server * 10000 + s.dep.to.server end,
     "one transfer at a time on a channel")
   for _, op in ipairs(w.ops) do
     at_least(began[op], ready[op], "a piece waits for all that is sent to it")
@@ -120,7 +131,9 @@ function checker.check(r)
   end
   never_idle(w, segments, ready)
   at_least(r.step, critical_path(w), "a step takes no less than its critical path")
-  for _, op in ipairs(w.ops) do at_least(r.step, work[op.server], "a step takes no less than the work of a server") end
+  for _, op in ipairs(w.ops) do
+    at_least(r.step, work[op.server], "a step takes no less than the work of a server")
+  end
 end
 
 return checker

@@ -1,5 +1,6 @@
---- RAMP jobs piece by piece and dependency by dependency, straight from the specification: slow, with nothing of the core.
--- Numbers of servers and ops are from 1. `o` is the table ramp.options gives, `g` a mirrored graph.
+--- RAMP jobs piece by piece and dependency by dependency, straight from the specification: slow,
+-- with nothing of the core. Numbers of servers and ops are from 1. `o` is the table ramp.options
+-- gives, `g` a mirrored graph.
 local reference = {}
 
 local function coordinates(o, s)
@@ -57,7 +58,8 @@ function reference.collective(o, servers, bytes)
   local one = true
   for _, s in ipairs(servers) do one = one and s == servers[1] end
   if one then return 0 end
-  local x, g, r, v = o.groups, distinct(o, servers, 1), distinct(o, servers, 2), distinct(o, servers, 3)
+  local x, g, r, v = o.groups, distinct(o, servers, 1), distinct(o, servers, 2),
+    distinct(o, servers, 3)
   local stages = { g, math.min(g, v), r, math.ceil(v / x) }
   if not o.compat and g == 1 and r == 1 then stages[4] = v end
   local comm, comp, message, rate = 0, 0, bytes, o.bandwidth / x
@@ -81,7 +83,8 @@ end
 -- ---- a job: ops, and edges between ops in the order of each op's inputs -------------------------
 
 function reference.job(o, g, order)
-  local job = { n = g.n_ops / 2, cost = {}, memory = {}, params = {}, edges = {}, into = {}, out = {}, order = order }
+  local job = { n = g.n_ops / 2, cost = {}, memory = {}, params = {}, edges = {}, into = {},
+    out = {}, order = order }
   for v = 1, g.n_ops do job.into[v], job.out[v] = {}, {} end
   for v = 1, g.n_ops do
     local op, known = g:op(v), {}
@@ -123,13 +126,17 @@ end
 
 local function twin(job, v) return 2 * job.n + 1 - v end
 
--- ---- 3: pieces and bytes -------------------------------------------------------------------------
+-- ---- 3: pieces and bytes --------------------------------------------------
 
--- Exact: an op beside one of `most` pieces gets no more than have a block within the first block of that many.
+-- Exact: an op beside one of `most` pieces gets no more than have a block within the first block of
+-- that many.
 local function within(o, k, most)
   local marked = {}
-  for _, s in ipairs(reference.find_block(o, most, function() return true end) or {}) do marked[s] = true end
-  while next(marked) and k > 1 and not reference.find_block(o, k, function(s) return marked[s] end) do
+  for _, s in ipairs(reference.find_block(o, most, function() return true end) or {}) do
+    marked[s] = true
+  end
+  while next(marked) and k > 1 and not reference.find_block(o, k,
+    function(s) return marked[s] end) do
     k = k > 2 and k - 2 or 1
   end
   return k
@@ -166,7 +173,7 @@ function reference.cut(o, job, most)
   return pieces, held, size
 end
 
--- ---- 4: placement ---------------------------------------------------------------------------------
+-- ---- 4: placement ---------------------------------------------------------
 
 local function kahn(job)
   local missing, queue = {}, {}
@@ -195,7 +202,9 @@ local function shapes(o, k)
       local a = k / b
       local m = 1
       while m * m < a do m = m + 1 end
-      if m * m == a and m <= o.groups and m <= o.racks and b <= o.slots then list[#list + 1] = { m, m, b } end
+      if m * m == a and m <= o.groups and m <= o.racks and b <= o.slots then
+        list[#list + 1] = { m, m, b }
+      end
       if a <= o.groups and a <= o.racks and b <= o.slots then
         list[#list + 1] = { a, 1, b }
         list[#list + 1] = { a, b, 1 }
@@ -241,7 +250,9 @@ function reference.place(o, job, pieces, busy)
   local home, room, mine, order = {}, {}, {}, kahn(job)
   for s = 1, o.groups * o.racks * o.slots do room[s] = o.memory end
 
-  local function weight(u) return o.compat and job.memory[u] or job.memory[u] + job.memory[twin(job, u)] end
+  local function weight(u)
+    return o.compat and job.memory[u] or job.memory[u] + job.memory[twin(job, u)]
+  end
 
   local function joined(u)
     for _, e in ipairs(job.into[u]) do
@@ -282,7 +293,7 @@ function reference.place(o, job, pieces, busy)
   return home, order
 end
 
--- ---- 2.5: which dependencies form collectives, and what each takes -------------------------------------
+-- ---- 2.5: which dependencies form collectives, and what each takes --------
 
 local function sorted_copy(list)
   local copy = {}
@@ -314,7 +325,8 @@ local function join_set(o, deps)
   if #deps == 0 or not same_servers(deps) then return end
   local bytes = 0
   for _, d in ipairs(deps) do bytes = bytes + d.size end
-  local time, set = reference.collective(o, end_points(deps), bytes), { waiting = #deps, deps = deps }
+  local time, set = reference.collective(o, end_points(deps), bytes),
+    { waiting = #deps, deps = deps }
   for _, d in ipairs(deps) do d.time, d.set = time, set end
 end
 
@@ -324,7 +336,8 @@ local function build(o, job, pieces, held, size, home, order)
   for v = 1, 2 * job.n do
     w.of[v] = {}
     for i = 1, pieces[v] do
-      local op = { group = v, server = home[v][i], time = job.cost[v] / pieces[v], out = {}, heard = 0, parents = 0 }
+      local op = { group = v, server = home[v][i], time = job.cost[v] / pieces[v], out = {},
+        heard = 0, parents = 0 }
       op.left = op.time
       w.of[v][i] = op
       w.ops[#w.ops + 1] = op
@@ -367,7 +380,8 @@ local function build(o, job, pieces, held, size, home, order)
       end
     end
     if not o.compat and #all > 0 then
-      local time, set = reference.collective(o, end_points(all), job.params[v]), { waiting = #all, deps = all }
+      local time, set = reference.collective(o, end_points(all), job.params[v]),
+        { waiting = #all, deps = all }
       for _, d in ipairs(all) do d.time, d.set = time, set end
     end
   end
@@ -389,7 +403,7 @@ local function build(o, job, pieces, held, size, home, order)
   return w
 end
 
--- ---- 6: look-ahead ------------------------------------------------------------------------------------
+-- ---- 6: look-ahead --------------------------------------------------------
 
 local function first_of_each(list, key, before)
   local best, keys = {}, {}
@@ -419,7 +433,8 @@ local function without(list, gone)
   return out
 end
 
--- Exact: what one piece sends to the pieces of one op goes together, when all its channels are free of what ranks above it.
+-- Exact: what one piece sends to the pieces of one op goes together, when all its channels are free
+-- of what ranks above it.
 local function movers(flows, before)
   local rows, used, out = {}, {}, {}
   for _, d in ipairs(flows) do
@@ -469,12 +484,14 @@ local function look(o, w)
     for _, other in ipairs(d.set.deps) do deps[#deps + 1] = other end
   end
   while ops_left > 0 or deps_left > 0 do
-    local running, here, flows = first_of_each(ready, function(op) return op.server end, w.before_op), {}, {}
+    local running, here, flows = first_of_each(ready, function(op) return op.server end,
+      w.before_op), {}, {}
     for _, d in ipairs(deps) do
       local list = d.flow and flows or here
       list[#list + 1] = d
     end
-    local leading = o.compat and first_of_each(flows, channel, w.before_dep) or movers(flows, w.before_dep)
+    local leading = o.compat and first_of_each(flows, channel, w.before_dep)
+      or movers(flows, w.before_dep)
     local tick = math.min(least(running), #here > 0 and 0 or least(leading))
     assert(tick < math.huge, "nothing goes on")
     local moving, done, finished = #here > 0 and here or o.compat and flows or leading, {}, {}
@@ -511,16 +528,18 @@ local function look(o, w)
   return r
 end
 
--- ---- a decision -------------------------------------------------------------------------------------
+-- ---- a decision -----------------------------------------------------------
 
---- What ramp:plan gives, the same fields; beside it `walk` (ops, deps) and `segments` for the checker.
+--- What ramp:plan gives, the same fields; beside it `walk` (ops, deps) and `segments` for the
+-- checker.
 function reference.plan(o, job, most, busy)
   local pieces, held, size = reference.cut(o, job, most)
   local home, order = reference.place(o, job, pieces, busy or {})
   if not home then return { placed = false, op = order, pieces = pieces[order] } end
   local w = build(o, job, pieces, held, size, home, order)
   local r = look(o, w)
-  r.placed, r.walk, r.ops, r.deps, r.flows, r.memory, r.bytes, r.flow_bytes = true, w, #w.ops, #w.deps, 0, 0, 0, 0
+  r.placed, r.walk, r.ops, r.deps, r.flows, r.memory, r.bytes, r.flow_bytes = true, w, #w.ops,
+    #w.deps, 0, 0, 0, 0
   local mine, channels = {}, {}
   r.servers, r.channels = {}, 0
   for _, op in ipairs(w.ops) do

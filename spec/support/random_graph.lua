@@ -1,5 +1,5 @@
--- Random graphs, topologies and placements for property tests; the generator is its own (a 31-bit Lehmer sequence), so that
--- nothing of what is tested decides the inputs.
+-- Random graphs, topologies and placements for property tests; the generator is its own (a 31-bit
+-- Lehmer sequence), so that nothing of what is tested decides the inputs.
 local random_graph = {}
 
 function random_graph.source(seed)
@@ -12,7 +12,8 @@ function random_graph.source(seed)
   return below
 end
 
---- @param opts n ops, fan_in, memory (true: parameters and workspace), groups, zero (share of zero-cost ops in %)
+--- @param opts n ops, fan_in, memory (true: parameters and workspace), groups, zero (share of
+-- zero-cost ops in %)
 function random_graph.describe(seed, opts)
   local below = random_graph.source(seed)
   local ops, tensors = {}, {}
@@ -37,7 +38,8 @@ function random_graph.describe(seed, opts)
       if tensor and not twice then
         table.insert(tensor.to, i)
       elseif not tensor then
-        tensors[#tensors + 1] = { from = from, to = { i }, bytes = below(100) <= (opts.zero or 0) and 0 or below(900) }
+        tensors[#tensors + 1] = { from = from, to = { i },
+          bytes = below(100) <= (opts.zero or 0) and 0 or below(900) }
       end
     end
   end

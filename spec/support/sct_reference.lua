@@ -1,19 +1,23 @@
--- The published Baechi placers m-ETF and m-SCT, as their loop reads: every step looks at every ready op on every device. Times
--- are whole quanta, bytes whole numbers. Knows nothing of the library.
+-- The published Baechi placers m-ETF and m-SCT, as their loop reads: every step looks at every
+-- ready op on every device. Times are whole quanta, bytes whole numbers. Knows nothing of the
+-- library.
 --
---   local r = sct.place { ops = { { time, persistent, temporary, group } }, tensors = { { from, to = {...}, time, bytes } },
---                         memory = { per device }, network = "queue" | "parallel", account = "tf" | "pt",
+-- local r = sct.place { ops = { { time, persistent, temporary, group } }, tensors = { { from, to =
+-- {...}, time, bytes } },
+-- memory = { per device }, network = "queue" | "parallel", account = "tf" | "pt",
 --                         favourite = { [op] = op } }
---   r.device, r.start, r.finish, r.makespan; or r.stuck: true, when ops are left that fit nowhere; r.crash: an urgent op that has
+-- r.device, r.start, r.finish, r.makespan; or r.stuck: true, when ops are left that fit nowhere;
+-- r.crash: an urgent op that has
 --   no start time on the device that chose it, where the published program ends with an error
 --
 -- With `favourite` nil it is m-ETF.
 local sct = {}
 
 local jit = rawget(_G, "jit")
-if jit then jit.off(true, true) end -- thousands of traces, made and thrown away, would cost more than they save
+-- thousands of traces, made and thrown away, would cost more than they save
+if jit then jit.off(true, true) end
 
--- ---- the graph: one edge for each pair (producer, consumer), with the list of its tensors -------------------------------
+-- ---- the graph: one edge for each pair (producer, consumer), with the list
 
 local function edges_of(case)
   local inward, outward, pair = {}, {}, {}
@@ -54,7 +58,7 @@ local function topological_numbers(n, inward, outward)
   return number
 end
 
--- ---- transfers ------------------------------------------------------------------------------------------------------------
+-- ---- transfers ------------------------------------------------------------
 
 local network = {}
 
@@ -77,11 +81,13 @@ network.queue = {
       end
     end
     if not missing then return seen end
-    return math.max(seen, (network.queue.move(s.channel, s.finish[edge.from], sum, s.device[edge.from], d)))
+    return math.max(seen,
+      (network.queue.move(s.channel, s.finish[edge.from], sum, s.device[edge.from], d)))
   end,
   commit = function(s, edge, k, d)
     local from = s.device[edge.from]
-    local arrival, sent, received = network.queue.move(s.channel, s.finish[edge.from], s.case.tensors[k].time, from, d)
+    local arrival, sent, received = network.queue.move(s.channel, s.finish[edge.from],
+      s.case.tensors[k].time, from, d)
     s.channel[from], s.channel[d] = sent, received
     return arrival
   end,
@@ -126,7 +132,7 @@ local function fetch(s, op, d)
   return latest
 end
 
--- ---- memory ---------------------------------------------------------------------------------------------------------------
+-- ---- memory ---------------------------------------------------------------
 
 local function output_bytes(s, op)
   local sum = 0
@@ -186,7 +192,8 @@ account.pt = {
   fits = function(s, op, d)
     local o, limit, arriving = s.case.ops[op], s.case.memory[d], arriving_bytes(s, op, d)
     local permanent = o.persistent + output_bytes(s, op)
-    return s.used[d] + arriving + permanent + o.temporary <= limit and s.peak[d] + arriving + o.persistent <= limit
+    return s.used[d] + arriving + permanent + o.temporary <= limit
+      and s.peak[d] + arriving + o.persistent <= limit
   end,
   charge = function(s, op, d, arriving)
     local o = s.case.ops[op]
@@ -199,7 +206,7 @@ account.pt = {
 }
 account.pt.fits_alone = account.pt.fits
 
--- ---- estimates ------------------------------------------------------------------------------------------------------------
+-- ---- estimates ------------------------------------------------------------
 
 local function bound_elsewhere(s, op, d)
   local group = s.case.ops[op].group
@@ -226,7 +233,9 @@ local function most_urgent(s, d)
   for op = 1, s.n do
     if s.ready[op] and not bound_elsewhere(s, op, d) and s.account.fits_alone(s, op, d) then
       local at = urgent_time(s, op)
-      if not best or at < least or (at == least and s.number[op] < s.number[best]) then best, least = op, at end
+      if not best or at < least or (at == least and s.number[op] < s.number[best]) then
+        best, least = op, at
+      end
     end
   end
   return best, least or math.huge
@@ -269,7 +278,7 @@ local function choice(s, d)
   return nil, math.min(here, at)
 end
 
--- ---- the loop -------------------------------------------------------------------------------------------------------------
+-- ---- the loop -------------------------------------------------------------
 
 local function finish_what_ends(s)
   for d = 1, s.devices do
@@ -331,8 +340,10 @@ end
 
 local function begin(case)
   local s = {
-    case = case, n = #case.ops, devices = #case.memory, t = 0, placed = 0, network = network[case.network],
-    account = account[case.account], ready = {}, left = {}, unread = {}, arrival = {}, device = {}, start = {}, finish = {},
+    case = case, n = #case.ops, devices = #case.memory, t = 0, placed = 0,
+    network = network[case.network],
+    account = account[case.account], ready = {}, left = {}, unread = {}, arrival = {}, device = {},
+    start = {}, finish = {},
     bound = {}, free = {}, channel = {}, running = {}, last = {}, used = {}, peak = {},
   }
   s.inward, s.outward = edges_of(case)
@@ -360,7 +371,8 @@ function sct.place(case)
   end
   if s.placed < s.n then return { stuck = true } end
   for i = 1, s.n do makespan = math.max(makespan, s.finish[i]) end
-  return { device = s.device, start = s.start, finish = s.finish, makespan = makespan, used = s.used, peak = s.peak }
+  return { device = s.device, start = s.start, finish = s.finish, makespan = makespan,
+    used = s.used, peak = s.peak }
 end
 
 return sct

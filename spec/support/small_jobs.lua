@@ -1,18 +1,22 @@
---- Small models of jobs for tests of runs: a chain of two ops, its backward pass three times as long.
+--- Small models of jobs for tests of runs: a chain of two ops, its backward pass three times as
+-- long.
 local berth = require "berth"
 
 local small = {}
 
---- A model whose step takes 8 t on one server: ops of t, t, 3 t, 3 t; all ops hold 64 bytes, dependencies carry 48.
+--- A model whose step takes 8 t on one server: ops of t, t, 3 t, 3 t; all ops hold 64 bytes,
+-- dependencies carry 48.
 function small.model(ramp, t)
-  local g = assert(berth.graph { ops = { { seconds = t, params = 8 }, { seconds = t, params = 8 } }, edges = { { 1, 2, 16 } } })
+  local g = assert(berth.graph { ops = { { seconds = t, params = 8 }, { seconds = t, params = 8 } },
+    edges = { { 1, 2, 16 } } })
   return ramp:model((assert(g:mirror { ratio = 3 })))
 end
 
 --- Eight servers on which messages take no time worth mentioning: k pieces take 8 t / k.
 function small.env(o)
   o = o or {}
-  local ramp = berth.ramp { compat = o.compat, groups = 2, racks = 2, slots = 2, quantum = 0.01, time_scale = 1, latency = 0,
+  local ramp = berth.ramp { compat = o.compat, groups = 2, racks = 2, slots = 2, quantum = 0.01,
+    time_scale = 1, latency = 0,
     io_latency = 0, bandwidth = o.bandwidth or 1e18, memory_rate = 1e30, flops = 1e30 }
   local models = {}
   for i, t in ipairs(o.times or { 1 }) do models[i] = small.model(ramp, t) end
@@ -21,9 +25,11 @@ end
 
 --- The text of a PipeDream profile of such a chain, times in ms.
 function small.profile(forward, backward)
-  local node = "node%d -- Linear(%d) -- forward_compute_time=%g, backward_compute_time=%g, activation_size=1e6, "
+  local node =
+    "node%d -- Linear(%d) -- forward_compute_time=%g, backward_compute_time=%g, activation_size=1e6, "
     .. "parameter_size=2e6\n"
-  return node:format(1, 1, forward, backward) .. node:format(2, 2, forward, backward) .. "\tnode1 -- node2\n"
+  return node:format(1, 1, forward, backward) .. node:format(2, 2, forward,
+    backward) .. "\tnode1 -- node2\n"
 end
 
 return small

@@ -39,7 +39,8 @@ end
 function tables.features(rng, ops, devices)
   local f, from, to = {}, { 1 }, { ops }
   for i = 1, ops - 1 do from[i + 1], to[i + 1] = i, i + 1 end
-  f.op, f.device, f.edge = nn.normal(rng, { ops, 13 }), nn.normal(rng, { devices, 5 }), nn.normal(rng, { ops, 1 })
+  f.op, f.device, f.edge = nn.normal(rng, { ops, 13 }), nn.normal(rng, { devices, 5 }),
+    nn.normal(rng, { ops, 1 })
   f.link, f.place = nn.normal(rng, { devices * devices, 1 }), nn.normal(rng, { ops * devices, 5 })
   f.edge_from, f.edge_to = nn.index(from), nn.index(to)
   f.link_from, f.link_to = pairs_of(devices, devices)
@@ -53,7 +54,9 @@ function tables.asks(rng, problem, ops, copy)
   for g = 1, ops do action[g] = rng:below(#problem.actions) end
   for g = 1, ops do
     local costs = {}
-    for a = 1, #problem.actions do costs[a] = (g + a) % 5 == 0 and math.huge or 0.5 + rng:uniform() end
+    for a = 1, #problem.actions do
+      costs[a] = (g + a) % 5 == 0 and math.huge or 0.5 + rng:uniform()
+    end
     out[g] = { copy = copy or 1, group = g, action = action, costs = costs, unit = 2 }
   end
   return out

@@ -1,5 +1,6 @@
--- A problem in the shape of berth.deploy's whose best strategy is known: each op group has a price for each action, and
--- neighbours on different sets pay for it. Local costs take AllReduce for half as dear as it is.
+-- A problem in the shape of berth.deploy's whose best strategy is known: each op group has a price
+-- for each action, and neighbours on different sets pay for it. Local costs take AllReduce for half
+-- as dear as it is.
 local berth = require "berth"
 local nn = berth.nn
 local options = require "berth.base.options"
@@ -46,7 +47,9 @@ function toy:legal(g)
   return out
 end
 
-local function joint(self, a, b) return self.problem.actions[a].set == self.problem.actions[b].set and 0 or 0.2 end
+local function joint(self, a, b)
+  return self.problem.actions[a].set == self.problem.actions[b].set and 0 or 0.2
+end
 
 --- Price of each action of an op group as the others are.
 function toy:local_costs(s, g)
@@ -62,7 +65,9 @@ end
 
 function toy:seconds(action)
   local sum = 0
-  for g = 1, self.n do sum = sum + self.price[g][action[g]] + (g > 1 and joint(self, action[g], action[g - 1]) or 0) end
+  for g = 1, self.n do
+    sum = sum + self.price[g][action[g]] + (g > 1 and joint(self, action[g], action[g - 1]) or 0)
+  end
   return sum
 end
 
@@ -71,7 +76,9 @@ function toy:evaluate(s) return { seconds = self:seconds(s.action), over = 0 } e
 function toy:features(s, o)
   local f, op = options.merge(self.fixed), {}
   for g = 1, self.n do
-    for i = 1, 13 do op[#op + 1] = i == 1 and self.weight[g] or i == 12 and (g <= o.decided and 1 or 0) or 0 end
+    for i = 1, 13 do
+      op[#op + 1] = i == 1 and self.weight[g] or i == 12 and (g <= o.decided and 1 or 0) or 0
+    end
     op[#op - 13 + 7] = self.problem.actions[s.action[g]].option == "ps" and 1 or 0
   end
   f.op = nn.array(op, { self.n, 13 })

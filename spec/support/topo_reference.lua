@@ -1,5 +1,6 @@
--- m-TOPO as published: devices in turn, each filled in topological order up to an equal share, whatever they really hold. Takes a
--- case as support.sct_reference does. Returns the device of every op, or nil if some are left.
+-- m-TOPO as published: devices in turn, each filled in topological order up to an equal share,
+-- whatever they really hold. Takes a case as support.sct_reference does. Returns the device of
+-- every op, or nil if some are left.
 local function number_of_readers(case)
   local left, children, seen = {}, {}, {}
   for i = 1, #case.ops do left[i], children[i] = 0, {} end
@@ -65,7 +66,8 @@ account.tf = {
     if not first.group then return used + account.tf.size(case, members[1]) <= cap end
     local temporary, persistent = 0, 0
     for _, i in ipairs(members) do
-      temporary, persistent = math.max(temporary, case.ops[i].temporary), persistent + case.ops[i].persistent
+      temporary, persistent = math.max(temporary, case.ops[i].temporary),
+        persistent + case.ops[i].persistent
     end
     return used + temporary + persistent < cap
   end,

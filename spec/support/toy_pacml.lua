@@ -1,4 +1,5 @@
---- A toy of the environment of berth.pacml: servers in a row, a job of a pieces takes the first a free ones. For tests of agents.
+--- A toy of the environment of berth.pacml: servers in a row, a job of a pieces takes the first a
+-- free ones. For tests of agents.
 local toy = {}
 
 local berth = require "berth"
@@ -24,7 +25,9 @@ local function settle(run)
   local free, running, seen = 0, 0, {}
   for s = 1, run.servers do
     if run.ends[s] <= run.now then free = free + 1 end
-    if run.ends[s] > run.now and not seen[run.owner[s]] then running, seen[run.owner[s]] = running + 1, true end
+    if run.ends[s] > run.now and not seen[run.owner[s]] then
+      running, seen[run.owner[s]] = running + 1, true
+    end
   end
   run.free, run.running = free, running
   return run
@@ -80,9 +83,11 @@ function Run:free_at()
   return out
 end
 
---- @tparam table o servers, sequential { s of each model }, ops { number of each }, most, jct = function(model, pieces) -> s
+--- @tparam table o servers, sequential { s of each model }, ops { number of each }, most, jct =
+-- function(model, pieces) -> s
 function toy.env(o)
-  local env = { servers = o.servers, sequential = o.sequential, most = o.most, jct = o.jct, models = {}, run = new_run }
+  local env = { servers = o.servers, sequential = o.sequential, most = o.most, jct = o.jct,
+    models = {}, run = new_run }
   env.ramp = { options = { groups = o.servers, racks = 1, slots = 1 } }
   function env.ramp:plan(_, pieces, given) -- luacheck: ignore self
     local servers = {}
@@ -111,8 +116,9 @@ function toy.traces(n, p, beta, seed)
   end
 end
 
---- Two servers. A job takes a server for 2 s, or both for 1.5 s: then the next one finds none. A job of the second model
--- takes both for 3 s. Best is one server for the first, and to turn the second away.
+--- Two servers. A job takes a server for 2 s, or both for 1.5 s: then the next one finds none. A
+-- job of the second model takes both for 3 s. Best is one server for the first, and to turn the
+-- second away.
 function toy.two_servers()
   return toy.env { servers = 2, sequential = { 2, 6 }, ops = { 3, 5 }, most = 2,
     jct = function(m, a) return m == 1 and (a == 1 and 2 or 1.5) or (a == 1 and 6 or 3) end }

@@ -1,12 +1,14 @@
--- Random graphs whose times are whole microseconds and whose sizes are whole bytes, once as a description for berth.graph and
--- once as a case for support.sct_reference. A tensor of c bytes crosses in c us.
+-- Random graphs whose times are whole microseconds and whose sizes are whole bytes, once as a
+-- description for berth.graph and once as a case for support.sct_reference. A tensor of c bytes
+-- crosses in c us.
 local random_graph = require "support.random_graph"
 
 local whole = {}
 
 local function add_tensor(graph, from, to, below, opts)
   local bytes = below(opts.transfer or 12) - (opts.free_edges and 1 or 0)
-  table.insert(graph.tensors, { from = from, to = to, bytes = bytes, resident = opts.sizes and below(opts.sizes) - 1 or 0 })
+  table.insert(graph.tensors,
+    { from = from, to = to, bytes = bytes, resident = opts.sizes and below(opts.sizes) - 1 or 0 })
 end
 
 -- Each op reads up to opts.fan_in earlier ones, once each.
@@ -29,8 +31,9 @@ local function add_inputs(graph, op, below, opts)
   end
 end
 
---- @param opts n; fan_in, reach, transfer (largest, us), time (largest, us); sizes (largest output, bytes), parameters, workspace
--- (largest, bytes); groups (how many); shared (some tensors have several readers); bundles (several tensors for one pair)
+--- @param opts n; fan_in, reach, transfer (largest, us), time (largest, us); sizes (largest output,
+-- bytes), parameters, workspace (largest, bytes); groups (how many); shared (some tensors have
+-- several readers); bundles (several tensors for one pair)
 function whole.graph(seed, opts)
   local below = random_graph.source(seed)
   local graph = { ops = {}, tensors = {}, outputs = {} }
@@ -51,10 +54,14 @@ end
 function whole.case(graph, memory, network)
   local ops, tensors = {}, {}
   for i, o in ipairs(graph.ops) do
-    ops[i] = { time = math.floor(o.seconds * 1e6 + 0.5), persistent = o.params, temporary = o.workspace, group = o.group }
+    ops[i] = { time = math.floor(o.seconds * 1e6 + 0.5), persistent = o.params,
+      temporary = o.workspace, group = o.group }
   end
-  for k, t in ipairs(graph.tensors) do tensors[k] = { from = t.from, to = t.to, time = t.bytes, bytes = t.resident } end
-  return { ops = ops, tensors = tensors, memory = memory, network = network, account = network == "queue" and "tf" or "pt" }
+  for k, t in ipairs(graph.tensors) do
+    tensors[k] = { from = t.from, to = t.to, time = t.bytes, bytes = t.resident }
+  end
+  return { ops = ops, tensors = tensors, memory = memory, network = network,
+    account = network == "queue" and "tf" or "pt" }
 end
 
 --- Bytes of all parameters and outputs, and the largest need of one op.
@@ -68,7 +75,8 @@ function whole.sizes(graph)
   return total, largest
 end
 
---- A matching of children to parents, some of them: array with false for none, as the library takes it, and a map.
+--- A matching of children to parents, some of them: array with false for none, as the library takes
+-- it, and a map.
 function whole.favourites(seed, graph, share)
   local below = random_graph.source(seed + 991)
   local array, map, taken = {}, {}, {}

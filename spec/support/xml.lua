@@ -1,5 +1,6 @@
--- Well-formedness of XML, without a library: every element closed in its order, attributes quoted and named once, only characters
--- and references that XML has. Raises with what is wrong; gives the elements { name, attributes, parent }.
+-- Well-formedness of XML, without a library: every element closed in its order, attributes quoted
+-- and named once, only characters and references that XML has. Raises with what is wrong; gives the
+-- elements { name, attributes, parent }.
 local xml = {}
 
 local entities = { amp = true, lt = true, gt = true, quot = true, apos = true }
@@ -9,7 +10,9 @@ local function check_references(text)
     local name = text:match("^(#?%w+);", at)
     if not name then error("a bare & before " .. text:sub(at, at + 20)) end
     if name:sub(1, 1) == "#" then
-      if not name:match("^#%d+$") and not name:match("^#x%x+$") then error("no reference: " .. name) end
+      if not name:match("^#%d+$") and not name:match("^#x%x+$") then
+        error("no reference: " .. name)
+      end
     elseif not entities[name] then error("no entity of XML: " .. name) end
   end
   local bad = text:match("[%z\1-\8\11\12\14-\31\127]")
@@ -60,7 +63,9 @@ function xml.elements(text)
     if not name then error("no tag: " .. text:sub(from, to)) end
     if close == "/" then
       local last = table.remove(open)
-      if not last or last.name ~= name or rest:find("%S") then error("closed out of order: " .. name) end
+      if not last or last.name ~= name or rest:find("%S") then
+        error("closed out of order: " .. name)
+      end
     else
       if #open == 0 and #all > 0 then error("a second root: " .. name) end
       local one = { name = name, attributes = attributes_of(rest), parent = open[#open] }

@@ -12,7 +12,9 @@ local read = require("support.shell").read
 -- Two chains of two ops, joined: transfers cost as much as an op.
 local function diamond()
   local ops = {}
-  for i, seconds in ipairs { 1, 2, 3, 2, 1, 3 } do ops[i] = { name = "op" .. i, seconds = seconds } end
+  for i, seconds in ipairs { 1, 2, 3, 2, 1, 3 } do
+    ops[i] = { name = "op" .. i, seconds = seconds }
+  end
   local edges = { { 1, 2, 1 }, { 1, 3, 1 }, { 2, 4, 1 }, { 3, 5, 1 }, { 4, 6, 1 }, { 5, 6, 1 } }
   return assert(berth.graph { ops = ops, edges = edges })
 end
@@ -27,14 +29,17 @@ local function optimum(g, t)
     for i = 1, n do
       p[i], rest = rest % 2 + 1, math.floor(rest / 2)
     end
-    best = math.min(best, assert(berth.simulate(g, t, p, { preset = "doppler", bound = false })).makespan)
+    best = math.min(best,
+      assert(berth.simulate(g, t, p, { preset = "doppler", bound = false })).makespan)
   end
   return best
 end
 
 local judge = { preset = "doppler" }
 
-local function task(devices) return { graph = diamond(), topology = wire(devices or 2), judge = judge } end
+local function task(devices)
+  return { graph = diamond(), topology = wire(devices or 2), judge = judge }
+end
 
 local function small(opts)
   local o = merged({ hidden = 8, inner = 8, rounds = 2, seed = 1 }, opts)
@@ -42,12 +47,15 @@ local function small(opts)
 end
 
 describe("rewards", function()
-  local function o(baseline, normalise) return { baseline = baseline, normalise = normalise, decay = 0.5, unit = 2 } end
+  local function o(baseline, normalise)
+    return { baseline = baseline, normalise = normalise, decay = 0.5, unit = 2 }
+  end
 
   it("compare with the mean of all episodes, the current ones included", function()
     local seen = rewards.new()
     assert.same({ 0 }, rewards.advantages(seen, { 4 }, o("all", "none")))
-    assert.same({ -1 }, rewards.advantages(seen, { 8 }, o("all", "none")))      -- ((4 + 8) / 2 - 8) / 2
+    -- ((4 + 8) / 2 - 8) / 2
+    assert.same({ -1 }, rewards.advantages(seen, { 8 }, o("all", "none")))
   end)
 
   it("compare with an exponential mean, the best, and the batch", function()
@@ -58,12 +66,15 @@ describe("rewards", function()
     assert.same({ 1, -1 }, rewards.advantages(seen, { 4, 8 }, o("batch", "batch")))
   end)
 
-  it("keep the share decay of the exponential mean, and take the rest from the new episode", function()
+  it("keep the share decay of the exponential mean, and take the rest from the new episode",
+    function()
     local seen, given = rewards.new(), o("exponential", "none")
     given.decay = 0.75
     rewards.advantages(seen, { 4 }, given)
-    assert.same({ -1.5 }, rewards.advantages(seen, { 8 }, given))      -- 0.75 * 4 + 0.25 * 8 = 5; (5 - 8) / 2
-    assert.same({ 0.375 }, rewards.advantages(seen, { 4 }, given))     -- 0.75 * 5 + 0.25 * 4 = 4.75; (4.75 - 4) / 2
+    -- 0.75 * 4 + 0.25 * 8 = 5; (5 - 8) / 2
+    assert.same({ -1.5 }, rewards.advantages(seen, { 8 }, given))
+    -- 0.75 * 5 + 0.25 * 4 = 4.75; (4.75 - 4) / 2
+    assert.same({ 0.375 }, rewards.advantages(seen, { 4 }, given))
   end)
 
   it("divide by the deviation of all that was seen", function()
@@ -91,24 +102,29 @@ describe("settings", function()
 
   it("take the published ones when asked for", function()
     local s = settings.read("published", nil, {}, {})
-    assert.same({ 1, "all", "none", 0.99, "greedy" }, { s[2].batch, s[2].baseline, s[2].normalise, s[2].gamma, s[2].how })
+    assert.same({ 1, "all", "none", 0.99, "greedy" },
+      { s[2].batch, s[2].baseline, s[2].normalise, s[2].gamma, s[2].how })
     assert.same({ { 1, 0 }, 1e-3, 1e-3 }, { s[1].epsilon, s[1].rate, s[1].entropy })
   end)
 
   it("keep 0.9 of an exponential mean of makespans, recommended or published", function()
     for _, which in ipairs { "recommended", "published" } do
-      for _, stage in ipairs(settings.read(which, nil, {}, { baseline = "exponential", normalise = "none" })) do
+      for _, stage in ipairs(settings.read(which, nil, {},
+        { baseline = "exponential", normalise = "none" })) do
         local seen = rewards.new()
         rewards.advantages(seen, { 10 }, stage)
-        assert.near(-9, rewards.advantages(seen, { 20 }, stage)[1], 1e-12)   -- 0.9 * 10 + 0.1 * 20 = 11; (11 - 20) / 1
+        -- 0.9 * 10 + 0.1 * 20 = 11; (11 - 20) / 1
+        assert.near(-9, rewards.advantages(seen, { 20 }, stage)[1], 1e-12)
       end
     end
   end)
 
   it("refuse what makes no sense, with the value", function()
     assert.has_error(function() small { batch = 1 }:train({ task() }, {}) end)
-    assert.matches("gamma: 2 is out of range 0 to 1", raised(function() small():train({ task() }, { gamma = 2 }) end), 1, true)
-    assert.matches("design: 'huge' is none of: compact, published", raised(berth.agents.doppler, { design = "huge" }), 1, true)
+    assert.matches("gamma: 2 is out of range 0 to 1",
+      raised(function() small():train({ task() }, { gamma = 2 }) end), 1, true)
+    assert.matches("design: 'huge' is none of: compact, published",
+      raised(berth.agents.doppler, { design = "huge" }), 1, true)
   end)
 end)
 
@@ -138,7 +154,8 @@ describe("doppler", function()
 
   it("has the published number of parameters", function()
     local p = berth.agents.doppler { preset = "published" }:network(4).params
-    -- encoder: 5 -> 128, 1 -> 128 -> 16384, message bias, GRU; SEL: 5 -> 128, 512 -> 64 -> 1; PLC: twice 5 -> 128, the same
+    -- encoder: 5 -> 128, 1 -> 128 -> 16384, message bias, GRU; SEL: 5 -> 128, 512 -> 64 -> 1; PLC:
+    -- twice 5 -> 128, the same
     local encoder = 6 * 128 + 2 * 128 + 129 * 16384 + 128 + 2 * (128 + 1) * 384
     assert.equal(2 * encoder + 3 * 6 * 128 + 2 * (513 * 64 + 65), p.size)
   end)
@@ -163,21 +180,27 @@ describe("doppler", function()
       expected = expected - weights[h] * math.log((1 - mix) * p[log.chosen[h]] + mix / #ops)
       local features = log.devices:slice(1, 2 * h - 1, 2 * h)
       local op = nn.index { log.op[h] }
-      local q = policy.place.head.scores(state.place, view, op, features, sums, nn.segments { 2 }):softmax():flat()
+      local q = policy.place.head.scores(state.place, view, op, features, sums,
+        nn.segments { 2 }):softmax():flat()
       expected = expected - weights[h] * math.log((1 - mix) * q[log.device[h]] + mix / 2)
       sums:add_rows(nn.index { log.device[h] }, state.h:gather(op))
     end
-    local got = policy:loss(view, state, log, nn.array(weights, { 6 }), { how = how, epsilon = epsilon, entropy = 0 }):item()
+    local got = policy:loss(view, state, log, nn.array(weights, { 6 }),
+      { how = how, epsilon = epsilon, entropy = 0 }):item()
     assert.near(expected, got, 1e-3)
   end
 
-  it("weighs the log probability of the mixture it drew from", function() by_hand("sample", 0.3) end)
-  it("weighs the softmax's own log probability, as published", function() by_hand("greedy", 0.3) end)
+  it("weighs the log probability of the mixture it drew from",
+    function() by_hand("sample", 0.3) end)
+  it("weighs the softmax's own log probability, as published",
+    function() by_hand("greedy", 0.3) end)
 
   it("learns to do what the teacher does", function()
     local g, agent, losses = diamond(), small(), {}
-    assert(agent:train({ { graph = g, topology = wire(2), judge = judge } }, { teacher = "critical-path",
-      stages = { { stage = "I", episodes = 1200 } }, progress = function(s) losses[#losses + 1] = s.loss end }))
+    assert(agent:train({ { graph = g, topology = wire(2), judge = judge } },
+      { teacher = "critical-path",
+      stages = { { stage = "I", episodes = 1200 } },
+        progress = function(s) losses[#losses + 1] = s.loss end }))
     assert.is_true(losses[#losses] < 0.7 * losses[1], losses[#losses] .. " after " .. losses[1])
     local env = assert(berth.assignment(g, wire(2), { partners = true }))
     local policy = agent:network(2)
@@ -193,7 +216,8 @@ describe("doppler", function()
 
   it("learns from what the teacher does with units", function()
     local losses = {}
-    assert(small():train({ task() }, { stages = { { stage = "I", episodes = 800, teacher = "units" } },
+    assert(small():train({ task() },
+      { stages = { { stage = "I", episodes = 800, teacher = "units" } },
       progress = function(s) losses[#losses + 1] = s.loss end }))
     assert.is_true(losses[#losses] < 0.6 * losses[1], losses[#losses] .. " after " .. losses[1])
   end)
@@ -203,7 +227,8 @@ describe("doppler", function()
     local r = assert(small():train({ { graph = g, topology = t, judge = judge } },
       { stages = { { stage = "I", episodes = 80 }, { stage = "II", episodes = 400 } } }))
     assert.equal(optimum(g, t), r.tasks[1].best)
-    assert.equal(r.tasks[1].best, assert(berth.simulate(g, t, r.tasks[1].placement, judge)).makespan)
+    assert.equal(r.tasks[1].best,
+      assert(berth.simulate(g, t, r.tasks[1].placement, judge)).makespan)
     assert.equal(401, r.calls)
   end)
 
@@ -243,19 +268,24 @@ describe("doppler", function()
     assert.equal(6, #p)
   end)
 
-  for _, joint in ipairs { false, true } do it("keeps to pins" .. (joint and ", jointly" or ""), function()
-    local g = assert(berth.graph { ops = { { seconds = 1, pin = 2 }, { seconds = 1 }, { seconds = 1, pin = 1 } },
+  for _, joint in ipairs { false, true } do it("keeps to pins" .. (joint and ", jointly" or ""),
+    function()
+    local g = assert(berth.graph { ops = { { seconds = 1, pin = 2 }, { seconds = 1 },
+      { seconds = 1, pin = 1 } },
       edges = { { 1, 2, 1 }, { 2, 3, 1 } } })
     local agent = small { joint = joint }
-    local r = assert(agent:train({ { graph = g, topology = wire(3), judge = judge } }, { epsilon = 0.2,
+    local r = assert(agent:train({ { graph = g, topology = wire(3), judge = judge } },
+      { epsilon = 0.2,
       stages = { { stage = "I", episodes = 8 }, { stage = "II", episodes = 16 } } }))
     assert.equal(2, r.tasks[1].placement[1])
     assert.equal(1, r.tasks[1].placement[3])
   end) end
 
   it("takes turns between tasks, and judges with other costs than it sees", function()
-    local slow = assert(berth.graph { ops = { { seconds = 10 }, { seconds = 10 } }, edges = { { 1, 2, 1 } } })
-    local seen = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } } })
+    local slow =
+      assert(berth.graph { ops = { { seconds = 10 }, { seconds = 10 } }, edges = { { 1, 2, 1 } } })
+    local seen =
+      assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } } })
     local other = { graph = seen, topology = wire(3), judge = { graph = slow, preset = "doppler" } }
     local r = assert(small():train({ task(), other },
       { stages = { { stage = "II", episodes = 32 } } }))
@@ -266,12 +296,14 @@ describe("doppler", function()
   it("stops at the calls allowed, the last look included", function()
     local stages = { { stage = "II", episodes = 100 } }
     assert.equal(13, assert(small():train({ task() }, { calls = 13, stages = stages })).calls)
-    assert.equal(50, assert(small():train({ task() }, { calls = 50, stages = stages, search = { calls = 20 } })).calls)
+    assert.equal(50, assert(small():train({ task() },
+      { calls = 50, stages = stages, search = { calls = 20 } })).calls)
   end)
 
   it("learns from an objective of one's own", function()
     local asked = 0
-    local r = assert(small():train({ task() }, { stages = { { stage = "III", episodes = 64 } }, objective = function(placements)
+    local r = assert(small():train({ task() },
+      { stages = { { stage = "III", episodes = 64 } }, objective = function(placements)
       local out = {}
       for i, p in ipairs(placements) do
         out[i], asked = 1, asked + 1
@@ -284,14 +316,16 @@ describe("doppler", function()
   end)
 
   it("goes on with a search from the best seen, its calls counted", function()
-    local r = assert(small():train({ task() }, { stages = { { stage = "II", episodes = 8 } }, search = { calls = 200 } }))
+    local r = assert(small():train({ task() },
+      { stages = { { stage = "II", episodes = 8 } }, search = { calls = 200 } }))
     assert.equal(209, r.calls)
     assert.is_true(r.tasks[1].best <= r.tasks[1].searched)
   end)
 
   it("keeps what it had when interrupted", function()
     local n = 0
-    local r = assert(small():train({ task() }, { stages = { { stage = "II", episodes = 80 } }, progress = function()
+    local r = assert(small():train({ task() },
+      { stages = { { stage = "II", episodes = 80 } }, progress = function()
       n = n + 1
       if n == 3 then error("interrupted", 0) end
     end }))
@@ -311,7 +345,8 @@ describe("files of agents", function()
     local function stop(s)
       if s.episode == 16 and s.stage == "II" then error("interrupted", 0) end
     end
-    local broken = assert(small():train({ task() }, { stages = stages, checkpoint = path, every = 1, progress = stop }))
+    local broken = assert(small():train({ task() },
+      { stages = stages, checkpoint = path, every = 1, progress = stop }))
     assert.equal("interrupted", broken.interrupted)
     local agent = small()
     local r = assert(agent:train({ task() }, { stages = stages, checkpoint = path, resume = true }))
@@ -327,7 +362,8 @@ describe("files of agents", function()
     assert(agent:train({ task() }, { stages = stages, checkpoint = path }))
     local again = assert(berth.agents.load(path))
     local g, t = diamond(), wire(2)
-    assert.same(assert(berth.place(g, t, agent)):devices(), assert(berth.place(g, t, again)):devices())
+    assert.same(assert(berth.place(g, t, agent)):devices(),
+      assert(berth.place(g, t, again)):devices())
     os.remove(path)
   end)
 
@@ -388,7 +424,8 @@ describe("many processes", function()
         local ok, got = coroutine.resume(threads[rank])
         assert(ok, got)
         kinds[rank] = got
-        if coroutine.status(threads[rank]) == "dead" then results[rank] = got else running = true end
+        if coroutine.status(threads[rank]) == "dead" then results[rank] = got else running =
+          true end
       end
       if running then
         for rank = 2, size do assert.equal(kinds[1], kinds[rank]) end
@@ -399,17 +436,21 @@ describe("many processes", function()
 
   -- LuaJIT and Lua 5.4 both yield across pcall.
   it("come to what one does, to rounding", function()
-    local o = { stages = { { stage = "I", episodes = 16 }, { stage = "II", episodes = 16 } }, batch = 4 }
+    local o = { stages = { { stage = "I", episodes = 16 }, { stage = "II", episodes = 16 } },
+      batch = 4 }
     local function train(ranks)
       local agent = small()
-      local r = assert(agent:train({ task() }, { stages = o.stages, batch = o.batch, ranks = ranks }))
-      return { weights = agent:network(2).params:flat("values"):flat(), best = r.tasks[1].best, placement = r.tasks[1].placement }
+      local r =
+        assert(agent:train({ task() }, { stages = o.stages, batch = o.batch, ranks = ranks }))
+      return { weights = agent:network(2).params:flat("values"):flat(), best = r.tasks[1].best,
+        placement = r.tasks[1].placement }
     end
     local one, two = train(nil), run_ranks(2, train)
     assert.same(two[1], two[2])
     assert.equal(one.best, two[1].best)
     assert.same(one.placement, two[1].placement)
-    -- Adam steps as far for a gradient of 1e-9 as for one of 1: a few weights whose gradient is rounding differ by steps.
+    -- Adam steps as far for a gradient of 1e-9 as for one of 1: a few weights whose gradient is
+    -- rounding differ by steps.
     local apart = 0
     for i = 1, #one.weights do apart = apart + math.abs(one.weights[i] - two[1].weights[i]) end
     assert.is_true(apart / #one.weights < 2e-5, apart / #one.weights)

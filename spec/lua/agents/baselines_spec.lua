@@ -1,4 +1,5 @@
--- PLACETO and GDP: what their networks see, that rolling out and learning agree, and that learning helps.
+-- PLACETO and GDP: what their networks see, that rolling out and learning agree, and that learning
+-- helps.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 local placeto, gdp = require "berth.agents.placeto", require "berth.agents.gdp"
@@ -34,7 +35,8 @@ end
 
 local function loss_of(policy, view, e, opts)
   local tape, weights = nn.tape(), nn.full({ #e:log().device }, 1)
-  local loss = tape:record(function() return policy:loss(view, policy:encode(view), e:log(), weights, opts) end)
+  local loss = tape:record(function() return policy:loss(view, policy:encode(view), e:log(),
+    weights, opts) end)
   return loss:item(), tape, loss
 end
 
@@ -69,7 +71,8 @@ for _, name in ipairs { "placeto", "gdp" } do
     end)
 
     it("keeps pins and groups", function()
-      local env = berth.assignment(blocks { [2] = { pin = 3 }, [5] = { group = 1 }, [9] = { group = 1 } }, mesh)
+      local env = berth.assignment(blocks { [2] = { pin = 3 }, [5] = { group = 1 },
+        [9] = { group = 1 } }, mesh)
       local _, e = rolled(make { devices = 3 }, env, 6, { how = "sample", epsilon = 1 })
       for i = 1, 6 do
         local at = e:placement(i)
@@ -96,7 +99,8 @@ for _, name in ipairs { "placeto", "gdp" } do
       assert.near(2 * 9 * math.log(3), loss, 1e-3)
       local less, other = loss_of(policy, view, e, { how = "sample", epsilon = 1, entropy = 0.5 })
       other:clear()
-      assert.is_true(less < loss and less >= 2 * 9 * math.log(3) * 0.75 - 1e-3) -- two episodes: 0.5 x 9 log 3 at most
+      -- two episodes: 0.5 x 9 log 3 at most
+      assert.is_true(less < loss and less >= 2 * 9 * math.log(3) * 0.75 - 1e-3)
     end)
 
     it("imitates a teacher", function()
@@ -106,9 +110,11 @@ for _, name in ipairs { "placeto", "gdp" } do
       local adam = nn.adam(policy.params, { rate = 0.01 })
       for update = 1, 60 do
         e:start(1, (update - 1) * 8)
-        local seen = policy:imitate(view, policy:encode(view), e, { epsilon = 1, ties = "textbook" })
+        local seen = policy:imitate(view, policy:encode(view), e,
+          { epsilon = 1, ties = "textbook" })
         local tape = nn.tape()
-        local loss = tape:record(function() return policy:imitation_loss(view, policy:encode(view), seen, {}) end)
+        local loss = tape:record(function() return policy:imitation_loss(view, policy:encode(view),
+          seen, {}) end)
         tape:backward(loss)
         adam:step()
         first, last = first or loss:item(), loss:item()
@@ -146,7 +152,8 @@ for _, name in ipairs { "placeto", "gdp" } do
 
     it("is for one number of devices", function()
       local env = berth.assignment(blocks(), mesh)
-      assert.error_matches(function() make { devices = 2 }:view(env) end, "the network is for 2 devices, the topology has 3")
+      assert.error_matches(function() make { devices = 2 }:view(env) end,
+        "the network is for 2 devices, the topology has 3")
       assert.error_matches(function() make {} end, "devices: expected a whole number")
       assert.error_matches(function() make { devices = 2, depth = 1 } end, "unknown option 'depth'")
     end)
@@ -178,7 +185,8 @@ describe("agents placeto and gdp", function()
 end)
 
 describe("policy gdp", function()
-  it("sees memory as a constant: all segments at once give what one after the other gives", function()
+  it("sees memory as a constant: all segments at once give what one after the other gives",
+    function()
     local env = berth.assignment(blocks(), mesh)
     local policy = gdp.policy { devices = 3, segment = 4, width = 8, heads = 2 }
     local whole = gdp.policy { devices = 3, segment = 16, width = 8, heads = 2 }
@@ -200,7 +208,8 @@ describe("policy gdp", function()
       if i > 1 then edges[#edges + 1] = { i - 1, i, 1 } end
     end
     local policy = gdp.policy { devices = 3, segment = 5 }
-    local view = policy:view(assert(berth.assignment(berth.graph { ops = ops, edges = edges }, mesh)))
+    local view =
+      policy:view(assert(berth.assignment(berth.graph { ops = ops, edges = edges }, mesh)))
     assert.equal(2, #view.blocks)
     local got, flat = policy:encode(view).scores, {}
     for v = 1, 530 do
@@ -214,7 +223,8 @@ describe("policy gdp", function()
 
   it("with quirks leaves single neighbours out, and tells raw ids", function()
     local env = berth.assignment(blocks(), mesh)
-    local plain, quirky = gdp.policy { devices = 3 }:view(env), gdp.policy { devices = 3, quirks = true }:view(env)
+    local plain, quirky = gdp.policy { devices = 3 }:view(env),
+      gdp.policy { devices = 3, quirks = true }:view(env)
     assert.equal(1, plain.segments:lengths()[1])
     assert.equal(0, quirky.segments:lengths()[1])
     assert.equal(4, quirky.segments:lengths()[9])

@@ -1,4 +1,5 @@
--- Sums and broadcasts among processes, and training in many of them. Skipped where Open MPI is not there.
+-- Sums and broadcasts among processes, and training in many of them. Skipped where Open MPI is not
+-- there.
 local runs = require "support.runs"
 
 local interpreter = rawget(_G, "jit") and "luajit" or _VERSION:gsub("Lua ", "lua")
@@ -19,11 +20,14 @@ local function is_root()
 end
 
 -- Within one machine: looking for networks takes as long as the tests.
-local flags = "--mca pml ob1 --mca btl self,vader --oversubscribe" .. (is_root() and " --allow-run-as-root" or "")
+local flags = "--mca pml ob1 --mca btl self,vader --oversubscribe" .. (is_root()
+  and " --allow-run-as-root" or "")
 
 -- Lines of the ranks, by rank; a rank that hangs is ended after ten minutes.
 local function run(n, what)
-  local pipe = io.popen(("timeout 600 mpirun %s -n %d %s spec/support/mpi_program.lua %s 2>/dev/null"):format(flags, n,
+  local pipe =
+    io.popen(("timeout 600 mpirun %s -n %d %s spec/support/mpi_program.lua %s 2>/dev/null"):format(
+    flags, n,
     interpreter, what))
   local out = {}
   for line in pipe:lines() do
@@ -72,7 +76,8 @@ describe("berth.mpi", function()
       local other = numbers(two[1])
       assert.equal(#one, #other)
       assert.is_true(#one > 40)
-      -- Normalised features multiply rounding (2e-5 of the first gradient), and Adam that of small gradients.
+      -- Normalised features multiply rounding (2e-5 of the first gradient), and Adam that of small
+      -- gradients.
       for i, w in ipairs(one) do assert.near(w, other[i], 2e-3 * math.max(1, math.abs(w))) end
     end
   end)
@@ -86,14 +91,16 @@ describe("berth.mpi", function()
   for _, what in ipairs(runs({ "gdp3 3" },
     { "doppler2 2", "placeto2 2", "gdp3 3", "gdp4 4" })) do
     local program, n = what:match("(%w+) (%d)")
-    case(("trains %s parts in %s processes as in one, to the byte"):format(program:gsub("%d", " %0"), n), function()
+    case(("trains %s parts in %s processes as in one, to the byte"):format(program:gsub("%d",
+      " %0"), n), function()
       local one, many = run(1, program)[1], run(tonumber(n), program)
       assert.truthy(one:find("^30 "), one)
       for rank = 1, tonumber(n) do assert.equal(one, many[rank]) end
     end)
   end
 
-  case("goes on in two processes after an interrupt of one, to the bytes of one process in one go", function()
+  case("goes on in two processes after an interrupt of one, to the bytes of one process in one go",
+    function()
     local one, two = run(1, "resume")[1], run(2, "resume")
     assert.truthy(one:find("^interrupted 9 15 %d+$"), one)
     assert.same({ one, one }, two)
@@ -107,11 +114,14 @@ describe("berth.mpi", function()
     assert.equal("rank 1: " .. got[1], got[2])
   end)
 
-  case("refuses parts that ranks cannot share, and checkpoints that are not of one update", function()
+  case("refuses parts that ranks cannot share, and checkpoints that are not of one update",
+    function()
     local uneven, other = run(2, "uneven"), run(2, "other_checkpoint")
     for rank = 1, 2 do
-      assert.truthy(uneven[rank]:find("parts: 3 of them cannot be dealt out evenly to 2 ranks", 1, true), uneven[rank])
-      assert.truthy(other[rank]:find("rank 1 goes on after 0 updates, rank 2 after 30: all must read one checkpoint", 1, true),
+      assert.truthy(uneven[rank]:find("parts: 3 of them cannot be dealt out evenly to 2 ranks", 1,
+        true), uneven[rank])
+      assert.truthy(other[rank]:find(
+        "rank 1 goes on after 0 updates, rank 2 after 30: all must read one checkpoint", 1, true),
         other[rank])
     end
   end)
@@ -125,7 +135,8 @@ describe("berth.mpi", function()
   case("tells all ranks that they are not at the same step", function()
     local got = run(2, "astray")
     assert.equal(got[1], got[2])
-    assert.truthy(got[1]:find("not at the same step: rank 1 has kind 2 of length 1, rank 2 kind 2 of length 2", 1, true))
+    assert.truthy(got[1]:find(
+      "not at the same step: rank 1 has kind 2 of length 1, rank 2 kind 2 of length 2", 1, true))
   end)
 
   case("serves berth train: one rank writes and prints, all end with the same", function()
@@ -146,7 +157,8 @@ describe("berth.mpi", function()
   case("says that it has not begun, without beginning", function()
     local mpi = require "berth.mpi"
     assert.is_false(mpi.running())
-    assert.has_error(function() mpi.rank() end, "berth.mpi.rank: berth.mpi.init() comes first, and finalize() last")
+    assert.has_error(function() mpi.rank() end,
+      "berth.mpi.rank: berth.mpi.init() comes first, and finalize() last")
     assert.is_true(mpi.finalize())
   end)
 end)

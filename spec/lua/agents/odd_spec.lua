@@ -1,4 +1,5 @@
--- Agents at the edges: options that are odd, graphs and topologies that leave little to choose, files of other trainings.
+-- Agents at the edges: options that are odd, graphs and topologies that leave little to choose,
+-- files of other trainings.
 local berth = require "berth"
 local errors = require "support.errors"
 local merged = require "support.merged"
@@ -11,7 +12,9 @@ local nn = berth.nn
 -- Two alike chains that meet, and a stray op: ties, transfers, several candidates.
 local function graph(more)
   local ops = {}
-  for i, seconds in ipairs { 1, 2, 2, 3, 3, 1, 2 } do ops[i] = { seconds = seconds, kind = "k" .. seconds } end
+  for i, seconds in ipairs { 1, 2, 2, 3, 3, 1, 2 } do
+    ops[i] = { seconds = seconds, kind = "k" .. seconds }
+  end
   for i, extra in pairs(more or {}) do
     for key, value in pairs(extra) do ops[i][key] = value end
   end
@@ -38,7 +41,8 @@ end
 -- Agents of all kinds, and of all ways to decide.
 local ways = { { "doppler" }, { "doppler", { joint = true } }, { "doppler", { contract = true } },
   { "doppler", { place = "least-start" } }, { "doppler", { select = "longest-path" } },
-  { "doppler", { teacher = "critical-path", epsilon = 0.3, entropy = 0.1 } }, { "placeto" }, { "gdp" } }
+  { "doppler", { teacher = "critical-path", epsilon = 0.3, entropy = 0.1 } }, { "placeto" },
+  { "gdp" } }
 
 local function each_way(f)
   for _, way in ipairs(ways) do f(agent(way[1], way[2]), way[1]) end
@@ -47,16 +51,24 @@ end
 describe("options of agents", function()
   it("are refused at once if they are odd, with name and value", function()
     raises("berth.agents.doppler: gamma: 2 is out of range 0 to 1", agent, "doppler", { gamma = 2 })
-    raises("berth.agents.doppler: share: expected true or false, got number", agent, "doppler", { share = 1 })
-    raises("berth.agents.doppler: hidden: 0 is out of range 1 to 100000", agent, "doppler", { hidden = 0 })
-    raises("berth.agents.doppler: clip: 0 is out of range 1e-30 to 1e+30", agent, "doppler", { clip = 0 })
-    raises("rate: expected a number or { from, to }, got key 3", agent, "doppler", { rate = { 1, 0, 1 } })
-    raises("berth.agents.placeto: rounds: inf is out of range 1 to 1000", agent, "placeto", { rounds = 1 / 0 })
-    raises("berth.agents.gdp: segment: 0 is out of range 1 to 100000", agent, "gdp", { segment = 0 })
-    raises("berth.agents.gdp: width: 64 cannot be dealt out to 3 heads", agent, "gdp", { heads = 3 })
+    raises("berth.agents.doppler: share: expected true or false, got number", agent, "doppler",
+      { share = 1 })
+    raises("berth.agents.doppler: hidden: 0 is out of range 1 to 100000", agent, "doppler",
+      { hidden = 0 })
+    raises("berth.agents.doppler: clip: 0 is out of range 1e-30 to 1e+30", agent, "doppler",
+      { clip = 0 })
+    raises("rate: expected a number or { from, to }, got key 3", agent, "doppler",
+      { rate = { 1, 0, 1 } })
+    raises("berth.agents.placeto: rounds: inf is out of range 1 to 1000", agent, "placeto",
+      { rounds = 1 / 0 })
+    raises("berth.agents.gdp: segment: 0 is out of range 1 to 100000", agent, "gdp",
+      { segment = 0 })
+    raises("berth.agents.gdp: width: 64 cannot be dealt out to 3 heads", agent, "gdp",
+      { heads = 3 })
     raises("berth.agents.gdp: unknown option 'rounds'", agent, "gdp", { rounds = 2 })
     raises("share: there is one encoder only", agent, "doppler", { share = true, joint = true })
-    raises("partners: requires place learned", agent, "doppler", { partners = true, place = "least-start" })
+    raises("partners: nobody looks at them", agent, "doppler",
+      { partners = true, place = "least-start" })
   end)
 
   -- Weights after a short training; another option, other weights.
@@ -69,17 +81,23 @@ describe("options of agents", function()
   it("all have an effect", function()
     local cases = {
       doppler = { { {}, { "hidden", 9 }, { "inner", 9 }, { "rounds", 3 }, { "preset", "published" },
-        { "estimates", "load" }, { "t_levels", "textbook" }, { "edge_costs", "code" }, { "partners", false },
-        { "select", "longest-path" }, { "place", "least-load" }, { "share", true }, { "joint", true }, { "seed", 2 },
-        { "design", "published" }, { "batch", 4 }, { "rate", 1e-3 }, { "how", "greedy" }, { "epsilon", 0.3 }, { "gamma", 0.5 },
-        { "baseline", "all" }, { "baseline", "best" }, { "baseline", "exponential" }, { "normalise", "running" },
-        { "normalise", "none" }, { "entropy", 0.1 }, { "clip", 0.01 }, { "teacher", "critical-path" }, { "parts", 4 } },
+        { "estimates", "load" }, { "t_levels", "textbook" }, { "edge_costs", "code" },
+        { "partners", false },
+        { "select", "longest-path" }, { "place", "least-load" }, { "share", true },
+        { "joint", true }, { "seed", 2 },
+        { "design", "published" }, { "batch", 4 }, { "rate", 1e-3 }, { "how", "greedy" },
+        { "epsilon", 0.3 }, { "gamma", 0.5 },
+        { "baseline", "all" }, { "baseline", "best" }, { "baseline", "exponential" },
+        { "normalise", "running" },
+        { "normalise", "none" }, { "entropy", 0.1 }, { "clip", 0.01 },
+        { "teacher", "critical-path" }, { "parts", 4 } },
         { { baseline = "exponential" }, { "decay", 0.1 } },
         { { normalise = "none", baseline = "all", clip = false, rate = 0.1 }, { "unit", 1e10 } },
         { { teacher = "critical-path" }, { "ties", "code" }, { "published_marks", true } } },
       placeto = { { {}, { "rounds", 2 }, { "hidden", 8 }, { "seed", 2 }, { "preset", "published" },
         { "estimates", "load" }, { "gamma", 0.5 } } },
-      gdp = { { {}, { "kinds", 2 }, { "parents", 1 }, { "width", 32 }, { "segment", 2 }, { "heads", 2 }, { "quirks", true },
+      gdp = { { {}, { "kinds", 2 }, { "parents", 1 }, { "width", 32 }, { "segment", 2 },
+        { "heads", 2 }, { "quirks", true },
         { "seed", 2 } } },
     }
     for _, kind in ipairs { "doppler", "placeto", "gdp" } do
@@ -103,15 +121,19 @@ describe("options of agents", function()
 
   it("of training are refused before anything is done", function()
     local a, g, t = agent "doppler", graph(), mesh(2)
-    local function no(text, opts) raises("agent:train: " .. text, a.train, a, { { graph = g, topology = t } }, opts) end
-    no("calls: 0 is out of range 1 to", { calls = 0 })
-    no("calls: 10 are too few: 11 for a last look at each task and its search", { calls = 10, search = { calls = 10 } })
-    no("every: 0 is out of range 1 to", { every = 0, checkpoint = "x" })
-    no("every: requires checkpoint", { every = 5 })
-    no("progress: expected a function, got number", { progress = 1 })
+    local function no(text, opts)
+      raises("agent:train: " .. text, a.train, a, { { graph = g, topology = t } }, opts)
+    end
+    no("calls: expected a whole number from 1 to", { calls = 0 })
+    no("calls: 10 are too few: 11 for a last look at each task and its search",
+      { calls = 10, search = { calls = 10 } })
+    no("every: expected a whole number from 1 to", { every = 0, checkpoint = "x" })
+    no("every: means nothing without checkpoint", { every = 5 })
+    no("progress: expected a function, got 1", { progress = 1 })
     no("search: placer: 'etf' is none of: anneal, brkga, local", { search = { placer = "etf" } })
     no("search: unknown option 'cals'", { search = { cals = 1 } })
-    no("search: runs the simulator: not after stage III", { search = {}, objective = print, stages = { { stage = "III" } } })
+    no("search: asks the simulator: not after stage III",
+      { search = {}, objective = print, stages = { { stage = "III" } } })
     no("stages: expected at least one stage", { stages = {} })
     no("stages: expected a table, got string", { stages = "II" })
     no("stages[1]: stage: expected a table, got 'II'", { stages = { "II" } })
@@ -135,7 +157,8 @@ describe("options of agents", function()
   it("of placing are those it reads", function()
     local a, g, t = agent "doppler", graph(), mesh(2)
     raises("agent:place: unknown option 'sampels'", berth.place, g, t, a, { sampels = 8 })
-    raises("agent:place: samples: expected a whole number, got 1.5", berth.place, g, t, a, { samples = 1.5 })
+    raises("agent:place: samples: expected a whole number from 0 to 1000000, got 1.5", berth.place,
+      g, t, a, { samples = 1.5 })
     local p = assert(berth.place(g, t, a, { samples = 20, links = "duplex", seed = 3 }))
     assert.equal(p.estimate, assert(berth.simulate(g, t, p, { links = "duplex" })).makespan)
   end)
@@ -155,12 +178,16 @@ describe("agents learn to place", function()
   end
 
   works("one op", berth.graph { ops = { { seconds = 1 } } }, mesh(2))
-  works("ops without edges", berth.graph { ops = { { seconds = 1 }, { seconds = 0 }, { seconds = 2 } } }, mesh(2))
-  works("ops that take no time", berth.graph { ops = { { seconds = 0 }, { seconds = 0 } }, edges = { { 1, 2, 0 } } }, mesh(2))
+  works("ops without edges",
+    berth.graph { ops = { { seconds = 1 }, { seconds = 0 }, { seconds = 2 } } }, mesh(2))
+  works("ops that take no time",
+    berth.graph { ops = { { seconds = 0 }, { seconds = 0 } }, edges = { { 1, 2, 0 } } }, mesh(2))
   works("on one device", graph(), mesh(1))
-  works("with groups and communication", graph { { group = 1 }, [7] = { group = 1 }, [3] = { communication = true } }, mesh(3))
+  works("with groups and communication",
+    graph { { group = 1 }, [7] = { group = 1 }, [3] = { communication = true } }, mesh(3))
   works("with types that forbid devices", berth.graph { types = { "gpu", "cpu" },
-    ops = { { seconds = { 1, 2 } }, { seconds = { math.huge, 3 } }, { seconds = { 1, math.huge } }, { seconds = 2 } },
+    ops = { { seconds = { 1, 2 } }, { seconds = { math.huge, 3 } }, { seconds = { 1, math.huge } },
+      { seconds = 2 } },
     edges = { { 1, 2, 1 }, { 1, 3, 1 }, { 2, 4, 1 }, { 3, 4, 1 } } }, berth.topology {
       devices = { { type = "gpu" }, { type = "cpu" }, { type = "gpu" } },
       links = { { 1, 2, bandwidth = 1 }, { 2, 3, bandwidth = 1 }, { 1, 3, bandwidth = 1 } } })
@@ -181,10 +208,13 @@ describe("agents learn to place", function()
 
   it("within memory, or counts what runs out as no answer", function()
     local g = graph { { params = 40 }, { params = 40 }, { params = 40 } }
-    local tight = berth.topology { devices = { { memory = 100 }, { memory = 100 } }, links = { { 1, 2, bandwidth = 1 } } }
-    local r = assert(train(agent "doppler", g, tight, { stages = { { stage = "II", episodes = 64 } } }))
+    local tight = berth.topology { devices = { { memory = 100 }, { memory = 100 } },
+      links = { { 1, 2, bandwidth = 1 } } }
+    local r =
+      assert(train(agent "doppler", g, tight, { stages = { { stage = "II", episodes = 64 } } }))
     assert.is_nil(assert(berth.simulate(g, tight, r.tasks[1].placement)).oom)
-    local none = berth.topology { devices = { { memory = 10 }, { memory = 10 } }, links = { { 1, 2, bandwidth = 1 } } }
+    local none = berth.topology { devices = { { memory = 10 }, { memory = 10 } },
+      links = { { 1, 2, bandwidth = 1 } } }
     local a = agent "doppler"
     assert.equal(math.huge, assert(train(a, g, none)).tasks[1].best)
     local p, _, code = berth.place(g, none, a)
@@ -193,15 +223,19 @@ describe("agents learn to place", function()
 
   it("not what leaves nothing to decide, nor collectives", function()
     local pins = berth.graph { ops = { { seconds = 1, pin = 1 } } }
-    local meeting = berth.graph { ops = { { seconds = 1 } }, collectives = { { kind = "barrier", bytes = 1, members = { 1 } } } }
+    local meeting = berth.graph { ops = { { seconds = 1 } },
+      collectives = { { kind = "barrier", bytes = 1, members = { 1 } } } }
     each_way(function(a)
-      refused("invalid", "agent:train: tasks%[1%]: there is nothing to decide: all ops are pinned", train(a, pins, mesh(2)))
-      refused("unsupported", "tasks%[1%]: assignment: the graph has 1 collectives", train(a, meeting, mesh(2)))
+      refused("invalid", "agent:train: tasks%[1%]: there is nothing to decide: all ops are pinned",
+        train(a, pins, mesh(2)))
+      refused("unsupported", "tasks%[1%]: assignment: the graph has 1 collectives",
+        train(a, meeting, mesh(2)))
     end)
   end)
 
   it("by the seconds of one judge: the engine's, though imitation comes last", function()
-    local r = assert(train(agent "doppler", graph(), mesh(2), { stages = { { stage = "III", episodes = 8 }, both[1] },
+    local r = assert(train(agent "doppler", graph(), mesh(2),
+      { stages = { { stage = "III", episodes = 8 }, both[1] },
       objective = function(placements)
         local out = {}
         for i = 1, #placements do out[i] = 1e-3 end
@@ -213,7 +247,8 @@ describe("agents learn to place", function()
   it("unless the objective gives what are no seconds", function()
     local function no(text, times)
       local a = agent "doppler"
-      raises("agent:train: objective: " .. text, train, a, graph(), mesh(2), { stages = { { stage = "III", episodes = 2 } },
+      raises("agent:train: objective: " .. text, train, a, graph(), mesh(2),
+        { stages = { { stage = "III", episodes = 2 } },
         objective = function() return times end })
     end
     no("expected 2 numbers of seconds, got 1", { 1 })
@@ -222,7 +257,8 @@ describe("agents learn to place", function()
   end)
 
   it("where others have decided everything, too", function()
-    local pins = berth.graph { ops = { { seconds = 1, pin = 1 }, { seconds = 1, pin = 2 } }, edges = { { 1, 2, 1 } } }
+    local pins = berth.graph { ops = { { seconds = 1, pin = 1 }, { seconds = 1, pin = 2 } },
+      edges = { { 1, 2, 1 } } }
     each_way(function(a, kind)
       assert.same({ 1, 2 }, assert(berth.place(pins, mesh(2), a)):devices(), kind)
       assert.same({ 1, 2 }, assert(berth.place(pins, mesh(2), a, { samples = 2 })):devices(), kind)
@@ -236,7 +272,8 @@ describe("agents learn to place", function()
 
   it("several graphs of other sizes on other numbers of devices", function()
     local a = agent "doppler"
-    local r = assert(a:train({ { graph = graph(), topology = mesh(2) }, { graph = berth.graph { ops = { { seconds = 1 } } },
+    local r = assert(a:train({ { graph = graph(), topology = mesh(2) },
+      { graph = berth.graph { ops = { { seconds = 1 } } },
       topology = mesh(4) } }, { stages = both }))
     assert.same({ 7, 1 }, { #r.tasks[1].placement, #r.tasks[2].placement })
   end)
@@ -244,15 +281,19 @@ describe("agents learn to place", function()
   it("with as few calls as there are tasks, and batches larger than what is left", function()
     local g, t = graph(), mesh(2)
     assert.equal(1, assert(train(agent "doppler", g, t, { calls = 1 })).calls)
-    local r = assert(train(agent "doppler", g, t, { stages = { { stage = "II", episodes = 3, batch = 8 } } }))
+    local r = assert(train(agent "doppler", g, t,
+      { stages = { { stage = "II", episodes = 3, batch = 8 } } }))
     assert.same({ 3, 4 }, { r.episodes, r.calls })
   end)
 
-  -- By them a batch is cut into parts that memory can hold. A chain has one candidate at each of 5 steps.
+  -- By them a batch is cut into parts that memory can hold. A chain has one candidate at each of 5
+  -- steps.
   it("with as many rows of the loss as candidates and devices tell", function()
-    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 },
+      { seconds = 1 }, { seconds = 1 } },
       edges = { { 1, 2, 1 }, { 2, 3, 1 }, { 3, 4, 1 }, { 4, 5, 1 } } }
-    for _, case in ipairs { { {}, 20 }, { { place = "least-start" }, 5 }, { { select = "longest-path" }, 15 },
+    for _, case in ipairs { { {}, 20 }, { { place = "least-start" }, 5 },
+      { { select = "longest-path" }, 15 },
       { { joint = true }, 15 } } do
       local a = agent("doppler", case[1])
       local env = assert(berth.assignment(g, mesh(3), a.features))
@@ -277,8 +318,10 @@ describe("a network for one number of devices", function()
   it("is a row that tells so, in comparisons", function()
     local a = agent "gdp"
     assert(train(a, graph(), mesh(2)))
-    refused("unsupported", "gdp: the network is for 2 devices, the topology has 3", berth.place(graph(), mesh(3), a))
-    assert(berth.compare(graph(), mesh(3), { "single", a, berth.pipeline { "fuse", agent "doppler" } }))
+    refused("unsupported", "gdp: the network is for 2 devices, the topology has 3",
+      berth.place(graph(), mesh(3), a))
+    assert(berth.compare(graph(), mesh(3),
+      { "single", a, berth.pipeline { "fuse", agent "doppler" } }))
   end)
 end)
 
@@ -299,13 +342,16 @@ describe("checkpoints of another training", function()
   it("are refused", function()
     no("is of an agent doppler, not gdp", agent "gdp")
     no("the agent had hidden = 8, now it is 16", agent("doppler", { hidden = 16 }))
-    no("the agent had estimates = nothing, now it is load", agent("doppler", { estimates = "load" }))
+    no("the agent had estimates = nothing, now it is load",
+      agent("doppler", { estimates = "load" }))
     no("the agent had seed = 1, now it is 2", agent("doppler", { seed = 2 }))
-    no("task 1 was 7 ops on 2 devices, now it is 7 ops on 3 devices", agent "doppler", graph(), mesh(3))
+    no("task 1 was 7 ops on 2 devices, now it is 7 ops on 3 devices", agent "doppler", graph(),
+      mesh(3))
   end)
 
   it("may go on with other settings of training", function()
-    local r = assert(train(agent("doppler", { rate = 1e-4 }), graph(), mesh(2), { checkpoint = path, resume = true,
+    local r = assert(train(agent("doppler", { rate = 1e-4 }), graph(), mesh(2),
+      { checkpoint = path, resume = true,
       stages = { both[1], { stage = "II", episodes = 24 } } }))
     assert.equal(40, r.episodes)
   end)
@@ -339,7 +385,8 @@ describe("checkpoints of another training", function()
     local again = assert(berth.agents.load(saved))
     assert(train(a, graph(), mesh(2), { stages = { both[2] } }))
     assert(train(again, graph(), mesh(2), { stages = { both[2] } }))
-    assert.same(a:network(2).params:flat("values"):flat(), again:network(2).params:flat("values"):flat())
+    assert.same(a:network(2).params:flat("values"):flat(),
+      again:network(2).params:flat("values"):flat())
     os.remove(saved)
   end)
 end)

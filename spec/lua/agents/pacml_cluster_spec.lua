@@ -26,12 +26,15 @@ local function model(ramp, text)
 end
 
 local function cluster(compat)
-  local ramp = berth.ramp { compat = compat, groups = 2, racks = 2, slots = 2, time_scale = 1000, quantum = 0.01 }
-  return assert(berth.pacml.env { models = { model(ramp, profiles[1]), model(ramp, profiles[2]) }, most = 8 })
+  local ramp = berth.ramp { compat = compat, groups = 2, racks = 2, slots = 2, time_scale = 1000,
+    quantum = 0.01 }
+  return assert(berth.pacml.env { models = { model(ramp, profiles[1]), model(ramp, profiles[2]) },
+    most = 8 })
 end
 
 local function trace(seed, jobs)
-  return berth.pacml.trace { models = 2, beta = "C", seed = seed, jobs = jobs or 100, interarrival = 500 }
+  return berth.pacml.trace { models = 2, beta = "C", seed = seed, jobs = jobs or 100,
+    interarrival = 500 }
 end
 
 for _, compat in ipairs { true, false } do
@@ -57,7 +60,8 @@ for _, compat in ipairs { true, false } do
         given.progress = nil
         local again = berth.agents.pacml(o)
         local report = assert(again:train(env, given))
-        assert.same(whole.made.params:flat("values"):flat(), again.made.params:flat("values"):flat())
+        assert.same(whole.made.params:flat("values"):flat(),
+          again.made.params:flat("values"):flat())
         os.remove(path)
         os.remove(("%s.%.0f.state"):format(path, report.steps))
         local run = env:run(trace(2))

@@ -20,7 +20,8 @@ describe("the prioritised memory", function()
     assert.near(2500, seen[3], 100)
     for k = 1, 8 do
       assert.equal(10 * index[k], batch:get(k, 2))
-      assert.near((({ 1, 2, 5 })[index[k]] / 1) ^ -0.5, weights[k] / weights[1] * (({ 1, 2, 5 })[index[1]]) ^ -0.5, 1e-9)
+      assert.near((({ 1, 2, 5 })[index[k]] / 1) ^ -0.5,
+        weights[k] / weights[1] * (({ 1, 2, 5 })[index[1]]) ^ -0.5, 1e-9)
     end
   end)
 
@@ -61,8 +62,10 @@ end)
 local env = toy.two_servers()
 local traces = toy.traces(100, 0.25, { 1, 0.5 })
 local kinds = {
-  ppo = { algorithm = "ppo", fc = 32, steps = 16000, fragment = 32, actors = 16, rate = 3e-3, gamma = 0.9 },
-  dqn = { algorithm = "dqn", fc = 32, steps = 8000, start = 500, train_every = 16, batch = 64, target = 200,
+  ppo = { algorithm = "ppo", fc = 32, steps = 16000, fragment = 32, actors = 16, rate = 3e-3,
+    gamma = 0.9 },
+  dqn = { algorithm = "dqn", fc = 32, steps = 8000, start = 500, train_every = 16, batch = 64,
+    target = 200,
     epsilon = { 1, 0.1, 3000 }, capacity = 4000, rate = 2e-3, gamma = 0.9 },
 }
 
@@ -86,7 +89,9 @@ describe("learning", function()
     it("of " .. kind .. " finds the best policy of a toy", function()
       -- Best: one server for each job of the first model, and none for those of the second.
       local second = 0
-      for _, m in ipairs(toy.traces(1000, 0.25, { 1, 0.5 }, 9)(1).model) do second = second + m - 1 end
+      for _, m in ipairs(toy.traces(1000, 0.25, { 1, 0.5 }, 9)(1).model) do
+        second = second + m - 1
+      end
       local agent = made(kind)
       local report = assert(agent:train(env, { traces = traces }))
       assert.is_true(report.steps >= kinds[kind].steps)
@@ -101,7 +106,8 @@ describe("checkpoints", function()
   for _, kind in ipairs { "ppo", "dqn" } do
     it("of " .. kind .. " are gone on from to the same bytes", function()
       local path = os.tmpname()
-      local more = { actors = 4, fragment = kind ~= "dqn" and 16 or nil, start = kind == "dqn" and 100 or nil,
+      local more = { actors = 4, fragment = kind ~= "dqn" and 16 or nil,
+        start = kind == "dqn" and 100 or nil,
         capacity = kind == "dqn" and 300 or nil, steps = 2000 }
       local whole = made(kind, more)
       assert(whole:train(env, { traces = traces }))
@@ -113,7 +119,8 @@ describe("checkpoints", function()
         end })
       end, "stop")
       local other = made(kind, more)
-      local report = assert(other:train(env, { traces = traces, checkpoint = path, every = 700, resume = true }))
+      local report =
+        assert(other:train(env, { traces = traces, checkpoint = path, every = 700, resume = true }))
       assert.is_true(report.steps >= 2000)
       assert.same(whole.made.params:flat("values"):flat(), other.made.params:flat("values"):flat())
       local loaded = assert(berth.agents.load(path)):use(env)
@@ -127,7 +134,8 @@ describe("checkpoints", function()
     local path = os.tmpname()
     assert(made("ppo", { steps = 500 }):train(env, { traces = traces, checkpoint = path }))
     local other = made("ppo", { steps = 600 })
-    assert.has_error(function() other:train(env, { traces = traces, checkpoint = path, resume = true }) end,
+    assert.has_error(function() other:train(env,
+      { traces = traces, checkpoint = path, resume = true }) end,
       "agent:train: checkpoint: " .. path .. " is of a training with other settings")
     os.remove(path)
   end)
@@ -152,7 +160,8 @@ describe("agents", function()
 
   it("are as far as they got when a training is interrupted", function()
     local a = made("ppo", { steps = 5000 })
-    local report = assert(a:train(env, { traces = traces, every = 600, progress = function() error("interrupted", 0) end }))
+    local report = assert(a:train(env,
+      { traces = traces, every = 600, progress = function() error("interrupted", 0) end }))
     assert.equal("interrupted", report.interrupted)
     assert.is_true(report.steps >= 600 and report.steps < 5000)
     assert.is_number(a:decide(env:run(traces(1))))
@@ -160,17 +169,21 @@ describe("agents", function()
 
   it("say what they are", function()
     assert.equal("agent pacml, planner: not trained", tostring(berth.agents.pacml()))
-    assert.equal("agent pacml, dqn: not trained", tostring(berth.agents.pacml { algorithm = "dqn" }))
+    assert.equal("agent pacml, dqn: not trained",
+      tostring(berth.agents.pacml { algorithm = "dqn" }))
     assert.matches("^agent pacml, ppo: %d+ numbers$", tostring(made("ppo"):use(env)))
   end)
 
   it("refuse what makes no sense", function()
     local new = berth.agents.pacml
     local where = "berth.agents.pacml: "
-    assert.has_error(function() new { algorithm = "td" } end, where .. "algorithm: 'td' is none of: dqn, planner, ppo")
+    assert.has_error(function() new { algorithm = "td" } end,
+      where .. "algorithm: 'td' is none of: dqn, planner, ppo")
     assert.has_error(function() new(3) end, where .. "options: expected a table, got number")
-    assert.has_error(function() new { algorithm = "dqn", gamma = 2 } end, where .. "gamma: 2 is out of range 0 to 1")
-    assert.has_error(function() new { algorithm = "dqn", mask = "none" } end, where .. "mask: 'none' is none of: exact, paper")
+    assert.has_error(function() new { algorithm = "dqn", gamma = 2 } end,
+      where .. "gamma: 2 is out of range 0 to 1")
+    assert.has_error(function() new { algorithm = "dqn", mask = "none" } end,
+      where .. "mask: 'none' is none of: exact, paper")
     assert.has_error(function() new { algorithm = "ppo", preset = "mine" } end,
       where .. "preset: 'mine' is none of: published, recommended")
     local refused, message = pcall(new, { mask = "paper" })
@@ -185,7 +198,8 @@ describe("agents", function()
       "agent:train: resume: requires checkpoint, the file to go on from")
     assert.has_error(function() made("dqn"):decide(env:run(traces(1))) end,
       "agent:decide: the agent has no weights yet: train it first")
-    local other = toy.env { servers = 3, sequential = { 1 }, most = 3, jct = function() return 1 end }
+    local other = toy.env { servers = 3, sequential = { 1 }, most = 3,
+      jct = function() return 1 end }
     assert.has_error(function() made("dqn"):use(env):use(other) end,
       "agent:use: the agent is for decisions up to 2, the environment has decisions up to 3")
   end)

@@ -27,7 +27,8 @@ describe("the planner as an agent", function()
   local e = env()
 
   local function path_of(agent)
-    local run, out = e:run(berth.pacml.trace { models = 1, beta = "B", jobs = 60, interarrival = 300, seed = 3 }), {}
+    local run, out = e:run(berth.pacml.trace { models = 1, beta = "B", jobs = 60,
+      interarrival = 300, seed = 3 }), {}
     while not run.done do
       local action, block = agent(run)
       out[#out + 1] = ("%d:%s"):format(action, block and table.concat(block, ",") or "")
@@ -57,11 +58,13 @@ describe("the planner as an agent", function()
   end)
 
   it("refuses what makes no sense", function()
-    assert.has_error(function() made { rate = 0 } end, "berth.agents.pacml: rate: 0 is out of range above 0 to 1e+15")
+    assert.has_error(function() made { rate = 0 } end,
+      "berth.agents.pacml: rate: expected a number above 0, got 0")
     assert.has_error(function() made { betas = {} } end,
       "berth.agents.pacml: betas: expected a table of what berth.pacml.beta takes")
-    assert.has_error(function() made():decide(e:run(berth.pacml.trace { models = 1, jobs = 1 })) end,
-      "agent:decide: the agent has no environment: call agent:use(env) first")
+    assert.has_error(
+      function() made():decide(e:run(berth.pacml.trace { models = 1, jobs = 1 })) end,
+      "agent:decide: which cluster is it? agent:use(env) says it")
     assert.equal("agent pacml, planner: not trained", tostring(made()))
   end)
 end)

@@ -8,7 +8,8 @@ local ppo = require "berth.agents.pacml.ppo"
 local published = require "berth.agents.pacml.published"
 local rows = require "berth.agents.pacml.rows"
 
-local sizes = { fc = 6, graph = 3, hidden = 5, embedding = 4, message = 6, rounds = 2, quirks = true, seed = 1,
+local sizes = { fc = 6, graph = 3, hidden = 5, embedding = 4, message = 6, rounds = 2,
+  quirks = true, seed = 1,
   dueling = true, algorithm = "dqn", betas = { 0.1, 1 } }
 
 local function with(more)
@@ -22,7 +23,9 @@ local function pool_of(env, more) return observe.pool(env, with(more)) end
 
 local function close(expected, got, slack)
   assert.equal(#expected, #got)
-  for i = 1, #expected do assert.near(expected[i], got[i], slack or 1e-12, ("number %d"):format(i)) end
+  for i = 1, #expected do
+    assert.near(expected[i], got[i], slack or 1e-12, ("number %d"):format(i))
+  end
 end
 
 local function cut(flat, i, n)
@@ -33,19 +36,24 @@ end
 
 -- Two sources, a sink that two reach, an op of each kind.
 local function forked()
-  local ops = { { seconds = 1, params = 8 }, { seconds = 4 }, { seconds = 2, params = 2 }, { seconds = 1 } }
+  local ops = { { seconds = 1, params = 8 }, { seconds = 4 }, { seconds = 2, params = 2 },
+    { seconds = 1 } }
   local g = assert(berth.graph { ops = ops, edges = { { 1, 3, 4 }, { 2, 3, 12 }, { 3, 4, 6 } } })
-  return { most = 2, sequential = { 8 }, models = { { graph = g, memory = 32, bytes = 22, sequential = 8 } } }
+  return { most = 2, sequential = { 8 },
+    models = { { graph = g, memory = 32, bytes = 22, sequential = 8 } } }
 end
 
 describe("what the published agent sees", function()
   it("tells ops by shares of the largest, and their depth", function()
     local m = pool_of(forked()).models[1]
-    -- seconds / 4, longest (quirk: never), bytes / 12, largest, depth from the first source / 3; op 2 is not reached from it
-    close({ 0.25, 0, 1, 1, 1 / 3,  1, 0, 1, 0, 0,  0.5, 0, 8 / 12, 0, 2 / 3,  0.25, 0, 0, 0, 1 }, m.nodes)
+    -- seconds / 4, longest (quirk: never), bytes / 12, largest, depth from the first source / 3; op
+    -- 2 is not reached from it
+    close({ 0.25, 0, 1, 1, 1 / 3,  1, 0, 1, 0, 0,  0.5, 0, 8 / 12, 0, 2 / 3,  0.25, 0, 0, 0, 1 },
+      m.nodes)
     close({ 4 / 12, 0, 1, 1, 0.5, 0 }, m.edges)
     assert.same({ { 1, 2, 3 }, { 3, 3, 4 } }, { m.src, m.dst })
-    close({ 0.5, 0.375, (1 + 1 + 8 / 12) / 4, (1 + 8 / 12) / 2, (4 / 12 + 1 + 0.5) / 3, 0.5 }, m.ratios)
+    close({ 0.5, 0.375, (1 + 1 + 8 / 12) / 4, (1 + 8 / 12) / 2, (4 / 12 + 1 + 0.5) / 3, 0.5 },
+      m.told)
   end)
 
   it("marks the longest op without the quirk", function()
@@ -53,7 +61,8 @@ describe("what the published agent sees", function()
   end)
 
   it("tells jobs by where they are in the pool, and the cluster by what is taken", function()
-    local env = toy.two_servers() -- sequential 2 and 6, ops 3 and 5, edges 3 and 5, memory 100 and 200, bytes 10 and 20
+    -- sequential 2 and 6, ops 3 and 5, edges 3 and 5, memory 100 and 200, bytes 10 and 20
+    local env = toy.two_servers()
     local run = env:run { model = { 1, 2 }, beta = { 1, 0.5 }, arrival = { 0, 1 } }
     run:decide(1)
     local told = observe.job(pool_of(env), run, run:mask "paper")
@@ -85,11 +94,16 @@ function naive.norm(p, name, x)
   local mean, square, out = 0, 0, {}
   for i = 1, #x do mean = mean + x[i] / #x end
   for i = 1, #x do square = square + (x[i] - mean) ^ 2 / #x end
-  for i = 1, #x do out[i] = (x[i] - mean) / math.sqrt(square + 1e-5) * p[name .. ".gain"]:get(i) + p[name .. ".bias"]:get(i) end
+  for i = 1, #x do
+    out[i] = (x[i] - mean) / math.sqrt(square + 1e-5) * p[name .. ".gain"]:get(i)
+      + p[name .. ".bias"]:get(i)
+  end
   return out
 end
 
-function naive.module(p, name, x) return naive.linear(p, name .. ".linear", naive.norm(p, name .. ".norm", x), true) end
+function naive.module(p, name, x)
+  return naive.linear(p, name .. ".linear", naive.norm(p, name .. ".norm", x), true)
+end
 
 local function joined(a, b)
   local out = {}
@@ -107,11 +121,13 @@ function naive.round(p, name, m, x, half, quirks)
   local zeros, out = {}, {}
   for i = 1, half do zeros[i] = 0 end
   for v = 1, m.n do
-    local sum, count = add({}, naive.module(p, name .. ".reduce", joined(naive.module(p, name .. ".node", x[v]), zeros))), 1
+    local sum, count = add({},
+      naive.module(p, name .. ".reduce", joined(naive.module(p, name .. ".node", x[v]), zeros))), 1
     for e = 1, #m.src do
       if m.dst[e] == v then
         local edge = naive.module(p, name .. ".edge", cut(m.edges, e, 2))
-        add(sum, naive.module(p, name .. ".reduce", joined(naive.module(p, name .. ".node", x[m.src[e]]), edge)))
+        add(sum, naive.module(p, name .. ".reduce",
+          joined(naive.module(p, name .. ".node", x[m.src[e]]), edge)))
         count = count + 1
       end
     end
@@ -164,15 +180,18 @@ describe("the published network", function()
     local all = net:q(net:hidden(pool, models, told))
     close(all:flat(), net:q(net:hidden(pool, models, told, net:embed(pool))):flat())
     for i = 1, 4 do
-      close(cut(all:flat(), i, 3), net:q(net:hidden(pool, { models[i] }, told:gather { i })):flat(), 1e-6)
+      close(cut(all:flat(), i, 3),
+        net:q(net:hidden(pool, { models[i] }, told:gather { i })):flat(), 1e-6)
     end
   end)
 
   it("has the published sizes", function()
-    local net = published.new({ fc = 256, graph = 8, hidden = 64, embedding = 16, message = 32, rounds = 2, quirks = true,
+    local net = published.new({ fc = 256, graph = 8, hidden = 64, embedding = 16, message = 32,
+      rounds = 2, quirks = true,
       seed = 0, algorithm = "ppo" }, 16)
     local function part(i, n) return 2 * i + i * n + n end -- norm and linear
-    local rounds = part(5, 16) + part(2, 16) + part(32, 64) + part(64, 16) + part(2, 16) + part(32, 16)
+    local rounds = part(5, 16) + part(2, 16) + part(32, 64) + part(64, 16) + part(2,
+      16) + part(32, 16)
     assert.equal(rounds + part(34, 8) + 24 * 256 + 256 + 256 * 17 + 17 + 257, net.params.size)
   end)
 
@@ -202,7 +221,8 @@ local function check_gradients(p, f)
     end
     values:set(x, i)
     p:set_flat("values", values)
-    assert.near((sides[1] - sides[2]) / (2 * step), gradient[i], 5e-3 + 0.05 * math.abs(gradient[i]))
+    assert.near((sides[1] - sides[2]) / (2 * step), gradient[i],
+      5e-3 + 0.05 * math.abs(gradient[i]))
   end
 end
 
@@ -216,15 +236,19 @@ describe("gradients", function()
   end
 
   it("of values agree with differences", function()
-    local pool, net, told = pool_of(toy.two_servers()), moved(published.new(sizes, 2)), nn.array(told_rows(3), { 3, 20 })
-    check_gradients(net.params, function() return net:q(net:hidden(pool, { 1, 2, 2 }, told)):square():mean() end)
+    local pool, net, told = pool_of(toy.two_servers()), moved(published.new(sizes, 2)),
+      nn.array(told_rows(3), { 3, 20 })
+    check_gradients(net.params,
+      function() return net:q(net:hidden(pool, { 1, 2, 2 }, told)):square():mean() end)
   end)
 
   it("of scores and values agree with differences", function()
-    local pool, net, told = pool_of(toy.two_servers()), moved(published.new(with { algorithm = "ppo" }, 2)),
+    local pool, net, told = pool_of(toy.two_servers()),
+      moved(published.new(with { algorithm = "ppo" }, 2)),
       nn.array(told_rows(3), { 3, 20 })
     check_gradients(net.params, function()
-      local scores, values = net:policy(net:hidden(pool, { 1, 2, 2 }, told), nn.array { { 1, 1, 0 }, { 1, 1, 1 }, { 1, 0, 1 } })
+      local scores, values = net:policy(net:hidden(pool, { 1, 2, 2 }, told),
+        nn.array { { 1, 1, 0 }, { 1, 1, 1 }, { 1, 0, 1 } })
       return scores:log_softmax():pick({ 1, 3, 3 }):square():mean() + values:square():mean()
     end)
   end)
@@ -250,7 +274,8 @@ end)
 describe("advantages", function()
   it("are sums of what was better than expected", function()
     -- one actor: rewards 1, -1, 1 | end, 1; values 0.5, 1, 2, 3 and 4 behind
-    local b = { reward = { 1, -1, 1, 1 }, value = { 0.5, 1, 2, 3, 4 }, done = { false, false, true, false } }
+    local b = { reward = { 1, -1, 1, 1 }, value = { 0.5, 1, 2, 3, 4 },
+      done = { false, false, true, false } }
     local gain, target = ppo.advantages(b, 1, 0.5, 0.5)
     local d = { 1 + 0.5 - 0.5, -1 + 1 - 1, 1 - 2, 1 + 2 - 3 }
     close({ d[1] + 0.25 * (d[2] + 0.25 * d[3]), d[2] + 0.25 * d[3], d[3], d[4] }, gain)
@@ -258,7 +283,8 @@ describe("advantages", function()
   end)
 
   it("with lambda 1 are returns less the value, of each actor by itself", function()
-    local b = { reward = { 1, 2, 3, 4 }, value = { 0, 0, 0, 0, 10, 20 }, done = { false, false, false, false } }
+    local b = { reward = { 1, 2, 3, 4 }, value = { 0, 0, 0, 0, 10, 20 },
+      done = { false, false, false, false } }
     close({ 1 + 3 + 10, 2 + 4 + 20, 3 + 10, 4 + 20 }, (ppo.advantages(b, 2, 1, 1)))
   end)
 end)
@@ -267,9 +293,11 @@ describe("what the learner remembers", function()
   it("is the sum of n rewards, and the state behind them or the end", function()
     local env = toy.two_servers()
     local pool = pool_of(env)
-    local o = { actors = 1, n_step = 2, gamma = 0.5, epsilon = 1, spread = 0, capacity = 16, start = 1000, alpha = 1, beta = 1,
+    local o = { actors = 1, n_step = 2, gamma = 0.5, epsilon = 1, spread = 0, capacity = 16,
+      start = 1000, alpha = 1, beta = 1,
       least = 0.01, mask = "paper", masked = false, train_every = 1, target = 10 }
-    local learner = dqn.new({ net = published.new(sizes, 2), make = function() return published.new(sizes, 2) end, pool = pool,
+    local learner = dqn.new({ net = published.new(sizes, 2),
+      make = function() return published.new(sizes, 2) end, pool = pool,
       env = env, traces = toy.traces(4, 0.5, { 1, 0.5 }), seed = 2 }, o)
     learner:start()
     for _ = 1, 4 do learner:advance() end -- one trace: four transitions, the last two to the end

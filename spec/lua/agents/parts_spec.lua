@@ -1,4 +1,5 @@
--- Parts of a batch: how many there are, who has which, and that they come to what the whole comes to.
+-- Parts of a batch: how many there are, who has which, and that they come to what the whole comes
+-- to.
 local berth = require "berth"
 local parts = require "berth.agents.parts"
 local settings = require "berth.agents.settings"
@@ -37,7 +38,8 @@ describe("parts of a batch", function()
   end)
 
   it("are dealt out without gaps, whatever the numbers", function()
-    for _, case in ipairs { { 7, 2, 1 }, { 7, 3, 3 }, { 7, 4, 2 }, { 2, 6, 3 }, { 1, 4, 4 }, { 12, 12, 4 }, { 100, 6, 2 } } do
+    for _, case in ipairs { { 7, 2, 1 }, { 7, 3, 3 }, { 7, 4, 2 }, { 2, 6, 3 }, { 1, 4, 4 },
+      { 12, 12, 4 }, { 100, 6, 2 } } do
       local n, cut, size = case[1], case[2], case[3]
       local at, done = 0, 0
       for rank = 1, size do
@@ -66,10 +68,13 @@ describe("parts of a batch", function()
   end)
 end)
 
--- No two paths alike: where features nearly tie, their normalising multiplies rounding by thousands.
+-- No two paths alike: where features nearly tie, their normalising multiplies rounding by
+-- thousands.
 local function diamond()
   local ops = {}
-  for i, seconds in ipairs { 1, 2, 3, 2, 1, 3 } do ops[i] = { name = "op" .. i, seconds = seconds } end
+  for i, seconds in ipairs { 1, 2, 3, 2, 1, 3 } do
+    ops[i] = { name = "op" .. i, seconds = seconds }
+  end
   local edges = { { 1, 2, 1 }, { 1, 3, 1 }, { 2, 4, 1 }, { 3, 5, 1 }, { 4, 6, 1 }, { 5, 6, 1 } }
   return assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(2, { bandwidth = 1 })
 end
@@ -79,10 +84,12 @@ local function gradient(kind, stage, count)
   local g, t = diamond()
   local agent = berth.agents[kind] { seed = 2, entropy = 0.1, parts = count, clip = false }
   local network, found = agent:network(2), nil
-  local run = { agent = agent, policy = network, tapes = {}, o = {}, at = { episode = 0, episodes = 0, updates = 0, calls = 0 } }
+  local run = { agent = agent, policy = network, tapes = {}, o = {},
+    at = { episode = 0, episodes = 0, updates = 0, calls = 0 } }
   run.adam = { step = function() found = network.params:flat("gradients"):flat() end }
   local list = assert(tasks.read(network, { { graph = g, topology = t } }, agent.features))
-  local now = settings.read(agent.preset, { { stage = stage, episodes = 5 } }, agent.settings, {})[1]
+  local now = settings.read(agent.preset, { { stage = stage, episodes = 5 } }, agent.settings,
+    {})[1]
   update.run(run, now, list[1], 5)
   return found, run.loss
 end
@@ -109,7 +116,8 @@ describe("training in parts", function()
 
   it("refuses a number of parts that is none", function()
     local g, t = diamond()
-    for n, why in pairs { [0] = "0 is out of range 1 to 1000000", [1.5] = "expected a whole number, got 1.5" } do
+    for n, why in pairs { [0] = "0 is out of range 1 to 1000000",
+      [1.5] = "expected a whole number, got 1.5" } do
       local ok, message = pcall(function()
         return berth.agents.gdp { seed = 1 }:train({ { graph = g, topology = t } }, { parts = n })
       end)

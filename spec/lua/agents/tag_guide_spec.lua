@@ -50,7 +50,8 @@ describe("places of op groups", function()
   it("order them, and say where the fewest bytes cross", function()
     local nn = berth.nn -- c b' a b c' a', of which a' belongs before a
     local mock = { positions = function() return { 3, 1, 1, 2, 2, 0 } end, features = function()
-      return { edge_from = nn.index { 3, 3, 4, 4, 1, 5, 2 }, edge_to = nn.index { 4, 6, 1, 2, 5, 2, 6 },
+      return { edge_from = nn.index { 3, 3, 4, 4, 1, 5, 2 },
+        edge_to = nn.index { 4, 6, 1, 2, 5, 2, 6 },
         edge = nn.array({ 9, 9, 5, 5, 1, 1, 1 }, { 7, 1 }) }
     end }
     local order, cuts = places.new(mock, {})
@@ -149,6 +150,7 @@ describe("a guide", function()
       assert.is_true(r.evaluations <= 30)
       if rule == "none" then assert.is_nil(r.duplicate) end
     end
-    assert(berth.deploy.plan(d.graph, d.topology, { batch = 32, op_groups = 12, calls = 40, prior = a, sfb = "none" }))
+    assert(berth.deploy.plan(d.graph, d.topology,
+      { batch = 32, op_groups = 12, calls = 40, prior = a, sfb = "none" }))
   end)
 end)

@@ -1,4 +1,5 @@
--- TAG's network: its sizes, its arithmetic beside loops that share nothing with it, gradients, symmetry.
+-- TAG's network: its sizes, its arithmetic beside loops that share nothing with it, gradients,
+-- symmetry.
 local berth = require "berth"
 local nn = berth.nn
 local choices = require "berth.agents.tag.choices"
@@ -11,7 +12,8 @@ local little = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = true, seed
 
 local function forward(net, problem, list, asks)
   local v = view.new(problem, list)
-  return net:decode(net:encode(v), v, choices.new(problem, asks, v.copies, v.op_groups, net.sizes.costs))
+  return net:decode(net:encode(v), v,
+    choices.new(problem, asks, v.copies, v.op_groups, net.sizes.costs))
 end
 
 -- Weights that are nowhere zero or one.
@@ -22,7 +24,7 @@ local function shaken(o)
   return net
 end
 
--- ---- loops ------------------------------------------------------------------------------------------------------------
+-- ---- loops ----------------------------------------------------------------
 
 local function linear(p, name, x, fn)
   local w, b, out = p[name .. ".weight"]:totable(), p[name .. ".bias"]:totable(), {}
@@ -69,12 +71,14 @@ local function softmax(x)
   return out
 end
 
--- What node `at` is told along edges { from =, to =, x = }, one head after the other: W [h|e], as it is written.
+-- What node `at` is told along edges { from =, to =, x = }, one head after the other: W [h|e], as
+-- it is written.
 local function attend(p, name, o, sources, targets, at, edges)
   local w = p[name .. ".source"]:totable()
   for _, row in ipairs(p[name .. ".edge"]:totable()) do w[#w + 1] = row end
   local left, right = p[name .. ".left"]:totable(), p[name .. ".right"]:totable()
-  local asked, out, coming = norm(p, name .. ".norm_target", product(targets[at], p[name .. ".target"]:totable())), {}, {}
+  local asked, out, coming = norm(p, name .. ".norm_target",
+    product(targets[at], p[name .. ".target"]:totable())), {}, {}
   for _, e in ipairs(edges) do
     if e.to == at then coming[#coming + 1] = product(join(sources[e.from], e.x), w) end
   end
@@ -82,7 +86,9 @@ local function attend(p, name, o, sources, targets, at, edges)
     local logits = {}
     for i, message in ipairs(coming) do
       local sum = 0
-      for j = k * o.nodes + 1, (k + 1) * o.nodes do sum = sum + left[j] * message[j] + right[j] * asked[j] end
+      for j = k * o.nodes + 1, (k + 1) * o.nodes do
+        sum = sum + left[j] * message[j] + right[j] * asked[j]
+      end
       logits[i] = sum > 0 and sum or 0.2 * sum
     end
     local weights = softmax(logits)
@@ -97,13 +103,18 @@ end
 local function edge_list(p, name, from, to, raw)
   local out = {}
   from, to, raw = from:totable(), to:totable(), raw:totable()
-  for i = 1, #from do out[i] = { from = from[i], to = to[i], x = norm(p, name .. ".norm", linear(p, name, raw[i], tanh)) } end
+  for i = 1, #from do
+    out[i] = { from = from[i], to = to[i],
+      x = norm(p, name .. ".norm", linear(p, name, raw[i], tanh)) }
+  end
   return out
 end
 
 local function rows(p, name, raw)
   local out = {}
-  for i, x in ipairs(raw:totable()) do out[i] = norm(p, name .. ".norm", linear(p, name, x, tanh)) end
+  for i, x in ipairs(raw:totable()) do
+    out[i] = norm(p, name .. ".norm", linear(p, name, x, tanh))
+  end
   return out
 end
 
@@ -131,10 +142,13 @@ local function encode_by_loops(net, f)
   local p, o = net.params, net.sizes
   local x = { ops = rows(p, "ops", f.op), devices = rows(p, "devices", f.device) }
   local edges = { link = edge_list(p, "link", f.link_from, f.link_to, f.link),
-    prev = edge_list(p, "prev", f.edge_to, f.edge_from, f.edge), succ = edge_list(p, "succ", f.edge_from, f.edge_to, f.edge),
+    prev = edge_list(p, "prev", f.edge_to, f.edge_from, f.edge),
+    succ = edge_list(p, "succ", f.edge_from, f.edge_to, f.edge),
     place = edge_list(p, "place", f.place_op, f.place_device, f.place),
     serve = edge_list(p, "serve", f.place_device, f.place_op, f.place) }
-  for i = 1, o.layers do x = next_layer(p, o, "layer" .. i, x, edges, i < o.layers and tanh or nil) end
+  for i = 1, o.layers do
+    x = next_layer(p, o, "layer" .. i, x, edges, i < o.layers and tanh or nil)
+  end
   return x
 end
 
@@ -151,7 +165,8 @@ local function told_of(problem, ask, a, best, with_costs)
     #problem.sets[action.set] / #problem.device_group, votes / #ask.action })
 end
 
--- Of the op group in question; of all: the mean, which the network has a say about if it reads local costs.
+-- Of the op group in question; of all: the mean, which the network has a say about if it reads
+-- local costs.
 local function op_vector(net, x, group)
   if group then return x.ops[group] end
   local mean = {}
@@ -165,7 +180,9 @@ local function set_vector(p, problem, x, set)
   local sum = {}
   for d = 1, #x.devices do
     local count = 0
-    for _, device in ipairs(problem.sets[set]) do count = count + (problem.device_group[device] == d and 1 or 0) end
+    for _, device in ipairs(problem.sets[set]) do
+      count = count + (problem.device_group[device] == d and 1 or 0)
+    end
     local told = join(x.devices[d], { count / problem.device_sizes[d] })
     local y = linear(p, "decoder.set", linear(p, "decoder.device", told, tanh), tanh)
     for j = 1, #y do sum[j] = (sum[j] or 0) + y[j] / #x.devices end
@@ -181,7 +198,9 @@ local function decode_by_loops(net, problem, x, ask)
       local told = told_of(problem, ask, a, best, net.sizes.costs)
       local joint = join(set_vector(p, problem, x, action.set), op_vector(net, x, ask.group), told)
       local y = linear(p, "decoder.score", linear(p, "decoder.joint", joint, tanh))[1]
-      for i = 1, net.sizes.costs and 5 or 0 do y = y + told[5 + i] * p["decoder.straight"]:get(i, 1) end
+      for i = 1, net.sizes.costs and 5 or 0 do
+        y = y + told[5 + i] * p["decoder.straight"]:get(i, 1)
+      end
       logits[#logits + 1] = y
     end
   end
@@ -190,7 +209,7 @@ local function decode_by_loops(net, problem, x, ask)
   return out
 end
 
--- ---- what it must be --------------------------------------------------------------------------------------------------
+-- ---- what it must be ------------------------------------------------------
 
 describe("TAG's network", function()
   it("has the published number of parameters, and 0.92 million at the small size", function()
@@ -203,7 +222,8 @@ describe("TAG's network", function()
       local o = { nodes = 4, edges = 3, heads = 2, layers = 2, costs = with_costs, seed = 3 }
       local net, rng, problem = shaken(o), berth.rng(1), tables.problem(3)
       local f, asks = tables.features(rng, 4, 3), tables.asks(rng, problem, 4)
-      asks[#asks + 1] = { copy = 1, action = asks[1].action, costs = asks[2].costs, unit = 3 } -- one action for all
+      -- one action for all
+      asks[#asks + 1] = { copy = 1, action = asks[1].action, costs = asks[2].costs, unit = 3 }
       local got, at, x = forward(net, problem, { f }, asks):totable(), 0, encode_by_loops(net, f)
       for _, ask in ipairs(asks) do
         for _, wanted in ipairs(decode_by_loops(net, problem, x, ask)) do
@@ -221,16 +241,20 @@ describe("TAG's network", function()
     for copy = 1, 3 do
       list[copy] = tables.features(rng, 5, 2)
       for _, ask in ipairs(tables.asks(rng, problem, 5, copy)) do asks[#asks + 1] = ask end
-      asks[#asks + 1] = { copy = copy, action = asks[#asks].action, costs = asks[#asks].costs, unit = 3 }
+      asks[#asks + 1] = { copy = copy, action = asks[#asks].action, costs = asks[#asks].costs,
+        unit = 3 }
     end
     local together = forward(net, problem, list, asks):totable()
     for copy = 1, 3 do
       local own = {}
       for i = 1, 6 do
         local ask = asks[(copy - 1) * 6 + i]
-        own[i] = { copy = 1, group = ask.group, action = ask.action, costs = ask.costs, unit = ask.unit }
+        own[i] = { copy = 1, group = ask.group, action = ask.action, costs = ask.costs,
+          unit = ask.unit }
       end
-      for _, y in ipairs(forward(net, problem, { list[copy] }, own):totable()) do alone[#alone + 1] = y end
+      for _, y in ipairs(forward(net, problem, { list[copy] }, own):totable()) do
+        alone[#alone + 1] = y
+      end
     end
     for i = 1, #alone do assert.near(alone[i], together[i], 1e-5) end
   end)
@@ -256,7 +280,7 @@ describe("TAG's network", function()
   end)
 end)
 
--- ---- symmetry ---------------------------------------------------------------------------------------------------------
+-- ---- symmetry -------------------------------------------------------------
 
 local function renamed(index, to)
   local out = index:totable()
@@ -284,7 +308,8 @@ describe("order", function()
     for i, ask in ipairs(asks) do
       local action = {}
       for k = 1, 4 do action[to[k]] = ask.action[k] end
-      moved[i] = { copy = 1, group = to[ask.group], action = action, costs = ask.costs, unit = ask.unit }
+      moved[i] = { copy = 1, group = to[ask.group], action = action, costs = ask.costs,
+        unit = ask.unit }
     end
     local first = forward(net, problem, { f }, asks):totable()
     problem.structure, problem.lists = nil, {}
@@ -297,11 +322,13 @@ describe("order", function()
     local f, asks, to = tables.features(rng, 4, 3), tables.asks(rng, problem, 4), inverse(old)
     local g, device_group = {}, {}
     for key, x in pairs(f) do g[key] = x end
-    g.device, g.link_from, g.link_to = reordered(f.device, old), renamed(f.link_from, to), renamed(f.link_to, to)
+    g.device, g.link_from, g.link_to = reordered(f.device, old), renamed(f.link_from, to),
+      renamed(f.link_to, to)
     g.place_device = renamed(f.place_device, to)
     for d, k in ipairs(problem.device_group) do device_group[d] = to[k] end
     local other = view.problem(problem.sets, problem.actions, device_group)
-    local first, second = forward(net, problem, { f }, asks):totable(), forward(net, other, { g }, asks):totable()
+    local first, second = forward(net, problem, { f }, asks):totable(),
+      forward(net, other, { g }, asks):totable()
     for i = 1, #first do assert.near(first[i], second[i], 1e-5) end
   end)
 end)

@@ -93,7 +93,8 @@ describe("TAG's agent", function()
     local again = agent()
     assert(trained(again, { rounds = 2, checkpoint = file, resume = true }))
     os.remove(file)
-    assert.same(whole:network().params:flat "values":totable(), again:network().params:flat "values":totable())
+    assert.same(whole:network().params:flat "values":totable(),
+      again:network().params:flat "values":totable())
   end)
 
   it("is the same agent from its file", function()
@@ -122,7 +123,8 @@ describe("TAG's agent", function()
       local r = assert(d:search(guide))
       assert.is_true(r.evaluations <= 30)
       assert.is_true(r.seconds <= d:evaluate(start).seconds)
-      assert.near(r.seconds, d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds, 1e-12)
+      assert.near(r.seconds, d:evaluate({ action = r.action, duplicate = r.duplicate }).seconds,
+        1e-12)
     end
   end)
 
@@ -136,18 +138,22 @@ describe("TAG's agent", function()
   end)
 
   it("refuses what can mean nothing", function()
-    raises("berth.agents.tag: size: 'big' is none of: published, small, tiny", berth.agents.tag, { size = "big" })
+    raises("berth.agents.tag: size: 'big' is none of: published, small, tiny", berth.agents.tag,
+      { size = "big" })
     raises("berth.agents.tag: unknown option 'depth'", berth.agents.tag, { depth = 3 })
-    raises("agent:train: either games or minutes is required", trained, agent(), { minutes = 1 })
-    raises("agent:train: rate[1]: -1 is out of range 0 to 10", trained, agent(), { rate = { -1, 0 } })
-    raises("agent:train: teacher: 'me' is none of: search, visits", trained, agent(), { teacher = "me" })
-    raises("agent:train: resume: requires checkpoint", trained, agent(), { resume = true })
+    raises("agent:train: either games or minutes says how long", trained, agent(), { minutes = 1 })
+    raises("agent:train: rate[1]: -1 is out of range 0 to 10", trained, agent(),
+      { rate = { -1, 0 } })
+    raises("agent:train: teacher: 'me' is none of: search, visits", trained, agent(),
+      { teacher = "me" })
+    raises("agent:train: resume: needs checkpoint", trained, agent(), { resume = true })
   end)
 
   it("does not go on from a training of another kind", function()
     local a, file = agent(), os.tmpname()
     assert(trained(a, { checkpoint = file }))
-    refused("invalid", "is of a training with other settings", trained(agent(), { checkpoint = file, resume = true, states = 5 }))
+    refused("invalid", "is of a training with other settings",
+      trained(agent(), { checkpoint = file, resume = true, states = 5 }))
     assert(a:save(file))
     local r, message = trained(agent(), { checkpoint = file, resume = true })
     assert.is_nil(r)
@@ -156,7 +162,8 @@ describe("TAG's agent", function()
   end)
 end)
 
--- Plays on a toy whose tree finds 6 visits of action 1 and 2 of action 3 at each root: what is kept, and what the tree was told.
+-- Plays on a toy whose tree finds 6 visits of action 1 and 2 of action 3 at each root: what is
+-- kept, and what the tree was told.
 local function play_counted(groups, evaluations)
   local d, at, runs, moves = toy.new(1, groups, 2), {}, {}, {}
   for g = 1, groups do at[g] = 1 end
@@ -172,7 +179,8 @@ local function play_counted(groups, evaluations)
     }
   end
   local game = { deploy = d, seed = 1, rng = berth.rng(1) }
-  local kept = assert(lessons.teachers.visits.play(game, { calls = evaluations }, { prior = function() end }))
+  local kept =
+    assert(lessons.teachers.visits.play(game, { calls = evaluations }, { prior = function() end }))
   return kept, runs, moves
 end
 
@@ -185,16 +193,20 @@ describe("TAG's self-play", function()
     assert.equal(2, #states)
     for i, state in ipairs(states) do
       assert.equal(i - 1, state.decided)
-      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.asks)    -- 6 / 8, 2 / 8
+      -- 6 / 8, 2 / 8
+      assert.same({ { group = i, weights = { [1] = 0.75, [3] = 0.25 } } }, state.asks)
     end
   end)
 
   it("moves on to a child as often as it was visited", function()
     local _, _, moves = play_counted(1600, 1)
     local ones, threes = 0, 0
-    for _, a in ipairs(moves) do ones, threes = ones + (a == 1 and 1 or 0), threes + (a == 3 and 1 or 0) end
+    for _, a in ipairs(moves) do
+      ones, threes = ones + (a == 1 and 1 or 0), threes + (a == 3 and 1 or 0)
+    end
     assert.equal(400, ones + threes)
-    assert.near(300, ones, 35)          -- 400 * 3/4; standard deviation: sqrt(400 * 3/4 * 1/4) = 8.7
+    -- 400 * 3/4; standard deviation: sqrt(400 * 3/4 * 1/4) = 8.7
+    assert.near(300, ones, 35)
   end)
 
   it("has as loss the cross entropy of the shares and what the network says", function()
@@ -203,6 +215,7 @@ describe("TAG's self-play", function()
     local ask = { group = 2, weights = { [1] = 0.75, [3] = 0.25 } }
     local example = lessons.example(seen, { action = action, decided = 1, asks = { ask } })
     local p = seen:answer(net, { seen:features(action, 1, 2) }, { seen:ask(1, action, 2) })[1]
-    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]), lessons.loss(net, example):item(), 1e-5)
+    assert.near(-0.75 * math.log(p[1]) - 0.25 * math.log(p[3]),
+      lessons.loss(net, example):item(), 1e-5)
   end)
 end)

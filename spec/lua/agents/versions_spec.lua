@@ -75,7 +75,9 @@ describe("versions", function()
         local x, ids = {}, own_now(s)
         for v = 1, n do x[v] = numbers[ids[v]] end
         local newest = now(s)
-        for v, want in ipairs(all_anew(x, sources, rounds)) do assert.near(want, values[newest[v]], 1e-9 * want + 1e-9) end
+        for v, want in ipairs(all_anew(x, sources, rounds)) do
+          assert.near(want, values[newest[v]], 1e-9 * want + 1e-9)
+        end
       end
     end
   end)
@@ -136,7 +138,8 @@ describe("policy placeto", function()
 
   it("scores as if every op passed messages at every step", function()
     for seed = 1, 6 do
-      local g = assert(berth.graph(random_graph.describe(seed, { n = 12, groups = seed % 2 == 0 and 3 or nil })))
+      local g = assert(berth.graph(random_graph.describe(seed,
+        { n = 12, groups = seed % 2 == 0 and 3 or nil })))
       check(assert(berth.assignment(g, mesh)), 1 + seed % 3)
     end
   end)
@@ -148,7 +151,9 @@ describe("policy placeto", function()
   end)
 
   it("has the gradient of all messages at every step", function()
-    local env = assert(berth.assignment(assert(berth.graph(random_graph.describe(4, { n = 10, groups = 2 }))), mesh))
+    local env =
+      assert(berth.assignment(assert(berth.graph(random_graph.describe(4, { n = 10, groups = 2 }))),
+      mesh))
     local policy = placeto.policy { devices = 3, rounds = 2 }
     local view, e = rolled(policy, env, 2)
     local log, steps = e:log(), #view.order
@@ -158,7 +163,8 @@ describe("policy placeto", function()
       tape:backward(tape:record(f))
       return policy.params:flat("gradients"):flat()
     end
-    local fast = gradient(function() return policy:loss(view, {}, log, nn.full({ 2 * steps }, 1), {}) end)
+    local fast = gradient(function() return policy:loss(view, {}, log, nn.full({ 2 * steps }, 1),
+      {}) end)
     local slow = gradient(function()
       local rows = {}
       for _, of_episode in ipairs(naive.scores(policy, env, view, log, 2)) do
@@ -173,7 +179,8 @@ describe("policy placeto", function()
   end)
 
   it("draws for an episode the same alone, among some, and in more walks than one", function()
-    local env = assert(berth.assignment(assert(berth.graph(random_graph.describe(5, { n = 8 }))), mesh))
+    local env = assert(berth.assignment(assert(berth.graph(random_graph.describe(5, { n = 8 }))),
+      mesh))
     local policy = placeto.policy { devices = 3 }
     local _, few = rolled(policy, env, 2)
     local _, many = rolled(policy, env, 130)

@@ -27,7 +27,8 @@ end
 describe("descriptors", function()
   it("have a text without a full stop, and a default", function()
     each(function(where, option)
-      assert.is_true(#option.text > 1 and not option.text:find("%.$") and not option.text:find("  "), where)
+      assert.is_true(#option.text > 1 and not option.text:find("%.$")
+        and not option.text:find("  "), where)
       assert.is_true(type(option.default) == "string" and #option.default > 0, where)
       assert.is_true(type(option.type) == "string" and #option.type > 0, where)
     end)
@@ -52,7 +53,8 @@ describe("descriptors", function()
         seen[choice.name] = true
       end
       if option.type == "choice" and option.default ~= "none" then
-        assert.is_true(seen[option.default] or option.default:find("[ ;]") ~= nil, where .. " " .. option.default)
+        assert.is_true(seen[option.default] or option.default:find("[ ;]") ~= nil,
+          where .. " " .. option.default)
       end
     end)
   end)
@@ -60,7 +62,8 @@ describe("descriptors", function()
   it("have defaults within their range", function()
     each(function(where, option)
       local x = number_of(option)
-      assert.is_true(not x or REQUIRED[where] or in_range(option, x), ("%s: %s"):format(where, option.default))
+      assert.is_true(not x or REQUIRED[where] or in_range(option, x),
+        ("%s: %s"):format(where, option.default))
       assert.is_true(not option.high or (option.low or 0) <= option.high, where)
     end)
   end)
@@ -90,7 +93,8 @@ describe("option structs of public headers", function()
       n = n + 1
       assert.is_not_nil(text:find("berth_" .. name .. "_default(", 1, true), name)
       -- those of one gang rule have theirs in berth_gang_describe
-      local own = name:find("^gang_") or text:find("berth_" .. name .. "_option_table(void)", 1, true)
+      local own = name:find("^gang_") or text:find("berth_" .. name .. "_option_table(void)",
+        1, true)
       assert.is_truthy(own, name)
     end
     assert.is_true(n > 30, n)
@@ -101,7 +105,8 @@ describe("a former name", function()
   local problem = { decisions = 2, actions = 2, value = function() return 0 end, evaluations = 3 }
 
   it("is refused with the present one", function()
-    assert.error_matches(function() berth.decide(problem) end, "berth.decide: option 'evaluations' is now 'calls'")
+    assert.error_matches(function() berth.decide(problem) end,
+      "berth.decide: option 'evaluations' is now 'calls'")
     local g, t = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
     local plan = function() berth.deploy.plan(g, t, { batch = 1, evaluations = 3 }) end
     assert.error_matches(plan, "berth.deploy.plan: option 'evaluations' is now 'calls'")

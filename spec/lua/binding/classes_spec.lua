@@ -5,7 +5,8 @@ local help = require "berth.help"
 
 -- Classes whose objects stay within Lua modules, which have methods of their own in their place.
 local internal = {
-  gang = "results of berth.cluster.simulate", pacml = "berth.pacml.env", problem = "berth.pdors.problem",
+  gang = "results of berth.cluster.simulate", pacml = "berth.pacml.env",
+  problem = "berth.pdors.problem",
   ps_run = "berth.pdors.simulate", ps_policy = "berth.pdors.simulate",
 }
 -- What Lua adds to a class.
@@ -27,13 +28,17 @@ local former = { pacml_planner = { play = true } }
 
 -- A text that a file has which makes objects of a class, if that is not the name of the class.
 local made_by = {
-  placement = "berth.place", result = "simulate", execution = "executor", ramp_model = "berth.ramp", pacml_run = "env",
-  pacml_planner = "planner", cluster = "cluster.new", scheduler = "pdors.scheduler", analysis = "analyse",
-  deploy = "deploy.problem", tree = "decide", array = "nn", index = "nn", segments = "nn", rng = "berth.rng",
+  placement = "berth.place", result = "simulate", execution = "executor", ramp_model = "berth.ramp",
+  pacml_run = "env",
+  pacml_planner = "planner", cluster = "cluster.new", scheduler = "pdors.scheduler",
+  analysis = "analyse",
+  deploy = "deploy.problem", tree = "decide", array = "nn", index = "nn", segments = "nn",
+  rng = "berth.rng",
   pacml = "core.pacml", problem = "pdors", ps_run = "pdors", ps_policy = "core.ps_policy",
 }
 
--- Each { text, calls }: the names behind a colon with arguments, x:name(...) or x:name "...", and in f(x.name, x).
+-- Each { text, calls }: the names behind a colon with arguments, x:name(...) or x:name "...", and
+-- in f(x.name, x).
 local function sources(folders)
   local out = {}
   local list = assert(io.popen("ls " .. folders))
@@ -66,7 +71,8 @@ describe("classes of the binding", function()
         local methods, fields = set(help.methods(name)), set(help.fields(name))
         for _, method in ipairs(class.methods) do
           local old = former[name] and former[name][method]
-          assert.is_true(old or methods[method] or false, ("%s:%s has no help"):format(name, method))
+          assert.is_true(old or methods[method] or false,
+            ("%s:%s has no help"):format(name, method))
           n = n + 1
         end
         for _, field in ipairs(class.fields) do
@@ -75,7 +81,9 @@ describe("classes of the binding", function()
         local there = set(class.methods, class.fields, { "close" })
         for x in pairs(added[name] or {}) do there[x] = true end
         for _, list in ipairs { methods, fields } do
-          for x in pairs(list) do assert.is_true(there[x] or false, ("help has %s of %s, which has none"):format(x, name)) end
+          for x in pairs(list) do
+            assert.is_true(there[x] or false, ("help has %s of %s, which has none"):format(x, name))
+          end
         end
       end
     end
@@ -83,14 +91,18 @@ describe("classes of the binding", function()
   end)
 
   it("have methods that specs call, and internal ones that modules call", function()
-    local specs, modules, n, missing = sources "spec/lua/*/*.lua", sources "lua/berth/*/*.lua", 0, {}
+    local specs, modules, n, missing = sources "spec/lua/*/*.lua",
+      sources "lua/berth/*/*.lua", 0, {}
     assert.is_true(#specs > 80 and #modules > 150)
     assert.is_false(is_called(specs, "graph", "no_such" .. "_method"))
     for _, class in ipairs(core.classes()) do
       local name = name_of(class)
       for _, method in ipairs(class.methods) do
-        local called = is_called(specs, name, method) or internal[name] and is_called(modules, name, method)
-        if not called and not (former[name] and former[name][method]) then missing[#missing + 1] = name .. ":" .. method end
+        local called = is_called(specs, name, method) or internal[name] and is_called(modules, name,
+          method)
+        if not called and not (former[name] and former[name][method]) then
+          missing[#missing + 1] = name .. ":" .. method
+        end
         n = n + 1
       end
     end

@@ -1,4 +1,5 @@
---- At the ends of the numbers, and where functions of the user call back: an answer or a clean refusal.
+--- At the ends of the numbers, and where functions of the user call back: an answer or a clean
+-- refusal.
 local berth = require "berth"
 local raised = require("support.errors").raised
 local shell = require "support.shell"
@@ -44,8 +45,10 @@ describe("extremes:", function()
   end)
 
   it("gaps beyond a million per cent are short", function()
-    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1e300 } } }
-    local r = assert(berth.simulate(g, berth.topology.mesh(2, { bandwidth = 1 }), { 1, 2 }, { memory = "none" }))
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 } },
+      edges = { { 1, 2, 1e300 } } }
+    local r = assert(berth.simulate(g, berth.topology.mesh(2, { bandwidth = 1 }), { 1, 2 },
+      { memory = "none" }))
     assert.matches("%(gap 5e%+301 %%%)$", tostring(r))
     local percent = require "berth.base.percent"
     assert.same({ "12.5 %", "999999.0 %", "1e+06 %", "inf %" },
@@ -54,8 +57,10 @@ describe("extremes:", function()
 
   it("messages speak of the function that was called", function()
     local g, t = meeting(8), berth.topology.mesh(2)
-    assert.is_truthy(raised(berth.gaps, g, t, { 1 }):find("berth.gaps: placement: places 1 ops, but the graph has 3", 1, true))
-    local text = raised(berth.place, g, t, "anneal", { objective = function() return -math.huge end })
+    assert.is_truthy(raised(berth.gaps, g, t,
+      { 1 }):find("berth.gaps: placement: places 1 ops, but the graph has 3", 1, true))
+    local text = raised(berth.place, g, t, "anneal",
+      { objective = function() return -math.huge end })
     assert.is_truthy(text:find("objective: the objective gave -inf", 1, true), text)
     text = raised(berth.place, g, t, "anneal", { objective = function() return 0 / 0 end })
     assert.is_truthy(text:find("objective: the objective gave NaN", 1, true), text)
@@ -64,11 +69,13 @@ end)
 
 describe("expand", function()
   it("lets what it adds run on types that the graph does not name", function()
-    local g = berth.graph { types = { "cpu" }, ops = { { flop = 1e9 }, { flop = 1e9 }, { flop = 1e9 } },
+    local g = berth.graph { types = { "cpu" },
+      ops = { { flop = 1e9 }, { flop = 1e9 }, { flop = 1e9 } },
       collectives = { { kind = "allreduce", bytes = 8, members = { 1, 2 }, consumers = { 3 } } } }
     local t = berth.topology.mesh(2, { type = "gpu", flops = 1e9, bandwidth = 4 })
     local h, devices = berth.expand(g, t, { 1, 2, 1 }, { reduce_rate = 4 })
-    assert.near(1 + (1 + 1) + 1 + 1, assert(berth.simulate(h, t, devices)).makespan, 1e-9) -- send, add, send back
+    -- send, add, send back
+    assert.near(1 + (1 + 1) + 1 + 1, assert(berth.simulate(h, t, devices)).makespan, 1e-9)
   end)
 
   local function broadcast()
@@ -77,8 +84,10 @@ describe("expand", function()
   end
 
   it("refuses more segments than there is room for, before it makes them", function()
-    local text = refusal(berth.expand(broadcast(), berth.topology.mesh(2), { 1, 2 }, { segments = 2147483647 }))
-    assert.is_truthy(text:find("2147483647 segments to 1 devices make 2147483647 ops, more than 67108864", 1, true), text)
+    local text = refusal(berth.expand(broadcast(), berth.topology.mesh(2), { 1, 2 },
+      { segments = 2147483647 }))
+    assert.is_truthy(text:find(
+      "2147483647 segments to 1 devices make 2147483647 ops, more than 67108864", 1, true), text)
   end)
 
   it("asks the interrupt hook within one collective", function()
@@ -87,7 +96,8 @@ describe("expand", function()
       asked = asked + 1
       return asked > 3
     end }
-    local h, _, code = berth.expand(broadcast(), berth.topology.mesh(2), { 1, 2 }, { segments = 20000 })
+    local h, _, code = berth.expand(broadcast(), berth.topology.mesh(2), { 1, 2 },
+      { segments = 20000 })
     berth.hooks(before or {})
     assert.is_nil(h)
     assert.equal("interrupted", code)

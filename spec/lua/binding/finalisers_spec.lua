@@ -29,7 +29,8 @@ local operations = {
   { "result:trace", result, function(r) return r:trace() end },
   { "simulate", cost, function(c) return berth.simulate(c, devices) end },
   { "simulate, the placement", placement, function(p) return berth.simulate(g, t, p) end },
-  { "simulate_batch", cost, function(c) return berth.simulate_batch(c, { devices, devices, devices }) end },
+  { "simulate_batch", cost,
+    function(c) return berth.simulate_batch(c, { devices, devices, devices }) end },
   { "simulator", cost, function(c) return berth.simulator(c)(devices) end },
   { "place", cost, function(c) return berth.place(c, "etf") end },
   { "placement:devices", placement, function(p) return p:devices() end },
@@ -66,7 +67,8 @@ describe("a finaliser that closes what a function works on", function()
       local r = result()
       return r, { close = coroutine.wrap(function() r:close() end) }
     end, function(r)
-      return assert(select(2, coroutine.resume(coroutine.create(function() return r.transfers end))))
+      return assert(select(2,
+        coroutine.resume(coroutine.create(function() return r.transfers end))))
     end, closed)
   end)
 end)
@@ -104,7 +106,8 @@ describe("close", function()
     assert.are.equal(0, rest)
   end)
 
-  it("leaves it to the collector while a function runs, here with a policy; or to a second close", function()
+  it("leaves it to the collector while a function runs, here with a policy; or to a second close",
+    function()
     local function close_within(r, kept)
       assert(berth.place(kept, function()
         r:close()

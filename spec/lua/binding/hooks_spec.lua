@@ -258,7 +258,8 @@ describe("the portfolio, when it is interrupted,", function()
 
   it("says so through a pipeline", function()
     stop_after(1, "portfolio")
-    local p, text, code = berth.place(g, t, berth.pipeline { "portfolio", function(_, _, q) return q:devices() end })
+    local p, text, code = berth.place(g, t,
+      berth.pipeline { "portfolio", function(_, _, q) return q:devices() end })
     assert.equal("single -> function", p.placer)
     assert.matches("^interrupted: the best of 1 of %d+ placers$", text)
     assert.equal("interrupted", code)

@@ -1,4 +1,5 @@
--- Ctrl-C: in processes of their own, which send themselves the signal, and at the prompt on a terminal.
+-- Ctrl-C: in processes of their own, which send themselves the signal, and at the prompt on a
+-- terminal.
 local terminal = require "support.terminal"
 local raised = require("support.errors").raised
 local shell = require "support.shell"
@@ -15,7 +16,9 @@ end
 local default = has("env --default-signal=INT true") and "env --default-signal=INT "
 
 local build
-for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+for entry in package.cpath:gmatch("[^;]+") do
+  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
+end
 
 local function environment()
   return ("LUA_PATH=%s LUA_CPATH=%s BERTH_LUA=%s BERTH_BUILD=%s BERTH_HISTORY=/dev/null TERM=dumb "):format(quote(package.path),
@@ -35,7 +38,8 @@ local function file(text)
   return path
 end
 
--- now(): the signal has come when it returns. later(): it comes when the process has been busy for a while.
+-- now(): the signal has come when it returns. later(): it comes when the process has been busy for
+-- a while.
 local PRELUDE = [[
 if jit then jit.off() end -- compiled loops do not look
 local berth = require "berth"
@@ -49,7 +53,8 @@ endless = { tries = 2 ^ 30 }
 
 -- What a program prints, and how it ends.
 local function run(program)
-  local command = environment() .. default .. lua .. " " .. file(PRELUDE .. program) .. " 2>&1; echo exit $?"
+  local command = environment() .. default .. lua .. " " .. file(PRELUDE .. program)
+    .. " 2>&1; echo exit $?"
   return capture(command)
 end
 
@@ -86,7 +91,8 @@ describe("an interrupt that is caught", function()
       print(pcall(now))
       print("alive")]]
     local stopped = "false\t[^\n]*interrupted\n"
-    assert.matches("^false\ttrue\nfalse\t[^\n]*:%d+: interrupted\n" .. stopped .. stopped .. "alive\nexit 0\n$", out)
+    assert.matches("^false\ttrue\nfalse\t[^\n]*:%d+: interrupted\n" .. stopped .. stopped
+      .. "alive\nexit 0\n$", out)
   end)
 
   it_does("stops the library", function()
@@ -134,7 +140,8 @@ describe("an interrupt that is caught", function()
       local kept, r, text, code = later(), nil, nil, nil
       repeat r, text, code = berth.simulate_batch(big, t, rows, { threads = 3, links = "channel" }) until not r
       print(r, text, code)]]
-    assert.is_truthy(out == "nil\tinterrupted\tinterrupted\nexit 0\n" or out:find(":%d+: interrupted\n"), out)
+    assert.is_truthy(out == "nil\tinterrupted\tinterrupted\nexit 0\n"
+      or out:find(":%d+: interrupted\n"), out)
   end)
 
   it_does("leaves somebody else's debug hook as it was", function()
@@ -178,7 +185,8 @@ describe("an interrupt that is caught", function()
 
   it("wants true or false", function()
     local berth = require "berth"
-    assert.matches("berth.catch_interrupts: yes: expected true or false, got number", raised(berth.catch_interrupts, 1))
+    assert.matches("berth.catch_interrupts: yes: expected true or false, got number",
+      raised(berth.catch_interrupts, 1))
   end)
 end)
 
@@ -199,22 +207,26 @@ describe("the command line", function()
   it_does("ends a prompt that reads a pipe", function()
     local input = file(PRELUDE:gsub("local ", "") .. 'print("ready")\nlater()\n'
       .. 'berth.place(big, t, "critical-path", endless)\nprint("too far")\n')
-    local out = capture(environment() .. default .. "scripts/berth repl < " .. input .. " 2>&1; echo exit $?")
+    local out =
+      capture(environment() .. default .. "scripts/berth repl < " .. input .. " 2>&1; echo exit $?")
     assert.matches("ready\n.*nil\ninterrupted\ninterrupted\nexit 130\n$", out)
     assert.is_nil(out:find("too far", 1, true))
   end)
 
   it_does("ends a prompt that reads a pipe in the midst of Lua code", function()
-    local input = file(PRELUDE:gsub("local ", "") .. 'later()\nx = 0 while true do x = x + 1 end\nprint("too far")\n')
-    local out = capture(environment() .. default .. "scripts/berth repl < " .. input .. " 2>&1; echo exit $?")
+    local input = file(PRELUDE:gsub("local ",
+      "") .. 'later()\nx = 0 while true do x = x + 1 end\nprint("too far")\n')
+    local out =
+      capture(environment() .. default .. "scripts/berth repl < " .. input .. " 2>&1; echo exit $?")
     assert.matches("error: input:1: interrupted\nexit 130\n$", out)
   end)
 end)
 
--- ---- on a terminal -------------------------------------------------------------------------------
+-- ---- on a terminal --------------------------------------------------------
 
 -- Writes a word, in two parts here, when what comes after it on the line has been busy for a while.
-local BUSY = "kept = io.popen('. spec/support/until_busy.sh; until_busy $PPID 10; echo %s\"\"%s > /dev/tty') "
+local BUSY =
+  "kept = io.popen('. spec/support/until_busy.sh; until_busy $PPID 10; echo %s\"\"%s > /dev/tty') "
 
 describe("the prompt on a terminal", function()
   after_each(function()
@@ -236,12 +248,15 @@ describe("the prompt on a terminal", function()
       { "2000 + 2\\n", "2002" },
       { "ops = {}; for i = 1, 2000 do ops[i] = { seconds = i } end\\n", 7 },
       { "g, t = berth.graph { ops = ops }, berth.topology.mesh(4); print(#g)\\n", "2000" },
-      { BUSY:format("plac", "ing") .. "berth.place(g, t, 'critical-path', { tries = 1e9 })\\n", "placing" },
+      { BUSY:format("plac", "ing") .. "berth.place(g, t, 'critical-path', { tries = 1e9 })\\n",
+        "placing" },
       { "\\003", "nil\ninterrupted\ninterrupted" },
       { "3000 + 3\\n", "3003" },
     }, environment() .. default)
     assert.is_nil(out:find("no answer", 1, true), out)
-    for _, answer in ipairs { "\n1001\n", "\n2002\n", "\n3003\n" } do assert.truthy(out:find(answer, 1, true), out) end
+    for _, answer in ipairs { "\n1001\n", "\n2002\n", "\n3003\n" } do
+      assert.truthy(out:find(answer, 1, true), out)
+    end
     assert.is_nil(out:find("syntax error", 1, true), out)
     assert.is_nil(out:find("near 'abandoned'", 1, true), out)
   end)

@@ -2,9 +2,11 @@ local berth = require "berth"
 local raised = require("support.errors").raised
 
 local function objects()
-  local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } },
+  local g =
+    assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } },
     collectives = { { kind = "barrier", members = { 1 } } } })
-  local plain = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } } })
+  local plain =
+    assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 2, 1 } } })
   local t = berth.topology.mesh(2)
   local c = assert(berth.cost(plain, t))
   local p = assert(berth.place(c, "m-etf"))
@@ -12,17 +14,21 @@ local function objects()
   return { graph = g, topology = t, cost = c, placement = p, result = r, rng = berth.rng(1) }
 end
 
--- Every method and computed field of every type; arguments are good enough to get behind the check of self.
+-- Every method and computed field of every type; arguments are good enough to get behind the check
+-- of self.
 local members = {
   graph = {
-    "op", "tensor", "collective", "ops", "tensors", "inputs", "outputs", "find", "successors", "predecessors", "mirror", "save",
-    "to_string", "topo_order", "b_level", "t_level", "slack", "depth", "critical_path", "reachable", "descendants", "ancestors",
+    "op", "tensor", "collective", "ops", "tensors", "inputs", "outputs", "find", "successors",
+    "predecessors", "mirror", "save",
+    "to_string", "topo_order", "b_level", "t_level", "slack", "depth", "critical_path", "reachable",
+    "descendants", "ancestors",
     "components",
   },
   topology = { "device", "devices", "link", "node", "route", "path", "save", "to_string" },
   cost = { "op", "transfer", "mean_ops", "mean_transfers", "min_ops", "collective", "rho" },
   placement = { "devices", "sequence", "save", "to_string" },
-  result = { "peak_ops", "memory_timeline", "critical_path", "slack", "to_table", "save_trace", "trace" },
+  result = { "peak_ops", "memory_timeline", "critical_path", "slack", "to_table", "save_trace",
+    "trace" },
   rng = { "uniform", "normal", "below", "shuffle" },
 }
 local fields = {
@@ -31,7 +37,8 @@ local fields = {
   cost = { "graph", "topology", "model" },
   placement = { "placer", "estimate", "start", "finish" },
   result = {
-    "makespan", "bound", "bound_name", "gap", "device", "start", "finish", "busy", "peak_memory", "peak_time", "transfers",
+    "makespan", "bound", "bound_name", "gap", "device", "start", "finish", "busy", "peak_memory",
+    "peak_time", "transfers",
     "links", "oom", "memory", "cost",
   },
   rng = {},
@@ -58,8 +65,12 @@ describe("a closed object", function()
       x:close()
       assert.equal(kind .. ": closed", tostring(x))
       assert.is_true(open ~= tostring(x))
-      for _, name in ipairs(names) do assert.matches("the " .. kind .. " is closed", raised(x[name], x, 1, 1)) end
-      for _, name in ipairs(fields[kind]) do assert.matches("is closed", raised(function() return x[name] end)) end
+      for _, name in ipairs(names) do
+        assert.matches("the " .. kind .. " is closed", raised(x[name], x, 1, 1))
+      end
+      for _, name in ipairs(fields[kind]) do
+        assert.matches("is closed", raised(function() return x[name] end))
+      end
       if kind ~= "cost" and kind ~= "result" and kind ~= "rng" then
         assert.matches("is closed", raised(function() return #x end))
       end
@@ -69,9 +80,11 @@ describe("a closed object", function()
   it("is refused as an argument, by name", function()
     local o = objects()
     o.placement:close()
-    assert.matches("berth.simulate: placement: the placement is closed", raised(berth.simulate, o.cost, o.placement))
+    assert.matches("berth.simulate: placement: the placement is closed",
+      raised(berth.simulate, o.cost, o.placement))
     o.topology:close()
-    assert.matches("topology: the topology is closed", raised(berth.place, o.graph, o.topology, "etf"))
+    assert.matches("topology: the topology is closed",
+      raised(berth.place, o.graph, o.topology, "etf"))
     o.cost:close()
     assert.matches("cost: the cost is closed", raised(berth.simulate, o.cost, { 1, 1 }))
     local each = o.graph:ops()
@@ -106,7 +119,8 @@ end)
 
 describe("a variable that is to be closed", function()
   it("is closed at the end of its block", function()
-    local chunk = (rawget(_G, "loadstring") or load)("local x <close> = ... ; return 1") -- Lua 5.4 only
+    -- Lua 5.4 only
+    local chunk = (rawget(_G, "loadstring") or load)("local x <close> = ... ; return 1")
     if not chunk then return end
     local r = berth.rng(1)
     chunk(r)
@@ -154,7 +168,8 @@ describe("memory", function()
     pcall(berth.graph, { ops = { { seconds = 1 }, { seconds = -1 } } })
     pcall(berth.topology, { devices = { {} }, links = { { 1, 2 } } })
     local both = assert(g:mirror())
-    return tostring(r) .. tostring(p) .. tostring(both) .. tostring(berth.compare(g, t, { "etf", "single" })) ..
+    return tostring(r) .. tostring(p) .. tostring(both) .. tostring(berth.compare(g, t,
+      { "etf", "single" })) ..
       #berth.parse(g:to_string()) .. r:trace()
   end
 

@@ -8,7 +8,8 @@ describe("numbers in files", function()
 
   it("are the same on every interpreter, where halves are rounded, too", function()
     assert.equal("9503711414.550781", core.number_text(9503711414.55078125))
-    assert.equal("10000000000.007812", core.number_text(10000000000.0078125)) -- LuaJIT's %.17g: 10000000000.007813
+    -- LuaJIT's %.17g: 10000000000.007813
+    assert.equal("10000000000.007812", core.number_text(10000000000.0078125))
     assert.equal("1.0312", core.number_text(1.03125, 5))
     assert.same({ "0.0313", "0.13", "0.3333", "-2.5" },
       { decimals(0.03125, 4), decimals(0.125, 2), decimals(1 / 3, 4), decimals(-2.5, 1) })
@@ -103,7 +104,8 @@ describe("the module", function()
     local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
     local script = "local n = 0 for _ in pairs(_G) do n = n + 1 end require 'berth' "
       .. "for _ in pairs(_G) do n = n - 1 end print(n)"
-    local out = shell.capture("ASAN_OPTIONS=detect_leaks=0 " .. lua .. ' -e "' .. script .. '" 2>&1')
+    local out =
+      shell.capture("ASAN_OPTIONS=detect_leaks=0 " .. lua .. ' -e "' .. script .. '" 2>&1')
     assert.equal("0\n", out)
   end)
 end)

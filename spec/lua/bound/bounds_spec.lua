@@ -5,7 +5,8 @@ local shell = require "support.shell"
 
 local ran, run = shell.ran, shell.run
 
--- Six ops of 1 s into one, every transfer 3 s: four of them on its device end when the other two tensors arrive.
+-- Six ops of 1 s into one, every transfer 3 s: four of them on its device end when the other two
+-- tensors arrive.
 local function join(transfer)
   local ops, edges = {}, {}
   for i = 1, 7 do ops[i] = { seconds = 1 } end
@@ -33,12 +34,15 @@ describe("thorough bounds", function()
     assert.is_true(b.work >= cheap.work)
   end)
 
-  it("know on what links schedules run: three inputs through one channel, or each in its own way", function()
+  it("know on what links schedules run: three inputs through one channel, or each in its own way",
+    function()
     local ops, edges = {}, {}
     for i = 1, 4 do ops[i] = { seconds = 1, pin = i } end
     for i = 2, 4 do edges[#edges + 1] = { i, 1, 3 } end
-    local g, t = assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(4, { bandwidth = 1 })
-    for links, best in pairs { free = 5, duplex = 11, channel = 11, pair = 5, route = 5, fair = 5 } do
+    local g, t = assert(berth.graph { ops = ops, edges = edges }),
+      berth.topology.mesh(4, { bandwidth = 1 })
+    for links, best in pairs { free = 5, duplex = 11, channel = 11, pair = 5, route = 5,
+      fair = 5 } do
       local b = berth.bounds(g, t, { thorough = true, links = links })
       assert.near(best, b.best, 1e-3)
       assert.equal(best, berth.simulate(g, t, { 1, 2, 3, 4 }, { links = links }).makespan)
@@ -46,10 +50,12 @@ describe("thorough bounds", function()
     end
     assert.near(11, berth.gaps(g, t, { 1, 2, 3, 4 }, { links = "duplex", calls = 0 }).bound, 1e-3)
     assert.near(11, berth.compare(g, t, { "heft" }, { links = "duplex" })[1].bound, 1e-3)
-    assert.near(11, berth.compare(g, t, { "heft" }, { links = "duplex", thorough = true })[1].bound, 1e-3)
+    assert.near(11,
+      berth.compare(g, t, { "heft" }, { links = "duplex", thorough = true })[1].bound, 1e-3)
     local _, rows = berth.portfolio(g, t, { links = "duplex" })
     assert.near(11, rows.bound, 1e-3)
-    assert.matches("berth.bounds: links: 'open' is none of", raised(berth.bounds, g, t, { links = "open" }))
+    assert.matches("berth.bounds: links: 'open' is none of",
+      raised(berth.bounds, g, t, { links = "open" }))
   end)
 
   it("print as a line, with how far a makespan is from the best", function()
@@ -58,7 +64,9 @@ describe("thorough bounds", function()
     assert.equal(5, r.makespan)
     local b = berth.bounds(g, t, { thorough = true, makespan = r })
     assert.equal(1, b.achieved)
-    assert.matches("^bound 5 s %(transfers%): critical path 2 s, transfers 5 s, lp .*, work .*, memory ", tostring(b))
+    assert.matches(
+      "^bound 5 s %(transfers%): critical path 2 s, transfers 5 s, lp .*, work .*, memory ",
+      tostring(b))
     assert.matches("; makespan at most 1 times the optimum$", tostring(b))
     assert.equal(2, berth.bounds(berth.cost(g, t), { thorough = true, makespan = "10 s" }).achieved)
     assert.is_nil(berth.bounds(g, t).achieved)
@@ -73,13 +81,15 @@ describe("thorough bounds", function()
       assert.equal(5, row.bound)
       assert.equal("serial clusters", row.bound_name) -- found already by the cheap ones
     end
-    assert.matches("thorough: expected true or false", raised(berth.compare, g, t, { "single" }, { thorough = 1 }))
+    assert.matches("thorough: expected true or false",
+      raised(berth.compare, g, t, { "single" }, { thorough = 1 }))
   end)
 
   it("know what memory forces apart, and measure by it what keeps memory", function()
     local ops = {}
     for i = 1, 6 do ops[i] = { seconds = 1, params = 1000 } end
-    local g = assert(berth.graph { ops = ops, edges = { { 1, 2, 9 }, { 2, 3, 5 }, { 3, 4, 7 }, { 4, 5, 3 }, { 5, 6, 8 } } })
+    local g = assert(berth.graph { ops = ops,
+      edges = { { 1, 2, 9 }, { 2, 3, 5 }, { 3, 4, 7 }, { 4, 5, 3 }, { 5, 6, 8 } } })
     local t = berth.topology.mesh(2, { bandwidth = 1, memory = 3050 })
     local b = berth.bounds(g, t)
     assert.near(6 + 7, b.best, 1e-3) -- three and three
@@ -89,7 +99,8 @@ describe("thorough bounds", function()
     local rows = berth.compare(g, t, { "single", "m-topo" }, { thorough = true })
     assert.is_nil(rows[1].makespan)
     assert.near(0, rows[2].gap, 1e-4)
-    local _, members = assert(berth.portfolio(g, t, { members = { "round-robin", "m-topo" }, thorough = true }))
+    local _, members =
+      assert(berth.portfolio(g, t, { members = { "round-robin", "m-topo" }, thorough = true }))
     assert.near(13, members.bound, 1e-3)
   end)
 
@@ -109,16 +120,24 @@ describe("thorough bounds", function()
 
   it("refuse wrong options with their names", function()
     local g, t = join()
-    assert.matches("berth.bounds: gap: expected a finite number from 1e%-09", raised(berth.bounds, g, t, { gap = 0 }))
-    assert.matches("berth.bounds: gap: requires thorough", raised(berth.bounds, g, t, { gap = 0.1 }))
+    assert.matches("berth.bounds: gap: expected a finite number from 1e%-09",
+      raised(berth.bounds, g, t, { gap = 0 }))
+    assert.matches("berth.bounds: gap: requires thorough",
+      raised(berth.bounds, g, t, { gap = 0.1 }))
     assert.matches("below it: no schedule's$", tostring(berth.bounds(g, t, { makespan = 1e-3 })))
-    assert.matches("berth.bounds: thorough: expected true or false", raised(berth.bounds, g, t, { thorough = 1 }))
+    assert.matches("berth.bounds: thorough: expected true or false",
+      raised(berth.bounds, g, t, { thorough = 1 }))
     assert.matches("berth.bounds: makespan: ", raised(berth.bounds, g, t, { makespan = {} }))
-    assert.matches("berth.bounds: makespan: is infinite", raised(berth.bounds, g, t, { makespan = math.huge }))
-    assert.matches("berth.bounds: place: links: 'x' is none of", raised(berth.bounds, g, t, { place = { links = "x" } }))
-    assert.matches("berth.bounds: place: tau: 1.1 is out of range 0 to 1", raised(berth.bounds, g, t, { place = { tau = 1.1 } }))
-    assert.matches("berth.bounds: place: unknown option 'gaps'", raised(berth.bounds, g, t, { place = { gaps = 1 } }))
-    assert.matches("berth.bounds: place: expected a table", raised(berth.bounds, g, t, { place = 3 }))
+    assert.matches("berth.bounds: makespan: is infinite",
+      raised(berth.bounds, g, t, { makespan = math.huge }))
+    assert.matches("berth.bounds: place: links: 'x' is none of",
+      raised(berth.bounds, g, t, { place = { links = "x" } }))
+    assert.matches("berth.bounds: place: tau: 1.1 is out of range 0 to 1",
+      raised(berth.bounds, g, t, { place = { tau = 1.1 } }))
+    assert.matches("berth.bounds: place: unknown option 'gaps'",
+      raised(berth.bounds, g, t, { place = { gaps = 1 } }))
+    assert.matches("berth.bounds: place: expected a table",
+      raised(berth.bounds, g, t, { place = 3 }))
   end)
 end)
 
@@ -155,7 +174,8 @@ describe("guarantees", function()
     assert.matches("\nsct +m%-sct +%- +not proved: rho is 3, above 1\n", text)
     assert.is_nil(k.sct.ratio) -- out of the formula's range
     k = by_name(berth.bounds(g, t, { place = { links = "pair" } }))
-    assert.equal("links pair: transfers wait for one another; rho is 3, above 1; there are fewer devices than ops",
+    assert.equal(
+      "links pair: transfers wait for one another; rho is 3, above 1; there are fewer devices than ops",
       k["sct unlimited"].why)
   end)
 end)
@@ -172,7 +192,8 @@ describe("berth bounds --thorough", function()
   end)
 
   it("tells the same as JSON", function()
-    local text = ran(run("bounds", MODEL, "mesh:4,preset=V100", "--thorough", "--links", "duplex", "--json"))
+    local text = ran(run("bounds", MODEL, "mesh:4,preset=V100", "--thorough", "--links", "duplex",
+      "--json"))
     assert.matches('"lp_s":0%.', text)
     assert.matches('"achieved":null', text)
     assert.matches('"name":"etf",.-"valid":false', text)

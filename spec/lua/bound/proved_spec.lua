@@ -1,4 +1,5 @@
--- What "exact" proves is the bound of what stands beside it; what is planned for other links than are simulated is told.
+-- What "exact" proves is the bound of what stands beside it; what is planned for other links than
+-- are simulated is told.
 local berth = require "berth"
 local proved = require "berth.bound.proved"
 local shell = require "support.shell"
@@ -40,9 +41,13 @@ describe("a proved bound", function()
     assert.near(0.2, r.gap, 1e-12)
     r = assert(berth.simulate(g, t, { 1, 2, 1 }, { bound = { best = 0.5, name = "mine" } }))
     assert.equal(own, r.bound)
-    assert.equal(2, berth.simulate(g, t, { 1, 1, 1 }, { bound = assert(berth.bounds(g, t, { thorough = true })) }).bound)
-    assert.is_nil(berth.simulate(g, t, { 1, 2, 1 }, { noise = 0.1, bound = { best = 2, name = "exact" } }).bound)
-    local function message(bound) return select(2, pcall(berth.simulate, g, t, { 1, 2, 1 }, { bound = bound })) end
+    assert.equal(2, berth.simulate(g, t, { 1, 1, 1 },
+      { bound = assert(berth.bounds(g, t, { thorough = true })) }).bound)
+    assert.is_nil(berth.simulate(g, t, { 1, 2, 1 },
+      { noise = 0.1, bound = { best = 2, name = "exact" } }).bound)
+    local function message(bound)
+      return select(2, pcall(berth.simulate, g, t, { 1, 2, 1 }, { bound = bound }))
+    end
     assert.matches("berth.simulate: bound: best", message { name = "a" })
     assert.matches("berth.simulate: bound: name", message { best = 1 })
     assert.matches("berth.simulate: bound: best", message { best = -1, name = "a" })
@@ -50,7 +55,8 @@ describe("a proved bound", function()
 
   it("is shared by the rows of a comparison and of a portfolio", function()
     local g, t = five()
-    local rows = assert(berth.compare(g, t, { "single", "exact", { "exact", { seconds = "3600 s" } } }))
+    local rows =
+      assert(berth.compare(g, t, { "single", "exact", { "exact", { seconds = "3600 s" } } }))
     for _, row in ipairs(rows) do
       assert.equal(6, row.bound)
       assert.equal(row.makespan / 6 - 1, row.gap)
@@ -84,18 +90,22 @@ describe("a proved bound", function()
     k = assert(berth.gaps(g, t, { 1, 1, 1, 2, 2 }, { calls = 0 }))
     assert.is_false(k.closed)
     assert.equal(2, k.open)
-    assert.matches("closed: this is optimal", tostring(assert(berth.gaps(g, t, { 1, 1, 2, 2, 2 }, { calls = 0 }))))
+    assert.matches("closed: this is optimal",
+      tostring(assert(berth.gaps(g, t, { 1, 1, 2, 2, 2 }, { calls = 0 }))))
   end)
 end)
 
 describe("berth.gaps", function()
   it("says which dispatch is faster", function()
     local g = assert(berth.graph {
-      ops = { { seconds = 1, pin = 1 }, { seconds = 9, pin = 1 }, { seconds = 1, pin = 1 }, { seconds = 9, pin = 2 } },
+      ops = { { seconds = 1, pin = 1 }, { seconds = 9, pin = 1 }, { seconds = 1, pin = 1 },
+        { seconds = 9, pin = 2 } },
       edges = { { 1, 2, 0 }, { 1, 3, 0 }, { 3, 4, 0 } },
     })
-    local text = tostring(assert(berth.gaps(g, berth.topology.mesh(2, { bandwidth = 1 }), { 1, 1, 1, 2 }, { calls = 0 })))
-    assert.is_truthy(text:find('light-first runs this placement in 45.0 % less: dispatch = "light-first" '
+    local text = tostring(assert(berth.gaps(g, berth.topology.mesh(2, { bandwidth = 1 }),
+      { 1, 1, 1, 2 }, { calls = 0 })))
+    assert.is_truthy(
+      text:find('light-first runs this placement in 45.0 % less: dispatch = "light-first" '
       .. "(--dispatch light-first)", 1, true), text)
   end)
 end)
@@ -112,27 +122,36 @@ describe("counts", function()
 end)
 
 describe("links that are told apart", function()
-  local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer", "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
+  local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer",
+    "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
 
   it("where a placer plans with others than are simulated", function()
     for _, links in ipairs { "route", "fair" } do
       local out = ran(run("place", GRAPH, TOPOLOGY, "--placer", "heft", "--links", links))
-      assert.is_truthy(out:find("\nplanned with links duplex, simulated with " .. links .. "\n", 1, true), out)
+      assert.is_truthy(out:find("\nplanned with links duplex, simulated with " .. links .. "\n", 1,
+        true), out)
       out = ran(run("place", GRAPH, TOPOLOGY, "--placer", "metis", "--links", links))
       assert.is_nil(out:find("planned with", 1, true))
-      assert.equal(0, (run("compare", GRAPH, TOPOLOGY, "--placers", "single,heft", "--links", links)))
-      assert.equal(0, (run("bounds", GRAPH, TOPOLOGY, "--split", "--calls", "20", "--links", links)))
+      assert.equal(0,
+        (run("compare", GRAPH, TOPOLOGY, "--placers", "single,heft", "--links", links)))
+      assert.equal(0,
+        (run("bounds", GRAPH, TOPOLOGY, "--split", "--calls", "20", "--links", links)))
     end
   end)
 
   it("of which those come first that need the largest part of the step", function()
-    local t = assert(berth.topology { devices = { { name = "a" }, { name = "b" } }, switches = { "sw" },
-      links = { { "a", "sw", bandwidth = 8, latency = 0 }, { "sw", "b", bandwidth = 2, latency = 0 } } })
-    local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 5 } }, edges = { { 1, 2, 8 } } })
+    local t = assert(berth.topology { devices = { { name = "a" }, { name = "b" } },
+      switches = { "sw" },
+      links = { { "a", "sw", bandwidth = 8, latency = 0 },
+        { "sw", "b", bandwidth = 2, latency = 0 } } })
+    local g =
+      assert(berth.graph { ops = { { seconds = 1 }, { seconds = 5 } }, edges = { { 1, 2, 8 } } })
     local used = require("berth.sim.utilisation").of(t, assert(berth.simulate(g, t, { 1, 2 })))
     assert.equal(2, #used)
-    assert.same({ "sw", "b", 4, 0.4, 4 }, { used[1].from, used[1].to, used[1].need, used[1].share, used[1].busy })
-    assert.same({ "a", "sw", 1, 0.1, 4 }, { used[2].from, used[2].to, used[2].need, used[2].share, used[2].busy })
+    assert.same({ "sw", "b", 4, 0.4, 4 },
+      { used[1].from, used[1].to, used[1].need, used[1].share, used[1].busy })
+    assert.same({ "a", "sw", 1, 0.1, 4 },
+      { used[2].from, used[2].to, used[2].need, used[2].share, used[2].busy })
   end)
 end)
 

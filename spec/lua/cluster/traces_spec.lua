@@ -20,7 +20,8 @@ local function fault(text, opts)
   return why:gsub("^.*/", ""), code
 end
 
-local PACKED = "\031\139\008\000\000\000\000\000\002\255\203\202\079\138\207\076\209\041\046\077\202\205\044\137\047\214\073\041"
+local PACKED =
+  "\031\139\008\000\000\000\000\000\002\255\203\202\079\138\207\076\209\041\046\077\202\205\044\137\047\214\073\041"
   .. "\045\074\044\201\204\207\003\050\243\074\115\227\211\011\074\139\117\202\146\185\204\117\076\117\012\013\116\140"
   .. "\116\018\185\000\070\061\110\209\050\000\000\000"
 
@@ -29,7 +30,8 @@ describe("a trace of jobs", function()
   after_each(function() os.remove(scratch) end)
 
   it("of Philly, by its header", function()
-    local jobs, about = berth.load_trace(write "job_id,submit_s,duration_s,num_gpus,vc\n7,5,10,2,a\n8,6.5,20,1,b\n")
+    local jobs, about =
+      berth.load_trace(write "job_id,submit_s,duration_s,num_gpus,vc\n7,5,10,2,a\n8,6.5,20,1,b\n")
     assert.same({ { arrival = 5, work = 10, gpus = 2, name = "7", kind = "a" },
       { arrival = 6.5, work = 20, gpus = 1, name = "8", kind = "b" } }, jobs)
     assert.same({ format = "philly", jobs = 2, left_out = 0, sorted = false, notes = {} }, about)
@@ -46,14 +48,17 @@ describe("a trace of jobs", function()
   it("of Tiresias", function()
     local jobs, about = berth.load_trace(write
       "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n0,4,30,606,vgg19,164,30\n")
-    assert.same({ { arrival = 30, work = 164, gpus = 4, name = "0", kind = "vgg19", steps = 606 } }, jobs)
+    assert.same({ { arrival = 30, work = 164, gpus = 4, name = "0", kind = "vgg19",
+      steps = 606 } }, jobs)
     assert.equal("tiresias", about.format)
   end)
 
   it("of Pollux, with durations", function()
-    local text = "name,time,application,num_replicas,batch_size\nc-0,53,cifar10,6,2048\nb-1,60,bert,1,12\n"
+    local text =
+      "name,time,application,num_replicas,batch_size\nc-0,53,cifar10,6,2048\nb-1,60,bert,1,12\n"
     local jobs = assert(berth.load_trace(write(text), { durations = { cifar10 = 100, bert = 7 } }))
-    assert.same({ arrival = 53, work = 100, gpus = 6, name = "c-0", kind = "cifar10", batch = 2048 }, jobs[1])
+    assert.same({ arrival = 53, work = 100, gpus = 6, name = "c-0", kind = "cifar10",
+      batch = 2048 }, jobs[1])
     assert.equal(7, jobs[2].work)
     assert.equal(9, assert(berth.load_trace(write(text), { durations = 9 }))[2].work)
     local why, code = fault(text, { durations = { cifar10 = 100 } })
@@ -66,12 +71,15 @@ describe("a trace of jobs", function()
 
   it("of Gavel; with throughputs, times on one type of GPU and rates on all", function()
     local jobs, about = berth.load_trace(write(gavel))
-    assert.same({ { arrival = 0, work = 5000, steps = 5000, gpus = 2, priority = 1, kind = "LM (batch size 5)", name = "job 1" },
-      { arrival = 7, work = 300, steps = 300, gpus = 1, priority = 2, slo = 5.5, kind = "A3C", name = "job 2" } }, jobs)
+    assert.same({ { arrival = 0, work = 5000, steps = 5000, gpus = 2, priority = 1,
+      kind = "LM (batch size 5)", name = "job 1" },
+      { arrival = 7, work = 300, steps = 300, gpus = 1, priority = 2, slo = 5.5, kind = "A3C",
+        name = "job 2" } }, jobs)
     assert.equal("gavel", about.format)
     local rates = os.tmpname()
     local file = assert(io.open(rates, "wb"))
-    file:write('worker_type,job_type,scale_factor,steps_per_s\nk80,"LM (batch size 5)",2,2.5\nv100,"LM (batch size 5)",2,10\n'
+    file:write(
+      'worker_type,job_type,scale_factor,steps_per_s\nk80,"LM (batch size 5)",2,2.5\nv100,"LM (batch size 5)",2,10\n'
       .. "k80,A3C,1,3\n")
     file:close()
     local path = write(gavel)
@@ -79,7 +87,8 @@ describe("a trace of jobs", function()
     assert.is_nil(none)
     assert.matches(':2: no throughput of "A3C" on 1 v100', why)
     jobs, about = berth.load_trace(path, { throughputs = rates, skip = true })
-    assert.same({ 1, 1, 500, { k80 = 0.25, v100 = 1 } }, { #jobs, about.left_out, jobs[1].work, jobs[1].rates })
+    assert.same({ 1, 1, 500, { k80 = 0.25, v100 = 1 } },
+      { #jobs, about.left_out, jobs[1].work, jobs[1].rates })
     jobs = assert(berth.load_trace(path, { throughputs = rates, worker = "k80" }))
     assert.same({ 2000, 100 }, { jobs[1].work, jobs[2].work })
     os.remove(rates)
@@ -87,16 +96,20 @@ describe("a trace of jobs", function()
 
   it("of any columns", function()
     local text = "start,len,g,who\n3,4,2,x\n"
-    assert.matches("no trace that is known by its header %(gavel, philly, pollux, tiresias%)", (fault(text)))
-    local jobs, about = berth.load_trace(write(text), { columns = { arrival = "start", work = "len", gpus = "g", name = "who" } })
+    assert.matches("no trace that is known by its header %(gavel, philly, pollux, tiresias%)",
+      (fault(text)))
+    local jobs, about = berth.load_trace(write(text),
+      { columns = { arrival = "start", work = "len", gpus = "g", name = "who" } })
     assert.same({ { arrival = 3, work = 4, gpus = 2, name = "x" } }, jobs)
     assert.equal("columns", about.format)
     jobs = assert(berth.load_trace(write(text), { columns = { arrival = "start", work = "len" } }))
     assert.is_nil(jobs[1].gpus)
-    assert.matches('no column "cores" for gpus', (fault(text, { columns = { arrival = "start", work = "len", gpus = "cores" } })))
+    assert.matches('no column "cores" for gpus',
+      (fault(text, { columns = { arrival = "start", work = "len", gpus = "cores" } })))
     -- a single one of a known format
     text = "job_id,submit_s,duration_s,num_gpus,vc,user\n7,5,10,2,a,me\n"
-    assert.equal("me", assert(berth.load_trace(write(text), { columns = { name = "user" } }))[1].name)
+    assert.equal("me",
+      assert(berth.load_trace(write(text), { columns = { name = "user" } }))[1].name)
   end)
 
   it("is put in order of arrival; equal ones stay in the order of the file", function()
@@ -111,34 +124,45 @@ describe("a trace of jobs", function()
 
   it("tells file, line, column, value and reason; or leaves such lines out", function()
     local head = "job_id,submit_s,duration_s,num_gpus,vc\n1,0,5,1,a\n"
-    assert.matches(':3: submit_s: expected a finite number not below 0, got "%-1"', (fault(head .. "2,-1,5,1,a\n")))
+    assert.matches(':3: submit_s: expected a finite number not below 0, got "%-1"',
+      (fault(head .. "2,-1,5,1,a\n")))
     assert.matches(':3: duration_s: .* got "nan"', (fault(head .. "2,1,nan,1,a\n")))
-    assert.matches(':3: num_gpus: expected a whole number of at least 1, got "0"', (fault(head .. "2,1,5,0,a\n")))
+    assert.matches(':3: num_gpus: expected a whole number of at least 1, got "0"',
+      (fault(head .. "2,1,5,0,a\n")))
     assert.matches(':3: vc: expected a text, got ""', (fault(head .. "2,1,5,1,\n")))
     assert.matches(":3: 4 cells, expected 5", (fault(head .. "2,1,5,1\n")))
     assert.matches(":3: a quote is not closed", (fault(head .. '2,1,5,1,"a\n')))
     assert.matches(": there are no jobs in it", (fault ""))
-    assert.matches(":1: 10 cells", (fault("a\tb\n", { format = "gavel" })):gsub("2 cells, expected 10", "10 cells"))
-    local jobs, about = berth.load_trace(write(head .. "2,-1,5,1,a\n3,2,5,1,a\n4,2,5,0,a\n"), { skip = true })
+    assert.matches(":1: 10 cells",
+      (fault("a\tb\n", { format = "gavel" })):gsub("2 cells, expected 10", "10 cells"))
+    local jobs, about = berth.load_trace(write(head .. "2,-1,5,1,a\n3,2,5,1,a\n4,2,5,0,a\n"),
+      { skip = true })
     assert.same({ 2, 2 }, { #jobs, about.left_out })
     assert.matches("^2 lines left out, the first: .*:3: submit_s", about.notes[1])
   end)
 
   it("takes no other options", function()
     assert.matches("unknown option 'colums'", raised(berth.load_trace, "x", { colums = {} }))
-    assert.matches("format: 'csv' is none of: gavel, philly", raised(berth.load_trace, "x", { format = "csv" }))
-    assert.matches("columns: unknown field 'gpu' %(legal: arrival,", raised(berth.load_trace, "x", { columns = { gpu = "g" } }))
-    assert.matches("durations: expected s, or a table", raised(berth.load_trace, "x", { durations = "5" }))
+    assert.matches("format: 'csv' is none of: gavel, philly",
+      raised(berth.load_trace, "x", { format = "csv" }))
+    assert.matches("columns: unknown field 'gpu' %(legal: arrival,",
+      raised(berth.load_trace, "x", { columns = { gpu = "g" } }))
+    assert.matches("durations: expected s, or a table",
+      raised(berth.load_trace, "x", { durations = "5" }))
     refused("io", "/nowhere/at/all.csv: cannot be opened", berth.load_trace "/nowhere/at/all.csv")
   end)
 
   it("of all that are published", function()
-    if not shared.present() then return pending("needs ../shared/data/traces, which is not here") end
+    if not shared.present() then
+      return pending("needs ../shared/data/traces, which is not here")
+    end
     local folder = shared.path "data/traces/"
-    for _, case in ipairs { { "philly_jobs.csv.gz", 82247 }, { "philly_multi_week.csv", 427 }, { "philly_vc_day.csv", 879 },
+    for _, case in ipairs { { "philly_jobs.csv.gz", 82247 }, { "philly_multi_week.csv", 427 },
+      { "philly_vc_day.csv", 879 },
       { "tiresias_60_job.csv", 60 }, { "pollux/workload-1.csv", 160, { durations = 60 } },
       { "pollux/workload-6.csv", 160, { durations = 60 } }, { "gavel/max_min_fairness.trace", 96 },
-      { "gavel/minimize_makespan.trace", 100, { throughputs = folder .. "gavel/isolated_throughputs.csv" } } } do
+      { "gavel/minimize_makespan.trace", 100,
+        { throughputs = folder .. "gavel/isolated_throughputs.csv" } } } do
       local jobs, about = berth.load_trace(folder .. case[1], case[3])
       assert.equal(case[2], jobs and #jobs, about)
       assert.same({}, about.notes)
@@ -146,16 +170,21 @@ describe("a trace of jobs", function()
   end)
 
   it("with the GPU-seconds that they are said to have", function()
-    if not shared.present() then return pending("needs ../shared/data/traces, which is not here") end
-    for name, wanted in pairs { ["philly_multi_week.csv"] = 28432784, ["philly_vc_day.csv"] = 3288816 } do
+    if not shared.present() then
+      return pending("needs ../shared/data/traces, which is not here")
+    end
+    for name,
+      wanted in pairs { ["philly_multi_week.csv"] = 28432784, ["philly_vc_day.csv"] = 3288816 } do
       local sum = 0
-      for _, job in ipairs((berth.load_trace(shared.path("data/traces/" .. name)))) do sum = sum + job.gpus * job.work end
+      for _, job in ipairs((berth.load_trace(shared.path("data/traces/" .. name)))) do
+        sum = sum + job.gpus * job.work
+      end
       assert.equal(wanted, sum, name)
     end
   end)
 end)
 
--- ---- at the shell --------------------------------------------------------------------------------------------
+-- ---- at the shell ---------------------------------------------------------
 
 local ran, run, run_all = shell.ran, shell.run, shell.run_all
 
@@ -171,7 +200,8 @@ describe("berth cluster FILE", function()
     local lines = {}
     for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("%s+", " ") end
     assert.matches("3 jobs on 2 GPUs; job completion times", lines[1])
-    assert.equal("scheduler mean median 95 % queued makespan over bound done pauses GPUs busy", lines[2])
+    assert.equal("scheduler mean median 95 % queued makespan over bound done pauses GPUs busy",
+      lines[2])
     -- fifo: 10, 13, 18; 36 of 40 GPU-s. srtf: 2 at 1, 3 at 5, 1 at 11: 20, 4, 9
     -- bound: served at 2, 6, and 2 and 18 GPU-s at 0.5 and 13.5: (20.2 + 10 - 3) / 3
     assert.equal("fifo 13.7 s 13 s 18 s 7 s 20 s 50.7 % 3 0 90.0 %", lines[3])
@@ -180,23 +210,27 @@ describe("berth cluster FILE", function()
 
   it("prints JSON, and writes files", function()
     local csv = os.tmpname()
-    local out = ran(run("cluster", write(day), "--gpus", "2", "--scheduler", "las-2d", "--limits", "4,8", "--json",
+    local out = ran(run("cluster", write(day), "--gpus", "2", "--scheduler", "las-2d", "--limits",
+      "4,8", "--json",
       "--csv", csv))
     local x = assert(json.decode(out))
-    assert.same({ "philly", 3, 2, "las-2d", 3 }, { x.format, x.jobs, x.gpus, x.runs[1].scheduler, x.runs[1].done })
+    assert.same({ "philly", 3, 2, "las-2d", 3 },
+      { x.format, x.jobs, x.gpus, x.runs[1].scheduler, x.runs[1].done })
     local text = shell.take(csv)
     assert.matches("^job,name,kind,machines,gpus,", text)
     assert.matches('""limits"":%[4,8%]', text)
   end)
 
   it("has machines, and places gangs on them", function()
-    local out = ran(run("cluster", write(day), "--gpus", "4", "--per-machine", "2", "--placement", "consolidate", "--json"))
+    local out = ran(run("cluster", write(day), "--gpus", "4", "--per-machine", "2", "--placement",
+      "consolidate", "--json"))
     -- 3 waits for two GPUs of one machine: 2 leaves one at 5
     assert.equal(11, json.decode(out).runs[1].makespan_s)
   end)
 
   it("plays rounds on types of GPUs", function()
-    local out = ran(run("cluster", write(day), "--types", "a=2,b=2", "--scheduler", "gavel", "--round", "1s", "--json"))
+    local out = ran(run("cluster", write(day), "--types", "a=2,b=2", "--scheduler", "gavel",
+      "--round", "1s", "--json"))
     local x = json.decode(out)
     assert.same({ 4, 3 }, { x.gpus, x.runs[1].done })
   end)

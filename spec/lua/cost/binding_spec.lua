@@ -4,7 +4,8 @@ local raised, refused = errors.raised, errors.refused
 
 local function pair(extra)
   local g = assert(berth.graph {
-    ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 6, pin = extra and extra.pin } }, edges = { { 1, 2, 8 } } })
+    ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 6, pin = extra and extra.pin } },
+      edges = { { 1, 2, 8 } } })
   local t = assert(berth.topology {
     devices = { { speed = 1 }, { speed = 2 } }, links = { { 1, 2, bandwidth = 4, latency = 1 } } })
   return g, t
@@ -34,7 +35,8 @@ describe("a cost", function()
     assert.equal("cost: 2 ops on 2 devices, op_factor 10, transfer_factor 100", tostring(c))
     assert.equal(20, c:op(1, 1))
     assert.equal(300, c:transfer(1, 1, 2))
-    assert.matches("op_factor: expected a finite number above 0", raised(berth.cost, g, t, { op_factor = 0 }))
+    assert.matches("op_factor: expected a finite number above 0",
+      raised(berth.cost, g, t, { op_factor = 0 }))
     assert.matches("unknown option 'factor'", raised(berth.cost, g, t, { factor = 2 }))
   end)
 
@@ -53,7 +55,8 @@ describe("a cost", function()
 
   local function joined(model)
     local g = assert(berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
-      collectives = { { kind = "barrier", members = { 1 } }, { kind = "allreduce", bytes = 8, members = { 2, 3 } } } })
+      collectives = { { kind = "barrier", members = { 1 } },
+        { kind = "allreduce", bytes = 8, members = { 2, 3 } } } })
     return assert(berth.cost(g, berth.topology.mesh(4), model))
   end
 
@@ -68,7 +71,8 @@ describe("a cost", function()
     assert.equal(10, c:collective(1, { 3 }))
     assert.same({ { 2, { 4, 1 } }, { 1, { 3 } } }, calls)
     assert.is_function(c.model.collective)
-    assert.equal(math.huge, joined({ collective = function() return math.huge end }):collective(1, { 1 }))
+    assert.equal(math.huge, joined({ collective = function() return math.huge end }):collective(1,
+      { 1 }))
     assert.matches("2 devices for 1 members", raised(c.collective, c, 1, { 1, 2 }))
     assert.equal(2, #calls)
   end)
@@ -87,13 +91,16 @@ describe("a cost", function()
     local thrown = { "mine" }
     local c = joined { collective = function() error(thrown) end }
     assert.equal(thrown, raised(c.collective, c, 1, { 1 }))
-    for _, case in ipairs { { -1, "gave %-1 s" }, { 0 / 0, "gave .*nan s" }, { "x", "gave string, expected seconds" } } do
+    for _, case in ipairs { { -1, "gave %-1 s" }, { 0 / 0, "gave .*nan s" },
+      { "x", "gave string, expected seconds" } } do
       c = joined { collective = function() return case[1] end }
-      assert.matches("^spec/.*cost.collective%(1, devices%) " .. case[2], raised(c.collective, c, 1, { 1 }))
+      assert.matches("^spec/.*cost.collective%(1, devices%) " .. case[2],
+        raised(c.collective, c, 1, { 1 }))
     end
     c = joined { collective = function() end }
     assert.matches("cost.collective%(2, devices%) gave nil", raised(c.collective, c, 2, { 1, 1 }))
-    assert.matches("collective: expected a function, got number", raised(joined, { collective = 3 }))
+    assert.matches("collective: expected a function, got number",
+      raised(joined, { collective = 3 }))
   end)
 
   it("survives a function for collectives that closes its cost or asks another", function()
@@ -153,16 +160,19 @@ describe("a cost", function()
     local g, t = pair()
     local thrown = { "mine" }
     assert.equal(thrown, raised(berth.cost, g, t, { op = function() error(thrown) end }))
-    assert.equal(thrown, raised(berth.simulate, g, t, { 1, 1 }, { cost = { transfer = function() error(thrown) end } }))
+    assert.equal(thrown, raised(berth.simulate, g, t, { 1, 1 },
+      { cost = { transfer = function() error(thrown) end } }))
   end)
 
   it("tells which call gave no time", function()
     local g, t = pair()
     assert.matches("cost.op%(1, 1%) gave nil", raised(berth.cost, g, t, { op = function() end }))
-    assert.matches("cost.op%(1, 1%) gave %-1 s", raised(berth.cost, g, t, { op = function() return -1 end }))
+    assert.matches("cost.op%(1, 1%) gave %-1 s",
+      raised(berth.cost, g, t, { op = function() return -1 end }))
     assert.matches("cost.op%(2, 1%) gave .*nan s",
       raised(berth.cost, g, t, { op = function(op) return op == 2 and 0 / 0 or 1 end }))
-    assert.matches("cost.transfer%(1, 1, 2%) gave string", raised(berth.cost, g, t, { transfer = function() return "x" end }))
+    assert.matches("cost.transfer%(1, 1, 2%) gave string",
+      raised(berth.cost, g, t, { transfer = function() return "x" end }))
   end)
 
   it("survives functions that close what is being priced", function()
@@ -183,7 +193,8 @@ describe("a cost", function()
 
   it("cannot yield from a function", function()
     local g, t = pair()
-    local co = coroutine.create(function() return berth.cost(g, t, { op = function() coroutine.yield(1) end }) end)
+    local co = coroutine.create(function() return berth.cost(g, t,
+      { op = function() coroutine.yield(1) end }) end)
     assert.is_false((coroutine.resume(co)))
   end)
 
@@ -191,8 +202,10 @@ describe("a cost", function()
     local g, t = pair()
     assert.matches("berth.cost: graph: expected a graph, got nil", raised(berth.cost))
     assert.matches("berth.cost: topology: expected a topology, got graph", raised(berth.cost, g, g))
-    assert.matches("berth.simulate: graph: expected a graph %(or a cost%), got topology", raised(berth.simulate, t, t, {}))
-    assert.matches("cost: expected a table, got number", raised(berth.simulate, g, t, { 1, 1 }, { cost = 3 }))
+    assert.matches("berth.simulate: graph: expected a graph %(or a cost%), got topology",
+      raised(berth.simulate, t, t, {}))
+    assert.matches("cost: expected a table, got number",
+      raised(berth.simulate, g, t, { 1, 1 }, { cost = 3 }))
   end)
 end)
 
@@ -208,15 +221,18 @@ describe("bounds", function()
   end)
 
   it("tell what cannot fit", function()
-    local g = assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
-    local why = refused("infeasible", "big", berth.bounds(g, berth.topology.mesh(2, { memory = 60 })))
+    local g =
+      assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
+    local why = refused("infeasible", "big",
+      berth.bounds(g, berth.topology.mesh(2, { memory = 60 })))
     assert.equal(2, why.op)
     assert.equal(40, why.missing)
   end)
 
   it("refuse unknown options", function()
     local g, t = pair()
-    assert.matches("memory: 'all' is none of: none, inference, training, total", raised(berth.bounds, g, t, { memory = "all" }))
+    assert.matches("memory: 'all' is none of: none, inference, training, total",
+      raised(berth.bounds, g, t, { memory = "all" }))
   end)
 end)
 
@@ -238,7 +254,8 @@ describe("fit_link", function()
     assert.near(3e-6, fit.latency, 1e-15)
     assert.near(5e11, fit.bandwidth, 1)
     refused("invalid", "out of range", berth.fit_link({ 0, 1e-200 }, { 1, 2 }))
-    assert.matches("measurement 2: ", select(2, berth.fit_link({ 1, 2 }, { 1, 0 }, { relative = true })))
+    assert.matches("measurement 2: ",
+      select(2, berth.fit_link({ 1, 2 }, { 1, 0 }, { relative = true })))
     assert.matches("bytes%[2%]: %-1 is negative", raised(berth.fit_link, { 1, -1 }, { 1, 2 }))
   end)
 end)

@@ -6,11 +6,14 @@ local refused = require("support.errors").refused
 local function graph(list)
   local ops, tensors, at = {}, {}, {}
   for i, item in ipairs(list) do
-    ops[i] = { name = item.name, kind = item.kind, seconds = item.seconds, flop = item.flop, bytes = item.moved,
-      params = item.params, group = item.group, update = item.update, backward = item.backward, pin = item.pin }
+    ops[i] = { name = item.name, kind = item.kind, seconds = item.seconds, flop = item.flop,
+      bytes = item.moved,
+      params = item.params, group = item.group, update = item.update, backward = item.backward,
+        pin = item.pin }
     at[i] = {}
     for k = 1, item.outputs or 1 do
-      tensors[#tensors + 1] = { from = i, to = {}, bytes = item.bytes or 4, batch = item.batch, gradient = item.gradient }
+      tensors[#tensors + 1] = { from = i, to = {}, bytes = item.bytes or 4, batch = item.batch,
+        gradient = item.gradient }
       at[i][k] = #tensors
     end
   end
@@ -59,13 +62,16 @@ local function small_network()
 end
 
 describe("kinds that no rule knows", function()
-  local net = graph { { kind = "Placeholder" }, { kind = "Mine" }, { kind = "MyGelu", 1, 2 }, { 3 }, { kind = "MyGelu", 4 },
+  local net = graph { { kind = "Placeholder" }, { kind = "Mine" }, { kind = "MyGelu", 1, 2 }, { 3 },
+    { kind = "MyGelu", 4 },
     { kind = "Relu", 5 } }
 
   it("are listed, if what they do descends from the input", function()
     assert.same({ "MyGelu", "" }, berth.deploy.analyse(net).unknown)
-    assert.same({ "" }, berth.deploy.analyse(net, { rules = { { kind = "MyGelu", batch = "first" } } }).unknown)
-    assert.same({}, berth.deploy.analyse(net, { rules = { { kind = "*", batch = "first" } } }).unknown)
+    assert.same({ "" },
+      berth.deploy.analyse(net, { rules = { { kind = "MyGelu", batch = "first" } } }).unknown)
+    assert.same({},
+      berth.deploy.analyse(net, { rules = { { kind = "*", batch = "first" } } }).unknown)
     assert.same({}, berth.deploy.analyse(net, { flags = "graph" }).unknown)
     assert.same({}, berth.deploy.analyse(small_network()).unknown)
   end)
@@ -80,10 +86,12 @@ describe("berth.deploy.analyse", function()
     assert.same({ 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21 }, marked(a.from_input))
     assert.same("input", a.role[1])
     assert.same("variable", a.role[6])
-    assert.same({ "update", "update", "compute", "scatter" }, { a.role[18], a.role[19], a.role[20], a.role[21] })
+    assert.same({ "update", "update", "compute", "scatter" },
+      { a.role[18], a.role[19], a.role[20], a.role[21] })
     --            1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16  17 18 19  20 21
     assert.same({ 1, 2, 2, 2, 3, 4, 2, 3, 5, 4, 6, 7, 4, 8, 3, 2, 9, 2, 3, 10, 4 }, a.base)
-    assert.same("analysis: 21 ops in 10 base groups, 15 from input; 10 of 21 tensors have the batch, 4 are gradients; "
+    assert.same(
+      "analysis: 21 ops in 10 base groups, 15 from input; 10 of 21 tensors have the batch, 4 are gradients; "
       .. "1 inputs, 5 variables, 3 updates", tostring(a))
     assert.same(10, a.counts.base)
     assert.same(1, a.counts.scatter)
@@ -96,7 +104,8 @@ describe("berth.deploy.analyse", function()
     assert.same({ true, true, false, false }, a.batch)
     assert.same({ "input", "compute", "compute", "update" }, a.role)
     assert.same({ 1, 2, 3, 3 }, a.base)
-    a = berth.deploy.analyse(g, { rules = { { kind = "in", role = "input", batch = "always" }, { kind = "f", batch = "first" } },
+    a = berth.deploy.analyse(g, { rules = { { kind = "in", role = "input", batch = "always" },
+      { kind = "f", batch = "first" } },
       ops = { { op = 2, batch = "never" }, { op = 4, role = "assign", batch = "always" } } })
     assert.same({ true, false, false, true }, a.batch)
     assert.same({ 1, 2, 2, 2 }, a.base)
@@ -104,38 +113,47 @@ describe("berth.deploy.analyse", function()
   end)
 
   it("counts further outputs where a rule says so", function()
-    local g = graph { { kind = "Placeholder" }, { kind = "Two", outputs = 2, 1 }, { kind = "Relu", 2 },
+    local g = graph { { kind = "Placeholder" }, { kind = "Two", outputs = 2, 1 },
+      { kind = "Relu", 2 },
       { kind = "Relu", { 2, 2 } } }
     local rule = { kind = "Two", batch = "first" }
-    assert.same({ true, true, false, true, false }, berth.deploy.analyse(g, { rules = { rule } }).batch)
+    assert.same({ true, true, false, true, false },
+      berth.deploy.analyse(g, { rules = { rule } }).batch)
     rule.outputs = "all"
-    assert.same({ true, true, true, true, true }, berth.deploy.analyse(g, { rules = { rule } }).batch)
+    assert.same({ true, true, true, true, true },
+      berth.deploy.analyse(g, { rules = { rule } }).batch)
   end)
 
   it("glues what it does not know", function()
-    local g = graph { { kind = "Placeholder" }, { kind = "Relu", 1 }, { kind = "Strange", 2 }, { kind = "Relu", 3 } }
+    local g = graph { { kind = "Placeholder" }, { kind = "Relu", 1 }, { kind = "Strange", 2 },
+      { kind = "Relu", 3 } }
     assert.same({ 1, 2, 2, 2 }, berth.deploy.analyse(g).base)
   end)
 
   it("has a rule for all that no other is about", function()
-    local g = graph { {}, { 1 }, { kind = "Strange", 2 }, { kind = "MatMul:transpose_a", 1, 3 }, { kind = "ApplyAdam", 4 } }
+    local g = graph { {}, { 1 }, { kind = "Strange", 2 }, { kind = "MatMul:transpose_a", 1, 3 },
+      { kind = "ApplyAdam", 4 } }
     local rules = { { kind = "*", batch = "any" } }
-    local a = berth.deploy.analyse(g, { rules = rules, ops = { { op = 1, role = "input", batch = "always" } } })
+    local a = berth.deploy.analyse(g,
+      { rules = rules, ops = { { op = 1, role = "input", batch = "always" } } })
     assert.same({ true, true, true, false, false }, a.batch)
     assert.same({ 1, 2, 3, 4, 4 }, a.base)
   end)
 
   it("trusts flags where there are some, and the caller more", function()
-    local g = graph { { kind = "Placeholder", batch = true }, { kind = "Strange", batch = true, 1 }, { kind = "Relu", 2 } }
+    local g = graph { { kind = "Placeholder", batch = true }, { kind = "Strange", batch = true, 1 },
+      { kind = "Relu", 2 } }
     assert.same({ true, true, false }, berth.deploy.analyse(g).batch)
     assert.same({ true, true, false }, berth.deploy.analyse(g, { flags = "graph" }).batch)
     assert.same({ true, false, false }, berth.deploy.analyse(g, { flags = "rules" }).batch)
-    assert.same({ true, true, true }, berth.deploy.analyse(g, { ops = { { op = 3, batch = "first" } } }).batch)
+    assert.same({ true, true, true },
+      berth.deploy.analyse(g, { ops = { { op = 3, batch = "first" } } }).batch)
     assert.same({ 1, 2, 3 }, berth.deploy.analyse(g).base)
   end)
 
   it("finds the batch where nothing is of an input kind", function()
-    local g = graph { { batch = true }, { 1, batch = true }, {}, { 2, 3, gradient = true }, { 4, update = true } }
+    local g = graph { { batch = true }, { 1, batch = true }, {}, { 2, 3, gradient = true },
+      { 4, update = true } }
     local a = berth.deploy.analyse(g)
     assert.same({ 1, 2, 4, 5 }, marked(a.from_input))
     assert.same({ 4 }, marked(a.gradient))
@@ -144,23 +162,28 @@ describe("berth.deploy.analyse", function()
   end)
 
   it("does not join by control dependencies", function()
-    local g = graph { { kind = "Placeholder" }, { kind = "Strange", bytes = 0, 1 }, { kind = "Relu", 1, 2 } }
+    local g = graph { { kind = "Placeholder" }, { kind = "Strange", bytes = 0, 1 },
+      { kind = "Relu", 1, 2 } }
     assert.same({ 1, 1, 2 }, berth.deploy.analyse(g).base)
   end)
 
   it("joins colocation groups", function()
-    local g = graph { { kind = "Placeholder" }, { kind = "Relu", group = 1, 1 }, { kind = "Relu", 2 },
+    local g = graph { { kind = "Placeholder" }, { kind = "Relu", group = 1, 1 },
+      { kind = "Relu", 2 },
       { kind = "Relu", group = 1, 3 } }
     assert.same({ 1, 2, 3, 2 }, berth.deploy.analyse(g).base)
   end)
 
   it("refuses graphs with collectives, and rules without sense", function()
-    local g = assert(berth.graph { ops = { {}, {} }, collectives = { { kind = "allreduce", bytes = 4, members = { 1, 2 } } } })
-    refused("unsupported", "the graph has 1 collectives: it is deployed already", berth.deploy.analyse(g))
+    local g = assert(berth.graph { ops = { {}, {} },
+      collectives = { { kind = "allreduce", bytes = 4, members = { 1, 2 } } } })
+    refused("unsupported", "the graph has 1 collectives: it is deployed already",
+      berth.deploy.analyse(g))
     g = graph { {} }
     assert.has_error(function() berth.deploy.analyse(g, { rules = { { batch = "first" } } }) end)
     assert.has_error(function() berth.deploy.analyse(g, { ops = { { op = 2 } } }) end)
-    assert.has_error(function() berth.deploy.analyse(g, { rules = { { kind = "a", batch = "second" } } }) end)
+    assert.has_error(function() berth.deploy.analyse(g,
+      { rules = { { kind = "a", batch = "second" } } }) end)
     assert.has_error(function() berth.deploy.analyse(g, { flag = "rules" }) end)
   end)
 
@@ -170,12 +193,13 @@ describe("berth.deploy.analyse", function()
       assert.is_nil(seen[r.kind], r.kind)
       seen[r.kind] = r
     end
-    assert.same({ kind = "MatMul", role = "compute", batch = "first", outputs = "first" }, seen.MatMul)
+    assert.same({ kind = "MatMul", role = "compute", batch = "first", outputs = "first" },
+      seen.MatMul)
     assert.same("never", seen["MatMul:transpose_a"].batch)
   end)
 end)
 
--- ---- the published analyser once more, on lists -------------------------------------------------------
+-- ---- the published analyser once more, on lists ---------------------------
 
 local table_of = {}
 for _, r in ipairs(berth.deploy.rules()) do table_of[r.kind] = r end
@@ -290,8 +314,10 @@ local function naive(g)
   return a
 end
 
-local KINDS = { "Placeholder", "VariableV2", "VariableV2", "Const", "Conv2D", "Relu", "Relu", "Add", "Mul", "MatMul", "MatMul",
-  "MatMul:transpose_a", "Strange", "ApplyAdam", "ApplyGradientDescent", "ScatterSub", "Assign", "lstm", "matmul_grad", "input",
+local KINDS = { "Placeholder", "VariableV2", "VariableV2", "Const", "Conv2D", "Relu", "Relu", "Add",
+  "Mul", "MatMul", "MatMul",
+  "MatMul:transpose_a", "Strange", "ApplyAdam", "ApplyGradientDescent", "ScatterSub", "Assign",
+  "lstm", "matmul_grad", "input",
   "Identity", "Identity" }
 local READS = { Placeholder = 0, VariableV2 = 0, Const = 0, input = 0, Relu = 1, Identity = 1 }
 
@@ -299,7 +325,8 @@ local function random_graph(rng)
   local list, n = {}, 3 + rng:below(25)
   for i = 1, n do
     local kind = KINDS[rng:below(#KINDS)]
-    local item = { kind = kind, outputs = rng:below(2), bytes = (rng:below(8) - 1) * 4, update = rng:below(20) == 1,
+    local item = { kind = kind, outputs = rng:below(2), bytes = (rng:below(8) - 1) * 4,
+      update = rng:below(20) == 1,
       group = rng:below(5) == 1 and rng:below(4) or nil,
       seconds = rng:below(9) }
     local seen = {}
@@ -340,12 +367,16 @@ describe("the analysis of random graphs", function()
 end)
 
 describe("the analysis of berth's models", function()
-  for _, name in ipairs { "vgg16", "resnet18", "inception_v3", "transformer", "bert-base", "gnmt", "llama-7b" } do
+  for _, name in ipairs { "vgg16", "resnet18", "inception_v3", "transformer", "bert-base", "gnmt",
+    "llama-7b" } do
     it("finds the same by rules as by flags: " .. name, function()
-      local o = ({ gnmt = { steps_per_op = 25 }, ["llama-7b"] = { layers = 2 }, transformer = { layers = 2 } })[name]
+      local o = ({ gnmt = { steps_per_op = 25 }, ["llama-7b"] = { layers = 2 },
+        transformer = { layers = 2 } })[name]
       local g = berth.models[name](o)
       local a, r = berth.deploy.analyse(g), berth.deploy.analyse(g, { flags = "rules" })
-      for _, key in ipairs { "batch", "role", "from_input", "base" } do assert.same(a[key], r[key]) end
+      for _, key in ipairs { "batch", "role", "from_input", "base" } do
+        assert.same(a[key], r[key])
+      end
       assert.is_true(check_crossing(g, a))
       assert.is_true(a.counts.base > a.counts.update and a.counts.base < #g)
       assert.same(#g, a.counts.from_input)
@@ -355,7 +386,9 @@ describe("the analysis of berth's models", function()
   it("is the same of a graph that comes from a file", function()
     for _, g in ipairs { berth.models.vgg11(), small_network() } do
       local a, b = berth.deploy.analyse(g), berth.deploy.analyse(assert(berth.parse(g:to_string())))
-      for _, key in ipairs { "batch", "gradient", "role", "from_input", "base" } do assert.same(a[key], b[key]) end
+      for _, key in ipairs { "batch", "gradient", "role", "from_input", "base" } do
+        assert.same(a[key], b[key])
+      end
     end
   end)
 
@@ -381,7 +414,7 @@ describe("the analysis of berth's models", function()
   end)
 end)
 
--- ---- simplification -------------------------------------------------------------------------------------
+-- ---- simplification -------------------------------------------------------
 
 local function names(g)
   local list = {}
@@ -404,7 +437,8 @@ describe("berth.deploy.simplify", function()
     local s, map = assert(berth.deploy.simplify(g))
     assert.same("x w mul grad apply", names(s))
     assert.same({ 1, 2, 2, 3, 3, false, 4, 5 }, map)
-    assert.same({ 0, 1, 6, 3, 1 }, { s:op(1).seconds, s:op(2).seconds, s:op(3).seconds, s:op(4).seconds, s:op(5).seconds })
+    assert.same({ 0, 1, 6, 3, 1 },
+      { s:op(1).seconds, s:op(2).seconds, s:op(3).seconds, s:op(4).seconds, s:op(5).seconds })
     assert.same({ 1, 2 }, s:predecessors(3))   -- in the order of the inputs of mul
     assert.same({ 1, 3 }, s:predecessors(4))
     assert.same({ 2, 4 }, s:predecessors(5))
@@ -413,7 +447,8 @@ describe("berth.deploy.simplify", function()
 
   it("counts an Identity with what its parent joins", function()
     local g = graph { { kind = "Placeholder", seconds = 1 }, { kind = "Conv2D", seconds = 1, 1 },
-      { kind = "Relu", seconds = 1, 2 }, { kind = "Identity", seconds = 1, 3 }, { kind = "MatMul", seconds = 1, 4 } }
+      { kind = "Relu", seconds = 1, 2 }, { kind = "Identity", seconds = 1, 3 },
+      { kind = "MatMul", seconds = 1, 4 } }
     local s, map = berth.deploy.simplify(g)
     assert.same({ 1, 2, 2, 2, 3 }, map)
     assert.same(3, math.floor(s:op(2).seconds))
@@ -421,7 +456,8 @@ describe("berth.deploy.simplify", function()
   end)
 
   it("leaves an activation whose parent has other readers", function()
-    local g = graph { { kind = "Placeholder" }, { kind = "BiasAdd", 1 }, { kind = "Relu", 2 }, { kind = "Tanh", 3 },
+    local g = graph { { kind = "Placeholder" }, { kind = "BiasAdd", 1 }, { kind = "Relu", 2 },
+      { kind = "Tanh", 3 },
       { kind = "Add", 2, 4 } }
     local s, map = berth.deploy.simplify(g)
     assert.same({ 1, 2, 3, 3, 4 }, map)
@@ -430,7 +466,8 @@ describe("berth.deploy.simplify", function()
 
   it("joins only the deepest parent, and none that leads around", function()
     -- 2 -> 3 -> 4 and 2 -> 4: 4 may join 3, not 2
-    local g = graph { { kind = "Placeholder" }, { kind = "a", 1 }, { kind = "a", 2 }, { kind = "cheap", 2, 3 },
+    local g = graph { { kind = "Placeholder" }, { kind = "a", 1 }, { kind = "a", 2 },
+      { kind = "cheap", 2, 3 },
       { kind = "cheap", 1, 4 } }
     local _, map = berth.deploy.simplify(g, { kinds = { "cheap" } })
     assert.same({ 1, 2, 3, 3, 3 }, map)
@@ -438,8 +475,10 @@ describe("berth.deploy.simplify", function()
 
   it("takes control dependencies for needs, then forgets them", function()
     local list = {
-      { name = "a", kind = "Placeholder" }, { name = "b", kind = "Mean", bytes = 0, 1 }, { name = "c", kind = "Relu", 1, 2 },
-      { name = "up", kind = "ApplyGradientDescent", bytes = 0, 3 }, { name = "train", kind = "NoOp", bytes = 0, 4 },
+      { name = "a", kind = "Placeholder" }, { name = "b", kind = "Mean", bytes = 0, 1 },
+      { name = "c", kind = "Relu", 1, 2 },
+      { name = "up", kind = "ApplyGradientDescent", bytes = 0, 3 },
+      { name = "train", kind = "NoOp", bytes = 0, 4 },
       { name = "late", kind = "Relu", 5 },
     }
     local g = graph(list)
@@ -488,11 +527,16 @@ describe("berth.deploy.simplify", function()
       assert.same(#g, #map)
       local before, after = total(g, t), total(s, t)
       for d = 1, 2 do assert.near(1, after[d] / before[d], 1e-12) end
-      local plain = total(assert(berth.deploy.simplify(g, { cheap = 0.01, cost = cost, kinds = {} })), t)
+      local plain =
+        total(assert(berth.deploy.simplify(g, { cheap = 0.01, cost = cost, kinds = {} })), t)
       for d = 1, 2 do assert.near(1, plain[d] / before[d], 1e-12) end
       local flop, moved, params = 0, 0, 0
-      for op in g:ops() do flop, moved, params = flop + op.flop, moved + op.bytes, params + op.params end
-      for op in s:ops() do flop, moved, params = flop - op.flop, moved - op.bytes, params - op.params end
+      for op in g:ops() do
+        flop, moved, params = flop + op.flop, moved + op.bytes, params + op.params
+      end
+      for op in s:ops() do
+        flop, moved, params = flop - op.flop, moved - op.bytes, params - op.params
+      end
       assert.near(0, flop, 1)
       assert.near(0, moved, 1)
       assert.near(0, params, 1)
@@ -507,7 +551,8 @@ describe("berth.deploy.simplify", function()
       local kinds, sinks = {}, { rng:below(#g) }
       for k = 1, 4 do kinds[k] = KINDS[4 + rng:below(9)] end
       kinds[5] = "lstm"
-      local s, map = assert(berth.deploy.simplify(g, { kinds = kinds, sinks = sinks, control = rng:below(2) == 1 }))
+      local s, map = assert(berth.deploy.simplify(g,
+        { kinds = kinds, sinks = sinks, control = rng:below(2) == 1 }))
       assert.is_true(#s <= #g)
       local seconds = 0
       for i = 1, #g do
@@ -527,20 +572,25 @@ describe("berth.deploy.simplify", function()
   end)
 
   it("refuses what it cannot price or has been deployed", function()
-    local g = graph { { kind = "Placeholder", flop = 1 }, { kind = "Conv2D", flop = 1, 1 }, { kind = "Relu", flop = 4, 2 } }
-    local t = berth.topology { devices = { { type = "a", flops = 1 }, { flops = 1 } }, links = { { 1, 2, bandwidth = 1 } } }
+    local g = graph { { kind = "Placeholder", flop = 1 }, { kind = "Conv2D", flop = 1, 1 },
+      { kind = "Relu", flop = 4, 2 } }
+    local t = berth.topology { devices = { { type = "a", flops = 1 }, { flops = 1 } },
+      links = { { 1, 2, bandwidth = 1 } } }
     local cost = assert(berth.cost(g, t))
     local s, message, code = berth.deploy.simplify(g, { cost = cost })
-    assert.same({ "some types of devices have a name and some have none", "unsupported" }, { message, code })
+    assert.same({ "some types of devices have a name and some have none", "unsupported" },
+      { message, code })
     assert.is_nil(s)
     assert.has_error(function() berth.deploy.simplify(graph { {} }, { cost = cost }) end,
       "berth.deploy.simplify: the cost is of another graph")
-    g = assert(berth.graph { ops = { {}, {} }, collectives = { { kind = "allreduce", bytes = 4, members = { 1, 2 } } } })
+    g = assert(berth.graph { ops = { {}, {} },
+      collectives = { { kind = "allreduce", bytes = 4, members = { 1, 2 } } } })
     assert.same("unsupported", select(3, berth.deploy.simplify(g)))
   end)
 
   it("leaves types and profiles as they are where nothing is priced", function()
-    local g = assert(berth.graph { types = { "a", "b" }, ops = { { kind = "Placeholder", seconds = { 1, 2 } },
+    local g = assert(berth.graph { types = { "a", "b" },
+      ops = { { kind = "Placeholder", seconds = { 1, 2 } },
       { kind = "Conv2D", seconds = { 3, math.huge } }, { kind = "Relu", seconds = { 5, 6 } } },
       edges = { { 1, 2, 4 }, { 2, 3, 4 } } })
     local s = assert(berth.deploy.simplify(g))

@@ -17,14 +17,16 @@ describe("times of batch sizes that were not profiled", function()
   end)
 
   it("are cut off to whole microseconds where asked", function()
-    assert.near(66, berth.deploy.batch_time({ 10, 20 }, { 33e-6, 66.9e-6 }, 20, { whole_us = true }) * 1e6, 1e-9)
+    assert.near(66,
+      berth.deploy.batch_time({ 10, 20 }, { 33e-6, 66.9e-6 }, 20, { whole_us = true }) * 1e6, 1e-9)
     assert.near(30, berth.deploy.batch_time(batches, seconds, 10, { whole_us = true }) * 1e6, 1e-9)
   end)
 
   it("need two rising sizes", function()
     for text, call in pairs { ["two profiled batch sizes, not 1"] = { { 1 }, { 1 }, 1 },
                               ["they must rise"] = { { 2, 2 }, { 1, 1 }, 1 },
-                              ["takes %-1 s"] = { { 1, 2 }, { 1, -1 }, 1 }, ["a batch of %-1"] = { { 1, 2 }, { 1, 1 }, -1 } } do
+                              ["takes %-1 s"] = { { 1, 2 }, { 1, -1 }, 1 },
+                                ["a batch of %-1"] = { { 1, 2 }, { 1, 1 }, -1 } } do
       assert.matches(text, raised(berth.deploy.batch_time, call[1], call[2], call[3]))
     end
   end)

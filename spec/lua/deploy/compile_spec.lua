@@ -1,4 +1,5 @@
--- Problems of deployment and compiled graphs from Lua: an independent checker, real numbers, and runs on threads.
+-- Problems of deployment and compiled graphs from Lua: an independent checker, real numbers, and
+-- runs on threads.
 local berth = require "berth"
 local net = require "support.linear_net"
 local runs = require "support.runs"
@@ -9,10 +10,13 @@ local raised, refused = errors.raised, errors.refused
 -- x -> forward -> gradient of the weights -> update
 local function layer()
   return assert(berth.graph {
-    ops = { { name = "x", kind = "input", seconds = 0 }, { name = "y", kind = "matmul", seconds = 1, params = 100, group = 1 },
-      { name = "dw", seconds = 2, backward = true }, { name = "up", seconds = 3, update = true, group = 1 } },
+    ops = { { name = "x", kind = "input", seconds = 0 },
+      { name = "y", kind = "matmul", seconds = 1, params = 100, group = 1 },
+      { name = "dw", seconds = 2, backward = true },
+      { name = "up", seconds = 3, update = true, group = 1 } },
     tensors = { { from = "x", to = { "y", "dw" }, bytes = 60, batch = true },
-      { from = "y", to = "dw", bytes = 30, batch = true }, { from = "dw", to = "up", bytes = 100, gradient = true } },
+      { from = "y", to = "dw", bytes = 30, batch = true },
+      { from = "dw", to = "up", bytes = 100, gradient = true } },
   })
 end
 
@@ -24,7 +28,9 @@ end
 local function find(d, size, option, shares)
   local sets = d:sets()
   for k, a in ipairs(d:actions()) do
-    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then return k end
+    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then
+      return k
+    end
   end
 end
 
@@ -52,21 +58,27 @@ end
 -- Four devices in two groups, the last two faster.
 local function four()
   local function group(preset) return { preset = preset, count = 2, bandwidth = "8 GB/s" } end
-  return assert(berth.topology.groups { groups = { group "GTX1080Ti", group "V100" }, between = "1 GB/s" })
+  return assert(berth.topology.groups { groups = { group "GTX1080Ti", group "V100" },
+    between = "1 GB/s" })
 end
 
 local function pick(rng, list) return list[rng:below(#list)] end
 
 local function random_options(rng, batch)
-  return { batch = batch, op_groups = rng:below(6), uneven = true, duplicates = rng:below(2) == 1, positional = rng:below(3) == 1,
-    gather = rng:below(2) == 1, bucket = pick(rng, { "none", "group", "bytes" }), split_gradients = rng:below(2) == 1,
-    input_at_first = rng:below(4) == 1, free_auxiliary = rng:below(2) == 1, physics = pick(rng, { "physical", "compat" }) }
+  return { batch = batch, op_groups = rng:below(6), uneven = true, duplicates = rng:below(2) == 1,
+    positional = rng:below(3) == 1,
+    gather = rng:below(2) == 1, bucket = pick(rng, { "none", "group", "bytes" }),
+    split_gradients = rng:below(2) == 1,
+    input_at_first = rng:below(4) == 1, free_auxiliary = rng:below(2) == 1,
+      physics = pick(rng, { "physical", "compat" }) }
 end
 
 describe("berth.deploy.problem", function()
   it("tells op groups, sets, actions and what is legal", function()
     local d = assert(berth.deploy.problem(layer(), cluster(2), { batch = 6 }))
-    assert.equal("deploy: 2 op groups of 4 ops, batch 6, on 2 devices (3 sets, 5 actions), physical physics", tostring(d))
+    assert.equal(
+      "deploy: 2 op groups of 4 ops, batch 6, on 2 devices (3 sets, 5 actions), physical physics",
+      tostring(d))
     assert.same({ { 1, 2 }, { 1 }, { 2 } }, d:sets())
     assert.same({ { 1, 1 }, 1 }, { d:device_groups() })
     assert.same({ ops = { 2, 3, 4 }, seconds = 6, reduces = true }, d:groups()[1])
@@ -75,9 +87,12 @@ describe("berth.deploy.problem", function()
     assert.same({ set = 1, option = "ps", shares = "even", samples = { 3, 3 } }, d:actions()[1])
     assert.same({ set = 1, option = "split", shares = "even" }, d:actions()[3])
     assert.same({ 1, 2, 3, 4, 5 }, d:legal(1))
-    assert.same({ 2, 4, 5 }, d:legal(2)) -- one op cannot be dealt out, and has no gradient for a server
-    assert.same({ 1, 2, 4, 5 }, berth.deploy.problem(d.graph, d.topology, { batch = 6, redundant = true }):legal(2))
-    assert.equal(d:evaluate({ action = { 1, 2 } }).seconds, d:evaluate({ action = { 1, 1 } }).seconds)
+    -- one op cannot be dealt out, and has no gradient for a server
+    assert.same({ 2, 4, 5 }, d:legal(2))
+    assert.same({ 1, 2, 4, 5 },
+      berth.deploy.problem(d.graph, d.topology, { batch = 6, redundant = true }):legal(2))
+    assert.equal(d:evaluate({ action = { 1, 2 } }).seconds,
+      d:evaluate({ action = { 1, 1 } }).seconds)
     assert.same({ 1, 1, 1, 2, 2, 2 }, d:owners(1))
     assert.equal(0.5, d:op(2, 1, 3))
     assert.equal(3, d:op(4, 1, 3))
@@ -92,15 +107,18 @@ describe("berth.deploy.problem", function()
     local t = four()
     local d = assert(berth.deploy.problem(layer(), t, { batch = 6 }))
     assert.same({ { 1, 2 }, { 3, 4 }, { 1, 2, 3, 4 }, { 1 }, { 2 }, { 3 }, { 4 } }, d:sets())
-    d = assert(berth.deploy.problem(layer(), cluster(8), { batch = 6, device_groups = { 1, 2, 3, 4, 5, 6, 7, 7 } }))
-    assert.same({ { 1 }, { 2 }, { 3 }, { 4 }, { 5 }, { 6 }, { 7, 8 }, { 1, 2, 3, 4, 5, 6, 7, 8 }, { 7 }, { 8 } }, d:sets())
+    d = assert(berth.deploy.problem(layer(), cluster(8),
+      { batch = 6, device_groups = { 1, 2, 3, 4, 5, 6, 7, 7 } }))
+    assert.same({ { 1 }, { 2 }, { 3 }, { 4 }, { 5 }, { 6 }, { 7, 8 }, { 1, 2, 3, 4, 5, 6, 7, 8 },
+      { 7 }, { 8 } }, d:sets())
     d = assert(berth.deploy.problem(layer(), t, { batch = 6, sets = { { 4, 1 }, { 2 } } }))
     assert.same({ { 4, 1 }, { 2 } }, d:sets())
   end)
 
   it("goes by profiles at other batch sizes", function()
     local function timed(seconds)
-      return assert(berth.graph { ops = { { kind = "input", seconds = seconds }, { name = "y", seconds = seconds } },
+      return assert(berth.graph { ops = { { kind = "input", seconds = seconds },
+        { name = "y", seconds = seconds } },
         tensors = { { from = 1, to = 2, bytes = 8, batch = true } } })
     end
     local g, t = timed(10), cluster(2)
@@ -111,15 +129,18 @@ describe("berth.deploy.problem", function()
     assert.near(4.5, d:op(2, 1, 3), 1e-12)
     assert.near(7.5, d:op(2, 1, 6), 1e-12)
     assert.equal(0, d:op(2, 1, 0))
-    assert.matches("profile 2 has a batch of 4, as another one has", raised(berth.deploy.problem, g, t,
+    assert.matches("profile 2 has a batch of 4, as another one has",
+      raised(berth.deploy.problem, g, t,
       { batch = 8, points = { { batch = 4, cost = cost }, { batch = 4, cost = cost } } }))
   end)
 
   it("has shares also where times are none, or far apart", function()
-    local t = berth.topology { devices = { { name = "one", type = "a" }, { name = "two", type = "b" } },
+    local t =
+      berth.topology { devices = { { name = "one", type = "a" }, { name = "two", type = "b" } },
       links = { { "one", "two", bandwidth = 1 } } }
     for _, times in ipairs { { 0, 1 }, { 1e-310, 1 }, { 1e300, 1e-300 }, { 0, 0 } } do
-      local g = assert(berth.graph { types = { "a", "b" }, ops = { { kind = "input", seconds = times }, { seconds = times } },
+      local g = assert(berth.graph { types = { "a", "b" },
+        ops = { { kind = "input", seconds = times }, { seconds = times } },
         tensors = { { from = 1, to = 2, bytes = 8, batch = true } } })
       local d = assert(berth.deploy.problem(g, t, { batch = 7, sets = { { 1, 2 }, { 2 } } }))
       local shares = d:samples(1, "speed")
@@ -130,15 +151,20 @@ describe("berth.deploy.problem", function()
   end)
 
   it("knows ops that cannot run everywhere", function()
-    local g = assert(berth.graph { types = { "a", "b" }, ops = { { kind = "input", seconds = 0 }, { seconds = { 1, math.huge } },
-      { seconds = 1, pin = 2 }, { seconds = 1 } }, tensors = { { from = 1, to = { 2, 3, 4 }, bytes = 8, batch = true } } })
-    local t = berth.topology { devices = { { name = "one", type = "a" }, { name = "two", type = "b" } },
+    local g = assert(berth.graph { types = { "a", "b" },
+      ops = { { kind = "input", seconds = 0 }, { seconds = { 1, math.huge } },
+      { seconds = 1, pin = 2 }, { seconds = 1 } },
+        tensors = { { from = 1, to = { 2, 3, 4 }, bytes = 8, batch = true } } })
+    local t =
+      berth.topology { devices = { { name = "one", type = "a" }, { name = "two", type = "b" } },
       links = { { "one", "two", bandwidth = 1 } } }
     local d = assert(berth.deploy.problem(g, t, { batch = 6 }))
     local sets, actions, of = d:sets(), d:actions(), d:group_of()
     local function where(op)
       local list = {}
-      for k, a in ipairs(d:legal(of[op])) do list[k] = table.concat(sets[actions[a].set], "+") .. actions[a].option end
+      for k, a in ipairs(d:legal(of[op])) do
+        list[k] = table.concat(sets[actions[a].set], "+") .. actions[a].option
+      end
       return table.concat(list, " ")
     end
     assert.equal("1ps", where(2))
@@ -151,22 +177,30 @@ describe("berth.deploy.problem", function()
     local g, t = layer(), cluster(2)
     assert.matches("batch: is missing", raised(berth.deploy.problem, g, t))
     assert.matches("unknown option 'batches'", raised(berth.deploy.problem, g, t, { batches = 6 }))
-    assert.matches("physics", raised(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
-    assert.matches("sets%[1%]%[1%]: there is no device 3", raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
-    assert.matches("device set 2 has no devices", raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
-    assert.matches("sets%[2%]: expected an array", raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
+    assert.matches("physics",
+      raised(berth.deploy.problem, g, t, { batch = 6, physics = "quantum" }))
+    assert.matches("sets%[1%]%[1%]: there is no device 3",
+      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 3 } } }))
+    assert.matches("device set 2 has no devices",
+      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, {} } }))
+    assert.matches("sets%[2%]: expected an array",
+      raised(berth.deploy.problem, g, t, { batch = 6, sets = { { 1 }, 2 } }))
     local function problem(given) return raised(berth.deploy.problem, g, t, given) end
-    assert.matches("device_groups: has 1 entries, expected 2", problem { batch = 6, device_groups = { 1 } })
-    assert.matches("sim: dispatch: is what `order` says", problem { batch = 6, sim = { dispatch = "lifo" } })
+    assert.matches("device_groups: has 1 entries, expected 2",
+      problem { batch = 6, device_groups = { 1 } })
+    assert.matches("sim: dispatch: is what `order` says",
+      problem { batch = 6, sim = { dispatch = "lifo" } })
     assert.matches("order task", problem { batch = 6, physics = "compat", order = "rank" })
     refused("unsupported", "order ready does not support collectives",
       berth.deploy.problem(g, t, { batch = 6, sim = { order = "ready", links = "free" } }))
     local own = assert(berth.cost(g, t, { transfer = function() return 1 end }))
-    refused("unsupported", "prices transfers by a function", berth.deploy.problem(own, { batch = 6 }))
+    refused("unsupported", "prices transfers by a function",
+      berth.deploy.problem(own, { batch = 6 }))
     local d = assert(berth.deploy.problem(g, t, { batch = 6 }))
     assert.matches("action: has 1 entries, expected 2", raised(d.compile, d, { action = { 1 } }))
     assert.matches("action: is missing", raised(d.compile, d, {}))
-    assert.matches("sfb: 'all' is none of: none, local, cut", raised(d.compile, d, { action = { 1, 1 }, sfb = "all" }))
+    assert.matches("sfb: 'all' is none of: none, local, cut",
+      raised(d.compile, d, { action = { 1, 1 }, sfb = "all" }))
     d:close()
     assert.equal("deploy: closed", tostring(d))
     assert.matches("is closed", raised(d.groups, d))
@@ -188,7 +222,8 @@ describe("compiled graphs", function()
     -- a ring of 100 B at 1.9 MB/s, and twice two microseconds of latency
     assert.near(1.5 + 3 + 100 / 1.9e6 + 4e-6, r.makespan, 1e-12)
     local again = assert(berth.parse(c.graph:to_string()))
-    local judged = assert(berth.simulate(again, d.topology, c.placement, { cost = d.cost.model, links = "route" }))
+    local judged = assert(berth.simulate(again, d.topology, c.placement,
+      { cost = d.cost.model, links = "route" }))
     assert.near(r.makespan, judged.makespan, 1e-12)
     assert.matches('"device"', c.placement:to_string())
   end)
@@ -227,7 +262,8 @@ describe("compiled graphs", function()
         end
       end
     end
-    for _, what in ipairs { "replica", "split", "concat", "sum", "bucket", "allreduce", "allgather" } do
+    for _, what in ipairs { "replica", "split", "concat", "sum", "bucket", "allreduce",
+      "allgather" } do
       assert.is_true(met[what], what)
     end
   end)

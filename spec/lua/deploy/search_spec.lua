@@ -167,7 +167,8 @@ describe("the search of deployments", function()
   end)
 
   it("says so where nothing that it begins with fits", function()
-    refused("infeasible", "^none of the strategies to begin with fits: .* device %d needs [%d.]+ MB more$",
+    refused("infeasible",
+      "^none of the strategies to begin with fits: .* device %d needs [%d.]+ MB more$",
       problem("1 MB"):search { method = "anneal", seconds = 1e-9, baselines = true })
   end)
 

@@ -14,7 +14,8 @@ end
 
 describe("sufficient factor broadcasting", function()
   it("gives the published examples", function()
-    for _, case in ipairs { { 6, 2, "compat", -1416.7 }, { 6, 2, "per-device", -1463.9 }, { 96, 16, "compat", 64970.9 },
+    for _, case in ipairs { { 6, 2, "compat", -1416.7 }, { 6, 2, "per-device", -1463.9 },
+      { 96, 16, "compat", 64970.9 },
                             { 96, 16, "per-device", -2498.8 } } do
       local problem = layer(case[1], case[2], case[3])
       assert.near(case[4], berth.deploy.sfb_measure(problem, { 3 }).total * 1e6, 0.05)
@@ -44,7 +45,8 @@ describe("sufficient factor broadcasting", function()
   end)
 
   it("prints as a line", function()
-    assert.equal("sfb: 1 ops duplicated, 2 tensors gathered, 1 gradients without AllReduce: -1.46 ms (work 20 us, "
+    assert.equal(
+      "sfb: 1 ops duplicated, 2 tensors gathered, 1 gradients without AllReduce: -1.46 ms (work 20 us, "
       .. "gathering 8.75 us, saved 1.49 ms)", tostring(berth.deploy.sfb(layer(6, 2))))
   end)
 
@@ -54,7 +56,8 @@ describe("sufficient factor broadcasting", function()
     assert.matches("cost: 'x' is none of", raised(sfb, { ops = {}, cost = "x" }))
     assert.matches("unknown", raised(sfb, { ops = {}, what = 1 }))
     assert.matches("ops%[1%].seconds", raised(sfb, { ops = { { seconds = -1 } } }))
-    assert.matches("tensors%[1%].from", raised(sfb, { ops = { {} }, tensors = { { from = 2, to = {}, bytes = 1 } } }))
+    assert.matches("tensors%[1%].from",
+      raised(sfb, { ops = { {} }, tensors = { { from = 2, to = {}, bytes = 1 } } }))
     assert.matches("op 1 is barred", raised(berth.deploy.sfb_measure, layer(6, 2), { 1 }))
     assert.matches("bandwidth of 0 B/s", raised(sfb, { ops = { { bandwidth = 0 } } }))
     assert.matches("problem: expected a table, got nil", raised(sfb))

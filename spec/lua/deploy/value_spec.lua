@@ -2,7 +2,8 @@ local berth = require "berth"
 local raised = require("support.errors").raised
 local merged = require "support.merged"
 
---- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of the input, update of layer l.
+--- A chain of layers with weights: from op 5 (l - 1) + 2 variable, forward, gradient of weights, of
+-- the input, update of layer l.
 local function training(layers)
   local ops, tensors = { { name = "input", kind = "input", seconds = 0 } }, {}
   local function op(name, seconds, flags)
@@ -26,7 +27,8 @@ local function training(layers)
   for l, x in ipairs(layers) do
     tensor("v" .. l, { "f" .. l, "b" .. l, "u" .. l }, x.weights)
     local before = layers[l - 1]
-    tensor(before and "f" .. l - 1 or "input", { "f" .. l, "w" .. l }, (before or x).bytes, { batch = true })
+    tensor(before and "f" .. l - 1 or "input", { "f" .. l, "w" .. l }, (before or x).bytes,
+      { batch = true })
     tensor("w" .. l, { "u" .. l }, x.weights, { gradient = true })
     tensor(l == n and "f" .. n or "b" .. l + 1, { "w" .. l, "b" .. l }, x.bytes, { batch = true })
   end
@@ -34,14 +36,18 @@ local function training(layers)
 end
 
 local function problem(layers, o)
-  local t = berth.topology.star(o.devices or 2, { bandwidth = o.bandwidth or "1 GB/s", latency = 0, memory = o.memory })
-  return assert(berth.deploy.problem(training(layers), t, { batch = o.batch or 8, op_groups = o.op_groups or 4 }))
+  local t = berth.topology.star(o.devices or 2,
+    { bandwidth = o.bandwidth or "1 GB/s", latency = 0, memory = o.memory })
+  return assert(berth.deploy.problem(training(layers), t,
+    { batch = o.batch or 8, op_groups = o.op_groups or 4 }))
 end
 
 local function find(d, size, option, shares)
   local sets = d:sets()
   for k, a in ipairs(d:actions()) do
-    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then return k end
+    if #sets[a.set] == size and a.option == option and a.shares == (shares or "even") then
+      return k
+    end
   end
 end
 
@@ -51,7 +57,8 @@ local function uniform(d, action)
   return s
 end
 
-local layers = { { seconds = 2e-3, bytes = 1e6, weights = 4e6 }, { seconds = 1e-3, bytes = 2e6, weights = 1e7 } }
+local layers = { { seconds = 2e-3, bytes = 1e6, weights = 4e6 },
+  { seconds = 1e-3, bytes = 2e6, weights = 1e7 } }
 
 describe("the value of a strategy", function()
   it("is the sum of all ops on one device", function()
@@ -79,7 +86,8 @@ describe("the value of a strategy", function()
       ops[v], edges[v - 1] = { kind = "Relu", seconds = 1, communication = true }, { 1, v, 4 }
     end
     local g = assert(berth.graph { ops = ops, edges = edges })
-    local d = assert(berth.deploy.problem(g, berth.topology.mesh(2), { batch = 8, sets = { { 1 } } }))
+    local d =
+      assert(berth.deploy.problem(g, berth.topology.mesh(2), { batch = 8, sets = { { 1 } } }))
     local v = d:evaluate(uniform(d, 1))
     assert.equal(1, v.seconds)
     assert.is_true(v.seconds >= d:bound())
@@ -92,7 +100,8 @@ describe("the value of a strategy", function()
     assert.equal(v.seconds, f.seconds)
     assert.equal(11, #f.makespan)
     assert.equal(#d:groups(), #f.group_makespan)
-    assert.near(1e-3, f.makespan[3], 1e-12) -- the first forward op: 2 ms, half of the batch on each device
+    -- the first forward op: 2 ms, half of the batch on each device
+    assert.near(1e-3, f.makespan[3], 1e-12)
     for k = 1, 2 do assert.is_true(f.busy[k] > 0 and f.busy[k] <= 1) end
     for _, idle in ipairs(f.idle_after) do assert.is_true(idle >= 0) end
     assert.same(v.peaks, f.peaks)
@@ -104,7 +113,8 @@ end)
 
 describe("local costs", function()
   it("are time, synchronisation and what crosses", function()
-    local d = problem({ { seconds = 8, bytes = 100, weights = 4e6 } }, { bandwidth = "1 MB/s", op_groups = 1 })
+    local d = problem({ { seconds = 8, bytes = 100, weights = 4e6 } },
+      { bandwidth = "1 MB/s", op_groups = 1 })
     local one, both = find(d, 1, "ps"), find(d, 2, "allreduce")
     local costs = assert(d:local_costs(uniform(d, one), 1))
     assert.equal(#d:actions(), #costs)
@@ -126,7 +136,8 @@ describe("repeated ops", function()
     assert.is_true(with.seconds < without.seconds)
     assert.equal(1, with.repeated)
     assert.equal(with.seconds, d:evaluate({ action = s.action, duplicate = { 4 } }).seconds)
-    assert.same(d:compile({ action = s.action, duplicate = { 4 } }).part, d:compile({ action = s.action, sfb = "local" }).part)
+    assert.same(d:compile({ action = s.action, duplicate = { 4 } }).part,
+      d:compile({ action = s.action, sfb = "local" }).part)
     assert.is_true(#d:compile(s).part ~= #d:compile({ action = s.action, sfb = "local" }).part)
     local before = d:evaluations()
     local kept, v, evaluations = d:guard { action = s.action, duplicate = { 4 } }
@@ -145,7 +156,8 @@ describe("strategies to begin with", function()
       seen[b.name] = b
       assert.equal(b.seconds, d:evaluate(b).seconds)
     end
-    for _, name in ipairs { "dp", "dp-ps", "model-parallel", "single", "heterog", "chain", "uniform-1" } do
+    for _, name in ipairs { "dp", "dp-ps", "model-parallel", "single", "heterog", "chain",
+      "uniform-1" } do
       assert.truthy(seen[name], name)
     end
     assert.is_true(seen.heterog.seconds <= math.min(seen.dp.seconds, seen.single.seconds))

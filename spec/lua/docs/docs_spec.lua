@@ -1,5 +1,5 @@
--- What README.md and docs/*.md show: Lua blocks run, in order, and print what their comments say; JSON blocks are placed and
--- simulated; commands of berth in sh blocks end with 0.
+-- What README.md and docs/*.md show: Lua blocks run, in order, and print what their comments say;
+-- JSON blocks are placed and simulated; commands of berth in sh blocks end with 0.
 local berth = require "berth"
 local blocks = require "support.blocks"
 local shell = require "support.shell"
@@ -23,26 +23,32 @@ local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
 -- Paths of package.path hold from the project's directory; the blocks run in another.
 local function absolute(list)
-  return (list:gsub("[^;]+", function(entry) return entry:sub(1, 1) == "/" and entry or root .. "/" .. entry end))
+  return (list:gsub("[^;]+", function(entry) return entry:sub(1, 1) == "/" and entry
+    or root .. "/" .. entry end))
 end
 
 -- The built tree that this interpreter's module comes from.
 local build
-for entry in package.cpath:gmatch("[^;]+") do build = build or entry:match("^(.*)/lua5%d/%?%.so$") end
+for entry in package.cpath:gmatch("[^;]+") do
+  build = build or entry:match("^(.*)/lua5%d/%?%.so$")
+end
 
 local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
 local scratch
 
 local function environment()
   return table.concat({
-    "LUA_PATH=" .. quote(absolute(package.path)), "LUA_CPATH=" .. quote(absolute(package.cpath)), "BERTH_LUA=" .. quote(lua),
+    "LUA_PATH=" .. quote(absolute(package.path)), "LUA_CPATH=" .. quote(absolute(package.cpath)),
+    "BERTH_LUA=" .. quote(lua),
     "BERTH_BUILD=" .. quote(build and absolute(build) or ""), "ASAN_OPTIONS=detect_leaks=0",
   }, " ")
 end
 
--- Runs a command in the scratch directory; its output, errors included, and whether it ended with 0.
+-- Runs a command in the scratch directory; its output, errors included, and whether it ended with
+-- 0.
 local function run(command)
-  local out = capture(("cd %s && { %s %s; } 2>&1; echo exit $?"):format(quote(scratch), environment(), command))
+  local out = capture(("cd %s && { %s %s; } 2>&1; echo exit $?"):format(quote(scratch),
+    environment(), command))
   return out:gsub("exit %d+\n$", ""), out:match("exit (%d+)\n$") == "0"
 end
 
@@ -61,7 +67,8 @@ describe("the documents", function()
     it("say of every block what it is: " .. path, function()
       for _, block in ipairs(list) do
         local words = table.concat(block.words, " ")
-        assert.is_true(legal[words] or false, ("%s:%d: a block of kind %q"):format(path, block.line, words))
+        assert.is_true(legal[words] or false,
+          ("%s:%d: a block of kind %q"):format(path, block.line, words))
       end
     end)
 
@@ -78,7 +85,9 @@ describe("the documents", function()
         local texts, promises = {}, {}
         for i, block in ipairs(code) do
           texts[i] = block.text
-          for _, promise in ipairs(blocks.promises(block.text)) do promises[#promises + 1] = promise end
+          for _, promise in ipairs(blocks.promises(block.text)) do
+            promises[#promises + 1] = promise
+          end
         end
         write(scratch .. "/block.lua", table.concat(texts, "\n"))
         local out, ok = run(quote(lua) .. " block.lua")
@@ -111,12 +120,15 @@ describe("the documents", function()
         local words = line:match("^%s*berth (.*)") or line:match("^%s*scripts/berth (.*)")
         if words then commands[#commands + 1] = { line = line, words = words } end
         local input, piped = line:match("^%s*(.+) | berth (.*)")
-        if input then commands[#commands + 1] = { line = line, words = piped, input = input .. " | " } end
+        if input then
+          commands[#commands + 1] = { line = line, words = piped, input = input .. " | " }
+        end
       end
       if #commands > 0 and build then
         it(("show commands that work: %s:%d"):format(path, block.line), function()
           for _, c in ipairs(commands) do
-            local script = (c.input or "") .. "env " .. environment() .. " " .. quote(root .. "/scripts/berth") .. " " .. c.words
+            local script = (c.input or "") .. "env " .. environment() .. " "
+              .. quote(root .. "/scripts/berth") .. " " .. c.words
             write(scratch .. "/command.sh", script)
             local out, ok = run("sh command.sh")
             assert.is_true(ok, c.line .. "\n" .. out)

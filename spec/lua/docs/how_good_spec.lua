@@ -12,26 +12,31 @@ local shell = require "support.shell"
 
 local OPTIONS = { seed = 1, seeds = 2, calls = 30, refine = 1200, tries = 2 }
 
-local function mesh(n, memory) return berth.topology.mesh(n, { bandwidth = "1 GB/s", latency = "1 ms", memory = memory }) end
+local function mesh(n, memory)
+  return berth.topology.mesh(n, { bandwidth = "1 GB/s", latency = "1 ms", memory = memory })
+end
 
 -- Two chains that meet; each op has 1 MB of parameters.
 local function fork()
   local ops = {}
   for i = 1, 7 do ops[i] = { seconds = 1e-3 * i, params = "1 MB" } end
-  return assert(berth.graph { ops = ops, edges = { { 1, 2, 1e5 }, { 2, 3, 1e5 }, { 4, 5, 1e5 }, { 5, 6, 1e5 }, { 3, 7, 10 },
+  return assert(berth.graph { ops = ops,
+    edges = { { 1, 2, 1e5 }, { 2, 3, 1e5 }, { 4, 5, 1e5 }, { 5, 6, 1e5 }, { 3, 7, 10 },
     { 6, 7, 10 } } })
 end
 
 local function results()
   local ample = { graph = "ample", devices = "2 alike", links = "free", memory = nil }
   local tight = { graph = "tight", devices = "N alike", links = "fair", memory = nil }
-  local out = { measure.pair(ample, fork(), mesh(2), OPTIONS), measure.pair(tight, fork(), mesh(3, "4 MB"), OPTIONS) }
+  local out = { measure.pair(ample, fork(), mesh(2), OPTIONS),
+    measure.pair(tight, fork(), mesh(3, "4 MB"), OPTIONS) }
   out[1].id, out[2].id = 1, 2
   return out
 end
 
 local function about(fields)
-  return merged({ command = "how-good", seed = 1, seeds = 2, calls = 30, refine = 1200, tries = 2, skipped = {}, date = "day",
+  return merged({ command = "how-good", seed = 1, seeds = 2, calls = 30, refine = 1200, tries = 2,
+    skipped = {}, date = "day",
     interpreter = "Lua", yardstick = "1 ns" }, fields)
 end
 
@@ -48,7 +53,8 @@ local function lasting(document) return (document:gsub("## Times of this run.*",
 
 local function rows_of(document, heading)
   local rows = {}
-  local section = document:match("\n## " .. heading .. "\n\n(.-)\n\n") or error("no section " .. heading)
+  local section = document:match("\n## " .. heading .. "\n\n(.-)\n\n")
+    or error("no section " .. heading)
   for line in section:gmatch("[^\n]+") do
     local cells = {}
     for cell in line:gmatch("| ([^|]+) ") do cells[#cells + 1] = cell end
@@ -84,7 +90,8 @@ describe("how good is an answer", function()
       local t = result.id == 1 and mesh(2) or mesh(3, "4 MB")
       for _, row in ipairs(result.rows) do
         if row.placement then
-          local r = berth.simulate(fork(), t, row.placement:devices(), { links = result.pair.links })
+          local r = berth.simulate(fork(), t, row.placement:devices(),
+            { links = result.pair.links })
           assert.equal(r.makespan, row.makespan)
         end
       end
@@ -112,7 +119,8 @@ describe("how good is an answer", function()
   end)
 
   it("has bold only where it is 1.000, and no ratio below", function()
-    for _, heading in ipairs { "Step time over the best found", "Step time over the lower bound" } do
+    for _, heading in ipairs { "Step time over the best found",
+      "Step time over the lower bound" } do
       local rows = rows_of(document, heading)
       assert.equal(#berth.placers() + 2, #rows)
       for i = 2, #rows do
@@ -131,7 +139,8 @@ describe("how good is an answer", function()
     assert.equal(#berth.placers() + 2, #rows)
     for i = 2, #rows do
       assert.equal(11, #rows[i])
-      local best, answers, oom, refused = tonumber(rows[i][7]), tonumber(rows[i][9]), tonumber(rows[i][10]), tonumber(rows[i][11])
+      local best, answers, oom, refused = tonumber(rows[i][7]), tonumber(rows[i][9]),
+        tonumber(rows[i][10]), tonumber(rows[i][11])
       assert.equal(2, answers + oom + refused)
       assert.is_true(best <= answers)
       if rows[i][1] == "single" then assert.same({ 1, 1 }, { answers, refused }) end
@@ -147,7 +156,8 @@ describe("how good is an answer", function()
       if rows[i][3] ~= "-" then seeded[#seeded + 1] = rows[i][1] end
     end
     table.sort(seeded)
-    assert.same({ "anneal, 30 calls", "brkga, 30 calls", "critical-path, best of 2", "local, 30 calls", "metis", "portfolio",
+    assert.same({ "anneal, 30 calls", "brkga, 30 calls", "critical-path, best of 2",
+      "local, 30 calls", "metis", "portfolio",
       "portfolio + anneal, 30 calls", "random" }, seeded)
     local spread = rows_of(document, "Over seeds\n\nStep [^\n]*\n[^\n]*")
     assert.same({ "pair", "random", "metis" }, { spread[1][1], spread[1][2], spread[1][3] })
@@ -179,10 +189,12 @@ describe("how good is an answer", function()
 
   it("splits wide gaps, and those alone", function()
     assert.is_nil(found[1].gaps) -- the bound is reached
-    local wide = varied(found[2], { gaps = { bound = 10, bound_name = "work", gap = 3, placement = 0, queue_rule = 1, open = 2,
+    local wide = varied(found[2],
+      { gaps = { bound = 10, bound_name = "work", gap = 3, placement = 0, queue_rule = 1, open = 2,
       found = { rule = "blevel" } } })
     local section = text.document({ wide }, about()):match("\n## Whose the gap is\n(.-)\n## ")
-    assert.is_truthy(section:find("| 2 | work | 30.0 % | 0.0 % | 10.0 % | blevel | 20.0 % |", 1, true), section)
+    assert.is_truthy(section:find("| 2 | work | 30.0 % | 0.0 % | 10.0 % | blevel | 20.0 % |", 1,
+      true), section)
     for _, result in ipairs(found) do
       assert.equal(result.best.makespan > 1.05 * result.bound.best, result.gaps ~= nil)
     end
@@ -190,10 +202,12 @@ describe("how good is an answer", function()
 
   it("stands beside published values, where there are some", function()
     assert.is_nil(document:find("Beside published values", 1, true))
-    local pair = varied(found[1].pair, { published = { best = 11, bound = 10 }, unit = { name = "2 ms", seconds = 2e-3 } })
+    local pair = varied(found[1].pair,
+      { published = { best = 11, bound = 10 }, unit = { name = "2 ms", seconds = 2e-3 } })
     local one = varied(found[1], { pair = pair })
     local section = text.document({ one }, about()):match("\n## Beside published values\n(.-)\n## ")
-    local row = ("| 1 | 11.0000 | 11.0000 | 1.00000 | 10.0000 | %.4f |"):format(one.bound.best / 2e-3)
+    local row =
+      ("| 1 | 11.0000 | 11.0000 | 1.00000 | 10.0000 | %.4f |"):format(one.bound.best / 2e-3)
     assert.is_truthy(section:find(row, 1, true), section)
   end)
 
@@ -215,7 +229,8 @@ describe("how good is an answer", function()
       local b = bounds(...)
       return { best = 2 * b.best, name = b.name }
     end
-    local ok, message = pcall(measure.pair, { graph = "ample", links = "free" }, fork(), mesh(2), OPTIONS)
+    local ok, message = pcall(measure.pair, { graph = "ample", links = "free" }, fork(), mesh(2),
+      OPTIONS)
     berth.bounds = bounds
     assert.is_false(ok)
     assert.matches("^ample: bound .* is above", message)
@@ -255,12 +270,15 @@ describe("copies of a training step", function()
     return assert(berth.graph {
       ops = {
         op("f1", 1, 1, { params = 8, twin = "b1" }), op("f2", 1, 2, { params = 4, twin = "b2" }),
-        op("b2", 2, 2, { twin = "f2", backward = true }), op("b1", 2, 1, { twin = "f1", backward = true }),
-        op("u2", 3, 2, { params = 8, update = true }), op("u1", 3, 1, { params = 16, update = true }),
+        op("b2", 2, 2, { twin = "f2", backward = true }),
+          op("b1", 2, 1, { twin = "f1", backward = true }),
+        op("u2", 3, 2, { params = 8, update = true }),
+          op("u1", 3, 1, { params = 16, update = true }),
       },
       tensors = {
         { from = "f1", to = { "f2", "b1" }, bytes = 100 }, { from = "f2", to = "b2", bytes = 100 },
-        { from = "b2", to = "b1", bytes = 100 }, { from = "b2", to = "u2", bytes = 4, gradient = true },
+        { from = "b2", to = "b1", bytes = 100 },
+        { from = "b2", to = "u2", bytes = 4, gradient = true },
         { from = "b1", to = "u1", bytes = 8, gradient = true },
       },
     })
@@ -272,7 +290,8 @@ describe("copies of a training step", function()
     local params = 0
     for op in g:ops() do params = params + op.params end
     assert.equal(8 + 4 + 8 + 16, params)
-    assert.same({ 1, 2, 2, 1, "b1 2" }, { g:op(5).group, g:op(6).group, g:op(7).group, g:op(8).group, g:op(g:op(5).twin).name })
+    assert.same({ 1, 2, 2, 1, "b1 2" },
+      { g:op(5).group, g:op(6).group, g:op(7).group, g:op(8).group, g:op(g:op(5).twin).name })
     assert.same({ 3, 7, 11 }, g:predecessors(g:find("u2")))
     assert.same({ 6, 8 }, g:successors(5))
     local devices = {}
@@ -308,7 +327,9 @@ end)
 describe("the rows", function()
   it("say how many calls they may make", function()
     local names = {}
-    for _, entry in ipairs(lineup.rows { calls = 2000, refine = 1234567, tries = 50 }) do names[entry.name] = entry end
+    for _, entry in ipairs(lineup.rows { calls = 2000, refine = 1234567, tries = 50 }) do
+      names[entry.name] = entry
+    end
     assert.is_nil(names.exact)
     assert.equal(2000, names["anneal, 2,000 calls"].calls)
     assert.equal(50, names["critical-path, best of 50"].tries)
@@ -317,7 +338,8 @@ describe("the rows", function()
   end)
 
   it("write thousands", function()
-    for n, shown in pairs { [1] = "1", [999] = "999", [1000] = "1,000", [50000] = "50,000", [1234567] = "1,234,567" } do
+    for n, shown in pairs { [1] = "1", [999] = "999", [1000] = "1,000", [50000] = "50,000",
+      [1234567] = "1,234,567" } do
       assert.equal(shown, lineup.thousands(n))
     end
   end)
@@ -329,7 +351,8 @@ describe("docs/how-good.md", function()
   it("has all placers on all its pairs, of this version", function()
     assert.is_truthy(document:find("\nberth " .. berth.version .. ", seed ", 1, true))
     local n = #rows_of(document, "The pairs") - 1
-    for _, heading in ipairs { "Step time over the best found", "Step time over the lower bound" } do
+    for _, heading in ipairs { "Step time over the best found",
+      "Step time over the lower bound" } do
       local rows, names = rows_of(document, heading), {}
       for i, cells in ipairs(rows) do
         assert.equal(n + 1, #cells)
@@ -345,7 +368,8 @@ describe("its command", function()
   local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
 
   local function run(options, environment)
-    local command = ("LUA_PATH='%s' LUA_CPATH='%s' %s %s scripts/bench/how_good.lua %s 2>&1; echo exit $?"):format(package.path,
+    local command =
+      ("LUA_PATH='%s' LUA_CPATH='%s' %s %s scripts/bench/how_good.lua %s 2>&1; echo exit $?"):format(package.path,
       package.cpath, environment or "", lua, options)
     local out = shell.capture(command)
     return out, tonumber(out:match("exit (%d+)\n$"))
@@ -374,11 +398,13 @@ describe("its command", function()
   it("says how to call it", function()
     local out, status = run("--help")
     assert.equal(0, status)
-    for _, option in ipairs { "pairs", "calls", "refine", "tries", "seed", "seeds", "date", "yardstick", "list", "help" } do
+    for _, option in ipairs { "pairs", "calls", "refine", "tries", "seed", "seeds", "date",
+      "yardstick", "list", "help" } do
       assert.is_truthy(out:find("\n  --" .. option .. " ", 1, true), option)
     end
     for option, default in pairs(lineup.defaults) do
-      assert.equal(("(%d)"):format(default), out:match("\n  %-%-" .. option .. " N[^\n]*(%(%d+%))\n"), option)
+      assert.equal(("(%d)"):format(default),
+        out:match("\n  %-%-" .. option .. " N[^\n]*(%(%d+%))\n"), option)
     end
     local pipe = assert(io.popen("scripts/bench/how-good --help 2>&1"))
     assert.equal(out:gsub("exit 0\n$", ""), pipe:read("*a"))
@@ -386,7 +412,8 @@ describe("its command", function()
   end)
 
   it("writes one pair, with its own command", function()
-    local out, status = run("--pairs 5 --calls 40 --refine 40 --tries 2 --seeds 1 --date today --yardstick slow")
+    local out, status =
+      run("--pairs 5 --calls 40 --refine 40 --tries 2 --seeds 1 --date today --yardstick slow")
     assert.equal(0, status)
     local command = "scripts/bench/how-good --pairs 5 --calls 40 --refine 40 --tries 2 --seeds 1"
     assert.is_truthy(out:find("\n    " .. command .. "\n", 1, true), out)

@@ -1,4 +1,5 @@
--- Every JSON document that berth prints or writes has the fields and the number that docs/json.md says.
+-- Every JSON document that berth prints or writes has the fields and the number that docs/json.md
+-- says.
 local berth = require "berth"
 local json = require "dkjson"
 local schema = require "berth.base.schema"
@@ -6,7 +7,8 @@ local shell = require "support.shell"
 local small = require "support.small_jobs"
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
-local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer", "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
+local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer",
+  "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
 
 local function words(text)
   local out = {}
@@ -47,33 +49,44 @@ local function commands(files)
     deploy = { words "deploy tag:bert_small,batch=6 tag:sfb_trio --calls 9 --reasons 0 --json" },
     models = { words "models --json" },
     ["models NAME"] = { words "models vgg16 --json" },
-    train = { { "train", "gdp", GRAPH, "--topology", TOPOLOGY, "--stages", "II:2", "--batch", "2", "--save", files.agent,
+    train = { { "train", "gdp", GRAPH, "--topology", TOPOLOGY, "--stages", "II:2", "--batch", "2",
+      "--save", files.agent,
       "--json" } },
-    ["train pacml"] = { words(("train pacml %s --jobs 5 --interarrival 900s --algorithm ppo --steps 8 "
-      .. "--set fragment=2,actors=2,passes=1 --save %s --json"):format(files.profile, files.agent)) },
-    ["train tag"] = { words(("train tag --size tiny --games 1 --set calls=20,states=1,groups=2,passes=1,op_groups=6,nodes=8,"
+    ["train pacml"] =
+      { words(("train pacml %s --jobs 5 --interarrival 900s --algorithm ppo --steps 8 "
+      .. "--set fragment=2,actors=2,passes=1 --save %s --json"):format(files.profile,
+        files.agent)) },
+    ["train tag"] =
+      { words((
+      "train tag --size tiny --games 1 --set calls=20,states=1,groups=2,passes=1,op_groups=6,nodes=8,"
       .. "edges=4,layers=1 --save %s --json"):format(files.agent)) },
     cluster = { { "cluster", files.trace, "--gpus", "2", "--json" } },
     ["cluster pacml"] = { words(pacml) },
     ["cluster pacml, several runs"] = { words(pacml .. " --seeds 2") },
     ["cluster pdors"] = { words(pdors) },
     ["cluster pdors, several runs"] = { words(pdors .. " --seeds 2") },
-    refusal = { { "place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "single", "--json" } },
+    refusal = { { "place", GRAPH, "mesh:2,preset=V100,memory=50MB", "--placer", "single",
+      "--json" } },
   }
 end
 
--- By document: what writes a file of it, and gives how many of its lines are such documents (nil: one).
+-- By document: what writes a file of it, and gives how many of its lines are such documents (nil:
+-- one).
 local written = {
   ["pdors problem"] = function(path)
-    assert(berth.pdors.problem(berth.pdors.generate { jobs = 2, machines = 2, slots = 4 }):save(path))
+    assert(berth.pdors.problem(berth.pdors.generate { jobs = 2, machines = 2,
+      slots = 4 }):save(path))
   end,
   ["experiment line"] = function(path)
-    local function run(trial) return trial.seed == 1 and { y = 1 } or nil, "no luck", "infeasible" end
+    local function run(trial)
+      return trial.seed == 1 and { y = 1 } or nil, "no luck", "infeasible"
+    end
     assert(berth.experiment { name = "x", run = run, seeds = 2, path = path })
     return 2
   end,
   ["records of a cluster"] = function(path)
-    assert(berth.cluster.simulate({ { arrival = 0, work = 5, gpus = 1 } }, { machines = 1 }, "fifo"):save_jsonl(path))
+    assert(berth.cluster.simulate({ { arrival = 0, work = 5, gpus = 1 } }, { machines = 1 },
+      "fifo"):save_jsonl(path))
   end,
   ["records of pacml"] = function(path, files)
     assert.equal(0, (shell.run("cluster", "pacml", files.profile, "--jobs", "5", "--jsonl", path)))
@@ -85,7 +98,8 @@ describe("JSON documents", function()
 
   setup(function()
     files.profile = shell.file("-a.txt", small.profile(100, 300))
-    files.trace = shell.file(".csv", "job_id,submit_s,duration_s,num_gpus,vc\na,0,5,1,x\nb,1,5,2,x\n")
+    files.trace = shell.file(".csv",
+      "job_id,submit_s,duration_s,num_gpus,vc\na,0,5,1,x\nb,1,5,2,x\n")
     files.agent = shell.path ".agent"
   end)
 
@@ -93,12 +107,16 @@ describe("JSON documents", function()
 
   -- All fields that are always there, and which ones besides are noted in `seen`.
   local function compare(name, text, seen)
-    local row, found = assert(rows[name], name .. " is not in docs/json.md"), assert(json.decode(text, 1, json.null))
+    local row, found = assert(rows[name], name .. " is not in docs/json.md"),
+      assert(json.decode(text, 1, json.null))
     assert.equal(schema.numbers[name], found.schema, name)
     assert.equal(row.schema, found.schema, name)
-    for field in pairs(row.always) do assert.is_not_nil(found[field], ("%s: no %s"):format(name, field)) end
+    for field in pairs(row.always) do
+      assert.is_not_nil(found[field], ("%s: no %s"):format(name, field))
+    end
     for field in pairs(found) do
-      assert.is_true(row.always[field] or row.sometimes[field] or false, ("%s: %s is not in docs/json.md"):format(name, field))
+      assert.is_true(row.always[field] or row.sometimes[field] or false,
+        ("%s: %s is not in docs/json.md"):format(name, field))
       if row.sometimes[field] then seen[field] = true end
     end
     checked[name] = true

@@ -8,7 +8,8 @@ local raised, refused = errors.raised, errors.refused
 
 -- a (2 s) --8 B--> b (1 s), link 1 B/s; a second is 1 ms
 local function chain(opts)
-  local g = berth.graph { ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 } }, edges = { { 1, 2, 8 } } }
+  local g = berth.graph { ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 } },
+    edges = { { 1, 2, 8 } } }
   local t = berth.topology.mesh(2, { bandwidth = 1 })
   local given = merged({ mode = "paced", scale = 1e-3 }, opts)
   return assert(berth.executor(g, t, given)), g, t
@@ -94,7 +95,8 @@ describe("the executor", function()
   it("calibrates: the simulator then foretells at least the time that is slept", function()
     local ex, g, t = chain()
     for _, load in ipairs { "busy", "alone" } do
-      local g2, t2 = assert(berth.execute.calibrate(ex, { load = load, runs = 4, repeats = 2, seed = 3 }))
+      local g2, t2 =
+        assert(berth.execute.calibrate(ex, { load = load, runs = 4, repeats = 2, seed = 3 }))
       assert.is_true(g2:op(1).seconds >= 0.002 - 1e-9 and g2:op(2).seconds >= 0.001 - 1e-9)
       assert.equal("a", g2:op(1).name)
       local bandwidth, latency = t2:path(1, 2)
@@ -156,11 +158,16 @@ describe("the executor", function()
 
   it("refuses what it cannot do", function()
     local g, t = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
-    assert.same({ nil, "links: the executor has free, channel, duplex and pair", "unsupported", n = 3 },
-      (function(...) return { n = select("#", ...), ... } end)(berth.executor(g, t, { links = "fair" })))
-    assert.matches("which the executor does not have", (select(2, berth.executor(g, t, { dispatch = "planned" }))))
-    assert.matches("berth.executor: duty: 2 is out of range 0 to 1", raised(berth.executor, g, t, { duty = 2 }))
-    assert.matches("seconds: expected a finite number above 0", raised(berth.executor, g, t, { seconds = 0 }))
+    assert.same({ nil, "links: the executor has free, channel, duplex and pair", "unsupported",
+      n = 3 },
+      (function(...) return { n = select("#", ...), ... } end)(berth.executor(g, t,
+        { links = "fair" })))
+    assert.matches("which the executor does not have",
+      (select(2, berth.executor(g, t, { dispatch = "planned" }))))
+    assert.matches("berth.executor: duty: 2 is out of range 0 to 1",
+      raised(berth.executor, g, t, { duty = 2 }))
+    assert.matches("seconds: expected a finite number above 0",
+      raised(berth.executor, g, t, { seconds = 0 }))
     assert.matches("unknown option 'x'", raised(berth.executor, g, t, { x = 2 }))
     assert.matches("is none of: compute, paced", raised(berth.executor, g, t, { mode = "x" }))
     local ex = assert(berth.executor(g, t))
@@ -215,28 +222,37 @@ describe("the executor", function()
 
   it("takes times and sizes near the ends of the numbers, or says what is wrong", function()
     local function two(seconds, bytes, bandwidth, opts)
-      local g = berth.graph { ops = { { seconds = seconds }, { seconds = seconds } }, edges = { { 1, 2, bytes } } }
+      local g = berth.graph { ops = { { seconds = seconds }, { seconds = seconds } },
+        edges = { { 1, 2, bytes } } }
       local ex = assert(berth.executor(g, berth.topology.mesh(2, { bandwidth = bandwidth }), opts))
       local r, text, code = ex:run { 1, 2 }
       local wrong = r and r.wrong
       ex:close()
       return r and r.makespan, text or wrong, code
     end
-    assert.matches("seconds: 0.1 for 9.88131e%-324 s of ops is a scale of inf: give a scale", raised(two, 5e-324, 0, 1))
-    assert.matches("seconds: 0.1 for inf s of ops is a scale of 0: give a scale", raised(two, 1e308, 0, 1))
-    assert.matches("seconds: 1e%+308 for 0.002 s of ops is a scale of inf", raised(two, 1e-3, 0, 1, { seconds = 1e308 }))
-    assert.same({ nil, "the placement takes 2e+12 s, at scale 1: more than 1e+09 s", "invalid", n = 3 },
+    assert.matches("seconds: 0.1 for 9.88131e%-324 s of ops is a scale of inf: give a scale",
+      raised(two, 5e-324, 0, 1))
+    assert.matches("seconds: 0.1 for inf s of ops is a scale of 0: give a scale",
+      raised(two, 1e308, 0, 1))
+    assert.matches("seconds: 1e%+308 for 0.002 s of ops is a scale of inf",
+      raised(two, 1e-3, 0, 1, { seconds = 1e308 }))
+    assert.same({ nil, "the placement takes 2e+12 s, at scale 1: more than 1e+09 s", "invalid",
+      n = 3 },
       (function(...) return { n = select("#", ...), ... } end)(two(1e12, 0, 1, { scale = 1 })))
-    assert.matches("takes 1e%+305 s, at scale 1:", (select(2, two(1e-9, 1e5, 1e-300, { scale = 1 }))))
-    for _, x in ipairs { { 5e-324, 0, 1, { scale = 1 } }, { 1, 1, 1, { scale = 5e-324 } }, { 0, 0, 1 },
+    assert.matches("takes 1e%+305 s, at scale 1:",
+      (select(2, two(1e-9, 1e5, 1e-300, { scale = 1 }))))
+    for _, x in ipairs { { 5e-324, 0, 1, { scale = 1 } }, { 1, 1, 1, { scale = 5e-324 } },
+      { 0, 0, 1 },
       { 0, 0, 1, { scale = 1e308 } },
-      { 1e-3, 1.7e308, math.huge, { seconds = 1e-3, memory = 1e5 } }, { 1e-3, 8, 1e9, { seconds = 1e-3, memory = 1e-300 } },
+      { 1e-3, 1.7e308, math.huge, { seconds = 1e-3, memory = 1e5 } },
+      { 1e-3, 8, 1e9, { seconds = 1e-3, memory = 1e-300 } },
       { 1e-3, 8, math.huge, { seconds = 1e-3, duty = 0, mode = "paced" } } } do
       local seconds, text = two(x[1], x[2], x[3], x[4])
       assert.is_nil(text)
       assert.is_true(seconds >= 0)
     end
-    local g = berth.graph { ops = { {}, {}, {} }, edges = { { 1, 3, 1.7e308 }, { 2, 3, 1.7e308 } } } -- together infinite
+    -- together infinite
+    local g = berth.graph { ops = { {}, {}, {} }, edges = { { 1, 3, 1.7e308 }, { 2, 3, 1.7e308 } } }
     local ex = assert(berth.executor(g, berth.topology.mesh(1), { memory = 3400 }))
     assert.is_true(math.abs(ex.byte_scale / 1e-305 - 1) < 1e-12)
     assert.is_nil(assert(ex:run { 1, 1, 1 }).wrong)
@@ -249,9 +265,11 @@ describe("the executor", function()
       ops[i], p[i] = { seconds = i % 3 }, i * 7 % 64 + 1
       if i > 64 then edges[#edges + 1], edges[#edges + 2] = { i - 64, i, 1 }, { i - 63, i, 1 } end
     end
-    local g, t = berth.graph { ops = ops, edges = edges }, berth.topology.mesh(64, { bandwidth = 100 })
+    local g, t = berth.graph { ops = ops, edges = edges },
+      berth.topology.mesh(64, { bandwidth = 100 })
     for _, links in ipairs { "duplex", "pair" } do
-      local ex, text = berth.executor(g, t, { mode = "paced", links = links, seconds = 0.1, memory = "1 MiB" })
+      local ex, text = berth.executor(g, t,
+        { mode = "paced", links = links, seconds = 0.1, memory = "1 MiB" })
       if not ex then
         assert.matches("^%d+ of 4096 threads can be had$", text) -- where the system has fewer
       else

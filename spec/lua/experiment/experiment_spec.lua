@@ -34,7 +34,8 @@ end
 local function timeless(name) return (read(name):gsub('"cpu_s":[^,]*,', "")) end
 
 local function small(more)
-  return merged({ name = "small", grid = { size = { 1, 2 }, kind = { "a", "b" } }, seeds = 2, path = path,
+  return merged({ name = "small", grid = { size = { 1, 2 }, kind = { "a", "b" } }, seeds = 2,
+    path = path,
     run = function(t) return { value = t.size * 10 + t.seed, label = t.kind } end }, more)
 end
 
@@ -53,13 +54,16 @@ describe("berth.experiment", function()
       assert.equal("small", t.name)
       return { value = t.size / 3, list = { 1, 2 } }
     end, progress = function(k, n, row) told[k] = { n, row.trial } end }))
-    assert.same({ "1 a1#1", "2 a1#2", "3 a2#1", "4 a2#2", "5 b1#1", "6 b1#2", "7 b2#1", "8 b2#2" }, seen)
+    assert.same({ "1 a1#1", "2 a1#2", "3 a2#1", "4 a2#2", "5 b1#1", "6 b1#2", "7 b2#1",
+      "8 b2#2" }, seen)
     assert.same({ 8, 8 }, told[8])
     assert.equal("experiment small: 8 of 8 trials done, 0 failed", tostring(e))
     assert.equal(8, #lines(path))
-    assert.equal('{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"'
+    assert.equal(
+      '{"schema":1,"experiment":"small","trial":1,"parameters":{"kind":"a","size":1},"seed":1,"version":"'
       .. berth.version
-      .. '",' .. '"result":{"list":[1,2],"value":0.3333333333333333}}', timeless(path):match("^[^\n]*"))
+      .. '",' .. '"result":{"list":[1,2],"value":0.3333333333333333}}',
+        timeless(path):match("^[^\n]*"))
     assert.matches('"cpu_s":[%d.e-]+,', read(path))
     assert.equal(1 / 3, e.rows[1].result.value)
   end)
@@ -87,7 +91,8 @@ describe("berth.experiment", function()
     assert.equal(8, calls)
     assert.same(first.rows, again.rows)
     local other = { size = { 2, 3 }, kind = { "b" } }
-    local more = assert(berth.experiment(small { run = counting, seeds = { 1, 2, 3 }, grid = other }))
+    local more =
+      assert(berth.experiment(small { run = counting, seeds = { 1, 2, 3 }, grid = other }))
     assert.equal(8 + 4, calls)
     assert.equal(6, #more.rows)
     for k, row in ipairs(more.rows) do assert.equal(k, row.trial) end
@@ -96,7 +101,8 @@ describe("berth.experiment", function()
     assert.equal(20, calls)
   end)
 
-  it("loses no finished trial when it is killed in one, and makes the same file in the end", function()
+  it("loses no finished trial when it is killed in one, and makes the same file in the end",
+    function()
     local script, mark, whole = temporary ".lua", temporary ".mark", temporary ".jsonl"
     write(script, [[
       local berth = require "berth"
@@ -117,7 +123,8 @@ describe("berth.experiment", function()
     assert.equal(timeless(whole), timeless(path))
   end)
 
-  it("is killed at any time, again and again, and ends with the file of an undisturbed run", function()
+  it("is killed at any time, again and again, and ends with the file of an undisturbed run",
+    function()
     local script, whole, finished = temporary ".lua", temporary ".jsonl", nil
     write(script, [[
       local berth = require "berth"
@@ -130,7 +137,9 @@ describe("berth.experiment", function()
       os.exit(#e.rows == 24 and 0 or 1)]])
     local known = 0
     for _ = 1, 8 do
-      local pipe = assert(io.popen(("ASAN_OPTIONS=detect_leaks=0 timeout -s KILL 0.12 %s %s %s >/dev/null 2>&1; echo $?"):format(
+      local pipe =
+        assert(io.popen(
+        ("ASAN_OPTIONS=detect_leaks=0 timeout -s KILL 0.12 %s %s %s >/dev/null 2>&1; echo $?"):format(
         lua, script, path)))
       finished = pipe:read("*a"):match("%d+") == "0"
       pipe:close()
@@ -179,7 +188,8 @@ describe("berth.experiment", function()
   it("runs trials again whose lines were damaged", function()
     assert(berth.experiment(small()))
     local all = lines(path)
-    all[1], all[2], all[3] = all[1]:gsub('"result":{.*', '"result":3}'), all[2]:gsub('"seed":%d', '"seed":"1"'),
+    all[1], all[2], all[3] = all[1]:gsub('"result":{.*', '"result":3}'),
+      all[2]:gsub('"seed":%d', '"seed":"1"'),
       all[3]:gsub('"result":{.*', '"error":3}')
     write(path, table.concat(all, "\n") .. "\n")
     local ran = {}
@@ -203,7 +213,8 @@ describe("berth.experiment", function()
     assert.equal(4, e.failed)
     assert.equal("no luck", e.rows[2].error)
     assert.same({ "no room", "infeasible" }, { e.rows[6].error, e.rows[6].code })
-    assert.same({ 2, 1, 1 }, { e:summary()[1].n, e:summary()[1].failed, e:summary()[1].fields.value.n })
+    assert.same({ 2, 1, 1 },
+      { e:summary()[1].n, e:summary()[1].failed, e:summary()[1].fields.value.n })
     broken = false
     assert.same(e.rows, assert(berth.experiment(small { run = run })).rows)
     e = assert(berth.experiment(small { run = run, retry = true }))
@@ -230,8 +241,11 @@ describe("berth.experiment", function()
       return { value = 1 }
     end })
     assert.same({ "interrupted: 2 of 8 trials are done", "interrupted" }, { text, code })
-    assert.matches("interrupted", raised(berth.experiment, small { run = function() error("interrupted", 0) end }))
-    assert.matches("interrupted!$", raised(berth.experiment, small { run = function() error "interrupted!" end })) -- lua's
+    assert.matches("interrupted",
+      raised(berth.experiment, small { run = function() error("interrupted", 0) end }))
+    -- lua's
+    assert.matches("interrupted!$",
+      raised(berth.experiment, small { run = function() error "interrupted!" end }))
     assert.equal(2, #lines(path))
   end)
 
@@ -245,7 +259,8 @@ describe("berth.experiment", function()
       assert.equal(also[k], e.path)
       for i, row in ipairs(e.rows) do assert.equal(k + 3 * (i - 1), row.trial) end
     end
-    local e = assert(berth.experiment(small { also = also, run = function() error "nothing is left to run" end }))
+    local e = assert(berth.experiment(small { also = also,
+      run = function() error "nothing is left to run" end }))
     assert.equal(8, #e.rows)
     assert.equal(0, e.failed)
     for k, row in ipairs(e.rows) do assert.same(whole.rows[k].result, row.result) end
@@ -253,8 +268,10 @@ describe("berth.experiment", function()
 
   it("gives means, deviations and Student's intervals for each point", function()
     local values = { 3, 5, 4, 8 }
-    local e = assert(berth.experiment { name = "means", grid = { { cap = 4 }, { cap = 8, beta = "B" } }, seeds = 4,
-      run = function(t) return { y = values[t.seed] * t.cap, ["once"] = t.index == 1 and 7 or nil } end })
+    local e = assert(berth.experiment { name = "means",
+      grid = { { cap = 4 }, { cap = 8, beta = "B" } }, seeds = 4,
+      run = function(t) return { y = values[t.seed] * t.cap,
+        ["once"] = t.index == 1 and 7 or nil } end })
     local s = e:summary()
     local y = s[1].fields.y
     assert.same({ 4, 20 }, { y.n, y.mean })
@@ -270,10 +287,13 @@ describe("berth.experiment", function()
   end)
 
   it("prints the fields that are asked for, in that order", function()
-    local e = assert(berth.experiment { name = "f", grid = { a = { 1 } }, run = function() return { x = 1, y = 2, z = "t" } end })
-    assert.equal("a  trials  failed  y  x\n1  1       0       2  1", tostring(e:summary { fields = { "y", "x" } }))
+    local e = assert(berth.experiment { name = "f", grid = { a = { 1 } },
+      run = function() return { x = 1, y = 2, z = "t" } end })
+    assert.equal("a  trials  failed  y  x\n1  1       0       2  1",
+      tostring(e:summary { fields = { "y", "x" } }))
     for _, wrong in ipairs { { "z" }, { "none" }, 3 } do
-      assert.matches("experiment:summary: fields", raised(e.summary, e, { fields = wrong }), 1, true)
+      assert.matches("experiment:summary: fields", raised(e.summary, e, { fields = wrong }),
+        1, true)
     end
   end)
 
@@ -286,7 +306,8 @@ describe("berth.experiment", function()
 
   it("has the published quantiles of Student's t", function()
     local t = require("berth.experiment.student").quantile
-    local want = { { 0.95, 1, 12.7062047 }, { 0.95, 2, 4.3026527 }, { 0.95, 3, 3.1824463 }, { 0.95, 9, 2.2621572 },
+    local want = { { 0.95, 1, 12.7062047 }, { 0.95, 2, 4.3026527 }, { 0.95, 3, 3.1824463 },
+      { 0.95, 9, 2.2621572 },
       { 0.99, 4, 4.6040949 }, { 0.9, 30, 1.6972609 }, { 0.95, 1000, 1.9623391 } }
     for _, row in ipairs(want) do assert.near(row[3], t(row[1], row[2]), 1e-7) end
   end)
@@ -298,37 +319,45 @@ describe("berth.experiment", function()
     assert.matches("run: expected a function, got nil", raised(berth.experiment, { name = "x" }))
     assert.matches("unknown option 'sheed'", experiment { sheed = 1 })
     assert.matches("grid%.seed: a trial has that already", experiment { grid = { seed = { 1 } } })
-    assert.matches("grid%.a: expected an array of values, got number", experiment { grid = { a = 1 } })
+    assert.matches("grid%.a: expected an array of values, got number",
+      experiment { grid = { a = 1 } })
     assert.matches("grid%.a%[1%]: expected a finite number, a string or a boolean, got table",
       experiment { grid = { a = { {} } } })
     assert.matches("grid%[2%]: expected a table, got number", experiment { grid = { {}, 2 } })
     assert.matches("trials 1 and 3 are the same", experiment { grid = { a = { 1, 1 } } })
     assert.matches("seeds: expected how many or an array, got 0", experiment { seeds = 0 })
-    assert.matches("seeds%[1%]: expected a whole number of at least 0, got 1.5", experiment { seeds = { 1.5 } })
-    assert.matches('shard: expected "i/n" with i from 1 to n, got 3/2', experiment { shard = "3/2" })
+    assert.matches("seeds%[1%]: expected a whole number of at least 0, got 1.5",
+      experiment { seeds = { 1.5 } })
+    assert.matches('shard: expected "i/n" with i from 1 to n, got 3/2',
+      experiment { shard = "3/2" })
     local done = berth.experiment(small())
-    assert.matches("level: expected a number between 0 and 1, got 1", raised(done.summary, done, { level = 1 }))
+    assert.matches("level: expected a number between 0 and 1, got 1",
+      raised(done.summary, done, { level = 1 }))
     write(path, '{"experiment":"small"}\n{"a":}\n')
     local e, text, code = berth.experiment(small())
     assert.is_nil(e)
     assert.same({ path .. ":2: not valid JSON here (})", "parse" }, { text, code })
-    refused("io", "^/no/such/folder/a.jsonl: ", berth.experiment(small { path = "/no/such/folder/a.jsonl" }))
+    refused("io", "^/no/such/folder/a.jsonl: ",
+      berth.experiment(small { path = "/no/such/folder/a.jsonl" }))
     assert.equal("io", select(3, berth.experiment(small { also = { "/no/such/file" } })))
     assert.matches("also%[1%]: expected a string, got table", experiment { also = { {} } })
   end)
 
   it("reads what it writes, and refuses what is no JSON", function()
-    for _, text in ipairs { "[1,2.5,-3e-7]", '{"a":{"b":[true,false]},"c":"\\u0001\\n\\"\\\\"}', "[]", '"x"' } do
+    for _, text in ipairs { "[1,2.5,-3e-7]", '{"a":{"b":[true,false]},"c":"\\u0001\\n\\"\\\\"}',
+      "[]", '"x"' } do
       local value = json.decode(text)
       assert.same(value, json.decode(json.encode(value)))
     end
     assert.same({ 1, 2 }, json.decode " [ 1 , 2 ] ")
     assert.equal('{"a":1,"b":[{"c":2}]}', json.encode { b = { { c = 2 } }, a = 1 })
-    assert.equal("e\204\129 \195\169 \226\130\172 \240\159\152\128", json.decode [["e\u0301 \u00e9 \u20AC \ud83d\ude00"]])
+    assert.equal("e\204\129 \195\169 \226\130\172 \240\159\152\128",
+      json.decode [["e\u0301 \u00e9 \u20AC \ud83d\ude00"]])
     assert.is_nil(json.decode [["\ud83d"]])
     assert.is_table(json.decode(("["):rep(999) .. ("]"):rep(999)))
     for _, opened in ipairs { "[", '{"a":' } do
-      assert.matches("^text:1: JSON is nested deeper than 1000$", select(2, json.decode(opened:rep(200000))))
+      assert.matches("^text:1: JSON is nested deeper than 1000$",
+        select(2, json.decode(opened:rep(200000))))
     end
     assert.same({ a = { [2] = 1 }, b = { {}, {} } }, json.decode '{"a":[null,1,null],"b":[[],{}],"c":null}')
     assert.equal("7 -8 0.5", table.concat(json.decode "[7, -8.0, 0.5]", " "))

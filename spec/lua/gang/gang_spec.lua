@@ -26,18 +26,22 @@ local function job(arrival, work, gpus) return { arrival = arrival, work = work,
 describe("a gang scheduler", function()
   it("decides after all that happens at an instant", function()
     -- 1 ends at 10, just when 2, who needs it all, and 3 come: 2 is first in the file
-    assert.equal("1@0 2@10 3@13", starts(play({ job(0, 10, 4), job(10, 3, 4), job(10, 1, 1) }, 4, "fit-first")))
+    assert.equal("1@0 2@10 3@13",
+      starts(play({ job(0, 10, 4), job(10, 3, 4), job(10, 1, 1) }, 4, "fit-first")))
     -- two that end at once make room for the wide one; nobody slips in between
-    assert.equal("1@0 2@0 3@10 4@12", starts(play({ job(0, 10, 2), job(0, 10, 2), job(1, 2, 4), job(2, 9, 2) }, 4, "backfill")))
+    assert.equal("1@0 2@0 3@10 4@12",
+      starts(play({ job(0, 10, 2), job(0, 10, 2), job(1, 2, 4), job(2, 9, 2) }, 4, "backfill")))
   end)
 
   it("fit-first: goes through all that wait, at every event", function()
     -- 2 does not fit beside 1; 3 does; when 3 ends, 4 does, and 2 waits on
-    assert.equal("1@0 3@2 4@6 2@16", starts(play({ job(0, 10, 2), job(1, 5, 3), job(2, 4, 1), job(3, 10, 1) }, 3, "fit-first")))
+    assert.equal("1@0 3@2 4@6 2@16",
+      starts(play({ job(0, 10, 2), job(1, 5, 3), job(2, 4, 1), job(3, 10, 1) }, 3, "fit-first")))
   end)
 
   it("sjf: the shortest that fits, without pauses", function()
-    assert.equal("1@0 4@10 3@12 2@16", starts(play({ job(0, 10, 2), job(1, 9, 2), job(2, 4, 2), job(3, 2, 2) }, 2, "sjf")))
+    assert.equal("1@0 4@10 3@12 2@16",
+      starts(play({ job(0, 10, 2), job(1, 9, 2), job(2, 4, 2), job(3, 2, 2) }, 2, "sjf")))
   end)
 
   it("srtf-2d: the least of seconds left times GPUs", function()
@@ -52,7 +56,8 @@ describe("a gang scheduler", function()
   end)
 
   it("las: down a queue after its limit of seconds; 2D: of GPU-s", function()
-    -- alone until 4 s, 2 comes when 1 has had its 3 s: 2 runs until it has had as much, then 1 is first in the second queue
+    -- alone until 4 s, 2 comes when 1 has had its 3 s: 2 runs until it has had as much, then 1 is
+    -- first in the second queue
     local two = { job(0, 10, 2), job(4, 5, 2) }
     assert.equal("1@0 2@4 1@7 2@13", starts(play(two, 2, "las", { limits = { 3 } })))
     -- 3 GPU-s are 1.5 s: at a tick of 1 s, 2 s
@@ -63,7 +68,8 @@ describe("a gang scheduler", function()
   end)
 
   it("las: back up after waiting a multiple of what was run", function()
-    -- 1 had 3 s until 3, others keep it waiting: at 6 s, after once as long, it is in the first queue again
+    -- 1 had 3 s until 3, others keep it waiting: at 6 s, after once as long, it is in the first
+    -- queue again
     local jobs = { job(0, 20, 1), job(3, 2.5, 1), job(4, 2.5, 1), job(5, 2.5, 1), job(6.5, 2.5, 1) }
     local never = play(jobs, 1, "las", { limits = { 3 } })
     assert.equal("1@0 2@3 3@5.5 4@8 5@10.5 1@13", starts(never))
@@ -72,25 +78,33 @@ describe("a gang scheduler", function()
   end)
 
   it("gittins: by the chance to end soon, given what it has had", function()
-    -- History: half end after 1 GPU-s, half after 100. Quantum 1. New: G = (1/2) / 1. After 1: G = 0 / 1.
+    -- History: half end after 1 GPU-s, half after 100. Quantum 1. New: G = (1/2) / 1. After 1: G =
+    -- 0 / 1.
     local o = { history = { 1, 100 }, quantum = 1 }
     assert.equal("1@0 2@2 1@3", starts(play({ job(0, 5, 1), job(2, 1, 1) }, 1, "gittins", o)))
     -- all end after 5: what has had more is nearer to its end, and stays
-    assert.equal("1@0 2@5", starts(play({ job(0, 5, 1), job(2, 1, 1) }, 1, "gittins", { history = { 5 }, quantum = 1 })))
-    -- D = 3: (1/2) / ((1 + 3) / 2) = 1/4 when new; after 3 GPU-s nothing of the 97 to come is within reach
-    assert.equal("1@0 2@3 1@4", starts(play({ job(0, 5, 1), job(2, 1, 1) }, 1, "gittins", { history = { 1, 100 }, quantum = 3 })))
+    assert.equal("1@0 2@5",
+      starts(play({ job(0, 5, 1), job(2, 1, 1) }, 1, "gittins", { history = { 5 }, quantum = 1 })))
+    -- D = 3: (1/2) / ((1 + 3) / 2) = 1/4 when new; after 3 GPU-s nothing of the 97 to come is
+    -- within reach
+    assert.equal("1@0 2@3 1@4", starts(play({ job(0, 5, 1), job(2, 1, 1) }, 1, "gittins",
+      { history = { 1, 100 }, quantum = 3 })))
   end)
 
   it("gittins learns from jobs that have ended", function()
     -- 1 has shown that 2 GPU-s are usual, so 3, who has had these, gives way to the new one
-    assert.equal("1@0 2@2 3@5 2@7", starts(play({ job(0, 2, 1), job(1, 9, 1), job(5, 2, 1) }, 1, "gittins", { quantum = 2 })))
+    assert.equal("1@0 2@2 3@5 2@7",
+      starts(play({ job(0, 2, 1), job(1, 9, 1), job(5, 2, 1) }, 1, "gittins", { quantum = 2 })))
   end)
 
   it("refuses what no empty cluster holds", function()
-    local r = berth.cluster.simulate({ job(0, 1, 5), job(0, 1, 4) }, { machines = 3, capacity = { { 2 }, { 1 }, { 1 } } }, "fifo")
-    assert.same({ "refused", 1, "done" }, { r.records[1].state, r.records[1].cause, r.records[2].state })
+    local r = berth.cluster.simulate({ job(0, 1, 5), job(0, 1, 4) },
+      { machines = 3, capacity = { { 2 }, { 1 }, { 1 } } }, "fifo")
+    assert.same({ "refused", 1, "done" },
+      { r.records[1].state, r.records[1].cause, r.records[2].state })
     -- 4 GPUs are there, but not together on machines that are whole
-    r = berth.cluster.simulate({ job(0, 1, 4) }, { machines = 3, capacity = { { 2 }, { 1 }, { 1 } } }, "fifo",
+    r = berth.cluster.simulate({ job(0, 1, 4) },
+      { machines = 3, capacity = { { 2 }, { 1 }, { 1 } } }, "fifo",
       { placement = "consolidate" })
     assert.equal("refused", r.records[1].state)
   end)
@@ -115,21 +129,27 @@ describe("a gang scheduler", function()
     assert.matches("trace%[1%].gpus: expected a whole number of at least 1, got 1.5",
       raised(berth.cluster.simulate, { job(0, 1, 1.5) }, cluster, "fifo"))
     assert.matches("trace%[2%].machines: jobs have `gpus`",
-      raised(berth.cluster.simulate, { job(0, 1, 1), { arrival = 0, work = 1, machines = 1 } }, cluster, "fifo"))
-    assert.matches("limits: expected ascending numbers, got 2 after 3", raised(play, {}, 4, "las", { limits = { 3, 2 } }))
+      raised(berth.cluster.simulate, { job(0, 1, 1), { arrival = 0, work = 1, machines = 1 } },
+        cluster, "fifo"))
+    assert.matches("limits: expected ascending numbers, got 2 after 3",
+      raised(play, {}, 4, "las", { limits = { 3, 2 } }))
     assert.matches("promote: .*above 0, got 0", raised(play, {}, 4, "las", { promote = 0 }))
     assert.matches("quantum", raised(play, {}, 4, "gittins", { quantum = -1 }))
     assert.matches("placement: is for jobs with `gpus`",
-      raised(berth.cluster.simulate, { { arrival = 0, work = 1 } }, 2, "fifo", { placement = "spread" }))
-    assert.matches("placement: .*'?near'?", raised(play, { job(0, 1, 1) }, 4, "fifo", { placement = "near" }))
+      raised(berth.cluster.simulate, { { arrival = 0, work = 1 } }, 2, "fifo",
+        { placement = "spread" }))
+    assert.matches("placement: .*'?near'?",
+      raised(play, { job(0, 1, 1) }, 4, "fifo", { placement = "near" }))
     assert.matches("trace%[1%].skewed: expected a boolean",
-      raised(play, { { arrival = 0, work = 1, gpus = 1, skewed = 1 } }, 4, "fifo", { placement = "skewed" }))
+      raised(play, { { arrival = 0, work = 1, gpus = 1, skewed = 1 } }, 4, "fifo",
+        { placement = "skewed" }))
     assert.matches("rate of job 1: expected a number, got string",
       raised(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return "fast" end }))
     assert.matches("job 1: rate: expected a finite number above 0, got 0",
       raised(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() return 0 end }))
     local mark = {}
-    assert.equal(mark, select(2, pcall(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() error(mark) end })))
+    assert.equal(mark,
+      select(2, pcall(play, { job(0, 1, 1) }, 4, "fifo", { rate = function() error(mark) end })))
   end)
 end)
 
@@ -150,28 +170,33 @@ describe("places of gangs", function()
   end
 
   it("any: the first machines with anything left", function()
-    assert.equal("1:3 1:1+2:2 2:2+3:3", places({ job(0, 9, 3), job(0, 9, 3), job(0, 9, 5) }, "fifo"))
+    assert.equal("1:3 1:1+2:2 2:2+3:3",
+      places({ job(0, 9, 3), job(0, 9, 3), job(0, 9, 5) }, "fifo"))
   end)
 
   it("spread: one by one where most is left", function()
-    assert.equal("1:1+2:1 1:2+2:1+3:2 1:1+2:2+3:1", places({ job(0, 9, 2), job(0, 9, 5), job(0, 9, 4) }, "fifo", "spread"))
+    assert.equal("1:1+2:1 1:2+2:1+3:2 1:1+2:2+3:1",
+      places({ job(0, 9, 2), job(0, 9, 5), job(0, 9, 4) }, "fifo", "spread"))
   end)
 
   it("consolidate: the fullest machine that holds it; else whole ones and the rest", function()
-    assert.equal("1:3 2:2 2:2 1:1 3:4", places({ job(0, 9, 3), job(0, 9, 2), job(0, 9, 2), job(0, 9, 1), job(0, 9, 4) }, "fifo",
+    assert.equal("1:3 2:2 2:2 1:1 3:4",
+      places({ job(0, 9, 3), job(0, 9, 2), job(0, 9, 2), job(0, 9, 1), job(0, 9, 4) }, "fifo",
       "consolidate"))
     assert.equal("1:1 2:4+1:2", places({ job(0, 9, 1), job(0, 9, 6) }, "fifo", "consolidate"))
   end)
 
   it("consolidate: waits until there are such machines", function()
-    local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 5, 3), job(0, 9, 3), job(1, 1, 2) }, cluster, "fit-first",
+    local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 5, 3), job(0, 9, 3), job(1, 1, 2) },
+      cluster, "fit-first",
       { placement = "consolidate" })
     assert.equal("1@0 2@0 3@0 4@5", starts(r))
     assert.equal("2:2", where(r):match "%S+$")
   end)
 
   it("consolidate, with pauses: where nobody is, else where the last in order are", function()
-    local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 30, 3), job(0, 20, 3), job(1, 1, 4) }, cluster, "srtf",
+    local r = berth.cluster.simulate({ job(0, 9, 3), job(0, 30, 3), job(0, 20, 3), job(1, 1, 4) },
+      cluster, "srtf",
       { placement = "consolidate" })
     -- by seconds left 4, 1, 3, 2: the plan has machine 1 first, so it is 1 that has no room there
     assert.equal(1, r.summary.pauses)
@@ -199,7 +224,8 @@ local function assert_same(expected, r, what)
   for j, x in ipairs(expected) do
     local y = r.records[j]
     if x.start ~= y.start or x.finish ~= y.finish or x.pauses ~= y.pauses then
-      error(("%s, job %d: expected %g..%g, %d pauses; got %g..%g, %d"):format(what, j, x.start, x.finish, x.pauses, y.start,
+      error(("%s, job %d: expected %g..%g, %d pauses; got %g..%g, %d"):format(what, j, x.start,
+        x.finish, x.pauses, y.start,
         y.finish, y.pauses))
     end
   end
@@ -207,9 +233,11 @@ end
 
 describe("gang schedulers", function()
   it("do as lists that are gone through whole", function()
-    local cases = { { "fifo" }, { "fit-first" }, { "backfill" }, { "sjf" }, { "srtf" }, { "srtf-2d" }, { "fewest" },
+    local cases = { { "fifo" }, { "fit-first" }, { "backfill" }, { "sjf" }, { "srtf" },
+      { "srtf-2d" }, { "fewest" },
       { "las", { limits = { 20, 90 }, tick = 1 } }, { "las-2d", { limits = { 20, 90 }, tick = 1 } },
-      { "las", { limits = { 10 }, promote = 2, tick = 1 } }, { "las-2d", { limits = { 15, 60, 100 }, promote = 0.5, tick = 1 } } }
+      { "las", { limits = { 10 }, promote = 2, tick = 1 } },
+      { "las-2d", { limits = { 15, 60, 100 }, promote = 0.5, tick = 1 } } }
     for seed = 1, 8 do
       local jobs = random_jobs(seed)
       for _, case in ipairs(cases) do
@@ -225,7 +253,8 @@ describe("gang schedulers", function()
       for _, x in ipairs(jobs) do x.gpus = 2 ^ (x.gpus % 3) end
       for i = 1, 30 do history[i] = rng:below(200) + (rng:below(3) == 1 and 300 or 0) end
       local o = { history = history, quantum = 16 }
-      assert_same(naive.run(jobs, 8, "gittins", o), play(jobs, 8, "gittins", o), ("gittins, seed %d"):format(seed))
+      assert_same(naive.run(jobs, 8, "gittins", o), play(jobs, 8, "gittins", o),
+        ("gittins, seed %d"):format(seed))
     end
   end)
 
@@ -233,7 +262,8 @@ describe("gang schedulers", function()
     for _, name in ipairs { "fifo", "backfill", "sjf", "srtf", "srtf-2d" } do
       local jobs, twice = random_jobs(7), {}
       for j, x in ipairs(jobs) do
-        twice[j] = { arrival = x.arrival, work = x.work * (j % 3 + 1), gpus = x.gpus, third = j % 3 + 1 }
+        twice[j] = { arrival = x.arrival, work = x.work * (j % 3 + 1), gpus = x.gpus,
+          third = j % 3 + 1 }
       end
       local a = play(jobs, 8, name)
       local b = play(twice, 8, name, { rate = function(x, machines, amounts)
@@ -247,10 +277,13 @@ describe("gang schedulers", function()
   it("do the same with whole machines as with amounts", function()
     for _, name in ipairs(fixed) do
       local jobs, whole = random_jobs(3), {}
-      for j, x in ipairs(jobs) do whole[j] = { arrival = x.arrival, work = x.work, machines = x.gpus } end
+      for j, x in ipairs(jobs) do
+        whole[j] = { arrival = x.arrival, work = x.work, machines = x.gpus }
+      end
       local a, b = play(jobs, 8, name), assert(berth.cluster.simulate(whole, 8, name))
       for j = 1, #jobs do
-        assert.same({ a.records[j].start, a.records[j].finish }, { b.records[j].start, b.records[j].finish })
+        assert.same({ a.records[j].start, a.records[j].finish },
+          { b.records[j].start, b.records[j].finish })
       end
       assert.near(a.summary.utilisation, b.summary.utilisation, 1e-12)
     end
@@ -268,7 +301,8 @@ describe("bounds of gangs", function()
     s = play({ job(0, 0, 1), job(5, 2, 1) }, 4, "fifo").summary
     assert.same({ 1, 1, 7 }, { s.mean_jct, s.bound_jct, s.bound_makespan })
     assert.is_nil(play({}, 1, "fifo").summary.bound_jct)
-    assert.is_nil(play({ job(0, 2, 1) }, 1, "fifo", { rate = function() return 1 end }).summary.bound_jct)
+    assert.is_nil(play({ job(0, 2, 1) }, 1, "fifo",
+      { rate = function() return 1 end }).summary.bound_jct)
   end)
 
   it("hold for every scheduler", function()
@@ -304,14 +338,17 @@ describe("bounds of gangs", function()
   end)
 end)
 
--- ---- published simulators --------------------------------------------------------------------------------
+-- ---- published simulators -------------------------------------------------
 
 local RULES = {
-  fifo_strict = { "fifo" }, fifo_fit_first = { "fit-first" }, sjf_nonpreemptive_fit_first = { "sjf" }, srtf = { "srtf" },
-  srtf_gpu_time = { "srtf-2d" }, fewest_gpus_first_preemptive = { "fewest" }, dlas_time = { "las", { tick = 1 } },
+  fifo_strict = { "fifo" }, fifo_fit_first = { "fit-first" },
+  sjf_nonpreemptive_fit_first = { "sjf" }, srtf = { "srtf" },
+  srtf_gpu_time = { "srtf-2d" }, fewest_gpus_first_preemptive = { "fewest" },
+  dlas_time = { "las", { tick = 1 } },
   dlas_gpu_time = { "las-2d", { published = true } },
 }
-local FIELDS = { { "avg_jct_s", "mean_jct" }, { "median_jct_s", "median_jct" }, { "p95_jct_s", "p95_jct" },
+local FIELDS = { { "avg_jct_s", "mean_jct" }, { "median_jct_s", "median_jct" },
+  { "p95_jct_s", "p95_jct" },
   { "avg_queue_s", "mean_queued" }, { "makespan_s", "makespan" }, { "preemptions", "pauses" } }
 
 -- To the printed digit, but for one makespan, as the reference says.
@@ -327,7 +364,9 @@ local function assert_field(row, field, expected, got)
 end
 
 describe("published simulators of the same day", function()
-  if not shared.present() then return pending("needs ../shared/reference/cluster_day.csv, which is not here") end
+  if not shared.present() then
+    return pending("needs ../shared/reference/cluster_day.csv, which is not here")
+  end
   for _, row in ipairs(shared.csv("reference/cluster_day.csv")) do
     it(("%s of %s on %s GPUs"):format(row.policy, row.trace, row.gpus), function()
       local jobs = assert(berth.load_trace(shared.path("data/traces/" .. row.trace)))

@@ -78,7 +78,8 @@ describe("gang rules", function()
         if not legal[o.key] then
           local fine, text = pcall(berth.cluster.simulate, {}, pool, rule.name, { [o.key] = 1 })
           assert.is_false(fine)
-          local expected = ("unknown option '%s' (legal: %s)"):format(o.key, table.concat(own, ", "))
+          local expected = ("unknown option '%s' (legal: %s)"):format(o.key,
+            table.concat(own, ", "))
           assert.matches(expected, text, 1, true)
         end
       end
@@ -88,7 +89,8 @@ describe("gang rules", function()
   it("take values in range", function()
     local function refuses(name, opts, expected, jobs)
       local pool = { machines = 1, capacity = 1 }
-      assert.matches(expected, raised(berth.cluster.simulate, jobs or {}, pool, name, opts), 1, true)
+      assert.matches(expected, raised(berth.cluster.simulate, jobs or {}, pool, name, opts),
+        1, true)
     end
     refuses("las", { promote = 0 }, "promote: expected a finite number above 0, got 0")
     refuses("las", { tick = -1 }, "tick: -1 is negative")
@@ -97,7 +99,8 @@ describe("gang rules", function()
     refuses("las-2d", { limits = 3 }, "limits: expected an array, got number")
     refuses("las-2d", { published = 1 }, "published: expected true or false, got number")
     refuses("pollux", { power = 2 }, "power: expected a finite number of at most 1, got 2")
-    refuses("gavel", { goal = "best" }, "'best' is none of: max-min, makespan, finish-time, max-sum")
+    refuses("gavel", { goal = "best" },
+      "'best' is none of: max-min, makespan, finish-time, max-sum")
     refuses("fifo", { placement = "near" }, "'near' is none of: any, consolidate, spread, skewed")
     refuses("fifo", { rate = 1 }, "rate: expected a function, got number")
     refuses("optimus", {}, "trace[1].speeds[2]: expected a finite number not below 0, got -1",

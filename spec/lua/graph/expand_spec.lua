@@ -1,4 +1,5 @@
--- Collectives as transfers: berth.expand, what it takes and gives, and that the simulator takes the answer.
+-- Collectives as transfers: berth.expand, what it takes and gives, and that the simulator takes the
+-- answer.
 local berth = require "berth"
 local errors = require "support.errors"
 
@@ -12,7 +13,8 @@ local function step(n, bytes)
     ops[n + i], consumers[i] = { name = "update" .. i, seconds = 0.5 }, n + i
   end
   return berth.graph { ops = ops,
-    collectives = { { kind = "allreduce", bytes = bytes, members = members, consumers = consumers } } }
+    collectives =
+      { { kind = "allreduce", bytes = bytes, members = members, consumers = consumers } } }
 end
 
 local function both(n)
@@ -31,9 +33,12 @@ describe("expand", function()
     assert.equal("allreduce0.in", h:op(5).name)
     assert.equal("allreduce", h:op(5).kind)
     assert.equal(devices[5], h:op(5).pin)
-    assert.same({ false, false, false, false, 1, 1 }, { origins[1], origins[2], origins[3], origins[4], origins[5], origins[#h] })
-    assert.near(1 + 2 * (0.5 + 1) + 0.5, berth.simulate(h, t, devices, { links = "duplex" }).makespan, 1e-12)
-    assert.near(1 + 2 * (0.5 + 1) + 0.5, berth.simulate(h, t, devices, { links = "fair" }).makespan, 1e-12)
+    assert.same({ false, false, false, false, 1, 1 },
+      { origins[1], origins[2], origins[3], origins[4], origins[5], origins[#h] })
+    assert.near(1 + 2 * (0.5 + 1) + 0.5,
+      berth.simulate(h, t, devices, { links = "duplex" }).makespan, 1e-12)
+    assert.near(1 + 2 * (0.5 + 1) + 0.5, berth.simulate(h, t, devices, { links = "fair" }).makespan,
+      1e-12)
   end)
 
   it("takes a placement", function()
@@ -52,15 +57,18 @@ describe("expand", function()
       local h, devices = berth.expand(g, t, both(8), { algorithm = how })
       took[how] = berth.simulate(h, t, devices, { links = "fair" }).makespan
     end
-    local h, devices = berth.expand(g, t, both(8), { algorithm = "hierarchical", groups = { 1, 1, 1, 1, 2, 2, 2, 2 } })
-    assert.near(took.hierarchical, berth.simulate(h, t, devices, { links = "fair" }).makespan, 1e-12)
+    local h, devices = berth.expand(g, t, both(8),
+      { algorithm = "hierarchical", groups = { 1, 1, 1, 1, 2, 2, 2, 2 } })
+    assert.near(took.hierarchical, berth.simulate(h, t, devices, { links = "fair" }).makespan,
+      1e-12)
     assert.is_true(took.hierarchical <= took.direct and took.hierarchical < took.tree)
   end)
 
   it("adds up at a rate, and passes a broadcast on in segments", function()
     local g, t = step(2, 8), berth.topology.mesh(2, { bandwidth = 4, latency = 0.5 })
     local h, devices = berth.expand(g, t, both(2), { reduce_rate = "2 B/s" })
-    assert.near(1 + 2 * (0.5 + 1) + 2 + 0.5, berth.simulate(h, t, devices, { links = "duplex" }).makespan, 1e-12)
+    assert.near(1 + 2 * (0.5 + 1) + 2 + 0.5,
+      berth.simulate(h, t, devices, { links = "duplex" }).makespan, 1e-12)
     local b = berth.graph { ops = { { seconds = 1 }, { seconds = 1 } },
       collectives = { { kind = "broadcast", bytes = 8, members = { 1, 2 }, consumers = {} } } }
     assert.equal(2 + 2 + 3, #berth.expand(b, t, { 1, 2 }, { segments = 3 }))
@@ -68,24 +76,30 @@ describe("expand", function()
 
   it("refuses wrong arguments", function()
     local g, t = step(2, 8), berth.topology.mesh(2, { bandwidth = 4, latency = 0.5 })
-    assert.matches("berth.expand: placement: places 1 ops, but the graph has 4", raised(berth.expand, g, t, { 1 }))
+    assert.matches("berth.expand: placement: places 1 ops, but the graph has 4",
+      raised(berth.expand, g, t, { 1 }))
     assert.matches("berth.expand: placement", raised(berth.expand, g, t, { 1, 2, 3, 1 }))
-    assert.matches("expected a placement or an array of device ids", raised(berth.expand, g, t, "etf"))
-    assert.matches("berth.expand: groups: 1 groups for 2 devices", raised(berth.expand, g, t, both(2), { groups = { 1 } }))
+    assert.matches("expected a placement or an array of device ids",
+      raised(berth.expand, g, t, "etf"))
+    assert.matches("berth.expand: groups: 1 groups for 2 devices",
+      raised(berth.expand, g, t, both(2), { groups = { 1 } }))
     assert.matches("algorithm", raised(berth.expand, g, t, both(2), { algorithm = "star" }))
     assert.matches("segments", raised(berth.expand, g, t, both(2), { segments = 0 }))
     assert.matches("unknown option 'group'", raised(berth.expand, g, t, both(2), { group = {} }))
     assert.matches("support/errors", raised(berth.expand, g, t))
     local pinned = berth.graph { ops = { { seconds = 1, pin = 2 } } }
-    refused("invalid", "expand: op 1 is pinned to device 2, not device 1", berth.expand(pinned, t, { 1 }))
+    refused("invalid", "expand: op 1 is pinned to device 2, not device 1",
+      berth.expand(pinned, t, { 1 }))
   end)
 
   it("lets what it adds run beside long ops", function()
     local g = berth.graph {
-      ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 1 }, { name = "long", seconds = 9 },
+      ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 1 },
+        { name = "long", seconds = 9 },
         { name = "c", seconds = 1 } },
       edges = { { "b", "long", 0 } },
-      collectives = { { kind = "allreduce", bytes = 8, members = { "a", "b" }, consumers = { "c" } } },
+      collectives =
+      { { kind = "allreduce", bytes = 8, members = { "a", "b" }, consumers = { "c" } } },
     }
     local t = berth.topology.mesh(2, { bandwidth = 4, latency = 0.5 })
     local h, devices = berth.expand(g, t, { 1, 2, 2, 1 })
@@ -97,14 +111,18 @@ describe("expand", function()
   end)
 
   for _, format in ipairs { "json", "graphml" } do
-    it("has communication ops and all kinds of collectives that survive a " .. format .. " file", function()
-      local kinds = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier", "parameter-server" }
+    it("has communication ops and all kinds of collectives that survive a " .. format .. " file",
+      function()
+      local kinds = { "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "barrier",
+        "parameter-server" }
       local collectives = {}
       for k, kind in ipairs(kinds) do
-        collectives[k] = { kind = kind, bytes = kind == "barrier" and 0 or 8 * k, members = { 2, 1 }, consumers = { 3 } }
+        collectives[k] = { kind = kind, bytes = kind == "barrier" and 0 or 8 * k,
+          members = { 2, 1 }, consumers = { 3 } }
       end
       local g = berth.graph {
-        ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 1 }, { name = "c", seconds = 1, communication = true } },
+        ops = { { name = "a", seconds = 1 }, { name = "b", seconds = 1 },
+          { name = "c", seconds = 1, communication = true } },
         collectives = collectives,
       }
       local path = os.tmpname() .. "." .. format

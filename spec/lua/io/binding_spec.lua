@@ -5,7 +5,8 @@ local raised, refused = errors.raised, errors.refused
 
 local function toy()
   return assert(berth.graph {
-    name = "toy", ops = { { name = "a", seconds = 0.1 }, { name = "b", seconds = 1 / 3 } }, edges = { { 1, 2, 8 } },
+    name = "toy", ops = { { name = "a", seconds = 0.1 }, { name = "b", seconds = 1 / 3 } },
+    edges = { { 1, 2, 8 } },
   })
 end
 
@@ -32,14 +33,16 @@ describe("files", function()
   it("are not read with options that their format does not read", function()
     with_file(function(path)
       assert.is_true(toy():save(path))
-      local readers = { cpus = "dnn-partitioning", file_bandwidth = "dnn-partitioning, wfformat", mirror = "pipedream",
+      local readers = { cpus = "dnn-partitioning", file_bandwidth = "dnn-partitioning, wfformat",
+        mirror = "pipedream",
         forward_only = "pipedream" }
       local given = { cpus = true, file_bandwidth = 1e9, mirror = "pac-ml", forward_only = false }
       for key, names in pairs(readers) do
         for _, f in ipairs { berth.load, berth.load_topology, berth.load_placement } do
           local g, why, code = f(path, { [key] = given[key] })
           assert.is_nil(g)
-          assert.equal(("option %s: the format berth does not read it; read by: %s"):format(key, names), why)
+          assert.equal(("option %s: the format berth does not read it; read by: %s"):format(key,
+            names), why)
           assert.equal("invalid", code)
         end
       end
@@ -52,7 +55,8 @@ describe("files", function()
 
   it("keep a topology and a placement", function()
     with_file(function(path)
-      local t = berth.topology.mesh(2, { bandwidth = "50 GB/s", latency = "5 us", memory = "16 GB" })
+      local t = berth.topology.mesh(2,
+        { bandwidth = "50 GB/s", latency = "5 us", memory = "16 GB" })
       assert.is_true(t:save(path))
       local again = assert(berth.load_topology(path))
       assert.same(t:device(2), again:device(2))
@@ -66,10 +70,12 @@ describe("files", function()
   it("keep all parts in one", function()
     with_file(function(path)
       local g, t = toy(), berth.topology.mesh(2)
-      assert.is_true(berth.save(path, { graph = g, topology = t, placement = berth.placement { 1, 2 } }))
+      assert.is_true(berth.save(path,
+        { graph = g, topology = t, placement = berth.placement { 1, 2 } }))
       local g2, t2, p2 = berth.load(path)
       assert.same({ 2, 2, 2 }, { #g2, #t2, p2[2] })
-      assert.equal(berth.to_string { graph = g, topology = t }, berth.to_string { graph = g2, topology = t2 })
+      assert.equal(berth.to_string { graph = g, topology = t },
+        berth.to_string { graph = g2, topology = t2 })
       assert.matches("parts: there is nothing in it", raised(berth.save, path, {}))
       assert.matches("unknown option 'grah'", raised(berth.to_string, { grah = g }))
     end)
@@ -79,7 +85,8 @@ describe("files", function()
     local g = toy()
     assert.equal(2, #assert(berth.parse(g:to_string())))
     assert.equal(3, #assert(berth.parse_topology(berth.topology.mesh(3):to_string())))
-    assert.same({ 1, 2 }, assert(berth.parse_placement(berth.placement({ 1, 2 }):to_string())):devices())
+    assert.same({ 1, 2 },
+      assert(berth.parse_placement(berth.placement({ 1, 2 }):to_string())):devices())
   end)
 
   it("say what they hold when it is something else", function()
@@ -91,18 +98,21 @@ describe("files", function()
 
   it("are refused with place and code", function()
     refused("io", "/nonexistent/file.json", berth.load("/nonexistent/file.json"))
-    refused("parse", "^bad.json:1", berth.parse("{ \"berth\": ", { name = "bad.json", format = "berth" }))
+    refused("parse", "^bad.json:1",
+      berth.parse("{ \"berth\": ", { name = "bad.json", format = "berth" }))
     assert.equal("io", (select(3, toy():save("/nonexistent/dir/x"))))
   end)
 
   it("know their options", function()
     assert.matches("berth.load: unknown option 'fmt' %(legal: format, forward_only",
       raised(berth.load, "x", { fmt = 1 }))
-    assert.matches("format: 'onnx' is none of: berth, dnn%-partitioning", raised(berth.load, "x", { format = "onnx" }))
+    assert.matches("format: 'onnx' is none of: berth, dnn%-partitioning",
+      raised(berth.load, "x", { format = "onnx" }))
     assert.matches("berth.load: path: expected a file name, got nil", raised(berth.load))
     assert.matches("berth.parse: text: expected a string, got table", raised(berth.parse, {}))
     assert.matches("graph:save: path: expected a file name", raised(function() toy():save() end))
-    assert.matches("format: 'png' is none of: berth, graphml, dot", raised(function() toy():to_string("png") end))
+    assert.matches("format: 'png' is none of: berth, graphml, dot",
+      raised(function() toy():to_string("png") end))
     local read, write = berth.formats()
     assert.equal("berth", read[1])
     assert.same({ "berth", "graphml", "dot" }, write)
@@ -113,10 +123,12 @@ describe("files", function()
     assert.matches("digraph", g:to_string("dot"))
     assert.is_true(#g:to_string("dot", { placement = { 1, 2 } }) > #g:to_string("dot"))
     assert.is_string(g:to_string("graphml", { placement = berth.placement { 1, 2 } }))
-    assert.matches("requires another format", raised(g.to_string, g, "berth", { placement = { 1, 2 } }))
+    assert.matches("requires another format",
+      raised(g.to_string, g, "berth", { placement = { 1, 2 } }))
     assert.matches("placement: places 1 ops, but the graph has 2",
       raised(g.to_string, g, "dot", { placement = berth.placement { 1 } }))
-    assert.matches("placement: has 1 entries, expected 2", raised(g.to_string, g, "dot", { placement = { 1 } }))
+    assert.matches("placement: has 1 entries, expected 2",
+      raised(g.to_string, g, "dot", { placement = { 1 } }))
   end)
 
   it("hold a timeline", function()
@@ -130,23 +142,29 @@ describe("files", function()
   end)
 
   it("mirror a profile in either way", function()
-    local text = "node1 -- In() -- forward_compute_time=1, backward_compute_time=2, activation_size=16, parameter_size=8\n"
+    local text =
+      "node1 -- In() -- forward_compute_time=1, backward_compute_time=2, activation_size=16, parameter_size=8\n"
       .. "node2 -- A() -- forward_compute_time=1, backward_compute_time=2, activation_size=32, parameter_size=8\n"
       .. "node3 -- B() -- forward_compute_time=1, backward_compute_time=2, activation_size=64, parameter_size=8\n"
       .. "\tnode1 -- node2\n\tnode1 -- node3\n"
-    local physical, pacml = assert(berth.parse(text)), assert(berth.parse(text, { mirror = "pac-ml" }))
-    assert.same({ 2, 1 }, physical:predecessors(5)) -- node2, which nobody else reads, and what node2 reads
+    local physical, pacml = assert(berth.parse(text)),
+      assert(berth.parse(text, { mirror = "pac-ml" }))
+    -- node2, which nobody else reads, and what node2 reads
+    assert.same({ 2, 1 }, physical:predecessors(5))
     assert.equal(0, physical:op(6).params)
     assert.equal(8, pacml:op(6).params)
     assert.same({}, pacml:predecessors(5)) -- no join for the sink that is not the last op
     assert.same({ 3 }, pacml:predecessors(4))
-    assert.equal(physical:to_string("berth"), assert(berth.parse(text, { mirror = "physical" })):to_string("berth"))
+    assert.equal(physical:to_string("berth"),
+      assert(berth.parse(text, { mirror = "physical" })):to_string("berth"))
     local forward = assert(berth.parse(text, { forward_only = true }))
     local full = forward:mirror { seconds = { 2e-3, 2e-3, 2e-3 },
       join = "last", gradients = "output", activations = false, params = true }
     assert.equal(pacml:to_string("berth"), full:to_string("berth"))
-    assert.matches("mirror: 'x' is none of: physical, pac%-ml", raised(berth.parse, text, { mirror = "x" }))
-    assert.matches("gradients: 'x' is none of: input, output", raised(forward.mirror, forward, { gradients = "x" }))
+    assert.matches("mirror: 'x' is none of: physical, pac%-ml",
+      raised(berth.parse, text, { mirror = "x" }))
+    assert.matches("gradients: 'x' is none of: input, output",
+      raised(forward.mirror, forward, { gradients = "x" }))
   end)
 
   it("speak of a cycle in the numbers of the file", function()

@@ -4,7 +4,8 @@ local sct = require "support.sct_reference"
 local topo = require "support.topo_reference"
 local whole = require "support.whole_times"
 
-local NETWORKS = { { variant = "baechi-tf", name = "queue" }, { variant = "baechi-pt", name = "parallel" } }
+local NETWORKS = { { variant = "baechi-tf", name = "queue" },
+  { variant = "baechi-pt", name = "parallel" } }
 
 local function microseconds(times)
   local out = {}
@@ -19,9 +20,11 @@ local shapes = {
   { title = "tensors with several readers", graph = { shared = true } },
   { title = "several tensors for a pair", graph = { bundles = true } },
   { title = "tight memory", graph = { sizes = 9, parameters = 9, workspace = 5 }, tight = true },
-  { title = "tight memory, several readers", graph = { sizes = 9, parameters = 9, workspace = 5, shared = true }, tight = true },
+  { title = "tight memory, several readers",
+    graph = { sizes = 9, parameters = 9, workspace = 5, shared = true }, tight = true },
   { title = "groups", graph = { groups = 4 }, only = "queue" },
-  { title = "groups, tight memory", graph = { groups = 3, sizes = 3, parameters = 20, workspace = 5 }, tight = true,
+  { title = "groups, tight memory",
+    graph = { groups = 3, sizes = 3, parameters = 20, workspace = 5 }, tight = true,
     only = "queue", more = 0.45 },
 }
 
@@ -38,14 +41,18 @@ local function problem(seed, shape, network)
   local graph, memory = whole.graph(seed, opts), {}
   local limit = shape.tight and limit_of(graph, devices, network, seed, shape.more) or math.huge
   for d = 1, devices do memory[d] = limit end
-  return graph, whole.case(graph, memory, network), berth.topology.mesh(devices, { bandwidth = 1e6, memory = limit })
+  return graph, whole.case(graph, memory, network),
+    berth.topology.mesh(devices, { bandwidth = 1e6, memory = limit })
 end
 
--- What the library answers must be what the loop does, op by op. Returns "placed", "stuck" or "crash".
+-- What the library answers must be what the loop does, op by op. Returns "placed", "stuck" or
+-- "crash".
 local function compare(placer, seed, shape, network)
   local graph, case, t = problem(seed, shape, network.name)
   local opts = { variant = network.variant, quantum = 1e-6 }
-  if placer == "m-sct" then opts.favourites, case.favourite = whole.favourites(seed, graph, 20 + seed % 4 * 27) end
+  if placer == "m-sct" then
+    opts.favourites, case.favourite = whole.favourites(seed, graph, 20 + seed % 4 * 27)
+  end
   local want = sct.place(case)
   local p, message, code = berth.place(assert(berth.graph(graph)), t, placer, opts)
   local what = ("%s, seed %d"):format(network.variant, seed)
@@ -87,11 +94,14 @@ describe("m-TOPO as published:", function()
       it(network.variant .. (groups and ", groups" or ""), function()
         local placed = 0
         for seed = 1, 60 do
-          local shape = { graph = { groups = groups or nil, sizes = 9, parameters = 9, workspace = seed % 3 == 0 and 9 or 3 } }
+          local shape = { graph = { groups = groups or nil, sizes = 9, parameters = 9,
+            workspace = seed % 3 == 0 and 9 or 3 } }
           local graph, case, t = problem(seed, shape, network.name)
           local want = topo(case)
-          local p, message = berth.place(assert(berth.graph(graph)), t, "m-topo", { variant = network.variant, quantum = 1e-6 })
-          assert.same(want, p and p:devices(), ("%s, seed %d: %s"):format(network.variant, seed, tostring(message)))
+          local p, message = berth.place(assert(berth.graph(graph)), t, "m-topo",
+            { variant = network.variant, quantum = 1e-6 })
+          assert.same(want, p and p:devices(),
+            ("%s, seed %d: %s"):format(network.variant, seed, tostring(message)))
           if want then placed = placed + 1 end
         end
         assert.is_true(placed >= 20, ("only %d of 60 were placed"):format(placed))

@@ -46,10 +46,12 @@ describe("berth.favourites", function()
   it("prints as a line", function()
     local text = tostring(assert(berth.favourites(fork(), pair(), { gap = 1e-8 })))
     assert.equal("favourites: longest path 12.5 s to 12.5 s, gap", text:match("^(.-gap)"))
-    local chain = assert(berth.graph { ops = { { seconds = 2 }, { seconds = 1 } }, edges = { { 1, 2, 8 } } })
+    local chain =
+      assert(berth.graph { ops = { { seconds = 2 }, { seconds = 1 } }, edges = { { 1, 2, 8 } } })
     local lp = assert(berth.favourites(chain, pair()))
     assert.equal("favourites: longest path 3 s; 1 of 2 ops have a favourite child", tostring(lp))
-    local rough = assert(berth.favourites(fork(), pair(), { method = "entropic", gap = 1e-9, iterations = 1 }))
+    local rough =
+      assert(berth.favourites(fork(), pair(), { method = "entropic", gap = 1e-9, iterations = 1 }))
     assert.is_false(rough.reached)
     assert.truthy(tostring(rough):find("the gap asked for was not reached", 1, true))
   end)
@@ -60,7 +62,8 @@ describe("berth.favourites", function()
       local lp = assert(berth.favourites(cost, { method = method, times = "least" }))
       assert.is_true(lp.lower <= 14 and lp.upper >= lp.lower)
     end
-    local priced = assert(berth.favourites(fork(), pair(), { gap = 1e-8, cost = { transfer_factor = 2 } }))
+    local priced =
+      assert(berth.favourites(fork(), pair(), { gap = 1e-8, cost = { transfer_factor = 2 } }))
     assert.same({ 2, 6, 2 }, priced.c)
   end)
 
@@ -72,9 +75,11 @@ describe("berth.favourites", function()
   it("refuses what is wrong, by name", function()
     local g, t = fork(), pair()
     for text, opts in pairs {
-      ["tau: 2 is out of range 0 to 1"] = { tau = 2 }, ["gap: expected a finite number from 1e-09, got 0"] = { gap = 0 },
+      ["tau: 2 is out of range 0 to 1"] = { tau = 2 },
+        ["gap: expected a finite number from 1e-09, got 0"] = { gap = 0 },
       ["'x' is none of: mean, least"] = { times = "x" },
-      ["'x' is none of: auto, entropic, interior"] = { method = "x" }, ["unknown option 'foo'"] = { foo = 1 },
+      ["'x' is none of: auto, entropic, interior"] = { method = "x" },
+        ["unknown option 'foo'"] = { foo = 1 },
       ["iterations"] = { iterations = 1.5 },
     } do
       local message = raised(berth.favourites, g, t, opts)

@@ -27,7 +27,8 @@ end
 
 describe("berth.models.einsum", function()
   it("cuts a product into blocks, and sums where the contraction is cut", function()
-    -- n = 64: 2 products of 16 shards each, all three axes halved and one of them twice; both sides are added.
+    -- n = 64: 2 products of 16 shards each, all three axes halved and one of them twice; both sides
+    -- are added.
     local g, about = assert(berth.models.einsum { program = "chain", layers = 2, width = 64 })
     local metas = by_meta(g, about)
     assert.equal(16, #metas[1].ops)
@@ -43,7 +44,8 @@ describe("berth.models.einsum", function()
 
   it("keeps the work of the program whatever the cut", function()
     local function einsum_work(shards)
-      local g, about = assert(berth.models.einsum { program = "ffnn", shards = shards, width = 1024 })
+      local g, about =
+        assert(berth.models.einsum { program = "ffnn", shards = shards, width = 1024 })
       local sum = 0
       for i = 1, #g do sum = sum + (g:op(i).kind == "formation" and 0 or g:op(i).seconds) end
       assert.equal(about.ops, #g)
@@ -70,7 +72,8 @@ describe("berth.models.einsum", function()
 
   it("prices transfers by work, as the published files do, or by bytes", function()
     local function tensors(comm)
-      local g = assert(berth.models.einsum { program = "chain", layers = 2, width = 64, comm = comm })
+      local g = assert(berth.models.einsum { program = "chain", layers = 2, width = 64,
+        comm = comm })
       return g, g:tensor(1)
     end
     local g, x = tensors("work")
@@ -80,7 +83,9 @@ describe("berth.models.einsum", function()
   end)
 
   it("is the same for the same seed, and another for another", function()
-    local function text(seed) return assert(berth.to_string { graph = assert(berth.models.einsum { seed = seed }) }) end
+    local function text(seed)
+      return assert(berth.to_string { graph = assert(berth.models.einsum { seed = seed }) })
+    end
     assert.equal(text(3), text(3))
     assert.not_equal(text(3), text(4))
   end)
@@ -100,7 +105,8 @@ describe("berth.models.einsum", function()
     assert.same({ "comm", "devices", "layers", "program", "seed", "shards", "width" }, names)
     for text, given in pairs { ["unknown option batch"] = { batch = 4 },
       ["option shards is 12; a power of two"] = { shards = 12 },
-      ["option program is \"loop\""] = { program = "loop" }, ["option width is 8"] = { width = 8 } } do
+      ["option program is \"loop\""] = { program = "loop" },
+        ["option width is 8"] = { width = 8 } } do
       assert.matches(text, raised(berth.models.einsum, given), 1, true)
     end
   end)

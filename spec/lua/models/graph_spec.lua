@@ -2,11 +2,15 @@
 local models = require "berth.models"
 
 local TRAINED = {
-  { "resnet18", {} }, { "vgg11", {} }, { "inception_v3", {} }, { "transformer", {} }, { "bert-base", { head = "pretraining" } },
-  { "resnet", { version = 2 } }, { "rnnlm", { seq = 4 } }, { "transformer", { tied = false, embedding_gradients = "rows" } },
-  { "bert-base", { head = "span", embedding_gradients = "rows" } }, { "random", { seed = 4, granularity = "op" } },
+  { "resnet18", {} }, { "vgg11", {} }, { "inception_v3", {} }, { "transformer", {} },
+  { "bert-base", { head = "pretraining" } },
+  { "resnet", { version = 2 } }, { "rnnlm", { seq = 4 } },
+  { "transformer", { tied = false, embedding_gradients = "rows" } },
+  { "bert-base", { head = "span", embedding_gradients = "rows" } },
+  { "random", { seed = 4, granularity = "op" } },
   { "random", { seed = 5, granularity = "op" } },
-  { "llama-7b", { layers = 2, seq = 64 } }, { "gnmt", { seq = 6 } }, { "bert-base", { head = "none", attention = "fused" } },
+  { "llama-7b", { layers = 2, seq = 64 } }, { "gnmt", { seq = 6 } },
+  { "bert-base", { head = "none", attention = "fused" } },
 }
 
 local function with(options, more)
@@ -23,7 +27,8 @@ local function describe_variants()
   for _, row in ipairs(TRAINED) do
     for _, granularity in ipairs { "op", "layer", "block" } do
       for _, training in ipairs { true, false } do
-        local g = models.describe(row[1], with(row[2], { granularity = granularity, training = training }))
+        local g = models.describe(row[1],
+          with(row[2], { granularity = granularity, training = training }))
         variants[#variants + 1] = { g, row[1], granularity, training }
       end
     end
@@ -107,7 +112,9 @@ describe("models: graphs", function()
   it("have no backward ops, updates, losses or gradients without training", function()
     each_variant(function(g, _, _, training)
       if training then return end
-      for _, op in ipairs(g.ops) do assert.is_false(op.backward or op.update or op.kind == "loss") end
+      for _, op in ipairs(g.ops) do
+        assert.is_false(op.backward or op.update or op.kind == "loss")
+      end
       for _, t in ipairs(g.tensors) do assert.is_false(t.gradient) end
     end)
   end)
@@ -131,7 +138,8 @@ describe("models: graphs", function()
       local weights = sum(g.ops, "params", function(op) return not op.update end)
       assert.equal(about.parameter_bytes, weights)
       local state = about.options.dtype == 2 and 12 or 8
-      assert.equal(about.parameters * state, sum(g.ops, "params", function(op) return op.update end))
+      assert.equal(about.parameters * state,
+        sum(g.ops, "params", function(op) return op.update end))
       for _, t in ipairs(g.tensors) do
         if t.gradient then
           assert.equal(1, #t.to)
@@ -149,7 +157,9 @@ describe("models: graphs", function()
   end)
 
   it("are the same when made twice", function()
-    for _, row in ipairs(TRAINED) do assert.same(models.describe(row[1], with(row[2])), models.describe(row[1], with(row[2]))) end
+    for _, row in ipairs(TRAINED) do
+      assert.same(models.describe(row[1], with(row[2])), models.describe(row[1], with(row[2])))
+    end
   end)
 end)
 
@@ -206,7 +216,9 @@ describe("models: one layer by hand", function()
 
   it("holds optimiser state where the optimiser asks for it", function()
     local n = 27 * 64 + 64
-    local function state(options) return find(models.describe("vgg11", options), "stage1.conv1/update").params end
+    local function state(options)
+      return find(models.describe("vgg11", options), "stage1.conv1/update").params
+    end
     assert.equal(8 * n, state { optimizer = "adam" })
     assert.equal(4 * n, state { optimizer = "momentum" })
     assert.equal(0, state { optimizer = "sgd" })
@@ -224,15 +236,24 @@ describe("models: options", function()
   it("refuses unknown names and values, saying what is legal", function()
     assert.has_error(function() models.describe("resnet60") end,
       "berth.models: no model \"resnet60\"; known: " .. table.concat(models.list(), " "))
-    assert.error_matches(function() models.describe("resnet50", { bach = 3 }) end, "unknown option bach; legal: batch classes")
-    assert.error_matches(function() models.describe("resnet50", { batch = 0 }) end, "option batch is 0; a whole number")
-    assert.error_matches(function() models.describe("resnet50", { batch = 0 / 0 }) end, "option batch is ")
-    assert.error_matches(function() models.describe("resnet", { depth = 49 }) end, "option depth is 49; legal: 18 34 50 101 152")
-    assert.error_matches(function() models.describe("bert", { heads = 7 }) end, "hidden = 768 is not a multiple of heads = 7")
-    assert.error_matches(function() models.describe("bert", { seq = 600, positions = 512 }) end, "seq = 600 is more than")
-    assert.error_matches(function() models.describe("vgg16", { image = 16 }) end, "smaller than the kernel")
-    assert.error_matches(function() models.describe("vgg16", { dtype = 3 }) end, "dtype is 3; bytes per number")
-    assert.error_matches(function() models.describe("vgg16", 3) end, "a table of options is needed, not a number")
+    assert.error_matches(function() models.describe("resnet50", { bach = 3 }) end,
+      "unknown option bach; legal: batch classes")
+    assert.error_matches(function() models.describe("resnet50", { batch = 0 }) end,
+      "option batch is 0; a whole number")
+    assert.error_matches(function() models.describe("resnet50", { batch = 0 / 0 }) end,
+      "option batch is ")
+    assert.error_matches(function() models.describe("resnet", { depth = 49 }) end,
+      "option depth is 49; legal: 18 34 50 101 152")
+    assert.error_matches(function() models.describe("bert", { heads = 7 }) end,
+      "hidden = 768 is not a multiple of heads = 7")
+    assert.error_matches(function() models.describe("bert", { seq = 600, positions = 512 }) end,
+      "seq = 600 is more than")
+    assert.error_matches(function() models.describe("vgg16", { image = 16 }) end,
+      "smaller than the kernel")
+    assert.error_matches(function() models.describe("vgg16", { dtype = 3 }) end,
+      "dtype is 3; bytes per number")
+    assert.error_matches(function() models.describe("vgg16", 3) end,
+      "a table of options is needed, not a number")
   end)
 
   it("blames the line outside berth", function()
@@ -266,7 +287,8 @@ describe("models: options", function()
   end)
 
   it("halves tensors at half the width of numbers", function()
-    local wide, narrow = models.describe("resnet18", { batch = 2 }), models.describe("resnet18", { batch = 2, dtype = "bf16" })
+    local wide, narrow = models.describe("resnet18", { batch = 2 }),
+      models.describe("resnet18", { batch = 2, dtype = "bf16" })
     assert.equal(sum(wide.tensors, "bytes"), 2 * sum(narrow.tensors, "bytes"))
   end)
 

@@ -10,15 +10,20 @@ end
 
 -- Parameters as the released models have them.
 local PARAMETERS = {
-  { "resnet18", 11689512 }, { "resnet34", 21797672 }, { "resnet50", 25557032 }, { "resnet101", 44549160 },
-  { "resnet152", 60192808 }, { "vgg11", 132863336 }, { "vgg13", 133047848 }, { "vgg16", 138357544 }, { "vgg19", 143667240 },
-  { "inception_v3", 23834568 }, { "bert-base", 109482240 }, { "bert-large", 335141888 }, { "llama-7b", 6738415616 },
-  { "llama-13b", 13015864320 }, { "llama-30b", 32528943616 }, { "llama-65b", 65285660672 }, { "llama-2-70b", 68976648192 },
+  { "resnet18", 11689512 }, { "resnet34", 21797672 }, { "resnet50", 25557032 },
+  { "resnet101", 44549160 },
+  { "resnet152", 60192808 }, { "vgg11", 132863336 }, { "vgg13", 133047848 }, { "vgg16", 138357544 },
+  { "vgg19", 143667240 },
+  { "inception_v3", 23834568 }, { "bert-base", 109482240 }, { "bert-large", 335141888 },
+  { "llama-7b", 6738415616 },
+  { "llama-13b", 13015864320 }, { "llama-30b", 32528943616 }, { "llama-65b", 65285660672 },
+  { "llama-2-70b", 68976648192 },
   { "llama-3-8b", 8030261248 }, { "llama-3-70b", 70553706496 }, { "gnmt", 160671297 },
 }
 
 -- Multiply-adds of one image, in units of 1e9.
-local GMACS = { { "resnet50", 4.09 }, { "resnet101", 7.80 }, { "vgg16", 15.47 }, { "vgg19", 19.63 }, { "inception_v3", 5.71 } }
+local GMACS = { { "resnet50", 4.09 }, { "resnet101", 7.80 }, { "vgg16", 15.47 }, { "vgg19", 19.63 },
+  { "inception_v3", 5.71 } }
 
 describe("models: published sizes", function()
   for _, row in ipairs(PARAMETERS) do
@@ -37,7 +42,8 @@ describe("models: published sizes", function()
     for depth, parameters in pairs { [50] = 25568360, [101] = 44577896, [152] = 60236904 } do
       assert.equal(parameters, about("resnet", { depth = depth, version = 2 }).parameters)
     end
-    assert.matches("version = 2 has depth = 50, 101 or 152, not 18", raised(about, "resnet", { depth = 18, version = 2 }))
+    assert.matches("version = 2 has depth = 50, 101 or 152, not 18",
+      raised(about, "resnet", { depth = 18, version = 2 }))
   end)
 
   it("comes within 1.5 % of the 66 M and 20 M of the LSTM language models", function()
@@ -66,7 +72,8 @@ describe("models: published sizes", function()
     -- 2 x tokens x (parameters of the products) + attention: 4 x layers x tokens^2 x hidden
     local seq, hidden, layers = 128, 4096, 32
     local products = 6738415616 - 32000 * hidden - (2 * layers + 1) * hidden
-    assert.near(2 * seq * products + 4 * layers * seq * seq * hidden, 2 * about("llama-7b", { seq = seq }).macs_forward, 1)
+    assert.near(2 * seq * products + 4 * layers * seq * seq * hidden,
+      2 * about("llama-7b", { seq = seq }).macs_forward, 1)
   end)
 
   it("scales with the batch and not with the parameters", function()

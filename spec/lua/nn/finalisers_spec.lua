@@ -1,4 +1,5 @@
--- berth.nn: whatever an operation works on may be closed by a finaliser while Lua makes room for the result.
+-- berth.nn: whatever an operation works on may be closed by a finaliser while Lua makes room for
+-- the result.
 local berth = require "berth"
 local finaliser = require "support.finaliser"
 local shell = require "support.shell"
@@ -17,55 +18,78 @@ local operations = {
   { "1 + a", function() return { m(2, 3) } end, function(v) return 1 + v[1] end },
   { "1 / a", function() return { m(2, 3) } end, function(v) return 1 / v[1] end },
   { "-a", function() return { m(2, 3) } end, function(v) return -v[1] end },
-  { "maximum", function() return { m(2, 3), m(2, 3) } end, function(v) return v[1]:maximum(v[2]) end },
+  { "maximum", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return v[1]:maximum(v[2]) end },
   { "sum", function() return { m(2, 3) } end, function(v) return v[1]:sum(1) end },
   { "max", function() return { m(2, 3) } end, function(v) return v[1]:max() end },
   { "reshape", function() return { m(2, 3) } end, function(v) return v[1]:reshape { 3, -1 } end },
   { "transpose", function() return { m(2, 3) } end, function(v) return v[1]:transpose() end },
   { "slice", function() return { m(2, 3) } end, function(v) return v[1]:slice(1, 2) end },
-  { "matmul", function() return { m(2, 3), m(2, 3) } end, function(v) return v[1]:matmul(v[2], { transpose_b = true }) end },
-  { "linear", function() return { m(2, 3), m(3, 2), vector(2) } end, function(v) return v[1]:linear(v[2], v[3], "relu") end },
+  { "matmul", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return v[1]:matmul(v[2], { transpose_b = true }) end },
+  { "linear", function() return { m(2, 3), m(3, 2), vector(2) } end,
+    function(v) return v[1]:linear(v[2], v[3], "relu") end },
   { "grouped_matmul", function() return { m(2, 3), m(1, 3, 2), nn.segments { 2 } } end,
     function(v) return v[1]:grouped_matmul(v[3], v[2]) end },
   { "grouped_matmul, a table", function() return { m(2, 3), m(1, 3, 2) } end,
     function(v) return v[1]:grouped_matmul({ 2 }, v[2]) end },
-  { "gather", function() return { m(2, 3), nn.index { 1, 2 } } end, function(v) return v[1]:gather(v[2]) end },
-  { "gather, a table", function() return { m(2, 3) } end, function(v) return v[1]:gather { 1, 2 } end },
+  { "gather", function() return { m(2, 3), nn.index { 1, 2 } } end,
+    function(v) return v[1]:gather(v[2]) end },
+  { "gather, a table", function() return { m(2, 3) } end,
+    function(v) return v[1]:gather { 1, 2 } end },
   { "gather_sum", function() return { m(2, 3), nn.index { 1, 2 }, nn.segments { 2 } } end,
     function(v) return v[1]:gather_sum(v[2], v[3]) end },
   { "gather_mean, a table", function() return { m(2, 3), nn.index { 1, 2 } } end,
     function(v) return v[1]:gather_mean(v[2], { 2 }) end },
-  { "scatter", function() return { m(2, 3), nn.index { 1, 2 } } end, function(v) return v[1]:scatter(v[2], 2) end },
-  { "pick", function() return { m(2, 3), nn.index { 1, 2 } } end, function(v) return v[1]:pick(v[2]) end },
-  { "path_sum", function() return { m(2, 3), nn.index { 2, 0 } } end, function(v) return v[1]:path_sum(v[2]) end },
-  { "running_sum", function() return { m(2, 3), nn.segments { 2 }, nn.index { 1, 2 }, nn.index { 1, 1 } } end,
+  { "scatter", function() return { m(2, 3), nn.index { 1, 2 } } end,
+    function(v) return v[1]:scatter(v[2], 2) end },
+  { "pick", function() return { m(2, 3), nn.index { 1, 2 } } end,
+    function(v) return v[1]:pick(v[2]) end },
+  { "path_sum", function() return { m(2, 3), nn.index { 2, 0 } } end,
+    function(v) return v[1]:path_sum(v[2]) end },
+  { "running_sum", function() return { m(2, 3), nn.segments { 2 }, nn.index { 1, 2 },
+    nn.index { 1, 1 } } end,
     function(v) return v[1]:running_sum(v[2], v[3], v[4], 1) end },
   { "running_sum, tables", function() return { m(2, 3), nn.index { 1, 2 } } end,
     function(v) return v[1]:running_sum({ 2 }, v[2], { 1, 1 }, 1) end },
-  { "segment_sum", function() return { m(2, 3), nn.segments { 2 } } end, function(v) return v[1]:segment_sum(v[2]) end },
-  { "segment_softmax", function() return { m(2, 3), nn.segments { 2 } } end, function(v) return v[1]:segment_softmax(v[2]) end },
-  { "softmax", function() return { m(2, 3), m(2, 3) } end, function(v) return v[1]:softmax(v[2]) end },
-  { "log_softmax", function() return { m(2, 3), m(2, 3) } end, function(v) return v[1]:log_softmax(v[2]) end },
-  { "zscore", function() return { m(2, 3), nn.segments { 2 } } end, function(v) return v[1]:zscore(v[2]) end },
-  { "layer_norm", function() return { m(2, 3), vector(3), vector(3) } end, function(v) return v[1]:layer_norm(v[2], v[3]) end },
-  { "concat", function() return { m(2, 3), m(2, 3) } end, function(v) return nn.concat({ v[1], v[2] }, 2) end },
+  { "segment_sum", function() return { m(2, 3), nn.segments { 2 } } end,
+    function(v) return v[1]:segment_sum(v[2]) end },
+  { "segment_softmax", function() return { m(2, 3), nn.segments { 2 } } end,
+    function(v) return v[1]:segment_softmax(v[2]) end },
+  { "softmax", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return v[1]:softmax(v[2]) end },
+  { "log_softmax", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return v[1]:log_softmax(v[2]) end },
+  { "zscore", function() return { m(2, 3), nn.segments { 2 } } end,
+    function(v) return v[1]:zscore(v[2]) end },
+  { "layer_norm", function() return { m(2, 3), vector(3), vector(3) } end,
+    function(v) return v[1]:layer_norm(v[2], v[3]) end },
+  { "concat", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return nn.concat({ v[1], v[2] }, 2) end },
   { "gru", function() return { m(2, 1), m(2, 1), m(1, 3), m(1, 3), vector(3), vector(3) } end,
     function(v) return nn.gru(v[1], v[2], v[3], v[4], v[5], v[6]) end },
   { "attention", function() return { m(2, 2), m(2, 2), m(2, 2), m(2, 2) } end,
     function(v) return nn.attention(v[1], v[2], v[3], 1, v[4]) end },
   { "mse", function() return { m(2, 3), m(2, 3) } end, function(v) return nn.mse(v[1], v[2]) end },
-  { "huber", function() return { m(2, 3), m(2, 3) } end, function(v) return nn.huber(v[1], v[2]) end },
-  { "cross_entropy", function() return { m(2, 3), nn.index { 1, 2 } } end, function(v) return nn.cross_entropy(v[1], v[2]) end },
+  { "huber", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return nn.huber(v[1], v[2]) end },
+  { "cross_entropy", function() return { m(2, 3), nn.index { 1, 2 } } end,
+    function(v) return nn.cross_entropy(v[1], v[2]) end },
   { "copy", function() return { m(2, 3) } end, function(v) return v[1]:copy() end },
   { "totable", function() return { m(40, 3) } end, function(v) return v[1]:totable() end },
   { "flat", function() return { m(40, 3) } end, function(v) return v[1]:flat() end },
   { "shape", function() return { m(2, 3, 4) } end, function(v) return v[1].shape end },
   { "tostring", function() return { m(2, 3, 4) } end, function(v) return tostring(v[1]) end },
-  { "add_rows", function() return { m(2, 3), m(2, 3) } end, function(v) return v[1]:add_rows({ 1, 2 }, v[2]) end },
-  { "index:totable", function() return { nn.index { 1, 2, 3, 4, 5, 6, 7, 8, 9 } } end, function(v) return v[1]:totable() end },
-  { "segments:lengths", function() return { nn.segments { 1, 2, 3, 4, 5, 6, 7 } } end, function(v) return v[1]:lengths() end },
-  { "normal", function() return { berth.rng(1) } end, function(v) return nn.normal(v[1], { 2, 3 }) end },
-  { "uniform", function() return { berth.rng(1) } end, function(v) return nn.uniform(v[1], { 2, 3 }) end },
+  { "add_rows", function() return { m(2, 3), m(2, 3) } end,
+    function(v) return v[1]:add_rows({ 1, 2 }, v[2]) end },
+  { "index:totable", function() return { nn.index { 1, 2, 3, 4, 5, 6, 7, 8, 9 } } end,
+    function(v) return v[1]:totable() end },
+  { "segments:lengths", function() return { nn.segments { 1, 2, 3, 4, 5, 6, 7 } } end,
+    function(v) return v[1]:lengths() end },
+  { "normal", function() return { berth.rng(1) } end,
+    function(v) return nn.normal(v[1], { 2, 3 }) end },
+  { "uniform", function() return { berth.rng(1) } end,
+    function(v) return nn.uniform(v[1], { 2, 3 }) end },
 }
 
 local function parameters()
@@ -83,13 +107,19 @@ local function ended(tape, a)
 end
 
 local objects = {
-  { "parameters[name]", function() return { parameters() } end, function(v) return v[1][names[3]] end },
-  { "add", function() return { parameters() } end, function(v) return v[1]:add("another", { 2 }) end },
+  { "parameters[name]", function() return { parameters() } end,
+    function(v) return v[1][names[3]] end },
+  { "add", function() return { parameters() } end,
+    function(v) return v[1]:add("another", { 2 }) end },
   { "names", function() return { parameters() } end, function(v) return v[1]:names() end },
-  { "flat values", function() return { parameters() } end, function(v) return v[1]:flat "values" end },
-  { "gradient", function() return { parameters() } end, function(v) return v[1]:gradient(names[2]) end },
-  { "parameters, printed", function() return { parameters() } end, function(v) return tostring(v[1]) end },
-  { "adam", function() return { parameters() } end, function(v) return nn.adam(v[1], { rate = 0.1 }) end },
+  { "flat values", function() return { parameters() } end,
+    function(v) return v[1]:flat "values" end },
+  { "gradient", function() return { parameters() } end,
+    function(v) return v[1]:gradient(names[2]) end },
+  { "parameters, printed", function() return { parameters() } end,
+    function(v) return tostring(v[1]) end },
+  { "adam", function() return { parameters() } end,
+    function(v) return nn.adam(v[1], { rate = 0.1 }) end },
   { "step", function()
     local p = parameters()
     return { nn.adam(p), p }
@@ -98,7 +128,8 @@ local objects = {
     local a = m(2, 3)
     return { ended(nn.tape(), a), a }
   end, function(v) return v[1]:gradient(v[2]) end },
-  { "tape:watch", function() return { nn.tape(), m(2, 3) } end, function(v) return v[1]:watch(v[2]) end },
+  { "tape:watch", function() return { nn.tape(), m(2, 3) } end,
+    function(v) return v[1]:watch(v[2]) end },
   { "tape:backward", function()
     local p, tape = parameters(), nn.tape()
     return { tape, tape:record(function() return p[names[1]]:sum() end) }
@@ -162,6 +193,8 @@ describe("a finaliser that closes an argument", function()
     file:close()
     local text = shell.capture(lua .. " " .. script)
     os.remove(script)
-    assert.matches("^false%s.*berth.nn: its Lua state is closing%s+false%s.*berth: its Lua state is closing%s*$", text)
+    assert.matches(
+      "^false%s.*berth.nn: its Lua state is closing%s+false%s.*berth: its Lua state is closing%s*$",
+      text)
   end)
 end)

@@ -1,4 +1,5 @@
--- berth.nn: what is recorded and walked back, parameters and their files, layers, the optimiser, schedules, memory.
+-- berth.nn: what is recorded and walked back, parameters and their files, layers, the optimiser,
+-- schedules, memory.
 local berth = require "berth"
 local errors = require "support.errors"
 
@@ -21,7 +22,8 @@ describe("a tape", function()
   end)
 
   it("remembers only what runs inside record, and gives what the function gives", function()
-    local one, two, three = t:record(function(...) return (w * x):sum(), select("#", ...), nil end, nil, nil)
+    local one, two, three = t:record(function(...) return (w * x):sum(), select("#", ...), nil end,
+      nil, nil)
     assert.equal(9, one:item())
     assert.equal(2, two)
     assert.is_nil(three)
@@ -121,17 +123,20 @@ describe("a tape", function()
 
   it("agrees with finite differences for a whole network", function()
     local rng, q = berth.rng(3), nn.parameters { seed = 5 }
-    local inner, cell = nn.mlp(q, "inner", { 4, 6, 4 }, { activation = "tanh", last = "gelu" }), nn.gru_cell(q, "cell", 4, 4)
+    local inner, cell = nn.mlp(q, "inner", { 4, 6, 4 }, { activation = "tanh", last = "gelu" }),
+      nn.gru_cell(q, "cell", 4, 4)
     local norm, see = nn.norm(q, "norm", 4), nn.self_attention(q, "see", 4, 2)
     local groups = q:add("groups", { 2, 4, 4 }, "xavier")
-    local rows, s, next_row = nn.normal(rng, { 5, 4 }), nn.segments { 3, 2 }, nn.index { 2, 3, 0, 5, 0 }
+    local rows, s, next_row = nn.normal(rng, { 5, 4 }), nn.segments { 3, 2 },
+      nn.index { 2, 3, 0, 5, 0 }
     local function f()
       local h = inner(rows)
       h = cell(h:gather { 2, 1, 0, 5, 4 }, h)
       h = see(norm(h)):grouped_matmul(s, groups) + h:path_sum(next_row):sigmoid()
       local scores = nn.concat({ h, h:zscore(s) }, 2):mean(2):segment_log_softmax(s)
       local chosen = h:log_softmax():pick({ 1, 2, 3, 4, 1 }):sum()
-      return (scores * nn.array { 1, 2, 3, 4, 5 }):sum() + h:segment_max(s):softplus():mean() + chosen
+      return (scores * nn.array { 1, 2, 3, 4, 5 }):sum() + h:segment_max(s):softplus():mean()
+        + chosen
     end
     t:backward(t:record(f))
     local gradient, values = q:flat "gradients", q:flat "values"
@@ -177,9 +182,12 @@ describe("parameters", function()
       return tostring(q)
     end)())
     raises("there is a parameter \"net.1.bias\" already", p.add, p, "net.1.bias", { 1 })
-    raises("parameters:add: name: 'size' is a method or field of parameters", p.add, p, "size", { 1 })
-    raises("parameters:add: init: 'ones' is none of: zeros, constant,", p.add, p, "x", { 1 }, "ones")
-    raises("parameters:add: init: 'normal' needs a number: { \"normal\", number }", p.add, p, "x", { 1 }, "normal")
+    raises("parameters:add: name: 'size' is a method or field of parameters", p.add, p, "size",
+      { 1 })
+    raises("parameters:add: init: 'ones' is none of: zeros, constant,", p.add, p, "x", { 1 },
+      "ones")
+    raises("parameters:add: init: 'normal' needs a number: { \"normal\", number }", p.add, p, "x",
+      { 1 }, "normal")
     raises("parameters has no 'x'", function() return p.x end)
     raises("parameters:gradient: name: there is no parameter 'x'", p.gradient, p, "x")
   end)
@@ -208,7 +216,8 @@ describe("parameters", function()
     assert.near(5, p:clip(1), 1e-6)
     near({ 0.6, 0.8 }, p:flat "gradients")
     assert.near(1, p:clip(2), 1e-6)
-    raises("parameters:set_flat: array: has 3 numbers, expected 2", p.set_flat, p, "values", nn.zeros { 3 })
+    raises("parameters:set_flat: array: has 3 numbers, expected 2", p.set_flat, p, "values",
+      nn.zeros { 3 })
     raises("parameters:flat: which: 'both' is none of: values, gradients", p.flat, p, "both")
   end)
 
@@ -323,10 +332,13 @@ describe("layers", function()
   it("say what is wrong at their caller", function()
     local p = nn.parameters()
     raises("support/errors.lua:", nn.linear, p, "x", 1, 0)
-    raises("berth.nn.linear: n_out: expected a whole number above 0, got 0", nn.linear, p, "x", 1, 0)
+    raises("berth.nn.linear: n_out: expected a whole number above 0, got 0", nn.linear, p,
+      "x", 1, 0)
     raises("berth.nn.linear: expected parameters, got table", nn.linear, {}, "x", 1, 1)
-    raises("berth.nn.linear: activation: 'x' is none of", nn.linear, p, "x", 1, 1, { activation = "x" })
-    raises("berth.nn.mlp: sizes[2]: expected a whole number above 0, got string", nn.mlp, p, "x", { 1, "a" })
+    raises("berth.nn.linear: activation: 'x' is none of", nn.linear, p, "x", 1, 1,
+      { activation = "x" })
+    raises("berth.nn.mlp: sizes[2]: expected a whole number above 0, got string", nn.mlp, p, "x",
+      { 1, "a" })
     raises("berth.nn.multi_head: dim: 3 cannot be shared by 2 heads", nn.multi_head, p, "x", 3, 2)
     raises("berth.nn.mlp: unknown option 'slop'", nn.mlp, p, "x", { 1, 1 }, { slop = 1 })
   end)
@@ -348,15 +360,19 @@ describe("schedules", function()
     assert.near(0.5, c(4), 1e-12)
     assert.near(0, c(9), 1e-12)
     local w = s.linear(1, 0, 14, { warmup = 4 })
-    for step, value in pairs { [0] = 0.25, 0.5, 0.75, 1, 1, 0.9 } do assert.near(value, w(step), 1e-12) end
+    for step, value in pairs { [0] = 0.25, 0.5, 0.75, 1, 1, 0.9 } do
+      assert.near(value, w(step), 1e-12)
+    end
     assert.near(0, w(14), 1e-12)
   end)
 
   it("print, and check", function()
-    assert.equal("schedule: linear 1 to 0.5 in 10 steps, 2 of warmup", tostring(s.linear(1, 0.5, 10, { warmup = 2 })))
+    assert.equal("schedule: linear 1 to 0.5 in 10 steps, 2 of warmup",
+      tostring(s.linear(1, 0.5, 10, { warmup = 2 })))
     assert.equal("schedule: constant 0.001", tostring(s.constant(1e-3)))
     raises("berth.nn.schedule.cosine: steps: expected a number, got nil", s.cosine, 1, 0)
-    raises("berth.nn.schedule.linear: warmup: expected a whole number not below 0, got -1", s.linear, 1, 0, 5, { warmup = -1 })
+    raises("berth.nn.schedule.linear: warmup: expected a whole number not below 0, got -1",
+      s.linear, 1, 0, 5, { warmup = -1 })
   end)
 end)
 

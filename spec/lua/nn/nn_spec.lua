@@ -19,7 +19,8 @@ describe("arrays", function()
     assert.equal(6, a.size)
     assert.equal(2, #a)
     assert.same({ { 1, 2, 3 }, { 4, 5, 6 } }, a:totable())
-    assert.same({ { { 1 }, { 2 } }, { { 3 }, { 4 } } }, nn.array({ 1, 2, 3, 4 }, { 2, 2, 1 }):totable())
+    assert.same({ { { 1 }, { 2 } }, { { 3 }, { 4 } } },
+      nn.array({ 1, 2, 3, 4 }, { 2, 2, 1 }):totable())
     assert.same({ 0 }, nn.array({}).shape)
     assert.same({ 2, 0 }, nn.array({ {}, {} }).shape)
   end)
@@ -80,14 +81,18 @@ describe("arrays", function()
     raises("array:get: index: 4 is out of range 1..3", a.get, a, 1, 4)
     raises("array:item: self: has 6 numbers, expected 1", a.item, a)
     raises("array:relu: self: expected an array, got nil", a.relu)
-    raises("array has no 'rely' (fields: shape, rank, size; methods: close, ", function() return a.rely end)
+    raises("array has no 'rely' (fields: shape, rank, size; methods: close, ",
+      function() return a.rely end)
     raises("an array is read only: field 'x' cannot be set", function() a.x = 1 end)
-    raises("array + array: right side: expected an array, got string", function() return a + "1" end)
+    raises("array + array: right side: expected an array, got string",
+      function() return a + "1" end)
     raises("array:sum: axis: 3 is out of range 1..2", a.sum, a, 3)
     raises("array:add_rows: index: there is no row 3 of 2", a.add_rows, a, { 3 }, nn.zeros { 1, 3 })
     raises("array:slice: from: 5 is out of range 1..4", a.slice, a, 2, 5)
-    raises("array:linear: activation: 'swish' is none of: none, relu,", a.linear, a, nn.zeros { 3, 1 }, nil, "swish")
-    raises("array:matmul: unknown option 'transpose' (legal: transpose_a, transpose_b)", a.matmul, a, a, { transpose = true })
+    raises("array:linear: activation: 'swish' is none of: none, relu,", a.linear, a,
+      nn.zeros { 3, 1 }, nil, "swish")
+    raises("array:matmul: unknown option 'transpose' (legal: transpose_a, transpose_b)", a.matmul,
+      a, a, { transpose = true })
     raises("2 x 3 and 2 x 3 do not go together", a.matmul, a, a)
     raises("gather: there is no row 3 among 2", a.gather, a, { 3 })
     raises("pick: there is no column 4 among 3", a.pick, a, { 1, 4 })
@@ -163,7 +168,8 @@ describe("operations", function()
     near({ 1.5, -1.5, 4.5, -4.5 }, a:linear(w, nn.array { 0.5, -0.5 }))
     near({ 1, -0.1, 4, -0.4 }, a:linear(w, nil, "leaky_relu", 0.1))
     near({ 1, 0, 4, 0 }, a:linear(w, nil, "relu"))
-    near({ 6, 30 }, a:grouped_matmul({ 1, 1 }, nn.array { { { 1 }, { 1 }, { 1 } }, { { 2 }, { 2 }, { 2 } } }))
+    near({ 6, 30 },
+      a:grouped_matmul({ 1, 1 }, nn.array { { { 1 }, { 1 }, { 1 } }, { { 2 }, { 2 }, { 2 } } }))
   end)
 
   it("shape", function()
@@ -216,17 +222,20 @@ describe("operations", function()
     assert.equal(-math.huge, l:log_softmax(nn.array { 0, 1 }):get(1, 1))
     local s, c = nn.segments { 2, 1 }, l:reshape { 2 }
     near({ 0.25, 0.75, 1 }, nn.concat({ c, nn.array { 5 } }):segment_softmax(s))
-    near({ math.log(0.25), math.log(0.75), 0 }, nn.concat({ c, nn.array { 5 } }):segment_log_softmax(s))
+    near({ math.log(0.25), math.log(0.75), 0 },
+      nn.concat({ c, nn.array { 5 } }):segment_log_softmax(s))
     near({ -1, -1, -1, 1, 1, 1 }, a:zscore(), 1e-5)
     near({ 0, 0, 0, 0, 0, 0 }, a:zscore { 1, 1 })
     local d = 1 / math.sqrt(2 / 3)
     near({ -d, 0, d, -d, 0, d }, a:layer_norm(), 1e-4)
-    near({ 1 - 2 * d, 1, 1 + 2 * d }, a:slice(1, 1, 1):layer_norm(nn.full({ 3 }, 2), nn.full({ 3 }, 1)), 1e-4)
+    near({ 1 - 2 * d, 1, 1 + 2 * d },
+      a:slice(1, 1, 1):layer_norm(nn.full({ 3 }, 2), nn.full({ 3 }, 1)), 1e-4)
   end)
 
   it("sum along paths and before steps", function()
     -- 1 -> 2 -> 4, 3 -> 4
-    near({ 1 + 2 + 8, 2 + 8, 4 + 8, 8 }, nn.array({ 1, 2, 4, 8 }):reshape({ 4, 1 }):path_sum { 2, 4, 4, 0 })
+    near({ 1 + 2 + 8, 2 + 8, 4 + 8, 8 },
+      nn.array({ 1, 2, 4, 8 }):reshape({ 4, 1 }):path_sum { 2, 4, 4, 0 })
     raises("path_sum", function() nn.zeros({ 2, 1 }):path_sum { 2, 1 } end)
     -- two episodes: rows 1, 2 into bins 1, 2 and 2 into 1
     local r = nn.array { { 1 }, { 10 } }

@@ -27,17 +27,22 @@ local function play(env, trace, favour)
     local job, choice, jct, servers = run.job, 0, nil, nil
     for _, decision in ipairs(favour) do
       local seconds, where, cause = run:look(decision)
-      if choice == 0 and seconds and cause == "accepted" then choice, jct, servers = decision, seconds, #where end
+      if choice == 0 and seconds and cause == "accepted" then
+        choice, jct, servers = decision, seconds, #where
+      end
     end
     run:decide(choice)
-    if choice > 0 then kept[#kept + 1] = { job = job, decision = choice, jct = jct, servers = servers } end
+    if choice > 0 then
+      kept[#kept + 1] = { job = job, decision = choice, jct = jct, servers = servers }
+    end
   end
   return kept
 end
 
 describe("berth.pacml.bound", function()
   it("is worked out by hand for three jobs", function()
-    -- Two servers, all at once: 1 server for ever, or 2 for a second; the third job comes when the second is over.
+    -- Two servers, all at once: 1 server for ever, or 2 for a second; the third job comes when the
+    -- second is over.
     local b = assert(berth.pacml.bound { servers = 2, arrivals = { 0, 1, 2 }, choices = {
       { { 1, math.huge }, { 2, 1 } }, { { 2, 1 } }, { { 2, 5 } } } })
     assert.near(3, b.bound, 1e-9)
@@ -45,9 +50,12 @@ describe("berth.pacml.bound", function()
     assert.equal(0, b.blocking_rate)
     assert.near(0, b.share[1][1], 1e-9)
     assert.near(1, b.share[1][2], 1e-9)
-    b = assert(berth.pacml.bound { servers = 2, arrivals = { 0, 0, 0 }, choices = { { { 2, 1 } }, { { 1, 1 } }, {} } })
+    b = assert(berth.pacml.bound { servers = 2, arrivals = { 0, 0, 0 },
+      choices = { { { 2, 1 } }, { { 1, 1 } }, {} } })
     assert.near(1.5, b.bound, 1e-9)
-    assert.equal("bound: at most 1 of 3 jobs accepted (1.5 in the relaxation), blocking rate at least 0.6667", tostring(b))
+    assert.equal(
+      "bound: at most 1 of 3 jobs accepted (1.5 in the relaxation), blocking rate at least 0.6667",
+      tostring(b))
     assert.same({ 1, 1 }, { b.moments, #b.share[1] })
     assert.same({}, b.share[3])
   end)
@@ -75,15 +83,22 @@ describe("berth.pacml.bound", function()
       local env = an_env(compat)
       for seed = 1, 3 do
         local gap = env.sequential[1] / 3
-        local trace = berth.pacml.trace { models = 2, beta = "A", seed = seed, jobs = 60, interarrival = { gap / 2, gap } }
+        local trace = berth.pacml.trace { models = 2, beta = "A", seed = seed, jobs = 60,
+          interarrival = { gap / 2, gap } }
         local b = assert(berth.pacml.bound(env, trace))
         assert.equal(60, b.arrived)
         assert.near(b.bound, b.value, 1e-9)
-        for _, favour in ipairs { { 1, 2, 4, 6, 8 }, { 8, 6, 4, 2, 1 }, { 2, 4, 8 }, { 4, 2, 8 } } do
+        for _, favour in ipairs { { 1, 2, 4, 6, 8 }, { 8, 6, 4, 2, 1 }, { 2, 4, 8 },
+          { 4, 2, 8 } } do
           local kept = play(env, trace, favour)
           assert.is_true(#kept <= b.jobs)
-          for _, k in ipairs(kept) do assert.is_true(b:covers(k.job, k.decision, k.servers, k.jct)) end
-          if kept[1] then assert.is_false(b:covers(kept[1].job, kept[1].decision, kept[1].servers, kept[1].jct / 2)) end
+          for _, k in ipairs(kept) do
+            assert.is_true(b:covers(k.job, k.decision, k.servers, k.jct))
+          end
+          if kept[1] then
+            assert.is_false(b:covers(kept[1].job, kept[1].decision, kept[1].servers,
+              kept[1].jct / 2))
+          end
           assert.is_false(b:covers(1, 3, 32, 1e9))
         end
       end
@@ -102,8 +117,10 @@ describe("berth.pacml.bound", function()
     for _, compat in ipairs { true, false } do
       local env = small.env { compat = compat }
       local trace = { model = { 1, 1, 1 }, beta = { 1, 1, 1 }, arrival = { 0, 1, 5 } }
-      local b = berth.pacml.bound(env, trace, { horizon = 1.5 }) -- the second one needs 1 s at least, the third comes later
-      local report = berth.pacml.simulate(env, trace, "para-max", { horizon = 1.5, records = false })
+      -- the second one needs 1 s at least, the third comes later
+      local b = berth.pacml.bound(env, trace, { horizon = 1.5 })
+      local report = berth.pacml.simulate(env, trace, "para-max",
+        { horizon = 1.5, records = false })
       assert.same({ 2, compat and 1 or 2 }, { b.arrived, b.jobs })
       assert.same({ report.arrived, report.blocking_rate }, { b.arrived, b.blocking_rate })
     end
@@ -133,19 +150,22 @@ describe("berth.pacml.bound", function()
     local function bound(given) return raised(berth.pacml.bound, given) end
     assert.matches("expected an env or a table, got nil", raised(berth.pacml.bound))
     assert.matches("arrivals: expected an array, got nil", bound {})
-    assert.matches("choices: has 0 entries, expected 1", bound { arrivals = { 1 }, choices = {}, servers = 1 })
+    assert.matches("choices: has 0 entries, expected 1",
+      bound { arrivals = { 1 }, choices = {}, servers = 1 })
     assert.matches("servers: expected a whole number of at least 1, got 1.5",
       bound { arrivals = {}, choices = {}, servers = 1.5 })
     assert.matches("arrivals%[2%]: 1 s: expected finite times in ascending order",
       bound { arrivals = { 2, 1 }, choices = { {}, {} }, servers = 1 })
     assert.matches("arrivals%[1%]: expected a number of at least 0, got nan",
       bound { arrivals = { 0 / 0 }, choices = { {} }, servers = 1 }:gsub("-nan", "nan"))
-    assert.matches("choices%[1%]%[1%]%[1%] %(servers%): expected a whole number of at least 1, got 0",
+    assert.matches(
+      "choices%[1%]%[1%]%[1%] %(servers%): expected a whole number of at least 1, got 0",
       bound { arrivals = { 0 }, choices = { { { 0, 1 } } }, servers = 1 })
     assert.matches("choices%[1%]%[1%]%[2%] %(seconds%): expected a number of at least 0, got nil",
       bound { arrivals = { 0 }, choices = { { { 1 } } }, servers = 1 })
     assert.matches("unknown option 'beta'", bound { beta = 1 })
-    assert.matches("slack: is infinite", bound { arrivals = {}, choices = {}, servers = 1, slack = math.huge })
+    assert.matches("slack: is infinite",
+      bound { arrivals = {}, choices = {}, servers = 1, slack = math.huge })
     assert.matches("ramp: expected a ramp, got nil", bound { models = {} })
     local env = an_env(true)
     assert.matches("trace: expected an array, got nil", raised(berth.pacml.bound, env))
@@ -155,7 +175,8 @@ describe("berth.pacml.bound", function()
       raised(berth.pacml.bound, env, { model = { 1 }, beta = {}, arrival = { 0 } }))
     local b = berth.pacml.bound { arrivals = { 0 }, choices = { {} }, servers = 1 }
     assert.matches("prices: has 2 entries, expected 1", raised(b.prove, b, { 0, 0 }))
-    assert.matches("prices%[1%]: expected a number of at least 0, got %-1", raised(b.prove, b, { -1 }))
+    assert.matches("prices%[1%]: expected a number of at least 0, got %-1",
+      raised(b.prove, b, { -1 }))
   end)
 end)
 
@@ -167,15 +188,19 @@ describe("berth.pacml.bound on the published workload", function()
     return
   end
 
-  -- An independent solution of the same program, over two seeds of another generator: 3.2 to 3.3, 5.7 to 6.2, 2.4 to 2.7, 1.1 %.
+  -- An independent solution of the same program, over two seeds of another generator: 3.2 to 3.3,
+  -- 5.7 to 6.2, 2.4 to 2.7, 1.1 %.
   it("leaves a blocking rate as low as was found elsewhere", function()
     local ramp, models = berth.ramp { compat = true }, {}
     for i, name in ipairs { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" } do
-      models[i] = assert(berth.pacml.profile(ramp, shared.path("data/pipedream/" .. name .. ".txt")))
+      models[i] =
+        assert(berth.pacml.profile(ramp, shared.path("data/pipedream/" .. name .. ".txt")))
     end
     local env = berth.pacml.env { models = models }
-    for beta, want in pairs(runs({ B = 0.0595, D = 0.011 }, { A = 0.0325, B = 0.0595, C = 0.0255, D = 0.011 })) do
-      local b = assert(berth.pacml.bound(env, berth.pacml.trace { models = 5, beta = beta }, { horizon = 1e6 }))
+    for beta, want in pairs(runs({ B = 0.0595, D = 0.011 },
+      { A = 0.0325, B = 0.0595, C = 0.0255, D = 0.011 })) do
+      local b = assert(berth.pacml.bound(env, berth.pacml.trace { models = 5, beta = beta },
+        { horizon = 1e6 }))
       assert.near(want, b.blocking_rate, 0.006)
       assert.equal(b.bound, b:prove())
       assert.near(b.bound, b.value, 1e-6)

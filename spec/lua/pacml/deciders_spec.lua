@@ -14,11 +14,14 @@ local function standing(beta, paper, exact)
   return { beta = beta, mask = function(_, which) return which == "paper" and paper or exact end }
 end
 
-local ALL = { 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 } -- of 4 x 4 x 2: 0, 1, 2, 4, 6, 8, 16
+-- of 4 x 4 x 2: 0, 1, 2, 4, 6, 8, 16
+local ALL = { 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 }
 local SIX = { 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } -- six servers are free
 local FULL = { 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-local function decide(what, beta, paper, exact) return berth.pacml.decider(what)(standing(beta, paper, exact)) end
+local function decide(what, beta, paper, exact)
+  return berth.pacml.decider(what)(standing(beta, paper, exact))
+end
 
 describe("a decider", function()
   it("takes the most pieces: para-max", function()
@@ -28,7 +31,8 @@ describe("a decider", function()
   end)
 
   it("takes the fewest pieces from 1 / beta on, else the most: para-min", function()
-    local wanted = { [1] = 1, [0.99] = 2, [0.5] = 2, [0.49] = 4, [0.34] = 4, [0.25] = 4, [0.2] = 6, [0.15] = 8, [0.12] = 16,
+    local wanted = { [1] = 1, [0.99] = 2, [0.5] = 2, [0.49] = 4, [0.34] = 4, [0.25] = 4, [0.2] = 6,
+      [0.15] = 8, [0.12] = 16,
       [0.1] = 16 }
     for beta, d in pairs(wanted) do assert.equal(d, decide("para-min", beta, ALL), beta) end
     assert.equal(6, decide("para-min", 0.1, SIX))
@@ -85,20 +89,23 @@ describe("a decider", function()
     assert.equal(f, berth.pacml.decider(f))
     assert.equal(9, #berth.pacml.deciders)
     for _, name in ipairs(berth.pacml.deciders) do
-      local opts = name == "rolling-horizon" and { env = { planner = function() return {} end }, beta = "A" } or nil
+      local opts = name == "rolling-horizon" and { env = { planner = function() return {} end },
+        beta = "A" } or nil
       assert.equal("function", type(berth.pacml.decider(name, opts)))
     end
-    assert.matches('no "greedy" %(legal: para%-max, para%-min, random', raised(berth.pacml.decider, "greedy"))
+    assert.matches('no "greedy" %(legal: para%-max, para%-min, random',
+      raised(berth.pacml.decider, "greedy"))
     assert.matches('no "para%-max:3"', raised(berth.pacml.decider, "para-max:3"))
     assert.matches("expected a name or a function, got number", raised(berth.pacml.decider, 3))
-    assert.matches("cap: 0 is out of range 1 to", raised(berth.pacml.decider, "capped", { cap = 0 }))
-    assert.matches("seed: expected a number, got string",
+    assert.matches("cap: expected a whole number of at least 1, got 0",
+      raised(berth.pacml.decider, "capped", { cap = 0 }))
+    assert.matches("seed: expected a whole number of at least 0, got string",
       raised(berth.pacml.decider, "random", { seed = "a" }))
     assert.matches("unknown option 'cap'", raised(berth.pacml.decider, "random", { cap = 3 }))
   end)
 end)
 
--- ---- runs ------------------------------------------------------------------------------------------------
+-- ---- runs -----------------------------------------------------------------
 
 -- In 8, 4, 2 pieces 1, 2, 4 s.
 local simulate = berth.pacml.simulate
@@ -108,9 +115,11 @@ local function handmade(run) return ({ 8, 1, 2, 4 })[run.job] end
 
 describe("a whole run", function()
   it("gives a report and records", function()
-    local report, records = simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand" })
+    local report, records = simulate(small.env(), TRACE, handmade,
+      { horizon = 4, name = "by hand" })
     assert.equal(4, #records)
-    assert.same({ 4, 1, 1, 1 }, { report.arrived, report.completed, report.late, report.unfinished })
+    assert.same({ 4, 1, 1, 1 },
+      { report.arrived, report.completed, report.late, report.unfinished })
     assert.same({ "accepted", "op_placement", "jct", "accepted" },
       { records[1].cause, records[2].cause, records[3].cause, records[4].cause })
     assert.same({ 1, 2, 3, 4, 5, 6, 7, 8 }, records[1].server_numbers)
@@ -119,18 +128,22 @@ describe("a whole run", function()
     assert.near(2, records[3].speedup, 1e-9)
     assert.same({ true, false }, { records[1].completed, records[4].completed })
     assert.equal("records: 4 jobs, by hand", tostring(records))
-    assert.matches("^2 of 4 jobs blocked %(0.5000%), completion time 1 s, 8.00 times as fast", tostring(report))
+    assert.matches("^2 of 4 jobs blocked %(0.5000%), completion time 1 s, 8.00 times as fast",
+      tostring(report))
   end)
 
   it("tells what the cluster does", function()
     local _, records = simulate(small.env(), TRACE, handmade, { horizon = 4 })
     local got = {}
     for i, row in ipairs(records:cluster()) do
-      got[i] = ("%.3f %s %s %d %d %d %d %.1f"):format(row.time_s, row.event, row.job or "-", row.arrived, row.blocked,
+      got[i] = ("%.3f %s %s %d %d %d %d %.1f"):format(row.time_s, row.event, row.job or "-",
+        row.arrived, row.blocked,
         row.running, row.servers_held, row.servers_computing)
     end
-    assert.same({ "0.000 arrival 1 1 0 1 8 8.0", "0.500 arrival 2 2 1 1 8 8.0", "1.000 end 1 2 1 0 0 0.0",
-      "2.000 arrival 3 3 2 0 0 0.0", "2.500 arrival 4 4 2 1 4 4.0", "4.000 over - 4 2 1 4 4.0" }, got)
+    assert.same({ "0.000 arrival 1 1 0 1 8 8.0", "0.500 arrival 2 2 1 1 8 8.0",
+      "1.000 end 1 2 1 0 0 0.0",
+      "2.000 arrival 3 3 2 0 0 0.0", "2.500 arrival 4 4 2 1 4 4.0",
+      "4.000 over - 4 2 1 4 4.0" }, got)
   end)
 
   it("has no overlap of jobs on a server, and ends what it began", function()
@@ -138,7 +151,8 @@ describe("a whole run", function()
       local env = small.env { compat = compat, times = { 1, 0.3 }, bandwidth = 500 }
       local trace = berth.pacml.trace { models = 2, seed = 1, jobs = 300, interarrival = { 0, 2 } }
       for _, name in ipairs(berth.pacml.deciders) do
-        local known = name == "rolling-horizon" and { env = env, beta = "A", interarrival = { 0.1, 2 }, futures = 2, depth = 3 }
+        local known = name == "rolling-horizon" and { env = env, beta = "A",
+          interarrival = { 0.1, 2 }, futures = 2, depth = 3 }
         local chosen = berth.pacml.decider(name, known or nil)
         local report, records = simulate(env, trace, chosen, { name = name })
         local free_at, accepted = {}, 0
@@ -154,9 +168,11 @@ describe("a whole run", function()
         assert.equal(report.completed, accepted)
         assert.equal(report.blocked, 300 - accepted)
         local rows = records:cluster()
-        assert.same({ 300, 300 - accepted, 0, 0 }, { rows[#rows].arrived, rows[#rows].blocked, rows[#rows].running,
+        assert.same({ 300, 300 - accepted, 0, 0 },
+          { rows[#rows].arrived, rows[#rows].blocked, rows[#rows].running,
           rows[#rows].servers_held })
-        assert.same(report, (simulate(env, trace, berth.pacml.decider(name, known or nil), { records = false })))
+        assert.same(report,
+          (simulate(env, trace, berth.pacml.decider(name, known or nil), { records = false })))
       end
     end
   end)
@@ -169,15 +185,18 @@ describe("a whole run", function()
   end)
 
   it("refuses what is none", function()
-    assert.matches("env: expected what berth.pacml.env gives, got table", raised(simulate, {}, TRACE, "random"))
+    assert.matches("env: expected what berth.pacml.env gives, got table",
+      raised(simulate, {}, TRACE, "random"))
     assert.matches("trace: expected a table, got nil", raised(simulate, small.env(), nil, "random"))
     local function with(opts) return raised(simulate, small.env(), TRACE, "random", opts) end
     assert.matches("simulate: horizon: %-1 is negative", with { horizon = -1 })
-    assert.matches("simulate: horizon: expected a number or a string such as", with { horizon = {} })
+    assert.matches("simulate: horizon: expected a number or a string such as",
+      with { horizon = {} })
     assert.matches("simulate: name: expected a string, got number", with { name = 3 })
     assert.matches("simulate: about: expected a table, got number", with { about = 3 })
     assert.equal(2, select(2, simulate(small.env(), TRACE, "random", { horizon = "2 s" })).horizon)
-    assert.matches("unknown option 'horzion'", raised(simulate, small.env(), TRACE, "random", { horzion = 1 }))
+    assert.matches("unknown option 'horzion'",
+      raised(simulate, small.env(), TRACE, "random", { horzion = 1 }))
     assert.matches("expected a name or a function, got nil", raised(simulate, small.env(), TRACE))
     assert.matches("decider, arrival of job 1 at 0 s: it has decided about job 1 itself",
       raised(simulate, small.env(), TRACE, function(run)
@@ -187,10 +206,11 @@ describe("a whole run", function()
   end)
 end)
 
--- ---- files ------------------------------------------------------------------------------------------------
+-- ---- files ----------------------------------------------------------------
 
 describe("records", function()
-  local _, records = simulate(small.env(), TRACE, handmade, { horizon = 4, name = "by hand", about = { seed = 7 } })
+  local _, records = simulate(small.env(), TRACE, handmade,
+    { horizon = 4, name = "by hand", about = { seed = 7 } })
 
   it("are comma-separated values, units in the names, with how they were made", function()
     local lines = {}
@@ -198,10 +218,12 @@ describe("records", function()
     assert.equal(5, #lines)
     local options = json.decode((lines[2]:match('"({.*})"$'):gsub('""', '"')))
     assert.same({ 4, 2, 16 }, { options.horizon_s, options.ramp.groups, 2 * options.most })
-    assert.equal("job,model,arrival_s,beta,sequential_s,deadline_s,decision,accepted,cause,pieces,servers,channels,completion_s,"
+    assert.equal(
+      "job,model,arrival_s,beta,sequential_s,deadline_s,decision,accepted,cause,pieces,servers,channels,completion_s,"
       .. "end_s,speedup,completed,server_numbers,decider,seed,version,options", lines[1])
     local ending = "by hand,7," .. berth.version .. ',"{""'
-    assert.matches("2,model 1,0.5,1,8,8,1,false,op_placement,,,,,,,false,," .. ending, lines[3], 1, true)
+    assert.matches("2,model 1,0.5,1,8,8,1,false,op_placement,,,,,,,false,," .. ending, lines[3],
+      1, true)
     assert.matches("^4,model 1,2.5,1,8,8,4,true,accepted,4,4,12,.*,false,1 3 5 7,", lines[5])
   end)
 
@@ -232,7 +254,8 @@ describe("records", function()
   it("have windows that add up to the report", function()
     for _, compat in ipairs { true, false } do
       local env = small.env { compat = compat, times = { 1, 0.3 } }
-      local trace = berth.pacml.trace { models = 2, beta = "A", jobs = 200, interarrival = { 0.1, 1.5 } }
+      local trace = berth.pacml.trace { models = 2, beta = "A", jobs = 200,
+        interarrival = { 0.1, 1.5 } }
       for _, horizon in ipairs { 90, math.huge } do
         local report, rows = simulate(env, trace, "capped", { horizon = horizon })
         local w = windows.of(rows, 7)
@@ -260,7 +283,8 @@ describe("records", function()
   it("end as the report has it, also within its slack", function()
     local env = small.env { compat = true }
     for _, by in ipairs { 0, -5e-8, -2e-7 } do
-      local report, rows = simulate(env, { model = { 1 }, beta = { 1 }, arrival = { 1e6 - 1 } }, "para-max",
+      local report, rows = simulate(env, { model = { 1 }, beta = { 1 }, arrival = { 1e6 - 1 } },
+        "para-max",
         { horizon = 1e6 + by })
       assert.equal(report.completed == 1, rows[1].completed)
     end
@@ -276,9 +300,11 @@ describe("records", function()
     assert.is_true(records:save_trace(path))
     assert.equal(records:timeline(), read(path))
     os.remove(path)
-    assert.same({ nil, "io" }, { (records:save "/nowhere/a.csv"), (select(3, records:save "/nowhere/a.csv")) })
+    assert.same({ nil, "io" },
+      { (records:save "/nowhere/a.csv"), (select(3, records:save "/nowhere/a.csv")) })
     assert.matches("ends in .csv or .jsonl", raised(records.save, records, "a.txt"))
-    assert.matches('expected "jobs" or "cluster", got "servers"', raised(records.csv, records, "servers"))
+    assert.matches('expected "jobs" or "cluster", got "servers"',
+      raised(records.csv, records, "servers"))
   end)
 
   it("are a page", function()
@@ -295,7 +321,8 @@ describe("records", function()
     assert.is_nil(text:find("http://[^w]"))
     assert.matches('class="strong">by hand</text>', text, 1, true)
     assert.matches("runs: expected 1 to 16", raised(berth.pacml.report, path, {}))
-    assert.matches("title: expected a string, got number", raised(berth.pacml.report, path, { records }, { title = 3 }))
+    assert.matches("title: expected a string, got number",
+      raised(berth.pacml.report, path, { records }, { title = 3 }))
     assert.matches("runs%[1%]: expected records", raised(berth.pacml.report, path, { 3 }))
     assert.equal("io", (select(3, berth.pacml.report("/nowhere/page.html", records))))
   end)
@@ -324,7 +351,8 @@ describe("a page", function()
   it("has figures of runs that take no time, and of one that has no jobs", function()
     for n = 0, 1 do
       local trace = { model = {}, beta = {}, arrival = {} }
-      if n == 1 then trace.model[1], trace.beta[1], trace.arrival[1] = 1, 0.01, 0 end -- late, so it is over at 0 s
+      -- late, so it is over at 0 s
+      if n == 1 then trace.model[1], trace.beta[1], trace.arrival[1] = 1, 0.01, 0 end
       local text = page(small.env(), trace)
       assert.is_nil(text:find("nan", 1, true))
       assert.is_nil(text:find("inf", 1, true))
@@ -340,14 +368,16 @@ describe("a page", function()
   end)
 end)
 
--- ---- studies ------------------------------------------------------------------------------------------------
+-- ---- studies --------------------------------------------------------------
 
 describe("a study", function()
   it("plays deciders on the same jobs, and goes on from its file", function()
     local path, env, played = os.tmpname(), small.env(), 0
     os.remove(path)
-    local given = { deciders = { "para-max", "random", { "mine", function() return 2 end } }, betas = { "B", "D" },
-      seeds = { 4, 5 }, trace = { jobs = 40, interarrival = 2 }, path = path, progress = function() played = played + 1 end }
+    local given = { deciders = { "para-max", "random", { "mine", function() return 2 end } },
+      betas = { "B", "D" },
+      seeds = { 4, 5 }, trace = { jobs = 40, interarrival = 2 }, path = path,
+        progress = function() played = played + 1 end }
     local first = assert(berth.pacml.study(env, given))
     assert.same({ 12, 12, 0 }, { played, #first.rows, first.failed })
     local again = assert(berth.pacml.study(env, given))
@@ -373,18 +403,24 @@ describe("a study", function()
       raised(berth.pacml.study, env, { deciders = { "random", "random" } }))
     assert.matches("no \"what\"", raised(berth.pacml.study, env, { deciders = { "what" } }))
     assert.matches("deciders: expected an array", raised(berth.pacml.study, env, { deciders = {} }))
-    assert.matches("deciders%[1%]: expected a name or", raised(berth.pacml.study, env, { deciders = { 3 } }))
+    assert.matches("deciders%[1%]: expected a name or",
+      raised(berth.pacml.study, env, { deciders = { 3 } }))
     assert.matches("beta", raised(berth.pacml.study, env, { betas = { "E" } }))
-    assert.matches("unknown option 'seed'", raised(berth.pacml.study, env, { trace = { seed = 3 } }))
-    assert.matches("jobs: %-1 is out of range 0 to 2147483647", -- raised, not recorded as the error of each trial
+    assert.matches("unknown option 'seed'",
+      raised(berth.pacml.study, env, { trace = { seed = 3 } }))
+    -- raised, not recorded as the error of each trial
+    assert.matches("jobs: %-1 is out of range 0 to 2147483647",
       raised(berth.pacml.study, env, { trace = { jobs = -1 } }))
-    assert.matches("study: horizon: %-1 is negative", raised(berth.pacml.study, env, { horizon = -1 }))
-    assert.matches('study: horizon: "x" is not a number', raised(berth.pacml.study, env, { horizon = "x" }))
-    assert.matches("study: env: expected what berth.pacml.env gives, got nil", raised(berth.pacml.study))
+    assert.matches("study: horizon: %-1 is negative",
+      raised(berth.pacml.study, env, { horizon = -1 }))
+    assert.matches('study: horizon: "x" is not a number',
+      raised(berth.pacml.study, env, { horizon = "x" }))
+    assert.matches("study: env: expected what berth.pacml.env gives, got nil",
+      raised(berth.pacml.study))
   end)
 end)
 
--- ---- the published numbers ----------------------------------------------------------------------------------
+-- ---- the published numbers ------------------------------------------------
 
 if not shared.present() or not shared.read("reference/pacml_lookahead.csv") then
   describe("published blocking rates", function()
@@ -394,7 +430,8 @@ if not shared.present() or not shared.read("reference/pacml_lookahead.csv") then
 end
 
 local function published_env()
-  local ramp, models, names = berth.ramp { compat = true }, {}, { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" }
+  local ramp, models, names = berth.ramp { compat = true }, {},
+    { "alexnet", "gnmt", "resnet18", "squeezenet1_0", "vgg16" }
   for i, name in ipairs(names) do
     models[i] = assert(berth.pacml.profile(ramp, shared.path("data/pipedream/" .. name .. ".txt")))
   end
@@ -410,7 +447,8 @@ describe("published blocking rates", function()
     for _, point in ipairs(e:summary()) do
       local beta, name = point.parameters.beta, point.parameters.decider
       local got, wanted = point.fields.blocking_rate.mean, berth.pacml.published[name][beta]
-      assert.is_true(math.abs(got - wanted) <= within[name], ("%s, beta %s: %.4f, not %.4f"):format(name, beta, got, wanted))
+      assert.is_true(math.abs(got - wanted) <= within[name],
+        ("%s, beta %s: %.4f, not %.4f"):format(name, beta, got, wanted))
     end
   end)
 
@@ -418,12 +456,15 @@ describe("published blocking rates", function()
     local wanted = { A = 0.223, B = 0.358, C = 0.144, D = 0.115 } -- 2 or 3 seeds
     local e = assert(berth.pacml.study(env, { deciders = { "capped:4" }, seeds = 5 }))
     for _, point in ipairs(e:summary()) do
-      assert.near(wanted[point.parameters.beta], point.fields.blocking_rate.mean, 0.02, point.parameters.beta)
+      assert.near(wanted[point.parameters.beta], point.fields.blocking_rate.mean, 0.02,
+        point.parameters.beta)
     end
   end)
 
-  it("come with their other means", function() -- beta B: Para_max 1884 s, 15.67, 16.13 servers, 245 links; 2.35e7 B/s
-    local e = assert(berth.pacml.study(env, { deciders = { "para-max", "para-min" }, betas = { "B" }, seeds = 5 }))
+  -- beta B: Para_max 1884 s, 15.67, 16.13 servers, 245 links; 2.35e7 B/s
+  it("come with their other means", function()
+    local e = assert(berth.pacml.study(env,
+      { deciders = { "para-max", "para-min" }, betas = { "B" }, seeds = 5 }))
     local max, min = e:summary()[1].fields, e:summary()[2].fields
     assert.near(1884, max.completion_s.mean, 30)
     assert.near(15.67, max.speedup.mean, 0.05)

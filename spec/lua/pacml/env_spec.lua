@@ -62,18 +62,24 @@ describe("a run", function()
     local run = played(env)
     local r = run:report { horizon = 8 }
     local function flow(pieces) return env.ramp:plan(env.models[1], pieces).flow_bytes end
-    assert.same({ 6, 2, 3, 1, 1, 1, 1 }, { r.arrived, r.completed, r.blocked, r.rejected, r.unplaced, r.late, r.unfinished })
-    local wanted = { time = 8, blocking_rate = 0.5, acceptance_rate = 1 / 3, jct = 1.5, speedup = 6, pieces = 6, servers = 6,
+    assert.same({ 6, 2, 3, 1, 1, 1, 1 },
+      { r.arrived, r.completed, r.blocked, r.rejected, r.unplaced, r.late, r.unfinished })
+    local wanted = { time = 8, blocking_rate = 0.5, acceptance_rate = 1 / 3, jct = 1.5, speedup = 6,
+      pieces = 6, servers = 6,
       channels = (56 + 12) / 2, compute_fraction = 1, communication_fraction = 0,
       jobs_running = (1 + 2 + 2) / 8,
-      mounted_fraction = (8 * 1 + 4 * 2 + 2 * 2) / 8 / 8, mounted_utilisation = 1, utilisation = 20 / 64,
+      mounted_fraction = (8 * 1 + 4 * 2 + 2 * 2) / 8 / 8, mounted_utilisation = 1,
+      utilisation = 20 / 64,
       published_utilisation = 1,
       load_rate = 112 * (2 + 2 / 3 + 1 + 1 / 3) / 4, -- two arrive at 2 s
       throughput = 112 * (1 + 1 + 0.5) / 8,
-      cluster_throughput = ((64 + 160) + (64 + 96) + 0.5 * (64 + 64)) / 8, compute_throughput = 2.5 * 64 / 8,
-      dep_throughput = (160 + 96 + 0.5 * 64) / 8, flow_throughput = (flow(8) + flow(4) + 0.5 * flow(2)) / 8 }
+      cluster_throughput = ((64 + 160) + (64 + 96) + 0.5 * (64 + 64)) / 8,
+      compute_throughput = 2.5 * 64 / 8,
+      dep_throughput = (160 + 96 + 0.5 * 64) / 8,
+        flow_throughput = (flow(8) + flow(4) + 0.5 * flow(2)) / 8 }
     for key, value in pairs(wanted) do
-      assert.is_true(math.abs(value - r[key]) < 1e-6, ("%s: %.17g, not %.17g"):format(key, r[key], value))
+      assert.is_true(math.abs(value - r[key]) < 1e-6,
+        ("%s: %.17g, not %.17g"):format(key, r[key], value))
     end
   end)
 
@@ -109,7 +115,8 @@ describe("a run", function()
     for _, compat in ipairs { true, false } do
       local env = small.env { compat = compat, times = { 0.7, 0.1 } }
       local t = { model = {}, beta = {}, arrival = {} }
-      for j = 1, 300 do t.model[j], t.beta[j], t.arrival[j] = 2, 1, (j - 1) * 0.1 end -- in 8 pieces 0.1 s
+      -- in 8 pieces 0.1 s
+      for j = 1, 300 do t.model[j], t.beta[j], t.arrival[j] = 2, 1, (j - 1) * 0.1 end
       local run = env:run(t)
       while not run.done do assert.is_true(run:decide(8)) end
     end
@@ -161,14 +168,18 @@ describe("a run", function()
     run = played(env)
     assert.matches("all jobs have been decided about", raised(run.decide, run, 0))
     assert.matches("all jobs have been decided about", raised(run.mask, run))
-    assert.matches('mask: which: expected "paper" or "exact", got "all"', raised(run.mask, run, "all"))
+    assert.matches('mask: which: expected "paper" or "exact", got "all"',
+      raised(run.mask, run, "all"))
     assert.matches("mask: which: expected a string, got table", raised(run.mask, run, {}))
     assert.matches("horizon", raised(run.report, run, { horizon = -1 }))
     assert.matches("model", raised(env.run, env, { model = { 2 }, beta = { 1 }, arrival = { 0 } }))
     assert.matches("beta", raised(env.run, env, { model = { 1 }, beta = { 0 }, arrival = { 0 } }))
-    assert.matches("arrival", raised(env.run, env, { model = { 1 }, beta = { 1 }, arrival = { 1 / 0 } }))
-    assert.matches("job 2 arrives at 1 s", raised(env.run, env, { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 2, 1 } }))
-    assert.matches("has 1 entries, expected 2", raised(env.run, env, { model = { 1, 1 }, beta = { 1 }, arrival = { 2, 3 } }))
+    assert.matches("arrival",
+      raised(env.run, env, { model = { 1 }, beta = { 1 }, arrival = { 1 / 0 } }))
+    assert.matches("job 2 arrives at 1 s",
+      raised(env.run, env, { model = { 1, 1 }, beta = { 1, 1 }, arrival = { 2, 1 } }))
+    assert.matches("has 1 entries, expected 2",
+      raised(env.run, env, { model = { 1, 1 }, beta = { 1 }, arrival = { 2, 3 } }))
     assert.matches("beta", raised(env.run, env, { model = { 1 }, arrival = { 0 } }))
   end)
 end)
@@ -188,10 +199,13 @@ describe("an environment", function()
   it("refuses models of another cluster, and none", function()
     local one, two = berth.ramp(), berth.ramp()
     local models = { small.model(one, 1), small.model(two, 1) }
-    assert.matches("model 2 was made for another cluster", raised(berth.pacml.env, { models = models }))
+    assert.matches("model 2 was made for another cluster",
+      raised(berth.pacml.env, { models = models }))
     assert.matches("models: is empty", raised(berth.pacml.env, { models = {} }))
     assert.matches("steps", raised(berth.pacml.env, { models = { models[1] }, steps = 0 }))
-    local function named(names) return raised(berth.pacml.env, { models = { models[1] }, names = names }) end
+    local function named(names)
+      return raised(berth.pacml.env, { models = { models[1] }, names = names })
+    end
     assert.matches("names: expected an array, got number", named(3))
     assert.matches("names: has 2 entries, expected 1", named { "a", "b" })
     assert.matches("names%[1%]: expected a string, got table", named { {} })

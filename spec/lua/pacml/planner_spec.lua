@@ -1,4 +1,5 @@
--- The planner of PAC-ML's question: what it may choose, what it learns, and that its copy of the cluster is the cluster.
+-- The planner of PAC-ML's question: what it may choose, what it learns, and that its copy of the
+-- cluster is the cluster.
 local berth = require "berth"
 local graphs = require "support.ramp_graphs"
 local raised = require("support.errors").raised
@@ -16,7 +17,8 @@ end
 
 -- Jobs come so often that not all can be taken.
 local function planner_of(env, opts)
-  local o = merged({ hidden = 8, blocks = 3, discount = 0.95, gap = env.sequential[1] / 24, beta = { 0.1, 0.2, 0.4, 0.8 },
+  local o = merged({ hidden = 8, blocks = 3, discount = 0.95, gap = env.sequential[1] / 24,
+    beta = { 0.1, 0.2, 0.4, 0.8 },
     mass = { 1, 1, 1, 1 } }, opts)
   return assert(env:planner(o))
 end
@@ -42,9 +44,11 @@ describe("the planner", function()
         local planner = planner_of(env)
         planner:learn(berth.rng(1), { jobs = 2000 })
         local trace = planner:draw(berth.rng(2), 400)
-        local _, report = play(env, trace, function(run) return planner:decide(run, { futures = 0 }) end)
+        local _, report = play(env, trace,
+          function(run) return planner:decide(run, { futures = 0 }) end)
         local alike = math.abs(planner:simulate(trace) - report.rejected)
-        -- published: the first decision sets the time of so many pieces, on its block; the copy takes that of an empty cluster
+        -- published: the first decision sets the time of so many pieces, on its block; the copy
+        -- takes that of an empty cluster
         assert.is_true(alike <= (mode and 8 or 4),
           ("%d on the copy, %d on the cluster"):format(planner:simulate(trace), report.rejected))
       end)
@@ -71,7 +75,8 @@ describe("the planner", function()
     local after = planner:simulate(trace)
     local _, most = play(env, trace, berth.pacml.decider "para-max")
     assert.is_true(on_the_way > 0 and on_the_way < 1)
-    assert.is_true(after < before and after < most.blocked, ("%d, then %d; most pieces %d"):format(before, after, most.blocked))
+    assert.is_true(after < before and after < most.blocked,
+      ("%d, then %d; most pieces %d"):format(before, after, most.blocked))
   end)
 
   it("decides better with rollouts on an empty network than without", function()
@@ -79,8 +84,10 @@ describe("the planner", function()
     local planner = untaught(planner_of(env))
     local trace = planner:draw(berth.rng(8), 300)
     local _, alone = play(env, trace, function(run) return planner:decide(run, { futures = 0 }) end)
-    local _, rolled = play(env, trace, function(run) return planner:decide(run, { futures = 8, depth = 12 }) end)
-    assert.is_true(rolled.rejected < alone.rejected, ("%d, alone %d"):format(rolled.rejected, alone.rejected))
+    local _, rolled = play(env, trace,
+      function(run) return planner:decide(run, { futures = 8, depth = 12 }) end)
+    assert.is_true(rolled.rejected < alone.rejected,
+      ("%d, alone %d"):format(rolled.rejected, alone.rejected))
   end)
 
   it("learns the same from the same seed", function()
@@ -102,7 +109,8 @@ describe("the planner", function()
   end)
 
   it("counts what ends after the horizon as blocked", function()
-    -- One server's worth of work in one job, and an hour that is over before any choice ends: taking it gains nothing.
+    -- One server's worth of work in one job, and an hour that is over before any choice ends:
+    -- taking it gains nothing.
     local env = env_of(true)
     local planner = untaught(planner_of(env))
     local run = env:run { model = { 1 }, beta = { 1 }, arrival = { 0 } }
@@ -113,13 +121,16 @@ describe("the planner", function()
   it("plans with a rule before it has learned: fewer blocked than by the fewest pieces, fewer still with futures", function()
     local env = env_of(true)
     local gap = env.sequential[1] / 24
-    local trace = berth.pacml.trace { models = 3, beta = "C", seed = 21, jobs = 400, interarrival = gap }
+    local trace = berth.pacml.trace { models = 3, beta = "C", seed = 21, jobs = 400,
+      interarrival = gap }
     local function rejected(name, opts)
       local o = merged({ env = env, beta = "C", interarrival = gap }, opts)
-      local _, report = play(env, trace, berth.pacml.decider(name, name == "rolling-horizon" and o or nil))
+      local _, report = play(env, trace,
+        berth.pacml.decider(name, name == "rolling-horizon" and o or nil))
       return report.blocking_rate
     end
-    local rule, ahead = rejected("rolling-horizon", { futures = 0 }), rejected("rolling-horizon", { futures = 8, depth = 6 })
+    local rule, ahead = rejected("rolling-horizon", { futures = 0 }),
+      rejected("rolling-horizon", { futures = 8, depth = 6 })
     assert.is_true(rule < rejected("smallest-feasible"), rule)
     assert.is_true(ahead < rule, ahead)
   end)
@@ -143,7 +154,8 @@ describe("the planner", function()
       assert.matches(text, raised(f, ...))
     end
     fails("gap", env.planner, env, { gap = 0, beta = { 1 }, mass = { 1 } })
-    fails("beta 1: expected a finite number above 0, got 0", env.planner, env, { gap = 1, beta = { 0 }, mass = { 1 } })
+    fails("beta 1: expected a finite number above 0, got 0", env.planner, env,
+      { gap = 1, beta = { 0 }, mass = { 1 } })
     fails("add up to 0", env.planner, env, { gap = 1, beta = { 1 }, mass = { 0 } })
     fails("discount", env.planner, env, { gap = 1, beta = { 1 }, mass = { 1 }, discount = 1 })
     fails("hidden", env.planner, env, { gap = 1, beta = { 1 }, mass = { 1 }, hidden = 0 })
@@ -156,7 +168,9 @@ describe("the planner", function()
     run:decide(0)
     fails("decided", planner.decide, planner, run)
     local wide = berth.ramp { compat = true, groups = 4, racks = 4, slots = 8 }
-    local large = berth.pacml.env { models = { wide:model(graphs.mirrored(berth.rng(1), { n = 3, seconds = 1, bytes = 1 })) } }
-    fails("at most 64 servers", function() assert(large:planner { gap = 1, beta = { 1 }, mass = { 1 } }) end)
+    local large = berth.pacml.env {
+      models = { wide:model(graphs.mirrored(berth.rng(1), { n = 3, seconds = 1, bytes = 1 })) } }
+    fails("at most 64 servers",
+      function() assert(large:planner { gap = 1, beta = { 1 }, mass = { 1 } }) end)
   end)
 end)

@@ -8,7 +8,9 @@ local read = shell.read
 -- One number that tells whether two arrays are the same.
 local function digest(values)
   local sum = 0
-  for i, x in ipairs(values) do sum = math.fmod(sum * 31 + math.floor(x * 1000 + 0.5) + i, 2147483647) end
+  for i, x in ipairs(values) do
+    sum = math.fmod(sum * 31 + math.floor(x * 1000 + 0.5) + i, 2147483647)
+  end
   return sum
 end
 
@@ -25,7 +27,8 @@ describe("a distribution of beta", function()
 
   it("has the measured means, deviations and quartiles", function()
     for name, want in pairs {
-      B = { 0.285, 0.12, 0.19, 0.26, 0.36 }, C = { 0.47, 0.115, 0.39, 0.47, 0.55 }, D = { 0.72, 0.115, 0.65, 0.74, 0.81 } } do
+      B = { 0.285, 0.12, 0.19, 0.26, 0.36 }, C = { 0.47, 0.115, 0.39, 0.47, 0.55 },
+        D = { 0.72, 0.115, 0.65, 0.74, 0.81 } } do
       local d = berth.pacml.beta(name)
       assert.near(want[1], d.mean, 0.0025)
       assert.near(want[2], d.deviation, 0.005)
@@ -37,7 +40,8 @@ describe("a distribution of beta", function()
 
   it("is shipped as the script prints it", function()
     local lua = os.getenv("BERTH_LUA") or arg[-1] or "lua5.4"
-    local printed = shell.capture("ASAN_OPTIONS=detect_leaks=0 " .. lua .. " scripts/beta-tables.lua")
+    local printed =
+      shell.capture("ASAN_OPTIONS=detect_leaks=0 " .. lua .. " scripts/beta-tables.lua")
     assert.equal(read "lua/berth/pacml/beta_tables.lua", printed)
   end)
 
@@ -75,7 +79,8 @@ describe("a distribution of beta", function()
     end
     local chi = 0
     for i, share in ipairs(d.mass) do
-      if share == 0 then assert.is_nil(seen[i]) else chi = chi + ((seen[i] or 0) - n * share) ^ 2 / (n * share) end
+      if share == 0 then assert.is_nil(seen[i]) else chi =
+        chi + ((seen[i] or 0) - n * share) ^ 2 / (n * share) end
     end
     assert.is_true(chi < 150) -- about 85 degrees of freedom
   end)
@@ -85,12 +90,17 @@ describe("a distribution of beta", function()
     assert.matches("got nil", raised(berth.pacml.beta))
     assert.matches("unknown option 'sku'", raised(berth.pacml.beta, { sku = 1 }))
     assert.matches("skew: expected a number, got nil", raised(berth.pacml.beta, {}))
-    assert.matches("min: 0.5 is not below max, 0.5", raised(berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 }))
-    assert.matches("max: 2 is out of range 0.01 to 1", raised(berth.pacml.beta, { skew = 1, max = 2 }))
-    assert.matches("skew: nan is out of range %-1000000 to 1000000", raised(berth.pacml.beta, { skew = 0 / 0 }))
-    assert.matches("redraw: expected true or false, got number", raised(berth.pacml.beta, { skew = 1, redraw = 1 }))
-    assert.matches("rng: expected an rng, got number", raised(function() berth.pacml.beta("A"):draw(1) end))
-    assert.matches("share: expected a number from 0 to 1, got 2", raised(function() berth.pacml.beta("A"):quantile(2) end))
+    assert.matches("min: 0.5 is not below max, 0.5",
+      raised(berth.pacml.beta, { skew = 1, min = 0.5, max = 0.5 }))
+    assert.matches("max: expected a number from 0.01 to 1, got 2",
+      raised(berth.pacml.beta, { skew = 1, max = 2 }))
+    assert.matches("skew: expected a number from", raised(berth.pacml.beta, { skew = 0 / 0 }))
+    assert.matches("redraw: expected a boolean, got number",
+      raised(berth.pacml.beta, { skew = 1, redraw = 1 }))
+    assert.matches("rng: expected an rng, got number",
+      raised(function() berth.pacml.beta("A"):draw(1) end))
+    assert.matches("share: expected a number from 0 to 1, got 2",
+      raised(function() berth.pacml.beta("A"):quantile(2) end))
   end)
 end)
 
@@ -119,7 +129,8 @@ describe("a trace", function()
 
   it("keeps models and arrivals when beta changes", function()
     local a = berth.pacml.trace { models = 4, beta = "A", seed = 1, interarrival = { 10, 20 } }
-    local d = berth.pacml.trace { models = 4, beta = berth.pacml.beta "D", seed = 1, interarrival = { 10, 20 } }
+    local d = berth.pacml.trace { models = 4, beta = berth.pacml.beta "D", seed = 1,
+      interarrival = { 10, 20 } }
     local e = berth.pacml.trace { models = 4, beta = "A", seed = 2, interarrival = { 10, 20 } }
     assert.same(a.model, d.model)
     assert.same(a.arrival, d.arrival)
@@ -146,12 +157,17 @@ describe("a trace", function()
     assert.matches("models: 0 is out of range 1 to 2147483647", trace { models = 0 })
     assert.matches("jobs: expected a whole number, got 1.5", trace { models = 1, jobs = 1.5 })
     assert.matches("copies: expected a number, got string", trace { models = 1, copies = "x" })
-    assert.matches("copies: 1000000 of 3000 models: a pool of at most 2147483647 jobs", trace { models = 3000, copies = 1e6 })
-    assert.matches("a pool of at most 16777216 jobs can be shuffled", trace { models = 17, copies = 1e6, shuffle = true })
+    assert.matches("copies: 1000000 of 3000 models: a pool of at most 2147483647 jobs",
+      trace { models = 3000, copies = 1e6 })
+    assert.matches("a pool of at most 16777216 jobs can be shuffled",
+      trace { models = 17, copies = 1e6, shuffle = true })
     assert.matches("unknown option 'model'", trace { model = 1 })
-    assert.matches("interarrival: expected a time of at least 0 s, got %-1", trace { models = 1, interarrival = -1 })
-    assert.matches("interarrival: expected a time of at least 0 s, got 3 bytes", trace { models = 1, interarrival = "3 bytes" })
-    assert.matches("expected a time or { from, to }, got 3 entries", trace { models = 1, interarrival = { 1, 2, 3 } })
+    assert.matches("interarrival: expected a time of at least 0 s, got %-1",
+      trace { models = 1, interarrival = -1 })
+    assert.matches("interarrival: expected a time of at least 0 s, got 3 bytes",
+      trace { models = 1, interarrival = "3 bytes" })
+    assert.matches("expected a time or { from, to }, got 3 entries",
+      trace { models = 1, interarrival = { 1, 2, 3 } })
     assert.matches("interarrival: 2 s is above 1 s", trace { models = 1, interarrival = { 2, 1 } })
     assert.matches("shuffle: expected true or false, got number", trace { models = 1, shuffle = 1 })
     assert.matches("seed: ", trace { models = 1, seed = -1 })

@@ -9,8 +9,10 @@ describe("pdors.generate", function()
   local function draws(kind, given) return json.encode(pdors.generate(kind, given)) end
 
   it("draws the same problem for the same seed, another for another", function()
-    assert.equal(draws("default", { seed = 1, jobs = 20 }), draws("default", { seed = 1, jobs = 20 }))
-    assert.not_equal(draws("default", { seed = 1, jobs = 20 }), draws("default", { seed = 2, jobs = 20 }))
+    assert.equal(draws("default", { seed = 1, jobs = 20 }),
+      draws("default", { seed = 1, jobs = 20 }))
+    assert.not_equal(draws("default", { seed = 1, jobs = 20 }),
+      draws("default", { seed = 2, jobs = 20 }))
   end)
 
   it("keeps the ranges of the recalled workload, and reaches both ends", function()
@@ -32,7 +34,8 @@ describe("pdors.generate", function()
     range(function(j) return j.tau end, 1e-5, 1e-4)
     range(function(j) return j.bytes end, 30e6, 575e6)
     range(function(j) return j.ratio end, 1, 10)
-    range(function(j) return j.across / 1200 end, 12.5e6, 625e6) -- 100 Mb/s to 5 Gb/s, in slots of 1200 s
+    -- 100 Mb/s to 5 Gb/s, in slots of 1200 s
+    range(function(j) return j.across / 1200 end, 12.5e6, 625e6)
     range(function(j) return j.importance end, 1, 100)
     range(function(j) return j.target end, 1, 15)
     for r, ends in ipairs { { 0, 4 }, { 1, 10 }, { 2, 32 }, { 5, 10 } } do
@@ -67,7 +70,8 @@ describe("pdors.generate", function()
   end)
 
   it("changes one field when one range changes", function()
-    local a, b = pdors.generate("default", { seed = 3 }), pdors.generate("default", { seed = 3, bytes = 0 })
+    local a, b = pdors.generate("default", { seed = 3 }),
+      pdors.generate("default", { seed = 3, bytes = 0 })
     for j = 1, #a.jobs do
       assert.equal(0, b.jobs[j].bytes)
       b.jobs[j].bytes = a.jobs[j].bytes
@@ -78,11 +82,13 @@ describe("pdors.generate", function()
   it("makes realistic jobs whose iteration takes what was measured", function()
     local p = pdors.generate("realistic", { seed = 2, models = { "vgg-16" }, jobs = 3 })
     local problem = pdors.problem(p)
-    -- 16 workers and 16 servers on machines of two GPU workers each: 0.535 s and 2 (553.4 MB / 16) / 233 MB/s for 16 batches
+    -- 16 workers and 16 servers on machines of two GPU workers each: 0.535 s and 2 (553.4 MB / 16)
+    -- / 233 MB/s for 16 batches
     local places = {}
     for m = 1, 8 do places[m] = { m, 2, 2 } end
     assert.near(16 / (0.535 + 2 * 553.4e6 / 16 / 233e6), problem:speed(1, places) / 1200, 1e-9)
-    assert.near(1 / (0.535 / 16 * 16 + 2 * 553.4e6 / (427.8e6 * 16)) , problem:speed(1, { { 1, 1, 1 } }) / 1200, 1e-9)
+    assert.near(1 / (0.535 / 16 * 16 + 2 * 553.4e6 / (427.8e6 * 16)) ,
+      problem:speed(1, { { 1, 1, 1 } }) / 1200, 1e-9)
   end)
 
   it("says what is wrong", function()

@@ -1,4 +1,5 @@
--- Schedulers of workers and parameter servers: the model, certificates, all policies under one checker.
+-- Schedulers of workers and parameter servers: the model, certificates, all policies under one
+-- checker.
 local berth = require "berth"
 local json = require "berth.base.json"
 local problems = require "support.ps_problems"
@@ -6,7 +7,8 @@ local refused = require("support.errors").refused
 local raised = require("support.errors").raised
 local shell = require "support.shell"
 
-local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines, problems.odd
+local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines,
+  problems.odd
 
 describe("pdors.problem", function()
   it("has the speed of equation 1", function()
@@ -25,7 +27,8 @@ describe("pdors.problem", function()
   end)
 
   it("reads quantities as text", function()
-    local p = pdors.problem({ one_job { tau = "12 s", bytes = "1 MB", inside = "1 MB/s" } }, machines(1, 1, 1))
+    local p = pdors.problem({ one_job { tau = "12 s", bytes = "1 MB", inside = "1 MB/s" } },
+      machines(1, 1, 1))
     assert.near(0.01, p.core:job(1).tau, 1e-15)
     assert.near(1e6, p.core:job(1).bytes, 1e-9)
     assert.near(1.2e9, p.core:job(1).inside, 1e-3)
@@ -33,11 +36,13 @@ describe("pdors.problem", function()
 
   it("comes back from a file", function()
     local path = os.tmpname()
-    local p = pdors.problem(pdors.generate("default", { seed = 9, jobs = 5, machines = 2, slots = 7 }))
+    local p =
+      pdors.problem(pdors.generate("default", { seed = 9, jobs = 5, machines = 2, slots = 7 }))
     assert(p:save(path))
     local q = assert(pdors.load(path))
     assert.equal(json.encode { p.jobs, p.cluster }, json.encode { q.jobs, q.cluster })
-    shell.write(path, '{"jobs": [{"arrival": 0}], "cluster": {"machines": 1, "slots": 1, "resources": ["cpu"], "capacity": [1]}}')
+    shell.write(path,
+      '{"jobs": [{"arrival": 0}], "cluster": {"machines": 1, "slots": 1, "resources": ["cpu"], "capacity": [1]}}')
     refused("parse", "jobs%[1%].batch: is missing", pdors.load(path))
     shell.write(path, '{"jobs": [,')
     assert.equal(path .. ":1: not valid JSON here (,)", select(2, pdors.load(path)))
@@ -59,7 +64,8 @@ describe("pdors.problem", function()
       assert.matches(text, raised(pdors.problem, jobs, cluster), 1, true)
     end
     fails("jobs[1]: unknown option 'taus'", { one_job { taus = 1 } }, machines(1, 1, 1))
-    fails("job 1: tau: expected a finite number above 0, got -1", { one_job { tau = -1 } }, machines(1, 1, 1))
+    fails("job 1: tau: expected a finite number above 0, got -1", { one_job { tau = -1 } },
+      machines(1, 1, 1))
     fails("jobs[1].worker: ", { one_job { worker = { 1, 2 } } }, machines(1, 1, 1))
     fails("cluster.capacity: expected 1 numbers", { one_job() },
       { machines = 1, slots = 1, resources = { "cpu" }, capacity = { 1, 2 } })
@@ -70,7 +76,8 @@ end)
 describe("pdors.simulate", function()
   it("finishes a job that fits in the slot of its arrival", function()
     -- 2 workers, 1 server inside: 100 samples in one slot
-    local r = assert(pdors.simulate({ jobs = { one_job() }, cluster = machines(1, 3, 4) }, "pd-ors"))
+    local r = assert(pdors.simulate({ jobs = { one_job() }, cluster = machines(1, 3, 4) },
+      "pd-ors"))
     assert.near(5, r.utility, 1e-9) -- urgency 0: half of the importance
     assert.equal(0, r.records[1].done)
     assert.near(1, r.ratio, 1e-6)
@@ -79,7 +86,8 @@ describe("pdors.simulate", function()
 
   it("takes the options of PD-ORS", function()
     local p = odd_problem(3)
-    for _, o in ipairs { { mode = "faithful" }, { favour = "covering" }, { gdelta = "tight", delta = 0.2 },
+    for _, o in ipairs { { mode = "faithful" }, { favour = "covering" },
+      { gdelta = "tight", delta = 0.2 },
       { gdelta = "given", factor = 0.9 }, { bounds = "online", safety = 4 },
       { bounds = "prior", low = 1e-9, high = { 1, 1, 1, 1 } }, { reclaim = false },
       { quanta = 8, most_quanta = 16 }, { tries = 3 }, { floor = 1e-3 } } do
@@ -108,11 +116,12 @@ describe("pd-ors that believes something else", function()
     local smaller = pdors.problem({ one_job() }, machines(2, 6, 4))
     assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = smaller }) end,
       "believes: problem: 1 jobs, 2 machines, 6 slots; the one that is played: problem: 1 jobs, 1 machines, 6 slots")
-    assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = 3 }) end, "believes: expected a problem, got number")
+    assert.error_matches(function() pdors.simulate(p, "pd-ors", { believes = 3 }) end,
+      "believes: expected a problem, got number")
   end)
 end)
 
--- ---- PD-ORS as the paper has it ---------------------------------------------------------------------
+-- ---- PD-ORS as the paper has it -------------------------------------------
 
 describe("G_delta", function()
   it("has the published values; spec/c/pdors/gdelta.c has more", function()
@@ -126,7 +135,8 @@ end)
 describe("pdors.scheduler", function()
   -- Prices as the paper: L (U / L)^(committed / capacity).
   it("prices from L when empty to U when full, geometrically between", function()
-    local p = pdors.problem({ one_job(), one_job { arrival = 1, importance = 3 } }, machines(2, 3, 6))
+    local p = pdors.problem({ one_job(), one_job { arrival = 1, importance = 3 } },
+      machines(2, 3, 6))
     local s = assert(pdors.scheduler(p))
     local low = s:price(1, 1, 0)
     local plan = assert(s:admit(1))
@@ -148,7 +158,8 @@ describe("pdors.scheduler", function()
   end)
 
   it("decides without committing", function()
-    local p = pdors.problem(pdors.generate("default", { seed = 1, jobs = 10, machines = 10, slots = 30, load = 0.2 }))
+    local p = pdors.problem(pdors.generate("default",
+      { seed = 1, jobs = 10, machines = 10, slots = 30, load = 0.2 }))
     local s = assert(pdors.scheduler(p))
     local a, b = s:decide(1), s:decide(1)
     assert.equal(json.encode(a), json.encode(b))
@@ -158,7 +169,8 @@ end)
 
 describe("the offline optimum", function()
   it("is between every policy and the bound", function()
-    local p = pdors.problem(pdors.generate("realistic", { seed = 1, jobs = 3, machines = 2, slots = 4, batch = { 2, 4 },
+    local p = pdors.problem(pdors.generate("realistic",
+      { seed = 1, jobs = 3, machines = 2, slots = 4, batch = { 2, 4 },
       worker_slots = { 1, 5 }, target = { 1, 3 } }))
     local best = assert(p:offline())
     assert.equal(("optimum %.4f, proved"):format(best.utility), tostring(best))

@@ -3,7 +3,8 @@ local berth = require "berth"
 local problems = require "support.ps_problems"
 local raised = require("support.errors").raised
 
-local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines, problems.odd
+local pdors, one_job, machines, odd_problem = berth.pdors, problems.one_job, problems.machines,
+  problems.odd
 
 -- In order of arrival, one worker and the servers that it needs on the first machine with room.
 local function first_fit()
@@ -14,9 +15,13 @@ local function first_fit()
       local servers = math.max(1, math.ceil(1 / job.ratio))
       for m = 1, view.machines do
         local fits = true
-        for r, x in ipairs(job.worker) do fits = fits and x + servers * job.server[r] <= free[m][r] end
+        for r, x in ipairs(job.worker) do
+          fits = fits and x + servers * job.server[r] <= free[m][r]
+        end
         if fits then
-          for r, x in ipairs(job.worker) do free[m][r] = free[m][r] - x - servers * job.server[r] end
+          for r, x in ipairs(job.worker) do
+            free[m][r] = free[m][r] - x - servers * job.server[r]
+          end
           table.insert(plan.assign, { job = j, places = { { m, 1, servers } } })
           break
         end
@@ -38,16 +43,20 @@ describe("a policy in Lua", function()
 
   it("is told of arrivals, slots and ends in order", function()
     local told = {}
-    local function note(event) return function(_, view, job) table.insert(told, { event, view.slot, job }) end end
+    local function note(event)
+      return function(_, view, job) table.insert(told, { event, view.slot, job }) end
+    end
     local policy = { arrival = note "arrival", finish = note "finish" }
     function policy.slot(_, view)
       note "slot" (nil, view)
       if view.slot ~= 1 then return nil end
       return { assign = { { job = 1, places = { { 1, 2, 1 } } } } }
     end
-    pdors.simulate({ jobs = { one_job { arrival = 1 }, one_job { arrival = 2 } }, cluster = machines(1, 4, 4) }, policy,
+    pdors.simulate({ jobs = { one_job { arrival = 1 }, one_job { arrival = 2 } },
+      cluster = machines(1, 4, 4) }, policy,
       { certify = false })
-    assert.same({ { "slot", 0 }, { "arrival", 1, 1 }, { "slot", 1 }, { "finish", 2, 1 }, { "arrival", 2, 2 }, { "slot", 2 },
+    assert.same({ { "slot", 0 }, { "arrival", 1, 1 }, { "slot", 1 }, { "finish", 2, 1 },
+      { "arrival", 2, 2 }, { "slot", 2 },
       { "slot", 3 } }, told)
   end)
 
@@ -60,7 +69,8 @@ describe("a policy in Lua", function()
     local function plans(plan) return { name = "mine", slot = function() return plan end } end
     fails("mine, slot in slot 0: plan.assign[1]: slot 0: job 1 wants 6 of resource 1 on machine 1, where 4 of 4 is left",
       plans { assign = { { job = 1, places = { { 1, 5, 1 } } } } })
-    fails("plan.assign[1]: places: expected an array, got number", plans { assign = { { job = 1, places = 3 } } })
+    fails("plan.assign[1]: places: expected an array, got number",
+      plans { assign = { { job = 1, places = 3 } } })
     fails("plan.assign[1]: unknown key 'place'", plans { assign = { { job = 1, place = {} } } })
     fails("plan: unknown key 'assigned'", plans { assigned = {} })
     fails("expected a plan or nil, got number", plans(3))
@@ -78,13 +88,16 @@ describe("a policy in Lua", function()
 
   it("refuses jobs, with a cause", function()
     local r = pdors.simulate({ jobs = { one_job() }, cluster = machines(1, 4, 4) },
-      { arrival = function(_, _, job) return { refuse = { { job = job, cause = 7 } } } end }, { certify = false })
+      { arrival = function(_, _, job) return { refuse = { { job = job, cause = 7 } } } end },
+      { certify = false })
     assert.equal("refused", r.records[1].state)
     assert.equal(7, r.records[1].cause)
   end)
 
   it("has one name", function()
-    assert.matches("berth.pdors.run: the name is berth.pdors.simulate now", raised(berth.pdors.run), 1, true)
-    assert.matches("berth.pacml.play: the name is berth.pacml.simulate now", raised(berth.pacml.play), 1, true)
+    assert.matches("berth.pdors.run: the name is berth.pdors.simulate now", raised(berth.pdors.run),
+      1, true)
+    assert.matches("berth.pacml.play: the name is berth.pacml.simulate now",
+      raised(berth.pacml.play), 1, true)
   end)
 end)

@@ -7,7 +7,8 @@ local shell = require "support.shell"
 local pdors = berth.pdors
 
 describe("results of pdors.simulate", function()
-  local p = pdors.problem(pdors.generate("default", { seed = 1, jobs = 12, machines = 8, slots = 20, load = 0.1 }))
+  local p = pdors.problem(pdors.generate("default",
+    { seed = 1, jobs = 12, machines = 8, slots = 20, load = 0.1 }))
   local r = assert(pdors.simulate(p, "pd-ors", { seed = 5 }))
 
   local function read(save)
@@ -20,7 +21,8 @@ describe("results of pdors.simulate", function()
   it("go to CSV with units in the names", function()
     local text = read(r.save_csv)
     local head = text:match "^[^\n]+"
-    assert.equal("job,name,kind,arrival_slot,work_samples,state,cause,why,first_slot,done_slot,finish_slots,left_samples,utility,"
+    assert.equal(
+      "job,name,kind,arrival_slot,work_samples,state,cause,why,first_slot,done_slot,finish_slots,left_samples,utility,"
       .. "importance,worker_slots,server_slots,slots,slots_on_one_machine,moves,scheduler,seed,version,options", head)
     assert.equal(13, select(2, text:gsub("\n", "\n")))
   end)
@@ -52,9 +54,12 @@ describe("results of pdors.simulate", function()
 end)
 
 describe("pdors.report", function()
-  local p = pdors.problem(pdors.generate("realistic", { seed = 1, jobs = 6, machines = 3, slots = 12 }))
+  local p =
+    pdors.problem(pdors.generate("realistic", { seed = 1, jobs = 6, machines = 3, slots = 12 }))
   local runs = {}
-  for i, name in ipairs { "pd-ors", "drf" } do runs[i] = assert(pdors.simulate(p, name, { certify = 10 })) end
+  for i, name in ipairs { "pd-ors", "drf" } do
+    runs[i] = assert(pdors.simulate(p, name, { certify = 10 }))
+  end
 
   it("is one page about runs of one problem", function()
     local path = os.tmpname()
@@ -62,13 +67,17 @@ describe("pdors.report", function()
     local text = shell.take(path)
     assert.truthy(text:find("Two &lt;policies&gt;", 1, true))
     assert.is_nil(text:find("src=", 1, true))
-    for _, r in ipairs(runs) do assert.truthy(text:find("utility " .. decimals(r.utility, 2), 1, true)) end
+    for _, r in ipairs(runs) do
+      assert.truthy(text:find("utility " .. decimals(r.utility, 2), 1, true))
+    end
     assert.truthy(text:find("1 inception-bn", 1, true) or text:find(">1 ", 1, true))
   end)
 
   it("says what is wrong", function()
-    local other = assert(pdors.simulate(pdors.generate("realistic", { jobs = 2 }), "drf", { certify = false }))
-    assert.error_matches(function() pdors.report("x", { runs[1], other }) end, "runs%[2%]: is of another problem than the first")
+    local other = assert(pdors.simulate(pdors.generate("realistic", { jobs = 2 }), "drf",
+      { certify = false }))
+    assert.error_matches(function() pdors.report("x", { runs[1], other }) end,
+      "runs%[2%]: is of another problem than the first")
     assert.error_matches(function() pdors.report("x", { 3 }) end,
       "runs%[1%]: expected a result of berth.pdors.simulate, got number")
     local done, message, code = pdors.report("/nowhere/x.html", runs)
@@ -79,7 +88,8 @@ describe("pdors.report", function()
 end)
 
 describe("pdors.study", function()
-  local given = { policies = { "pd-ors", { "per job", "pd-ors", { per_job = true, floor = 1 } } }, certify = 10, seeds = 3,
+  local given = { policies = { "pd-ors", { "per job", "pd-ors", { per_job = true, floor = 1 } } },
+    certify = 10, seeds = 3,
     given = { jobs = 8, slots = 20, load = 0.1 }, grid = { machines = { 4, 8 } } }
 
   it("plays all on the same problems", function()
@@ -92,8 +102,10 @@ describe("pdors.study", function()
       by[key] = by[key] or row.result.bound
       assert.equal(by[key], row.result.bound)
     end
-    local p = pdors.generate("default", { jobs = 8, slots = 20, load = 0.1, machines = 8, seed = 2 })
-    local r = assert(pdors.simulate(p, "pd-ors", { per_job = true, floor = 1, seed = 2, certify = 10 }))
+    local p = pdors.generate("default",
+      { jobs = 8, slots = 20, load = 0.1, machines = 8, seed = 2 })
+    local r =
+      assert(pdors.simulate(p, "pd-ors", { per_job = true, floor = 1, seed = 2, certify = 10 }))
     for _, row in ipairs(e.rows) do
       if row.seed == 2 and row.parameters.machines == 8 and row.parameters.policy == "per job" then
         assert.near(r.utility, row.result.utility, 1e-12)
@@ -104,7 +116,8 @@ describe("pdors.study", function()
   it("does not mix what differs in options in one file", function()
     local path = os.tmpname()
     local function trials(more)
-      local list = { path = path, policies = { { "x", "pd-ors", more } }, certify = false, seeds = 1,
+      local list = { path = path, policies = { { "x", "pd-ors", more } }, certify = false,
+        seeds = 1,
         given = { jobs = 2, machines = 2, slots = 9 } }
       return assert(pdors.study(list)).rows[1].result.utility
     end
@@ -119,7 +132,9 @@ describe("pdors.study", function()
 
   it("says what is wrong", function()
     assert.error_matches(function() pdors.study { policies = { "no" } } end, "no policy 'no'")
-    assert.error_matches(function() pdors.study { policies = { "drf", "drf" } } end, "policies%[2%]: \"drf\" is there twice")
-    assert.error_matches(function() pdors.study { grid = { policy = { "drf" } } } end, "grid.policy: use policies")
+    assert.error_matches(function() pdors.study { policies = { "drf", "drf" } } end,
+      "policies%[2%]: \"drf\" is there twice")
+    assert.error_matches(function() pdors.study { grid = { policy = { "drf" } } } end,
+      "grid.policy: say policies")
   end)
 end)

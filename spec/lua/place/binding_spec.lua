@@ -5,7 +5,8 @@ local raised = require("support.errors").raised
 local function chains()
   local g = assert(berth.graph {
     ops = {
-      { name = "a1", seconds = 2 }, { name = "a2", seconds = 3 }, { name = "b1", seconds = 4 }, { name = "b2", seconds = 1 },
+      { name = "a1", seconds = 2 }, { name = "a2", seconds = 3 }, { name = "b1", seconds = 4 },
+      { name = "b2", seconds = 1 },
     },
     edges = { { 1, 2, 4 }, { 3, 4, 4 } },
   })
@@ -45,7 +46,8 @@ describe("a placement", function()
     assert.equal("placement: 3 ops on 2 devices", tostring(p))
     assert.matches("devices%[2%]: there is no device 0", raised(berth.placement, { 1, 0 }))
     assert.matches("devices%[1%]: 1.5 is no device id", raised(berth.placement, { 1.5 }))
-    assert.matches("sequence: has 1 entries, expected 2", raised(berth.placement, { 1, 1 }, { sequence = { 1 } }))
+    assert.matches("sequence: has 1 entries, expected 2",
+      raised(berth.placement, { 1, 1 }, { sequence = { 1 } }))
     assert.matches("op 1 ", raised(berth.placement, { 1, 1 }, { sequence = { 1, 1 } }))
   end)
 end)
@@ -65,21 +67,26 @@ describe("place", function()
     assert.matches("placer 'foo' is unknown %(legal: single, ", raised(berth.place, g, t, "foo"))
     assert.matches("placer 'policy' is unknown", raised(berth.place, g, t, "policy"))
     assert.matches("unknown option 'sed'", raised(berth.place, g, t, "etf", { sed = 1 }))
-    assert.matches("variant: etf has no variants %(got 'x'%)", raised(berth.place, g, t, "etf", { variant = "x" }))
+    assert.matches("variant: etf has no variants %(got 'x'%)",
+      raised(berth.place, g, t, "etf", { variant = "x" }))
     assert.matches("variant: m%-topo has no variant 'x' %(legal: baechi%-tf, baechi%-pt%)",
       raised(berth.place, g, t, "m-topo", { variant = "x" }))
     assert.matches("option 'tries' means nothing to etf, only to: critical%-path",
       raised(berth.place, g, t, "etf", { tries = 2 }))
-    assert.matches("device: there is no device 3", raised(berth.place, g, t, "single", { device = 3 }))
-    assert.matches("seed: expected a whole number", raised(berth.place, g, t, "random", { seed = 0.5 }))
+    assert.matches("device: there is no device 3",
+      raised(berth.place, g, t, "single", { device = 3 }))
+    assert.matches("seed: expected a whole number",
+      raised(berth.place, g, t, "random", { seed = 0.5 }))
     assert.matches("unknown option 'variant'", raised(berth.place, g, t, nil, { variant = "x" }))
-    assert.matches("placer: expected a name, a policy, a pipeline or an object with place, got number",
+    assert.matches(
+      "placer: expected a name, a policy, a pipeline or an object with place, got number",
       raised(berth.place, g, t, 3))
     assert.matches("support/errors", raised(berth.place, g, t, "foo"))
   end)
 
   it("tells what stops a placement", function()
-    local g = assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
+    local g =
+      assert(berth.graph { ops = { { seconds = 1 }, { name = "big", seconds = 1, params = 100 } } })
     local t = berth.topology.mesh(2, { memory = 60 })
     for _, placer in ipairs { "etf", "portfolio", "single" } do
       local p, text, code, why = berth.place(g, t, placer)
@@ -135,7 +142,8 @@ describe("a policy in Lua", function()
         return { 4, 3, 2, 1 }
       end,
       device = function(op, est, plan, eft)
-        log[op] = { est[1], est[2], eft[1], eft[2], plan:free_at(1), plan:device_of(1), plan:finish(1), plan:start(op) }
+        log[op] = { est[1], est[2], eft[1], eft[2], plan:free_at(1), plan:device_of(1),
+          plan:finish(1), plan:start(op) }
         assert(plan:last(2) == nil and plan:last(1) == (op > 1 and op - 1 or nil))
         return 1
       end,
@@ -167,7 +175,8 @@ describe("a policy in Lua", function()
   end)
 
   it("sees memory", function()
-    local g = assert(berth.graph { ops = { { seconds = 1, params = 30 }, { seconds = 1, params = 30 } } })
+    local g =
+      assert(berth.graph { ops = { { seconds = 1, params = 30 }, { seconds = 1, params = 30 } } })
     local held = {}
     local p = assert(berth.place(g, berth.topology.mesh(2, { memory = 50 }), {
       device = function(op, est, plan)
@@ -195,7 +204,8 @@ describe("a policy in Lua", function()
     local g, t = chains()
     local p = assert(berth.place(g, t, {
       choose = "pair",
-      score = function(op, est) return { op % 2 == 0 and 1 or est[1], op % 2 == 0 and 0 or math.huge } end,
+      score = function(op, est) return { op % 2 == 0 and 1 or est[1],
+        op % 2 == 0 and 0 or math.huge } end,
     }))
     assert.same({ 1, 2, 1, 2 }, p:devices())
   end)
@@ -231,20 +241,32 @@ describe("a policy in Lua", function()
     local function place(policy) return raised(berth.place, g, t, policy) end
     assert.matches('policy "p": device gave 3 for op 1, expected a device id %(1..2%) or nil',
       place { name = "p", device = function() return 3 end })
-    assert.matches("device gave a string for op 1, expected", place { device = function() return "1" end })
-    assert.matches("device gave 1.5 for op 1, expected", place { device = function() return 1.5 end })
-    assert.matches("device gave NaN for op 1, expected", place { device = function() return 0 / 0 end })
-    assert.matches("device gave 1e%+300 for op 1, expected", place { device = function() return 1e300 end })
-    assert.matches("prepare gave 1 entries, expected an array", place { prepare = function() return { 1 } end })
-    assert.matches("prepare gave a string as priority of op 2", place { prepare = function() return { 1, "x", 1, 1 } end })
-    assert.matches("select gave a boolean as priority of op 1", place { select = function() return true end })
-    assert.matches("score gave no number for device 2 of op 1", place { score = function() return { 1 } end })
-    assert.matches("score gave no number for device 1 of op 1", place { score = function() return 1 end })
-    assert.matches("unknown option 'devices' %(legal: name, ready", place { devices = function() end })
-    assert.matches("either device or score", place { device = function() end, score = function() end })
+    assert.matches("device gave a string for op 1, expected",
+      place { device = function() return "1" end })
+    assert.matches("device gave 1.5 for op 1, expected",
+      place { device = function() return 1.5 end })
+    assert.matches("device gave NaN for op 1, expected",
+      place { device = function() return 0 / 0 end })
+    assert.matches("device gave 1e%+300 for op 1, expected",
+      place { device = function() return 1e300 end })
+    assert.matches("prepare gave 1 entries, expected an array",
+      place { prepare = function() return { 1 } end })
+    assert.matches("prepare gave a string as priority of op 2",
+      place { prepare = function() return { 1, "x", 1, 1 } end })
+    assert.matches("select gave a boolean as priority of op 1",
+      place { select = function() return true end })
+    assert.matches("score gave no number for device 2 of op 1",
+      place { score = function() return { 1 } end })
+    assert.matches("score gave no number for device 1 of op 1",
+      place { score = function() return 1 end })
+    assert.matches("unknown option 'devices' %(legal: name, ready",
+      place { devices = function() end })
+    assert.matches("either device or score",
+      place { device = function() end, score = function() end })
     assert.matches("policy: ready: 'now' is none of: assigned, finished", place { ready = "now" })
     assert.matches("policy: device: expected a function, got string", place { device = "x" })
-    assert.matches("option 'device' means nothing to a policy", raised(berth.place, g, t, {}, { device = 1 }))
+    assert.matches("option 'device' means nothing to a policy",
+      raised(berth.place, g, t, {}, { device = 1 }))
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 2 } } })
     assert.matches("device gave 1 for op 1, which cannot run there",
       raised(berth.place, pinned, t, { device = function() return 1 end }))
@@ -280,15 +302,18 @@ describe("a policy in Lua", function()
 
   it("cannot yield, and runs in coroutines", function()
     local g, t = chains()
-    local co = coroutine.wrap(function() return berth.place(g, t, { device = function() return 2 end })[1] end)
+    local co = coroutine.wrap(function() return berth.place(g, t,
+      { device = function() return 2 end })[1] end)
     assert.equal(2, co())
-    local bad = coroutine.create(function() return berth.place(g, t, { device = function() coroutine.yield() end }) end)
+    local bad = coroutine.create(function() return berth.place(g, t,
+      { device = function() coroutine.yield() end }) end)
     assert.is_false((coroutine.resume(bad)))
   end)
 
   it("may be an object with state of its own", function()
     local g, t = chains()
-    local policy = setmetatable({ state = 1, name = "object" }, { __index = { device = function() return 1 end } })
+    local policy = setmetatable({ state = 1, name = "object" },
+      { __index = { device = function() return 1 end } })
     assert.equal("object", assert(berth.place(g, t, policy)).placer)
   end)
 end)
@@ -303,7 +328,8 @@ end)
 describe("a pipeline", function()
   local function fuse_pairs(g) -- ops 1 2 and 3 4 become one each
     local fused = assert(berth.graph { ops = {
-      { seconds = g:op(1).seconds + g:op(2).seconds }, { seconds = g:op(3).seconds + g:op(4).seconds } } })
+      { seconds = g:op(1).seconds + g:op(2).seconds },
+      { seconds = g:op(3).seconds + g:op(4).seconds } } })
     return fused, { 1, 1, 2, 2 }
   end
 
@@ -324,7 +350,8 @@ describe("a pipeline", function()
     local seen
     local p = assert(berth.place(g, t, berth.pipeline {
       function(graph)
-        return fuse_pairs(graph), function(devices) return { devices[1], devices[1], devices[2], devices[2] } end
+        return fuse_pairs(graph),
+          function(devices) return { devices[1], devices[1], devices[2], devices[2] } end
       end,
       { name = "mine", device = function(op) return op end },
       function(graph, topology, placement)
@@ -345,19 +372,24 @@ describe("a pipeline", function()
 
   it("passes refusals on and names mistakes", function()
     local g, t = chains()
-    local p, text, code = berth.place(g, t, berth.pipeline { function() return nil, "too big", "unsupported" end, "etf" })
+    local p, text, code = berth.place(g, t,
+      berth.pipeline { function() return nil, "too big", "unsupported" end, "etf" })
     assert.same({ nil, "too big", "unsupported" }, { p, text, code })
     assert.matches("there is no placer among them", raised(berth.pipeline, { fuse_pairs }))
     assert.matches("stages%[2%]: is a second placer", raised(berth.pipeline, { "etf", "heft" }))
-    assert.matches("stages%[1%]: expected a function, a name or a policy, got number", raised(berth.pipeline, { 1, "etf" }))
+    assert.matches("stages%[1%]: expected a function, a name or a policy, got number",
+      raised(berth.pipeline, { 1, "etf" }))
     assert.matches("stages%[1%]: gave number, expected a graph",
       raised(berth.place, g, t, berth.pipeline { function() return 1 end, "etf" }))
-    assert.matches("gave no way back", raised(berth.place, g, t, berth.pipeline { function(x) return x end, "etf" }))
+    assert.matches("gave no way back",
+      raised(berth.place, g, t, berth.pipeline { function(x) return x end, "etf" }))
     assert.matches("no op of the new graph for op 2",
       raised(berth.place, g, t, berth.pipeline { function(x) return x, { 1 } end, "etf" }))
-    assert.matches("functions of the original ops", raised(berth.place, g, t, berth.pipeline { fuse_pairs, "etf" }, {
+    assert.matches("functions of the original ops",
+      raised(berth.place, g, t, berth.pipeline { fuse_pairs, "etf" }, {
       cost = { op = function() return 1 end } }))
-    assert.is_truthy(berth.place(g, t, berth.pipeline { fuse_pairs, "etf" }, { cost = { op_factor = 2 } }))
+    assert.is_truthy(berth.place(g, t, berth.pipeline { fuse_pairs, "etf" },
+      { cost = { op_factor = 2 } }))
   end)
 end)
 
@@ -365,7 +397,8 @@ describe("compare", function()
   it("ranks placers and prints them aligned", function()
     local g, t = chains()
     local cmp = assert(berth.compare(g, t, {
-      "single", { "m-etf", { memory = "none" } }, { name = "mine", device = function() return 2 end },
+      "single", { "m-etf", { memory = "none" } },
+      { name = "mine", device = function() return 2 end },
       berth.pipeline { "single" },
     }, { links = "duplex" }))
     assert.equal(4, #cmp)
@@ -386,8 +419,10 @@ describe("compare", function()
   end)
 
   it("puts failures last, with their reason", function()
-    local g = assert(berth.graph { ops = { { seconds = 1, params = 40 }, { seconds = 1, params = 40 } } })
-    local cmp = assert(berth.compare(g, berth.topology.mesh(2, { memory = 50 }), { "single", "etf" }))
+    local g =
+      assert(berth.graph { ops = { { seconds = 1, params = 40 }, { seconds = 1, params = 40 } } })
+    local cmp =
+      assert(berth.compare(g, berth.topology.mesh(2, { memory = 50 }), { "single", "etf" }))
     assert.equal("etf", cmp.best[1].name)
     assert.equal("infeasible", cmp.best[2].code)
     assert.matches("single .*%-  .*%-", tostring(cmp))
@@ -400,9 +435,12 @@ describe("compare", function()
 
   it("hands each placer the options that it reads", function()
     local g, t = chains()
-    local cmp = assert(berth.compare(g, t, nil, { place = { averages = "saga", tries = 2, seed = 3 } }))
+    local cmp =
+      assert(berth.compare(g, t, nil, { place = { averages = "saga", tries = 2, seed = 3 } }))
     for _, row in ipairs(cmp) do assert.is_nil(row.error) end
-    assert.matches("unknown option 'sed'", raised(berth.compare, g, t, { "etf" }, { place = { sed = 1 } }))
-    assert.matches("unknown option 'link'", raised(berth.compare, g, t, { "etf" }, { link = "free" }))
+    assert.matches("unknown option 'sed'",
+      raised(berth.compare, g, t, { "etf" }, { place = { sed = 1 } }))
+    assert.matches("unknown option 'link'",
+      raised(berth.compare, g, t, { "etf" }, { link = "free" }))
   end)
 end)

@@ -4,7 +4,8 @@ local raised = require("support.errors").raised
 
 local function problem(memory)
   return berth.models.resnet18 { batch = 4, granularity = "layer" },
-    berth.topology.mesh(3, { preset = "V100", bandwidth = "10 GB/s", latency = "5 us", memory = memory })
+    berth.topology.mesh(3,
+      { preset = "V100", bandwidth = "10 GB/s", latency = "5 us", memory = memory })
 end
 
 local published = { "m-sct", { variant = "baechi-tf" } }
@@ -14,15 +15,18 @@ describe("links for all placers", function()
     local g, t = problem()
     local own = assert(berth.place(g, t, published))
     local judged = berth.simulate(g, t, own, { links = "duplex" }).makespan
-    local rows = berth.compare(g, t, { "m-sct", published, berth.pipeline { published }, { "m-etf", { variant = "baechi-pt" } } },
+    local rows = berth.compare(g, t,
+      { "m-sct", published, berth.pipeline { published }, { "m-etf", { variant = "baechi-pt" } } },
       { links = "duplex" })
     for _, row in ipairs(rows) do assert.is_nil(row.error) end
     assert.equal("m-sct baechi-tf", rows[2].name)
     assert.equal(judged, rows[2].makespan)
     assert.equal(judged, rows[3].makespan)
-    local _, all = assert(berth.portfolio(g, t, { links = "duplex", members = { published, berth.pipeline { published } } }))
+    local _, all = assert(berth.portfolio(g, t,
+      { links = "duplex", members = { published, berth.pipeline { published } } }))
     assert.same({ judged, judged }, { all[1].makespan, all[2].makespan })
-    assert.same(own:devices(), assert(berth.place(g, t, { all[1].placer, all[1].options })):devices())
+    assert.same(own:devices(),
+      assert(berth.place(g, t, { all[1].placer, all[1].options })):devices())
     local line = berth.pipeline { { "coplace", { max_ops = 4 } }, published, "repair" }
     local p = assert(berth.place(g, t, line, { links = "duplex" }))
     assert.equal(berth.simulate(g, t, p, { links = "duplex" }).makespan, p.estimate)
@@ -49,7 +53,8 @@ describe("options that a placer does not read", function()
     assert.matches("members%[2%]: option 'tau' means nothing to heft",
       raised(berth.portfolio, g, t, { members = { "etf", unread } }))
     assert.matches("option 'tau' means nothing to heft", raised(berth.compare, g, t, { unread }))
-    assert.matches("option 'tau' means nothing to heft", raised(berth.place, g, t, berth.pipeline { unread }))
+    assert.matches("option 'tau' means nothing to heft",
+      raised(berth.place, g, t, berth.pipeline { unread }))
   end)
 end)
 
@@ -67,7 +72,8 @@ describe("what is proved to fit nowhere", function()
     assert.matches("^portfolio: cannot fit: ", reason)
     assert.equal(1, count(tostring(rows), "cannot fit"))
     assert.truthy(tostring(rows):find("\n" .. reason, 1, true))
-    _, reason, _, _, rows = berth.portfolio(g, t, { members = { "single", "heft", { "m-topo", { variant = "baechi-tf" } } } })
+    _, reason, _, _, rows = berth.portfolio(g, t,
+      { members = { "single", "heft", { "m-topo", { variant = "baechi-tf" } } } })
     assert.equal(reason, rows.refusal)
     assert.equal(1, count(tostring(rows), "cannot fit"))
   end)
@@ -80,36 +86,46 @@ describe("what is proved to fit nowhere", function()
 
   it("else the line does not name the placer again", function()
     local g, t = problem("120 MB")
-    local text = tostring(berth.compare(g, t, { "single", "heft" }, { place = { memory = "total" } }))
+    local text =
+      tostring(berth.compare(g, t, { "single", "heft" }, { place = { memory = "total" } }))
     assert.matches("single[ -]+no placement found", text)
   end)
 end)
 
 describe("refusals", function()
   it("of the portfolio name it, and who came closest", function()
-    local g = berth.graph { ops = { { seconds = 1, params = 5 }, { seconds = 1, params = 5 }, { seconds = 1, params = 5 } } }
+    local g = berth.graph { ops = { { seconds = 1, params = 5 }, { seconds = 1, params = 5 },
+      { seconds = 1, params = 5 } } }
     local t = berth.topology.mesh(3, { bandwidth = 1, memory = 12 })
     local _, reason, code = berth.portfolio(g, t, { members = { { "single", { device = 2 } } } })
     assert.equal("infeasible", code)
-    assert.equal('portfolio: no placement found (closest: single device=2, the graph does not fit: device 2 "d1" comes closest, '
+    assert.equal(
+      'portfolio: no placement found (closest: single device=2, the graph does not fit: device 2 "d1" comes closest, '
       .. "3 B are missing)", reason)
-    _, reason = berth.portfolio(g, t, { seconds = "1 ns", members = { { "single", { device = 2 } }, "heft", "etf" } })
-    assert.matches("^portfolio: no time left for 2 of 3 members: no placement found %(closest: single device=2, ", reason)
+    _, reason = berth.portfolio(g, t,
+      { seconds = "1 ns", members = { { "single", { device = 2 } }, "heft", "etf" } })
+    assert.matches(
+      "^portfolio: no time left for 2 of 3 members: no placement found %(closest: single device=2, ", reason)
   end)
 
   it("of members in Lua keep their ids", function()
     local g, t = problem()
-    local own = berth.pipeline { function() return nil, "mine: no placement found: op 7 is too large", "infeasible" end, "etf" }
+    local own = berth.pipeline { function() return nil,
+      "mine: no placement found: op 7 is too large", "infeasible" end, "etf" }
     local _, reason = berth.portfolio(g, t, { members = { own } })
-    assert.equal("portfolio: no placement found (closest: function -> etf, op 7 is too large)", reason)
+    assert.equal("portfolio: no placement found (closest: function -> etf, op 7 is too large)",
+      reason)
   end)
 
   it("by the share of a published rule say that", function()
-    local g = berth.graph { ops = { { seconds = 1, params = 8, workspace = 100 }, { seconds = 1, params = 8 } } }
+    local g = berth.graph { ops = { { seconds = 1, params = 8, workspace = 100 },
+      { seconds = 1, params = 8 } } }
     local t = berth.topology.mesh(2, { bandwidth = 1, memory = 1e9 })
-    local _, reason, code = berth.place(g, t, { "m-topo", { variant = "baechi-pt" } }, { memory = "total" })
+    local _, reason, code = berth.place(g, t, { "m-topo", { variant = "baechi-pt" } },
+      { memory = "total" })
     assert.equal("infeasible", code)
-    assert.equal('m-topo: no placement found: op 1 does not fit into the share of a device by the rule of "baechi-pt", 16 B: '
+    assert.equal(
+      'm-topo: no placement found: op 1 does not fit into the share of a device by the rule of "baechi-pt", 16 B: '
       .. 'on device 1 "d0", where it comes closest, it is exceeded by 92 B', reason)
   end)
 end)
@@ -124,7 +140,8 @@ describe("functions in a pipeline", function()
 
   it("may have names", function()
     local g, t = problem()
-    local line = berth.pipeline { { name = "split", transform = same }, "heft", { name = "polish", refine = keep }, keep }
+    local line = berth.pipeline { { name = "split", transform = same }, "heft",
+      { name = "polish", refine = keep }, keep }
     assert.equal("pipeline: split -> heft -> polish -> function", tostring(line))
     assert.is_truthy(berth.place(g, t, line))
     local rows = berth.compare(g, t, { line })
@@ -133,11 +150,14 @@ describe("functions in a pipeline", function()
 
   it("stand where they belong, and have nothing else", function()
     local function refused(stages) return raised(berth.pipeline, stages) end
-    assert.matches("'split' is a transform: it stands before", refused { "heft", { name = "split", transform = same } })
-    assert.matches("'f' is a refinement: it stands behind", refused { { name = "f", refine = keep }, "heft" })
+    assert.matches("'split' is a transform: it stands before",
+      refused { "heft", { name = "split", transform = same } })
+    assert.matches("'f' is a refinement: it stands behind",
+      refused { { name = "f", refine = keep }, "heft" })
     assert.matches("stages%[1%]: unknown option 'ratio' %(legal: name, transform%)",
       refused { { transform = same, ratio = 1 }, "heft" })
-    assert.matches("stages%[1%]: name: expected a string", refused { { transform = same, name = 3 }, "heft" })
+    assert.matches("stages%[1%]: name: expected a string",
+      refused { { transform = same, name = 3 }, "heft" })
   end)
 end)
 
@@ -155,8 +175,10 @@ describe("thorough", function()
       assert.is_true(row.gap <= plain[i].gap)
       assert.near(row.makespan / tight.bound - 1, row.gap, 1e-12)
     end
-    assert.matches("thorough: expected true or false", raised(berth.portfolio, g, t, { thorough = 1 }))
-    assert.matches("unknown option 'thorough'", raised(berth.place, g, t, nil, { thorough = true })) -- gives no rows
+    assert.matches("thorough: expected true or false",
+      raised(berth.portfolio, g, t, { thorough = 1 }))
+    -- gives no rows
+    assert.matches("unknown option 'thorough'", raised(berth.place, g, t, nil, { thorough = true }))
   end)
 end)
 
@@ -170,7 +192,8 @@ describe("help", function()
     assert.equal(help "favourites", help(berth.favourites(g, t)))
     assert.equal(help "compare", help(berth.compare(g, t, { "single" })))
     assert.equal(help "pipeline", help(berth.pipeline { "heft" }))
-    assert.equal(help "portfolio", help((select(2, berth.portfolio(g, t, { members = { "single" } })))))
+    assert.equal(help "portfolio",
+      help((select(2, berth.portfolio(g, t, { members = { "single" } })))))
   end)
 
   it("finds names that are written otherwise, methods, and words in texts", function()
@@ -185,8 +208,11 @@ end)
 
 describe("berth.models", function()
   it("has the names of its list as functions, too", function()
-    assert.equal(#berth.models.build("resnet50", { batch = 1 }), #berth.models.resnet50 { batch = 1 })
-    assert.equal("bert-base", berth.models["bert-base"]({ batch = 1, seq = 8, granularity = "layer" }).name)
-    assert.matches("berth.models has no 'resnet51' %(models: resnet18 ", raised(function() return berth.models.resnet51 end))
+    assert.equal(#berth.models.build("resnet50", { batch = 1 }),
+      #berth.models.resnet50 { batch = 1 })
+    assert.equal("bert-base",
+      berth.models["bert-base"]({ batch = 1, seq = 8, granularity = "layer" }).name)
+    assert.matches("berth.models has no 'resnet51' %(models: resnet18 ",
+      raised(function() return berth.models.resnet51 end))
   end)
 end)

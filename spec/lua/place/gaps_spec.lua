@@ -6,11 +6,14 @@ local shell = require "support.shell"
 local raised, refused = errors.raised, errors.refused
 local ran, run = shell.ran, shell.run
 
--- On one device a heavy op is ready before a light one, whose consumer elsewhere takes long: first in, first out it waits.
---   1 (1 s) -> 2 (9 s)    1 -> 3 (1 s, fed first by 2's queue place) -> 4 (9 s, pinned to the other device)
+-- On one device a heavy op is ready before a light one, whose consumer elsewhere takes long: first
+-- in, first out it waits.
+-- 1 (1 s) -> 2 (9 s) 1 -> 3 (1 s, fed first by 2's queue place) -> 4 (9 s, pinned to the other
+-- device)
 local function queue()
   local g = assert(berth.graph {
-    ops = { { seconds = 1, pin = 1 }, { seconds = 9, pin = 1 }, { seconds = 1, pin = 1 }, { seconds = 9, pin = 2 } },
+    ops = { { seconds = 1, pin = 1 }, { seconds = 9, pin = 1 }, { seconds = 1, pin = 1 },
+      { seconds = 9, pin = 2 } },
     edges = { { 1, 2, 0 }, { 1, 3, 0 }, { 3, 4, 0 } },
   })
   return g, berth.topology.mesh(2, { bandwidth = 1 })
@@ -62,11 +65,14 @@ describe("berth.gaps", function()
     local rng, ops, edges = berth.rng(5), {}, {}
     for i = 1, 30 do ops[i] = { seconds = rng:below(9) } end
     for i = 2, 30 do edges[i - 1] = { rng:below(i - 1), i, rng:below(8) } end
-    local g, t = assert(berth.graph { ops = ops, edges = edges }), berth.topology.mesh(3, { bandwidth = 1 })
-    local k = assert(berth.gaps(g, t, nil, { calls = 60, links = "duplex", place = { members = { "single", "m-etf" } } }))
+    local g, t = assert(berth.graph { ops = ops, edges = edges }),
+      berth.topology.mesh(3, { bandwidth = 1 })
+    local k = assert(berth.gaps(g, t, nil,
+      { calls = 60, links = "duplex", place = { members = { "single", "m-etf" } } }))
     assert.near(k.gap, k.placement + k.queue_rule + k.open, 1e-9)
     assert.is_true(k.placement >= 0 and k.queue_rule >= 0 and k.open >= 0)
-    assert.is_true(k.bound <= k.found.makespan and k.found.makespan <= k.found.fifo and k.found.fifo <= k.makespan)
+    assert.is_true(k.bound <= k.found.makespan and k.found.makespan <= k.found.fifo
+      and k.found.fifo <= k.makespan)
     assert.same(tostring(k), tostring(berth.gaps(berth.cost(g, t), nil,
       { calls = 60, links = "duplex", place = { members = { "single", "m-etf" } } })))
   end)
@@ -79,7 +85,8 @@ describe("berth.gaps", function()
     local k = assert(berth.gaps(g, t, { 1, 1, 2, 2 }, { calls = 40 }))
     assert.near(5, k.bound, 1e-3)
     assert.near(0, k.gap, 1e-3)
-    refused("infeasible", "first in, first out the placement runs out of memory at op", berth.gaps(g, t, { 1, 1, 1, 2 }))
+    refused("infeasible", "first in, first out the placement runs out of memory at op",
+      berth.gaps(g, t, { 1, 1, 1, 2 }))
   end)
 
   it("refuses wrong options with their names", function()
@@ -87,8 +94,10 @@ describe("berth.gaps", function()
     assert.matches("berth.gaps: unknown option 'call'", raised(berth.gaps, g, t, nil, { call = 1 }))
     assert.matches("berth.gaps: calls: expected a whole number, got 1.5",
       raised(berth.gaps, g, t, nil, { calls = 1.5 }))
-    assert.matches("berth.gaps: seed: expected a finite number from 0, got %-1", raised(berth.gaps, g, t, nil, { seed = -1 }))
-    assert.matches("berth.gaps: place: expected a table", raised(berth.gaps, g, t, nil, { place = 1 }))
+    assert.matches("berth.gaps: seed: expected a finite number from 0, got %-1",
+      raised(berth.gaps, g, t, nil, { seed = -1 }))
+    assert.matches("berth.gaps: place: expected a table",
+      raised(berth.gaps, g, t, nil, { place = 1 }))
   end)
 end)
 
@@ -96,9 +105,11 @@ describe("berth bounds --split", function()
   local MODEL = "model:resnet18,batch=1,granularity=block"
 
   it("prints the split, as a table or JSON", function()
-    local text = ran(run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement", "single:1"))
+    local text = ran(run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20",
+      "--placement", "single:1"))
     assert.matches("\nqueue rule +%S+", text)
-    text = ran(run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement", "single:1", "--json"))
+    text = ran(run("bounds", MODEL, "mesh:2,preset=V100", "--split", "--calls", "20", "--placement",
+      "single:1", "--json"))
     assert.matches('"queue_rule_s":0', text)
     assert.matches('"rules":%[{"dispatch":"fifo","makespan_s":0%.', text)
   end)

@@ -3,7 +3,8 @@ local berth = require "berth"
 
 -- 1 and 2 feed 3 with 10 B each: 20 B live at once.
 local function two_inputs()
-  return berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } }, edges = { { 1, 3, 10 }, { 2, 3, 10 } } }
+  return berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+    edges = { { 1, 3, 10 }, { 2, 3, 10 } } }
 end
 
 -- n chains of two ops, 10 B each.
@@ -34,14 +35,17 @@ describe("memory limits in placing", function()
 
   it("are told as proved or not", function()
     local _, proved = berth.place(two_inputs(), one_device(15), nil, { memory = "inference" })
-    assert.equal('portfolio: cannot fit: op 3 does not fit: device 1 "d0" comes closest, 5 B are missing', proved)
+    assert.equal(
+      'portfolio: cannot fit: op 3 does not fit: device 1 "d0" comes closest, 5 B are missing',
+      proved)
     -- first in, first out runs all four sources first; op by op 20 B would do
     local g, t = chains(4), one_device(25)
     local p, message, code, why = berth.place(g, t, nil, { memory = "inference" })
     assert.is_nil(p)
     assert.equal("infeasible", code)
     assert.same({ op = 3, device = 1, missing = 15 }, why)
-    assert.equal('portfolio: no placement found: that of m-etf comes closest, but op 3 "o3" runs out of memory on device 1 "d0": '
+    assert.equal(
+      'portfolio: no placement found: that of m-etf comes closest, but op 3 "o3" runs out of memory on device 1 "d0": '
       .. '15 B are missing; with dispatch = "planned" that of m-etf keeps memory', message)
     local planned = assert(berth.place(g, t, "m-etf", { memory = "inference" }))
     assert.is_nil(berth.simulate(g, t, planned, { memory = "inference", dispatch = "planned" }).oom)

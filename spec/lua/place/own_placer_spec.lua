@@ -6,14 +6,17 @@ local raised, refused = errors.raised, errors.refused
 
 -- a(2 s) -> b(1 s), c(1 s), on two devices.
 local function fork(more)
-  local ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 }, { name = "c", seconds = 1 } }
+  local ops = { { name = "a", seconds = 2 }, { name = "b", seconds = 1 },
+    { name = "c", seconds = 1 } }
   for i, extra in ipairs(more or {}) do
     for key, value in pairs(extra) do ops[i][key] = value end
   end
   return assert(berth.graph { ops = ops, tensors = { { from = 1, to = { 2, 3 }, bytes = 8 } } })
 end
 
-local function two(memory) return berth.topology.mesh(2, { bandwidth = "4 B/s", memory = memory }) end
+local function two(memory)
+  return berth.topology.mesh(2, { bandwidth = "4 B/s", memory = memory })
+end
 
 -- Deals the ops out in turn: ten lines are enough for a placer.
 local function dealer()
@@ -29,7 +32,8 @@ end
 
 local function giving(...)
   local results, n = { ... }, select("#", ...)
-  return { name = "mine", place = function() return results[1], n > 1 and results[2] or nil, results[3], results[4] end }
+  return { name = "mine", place = function() return results[1], n > 1 and results[2] or nil,
+    results[3], results[4] end }
 end
 
 local function fails(text, placer, g, t)
@@ -57,7 +61,8 @@ describe("an object that places", function()
   end)
 
   it("stands in comparisons, pipelines and portfolios under its name", function()
-    local rows = assert(berth.compare(fork(), two(), { "single", dealer(), berth.pipeline { "fuse", dealer() } }))
+    local rows = assert(berth.compare(fork(), two(),
+      { "single", dealer(), berth.pipeline { "fuse", dealer() } }))
     assert.equal("dealer", rows[2].name)
     assert.near(5, rows[2].makespan, 1e-9) -- b waits 8 B / 4 B/s behind a, then runs: 2 + 2 + 1
     assert.equal("fuse -> dealer", rows[3].name)
@@ -69,9 +74,11 @@ describe("an object that places", function()
 
   it("passes refusals and interrupts on", function()
     local why = { op = 1 }
-    local obstacle = refused("infeasible", "no wish to", berth.place(fork(), two(), giving(nil, "no wish to", "infeasible", why)))
+    local obstacle = refused("infeasible", "no wish to",
+      berth.place(fork(), two(), giving(nil, "no wish to", "infeasible", why)))
     assert.equal(why, obstacle)
-    local p, message, code = berth.place(fork(), two(), giving({ 1, 1, 1 }, "half way", "interrupted"))
+    local p, message, code = berth.place(fork(), two(),
+      giving({ 1, 1, 1 }, "half way", "interrupted"))
     assert.same({ 1, 1, 1 }, p:devices())
     assert.equal("half way", message)
     assert.equal("interrupted", code)
@@ -84,7 +91,8 @@ describe("an object that places", function()
     fails("placer 'mine': gave string, expected a placement", giving("1 2 1"))
     fails("placer 'mine': gave nil and no message", giving(nil))
     fails("op 2 is on device 1, but is pinned to 2", giving { 1, 1, 1 }, fork { {}, { pin = 2 } })
-    fails("ops 2 and 3 of group 1 are on devices 1 and 2", giving { 1, 1, 2 }, fork { {}, { group = 1 }, { group = 1 } })
+    fails("ops 2 and 3 of group 1 are on devices 1 and 2", giving { 1, 1, 2 },
+      fork { {}, { group = 1 }, { group = 1 } })
   end)
 
   it("may not run out of memory", function()

@@ -14,7 +14,8 @@ describe("a pipeline of named stages", function()
 
   it("transforms, places, and goes back", function()
     local g = chain(6, 1)
-    local line = berth.pipeline { { "coplace", { max_ops = 3 } }, "fuse", { "heft", { links = "duplex" } } }
+    local line = berth.pipeline { { "coplace", { max_ops = 3 } }, "fuse",
+      { "heft", { links = "duplex" } } }
     local p = assert(berth.place(g, t, line))
     assert.equal("pipeline: coplace -> fuse -> heft", tostring(line))
     assert.equal("coplace -> fuse -> heft", p.placer)
@@ -26,17 +27,21 @@ describe("a pipeline of named stages", function()
   end)
 
   it("goes back through every transform", function()
-    local ops = { { seconds = 1, group = 1 }, { seconds = 1, group = 1 }, { seconds = 1 }, { seconds = 1 } }
+    local ops = { { seconds = 1, group = 1 }, { seconds = 1, group = 1 }, { seconds = 1 },
+      { seconds = 1 } }
     local g = assert(berth.graph { ops = ops, edges = { { 1, 2, 1 }, { 2, 3, 1 }, { 3, 4, 1 } } })
-    local p = assert(berth.place(g, t, berth.pipeline { "fuse", "chains", { "single", { device = 2 } } }))
+    local p =
+      assert(berth.place(g, t, berth.pipeline { "fuse", "chains", { "single", { device = 2 } } }))
     assert.same({ 2, 2, 2, 2 }, p:devices()) -- of three ops behind fuse, and one behind chains
   end)
 
   it("estimates the step time of the original graph", function()
     local g = berth.models.build("transformer", { batch = 2 })
-    local mesh = berth.topology.mesh(3, { preset = "V100", bandwidth = "8 GB/s", latency = "10 us" })
+    local mesh = berth.topology.mesh(3,
+      { preset = "V100", bandwidth = "8 GB/s", latency = "10 us" })
     for _, links in ipairs { "free", "duplex" } do
-      for _, first in ipairs { "chains", "forward", { "fuse", { scope = "all", max_seconds = "1 ms" } } } do
+      for _, first in ipairs { "chains", "forward",
+        { "fuse", { scope = "all", max_seconds = "1 ms" } } } do
         local p = assert(berth.place(g, mesh, berth.pipeline { first, "m-etf" }, { links = links }))
         assert.equal(assert(berth.simulate(g, mesh, p, { links = links })).makespan, p.estimate)
       end
@@ -45,7 +50,8 @@ describe("a pipeline of named stages", function()
 
   it("compares like any placer, and runs in the portfolio's place", function()
     local g = chain(6, 1)
-    local lines = { "etf", berth.pipeline { "chains", "etf" }, berth.pipeline { "coplace", "portfolio" } }
+    local lines = { "etf", berth.pipeline { "chains", "etf" },
+      berth.pipeline { "coplace", "portfolio" } }
     local cmp = assert(berth.compare(g, t, lines))
     assert.equal("chains -> etf", cmp[2].name)
     assert.equal(21, cmp[2].makespan)
@@ -63,7 +69,8 @@ describe("a pipeline of named stages", function()
     local g = chain(3, 1):mirror()
     local mesh = berth.topology.mesh(1, { memory = 60 })
     assert.is_truthy(berth.place(g, mesh, berth.pipeline { "forward", "single" }))
-    local p, _, code, why = berth.place(g, mesh, berth.pipeline { { "forward", { memory_fraction = 0.5 } }, "single" })
+    local p, _, code, why = berth.place(g, mesh,
+      berth.pipeline { { "forward", { memory_fraction = 0.5 } }, "single" })
     assert.same({ nil, "infeasible" }, { p, code })
     assert.is_true(why.missing > 0)
   end)
@@ -72,7 +79,8 @@ describe("a pipeline of named stages", function()
     local g = chain(3, 1)
     local function raises(text, ...)
       local stages = { ... }
-      assert.matches(text, raised(function() return berth.place(g, t, berth.pipeline(stages)) end), 1, true)
+      assert.matches(text, raised(function() return berth.place(g, t, berth.pipeline(stages)) end),
+        1, true)
     end
     local function give(x) return function() return x end end
     local function back(x) return function(graph) return graph, give(x) end end
@@ -89,13 +97,17 @@ describe("a pipeline of named stages", function()
   it("refuses an answer that does not keep memory on the original graph", function()
     local g = chain(3, 100)
     local mesh = berth.topology.mesh(1, { memory = 60 })
-    local p, text, code, why = berth.place(g, mesh, berth.pipeline { { "fuse", { scope = "all", inner = "drop" } }, "single" })
+    local p, text, code, why = berth.place(g, mesh,
+      berth.pipeline { { "fuse", { scope = "all", inner = "drop" } }, "single" })
     assert.same({ nil, "infeasible" }, { p, code })
     assert.is_string(text)
     assert.is_true(why.missing > 0)
-    assert.is_truthy(berth.place(g, mesh, berth.pipeline { { "fuse", { scope = "all", inner = "drop" } }, "single" },
+    assert.is_truthy(berth.place(g, mesh,
+      berth.pipeline { { "fuse", { scope = "all", inner = "drop" } }, "single" },
       { memory = "none" }))
-    local q, said, reason = berth.place(g, mesh, berth.pipeline { { "fuse", { scope = "all" } }, "single" }) -- the placer sees it
+    -- the placer sees it
+    local q, said, reason = berth.place(g, mesh,
+      berth.pipeline { { "fuse", { scope = "all" } }, "single" })
     assert.same({ nil, "infeasible" }, { q, reason })
     assert.matches("^pipeline: behind its transforms: single: ", said)
   end)
@@ -109,18 +121,24 @@ describe("a pipeline of named stages", function()
   it("knows which devices there are", function()
     local g = assert(berth.graph {
       types = { "cpu", "gpu", "tpu" },
-      ops = { { seconds = { 1, math.huge, 1 } }, { seconds = { math.huge, 1, 1 } } }, edges = { { 1, 2, 1 } },
+      ops = { { seconds = { 1, math.huge, 1 } }, { seconds = { math.huge, 1, 1 } } },
+      edges = { { 1, 2, 1 } },
     })
-    local two = berth.topology { devices = { { type = "cpu" }, { type = "gpu" } }, links = { { 1, 2, bandwidth = 1 } } }
-    local p = assert(berth.place(g, two, berth.pipeline { "coplace", "fuse", "etf" })) -- together only a tpu could run them
+    local two = berth.topology { devices = { { type = "cpu" }, { type = "gpu" } },
+      links = { { 1, 2, bandwidth = 1 } } }
+    -- together only a tpu could run them
+    local p = assert(berth.place(g, two, berth.pipeline { "coplace", "fuse", "etf" }))
     assert.same({ 1, 2 }, p:devices())
   end)
 
   it("adjusts groups that were split", function()
     local g = assert(berth.graph {
-      ops = { { seconds = 1, group = 1, params = 5 }, { seconds = 3, group = 1, params = 1 }, { seconds = 1, group = 1 } } })
+      ops = { { seconds = 1, group = 1, params = 5 }, { seconds = 3, group = 1, params = 1 },
+        { seconds = 1, group = 1 } } })
     local cut = function() return { 1, 2, 2 } end
-    local function devices(...) return assert(berth.place(g, t, berth.pipeline { "single", cut, ... })):devices() end
+    local function devices(...)
+      return assert(berth.place(g, t, berth.pipeline { "single", cut, ... })):devices()
+    end
     assert.same({ 2, 2, 2 }, devices("adjust"))
     assert.same({ 1, 1, 1 }, devices { "adjust", { by = "memory" } })
     assert.same({ 2, 2, 2 }, devices { "adjust", { by = "time", fit = true } })
@@ -128,13 +146,15 @@ describe("a pipeline of named stages", function()
     assert.equal("single -> function -> adjust", p.placer)
     assert.equal(5, p.estimate)
     assert.same({ 1, 1, 1 }, assert(berth.adjust(g, t, { 1, 2, 2 }, { by = "random" })):devices())
-    assert.matches("berth.adjust: by: 'x' is none of", raised(berth.adjust, g, t, { 1, 2, 2 }, { by = "x" }))
+    assert.matches("berth.adjust: by: 'x' is none of",
+      raised(berth.adjust, g, t, { 1, 2, 2 }, { by = "x" }))
     assert.matches("berth.adjust: placement: expected a placement", raised(berth.adjust, g, t))
   end)
 
   it("says what an adjuster lacks", function()
     local g = assert(berth.graph {
-      ops = { { seconds = 1, group = 1, params = 40 }, { name = "b", seconds = 1, group = 1, params = 50 } } })
+      ops = { { seconds = 1, group = 1, params = 40 },
+        { name = "b", seconds = 1, group = 1, params = 50 } } })
     local small = berth.topology.mesh(2, { memory = 60 })
     local p, text, code, why = berth.adjust(g, small, { 1, 2 }, { fit = true })
     assert.same({ nil, "infeasible", 30 }, { p, code, why.missing })
@@ -148,16 +168,20 @@ describe("a pipeline of named stages", function()
       raised(berth.pipeline, { "adjust", "etf" }))
     assert.matches("stages%[1%]: options of 'fuse': expected a table, got number",
       raised(berth.pipeline, { { "fuse", 3 }, "etf" }))
-    assert.matches("stages%[1%]: unknown key 'check'", raised(berth.pipeline, { { "fuse", check = "cheap" }, "etf" }))
+    assert.matches("stages%[1%]: unknown key 'check'",
+      raised(berth.pipeline, { { "fuse", check = "cheap" }, "etf" }))
     local g = chain(2, 1)
-    assert.matches("graph:fuse: unknown option 'x'", raised(berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" }))
-    assert.matches("support/errors", raised(berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" }))
+    assert.matches("graph:fuse: unknown option 'x'",
+      raised(berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" }))
+    assert.matches("support/errors",
+      raised(berth.place, g, t, berth.pipeline { { "fuse", { x = 1 } }, "etf" }))
   end)
 
   it("gives the same answer again", function()
     local g = berth.models.build("gnmt", { batch = 4, seq = 6 })
     local line = berth.pipeline { { "coplace", { max_ops = 8 } }, "fuse", "m-etf" }
     local mesh = berth.topology.mesh(3, { preset = "V100" })
-    assert.equal(assert(berth.place(g, mesh, line)):to_string(), assert(berth.place(g, mesh, line)):to_string())
+    assert.equal(assert(berth.place(g, mesh, line)):to_string(),
+      assert(berth.place(g, mesh, line)):to_string())
   end)
 end)

@@ -11,7 +11,8 @@ end
 -- Two chains of two ops; one device takes 10 s, two take 5 s.
 local function chains()
   local g = assert(berth.graph {
-    ops = { { seconds = 2 }, { seconds = 3 }, { seconds = 4 }, { seconds = 1 } }, edges = { { 1, 2, 4 }, { 3, 4, 4 } },
+    ops = { { seconds = 2 }, { seconds = 3 }, { seconds = 4 }, { seconds = 1 } },
+    edges = { { 1, 2, 4 }, { 3, 4, 4 } },
   })
   return g, berth.topology.mesh(2, { bandwidth = 4 })
 end
@@ -20,7 +21,8 @@ describe("the members of a portfolio", function()
   it("may be names, names with options, policies, functions and pipelines", function()
     local g, t = chains()
     local p, rows = berth.portfolio(g, t, { members = {
-      "single", { "m-sct", { tau = 0.5 } }, { name = "mine", device = function(op) return op <= 2 and 1 or 2 end },
+      "single", { "m-sct", { tau = 0.5 } },
+      { name = "mine", device = function(op) return op <= 2 and 1 or 2 end },
       function() return 2 end, berth.pipeline { "heft", function(_, _, q) return q:devices() end },
     } })
     local names, spans = {}, {}
@@ -36,17 +38,20 @@ describe("the members of a portfolio", function()
 
   it("are told with all of their options, however they came by them", function()
     local g, t = problem(1)
-    local _, built_in = assert(berth.portfolio(g, t, { links = "channel", memory = "total", seed = 5 }))
+    local _, built_in =
+      assert(berth.portfolio(g, t, { links = "channel", memory = "total", seed = 5 }))
     local favourites = berth.favourites(g, t).child
     local _, own = assert(berth.portfolio(g, t, { links = "duplex", members = {
-      "heft", { "m-sct", { tau = 0.25, links = "free" } }, { "m-sct", { favourites = favourites } } } }))
+      "heft", { "m-sct", { tau = 0.25, links = "free" } },
+      { "m-sct", { favourites = favourites } } } }))
     for _, rows in ipairs { built_in, own } do
       for _, row in ipairs(rows) do
         local again = assert(berth.place(g, t, { row.placer, row.options }))
         assert.same(row.placement:to_string(), again:to_string(), row.name)
       end
     end
-    assert.same({ "heft", "m-sct tau=0.25 links=free", "m-sct favourites=given" }, { own[1].name, own[2].name, own[3].name })
+    assert.same({ "heft", "m-sct tau=0.25 links=free", "m-sct favourites=given" },
+      { own[1].name, own[2].name, own[3].name })
   end)
 
   it("read through a pipeline", function()
@@ -60,7 +65,8 @@ describe("the members of a portfolio", function()
   it("get the options that they read", function()
     local g, t = chains()
     local seen
-    local _, rows = berth.portfolio(g, t, { averages = "saga", tries = 3, memory = "none", members = {
+    local _, rows = berth.portfolio(g, t,
+      { averages = "saga", tries = 3, memory = "none", members = {
       "etf", "heft", "critical-path", { prepare = function(plan) seen = plan.cost end },
     } })
     for _, row in ipairs(rows) do assert.is_nil(row.error) end
@@ -69,16 +75,20 @@ describe("the members of a portfolio", function()
 
   it("refuse by themselves; an error comes out unchanged", function()
     local g, t = chains()
-    local no = berth.pipeline { function() return nil, "op 7 is too large", "unsupported" end, "etf" }
+    local no = berth.pipeline { function() return nil, "op 7 is too large", "unsupported" end,
+      "etf" }
     local p, rows = berth.portfolio(g, t, { members = { no, "etf" } })
     assert.equal("etf", p.placer)
     assert.same({ "op 7 is too large", "unsupported" }, { rows[1].error, rows[1].code })
     local nothing, text, code, why, all = berth.portfolio(g, t, { members = { no } })
-    assert.same({ nil, "portfolio: function -> etf: op 7 is too large", "unsupported", nil }, { nothing, text, code, why })
+    assert.same({ nil, "portfolio: function -> etf: op 7 is too large", "unsupported", nil },
+      { nothing, text, code, why })
     assert.equal(1, #all)
     local thrown = { "mine" }
-    assert.equal(thrown, raised(berth.portfolio, g, t, { members = { "etf", function() error(thrown) end, "heft" } }))
-    assert.matches("device gave 9 for op 1", raised(berth.portfolio, g, t, { members = { function() return 9 end } }))
+    assert.equal(thrown,
+      raised(berth.portfolio, g, t, { members = { "etf", function() error(thrown) end, "heft" } }))
+    assert.matches("device gave 9 for op 1",
+      raised(berth.portfolio, g, t, { members = { function() return 9 end } }))
     assert.is_truthy(berth.place(g, t)) -- and leaves all in order
   end)
 
@@ -104,13 +114,16 @@ describe("the members of a portfolio", function()
     local g, t = chains()
     local function refused(options) return raised(berth.portfolio, g, t, options) end
     assert.matches("members: expected an array, got string", refused { members = "etf" })
-    assert.matches("members%[2%]: expected a name, a policy or a pipeline, got number", refused { members = { "etf", 3 } })
+    assert.matches("members%[2%]: expected a name, a policy or a pipeline, got number",
+      refused { members = { "etf", 3 } })
     assert.matches('members%[1%].placer: "foo" is unknown', refused { members = { "foo" } })
-    assert.matches("members%[1%]: unknown field 'sed'", refused { members = { { "etf", { sed = 1 } } } })
+    assert.matches("members%[1%]: unknown field 'sed'",
+      refused { members = { { "etf", { sed = 1 } } } })
     assert.matches('members%[1%].placer: "policy" is unknown', refused { members = { "policy" } })
     assert.matches("members%[1%]: unknown key 'tau': expected { name, options }",
       refused { members = { { "m-sct", tau = 0.5 } } })
-    assert.matches("members%[1%]: options of 'heft': expected a table, got number", refused { members = { { "heft", 3 } } })
+    assert.matches("members%[1%]: options of 'heft': expected a table, got number",
+      refused { members = { { "heft", 3 } } })
     assert.matches("members: unknown key 'x'", refused { members = { "single", x = "heft" } })
     assert.matches("members%[1%]: is a portfolio itself", refused { members = { "portfolio" } })
     assert.matches("members: 0 are not from 1 to", refused { members = {} })
@@ -145,28 +158,35 @@ describe("a portfolio", function()
     local g, t = problem(2)
     local p, rows = berth.portfolio(g, t, { links = "duplex", judge = { dispatch = "planned" } })
     for _, row in ipairs(rows) do
-      local r = assert(berth.simulate(g, t, row.placement, { links = "duplex", dispatch = "planned" }))
+      local r =
+        assert(berth.simulate(g, t, row.placement, { links = "duplex", dispatch = "planned" }))
       assert.equal(r.makespan, row.makespan, row.name)
       assert.equal(r.gap, row.gap)
     end
-    assert.equal(rows.winner.makespan, berth.simulate(g, t, p, { links = "duplex", dispatch = "planned" }).makespan)
+    assert.equal(rows.winner.makespan,
+      berth.simulate(g, t, p, { links = "duplex", dispatch = "planned" }).makespan)
     p, rows = berth.portfolio(g, t, { judge = { links = "channel", noise = 0.1 } })
     assert.is_truthy(p)
     assert.is_nil(rows.bound)
-    assert.equal(rows[1].makespan, berth.simulate(g, t, rows[1].placement, { links = "channel", noise = 0.1 }).makespan)
+    assert.equal(rows[1].makespan,
+      berth.simulate(g, t, rows[1].placement, { links = "channel", noise = 0.1 }).makespan)
   end)
 
-  it("takes the rules of a preset from there, in comparisons those of their rows but for noise", function()
+  it("takes the rules of a preset from there, in comparisons those of their rows but for noise",
+    function()
     local g, t = problem(4)
-    local p, rows = assert(berth.portfolio(g, t, { links = "pair", quantum = 1, judge = { preset = "baechi-tf" } }))
-    assert.equal(rows.winner.makespan, assert(berth.simulate(g, t, p, { preset = "baechi-tf" })).makespan)
+    local p, rows = assert(berth.portfolio(g, t,
+      { links = "pair", quantum = 1, judge = { preset = "baechi-tf" } }))
+    assert.equal(rows.winner.makespan,
+      assert(berth.simulate(g, t, p, { preset = "baechi-tf" })).makespan)
     local names = { "portfolio", "single", "m-etf", "etf", "heft", "minmin", "metis" }
     local pull = { links = "channel", send = "pull", bound = false }
     for _, simulate in ipairs { { dispatch = "lifo" }, { preset = "baechi-tf" }, pull } do
       local cmp = assert(berth.compare(g, t, names, { simulate = simulate }))
       for _, row in ipairs(cmp) do assert.is_true(cmp[1].makespan <= row.makespan, row.name) end
     end
-    local quiet = assert(berth.compare(g, t, { "portfolio" }, { simulate = { noise = 0.4, seed = 3 } }))
+    local quiet =
+      assert(berth.compare(g, t, { "portfolio" }, { simulate = { noise = 0.4, seed = 3 } }))
     assert.same(assert(berth.place(g, t)):devices(), quiet[1].placement:devices())
   end)
 
@@ -199,7 +219,8 @@ describe("a portfolio", function()
     assert.same({ op = 3, device = 1, missing = 5 }, why)
     assert.equal(text, rows[1].error)
     assert.equal(1, select(2, tostring(rows):gsub("cannot fit", "")))
-    p, text, code, why, rows = berth.portfolio(g, t, { members = { { "m-topo", { variant = "baechi-tf" } } } })
+    p, text, code, why, rows = berth.portfolio(g, t,
+      { members = { { "m-topo", { variant = "baechi-tf" } } } })
     assert.same({ nil, "infeasible", 1 }, { p, code, #rows })
     assert.same({ op = 2, device = 1 }, rows[1].oom)
     assert.equal(5, rows[1].missing)

@@ -1,4 +1,5 @@
--- What holds of the answers of every placer on random graphs. spec/c/list, place, pack and bound judge the schedules themselves.
+-- What holds of the answers of every placer on random graphs. spec/c/list, place, pack and bound
+-- judge the schedules themselves.
 local berth = require "berth"
 local random_graph = require "support.random_graph"
 local runs = require "support.runs"
@@ -73,7 +74,8 @@ describe("every placer", function()
         if p then
           fitted = fitted + 1
           for d, bytes in ipairs(stored(description, p, 3)) do
-            assert.is_true(bytes <= t:device(d).memory * (1 + 1e-12), "seed " .. seed .. " device " .. d)
+            assert.is_true(bytes <= t:device(d).memory * (1 + 1e-12),
+              "seed " .. seed .. " device " .. d)
           end
         else
           assert.equal("infeasible", code, message)
@@ -107,20 +109,24 @@ end
 describe("a graph with its ops renumbered", function()
   local placers = {
     { "m-etf" }, { "etf" }, { "heft" }, { "minmin" }, { "blevel" },
-    { "m-sct", { favourites = "through" } }, { "m-sct", { favourites = "none" } }, { "m-sct", { gap = 1e-9 } },
+    { "m-sct", { favourites = "through" } }, { "m-sct", { favourites = "none" } },
+    { "m-sct", { gap = 1e-9 } },
   }
   it("takes the same time, where ties are by level", function()
     for seed = 1, 12 do
       local description = random_graph.describe(seed, { n = 25 })
       -- no two paths of one length
-      for i, op in ipairs(description.ops) do op.seconds = op.seconds + 0.001 * math.sqrt(i * 7 + seed) end
+      for i, op in ipairs(description.ops) do
+        op.seconds = op.seconds + 0.001 * math.sqrt(i * 7 + seed)
+      end
       for k, t in ipairs(description.tensors) do t.bytes = t.bytes + math.sqrt(k * 3 + seed) end
       local g = assert(berth.graph(description))
       local h = assert(berth.graph(renumbered(description, seed)))
       local t = berth.topology.mesh(3, { bandwidth = 100 })
       for _, placer in ipairs(placers) do
         local a, b = assert(berth.place(g, t, placer)), assert(berth.place(h, t, placer))
-        assert.near(a.estimate, b.estimate, 1e-9 * a.estimate, ("%s, seed %d"):format(placer[1], seed))
+        assert.near(a.estimate, b.estimate, 1e-9 * a.estimate,
+          ("%s, seed %d"):format(placer[1], seed))
       end
     end
   end)

@@ -11,8 +11,10 @@ local MEMORIES = { 1e9, 1e9, 4000 }
 
 local function cluster(rng, compat)
   local shape = SHAPES[rng:below(#SHAPES)]
-  return berth.ramp { compat = compat, groups = shape[1], racks = shape[2], slots = shape[3], time_scale = 1,
-    quantum = QUANTA[rng:below(#QUANTA)], bandwidth = 10 ^ (1 + rng:below(4)), latency = (rng:below(2) - 1) * 1e-3,
+  return berth.ramp { compat = compat, groups = shape[1], racks = shape[2], slots = shape[3],
+    time_scale = 1,
+    quantum = QUANTA[rng:below(#QUANTA)], bandwidth = 10 ^ (1 + rng:below(4)),
+    latency = (rng:below(2) - 1) * 1e-3,
     io_latency = 1e-3, memory_rate = 1e5, flops = 1e9, memory = MEMORIES[rng:below(#MEMORIES)] }
 end
 
@@ -24,7 +26,8 @@ end
 
 local function compare(case, got, want)
   assert.equal(want.placed, got.placed, case)
-  for _, key in ipairs(want.placed and { "ops", "deps", "flows", "channels", "ticks" } or { "op", "pieces" }) do
+  for _, key in ipairs(want.placed and { "ops", "deps", "flows", "channels", "ticks" }
+    or { "op", "pieces" }) do
     assert.equal(want[key], got[key], case .. key)
   end
   if not want.placed then return end
@@ -42,12 +45,14 @@ local function sweep(compat, from, to, visit)
     local rng = berth.rng(seed)
     local r = cluster(rng, compat)
     local physical = not compat and seed % 3 == 0
-    local g = graphs.mirrored(rng, { n = 1 + rng:below(6), seconds = 1, bytes = 1, physical = physical })
+    local g = graphs.mirrored(rng,
+      { n = 1 + rng:below(6), seconds = 1, bytes = 1, physical = physical })
     local order, busy = graphs.shuffled(rng, g.n_ops / 2), some_busy(rng, r.servers)
     local model, job = r:model(g, { order = order }), reference.job(r.options, g, order)
     for _, most in ipairs { 1, 2, 4, 6, 8 } do
       local want = reference.plan(r.options, job, most, busy)
-      compare(("seed %d, at most %d pieces: "):format(seed, most), r:plan(model, most, { busy = busy }), want)
+      compare(("seed %d, at most %d pieces: "):format(seed, most),
+        r:plan(model, most, { busy = busy }), want)
       if want.placed then
         placed = placed + 1
         visit(want)
@@ -96,14 +101,16 @@ describe("collectives", function()
   it("take what section 2.4 says, wherever their ends are", function()
     for _, compat in ipairs { true, false } do
       for _, shape in ipairs(SHAPES) do
-        local r = berth.ramp { compat = compat, groups = shape[1], racks = shape[2], slots = shape[3] }
+        local r = berth.ramp { compat = compat, groups = shape[1], racks = shape[2],
+          slots = shape[3] }
         local rng = berth.rng(7)
         for _ = 1, 40 do
           local ends = {}
           for i = 1, rng:below(9) do ends[i] = rng:below(r.servers) end
           local bytes = rng:below(1000000)
           local want, got = reference.collective(r.options, ends, bytes), r:collective(ends, bytes)
-          assert.is_true(math.abs(got - want) <= 1e-14 * want, ("%.17g, not %.17g"):format(got, want))
+          assert.is_true(math.abs(got - want) <= 1e-14 * want,
+            ("%.17g, not %.17g"):format(got, want))
         end
       end
     end

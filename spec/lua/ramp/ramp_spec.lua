@@ -34,7 +34,8 @@ local function chain(ops)
     if i < #ops then edges[i] = { i, i + 1, op[3] } end
   end
   local g = assert(berth.graph { ops = list, edges = edges })
-  return (assert(g:mirror { seconds = back, join = "last", gradients = "output", activations = false }))
+  return (assert(g:mirror { seconds = back, join = "last", gradients = "output",
+    activations = false }))
 end
 
 describe("a RAMP cluster", function()
@@ -43,8 +44,10 @@ describe("a RAMP cluster", function()
     assert.equal(32, r.servers)
     assert.is_false(r.compat)
     assert.equal("ramp: 32 servers (4 groups x 4 racks x 2), 1.6 TB/s each, exact", tostring(r))
-    local same = berth.ramp { groups = 4, racks = 4, slots = 2, bandwidth = "1.6 TB/s", latency = "50 ns", io_latency = "100 ns",
-      memory = "80 GB", memory_rate = "2 TB/s", flops = "130 TFLOP/s", value_bytes = "2 B", quantum = "10 us", time_scale = 1 }
+    local same = berth.ramp { groups = 4, racks = 4, slots = 2, bandwidth = "1.6 TB/s",
+      latency = "50 ns", io_latency = "100 ns",
+      memory = "80 GB", memory_rate = "2 TB/s", flops = "130 TFLOP/s", value_bytes = "2 B",
+        quantum = "10 us", time_scale = 1 }
     assert.same(r.options, same.options)
     assert.same(r.options, berth.ramp(r.options).options)
     local published = berth.ramp { compat = true }.options
@@ -60,14 +63,20 @@ describe("a RAMP cluster", function()
 
   it("reduces in stages, as published", function()
     local r = berth.ramp { compat = true }
-    -- two groups: 1 stage of 2, 4 transceivers of 100 GB/s: 2 (250 ns + 400 MB / 400 GB/s) + 200e6 adds at 1/3 TFLOP/s
-    assert.near(2 * (250e-9 + 1e-3) + 6e-4, r:collective(servers { { 0, 0, 0 }, { 1, 0, 0 } }, 8e8), 1e-15)
-    -- 2 x 2 x 2: stages of 2, 2, 2: 4 MB, 2 MB, 1 MB at 400 GB/s; (2 + 1 + 0.5)e6 adds at 1/3 TFLOP/s
+    -- two groups: 1 stage of 2, 4 transceivers of 100 GB/s: 2 (250 ns + 400 MB / 400 GB/s) + 200e6
+    -- adds at 1/3 TFLOP/s
+    assert.near(2 * (250e-9 + 1e-3) + 6e-4, r:collective(servers { { 0, 0, 0 }, { 1, 0, 0 } }, 8e8),
+      1e-15)
+    -- 2 x 2 x 2: stages of 2, 2, 2: 4 MB, 2 MB, 1 MB at 400 GB/s; (2 + 1 + 0.5)e6 adds at 1/3
+    -- TFLOP/s
     assert.near(2 * (3 * 250e-9 + 17.5e-6) + 1.05e-5, r:collective(box(2, 2, 2), 8e6), 1e-15)
     -- 4 x 4 x 1: stages of 4 and 4 over one transceiver of 100 GB/s; adds at 0.4 TFLOP/s
-    assert.near(2 * (2 * 250e-9 + 2.5e-3 + 6.25e-4) + 6.25e-4 + 1.5625e-4, r:collective(box(4, 4, 1), 1e9), 1e-15)
-    -- 3 groups, 2 slots: 3, min(3, 2), 1, 1; ceil(100 / 3) = 34, ceil(34 / 2) = 17; 3: 2 transceivers
-    assert.near(2 * (2 * 250e-9 + 34 / 2e11 + 17 / 4e11) + 2 * (34 / 2) / (2e12 * 2 / 8) + 17 / 2 / (2e12 / 6),
+    assert.near(2 * (2 * 250e-9 + 2.5e-3 + 6.25e-4) + 6.25e-4 + 1.5625e-4,
+      r:collective(box(4, 4, 1), 1e9), 1e-15)
+    -- 3 groups, 2 slots: 3, min(3, 2), 1, 1; ceil(100 / 3) = 34, ceil(34 / 2) = 17; 3: 2
+    -- transceivers
+    assert.near(2 * (2 * 250e-9 + 34 / 2e11 + 17 / 4e11) + 2 * (34 / 2) / (2e12 * 2 / 8)
+      + 17 / 2 / (2e12 / 6),
       r:collective(box(3, 1, 2), 100), 1e-15)
   end)
 
@@ -97,8 +106,10 @@ describe("a RAMP cluster", function()
 
   it("refuses what cannot be, and says where", function()
     for text, options in pairs {
-      ["berth.ramp: ramp: 5 racks in a group, but only 4 groups: racks may not be more"] = { racks = 5 },
-      ["berth.ramp: ramp: 16 x 16 x 5 servers, at most 1024"] = { groups = 16, racks = 16, slots = 5 },
+      ["berth.ramp: ramp: 5 racks in a group, but only 4 groups: racks may not be more"] =
+        { racks = 5 },
+      ["berth.ramp: ramp: 16 x 16 x 5 servers, at most 1024"] = { groups = 16, racks = 16,
+        slots = 5 },
       ["berth.ramp: slots: 0 is out of range 1..2147483647"] = { slots = 0 },
       ["berth.ramp: slots: expected a whole number, got 1.5"] = { slots = 1.5 },
       ["berth.ramp: bandwidth: expected a finite number above 0, got 0"] = { bandwidth = 0 },
@@ -109,11 +120,15 @@ describe("a RAMP cluster", function()
     } do
       assert.equal(text, message(berth.ramp, options))
     end
-    assert.matches("^berth.ramp: unknown option 'group' %(legal: compat, groups, ", message(berth.ramp, { group = 4 }))
+    assert.matches("^berth.ramp: unknown option 'group' %(legal: compat, groups, ",
+      message(berth.ramp, { group = 4 }))
     local r = berth.ramp()
-    assert.equal("ramp:transfer: to: there is no server 33 (ids are 1..32)", message(r.transfer, r, 1, 33, 8))
-    assert.equal("ramp:collective: servers: is empty: expected at least one end point", message(r.collective, r, {}, 8))
-    assert.equal("ramp:collective: servers[2]: there is no server 0 (ids are 1..32)", message(r.collective, r, { 1, 0 }, 8))
+    assert.equal("ramp:transfer: to: there is no server 33 (ids are 1..32)",
+      message(r.transfer, r, 1, 33, 8))
+    assert.equal("ramp:collective: servers: is empty: expected at least one end point",
+      message(r.collective, r, {}, 8))
+    assert.equal("ramp:collective: servers[2]: there is no server 0 (ids are 1..32)",
+      message(r.collective, r, { 1, 0 }, 8))
     assert.equal("ramp:collective: bytes: -8 is negative", message(r.collective, r, { 1 }, -8))
     assert.equal("ramp:legal: pieces: 0 is out of range 1..2147483647", message(r.legal, r, 0))
   end)
@@ -123,7 +138,8 @@ describe("a RAMP model", function()
   it("sums up a step on one server, and what ops hold and send", function()
     local g = chain { { 4, 24, 16 }, { 2, 48 } }
     local m = berth.ramp():model(g)
-    -- forward and backward; a holds 24 + 16, b 48, twins the same; a -> b 16, b -> b' 0, b' -> a' as published
+    -- forward and backward; a holds 24 + 16, b 48, twins the same; a -> b 16, b -> b' 0, b' -> a'
+    -- as published
     assert.equal(12, m.sequential)
     assert.equal(2 * (24 + 16 + 48), m.memory)
     assert.equal(g, m.graph)
@@ -147,12 +163,15 @@ describe("a RAMP model", function()
     local function refused(text, spec, options)
       assert.equal("ramp:model: " .. text, message(r.model, r, assert(berth.graph(spec)), options))
     end
-    refused('ramp: op 1 "a" has no twin: expected a backward op for each forward op', { ops = { { name = "a", seconds = 1 } } })
+    refused('ramp: op 1 "a" has no twin: expected a backward op for each forward op',
+      { ops = { { name = "a", seconds = 1 } } })
     refused("ramp: op times for 2 device types: servers are all alike",
       { types = { "a", "b" }, ops = { { seconds = { 1, 2 }, twin = 2 }, { seconds = { 1, 2 } } } })
-    refused('ramp: op 2 "" has no time', { ops = { { seconds = 1, twin = 2 }, { seconds = math.huge, backward = true } } })
+    refused('ramp: op 2 "" has no time',
+      { ops = { { seconds = 1, twin = 2 }, { seconds = math.huge, backward = true } } })
     refused("ramp: the graph has collectives: cutting makes them",
-      { ops = { { seconds = 1, twin = 2 }, { seconds = 1 } }, collectives = { { kind = "barrier", members = { 1 } } } })
+      { ops = { { seconds = 1, twin = 2 }, { seconds = 1 } },
+        collectives = { { kind = "barrier", members = { 1 } } } })
     refused("ramp: ops 1 and 2 are twins, and both are backward ops",
       { ops = { { seconds = 1, twin = 2, backward = true }, { seconds = 1, backward = true } } })
     assert.equal("ramp:model: graph: expected a graph, got nil", message(r.model, r))
@@ -160,7 +179,9 @@ describe("a RAMP model", function()
 
   it("is worked through in an order of all forward ops", function()
     local r, g = berth.ramp(), chain { { 1, 8, 8 }, { 1, 8 } }
-    local function refused(text, order) assert.equal("ramp:model: " .. text, message(r.model, r, g, { order = order })) end
+    local function refused(text, order)
+      assert.equal("ramp:model: " .. text, message(r.model, r, g, { order = order }))
+    end
     refused("order: has 1 entries, expected 2 (one per forward op)", { 1 })
     refused("ramp: order: op 1 is there twice", { 1, 1 })
     refused("ramp: order: op 3 is not a forward op", { 1, 3 })
@@ -170,7 +191,8 @@ describe("a RAMP model", function()
   it("works with one cluster only", function()
     local m = berth.ramp():model(chain { { 1, 8 } })
     local other = berth.ramp()
-    assert.equal("ramp:plan: ramp: the model was made for another cluster", message(other.plan, other, m, 2))
+    assert.equal("ramp:plan: ramp: the model was made for another cluster",
+      message(other.plan, other, m, 2))
   end)
 end)
 
@@ -182,7 +204,8 @@ describe("cutting", function()
   end
 
   it("gives an op as many pieces as its forward time has quanta, made even", function()
-    for _, case in ipairs { { 0, 16, 1 }, { 0.1, 16, 2 }, { 2, 16, 2 }, { 2.1, 16, 4 }, { 4, 16, 4 }, { 7, 16, 8 },
+    for _, case in ipairs { { 0, 16, 1 }, { 0.1, 16, 2 }, { 2, 16, 2 }, { 2.1, 16, 4 },
+      { 4, 16, 4 }, { 7, 16, 8 },
       { 99, 16, 16 }, { 99, 1, 1 }, { 99, 2, 2 } } do
       assert.equal(case[3], cut({ { case[1], 8 } }, case[2]).pieces)
     end
@@ -194,13 +217,17 @@ describe("cutting", function()
     assert.same({ 12, 34, 144 }, { o.ops, o.deps, o.memory })
   end)
 
-  it("sizes what goes in by the producer and what goes out by the consumer, one op after another", function()
+  it("sizes what goes in by the producer and what goes out by the consumer, one op after another",
+    function()
     local r = berth.ramp { compat = true, time_scale = 1, quantum = 1 }
     local g = chain { { 4, 24, 0 }, { 2, 48 } }
-    -- a, then b: a -> b and b' -> a' 24 / 8, b -> b' 48 / 4; synchronisation 12 x 24 / 4 and 2 x 48 / 2
-    assert.equal(8 * 3 + 4 * 12 + 8 * 3 + 12 * 6 + 2 * 24, r:plan(r:model(g, { order = { 1, 2 } }), 4).bytes)
+    -- a, then b: a -> b and b' -> a' 24 / 8, b -> b' 48 / 4; synchronisation 12 x 24 / 4 and 2 x 48
+    -- / 2
+    assert.equal(8 * 3 + 4 * 12 + 8 * 3 + 12 * 6 + 2 * 24,
+      r:plan(r:model(g, { order = { 1, 2 } }), 4).bytes)
     -- b, then a: a -> b and b' -> a' 48 / 8
-    assert.equal(8 * 6 + 4 * 12 + 8 * 6 + 12 * 6 + 2 * 24, r:plan(r:model(g, { order = { 2, 1 } }), 4).bytes)
+    assert.equal(8 * 6 + 4 * 12 + 8 * 6 + 12 * 6 + 2 * 24,
+      r:plan(r:model(g, { order = { 2, 1 } }), 4).bytes)
   end)
 
   it("shares out what an edge carries, exactly", function()
@@ -223,7 +250,8 @@ describe("cutting", function()
   end)
 
   it("refuses odd numbers of pieces", function()
-    assert.equal("ramp:plan: ramp: most pieces: expected 1 or an even number, got 3", message(cut, { { 1, 8 } }, 3))
+    assert.equal("ramp:plan: ramp: most pieces: expected 1 or an even number, got 3",
+      message(cut, { { 1, 8 } }, 3))
     assert.equal("ramp:plan: most: 0 is out of range 1..2147483647", message(cut, { { 1, 8 } }, 0))
   end)
 
@@ -246,16 +274,20 @@ describe("placing", function()
   end
 
   it("takes the first legal block", function()
-    for k, shape in pairs { [1] = box(1, 1, 1), [2] = box(2, 1, 1), [4] = box(2, 2, 1), [6] = box(3, 1, 2), [8] = box(2, 2, 2),
+    for k, shape in pairs { [1] = box(1, 1, 1), [2] = box(2, 1, 1), [4] = box(2, 2, 1),
+      [6] = box(3, 1, 2), [8] = box(2, 2, 2),
       [16] = box(4, 4, 1), [18] = box(3, 3, 2), [32] = box(4, 4, 2) } do
-      for _, r in ipairs { published, exact } do assert.same(shape, r:plan(r:model(chain(wide)), k).servers) end
+      for _, r in ipairs { published, exact } do
+        assert.same(shape, r:plan(r:model(chain(wide)), k).servers)
+      end
     end
   end)
 
   it("goes on to the next origin, then to the next shape", function()
     local m = published:model(chain(wide))
     -- (2, 1, 1) from slot 1
-    assert.same(servers { { 0, 0, 1 }, { 1, 0, 1 } }, published:plan(m, 2, { busy = busy { 1 } }).servers)
+    assert.same(servers { { 0, 0, 1 }, { 1, 0, 1 } },
+      published:plan(m, 2, { busy = busy { 1 } }).servers)
     -- no two groups at one rack and slot are free: (1, 1, 2) is
     local odd = {}
     for s = 1, 32 do
@@ -285,7 +317,8 @@ describe("placing", function()
   end)
 
   it("lets ops of few pieces stray as published, and keeps them within the job exactly", function()
-    -- servers 1 and 2 are free, but no block of 8 has them both: the first op, of one piece, takes 1
+    -- servers 1 and 2 are free, but no block of 8 has them both: the first op, of one piece, takes
+    -- 1
     local ops, taken = { { 0, 8, 8 }, { 1000, 8 } }, busy { 3, 4, 9, 10 }
     local m = published:model(chain(ops))
     local o = published:plan(m, 8, { busy = taken })
@@ -308,27 +341,34 @@ describe("placing", function()
   it("takes the block that is asked for, if it is free", function()
     local r, m = published, published:model(chain(wide))
     assert.same({ 2, 10 }, r:plan(m, 2, { block = { 2, 10 } }).servers)
-    assert.same({ placed = false, op = 1, pieces = 2 }, r:plan(m, 2, { block = { 2, 10 }, busy = busy { 10 } }))
+    assert.same({ placed = false, op = 1, pieces = 2 },
+      r:plan(m, 2, { block = { 2, 10 }, busy = busy { 10 } }))
     assert.equal("ramp:plan: ramp: 2 servers from server 10 on are no legal block",
       message(r.plan, r, m, 2, { block = { 10, 2 } }))
-    assert.equal("ramp:plan: ramp: a block of 1 servers for ops with 2 pieces", message(r.plan, r, m, 2, { block = { 10 } }))
-    assert.equal("ramp:plan: block[2]: there is no server 33 (ids are 1..32)", message(r.plan, r, m, 2, { block = { 1, 33 } }))
+    assert.equal("ramp:plan: ramp: a block of 1 servers for ops with 2 pieces",
+      message(r.plan, r, m, 2, { block = { 10 } }))
+    assert.equal("ramp:plan: block[2]: there is no server 33 (ids are 1..32)",
+      message(r.plan, r, m, 2, { block = { 1, 33 } }))
   end)
 
   it("marks busy servers by booleans, or by 0 and 1", function()
     local r, m = published, published:model(chain(wide))
-    assert.equal("ramp:plan: busy: has 1 entries, expected 32 (one per server)", message(r.plan, r, m, 2, { busy = { 1 } }))
+    assert.equal("ramp:plan: busy: has 1 entries, expected 32 (one per server)",
+      message(r.plan, r, m, 2, { busy = { 1 } }))
     local marks = busy {}
     marks[4] = 2
-    assert.equal("ramp:plan: busy: [4]: expected 0 or 1, got 2", message(r.plan, r, m, 2, { busy = marks }))
+    assert.equal("ramp:plan: busy: [4]: expected 0 or 1, got 2",
+      message(r.plan, r, m, 2, { busy = marks }))
     marks[4] = "free"
-    assert.equal("ramp:plan: busy: [4]: expected true, false, 0 or 1, got string", message(r.plan, r, m, 2, { busy = marks }))
+    assert.equal("ramp:plan: busy: [4]: expected true, false, 0 or 1, got string",
+      message(r.plan, r, m, 2, { busy = marks }))
     assert.equal("ramp:plan: model: expected a ramp model, got nil", message(r.plan, r))
   end)
 
   it("may be all that is asked for", function()
     local m = published:model(chain(wide))
-    assert.same({ placed = true, pieces = 2, servers = { 1, 9 }, ops = 4 }, published:plan(m, 2, { look = false }))
+    assert.same({ placed = true, pieces = 2, servers = { 1, 9 }, ops = 4 },
+      published:plan(m, 2, { look = false }))
   end)
 end)
 
@@ -341,7 +381,8 @@ describe("looking ahead", function()
   end)
 
   it("waits for what is sent, and for the synchronisation", function()
-    -- a, 4 s, on two servers of two groups; a' 2 s: 2 + all-reduce + 1 + synchronisation of the two pieces of a'
+    -- a, 4 s, on two servers of two groups; a' 2 s: 2 + all-reduce + 1 + synchronisation of the two
+    -- pieces of a'
     local r = berth.ramp { compat = true, time_scale = 1, quantum = 1 }
     local o = r:plan(r:model(chain { { 4, 8e8, 0, 2 } }), 2)
     local pair = servers { { 0, 0, 0 }, { 1, 0, 0 } }
@@ -372,7 +413,8 @@ describe("looking ahead", function()
   it("refuses times without end", function()
     local r = berth.ramp { bandwidth = 1e-300, quantum = 1 }
     local m = r:model(chain { { 1, 1e10, 0 } })
-    assert.equal("ramp:plan: ramp: a step takes longer than can be counted", message(r.plan, r, m, 2))
+    assert.equal("ramp:plan: ramp: a step takes longer than can be counted",
+      message(r.plan, r, m, 2))
   end)
 end)
 
@@ -400,7 +442,8 @@ describe("a closed cluster", function()
   local function large()
     local ops = {}
     for i = 1, 200 do ops[i] = { i, 8, 8 } end
-    local r = berth.ramp { compat = true, time_scale = 1, quantum = 1e-3, groups = 1, racks = 1, slots = 128 }
+    local r = berth.ramp { compat = true, time_scale = 1, quantum = 1e-3, groups = 1, racks = 1,
+      slots = 128 }
     return r, r:model(chain(ops))
   end
 
@@ -434,14 +477,16 @@ describe("a closed cluster", function()
 
   it("takes what mirror gives, and prints plans", function()
     local r = berth.ramp()
-    local g = assert(berth.graph { ops = { { seconds = 1e-3, params = 8 }, { seconds = 1e-3 } }, edges = { { 1, 2, 8 } } })
+    local g = assert(berth.graph { ops = { { seconds = 1e-3, params = 8 }, { seconds = 1e-3 } },
+      edges = { { 1, 2, 8 } } })
     local m = r:model(g:mirror { ratio = 2 })
     assert.equal(r:model((g:mirror { ratio = 2 })).sequential, m.sequential)
     assert.equal("ramp plan: 1 pieces on 1 servers, 6 ms a step", tostring(r:plan(m, 1)))
     assert.equal("ramp plan: 2 pieces on 2 servers", tostring(r:plan(m, 2, { look = false })))
     local busy = {}
     for k = 1, r.servers do busy[k] = true end
-    assert.truthy(tostring(r:plan(m, 2, { busy = busy })):find "^ramp plan: not placed: op %d in 2 pieces$")
+    assert.truthy(tostring(r:plan(m, 2,
+      { busy = busy })):find "^ramp plan: not placed: op %d in 2 pieces$")
     assert.is_false((pcall(r.model, r, (g:mirror()), { "order" })))
   end)
 end)

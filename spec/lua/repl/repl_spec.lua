@@ -1,4 +1,5 @@
--- The prompt: what it prints, how it goes on after errors and over lines, what it completes and explains.
+-- The prompt: what it prints, how it goes on after errors and over lines, what it completes and
+-- explains.
 local berth = require "berth"
 local help = require "berth.help"
 local inspect = require "berth.repl.inspect"
@@ -47,7 +48,8 @@ describe("repl", function()
   end)
 
   it("goes on after errors", function()
-    local out, err, _, failed = session { "error('boom', 0)", "1 +* 2", "berth.graph(5)", "nothing.at_all", "7" }
+    local out, err, _, failed = session { "error('boom', 0)", "1 +* 2", "berth.graph(5)",
+      "nothing.at_all", "7" }
     assert.equal("7\n", out)
     assert.truthy(err:find("error: boom", 1, true))
     assert.truthy(err:find("nothing", 1, true))
@@ -55,8 +57,10 @@ describe("repl", function()
   end)
 
   it("blames the line that was typed", function()
-    local _, err = session { "berth.compare(5)", "berth.models.bert { size = 'huge' }", "x = berth.place(1, 2)",
-      "berth.topology.mesh(2).naem", "berth.graph(5) -- no", "for i = 1, 2 do", "berth.graph(i)", "end" }
+    local _, err = session { "berth.compare(5)", "berth.models.bert { size = 'huge' }",
+      "x = berth.place(1, 2)",
+      "berth.topology.mesh(2).naem", "berth.graph(5) -- no", "for i = 1, 2 do", "berth.graph(i)",
+      "end" }
     local lines = {}
     for line in err:gmatch("[^\n]+") do lines[#lines + 1] = line:match("^error: (input:%d+): ") end
     assert.same({ "input:1", "input:1", "input:1", "input:1", "input:1", "input:2" }, lines)
@@ -77,7 +81,8 @@ describe("repl", function()
   end)
 
   it("prints objects by their own line", function()
-    local out = session { "berth.topology.mesh(2)", "berth.models.resnet { depth = 18, batch = 1 }" }
+    local out = session { "berth.topology.mesh(2)",
+      "berth.models.resnet { depth = 18, batch = 1 }" }
     assert.truthy(out:find("^topology \"mesh 2\": 2 devices"), out)
     assert.truthy(out:find("\ngraph \"resnet18\": 208 ops"), out)
   end)
@@ -122,7 +127,9 @@ describe("inspect", function()
 
   it("writes numbers the same way everywhere", function()
     local shown = {}
-    for i, x in ipairs { 3.0, 2 ^ 40, 0.1, 1e300, -1.5, math.huge, -math.huge } do shown[i] = inspect.number(x) end
+    for i, x in ipairs { 3.0, 2 ^ 40, 0.1, 1e300, -1.5, math.huge, -math.huge } do
+      shown[i] = inspect.number(x)
+    end
     assert.same({ "3", "1099511627776", "0.1", "1e+300", "-1.5", "inf", "-inf" }, shown)
     assert.equal("nan", inspect.number(0 / 0))
   end)
@@ -164,7 +171,8 @@ describe("help", function()
     for _, placer in ipairs(berth.placers()) do
       assert.truthy(tostring(help(placer)):find('placer "' .. placer .. '"\n  ', 1, true), placer)
       for _, variant in ipairs(berth.placers(placer)) do
-        assert.truthy(tostring(help(placer)):find('placer "' .. placer .. '", variant "' .. variant .. '"', 1, true), variant)
+        assert.truthy(tostring(help(placer)):find('placer "' .. placer .. '", variant "' .. variant
+          .. '"', 1, true), variant)
       end
     end
     local g, t = berth.graph { ops = { { seconds = 1 } } }, berth.topology.mesh(1)
@@ -174,21 +182,27 @@ describe("help", function()
     end
     local function simulate(o) return berth.simulate(g, t, { 1 }, o) end
     local function place(o) return berth.place(g, t, "heft", o) end
-    for _, option in ipairs { "links", "dispatch", "memory", "send", "order", "preset", "averages" } do
+    for _, option in ipairs { "links", "dispatch", "memory", "send", "order", "preset",
+      "averages" } do
       local count = 0
       for name in legal(option, option == "averages" and place or simulate):gmatch("[%w-]+") do
         count = count + 1
-        assert.truthy(tostring(help(name)):find(("option %s = %q"):format(option, name), 1, true), option .. " " .. name)
+        assert.truthy(tostring(help(name)):find(("option %s = %q"):format(option, name), 1, true),
+          option .. " " .. name)
         assert.truthy(tostring(help(option)):find("\n  " .. name .. " ", 1, true), name)
       end
-      for _, value in ipairs(rules.values) do count = count - (value.option == option and 1 or 0) end
+      for _, value in ipairs(rules.values) do
+        count = count - (value.option == option and 1 or 0)
+      end
       assert.equal(0, count, option)
     end
   end)
 
   it("says what every field of a result means", function()
     local text = tostring(help "result")
-    for _, name in ipairs(help.fields "result") do assert.truthy(text:find("\n  " .. name .. "  +%S"), name) end
+    for _, name in ipairs(help.fields "result") do
+      assert.truthy(text:find("\n  " .. name .. "  +%S"), name)
+    end
     assert.truthy(text:find("\n  makespan +s: "))
     assert.truthy(text:find("\nmethods:\n", 1, true))
   end)
@@ -197,12 +211,18 @@ describe("help", function()
     local known = {}
     for _, topic in ipairs(help.topics) do known[topic[1]] = true end
     for name, value in pairs(berth) do
-      if type(value) == "function" or name == "topology" then assert.is_true(known[name] or false, name) end
+      if type(value) == "function" or name == "topology" then
+        assert.is_true(known[name] or false, name)
+      end
     end
-    for name in pairs(berth.topology) do assert.is_true(known["topology." .. name] or false, name) end
+    for name in pairs(berth.topology) do
+      assert.is_true(known["topology." .. name] or false, name)
+    end
     for name in pairs(berth.models) do assert.is_true(known["models." .. name] or false, name) end
     for name in pairs(berth.agents) do assert.is_true(known["agents." .. name] or false, name) end
-    for _, name in ipairs { "agents.ranks", "mpi" } do assert.is_true(known[name] or false, name) end
+    for _, name in ipairs { "agents.ranks", "mpi" } do
+      assert.is_true(known[name] or false, name)
+    end
   end)
 
   it("names methods and fields that objects have", function()
@@ -210,10 +230,13 @@ describe("help", function()
     local t = berth.topology.mesh(2)
     local c = berth.cost(g, t)
     local p = berth.place(c, "etf")
-    local objects = { graph = g, topology = t, cost = c, placement = p, result = berth.simulate(c, p), rng = berth.rng(1) }
+    local objects = { graph = g, topology = t, cost = c, placement = p,
+      result = berth.simulate(c, p), rng = berth.rng(1) }
     for class, object in pairs(objects) do
       assert.equal(class, help.class(object))
-      for _, name in ipairs(help.methods(class)) do assert.equal("function", type(object[name]), class .. ":" .. name) end
+      for _, name in ipairs(help.methods(class)) do
+        assert.equal("function", type(object[name]), class .. ":" .. name)
+      end
       for _, name in ipairs(help.fields(class)) do
         assert.is_true((pcall(function() return object[name] end)))
         assert.not_equal("function", type(object[name]), class .. "." .. name)
@@ -224,7 +247,9 @@ describe("help", function()
   it("names functions that exist, and shows examples that compile", function()
     local load_text = rawget(_G, "loadstring") or load
     for _, topic in ipairs(help.topics) do
-      if topic[4] then assert.is_not_nil(load_text("return " .. topic[4]) or load_text(topic[4]), topic[4]) end
+      if topic[4] then
+        assert.is_not_nil(load_text("return " .. topic[4]) or load_text(topic[4]), topic[4])
+      end
       local path = topic[2]:match("berth%.([%w_%.]+)%s*[%({]")
       local value = path and berth
       for part in (path or ""):gmatch("[^.]+") do value = value[part] end

@@ -13,7 +13,8 @@ local kinds = { "gantt", "memory", "links", "placers", "graph" }
 -- a(2 s) on 1 sends 8 B at 4 B/s to b(1 s) on 2; c(1 s) on 1
 local function small(name)
   local g = berth.graph { name = name,
-    ops = { { name = name, seconds = 2, kind = name }, { name = "b", seconds = 1 }, { name = "c", seconds = 1 } },
+    ops = { { name = name, seconds = 2, kind = name }, { name = "b", seconds = 1 },
+      { name = "c", seconds = 1 } },
     tensors = { { from = 1, to = { 2, 3 }, bytes = 8 } } }
   local t = berth.topology.mesh(2, { bandwidth = 4, memory = 20 })
   return g, t, assert(berth.simulate(g, t, { 1, 2, 1 }, { links = "duplex" }))
@@ -43,7 +44,9 @@ local function table_of(page, id, k)
     if k == 0 then
       for line in body:gmatch("<tr>(.-)</tr>") do
         local cells = {}
-        for cell in line:gmatch("<t[hd][^>]*>(.-)</t[hd]>") do cells[#cells + 1] = (cell:gsub("<.->", "")) end
+        for cell in line:gmatch("<t[hd][^>]*>(.-)</t[hd]>") do
+          cells[#cells + 1] = (cell:gsub("<.->", ""))
+        end
         rows[#rows + 1] = cells
       end
     end
@@ -59,7 +62,9 @@ end
 
 local function tiles_of(page)
   local out = {}
-  for name, value in page:gmatch('<div class="name">(.-)</div><div class="value">(.-)</div>') do out[name] = value end
+  for name, value in page:gmatch('<div class="name">(.-)</div><div class="value">(.-)</div>') do
+    out[name] = value
+  end
   return out
 end
 
@@ -73,7 +78,8 @@ local function check_page(page)
       ids[id] = true
     end
     assert.is_nil(one.attributes.src)
-    assert.is_true(one.name ~= "script" and one.name ~= "link" and one.name ~= "iframe" and one.name ~= "img", one.name)
+    assert.is_true(one.name ~= "script" and one.name ~= "link" and one.name ~= "iframe"
+      and one.name ~= "img", one.name)
     for name in pairs(one.attributes) do assert.is_nil(name:match("^on"), name) end
   end
   for _, one in ipairs(elements) do
@@ -82,8 +88,11 @@ local function check_page(page)
     for id in (a["aria-labelledby"] or ""):gmatch("%S+") do assert.is_true(ids[id], id) end
     if one.name == "svg" and a.role == "img" then count = count + 1 end
   end
-  for target in page:gmatch("url(%b())") do assert.is_true(ids[target:match("^%(#(.+)%)$")], target) end
-  lacks(page:gsub('xmlns="http://www.w3.org/2000/svg"', ""), "http:", "https:", "//www", "@import", "javascript:")
+  for target in page:gmatch("url(%b())") do
+    assert.is_true(ids[target:match("^%(#(.+)%)$")], target)
+  end
+  lacks(page:gsub('xmlns="http://www.w3.org/2000/svg"', ""), "http:", "https:", "//www", "@import",
+    "javascript:")
   return count
 end
 
@@ -100,12 +109,14 @@ end
 describe("a report", function()
   it("has figures of well-formed SVG, whatever the names are", function()
     local g, t, r = small(hostile)
-    local rows = berth.compare(g, t, { "single", { name = hostile, device = function() return 1 end } })
+    local rows = berth.compare(g, t,
+      { "single", { name = hostile, device = function() return 1 end } })
     for _, kind in ipairs(kinds) do
       local text = assert(berth.figure(kind, { result = r, compare = rows }))
       local elements = xml.elements(text)
       assert.is_true(#elements > 15, kind)
-      assert.same({ "svg", "title", "desc", "style" }, { elements[1].name, elements[2].name, elements[3].name, elements[4].name })
+      assert.same({ "svg", "title", "desc", "style" },
+        { elements[1].name, elements[2].name, elements[3].name, elements[4].name })
       assert.equal("http://www.w3.org/2000/svg", elements[1].attributes.xmlns)
       lacks(text, "<script")
       assert.equal(1, check_page(text))
@@ -116,16 +127,21 @@ describe("a report", function()
     has(page, "naïve", "\239\191\189")
   end)
 
-  it("has a section for each figure, with a title and a text for those who do not see it", function()
+  it("has a section for each figure, with a title and a text for those who do not see it",
+    function()
     local g, t, r = small("a")
-    local page = page_of { result = r, compare = berth.compare(g, t, { "single" }), bounds = berth.bounds(g, t) }
+    local page = page_of { result = r, compare = berth.compare(g, t, { "single" }),
+      bounds = berth.bounds(g, t) }
     local order = {}
     for id in page:gmatch('<section id="(.-)">') do order[#order + 1] = id end
-    assert.same({ "gantt", "devices", "memory", "links", "placers", "graph", "bounds", "made" }, order)
+    assert.same({ "gantt", "devices", "memory", "links", "placers", "graph", "bounds", "made" },
+      order)
     for _, id in ipairs(order) do has(page, ('href="#%s"'):format(id)) end
     has(page, "The step takes 5 s, d0 runs 2 ops and is busy 60.0 % of the time, d1 runs 1 op",
-      "d0 holds 8 B at most, d1 holds 8 B at most.", "1 link used. d0 to d1 carries 8 B, used 40.0 %.",
-      "Best of 1 placer: single, 4 s", "3 ops in 2 layers from top to bottom, 2 lines between them.")
+      "d0 holds 8 B at most, d1 holds 8 B at most.",
+      "1 link used. d0 to d1 carries 8 B, used 40.0 %.",
+      "Best of 1 placer: single, 4 s",
+      "3 ops in 2 layers from top to bottom, 2 lines between them.")
   end)
 
   it("shows the numbers of the result", function()
@@ -135,23 +151,28 @@ describe("a report", function()
     local page = page_of { result = r, compare = compare, bounds = bounds }
     assert.equal(5, r.makespan)
     local tiles, gap = tiles_of(page), math.max(r.bound, bounds.best)
-    assert.same({ "5 s", berth.format(gap, "seconds"), ("%.1f %%"):format(100 * (5 / gap - 1)), "40.0 %", "8 B" },
-      { tiles["step time"], tiles["lower bound"], tiles.gap, tiles.utilisation, tiles["peak memory"] })
+    assert.same({ "5 s", berth.format(gap, "seconds"), ("%.1f %%"):format(100 * (5 / gap - 1)),
+      "40.0 %", "8 B" },
+      { tiles["step time"], tiles["lower bound"], tiles.gap, tiles.utilisation,
+        tiles["peak memory"] })
     assert.same({ { "d0", "2", "3 s", "60.0 %", "0 s", "8 B", "0 B", "8 B", "20 B", "40.0 %" },
-      { "d1", "1", "1 s", "20.0 %", "2 s", "0 B", "8 B", "8 B", "20 B", "40.0 %" } }, slice(table_of(page, "devices", 1), 2))
+      { "d1", "1", "1 s", "20.0 %", "2 s", "0 B", "8 B", "8 B", "20 B", "40.0 %" } },
+        slice(table_of(page, "devices", 1), 2))
     local longest = table_of(page, "gantt", 1)
     assert.same({ "a", "a", "d0", "2 s", "40.0 %", "yes" }, longest[2])
     assert.same({ "b", "-", "d1", "1 s", "20.0 %", "yes" }, longest[3])
     assert.same({ "c", "-", "d0", "1 s", "20.0 %", "no" }, longest[4])
     assert.same({ "a", "a", "8 B", "100.0 %" }, table_of(page, "memory", 1)[2])
     for k, row in ipairs(compare.best) do
-      assert.same({ row.name, berth.format(row.makespan, "seconds") }, slice(table_of(page, "placers", 1)[k + 1], 1, 2))
+      assert.same({ row.name, berth.format(row.makespan, "seconds") },
+        slice(table_of(page, "placers", 1)[k + 1], 1, 2))
     end
     for _, line in ipairs(table_of(page, "bounds", 1)) do
       local field = ({ ["critical path"] = "critical_path", work = "work", lp = "lp" })[line[1]]
       if field then assert.equal(berth.format(bounds[field], "seconds"), line[2]) end
     end
-    has(page, "bound " .. berth.format(gap, "seconds"), "limit 20 B", "peak 8 B", "8 B, used 40.0 %", "1 at most",
+    has(page, "bound " .. berth.format(gap, "seconds"), "limit 20 B", "peak 8 B",
+      "8 B, used 40.0 %", "1 at most",
       "<title>a (a) on d0: 0 s to 2 s, 2 s</title>", "<title>d0 at its peak: 8 B at 0 s</title>")
   end)
 
@@ -164,19 +185,25 @@ describe("a report", function()
     local page = page_of { result = r }
     assert.equal("1 s", tiles_of(page).exposed)
     assert.same({ "allreduce 1", "ring", "2", "4 B", "1 s", "1 s" }, table_of(page, "links", 1)[2])
-    has(page, "Communication takes 1 s, 33.3 % of the step: 0 s overlapped (some device computes), 1 s exposed (none does).",
-      "<title>allreduce of 4 B on 2 devices: 1 s to 2 s, 1 s</title>", "3 ops, 2 devices, 0 transfers, 1 collective", "1 at most")
+    has(page,
+      "Communication takes 1 s, 33.3 % of the step: 0 s overlapped (some device computes), 1 s exposed (none does).",
+      "<title>allreduce of 4 B on 2 devices: 1 s to 2 s, 1 s</title>",
+      "3 ops, 2 devices, 0 transfers, 1 collective", "1 at most")
     assert.equal(r.exposed, r.communication)
     check_page(page)
     lacks(page_of { result = berth.simulate(g, t, { 1, 1, 1 }) }, "Communication takes")
   end)
 
   it("tells how many share a link", function()
-    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 },
+      { seconds = 1 } },
       edges = { { 1, 3, 8 }, { 2, 4, 8 } } }
-    local t = berth.topology { devices = { { name = "a" }, { name = "b" }, { name = "c" } }, switches = { "s" },
-      links = { { "a", "s", bandwidth = 4 }, { "b", "s", bandwidth = 4 }, { "c", "s", bandwidth = 4 } } }
-    local page = page_of { result = assert(berth.simulate(g, t, { 1, 2, 3, 3 }, { links = "fair" })) }
+    local t = berth.topology { devices = { { name = "a" }, { name = "b" }, { name = "c" } },
+      switches = { "s" },
+      links = { { "a", "s", bandwidth = 4 }, { "b", "s", bandwidth = 4 },
+        { "c", "s", bandwidth = 4 } } }
+    local page =
+      page_of { result = assert(berth.simulate(g, t, { 1, 2, 3, 3 }, { links = "fair" })) }
     has(page, "16 B, used 57.1 %, 2 at once", "2 at most")
   end)
 
@@ -184,13 +211,16 @@ describe("a report", function()
     local g, t = small("a")
     local p = berth.place(g, t, "round-robin")
     local r = berth.simulate(g, t, p, { links = "duplex", noise = 0.5, seed = 7 })
-    assert.same({ links = "duplex", dispatch = "fifo", send = "push", memory = "inference", order = "event", noise = 0.5,
+    assert.same({ links = "duplex", dispatch = "fifo", send = "push", memory = "inference",
+      order = "event", noise = 0.5,
       seed = 7, param_multiple = 1, quantum = 0, preempt = false, split_windows = false,
       collectives = "links", reserve = false }, r.options)
     assert.equal("duplex", r:to_table().options.links)
-    local what = { result = r, placement = p, compare = berth.compare(g, t, { "single" }), command = "make it <again>" }
+    local what = { result = r, placement = p, compare = berth.compare(g, t, { "single" }),
+      command = "make it <again>" }
     local page = page_of(what)
-    has(page, "berth " .. berth.version, "make it &lt;again&gt;", "a: 3 ops, 1 tensor", "2 devices, 2 links",
+    has(page, "berth " .. berth.version, "make it &lt;again&gt;", "a: 3 ops, 1 tensor",
+      "2 devices, 2 links",
       "links = duplex, dispatch = fifo, memory = inference, param_multiple = 1, noise = 0.5, seed = 7",
       "round-robin, its own estimate", "none holds here")
     lacks(page, "time to place")
@@ -203,7 +233,8 @@ describe("a report", function()
     local t = berth.topology.mesh(2, { bandwidth = 4, memory = 5 })
     local r = berth.simulate(g, t, { 1, 2, 1 })
     local page = page_of { result = r }
-    has(page, "Out of memory: a needs 3 B more on d0 at 0 s.", "out of memory on d0", "above the limit", "memory ran out")
+    has(page, "Out of memory: a needs 3 B more on d0 at 0 s.", "out of memory on d0",
+      "above the limit", "memory ran out")
   end)
 
   it("says why placers have no answer", function()
@@ -219,8 +250,10 @@ describe("a report", function()
   it("leaves out devices without anything to show, and says so", function()
     local ops, devices = {}, {}
     for i = 1, 3 do ops[i], devices[i] = { seconds = 1, params = 4 }, i end
-    local page = page_of { graph = berth.graph { ops = ops }, topology = berth.topology.mesh(20), placement = devices }
-    has(page, "Not drawn: 17 devices without any op.", "Not drawn: 17 devices without anything in memory.",
+    local page = page_of { graph = berth.graph { ops = ops }, topology = berth.topology.mesh(20),
+      placement = devices }
+    has(page, "Not drawn: 17 devices without any op.",
+      "Not drawn: 17 devices without anything in memory.",
       "Not listed: 17 devices without any op.",
       "Not drawn: no link was used.")
     assert.equal(1 + 3, #table_of(page, "devices", 1))
@@ -229,7 +262,8 @@ describe("a report", function()
   it("stays small when the graph is large", function()
     local ops, edges, devices, width = {}, {}, {}, 50
     for i = 1, 8000 do
-      ops[i], devices[i] = { name = "block" .. i % 7 .. ".x", seconds = 1e-6 * (1 + i % 5) }, 1 + i % 4
+      ops[i], devices[i] = { name = "block" .. i % 7 .. ".x", seconds = 1e-6 * (1 + i % 5) },
+        1 + i % 4
       if i > width then edges[#edges + 1] = { i - width, i, 1e3 } end
     end
     local g = berth.graph { ops = ops, edges = edges }
@@ -248,9 +282,11 @@ describe("a report", function()
         ops[n], devices[n] = { seconds = 1 }, d
       end
     end
-    local page = page_of { graph = berth.graph { ops = ops }, topology = berth.topology.mesh(70), placement = devices }
-    has(page, "Not drawn: 6 devices that are less busy.", "Not listed: 6 devices that are less busy.",
-      "One column is for the 31 devices with the fewest ops.")
+    local page = page_of { graph = berth.graph { ops = ops }, topology = berth.topology.mesh(70),
+      placement = devices }
+    has(page, "Not drawn: 6 devices that are less busy.",
+      "Not listed: 6 devices that are less busy.",
+      "One column stands for the 31 devices with the fewest ops.")
   end)
 
   it("has the same bytes again, and draws what is asked for", function()
@@ -272,14 +308,16 @@ describe("a report", function()
 
   it("rounds halves the same way on every interpreter", function()
     local scale = require "berth.report.scale"
-    assert.same({ "0.13", "0.38", "158.13", "-0.12", "0", "7" }, { scale.number(0.125), scale.number(0.375),
+    assert.same({ "0.13", "0.38", "158.13", "-0.12", "0", "7" },
+      { scale.number(0.125), scale.number(0.375),
       scale.number(158.125),
       scale.number(-0.125), scale.number(-0.001), scale.number(7) })
     assert.equal("12.3 %", scale.percent(0.1225))
     assert.same({ 0, 2, 4, 6, 8 }, scale.ticks(9.5, 8))
     assert.same({ 0 }, scale.ticks(0, 8))
     local label = scale.labels(1.4, "seconds")
-    assert.same({ "0 s", "0.2 s", "0.3 s", "1.4 s" }, { label(0), label(0.2), label(3 * 0.1), label(1.4) })
+    assert.same({ "0 s", "0.2 s", "0.3 s", "1.4 s" },
+      { label(0), label(0.2), label(3 * 0.1), label(1.4) })
     assert.equal("0 s", scale.labels(0, "seconds")(0))
     assert.equal("300 us", scale.labels(400e-6, "seconds")(3 * 100e-6))
   end)
@@ -311,8 +349,11 @@ describe("a report", function()
     local g = berth.graph { ops = { { name = "a", seconds = 0 } } }
     local t = berth.topology.mesh(1)
     local r = berth.simulate(g, t, { 1 }, { memory = "none" })
-    for _, kind in ipairs { "gantt", "graph" } do xml.elements(berth.figure(kind, { result = r })) end
-    refused("unsupported", "memory: memory was not accounted for", berth.figure("memory", { result = r }))
+    for _, kind in ipairs { "gantt", "graph" } do
+      xml.elements(berth.figure(kind, { result = r }))
+    end
+    refused("unsupported", "memory: memory was not accounted for",
+      berth.figure("memory", { result = r }))
     has(page_of { result = r }, "Not drawn: no link was used.")
     lacks(page_of { result = r }, "nan", "inf ")
   end)
@@ -324,7 +365,8 @@ describe("a report", function()
     assert.has_error(function() berth.report("x.html", { result = r, colour = 1 }) end)
     assert.has_error(function() berth.report("x.html", { result = r, compare = { 1 } }) end)
     assert.has_error(function() berth.report("x.html", { result = r, figures = { "pie" } }) end)
-    assert.has_error(function() berth.report("x.html", { result = r, figures = { "gantt", "gantt" } }) end)
+    assert.has_error(function() berth.report("x.html",
+      { result = r, figures = { "gantt", "gantt" } }) end)
     assert.has_error(function() berth.report("x.html", { result = r, times = 1 }) end)
     assert.has_error(function() berth.report("x.html", { result = r, command = {} }) end)
     local ok, _, code = berth.report("/nonexistent/x.html", { result = r })
@@ -347,13 +389,15 @@ describe("berth report", function()
   local function run(...)
     local out, err = {}, {}
     local exit = main.run({ "report", graph, "mesh:2,memory=20B", ... }, {
-      write = function(line) out[#out + 1] = line end, complain = function(line) err[#err + 1] = line end })
+      write = function(line) out[#out + 1] = line end,
+        complain = function(line) err[#err + 1] = line end })
     return exit, table.concat(out, "\n"), table.concat(err, "\n")
   end
 
   it("writes a page, the same for the same input, with the command that made it", function()
     local function once()
-      local out = ran(run("--links", "duplex", "--placer", "round-robin", "--compare", "single,heft", "--thorough",
+      local out = ran(run("--links", "duplex", "--placer", "round-robin", "--compare",
+        "single,heft", "--thorough",
         "--output", path, "--title", "it's <one>"))
       has(out, "step time", "written: " .. path)
       return read(path)
@@ -375,7 +419,8 @@ describe("berth report", function()
 
   it("writes each figure alone, as SVG", function()
     for _, kind in ipairs(kinds) do
-      assert.equal(0, run("--placer", "round-robin", "--compare", "single,heft", "--figure", kind, "--output", path))
+      assert.equal(0, run("--placer", "round-robin", "--compare", "single,heft", "--figure", kind,
+        "--output", path))
       assert.equal("svg", xml.elements(read(path))[1].name)
     end
   end)
@@ -394,21 +439,24 @@ describe("berth report", function()
     assert.is_true(exit ~= 0)
     has(err, "no rows of a comparison or a portfolio are given")
     os.remove(path)
-    assert.equal(2, (main.run({ "report", "/nonexistent.json", "--output", path }, { write = print, complain = function() end })))
+    assert.equal(2, (main.run({ "report", "/nonexistent.json", "--output", path },
+      { write = print, complain = function() end })))
     assert.is_nil(io.open(path))
   end)
 
   it("tells that memory ran out by its exit code, and draws it all the same", function()
     assert.equal(0, run("--placement", "single:1", "--memory", "total", "--output", path))
     local quiet = { write = function() end, complain = function() end }
-    assert.equal(1, main.run({ "report", graph, "mesh:2,memory=5B", "--placement", "single:1", "--output", path }, quiet))
+    assert.equal(1, main.run({ "report", graph, "mesh:2,memory=5B", "--placement", "single:1",
+      "--output", path }, quiet))
     has(read(path), "Out of memory:")
   end)
 end)
 
 describe("graph:layout", function()
   it("puts ops into layers, apart from each other", function()
-    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 }, { seconds = 1 } },
+    local g = berth.graph { ops = { { seconds = 1 }, { seconds = 1 }, { seconds = 1 },
+      { seconds = 1 } },
       edges = { { 1, 2, 1 }, { 1, 3, 1 }, { 2, 4, 1 }, { 3, 4, 1 } } }
     local x, y = g:layout()
     assert.same({ 0, 1, 1, 2 }, y)

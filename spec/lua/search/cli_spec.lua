@@ -5,7 +5,8 @@ local ran, run = shell.ran, shell.run
 -- The command line of the placers that search.
 local unpack = table.unpack or unpack -- luacheck: ignore
 
-local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer", "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
+local GRAPH, TOPOLOGY = "model:resnet18,batch=4,granularity=layer",
+  "mesh:2,preset=V100,bandwidth=10GB/s,latency=5us"
 
 local function makespan(...)
   local out = ran(run("place", GRAPH, TOPOLOGY, "--json", ...))
@@ -18,7 +19,8 @@ describe("berth place --placer", function()
     assert.is_number(single)
     for _, more in ipairs { { "anneal", "--restarts", "2" }, { "local", "--steepest" },
       { "brkga", "--population", "20", "--elite", "0.25", "--mutants", "0.2", "--bias", "0.6" } } do
-      local found = makespan("--links", "duplex", "--calls", "60", "--seed", "3", "--threads", "1", "--placer", unpack(more))
+      local found = makespan("--links", "duplex", "--calls", "60", "--seed", "3", "--threads", "1",
+        "--placer", unpack(more))
       assert.is_true(found <= single * (1 + 1e-9))
     end
   end)

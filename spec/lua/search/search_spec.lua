@@ -5,7 +5,10 @@ local function layered(n, seed)
   local rng = berth.rng(seed or 1)
   local ops, tensors = {}, {}
   for i = 1, n do ops[i] = { seconds = 1 + rng:uniform(), params = 1 } end
-  for i = 2, n do tensors[#tensors + 1] = { from = math.max(1, i - 1 - rng:below(4)), to = { i }, bytes = 10 * rng:uniform() } end
+  for i = 2, n do
+    tensors[#tensors + 1] = { from = math.max(1, i - 1 - rng:below(4)), to = { i },
+      bytes = 10 * rng:uniform() }
+  end
   return assert(berth.graph { ops = ops, tensors = tensors })
 end
 
@@ -27,7 +30,8 @@ describe("search", function()
   it("gives the same for any number of threads", function()
     local one = assert(berth.place(g, mesh, "anneal", { calls = 500, restarts = 3, threads = 1 }))
     for threads = 2, 3 do
-      local p = assert(berth.place(g, mesh, "anneal", { calls = 500, restarts = 3, threads = threads }))
+      local p =
+        assert(berth.place(g, mesh, "anneal", { calls = 500, restarts = 3, threads = threads }))
       assert.same(one:devices(), p:devices())
       assert.equal(one.estimate, p.estimate)
     end
@@ -38,22 +42,27 @@ describe("search", function()
     local one = assert(berth.place(g, mesh, "brkga", opts))
     opts.threads = 3
     assert.same(one:devices(), assert(berth.place(g, mesh, "brkga", opts)):devices())
-    assert.error_matches(function() berth.place(g, mesh, "brkga", { elite = 1 }) end, "option elite: 1 is not between 0 and 1")
-    assert.error_matches(function() berth.place(g, mesh, "anneal", { bias = 0.7 }) end, "'bias' means nothing to anneal")
+    assert.error_matches(function() berth.place(g, mesh, "brkga", { elite = 1 }) end,
+      "option elite: 1 is not between 0 and 1")
+    assert.error_matches(function() berth.place(g, mesh, "anneal", { bias = 0.7 }) end,
+      "'bias' means nothing to anneal")
   end)
 
   it("is never worse than the portfolio behind it", function()
     local first = assert(berth.place(g, mesh))
-    local p = assert(berth.place(g, mesh, berth.pipeline { "portfolio", { "anneal", { calls = 200 } } }))
+    local p =
+      assert(berth.place(g, mesh, berth.pipeline { "portfolio", { "anneal", { calls = 200 } } }))
     assert.is_true(p.estimate <= berth.simulate(g, mesh, first).makespan)
   end)
 
   it("is a stage behind a placer, or the placer", function()
     local p = assert(berth.place(g, mesh, "heft"))
-    local q = assert(berth.place(g, mesh, berth.pipeline { "heft", { "anneal", { calls = 300 } }, { "local", { calls = 200 } } }))
+    local q = assert(berth.place(g, mesh,
+      berth.pipeline { "heft", { "anneal", { calls = 300 } }, { "local", { calls = 200 } } }))
     assert.equal("heft -> anneal -> local", q.placer)
     assert.is_true(q.estimate <= berth.simulate(g, mesh, p).makespan)
-    assert.is_truthy(berth.place(g, mesh, berth.pipeline { { "anneal", { calls = 50 } }, "repair" }))
+    assert.is_truthy(berth.place(g, mesh,
+      berth.pipeline { { "anneal", { calls = 50 } }, "repair" }))
   end)
 
   it("takes objectives in Lua, asked as often as told", function()
@@ -66,9 +75,11 @@ describe("search", function()
     end }))
     assert.equal(500, asked)
     assert.is_true(p.estimate < 10)
-    assert.has_error(function() berth.place(g, mesh, "anneal", { objective = function() error({ mine = true }) end }) end,
+    assert.has_error(function() berth.place(g, mesh, "anneal",
+      { objective = function() error({ mine = true }) end }) end,
       { mine = true })
-    assert.error_matches(function() berth.place(g, mesh, "anneal", { objective = function() return "x" end }) end,
+    assert.error_matches(function() berth.place(g, mesh, "anneal",
+      { objective = function() return "x" end }) end,
       "objective: the objective gave string, expected a number")
   end)
 
@@ -92,8 +103,10 @@ describe("search", function()
   end)
 
   it("refuses what means nothing", function()
-    assert.error_matches(function() berth.place(g, mesh, "heft", { calls = 3 }) end, "option 'calls' means nothing to heft")
-    assert.error_matches(function() berth.place(g, mesh, "anneal", { steepest = true }) end, "means nothing to anneal")
+    assert.error_matches(function() berth.place(g, mesh, "heft", { calls = 3 }) end,
+      "option 'calls' means nothing to heft")
+    assert.error_matches(function() berth.place(g, mesh, "anneal", { steepest = true }) end,
+      "means nothing to anneal")
     assert.error_matches(function() berth.place(g, mesh, "anneal", { calls = 0 }) end, "calls")
   end)
 end)

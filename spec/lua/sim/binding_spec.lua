@@ -5,7 +5,8 @@ local raised, refused = errors.raised, errors.refused
 -- a(2 s) --8 B--> b(1 s); link 4 B/s
 local function chain(extra)
   local g = assert(berth.graph {
-    ops = { { name = "a", seconds = 2, params = 3 }, { name = "b", seconds = 1, pin = extra and extra.pin } },
+    ops = { { name = "a", seconds = 2, params = 3 },
+      { name = "b", seconds = 1, pin = extra and extra.pin } },
     edges = { { 1, 2, 8 } },
   })
   return g, berth.topology.mesh(2, { bandwidth = 4, memory = extra and extra.memory })
@@ -50,11 +51,13 @@ describe("simulate", function()
   it("tells what each device holds over time", function()
     local g, t = chain()
     local r = assert(berth.simulate(g, t, { 1, 2 }))
-    assert.same({ { 0, 0, 4 }, { 3, 11, 3 } }, { r:memory_timeline(1) }) -- 3 B of parameters, 8 B until they are sent
+    -- 3 B of parameters, 8 B until they are sent
+    assert.same({ { 0, 0, 4 }, { 3, 11, 3 } }, { r:memory_timeline(1) })
     assert.same({ { 0, 2, 5 }, { 0, 8, 0 } }, { r:memory_timeline(2) })
     r = assert(berth.simulate(g, t, { 1, 2 }, { memory = "none" }))
     assert.same({ {}, {} }, { r:memory_timeline(2) })
-    assert.matches("result:memory_timeline: device: there is no device 3", raised(r.memory_timeline, r, 3))
+    assert.matches("result:memory_timeline: device: there is no device 3",
+      raised(r.memory_timeline, r, 3))
   end)
 
   it("tells when memory runs out, and still gives the times", function()
@@ -90,17 +93,23 @@ describe("simulate", function()
     local t = berth.topology.mesh(1)
     local p = berth.placement({ 1, 1 }, { sequence = { 2, 1 } })
     assert.same({ 2, 0 }, assert(berth.simulate(g, t, p, { dispatch = "planned" })).start)
-    assert.same({ 0, 1 }, assert(berth.simulate(g, t, p, { dispatch = "planned", sequence = { 1, 2 } })).start)
-    assert.same({ 2, 0 }, assert(berth.simulate(g, t, { 1, 1 }, { dispatch = "static", rank = { 1, 0 } })).start)
+    assert.same({ 0, 1 },
+      assert(berth.simulate(g, t, p, { dispatch = "planned", sequence = { 1, 2 } })).start)
+    assert.same({ 2, 0 },
+      assert(berth.simulate(g, t, { 1, 1 }, { dispatch = "static", rank = { 1, 0 } })).start)
     assert.same({ 2, 0 }, assert(berth.simulate(g, t, { 1, 1 }, { dispatch = "lifo" })).start)
-    assert.matches("sequence: is missing", raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "planned" }))
-    assert.matches("rank: is missing", raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static" }))
-    assert.matches("rank: requires dispatch", raised(berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } }))
+    assert.matches("sequence: is missing",
+      raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "planned" }))
+    assert.matches("rank: is missing",
+      raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static" }))
+    assert.matches("rank: requires dispatch",
+      raised(berth.simulate, g, t, { 1, 1 }, { rank = { 1, 2 } }))
     assert.matches("rank%[1%]: is not a number %(NaN%)",
       raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 0 / 0, 1 } }))
     assert.matches("rank%[2%]: expected a number, got string",
       raised(berth.simulate, g, t, { 1, 1 }, { dispatch = "static", rank = { 1, "x" } }))
-    assert.matches("sequence: requires dispatch", raised(berth.simulate, g, t, p, { sequence = { 1, 2 } }))
+    assert.matches("sequence: requires dispatch",
+      raised(berth.simulate, g, t, p, { sequence = { 1, 2 } }))
   end)
 
   it("knows the presets, which other options override", function()
@@ -109,21 +118,28 @@ describe("simulate", function()
       assert.is_truthy(berth.simulate(g, t, { 1, 2 }, { preset = preset }))
     end
     assert.equal(0, assert(berth.simulate(g, t, { 1, 1 }, { preset = "doppler" })).peak_memory[1])
-    assert.equal(11, assert(berth.simulate(g, t, { 1, 1 }, { preset = "doppler", memory = "total" })).peak_memory[1])
+    assert.equal(11, assert(berth.simulate(g, t, { 1, 1 },
+      { preset = "doppler", memory = "total" })).peak_memory[1])
     assert.matches("preset: .*doppler", raised(berth.simulate, g, t, { 1, 1 }, { preset = "x" }))
   end)
 
   it("refuses mistakes by name", function()
     local g, t = chain()
-    assert.matches("placement: places 1 ops, but the graph has 2", raised(berth.simulate, g, t, { 1 }))
-    assert.matches("placement%[2%]: there is no device 3 %(ids are 1..2%)", raised(berth.simulate, g, t, { 1, 3 }))
+    assert.matches("placement: places 1 ops, but the graph has 2",
+      raised(berth.simulate, g, t, { 1 }))
+    assert.matches("placement%[2%]: there is no device 3 %(ids are 1..2%)",
+      raised(berth.simulate, g, t, { 1, 3 }))
     assert.matches("placement%[2%]: 1.5 is no device id", raised(berth.simulate, g, t, { 1, 1.5 }))
-    assert.matches("placement: expected a placement or an array of device ids, got nil", raised(berth.simulate, g, t))
-    assert.matches("unknown option 'link' %(legal: links, dispatch", raised(berth.simulate, g, t, { 1, 1 }, { link = "free" }))
+    assert.matches("placement: expected a placement or an array of device ids, got nil",
+      raised(berth.simulate, g, t))
+    assert.matches("unknown option 'link' %(legal: links, dispatch",
+      raised(berth.simulate, g, t, { 1, 1 }, { link = "free" }))
     assert.matches("links: 'fast' is none of: free, channel, duplex, pair",
       raised(berth.simulate, g, t, { 1, 1 }, { links = "fast" }))
-    assert.matches("preempt: expected true or false, got number", raised(berth.simulate, g, t, { 1, 1 }, { preempt = 1 }))
-    assert.matches("noise: %-1 is out of range 0 to 10", raised(berth.simulate, g, t, { 1, 1 }, { noise = -1 }))
+    assert.matches("preempt: expected true or false, got number",
+      raised(berth.simulate, g, t, { 1, 1 }, { preempt = 1 }))
+    assert.matches("noise: %-1 is out of range 0 to 10",
+      raised(berth.simulate, g, t, { 1, 1 }, { noise = -1 }))
     assert.matches("result:peak_ops: device: there is no device 3", raised(function()
       berth.simulate(g, t, { 1, 1 }):peak_ops(3)
     end))
@@ -133,7 +149,8 @@ describe("simulate", function()
     local g, t = chain { pin = 2 }
     refused("invalid", '"b".*device 2', berth.simulate(g, t, { 1, 1 }))
     local apart = assert(berth.topology { devices = { { name = "x" }, { name = "y" } } })
-    refused("unreachable", 'device 1 "x".*device 2 "y".*tensor 1 of op 1 "a"', berth.simulate(assert(chain()), apart, { 1, 2 }))
+    refused("unreachable", 'device 1 "x".*device 2 "y".*tensor 1 of op 1 "a"',
+      berth.simulate(assert(chain()), apart, { 1, 2 }))
   end)
 
   it("gives everything as plain tables", function()
@@ -161,7 +178,8 @@ describe("many simulations", function()
     local opts = { links = "channel" }
     local run = assert(berth.simulator(g, t, opts))
     local makespans, peaks, oom = berth.simulate_batch(g, t, ps, { links = "channel", threads = 1 })
-    local again, peaks_again, oom_again = berth.simulate_batch(g, t, ps, { links = "channel", threads = 3 })
+    local again, peaks_again, oom_again = berth.simulate_batch(g, t, ps,
+      { links = "channel", threads = 3 })
     assert.same(makespans, again)
     assert.same(peaks, peaks_again)
     assert.same(oom, oom_again)
@@ -181,10 +199,12 @@ describe("many simulations", function()
   it("name the placement that is wrong", function()
     local g, t, ps = case()
     ps[3][7] = 4
-    assert.matches("placements%[3%]%.devices%[7%]: there is no device 4", raised(berth.simulate_batch, g, t, ps))
+    assert.matches("placements%[3%]%.devices%[7%]: there is no device 4",
+      raised(berth.simulate_batch, g, t, ps))
     assert.matches("placement%[7%]: there is no device 4", raised(berth.simulator(g, t), ps[3]))
     ps[3] = 5
-    assert.matches("placements%[3%]%.devices: expected a placement", raised(berth.simulate_batch, g, t, ps))
+    assert.matches("placements%[3%]%.devices: expected a placement",
+      raised(berth.simulate_batch, g, t, ps))
     local pinned = assert(berth.graph { ops = { { seconds = 1, pin = 1 } } })
     refused("invalid", "^placement 2: op 1 ", berth.simulate_batch(pinned, t, { { 1 }, { 2 } }))
     assert.equal("invalid", (select(3, berth.simulator(pinned, t)({ 2 }))))

@@ -19,7 +19,8 @@ describe("collectives", function()
     local r = assert(berth.simulate(pair("allreduce", 8), mesh(2), { 1, 2, 1, 2 }))
     assert.equal(16, r.makespan)
     local c = r.collectives[1]
-    assert.same({ start = 3, finish = 11, seconds = 8, bytes = 8, last = 2, algorithm = "ring", devices = { 1, 2 } }, c)
+    assert.same({ start = 3, finish = 11, seconds = 8, bytes = 8, last = 2, algorithm = "ring",
+      devices = { 1, 2 } }, c)
     assert.same({ 8, 8, 0 }, { r.communication, r.exposed, r.overlapped })
     assert.same({ communication = 8, exposed = 8, overlapped = 0 }, r.overlap[1])
     assert.same({ bytes = 8, busy = 8, peak_sharing = 1 }, r.links[1])
@@ -41,18 +42,22 @@ describe("collectives", function()
   end)
 
   it("are priced by the algorithm of the cost", function()
-    local g, t = pair("allreduce", 8 * 1024), berth.topology.mesh(2, { bandwidth = 1024, latency = 1 })
-    for algorithm, seconds in pairs { ring = 2 + 8, tree = 2 * 9, halving = 2 + 8, hierarchical = 10, auto = 10 } do
+    local g, t = pair("allreduce", 8 * 1024),
+      berth.topology.mesh(2, { bandwidth = 1024, latency = 1 })
+    for algorithm, seconds in pairs { ring = 2 + 8, tree = 2 * 9, halving = 2 + 8,
+      hierarchical = 10, auto = 10 } do
       local c = assert(berth.cost(g, t, { collective_algorithm = algorithm }))
       local price, how = c:collective(1, { 1, 2 })
       assert.near(seconds, price, 1e-12)
       assert.equal(algorithm == "auto" and "ring" or algorithm, how)
     end
-    local lines = assert(berth.cost(g, t, { collective_algorithm = "lines", collective_lines = { 10, 5.5, 1, 100 } }))
+    local lines = assert(berth.cost(g, t,
+      { collective_algorithm = "lines", collective_lines = { 10, 5.5, 1, 100 } }))
     assert.near(108e-6, (lines:collective(1, { 1, 2 })), 1e-15)
     assert.near(3 + 108e-6 + 5, assert(berth.simulate(lines, { 1, 2, 1, 2 })).makespan, 1e-12)
     assert.has_error(function() berth.cost(g, t, { collective_algorithm = "gossip" }) end)
-    assert.has_error(function() berth.cost(g, t, { collective_algorithm = "auto", device_groups = { 1 } }) end)
+    assert.has_error(function() berth.cost(g, t,
+      { collective_algorithm = "auto", device_groups = { 1 } }) end)
     local c, message = berth.cost(g, t, { collective_lines = { 1, 1, 1, 1 } })
     assert.is_nil(c)
     assert.is_truthy(message:find("collective_lines go with", 1, true))
@@ -67,16 +72,19 @@ describe("collectives", function()
     local r = assert(berth.simulate(c, { 1, 2, 1, 2 }))
     assert.equal(3 + 12 + 5, r.makespan)
     assert.equal("function", r.collectives[1].algorithm)
-    local makespans = assert(berth.simulate_batch(c, { { 1, 2, 1, 2 }, { 2, 1, 1, 2 } }, { threads = 2 }))
+    local makespans =
+      assert(berth.simulate_batch(c, { { 1, 2, 1, 2 }, { 2, 1, 1, 2 } }, { threads = 2 }))
     assert.same({ 20, 3 + 11 + 5 }, makespans)
     assert.equal(20, (berth.simulator(c)({ 1, 2, 1, 2 })))
     assert.equal(4, calls)
-    local bad = assert(berth.cost(pair("barrier", 0), mesh(2), { collective = function() error("no price", 0) end }))
+    local bad = assert(berth.cost(pair("barrier", 0), mesh(2),
+      { collective = function() error("no price", 0) end }))
     assert.equal("no price", raised(berth.simulate, bad, { 1, 2, 1, 2 }))
   end)
 
   it("are refused in the order of Baechi's simulator", function()
-    refused("unsupported", "order ready", berth.simulate(pair("barrier", 0), mesh(2), { 1, 2, 1, 2 }, { order = "ready" }))
+    refused("unsupported", "order ready",
+      berth.simulate(pair("barrier", 0), mesh(2), { 1, 2, 1, 2 }, { order = "ready" }))
   end)
 
   it("hide behind computing", function()

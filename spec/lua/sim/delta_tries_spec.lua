@@ -12,7 +12,8 @@ end
 describe("tries", function()
   it("tell what a run of the changed placement tells, in any sequence", function()
     local rng = berth.rng(5)
-    for _, opts in ipairs { { memory = "none" }, {}, { links = "duplex" }, { dispatch = "blevel", send = "pull" } } do
+    for _, opts in ipairs { { memory = "none" }, {}, { links = "duplex" },
+      { dispatch = "blevel", send = "pull" } } do
       local g, t, p = case(3, 400)
       local run = assert(berth.simulator(g, t, opts))
       local s, makespan, peak, op = berth.tries(g, t, p, opts)
@@ -62,7 +63,8 @@ describe("tries", function()
 
   it("with a limit are forgotten with a new base", function()
     local g = berth.graph { ops = { { seconds = 2 }, { seconds = 1 } }, edges = { { 1, 2, 1 } } }
-    local s = berth.tries(g, berth.topology.mesh(2, { bandwidth = 1 }), { 1, 1 }, { memory = "none" })
+    local s = berth.tries(g, berth.topology.mesh(2, { bandwidth = 1 }), { 1, 1 },
+      { memory = "none" })
     s:try({ [1] = 2 }, 3)
     s:base { 2, 1 }
     assert.equal(3, (s:try({ [1] = 1 }, 3)))
@@ -71,7 +73,8 @@ describe("tries", function()
   it("print, and live through a hook that closes them", function()
     local g, t, p = case(6)
     local s = berth.tries(g, t, p)
-    assert.equal("tries: 30 ops on 3 devices, " .. ("%.0f"):format(s:ended()) .. " ends simulated", tostring(s))
+    assert.equal("tries: 30 ops on 3 devices, " .. ("%.0f"):format(s:ended()) .. " ends simulated",
+      tostring(s))
     berth.hooks { interrupt = function() s:close() end }
     local makespan = s:try { 1 }
     berth.hooks {}

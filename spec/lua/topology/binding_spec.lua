@@ -6,7 +6,8 @@ local function pair()
   return assert(berth.topology {
     name = "pair",
     devices = {
-      { name = "gpu0", type = "V100", preset = "V100", speed = 2, memory = "16 GB", overhead = "1 us", machine = 3 },
+      { name = "gpu0", type = "V100", preset = "V100", speed = 2, memory = "16 GB",
+        overhead = "1 us", machine = 3 },
       { name = "gpu1", flops = "15.7 TFLOP/s", memory_bandwidth = "900 GB/s" },
     },
     switches = { "sw" },
@@ -38,7 +39,8 @@ describe("a topology from parts", function()
     assert.near(15.7e12, t:device(2).flops, 1)
     assert.same({ id = 3, from = "sw", to = "gpu1", bandwidth = 20e9, latency = 0 }, t:link(3))
     assert.same({ id = 3, name = "sw" }, t:node(3))
-    assert.equal('topology "pair": 2 devices, 1 switch, 5 links, memory 16 GB to unlimited', tostring(t))
+    assert.equal('topology "pair": 2 devices, 1 switch, 5 links, memory 16 GB to unlimited',
+      tostring(t))
   end)
 
   it("keeps a route that was given, else takes the one with fewest links", function()
@@ -62,15 +64,19 @@ describe("a topology from parts", function()
     assert.matches("devices: is missing", build {})
     assert.matches("devices%[1%]: unknown field 'mem'", build { devices = { { mem = 1 } } })
     assert.matches("devices%[1%]%.preset: .*A100", build { devices = { { preset = "B52" } } })
-    assert.matches("devices%[2%]: the name \"x\" is taken", build { devices = { { name = "x" }, { name = "x" } } })
+    assert.matches("devices%[2%]: the name \"x\" is taken",
+      build { devices = { { name = "x" }, { name = "x" } } })
     assert.matches("links%[1%]%.to: there is no device or switch named \"y\"",
       build { devices = { { name = "x" } }, links = { { "x", "y" } } })
-    assert.matches("links%[1%]%.bandwidth: must be above 0", build { devices = { {}, {} }, links = { { 1, 2, bandwidth = 0 } } })
-    assert.matches("links%[1%]%.latency: .*hour", build { devices = { {}, {} }, links = { { 1, 2, latency = "1 hour" } } })
+    assert.matches("links%[1%]%.bandwidth: must be above 0",
+      build { devices = { {}, {} }, links = { { 1, 2, bandwidth = 0 } } })
+    assert.matches("links%[1%]%.latency: .*hour",
+      build { devices = { {}, {} }, links = { { 1, 2, latency = "1 hour" } } })
     assert.matches("routes%[1%]%.via%[1%]: there is no link 3", build {
       devices = { {}, {} }, links = { { 1, 2 } }, routes = { { 1, 2, via = { 3 } } } })
     assert.matches("routes%[1%]%.to: is a switch", build {
-      devices = { {} }, switches = { "s" }, links = { { 1, "s" } }, routes = { { 1, "s", via = { 1 } } } })
+      devices = { {} }, switches = { "s" }, links = { { 1, "s" } },
+        routes = { { 1, "s", via = { 1 } } } })
     assert.matches("devices%[1%]%.speed", build { devices = { { speed = 0 } } })
   end)
 end)
@@ -80,11 +86,13 @@ describe("generators", function()
     assert.equal(12, berth.topology.mesh(4).n_links)
     assert.equal(8, berth.topology.ring(4).n_links)
     assert.equal(5, berth.topology.star(4).n_nodes)
-    assert.equal(8, #berth.topology.pcie_tree(8, { fan_out = 4, up_bandwidth = "8 GB/s", up_latency = "1 us" }))
+    assert.equal(8,
+      #berth.topology.pcie_tree(8, { fan_out = 4, up_bandwidth = "8 GB/s", up_latency = "1 us" }))
     assert.equal(8, #berth.topology.dgx1 { bandwidth = "25 GB/s", pcie_bandwidth = "12 GB/s" })
     assert.equal(16, #berth.topology.fat_tree(4))
     assert.equal(16, #berth.topology.torus({ 4, 4 }))
-    assert.equal(6, #berth.topology.two_level(2, 3, { between_bandwidth = "1 GB/s", between_latency = "10 us" }))
+    assert.equal(6,
+      #berth.topology.two_level(2, 3, { between_bandwidth = "1 GB/s", between_latency = "10 us" }))
   end)
 
   it("give every device the options", function()
@@ -100,12 +108,15 @@ describe("generators", function()
   end)
 
   it("refuse what is not an option", function()
-    assert.matches("berth.topology.mesh: unknown option 'bandwith' %(legal: bandwidth, latency", raised(berth.topology.mesh, 2, {
+    assert.matches("berth.topology.mesh: unknown option 'bandwith' %(legal: bandwidth, latency",
+      raised(berth.topology.mesh, 2, {
       bandwith = 1 }))
-    assert.matches("berth.topology.mesh: n: expected a number, got nil", raised(berth.topology.mesh))
+    assert.matches("berth.topology.mesh: n: expected a number, got nil",
+      raised(berth.topology.mesh))
     assert.matches("n: 0 is out of range", raised(berth.topology.ring, 0))
     assert.matches("k", raised(berth.topology.fat_tree, 3))
-    assert.matches("unknown option 'up_bandwidth'", raised(berth.topology.star, 3, { up_bandwidth = 1 }))
+    assert.matches("unknown option 'up_bandwidth'",
+      raised(berth.topology.star, 3, { up_bandwidth = 1 }))
   end)
 
   it("list the presets", function()
