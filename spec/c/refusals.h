@@ -2,8 +2,7 @@
 #ifndef BERTH_REFUSALS_H
 #define BERTH_REFUSALS_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 /* Some refusals are made good by asking for less: success alone does not end it. */
 static inline void refuse_in_turn(berth_status (*work)(berth_ctx *ctx), int sign) {
@@ -13,8 +12,7 @@ static inline void refuse_in_turn(berth_status (*work)(berth_ctx *ctx), int sign
   while (s.calls >= sign * s.fail_at && at < 2000) {
     berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL };
     s.fail_at = 0;
-    berth_ctx *ctx;
-    CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+    berth_ctx *ctx = must_ctx_new(&h);
     s.fail_at = sign * (s.calls + ++at);
     st = work(ctx);
     if (!CHECK(st == BERTH_OK || (st == BERTH_ENOMEM && s.calls >= sign * s.fail_at)))

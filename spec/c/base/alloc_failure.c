@@ -1,8 +1,7 @@
 /* Every allocation refused in turn, alone and with all that follow, on load + price + place +
  * simulate + write, until all goes through: always an orderly BERTH_ENOMEM, never a leak. Promises
  * cover the context's allocator; third-party libraries allocate by themselves. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 static const char text[] =
     "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n"
@@ -22,8 +21,7 @@ static berth_status write_all(berth_ctx *ctx, const berth_bundle *b, berth_topol
   if (st == BERTH_OK) st = berth_write_placement(p, b->graph, t, &out);
   if (st == BERTH_OK) st = berth_write_trace(r, &out);
   if (st == BERTH_OK) st = berth_write_placed(b->graph, "dot", berth_placement_device(p), &out);
-  berth_bundle_release(&again);
-  berth_text_release(&out);
+  RELEASE(&again, &out);
   return st;
 }
 
@@ -54,11 +52,7 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
   if (st == BERTH_OK) st = berth_guarantees_compute(cost, NULL, &proved);
   if (st == BERTH_OK && !berth_result_slack(r)) st = BERTH_ENOMEM;
   if (st == BERTH_OK) st = write_all(ctx, &b, t, p, r);
-  berth_result_release(r);
-  berth_placement_release(p);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_bundle_release(&b);
+  RELEASE(r, p, cost, t, &b);
   return st;
 }
 

@@ -1,5 +1,5 @@
 /* Base: context, allocation accounting, names, heap, random streams, quantities. */
-#include "check.h"
+#include "must.h"
 #include "base/heap_internal.h"
 #include "base/plain_heap_internal.h"
 #include "base/sort_internal.h"
@@ -9,8 +9,7 @@ static void test_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks h = { check_alloc, &s, NULL, NULL, NULL, NULL };
   TEST("counts what it holds, and the peak");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&h);
   void *p = berth_i_alloc(ctx, 10, 8);
   p = berth_i_realloc(ctx, p, 10, 20, 8);
   CHECK(berth_ctx_memory(ctx) == 160);
@@ -202,8 +201,7 @@ static void test_utf8(void) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_memory();
   test_names(ctx);
   test_heap(ctx);

@@ -1,7 +1,6 @@
 /* Random decisions on random clusters beside books of their own: capacities hold, work is
  * conserved, ends come at the right times. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { MACHINES = 5, RESOURCES = 2, JOBS = 40 };
 
@@ -189,8 +188,7 @@ static void play(berth_ctx *ctx, uint64_t seed) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("random decisions beside a replay")
   for (uint64_t seed = 0; seed < 300 && check_bad < 5; seed++) play(ctx, seed);
   berth_ctx_release(ctx);

@@ -1,34 +1,28 @@
 /* Prices of collectives by every algorithm, by hand; the lines of TAG; groups; refusals. */
-#include "check.h"
-#include <berth/cost.h>
-#include <berth/sim.h>
+#include "must.h"
 #include <cJSON.h>
 
 enum { KINDS = BERTH_PARAMETER_SERVER + 1 };
 
 static berth_graph *members(berth_ctx *ctx, int32_t n, double bytes) {
   static const int32_t ids[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
   berth_op op = berth_op_default();
   double one = 1;
   op.seconds = &one;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   for (int32_t k = 0; k < KINDS; k++) {
     berth_collective c = { (berth_collective_kind)k, bytes, 1, n, ids, 0, NULL };
     CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
 static berth_status try_cost(berth_graph *g, berth_topology *t, const berth_cost_model *m,
                              berth_cost **out) {
   berth_status st = berth_cost_new(g, t, m, out);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(g, t);
   return st;
 }
 static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_model *m) {
@@ -39,8 +33,7 @@ static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_mod
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
   berth_device d = berth_device_default();
   berth_link l = { bandwidth, latency };
-  berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_mesh(ctx, n, &d, &l, &t), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, n, &d, &l);
   return t;
 }
 static void check_price(const berth_cost *c, int32_t k, int32_t n, double want,
@@ -86,8 +79,7 @@ static void by_hand(berth_ctx *ctx) {
       check_price(c, k, n, isnan(want) ? other : want,
                   isnan(want) ? BERTH_COLLECTIVE_RING : rows[i].how);
     }
-    berth_cost_release(c);
-    berth_cost_release(ring);
+    RELEASE(c, ring);
   }
   TEST("two trees: at least one block");
   {
@@ -100,11 +92,9 @@ static void by_hand(berth_ctx *ctx) {
 
 /* Two machines of two devices: inside 16 B/s and 0.25 s, across (over a switch) 4 B/s and 1 s. */
 static berth_topology *machines(berth_ctx *ctx) {
-  berth_topology_builder *b = NULL;
-  berth_topology *t = NULL;
   berth_device d = berth_device_default();
   berth_link fast = { 16, 0.25 }, slow = { 4, 0.5 };
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   int32_t node[5];
   for (int32_t i = 0; i < 4; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, &node[i]), BERTH_OK);
@@ -113,8 +103,7 @@ static berth_topology *machines(berth_ctx *ctx) {
     CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[4], &slow, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, node[0], node[1], &fast, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, node[2], node[3], &fast, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -161,11 +150,9 @@ static void groups(berth_ctx *ctx) {
 /* Links of 0.5 s: 16 B/s both ways between two devices of three; `out` and `in` B/s from and to the
  * one that stands apart. */
 static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, double in) {
-  berth_topology_builder *b = NULL;
-  berth_topology *t = NULL;
   berth_device d = berth_device_default();
   int32_t one = (apart + 1) % 3, two = (apart + 2) % 3;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < 3; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, one, two, &(berth_link){ 16, 0.5 }, NULL),
@@ -177,8 +164,7 @@ static berth_topology *half_slow(berth_ctx *ctx, int32_t apart, double out, doub
     CHECK_STATUS(berth_topology_builder_add_link(b, i, apart, &(berth_link){ in, 0.5 }, NULL),
                  BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -280,20 +266,16 @@ static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind,
   berth_cost_model m = { .collective_algorithm = BERTH_COLLECTIVE_HIERARCHICAL,
                          .device_group = group };
   berth_collective k = { kind, 96, 1, 5, ops, 0, NULL };
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
   berth_topology *t = mesh(ctx, 5, 8, 0.5);
-  berth_result *r = NULL;
   berth_op op = berth_op_default();
   double one = 1;
-  berth_cost *c = NULL;
   op.seconds = &one;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < 5; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &k, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, &m, &c), BERTH_OK);
-  CHECK_STATUS(berth_simulate(c, ops, NULL, &r), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_cost *c = must_cost_new(g, t, &m);
+  berth_result *r = must_simulate(c, ops, NULL);
   for (int32_t u = 0; u < 5; u++) {
     for (int32_t v = 0; v < 5; v++) {
       const int32_t *link;
@@ -301,11 +283,7 @@ static void hierarchical_bytes(berth_ctx *ctx, berth_collective_kind kind,
       CHECK_NEAR(berth_result_link_bytes(r)[link[0]], want[u][v], 1e-9);
     }
   }
-  berth_result_release(r);
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(r, c, t, g, b);
 }
 
 /* Chains 0 - 1 - 4 and 2 - 3, and a ring of the leaders 0 and 2. */
@@ -326,8 +304,7 @@ static void hierarchical(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx = NULL;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   by_hand(ctx);
   groups(ctx);
   one_way(ctx);

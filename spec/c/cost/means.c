@@ -1,13 +1,11 @@
 /* Cost: means, least times and rho against naive loops; link fits. */
-#include "check.h"
+#include "must.h"
 #include "cost/cost_internal.h"
 
 enum { N_OPS = 12, N_DEVICES = 5 };
 
 static berth_graph *random_graph(berth_ctx *ctx, berth_rng *rng) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *[]){ "a", "b" }), BERTH_OK);
   for (int32_t i = 0; i < N_OPS; i++) {
     berth_op op = berth_op_default();
@@ -22,16 +20,13 @@ static berth_graph *random_graph(berth_ctx *ctx, berth_rng *rng) {
                                              100 * berth_rng_below(rng, 5), NULL),
                  BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
 static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   berth_device d = berth_device_default();
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < N_DEVICES; i++) {
     d.type = i && berth_rng_below(rng, 2) ? "b" : "a";
     d.speed = 1 + berth_rng_below(rng, 2);
@@ -42,8 +37,7 @@ static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
     int32_t from = berth_rng_below(rng, N_DEVICES), to = berth_rng_below(rng, N_DEVICES);
     if (from != to) CHECK_STATUS(berth_topology_builder_add_link(b, from, to, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -113,10 +107,8 @@ static void test_random(berth_ctx *ctx) {
   for (int round = 0; round < 300; round++) {
     berth_graph *g = random_graph(ctx, &rng);
     berth_topology *t = random_topology(ctx, &rng);
-    berth_cost *c = NULL;
-    CHECK_STATUS(berth_cost_new(g, t, &models[round % 3], &c), BERTH_OK);
-    berth_graph_release(g);
-    berth_topology_release(t);
+    berth_cost *c = must_cost_new(g, t, &models[round % 3]);
+    RELEASE(g, t);
     if (!c) return;
     check_ops(c);
     check_transfers(c, BERTH_AVERAGE_TEXTBOOK);
@@ -130,21 +122,16 @@ static void test_alike(berth_ctx *ctx) {
   berth_device d = berth_device_default();
   berth_op op = berth_op_default();
   TEST("three equal devices: means are exact; one device: transfers cost nothing");
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   int32_t id;
   for (int i = 0; i < 3; i++) {
     op.seconds = (double[]){ i * 0.1 };
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 0.7, NULL), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
-  berth_cost *c;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_graph *g = must_graph(b);
+  berth_topology *t = must_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 });
+  berth_cost *c = must_cost_new(g, t, NULL);
   double mean[3];
   CHECK_STATUS(berth_cost_mean_ops(c, mean), BERTH_OK);
   CHECK(mean[0] == 0 && mean[1] == 0.1 && mean[2] == 0.2);
@@ -154,38 +141,28 @@ static void test_alike(berth_ctx *ctx) {
   CHECK_NEAR(mean[0], 0.7 * 2 / 4, 1e-15);
   CHECK_STATUS(berth_cost_mean_transfers(c, (berth_average)7, mean), BERTH_EINVAL);
   CHECK(berth_cost_rho(c) == 0.7 / 0.1);
-  berth_cost_release(c);
-  berth_topology_release(t);
+  RELEASE(c, t);
   CHECK_STATUS(berth_topology_mesh(ctx, 1, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
   CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_TEXTBOOK, mean), BERTH_OK);
   CHECK(mean[0] == 0 && berth_cost_transfer(c, 0, 0, 0) == 0 && berth_cost_rho(c) == 0);
   CHECK_STATUS(berth_cost_mean_transfers(c, BERTH_AVERAGE_SAGA, mean), BERTH_OK);
   CHECK(mean[0] == 0);
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(c, t, g);
 }
 
 static void test_rho_of_nothing(berth_ctx *ctx) {
   berth_device d = berth_device_default();
   berth_op op = berth_op_default();
   TEST("rho is infinite where no op takes time");
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   int32_t id;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, &id), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &(berth_link){ 1, 0 }, &t), BERTH_OK);
-  berth_cost *c;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_graph *g = must_graph(b);
+  berth_topology *t = must_topology_mesh(ctx, 2, &d, &(berth_link){ 1, 0 });
+  berth_cost *c = must_cost_new(g, t, NULL);
   CHECK(berth_cost_op(c, 0, 1) == 0 && isinf(berth_cost_rho(c)));
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(c, t, g);
 }
 
 /* ---- fits ---- */
@@ -311,8 +288,7 @@ static void test_fit_measured(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_random(ctx);
   test_alike(ctx);
   test_rho_of_nothing(ctx);

@@ -3,20 +3,15 @@
 #include "cost/cost_internal.h"
 
 static berth_graph *finish_graph(berth_graph_builder *b) {
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 static berth_topology *finish_topology(berth_topology_builder *b) {
-  berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 static berth_graph_builder *graph_builder(berth_ctx *ctx) {
-  berth_graph_builder *b = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   return b;
 }
 static void add_op(berth_graph_builder *b, const char *name, const double *seconds, double flop,
@@ -43,9 +38,8 @@ static berth_graph *chain(berth_ctx *ctx, double bytes_a, double bytes_b) {
 /* d0, d1 fast; d2 half speed; d0-d1 8 B/s 1 s, d1-d2 4 B/s 2 s (both ways), so d0 -> d2 goes over
  * d1; d3 alone. */
 static berth_topology *uneven(berth_ctx *ctx) {
-  berth_topology_builder *b;
   berth_device d = berth_device_default();
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int i = 0; i < 4; i++) {
     d.speed = i == 2 ? 0.5 : 1;
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
@@ -56,16 +50,13 @@ static berth_topology *uneven(berth_ctx *ctx) {
 }
 static berth_topology *mesh(berth_ctx *ctx, int32_t n, double bandwidth, double latency) {
   berth_device d = berth_device_default();
-  berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_mesh(ctx, n, &d, &(berth_link){ bandwidth, latency }, &t), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, n, &d, &(berth_link){ bandwidth, latency });
   return t;
 }
 /* Takes both. */
 static berth_cost *price(berth_graph *g, berth_topology *t, const berth_cost_model *m) {
-  berth_cost *c = NULL;
-  CHECK_STATUS(berth_cost_new(g, t, m, &c), BERTH_OK);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  berth_cost *c = must_cost_new(g, t, m);
+  RELEASE(g, t);
   return c;
 }
 static void refuse(berth_graph *g, berth_topology *t, const berth_cost_model *m,
@@ -73,8 +64,7 @@ static void refuse(berth_graph *g, berth_topology *t, const berth_cost_model *m,
   berth_cost *c = NULL;
   CHECK_STATUS(berth_cost_new(g, t, m, &c), want);
   CHECK(c == NULL);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(g, t);
 }
 
 static void test_alpha_beta(berth_ctx *ctx) {
@@ -128,9 +118,8 @@ static void test_profiles(berth_ctx *ctx) {
 
 static berth_topology *typed(berth_ctx *ctx, int32_t n, const char *const *types, double flops,
                              double memory_bandwidth) {
-  berth_topology_builder *b;
   berth_device d = berth_device_default();
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   d.flops = flops;
   d.memory_bandwidth = memory_bandwidth;
   d.overhead = 0.5;
@@ -221,8 +210,7 @@ static void *alloc_before_zeros(void *ud, void *ptr, size_t osize, size_t nsize)
 static void test_pin_past_the_end(void) {
   berth_hooks hooks = { .alloc = alloc_before_zeros };
   TEST("a pin past the last device is named, whether or not the op has a time");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   for (int profiled = 0; profiled < 2; profiled++) {
     berth_graph_builder *b = graph_builder(ctx);
     add_op(b, "p", profiled ? (double[]){ 1 } : NULL, profiled ? 0 : 10, 0, 2);
@@ -234,9 +222,8 @@ static void test_pin_past_the_end(void) {
 
 /* Device 0 has FLOP/s, device 1 has none. */
 static berth_topology *one_rated(berth_ctx *ctx) {
-  berth_topology_builder *b;
   berth_device d = berth_device_default();
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int i = 0; i < 2; i++) {
     d.flops = i == 0 ? 5 : 0;
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
@@ -428,16 +415,12 @@ static berth_status build_all(berth_ctx *ctx) {
   c = NULL;
   st = berth_cost_new(g, t, &m, &c);
 done:
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(c, t, g, b);
   return st;
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_alpha_beta(ctx);
   test_profiles(ctx);
   test_types(ctx);

@@ -94,8 +94,7 @@ static double least(Problem *x) {
 }
 
 static berth_ctx *context(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   return ctx;
 }
 
@@ -151,11 +150,9 @@ static void test_budget(berth_ctx *ctx) {
         make(&x, (uint64_t)b, 10, 9);
         o.method = methods[m];
         o.batch = batch;
-        berth_decider *d;
-        CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+        berth_decider *d = must_decider_new(ctx, &x.p, &o);
         CHECK_STATUS(berth_decider_search(d, budgets[b], 0), BERTH_OK);
-        berth_decide_report r;
-        CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+        berth_decide_report r = must_decider_best(d, NULL);
         CHECK(r.evaluations == budgets[b] && x.calls == budgets[b] && x.illegal == 0
               && x.most_at_once <= batch);
         CHECK(r.value <= r.start && r.start == value_of(&x, x.start));
@@ -223,10 +220,9 @@ static void test_interrupt(void) {
     for (int after = 0; after < 2; after++) {
       int left = after ? 60 : 0;
       berth_hooks h = { NULL, NULL, NULL, stop_at, NULL, &left };
-      berth_ctx *ctx;
       berth_decide_options o = berth_decide_default(0);
       berth_decide_report r = { 0, 0, 0, 0, 0, 0, 0 };
-      CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+      berth_ctx *ctx = must_ctx_new(&h);
       make(&x, 1, 10, 9);
       o.method = methods[m];
       int32_t a[MOST];
@@ -248,8 +244,7 @@ static void test_interrupt_within(berth_ctx *ctx) {
       x.fault = BERTH_EINTERRUPT;
       o.method = methods[m];
       o.batch = 1 + at % 3;
-      berth_decider *d;
-      CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+      berth_decider *d = must_decider_new(ctx, &x.p, &o);
       CHECK_STATUS(berth_decider_search(d, 100, 0), at == 1 ? BERTH_EINTERRUPT : BERTH_OK);
       berth_decide_report r;
       if (at > 1) {
@@ -271,12 +266,10 @@ static void test_failing(berth_ctx *ctx) {
     make(&x, 2, 10, 9);
     x.fail_at = at;
     o.batch = 1 + at % 5;
-    berth_decider *d;
-    CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+    berth_decider *d = must_decider_new(ctx, &x.p, &o);
     CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_ECALLBACK);
     CHECK_STATUS(berth_decider_search(d, 150, 0), BERTH_OK);
-    berth_decide_report r;
-    CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+    berth_decide_report r = must_decider_best(d, NULL);
     CHECK(r.evaluations >= 150 && r.evaluations < x.calls);
     berth_decider_release(d);
   }
@@ -296,8 +289,7 @@ static void test_seconds(berth_ctx *plain) {
   berth_decide_report r;
   int32_t a[MOST];
   CHECK_STATUS(run(plain, &x, o, a, &r), BERTH_EUNSUPPORTED);
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&h);
   for (int m = 0; m < N_METHODS; m++) {
     now = 0;
     make(&x, 1, 10, 9);
@@ -321,12 +313,10 @@ static void test_any_number(berth_ctx *ctx) {
       make(&x, 1, 3, 4);
       o.method = methods[m];
       o.uniform_part = o.informed_part = o.tree_part = 1;
-      berth_decider *d;
-      CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+      berth_decider *d = must_decider_new(ctx, &x.p, &o);
       CHECK_STATUS(berth_decider_search(d, 3, 0), BERTH_OK);
       CHECK_STATUS(berth_decider_search(d, INT64_MAX - less, 0), BERTH_OK);
-      berth_decide_report r;
-      CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+      berth_decide_report r = must_decider_best(d, NULL);
       CHECK(r.evaluations == x.calls && r.evaluations <= 64 && r.evaluations > 16);
       berth_decider_release(d);
     }
@@ -365,8 +355,7 @@ static void test_wrong(berth_ctx *ctx) {
   o.batch = 0;
   wrong(ctx, &x, &o, "batch");
   CHECK(x.released == 2);
-  berth_decider *d;
-  CHECK_STATUS(berth_decider_new(ctx, &x.p, NULL, &d), BERTH_OK);
+  berth_decider *d = must_decider_new(ctx, &x.p, NULL);
   CHECK_STATUS(berth_decider_search(d, 0, 0), BERTH_EINVAL);
   int32_t a[MOST];
   CHECK_STATUS(berth_decider_best(d, a, NULL), BERTH_EINVAL);
@@ -419,8 +408,7 @@ static void test_tree(berth_ctx *ctx) {
       x.p.path_at = at;
       x.p.path = path;
     }
-    berth_decider *d;
-    CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+    berth_decider *d = must_decider_new(ctx, &x.p, &o);
     CHECK_STATUS(berth_decider_run(d, 2000), BERTH_OK);
     berth_decide_node before;
     CHECK_STATUS(berth_decider_node(d, 0, NULL, &before), BERTH_OK);

@@ -281,11 +281,9 @@ static void test_told(berth_ctx *ctx) {
         make_starts(&x, seed, MOST);
         o.method = methods[m];
         o.batch = batch;
-        berth_decider *d;
-        CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+        berth_decider *d = must_decider_new(ctx, &x.p, &o);
         CHECK_STATUS(berth_decider_search(d, budget, 0), BERTH_OK);
-        berth_decide_report r;
-        CHECK_STATUS(berth_decider_best(d, NULL, &r), BERTH_OK);
+        berth_decide_report r = must_decider_best(d, NULL);
         CHECK(r.evaluations == budget && x.calls == budget && x.wrong == 0);
         CHECK(r.start == least_told(&x) && r.value <= r.start);
         for (int32_t s = 0; s < 4; s++) CHECK(!was_asked(&x, x.start + s * MOST));
@@ -330,15 +328,13 @@ static void test_believed(berth_ctx *ctx) {
     x.told[2] = 0.5; /* below all that there is */
     x.p.start_excess = NULL;
     o.method = methods[m];
-    berth_decider *d;
-    CHECK_STATUS(berth_decider_new(ctx, &x.p, &o, &d), BERTH_OK);
+    berth_decider *d = must_decider_new(ctx, &x.p, &o);
     memset(x.start, 0, sizeof x.start);
     memset(x.instead, 0, sizeof x.instead);
     memset(x.told, 0, sizeof x.told);
     CHECK_STATUS(berth_decider_search(d, 100, 0), BERTH_OK);
-    berth_decide_report r;
     int32_t a[MOST];
-    CHECK_STATUS(berth_decider_best(d, a, &r), BERTH_OK);
+    berth_decide_report r = must_decider_best(d, a);
     CHECK(r.value == 0.5 && r.start == 0.5 && memcmp(a, best, sizeof a) == 0);
     berth_decider_release(d);
     CHECK(x.released == 1);
@@ -428,8 +424,7 @@ static void test_interrupt(void) {
   static Problem x;
   berth_hooks h = { NULL, NULL, NULL, stop, NULL, NULL };
   TEST("interrupted before anything is valued: the best that is known");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&h);
   make_starts(&x, 9, MOST);
   berth_decide_report r;
   int32_t a[MOST];
@@ -494,8 +489,7 @@ static berth_status work(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_uniform(ctx);
   test_fills(ctx);
   test_batches(ctx);

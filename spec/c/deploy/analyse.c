@@ -120,8 +120,7 @@ static void check_random_groups(berth_ctx *ctx, berth_rng *rng) {
   int32_t again[CHAIN], same;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, again, &same), BERTH_OK);
   CHECK(same == groups && memcmp(group, again, (size_t)n * sizeof *group) == 0);
-  berth_analysis_release(a);
-  berth_graph_release(g);
+  RELEASE(a, g);
 }
 
 /* Times 1 9 1 1 8 1 1 1 us: centres 1 and 4 with three groups; 2 is nearer to 1, 3 to 4. No third
@@ -142,8 +141,7 @@ static void check_top_k(berth_ctx *ctx) {
   seconds[1] = -1;
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "op 1 takes -1 s");
-  berth_analysis_release(a);
-  berth_graph_release(g);
+  RELEASE(a, g);
 }
 
 /* Sets {0}, {1, 2}, {3} of a chain of 4,000, 8, 0 and, from the first set to the last op, 400 and
@@ -153,8 +151,7 @@ static void check_elements(berth_ctx *ctx) {
                        adjacent[] = { 1, 2, 0, 2, 0, 1 };
   /* unknown: 1,000; 400 / 4 + 80 / 4 */
   static const double elements[] = { 1000, 120, 1000, 1000, 120, 1000 };
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < 4; k++) add_op(b, "Relu", BERTH_NONE, 0);
   CHECK_STATUS(connect(b, 0, 1, 4000, 0), BERTH_OK);
   /* in the set of op 1: sent there once */
@@ -163,9 +160,7 @@ static void check_elements(berth_ctx *ctx) {
   CHECK_STATUS(connect(b, 2, 3, 0, 0), BERTH_OK);
   CHECK_STATUS(connect(b, 0, 3, 400, 0), BERTH_OK);
   CHECK_STATUS(connect(b, 0, 3, 80, 0), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   berth_i_set_graph s;
   CHECK_STATUS(berth_i_set_graph_new(g, 4, NULL, 3, of, &s), BERTH_OK);
   CHECK(memcmp(s.at, at, sizeof at) == 0 && memcmp(s.adjacent, adjacent, sizeof adjacent) == 0);
@@ -204,8 +199,7 @@ static void check_weights(berth_ctx *ctx) {
     for (int32_t i = 0; i < k; i++) CHECK((group[i] == group[k]) == (part[i] == part[k]));
   }
   berth_i_pool_free(&s.pool);
-  berth_analysis_release(a);
-  berth_graph_release(g);
+  RELEASE(a, g);
 }
 
 /* 8 equal ops, 4 bytes from op 2 to 3, 4e6 between others: of two op groups each may be of any
@@ -225,8 +219,7 @@ static void check_cheap_cut(berth_ctx *ctx) {
   CHECK_STATUS(berth_i_deploy_group(a, seconds, &o, group, &n), BERTH_OK);
   CHECK(n == 2);
   for (int32_t k = 0; k < N - 1; k++) CHECK((group[k] == group[k + 1]) == (k != 2));
-  berth_analysis_release(a);
-  berth_graph_release(g);
+  RELEASE(a, g);
 }
 
 /* ---- splits ---- */
@@ -402,10 +395,7 @@ static berth_status work(berth_ctx *ctx) {
   if (st == BERTH_OK) st = cost_of(ctx, g, &c);
   if (st == BERTH_OK) st = all_of_it(ctx, g, c, &a, &smaller);
   if (st == BERTH_OK) CHECK(berth_graph_ops(smaller) == 2); /* the input, and all the rest */
-  berth_graph_release(smaller);
-  berth_analysis_release(a);
-  berth_cost_release(c);
-  berth_graph_release(g);
+  RELEASE(smaller, a, c, g);
   return st;
 }
 

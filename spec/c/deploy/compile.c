@@ -78,8 +78,7 @@ static void check_allreduce(berth_ctx *ctx) {
         && k->members[1] == 5);
   CHECK(k->n_consumers == 2 && k->consumers[0] == 6 && k->consumers[1] == 7);
   CHECK_NEAR(k->bytes, 100, 0);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 static void check_server(berth_ctx *ctx) {
@@ -92,8 +91,7 @@ static void check_server(berth_ctx *ctx) {
   CHECK_NEAR(seconds_of(c, 8), 300, 1e-12); /* 100 B from each and 100 B out at 1 B/s */
   CHECK(c->g->n_tensors == 7 && c->g->producer[6] == 8 && c->g->use_at[7] - c->g->use_at[6] == 2);
   CHECK_NEAR(c->g->tensor_bytes[6], 100, 0);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 /* The speeds are 1 and 2: 2 and 4 samples. */
@@ -113,8 +111,7 @@ static void check_speed(berth_ctx *ctx) {
   int32_t owner[6];
   CHECK_STATUS(berth_deploy_owners(d, 0, BERTH_SHARES_SPEED, owner), BERTH_OK);
   for (int32_t k = 0; k < 6; k++) CHECK(owner[k] == (k >= 2));
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 /* The gradient repeated: x and y are gathered, 30 + 15 B from each. */
@@ -130,8 +127,7 @@ static void check_repeated(berth_ctx *ctx) {
   CHECK_NEAR(c->g->collectives[0].bytes, 30, 0);
   CHECK_NEAR(c->g->collectives[1].bytes, 15, 0);
   CHECK_NEAR(seconds_of(c, 4), 2, 1e-15);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 static void check_gathered_once(berth_ctx *ctx) {
@@ -149,8 +145,7 @@ static void check_gathered_once(berth_ctx *ctx) {
   berth_compiled_release(c);
   c = compiled(d, find_action(d, 2, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), NULL);
   CHECK_NEAR(c->g->collectives[0].bytes, 50, 0);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 static void check_alone(berth_ctx *ctx) {
@@ -160,8 +155,7 @@ static void check_alone(berth_ctx *ctx) {
   CHECK(c->g->n_ops == 4 && c->g->n_tensors == 3 && c->g->n_edges == 4);
   for (int32_t v = 0; v < 4; v++)
     CHECK(c->device[v] == c->device[0] && c->origin[v] == v && c->samples[v] == 6);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 /* ---- owners ---- */
@@ -234,8 +228,7 @@ static void check_checker(berth_ctx *ctx) {
   expect(c, "op 0 \"op0@0\": its tensor 0 says that it is tensor 1, which another op makes");
   c->source[0] = 0;
   CHECK_STATUS(berth_compiled_check(c), BERTH_OK);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
 }
 
 /* ---- refusals ---- */
@@ -243,14 +236,11 @@ static void check_checker(berth_ctx *ctx) {
 static void refuse(berth_ctx *ctx, const berth_deploy_options *o, const char *text) {
   berth_graph *g = layer(ctx);
   berth_topology *t = devices(ctx, 2, NULL, 1);
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   berth_deploy *d;
   CHECK_STATUS(berth_deploy_new(cost, NULL, o, &d), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), text);
-  berth_cost_release(cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(cost, g, t);
 }
 
 static void check_options(berth_ctx *ctx) {
@@ -297,8 +287,7 @@ static void check_strategies(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   check_allreduce(ctx);
   check_server(ctx);
   check_speed(ctx);

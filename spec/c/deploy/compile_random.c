@@ -113,17 +113,14 @@ static void random_strategy(const berth_deploy *d, berth_rng *rng, int32_t *acti
 
 /* What the builder makes of the same ops, tensors, edges and collectives. */
 static berth_graph *built_again(const berth_graph *g) {
-  berth_graph_builder *b;
   berth_graph *again = NULL;
-  CHECK_STATUS(berth_graph_builder_new(g->ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(g->ctx);
   for (int32_t i = 0; i < g->n_ops; i++) {
-    berth_op op;
-    CHECK_STATUS(berth_graph_op(g, i, &op), BERTH_OK);
+    berth_op op = must_graph_op(g, i);
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
   for (int32_t i = 0; i < g->n_tensors; i++) {
-    berth_tensor t;
-    CHECK_STATUS(berth_graph_tensor(g, i, &t), BERTH_OK);
+    berth_tensor t = must_graph_tensor(g, i);
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
   }
   for (int32_t i = 0; i < g->n_ops; i++) {
@@ -177,8 +174,7 @@ static void check_random(berth_ctx *ctx, uint64_t seed) {
     if (seed % 4 == 0) check_lists(c->g);
     if (CHECK_STATUS(berth_simulate(c->cost, c->device, NULL, &r), BERTH_OK))
       CHECK(berth_result_makespan(r) > 0);
-    berth_result_release(r);
-    berth_compiled_release(c);
+    RELEASE(r, c);
   }
   berth_deploy_release(d);
 }
@@ -195,14 +191,12 @@ static berth_status whole_job(berth_ctx *ctx) {
   random_strategy(d, &rng, action, duplicate);
   st = berth_deploy_compile(d, action, duplicate, &c);
   if (st == BERTH_OK) st = berth_compiled_check(c);
-  berth_compiled_release(c);
-  berth_deploy_release(d);
+  RELEASE(c, d);
   return st;
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("random strategies on random graphs pass the checker, are as the builder makes them, and "
        "can be simulated");
   for (uint64_t seed = 0; seed < CASES; seed++) check_random(ctx, seed);

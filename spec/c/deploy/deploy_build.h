@@ -2,8 +2,7 @@
 #ifndef BERTH_DEPLOY_BUILD_H
 #define BERTH_DEPLOY_BUILD_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { MOST_DEVICES = 6 };
 

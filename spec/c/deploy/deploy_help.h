@@ -28,9 +28,7 @@ static inline berth_deploy *problem(berth_graph *g, berth_topology *t,
   if (st == BERTH_OK) st = berth_deploy_new(cost, NULL, o, &d);
   if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# %s\n", berth_errmsg(g->ctx));
   CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-  berth_cost_release(cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(cost, g, t);
   return d;
 }
 

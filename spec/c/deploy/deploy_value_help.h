@@ -111,9 +111,7 @@ static inline berth_status problem_of(berth_ctx *ctx, berth_graph *g, const Sett
     st = berth_cost_new(g, t, &half, &point);
   }
   if (st == BERTH_OK) st = berth_deploy_new(cost, s->given ? &s->sim : NULL, &o, out);
-  berth_cost_release(point);
-  berth_cost_release(cost);
-  berth_topology_release(t);
+  RELEASE(point, cost, t);
   return st;
 }
 

@@ -69,9 +69,7 @@ static berth_status make(berth_ctx *ctx, double memory, berth_deploy **out) {
   o.batch = 12;
   o.op_groups = LAYERS;
   if (st == BERTH_OK) st = berth_deploy_new(cost, NULL, &o, out);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
   return st;
 }
 
@@ -118,12 +116,10 @@ static void check_best(berth_ctx *ctx, double memory) {
       berth_deploy_search_options o = berth_deploy_search_default(0);
       o.sfb = sfb[r];
       o.steps = steps;
-      berth_decider *s;
-      CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+      berth_decider *s = must_deploy_decider(d, &o);
       CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
-      berth_decide_report report;
       int32_t action[8];
-      CHECK_STATUS(berth_decider_best(s, action, &report), BERTH_OK);
+      berth_decide_report report = must_decider_best(s, action);
       CHECK(report.evaluations <= count && report.value == value_of(d, action, sfb[r]));
       CHECK(report.value == best);
       berth_decider_release(s);
@@ -141,8 +137,7 @@ static void test_enumeration(berth_ctx *ctx) {
 static void test_memory(berth_ctx *ctx) {
   berth_deploy *d = problem(ctx, 1000);
   TEST("where nothing fits, what lacks least is told");
-  berth_decider *s;
-  CHECK_STATUS(berth_deploy_decider(d, NULL, &s), BERTH_OK);
+  berth_decider *s = must_deploy_decider(d, NULL);
   berth_deploy_release(d); /* the search holds it */
   CHECK_STATUS(berth_decider_search(s, 100, 0), BERTH_OK);
   CHECK_STATUS(berth_decider_best(s, NULL, NULL), BERTH_EINFEASIBLE);
@@ -186,14 +181,12 @@ static berth_status work(berth_ctx *ctx) {
   o.steps = 1;
   if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &s);
   if (st == BERTH_OK) st = berth_decider_search(s, 30, 0);
-  berth_decider_release(s);
-  berth_deploy_release(d);
+  RELEASE(s, d);
   return st;
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_enumeration(ctx);
   test_memory(ctx);
   test_wrong(ctx);

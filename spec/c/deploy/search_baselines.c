@@ -76,8 +76,7 @@ static int meddle(void *ud) {
   berth_deploy_list *l;
   CHECK_STATUS(berth_deploy_baselines(x->d, &l), BERTH_OK);
   berth_deploy_list_release(l);
-  berth_decider *s;
-  CHECK_STATUS(berth_deploy_decider(x->d, NULL, &s), BERTH_OK);
+  berth_decider *s = must_deploy_decider(x->d, NULL);
   CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
   berth_decider_release(s);
   x->asking = 0;
@@ -88,8 +87,7 @@ static void test_meddled(berth_ctx *plain) {
   meddler x = { NULL, 0, 0 };
   const berth_hooks h = { NULL, NULL, NULL, meddle, NULL, &x };
   TEST("hooks may ask the problem that is at work: the same values");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&h);
   for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
     berth_deploy *d[2] = { draw_problem(plain, seed, 0), draw_problem(ctx, seed, 0) };
     x = (meddler){ d[1], 0, 0 };
@@ -99,10 +97,7 @@ static void test_meddled(berth_ctx *plain) {
     for (int32_t k = 0; k < berth_deploy_list_size(l[0]); k++)
       CHECK(berth_deploy_list_value(l[0], k)->seconds == berth_deploy_list_value(l[1], k)->seconds);
     x.d = NULL;
-    for (int k = 0; k < 2; k++) {
-      berth_deploy_list_release(l[k]);
-      berth_deploy_release(d[k]);
-    }
+    for (int k = 0; k < 2; k++) RELEASE(l[k], d[k]);
   }
   berth_ctx_release(ctx);
 }
@@ -113,14 +108,12 @@ static void check_begun(berth_deploy *d, const berth_deploy_list *l,
                         const berth_deploy_search_options *o) {
   const int64_t before = berth_deploy_evaluations(d);
   const double best = best_baseline(l, o->sfb);
-  berth_decider *s;
-  CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_OK);
+  berth_decider *s = must_deploy_decider(d, o);
   CHECK(berth_deploy_evaluations(d) == before);
   CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
   CHECK(berth_deploy_evaluations(d) == before + 1);
   CHECK_STATUS(berth_decider_search(s, 19, 0), BERTH_OK);
-  berth_decide_report r;
-  CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+  berth_decide_report r = must_decider_best(s, NULL);
   CHECK(berth_deploy_evaluations(d) == before + 20 && r.evaluations == 20);
   CHECK(r.start == best && r.value <= best);
   berth_decider_release(s);
@@ -138,8 +131,7 @@ static void test_begun(berth_ctx *ctx) {
       berth_deploy_list *l;
       CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
       check_begun(d, l, &o);
-      berth_deploy_list_release(l);
-      berth_deploy_release(d);
+      RELEASE(l, d);
     }
 }
 
@@ -154,18 +146,14 @@ static void test_valued_again(berth_ctx *ctx) {
           with_baselines(k ? BERTH_DEPLOY_SFB_CUT : BERTH_DEPLOY_SFB_LOCAL, k == 2);
       berth_deploy_list *l;
       CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
-      berth_decider *s;
-      CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+      berth_decider *s = must_deploy_decider(d, &o);
       CHECK_STATUS(berth_decider_search(s, 3, 0), BERTH_OK);
-      berth_decide_report r;
-      CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+      berth_decide_report r = must_decider_best(s, NULL);
       CHECK(r.evaluations <= 3 && r.value <= best_baseline(l, BERTH_DEPLOY_SFB_NONE));
       if (k == 0) CHECK(r.value <= best_baseline(l, BERTH_DEPLOY_SFB_LOCAL));
       repeated +=
           best_baseline(l, BERTH_DEPLOY_SFB_LOCAL) < best_baseline(l, BERTH_DEPLOY_SFB_NONE);
-      berth_decider_release(s);
-      berth_deploy_list_release(l);
-      berth_deploy_release(d);
+      RELEASE(s, l, d);
     }
   CHECK(repeated > 0);
 }
@@ -176,23 +164,19 @@ static void test_starts_too(berth_ctx *ctx) {
     berth_deploy *d = draw_problem(ctx, seed, 0);
     berth_deploy_search_options o = with_baselines(BERTH_DEPLOY_SFB_LOCAL, 1), plain = o;
     plain.baselines = 0;
-    berth_decider *s;
-    CHECK_STATUS(berth_deploy_decider(d, &plain, &s), BERTH_OK);
+    berth_decider *s = must_deploy_decider(d, &plain);
     CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_OK);
-    berth_decide_report found;
     int32_t start[MOST_GROUPS];
-    CHECK_STATUS(berth_decider_best(s, start, &found), BERTH_OK);
+    berth_decide_report found = must_decider_best(s, start);
     berth_decider_release(s);
     o.n_starts = 1;
     o.start = start;
     CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
     memset(start, -1, sizeof start); /* copied */
     CHECK_STATUS(berth_decider_search(s, 1, 0), BERTH_OK);
-    berth_decide_report r;
-    CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+    berth_decide_report r = must_decider_best(s, NULL);
     CHECK(r.evaluations == 1 && r.start <= found.value && r.value <= found.value);
-    berth_decider_release(s);
-    berth_deploy_release(d);
+    RELEASE(s, d);
   }
 }
 
@@ -203,8 +187,7 @@ static void check_excess(berth_deploy *d, const int32_t *action) {
   double peak[MOST_DEVICES], excess = 0;
   const berth_deploy_value v = value_of(d, action, NULL, peak);
   for (int32_t k = 0; k < berth_topology_devices(t); k++) {
-    berth_device device;
-    CHECK_STATUS(berth_topology_device(t, k, &device), BERTH_OK);
+    berth_device device = must_topology_device(t, k);
     if (peak[k] > device.memory) excess += peak[k] / device.memory - 1;
   }
   CHECK_NEAR(v.excess, excess, 1e-9 * (1 + excess));
@@ -222,8 +205,7 @@ static void test_excess(berth_ctx *ctx) {
       check_excess(d, berth_deploy_list_action(l, k));
       over += berth_deploy_list_value(l, k)->over;
     }
-    berth_deploy_list_release(l);
-    berth_deploy_release(d);
+    RELEASE(l, d);
   }
   CHECK(over > 0);
 }
@@ -239,14 +221,11 @@ static void test_nothing_fits(berth_ctx *ctx) {
     CHECK_STATUS(berth_deploy_baselines(d, &l), BERTH_OK);
     for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
       least = fmin(least, berth_deploy_list_value(l, k)->excess);
-    berth_decider *s;
-    CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+    berth_decider *s = must_deploy_decider(d, &o);
     CHECK_STATUS(berth_decider_search(s, 5, 0), BERTH_OK);
     CHECK_STATUS(berth_decider_best(s, NULL, &r), least > 0 ? BERTH_EINFEASIBLE : BERTH_OK);
     CHECK(r.excess <= least && (least == 0 || (isinf(r.start) && r.excess > 0)));
-    berth_decider_release(s);
-    berth_deploy_list_release(l);
-    berth_deploy_release(d);
+    RELEASE(s, l, d);
   }
 }
 
@@ -266,15 +245,12 @@ static berth_status work(berth_ctx *ctx) {
   berth_status st = g ? problem_of(ctx, g, &s, &d) : BERTH_ENOMEM;
   if (st == BERTH_OK) st = berth_deploy_decider(d, &o, &search);
   if (st == BERTH_OK) st = berth_decider_search(search, 10, 0);
-  berth_decider_release(search);
-  berth_deploy_release(d);
-  berth_graph_release(g);
+  RELEASE(search, d, g);
   return st;
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_kept(ctx);
   test_meddled(ctx);
   test_begun(ctx);

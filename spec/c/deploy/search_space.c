@@ -215,13 +215,11 @@ static void test_nearest(berth_ctx *ctx) {
 /* ---- values ---- */
 
 static void check_found(berth_deploy *d, const berth_deploy_search_options *o) {
-  berth_decider *s;
-  CHECK_STATUS(berth_deploy_decider(d, o, &s), BERTH_OK);
+  berth_decider *s = must_deploy_decider(d, o);
   CHECK(berth_decider_actions(s) == berth_deploy_search_actions(d, o));
   CHECK_STATUS(berth_decider_search(s, 40, 0), BERTH_OK);
-  berth_decide_report r;
   int32_t a[MOST_GROUPS];
-  CHECK_STATUS(berth_decider_best(s, a, &r), BERTH_OK);
+  berth_decide_report r = must_decider_best(s, a);
   int32_t action[MOST_GROUPS];
   uint8_t duplicate[MOST_OPS];
   CHECK_STATUS(berth_deploy_strategy(d, o, a, action, duplicate), BERTH_OK);
@@ -279,13 +277,11 @@ static double least(const Space *x, int64_t *count, double *all_or_none) {
 static double check_best(berth_deploy *d) {
   const berth_deploy_search_options o = options(BERTH_DEPLOY_SFB_LOCAL, 1);
   const Space x = space_of(d, &o);
-  berth_decider *s;
   int64_t count;
   double all_or_none, best = least(&x, &count, &all_or_none);
-  CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+  berth_decider *s = must_deploy_decider(d, &o);
   CHECK_STATUS(berth_decider_search(s, 2 * count, 0), BERTH_OK);
-  berth_decide_report r;
-  CHECK_STATUS(berth_decider_best(s, NULL, &r), BERTH_OK);
+  berth_decide_report r = must_decider_best(s, NULL);
   CHECK(r.value == best && r.evaluations <= count && best <= all_or_none);
   berth_decider_release(s);
   return 1 - best / all_or_none;
@@ -368,8 +364,7 @@ static void test_own_prior(berth_ctx *ctx) {
       o.steps = seed % 2;
       o.decide.batch = batch;
       Space x = space_of(d, &o);
-      berth_decider *s;
-      CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
+      berth_decider *s = must_deploy_decider(d, &o);
       CHECK_STATUS(berth_decider_run(s, 20), BERTH_OK);
       check_halves(s, &x);
       CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_OK);
@@ -378,8 +373,7 @@ static void test_own_prior(berth_ctx *ctx) {
       w.fail = 1;
       CHECK_STATUS(berth_deploy_decider(d, &o, &s), BERTH_OK);
       CHECK_STATUS(berth_decider_search(s, 60, 0), BERTH_ECALLBACK);
-      berth_decider_release(s);
-      berth_deploy_release(d);
+      RELEASE(s, d);
     }
 }
 
@@ -433,14 +427,12 @@ static berth_status work(berth_ctx *ctx) {
   uint8_t duplicate[MOST_OPS];
   if (st == BERTH_OK) st = berth_deploy_strategy(d, &o, a, action, duplicate);
   if (st == BERTH_OK) st = search_by(d, o, a);
-  berth_deploy_release(d);
-  berth_graph_release(g);
+  RELEASE(d, g);
   return st;
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_legal(ctx);
   test_round_trip(ctx);
   test_nearest(ctx);

@@ -1,7 +1,6 @@
 /* Sufficient factor broadcasting: the worked examples, the cut beside enumeration, refusals,
  * allocation failure. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { OPS = 18, TENSORS = 30, EDGES = 90, GRADIENTS = 10 };
 
@@ -242,8 +241,7 @@ static void fail_in_turn(void) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("a layer of 1024 x 1024 at batch 6 on 2 devices");
   check_layer(ctx, BERTH_SFB_COMPAT, 6, 2, -1416.7);
   check_layer(ctx, BERTH_SFB_PER_DEVICE, 6, 2, -1463.9);

@@ -98,21 +98,19 @@ static void draw_strategy(berth_rng *r, const berth_deploy *d, int32_t *action) 
 static void same_as_compiled(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                              const berth_deploy_value *v, const double *peak) {
   berth_compiled *c = NULL;
-  berth_result *r = NULL;
   berth_sim_options o = *berth_deploy_simulation(d);
   berth_status st = berth_deploy_compile(d, action, duplicate, &c);
   CHECK_STATUS(st, BERTH_OK);
   if (st != BERTH_OK) return;
   if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK)
     o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
-  CHECK_STATUS(berth_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o);
   CHECK_NEAR(berth_result_makespan(r), v->seconds, 1e-9 * v->seconds);
   for (int32_t k = 0; k < berth_topology_devices(berth_cost_topology(berth_compiled_cost(c)));
        k++) {
     CHECK_NEAR(berth_result_peak(r)[k], peak[k], 0);
   }
-  berth_result_release(r);
-  berth_compiled_release(c);
+  RELEASE(r, c);
 }
 
 /* Latest end less earliest start, and least wait, by brute force. */
@@ -124,14 +122,13 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
   berth_sim_options o = *berth_deploy_simulation(d);
   berth_deploy_value v;
   berth_compiled *c = NULL;
-  berth_result *r = NULL;
   int32_t n = berth_graph_ops(berth_cost_graph(berth_deploy_cost(d)));
   CHECK_STATUS(berth_deploy_simulate(d, action, duplicate, &f, &v), BERTH_OK);
   CHECK_STATUS(berth_deploy_compile(d, action, duplicate, &c), BERTH_OK);
   if (!c) return;
   if (berth_deploy_given(d)->order == BERTH_DEPLOY_RANK)
     o.dispatch = BERTH_DISPATCH_STATIC, o.rank = berth_compiled_rank(c);
-  CHECK_STATUS(berth_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(berth_compiled_cost(c), berth_compiled_device(c), &o);
   double first[MOST_OPS], last[MOST_OPS];
   for (int32_t i = 0; i < n; i++) first[i] = INFINITY, last[i] = 0;
   for (int32_t i = 0; i < berth_graph_ops(berth_compiled_graph(c)); i++) {
@@ -149,8 +146,7 @@ static void check_feedback(berth_deploy *d, const int32_t *action, const uint8_t
     CHECK(busy[i] >= 0 && busy[i] <= 1 + 1e-12);
     CHECK_NEAR(busy[i] * v.seconds, berth_result_busy(r)[i], 1e-9 * v.seconds);
   }
-  berth_result_release(r);
-  berth_compiled_release(c);
+  RELEASE(r, c);
 }
 
 enum { PROBLEMS = 60, STRATEGIES = 50 };
@@ -296,9 +292,7 @@ static berth_status whole_job(berth_ctx *ctx) {
     st =
         berth_deploy_features_of(d, action, NULL, 0, 0, BERTH_DEPLOY_SCALE_LOG, 1, &features, NULL);
   if (st == BERTH_OK) st = berth_deploy_baselines(d, &l);
-  berth_deploy_list_release(l);
-  berth_deploy_release(d);
-  berth_graph_release(g);
+  RELEASE(l, d, g);
   return st;
 }
 
@@ -310,9 +304,8 @@ static void guard_reports_failures(void) {
   Setting s = setting(3, 9, 3);
   int32_t action[MOST_GROUPS] = { 0 };
   berth_deploy_value v = { 0, 0, 0, BERTH_NONE, 0, 0, 0 };
-  berth_ctx *ctx;
   long n = 0;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   berth_deploy *d;
   if (!(d = problem(ctx, 3, layers, &s))) return;
   uniform(d, find_action(d, 3, 0, BERTH_DEPLOY_ALLREDUCE, BERTH_SHARES_EVEN), action);
@@ -330,8 +323,7 @@ static void guard_reports_failures(void) {
   } while (x.calls >= x.fail_at && n < 5000);
   CHECK(n > 40);
   x.fail_at = 0;
-  berth_deploy_release(d);
-  berth_ctx_release(ctx);
+  RELEASE(d, ctx);
   CHECK(x.held == 0);
 }
 
@@ -355,8 +347,7 @@ static void fail_in_turn(long sign) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("one device takes all times, two take half");
   one_device_takes_all_times(ctx);
   TEST("local costs by hand");

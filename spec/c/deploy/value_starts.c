@@ -95,8 +95,7 @@ static void chain_fits_where_replicas_do_not(berth_ctx *ctx) {
     CHECK(v.over == 0 && v.shortfall == 0 && v.seconds == berth_deploy_list_value(l, k)->seconds);
   }
   CHECK(berth_deploy_list_name(l, -1) == NULL && berth_deploy_list_action(l, 1000) == NULL);
-  berth_deploy_list_release(l);
-  berth_deploy_release(d);
+  RELEASE(l, d);
 }
 
 /* The second device takes 3e10 s for what the first does in 3 ms: more microseconds than can be
@@ -132,22 +131,18 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
   for (int32_t k = 0; k < berth_deploy_list_size(l); k++)
     CHECK(berth_deploy_list_action(l, k)[0] == one);
   for (o.baselines = 0; o.baselines < 2; o.baselines++) {
-    berth_decider *search = NULL;
-    CHECK_STATUS(berth_deploy_decider(d, &o, &search), BERTH_OK);
+    berth_decider *search = must_deploy_decider(d, &o);
     if (!search) continue;
     CHECK_STATUS(berth_decider_search(search, 40, 0), BERTH_OK);
-    berth_decide_report r;
-    CHECK_STATUS(berth_decider_best(search, action, &r), BERTH_OK);
+    berth_decide_report r = must_decider_best(search, action);
     CHECK_NEAR(r.value, 3.01e-3, 1e-5);
     berth_decider_release(search);
   }
-  berth_deploy_list_release(l);
-  berth_deploy_release(d);
+  RELEASE(l, d);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("gradients are repeated where it pays");
   gradients_are_repeated_where_it_pays(ctx);
   TEST("the guard keeps the better");

@@ -22,8 +22,7 @@ static inline void episode_begin(episode_setup *x, const setup *s, const berth_a
   }
 }
 static inline void episode_end(episode_setup *x) {
-  berth_episodes_release(x->e);
-  berth_assign_release(x->a);
+  RELEASE(x->e, x->a);
 }
 
 static inline void check_doubles(const double *got, const double *want, int32_t n,

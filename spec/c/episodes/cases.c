@@ -285,8 +285,7 @@ static void different_devices(void) {
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s.t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);

@@ -489,11 +489,7 @@ static berth_status whole_job(berth_ctx *ctx, int contract) {
     berth_episodes_start(e, 1, 0);
     if ((st = all_steps(e, a)) == BERTH_OK) st = berth_episodes_log(e, &log);
   }
-  berth_episodes_release(e);
-  berth_assign_release(a);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(e, a, cost, t, g);
   return st;
 }
 

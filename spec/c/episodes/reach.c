@@ -10,8 +10,7 @@ static void finish_graph(setup *s) {
 }
 
 static berth_topology_builder *devices_of(berth_ctx *ctx, int32_t n) {
-  berth_topology_builder *b = NULL;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_device d = berth_device_default();
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
@@ -20,8 +19,7 @@ static berth_topology_builder *devices_of(berth_ctx *ctx, int32_t n) {
 }
 
 static void finish_topology(setup *s, berth_topology_builder *b) {
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
@@ -113,8 +111,7 @@ static bool reaches(const setup *s, const int32_t *device, int32_t op, int32_t d
   for (int32_t t = 0; t < berth_graph_tensors(s->g); t++) {
     const int32_t *use;
     int32_t n = berth_graph_consumers(s->g, t, &use);
-    berth_tensor x;
-    CHECK_STATUS(berth_graph_tensor(s->g, t, &x), BERTH_OK);
+    berth_tensor x = must_graph_tensor(s->g, t);
     for (int32_t i = 0; i < n; i++) {
       if (use[i] == op && isinf(berth_cost_transfer(s->cost, t, device[x.producer], d)))
         return false;
@@ -205,11 +202,7 @@ static berth_status job(berth_ctx *ctx) {
   if (st == BERTH_OK)
     CHECK(log.allowed && log.allowed[0] && log.allowed[2 * log.n_rows - 2]
           && !log.allowed[2 * log.n_rows - 1]);
-  berth_episodes_release(e);
-  berth_assign_release(a);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_bundle_release(&b);
+  RELEASE(e, a, cost, t, &b);
   return st;
 }
 

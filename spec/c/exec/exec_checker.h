@@ -30,8 +30,7 @@ static inline traced trace_of(const berth_execution *r) {
 }
 
 static inline int32_t made_by(const traced *x, int32_t tensor) {
-  berth_tensor t;
-  CHECK_STATUS(berth_graph_tensor(x->g, tensor, &t), BERTH_OK);
+  berth_tensor t = must_graph_tensor(x->g, tensor);
   return t.producer;
 }
 

@@ -35,16 +35,14 @@ static void scales(void) {
 static void check_run(double seconds, double bytes, const berth_exec_options *o, berth_status want,
                       const char *text) {
   int32_t device[] = { 0, 1 };
-  berth_executor *x = NULL;
   berth_execution *r = NULL;
   setup s;
   make_pair(&s, seconds, bytes);
-  CHECK_STATUS(berth_executor_new(s.cost, o, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, o);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), want);
   if (text) CHECK_TEXT(berth_errmsg(s.ctx), text);
   else CHECK(berth_execution_wrong(r) == BERTH_NONE && berth_execution_makespan(r) >= 0);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -85,7 +83,6 @@ static void arenas_that_nobody_has(void) {
   int32_t device[] = { 0, 1 };
   o.scale = 1e-320;
   for (double memory = 1e10; memory <= 1e300; memory *= 1e58) {
-    berth_executor *x = NULL;
     berth_execution *r = NULL;
     setup s;
     memset(&s, 0, sizeof s);
@@ -96,7 +93,7 @@ static void arenas_that_nobody_has(void) {
     setup_op(&s, 1);
     setup_edge(&s, 0, 1, memory);
     setup_mesh(&s, 2, INFINITY);
-    CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
+    berth_executor *x = must_executor_new(s.cost, &o);
     CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_ENOMEM);
     CHECK_TEXT(berth_errmsg(s.ctx), "out of memory");
     berth_executor_release(x);
@@ -109,7 +106,6 @@ static void arenas_that_nobody_has(void) {
 static void infinite_together(void) {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 0, 0 };
-  berth_executor *x = NULL;
   berth_execution *r = NULL;
   setup s;
   setup_begin(&s);
@@ -118,13 +114,12 @@ static void infinite_together(void) {
   setup_edge(&s, 1, 2, 1.7e308);
   setup_mesh(&s, 1, INFINITY);
   o.memory = 3400;
-  CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, &o);
   CHECK_NEAR(berth_executor_byte_scale(x) * 1e305, 1, 1e-12);
   CHECK(x->length[0] == 425 || x->length[0] == 424);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_OK);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -143,7 +138,6 @@ static void many(void) {
   enum { N = 2000, D = 24 };
   berth_exec_options o = berth_exec_default();
   int32_t device[N];
-  berth_executor *x = NULL;
   berth_execution *r = NULL;
   for (int32_t i = 0; i < N; i++) device[i] = i * 7 % D;
   o.mode = BERTH_EXEC_PACED;
@@ -153,13 +147,12 @@ static void many(void) {
   setup s;
   make_wide(&s, N, D);
   setup_mesh(&s, D, INFINITY);
-  CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, &o);
   CHECK(berth_executor_threads(x) == D * D);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_OK);
   check_execution(r, &o);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -191,8 +184,7 @@ static void *run_side(void *ud) {
       d->sum = berth_execution_checksums(r)[59];
       if (berth_execution_wrong(r) != BERTH_NONE) d->wrong = berth_execution_wrong(r);
     }
-    berth_execution_release(r);
-    berth_executor_release(x);
+    RELEASE(r, x);
   }
   return NULL;
 }
@@ -256,9 +248,7 @@ static void one_within_another(void) {
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_OK);
   CHECK_STATUS(n.status, BERTH_OK);
   CHECK(n.wrong == BERTH_NONE && berth_execution_wrong(r) == BERTH_NONE);
-  berth_execution_release(r);
-  berth_executor_release(x);
-  berth_executor_release(inner);
+  RELEASE(r, x, inner);
   setup_end(&s);
 }
 

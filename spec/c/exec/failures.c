@@ -47,7 +47,6 @@ static void graphs(void) {
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 1, &member, 0, NULL };
   berth_op aside = berth_op_default();
   double second = 1;
-  berth_executor *x = NULL;
   setup s;
   setup_begin(&s);
   make_small(&s);
@@ -70,7 +69,7 @@ static void graphs(void) {
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &aside, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
   /* in no time it is an op like others */
-  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, NULL);
   berth_executor_release(x);
   setup_end(&s);
 }
@@ -78,14 +77,13 @@ static void graphs(void) {
 /* What the simulator says of a placement, it says. */
 static void placements(void) {
   int32_t bad[] = { 0, 2, 1 }, good[] = { 0, 1, 0 };
-  berth_executor *x = NULL;
   berth_execution *r = NULL;
   berth_result *simulated = NULL;
   setup s;
   setup_begin(&s);
   make_small(&s);
   setup_mesh(&s, 2, INFINITY);
-  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, NULL);
   CHECK_STATUS(berth_simulate(s.cost, bad, NULL, &simulated), BERTH_EINVAL);
   char text[200];
   snprintf(text, sizeof text, "%s", berth_errmsg(s.ctx));
@@ -96,8 +94,7 @@ static void placements(void) {
   CHECK_TEXT(berth_errmsg(s.ctx), "repeats: 0 is not positive");
   CHECK(r == NULL);
   CHECK_STATUS(berth_executor_run(x, good, 1, &r), BERTH_OK);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -105,7 +102,6 @@ static void no_way(void) {
   berth_topology_builder *b = NULL;
   berth_device d = berth_device_default();
   int32_t device[] = { 0, 1, 0 };
-  berth_executor *x = NULL;
   berth_execution *r = NULL;
   setup s;
   setup_begin(&s);
@@ -114,10 +110,9 @@ static void no_way(void) {
   CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
   for (int i = 0; i < 2; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s.t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
-  CHECK_STATUS(berth_executor_new(s.cost, NULL, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, NULL);
   CHECK_STATUS(berth_executor_run(x, device, 1, &r), BERTH_EUNREACHABLE);
   berth_executor_release(x);
   setup_end(&s);
@@ -183,7 +178,6 @@ static void stops(berth_exec_mode mode, double op, double bytes) {
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1 }, alone[] = { 0, 0 };
   berth_execution *r = NULL;
-  berth_executor *x = NULL;
   setup s;
   memset(&s, 0, sizeof s);
   CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
@@ -194,7 +188,7 @@ static void stops(berth_exec_mode mode, double op, double bytes) {
   setup_mesh(&s, 2, INFINITY);
   o.mode = mode;
   o.scale = 1;
-  CHECK_STATUS(berth_executor_new(s.cost, &o, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(s.cost, &o);
   stop.x = x;
   for (int k = 0; k < 2; k++) {
     stop.calls = 0;
@@ -244,11 +238,7 @@ static berth_status whole_job(berth_ctx *ctx) {
   if (st == BERTH_OK) st = berth_executor_run(x, all, 1, &r);
   if (st == BERTH_OK) CHECK(berth_execution_wrong(r) == BERTH_NONE);
   berth_executor_release(x); /* before what it has made */
-  berth_execution_release(r);
-  berth_graph_builder_release(s.b);
-  berth_cost_release(s.cost);
-  berth_topology_release(s.t);
-  berth_graph_release(s.g);
+  RELEASE(r, s.b, s.cost, s.t, s.g);
   return st;
 }
 

@@ -10,8 +10,7 @@ static berth_execution *run(berth_executor *x, const int32_t *device, int32_t re
 }
 
 static berth_executor *executor(berth_cost *cost, const berth_exec_options *o) {
-  berth_executor *x = NULL;
-  CHECK_STATUS(berth_executor_new(cost, o, &x), BERTH_OK);
+  berth_executor *x = must_executor_new(cost, o);
   return x;
 }
 
@@ -51,8 +50,7 @@ static void chain(void) {
   CHECK(berth_execution_busy(r)[0] == 0);
   CHECK_NEAR(berth_executor_scale(x), 0.002, 0);
   CHECK(berth_executor_threads(x) == 4);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -78,8 +76,7 @@ static void diamond(void) {
   const berth_transfer *sent;
   CHECK(berth_execution_transfers(r, &sent) == 2);
   check_execution(r, &o);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -179,8 +176,7 @@ static void same_results(void) {
     CHECK(berth_execution_wrong(r) == BERTH_NONE);
     for (int32_t i = 0; k == 4 && i < N; i++) differ += sums[i] != berth_execution_checksums(r)[i];
     if (k < 4) check_same_sums(r, N, sums);
-    berth_execution_release(r);
-    berth_executor_release(x);
+    RELEASE(r, x);
   }
   CHECK(differ > N / 2);
   setup_end(&s);
@@ -206,8 +202,7 @@ static void spoilt(void) {
   x->corrupt = BERTH_NONE;
   r = run(x, device, 1);
   CHECK(berth_execution_wrong(r) == BERTH_NONE);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -229,8 +224,7 @@ static void spoilt_copy(void) {
   x->copy_at[0][3] += 1;
   CHECK(berth_i_exec_compare(x, sums) == 0);
   x->device = NULL;
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 
@@ -249,8 +243,7 @@ static void medians(void) {
   CHECK(n == 6);
   for (int32_t i = 0; i < n; i++) below += times[i] < berth_execution_makespan(r);
   CHECK(below <= 2);
-  berth_execution_release(r);
-  berth_executor_release(x);
+  RELEASE(r, x);
   setup_end(&s);
 }
 

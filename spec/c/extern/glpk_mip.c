@@ -1,7 +1,6 @@
 /* GLPK's programs of whole numbers, against all of them; linear ones, by duality. */
 #include "extern/glpk_internal.h"
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { ROWS = 3, COLUMNS = 4, MOST = 3 };
 
@@ -200,8 +199,7 @@ static void check_interrupt(void) {
   }
   at[N] = N;
   bound[0] = 7001;
-  berth_ctx *own;
-  CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+  berth_ctx *own = must_ctx_new(&hooks);
   CHECK_STATUS(berth_i_glpk_solve(own, &p, &a), BERTH_EINTERRUPT);
   CHECK_TEXT(berth_errmsg(own), "interrupted");
   berth_ctx_release(own);

@@ -1,7 +1,6 @@
 /* The clairvoyant bound: hand-made cases, enumeration, the program as it is defined, proofs
  * recomputed. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 #include <glpk.h>
 
 enum { JOBS = 40, CHOICES = 4 };
@@ -234,8 +233,7 @@ static void check_allocation(const instance *k) {
     berth_ctx *own;
     if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;
     st = berth_clairvoyant_new(own, &k->jobs, &c);
-    berth_clairvoyant_release(c);
-    berth_ctx_release(own);
+    RELEASE(c, own);
     CHECK(s.held == 0);
   }
   CHECK_STATUS(st, BERTH_OK);

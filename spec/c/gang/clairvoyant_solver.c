@@ -1,7 +1,6 @@
 /* The clairvoyant bound's solver: errors in it, interrupts, size. */
 #include "extern/glpk_internal.h"
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 #include <glpk.h>
 
 static berth_ctx *ctx;
@@ -62,8 +61,7 @@ static void check_interrupt(void) {
   berth_hooks hooks = { NULL, NULL, NULL, stop, NULL, &asked };
   berth_clairvoyant *s = NULL;
   many_jobs(&k, arrival, first, choice, N);
-  berth_ctx *own;
-  CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+  berth_ctx *own = must_ctx_new(&hooks);
   CHECK_STATUS(berth_clairvoyant_new(own, &k, &s), BERTH_EINTERRUPT);
   CHECK_TEXT(berth_errmsg(own), "interrupted");
   berth_ctx_release(own);

@@ -48,8 +48,7 @@ static void test_backfill(void) {
   CHECK(n > 3 && count[0].time == 0 && count[0].idle == 0 && count[0].waiting == 0
         && count[1].time == 1 && count[1].waiting == 1);
   CHECK(count[n - 1].time == 23 && count[n - 1].idle == 1);
-  berth_cluster_release(c);
-  berth_gang_release(g);
+  RELEASE(c, g);
 }
 
 /* The gang is an amount of the first of two resources. */
@@ -82,8 +81,7 @@ static void test_other_resources(void) {
   berth_scheduler s = berth_gang_scheduler(g);
   CHECK_STATUS(berth_cluster_run(c, &s), BERTH_OK);
   CHECK(asked > 0);
-  berth_cluster_release(c);
-  berth_gang_release(g);
+  RELEASE(c, g);
 }
 
 /* ---- random runs ---- */
@@ -181,8 +179,7 @@ static berth_status whole_run(berth_ctx *own, int rule, int placement, berth_clu
     *sum = berth_cluster_summarise(c);
     if (st == BERTH_OK && rule < BERTH_GANG_OPTIMUS) st = berth_gang_bounds(g, c, &bound);
   }
-  berth_gang_release(g);
-  berth_cluster_release(c);
+  RELEASE(g, c);
   return st;
 }
 
@@ -299,8 +296,7 @@ static double finish_of_two(const void *own) {
   berth_cluster_summary sum = berth_cluster_summarise(c);
   CHECK(sum.done == 2);
   CHECK_STATUS(berth_cluster_record(c, 1, &r), BERTH_OK);
-  berth_cluster_release(c);
-  berth_gang_release(g);
+  RELEASE(c, g);
   return r.end;
 }
 

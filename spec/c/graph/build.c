@@ -5,8 +5,7 @@
 #include <time.h>
 
 static berth_graph_builder *new_builder(berth_ctx *ctx) {
-  berth_graph_builder *b = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   return b;
 }
 
@@ -29,8 +28,7 @@ static void refused(berth_ctx *ctx, berth_graph_builder *b, berth_status want,
   CHECK_STATUS(berth_graph_builder_finish(b, &g), want);
   CHECK(g == NULL);
   CHECK_TEXT(berth_errmsg(ctx), message);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 /* Every field differs from its default somewhere, and not in the first row. */
@@ -66,8 +64,7 @@ static berth_status build_rich(berth_graph_builder *b) {
 }
 
 static void check_rich_ops(const berth_graph *g) {
-  berth_op op;
-  CHECK_STATUS(berth_graph_op(g, 0, &op), BERTH_OK);
+  berth_op op = must_graph_op(g, 0);
   CHECK(!op.name && !op.kind && !op.seconds && op.flop == 0 && op.bytes == 0 && op.param_bytes == 0
         && op.workspace_bytes == 0);
   CHECK(op.group == BERTH_NONE && op.twin == BERTH_NONE && op.pin == BERTH_NONE && op.flags == 0);
@@ -83,8 +80,7 @@ static void check_rich_ops(const berth_graph *g) {
 }
 
 static void check_rich_rest(const berth_graph *g) {
-  berth_tensor t;
-  CHECK_STATUS(berth_graph_tensor(g, 0, &t), BERTH_OK);
+  berth_tensor t = must_graph_tensor(g, 0);
   CHECK(t.producer == 0 && t.bytes == 8 && t.resident_bytes == 8 && t.flags == 0);
   CHECK_STATUS(berth_graph_tensor(g, 1, &t), BERTH_OK);
   CHECK(t.producer == 1 && t.bytes == 0 && t.resident_bytes == 16 && t.flags == BERTH_TENSOR_BATCH);
@@ -96,8 +92,7 @@ static void check_rich_rest(const berth_graph *g) {
   CHECK(berth_graph_outputs(g, 0, &ids) == 2 && ids[0] == 0 && ids[1] == 2);
   CHECK(berth_graph_inputs(g, 4, &ids) == 0 && !ids);
   CHECK(berth_graph_inputs(g, 0, NULL) == 0);
-  berth_collective c;
-  CHECK_STATUS(berth_graph_collective(g, 0, &c), BERTH_OK);
+  berth_collective c = must_graph_collective(g, 0);
   CHECK(c.kind == BERTH_ALLGATHER && c.bytes == 64 && c.count == 2);
   CHECK(same_ids(c.members, c.n_members, IDS(2, 0))
         && same_ids(c.consumers, c.n_consumers, IDS(3)));
@@ -116,10 +111,8 @@ static void check_rich(const berth_graph *g) {
 
 static void rich(berth_ctx *ctx) {
   berth_graph_builder *b = new_builder(ctx);
-  berth_graph *g = NULL;
   CHECK_STATUS(build_rich(b), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   check_rich(g);
   berth_op op;
   CHECK_STATUS(berth_graph_op(g, 4, &op), BERTH_EINVAL);
@@ -150,9 +143,7 @@ static void reuse(berth_ctx *ctx) {
   CHECK_TEXT(berth_graph_name(two), "");
   CHECK_TEXT(berth_graph_type(two, 0), "");
   check_rich(one);
-  berth_graph_builder_release(b);
-  berth_graph_release(two);
-  berth_graph_release(one);
+  RELEASE(b, two, one);
 }
 
 static void refuse_ops(berth_ctx *ctx) {
@@ -269,11 +260,8 @@ static berth_graph_builder *linked(berth_ctx *ctx, int32_t twin0, int32_t twin1,
 
 static void twins(berth_ctx *ctx) {
   berth_graph_builder *b = linked(ctx, 2, -1, -1);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
-  berth_op op;
-  CHECK_STATUS(berth_graph_op(g, 2, &op), BERTH_OK);
+  berth_graph *g = must_graph(b);
+  berth_op op = must_graph_op(g, 2);
   CHECK(op.twin == 0);
   berth_graph_release(g);
   refused(ctx, linked(ctx, 3, -1, -1), BERTH_EINVAL,
@@ -353,8 +341,7 @@ static void random_cycles(berth_ctx *ctx) {
     CHECK_STATUS(st, cyclic ? BERTH_ECYCLE : BERTH_OK);
     if (st == BERTH_ECYCLE) check_named_cycle(&f, berth_errmsg(ctx));
     found += cyclic;
-    berth_graph_release(g);
-    berth_graph_builder_release(b);
+    RELEASE(g, b);
   }
   CHECK(found > 50 && found < 450);
 }
@@ -369,11 +356,9 @@ static void kept_after_failure(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 3, 8, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK(berth_graph_ops(g) == 4 && berth_graph_edges(g) == 2);
-  berth_op op;
-  CHECK_STATUS(berth_graph_op(g, 3, &op), BERTH_OK);
+  berth_op op = must_graph_op(g, 3);
   CHECK(op.twin == 1);
-  berth_graph_builder_release(b);
-  berth_graph_release(g);
+  RELEASE(b, g);
 }
 
 /* The n-th request is refused, for every n; then it goes on with the same builder where it can. */
@@ -398,9 +383,7 @@ static void refused_memory(void) {
     }
     done = state.calls < n;
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    berth_graph_builder_release(b);
-    berth_graph_release(g);
-    berth_ctx_release(ctx);
+    RELEASE(b, g, ctx);
     CHECK(state.held == 0);
   }
   CHECK(n > 20);
@@ -431,12 +414,11 @@ static berth_status add_many(berth_graph_builder *b, int32_t n, int named) {
 
 static void many(berth_ctx *ctx, int named, double bytes_per_op) {
   berth_graph_builder *b = new_builder(ctx);
-  berth_graph *g = NULL;
   clock_t start = clock();
   double *level = malloc(MANY * sizeof *level), *comp = malloc(MANY * sizeof *comp);
   berth_ctx_memory_reset_peak(ctx);
   CHECK_STATUS(add_many(b, MANY, named), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   double peak = (double)berth_ctx_memory_peak(ctx) / MANY;
   printf("# %d ops, %d edges%s: %.3f s of processor time, peak %.1f B per op, then %.1f\n", MANY,
          (int)berth_graph_edges(g), named ? ", named" : "",
@@ -447,21 +429,18 @@ static void many(berth_ctx *ctx, int named, double bytes_per_op) {
   CHECK_STATUS(berth_b_level(g, comp, NULL, level), BERTH_OK);
   printf("# b-levels: %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
   CHECK(level[0] == MANY && level[MANY - 1] == 1);
-  berth_graph_builder_release(b);
-  berth_graph_release(g);
+  RELEASE(b, g);
   free(level);
   free(comp);
 }
 
 static void hints(berth_ctx *ctx) {
   berth_graph_builder *b = new_builder(ctx);
-  berth_graph *g = NULL;
   CHECK_STATUS(berth_graph_builder_reserve(b, 10, 20, 30), BERTH_OK);
   add_plain_op(b, "a", 1);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   CHECK(berth_graph_tensors(g) == 0 && berth_graph_outputs(g, 0, NULL) == 0);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 /* Counts are set by hand: two thousand million ops do not fit everywhere. */
@@ -471,7 +450,6 @@ static void limits(berth_ctx *ctx) {
   const berth_collective c = { .kind = BERTH_BARRIER, .count = 1, .n_members = 1, .members = ids };
   const berth_tensor t = { .producer = 0, .resident_bytes = -1 };
   const berth_op op = berth_op_default();
-  berth_graph *g = NULL;
   b->n_ops = INT32_MAX - 1;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "too many ops: 2147483646 and 1 more");
@@ -486,9 +464,8 @@ static void limits(berth_ctx *ctx) {
   b->n_coll_ops = INT32_MAX - 1;
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_EINVAL);
   b->n_coll_ops = 0;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph_builder_finish(b);
+  RELEASE(g, b);
 }
 
 static void *small_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
@@ -498,18 +475,14 @@ static void *small_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
 static void huge_hints(void) {
   check_alloc_state state = { 0, 0, 0 };
   const berth_hooks hooks = { .alloc = small_alloc, .alloc_ud = &state };
-  berth_ctx *ctx = NULL;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   berth_graph_builder *b = with_ops(ctx, 1);
   CHECK_STATUS(berth_graph_builder_reserve(b, INT32_MAX, INT32_MAX, INT32_MAX), BERTH_ENOMEM);
   add_linked_op(b, BERTH_NONE, 1, 1);
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 5, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   CHECK(berth_graph_ops(g) == 2 && berth_graph_edges(g) == 1);
-  berth_graph_builder_release(b);
-  berth_graph_release(g);
-  berth_ctx_release(ctx);
+  RELEASE(b, g, ctx);
   CHECK(state.held == 0);
 }
 
@@ -530,9 +503,8 @@ static void labels(berth_ctx *ctx) {
 }
 
 static void refuse_texts(berth_ctx *ctx) {
-  berth_graph_builder *b = NULL;
   berth_op op = berth_op_default();
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_name(b, "\xff"), BERTH_EINVAL);
   CHECK_STATUS(berth_graph_builder_types(b, 1, (const char *[]){ "\xed\xa0\x80" }), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "device type 0: the name is not UTF-8");
@@ -548,8 +520,7 @@ static void refuse_texts(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("all fields come back; lists keep the order of adding") rich(ctx);
   TEST("the builder is empty after a graph, and an empty graph is refused") reuse(ctx);
   TEST("texts that are not UTF-8 are refused") refuse_texts(ctx);

@@ -270,8 +270,7 @@ static void check_expansion(const job *j, berth_expand_algorithm how, int groupe
   check_bytes(&r);
   free(order);
   free(r.has);
-  berth_expansion_release(r.x);
-  berth_graph_release(g);
+  RELEASE(r.x, g);
 }
 
 static void every_contribution_once(void) {
@@ -306,8 +305,7 @@ static void every_number_of_devices(void) {
 static berth_topology *mesh(berth_ctx *in, int32_t n) {
   berth_device device = berth_device_default();
   berth_link link = { 7, 0.375 };
-  berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_mesh(in, n, &device, &link, &t), BERTH_OK);
+  berth_topology *t = must_topology_mesh(in, n, &device, &link);
   return t;
 }
 
@@ -316,35 +314,26 @@ static double expanded_seconds(const job *j, const berth_expand_options *o, bert
   berth_sim_options sim = berth_sim_default(NULL);
   berth_topology *t = mesh(ctx, j->devices);
   berth_expansion *x = NULL;
-  berth_cost *cost = NULL;
-  berth_result *r = NULL;
   berth_status st;
   berth_graph *g = build(ctx, j, &st);
   sim.links = links;
   CHECK_STATUS(berth_graph_expand(g, j->devices, j->device, o, &x), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(berth_expansion_graph(x), t, NULL, &cost), BERTH_OK);
-  CHECK_STATUS(berth_simulate(cost, berth_expansion_device(x), &sim, &r), BERTH_OK);
+  berth_cost *cost = must_cost_new(berth_expansion_graph(x), t, NULL);
+  berth_result *r = must_simulate(cost, berth_expansion_device(x), &sim);
   double seconds = berth_result_makespan(r) - 1;
-  berth_result_release(r);
-  berth_cost_release(cost);
-  berth_expansion_release(x);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(r, cost, x, g, t);
   return seconds;
 }
 
 static double priced_seconds(const job *j, berth_collective_algorithm by) {
   berth_cost_model model = { .collective_algorithm = by };
   berth_topology *t = mesh(ctx, j->devices);
-  berth_cost *cost = NULL;
   berth_status st;
   berth_graph *g = build(ctx, j, &st);
   double seconds = NAN;
-  CHECK_STATUS(berth_cost_new(g, t, &model, &cost), BERTH_OK);
+  berth_cost *cost = must_cost_new(g, t, &model);
   CHECK_STATUS(berth_cost_collective(cost, 0, j->members, j->device, &seconds), BERTH_OK);
-  berth_cost_release(cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(cost, g, t);
   return seconds;
 }
 
@@ -444,26 +433,22 @@ static void bad_input(void) {
 static void pins_hold(void) {
   int32_t members[] = { 0, 1 }, device[] = { 1, 0 };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
-  berth_graph *g = NULL;
   berth_expansion *x = NULL;
   berth_op op = berth_op_default();
   TEST("pins of the graph are kept");
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   op.pin = 1;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   op.name = "late";
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   CHECK_STATUS(berth_graph_expand(g, 2, device, NULL, &x), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "expand: op 1 \"late\" is pinned to device 1, not device 0");
   device[1] = 1;
   CHECK_STATUS(berth_graph_expand(g, 2, device, NULL, &x), BERTH_OK);
   CHECK(berth_graph_ops(berth_expansion_graph(x)) == 3);
-  berth_expansion_release(x);
-  berth_graph_release(g);
+  RELEASE(x, g);
 }
 
 static berth_status expand_each(berth_ctx *in) {
@@ -476,8 +461,7 @@ static berth_status expand_each(berth_ctx *in) {
     o.algorithm = BERTH_EXPAND_HIERARCHICAL;
     o.groups = j.group;
     if (st == BERTH_OK) st = berth_graph_expand(g, j.devices, j.device, &o, &x);
-    berth_expansion_release(x);
-    berth_graph_release(g);
+    RELEASE(x, g);
   }
   return st;
 }

@@ -2,8 +2,7 @@
 #ifndef BERTH_GRAPH_HELP_H
 #define BERTH_GRAPH_HELP_H
 
-#include "check.h"
-#include <berth/graph.h>
+#include "must.h"
 
 enum { SMALL = 9, SMALL_EDGES = 600 };
 

@@ -55,8 +55,7 @@ static void layers(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("ops stand in layers, apart; wrong and far layers are refused") layers(ctx);
   CHECK(berth_ctx_memory(ctx) == 0);
   berth_ctx_release(ctx);

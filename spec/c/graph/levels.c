@@ -176,8 +176,7 @@ static void random_graphs(berth_ctx *ctx) {
   berth_rng rng;
   berth_rng_init(&rng, 7, 0);
   for (int32_t k = 0; k < GRAPHS; k++) {
-    berth_graph_builder *b;
-    CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+    berth_graph_builder *b = must_graph_builder_new(ctx);
     flat f;
     random_graph(b, &rng, 0, &f);
     berth_graph *g;
@@ -197,16 +196,13 @@ static void random_graphs(berth_ctx *ctx) {
 
 /* a (2) -> b (3) with transfer 4; a -> c (1) with transfer 0 */
 static berth_graph *fork_graph(berth_ctx *ctx) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   add_plain_op(b, "a", 2);
   add_plain_op(b, "b", 3);
   add_plain_op(b, "c", 1);
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 1, 8, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 0, 2, 8, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -253,36 +249,32 @@ static void bad_times(berth_ctx *ctx) {
  * path. */
 static void rounding(berth_ctx *ctx) {
   enum { CHAIN = 1000 };
-  berth_graph_builder *b;
   int32_t bad = 0;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   double comp[CHAIN];
   for (int32_t v = 0; v < CHAIN; v++) {
     comp[v] = 0.1 + v % 7 * 0.3;
     add_plain_op(b, NULL, comp[v]);
     if (v > 0) CHECK_STATUS(berth_graph_builder_connect(b, v - 1, v, 0, NULL), BERTH_OK);
   }
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   double slack[CHAIN];
   CHECK_STATUS(berth_slack(g, comp, NULL, slack), BERTH_OK);
   for (int32_t v = 0; v < CHAIN; v++) bad += slack[v] != 0;
   CHECK(bad == 0);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 /* 100 000 members and as many consumers would be 10^10 edges. */
 static void wide_collective(berth_ctx *ctx) {
   enum { SIDE = 100000 };
-  berth_graph_builder *b;
   int32_t *ids = malloc(2 * SIDE * sizeof *ids), *path = malloc(2 * SIDE * sizeof *path);
   double *comp = malloc(2 * SIDE * sizeof *comp), *out = malloc(2 * SIDE * sizeof *out);
   uint8_t *mark = malloc(2 * SIDE);
   berth_collective c = {
     .kind = BERTH_BARRIER, .count = 1, .n_members = SIDE, .n_consumers = SIDE
   };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t v = 0; v < 2 * SIDE; v++) {
     berth_op op = berth_op_default();
     CHECK(berth_graph_builder_add_op(b, &op, NULL) == BERTH_OK);
@@ -292,8 +284,7 @@ static void wide_collective(berth_ctx *ctx) {
   c.members = ids;
   c.consumers = ids + SIDE;
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   CHECK_STATUS(berth_b_level(g, comp, NULL, out), BERTH_OK);
   CHECK(out[0] == 3 && out[SIDE - 1] == 4 && out[SIDE] == 1);
   CHECK_STATUS(berth_t_level(g, comp, NULL, out), BERTH_OK);
@@ -306,14 +297,12 @@ static void wide_collective(berth_ctx *ctx) {
   CHECK(mark[3] == 1 && mark[4] == 0 && mark[2 * SIDE - 1] == 1);
   CHECK_STATUS(berth_components(g, path, &n), BERTH_OK);
   CHECK(n == 1);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
   free(ids), free(path), free(comp), free(out), free(mark);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("levels, slack and path of a fork, by hand") by_hand(ctx);
   TEST("order, levels, path, reach and components equal enumeration") random_graphs(ctx);
   TEST("wrong times and ids are refused with their values") bad_times(ctx);

@@ -1,7 +1,6 @@
 /* Order maintenance: labels rise along the list, however often one place is inserted at. */
-#include "check.h"
+#include "must.h"
 #include "graph/transforms/line_internal.h"
-#include <berth/berth.h>
 
 enum { THINGS = 40 };
 
@@ -44,8 +43,7 @@ static void test(berth_ctx *ctx, const char *name, int32_t after) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test(ctx, "400 things in turn put behind the first", 0);
   test(ctx, "400 things in turn put behind the tenth", 9);
   test(ctx, "400 things in turn put at the end", THINGS - 2);

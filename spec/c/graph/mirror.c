@@ -6,10 +6,8 @@
 static berth_graph *forward_graph(berth_ctx *ctx) {
   const double one = 1, two = 2, never = BERTH_UNSUPPORTED;
   const berth_tensor t = { 0, 8, 16, BERTH_TENSOR_BATCH };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
   berth_op op = berth_op_default();
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_name(b, "net"), BERTH_OK);
   op = (berth_op){ "a", "conv", &one, 10, 20, 4, 5, 2, BERTH_NONE, 1, BERTH_OP_SPLITTABLE };
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
@@ -22,8 +20,7 @@ static berth_graph *forward_graph(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 1, 3, 3, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_tensor(b, &(berth_tensor){ 3, 7, -1, 0 }, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -44,8 +41,7 @@ static void check_tensor(const berth_graph *g, int32_t k, int32_t producer, doub
 }
 
 static void check_ops(const berth_graph *m) {
-  berth_op op;
-  CHECK_STATUS(berth_graph_op(m, 0, &op), BERTH_OK);
+  berth_op op = must_graph_op(m, 0);
   CHECK(op.twin == 7 && op.seconds[0] == 1 && op.flags == BERTH_OP_SPLITTABLE
         && op.param_bytes == 4);
   CHECK_STATUS(berth_graph_op(m, 7, &op), BERTH_OK);
@@ -97,8 +93,7 @@ static void options(berth_ctx *ctx) {
   check_tensor(m, 3, 6, 3, LIST(7)); /* as large as the output of b */
   check_tensor(m, 4, 5, 0, LIST(7)); /* c has none */
   check_tensor(m, 5, 4, 7, LIST(6));
-  berth_op op;
-  CHECK_STATUS(berth_graph_op(m, 7, &op), BERTH_OK);
+  berth_op op = must_graph_op(m, 7);
   CHECK(op.seconds[0] == 5 && op.flop == 0 && op.param_bytes == 4);
   CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
   CHECK(op.seconds[0] == 7);
@@ -107,21 +102,18 @@ static void options(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_op(m, 5, &op), BERTH_OK);
   CHECK(op.seconds[0] == BERTH_UNSUPPORTED); /* not 0 * inf */
-  berth_graph_release(m);
-  berth_graph_release(g);
+  RELEASE(m, g);
 }
 
 static void two_types(berth_ctx *ctx) {
   const double profile[] = { 1, 3 };
-  berth_graph_builder *b;
   berth_op op = berth_op_default();
   berth_mirror_options o = berth_mirror_default();
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, (const char *const[]){ "cpu", "gpu" }), BERTH_OK);
   op.seconds = profile;
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   berth_graph *m;
   CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_op(m, 1, &op), BERTH_OK);
@@ -132,8 +124,7 @@ static void two_types(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx),
              "mirror: backward times need a graph of one device type, this has 2");
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 static void refusals(berth_ctx *ctx) {
@@ -162,16 +153,13 @@ static void refusals(berth_ctx *ctx) {
   CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_mirror(m, NULL, &again, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "mirror: op 0 \"a\" has a twin already");
-  berth_graph_release(m);
-  berth_graph_release(g);
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  RELEASE(m, g);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   add_plain_op(b, NULL, 1);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &c, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK_STATUS(berth_graph_mirror(g, NULL, &m, NULL), BERTH_EINVAL);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 /* Twins reach one another exactly the other way round, and every backward op comes after its
@@ -194,21 +182,17 @@ static void random_mirrors(berth_ctx *ctx) {
   berth_rng rng;
   berth_rng_init(&rng, 5, 0);
   for (int32_t k = 0; k < 200; k++) {
-    berth_graph_builder *b;
     berth_graph *m = NULL;
     berth_mirror_options o = berth_mirror_default();
-    CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+    berth_graph_builder *b = must_graph_builder_new(ctx);
     flat f;
     random_graph(b, &rng, 0, &f);
-    berth_graph *g;
-    CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+    berth_graph *g = must_graph_builder_finish(b);
     o.activations = k % 2;
     if (berth_graph_collectives(g) == 0
         && CHECK_STATUS(berth_graph_mirror(g, &o, &m, NULL), BERTH_OK))
       check_reversal(g, m);
-    berth_graph_release(m);
-    berth_graph_release(g);
-    berth_graph_builder_release(b);
+    RELEASE(m, g, b);
   }
 }
 
@@ -249,11 +233,10 @@ static void refused_memory(void) {
   long n;
   int done = 0;
   for (n = 1; !done; n++) {
-    berth_ctx *ctx = NULL;
     berth_graph *m = NULL, *c = NULL;
     int32_t origin[8] = { 99 };
     state.fail_at = 0;
-    CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+    berth_ctx *ctx = must_ctx_new(&hooks);
     berth_graph *g = forward_graph(ctx);
     state.calls = 0;
     state.fail_at = n;
@@ -265,18 +248,14 @@ static void refused_memory(void) {
     done = state.calls < n;
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
     CHECK(m || origin[0] == 99);
-    berth_graph_release(m);
-    berth_graph_release(c);
-    berth_graph_release(g);
-    berth_ctx_release(ctx);
+    RELEASE(m, c, g, ctx);
     CHECK(state.held == 0);
   }
   CHECK(n > 30);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("a mirrored graph, by hand") defaults(ctx);
   TEST("given times, one join, parameters, no activations") options(ctx);
   TEST("times of several device types are scaled each") two_types(ctx);

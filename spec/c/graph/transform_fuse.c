@@ -13,9 +13,7 @@ typedef struct edge {
 
 /* n ops a, b, c, ... of 1, 2, 3, ... s in one group. */
 static berth_graph *letters(int32_t n, int32_t n_edges, const edge *edges, int32_t group) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < n; k++) {
     char name[2] = { (char)('a' + k), 0 };
     double seconds = k + 1;
@@ -32,8 +30,7 @@ static berth_graph *letters(int32_t n, int32_t n_edges, const edge *edges, int32
     CHECK_STATUS(berth_graph_builder_connect(b, edges[k].src, edges[k].dst, edges[k].bytes, NULL),
                  BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -58,8 +55,7 @@ static void fuses_a_diamond(void) {
   CHECK(n == 1 && berth_graph_tensor(f, out[0], &t) == BERTH_OK);
   CHECK_NEAR(t.resident_bytes, 19, 0);
   CHECK_NEAR(t.bytes, 0, 0);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void stops_at_limits(void) {
@@ -87,8 +83,7 @@ static void stops_at_limits(void) {
   o.share.max_bytes -= 1;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(map[1] != map[2] && map[0] == map[1]);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void cheap_leaves_what_exact_takes(void) {
@@ -110,8 +105,7 @@ static void cheap_leaves_what_exact_takes(void) {
   o.share.max_ops = INT32_MAX; /* a+c feeds b only, then */
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_OK);
   CHECK(berth_graph_ops(f) == 1);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void contracts_chains(void) {
@@ -125,8 +119,7 @@ static void contracts_chains(void) {
   berth_op op;
   berth_graph_op(f, 0, &op);
   CHECK_TEXT(op.name, "a+b");
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 /* f1 -> f2 and their backward twins b2 -> b1, joined: f2 -> b2. All in one group. */
@@ -166,8 +159,7 @@ static void fuses_twins_side_by_side(void) {
   CHECK(berth_graph_ops(f) == 1);
   berth_graph_op(f, 0, &op);
   CHECK(op.twin == BERTH_NONE && op.flags == 0);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void keeps_ways_of_pricing_apart(void) {
@@ -179,8 +171,7 @@ static void keeps_ways_of_pricing_apart(void) {
        "both");
   timed.seconds = &seconds;
   rated.flop = 8;
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   berth_graph_builder_add_op(b, &timed, NULL);
   berth_graph_builder_add_op(b, &rated, NULL);
   berth_graph_builder_add_op(b, &idle, NULL);
@@ -201,8 +192,7 @@ static void keeps_ways_of_pricing_apart(void) {
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx),
              "fuse: option max_seconds: op 1 has no times in the graph: give option seconds");
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 static void keeps_pins_and_types_apart(void) {
@@ -214,8 +204,7 @@ static void keeps_pins_and_types_apart(void) {
   berth_graph *g = NULL, *f = NULL;
   berth_fuse_options o = berth_fuse_default();
   TEST("no op that no type can run, none pinned to two devices");
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   berth_graph_builder_types(b, 2, types);
   for (int32_t k = 0; k < 4; k++) {
     berth_op op = berth_op_default();
@@ -237,9 +226,7 @@ static void keeps_pins_and_types_apart(void) {
   o.share.n_devices = 1;
   CHECK_STATUS(berth_graph_fuse(g, &o, &f, map), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "fuse: op 3 is pinned to device 1, there are 1");
-  berth_graph_release(f);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(f, g, b);
 }
 
 /* a (pin 0) -> b (group), c (pin 1) -> d (same group): one of them may join the group, or it would
@@ -249,8 +236,7 @@ static void keeps_groups_together(void) {
   berth_graph *g = NULL, *f = NULL;
   berth_fuse_options o = berth_fuse_default();
   TEST("what joins an op of a group goes where all of the group can");
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < 4; k++) {
     const double second = 1;
     berth_op op = berth_op_default();
@@ -269,9 +255,7 @@ static void keeps_groups_together(void) {
   f = NULL;
   if (CHECK_STATUS(berth_graph_fuse_chains(g, NULL, &f, map), BERTH_OK))
     CHECK(berth_graph_ops(f) == 3);
-  berth_graph_release(f);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(f, g, b);
 }
 
 /* ---- on random graphs ---- */
@@ -414,8 +398,7 @@ static void random_twins(void) {
     check_cuts(g, f, map, &rng);
     fused += berth_graph_ops(g) - berth_graph_ops(f);
     free_matrix(&m);
-    berth_graph_release(f);
-    berth_graph_release(g);
+    RELEASE(f, g);
   }
   CHECK(fused > 400);
 }
@@ -472,11 +455,7 @@ static berth_status fuse_all(berth_ctx *other) {
   int32_t map[12];
   if (st == BERTH_OK) st = berth_graph_fuse(m, &o, &f, map);
   if (st == BERTH_OK) st = berth_graph_fuse_chains(g, &o, &c, map);
-  berth_graph_release(c);
-  berth_graph_release(f);
-  berth_graph_release(m);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(c, f, m, g, b);
   return st;
 }
 

@@ -13,10 +13,8 @@ static int32_t group_of(const berth_graph *g, int32_t op) {
 /* ---- colocation ---- */
 
 static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
   double seconds = 1;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < n; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds;
@@ -24,8 +22,7 @@ static berth_graph *plain(int32_t n, const int32_t *group, const int32_t *pin) {
     op.pin = pin ? pin[k] : BERTH_NONE;
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -44,8 +41,7 @@ static void colocates_by_names(void) {
   CHECK_TEXT(name[same[0]], "zz");
   CHECK_TEXT(name[same[3]], "zz");
   CHECK_TEXT(name[same[4]], "alone");
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void chooses_the_shortest_name(void) {
@@ -59,8 +55,7 @@ static void chooses_the_shortest_name(void) {
   berth_graph_release(f);
   CHECK_STATUS(berth_graph_colocate(g, 0, NULL, NULL, &f, NULL), BERTH_OK);
   CHECK(berth_graph_groups(f) == 0);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void refuses_names_that_cannot_be(void) {
@@ -90,25 +85,21 @@ static void refuses_types_that_cannot_be(void) {
   TEST("names that no type of device can keep together are refused");
   one.seconds = cpu;
   two.seconds = gpu;
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   berth_graph_builder_types(b, 2, types);
   berth_graph_builder_add_op(b, &one, NULL);
   berth_graph_builder_add_op(b, &two, NULL);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK_STATUS(berth_graph_colocate(g, 2, op, name, &f, NULL), BERTH_EINFEASIBLE);
   CHECK(strstr(berth_errmsg(ctx), "op 0 and op 1 must share a device, but no type") != NULL);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 /* ---- co-placement ---- */
 
 /* a -9-> b -8-> c, d -7-> c, e -0-> c and e -0-> b: all but c and e have one consumer. */
 static berth_graph *funnel(void) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < 5; k++) {
     double seconds = k + 1;
     berth_op op = berth_op_default();
@@ -122,8 +113,7 @@ static berth_graph *funnel(void) {
   berth_graph_builder_connect(b, 3, 2, 7, NULL);
   berth_graph_builder_connect(b, 4, 2, 0, NULL);
   berth_graph_builder_connect(b, 4, 1, 6, NULL);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -157,8 +147,7 @@ static void coplaces(void) {
   CHECK_STATUS(berth_graph_coplace(g, &o, &f, &joined), BERTH_OK);
   CHECK(group_of(f, 0) == BERTH_NONE && group_of(f, 1) == 0 && group_of(f, 2) == 0
         && group_of(f, 3) == BERTH_NONE);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 /* Plain reference: ops' sets as labels, joined to a fixpoint. */
@@ -226,8 +215,7 @@ static void random_coplacements(void) {
     }
     free_matrix(&m);
     free_matrix(&n);
-    berth_graph_release(f);
-    berth_graph_release(g);
+    RELEASE(f, g);
   }
 }
 
@@ -246,10 +234,8 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
   static const int32_t edges[][3] = { { X, F1, 8 },   { F1, F2, 16 }, { F2, B2, 4 },
                                       { F1, B2, 16 }, { B2, B1, 16 }, { B1, U1, 50 },
                                       { B2, U2, 20 }, { U1, SUM, 1 }, { RATE, U2, 0 } };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
   double seconds = 1;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (size_t k = 0; k < N_OPS; k++) {
     berth_op op = berth_op_default();
     op.name = name[k];
@@ -266,8 +252,7 @@ static berth_graph *training(int32_t pin_of_u2, int32_t group_of_u1_and_u2) {
     CHECK_STATUS(berth_graph_builder_connect(b, edges[k][0], edges[k][1], edges[k][2], NULL),
                  BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -298,8 +283,7 @@ static void takes_the_forward_ops(void) {
   berth_graph_op(f, 1, &op);
   CHECK_NEAR(op.param_bytes, 200, 0);
   CHECK_NEAR(op.workspace_bytes, 10, 0);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void keeps_what_binds_the_others(void) {
@@ -312,8 +296,7 @@ static void keeps_what_binds_the_others(void) {
   berth_op two;
   berth_graph_op(f, 2, &two);
   CHECK(one.group == 0 && two.group == 0 && one.pin == 1 && two.pin == 1);
-  berth_graph_release(f);
-  berth_graph_release(g);
+  RELEASE(f, g);
 }
 
 static void refuses_forward(void) {
@@ -329,8 +312,7 @@ static void refuses_forward(void) {
   o.memory_fraction = NAN;
   CHECK_STATUS(berth_graph_forward(g, &o, &f, NULL), BERTH_EINVAL);
   berth_graph_release(g);
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   op.flags = BERTH_OP_BACKWARD;
   berth_graph_builder_add_op(b, &op, NULL);
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
@@ -344,8 +326,7 @@ static void refuses_forward(void) {
   CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
   CHECK_STATUS(berth_graph_forward(g, NULL, &f, NULL), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "forward: collective 0 has forward and other members: op 1, op 0");
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 static void random_forward(void) {
@@ -366,9 +347,7 @@ static void random_forward(void) {
     CHECK(berth_graph_edges(f) == berth_graph_edges(g));
     free_matrix(&x);
     free_matrix(&y);
-    berth_graph_release(f);
-    berth_graph_release(m);
-    berth_graph_release(g);
+    RELEASE(f, m, g);
   }
 }
 
@@ -397,12 +376,7 @@ static berth_status transform_all(berth_ctx *other) {
   if (st == BERTH_OK) st = berth_graph_coplace(m, &o, &c, NULL);
   int32_t map[8];
   if (st == BERTH_OK) st = berth_graph_forward(m, NULL, &f, map);
-  berth_graph_release(l);
-  berth_graph_release(c);
-  berth_graph_release(f);
-  berth_graph_release(m);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(l, c, f, m, g, b);
   return st;
 }
 

@@ -3,8 +3,7 @@
 #ifndef BERTH_TRANSFORM_HELP_H
 #define BERTH_TRANSFORM_HELP_H
 
-#include "check.h"
-#include <berth/graph.h>
+#include "must.h"
 
 typedef struct recipe {
   int32_t ops, groups;  /* groups 0: none */
@@ -81,9 +80,7 @@ static inline void add_random_collective(berth_graph_builder *b, berth_rng *rng,
 static inline berth_graph *random_transformable(berth_ctx *ctx, berth_rng *rng, const recipe *r) {
   static const char *const types[] = { "cpu", "gpu" };
   int32_t *by_rank = must_have((size_t)r->ops, sizeof *by_rank);
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   if (r->types > 1) CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int32_t k = 0; k < r->ops; k++) {
     add_random_op(b, rng, r, k);
@@ -93,8 +90,7 @@ static inline berth_graph *random_transformable(berth_ctx *ctx, berth_rng *rng, 
   add_random_tensors(b, rng, r, by_rank);
   for (int32_t k = 0; k < r->collectives && r->ops > 2; k++)
     add_random_collective(b, rng, r, by_rank);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   free(by_rank);
   return g;
 }
@@ -207,8 +203,7 @@ static inline void check_numbering(const int32_t *map, int32_t ops, int32_t n) {
 static inline void check_sums(const berth_graph *g, const berth_graph *f, const int32_t *map) {
   for (int32_t k = 0; k < berth_graph_ops(f); k++) {
     double seconds[2] = { 0, 0 }, flop = 0, param = 0, workspace = 0;
-    berth_op x;
-    CHECK_STATUS(berth_graph_op(f, k, &x), BERTH_OK);
+    berth_op x = must_graph_op(f, k);
     berth_op y;
     for (int32_t v = 0; v < berth_graph_ops(g); v++) {
       if (map[v] != k) continue;

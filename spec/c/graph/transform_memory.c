@@ -10,22 +10,19 @@ static berth_ctx *ctx;
 static berth_topology *mesh(int32_t n) {
   berth_device device = berth_device_default();
   berth_link link = { 10, 0.25 };
-  berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_mesh(ctx, n, &device, &link, &t), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, n, &device, &link);
   return t;
 }
 
 static berth_result *simulate(berth_graph *g, berth_topology *t, const int32_t *device,
                               berth_memory_policy memory, const int32_t *sequence) {
   berth_sim_options o = berth_sim_default(g);
-  berth_cost *cost = NULL;
-  berth_result *r = NULL;
   o.memory = memory;
   o.param_multiple = 3;
   o.sequence = sequence;
   if (sequence) o.dispatch = BERTH_DISPATCH_PLANNED;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  CHECK_STATUS(berth_simulate(cost, device, &o, &r), BERTH_OK);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  berth_result *r = must_simulate(cost, device, &o);
   berth_cost_release(cost);
   return r;
 }
@@ -38,8 +35,7 @@ static berth_graph *timed(berth_rng *rng, int twins) {
                .density = 0.25,
                .reach = 8 };
   berth_graph *g = random_transformable(ctx, rng, &r), *scaled = NULL, *m = NULL;
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t v = 0; v < berth_graph_ops(g); v++) {
     berth_op op;
     berth_graph_op(g, v, &op);
@@ -56,8 +52,7 @@ static berth_graph *timed(berth_rng *rng, int twins) {
     int32_t n = berth_graph_consumers(g, v, &to);
     for (int32_t j = 0; j < n; j++) berth_graph_builder_add_consumer(b, v, to[j]);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &scaled), BERTH_OK);
-  berth_graph_builder_release(b);
+  scaled = must_graph(b);
   berth_graph_release(g);
   if (!twins) return scaled;
   CHECK_STATUS(berth_graph_mirror(scaled, NULL, &m, NULL), BERTH_OK);
@@ -104,10 +99,7 @@ static void total_is_the_same(void) {
       else CHECK(after <= before + 1e-9);
       less += after < before - 1e-9;
     }
-    berth_result_release(a);
-    berth_result_release(b);
-    berth_graph_release(f);
-    berth_graph_release(g);
+    RELEASE(a, b, f, g);
   }
   CHECK(less > 10);
   berth_topology_release(t);
@@ -152,11 +144,9 @@ static void never_less_on_one_device(void) {
         while (i + 1 < nb && tb[i + 1] <= ta[v] + 1e-9) i++;
         CHECK(ya[v] <= yb[i] + 1e-9 || ta[v] >= berth_result_makespan(a) - 1e-9);
       }
-      berth_result_release(a);
-      berth_result_release(b);
+      RELEASE(a, b);
     }
-    berth_graph_release(f);
-    berth_graph_release(g);
+    RELEASE(f, g);
   }
   berth_topology_release(t);
 }

@@ -1,5 +1,5 @@
 /* The berth format: everything comes back, exactly; people may write it by hand. */
-#include "check.h"
+#include "must.h"
 #include "io_support.h"
 
 static berth_ctx *ctx;
@@ -14,10 +14,8 @@ static int parse(const char *text, berth_bundle *out) {
 static void check_same_op(const berth_graph *a, const berth_graph *b, int32_t v) {
   const int32_t *in_a;
   int32_t n = berth_graph_inputs(a, v, &in_a);
-  berth_op x;
-  CHECK_STATUS(berth_graph_op(a, v, &x), BERTH_OK);
-  berth_op y;
-  CHECK_STATUS(berth_graph_op(b, v, &y), BERTH_OK);
+  berth_op x = must_graph_op(a, v);
+  berth_op y = must_graph_op(b, v);
   CHECK_TEXT(y.name ? y.name : "", x.name ? x.name : "");
   CHECK_TEXT(y.kind ? y.kind : "", x.kind ? x.kind : "");
   CHECK(!x.seconds == !y.seconds);
@@ -33,10 +31,8 @@ static void check_same_op(const berth_graph *a, const berth_graph *b, int32_t v)
 static void check_same_tensor(const berth_graph *a, const berth_graph *b, int32_t t) {
   const int32_t *ops_a;
   int32_t n = berth_graph_consumers(a, t, &ops_a);
-  berth_tensor x;
-  CHECK_STATUS(berth_graph_tensor(a, t, &x), BERTH_OK);
-  berth_tensor y;
-  CHECK_STATUS(berth_graph_tensor(b, t, &y), BERTH_OK);
+  berth_tensor x = must_graph_tensor(a, t);
+  berth_tensor y = must_graph_tensor(b, t);
   CHECK(x.producer == y.producer && x.bytes == y.bytes && x.resident_bytes == y.resident_bytes
         && x.flags == y.flags);
   const int32_t *ops_b;
@@ -45,10 +41,8 @@ static void check_same_tensor(const berth_graph *a, const berth_graph *b, int32_
 }
 
 static void check_same_collective(const berth_graph *a, const berth_graph *b, int32_t k) {
-  berth_collective x;
-  CHECK_STATUS(berth_graph_collective(a, k, &x), BERTH_OK);
-  berth_collective y;
-  CHECK_STATUS(berth_graph_collective(b, k, &y), BERTH_OK);
+  berth_collective x = must_graph_collective(a, k);
+  berth_collective y = must_graph_collective(b, k);
   CHECK(x.kind == y.kind && x.bytes == y.bytes && x.count == y.count && x.n_members == y.n_members
         && x.n_consumers == y.n_consumers);
   CHECK(memcmp(x.members, y.members, (size_t)x.n_members * sizeof *x.members) == 0);
@@ -81,10 +75,7 @@ static void graph_round_trip(const char *format) {
     CHECK_STATUS(berth_write_graph(b.graph, format, &again), BERTH_OK);
     CHECK(same_text(&text, &again));
   }
-  berth_bundle_release(&b);
-  berth_text_release(&text);
-  berth_text_release(&again);
-  berth_graph_release(g);
+  RELEASE(&b, &text, &again, g);
 }
 
 static void topology_round_trip(void) {
@@ -116,10 +107,7 @@ static void topology_round_trip(void) {
     CHECK_STATUS(berth_write_topology(b.topology, &again), BERTH_OK);
     CHECK(same_text(&text, &again));
   }
-  berth_bundle_release(&b);
-  berth_text_release(&text);
-  berth_text_release(&again);
-  berth_topology_release(t);
+  RELEASE(&b, &text, &again, t);
 }
 
 static void placement_round_trip(void) {
@@ -148,11 +136,7 @@ static void placement_round_trip(void) {
   CHECK_STATUS(berth_write_bundle(&all, &whole), BERTH_OK);
   berth_bundle_release(&b);
   if (parse(whole.data, &b)) CHECK(b.graph && b.topology && b.placement);
-  berth_bundle_release(&b);
-  berth_text_release(&text);
-  berth_text_release(&again);
-  berth_text_release(&whole);
-  berth_bundle_release(&all);
+  RELEASE(&b, &text, &again, &whole, &all);
 }
 
 /* A plan's times and estimate come back to the last bit. */
@@ -171,8 +155,7 @@ static void plan_round_trip(void) {
     CHECK(strstr(text.data, "\"estimate_seconds\": 0.30000000000000004")
           && strstr(text.data, "\"inf\""));
   }
-  berth_text_release(&text);
-  berth_bundle_release(&b);
+  RELEASE(&text, &b);
 }
 
 static void by_hand(void) {
@@ -197,21 +180,17 @@ static void by_hand(void) {
              &b)) {
     return;
   }
-  berth_op op;
-  CHECK_STATUS(berth_graph_op(b.graph, 0, &op), BERTH_OK);
+  berth_op op = must_graph_op(b.graph, 0);
   CHECK(op.seconds[0] == 2e-3 && op.seconds[1] == BERTH_UNSUPPORTED && op.twin == 1 && op.pin == 1);
   CHECK_STATUS(berth_graph_op(b.graph, 1, &op), BERTH_OK);
   CHECK(op.param_bytes == 16.0 * 1024 * 1024 && op.twin == 0 && op.seconds[0] == BERTH_UNSUPPORTED);
   CHECK_STATUS(berth_graph_op(b.graph, 2, &op), BERTH_OK);
   CHECK(!op.seconds && op.flop == 2e9 && op.bytes == 8e3);
-  berth_tensor t;
-  CHECK_STATUS(berth_graph_tensor(b.graph, 0, &t), BERTH_OK);
+  berth_tensor t = must_graph_tensor(b.graph, 0);
   CHECK(t.bytes == 1e9 / 8 && t.resident_bytes == t.bytes);
-  berth_device d;
-  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  berth_device d = must_topology_device(b.topology, 1);
   CHECK(d.flops == 312e12 && berth_topology_nodes(b.topology) == 4);
-  berth_link l;
-  CHECK_STATUS(berth_topology_path(b.topology, 0, 1, &l), BERTH_OK);
+  berth_link l = must_topology_path(b.topology, 0, 1);
   CHECK(l.bandwidth == 25e9 / 8);
   CHECK_NEAR(l.latency, 5e-6, 1e-20);
   CHECK(berth_placement_device(b.placement)[0] == 1);
@@ -225,8 +204,6 @@ static void numbers(void) {
   for (int k = 0; k < 3000; k++) {
     berth_text text = { 0 };
     berth_bundle b = { 0 };
-    berth_graph_builder *builder = NULL;
-    berth_graph *g = NULL;
     berth_op op = berth_op_default();
     uint64_t bits = berth_rng_u64(&rng) & INT64_MAX;
     memcpy(&op.flop, &bits, sizeof bits);
@@ -234,19 +211,15 @@ static void numbers(void) {
     if (k == 1) op.flop = 1.7976931348623157e308;
     if (k == 2) op.flop = 9007199254740993.0;
     if (!isfinite(op.flop)) continue;
-    CHECK_STATUS(berth_graph_builder_new(ctx, &builder), BERTH_OK);
+    berth_graph_builder *builder = must_graph_builder_new(ctx);
     CHECK_STATUS(berth_graph_builder_add_op(builder, &op, NULL), BERTH_OK);
-    CHECK_STATUS(berth_graph_builder_finish(builder, &g), BERTH_OK);
+    berth_graph *g = must_graph_builder_finish(builder);
     CHECK_STATUS(berth_write_graph(g, "berth", &text), BERTH_OK);
     if (parse(text.data, &b)) {
-      berth_op back;
-      CHECK_STATUS(berth_graph_op(b.graph, 0, &back), BERTH_OK);
+      berth_op back = must_graph_op(b.graph, 0);
       CHECK(back.flop == op.flop);
     }
-    berth_bundle_release(&b);
-    berth_graph_release(g);
-    berth_graph_builder_release(builder);
-    berth_text_release(&text);
+    RELEASE(&b, g, builder, &text);
   }
 }
 
@@ -260,8 +233,7 @@ static void short_numbers(void) {
   CHECK_STATUS(berth_write_graph(b.graph, "berth", &text), BERTH_OK);
   CHECK(strstr(text.data, "\"seconds\": 0.1,") && strstr(text.data, "\"flop\": 3000000000,") &&
         strstr(text.data, "\"bytes\": 1e+22}"));
-  berth_text_release(&text);
-  berth_bundle_release(&b);
+  RELEASE(&text, &b);
 }
 
 static void errors(void) {
@@ -282,9 +254,7 @@ static void errors(void) {
   CHECK_TEXT(berth_errmsg(ctx), "placement of 1 ops, graph of 5");
   CHECK_STATUS(berth_write_bundle(&b, &text), BERTH_EINVAL);
   CHECK(text.len == 0);
-  berth_text_release(&text);
-  berth_placement_release(p);
-  berth_graph_release(g);
+  RELEASE(&text, p, g);
 }
 
 int main(void) {

@@ -1,7 +1,6 @@
 /* Foreign formats on cases small enough to check by hand; encodings, detection, options. */
-#include "check.h"
+#include "must.h"
 
-#include <berth/berth.h>
 #include <zlib.h>
 
 static berth_ctx *ctx;
@@ -67,8 +66,7 @@ static void dnn(void) {
   CHECK_NEAR(tensor_at(b.graph, 1).resident_bytes, 0, 0);
   CHECK(consumers_are(b.graph, 1, 1, to_b) && consumers_are(b.graph, 2, 1, to_b2));
   CHECK(berth_topology_devices(b.topology) == 2 && berth_topology_links(b.topology) == 2);
-  berth_device d;
-  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  berth_device d = must_topology_device(b.topology, 1);
   CHECK_NEAR(d.memory, 1000, 0);
   berth_bundle_release(&b);
 
@@ -81,8 +79,7 @@ static void dnn(void) {
   CHECK_TEXT(d.type, "cpu");
   CHECK_TEXT(d.name, "cpu2");
   CHECK(isinf(d.memory));
-  berth_link link;
-  CHECK_STATUS(berth_topology_path(b.topology, 0, 4, &link), BERTH_OK);
+  berth_link link = must_topology_path(b.topology, 0, 4);
   CHECK_NEAR(link.bandwidth, 1e6, 0);
   CHECK_NEAR(tensor_at(b.graph, 1).bytes / link.bandwidth, 0.5e-3, 1e-18);
   berth_bundle_release(&b);
@@ -175,12 +172,10 @@ static void saga(void) {
   CHECK_TEXT(b.format, "saga");
   CHECK_TEXT(berth_graph_name(b.graph), "x");
   CHECK_NEAR(op_at(b.graph, 1).seconds[0], 6, 0);
-  berth_device d;
-  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  berth_device d = must_topology_device(b.topology, 1);
   CHECK_NEAR(d.speed, 0.5, 0);
   CHECK_TEXT(d.name, "p2");
-  berth_link link;
-  CHECK_STATUS(berth_topology_path(b.topology, 0, 1, &link), BERTH_OK);
+  berth_link link = must_topology_path(b.topology, 0, 1);
   CHECK_NEAR(link.bandwidth, 5, 0);
   CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_EUNREACHABLE);
   berth_bundle_release(&b);
@@ -253,16 +248,14 @@ static void wfformat(void) {
     CHECK(tensor_at(b.graph, k).producer == from[k] && consumers_are(b.graph, k, 1, &to[k]));
   }
   CHECK(berth_topology_devices(b.topology) == 3 && berth_topology_nodes(b.topology) == 4);
-  berth_device d;
-  CHECK_STATUS(berth_topology_device(b.topology, 1, &d), BERTH_OK);
+  berth_device d = must_topology_device(b.topology, 1);
   CHECK_TEXT(d.name, "fast");
   CHECK(d.speed == 1.5 && isinf(d.memory) && d.machine == 1);
   CHECK_STATUS(berth_topology_device(b.topology, 2, &d), BERTH_OK);
   CHECK(d.speed == 1);
   CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
   CHECK_NEAR(d.memory, 64000, 0);
-  berth_link link;
-  CHECK_STATUS(berth_topology_path(b.topology, 0, 2, &link), BERTH_OK);
+  berth_link link = must_topology_path(b.topology, 0, 2);
   CHECK(link.bandwidth == 1e8 && link.latency == 0);
   berth_bundle_release(&b);
 }
@@ -293,8 +286,7 @@ static void wfformat_old(void) {
     CHECK_NEAR(tensor_at(b.graph, k).bytes, bytes[k], 0);
     CHECK(consumers_are(b.graph, k, 1, &to[k]));
   }
-  berth_device d;
-  CHECK_STATUS(berth_topology_device(b.topology, 0, &d), BERTH_OK);
+  berth_device d = must_topology_device(b.topology, 0);
   CHECK(d.memory == 64000 && d.speed == 1 && berth_topology_nodes(b.topology) == 1);
   berth_bundle_release(&b);
   if (!parse("{\"schemaVersion\": \"1.4\", \"workflow\": {\"tasks\": [{\"name\": \"a\", "
@@ -316,10 +308,7 @@ static void wfformat_round_trip(void) {
     CHECK_TEXT(again.format, "berth");
     CHECK_TEXT(two.data, one.data);
   }
-  berth_text_release(&one);
-  berth_text_release(&two);
-  berth_bundle_release(&again);
-  berth_bundle_release(&b);
+  RELEASE(&one, &two, &again, &b);
 }
 
 static void graphml(void) {

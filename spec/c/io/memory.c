@@ -1,6 +1,6 @@
 /* The context's allocator refuses the 1st, 2nd, 3rd ... request of every reader and writer: an
  * error, no crash, no leak. */
-#include "check.h"
+#include "must.h"
 #include "io_support.h"
 
 static const char *const TEXTS[] = {
@@ -75,8 +75,7 @@ static berth_status write_everything(berth_ctx *ctx, const void *format) {
   if (st == BERTH_OK)
     st =
         format ? berth_write_placed(b.graph, format, device, &text) : berth_write_bundle(&b, &text);
-  berth_text_release(&text);
-  berth_bundle_release(&b);
+  RELEASE(&text, &b);
   return st;
 }
 
@@ -106,12 +105,7 @@ static berth_status write_trace(berth_ctx *ctx, const void *what) {
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
   if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
   if (st == BERTH_OK) st = berth_write_trace(r, &text);
-  berth_text_release(&text);
-  berth_result_release(r);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(&text, r, cost, t, g, b);
   return st;
 }
 

@@ -1,8 +1,7 @@
 /* Every file of the published data sets: counts and sums as their documentation gives them, and
  * berth JSON and GraphML give each graph back. */
-#include "check.h"
+#include "must.h"
 
-#include <berth/berth.h>
 #include <dirent.h>
 
 static berth_ctx *ctx;
@@ -56,9 +55,7 @@ static void check_round_trip(const berth_bundle *b) {
     printf("# %s\n", berth_errmsg(ctx));
   if (again.graph) second = text_of(&again);
   CHECK(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
-  berth_text_release(&first);
-  berth_text_release(&second);
-  berth_bundle_release(&again);
+  RELEASE(&first, &second, &again);
 }
 
 /* GraphML holds all of a graph but tensors that nobody reads, so the second time nothing is
@@ -75,11 +72,7 @@ static void check_graphml(const berth_bundle *b) {
   CHECK(berth_graph_edges(again.graph) == berth_graph_edges(b->graph));
   CHECK(sum_edge_bytes(again.graph) == sum_edge_bytes(b->graph));
   CHECK(sum_seconds(again.graph, 0) == sum_seconds(b->graph, 0));
-  berth_text_release(&first);
-  berth_text_release(&second);
-  berth_text_release(&third);
-  berth_bundle_release(&again);
-  berth_bundle_release(&last);
+  RELEASE(&first, &second, &third, &again, &last);
 }
 
 static void check_sizes(const berth_bundle *b, const char *format, int ops, int edges) {
@@ -206,8 +199,7 @@ static void pipedream(void) {
     CHECK_NEAR(sum_edge_bytes(both.graph), files[k].dependencies, 0);
     check_round_trip(&both);
     check_graphml(&both);
-    berth_bundle_release(&both);
-    berth_bundle_release(&forward);
+    RELEASE(&both, &forward);
   }
 }
 
@@ -256,8 +248,7 @@ static void dnn_partitioning(void) {
       printf("# %s: %d\n", files[k].name, (int)berth_topology_devices(plain.topology));
     }
     CHECK(berth_topology_devices(cpus.topology) == files[k].accelerators + (latency ? 8 : 1));
-    berth_device d;
-    CHECK_STATUS(berth_topology_device(plain.topology, 0, &d), BERTH_OK);
+    berth_device d = must_topology_device(plain.topology, 0);
     CHECK_TEXT(d.type, "accelerator");
     CHECK(latency ? d.memory == 629145600.0 || d.memory == 2147483648.0
                   : d.memory >= 17e9 && d.memory < 17.2e9);
@@ -268,8 +259,7 @@ static void dnn_partitioning(void) {
     check_round_trip(&plain);
     check_round_trip(&cpus);
     check_graphml(&cpus);
-    berth_bundle_release(&plain);
-    berth_bundle_release(&cpus);
+    RELEASE(&plain, &cpus);
   }
 }
 

@@ -1,5 +1,5 @@
 /* Timelines, pictures, and files on disk. */
-#include "check.h"
+#include "must.h"
 #include "io_support.h"
 
 #include <cJSON.h>
@@ -15,15 +15,10 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   const int32_t device[] = { 0, 1, 0 };
   const double seconds[] = { 2, 1, 3 };
   static const char *const names[] = { "a \"x\"", "b", "" };
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
-  berth_result *r = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 4, 0 };
   berth_tensor x = { 0, 8, -1, 0 };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t k = 0; k < 3; k++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[k];
@@ -35,17 +30,14 @@ static berth_result *small_result(berth_memory_policy memory, double multiple) {
   CHECK_STATUS(berth_graph_builder_add_tensor(b, &x, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &l, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology *t = must_topology_mesh(ctx, 2, &d, &l);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   berth_sim_options o = berth_sim_default(g);
   o.memory = memory;
   o.param_multiple = multiple;
-  CHECK_STATUS(berth_simulate(cost, device, &o, &r), BERTH_OK);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  berth_result *r = must_simulate(cost, device, &o);
+  RELEASE(cost, t, g, b);
   return r;
 }
 
@@ -132,15 +124,10 @@ static void counters(void) {
 static void lanes(void) {
   enum { N = 60 };
   double seconds = 1;
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
-  berth_result *r = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
   int rows = 0;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   int32_t device[N + 1];
   for (int32_t k = 0; k <= N; k++) {
     berth_op op = berth_op_default();
@@ -149,10 +136,10 @@ static void lanes(void) {
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
     if (k > 0) CHECK_STATUS(berth_graph_builder_connect(b, 0, k, k, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(ctx, 4, &d, &l, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  CHECK_STATUS(berth_simulate(cost, device, NULL, &r), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology *t = must_topology_mesh(ctx, 4, &d, &l);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  berth_result *r = must_simulate(cost, device, NULL);
   cJSON *root = trace_of(r);
   double ends[8][512];
   memset(ends, 0, sizeof ends);
@@ -168,11 +155,7 @@ static void lanes(void) {
   }
   CHECK(rows == N); /* all leave at once */
   cJSON_Delete(root);
-  berth_result_release(r);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(r, cost, t, g, b);
 }
 
 /* ---- pictures ---- */
@@ -192,9 +175,7 @@ static void dot(void) {
         strstr(plain.data, "  c0 -> n4;\n"));
   CHECK(!strstr(plain.data, "device") && strstr(placed.data, "device 2")
         && strstr(placed.data, "fillcolor=\"0.618 0.35 0.95\""));
-  berth_text_release(&plain);
-  berth_text_release(&placed);
-  berth_graph_release(g);
+  RELEASE(&plain, &placed, g);
 }
 
 static void graphml(void) {
@@ -209,28 +190,24 @@ static void graphml(void) {
   CHECK(strstr(text.data, "0.30000000000000004") && !strstr(text.data, "></data>"));
   CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK);
   CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
-  berth_bundle_release(&b);
-  berth_text_release(&text);
-  berth_graph_release(g);
+  RELEASE(&b, &text, g);
 }
 
 /* Numbers below the normal ones, and infinities. */
 static void tiny_numbers(void) {
   static const double seconds[] = { 5e-324, 1e-310, INFINITY, 2 };
   const int32_t device[] = { 1, 0, 2, 0 };
-  berth_graph_builder *builder = NULL;
-  berth_graph *g = NULL;
   berth_text text = { 0 };
   berth_bundle b = { 0 };
   berth_op op = berth_op_default();
-  CHECK_STATUS(berth_graph_builder_new(ctx, &builder), BERTH_OK);
+  berth_graph_builder *builder = must_graph_builder_new(ctx);
   for (int32_t v = 0; v < 4; v++) {
     op.seconds = &seconds[v];
     op.flop = v == 3 ? 2.3e-308 : 3e-320;
     CHECK_STATUS(berth_graph_builder_add_op(builder, &op, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_connect(builder, 0, 1, 7e-315, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(builder, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(builder);
   CHECK_STATUS(berth_write_placed(g, "graphml", device, &text), BERTH_OK);
   berth_tensor t;
   if (CHECK_STATUS(berth_parse(ctx, "x", text.data, text.len, NULL, &b), BERTH_OK)) {
@@ -241,25 +218,20 @@ static void tiny_numbers(void) {
     CHECK(berth_graph_tensor(b.graph, 0, &t) == BERTH_OK && t.bytes == 7e-315);
     CHECK(b.placement && memcmp(berth_placement_device(b.placement), device, sizeof device) == 0);
   }
-  berth_bundle_release(&b);
-  berth_text_release(&text);
-  berth_graph_release(g);
-  berth_graph_builder_release(builder);
+  RELEASE(&b, &text, g, builder);
 }
 
 /* Characters that XML has not do not make the files wrong; bytes that are not UTF-8 come into no
  * graph. */
 static void odd_names(void) {
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
   berth_op op = berth_op_default();
   static const char *const formats[] = { "berth", "graphml" };
   op.name = "\xff";
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_EINVAL);
   op.name = "\x01 \xef\xbf\xbf \xf0\x9f\x98\x80";
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   for (int k = 0; k < 2; k++) {
     berth_text text = { 0 };
     berth_bundle back = { 0 };
@@ -269,11 +241,9 @@ static void odd_names(void) {
     CHECK(strstr(op.name, k == 0 ? "\xef\xbf\xbf" : "\xef\xbf\xbd")
           && strstr(op.name, k == 0 ? "\x01" : "\xe2\x90\x81")
           && strstr(op.name, "\xf0\x9f\x98\x80"));
-    berth_bundle_release(&back);
-    berth_text_release(&text);
+    RELEASE(&back, &text);
   }
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
 }
 
 /* ---- files ---- */
@@ -326,8 +296,7 @@ static void appending(void) {
   len = text.len;
   CHECK_STATUS(berth_write_placed(g, "berth", bad, &text), BERTH_EINVAL);
   CHECK(text.len == len && strlen(text.data) == len);
-  berth_text_release(&text);
-  berth_graph_release(g);
+  RELEASE(&text, g);
 }
 
 static void numbers(void) {

@@ -2,8 +2,7 @@
 #ifndef BERTH_PLACE_ENGINE_HELP_H
 #define BERTH_PLACE_ENGINE_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 typedef struct instance {
   berth_graph *g;

@@ -9,8 +9,7 @@ static berth_ctx *ctx;
 static berth_lp *solve_with(berth_cost *cost, berth_lp_times times, berth_lp_method method,
                             double gap) {
   berth_lp_options o = { times, method, gap, 0 };
-  berth_lp *lp = NULL;
-  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  berth_lp *lp = must_lp_solve(cost, &o);
   return lp;
 }
 static berth_lp *solve(berth_cost *cost, berth_lp_times times) {
@@ -93,14 +92,12 @@ static void summary(void) {
   cost = lp_cost(ctx, &k);
   lp = solve(cost, BERTH_LP_MEAN);
   CHECK(isinf(berth_lp_get(lp)->rho));
-  berth_lp_release(lp);
-  berth_cost_release(cost);
+  RELEASE(lp, cost);
   k = make_case(3, zero, "0>1:0 0>2:0");
   cost = lp_cost(ctx, &k);
   lp = solve(cost, BERTH_LP_MEAN);
   CHECK(berth_lp_get(lp)->rho == 0);
-  berth_lp_release(lp);
-  berth_cost_release(cost);
+  RELEASE(lp, cost);
   berth_lp_release(NULL);
 }
 
@@ -111,10 +108,9 @@ static void summary(void) {
 static berth_cost *uneven(void) {
   static const char *const types[] = { "x", "y" };
   const double seconds[3][2] = { { 1, 3 }, { 5, BERTH_UNSUPPORTED }, { 2, 7 } };
-  berth_graph_builder *b;
   berth_tensor small = { 0, 2, -1, 0 }, large = { 0, 4, -1, 0 };
   berth_link fast = { 1, 0 }, slow = { 1.0 / 3, 0 };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, 2, types), BERTH_OK);
   for (int i = 0; i < 3; i++) {
     berth_op op = berth_op_default();
@@ -127,10 +123,8 @@ static berth_cost *uneven(void) {
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 2), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 0, 1), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_consumer(b, 1, 1), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_topology_builder *tb;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology_builder *tb = must_topology_builder_new(ctx);
   for (int i = 0; i < 2; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
@@ -138,14 +132,9 @@ static berth_cost *uneven(void) {
   }
   CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &fast, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_link(tb, 1, 0, &slow, NULL), BERTH_OK);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  berth_graph_builder_release(b);
-  berth_topology_builder_release(tb);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  berth_topology *t = must_topology_builder_finish(tb);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  RELEASE(b, tb, g, t);
   return cost;
 }
 
@@ -166,8 +155,7 @@ static void pairs(void) {
   CHECK_NEAR(a.c[1], 4, 1e-12);            /* largest of 2 and 4, least of that and of the other
                                               child's 7 */
   CHECK_NEAR(berth_lp_get(lp)->upper, 1 + 7 + 2 * 1.0 / 3, 1e-6); /* 4 (1 - y) + 5 = 2 y + 7 */
-  berth_lp_release(lp);
-  berth_cost_release(cost);
+  RELEASE(lp, cost);
 }
 
 static void caps(void) {
@@ -180,8 +168,7 @@ static void caps(void) {
   CHECK_NEAR(a.c[1], 2, 0);
   CHECK_NEAR(a.c[2], 3, 0); /* the other parent's */
   CHECK_NEAR(a.c[3], 2, 0);
-  berth_lp_release(lp);
-  berth_cost_release(cost);
+  RELEASE(lp, cost);
 }
 
 /* ---- favourites ---- */
@@ -207,8 +194,7 @@ static void children(void) {
   CHECK_STATUS(berth_lp_favourites(lp, 1.01, child), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "favourites: tau: 1.01 is not in 0..1");
   CHECK_STATUS(berth_lp_favourites(lp, NAN, child), BERTH_EINVAL);
-  berth_lp_release(lp);
-  berth_cost_release(cost);
+  RELEASE(lp, cost);
 }
 
 /* Paths through the edges are 14, 11, 13 and 5 long: 0>2 is taken first, then 1>3. */
@@ -259,59 +245,41 @@ static void no_way(void) {
   berth_op op = berth_op_default();
   berth_device d = berth_device_default();
   op.seconds = &seconds;
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int i = 0; i < 3; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   for (int i = 1; i < 3; i++) CHECK_STATUS(berth_graph_builder_connect(b, 0, i, 1, NULL), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_topology_builder *tb;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &tb), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology_builder *tb = must_topology_builder_new(ctx);
   for (int i = 0; i < 2; i++)
     CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_builder_finish(tb, &t), BERTH_OK);
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(tb);
+  berth_cost *cost = must_cost_new(g, t, NULL);
   for (int i = 0; i < 2; i++) {
     berth_lp *lp = solve(cost, i ? BERTH_LP_LEAST : BERTH_LP_MEAN); /* nothing crosses: all is 0 */
     CHECK_NEAR(berth_lp_get(lp)->lower, 2, 0);
     berth_lp_release(lp);
   }
-  berth_cost_release(cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
-  berth_graph_builder_release(b);
-  berth_topology_builder_release(tb);
+  RELEASE(cost, g, t, b, tb);
 }
 
 static void collectives(void) {
   const double seconds = 1;
   const int32_t members[] = { 0 }, consumers[] = { 1 };
   berth_collective all = { BERTH_ALLREDUCE, 8, 1, 1, members, 1, consumers };
-  berth_lp *lp = NULL;
   berth_op op = berth_op_default();
   berth_device d = berth_device_default();
   berth_link link = { 1, 0 };
   op.seconds = &seconds;
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_add_collective(b, &all, NULL), BERTH_OK);
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 2, &d, &link, &t), BERTH_OK);
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  CHECK_STATUS(berth_lp_solve(cost, NULL, &lp), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology *t = must_topology_mesh(ctx, 2, &d, &link);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  berth_lp *lp = must_lp_solve(cost, NULL);
   CHECK_NEAR(berth_lp_get(lp)->upper, 2, 1e-2);
-  berth_lp_release(lp);
-  berth_cost_release(cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
-  berth_graph_builder_release(b);
+  RELEASE(lp, cost, g, t, b);
 }
 
 static void own_functions(void) {
@@ -339,10 +307,8 @@ static void limits_and_repeats(void) {
   berth_cost *cost = lp_cost(ctx, &k);
   for (int method = BERTH_LP_AUTO; method <= BERTH_LP_INTERIOR; method++) {
     o.method = (berth_lp_method)method;
-    berth_lp *one;
-    CHECK_STATUS(berth_lp_solve(cost, &o, &one), BERTH_OK);
-    berth_lp *two;
-    CHECK_STATUS(berth_lp_solve(cost, &o, &two), BERTH_OK);
+    berth_lp *one = must_lp_solve(cost, &o);
+    berth_lp *two = must_lp_solve(cost, &o);
     lp_answer a = lp_read(one);
     lp_answer b = lp_read(two);
     CHECK(memcmp(berth_lp_get(one), berth_lp_get(two), sizeof(berth_lp_summary)) == 0);
@@ -351,8 +317,7 @@ static void limits_and_repeats(void) {
     CHECK(berth_lp_get(one)->entropic <= 37 && berth_lp_get(one)->interior <= 37);
     if (method == BERTH_LP_ENTROPIC)
       CHECK(berth_lp_get(one)->entropic == 37 && !berth_lp_get(one)->reached);
-    berth_lp_release(one);
-    berth_lp_release(two);
+    RELEASE(one, two);
   }
   berth_cost_release(cost);
 }
@@ -370,14 +335,12 @@ static void interrupts(void) {
   berth_hooks h = { NULL, NULL, NULL, after_some, count_progress, &left };
   berth_ctx *keep = ctx;
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 1e-4, 0 };
-  berth_lp *lp = NULL;
   random_layers(&k, 300, 5);
-  berth_ctx *own;
-  CHECK_STATUS(berth_ctx_new(&h, &own), BERTH_OK);
+  berth_ctx *own = must_ctx_new(&h);
   ctx = own;
   berth_cost *cost = lp_cost(ctx, &k);
   left = 1 << 20;
-  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  berth_lp *lp = must_lp_solve(cost, &o);
   berth_lp_release(lp);
   int asked = (1 << 20) - left;
   CHECK(asked > 4);
@@ -388,8 +351,7 @@ static void interrupts(void) {
     CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_EINTERRUPT);
     CHECK(lp == NULL);
   }
-  berth_cost_release(cost);
-  berth_ctx_release(own);
+  RELEASE(cost, own);
   ctx = keep;
 }
 
@@ -431,11 +393,7 @@ static berth_status solve_all(berth_ctx *own) {
   if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) goto done;
   if ((st = berth_i_favourites_through(cost, child)) != BERTH_OK) goto done;
 done:
-  berth_lp_release(lp);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(lp, cost, t, g, b);
   return st;
 }
 

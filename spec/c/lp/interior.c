@@ -306,8 +306,7 @@ static void test_operators(berth_ctx *ctx, Draft *d) {
 
 int main(void) {
   static Draft d;
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_golden(ctx, &d);
   test_shapes(ctx, &d);
   test_random(ctx, &d);

@@ -189,8 +189,7 @@ static void test_interrupt(Draft *d) {
   int polls = 0;
   berth_hooks hooks = { .interrupt = stop_at_third, .ud = &polls };
   TEST("the interrupt hook is asked in every iteration");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   berth_rng rng;
   berth_rng_init(&rng, 31, 0);
   draft_layers(d, &rng, 10, 8, 2, EVEN);
@@ -291,8 +290,7 @@ static berth_status dense_too(berth_ctx *ctx) {
 
 int main(void) {
   static Draft d;
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_cholesky(ctx);
   test_full(ctx);
   test_warm(ctx, &d);

@@ -1,7 +1,6 @@
 /* With least times the value is below every schedule: against the best of all schedules of small
  * graphs on unlike devices. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { OPS = 6, DEVICES = 4, TENSORS = 16, GRAPHS = 2000 };
 
@@ -111,9 +110,7 @@ static double best_schedule(const small *k) {
 
 static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, k->devices, types), BERTH_OK);
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
@@ -128,8 +125,7 @@ static berth_graph *graph_of(berth_ctx *ctx, const small *k) {
       if (k->reads[t][i]) CHECK_STATUS(berth_graph_builder_add_consumer(b, t, i), BERTH_OK);
     }
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -143,12 +139,9 @@ static berth_status priced_transfer(void *ud, int32_t tensor, int32_t src, int32
  *        lead round gaps */
 static berth_cost *cost_of(berth_ctx *ctx, small *k, int table) {
   static const char *const types[] = { "t0", "t1", "t2", "t3" };
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
-  berth_cost *cost = NULL;
   berth_graph *g = graph_of(ctx, k);
   berth_cost_model model = { 0 };
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < k->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
@@ -160,13 +153,11 @@ static berth_cost *cost_of(berth_ctx *ctx, small *k, int table) {
       if (i == j || (!table && isinf(k->latency[i][j]))) continue;
       CHECK_STATUS(berth_topology_builder_add_link(b, i, j, &link, NULL), BERTH_OK);
     }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(b);
   model.transfer = priced_transfer;
   model.ud = k;
-  CHECK_STATUS(berth_cost_new(g, t, table ? &model : NULL, &cost), BERTH_OK);
-  berth_topology_builder_release(b);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  berth_cost *cost = must_cost_new(g, t, table ? &model : NULL);
+  RELEASE(b, t, g);
   return cost;
 }
 
@@ -194,8 +185,7 @@ static int check_one(berth_ctx *ctx, berth_rng *rng) {
   double best = best_schedule(&k);
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     berth_lp_options o = { BERTH_LP_LEAST, methods[i], i == 1 ? 0.01 : 1e-7, 0 };
-    berth_lp *lp;
-    CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+    berth_lp *lp = must_lp_solve(cost, &o);
     lower = berth_lp_get(lp)->lower;
     if (!CHECK(lower <= best * (1 + 1e-9)))
       printf("# %d ops on %d devices: %g > %g\n", (int)k.n, (int)k.devices, lower, best);
@@ -206,9 +196,8 @@ static int check_one(berth_ctx *ctx, berth_rng *rng) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
   int tight = 0;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   berth_rng rng;
   berth_rng_init(&rng, 7, 0);
   TEST("with least times it is a lower bound: all schedules of 2000 small graphs on unlike devices")

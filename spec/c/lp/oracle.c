@@ -5,10 +5,9 @@ static berth_ctx *ctx;
 
 static berth_lp *solve(berth_cost *cost, berth_lp_method method, double gap) {
   berth_lp_options o = berth_lp_default();
-  berth_lp *lp = NULL;
   o.method = method;
   o.gap = gap;
-  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  berth_lp *lp = must_lp_solve(cost, &o);
   return lp;
 }
 
@@ -61,8 +60,7 @@ static void check_case(const lp_case *k, int both) {
     printf("# %d ops, %d pairs: gap %g\n", (int)k->n, (int)k->m, berth_lp_get(lp)->gap);
   CHECK_NEAR(berth_lp_get(lp)->upper, optimum, 1e-6 * optimum);
   CHECK_NEAR(berth_lp_get(lp)->lower, optimum, 1e-6 * optimum);
-  berth_lp_release(lp);
-  berth_cost_release(cost);
+  RELEASE(lp, cost);
 }
 
 int main(void) {

@@ -3,8 +3,7 @@
 #ifndef BERTH_PLACE_LP_HELP_H
 #define BERTH_PLACE_LP_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 #include <glpk.h>
 
 enum { LP_OPS = 620, LP_PAIRS = 4000 };
@@ -25,10 +24,9 @@ static inline void lp_edge(lp_case *k, int32_t src, int32_t dst, double c) {
 /* One device type, two devices, 1 B/s without latency: a tensor of c bytes takes c s. Every third
  * edge is two tensors. */
 static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
-  berth_graph_builder *b;
   berth_device device = berth_device_default();
   berth_link link = { 1, 0 };
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < k->n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &k->p[i];
@@ -41,15 +39,10 @@ static inline berth_cost *lp_cost(berth_ctx *ctx, const lp_case *k) {
     if (part > 0)
       CHECK_STATUS(berth_graph_builder_connect(b, k->src[i], k->dst[i], part, NULL), BERTH_OK);
   }
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 2, &device, &link, &t), BERTH_OK);
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &cost), BERTH_OK);
-  berth_graph_builder_release(b);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology *t = must_topology_mesh(ctx, 2, &device, &link);
+  berth_cost *cost = must_cost_new(g, t, NULL);
+  RELEASE(b, g, t);
   return cost;
 }
 

@@ -4,7 +4,7 @@
 #define BERTH_PLACE_LP_INTERIOR_HELP_H
 
 #include "lp/lp_internal.h"
-#include "check.h"
+#include "must.h"
 
 /* ---- problems ---- */
 

@@ -37,9 +37,8 @@ static double field(const char **at, const char *key) {
 
 /* @param bytes [n] out: of each op's tensor */
 static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, double *bytes) {
-  berth_graph_builder *b;
   const char *at = text;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     double seconds = field(&at, "\"cost_us\": ") * 1e-6;
@@ -54,16 +53,13 @@ static berth_graph *read_layered(berth_ctx *ctx, const char *text, int32_t n, do
     CHECK_STATUS(berth_graph_builder_add_consumer(b, src, (int32_t)field(&at, "\"dst\": ")),
                  BERTH_OK);
   }
-  berth_graph *g;
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
 static void check_interval(berth_cost *cost, berth_lp_method method, double gap, double value) {
   berth_lp_options o = { BERTH_LP_MEAN, method, gap, 0 };
-  berth_lp *lp;
-  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  berth_lp *lp = must_lp_solve(cost, &o);
   const berth_lp_summary *s = berth_lp_get(lp);
   CHECK(s->reached);
   if (!CHECK(s->lower <= value + 1e-9 && s->upper >= value - 1e-9))
@@ -85,16 +81,12 @@ static void layered(berth_ctx *ctx, int32_t n, double value) {
   free(text);
   model.transfer = whole_transfer;
   model.ud = bytes;
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 2, &device, &link, &t), BERTH_OK);
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(g, t, &model, &cost), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, 2, &device, &link);
+  berth_cost *cost = must_cost_new(g, t, &model);
   check_interval(cost, BERTH_LP_ENTROPIC, 0.01, value);
   check_interval(cost, BERTH_LP_AUTO, 0.01, value);
   check_interval(cost, BERTH_LP_AUTO, 1e-7, value);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
 }
 
 /* ---- operator graphs ---- */
@@ -116,10 +108,8 @@ static void operator_graph(berth_ctx *ctx, const char *name, int oracle) {
   snprintf(path, sizeof path, "%s/data/msr-fiddle/throughput-inputs/%s.json", check_shared(), name);
   berth_bundle b;
   if (!CHECK_STATUS(berth_load(ctx, path, NULL, &b), BERTH_OK)) return;
-  berth_cost *cost;
-  CHECK_STATUS(berth_cost_new(b.graph, b.topology, NULL, &cost), BERTH_OK);
-  berth_lp *lp;
-  CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
+  berth_cost *cost = must_cost_new(b.graph, b.topology, NULL);
+  berth_lp *lp = must_lp_solve(cost, &o);
   if (!CHECK(berth_lp_get(lp)->reached)) printf("# %s: gap %g\n", name, berth_lp_get(lp)->gap);
   if (oracle && case_of(lp, cost, &k)) {
     double value = lp_simplex(&k, 0);
@@ -131,14 +121,11 @@ static void operator_graph(berth_ctx *ctx, const char *name, int oracle) {
   o.gap = 0.01;
   CHECK_STATUS(berth_lp_solve(cost, &o, &lp), BERTH_OK);
   CHECK(berth_lp_get(lp)->reached);
-  berth_lp_release(lp);
-  berth_cost_release(cost);
-  berth_bundle_release(&b);
+  RELEASE(lp, cost, &b);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   glp_term_out(GLP_OFF);
   TEST("layered random graphs of 1,000 ops have the value 28964.867 us, "
        "of 5,000 ops (--full) 152401.766 us")

@@ -1,7 +1,6 @@
 /* Freed large arrays kept for the next of their size: reuse, bounds, refusals; and two contexts in
  * two threads. */
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 #include <pthread.h>
 
 /* check_alloc, with the most that was ever held, large requests by themselves, and a limit. */
@@ -42,8 +41,7 @@ static berth_status try_net(Net *x, const berth_hooks *hooks) {
   return st;
 }
 static size_t try_close(Net *x) {
-  berth_tape_release(x->tape);
-  berth_params_release(x->params);
+  RELEASE(x->tape, x->params);
   size_t left = berth_ctx_memory(x->ctx);
   berth_ctx_release(x->ctx);
   return left;
@@ -67,10 +65,7 @@ static berth_status update(Net *x, int32_t rows, float *loss) {
   if (st == BERTH_OK) *loss = berth_array_data(sum)[0];
   if (st == BERTH_OK) st = berth_tape_backward(x->tape, sum);
   else berth_tape_clear(x->tape);
-  berth_array_release(a);
-  berth_array_release(y);
-  berth_array_release(z);
-  berth_array_release(sum);
+  RELEASE(a, y, z, sum);
   return st;
 }
 
@@ -170,9 +165,7 @@ static void nan_left_over(void) {
     CHECK_STATUS(berth_tape_backward(x.tape, a[1]), BERTH_OK);
     for (int64_t j = 0; j < WIDTH * WIDTH; j++)
       CHECK(berth_array_data(berth_params_gradient(x.params, 0))[j] == 0);
-    berth_array_release(out);
-    berth_array_release(a[0]);
-    berth_array_release(a[1]);
+    RELEASE(out, a[0], a[1]);
   }
   close_net(&x);
 }

@@ -26,8 +26,7 @@ static Net new_net(uint64_t seed, int steps) {
 }
 
 static void free_net(Net *n) {
-  berth_adam_release(n->adam);
-  berth_params_release(n->p);
+  RELEASE(n->adam, n->p);
 }
 
 static size_t read_bytes(const char *from, unsigned char *b, size_t room) {
@@ -104,8 +103,7 @@ static void larger_file(void) {
   CHECK_STATUS(berth_params_load(q, NULL, path), BERTH_OK);
   CHECK(memcmp(x, y, 301 * 301 * sizeof *x) == 0);
   TEST("parameters without numbers, and none at all, are saved and loaded");
-  berth_params_release(p);
-  berth_params_release(q);
+  RELEASE(p, q);
   p = new_params();
   CHECK_STATUS(berth_params_save(p, NULL, NULL, path), BERTH_OK);
   CHECK_STATUS(berth_params_load(p, NULL, path), BERTH_OK);
@@ -168,8 +166,7 @@ static void other_networks(void) {
   CHECK_STATUS(berth_params_save(a.p, adam, NULL, path), BERTH_EINVAL);
   CHECK_STATUS(berth_params_load(a.p, adam, path), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "this Adam is of other parameters");
-  berth_adam_release(adam);
-  berth_params_release(p);
+  RELEASE(adam, p);
   free_net(&a);
 }
 
@@ -338,8 +335,7 @@ static berth_status whole_job(berth_ctx *c) {
   if (st == BERTH_OK) st = berth_params_load(p, adam, path);
   if (st == BERTH_OK) st = berth_params_note(c, path, &note);
   if (st == BERTH_OK) berth_nn_free_note(c, note);
-  berth_adam_release(adam);
-  berth_params_release(p);
+  RELEASE(adam, p);
   return st;
 }
 

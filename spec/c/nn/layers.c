@@ -117,9 +117,7 @@ static void softmax_edges(void) {
   CHECK_STATUS(berth_nn_segment_log_softmax(NULL, a, s, &out), BERTH_OK);
   CHECK(berth_array_data(out)[0] == 0 && berth_array_data(out)[3] == -INFINITY
         && berth_array_data(out)[2] == 0);
-  berth_array_release(out);
-  berth_array_release(a);
-  berth_segments_release(s);
+  RELEASE(out, a, s);
 }
 
 static void softmax_of_nan(void) {
@@ -138,9 +136,7 @@ static void softmax_of_nan(void) {
   for (int j = 0; j < 11; j++) berth_array_data(a)[j] = j == 9 ? NAN : -INFINITY;
   CHECK_STATUS(berth_nn_softmax(NULL, a, NULL, &out), BERTH_OK);
   CHECK(isnan(berth_array_data(out)[0]));
-  berth_array_release(out);
-  berth_array_release(a);
-  berth_array_release(mask);
+  RELEASE(out, a, mask);
 }
 
 /* ---- normalisation ---- */
@@ -207,12 +203,7 @@ static void constant_columns(void) {
   for (int i = 0; i < 7; i++) CHECK(berth_array_data(berth_tape_gradient(t, a))[2 * i] == 0);
   CHECK(berth_array_data(berth_tape_gradient(t, a))[1] == 0);
   CHECK(berth_array_data(berth_tape_gradient(t, a))[3] != 0);
-  berth_array_release(out);
-  berth_array_release(square);
-  berth_array_release(loss);
-  berth_array_release(a);
-  berth_segments_release(s);
-  berth_tape_release(t);
+  RELEASE(out, square, loss, a, s, t);
 }
 
 static void naive_layer_norm(const Case *c, const double *const *in, double *out) {
@@ -287,9 +278,7 @@ static void losses(void) {
   berth_array_release(out);
   CHECK_STATUS(berth_nn_huber(NULL, a, b, 2, &out), BERTH_OK);
   CHECK(berth_array_data(out)[0] == 2.25f); /* (1/2 + 2 (3 - 1)) / 2 */
-  berth_array_release(out);
-  berth_array_release(a);
-  berth_array_release(b);
+  RELEASE(out, a, b);
   TEST("squared error, Huber's loss and cross entropy");
   check_and_free(&(Case){ .run = run_loss, .naive = naive_loss_of,
                           .in = { normal_array(2, 4, 5, 0), normal_array(2, 4, 5, 0) } });
@@ -347,13 +336,7 @@ static void refusals(void) {
   CHECK_STATUS(berth_nn_cross_entropy(NULL, a, three, &out), BERTH_EINVAL);
   CHECK_STATUS(berth_nn_running_sum(NULL, a, two, x, x, 6, &out), BERTH_EINVAL);
   CHECK(out == NULL);
-  berth_array_release(a);
-  berth_array_release(b);
-  berth_array_release(v);
-  berth_array_release(w);
-  berth_segments_release(two);
-  berth_index_release(x);
-  berth_index_release(three);
+  RELEASE(a, b, v, w, two, x, three);
 }
 
 /* ---- nothing at all, and no memory ---- */
@@ -385,11 +368,7 @@ static void empties(void) {
   CHECK(berth_array_data(out)[0] == 0);
   berth_array_release(out);
   CHECK_STATUS(berth_nn_attention(NULL, a, a, a, 2, NULL, &out), BERTH_OK);
-  berth_array_release(out);
-  berth_array_release(a);
-  berth_array_release(b);
-  berth_segments_release(s);
-  berth_index_release(x);
+  RELEASE(out, a, b, s, x);
 }
 
 /* Arrays that a job has made, released together at its end. */
@@ -434,9 +413,7 @@ static berth_status whole_job(berth_ctx *c) {
   DO(berth_nn_huber(t, m[9], m[9], 1, next_of(&j)));
   DO(berth_tape_backward(t, m[10]));
   for (int i = 0; i < j.n; i++) berth_array_release(m[i]);
-  berth_segments_release(s);
-  berth_index_release(x);
-  berth_tape_release(t);
+  RELEASE(s, x, t);
   return j.st;
 }
 

@@ -61,9 +61,7 @@ static void each_place(run_fn run, int k, int inputs, int64_t expected, const ch
       CHECK(isnan(berth_array_data(loss)[0]));
       CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
       for (int i = 0; i < 2; i++) berth_array_release(in[i]);
-      berth_array_release(out);
-      berth_array_release(loss);
-      berth_tape_release(t);
+      RELEASE(out, loss, t);
     }
   }
 }
@@ -92,8 +90,7 @@ static void segment_softmax(void) {
       berth_array_data(a)[at] = NAN;
       CHECK_STATUS(soft_segment(NULL, &a, k, &out), BERTH_OK);
       CHECK(count_nan(out) == (at < 2 * COLUMNS ? 2 : 1));
-      berth_array_release(a);
-      berth_array_release(out);
+      RELEASE(a, out);
     }
   }
 }
@@ -106,9 +103,7 @@ static void masked(void) {
   CHECK_STATUS(berth_nn_softmax(NULL, a, mask, &out), BERTH_OK);
   CHECK(count_nan(out) == 0 && berth_array_data(out)[5] == 0);
   CHECK_NEAR(berth_array_data(out)[0], 1.0 / (COLUMNS - 1), 1e-6);
-  berth_array_release(a);
-  berth_array_release(mask);
-  berth_array_release(out);
+  RELEASE(a, mask, out);
 }
 
 /* At a NaN the side that was taken has the gradient. */
@@ -127,8 +122,7 @@ static void sides(void) {
       for (int i = 0; i < 2; i++)
         CHECK_NEAR(berth_array_data(berth_tape_gradient(t, in[i]))[0], i == which, 0);
       for (int i = 0; i < 2; i++) berth_array_release(in[i]);
-      berth_array_release(out);
-      berth_tape_release(t);
+      RELEASE(out, t);
     }
   }
 }
@@ -149,9 +143,7 @@ static void scores(void) {
     berth_array_release(out);
     CHECK_STATUS(berth_nn_attention(NULL, b, a, b, 1, NULL, &out), BERTH_OK);
     CHECK(count_nan(out) == ROWS * COLUMNS);
-    berth_array_release(a);
-    berth_array_release(b);
-    berth_array_release(out);
+    RELEASE(a, b, out);
   }
   berth_index_release(x);
 }

@@ -3,8 +3,7 @@
 #ifndef BERTH_NN_LAYER_HELP_H
 #define BERTH_NN_LAYER_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { MOST_IN = 6, MOST_OUT = 4096 };
 
@@ -70,10 +69,7 @@ static void free_case(Case *c) {
     while (j < k && c->in[j] != c->in[k]) j++;
     if (j == k) berth_array_release(c->in[k]); /* one array may be two inputs */
   }
-  berth_array_release(c->mask);
-  berth_segments_release(c->segments);
-  berth_index_release(c->index);
-  berth_index_release(c->index2);
+  RELEASE(c->mask, c->segments, c->index, c->index2);
 }
 
 static void to_double(const Case *c, double *in[MOST_IN]) {
@@ -144,9 +140,7 @@ static berth_status weighted(berth_tape *t, berth_array *out, berth_array *w, be
   if (st == BERTH_OK) st = berth_nn_apply2(t, BERTH_NN_MAX, out, least, &a);
   if (st == BERTH_OK) st = berth_nn_apply2(t, BERTH_NN_MUL, a, w, &b);
   if (st == BERTH_OK) st = berth_nn_reduce(t, BERTH_NN_SUM, b, BERTH_NONE, loss);
-  berth_array_release(least);
-  berth_array_release(a);
-  berth_array_release(b);
+  RELEASE(least, a, b);
   return st;
 }
 
@@ -175,11 +169,7 @@ static void check_case(Case *c) {
   for (int k = 0; k < MOST_IN; k++) {
     if (c->in[k]) check_gradient(c, in, k, w, n, berth_tape_gradient(t, c->in[k]));
   }
-  berth_array_release(out);
-  berth_array_release(untaped);
-  berth_array_release(weights);
-  berth_array_release(loss);
-  berth_tape_release(t);
+  RELEASE(out, untaped, weights, loss, t);
   free_doubles(in);
 }
 

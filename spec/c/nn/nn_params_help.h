@@ -2,8 +2,7 @@
 #ifndef BERTH_NN_PARAMS_HELP_H
 #define BERTH_NN_PARAMS_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 static berth_ctx *ctx;
 

@@ -468,8 +468,7 @@ static void tapes(void) {
   CHECK_STATUS(berth_tape_backward(other, again), BERTH_OK);
   check_double(berth_params_gradient(p, 0), w, 4);
   CHECK_STATUS(berth_tape_backward(other, again), BERTH_EINVAL); /* cleared */
-  berth_array_release(loss);
-  berth_array_release(again);
+  RELEASE(loss, again);
   CHECK_STATUS(berth_tape_watch(t, x), BERTH_OK);
   loss = sum_of_squares(t, x);
   CHECK_STATUS(berth_tape_backward(t, loss), BERTH_OK);
@@ -479,11 +478,7 @@ static void tapes(void) {
   berth_tape_clear(t);
   CHECK(berth_tape_gradient(t, x) == NULL);
   CHECK_STATUS(berth_tape_backward(t, x), BERTH_EINVAL); /* three numbers */
-  berth_array_release(loss);
-  berth_array_release(x);
-  berth_tape_release(t);
-  berth_tape_release(other);
-  berth_params_release(p);
+  RELEASE(loss, x, t, other, p);
 }
 
 /* ---- refusals ---- */
@@ -527,13 +522,7 @@ static void refusals(void) {
   REFUSED(berth_array_new(ctx, 1, (const int32_t[]){ -1 }, &out), "-1 numbers");
   REFUSED(berth_index_new(ctx, 1, (const int32_t[]){ -2 }, &far), "id -2");
   CHECK(out == NULL);
-  berth_array_release(a);
-  berth_array_release(b);
-  berth_array_release(c);
-  berth_array_release(v);
-  berth_index_release(far);
-  berth_index_release(none);
-  berth_segments_release(s);
+  RELEASE(a, b, c, v, far, none, s);
 }
 
 static void too_many_rows(void) {
@@ -542,8 +531,7 @@ static void too_many_rows(void) {
   TEST("a layer of more rows than CBLAS counts is refused");
   REFUSED(berth_nn_linear(NULL, x, w, NULL, BERTH_NN_RELU, 0, &out),
           "linear: 2147483648 rows, at most 2147483647");
-  berth_array_release(x);
-  berth_array_release(w);
+  RELEASE(x, w);
 }
 
 /* ---- no numbers ---- */
@@ -571,11 +559,7 @@ static void empty(void) {
   berth_array_release(out);
   CHECK_STATUS(berth_nn_reduce(NULL, BERTH_NN_SUM, a, BERTH_NONE, &out), BERTH_OK);
   CHECK(berth_array_size(out) == 1 && berth_array_data(out)[0] == 0);
-  berth_array_release(out);
-  berth_array_release(a);
-  berth_array_release(w);
-  berth_segments_release(s);
-  berth_index_release(x);
+  RELEASE(out, a, w, s, x);
 }
 
 int main(void) {

@@ -223,8 +223,7 @@ static void beside_naive(const berth_adam_options *o) {
   berth_params_get(p, 0, x);
   for (int i = 0; i < N_NAIVE; i++) CHECK_NEAR(x[i], s.x[i], 3e-6);
   CHECK(berth_adam_steps(adam) == 100);
-  berth_adam_release(adam);
-  berth_params_release(p);
+  RELEASE(adam, p);
 }
 
 static void adam_values(void) {
@@ -246,8 +245,7 @@ static void adam_values(void) {
   CHECK_STATUS(berth_adam_step(adam, 0.1), BERTH_OK);
   CHECK_NEAR(x[0], 0.9 - 0.1 * (0.36 / 0.19) / sqrt(0.015984 / 0.001999), 1e-6);
   CHECK_NEAR(berth_array_data(berth_params_gradient(p, 0))[1], -0.25, 0);
-  berth_adam_release(adam);
-  berth_params_release(p);
+  RELEASE(adam, p);
   TEST("Adam is what a naive one in double is, over 100 steps of changing rate");
   beside_naive(&o);
   o.decay = 0.3;

@@ -274,8 +274,7 @@ static berth_status divide(berth_tape *t, berth_array *a, berth_array *b, berth_
   berth_status st = berth_nn_apply(t, BERTH_NN_SQUARE, 0, b, &square);
   if (st == BERTH_OK) st = berth_nn_scale(t, square, 1, 1, &more);
   if (st == BERTH_OK) st = berth_nn_apply2(t, BERTH_NN_DIV, a, more, out);
-  berth_array_release(square);
-  berth_array_release(more);
+  RELEASE(square, more);
   return st;
 }
 
@@ -286,8 +285,7 @@ static berth_status grouped(berth_tape *t, berth_array *a, berth_array *b, berth
   berth_array *w = NULL;
   berth_status st = berth_nn_reshape(t, b, 3, shape, &w);
   if (st == BERTH_OK) st = berth_nn_grouped_matmul(t, a, s, w, out);
-  berth_array_release(w);
-  berth_segments_release(s);
+  RELEASE(w, s);
   return st;
 }
 
@@ -310,8 +308,7 @@ static berth_status run_rows(berth_tape *t, const Value *v, berth_array *a, bert
                     : v->kind == SCATTER ? berth_nn_scatter(t, a, x, v->n, out)
                     : v->kind == PATH_SUM ? berth_nn_path_sum(t, a, x, out)
                                           : berth_nn_gather_reduce(t, BERTH_NN_MEAN, a, x, s, out);
-  berth_index_release(x);
-  berth_segments_release(s);
+  RELEASE(x, s);
   return st;
 }
 
@@ -370,9 +367,7 @@ static berth_status add_loss(berth_tape *t, int i, berth_array *x, berth_array *
   } else if (st == BERTH_OK) {
     berth_array_retain(*total = part);
   }
-  berth_array_release(bounded);
-  berth_array_release(sum);
-  berth_array_release(part);
+  RELEASE(bounded, sum, part);
   return st;
 }
 
@@ -427,8 +422,7 @@ static int check_graph(Graph *g) {
     if (g->v[i].kind == LEAF) check_leaf(g, i, berth_tape_gradient(t, made[i]));
   }
   for (int i = 0; i < g->count; i++) berth_array_release(made[i]);
-  berth_array_release(loss);
-  berth_tape_release(t);
+  RELEASE(loss, t);
   if (bad != check_bad) print_graph(g);
   return bad == check_bad;
 }

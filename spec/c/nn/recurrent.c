@@ -52,8 +52,7 @@ static void path_sums(void) {
   berth_index *x = index_of(LONG, chain);
   CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_OK);
   CHECK(berth_array_data(out)[LONG - 1] == LONG && berth_array_data(out)[0] == 1);
-  berth_array_release(out);
-  berth_index_release(x);
+  RELEASE(out, x);
   TEST("a path that comes back is refused");
   chain[0] = 2;
   x = index_of(LONG, chain);
@@ -63,8 +62,7 @@ static void path_sums(void) {
   x = index_of(3, chain);
   CHECK_STATUS(berth_nn_path_sum(NULL, a, x, &out), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "path_sum: 100000 rows, but 3 ids of the next");
-  berth_index_release(x);
-  berth_array_release(a);
+  RELEASE(x, a);
   free(chain);
 }
 

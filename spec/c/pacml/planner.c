@@ -52,10 +52,7 @@ static berth_status make(berth_ctx *ctx, World *w) {
 
 /* The ramp first: the others hold it. */
 static void drop(World *w) {
-  berth_ramp_release(w->ramp);
-  berth_pacml_ahead_release(w->ahead);
-  berth_pacml_release(w->pacml);
-  berth_ramp_model_release(w->model);
+  RELEASE(w->ramp, w->ahead, w->pacml, w->model);
 }
 
 static berth_status decide_all(const World *w, berth_pacml_run *r) {
@@ -104,8 +101,7 @@ static berth_status whole(berth_ctx *ctx) {
 }
 
 static void run_once(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   berth_pacml_report report;
@@ -124,8 +120,7 @@ static void discount_futures(void) {
   const double expected[] = { 0, 10 }, blocked[] = { 3.439, 3.439 + 6.561 };
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state full = { .now = 0 };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   for (int32_t v = 0; v < BERTH_I_FAST_SERVERS; v++) full.free_at[v] = INFINITY;
@@ -147,8 +142,7 @@ static void beyond_the_horizon(void) {
   const berth_i_choice late = { 0, 0, 0, 5 };
   berth_pacml_ahead_options o = berth_pacml_ahead_default();
   berth_i_ahead_state empty = { .now = 0 };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   o.horizon = 1e-9;
@@ -163,8 +157,7 @@ static int stop_at_third(void *ud) { return ++*(int *)ud >= 3; }
 static void interrupt_learning(void) {
   int asked = 0, changed = 0;
   berth_hooks hooks = { NULL, NULL, NULL, stop_at_third, NULL, &asked };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   World w;
   CHECK_STATUS(make(ctx, &w), BERTH_OK);
   asked = 0;

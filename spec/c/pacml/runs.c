@@ -151,12 +151,11 @@ static void check_counts(berth_pacml_run *r, const berth_pacml_job *jobs, const 
 }
 
 static void replay(int compat, uint64_t seed) {
-  berth_ctx *ctx;
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
   Book b = { .free_at = { 0 } };
   int seen[4] = { 0, 0, 0, 0 };
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   CHECK_STATUS(make(ctx, compat, &p), BERTH_OK);
   berth_rng rng;
   berth_rng_init(&rng, seed, 1);
@@ -170,8 +169,7 @@ static void replay(int compat, uint64_t seed) {
   check_counts(r, jobs, &b, jobs[JOBS / 2].arrival, compat);
   check_counts(r, jobs, &b, jobs[JOBS - 1].arrival, compat);
   berth_pacml_release(p); /* the run holds it */
-  berth_pacml_run_release(r);
-  berth_ctx_release(ctx);
+  RELEASE(r, ctx);
 }
 
 /* ---- compat: the first decision for a model in so many pieces sets its time ---- */
@@ -180,8 +178,7 @@ static void first_holds(void) {
   double jct[MODELS][MOST + 1] = { { 0 } };
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   CHECK_STATUS(make(ctx, 1, &p), BERTH_OK);
   berth_rng rng;
   berth_rng_init(&rng, 5, 1);
@@ -197,9 +194,7 @@ static void first_holds(void) {
     CHECK(*first == 0 || *first == o.jct);
     *first = o.jct;
   }
-  berth_pacml_run_release(r);
-  berth_pacml_release(p);
-  berth_ctx_release(ctx);
+  RELEASE(r, p, ctx);
 }
 
 /* ---- allocation failure ---- */
@@ -221,8 +216,7 @@ static berth_status whole_job(berth_ctx *ctx) {
   }
   berth_pacml_report report;
   if (st == BERTH_OK) st = berth_pacml_run_report(r, 50, &report);
-  berth_pacml_run_release(r);
-  berth_pacml_release(p);
+  RELEASE(r, p);
   return st;
 }
 
@@ -234,8 +228,7 @@ static void decide_after_refusal(void) {
   berth_pacml *p = NULL;
   berth_pacml_run *r = NULL;
   berth_status st = BERTH_ENOMEM;
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   CHECK_STATUS(make(ctx, 0, &p), BERTH_OK);
   CHECK_STATUS(berth_pacml_run_new(p, 2, jobs, &r), BERTH_OK);
   berth_pacml_outcome o;
@@ -247,9 +240,7 @@ static void decide_after_refusal(void) {
   }
   CHECK_STATUS(st, BERTH_OK);
   CHECK(o.cause == BERTH_PACML_ACCEPTED && berth_pacml_run_job(r) == 1);
-  berth_pacml_run_release(r);
-  berth_pacml_release(p);
-  berth_ctx_release(ctx);
+  RELEASE(r, p, ctx);
 }
 
 /* ---- played ---- */
@@ -289,9 +280,8 @@ static void played(int compat) {
   berth_pacml_decider decider = { on_arrival, on_end, &w };
   berth_hooks hooks = { .interrupt = stops, .ud = &w };
   berth_pacml *p = NULL;
-  berth_ctx *ctx;
   int stopped = 0;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   while (make(ctx, compat, &p) == BERTH_EINTERRUPT) stopped++;
   berth_rng rng;
   berth_rng_init(&rng, 7, 1);
@@ -322,9 +312,7 @@ static void played(int compat) {
   CHECK_STATUS(st, BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "pacml: job 0: the decider did not decide about it");
   CHECK_STATUS(berth_pacml_decide(r, 0, NULL), BERTH_OK);
-  berth_pacml_run_release(r);
-  berth_pacml_release(p);
-  berth_ctx_release(ctx);
+  RELEASE(r, p, ctx);
 }
 
 int main(void) {

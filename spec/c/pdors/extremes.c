@@ -67,8 +67,7 @@ static int32_t played;
 static void play(berth_ps *ps, berth_pdors_options o) {
   berth_pdors *d = make_pdors(ps, o);
   berth_ps_policy policy = berth_pdors_policy(d);
-  berth_ps_run *r = NULL;
-  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(ps);
   berth_status st = berth_ps_run_play(r, &policy);
   CHECK(st == BERTH_OK || (st == BERTH_EUNSUPPORTED && o.exact_work));
   ps_judge(r, 0);
@@ -76,8 +75,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
   CHECK_STATUS(berth_pdors_certify(d, berth_ps_run_report(r).utility, 10, &c), BERTH_OK);
   CHECK(c.utility <= c.bound * (1 + 1e-9) + 1e-12);
   played += berth_ps_run_report(r).done;
-  berth_ps_run_release(r);
-  berth_pdors_release(d);
+  RELEASE(r, d);
 }
 
 int main(void) {
@@ -86,12 +84,11 @@ int main(void) {
   TEST("extreme numbers");
   for (int32_t k = 0; k < 400; k++) {
     extreme e;
-    berth_ps *ps = NULL;
     draw(&e);
     berth_ps_options po = berth_ps_default(e.machines, 2, e.slots, e.capacity);
     po.rack = k % 3 == 0 ? e.rack : NULL;
     po.comm = k % 5 == 4 ? BERTH_PS_SHARED : BERTH_PS_CASES;
-    CHECK_STATUS(berth_ps_new(ctx, &po, e.jobs, e.job, &ps), BERTH_OK);
+    berth_ps *ps = must_ps_new(ctx, &po, e.jobs, e.job);
     play(ps, options(&e, k));
     berth_ps_release(ps);
   }

@@ -173,8 +173,7 @@ static void play(small_problem *p, berth_pdors_algorithm algorithm) {
     commit(&n, &p->job[i], &plan);
   }
   check_slots(&n, d);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 int main(void) {

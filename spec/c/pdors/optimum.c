@@ -114,14 +114,12 @@ static void beside_brute_force(void) {
 static double play(berth_ps *ps, berth_pdors_options o, berth_pdors_certificate *c) {
   berth_pdors *d = make_pdors(ps, o);
   berth_ps_policy policy = berth_pdors_policy(d);
-  berth_ps_run *r = NULL;
-  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(ps);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   double utility;
   utility = berth_ps_run_report(r).utility;
   CHECK_STATUS(berth_pdors_certify(d, utility, 40, c), BERTH_OK);
-  berth_ps_run_release(r);
-  berth_pdors_release(d);
+  RELEASE(r, d);
   return utility;
 }
 
@@ -187,8 +185,7 @@ static void by_hand(void) {
   CHECK_STATUS(berth_pdors_certify(d, -1, 0, &c), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "pdors: a certificate of utility -1 in 0 steps: both at least 0");
   CHECK_STATUS(berth_pdors_offline(ps, -1, &best, NULL), BERTH_EINVAL);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 /* More kinds of machines than there are prices for. */
@@ -201,11 +198,10 @@ static void many_types(void) {
   berth_rng_init(&rng, 9, 1);
   berth_ps_job job[3];
   for (int32_t k = 0; k < 3; k++) {
-    berth_ps *ps = NULL;
     for (int32_t i = 0; i < 2 * MANY; i++)
       capacity[i] = i < 2 * MANY - 6 ? 0.01 * (i % 7) : between(&rng, 1, 5);
     for (int32_t i = 0; i < 3; i++) job[i] = random_job(&rng, 0);
-    CHECK_STATUS(berth_ps_new(ctx, &po, 3, job, &ps), BERTH_OK);
+    berth_ps *ps = must_ps_new(ctx, &po, 3, job);
     berth_pdors_optimum best;
     CHECK_STATUS(berth_pdors_offline(ps, 2000, &best, NULL), BERTH_OK);
     berth_pdors_certificate c;

@@ -2,8 +2,7 @@
 #ifndef PDORS_HELP_H
 #define PDORS_HELP_H
 
-#include "check.h"
-#include <berth/pdors.h>
+#include "must.h"
 
 enum { PDORS_JOBS = 12, PDORS_MACHINES = 6, PDORS_SLOTS = 16, PDORS_KINDS = 2 };
 
@@ -73,8 +72,7 @@ static inline small_problem random_problem(berth_rng *rng, int32_t jobs, int32_t
 
 static inline berth_ps *make_problem(berth_ctx *c, const small_problem *p) {
   berth_ps_options o = berth_ps_default(p->machines, p->resources, p->slots, p->capacity);
-  berth_ps *ps = NULL;
-  CHECK_STATUS(berth_ps_new(c, &o, p->jobs, p->job, &ps), BERTH_OK);
+  berth_ps *ps = must_ps_new(c, &o, p->jobs, p->job);
   return ps;
 }
 

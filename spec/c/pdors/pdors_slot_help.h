@@ -1,8 +1,7 @@
 /* Random states of a slot, with the published prototype's spread of prices and room. */
 #include "pdors/slot_internal.h"
 #include "extern/glpk_internal.h"
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { MOST_MACHINES = 40, RESOURCES = 4, CELLS = MOST_MACHINES * RESOURCES };
 

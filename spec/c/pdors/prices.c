@@ -71,8 +71,7 @@ static void by_hand(void) {
   CHECK_TEXT(berth_errmsg(ctx), "pdors: job 0 was admitted before");
   CHECK_STATUS(berth_pdors_admit(d, 3, &plan), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "pdors: there is no job 3");
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 static void corners(void) {
@@ -85,8 +84,7 @@ static void corners(void) {
   TEST("what nobody takes costs nothing, what a machine has none of is not to be had");
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 0, 0);
   CHECK(berth_pdors_price(d, 0, 1, 0) > 0 && isinf(berth_pdors_price(d, 1, 1, 0)));
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
   TEST("late utilities count at least `floor`; U is at least e L");
   p = hand();
   p.job[0].urgency = 50;
@@ -98,8 +96,7 @@ static void corners(void) {
   o.floor = 1;
   d = make_pdors(ps, o);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), 10.0 / 256, 1e-12);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 static void given_and_learned(void) {
@@ -133,8 +130,7 @@ static void given_and_learned(void) {
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), sigmoid(0.5, 8) / 256 / 2, 1e-12);
   CHECK_STATUS(berth_pdors_decide(d, 1, &plan), BERTH_OK);
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), oracle / 2, 1e-12);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 static void pools(void) {
@@ -160,8 +156,7 @@ static void pools(void) {
   /* half of machine 0, a quarter of machine 2; U = u(ceil(4 * 2 / 2)) per 1 of each */
   CHECK_NEAR(berth_pdors_price(d, 0, 0, 0), low * pow(sigmoid(0.5, 4) / low, 0.5), 1e-12);
   CHECK_NEAR(berth_pdors_price(d, 2, 0, 0), low * pow(sigmoid(0.5, 4) / low, 0.25), 1e-12);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 static void refuses(berth_ps *ps, berth_pdors_options o, const char *text) {

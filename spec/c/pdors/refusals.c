@@ -11,8 +11,7 @@ static berth_status run_of(berth_ps *ps, const berth_pdors_options *o) {
   if ((st = berth_ps_run_new(ps, &r)) == BERTH_OK) st = berth_ps_run_play(r, &policy);
   berth_pdors_certificate c;
   if (st == BERTH_OK) st = berth_pdors_certify(d, berth_ps_run_report(r).utility, 2, &c);
-  berth_ps_run_release(r);
-  berth_pdors_release(d);
+  RELEASE(r, d);
   return st;
 }
 

@@ -7,10 +7,9 @@ static berth_ctx *ctx;
 
 static berth_ps *make_big(const big_problem *p, berth_ps_comm comm, int racks) {
   berth_ps_options o = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p->capacity);
-  berth_ps *ps = NULL;
   o.comm = comm;
   if (racks) o.rack = p->rack;
-  CHECK_STATUS(berth_ps_new(ctx, &o, RUN_JOBS, p->job, &ps), BERTH_OK);
+  berth_ps *ps = must_ps_new(ctx, &o, RUN_JOBS, p->job);
   return ps;
 }
 
@@ -44,19 +43,17 @@ static berth_status note_slot(void *ud, berth_ps_run *r, int32_t slot) {
 
 static berth_ps_run *play(berth_ps *ps, berth_pdors_options o, noted *n) {
   berth_ps_policy policy = { note_arrival, note_finish, note_slot, n };
-  berth_ps_run *r = NULL;
   memset(n, 0, sizeof *n);
   n->d = make_pdors(ps, o);
   n->inner = berth_pdors_policy(n->d);
-  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(ps);
   if (!CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK)) printf("# %s\n", berth_errmsg(ctx));
   return r;
 }
 
 static void check_promises(const berth_ps_run *r, const noted *n) {
   for (int32_t i = 0; i < RUN_JOBS; i++) {
-    berth_ps_record k;
-    CHECK_STATUS(berth_ps_run_record(r, i, &k), BERTH_OK);
+    berth_ps_record k = must_ps_run_record(r, i);
     CHECK(k.state == (n->due[i] == BERTH_NONE ? BERTH_JOB_REFUSED : BERTH_JOB_DONE));
     if (n->due[i] != BERTH_NONE) CHECK(k.done <= n->due[i]);
     if (n->due[i] == BERTH_NONE) CHECK(k.cause == 1 || k.cause == 2);
@@ -103,11 +100,7 @@ static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
     noted again;
     berth_ps_run *q = play(ps, o, &again);
     CHECK(same_log(r, q));
-    berth_ps_run_release(q);
-    berth_ps_run_release(r);
-    berth_pdors_release(again.d);
-    berth_pdors_release(n.d);
-    berth_ps_release(ps);
+    RELEASE(q, r, again.d, n.d, ps);
   }
   printf("# %d of %d admitted\n", admitted, kinds * RUN_JOBS);
   CHECK(admitted > 4 * kinds);
@@ -117,7 +110,6 @@ static void runs(int32_t kinds, int racks, double moving, berth_ps_comm comm) {
 static void early_end(bool reclaim) {
   small_problem p = { .jobs = 2, .machines = 1, .resources = 2, .slots = 6, .capacity = { 8, 8 } };
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_run *r = NULL;
   p.job[0] = plain_job(0, 4, 2);
   p.job[1] = plain_job(5, 1, 1);
   berth_ps *ps = make_problem(ctx, &p);
@@ -127,20 +119,16 @@ static void early_end(bool reclaim) {
   berth_pdors *d = make_pdors(thought, o);
   double before = berth_pdors_price(d, 0, 0, 4);
   berth_ps_policy policy = berth_pdors_policy(d);
-  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(ps);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
-  berth_ps_record k;
-  CHECK_STATUS(berth_ps_run_record(r, 0, &k), BERTH_OK);
+  berth_ps_record k = must_ps_run_record(r, 0);
   CHECK(k.done == 1);
   for (int32_t t = 0; t < 4; t++) {
     bool kept = t <= k.done || !reclaim;
     CHECK_NEAR(berth_pdors_committed(d, t)[0], kept ? 4 : 0, 0);
     if (!kept) CHECK_NEAR(berth_pdors_price(d, 0, 0, t), before, 0);
   }
-  berth_ps_run_release(r);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
-  berth_ps_release(thought);
+  RELEASE(r, d, ps, thought);
 }
 
 /* Planned with half the time that a sample takes. */
@@ -148,7 +136,6 @@ static int32_t done_when_slower(bool extend) {
   static big_problem p;
   berth_rng rng;
   berth_pdors_options o = berth_pdors_default();
-  berth_ps_run *r = NULL;
   berth_rng_init(&rng, 23, 1);
   fill(&p, &rng);
   for (int32_t i = 0; i < RUN_JOBS; i++) p.job[i].urgency *= 0.1;
@@ -158,15 +145,12 @@ static int32_t done_when_slower(bool extend) {
   o.extend = extend;
   berth_pdors *d = make_pdors(thought, o);
   berth_ps_policy policy = berth_pdors_policy(d);
-  CHECK_STATUS(berth_ps_run_new(ps, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(ps);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   ps_judge(r, 1);
   int32_t done;
   done = berth_ps_run_report(r).done;
-  berth_ps_run_release(r);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
-  berth_ps_release(thought);
+  RELEASE(r, d, ps, thought);
   return done;
 }
 
@@ -182,8 +166,7 @@ static void check_trim(void) {
   CHECK(plan.admitted && plan.n == 3 && plan.done == 2);
   CHECK_NEAR(plan.cost, 3 * 8 * berth_pdors_price(d, 0, 0, 5), 1e-9 * plan.cost);
   CHECK_NEAR(berth_pdors_committed(d, 3)[0], 0, 0);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
 }
 
 /* On an empty cluster all slots are equal: how many there are makes no difference. */
@@ -191,15 +174,13 @@ static int64_t solved_of(int32_t slots) {
   double capacity[8] = { 9, 9, 9, 9, 7, 7, 7, 7 };
   berth_ps_options po = berth_ps_default(4, 2, slots, capacity);
   berth_ps_job j = plain_job(0, 60, 12);
-  berth_ps *ps = NULL;
-  CHECK_STATUS(berth_ps_new(ctx, &po, 1, &j, &ps), BERTH_OK);
+  berth_ps *ps = must_ps_new(ctx, &po, 1, &j);
   berth_pdors *d = make_pdors(ps, berth_pdors_default());
   berth_pdors_plan plan;
   CHECK_STATUS(berth_pdors_decide(d, 0, &plan), BERTH_OK);
   CHECK(plan.admitted && plan.payoff <= plan.bound);
   int64_t n = berth_pdors_counted(d).slots_solved;
-  berth_pdors_release(d);
-  berth_ps_release(ps);
+  RELEASE(d, ps);
   return n;
 }
 
@@ -211,10 +192,8 @@ static int stop(void *ud) {
 
 static void interrupts(void) {
   static big_problem p;
-  berth_ctx *own = NULL;
   berth_hooks hooks = { .interrupt = stop };
   berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
-  berth_ps *ps = NULL;
   berth_pdors *d = NULL;
   berth_pdors_options o = berth_pdors_default();
   TEST("a decision and a certificate can be interrupted, and asked again");
@@ -222,8 +201,8 @@ static void interrupts(void) {
   berth_rng_init(&rng, 1, 1);
   fill(&p, &rng);
   p.job[0] = plain_job(0, 4, 2);
-  CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
-  CHECK_STATUS(berth_ps_new(own, &po, RUN_JOBS, p.job, &ps), BERTH_OK);
+  berth_ctx *own = must_ctx_new(&hooks);
+  berth_ps *ps = must_ps_new(own, &po, RUN_JOBS, p.job);
   stop_after = 1000000;
   CHECK_STATUS(berth_pdors_new(ps, &o, &d), BERTH_OK);
   stop_after = 0;
@@ -235,9 +214,7 @@ static void interrupts(void) {
   CHECK_STATUS(berth_pdors_admit(d, 0, &plan), BERTH_OK);
   CHECK_STATUS(berth_pdors_certify(d, 0, 10, &c), BERTH_OK);
   CHECK(plan.admitted);
-  berth_pdors_release(d);
-  berth_ps_release(ps);
-  berth_ctx_release(own);
+  RELEASE(d, ps, own);
 }
 
 int main(void) {

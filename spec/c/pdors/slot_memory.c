@@ -48,8 +48,7 @@ static void fail_in_turn(berth_pdors_mode mode, long sign) {
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   answers usual = { 0 };
   long n, done = 0, retried = 0;
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   CHECK_STATUS(whole(ctx, mode, &usual), BERTH_OK);
   berth_ctx_release(ctx);
   answers again;

@@ -93,12 +93,11 @@ int main(void) {
   for (int32_t k = 0; k < 24; k++) {
     berth_ps_options po = berth_ps_default(RUN_MACHINES, RUN_KINDS, RUN_SLOTS, p.capacity);
     berth_pdors_options o = some_options(k);
-    berth_ps *ps = NULL;
     if (o.mode == BERTH_PDORS_EXACT) o.mode = BERTH_PDORS_REPAIRED;
     o.quanta = 5 + 4 * (k % 9);
     fill(&p, &rng);
     if (k % 6 == 5) p.job[k].moving = 0.2;
-    CHECK_STATUS(berth_ps_new(ctx, &po, RUN_JOBS, p.job, &ps), BERTH_OK);
+    berth_ps *ps = must_ps_new(ctx, &po, RUN_JOBS, p.job);
     play(ps, o);
     berth_ps_release(ps);
   }

@@ -36,8 +36,7 @@ static berth_cost *cost_of(berth_ctx *c, int32_t n, const part *parts, int32_t d
   device.memory = memory;
   if (g && berth_topology_mesh(c, devices, &device, &link, &t) == BERTH_OK)
     berth_cost_new(g, t, NULL, &cost);
-  berth_graph_release(g);
-  berth_topology_release(t);
+  RELEASE(g, t);
   return cost;
 }
 
@@ -92,8 +91,7 @@ static void finds_room(void) {
   o.place.memory = BERTH_MEMORY_NONE;
   CHECK_STATUS(berth_adjust(cost, from, &o, &p, &why), BERTH_OK);
   CHECK(berth_placement_device(p)[0] == 0);
-  berth_placement_release(p);
-  berth_cost_release(cost);
+  RELEASE(p, cost);
 }
 
 static void keeps_pins(void) {
@@ -110,8 +108,7 @@ static void keeps_pins(void) {
   o.fit = 1;
   CHECK_STATUS(berth_adjust(cost, from, &o, &p, NULL), BERTH_OK);
   CHECK(berth_placement_device(p)[0] == 2);
-  berth_placement_release(p);
-  berth_cost_release(cost);
+  RELEASE(p, cost);
 }
 
 static void refuses(void) {
@@ -171,8 +168,7 @@ static void random_adjustments(void) {
         CHECK(held <= device.memory);
       }
     }
-    berth_placement_release(p);
-    berth_cost_release(cost);
+    RELEASE(p, cost);
   }
 }
 
@@ -185,9 +181,7 @@ static berth_status adjust_all(berth_ctx *other) {
   if (st == BERTH_OK) st = berth_adjust(cost, split, &o, &p, NULL);
   o.fit = 1;
   if (st == BERTH_OK) st = berth_adjust(cost, split, &o, &q, NULL);
-  berth_placement_release(p);
-  berth_placement_release(q);
-  berth_cost_release(cost);
+  RELEASE(p, q, cost);
   return st;
 }
 

@@ -169,14 +169,11 @@ static void test_near(void) {
   berth_device d = berth_device_default();
   berth_link inside = { 100, 0 }, between = { 1, 0 };
   berth_topology *t = NULL;
-  berth_cost *c = NULL;
   berth_placement *r = NULL;
-  berth_graph *g = NULL;
   berth_op op = berth_op_default();
   double second = 1;
   op.seconds = &second;
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < 32; i++) CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   for (int32_t i = 0; i < 32; i++) {
     if (i % 8 < 7) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 1, 1000, NULL), BERTH_OK);
@@ -184,18 +181,14 @@ static void test_near(void) {
   CHECK_STATUS(berth_graph_builder_connect(b, 8 * row[0], 8 * row[1] + 4, 90, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 8 * row[2], 8 * row[3] + 4, 90, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_connect(b, 8 * row[1] + 4, 8 * row[3] + 7, 10, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
+  berth_graph *g = must_graph_builder_finish(b);
   CHECK_STATUS(berth_topology_two_level(ctx, 2, 2, &d, &inside, &between, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_cost *c = must_cost_new(g, t, NULL);
   CHECK_STATUS(berth_place(c, "metis", NULL, &r, NULL), BERTH_OK);
   const int32_t *at = berth_placement_device(r);
   CHECK(at[0] / 2 == at[16] / 2 && at[8] / 2 == at[24] / 2 && at[0] != at[16] && at[8] != at[24]
         && at[0] / 2 != at[8] / 2);
-  berth_placement_release(r);
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(r, c, t, g, b);
 }
 
 /* Two rings of four ops and a thin bridge. */
@@ -246,10 +239,6 @@ static void test_metis(void) {
 
 /* Two lattices of 10 x 8 ops and one edge between them: large enough for METIS's k-way method. */
 static berth_cost *lattices(berth_ctx *own) {
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
-  berth_cost *c = NULL;
   berth_device d = berth_device_default();
   berth_link link = { 1, 0 };
   berth_op op = berth_op_default();
@@ -257,7 +246,7 @@ static berth_cost *lattices(berth_ctx *own) {
   op.seconds = &second;
   op.param_bytes = 1;
   d.memory = 170; /* 80 for good, and some 90 live at once: two lattices never fit */
-  CHECK_STATUS(berth_graph_builder_new(own, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(own);
   for (int32_t i = 0; i < 160; i++)
     CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
   for (int32_t i = 0; i < 160; i++) {
@@ -265,12 +254,10 @@ static berth_cost *lattices(berth_ctx *own) {
     if (i % 80 < 72) CHECK_STATUS(berth_graph_builder_connect(b, i, i + 8, 5, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_connect(b, 79, 80, 1, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  CHECK_STATUS(berth_topology_mesh(own, 2, &d, &link, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
-  berth_graph_release(g);
-  berth_topology_release(t);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_topology *t = must_topology_mesh(own, 2, &d, &link);
+  berth_cost *c = must_cost_new(g, t, NULL);
+  RELEASE(g, t, b);
   return c;
 }
 
@@ -304,16 +291,13 @@ static void test_kway(void) {
     check_alloc_state state = { 0, 0, 0 };
     berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
     berth_placement *r = NULL;
-    berth_ctx *own;
-    CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+    berth_ctx *own = must_ctx_new(&hooks);
     c = lattices(own);
     state.calls = 0;
     state.fail_at = fail_at;
     st = berth_place(c, "metis", &o, &r, NULL);
     CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    berth_placement_release(r);
-    berth_cost_release(c);
-    berth_ctx_release(own);
+    RELEASE(r, c, own);
     CHECK(state.held == 0);
   }
   CHECK_STATUS(st, BERTH_OK);
@@ -340,31 +324,25 @@ static void test_copies(void) {
 
 static void test_unreachable(void) {
   TEST("devices without routes between them");
-  berth_topology *t = NULL;
   berth_device d = berth_device_default();
-  berth_cost *c = NULL;
   berth_placement *r = NULL;
   problem p;
   problem_clear(&p, 4, 1);
   problem_edge(&p, 0, 1, 1), problem_edge(&p, 1, 2, 1);
   berth_graph *g = problem_graph(ctx, &p);
   d.type = "t0";
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(b);
+  berth_cost *c = must_cost_new(g, t, NULL);
   for (int32_t i = 0; i < N_NAMES; i++) {
     if (!CHECK_STATUS(berth_place(c, names[i], NULL, &r, NULL), BERTH_OK)) continue;
     CHECK(berth_placement_device(r)[0] == berth_placement_device(r)[1]);
     CHECK(berth_placement_device(r)[1] == berth_placement_device(r)[2]);
     berth_placement_release(r);
   }
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_topology_builder_release(b);
-  berth_graph_release(g);
+  RELEASE(c, t, b, g);
 }
 
 /* ---- any problem ---- */
@@ -413,8 +391,7 @@ static void check_any(const problem *p, uint64_t seed, int *unfit) {
     CHECK(memcmp(berth_placement_device(r), berth_placement_device(again),
                  (size_t)p->ops * sizeof(int32_t))
           == 0);
-    berth_placement_release(again);
-    berth_placement_release(r);
+    RELEASE(again, r);
   }
 }
 
@@ -447,20 +424,18 @@ static void test_simulated(void) {
     made m = problem_make(ctx, &p);
     for (int32_t k = 0; k < N_NAMES; k++) {
       berth_placement *r = NULL;
-      berth_result *run = NULL;
       berth_sim_options so = berth_sim_default(NULL);
       berth_place_options total = berth_place_default(NULL);
       if (berth_place(m.c, names[k], &total, &r, NULL) != BERTH_OK) continue;
       so.memory = BERTH_MEMORY_TOTAL;
-      CHECK_STATUS(berth_simulate(m.c, berth_placement_device(r), &so, &run), BERTH_OK);
+      berth_result *run = must_simulate(m.c, berth_placement_device(r), &so);
       berth_oom oom;
       CHECK(!berth_result_oom(run, &oom));
       CHECK_NEAR(berth_result_makespan(run), berth_placement_estimate(r), 0);
       const berth_transfer *sent;
       copied += berth_result_transfers(run, &sent) > 0;
       placed++;
-      berth_result_release(run);
-      berth_placement_release(r);
+      RELEASE(run, r);
     }
     unmake(&m);
   }
@@ -514,8 +489,7 @@ static void test_placement(void) {
         && !berth_placement_finish(p));
   CHECK_TEXT(berth_placement_placer(p), "");
   berth_placement_retain(p);
-  berth_placement_release(p);
-  berth_placement_release(p);
+  RELEASE(p, p);
   p = NULL;
   CHECK_STATUS(berth_placement_new(ctx, 3, device, twice, NULL, NAN, &p), BERTH_EINVAL);
   CHECK_STATUS(berth_placement_new(ctx, 3, device, far, NULL, NAN, &p), BERTH_EINVAL);

@@ -64,8 +64,7 @@ static void prices_by_function(berth_ctx *ctx) {
   for (int32_t d = 0; d < 2; d++) q.time[5][d] = BERTH_UNSUPPORTED;
   made m = problem_make(ctx, &q);
   model.transfer = costly_way;
-  berth_cost *c;
-  CHECK_STATUS(berth_cost_new(m.g, m.t, &model, &c), BERTH_OK);
+  berth_cost *c = must_cost_new(m.g, m.t, &model);
   berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_CHAINS;
   berth_placement *p;
@@ -95,14 +94,12 @@ static void joins_nothing_that_runs_nowhere_together(berth_ctx *ctx) {
   problem_edge(&q, 0, 1, 1);
   made m = problem_make(ctx, &q);
   model.op = nowhere_together;
-  berth_cost *c;
-  CHECK_STATUS(berth_cost_new(m.g, m.t, &model, &c), BERTH_OK);
+  berth_cost *c = must_cost_new(m.g, m.t, &model);
   berth_place_options o = berth_place_default(m.g);
   o.coarsen = BERTH_COARSEN_FUSE;
   CHECK_STATUS(berth_place(c, "heft", &o, &p, NULL), BERTH_OK);
   CHECK(berth_placement_device(p)[0] == 0 && berth_placement_device(p)[1] == 1);
-  berth_placement_release(p);
-  berth_cost_release(c);
+  RELEASE(p, c);
   unmake(&m);
 }
 
@@ -142,8 +139,7 @@ static void check_answer(const problem *q, const made *m, const berth_placement 
   }
   s.links = o->links;
   s.memory = o->memory;
-  berth_result *r;
-  CHECK_STATUS(berth_simulate(m->c, device, &s, &r), BERTH_OK);
+  berth_result *r = must_simulate(m->c, device, &s);
   berth_oom oom;
   CHECK(!berth_result_oom(r, &oom));
   CHECK(berth_result_makespan(r) == berth_placement_estimate(p));
@@ -180,8 +176,7 @@ static void at_random(berth_ctx *ctx) {
     answers += st == BERTH_OK;
     refusals += st == BERTH_EINFEASIBLE;
     if (st == BERTH_OK) check_answer(&q, &m, p, &o);
-    berth_placement_release(p);
-    berth_placement_release(plain);
+    RELEASE(p, plain);
     unmake(&m);
   }
   if (!CHECK(answers > 200 && refusals > 20))
@@ -258,15 +253,12 @@ static berth_status place_all(berth_ctx *ctx) {
     st = berth_place(c, "etf", &o, &p, NULL);
     berth_placement_release(p);
   }
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_bundle_release(&b);
+  RELEASE(c, t, &b);
   return st;
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("weighed transfers decide, true ones count");
   weighs_transfers(ctx);
   TEST("prices by a user's function follow their tensors into the coarse graph");

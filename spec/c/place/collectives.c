@@ -123,8 +123,7 @@ static void mending(void) {
       a.place.memory = BERTH_MEMORY_NONE;
       CHECK_STATUS(berth_adjust(x.cost, berth_placement_device(p), &a, &q, NULL), BERTH_OK);
     }
-    berth_placement_release(q);
-    berth_placement_release(p);
+    RELEASE(q, p);
     release_instance(&x);
   }
   CHECK(placed > 8);
@@ -212,21 +211,17 @@ static void unreachable(void) {
   berth_device device = berth_device_default();
   berth_link link = { 4, 0.5 };
   berth_placement *p = NULL;
-  berth_topology *t = NULL;
   static const int32_t members[] = { 0, 1 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 2, members, 0, NULL };
   TEST("members stay within reach of one another");
   instance x;
   memset(&x, 0, sizeof x);
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < 3; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &device, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &link, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
-  berth_graph_builder *gb;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &gb), BERTH_OK);
+  berth_topology *t = must_topology(b);
+  berth_graph_builder *gb = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < 2; i++) {
     double seconds = 1;
     berth_op op = berth_op_default();
@@ -235,8 +230,7 @@ static void unreachable(void) {
     CHECK_STATUS(berth_graph_builder_add_op(gb, &op, NULL), BERTH_OK);
   }
   CHECK_STATUS(berth_graph_builder_add_collective(gb, &c, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(gb, &x.g), BERTH_OK);
-  berth_graph_builder_release(gb);
+  x.g = must_graph(gb);
   x.t = t;
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   for (int32_t i = 5; i < 14; i++) {

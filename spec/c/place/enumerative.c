@@ -201,8 +201,7 @@ static void test_random(void) {
         int32_t d = berth_placement_device(a)[k];
         CHECK(!isinf(p.time[k][d]) && (p.pin[k] == BERTH_NONE || p.pin[k] == d));
       }
-      berth_placement_release(a);
-      berth_placement_release(b);
+      RELEASE(a, b);
     }
     berth_placement_release(other);
     unmake(&m);
@@ -224,8 +223,7 @@ static void test_memory(void) {
       berth_hooks hooks = { check_alloc, &state, NULL, NULL, NULL, NULL };
       berth_place_options o = berth_place_default(NULL);
       berth_placement *r = NULL;
-      berth_ctx *own;
-      CHECK_STATUS(berth_ctx_new(&hooks, &own), BERTH_OK);
+      berth_ctx *own = must_ctx_new(&hooks);
       made m = problem_make(own, &p);
       o.variant = variants[v];
       state.calls = 0;

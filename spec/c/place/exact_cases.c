@@ -42,10 +42,9 @@ static void test_by_hand(void) {
  * ended by BERTH_NONE */
 static made equal(int32_t devices, int32_t ops, const double *seconds, const int32_t *edge) {
   made m = { NULL, NULL, NULL };
-  berth_graph_builder *b = NULL;
   berth_link l = { INFINITY, 0 };
   berth_device d = berth_device_default();
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < ops; i++) {
     berth_op op = berth_op_default();
     op.seconds = &seconds[i];
@@ -53,8 +52,7 @@ static made equal(int32_t devices, int32_t ops, const double *seconds, const int
   }
   for (; *edge != BERTH_NONE; edge += 2)
     CHECK_STATUS(berth_graph_builder_connect(b, edge[0], edge[1], 0, NULL), BERTH_OK);
-  CHECK_STATUS(berth_graph_builder_finish(b, &m.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  m.g = must_graph(b);
   CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &m.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(m.g, m.t, NULL, &m.c), BERTH_OK);
   return m;
@@ -93,8 +91,7 @@ static void test_seed(void) {
     CHECK_STATUS(berth_place(m.c, "exact", &placer, &b, NULL), BERTH_OK);
     CHECK(a && b
           && memcmp(berth_placement_start(a), berth_placement_start(b), 8 * sizeof(double)) == 0);
-    berth_placement_release(a);
-    berth_placement_release(b);
+    RELEASE(a, b);
   }
   unmake(&m);
 }
@@ -203,15 +200,12 @@ static berth_status build_all(berth_ctx *own) {
     if (st == BERTH_OK) st = berth_topology_mesh(own, 2, &proto, i ? &swift : &link, &t);
     if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
     if (st == BERTH_OK) st = berth_exact(c, NULL, &r, NULL, NULL);
-    berth_placement_release(r);
-    berth_cost_release(c);
-    berth_topology_release(t);
+    RELEASE(r, c, t);
     r = NULL;
     c = NULL;
     t = NULL;
   }
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(g, b);
   return st;
 }
 

@@ -14,9 +14,8 @@ static const char *placer_name(int i) { return i < CHOOSERS ? choosers[i] : list
 /* Ops of 1 s. */
 static berth_graph_builder *ops_of_a_second(berth_ctx *ctx, int n, const double *param,
                                             const double *workspace) {
-  berth_graph_builder *b = NULL;
   double second = 1;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     op.seconds = &second;
@@ -32,8 +31,7 @@ static instance on_devices(berth_ctx *ctx, berth_graph_builder *b, int devices, 
   berth_device d = berth_device_default();
   berth_link l = { 10, 0 };
   d.memory = memory;
-  CHECK_STATUS(berth_graph_builder_finish(b, &x.g), BERTH_OK);
-  berth_graph_builder_release(b);
+  x.g = must_graph(b);
   CHECK_STATUS(berth_topology_mesh(ctx, devices, &d, &l, &x.t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(x.g, x.t, NULL, &x.cost), BERTH_OK);
   return x;
@@ -245,8 +243,7 @@ static int tight_instance(berth_ctx *ctx, berth_rng *rng, int what, int32_t n, i
   x->t = random_devices(ctx, rng, what, devices,
                         total_bytes(x->g) * (0.3 + 0.6 * berth_rng_uniform(rng)));
   if (berth_cost_new(x->g, x->t, NULL, &x->cost) == BERTH_OK) return 1;
-  berth_graph_release(x->g);
-  berth_topology_release(x->t);
+  RELEASE(x->g, x->t);
   return 0;
 }
 
@@ -285,9 +282,8 @@ static void many(berth_ctx *ctx, int what, int rounds) {
 static int any_holds(const instance *x, const berth_place_options *o) {
   berth_sim_options so = same(o);
   int32_t n = berth_graph_ops(x->g), devices = berth_topology_devices(x->t), device[8] = { 0 };
-  berth_sim *sim = NULL;
   int found = 0;
-  CHECK_STATUS(berth_sim_new(x->cost, &so, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(x->cost, &so);
   for (;;) {
     berth_sim_summary s;
     int32_t i = 0;
@@ -356,8 +352,7 @@ static void refuse_each(check_alloc_state *s, const instance *x, const char *pla
 static void refused_memory(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { .alloc = check_alloc, .alloc_ud = &s };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   berth_rng rng;
   berth_rng_init(&rng, 43, 0);
   for (int round = 0; round < 3; round++) {
@@ -376,8 +371,7 @@ static void refused_memory(void) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("inputs that must live at once: op, device, bytes");
   inputs_live_at_once(ctx);
   TEST("where the order decides, devices are chosen so that it holds");

@@ -3,8 +3,7 @@
 #ifndef BERTH_PLACE_HELP_H
 #define BERTH_PLACE_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 enum { MOST_OPS = 8, MOST_DEVICES = 4, MOST_EDGES = 32 };
 
@@ -29,9 +28,7 @@ typedef struct made {
 
 static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   CHECK_STATUS(berth_graph_builder_types(b, p->devices, types), BERTH_OK);
   for (int32_t i = 0; i < p->ops; i++) {
     berth_op op = berth_op_default();
@@ -47,17 +44,14 @@ static inline berth_graph *problem_graph(berth_ctx *ctx, const problem *p) {
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, i, p->dst[i]), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
 static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p) {
   const char *types[] = { "t0", "t1", "t2", "t3" };
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   berth_link link = { p->bandwidth, p->latency };
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   for (int32_t i = 0; i < p->devices; i++) {
     berth_device d = berth_device_default();
     d.type = types[i];
@@ -68,8 +62,7 @@ static inline berth_topology *problem_topology(berth_ctx *ctx, const problem *p)
     for (int32_t j = i + 1; j < p->devices; j++)
       CHECK_STATUS(berth_topology_builder_add_duplex(b, i, j, &link, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -80,9 +73,7 @@ static inline made problem_make(berth_ctx *ctx, const problem *p) {
 }
 
 static inline void unmake(made *m) {
-  berth_cost_release(m->c);
-  berth_graph_release(m->g);
-  berth_topology_release(m->t);
+  RELEASE(m->c, m->g, m->t);
 }
 
 /* Defaults: one op time everywhere, no groups, no pins, no limits, free links. */

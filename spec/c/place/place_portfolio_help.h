@@ -2,8 +2,7 @@
 #ifndef BERTH_PLACE_PORTFOLIO_HELP_H
 #define BERTH_PLACE_PORTFOLIO_HELP_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 typedef struct instance {
   berth_graph *g;
@@ -12,11 +11,9 @@ typedef struct instance {
 } instance;
 
 static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uint64_t seed) {
-  berth_graph *g = NULL;
   berth_rng rng;
   berth_rng_init(&rng, seed, 0);
-  berth_graph_builder *b;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < n; i++) {
     berth_op op = berth_op_default();
     berth_tensor tensor = { i, 1 + berth_rng_below(&rng, 100), -1, 0 };
@@ -31,8 +28,7 @@ static inline berth_graph *layered(berth_ctx *ctx, int32_t n, int32_t width, uin
       CHECK_STATUS(berth_graph_builder_add_consumer(b, from, i), BERTH_OK);
     }
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -48,9 +44,7 @@ static inline instance make(berth_ctx *ctx, int32_t n, int32_t devices, double m
 }
 
 static inline void drop(instance *m) {
-  berth_cost_release(m->c);
-  berth_graph_release(m->g);
-  berth_topology_release(m->t);
+  RELEASE(m->c, m->g, m->t);
 }
 
 static inline int same_placement(const berth_placement *a, const berth_placement *b) {

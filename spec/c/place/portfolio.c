@@ -32,13 +32,11 @@ static void check_report_alone(berth_cost *c, const berth_member_report *r,
   }
   if (!CHECK(r->placement && same_placement(p, r->placement)))
     printf("# %s: another placement alone\n", r->name);
-  berth_result *run;
-  CHECK_STATUS(berth_simulate(c, berth_placement_device(p), judge, &run), BERTH_OK);
+  berth_result *run = must_simulate(c, berth_placement_device(p), judge);
   berth_oom oom;
   CHECK(berth_result_makespan(run) == r->makespan && berth_result_oom(run, &oom) == r->oom);
   if (r->oom) CHECK(r->why.op == oom.op && r->why.device == oom.device && r->why.missing > 0);
-  berth_result_release(run);
-  berth_placement_release(p);
+  RELEASE(run, p);
 }
 
 static void check_never_worse(berth_cost *c, const berth_portfolio_options *o, berth_links links) {
@@ -68,8 +66,7 @@ static void test_never_worse(void) {
   static const berth_links links[] = { BERTH_LINKS_FREE, BERTH_LINKS_CHANNEL, BERTH_LINKS_DUPLEX };
   TEST("never worse than a member; every report is what the member gives alone");
   for (uint64_t seed = 0; seed < (uint64_t)check_runs(6, 12); seed++) {
-    berth_ctx *ctx;
-    CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+    berth_ctx *ctx = must_ctx_new(NULL);
     instance probe = make(ctx, 48, 3, INFINITY, seed);
     double share = total_params(probe.g) / 3;
     drop(&probe);
@@ -122,8 +119,7 @@ static void test_list(void) {
                                        "blevel, transfers x0.5",
                                        "m-sct through, transfers x4" };
   TEST("the built-in members, in their order; ties go to the first");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 1, 2, INFINITY, 1);
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(m.c, NULL, &p, NULL), BERTH_OK);
@@ -140,8 +136,7 @@ static void test_list(void) {
 
 static void test_as_placer(void) {
   TEST("the placer \"portfolio\" is the run with defaults");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 60, 3, INFINITY, 5);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.place.links = BERTH_LINKS_DUPLEX;
@@ -161,8 +156,7 @@ static void test_as_placer(void) {
 
 static void test_judge(void) {
   TEST("the judge's options decide, each answer in its own order if the judge plans");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 60, 3, INFINITY, 4);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   berth_sim_options judge = berth_sim_default(m.g);
@@ -237,8 +231,7 @@ static void check_refusal(const instance *m, berth_member *list, const char *mes
 static void test_own_members(void) {
   TEST("a user's member: each way not to answer is told in its own words, not in those of who "
        "spoke before");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 20, 2, INFINITY, 1);
   own_member own = { ctx, BERTH_OK, 0, NULL };
   berth_member list[] = { { "mine", NULL, berth_place_default(m.g), place_own, &own },
@@ -257,9 +250,7 @@ static void test_own_members(void) {
 /* ---- nothing fits ---- */
 
 static berth_graph *chains(berth_ctx *ctx, int32_t n) {
-  berth_graph_builder *b;
-  berth_graph *g = NULL;
-  CHECK_STATUS(berth_graph_builder_new(ctx, &b), BERTH_OK);
+  berth_graph_builder *b = must_graph_builder_new(ctx);
   for (int32_t i = 0; i < 2 * n; i++) {
     berth_op op = berth_op_default();
     double seconds = 1;
@@ -271,8 +262,7 @@ static berth_graph *chains(berth_ctx *ctx, int32_t n) {
     CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_add_consumer(b, i, n + i), BERTH_OK);
   }
-  CHECK_STATUS(berth_graph_builder_finish(b, &g), BERTH_OK);
-  berth_graph_builder_release(b);
+  berth_graph *g = must_graph(b);
   return g;
 }
 
@@ -282,25 +272,19 @@ static void run_chains(berth_ctx *ctx, double memory, const char *message, doubl
   berth_obstacle why = { 9, 9, 9 };
   berth_graph *g = chains(ctx, 4);
   device.memory = memory;
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 1, &device, &link, &t), BERTH_OK);
-  berth_cost *c;
-  CHECK_STATUS(berth_cost_new(g, t, NULL, &c), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, 1, &device, &link);
+  berth_cost *c = must_cost_new(g, t, NULL);
   berth_portfolio *p;
   CHECK_STATUS(berth_portfolio_run(c, NULL, &p, &why), BERTH_EINFEASIBLE);
   CHECK(p && !berth_portfolio_best(p) && berth_portfolio_winner(p) == BERTH_NONE);
   CHECK_TEXT(berth_errmsg(ctx), message);
   CHECK(why.missing == missing && why.device == 0);
-  berth_portfolio_release(p);
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(p, c, t, g);
 }
 
 static void test_infeasible(void) {
   TEST("nothing fits: the proof, or what came closest, and what would help");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   run_chains(
       ctx, 5,
       "portfolio: cannot fit: op 0 does not fit: device 0 \"d0\" comes closest, 5 B are missing",
@@ -325,8 +309,7 @@ static void refused(berth_ctx *ctx, berth_cost *c, const berth_portfolio_options
 
 static void test_bad_options(void) {
   TEST("bad options are refused by name");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 40, 3, INFINITY, 2);
   berth_portfolio_options good = berth_portfolio_default(m.g);
   berth_place_options plain = berth_place_default(m.g);

@@ -19,9 +19,8 @@ static void check_same_run(const berth_portfolio *a, const berth_portfolio *b) {
 }
 
 static void test_threads(void) {
-  berth_ctx *ctx;
   TEST("the same bytes for any number of threads, and no memory left");
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   for (int k = 0; k < 2; k++) {
     instance m = make(ctx, 1200, 4, k ? 9000 : INFINITY, 7);
     berth_portfolio_options o = berth_portfolio_default(m.g);
@@ -65,10 +64,9 @@ static void *alloc_at_home(void *ud, void *ptr, size_t osize, size_t nsize) {
 static void test_own_allocator(void) {
   own_alloc a = { pthread_self(), 0 };
   berth_hooks hooks = { alloc_at_home, &a, NULL, NULL, NULL, NULL };
-  berth_ctx *ctx;
   berth_portfolio *p;
   TEST("a user's allocator is called on the calling thread only");
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   instance m = make(ctx, check_runs(400, 1200), 3, INFINITY, 3);
   berth_portfolio_options o = berth_portfolio_default(m.g);
   o.threads = 4;
@@ -113,12 +111,11 @@ static double on_clock(void *ud) {
 
 static berth_ctx *watched(watcher *w, int stop_at, double step) {
   berth_hooks hooks = { NULL, NULL, on_clock, on_interrupt, on_progress, w };
-  berth_ctx *ctx = NULL;
   memset(w, 0, sizeof *w);
   w->home = pthread_self();
   w->stop_at = stop_at;
   w->step = step;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   return ctx;
 }
 
@@ -265,12 +262,11 @@ static berth_status never(void *ud, const berth_plan *p, double *priority) {
 }
 
 static void test_members(void) {
-  berth_ctx *ctx;
   pthread_t home = pthread_self();
   berth_policy policy = { .name = "last", .score = last_device, .ud = &home };
   berth_portfolio *p;
   TEST("members of the user's: placers with options, policies, functions");
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   instance m = make(ctx, 40, 3, INFINITY, 2);
   own_member own = { ctx, 1, BERTH_OK, 0, 0, home, NULL },
              refuses = { ctx, 0, BERTH_EINFEASIBLE, 0, 0, home, NULL };
@@ -384,10 +380,7 @@ static berth_status small_run(berth_ctx *ctx) {
     o.threads = 2;
     st = berth_portfolio_run(c, &o, &p, NULL);
   }
-  berth_portfolio_release(p);
-  berth_cost_release(c);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(p, c, t, g);
   return st;
 }
 

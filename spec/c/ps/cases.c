@@ -26,8 +26,7 @@ static const double capacity[] = { 4, 4, 4, 4, 4, 4 };
 
 static berth_ps *problem(berth_ctx *ctx, int32_t slots, int32_t n, const berth_ps_job *jobs) {
   berth_ps_options o = berth_ps_default(3, 2, slots, capacity);
-  berth_ps *p = NULL;
-  CHECK_STATUS(berth_ps_new(ctx, &o, n, jobs, &p), BERTH_OK);
+  berth_ps *p = must_ps_new(ctx, &o, n, jobs);
   return p;
 }
 
@@ -69,8 +68,7 @@ static void racks(berth_ctx *ctx) {
   TEST("speed: between two machines of a rack");
   o.rack = rack;
   j.rack = 4;
-  berth_ps *p;
-  CHECK_STATUS(berth_ps_new(ctx, &o, 1, &j, &p), BERTH_OK);
+  berth_ps *p = must_ps_new(ctx, &o, 1, &j);
   CHECK_NEAR(speed(p, 2, AT(0, 2, 1), AT(1, 1, 1)), 3 / 0.375, 1e-12);
   CHECK_NEAR(speed(p, 2, AT(0, 2, 1), AT(2, 1, 1)), 3 / 0.625, 1e-12);
   CHECK_NEAR(speed(p, 1, AT(0, 3, 2), none), 12, 1e-12);
@@ -87,8 +85,7 @@ static void shared(berth_ctx *ctx) {
   berth_ps_options o = berth_ps_default(3, 2, 9, capacity);
   TEST("speed: shared links");
   o.comm = BERTH_PS_SHARED;
-  berth_ps *p;
-  CHECK_STATUS(berth_ps_new(ctx, &o, 1, &j, &p), BERTH_OK);
+  berth_ps *p = must_ps_new(ctx, &o, 1, &j);
   CHECK_NEAR(speed(p, 1, AT(0, 4, 2), none), 4 / (0.125 + 0.125), 1e-12);
   CHECK_NEAR(speed(p, 1, AT(0, 4, 4), none), 4 / (0.125 + 0.0625), 1e-12);
   /* 3 workers here, 1 worker and 2 servers there: a server's link carries 3 flows, a worker's 2: b
@@ -145,8 +142,7 @@ static berth_status on_slot(void *ud, berth_ps_run *r, int32_t slot) {
 
 static berth_ps_run *play(berth_ps *p, Script *s) {
   berth_ps_policy policy = { on_arrival, on_finish, on_slot, s };
-  berth_ps_run *r = NULL;
-  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(p);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   return r;
 }
@@ -166,8 +162,7 @@ static void order(berth_ctx *ctx) {
   TEST("in a slot: ends, arrivals, `slot`; a job ends inside a slot and is worth what that slot "
        "is worth");
   CHECK_TEXT(s.told, "a0@0 s0@0 a1@1 s1@1 s2@2 a2@3 s3@3 f0@4 s4@4 s5@5 ");
-  berth_ps_record x;
-  CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
+  berth_ps_record x = must_ps_run_record(r, 0);
   CHECK(x.state == BERTH_JOB_DONE && x.first == 0 && x.done == 3 && x.slots == 4 && x.inside == 4
         && x.moves == 0 && x.left == 0);
   CHECK_NEAR(x.end, 3.75, 1e-12); /* 16 a slot: 60 */
@@ -189,8 +184,7 @@ static void order(berth_ctx *ctx) {
   CHECK_NEAR(berth_ps_run_report(r).used[1], 13.5 / 72, 1e-12);
   CHECK_STATUS(berth_ps_run_play(r, &(berth_ps_policy){ 0 }), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "ps: play: the run is over");
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void last_slot(berth_ctx *ctx) {
@@ -203,13 +197,11 @@ static void last_slot(berth_ctx *ctx) {
   berth_ps *p = problem(ctx, 4, 1, &j);
   berth_ps_run *r = play(p, &s);
   CHECK_TEXT(s.told, "s0@0 a0@1 s1@1 s2@2 s3@3 f0@4 ");
-  berth_ps_record x;
-  CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
+  berth_ps_record x = must_ps_run_record(r, 0);
   CHECK(x.state == BERTH_JOB_DONE && x.done == 3 && x.moves == 1);
   CHECK_NEAR(x.end, 4, 1e-9);
   CHECK_NEAR(x.utility, berth_ps_utility(&j, 2), 0);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void moving(berth_ctx *ctx) {
@@ -228,13 +220,11 @@ static void moving(berth_ctx *ctx) {
   j.moving = 1.25; /* 16 + 16 by slot 3, which is lost; 12 in slot 4, 16 in slot 5: done */
   berth_ps *p = problem(ctx, 9, 1, &j);
   berth_ps_run *r = play(p, &s);
-  berth_ps_record x;
-  CHECK_STATUS(berth_ps_run_record(r, 0, &x), BERTH_OK);
+  berth_ps_record x = must_ps_run_record(r, 0);
   CHECK(x.moves == 1 && x.done == 5 && x.slots == 5);
   CHECK_NEAR(x.end, 6, 1e-9);
   ps_judge(r, 1);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void refusals(berth_ctx *ctx) {
@@ -243,8 +233,7 @@ static void refusals(berth_ctx *ctx) {
   berth_ps_place at = AT(0, 1, 1);
   Script s = { 1, { { 0, 0, AT(1, 5, 1) } }, "", BERTH_EINFEASIBLE };
   TEST("assignments that cannot be are refused, with the place");
-  berth_ps_run *r;
-  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(p);
   CHECK_STATUS(berth_ps_assign(r, 0, 1, &at), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "ps: assign: job 0: only in `slot`");
   CHECK_STATUS(berth_ps_refuse(r, 0, 1), BERTH_EINVAL);
@@ -266,8 +255,7 @@ static void refusals(berth_ctx *ctx) {
   r = play(p, &s);
   CHECK_TEXT(berth_errmsg(ctx), "ps: job 0: machine 1: expected workers or servers, got 0 and 0");
   CHECK(berth_ps_run_log(r, 0, NULL, NULL, NULL) == 0);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 /* On three machines; then again, on the last of them alone, which the other job has all but
@@ -295,15 +283,13 @@ static void replaced(berth_ctx *ctx) {
   berth_ps *p = problem(ctx, 3, 2, j);
   berth_ps_policy policy = { NULL, NULL, twice, NULL };
   TEST("a later assignment takes the place of the earlier one; none takes it away");
-  berth_ps_run *r;
-  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(p);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   int32_t slot[2], job[2];
   berth_ps_place at[2];
   CHECK(berth_ps_run_log(r, 2, slot, job, at) == 1 && slot[0] == 0 && job[0] == 0
         && at[0].machine == 2 && at[0].workers == 1);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static berth_status refuse_it(void *ud, berth_ps_run *r, int32_t job) {
@@ -318,12 +304,10 @@ static void nobody_left(berth_ctx *ctx) {
   berth_ps *p = problem(ctx, 6, 3, j);
   TEST("a slot in which all that arrive are refused is asked for, and is the last if nobody is to "
        "come");
-  berth_ps_run *r;
-  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(p);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   CHECK_TEXT(s.told, "a0@0 s0@0 s1@1 a1@2 a2@2 s2@2 ");
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static int stops(void *ud) { return ++*(int *)ud % 3 == 0; }
@@ -340,25 +324,20 @@ static void interrupted(void) {
   };
   berth_ps_policy policy = { on_arrival, on_finish, on_slot, &s };
   TEST("an interrupted run can be played on; one without jobs is over at once");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&h);
   berth_ps *p = problem(ctx, 6, 1, &j);
-  berth_ps_run *r;
-  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(p);
   berth_status st;
   while ((st = berth_ps_run_play(r, &policy)) == BERTH_EINTERRUPT) stopped++;
   CHECK(st == BERTH_OK && stopped > 1);
   CHECK_TEXT(s.told, "a0@0 s0@0 s1@1 s2@2 s3@3 f0@4 ");
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
   p = problem(ctx, 6, 0, NULL);
   asked = 0;
   r = play(p, &s);
   CHECK(berth_ps_run_report(r).utility == 0 && isnan(berth_ps_run_report(r).training_median) &&
         berth_ps_run_active(r, 0, NULL) == 0);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
-  berth_ctx_release(ctx);
+  RELEASE(r, p, ctx);
 }
 
 /* ---- the door ---- */
@@ -406,8 +385,7 @@ static void door(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   speeds(ctx);
   racks(ctx);
   shared(ctx);

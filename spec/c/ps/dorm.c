@@ -212,7 +212,6 @@ static int judge(berth_ps *p, const berth_ps_run *r, const berth_ps_dorm_options
 static berth_ps *small_problem(berth_ctx *ctx, berth_rng *g) {
   double capacity[2 * MOST_MACHINES];
   int32_t machines = 1 + berth_rng_below(g, MOST_MACHINES);
-  berth_ps *p = NULL;
   for (int i = 0; i < 2 * MOST_MACHINES; i++) capacity[i] = 5 + berth_rng_below(g, 10);
   berth_ps_job jobs[JOBS];
   for (int j = 0; j < JOBS; j++) {
@@ -221,7 +220,7 @@ static berth_ps *small_problem(berth_ctx *ctx, berth_rng *g) {
         (1 + berth_rng_below(g, 3)) * (jobs[j].ratio < 1 ? 1 : (int32_t)floor(jobs[j].ratio));
   }
   berth_ps_options o = berth_ps_default(machines, 2, SLOTS, capacity);
-  CHECK_STATUS(berth_ps_new(ctx, &o, JOBS, jobs, &p), BERTH_OK);
+  berth_ps *p = must_ps_new(ctx, &o, JOBS, jobs);
   return p;
 }
 
@@ -229,7 +228,6 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
   static const double theta_a[] = { 0, 0.5, 1 };
   berth_ps_dorm_options o = berth_ps_dorm_default();
   berth_ps_scheduler *s = NULL;
-  berth_ps_run *r = NULL;
   berth_rng g;
   int before[2] = { *programs, *greedy };
   berth_rng_init(&g, seed, 0);
@@ -240,7 +238,7 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
   if (!exact) o.most_jobs = 0;
   CHECK_STATUS(berth_ps_dorm_new(p, &o, &s), BERTH_OK);
   berth_ps_policy policy = berth_ps_scheduler_policy(s);
-  CHECK_STATUS(berth_ps_run_new(p, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(p);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_OK);
   int whole = judge(p, r, &o, exact, programs, greedy);
   ps_judge(r, 1);
@@ -250,15 +248,12 @@ static void random_case(berth_ctx *ctx, uint64_t seed, int exact, int *programs,
     printf("# seed %d: %d proved, %d greedy; should be %d, %d\n", (int)seed, (int)counts.proved,
            (int)counts.greedy, *programs - before[0], *greedy - before[1]);
   if (!exact) CHECK(counts.programs == 0 && counts.greedy > 0);
-  berth_ps_scheduler_release(s);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(s, r, p);
 }
 
 int main(void) {
-  berth_ctx *ctx;
   int programs = 0, greedy = 0;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("dorm: no numbers of bundles within the limits use more of the cluster");
   for (uint64_t seed = 0; seed < 40; seed++) random_case(ctx, seed, 1, &programs, &greedy);
   printf("# %d programs, %d without an answer\n", programs, greedy);

@@ -17,8 +17,7 @@ static void optimus_cases(berth_ctx *ctx) {
   ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 3 && ps_had(&g, 0, 1, 0).workers == 2);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
   TEST("optimus: on as few machines as can be, evenly");
   p = ps_problem(ctx, 3, 2, 3, 8, 1, j); /* 4 workers, 2 servers: 2 and 1 on each of two machines */
   r = ps_judged_play(p, ps_optimus(p, NULL));
@@ -26,8 +25,7 @@ static void optimus_cases(berth_ctx *ctx) {
   CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 1
         && ps_had(&g, 0, 0, 1).workers == 2 && ps_had(&g, 0, 0, 1).servers == 1);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
   TEST("optimus: 3 workers and a server on two machines that each have room for two of these");
   j[0].batch = 3;
   j[0].ratio = 3;
@@ -38,8 +36,7 @@ static void optimus_cases(berth_ctx *ctx) {
   CHECK(ps_had(&g, 0, 0, 0).workers == 2 && ps_had(&g, 0, 0, 0).servers == 0
         && ps_had(&g, 0, 0, 1).workers == 1 && ps_had(&g, 0, 0, 1).servers == 1);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
   j[0] = ps_plain(0);
   p = ps_problem(ctx, 3, 2, 3, 8, 1, j);
   TEST("optimus: with a model that says more workers are slower, no more; that servers help, as "
@@ -51,8 +48,7 @@ static void optimus_cases(berth_ctx *ctx) {
   r = ps_judged_play(p, ps_optimus(p, &served)); /* 4 / w + w / s: 1, 1; 2, 1; 2, 2; 3, 2; 3, 3: 7 /
                                                     3, as 4, 3 */
   CHECK(ps_record_of(r, 0).worker_slots == 6 && ps_record_of(r, 0).server_slots == 6);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void optimus_order(berth_ctx *ctx) {
@@ -65,8 +61,7 @@ static void optimus_order(berth_ctx *ctx) {
   ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 0 && ps_had(&g, 0, 1, 0).workers == 1);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
   TEST("optimus: who has the smallest share is placed first");
   j[0].batch = 2; /* 2 workers, and 1: together they do not fit on one of two machines */
   j[1].batch = 1;
@@ -75,8 +70,7 @@ static void optimus_order(berth_ctx *ctx) {
   g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 1, 0).workers == 1 && ps_had(&g, 0, 0, 1).workers == 2);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void fits(berth_ctx *ctx) {
@@ -205,13 +199,11 @@ static void naive_case(berth_ctx *ctx, uint64_t seed) {
     }
   }
   ps_log_free(&log);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   optimus_cases(ctx);
   optimus_order(ctx);
   fits(ctx);

@@ -43,8 +43,7 @@ static void fifo_order(berth_ctx *ctx) {
   r = ps_judged_play(p, fifo(p, true, 1));
   CHECK(ps_record_of(r, 0).done == 11 && ps_record_of(r, 1).first == 12
         && ps_record_of(r, 2).first == 0 && ps_record_of(r, 2).done == 0);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void fifo_turns(berth_ctx *ctx) {
@@ -98,8 +97,7 @@ static void drf_textbook(berth_ctx *ctx) {
   ps_log g = ps_log_of(r);
   CHECK(ps_had(&g, 0, 0, 0).workers == 3 && ps_had(&g, 0, 1, 0).workers == 2);
   ps_log_free(&g);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 static void drf_events(berth_ctx *ctx) {
@@ -113,8 +111,7 @@ static void drf_events(berth_ctx *ctx) {
   CHECK_NEAR(ps_record_of(r, 0).end, 2.5, 1e-9);  /* 24, 16, 8 of 16 */
   CHECK_NEAR(ps_record_of(r, 1).end, 1 + 2 + 16.0 / 24, 1e-9);
   CHECK(ps_record_of(r, 0).moves == 1);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 /* Progressive filling by scanning: lowest share, first machine in turn. */
@@ -203,8 +200,7 @@ static void drf_naive(berth_ctx *ctx, uint64_t seed) {
       }
   }
   ps_log_free(&log);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
+  RELEASE(r, p);
 }
 
 /* ---- all ---- */
@@ -271,23 +267,18 @@ static void door(berth_ctx *ctx) {
   CHECK(s == NULL);
   s = drf(p);
   berth_ps_policy policy = berth_ps_scheduler_policy(s);
-  berth_ps_run *r;
-  CHECK_STATUS(berth_ps_run_new(q, &r), BERTH_OK);
+  berth_ps_run *r = must_ps_run_new(q);
   CHECK_STATUS(berth_ps_run_play(r, &policy), BERTH_EINVAL);
   CHECK_TEXT(berth_errmsg(ctx), "ps: the scheduler was made for another problem than the run's");
   CHECK(berth_ps_dorm_counted(s).programs == 0);
-  berth_ps_scheduler_release(s);
-  berth_ps_run_release(r);
-  berth_ps_release(p);
-  berth_ps_release(q);
+  RELEASE(s, r, p, q);
 }
 
 int main(void) {
   static const char *const names[] = { "fifo: random problems",        "backfill: random problems",
                                        "drf: random problems",         "dorm: random problems",
                                        "greedy dorm: random problems", "optimus: random problems" };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   fifo_order(ctx);
   fifo_turns(ctx);
   drf_textbook(ctx);

@@ -4,8 +4,7 @@
 #ifndef BERTH_PS_CHECKER_H
 #define BERTH_PS_CHECKER_H
 
-#include "check.h"
-#include <berth/berth.h>
+#include "must.h"
 
 typedef struct ps_judged {
   double left, end, utility, owed; /* samples; slots, NAN unless done */
@@ -176,8 +175,7 @@ static inline void ps_judge_log(berth_ps *p, const ps_log *g, int ratios, ps_jud
 
 static inline void ps_judge_record(const berth_ps_run *r, int32_t job, const ps_judged *x,
                                    double total) {
-  berth_ps_record got;
-  CHECK_STATUS(berth_ps_run_record(r, job, &got), BERTH_OK);
+  berth_ps_record got = must_ps_run_record(r, job);
   CHECK((got.state == BERTH_JOB_DONE) == (x->done != BERTH_NONE));
   CHECK(got.done == x->done && got.slots == x->slots && got.inside == x->inside
         && got.moves == x->moves);

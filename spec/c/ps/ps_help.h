@@ -98,13 +98,12 @@ static inline berth_ps *ps_problem(berth_ctx *ctx, int32_t machines, int32_t slo
                                    double of_workers, double of_servers, int32_t n,
                                    const berth_ps_job *jobs) {
   double capacity[16];
-  berth_ps *p = NULL;
   for (int32_t m = 0; m < machines; m++) {
     capacity[2 * m] = of_workers;
     capacity[2 * m + 1] = of_servers;
   }
   berth_ps_options o = berth_ps_default(machines, 2, slots, capacity);
-  CHECK_STATUS(berth_ps_new(ctx, &o, n, jobs, &p), BERTH_OK);
+  berth_ps *p = must_ps_new(ctx, &o, n, jobs);
   return p;
 }
 

@@ -96,8 +96,7 @@ static berth_status slot(void *ud, berth_ps_run *r, int32_t s) {
 
 static berth_status finish(void *ud, berth_ps_run *r, int32_t job) {
   ((Random *)ud)->finished++;
-  berth_ps_record x;
-  CHECK_STATUS(berth_ps_run_record(r, job, &x), BERTH_OK);
+  berth_ps_record x = must_ps_run_record(r, job);
   CHECK(x.state == BERTH_JOB_DONE && x.done == berth_ps_run_slot(r) - 1);
   return BERTH_OK;
 }
@@ -156,10 +155,8 @@ static void replays(berth_ctx *ctx, uint64_t seed) {
   berth_ps_policy random = { NULL, NULL, slot, &w };
   berth_rng_init(&w.rng, seed, 1);
   berth_ps *p = random_problem(ctx, &w.rng);
-  berth_ps_run *a;
-  CHECK_STATUS(berth_ps_run_new(p, &a), BERTH_OK);
-  berth_ps_run *b;
-  CHECK_STATUS(berth_ps_run_new(p, &b), BERTH_OK);
+  berth_ps_run *a = must_ps_run_new(p);
+  berth_ps_run *b = must_ps_run_new(p);
   berth_ps_release(p);
   CHECK_STATUS(berth_ps_run_play(a, &random), BERTH_OK);
   Replay book = (Replay){ ps_log_of(a), 1 };
@@ -174,13 +171,11 @@ static void replays(berth_ctx *ctx, uint64_t seed) {
       CHECK(x.state == y.state && x.left == y.left && x.done == y.done && x.moves == y.moves);
   }
   ps_log_free(&book.log);
-  berth_ps_run_release(a);
-  berth_ps_run_release(b);
+  RELEASE(a, b);
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   TEST("random policies: capacity, work, ends and utility are as an independent replay of the log "
        "has them");
   for (uint64_t seed = 0; seed < 300; seed++) CHECK_STATUS(random_run(ctx, seed), BERTH_OK);

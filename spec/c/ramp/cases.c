@@ -45,9 +45,7 @@ static berth_status make(berth_ctx *ctx, const berth_ramp_options *o, const char
 
 /* The cluster first: the others hold it. */
 static void drop(Job *j) {
-  berth_ramp_release(j->ramp);
-  berth_ramp_planner_release(j->planner);
-  berth_ramp_model_release(j->model);
+  RELEASE(j->ramp, j->planner, j->model);
 }
 
 /* ---- allocation failure ---- */
@@ -78,9 +76,8 @@ static void plan_after_refusal(void) {
   check_alloc_state s = { 0, 0, 0 };
   berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
   berth_ramp_options o = berth_ramp_default(1);
-  berth_ctx *ctx;
   int whole = 0;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   Job j;
   CHECK_STATUS(make(ctx, &o, profile, &j), BERTH_OK);
   berth_ramp_outcome want;
@@ -184,8 +181,7 @@ static void interrupt_a_large_step(void) {
   o.groups = o.racks = 1;
   o.slots = 1024;
   o.quantum = 1e-9;
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&hooks, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&hooks);
   Job j;
   CHECK_STATUS(make(ctx, &o, long_profile(), &j), BERTH_OK);
   asked = 0;
@@ -236,8 +232,7 @@ static void plan_on_blocks(berth_ctx *ctx, int compat) {
 int main(void) {
   static const int32_t shape[][3] = { { 1, 1, 1 },  { 2, 1, 1 },    { 1, 1, 2 },    { 8, 8, 8 },
                                       { 4, 4, 64 }, { 1, 1, 1024 }, { 1024, 1, 1 }, { 32, 32, 1 } };
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(NULL);
   check_refusals(published);
   check_refusals(exact);
   TEST("a planner goes on after it was refused memory");

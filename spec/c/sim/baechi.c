@@ -19,8 +19,7 @@ static void golden_setup(setup *s) {
 }
 
 static double simulated(setup *s, const berth_sim_options *o, const int32_t *device) {
-  berth_result *r = NULL;
-  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s->cost, device, o);
   double m = berth_result_makespan(r);
   berth_result_release(r);
   return m;
@@ -30,8 +29,7 @@ static void golden(void) {
   static const int32_t etf[] = { 0, 1, 1, 0, 2, 1, 1, 0, 2 }, sct[] = { 0, 1, 0, 2, 1, 1, 0, 2, 1 };
   setup s;
   golden_setup(&s);
-  berth_sim_options o;
-  CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
+  berth_sim_options o = must_sim_preset(s.ctx, "baechi-tf");
   CHECK_NEAR(simulated(&s, &o, etf), 34e-6, 1e-18);
   CHECK_NEAR(simulated(&s, &o, sct), 38e-6, 1e-18);
   CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-pt", &o), BERTH_OK);
@@ -101,7 +99,6 @@ static void against_naive(void) {
   for (int round = 0; round < 200; round++) {
     berth_device d = berth_device_default();
     berth_link l = { 1e6, 0 };
-    berth_sim *sim = NULL;
     random_dag(&g, &rng);
     int32_t device[OPS];
     random_devices(&rng, OPS, DEVICES, device);
@@ -116,11 +113,9 @@ static void against_naive(void) {
     CHECK_STATUS(berth_topo_order(s.g, order), BERTH_OK);
     int32_t number[OPS];
     for (int i = 0; i < OPS; i++) number[order[i]] = i;
-    berth_sim_options o;
-    CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
-    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-    berth_sim_summary sum;
-    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    berth_sim_options o = must_sim_preset(s.ctx, "baechi-tf");
+    berth_sim *sim = must_sim_new(s.cost, &o);
+    berth_sim_summary sum = must_sim_run(sim, device);
     CHECK_NEAR(sum.makespan, naive(&g, device, number) * 1e-6, 0);
     berth_sim_release(sim);
     setup_end(&s);

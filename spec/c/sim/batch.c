@@ -20,9 +20,8 @@ static void one_mode(const berth_sim_options *o) {
   memset(single, 0, sizeof single); /* padding, too */
   for (int32_t i = 0; i < ROWS; i++) {
     berth_sim_options each = *o;
-    berth_sim *sim = NULL;
     each.seed += (uint64_t)i;
-    CHECK_STATUS(berth_sim_new(s.cost, &each, &sim), BERTH_OK);
+    berth_sim *sim = must_sim_new(s.cost, &each);
     CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK);
     /* again: nothing is left over */
     CHECK_STATUS(berth_sim_run(sim, &device[i * OPS], &single[i]), BERTH_OK);

@@ -43,8 +43,7 @@ static void chain(void) {
   CHECK_NEAR(berth_result_link_bytes(r)[1], 0, 0);
   CHECK(berth_result_cost(r) == s.cost);
   berth_result_retain(r);
-  berth_result_release(r);
-  berth_result_release(r);
+  RELEASE(r, r);
   CHECK_NEAR(makespan(&s, together, NULL), 3, 0);
   setup_end(&s);
 }
@@ -214,8 +213,7 @@ static void random_dispatch(void) {
     berth_result *r = run(&s, device, &o), *again = run(&s, device, &o);
     CHECK(memcmp(berth_result_start(r), berth_result_start(again), sizeof(double[3])) == 0);
     for (int i = 0; i < 3; i++) first[i] += berth_result_start(r)[i] == 0;
-    berth_result_release(r);
-    berth_result_release(again);
+    RELEASE(r, again);
   }
   for (int i = 0; i < 3; i++) CHECK(first[i] > 240 && first[i] < 360);
   setup_end(&s);

@@ -65,7 +65,6 @@ static void by_hand(void) {
 static void terminal(void) {
   setup s;
   const int32_t device[] = { 0, 1, 0 };
-  berth_sim *sim = NULL;
   setup_begin(&s);
   setup_op(&s, 1);
   setup_op(&s, 2);
@@ -80,9 +79,8 @@ static void terminal(void) {
   CHECK(berth_result_overlap(r)[0].exposed == 3 && berth_result_overlap(r)[0].overlapped == 3);
   CHECK(berth_result_overlap(r)[1].exposed == 6 && berth_result_overlap(r)[2].exposed == 3);
   berth_result_release(r);
-  CHECK_STATUS(berth_sim_new(s.cost, NULL, &sim), BERTH_OK);
-  berth_sim_summary sum;
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, NULL);
+  berth_sim_summary sum = must_sim_run(sim, device);
   int32_t chain[3];
   CHECK(sum.makespan == 8 && berth_sim_chain(sim, chain) == 1 && chain[0] == 1);
   CHECK_STATUS(berth_sim_run_limited(sim, device, 8, &sum), BERTH_OK);
@@ -137,8 +135,7 @@ static void star(setup *s) {
   CHECK_STATUS(berth_topology_builder_add_switch(b, "switch", &node[3]), BERTH_OK);
   for (int32_t i = 0; i < 3; i++)
     CHECK_STATUS(berth_topology_builder_add_duplex(b, node[i], node[3], &l, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
@@ -259,8 +256,7 @@ static void faults(void) {
   CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
   for (int32_t i = 0; i < 2; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s.t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
   check_refused(&s, apart, NULL, BERTH_EUNREACHABLE, "collective 0: no route from device 0");
   setup_end(&s);
@@ -349,9 +345,8 @@ typedef struct naive {
 
 /* NAN: not known yet. */
 static double naive_collective(const naive *x, int32_t k) {
-  berth_collective c;
   double done = 0, price = 0;
-  CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
+  berth_collective c = must_graph_collective(x->s->g, k);
   int32_t at[64];
   for (int32_t i = 0; i < c.n_members; i++) {
     at[i] = x->device[c.members[i]];
@@ -366,16 +361,14 @@ static double naive_ready(const naive *x, int32_t op) {
   double at = 0;
   int32_t n = berth_graph_inputs(x->s->g, op, &in);
   for (int32_t i = 0; i < n; i++) {
-    berth_tensor t;
-    CHECK_STATUS(berth_graph_tensor(x->s->g, in[i], &t), BERTH_OK);
+    berth_tensor t = must_graph_tensor(x->s->g, in[i]);
     if (isnan(x->end[t.producer])) return (double)NAN;
     at = fmax(at,
               x->end[t.producer]
                   + berth_cost_transfer(x->s->cost, in[i], x->device[t.producer], x->device[op]));
   }
   for (int32_t k = 0; k < berth_graph_collectives(x->s->g); k++) {
-    berth_collective c;
-    CHECK_STATUS(berth_graph_collective(x->s->g, k, &c), BERTH_OK);
+    berth_collective c = must_graph_collective(x->s->g, k);
     for (int32_t i = 0; i < c.n_consumers; i++) {
       if (c.consumers[i] != op) continue;
       if (isnan(naive_collective(x, k))) return (double)NAN;
@@ -426,8 +419,7 @@ static double naive_makespan(naive *x) {
 
 static void limits(setup *s, const berth_sim_options *o, const int32_t *device, double makespan,
                    berth_rng *rng) {
-  berth_sim *sim = NULL;
-  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, o);
   berth_sim_summary sum;
   for (int32_t i = 0; i < 4; i++) {
     double limit = makespan * (i == 0 ? 1 : 2 * berth_rng_uniform(rng));
@@ -510,12 +502,7 @@ static berth_status whole_job(berth_ctx *ctx, berth_links links) {
   if (st == BERTH_OK) st = berth_sim_new(cost, &o, &sim);
   berth_sim_summary sum;
   if (st == BERTH_OK) st = berth_sim_run_limited(sim, device, 5, &sum);
-  berth_sim_release(sim);
-  berth_result_release(r);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
-  berth_graph_builder_release(b);
+  RELEASE(sim, r, cost, t, g, b);
   return st;
 }
 

@@ -14,8 +14,7 @@ static int32_t beside_op(setup *s, double seconds) {
 }
 
 static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
-  berth_result *r = NULL;
-  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s->cost, device, o);
   return r;
 }
 
@@ -81,15 +80,13 @@ static void hand_case(void) {
 static void many_at_once(void) {
   static const int32_t device[] = { 0, 0, 0, 0 };
   setup s;
-  berth_sim *sim = NULL;
   berth_sim_options o = berth_sim_default(NULL);
   setup_begin(&s);
   int32_t a = setup_op(&s, 1);
   for (int32_t i = 0; i < 3; i++) setup_edge(&s, a, beside_op(&s, 3 + i), 7);
   setup_mesh(&s, 2, INFINITY);
-  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-  berth_sim_summary sum;
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, &o);
+  berth_sim_summary sum = must_sim_run(sim, device);
   CHECK(sum.makespan == 6 && sum.peak == 33); /* three workspaces of 4, three tensors of 7 */
   int32_t chain[4];
   CHECK(berth_sim_chain(sim, chain) == 2 && chain[0] == 3 && chain[1] == 0);
@@ -172,10 +169,9 @@ static void random_runs(void) {
 
 static double best_of_all(setup *s, int32_t n, int32_t devices) {
   berth_sim_options o = berth_sim_default(NULL);
-  berth_sim *sim = NULL;
   int32_t device[8] = { 0 };
   double best = INFINITY;
-  CHECK_STATUS(berth_sim_new(s->cost, &o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, &o);
   berth_sim_summary sum;
   int32_t i;
   do {
@@ -222,12 +218,10 @@ static void placers_know_them(void) {
       berth_place_options o = berth_place_default(s.g);
       berth_placement *p = NULL;
       berth_sim_options so = berth_sim_default(s.g);
-      berth_result *r = NULL;
       berth_status st = berth_place(s.cost, placers[k], &o, &p, NULL);
       if (!CHECK_STATUS(st, BERTH_OK)) continue;
-      CHECK_STATUS(berth_simulate(s.cost, berth_placement_device(p), &so, &r), BERTH_OK);
-      berth_result_release(r);
-      berth_placement_release(p);
+      berth_result *r = must_simulate(s.cost, berth_placement_device(p), &so);
+      RELEASE(r, p);
     }
     setup_end(&s);
   }

@@ -55,8 +55,7 @@ static void one_try(pair *p, berth_rng *rng, double base) {
   runs_ended -= berth_sim_ended(p->fresh);
   berth_sim_summary a;
   CHECK_STATUS(berth_sim_try(p->delta, k, op, to, limit, &a), BERTH_OK);
-  berth_sim_summary b;
-  CHECK_STATUS(berth_sim_run(p->fresh, there, &b), BERTH_OK);
+  berth_sim_summary b = must_sim_run(p->fresh, there);
   tries_ended += berth_sim_ended(p->delta);
   runs_ended += berth_sim_ended(p->fresh);
   if (a.makespan > limit) { /* a bound; a run that was not cut tells more */
@@ -79,8 +78,7 @@ static void sequence(pair *p, berth_rng *rng) {
   random_devices(rng, p->n, p->devices, p->device);
   berth_sim_summary a;
   CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
-  berth_sim_summary b;
-  CHECK_STATUS(berth_sim_run(p->fresh, p->device, &b), BERTH_OK);
+  berth_sim_summary b = must_sim_run(p->fresh, p->device);
   CHECK(same(&a, &b) && same_chain(p->delta, p->fresh));
   for (int32_t i = 0; i < TRIES; i++) {
     int32_t bad = -1 - berth_rng_below(rng, 2), op = berth_rng_below(rng, p->n), far = p->devices;
@@ -96,8 +94,7 @@ static void sequence(pair *p, berth_rng *rng) {
     if (berth_rng_below(rng, 12) == 0)
       CHECK_STATUS(berth_sim_base(p->delta, p->device, &a), BERTH_OK);
   }
-  berth_sim_release(p->delta);
-  berth_sim_release(p->fresh);
+  RELEASE(p->delta, p->fresh);
 }
 
 /* Of some ops of the first half, for some of the second. */

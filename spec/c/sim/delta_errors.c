@@ -48,14 +48,13 @@ static void refused(setup *s, berth_sim *sim, int32_t n, const int32_t *op, cons
 static void bad_moves(berth_links links, berth_memory_policy memory) {
   static const int32_t all[] = { 0, 0, 0, 0, 0 }, split[] = { 0, 1, 0, 0, 0 };
   static const int32_t op[] = { 0, 1, 2, 3, 4, 5 }, to[] = { 1, 1, 1, 3, 1, 0 }, apart[] = { 1, 2 };
-  berth_sim *sim = NULL;
   berth_sim_summary sum = { -1, -1, -1 };
   berth_sim_options o = berth_sim_default(NULL);
   o.links = links;
   o.memory = memory;
   setup s;
   build(&s);
-  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, &o);
   CHECK_STATUS(berth_sim_try(sim, 0, NULL, NULL, INFINITY, &sum), BERTH_EINVAL);
   CHECK(says(&s, "no base"));
   CHECK_STATUS(berth_sim_accept(sim), BERTH_EINVAL);
@@ -82,7 +81,6 @@ static void bad_moves(berth_links links, berth_memory_policy memory) {
 
 /* A queue on one device: by hand. */
 static void by_hand(void) {
-  berth_sim *sim = NULL;
   static const int32_t base[] = { 0, 0, 0, 0 };
   int32_t op = 3, to = 1;
   berth_sim_options o = berth_sim_default(NULL);
@@ -92,7 +90,7 @@ static void by_hand(void) {
   for (int32_t i = 0; i < 4; i++) setup_op(&s, i + 1);
   setup_edge(&s, 0, 3, 5); /* a(1) -> d(4), 5 s to another device */
   setup_mesh(&s, 2, INFINITY);
-  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum;
   CHECK_STATUS(berth_sim_base(sim, base, &sum), BERTH_OK);
   CHECK(sum.makespan == 10 && berth_sim_ended(sim) == 4);
@@ -143,8 +141,7 @@ static void wide(void) {
     else device[op] = before;
   }
   CHECK(berth_sim_ended(sim) < 0.75 * (double)berth_sim_ended(fresh));
-  berth_sim_release(sim);
-  berth_sim_release(fresh);
+  RELEASE(sim, fresh);
   setup_end(&s);
   free(device);
   free(x);
@@ -208,9 +205,7 @@ static berth_status build_all(berth_ctx *ctx) {
   if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_FREE, BERTH_MEMORY_INFERENCE);
   if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_FAIR, BERTH_MEMORY_NONE);
   if (st == BERTH_OK) st = some_tries(cost, BERTH_LINKS_DUPLEX, BERTH_MEMORY_INFERENCE);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
   return st;
 }
 

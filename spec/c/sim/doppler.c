@@ -17,16 +17,13 @@ static double makespan_of(const cJSON *c, const doppler_graph *d, int perturbed,
   const cJSON *x;
   cJSON_ArrayForEach(x, cJSON_GetObjectItem(c, "assign")) device[n++] = x->valueint;
   CHECK(n == d->n);
-  berth_sim_options o;
-  CHECK_STATUS(berth_sim_preset(s.ctx, "doppler", &o), BERTH_OK);
+  berth_sim_options o = must_sim_preset(s.ctx, "doppler");
   if (record) {
-    berth_result *r = NULL;
-    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+    berth_result *r = must_simulate(s.cost, device, &o);
     sum.makespan = berth_result_makespan(r);
     berth_result_release(r);
   } else {
-    berth_sim *sim = NULL;
-    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+    berth_sim *sim = must_sim_new(s.cost, &o);
     CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
     berth_sim_release(sim);
   }

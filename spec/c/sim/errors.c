@@ -39,7 +39,6 @@ static void constraints(void) {
   static const char *const types[] = { "cpu", "gpu" };
   double seconds[] = { 1, BERTH_UNSUPPORTED };
   berth_op op = berth_op_default();
-  berth_topology_builder *tb = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
   int32_t wrong_type[] = { 1, 0, 0 }, wrong_pin[] = { 0, 0, 0 };
@@ -57,14 +56,13 @@ static void constraints(void) {
   op.pin = BERTH_NONE;
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_new(s.ctx, &tb), BERTH_OK);
+  berth_topology_builder *tb = must_topology_builder_new(s.ctx);
   d.type = "cpu";
   CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
   d.type = "gpu";
   CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(tb, 0, 1, &l, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(tb, &s.t), BERTH_OK);
-  berth_topology_builder_release(tb);
+  s.t = must_topology(tb);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
   refuse(&s, wrong_type, NULL, BERTH_EINVAL, "conv");
   refuse(&s, wrong_pin, NULL, BERTH_EINVAL, "pinned");
@@ -75,7 +73,6 @@ static void groups(void) {
   double seconds = 1;
   berth_op op = berth_op_default();
   int32_t apart[] = { 0, 1, 1 }, together[] = { 0, 0, 1 };
-  berth_result *r = NULL;
   setup s;
   setup_begin(&s);
   op.seconds = &seconds;
@@ -85,7 +82,7 @@ static void groups(void) {
   }
   setup_mesh(&s, 2, INFINITY);
   refuse(&s, apart, NULL, BERTH_EINVAL, "group 4");
-  CHECK_STATUS(berth_simulate(s.cost, together, NULL, &r), BERTH_OK);
+  berth_result *r = must_simulate(s.cost, together, NULL);
   berth_result_release(r);
   setup_end(&s);
 }
@@ -155,7 +152,6 @@ static void unreachable(void) {
   setup s;
   for (int mode = 0; mode < 6; mode++) {
     berth_sim_options o = berth_sim_default(NULL);
-    berth_result *r = NULL;
     if (mode < 4) o.links = (berth_links)mode;
     if (mode == 4) o.order = BERTH_ORDER_READY;
     if (mode == 5) o.send = BERTH_SEND_PULL;
@@ -165,12 +161,11 @@ static void unreachable(void) {
     for (int i = 0; i < 2; i++)
       CHECK_STATUS(berth_topology_builder_add_device(tb, &d, NULL, NULL), BERTH_OK);
     CHECK_STATUS(berth_topology_builder_add_link(tb, 0, 1, &l, NULL), BERTH_OK); /* no way back */
-    CHECK_STATUS(berth_topology_builder_finish(tb, &s.t), BERTH_OK);
-    berth_topology_builder_release(tb);
+    s.t = must_topology(tb);
     CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "tensor 1");
     refuse(&s, device, &o, BERTH_EUNREACHABLE, "device 1");
-    CHECK_STATUS(berth_simulate(s.cost, fine, &o, &r), BERTH_OK);
+    berth_result *r = must_simulate(s.cost, fine, &o);
     berth_result_release(r);
     setup_end(&s);
   }
@@ -184,8 +179,7 @@ static void collectives(void) {
   small(&s);
   CHECK_STATUS(berth_graph_builder_add_collective(s.b, &c, NULL), BERTH_OK);
   setup_mesh(&s, 2, INFINITY);
-  berth_sim_options o;
-  CHECK_STATUS(berth_sim_preset(s.ctx, "baechi-tf", &o), BERTH_OK);
+  berth_sim_options o = must_sim_preset(s.ctx, "baechi-tf");
   refuse(&s, device, &o, BERTH_EUNSUPPORTED, "order ready");
   setup_end(&s);
 }
@@ -210,11 +204,9 @@ static void interrupts(void) {
   int calls = 0;
   berth_hooks h = { 0 };
   int32_t device[] = { 0, 1, 0 };
-  berth_result *r = NULL;
   setup s;
   small(&s);
-  berth_graph_builder_release(s.b);
-  berth_ctx_release(s.ctx);
+  RELEASE(s.b, s.ctx);
   h.interrupt = stop;
   h.ud = &calls;
   memset(&s, 0, sizeof s);
@@ -223,7 +215,7 @@ static void interrupts(void) {
   for (int i = 0; i < 3; i++) setup_op(&s, 1);
   setup_mesh(&s, 2, INFINITY);
   calls = 0;
-  CHECK_STATUS(berth_simulate(s.cost, device, NULL, &r), BERTH_OK);
+  berth_result *r = must_simulate(s.cost, device, NULL);
   berth_result_release(r);
   r = NULL;
   calls = 2;
@@ -246,8 +238,7 @@ static berth_status whole(setup *s, const berth_sim_options *o, const int32_t *d
   berth_sim_summary sum[3];
   if (st == BERTH_OK) st = berth_sim_run(sim, device, sum);
   if (st == BERTH_OK) st = berth_sim_batch(s->cost, o, 3, device, 2, sum);
-  berth_sim_release(sim);
-  berth_result_release(r);
+  RELEASE(sim, r);
   return st;
 }
 

@@ -84,10 +84,8 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
   int32_t n = berth_result_transfers(r, &x);
   if (!CHECK(n <= MOST_FLOWS)) return;
   for (int32_t i = 0; i < n; i++) {
-    berth_link path;
-    CHECK_STATUS(berth_topology_path(s->t, x[i].src, x[i].dst, &path), BERTH_OK);
-    berth_tensor tensor;
-    CHECK_STATUS(berth_graph_tensor(s->g, x[i].tensor, &tensor), BERTH_OK);
+    berth_link path = must_topology_path(s->t, x[i].src, x[i].dst);
+    berth_tensor tensor = must_graph_tensor(s->g, x[i].tensor);
     f[i].n = berth_topology_route(s->t, x[i].src, x[i].dst, &f[i].links);
     f[i].begin = f[i].finish = x[i].start + path.latency * factor;
     f[i].left = tensor.bytes * factor;
@@ -105,7 +103,6 @@ static void check_against_fluid(const setup *s, const berth_result *r, double fa
 static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, const int32_t *to,
                                     const double *bytes) {
   berth_sim_options o = berth_sim_default(NULL);
-  berth_result *r = NULL;
   setup_begin(s);
   int32_t device[16];
   for (int32_t i = 0; i < n; i++) {
@@ -117,7 +114,7 @@ static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, co
   }
   setup_mesh(s, 3, INFINITY);
   o.links = BERTH_LINKS_FAIR;
-  CHECK_STATUS(berth_simulate(s->cost, device, &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s->cost, device, &o);
   return r;
 }
 
@@ -153,7 +150,6 @@ static void max_min_on_a_line(void) {
   berth_device d = berth_device_default();
   berth_link slow = { 1, 0.5 }, fast = { 10, 0 };
   berth_sim_options o = berth_sim_default(NULL);
-  berth_result *r = NULL;
   int32_t device[] = { 0, 2, 0, 1, 1, 2 };
   setup s;
   setup_begin(&s);
@@ -167,11 +163,10 @@ static void max_min_on_a_line(void) {
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &slow, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 1, 2, &fast, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s.t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s.t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s.g, s.t, NULL, &s.cost), BERTH_OK);
   o.links = BERTH_LINKS_FAIR;
-  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s.cost, device, &o);
   CHECK_NEAR(berth_result_finish(r)[1], 4.5, 1e-12); /* 0.5 s of latency, 2 bytes at 0.5 */
   CHECK_NEAR(berth_result_finish(r)[3], 4.5, 1e-12);
   CHECK_NEAR(berth_result_finish(r)[5], 0.5 + 35 / 9.5, 1e-12); /* 10, then 9.5 bytes/s */
@@ -186,8 +181,6 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
   setup s;
   int32_t n = 2 + berth_rng_below(rng, OPS - 1), devices = 2 + berth_rng_below(rng, 4);
   berth_sim_options o = berth_sim_default(NULL);
-  berth_result *r = NULL;
-  berth_sim *sim = NULL;
   setup_random(&s, rng, n, ties);
   if (round % 2) setup_mesh(&s, devices, INFINITY);
   else setup_uneven(&s, devices < 3 ? 3 : devices);
@@ -197,10 +190,10 @@ static void one_random(berth_rng *rng, int32_t round, int ties) {
   o.send = round % 3 == 0 ? BERTH_SEND_PULL : BERTH_SEND_PUSH;
   o.dispatch = round % 5 == 0 ? BERTH_DISPATCH_BLEVEL : BERTH_DISPATCH_FIFO;
   o.preempt = round % 10 == 0;
-  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s.cost, device, &o);
   check_against_fluid(&s, r, 1);
   CHECK(berth_result_slack(r) != NULL);
-  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, &o);
   berth_sim_summary sum[3];
   for (int k = 0; k < 2; k++) {
     CHECK_STATUS(berth_sim_run(sim, device, &sum[k]), BERTH_OK);

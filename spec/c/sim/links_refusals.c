@@ -65,9 +65,7 @@ static berth_status build_all(berth_ctx *ctx) {
   if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_FAIR);
   if (st == BERTH_OK) st = place(cost, BERTH_LINKS_ROUTE);
   if (st == BERTH_OK) st = place(cost, BERTH_LINKS_FAIR);
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
   return st;
 }
 

@@ -115,11 +115,10 @@ static void random_twins(void) {
   berth_rng_init(&rng, 8, 0);
   for (int round = 0; round < 48; round++) {
     setup s;
-    berth_graph *forward = NULL;
     berth_mirror_options m = berth_mirror_default();
     setup_random(&s, &rng, OPS, 0);
     m.activations = round % 2;
-    CHECK_STATUS(berth_graph_builder_finish(s.b, &forward), BERTH_OK);
+    berth_graph *forward = must_graph_builder_finish(s.b);
     CHECK_STATUS(berth_graph_mirror(forward, &m, &s.g, NULL), BERTH_OK);
     berth_graph_release(forward);
     berth_device d = berth_device_default();
@@ -146,7 +145,6 @@ static void running_out(void) {
   int32_t device[] = { 0, 0, 0 }, apart[] = { 0, 1, 1 };
   berth_sim_options o = policy(BERTH_MEMORY_INFERENCE);
   berth_oom oom = { 0, 0, 0, 0 };
-  berth_sim *sim = NULL;
   straight(&s);
   setup_mesh(&s, 2, 130);
   berth_result *r = run(&s, device, &o);
@@ -154,9 +152,8 @@ static void running_out(void) {
   CHECK(oom.op == 1 && oom.device == 0 && oom.time == 1 && oom.shortfall == 5);
   CHECK_NEAR(berth_result_makespan(r), 3, 0); /* a result, not an error */
   berth_result_release(r);
-  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-  berth_sim_summary sum;
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, &o);
+  berth_sim_summary sum = must_sim_run(sim, device);
   CHECK(sum.oom_op == 1 && sum.peak == 135);
   CHECK_STATUS(berth_sim_run(sim, apart, &sum), BERTH_OK);
   CHECK(sum.oom_op == BERTH_NONE && sum.peak == 110);
@@ -518,12 +515,7 @@ static void refused(void) {
       const double *time, *bytes;
       CHECK(berth_result_memory(r, 0, &time, &bytes) > 16); /* it has grown */
     }
-    berth_result_release(r);
-    berth_cost_release(cost);
-    berth_topology_release(t);
-    berth_graph_release(g);
-    berth_graph_builder_release(b);
-    berth_ctx_release(ctx);
+    RELEASE(r, cost, t, g, b, ctx);
     CHECK(a.held == 0);
   }
   CHECK_STATUS(st, BERTH_OK);

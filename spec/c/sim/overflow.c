@@ -76,8 +76,7 @@ static void connect(setup *s, int32_t n, double bandwidth, int uneven) {
       if (i != k) CHECK_STATUS(berth_topology_builder_add_link(b, i, k, &l, NULL), BERTH_OK);
     }
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 

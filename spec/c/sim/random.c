@@ -17,7 +17,6 @@ static berth_sim_options options(int32_t links, int32_t dispatch, int32_t send,
  * judged. */
 static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int ties) {
   berth_result *r = NULL;
-  berth_sim *sim = NULL;
   if (!CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK)) {
     printf("# %s\n", berth_errmsg(s->ctx));
     return;
@@ -36,17 +35,15 @@ static void one_run(setup *s, berth_sim_options *o, const int32_t *device, int t
     check_dispatch(&j);
     if (o->send == BERTH_SEND_PUSH) check_slack(&j);
   }
-  CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
-  berth_sim_summary sum;
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, o);
+  berth_sim_summary sum = must_sim_run(sim, device);
   CHECK(sum.makespan == berth_result_makespan(r)); /* recording changes nothing */
   berth_sim_release(sim);
   o->memory = BERTH_MEMORY_NONE; /* nor does accounting */
   CHECK_STATUS(berth_sim_new(s->cost, o, &sim), BERTH_OK);
   CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
   CHECK(sum.makespan == berth_result_makespan(r));
-  berth_sim_release(sim);
-  berth_result_release(r);
+  RELEASE(sim, r);
 }
 
 enum { RESERVED = BERTH_LINKS_FAIR }; /* its place in the rounds: links ROUTE with reservations */
@@ -97,11 +94,10 @@ static void single_device(void) {
     int32_t device[OPS] = { 0 };
     double sum = 0;
     berth_sim_options o = options(round % 4, 0, round % 2, NULL);
-    berth_result *r = NULL;
     setup_random(&s, &rng, OPS, 1);
     setup_mesh(&s, 3, INFINITY);
     for (int32_t i = 0; i < OPS; i++) sum += berth_cost_op(s.cost, i, 0);
-    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+    berth_result *r = must_simulate(s.cost, device, &o);
     /* multiples of 1/4: exact */
     CHECK(berth_result_makespan(r) == sum && berth_result_busy(r)[0] == sum);
     berth_result_release(r);
@@ -117,7 +113,6 @@ static void relabelled(void) {
     setup s;
     int32_t name[4] = { 0, 1, 2, 3 };
     berth_sim_options o = options(round % 4, 0, 0, NULL);
-    berth_sim *sim = NULL;
     setup_random(&s, &rng, OPS, 0);
     setup_mesh(&s, 4, INFINITY);
     int32_t device[OPS];
@@ -125,11 +120,9 @@ static void relabelled(void) {
     berth_rng_shuffle(&rng, name, 4);
     int32_t other[OPS];
     for (int32_t i = 0; i < OPS; i++) other[i] = name[device[i]];
-    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-    berth_sim_summary a;
-    CHECK_STATUS(berth_sim_run(sim, device, &a), BERTH_OK);
-    berth_sim_summary b;
-    CHECK_STATUS(berth_sim_run(sim, other, &b), BERTH_OK);
+    berth_sim *sim = must_sim_new(s.cost, &o);
+    berth_sim_summary a = must_sim_run(sim, device);
+    berth_sim_summary b = must_sim_run(sim, other);
     CHECK_NEAR(a.makespan, b.makespan, 1e-9);
     CHECK_NEAR(a.peak, b.peak, 1e-6);
     berth_sim_release(sim);
@@ -145,7 +138,6 @@ static void large(void) {
   int32_t *device = malloc(2 * WIDE * sizeof *device);
   double last = 0;
   berth_sim_options o = options(BERTH_LINKS_FREE, 0, 0, NULL);
-  berth_result *r = NULL;
   berth_rng_init(&rng, 5, 0);
   setup s;
   setup_begin(&s);
@@ -158,7 +150,7 @@ static void large(void) {
     device[WIDE + i] = 0;
   }
   setup_mesh(&s, 40, INFINITY);
-  CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s.cost, device, &o);
   for (int32_t i = 0; i < WIDE; i++) { /* FIFO: an op starts after all that are ready before it */
     double start = berth_result_start(r)[WIDE + i];
     CHECK(start >= ready[i]);

@@ -40,22 +40,19 @@ static inline const berth_transfer *find_sent(const judged *j, int32_t tensor, i
   return NULL;
 }
 static inline int32_t producer_of(const judged *j, int32_t tensor) {
-  berth_tensor t;
-  CHECK_STATUS(berth_graph_tensor(j->g, tensor, &t), BERTH_OK);
+  berth_tensor t = must_graph_tensor(j->g, tensor);
   return t.producer;
 }
 
 /* It runs beside what its device computes. */
 static inline int beside(const judged *j, int32_t op) {
-  berth_op x;
-  CHECK_STATUS(berth_graph_op(j->g, op, &x), BERTH_OK);
+  berth_op x = must_graph_op(j->g, op);
   return (x.flags & BERTH_OP_COMMUNICATION) != 0;
 }
 
 /* When the last collective that op waits for is over; whether op waits for collective k at all. */
 static inline int waits_for(const judged *j, int32_t op, int32_t k) {
-  berth_collective c;
-  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  berth_collective c = must_graph_collective(j->g, k);
   for (int32_t i = 0; i < c.n_consumers; i++) {
     if (c.consumers[i] == op) return 1;
   }
@@ -210,10 +207,9 @@ static inline void need_pair(const judged *j, int32_t src, int32_t dst, uint64_t
 }
 static inline void need_collective(const judged *j, int32_t k, uint64_t *need) {
   const int32_t *d;
-  berth_collective c;
   int32_t n = berth_result_collective_devices(j->r, k, &d);
   int whole = j->o->links == BERTH_LINKS_CHANNEL || j->o->links == BERTH_LINKS_DUPLEX;
-  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  berth_collective c = must_graph_collective(j->g, k);
   if (j->o->collectives == BERTH_COLLECTIVES_QUEUE) {
     if (n > 1) mark(need, 64 * CHANNEL_WORDS - 1);
     return;
@@ -254,9 +250,8 @@ static inline void fill_clashes(const judged *j) {
   }
 }
 static inline double members_done(const judged *j, int32_t k) {
-  berth_collective c;
   double at = 0;
-  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  berth_collective c = must_graph_collective(j->g, k);
   for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, j->finish[c.members[i]]);
   return at;
 }
@@ -334,9 +329,8 @@ static inline void check_channels(const judged *j) {
 static inline void check_collectives(const judged *j) {
   for (int32_t k = 0; k < j->n_met; k++) {
     const berth_collective_run *m = &j->met[k];
-    berth_collective c;
     double price = -1, done = members_done(j, k);
-    CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+    berth_collective c = must_graph_collective(j->g, k);
     int32_t at[64];
     for (int32_t i = 0; i < c.n_members; i++) at[i] = j->device[c.members[i]];
     CHECK_STATUS(berth_cost_collective(j->cost, k, c.n_members, at, &price), BERTH_OK);
@@ -382,16 +376,14 @@ typedef struct interval {
 
 static inline double twin_end(const judged *j, int32_t op) {
   if (j->o->memory != BERTH_MEMORY_TRAINING) return 0;
-  berth_op o;
-  CHECK_STATUS(berth_graph_op(j->g, op, &o), BERTH_OK);
+  berth_op o = must_graph_op(j->g, op);
   return o.twin == BERTH_NONE || j->start[o.twin] < j->start[op] ? 0 : j->finish[o.twin];
 }
 static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t device) {
-  berth_tensor t;
   const int32_t *use;
   int32_t n = berth_graph_consumers(j->g, tensor, &use);
   interval x = { 0, 0, 0, device };
-  CHECK_STATUS(berth_graph_tensor(j->g, tensor, &t), BERTH_OK);
+  berth_tensor t = must_graph_tensor(j->g, tensor);
   int32_t home = device == j->device[t.producer];
   x.bytes = t.resident_bytes;
   x.from = home ? j->start[t.producer] : find_sent(j, tensor, device)->start;
@@ -411,8 +403,7 @@ static inline interval tensor_interval(const judged *j, int32_t tensor, int32_t 
 static inline int32_t intervals(const judged *j, interval *x) {
   int32_t k = 0, n_tensors = berth_graph_tensors(j->g);
   for (int32_t v = 0; v < j->n; v++) {
-    berth_op o;
-    CHECK_STATUS(berth_graph_op(j->g, v, &o), BERTH_OK);
+    berth_op o = must_graph_op(j->g, v);
     x[k++] = (interval){ -1, INFINITY, o.param_bytes * j->o->param_multiple, j->device[v] };
     x[k++] = (interval){ j->start[v], j->finish[v], o.workspace_bytes, j->device[v] };
   }
@@ -422,9 +413,8 @@ static inline int32_t intervals(const judged *j, interval *x) {
     x[k++] = tensor_interval(j, j->sent[i].tensor, j->sent[i].dst);
   for (int32_t m = 0; m < j->n_met; m++) {
     const int32_t *d;
-    berth_collective c;
     int32_t n = berth_result_collective_devices(j->r, m, &d);
-    CHECK_STATUS(berth_graph_collective(j->g, m, &c), BERTH_OK);
+    berth_collective c = must_graph_collective(j->g, m);
     double times = c.kind == BERTH_BARRIER || n == 1 ? 0 : c.kind == BERTH_ALLGATHER ? n : 1;
     for (int32_t i = 0; i < n && times > 0; i++)
       x[k++] = (interval){ j->met[m].start, j->met[m].finish, times * c.bytes, d[i] };
@@ -550,10 +540,8 @@ static inline void check_oom(const judged *j, double limit) {
   CHECK_NEAR(oom.time, fmax(first, 0), 0);
   CHECK_NEAR(oom.shortfall, held - limit, 1e-9);
   for (int32_t i = 0; first == -1 && i < j->n; i++) { /* parameters alone: who has most */
-    berth_op most;
-    CHECK_STATUS(berth_graph_op(j->g, oom.op, &most), BERTH_OK);
-    berth_op other;
-    CHECK_STATUS(berth_graph_op(j->g, i, &other), BERTH_OK);
+    berth_op most = must_graph_op(j->g, oom.op);
+    berth_op other = must_graph_op(j->g, i);
     CHECK(j->device[i] != device || other.param_bytes <= most.param_bytes);
   }
 }
@@ -586,9 +574,8 @@ static inline void push_ops(const judged *j, delayed *x, int32_t op, double extr
   x->finish[op] = start + (j->finish[op] - j->start[op]) + extra;
 }
 static inline double pushed_members(const judged *j, const delayed *x, int32_t k) {
-  berth_collective c;
   double at = 0;
-  CHECK_STATUS(berth_graph_collective(j->g, k, &c), BERTH_OK);
+  berth_collective c = must_graph_collective(j->g, k);
   for (int32_t i = 0; i < c.n_members; i++) at = fmax(at, x->finish[c.members[i]]);
   return at;
 }

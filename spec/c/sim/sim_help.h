@@ -2,8 +2,7 @@
 #ifndef BERTH_SIM_HELP_H
 #define BERTH_SIM_HELP_H
 
-#include "check.h"
-#include <berth/sim.h>
+#include "must.h"
 #include <ctype.h>
 
 typedef struct setup {
@@ -74,16 +73,11 @@ static inline void setup_uneven(setup *s, int32_t n) {
     berth_link l = { 1 + 0.5 * i, 0.125 * i };
     CHECK_STATUS(berth_topology_builder_add_duplex(b, i, (i + 1) % n, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 static inline void setup_end(setup *s) {
-  berth_graph_builder_release(s->b);
-  berth_cost_release(s->cost);
-  berth_topology_release(s->t);
-  berth_graph_release(s->g);
-  berth_ctx_release(s->ctx);
+  RELEASE(s->b, s->cost, s->t, s->g, s->ctx);
 }
 
 /* A random DAG in id order; times and bytes are small multiples of 1/4 (many ties, some of them

@@ -42,8 +42,7 @@ static void wire_mesh(berth_topology_builder *b, const pdag *p, const int32_t *n
 /* Everybody sends into one end of the one link and receives from the other. */
 static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *node) {
   berth_link l = { p->bandwidth, p->latency }, none = { INFINITY, 0 };
-  int32_t in;
-  CHECK_STATUS(berth_topology_builder_add_switch(b, "in", &in), BERTH_OK);
+  int32_t in = must_topology_builder_add_switch(b, "in");
   int32_t out;
   CHECK_STATUS(berth_topology_builder_add_switch(b, "out", &out), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_link(b, in, out, &l, NULL), BERTH_OK);
@@ -54,8 +53,7 @@ static void wire_bus(berth_topology_builder *b, const pdag *p, const int32_t *no
 }
 
 static void wire(setup *s, const pdag *p, int bus) {
-  berth_topology_builder *b = NULL;
-  CHECK_STATUS(berth_topology_builder_new(s->ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(s->ctx);
   int32_t node[64];
   for (int32_t i = 0; i < p->hosts; i++) {
     berth_device d = berth_device_default();
@@ -64,8 +62,7 @@ static void wire(setup *s, const pdag *p, int bus) {
   }
   (bus ? wire_bus : wire_mesh)(b, p, node);
   CHECK_STATUS(berth_graph_builder_finish(s->b, &s->g), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
@@ -96,8 +93,6 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   char file[64];
   double listed = listed_makespan(dir, name, mode);
   berth_sim_options o = berth_sim_default(NULL);
-  berth_sim *sim = NULL;
-  berth_result *r = NULL;
   snprintf(file, sizeof file, "%s.pdag", name);
   char *text = read_text(dir, "reference/simgrid", file);
   snprintf(file, sizeof file, "%s.%s.times", name, mode);
@@ -111,16 +106,14 @@ static void one_case(const char *dir, const char *name, const char *mode) {
   o.links = strcmp(mode, "free") == 0 ? BERTH_LINKS_FREE : BERTH_LINKS_FAIR;
   o.dispatch = BERTH_DISPATCH_PLANNED;
   o.sequence = p.sequence;
-  CHECK_STATUS(berth_simulate(s.cost, p.host, &o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s.cost, p.host, &o);
   check_times(r, times, p.n);
   CHECK_NEAR(berth_result_makespan(r), listed, 1e-9 * listed);
   o.memory = BERTH_MEMORY_NONE;
-  CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-  berth_sim_summary sum;
-  CHECK_STATUS(berth_sim_run(sim, p.host, &sum), BERTH_OK);
+  berth_sim *sim = must_sim_new(s.cost, &o);
+  berth_sim_summary sum = must_sim_run(sim, p.host);
   CHECK(sum.makespan == berth_result_makespan(r));
-  berth_sim_release(sim);
-  berth_result_release(r);
+  RELEASE(sim, r);
   setup_end(&s);
   free(p.host);
   free(p.sequence);

@@ -7,8 +7,7 @@
 #define US 1e-6
 
 static berth_sim_options tag(berth_ctx *ctx) {
-  berth_sim_options o;
-  CHECK_STATUS(berth_sim_preset(ctx, "tag", &o), BERTH_OK);
+  berth_sim_options o = must_sim_preset(ctx, "tag");
   return o;
 }
 
@@ -34,10 +33,8 @@ static void finish(setup *s, int32_t devices, double bandwidth) {
 
 static void check_makespan(setup *s, const int32_t *device, double us) {
   berth_sim_options o = tag(s->ctx);
-  berth_sim *sim = NULL;
-  CHECK_STATUS(berth_sim_new(s->cost, &o, &sim), BERTH_OK);
-  berth_sim_summary sum;
-  CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+  berth_sim *sim = must_sim_new(s->cost, &o);
+  berth_sim_summary sum = must_sim_run(sim, device);
   CHECK_NEAR(sum.makespan, us * US, 1e-15);
   berth_sim_release(sim);
 }
@@ -88,8 +85,7 @@ static void free_ops(void) {
   berth_sim_options o = tag(s.ctx);
   o.order = BERTH_ORDER_EVENT;
   {
-    berth_result *r = NULL;
-    CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_OK);
+    berth_result *r = must_simulate(s.cost, device, &o);
     CHECK_NEAR(berth_result_makespan(r), 6 * US, 1e-15);
     berth_result_release(r);
   }
@@ -105,7 +101,6 @@ static void limits(void) {
   berth_rng_init(&rng, 8, 0);
   for (int32_t round = 0; round < 60; round++) {
     setup s;
-    berth_sim *sim = NULL;
     setup_random(&s, &rng, OPS, round % 2);
     if (round % 3) setup_collectives(&s, &rng, OPS, 4, round % 2);
     setup_mesh(&s, 4, INFINITY);
@@ -114,9 +109,8 @@ static void limits(void) {
     berth_sim_options o = tag(s.ctx);
     o.quantum = round % 2 ? 0.125 : 0;
     o.noise = round % 5 == 4 ? 0.2 : 0;
-    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-    berth_sim_summary whole;
-    CHECK_STATUS(berth_sim_run(sim, device, &whole), BERTH_OK);
+    berth_sim *sim = must_sim_new(s.cost, &o);
+    berth_sim_summary whole = must_sim_run(sim, device);
     berth_sim_summary sum;
     for (double part = 0.3; part < 1.3; part += 0.1) {
       double limit = part * whole.makespan;
@@ -134,9 +128,8 @@ static void limits(void) {
 /* What a run leaves behind is what a result tells, after runs, bases and tries. */
 static void check_after(const berth_sim *sim, setup *s, const berth_sim_options *o,
                         const int32_t *device, int32_t devices) {
-  berth_result *r = NULL;
   const double *peak = berth_i_sim_peaks(sim);
-  CHECK_STATUS(berth_simulate(s->cost, device, o, &r), BERTH_OK);
+  berth_result *r = must_simulate(s->cost, device, o);
   CHECK((peak != NULL) == (o->memory != BERTH_MEMORY_NONE));
   double busy[8];
   berth_i_sim_busy(sim, busy);
@@ -156,7 +149,6 @@ static void accessors(void) {
     setup s;
     int32_t op = berth_rng_below(&rng, OPS);
     berth_sim_options o = berth_sim_default(NULL);
-    berth_sim *sim = NULL;
     setup_random(&s, &rng, OPS, 0);
     setup_mesh(&s, DEVICES, INFINITY);
     int32_t device[OPS];
@@ -165,9 +157,8 @@ static void accessors(void) {
     if (round % 4 == 2)
       o.links = BERTH_LINKS_ROUTE, o.dispatch = BERTH_DISPATCH_LIGHT_FIRST, o.preempt = 1;
     if (round % 8 < 4) o.memory = BERTH_MEMORY_NONE;
-    CHECK_STATUS(berth_sim_new(s.cost, &o, &sim), BERTH_OK);
-    berth_sim_summary sum;
-    CHECK_STATUS(berth_sim_run(sim, device, &sum), BERTH_OK);
+    berth_sim *sim = must_sim_new(s.cost, &o);
+    berth_sim_summary sum = must_sim_run(sim, device);
     check_after(sim, &s, &o, device, DEVICES);
     CHECK_STATUS(berth_sim_base(sim, device, &sum), BERTH_OK);
     check_after(sim, &s, &o, device, DEVICES);
@@ -190,8 +181,7 @@ static void two_islands(setup *s) {
   for (int32_t i = 0; i < 3; i++)
     CHECK_STATUS(berth_topology_builder_add_device(b, &d, NULL, NULL), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &l, NULL), BERTH_OK);
-  CHECK_STATUS(berth_topology_builder_finish(b, &s->t), BERTH_OK);
-  berth_topology_builder_release(b);
+  s->t = must_topology(b);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
 
@@ -248,8 +238,7 @@ static berth_status simulate(berth_cost *cost, const berth_sim_options *o) {
   if (st == BERTH_OK) st = berth_sim_base(sim, device, &sum);
   if (st == BERTH_OK) CHECK(sum.makespan == berth_result_makespan(r));
   if (st == BERTH_OK) st = berth_sim_try(sim, 1, &op, &to, INFINITY, &sum);
-  berth_sim_release(sim);
-  berth_result_release(r);
+  RELEASE(sim, r);
   return st;
 }
 
@@ -269,9 +258,7 @@ static berth_status build_all(berth_ctx *ctx) {
     o.order = BERTH_ORDER_EVENT;
     st = simulate(cost, &o);
   }
-  berth_cost_release(cost);
-  berth_topology_release(t);
-  berth_graph_release(g);
+  RELEASE(cost, t, g);
   return st;
 }
 

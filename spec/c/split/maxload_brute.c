@@ -85,10 +85,7 @@ static berth_cost *make(berth_ctx *ctx, const sample *s) {
   if (berth_topology_builder_finish(tb, &t)) goto done;
   if (berth_cost_new(g, t, NULL, &c)) c = NULL;
 done:
-  berth_graph_release(g);
-  berth_topology_release(t);
-  berth_graph_builder_release(b);
-  berth_topology_builder_release(tb);
+  RELEASE(g, t, b, tb);
   return c;
 }
 
@@ -216,8 +213,7 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
   CHECK(memcmp(berth_placement_device(p), berth_placement_device(again),
                (size_t)ops_of(&s) * sizeof(int32_t))
         == 0);
-  berth_placement_release(p);
-  berth_placement_release(again);
+  RELEASE(p, again);
   o.contiguous = 0;
   CHECK_STATUS(berth_split_find(c, &o, &p, &r, &why), BERTH_OK);
   CHECK(r.value.max_load <= b.contiguous + 1e-9 && r.value.max_load >= b.any - 1e-9
@@ -235,8 +231,7 @@ static void check_against_all(berth_ctx *ctx, uint64_t seed) {
     least_tried++;
     least_found += r.value.latency <= b.latency * (1 + 1e-9);
   }
-  berth_placement_release(p);
-  berth_cost_release(c);
+  RELEASE(p, c);
 }
 
 /* Any assignment is valued as the model says, groups kept or not. */
@@ -291,9 +286,7 @@ static berth_status everything(berth_ctx *ctx) {
   berth_status st = berth_split_find(c, &o, &p, NULL, NULL);
   o.objective = BERTH_SPLIT_LATENCY;
   if (st == BERTH_OK) st = berth_split_find(c, &o, &q, NULL, NULL);
-  berth_placement_release(p);
-  berth_placement_release(q);
-  berth_cost_release(c);
+  RELEASE(p, q, c);
   return st;
 }
 
@@ -331,8 +324,7 @@ int main(void) {
     CHECK_STATUS(berth_split_measure(c, same, NULL, NULL, &v), BERTH_OK);
     CHECK(v.over == 0);
     CHECK_NEAR(v.missing, 2, 1e-9);
-    berth_placement_release(p);
-    berth_cost_release(c);
+    RELEASE(p, c);
   }
 
   TEST("a chain with both ends on one device: latency is infinite, the split not contiguous by "
@@ -417,8 +409,7 @@ int main(void) {
     o.visits = 12;
     CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
     CHECK(!r.proven && r.visits <= 13 && r.value.max_load >= r.bound);
-    berth_placement_release(p);
-    berth_cost_release(c);
+    RELEASE(p, c);
   }
 
   TEST("latency of training in few moves: innermost ops on one accelerator, the CPU around them") {
@@ -438,8 +429,7 @@ int main(void) {
     CHECK_NEAR(r.value.latency, 36, 1e-9);
     CHECK(p && berth_placement_device(p)[0] == 2
           && berth_placement_device(p)[3] == berth_placement_device(p)[1]);
-    berth_placement_release(p);
-    berth_cost_release(c);
+    RELEASE(p, c);
   }
 
   TEST("an interrupt ends the search, not what was found") {
@@ -457,9 +447,7 @@ int main(void) {
     berth_split_report r;
     CHECK_STATUS(berth_split_find(c, &o, &p, &r, NULL), BERTH_OK);
     CHECK(r.value.max_load == r.contiguous_load && calls > 0);
-    berth_placement_release(p);
-    berth_cost_release(c);
-    berth_ctx_release(mine);
+    RELEASE(p, c, mine);
   }
 
   check_refusals(everything);

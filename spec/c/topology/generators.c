@@ -1,5 +1,5 @@
 /* Topology: generators and presets, against counts and routes worked out by hand. */
-#include "check.h"
+#include "must.h"
 #include "topology/topology_internal.h"
 
 static const berth_link slow = { 4, 1 }, fast = { 10, 0.5 };
@@ -36,8 +36,7 @@ static void check_simple(const berth_topology *t) {
 
 static void test_one_level(berth_ctx *ctx, const berth_device *d) {
   TEST("mesh, ring and star, down to one device");
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_mesh(ctx, 4, d, &slow, &t), BERTH_OK);
+  berth_topology *t = must_topology_mesh(ctx, 4, d, &slow);
   check_size(t, 4, 4, 12);
   check_path(t, 3, 0, 4, 1);
   CHECK_TEXT(t->devices[3].name, "d3");
@@ -208,9 +207,8 @@ static void test_presets(berth_ctx *ctx) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
   berth_device d = berth_device_default();
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_one_level(ctx, &d);
   test_pcie(ctx, &d);
   test_dgx1(ctx, &d);

@@ -1,5 +1,5 @@
 /* Topology: clusters of device groups, by hand and against a walk over every route. */
-#include "check.h"
+#include "must.h"
 #include "topology/topology_internal.h"
 
 enum { MAX_GROUPS = 5 };
@@ -267,8 +267,7 @@ static void test_allocations(void) {
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_tag(ctx);
   test_heterog(ctx);
   test_nic(ctx);

@@ -16,8 +16,7 @@ static int32_t duplex(berth_topology_builder *b, int32_t a, int32_t c, double ba
 }
 static void check_path(const berth_topology *t, int32_t a, int32_t b, double bandwidth,
                        double latency) {
-  berth_link l;
-  CHECK_STATUS(berth_topology_path(t, a, b, &l), BERTH_OK);
+  berth_link l = must_topology_path(t, a, b);
   CHECK(l.bandwidth == bandwidth && l.latency == latency);
 }
 static int route_is(const berth_topology *t, int32_t a, int32_t b, int32_t n, const int32_t *want) {
@@ -28,15 +27,11 @@ static int route_is(const berth_topology *t, int32_t a, int32_t b, int32_t n, co
 
 static void test_rule(berth_ctx *ctx) {
   TEST("fewest links, then widest, then quickest, then lowest ids");
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   add_devices(b, 3);
-  int32_t s1;
-  CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &s1), BERTH_OK);
-  int32_t s2;
-  CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &s2), BERTH_OK);
-  int32_t s3;
-  CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, &s3), BERTH_OK);
+  int32_t s1 = must_topology_builder_add_switch(b, NULL);
+  int32_t s2 = must_topology_builder_add_switch(b, NULL);
+  int32_t s3 = must_topology_builder_add_switch(b, NULL);
   duplex(b, 0, s1, 4, 1);  /* 0 1 */
   duplex(b, s1, 1, 4, 1);  /* 2 3 */
   duplex(b, 0, s2, 8, 5);  /* 4 5: wider, slower */
@@ -44,8 +39,7 @@ static void test_rule(berth_ctx *ctx) {
   duplex(b, 0, s3, 8, 5);  /* 8 9: the same with higher ids */
   duplex(b, s3, 1, 8, 5);  /* 10 11 */
   duplex(b, 1, 2, 1, 0);   /* 12 13: narrow; 0 -> 2 is one link longer and takes the quick head */
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(b);
   CHECK(route_is(t, 0, 1, 2, (int32_t[]){ 4, 6 }));
   check_path(t, 0, 1, 8, 10);
   CHECK(route_is(t, 0, 2, 3, (int32_t[]){ 0, 2, 12 }));
@@ -53,14 +47,12 @@ static void test_rule(berth_ctx *ctx) {
   CHECK(route_is(t, 1, 2, 1, (int32_t[]){ 12 }));
   CHECK(route_is(t, 2, 2, 0, NULL));
   check_path(t, 2, 2, INFINITY, 0);
-  berth_topology_release(t);
-  berth_topology_builder_release(b);
+  RELEASE(t, b);
 }
 
 static void test_override(berth_ctx *ctx) {
   TEST("a route by hand holds, if it joins up");
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   add_devices(b, 3);
   duplex(b, 0, 1, 4, 1); /* 0 1 */
   duplex(b, 1, 2, 2, 1); /* 2 3 */
@@ -76,32 +68,27 @@ static void test_override(berth_ctx *ctx) {
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 3, 1, (int32_t[]){ 0 }), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 1, (int32_t[]){ 0 }), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_set_route(b, 0, 1, 2, (int32_t[]){ 4, 3 }), BERTH_OK);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(b);
   CHECK(route_is(t, 0, 1, 2, (int32_t[]){ 4, 3 }) && t->route_set[berth_i_pair(t, 0, 1)] == 1);
   check_path(t, 0, 1, 2, 2);
   CHECK(route_is(t, 1, 0, 1, (int32_t[]){ 1 }) && t->route_set[berth_i_pair(t, 1, 0)] == 0);
-  berth_topology_release(t);
-  berth_topology_builder_release(b);
+  RELEASE(t, b);
 }
 
 static void test_unreachable(berth_ctx *ctx) {
   berth_link l = { INFINITY, 0 };
   TEST("unreachable is said; one-way links lead one way; infinite bandwidth is legal");
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   add_devices(b, 3);
   CHECK_STATUS(berth_topology_builder_add_link(b, 0, 1, &l, NULL), BERTH_OK);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(b);
   check_path(t, 0, 1, INFINITY, 0);
   CHECK(berth_topology_route(t, 1, 0, NULL) == -1 && berth_topology_route(t, 0, 2, NULL) == -1);
   CHECK_STATUS(berth_topology_path(t, 1, 0, &l), BERTH_EUNREACHABLE);
   CHECK_TEXT(berth_errmsg(ctx), "no route from device 1 \"d1\" to device 0 \"d0\"");
   CHECK_STATUS(berth_topology_path(t, 1, 3, &l), BERTH_EINVAL);
   CHECK(berth_topology_route(t, -1, 0, NULL) == -1);
-  berth_topology_release(t);
-  berth_topology_builder_release(b);
+  RELEASE(t, b);
 }
 
 static void refuse_device(berth_topology_builder *b, double *field, double bad, double good,
@@ -116,8 +103,7 @@ static void test_refusals(berth_ctx *ctx) {
   berth_device d = berth_device_default();
   berth_link l = { 0, 0 };
   TEST("refuses what makes no sense, with the values");
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_EINVAL);
   refuse_device(b, &d.speed, 0, 1, &d);
   CHECK_TEXT(berth_errmsg(ctx), "device 0 \"d0\": speed 0 must be positive and finite");
@@ -152,11 +138,9 @@ static void test_refusals(berth_ctx *ctx) {
 static void test_reading(berth_ctx *ctx) {
   berth_device d = berth_device_default();
   TEST("gives back what went in, also when the builder is used again");
-  berth_topology_builder *b;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   CHECK_STATUS(berth_topology_builder_name(b, "pair"), BERTH_OK);
-  int32_t node;
-  CHECK_STATUS(berth_topology_builder_add_switch(b, "sw", &node), BERTH_OK);
+  int32_t node = must_topology_builder_add_switch(b, "sw");
   d.name = "gpu";
   d.type = "V100";
   d.memory = 5;
@@ -165,8 +149,7 @@ static void test_reading(berth_ctx *ctx) {
   CHECK_STATUS(berth_topology_builder_add_device(b, &d, &device, &node), BERTH_OK);
   CHECK(device == 0 && node == 1);
   CHECK(duplex(b, 1, 0, 7, 2) == 0);
-  berth_topology *t;
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
+  berth_topology *t = must_topology_builder_finish(b);
   add_devices(b, 1);
   berth_topology_builder_release(b);
   CHECK_TEXT(berth_topology_name(t), "pair");
@@ -188,8 +171,7 @@ static void test_reading(berth_ctx *ctx) {
   CHECK_STATUS(berth_topology_node(t, 2, NULL, NULL), BERTH_EINVAL);
   CHECK_STATUS(berth_topology_link(t, -1, NULL, NULL, NULL), BERTH_EINVAL);
   berth_topology_retain(t);
-  berth_topology_release(t);
-  berth_topology_release(t);
+  RELEASE(t, t);
   berth_topology_release(NULL);
   CHECK(berth_ctx_memory(ctx) == 0);
 }
@@ -232,11 +214,9 @@ static void walk(Best *s, int32_t node, berth_link v) {
 }
 
 static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
-  berth_topology_builder *b;
-  berth_topology *t = NULL;
   int32_t n = 1 + berth_rng_below(rng, 6), v = n + berth_rng_below(rng, 3),
           m = berth_rng_below(rng, 3 * v);
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   add_devices(b, n);
   for (int32_t i = n; i < v; i++)
     CHECK_STATUS(berth_topology_builder_add_switch(b, NULL, NULL), BERTH_OK);
@@ -245,8 +225,7 @@ static berth_topology *random_topology(berth_ctx *ctx, berth_rng *rng) {
     int32_t from = berth_rng_below(rng, v), to = berth_rng_below(rng, v);
     if (from != to) CHECK_STATUS(berth_topology_builder_add_link(b, from, to, &l, NULL), BERTH_OK);
   }
-  CHECK_STATUS(berth_topology_builder_finish(b, &t), BERTH_OK);
-  berth_topology_builder_release(b);
+  berth_topology *t = must_topology(b);
   return t;
 }
 
@@ -295,9 +274,8 @@ static void test_lean(berth_ctx *ctx) {
 /* Node 2 is a switch. @param by_hand the sum is that of a route given by hand: a quicker one is
  * there */
 static void check_infinite(berth_ctx *ctx, int by_hand) {
-  berth_topology_builder *b;
   berth_topology *t = NULL;
-  CHECK_STATUS(berth_topology_builder_new(ctx, &b), BERTH_OK);
+  berth_topology_builder *b = must_topology_builder_new(ctx);
   add_devices(b, 2);
   CHECK_STATUS(berth_topology_builder_add_switch(b, "s", NULL), BERTH_OK);
   duplex(b, 0, 2, 1, 1e308);
@@ -328,8 +306,7 @@ static void test_interrupt(void) {
   berth_device d = berth_device_default();
   berth_topology *t = NULL;
   TEST("routing stops when the hook asks for it");
-  berth_ctx *ctx;
-  CHECK_STATUS(berth_ctx_new(&h, &ctx), BERTH_OK);
+  berth_ctx *ctx = must_ctx_new(&h);
   CHECK_STATUS(berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 0 }, &t), BERTH_EINTERRUPT);
   CHECK(t == NULL && berth_ctx_memory(ctx) == 0);
   berth_ctx_release(ctx);
@@ -362,8 +339,7 @@ done:
 }
 
 int main(void) {
-  berth_ctx *ctx;
-  if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
+  berth_ctx *ctx = must_ctx_new(NULL);
   test_rule(ctx);
   test_override(ctx);
   test_unreachable(ctx);

@@ -1,0 +1,118 @@
+/* must_X calls berth_X, checks that it succeeds and returns what it made; RELEASE gives objects
+ * back. */
+#ifndef BERTH_MUST_H
+#define BERTH_MUST_H
+
+#include "check.h"
+#include <berth/berth.h>
+
+#define MUST(type, name, parameters, call) \
+  static inline type must_##name parameters { \
+    type out; \
+    memset(&out, 0, sizeof out); \
+    CHECK_STATUS(call, BERTH_OK); \
+    return out; \
+  }
+
+MUST(berth_ctx *, ctx_new, (const berth_hooks *h), berth_ctx_new(h, &out))
+MUST(berth_graph_builder *, graph_builder_new, (berth_ctx *ctx),
+     berth_graph_builder_new(ctx, &out))
+MUST(berth_graph *, graph_builder_finish, (berth_graph_builder *b),
+     berth_graph_builder_finish(b, &out))
+MUST(berth_topology_builder *, topology_builder_new, (berth_ctx *ctx),
+     berth_topology_builder_new(ctx, &out))
+MUST(berth_topology *, topology_builder_finish, (berth_topology_builder *b),
+     berth_topology_builder_finish(b, &out))
+MUST(berth_topology *, topology_mesh,
+     (berth_ctx *ctx, int32_t n, const berth_device *d, const berth_link *l),
+     berth_topology_mesh(ctx, n, d, l, &out))
+MUST(int32_t, topology_builder_add_switch, (berth_topology_builder *b, const char *name),
+     berth_topology_builder_add_switch(b, name, &out))
+MUST(berth_cost *, cost_new, (berth_graph *g, berth_topology *t, const berth_cost_model *m),
+     berth_cost_new(g, t, m, &out))
+MUST(berth_op, graph_op, (const berth_graph *g, int32_t op), berth_graph_op(g, op, &out))
+MUST(berth_tensor, graph_tensor, (const berth_graph *g, int32_t tensor),
+     berth_graph_tensor(g, tensor, &out))
+MUST(berth_collective, graph_collective, (const berth_graph *g, int32_t collective),
+     berth_graph_collective(g, collective, &out))
+MUST(berth_device, topology_device, (const berth_topology *t, int32_t device),
+     berth_topology_device(t, device, &out))
+MUST(berth_link, topology_path, (const berth_topology *t, int32_t src, int32_t dst),
+     berth_topology_path(t, src, dst, &out))
+MUST(berth_result *, simulate,
+     (berth_cost *c, const int32_t *device, const berth_sim_options *o),
+     berth_simulate(c, device, o, &out))
+MUST(berth_sim_options, sim_preset, (berth_ctx *ctx, const char *name),
+     berth_sim_preset(ctx, name, &out))
+MUST(berth_sim *, sim_new, (berth_cost *c, const berth_sim_options *o), berth_sim_new(c, o, &out))
+MUST(berth_sim_summary, sim_run, (berth_sim *sim, const int32_t *device),
+     berth_sim_run(sim, device, &out))
+MUST(berth_executor *, executor_new, (berth_cost *c, const berth_exec_options *o),
+     berth_executor_new(c, o, &out))
+MUST(berth_lp *, lp_solve, (berth_cost *c, const berth_lp_options *o), berth_lp_solve(c, o, &out))
+MUST(berth_ps *, ps_new,
+     (berth_ctx *ctx, const berth_ps_options *o, int32_t n, const berth_ps_job *jobs),
+     berth_ps_new(ctx, o, n, jobs, &out))
+MUST(berth_ps_run *, ps_run_new, (berth_ps *p), berth_ps_run_new(p, &out))
+MUST(berth_ps_record, ps_run_record, (const berth_ps_run *r, int32_t job),
+     berth_ps_run_record(r, job, &out))
+MUST(berth_decider *, decider_new,
+     (berth_ctx *ctx, const berth_decisions *problem, const berth_decide_options *o),
+     berth_decider_new(ctx, problem, o, &out))
+MUST(berth_decider *, deploy_decider, (berth_deploy *d, const berth_deploy_search_options *o),
+     berth_deploy_decider(d, o, &out))
+MUST(berth_decide_report, decider_best, (const berth_decider *d, int32_t *assignment),
+     berth_decider_best(d, assignment, &out))
+MUST(berth_search_report, search,
+     (berth_cost *c, const berth_search_options *o, int32_t *device),
+     berth_search(c, o, device, &out))
+
+/* The builder is released. */
+static inline berth_graph *must_graph(berth_graph_builder *b) {
+  berth_graph *g = must_graph_builder_finish(b);
+  berth_graph_builder_release(b);
+  return g;
+}
+static inline berth_topology *must_topology(berth_topology_builder *b) {
+  berth_topology *t = must_topology_builder_finish(b);
+  berth_topology_builder_release(b);
+  return t;
+}
+
+/* RELEASE(a, b, ...): releases up to eight objects of any types, in this order. */
+#define RELEASE_1(x) _Generic((x), \
+    berth_ctx *: berth_ctx_release, berth_cluster *: berth_cluster_release, \
+    berth_cost *: berth_cost_release, berth_decider *: berth_decider_release, \
+    berth_analysis *: berth_analysis_release, berth_deploy *: berth_deploy_release, \
+    berth_compiled *: berth_compiled_release, berth_deploy_list *: berth_deploy_list_release, \
+    berth_assign *: berth_assign_release, berth_episodes *: berth_episodes_release, \
+    berth_executor *: berth_executor_release, berth_execution *: berth_execution_release, \
+    berth_gang *: berth_gang_release, berth_clairvoyant *: berth_clairvoyant_release, \
+    berth_graph_builder *: berth_graph_builder_release, berth_graph *: berth_graph_release, \
+    berth_expansion *: berth_expansion_release, berth_bundle *: berth_bundle_release, \
+    berth_text *: berth_text_release, berth_json *: berth_json_release, \
+    berth_lp *: berth_lp_release, berth_array *: berth_array_release, \
+    berth_index *: berth_index_release, berth_segments *: berth_segments_release, \
+    berth_tape *: berth_tape_release, berth_params *: berth_params_release, \
+    berth_adam *: berth_adam_release, berth_pacml *: berth_pacml_release, \
+    berth_pacml_run *: berth_pacml_run_release, berth_pacml_ahead *: berth_pacml_ahead_release, \
+    berth_pdors *: berth_pdors_release, berth_portfolio *: berth_portfolio_release, \
+    berth_placement *: berth_placement_release, berth_ps *: berth_ps_release, \
+    berth_ps_run *: berth_ps_run_release, berth_ps_scheduler *: berth_ps_scheduler_release, \
+    berth_ramp *: berth_ramp_release, berth_ramp_model *: berth_ramp_model_release, \
+    berth_ramp_planner *: berth_ramp_planner_release, berth_result *: berth_result_release, \
+    berth_sim *: berth_sim_release, berth_topology_builder *: berth_topology_builder_release, \
+    berth_topology *: berth_topology_release)(x)
+#define RELEASE_2(a, ...) (RELEASE_1(a), RELEASE_1(__VA_ARGS__))
+#define RELEASE_3(a, ...) (RELEASE_1(a), RELEASE_2(__VA_ARGS__))
+#define RELEASE_4(a, ...) (RELEASE_1(a), RELEASE_3(__VA_ARGS__))
+#define RELEASE_5(a, ...) (RELEASE_1(a), RELEASE_4(__VA_ARGS__))
+#define RELEASE_6(a, ...) (RELEASE_1(a), RELEASE_5(__VA_ARGS__))
+#define RELEASE_7(a, ...) (RELEASE_1(a), RELEASE_6(__VA_ARGS__))
+#define RELEASE_8(a, ...) (RELEASE_1(a), RELEASE_7(__VA_ARGS__))
+#define RELEASE_PICK(a, b, c, d, e, f, g, h, which, ...) which
+#define RELEASE(...) \
+  RELEASE_PICK(__VA_ARGS__, RELEASE_8, RELEASE_7, RELEASE_6, RELEASE_5, RELEASE_4, RELEASE_3, \
+               RELEASE_2, RELEASE_1, )(__VA_ARGS__)
+
+#endif
