@@ -260,10 +260,8 @@ int main(void) {
   CHECK(check_cases(ctx, BERTH_SFB_PER_DEVICE, 1) > check_runs(50, 250));
   TEST("compat: the cut is the enumeration's best set on random problems");
   CHECK(check_cases(ctx, BERTH_SFB_COMPAT, 2) > check_runs(25, 125));
-  TEST("what makes no sense is refused");
-  check_refusals(ctx);
-  TEST("allocation failures leave nothing behind");
-  fail_in_turn();
+  TEST("what makes no sense is refused") check_refusals(ctx);
+  TEST("allocation failures leave nothing behind") fail_in_turn();
   berth_ctx_release(ctx);
   return check_done();
 }

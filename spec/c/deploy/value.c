@@ -348,24 +348,16 @@ static void fail_in_turn(long sign) {
 
 int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("one device takes all times, two take half");
-  one_device_takes_all_times(ctx);
-  TEST("local costs by hand");
-  local_costs_by_hand(ctx);
-  TEST("local costs count what crosses to neighbours");
-  neighbours_count(ctx);
+  TEST("one device takes all times, two take half") one_device_takes_all_times(ctx);
+  TEST("local costs by hand") local_costs_by_hand(ctx);
+  TEST("local costs count what crosses to neighbours") neighbours_count(ctx);
   TEST("random strategies: as compiled and simulated, and none below the bound");
   random_strategies(ctx);
-  TEST("features by hand");
-  features_by_hand(ctx);
-  TEST("what is refused");
-  refusals(ctx);
+  TEST("features by hand") features_by_hand(ctx);
+  TEST("what is refused") refusals(ctx);
   berth_ctx_release(ctx);
-  TEST("the guard of repeated ops reports what fails on the way");
-  guard_reports_failures();
-  TEST("every allocation refused in turn");
-  fail_in_turn(1);
-  TEST("every allocation refused from one on");
-  fail_in_turn(-1);
+  TEST("the guard of repeated ops reports what fails on the way") guard_reports_failures();
+  TEST("every allocation refused in turn") fail_in_turn(1);
+  TEST("every allocation refused from one on") fail_in_turn(-1);
   return check_done();
 }

@@ -143,14 +143,10 @@ static void what_never_ends_is_passed_over(berth_ctx *ctx) {
 
 int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("gradients are repeated where it pays");
-  gradients_are_repeated_where_it_pays(ctx);
-  TEST("the guard keeps the better");
-  guard_keeps_the_better(ctx);
-  TEST("a chain fits where replicas do not");
-  chain_fits_where_replicas_do_not(ctx);
-  TEST("what never ends is passed over");
-  what_never_ends_is_passed_over(ctx);
+  TEST("gradients are repeated where it pays") gradients_are_repeated_where_it_pays(ctx);
+  TEST("the guard keeps the better") guard_keeps_the_better(ctx);
+  TEST("a chain fits where replicas do not") chain_fits_where_replicas_do_not(ctx);
+  TEST("what never ends is passed over") what_never_ends_is_passed_over(ctx);
   berth_ctx_release(ctx);
   return check_done();
 }

@@ -224,13 +224,10 @@ static void refused_allocations(void) {
 int main(void) {
   berth_rng rng;
   berth_rng_init(&rng, 11, 0);
-  TEST("links that lead one way, and a pinned consumer");
-  by_hand();
-  TEST("nothing to rule out");
-  nothing_to_rule_out();
+  TEST("links that lead one way, and a pinned consumer") by_hand();
+  TEST("nothing to rule out") nothing_to_rule_out();
   TEST("any graph, any links: as by asking every tensor; what keeps to it runs");
   for (int i = 0; i < 4000; i++) any(&rng);
-  TEST("refused allocations");
-  refused_allocations();
+  TEST("refused allocations") refused_allocations();
   return check_done();
 }

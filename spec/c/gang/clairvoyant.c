@@ -323,8 +323,7 @@ int main(void) {
   TEST("each refused allocation is orderly, and leaks nothing")
   check_allocation(random_instance(&rng, 20));
 
-  TEST("nonsense is refused")
-  check_refusals();
+  TEST("nonsense is refused") check_refusals();
   berth_ctx_release(ctx);
   return check_done();
 }

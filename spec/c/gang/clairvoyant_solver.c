@@ -91,8 +91,7 @@ int main(void) {
   TEST("it can be interrupted")
   check_interrupt();
 
-  TEST("1001 arrivals with nine choices each are solved, with a proof")
-  check_large();
+  TEST("1001 arrivals with nine choices each are solved, with a proof") check_large();
   berth_ctx_release(ctx);
   return check_done();
 }

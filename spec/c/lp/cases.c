@@ -399,32 +399,19 @@ done:
 
 int main(void) {
   CHECK_STATUS(berth_ctx_new(NULL, &ctx), BERTH_OK);
-  TEST("the published cases: 8, 12.5, 18.2, 25.667")
-  published();
-  TEST("one op, no edges, no competition, no time")
-  degenerate();
-  TEST("the summary tells ratio, size and iterations, and outlives the cost")
-  summary();
-  TEST("pairs: several tensors, unlike devices, pins, ops that cannot run everywhere")
-  pairs();
-  TEST("least times are capped by brothers and by other parents")
-  caps();
-  TEST("favourites: by threshold, or as many as can be")
-  children();
-  TEST("favourites without a program: the longest paths first")
-  through();
-  TEST("bad options are refused with their values")
-  options();
-  TEST("without a way between devices there are no mean times, but least ones")
-  no_way();
-  TEST("a consumer of a collective starts behind its members")
-  collectives();
-  TEST("exp and log, which have the same bits everywhere")
-  own_functions();
-  TEST("iterations are limited, and the same input gives the same bytes")
-  limits_and_repeats();
-  TEST("it stops when asked to, at any time")
-  interrupts();
+  TEST("the published cases: 8, 12.5, 18.2, 25.667") published();
+  TEST("one op, no edges, no competition, no time") degenerate();
+  TEST("the summary tells ratio, size and iterations, and outlives the cost") summary();
+  TEST("pairs: several tensors, unlike devices, pins, ops that cannot run everywhere") pairs();
+  TEST("least times are capped by brothers and by other parents") caps();
+  TEST("favourites: by threshold, or as many as can be") children();
+  TEST("favourites without a program: the longest paths first") through();
+  TEST("bad options are refused with their values") options();
+  TEST("without a way between devices there are no mean times, but least ones") no_way();
+  TEST("a consumer of a collective starts behind its members") collectives();
+  TEST("exp and log, which have the same bits everywhere") own_functions();
+  TEST("iterations are limited, and the same input gives the same bytes") limits_and_repeats();
+  TEST("it stops when asked to, at any time") interrupts();
   berth_ctx_release(ctx);
   check_refusals(solve_all);
   return check_done();

@@ -121,8 +121,7 @@ static void names(void) {
              "parameter \"x\": initialiser with inf, must be finite");
   refuse_add(p, "x", 2, (berth_nn_init)7, 0, &rng,
              "parameter \"x\": no initialiser has the number 7");
-  TEST("an array outlives its parameters");
-  berth_array_retain(w);
+  TEST("an array outlives its parameters") berth_array_retain(w);
   berth_params_release(p);
   CHECK(berth_array_size(w) == 6);
   berth_array_release(w);

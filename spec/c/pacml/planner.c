@@ -173,15 +173,12 @@ static void interrupt_learning(void) {
 }
 
 int main(void) {
-  TEST("a planner decides about all jobs");
-  run_once();
+  TEST("a planner decides about all jobs") run_once();
   TEST("a future counts blocked jobs, and what the network expects, the less the later they "
        "arrive");
   discount_futures();
-  TEST("what would end behind the horizon is blocked");
-  beyond_the_horizon();
+  TEST("what would end behind the horizon is blocked") beyond_the_horizon();
   check_refusals(whole);
-  TEST("learning can be interrupted");
-  interrupt_learning();
+  TEST("learning can be interrupted") interrupt_learning();
   return check_done();
 }

@@ -221,12 +221,9 @@ int main(void) {
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 2;
   TEST("within capacity, done as planned or before, the same twice: all modes");
   runs(42, 0, 0, BERTH_PS_CASES);
-  TEST("the same with racks");
-  runs(12, 1, 0, BERTH_PS_CASES);
-  TEST("the same where moves cost time");
-  runs(12, 0, 0.3, BERTH_PS_CASES);
-  TEST("shared links: within capacity");
-  runs(6, 1, 0, BERTH_PS_SHARED);
+  TEST("the same with racks") runs(12, 1, 0, BERTH_PS_CASES);
+  TEST("the same where moves cost time") runs(12, 0, 0.3, BERTH_PS_CASES);
+  TEST("shared links: within capacity") runs(6, 1, 0, BERTH_PS_SHARED);
   TEST("what a job that ends early had committed is given back, to the last bit, unless `reclaim` "
        "is off");
   early_end(true);

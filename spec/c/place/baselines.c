@@ -110,8 +110,7 @@ static void test_single(void) {
   problem_clear(&p, 3, 3);
   for (int32_t i = 0; i < 3; i++)
     p.time[i][0] = 3, p.time[i][1] = 1, p.time[i][2] = 2, p.param[i] = 4;
-  TEST("single: the fastest device");
-  expect(&p, "single", NULL, "111", 3);
+  TEST("single: the fastest device") expect(&p, "single", NULL, "111", 3);
   TEST("single: the fastest one on which all fits");
   p.memory[1] = 11;
   expect(&p, "single", NULL, "222", 6);
@@ -216,8 +215,7 @@ static void test_metis(void) {
   CHECK_STATUS(place(&p, "metis", NULL, &r, NULL), BERTH_OK);
   CHECK(berth_placement_device(r)[0] == 1 && berth_placement_device(r)[4] == 0);
   berth_placement_release(r);
-  TEST("metis: parts that talk much are put on near devices");
-  test_near();
+  TEST("metis: parts that talk much are put on near devices") test_near();
   TEST("metis: one device, no edges, fewer ops than devices");
   problem_clear(&p, 3, 1);
   problem_edge(&p, 0, 1, 1);

@@ -259,14 +259,12 @@ static berth_status place_all(berth_ctx *ctx) {
 
 int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("weighed transfers decide, true ones count");
-  weighs_transfers(ctx);
+  TEST("weighed transfers decide, true ones count") weighs_transfers(ctx);
   TEST("prices by a user's function follow their tensors into the coarse graph");
   prices_by_function(ctx);
   TEST("what the user's function lets run nowhere together stays apart");
   joins_nothing_that_runs_nowhere_together(ctx);
-  TEST("ops are packed where their sets do not fit");
-  packs_ops_where_sets_do_not_fit(ctx);
+  TEST("ops are packed where their sets do not fit") packs_ops_where_sets_do_not_fit(ctx);
   TEST("random problems: groups, pins, types, memory; the estimate is the simulator's");
   at_random(ctx);
   TEST("wrong options are refused, by name and value");

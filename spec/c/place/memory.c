@@ -372,24 +372,16 @@ static void refused_memory(void) {
 
 int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
-  TEST("inputs that must live at once: op, device, bytes");
-  inputs_live_at_once(ctx);
-  TEST("where the order decides, devices are chosen so that it holds");
-  order_decides(ctx);
-  TEST("total: what holds in one order need not hold in any");
-  any_order_is_stricter(ctx);
-  TEST("exact fits in spite of rounding");
-  fits_but_for_rounding(ctx);
-  TEST("tight memory: what is placed does not run out");
-  many(ctx, WITH_MEMORY, check_runs(12, 28));
+  TEST("inputs that must live at once: op, device, bytes") inputs_live_at_once(ctx);
+  TEST("where the order decides, devices are chosen so that it holds") order_decides(ctx);
+  TEST("total: what holds in one order need not hold in any") any_order_is_stricter(ctx);
+  TEST("exact fits in spite of rounding") fits_but_for_rounding(ctx);
+  TEST("tight memory: what is placed does not run out") many(ctx, WITH_MEMORY, check_runs(12, 28));
   TEST("tight memory, twins, ties");
   many(ctx, WITH_MEMORY | WITH_TWINS | WITH_TIES, check_runs(12, 28));
-  TEST("tight memory, everything at once");
-  many(ctx, WITH_ALL, check_runs(12, 36));
-  TEST("small problems: refused only if no placement holds");
-  misses_nothing_small(ctx);
-  TEST("allocations refused, once and from then on");
-  refused_memory();
+  TEST("tight memory, everything at once") many(ctx, WITH_ALL, check_runs(12, 36));
+  TEST("small problems: refused only if no placement holds") misses_nothing_small(ctx);
+  TEST("allocations refused, once and from then on") refused_memory();
   berth_ctx_release(ctx);
   return check_done();
 }

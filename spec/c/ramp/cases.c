@@ -235,20 +235,17 @@ int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
   check_refusals(published);
   check_refusals(exact);
-  TEST("a planner goes on after it was refused memory");
-  plan_after_refusal();
+  TEST("a planner goes on after it was refused memory") plan_after_refusal();
   TEST("clusters of one server to 1024, in every shape");
   for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
     plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], profile);
-  TEST("a block along the groups, where there is one rack");
-  block_along_groups(ctx);
+  TEST("a block along the groups, where there is one rack") block_along_groups(ctx);
   TEST("graphs that take no time, or no memory");
   for (size_t i = 0; i < 4; i++)
     plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], free_profile);
   for (size_t i = 0; i < 4; i++)
     plan_everywhere(ctx, shape[i][0], shape[i][1], shape[i][2], weightless_profile);
-  TEST("a step of many pieces can be interrupted");
-  interrupt_a_large_step();
+  TEST("a step of many pieces can be interrupted") interrupt_a_large_step();
   TEST("a block of the caller's choice");
   plan_on_blocks(ctx, 1);
   plan_on_blocks(ctx, 0);
