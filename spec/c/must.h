@@ -115,4 +115,70 @@ static inline berth_topology *must_topology(berth_topology_builder *b) {
   RELEASE_PICK(__VA_ARGS__, RELEASE_8, RELEASE_7, RELEASE_6, RELEASE_5, RELEASE_4, RELEASE_3, \
                RELEASE_2, RELEASE_1, )(__VA_ARGS__)
 
+/* Graphs as text: a number is an op of so many seconds, then p parameter bytes, w workspace bytes,
+ * g its group, @ its pin, t its twin; `0>1,2:8` is a tensor of 8 bytes from op 0 to ops 1 and 2. */
+static inline berth_status add_text(berth_graph_builder *b, const char *text) {
+  berth_status st = BERTH_OK;
+  for (char *p = (char *)text; st == BERTH_OK && *p;) {
+    double first = strtod(p, &p);
+    if (*p != '>') {
+      berth_op op = berth_op_default();
+      op.seconds = &first;
+      while (*p && *p != ' ') {
+        const char what = *p;
+        double x = strtod(p + 1, &p);
+        if (what == 'p') op.param_bytes = x;
+        else if (what == 'w') op.workspace_bytes = x;
+        else if (what == 'g') op.group = (int32_t)x;
+        else if (what == '@') op.pin = (int32_t)x;
+        else if (what == 't') op.twin = (int32_t)x;
+        else return BERTH_EPARSE;
+      }
+      st = berth_graph_builder_add_op(b, &op, NULL);
+    } else {
+      int32_t use[8], n = 0, id = 0;
+      do use[n++] = (int32_t)strtol(p + 1, &p, 10);
+      while (*p == ',');
+      berth_tensor t = { (int32_t)first, strtod(p + 1, &p), -1, 0 };
+      st = berth_graph_builder_add_tensor(b, &t, &id);
+      for (int32_t i = 0; i < n && st == BERTH_OK; i++)
+        st = berth_graph_builder_add_consumer(b, id, use[i]);
+    }
+  }
+  return st;
+}
+static inline berth_status graph_of_text(berth_ctx *ctx, const char *text, berth_graph **g) {
+  berth_graph_builder *b = NULL;
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  if (st == BERTH_OK) st = add_text(b, text);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
+  berth_graph_builder_release(b);
+  return st;
+}
+/* On a mesh; the cost keeps graph and topology. */
+static inline berth_status cost_of_text(berth_ctx *ctx, const char *text, int32_t devices,
+                                        double memory, double bandwidth, berth_cost **cost) {
+  berth_graph *g = NULL;
+  berth_topology *t = NULL;
+  berth_device d = berth_device_default();
+  d.memory = memory;
+  berth_status st = graph_of_text(ctx, text, &g);
+  if (st == BERTH_OK)
+    st = berth_topology_mesh(ctx, devices, &d, &(berth_link){ bandwidth, 0 }, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, cost);
+  RELEASE(t, g);
+  return st;
+}
+static inline berth_graph *must_graph_of_text(berth_ctx *ctx, const char *text) {
+  berth_graph *g = NULL;
+  CHECK_STATUS(graph_of_text(ctx, text, &g), BERTH_OK);
+  return g;
+}
+static inline berth_cost *must_cost_of_text(berth_ctx *ctx, const char *text, int32_t devices,
+                                            double memory, double bandwidth) {
+  berth_cost *cost = NULL;
+  CHECK_STATUS(cost_of_text(ctx, text, devices, memory, bandwidth, &cost), BERTH_OK);
+  return cost;
+}
+
 #endif

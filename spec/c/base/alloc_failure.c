@@ -1,7 +1,7 @@
 /* Every allocation refused in turn, alone and with all that follow, on load + price + place +
  * simulate + write, until all goes through: always an orderly BERTH_ENOMEM, never a leak. Promises
  * cover the context's allocator; third-party libraries allocate by themselves. */
-#include "must.h"
+#include "refusals.h"
 
 static const char text[] =
     "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, \n"
@@ -25,7 +25,8 @@ static berth_status write_all(berth_ctx *ctx, const berth_bundle *b, berth_topol
   return st;
 }
 
-static berth_status whole_job(berth_ctx *ctx, const Step *step) {
+static berth_status whole_job(berth_ctx *ctx, const void *what) {
+  const Step *step = what;
   berth_bundle b = { NULL, NULL, NULL, NULL };
   berth_topology *t = NULL;
   berth_cost *cost = NULL;
@@ -56,25 +57,6 @@ static berth_status whole_job(berth_ctx *ctx, const Step *step) {
   return st;
 }
 
-/* @param sign 1: the n-th request fails; -1: and all after it */
-static void fail_in_turn(const Step *step, long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1, last = 0; s.calls >= last; n += 1 + n / 100) { /* some refusals are made good */
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    last = n;
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole_job(ctx, step);
-    if (st != BERTH_OK && st != BERTH_ENOMEM)
-      printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
-}
-
 int main(void) {
   static const char *const presets[] = { "doppler", "baechi-tf" };
   static char names[32][64]; /* a test's name lives until the next one */
@@ -84,8 +66,8 @@ int main(void) {
     if (strcmp(placers[i]->name, "policy") == 0) continue;
     snprintf(names[i], sizeof names[i], "%s, %s", step.placer, step.preset);
     TEST(names[i]);
-    fail_in_turn(&step, 1);
-    fail_in_turn(&step, -1);
+    refuse_each(whole_job, &step, 1, 100);
+    refuse_each(whole_job, &step, -1, 100);
   }
   return check_done();
 }

@@ -1,6 +1,5 @@
 /* The cluster's event loop: cases to check by hand, error texts, refused allocations. */
-#include "check.h"
-#include <berth/berth.h>
+#include "refusals.h"
 
 static berth_ctx *ctx;
 
@@ -369,21 +368,10 @@ static void test_many(void) {
   CHECK_NEAR(s.share_seconds, want, want * 1e-9);
 }
 
-static void test_allocations(void) {
-  berth_status st = BERTH_ENOMEM;
-  TEST("allocations that fail")
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    check_alloc_state s = { 0, n, 0 };
-    berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-    berth_ctx *own;
-    if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;
-    berth_cluster_summary sum;
-    st = whole_run(own, 200, many, needs, &sum);
-    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    berth_ctx_release(own);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
+static berth_status run_many(berth_ctx *own, const void *what) {
+  (void)what;
+  berth_cluster_summary sum;
+  return whole_run(own, 200, many, needs, &sum);
 }
 
 int main(void) {
@@ -396,7 +384,7 @@ int main(void) {
   test_new_errors();
   test_steps();
   test_many();
-  test_allocations();
+  TEST("allocations that fail") refuse_each(run_many, NULL, 1, 0);
   berth_ctx_release(ctx);
   return check_done();
 }

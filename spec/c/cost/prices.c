@@ -395,27 +395,15 @@ static void test_collectives(berth_ctx *ctx) {
 static berth_status build_all(berth_ctx *ctx) {
   Calls k = { .bad_op = -1, .bad_tensor = -1 };
   berth_cost_model m = { .op = call_op, .transfer = call_transfer, .ud = &k };
-  berth_graph_builder *b = NULL;
   berth_graph *g = NULL;
   berth_topology *t = NULL;
-  berth_cost *c = NULL;
+  berth_cost *c = NULL, *by_function = NULL;
   berth_device d = berth_device_default();
-  berth_op op = berth_op_default();
-  op.seconds = (double[]){ 1 };
-  berth_status st;
-  if ((st = berth_graph_builder_new(ctx, &b)) != BERTH_OK) goto done;
-  int32_t id;
-  for (int i = 0; i < 3; i++)
-    if ((st = berth_graph_builder_add_op(b, &op, &id)) != BERTH_OK) goto done;
-  if ((st = berth_graph_builder_connect(b, 0, 1, 8, NULL)) != BERTH_OK) goto done;
-  if ((st = berth_graph_builder_finish(b, &g)) != BERTH_OK) goto done;
-  if ((st = berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 1 }, &t)) != BERTH_OK) goto done;
-  if ((st = berth_cost_new(g, t, NULL, &c)) != BERTH_OK) goto done;
-  berth_cost_release(c);
-  c = NULL;
-  st = berth_cost_new(g, t, &m, &c);
-done:
-  RELEASE(c, t, g, b);
+  berth_status st = graph_of_text(ctx, "1 1 1 0>1:8", &g);
+  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &(berth_link){ 1, 1 }, &t);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
+  if (st == BERTH_OK) st = berth_cost_new(g, t, &m, &by_function);
+  RELEASE(by_function, c, t, g);
   return st;
 }
 

@@ -1,6 +1,6 @@
 /* Sufficient factor broadcasting: the worked examples, the cut beside enumeration, refusals,
  * allocation failure. */
-#include "must.h"
+#include "refusals.h"
 
 enum { OPS = 18, TENSORS = 30, EDGES = 90, GRADIENTS = 10 };
 
@@ -192,7 +192,7 @@ static void check_refusal(berth_ctx *ctx, Case c, const char *text) {
   CHECK(x[0] == 9);
 }
 
-static void check_refusals(berth_ctx *ctx) {
+static void check_errors(berth_ctx *ctx) {
   Case c = layer(BERTH_SFB_PER_DEVICE, 6, 2), bad = c;
   uint8_t x[3] = { 1, 0, 0 };
   bad.seconds[1] = NAN;
@@ -221,23 +221,13 @@ static void check_refusals(berth_ctx *ctx) {
   CHECK_TEXT(berth_errmsg(ctx), "op 0 is barred");
 }
 
-static void fail_in_turn(void) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    Case c = layer(BERTH_SFB_PER_DEVICE, 6, 2);
-    s = (check_alloc_state){ 0, n, 0 };
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    point(&c);
-    uint8_t x[3];
-    berth_sfb_value v;
-    st = berth_sfb_choose(ctx, &c.p, x, NULL, NULL, &v);
-    berth_ctx_release(ctx);
-    CHECK(s.held == 0);
-  }
-  CHECK_STATUS(st, BERTH_OK);
+static berth_status choose(berth_ctx *ctx, const void *what) {
+  (void)what;
+  Case c = layer(BERTH_SFB_PER_DEVICE, 6, 2);
+  point(&c);
+  uint8_t x[3];
+  berth_sfb_value v;
+  return berth_sfb_choose(ctx, &c.p, x, NULL, NULL, &v);
 }
 
 int main(void) {
@@ -260,8 +250,8 @@ int main(void) {
   CHECK(check_cases(ctx, BERTH_SFB_PER_DEVICE, 1) > check_runs(50, 250));
   TEST("compat: the cut is the enumeration's best set on random problems");
   CHECK(check_cases(ctx, BERTH_SFB_COMPAT, 2) > check_runs(25, 125));
-  TEST("what makes no sense is refused") check_refusals(ctx);
-  TEST("allocation failures leave nothing behind") fail_in_turn();
+  TEST("what makes no sense is refused") check_errors(ctx);
+  TEST("allocation failures leave nothing behind") refuse_each(choose, NULL, 1, 0);
   berth_ctx_release(ctx);
   return check_done();
 }

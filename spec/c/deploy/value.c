@@ -1,6 +1,7 @@
 /* What strategies are worth: against the compiled graph simulated, by hand, by bounds on random
  * problems; refusals; allocation failure. */
 #include "deploy_value_help.h"
+#include "refusals.h"
 
 /* ---- by hand ---- */
 
@@ -261,7 +262,8 @@ static void refusals(berth_ctx *ctx) {
   berth_deploy_release(d);
 }
 
-static berth_status whole_job(berth_ctx *ctx) {
+static berth_status whole_job(berth_ctx *ctx, const void *what) {
+  (void)what;
   const Layer layers[3] = { { 1e-3, 1e5, 1e6 }, { 2e-3, 2e5, 4e6 }, { 1e-3, 1e4, 1e7 } };
   Setting s = setting(3, 9, 3);
   berth_graph *g = chain_of(ctx, 3, layers);
@@ -327,25 +329,6 @@ static void guard_reports_failures(void) {
   CHECK(x.held == 0);
 }
 
-/* igraph and METIS allocate by themselves. */
-static void fail_in_turn(long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1, last = 0; s.calls >= last; n += 1 + n / 200) { /* some refusals are made good */
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    last = n;
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole_job(ctx);
-    if (st != BERTH_OK && st != BERTH_ENOMEM)
-      printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
-}
-
 int main(void) {
   berth_ctx *ctx = must_ctx_new(NULL);
   TEST("one device takes all times, two take half") one_device_takes_all_times(ctx);
@@ -357,7 +340,7 @@ int main(void) {
   TEST("what is refused") refusals(ctx);
   berth_ctx_release(ctx);
   TEST("the guard of repeated ops reports what fails on the way") guard_reports_failures();
-  TEST("every allocation refused in turn") fail_in_turn(1);
-  TEST("every allocation refused from one on") fail_in_turn(-1);
+  TEST("every allocation refused in turn") refuse_each(whole_job, NULL, 1, 200);
+  TEST("every allocation refused from one on") refuse_each(whole_job, NULL, -1, 200);
   return check_done();
 }

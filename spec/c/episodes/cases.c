@@ -4,18 +4,7 @@
 /* a (2 s) gives b (3 s) and c (1 s) 5 bytes, and c 1 byte more; b gives d (4 s) 2 bytes, c gives it
  * 7. 1 byte/s on 2 devices. */
 static void diamond(setup *s) {
-  setup_begin(s);
-  setup_op(s, 2);
-  setup_op(s, 3);
-  setup_op(s, 1);
-  setup_op(s, 4);
-  int32_t t = setup_tensor(s, 0, 5);
-  setup_use(s, t, 1);
-  setup_use(s, t, 2);
-  setup_edge(s, 0, 2, 1);
-  setup_edge(s, 1, 3, 2);
-  setup_edge(s, 2, 3, 7);
-  setup_mesh(s, 2, INFINITY);
+  setup_text(s, "2 3 1 4 0>1,2:5 0>2:1 1>3:2 2>3:7", 2, INFINITY);
 }
 
 static void static_features(void) {
@@ -100,8 +89,7 @@ static void path_ties(void) {
   int32_t t = setup_tensor(&s, 0, 1);
   setup_use(&s, t, 2);
   setup_use(&s, t, 1);
-  setup_edge(&s, 2, 3, 1);
-  setup_edge(&s, 1, 3, 1);
+  setup_add(&s, "2>3:1 1>3:1");
   setup_mesh(&s, 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
@@ -124,9 +112,7 @@ static void pins(void) {
   setup_begin(&s);
   setup_op(&s, 2);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
-  setup_edge(&s, 0, 1, 4);
-  setup_op(&s, 1);
-  setup_edge(&s, 1, 2, 1);
+  setup_add(&s, "0>1:4 1 1>2:1");
   setup_mesh(&s, 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
@@ -242,10 +228,7 @@ static void communication(void) {
   setup_begin(&s);
   setup_op(&s, 2);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &op, NULL), BERTH_OK);
-  setup_op(&s, 1);
-  setup_op(&s, 5);
-  setup_edge(&s, 0, 1, 3);
-  setup_edge(&s, 1, 2, 3);
+  setup_add(&s, "1 5 0>1:3 1>2:3");
   setup_mesh(&s, 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
@@ -326,11 +309,7 @@ static void partners(void) {
 static void teacher(void) {
   setup s;
   int32_t op = 0;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 5);
-  setup_op(&s, 5);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1 5 5", 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   uint8_t best[3];
@@ -351,10 +330,7 @@ static void teacher(void) {
 static void log_keeps_what_was_told(void) {
   setup s;
   int32_t asked = 0, other = 1;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 2);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1 2", 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   berth_episode_log log;
@@ -387,9 +363,7 @@ static void choices(void) {
   const float score[] = { -INFINITY, 1, 1 };
   setup s;
   int32_t seen[3] = { 0 };
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1", 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   int32_t at;
@@ -415,9 +389,7 @@ static void refused_choices(void) {
               fine[] = { 0, 0 };
   setup s;
   int32_t at = 7;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1", 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK_STATUS(berth_episodes_choose(x.e, first, none, BERTH_CHOICE_SAMPLE, 0, &at), BERTH_EINVAL);

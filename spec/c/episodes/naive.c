@@ -1,6 +1,7 @@
 /* Episodes beside a plain version that replays all decisions from the start on each step; episodes
  * side by side and alone; refused allocations. */
 #include "assign_help.h"
+#include "refusals.h"
 
 enum { MOST = 24, DEVICES = 4, WIDTH = 6 };
 
@@ -438,21 +439,6 @@ static void together_as_alone(berth_rng *rng) {
 
 /* ---- refused allocations ---- */
 
-static berth_status build(berth_ctx *ctx, berth_graph **g, berth_topology **t, berth_cost **cost) {
-  static const char text[] = "5\n0,\n0, 0, 1, 2, \n1, 2, 3, 3, "
-                             "\n10,40,matmul\n20,80,matmul\n30,120,formation\n5,20,matmul\n";
-  berth_bundle b = { NULL, NULL, NULL, NULL };
-  berth_device device = berth_device_default();
-  berth_link link = { 1, 0 };
-  berth_status st = berth_parse(ctx, "text", text, sizeof text - 1, NULL, &b);
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &device, &link, t);
-  if (st == BERTH_OK) st = berth_cost_new(b.graph, *t, NULL, cost);
-  *g = b.graph;
-  b.graph = NULL;
-  berth_bundle_release(&b);
-  return st;
-}
-
 static berth_status all_steps(berth_episodes *e, const berth_assign *a) {
   berth_status st = BERTH_OK;
   while (st == BERTH_OK && berth_episodes_step(e) < berth_assign_steps(a)) {
@@ -470,15 +456,15 @@ static berth_status all_steps(berth_episodes *e, const berth_assign *a) {
   return st;
 }
 
-static berth_status whole_job(berth_ctx *ctx, int contract) {
+static berth_status whole_job(berth_ctx *ctx, const void *contracted) {
+  const int contract = *(const int *)contracted;
   static const int32_t unit[] = { 0, 1, 1, 2 };
   berth_assign_options o = berth_assign_default();
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
   berth_cost *cost = NULL;
   berth_assign *a = NULL;
   berth_episodes *e = NULL;
-  berth_status st = build(ctx, &g, &t, &cost);
+  berth_status st =
+      cost_of_text(ctx, "10 20 30 5 0>1,2:40 1>3:80 2>3:120", 2, INFINITY, 1, &cost);
   o.partners = 1;
   o.contract = contract;
   o.unit = contract ? NULL : unit;
@@ -489,23 +475,8 @@ static berth_status whole_job(berth_ctx *ctx, int contract) {
     berth_episodes_start(e, 1, 0);
     if ((st = all_steps(e, a)) == BERTH_OK) st = berth_episodes_log(e, &log);
   }
-  RELEASE(e, a, cost, t, g);
+  RELEASE(e, a, cost);
   return st;
-}
-
-static void fail_in_turn(long sign, int contract) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole_job(ctx, contract);
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
 }
 
 int main(void) {
@@ -517,8 +488,8 @@ int main(void) {
   for (int i = 0; i < check_runs(250, 1000); i++) together_as_alone(&rng);
   TEST("refused allocations");
   for (int contract = 0; contract < 2; contract++) {
-    fail_in_turn(1, contract);
-    fail_in_turn(-1, contract);
+    refuse_each(whole_job, &contract, 1, 0);
+    refuse_each(whole_job, &contract, -1, 0);
   }
   return check_done();
 }

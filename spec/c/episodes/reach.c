@@ -1,6 +1,7 @@
 /* Where ops may go when devices do not reach one another: what is allowed, told by the log, and
  * enough for a placement that runs. */
 #include "assign_help.h"
+#include "refusals.h"
 #include <stdbool.h>
 
 enum { MOST = 12, DEVICES = 4 };
@@ -43,9 +44,7 @@ static void by_hand(void) {
   setup_begin(&s);
   for (int i = 0; i < 3; i++) setup_op(&s, 1);
   CHECK_STATUS(berth_graph_builder_add_op(s.b, &pinned, NULL), BERTH_OK);
-  setup_edge(&s, 0, 2, 1);
-  setup_edge(&s, 1, 2, 1);
-  setup_edge(&s, 2, 3, 1);
+  setup_add(&s, "0>2:1 1>2:1 2>3:1");
   finish_graph(&s);
   berth_topology_builder *b = devices_of(s.ctx, 3);
   CHECK_STATUS(berth_topology_builder_add_duplex(b, 0, 1, &link, NULL), BERTH_OK);
@@ -76,9 +75,7 @@ static void by_hand(void) {
 
 static void nothing_to_rule_out(void) {
   setup s;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1", 2, INFINITY);
   episode_setup x;
   episode_begin(&x, &s, NULL, 1);
   CHECK(!berth_assign_restricted(x.a));
@@ -206,21 +203,6 @@ static berth_status job(berth_ctx *ctx) {
   return st;
 }
 
-static void refused_allocations(void) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
-    s = (check_alloc_state){ 0, n, 0 };
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = job(ctx);
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
-}
-
 int main(void) {
   berth_rng rng;
   berth_rng_init(&rng, 11, 0);
@@ -228,6 +210,6 @@ int main(void) {
   TEST("nothing to rule out") nothing_to_rule_out();
   TEST("any graph, any links: as by asking every tensor; what keeps to it runs");
   for (int i = 0; i < 4000; i++) any(&rng);
-  TEST("refused allocations") refused_allocations();
+  check_refusals(job);
   return check_done();
 }

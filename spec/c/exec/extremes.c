@@ -89,8 +89,7 @@ static void arenas_that_nobody_has(void) {
     o.memory = memory;
     CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
     CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-    setup_op(&s, 1);
-    setup_op(&s, 1);
+    setup_add(&s, "1 1");
     setup_edge(&s, 0, 1, memory);
     setup_mesh(&s, 2, INFINITY);
     berth_executor *x = must_executor_new(s.cost, &o);
@@ -108,11 +107,7 @@ static void infinite_together(void) {
   int32_t device[] = { 0, 0, 0 };
   berth_execution *r = NULL;
   setup s;
-  setup_begin(&s);
-  for (int i = 0; i < 3; i++) setup_op(&s, 0);
-  setup_edge(&s, 0, 2, 1.7e308);
-  setup_edge(&s, 1, 2, 1.7e308);
-  setup_mesh(&s, 1, INFINITY);
+  setup_text(&s, "0 0 0 0>2:1.7e308 1>2:1.7e308", 1, INFINITY);
   o.memory = 3400;
   berth_executor *x = must_executor_new(s.cost, &o);
   CHECK_NEAR(berth_executor_byte_scale(x) * 1e305, 1, 1e-12);
@@ -237,9 +232,7 @@ static void one_within_another(void) {
   memset(&s, 0, sizeof s);
   CHECK_STATUS(berth_ctx_new(&hooks, &s.ctx), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 1);
+  setup_add(&s, "1 1 0>1:1");
   setup_mesh(&s, 2, INFINITY);
   o.mode = BERTH_EXEC_PACED;
   CHECK_STATUS(berth_executor_new(s.cost, &o, &inner), BERTH_OK);

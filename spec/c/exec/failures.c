@@ -1,13 +1,10 @@
 /* What the executor refuses, what stops it, and that nothing is left behind. */
 #include "exec_checker.h"
 #include "exec/exec_internal.h"
+#include "refusals.h"
 
 static void make_small(setup *s) {
-  setup_op(s, 1);
-  setup_op(s, 1);
-  setup_op(s, 1);
-  setup_edge(s, 0, 1, 1);
-  setup_edge(s, 0, 2, 1);
+  setup_add(s, "1 1 1 0>1:1 0>2:1");
 }
 
 static void refuse(const setup *s, const berth_exec_options *o, berth_status want,
@@ -209,55 +206,23 @@ static void stopping(void) {
 /* ---- memory ---- */
 
 static berth_status whole_job(berth_ctx *ctx) {
-  berth_link link = { 1, 0 };
-  berth_device d = berth_device_default();
   berth_exec_options o = berth_exec_default();
   int32_t device[] = { 0, 1, 0 }, all[] = { 1, 1, 1 };
+  berth_cost *cost = NULL;
   berth_executor *x = NULL;
   berth_execution *r = NULL;
-  setup s = { .ctx = ctx };
-  berth_status st = berth_graph_builder_new(ctx, &s.b);
   o.dispatch = BERTH_DISPATCH_BLEVEL;
   o.scale = 1e-4;
-  for (int i = 0; i < 3 && st == BERTH_OK; i++) {
-    berth_op op = berth_op_default();
-    double second = 1;
-    op.seconds = &second;
-    op.kind = i == 1 ? "matmul" : "add";
-    st = berth_graph_builder_add_op(s.b, &op, NULL);
-  }
-  for (int i = 1; i < 3 && st == BERTH_OK; i++)
-    st = berth_graph_builder_connect(s.b, 0, i, 1, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(s.b, &s.g);
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &link, &s.t);
-  if (st == BERTH_OK) st = berth_cost_new(s.g, s.t, NULL, &s.cost);
-  if (st == BERTH_OK) st = berth_executor_new(s.cost, &o, &x);
+  berth_status st = cost_of_text(ctx, "1 1 1 0>1:1 0>2:1", 2, INFINITY, 1, &cost);
+  if (st == BERTH_OK) st = berth_executor_new(cost, &o, &x);
   if (st == BERTH_OK) st = berth_executor_run(x, device, 2, &r);
   berth_execution_release(r);
   r = NULL;
   if (st == BERTH_OK) st = berth_executor_run(x, all, 1, &r);
   if (st == BERTH_OK) CHECK(berth_execution_wrong(r) == BERTH_NONE);
   berth_executor_release(x); /* before what it has made */
-  RELEASE(r, s.b, s.cost, s.t, s.g);
+  RELEASE(r, cost);
   return st;
-}
-
-/* @param sign 1: the n-th request fails; -1: and all after it */
-static void fail_in_turn(long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; s.calls >= n - 1; n++) { /* some refusals are made good */
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = whole_job(ctx);
-    if (st != BERTH_OK && st != BERTH_ENOMEM)
-      printf("# allocation %ld: %s\n", n, berth_errmsg(ctx));
-    berth_ctx_release(ctx);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
 }
 
 int main(void) {
@@ -267,7 +232,6 @@ int main(void) {
   TEST("devices without a way between them are told") no_way();
   TEST("threads that cannot be had") few_threads();
   TEST("an interrupt ends what is under way; the executor stays") stopping();
-  TEST("allocation refused, one in turn") fail_in_turn(1);
-  TEST("allocation refused, from one on") fail_in_turn(-1);
+  check_refusals(whole_job);
   return check_done();
 }

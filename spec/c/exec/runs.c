@@ -28,11 +28,7 @@ static void chain(void) {
   berth_exec_options o = paced(0.002);
   int32_t apart_[] = { 0, 1 }, together[] = { 1, 1 };
   setup s;
-  setup_begin(&s);
-  setup_op(&s, 2);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 8);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "2 1 0>1:8", 2, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   berth_execution *r = run(x, apart_, 1);
   CHECK(berth_execution_finish(r)[0] >= 0.004);
@@ -62,11 +58,7 @@ static void diamond(void) {
   setup s;
   setup_begin(&s);
   for (int k = 0; k < 4; k++) setup_op(&s, k == 1 || k == 2 ? 2 : 1);
-  int32_t t = setup_tensor(&s, 0, 1);
-  setup_use(&s, t, 1);
-  setup_use(&s, t, 2);
-  setup_edge(&s, 1, 3, 1);
-  setup_edge(&s, 2, 3, 1);
+  setup_add(&s, "0>1,2:1 1>3:1 2>3:1");
   setup_mesh(&s, 2, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   berth_execution *r = run(x, device, 3);
@@ -211,11 +203,7 @@ static void spoilt_copy(void) {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0, 1 };
   setup s;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 1);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1 1 0>1:1", 2, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   berth_execution *r = run(x, device, 1);
   x->device = device;
@@ -232,9 +220,7 @@ static void medians(void) {
   berth_exec_options o = paced(0.001);
   int32_t device[] = { 0 }, below = 0;
   setup s;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_mesh(&s, 1, INFINITY);
+  setup_text(&s, "1", 1, INFINITY);
   berth_executor *x = executor(s.cost, &o);
   CHECK(berth_executor_threads(x) == 1);
   berth_execution *r = run(x, device, 6);
@@ -250,16 +236,7 @@ static void medians(void) {
 /* The same kernel: kind, times, sizes. */
 static void classes(void) {
   setup s;
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 2);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 64);
-  setup_edge(&s, 2, 3, 64);
-  setup_edge(&s, 4, 3, 640);
-  setup_mesh(&s, 1, INFINITY);
+  setup_text(&s, "1 2 1 1 1 0>1:64 2>3:64 4>3:640", 1, INFINITY);
   berth_executor *x = executor(s.cost, NULL);
   int32_t class_of[5];
   CHECK(berth_executor_kernels(x, class_of) == 4);

@@ -1,6 +1,6 @@
 /* The clairvoyant bound: hand-made cases, enumeration, the program as it is defined, proofs
  * recomputed. */
-#include "must.h"
+#include "refusals.h"
 #include <glpk.h>
 
 enum { JOBS = 40, CHOICES = 4 };
@@ -197,7 +197,7 @@ static instance *one_job(double arrival, int32_t servers, double seconds) {
   return k;
 }
 
-static void check_refusals(void) {
+static void check_errors(void) {
   instance *k = empty(0);
   double price[2] = { -1, 0 }, bound = 7;
   refuse(k, "0 servers: expected at least 1");
@@ -222,22 +222,11 @@ static void check_refusals(void) {
   CHECK(bound == 7);
 }
 
-static void check_allocation(const instance *k) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  long n;
-  for (n = 1; st == BERTH_ENOMEM; n++) {
-    berth_clairvoyant *c = NULL;
-    s = (check_alloc_state){ 0, n, 0 };
-    berth_ctx *own;
-    if (berth_ctx_new(&hooks, &own) != BERTH_OK) continue;
-    st = berth_clairvoyant_new(own, &k->jobs, &c);
-    RELEASE(c, own);
-    CHECK(s.held == 0);
-  }
-  CHECK_STATUS(st, BERTH_OK);
-  CHECK(n > 15);
+static berth_status solve_instance(berth_ctx *own, const void *k) {
+  berth_clairvoyant *c = NULL;
+  berth_status st = berth_clairvoyant_new(own, &((const instance *)k)->jobs, &c);
+  berth_clairvoyant_release(c);
+  return st;
 }
 
 int main(void) {
@@ -321,9 +310,9 @@ int main(void) {
   }
 
   TEST("each refused allocation is orderly, and leaks nothing")
-  check_allocation(random_instance(&rng, 20));
+  CHECK(refuse_each(solve_instance, random_instance(&rng, 20), 1, 0) > 15);
 
-  TEST("nonsense is refused") check_refusals();
+  TEST("nonsense is refused") check_errors();
   berth_ctx_release(ctx);
   return check_done();
 }

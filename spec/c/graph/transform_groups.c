@@ -99,22 +99,7 @@ static void refuses_types_that_cannot_be(void) {
 
 /* a -9-> b -8-> c, d -7-> c, e -0-> c and e -0-> b: all but c and e have one consumer. */
 static berth_graph *funnel(void) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t k = 0; k < 5; k++) {
-    double seconds = k + 1;
-    berth_op op = berth_op_default();
-    op.seconds = &seconds;
-    op.param_bytes = 10;
-    berth_graph_builder_add_op(b, &op, NULL);
-  }
-  berth_graph_builder_connect(b, 0, 1, 5, NULL);
-  berth_graph_builder_connect(b, 0, 1, 4, NULL);
-  berth_graph_builder_connect(b, 1, 2, 8, NULL);
-  berth_graph_builder_connect(b, 3, 2, 7, NULL);
-  berth_graph_builder_connect(b, 4, 2, 0, NULL);
-  berth_graph_builder_connect(b, 4, 1, 6, NULL);
-  berth_graph *g = must_graph(b);
-  return g;
+  return must_graph_of_text(ctx, "1p10 2p10 3p10 4p10 5p10 0>1:5 0>1:4 1>2:8 3>2:7 4>2:0 4>1:6");
 }
 
 static void coplaces(void) {

@@ -1,6 +1,6 @@
 /* The context's allocator refuses the 1st, 2nd, 3rd ... request of every reader and writer: an
  * error, no crash, no leak. */
-#include "must.h"
+#include "refusals.h"
 #include "io_support.h"
 
 static const char *const TEXTS[] = {
@@ -49,8 +49,6 @@ static const char *const TEXTS[] = {
   "key=\"n\">g</data></graph></graphml>",
 };
 
-typedef berth_status (*Action)(berth_ctx *ctx, const void *what);
-
 static berth_status read_text(berth_ctx *ctx, const void *what) {
   berth_bundle b = { 0 };
   berth_status st = berth_parse(ctx, "x", what, strlen(what), NULL, &b);
@@ -80,7 +78,6 @@ static berth_status write_everything(berth_ctx *ctx, const void *format) {
 }
 
 static berth_status write_trace(berth_ctx *ctx, const void *what) {
-  const double seconds = 1;
   const int32_t device[] = { 0, 1 };
   const berth_collective both = { BERTH_BARRIER, 0, 1, 2, device, 0, NULL };
   berth_graph_builder *b = NULL;
@@ -91,14 +88,9 @@ static berth_status write_trace(berth_ctx *ctx, const void *what) {
   berth_text text = { 0 };
   berth_device d = berth_device_default();
   berth_link l = { 1, 0 };
-  berth_op op = berth_op_default();
-  berth_status st = berth_graph_builder_new(ctx, &b);
   (void)what;
-  op.seconds = &seconds;
-  op.param_bytes = 1;
-  if (st == BERTH_OK) st = berth_graph_builder_add_op(b, &op, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_add_op(b, &op, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_connect(b, 0, 1, 5, NULL);
+  berth_status st = berth_graph_builder_new(ctx, &b);
+  if (st == BERTH_OK) st = add_text(b, "1 1 0>1:5");
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &both, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
   if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &l, &t);
@@ -109,42 +101,16 @@ static berth_status write_trace(berth_ctx *ctx, const void *what) {
   return st;
 }
 
-/* Refuses request after request until the action succeeds. */
-static void starve(Action action, const void *what) {
-  long n;
-  for (n = 1; n < 5000; n++) {
-    check_alloc_state state = { 0, 0, 0 };
-    berth_hooks hooks = { 0 };
-    berth_ctx *ctx = NULL;
-    hooks.alloc = check_alloc;
-    hooks.alloc_ud = &state;
-    if (!CHECK(berth_ctx_new(&hooks, &ctx) == BERTH_OK)) return;
-    state.fail_at = state.calls + n;
-    berth_status st = action(ctx, what);
-    int all = state.calls < state.fail_at; /* what grows in comfort may go on after a refusal */
-    CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-    state.fail_at = 0;
-    berth_ctx_release(ctx);
-    if (!CHECK(state.held == 0))
-      printf("# %ld bytes held after refusing request %ld\n", state.held, n);
-    if (all) {
-      CHECK_STATUS(st, BERTH_OK);
-      return;
-    }
-  }
-  CHECK(!"it never succeeds");
-}
-
 int main(void) {
   for (size_t k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) {
-    TEST("reading") starve(read_text, TEXTS[k]);
+    TEST("reading") refuse_each(read_text, TEXTS[k], 1, 0);
   }
-  TEST("reading a file, packed") starve(read_file, "spec/bad/gzip_cut.gz");
-  TEST("reading a broken file") starve(read_file, "spec/bad/berth_negative.json");
-  TEST("writing a bundle") starve(write_everything, NULL);
-  TEST("writing GraphML") starve(write_everything, "graphml");
-  TEST("writing DOT") starve(write_everything, "dot");
-  TEST("writing a placed graph") starve(write_everything, "berth");
-  TEST("writing a timeline") starve(write_trace, NULL);
+  TEST("reading a file, packed") refuse_each(read_file, "spec/bad/gzip_cut.gz", 1, 0);
+  TEST("reading a broken file") refuse_each(read_file, "spec/bad/berth_negative.json", 1, 0);
+  TEST("writing a bundle") refuse_each(write_everything, NULL, 1, 0);
+  TEST("writing GraphML") refuse_each(write_everything, "graphml", 1, 0);
+  TEST("writing DOT") refuse_each(write_everything, "dot", 1, 0);
+  TEST("writing a placed graph") refuse_each(write_everything, "berth", 1, 0);
+  TEST("writing a timeline") refuse_each(write_trace, NULL, 1, 0);
   return check_done();
 }

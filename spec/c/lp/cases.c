@@ -356,44 +356,21 @@ static void interrupts(void) {
 }
 
 static berth_status solve_all(berth_ctx *own) {
-  static const double p[] = { 6, 7, 9, 8, 10, 6, 6, 10, 6 };
-  static const int edges[][3] = { { 0, 2, 1 }, { 0, 3, 5 }, { 0, 4, 2 }, { 1, 2, 1 },
-                                  { 1, 3, 1 }, { 1, 4, 1 }, { 2, 5, 5 }, { 2, 6, 3 },
-                                  { 3, 5, 4 }, { 3, 6, 1 }, { 3, 7, 5 }, { 4, 8, 1 } };
-  berth_graph_builder *b = NULL;
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
   berth_cost *cost = NULL;
-  berth_lp *lp = NULL;
-  berth_device d = berth_device_default();
-  berth_link link = { 1, 0 };
+  berth_lp *lp = NULL, *least = NULL;
   berth_lp_options o = { BERTH_LP_MEAN, BERTH_LP_ENTROPIC, 0.01, 0 };
-  berth_status st;
-  if ((st = berth_graph_builder_new(own, &b)) != BERTH_OK) goto done;
-  for (int32_t i = 0; i < 9; i++) {
-    berth_op op = berth_op_default();
-    op.seconds = &p[i];
-    if ((st = berth_graph_builder_add_op(b, &op, NULL)) != BERTH_OK) goto done;
-  }
-  for (int32_t i = 0; i < 12; i++) {
-    if ((st = berth_graph_builder_connect(b, edges[i][0], edges[i][1], edges[i][2], NULL))
-        != BERTH_OK)
-      goto done;
-  }
-  if ((st = berth_graph_builder_finish(b, &g)) != BERTH_OK) goto done;
-  if ((st = berth_topology_mesh(own, 2, &d, &link, &t)) != BERTH_OK) goto done;
-  if ((st = berth_cost_new(g, t, NULL, &cost)) != BERTH_OK) goto done;
-  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) goto done;
   int32_t child[9];
-  if ((st = berth_lp_favourites(lp, 0, child)) != BERTH_OK) goto done;
-  berth_lp_release(lp);
-  lp = NULL;
+  berth_status st = cost_of_text(own,
+                                 "6 7 9 8 10 6 6 10 6 0>2:1 0>3:5 0>4:2 1>2:1 1>3:1 1>4:1 2>5:5 "
+                                 "2>6:3 3>5:4 3>6:1 3>7:5 4>8:1",
+                                 2, INFINITY, 1, &cost);
+  if (st == BERTH_OK) st = berth_lp_solve(cost, &o, &lp);
+  if (st == BERTH_OK) st = berth_lp_favourites(lp, 0, child);
   o.times = BERTH_LP_LEAST;
   o.method = BERTH_LP_AUTO;
-  if ((st = berth_lp_solve(cost, &o, &lp)) != BERTH_OK) goto done;
-  if ((st = berth_i_favourites_through(cost, child)) != BERTH_OK) goto done;
-done:
-  RELEASE(lp, cost, t, g, b);
+  if (st == BERTH_OK) st = berth_lp_solve(cost, &o, &least);
+  if (st == BERTH_OK) st = berth_i_favourites_through(cost, child);
+  RELEASE(least, lp, cost);
   return st;
 }
 

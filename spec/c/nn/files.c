@@ -1,4 +1,5 @@
 /* Files of parameters: whole, of other networks, damaged and forged. */
+#include "refusals.h"
 #include "nn_params_help.h"
 
 #include <sys/stat.h>
@@ -339,21 +340,6 @@ static berth_status whole_job(berth_ctx *c) {
   return st;
 }
 
-static void fail_in_turn(long sign_of) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    s = (check_alloc_state){ 0, sign_of * n, 0 };
-    berth_ctx *c;
-    if (berth_ctx_new(&hooks, &c) != BERTH_OK) continue;
-    st = whole_job(c);
-    berth_ctx_release(c);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
-}
-
 int main(void) {
   char dir[] = "/tmp/berth-nn-XXXXXX";
   if (!mkdtemp(dir)) return 1;
@@ -368,8 +354,9 @@ int main(void) {
   damage();
   forged();
   TEST("every allocation refused in turn: an orderly end, no leak, no file left behind");
-  fail_in_turn(1);
-  fail_in_turn(-1);
+  for (int sign = -1; sign <= 1; sign += 2) {
+    CHECK(refuse_each(do_plain_job, &(plain_job){ whole_job }, sign, 0) > 15);
+  }
   unlink(path);
   unlink(other_path);
   CHECK(rmdir(dir) == 0);

@@ -1,6 +1,7 @@
 /* Softmax, normalisation and losses; what all layers refuse; no numbers, and no memory. */
 #include "nn/vector_internal.h"
 
+#include "refusals.h"
 #include "nn_layer_help.h"
 
 /* ---- exponentials ---- */
@@ -417,22 +418,6 @@ static berth_status whole_job(berth_ctx *c) {
   return j.st;
 }
 
-static void fail_in_turn(long sign) {
-  check_alloc_state s = { 0, 0, 0 };
-  berth_hooks hooks = { check_alloc, &s, NULL, NULL, NULL, NULL };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; st == BERTH_ENOMEM; n++) {
-    s = (check_alloc_state){ 0, sign * n, 0 };
-    berth_ctx *c;
-    if (berth_ctx_new(&hooks, &c) != BERTH_OK) continue;
-    st = whole_job(c);
-    if (st != BERTH_OK && st != BERTH_ENOMEM) printf("# allocation %ld: %s\n", n, berth_errmsg(c));
-    berth_ctx_release(c);
-    if (!CHECK(s.held == 0)) printf("# allocation %ld leaks %ld bytes\n", n, s.held);
-  }
-  CHECK_STATUS(st, BERTH_OK);
-}
-
 int main(void) {
   berth_rng_init(&rng, 11, 0);
   if (berth_ctx_new(NULL, &ctx) != BERTH_OK) return 1;
@@ -447,7 +432,7 @@ int main(void) {
   refusals();
   empties();
   TEST("every allocation refused in turn: an orderly end, no leak");
-  fail_in_turn(1);
-  fail_in_turn(-1);
+  refuse_in_turn(whole_job, 1);
+  refuse_in_turn(whole_job, -1);
   return finish_layers();
 }

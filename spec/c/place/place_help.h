@@ -1,5 +1,5 @@
-/* Small random problems for the tests of the place room, and the best schedule of one by trying
- * all. */
+/* Small random problems for the tests of the place room, and the best of all schedules of one,
+ * transfers included, by trying. */
 #ifndef BERTH_PLACE_HELP_H
 #define BERTH_PLACE_HELP_H
 
@@ -134,72 +134,99 @@ static inline void random_problem(problem *p, berth_rng *rng) {
 
 /* ---- all schedules ---- */
 
-typedef struct trial {
+typedef struct search {
   const problem *p;
-  int limits;
+  const double *table; /* [edges * devices^2] s; NULL: latency and bandwidth */
+  int alike; /* devices: of the empty ones only the first is tried */
   int32_t device[MOST_OPS];
-  double finish[MOST_OPS], free_at[MOST_DEVICES];
-  double best; /* INFINITY: nothing fits */
-} trial;
+  double finish[MOST_OPS], free_at[MOST_DEVICES], best;
+  int limits; /* memory counts: parameters, and the largest workspace */
+} search;
 
-static inline int trial_fits(const trial *t) {
-  for (int32_t d = 0; d < t->p->devices; d++) {
-    double sum = 0, most = 0;
-    for (int32_t i = 0; i < t->p->ops; i++) {
-      if (t->device[i] != d) continue;
-      sum += t->p->param[i];
-      most = fmax(most, t->p->workspace[i]);
-    }
-    if (t->limits && sum + most > t->p->memory[d]) return 0;
-  }
-  for (int32_t i = 0; i < t->p->ops; i++) {
-    for (int32_t j = 0; j < i; j++) {
-      if (t->p->group[i] != BERTH_NONE && t->p->group[i] == t->p->group[j]
-          && t->device[i] != t->device[j])
-        return 0;
-    }
+static inline double crossing(const search *s, int32_t edge, int32_t from, int32_t to) {
+  int32_t n = s->p->devices;
+  if (from == to) return 0;
+  return s->table ? s->table[(edge * n + from) * n + to]
+                  : s->p->latency + s->p->bytes[edge] / s->p->bandwidth;
+}
+
+static inline int has_producers(const search *s, int32_t op) {
+  for (int32_t i = 0; i < s->p->edges; i++) {
+    if (s->p->dst[i] == op && s->device[s->p->src[i]] == BERTH_NONE) return 0;
   }
   return 1;
 }
 
-static inline double trial_ready(const trial *t, int32_t op) {
+static inline double arrival(const search *s, int32_t op, int32_t d) {
   double ready = 0;
-  for (int32_t i = 0; i < t->p->edges; i++) {
-    if (t->p->dst[i] != op) continue;
-    if (t->device[t->p->src[i]] == BERTH_NONE) return INFINITY;
-    ready = fmax(ready, t->finish[t->p->src[i]]);
+  for (int32_t i = 0; i < s->p->edges; i++) {
+    int32_t from = s->p->src[i];
+    if (s->p->dst[i] == op)
+      ready = fmax(ready, s->finish[from] + crossing(s, i, s->device[from], d));
   }
   return ready;
 }
 
-/* Appends every ready op to every device: all orders of all assignments, each as early as can be.
- * No transfer takes time. */
-static inline void trial_extend(trial *t, int32_t placed, double end) {
-  if (end >= t->best) return;
-  if (placed == t->p->ops) {
-    if (trial_fits(t)) t->best = end;
-    return;
+static inline int has_room(const search *s, int32_t op, int32_t d) {
+  double sum = s->p->param[op], most = s->p->workspace[op];
+  for (int32_t i = 0; i < s->p->ops; i++) {
+    if (s->device[i] != d) continue;
+    sum += s->p->param[i];
+    most = fmax(most, s->p->workspace[i]);
   }
-  for (int32_t op = 0; op < t->p->ops; op++) {
-    double ready;
-    if (t->device[op] != BERTH_NONE || isinf(ready = trial_ready(t, op))) continue;
-    for (int32_t d = 0; d < t->p->devices; d++) {
-      double before = t->free_at[d];
-      if (isinf(t->p->time[op][d]) || (t->p->pin[op] != BERTH_NONE && t->p->pin[op] != d)) continue;
-      t->device[op] = d;
-      t->free_at[d] = t->finish[op] = fmax(before, ready) + t->p->time[op][d];
-      trial_extend(t, placed + 1, fmax(end, t->finish[op]));
-      t->device[op] = BERTH_NONE;
-      t->free_at[d] = before;
+  return !s->limits || sum + most <= s->p->memory[d];
+}
+
+static inline int may_run(const search *s, int32_t op, int32_t d) {
+  if (isinf(s->p->time[op][d]) || (s->p->pin[op] != BERTH_NONE && s->p->pin[op] != d)) return 0;
+  for (int32_t i = 0; i < s->p->ops && s->p->group[op] != BERTH_NONE; i++) {
+    if (s->p->group[i] == s->p->group[op] && s->device[i] != BERTH_NONE && s->device[i] != d)
+      return 0;
+  }
+  for (int32_t i = 0; s->alike && i < s->p->ops && d > 0; i++) {
+    if (s->device[i] >= d - 1) return 1; /* it is in use, or the one before it */
+  }
+  return !s->alike || d == 0;
+}
+
+/* No schedule is left out: sorted by start, its ops append in this way, none later than there. */
+static inline void extend(search *s, int32_t placed, double end) {
+  if (end >= s->best) return;
+  if (placed == s->p->ops) s->best = end;
+  for (int32_t op = 0; op < s->p->ops; op++) {
+    if (s->device[op] != BERTH_NONE || !has_producers(s, op)) continue;
+    for (int32_t d = 0; d < s->p->devices; d++) {
+      double before = s->free_at[d], ready = arrival(s, op, d);
+      if (isinf(ready) || !may_run(s, op, d) || !has_room(s, op, d)) continue;
+      s->device[op] = d;
+      s->free_at[d] = s->finish[op] = fmax(before, ready) + s->p->time[op][d];
+      extend(s, placed + 1, fmax(end, s->finish[op]));
+      s->device[op] = BERTH_NONE;
+      s->free_at[d] = before;
     }
   }
 }
 
+/* INFINITY: nothing fits. */
+static inline double best_schedule(const problem *p, const double *table, int alike, int limits) {
+  search s = { p, table, alike, { 0 }, { 0 }, { 0 }, INFINITY, limits };
+  for (int32_t i = 0; i < MOST_OPS; i++) s.device[i] = BERTH_NONE;
+  extend(&s, 0, 0);
+  return s.best;
+}
+
+static inline double optimum_by(const problem *p, const double *table, int alike) {
+  return best_schedule(p, table, alike, 0);
+}
+static inline double optimum(const problem *p, int alike) { return optimum_by(p, NULL, alike); }
+static inline double optimum_within(const problem *p) { return best_schedule(p, NULL, 0, 1); }
+
+/* No transfer takes time. */
 static inline double best_makespan(const problem *p, int limits) {
-  trial t = { p, limits, { 0 }, { 0 }, { 0 }, INFINITY };
-  for (int32_t i = 0; i < MOST_OPS; i++) t.device[i] = BERTH_NONE;
-  trial_extend(&t, 0, 0);
-  return t.best;
+  problem free_of_transfers = *p;
+  free_of_transfers.bandwidth = INFINITY;
+  free_of_transfers.latency = 0;
+  return best_schedule(&free_of_transfers, NULL, 0, limits);
 }
 
 #endif

@@ -249,21 +249,8 @@ static void test_own_members(void) {
 
 /* ---- nothing fits ---- */
 
-static berth_graph *chains(berth_ctx *ctx, int32_t n) {
-  berth_graph_builder *b = must_graph_builder_new(ctx);
-  for (int32_t i = 0; i < 2 * n; i++) {
-    berth_op op = berth_op_default();
-    double seconds = 1;
-    op.seconds = &seconds;
-    CHECK_STATUS(berth_graph_builder_add_op(b, &op, NULL), BERTH_OK);
-  }
-  for (int32_t i = 0; i < n; i++) {
-    berth_tensor t = { i, 10, -1, 0 };
-    CHECK_STATUS(berth_graph_builder_add_tensor(b, &t, NULL), BERTH_OK);
-    CHECK_STATUS(berth_graph_builder_add_consumer(b, i, n + i), BERTH_OK);
-  }
-  berth_graph *g = must_graph(b);
-  return g;
+static berth_graph *chains(berth_ctx *ctx) {
+  return must_graph_of_text(ctx, "1 1 1 1 1 1 1 1 0>4:10 1>5:10 2>6:10 3>7:10");
 }
 
 static void run_chains(berth_ctx *ctx, double memory, const char *message, double missing) {

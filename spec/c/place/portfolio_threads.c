@@ -351,36 +351,19 @@ static void test_late_member(void) {
 
 static berth_status small_run(berth_ctx *ctx) {
   static const char *const placers[] = { "single", "etf", "m-sct" };
-  berth_graph *g = NULL;
-  berth_topology *t = NULL;
   berth_cost *c = NULL;
   berth_portfolio *p = NULL;
-  berth_graph_builder *b;
   berth_member list[3];
-  berth_device device = berth_device_default();
-  berth_link link = { 10, 0.5 };
-  berth_status st = berth_graph_builder_new(ctx, &b);
-  if (st != BERTH_OK) return st;
-  for (int32_t i = 0; i < 4 && st == BERTH_OK; i++) {
-    berth_op op = berth_op_default();
-    double seconds = i + 1;
-    op.seconds = &seconds;
-    st = berth_graph_builder_add_op(b, &op, NULL);
-  }
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  berth_graph_builder_release(b);
-  device.memory = 1e6;
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &device, &link, &t);
-  if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &c);
+  berth_status st = cost_of_text(ctx, "1 2 3 4", 2, 1e6, 10, &c);
   if (st == BERTH_OK) {
-    berth_portfolio_options o = berth_portfolio_default(g);
+    berth_portfolio_options o = berth_portfolio_default(berth_cost_graph(c));
     for (int i = 0; i < 3; i++) list[i] = (berth_member){ NULL, placers[i], o.place, NULL, NULL };
     o.members = list;
     o.n_members = 3;
     o.threads = 2;
     st = berth_portfolio_run(c, &o, &p, NULL);
   }
-  RELEASE(p, c, t, g);
+  RELEASE(p, c);
   return st;
 }
 

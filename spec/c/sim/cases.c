@@ -28,9 +28,7 @@ static void chain(void) {
   setup s;
   int32_t apart[] = { 0, 1 }, together[] = { 0, 0 };
   setup_begin(&s); /* a (2 s) --8 B--> b (1 s) over 1 B/s */
-  setup_op(&s, 2);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 8);
+  setup_add(&s, "2 1 0>1:8");
   setup_mesh(&s, 2, INFINITY);
   berth_result *r = run(&s, apart, NULL);
   CHECK_NEAR(berth_result_start(r)[1], 10, 0);
@@ -81,13 +79,7 @@ static void disciplines(void) {
                                  2 */
     { 3, 3, 3, 4 }            /* pair */
   };
-  setup_begin(&s);
-  for (int i = 0; i < 6; i++) setup_op(&s, 1);
-  setup_edge(&s, 0, 2, 2);
-  setup_edge(&s, 0, 3, 2);
-  setup_edge(&s, 1, 4, 2);
-  setup_edge(&s, 1, 5, 2);
-  setup_mesh(&s, 3, INFINITY);
+  setup_text(&s, "1 1 1 1 1 1 0>2:2 0>3:2 1>4:2 1>5:2", 3, INFINITY);
   for (int links = 0; links < 4; links++) {
     berth_sim_options o = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
     berth_result *r = run(&s, device, &o);
@@ -125,9 +117,7 @@ static void split(void) {
   o.split_windows = 1;
   setup s;
   setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 2);
-  for (int i = 0; i < 3; i++) setup_op(&s, 1);
+  setup_add(&s, "1 2 1 1 1");
   setup_edge(&s, 0, 2, 10); /* 0: 1..11, 2: 1..11 */
   setup_edge(&s, 1, 3, 1);  /* 1: 2..3, 2: 11..12 */
   setup_edge(&s, 1, 4, 3);  /* 1: 3..6, 3: 3..6 */
@@ -153,12 +143,7 @@ static void pull(void) {
   for (int links = 0; links < 4; links++) {
     berth_sim_options push = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
     berth_sim_options late = with((berth_links)links, BERTH_DISPATCH_FIFO, BERTH_SEND_PULL);
-    setup_begin(&s);
-    setup_op(&s, 1);
-    setup_op(&s, 4);
-    setup_op(&s, 1);
-    setup_edge(&s, 0, 2, 3);
-    setup_mesh(&s, 2, INFINITY);
+    setup_text(&s, "1 4 1 0>2:3", 2, INFINITY);
     CHECK_NEAR(makespan(&s, device, &push), 5, 0);
     berth_result *r = run(&s, device, &late);
     CHECK_NEAR(berth_result_start(r)[2], 7, 0);
@@ -184,12 +169,7 @@ static void dispatches(void) {
   };
   setup s;
   int32_t device[4] = { 0 };
-  setup_begin(&s);
-  setup_op(&s, 3);
-  setup_op(&s, 2);
-  setup_op(&s, 1);
-  setup_op(&s, 2);
-  setup_mesh(&s, 1, INFINITY);
+  setup_text(&s, "3 2 1 2", 1, INFINITY);
   for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
     berth_sim_options o = with(BERTH_LINKS_FREE, want[k].dispatch, BERTH_SEND_PUSH);
     o.rank = rank;
@@ -206,9 +186,7 @@ static void random_dispatch(void) {
   setup s;
   int32_t device[3] = { 0 }, first[3] = { 0 };
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_RANDOM, BERTH_SEND_PUSH);
-  setup_begin(&s);
-  for (int i = 0; i < 3; i++) setup_op(&s, 1);
-  setup_mesh(&s, 1, INFINITY);
+  setup_text(&s, "1 1 1", 1, INFINITY);
   for (o.seed = 0; o.seed < 900; o.seed++) {
     berth_result *r = run(&s, device, &o), *again = run(&s, device, &o);
     CHECK(memcmp(berth_result_start(r), berth_result_start(again), sizeof(double[3])) == 0);
@@ -227,15 +205,7 @@ static void preemption(void) {
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_LIGHT_FIRST, BERTH_SEND_PUSH);
   for (int links = 0; links < 4; links++) {
     o.links = (berth_links)links;
-    setup_begin(&s);
-    setup_op(&s, 10);
-    setup_op(&s, 1);
-    setup_op(&s, 2);
-    setup_op(&s, 3);
-    setup_op(&s, 1);
-    setup_edge(&s, 1, 3, 0);
-    setup_edge(&s, 2, 4, 0);
-    setup_mesh(&s, 3, INFINITY);
+    setup_text(&s, "10 1 2 3 1 1>3:0 2>4:0", 3, INFINITY);
     o.preempt = 1;
     berth_result *r = run(&s, device, &o);
     CHECK_NEAR(berth_result_start(r)[0], 0, 0);
@@ -293,12 +263,7 @@ static void quanta(void) {
   setup s;
   int32_t device[] = { 0, 1, 1 };
   berth_sim_options o = with(BERTH_LINKS_FREE, BERTH_DISPATCH_FIFO, BERTH_SEND_PUSH);
-  setup_begin(&s);
-  setup_op(&s, 0.26);
-  setup_op(&s, 0);
-  setup_op(&s, 0.74);
-  setup_edge(&s, 0, 2, 0.1);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "0.26 0 0.74 0>2:0.1", 2, INFINITY);
   o.quantum = 0.25;
   berth_result *r = run(&s, device, &o);
   CHECK_NEAR(berth_result_finish(r)[0], 0.25, 0);
@@ -352,10 +317,7 @@ static void planned(void) {
     o.send = (berth_send)pulls;
     o.sequence = sequence;
     setup_begin(&s); /* 2 (on 1) feeds 1, which is planned before 0 */
-    setup_op(&s, 1);
-    setup_op(&s, 1);
-    setup_op(&s, 5);
-    setup_edge(&s, 2, 1, 3);
+    setup_add(&s, "1 1 5 2>1:3");
     setup_mesh(&s, 2, INFINITY);
     berth_result *r = run(&s, device, &o);
     CHECK_NEAR(berth_result_start(r)[1], 8, 0);

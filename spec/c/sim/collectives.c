@@ -1,6 +1,7 @@
 /* Collectives in the step simulator: by hand, and against a simulator of their own under free
  * links. */
 #include "sim_checker.h"
+#include "refusals.h"
 
 enum { OPS = 40 };
 
@@ -25,10 +26,7 @@ static berth_result *run(setup *s, const int32_t *device, const berth_sim_option
  * d ends at 16. */
 static void pair(setup *s) {
   setup_begin(s);
-  setup_op(s, 1);
-  setup_op(s, 3);
-  setup_op(s, 2);
-  setup_op(s, 5);
+  setup_add(s, "1 3 2 5");
   coll(s, BERTH_ALLREDUCE, 8, 2, (int32_t[]){ 0, 1 }, 2, (int32_t[]){ 2, 3 });
 }
 
@@ -66,9 +64,7 @@ static void terminal(void) {
   setup s;
   const int32_t device[] = { 0, 1, 0 };
   setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 2);
-  setup_op(&s, 4);
+  setup_add(&s, "1 2 4");
   coll(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
   setup_mesh(&s, 2, INFINITY);
   berth_result *r = run(&s, device, NULL);
@@ -100,11 +96,7 @@ static void check_waiting(berth_links links, double begins, double makespan) {
   const int32_t device[] = { 0, 0, 1, 2 };
   berth_sim_options o = with_links(links);
   setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 2);
-  setup_op(&s, 3);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 3, 4);
+  setup_add(&s, "1 2 3 1 0>3:4");
   coll(&s, BERTH_ALLREDUCE, 4, 2, (int32_t[]){ 1, 2 }, 0, NULL);
   setup_mesh(&s, 3, INFINITY);
   berth_result *r = run(&s, device, &o);
@@ -147,10 +139,7 @@ static void shared(berth_links links, double begins, double ends) {
   const int32_t device[] = { 0, 1, 2 };
   berth_sim_options o = with_links(links);
   setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_op(&s, 0);
-  setup_edge(&s, 0, 2, 4);
+  setup_add(&s, "1 1 0 0>2:4");
   coll(&s, BERTH_ALLREDUCE, 6, 2, (int32_t[]){ 0, 1 }, 0, NULL);
   star(&s);
   berth_result *r = run(&s, device, &o);
@@ -472,56 +461,37 @@ static void against_naive(int even) {
 
 /* ---- refused allocations ---- */
 
-static berth_status whole_job(berth_ctx *ctx, berth_links links) {
+static berth_status whole_job(berth_ctx *ctx, const void *links) {
   static const int32_t device[] = { 0, 1, 2, 0, 1, 2 }, members[] = { 0, 1, 2 },
                        then[] = { 3, 4, 5 };
   berth_cost_model model = { .collective_algorithm = BERTH_COLLECTIVE_AUTO };
   berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 3, then };
   berth_device d = berth_device_default();
   berth_link l = { 1, 0.5 };
-  berth_sim_options o = with_links(links);
-  berth_graph_builder *b = NULL;
-  berth_topology *t = NULL;
-  berth_graph *g = NULL;
-  berth_cost *cost = NULL;
+  berth_sim_options o = with_links(*(const berth_links *)links);
+  setup s = { .ctx = ctx };
   berth_result *r = NULL;
   berth_sim *sim = NULL;
-  double one = 1;
-  berth_op op = berth_op_default();
-  berth_status st = berth_graph_builder_new(ctx, &b);
-  op.seconds = &one;
-  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &l, &t);
-  if (st == BERTH_OK) st = berth_cost_new(g, t, &model, &cost);
-  if (st == BERTH_OK) st = berth_simulate(cost, device, &o, &r);
+  berth_status st = berth_graph_builder_new(ctx, &s.b);
+  if (st == BERTH_OK) st = add_text(s.b, "1 1 1 1 1 1");
+  if (st == BERTH_OK) st = berth_graph_builder_add_collective(s.b, &c, NULL);
+  if (st == BERTH_OK) st = berth_graph_builder_finish(s.b, &s.g);
+  if (st == BERTH_OK) st = berth_topology_mesh(ctx, 3, &d, &l, &s.t);
+  if (st == BERTH_OK) st = berth_cost_new(s.g, s.t, &model, &s.cost);
+  if (st == BERTH_OK) st = berth_simulate(s.cost, device, &o, &r);
   if (st == BERTH_OK
       && (!berth_result_slack(r) || !berth_result_overlap(r) || !berth_result_link_sharing(r)))
     st = BERTH_ENOMEM;
-  if (st == BERTH_OK) st = berth_sim_new(cost, &o, &sim);
+  if (st == BERTH_OK) st = berth_sim_new(s.cost, &o, &sim);
   berth_sim_summary sum;
   if (st == BERTH_OK) st = berth_sim_run_limited(sim, device, 5, &sum);
-  RELEASE(sim, r, cost, t, g, b);
+  RELEASE(sim, r, s.cost, s.t, s.g, s.b);
   return st;
 }
 
 static void refused(void) {
-  for (int32_t links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++) {
-    check_alloc_state a = { 0, 0, 0 };
-    berth_status st = BERTH_ENOMEM;
-    for (long at = 1; a.calls >= at - 1; at++) { /* some refusals are made good */
-      berth_hooks h = { check_alloc, &a, NULL, NULL, NULL, NULL };
-      a = (check_alloc_state){ 0, at, 0 };
-      berth_ctx *ctx;
-      if (berth_ctx_new(&h, &ctx) != BERTH_OK) continue;
-      st = whole_job(ctx, (berth_links)links);
-      CHECK(st == BERTH_OK || st == BERTH_ENOMEM);
-      berth_ctx_release(ctx);
-      CHECK(a.held == 0);
-    }
-    CHECK_STATUS(st, BERTH_OK);
-  }
+  for (berth_links links = BERTH_LINKS_FREE; links <= BERTH_LINKS_FAIR; links++)
+    refuse_each(whole_job, &links, 1, 0);
 }
 
 int main(void) {

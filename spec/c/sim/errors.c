@@ -3,11 +3,7 @@
 
 static void small(setup *s) {
   setup_begin(s);
-  setup_op(s, 1);
-  setup_op(s, 2);
-  setup_op(s, 3);
-  setup_edge(s, 0, 1, 4);
-  setup_edge(s, 1, 2, 4);
+  setup_add(s, "1 2 3 0>1:4 1>2:4");
 }
 static void refuse(setup *s, const int32_t *device, const berth_sim_options *o, berth_status want,
                    const char *what) {
@@ -255,8 +251,7 @@ static void fail_each(const berth_sim_options *o, int devices) {
   CHECK_STATUS(berth_ctx_new(&h, &s.ctx), BERTH_OK);
   CHECK_STATUS(berth_graph_builder_new(s.ctx, &s.b), BERTH_OK);
   for (int i = 0; i < 3; i++) setup_heavy(&s, 1, 1, 1, i < 2 ? 1 - i : BERTH_NONE);
-  setup_edge(&s, 0, 1, 4);
-  setup_edge(&s, 1, 2, 4);
+  setup_add(&s, "0>1:4 1>2:4");
   setup_mesh(&s, devices, INFINITY);
   before = a.held;
   double held = (double)berth_ctx_memory(s.ctx);

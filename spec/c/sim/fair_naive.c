@@ -108,8 +108,7 @@ static berth_result *simulate_flows(setup *s, int32_t n, const int32_t *from, co
   for (int32_t i = 0; i < n; i++) {
     device[2 * i] = from[i];
     device[2 * i + 1] = to[i];
-    setup_op(s, 0);
-    setup_op(s, 0);
+    setup_add(s, "0 0");
     setup_edge(s, 2 * i, 2 * i + 1, bytes[i]);
   }
   setup_mesh(s, 3, INFINITY);
@@ -153,10 +152,7 @@ static void max_min_on_a_line(void) {
   int32_t device[] = { 0, 2, 0, 1, 1, 2 };
   setup s;
   setup_begin(&s);
-  for (int32_t i = 0; i < 6; i++) setup_op(&s, 0);
-  setup_edge(&s, 0, 1, 2);
-  setup_edge(&s, 2, 3, 2);
-  setup_edge(&s, 4, 5, 40);
+  setup_add(&s, "0 0 0 0 0 0 0>1:2 2>3:2 4>5:40");
   CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
   CHECK_STATUS(berth_topology_builder_new(s.ctx, &b), BERTH_OK);
   for (int32_t i = 0; i < 3; i++)
@@ -219,11 +215,7 @@ static void refusals(void) {
   setup s;
   berth_result *r = NULL;
   berth_sim_options o = berth_sim_default(NULL);
-  setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 1);
-  setup_mesh(&s, 2, INFINITY);
+  setup_text(&s, "1 1 0>1:1", 2, INFINITY);
   o.links = BERTH_LINKS_FAIR;
   o.quantum = 0.5;
   CHECK_STATUS(berth_simulate(s.cost, device, &o, &r), BERTH_EINVAL);

@@ -1,20 +1,6 @@
 /* Refused allocations of simulations on links held as routes and shared fairly. */
 #include "refusals.h"
 
-static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
-  berth_graph_builder *b = NULL;
-  double seconds = 1;
-  berth_op op = berth_op_default();
-  berth_status st = berth_graph_builder_new(ctx, &b);
-  op.seconds = &seconds;
-  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
-  for (int32_t i = 1; i < 6 && st == BERTH_OK; i++)
-    st = berth_graph_builder_connect(b, 0, i, 2, NULL);
-  if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
-  berth_graph_builder_release(b);
-  return st;
-}
-
 static berth_status simulate(berth_cost *cost, berth_links links) {
   static const int32_t device[] = { 0, 1, 2, 3, 2, 1 };
   berth_sim_options o = berth_sim_default(NULL);
@@ -58,7 +44,7 @@ static berth_status build_all(berth_ctx *ctx) {
   berth_cost *cost = NULL;
   berth_device d = berth_device_default();
   berth_link l = { 1, 0.25 };
-  berth_status st = build_graph(ctx, &g);
+  berth_status st = graph_of_text(ctx, "1 1 1 1 1 1 0>1:2 0>2:2 0>3:2 0>4:2 0>5:2", &g);
   if (st == BERTH_OK) st = berth_topology_ring(ctx, 5, &d, &l, &t);
   if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
   if (st == BERTH_OK) st = simulate(cost, BERTH_LINKS_ROUTE);

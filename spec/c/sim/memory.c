@@ -1,5 +1,6 @@
 /* The memory accountant: policies, copies, twins, peaks, running out. */
 #include "sim_checker.h"
+#include "refusals.h"
 
 static berth_result *run(setup *s, const int32_t *device, const berth_sim_options *o) {
   berth_result *r = NULL;
@@ -25,8 +26,7 @@ static void straight(setup *s) {
   setup_heavy(s, 1, 100, 0, BERTH_NONE);
   setup_heavy(s, 1, 0, 5, BERTH_NONE);
   setup_heavy(s, 1, 0, 0, BERTH_NONE);
-  setup_edge(s, 0, 1, 10);
-  setup_edge(s, 1, 2, 20);
+  setup_add(s, "0>1:10 1>2:20");
 }
 static void policies(void) {
   setup s;
@@ -93,10 +93,7 @@ static void twins(void) {
   setup_heavy(&s, 1, 0, 0, 1);
   setup_heavy(&s, 1, 0, 0, 0);
   setup_heavy(&s, 1, 0, 1, BERTH_NONE);
-  setup_edge(&s, 0, 1, 10);
-  setup_edge(&s, 1, 2, 20);
-  setup_edge(&s, 2, 3, 40);
-  setup_edge(&s, 3, 4, 0);
+  setup_add(&s, "0>1:10 1>2:20 2>3:40 3>4:0");
   setup_mesh(&s, 1, INFINITY);
   CHECK(berth_sim_default(s.g).memory == BERTH_MEMORY_TRAINING);
   berth_result *r = run(&s, device, &o);
@@ -251,8 +248,7 @@ static void no_time(void) {
     setup_heavy(&s, 1, 0, 0, BERTH_NONE);
     setup_heavy(&s, 1, 0, 10, BERTH_NONE);
     setup_heavy(&s, 0, 0, 3, BERTH_NONE);
-    setup_edge(&s, 0, 1, 0);
-    setup_edge(&s, 0, 2, 10);
+    setup_add(&s, "0>1:0 0>2:10");
     CHECK_STATUS(berth_graph_builder_finish(s.b, &s.g), BERTH_OK);
     d.memory = 15;
     CHECK_STATUS(berth_topology_mesh(s.ctx, 2, &d, &l, &s.t), BERTH_OK);
@@ -283,9 +279,7 @@ static void unread(void) {
     setup_tensor(&s, 0, 20);
     setup_tensor(&s, 1, 20);
     setup_tensor(&s, 2, 20);
-    setup_edge(&s, 0, 1, 0);
-    setup_edge(&s, 1, 2, 0);
-    setup_edge(&s, 2, 3, 0);
+    setup_add(&s, "0>1:0 1>2:0 2>3:0");
     setup_mesh(&s, 1, INFINITY);
     berth_result *r = run(&s, device, &o);
     check_peak(r, 0, want[memory], 2);
@@ -425,8 +419,7 @@ static void over_time(void) {
     setup_heavy(&s, 1, 100, 0, BERTH_NONE);
     setup_heavy(&s, 1, 0, 5, BERTH_NONE);
     setup_heavy(&s, 1, 0, 0, BERTH_NONE);
-    setup_edge(&s, 1, 2, 10);
-    setup_edge(&s, 2, 3, 20);
+    setup_add(&s, "1>2:10 2>3:20");
     setup_mesh(&s, 2, INFINITY);
     berth_result *r = run(&s, device, &o);
     if (k < 2) check_levels(r, 0, 6, times, bytes);
@@ -479,46 +472,25 @@ static void over_time_in_any_discipline(void) {
 }
 
 /* Refused allocations, in a run long enough for the levels to grow. */
-static void refused(void) {
+static berth_status run_long(berth_ctx *ctx) {
   enum { OPS = 40 };
-  check_alloc_state a = { 0, 0, 0 };
-  berth_status st = BERTH_ENOMEM;
-  for (long n = 1; a.calls >= n - 1; n++) { /* some refusals are made good */
-    berth_hooks hooks = { check_alloc, &a, NULL, NULL, NULL, NULL };
-    berth_device d = berth_device_default();
-    berth_link l = { 1, 0 };
-    berth_graph_builder *b = NULL;
-    berth_graph *g = NULL;
-    berth_topology *t = NULL;
-    berth_cost *cost = NULL;
-    berth_result *r = NULL;
-    a = (check_alloc_state){ 0, n, 0 };
-    berth_ctx *ctx;
-    if (berth_ctx_new(&hooks, &ctx) != BERTH_OK) continue;
-    st = berth_graph_builder_new(ctx, &b);
-    int32_t device[OPS];
-    for (int32_t i = 0; i < OPS && st == BERTH_OK; i++) {
-      berth_op op = berth_op_default();
-      double seconds = i % 4;
-      op.seconds = &seconds;
-      op.workspace_bytes = i;
-      device[i] = i % 2;
-      st = berth_graph_builder_add_op(b, &op, NULL);
-      if (i > 1 && st == BERTH_OK) st = berth_graph_builder_connect(b, i / 2, i, i, NULL);
-    }
-    if (st == BERTH_OK) st = berth_graph_builder_finish(b, &g);
-    if (st == BERTH_OK) st = berth_topology_mesh(ctx, 2, &d, &l, &t);
-    if (st == BERTH_OK) st = berth_cost_new(g, t, NULL, &cost);
-    if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
-    CHECK((r != NULL) == (st == BERTH_OK) && (st == BERTH_OK || st == BERTH_ENOMEM));
-    if (r) {
-      const double *time, *bytes;
-      CHECK(berth_result_memory(r, 0, &time, &bytes) > 16); /* it has grown */
-    }
-    RELEASE(r, cost, t, g, b, ctx);
-    CHECK(a.held == 0);
+  berth_cost *cost = NULL;
+  berth_result *r = NULL;
+  int32_t device[OPS];
+  char text[1000], *end = text;
+  for (int32_t i = 0; i < OPS; i++) {
+    device[i] = i % 2;
+    end += sprintf(end, "%d ", i % 4);
+    if (i > 1) end += sprintf(end, "%d>%d:%d ", i / 2, i, i);
   }
-  CHECK_STATUS(st, BERTH_OK);
+  berth_status st = cost_of_text(ctx, text, 2, INFINITY, 1, &cost);
+  if (st == BERTH_OK) st = berth_simulate(cost, device, NULL, &r);
+  if (r) {
+    const double *time, *bytes;
+    CHECK(berth_result_memory(r, 0, &time, &bytes) > 16); /* it has grown */
+  }
+  RELEASE(r, cost);
+  return st;
 }
 
 static void options(void) {
@@ -560,7 +532,7 @@ int main(void) {
   TEST("ready order") ready_order();
   TEST("what is held over time, by hand") over_time();
   TEST("what is held over time, in any discipline") over_time_in_any_discipline();
-  TEST("refused allocations while levels grow") refused();
   TEST("a result tells its options") options();
+  check_refusals(run_long);
   return check_done();
 }

@@ -129,12 +129,7 @@ static void the_late_one(void) {
     berth_sim_options o = way(k);
     setup s;
     setup_begin(&s);
-    setup_op(&s, 0);
-    setup_op(&s, 1e308);
-    setup_op(&s, 0);
-    setup_op(&s, 0);
-    setup_edge(&s, 0, 2, 1.7e308);
-    setup_edge(&s, 1, 3, 1e308);
+    setup_add(&s, "0 1e308 0 0 0>2:1.7e308 1>3:1e308");
     connect(&s, 3, 1, 0);
     refuse(&s, device, &o, BERTH_EINVAL, "tensor 1 of op 1 would reach device 2 \"d2\" at inf s");
     setup_end(&s);
@@ -202,9 +197,7 @@ static void noise(void) {
   int32_t device[] = { 0, 1, 0, 1 };
   setup s;
   setup_begin(&s);
-  for (int i = 0; i < 4; i++) setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 1);
-  setup_edge(&s, 1, 2, 1);
+  setup_add(&s, "1 1 1 1 0>1:1 1>2:1");
   connect(&s, 2, 1, 0);
   char said[512];
   for (int k = 0; k < WAYS; k++) {

@@ -58,6 +58,14 @@ static inline void setup_mesh(setup *s, int32_t n, double memory) {
   CHECK_STATUS(berth_topology_mesh(s->ctx, n, &d, &l, &s->t), BERTH_OK);
   CHECK_STATUS(berth_cost_new(s->g, s->t, NULL, &s->cost), BERTH_OK);
 }
+static inline void setup_add(setup *s, const char *text) {
+  CHECK_STATUS(add_text(s->b, text), BERTH_OK);
+}
+static inline void setup_text(setup *s, const char *text, int32_t devices, double memory) {
+  setup_begin(s);
+  setup_add(s, text);
+  setup_mesh(s, devices, memory);
+}
 /* Devices of different speed, links of different bandwidth, one switch less than a mesh: no uniform
  * times. */
 static inline void setup_uneven(setup *s, int32_t n) {

@@ -189,9 +189,7 @@ static void faults(void) {
   TEST("no way across, and too late to be counted");
   setup s;
   setup_begin(&s);
-  setup_op(&s, 1);
-  setup_op(&s, 1);
-  setup_edge(&s, 0, 1, 4);
+  setup_add(&s, "1 1 0>1:4");
   two_islands(&s);
   berth_sim_options o = tag(s.ctx);
   check_refused(&s, (const int32_t[]){ 0, 2 }, &o, BERTH_EUNREACHABLE, "no route from device 0");
@@ -214,13 +212,8 @@ static berth_status build_graph(berth_ctx *ctx, berth_graph **g) {
   static const int32_t members[] = { 1, 2, 3 }, consumers[] = { 4, 5 };
   const berth_collective c = { BERTH_ALLREDUCE, 8, 1, 3, members, 2, consumers };
   berth_graph_builder *b = NULL;
-  double seconds = 1;
-  berth_op op = berth_op_default();
   berth_status st = berth_graph_builder_new(ctx, &b);
-  op.seconds = &seconds;
-  for (int32_t i = 0; i < 6 && st == BERTH_OK; i++) st = berth_graph_builder_add_op(b, &op, NULL);
-  for (int32_t i = 1; i < 4 && st == BERTH_OK; i++)
-    st = berth_graph_builder_connect(b, 0, i, 2, NULL);
+  if (st == BERTH_OK) st = add_text(b, "1 1 1 1 1 1 0>1:2 0>2:2 0>3:2");
   if (st == BERTH_OK) st = berth_graph_builder_add_collective(b, &c, NULL);
   if (st == BERTH_OK) st = berth_graph_builder_finish(b, g);
   berth_graph_builder_release(b);
