@@ -86,7 +86,7 @@ void berth_cluster_release(berth_cluster *c) {
 static berth_status get_arrays(berth_cluster *c) {
   size_t machines = (size_t)c->o.machines, n = (size_t)c->n;
   c->capacity = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->capacity);
-  c->room = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->room);
+  c->free_amount = berth_i_pool_alloc(&c->pool, cells(c), sizeof *c->free_amount);
   c->users = berth_i_pool_zalloc(&c->pool, machines, sizeof *c->users);
   c->named = berth_i_pool_zalloc(&c->pool, machines, sizeof *c->named);
   c->job = berth_i_pool_alloc(&c->pool, n, sizeof *c->job);
@@ -98,7 +98,7 @@ static berth_status get_arrays(berth_cluster *c) {
 
 static void fill(berth_cluster *c, const berth_job *jobs) {
   for (size_t i = 0; i < cells(c); i++)
-    c->capacity[i] = c->room[i] = c->o.capacity ? c->o.capacity[i] : 1;
+    c->capacity[i] = c->free_amount[i] = c->o.capacity ? c->o.capacity[i] : 1;
   for (int32_t j = 0; j < c->n; j++) {
     c->job[j] = jobs[j];
     c->at[j] =

@@ -23,7 +23,7 @@ struct berth_cluster {
   berth_i_pool pool;
   berth_ctx *ctx;
   berth_cluster_options o;
-  double *capacity, *room;   /* [machines * resources] */
+  double *capacity, *free_amount;   /* [machines * resources] */
   int32_t *users;            /* [machines] jobs that hold something there */
   int64_t *named, starts;    /* [machines] the start that named it last; starts so far */
   int32_t n, next_arrival;

@@ -50,12 +50,12 @@ void berth_i_cluster_give_back(berth_cluster *c, int32_t job) {
   berth_i_cluster_job *j = &c->at[job];
   count_time(c, j);
   for (int32_t h = j->hold, next; h != BERTH_NONE; h = next) {
-    double *room = cell(c->room, c, c->hold[h].machine),
+    double *free_amount = cell(c->free_amount, c, c->hold[h].machine),
            *capacity = cell(c->capacity, c, c->hold[h].machine);
     bool last = --c->users[c->hold[h].machine] == 0;
     /* nobody is there: exactly all is free, whatever was rounded on the way */
     for (int32_t r = 0; r < c->o.resources; r++)
-      room[r] = last ? capacity[r] : fmin(capacity[r], room[r] + amounts(c, h)[r]);
+      free_amount[r] = last ? capacity[r] : fmin(capacity[r], free_amount[r] + amounts(c, h)[r]);
     c->used_machines -= last;
     next = c->hold[h].next;
     c->hold[h].next = c->free_hold;
@@ -93,7 +93,7 @@ static double wanted(const berth_cluster *c, int32_t machine, const double *amou
 
 /* Amounts that were added up and taken apart may be off by rounding. */
 static bool too_much(const berth_cluster *c, int32_t machine, int32_t r, double amount) {
-  return amount > cell(c->room, c, machine)[r] + 1e-9 * cell(c->capacity, c, machine)[r];
+  return amount > cell(c->free_amount, c, machine)[r] + 1e-9 * cell(c->capacity, c, machine)[r];
 }
 
 static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine,
@@ -116,7 +116,7 @@ static berth_status check_place(berth_cluster *c, int32_t job, int32_t machine,
     if (too_much(c, machine, r, x))
       return berth_i_fail(c->ctx, BERTH_EINFEASIBLE,
                           "cluster: job %d wants %g of resource %d on machine %d, where %g is left",
-                          (int)job, x, (int)r, (int)machine, cell(c->room, c, machine)[r]);
+                          (int)job, x, (int)r, (int)machine, cell(c->free_amount, c, machine)[r]);
   }
   return BERTH_OK;
 }
@@ -126,9 +126,9 @@ static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t
   c->hold[hold] = (berth_i_hold){ machine, j->hold };
   j->hold = hold;
   for (int32_t r = 0; r < c->o.resources; r++) {
-    double x = wanted(c, machine, amount, place, r), *room = &cell(c->room, c, machine)[r];
+    double x = wanted(c, machine, amount, place, r), *free_amount = &cell(c->free_amount, c, machine)[r];
     amounts(c, hold)[r] = x;
-    *room = fmax(0, *room - x);
+    *free_amount = fmax(0, *free_amount - x);
   }
   c->used_machines += c->users[machine]++ == 0;
   j->share += share(c, machine, amounts(c, hold));
@@ -185,7 +185,7 @@ static void leave(berth_cluster *c, int32_t job) {
 /* ---- decisions ---- */
 
 /* Brings what is left of a running job up to now. */
-static void settle(berth_cluster *c, int32_t job) {
+static void update_served(berth_cluster *c, int32_t job) {
   berth_i_cluster_job *j = &c->at[job];
   j->r.left = fmax(0, j->r.left - j->r.rate * (c->now - j->since));
   count_time(c, j);
@@ -222,7 +222,7 @@ berth_status berth_cluster_set_rate(berth_cluster *c, int32_t job, double rate) 
   berth_status st = check(c, job, BERTH_JOB_RUNNING, "set_rate");
   if (st == BERTH_OK) st = check_rate(c, job, rate);
   if (st != BERTH_OK || rate == c->at[job].r.rate) return st; /* as it is: not even rounded again */
-  settle(c, job);
+  update_served(c, job);
   run(c, job, rate);
   return BERTH_OK;
 }
@@ -231,7 +231,7 @@ berth_status berth_cluster_pause(berth_cluster *c, int32_t job) {
   berth_status st = check(c, job, BERTH_JOB_RUNNING, "pause");
   if (st != BERTH_OK) return st;
   berth_i_cluster_job *j = &c->at[job];
-  settle(c, job);
+  update_served(c, job);
   berth_i_heap_remove(&c->ends, job);
   berth_i_cluster_give_back(c, job);
   berth_i_cluster_enter(c, job);
@@ -265,7 +265,7 @@ int32_t berth_cluster_jobs(const berth_cluster *c) { return c->n; }
 int32_t berth_cluster_machines(const berth_cluster *c) { return c->o.machines; }
 int32_t berth_cluster_resources(const berth_cluster *c) { return c->o.resources; }
 double berth_cluster_slot(const berth_cluster *c) { return c->o.slot; }
-const double *berth_cluster_free(const berth_cluster *c) { return c->room; }
+const double *berth_cluster_free(const berth_cluster *c) { return c->free_amount; }
 const double *berth_cluster_capacity(const berth_cluster *c) { return c->capacity; }
 const int32_t *berth_cluster_users(const berth_cluster *c) { return c->users; }
 

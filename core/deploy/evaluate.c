@@ -131,7 +131,7 @@ typedef struct reader {
   double *first, *last, *idle; /* [ops of the graph] */
 } reader;
 
-static void note_wait(const reader *r, int32_t k, double start) {
+static void note_lag(const reader *r, int32_t k, double start) {
   double *idle = &r->idle[r->e->origin[k]], wait = start - r->finish[k];
   if (wait < *idle) *idle = wait;
 }
@@ -153,7 +153,7 @@ static void read_neighbours(const reader *r) {
       int32_t to = g->use[k];
       if (r->e->device[to] != r->e->device[from] || r->e->origin[to] == r->e->origin[from])
         continue;
-      note_wait(r, from, r->start[to]);
+      note_lag(r, from, r->start[to]);
     }
   }
 }
@@ -162,10 +162,10 @@ static void read_traffic(const reader *r, const berth_result *result) {
   const berth_transfer *sent;
   const berth_collective_run *met;
   int32_t n = berth_result_transfers(result, &sent), m = berth_result_collectives(result, &met);
-  for (int32_t i = 0; i < n; i++) note_wait(r, r->e->graph.producer[sent[i].tensor], sent[i].start);
+  for (int32_t i = 0; i < n; i++) note_lag(r, r->e->graph.producer[sent[i].tensor], sent[i].start);
   for (int32_t i = 0; i < m; i++) {
     const berth_collective *c = &r->e->graph.collectives[i];
-    for (int32_t k = 0; k < c->n_members; k++) note_wait(r, c->members[k], met[i].start);
+    for (int32_t k = 0; k < c->n_members; k++) note_lag(r, c->members[k], met[i].start);
   }
 }
 
@@ -180,7 +180,7 @@ static double group_span(const berth_deploy *d, const reader *r, int32_t group) 
   return span(first, last);
 }
 
-static void tell_ops(const berth_deploy *d, const reader *r, berth_deploy_feedback *f) {
+static void report_ops(const berth_deploy *d, const reader *r, berth_deploy_feedback *f) {
   for (int32_t i = 0; f->makespan && i < d->n_ops; i++)
     f->makespan[i] = span(r->first[i], r->last[i]);
   for (int32_t i = 0; f->idle_after && i < d->n_ops; i++)
@@ -205,7 +205,7 @@ static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
   read_ops(&r);
   read_neighbours(&r);
   read_traffic(&r, result);
-  tell_ops(d, &r, f);
+  report_ops(d, &r, f);
   berth_i_free(d->ctx, scratch, n, 3 * sizeof *scratch);
   return BERTH_OK;
 }

@@ -108,14 +108,14 @@ static bool holds_params(const berth_deploy *d, const berth_i_values *v, int32_t
                          int32_t action) {
   int32_t place = berth_i_action_place(d, action), n = berth_i_place_size(d, place);
   const int32_t *list = berth_i_place_devices(d, place);
-  double bytes = v->params[group] * d->sim.param_multiple, room = 0;
+  double bytes = v->params[group] * d->sim.param_multiple, memory = 0;
   bool parts = d->action[action].option == BERTH_DEPLOY_SPLIT && n > 1;
   if (d->sim.memory == BERTH_MEMORY_NONE) return true;
   for (int32_t k = 0; k < n; k++) {
     if (!parts && bytes > berth_i_memory_of(d, list[k])) return false;
-    room += berth_i_memory_of(d, list[k]);
+    memory += berth_i_memory_of(d, list[k]);
   }
-  return bytes <= room;
+  return bytes <= memory;
 }
 
 /* ---- the sum ---- */

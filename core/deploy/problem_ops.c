@@ -124,56 +124,56 @@ static bool makes_gradients(const berth_deploy *d, int32_t op) {
 }
 
 /* The longest way of what else reads the output of op; that of op, if nothing does. */
-static double way_beside(const berth_deploy *d, const uint8_t *aside, const double *way,
+static double way_beside(const berth_deploy *d, const uint8_t *makes_grads, const double *way,
                          int32_t op) {
   const berth_graph *g = d->g;
   double best = -1;
   for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
     for (int32_t j = g->use_at[g->out[i]]; j < g->use_at[g->out[i] + 1]; j++) {
-      if (!aside[g->use[j]]) best = fmax(best, way[g->use[j]]);
+      if (!makes_grads[g->use[j]]) best = fmax(best, way[g->use[j]]);
     }
   }
   return best < 0 ? way[op] : best;
 }
 
 /* As if it were on the way of those who read what it reads last. */
-static void lift(const berth_deploy *d, const uint8_t *aside, double *way, int32_t op) {
+static void lift(const berth_deploy *d, const uint8_t *makes_grads, double *way, int32_t op) {
   const berth_graph *g = d->g;
   int32_t last = BERTH_NONE;
   for (int32_t i = g->in_at[op]; i < g->in_at[op + 1]; i++) {
     int32_t u = g->producer[g->in[i]];
     if (last == BERTH_NONE || way[u] < way[last]) last = u;
   }
-  if (last != BERTH_NONE) way[op] = fmax(way[op], way_beside(d, aside, way, last));
+  if (last != BERTH_NONE) way[op] = fmax(way[op], way_beside(d, makes_grads, way, last));
 }
 
 typedef struct Place {
   double way;   /* s to the end */
   int32_t op;
-  uint8_t last, aside;
+  uint8_t last, makes_grads;
 } Place;
 
 BERTH_I_SORT(sort_by_rank, Place,
-             BERTH_I_UP(last) BERTH_I_DOWN(way) BERTH_I_UP(aside) BERTH_I_UP(op))
+             BERTH_I_UP(last) BERTH_I_DOWN(way) BERTH_I_UP(makes_grads) BERTH_I_UP(op))
 
 static berth_status find_rank(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
   Place *place = berth_i_alloc(d->ctx, n, sizeof *place);
-  uint8_t *aside = berth_i_alloc(d->ctx, n, 1);
+  uint8_t *makes_grads = berth_i_alloc(d->ctx, n, 1);
   berth_status st =
-      place && aside ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
+      place && makes_grads ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
   if (st != BERTH_OK) goto done;
-  for (int32_t op = 0; op < d->n_ops; op++) aside[op] = makes_gradients(d, op);
+  for (int32_t op = 0; op < d->n_ops; op++) makes_grads[op] = makes_gradients(d, op);
   for (int32_t i = 0; i < d->n_ops; i++) {
-    if (aside[d->g->topo[i]]) lift(d, aside, d->rank, d->g->topo[i]);
+    if (makes_grads[d->g->topo[i]]) lift(d, makes_grads, d->rank, d->g->topo[i]);
   }
   for (int32_t op = 0; op < d->n_ops; op++)
-    place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, aside[op] };
+    place[op] = (Place){ d->rank[op], op, d->update_number[op] != BERTH_NONE, makes_grads[op] };
   sort_by_rank(place, n);
   for (int32_t op = 0; op < d->n_ops; op++) d->rank[place[op].op] = op;
 done:
   berth_i_free(d->ctx, place, n, sizeof *place);
-  berth_i_free(d->ctx, aside, n, 1);
+  berth_i_free(d->ctx, makes_grads, n, 1);
   return st;
 }
 

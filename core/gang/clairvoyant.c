@@ -151,8 +151,8 @@ static double shrink(const berth_clairvoyant *c, const program *p, double *use) 
 }
 
 static berth_status read_shares(berth_clairvoyant *c, const program *p) {
-  size_t room = (size_t)p->spans->moments + 1;
-  double *use = berth_i_zalloc(c->ctx, room, sizeof *use);
+  size_t moments = (size_t)p->spans->moments + 1;
+  double *use = berth_i_zalloc(c->ctx, moments, sizeof *use);
   if (!use) return berth_i_nomem(c->ctx);
   for (int32_t k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
   double part = shrink(c, p, use);
@@ -160,7 +160,7 @@ static berth_status read_shares(berth_clairvoyant *c, const program *p) {
     c->share[k] *= part;
     c->summary.value += c->share[k];
   }
-  berth_i_free(c->ctx, use, room, sizeof *use);
+  berth_i_free(c->ctx, use, moments, sizeof *use);
   return BERTH_OK;
 }
 

@@ -105,9 +105,9 @@ static berth_status get_places(berth_gang *g, const berth_cluster *c) {
   g->machines = (int32_t)n;
   g->resources = berth_cluster_resources(c);
   g->cap = berth_i_pool_alloc(&g->pool, n, sizeof *g->cap);
-  g->room = berth_i_pool_alloc(&g->pool, n, sizeof *g->room);
+  g->free_units = berth_i_pool_alloc(&g->pool, n, sizeof *g->free_units);
   g->plan = berth_i_pool_alloc(&g->pool, n, sizeof *g->plan);
-  g->calm = berth_i_pool_alloc(&g->pool, n, sizeof *g->calm);
+  g->restored = berth_i_pool_alloc(&g->pool, n, sizeof *g->restored);
   g->pick.machine = berth_i_pool_alloc(&g->pool, n, sizeof *g->pick.machine);
   g->pick.amount = berth_i_pool_alloc(&g->pool, n, sizeof *g->pick.amount);
   g->amount = berth_i_pool_alloc(&g->pool, n * (size_t)g->resources, sizeof *g->amount);
@@ -123,11 +123,11 @@ static berth_status count_units(berth_gang *g, const berth_cluster *c) {
     if (total > INT32_MAX)
       return berth_i_fail(g->ctx, BERTH_EINVAL, "gang: the machines have more than %d units in all",
                           INT32_MAX);
-    g->cap[m] = g->room[m] = (int32_t)units;
+    g->cap[m] = g->free_units[m] = (int32_t)units;
   }
   g->total = g->left = (int32_t)total;
   g->idle = g->machines;
-  while (g->lowest < g->machines && g->room[g->lowest] == 0) g->lowest++;
+  while (g->lowest < g->machines && g->free_units[g->lowest] == 0) g->lowest++;
   return BERTH_OK;
 }
 

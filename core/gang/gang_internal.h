@@ -83,8 +83,8 @@ struct berth_gang {
 
   berth_cluster *c;             /* during its run */
   int32_t machines, resources, total, left; /* units in all; not held */
-  int32_t *cap, *room;          /* [machines] units */
-  int32_t *plan, *calm;         /* [machines] consolidation: left beside those chosen so far; and
+  int32_t *cap, *free_units;          /* [machines] units */
+  int32_t *plan, *restored;         /* [machines] consolidation: left beside those chosen so far; and
                                    beside all others that run */
   int32_t idle, lowest;         /* machines with nobody; none below `lowest` has room */
   berth_i_gang_places pick;
@@ -137,10 +137,10 @@ const berth_i_gang_rule *berth_i_gang_rule_of(int rule);
 
 /* place.c */
 /** Places in `room` for a job.  @return whether there are any; they are in g->pick */
-bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job);
+bool berth_i_gang_find(berth_gang *g, const int32_t *free_units, int32_t job);
 /** The fewest machines that hold it, the fullest of these. */
-bool berth_i_gang_find_packed(berth_gang *g, const int32_t *room, int32_t size);
-bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size);
+bool berth_i_gang_find_packed(berth_gang *g, const int32_t *free_units, int32_t size);
+bool berth_i_gang_find_any(berth_gang *g, const int32_t *free_units, int32_t size);
 /** Would it fit an empty cluster? */
 bool berth_i_gang_fits_ever(berth_gang *g, int32_t job);
 /** Nominal rate: as on the first places of an empty cluster. */

@@ -230,9 +230,9 @@ static berth_status stop_some(berth_gang *g, int32_t n, double now) {
 static berth_status begin(berth_gang *g, int32_t job, double now) {
   gavel *v = of(g);
   int32_t type = v->chosen[job];
-  for (int32_t m = 0; m < g->machines; m++) g->calm[m] = v->type[m] == type ? g->room[m] : 0;
-  if (!berth_i_gang_find_packed(g, g->calm, g->job[job].size))
-    berth_i_gang_find_any(g, g->calm, g->job[job].size);
+  for (int32_t m = 0; m < g->machines; m++) g->restored[m] = v->type[m] == type ? g->free_units[m] : 0;
+  if (!berth_i_gang_find_packed(g, g->restored, g->job[job].size))
+    berth_i_gang_find_any(g, g->restored, g->job[job].size);
   berth_i_gang_queue_remove(&g->waiting, job);
   v->on[job] = type;
   g->running[g->n_running++] = job;

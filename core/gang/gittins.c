@@ -5,7 +5,7 @@
 #include "gang_internal.h"
 #include "base/sort_internal.h"
 
-static const int64_t WAITS = INT64_MAX / 2; /* ties of those that wait are from here on */
+static const int64_t WAITING_RANK = INT64_MAX / 2; /* ties of those that wait are from here on */
 
 typedef struct gittins {
   double quantum;    /* GPU-s */
@@ -72,7 +72,7 @@ static void rank_waiting(berth_gang *g) {
   berth_i_gang_queue_clear(&g->waiting);
   for (int32_t i = 0; i < n; i++)
     berth_i_gang_enqueue(g, g->keep[i],
-                         (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITS + g->keep[i] });
+                         (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITING_RANK + g->keep[i] });
 }
 
 /* Those that have ended are counted in when there are a quarter more of them. */
@@ -88,10 +88,10 @@ static void learn(berth_gang *g, double now) {
 /* ---- the rule ---- */
 
 static berth_i_gang_rank arrives(berth_gang *g, int32_t job) {
-  return (berth_i_gang_rank){ key_of(g, job), WAITS + job };
+  return (berth_i_gang_rank){ key_of(g, job), WAITING_RANK + job };
 }
 static berth_i_gang_rank paused(berth_gang *g, int32_t job) {
-  return (berth_i_gang_rank){ g->job[job].rank.key, WAITS + job };
+  return (berth_i_gang_rank){ g->job[job].rank.key, WAITING_RANK + job };
 }
 
 static berth_status begins(berth_gang *g, int32_t job, double now) {

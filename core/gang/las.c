@@ -104,7 +104,7 @@ static berth_i_gang_rank paused(berth_gang *g, int32_t job) {
 }
 
 /* From now on they are among those that run. */
-static void settle(berth_gang *g) {
+static void note_starts(berth_gang *g) {
   for (int32_t i = 0; i < g->n_running; i++) {
     berth_i_gang_job *j = &g->job[g->running[i]];
     if (j->rank.key > 2 * j->level) j->rank = (berth_i_gang_rank){ 2 * j->level, g->next_tie++ };
@@ -118,7 +118,7 @@ static berth_status decide(berth_gang *g, double now) {
   bool changed = g->next_tie != tie;
   berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
-  if (changed || g->n_start > 0) settle(g);
+  if (changed || g->n_start > 0) note_starts(g);
   return wake(g, now);
 }
 

@@ -83,18 +83,18 @@ typedef struct walk {
   int32_t reserved;            /* places */
 } walk;
 
-static void look(berth_gang *g, walk *w) {
+static void advance(berth_gang *g, walk *w) {
   w->wait = berth_i_gang_queue_next(&g->waiting, w->cursor, w->left, INFINITY);
 }
 
 static void pass(berth_gang *g, walk *w) {
   w->cursor = g->job[w->wait].rank;
-  look(g, w);
+  advance(g, w);
 }
 
 /* As long as nobody begins, all that run fit: they need not be looked at. */
 static void skip(berth_gang *g, walk *w) {
-  for (look(g, w); w->wait != BERTH_NONE; pass(g, w)) {
+  for (advance(g, w); w->wait != BERTH_NONE; pass(g, w)) {
     int32_t before = place_of(g, w->i, g->job[w->wait].rank, w->now);
     for (; w->i < before; w->i++) {
       w->left -= g->job[g->running[w->i]].size;
@@ -115,20 +115,20 @@ static bool stays(berth_gang *g, int32_t job) {
   return true;
 }
 
-static void mark(berth_gang *g, int32_t job, int32_t *room, int32_t sign) {
+static void mark(berth_gang *g, int32_t job, int32_t *free_units, int32_t sign) {
   const berth_gang_run *r = &g->runs[g->job[job].run];
   if (!berth_i_gang_by_place(g)) return;
   for (int32_t i = r->first; i < r->first + r->n; i++)
-    room[g->place_machine[i]] += sign * g->place_amount[i];
+    free_units[g->place_machine[i]] += sign * g->place_amount[i];
 }
 
 /* Where nobody is, if it can be; else where others are that come later. */
 static bool reserve(berth_gang *g, walk *w, int32_t job) {
   if (!berth_i_gang_by_place(g)) return true;
-  if (!berth_i_gang_find(g, g->calm, job) && !berth_i_gang_find(g, g->plan, job)) return false;
+  if (!berth_i_gang_find(g, g->restored, job) && !berth_i_gang_find(g, g->plan, job)) return false;
   for (int32_t i = 0; i < g->pick.n; i++, w->reserved++) {
     g->plan[g->pick.machine[i]] -= g->pick.amount[i];
-    g->calm[g->pick.machine[i]] -= g->pick.amount[i];
+    g->restored[g->pick.machine[i]] -= g->pick.amount[i];
     g->reserved[w->reserved] = (berth_i_gang_place){ job, g->pick.machine[i], g->pick.amount[i] };
   }
   return true;
@@ -144,7 +144,7 @@ static void offer_running(berth_gang *g, walk *w) {
     mark(g, job, g->plan, -1);
     g->keep[w->n_keep++] = job;
   } else {
-    mark(g, job, g->calm, 1);
+    mark(g, job, g->restored, 1);
     g->pause[g->n_pause++] = job;
   }
   if (w->wait != BERTH_NONE && g->job[w->wait].size > w->left) pass(g, w);
@@ -207,7 +207,7 @@ static berth_status start_all(berth_gang *g, double now) {
   for (int32_t i = 0; i < g->n_start; i++) {
     int32_t job = g->start[i];
     if (berth_i_gang_by_place(g)) pick_reserved(g, job, &from);
-    else berth_i_gang_find(g, g->room, job);
+    else berth_i_gang_find(g, g->free_units, job);
     berth_status st;
     if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
   }
@@ -216,7 +216,7 @@ static berth_status start_all(berth_gang *g, double now) {
 
 static void prepare_places(berth_gang *g) {
   memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
-  memcpy(g->calm, g->room, (size_t)g->machines * sizeof *g->calm);
+  memcpy(g->restored, g->free_units, (size_t)g->machines * sizeof *g->restored);
 }
 
 berth_status berth_i_gang_choose(berth_gang *g, double now) {
@@ -228,7 +228,7 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   g->n_start = g->n_pause = 0;
   if (berth_i_gang_by_place(g)) {
     prepare_places(g);
-    look(g, &w);
+    advance(g, &w);
   } else {
     skip(g, &w);
   }

@@ -10,10 +10,10 @@ static void put(berth_gang *g, int32_t machine, int32_t amount) {
   g->pick.amount[g->pick.n++] = amount;
 }
 
-static bool find_from(berth_gang *g, const int32_t *room, int32_t size, int32_t from) {
+static bool find_from(berth_gang *g, const int32_t *free_units, int32_t size, int32_t from) {
   g->pick.n = 0;
   for (int32_t m = from; m < g->machines && size > 0; m++) {
-    int32_t some = room[m] < size ? room[m] : size;
+    int32_t some = free_units[m] < size ? free_units[m] : size;
     if (some > 0) put(g, m, some);
     size -= some;
   }
@@ -22,41 +22,41 @@ static bool find_from(berth_gang *g, const int32_t *room, int32_t size, int32_t 
 
 /* One by one where most is left: as many on each machine as are above some level, and one more on
  * the first of those at it. */
-static bool find_spread(berth_gang *g, const int32_t *room, int32_t size) {
+static bool find_spread(berth_gang *g, const int32_t *free_units, int32_t size) {
   int32_t low = 0, high = 0;
   g->pick.n = 0;
-  for (int32_t m = 0; m < g->machines; m++) high = room[m] > high ? room[m] : high;
+  for (int32_t m = 0; m < g->machines; m++) high = free_units[m] > high ? free_units[m] : high;
   while (low < high) { /* the least level above which there are at most `size` */
     int32_t level = low + (high - low) / 2;
     int64_t above = 0;
-    for (int32_t m = 0; m < g->machines; m++) above += room[m] > level ? room[m] - level : 0;
+    for (int32_t m = 0; m < g->machines; m++) above += free_units[m] > level ? free_units[m] - level : 0;
     if (above <= size) high = level;
     else low = level + 1;
   }
-  for (int32_t m = 0; m < g->machines; m++) size -= room[m] > low ? room[m] - low : 0;
+  for (int32_t m = 0; m < g->machines; m++) size -= free_units[m] > low ? free_units[m] - low : 0;
   for (int32_t m = 0; m < g->machines; m++) {
-    int32_t some = room[m] > low ? room[m] - low : 0;
-    if (size > 0 && low > 0 && room[m] >= low) some++, size--;
+    int32_t some = free_units[m] > low ? free_units[m] - low : 0;
+    if (size > 0 && low > 0 && free_units[m] >= low) some++, size--;
     if (some > 0) put(g, m, some);
   }
   return size == 0;
 }
 
 /* The fullest machine that has room for it. */
-static int32_t best_fit(const berth_gang *g, const int32_t *room, int32_t size) {
+static int32_t best_fit(const berth_gang *g, const int32_t *free_units, int32_t size) {
   int32_t best = BERTH_NONE;
   for (int32_t m = 0; m < g->machines; m++)
-    if (room[m] >= size && (best == BERTH_NONE || room[m] < room[best])) best = m;
+    if (free_units[m] >= size && (best == BERTH_NONE || free_units[m] < free_units[best])) best = m;
   return best;
 }
 
 /* Whole machines of the largest kind, and the rest on one more, none of these. */
-static bool find_consolidated(berth_gang *g, const int32_t *room, int32_t size) {
+static bool find_consolidated(berth_gang *g, const int32_t *free_units, int32_t size) {
   int32_t largest = 0, rest = BERTH_NONE;
   g->pick.n = 0;
   for (int32_t m = 0; m < g->machines; m++) largest = g->cap[m] > largest ? g->cap[m] : largest;
   for (int32_t m = 0; m < g->machines && size >= largest; m++) {
-    if (room[m] < largest) continue;
+    if (free_units[m] < largest) continue;
     put(g, m, largest);
     size -= largest;
   }
@@ -64,33 +64,33 @@ static bool find_consolidated(berth_gang *g, const int32_t *room, int32_t size) 
   if (size == 0) return true;
   for (int32_t m = 0, i = 0; m < g->machines; m++) {
     if (i < g->pick.n && g->pick.machine[i] == m) i++;
-    else if (room[m] >= size && (rest == BERTH_NONE || room[m] < room[rest])) rest = m;
+    else if (free_units[m] >= size && (rest == BERTH_NONE || free_units[m] < free_units[rest])) rest = m;
   }
   if (rest != BERTH_NONE) put(g, rest, size);
   return rest != BERTH_NONE;
 }
 
-bool berth_i_gang_find_packed(berth_gang *g, const int32_t *room, int32_t size) {
-  int32_t m = best_fit(g, room, size);
-  if (m == BERTH_NONE) return find_consolidated(g, room, size);
+bool berth_i_gang_find_packed(berth_gang *g, const int32_t *free_units, int32_t size) {
+  int32_t m = best_fit(g, free_units, size);
+  if (m == BERTH_NONE) return find_consolidated(g, free_units, size);
   g->pick.n = 0;
   put(g, m, size);
   return true;
 }
 
-bool berth_i_gang_find(berth_gang *g, const int32_t *room, int32_t job) {
+bool berth_i_gang_find(berth_gang *g, const int32_t *free_units, int32_t job) {
   int32_t size = g->job[job].size;
   switch (g->o.placement) {
-    case BERTH_GANG_SPREAD: return find_spread(g, room, size);
+    case BERTH_GANG_SPREAD: return find_spread(g, free_units, size);
     case BERTH_GANG_CONSOLIDATE:
-      if (g->consolidate && !g->consolidate[job]) return find_spread(g, room, size);
-      return berth_i_gang_find_packed(g, room, size);
-    default: return find_from(g, room, size, room == g->room ? g->lowest : 0);
+      if (g->consolidate && !g->consolidate[job]) return find_spread(g, free_units, size);
+      return berth_i_gang_find_packed(g, free_units, size);
+    default: return find_from(g, free_units, size, free_units == g->free_units ? g->lowest : 0);
   }
 }
 
-bool berth_i_gang_find_any(berth_gang *g, const int32_t *room, int32_t size) {
-  return find_from(g, room, size, 0);
+bool berth_i_gang_find_any(berth_gang *g, const int32_t *free_units, int32_t size) {
+  return find_from(g, free_units, size, 0);
 }
 
 bool berth_i_gang_fits_ever(berth_gang *g, int32_t job) {
@@ -148,9 +148,9 @@ static berth_status grow_log(berth_gang *g) {
 }
 
 static void take(berth_gang *g, int32_t machine, int32_t amount) {
-  g->idle -= g->room[machine] == g->cap[machine];
-  g->room[machine] -= amount;
-  while (g->lowest < g->machines && g->room[g->lowest] == 0) g->lowest++;
+  g->idle -= g->free_units[machine] == g->cap[machine];
+  g->free_units[machine] -= amount;
+  while (g->lowest < g->machines && g->free_units[g->lowest] == 0) g->lowest++;
 }
 
 static void note_run(berth_gang *g, int32_t job, double now) {
@@ -182,8 +182,8 @@ void berth_i_gang_give_back(berth_gang *g, int32_t job, double now, bool over) {
   r->end = now;
   for (int32_t i = r->first; i < r->first + r->n; i++) {
     int32_t m = g->place_machine[i];
-    g->room[m] += g->place_amount[i];
-    g->idle += g->room[m] == g->cap[m];
+    g->free_units[m] += g->place_amount[i];
+    g->idle += g->free_units[m] == g->cap[m];
     g->lowest = m < g->lowest ? m : g->lowest;
   }
   g->left += g->job[job].size;

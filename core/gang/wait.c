@@ -26,7 +26,7 @@ static berth_status begin_in_order(berth_gang *g, double now, int32_t *head) {
   do {
     *head = berth_i_gang_queue_next(&g->waiting, before_all, INT32_MAX, INFINITY);
     if (*head == BERTH_NONE || g->job[*head].size > g->left
-        || !berth_i_gang_find(g, g->room, *head))
+        || !berth_i_gang_find(g, g->free_units, *head))
       return BERTH_OK;
     st = begin(g, *head, now);
   } while (st == BERTH_OK);
@@ -45,7 +45,7 @@ static berth_status fit_first(berth_gang *g, double now) {
   while ((job = berth_i_gang_queue_next(&g->waiting, cursor, g->left, INFINITY)) != BERTH_NONE) {
     berth_status st = BERTH_OK;
     cursor = g->job[job].rank;
-    if (berth_i_gang_find(g, g->room, job)) st = begin(g, job, now);
+    if (berth_i_gang_find(g, g->free_units, job)) st = begin(g, job, now);
     if (st != BERTH_OK) return st;
   }
   return BERTH_OK;
@@ -57,7 +57,7 @@ static berth_status fit_first(berth_gang *g, double now) {
  * their ends. */
 typedef struct reservation {
   double time;
-  int32_t spare;
+  int32_t surplus;
 } reservation;
 
 static reservation reserve(const berth_gang *g, int32_t head) {
@@ -78,20 +78,20 @@ static int32_t next_candidate(const berth_gang *g, berth_i_gang_rank cursor, con
                               double now) {
   double seconds = g->o.rate ? INFINITY : r->time - now;
   int32_t a = berth_i_gang_queue_next(&g->waiting, cursor, g->left, seconds);
-  int32_t b = berth_i_gang_queue_next(&g->waiting, cursor, least(g->left, r->spare), INFINITY);
+  int32_t b = berth_i_gang_queue_next(&g->waiting, cursor, least(g->left, r->surplus), INFINITY);
   return a == BERTH_NONE || (b != BERTH_NONE && berth_i_gang_before(g->job[b].rank, g->job[a].rank))
              ? b
              : a;
 }
 
 static berth_status try_candidate(berth_gang *g, int32_t job, reservation *r, double now) {
-  if (!berth_i_gang_find(g, g->room, job)) return BERTH_OK;
+  if (!berth_i_gang_find(g, g->free_units, job)) return BERTH_OK;
   double rate;
   berth_status st;
   if ((st = berth_i_gang_rate(g, job, &rate)) != BERTH_OK) return st;
   bool in_time = now + g->job[job].left / rate <= r->time;
-  if (!in_time && g->job[job].size > r->spare) return BERTH_OK;
-  if (!in_time) r->spare -= g->job[job].size;
+  if (!in_time && g->job[job].size > r->surplus) return BERTH_OK;
+  if (!in_time) r->surplus -= g->job[job].size;
   return begin(g, job, now);
 }
 

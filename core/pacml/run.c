@@ -200,7 +200,7 @@ static berth_status plan(berth_pacml_run *r, int32_t d, int32_t n, const int32_t
 }
 
 /* Answers without a block of one's own are kept until the job is decided about.  @param slot out */
-static berth_status ask(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
+static berth_status call_decider(berth_pacml_run *r, int32_t d, int32_t n, const int32_t *block,
                         int32_t *slot) {
   berth_i_pacml_answer *a = &r->answer[*slot = n > 0 ? r->env->most + 1 : d];
   berth_status st = BERTH_OK;
@@ -215,7 +215,7 @@ berth_status berth_pacml_look_on(berth_pacml_run *r, int32_t decision, int32_t n
                                  const int32_t *block, berth_pacml_outcome *out, int32_t *servers) {
   int32_t slot;
   berth_status st = check_decision(r, decision);
-  if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
+  if (st == BERTH_OK) st = call_decider(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
   *out = r->answer[slot].outcome;
   if (servers) memcpy(servers, servers_of(r, slot), (size_t)out->n_servers * sizeof *servers);
@@ -247,7 +247,7 @@ berth_status berth_pacml_decide_on(berth_pacml_run *r, int32_t decision, int32_t
                                    const int32_t *block, berth_pacml_outcome *out) {
   int32_t slot;
   berth_status st = check_decision(r, decision);
-  if (st == BERTH_OK) st = ask(r, decision, n, block, &slot);
+  if (st == BERTH_OK) st = call_decider(r, decision, n, block, &slot);
   if (st != BERTH_OK) return st;
   const berth_i_pacml_answer *a = &r->answer[slot];
   st = a->outcome.cause == BERTH_PACML_ACCEPTED
@@ -287,7 +287,7 @@ berth_status berth_pacml_accepted(berth_pacml_run *r, uint8_t *mask) {
     mask[d] = d == 0;
     if (d == 0 || !r->env->legal[d]) continue;
     int32_t slot;
-    if ((st = ask(r, d, 0, NULL, &slot)) == BERTH_OK)
+    if ((st = call_decider(r, d, 0, NULL, &slot)) == BERTH_OK)
       mask[d] = r->answer[slot].outcome.cause == BERTH_PACML_ACCEPTED;
   }
   return st;

@@ -18,14 +18,14 @@ static int32_t count_servers(uint64_t mask) {
   return berth_i_count_bits((uint32_t)mask) + berth_i_count_bits((uint32_t)(mask >> 32));
 }
 
-static void tell(const berth_pacml_ahead *a, uint64_t busy, const berth_i_blocks *blocks,
+static void set_inputs(const berth_pacml_ahead *a, uint64_t busy, const berth_i_blocks *blocks,
                  const berth_i_blocks *hit, double *x) {
   x[0] = (double)(a->f.servers - count_servers(busy & a->f.all)) / a->f.servers;
   for (int32_t k = 0; k < a->n_counted; k++)
     x[k + 1] = (double)berth_i_count_bits(blocks->of[k] & ~(hit ? hit->of[k] : 0)) / a->blocks[k];
 }
 
-static void look_out(const berth_pacml_ahead *a, const berth_i_ahead_state *s, Outlook *o) {
+static void estimate(const berth_pacml_ahead *a, const berth_i_ahead_state *s, Outlook *o) {
   int32_t width = a->n_counted + 1;
   for (int32_t i = 0; i < MOMENTS; i++) {
     o->busy[i] = berth_i_fast_busy(&a->f, s->free_at, s->now + moment[i] * a->gap);
@@ -34,7 +34,7 @@ static void look_out(const berth_pacml_ahead *a, const berth_i_ahead_state *s, O
       memcpy(o->x + i * width, o->x + (i - 1) * width, (size_t)width * sizeof *o->x);
     } else {
       o->blocks[i] = berth_i_blocks_free(a, o->busy[i]);
-      tell(a, o->busy[i], &o->blocks[i], NULL, o->x + i * width);
+      set_inputs(a, o->busy[i], &o->blocks[i], NULL, o->x + i * width);
     }
   }
 }
@@ -48,7 +48,7 @@ static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const ber
   if (c) {
     berth_i_blocks hit = berth_i_blocks_hit(a, c->servers);
     for (; changed < MOMENTS && c->jct > moment[changed] * a->gap; changed++)
-      tell(a, o->busy[changed] | c->servers, &o->blocks[changed], &hit, x + changed * width);
+      set_inputs(a, o->busy[changed] | c->servers, &o->blocks[changed], &hit, x + changed * width);
   }
   x[at++] = c == NULL;
   x[at++] = (double)n / a->f.servers;
@@ -62,7 +62,7 @@ static int32_t inputs_of(const berth_pacml_ahead *a, const Outlook *o, const ber
 void berth_i_ahead_inputs(const berth_pacml_ahead *a, const berth_i_ahead_state *s,
                           const berth_i_choice *c, double limit, double *x) {
   Outlook o;
-  look_out(a, s, &o);
+  estimate(a, s, &o);
   inputs_of(a, &o, c, limit, x);
 }
 
@@ -133,7 +133,7 @@ int32_t berth_i_ahead_prefer(const berth_pacml_ahead *a, const berth_i_ahead_sta
   double least = INFINITY;
   int32_t at = v->n;
   Outlook o;
-  look_out(a, s, &o);
+  estimate(a, s, &o);
   double base[BERTH_I_AHEAD_HIDDEN];
   set_units(a, MOMENTS * (a->n_counted + 1), o.x, base);
   if (v->n == 0 || reject || each) {

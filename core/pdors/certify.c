@@ -24,7 +24,7 @@ static double unit_cost(const certifier *c, const double *demand, const double *
   return sum;
 }
 
-static void look_at_type(const certifier *c, int32_t job, const double *price, int32_t type,
+static void note_type(const certifier *c, int32_t job, const double *price, int32_t type,
                          spot *s, double *best) {
   const certified_job *q = &c->job[job];
   const berth_ps_job *j = berth_ps_job_at(c->d->ps, job);
@@ -45,7 +45,7 @@ static spot spot_at(const certifier *c, int32_t job, int32_t slot) {
   double best[3] = { INFINITY, INFINITY, INFINITY };
   spot s = { .in_type = BERTH_NONE, .worker_type = BERTH_NONE, .server_type = BERTH_NONE };
   for (int32_t k = 0; k < c->types; k++)
-    look_at_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
+    note_type(c, job, price + (size_t)k * (size_t)c->resources, k, &s, best);
   if (s.in_type != BERTH_NONE) {
     s.in = q->most_in / q->inside;
     s.in_cost = q->most_in * best[2];
@@ -90,9 +90,9 @@ static double payoff(const certifier *c, int32_t job, int32_t *last) {
 
 static void use(certifier *c, int32_t slot, int32_t type, const double *demand, double units) {
   size_t at = ((size_t)slot * (size_t)c->types + (size_t)type) * (size_t)c->resources;
-  const double *room = c->room + (size_t)type * (size_t)c->resources;
+  const double *capacity = c->capacity + (size_t)type * (size_t)c->resources;
   for (int32_t r = 0; r < c->resources; r++)
-    if (demand[r] > 0) c->slope[at + (size_t)r] -= demand[r] * units / room[r];
+    if (demand[r] > 0) c->slope[at + (size_t)r] -= demand[r] * units / capacity[r];
 }
 
 /* A share of one end of a slot. */
@@ -131,7 +131,7 @@ static void read_prices(certifier *c, const double *value) {
   size_t of_slot = (size_t)c->types * (size_t)c->resources;
   for (size_t t = 0; t < (size_t)c->slots; t++)
     for (size_t k = 0; k < of_slot; k++)
-      c->price[t * of_slot + k] = c->room[k] > 0 ? value[t * of_slot + k] / c->room[k] : 0;
+      c->price[t * of_slot + k] = c->capacity[k] > 0 ? value[t * of_slot + k] / c->capacity[k] : 0;
 }
 
 /* @param value [cells] of all there is of each resource, type and slot @param slope whether
@@ -213,7 +213,7 @@ static void move(certifier *c, double by) {
   for (size_t i = 0; i < c->cells; i++) c->value[i] = fmax(0, c->value[i] - by * c->slope[i]);
 }
 
-enum { PATIENCE = 8 };
+enum { MAX_IDLE_STEPS = 8 };
 
 /* Polyak's steps towards a value that is supposed to be there: the gap to it shrinks when it is not
  * found. */
@@ -226,7 +226,7 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
     double before = c->best.bound;
     if ((st = try_value(c, c->value, true, &bound)) != BERTH_OK) break;
     idle = c->best.bound < before ? 0 : idle + 1;
-    if (idle > PATIENCE) {
+    if (idle > MAX_IDLE_STEPS) {
       part /= 2;
       idle = 0;
       memcpy(c->value, c->best_value, c->cells * sizeof *c->value);
@@ -259,7 +259,7 @@ static void present_values(certifier *c) {
 /* All of each slot is worth the same. */
 static void even_values(certifier *c) {
   for (size_t i = 0; i < c->cells; i++)
-    c->start[i] = c->room[i % ((size_t)c->types * (size_t)c->resources)] > 0;
+    c->start[i] = c->capacity[i % ((size_t)c->types * (size_t)c->resources)] > 0;
 }
 
 /* What jobs give at no prices at all. */

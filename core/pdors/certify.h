@@ -28,7 +28,7 @@ typedef struct certifier {
   certified_job *job;                  /* [jobs] */
   int32_t *most_in;                    /* [jobs * types] workers on one machine */
   uint8_t *fits_worker, *fits_server;  /* [jobs * types] */
-  double *room;                        /* [types * resources] capacity of all machines of a type */
+  double *capacity;                        /* [types * resources] capacity of all machines of a type */
   double *value, *best_value, *start, *price, *slope; /* [cells] */
   berth_i_pdors_part *heap;            /* [2 * slots] */
   berth_pdors_certificate best;

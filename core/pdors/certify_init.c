@@ -37,7 +37,7 @@ static void set_type(certifier *c, int32_t job, int32_t type) {
 static void set_jobs(certifier *c) {
   berth_pdors any = *c->d;
   for (int32_t k = 0; k < c->resources && any.families == 2; k++)
-    any.family[0].room[k] += any.family[1].room[k];
+    any.family[0].capacity[k] += any.family[1].capacity[k];
   any.families = 1;
   any.split = any.c.machines;
   for (int32_t i = 0; i < c->jobs; i++) {
@@ -46,10 +46,10 @@ static void set_jobs(certifier *c) {
   }
 }
 
-static void set_room(certifier *c) {
+static void set_capacity(certifier *c) {
   for (int32_t h = 0; h < c->d->c.machines; h++)
     for (int32_t r = 0; r < c->resources; r++)
-      c->room[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources
+      c->capacity[(size_t)berth_i_pdors_group(c->d, c->d->types.of[h]) * (size_t)c->resources
               + (size_t)r] += c->d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
 }
 
@@ -70,7 +70,7 @@ berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   c->most_in = berth_i_pool_zalloc(&c->pool, pairs, sizeof *c->most_in);
   c->fits_worker = berth_i_pool_zalloc(&c->pool, pairs, 1);
   c->fits_server = berth_i_pool_zalloc(&c->pool, pairs, 1);
-  c->room = berth_i_pool_zalloc(&c->pool, of_slot, sizeof *c->room);
+  c->capacity = berth_i_pool_zalloc(&c->pool, of_slot, sizeof *c->capacity);
   c->value = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->value);
   c->best_value = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->best_value);
   c->start = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->start);
@@ -78,7 +78,7 @@ berth_status berth_i_pdors_certifier_init(certifier *c, const berth_pdors *d) {
   c->slope = berth_i_pool_alloc(&c->pool, c->cells, sizeof *c->slope);
   c->heap = berth_i_pool_alloc(&c->pool, 2 * (size_t)c->slots, sizeof *c->heap);
   if (berth_i_pool_status(&c->pool) != BERTH_OK) return BERTH_ENOMEM;
-  set_room(c);
+  set_capacity(c);
   set_jobs(c);
   return BERTH_OK;
 }

@@ -23,7 +23,7 @@ static double *behind_of(berth_i_pdors_search *s, int32_t i) {
 }
 
 /* Sums in another order differ by so much. */
-static double dust(double x) { return 1e-12 * fabs(x); }
+static double tolerance(double x) { return 1e-12 * fabs(x); }
 
 /* Most in a slot is a whole number of quanta. Finer than a worker's slot makes no difference. */
 double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r) {
@@ -91,7 +91,7 @@ static berth_status solve(berth_pdors *d, int32_t class, int32_t v) {
   return BERTH_OK;
 }
 
-static berth_status look(berth_pdors *d, int32_t class, int32_t v) {
+static berth_status solve_once(berth_pdors *d, int32_t class, int32_t v) {
   if (!known_of(&d->search, class, v)->known) return solve(d, class, v);
   d->counts.slots_remembered++;
   return BERTH_OK;
@@ -100,7 +100,7 @@ static berth_status look(berth_pdors *d, int32_t class, int32_t v) {
 /* ---- bounds on what is ahead ---- */
 
 /* Payoff of doing v in slot i, and what is left of `left` after it. */
-static double way(berth_i_pdors_search *s, int32_t i, int32_t left, int32_t v) {
+static double payoff_of(berth_i_pdors_search *s, int32_t i, int32_t left, int32_t v) {
   double rest = v == left ? s->worth[i] : ahead_of(s, i + 1)[left - v];
   return rest - (v > 0 ? *lower_of(s, s->class_of[i], v) : 0);
 }
@@ -109,16 +109,16 @@ static void look_ahead(berth_i_pdors_search *s) {
   for (int32_t left = 0; left <= s->quanta; left++) ahead_of(s, s->n)[left] = -INFINITY;
   for (int32_t i = s->n - 1; i >= 0; i--)
     for (int32_t left = 1; left <= s->quanta; left++) {
-      double best = way(s, i, left, 0);
-      for (int32_t v = 1; v <= s->most && v <= left; v++) best = fmax(best, way(s, i, left, v));
+      double best = payoff_of(s, i, left, 0);
+      for (int32_t v = 1; v <= s->most && v <= left; v++) best = fmax(best, payoff_of(s, i, left, v));
       ahead_of(s, i)[left] = best;
     }
 }
 
-static int32_t best_way(berth_i_pdors_search *s, int32_t i, int32_t left) {
+static int32_t best_amount(berth_i_pdors_search *s, int32_t i, int32_t left) {
   int32_t best = 0;
   for (int32_t v = 1; v <= s->most && v <= left; v++)
-    if (way(s, i, left, v) > way(s, i, left, best)) best = v;
+    if (payoff_of(s, i, left, v) > payoff_of(s, i, left, best)) best = v;
   return best;
 }
 
@@ -131,11 +131,11 @@ static berth_status follow(berth_pdors *d, bool *news) {
   int32_t left = s->quanta;
   *news = false;
   for (int32_t i = 0; i < s->n && left > 0; i++) {
-    int32_t v = best_way(s, i, left), class = s->class_of[i];
+    int32_t v = best_amount(s, i, left), class = s->class_of[i];
     if (v == 0) continue;
     *news |= !known_of(s, class, v)->known;
     berth_status st;
-    if ((st = look(d, class, v)) != BERTH_OK) return st;
+    if ((st = solve_once(d, class, v)) != BERTH_OK) return st;
     spent += *lower_of(s, class, v);
     if (isinf(spent)) return BERTH_OK;
     left -= v;
@@ -152,7 +152,7 @@ static berth_status find_incumbent(berth_pdors *d) {
   bool news = true;
   look_ahead(s);
   for (int32_t round = 0; round < ROUNDS && news && st == BERTH_OK; round++) {
-    if (!(ahead_of(s, 0)[s->quanta] > s->incumbent - dust(s->incumbent))) return BERTH_OK;
+    if (!(ahead_of(s, 0)[s->quanta] > s->incumbent - tolerance(s->incumbent))) return BERTH_OK;
     st = follow(d, &news);
     look_ahead(s);
   }
@@ -164,10 +164,10 @@ static berth_status find_incumbent(berth_pdors *d) {
 /* Some schedule that does v in slot i may be as good as the one at hand. */
 static bool may_help(berth_i_pdors_search *s, int32_t i, int32_t v) {
   const double *before = behind_of(s, i);
-  double mark = s->incumbent - dust(s->incumbent) - dust(s->worth[0]);
+  double mark = s->incumbent - tolerance(s->incumbent) - tolerance(s->worth[0]);
   if (isinf(*lower_of(s, s->class_of[i], v))) return false;
   for (int32_t done = 0; done + v <= s->quanta; done++)
-    if (way(s, i, s->quanta - done, v) - before[done] >= mark) return true;
+    if (payoff_of(s, i, s->quanta - done, v) - before[done] >= mark) return true;
   return false;
 }
 
@@ -176,7 +176,7 @@ static berth_status price_slot(berth_pdors *d, int32_t i) {
   int32_t class = s->class_of[i];
   berth_status st = berth_i_interrupted(d->ctx);
   for (int32_t v = 1; v <= s->most && st == BERTH_OK; v++)
-    if (may_help(s, i, v)) st = look(d, class, v);
+    if (may_help(s, i, v)) st = solve_once(d, class, v);
   return st;
 }
 
@@ -203,7 +203,7 @@ static void step(berth_i_pdors_search *s, int32_t i) {
 /* Nothing that is done later can be better. */
 static bool is_over(berth_i_pdors_search *s, int32_t i) {
   const double *after = behind_of(s, i + 1);
-  double mark = s->incumbent - dust(s->incumbent) - dust(s->worth[0]);
+  double mark = s->incumbent - tolerance(s->incumbent) - tolerance(s->worth[0]);
   for (int32_t done = 0; done < s->quanta; done++)
     if (ahead_of(s, i + 1)[s->quanta - done] - after[done] >= mark) return false;
   return true;
@@ -232,7 +232,7 @@ static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
 
 /* ---- the plan ---- */
 
-static berth_status room_for_plan(berth_pdors *d, size_t n) {
+static berth_status reserve_plan(berth_pdors *d, size_t n) {
   berth_i_pdors_search *s = &d->search;
   berth_status st =
       berth_i_pool_grow(&d->pool, (void **)&s->plan_slot, &s->plan_cap, n, sizeof *s->plan_slot);
@@ -253,7 +253,7 @@ static berth_status read_plan(berth_pdors *d, int32_t last, berth_pdors_plan *ou
   for (i = last, done = s->quanta; done > 0; done -= v, i--)
     if ((v = chosen_at(s, i, done)) > 0) n += (size_t)known_of(s, s->class_of[i], v)->n;
   berth_status st;
-  if ((st = room_for_plan(d, n)) != BERTH_OK) return st;
+  if ((st = reserve_plan(d, n)) != BERTH_OK) return st;
   size_t at;
   for (i = last, done = s->quanta, at = n; done > 0; done -= v, i--) {
     if ((v = chosen_at(s, i, done)) == 0) continue;
@@ -287,11 +287,11 @@ static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
   berth_i_pdors_search *s = &d->search;
   berth_i_pdors_classify(d);
   berth_status st;
-  if ((st = berth_i_pdors_room_by_class(d)) != BERTH_OK) return st;
+  if ((st = berth_i_pdors_reserve_by_class(d)) != BERTH_OK) return st;
   berth_i_pdors_lower(d);
   out->bound = berth_i_pdors_relaxed(d);
   if (!(out->bound > 0)) return BERTH_OK;
-  if ((st = berth_i_pdors_room_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK)
+  if ((st = berth_i_pdors_reserve_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK)
     return st;
   int32_t last;
   double payoff;

@@ -14,9 +14,9 @@ static bool alike(const berth_pdors *d, int32_t a, int32_t b) {
 
 static int32_t class_for(berth_pdors *d, int32_t slot) {
   berth_i_pdors_search *s = &d->search;
-  size_t at = (size_t)(d->slot[slot].hash * 0x9e3779b97f4a7c15u >> 20) % s->table_room;
+  size_t at = (size_t)(d->slot[slot].hash * 0x9e3779b97f4a7c15u >> 20) % s->table_cap;
   while (s->table[at] != BERTH_NONE && !alike(d, s->slot_of[s->table[at]], slot))
-    at = (at + 1) % s->table_room;
+    at = (at + 1) % s->table_cap;
   if (s->table[at] == BERTH_NONE) {
     s->table[at] = s->classes++;
     s->slot_of[s->table[at]] = slot;
@@ -28,7 +28,7 @@ static int32_t class_for(berth_pdors *d, int32_t slot) {
 void berth_i_pdors_classify(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   s->classes = 0;
-  for (int32_t i = 0; i < (int32_t)s->table_room; i++) s->table[i] = BERTH_NONE;
+  for (int32_t i = 0; i < (int32_t)s->table_cap; i++) s->table[i] = BERTH_NONE;
   for (int32_t i = 0; i < s->n; i++) s->class_of[i] = class_for(d, s->from + i);
 }
 
@@ -70,7 +70,7 @@ static inline double least(double a, double b) { return b < a ? b : a; }
 
 /* A machine: prices, and what is left with the slack that commitments have. */
 typedef struct shelf {
-  double price[BERTH_PS_RESOURCES], room[BERTH_PS_RESOURCES];
+  double price[BERTH_PS_RESOURCES], left[BERTH_PS_RESOURCES];
 } shelf;
 
 static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s, int32_t h,
@@ -79,7 +79,7 @@ static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_s
   for (int32_t i = 0; i < q->n; i++) {
     size_t k = at + (size_t)q->resource[i];
     out->price[i] = s->price[k];
-    out->room[i] = s->left[k] + 1e-9 * d->c.capacity[k];
+    out->left[i] = s->left[k] + 1e-9 * d->c.capacity[k];
   }
 }
 
@@ -88,7 +88,7 @@ static double cost(const needs *q, const double *demand, const shelf *m) {
   double sum = 0;
   for (int32_t i = 0; i < q->n; i++) {
     if (!(demand[i] > 0)) continue;
-    if (demand[i] > m->room[i]) return INFINITY;
+    if (demand[i] > m->left[i]) return INFINITY;
     sum += demand[i] * m->price[i];
   }
   return sum;
@@ -97,9 +97,9 @@ static double cost(const needs *q, const double *demand, const shelf *m) {
 static double most_workers(const needs *q, const shelf *m) {
   double most = INFINITY;
   for (int32_t i = 0; i < q->n; i++) {
-    most = least(most, m->room[i] / q->mixed[i]);
-    if (q->worker[i] > 0) most = least(most, (m->room[i] - q->server[i]) / q->worker[i]);
-    else if (q->server[i] > m->room[i]) most = 0;
+    most = least(most, m->left[i] / q->mixed[i]);
+    if (q->worker[i] > 0) most = least(most, (m->left[i] - q->server[i]) / q->worker[i]);
+    else if (q->server[i] > m->left[i]) most = 0;
   }
   return most;
 }
@@ -107,11 +107,11 @@ static double most_workers(const needs *q, const shelf *m) {
 static double units(const needs *q, const double *demand, const shelf *m) {
   double most = INFINITY;
   for (int32_t i = 0; i < q->n; i++)
-    if (demand[i] > 0) most = least(most, floor(m->room[i] / demand[i]));
+    if (demand[i] > 0) most = least(most, floor(m->left[i] / demand[i]));
   return most;
 }
 
-static void look_at_machine(const berth_pdors *d, const needs *q, const shelf *m, int32_t h,
+static void note_machine(const berth_pdors *d, const needs *q, const shelf *m, int32_t h,
                             floors *f) {
   double worker = h < d->split ? cost(q, q->worker, m) : INFINITY;
   double server = d->families == 1 || h >= d->split ? cost(q, q->server, m) : INFINITY;
@@ -130,7 +130,7 @@ static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdor
   shelf m;
   for (int32_t h = 0; h < d->c.machines; h++) {
     shelf_of(d, q, s, h, &m);
-    look_at_machine(d, q, &m, h, &f);
+    note_machine(d, q, &m, h, &f);
   }
   return f;
 }

@@ -6,7 +6,7 @@
 
 typedef struct spot {
   double cost;
-  int32_t machine, room; /* units of it */
+  int32_t machine, units; /* that fit on it */
 } spot;
 
 struct berth_i_oasis {
@@ -28,13 +28,13 @@ BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))
 static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand,
                     int32_t machine) {
   size_t at = (size_t)machine * (size_t)d->c.resources;
-  double cost = 0, room = INT32_MAX;
+  double cost = 0, units = INT32_MAX;
   for (int32_t r = 0; r < d->c.resources; r++, at++) {
     if (!(demand[r] > 0)) continue;
     cost += demand[r] * state->price[at];
-    room = fmin(room, floor((state->left[at] + 1e-9 * d->c.capacity[at]) / demand[r]));
+    units = fmin(units, floor((state->left[at] + 1e-9 * d->c.capacity[at]) / demand[r]));
   }
-  return (spot){ cost, machine, (int32_t)room };
+  return (spot){ cost, machine, (int32_t)units };
 }
 
 /* @return number of spots with room, cheapest first, at `out` */
@@ -43,7 +43,7 @@ static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, con
   int32_t n = 0;
   for (int32_t h = from; h < to; h++) {
     spot s = spot_at(d, state, demand, h);
-    if (s.room > 0 && s.cost < INFINITY) out[n++] = s;
+    if (s.units > 0 && s.cost < INFINITY) out[n++] = s;
   }
   sort_by_cost(out, (size_t)n);
   return n;
@@ -61,7 +61,7 @@ void berth_i_oasis_begin(berth_pdors *d, int32_t job, const berth_i_slot_state *
 static int32_t fill(const spot *s, int32_t n, int32_t units, bool workers,
                     berth_i_slot_answer *out) {
   for (int32_t i = 0; i < n && units > 0; i++) {
-    int32_t here = units < s[i].room ? units : s[i].room;
+    int32_t here = units < s[i].units ? units : s[i].units;
     out->place[out->n++] = (berth_ps_place){ s[i].machine, workers ? here : 0, workers ? 0 : here };
     out->cost += here * s[i].cost;
     units -= here;

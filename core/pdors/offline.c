@@ -22,7 +22,7 @@ typedef struct program {
   int32_t *member;   /* [3 * machines] machines */
   int32_t *span;     /* [jobs + 1] where the slots of each job begin */
   /* first row of each kind */
-  int32_t one_mode, batch, servers, room, once, work, wider;
+  int32_t one_mode, batch, servers, capacity, once, work, wider;
   berth_i_glpk_mip mip;
   double *cost, *most, *value, *bound, *x;
   uint8_t *whole, *sense;
@@ -118,9 +118,9 @@ static void set_rows(program *p) {
   rows_from(p, &p->once, p->jobs, BERTH_I_AT_MOST, 1);
   rows_from(p, &p->work, p->spans, BERTH_I_AT_LEAST, 0);
   rows_from(p, &p->wider, p->spans * p->pairs, BERTH_I_AT_LEAST, 0);
-  rows_from(p, &p->room, p->o->slots * cells, BERTH_I_AT_MOST, 0);
+  rows_from(p, &p->capacity, p->o->slots * cells, BERTH_I_AT_MOST, 0);
   for (int32_t slot = 0; p->sense && slot < p->o->slots; slot++)
-    for (int32_t k = 0; k < cells; k++) p->bound[p->room + slot * cells + k] = p->o->capacity[k];
+    for (int32_t k = 0; k < cells; k++) p->bound[p->capacity + slot * cells + k] = p->o->capacity[k];
 }
 
 static berth_status init_rows(program *p) {
@@ -220,10 +220,10 @@ static berth_status add_mode_column(program *p, int32_t job, int32_t span, int32
   return put_wider(p, job, span, m, BERTH_NONE, -1);
 }
 
-static berth_status put_room(program *p, int32_t slot, int32_t machine, const double *demand) {
+static berth_status put_demand(program *p, int32_t slot, int32_t machine, const double *demand) {
   berth_status st = BERTH_OK;
   for (int32_t r = 0; r < p->o->resources && st == BERTH_OK; r++)
-    st = put(p, p->room + (slot * p->o->machines + machine) * p->o->resources + r, demand[r]);
+    st = put(p, p->capacity + (slot * p->o->machines + machine) * p->o->resources + r, demand[r]);
   return st;
 }
 
@@ -236,7 +236,7 @@ static berth_status add_workers(program *p, int32_t job, int32_t span, int32_t m
   for (int32_t i = span; i < p->span[job + 1]; i++)
     if ((st = put(p, p->work + i, part)) != BERTH_OK) return st;
   if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
-  return put_room(p, j->arrival + span - p->span[job], machine, j->worker);
+  return put_demand(p, j->arrival + span - p->span[job], machine, j->worker);
 }
 
 static berth_status add_servers(program *p, int32_t job, int32_t span, int32_t m, int32_t machine) {
@@ -246,7 +246,7 @@ static berth_status add_servers(program *p, int32_t job, int32_t span, int32_t m
       || (st = put(p, p->servers + span * p->modes + m, -j->ratio * (1 + 1e-12))) != BERTH_OK)
     return st;
   if ((st = put_wider(p, job, span, m, machine, 1)) != BERTH_OK) return st;
-  return put_room(p, j->arrival + span - p->span[job], machine, j->server);
+  return put_demand(p, j->arrival + span - p->span[job], machine, j->server);
 }
 
 static berth_status add_span(program *p, int32_t job, int32_t span) {

@@ -211,7 +211,7 @@ void berth_pdors_release(berth_pdors *d) {
 berth_status berth_pdors_decide(berth_pdors *d, int32_t job, berth_pdors_plan *out) {
   const berth_ps_job *j = berth_ps_job_at(d->ps, job);
   if (!j) return berth_i_fail(d->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
-  berth_i_pdors_look_at(d, job);
+  berth_i_pdors_note_job(d, job);
   return berth_i_pdors_search_for(d, job, j->arrival, j->epochs * j->samples, out);
 }
 

@@ -35,7 +35,7 @@ typedef struct berth_i_pdors_family {
   double top[BERTH_PS_RESOURCES];  /* greatest utility per unit */
   double least_use, least_worth;   /* least demand of a whole job; least utility per demand */
   double log_low, log_high[BERTH_PS_RESOURCES];
-  double room[BERTH_PS_RESOURCES]; /* capacity of its machines */
+  double capacity[BERTH_PS_RESOURCES]; /* capacity of its machines */
 } berth_i_pdors_family;
 
 typedef struct berth_i_pdors_entry {
@@ -97,7 +97,7 @@ typedef struct berth_i_pdors_search {
   double *ahead, *behind;        /* [(n + 1) * (quanta + 1)] payoff still to be had, cost so far */
   int16_t *chosen;               /* [n * (quanta + 1)] */
   int32_t *table;                /* [room] classes by hash; open addressing */
-  size_t table_room, works, options, ahead_room, behind_room, chosen_room, place_n, place_cap,
+  size_t table_cap, works, options, ahead_cap, behind_cap, chosen_cap, place_n, place_cap,
       plan_cap, plan_place_cap;
   berth_ps_place *place, *answer; /* [place_cap]; [machines] */
   int32_t *plan_slot;             /* [plan_cap] */
@@ -148,7 +148,7 @@ static inline double berth_i_pdors_workers(double samples, double slots_of_worke
 /* ---- prices.c: L, U ---- */
 berth_status berth_i_pdors_bounds_init(berth_pdors *d);
 /** Under ONLINE: its numbers count from now on. */
-void berth_i_pdors_look_at(berth_pdors *d, int32_t job);
+void berth_i_pdors_note_job(berth_pdors *d, int32_t job);
 double berth_i_pdors_price_at(const berth_pdors *d, int32_t machine, int32_t resource, double used);
 
 /* ---- slots.c: what is committed ---- */
@@ -168,8 +168,8 @@ double berth_i_pdors_relaxed(berth_pdors *d);
 /* ---- rooms.c ---- */
 berth_status berth_i_pdors_search_init(berth_pdors *d);
 /** For the classes and amounts of this search; nothing is known of any. */
-berth_status berth_i_pdors_room_by_class(berth_pdors *d);
-berth_status berth_i_pdors_room_by_quantum(berth_pdors *d);
+berth_status berth_i_pdors_reserve_by_class(berth_pdors *d);
+berth_status berth_i_pdors_reserve_by_quantum(berth_pdors *d);
 
 /* ---- dp.c ---- */
 /** Samples. */

@@ -49,10 +49,10 @@ static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t fa
 /* 1 / mu is at most the least demand over all capacity, and L all capacity at most half of what one
  * job is worth; OASiS: a quarter for each of its pools. */
 static double log_low(const berth_pdors *d, const berth_i_pdors_family *f) {
-  double room = 0;
+  double capacity = 0;
   if (d->o.per_job) return log(f->least_worth);
-  for (int32_t r = 0; r < d->c.resources; r++) room += f->wanted[r] ? f->room[r] : 0;
-  return log(f->least_worth) + log(f->least_use) - log(2.0 * d->families * d->c.slots * room);
+  for (int32_t r = 0; r < d->c.resources; r++) capacity += f->wanted[r] ? f->capacity[r] : 0;
+  return log(f->least_worth) + log(f->least_use) - log(2.0 * d->families * d->c.slots * capacity);
 }
 
 static void set_bounds(const berth_pdors *d, berth_i_pdors_family *f) {
@@ -66,7 +66,7 @@ static void set_bounds(const berth_pdors *d, berth_i_pdors_family *f) {
 static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
   if (isinf(f->least_use)) return false;
   for (int32_t r = 0; r < d->c.resources; r++)
-    if (f->wanted[r] && f->room[r] > 0) return true;
+    if (f->wanted[r] && f->capacity[r] > 0) return true;
   return false;
 }
 
@@ -99,18 +99,18 @@ static void set_prior(berth_pdors *d) {
     }
 }
 
-static void measure_room(berth_pdors *d) {
+static void sum_capacity(berth_pdors *d) {
   for (int32_t i = 0; i < d->families; i++)
     d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
   for (int32_t h = 0; h < d->c.machines; h++)
     for (int32_t r = 0; r < d->c.resources; r++)
-      d->family[family_of(d, h)].room[r] += capacity_of(d, h)[r];
+      d->family[family_of(d, h)].capacity[r] += capacity_of(d, h)[r];
 }
 
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
   int32_t jobs = berth_ps_jobs(d->ps);
   if (!(d->seen = berth_i_pool_zalloc(&d->pool, (size_t)jobs, 1))) return berth_i_nomem(d->ctx);
-  measure_room(d);
+  sum_capacity(d);
   if (d->o.bounds == BERTH_PDORS_PRIOR) set_prior(d);
   if (d->o.bounds == BERTH_PDORS_ORACLE) {
     for (int32_t i = 0; i < jobs; i++) note(d, i);
@@ -119,7 +119,7 @@ berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
   return BERTH_OK;
 }
 
-void berth_i_pdors_look_at(berth_pdors *d, int32_t job) {
+void berth_i_pdors_note_job(berth_pdors *d, int32_t job) {
   if (d->o.bounds != BERTH_PDORS_ONLINE || d->seen[job]) return;
   berth_i_pdors_family before[BERTH_I_PDORS_FAMILIES];
   memcpy(before, d->family, sizeof before);

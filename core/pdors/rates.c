@@ -32,7 +32,7 @@ static double most_together(const berth_pdors *d, const berth_ps_job *j) {
   double most = j->batch;
   for (int32_t r = 0; r < d->c.resources; r++) {
     double demand = j->worker[r] + j->server[r] / j->ratio;
-    if (demand > 0) most = fmin(most, floor(d->family[0].room[r] / demand * (1 + 1e-9)));
+    if (demand > 0) most = fmin(most, floor(d->family[0].capacity[r] / demand * (1 + 1e-9)));
   }
   return most;
 }

@@ -4,10 +4,10 @@
 
 /* ---- rooms ---- */
 
-static berth_status make_rooms(berth_i_slot_solver *s) {
+static berth_status alloc_arrays(berth_i_slot_solver *s) {
   size_t n = (size_t)s->c.machines, table = 1;
   while (table < 2 * n) table *= 2;
-  s->table_room = table;
+  s->table_cap = table;
   s->class = berth_i_pool_alloc(&s->pool, n, sizeof *s->class);
   s->class_of = berth_i_pool_alloc(&s->pool, n, sizeof *s->class_of);
   s->member = berth_i_pool_alloc(&s->pool, n, sizeof *s->member);
@@ -38,7 +38,7 @@ berth_status berth_i_slot_solver_new(berth_ps *p, const berth_pdors_options *o,
   s->c = *berth_ps_options_of(p);
   s->whole = o->mode != BERTH_PDORS_FAITHFUL;
   berth_status st;
-  if ((st = make_rooms(s)) != BERTH_OK) {
+  if ((st = alloc_arrays(s)) != BERTH_OK) {
     berth_i_slot_solver_release(s);
     return st;
   }

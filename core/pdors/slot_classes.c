@@ -16,12 +16,12 @@ static void list_resources(berth_i_slot_solver *s) {
 
 /* ---- one machine ---- */
 
-int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
+int32_t berth_i_slot_most_more(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
                           int32_t workers, int32_t servers, int32_t most) {
   double fit = most;
   for (int32_t r = 0; r < s->resources; r++)
     if (s->takes[kind][r] > 0)
-      fit = fmin(fit, (c->room[r] - s->takes[0][r] * workers - s->takes[1][r] * servers)
+      fit = fmin(fit, (c->left[r] - s->takes[0][r] * workers - s->takes[1][r] * servers)
                               / s->takes[kind][r]
                           + 1e-6);
   int32_t n, more[2];
@@ -41,13 +41,13 @@ static double price(const berth_i_slot_solver *s, const double *prices, int32_t 
   return sum;
 }
 
-static void look_at(const berth_i_slot_solver *s, const berth_i_slot_state *state, int32_t machine,
+static void measure(const berth_i_slot_solver *s, const berth_i_slot_state *state, int32_t machine,
                     berth_i_slot_class *c) {
   size_t at = (size_t)machine * (size_t)s->c.resources;
   for (int32_t r = 0; r < s->resources; r++) {
     size_t cell = at + (size_t)s->resource[r];
     /* a little less than what is let through at last */
-    c->room[r] = state->left[cell] + 0.9e-9 * s->c.capacity[cell];
+    c->left[r] = state->left[cell] + 0.9e-9 * s->c.capacity[cell];
   }
   c->worker = price(s, state->price + at, 0);
   c->server = price(s, state->price + at, 1);
@@ -65,7 +65,7 @@ static uint64_t mix(uint64_t h, double x) {
 
 static uint64_t hash(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
   uint64_t h = mix(mix((uint64_t)(uint32_t)c->rack, c->worker), c->server);
-  for (int32_t r = 0; r < s->resources; r++) h = mix(h, c->room[r]);
+  for (int32_t r = 0; r < s->resources; r++) h = mix(h, c->left[r]);
   return h * 0xbf58476d1ce4e5b9u >> 20;
 }
 
@@ -73,15 +73,15 @@ static bool alike(const berth_i_slot_solver *s, const berth_i_slot_class *a,
                   const berth_i_slot_class *b) {
   if (a->rack != b->rack || a->worker != b->worker || a->server != b->server) return false;
   for (int32_t r = 0; r < s->resources; r++)
-    if (a->room[r] != b->room[r]) return false;
+    if (a->left[r] != b->left[r]) return false;
   return true;
 }
 
 /* Numbered by their first machine, which `first` is for now. */
 static void put(berth_i_slot_solver *s, berth_i_slot_class *c, int32_t machine) {
-  size_t at = (size_t)hash(s, c) % s->table_room;
+  size_t at = (size_t)hash(s, c) % s->table_cap;
   while (s->table[at] != BERTH_NONE && !alike(s, &s->class[s->table[at]], c))
-    at = (at + 1) % s->table_room;
+    at = (at + 1) % s->table_cap;
   if (s->table[at] == BERTH_NONE) {
     s->table[at] = s->classes;
     c->first = machine;
@@ -93,7 +93,7 @@ static void put(berth_i_slot_solver *s, berth_i_slot_class *c, int32_t machine) 
 
 BERTH_I_SORT(sort_by_rack, berth_i_slot_class, BERTH_I_UP(rack) BERTH_I_UP(first))
 
-static void stand_by_rack(berth_i_slot_solver *s) {
+static void sort_classes_by_rack(berth_i_slot_solver *s) {
   sort_by_rack(s->class, (size_t)s->classes);
   for (int32_t k = 0; k < s->classes; k++) s->next[s->class_of[s->class[k].first]] = k;
   for (int32_t h = 0; h < s->c.machines; h++) s->class_of[h] = s->next[s->class_of[h]];
@@ -108,9 +108,9 @@ static void list_members(berth_i_slot_solver *s) {
   for (int32_t h = 0; h < s->c.machines; h++) s->member[s->next[s->class_of[h]]++] = h;
 }
 
-static void find_room(berth_i_slot_solver *s, berth_i_slot_class *c) {
-  c->most_workers = isinf(c->worker) ? 0 : berth_i_slot_room(s, c, 0, 0, 0, s->job->batch);
-  c->most_servers = isinf(c->server) ? 0 : berth_i_slot_room(s, c, 1, 0, 0, INT32_MAX / 4);
+static void set_most_units(berth_i_slot_solver *s, berth_i_slot_class *c) {
+  c->most_workers = isinf(c->worker) ? 0 : berth_i_slot_most_more(s, c, 0, 0, 0, s->job->batch);
+  c->most_servers = isinf(c->server) ? 0 : berth_i_slot_most_more(s, c, 1, 0, 0, INT32_MAX / 4);
   if (c->most_workers == 0) c->worker = INFINITY;
   if (c->most_servers == 0) c->server = INFINITY;
 }
@@ -121,15 +121,15 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
   s->racks = s->c.rack && s->job->rack > 0;
   s->sorted = s->drawn = false;
   s->classes = 0;
-  for (int32_t k = 0; k < (int32_t)s->table_room; k++) s->table[k] = BERTH_NONE;
+  for (int32_t k = 0; k < (int32_t)s->table_cap; k++) s->table[k] = BERTH_NONE;
   for (int32_t h = 0; h < s->c.machines; h++) {
     berth_i_slot_class c = { 0 };
-    look_at(s, state, h, &c);
+    measure(s, state, h, &c);
     put(s, &c, h);
   }
-  if (s->racks) stand_by_rack(s);
+  if (s->racks) sort_classes_by_rack(s);
   list_members(s);
-  for (int32_t k = 0; k < s->classes; k++) find_room(s, &s->class[k]);
+  for (int32_t k = 0; k < s->classes; k++) set_most_units(s, &s->class[k]);
 }
 
 /* ---- by price ---- */

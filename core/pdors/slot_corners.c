@@ -59,7 +59,7 @@ static berth_status draw_whole(berth_i_slot_solver *s, berth_i_slot_class *c) {
   int32_t most = most_servers(s, c);
   berth_status st = BERTH_OK;
   for (int32_t w = 0; w <= c->most_workers && st == BERTH_OK; w++) {
-    point p = { w, berth_i_slot_room(s, c, 1, w, 0, most) };
+    point p = { w, berth_i_slot_most_more(s, c, 1, w, 0, most) };
     if (w == 0 && p.servers == 0) continue;
     uncover(s, c, p);
     st = put(s, c, p);
@@ -81,14 +81,14 @@ static int32_t list_lines(const berth_i_slot_solver *s, const berth_i_slot_class
   };
   for (int32_t r = 0; r < s->resources && c->most_servers > 0; r++)
     if (s->takes[1][r] > 0)
-      out[n++] = (line){ c->room[r] / s->takes[1][r], s->takes[0][r] / s->takes[1][r] };
+      out[n++] = (line){ c->left[r] / s->takes[1][r], s->takes[0][r] / s->takes[1][r] };
   return n;
 }
 
 static double most_workers(const berth_i_slot_solver *s, const berth_i_slot_class *c) {
   double most = c->most_workers > 0 ? s->job->batch : 0;
   for (int32_t r = 0; r < s->resources; r++)
-    if (s->takes[0][r] > 0) most = fmin(most, c->room[r] / s->takes[0][r]);
+    if (s->takes[0][r] > 0) most = fmin(most, c->left[r] / s->takes[0][r]);
   return most;
 }
 

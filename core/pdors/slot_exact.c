@@ -56,7 +56,7 @@ static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i
   int32_t workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
   berth_status st;
   for (int32_t w = 0; w <= workers; w++) {
-    int32_t servers = berth_i_slot_room(
+    int32_t servers = berth_i_slot_most_more(
         s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
     for (int32_t p = 0; p <= servers; p++) {
       double loss = fmax(0, cost_of(c, w, p) - price[0] * w - price[1] * p - best);

@@ -42,7 +42,7 @@ void berth_i_slot_draft_put(berth_i_slot_solver *s, int32_t machine, int32_t wor
 
 /* Which kind to take from an over-full machine: one of which there are too many in all, else the
  * dearer. */
-static int32_t spare_kind(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine) {
+static int32_t kind_to_take(const berth_i_slot_solver *s, berth_i_slot_want want, int32_t machine) {
   const berth_i_slot_draft *d = &s->draft;
   for (int32_t kind = 0; kind < 2; kind++)
     if (d->units[1 - kind][machine] == 0) return kind;
@@ -58,7 +58,7 @@ static int32_t too_many(const berth_i_slot_solver *s, berth_i_slot_want want, in
                         int32_t kind) {
   const berth_i_slot_draft *d = &s->draft;
   int32_t there = d->units[kind][machine], other = d->units[1 - kind][machine];
-  int32_t fit = berth_i_slot_room(s, class_of(s, machine), kind, kind == 0 ? 0 : other,
+  int32_t fit = berth_i_slot_most_more(s, class_of(s, machine), kind, kind == 0 ? 0 : other,
                                   kind == 0 ? other : 0, there - 1);
   int64_t surplus = d->all[kind] - want.units[kind];
   return surplus > 0 && surplus < there - fit ? (int32_t)surplus : there - fit;
@@ -69,7 +69,7 @@ static void relieve(berth_i_slot_solver *s, berth_i_slot_want want) {
   for (int32_t i = 0; i < d->n; i++) {
     int32_t h = d->touched[i];
     while (!berth_i_slot_fits(s, class_of(s, h), d->units[0][h], d->units[1][h])) {
-      int32_t kind = spare_kind(s, want, h);
+      int32_t kind = kind_to_take(s, want, h);
       add(s, h, kind, -too_many(s, want, h, kind));
     }
   }
@@ -105,7 +105,7 @@ static void fill_class(berth_i_slot_solver *s, const berth_i_slot_class *c, int3
   for (int32_t i = c->first; i < c->first + c->count && d->all[kind] < want; i++) {
     int32_t h = s->member[i];
     add(s, h, kind,
-        berth_i_slot_room(s, c, kind, d->units[0][h], d->units[1][h],
+        berth_i_slot_most_more(s, c, kind, d->units[0][h], d->units[1][h],
                           (int32_t)(want - d->all[kind])));
   }
 }

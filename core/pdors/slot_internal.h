@@ -8,7 +8,7 @@
 /** Machines that are alike: the same prices of a worker and of a server, the same room. */
 typedef struct berth_i_slot_class {
   double worker, server;             /* price of one; INFINITY: none fits, or it is not to be had */
-  double room[BERTH_PS_RESOURCES];   /* by the solver's list of resources */
+  double left[BERTH_PS_RESOURCES];   /* by the solver's list of resources */
   int32_t rack;                      /* if racks matter, else 0 */
   int32_t first, count;              /* in `member`; machines ascending */
   int32_t most_workers, most_servers; /* on one machine, without the other */
@@ -99,7 +99,7 @@ struct berth_i_slot_solver {
   berth_i_slot_class *class;         /* [machines] */
   int32_t *class_of, *member, *next; /* [machines] */
   int32_t *table;                    /* [table_room] classes by hash */
-  size_t table_room;
+  size_t table_cap;
   berth_i_slot_priced *cheap[2];     /* [2 * machines] classes by price of a worker, of a server: of
                                         the cluster, then of each rack */
   bool racks;                        /* racks matter to the job */
@@ -125,11 +125,11 @@ void berth_i_slot_classify(berth_i_slot_solver *s, const berth_i_slot_state *sta
 static inline bool berth_i_slot_fits(const berth_i_slot_solver *s, const berth_i_slot_class *c,
                                      int32_t workers, int32_t servers) {
   for (int32_t r = 0; r < s->resources; r++)
-    if (s->takes[0][r] * workers + s->takes[1][r] * servers > c->room[r]) return false;
+    if (s->takes[0][r] * workers + s->takes[1][r] * servers > c->left[r]) return false;
   return true;
 }
 /** More of a kind (0 workers, 1 servers), at most `most`, where some are already. */
-int32_t berth_i_slot_room(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
+int32_t berth_i_slot_most_more(const berth_i_slot_solver *s, const berth_i_slot_class *c, int32_t kind,
                           int32_t workers, int32_t servers, int32_t most);
 
 /** Makes `cheap`, once for a state. */

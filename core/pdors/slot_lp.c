@@ -253,7 +253,7 @@ static berth_status share(berth_i_slot_solver *s, int32_t machine, berth_i_slot_
 typedef struct filling {
   const berth_i_slot_class *c;
   int32_t next;               /* machine of the class */
-  double room;                /* of the last one */
+  double capacity;                /* of the last one */
   berth_i_slot_share *last;
 } filling;
 
@@ -261,15 +261,15 @@ typedef struct filling {
 static berth_status pour(berth_i_slot_solver *s, filling *f, int32_t corner, double amount) {
   berth_status st;
   while (amount > NOTHING) {
-    if (f->room <= NOTHING) {
+    if (f->capacity <= NOTHING) {
       if (f->next >= f->c->count) return BERTH_OK;
       if ((st = share(s, s->member[f->c->first + f->next++], &f->last)) != BERTH_OK) return st;
-      f->room = 1;
+      f->capacity = 1;
     }
-    double part = fmin(amount, f->room);
+    double part = fmin(amount, f->capacity);
     f->last->workers += part * s->corners.units[0][corner];
     f->last->servers += part * s->corners.units[1][corner];
-    f->room -= part;
+    f->capacity -= part;
     amount -= part;
   }
   return BERTH_OK;

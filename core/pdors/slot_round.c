@@ -14,7 +14,7 @@ static double least_packing(const berth_i_slot_solver *s, const berth_i_slot_reg
     for (int32_t kind = 0; kind < 2; kind++)
       for (int32_t r = 0; r < s->resources && (kind == 0 ? c->most_workers : c->most_servers) > 0;
            r++)
-        if (s->takes[kind][r] > 0) least = fmin(least, c->room[r] / s->takes[kind][r]);
+        if (s->takes[kind][r] > 0) least = fmin(least, c->left[r] / s->takes[kind][r]);
   }
   return least;
 }

@@ -46,7 +46,7 @@ const berth_i_pdors_slot *berth_i_pdors_slot_at(berth_pdors *d, int32_t slot) {
 }
 
 /* One block of three arrays. */
-static berth_status make_room(berth_pdors *d, berth_i_pdors_slot *s) {
+static berth_status alloc_slot(berth_pdors *d, berth_i_pdors_slot *s) {
   if (s->used) return BERTH_OK;
   if (!(s->used = berth_i_pool_zalloc(&d->pool, 3 * d->cells, sizeof *s->used)))
     return berth_i_pool_status(&d->pool);
@@ -59,7 +59,7 @@ static berth_status make_room(berth_pdors *d, berth_i_pdors_slot *s) {
 berth_status berth_i_pdors_slots_init(berth_pdors *d) {
   d->slot = berth_i_pool_zalloc(&d->pool, (size_t)d->c.slots, sizeof *d->slot);
   d->mark = berth_i_pool_zalloc(&d->pool, (size_t)d->c.machines, sizeof *d->mark);
-  return d->mark ? make_room(d, &d->blank) : berth_i_pool_status(&d->pool);
+  return d->mark ? alloc_slot(d, &d->blank) : berth_i_pool_status(&d->pool);
 }
 
 /* ---- commitment ---- */
@@ -91,7 +91,7 @@ static berth_status prepare(berth_pdors *d, int32_t job, const berth_pdors_plan 
   for (size_t i = 0; i < plan->n && st == BERTH_OK; i++) {
     berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
     same = i > 0 && plan->slot[i] == plan->slot[i - 1] ? same + 1 : 1;
-    if ((st = make_room(d, s)) != BERTH_OK) break;
+    if ((st = alloc_slot(d, s)) != BERTH_OK) break;
     if ((st = check(d, job, plan->slot[i], &plan->place[i])) != BERTH_OK) break;
     st = berth_i_pool_grow(&d->pool, (void **)&s->entry, &s->cap, s->n + same, sizeof *s->entry);
   }

@@ -13,7 +13,7 @@ static size_t cell(const berth_ps_run *r, int32_t machine) {
 
 static void set_used(berth_ps_run *r, size_t at, double used) {
   r->used[at] = used;
-  r->room[at] = fmax(0, r->ps->capacity[at] - used);
+  r->free_amount[at] = fmax(0, r->ps->capacity[at] - used);
 }
 
 static void take(berth_ps_run *r, int32_t job, berth_i_ps_stretch s) {
@@ -83,7 +83,7 @@ static berth_status check_place(berth_ps_run *r, int32_t job, const berth_ps_pla
 
 /* What the job itself was assigned there before does not count. `old` moves on along the old
  * places. */
-static berth_status check_room(berth_ps_run *r, int32_t job, const berth_ps_place *p,
+static berth_status check_free(berth_ps_run *r, int32_t job, const berth_ps_place *p,
                                const berth_ps_place *old) {
   const berth_ps_job *j = &r->ps->job[job];
   for (int32_t k = 0; k < r->ps->o.resources; k++) {
@@ -117,7 +117,7 @@ static berth_status check_places(berth_ps_run *r, int32_t job, int32_t n, const 
       return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d is named twice", (int)job,
                           (int)p[i].machine);
     while (old < end && old->machine < p[i].machine) old++;
-    st = check_room(r, job, &p[i], old < end && old->machine == p[i].machine ? old : NULL);
+    st = check_free(r, job, &p[i], old < end && old->machine == p[i].machine ? old : NULL);
   }
   return st;
 }

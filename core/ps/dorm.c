@@ -46,22 +46,22 @@ static berth_i_dorm_job look_at(const berth_i_dorm *d, const berth_ps_run *r, in
   return x;
 }
 
-static bool has_room(const berth_i_dorm *d, const double *room, const berth_i_dorm_job *x) {
+static bool fits(const berth_i_dorm *d, const double *free_amount, const berth_i_dorm_job *x) {
   for (int32_t i = 0; i < d->base.ps->o.resources; i++)
-    if (x->demand[i] > room[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
+    if (x->demand[i] > free_amount[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
   return true;
 }
 
 /* Progressive filling of the cluster's sums. */
 static void share_fairly(berth_i_dorm *d) {
-  double room[BERTH_PS_RESOURCES];
-  memcpy(room, d->base.total, sizeof room);
+  double free_amount[BERTH_PS_RESOURCES];
+  memcpy(free_amount, d->base.total, sizeof free_amount);
   for (int32_t k = 0; k < d->n; k++)
     if (d->list[k].most > 0) berth_i_heap_push(&d->queue, k, 0);
   while (d->queue.n > 0) {
     berth_i_dorm_job *x = &d->list[berth_i_heap_pop(&d->queue, NULL)];
-    if (!has_room(d, room, x)) continue;
-    for (int32_t i = 0; i < d->base.ps->o.resources; i++) room[i] -= x->demand[i];
+    if (!fits(d, free_amount, x)) continue;
+    for (int32_t i = 0; i < d->base.ps->o.resources; i++) free_amount[i] -= x->demand[i];
     if (++x->fair < x->most)
       berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
   }

@@ -7,12 +7,12 @@ static double distance(const berth_i_dorm_job *x, int32_t n) {
 
 /* What is left of the sums, and the distance from fair shares so far. */
 typedef struct state {
-  double room[BERTH_PS_RESOURCES], loss;
+  double free_amount[BERTH_PS_RESOURCES], loss;
 } state;
 
 static void set(berth_i_dorm *d, state *s, berth_i_dorm_job *x, int32_t n) {
   for (int32_t i = 0; i < d->base.ps->o.resources; i++)
-    s->room[i] -= (n - x->chosen) * x->demand[i];
+    s->free_amount[i] -= (n - x->chosen) * x->demand[i];
   s->loss += distance(x, n) - distance(x, x->chosen);
   x->chosen = n;
 }
@@ -23,7 +23,7 @@ static bool add(berth_i_dorm *d, state *s, berth_i_dorm_job *x) {
   if (x->chosen >= x->most || (loss > s->loss && loss > berth_i_dorm_unfairness(d) * (1 + 1e-9)))
     return false;
   for (int32_t i = 0; i < d->base.ps->o.resources; i++)
-    if (x->demand[i] > s->room[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
+    if (x->demand[i] > s->free_amount[i] + BERTH_I_PS_TOLERANCE * d->base.total[i]) return false;
   set(d, s, x, x->chosen + 1);
   return true;
 }
@@ -50,7 +50,7 @@ static void free_some(berth_i_dorm *d, state *s) {
 
 void berth_i_dorm_greedy(berth_i_dorm *d) {
   state s = { { 0 }, 0 };
-  memcpy(s.room, d->base.total, sizeof s.room);
+  memcpy(s.free_amount, d->base.total, sizeof s.free_amount);
   for (int32_t k = 0; k < d->n; k++) {
     d->list[k].chosen = 0;
     s.loss += distance(&d->list[k], 0);

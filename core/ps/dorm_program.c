@@ -14,7 +14,7 @@ typedef struct program {
   berth_i_dorm *d;
   berth_ctx *ctx;
   int32_t n, groups, resources, columns, rows;
-  size_t entries, room;
+  size_t entries, most_entries;
   int32_t numbers, fairness, adjusting; /* first rows */
   double *cost, *most, *bound, *value, *x;
   uint8_t *whole, *sense;
@@ -30,8 +30,8 @@ static berth_status get_arrays(program *p) {
   p->at = berth_i_pool_alloc(&p->pool, columns + 1, sizeof *p->at);
   p->bound = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->bound);
   p->sense = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->sense);
-  p->row = berth_i_pool_alloc(&p->pool, p->room, sizeof *p->row);
-  p->value = berth_i_pool_alloc(&p->pool, p->room, sizeof *p->value);
+  p->row = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->row);
+  p->value = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->value);
   return berth_i_pool_status(&p->pool);
 }
 
@@ -45,7 +45,7 @@ static berth_status init(program *p, berth_i_dorm *d) {
   p->fairness = p->numbers + 2 * n;
   p->adjusting = p->fairness + 2 * n + 1;
   p->rows = p->adjusting + 2 * n * groups + 1;
-  p->room = (size_t)n * (size_t)groups * (size_t)(resources + 6)
+  p->most_entries = (size_t)n * (size_t)groups * (size_t)(resources + 6)
             + (size_t)n * (size_t)(3 + 2 * groups + 1);
   return get_arrays(p);
 }

@@ -15,7 +15,7 @@ typedef struct optimus {
   size *at;                 /* [jobs] */
   double *left;             /* [jobs] samples */
   uint8_t *may;             /* [jobs] of WORKER and SERVER: for which there may be room */
-  double room[BERTH_PS_RESOURCES]; /* of the cluster's sums */
+  double free_amount[BERTH_PS_RESOURCES]; /* of the cluster's sums */
 } optimus;
 
 berth_ps_optimus_options berth_ps_optimus_default(void) {
@@ -83,10 +83,10 @@ static bool take(optimus *o, int32_t job, size then) {
   const berth_ps_job *j = &o->base.ps->job[job];
   berth_ps_place more = { 0, then.workers - o->at[job].workers, then.servers - o->at[job].servers };
   for (int32_t r = 0; r < o->base.ps->o.resources; r++)
-    if (berth_i_ps_demand(j, &more, r) > o->room[r] + BERTH_I_PS_TOLERANCE * o->base.total[r])
+    if (berth_i_ps_demand(j, &more, r) > o->free_amount[r] + BERTH_I_PS_TOLERANCE * o->base.total[r])
       return false;
   for (int32_t r = 0; r < o->base.ps->o.resources; r++)
-    o->room[r] -= berth_i_ps_demand(j, &more, r);
+    o->free_amount[r] -= berth_i_ps_demand(j, &more, r);
   o->at[job] = then;
   return true;
 }
@@ -97,7 +97,7 @@ static void enqueue(optimus *o, int32_t job) {
 }
 
 static void begin(optimus *o, const berth_ps_run *r) {
-  memcpy(o->room, o->base.total, sizeof o->room);
+  memcpy(o->free_amount, o->base.total, sizeof o->free_amount);
   for (int32_t i = 0; i < o->base.n_jobs; i++) {
     int32_t job = o->base.jobs[i];
     o->at[job] = (size){ 0, 0 };

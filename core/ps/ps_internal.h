@@ -49,7 +49,7 @@ struct berth_ps_run {
   const berth_ps_policy *policy; /* while it is played */
   bool assigning, over;
   berth_i_ps_state *at;        /* [jobs] */
-  double *used, *room;         /* [machines * resources] assigned in this slot, and what is left:
+  double *used, *free_amount;         /* [machines * resources] assigned in this slot, and what is left:
                                   not below 0 */
   int32_t *users;              /* [machines] jobs that are assigned something there */
   int32_t *active, n_active;   /* [jobs] by arrival; those that are over are dropped when it is

@@ -4,7 +4,7 @@
 
 int32_t berth_ps_run_slot(const berth_ps_run *r) { return r->slot; }
 berth_ps *berth_ps_run_problem(const berth_ps_run *r) { return r->ps; }
-const double *berth_ps_run_free(const berth_ps_run *r) { return r->room; }
+const double *berth_ps_run_free(const berth_ps_run *r) { return r->free_amount; }
 
 int32_t berth_ps_run_active(const berth_ps_run *r, int32_t capacity, int32_t *jobs) {
   int32_t n = 0;

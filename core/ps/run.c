@@ -24,7 +24,7 @@ static berth_status get_arrays(berth_ps_run *r) {
   r->given = berth_i_pool_alloc(&r->pool, n, sizeof *r->given);
   r->times = berth_i_pool_alloc(&r->pool, n, sizeof *r->times);
   r->used = berth_i_pool_zalloc(&r->pool, cells(r), sizeof *r->used);
-  r->room = berth_i_pool_alloc(&r->pool, cells(r), sizeof *r->room);
+  r->free_amount = berth_i_pool_alloc(&r->pool, cells(r), sizeof *r->free_amount);
   r->users = berth_i_pool_zalloc(&r->pool, (size_t)r->ps->o.machines, sizeof *r->users);
   return berth_i_pool_status(&r->pool);
 }
@@ -54,7 +54,7 @@ static berth_status make_cluster(berth_ps_run *r) {
 
 static void fill(berth_ps_run *r) {
   r->slot = BERTH_NONE;
-  memcpy(r->room, r->ps->capacity, cells(r) * sizeof *r->room);
+  memcpy(r->free_amount, r->ps->capacity, cells(r) * sizeof *r->free_amount);
   for (int32_t j = 0; j < r->ps->n; j++) {
     berth_ps_record *x = &r->at[j].r;
     x->first = x->done = BERTH_NONE;
@@ -82,7 +82,7 @@ berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
 
 /* ---- slots ---- */
 
-static berth_status tell_ends(berth_ps_run *r) {
+static berth_status report_ends(berth_ps_run *r) {
   const berth_ps_policy *policy = r->policy;
   berth_status st = BERTH_OK;
   for (int32_t i = 0; policy->finish && st == BERTH_OK && i < r->n_ended; i++)
@@ -107,13 +107,13 @@ static berth_status stop(berth_ps_run *r) {
   r->over = true;
   r->slot += r->n_ended > 0;
   berth_i_ps_clear(r);
-  return tell_ends(r);
+  return report_ends(r);
 }
 
 /* ---- as a scheduler of the cluster ---- */
 
 /* After an error the run is over; after an interrupt between events it is not. */
-static berth_status told(berth_ps_run *r, berth_status st) {
+static berth_status report_failure(berth_ps_run *r, berth_status st) {
   r->over = r->over || st != BERTH_OK;
   return st;
 }
@@ -125,17 +125,17 @@ static berth_status on_arrival(void *ud, berth_cluster *c, int32_t job) {
   r->at[job].r.state = BERTH_JOB_WAITING;
   r->active[r->n_active++] = job;
   if (r->policy->arrival) st = r->policy->arrival(r->policy->ud, r, job);
-  return told(r, st == BERTH_OK ? assign(r) : st);
+  return report_failure(r, st == BERTH_OK ? assign(r) : st);
 }
 
 static berth_status on_slot(void *ud, berth_cluster *c) {
   berth_ps_run *r = ud;
   r->slot++;
   berth_i_ps_clear(r);
-  berth_status st = tell_ends(r);
+  berth_status st = report_ends(r);
   if (r->slot >= r->ps->o.slots) berth_cluster_stop(c);
   else if (st == BERTH_OK) st = assign(r);
-  return told(r, st);
+  return report_failure(r, st);
 }
 
 static berth_status on_end(void *ud, berth_cluster *c, int32_t job) {

@@ -65,10 +65,10 @@ static void sizes_by_share(berth_ramp_planner *p, const berth_ramp_model *m) {
 
 berth_status berth_i_ramp_cut(berth_ramp_planner *p, const berth_ramp_model *m, int32_t most) {
   int32_t groups = 2 * m->n;
-  berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_GROUPS, (size_t)groups + 1);
-  if (st == BERTH_OK) st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SETS, 2 * (size_t)groups);
+  berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_GROUPS, (size_t)groups + 1);
+  if (st == BERTH_OK) st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_SETS, 2 * (size_t)groups);
   if (st == BERTH_OK)
-    st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_EDGES, (size_t)m->n_edges + 8 * (size_t)groups);
+    st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_EDGES, (size_t)m->n_edges + 8 * (size_t)groups);
   if (st != BERTH_OK) return st;
   for (int32_t i = 0; i < m->n; i++) {
     int32_t v = m->forward[i];

@@ -40,7 +40,7 @@ static bool fits(const Search *q) {
   if (q->seen) return q->seen(q->ud, q->pieces, p->block);
   for (int32_t i = 0; i < q->pieces; i++) {
     int32_t s = p->block[i];
-    if (p->taken[s] || p->room[s] < q->need || (q->within && !p->mine[s])) return false;
+    if (p->taken[s] || p->free_bytes[s] < q->need || (q->within && !p->mine[s])) return false;
   }
   return true;
 }
@@ -84,25 +84,25 @@ static double weight(const berth_ramp_model *m, int32_t v) {
   return m->ramp->o.compat ? m->memory[v] : m->memory[v] + m->memory[m->twin[v]];
 }
 
-static void settle(berth_ramp_planner *p, int32_t v, int32_t where, double each) {
+static void put_piece(berth_ramp_planner *p, int32_t v, int32_t where, double each) {
   p->where[v] = where;
   for (int32_t i = 0; i < p->pieces[v]; i++) {
     int32_t s = p->home[where + i];
-    p->room[s] -= each;
+    p->free_bytes[s] -= each;
     p->mine[s] = 1;
   }
 }
 
-static double room_together(const berth_ramp_planner *p, int32_t u) {
-  double room = 0;
-  for (int32_t k = 0; k < p->pieces[u]; k++) room += p->room[p->home[p->where[u] + k]];
-  return room;
+static double free_together(const berth_ramp_planner *p, int32_t u) {
+  double free_bytes = 0;
+  for (int32_t k = 0; k < p->pieces[u]; k++) free_bytes += p->free_bytes[p->home[p->where[u] + k]];
+  return free_bytes;
 }
 
-static double room_each(const berth_ramp_planner *p, int32_t u) {
-  double room = INFINITY;
-  for (int32_t k = 0; k < p->pieces[u]; k++) room = fmin(room, p->room[p->home[p->where[u] + k]]);
-  return room;
+static double free_each(const berth_ramp_planner *p, int32_t u) {
+  double free_bytes = INFINITY;
+  for (int32_t k = 0; k < p->pieces[u]; k++) free_bytes = fmin(free_bytes, p->free_bytes[p->home[p->where[u] + k]]);
+  return free_bytes;
 }
 
 /* The servers of the first producer that has as many pieces, and room on them together. */
@@ -110,19 +110,19 @@ static bool join_producer(berth_ramp_planner *p, const berth_ramp_model *m, int3
   for (int32_t i = m->in_start[v]; i < m->in_start[v + 1]; i++) {
     int32_t u = m->edge[m->in[i]].src;
     if (p->where[u] == BERTH_NONE || p->pieces[u] != p->pieces[v]) continue;
-    double room = m->ramp->o.compat ? room_together(p, u) : room_each(p, u) * p->pieces[u];
-    if (room < weight(m, v)) continue;
-    settle(p, v, p->where[u], weight(m, v) / p->pieces[v]);
+    double free_bytes = m->ramp->o.compat ? free_together(p, u) : free_each(p, u) * p->pieces[u];
+    if (free_bytes < weight(m, v)) continue;
+    put_piece(p, v, p->where[u], weight(m, v) / p->pieces[v]);
     return true;
   }
   return false;
 }
 
-static void settle_block(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
+static void put_on_block(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v) {
   int32_t where = p->n_homes;
   for (int32_t i = 0; i < p->pieces[v]; i++) p->home[where + i] = p->block[i];
   p->n_homes += p->pieces[v];
-  settle(p, v, where, weight(m, v) / p->pieces[v]);
+  put_piece(p, v, where, weight(m, v) / p->pieces[v]);
 }
 
 /* The block that was asked for, if the op has as many pieces; else a search. */
@@ -145,7 +145,7 @@ static bool place_op(berth_ramp_planner *p, const berth_ramp_model *m, int32_t v
   }
   if (!find_block(&q)) return false;
 found:
-  settle_block(p, m, v);
+  put_on_block(p, m, v);
   return true;
 }
 
@@ -154,7 +154,7 @@ static void clear(berth_ramp_planner *p, const berth_ramp_model *m, const uint8_
   p->n_homes = 0;
   for (int32_t v = 0; v < 2 * m->n; v++) p->where[v] = BERTH_NONE;
   for (int32_t s = 0; s < p->ramp->servers; s++) {
-    p->room[s] = p->ramp->o.memory;
+    p->free_bytes[s] = p->ramp->o.memory;
     p->taken[s] = busy && busy[s];
     p->mine[s] = 0;
   }
@@ -182,7 +182,7 @@ static bool place_all(berth_ramp_planner *p, const berth_ramp_model *m, int32_t 
 berth_status berth_i_ramp_place(berth_ramp_planner *p, const berth_ramp_model *m,
                                 const uint8_t *busy, berth_ramp_outcome *out) {
   int32_t most = 1;
-  berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
+  berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_HOMES, (size_t)p->n_pieces);
   if (st != BERTH_OK) return st;
   clear(p, m, busy);
   int32_t stuck;

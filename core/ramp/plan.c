@@ -18,7 +18,7 @@ static void list_servers(berth_ramp_planner *p) {
 }
 
 /* A job that is placed: what it holds, and, if asked, what a step of it takes. */
-static berth_status look_at(berth_ramp_planner *p, const berth_ramp_model *m, int look,
+static berth_status evaluate_placed(berth_ramp_planner *p, const berth_ramp_model *m, int look,
                             int32_t *servers, berth_ramp_outcome *o) {
   berth_status st = BERTH_OK;
   list_servers(p);
@@ -34,7 +34,7 @@ static berth_status plan(berth_ramp_planner *p, const berth_ramp_model *m, const
   berth_ramp_outcome o = { .op = BERTH_NONE };
   berth_status st = berth_i_ramp_place(p, m, busy, &o);
   if (st != BERTH_OK) return st;
-  if (o.cause == BERTH_RAMP_PLACED && (st = look_at(p, m, look, servers, &o)) != BERTH_OK)
+  if (o.cause == BERTH_RAMP_PLACED && (st = evaluate_placed(p, m, look, servers, &o)) != BERTH_OK)
     return st;
   *out = o;
   return BERTH_OK;

@@ -12,7 +12,7 @@ static const struct { berth_i_ramp_length kind; size_t offset, size;
   ARRAY(GROUPS, pieces),   ARRAY(GROUPS, base),     ARRAY(GROUPS, where),     ARRAY(GROUPS, held),
   ARRAY(GROUPS, priority), ARRAY(GROUPS, set_time), ARRAY(SETS, waiting),     ARRAY(SETS, met),
   ARRAY(EDGES, size),      ARRAY(EDGES, klass),     ARRAY(EDGES, sorted),     ARRAY(HOMES, home),
-  ARRAY(SERVERS, room),    ARRAY(SERVERS, taken),   ARRAY(SERVERS, mine),     ARRAY(SERVERS, count),
+  ARRAY(SERVERS, free_bytes),    ARRAY(SERVERS, taken),   ARRAY(SERVERS, mine),     ARRAY(SERVERS, count),
   ARRAY(SERVERS, block),   ARRAY(SERVERS, seat),    ARRAY(SERVERS, ready),    ARRAY(SERVERS, flows),
   ARRAY(CHANNELS, reach),  ARRAY(PIECES, server),   ARRAY(PIECES, group),     ARRAY(PIECES, need),
   ARRAY(PIECES, done),     ARRAY(PIECES, next),     ARRAY(PIECES, first_row), ARRAY(PIECES, left),
@@ -21,7 +21,7 @@ static const struct { berth_i_ramp_length kind; size_t offset, size;
 };
 enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
 
-berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need) {
+berth_status berth_i_ramp_reserve(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need) {
   if (need <= p->cap[kind]) return BERTH_OK;
   for (size_t i = 0; i < N_ARRAYS; i++) {
     if (arrays[i].kind != kind) continue;
@@ -41,9 +41,9 @@ berth_status berth_ramp_planner_new(berth_ramp *r, berth_ramp_planner **out) {
   p->ramp = r;
   p->words = (r->servers + 63) / 64;
   berth_ramp_retain(r);
-  berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers);
+  berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_SERVERS, (size_t)r->servers);
   if (st == BERTH_OK)
-    st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_CHANNELS, (size_t)r->servers * (size_t)p->words);
+    st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_CHANNELS, (size_t)r->servers * (size_t)p->words);
   if (st == BERTH_OK) *out = p;
   else berth_ramp_planner_release(p);
   return st;

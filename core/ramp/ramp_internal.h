@@ -114,7 +114,7 @@ struct berth_ramp_planner {
   int32_t *home;
   int32_t n_homes;
   /* servers */
-  double *room;            /* free bytes */
+  double *free_bytes;            /* free bytes */
   uint8_t *taken;          /* by other jobs */
   uint8_t *mine;           /* the job is there */
   int32_t *count, *block;  /* scratch */
@@ -140,7 +140,7 @@ struct berth_ramp_planner {
 };
 
 /** Makes the arrays of that kind at least so long; what was in them is gone. */
-berth_status berth_i_ramp_room(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need);
+berth_status berth_i_ramp_reserve(berth_ramp_planner *p, berth_i_ramp_length kind, size_t need);
 
 /** Asks about the legal blocks of so many servers, in the order in which they are tried, until the
  * answer is true.

@@ -270,9 +270,9 @@ static size_t rows_at_most(const berth_ramp_planner *p, const berth_ramp_model *
 berth_status berth_i_ramp_schedule(berth_ramp_planner *p, const berth_ramp_model *m,
                                    berth_ramp_outcome *out) {
   size_t rows = rows_at_most(p, m);
-  berth_status st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_PIECES, (size_t)p->n_pieces + 1);
-  if (st == BERTH_OK) st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_ROWS, rows);
-  if (st == BERTH_OK) st = berth_i_ramp_room(p, BERTH_I_RAMP_OF_MASKS, rows * (size_t)p->words);
+  berth_status st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_PIECES, (size_t)p->n_pieces + 1);
+  if (st == BERTH_OK) st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_ROWS, rows);
+  if (st == BERTH_OK) st = berth_i_ramp_reserve(p, BERTH_I_RAMP_OF_MASKS, rows * (size_t)p->words);
   if (st != BERTH_OK) return st;
   memset(p->count, 0, (size_t)p->ramp->servers * sizeof *p->count);
   for (int32_t v = 0; v < 2 * m->n; v++) p->set_time[v] = time_of_set(p, m, v);

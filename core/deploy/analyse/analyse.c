@@ -128,7 +128,7 @@ static bool has_flags(const berth_graph *g) {
 }
 
 /* Gradients are summed; what scatters is concatenated, whatever else reads it. */
-static void settle_updates(const analysing *x, uint8_t role, uint8_t batch) {
+static void set_update_roles(const analysing *x, uint8_t role, uint8_t batch) {
   const berth_graph *g = x->g;
   for (int32_t v = 0; v < g->n_ops; v++) {
     for (int32_t i = g->in_at[v]; x->a->role[v] == role && i < g->in_at[v + 1]; i++) {
@@ -143,8 +143,8 @@ static void find_marks(const analysing *x) {
     flag_outputs(x, v);
     x->a->from_input[v] = is_source(x, v) || descends(x, v);
   }
-  settle_updates(x, BERTH_ROLE_UPDATE, 0);
-  settle_updates(x, BERTH_ROLE_SCATTER, 1);
+  set_update_roles(x, BERTH_ROLE_UPDATE, 0);
+  set_update_roles(x, BERTH_ROLE_SCATTER, 1);
 }
 
 /* ---- gradients ---- */

@@ -10,7 +10,7 @@ typedef struct edge {
 } edge;
 
 typedef struct edges {
-  edge *list, *spare; /* [cap] */
+  edge *list, *scratch_list; /* [cap] */
   size_t n, cap;
 } edges;
 
@@ -84,8 +84,8 @@ static berth_status fill(const berth_graph *g, int32_t m, const int32_t *op, con
                          edges *e, int32_t *stamp, berth_i_set_graph *s) {
   memset(stamp, 0xff, ((size_t)s->n + 1) * sizeof *stamp);
   for (int32_t k = 0; k < m; k++) add_op(g, of, op ? op[k] : k, stamp, e);
-  sort_by(e->list, e->spare, e->n, s->n, true, stamp);
-  sort_by(e->spare, e->list, e->n, s->n, false, stamp);
+  sort_by(e->list, e->scratch_list, e->n, s->n, true, stamp);
+  sort_by(e->scratch_list, e->list, e->n, s->n, false, stamp);
   merge(e);
   return to_csr(e, s);
 }
@@ -99,7 +99,7 @@ berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_
   *out = (berth_i_set_graph){ .pool = berth_i_pool_empty(ctx), .n = n };
   for (int32_t k = 0; k < m; k++) e.cap += 2 * count_uses(g, op ? op[k] : k);
   e.list = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.list);
-  e.spare = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.spare);
+  e.scratch_list = berth_i_pool_alloc(&scratch, e.cap, sizeof *e.scratch_list);
   out->at = berth_i_pool_alloc(&out->pool, (size_t)n + 1, sizeof *out->at);
   berth_status st;
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = berth_i_pool_status(&out->pool);

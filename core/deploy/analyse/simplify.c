@@ -60,12 +60,12 @@ static void mark_needed(const simplifying *x, uint8_t *sink) {
   else memcpy(x->needed, sink, (size_t)g->n_ops);
   for (int32_t k = g->n_ops - 1; k >= 0; k--) {
     int32_t v = g->topo[k];
-    bool hands_on = sink[v] && !x->o->control && is_kind(g, v, "NoOp");
+    bool passes_sink = sink[v] && !x->o->control && is_kind(g, v, "NoOp");
     for (int32_t i = g->in_at[v]; x->needed[v] && i < g->in_at[v + 1]; i++) {
       x->needed[g->producer[g->in[i]]] = 1;
-      sink[g->producer[g->in[i]]] |= hands_on;
+      sink[g->producer[g->in[i]]] |= passes_sink;
     }
-    if (hands_on) sink[v] = 0;
+    if (passes_sink) sink[v] = 0;
   }
 }
 
@@ -230,7 +230,7 @@ static void join_cheap(const simplifying *x, const uint8_t *sink) {
 }
 
 /* What was removed goes with whom its parent has joined since. */
-static void settle(const simplifying *x) {
+static void join_removed(const simplifying *x) {
   for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
     if (x->into[v] != BERTH_NONE) x->into[v] = x->into[x->into[v]];
@@ -316,7 +316,7 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
   remove_idle(x, sink);
   find_readers(x);
   join_cheap(x, sink);
-  settle(x);
+  join_removed(x);
   return berth_i_simplify_build(x, out, map);
 }
 

@@ -53,7 +53,7 @@ static void add_run(Layout *l, int32_t first, int32_t owner) {
 }
 
 /* Samples first..end-1, which no device of the place keeps. */
-static void hand_out(Layout *l, int32_t first, int32_t end) {
+static void deal_out(Layout *l, int32_t first, int32_t end) {
   while (first < end) {
     while (l->open[l->next] == 0) l->next++;
     int32_t some = l->open[l->next] < end - first ? l->open[l->next] : end - first;
@@ -76,7 +76,7 @@ static void keep_own(Layout *l, int32_t place, const int32_t *samples) {
     k = position[device];
     if (k != BERTH_NONE) kept = own < samples[k] ? own : samples[k];
     if (kept > 0) add_run(l, first, k);
-    hand_out(l, first + kept, first + own);
+    deal_out(l, first + kept, first + own);
     first += own;
   }
 }

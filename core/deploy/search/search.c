@@ -143,7 +143,7 @@ static berth_status local(void *ud, int32_t k, const berth_leaf *leaf, double *p
   return st;
 }
 
-static berth_status room_for_leaves(seam *s, size_t k) {
+static berth_status reserve_leaves(seam *s, size_t k) {
   size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->d->n_actions;
   berth_i_pool *pool = &s->pool;
   berth_status st =
@@ -181,7 +181,7 @@ static void share_weights(const seam *s, int32_t group, const double *weight, do
 static berth_status own(void *ud, int32_t k, const berth_leaf *leaf, double *p) {
   seam *s = ud;
   const size_t actions = (size_t)s->d->n_actions;
-  berth_status st = room_for_leaves(s, (size_t)k);
+  berth_status st = reserve_leaves(s, (size_t)k);
   if (st != BERTH_OK) return st;
   show_strategies(s, k, leaf);
   for (size_t i = 0; i < (size_t)k * actions; i++) s->weight[i] = 0;

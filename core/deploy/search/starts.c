@@ -5,7 +5,7 @@ enum { FALLBACKS = 3, BEST = 2 };
 
 /* ---- the list ---- */
 
-static berth_status room_for(const berth_deploy *d, size_t n, berth_i_first *out) {
+static berth_status reserve_starts(const berth_deploy *d, size_t n, berth_i_first *out) {
   out->pool = berth_i_pool_empty(d->ctx);
   out->assignment =
       berth_i_pool_alloc(&out->pool, n * (size_t)d->n_groups, sizeof *out->assignment);
@@ -135,7 +135,7 @@ static berth_status fill(berth_deploy *d, const berth_deploy_search_options *o,
                          const berth_i_space *x, const berth_deploy_list *l, berth_i_first *out) {
   const int32_t baselines = l ? berth_deploy_list_size(l) + BEST + 1 : 0;
   uint8_t *duplicate = berth_i_alloc(d->ctx, (size_t)d->n_ops, 1);
-  berth_status st = duplicate ? room_for(d, (size_t)(o->n_starts + baselines + FALLBACKS), out)
+  berth_status st = duplicate ? reserve_starts(d, (size_t)(o->n_starts + baselines + FALLBACKS), out)
                               : berth_i_nomem(d->ctx);
   /* first: what is given may be among them */
   if (st == BERTH_OK && l) st = add_baselines(d, o, x, l, duplicate, out);

@@ -65,7 +65,7 @@ static void play(berth_ps *ps, berth_pdors_options o) {
   CHECK_STATUS(berth_i_slot_solver_new(ps, &t.d->o, &t.solver), BERTH_OK);
   for (int32_t i = 0; i < RUN_JOBS; i++) {
     int32_t done = BERTH_NONE;
-    berth_i_pdors_look_at(t.d, i);
+    berth_i_pdors_note_job(t.d, i);
     double payoff = best_payoff(&t, i, &done);
     berth_pdors_plan plan;
     CHECK_STATUS(berth_pdors_admit(t.d, i, &plan), BERTH_OK);
