@@ -30,13 +30,6 @@ static void read_memory(const berth_deploy *d, const double *peak, berth_deploy_
   for (int32_t k = 0; peak && k < d->n_devices; k++) note_memory(d, k, peak[k], out);
 }
 
-static void read_state(const berth_deploy *d, const berth_i_sim_plan *p, const berth_i_sim_state *s,
-                       double *peak, berth_deploy_value *out) {
-  out->seconds = s->now * p->unit;
-  read_memory(d, s->memory ? s->memory->peak : NULL, out);
-  for (int32_t k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
-}
-
 static bool is_late(berth_i_fault_kind kind) {
   return kind == BERTH_I_FAULT_LATE_OP || kind == BERTH_I_FAULT_LATE_TENSOR
          || kind == BERTH_I_FAULT_LATE_MEETING;
@@ -58,17 +51,13 @@ static berth_status run(berth_deploy *d, const berth_i_emission *e, double *peak
     if (is_late(s->fault.kind)) st = BERTH_EUNREACHABLE;
     goto done;
   }
-  read_state(d, p, s, peak, out);
+  out->seconds = s->now * p->unit;
+  read_memory(d, s->memory ? s->memory->peak : NULL, out);
+  for (int32_t k = 0; peak && k < d->n_devices; k++) peak[k] = s->memory ? s->memory->peak[k] : 0;
 done:
   berth_i_sim_state_release(p, s);
   berth_i_sim_plan_release(p);
   return st;
-}
-
-static int32_t count_marks(const uint8_t *mark, int32_t n) {
-  int32_t sum = 0;
-  for (int32_t i = 0; mark && i < n; i++) sum += mark[i] != 0;
-  return sum;
 }
 
 /* Kept with the problem, but while it is in use: hooks may evaluate, too. */
@@ -101,7 +90,9 @@ static berth_status finish(berth_deploy *d, berth_i_emission *e, const uint8_t *
   give_emission(d, e);
   if (st != BERTH_OK) return st;
   d->values->evaluations++;
-  value->repeated = count_marks(duplicate, d->n_ops);
+  int32_t sum = 0;
+  for (int32_t i = 0; duplicate && i < d->n_ops; i++) sum += duplicate[i] != 0;
+  value->repeated = sum;
   *out = *value;
   return BERTH_OK;
 }
@@ -136,28 +127,6 @@ static void note_lag(const reader *r, int32_t k, double start) {
   if (wait < *idle) *idle = wait;
 }
 
-static void read_ops(const reader *r) {
-  for (int32_t k = 0; k < r->e->graph.n_ops; k++) {
-    int32_t op = r->e->origin[k];
-    if (r->start[k] < r->first[op]) r->first[op] = r->start[k];
-    if (r->finish[k] > r->last[op]) r->last[op] = r->finish[k];
-  }
-}
-
-/* Readers on the same device; elsewhere the transfer is what waits. */
-static void read_neighbours(const reader *r) {
-  const berth_graph *g = &r->e->graph;
-  for (int32_t t = 0; t < g->n_tensors; t++) {
-    int32_t from = g->producer[t];
-    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
-      int32_t to = g->use[k];
-      if (r->e->device[to] != r->e->device[from] || r->e->origin[to] == r->e->origin[from])
-        continue;
-      note_lag(r, from, r->start[to]);
-    }
-  }
-}
-
 static void read_traffic(const reader *r, const berth_result *result) {
   const berth_transfer *sent;
   const berth_collective_run *met;
@@ -180,15 +149,6 @@ static double group_span(const berth_deploy *d, const reader *r, int32_t group) 
   return span(first, last);
 }
 
-static void report_ops(const berth_deploy *d, const reader *r, berth_deploy_feedback *f) {
-  for (int32_t i = 0; f->makespan && i < d->n_ops; i++)
-    f->makespan[i] = span(r->first[i], r->last[i]);
-  for (int32_t i = 0; f->idle_after && i < d->n_ops; i++)
-    f->idle_after[i] = isinf(r->idle[i]) ? 0 : r->idle[i];
-  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++)
-    f->group_makespan[i] = group_span(d, r, i);
-}
-
 static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
                                const berth_result *result, berth_deploy_feedback *f) {
   size_t n = (size_t)d->n_ops;
@@ -202,10 +162,31 @@ static berth_status read_times(berth_deploy *d, const berth_i_emission *e,
     r.first[i] = r.idle[i] = INFINITY;
     r.last[i] = -INFINITY;
   }
-  read_ops(&r);
-  read_neighbours(&r);
+  /* Read ops. */
+  for (int32_t k = 0; k < r.e->graph.n_ops; k++) {
+    int32_t op = r.e->origin[k];
+    if (r.start[k] < r.first[op]) r.first[op] = r.start[k];
+    if (r.finish[k] > r.last[op]) r.last[op] = r.finish[k];
+  }
+  /* Readers on the same device; elsewhere the transfer is what waits. */
+  const berth_graph *g = &r.e->graph;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    int32_t from = g->producer[t];
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1]; k++) {
+      int32_t to = g->use[k];
+      if (r.e->device[to] != r.e->device[from] || r.e->origin[to] == r.e->origin[from])
+        continue;
+      note_lag(&r, from, r.start[to]);
+    }
+  }
   read_traffic(&r, result);
-  report_ops(d, &r, f);
+  /* Report ops. */
+  for (int32_t i = 0; f->makespan && i < d->n_ops; i++)
+    f->makespan[i] = span(r.first[i], r.last[i]);
+  for (int32_t i = 0; f->idle_after && i < d->n_ops; i++)
+    f->idle_after[i] = isinf(r.idle[i]) ? 0 : r.idle[i];
+  for (int32_t i = 0; f->group_makespan && i < d->n_groups; i++)
+    f->group_makespan[i] = group_span(d, &r, i);
   berth_i_free(d->ctx, scratch, n, 3 * sizeof *scratch);
   return BERTH_OK;
 }

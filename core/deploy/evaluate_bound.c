@@ -77,50 +77,17 @@ static double work_of(const berth_deploy *d, const counts *c, int32_t op, int32_
                        : seconds(d, op, device, d->batch);
 }
 
-static void fill_work(const berth_deploy *d, const counts *c, double *work) {
-  for (int32_t k = 0; k < d->n_devices; k++) {
-    for (int32_t op = 0; op < d->n_ops; op++)
-      work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
-  }
-}
-
 typedef struct prices {
   int32_t n_ops, n;      /* kinds of devices: equal columns of work */
   const double **column; /* [n] */
   double *count, *price, *load; /* [n] */
 } prices;
 
-static void find_kinds(const berth_deploy *d, const double *work, prices *p) {
-  for (int32_t k = 0; k < d->n_devices; k++) {
-    const double *column = work + (size_t)k * (size_t)d->n_ops;
-    int32_t q;
-    for (q = 0; q < p->n && memcmp(p->column[q], column, (size_t)d->n_ops * sizeof *column) != 0;
-         q++)
-      continue;
-    if (q == p->n) {
-      p->column[p->n++] = column;
-      p->count[q] = 0;
-    }
-    p->count[q]++;
-  }
-}
-
 /* So that all devices together have 1. */
 static void normalise(prices *p) {
   double sum = 0;
   for (int32_t q = 0; q < p->n; q++) sum += p->count[q] * p->price[q];
   for (int32_t q = 0; q < p->n; q++) p->price[q] /= sum;
-}
-
-/* By speed: the best prices if devices differ by a factor only. Ops that cannot run there count as
- * free. */
-static void first_prices(prices *p) {
-  for (int32_t q = 0; q < p->n; q++) {
-    double sum = 0;
-    for (int32_t op = 0; op < p->n_ops; op++) sum += isinf(p->column[q][op]) ? 0 : p->column[q][op];
-    p->price[q] = 1 / (sum > 0 ? sum : 1);
-  }
-  normalise(p);
 }
 
 /* The bound at these prices; load: what each kind gets to do. */
@@ -138,23 +105,27 @@ static double priced(prices *p) {
   return sum;
 }
 
-/* Who has much to do gets dearer. */
-static void reprice(prices *p, double step) {
-  double most = 0;
-  for (int32_t q = 0; q < p->n; q++) most = fmax(most, p->load[q]);
-  for (int32_t q = 0; q < p->n && most > 0; q++) p->price[q] *= exp(step * p->load[q] / most);
-  normalise(p);
-}
-
 enum { ROUNDS = 200 };
 
 static double best_priced(prices *p) {
   double best = 0;
-  first_prices(p);
+  /* By speed: the best prices if devices differ by a factor only. Ops that cannot run there count
+   * as free. */
+  for (int32_t q = 0; q < p->n; q++) {
+    double sum = 0;
+    for (int32_t op = 0; op < p->n_ops; op++) sum += isinf(p->column[q][op]) ? 0 : p->column[q][op];
+    p->price[q] = 1 / (sum > 0 ? sum : 1);
+  }
+  normalise(p);
   for (int32_t round = 0; round < ROUNDS; round++) {
     double bound = priced(p);
     if (!isinf(bound)) best = fmax(best, bound);
-    reprice(p, 0.3 / (1 + round * 0.1));
+    /* Who has much to do gets dearer. */
+    double step = 0.3 / (1 + round * 0.1);
+    double most = 0;
+    for (int32_t q = 0; q < p->n; q++) most = fmax(most, p->load[q]);
+    for (int32_t q = 0; q < p->n && most > 0; q++) p->price[q] *= exp(step * p->load[q] / most);
+    normalise(p);
   }
   return best;
 }
@@ -169,8 +140,24 @@ static berth_status work_bound(berth_deploy *d, const counts *c, double *out) {
     p.count = own;
     p.price = own + n;
     p.load = own + 2 * n;
-    fill_work(d, c, work);
-    find_kinds(d, work, &p);
+    /* Fill work. */
+    for (int32_t k = 0; k < d->n_devices; k++) {
+      for (int32_t op = 0; op < d->n_ops; op++)
+        work[(size_t)k * (size_t)d->n_ops + (size_t)op] = work_of(d, c, op, k);
+    }
+    /* Find kinds. */
+    for (int32_t k = 0; k < d->n_devices; k++) {
+      const double *column = work + (size_t)k * (size_t)d->n_ops;
+      int32_t q;
+      for (q = 0; q < p.n && memcmp(p.column[q], column, (size_t)d->n_ops * sizeof *column) != 0;
+           q++)
+        continue;
+      if (q == p.n) {
+        p.column[p.n++] = column;
+        p.count[q] = 0;
+      }
+      p.count[q]++;
+    }
     *out = best_priced(&p);
   } else {
     st = berth_i_nomem(d->ctx);

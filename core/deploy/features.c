@@ -171,16 +171,6 @@ static double placed_share(const scale *s, const state *now, int32_t group, int3
   return (double)found / s->size[m];
 }
 
-static void place_rows(const scale *s, const state *now, float *row) {
-  const double *x = s->v->place_seconds;
-  for (int32_t g = 0; g < s->d->n_groups; g++) {
-    for (int32_t m = 0; m < s->d->n_device_groups; m++, row += PLACE) {
-      for (int32_t k = 0; k < SIZES; k++) row[k] = of_seconds(s, *x++);
-      row[SIZES] = (float)placed_share(s, now, g, m);
-    }
-  }
-}
-
 static void fill(const scale *s, const state *now, berth_deploy_features *out) {
   const berth_deploy *d = s->d;
   for (int32_t i = 0; out->op && i < d->n_groups; i++) op_row(s, now, i, out->op + (size_t)i * OP);
@@ -195,7 +185,17 @@ static void fill(const scale *s, const state *now, berth_deploy_features *out) {
           of_bandwidth(s, bandwidth_between(d, i, k));
     }
   }
-  if (out->place) place_rows(s, now, out->place);
+  if (out->place) {
+    /* Place rows. */
+    float *row = out->place;
+    const double *x = s->v->place_seconds;
+    for (int32_t g = 0; g < s->d->n_groups; g++) {
+      for (int32_t m = 0; m < s->d->n_device_groups; m++, row += PLACE) {
+        for (int32_t k = 0; k < SIZES; k++) row[k] = of_seconds(s, *x++);
+        row[SIZES] = (float)placed_share(s, now, g, m);
+      }
+    }
+  }
 }
 
 /* ---- the call ---- */

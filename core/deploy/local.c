@@ -3,21 +3,17 @@
 
 /* ---- time of the slowest device ---- */
 
-static double replica_seconds(const berth_deploy *d, int32_t group, berth_i_stance s, int32_t k) {
-  berth_i_form f = berth_i_form_of(s.place, (berth_i_cut)s.manner);
-  int32_t device = berth_i_place_devices(d, s.place)[k], samples = berth_i_form_samples(d, f, k);
-  double sum = 0;
-  for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
-    sum += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
-  }
-  return sum;
-}
-
 static double slowest_replica(const berth_deploy *d, int32_t group, berth_i_stance s) {
   int32_t n = berth_i_place_size(d, s.place);
   double most = 0;
   for (int32_t k = 0; k < n; k++) {
-    double t = replica_seconds(d, group, s, k);
+    /* Replica seconds. */
+    berth_i_form f = berth_i_form_of(s.place, (berth_i_cut)s.manner);
+    int32_t device = berth_i_place_devices(d, s.place)[k], samples = berth_i_form_samples(d, f, k);
+    double t = 0;
+    for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
+      t += berth_i_deploy_seconds(d, d->group_op[i], device, samples);
+    }
     most = t > most ? t : most;
   }
   return most;

@@ -66,25 +66,6 @@ static double share_of(const way *w, berth_i_stance s, int32_t k) {
   return (double)berth_i_form_samples(w->d, form_of(s), k) / w->d->batch;
 }
 
-/* Who has all of it on the spot sends nothing; else the first replica does. */
-static void from_replicas(way *w, berth_i_stance a, berth_i_stance b) {
-  const int32_t *src = berth_i_place_devices(w->d, a.place),
-                *dst = berth_i_place_devices(w->d, b.place);
-  int32_t n = berth_i_place_size(w->d, b.place);
-  for (int32_t k = 0; k < n; k++) {
-    if (!is_in(w->d, a.place, dst[k])) send(w, src[0], dst[k], share_of(w, b, k));
-  }
-}
-
-static void to_all(way *w, berth_i_stance a, berth_i_stance b) {
-  const int32_t *src = berth_i_place_devices(w->d, a.place),
-                *dst = berth_i_place_devices(w->d, b.place);
-  int32_t n = berth_i_place_size(w->d, a.place), m = berth_i_place_size(w->d, b.place);
-  for (int32_t i = 0; i < n; i++) {
-    for (int32_t k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
-  }
-}
-
 static berth_status cut_to_cut(way *w, berth_i_stance a, berth_i_stance b) {
   const int32_t *src = berth_i_place_devices(w->d, a.place),
                 *dst = berth_i_place_devices(w->d, b.place);
@@ -99,9 +80,22 @@ static berth_status cut_to_cut(way *w, berth_i_stance a, berth_i_stance b) {
 
 static berth_status replicated(way *w, berth_i_stance a, berth_i_stance b, double *seconds) {
   berth_status st = BERTH_OK;
-  if (holds_all(a, w->cut)) from_replicas(w, a, b);
-  else if (holds_all(b, w->cut)) to_all(w, a, b);
-  else st = cut_to_cut(w, a, b);
+  if (holds_all(a, w->cut)) {
+    /* Who has all of it on the spot sends nothing; else the first replica does. */
+    const int32_t *src = berth_i_place_devices(w->d, a.place),
+                  *dst = berth_i_place_devices(w->d, b.place);
+    int32_t n = berth_i_place_size(w->d, b.place);
+    for (int32_t k = 0; k < n; k++) {
+      if (!is_in(w->d, a.place, dst[k])) send(w, src[0], dst[k], share_of(w, b, k));
+    }
+  } else if (holds_all(b, w->cut)) {
+    const int32_t *src = berth_i_place_devices(w->d, a.place),
+                  *dst = berth_i_place_devices(w->d, b.place);
+    int32_t n = berth_i_place_size(w->d, a.place), m = berth_i_place_size(w->d, b.place);
+    for (int32_t i = 0; i < n; i++) {
+      for (int32_t k = 0; k < m; k++) send(w, src[i], dst[k], share_of(w, a, i));
+    }
+  } else st = cut_to_cut(w, a, b);
   *seconds = berth_i_load_take(w->d, w->v);
   return st;
 }

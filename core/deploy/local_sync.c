@@ -14,23 +14,21 @@ double berth_i_allreduce_seconds(const berth_deploy *d, int32_t place, double by
   return collective_seconds(d, BERTH_ALLREDUCE, place, bytes);
 }
 
-/* One concatenation, which all read. */
-static double concat_seconds(const berth_deploy *d, int32_t place, double bytes) {
-  const int32_t *list = berth_i_place_devices(d, place);
-  int32_t n = berth_i_place_size(d, place);
-  double latency = 0;
-  bool joined = true;
-  for (int32_t k = 1; k < n; k++)
-    joined = berth_i_load_add(d, d->values, list[k], list[0], bytes / n, &latency) && joined;
-  double in = berth_i_load_take(d, d->values);
-  for (int32_t k = 1; k < n; k++)
-    joined = berth_i_load_add(d, d->values, list[0], list[k], bytes, &latency) && joined;
-  in += berth_i_load_take(d, d->values) + 2 * latency * d->cost->transfer_factor;
-  return joined ? in : INFINITY;
-}
-
 double berth_i_gather_seconds(const berth_deploy *d, int32_t place, double bytes) {
-  if (!d->o.gather) return concat_seconds(d, place, bytes);
+  if (!d->o.gather) {
+    /* One concatenation, which all read. */
+    const int32_t *list = berth_i_place_devices(d, place);
+    int32_t n = berth_i_place_size(d, place);
+    double latency = 0;
+    bool joined = true;
+    for (int32_t k = 1; k < n; k++)
+      joined = berth_i_load_add(d, d->values, list[k], list[0], bytes / n, &latency) && joined;
+    double in = berth_i_load_take(d, d->values);
+    for (int32_t k = 1; k < n; k++)
+      joined = berth_i_load_add(d, d->values, list[0], list[k], bytes, &latency) && joined;
+    in += berth_i_load_take(d, d->values) + 2 * latency * d->cost->transfer_factor;
+    return joined ? in : INFINITY;
+  }
   return collective_seconds(d, BERTH_ALLGATHER, place, bytes / berth_i_place_size(d, place));
 }
 

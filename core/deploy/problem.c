@@ -136,12 +136,6 @@ static berth_status take_analysis(berth_deploy *d, const berth_analysis *given) 
   return BERTH_OK;
 }
 
-static void take_sim(berth_deploy *d, const berth_sim_options *sim) {
-  d->sim = sim ? *sim : berth_sim_default(d->g);
-  d->sim.rank = NULL;
-  d->sim.sequence = NULL;
-}
-
 /* Options that the simulator refuses, or that compiled graphs cannot do with, are refused before
  * anything is compiled. */
 static berth_status check_sim(const berth_deploy *d) {
@@ -165,7 +159,9 @@ berth_status berth_deploy_new(berth_cost *cost, const berth_sim_options *sim,
   if (st != BERTH_OK) return st;
   berth_deploy *d;
   if (!(d = make_empty(cost, opts))) return berth_i_nomem(cost->ctx);
-  take_sim(d, sim);
+  d->sim = sim ? *sim : berth_sim_default(d->g);
+  d->sim.rank = NULL;
+  d->sim.sequence = NULL;
   if ((st = take_analysis(d, opts->analysis)) != BERTH_OK) goto done;
   if ((st = berth_i_deploy_times(d, opts)) != BERTH_OK) goto done;
   if ((st = berth_i_deploy_ops(d)) != BERTH_OK) goto done;

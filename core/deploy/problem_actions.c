@@ -20,20 +20,6 @@ static berth_status add_replicas(berth_deploy *d, size_t *cap, int32_t set,
              : st;
 }
 
-static berth_status add_all(berth_deploy *d, size_t *cap) {
-  berth_status st = BERTH_OK;
-  for (int32_t set = 0; set < d->n_sets && st == BERTH_OK; set++) {
-    bool alone = berth_i_place_size(d, set) == 1;
-    st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN)
-               : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
-    if (alone || st != BERTH_OK) continue;
-    if ((st = add_replicas(d, cap, set, BERTH_DEPLOY_ALLREDUCE)) != BERTH_OK) return st;
-    if ((st = add(d, cap, set, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN)) != BERTH_OK) return st;
-    if (d->o.duplicates) st = add(d, cap, set, BERTH_DEPLOY_DUPLICATE, BERTH_SHARES_EVEN);
-  }
-  return st;
-}
-
 /* ---- legal ---- */
 
 /* The first op of the group and device of the set that do not go together. Inputs go where they
@@ -47,16 +33,6 @@ static bool find_misfit(const berth_deploy *d, int32_t group, int32_t set, int32
       *device = berth_i_place_devices(d, set)[k];
       if (!berth_i_can_run(d->cost, *op, *device)) return true;
     }
-  }
-  return false;
-}
-
-/* SPLIT has something to deal out. */
-static bool has_two_units(const berth_deploy *d, int32_t group) {
-  const int32_t *op = d->group_op + d->group_at[group];
-  int32_t n = d->group_at[group + 1] - d->group_at[group], first = berth_i_group(d->g, op[0]);
-  for (int32_t i = 1; i < n; i++) {
-    if (first == BERTH_NONE || berth_i_group(d->g, op[i]) != first) return true;
   }
   return false;
 }
@@ -94,24 +70,17 @@ static bool is_replicated(const berth_action *a) {
 }
 
 static bool suits(const berth_deploy *d, int32_t group, const berth_action *a, bool servers) {
-  if (a->option == BERTH_DEPLOY_SPLIT) return has_two_units(d, group);
+  if (a->option == BERTH_DEPLOY_SPLIT) {
+    /* SPLIT has something to deal out. */
+    const int32_t *op = d->group_op + d->group_at[group];
+    int32_t n = d->group_at[group + 1] - d->group_at[group], first = berth_i_group(d->g, op[0]);
+    for (int32_t i = 1; i < n; i++) {
+      if (first == BERTH_NONE || berth_i_group(d->g, op[i]) != first) return true;
+    }
+    return false;
+  }
   if (a->option == BERTH_DEPLOY_PS && berth_i_place_size(d, a->set) > 1 && !servers) return false;
   return !d->o.strict || !is_replicated(a) || equal_shares(d, a);
-}
-
-/* One look at ops and devices for all actions of a set. */
-static void mark_group(berth_deploy *d, int32_t group) {
-  uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
-  bool servers = d->o.redundant || berth_deploy_reduces(d, group);
-  int32_t op, device;
-  for (int32_t k = 0; k < d->n_actions; k++) {
-    const berth_action *a = &d->action[k];
-    bool new_set = k == 0 || a[-1].set != a->set;
-    uint8_t fits =
-        new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
-    legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a, servers)));
-  }
-  for (int32_t k = 0; k < d->n_actions; k++) legal[k] &= 1;
 }
 
 static bool has_legal(const berth_deploy *d, int32_t group) {
@@ -134,12 +103,34 @@ static berth_status no_action(const berth_deploy *d, int32_t group) {
 }
 
 berth_status berth_i_deploy_actions(berth_deploy *d) {
-  berth_status st = add_all(d, &d->action_cap);
+  berth_status st;
+  size_t *cap = &d->action_cap;
+  st = BERTH_OK;
+  for (int32_t set = 0; set < d->n_sets && st == BERTH_OK; set++) {
+    bool alone = berth_i_place_size(d, set) == 1;
+    st = alone ? add(d, cap, set, BERTH_DEPLOY_PS, BERTH_SHARES_EVEN)
+               : add_replicas(d, cap, set, BERTH_DEPLOY_PS);
+    if (alone || st != BERTH_OK) continue;
+    if ((st = add_replicas(d, cap, set, BERTH_DEPLOY_ALLREDUCE)) != BERTH_OK) return st;
+    if ((st = add(d, cap, set, BERTH_DEPLOY_SPLIT, BERTH_SHARES_EVEN)) != BERTH_OK) return st;
+    if (d->o.duplicates) st = add(d, cap, set, BERTH_DEPLOY_DUPLICATE, BERTH_SHARES_EVEN);
+  }
   if (st != BERTH_OK) return st;
   d->legal = berth_i_pool_alloc(&d->pool, (size_t)d->n_groups, (size_t)d->n_actions);
   if (!d->legal) return berth_i_nomem(d->ctx);
   for (int32_t group = 0; group < d->n_groups; group++) {
-    mark_group(d, group);
+    /* One look at ops and devices for all actions of a set. */
+    uint8_t *legal = d->legal + (size_t)group * (size_t)d->n_actions;
+    bool servers = d->o.redundant || berth_deploy_reduces(d, group);
+    int32_t op, device;
+    for (int32_t k = 0; k < d->n_actions; k++) {
+      const berth_action *a = &d->action[k];
+      bool new_set = k == 0 || a[-1].set != a->set;
+      uint8_t fits =
+          new_set ? !find_misfit(d, group, a->set, &op, &device) : (uint8_t)(legal[k - 1] >> 1);
+      legal[k] = (uint8_t)(fits << 1 | (fits && suits(d, group, a, servers)));
+    }
+    for (int32_t k = 0; k < d->n_actions; k++) legal[k] &= 1;
     if (!has_legal(d, group)) return no_action(d, group);
   }
   return BERTH_OK;
@@ -167,25 +158,6 @@ int32_t berth_i_deploy_instead(const berth_deploy *d, int32_t group, int32_t act
   return twin != BERTH_NONE && is_legal(d, group, twin) ? twin : BERTH_NONE;
 }
 
-static berth_status not_legal(const berth_deploy *d, int32_t group, int32_t k) {
-  static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
-  const berth_action *a = &d->action[k];
-  char what[64];
-  snprintf(what, sizeof what, "op group %ld: action %ld (%s)", (long)group, (long)k,
-           option_name[a->option]);
-  char label[80], where[80];
-  int32_t op, device;
-  if (find_misfit(d, group, a->set, &op, &device)) {
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what,
-                        berth_i_op_label(d->g, op, label, sizeof label),
-                        berth_i_device_label(d->t, device, where, sizeof where));
-  }
-  if (a->option == BERTH_DEPLOY_SPLIT)
-    return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: its ops share a device anyway", what);
-  return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: the batch of %ld does not divide by %ld devices",
-                      what, (long)d->batch, (long)berth_i_place_size(d, a->set));
-}
-
 berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *action) {
   for (int32_t group = 0; group < d->n_groups; group++) {
     int32_t k = action[group];
@@ -193,7 +165,27 @@ berth_status berth_i_deploy_check_strategy(berth_deploy *d, const int32_t *actio
       return berth_i_fail(d->ctx, BERTH_EINVAL,
                           "op group %ld: there is no action %ld (there are %ld)", (long)group,
                           (long)k, (long)d->n_actions);
-    if (berth_i_deploy_instead(d, group, k) == BERTH_NONE) return not_legal(d, group, k);
+    if (berth_i_deploy_instead(d, group, k) == BERTH_NONE) {
+      /* Not legal. */
+      static const char *const option_name[] = { "PS", "AllReduce", "model parallel", "duplicate" };
+      const berth_action *a = &d->action[k];
+      char what[64];
+      snprintf(what, sizeof what, "op group %ld: action %ld (%s)", (long)group, (long)k,
+               option_name[a->option]);
+      char label[80], where[80];
+      int32_t op, device;
+      if (find_misfit(d, group, a->set, &op, &device)) {
+        return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: %s cannot run on %s", what,
+                            berth_i_op_label(d->g, op, label, sizeof label),
+                            berth_i_device_label(d->t, device, where, sizeof where));
+      }
+      if (a->option == BERTH_DEPLOY_SPLIT)
+        return berth_i_fail(d->ctx, BERTH_EINVAL, "%s: its ops share a device anyway", what);
+      return berth_i_fail(d->ctx, BERTH_EINVAL,
+                          "%s: the batch of %ld does not divide by %ld devices",
+                          what, (long)d->batch,
+                          (long)berth_i_place_size(d, a->set));
+    }
   }
   return BERTH_OK;
 }

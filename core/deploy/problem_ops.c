@@ -10,34 +10,10 @@ static bool changes_variable(uint8_t role) {
 
 /* ---- ops ---- */
 
-static void find_cut_ops(berth_deploy *d) {
-  const uint8_t *from_input = berth_analysis_from_input(d->analysis);
-  for (int32_t op = 0; op < d->n_ops; op++)
-    d->cut_op[op] =
-        from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
-}
-
 static bool any_cut(const berth_deploy *d, const int32_t *tensor, int32_t from, int32_t to) {
   for (int32_t i = from; i < to; i++)
     if (d->cut_tensor[tensor[i]]) return true;
   return false;
-}
-
-/* What reads and makes only what each replica has in full works on all of it, however few samples
- * that stands for. */
-static void find_scaling(berth_deploy *d) {
-  const berth_graph *g = d->g;
-  for (int32_t op = 0; op < d->n_ops; op++)
-    d->scales[op] =
-        d->cut_op[op]
-        && (d->role[op] == BERTH_ROLE_INPUT || any_cut(d, g->in, g->in_at[op], g->in_at[op + 1])
-            || any_cut(d, g->out, g->out_at[op], g->out_at[op + 1]));
-}
-
-static void number_updates(berth_deploy *d) {
-  int32_t n = 0;
-  for (int32_t op = 0; op < d->n_ops; op++)
-    d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
 }
 
 static void find_levels(berth_deploy *d) {
@@ -160,8 +136,9 @@ static berth_status find_rank(berth_deploy *d) {
   size_t n = (size_t)d->n_ops;
   Place *place = berth_i_alloc(d->ctx, n, sizeof *place);
   uint8_t *makes_grads = berth_i_alloc(d->ctx, n, 1);
-  berth_status st =
-      place && makes_grads ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank) : berth_i_nomem(d->ctx);
+  berth_status st = place && makes_grads
+                        ? berth_b_level(d->g, d->mean_seconds, NULL, d->rank)
+                        : berth_i_nomem(d->ctx);
   if (st != BERTH_OK) goto done;
   for (int32_t op = 0; op < d->n_ops; op++) makes_grads[op] = makes_gradients(d, op);
   for (int32_t i = 0; i < d->n_ops; i++) {
@@ -197,9 +174,22 @@ berth_status berth_i_deploy_ops(berth_deploy *d) {
   if ((st = alloc_ops(d)) != BERTH_OK) return st;
   d->role = berth_analysis_role(d->analysis);
   d->cut_tensor = berth_analysis_batch(d->analysis);
-  find_cut_ops(d);
-  find_scaling(d);
-  number_updates(d);
+  /* Find cut ops. */
+  const uint8_t *from_input = berth_analysis_from_input(d->analysis);
+  for (int32_t op = 0; op < d->n_ops; op++)
+    d->cut_op[op] =
+        from_input[op] && (d->role[op] == BERTH_ROLE_COMPUTE || d->role[op] == BERTH_ROLE_INPUT);
+  /* What reads and makes only what each replica has in full works on all of it, however few samples
+   * that stands for. */
+  const berth_graph *g = d->g;
+  for (int32_t op = 0; op < d->n_ops; op++)
+    d->scales[op] =
+        d->cut_op[op]
+        && (d->role[op] == BERTH_ROLE_INPUT || any_cut(d, g->in, g->in_at[op], g->in_at[op + 1])
+            || any_cut(d, g->out, g->out_at[op], g->out_at[op + 1]));
+  int32_t n = 0;
+  for (int32_t op = 0; op < d->n_ops; op++)
+    d->update_number[op] = changes_variable(d->role[op]) ? n++ : BERTH_NONE;
   find_levels(d);
   for (int32_t op = 0; op < d->n_ops; op++)
     d->first_reader[op] = d->role[op] == BERTH_ROLE_INPUT ? first_reader(d, op) : BERTH_NONE;

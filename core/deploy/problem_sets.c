@@ -18,17 +18,13 @@ static bool alike(const berth_deploy *d, int32_t a, int32_t b) {
          && x->memory_bandwidth == y->memory_bandwidth && x->overhead == y->overhead;
 }
 
-static bool same_group(const berth_deploy *d, const int32_t *given, int32_t a, int32_t b) {
-  return given ? given[a] == given[b] : alike(d, a, b);
-}
-
 static berth_status find_groups(berth_deploy *d, const int32_t *given) {
   for (int32_t a = 0; a < d->n_devices; a++) {
     if (given && given[a] < 0)
       return berth_i_fail(d->ctx, BERTH_EINVAL, "device_group[%ld] is %ld: from 0", (long)a,
                           (long)given[a]);
     int32_t b;
-    for (b = 0; b < a && !same_group(d, given, a, b); b++) continue;
+    for (b = 0; b < a && !(given ? given[a] == given[b] : alike(d, a, b)); b++) continue;
     d->device_group[a] = b < a ? d->device_group[b] : d->n_device_groups++;
   }
   return BERTH_OK;
@@ -113,15 +109,6 @@ static berth_status add_likely(Sets *s) {
   return st;
 }
 
-static berth_status add_singles(Sets *s) {
-  berth_status st = BERTH_OK;
-  for (int32_t a = 0; a < s->d->n_devices && st == BERTH_OK; a++) {
-    for (int32_t b = 0; b < s->d->n_devices; b++) s->in[b] = a == b;
-    st = add_marked(s);
-  }
-  return st;
-}
-
 static berth_status bad_device(const berth_deploy *d, int32_t set, int32_t device,
                                const char *what) {
   return berth_i_fail(d->ctx, BERTH_EINVAL, "device set %ld has device %ld%s", (long)set,
@@ -153,7 +140,13 @@ static berth_status add_sets(Sets *s, const berth_deploy_options *o) {
   for (int32_t set = 0; set < o->n_sets && st == BERTH_OK; set++) st = add_given(s, o, set);
   if (o->n_sets == 0) {
     st = s->d->n_device_groups <= MOST_UNITED ? add_unions(s) : add_likely(s);
-    if (st == BERTH_OK) st = add_singles(s);
+    if (st == BERTH_OK) {
+      /* Add singles. */
+      for (int32_t a = 0; a < s->d->n_devices && st == BERTH_OK; a++) {
+        for (int32_t b = 0; b < s->d->n_devices; b++) s->in[b] = a == b;
+        st = add_marked(s);
+      }
+    }
   }
   s->d->n_sets = s->d->n_places;
   return st;

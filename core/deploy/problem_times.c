@@ -34,20 +34,6 @@ static void insert_point(berth_deploy *d, int32_t batch, berth_cost *c) {
   berth_cost_retain(c);
 }
 
-static berth_status take_points(berth_deploy *d, const berth_deploy_options *o) {
-  size_t n = (size_t)o->n_points + 1;
-  d->point_batch = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_batch);
-  d->point_cost = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_cost);
-  if (berth_i_pool_status(&d->pool) != BERTH_OK) return BERTH_ENOMEM;
-  insert_point(d, d->batch, d->cost);
-  for (int32_t k = 0; k < o->n_points; k++) {
-    berth_status st = check_point(d, o, k);
-    if (st != BERTH_OK) return st;
-    insert_point(d, o->point_batch[k], o->point_cost[k]);
-  }
-  return BERTH_OK;
-}
-
 /* ---- one op ---- */
 
 static double cut_off(const berth_deploy *d, double seconds) {
@@ -100,17 +86,6 @@ static double speed_of(double total, double least) {
   return speed > SLOWEST ? speed : SLOWEST;
 }
 
-static void find_speeds(berth_deploy *d) {
-  double least = INFINITY, sum = 0;
-  for (int32_t device = 0; device < d->n_devices; device++) {
-    d->speed[device] = total_on(d, device);
-    if (d->speed[device] > 0 && d->speed[device] < least) least = d->speed[device];
-  }
-  for (int32_t device = 0; device < d->n_devices; device++)
-    sum += d->speed[device] = speed_of(d->speed[device], least);
-  for (int32_t device = 0; device < d->n_devices; device++) d->speed[device] /= sum;
-}
-
 static bool has_profile(const berth_graph *g, int32_t op) {
   return g->seconds && !isnan(g->seconds[(size_t)op * (size_t)g->n_types]);
 }
@@ -120,14 +95,32 @@ static bool has_roofline(const berth_graph *g, int32_t op) {
 }
 
 berth_status berth_i_deploy_times(berth_deploy *d, const berth_deploy_options *o) {
-  berth_status st = take_points(d, o);
-  if (st != BERTH_OK) return st;
+  berth_status st;
+  /* Take points. */
+  size_t n = (size_t)o->n_points + 1;
+  d->point_batch = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_batch);
+  d->point_cost = berth_i_pool_alloc(&d->pool, n, sizeof *d->point_cost);
+  if (berth_i_pool_status(&d->pool) != BERTH_OK) return BERTH_ENOMEM;
+  insert_point(d, d->batch, d->cost);
+  for (int32_t k = 0; k < o->n_points; k++) {
+    st = check_point(d, o, k);
+    if (st != BERTH_OK) return st;
+    insert_point(d, o->point_batch[k], o->point_cost[k]);
+  }
   d->roofline = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, 1);
   d->mean_seconds = berth_i_pool_alloc(&d->pool, (size_t)d->n_ops, sizeof *d->mean_seconds);
   d->speed = berth_i_pool_alloc(&d->pool, (size_t)d->n_devices, sizeof *d->speed);
   if ((st = berth_i_pool_status(&d->pool)) != BERTH_OK) return st;
   for (int32_t op = 0; op < d->n_ops; op++) d->roofline[op] = has_roofline(d->g, op);
   if ((st = berth_cost_mean_ops(d->cost, d->mean_seconds)) != BERTH_OK) return st;
-  find_speeds(d);
+  /* Find speeds. */
+  double least = INFINITY, sum = 0;
+  for (int32_t device = 0; device < d->n_devices; device++) {
+    d->speed[device] = total_on(d, device);
+    if (d->speed[device] > 0 && d->speed[device] < least) least = d->speed[device];
+  }
+  for (int32_t device = 0; device < d->n_devices; device++)
+    sum += d->speed[device] = speed_of(d->speed[device], least);
+  for (int32_t device = 0; device < d->n_devices; device++) d->speed[device] /= sum;
   return BERTH_OK;
 }

@@ -44,15 +44,6 @@ typedef struct choice {
   berth_i_local_sfb *sfb;
 } choice;
 
-static double reduced_bytes(const choice *r, int32_t op) {
-  const berth_graph *g = r->d->g;
-  double sum = 0;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    if (r->v->reduced[g->out[i]]) sum += berth_i_gradient_bytes(r->d, g->out[i], r->place);
-  }
-  return sum;
-}
-
 /* Some op of the group that is repeated already reads it. */
 static bool is_gathered(const choice *r, int32_t tensor) {
   const berth_graph *g = r->d->g;
@@ -82,7 +73,12 @@ static double saved_seconds(const choice *r, double bytes) {
 }
 
 static void try_op(choice *r, int32_t op) {
-  double bytes = reduced_bytes(r, op);
+  /* Reduced bytes. */
+  const berth_graph *g = r->d->g;
+  double bytes = 0;
+  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
+    if (r->v->reduced[g->out[i]]) bytes += berth_i_gradient_bytes(r->d, g->out[i], r->place);
+  }
   if (bytes == 0 || !may_repeat(r->d, op)) return;
   double gain = saved_seconds(r, bytes) - more_work(r->d, op, r->form) - gather_seconds(r, op);
   if (!(gain > 0)) return;
@@ -116,18 +112,6 @@ const berth_i_local_sfb *berth_i_local_sfb_of(berth_deploy *d, berth_i_values *v
   r.form = berth_i_form_of(r.place, cut);
   apply_rule(&r);
   return *kept;
-}
-
-static berth_status repeat_local(berth_deploy *d, berth_i_values *v, const int32_t *action,
-                                 uint8_t *duplicate) {
-  for (int32_t g = 0; g < d->n_groups; g++) {
-    if (!berth_i_reduces_all(d, action[g])) continue;
-    const berth_i_local_sfb *sfb;
-    if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
-    for (int32_t i = 0; i < berth_i_group_size(d, g); i++)
-      duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
-  }
-  return BERTH_OK;
 }
 
 /* ---- by a minimum cut ---- */
@@ -209,28 +193,6 @@ static void cut_gradients(const berth_deploy *d, const berth_i_values *v, const 
   }
 }
 
-static void cut_fill(const berth_deploy *d, const berth_i_values *v, const int32_t *action,
-                     cut *c) {
-  c->p.ops = d->n_ops;
-  c->first[0] = 0;
-  for (int32_t i = 0; i < d->n_ops; i++) cut_op(d, action, i, c);
-  for (int32_t i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, c);
-  for (int32_t i = 0; i < d->n_groups; i++) {
-    if (berth_i_reduces_all(d, action[i])) cut_gradients(d, v, action, i, c);
-  }
-  c->p.seconds = c->seconds;
-  c->p.replicas = c->replicas;
-  c->p.bandwidth = c->bandwidth;
-  c->p.barred = c->barred;
-  c->p.producer = c->producer;
-  c->p.bytes = c->bytes;
-  c->p.first = c->first;
-  c->p.consumer = c->consumer;
-  c->p.gradient_op = c->gradient_op;
-  c->p.gradient_bytes = c->gradient_bytes;
-  c->p.gradient_seconds = c->gradient_seconds;
-}
-
 static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t *action,
                                uint8_t *duplicate) {
   cut c;
@@ -240,7 +202,25 @@ static berth_status repeat_cut(berth_deploy *d, berth_i_values *v, const int32_t
   berth_sfb_value worth;
   berth_status st;
   if ((st = cut_alloc(d, &c)) == BERTH_OK) {
-    cut_fill(d, v, action, &c);
+    /* Cut fill. */
+    c.p.ops = d->n_ops;
+    c.first[0] = 0;
+    for (int32_t i = 0; i < d->n_ops; i++) cut_op(d, action, i, &c);
+    for (int32_t i = 0; i < d->g->n_tensors; i++) cut_tensor(d, action, i, &c);
+    for (int32_t i = 0; i < d->n_groups; i++) {
+      if (berth_i_reduces_all(d, action[i])) cut_gradients(d, v, action, i, &c);
+    }
+    c.p.seconds = c.seconds;
+    c.p.replicas = c.replicas;
+    c.p.bandwidth = c.bandwidth;
+    c.p.barred = c.barred;
+    c.p.producer = c.producer;
+    c.p.bytes = c.bytes;
+    c.p.first = c.first;
+    c.p.consumer = c.consumer;
+    c.p.gradient_op = c.gradient_op;
+    c.p.gradient_bytes = c.gradient_bytes;
+    c.p.gradient_seconds = c.gradient_seconds;
     st = berth_sfb_choose(d->ctx, &c.p, duplicate, NULL, NULL, &worth);
   }
   berth_i_pool_free(&c.pool);
@@ -257,6 +237,16 @@ berth_status berth_deploy_repeat(berth_deploy *d, const int32_t *action, berth_d
   berth_i_values *v;
   if ((st = berth_i_values_of(d, &v)) != BERTH_OK) return st;
   memset(duplicate, 0, (size_t)d->n_ops);
-  if (rule == BERTH_DEPLOY_SFB_LOCAL) return repeat_local(d, v, action, duplicate);
+  if (rule == BERTH_DEPLOY_SFB_LOCAL) {
+    /* Repeat local. */
+    for (int32_t g = 0; g < d->n_groups; g++) {
+      if (!berth_i_reduces_all(d, action[g])) continue;
+      const berth_i_local_sfb *sfb;
+      if (!(sfb = berth_i_local_sfb_of(d, v, g, action[g]))) return BERTH_ENOMEM;
+      for (int32_t i = 0; i < berth_i_group_size(d, g); i++)
+        duplicate[d->group_op[d->group_at[g] + i]] = sfb->flag[i];
+    }
+    return BERTH_OK;
+  }
   return rule == BERTH_DEPLOY_SFB_CUT ? repeat_cut(d, v, action, duplicate) : BERTH_OK;
 }

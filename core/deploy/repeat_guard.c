@@ -10,16 +10,6 @@ typedef struct layer {
   double bytes;    /* that its ops read, cut along the batch */
 } layer;
 
-static void join_layers(const berth_deploy *d, const uint8_t *duplicate, int32_t *up) {
-  const berth_graph *g = d->g;
-  for (int32_t k = 0; k < d->n_ops; k++) up[k] = k;
-  for (int32_t t = 0; t < g->n_tensors; t++) {
-    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && duplicate[g->producer[t]]; k++) {
-      if (duplicate[g->use[k]]) berth_i_sets_join(up, g->producer[t], g->use[k]);
-    }
-  }
-}
-
 static double bytes_read(const berth_deploy *d, int32_t op) {
   double sum = 0;
   for (int32_t k = d->g->in_at[op]; k < d->g->in_at[op + 1]; k++) {
@@ -78,7 +68,14 @@ static berth_status try_without(guard *x, int32_t number) {
 
 static berth_status try_layers(guard *x) {
   berth_status st = BERTH_OK;
-  join_layers(x->d, x->now, x->up);
+  /* Join layers. */
+  const berth_graph *g = x->d->g;
+  for (int32_t k = 0; k < x->d->n_ops; k++) x->up[k] = k;
+  for (int32_t t = 0; t < g->n_tensors; t++) {
+    for (int32_t k = g->use_at[t]; k < g->use_at[t + 1] && x->now[g->producer[t]]; k++) {
+      if (x->now[g->use[k]]) berth_i_sets_join(x->up, g->producer[t], g->use[k]);
+    }
+  }
   int32_t n = list_layers(x->d, x->now, x->up, x->slot, x->list);
   for (int32_t k = 0; k < n && x->left > 0 && st == BERTH_OK; k++)
     st = try_without(x, x->list[k].number);
@@ -129,10 +126,6 @@ berth_status berth_deploy_guard(berth_deploy *d, const int32_t *action, uint8_t 
 
 /* ---- a rule, or nothing ---- */
 
-static bool repeats(const uint8_t *duplicate, int32_t n) {
-  return memchr(duplicate, 1, (size_t)n) != NULL;
-}
-
 berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action,
                                         berth_deploy_sfb rule, uint8_t *duplicate, double *peak,
                                         berth_deploy_value *out) {
@@ -141,7 +134,7 @@ berth_status berth_deploy_evaluate_rule(berth_deploy *d, const int32_t *action,
   berth_status st = berth_deploy_repeat(d, action, rule, duplicate);
   if (st != BERTH_OK || (st = berth_deploy_evaluate(d, action, NULL, peak, out)) != BERTH_OK)
     return st;
-  if (!repeats(duplicate, d->n_ops)) return BERTH_OK;
+  if (!(memchr(duplicate, 1, (size_t)d->n_ops) != NULL)) return BERTH_OK;
   if (!(more = berth_i_alloc(d->ctx, n, sizeof *more))) return berth_i_nomem(d->ctx);
   berth_deploy_value with;
   st = berth_deploy_evaluate(d, action, duplicate, more, &with);

@@ -129,26 +129,6 @@ static int32_t gathers(const berth_sfb_problem *p, const uint8_t *duplicated, in
   return p->cost == BERTH_SFB_COMPAT || n < 1 ? n : 1;
 }
 
-static void add_gathers(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *gathered,
-                        berth_sfb_value *v) {
-  for (int32_t k = 0; k < p->tensors; k++) {
-    int32_t n = gathers(p, duplicated, k);
-    v->gather += n * gather_of(p, k);
-    v->gathered += n > 0;
-    if (gathered) gathered[k] = n > 0;
-  }
-}
-
-static void add_gradients(const berth_sfb_problem *p, const uint8_t *duplicated, uint8_t *removed,
-                          berth_sfb_value *v) {
-  for (int32_t k = 0; k < p->gradients; k++) {
-    bool gone = duplicated[p->gradient_op[k]];
-    if (gone) v->sync += sync_of(p, k);
-    v->removed += gone;
-    if (removed) removed[k] = gone;
-  }
-}
-
 static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *duplicated,
                                 uint8_t *gathered, uint8_t *removed) {
   berth_sfb_value v = { 0, 0, 0, 0, 0, 0, 0 };
@@ -157,8 +137,20 @@ static berth_sfb_value value_of(const berth_sfb_problem *p, const uint8_t *dupli
     v.work += work_of(p, i);
     v.duplicated++;
   }
-  add_gathers(p, duplicated, gathered, &v);
-  add_gradients(p, duplicated, removed, &v);
+  /* Add gathers. */
+  for (int32_t k = 0; k < p->tensors; k++) {
+    int32_t n = gathers(p, duplicated, k);
+    v.gather += n * gather_of(p, k);
+    v.gathered += n > 0;
+    if (gathered) gathered[k] = n > 0;
+  }
+  /* Add gradients. */
+  for (int32_t k = 0; k < p->gradients; k++) {
+    bool gone = duplicated[p->gradient_op[k]];
+    if (gone) v.sync += sync_of(p, k);
+    v.removed += gone;
+    if (removed) removed[k] = gone;
+  }
   v.total = v.work + v.gather - v.sync;
   return v;
 }
@@ -219,25 +211,6 @@ static int32_t node_of(const berth_sfb_problem *p, const Net *x, int32_t i) {
   return p->barred && p->barred[i] ? x->source : i;
 }
 
-static void add_ops(const berth_sfb_problem *p, Net *x) {
-  for (int32_t i = 0; i < p->ops; i++) x->net[i] = work_of(p, i);
-  for (int32_t k = 0; k < p->gradients; k++) x->net[p->gradient_op[k]] -= sync_of(p, k);
-  for (int32_t i = 0; i < p->ops; i++) {
-    if (node_of(p, x, i) == x->source) continue;
-    if (x->net[i] > 0) arc(x, x->source, i, x->net[i]);
-    else arc(x, i, x->target, -x->net[i]);
-  }
-}
-
-static void add_tensor(const berth_sfb_problem *p, Net *x, int32_t k) {
-  bool each = p->cost == BERTH_SFB_COMPAT;
-  double w = gather_of(p, k);
-  int32_t node = p->ops + k, maker = node_of(p, x, p->producer[k]);
-  if (!each) arc(x, maker, node, w);
-  for (int32_t e = p->first[k]; e < p->first[k + 1]; e++)
-    arc(x, each ? maker : node, node_of(p, x, p->consumer[e]), each ? w : INFINITY);
-}
-
 /* To whole numbers that add up to 2^50 at most, so that a flow is exact; what is never cut gets
  * more than all of these. */
 static berth_status make_whole(berth_ctx *ctx, Net *x) {
@@ -276,9 +249,24 @@ berth_status berth_sfb_choose(berth_ctx *ctx, const berth_sfb_problem *p, uint8_
   if (st != BERTH_OK) return st;
   Net x;
   if ((st = net_init(ctx, p, &x)) != BERTH_OK) goto done;
-  add_ops(p, &x);
+  /* Add ops. */
+  for (int32_t i = 0; i < p->ops; i++) x.net[i] = work_of(p, i);
+  for (int32_t k = 0; k < p->gradients; k++) x.net[p->gradient_op[k]] -= sync_of(p, k);
+  for (int32_t i = 0; i < p->ops; i++) {
+    if (node_of(p, &x, i) == x.source) continue;
+    if (x.net[i] > 0) arc(&x, x.source, i, x.net[i]);
+    else arc(&x, i, x.target, -x.net[i]);
+  }
   if ((st = check_prices(ctx, p, &x)) != BERTH_OK) goto done;
-  for (int32_t k = 0; k < p->tensors; k++) add_tensor(p, &x, k);
+  for (int32_t k = 0; k < p->tensors; k++) {
+    /* Add tensor. */
+    bool each = p->cost == BERTH_SFB_COMPAT;
+    double w = gather_of(p, k);
+    int32_t node = p->ops + k, maker = node_of(p, &x, p->producer[k]);
+    if (!each) arc(&x, maker, node, w);
+    for (int32_t e = p->first[k]; e < p->first[k + 1]; e++)
+      arc(&x, each ? maker : node, node_of(p, &x, p->consumer[e]), each ? w : INFINITY);
+  }
   if ((st = make_whole(ctx, &x)) != BERTH_OK) goto done;
   st = berth_i_min_cut(ctx, x.n, x.arcs, x.from, x.to, x.capacity, x.source, x.target, x.side);
   if (st != BERTH_OK) goto done;

@@ -77,7 +77,16 @@ static berth_status keep_crossings(berth_deploy *d, const gatherer *x) {
   return BERTH_OK;
 }
 
-static void index_crossings(const berth_deploy *d, berth_i_values *v) {
+static berth_status make_crossings(berth_deploy *d) {
+  gatherer x = { berth_i_pool_empty(d->ctx), NULL, 0, 0, NULL };
+  x.seen = berth_i_pool_zalloc(&x.pool, (size_t)d->n_groups, sizeof *x.seen);
+  berth_status st;
+  if ((st = berth_i_pool_status(&x.pool)) != BERTH_OK) goto done;
+  if ((st = gather(d, &x)) != BERTH_OK) goto done;
+  sort_crossings(x.list, x.n);
+  if ((st = keep_crossings(d, &x)) != BERTH_OK) goto done;
+  /* Index crossings. */
+  berth_i_values *v = d->values;
   for (int32_t i = 0; i < v->n_crossings; i++) {
     v->out_at[v->from[i] + 1]++;
     v->in_at[v->to[i] + 1]++;
@@ -89,17 +98,6 @@ static void index_crossings(const berth_deploy *d, berth_i_values *v) {
   for (int32_t i = 0; i < v->n_crossings; i++) v->in[v->in_at[v->to[i]]++] = i;
   for (int32_t g = d->n_groups; g > 0; g--) v->in_at[g] = v->in_at[g - 1];
   v->in_at[0] = 0;
-}
-
-static berth_status make_crossings(berth_deploy *d) {
-  gatherer x = { berth_i_pool_empty(d->ctx), NULL, 0, 0, NULL };
-  x.seen = berth_i_pool_zalloc(&x.pool, (size_t)d->n_groups, sizeof *x.seen);
-  berth_status st;
-  if ((st = berth_i_pool_status(&x.pool)) != BERTH_OK) goto done;
-  if ((st = gather(d, &x)) != BERTH_OK) goto done;
-  sort_crossings(x.list, x.n);
-  if ((st = keep_crossings(d, &x)) != BERTH_OK) goto done;
-  index_crossings(d, d->values);
 done:
   berth_i_pool_free(&x.pool);
   return st;

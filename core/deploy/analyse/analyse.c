@@ -108,18 +108,6 @@ static bool flagged(const berth_graph *g, int32_t t) {
   return g->tensor_flags && (g->tensor_flags[t] & BERTH_TENSOR_BATCH);
 }
 
-static void flag_outputs(const analysing *x, int32_t op) {
-  const berth_graph *g = x->g;
-  bool by_flags = x->flags && !x->rule[op].given, yes = !by_flags && makes_batch(x, op),
-       first = true;
-  for (int32_t i = g->out_at[op]; i < g->out_at[op + 1]; i++) {
-    int32_t t = g->out[i];
-    if (berth_i_is_control(g, t)) continue;
-    x->a->batch[t] = by_flags ? flagged(g, t) : yes && (first || x->rule[op].all_outputs);
-    first = false;
-  }
-}
-
 static bool has_flags(const berth_graph *g) {
   for (int32_t t = 0; t < g->n_tensors; t++) {
     if (flagged(g, t)) return true;
@@ -140,7 +128,16 @@ static void set_update_roles(const analysing *x, uint8_t role, uint8_t batch) {
 static void find_marks(const analysing *x) {
   for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
-    flag_outputs(x, v);
+    /* Flag outputs. */
+    const berth_graph *g = x->g;
+    bool by_flags = x->flags && !x->rule[v].given, yes = !by_flags && makes_batch(x, v),
+         first = true;
+    for (int32_t i = g->out_at[v]; i < g->out_at[v + 1]; i++) {
+      int32_t t = g->out[i];
+      if (berth_i_is_control(g, t)) continue;
+      x->a->batch[t] = by_flags ? flagged(g, t) : yes && (first || x->rule[v].all_outputs);
+      first = false;
+    }
     x->a->from_input[v] = is_source(x, v) || descends(x, v);
   }
   set_update_roles(x, BERTH_ROLE_UPDATE, 0);
@@ -148,17 +145,6 @@ static void find_marks(const analysing *x) {
 }
 
 /* ---- gradients ---- */
-
-static void find_gradients(const analysing *x) {
-  const berth_graph *g = x->g;
-  for (int32_t v = 0; v < g->n_ops; v++) {
-    if (x->a->role[v] != BERTH_ROLE_UPDATE && x->a->role[v] != BERTH_ROLE_SCATTER) continue;
-    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
-      int32_t t = g->in[i];
-      x->a->gradient[t] = carries(x, t);
-    }
-  }
-}
 
 /* ---- kinds without a rule ---- */
 
@@ -217,16 +203,6 @@ static void join_colocated(const analysing *x, int32_t *first) {
   }
 }
 
-/* A root is the lowest op of its set, so it has its number before the others ask. */
-static void number_base(const analysing *x) {
-  int32_t n = 0;
-  for (int32_t v = 0; v < x->g->n_ops; v++) {
-    int32_t root = berth_i_sets_root(x->parent, v);
-    x->a->base[v] = root == v ? n++ : x->a->base[root];
-  }
-  x->a->n_base = n;
-}
-
 static berth_status find_base(const analysing *x) {
   const berth_graph *g = x->g;
   size_t groups = (size_t)g->n_groups;
@@ -240,7 +216,13 @@ static berth_status find_base(const analysing *x) {
     if (x->a->from_input[v]) join_makers(x, v);
   }
   join_colocated(x, first);
-  number_base(x);
+  /* A root is the lowest op of its set, so it has its number before the others ask. */
+  int32_t n = 0;
+  for (int32_t v = 0; v < x->g->n_ops; v++) {
+    int32_t root = berth_i_sets_root(x->parent, v);
+    x->a->base[v] = root == v ? n++ : x->a->base[root];
+  }
+  x->a->n_base = n;
   berth_i_free(g->ctx, first, groups, sizeof *first);
   return BERTH_OK;
 }
@@ -264,7 +246,15 @@ static berth_status fill(analysing *x, const berth_analysis_options *o) {
   for (int32_t v = 0; v < x->g->n_ops; v++) x->a->role[v] = x->rule[v].role;
   x->flags = o->flags == BERTH_FLAGS_GRAPH || (o->flags == BERTH_FLAGS_AUTO && has_flags(x->g));
   find_marks(x);
-  find_gradients(x);
+  /* Find gradients. */
+  const berth_graph *g = x->g;
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    if (x->a->role[v] != BERTH_ROLE_UPDATE && x->a->role[v] != BERTH_ROLE_SCATTER) continue;
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+      int32_t t = g->in[i];
+      x->a->gradient[t] = carries(x, t);
+    }
+  }
   if ((st = find_unknown(x)) != BERTH_OK) return st;
   return find_base(x);
 }

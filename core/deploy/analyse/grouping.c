@@ -21,36 +21,7 @@ static double mean_of(const double *seconds, int32_t op, int32_t ops) {
   return sum / BERTH_I_GROUP_TIMES;
 }
 
-static void weigh(grouping *x) {
-  int32_t ops = x->a->g->n_ops;
-  for (int32_t k = 0; k < x->n; k++) x->weight[k] = 1, x->total[k] = 0;
-  for (int32_t v = 0; v < ops; v++) {
-    x->weight[x->a->base[v]] += floor(sqrt(mean_of(x->seconds, v, ops) * 1e6));
-    x->total[x->a->base[v]] += x->seconds[v];
-  }
-}
-
 /* ---- top-k ---- */
-
-/* Breadth first from all centres at once.  @param queue [n] scratch */
-static void spread(const berth_i_set_graph *s, int32_t centres, const berth_i_keyed *order,
-                   int32_t *queue, int32_t *part) {
-  int32_t head = 0, tail = 0;
-  for (int32_t k = 0; k < s->n; k++) part[k] = BERTH_NONE;
-  for (int32_t k = 0; k < centres; k++) part[queue[tail++] = order[k].id] = k;
-  while (head < tail) {
-    int32_t v = queue[head++];
-    for (int32_t i = s->at[v]; i < s->at[v + 1]; i++) {
-      int32_t w = s->adjacent[i];
-      if (part[w] != BERTH_NONE) continue;
-      part[w] = part[v];
-      queue[tail++] = w;
-    }
-  }
-  for (int32_t k = 0; k < s->n; k++) {
-    if (part[k] == BERTH_NONE) part[k] = centres;
-  }
-}
 
 static berth_status top_k(const grouping *x, int32_t groups) {
   berth_ctx *ctx = x->a->g->ctx;
@@ -62,7 +33,25 @@ static berth_status top_k(const grouping *x, int32_t groups) {
   if (st == BERTH_OK) {
     for (int32_t k = 0; k < x->n; k++) order[k] = (berth_i_keyed){ x->total[k], k };
     berth_i_sort_keyed_down(order, (int32_t)n);
-    spread(&x->graph, groups - 1, order, queue, x->part);
+    /* Breadth first from all centres at once. */
+    const berth_i_set_graph *s = &x->graph;
+    int32_t centres = groups - 1;
+    int32_t *part = x->part;
+    int32_t head = 0, tail = 0;
+    for (int32_t k = 0; k < s->n; k++) part[k] = BERTH_NONE;
+    for (int32_t k = 0; k < centres; k++) part[queue[tail++] = order[k].id] = k;
+    while (head < tail) {
+      int32_t v = queue[head++];
+      for (int32_t i = s->at[v]; i < s->at[v + 1]; i++) {
+        int32_t w = s->adjacent[i];
+        if (part[w] != BERTH_NONE) continue;
+        part[w] = part[v];
+        queue[tail++] = w;
+      }
+    }
+    for (int32_t k = 0; k < s->n; k++) {
+      if (part[k] == BERTH_NONE) part[k] = centres;
+    }
   }
   berth_i_pool_free(&scratch);
   return st;
@@ -110,7 +99,12 @@ static berth_status number(const grouping *x, int32_t parts, int32_t *group, int
 
 static berth_status part_all(grouping *x, const berth_i_grouping *o) {
   const berth_graph *g = x->a->g;
-  weigh(x);
+  int32_t ops = x->a->g->n_ops;
+  for (int32_t k = 0; k < x->n; k++) x->weight[k] = 1, x->total[k] = 0;
+  for (int32_t v = 0; v < ops; v++) {
+    x->weight[x->a->base[v]] += floor(sqrt(mean_of(x->seconds, v, ops) * 1e6));
+    x->total[x->a->base[v]] += x->seconds[v];
+  }
   for (int32_t k = 0; k < x->n; k++) x->part[k] = x->n <= o->groups ? k : 0;
   if (x->n <= o->groups || o->groups == 1) return BERTH_OK;
   berth_status st;
@@ -120,25 +114,20 @@ static berth_status part_all(grouping *x, const berth_i_grouping *o) {
   return berth_i_set_graph_cut(&x->graph, x->weight, o->groups, 5, o->seed, x->part);
 }
 
-static berth_status check(const berth_graph *g, const double *seconds, const berth_i_grouping *o) {
-  size_t ops = (size_t)g->n_ops;
-  if (o->groups < 1)
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld op groups are asked for", (long)o->groups);
-  for (size_t k = 0; k < BERTH_I_GROUP_TIMES * ops; k++) {
-    if (seconds[k] >= 0 && isfinite(seconds[k])) continue;
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);
-  }
-  return BERTH_OK;
-}
-
 berth_status berth_i_deploy_group(const berth_analysis *a, const double *seconds,
                                   const berth_i_grouping *o, int32_t *group, int32_t *n) {
   berth_ctx *ctx = a->g->ctx;
   size_t size = (size_t)a->n_base;
   grouping x = { .a = a, .seconds = seconds, .n = a->n_base };
   berth_i_pool scratch = berth_i_pool_empty(ctx);
-  berth_status st = check(a->g, seconds, o);
-  if (st != BERTH_OK) return st;
+  berth_status st;
+  size_t ops = (size_t)a->g->n_ops;
+  if (o->groups < 1)
+    return berth_i_fail(a->g->ctx, BERTH_EINVAL, "%ld op groups are asked for", (long)o->groups);
+  for (size_t k = 0; k < BERTH_I_GROUP_TIMES * ops; k++) {
+    if (seconds[k] >= 0 && isfinite(seconds[k])) continue;
+    return berth_i_fail(a->g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)(k % ops), seconds[k]);
+  }
   x.weight = berth_i_pool_alloc(&scratch, size, sizeof *x.weight);
   x.total = berth_i_pool_alloc(&scratch, size, sizeof *x.total);
   x.part = berth_i_pool_alloc(&scratch, size, sizeof *x.part);

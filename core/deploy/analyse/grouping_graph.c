@@ -79,17 +79,6 @@ static berth_status to_csr(const edges *e, berth_i_set_graph *s) {
   return BERTH_OK;
 }
 
-/* @param stamp [n + 1] scratch */
-static berth_status fill(const berth_graph *g, int32_t m, const int32_t *op, const int32_t *of,
-                         edges *e, int32_t *stamp, berth_i_set_graph *s) {
-  memset(stamp, 0xff, ((size_t)s->n + 1) * sizeof *stamp);
-  for (int32_t k = 0; k < m; k++) add_op(g, of, op ? op[k] : k, stamp, e);
-  sort_by(e->list, e->scratch_list, e->n, s->n, true, stamp);
-  sort_by(e->scratch_list, e->list, e->n, s->n, false, stamp);
-  merge(e);
-  return to_csr(e, s);
-}
-
 berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_t *op, int32_t n,
                                    const int32_t *of, berth_i_set_graph *out) {
   berth_ctx *ctx = g->ctx;
@@ -105,7 +94,14 @@ berth_status berth_i_set_graph_new(const berth_graph *g, int32_t m, const int32_
   if ((st = berth_i_pool_status(&scratch)) == BERTH_OK) st = berth_i_pool_status(&out->pool);
   if (st == BERTH_OK && e.cap > INT32_MAX)
     st = berth_i_fail(ctx, BERTH_EUNSUPPORTED, "more edges than METIS can number");
-  if (st == BERTH_OK) st = fill(g, m, op, of, &e, stamp, out);
+  if (st == BERTH_OK) {
+    memset(stamp, 0xff, ((size_t)out->n + 1) * sizeof *stamp);
+    for (int32_t k = 0; k < m; k++) add_op(g, of, op ? op[k] : k, stamp, &e);
+    sort_by(e.list, e.scratch_list, e.n, out->n, true, stamp);
+    sort_by(e.scratch_list, e.list, e.n, out->n, false, stamp);
+    merge(&e);
+    st = to_csr(&e, out);
+  }
   berth_i_pool_free(&scratch);
   return st;
 }

@@ -25,31 +25,13 @@ static void find_units(dealing *x, int32_t *first) {
   }
 }
 
-static void weigh_by_time(dealing *x, const double *seconds) {
-  double total = 0;
-  for (int32_t k = 0; k < x->n; k++) total += seconds[x->op[k]];
-  for (int32_t k = 0; k < x->n; k++)
-    x->weight[x->unit[x->op[k]]] += total > 0 ? seconds[x->op[k]] / total * WHOLE : 1;
-}
-
-static void weigh_by_parameters(dealing *x) {
-  for (int32_t k = 0; k < x->n; k++)
-    x->weight[x->unit[x->op[k]]] += 1 + floor(berth_i_param(x->g, x->op[k]) / 4 / 1e5);
-}
-
-static berth_status deal(dealing *x, const double *seconds, const berth_i_dealing *o) {
-  if (o->published) weigh_by_parameters(x);
-  else weigh_by_time(x, seconds);
-  berth_i_set_graph graph;
-  berth_status st = berth_i_set_graph_new(x->g, x->n, x->op, x->units, x->unit, &graph);
-  if (st == BERTH_OK)
-    st = berth_i_set_graph_cut(&graph, x->weight, o->parts, 1.5, o->seed, x->part);
-  berth_i_pool_free(&graph.pool);
-  return st;
-}
-
-static berth_status check(const berth_graph *g, int32_t n, const int32_t *op, const double *seconds,
-                          const berth_i_dealing *o) {
+berth_status berth_i_deploy_split(const berth_graph *g, int32_t n, const int32_t *op,
+                                  const double *seconds, const berth_i_dealing *o, int32_t *part) {
+  berth_ctx *ctx = g->ctx;
+  size_t ops = (size_t)g->n_ops, groups = (size_t)g->n_groups, size = (size_t)n;
+  dealing x = { .g = g, .n = n, .op = op };
+  berth_i_pool scratch = berth_i_pool_empty(ctx);
+  berth_status st;
   if (o->parts < 1 || o->number < 0) {
     return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld parts of op group %ld", (long)o->parts,
                         (long)o->number);
@@ -58,24 +40,29 @@ static berth_status check(const berth_graph *g, int32_t n, const int32_t *op, co
     if (seconds[op[k]] >= 0 && isfinite(seconds[op[k]])) continue;
     return berth_i_fail(g->ctx, BERTH_EINVAL, "op %ld takes %g s", (long)op[k], seconds[op[k]]);
   }
-  return BERTH_OK;
-}
-
-berth_status berth_i_deploy_split(const berth_graph *g, int32_t n, const int32_t *op,
-                                  const double *seconds, const berth_i_dealing *o, int32_t *part) {
-  berth_ctx *ctx = g->ctx;
-  size_t ops = (size_t)g->n_ops, groups = (size_t)g->n_groups, size = (size_t)n;
-  dealing x = { .g = g, .n = n, .op = op };
-  berth_i_pool scratch = berth_i_pool_empty(ctx);
-  berth_status st = check(g, n, op, seconds, o);
-  if (st != BERTH_OK) return st;
   int32_t *first = berth_i_pool_alloc(&scratch, groups, sizeof *first);
   x.unit = berth_i_pool_alloc(&scratch, ops, sizeof *x.unit);
   x.weight = berth_i_pool_zalloc(&scratch, size, sizeof *x.weight);
   x.part = berth_i_pool_alloc(&scratch, size, sizeof *x.part);
   st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) find_units(&x, first);
-  if (st == BERTH_OK) st = deal(&x, seconds, o);
+  if (st == BERTH_OK) {
+    if (o->published) {
+      for (int32_t k = 0; k < x.n; k++)
+        x.weight[x.unit[x.op[k]]] += 1 + floor(berth_i_param(x.g, x.op[k]) / 4 / 1e5);
+    } else {
+      /* Weigh by time. */
+      double total = 0;
+      for (int32_t k = 0; k < x.n; k++) total += seconds[x.op[k]];
+      for (int32_t k = 0; k < x.n; k++)
+        x.weight[x.unit[x.op[k]]] += total > 0 ? seconds[x.op[k]] / total * WHOLE : 1;
+    }
+    berth_i_set_graph graph;
+    st = berth_i_set_graph_new(x.g, x.n, x.op, x.units, x.unit, &graph);
+    if (st == BERTH_OK)
+      st = berth_i_set_graph_cut(&graph, x.weight, o->parts, 1.5, o->seed, x.part);
+    berth_i_pool_free(&graph.pool);
+  }
   for (int32_t k = 0; k < n && st == BERTH_OK; k++)
     part[k] = (int32_t)(((int64_t)x.part[x.unit[op[k]]] + o->number) % o->parts);
   berth_i_pool_free(&scratch);

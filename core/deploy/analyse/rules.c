@@ -96,11 +96,6 @@ static berth_i_op_rule rule_of_kind(const berth_analysis_options *o, const char 
   return x;
 }
 
-/* A flag says less than a rule. */
-static void apply_flags(uint32_t flags, berth_i_op_rule *x) {
-  if ((flags & BERTH_OP_UPDATE) && x->role == BERTH_ROLE_COMPUTE) x->role = BERTH_ROLE_UPDATE;
-}
-
 berth_status berth_i_op_rules(const berth_graph *g, const berth_analysis_options *o,
                               berth_i_op_rule *rule) {
   size_t kinds = (size_t)g->kinds.n;
@@ -110,7 +105,10 @@ berth_status berth_i_op_rules(const berth_graph *g, const berth_analysis_options
   for (int32_t k = 0; k < g->kinds.n; k++) of_kind[k] = rule_of_kind(o, g->kinds.text[k]);
   for (int32_t k = 0; k < g->n_ops; k++) {
     rule[k] = g->op_kind && g->op_kind[k] != BERTH_NONE ? of_kind[g->op_kind[k]] : of_none;
-    apply_flags(berth_i_flags(g, k), &rule[k]);
+    /* A flag says less than a rule. */
+    uint32_t flags = berth_i_flags(g, k);
+    berth_i_op_rule *x = &rule[k];
+    if ((flags & BERTH_OP_UPDATE) && x->role == BERTH_ROLE_COMPUTE) x->role = BERTH_ROLE_UPDATE;
   }
   for (int32_t k = 0; k < o->n_ops; k++) apply(&o->op_rule[k], true, &rule[o->op[k]]);
   berth_i_free(g->ctx, of_kind, kinds, sizeof *of_kind);

@@ -94,30 +94,7 @@ static void join(const simplifying *x, int32_t head, int32_t v) {
   if (x->pin[head] == BERTH_NONE) x->pin[head] = x->pin[v];
 }
 
-static void start(const simplifying *x) {
-  for (int32_t v = 0; v < x->g->n_ops; v++) {
-    x->into[v] = x->needed[v] ? v : BERTH_NONE;
-    x->group[v] = berth_i_group(x->g, v);
-    x->pin[v] = berth_i_pin(x->g, v);
-    x->timed[v] = berth_i_profiled(x->g, v)  ? BERTH_I_BY_PROFILE
-                  : berth_i_is_free(x->g, v) ? 0
-                                             : BERTH_I_BY_ROOFLINE;
-  }
-  for (int32_t t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
-}
-
 /* ---- ops that do nothing ---- */
-
-/* The one tensor that it reads. BERTH_NONE: none; BERTH_I_SEVERAL. */
-static int32_t one_input(const simplifying *x, int32_t v) {
-  const berth_graph *g = x->g;
-  int32_t found = BERTH_NONE;
-  for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
-    if (!berth_i_stays(x, g->in[i])) continue;
-    found = found == BERTH_NONE ? g->in[i] : BERTH_I_SEVERAL;
-  }
-  return found;
-}
 
 static bool gives_data_only(const simplifying *x, int32_t v) {
   const berth_graph *g = x->g;
@@ -133,11 +110,6 @@ static bool gives_nothing(const simplifying *x, int32_t v) {
     if (berth_i_stays(x, g->out[i])) return false;
   }
   return true;
-}
-
-/* It only keeps order: that goes, where control dependencies go. */
-static void drop_noop(const simplifying *x, int32_t v) {
-  if (is_kind(x->g, v, "NoOp") && gives_nothing(x, v)) x->into[v] = BERTH_NONE;
 }
 
 /* It has one predecessor: so no way leads from that to it around, whoever else reads from there. */
@@ -156,25 +128,22 @@ static void remove_idle(const simplifying *x, const uint8_t *sink) {
     int32_t v = x->g->topo[k];
     if (!x->needed[v] || sink[v] || !(is_kind(x->g, v, "Identity") || is_kind(x->g, v, "NoOp")))
       continue;
-    int32_t t = one_input(x, v);
+    /* The one tensor that it reads. BERTH_NONE: none; BERTH_I_SEVERAL. */
+    const berth_graph *g = x->g;
+    int32_t t = BERTH_NONE;
+    for (int32_t i = g->in_at[v]; i < g->in_at[v + 1]; i++) {
+      if (!berth_i_stays(x, g->in[i])) continue;
+      t = t == BERTH_NONE ? g->in[i] : BERTH_I_SEVERAL;
+    }
     if (t >= 0) pass_on(x, v, t);
-    else if (t == BERTH_NONE) drop_noop(x, v);
+    else if (t == BERTH_NONE) {
+      /* It only keeps order: that goes, where control dependencies go. */
+      if (is_kind(x->g, v, "NoOp") && gives_nothing(x, v)) x->into[v] = BERTH_NONE;
+    }
   }
 }
 
 /* ---- cheap ops ---- */
-
-static void find_readers(const simplifying *x) {
-  const berth_graph *g = x->g;
-  for (int32_t v = 0; v < g->n_ops; v++) x->sole[v] = BERTH_NONE;
-  for (int32_t v = 0; v < g->n_ops; v++) {
-    for (int32_t i = g->in_at[v]; x->into[v] == v && i < g->in_at[v + 1]; i++) {
-      int32_t u = g->producer[x->source[g->in[i]]];
-      if (!berth_i_stays(x, g->in[i])) continue;
-      x->sole[u] = x->sole[u] == BERTH_NONE || x->sole[u] == v ? v : BERTH_I_SEVERAL;
-    }
-  }
-}
 
 static bool is_cheap(const simplifying *x, int32_t v, double most) {
   int32_t n =
@@ -212,28 +181,16 @@ static bool joins(const simplifying *x, int32_t u, int32_t v) {
   return x->rule[head].role == BERTH_ROLE_COMPUTE && may_join(x, head, v);
 }
 
-static double limit(const simplifying *x) {
+static void join_cheap(const simplifying *x, const uint8_t *sink) {
   double total = 0;
   for (int32_t v = 0; x->seconds && v < x->g->n_ops; v++) total += x->needed[v] ? x->seconds[v] : 0;
-  return total * x->o->cheap;
-}
-
-static void join_cheap(const simplifying *x, const uint8_t *sink) {
-  double most = limit(x);
+  double most = total * x->o->cheap;
   for (int32_t k = 0; k < x->g->n_ops; k++) {
     int32_t v = x->g->topo[k];
     if (x->into[v] != v) continue;
     int32_t u = deepest(x, v, &x->level[v]);
     if (sink[v] || !is_cheap(x, v, most) || !joins(x, u, v) || sink[x->into[u]]) continue;
     join(x, x->into[u], v);
-  }
-}
-
-/* What was removed goes with whom its parent has joined since. */
-static void join_removed(const simplifying *x) {
-  for (int32_t k = 0; k < x->g->n_ops; k++) {
-    int32_t v = x->g->topo[k];
-    if (x->into[v] != BERTH_NONE) x->into[v] = x->into[x->into[v]];
   }
 }
 
@@ -268,27 +225,6 @@ static berth_status find_times(const simplifying *x) {
 
 /* ---- the whole ---- */
 
-static berth_status check(const berth_graph *g, const berth_simplify_options *o) {
-  if (g->n_collectives > 0) {
-    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
-                        "the graph has %ld collectives: it is deployed already",
-                        (long)g->n_collectives);
-  }
-  berth_status st = berth_options_check(g->ctx, berth_simplify_option_table(), o);
-  if (st != BERTH_OK) return st;
-  if (o->cost && berth_cost_graph(o->cost) != g) {
-    return berth_i_fail(g->ctx, BERTH_EINVAL, "the cost is of another graph");
-  }
-  if (o->n_sinks < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld sinks", (long)o->n_sinks);
-  for (int32_t k = 0; k < o->n_sinks; k++) {
-    if (o->sink[k] < 0 || o->sink[k] >= g->n_ops) {
-      return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops",
-                          (long)o->sink[k], (long)g->n_ops);
-    }
-  }
-  return BERTH_OK;
-}
-
 static berth_status alloc(simplifying *x) {
   size_t ops = (size_t)x->g->n_ops;
   x->rule = berth_i_pool_alloc(&x->pool, ops, sizeof *x->rule);
@@ -312,11 +248,32 @@ static berth_status run(simplifying *x, uint8_t *sink, berth_graph **out, int32_
   if ((st = berth_i_op_rules(x->g, &rules, x->rule)) != BERTH_OK) return st;
   if (x->seconds && (st = find_times(x)) != BERTH_OK) return st;
   mark_needed(x, sink);
-  start(x);
+  for (int32_t v = 0; v < x->g->n_ops; v++) {
+    x->into[v] = x->needed[v] ? v : BERTH_NONE;
+    x->group[v] = berth_i_group(x->g, v);
+    x->pin[v] = berth_i_pin(x->g, v);
+    x->timed[v] = berth_i_profiled(x->g, v)  ? BERTH_I_BY_PROFILE
+                  : berth_i_is_free(x->g, v) ? 0
+                                             : BERTH_I_BY_ROOFLINE;
+  }
+  for (int32_t t = 0; t < x->g->n_tensors; t++) x->source[t] = t;
   remove_idle(x, sink);
-  find_readers(x);
+  /* Find readers. */
+  const berth_graph *g = x->g;
+  for (int32_t v = 0; v < g->n_ops; v++) x->sole[v] = BERTH_NONE;
+  for (int32_t v = 0; v < g->n_ops; v++) {
+    for (int32_t i = g->in_at[v]; x->into[v] == v && i < g->in_at[v + 1]; i++) {
+      int32_t u = g->producer[x->source[g->in[i]]];
+      if (!berth_i_stays(x, g->in[i])) continue;
+      x->sole[u] = x->sole[u] == BERTH_NONE || x->sole[u] == v ? v : BERTH_I_SEVERAL;
+    }
+  }
   join_cheap(x, sink);
-  join_removed(x);
+  /* What was removed goes with whom its parent has joined since. */
+  for (int32_t k = 0; k < x->g->n_ops; k++) {
+    int32_t v = x->g->topo[k];
+    if (x->into[v] != BERTH_NONE) x->into[v] = x->into[x->into[v]];
+  }
   return berth_i_simplify_build(x, out, map);
 }
 
@@ -325,8 +282,24 @@ berth_status berth_simplify(const berth_graph *g, const berth_simplify_options *
   const berth_simplify_options defaults = berth_simplify_default(), *o = opts ? opts : &defaults;
   simplifying x = { .pool = berth_i_pool_empty(g->ctx), .g = g, .o = o };
   size_t ops = (size_t)g->n_ops;
-  berth_status st = check(g, o);
+  berth_status st;
+  if (g->n_collectives > 0) {
+    return berth_i_fail(g->ctx, BERTH_EUNSUPPORTED,
+                        "the graph has %ld collectives: it is deployed already",
+                        (long)g->n_collectives);
+  }
+  st = berth_options_check(g->ctx, berth_simplify_option_table(), o);
   if (st != BERTH_OK) return st;
+  if (o->cost && berth_cost_graph(o->cost) != g) {
+    return berth_i_fail(g->ctx, BERTH_EINVAL, "the cost is of another graph");
+  }
+  if (o->n_sinks < 0) return berth_i_fail(g->ctx, BERTH_EINVAL, "%ld sinks", (long)o->n_sinks);
+  for (int32_t k = 0; k < o->n_sinks; k++) {
+    if (o->sink[k] < 0 || o->sink[k] >= g->n_ops) {
+      return berth_i_fail(g->ctx, BERTH_EINVAL, "there is no op %ld, only %ld ops",
+                          (long)o->sink[k], (long)g->n_ops);
+    }
+  }
   uint8_t *sink = berth_i_pool_alloc(&x.pool, ops, 1);
   if ((st = alloc(&x)) == BERTH_OK) st = run(&x, sink, out, map);
   berth_i_pool_free(&x.pool);

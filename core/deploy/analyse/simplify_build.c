@@ -24,17 +24,13 @@ static int32_t find_type(int32_t n, const char *const *types, const char *name) 
   return k < n ? k : BERTH_NONE;
 }
 
-static void take_types_of_graph(building *m) {
-  for (int32_t k = 0; k < m->g->n_types; k++) m->types[k] = m->g->types[k];
-  m->n_types = m->g->n_types;
-}
-
 /* With a cost: those of the devices; one only is also "" where the graph says so. */
 static berth_status take_types(building *m) {
   const berth_topology *t = m->x->o->cost ? m->x->o->cost->t : NULL;
   bool unnamed = false;
   if (!t) {
-    take_types_of_graph(m);
+    for (int32_t k = 0; k < m->g->n_types; k++) m->types[k] = m->g->types[k];
+    m->n_types = m->g->n_types;
     return BERTH_OK;
   }
   for (int32_t d = 0; d < t->n_devices; d++) {
@@ -108,19 +104,18 @@ static void list_members(const building *m, int32_t *last) {
   for (int32_t k = 0; k < g->n_ops; k++) m->number[k] = m->x->into[k] == k ? n++ : BERTH_NONE;
 }
 
-static void add_member(const building *m, int32_t v, berth_op *op) {
-  const berth_graph *g = m->g;
-  if (g->flop) op->flop += g->flop[v];
-  if (g->bytes) op->bytes += g->bytes[v];
-  op->param_bytes += berth_i_param(g, v);
-  op->workspace_bytes = fmax(op->workspace_bytes, berth_i_workspace(g, v));
-}
-
 static berth_status add_op(const building *m, int32_t head) {
   berth_op op;
   berth_status st = berth_graph_op(m->g, head, &op);
   if (st != BERTH_OK) return st;
-  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) add_member(m, v, &op);
+  for (int32_t v = m->first[head]; v != BERTH_NONE; v = m->next[v]) {
+    /* Add member. */
+    const berth_graph *g = m->g;
+    if (g->flop) op.flop += g->flop[v];
+    if (g->bytes) op.bytes += g->bytes[v];
+    op.param_bytes += berth_i_param(g, v);
+    op.workspace_bytes = fmax(op.workspace_bytes, berth_i_workspace(g, v));
+  }
   op.seconds = add_times(m, head);
   op.group = m->x->group[head];
   op.pin = m->x->pin[head];
@@ -187,11 +182,6 @@ static berth_status add_all(building *m, berth_graph **out) {
   return st == BERTH_OK ? berth_graph_builder_finish(m->b, out) : st;
 }
 
-static void fill_map(const building *m, int32_t *map) {
-  for (int32_t v = 0; v < m->g->n_ops; v++)
-    map[v] = m->x->into[v] == BERTH_NONE ? BERTH_NONE : m->number[m->x->into[v]];
-}
-
 berth_status berth_i_simplify_build(const berth_i_simplifying *x, berth_graph **out, int32_t *map) {
   const berth_graph *g = x->g;
   berth_ctx *ctx = g->ctx;
@@ -211,7 +201,10 @@ berth_status berth_i_simplify_build(const berth_i_simplifying *x, berth_graph **
   st = berth_i_pool_status(&scratch);
   if (st == BERTH_OK) list_members(&m, m.stamp);
   if (st == BERTH_OK) st = add_all(&m, out);
-  if (st == BERTH_OK && map) fill_map(&m, map);
+  if (st == BERTH_OK && map) {
+    for (int32_t v = 0; v < m.g->n_ops; v++)
+      map[v] = m.x->into[v] == BERTH_NONE ? BERTH_NONE : m.number[m.x->into[v]];
+  }
   berth_i_pool_free(&scratch);
   berth_graph_builder_release(m.b);
   return st;

@@ -32,18 +32,6 @@ static berth_status list_replicas(berth_i_check *x) {
   return BERTH_OK;
 }
 
-static berth_status check_devices(const berth_i_check *x, int32_t op) {
-  for (int32_t i = x->replica_at[op]; i < x->replica_at[op + 1]; i++) {
-    for (int32_t j = x->replica_at[op]; j < i; j++) {
-      if (x->c->device[x->replica[i]] == x->c->device[x->replica[j]])
-        return berth_i_check_wrong(x, x->replica[i],
-                                   "another replica is on device %d, too (replica %d)",
-                                   x->c->device[x->replica[i]], j - x->replica_at[op]);
-    }
-  }
-  return BERTH_OK;
-}
-
 static berth_status check_shares(berth_i_check *x, int32_t op) {
   int32_t n = berth_i_count_replicas(x, op), whole = 0;
   int64_t sum = 0;
@@ -52,8 +40,18 @@ static berth_status check_shares(berth_i_check *x, int32_t op) {
     sum += x->c->samples[x->replica[i]];
   }
   x->cut[op] = whole < n;
-  if (n > 0 && (whole == n || (may_share(x, op) && sum == x->d->batch)))
-    return check_devices(x, op);
+  if (n > 0 && (whole == n || (may_share(x, op) && sum == x->d->batch))) {
+    /* Check devices. */
+    for (int32_t i = x->replica_at[op]; i < x->replica_at[op + 1]; i++) {
+      for (int32_t j = x->replica_at[op]; j < i; j++) {
+        if (x->c->device[x->replica[i]] == x->c->device[x->replica[j]])
+          return berth_i_check_wrong(x, x->replica[i],
+                                     "another replica is on device %d, too (replica %d)",
+                                     x->c->device[x->replica[i]], j - x->replica_at[op]);
+      }
+    }
+    return BERTH_OK;
+  }
   char label[96];
   return berth_i_fail(x->g->ctx, BERTH_EINVAL,
                       "%s has %ld replicas, of which %ld do all of the batch, with %ld of %ld "
@@ -138,25 +136,6 @@ static berth_status check_acyclic(const berth_i_check *x) {
 
 /* ---- all ---- */
 
-static berth_status alloc(berth_i_check *x) {
-  size_t ops = (size_t)x->g->n_ops, old = (size_t)x->old->n_ops;
-  x->replica_at = berth_i_pool_zalloc(&x->pool, old + 1, sizeof *x->replica_at);
-  x->replica = berth_i_pool_alloc(&x->pool, ops, sizeof *x->replica);
-  x->cut = berth_i_pool_zalloc(&x->pool, old, 1);
-  x->seen = berth_i_pool_zalloc(&x->pool, ops, sizeof *x->seen);
-  x->left = berth_i_pool_alloc(&x->pool, ops + (size_t)x->g->n_collectives, sizeof *x->left);
-  return berth_i_pool_status(&x->pool);
-}
-
-static berth_status check_all(berth_i_check *x) {
-  berth_status st = check_replicas(x);
-  if (st == BERTH_OK) st = check_sizes(x);
-  if (st == BERTH_OK) st = berth_i_check_auxiliary(x);
-  if (st == BERTH_OK) st = berth_i_check_reads(x);
-  if (st == BERTH_OK) st = berth_i_check_collectives(x);
-  return st == BERTH_OK ? check_acyclic(x) : st;
-}
-
 berth_status berth_compiled_check(const berth_compiled *c) {
   const berth_analysis *a = c->d->analysis;
   berth_i_check x = {
@@ -164,8 +143,21 @@ berth_status berth_compiled_check(const berth_compiled *c) {
     .role = berth_analysis_role(a), .batch = berth_analysis_batch(a),
     .from_input = berth_analysis_from_input(a)
   };
-  berth_status st = alloc(&x);
-  if (st == BERTH_OK) st = check_all(&x);
+  size_t ops = (size_t)x.g->n_ops, old = (size_t)x.old->n_ops;
+  x.replica_at = berth_i_pool_zalloc(&x.pool, old + 1, sizeof *x.replica_at);
+  x.replica = berth_i_pool_alloc(&x.pool, ops, sizeof *x.replica);
+  x.cut = berth_i_pool_zalloc(&x.pool, old, 1);
+  x.seen = berth_i_pool_zalloc(&x.pool, ops, sizeof *x.seen);
+  x.left = berth_i_pool_alloc(&x.pool, ops + (size_t)x.g->n_collectives, sizeof *x.left);
+  berth_status st = berth_i_pool_status(&x.pool);
+  if (st == BERTH_OK) {
+    st = check_replicas(&x);
+    if (st == BERTH_OK) st = check_sizes(&x);
+    if (st == BERTH_OK) st = berth_i_check_auxiliary(&x);
+    if (st == BERTH_OK) st = berth_i_check_reads(&x);
+    if (st == BERTH_OK) st = berth_i_check_collectives(&x);
+    st = st == BERTH_OK ? check_acyclic(&x) : st;
+  }
   berth_i_pool_free(&x.pool);
   return st;
 }

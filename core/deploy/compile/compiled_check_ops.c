@@ -76,19 +76,6 @@ static bool is_seat(const berth_i_check *x, const berth_collective *c, int32_t d
   return false;
 }
 
-static berth_status check_gathered(const berth_i_check *x, int32_t v, int32_t t) {
-  int32_t k = waits_for(x, v);
-  const berth_collective *c = k >= 0 ? &x->g->collectives[k] : NULL;
-  if (!c || c->kind != BERTH_ALLGATHER || !all_are_members(x, c, x->old->producer[t]))
-    return berth_i_check_wrong(x, v, "gathers tensor %d by no AllGather of all its replicas", t);
-  if (!berth_i_is_near(c->bytes * c->n_members, x->old->tensor_bytes[t]))
-    return berth_i_check_wrong(x, v, "collective %d does not bring the bytes of tensor %d", k, t);
-  if (!is_seat(x, c, x->c->device[v]))
-    return berth_i_check_wrong(x, v, "is on device %d, where collective %d has no member",
-                               x->c->device[v], k);
-  return BERTH_OK;
-}
-
 static berth_status check_concat(const berth_i_check *x, int32_t v) {
   int64_t out = sum_outputs(x, v);
   if (x->g->out_at[v + 1] != x->g->out_at[v] + 1)
@@ -98,7 +85,19 @@ static berth_status check_concat(const berth_i_check *x, int32_t v) {
     return berth_i_check_wrong(x, v, "concatenates tensor %d, which has no batch", t);
   int64_t in = sum_inputs(x, v, t);
   if (in < 0) return berth_i_check_wrong(x, v, "reads something else than tensor %d", t);
-  if (waits_for(x, v) != BERTH_NONE && out == x->d->batch) return check_gathered(x, v, t);
+  if (waits_for(x, v) != BERTH_NONE && out == x->d->batch) {
+    /* Check gathered. */
+    int32_t k = waits_for(x, v);
+    const berth_collective *c = k >= 0 ? &x->g->collectives[k] : NULL;
+    if (!c || c->kind != BERTH_ALLGATHER || !all_are_members(x, c, x->old->producer[t]))
+      return berth_i_check_wrong(x, v, "gathers tensor %d by no AllGather of all its replicas", t);
+    if (!berth_i_is_near(c->bytes * c->n_members, x->old->tensor_bytes[t]))
+      return berth_i_check_wrong(x, v, "collective %d does not bring the bytes of tensor %d", k, t);
+    if (!is_seat(x, c, x->c->device[v]))
+      return berth_i_check_wrong(x, v, "is on device %d, where collective %d has no member",
+                                 x->c->device[v], k);
+    return BERTH_OK;
+  }
   if (in == out || !berth_i_is_sized(x, t)) return BERTH_OK;
   return berth_i_check_wrong(x, v, "makes %ld samples of %ld", (long)out, (long)in);
 }

@@ -38,10 +38,6 @@ static int32_t nearest(const Job *j, int32_t k) {
   return target % j->n_from;
 }
 
-static void copy(const Job *j) {
-  for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = replica(j, nearest(j, k));
-}
-
 /* ---- splits and concatenations ---- */
 
 static berth_status add_split(const Job *j, int32_t tensor, int32_t device, int32_t samples,
@@ -80,12 +76,6 @@ static berth_status split_at(const Job *j, int32_t source) {
     if (server(j, k) == source && samples_to(j, k) > 0)
       st = add_piece(j, op, samples_to(j, k), &j->ids[k]);
   }
-  return st;
-}
-
-static berth_status cut_up(const Job *j) {
-  berth_status st = BERTH_OK;
-  for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++) st = split_at(j, k);
   return st;
 }
 
@@ -139,15 +129,6 @@ static berth_status exchange(const Job *j) {
   return st;
 }
 
-static int32_t greatest_common(int32_t a, int32_t b) {
-  while (b != 0) {
-    int32_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* As published: one concatenation and one split for each of the largest equal groups of sources and
  * targets, on the first source of the group. */
 static berth_status regroup(const Job *j, int32_t group, int32_t sources, int32_t targets) {
@@ -186,7 +167,15 @@ static bool groups_agree(const Job *j, int32_t groups) {
 }
 
 static berth_status exchange_published(const Job *j) {
-  int32_t groups = greatest_common(j->n_from, j->n_to);
+  /* Greatest common. */
+  int32_t a = j->n_from;
+  int32_t b = j->n_to;
+  while (b != 0) {
+    int32_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  int32_t groups = a;
   berth_status st = BERTH_OK;
   if (!groups_agree(j, groups)) return exchange(j);
   for (int32_t g = 0; g < groups && st == BERTH_OK; g++)
@@ -235,21 +224,6 @@ static int32_t count_new_devices(const Job *j) {
   return n;
 }
 
-/* Devices that have nothing of it take part with a bucket that waits for nothing. */
-static berth_status meet(const Job *j) {
-  berth_status st = BERTH_OK;
-  for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++)
-    st = berth_i_add_member(j->a, j->a->first_op[j->u] + k);
-  int32_t op;
-  for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) {
-    if (position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) != BERTH_NONE) continue;
-    if ((st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_BUCKET, j->to_device[k], 0, 0, &op))
-        == BERTH_OK)
-      st = berth_i_add_member(j->a, op);
-  }
-  return st;
-}
-
 /* The concatenation takes no time: the collective puts parts where they belong. */
 static berth_status land(const Job *j, int32_t k) {
   int32_t op, i = position_of(j->d, berth_i_form_place(j->from), j->to_device[k]);
@@ -262,7 +236,18 @@ static berth_status land(const Job *j, int32_t k) {
 static berth_status all_gather(const Job *j, int32_t members) {
   double bytes = j->d->g->tensor_bytes[j->t] / members;
   berth_status st = berth_i_begin_collective(j->a, BERTH_ALLGATHER, bytes, 1);
-  if (st == BERTH_OK) st = meet(j);
+  if (st == BERTH_OK) {
+    /* Devices that have nothing of it take part with a bucket that waits for nothing. */
+    for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++)
+      st = berth_i_add_member(j->a, j->a->first_op[j->u] + k);
+    int32_t op;
+    for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) {
+      if (position_of(j->d, berth_i_form_place(j->from), j->to_device[k]) != BERTH_NONE) continue;
+      if ((st = berth_i_add_auxiliary(j->a, j->u, BERTH_PART_BUCKET, j->to_device[k], 0, 0, &op))
+          == BERTH_OK)
+        st = berth_i_add_member(j->a, op);
+    }
+  }
   for (int32_t k = 0; k < j->n_to && st == BERTH_OK; k++) st = land(j, k);
   return st;
 }
@@ -283,10 +268,14 @@ static berth_status gather(const Job *j, int32_t reader) {
 static berth_status convert(const Job *j, int32_t reader) {
   if (berth_i_tensor_kind(j->d, j->t) != BERTH_I_CUT
       || !(berth_i_is_cut(j->from) || berth_i_is_cut(j->to))) {
-    copy(j);
+    for (int32_t k = 0; k < j->n_to; k++) j->ids[k] = replica(j, nearest(j, k));
     return BERTH_OK;
   }
-  if (!berth_i_is_cut(j->from)) return cut_up(j);
+  if (!berth_i_is_cut(j->from)) {
+    berth_status st = BERTH_OK;
+    for (int32_t k = 0; k < j->n_from && st == BERTH_OK; k++) st = split_at(j, k);
+    return st;
+  }
   if (!berth_i_is_cut(j->to)) return gather(j, reader);
   return j->d->o.positional ? exchange_published(j) : exchange(j);
 }
@@ -322,23 +311,6 @@ static berth_status keep_version(berth_i_arena *a, int32_t tensor, berth_i_form 
   return BERTH_OK;
 }
 
-static Job job_of(berth_i_arena *a, int32_t tensor, berth_i_form to, int32_t *ids) {
-  const berth_deploy *d = a->d;
-  int32_t u = d->g->producer[tensor], from_place = berth_i_form_place(a->form[u]),
-          to_place = berth_i_form_place(to);
-  return (Job){ a,
-                d,
-                tensor,
-                u,
-                a->form[u],
-                to,
-                berth_i_place_size(d, from_place),
-                berth_i_place_size(d, to_place),
-                berth_i_place_devices(d, from_place),
-                berth_i_place_devices(d, to_place),
-                ids };
-}
-
 berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader,
                              const int32_t **ids) {
   berth_i_form to = form_read(a, tensor, reader);
@@ -350,7 +322,20 @@ berth_status berth_i_convert(berth_i_arena *a, int32_t tensor, int32_t reader,
   if ((st = berth_i_items_take(a, &a->ids, (size_t)n, sizeof *made, &first)) != BERTH_OK) return st;
   made = (int32_t *)a->ids.at + first;
   for (int32_t k = 0; k < n; k++) made[k] = BERTH_NONE;
-  Job j = job_of(a, tensor, to, made);
+  const berth_deploy *d = a->d;
+  int32_t u = d->g->producer[tensor], from_place = berth_i_form_place(a->form[u]),
+          to_place = berth_i_form_place(to);
+  Job j = (Job){ a,
+                d,
+                tensor,
+                u,
+                a->form[u],
+                to,
+                berth_i_place_size(d, from_place),
+                berth_i_place_size(d, to_place),
+                berth_i_place_devices(d, from_place),
+                berth_i_place_devices(d, to_place),
+                made };
   st = needs_sum(a, tensor) ? berth_i_reduce(a, tensor, reader, made, &keep) : convert(&j, reader);
   if (st == BERTH_OK && keep) st = keep_version(a, tensor, to, first);
   *ids = made;

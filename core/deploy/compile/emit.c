@@ -48,17 +48,6 @@ static berth_status add_replicas(berth_i_arena *a) {
   return st;
 }
 
-/* Twins that are on the same devices stay twins. */
-static void link_twins(berth_i_arena *a) {
-  const berth_graph *g = a->d->g;
-  for (int32_t op = 0; g->twin && op < g->n_ops; op++) {
-    int32_t twin = g->twin[op], place = berth_i_form_place(a->form[op]);
-    if (twin == BERTH_NONE || berth_i_form_place(a->form[twin]) != place) continue;
-    for (int32_t k = 0; k < berth_i_place_size(a->d, place); k++)
-      a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
-  }
-}
-
 /* ---- tensors of replicas ---- */
 
 static berth_status add_tensors(berth_i_arena *a) {
@@ -130,7 +119,14 @@ berth_status berth_i_deploy_emit(berth_deploy *d, const int32_t *action, const u
     return st;
   if ((st = add_replicas(a)) != BERTH_OK) return st;
   if ((st = add_tensors(a)) != BERTH_OK) return st;
-  link_twins(a);
+  /* Twins that are on the same devices stay twins. */
+  const berth_graph *g = a->d->g;
+  for (int32_t op = 0; g->twin && op < g->n_ops; op++) {
+    int32_t twin = g->twin[op], place = berth_i_form_place(a->form[op]);
+    if (twin == BERTH_NONE || berth_i_form_place(a->form[twin]) != place) continue;
+    for (int32_t k = 0; k < berth_i_place_size(a->d, place); k++)
+      a->twin[a->first_op[op] + k] = a->first_op[twin] + k;
+  }
   if ((st = add_edges(a)) != BERTH_OK) return st;
   if ((st = berth_i_add_reductions(a)) != BERTH_OK) return st;
   return berth_i_arena_finish(a, e);

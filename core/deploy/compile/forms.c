@@ -41,26 +41,7 @@ static bool reads_repeated(const berth_deploy *d, int32_t op, const uint8_t *rep
   return false;
 }
 
-/* Inputs follow their readers. */
-static void spread_repeats(const berth_deploy *d, const uint8_t *duplicate, uint8_t *repeated) {
-  for (int32_t i = 0; i < d->n_ops; i++) {
-    int32_t v = d->g->topo[i];
-    bool may = d->cut_op[v] && d->role[v] != BERTH_ROLE_INPUT;
-    repeated[v] = may && (duplicate[v] || reads_repeated(d, v, repeated));
-  }
-}
-
 /* ---- forms ---- */
-
-static berth_status deal_out(berth_deploy *d, int32_t group, int32_t place, berth_i_form *form) {
-  const int32_t *part, *device = berth_i_place_devices(d, place);
-  int32_t first = d->group_at[group];
-  berth_status st = berth_i_deploy_dealt(d, group, berth_i_place_size(d, place), &part);
-  if (st != BERTH_OK) return st;
-  for (int32_t i = first; i < d->group_at[group + 1]; i++)
-    form[d->group_op[i]] = berth_i_form_of(d->n_sets + device[part[i - first]], BERTH_I_WHOLE);
-  return BERTH_OK;
-}
 
 static berth_status form_group(berth_deploy *d, int32_t group, const berth_action *a,
                                const uint8_t *repeated, berth_i_form *form) {
@@ -69,7 +50,16 @@ static berth_status form_group(berth_deploy *d, int32_t group, const berth_actio
              && (a->option == BERTH_DEPLOY_PS || a->option == BERTH_DEPLOY_ALLREDUCE);
   berth_i_cut how =
       a->shares == BERTH_SHARES_SPEED && d->uneven[place] ? BERTH_I_CUT_SPEED : BERTH_I_CUT_EVEN;
-  if (a->option == BERTH_DEPLOY_SPLIT) return deal_out(d, group, place, form);
+  if (a->option == BERTH_DEPLOY_SPLIT) {
+    /* Deal out. */
+    const int32_t *part, *device = berth_i_place_devices(d, place);
+    int32_t first = d->group_at[group];
+    berth_status st = berth_i_deploy_dealt(d, group, berth_i_place_size(d, place), &part);
+    if (st != BERTH_OK) return st;
+    for (int32_t i = first; i < d->group_at[group + 1]; i++)
+      form[d->group_op[i]] = berth_i_form_of(d->n_sets + device[part[i - first]], BERTH_I_WHOLE);
+    return BERTH_OK;
+  }
   for (int32_t i = d->group_at[group]; i < d->group_at[group + 1]; i++) {
     int32_t op = d->group_op[i];
     form[op] = berth_i_form_of(place, cut && d->cut_op[op] && !repeated[op] ? how : BERTH_I_WHOLE);
@@ -98,25 +88,30 @@ static int32_t first_able(const berth_deploy *d, int32_t op) {
   return device;
 }
 
-static void form_input(const berth_deploy *d, int32_t op, berth_i_form *form) {
-  int32_t reader = d->first_reader[op];
-  berth_i_form f = reader != BERTH_NONE ? form[reader] : form[op];
-  if (d->o.input_at_first || !runs_all_over(d, op, berth_i_form_place(f)))
-    f = berth_i_form_of(d->n_sets + first_able(d, op), BERTH_I_WHOLE);
-  if (!d->cut_op[op] || makes_uncut(d, op))
-    f = berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
-  form[op] = f;
-}
-
 berth_status berth_i_deploy_forms(berth_deploy *d, const int32_t *action, const uint8_t *duplicate,
                                   berth_i_form *form, uint8_t *repeated) {
   berth_status st = berth_i_deploy_check_strategy(d, action);
-  if (duplicate) spread_repeats(d, duplicate, repeated);
-  else memset(repeated, 0, (size_t)d->n_ops);
+  if (duplicate) {
+    /* Inputs follow their readers. */
+    for (int32_t i = 0; i < d->n_ops; i++) {
+      int32_t v = d->g->topo[i];
+      bool may = d->cut_op[v] && d->role[v] != BERTH_ROLE_INPUT;
+      repeated[v] = may && (duplicate[v] || reads_repeated(d, v, repeated));
+    }
+  } else memset(repeated, 0, (size_t)d->n_ops);
   for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++)
     st = form_group(d, i, &d->action[action[i]], repeated, form);
   for (int32_t i = 0; i < d->n_ops && st == BERTH_OK; i++) {
-    if (d->role[i] == BERTH_ROLE_INPUT) form_input(d, i, form);
+    if (d->role[i] == BERTH_ROLE_INPUT) {
+      /* Form input. */
+      int32_t reader = d->first_reader[i];
+      berth_i_form f = reader != BERTH_NONE ? form[reader] : form[i];
+      if (d->o.input_at_first || !runs_all_over(d, i, berth_i_form_place(f)))
+        f = berth_i_form_of(d->n_sets + first_able(d, i), BERTH_I_WHOLE);
+      if (!d->cut_op[i] || makes_uncut(d, i))
+        f = berth_i_form_of(berth_i_form_place(f), BERTH_I_WHOLE);
+      form[i] = f;
+    }
   }
   return st;
 }

@@ -81,22 +81,20 @@ static void keep_own(Layout *l, int32_t place, const int32_t *samples) {
   }
 }
 
-static void in_order(Layout *l, int32_t n, const int32_t *samples) {
-  int32_t first = 0;
-  for (int32_t k = 0; k < n; k++) {
-    if (samples[k] > 0) add_run(l, first, k);
-    first += samples[k];
-  }
-}
-
 static void lay_out_place(Layout *l, int32_t place, bool speed, int32_t *samples) {
   const berth_deploy *d = l->d;
   int32_t n = berth_i_place_size(d, place);
   for (int32_t k = 0; k < n; k++) l->speed[k] = d->speed[berth_i_place_devices(d, place)[k]];
   share_out(d->batch, n, l->speed, !speed, l->given, samples);
   l->n = 0;
-  if (d->o.positional) in_order(l, n, samples);
-  else keep_own(l, place, samples);
+  if (d->o.positional) {
+    /* In order. */
+    int32_t first = 0;
+    for (int32_t k = 0; k < n; k++) {
+      if (samples[k] > 0) add_run(l, first, k);
+      first += samples[k];
+    }
+  } else keep_own(l, place, samples);
 }
 
 /* At most: each device's own, what is left of it, and a change of receiver in between. */
@@ -119,15 +117,6 @@ static berth_status lay_out_all(berth_deploy *d, int kind, Layout *l) {
   return BERTH_OK;
 }
 
-static void compare(berth_deploy *d) {
-  int32_t total = d->place_at[d->n_places];
-  for (int32_t place = 0; place < d->n_places; place++) {
-    const int32_t *even = d->samples + d->place_at[place];
-    d->uneven[place] =
-        memcmp(even, even + total, (size_t)berth_i_place_size(d, place) * sizeof *even) != 0;
-  }
-}
-
 berth_status berth_i_deploy_lay_out(berth_deploy *d) {
   size_t n = (size_t)d->n_devices;
   Layout l = { .d = d };
@@ -148,7 +137,12 @@ berth_status berth_i_deploy_lay_out(berth_deploy *d) {
     goto done;
   if ((st = lay_out_all(d, 0, &l)) != BERTH_OK) goto done;
   if ((st = lay_out_all(d, 1, &l)) != BERTH_OK) goto done;
-  compare(d);
+  int32_t total = d->place_at[d->n_places];
+  for (int32_t place = 0; place < d->n_places; place++) {
+    const int32_t *even = d->samples + d->place_at[place];
+    d->uneven[place] =
+        memcmp(even, even + total, (size_t)berth_i_place_size(d, place) * sizeof *even) != 0;
+  }
 done:
   berth_i_pool_free(&scratch);
   return st;
@@ -171,21 +165,6 @@ static int32_t run_end(const Runs *r) {
   return r->at + 1 < r->n ? r->run[r->at + 1].first : r->batch;
 }
 
-/* Steps through both lists of runs at once. @return how many pairs meet */
-static int32_t count_moves(Runs a, Runs b, int32_t n_to, int32_t *count) {
-  int32_t first = 0, pairs = 0;
-  while (a.at < a.n && b.at < b.n) {
-    int32_t ends_a = run_end(&a), ends_b = run_end(&b), end = ends_a < ends_b ? ends_a : ends_b;
-    int32_t *cell = count + (size_t)a.run[a.at].owner * (size_t)n_to + b.run[b.at].owner;
-    pairs += *cell == 0 && end > first;
-    *cell += end - first;
-    first = end;
-    a.at += ends_a == end;
-    b.at += ends_b == end;
-  }
-  return pairs;
-}
-
 static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_form from,
                               berth_i_form to) {
   int32_t n_from = berth_i_place_size(d, berth_i_form_place(from)),
@@ -193,7 +172,20 @@ static berth_status fill_slot(const berth_deploy *d, berth_i_moves *m, berth_i_f
   int32_t *count = berth_i_zalloc(d->ctx, (size_t)n_from, (size_t)n_to * sizeof *count);
   berth_i_move *move = NULL;
   if (count) {
-    int32_t n = count_moves(runs_of(d, from), runs_of(d, to), n_to, count);
+    /* Steps through both lists of runs at once. */
+    Runs a = runs_of(d, from);
+    Runs b = runs_of(d, to);
+    int32_t first = 0, pairs = 0;
+    while (a.at < a.n && b.at < b.n) {
+      int32_t ends_a = run_end(&a), ends_b = run_end(&b), end = ends_a < ends_b ? ends_a : ends_b;
+      int32_t *cell = count + (size_t)a.run[a.at].owner * (size_t)n_to + b.run[b.at].owner;
+      pairs += *cell == 0 && end > first;
+      *cell += end - first;
+      first = end;
+      a.at += ends_a == end;
+      b.at += ends_b == end;
+    }
+    int32_t n = pairs;
     move = berth_i_alloc(d->ctx, (size_t)n, sizeof *move);
   }
   if (move) {

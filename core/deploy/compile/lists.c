@@ -3,17 +3,6 @@
 
 /* ---- lists ---- */
 
-static void place_members(berth_i_arena *a) {
-  const int32_t *next = a->coll_ops;
-  for (int32_t k = 0; k < a->n_collectives; k++) {
-    berth_collective *c = &a->collective[k];
-    c->members = next;
-    next += c->n_members;
-    c->consumers = c->n_consumers > 0 ? next : NULL;
-    next += c->n_consumers;
-  }
-}
-
 static void sort_side(const berth_i_arena *a, bool waiting, int32_t *at, int32_t *list) {
   memset(at, 0, ((size_t)a->n_ops + 1) * sizeof *at);
   for (int32_t k = 0; k < a->n_collectives; k++) {
@@ -107,8 +96,26 @@ static void view_graph(berth_i_arena *a, berth_graph *g) {
   };
 }
 
-/* Every op is pinned: one class of devices will do, whose prices are those on the op's own. */
-static void view_cost(berth_i_arena *a, berth_i_emission *e) {
+berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e) {
+  berth_status st = berth_i_arena_reserve_lists(a);
+  if (st != BERTH_OK) return st;
+  berth_i_sort_lists(a->n_ops, a->n_edges, a->edge_op, a->edge_tensor, a->in_at, a->in);
+  berth_i_sort_lists(a->n_ops, a->n_tensors, a->producer, NULL, a->out_at, a->out);
+  berth_i_sort_lists(a->n_tensors, a->n_edges, a->edge_tensor, a->edge_op, a->use_at, a->use);
+  /* Place members. */
+  const int32_t *next = a->coll_ops;
+  for (int32_t k = 0; k < a->n_collectives; k++) {
+    berth_collective *c = &a->collective[k];
+    c->members = next;
+    next += c->n_members;
+    c->consumers = c->n_consumers > 0 ? next : NULL;
+    next += c->n_consumers;
+  }
+  sort_side(a, false, a->wait_at, a->wait);
+  sort_side(a, true, a->after_at, a->after);
+  if ((st = find_order(a)) != BERTH_OK) return st;
+  view_graph(a, &e->graph);
+  /* Every op is pinned: one class of devices will do, whose prices are those on the op's own. */
   e->cost = *a->d->cost;
   e->cost.refs = 1;
   e->cost.g = &e->graph;
@@ -120,20 +127,6 @@ static void view_cost(berth_i_arena *a, berth_i_emission *e) {
   e->cost.op_factor = 1;
   e->cost.uniform = NULL;
   e->cost.unproved = false;
-}
-
-berth_status berth_i_arena_finish(berth_i_arena *a, berth_i_emission *e) {
-  berth_status st = berth_i_arena_reserve_lists(a);
-  if (st != BERTH_OK) return st;
-  berth_i_sort_lists(a->n_ops, a->n_edges, a->edge_op, a->edge_tensor, a->in_at, a->in);
-  berth_i_sort_lists(a->n_ops, a->n_tensors, a->producer, NULL, a->out_at, a->out);
-  berth_i_sort_lists(a->n_tensors, a->n_edges, a->edge_tensor, a->edge_op, a->use_at, a->use);
-  place_members(a);
-  sort_side(a, false, a->wait_at, a->wait);
-  sort_side(a, true, a->after_at, a->after);
-  if ((st = find_order(a)) != BERTH_OK) return st;
-  view_graph(a, &e->graph);
-  view_cost(a, e);
   e->device = a->device;
   e->origin = a->origin;
   e->part = a->part;

@@ -72,14 +72,6 @@ static berth_status add_uniform(berth_deploy_list *l, int32_t a, int32_t *action
              : BERTH_OK;
 }
 
-static berth_status add_all_uniform(berth_deploy_list *l, int32_t *action) {
-  berth_status st = BERTH_OK;
-  for (int32_t a = 0; a < l->d->n_actions && st == BERTH_OK; a++) {
-    if (legal_for_all(l->d, a)) st = add_uniform(l, a, action);
-  }
-  return st;
-}
-
 /* ---- on all devices ---- */
 
 static const struct {
@@ -206,19 +198,14 @@ static bool all_heterog(const berth_deploy *d, const int32_t *action) {
   return true;
 }
 
-/* The best of those that HeteroG could say with one choice for all. */
-static const berth_i_named *start_of_heterog(const berth_deploy_list *l) {
-  const berth_i_named *best = NULL;
+static berth_status add_heterog(berth_deploy_list *l, int32_t *action) {
+  /* The best of those that HeteroG could say with one choice for all. */
+  const berth_i_named *start = NULL;
   for (size_t k = 0; k < l->n; k++) {
     const berth_i_named *x = &l->one[k];
     if (!all_heterog(l->d, x->action)) continue;
-    if (!best || berth_i_value_better(&x->value, &best->value)) best = x;
+    if (!start || berth_i_value_better(&x->value, &start->value)) start = x;
   }
-  return best;
-}
-
-static berth_status add_heterog(berth_deploy_list *l, int32_t *action) {
-  const berth_i_named *start = start_of_heterog(l);
   if (!start) return BERTH_OK;
   memcpy(action, start->action, (size_t)l->d->n_groups * sizeof *action);
   berth_status st;
@@ -240,7 +227,12 @@ static berth_status add_all(berth_deploy_list *l, int32_t *action) {
   if ((st = add_single(l, action)) != BERTH_OK) return st;
   if ((st = add_heterog(l, action)) != BERTH_OK) return st;
   if ((st = add_chain(l, action)) != BERTH_OK) return st;
-  return add_all_uniform(l, action);
+  /* Add all uniform. */
+  st = BERTH_OK;
+  for (int32_t a = 0; a < l->d->n_actions && st == BERTH_OK; a++) {
+    if (legal_for_all(l->d, a)) st = add_uniform(l, a, action);
+  }
+  return st;
 }
 
 /* The text is that of the last one which could not be simulated. */

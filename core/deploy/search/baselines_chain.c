@@ -62,37 +62,7 @@ static void sort_ids(berth_i_keyed *list, int32_t n, int32_t *out) {
   for (int32_t i = 0; i < n; i++) out[i] = list[i].id;
 }
 
-static void order_groups(chain *x, berth_i_keyed *list) {
-  for (int32_t g = 0; g < x->d->n_groups; g++) list[g] = (berth_i_keyed){ x->place[g], g };
-  sort_ids(list, x->d->n_groups, x->order);
-}
-
 /* ---- what groups hold ---- */
-
-static void estimate(chain *x) {
-  const berth_deploy *d = x->d;
-  for (int32_t g = 0; g < d->n_groups; g++)
-    x->fixed[g] = d->values->params[g] * d->sim.param_multiple;
-  for (int32_t t = 0; t < d->g->n_tensors; t++) {
-    if (is_forward(d, d->g->producer[t]))
-      x->moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
-  }
-}
-
-static void correct(chain *x) {
-  const berth_deploy *d = x->d;
-  int32_t k;
-  for (k = 0; k < d->n_devices; k++) x->sum_fixed[k] = x->sum_moving[k] = 0;
-  for (int32_t g = 0; g < d->n_groups; g++) {
-    x->sum_fixed[x->on[g]] += x->fixed[g];
-    x->sum_moving[x->on[g]] += x->moving[g];
-  }
-  for (int32_t g = 0; g < d->n_groups; g++) {
-    k = x->on[g];
-    if (x->sum_moving[k] > 0)
-      x->factor[g] = fmax(0, x->peak[k] - x->sum_fixed[k]) / x->sum_moving[k];
-  }
-}
 
 /* ---- packing ---- */
 
@@ -149,7 +119,18 @@ static berth_status try_packing(chain *x, bool by_time) {
       x->value = value;
       memcpy(x->best, x->action, bytes);
     }
-    correct(x);
+    const berth_deploy *d = x->d;
+    int32_t k;
+    for (k = 0; k < d->n_devices; k++) x->sum_fixed[k] = x->sum_moving[k] = 0;
+    for (int32_t g = 0; g < d->n_groups; g++) {
+      x->sum_fixed[x->on[g]] += x->fixed[g];
+      x->sum_moving[x->on[g]] += x->moving[g];
+    }
+    for (int32_t g = 0; g < d->n_groups; g++) {
+      k = x->on[g];
+      if (x->sum_moving[k] > 0)
+        x->factor[g] = fmax(0, x->peak[k] - x->sum_fixed[k]) / x->sum_moving[k];
+    }
   }
   return BERTH_OK;
 }
@@ -171,19 +152,16 @@ static void order_devices(chain *x, device_key key, berth_i_keyed *list) {
   sort_ids(list, x->n, x->device);
 }
 
-static void find_singles(chain *x) {
+static berth_status try_all(chain *x, berth_i_keyed *list) {
+  static const device_key keys[] = { as_numbered, by_memory, by_speed };
+  berth_status st = BERTH_OK;
+  /* Find singles. */
   const berth_deploy *d = x->d;
   for (int32_t k = 0; k < d->n_devices; k++) x->single[k] = BERTH_NONE;
   for (int32_t a = d->n_actions - 1; a >= 0; a--) {
     int32_t place = berth_i_action_place(d, a);
     if (berth_i_place_size(d, place) == 1) x->single[berth_i_place_devices(d, place)[0]] = a;
   }
-}
-
-static berth_status try_all(chain *x, berth_i_keyed *list) {
-  static const device_key keys[] = { as_numbered, by_memory, by_speed };
-  berth_status st = BERTH_OK;
-  find_singles(x);
   for (size_t k = 0; k < sizeof keys / sizeof *keys && st == BERTH_OK; k++) {
     order_devices(x, keys[k], list);
     if (x->n == 0) return BERTH_OK;
@@ -214,8 +192,15 @@ static berth_status run(chain *x, double *numbers, int32_t *ids, berth_i_keyed *
   x->single = ids + 4 * g;
   x->device = x->single + m;
   find_places(x, x->factor);
-  order_groups(x, list);
-  estimate(x);
+  for (int32_t i = 0; i < x->d->n_groups; i++) list[i] = (berth_i_keyed){ x->place[i], i };
+  sort_ids(list, x->d->n_groups, x->order);
+  const berth_deploy *d = x->d;
+  for (int32_t k = 0; k < d->n_groups; k++)
+    x->fixed[k] = d->values->params[k] * d->sim.param_multiple;
+  for (int32_t t = 0; t < d->g->n_tensors; t++) {
+    if (is_forward(d, d->g->producer[t]))
+      x->moving[d->group[d->g->producer[t]]] += berth_i_resident(d->g, t);
+  }
   return try_all(x, list);
 }
 

@@ -14,21 +14,6 @@ static bool is_source(const berth_deploy *d, int32_t v) {
   return d->g->in_at[v] == d->g->in_at[v + 1];
 }
 
-/* Places of ops in topological order; of backward ops as if mirrored, the last one first. */
-static void place_ops(const berth_deploy *d, const int32_t *order, double *place) {
-  int32_t first = d->n_ops, last = -1, forward = 0;
-  for (int32_t k = 0; k < d->n_ops; k++) {
-    if (!is_backward(d, order[k])) continue;
-    first = k < first ? k : first;
-    last = k;
-  }
-  for (int32_t k = 0; k < d->n_ops; k++)
-    forward = k < first && !is_update(d, order[k]) ? k + 1 : forward;
-  for (int32_t k = 0; k < d->n_ops; k++)
-    place[order[k]] =
-        is_backward(d, order[k]) ? (double)forward * (last - k) / (last - first + 1) : k;
-}
-
 /* Kinds of ops, the most telling first. */
 static int kind_of(const berth_deploy *d, int32_t v) {
   if (is_update(d, v)) return 3;
@@ -54,7 +39,20 @@ berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
   double *place = berth_i_alloc(d->ctx, n, sizeof *place);
   int32_t *order = berth_i_alloc(d->ctx, n, sizeof *order);
   berth_status st = place && order ? berth_topo_order(d->g, order) : berth_i_nomem(d->ctx);
-  if (st == BERTH_OK) place_ops(d, order, place);
+  if (st == BERTH_OK) {
+    /* Places of ops in topological order; of backward ops as if mirrored, the last one first. */
+    int32_t first = d->n_ops, last = -1, forward = 0;
+    for (int32_t k = 0; k < d->n_ops; k++) {
+      if (!is_backward(d, order[k])) continue;
+      first = k < first ? k : first;
+      last = k;
+    }
+    for (int32_t k = 0; k < d->n_ops; k++)
+      forward = k < first && !is_update(d, order[k]) ? k + 1 : forward;
+    for (int32_t k = 0; k < d->n_ops; k++)
+      place[order[k]] =
+          is_backward(d, order[k]) ? (double)forward * (last - k) / (last - first + 1) : k;
+  }
   for (int32_t i = 0; i < d->n_groups && st == BERTH_OK; i++) position[i] = place_of(d, i, place);
   berth_i_free(d->ctx, order, n, sizeof *order);
   berth_i_free(d->ctx, place, n, sizeof *place);
@@ -63,18 +61,18 @@ berth_status berth_deploy_positions(const berth_deploy *d, double *position) {
 
 /* ---- seams ---- */
 
-/* rank: of each group by position; equal ones by their number. O(groups^2) */
-static void rank_groups(const berth_deploy *d, const double *position, int32_t *rank) {
+void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank,
+                          double *out) {
+  double *bytes = out + d->n_groups;
+  for (int32_t i = 0; i < d->n_groups; i++) bytes[i] = 0;
+  /* rank: of each group by position; equal ones by their number. O(groups^2) */
   for (int32_t i = 0; i < d->n_groups; i++) {
     rank[i] = 0;
     for (int32_t k = 0; k < d->n_groups; k++)
       rank[i] += position[k] < position[i] || (position[k] == position[i] && k < i);
   }
-}
-
-/* What tensors of the batch carry from one side of a cut to the other, by the rank before the
- * cut. */
-static void add_crossing(const berth_deploy *d, const int32_t *rank, double *bytes) {
+  /* What tensors of the batch carry from one side of a cut to the other, by the rank before the
+   * cut. */
   for (int32_t t = 0; t < d->g->n_tensors; t++) {
     int32_t low = rank[d->group[d->g->producer[t]]], high = low;
     if (!d->cut_tensor[t]) continue;
@@ -85,14 +83,6 @@ static void add_crossing(const berth_deploy *d, const int32_t *rank, double *byt
     }
     for (int32_t k = low; k < high; k++) bytes[k] += d->g->tensor_bytes[t];
   }
-}
-
-void berth_i_search_seams(const berth_deploy *d, const double *position, int32_t *rank,
-                          double *out) {
-  double *bytes = out + d->n_groups;
-  for (int32_t i = 0; i < d->n_groups; i++) bytes[i] = 0;
-  rank_groups(d, position, rank);
-  add_crossing(d, rank, bytes);
   for (int32_t i = 0; i < d->n_groups; i++) out[i] = bytes[rank[i]];
 }
 

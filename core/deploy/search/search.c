@@ -96,16 +96,6 @@ static berth_status value(void *ud, int32_t k, const int32_t *assignment, double
 
 /* ---- priors ---- */
 
-/* Seconds to weights; nothing fits: all alike. */
-static void soften(int32_t n, double temperature, double *x) {
-  double least = INFINITY;
-  for (int32_t a = 0; a < n; a++) least = fmin(least, x[a]);
-  for (int32_t a = 0; a < n; a++)
-    if (isinf(x[a])) x[a] = 0;
-    else if (x[a] == least) x[a] = 1; /* however cold */
-    else x[a] = least > 0 ? exp(-(x[a] - least) / (temperature * least)) : 0;
-}
-
 /* Local costs have the better of AllReduce with and without repeated ops; where that is a choice,
  * and without the rule, apart. */
 static berth_status part_costs(seam *s, int32_t group, double *x) {
@@ -131,7 +121,15 @@ static berth_status local_one(seam *s, const berth_leaf *leaf, double *row) {
       berth_i_space_decode(s->d, &s->space, leaf->assignment, s->action, s->duplicate, &any);
   if (st == BERTH_OK) st = berth_deploy_local(s->d, s->action, leaf->decision, row);
   if (st == BERTH_OK) st = part_costs(s, leaf->decision, row);
-  if (st == BERTH_OK) soften(s->space.n_actions, s->o.temperature, row);
+  if (st == BERTH_OK) {
+    /* Seconds to weights; nothing fits: all alike. */
+    double least = INFINITY;
+    for (int32_t a = 0; a < s->space.n_actions; a++) least = fmin(least, row[a]);
+    for (int32_t a = 0; a < s->space.n_actions; a++)
+      if (isinf(row[a])) row[a] = 0;
+      else if (row[a] == least) row[a] = 1; /* however cold */
+      else row[a] = least > 0 ? exp(-(row[a] - least) / (s->o.temperature * least)) : 0;
+  }
   return st;
 }
 
@@ -156,16 +154,6 @@ static berth_status reserve_leaves(seam *s, size_t k) {
   return st;
 }
 
-static void show_strategies(seam *s, int32_t k, const berth_leaf *leaf) {
-  const int32_t n = s->d->n_groups;
-  for (int32_t i = 0; i < k; i++) {
-    int32_t *seen = s->seen + (size_t)i * (size_t)n;
-    for (int32_t g = 0; g < n; g++) seen[g] = s->space.of[leaf[i].assignment[g]];
-    s->leaf[i] = leaf[i];
-    s->leaf[i].assignment = seen;
-  }
-}
-
 /* Where ops may be repeated, half of the weight is for that. */
 static void share_weights(const seam *s, int32_t group, const double *weight, double *p) {
   const uint8_t *legal = s->space.legal + (size_t)group * (size_t)s->space.n_actions;
@@ -183,7 +171,14 @@ static berth_status own(void *ud, int32_t k, const berth_leaf *leaf, double *p) 
   const size_t actions = (size_t)s->d->n_actions;
   berth_status st = reserve_leaves(s, (size_t)k);
   if (st != BERTH_OK) return st;
-  show_strategies(s, k, leaf);
+  /* Show strategies. */
+  const int32_t n = s->d->n_groups;
+  for (int32_t i = 0; i < k; i++) {
+    int32_t *seen = s->seen + (size_t)i * (size_t)n;
+    for (int32_t g = 0; g < n; g++) seen[g] = s->space.of[leaf[i].assignment[g]];
+    s->leaf[i] = leaf[i];
+    s->leaf[i].assignment = seen;
+  }
   for (size_t i = 0; i < (size_t)k * actions; i++) s->weight[i] = 0;
   st = s->o.own(s->o.ud, k, s->leaf, s->weight);
   for (int32_t i = 0; i < k && st == BERTH_OK; i++)
@@ -229,20 +224,6 @@ typedef struct tables {
   int32_t *count;         /* [2 * device groups] */
   berth_i_first starts;
 } tables;
-
-static berth_status alloc_tables(const berth_deploy *d, int32_t n_actions, tables *t) {
-  size_t groups = (size_t)d->n_groups, actions = (size_t)n_actions,
-         device_groups = (size_t)d->n_device_groups;
-  t->position = berth_i_pool_alloc(&t->pool, groups, sizeof *t->position);
-  t->weight = berth_i_pool_alloc(&t->pool, groups, sizeof *t->weight);
-  t->seam = berth_i_pool_alloc(&t->pool, 2 * groups, sizeof *t->seam);
-  t->rank = berth_i_pool_alloc(&t->pool, groups, sizeof *t->rank);
-  t->everywhere = berth_i_pool_alloc(&t->pool, actions, 1);
-  t->at = berth_i_pool_alloc(&t->pool, actions + 1, sizeof *t->at);
-  t->path = berth_i_pool_alloc(&t->pool, actions * (device_groups + 5), sizeof *t->path);
-  t->count = berth_i_pool_alloc(&t->pool, 2 * device_groups, sizeof *t->count);
-  return berth_i_pool_status(&t->pool);
-}
 
 static berth_status fill_tables(seam *s, tables *t) {
   berth_deploy *d = s->d;
@@ -305,7 +286,18 @@ static berth_decisions decisions_of(seam *s, tables *t) {
 }
 
 static berth_status make(seam *s, tables *t, berth_decider **out) {
-  berth_status st = alloc_tables(s->d, s->space.n_actions, t);
+  /* Alloc tables. */
+  size_t groups = (size_t)s->d->n_groups, actions = (size_t)s->space.n_actions,
+         device_groups = (size_t)s->d->n_device_groups;
+  t->position = berth_i_pool_alloc(&t->pool, groups, sizeof *t->position);
+  t->weight = berth_i_pool_alloc(&t->pool, groups, sizeof *t->weight);
+  t->seam = berth_i_pool_alloc(&t->pool, 2 * groups, sizeof *t->seam);
+  t->rank = berth_i_pool_alloc(&t->pool, groups, sizeof *t->rank);
+  t->everywhere = berth_i_pool_alloc(&t->pool, actions, 1);
+  t->at = berth_i_pool_alloc(&t->pool, actions + 1, sizeof *t->at);
+  t->path = berth_i_pool_alloc(&t->pool, actions * (device_groups + 5), sizeof *t->path);
+  t->count = berth_i_pool_alloc(&t->pool, 2 * device_groups, sizeof *t->count);
+  berth_status st = berth_i_pool_status(&t->pool);
   if (st == BERTH_OK) st = fill_tables(s, t);
   if (st != BERTH_OK) {
     release(s);

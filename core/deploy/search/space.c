@@ -7,17 +7,6 @@ static bool chooses(const berth_deploy_search_options *o) {
   return o->choose && o->sfb == BERTH_DEPLOY_SFB_LOCAL;
 }
 
-static void number_actions(const berth_deploy *d, bool choose, berth_i_space *x) {
-  x->n_actions = d->n_actions;
-  for (int32_t a = 0; a < d->n_actions; a++) {
-    x->of[a] = a;
-    x->with[a] = BERTH_NONE;
-    if (!choose || !berth_i_reduces_all(d, a)) continue;
-    x->with[a] = x->n_actions;
-    x->of[x->n_actions++] = a;
-  }
-}
-
 /* Of an action with repeated ops the same without. */
 static int32_t instead_of(const berth_deploy *d, const berth_i_space *x, int32_t a) {
   return a < d->n_actions ? berth_i_deploy_twin(d, a) : x->of[a];
@@ -66,7 +55,15 @@ berth_status berth_i_space_make(berth_deploy *d, const berth_deploy_search_optio
   berth_status st;
   if ((st = berth_i_pool_status(&x->pool)) == BERTH_OK) {
     x->chooses = chooses(o);
-    number_actions(d, x->chooses, x);
+    /* Number actions. */
+    x->n_actions = d->n_actions;
+    for (int32_t a = 0; a < d->n_actions; a++) {
+      x->of[a] = a;
+      x->with[a] = BERTH_NONE;
+      if (!x->chooses || !berth_i_reduces_all(d, a)) continue;
+      x->with[a] = x->n_actions;
+      x->of[x->n_actions++] = a;
+    }
     for (int32_t a = 0; a < x->n_actions; a++) x->instead[a] = instead_of(d, x, a);
     st = mark_legal(d, x);
   }

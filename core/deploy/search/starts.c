@@ -21,29 +21,6 @@ static int32_t *next(const berth_deploy *d, berth_i_first *out) {
 
 /* ---- without any: all devices ---- */
 
-/* All devices, this option, even shares: the more of this the better. */
-static int32_t all_devices(const berth_deploy *d, berth_deploy_option option) {
-  int32_t best = 0, best_mark = -1;
-  for (int32_t a = 0; a < d->n_actions; a++) {
-    const berth_action *x = &d->action[a];
-    const int32_t size = berth_i_place_size(d, d->set_place[x->set]);
-    const int32_t mark = 4 * size + 2 * (x->option == option) + (x->shares == BERTH_SHARES_EVEN);
-    if (mark <= best_mark) continue;
-    best = a;
-    best_mark = mark;
-  }
-  return best;
-}
-
-static void on_all(const berth_deploy *d, berth_deploy_option option, int32_t *start) {
-  const int32_t all = all_devices(d, option);
-  for (int32_t i = 0; i < d->n_groups; i++) {
-    start[i] = all;
-    if (berth_i_is_legal(d, i, all)) continue;
-    for (start[i] = 0; start[i] < d->n_actions && !berth_i_is_legal(d, i, start[i]);) start[i]++;
-  }
-}
-
 static berth_status fits(berth_deploy *d, berth_deploy_sfb rule, const int32_t *action,
                          uint8_t *duplicate, bool *yes) {
   berth_deploy_value v;
@@ -60,7 +37,22 @@ static berth_status fall_back(berth_deploy *d, berth_deploy_sfb rule, uint8_t *d
   berth_status st = BERTH_OK;
   for (int k = 0; k < 2 && !yes && st == BERTH_OK; k++) {
     int32_t *start = next(d, out);
-    on_all(d, options[k], start);
+    berth_deploy_option option = options[k];
+    /* All devices, this option, even shares: the more of this the better. */
+    int32_t all = 0, best_mark = -1;
+    for (int32_t a = 0; a < d->n_actions; a++) {
+      const berth_action *x = &d->action[a];
+      const int32_t size = berth_i_place_size(d, d->set_place[x->set]);
+      const int32_t mark = 4 * size + 2 * (x->option == option) + (x->shares == BERTH_SHARES_EVEN);
+      if (mark <= best_mark) continue;
+      all = a;
+      best_mark = mark;
+    }
+    for (int32_t i = 0; i < d->n_groups; i++) {
+      start[i] = all;
+      if (berth_i_is_legal(d, i, all)) continue;
+      for (start[i] = 0; start[i] < d->n_actions && !berth_i_is_legal(d, i, start[i]);) start[i]++;
+    }
     st = fits(d, rule, start, duplicate, &yes);
   }
   if (st != BERTH_OK || yes) return st;
@@ -135,8 +127,10 @@ static berth_status fill(berth_deploy *d, const berth_deploy_search_options *o,
                          const berth_i_space *x, const berth_deploy_list *l, berth_i_first *out) {
   const int32_t baselines = l ? berth_deploy_list_size(l) + BEST + 1 : 0;
   uint8_t *duplicate = berth_i_alloc(d->ctx, (size_t)d->n_ops, 1);
-  berth_status st = duplicate ? reserve_starts(d, (size_t)(o->n_starts + baselines + FALLBACKS), out)
-                              : berth_i_nomem(d->ctx);
+  berth_status st =
+      duplicate ? reserve_starts(
+                      d, (size_t)(o->n_starts + baselines + FALLBACKS), out)
+                : berth_i_nomem(d->ctx);
   /* first: what is given may be among them */
   if (st == BERTH_OK && l) st = add_baselines(d, o, x, l, duplicate, out);
   if (st == BERTH_OK)
