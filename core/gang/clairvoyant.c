@@ -25,10 +25,6 @@ typedef struct program {
   uint8_t *equal;
 } program;
 
-static bool fits(const program *p, int32_t c) {
-  return p->jobs->choice[c].servers <= p->jobs->servers;
-}
-
 /* Whether choice b takes no more than a, and less or, of equal ones, is the first. */
 static bool beats(const program *p, int32_t b, int32_t a) {
   int32_t servers = p->jobs->choice[b].servers - p->jobs->choice[a].servers,
@@ -37,7 +33,7 @@ static bool beats(const program *p, int32_t b, int32_t a) {
 }
 
 static bool is_useful(const program *p, int32_t job, int32_t c) {
-  if (!fits(p, c)) return false;
+  if (!(p->jobs->choice[c].servers <= p->jobs->servers)) return false;
   for (int32_t b = p->jobs->first[job]; b < p->jobs->first[job + 1]; b++)
     if (beats(p, b, c)) return false;
   return true;
@@ -54,47 +50,6 @@ static void begin_column(program *p, double cost, double most) {
   p->cost[j] = cost;
   p->most[j] = most;
   p->at[j + 1] = p->at[j];
-}
-
-static void add_choice(program *p, int32_t job, int32_t c) {
-  double servers = p->jobs->choice[c].servers;
-  int32_t moment_rows = p->jobs->n;
-  p->choice[p->kept++] = c;
-  begin_column(p, 1, INFINITY);
-  put(p, job, 1);
-  put(p, moment_rows + p->spans->from[job], servers);
-  if (p->spans->to[c] < p->spans->moments) put(p, moment_rows + p->spans->to[c], -servers);
-  p->lp.columns++;
-}
-
-static void add_use(program *p, int32_t moment) {
-  begin_column(p, 0, p->jobs->servers);
-  put(p, p->jobs->n + moment, -1);
-  if (moment + 1 < p->spans->moments) put(p, p->jobs->n + moment + 1, 1);
-  p->lp.columns++;
-}
-
-static void add_rows(program *p) {
-  p->lp.rows = p->jobs->n + p->spans->moments;
-  for (int32_t i = 0; i < p->lp.rows; i++) {
-    p->equal[i] = i >= p->jobs->n;
-    p->bound[i] = !p->equal[i];
-  }
-}
-
-static void fill(program *p) {
-  add_rows(p);
-  for (int32_t i = 0; i < p->jobs->n; i++)
-    for (int32_t c = p->jobs->first[i]; c < p->jobs->first[i + 1]; c++)
-      if (is_useful(p, i, c)) add_choice(p, i, c);
-  for (int32_t i = 0; i < p->spans->moments; i++) add_use(p, i);
-  p->lp.bound = p->bound;
-  p->lp.equal = p->equal;
-  p->lp.cost = p->cost;
-  p->lp.most = p->most;
-  p->lp.at = p->at;
-  p->lp.row = p->row;
-  p->lp.value = p->value;
 }
 
 static size_t n_columns(const program *p) {
@@ -114,24 +69,50 @@ static berth_status program_init(berth_i_pool *pool, program *p) {
   p->equal = berth_i_pool_alloc(pool, rows, sizeof *p->equal);
   p->dual = berth_i_pool_zalloc(pool, rows, sizeof *p->dual);
   if (berth_i_pool_status(pool) != BERTH_OK) return BERTH_ENOMEM;
-  fill(p);
+  /* Add rows. */
+  p->lp.rows = p->jobs->n + p->spans->moments;
+  for (int32_t i = 0; i < p->lp.rows; i++) {
+    p->equal[i] = i >= p->jobs->n;
+    p->bound[i] = !p->equal[i];
+  }
+  for (int32_t i = 0; i < p->jobs->n; i++)
+    for (int32_t c = p->jobs->first[i]; c < p->jobs->first[i + 1]; c++)
+      if (is_useful(p, i, c)) {
+        /* Add choice. */
+        double servers = p->jobs->choice[c].servers;
+        int32_t moment_rows = p->jobs->n;
+        p->choice[p->kept++] = c;
+        begin_column(p, 1, INFINITY);
+        put(p, i, 1);
+        put(p, moment_rows + p->spans->from[i], servers);
+        if (p->spans->to[c] < p->spans->moments) put(p, moment_rows + p->spans->to[c], -servers);
+        p->lp.columns++;
+      }
+  for (int32_t i = 0; i < p->spans->moments; i++) {
+    /* Add use. */
+    begin_column(p, 0, p->jobs->servers);
+    put(p, p->jobs->n + i, -1);
+    if (i + 1 < p->spans->moments) put(p, p->jobs->n + i + 1, 1);
+    p->lp.columns++;
+  }
+  p->lp.bound = p->bound;
+  p->lp.equal = p->equal;
+  p->lp.cost = p->cost;
+  p->lp.most = p->most;
+  p->lp.at = p->at;
+  p->lp.row = p->row;
+  p->lp.value = p->value;
   return BERTH_OK;
 }
 
 /* ---- its answer ---- */
 
-/* A server is worth at a moment what a begin then costs less one at the next. */
-static void read_prices(berth_clairvoyant *c, const program *p) {
-  const double *begin = p->dual + c->n;
-  for (int32_t k = 0; k < p->spans->moments; k++) {
-    double next = k + 1 < p->spans->moments ? begin[k + 1] : 0;
-    c->price[p->spans->job[k]] = begin[k] > next ? begin[k] - next : 0;
-  }
-}
-
-/* What of 1 all shares must be cut down to so that no constraint is broken. @param use [moments +
- * 1] scratch, all 0 */
-static double shrink(const berth_clairvoyant *c, const program *p, double *use) {
+static berth_status read_shares(berth_clairvoyant *c, const program *p) {
+  size_t moments = (size_t)p->spans->moments + 1;
+  double *use = berth_i_zalloc(c->ctx, moments, sizeof *use);
+  if (!use) return berth_i_nomem(c->ctx);
+  for (int32_t k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
+  /* What of 1 all shares must be cut down to so that no constraint is broken. */
   const berth_clairvoyant_jobs *jobs = p->jobs;
   double worst = 1, now = 0;
   for (int32_t i = 0; i < c->n; i++) {
@@ -147,15 +128,7 @@ static double shrink(const berth_clairvoyant *c, const program *p, double *use) 
     now += use[k];
     if (now > worst * jobs->servers) worst = now / jobs->servers;
   }
-  return 1 / worst;
-}
-
-static berth_status read_shares(berth_clairvoyant *c, const program *p) {
-  size_t moments = (size_t)p->spans->moments + 1;
-  double *use = berth_i_zalloc(c->ctx, moments, sizeof *use);
-  if (!use) return berth_i_nomem(c->ctx);
-  for (int32_t k = 0; k < p->kept; k++) c->share[p->choice[k]] = p->x[k] < 0 ? 0 : p->x[k];
-  double part = shrink(c, p, use);
+  double part = 1 / worst;
   for (int32_t k = 0; k < c->choices; k++) {
     c->share[k] *= part;
     c->summary.value += c->share[k];
@@ -177,7 +150,12 @@ static berth_status solve(berth_clairvoyant *c, berth_i_pool *scratch, program *
   if (st != BERTH_OK) return st;
   c->summary.columns = p->kept;
   c->summary.moments = p->spans->moments;
-  read_prices(c, p);
+  /* A server is worth at a moment what a begin then costs less one at the next. */
+  const double *begin = p->dual + c->n;
+  for (int32_t k = 0; k < p->spans->moments; k++) {
+    double next = k + 1 < p->spans->moments ? begin[k + 1] : 0;
+    c->price[p->spans->job[k]] = begin[k] > next ? begin[k] - next : 0;
+  }
   if ((st = read_shares(c, p)) != BERTH_OK) return st;
   if ((st = berth_clairvoyant_prove(c->ctx, p->jobs, c->price, &c->summary.bound)) != BERTH_OK)
     return st;

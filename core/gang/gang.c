@@ -32,16 +32,6 @@ void berth_gang_release(berth_gang *g) {
   berth_ctx_release(ctx);
 }
 
-/* What all rules share; the arrays are the caller's. */
-static berth_status copy_options(berth_gang *g, const berth_gang_options *o) {
-  g->o = *o;
-  g->o.consolidate = NULL;
-  g->o.own = NULL;
-  g->consolidate =
-      berth_i_pool_copy(&g->pool, o->consolidate, (size_t)g->n, sizeof *g->consolidate);
-  return berth_i_pool_status(&g->pool);
-}
-
 /* What the rule has of its own. */
 static berth_status init_rule(berth_gang *g, const void *own) {
   union { double align; void *pointer; char bytes[256]; } defaults;
@@ -84,7 +74,15 @@ berth_status berth_gang_new(berth_ctx *ctx, int32_t n, const int32_t *size,
   g->n = n;
   g->rule = berth_i_gang_rule_of((int)opts->rule);
   g->first_tie = -1;
-  if ((st = get_arrays(g)) == BERTH_OK) st = copy_options(g, opts);
+  if ((st = get_arrays(g)) == BERTH_OK) {
+    /* What all rules share; the arrays are the caller's. */
+    g->o = *opts;
+    g->o.consolidate = NULL;
+    g->o.own = NULL;
+    g->consolidate =
+        berth_i_pool_copy(&g->pool, opts->consolidate, (size_t)g->n, sizeof *g->consolidate);
+    st = berth_i_pool_status(&g->pool);
+  }
   for (int32_t j = 0; st == BERTH_OK && j < n; j++) {
     g->job[j].size = size[j];
     g->job[j].run = BERTH_NONE;

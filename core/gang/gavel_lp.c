@@ -105,8 +105,17 @@ static double unit(const berth_gavel *p, int32_t i) {
   return most;
 }
 
-/* Rows: a job's shares; what it needs beyond what it gets; a type's GPUs. */
-static void build(program *g) {
+static berth_status maximise(berth_ctx *ctx, program *g) {
+  berth_i_glpk_program lp = { .rows = g->rows,
+                              .columns = g->columns,
+                              .bound = g->bound,
+                              .equal = g->equal,
+                              .cost = g->cost,
+                              .most = g->most,
+                              .at = g->at,
+                              .row = g->row,
+                              .value = g->value };
+  /* Rows: a job's shares; what it needs beyond what it gets; a type's GPUs. */
   const berth_gavel *p = g->p;
   int32_t column = 0, k = 0;
   g->scale = 0;
@@ -128,19 +137,6 @@ static void build(program *g) {
   if (g->scale > 0)
     for (int32_t i = 0; i < p->n; i++) put(g, &k, p->n + i, g->need[i] / unit(p, i) / g->scale);
   g->at[column + 1] = k;
-}
-
-static berth_status maximise(berth_ctx *ctx, program *g) {
-  berth_i_glpk_program lp = { .rows = g->rows,
-                              .columns = g->columns,
-                              .bound = g->bound,
-                              .equal = g->equal,
-                              .cost = g->cost,
-                              .most = g->most,
-                              .at = g->at,
-                              .row = g->row,
-                              .value = g->value };
-  build(g);
   int32_t iterations;
   return berth_i_glpk_maximise(ctx, &lp, g->x, g->dual, &iterations);
 }
@@ -186,20 +182,15 @@ static berth_status makespan(berth_ctx *ctx, program *g, double *objective) {
   return st;
 }
 
-static double largest_ratio(const program *g) {
-  double most = 0;
-  for (int32_t i = 0; i < g->p->n; i++)
-    most = fmax(most, (g->p->elapsed[i] + g->p->left[i] / throughput(g, i)) / g->p->alone[i]);
-  return most;
-}
-
 /* From the ratio that shares reach, what each job needs to stay at it; as long as all can have more
  * than that, it falls. */
 static berth_status finish_time(berth_ctx *ctx, program *g, double *objective) {
   double z;
   berth_status st = makespan(ctx, g, &z);
   for (int k = 0; k < 100 && st == BERTH_OK; k++) {
-    double ratio = largest_ratio(g);
+    double ratio = 0;
+    for (int32_t i = 0; i < g->p->n; i++)
+      ratio = fmax(ratio, (g->p->elapsed[i] + g->p->left[i] / throughput(g, i)) / g->p->alone[i]);
     for (int32_t i = 0; i < g->p->n; i++)
       g->need[i] = g->p->left[i] / (ratio * g->p->alone[i] - g->p->elapsed[i]);
     *objective = ratio;

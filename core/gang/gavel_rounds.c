@@ -194,20 +194,6 @@ static int32_t list_candidates(berth_gang *g, int32_t n) {
   return found;
 }
 
-static void choose_types(berth_gang *g, int32_t n) {
-  gavel *v = of(g);
-  int32_t found = list_candidates(g, n);
-  for (int32_t i = 0; i < n; i++) v->chosen[g->keep[i]] = BERTH_NONE;
-  memcpy(v->free, v->gpus, (size_t)v->types * sizeof *v->free);
-  for (int32_t k = 0; k < found; k++) {
-    const candidate *c = &v->list[k];
-    if (v->chosen[c->job] != BERTH_NONE || g->job[c->job].size > v->free[c->type]) continue;
-    v->chosen[c->job] = c->type;
-    v->free[c->type] -= g->job[c->job].size;
-    v->rounds[cell(g, c->job, c->type)]++;
-  }
-}
-
 /* Those that change pause; they and those that begin are in g->start. */
 static berth_status stop_some(berth_gang *g, int32_t n, double now) {
   gavel *v = of(g);
@@ -230,7 +216,8 @@ static berth_status stop_some(berth_gang *g, int32_t n, double now) {
 static berth_status begin(berth_gang *g, int32_t job, double now) {
   gavel *v = of(g);
   int32_t type = v->chosen[job];
-  for (int32_t m = 0; m < g->machines; m++) g->restored[m] = v->type[m] == type ? g->free_units[m] : 0;
+  for (int32_t m = 0; m < g->machines; m++)
+    g->restored[m] = v->type[m] == type ? g->free_units[m] : 0;
   if (!berth_i_gang_find_packed(g, g->restored, g->job[job].size))
     berth_i_gang_find_any(g, g->restored, g->job[job].size);
   berth_i_gang_queue_remove(&g->waiting, job);
@@ -245,7 +232,18 @@ static berth_status decide(berth_gang *g, double now) {
   int32_t n = berth_i_gang_list_all(g);
   berth_status st;
   if (of(g)->stale && (st = find_shares(g, n, now)) != BERTH_OK) return st;
-  choose_types(g, n);
+  /* Choose types. */
+  gavel *v = of(g);
+  int32_t found = list_candidates(g, n);
+  for (int32_t i = 0; i < n; i++) v->chosen[g->keep[i]] = BERTH_NONE;
+  memcpy(v->free, v->gpus, (size_t)v->types * sizeof *v->free);
+  for (int32_t k = 0; k < found; k++) {
+    const candidate *c = &v->list[k];
+    if (v->chosen[c->job] != BERTH_NONE || g->job[c->job].size > v->free[c->type]) continue;
+    v->chosen[c->job] = c->type;
+    v->free[c->type] -= g->job[c->job].size;
+    v->rounds[cell(g, c->job, c->type)]++;
+  }
   if ((st = stop_some(g, n, now)) != BERTH_OK) return st;
   for (int32_t i = 0; i < g->n_start; i++)
     if ((st = begin(g, g->start[i], now)) != BERTH_OK) return st;

@@ -53,37 +53,7 @@ static void expect(berth_gang *g, int32_t job) {
                     j->since + ((j->level + 1) * of(g)->quantum / j->size - j->served));
 }
 
-static void catch_up(berth_gang *g, double now) {
-  while (g->due.n > 0 && g->due.at[0].key <= now) {
-    int32_t job = berth_i_heap_pop(&g->due, NULL);
-    g->job[job].level++;
-    berth_i_gang_drop(g, job);
-    g->job[job].rank = (berth_i_gang_rank){ key_of(g, job), g->next_tie++ };
-    berth_i_gang_insert(g, job, now);
-    expect(g, job);
-  }
-}
-
 /* ---- learning ---- */
-
-static void rank_waiting(berth_gang *g) {
-  int32_t n = g->waiting.n;
-  berth_i_gang_queue_list(&g->waiting, g->keep);
-  berth_i_gang_queue_clear(&g->waiting);
-  for (int32_t i = 0; i < n; i++)
-    berth_i_gang_enqueue(g, g->keep[i],
-                         (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITING_RANK + g->keep[i] });
-}
-
-/* Those that have ended are counted in when there are a quarter more of them. */
-static void learn(berth_gang *g, double now) {
-  of(g)->n = of(g)->n_seen;
-  add_up(of(g));
-  rank_waiting(g);
-  for (int32_t i = 0; i < g->n_running; i++)
-    g->job[g->running[i]].rank.key = key_of(g, g->running[i]);
-  berth_i_gang_sort(g, now);
-}
 
 /* ---- the rule ---- */
 
@@ -110,8 +80,30 @@ static void stops(berth_gang *g, int32_t job, double now, bool over) {
 
 static berth_status decide(berth_gang *g, double now) {
   const gittins *h = of(g);
-  catch_up(g, now);
-  if (h->learns && h->n_seen > h->n + h->n / 4) learn(g, now);
+  /* Catch up. */
+  while (g->due.n > 0 && g->due.at[0].key <= now) {
+    int32_t job = berth_i_heap_pop(&g->due, NULL);
+    g->job[job].level++;
+    berth_i_gang_drop(g, job);
+    g->job[job].rank = (berth_i_gang_rank){ key_of(g, job), g->next_tie++ };
+    berth_i_gang_insert(g, job, now);
+    expect(g, job);
+  }
+  if (h->learns && h->n_seen > h->n + h->n / 4) {
+    /* Those that have ended are counted in when there are a quarter more of them. */
+    of(g)->n = of(g)->n_seen;
+    add_up(of(g));
+    /* Rank waiting. */
+    int32_t n = g->waiting.n;
+    berth_i_gang_queue_list(&g->waiting, g->keep);
+    berth_i_gang_queue_clear(&g->waiting);
+    for (int32_t i = 0; i < n; i++)
+      berth_i_gang_enqueue(g, g->keep[i],
+                           (berth_i_gang_rank){ key_of(g, g->keep[i]), WAITING_RANK + g->keep[i] });
+    for (int32_t i = 0; i < g->n_running; i++)
+      g->job[g->running[i]].rank.key = key_of(g, g->running[i]);
+    berth_i_gang_sort(g, now);
+  }
   berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
   return berth_cluster_wake(g->c, g->waiting.n > 0 && g->due.n > 0 ? fmax(now, g->due.at[0].key)

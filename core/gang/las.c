@@ -13,9 +13,6 @@ typedef struct las {
 
 static las *of(const berth_gang *g) { return g->state; }
 
-static bool last_level(const berth_gang *g, int32_t job) {
-  return g->job[job].level >= of(g)->o.n_limits;
-}
 static double weight(const berth_gang *g, int32_t job) {
   return of(g)->by_gpus ? g->job[job].size : 1;
 }
@@ -28,14 +25,9 @@ static berth_i_gang_rank behind(berth_gang *g, int32_t job) {
 
 static void expect_down(berth_gang *g, int32_t job) {
   berth_i_gang_job *j = &g->job[job];
-  if (!last_level(g, job))
+  if (!(g->job[job].level >= of(g)->o.n_limits))
     berth_i_heap_push(&g->due, job,
                       j->since + (of(g)->limit[j->level] / weight(g, job) - j->served));
-}
-
-static void expect_up(berth_gang *g, int32_t job, double now) {
-  if (isfinite(of(g)->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
-    berth_i_heap_push(&g->up, job, now + of(g)->o.promote * g->job[job].served);
 }
 
 /* Those of a heap whose time has come, by number, into g->keep. */
@@ -46,50 +38,21 @@ static int32_t collect(berth_gang *g, berth_i_heap *h, double now) {
   return n;
 }
 
-static void go_down(berth_gang *g, int32_t job, double now) {
-  berth_i_gang_drop(g, job);
-  g->job[job].level++;
-  g->job[job].rank = behind(g, job);
-  berth_i_gang_insert(g, job, now);
-  expect_down(g, job);
-}
-
-static void go_up(berth_gang *g, int32_t job) {
-  berth_i_gang_queue_remove(&g->waiting, job);
-  g->job[job].level = 0;
-  g->job[job].served = 0;
-  berth_i_gang_enqueue(g, job, behind(g, job));
-}
-
-static void change_queues(berth_gang *g, double now) {
-  int32_t n = collect(g, &g->due, now);
-  for (int32_t i = 0; i < n; i++) go_down(g, g->keep[i], now);
-  n = collect(g, &g->up, now);
-  for (int32_t i = 0; i < n; i++) go_up(g, g->keep[i]);
-}
-
-/* Seconds are taken for GPU-s, at every event again. */
-static double published_down(const berth_gang *g, double now) {
-  const las *l = of(g);
-  double next = INFINITY;
-  for (int32_t i = 0; i < g->n_running; i++) {
-    const berth_i_gang_job *j = &g->job[g->running[i]];
-    if (j->level < l->o.n_limits)
-      next = fmin(next, now + ceil((l->limit[j->level] - (j->served + now - j->since)) / j->size));
-  }
-  return next;
-}
-
 static double next_down(const berth_gang *g, double now) {
-  if (of(g)->o.published && of(g)->by_gpus) return published_down(g, now);
+  if (of(g)->o.published && of(g)->by_gpus) {
+    /* Seconds are taken for GPU-s, at every event again. */
+    const las *l = of(g);
+    double next = INFINITY;
+    for (int32_t i = 0; i < g->n_running; i++) {
+      const berth_i_gang_job *j = &g->job[g->running[i]];
+      if (j->level < l->o.n_limits)
+        next = fmin(next, now + ceil((l->limit[j->level] -
+                                      (j->served + now - j->since)) /
+                                     j->size));
+    }
+    return next;
+  }
   return g->due.n > 0 ? g->due.at[0].key : INFINITY;
-}
-
-static berth_status wake(berth_gang *g, double now) {
-  double down = next_down(g, now), up = g->up.n > 0 ? g->up.at[0].key : INFINITY,
-         next = fmin(down, up);
-  if (of(g)->o.tick > 0 && isfinite(next)) next = ceil(next / of(g)->o.tick) * of(g)->o.tick;
-  return berth_cluster_wake(g->c, fmax(now, next));
 }
 
 /* ---- decisions ---- */
@@ -103,23 +66,43 @@ static berth_i_gang_rank paused(berth_gang *g, int32_t job) {
   return (berth_i_gang_rank){ rank.key + 1, g->first_tie-- };
 }
 
-/* From now on they are among those that run. */
-static void note_starts(berth_gang *g) {
-  for (int32_t i = 0; i < g->n_running; i++) {
-    berth_i_gang_job *j = &g->job[g->running[i]];
-    if (j->rank.key > 2 * j->level) j->rank = (berth_i_gang_rank){ 2 * j->level, g->next_tie++ };
-  }
-}
-
 static berth_status decide(berth_gang *g, double now) {
   berth_i_gang_queue_fresh(g);
   int64_t tie = g->next_tie;
-  change_queues(g, now);
+  /* Change queues. */
+  int32_t n = collect(g, &g->due, now);
+  for (int32_t i = 0; i < n; i++) {
+    /* Go down. */
+    int32_t job = g->keep[i];
+    berth_i_gang_drop(g, job);
+    g->job[job].level++;
+    g->job[job].rank = behind(g, job);
+    berth_i_gang_insert(g, job, now);
+    expect_down(g, job);
+  }
+  n = collect(g, &g->up, now);
+  for (int32_t i = 0; i < n; i++) {
+    /* Go up. */
+    int32_t job = g->keep[i];
+    berth_i_gang_queue_remove(&g->waiting, job);
+    g->job[job].level = 0;
+    g->job[job].served = 0;
+    berth_i_gang_enqueue(g, job, behind(g, job));
+  }
   bool changed = g->next_tie != tie;
   berth_status st;
   if ((st = berth_i_gang_choose(g, now)) != BERTH_OK) return st;
-  if (changed || g->n_start > 0) note_starts(g);
-  return wake(g, now);
+  if (changed || g->n_start > 0) {
+    /* From now on they are among those that run. */
+    for (int32_t i = 0; i < g->n_running; i++) {
+      berth_i_gang_job *j = &g->job[g->running[i]];
+      if (j->rank.key > 2 * j->level) j->rank = (berth_i_gang_rank){ 2 * j->level, g->next_tie++ };
+    }
+  }
+  double down = next_down(g, now), up = g->up.n > 0 ? g->up.at[0].key : INFINITY,
+         next = fmin(down, up);
+  if (of(g)->o.tick > 0 && isfinite(next)) next = ceil(next / of(g)->o.tick) * of(g)->o.tick;
+  return berth_cluster_wake(g->c, fmax(now, next));
 }
 
 static berth_status begins(berth_gang *g, int32_t job, double now) {
@@ -131,7 +114,10 @@ static berth_status begins(berth_gang *g, int32_t job, double now) {
 
 static void stops(berth_gang *g, int32_t job, double now, bool over) {
   berth_i_heap_remove(&g->due, job);
-  if (!over) expect_up(g, job, now);
+  if (!over) {
+    if (isfinite(of(g)->o.promote) && g->job[job].level > 0 && g->job[job].served > 0)
+      berth_i_heap_push(&g->up, job, now + of(g)->o.promote * g->job[job].served);
+  }
 }
 
 /* ---- options ---- */
@@ -168,20 +154,14 @@ static const berth_option_table *table(void) {
   return &las_table;
 }
 
-static berth_status check(berth_ctx *ctx, const berth_gang_las_options *o) {
+static berth_status init(berth_gang *g, const void *own) {
+  const berth_gang_las_options *o = own;
   for (int32_t i = 1; i < o->n_limits; i++) {
     if (o->limits[i] >= o->limits[i - 1]) continue;
-    return berth_i_fail(ctx, BERTH_EINVAL,
+    return berth_i_fail(g->ctx, BERTH_EINVAL,
                         "option limits: expected ascending numbers, got %g after %g", o->limits[i],
                         o->limits[i - 1]);
   }
-  return BERTH_OK;
-}
-
-static berth_status init(berth_gang *g, const void *own) {
-  const berth_gang_las_options *o = own;
-  berth_status st = check(g->ctx, o);
-  if (st != BERTH_OK) return st;
   las *l;
   if (!(l = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *l))) return berth_i_nomem(g->ctx);
   l->o = *o;

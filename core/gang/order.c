@@ -92,19 +92,6 @@ static void pass(berth_gang *g, walk *w) {
   advance(g, w);
 }
 
-/* As long as nobody begins, all that run fit: they need not be looked at. */
-static void skip(berth_gang *g, walk *w) {
-  for (advance(g, w); w->wait != BERTH_NONE; pass(g, w)) {
-    int32_t before = place_of(g, w->i, g->job[w->wait].rank, w->now);
-    for (; w->i < before; w->i++) {
-      w->left -= g->job[g->running[w->i]].size;
-      w->rest -= g->job[g->running[w->i]].size;
-    }
-    if (g->job[w->wait].size <= w->left) break;
-  }
-  w->first = w->wait == BERTH_NONE ? g->n_running : w->i;
-}
-
 /* ---- the same where places matter ---- */
 
 static bool stays(berth_gang *g, int32_t job) {
@@ -134,30 +121,6 @@ static bool reserve(berth_gang *g, walk *w, int32_t job) {
   return true;
 }
 
-static void offer_running(berth_gang *g, walk *w) {
-  int32_t job = g->running[w->i], size = g->job[job].size;
-  if (!g->rule->moves) g->job[job].rank = rank_at(g, w->i, w->now);
-  w->i++;
-  w->rest -= size;
-  if (size <= w->left && stays(g, job)) {
-    w->left -= size;
-    mark(g, job, g->plan, -1);
-    g->keep[w->n_keep++] = job;
-  } else {
-    mark(g, job, g->restored, 1);
-    g->pause[g->n_pause++] = job;
-  }
-  if (w->wait != BERTH_NONE && g->job[w->wait].size > w->left) pass(g, w);
-}
-
-static void offer_waiting(berth_gang *g, walk *w) {
-  if (reserve(g, w, w->wait)) {
-    w->left -= g->job[w->wait].size;
-    g->keep[w->n_keep++] = g->start[g->n_start++] = w->wait;
-  }
-  pass(g, w);
-}
-
 static void go_through(berth_gang *g, walk *w) {
   while (w->wait != BERTH_NONE
          || (w->i < g->n_running && (w->rest > w->left || berth_i_gang_by_place(g)))) {
@@ -167,17 +130,30 @@ static void go_through(berth_gang *g, walk *w) {
           g->rule->moves ? g->job[g->running[w->i]].rank : rank_at(g, w->i, w->now);
       runs = berth_i_gang_before(r, g->job[w->wait].rank);
     }
-    if (runs) offer_running(g, w);
-    else offer_waiting(g, w);
+    if (runs) {
+      /* Offer running. */
+      int32_t job = g->running[w->i], size = g->job[job].size;
+      if (!g->rule->moves) g->job[job].rank = rank_at(g, w->i, w->now);
+      w->i++;
+      w->rest -= size;
+      if (size <= w->left && stays(g, job)) {
+        w->left -= size;
+        mark(g, job, g->plan, -1);
+        g->keep[w->n_keep++] = job;
+      } else {
+        mark(g, job, g->restored, 1);
+        g->pause[g->n_pause++] = job;
+      }
+      if (w->wait != BERTH_NONE && g->job[w->wait].size > w->left) pass(g, w);
+    } else {
+      /* Offer waiting. */
+      if (reserve(g, w, w->wait)) {
+        w->left -= g->job[w->wait].size;
+        g->keep[w->n_keep++] = g->start[g->n_start++] = w->wait;
+      }
+      pass(g, w);
+    }
   }
-}
-
-/* running = those before `first`, keep, those that were not looked at. */
-static void put_together(berth_gang *g, const walk *w) {
-  int32_t rest = g->n_running - w->i;
-  memmove(g->running + w->first + w->n_keep, g->running + w->i, (size_t)rest * sizeof *g->running);
-  memcpy(g->running + w->first, g->keep, (size_t)w->n_keep * sizeof *g->running);
-  g->n_running = w->first + w->n_keep + rest;
 }
 
 /* ---- carrying it out ---- */
@@ -195,30 +171,6 @@ static berth_status pause_all(berth_gang *g, double now) {
   return BERTH_OK;
 }
 
-static void pick_reserved(berth_gang *g, int32_t job, int32_t *from) {
-  for (g->pick.n = 0; g->reserved[*from].job == job; ++*from) {
-    g->pick.machine[g->pick.n] = g->reserved[*from].machine;
-    g->pick.amount[g->pick.n++] = g->reserved[*from].amount;
-  }
-}
-
-static berth_status start_all(berth_gang *g, double now) {
-  int32_t from = 0;
-  for (int32_t i = 0; i < g->n_start; i++) {
-    int32_t job = g->start[i];
-    if (berth_i_gang_by_place(g)) pick_reserved(g, job, &from);
-    else berth_i_gang_find(g, g->free_units, job);
-    berth_status st;
-    if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
-  }
-  return BERTH_OK;
-}
-
-static void prepare_places(berth_gang *g) {
-  memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
-  memcpy(g->restored, g->free_units, (size_t)g->machines * sizeof *g->restored);
-}
-
 berth_status berth_i_gang_choose(berth_gang *g, double now) {
   walk w = { now, 0, BERTH_NONE, before_all, g->total, g->total - g->left, 0, 0, 0 };
   g->now_tie = g->next_tie;
@@ -227,17 +179,43 @@ berth_status berth_i_gang_choose(berth_gang *g, double now) {
   berth_i_gang_queue_fresh(g);
   g->n_start = g->n_pause = 0;
   if (berth_i_gang_by_place(g)) {
-    prepare_places(g);
+    memcpy(g->plan, g->cap, (size_t)g->machines * sizeof *g->plan);
+    memcpy(g->restored, g->free_units, (size_t)g->machines * sizeof *g->restored);
     advance(g, &w);
   } else {
-    skip(g, &w);
+    /* As long as nobody begins, all that run fit: they need not be looked at. */
+    for (advance(g, &w); w.wait != BERTH_NONE; pass(g, &w)) {
+      int32_t before = place_of(g, w.i, g->job[w.wait].rank, w.now);
+      for (; w.i < before; w.i++) {
+        w.left -= g->job[g->running[w.i]].size;
+        w.rest -= g->job[g->running[w.i]].size;
+      }
+      if (g->job[w.wait].size <= w.left) break;
+    }
+    w.first = w.wait == BERTH_NONE ? g->n_running : w.i;
   }
   if (w.wait == BERTH_NONE) return BERTH_OK;
   go_through(g, &w);
   g->reserved[w.reserved].job = BERTH_NONE;
-  put_together(g, &w);
+  /* running = those before `first`, keep, those that were not looked at. */
+  int32_t rest = g->n_running - w.i;
+  memmove(g->running + w.first + w.n_keep, g->running + w.i, (size_t)rest * sizeof *g->running);
+  memcpy(g->running + w.first, g->keep, (size_t)w.n_keep * sizeof *g->running);
+  g->n_running = w.first + w.n_keep + rest;
   for (int32_t i = 0; i < g->n_start; i++) berth_i_gang_queue_remove(&g->waiting, g->start[i]);
   berth_status st;
   if ((st = pause_all(g, now)) != BERTH_OK) return st;
-  return start_all(g, now);
+  int32_t from = 0;
+  for (int32_t i = 0; i < g->n_start; i++) {
+    int32_t job = g->start[i];
+    if (berth_i_gang_by_place(g)) {
+      /* Pick reserved. */
+      for (g->pick.n = 0; g->reserved[from].job == job; ++from) {
+        g->pick.machine[g->pick.n] = g->reserved[from].machine;
+        g->pick.amount[g->pick.n++] = g->reserved[from].amount;
+      }
+    } else berth_i_gang_find(g, g->free_units, job);
+      if ((st = berth_i_gang_begin(g, job, now)) != BERTH_OK) return st;
+  }
+  return BERTH_OK;
 }

@@ -29,7 +29,8 @@ static bool find_spread(berth_gang *g, const int32_t *free_units, int32_t size) 
   while (low < high) { /* the least level above which there are at most `size` */
     int32_t level = low + (high - low) / 2;
     int64_t above = 0;
-    for (int32_t m = 0; m < g->machines; m++) above += free_units[m] > level ? free_units[m] - level : 0;
+    for (int32_t m = 0; m < g->machines; m++)
+      above += free_units[m] > level ? free_units[m] - level : 0;
     if (above <= size) high = level;
     else low = level + 1;
   }
@@ -50,29 +51,29 @@ static int32_t best_fit(const berth_gang *g, const int32_t *free_units, int32_t 
   return best;
 }
 
-/* Whole machines of the largest kind, and the rest on one more, none of these. */
-static bool find_consolidated(berth_gang *g, const int32_t *free_units, int32_t size) {
-  int32_t largest = 0, rest = BERTH_NONE;
-  g->pick.n = 0;
-  for (int32_t m = 0; m < g->machines; m++) largest = g->cap[m] > largest ? g->cap[m] : largest;
-  for (int32_t m = 0; m < g->machines && size >= largest; m++) {
-    if (free_units[m] < largest) continue;
-    put(g, m, largest);
-    size -= largest;
-  }
-  if (size >= largest) return false;
-  if (size == 0) return true;
-  for (int32_t m = 0, i = 0; m < g->machines; m++) {
-    if (i < g->pick.n && g->pick.machine[i] == m) i++;
-    else if (free_units[m] >= size && (rest == BERTH_NONE || free_units[m] < free_units[rest])) rest = m;
-  }
-  if (rest != BERTH_NONE) put(g, rest, size);
-  return rest != BERTH_NONE;
-}
-
 bool berth_i_gang_find_packed(berth_gang *g, const int32_t *free_units, int32_t size) {
   int32_t m = best_fit(g, free_units, size);
-  if (m == BERTH_NONE) return find_consolidated(g, free_units, size);
+  if (m == BERTH_NONE) {
+    /* Whole machines of the largest kind, and the rest on one more, none of these. */
+    int32_t largest = 0, rest = BERTH_NONE;
+    g->pick.n = 0;
+    for (int32_t k = 0; k < g->machines; k++) largest = g->cap[k] > largest ? g->cap[k] : largest;
+    for (int32_t k = 0; k < g->machines && size >= largest; k++) {
+      if (free_units[k] < largest) continue;
+      put(g, k, largest);
+      size -= largest;
+    }
+    if (size >= largest) return false;
+    if (size == 0) return true;
+    for (int32_t k = 0, i = 0; k < g->machines; k++) {
+      if (i < g->pick.n && g->pick.machine[i] == k) i++;
+      else if (free_units[k] >= size &&
+               (rest == BERTH_NONE || free_units[k] < free_units[rest]))
+        rest = k;
+    }
+    if (rest != BERTH_NONE) put(g, rest, size);
+    return rest != BERTH_NONE;
+  }
   g->pick.n = 0;
   put(g, m, size);
   return true;
@@ -147,23 +148,6 @@ static berth_status grow_log(berth_gang *g) {
   return st;
 }
 
-static void take(berth_gang *g, int32_t machine, int32_t amount) {
-  g->idle -= g->free_units[machine] == g->cap[machine];
-  g->free_units[machine] -= amount;
-  while (g->lowest < g->machines && g->free_units[g->lowest] == 0) g->lowest++;
-}
-
-static void note_run(berth_gang *g, int32_t job, double now) {
-  g->job[job].run = g->n_runs;
-  g->runs[g->n_runs++] = (berth_gang_run){ job, g->n_places, g->pick.n, now, NAN };
-  for (int32_t i = 0; i < g->pick.n; i++, g->n_places++) {
-    g->place_machine[g->n_places] = g->pick.machine[i];
-    g->place_amount[g->n_places] = g->pick.amount[i];
-    take(g, g->pick.machine[i], g->pick.amount[i]);
-  }
-  g->left -= g->job[job].size;
-}
-
 berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   double rate;
   berth_status st = berth_i_gang_rate(g, job, &rate);
@@ -171,7 +155,19 @@ berth_status berth_i_gang_begin(berth_gang *g, int32_t job, double now) {
   if (st == BERTH_OK)
     st = berth_cluster_start(g->c, job, g->pick.n, g->pick.machine, amounts(g), rate);
   if (st != BERTH_OK) return st;
-  note_run(g, job, now);
+  /* Note run. */
+  g->job[job].run = g->n_runs;
+  g->runs[g->n_runs++] = (berth_gang_run){ job, g->n_places, g->pick.n, now, NAN };
+  for (int32_t i = 0; i < g->pick.n; i++, g->n_places++) {
+    g->place_machine[g->n_places] = g->pick.machine[i];
+    g->place_amount[g->n_places] = g->pick.amount[i];
+    int32_t machine = g->pick.machine[i];
+    int32_t amount = g->pick.amount[i];
+    g->idle -= g->free_units[machine] == g->cap[machine];
+    g->free_units[machine] -= amount;
+    while (g->lowest < g->machines && g->free_units[g->lowest] == 0) g->lowest++;
+  }
+  g->left -= g->job[job].size;
   g->job[job].since = now;
   return g->rule->begins ? g->rule->begins(g, job, now) : BERTH_OK;
 }

@@ -34,7 +34,10 @@ static int32_t least_of(const elastic *e, int32_t job) {
 
 /* ---- life ---- */
 
-static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
+static berth_status init(berth_gang *g, const void *own) {
+  const berth_gang_resize_options *o = own;
+  size_t n = (size_t)g->n;
+  berth_status st;
   if (o->n_first != g->n + 1)
     return berth_i_fail(g->ctx, BERTH_EINVAL,
                         "option first: expected %d numbers (one per job, and one more), got %d",
@@ -48,14 +51,6 @@ static berth_status check(berth_gang *g, const berth_gang_resize_options *o) {
   if (o->n_speeds != o->first[g->n])
     return berth_i_fail(g->ctx, BERTH_EINVAL, "option speeds: expected %d numbers, got %d",
                         (int)o->first[g->n], (int)o->n_speeds);
-  return BERTH_OK;
-}
-
-static berth_status init(berth_gang *g, const void *own) {
-  const berth_gang_resize_options *o = own;
-  size_t n = (size_t)g->n;
-  berth_status st = check(g, o);
-  if (st != BERTH_OK) return st;
   elastic *e;
   if (!(e = g->state = berth_i_pool_zalloc(&g->pool, 1, sizeof *e))) return berth_i_nomem(g->ctx);
   e->o = *o;
@@ -141,20 +136,9 @@ static berth_status choose(berth_gang *g, int32_t n, double now) {
 
 /* ---- where ---- */
 
-static void keep_running(berth_gang *g, int32_t job) {
-  const berth_gang_run *r = &g->runs[g->job[job].run];
-  for (int32_t i = r->first; i < r->first + r->n; i++)
-    g->plan[g->place_machine[i]] -= g->place_amount[i];
-}
-
 static void keep_place(berth_gang *g, berth_i_gang_place p) {
   g->plan[p.machine] -= p.amount;
   of(g)->place[of(g)->n_place++] = p;
-}
-
-static void keep_places_of(berth_gang *g, int32_t job, int32_t n_old) {
-  for (int32_t i = 0; i < n_old; i++)
-    if (of(g)->old[i].job == job) keep_place(g, of(g)->old[i]);
 }
 
 /* Those that go on as they are; the others of g->keep[0..n) pause, and are listed in g->start. */
@@ -168,8 +152,14 @@ static berth_status keep_some(berth_gang *g, int32_t n, double now) {
     int32_t job = g->keep[i];
     bool runs = g->job[job].run != BERTH_NONE,
          same = e->count[i] > 0 && e->count[i] == e->given[job];
-    if (same && runs) keep_running(g, job);
-    else if (same) keep_places_of(g, job, n_old);
+    if (same && runs) {
+      const berth_gang_run *r = &g->runs[g->job[job].run];
+      for (int32_t j = r->first; j < r->first + r->n; j++)
+        g->plan[g->place_machine[j]] -= g->place_amount[j];
+    } else if (same) {
+      for (int32_t k = 0; k < n_old; k++)
+        if (of(g)->old[k].job == job) keep_place(g, of(g)->old[k]);
+    }
     if (same) continue;
     if (runs) {
       berth_status st;
