@@ -119,20 +119,7 @@ static void use_part(certifier *c, int32_t job, const berth_i_pdors_part *p) {
   use_end(c, job, p->slot, &s, one_is_in, share);
 }
 
-static void use_job(certifier *c, int32_t job, int32_t last) {
-  berth_i_pdors_fill f = { c->heap, 0, 0, c->job[job].work };
-  for (int32_t t = berth_ps_job_at(c->d->ps, job)->arrival; t <= last; t++) offer(c, job, t, &f);
-  for (int32_t i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
-}
-
 /* ---- the value of prices ---- */
-
-static void read_prices(certifier *c, const double *value) {
-  size_t of_slot = (size_t)c->types * (size_t)c->resources;
-  for (size_t t = 0; t < (size_t)c->slots; t++)
-    for (size_t k = 0; k < of_slot; k++)
-      c->price[t * of_slot + k] = c->capacity[k] > 0 ? value[t * of_slot + k] / c->capacity[k] : 0;
-}
 
 /* @param value [cells] of all there is of each resource, type and slot @param slope whether
  *        c->slope is made, too
@@ -140,7 +127,11 @@ static void read_prices(certifier *c, const double *value) {
 static berth_status evaluate(certifier *c, const double *value, bool slope,
                              berth_pdors_certificate *out) {
   berth_status st = BERTH_OK;
-  read_prices(c, value);
+  /* Read prices. */
+  size_t of_slot = (size_t)c->types * (size_t)c->resources;
+  for (size_t t = 0; t < (size_t)c->slots; t++)
+    for (size_t k = 0; k < of_slot; k++)
+      c->price[t * of_slot + k] = c->capacity[k] > 0 ? value[t * of_slot + k] / c->capacity[k] : 0;
   out->prices = out->jobs = 0;
   for (size_t i = 0; i < c->cells; i++) {
     out->prices += value[i];
@@ -151,7 +142,12 @@ static berth_status evaluate(certifier *c, const double *value, bool slope,
     if ((st = berth_i_interrupted(c->ctx)) != BERTH_OK) return st;
     double pays = payoff(c, job, &last);
     out->jobs += pays;
-    if (slope && last != BERTH_NONE) use_job(c, job, last);
+    if (slope && last != BERTH_NONE) {
+      berth_i_pdors_fill f = { c->heap, 0, 0, c->job[job].work };
+      for (int32_t t = berth_ps_job_at(c->d->ps, job)->arrival; t <= last; t++)
+        offer(c, job, t, &f);
+      for (int32_t i = 0; i < f.n; i++) use_part(c, job, &f.part[i]);
+    }
   }
   out->bound = (out->prices + out->jobs) * (1 + 1e-9);
   return st;
@@ -201,18 +197,6 @@ static berth_status scale(certifier *c, const double *value) {
   return st;
 }
 
-/* Prices of 0 cannot fall: their part of the slope counts only where it wants them up. */
-static double length2(const certifier *c) {
-  double sum = 0;
-  for (size_t i = 0; i < c->cells; i++)
-    if (c->value[i] > 0 || c->slope[i] < 0) sum += c->slope[i] * c->slope[i];
-  return sum;
-}
-
-static void move(certifier *c, double by) {
-  for (size_t i = 0; i < c->cells; i++) c->value[i] = fmax(0, c->value[i] - by * c->slope[i]);
-}
-
 enum { MAX_IDLE_STEPS = 8 };
 
 /* Polyak's steps towards a value that is supposed to be there: the gap to it shrinks when it is not
@@ -233,34 +217,18 @@ static berth_status descend(certifier *c, double utility, int32_t steps) {
       continue;
     }
     double target = fmax(utility, c->best.bound * (1 - part));
-    double length = length2(c);
+    /* Prices of 0 cannot fall: their part of the slope counts only where it wants them up. */
+    double length = 0;
+    for (size_t j = 0; j < c->cells; j++)
+      if (c->value[j] > 0 || c->slope[j] < 0) length += c->slope[j] * c->slope[j];
     if (!(length > 0) || !(bound > target)) break;
-    move(c, (bound - target) / length);
+    double by = (bound - target) / length;
+    for (size_t k = 0; k < c->cells; k++) c->value[k] = fmax(0, c->value[k] - by * c->slope[k]);
   }
   return st;
 }
 
 /* ---- where to begin ---- */
-
-/* As committed; the mean over each type. */
-static void present_values(certifier *c) {
-  const berth_pdors *d = c->d;
-  memset(c->start, 0, c->cells * sizeof *c->start);
-  for (int32_t t = 0; t < c->slots; t++)
-    for (int32_t h = 0; h < d->c.machines; h++)
-      for (int32_t r = 0; r < c->resources; r++) {
-        double capacity = d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
-        size_t group = (size_t)berth_i_pdors_group(d, d->types.of[h]);
-        size_t at = ((size_t)t * (size_t)c->types + group) * (size_t)c->resources + (size_t)r;
-        if (capacity > 0) c->start[at] += capacity * berth_pdors_price(d, h, r, t);
-      }
-}
-
-/* All of each slot is worth the same. */
-static void even_values(certifier *c) {
-  for (size_t i = 0; i < c->cells; i++)
-    c->start[i] = c->capacity[i % ((size_t)c->types * (size_t)c->resources)] > 0;
-}
 
 /* What jobs give at no prices at all. */
 static berth_status free_values(certifier *c) {
@@ -272,13 +240,25 @@ static berth_status free_values(certifier *c) {
 static berth_status improve(certifier *c, double utility, int32_t steps) {
   berth_status st = scale(c, c->start);
   if (st != BERTH_OK || (st = free_values(c)) != BERTH_OK) return st;
-  even_values(c);
+  /* All of each slot is worth the same. */
+  for (size_t i = 0; i < c->cells; i++)
+    c->start[i] = c->capacity[i % ((size_t)c->types * (size_t)c->resources)] > 0;
   if ((st = scale(c, c->start)) != BERTH_OK) return st;
   return descend(c, utility, steps);
 }
 
 static berth_status certify(certifier *c, double utility, int32_t steps) {
-  present_values(c);
+  /* As committed; the mean over each type. */
+  const berth_pdors *d = c->d;
+  memset(c->start, 0, c->cells * sizeof *c->start);
+  for (int32_t t = 0; t < c->slots; t++)
+    for (int32_t h = 0; h < d->c.machines; h++)
+      for (int32_t r = 0; r < c->resources; r++) {
+        double capacity = d->c.capacity[(size_t)h * (size_t)c->resources + (size_t)r];
+        size_t group = (size_t)berth_i_pdors_group(d, d->types.of[h]);
+        size_t at = ((size_t)t * (size_t)c->types + group) * (size_t)c->resources + (size_t)r;
+        if (capacity > 0) c->start[at] += capacity * berth_pdors_price(d, h, r, t);
+      }
   memcpy(c->value, c->start, c->cells * sizeof *c->value);
   double bound;
   berth_status st;

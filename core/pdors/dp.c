@@ -32,12 +32,6 @@ double berth_i_pdors_quantum(const berth_pdors *d, const berth_i_pdors_rates *r)
   return d->o.exact_work ? 1 : r->most / fmin(fmax(1, floor(fine)), fmax(1, workers));
 }
 
-static void choose_quanta(const berth_pdors *d, berth_i_pdors_search *s) {
-  s->quantum = berth_i_pdors_quantum(d, &s->rates);
-  s->quanta = (int32_t)fmax(1, ceil(s->rates.work / s->quantum * (1 - 1e-12)));
-  s->most = (int32_t)fmin(s->quanta, fmax(1, floor(s->rates.most / s->quantum * (1 + 1e-12))));
-}
-
 /* ---- what work costs in a slot ---- */
 
 static berth_status begin(berth_pdors *d, int32_t class) {
@@ -73,26 +67,24 @@ static berth_status keep(berth_pdors *d, berth_i_pdors_known *k, const berth_i_s
   return BERTH_OK;
 }
 
-static berth_status solve(berth_pdors *d, int32_t class, int32_t v) {
-  berth_i_pdors_search *s = &d->search;
-  berth_i_slot_answer a = { .place = s->answer };
-  double samples = fmin(v * s->quantum, s->rates.work) * s->rates.scale;
-  berth_status st = begin(d, class);
-  if (st != BERTH_OK) return st;
-  d->counts.slots_solved++;
-  if (d->oasis) berth_i_oasis_solve(d, samples, &a);
-  else if ((st = berth_i_slot_solve(d->solver, samples,
-                                    berth_i_pdors_stream(d, s->job, s->slot_of[class], v), &a))
-           != BERTH_OK)
-    return st;
-  if (!a.feasible) a.n = 0;
-  if ((st = keep(d, known_of(s, class, v), &a)) != BERTH_OK) return st;
-  *lower_of(s, class, v) = a.feasible ? a.cost : INFINITY;
-  return BERTH_OK;
-}
-
 static berth_status solve_once(berth_pdors *d, int32_t class, int32_t v) {
-  if (!known_of(&d->search, class, v)->known) return solve(d, class, v);
+  if (!known_of(&d->search, class, v)->known) {
+    berth_i_pdors_search *s = &d->search;
+    berth_i_slot_answer a = { .place = s->answer };
+    double samples = fmin(v * s->quantum, s->rates.work) * s->rates.scale;
+    berth_status st = begin(d, class);
+    if (st != BERTH_OK) return st;
+    d->counts.slots_solved++;
+    if (d->oasis) berth_i_oasis_solve(d, samples, &a);
+    else if ((st = berth_i_slot_solve(d->solver, samples,
+                                      berth_i_pdors_stream(d, s->job, s->slot_of[class], v), &a))
+             != BERTH_OK)
+      return st;
+    if (!a.feasible) a.n = 0;
+    if ((st = keep(d, known_of(s, class, v), &a)) != BERTH_OK) return st;
+    *lower_of(s, class, v) = a.feasible ? a.cost : INFINITY;
+    return BERTH_OK;
+  }
   d->counts.slots_remembered++;
   return BERTH_OK;
 }
@@ -110,7 +102,8 @@ static void look_ahead(berth_i_pdors_search *s) {
   for (int32_t i = s->n - 1; i >= 0; i--)
     for (int32_t left = 1; left <= s->quanta; left++) {
       double best = payoff_of(s, i, left, 0);
-      for (int32_t v = 1; v <= s->most && v <= left; v++) best = fmax(best, payoff_of(s, i, left, v));
+      for (int32_t v = 1; v <= s->most && v <= left; v++)
+        best = fmax(best, payoff_of(s, i, left, v));
       ahead_of(s, i)[left] = best;
     }
 }
@@ -180,26 +173,6 @@ static berth_status price_slot(berth_pdors *d, int32_t i) {
   return st;
 }
 
-/* What was not looked at cannot be part of the best. Equal costs: as much as can be in earlier
- * slots. */
-static void step(berth_i_pdors_search *s, int32_t i) {
-  const double *before = behind_of(s, i);
-  double *after = behind_of(s, i + 1);
-  int16_t *chosen = s->chosen + (size_t)i * (size_t)(s->quanta + 1);
-  int32_t class = s->class_of[i];
-  for (int32_t done = 0; done <= s->quanta; done++) {
-    after[done] = before[done];
-    chosen[done] = 0;
-    for (int32_t v = 1; v <= s->most && v <= done; v++) {
-      double cost =
-          known_of(s, class, v)->known ? before[done - v] + *lower_of(s, class, v) : INFINITY;
-      if (!(cost < after[done])) continue;
-      after[done] = cost;
-      chosen[done] = (int16_t)v;
-    }
-  }
-}
-
 /* Nothing that is done later can be better. */
 static bool is_over(berth_i_pdors_search *s, int32_t i) {
   const double *after = behind_of(s, i + 1);
@@ -218,7 +191,23 @@ static berth_status go_forward(berth_pdors *d, int32_t *best, double *payoff) {
   for (int32_t i = 0; i <= s->quanta; i++) behind_of(s, 0)[i] = i == 0 ? 0 : INFINITY;
   for (int32_t i = 0; i < s->n && st == BERTH_OK; i++) {
     if ((st = price_slot(d, i)) != BERTH_OK) break;
-    step(s, i);
+    /* What was not looked at cannot be part of the best. Equal costs: as much as can be in earlier
+     * slots. */
+    const double *before = behind_of(s, i);
+    double *after = behind_of(s, i + 1);
+    int16_t *chosen = s->chosen + (size_t)i * (size_t)(s->quanta + 1);
+    int32_t class = s->class_of[i];
+    for (int32_t done = 0; done <= s->quanta; done++) {
+      after[done] = before[done];
+      chosen[done] = 0;
+      for (int32_t v = 1; v <= s->most && v <= done; v++) {
+        double cost =
+            known_of(s, class, v)->known ? before[done - v] + *lower_of(s, class, v) : INFINITY;
+        if (!(cost < after[done])) continue;
+        after[done] = cost;
+        chosen[done] = (int16_t)v;
+      }
+    }
     double here = s->worth[i] - behind_of(s, i + 1)[s->quanta];
     if (here > *payoff) {
       *payoff = here;
@@ -280,7 +269,9 @@ static void begin_search(berth_pdors *d, int32_t job, int32_t from) {
   s->place_n = 0;
   s->incumbent = 0;
   for (int32_t i = 0; i < s->n; i++) s->worth[i] = berth_ps_utility(j, from + i - j->arrival);
-  choose_quanta(d, s);
+  s->quantum = berth_i_pdors_quantum(d, &s->rates);
+  s->quanta = (int32_t)fmax(1, ceil(s->rates.work / s->quantum * (1 - 1e-12)));
+  s->most = (int32_t)fmin(s->quanta, fmax(1, floor(s->rates.most / s->quantum * (1 + 1e-12))));
 }
 
 static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
@@ -291,7 +282,8 @@ static berth_status search(berth_pdors *d, berth_pdors_plan *out) {
   berth_i_pdors_lower(d);
   out->bound = berth_i_pdors_relaxed(d);
   if (!(out->bound > 0)) return BERTH_OK;
-  if ((st = berth_i_pdors_reserve_by_quantum(d)) != BERTH_OK || (st = find_incumbent(d)) != BERTH_OK)
+  if ((st = berth_i_pdors_reserve_by_quantum(d)) != BERTH_OK ||
+      (st = find_incumbent(d)) != BERTH_OK)
     return st;
   int32_t last;
   double payoff;

@@ -3,16 +3,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-static double by_formula(berth_pdors_favour favour, double log_term, double w) {
-  double k;
-  if (favour == BERTH_PDORS_COVERING) {
-    k = log_term / w;
-    return 1 + k + sqrt(k * k + 2 * k);
-  }
-  k = 3 * log_term / (2 * w);
-  return 1 / (1 + k + sqrt(k * k + 2 * k)); /* 1 + k - sqrt(...), without what cancels */
-}
-
 /* Root x of e^x - 1 - x = a, a > 0, on the side of 0 that is asked for; G = e^x. Convex: Newton's
  * steps from outside stay there. */
 static double tight_exponent(double a, bool above) {
@@ -30,6 +20,15 @@ double berth_gdelta(berth_pdors_favour favour, berth_pdors_gdelta form, double n
   if (!(n >= 1 && w > 0 && delta > 0 && delta < 1) || isinf(n)) return NAN;
   if (isinf(w)) return 1;
   double log_term = log(3 * n / delta);
-  if (form == BERTH_GDELTA_FORMULA) return by_formula(favour, log_term, w);
+  if (form == BERTH_GDELTA_FORMULA) {
+    /* By formula. */
+    double k;
+    if (favour == BERTH_PDORS_COVERING) {
+      k = log_term / w;
+      return 1 + k + sqrt(k * k + 2 * k);
+    }
+    k = 3 * log_term / (2 * w);
+    return 1 / (1 + k + sqrt(k * k + 2 * k)); /* 1 + k - sqrt(...), without what cancels */
+  }
   return exp(tight_exponent(log_term / w, favour == BERTH_PDORS_COVERING));
 }

@@ -51,20 +51,6 @@ typedef struct needs {
   int32_t resource[BERTH_PS_RESOURCES];
 } needs;
 
-static void needs_of(const berth_pdors *d, const berth_ps_job *j, needs *q) {
-  q->n = 0;
-  q->per_server = d->search.rates.per_server;
-  q->most = d->search.rates.most_out;
-  q->most_servers = berth_i_pdors_servers(j, q->most);
-  for (int32_t r = 0; r < d->c.resources; r++)
-    if (j->worker[r] > 0 || j->server[r] > 0) {
-      q->resource[q->n] = r;
-      q->worker[q->n] = j->worker[r];
-      q->server[q->n] = j->server[r];
-      q->mixed[q->n++] = j->worker[r] + j->server[r] / j->ratio;
-    }
-}
-
 /* Plain comparisons: this is where most of the time of a decision goes. */
 static inline double least(double a, double b) { return b < a ? b : a; }
 
@@ -72,16 +58,6 @@ static inline double least(double a, double b) { return b < a ? b : a; }
 typedef struct shelf {
   double price[BERTH_PS_RESOURCES], left[BERTH_PS_RESOURCES];
 } shelf;
-
-static void shelf_of(const berth_pdors *d, const needs *q, const berth_i_pdors_slot *s, int32_t h,
-                     shelf *out) {
-  size_t at = (size_t)h * (size_t)d->c.resources;
-  for (int32_t i = 0; i < q->n; i++) {
-    size_t k = at + (size_t)q->resource[i];
-    out->price[i] = s->price[k];
-    out->left[i] = s->left[k] + 1e-9 * d->c.capacity[k];
-  }
-}
 
 /* Resources of which a unit takes none may have no price at all. */
 static double cost(const needs *q, const double *demand, const shelf *m) {
@@ -129,7 +105,12 @@ static floors floors_of(const berth_pdors *d, const needs *q, const berth_i_pdor
   floors f = { INFINITY, INFINITY, INFINITY, INFINITY, 0, 0, 0 };
   shelf m;
   for (int32_t h = 0; h < d->c.machines; h++) {
-    shelf_of(d, q, s, h, &m);
+    size_t at = (size_t)h * (size_t)d->c.resources;
+    for (int32_t i = 0; i < q->n; i++) {
+      size_t k = at + (size_t)q->resource[i];
+      m.price[i] = s->price[k];
+      m.left[i] = s->left[k] + 1e-9 * d->c.capacity[k];
+    }
     note_machine(d, q, &m, h, &f);
   }
   return f;
@@ -177,7 +158,17 @@ void berth_i_pdors_lower(berth_pdors *d) {
   berth_i_pdors_search *s = &d->search;
   const berth_ps_job *j = berth_ps_job_at(d->ps, s->job);
   needs q;
-  needs_of(d, j, &q);
+  q.n = 0;
+  q.per_server = d->search.rates.per_server;
+  q.most = d->search.rates.most_out;
+  q.most_servers = berth_i_pdors_servers(j, q.most);
+  for (int32_t r = 0; r < d->c.resources; r++)
+    if (j->worker[r] > 0 || j->server[r] > 0) {
+      q.resource[q.n] = r;
+      q.worker[q.n] = j->worker[r];
+      q.server[q.n] = j->server[r];
+      q.mixed[q.n++] = j->worker[r] + j->server[r] / j->ratio;
+    }
   for (int32_t class = 0; class < s->classes; class++) {
     floors f = floors_of(d, &q, berth_i_pdors_slot_at(d, s->slot_of[class]));
     bound_class(d, j, &f, class);

@@ -25,24 +25,19 @@ berth_status berth_i_oasis_new(berth_pdors *d) {
 
 BERTH_I_SORT(sort_by_cost, spot, BERTH_I_UP(cost) BERTH_I_UP(machine))
 
-static spot spot_at(const berth_pdors *d, const berth_i_slot_state *state, const double *demand,
-                    int32_t machine) {
-  size_t at = (size_t)machine * (size_t)d->c.resources;
-  double cost = 0, units = INT32_MAX;
-  for (int32_t r = 0; r < d->c.resources; r++, at++) {
-    if (!(demand[r] > 0)) continue;
-    cost += demand[r] * state->price[at];
-    units = fmin(units, floor((state->left[at] + 1e-9 * d->c.capacity[at]) / demand[r]));
-  }
-  return (spot){ cost, machine, (int32_t)units };
-}
-
 /* @return number of spots with room, cheapest first, at `out` */
 static int32_t gather(const berth_pdors *d, const berth_i_slot_state *state, const double *demand,
                       int32_t from, int32_t to, spot *out) {
   int32_t n = 0;
   for (int32_t h = from; h < to; h++) {
-    spot s = spot_at(d, state, demand, h);
+    size_t at = (size_t)h * (size_t)d->c.resources;
+    double cost = 0, units = INT32_MAX;
+    for (int32_t r = 0; r < d->c.resources; r++, at++) {
+      if (!(demand[r] > 0)) continue;
+      cost += demand[r] * state->price[at];
+      units = fmin(units, floor((state->left[at] + 1e-9 * d->c.capacity[at]) / demand[r]));
+    }
+    spot s = (spot){ cost, h, (int32_t)units };
     if (s.units > 0 && s.cost < INFINITY) out[n++] = s;
   }
   sort_by_cost(out, (size_t)n);

@@ -91,13 +91,6 @@ static bool wider(const program *p, const mode *a, const mode *b) {
 
 /* ---- rows ---- */
 
-static int32_t count_pairs(const program *p) {
-  int32_t n = 0;
-  for (int32_t a = 0; a < p->modes; a++)
-    for (int32_t b = 0; b < p->modes; b++) n += wider(p, &p->mode[a], &p->mode[b]);
-  return n;
-}
-
 static int32_t rows_from(program *p, int32_t *first, int32_t n, berth_i_glpk_row sense,
                          double bound) {
   *first = p->mip.rows;
@@ -120,7 +113,8 @@ static void set_rows(program *p) {
   rows_from(p, &p->wider, p->spans * p->pairs, BERTH_I_AT_LEAST, 0);
   rows_from(p, &p->capacity, p->o->slots * cells, BERTH_I_AT_MOST, 0);
   for (int32_t slot = 0; p->sense && slot < p->o->slots; slot++)
-    for (int32_t k = 0; k < cells; k++) p->bound[p->capacity + slot * cells + k] = p->o->capacity[k];
+    for (int32_t k = 0; k < cells; k++)
+      p->bound[p->capacity + slot * cells + k] = p->o->capacity[k];
 }
 
 static berth_status init_rows(program *p) {
@@ -129,7 +123,11 @@ static berth_status init_rows(program *p) {
   for (int32_t i = 0; i < p->jobs; i++)
     p->span[i + 1] = p->span[i] + p->o->slots - berth_ps_job_at(p->ps, i)->arrival;
   p->spans = p->span[p->jobs];
-  p->pairs = count_pairs(p);
+  /* Count pairs. */
+  int32_t n = 0;
+  for (int32_t a = 0; a < p->modes; a++)
+    for (int32_t b = 0; b < p->modes; b++) n += wider(p, &p->mode[a], &p->mode[b]);
+  p->pairs = n;
   set_rows(p);
   p->sense = berth_i_pool_alloc(&p->pool, (size_t)p->mip.rows, 1);
   p->bound = berth_i_pool_alloc(&p->pool, (size_t)p->mip.rows, sizeof *p->bound);
@@ -271,13 +269,6 @@ static berth_status init_columns(program *p) {
 
 /* ---- life ---- */
 
-static void read_utility(const program *p, double *utility_of) {
-  int32_t k;
-  for (int32_t i = 0; i < p->jobs; i++)
-    for (utility_of[i] = 0, k = p->span[i]; k < p->span[i + 1]; k++)
-      if (p->x[p->done[k]] > 0.5) utility_of[i] = p->cost[p->done[k]];
-}
-
 static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, double *utility_of) {
   berth_i_glpk_answer a = { 0 };
   berth_status st;
@@ -300,39 +291,41 @@ static berth_status solve(program *p, int32_t nodes, berth_pdors_optimum *out, d
   if (!a.feasible) memset(p->x, 0, (size_t)p->mip.columns * sizeof *p->x);
   *out =
       (berth_pdors_optimum){ a.feasible ? a.value : 0, a.bound, a.feasible && a.proved, a.nodes };
-  if (utility_of) read_utility(p, utility_of);
+  if (utility_of) {
+    /* Read utility. */
+    int32_t k;
+    for (int32_t i = 0; i < p->jobs; i++)
+      for (utility_of[i] = 0, k = p->span[i]; k < p->span[i + 1]; k++)
+        if (p->x[p->done[k]] > 0.5) utility_of[i] = p->cost[p->done[k]];
+  }
   return BERTH_OK;
 }
 
 enum { LARGEST = 20000 }; /* columns: more than branch and bound gets through */
-
-static berth_status check_problem(const program *p, int32_t nodes) {
-  double columns = 0;
-  if (nodes < 0) return berth_i_fail(p->ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
-  if (p->o->comm == BERTH_PS_SHARED)
-    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
-                        "offline optimum: speed on shared links is not linear");
-  for (int32_t i = 0; i < p->jobs; i++) {
-    const berth_ps_job *j = berth_ps_job_at(p->ps, i);
-    if (j->moving > 0)
-      return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
-                          "offline optimum: job %d loses time when it moves", i);
-    columns += (p->o->slots - j->arrival) * (2.0 + 4 * p->o->machines);
-  }
-  if (columns > LARGEST)
-    return berth_i_fail(p->ctx, BERTH_EUNSUPPORTED,
-                        "offline optimum: %g whole numbers to choose, at most %d", columns,
-                        LARGEST);
-  return BERTH_OK;
-}
 
 berth_status berth_pdors_offline(berth_ps *ps, int32_t nodes, berth_pdors_optimum *out,
                                  double *utility_of) {
   berth_ctx *ctx = berth_ps_ctx(ps);
   program p = { .pool = berth_i_pool_empty(ctx), .ctx = ctx, .ps = ps,
                 .o = berth_ps_options_of(ps), .jobs = berth_ps_jobs(ps) };
-  berth_status st = check_problem(&p, nodes);
-  if (st != BERTH_OK) return st;
+  berth_status st;
+  /* Check problem. */
+  double columns = 0;
+  if (nodes < 0) return berth_i_fail(p.ctx, BERTH_EINVAL, "offline optimum: %d nodes", nodes);
+  if (p.o->comm == BERTH_PS_SHARED)
+    return berth_i_fail(p.ctx, BERTH_EUNSUPPORTED,
+                        "offline optimum: speed on shared links is not linear");
+  for (int32_t i = 0; i < p.jobs; i++) {
+    const berth_ps_job *j = berth_ps_job_at(p.ps, i);
+    if (j->moving > 0)
+      return berth_i_fail(p.ctx, BERTH_EUNSUPPORTED,
+                          "offline optimum: job %d loses time when it moves", i);
+    columns += (p.o->slots - j->arrival) * (2.0 + 4 * p.o->machines);
+  }
+  if (columns > LARGEST)
+    return berth_i_fail(p.ctx, BERTH_EUNSUPPORTED,
+                        "offline optimum: %g whole numbers to choose, at most %d", columns,
+                        LARGEST);
   if (p.jobs == 0) *out = (berth_pdors_optimum){ .proved = true };
   else st = solve(&p, nodes, out, utility_of);
   berth_i_pool_free(&p.pool);

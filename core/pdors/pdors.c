@@ -126,17 +126,6 @@ static int same_order(const keyed *x, const keyed *y) {
 
 BERTH_I_SORT(sort_keyed, keyed, BERTH_I_KEY(same_order(a, b), 0) BERTH_I_UP(machine))
 
-static void number_types(berth_i_pdors_types *t, const keyed *k, int32_t machines) {
-  for (int32_t i = 0; i < machines; i++) {
-    if (i == 0 || same_order(&k[i - 1], &k[i]) != 0) {
-      t->first[t->n] = k[i].machine;
-      t->count[t->n++] = 0;
-    }
-    t->of[k[i].machine] = t->n - 1;
-    t->count[t->n - 1]++;
-  }
-}
-
 static berth_status types_init(berth_pdors *d) {
   berth_i_pdors_types *t = &d->types;
   size_t n = (size_t)d->c.machines;
@@ -152,7 +141,15 @@ static berth_status types_init(berth_pdors *d) {
     k[h] = (keyed){ d->c.capacity + (size_t)h * (size_t)d->c.resources, d->c.resources,
                     h >= d->split, h };
   sort_keyed(k, n);
-  number_types(t, k, d->c.machines);
+  /* Number types. */
+  for (int32_t i = 0; i < d->c.machines; i++) {
+    if (i == 0 || same_order(&k[i - 1], &k[i]) != 0) {
+      t->first[t->n] = k[i].machine;
+      t->count[t->n++] = 0;
+    }
+    t->of[k[i].machine] = t->n - 1;
+    t->count[t->n - 1]++;
+  }
   berth_i_free(d->ctx, k, n, sizeof *k);
   return BERTH_OK;
 }

@@ -19,20 +19,6 @@ static double worker_slots(const berth_ps_job *j, double bandwidth) {
   return ceil(j->epochs * j->samples * berth_ps_worker_slots(j, bandwidth) * (1 - 1e-12));
 }
 
-/* Dearest: what it is worth at full speed, per unit of each resource. */
-static void note_top(const berth_pdors *d, berth_i_pdors_family *f, int32_t family,
-                     const berth_ps_job *j) {
-  double bandwidth = d->families == 1 ? j->inside : j->across;
-  double slots = berth_ps_worker_slots(j, bandwidth);
-  double best = berth_ps_utility(j, ceil(j->epochs * j->samples * slots / j->batch * (1 - 1e-12)));
-  for (int32_t r = 0; r < d->c.resources; r++) {
-    double demand = demand_of(d, family, j, r);
-    if (!(demand > 0)) continue;
-    f->wanted[r] = true;
-    f->top[r] = fmax(f->top[r], best / demand / (d->o.per_job ? worker_slots(j, bandwidth) : 1));
-  }
-}
-
 /* Cheapest: what it is worth in the last slot, per unit of all that it takes at the lowest
  * speed. */
 static void note_least(const berth_pdors *d, berth_i_pdors_family *f, int32_t family,
@@ -55,14 +41,6 @@ static double log_low(const berth_pdors *d, const berth_i_pdors_family *f) {
   return log(f->least_worth) + log(f->least_use) - log(2.0 * d->families * d->c.slots * capacity);
 }
 
-static void set_bounds(const berth_pdors *d, berth_i_pdors_family *f) {
-  double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
-  f->ready = true;
-  f->log_low = log_low(d, f) - widened + log(d->o.low_scale);
-  for (int32_t r = 0; r < d->c.resources; r++)
-    f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
-}
-
 static bool has_bounds(const berth_pdors *d, const berth_i_pdors_family *f) {
   if (isinf(f->least_use)) return false;
   for (int32_t r = 0; r < d->c.resources; r++)
@@ -78,7 +56,18 @@ static void note(berth_pdors *d, int32_t job) {
   berth_i_pdors_rates_of(d, job, &rates);
   if (!berth_i_pdors_can_finish(d, &rates, j->arrival)) return;
   for (int32_t i = 0; i < d->families; i++) {
-    note_top(d, &d->family[i], i, j);
+    /* Dearest: what it is worth at full speed, per unit of each resource. */
+    berth_i_pdors_family *f = &d->family[i];
+    double bandwidth = d->families == 1 ? j->inside : j->across;
+    double slots = berth_ps_worker_slots(j, bandwidth);
+    double best = berth_ps_utility(
+        j, ceil(j->epochs * j->samples * slots / j->batch * (1 - 1e-12)));
+    for (int32_t r = 0; r < d->c.resources; r++) {
+      double demand = demand_of(d, i, j, r);
+      if (!(demand > 0)) continue;
+      f->wanted[r] = true;
+      f->top[r] = fmax(f->top[r], best / demand / (d->o.per_job ? worker_slots(j, bandwidth) : 1));
+    }
     note_least(d, &d->family[i], i, j);
   }
 }
@@ -86,32 +75,36 @@ static void note(berth_pdors *d, int32_t job) {
 static void refresh(berth_pdors *d) {
   d->epoch++;
   for (int32_t i = 0; i < d->families; i++)
-    if (has_bounds(d, &d->family[i])) set_bounds(d, &d->family[i]);
-}
-
-static void set_prior(berth_pdors *d) {
-  for (int32_t i = 0; i < d->families; i++)
-    for (int32_t r = 0; r < d->c.resources; r++) {
-      d->family[i].ready = d->family[i].wanted[r] = true;
-      d->family[i].log_low = log(d->o.low) + log(d->o.low_scale);
-      d->family[i].log_high[r] =
-          fmax(log(d->o.high[r]) + log(d->o.high_scale), d->family[i].log_low + 1);
+    if (has_bounds(d, &d->family[i])) {
+      /* Set bounds. */
+      berth_i_pdors_family *f = &d->family[i];
+      double widened = d->o.bounds == BERTH_PDORS_ONLINE ? log(d->o.safety) : 0;
+      f->ready = true;
+      f->log_low = log_low(d, f) - widened + log(d->o.low_scale);
+      for (int32_t r = 0; r < d->c.resources; r++)
+        f->log_high[r] = fmax(log(f->top[r]) + widened + log(d->o.high_scale), f->log_low + 1);
     }
-}
-
-static void sum_capacity(berth_pdors *d) {
-  for (int32_t i = 0; i < d->families; i++)
-    d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
-  for (int32_t h = 0; h < d->c.machines; h++)
-    for (int32_t r = 0; r < d->c.resources; r++)
-      d->family[family_of(d, h)].capacity[r] += capacity_of(d, h)[r];
 }
 
 berth_status berth_i_pdors_bounds_init(berth_pdors *d) {
   int32_t jobs = berth_ps_jobs(d->ps);
   if (!(d->seen = berth_i_pool_zalloc(&d->pool, (size_t)jobs, 1))) return berth_i_nomem(d->ctx);
-  sum_capacity(d);
-  if (d->o.bounds == BERTH_PDORS_PRIOR) set_prior(d);
+  /* Sum capacity. */
+  for (int32_t i = 0; i < d->families; i++)
+    d->family[i] = (berth_i_pdors_family){ .least_use = INFINITY, .least_worth = INFINITY };
+  for (int32_t h = 0; h < d->c.machines; h++)
+    for (int32_t r = 0; r < d->c.resources; r++)
+      d->family[family_of(d, h)].capacity[r] += capacity_of(d, h)[r];
+  if (d->o.bounds == BERTH_PDORS_PRIOR) {
+    /* Set prior. */
+    for (int32_t i = 0; i < d->families; i++)
+      for (int32_t r = 0; r < d->c.resources; r++) {
+        d->family[i].ready = d->family[i].wanted[r] = true;
+        d->family[i].log_low = log(d->o.low) + log(d->o.low_scale);
+        d->family[i].log_high[r] =
+            fmax(log(d->o.high[r]) + log(d->o.high_scale), d->family[i].log_low + 1);
+      }
+  }
   if (d->o.bounds == BERTH_PDORS_ORACLE) {
     for (int32_t i = 0; i < jobs; i++) note(d, i);
     refresh(d);

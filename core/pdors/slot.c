@@ -59,7 +59,14 @@ const berth_pdors_counts *berth_i_slot_counts(const berth_i_slot_solver *s) { re
 
 /* ---- a state ---- */
 
-static void list_regions(berth_i_slot_solver *s) {
+berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
+                                const berth_i_slot_state *state) {
+  s->job = berth_ps_job_at(s->ps, job);
+  if (!s->job) return berth_i_fail(s->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
+  s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
+  s->rack_slots = s->job->rack > 0 ? berth_ps_worker_slots(s->job, s->job->rack) : INFINITY;
+  berth_i_slot_classify(s, state);
+  /* List regions. */
   s->regions = 1;
   s->region[0] =
       (berth_i_slot_region){ 0, s->classes, 0, berth_ps_worker_slots(s->job, s->job->across) };
@@ -68,16 +75,6 @@ static void list_regions(berth_i_slot_solver *s) {
     if (k > 0 && s->class[k].rack == s->class[k - 1].rack) last->n++;
     else s->region[s->regions++] = (berth_i_slot_region){ k, 1, s->classes + k, s->rack_slots };
   }
-}
-
-berth_status berth_i_slot_begin(berth_i_slot_solver *s, int32_t job,
-                                const berth_i_slot_state *state) {
-  s->job = berth_ps_job_at(s->ps, job);
-  if (!s->job) return berth_i_fail(s->ctx, BERTH_EINVAL, "pdors: there is no job %d", job);
-  s->inside_slots = berth_ps_worker_slots(s->job, s->job->inside);
-  s->rack_slots = s->job->rack > 0 ? berth_ps_worker_slots(s->job, s->job->rack) : INFINITY;
-  berth_i_slot_classify(s, state);
-  list_regions(s);
   return BERTH_OK;
 }
 
@@ -120,16 +117,6 @@ static double at_least(berth_i_slot_solver *s, const berth_i_slot_region *g,
   return want.units[0] * s->cheap[0][g->list].price + want.units[1] * s->cheap[1][g->list].price;
 }
 
-static berth_status solve_relaxed(berth_i_slot_solver *s, const berth_i_slot_region *g,
-                                  berth_i_slot_want want, berth_rng *rng) {
-  if (s->o.mode == BERTH_PDORS_FAITHFUL) {
-    berth_i_slot_round_faithfully(s, g, want, rng);
-    return BERTH_OK;
-  }
-  berth_i_slot_round_and_repair(s, g, want, rng);
-  return s->o.mode == BERTH_PDORS_EXACT ? berth_i_slot_exact(s, g, want) : BERTH_OK;
-}
-
 /* Only what is better than the best so far is looked for; but the published way rounds whenever
  * there is a program. */
 static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_region *g,
@@ -143,16 +130,13 @@ static berth_status solve_region(berth_i_slot_solver *s, const berth_i_slot_regi
   if ((st = berth_i_slot_relax(s, g, want)) != BERTH_OK) return st;
   *bound = fmin(*bound, s->lp.bound);
   if (isinf(s->lp.bound) || (s->lp.bound >= s->best_cost && !always)) return BERTH_OK;
-  return solve_relaxed(s, g, want, rng);
-}
-
-static void answer(const berth_i_slot_solver *s, double bound, berth_i_slot_answer *out) {
-  out->feasible = s->best_n > 0;
-  out->cost = s->best_cost;
-  out->bound = fmax(0, fmin(bound, s->best_cost));
-  out->inside = s->best_n == 1;
-  out->n = s->best_n;
-  memcpy(out->place, s->best, (size_t)s->best_n * sizeof *s->best);
+  /* Solve relaxed. */
+  if (s->o.mode == BERTH_PDORS_FAITHFUL) {
+    berth_i_slot_round_faithfully(s, g, want, rng);
+    return BERTH_OK;
+  }
+  berth_i_slot_round_and_repair(s, g, want, rng);
+  return s->o.mode == BERTH_PDORS_EXACT ? berth_i_slot_exact(s, g, want) : BERTH_OK;
 }
 
 /* Racks before the cluster: they are nearer. */
@@ -168,6 +152,13 @@ berth_status berth_i_slot_solve(berth_i_slot_solver *s, double samples, uint64_t
   for (int32_t i = 1; i < s->regions && st == BERTH_OK; i++)
     st = solve_region(s, &s->region[i], samples, &rng, &bound);
   if (st == BERTH_OK) st = solve_region(s, &s->region[0], samples, &rng, &bound);
-  if (st == BERTH_OK) answer(s, bound, out);
+  if (st == BERTH_OK) {
+    out->feasible = s->best_n > 0;
+    out->cost = s->best_cost;
+    out->bound = fmax(0, fmin(bound, s->best_cost));
+    out->inside = s->best_n == 1;
+    out->n = s->best_n;
+    memcpy(out->place, s->best, (size_t)s->best_n * sizeof *s->best);
+  }
   return st;
 }

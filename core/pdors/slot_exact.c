@@ -50,11 +50,15 @@ static double best_of(const berth_i_slot_solver *s, const berth_i_slot_class *c,
   return best;
 }
 
-static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
+/* More machines of a class than there are units never have any. */
+static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
+  size_t first = t->options;
+  int32_t n = t->want.units[0] + t->want.units[1];
+  berth_status st;
+  /* List options. */
   double price[2] = { fmax(0, s->lp.price[0]), fmax(0, s->lp.price[1]) },
          best = best_of(s, c, price);
   int32_t workers = c->most_workers < t->want.units[0] ? c->most_workers : t->want.units[0];
-  berth_status st;
   for (int32_t w = 0; w <= workers; w++) {
     int32_t servers = berth_i_slot_most_more(
         s, c, 1, w, 0, c->most_servers < t->want.units[1] ? c->most_servers : t->want.units[1]);
@@ -68,15 +72,6 @@ static berth_status list_options(berth_i_slot_solver *s, table *t, const berth_i
       t->option[t->options++] = (option){ { w, p }, loss };
     }
   }
-  return BERTH_OK;
-}
-
-/* More machines of a class than there are units never have any. */
-static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_slot_class *c) {
-  size_t first = t->options;
-  int32_t n = t->want.units[0] + t->want.units[1];
-  berth_status st = list_options(s, t, c);
-  if (st != BERTH_OK) return st;
   if (t->options == first + 1 && t->option[first].units[0] + t->option[first].units[1] == 0) {
     t->options = first;
     return BERTH_OK;
@@ -93,21 +88,6 @@ static berth_status list_class(berth_i_slot_solver *s, table *t, const berth_i_s
 
 /* ---- the table ---- */
 
-static void extend(table *t, const layer *l, uint16_t *chosen, int32_t workers, int32_t servers) {
-  double so_far = t->loss[state_of(t, workers, servers)];
-  for (int32_t i = 0; i < l->n; i++) {
-    const option *x = &t->option[l->first + (size_t)i];
-    double loss = so_far + x->loss;
-    if (workers + x->units[0] > t->want.units[0] || servers + x->units[1] > t->want.units[1]
-        || loss > t->gap)
-      continue;
-    size_t to = state_of(t, workers + x->units[0], servers + x->units[1]);
-    if (!(loss < t->next[to])) continue;
-    t->next[to] = loss;
-    chosen[to] = (uint16_t)i;
-  }
-}
-
 static void fill_layer(table *t, size_t at) {
   uint16_t *chosen = t->chosen + at * t->states;
   double *swap = t->loss;
@@ -116,7 +96,19 @@ static void fill_layer(table *t, size_t at) {
     for (int32_t p = 0; p <= t->want.units[1]; p++) {
       if (isinf(t->loss[state_of(t, w, p)])) continue;
       t->nodes++;
-      extend(t, &t->layer[at], chosen, w, p);
+      const layer *l = &t->layer[at];
+      double so_far = t->loss[state_of(t, w, p)];
+      for (int32_t i = 0; i < l->n; i++) {
+        const option *x = &t->option[l->first + (size_t)i];
+        double loss = so_far + x->loss;
+        if (w + x->units[0] > t->want.units[0] || p + x->units[1] > t->want.units[1]
+            || loss > t->gap)
+          continue;
+        size_t to = state_of(t, w + x->units[0], p + x->units[1]);
+        if (!(loss < t->next[to])) continue;
+        t->next[to] = loss;
+        chosen[to] = (uint16_t)i;
+      }
     }
   t->loss = t->next;
   t->next = swap;
@@ -128,19 +120,6 @@ static bool fill(table *t, int32_t most) {
   t->loss[0] = 0;
   for (size_t i = 0; i < t->layers && t->nodes <= most; i++) fill_layer(t, i);
   return t->nodes <= most;
-}
-
-/* Backwards. */
-static void read_answer(berth_i_slot_solver *s, const table *t) {
-  int32_t w = t->want.units[0], p = t->want.units[1];
-  berth_i_slot_draft_clear(s);
-  for (size_t i = t->layers; i-- > 0;) {
-    const layer *l = &t->layer[i];
-    const option *x = &t->option[l->first + t->chosen[i * t->states + state_of(t, w, p)]];
-    berth_i_slot_draft_put(s, l->machine, x->units[0], x->units[1]);
-    w -= x->units[0];
-    p -= x->units[1];
-  }
 }
 
 /* ---- all ---- */
@@ -176,7 +155,16 @@ static berth_status solve(berth_i_slot_solver *s, table *t) {
     return BERTH_OK;
   }
   if (isinf(t->loss[t->states - 1])) return BERTH_OK;
-  read_answer(s, t);
+  /* Backwards. */
+  int32_t w = t->want.units[0], p = t->want.units[1];
+  berth_i_slot_draft_clear(s);
+  for (size_t i = t->layers; i-- > 0;) {
+    const layer *l = &t->layer[i];
+    const option *x = &t->option[l->first + t->chosen[i * t->states + state_of(t, w, p)]];
+    berth_i_slot_draft_put(s, l->machine, x->units[0], x->units[1]);
+    w -= x->units[0];
+    p -= x->units[1];
+  }
   return BERTH_OK;
 }
 

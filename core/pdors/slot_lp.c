@@ -35,17 +35,6 @@ static berth_i_slot_column column_of(const berth_i_slot_solver *s, int32_t corne
                                 0 };
 }
 
-static void begin(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
-  berth_i_slot_lp *p = &s->lp;
-  for (int32_t k = g->from; k < g->from + g->n; k++) p->key[k] = s->class[k].corner;
-  p->column[0] = column_of(s, BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
-  p->column[1] = column_of(s, BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
-  for (int32_t i = 0; i < 2; i++) {
-    p->base[i] = 0;
-    p->want[i] = want.units[i];
-  }
-}
-
 /* Amounts and duals. */
 static void compute(berth_i_slot_lp *p, pivot *v) {
   berth_i_slot_column *a = &p->column[0], *b = &p->column[1];
@@ -232,7 +221,14 @@ static double cost_of_basis(const berth_i_slot_solver *s, const berth_i_slot_reg
 static void run(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want,
                 bool all) {
   s->lp.solved = false;
-  begin(s, g, want);
+  berth_i_slot_lp *p = &s->lp;
+  for (int32_t k = g->from; k < g->from + g->n; k++) p->key[k] = s->class[k].corner;
+  p->column[0] = column_of(s, BERTH_I_SURPLUS_WORKERS, BERTH_NONE);
+  p->column[1] = column_of(s, BERTH_I_SURPLUS_SERVERS, BERTH_NONE);
+  for (int32_t i = 0; i < 2; i++) {
+    p->base[i] = 0;
+    p->want[i] = want.units[i];
+  }
   s->lp.bound = pivot_until_solved(s, g, all) ? bound_by_prices(s, g) : INFINITY;
   if (s->lp.solved) s->lp.solved = cost_of_basis(s, g) <= s->lp.bound * (1 + 1e-9);
 }

@@ -90,20 +90,16 @@ static void repair_and_keep(berth_i_slot_solver *s, const berth_i_slot_region *g
   if (berth_i_slot_repair(s, g, want, first)) berth_i_slot_keep(s, g);
 }
 
-/* From the answer rounded down, and from nothing. */
-static void try_low(berth_i_slot_solver *s, const berth_i_slot_region *g, berth_i_slot_want want) {
+/* Half of the roundings scale by the factor, half do not. */
+void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
+                                   berth_i_slot_want want, berth_rng *rng) {
+  double factor = berth_i_slot_factor(s, g, want);
+  /* From the answer rounded down, and from nothing. */
   for (int32_t i = 0; i < 4 && !is_best(s); i++) {
     if (i < 2) round_all(s, 1, NULL);
     else berth_i_slot_draft_clear(s);
     repair_and_keep(s, g, want, i % 2);
   }
-}
-
-/* Half of the roundings scale by the factor, half do not. */
-void berth_i_slot_round_and_repair(berth_i_slot_solver *s, const berth_i_slot_region *g,
-                                   berth_i_slot_want want, berth_rng *rng) {
-  double factor = berth_i_slot_factor(s, g, want);
-  try_low(s, g, want);
   for (int32_t i = 0; i < s->o.tries && s->lp.shares > 0 && !is_best(s); i++) {
     round_all(s, i % 2 == 0 ? 1 : factor, rng);
     repair_and_keep(s, g, want, i / 2 % 2);

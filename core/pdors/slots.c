@@ -104,46 +104,38 @@ static void take(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth
     s->used[row(d, p->machine) + (size_t)r] += amount(j, p, r);
 }
 
-static void put(berth_pdors *d, berth_i_pdors_slot *s, int32_t job, const berth_ps_place *p) {
-  s->hash -= hash_of_row(d, s, p->machine);
-  take(d, s, job, p);
-  s->hash += hash_of_row(d, s, p->machine);
-  price_row(d, s, p->machine);
-  s->entry[s->n++] = (berth_i_pdors_entry){ job, *p };
-}
-
 berth_status berth_i_pdors_commit(berth_pdors *d, int32_t job, const berth_pdors_plan *plan) {
   berth_status st = prepare(d, job, plan);
   if (st != BERTH_OK) return st;
-  for (size_t i = 0; i < plan->n; i++) put(d, &d->slot[plan->slot[i]], job, &plan->place[i]);
+  for (size_t i = 0; i < plan->n; i++) {
+    berth_i_pdors_slot *s = &d->slot[plan->slot[i]];
+    const berth_ps_place *p = &plan->place[i];
+    s->hash -= hash_of_row(d, s, p->machine);
+    take(d, s, job, p);
+    s->hash += hash_of_row(d, s, p->machine);
+    price_row(d, s, p->machine);
+    s->entry[s->n++] = (berth_i_pdors_entry){ job, *p };
+  }
   d->last[job] = plan->done;
   return BERTH_OK;
 }
 
 /* ---- and back ---- */
 
-static void clear_row(berth_pdors *d, berth_i_pdors_slot *s, int32_t machine) {
-  s->hash -= hash_of_row(d, s, machine);
-  memset(s->used + row(d, machine), 0, (size_t)d->c.resources * sizeof *s->used);
-  d->mark[machine] = d->stamp;
-}
-
 /* Removes the entries of a job. @return whether there were any; the rows of their machines are
  * cleared and marked */
 static bool strike(berth_pdors *d, berth_i_pdors_slot *s, int32_t job) {
   size_t i, kept = 0;
   for (i = 0; i < s->n; i++)
-    if (s->entry[i].job == job) clear_row(d, s, s->entry[i].place.machine);
-    else s->entry[kept++] = s->entry[i];
+    if (s->entry[i].job == job) {
+      int32_t machine = s->entry[i].place.machine;
+      s->hash -= hash_of_row(d, s, machine);
+      memset(s->used + row(d, machine), 0, (size_t)d->c.resources * sizeof *s->used);
+      d->mark[machine] = d->stamp;
+    } else s->entry[kept++] = s->entry[i];
   i = s->n;
   s->n = kept;
   return kept < i;
-}
-
-static void add_again(berth_pdors *d, berth_i_pdors_slot *s) {
-  for (size_t i = 0; i < s->n; i++)
-    if (d->mark[s->entry[i].place.machine] == d->stamp)
-      take(d, s, s->entry[i].job, &s->entry[i].place);
 }
 
 static void close_rows(berth_pdors *d, berth_i_pdors_slot *s) {
@@ -158,7 +150,10 @@ void berth_i_pdors_reclaim(berth_pdors *d, int32_t job, int32_t from) {
   for (int32_t t = from; t <= d->last[job]; t++) {
     d->stamp++;
     if (!d->slot[t].used || !strike(d, &d->slot[t], job)) continue;
-    add_again(d, &d->slot[t]);
+    berth_i_pdors_slot *s = &d->slot[t];
+    for (size_t i = 0; i < s->n; i++)
+      if (d->mark[s->entry[i].place.machine] == d->stamp)
+        take(d, s, s->entry[i].job, &s->entry[i].place);
     close_rows(d, &d->slot[t]);
   }
 }
