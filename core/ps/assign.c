@@ -16,17 +16,6 @@ static void set_used(berth_ps_run *r, size_t at, double used) {
   r->free_amount[at] = fmax(0, r->ps->capacity[at] - used);
 }
 
-static void take(berth_ps_run *r, int32_t job, berth_i_ps_stretch s) {
-  for (int32_t i = 0; i < s.n; i++) {
-    const berth_ps_place *p = &places(r, s)[i];
-    r->users[p->machine]++;
-    for (int32_t k = 0; k < r->ps->o.resources; k++) {
-      size_t at = cell(r, p->machine) + (size_t)k;
-      set_used(r, at, r->used[at] + berth_i_ps_demand(&r->ps->job[job], p, k));
-    }
-  }
-}
-
 /* Nobody is there: exactly all is free, whatever was rounded on the way. */
 static void give_back(berth_ps_run *r, int32_t job, berth_i_ps_stretch s) {
   for (int32_t i = 0; i < s.n; i++) {
@@ -108,20 +97,6 @@ static bool in_order(int32_t n, const berth_ps_place *p) {
   return true;
 }
 
-/* In order of machines. */
-static berth_status check_places(berth_ps_run *r, int32_t job, int32_t n, const berth_ps_place *p) {
-  const berth_ps_place *old = places(r, r->at[job].now), *end = old + r->at[job].now.n;
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
-    if (i > 0 && p[i].machine == p[i - 1].machine)
-      return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d is named twice", (int)job,
-                          (int)p[i].machine);
-    while (old < end && old->machine < p[i].machine) old++;
-    st = check_free(r, job, &p[i], old < end && old->machine == p[i].machine ? old : NULL);
-  }
-  return st;
-}
-
 /* ---- decisions ---- */
 
 /* Writes them behind all others, where they do not count yet. */
@@ -137,7 +112,17 @@ static berth_status write_places(berth_ps_run *r, int32_t job, int32_t n, const 
   berth_ps_place *to = r->place + r->n_places;
   if (n > 0) memcpy(to, p, (size_t)n * sizeof *to);
   if (!in_order(n, to)) sort_by_machine(to, (size_t)n);
-  return check_places(r, job, n, to);
+  /* In order of machines. */
+  const berth_ps_place *old = places(r, r->at[job].now), *end = old + r->at[job].now.n;
+  st = BERTH_OK;
+  for (int32_t i = 0; st == BERTH_OK && i < n; i++) {
+    if (i > 0 && to[i].machine == to[i - 1].machine)
+      return berth_i_fail(r->ctx, BERTH_EINVAL, "ps: job %d: machine %d is named twice", (int)job,
+                          (int)to[i].machine);
+    while (old < end && old->machine < to[i].machine) old++;
+    st = check_free(r, job, &to[i], old < end && old->machine == to[i].machine ? old : NULL);
+  }
+  return st;
 }
 
 static bool same_places(const berth_ps_run *r, berth_i_ps_stretch a, berth_i_ps_stretch b) {
@@ -160,7 +145,14 @@ berth_status berth_ps_assign(berth_ps_run *r, int32_t job, int32_t n, const bert
   if (n == 0) return BERTH_OK;
   if (same_places(r, s, r->at[job].last)) s = r->at[job].last;
   else r->n_places += (size_t)n;
-  take(r, job, s);
+  for (int32_t i = 0; i < s.n; i++) {
+    const berth_ps_place *p = &places(r, s)[i];
+    r->users[p->machine]++;
+    for (int32_t k = 0; k < r->ps->o.resources; k++) {
+      size_t at = cell(r, p->machine) + (size_t)k;
+      set_used(r, at, r->used[at] + berth_i_ps_demand(&r->ps->job[job], p, k));
+    }
+  }
   r->at[job].now = s;
   r->at[job].given = r->n_given;
   r->given[r->n_given++] = job;
@@ -182,18 +174,6 @@ berth_status berth_ps_refuse(berth_ps_run *r, int32_t job, int32_t cause) {
 }
 
 /* ---- coming into force ---- */
-
-static berth_status pause_others(berth_ps_run *r) {
-  berth_status st = BERTH_OK;
-  for (int32_t i = 0; st == BERTH_OK && i < r->n_held; i++) {
-    berth_i_ps_state *s = &r->at[r->held[i]];
-    if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first))
-      continue;
-    st = berth_cluster_pause(r->cluster, r->held[i]);
-    s->r.state = BERTH_JOB_WAITING;
-  }
-  return st;
-}
 
 /* So that the job ends when it should in this slot, or has the right work left after it, whatever
  * part of the slot is lost. The cluster knows no rate of 0; the least number takes nothing off what
@@ -263,7 +243,16 @@ berth_status berth_i_ps_commit(berth_ps_run *r) {
   berth_status st = berth_i_pool_grow(&r->pool, &list, &r->cap_entries,
                                       r->n_entries + (size_t)r->n_given, sizeof *r->entry);
   r->entry = list;
-  if (st == BERTH_OK) st = pause_others(r);
+  if (st == BERTH_OK) {
+    /* Pause others. */
+    for (int32_t i = 0; st == BERTH_OK && i < r->n_held; i++) {
+      berth_i_ps_state *s = &r->at[r->held[i]];
+      if (s->r.state != BERTH_JOB_RUNNING || (s->now.n > 0 && s->now.first == s->last.first))
+        continue;
+      st = berth_cluster_pause(r->cluster, r->held[i]);
+      s->r.state = BERTH_JOB_WAITING;
+    }
+  }
   berth_i_sort_ids(r->given, r->n_given);
   for (int32_t i = 0; st == BERTH_OK && i < r->n_given; i++) st = run(r, r->given[i]);
   if (st != BERTH_OK) return st;

@@ -52,21 +52,6 @@ static bool fits(const berth_i_dorm *d, const double *free_amount, const berth_i
   return true;
 }
 
-/* Progressive filling of the cluster's sums. */
-static void share_fairly(berth_i_dorm *d) {
-  double free_amount[BERTH_PS_RESOURCES];
-  memcpy(free_amount, d->base.total, sizeof free_amount);
-  for (int32_t k = 0; k < d->n; k++)
-    if (d->list[k].most > 0) berth_i_heap_push(&d->queue, k, 0);
-  while (d->queue.n > 0) {
-    berth_i_dorm_job *x = &d->list[berth_i_heap_pop(&d->queue, NULL)];
-    if (!fits(d, free_amount, x)) continue;
-    for (int32_t i = 0; i < d->base.ps->o.resources; i++) free_amount[i] -= x->demand[i];
-    if (++x->fair < x->most)
-      berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
-  }
-}
-
 /* ---- bundles by machine ---- */
 
 /* Whole bundles stand there: so many. BERTH_NONE: they do not. */
@@ -190,7 +175,18 @@ static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
     d->list[k] = look_at(d, r, s->jobs[k]);
     d->running += d->list[k].runs;
   }
-  share_fairly(d);
+  /* Progressive filling of the cluster's sums. */
+  double free_amount[BERTH_PS_RESOURCES];
+  memcpy(free_amount, d->base.total, sizeof free_amount);
+  for (int32_t k = 0; k < d->n; k++)
+    if (d->list[k].most > 0) berth_i_heap_push(&d->queue, k, 0);
+  while (d->queue.n > 0) {
+    berth_i_dorm_job *x = &d->list[berth_i_heap_pop(&d->queue, NULL)];
+    if (!fits(d, free_amount, x)) continue;
+    for (int32_t i = 0; i < d->base.ps->o.resources; i++) free_amount[i] -= x->demand[i];
+    if (++x->fair < x->most)
+      berth_i_heap_push(&d->queue, (int32_t)(x - d->list), x->fair * x->share);
+  }
   berth_status st = choose(d, r);
   if (st == BERTH_OK) st = put_all(d, r);
   return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;

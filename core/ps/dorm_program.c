@@ -21,20 +21,6 @@ typedef struct program {
   int32_t *at, *row;
 } program;
 
-static berth_status get_arrays(program *p) {
-  size_t columns = (size_t)p->columns, rows = (size_t)p->rows;
-  p->cost = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->cost);
-  p->most = berth_i_pool_alloc(&p->pool, columns, sizeof *p->most);
-  p->x = berth_i_pool_alloc(&p->pool, columns, sizeof *p->x);
-  p->whole = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->whole);
-  p->at = berth_i_pool_alloc(&p->pool, columns + 1, sizeof *p->at);
-  p->bound = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->bound);
-  p->sense = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->sense);
-  p->row = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->row);
-  p->value = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->value);
-  return berth_i_pool_status(&p->pool);
-}
-
 static berth_status init(program *p, berth_i_dorm *d) {
   int32_t n = d->n, groups = d->by_machine ? d->base.ps->o.machines : 1,
           resources = d->base.ps->o.resources;
@@ -47,7 +33,17 @@ static berth_status init(program *p, berth_i_dorm *d) {
   p->rows = p->adjusting + 2 * n * groups + 1;
   p->most_entries = (size_t)n * (size_t)groups * (size_t)(resources + 6)
             + (size_t)n * (size_t)(3 + 2 * groups + 1);
-  return get_arrays(p);
+  size_t columns = (size_t)p->columns, rows = (size_t)p->rows;
+  p->cost = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->cost);
+  p->most = berth_i_pool_alloc(&p->pool, columns, sizeof *p->most);
+  p->x = berth_i_pool_alloc(&p->pool, columns, sizeof *p->x);
+  p->whole = berth_i_pool_zalloc(&p->pool, columns, sizeof *p->whole);
+  p->at = berth_i_pool_alloc(&p->pool, columns + 1, sizeof *p->at);
+  p->bound = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->bound);
+  p->sense = berth_i_pool_zalloc(&p->pool, rows, sizeof *p->sense);
+  p->row = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->row);
+  p->value = berth_i_pool_alloc(&p->pool, p->most_entries, sizeof *p->value);
+  return berth_i_pool_status(&p->pool);
 }
 
 /* ---- rows ---- */
@@ -80,15 +76,6 @@ static void rows_of_job(program *p, int32_t k) {
   }
 }
 
-static void all_rows(program *p) {
-  for (int32_t q = 0; q < p->groups; q++)
-    for (int32_t r = 0; r < p->resources; r++)
-      row(p, q * p->resources + r, BERTH_I_AT_MOST, capacity(p, q, r) > 0 ? 1 : 0);
-  for (int32_t k = 0; k < p->n; k++) rows_of_job(p, k);
-  row(p, p->adjusting - 1, BERTH_I_AT_MOST, berth_i_dorm_unfairness(p->d));
-  row(p, p->rows - 1, BERTH_I_AT_MOST, berth_i_dorm_adjustable(p->d));
-}
-
 /* ---- columns ---- */
 
 static void entry(program *p, int32_t i, double value) {
@@ -102,60 +89,47 @@ static void column(program *p, int32_t c, double most, bool whole) {
   p->at[c] = (int32_t)p->entries;
 }
 
-static void bundles_column(program *p, int32_t k, int32_t q) {
-  const berth_i_dorm_job *j = &p->d->list[k];
-  double share = j->most > 0 ? j->share : 0;
-  int32_t c = k * p->groups + q, i = p->adjusting + 2 * c;
-  column(p, c, j->most, true);
-  p->cost[c] = j->most > 0 ? j->use : 0;
-  for (int32_t r = 0; r < p->resources; r++)
-    if (j->demand[r] > 0)
-      entry(p, q * p->resources + r, capacity(p, q, r) > 0 ? j->demand[r] / capacity(p, q, r) : 1);
-  entry(p, p->numbers + 2 * k, 1);
-  entry(p, p->numbers + 2 * k + 1, 1);
-  entry(p, p->fairness + 2 * k, share);
-  entry(p, p->fairness + 2 * k + 1, share);
-  entry(p, i, 1);
-  entry(p, i + 1, 1);
-}
-
-static void distance_column(program *p, int32_t k) {
-  column(p, p->n * p->groups + k, INFINITY, false);
-  entry(p, p->fairness + 2 * k, -1);
-  entry(p, p->fairness + 2 * k + 1, 1);
-  entry(p, p->adjusting - 1, 1);
-}
-
-static void adjusted_column(program *p, int32_t k) {
-  const berth_i_dorm_job *j = &p->d->list[k];
-  column(p, p->n * p->groups + p->n + k, j->runs ? 1 : 0, true);
-  for (int32_t q = 0; q < p->groups; q++) {
-    entry(p, p->adjusting + 2 * (k * p->groups + q), -j->most);
-    entry(p, p->adjusting + 2 * (k * p->groups + q) + 1, j->most);
-  }
-  entry(p, p->rows - 1, 1);
-}
-
 static void all_columns(program *p) {
   for (int32_t k = 0; k < p->n; k++)
-    for (int32_t q = 0; q < p->groups; q++) bundles_column(p, k, q);
-  for (int32_t k = 0; k < p->n; k++) distance_column(p, k);
-  for (int32_t k = 0; k < p->n; k++) adjusted_column(p, k);
+    for (int32_t q = 0; q < p->groups; q++) {
+      /* Bundles column. */
+      const berth_i_dorm_job *j = &p->d->list[k];
+      double share = j->most > 0 ? j->share : 0;
+      int32_t c = k * p->groups + q, i = p->adjusting + 2 * c;
+      column(p, c, j->most, true);
+      p->cost[c] = j->most > 0 ? j->use : 0;
+      for (int32_t r = 0; r < p->resources; r++)
+        if (j->demand[r] > 0)
+          entry(p, q * p->resources + r,
+                capacity(p, q, r) > 0 ? j->demand[r] / capacity(p, q, r) : 1);
+      entry(p, p->numbers + 2 * k, 1);
+      entry(p, p->numbers + 2 * k + 1, 1);
+      entry(p, p->fairness + 2 * k, share);
+      entry(p, p->fairness + 2 * k + 1, share);
+      entry(p, i, 1);
+      entry(p, i + 1, 1);
+    }
+  for (int32_t k = 0; k < p->n; k++) {
+    /* Distance column. */
+    column(p, p->n * p->groups + k, INFINITY, false);
+    entry(p, p->fairness + 2 * k, -1);
+    entry(p, p->fairness + 2 * k + 1, 1);
+    entry(p, p->adjusting - 1, 1);
+  }
+  for (int32_t k = 0; k < p->n; k++) {
+    /* Adjusted column. */
+    const berth_i_dorm_job *j = &p->d->list[k];
+    column(p, p->n * p->groups + p->n + k, j->runs ? 1 : 0, true);
+    for (int32_t q = 0; q < p->groups; q++) {
+      entry(p, p->adjusting + 2 * (k * p->groups + q), -j->most);
+      entry(p, p->adjusting + 2 * (k * p->groups + q) + 1, j->most);
+    }
+    entry(p, p->rows - 1, 1);
+  }
   p->at[p->columns] = (int32_t)p->entries;
 }
 
 /* ---- solving ---- */
-
-static void read_answer(program *p) {
-  for (int32_t k = 0; k < p->n; k++) {
-    p->d->list[k].chosen = 0;
-    for (int32_t q = 0; q < p->groups; q++) {
-      int32_t n = (int32_t)(p->x[k * p->groups + q] + 0.5);
-      p->d->list[k].chosen += n;
-      if (p->d->by_machine) p->d->cell[(size_t)k * (size_t)p->groups + (size_t)q] = n;
-    }
-  }
-}
 
 static berth_status solve(program *p, bool *solved) {
   berth_i_glpk_mip m = { .rows = p->rows,
@@ -176,7 +150,17 @@ static berth_status solve(program *p, bool *solved) {
   *solved = a.feasible;
   p->d->counts.proved += a.feasible && a.proved;
   p->d->counts.nodes += a.nodes;
-  if (a.feasible) read_answer(p);
+  if (a.feasible) {
+    /* Read answer. */
+    for (int32_t k = 0; k < p->n; k++) {
+      p->d->list[k].chosen = 0;
+      for (int32_t q = 0; q < p->groups; q++) {
+        int32_t n = (int32_t)(p->x[k * p->groups + q] + 0.5);
+        p->d->list[k].chosen += n;
+        if (p->d->by_machine) p->d->cell[(size_t)k * (size_t)p->groups + (size_t)q] = n;
+      }
+    }
+  }
   return BERTH_OK;
 }
 
@@ -186,7 +170,13 @@ berth_status berth_i_dorm_program(berth_i_dorm *d, bool *solved) {
   *solved = false;
   d->counts.programs++;
   if (st == BERTH_OK) {
-    all_rows(&p);
+    /* All rows. */
+    for (int32_t q = 0; q < p.groups; q++)
+      for (int32_t r = 0; r < p.resources; r++)
+        row(&p, q * p.resources + r, BERTH_I_AT_MOST, capacity(&p, q, r) > 0 ? 1 : 0);
+    for (int32_t k = 0; k < p.n; k++) rows_of_job(&p, k);
+    row(&p, p.adjusting - 1, BERTH_I_AT_MOST, berth_i_dorm_unfairness(p.d));
+    row(&p, p.rows - 1, BERTH_I_AT_MOST, berth_i_dorm_adjustable(p.d));
     all_columns(&p);
     st = solve(&p, solved);
   }

@@ -83,7 +83,8 @@ static bool take(optimus *o, int32_t job, size then) {
   const berth_ps_job *j = &o->base.ps->job[job];
   berth_ps_place more = { 0, then.workers - o->at[job].workers, then.servers - o->at[job].servers };
   for (int32_t r = 0; r < o->base.ps->o.resources; r++)
-    if (berth_i_ps_demand(j, &more, r) > o->free_amount[r] + BERTH_I_PS_TOLERANCE * o->base.total[r])
+    if (berth_i_ps_demand(j, &more, r) >
+        o->free_amount[r] + BERTH_I_PS_TOLERANCE * o->base.total[r])
       return false;
   for (int32_t r = 0; r < o->base.ps->o.resources; r++)
     o->free_amount[r] -= berth_i_ps_demand(j, &more, r);
@@ -108,17 +109,6 @@ static void begin(optimus *o, const berth_ps_run *r) {
   while (o->queue.n > 0) {
     int32_t job = berth_i_heap_pop(&o->queue, NULL);
     take(o, job, with_more(o, job, WORKER));
-  }
-}
-
-static void grow(optimus *o) {
-  for (int32_t i = 0; i < o->base.n_jobs; i++)
-    if (o->at[o->base.jobs[i]].workers > 0) enqueue(o, o->base.jobs[i]);
-  while (o->queue.n > 0) {
-    int32_t job = berth_i_heap_pop(&o->queue, NULL);
-    int what = gain(o, job, WORKER) >= gain(o, job, SERVER) ? WORKER : SERVER;
-    if (!take(o, job, with_more(o, job, what))) o->may[job] &= (uint8_t)~what;
-    enqueue(o, job);
   }
 }
 
@@ -157,8 +147,13 @@ static berth_status put_parts(optimus *o, int32_t job, int32_t n) {
   return st;
 }
 
-/* A worker with the servers that it makes necessary, again and again. */
-static berth_status put_units(optimus *o, int32_t job) {
+static berth_status put(optimus *o, int32_t job) {
+  size s = o->at[job];
+  int64_t units = (int64_t)s.workers + s.servers;
+  int32_t most = units < o->base.ps->o.machines ? (int32_t)units : o->base.ps->o.machines;
+  for (int32_t n = 1; n <= most; n++)
+    if (find_machines(o, job, n)) return put_parts(o, job, n);
+  /* A worker with the servers that it makes necessary, again and again. */
   const berth_ps_job *j = &o->base.ps->job[job];
   int32_t servers = 0, turn = 0;
   berth_status st = BERTH_OK;
@@ -169,15 +164,6 @@ static berth_status put_units(optimus *o, int32_t job) {
     servers = needed;
   }
   return st;
-}
-
-static berth_status put(optimus *o, int32_t job) {
-  size s = o->at[job];
-  int64_t units = (int64_t)s.workers + s.servers;
-  int32_t most = units < o->base.ps->o.machines ? (int32_t)units : o->base.ps->o.machines;
-  for (int32_t n = 1; n <= most; n++)
-    if (find_machines(o, job, n)) return put_parts(o, job, n);
-  return put_units(o, job);
 }
 
 static berth_status put_all(optimus *o) {
@@ -197,7 +183,14 @@ static berth_status put_all(optimus *o) {
 static berth_status slot(berth_ps_scheduler *s, berth_ps_run *r) {
   optimus *o = (optimus *)s;
   begin(o, r);
-  grow(o);
+  for (int32_t i = 0; i < o->base.n_jobs; i++)
+    if (o->at[o->base.jobs[i]].workers > 0) enqueue(o, o->base.jobs[i]);
+  while (o->queue.n > 0) {
+    int32_t job = berth_i_heap_pop(&o->queue, NULL);
+    int what = gain(o, job, WORKER) >= gain(o, job, SERVER) ? WORKER : SERVER;
+    if (!take(o, job, with_more(o, job, what))) o->may[job] &= (uint8_t)~what;
+    enqueue(o, job);
+  }
   berth_status st = put_all(o);
   return st == BERTH_OK ? berth_i_ps_pack_assign(&s->pack, r) : st;
 }

@@ -69,13 +69,6 @@ static double median(const berth_ps_run *r) {
   return (r->times[n / 2] + r->times[(n - 1) / 2]) / 2;
 }
 
-static void count(berth_ps_report *out, const berth_ps_record *x) {
-  out->utility += x->utility;
-  out->done += x->state == BERTH_JOB_DONE;
-  out->refused += x->state == BERTH_JOB_REFUSED;
-  out->unfinished += x->state != BERTH_JOB_DONE && x->state != BERTH_JOB_REFUSED;
-}
-
 static double total_capacity(const berth_ps *p, int32_t resource) {
   double sum = 0;
   for (int32_t m = 0; m < p->o.machines; m++)
@@ -89,7 +82,10 @@ berth_ps_report berth_ps_run_report(const berth_ps_run *r) {
   double slots = 0, inside = 0, time = 0;
   for (int32_t j = 0; j < p->n; j++) {
     const berth_ps_record *x = &r->at[j].r;
-    count(&out, x);
+    out.utility += x->utility;
+    out.done += x->state == BERTH_JOB_DONE;
+    out.refused += x->state == BERTH_JOB_REFUSED;
+    out.unfinished += x->state != BERTH_JOB_DONE && x->state != BERTH_JOB_REFUSED;
     slots += x->slots;
     inside += x->inside;
     r->times[j] = x->state == BERTH_JOB_DONE ? x->end - p->job[j].arrival : p->o.slots;

@@ -52,17 +52,6 @@ static berth_status make_cluster(berth_ps_run *r) {
   return st;
 }
 
-static void fill(berth_ps_run *r) {
-  r->slot = BERTH_NONE;
-  memcpy(r->free_amount, r->ps->capacity, cells(r) * sizeof *r->free_amount);
-  for (int32_t j = 0; j < r->ps->n; j++) {
-    berth_ps_record *x = &r->at[j].r;
-    x->first = x->done = BERTH_NONE;
-    x->end = NAN;
-    x->left = berth_i_ps_work(&r->ps->job[j]);
-  }
-}
-
 berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
   berth_ps_run *r = berth_i_pool_object(p->ctx, sizeof *r);
   if (!r) return berth_i_nomem(p->ctx);
@@ -75,7 +64,14 @@ berth_status berth_ps_run_new(berth_ps *p, berth_ps_run **out) {
     berth_ps_run_release(r);
     return st;
   }
-  fill(r);
+  r->slot = BERTH_NONE;
+  memcpy(r->free_amount, r->ps->capacity, cells(r) * sizeof *r->free_amount);
+  for (int32_t j = 0; j < r->ps->n; j++) {
+    berth_ps_record *x = &r->at[j].r;
+    x->first = x->done = BERTH_NONE;
+    x->end = NAN;
+    x->left = berth_i_ps_work(&r->ps->job[j]);
+  }
   *out = r;
   return BERTH_OK;
 }
@@ -100,14 +96,6 @@ static berth_status assign(berth_ps_run *r) {
   if (r->policy->slot) st = r->policy->slot(r->policy->ud, r, r->slot);
   r->assigning = false;
   return st == BERTH_OK ? berth_i_ps_commit(r) : st;
-}
-
-/* The last slot is over, or nobody is there, nor to come. */
-static berth_status stop(berth_ps_run *r) {
-  r->over = true;
-  r->slot += r->n_ended > 0;
-  berth_i_ps_clear(r);
-  return report_ends(r);
 }
 
 /* ---- as a scheduler of the cluster ---- */
@@ -158,7 +146,13 @@ berth_status berth_ps_run_play(berth_ps_run *r, const berth_ps_policy *policy) {
                         r->over ? "is over" : "is being played");
   r->policy = policy;
   berth_status st;
-  if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) st = stop(r);
+  if ((st = berth_cluster_run(r->cluster, &s)) == BERTH_OK) {
+    /* The last slot is over, or nobody is there, nor to come. */
+    r->over = true;
+    r->slot += r->n_ended > 0;
+    berth_i_ps_clear(r);
+    st = report_ends(r);
+  }
   r->policy = NULL;
   return st;
 }

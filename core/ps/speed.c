@@ -55,21 +55,18 @@ static double least_bandwidth(const berth_ps_job *j, const spread *s, int64_t wo
   return least;
 }
 
-/* Each server has an equal share of the parameters: with more of them than the ratio asks for it
- * goes faster. */
-static double shared_speed(const berth_ps_job *j, const spread *s, int64_t workers, int32_t n,
-                           const berth_ps_place *at) {
-  double bandwidth = least_bandwidth(j, s, workers, n, at);
-  double iteration =
-      j->tau * j->batch / (double)workers + 2 * j->bytes / ((double)s->servers * bandwidth);
-  return j->batch / iteration;
-}
-
 double berth_ps_speed(const berth_ps *p, int32_t job, int32_t n, const berth_ps_place *places) {
   const berth_ps_job *j = berth_ps_job_at(p, job);
   spread s = spread_of(p, n, places);
   int64_t workers = j && s.workers > j->batch ? j->batch : s.workers;
   if (!j || workers < 1 || s.servers < berth_i_ps_servers(j, (int32_t)workers)) return 0;
-  if (p->o.comm == BERTH_PS_SHARED) return shared_speed(j, &s, workers, n, places);
+  if (p->o.comm == BERTH_PS_SHARED) {
+    /* Each server has an equal share of the parameters: with more of them than the ratio asks for
+     * it goes faster. */
+    double bandwidth = least_bandwidth(j, &s, workers, n, places);
+    double iteration =
+        j->tau * j->batch / (double)workers + 2 * j->bytes / ((double)s.servers * bandwidth);
+    return j->batch / iteration;
+  }
   return (double)workers / berth_ps_worker_slots(j, s.machine ? j->inside : outside(j, &s));
 }
