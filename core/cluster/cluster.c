@@ -96,21 +96,6 @@ static berth_status get_arrays(berth_cluster *c) {
   return berth_i_heap_init(c->ctx, &c->ends, c->n, n);
 }
 
-static void fill(berth_cluster *c, const berth_job *jobs) {
-  for (size_t i = 0; i < cells(c); i++)
-    c->capacity[i] = c->free_amount[i] = c->o.capacity ? c->o.capacity[i] : 1;
-  for (int32_t j = 0; j < c->n; j++) {
-    c->job[j] = jobs[j];
-    c->at[j] =
-        (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0, 0 },
-                               .hold = BERTH_NONE };
-  }
-  c->o.capacity = NULL;
-  c->free_hold = c->first_waiting = c->last_waiting = BERTH_NONE;
-  c->slot_at = c->o.slot > 0 ? 0 : INFINITY;
-  c->wake_at = INFINITY;
-}
-
 berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts, int32_t n,
                                const berth_job *jobs, berth_cluster **out) {
   berth_cluster_options o = *opts;
@@ -127,7 +112,18 @@ berth_status berth_cluster_new(berth_ctx *ctx, const berth_cluster_options *opts
   c->n = n;
   berth_ctx_retain(ctx);
   if ((st = get_arrays(c)) == BERTH_OK) {
-    fill(c, jobs);
+    for (size_t i = 0; i < cells(c); i++)
+      c->capacity[i] = c->free_amount[i] = c->o.capacity ? c->o.capacity[i] : 1;
+    for (int32_t j = 0; j < c->n; j++) {
+      c->job[j] = jobs[j];
+      c->at[j] =
+          (berth_i_cluster_job){ .r = { BERTH_JOB_COMING, NAN, NAN, jobs[j].work, 0, 0, 0, 0, 0 },
+                                 .hold = BERTH_NONE };
+    }
+    c->o.capacity = NULL;
+    c->free_hold = c->first_waiting = c->last_waiting = BERTH_NONE;
+    c->slot_at = c->o.slot > 0 ? 0 : INFINITY;
+    c->wake_at = INFINITY;
     *out = c;
   } else {
     berth_cluster_release(c);
@@ -144,16 +140,6 @@ void berth_i_cluster_advance(berth_cluster *c, double time) {
   c->sum.machine_seconds += span * c->used_machines;
   c->sum.share_seconds += span * c->used_share;
   c->now = time;
-}
-
-static void end_job(berth_cluster *c, int32_t job) {
-  berth_i_cluster_job *j = &c->at[job];
-  berth_i_heap_remove(&c->ends, job);
-  berth_i_cluster_give_back(c, job);
-  j->r.state = BERTH_JOB_DONE;
-  j->r.end = c->now;
-  j->r.left = j->r.rate = 0;
-  c->sum.done++;
 }
 
 /* Slots go on as long as anybody is there, or is to come. */
@@ -203,7 +189,14 @@ berth_status berth_cluster_next(berth_cluster *c, berth_cluster_event *out) {
   } else if (u.end <= u.other + c->o.slack) {
     int32_t job = c->ends.at[0].item;
     *out = event(c, BERTH_CLUSTER_END_OF_JOB, fmin(u.end, u.other), job);
-    end_job(c, job);
+    /* End job. */
+    berth_i_cluster_job *j = &c->at[job];
+    berth_i_heap_remove(&c->ends, job);
+    berth_i_cluster_give_back(c, job);
+    j->r.state = BERTH_JOB_DONE;
+    j->r.end = c->now;
+    j->r.left = j->r.rate = 0;
+    c->sum.done++;
   } else if (c->wake_at <= u.other) {
     *out = event(c, BERTH_CLUSTER_WAKE, c->wake_at, BERTH_NONE);
     c->wake_at = INFINITY;

@@ -126,7 +126,8 @@ static void take(berth_cluster *c, berth_i_cluster_job *j, int32_t hold, int32_t
   c->hold[hold] = (berth_i_hold){ machine, j->hold };
   j->hold = hold;
   for (int32_t r = 0; r < c->o.resources; r++) {
-    double x = wanted(c, machine, amount, place, r), *free_amount = &cell(c->free_amount, c, machine)[r];
+    double x = wanted(c, machine, amount, place, r),
+           *free_amount = &cell(c->free_amount, c, machine)[r];
     amounts(c, hold)[r] = x;
     *free_amount = fmax(0, *free_amount - x);
   }
@@ -142,15 +143,6 @@ static berth_status check_places(berth_cluster *c, int32_t job, int32_t n, const
     if (st != BERTH_OK) return st;
   }
   return BERTH_OK;
-}
-
-/* The last place first, so that lists are in the order given. */
-static void hold_all(berth_cluster *c, int32_t job, int32_t n, const int32_t *machine,
-                     const double *amount) {
-  berth_i_cluster_job *j = &c->at[job];
-  j->since = c->now;
-  for (int32_t i = n - 1; i >= 0; i--) take(c, j, get_hold(c), machine[i], amount, i);
-  c->used_share += j->share;
 }
 
 /* ---- who waits ---- */
@@ -211,7 +203,11 @@ berth_status berth_cluster_start(berth_cluster *c, int32_t job, int32_t n, const
   if (st == BERTH_OK) st = reserve_holds(c, n);
   if (st != BERTH_OK) return st;
   leave(c, job);
-  hold_all(c, job, n, machine, amount);
+  /* The last place first, so that lists are in the order given. */
+  berth_i_cluster_job *j = &c->at[job];
+  j->since = c->now;
+  for (int32_t i = n - 1; i >= 0; i--) take(c, j, get_hold(c), machine[i], amount, i);
+  c->used_share += j->share;
   c->at[job].r.state = BERTH_JOB_RUNNING;
   if (isnan(c->at[job].r.start)) c->at[job].r.start = c->now;
   run(c, job, rate);
